@@ -1,0 +1,97 @@
+package agent
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Sink takes a turn's events, in order, from one goroutine at a time. It must not
+// block for long: a face queues, merges, and goes on.
+type Sink interface{ Event(Event) }
+
+// Event is something that happened in a turn; one of the types below.
+type Event interface{ event() }
+
+type (
+	// UserMessage is the prompt, once it is durable.
+	UserMessage struct {
+		MessageID string
+		Text      string
+		Images    []model.Image
+	}
+	// Text is a piece of the answer.
+	Text struct{ MessageID, Text string }
+	// Thought is a piece of the model's reasoning.
+	Thought struct{ MessageID, Text string }
+	// CallStarted says that a call will run now, or waits for its turn.
+	CallStarted struct {
+		Call      tools.Call
+		Kind      tools.Kind
+		Title     string
+		Locations []tools.Location
+	}
+	// CallProgress is news of a running call.
+	CallProgress struct{ tools.Progress }
+	// CallEnded is a call's result, once it is durable.
+	CallEnded struct {
+		Call     tools.Call
+		Result   tools.Result
+		Duration time.Duration
+	}
+	// PlanChanged is the whole todo list.
+	PlanChanged struct{ Todos []tools.Todo }
+	// UsageChanged counts the session so far. Used is the size of the last request
+	// and its reply in tokens, Window the model's context window.
+	UsageChanged struct {
+		Total    model.Usage
+		Requests int
+		Used     int
+		Window   int
+	}
+	// TitleChanged names the session, after its first prompt.
+	TitleChanged struct{ Title string }
+	// Notice is a word to the user that is no part of the conversation.
+	Notice struct{ Text string }
+)
+
+func (UserMessage) event()  {}
+func (Text) event()         {}
+func (Thought) event()      {}
+func (CallStarted) event()  {}
+func (CallProgress) event() {}
+func (CallEnded) event()    {}
+func (PlanChanged) event()  {}
+func (UsageChanged) event() {}
+func (TitleChanged) event() {}
+func (Notice) event()       {}
+
+// StopReason is why a turn ended, in ACP's words.
+type StopReason string
+
+const (
+	EndTurn         StopReason = "end_turn"
+	MaxTokens       StopReason = "max_tokens"
+	MaxTurnRequests StopReason = "max_turn_requests"
+	Refusal         StopReason = "refusal"
+	Cancelled       StopReason = "cancelled"
+)
+
+// Input is a prompt.
+type Input struct {
+	Text   string
+	Images []model.Image
+	// Context is resources quoted by the editor: selections, files, diagnostics.
+	// It reaches the model after Text, marked as data.
+	Context []Resource
+}
+
+// Resource is a piece of context with its origin.
+type Resource struct {
+	URI  string
+	Text string // empty: a link only
+}
+
+var _ = json.RawMessage(nil)

@@ -1,0 +1,66 @@
+package tools
+
+import (
+	"context"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+)
+
+// Env is what a session lends to its tools. Files is required; the rest may be
+// zero, and then what needs it is refused or not shown.
+type Env struct {
+	SessionID string
+	Files     *workspace.Workspace
+	Shell     *Shell    // the session's persistent working directory and exports
+	Todos     *Todos    // the session's list
+	Gate      *Gate     // what may run unasked
+	Terminals Terminals // the editor's own terminals; nil: none
+	// Progress takes what a running call has to show, such as output so far.
+	// Nil: nobody looks.
+	Progress func(Progress)
+	// Offered tells whether a tool is offered in this session.
+	Offered func(name string) bool
+	// OutputDir keeps whole outputs whose middle was cut; empty: they are not kept.
+	OutputDir string
+}
+
+// Progress is news of a running call.
+type Progress struct {
+	CallID  string
+	Message string    // one short line, "42 lines"
+	Shown   []Content // replaces what was shown before
+}
+
+// Terminals runs foreground commands in terminals that the editor owns and shows.
+type Terminals interface {
+	// Run starts args in dir with env and waits. shown is called at once with the
+	// terminal's id. Output is capped by the editor at limit bytes, oldest cut.
+	Run(ctx context.Context, args []string, dir string, env []string, limit int, shown func(id string)) (output string, truncated bool, exitCode int, err error)
+}
+
+// Asker puts a question to the person who owns the session.
+type Asker interface {
+	// AskPermission returns the chosen decision. No answer, an answer that was
+	// never offered, or nobody there is [DecisionNo].
+	AskPermission(ctx context.Context, q Question) (Decision, error)
+}
+
+// Question is one request for permission.
+type Question struct {
+	SessionID string
+	Call      Call
+	Kind      Kind
+	Title     string // what would be done, whole, with control and bidi characters escaped
+	Reason    string // why it asks, for a person
+	Remember  string // exactly what "session" and "always" would remember, such as "git push --force"
+}
+
+// Decision is a person's answer; the values are the option ids of the contract.
+type Decision string
+
+const (
+	DecisionOnce    Decision = "once"
+	DecisionSession Decision = "session"
+	DecisionAlways  Decision = "always"
+	DecisionNo      Decision = "no"
+)

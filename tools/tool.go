@@ -1,0 +1,92 @@
+// Package tools is what the model may do: tools as values, their words for the
+// model, and the one dispatch through which every call goes.
+//
+// A [Tool] joins a typed Go function to a JSON schema; a [Set] holds those that
+// are offered in a session, runs calls, and lets neither an error nor a panic out
+// except as {"error": "…"}. The package knows no JSON-RPC and no editor: what it
+// needs of the outside comes in [Env].
+package tools
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Kind says what a tool does to the world, in ACP's words.
+type Kind string
+
+const (
+	KindRead    Kind = "read"
+	KindEdit    Kind = "edit"
+	KindDelete  Kind = "delete"
+	KindMove    Kind = "move"
+	KindSearch  Kind = "search"
+	KindExecute Kind = "execute"
+	KindThink   Kind = "think"
+	KindFetch   Kind = "fetch"
+	KindOther   Kind = "other"
+)
+
+// Tool is one thing the model may call. Make it with [New]; wrap Run to hook it.
+type Tool struct {
+	Name        string
+	Toolset     string
+	Kind        Kind
+	Description string // the words for the model; may use {{if offered "name"}} … {{end}}
+	Schema      json.RawMessage
+	// ReadOnly tools change nothing: neighbouring calls of them run together.
+	ReadOnly bool
+	// Available is asked once per listing; an error leaves the tool out. Nil: always there.
+	Available func(context.Context) error
+	// RequiredEnv names environment variables without which the tool is left out.
+	RequiredEnv []string
+	// ResultCap bounds the result in bytes; zero is the set's default (100,000).
+	ResultCap int
+	// Override lets the tool take the place of one of the same name.
+	Override bool
+	// Title is the line that the editor shows for a call, such as "Read main.go".
+	// Nil, or an empty answer: the tool's name.
+	Title func(args json.RawMessage) string
+	// Run does the work. A [Result] is for the model to read, failures included;
+	// an error ends the turn.
+	Run func(ctx context.Context, env *Env, call Call) (Result, error)
+}
+
+// Hook wraps a tool, to look at, change, or refuse its calls.
+type Hook func(Tool) Tool
+
+// Call is one call of a tool, as the model made it.
+type Call struct {
+	ID   string
+	Name string
+	Args json.RawMessage // valid JSON object once dispatched
+}
+
+// Result is what a call gave.
+type Result struct {
+	JSON    json.RawMessage // exactly one JSON object, as the model sees it
+	IsError bool
+	Shown   []Content // what the editor shows beside it
+}
+
+// Content is one thing that an editor can show of a call.
+// Exactly one of Diff, Text and Terminal is set; Location may stand alone.
+type Content struct {
+	Text     string    `json:"text,omitempty"`
+	Diff     *Diff     `json:"diff,omitempty"`
+	Terminal string    `json:"terminal,omitempty"` // id of a terminal of the editor's
+	Location *Location `json:"location,omitempty"`
+}
+
+// Diff is a file before and after a call. Old is nil for a new file.
+type Diff struct {
+	Path string  `json:"path"` // absolute
+	Old  *string `json:"old,omitempty"`
+	New  string  `json:"new"`
+}
+
+// Location is a place that a call touches. Line counts from 1; 0 is the file.
+type Location struct {
+	Path string `json:"path"` // absolute
+	Line int    `json:"line,omitempty"`
+}
