@@ -1,0 +1,156 @@
+// Package protocol is what hermes-ls adds to the Language Server Protocol: the
+// names of its commands, their arguments and results, and the titles of its code
+// actions. The editor plugins are generated from it.
+//
+// Where the Agent Client Protocol has a word, protocol/acp has it; framing is
+// protocol/wire's. The package knows no agent and imports nothing of ours.
+package protocol
+
+// ServerName is serverInfo.name, and the prefix of the commands' section.
+const ServerName = "hermes-ls"
+
+// Section is the name of our settings in workspace/configuration.
+const Section = "hermes"
+
+// The commands of workspace/executeCommand. Each takes one object, or nothing
+// where nothing is required.
+const (
+	CommandPrompt        = "hermes.prompt"         // PromptArgs → TurnResult
+	CommandExplain       = "hermes.explain"        // ActionArgs → TurnResult
+	CommandFix           = "hermes.fix"            // ActionArgs → TurnResult
+	CommandReview        = "hermes.review"         // ActionArgs → TurnResult
+	CommandTest          = "hermes.test"           // ActionArgs → TurnResult
+	CommandDocument      = "hermes.document"       // ActionArgs → TurnResult
+	CommandChatOpen      = "hermes.chat.open"      // ChatOpenArgs → ChatOpenResult
+	CommandChatSend      = "hermes.chat.send"      // ChatSendArgs → SessionResult
+	CommandCancel        = "hermes.cancel"         // SessionArgs → CancelResult
+	CommandSessionNew    = "hermes.session.new"    // SessionArgs → SessionResult
+	CommandSessionList   = "hermes.session.list"   // SessionArgs → SessionListResult
+	CommandSessionLoad   = "hermes.session.load"   // SessionArgs → SessionResult
+	CommandSessionDelete = "hermes.session.delete" // SessionArgs → SessionResult
+	CommandTranscript    = "hermes.transcript"     // SessionArgs → TranscriptResult
+)
+
+// Commands lists what executeCommandProvider offers.
+func Commands() []string {
+	return []string{
+		CommandPrompt, CommandExplain, CommandFix, CommandReview, CommandTest, CommandDocument,
+		CommandChatOpen, CommandChatSend, CommandCancel,
+		CommandSessionNew, CommandSessionList, CommandSessionLoad, CommandSessionDelete,
+		CommandTranscript,
+	}
+}
+
+// The titles of code actions and of the code lens.
+const (
+	TitleChat     = "Chat with Hermes"
+	TitleExplain  = "Explain"
+	TitleFix      = "Fix"
+	TitleTest     = "Write tests"
+	TitleDocument = "Document"
+	TitleSend     = "Send to Hermes"
+)
+
+// Position and Range are LSP's, in the negotiated encoding.
+type Position struct {
+	Line      uint32 `json:"line"`
+	Character uint32 `json:"character"`
+}
+
+// Range ends before End.
+type Range struct {
+	Start Position `json:"start"`
+	End   Position `json:"end"`
+}
+
+// TextDocument names a document.
+type TextDocument struct {
+	URI string `json:"uri"`
+}
+
+// Diagnostic is the part of LSP's diagnostic that a prompt quotes.
+type Diagnostic struct {
+	Range    Range  `json:"range"`
+	Severity int    `json:"severity,omitempty"` // 1 error … 4 hint; 0 unsaid
+	Source   string `json:"source,omitempty"`
+	Code     any    `json:"code,omitempty"` // a string or a number
+	Message  string `json:"message"`
+}
+
+// PromptArgs is the argument of [CommandPrompt]. A document quotes its range, or
+// the whole of it, as context.
+type PromptArgs struct {
+	Prompt       string        `json:"prompt"`
+	SessionID    string        `json:"sessionId,omitempty"`
+	TextDocument *TextDocument `json:"textDocument,omitempty"`
+	Range        *Range        `json:"range,omitempty"`
+	Wait         bool          `json:"wait,omitempty"`
+}
+
+// ActionArgs is the argument of explain, fix, review, test and document.
+type ActionArgs struct {
+	TextDocument TextDocument `json:"textDocument"`
+	Range        *Range       `json:"range,omitempty"`
+	Diagnostics  []Diagnostic `json:"diagnostics,omitempty"`
+	SessionID    string       `json:"sessionId,omitempty"`
+	Wait         bool         `json:"wait,omitempty"`
+}
+
+// TurnResult answers a prompt. Without wait only the session is known.
+type TurnResult struct {
+	SessionID  string  `json:"sessionId"`
+	StopReason string  `json:"stopReason,omitempty"` // ACP's words
+	Text       *string `json:"text,omitempty"`       // the answer; set with wait
+}
+
+// ChatOpenArgs is the argument of [CommandChatOpen]. A document and a range are
+// quoted in the chat, where the user writes next.
+type ChatOpenArgs struct {
+	SessionID    string        `json:"sessionId,omitempty"`
+	TextDocument *TextDocument `json:"textDocument,omitempty"`
+	Range        *Range        `json:"range,omitempty"`
+}
+
+// ChatOpenResult is where the chat is.
+type ChatOpenResult struct {
+	URI string `json:"uri"`
+}
+
+// ChatSendArgs is the argument of [CommandChatSend]: a chat document.
+type ChatSendArgs struct {
+	TextDocument TextDocument `json:"textDocument"`
+}
+
+// SessionArgs names a session; empty is the current one.
+type SessionArgs struct {
+	SessionID string `json:"sessionId,omitempty"`
+}
+
+// SessionResult names a session.
+type SessionResult struct {
+	SessionID string `json:"sessionId"`
+}
+
+// CancelResult says whether there was anything to cancel.
+type CancelResult struct {
+	Cancelled bool `json:"cancelled"`
+}
+
+// SessionListResult is every session of the workspace, newest first.
+type SessionListResult struct {
+	Sessions []SessionInfo `json:"sessions"`
+}
+
+// SessionInfo is one session in a list.
+type SessionInfo struct {
+	SessionID string `json:"sessionId"`
+	Cwd       string `json:"cwd"`
+	Title     string `json:"title"`
+	UpdatedAt string `json:"updatedAt"` // RFC 3339
+	ParentID  string `json:"parentId,omitempty"`
+}
+
+// TranscriptResult is where the transcript was written.
+type TranscriptResult struct {
+	URI string `json:"uri"`
+}
