@@ -1,0 +1,144 @@
+// Package config reads what the user has decided: $HERMES_HOME/config.yaml, .env,
+// the environment, and what the editor passes, in that rising order of precedence.
+//
+// Two sources belong to a repository, not to the user: .hermes/config.yaml in a
+// workspace and the editor's workspace/configuration. From them only keys marked
+// harmless count (struct tag repo:"yes"); the rest is ignored and reported.
+//
+// Loading never fails as a whole: an unknown key, a wrong type or a broken file is
+// a [Problem] with file and line, and the rest still counts.
+package config
+
+// Config is everything that can be set. The struct tags are the one source of the
+// key names, the JSON Schema, the defaults' words and the trust rules:
+// doc describes a key, enum lists its values, repo:"yes" lets a repository set it.
+type Config struct {
+	Model            Model          `json:"model" doc:"The language model and where it is reached."`
+	Agent            Agent          `json:"agent" doc:"How turns run."`
+	CodeExecution    CodeExecution  `json:"code_execution" doc:"Scripts that call the tools."`
+	Terminal         Terminal       `json:"terminal" doc:"Shell commands."`
+	Web              Web            `json:"web" doc:"Web search and extraction."`
+	Approvals        Approvals      `json:"approvals" doc:"What runs without asking. A courtesy that catches mistakes, not a boundary."`
+	CommandAllowlist []string       `json:"command_allowlist" doc:"Commands that were answered with always."`
+	Delegation       Delegation     `json:"delegation" doc:"Subagents."`
+	Checkpoints      Checkpoints    `json:"checkpoints" doc:"Snapshots before changes."`
+	Compaction       Compaction     `json:"compaction" doc:"What happens when the context window fills."`
+	Store            Store          `json:"store" doc:"Where conversations are kept."`
+	Sandbox          Sandbox        `json:"sandbox" doc:"What child processes may reach."`
+	MCPServers       map[string]any `json:"mcp_servers" doc:"Model Context Protocol servers, by name."`
+	Hooks            map[string]any `json:"hooks" doc:"Programs that look at tool calls."`
+}
+
+// Model says which model answers, and where.
+type Model struct {
+	Default       string   `json:"default" repo:"yes" doc:"Model id sent to the endpoint."`
+	Provider      string   `json:"provider" enum:"openai,openrouter,ollama,lmstudio,custom,embedded" doc:"Who serves the model."`
+	BaseURL       string   `json:"base_url" doc:"Any OpenAI-compatible /v1; empty: the provider's own."`
+	APIKey        Keys     `json:"api_key" doc:"A key, or a list that is rotated on 401, 402 and 429; empty: the provider's environment variable."`
+	ContextWindow int      `json:"context_window" doc:"Tokens; 0: from a table, else 128000."`
+	Fallback      []string `json:"fallback" doc:"Models tried when the first fails for good."`
+}
+
+// Agent says how turns run.
+type Agent struct {
+	MaxIterations int    `json:"max_iterations" repo:"yes" doc:"Model requests in one turn at most."`
+	OnNewPrompt   string `json:"on_new_prompt" enum:"interrupt,queue" repo:"yes" doc:"What a prompt does to the turn that runs in its session."`
+	Tools         Tools  `json:"tools" doc:"Toolsets offered."`
+}
+
+// Tools selects toolsets by name.
+type Tools struct {
+	Enabled  []string `json:"enabled" doc:"Replaces the host's default when not empty."`
+	Disabled []string `json:"disabled" doc:"Taken away afterwards."`
+}
+
+// CodeExecution bounds execute_code.
+type CodeExecution struct {
+	Mode           string `json:"mode" enum:"project,strict" repo:"yes" doc:"project runs in the workspace with its interpreter, strict in a folder of its own."`
+	Timeout        int    `json:"timeout" doc:"Seconds."`
+	MaxToolCalls   int    `json:"max_tool_calls" doc:"Calls that one script may make."`
+	MaxStdoutBytes int    `json:"max_stdout_bytes" doc:"Bytes of output kept."`
+	MaxStderrBytes int    `json:"max_stderr_bytes" doc:"Bytes of error output kept."`
+	Python         string `json:"python" repo:"yes" doc:"Explicit interpreter."`
+	Persist        bool   `json:"persist" doc:"Keep variables between calls of a session."`
+	MaxMemoryMB    int    `json:"max_memory_mb" doc:"Mebibytes."`
+	MaxProcesses   int    `json:"max_processes" doc:"Processes of one script."`
+}
+
+// Terminal says where and how long commands run.
+type Terminal struct {
+	Backend        string   `json:"backend" enum:"local,ssh,docker,singularity" doc:"Where commands run."`
+	Timeout        int      `json:"timeout" repo:"yes" doc:"Seconds."`
+	EnvPassthrough []string `json:"env_passthrough" doc:"Names that scripts and commands may see although they look secret."`
+}
+
+// Web configures web_search and web_extract.
+type Web struct {
+	Search       map[string]any `json:"search" doc:"Backend and its endpoint; none: web_search is not offered."`
+	AllowPrivate bool           `json:"allow_private" doc:"Let web_extract reach loopback and private addresses."`
+}
+
+// Approvals says what asks, and for how long.
+type Approvals struct {
+	Mode    string   `json:"mode" enum:"ask,manual,smart,off" doc:"manual is another word for ask."`
+	Timeout int      `json:"timeout" doc:"Seconds until no answer is a no."`
+	Deny    []string `json:"deny" doc:"Globs that are always refused."`
+}
+
+// Delegation bounds subagents.
+type Delegation struct {
+	MaxConcurrentChildren int            `json:"max_concurrent_children" doc:"Children at once."`
+	MaxSpawnDepth         int            `json:"max_spawn_depth" doc:"1: children, no grandchildren."`
+	MaxIterations         int            `json:"max_iterations" repo:"yes" doc:"Model requests of a child at most."`
+	DefaultToolsets       []string       `json:"default_toolsets" doc:"Toolsets of a child that asks for none."`
+	Model                 string         `json:"model" repo:"yes" doc:"Model of the children; empty: the parent's."`
+	Provider              string         `json:"provider" enum:",openai,openrouter,ollama,lmstudio,custom,embedded" doc:"Empty: the parent's."`
+	BaseURL               string         `json:"base_url" doc:"Empty: the parent's."`
+	APIKey                Keys           `json:"api_key" doc:"Empty: the parent's, at the parent's endpoint only."`
+	Routes                map[string]any `json:"routes" doc:"Name to {model, provider, base_url, api_key}, asked for by a task."`
+}
+
+// Checkpoints bounds snapshots.
+type Checkpoints struct {
+	Enabled   bool `json:"enabled" doc:"Keep what a turn is about to change."`
+	MaxMB     int  `json:"max_mb" doc:"Mebibytes in all."`
+	MaxFileMB int  `json:"max_file_mb" doc:"Mebibytes of one file."`
+}
+
+// Compaction says when a conversation is shortened.
+type Compaction struct {
+	At float64 `json:"at" repo:"yes" doc:"Share of the context window."`
+}
+
+// Store says how durable a write is.
+type Store struct {
+	Synchronous string `json:"synchronous" enum:"normal,full" doc:"normal survives kill -9, full also power loss."`
+}
+
+// Sandbox bounds child processes.
+type Sandbox struct {
+	Mode    string `json:"mode" enum:"off,workspace-write,read-only" doc:"What child processes may write."`
+	Network bool   `json:"network" doc:"Let child processes use the network."`
+}
+
+// Default is the configuration of a user who has set nothing.
+func Default() *Config {
+	return &Config{
+		Model: Model{Default: "gpt-5", Provider: "openai"},
+		Agent: Agent{MaxIterations: 90, OnNewPrompt: "interrupt"},
+		CodeExecution: CodeExecution{
+			Mode: "project", Timeout: 300, MaxToolCalls: 50, MaxStdoutBytes: 50000,
+			MaxStderrBytes: 10000, MaxMemoryMB: 2048, MaxProcesses: 256,
+		},
+		Terminal:  Terminal{Backend: "local", Timeout: 180},
+		Approvals: Approvals{Mode: "ask", Timeout: 300},
+		Delegation: Delegation{
+			MaxConcurrentChildren: 3, MaxSpawnDepth: 1, MaxIterations: 50,
+			DefaultToolsets: []string{"terminal", "file", "web"},
+		},
+		Checkpoints: Checkpoints{Enabled: true, MaxMB: 500, MaxFileMB: 10},
+		Compaction:  Compaction{At: 0.8},
+		Store:       Store{Synchronous: "normal"},
+		Sandbox:     Sandbox{Mode: "workspace-write", Network: true},
+	}
+}

@@ -1,0 +1,348 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Get returns the value of a dotted key as it counts now, as text: plain values as
+// they are, everything else as JSON.
+func (l *Loaded) Get(key string) (string, error) {
+	if _, ok := lookup(key); !ok {
+		return "", unknownKey(key)
+	}
+	data, err := json.Marshal(l.Config)
+	if err != nil {
+		return "", fmt.Errorf("reading %s: %w", key, err)
+	}
+	for name := range strings.SplitSeq(key, ".") {
+		section := map[string]json.RawMessage{}
+		if err := json.Unmarshal(data, &section); err != nil {
+			return "", fmt.Errorf("reading %s: %w", key, err)
+		}
+		data = section[name]
+	}
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		return text, nil
+	}
+	return string(data), nil
+}
+
+// Set writes one plain value, or a list of texts separated by commas, into
+// config.yaml. Every other byte of the file stays as it is, comments included.
+func Set(home, key, text string) error {
+	f, ok := lookup(key)
+	if !ok {
+		return unknownKey(key)
+	}
+	value, err := settable(f, key, text)
+	if err != nil {
+		return err
+	}
+	return editFile(home, func(d *document) error {
+		return d.set(strings.Split(key, "."), value)
+	})
+}
+
+// AppendAllowlist adds an entry to command_allowlist, unless it is there.
+func AppendAllowlist(home, entry string) error {
+	return editFile(home, func(d *document) error {
+		return d.appendItem("command_allowlist", entry)
+	})
+}
+
+func unknownKey(key string) error {
+	i := strings.LastIndex(key, ".")
+	at := field{typ: reflect.TypeFor[Config]()}
+	if i > 0 {
+		if section, ok := lookup(key[:i]); ok && section.section() {
+			at = section
+		}
+	}
+	hint := nearest(key[i+1:], fieldsOf(at.typ))
+	return fmt.Errorf("%s is no key of config.yaml%s; `hermes-ls config schema` lists them", key, hint)
+}
+
+func settable(f field, key, text string) (string, error) {
+	value, ok := parseScalar(f, text)
+	if !ok || f.section() {
+		return "", fmt.Errorf("%s holds keys of its own: edit config.yaml for it", key)
+	}
+	if f.typ.Kind() == reflect.Slice && text == "" {
+		return "[]", nil
+	}
+	out, want := convert(f, value)
+	if want != "" {
+		return "", fmt.Errorf("%s must be %s", key, want)
+	}
+	data, err := json.Marshal(out) // JSON is YAML, quoted where it must be
+	if err != nil {
+		return "", fmt.Errorf("writing %s: %w", key, err)
+	}
+	if s, ok := out.(string); ok && plainYAML(s) {
+		return s, nil
+	}
+	return string(data), nil
+}
+
+// plainYAML tells whether a text may stand without quotes.
+func plainYAML(s string) bool {
+	if s == "" || slices.Contains([]string{"true", "false", "yes", "no", "on", "off", "null"}, strings.ToLower(s)) {
+		return false
+	}
+	for i, r := range s {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || !strings.ContainsRune("0123456789-_./:", r)) {
+			return false
+		}
+	}
+	return !strings.HasSuffix(s, ":")
+}
+
+// editFile changes config.yaml in one step: another reader sees it before or after.
+func editFile(home string, change func(*document) error) error {
+	file := Path(home)
+	data, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("reading %s: %w", file, err)
+	}
+	d := &document{lines: splitLines(string(data))}
+	if err := change(d); err != nil {
+		return fmt.Errorf("changing %s: %w", file, err)
+	}
+	out := strings.Join(d.lines, "")
+	if _, err := parser.ParseBytes([]byte(out), 0); err != nil {
+		return fmt.Errorf("changing %s: the result would be no YAML (%s); nothing was written, edit it by hand", file, errorText(err))
+	}
+	return writeFile(file, []byte(out))
+}
+
+func writeFile(file string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("making the home folder: %w", err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".config-*.yaml")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", file, err)
+	}
+	defer os.Remove(tmp.Name())
+	if info, err := os.Stat(file); err == nil {
+		_ = tmp.Chmod(info.Mode().Perm())
+	}
+	_, err = tmp.Write(data)
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return fmt.Errorf("writing %s: %w", file, err)
+	}
+	if err := os.Rename(tmp.Name(), file); err != nil {
+		return fmt.Errorf("writing %s: %w", file, err)
+	}
+	return nil
+}
+
+// document is a YAML text as lines, each with its end.
+type document struct{ lines []string }
+
+func splitLines(text string) []string {
+	lines := slices.Collect(strings.Lines(text))
+	if n := len(lines); n > 0 && !strings.HasSuffix(lines[n-1], "\n") {
+		lines[n-1] += "\n"
+	}
+	return lines
+}
+
+func (d *document) root() (ast.Node, error) {
+	file, err := parser.ParseBytes([]byte(strings.Join(d.lines, "")), 0)
+	if err != nil {
+		return nil, fmt.Errorf("line %d is no YAML: %s", errorLine(err), errorText(err))
+	}
+	if len(file.Docs) == 0 {
+		return nil, nil
+	}
+	return file.Docs[0].Body, nil
+}
+
+// set gives the key at path a value on its own line.
+func (d *document) set(path []string, value string) error {
+	node, err := d.root()
+	if err != nil {
+		return err
+	}
+	var parent *ast.MappingValueNode
+	for i, name := range path {
+		pair := find(node, name)
+		if pair == nil {
+			return d.insert(parent, path[i:], value)
+		}
+		if i == len(path)-1 {
+			return d.replace(pair, value)
+		}
+		parent, node = pair, pair.Value
+	}
+	return nil
+}
+
+func find(node ast.Node, name string) *ast.MappingValueNode {
+	for _, pair := range mappings(node) {
+		if keyText(pair) == name {
+			return pair
+		}
+	}
+	return nil
+}
+
+// insert adds path below parent (nil: the top), which does not have it yet.
+func (d *document) insert(parent *ast.MappingValueNode, path []string, value string) error {
+	indent, at := 0, len(d.lines)
+	if parent != nil {
+		line := parent.Key.GetToken().Position.Line
+		column := parent.Key.GetToken().Position.Column
+		if _, flow := flowStart(parent.Value); flow {
+			return fmt.Errorf("line %d writes its keys in braces; edit it by hand", line)
+		}
+		indent, at = column+1, line
+		if pairs := mappings(parent.Value); len(pairs) > 0 {
+			indent = pairs[0].Key.GetToken().Position.Column - 1
+		}
+	}
+	var added []string
+	for i, name := range path {
+		text := strings.Repeat(" ", indent+2*i) + name + ":"
+		if i == len(path)-1 {
+			text += " " + value
+		}
+		added = append(added, text+"\n")
+	}
+	d.lines = slices.Insert(d.lines, at, added...)
+	return nil
+}
+
+func flowStart(node ast.Node) (*token.Token, bool) {
+	switch node := node.(type) {
+	case *ast.MappingNode:
+		return node.Start, node.IsFlowStyle
+	case *ast.SequenceNode:
+		return node.Start, node.IsFlowStyle
+	}
+	return nil, false
+}
+
+// replace puts value where the pair's value is, whatever its shape.
+func (d *document) replace(pair *ast.MappingValueNode, value string) error {
+	key := pair.Key.GetToken().Position
+	last := lastToken(pair.Value)
+	line := d.lines[key.Line-1]
+	start := valueColumn(line, key.Column)
+	if last.Type == token.ImplicitNullType {
+		d.lines[key.Line-1] = line[:start] + " " + value + line[start:] // nothing stands there yet
+		return nil
+	}
+	if last.Position.Line == key.Line {
+		end := columnByte(line, last.Position.Column) + len(strings.TrimSpace(last.Origin))
+		d.lines[key.Line-1] = line[:start] + " " + value + line[end:]
+		return nil
+	}
+	d.lines[key.Line-1] = line[:start] + " " + value + "\n"
+	d.lines = slices.Delete(d.lines, key.Line, last.Position.Line)
+	return nil
+}
+
+// lastToken is the last token that belongs to a value.
+func lastToken(node ast.Node) *token.Token {
+	last := node.GetToken()
+	ast.Walk(visitor(func(n ast.Node) {
+		for _, t := range []*token.Token{n.GetToken(), closing(n)} {
+			if t != nil && (t.Position.Line > last.Position.Line ||
+				t.Position.Line == last.Position.Line && t.Position.Column > last.Position.Column) {
+				last = t
+			}
+		}
+	}), node)
+	return last
+}
+
+func closing(node ast.Node) *token.Token {
+	switch node := node.(type) {
+	case *ast.MappingNode:
+		return node.End
+	case *ast.SequenceNode:
+		return node.End
+	}
+	return nil
+}
+
+type visitor func(ast.Node)
+
+func (v visitor) Visit(node ast.Node) ast.Visitor {
+	if _, comment := node.(*ast.CommentGroupNode); !comment {
+		v(node)
+	}
+	return v
+}
+
+// columnByte turns a 1-based column in runes into a byte offset.
+func columnByte(line string, column int) int {
+	for i := range line {
+		if column--; column == 0 {
+			return i
+		}
+	}
+	return len(line)
+}
+
+// valueColumn is the byte after the colon of the key at column.
+func valueColumn(line string, column int) int {
+	start := columnByte(line, column)
+	return start + strings.Index(line[start:], ":") + 1
+}
+
+// appendItem adds a text to a list at the top, making the list when there is none.
+func (d *document) appendItem(key, item string) error {
+	node, err := d.root()
+	if err != nil {
+		return err
+	}
+	quoted, err := json.Marshal(item)
+	if err != nil {
+		return err
+	}
+	pair := find(node, key)
+	if pair == nil {
+		d.lines = append(d.lines, key+":\n", "  - "+string(quoted)+"\n")
+		return nil
+	}
+	list, ok := pair.Value.(*ast.SequenceNode)
+	switch {
+	case !ok || len(list.Values) == 0:
+		if err := d.replace(pair, ""); err != nil {
+			return err
+		}
+		line := pair.Key.GetToken().Position.Line
+		d.lines[line-1] = strings.TrimRight(strings.Replace(d.lines[line-1], ":  ", ": ", 1), " \n") + "\n"
+		d.lines = slices.Insert(d.lines, line, "  - "+string(quoted)+"\n")
+	case contains(list, item):
+	case list.IsFlowStyle:
+		line := &d.lines[list.End.Position.Line-1]
+		end := columnByte(*line, list.End.Position.Column)
+		*line = (*line)[:end] + ", " + string(quoted) + (*line)[end:]
+	default:
+		indent := strings.Repeat(" ", list.Start.Position.Column-1)
+		d.lines = slices.Insert(d.lines, lastToken(list).Position.Line, indent+"- "+string(quoted)+"\n")
+	}
+	return nil
+}
+
+func contains(list *ast.SequenceNode, item string) bool {
+	return slices.ContainsFunc(list.Values, func(n ast.Node) bool { return n.GetToken().Value == item })
+}

@@ -1,0 +1,104 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// Endpoint is where a model is reached, with the keys that belong there.
+type Endpoint struct {
+	Provider string
+	BaseURL  string // without a trailing slash; empty for the embedded model
+	Model    string
+	Keys     []string // empty: the endpoint needs none
+	Window   int      // tokens; 0: not configured
+}
+
+// provider is what is known of a provider's own endpoint.
+type provider struct {
+	baseURL  string
+	keyName  string // environment variable that belongs to it
+	needsKey bool
+}
+
+func providerOf(name string) provider {
+	switch name {
+	case "openai":
+		return provider{"https://api.openai.com/v1", "OPENAI_API_KEY", true}
+	case "openrouter":
+		return provider{"https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", true}
+	case "ollama":
+		return provider{baseURL: "http://127.0.0.1:11434/v1"}
+	case "lmstudio":
+		return provider{baseURL: "http://127.0.0.1:1234/v1"}
+	}
+	return provider{keyName: "HERMES_API_KEY"}
+}
+
+// Endpoints are the configured model and its fallbacks, in the order in which they
+// are tried. The error says how to set one up.
+func (l *Loaded) Endpoints() ([]Endpoint, error) {
+	first, err := l.endpoint()
+	if err != nil {
+		return nil, err
+	}
+	out := []Endpoint{first}
+	for _, model := range l.Model.Fallback {
+		next := first
+		next.Model = model
+		out = append(out, next)
+	}
+	return out, nil
+}
+
+func (l *Loaded) endpoint() (Endpoint, error) {
+	m := l.Model
+	out := Endpoint{Provider: m.Provider, Model: m.Default, Window: m.ContextWindow}
+	if m.Provider == "embedded" {
+		out.Model = "embedded"
+		return out, nil
+	}
+	p := providerOf(m.Provider)
+	if m.BaseURL != "" && !sameHost(m.BaseURL, p.baseURL) {
+		// Somebody else's endpoint: the provider's own key must not go there.
+		p = providerOf("custom")
+		out.Provider = "custom"
+	}
+	out.BaseURL = strings.TrimRight(firstOf(m.BaseURL, p.baseURL), "/")
+	if out.BaseURL == "" {
+		return Endpoint{}, fmt.Errorf("model.provider is custom but model.base_url is empty. %s", l.howTo())
+	}
+	if u, err := url.Parse(out.BaseURL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return Endpoint{}, fmt.Errorf("model.base_url %q is no http(s) URL. %s", out.BaseURL, l.howTo())
+	}
+	out.Keys = m.APIKey
+	if len(out.Keys) == 0 && l.environ[p.keyName] != "" {
+		out.Keys = []string{l.environ[p.keyName]}
+	}
+	if p.needsKey && len(out.Keys) == 0 {
+		return Endpoint{}, fmt.Errorf("no key for the model provider %q: %s is not set and model.api_key is empty. %s", m.Provider, p.keyName, l.howTo())
+	}
+	return out, nil
+}
+
+func (l *Loaded) howTo() string {
+	return "To set one up, put a key into the environment or " + l.Home + "/.env (OPENAI_API_KEY=…), " +
+		"or in " + Path(l.Home) + " set model.provider to ollama, lmstudio or openrouter, or model.base_url to any OpenAI-compatible endpoint. " +
+		"To try it offline without a key: `hermes-ls config set model.provider embedded` (a small scripted model, not a real one)."
+}
+
+func sameHost(a, b string) bool {
+	ua, errA := url.Parse(a)
+	ub, errB := url.Parse(b)
+	return errA == nil && errB == nil && ua.Scheme == ub.Scheme && strings.EqualFold(ua.Host, ub.Host)
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}

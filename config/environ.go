@@ -1,0 +1,112 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+func environMap(environ []string) map[string]string {
+	out := make(map[string]string, len(environ))
+	for _, entry := range environ {
+		if name, value, ok := strings.Cut(entry, "="); ok {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// readEnviron is the process environment over what the home's .env says.
+func (l *Loaded) readEnviron(environ []string) map[string]string {
+	file := filepath.Join(l.Home, ".env")
+	data, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		l.problem(file, 0, "cannot be read: "+err.Error())
+	}
+	out := l.parseDotenv(file, string(data))
+	for name, value := range environMap(environ) {
+		out[name] = value
+	}
+	return out
+}
+
+func (l *Loaded) parseDotenv(file, text string) map[string]string {
+	out := map[string]string{}
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, ok := strings.Cut(strings.TrimPrefix(line, "export "), "=")
+		if !ok {
+			l.problem(file, n, "is no NAME=value line; it is ignored")
+			continue
+		}
+		out[strings.TrimSpace(name)] = unquote(strings.TrimSpace(value))
+	}
+	return out
+}
+
+// unquote takes one pair of quotes away, or a comment after an unquoted value.
+func unquote(value string) string {
+	if len(value) >= 2 && (value[0] == '"' || value[0] == '\'') && value[len(value)-1] == value[0] {
+		return value[1 : len(value)-1]
+	}
+	value, _, _ = strings.Cut(value, " #")
+	return strings.TrimSpace(value)
+}
+
+// environSource reads HERMES_<SECTION>_<KEY>, such as HERMES_MODEL_DEFAULT, for
+// every key that holds a plain value.
+func environSource(environ []string) source {
+	env := environMap(environ)
+	s := source{name: "environment", tree: map[string]any{}, trusted: true}
+	leaves(func(key string, f field) {
+		name := EnvironName(key)
+		text, ok := env[name]
+		if !ok || text == "" {
+			return
+		}
+		value, ok := parseScalar(f, text)
+		if !ok {
+			return
+		}
+		merge(s.tree, nested(map[string]any{key: value}))
+	})
+	return s
+}
+
+// EnvironName is the environment variable that sets a key: HERMES_MODEL_DEFAULT.
+func EnvironName(key string) string {
+	return "HERMES_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+}
+
+// parseScalar reads text as the field's type; what does not parse stays text, and
+// the check that follows says what was wanted. Lists are separated by commas.
+func parseScalar(f field, text string) (any, bool) {
+	switch f.typ.Kind() {
+	case reflect.Bool:
+		if b, err := strconv.ParseBool(text); err == nil {
+			return b, true
+		}
+	case reflect.Int, reflect.Float64:
+		if n, err := strconv.ParseFloat(text, 64); err == nil {
+			return n, true
+		}
+	case reflect.Slice:
+		var list []any
+		for item := range strings.SplitSeq(text, ",") {
+			list = append(list, strings.TrimSpace(item))
+		}
+		return list, true
+	case reflect.Map:
+		return nil, false
+	}
+	return text, true
+}

@@ -1,0 +1,80 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+)
+
+// field is one key of the configuration, read off the struct tags.
+type field struct {
+	name     string // as in config.yaml
+	typ      reflect.Type
+	doc      string
+	enum     []string
+	harmless bool // a repository may set it
+}
+
+// fieldsOf lists the keys of a section in the order of the struct.
+func fieldsOf(section reflect.Type) []field {
+	fields := make([]field, 0, section.NumField())
+	for f := range section.Fields() {
+		fields = append(fields, newField(f))
+	}
+	return fields
+}
+
+func newField(f reflect.StructField) field {
+	out := field{
+		name:     f.Tag.Get("json"),
+		typ:      f.Type,
+		doc:      f.Tag.Get("doc"),
+		harmless: f.Tag.Get("repo") == "yes",
+	}
+	if words, ok := f.Tag.Lookup("enum"); ok {
+		out.enum = strings.Split(words, ",")
+	}
+	return out
+}
+
+// section tells whether the field holds keys of its own that are known.
+func (f field) section() bool { return f.typ.Kind() == reflect.Struct }
+
+// lookup finds the field of a dotted key, such as "model.default".
+func lookup(key string) (field, bool) {
+	at := field{typ: reflect.TypeFor[Config]()}
+	for name := range strings.SplitSeq(key, ".") {
+		if !at.section() {
+			return field{}, false
+		}
+		next, ok := named(fieldsOf(at.typ), name)
+		if !ok {
+			return field{}, false
+		}
+		at = next
+	}
+	return at, true
+}
+
+func named(fields []field, name string) (field, bool) {
+	for _, f := range fields {
+		if f.name == name {
+			return f, true
+		}
+	}
+	return field{}, false
+}
+
+// leaves calls visit with each key that holds a value, dotted, in order.
+func leaves(visit func(key string, f field)) {
+	var walk func(prefix string, section reflect.Type)
+	walk = func(prefix string, section reflect.Type) {
+		for _, f := range fieldsOf(section) {
+			if f.section() {
+				walk(prefix+f.name+".", f.typ)
+			} else {
+				visit(prefix+f.name, f)
+			}
+		}
+	}
+	walk("", reflect.TypeFor[Config]())
+}

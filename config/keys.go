@@ -1,0 +1,27 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Keys is one API key or a pool of them; in YAML a string or a list.
+type Keys []string
+
+// UnmarshalJSON takes a string or a list of strings; an empty string is no key.
+func (k *Keys) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*k = nil
+		if one != "" {
+			*k = Keys{one}
+		}
+		return nil
+	}
+	var many []string
+	if err := json.Unmarshal(data, &many); err != nil {
+		return fmt.Errorf("an API key is a string or a list of strings")
+	}
+	*k = many
+	return nil
+}

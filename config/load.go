@@ -1,0 +1,164 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Options are the sources beside the home folder's own files. All are optional.
+type Options struct {
+	Environ []string        // the process environment, "NAME=value"
+	Init    json.RawMessage // the editor's initializationOptions: the user's
+	Editor  json.RawMessage // workspace/configuration, section hermes: perhaps the repository's
+	Folders []string        // workspace folders, for their .hermes/config.yaml
+}
+
+// Problem is something in a source that does not count.
+type Problem struct {
+	Source string // a file's path, or the name of another source
+	Line   int    // 1-based; 0 where there are no lines
+	Text   string // what is wrong and what happens now
+}
+
+func (p Problem) String() string {
+	if p.Line > 0 {
+		return fmt.Sprintf("%s:%d: %s", p.Source, p.Line, p.Text)
+	}
+	return p.Source + ": " + p.Text
+}
+
+// Loaded is a configuration with what was needed to make it.
+type Loaded struct {
+	*Config
+	Home     string
+	Problems []Problem
+	environ  map[string]string // the process's, over that of .env
+}
+
+// Home is the folder of everything of ours: $HERMES_HOME, or ~/.hermes.
+func Home(environ []string) string {
+	env := environMap(environ)
+	if home := env["HERMES_HOME"]; home != "" {
+		return filepath.Clean(home)
+	}
+	if home := env["HOME"]; home != "" {
+		return filepath.Join(home, ".hermes")
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		return filepath.Join(home, ".hermes")
+	}
+	return ".hermes"
+}
+
+// Path is the user's config file in home.
+func Path(home string) string { return filepath.Join(home, "config.yaml") }
+
+// Load reads every source. It does not fail: what cannot be read or understood is
+// in Problems, and the last good value, or the default, stands.
+func Load(home string, o Options) *Loaded {
+	l := &Loaded{Config: Default(), Home: home}
+	l.environ = l.readEnviron(o.Environ)
+
+	var repo []source
+	for _, folder := range o.Folders {
+		if file := filepath.Join(folder, ".hermes", "config.yaml"); file != Path(home) {
+			repo = append(repo, l.readYAML(file, false))
+		}
+	}
+	repo = append(repo, l.readJSON("workspace/configuration", o.Editor, false))
+
+	// Rising precedence; a repository never outranks what the user has set.
+	sources := append(repo,
+		l.readYAML(Path(home), true),
+		environSource(o.Environ),
+		l.readJSON("initializationOptions", o.Init, true))
+	tree := map[string]any{}
+	for _, s := range sources {
+		clean, problems := s.check()
+		l.Problems = append(l.Problems, problems...)
+		merge(tree, clean)
+	}
+	l.fill(tree)
+	return l
+}
+
+// fill decodes the merged tree over the defaults. The tree has been checked, so a
+// failure here is a mistake of ours; it is reported like any other problem.
+func (l *Loaded) fill(tree map[string]any) {
+	data, err := json.Marshal(tree)
+	if err == nil {
+		err = json.Unmarshal(data, l.Config)
+	}
+	if err != nil {
+		l.problem("configuration", 0, fmt.Sprintf("cannot be used: %v; the defaults count", err))
+		l.Config = Default()
+	}
+}
+
+func (l *Loaded) problem(source string, line int, text string) {
+	l.Problems = append(l.Problems, Problem{Source: source, Line: line, Text: text})
+}
+
+func (l *Loaded) readYAML(file string, trusted bool) source {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return source{}
+	}
+	if err != nil {
+		l.problem(file, 0, fmt.Sprintf("cannot be read: %v", err))
+		return source{}
+	}
+	s, err := parseYAML(file, data)
+	if err != nil {
+		l.problem(file, errorLine(err), fmt.Sprintf("is no YAML: %s; nothing of it counts", errorText(err)))
+		return source{}
+	}
+	s.trusted = trusted
+	return s
+}
+
+func (l *Loaded) readJSON(name string, data json.RawMessage, trusted bool) source {
+	if len(data) == 0 || string(data) == "null" {
+		return source{}
+	}
+	tree := map[string]any{}
+	if err := json.Unmarshal(data, &tree); err != nil {
+		l.problem(name, 0, "is no JSON object; nothing of it counts")
+		return source{}
+	}
+	return source{name: name, tree: nested(tree), trusted: trusted}
+}
+
+// nested turns dotted keys, as settings editors like them, into nested objects.
+func nested(tree map[string]any) map[string]any {
+	out := map[string]any{}
+	for key, value := range tree {
+		if inner, ok := value.(map[string]any); ok {
+			value = nested(inner)
+		}
+		head, rest, dotted := strings.Cut(key, ".")
+		if dotted {
+			key, value = head, nested(map[string]any{rest: value})
+		}
+		merge(out, map[string]any{key: value})
+	}
+	return out
+}
+
+// merge puts src over dst: objects key by key, anything else whole.
+func merge(dst, src map[string]any) {
+	for key, value := range src {
+		if from, ok := value.(map[string]any); ok {
+			if to, ok := dst[key].(map[string]any); ok {
+				merge(to, from)
+				continue
+			}
+		}
+		dst[key] = value
+	}
+}

@@ -1,0 +1,212 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// source is one place that settings came from, as a tree of plain values.
+type source struct {
+	name    string
+	tree    map[string]any
+	trusted bool           // the user's own, not the repository's
+	lines   map[string]int // dotted key → line, where the source has lines
+}
+
+// check returns the part of the tree that counts, and a problem for each key that
+// does not.
+func (s source) check() (map[string]any, []Problem) {
+	c := checker{source: s}
+	clean := c.section("", reflect.TypeFor[Config](), s.tree)
+	return clean, c.problems
+}
+
+type checker struct {
+	source
+	problems []Problem
+}
+
+func (c *checker) problem(key, format string, args ...any) {
+	c.problems = append(c.problems, Problem{
+		Source: c.name, Line: c.lines[key], Text: key + " " + fmt.Sprintf(format, args...),
+	})
+}
+
+func (c *checker) section(prefix string, typ reflect.Type, tree map[string]any) map[string]any {
+	fields := fieldsOf(typ)
+	clean := map[string]any{}
+	for _, name := range sortedKeys(tree) {
+		key := prefix + name
+		f, ok := named(fields, name)
+		if !ok {
+			c.problem(key, "is not a key we know%s; it is ignored", nearest(name, fields))
+			continue
+		}
+		if value, ok := c.field(key, f, tree[name]); ok {
+			clean[name] = value
+		}
+	}
+	return clean
+}
+
+func (c *checker) field(key string, f field, value any) (any, bool) {
+	if value == nil { // "model:" with nothing below it
+		return nil, false
+	}
+	if f.section() {
+		tree, ok := value.(map[string]any)
+		if !ok {
+			c.problem(key, "must hold keys, not %s; it is ignored", kindOf(value))
+			return nil, false
+		}
+		return c.section(key+".", f.typ, tree), true
+	}
+	if !c.trusted && !f.harmless {
+		c.problem(key, "is ignored here: a repository may not set it; set it in your own config.yaml")
+		return nil, false
+	}
+	out, want := convert(f, value)
+	if want != "" {
+		c.problem(key, "must be %s, not %s; it is ignored", want, kindOf(value))
+		return nil, false
+	}
+	return out, true
+}
+
+// convert returns value as the field wants it, or what the field wants.
+func convert(f field, value any) (out any, want string) {
+	switch f.typ.Kind() {
+	case reflect.String:
+		return convertString(f, value)
+	case reflect.Bool:
+		if _, ok := value.(bool); !ok {
+			return nil, "true or false"
+		}
+	case reflect.Int:
+		n, ok := number(value)
+		if !ok || n != math.Trunc(n) || n < 0 {
+			return nil, "a whole number, 0 or more"
+		}
+		return int(n), ""
+	case reflect.Float64:
+		if _, ok := number(value); !ok {
+			return nil, "a number"
+		}
+	case reflect.Slice:
+		return convertList(f, value)
+	case reflect.Map:
+		if _, ok := value.(map[string]any); !ok {
+			return nil, "a mapping"
+		}
+	}
+	return value, ""
+}
+
+func convertString(f field, value any) (any, string) {
+	text, ok := value.(string)
+	if off, isBool := value.(bool); isBool && f.enum != nil && !off {
+		text, ok = "off", true // YAML 1.1 habits: `mode: off`
+	}
+	if !ok {
+		if f.enum != nil {
+			return nil, "one of " + strings.Join(f.enum, ", ")
+		}
+		return nil, "text"
+	}
+	if f.enum != nil && !slices.Contains(f.enum, text) {
+		return nil, "one of " + strings.Join(f.enum, ", ")
+	}
+	return text, ""
+}
+
+func convertList(f field, value any) (any, string) {
+	if text, ok := value.(string); ok && f.typ == reflect.TypeFor[Keys]() {
+		return text, ""
+	}
+	list, ok := value.([]any)
+	if !ok {
+		return nil, "a list of texts"
+	}
+	for _, item := range list {
+		if _, ok := item.(string); !ok {
+			return nil, "a list of texts"
+		}
+	}
+	return list, ""
+}
+
+func number(value any) (float64, bool) {
+	switch n := value.(type) {
+	case float64:
+		return n, true
+	case int64:
+		return float64(n), true
+	case uint64:
+		return float64(n), true
+	case int:
+		return float64(n), true
+	}
+	return 0, false
+}
+
+// kindOf names a value without showing it: it may be a secret in the wrong place.
+func kindOf(value any) string {
+	switch value.(type) {
+	case string:
+		return "the text given"
+	case bool:
+		return "true or false"
+	case map[string]any:
+		return "a mapping"
+	case []any:
+		return "the list given"
+	}
+	return "the number given"
+}
+
+// nearest suggests a key that differs little from name.
+func nearest(name string, fields []field) string {
+	best, distance := "", 3
+	for _, f := range fields {
+		if d := editDistance(name, f.name); d < distance {
+			best, distance = f.name, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return " (did you mean " + best + "?)"
+}
+
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+func sortedKeys(tree map[string]any) []string {
+	keys := make([]string, 0, len(tree))
+	for key := range tree {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	return keys
+}

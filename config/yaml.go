@@ -1,0 +1,78 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// parseYAML reads one document whose top is a mapping, with the line of each key.
+func parseYAML(name string, data []byte) (source, error) {
+	s := source{name: name, tree: map[string]any{}, lines: map[string]int{}}
+	file, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return source{}, err
+	}
+	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
+		return s, nil
+	}
+	body := file.Docs[0].Body
+	if _, comment := body.(*ast.CommentGroupNode); comment {
+		return s, nil
+	}
+	if _, null := body.(*ast.NullNode); null {
+		return s, nil
+	}
+	if mappings(body) == nil {
+		return source{}, fmt.Errorf("the top must be a mapping such as `model:`")
+	}
+	if err := yaml.NodeToValue(body, &s.tree); err != nil {
+		return source{}, err
+	}
+	recordLines("", body, s.lines)
+	return s, nil
+}
+
+// mappings are the key-value pairs of a mapping node; nil for any other node.
+func mappings(node ast.Node) []*ast.MappingValueNode {
+	switch node := node.(type) {
+	case *ast.MappingNode:
+		return node.Values
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{node}
+	}
+	return nil
+}
+
+func recordLines(prefix string, node ast.Node, lines map[string]int) {
+	for _, pair := range mappings(node) {
+		key := prefix + keyText(pair)
+		lines[key] = pair.Key.GetToken().Position.Line
+		recordLines(key+".", pair.Value, lines)
+	}
+}
+
+func keyText(pair *ast.MappingValueNode) string {
+	return strings.Trim(pair.Key.GetToken().Value, `"'`)
+}
+
+func errorLine(err error) int {
+	var located yaml.Error
+	if errors.As(err, &located) && located.GetToken() != nil {
+		return located.GetToken().Position.Line
+	}
+	return 0
+}
+
+// errorText is the message without the excerpt of the source, which may hold a key.
+func errorText(err error) string {
+	var located yaml.Error
+	if errors.As(err, &located) {
+		return located.GetMessage()
+	}
+	return err.Error()
+}
