@@ -1,0 +1,122 @@
+package hermes
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/hermes-ls/hermes-ls/"
+
+// rooms is the map of ARCHITECTURE.md: what a folder may import of ours, tests
+// aside. A folder may always import what lies below itself.
+var rooms = map[string][]string{
+	"cmd":        {""},
+	"protocol":   {},
+	"config":     {},
+	"internal":   {},
+	"tools":      {"internal"},
+	"agent":      {"tools", "internal"},
+	"codeexec":   {"tools", "internal"},
+	"delegate":   {"agent", "tools", "internal"},
+	"extensions": {"tools", "internal"},
+	"server":     {"protocol", "config", "tools", "agent", "codeexec", "delegate", "extensions", "internal"},
+	"bench":      {""},
+	"e2e":        {""},
+}
+
+// apart are folders within a room that may not import each other.
+var apart = map[string][]string{
+	"internal/workspace": {"internal/workspace"},
+	"internal/proc":      {"internal/proc"},
+}
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+	files := 0
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && file != "." || d.Name() == "node_modules" || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		files++
+		checkImports(t, filepath.ToSlash(file))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 10 {
+		t.Errorf("only %d files were looked at: the walk is broken", files)
+	}
+}
+
+func checkImports(t *testing.T, file string) {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	dir := path.Dir(file)
+	for _, spec := range parsed.Imports {
+		name, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		if ours, ok := strings.CutPrefix(name, module); ok && !mayImport(dir, ours) {
+			t.Errorf("%s imports %s: the map in ARCHITECTURE.md does not let it", file, ours)
+		}
+	}
+}
+
+func mayImport(dir, ours string) bool {
+	room, _, _ := strings.Cut(dir, "/")
+	allowed, known := rooms[room]
+	if !known {
+		return false
+	}
+	if only, ok := apart[dir]; ok {
+		allowed = only
+	} else {
+		allowed = append([]string{room}, allowed...)
+	}
+	for _, prefix := range allowed {
+		if prefix == "" || ours == prefix || strings.HasPrefix(ours, prefix+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestMapForbids(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		dir, ours string
+		want      bool
+	}{
+		{"agent", "server", false},
+		{"tools", "agent", false},
+		{"tools", "protocol/acp", false},
+		{"protocol/acp", "agent", false},
+		{"internal/workspace", "internal/proc", false},
+		{"server/lsp", "agent/model", true},
+		{"cmd/hermes-ls", "server/lsp", true},
+		{"newroom", "agent", false},
+	} {
+		if got := mayImport(tc.dir, tc.ours); got != tc.want {
+			t.Errorf("mayImport(%s, %s) = %v", tc.dir, tc.ours, got)
+		}
+	}
+}
