@@ -84,8 +84,9 @@ type Delta struct {
 }
 
 // CallDelta is a piece of a tool call; pieces of the same Index belong together.
+// [Reply] merges them, also where a provider bends these rules.
 type CallDelta struct {
-	Index int
+	Index int    // negative: not said
 	ID    string // whole, in whichever piece brings it
 	Name  string // whole, in whichever piece brings it
 	Args  string // appended

@@ -1,0 +1,161 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Reply is a whole reply, put together from deltas. The zero value is ready to
+// use; it must not be copied once [Reply.Add] was called.
+//
+// Calls come together the way providers really write them: pieces belong to a
+// call by index, or by id where the index does not say; names arrive split or
+// repeated; some providers repeat the whole arguments, and some restart index 0
+// for every call with a new id.
+type Reply struct {
+	Text      string
+	Reasoning string
+	Calls     []Call
+	Usage     Usage
+	Finish    Finish
+	Model     string
+
+	// CallsBefore is how many calls the session has had before this reply: a call
+	// that comes without an id is named "call_N", counting on from there.
+	CallsBefore int
+
+	text, reasoning strings.Builder
+	pieces          []*pieces // beside Calls
+}
+
+// Add takes the next delta. Text, Reasoning and Calls are up to date after each;
+// calls have their final ids and arguments once Finish is set.
+func (r *Reply) Add(d Delta) {
+	if d.Text != "" {
+		r.text.WriteString(d.Text)
+		r.Text = r.text.String()
+	}
+	if d.Reasoning != "" {
+		r.reasoning.WriteString(d.Reasoning)
+		r.Reasoning = r.reasoning.String()
+	}
+	if d.Call != nil {
+		r.addCall(d.Call)
+	}
+	if d.Usage != nil {
+		r.Usage = *d.Usage
+	}
+	if d.Model != "" {
+		r.Model = d.Model
+	}
+	if d.Finish != "" {
+		r.Finish = d.Finish
+		r.settle()
+	}
+}
+
+// pieces is a call that is still coming.
+type pieces struct {
+	index int
+	id    string
+	name  string
+	args  strings.Builder
+	last  string // the last piece of arguments
+	grows bool   // every piece so far began with the one before: snapshots, perhaps
+}
+
+func (r *Reply) addCall(c *CallDelta) {
+	i := r.find(c)
+	if i < 0 || r.pieces[i].followedBy(c) {
+		i = len(r.pieces)
+		r.pieces = append(r.pieces, &pieces{index: c.Index})
+		r.Calls = append(r.Calls, Call{})
+	}
+	p := r.pieces[i]
+	p.add(c)
+	r.Calls[i] = Call{ID: p.id, Name: p.name, Args: p.args.String()}
+}
+
+// find returns the newest call that c may belong to, or -1.
+func (r *Reply) find(c *CallDelta) int {
+	for i := len(r.pieces) - 1; i >= 0; i-- {
+		if c.Index >= 0 && r.pieces[i].index == c.Index {
+			return i
+		}
+	}
+	for i := len(r.pieces) - 1; i >= 0; i-- {
+		if c.ID != "" && r.pieces[i].id == c.ID {
+			return i
+		}
+	}
+	if c.Index < 0 && c.ID == "" {
+		return len(r.pieces) - 1
+	}
+	return -1
+}
+
+// followedBy tells whether c, although it came at the same index or with the same
+// id, is another call.
+func (p *pieces) followedBy(c *CallDelta) bool {
+	if c.ID != "" && c.ID == p.id {
+		return c.Index >= 0 && c.Index != p.index && c.Name != "" && wholeObject(p.args.String())
+	}
+	if c.ID != "" && p.id != "" {
+		return c.Name != "" || wholeObject(p.args.String())
+	}
+	if c.Name == "" || p.name == "" || !wholeObject(p.args.String()) {
+		return false
+	}
+	return c.Name != p.name || (c.Args != p.args.String() && wholeObject(c.Args))
+}
+
+func (p *pieces) add(c *CallDelta) {
+	if p.id == "" {
+		p.id = c.ID
+	}
+	p.addName(c.Name)
+	if c.Args == "" {
+		return
+	}
+	p.grows = strings.HasPrefix(c.Args, p.last) && (p.grows || p.last == "")
+	p.last = c.Args
+	if c.Args[0] == '{' && wholeObject(p.args.String()) && wholeObject(c.Args) {
+		p.args.Reset() // said again, as a whole
+	}
+	p.args.WriteString(c.Args)
+}
+
+func (p *pieces) addName(name string) {
+	switch {
+	case name == "" || name == p.name:
+	case strings.HasPrefix(name, p.name): // the first, or the name so far and more
+		p.name = name
+	case p.args.Len() == 0:
+		p.name += name
+	}
+}
+
+// settle gives every call its final arguments and an id of its own.
+func (r *Reply) settle() {
+	used := make(map[string]bool, len(r.Calls))
+	for i, p := range r.pieces {
+		c := &r.Calls[i]
+		if p.grows && !json.Valid([]byte(c.Args)) && json.Valid([]byte(p.last)) {
+			c.Args = p.last
+		}
+		if c.ID == "" {
+			c.ID = fmt.Sprintf("call_%d", r.CallsBefore+i+1)
+		}
+		for id, n := c.ID, 2; used[c.ID]; n++ {
+			c.ID = fmt.Sprintf("%s_%d", id, n)
+		}
+		used[c.ID] = true
+	}
+}
+
+// wholeObject tells whether s is one complete JSON object.
+func wholeObject(s string) bool {
+	s = strings.TrimSpace(s)
+	return len(s) >= 2 && s[0] == '{' && s[len(s)-1] == '}' && json.Valid([]byte(s))
+}
