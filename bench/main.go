@@ -1,0 +1,130 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"text/tabwriter"
+	"time"
+)
+
+// row is one line of the table. Floor is zero where nothing can be compared.
+type row struct {
+	what      string
+	value     float64
+	unit      string
+	floor     float64
+	floorName string
+	goal      string
+}
+
+// lab is what every measurement works with.
+type lab struct {
+	bin, echo string // the built programs
+	dir       string // a folder of its own
+	model     *scriptedModel
+	home      string
+	cwd       string // a small workspace
+}
+
+func main() {
+	bin := flag.String("bin", "bin/hermes-ls", "the program to measure")
+	only := flag.String("only", "", "measure just the group of this name")
+	flag.Parse()
+	if err := run(*bin, *only); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(bin, only string) error {
+	l, err := newLab(bin)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(l.dir)
+	groups := []struct {
+		name    string
+		measure func(*lab) ([]row, error)
+	}{
+		{"start", coldStart}, {"memory", memory}, {"turn", turnOverhead}, {"calls", callOverhead},
+		{"shell", shellOverhead}, {"deltas", deltas}, {"cancel", cancel}, {"end", endOfInput},
+		{"search", search}, {"growth", growth},
+	}
+	table := tabwriter.NewWriter(os.Stdout, 2, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "%s %s/%s, %d cores\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	fmt.Fprintln(table, "what\tvalue\tfloor\tratio\tgoal")
+	for _, g := range groups {
+		if only != "" && only != g.name {
+			continue
+		}
+		rows, err := g.measure(l)
+		if err != nil {
+			return fmt.Errorf("measuring %s: %w", g.name, err)
+		}
+		for _, r := range rows {
+			fmt.Fprintln(table, r)
+		}
+		_ = table.Flush()
+	}
+	return nil
+}
+
+func (r row) String() string {
+	floor, ratio := "", ""
+	if r.floor > 0 {
+		floor = fmt.Sprintf("%.3g %s (%s)", r.floor, r.unit, r.floorName)
+		ratio = fmt.Sprintf("%.2f×", r.value/r.floor)
+	}
+	return fmt.Sprintf("%s\t%.3g %s\t%s\t%s\t%s", r.what, r.value, r.unit, floor, ratio, r.goal)
+}
+
+func newLab(bin string) (*lab, error) {
+	abs, err := filepath.Abs(bin)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(abs); err != nil {
+		return nil, fmt.Errorf("no program to measure: %w; build it with `make build`", err)
+	}
+	dir, err := os.MkdirTemp("", "hermes-bench-")
+	if err != nil {
+		return nil, err
+	}
+	l := &lab{bin: abs, dir: dir, echo: filepath.Join(dir, "echo"), cwd: filepath.Join(dir, "ws")}
+	if out, err := exec.Command("go", "build", "-o", l.echo, "./bench/echo").CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("building the echo server: %w\n%s", err, out)
+	}
+	if err := os.MkdirAll(l.cwd, 0o755); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(l.cwd, "a.txt"), []byte("one\ntwo\nthree\n"), 0o644); err != nil {
+		return nil, err
+	}
+	if l.model, err = startModel(); err != nil {
+		return nil, err
+	}
+	l.home, err = home(dir, l.model)
+	return l, err
+}
+
+// median of several runs of one measurement.
+func median(n int, measure func() (time.Duration, error)) (time.Duration, error) {
+	times := make([]time.Duration, n)
+	for i := range times {
+		d, err := measure()
+		if err != nil {
+			return 0, err
+		}
+		times[i] = d
+	}
+	slices.Sort(times)
+	return times[n/2], nil
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+func us(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

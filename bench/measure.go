@@ -1,0 +1,456 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"processId":null,"rootUri":null,"capabilities":{}}}`
+
+// coldStart measures from exec to the answer of LSP's initialize.
+func coldStart(l *lab) ([]row, error) {
+	measure := func(bin string, args ...string) (time.Duration, error) {
+		return median(21, func() (time.Duration, error) { return answerTime(l, bin, args...) })
+	}
+	floor, err := measure(l.echo)
+	if err != nil {
+		return nil, err
+	}
+	value, err := measure(l.bin, "serve")
+	if err != nil {
+		return nil, err
+	}
+	return []row{{what: "cold start to initialize", value: ms(value), unit: "ms", floor: ms(floor), floorName: "echo server", goal: "≤ 10 ms, ≤ 5×"}}, nil
+}
+
+func answerTime(l *lab, bin string, args ...string) (time.Duration, error) {
+	began := time.Now()
+	c, err := start(bin, l.home, l.cwd, args...)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := fmt.Fprintf(c.in, "Content-Length: %d\r\n\r\n%s", len(initialize), initialize); err != nil {
+		return 0, err
+	}
+	if _, err := c.out.ReadByte(); err != nil {
+		return 0, fmt.Errorf("%s did not answer initialize: %w", filepath.Base(bin), err)
+	}
+	took := time.Since(began)
+	_, err = c.close()
+	return took, err
+}
+
+// memory measures the proportional set size after session/new and after a long session.
+func memory(l *lab) ([]row, error) {
+	c, err := open(l.bin, l.home, l.cwd)
+	if err != nil {
+		return nil, err
+	}
+	time.Sleep(300 * time.Millisecond)
+	fresh, err := pss(c.cmd.Process.Pid)
+	if err != nil {
+		return nil, err
+	}
+	for range 300 {
+		l.model.queue(reply{calls: []call{{"read_file", `{"path":"a.txt"}`}}}, reply{deltas: []string{strings.Repeat("word ", 400)}})
+		if err := c.prompt(strings.Repeat("go on ", 50), nil); err != nil {
+			return nil, err
+		}
+	}
+	time.Sleep(300 * time.Millisecond)
+	long, err := pss(c.cmd.Process.Pid)
+	if err != nil {
+		return nil, err
+	}
+	idle, err := idleCPU(c.cmd.Process.Pid)
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.close()
+	return []row{
+		{what: "PSS after session/new", value: fresh, unit: "MB", goal: "≤ 25 MB"},
+		{what: "PSS after 300 turns", value: long, unit: "MB", goal: "≤ 60 MB"},
+		{what: "idle CPU after work", value: idle, unit: "% of a core", goal: "0"},
+	}, err
+}
+
+func idleCPU(pid int) (float64, error) {
+	before, err := cpu(pid)
+	if err != nil {
+		return 0, err
+	}
+	const window = 2 * time.Second
+	time.Sleep(window)
+	after, err := cpu(pid)
+	return 100 * float64(after-before) / float64(window), err
+}
+
+// turnOverhead measures prompt → first text, less what the model itself took.
+func turnOverhead(l *lab) ([]row, error) {
+	c, err := open(l.bin, l.home, l.cwd)
+	if err != nil {
+		return nil, err
+	}
+	firstBytes := 0
+	value, err := median(31, func() (time.Duration, error) {
+		before := len(l.model.seen())
+		var first time.Time
+		began := time.Now()
+		err := c.prompt("hi", func(m message) {
+			if first.IsZero() && m.Params.Update.Kind == "agent_message_chunk" {
+				first = time.Now()
+			}
+		})
+		if err != nil {
+			return 0, err
+		}
+		r := l.model.seen()[before]
+		if firstBytes == 0 {
+			firstBytes = r.bytes
+		}
+		return first.Sub(began) - r.answered.Sub(r.arrived), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	floor, err := socketEcho()
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.close()
+	return []row{
+		{what: "turn overhead", value: ms(value), unit: "ms", floor: ms(floor), floorName: "socket echo", goal: "≤ 3 ms"},
+		{what: "first request with “hi”", value: float64(firstBytes), unit: "bytes", goal: "≤ 16000"},
+	}, err
+}
+
+// socketEcho is the time of one round trip over a Unix socket.
+func socketEcho() (time.Duration, error) {
+	dir, err := os.MkdirTemp("", "hermes-echo-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	listener, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		return 0, err
+	}
+	defer listener.Close()
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		buf := make([]byte, 64)
+		for {
+			n, err := conn.Read(buf)
+			if err != nil {
+				return
+			}
+			if _, err := conn.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+	}()
+	conn, err := net.Dial("unix", listener.Addr().String())
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	buf := make([]byte, 64)
+	return median(1001, func() (time.Duration, error) {
+		began := time.Now()
+		if _, err := conn.Write([]byte("ping")); err != nil {
+			return 0, err
+		}
+		_, err := conn.Read(buf)
+		return time.Since(began), err
+	})
+}
+
+// callOverhead measures a turn of 50 file reads, one a request.
+func callOverhead(l *lab) ([]row, error) {
+	c, err := open(l.bin, l.home, l.cwd)
+	if err != nil {
+		return nil, err
+	}
+	const calls = 50
+	took, used, err := turnOf(l, c, calls, call{"read_file", `{"path":"a.txt"}`})
+	if err != nil {
+		return nil, err
+	}
+	floor, err := socketEcho()
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.close()
+	return []row{
+		{what: "file read in a turn, wall", value: ms(took) / calls, unit: "ms", floor: ms(floor), floorName: "socket echo", goal: ""},
+		{what: "file read in a turn, CPU", value: ms(used) / calls, unit: "ms", goal: "≤ 1 ms"},
+	}, err
+}
+
+// turnOf runs one turn of n requests with one call each, and a last one of text.
+// The best of five: a 10 ms clock and a busy machine only ever add.
+func turnOf(l *lab, c *client, n int, one call) (took, used time.Duration, err error) {
+	took, used = time.Hour, time.Hour
+	for range 5 {
+		// Other arguments each time, or the agent would rightly call it a loop.
+		for i := range n {
+			args := strings.Replace(one.args, "{", fmt.Sprintf(`{"limit":%d,`, 100+i), 1)
+			if one.name == "terminal" {
+				args = strings.Replace(one.args, "{", fmt.Sprintf(`{"timeout":%d,`, 100+i), 1)
+			}
+			l.model.queue(reply{calls: []call{{one.name, args}}})
+		}
+		l.model.queue(reply{deltas: []string{"done"}})
+		before, err := cpu(c.cmd.Process.Pid)
+		if err != nil {
+			return 0, 0, err
+		}
+		began, failed := time.Now(), 0
+		err = c.prompt("go", func(m message) {
+			if m.Params.Update.Status == "failed" {
+				failed++
+			}
+		})
+		if err != nil {
+			return 0, 0, err
+		}
+		if failed > 0 {
+			return 0, 0, fmt.Errorf("%d of %d calls of %s failed", failed, n, one.name)
+		}
+		took = min(took, time.Since(began))
+		after, err := cpu(c.cmd.Process.Pid)
+		if err != nil {
+			return 0, 0, err
+		}
+		used = min(used, after-before)
+	}
+	return took, used, nil
+}
+
+// shellOverhead measures a turn of 20 shell commands against starting a shell.
+func shellOverhead(l *lab) ([]row, error) {
+	c, err := open(l.bin, l.home, l.cwd)
+	if err != nil {
+		return nil, err
+	}
+	const calls = 20
+	took, _, err := turnOf(l, c, calls, call{"terminal", `{"command":"true"}`})
+	if err != nil {
+		return nil, err
+	}
+	floor, err := median(21, func() (time.Duration, error) {
+		began := time.Now()
+		err := exec.Command("bash", "--norc", "--noprofile", "-c", "true").Run()
+		return time.Since(began), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.close()
+	return []row{{what: "shell call in a turn, wall", value: ms(took) / calls, unit: "ms", floor: ms(floor), floorName: "bash -c true", goal: "≤ 6 ms"}}, err
+}
+
+// deltas measures the server's processor time for a reply of 20,000 pieces.
+func deltas(l *lab) ([]row, error) {
+	c, err := open(l.bin, l.home, l.cwd)
+	if err != nil {
+		return nil, err
+	}
+	const n = 20_000
+	pieces := make([]string, n)
+	for i := range pieces {
+		pieces[i] = "token "
+	}
+	used := time.Hour
+	for range 3 {
+		l.model.queue(reply{deltas: pieces})
+		before, err := cpu(c.cmd.Process.Pid)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.prompt("go", nil); err != nil {
+			return nil, err
+		}
+		after, err := cpu(c.cmd.Process.Pid)
+		if err != nil {
+			return nil, err
+		}
+		used = min(used, after-before)
+	}
+	floor, err := decodeAndEncode(n)
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.close()
+	return []row{{what: "CPU per delta of 20,000", value: us(used) / n, unit: "µs", floor: us(floor) / n, floorName: "decode and encode", goal: "≤ 12 µs"}}, err
+}
+
+// decodeAndEncode is what n deltas cost that are only read and written again.
+func decodeAndEncode(n int) (time.Duration, error) {
+	var text strings.Builder
+	chunk(&text, map[string]any{"content": "token "}, "")
+	line := []byte(strings.TrimPrefix(strings.TrimSpace(text.String()), "data: "))
+	began := time.Now()
+	for range n {
+		var value map[string]any
+		if err := json.Unmarshal(line, &value); err != nil {
+			return 0, err
+		}
+		if _, err := json.Marshal(value); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(began), nil
+}
+
+// cancel measures from session/cancel during a command to the end of the turn, and
+// until the command's process is gone.
+func cancel(l *lab) ([]row, error) {
+	c, err := open(l.bin, l.home, l.cwd)
+	if err != nil {
+		return nil, err
+	}
+	var dead []time.Duration
+	ended, err := median(7, func() (time.Duration, error) {
+		mark := fmt.Sprintf("61.%09d", time.Now().Nanosecond())
+		l.model.queue(reply{calls: []call{{"terminal", `{"command":"sleep ` + mark + `"}`}}})
+		c.id++
+		if err := c.send("session/prompt", c.promptParams("go"), c.id); err != nil {
+			return 0, err
+		}
+		for !alive("sleep\x00" + mark) {
+			time.Sleep(time.Millisecond)
+		}
+		began := time.Now()
+		if err := c.send("session/cancel", map[string]any{"sessionId": c.session}, 0); err != nil {
+			return 0, err
+		}
+		result, err := c.await(c.id, nil)
+		if err != nil {
+			return 0, err
+		}
+		took := time.Since(began)
+		if !bytes.Contains(result, []byte("cancelled")) {
+			return 0, fmt.Errorf("the turn ended with %s", result)
+		}
+		for alive("sleep\x00" + mark) {
+			time.Sleep(time.Millisecond)
+		}
+		dead = append(dead, time.Since(began))
+		return took, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	i := 0
+	gone, err := median(len(dead), func() (time.Duration, error) { i++; return dead[i-1], nil })
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.close()
+	return []row{
+		{what: "cancel to turn ended", value: ms(ended), unit: "ms", goal: "≤ 5 ms"},
+		{what: "cancel to process gone", value: ms(gone), unit: "ms", goal: "≤ 20 ms"},
+	}, err
+}
+
+// endOfInput measures from the end of stdin to the end of the server.
+func endOfInput(l *lab) ([]row, error) {
+	value, err := median(11, func() (time.Duration, error) {
+		c, err := open(l.bin, l.home, l.cwd)
+		if err != nil {
+			return 0, err
+		}
+		return c.close()
+	})
+	return []row{{what: "end of stdin to exit", value: ms(value), unit: "ms", goal: "≤ 15 ms"}}, err
+}
+
+// search measures search_files on the Go source tree against rg.
+func search(l *lab) ([]row, error) {
+	src := filepath.Join(runtime.GOROOT(), "src")
+	c, err := open(l.bin, l.home, src)
+	if err != nil {
+		return nil, err
+	}
+	var rows []row
+	for _, pattern := range []string{"func TestFlagParse", "[A-Z][a-z]+Conn\\b"} {
+		args := fmt.Sprintf(`{"pattern":%q,"limit":50}`, pattern)
+		value, err := median(7, func() (time.Duration, error) {
+			l.model.queue(reply{calls: []call{{"search_files", args}}})
+			var took time.Duration
+			var began time.Time
+			err := c.prompt("go", func(m message) {
+				switch {
+				case m.Params.Update.Kind == "tool_call":
+					began = time.Now()
+				case m.Params.Update.Status == "completed":
+					took = time.Since(began)
+				}
+			})
+			if err == nil && took == 0 {
+				err = fmt.Errorf("the search did not complete")
+			}
+			return took, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		floor, err := median(7, func() (time.Duration, error) {
+			began := time.Now()
+			err := exec.Command("rg", "--json", pattern, src).Run()
+			return time.Since(began), err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("running rg: %w", err)
+		}
+		rows = append(rows, row{what: "search_files " + pattern, value: ms(value), unit: "ms", floor: ms(floor), floorName: "rg", goal: "≤ 1.3×"})
+	}
+	_, err = c.close()
+	return rows, err
+}
+
+// growth measures a turn's cost as the session grows.
+func growth(l *lab) ([]row, error) {
+	c, err := open(l.bin, l.home, l.cwd)
+	if err != nil {
+		return nil, err
+	}
+	var rows []row
+	messages, floor := 0, 0.0
+	for _, size := range []int{10, 100, 1000} {
+		for ; messages < size; messages += 2 {
+			if err := c.prompt("go on, please, with the next one", nil); err != nil {
+				return nil, err
+			}
+		}
+		value, err := median(21, func() (time.Duration, error) {
+			began := time.Now()
+			err := c.prompt("hi", nil)
+			return time.Since(began), err
+		})
+		if err != nil {
+			return nil, err
+		}
+		messages += 42
+		r := row{what: fmt.Sprintf("turn at %d messages", size), value: ms(value), unit: "ms", floor: floor, floorName: "at 10", goal: ""}
+		if floor == 0 {
+			floor = ms(value)
+		}
+		rows = append(rows, r)
+	}
+	_, err = c.close()
+	return rows, err
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// scriptedModel answers chat completions with replies that the benchmark queues.
+type scriptedModel struct {
+	url    string
+	server *http.Server
+
+	mu       sync.Mutex
+	replies  []reply
+	requests []request
+}
+
+// reply is one streamed answer: text pieces, or calls.
+type reply struct {
+	deltas []string
+	calls  []call
+}
+
+type call struct{ name, args string }
+
+// request is what the model saw of one request.
+type request struct {
+	arrived, answered time.Time
+	bytes             int
+}
+
+func startModel() (*scriptedModel, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("starting the scripted model: %w", err)
+	}
+	m := &scriptedModel{url: "http://" + listener.Addr().String() + "/v1"}
+	m.server = &http.Server{Handler: m, ReadHeaderTimeout: time.Minute}
+	go func() { _ = m.server.Serve(listener) }()
+	return m, nil
+}
+
+func (m *scriptedModel) queue(replies ...reply) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.replies = append(m.replies, replies...)
+}
+
+func (m *scriptedModel) seen() []request {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]request(nil), m.requests...)
+}
+
+func (m *scriptedModel) next(r request) (reply, int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.requests = append(m.requests, r)
+	if len(m.replies) == 0 {
+		return reply{deltas: []string{"ok"}}, len(m.requests) - 1
+	}
+	out := m.replies[0]
+	m.replies = m.replies[1:]
+	return out, len(m.requests) - 1
+}
+
+func (m *scriptedModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	arrived := time.Now()
+	n, _ := io.Copy(io.Discard, r.Body)
+	answer, index := m.next(request{arrived: arrived, bytes: int(n)})
+	w.Header().Set("Content-Type", "text/event-stream")
+	var out strings.Builder
+	for _, text := range answer.deltas {
+		chunk(&out, map[string]any{"content": text}, "")
+	}
+	for i, c := range answer.calls {
+		chunk(&out, map[string]any{"tool_calls": []any{map[string]any{
+			"index": i, "id": fmt.Sprintf("call_%d_%d", index, i), "type": "function",
+			"function": map[string]any{"name": c.name, "arguments": c.args},
+		}}}, "")
+	}
+	finish := "stop"
+	if len(answer.calls) > 0 {
+		finish = "tool_calls"
+	}
+	chunk(&out, map[string]any{}, finish)
+	out.WriteString("data: [DONE]\n\n")
+	m.mu.Lock()
+	m.requests[index].answered = time.Now()
+	m.mu.Unlock()
+	_, _ = io.WriteString(w, out.String())
+}
+
+func chunk(out *strings.Builder, delta map[string]any, finish string) {
+	choice := map[string]any{"index": 0, "delta": delta}
+	if finish != "" {
+		choice["finish_reason"] = finish
+	}
+	data, _ := json.Marshal(map[string]any{
+		"id": "x", "object": "chat.completion.chunk", "model": "scripted", "choices": []any{choice},
+	})
+	fmt.Fprintf(out, "data: %s\n\n", data)
+}

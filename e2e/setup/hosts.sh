@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Gets the programs that the tests drive: ripgrep, two Neovims, Emacs with eglot,
+# the official ACP client. What is there already is left alone. Root may install
+# Debian packages; without root, or on another system, it says what to install.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+hosts=.cache/hosts
+mkdir -p "$hosts"
+
+say() { echo "setup: $*" >&2; }
+
+# Debian packages: program to look for, package that has it.
+missing=()
+need() { command -v "$1" >/dev/null || missing+=("$2"); }
+need rg ripgrep
+need emacs emacs-nox
+need git git
+need python3 python3
+need patchelf patchelf
+[ -d /usr/share/emacs/site-lisp/elpa-src ] && ls -d /usr/share/emacs/site-lisp/elpa-src/eglot-* >/dev/null 2>&1 || missing+=(elpa-eglot)
+if [ ${#missing[@]} -gt 0 ]; then
+	if ! command -v apt-get >/dev/null || [ "$(id -u)" != 0 ]; then
+		say "please install: ${missing[*]} (on Debian, as root: apt-get install ${missing[*]})"
+		exit 1
+	fi
+	say "installing ${missing[*]}"
+	apt-get -qq update
+	DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends "${missing[@]}" >/dev/null
+fi
+
+neovim() { # VERSION SUITE
+	[ -x "$hosts/nvim-$1/run" ] && return
+	if ! command -v apt-get >/dev/null; then
+		say "Neovim $1 is taken from Debian here; elsewhere put a script $hosts/nvim-$1/run that starts it"
+		exit 1
+	fi
+	say "unpacking Neovim $1 into $hosts"
+	e2e/setup/debian-folder.sh "$2" neovim usr/bin/nvim "$hosts/nvim-$1"
+}
+neovim 0.10 trixie
+neovim 0.12 sid
+
+if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+	say "please install Node.js 20 or newer with npm: the official ACP client runs on it"
+	exit 1
+fi
+if ! cmp -s e2e/node/package-lock.json "$hosts/package-lock.json" || [ ! -d e2e/node/node_modules ]; then
+	say "installing the ACP client from npm"
+	npm ci --prefix e2e/node --no-audit --no-fund --ignore-scripts --silent
+	cp e2e/node/package-lock.json "$hosts/package-lock.json"
+fi
