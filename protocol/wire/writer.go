@@ -1,0 +1,279 @@
+// Package wire carries JSON-RPC messages over a pair of pipes: one writer for
+// everything that goes out, and two framings, lines and headers.
+//
+// A [Writer] never makes a turn wait for a slow reader below a generous bound, and
+// never drops a response. The readers outlive bad input: what is no message is
+// answered with an error and the next one is read. The package knows no methods.
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+const (
+	maxWaiting = 64 << 20               // bytes that may wait for the reader
+	mergeFrom  = 32                     // notes merge while so many messages wait
+	maxWrite   = 1 << 20                // bytes for one call of Write
+	stallLimit = 30 * time.Second       // a full queue that does not move for so long ends the writer
+	closeGrace = 500 * time.Millisecond // what still waits at Close has so long
+)
+
+// ErrStalled says that the other side has stopped reading.
+var ErrStalled = errors.New("the other side has stopped reading")
+
+// ErrClosed says that the writer was closed.
+var ErrClosed = errors.New("the connection is closed")
+
+// Framing appends message to dst as it goes over the wire.
+type Framing func(dst, message []byte) []byte
+
+// Note is a notification that waits to be written. What waits may be merged: the
+// reader then sees fewer messages that say the same.
+type Note interface {
+	// AppendJSON appends the whole message. It is called once, after which the
+	// note is not used again.
+	AppendJSON(dst []byte) ([]byte, error)
+	// Merge takes in a later note of the same key, and reports whether it did.
+	Merge(later Note) bool
+	// Size is roughly how many bytes the note holds.
+	Size() int
+}
+
+// Writer writes messages to one output from one goroutine, in the order in which
+// they were given, several in one write when several wait. It is safe for
+// concurrent use.
+type Writer struct {
+	out   io.Writer
+	frame Framing
+	wake  chan struct{} // has room for one: there is something to write
+	done  chan struct{} // closed when the goroutine has returned
+
+	mu      sync.Mutex
+	waiting []message
+	last    map[string]int // key → index in waiting of its last note
+	size    int            // bytes waiting or being written
+	moved   chan struct{}  // closed, and replaced, when a batch has been written
+	err     error          // why nothing more is taken
+}
+
+// message is a note, or bytes that are ready.
+type message struct {
+	note  Note
+	ready []byte
+}
+
+// NewWriter starts a writer. [Writer.Close] ends it.
+func NewWriter(out io.Writer, frame Framing) *Writer {
+	w := &Writer{
+		out: out, frame: frame,
+		wake: make(chan struct{}, 1), done: make(chan struct{}), moved: make(chan struct{}),
+		last: map[string]int{},
+	}
+	go w.run()
+	return w
+}
+
+// Send queues one message, bare: the writer frames it. The bytes are the writer's
+// from now on. A message that was taken is never dropped while the output lives.
+func (w *Writer) Send(m []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.room(); err != nil {
+		return err
+	}
+	w.push(message{ready: m}, len(m))
+	return nil
+}
+
+// Post queues a notification. While many messages wait, it is merged into the
+// last waiting one of its key where that can be.
+func (w *Writer) Post(key string, n Note) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.room(); err != nil {
+		return err
+	}
+	size := n.Size()
+	if i, ok := w.last[key]; ok && len(w.waiting) >= mergeFrom && w.waiting[i].note.Merge(n) {
+		w.size += size
+		return nil
+	}
+	w.last[key] = len(w.waiting)
+	w.push(message{note: n}, size)
+	return nil
+}
+
+// room waits, with the lock given up meanwhile, until there is some.
+func (w *Writer) room() error {
+	for w.err == nil && w.size >= maxWaiting {
+		moved := w.moved
+		w.mu.Unlock()
+		stalled := time.NewTimer(stallLimit)
+		select {
+		case <-moved:
+		case <-w.done:
+		case <-stalled.C:
+			w.fail(ErrStalled)
+		}
+		stalled.Stop()
+		w.mu.Lock()
+	}
+	return w.err
+}
+
+func (w *Writer) push(m message, size int) {
+	w.waiting = append(w.waiting, m)
+	w.size += size
+	w.signal()
+}
+
+func (w *Writer) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Done is closed when nothing more will be written: after Close, or when the
+// output has failed.
+func (w *Writer) Done() <-chan struct{} { return w.done }
+
+// Close takes no more messages and writes out what waits. When the reader does
+// not read, Close gives up after a short moment and leaves the blocked write
+// behind; closing the output frees that.
+func (w *Writer) Close() error {
+	w.fail(ErrClosed)
+	grace := time.NewTimer(closeGrace)
+	defer grace.Stop()
+	select {
+	case <-w.done:
+		return nil
+	case <-grace.C:
+		return ErrStalled
+	}
+}
+
+func (w *Writer) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = err
+	}
+	w.signal()
+}
+
+func (w *Writer) run() {
+	defer close(w.done)
+	var batch []message
+	var buf []byte
+	for range w.wake {
+		for {
+			var size int
+			batch, size = w.take(batch)
+			if len(batch) == 0 {
+				break
+			}
+			var err error
+			if buf, err = w.write(buf, batch); err != nil {
+				w.fail(fmt.Errorf("writing to the other side: %w", err))
+				return
+			}
+			clear(batch)
+			w.wrote(size)
+		}
+		if w.ended() {
+			return
+		}
+	}
+}
+
+// take swaps what waits for an empty list, whose memory is reused.
+func (w *Writer) take(empty []message) ([]message, int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	batch := w.waiting
+	w.waiting = empty[:0]
+	clear(w.last)
+	return batch, w.size
+}
+
+func (w *Writer) wrote(size int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.size -= size
+	close(w.moved)
+	w.moved = make(chan struct{})
+}
+
+func (w *Writer) ended() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err != nil && len(w.waiting) == 0
+}
+
+// write encodes a batch into buf and writes it in as few calls as is sensible.
+func (w *Writer) write(buf []byte, batch []message) ([]byte, error) {
+	buf = buf[:0]
+	var body []byte
+	for _, m := range batch {
+		if m.note == nil {
+			buf = w.frame(buf, m.ready)
+		} else if b, err := m.note.AppendJSON(body[:0]); err == nil { // what cannot be encoded is nobody's loss
+			body = b
+			buf = w.frame(buf, body)
+		}
+		if len(buf) >= maxWrite {
+			if _, err := w.out.Write(buf); err != nil {
+				return buf, err
+			}
+			buf = buf[:0]
+		}
+	}
+	if len(buf) > 0 {
+		if _, err := w.out.Write(buf); err != nil {
+			return buf, err
+		}
+	}
+	if cap(buf) > 4*maxWrite {
+		buf = nil
+	}
+	return buf, nil
+}
+
+// Notification is a note that stands for itself and never merges.
+func Notification(method string, params any) Note {
+	return &notification{method, params}
+}
+
+type notification struct {
+	method string
+	params any
+}
+
+func (n *notification) AppendJSON(dst []byte) ([]byte, error) {
+	return AppendNotification(dst, n.method, n.params)
+}
+
+func (n *notification) Merge(Note) bool { return false }
+
+// Size cannot be known before encoding; notifications that are large come with
+// a note of their own.
+func (n *notification) Size() int { return 256 }
+
+// AppendNotification appends a notification.
+func AppendNotification(dst []byte, method string, params any) ([]byte, error) {
+	body, err := json.Marshal(params)
+	if err != nil {
+		return dst, fmt.Errorf("encoding %s: %w", method, err)
+	}
+	dst = append(dst, `{"jsonrpc":"2.0","method":"`...)
+	dst = append(dst, method...)
+	dst = append(dst, `","params":`...)
+	dst = append(dst, body...)
+	return append(dst, '}'), nil
+}
