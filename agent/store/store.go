@@ -3,17 +3,24 @@
 //
 // What a method has returned for without error is durable: it survives kill -9.
 // Several processes may hold the same file open. A [Store] is safe for concurrent
-// use; it opens the file on first use, not before.
+// use; it opens the file on first use, not before, and a failed opening is tried
+// again by the next call. A damaged file, or one of a newer version, is an error
+// that names it; the file is never replaced.
 package store
 
 import (
 	"encoding/json"
+	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// Session is a conversation's head. Prompt and Tools are frozen when it begins.
+// FileName is the store's file in the home folder.
+const FileName = "hermes-ls.db"
+
+// Session is a conversation's head. System and Tools are frozen when it begins.
 type Session struct {
 	ID        string   // UUIDv7: sorts by age
 	Cwd       string   // absolute
@@ -24,19 +31,70 @@ type Session struct {
 	Parent    string // the session that delegated or was forked; empty: none
 	System    string
 	Tools     []model.Tool
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	CreatedAt time.Time // kept to the microsecond
+	UpdatedAt time.Time // of the last message; kept to the microsecond
 }
 
 // Message is one entry of a session's log.
 type Message struct {
 	ID   string // UUIDv7
-	Seq  int64  // 1, 2, …; set by the store
+	Seq  int64  // 1, 2, …; set by the store when zero
 	Time time.Time
 	model.Message
-	Usage *model.Usage // assistant: what the request cost
+	Usage *model.Usage // assistant: what the request cost; nil when the reply did not finish
 	// Shown is what the editor was shown for a tool result beyond its text,
 	// as JSON of []tools.Content; replayed by session/load.
 	Shown   json.RawMessage
 	IsError bool // tool: the result is a failure
+	// Note marks a message that the loop wrote, for the model alone: its text is
+	// no one's words and is not replayed.
+	Note bool
+	// Typed is how many bytes of a user's Text the person wrote; what follows
+	// was added for the model, such as the editor's attachments.
+	Typed int
 }
+
+// Options are the store's settings.
+type Options struct {
+	// Synchronous is "normal" (survives kill -9; the default) or "full" (also
+	// loss of power, for an fsync a message).
+	Synchronous string
+}
+
+// Store is the file; make it with [New].
+type Store struct {
+	path        string
+	synchronous string
+
+	mu     sync.Mutex
+	open   *database // nil until first use
+	closed bool
+}
+
+// New makes a store of the file at path. Nothing is opened or created yet.
+func New(path string, o Options) *Store {
+	return &Store{path: path, synchronous: o.Synchronous}
+}
+
+// Path is the file's path.
+func (s *Store) Path() string { return s.path }
+
+// Close lets go of the file. Later calls fail with [ErrClosed].
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.open == nil {
+		return nil
+	}
+	err := s.open.close()
+	s.open = nil
+	return s.explain("closing", err)
+}
+
+// claims is the folder of the locks that tell which session is at work.
+func (s *Store) claims() string { return filepath.Join(filepath.Dir(s.path), "sessions") }
+
+// The store keeps microseconds, so that what is read equals what was written.
+func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }
+func now() time.Time               { return time.Now().UTC().Truncate(time.Microsecond) }

@@ -1,0 +1,30 @@
+//go:build unix
+
+package store
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+var (
+	errLocked   error = unix.EWOULDBLOCK
+	errReadOnly error = unix.EROFS
+)
+
+func lockFile(f *os.File) error {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// unlockFile removes the file before it lets go, so that none stays behind.
+func unlockFile(f *os.File, path string) {
+	_ = os.Remove(path)
+	_ = f.Close()
+}

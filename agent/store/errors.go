@@ -1,0 +1,69 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+var (
+	// ErrNotFound: there is no session of that id.
+	ErrNotFound = errors.New("no such session")
+	// ErrConflict: the session's log has grown by another hand meanwhile.
+	ErrConflict = errors.New("the session was continued in another window; load it again")
+	// ErrClaimed: another process, or another holder in this one, has a turn running in the session.
+	ErrClaimed = errors.New("the session is at work in another window; wait for it or cancel it there")
+	// ErrNewer: the file was written by a newer hermes-ls.
+	ErrNewer = errors.New("it was written by a newer hermes-ls: update this one; nothing was changed")
+	// ErrDamaged: the file is no database of ours, or a broken one.
+	ErrDamaged = errors.New("the file is damaged or is not a hermes-ls store; nothing was changed: restore it from a backup, or move it away to begin a new one")
+	// ErrClosed: [Store.Close] has been called.
+	ErrClosed = errors.New("the store is closed")
+	// ErrCursor: a cursor that [Store.List] did not give.
+	ErrCursor = errors.New("not a cursor of this list; start from the beginning")
+)
+
+// explain says which file failed, doing what, and what a person can do about it.
+func (s *Store) explain(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("session store %s: %s: %w", s.path, doing, advise(err))
+}
+
+const adviceHome = "check the permissions of the file and its folder, or set HERMES_HOME to a folder that can be written"
+
+func advise(err error) error {
+	var failure *sqlite.Error
+	if !errors.As(err, &failure) {
+		return err
+	}
+	switch failure.Code() & 0xff { // the low byte is the primary code
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("%w (%w)", ErrDamaged, err)
+	case sqlite3.SQLITE_FULL:
+		return fmt.Errorf("the disk is full; make room and try again (%w)", err)
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		return fmt.Errorf("it cannot be written: %w; "+adviceHome, err)
+	case sqlite3.SQLITE_IOERR:
+		return fmt.Errorf("the disk refused; check its space and health (%w)", err)
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return fmt.Errorf("another process keeps it locked; try again (%w)", err)
+	}
+	return err
+}
+
+func hasCode(err error, codes ...int) bool {
+	var failure *sqlite.Error
+	if !errors.As(err, &failure) {
+		return false
+	}
+	for _, code := range codes {
+		if failure.Code() == code || failure.Code()&0xff == code {
+			return true
+		}
+	}
+	return false
+}

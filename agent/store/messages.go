@@ -1,0 +1,136 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"math"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+const (
+	messageColumns = `seq, id, time, role, note, typed, is_error,
+		input, output, thought, cached_read, cached_write, cost,
+		call_id, name, text, reasoning, calls, shown, images`
+	insertMessage = "INSERT INTO messages (session_id, " + messageColumns + `)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	selectMessages = "SELECT " + messageColumns + " FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+	lastSeq        = "SELECT coalesce(max(seq), 0) FROM messages WHERE session_id = ?"
+)
+
+// Append adds m to the end of a session's log and fills in ID, Time and Seq where
+// they are empty. A Seq that is given must be the next one: if another process
+// was faster the error is [ErrConflict], and nothing is written.
+func (s *Store) Append(ctx context.Context, id string, m *Message) error {
+	db, err := s.database(ctx)
+	if err != nil {
+		return err
+	}
+	if m.ID == "" {
+		m.ID = NewID()
+	}
+	if m.Time.IsZero() {
+		m.Time = now()
+	}
+	var seq int64
+	err = db.write(ctx, func(tx *sql.Tx) error {
+		if err := tx.StmtContext(ctx, db.lastSeq).QueryRowContext(ctx, id).Scan(&seq); err != nil {
+			return err
+		}
+		seq++
+		if m.Seq != 0 && m.Seq != seq {
+			return ErrConflict
+		}
+		_, err := tx.StmtContext(ctx, db.insertMessage).ExecContext(ctx, m.values(id, seq)...)
+		if hasCode(err, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY) {
+			return ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return s.explain("adding to session "+id, err)
+	}
+	m.Seq = seq
+	return nil
+}
+
+func (m *Message) values(session string, seq int64) []any {
+	values := []any{session, seq, m.ID, m.Time.UnixMicro(), string(m.Role), m.Note, m.Typed, m.IsError}
+	if u := m.Usage; u != nil {
+		values = append(values, u.Input, u.Output, u.Reasoning, u.CachedRead, u.CachedWrite, u.Cost)
+	} else {
+		values = append(values, nil, nil, nil, nil, nil, nil)
+	}
+	return append(values, m.CallID, m.Name, m.Text, m.Reasoning, encode(m.Calls), string(m.Shown), encode(m.Images))
+}
+
+// Messages reads the log in order, from the one after the given Seq, at most limit
+// of them (0: all). A session without messages gives none.
+func (s *Store) Messages(ctx context.Context, id string, after int64, limit int) ([]Message, error) {
+	db, err := s.database(ctx)
+	if err != nil {
+		return nil, err
+	}
+	page, err := db.readMessages(ctx, id, after, limit)
+	return page, s.explain("reading session "+id, err)
+}
+
+func (db *database) readMessages(ctx context.Context, id string, after int64, limit int) (page []Message, err error) {
+	if limit <= 0 {
+		limit = math.MaxInt32
+	}
+	rows, err := db.messages.QueryContext(ctx, id, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		m, err := scanMessage(rows)
+		if err != nil {
+			return nil, err
+		}
+		page = append(page, m)
+	}
+	return page, rows.Err()
+}
+
+func scanMessage(rows *sql.Rows) (m Message, err error) {
+	var at int64
+	var role, calls, shown, images string
+	var input, output, thought, read, written sql.NullInt64
+	var cost sql.NullFloat64
+	err = rows.Scan(&m.Seq, &m.ID, &at, &role, &m.Note, &m.Typed, &m.IsError,
+		&input, &output, &thought, &read, &written, &cost,
+		&m.CallID, &m.Name, &m.Text, &m.Reasoning, &calls, &shown, &images)
+	if err != nil {
+		return m, err
+	}
+	m.Time, m.Role = fromMicros(at), model.Role(role)
+	if input.Valid {
+		m.Usage = &model.Usage{Input: int(input.Int64), Output: int(output.Int64), Reasoning: int(thought.Int64),
+			CachedRead: int(read.Int64), CachedWrite: int(written.Int64), Cost: cost.Float64}
+	}
+	if shown != "" {
+		m.Shown = json.RawMessage(shown)
+	}
+	if m.Calls, err = decode[model.Call](calls); err != nil {
+		return m, err
+	}
+	m.Images, err = decode[model.Image](images)
+	return m, err
+}
+
+// Usage sums up what a session's requests cost, and counts those that were answered.
+func (s *Store) Usage(ctx context.Context, id string) (total model.Usage, requests int, err error) {
+	db, err := s.database(ctx)
+	if err != nil {
+		return total, 0, err
+	}
+	row := db.reader.QueryRowContext(ctx, `SELECT count(input), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(thought), 0),
+		coalesce(sum(cached_read), 0), coalesce(sum(cached_write), 0), coalesce(sum(cost), 0.0) FROM messages WHERE session_id = ?`, id)
+	err = row.Scan(&requests, &total.Input, &total.Output, &total.Reasoning, &total.CachedRead, &total.CachedWrite, &total.Cost)
+	return total, requests, s.explain("summing up session "+id, err)
+}

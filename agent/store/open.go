@@ -1,0 +1,200 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// database is the open file: one connection that writes, a few that read, so that
+// a long listing never holds up a turn.
+type database struct {
+	writer, reader *sql.DB
+	statements
+}
+
+// statements are prepared once, as every message passes through them.
+type statements struct {
+	lastSeq, insertMessage *sql.Stmt // writer
+	messages, session      *sql.Stmt // reader
+}
+
+// patience is how long a writer waits for another process's transaction.
+const patience = 10 * time.Second
+
+// database opens the file on first use.
+func (s *Store) database(ctx context.Context) (*database, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, s.explain("opening", ErrClosed)
+	}
+	if s.open != nil {
+		return s.open, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	// An opening half done helps nobody: it runs to its end, bounded by patience.
+	db, err := s.openFile(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, s.explain("opening", err)
+	}
+	s.open = db
+	return db, nil
+}
+
+func (s *Store) openFile(ctx context.Context) (_ *database, err error) {
+	if err := createPrivate(s.path); err != nil {
+		return nil, err
+	}
+	if err := s.prepareFile(ctx); err != nil {
+		return nil, err
+	}
+	db := &database{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, db.close())
+		}
+	}()
+	synchronous := "normal"
+	if s.synchronous == "full" {
+		synchronous = "full"
+	}
+	if db.writer, err = connect(s.path, 1, "foreign_keys(1)", "synchronous("+synchronous+")"); err != nil {
+		return nil, err
+	}
+	if db.reader, err = connect(s.path, 3, "query_only(1)"); err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, db.writer); err != nil {
+		return nil, err
+	}
+	return db, db.prepare(ctx)
+}
+
+// prepareFile judges what is in the file before anything is changed in it, and
+// then turns write-ahead logging on.
+func (s *Store) prepareFile(ctx context.Context) error {
+	db, err := connect(s.path, 1)
+	if err != nil {
+		return err
+	}
+	err = recognise(ctx, db)
+	if err == nil {
+		err = enableWAL(ctx, db)
+	}
+	return errors.Join(err, db.Close())
+}
+
+// enableWAL retries by itself: two processes that convert a new file at once do
+// not wait for each other by busy_timeout.
+func enableWAL(ctx context.Context, db *sql.DB) error {
+	var mode string
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		err := db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode)
+		if hasCode(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) && time.Now().Before(deadline) {
+			continue
+		}
+		if err == nil && mode != "wal" {
+			err = fmt.Errorf("write-ahead logging is not possible on this file system (journal mode %q)", mode)
+		}
+		return err
+	}
+}
+
+func connect(path string, connections int, pragmas ...string) (*sql.DB, error) {
+	query := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}}
+	query.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", patience.Milliseconds()))
+	for _, pragma := range pragmas {
+		query.Add("_pragma", pragma)
+	}
+	db, err := sql.Open("sqlite", "file:"+uriPath(path)+"?"+query.Encode())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
+}
+
+func uriPath(path string) string {
+	path = filepath.ToSlash(path)
+	if runtime.GOOS == "windows" && filepath.IsAbs(path) {
+		path = "/" + path // file:/C:/…
+	}
+	return (&url.URL{Path: path}).EscapedPath()
+}
+
+func (db *database) prepare(ctx context.Context) (err error) {
+	stmt := func(from *sql.DB, text string) (st *sql.Stmt) {
+		if err == nil {
+			st, err = from.PrepareContext(ctx, text)
+		}
+		return st
+	}
+	db.lastSeq = stmt(db.writer, lastSeq)
+	db.insertMessage = stmt(db.writer, insertMessage)
+	db.messages = stmt(db.reader, selectMessages)
+	db.session = stmt(db.reader, selectSession)
+	return err
+}
+
+func (db *database) close() error {
+	var errs []error
+	for _, pool := range []*sql.DB{db.reader, db.writer} { // the last one out tidies the log away
+		if pool != nil {
+			errs = append(errs, pool.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// write runs change in a transaction that no other writer can come between.
+func (db *database) write(ctx context.Context, change func(*sql.Tx) error) error {
+	tx, err := db.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := change(tx); err != nil {
+		_ = tx.Rollback() // the first error is the one that tells
+		return err
+	}
+	return tx.Commit()
+}
+
+// createPrivate makes the file, empty, before SQLite does, which would leave it
+// readable by others; its log files take the same mode.
+func createPrivate(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("making its folder: %w; "+adviceHome, err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errReadOnly) {
+		return fmt.Errorf("it cannot be written: %w; "+adviceHome, err)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("it is a %s, not a file", info.Mode().Type())
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		_ = f.Chmod(0o600) // refused where the file is another's: then it is theirs to guard
+	}
+	return nil
+}

@@ -1,0 +1,255 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+const (
+	sessionColumns = "id, cwd, folders, title, model, mode, parent, created_at, updated_at"
+	selectSession  = "SELECT " + sessionColumns + ", system, tools FROM sessions JOIN heads ON session_id = id WHERE id = ?"
+)
+
+// NewID is a fresh id of a session or a message: a UUIDv7.
+func NewID() string {
+	return uuid.Must(uuid.NewV7()).String() // fails only without a source of randomness
+}
+
+// Create adds a session. An empty ID and zero times are filled in by the caller's
+// [NewID] and the present.
+func (s *Store) Create(ctx context.Context, x Session) error {
+	db, err := s.database(ctx)
+	if err != nil {
+		return err
+	}
+	if x.ID == "" {
+		return s.explain("adding a session", errors.New("it has no id"))
+	}
+	if x.CreatedAt.IsZero() {
+		x.CreatedAt = now()
+	}
+	if x.UpdatedAt.IsZero() {
+		x.UpdatedAt = x.CreatedAt
+	}
+	err = db.write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO sessions ("+sessionColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			x.ID, x.Cwd, encode(x.Folders), x.Title, x.Model, x.Mode, x.Parent, x.CreatedAt.UnixMicro(), x.UpdatedAt.UnixMicro())
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "INSERT INTO heads (session_id, system, tools) VALUES (?, ?, ?)", x.ID, x.System, encode(x.Tools))
+		return err
+	})
+	return s.explain("adding session "+x.ID, err)
+}
+
+// Session reads one head, whole. An unknown id is [ErrNotFound].
+func (s *Store) Session(ctx context.Context, id string) (Session, error) {
+	db, err := s.database(ctx)
+	if err != nil {
+		return Session{}, err
+	}
+	x, err := scanHead(db.session.QueryRowContext(ctx, id))
+	if err != nil {
+		return Session{}, s.explain("reading session "+id, err)
+	}
+	return x, nil
+}
+
+// Update changes a head: change gets it as it is stored and leaves it as it shall
+// be. ID and CreatedAt stay.
+func (s *Store) Update(ctx context.Context, id string, change func(*Session)) error {
+	db, err := s.database(ctx)
+	if err != nil {
+		return err
+	}
+	err = db.write(ctx, func(tx *sql.Tx) error {
+		old, err := scanHead(tx.QueryRowContext(ctx, selectSession, id))
+		if err != nil {
+			return err
+		}
+		x := old
+		x.Folders, x.Tools = slices.Clone(old.Folders), slices.Clone(old.Tools)
+		change(&x)
+		_, err = tx.ExecContext(ctx, "UPDATE sessions SET cwd = ?, folders = ?, title = ?, model = ?, mode = ?, parent = ?, updated_at = ? WHERE id = ?",
+			x.Cwd, encode(x.Folders), x.Title, x.Model, x.Mode, x.Parent, x.UpdatedAt.UnixMicro(), id)
+		if err != nil || x.System == old.System && encode(x.Tools) == encode(old.Tools) {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "UPDATE heads SET system = ?, tools = ? WHERE session_id = ?", x.System, encode(x.Tools), id)
+		return err
+	})
+	return s.explain("changing session "+id, err)
+}
+
+// Delete removes a session and its messages. An unknown id is [ErrNotFound].
+// Sessions that came of it stay.
+func (s *Store) Delete(ctx context.Context, id string) error {
+	db, err := s.database(ctx)
+	if err != nil {
+		return err
+	}
+	err = db.write(ctx, func(tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE id = ?", id)
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(err, ErrNotFound)
+		}
+		return nil
+	})
+	return s.explain("deleting session "+id, err)
+}
+
+// Filter chooses what [Store.List] gives.
+type Filter struct {
+	Cwd    string // only sessions of this folder; empty: all
+	Cursor string // where the page before ended; empty: from the newest
+	Limit  int    // how many at most; 0: 100
+}
+
+// List gives a page of heads, newest UpdatedAt first, without System and Tools,
+// and the cursor of the next page, empty after the last. Following the cursor
+// never shows a session twice, and none is left out but those that were used
+// meanwhile and so moved to the front.
+func (s *Store) List(ctx context.Context, f Filter) (page []Session, next string, err error) {
+	query, args, err := f.query()
+	if err != nil {
+		return nil, "", s.explain("listing sessions", err)
+	}
+	db, err := s.database(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	page, err = collect(ctx, db.reader, query, args)
+	if err != nil {
+		return nil, "", s.explain("listing sessions", err)
+	}
+	if limit := f.limit(); len(page) > limit { // one more was asked for, to know whether there is one
+		page = page[:limit]
+		next = cursorOf(page[limit-1])
+	}
+	return page, next, nil
+}
+
+func (f Filter) limit() int {
+	if f.Limit <= 0 {
+		return 100
+	}
+	return f.Limit
+}
+
+func (f Filter) query() (string, []any, error) {
+	var where []string
+	var args []any
+	if f.Cwd != "" {
+		where, args = append(where, "cwd = ?"), append(args, f.Cwd)
+	}
+	if f.Cursor != "" {
+		updated, id, err := parseCursor(f.Cursor)
+		if err != nil {
+			return "", nil, err
+		}
+		where, args = append(where, "(updated_at, id) < (?, ?)"), append(args, updated, id)
+	}
+	query := "SELECT " + sessionColumns + " FROM sessions"
+	if len(where) > 0 {
+		query += " WHERE " + strings.Join(where, " AND ")
+	}
+	return query + " ORDER BY updated_at DESC, id DESC LIMIT ?", append(args, f.limit()+1), nil
+}
+
+func cursorOf(x Session) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d %s", x.UpdatedAt.UnixMicro(), x.ID))
+}
+
+func parseCursor(cursor string) (updated int64, id string, err error) {
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return 0, "", ErrCursor
+	}
+	number, id, ok := strings.Cut(string(text), " ")
+	updated, err = strconv.ParseInt(number, 10, 64)
+	if err != nil || !ok {
+		return 0, "", ErrCursor
+	}
+	return updated, id, nil
+}
+
+func collect(ctx context.Context, db *sql.DB, query string, args []any) (page []Session, err error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var x Session
+		if err := scanSession(rows, &x); err != nil {
+			return nil, err
+		}
+		page = append(page, x)
+	}
+	return page, rows.Err()
+}
+
+type scanner interface{ Scan(...any) error }
+
+func scanHead(row scanner) (x Session, err error) {
+	var tools string
+	err = scanSession(row, &x, &x.System, &tools)
+	if errors.Is(err, sql.ErrNoRows) {
+		return x, ErrNotFound
+	}
+	if err != nil {
+		return x, err
+	}
+	x.Tools, err = decode[model.Tool](tools)
+	return x, err
+}
+
+// scanSession fills x from sessionColumns, and more from the columns after them.
+func scanSession(row scanner, x *Session, more ...any) (err error) {
+	var folders string
+	var created, updated int64
+	columns := []any{&x.ID, &x.Cwd, &folders, &x.Title, &x.Model, &x.Mode, &x.Parent, &created, &updated}
+	if err := row.Scan(append(columns, more...)...); err != nil {
+		return err
+	}
+	x.CreatedAt, x.UpdatedAt = fromMicros(created), fromMicros(updated)
+	x.Folders, err = decode[string](folders)
+	return err
+}
+
+// encode gives a list as JSON, and an empty one as nothing.
+func encode[T any](list []T) string {
+	if len(list) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // strings and raw JSON made by ourselves: cannot fail
+	}
+	return string(text)
+}
+
+func decode[T any](text string) (list []T, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return list, nil
+}
