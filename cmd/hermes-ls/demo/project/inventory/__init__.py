@@ -1,0 +1,1 @@
+"""A small shop: what an order costs."""
