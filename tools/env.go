@@ -22,6 +22,8 @@ type Env struct {
 	Offered func(name string) bool
 	// OutputDir keeps whole outputs whose middle was cut; empty: they are not kept.
 	OutputDir string
+	// HermesHome is the folder of our own configuration, which no tool may write.
+	HermesHome string
 }
 
 // Progress is news of a running call.

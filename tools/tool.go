@@ -10,6 +10,8 @@ package tools
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // Kind says what a tool does to the world, in ACP's words.
@@ -50,6 +52,10 @@ type Tool struct {
 	// Run does the work. A [Result] is for the model to read, failures included;
 	// an error ends the turn.
 	Run func(ctx context.Context, env *Env, call Call) (Result, error)
+
+	// accepts is what arguments are held against: Schema, parsed, with the
+	// parameters that are understood but not offered. Set by New, else by a Set.
+	accepts *jsonschema.Schema
 }
 
 // Hook wraps a tool, to look at, change, or refuse its calls.

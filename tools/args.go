@@ -1,0 +1,266 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// fit holds args, a JSON object, against schema. What a model plainly meant is
+// made so: "5" is 5 where a number is wanted, "true" is true, "[…]" a list, and
+// null for an optional parameter leaves it out. The rest is an error that says
+// what is wrong. Arguments that fit as they are come back as they were.
+func fit(schema *jsonschema.Schema, args json.RawMessage) (json.RawMessage, error) {
+	dec := json.NewDecoder(bytes.NewReader(args))
+	dec.UseNumber()
+	var object map[string]any
+	if err := dec.Decode(&object); err != nil {
+		return nil, err
+	}
+	f := fitter{}
+	fitted, err := f.object(schema, object, "")
+	if err != nil || !f.changed {
+		return args, err
+	}
+	return marshal(fitted)
+}
+
+// unknownParam is the error of a parameter that a tool does not have.
+type unknownParam struct {
+	path  string // where, such as todos[0].
+	name  string
+	known []string
+}
+
+func (e *unknownParam) Error() string {
+	msg := fmt.Sprintf("unknown parameter %q", e.path+e.name)
+	if near := nearest(e.name, e.known); len(near) > 0 {
+		msg += fmt.Sprintf("; did you mean %s?", quoted(near))
+	}
+	return msg
+}
+
+type fitter struct{ changed bool }
+
+func (f *fitter) object(s *jsonschema.Schema, object map[string]any, path string) (map[string]any, error) {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		sub, known := s.Properties[name]
+		if !known {
+			if closed(s) {
+				return nil, &unknownParam{path, name, parameters(s)}
+			}
+			continue
+		}
+		value := object[name]
+		if value == nil && constrained(sub) && !allows(sub, "null") {
+			delete(object, name)
+			f.changed = true
+			continue
+		}
+		fitted, err := f.value(sub, value, path+name)
+		if err != nil {
+			return nil, err
+		}
+		object[name] = fitted
+	}
+	return object, missing(s, object, path)
+}
+
+func missing(s *jsonschema.Schema, object map[string]any, path string) error {
+	var names []string
+	for _, name := range s.Required {
+		if _, given := object[name]; !given {
+			names = append(names, strconv.Quote(path+name))
+		}
+	}
+	switch len(names) {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("the parameter %s is missing", names[0])
+	default:
+		return fmt.Errorf("the parameters %s are missing", strings.Join(names, " and "))
+	}
+}
+
+func (f *fitter) value(s *jsonschema.Schema, v any, path string) (any, error) {
+	if !constrained(s) {
+		return v, nil
+	}
+	if !allows(s, kindOf(v)) {
+		meant, ok := coerce(s, v)
+		if !ok {
+			return nil, wrongKind(s, v, path)
+		}
+		v, f.changed = meant, true
+	}
+	switch x := v.(type) {
+	case map[string]any:
+		return f.object(s, x, path+".")
+	case []any:
+		return x, f.items(s, x, path)
+	case string:
+		return f.oneOf(s, x, path)
+	}
+	return v, nil
+}
+
+func (f *fitter) items(s *jsonschema.Schema, list []any, path string) error {
+	if s.Items == nil {
+		return nil
+	}
+	for i, item := range list {
+		fitted, err := f.value(s.Items, item, fmt.Sprintf("%s[%d]", path, i))
+		if err != nil {
+			return err
+		}
+		list[i] = fitted
+	}
+	return nil
+}
+
+// oneOf holds a word against the schema's list, whatever its case and hyphens.
+func (f *fitter) oneOf(s *jsonschema.Schema, word, path string) (any, error) {
+	if len(s.Enum) == 0 || slices.Contains(s.Enum, any(word)) {
+		return word, nil
+	}
+	plain := func(w string) string {
+		return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(w)))
+	}
+	var known []string
+	for _, e := range s.Enum {
+		value, ok := e.(string)
+		if !ok {
+			continue
+		}
+		if plain(value) == plain(word) {
+			f.changed = true
+			return value, nil
+		}
+		known = append(known, value)
+	}
+	return nil, fmt.Errorf("%q must be one of %s, not %q", path, quoted(known), oneLine(word, 60))
+}
+
+// coerce finds the value of a wanted kind that v is another spelling of.
+func coerce(s *jsonschema.Schema, v any) (any, bool) {
+	if text, ok := v.(string); ok {
+		if meant, ok := unquote(s, text); ok {
+			return meant, true
+		}
+	}
+	if n, ok := v.(json.Number); ok && allows(s, "integer") {
+		// 5.0 is 5
+		if x, err := n.Float64(); err == nil && x == float64(int64(x)) {
+			return json.Number(strconv.FormatInt(int64(x), 10)), true
+		}
+		return nil, false
+	}
+	if text, ok := v.(string); ok && strings.HasPrefix(strings.TrimSpace(text), "[") {
+		return nil, false // a list that is broken is not an item
+	}
+	// One item where a list is wanted is a list of one.
+	if allows(s, "array") && s.Items != nil && constrained(s.Items) && allows(s.Items, kindOf(v)) {
+		return []any{v}, true
+	}
+	return nil, false
+}
+
+// unquote reads a string as the number, boolean, list or object that it spells.
+func unquote(s *jsonschema.Schema, text string) (any, bool) {
+	text = strings.TrimSpace(text)
+	if allows(s, "boolean") && (strings.EqualFold(text, "true") || strings.EqualFold(text, "false")) {
+		return strings.EqualFold(text, "true"), true
+	}
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil || dec.InputOffset() != int64(len(text)) {
+		return nil, false
+	}
+	if _, still := v.(string); still {
+		return nil, false
+	}
+	if allows(s, kindOf(v)) {
+		return v, true
+	}
+	if _, number := v.(json.Number); number {
+		return coerce(s, v)
+	}
+	return nil, false
+}
+
+func wrongKind(s *jsonschema.Schema, v any, path string) error {
+	kinds := s.Types
+	if s.Type != "" {
+		kinds = []string{s.Type}
+	}
+	hint := ""
+	if _, text := v.(string); !text && allows(s, "string") {
+		hint = ": put it in quotes, as a JSON string"
+	}
+	return fmt.Errorf("%q must be %s, not %s%s", path, article(strings.Join(kinds, " or ")), article(kindOf(v)), hint)
+}
+
+// kindOf names the JSON type of a decoded value, as a schema does.
+func kindOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case json.Number:
+		if strings.ContainsAny(v.String(), ".eE") {
+			return "number"
+		}
+		return "integer"
+	case []any:
+		return "array"
+	default:
+		return "object"
+	}
+}
+
+// allows tells whether s permits the kind; an integer is a number too.
+func allows(s *jsonschema.Schema, kind string) bool {
+	has := func(k string) bool { return s.Type == k || slices.Contains(s.Types, k) }
+	return has(kind) || kind == "integer" && has("number")
+}
+
+// constrained tells whether s says anything about the kind of a value.
+func constrained(s *jsonschema.Schema) bool { return s.Type != "" || len(s.Types) > 0 }
+
+// closed tells whether s permits no properties but those it lists.
+func closed(s *jsonschema.Schema) bool {
+	a := s.AdditionalProperties
+	return a != nil && a.Not != nil && len(s.PatternProperties) == 0
+}
+
+// parameters lists the names of s in the order of the schema.
+func parameters(s *jsonschema.Schema) []string {
+	names := slices.Clone(s.PropertyOrder)
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func article(kind string) string {
+	if kind == "null" {
+		return kind
+	}
+	if strings.HasPrefix(kind, "a") || strings.HasPrefix(kind, "i") || strings.HasPrefix(kind, "o") {
+		return "an " + kind
+	}
+	return "a " + kind
+}

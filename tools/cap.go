@@ -1,0 +1,216 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"unicode/utf8"
+)
+
+const (
+	defaultResultCap = 100_000 // bytes
+	shortestCut      = 200     // bytes of a string that a cut leaves at least
+)
+
+// capped shortens a result that is over its tool's cap, so that it stays a JSON
+// object of the same shape: of the longest strings the middle is left out, and
+// then of the longest lists the end. The whole is kept in a file that full_result
+// names.
+func capped(env *Env, t Tool, r Result) Result {
+	limit := t.ResultCap
+	if limit <= 0 {
+		limit = defaultResultCap
+	}
+	if len(r.JSON) <= limit {
+		return r
+	}
+	kept := ""
+	if env.OutputDir != "" {
+		name, err := keep(env.OutputDir, t.Name, r.JSON)
+		if err == nil {
+			kept = name
+		}
+	}
+	r.JSON = shorten(r.JSON, limit, kept)
+	return r
+}
+
+// keep writes a whole result where the session keeps outputs.
+func keep(dir, tool string, whole []byte) (string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("keeping the whole result of %s: %w", tool, err)
+	}
+	f, err := os.CreateTemp(dir, tool+"-*.json") // mode 0600
+	if err != nil {
+		return "", fmt.Errorf("keeping the whole result of %s: %w", tool, err)
+	}
+	_, err = f.Write(whole)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return "", fmt.Errorf("keeping the whole result of %s: %w", tool, err)
+	}
+	return filepath.ToSlash(f.Name()), nil
+}
+
+// shorten makes object no longer than limit bytes.
+func shorten(object json.RawMessage, limit int, kept string) json.RawMessage {
+	dec := json.NewDecoder(bytes.NewReader(object))
+	dec.UseNumber()
+	var root map[string]any
+	if err := dec.Decode(&root); err != nil {
+		return Fail("the result was too long and could not be shortened: %v", err).JSON
+	}
+	root["shortened"] = fmt.Sprintf("%d bytes were too many; what was left out is marked", len(object))
+	if kept != "" {
+		root["full_result"] = kept
+	}
+	// Escapes make lengths inexact, so aim, look, and aim lower.
+	for budget := limit; budget > limit/8; budget -= budget / 4 {
+		tree := clone(root).(map[string]any)
+		cutStrings(tree, budget)
+		cutLists(tree, budget)
+		if out, err := marshal(tree); err == nil && len(out) <= limit {
+			return out
+		}
+	}
+	last := map[string]any{"shortened": root["shortened"], "preview": cutMiddle(string(object), limit/3)}
+	if kept != "" {
+		last["full_result"] = kept
+	}
+	out, err := marshal(last)
+	if err != nil || len(out) > limit {
+		return Fail("the result was too long to show").JSON
+	}
+	return out
+}
+
+func clone(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for name, x := range v {
+			m[name] = clone(x)
+		}
+		return m
+	case []any:
+		list := make([]any, len(v))
+		for i, x := range v {
+			list[i] = clone(x)
+		}
+		return list
+	}
+	return v
+}
+
+// edit walks a JSON value and puts what change makes of each node in its place.
+func edit(v any, change func(any) any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, x := range v {
+			v[name] = edit(x, change)
+		}
+	case []any:
+		for i, x := range v {
+			v[i] = edit(x, change)
+		}
+	}
+	return change(v)
+}
+
+// cutStrings finds the length to which the longest strings have to come down for
+// the whole to fit, and cuts them there.
+func cutStrings(tree map[string]any, budget int) {
+	over := size(tree) - budget
+	if over <= 0 {
+		return
+	}
+	var lengths []int
+	edit(tree, func(v any) any {
+		if s, ok := v.(string); ok {
+			lengths = append(lengths, size(s))
+		}
+		return v
+	})
+	slices.SortFunc(lengths, func(a, b int) int { return b - a })
+	level := shortestCut
+	for n, sum := 0, 0; n < len(lengths); n++ {
+		sum += lengths[n]
+		next := 0
+		if n+1 < len(lengths) {
+			next = lengths[n+1]
+		}
+		// Cutting the n+1 longest down to the next saves enough.
+		if sum-(n+1)*next >= over {
+			level = max((sum-over)/(n+1), shortestCut)
+			break
+		}
+	}
+	edit(tree, func(v any) any {
+		s, ok := v.(string)
+		if !ok || size(s) <= level {
+			return v
+		}
+		// The share of s that its escaped form has room for.
+		return cutMiddle(s, max(int(float64(len(s))*float64(level)/float64(size(s))), shortestCut/2))
+	})
+}
+
+// cutLists leaves out the ends of the longest lists until the whole fits.
+func cutLists(tree map[string]any, budget int) {
+	for range 20 {
+		over := size(tree) - budget
+		if over <= 0 {
+			return
+		}
+		longest := 0
+		edit(tree, func(v any) any {
+			if list, ok := v.([]any); ok && len(list) > 1 {
+				longest = max(longest, size(list))
+			}
+			return v
+		})
+		if longest == 0 {
+			return
+		}
+		done := false
+		edit(tree, func(v any) any {
+			list, ok := v.([]any)
+			if !ok || done || len(list) < 2 || size(list) < longest {
+				return v
+			}
+			done = true
+			share := max(float64(longest-over)/float64(longest), 0.1)
+			return list[:max(1, min(len(list)-1, int(float64(len(list))*share)))]
+		})
+		tree["shortened_lists"] = "the ends of long lists are left out"
+	}
+}
+
+func size(v any) int {
+	data, err := marshal(v)
+	if err != nil {
+		return 0
+	}
+	return len(data)
+}
+
+// cutMiddle keeps the first two fifths and the last three of about limit bytes.
+func cutMiddle(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	head, tail := limit*2/5, len(s)-limit*3/5
+	for head > 0 && !utf8.RuneStart(s[head]) {
+		head--
+	}
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", s[:head], tail-head, s[tail:])
+}

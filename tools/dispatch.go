@@ -1,0 +1,181 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Call runs one call through hooks and tool. Whatever goes wrong is in the
+// result, as {"error": "…"}: an unknown tool, arguments that do not fit, an error,
+// a panic. The error is ctx's, and only when ctx ended the call; the result beside
+// it is then what the tool still gave. The result is always one JSON object of no
+// more than the tool's cap.
+func (s *Set) Call(ctx context.Context, env *Env, c Call) (result Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if s.Defect != nil {
+				s.Defect(c.Name, p, debug.Stack())
+			}
+			result, err = Fail("%s failed by a mistake in hermes-ls: %s. Try another way, and tell the user.", c.Name, oneLine(fmt.Sprint(p), 500)), nil
+		}
+	}()
+	if env == nil {
+		env = &Env{}
+	}
+	t, ok := s.Get(c.Name)
+	if !ok {
+		return s.unknown(env, c.Name), nil
+	}
+	if err := ctx.Err(); err != nil {
+		return interrupted(t.Name), err
+	}
+	args, err := s.arguments(env, t, c.Args)
+	if err != nil {
+		return Fail("%v", err), nil
+	}
+	c.Args = args
+	result, err = run(ctx, env, t, c)
+	return capped(env, t, result), err
+}
+
+// run makes a result of whatever t answers; the error is ctx's or nil.
+func run(ctx context.Context, env *Env, t Tool, c Call) (Result, error) {
+	result, err := t.Run(ctx, env, c)
+	switch {
+	case err == nil:
+		return whole(t.Name, result), nil
+	case ctx.Err() == nil:
+		return Fail("%v", err), nil
+	case len(result.JSON) > 0:
+		return whole(t.Name, result), ctx.Err()
+	default:
+		return interrupted(t.Name), ctx.Err()
+	}
+}
+
+func interrupted(tool string) Result {
+	return Fail("interrupted: %s was stopped before it had finished", tool)
+}
+
+// whole makes one JSON object of what a tool gave.
+func whole(tool string, r Result) Result {
+	text := bytes.TrimSpace(r.JSON)
+	switch {
+	case len(text) == 0:
+		bad := Fail("%s gave no result", tool)
+		bad.Shown = r.Shown
+		return bad
+	case !json.Valid(text):
+		bad := Fail("%s gave a result that is not JSON: %s", tool, oneLine(string(text), 500))
+		bad.Shown = r.Shown
+		return bad
+	case text[0] != '{':
+		r.JSON = slices.Concat([]byte(`{"result":`), text, []byte(`}`))
+	}
+	return r
+}
+
+// unknown answers a call of a tool that is not in the set.
+func (s *Set) unknown(env *Env, name string) Result {
+	var names []string
+	for _, t := range s.all() {
+		if env.Offered == nil || env.Offered(t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	msg := fmt.Sprintf("Unknown tool: %s. Available: %s", oneLine(name, 80), strings.Join(names, ", "))
+	if near := nearest(name, names); len(near) > 0 {
+		msg += ". Did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return Fail("%s", msg)
+}
+
+// arguments mends what the model wrote and holds it against t's schema.
+func (s *Set) arguments(env *Env, t Tool, args json.RawMessage) (json.RawMessage, error) {
+	object, err := RepairArgs(string(args))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w. Nothing was done. Send one JSON object, such as %s", t.Name, err, example(t.accepts))
+	}
+	object, err = fit(t.accepts, object)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w.%s %s", t.Name, err, s.elsewhere(env, t, err), takes(t))
+	}
+	return object, nil
+}
+
+// elsewhere says which offered tool needs a parameter that t does not have.
+func (s *Set) elsewhere(env *Env, t Tool, err error) string {
+	var unknown *unknownParam
+	if !errors.As(err, &unknown) || unknown.path != "" {
+		return ""
+	}
+	for _, other := range s.all() {
+		if other.Name == t.Name || env.Offered != nil && !env.Offered(other.Name) {
+			continue
+		}
+		if slices.Contains(other.accepts.Required, unknown.name) {
+			return fmt.Sprintf(" %q belongs to %s: call that tool instead.", unknown.name, other.Name)
+		}
+	}
+	return ""
+}
+
+// takes lists the parameters of t.
+func takes(t Tool) string {
+	offered, err := jsonSchema(t.Schema)
+	if err != nil || len(offered.Properties) == 0 {
+		return t.Name + " takes no parameters"
+	}
+	var names []string
+	for _, name := range parameters(t.accepts) {
+		if offered.Properties[name] == nil {
+			continue
+		}
+		if slices.Contains(offered.Required, name) {
+			name += " (required)"
+		}
+		names = append(names, name)
+	}
+	return fmt.Sprintf("%s takes %s", t.Name, strings.Join(names, ", "))
+}
+
+// example shows an object with the parameters that a schema requires.
+func example(schema *jsonschema.Schema) string {
+	names := schema.Required
+	if len(names) == 0 {
+		names = parameters(schema)[:min(1, len(schema.Properties))]
+	}
+	var parts []string
+	for _, name := range names {
+		value := `"…"`
+		switch p := schema.Properties[name]; {
+		case p == nil:
+		case allows(p, "array"):
+			value = "[…]"
+		case allows(p, "object"):
+			value = "{…}"
+		case allows(p, "boolean"):
+			value = "true"
+		case allows(p, "number"), allows(p, "integer"):
+			value = "1"
+		}
+		parts = append(parts, fmt.Sprintf("%q: %s", name, value))
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+func jsonSchema(text json.RawMessage) (*jsonschema.Schema, error) {
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(text, &schema); err != nil {
+		return nil, fmt.Errorf("reading the schema: %w", err)
+	}
+	return &schema, nil
+}

@@ -1,0 +1,82 @@
+package tools
+
+import (
+	"slices"
+	"strings"
+)
+
+// nearest returns those of names that look like name, the likeliest first, at
+// most three.
+func nearest(name string, names []string) []string {
+	type scored struct {
+		name  string
+		score int
+	}
+	var near []scored
+	for _, candidate := range names {
+		a, b := strings.ToLower(name), strings.ToLower(candidate)
+		d := distance(a, b)
+		switch {
+		case d <= max(len(a), len(b))/3:
+		case len(b) >= 3 && strings.Contains(a, b), len(a) >= 3 && strings.Contains(b, a):
+			d += 10 // file_path for path: likely, but less than a slip of the finger
+		case sharesWord(a, b):
+			d += 20
+		default:
+			continue
+		}
+		near = append(near, scored{candidate, d})
+	}
+	slices.SortStableFunc(near, func(a, b scored) int { return a.score - b.score })
+	var out []string
+	for _, n := range near[:min(len(near), 3)] {
+		out = append(out, n.name)
+	}
+	return out
+}
+
+// sharesWord tells whether a and b have a word of three letters or more in
+// common, as readFile's "read" and read_file's "read".
+func sharesWord(a, b string) bool {
+	words := strings.Split(b, "_")
+	return slices.ContainsFunc(strings.Split(a, "_"), func(w string) bool {
+		return len(w) >= 3 && slices.Contains(words, w)
+	})
+}
+
+// distance is the number of letters to insert, drop or change between a and b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// quoted lists names as "a", "b" or "c".
+func quoted(names []string) string {
+	var b strings.Builder
+	for i, name := range names {
+		switch {
+		case i == 0:
+		case i == len(names)-1:
+			b.WriteString(" or ")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(`"` + name + `"`)
+	}
+	return b.String()
+}

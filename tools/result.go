@@ -1,0 +1,44 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// OK is the result that shows v, which must marshal to a JSON object.
+func OK(v any) Result {
+	data, err := marshal(v)
+	if err != nil {
+		return Fail("the result could not be written as JSON: %v", err)
+	}
+	return Result{JSON: data}
+}
+
+// Fail is a failure that the model can read and mend: what was wrong, and what
+// to do instead.
+func Fail(format string, args ...any) Result {
+	data, err := marshal(map[string]string{"error": fmt.Sprintf(format, args...)})
+	if err != nil {
+		data = []byte(`{"error":"unknown"}`)
+	}
+	return Result{JSON: data, IsError: true}
+}
+
+// With adds what the editor shows of the call.
+func (r Result) With(shown ...Content) Result {
+	r.Shown = append(r.Shown, shown...)
+	return r
+}
+
+// marshal is json.Marshal that leaves <, > and & as they are: code is full of
+// them, and the model pays for every escape.
+func marshal(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

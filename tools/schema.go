@@ -1,0 +1,165 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// New joins t to a function with a typed input: it fills t.Schema from In and
+// t.Run with run.
+//
+// In is a struct. Its json tags name the parameters, those with omitempty are
+// optional, and jsonschema tags describe them. A string type with a method
+// Enum() []string lists its values. A field tagged offer:"no" is decoded, so
+// that run can answer it with a sentence, but is not in the schema. New panics
+// when In cannot be described: that is a mistake in the program.
+func New[In any](t Tool, run func(ctx context.Context, env *Env, call Call, in In) (Result, error)) Tool {
+	accepts, offered, err := schemaOf(reflect.TypeFor[In]())
+	if err != nil {
+		panic(fmt.Sprintf("tools: the input of %s: %v", t.Name, err))
+	}
+	t.accepts, t.Schema = accepts, offered
+	t.Run = func(ctx context.Context, env *Env, call Call) (Result, error) {
+		in, err := decode[In](call.Args)
+		if err != nil {
+			return Fail("%s: %v", t.Name, err), nil
+		}
+		return run(ctx, env, call, in)
+	}
+	return t
+}
+
+func decode[In any](args json.RawMessage) (in In, err error) {
+	dec := json.NewDecoder(bytes.NewReader(args))
+	dec.DisallowUnknownFields()
+	err = dec.Decode(&in)
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		return in, fmt.Errorf("the parameter %q cannot be the %s given", wrong.Field, wrong.Value)
+	}
+	if err != nil {
+		return in, fmt.Errorf("the arguments do not fit: %w", err)
+	}
+	return in, nil
+}
+
+// titled makes a Title out of a typed one. Arguments that do not decode have no title.
+func titled[In any](title func(In) string) func(json.RawMessage) string {
+	return func(args json.RawMessage) string {
+		var in In
+		if json.Unmarshal(args, &in) != nil {
+			return ""
+		}
+		return oneLine(title(in), 120)
+	}
+}
+
+// schemaOf describes a struct: all that is accepted, and the JSON of what is offered.
+func schemaOf(t reflect.Type) (*jsonschema.Schema, json.RawMessage, error) {
+	if t.Kind() != reflect.Struct {
+		return nil, nil, fmt.Errorf("%v is not a struct", t)
+	}
+	options := &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{}}
+	collectSpecial(t, options.TypeSchemas)
+	accepts, err := jsonschema.ForType(t, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	for s := range walkSchema(accepts) {
+		dropNull(s)
+	}
+	offered := accepts.CloneSchemas()
+	for field := range t.Fields() {
+		if field.Tag.Get("offer") == "no" {
+			withdraw(offered, jsonName(field))
+		}
+	}
+	data, err := marshal(offered)
+	return accepts, data, err
+}
+
+// enumerated is a string type that has few values.
+type enumerated interface{ Enum() []string }
+
+// described is a type that brings its own schema.
+type described interface{ JSONSchema() *jsonschema.Schema }
+
+// collectSpecial finds the types below t whose schema is more than their kind.
+func collectSpecial(t reflect.Type, into map[reflect.Type]*jsonschema.Schema) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch v := reflect.Zero(t).Interface().(type) {
+	case enumerated:
+		s := &jsonschema.Schema{Type: "string"}
+		for _, value := range v.Enum() {
+			s.Enum = append(s.Enum, value)
+		}
+		into[t] = s
+		return
+	case described:
+		into[t] = v.JSONSchema()
+		return
+	}
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map:
+		collectSpecial(t.Elem(), into)
+	case reflect.Struct:
+		for field := range t.Fields() {
+			if field.IsExported() {
+				collectSpecial(field.Type, into)
+			}
+		}
+	}
+}
+
+// dropNull takes the null away that stands for an absent pointer or slice: a
+// parameter that is not wanted is left out.
+func dropNull(s *jsonschema.Schema) {
+	types := slices.DeleteFunc(slices.Clone(s.Types), func(t string) bool { return t == "null" })
+	if len(types) == 1 {
+		s.Type, types = types[0], nil
+	}
+	s.Types = types
+}
+
+// walkSchema visits s and the schemas of its properties and items.
+func walkSchema(s *jsonschema.Schema) func(yield func(*jsonschema.Schema) bool) {
+	return func(yield func(*jsonschema.Schema) bool) { visitSchema(s, yield) }
+}
+
+func visitSchema(s *jsonschema.Schema, yield func(*jsonschema.Schema) bool) bool {
+	if s == nil {
+		return true
+	}
+	if !yield(s) || !visitSchema(s.Items, yield) {
+		return false
+	}
+	for _, p := range s.Properties {
+		if !visitSchema(p, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+func withdraw(s *jsonschema.Schema, name string) {
+	delete(s.Properties, name)
+	is := func(n string) bool { return n == name }
+	s.PropertyOrder = slices.DeleteFunc(s.PropertyOrder, is)
+	s.Required = slices.DeleteFunc(s.Required, is)
+}
+
+func jsonName(f reflect.StructField) string {
+	if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+		return name
+	}
+	return f.Name
+}

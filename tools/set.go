@@ -1,0 +1,119 @@
+package tools
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"sync"
+)
+
+// Set holds the tools of a session and runs their calls. It is safe for
+// concurrent use.
+type Set struct {
+	// Defect is told of a panic in a tool, which is a mistake in the program. The
+	// model gets an error without the stack. Set it before the first call.
+	Defect func(tool string, panicked any, stack []byte)
+
+	mu    sync.Mutex // never held while a tool or a hook runs
+	tools []Tool     // in the order they were added
+	hooks []Hook
+}
+
+// NewSet returns a set of tools.
+func NewSet(tools ...Tool) (*Set, error) {
+	s := &Set{}
+	for _, t := range tools {
+		if err := s.Add(t); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Add puts t into the set. A second tool of a name is an error unless it says
+// that it overrides; then it takes the place of the first.
+func (s *Set) Add(t Tool) error {
+	if err := checkTool(t); err != nil {
+		return err
+	}
+	if t.accepts == nil {
+		schema, err := jsonSchema(t.Schema)
+		if err != nil {
+			return fmt.Errorf("the tool %s: %w", t.Name, err)
+		}
+		t.accepts = schema
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.tools, func(have Tool) bool { return have.Name == t.Name })
+	switch {
+	case i < 0:
+		s.tools = append(s.tools, t)
+	case t.Override:
+		s.tools[i] = t
+	default:
+		return fmt.Errorf("a tool named %s is already there (from toolset %q); a tool that should take its place has to say so", t.Name, s.tools[i].Toolset)
+	}
+	return nil
+}
+
+// Hook wraps every tool, those added later too. The first hook is the outermost:
+// it sees a call first and its result last.
+func (s *Set) Hook(h Hook) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hooks = append(s.hooks, h)
+}
+
+// Get returns the tool named name, with its hooks.
+func (s *Set) Get(name string) (Tool, bool) {
+	s.mu.Lock()
+	i := slices.IndexFunc(s.tools, func(t Tool) bool { return t.Name == name })
+	if i < 0 {
+		s.mu.Unlock()
+		return Tool{}, false
+	}
+	t, hooks := s.tools[i], slices.Clone(s.hooks)
+	s.mu.Unlock()
+	return hooked(t, hooks), true
+}
+
+// all lists the tools without hooks.
+func (s *Set) all() []Tool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.tools)
+}
+
+// wrapped lists the tools with their hooks.
+func (s *Set) wrapped() []Tool {
+	s.mu.Lock()
+	tools, hooks := slices.Clone(s.tools), slices.Clone(s.hooks)
+	s.mu.Unlock()
+	for i := range tools {
+		tools[i] = hooked(tools[i], hooks)
+	}
+	return tools
+}
+
+// empty is a set with the hooks of s and no tools.
+func (s *Set) empty() *Set {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &Set{Defect: s.Defect, hooks: slices.Clone(s.hooks)}
+}
+
+// The letters that every model endpoint takes in a function's name.
+var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
+
+func checkTool(t Tool) error {
+	switch {
+	case !toolName().MatchString(t.Name):
+		return fmt.Errorf("%q cannot be a tool's name: use up to 64 letters, digits, _ and -", t.Name)
+	case t.Run == nil:
+		return fmt.Errorf("the tool %s has nothing to run", t.Name)
+	case len(t.Schema) == 0:
+		return fmt.Errorf("the tool %s has no schema", t.Name)
+	}
+	return nil
+}
