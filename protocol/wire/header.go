@@ -38,7 +38,7 @@ type HeaderStream struct {
 }
 
 // NewHeaderStream reads frames from in and sends messages through out, which
-// frames them with [Header]. Closing both is the caller's.
+// frames them with [HeaderFraming]. Closing both is the caller's.
 func NewHeaderStream(in io.Reader, out *Writer) *HeaderStream {
 	return &HeaderStream{in: bufio.NewReaderSize(in, 64<<10), out: out}
 }
@@ -75,8 +75,8 @@ func (s *HeaderStream) Write(_ context.Context, msg jsonrpc2.Message) (int64, er
 // Close does nothing: the reader and the writer belong to the caller.
 func (s *HeaderStream) Close() error { return nil }
 
-// Header is the [Framing] of LSP.
-func Header(dst, message []byte) []byte {
+// HeaderFraming is the [Framing] of LSP.
+func HeaderFraming(dst, message []byte) []byte {
 	dst = append(dst, "Content-Length: "...)
 	dst = strconv.AppendInt(dst, int64(len(message)), 10)
 	dst = append(dst, "\r\n\r\n"...)

@@ -19,7 +19,7 @@ import (
 func checkHeader(t *testing.T, raw io.Reader, wantRead, wantAnswered string, wantEnd error) {
 	t.Helper()
 	var out bytes.Buffer
-	w := NewWriter(&out, Header)
+	w := NewWriter(&out, HeaderFraming)
 	s := NewHeaderStream(raw, w)
 	var read []string
 	var err error
@@ -77,7 +77,7 @@ func answered(t *testing.T, raw []byte) string {
 	return strings.Join(list, ", ")
 }
 
-func frame(body string) string { return string(Header(nil, []byte(body))) }
+func frame(body string) string { return string(HeaderFraming(nil, []byte(body))) }
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
@@ -179,7 +179,7 @@ func FuzzHeaderStream(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var out bytes.Buffer
-		w := NewWriter(&out, Header)
+		w := NewWriter(&out, HeaderFraming)
 		s := NewHeaderStream(bytes.NewReader(raw), w)
 		for {
 			msg, _, err := s.Read(context.Background())
@@ -202,7 +202,7 @@ func FuzzHeaderStream(f *testing.F) {
 func BenchmarkHeaderStreamRead(b *testing.B) {
 	one := frame(`{"jsonrpc":"2.0","method":"textDocument/didChange","params":{"textDocument":{"uri":"file:///a/b.go","version":2},"contentChanges":[{"range":{"start":{"line":1,"character":2},"end":{"line":1,"character":2}},"text":"x"}]}}`)
 	in := strings.NewReader(strings.Repeat(one, b.N))
-	w := NewWriter(io.Discard, Header)
+	w := NewWriter(io.Discard, HeaderFraming)
 	defer w.Close()
 	s := NewHeaderStream(in, w)
 	b.ReportAllocs()
