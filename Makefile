@@ -1,0 +1,54 @@
+# Two commands for a fresh machine: `make demo` shows the main job, `make test`
+# passes the tests. Both do their own set-up.
+
+VERSION := 0.1.0
+COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
+LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+GO      := CGO_ENABLED=0 go
+
+# Tools of the tests, from the module proxy.
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
+
+.PHONY: build demo test lint cross race e2e hosts bench fuzz clean
+
+build: bin/hermes-ls
+
+bin/hermes-ls: FORCE
+	$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/hermes-ls ./cmd/hermes-ls
+FORCE:
+
+demo: build
+	@bin/hermes-ls demo
+
+test: lint cross race e2e
+
+lint:
+	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
+	go vet -tags e2e ./...
+	go run $(STATICCHECK) -tags e2e ./...
+
+cross:
+	GOOS=darwin GOARCH=arm64 $(GO) build -o /dev/null ./cmd/hermes-ls
+	GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null ./cmd/hermes-ls
+	GOOS=windows GOARCH=amd64 go vet ./...
+
+race: hosts
+	CGO_ENABLED=1 go test -race ./...
+
+# Real editors and the official client against the built binary.
+e2e: build hosts
+	go test -count=1 -tags e2e ./e2e
+
+hosts:
+	@e2e/setup/hosts.sh
+
+bench: build hosts
+	@go run ./bench -bin bin/hermes-ls
+
+# Each fuzz target for a short while; the seeds run with every test.
+fuzz:
+	@for p in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$p | grep ^Fuzz); do \
+		echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime 20s $$p || exit 1; done; done
+
+clean:
+	rm -rf bin dist
