@@ -1,0 +1,135 @@
+// Package demo runs the main job in front of the user: it makes a small project,
+// starts the real server as a child over stdio, plays the editor, and shows what
+// comes. The model is the embedded one; everything else is real.
+//
+// Nothing shown is canned: each line comes from a frame that the server sent, or
+// from the disk. [Run] fails when something that it was to show did not happen.
+package demo
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+)
+
+//go:embed all:project
+var project embed.FS
+
+// The file that the user has open, and what they have typed without saving.
+const (
+	openFile = "inventory/pricing.py"
+	unsaved  = "# Prices are in euros.\n"
+)
+
+// The prompts. The embedded model finds its way by reading, as a real one would.
+const (
+	question = "What does this project do, and how is an order's price worked out?"
+	job      = "The tests fail (`python3 -m unittest`). Find out why, fix the code, and run them again."
+)
+
+// Options of a run.
+type Options struct {
+	Binary string    // the server
+	Out    io.Writer // the terminal
+	Color  bool
+	Pace   time.Duration // between pieces of text, so that a person can follow
+}
+
+// Run plays the whole demo in a folder of its own, which is gone afterwards.
+func Run(ctx context.Context, o Options) error {
+	dir, err := os.MkdirTemp("", "hermes-demo-")
+	if err != nil {
+		return fmt.Errorf("making a folder for the demo: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return fmt.Errorf("making a folder for the demo: %w", err)
+	}
+	folder := filepath.Join(dir, "inventory-shop")
+	if err := writeProject(folder); err != nil {
+		return fmt.Errorf("writing the demo project: %w", err)
+	}
+	s := newScreen(o.Out, o.Color, o.Pace)
+	if failed, _ := runTests(ctx, folder); !failed {
+		return errors.New("the demo project's tests do not fail before the demo; is python3 there? `hermes-ls doctor` tells")
+	}
+	e, err := startEditor(ctx, o.Binary, folder, filepath.Join(dir, "home"), s)
+	if err != nil {
+		return err
+	}
+	return errors.Join(play(ctx, e, s, folder), e.stop())
+}
+
+func play(ctx context.Context, e *editor, s *screen, folder string) error {
+	file := filepath.Join(folder, openFile)
+	before, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("opening %s: %w", openFile, err)
+	}
+	s.heading("An editor with %s open, and a line typed but not saved", openFile)
+	if err := e.open(ctx, file, unsaved+string(before)); err != nil {
+		return err
+	}
+
+	asked, err := e.ask(ctx, question)
+	if err != nil {
+		return err
+	}
+	fixed, err := e.ask(ctx, job)
+	if err != nil {
+		return err
+	}
+
+	after := e.text(file)
+	s.heading("The change, as a diff")
+	s.diff(workspace.UnifiedDiff(openFile, before, []byte(after)))
+	failed, output := runTests(ctx, folder)
+	s.heading("The tests once more, without the agent")
+	s.lines(lastLine(output))
+	usage := e.usage()
+	s.heading("%d model requests, %d tool calls, %d tokens in, %d out",
+		usage.Requests, len(asked.calls)+len(fixed.calls), usage.Input, usage.Output)
+	return check(evidence{asked: asked, fixed: fixed, usage: usage, after: after, testsFail: failed})
+}
+
+// writeProject unpacks the embedded project.
+func writeProject(folder string) error {
+	return fs.WalkDir(project, "project", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		dest := filepath.Join(folder, strings.TrimPrefix(name, "project"))
+		if d.IsDir() {
+			return os.MkdirAll(dest, 0o755)
+		}
+		data, err := project.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(dest, data, 0o644)
+	})
+}
+
+// runTests runs the project's own tests, apart from the server, to have a second
+// opinion. It tells whether they ran and failed.
+func runTests(ctx context.Context, folder string) (failed bool, output string) {
+	cmd := exec.CommandContext(ctx, "python3", "-B", "-m", "unittest")
+	cmd.Dir = folder
+	out, err := cmd.CombinedOutput()
+	return err != nil && strings.Contains(string(out), "Ran "), string(out)
+}
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndex(text, "\n")+1:]
+}

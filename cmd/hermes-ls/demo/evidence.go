@@ -1,0 +1,119 @@
+package demo
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// turn is what the server sent during one prompt.
+type turn struct {
+	stopReason string
+	text       string
+	pieces     int // in which text arrived
+	edits      int // that the server asked the editor to apply
+	plans      int
+	calls      []*toolCall
+}
+
+// toolCall is a call as the editor was told of it.
+type toolCall struct {
+	id, tool, title, status string
+	output                  json.RawMessage
+}
+
+// usage is what the session has cost.
+type usage struct{ Requests, Input, Output int }
+
+// evidence is everything that the demo claims to show.
+type evidence struct {
+	asked, fixed turn
+	usage        usage
+	after        string // the open document at the end
+	testsFail    bool
+}
+
+// check tells what did not happen, all of it.
+func check(e evidence) error {
+	var missing []error
+	need := func(ok bool, what string) {
+		if !ok {
+			missing = append(missing, errors.New("did not happen: "+what))
+		}
+	}
+	runs := e.fixed.testRuns()
+	need(e.asked.stopReason == "end_turn" && len(e.asked.text) > 80, "a question answered")
+	need(e.asked.pieces > 5, "an answer that streams")
+	need(e.asked.completed("read_file") > 0, "a file read for the answer")
+	need(e.fixed.plans > 1, "a plan that moves")
+	need(e.fixed.completed("patch") > 0 && e.fixed.edits > 0, "an edit applied to the open document")
+	need(strings.HasPrefix(e.after, unsaved), "the user's unsaved line kept")
+	need(len(runs) > 1 && runs[0] != 0, "a test run that fails")
+	need(len(runs) > 1 && runs[len(runs)-1] == 0, "a test run that passes")
+	need(e.fixed.stopReason == "end_turn", "the job's end")
+	need(!e.testsFail, "tests that pass when run apart from the agent")
+	need(e.usage.Requests > 3 && e.usage.Input > 0 && e.usage.Output > 0, "tokens counted")
+	return errors.Join(missing...)
+}
+
+func (t turn) completed(tool string) int {
+	n := 0
+	for _, c := range t.calls {
+		if c.tool == tool && c.status == "completed" {
+			n++
+		}
+	}
+	return n
+}
+
+// testRuns are the exit codes of the commands that ran the tests, in order.
+func (t turn) testRuns() []int {
+	var codes []int
+	for _, c := range t.calls {
+		if c.tool == "terminal" && strings.Contains(c.title, "unittest") {
+			if code, ok := c.exitCode(); ok {
+				codes = append(codes, code)
+			}
+		}
+	}
+	return codes
+}
+
+func (c *toolCall) exitCode() (int, bool) {
+	var out struct {
+		ExitCode *int `json:"exit_code"`
+	}
+	if json.Unmarshal(c.output, &out) != nil || out.ExitCode == nil {
+		return 0, false
+	}
+	return *out.ExitCode, true
+}
+
+// summary is one short line about a finished call, from its real result.
+func (c *toolCall) summary() string {
+	var out struct {
+		Error        string `json:"error"`
+		TotalLines   int    `json:"total_lines"`
+		ExitCode     *int   `json:"exit_code"`
+		Output       string `json:"output"`
+		Replacements int    `json:"replacements"`
+		TotalCount   int    `json:"total_count"`
+	}
+	if err := json.Unmarshal(c.output, &out); err != nil {
+		return ""
+	}
+	switch {
+	case out.Error != "":
+		return out.Error
+	case out.ExitCode != nil:
+		return fmt.Sprintf("exit %d: %s", *out.ExitCode, lastLine(out.Output))
+	case out.TotalLines > 0:
+		return fmt.Sprintf("%d lines", out.TotalLines)
+	case out.Replacements > 0:
+		return fmt.Sprintf("%d place changed", out.Replacements)
+	case out.TotalCount > 0:
+		return fmt.Sprintf("%d found", out.TotalCount)
+	}
+	return ""
+}

@@ -1,0 +1,92 @@
+package demo
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+// screen writes to the terminal. Text flows; everything else has lines of its own.
+type screen struct {
+	mu    sync.Mutex
+	out   io.Writer
+	color bool
+	pace  time.Duration
+	open  bool // a line of text is not ended
+}
+
+func newScreen(out io.Writer, color bool, pace time.Duration) *screen {
+	return &screen{out: out, color: color, pace: pace}
+}
+
+const (
+	bold  = "1"
+	faint = "2"
+	red   = "31"
+	green = "32"
+	blue  = "36"
+)
+
+func (s *screen) paint(code, text string) string {
+	if !s.color {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (s *screen) line(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open {
+		fmt.Fprintln(s.out)
+		s.open = false
+	}
+	fmt.Fprintln(s.out, text)
+}
+
+func (s *screen) heading(format string, args ...any) {
+	s.line("\n" + s.paint(bold, "━━ "+fmt.Sprintf(format, args...)))
+}
+
+func (s *screen) prompt(text string) { s.line("\n" + s.paint(blue, "› "+text)) }
+
+func (s *screen) lines(text string) { s.line(strings.TrimRight(text, "\n")) }
+
+// text shows a piece of the answer as it comes.
+func (s *screen) text(piece string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = true
+	fmt.Fprint(s.out, piece)
+	time.Sleep(s.pace)
+	if strings.HasSuffix(piece, "\n") {
+		s.open = false
+	}
+}
+
+func (s *screen) call(c *toolCall) {
+	mark := s.paint(green, "✓")
+	if c.status == "failed" {
+		mark = s.paint(red, "✗")
+	}
+	s.line(fmt.Sprintf("  %s %s %s", mark, c.title, s.paint(faint, c.summary())))
+}
+
+func (s *screen) note(format string, args ...any) {
+	s.line(s.paint(faint, "  "+fmt.Sprintf(format, args...)))
+}
+
+func (s *screen) diff(text string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "+"):
+			line = s.paint(green, line)
+		case strings.HasPrefix(line, "-"):
+			line = s.paint(red, line)
+		}
+		s.line(line)
+	}
+}

@@ -1,0 +1,89 @@
+// Command hermes-ls is a coding agent that an editor hosts the way it hosts a
+// language server. Each subcommand is one short file here; what they do lives in
+// the packages that they call.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+// Exit codes of the contract.
+const (
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+func main() {
+	proc.Supervise() // returns unless this process is a child's supervisor
+	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// exitError ends the program with a code of its own. Err is printed unless nil.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usage marks an error of how the program was called.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{exitUsage, err}
+}
+
+func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	root := rootCommand()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	exit := &exitError{exitFailed, err}
+	errors.As(err, &exit)
+	if exit.err != nil {
+		fmt.Fprintf(errOut, "hermes-ls: %v\n", exit.err)
+	}
+	return exit.code
+}
+
+func rootCommand() *cobra.Command {
+	serve := serveCommand()
+	root := &cobra.Command{
+		Use:   "hermes-ls",
+		Short: "A coding agent that your editor hosts like a language server",
+		Long: "hermes-ls speaks LSP on stdio (serve, the default) and the Agent Client Protocol (acp).\n" +
+			"Try it without an editor and without a key: hermes-ls demo",
+		Args:          func(cmd *cobra.Command, args []string) error { return usage(cobra.NoArgs(cmd, args)) },
+		RunE:          serve.RunE,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.Flags().AddFlagSet(serve.Flags())
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
+	})
+	root.AddCommand(serve, acpCommand(), runCommand(), demoCommand(), doctorCommand(), configCommand(), versionCommand())
+	return root
+}
