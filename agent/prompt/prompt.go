@@ -1,0 +1,109 @@
+// Package prompt writes the system prompt: who the agent is, how it works well
+// with the tools that are offered, where it works, and what the project's own notes
+// say. The same [Config] always gives the same bytes, so that a provider's prompt
+// cache holds; nothing is read but through functions of the caller's.
+package prompt
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+//go:embed prompt.md
+var words string
+
+// Config is what the prompt depends on.
+type Config struct {
+	Folders []string  // absolute; the first is the main one
+	Git     bool      // the first folder is in a git repository
+	OS      string    // such as "linux"
+	Shell   string    // what terminal runs commands with, such as "bash"
+	Date    time.Time // only the day is told
+	Tools   []string  // names of the offered tools
+	Notes   []Note    // see [ReadNotes]
+	Host    string    // the editor, such as "Neovim 0.12"; empty: unknown
+}
+
+// System is the whole system prompt.
+func System(c Config) string {
+	var b strings.Builder
+	b.WriteString(about(c.Tools))
+	b.WriteString("\n# Where you are\n\n")
+	for i, folder := range c.Folders {
+		label := "Also open"
+		if i == 0 {
+			label = "Working folder"
+		}
+		fmt.Fprintf(&b, "- %s: %s\n", label, oneLine(folder))
+	}
+	if len(c.Folders) > 0 && c.Git {
+		b.WriteString("- It is a git repository.\n")
+	} else if len(c.Folders) > 0 {
+		b.WriteString("- It is not a git repository.\n")
+	}
+	fmt.Fprintf(&b, "- System: %s\n", oneLine(c.OS))
+	if c.Shell != "" && slices.Contains(c.Tools, "terminal") {
+		fmt.Fprintf(&b, "- Shell: %s\n", oneLine(c.Shell))
+	}
+	if c.Host != "" {
+		fmt.Fprintf(&b, "- Editor: %s\n", oneLine(c.Host))
+	}
+	fmt.Fprintf(&b, "- Date: %s\n", c.Date.Format("2006-01-02"))
+	writeNotes(&b, c.Notes)
+	return b.String()
+}
+
+// about is the fixed text less the lines that speak of tools not offered: a line
+// that begins with {a b} needs both, one with {!a} stands in its place.
+func about(offered []string) string {
+	var b strings.Builder
+	for line := range strings.Lines(words) {
+		if rest, ok := strings.CutPrefix(line, "{"); ok {
+			names, text, _ := strings.Cut(rest, "} ")
+			if !applies(names, offered) {
+				continue
+			}
+			line = text
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+func applies(names string, offered []string) bool {
+	for _, name := range strings.Fields(names) {
+		name, without := strings.CutPrefix(name, "!")
+		if slices.Contains(offered, name) == without {
+			return false
+		}
+	}
+	return true
+}
+
+// oneLine keeps a name from being read as more than a name.
+func oneLine(name string) string {
+	for _, r := range name {
+		if !strconv.IsPrint(r) {
+			return strconv.Quote(name)
+		}
+	}
+	return name
+}
+
+// Fence is a line of backquotes that text does not contain, to put around it.
+func Fence(text string) string {
+	longest, run := 2, 0
+	for i := range len(text) {
+		if text[i] != '`' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return strings.Repeat("`", longest+1)
+}
