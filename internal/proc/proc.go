@@ -2,22 +2,32 @@
 //
 // Each child runs under a supervisor, this binary in a hidden mode, that owns
 // everything below it: when the call is cancelled, when its time is up, or when
-// the server dies, kill -9 included, the whole tree ends with it. Output goes to
-// writers; a pipe that a stray grandchild holds open never keeps a call waiting.
+// the server dies, kill -9 included, the whole tree ends with it. What a child
+// leaves in the background ends with the call as well. Output goes to writers; a
+// pipe that a stray grandchild holds open never keeps a call waiting.
+//
+// [Supervise] has to be the first call of main, and of every TestMain that starts
+// processes. On Windows there is no supervisor: a job object ends the tree.
+//
+// Everything here is safe for concurrent use.
 package proc
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"time"
 )
 
 // Cmd describes a child process. Args is required, the rest optional.
 type Cmd struct {
-	Args   []string  // program and arguments; the program is looked up in PATH of Env
-	Dir    string    // working directory, absolute
-	Env    []string  // whole environment, "NAME=value"; nil is an empty one
-	Stdin  io.Reader // nil: nothing to read
+	Args []string // program and arguments; the program is looked up in PATH of Env
+	Dir  string   // working directory, absolute
+	Env  []string // whole environment, "NAME=value"; nil is an empty one
+	// Stdin is copied to the child; nil: nothing to read. When the child has ended
+	// and Stdin is an [io.Closer], it is closed, so that a Read that waits returns;
+	// [Process.Wait] waits for that.
+	Stdin  io.Reader
 	Stdout io.Writer // nil: thrown away; the same as Stderr keeps the order of both
 	Stderr io.Writer
 	// Grace is how long a child has between SIGTERM and SIGKILL when ctx ends.
@@ -29,4 +39,39 @@ type Cmd struct {
 type Exit struct {
 	Code   int    // exit code; 128+signal when a signal ended it, as a shell says it
 	Signal string // "SIGKILL", …; empty after a normal exit
+}
+
+// StartError says why a program did not start. It wraps the system's error: a
+// program that is not there is [fs.ErrNotExist], one that may not run
+// [fs.ErrPermission].
+type StartError struct {
+	Program string
+	Reason  string // a sentence fragment for people, such as "not found in PATH"
+	Err     error
+}
+
+func (e *StartError) Error() string { return fmt.Sprintf("cannot start %s: %s", e.Program, e.Reason) }
+func (e *StartError) Unwrap() error { return e.Err }
+
+const (
+	defaultGrace = 200 * time.Millisecond // between SIGTERM and SIGKILL
+	quiet        = 100 * time.Millisecond // silence after which a pipe that is held open is let go
+	longestDrain = time.Second            // however much still comes
+)
+
+func (c Cmd) grace() time.Duration {
+	if c.Grace > 0 {
+		return c.Grace
+	}
+	return defaultGrace
+}
+
+// Run starts a child and waits for it. When ctx ends first, everything below is
+// ended, and Run returns how the child ended together with ctx.Err().
+func Run(ctx context.Context, c Cmd) (Exit, error) {
+	p, err := Start(ctx, c)
+	if err != nil {
+		return Exit{}, err
+	}
+	return p.Wait()
 }

@@ -1,0 +1,36 @@
+package proc
+
+import (
+	"os"
+	"slices"
+	"strings"
+)
+
+// secretWords mark a variable that is never passed on unless it is named in
+// terminal.env_passthrough or declared by a loaded skill.
+var secretWords = []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "PASSWD", "AUTH"}
+
+// Secret tells whether a variable's name looks as if its value were one.
+func Secret(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(name, w) })
+}
+
+// Environ is our own environment for a child, less what looks secret and is not
+// named in passthrough, and the names that were withheld, sorted.
+func Environ(passthrough []string) (env, withheld []string) {
+	return filter(os.Environ(), passthrough)
+}
+
+func filter(environ, passthrough []string) (env, withheld []string) {
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		if Secret(name) && !slices.Contains(passthrough, name) {
+			withheld = append(withheld, name)
+			continue
+		}
+		env = append(env, kv)
+	}
+	slices.Sort(withheld)
+	return env, withheld
+}

@@ -1,0 +1,20 @@
+package proc
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// standIn as first argument makes the test binary a server that hardens itself,
+// starts the shell script of its second argument, and waits.
+const standIn = "stand-in-server"
+
+func TestMain(m *testing.M) {
+	Supervise()
+	if len(os.Args) == 3 && os.Args[1] == standIn {
+		os.Exit(serveStandIn(os.Args[2]))
+	}
+	goleak.VerifyTestMain(m)
+}

@@ -1,0 +1,339 @@
+//go:build unix
+
+package proc
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Process is a child that runs, and everything below it.
+type Process struct {
+	pid        int
+	supervisor *os.Process
+	status     *bufio.Reader
+	statusFile *os.File
+	outputs    []*output
+	input      *input
+
+	controlMu sync.Mutex
+	control   *os.File // stops go in; nil once closed
+
+	done chan struct{} // closed when nothing is left; then exit and err are valid
+	exit Exit
+	err  error
+}
+
+// Start starts a child under a supervisor of its own. It returns once the program
+// runs; a [*StartError] says why it does not. When ctx ends, everything below is
+// ended as by Stop with c.Grace.
+func Start(ctx context.Context, c Cmd) (*Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s, err := c.spec()
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{done: make(chan struct{})}
+	if err := p.launch(c, s); err != nil {
+		return nil, err
+	}
+	go p.run(ctx, c.grace())
+	return p, nil
+}
+
+func (c Cmd) spec() (encoded []byte, err error) {
+	if len(c.Args) == 0 {
+		return nil, &StartError{Program: `""`, Reason: "no program was named", Err: os.ErrInvalid}
+	}
+	path, err := lookup(c.Args[0], c.Dir, c.Env)
+	if err != nil {
+		return nil, err
+	}
+	encoded, err = spec{path: path, dir: c.Dir, args: c.Args, env: c.Env}.encode()
+	if err != nil {
+		return nil, &StartError{Program: strconv.Quote(c.Args[0]), Reason: err.Error(), Err: err}
+	}
+	return encoded, nil
+}
+
+// launch starts the supervisor, tells it what to start, and hears whether it did.
+// On an error nothing is left open or running.
+func (p *Process) launch(c Cmd, encoded []byte) (err error) {
+	pipes, err := newPipes(c)
+	if err != nil {
+		return fmt.Errorf("making pipes for %s: %w", c.Args[0], err)
+	}
+	p.supervisor, err = os.StartProcess(self(), []string{"hermes-ls", hiddenWord}, &os.ProcAttr{
+		Dir:   "/",                      // keeps no folder busy
+		Env:   []string{"GOMAXPROCS=2"}, // nothing of ours: other processes may read it
+		Files: pipes.theirs,
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+	pipes.closeTheirs()
+	if err != nil {
+		pipes.closeOurs()
+		return fmt.Errorf("starting the supervisor of %s: %w", c.Args[0], err)
+	}
+	p.control, p.statusFile, p.status = pipes.control, pipes.status, bufio.NewReaderSize(pipes.status, 256)
+	p.control.Write(encoded) //nolint:errcheck // a supervisor that is gone shows below
+	if p.pid, err = p.started(c); err != nil {
+		pipes.closeOurs()
+		p.supervisor.Wait() //nolint:errcheck // its answer was heard
+		return err
+	}
+	for i, r := range pipes.outputs {
+		p.outputs = append(p.outputs, newOutput(r, pipes.writers[i]))
+	}
+	if pipes.stdin != nil {
+		p.input = newInput(pipes.stdin, c.Stdin)
+	}
+	return nil
+}
+
+// started reads the supervisor's first line: "P pid", or "E errno".
+func (p *Process) started(c Cmd) (pid int, err error) {
+	kind, numbers := p.line()
+	switch {
+	case kind == "P" && len(numbers) == 1:
+		return numbers[0], nil
+	case kind == "E" && len(numbers) == 1:
+		path, _ := lookup(c.Args[0], c.Dir, c.Env)
+		return 0, explain(path, c.Dir, syscall.Errno(numbers[0]))
+	}
+	return 0, fmt.Errorf("starting %s: its supervisor ended at once; does main call proc.Supervise first?", c.Args[0])
+}
+
+// line is a line of the supervisor's; no kind at its end.
+func (p *Process) line() (kind string, numbers []int) {
+	text, err := p.status.ReadString('\n')
+	if err != nil {
+		return "", nil
+	}
+	fields := strings.Fields(text)
+	for _, f := range fields[1:] {
+		n, _ := strconv.Atoi(f)
+		numbers = append(numbers, n)
+	}
+	return fields[0], numbers
+}
+
+// run owns the process until nothing of it is left.
+func (p *Process) run(ctx context.Context, grace time.Duration) {
+	defer close(p.done)
+	var stopping sync.WaitGroup
+	stopping.Add(1)
+	release := context.AfterFunc(ctx, func() { defer stopping.Done(); p.Stop(grace) })
+
+	told, left := p.follow()
+
+	if !release() {
+		stopping.Wait()
+	}
+	p.closeControl()
+	p.statusFile.Close()              //nolint:errcheck // read to its end
+	_, waitErr := p.supervisor.Wait() // ends at once: its end of the status pipe is closed
+	if !told && left == 0 {
+		syscall.Kill(-p.pid, syscall.SIGKILL) //nolint:errcheck // best effort, the supervisor was killed
+	}
+	p.err = p.finish(ctx, told, left, waitErr)
+}
+
+// follow hears how the child ended, and returns when the supervisor has ended
+// everything below it. left counts what could not be ended.
+func (p *Process) follow() (told bool, left int) {
+	for {
+		switch kind, numbers := p.line(); {
+		case kind == "X" && len(numbers) == 2:
+			told, p.exit = true, exitOf(numbers[0], numbers[1])
+			p.drain()        // a background process may still be writing its last words
+			p.closeControl() // whatever is left now is ended
+		case kind == "L" && len(numbers) == 1:
+			left = numbers[0]
+		case kind == "":
+			p.drain()
+			return told, left
+		}
+	}
+}
+
+// drain waits until the outputs have ended or gone quiet.
+func (p *Process) drain() {
+	for _, o := range p.outputs {
+		o.drain()
+	}
+	for _, o := range p.outputs {
+		<-o.done
+	}
+}
+
+func (p *Process) finish(ctx context.Context, told bool, left int, waitErr error) error {
+	var errs []error
+	if p.input != nil {
+		if err := p.input.close(); err != nil {
+			errs = append(errs, fmt.Errorf("writing to the child's stdin: %w", err))
+		}
+	}
+	for _, o := range p.outputs {
+		if o.err != nil {
+			errs = append(errs, fmt.Errorf("taking the child's output: %w", o.err))
+		}
+	}
+	switch {
+	case left > 0:
+		errs = append(errs, fmt.Errorf("%d processes below %d could not be ended", left, p.pid))
+	case !told:
+		p.exit = exitOf(0, int(syscall.SIGKILL))
+		errs = append(errs, fmt.Errorf("the supervisor of process %d was killed (%v)", p.pid, waitErr))
+	}
+	if err := ctx.Err(); err != nil {
+		if len(errs) == 0 {
+			return err
+		}
+		errs = append([]error{err}, errs...)
+	}
+	return errors.Join(errs...)
+}
+
+func exitOf(code, signal int) Exit {
+	if signal == 0 {
+		return Exit{Code: code}
+	}
+	return Exit{Code: 128 + signal, Signal: signalName(syscall.Signal(signal))}
+}
+
+// Wait returns how the child ended, once nothing of it is left and its output has
+// been taken. The error is ctx.Err() when ctx ended before that; else it says what
+// went wrong beside the child: a writer that failed, a process that would not end.
+func (p *Process) Wait() (Exit, error) {
+	<-p.done
+	return p.exit, p.err
+}
+
+// Pid is the child's process id.
+func (p *Process) Pid() int { return p.pid }
+
+// Stop begins to end everything below: SIGTERM, then SIGKILL after grace. It does
+// not wait, and may be called at any time and again, with a shorter grace too.
+func (p *Process) Stop(grace time.Duration) {
+	p.controlMu.Lock()
+	defer p.controlMu.Unlock()
+	if p.control != nil {
+		writeStop(p.control, max(grace, 0)) //nolint:errcheck // gone already is as good
+	}
+}
+
+func (p *Process) closeControl() {
+	p.controlMu.Lock()
+	defer p.controlMu.Unlock()
+	if p.control != nil {
+		p.control.Close() //nolint:errcheck // nothing is buffered
+		p.control = nil
+	}
+}
+
+// pipes are the ends of everything between the server, the supervisor and the child.
+type pipes struct {
+	theirs          []*os.File // the child's 0, 1, 2; the supervisor's 3, 4
+	control, status *os.File
+	stdin           *os.File
+	outputs         []*os.File
+	writers         []io.Writer
+}
+
+func newPipes(c Cmd) (p *pipes, err error) {
+	p = &pipes{}
+	defer func() {
+		if err != nil {
+			p.closeTheirs()
+			p.closeOurs()
+		}
+	}()
+	if err := p.addStdin(c.Stdin); err != nil {
+		return nil, err
+	}
+	if err := p.addOutput(c.Stdout); err != nil {
+		return nil, err
+	}
+	if c.Stderr != nil && same(c.Stdout, c.Stderr) {
+		p.theirs = append(p.theirs, p.theirs[1])
+	} else if err := p.addOutput(c.Stderr); err != nil {
+		return nil, err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	p.theirs, p.control = append(p.theirs, r), w
+	r, w, err = os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	p.theirs, p.status = append(p.theirs, w), r
+	return p, nil
+}
+
+func (p *pipes) addStdin(from io.Reader) error {
+	if from == nil {
+		return p.addNull(os.O_RDONLY)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	p.theirs, p.stdin = append(p.theirs, r), w
+	return nil
+}
+
+func (p *pipes) addOutput(to io.Writer) error {
+	if to == nil {
+		return p.addNull(os.O_WRONLY)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	p.theirs = append(p.theirs, w)
+	p.outputs = append(p.outputs, r)
+	p.writers = append(p.writers, to)
+	return nil
+}
+
+func (p *pipes) addNull(flag int) error {
+	f, err := os.OpenFile(os.DevNull, flag, 0)
+	if err != nil {
+		return err
+	}
+	p.theirs = append(p.theirs, f)
+	return nil
+}
+
+func (p *pipes) closeTheirs() {
+	for _, f := range p.theirs {
+		f.Close() //nolint:errcheck // one may stand twice in the list
+	}
+}
+
+func (p *pipes) closeOurs() {
+	for _, f := range append([]*os.File{p.control, p.status, p.stdin}, p.outputs...) {
+		if f != nil {
+			f.Close() //nolint:errcheck // nothing was written
+		}
+	}
+}
+
+// same tells whether two writers are one. Types that cannot be compared are not.
+func same(a, b io.Writer) (is bool) {
+	defer func() { _ = recover() }()
+	return a == b
+}

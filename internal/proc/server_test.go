@@ -1,0 +1,157 @@
+//go:build unix
+
+package proc
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// serveStandIn is a server for the tests: it may be killed.
+func serveStandIn(script string) int {
+	if err := Harden(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	env, _ := Environ(nil)
+	_, err := Run(context.Background(), Cmd{
+		Args: []string{"sh", "-c", script}, Dir: "/", Env: append(env, fmt.Sprintf("SERVER=%d", os.Getpid())),
+		Stdout: os.Stdout, Stderr: os.Stdout,
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// startServer starts a stand-in that runs script.
+func startServer(t *testing.T, script string, env ...string) (*exec.Cmd, *bufio.Reader) {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), binary, standIn, script)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, bufio.NewReader(out)
+}
+
+func TestNothingSurvivesTheServer(t *testing.T) {
+	t.Parallel()
+	for name, script := range stubborn {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			marker := "MARK=" + strings.ReplaceAll(t.Name(), " ", "_") + fmt.Sprint(os.Getpid())
+			server, out := startServer(t, script, marker)
+			if _, err := out.ReadString('\n'); err != nil {
+				t.Fatalf("it did not come up: %v", err)
+			}
+			time.Sleep(20 * time.Millisecond)
+			if err := server.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			server.Wait() //nolint:errcheck // killed
+			var left []string
+			for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+				if left = carriers(t, marker); len(left) == 0 {
+					return
+				}
+			}
+			t.Errorf("still alive: %v", left)
+		})
+	}
+}
+
+// A child that kills its supervisor gains nothing.
+func TestSupervisorKilled(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the parent-death signal is Linux's")
+	}
+	t.Parallel()
+	marker := fmt.Sprintf("MARK=%s%d", t.Name(), os.Getpid())
+	c := sh("kill -9 $PPID; sleep 1000")
+	c.Env = append(c.Env, marker)
+	got, err := Run(t.Context(), c)
+	if err == nil || !strings.Contains(err.Error(), "supervisor") || got.Signal != "SIGKILL" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if left := carriers(t, marker); len(left) > 0 {
+		t.Errorf("still alive: %v", left)
+	}
+}
+
+// What a child can read of the server and the supervisor: no secret.
+func TestServerIsUnreadable(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is /proc on Linux alone")
+	}
+	t.Parallel()
+	script := `
+		echo "own: $(tr '\0' '\n' </proc/self/environ | grep -c -e XYZZY -e LD_HERMES)"
+		for f in environ mem maps fd/0 auxv; do
+			if { dd if=/proc/$SERVER/$f of=/dev/null bs=1 count=1; } 2>/dev/null; then echo "server $f: readable"; fi
+		done
+		echo "supervisor: $(tr '\0' '\n' </proc/$PPID/environ)"
+		for i in 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; do [ -e /proc/$$/fd/$i ] && echo "descriptor $i is open"; done
+		echo "core: $(ulimit -c)"
+		ls /proc/$SERVER/task >/dev/null && echo done`
+	server, out := startServer(t, script, "INNOCENT_KEY=XYZZY", "LD_HERMES=1")
+	var text bytes.Buffer
+	if _, err := text.ReadFrom(out); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Wait(); err != nil {
+		t.Error(err)
+	}
+	want := "own: 0\nsupervisor: GOMAXPROCS=2\ncore: 0\ndone\n"
+	if text.String() != want {
+		t.Errorf("a child sees\n%swant\n%s", text.String(), want)
+	}
+}
+
+// carriers are the processes that carry marker in their environment.
+func carriers(t *testing.T, marker string) (found []string) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		out, err := exec.Command("ps", "-axEo", "pid,state,command").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(out)) {
+			if strings.Contains(line, marker) {
+				found = append(found, line)
+			}
+		}
+		return found
+	}
+	paths, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		env, err := os.ReadFile(path)
+		if err == nil && bytes.Contains(append(env, 0), []byte(marker+"\x00")) {
+			status, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+			found = append(found, path+": "+strings.ReplaceAll(string(status), "\x00", " "))
+		}
+	}
+	return found
+}

@@ -1,0 +1,70 @@
+//go:build unix
+
+package proc
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// spec is what the supervisor has to start. It travels over the control pipe and
+// not in arguments or the environment, which other processes may read.
+type spec struct {
+	path, dir string
+	args, env []string
+}
+
+var errNUL = errors.New("a NUL byte in the command, its folder or its environment")
+
+// encode puts the length first, then NUL-separated fields: a format so plain that
+// the supervisor starts without the cost of a real one.
+func (s spec) encode() ([]byte, error) {
+	fields := append([]string{s.path, s.dir, strconv.Itoa(len(s.args))}, s.args...)
+	fields = append(fields, s.env...)
+	for _, f := range fields {
+		if strings.IndexByte(f, 0) >= 0 {
+			return nil, errNUL
+		}
+	}
+	text := strings.Join(fields, "\x00")
+	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...), nil
+}
+
+func readSpec(r io.Reader) (spec, error) {
+	var size [4]byte
+	if _, err := io.ReadFull(r, size[:]); err != nil {
+		return spec{}, fmt.Errorf("reading what to start: %w", err)
+	}
+	text := make([]byte, binary.LittleEndian.Uint32(size[:]))
+	if _, err := io.ReadFull(r, text); err != nil {
+		return spec{}, fmt.Errorf("reading what to start: %w", err)
+	}
+	fields := strings.Split(string(text), "\x00")
+	if len(fields) < 4 {
+		return spec{}, errors.New("too little was said of what to start")
+	}
+	n, err := strconv.Atoi(fields[2])
+	if err != nil || n < 1 || n > len(fields)-3 {
+		return spec{}, errors.New("what to start has a wrong number of arguments")
+	}
+	return spec{path: fields[0], dir: fields[1], args: fields[3 : 3+n], env: fields[3+n:]}, nil
+}
+
+// A stop is a grace period of eight bytes. The end of the pipe is one as well.
+func writeStop(w io.Writer, grace time.Duration) error {
+	_, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(grace)))
+	return err
+}
+
+func readStop(r io.Reader) (time.Duration, error) {
+	var b [8]byte
+	if _, err := io.ReadFull(r, b[:]); err != nil {
+		return 0, err
+	}
+	return time.Duration(binary.LittleEndian.Uint64(b[:])), nil
+}

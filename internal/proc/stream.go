@@ -1,0 +1,96 @@
+//go:build unix
+
+package proc
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// output copies what a child writes.
+type output struct {
+	r    *os.File
+	w    io.Writer
+	end  atomic.Int64 // once the child is gone: when copying ends at the latest, UnixNano
+	done chan struct{}
+	err  error // of w; valid once done
+}
+
+func newOutput(r *os.File, w io.Writer) *output {
+	o := &output{r: r, w: w, done: make(chan struct{})}
+	go o.copy()
+	return o
+}
+
+func (o *output) copy() {
+	defer close(o.done)
+	defer o.r.Close() // whoever still writes gets SIGPIPE
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := o.r.Read(buf)
+		if n > 0 {
+			if _, o.err = o.w.Write(buf[:n]); o.err != nil {
+				return
+			}
+			o.extend()
+		}
+		if err != nil { // end of the pipe, or nothing came for a while after the child's end
+			return
+		}
+	}
+}
+
+// drain lets copying go on while bytes come, for a short while.
+func (o *output) drain() {
+	o.end.CompareAndSwap(0, time.Now().Add(longestDrain).UnixNano())
+	o.extend()
+}
+
+func (o *output) extend() {
+	end := o.end.Load()
+	if end == 0 {
+		return
+	}
+	next := time.Now().Add(quiet)
+	if last := time.Unix(0, end); last.Before(next) {
+		next = last
+	}
+	o.r.SetReadDeadline(next) //nolint:errcheck // fails only once it is closed
+}
+
+// input copies a reader to the child.
+type input struct {
+	w    *os.File
+	r    io.Reader
+	done chan struct{}
+	err  error
+}
+
+func newInput(w *os.File, r io.Reader) *input {
+	i := &input{w: w, r: r, done: make(chan struct{})}
+	go i.copy()
+	return i
+}
+
+func (i *input) copy() {
+	defer close(i.done)
+	_, err := io.Copy(i.w, i.r)
+	if err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
+		i.err = err // a child that does not read to the end is no error
+	}
+	i.w.Close() //nolint:errcheck // the child is told the end, or is gone
+}
+
+// close ends the copying; the child is gone.
+func (i *input) close() error {
+	i.w.Close() //nolint:errcheck // see copy
+	if c, ok := i.r.(io.Closer); ok {
+		c.Close() //nolint:errcheck // only to wake a Read
+	}
+	<-i.done
+	return i.err
+}

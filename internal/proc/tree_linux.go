@@ -1,0 +1,128 @@
+package proc
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// self is our binary. The link works when the file has been replaced or removed,
+// and then is still the version that runs.
+func self() string { return "/proc/self/exe" }
+
+// childAttr: a session of its own, so that no terminal is asked for a password
+// and one signal reaches all that stay in it. Should someone kill the supervisor,
+// the child dies too.
+func childAttr() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+func replace(from, to int) error { return unix.Dup3(from, to, 0) }
+
+// keepFromChildren prepares the supervisor: orphans below come to it, none of its
+// descriptors but 0, 1 and 2 reach the child, and a child of root may not read
+// the server.
+func keepFromChildren() {
+	unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(unsafe.StringData("hermes-ls\x00"))), 0, 0, 0) //nolint:errcheck // only for ps
+	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)                                                //nolint:errcheck // since Linux 3.4
+	unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)                                             //nolint:errcheck // since 5.11; Go opens with O_CLOEXEC anyway
+	unix.CloseOnExec(3)
+	unix.CloseOnExec(4)
+	if os.Geteuid() == 0 {
+		dropReaders()
+	}
+}
+
+// readers are the capabilities that read another process's memory: directly, by
+// tracing the kernel, or through it. Since Linux 6.14 or so CAP_PERFMON, which
+// CAP_SYS_ADMIN includes, opens /proc/PID/environ of an undumpable process.
+var readers = []uint{
+	unix.CAP_SYS_PTRACE, unix.CAP_SYS_ADMIN, unix.CAP_PERFMON,
+	unix.CAP_SYS_RAWIO, unix.CAP_SYS_MODULE, unix.CAP_BPF,
+}
+
+// dropReaders takes those capabilities away for good. With them a child of root
+// reads the server's environment and memory, undumpable or not; without, the
+// kernel says no, as it does to other users. It is what root in a container lacks
+// by default, so that builds and package managers work.
+//
+// What root's children keep: every file of root's, and services outside (systemd,
+// cron, a container engine) that run things for root. A boundary for root is the
+// sandbox.
+func dropReaders() {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if unix.Capget(&header, &data[0]) != nil {
+		return
+	}
+	for _, c := range readers {
+		unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0) //nolint:errcheck // not known to the kernel: nothing to drop
+		keep := ^uint32(1 << (c % 32))
+		data[c/32].Effective &= keep
+		data[c/32].Permitted &= keep
+		data[c/32].Inheritable &= keep
+	}
+	unix.Capset(&header, &data[0]) //nolint:errcheck // giving up is always allowed
+}
+
+// strangers: every orphan comes to the subreaper, so there are none.
+func strangers(int) bool { return false }
+
+// below lists everything under this process, whatever session or group it went
+// to, by reading every process's parent. The kernel's own lists of children are
+// an option that not every kernel has.
+func below(int) []process {
+	us := os.Getpid()
+	children := map[int][]process{}
+	for _, p := range processes() {
+		children[p.parent] = append(children[p.parent], p)
+	}
+	found := children[us]
+	for i := 0; i < len(found); i++ {
+		found = append(found, children[found[i].pid]...)
+	}
+	return found
+}
+
+func processes() (all []process) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close() //nolint:errcheck // only read
+	names, _ := dir.Readdirnames(-1)
+	buf := make([]byte, 512)
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			if p, ok := stat(pid, buf); ok {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+// stat reads /proc/PID/stat: "pid (name) state parent group …", where the name
+// may hold anything. Zombies are left out, they only wait to be collected.
+func stat(pid int, buf []byte) (process, bool) {
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return process{}, false
+	}
+	n, err := unix.Read(fd, buf)
+	unix.Close(fd) //nolint:errcheck // only read
+	if err != nil || n <= 0 {
+		return process{}, false
+	}
+	fields := bytes.Fields(buf[bytes.LastIndexByte(buf[:n], ')')+1 : n])
+	if len(fields) < 3 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
+		return process{}, false
+	}
+	parent, _ := strconv.Atoi(string(fields[1]))
+	group, _ := strconv.Atoi(string(fields[2]))
+	return process{pid: pid, parent: parent, group: group}, true
+}

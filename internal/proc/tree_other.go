@@ -1,0 +1,41 @@
+//go:build unix && !linux
+
+package proc
+
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func self() string {
+	path, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return path
+}
+
+// childAttr: a session of its own; its group is what we can signal as one.
+func childAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+func replace(from, to int) error { return unix.Dup2(from, to) }
+
+func keepFromChildren() {
+	unix.CloseOnExec(3)
+	unix.CloseOnExec(4)
+}
+
+// strangers tells whether the child's group has members that are not ours to
+// collect: without a subreaper orphans go to process 1.
+func strangers(child int) bool { return unix.Kill(-child, 0) == nil }
+
+// below knows the group alone: what has gone to a session of its own is out of
+// reach on this system.
+func below(child int) []process {
+	if !strangers(child) {
+		return nil
+	}
+	return []process{{pid: child, group: child}}
+}

@@ -1,0 +1,141 @@
+//go:build unix
+
+package proc
+
+import (
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// tree is the child and everything below it, as its supervisor sees it.
+type tree struct {
+	child  int
+	how    chan syscall.WaitStatus // how the child ended, once
+	exited chan struct{}           // closed when the child has ended
+	gone   chan struct{}           // closed when nothing is left
+}
+
+func newTree(child int) *tree {
+	t := &tree{
+		child:  child,
+		how:    make(chan syscall.WaitStatus, 1),
+		exited: make(chan struct{}),
+		gone:   make(chan struct{}),
+	}
+	go t.reap()
+	return t
+}
+
+// reap collects whatever ends below, orphans that came to us included.
+func (t *tree) reap() {
+	for {
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &ws, 0, nil)
+		switch {
+		case err == syscall.EINTR:
+		case err != nil: // no child is left
+			for strangers(t.child) {
+				time.Sleep(10 * time.Millisecond)
+			}
+			close(t.gone)
+			return
+		case pid == t.child:
+			t.how <- ws
+			close(t.exited)
+		}
+	}
+}
+
+// end stops everything, gently first, and returns how many could not be ended.
+func (t *tree) end(grace time.Duration, stops <-chan time.Duration) (left int) {
+	if t.terminate(grace, stops) {
+		return 0
+	}
+	pause := time.Millisecond
+	for deadline := time.Now().Add(lastTries); ; pause = min(2*pause, 50*time.Millisecond) {
+		left = t.signal(unix.SIGKILL, 0)
+		if t.isGone(pause) {
+			return 0
+		}
+		if time.Now().After(deadline) {
+			return max(left, 1)
+		}
+	}
+}
+
+// terminate asks everything to end, and tells whether it did within grace. A
+// further stop may shorten the grace.
+func (t *tree) terminate(grace time.Duration, stops <-chan time.Duration) bool {
+	deadline := time.Now().Add(grace)
+	if grace <= 0 {
+		return t.isGone(0)
+	}
+	// The group first: nearly always that is all there is.
+	asked := t.ask()
+	if asked != 0 && t.isGone(2*time.Millisecond) {
+		return true
+	}
+	t.signal(unix.SIGTERM, asked)
+	for {
+		timer := time.NewTimer(time.Until(deadline))
+		select {
+		case <-t.gone:
+			return true
+		case <-timer.C:
+			return false
+		case shorter := <-stops:
+			if d := time.Now().Add(shorter); d.Before(deadline) {
+				deadline = d
+			}
+		}
+	}
+}
+
+func (t *tree) isGone(within time.Duration) bool {
+	select {
+	case <-t.gone:
+		return true
+	default:
+	}
+	select {
+	case <-t.gone:
+		return true
+	case <-time.After(within):
+		return false
+	}
+}
+
+// ask sends SIGTERM to the child's group; what is stopped has to go on to take it.
+// Once the child is collected its number may be another's: then 0, nobody.
+func (t *tree) ask() (group int) {
+	select {
+	case <-t.exited:
+		return 0
+	default:
+		unix.Kill(-t.child, unix.SIGTERM) //nolint:errcheck // it may be gone
+		unix.Kill(-t.child, unix.SIGCONT) //nolint:errcheck // it may be gone
+		return t.child
+	}
+}
+
+// signal sends sig to everything below but what is in the group except, and
+// returns how many there were. A group gets it as one, which no fork can outrun.
+func (t *tree) signal(sig unix.Signal, except int) (n int) {
+	groups := map[int]bool{unix.Getpgrp(): true, except: true}
+	for _, p := range below(t.child) {
+		n++
+		if !groups[p.group] {
+			groups[p.group] = true
+			unix.Kill(-p.group, sig) //nolint:errcheck // it may be gone
+		} else if sig == unix.SIGKILL {
+			unix.Kill(p.pid, sig) //nolint:errcheck // it may be gone
+		}
+		unix.Kill(p.pid, unix.SIGCONT) //nolint:errcheck // it may be gone
+	}
+	return n
+}
+
+// process is one of those below.
+type process struct{ pid, parent, group int }
