@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+// finding is one line of the doctor.
+type finding struct {
+	state string // ok, note, fail
+	what  string
+	text  string
+}
+
+func doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Check what the main job needs, one line a check",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, cancel := context.WithTimeout(cmd.Context(), 30*time.Second)
+			defer cancel()
+			failed := false
+			for _, f := range examine(ctx, loadConfig()) {
+				fmt.Fprintf(cmd.OutOrStdout(), "%-4s  %-11s %s\n", f.state, f.what, f.text)
+				failed = failed || f.state == "fail"
+			}
+			if failed {
+				return &exitError{exitFailed, nil}
+			}
+			return nil
+		},
+	}
+}
+
+func examine(ctx context.Context, loaded *config.Loaded) []finding {
+	out := []finding{configFinding(loaded)}
+	for _, p := range loaded.Problems {
+		out = append(out, finding{"note", "config", p.String()})
+	}
+	return append(out, homeFinding(loaded.Home), endpointFinding(ctx, loaded), pythonFinding(ctx),
+		programFinding("ripgrep", "rg", "searches use the built-in engine, which is slower on large trees"),
+		programFinding("git", "git", "ignore rules still count; diffs are our own"),
+		sandboxFinding(), environFinding(loaded), editorsFinding())
+}
+
+func configFinding(loaded *config.Loaded) finding {
+	path := config.Path(loaded.Home)
+	if _, err := os.Stat(path); err != nil {
+		return finding{"ok", "config", path + " does not exist; the defaults count"}
+	}
+	return finding{"ok", "config", path}
+}
+
+// homeFinding tries whether conversations can be kept.
+func homeFinding(home string) finding {
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return finding{"fail", "home", fmt.Sprintf("cannot be made: %v", err)}
+	}
+	probe, err := os.CreateTemp(home, ".doctor-*")
+	if err != nil {
+		return finding{"fail", "home", fmt.Sprintf("cannot be written, so no conversation can be kept: %v", err)}
+	}
+	_ = probe.Close()
+	_ = os.Remove(probe.Name())
+	return finding{"ok", "home", home}
+}
+
+func endpointFinding(ctx context.Context, loaded *config.Loaded) finding {
+	endpoints, err := loaded.Endpoints()
+	if err != nil {
+		return finding{"fail", "model", err.Error()}
+	}
+	e := endpoints[0]
+	if e.Provider == "embedded" {
+		return finding{"ok", "model", "embedded: a small scripted model for trying things out, not a real one"}
+	}
+	name := fmt.Sprintf("%s at %s", e.Model, e.BaseURL)
+	status, err := listModels(ctx, e)
+	switch {
+	case err != nil:
+		return finding{"fail", "model", fmt.Sprintf("%s cannot be reached: %v", name, err)}
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return finding{"fail", "model", fmt.Sprintf("%s refuses the key (HTTP %d)", name, status)}
+	case status >= 500:
+		return finding{"fail", "model", fmt.Sprintf("%s has an error of its own (HTTP %d)", name, status)}
+	}
+	return finding{"ok", "model", fmt.Sprintf("%s answers (provider %s, %d key(s))", name, e.Provider, len(e.Keys))}
+}
+
+// listModels asks the endpoint for its models, which costs nothing.
+func listModels(ctx context.Context, e config.Endpoint) (status int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.BaseURL+"/models", nil)
+	if err != nil {
+		return 0, err
+	}
+	if len(e.Keys) > 0 {
+		req.Header.Set("Authorization", "Bearer "+e.Keys[0])
+	}
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
+	return resp.StatusCode, nil
+}
+
+// pythonFinding names the interpreter that scripts of this folder would get.
+func pythonFinding(ctx context.Context) finding {
+	for _, c := range pythonCandidates() {
+		out, err := exec.CommandContext(ctx, c.path, "-I", "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])").Output()
+		if err == nil {
+			return finding{"ok", "python", fmt.Sprintf("%s (%s), %s", c.path, bytes.TrimSpace(out), c.why)}
+		}
+	}
+	return finding{"note", "python", "no python3 found: the demo and Python projects need it"}
+}
+
+type pythonCandidate struct{ path, why string }
+
+func pythonCandidates() []pythonCandidate {
+	var out []pythonCandidate
+	bin := func(dir string) string {
+		if runtime.GOOS == "windows" {
+			return filepath.Join(dir, "Scripts", "python.exe")
+		}
+		return filepath.Join(dir, "bin", "python3")
+	}
+	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
+		if dir := os.Getenv(name); dir != "" {
+			out = append(out, pythonCandidate{bin(dir), "from " + name})
+		}
+	}
+	for _, dir := range []string{".venv", "venv", "env"} {
+		if path := bin(dir); isFile(path) {
+			abs, err := filepath.Abs(path)
+			if err == nil {
+				out = append(out, pythonCandidate{abs, "the workspace's own " + dir})
+			}
+		}
+	}
+	if path, err := exec.LookPath("python3"); err == nil {
+		out = append(out, pythonCandidate{path, "the first on PATH"})
+	}
+	return out
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func programFinding(what, program, without string) finding {
+	if path, err := exec.LookPath(program); err == nil {
+		return finding{"ok", what, path}
+	}
+	return finding{"note", what, program + " is not on PATH: " + without}
+}
+
+// sandboxFinding says what really bounds a command today.
+func sandboxFinding() finding {
+	return finding{"note", "sandbox", "not enforced by this version: commands run with your own rights, watched by approvals; files are bounded by the workspace"}
+}
+
+func environFinding(loaded *config.Loaded) finding {
+	_, withheld := proc.Environ(loaded.Terminal.EnvPassthrough)
+	if len(withheld) == 0 {
+		return finding{"ok", "environment", "nothing looks secret, so commands see all of it"}
+	}
+	return finding{"ok", "environment", "withheld from commands: " + strings.Join(withheld, ", ")}
+}
+
+func editorsFinding() finding {
+	var found []string
+	for _, e := range []struct{ name, program string }{
+		{"VS Code", "code"}, {"Neovim", "nvim"}, {"Emacs", "emacs"}, {"Helix", "hx"}, {"Zed", "zed"}, {"Kakoune", "kak"}, {"Vim", "vim"},
+	} {
+		if _, err := exec.LookPath(e.program); err == nil {
+			found = append(found, e.name)
+		}
+	}
+	if len(found) == 0 {
+		return finding{"note", "editors", "none on PATH; any that speaks LSP or ACP can host us"}
+	}
+	return finding{"ok", "editors", strings.Join(found, ", ")}
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/server"
+)
+
+// runFlags are the flags of run.
+type runFlags struct {
+	model, approve string
+	json           bool
+}
+
+func runCommand() *cobra.Command {
+	var flags runFlags
+	cmd := &cobra.Command{
+		Use:   "run [flags] PROMPT",
+		Short: "One prompt in the current directory, without an editor",
+		Long: "The answer goes to stdout, progress to stderr. A PROMPT of - is read from stdin.\n" +
+			"Exit code: 0 answered, 1 failed, 2 bad usage, 130 interrupted.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(fmt.Errorf("no prompt given: hermes-ls run \"what does main.go do?\""))
+			}
+			return flags.check()
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			prompt, err := promptText(cmd.InOrStdin(), args)
+			if err != nil {
+				return err
+			}
+			return runPrompt(cmd, flags, prompt)
+		},
+	}
+	cmd.Flags().StringVar(&flags.model, "model", "", "model `id` instead of the configured one")
+	cmd.Flags().StringVar(&flags.approve, "approve", "ask", "what needs a yes: `ask|never|always`; without a terminal, ask denies")
+	cmd.Flags().BoolVar(&flags.json, "json", false, "print one JSON event a line instead of the answer")
+	return cmd
+}
+
+func (f runFlags) check() error {
+	switch f.approve {
+	case "ask", "never", "always":
+		return nil
+	}
+	return usage(fmt.Errorf("--approve is %q: say ask, never or always", f.approve))
+}
+
+func promptText(in io.Reader, args []string) (string, error) {
+	text := strings.Join(args, " ")
+	if text == "-" {
+		data, err := io.ReadAll(in)
+		if err != nil {
+			return "", fmt.Errorf("reading the prompt from stdin: %w", err)
+		}
+		text = string(data)
+	}
+	if strings.TrimSpace(text) == "" {
+		return "", usage(fmt.Errorf("the prompt is empty"))
+	}
+	return text, nil
+}
+
+func runPrompt(cmd *cobra.Command, flags runFlags, prompt string) error {
+	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if err := proc.Harden(); err != nil {
+		log.Warn("this process may be readable by its children", "err", err)
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
+	service := server.New(server.Options{Home: config.Home(os.Environ()), Version: version, Log: log})
+	defer service.Close()
+	service.SetInit(flags.overrides())
+	cwd, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("finding the current directory: %w", err)
+	}
+	host := newTerminalHost(cmd, flags)
+	session, err := service.NewSession(ctx, server.Place{Cwd: cwd, Host: "run"}, host)
+	if err != nil {
+		return host.failed(err)
+	}
+	reason, err := session.Prompt(ctx, agent.Input{Text: prompt}, nil)
+	return outcome(ctx, host, session.ID(), reason, err)
+}
+
+func outcome(ctx context.Context, host *terminalHost, id string, reason agent.StopReason, err error) error {
+	if ctx.Err() != nil {
+		host.ended(id, agent.Cancelled)
+		return &exitError{exitInterrupted, nil}
+	}
+	if err != nil {
+		return host.failed(err)
+	}
+	host.ended(id, reason)
+	if reason != agent.EndTurn {
+		return fmt.Errorf("the answer is not complete: the turn ended with %s", reason)
+	}
+	return nil
+}
+
+// overrides are the flags as the highest source of the configuration.
+func (f runFlags) overrides() json.RawMessage {
+	tree := map[string]any{}
+	if f.model != "" {
+		tree["model"] = map[string]any{"default": f.model}
+	}
+	if f.approve == "always" {
+		tree["approvals"] = map[string]any{"mode": "off"}
+	}
+	data, err := json.Marshal(tree)
+	if err != nil {
+		panic(err) // plain strings
+	}
+	return data
+}
+
+// canAsk tells whether there is a person to ask.
+func canAsk(flags runFlags) bool {
+	return flags.approve == "ask" && term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd()))
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// terminalHost is the person at a terminal as a session's host: the answer goes to
+// out, progress and questions to progress.
+type terminalHost struct {
+	out, progress io.Writer
+	in            *bufio.Reader // nil: nobody to ask
+	json          bool
+	midLine       bool // out does not stand at the beginning of a line
+}
+
+func newTerminalHost(cmd *cobra.Command, flags runFlags) *terminalHost {
+	h := &terminalHost{out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr(), json: flags.json}
+	if canAsk(flags) {
+		h.in = bufio.NewReader(os.Stdin)
+	}
+	return h
+}
+
+func (h *terminalHost) Documents(string) workspace.Documents { return nil }
+func (h *terminalHost) Terminals(string) tools.Terminals     { return nil }
+func (h *terminalHost) Sink(string) agent.Sink               { return h }
+
+// Event shows what happens, as text or as one JSON object a line.
+func (h *terminalHost) Event(e agent.Event) {
+	if h.json {
+		if line := jsonEvent(e); line != nil {
+			h.emit(line)
+		}
+		return
+	}
+	switch e := e.(type) {
+	case agent.Text:
+		fmt.Fprint(h.out, e.Text)
+		h.midLine = !strings.HasSuffix(e.Text, "\n")
+	case agent.CallStarted:
+		h.endLine()
+		fmt.Fprintf(h.progress, "· %s\n", e.Title)
+	case agent.CallEnded:
+		if e.Result.IsError {
+			fmt.Fprintf(h.progress, "✗ %s: %s\n", e.Call.Name, e.Result.JSON)
+		}
+	case agent.Notice:
+		h.endLine()
+		fmt.Fprintf(h.progress, "%s\n", e.Text)
+	}
+}
+
+func (h *terminalHost) endLine() {
+	if h.midLine {
+		fmt.Fprintln(h.out)
+		h.midLine = false
+	}
+}
+
+func (h *terminalHost) emit(v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		data = []byte(`{"type":"error","message":"an event could not be written"}`)
+	}
+	fmt.Fprintf(h.out, "%s\n", data)
+}
+
+// ended is the last word of a run that was answered or stopped.
+func (h *terminalHost) ended(id string, reason agent.StopReason) {
+	h.endLine()
+	if h.json {
+		h.emit(map[string]any{"type": "end", "sessionId": id, "stopReason": reason})
+	}
+}
+
+func (h *terminalHost) failed(err error) error {
+	h.endLine()
+	if h.json {
+		h.emit(map[string]any{"type": "error", "message": err.Error()})
+	}
+	return err
+}
+
+// jsonEvent is an event as `run --json` prints it; nil for one that says nothing.
+func jsonEvent(e agent.Event) map[string]any {
+	switch e := e.(type) {
+	case agent.Text:
+		return map[string]any{"type": "text", "messageId": e.MessageID, "text": e.Text}
+	case agent.Thought:
+		return map[string]any{"type": "thought", "messageId": e.MessageID, "text": e.Text}
+	case agent.CallStarted:
+		return map[string]any{"type": "tool_call", "id": e.Call.ID, "tool": e.Call.Name, "title": e.Title, "arguments": e.Call.Args}
+	case agent.CallEnded:
+		return map[string]any{"type": "tool_result", "id": e.Call.ID, "tool": e.Call.Name, "isError": e.Result.IsError,
+			"result": e.Result.JSON, "durationMs": e.Duration.Milliseconds()}
+	case agent.PlanChanged:
+		return map[string]any{"type": "plan", "todos": e.Todos}
+	case agent.UsageChanged:
+		return map[string]any{"type": "usage", "requests": e.Requests, "total": e.Total, "used": e.Used, "window": e.Window}
+	case agent.TitleChanged:
+		return map[string]any{"type": "title", "title": e.Title}
+	case agent.Notice:
+		return map[string]any{"type": "notice", "text": e.Text}
+	}
+	return nil
+}
+
+// AskPermission asks at the terminal. A bare Enter is no yes.
+func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
+	if h.in == nil {
+		fmt.Fprintf(h.progress, "denied, as there is nobody to ask: %s (%s); --approve always lets it run\n", q.Title, q.Reason)
+		return tools.DecisionNo, nil
+	}
+	h.endLine()
+	fmt.Fprintf(h.progress, "\n%s\n  %s\n  once, session or always (remembers %q), no? ", q.Title, q.Reason, q.Remember)
+	answer := make(chan string, 1)
+	go func() { // ends with the line, or with the process
+		line, _ := h.in.ReadString('\n')
+		answer <- strings.TrimSpace(line)
+	}()
+	select {
+	case line := <-answer:
+		return tools.Decision(line), nil
+	case <-ctx.Done():
+		return tools.DecisionNo, ctx.Err()
+	}
+}

@@ -1,0 +1,113 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// root is the checkout; tests run in e2e.
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// bed is one test's surroundings: a home with the embedded model, and a workspace.
+type bed struct {
+	binary, home, workspace string
+	report                  string // where the host writes what it saw, as JSON
+}
+
+func newBed(t *testing.T, files map[string]string) bed {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bed{
+		binary:    filepath.Join(root(t), "bin", "hermes-ls"),
+		home:      filepath.Join(dir, "hermes"),
+		workspace: filepath.Join(dir, "ws"),
+		report:    filepath.Join(dir, "report.json"),
+	}
+	if _, err := os.Stat(b.binary); err != nil {
+		t.Fatalf("the program is not built: %v; run `make build`", err)
+	}
+	write(t, filepath.Join(b.home, "config.yaml"), "model: {provider: embedded}\n")
+	for name, text := range files {
+		write(t, filepath.Join(b.workspace, name), text)
+	}
+	return b
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run starts a host and waits for its end; the host's own words are shown on failure.
+func (b bed) run(t *testing.T, program string, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = b.workspace
+	cmd.Env = append(os.Environ(),
+		"HOME="+filepath.Dir(b.home), "XDG_CONFIG_HOME="+b.home+"/xdg", "XDG_DATA_HOME="+b.home+"/xdg",
+		"XDG_STATE_HOME="+b.home+"/xdg", "XDG_CACHE_HOME="+b.home+"/xdg",
+		"HERMES_HOME="+b.home, "HERMES_BIN="+b.binary, "HERMES_WS="+b.workspace, "HERMES_REPORT="+b.report)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s: %v\n%s", filepath.Base(program), err, out.Bytes())
+	}
+	t.Logf("%s said:\n%s", filepath.Base(program), out.Bytes())
+}
+
+// read takes the host's report.
+func (b bed) read(t *testing.T, into any) {
+	t.Helper()
+	data, err := os.ReadFile(b.report)
+	if err != nil {
+		t.Fatalf("the host wrote no report: %v", err)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		t.Fatalf("the report is no JSON: %v\n%s", err, data)
+	}
+}
+
+// host is a program that setup/hosts.sh gets.
+func host(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join(root(t), ".cache", "hosts", name, "run")
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("%s is missing: run `make hosts`", name)
+	}
+	return path
+}
+
+func found(t *testing.T, program string) string {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		t.Fatalf("%s is missing: run `make hosts`", program)
+	}
+	return path
+}

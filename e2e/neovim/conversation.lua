@@ -1,0 +1,180 @@
+-- A conversation with hermes-ls through plain vim.lsp, with no plugin: code actions,
+-- the chat document, an edit to an unsaved buffer, an approval, progress.
+local workspace, report_file = vim.env.HERMES_WS, vim.env.HERMES_REPORT
+local report = { actions = {}, lenses = {}, progress = {}, asked = {} }
+
+local function fail(message)
+  io.stderr:write("conversation.lua: " .. message .. "\n")
+  vim.cmd("cquit 1")
+end
+
+local function wait(what, predicate)
+  if not vim.wait(30000, predicate, 20) then
+    fail("waited in vain for " .. what .. "\n" .. vim.inspect(report))
+  end
+end
+
+local function text(buf)
+  return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
+end
+
+-- A person who answers the question with the first option that says "once".
+local function choose(items)
+  for i, item in ipairs(items) do
+    table.insert(report.asked, item)
+    if item:find("once") then
+      return i
+    end
+  end
+  return 0
+end
+vim.lsp.handlers["window/showMessageRequest"] = function(_, params)
+  local titles = {}
+  table.insert(report.asked, params.message)
+  for _, action in ipairs(params.actions or {}) do
+    table.insert(titles, action.title)
+  end
+  local chosen = choose(titles)
+  return chosen > 0 and params.actions[chosen] or vim.NIL
+end
+
+vim.api.nvim_create_autocmd("LspProgress", {
+  callback = function(event)
+    local value = event.data.params.value
+    table.insert(report.progress, (value.title or "") .. (value.message or ""))
+  end,
+})
+
+vim.cmd.edit(workspace .. "/shop.py")
+local source = vim.api.nvim_get_current_buf()
+vim.api.nvim_buf_set_lines(source, 0, 0, false, { "# typed, not saved" })
+
+local id = vim.lsp.start({
+  name = "hermes",
+  cmd = { vim.env.HERMES_BIN, "serve" },
+  root_dir = workspace,
+})
+if not id then
+  fail("the server did not start")
+end
+wait("the server to attach", function()
+  local client = vim.lsp.get_client_by_id(id)
+  return client and client.initialized and vim.lsp.buf_is_attached(source, id)
+end)
+
+local function request(buf, method, params)
+  local done, failure, result = false, nil, nil
+  vim.lsp.buf_request(buf, method, params, function(err, res)
+    done, failure, result = true, err, res
+  end)
+  wait(method, function()
+    return done
+  end)
+  if failure then
+    fail(method .. ": " .. failure.message)
+  end
+  return result
+end
+
+local function code_actions(buf, line)
+  return request(buf, "textDocument/codeAction", {
+    textDocument = { uri = vim.uri_from_bufnr(buf) },
+    range = { start = { line = line, character = 0 }, ["end"] = { line = line, character = 0 } },
+    context = { diagnostics = {} },
+  }) or {}
+end
+
+local function run(buf, action)
+  local command = type(action.command) == "table" and action.command or action
+  return request(buf, "workspace/executeCommand", { command = command.command, arguments = command.arguments })
+end
+
+local function titled(actions, title)
+  for _, action in ipairs(actions) do
+    if action.title == title then
+      return action
+    end
+  end
+  fail("no code action " .. title .. " in " .. vim.inspect(actions))
+end
+
+for _, action in ipairs(code_actions(source, 1)) do
+  table.insert(report.actions, action.title)
+end
+
+-- Chat: open, write, send.
+local function chat_of(uri)
+  local buf = vim.uri_to_bufnr(uri)
+  vim.fn.bufload(buf)
+  vim.lsp.buf_attach_client(buf, id)
+  return buf
+end
+
+local opened = run(source, titled(code_actions(source, 1), "Chat with Hermes"))
+local chat = chat_of(opened.uri)
+wait("the chat to be shown", function()
+  return vim.fn.bufwinid(chat) ~= -1
+end)
+local script = {
+  '[{"text":"Let me look. "},{"call":{"name":"read_file","args":{"path":"shop.py"}}}]',
+  '[{"call":{"name":"patch","args":{"path":"shop.py","old_string":"return a - b","new_string":"return a + b"}}}]',
+  '[{"call":{"name":"terminal","args":{"command":"rm -rf build"}}}]',
+  '[{"text":"The sum "},{"text":"is right "},{"text":"now."}]',
+}
+local lines = { "Please mend `total`.", "", "```hermes-script" }
+vim.list_extend(lines, script)
+table.insert(lines, "```")
+vim.api.nvim_buf_set_lines(chat, -1, -1, false, lines)
+
+local function ended()
+  local all = text(chat)
+  local last = vim.trim(all):match("[^\n]*$")
+  return all:find("## Hermes", 1, true) and last == "## You"
+end
+
+wait("the code lens", function()
+  for _, lens in ipairs(request(chat, "textDocument/codeLens", { textDocument = { uri = opened.uri } }) or {}) do
+    report.lenses = { lens.command.title }
+    return true
+  end
+end)
+run(chat, titled(code_actions(chat, vim.api.nvim_buf_line_count(chat) - 1), "Send to Hermes"))
+wait("the answer", function()
+  return text(chat):find("right now.", 1, true) and ended()
+end)
+report.chat = text(chat)
+report.buffer = text(source)
+report.modified = vim.bo[source].modified
+
+-- A code action's answer lands in a chat document too.
+run(source, titled(code_actions(source, 1), "Explain"))
+wait("the explanation", function()
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local name = vim.api.nvim_buf_get_name(buf)
+    if name:find("/.hermes/chats/", 1, true) then
+      if not vim.lsp.buf_is_attached(buf, id) then
+        vim.fn.bufload(buf)
+        vim.lsp.buf_attach_client(buf, id)
+      end
+      local all = text(buf)
+      local _, answers = all:gsub("## Hermes", "")
+      local done = vim.trim(all):match("[^\n]*$") == "## You"
+      if done and (buf ~= chat and answers > 0 or buf == chat and answers > 1) then
+        report.explain = all
+        return true
+      end
+    end
+  end
+end)
+
+vim.fn.writefile({ vim.json.encode(report) }, report_file)
+local client = vim.lsp.get_client_by_id(id)
+if vim.fn.has("nvim-0.11") == 1 then
+  client:stop()
+else
+  client.stop()
+end
+wait("the server to stop", function()
+  return vim.lsp.get_client_by_id(id) == nil
+end)
+vim.cmd("qall!")
