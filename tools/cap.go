@@ -13,6 +13,7 @@ import (
 const (
 	defaultResultCap = 100_000 // bytes
 	shortestCut      = 200     // bytes of a string that a cut leaves at least
+	cutNote          = 48      // bytes that the note of a cut takes, about
 )
 
 // capped shortens a result that is over its tool's cap, so that it stays a JSON
@@ -73,10 +74,11 @@ func shorten(object json.RawMessage, limit int, kept string) json.RawMessage {
 	// Escapes make lengths inexact, so aim, look, and aim lower.
 	for budget := limit; budget > limit/8; budget -= budget / 4 {
 		tree := clone(root).(map[string]any)
-		cutStrings(tree, budget)
-		cutLists(tree, budget)
-		if out, err := marshal(tree); err == nil && len(out) <= limit {
-			return out
+		for _, cut := range []func(map[string]any, int){cutStrings, cutLists} {
+			cut(tree, budget)
+			if out, err := marshal(tree); err == nil && len(out) <= limit {
+				return out
+			}
 		}
 	}
 	last := map[string]any{"shortened": root["shortened"], "preview": cutMiddle(string(object), limit/3)}
@@ -157,7 +159,8 @@ func cutStrings(tree map[string]any, budget int) {
 			return v
 		}
 		// The share of s that its escaped form has room for.
-		return cutMiddle(s, max(int(float64(len(s))*float64(level)/float64(size(s))), shortestCut/2))
+		share := float64(len(s)) / float64(size(s))
+		return cutMiddle(s, int(share*float64(level-cutNote)))
 	})
 }
 

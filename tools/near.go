@@ -20,8 +20,8 @@ func nearest(name string, names []string) []string {
 		case d <= max(len(a), len(b))/3:
 		case len(b) >= 3 && strings.Contains(a, b), len(a) >= 3 && strings.Contains(b, a):
 			d += 10 // file_path for path: likely, but less than a slip of the finger
-		case sharesWord(a, b):
-			d += 20
+		case sharedWords(a, b) > 0:
+			d = 20 - sharedWords(a, b)
 		default:
 			continue
 		}
@@ -35,13 +35,16 @@ func nearest(name string, names []string) []string {
 	return out
 }
 
-// sharesWord tells whether a and b have a word of three letters or more in
-// common, as readFile's "read" and read_file's "read".
-func sharesWord(a, b string) bool {
+// sharedWords counts the words of three letters or more that a and b have in
+// common: file_read and read_file have two.
+func sharedWords(a, b string) (n int) {
 	words := strings.Split(b, "_")
-	return slices.ContainsFunc(strings.Split(a, "_"), func(w string) bool {
-		return len(w) >= 3 && slices.Contains(words, w)
-	})
+	for w := range strings.SplitSeq(a, "_") {
+		if len(w) >= 3 && slices.Contains(words, w) {
+			n++
+		}
+	}
+	return n
 }
 
 // distance is the number of letters to insert, drop or change between a and b.

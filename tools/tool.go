@@ -49,8 +49,8 @@ type Tool struct {
 	// Title is the line that the editor shows for a call, such as "Read main.go".
 	// Nil, or an empty answer: the tool's name.
 	Title func(args json.RawMessage) string
-	// Run does the work. A [Result] is for the model to read, failures included;
-	// an error ends the turn.
+	// Run does the work. A [Result] is for the model to read, failures included.
+	// An error's text is shown to it as a failure too, unless ctx has ended.
 	Run func(ctx context.Context, env *Env, call Call) (Result, error)
 
 	// accepts is what arguments are held against: Schema, parsed, with the

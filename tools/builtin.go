@@ -1,0 +1,6 @@
+package tools
+
+// Builtin returns the tools that every session has.
+func Builtin() []Tool {
+	return []Tool{readTool(), writeTool(), patchTool(), searchTool(), terminalTool(), todoTool()}
+}

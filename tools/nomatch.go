@@ -1,0 +1,122 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+const (
+	nearLinesMax    = 12     // lines of the file shown in an error
+	nearSearchLines = 20_000 // lines looked through for them
+)
+
+// noMatch says why old_string may not be in text, with the lines most like it.
+func noMatch(text string, in patchIn) error {
+	if strings.Contains(text, "\x00") {
+		return errors.New("old_string is not in the file, which is binary")
+	}
+	if withoutNumbers(in.OldString) != in.OldString {
+		return errors.New("old_string is not in the file: it holds the line numbers that read_file shows. Leave out each number and its |")
+	}
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	wanted := strings.Split(strings.Trim(strings.ReplaceAll(in.OldString, "\r\n", "\n"), "\n"), "\n")
+	at, exact := closest(lines, wanted)
+	if at < 0 {
+		return errors.New("old_string is not in the file, nor anything like it: read the file, and copy the text from there")
+	}
+	why := "the nearest lines are"
+	if exact {
+		why = "it differs only in white space from"
+	}
+	end := min(at+min(len(wanted), nearLinesMax), len(lines))
+	return fmt.Errorf("old_string is not in the file; nothing was changed. From line %d, %s:\n%s\nCopy it exactly, or read the file again", at+1, why, cutMiddle(strings.Join(lines[at:end], "\n"), 2000))
+}
+
+// closest finds where in lines wanted may have been meant. exact tells that all
+// of it is there but for white space.
+func closest(lines, wanted []string) (at int, exact bool) {
+	anchor := longest(wanted)
+	key := newLikeness(wanted[anchor])
+	best, bestScore := -1, 0.6
+	for i, line := range lines[:min(len(lines), nearSearchLines)] {
+		score := key.with(line)
+		if score <= 0.6 {
+			continue
+		}
+		first := i - anchor
+		if first >= 0 && sameButSpace(lines[first:], wanted) {
+			return first, true
+		}
+		if score > bestScore {
+			best, bestScore = max(first, 0), score
+		}
+	}
+	return best, false
+}
+
+func sameButSpace(lines, wanted []string) bool {
+	if len(lines) < len(wanted) {
+		return false
+	}
+	for i, w := range wanted {
+		if squeeze(lines[i]) != squeeze(w) {
+			return false
+		}
+	}
+	return true
+}
+
+func squeeze(line string) string { return strings.Join(strings.Fields(line), "") }
+
+func longest(lines []string) int {
+	at := 0
+	for i, line := range lines {
+		if len(strings.TrimSpace(line)) > len(strings.TrimSpace(lines[at])) {
+			at = i
+		}
+	}
+	return at
+}
+
+// likeness compares lines by the pairs of letters they share, white space aside.
+type likeness struct {
+	pairs map[[2]byte]int
+	total int
+}
+
+func newLikeness(line string) likeness {
+	line = squeeze(line[:min(len(line), 400)])
+	l := likeness{pairs: map[[2]byte]int{}}
+	for i := range len(line) - 1 {
+		l.pairs[[2]byte{line[i], line[i+1]}]++
+		l.total++
+	}
+	return l
+}
+
+// with is between 0, nothing in common, and 1.
+func (l likeness) with(line string) float64 {
+	other := newLikeness(line)
+	if l.total+other.total == 0 {
+		return 0
+	}
+	shared := 0
+	for pair, n := range other.pairs {
+		shared += min(n, l.pairs[pair])
+	}
+	return 2 * float64(shared) / float64(l.total+other.total)
+}
+
+var numberedLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*\d+\|`) })
+
+// withoutNumbers takes read_file's numbers away when every line has one.
+func withoutNumbers(text string) string {
+	lines := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1
+	if len(numberedLine().FindAllStringIndex(text, -1)) < lines {
+		return text
+	}
+	return numberedLine().ReplaceAllString(text, "")
+}

@@ -1,0 +1,43 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/hermes-ls/hermes-ls/tools/approval"
+)
+
+// mayWrite asks the gate whether path may be written, and is nil when it may.
+// Both the place itself and the name it goes by count: .vscode is protected when
+// it is a link to another folder, too.
+func mayWrite(ctx context.Context, env *Env, call Call, doing, path string) error {
+	abs, err := env.Files.Abs(path)
+	if err != nil {
+		return err
+	}
+	roots := env.Files.Folders()
+	verdict := approval.Write(abs, roots, env.HermesHome)
+	if named := path; verdict.Level == approval.Runs {
+		if !filepath.IsAbs(named) {
+			named = filepath.Join(roots[0], named)
+		}
+		if named = filepath.Clean(named); named != abs {
+			verdict = worse(verdict, approval.Write(named, append(roots, filepath.Dir(named)), env.HermesHome))
+		}
+	}
+	if env.Gate == nil {
+		if verdict.Level == approval.Runs {
+			return nil
+		}
+		return errors.New(doing + env.Files.Name(abs) + " was refused: it " + verdict.Reason + ", and there is nobody to ask")
+	}
+	return env.Gate.Check(ctx, env, call, KindEdit, doing+env.Files.Name(abs), verdict)
+}
+
+func worse(a, b approval.Verdict) approval.Verdict {
+	if b.Level > a.Level {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,210 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+)
+
+const (
+	readLines      = 500     // lines of a window when none are asked for
+	readLinesMax   = 10_000  // lines of a window at most
+	readLineChars  = 2_000   // characters shown of a line
+	readChars      = 100_000 // characters of a result
+	readResultCap  = 640_000 // bytes: readChars however they are escaped
+	sniffSizeBytes = 8 << 20 // binary files up to this size are looked into
+)
+
+//go:embed read.md
+var readWords string
+
+type readIn struct {
+	Path   string `json:"path"`
+	Offset int    `json:"offset,omitempty" jsonschema:"first line (default 1)"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"number of lines (default 500)"`
+}
+
+type readOut struct {
+	Content    string `json:"content"`
+	TotalLines int    `json:"total_lines"`
+	FileSize   int64  `json:"file_size"`
+	Truncated  bool   `json:"truncated"`
+	NextOffset int    `json:"next_offset,omitempty"`
+	Note       string `json:"note,omitempty"`
+}
+
+func readTool() Tool {
+	return New(Tool{
+		Name: "read_file", Toolset: "file", Kind: KindRead, ReadOnly: true,
+		Description: strings.TrimSpace(readWords),
+		ResultCap:   readResultCap,
+		Title:       titled(readTitle),
+	}, read)
+}
+
+func readTitle(in readIn) string {
+	if in.Offset > 1 {
+		return fmt.Sprintf("Read %s from line %d", in.Path, in.Offset)
+	}
+	return "Read " + in.Path
+}
+
+func read(ctx context.Context, env *Env, _ Call, in readIn) (Result, error) {
+	offset, limit := max(in.Offset, 1), in.Limit
+	if limit <= 0 {
+		limit = readLines
+	}
+	w, err := env.Files.Lines(ctx, in.Path, offset, min(limit, readLinesMax))
+	switch {
+	case errors.Is(err, workspace.ErrNotRegular):
+		if info, statErr := env.Files.Stat(ctx, in.Path); statErr == nil && info.IsDir() {
+			return listing(ctx, env, in.Path, offset, min(limit, readLinesMax))
+		}
+		return Result{}, err
+	case err != nil:
+		return Result{}, err
+	}
+	place := Content{Location: &Location{Path: w.Path, Line: offset}}
+	if w.Binary {
+		return OK(readOut{Content: describeBinary(ctx, env, w), FileSize: w.Size}).With(place), nil
+	}
+	return OK(window(w, offset)).With(place), nil
+}
+
+// window shows lines, as many as fit.
+func window(w *workspace.Window, offset int) readOut {
+	out := readOut{TotalLines: w.Total, FileSize: w.Size}
+	var b strings.Builder
+	var n notes
+	shown, chars := 0, 0
+	for i, line := range w.Lines {
+		text := shownLine(line, offset+i, &n)
+		chars += utf8.RuneCountInString(text) + 1
+		if shown > 0 && chars > readChars {
+			n.add("cut to fit; go on with next_offset")
+			break
+		}
+		if shown > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(text)
+		shown++
+	}
+	out.Content = b.String()
+	if next := offset + shown; next <= w.Total && shown > 0 {
+		out.Truncated, out.NextOffset = true, next
+	}
+	switch {
+	case w.Total == 0:
+		n.add("the file is empty")
+	case offset > w.Total:
+		n.add(fmt.Sprintf("the file ends at line %d", w.Total))
+	}
+	out.Note = n.String()
+	return out
+}
+
+// shownLine is a line as the model sees it: numbered, without the mark that may
+// begin a file, which edits keep by themselves.
+func shownLine(line string, number int, n *notes) string {
+	if number == 1 {
+		line = strings.TrimPrefix(line, "\ufeff")
+	}
+	if !utf8.ValidString(line) {
+		n.add("bytes that are not UTF-8 are shown as \uFFFD")
+		line = strings.ToValidUTF8(line, "\uFFFD")
+	}
+	if len(line) > readLineChars && utf8.RuneCountInString(line) > readLineChars {
+		line = string([]rune(line)[:readLineChars]) + "…"
+		n.add(fmt.Sprintf("lines that end in … are cut at %d characters", readLineChars))
+	}
+	return strconv.Itoa(number) + "|" + line
+}
+
+// notes are sentences about a result, each said once.
+type notes []string
+
+func (n *notes) add(note string) {
+	for _, have := range *n {
+		if have == note {
+			return
+		}
+	}
+	*n = append(*n, note)
+}
+
+func (n notes) String() string { return strings.Join(n, "; ") }
+
+// listing shows the entries of a folder.
+func listing(ctx context.Context, env *Env, path string, offset, limit int) (Result, error) {
+	entries, err := env.Files.List(ctx, path)
+	if err != nil {
+		return Result{}, err
+	}
+	abs, err := env.Files.Abs(path)
+	if err != nil {
+		return Result{}, err
+	}
+	first := min(offset-1, len(entries))
+	last := min(first+limit, len(entries))
+	var names []string
+	for _, e := range entries[first:last] {
+		names = append(names, entryName(e))
+	}
+	out := readOut{Content: strings.Join(names, "\n"), TotalLines: len(entries), Note: "a folder: its entries, one a line"}
+	if last < len(entries) {
+		out.Truncated, out.NextOffset = true, last+1
+	}
+	return OK(out).With(Content{Location: &Location{Path: abs}}), nil
+}
+
+func entryName(e fs.DirEntry) string {
+	name := visible(e.Name())
+	switch {
+	case e.IsDir():
+		return name + "/"
+	case e.Type()&fs.ModeSymlink != 0:
+		return name + " (link)"
+	}
+	return name
+}
+
+// describeBinary says what a file is whose bytes are of no use as text.
+func describeBinary(ctx context.Context, env *Env, w *workspace.Window) string {
+	kind := mime.TypeByExtension(filepath.Ext(w.Path))
+	if w.Size <= sniffSizeBytes {
+		if f, err := env.Files.Read(ctx, w.Path); err == nil {
+			if sniffed := http.DetectContentType(f.Text); sniffed != "application/octet-stream" && !strings.HasPrefix(sniffed, "text/") {
+				kind = sniffed
+			}
+		}
+	}
+	text := "binary file, " + humanize.Bytes(uint64(w.Size))
+	if kind != "" {
+		text += ", " + kindName(kind)
+	}
+	return text
+}
+
+// kindName words a media type: image/png is a PNG image.
+func kindName(kind string) string {
+	kind, _, _ = strings.Cut(kind, ";")
+	family, format, _ := strings.Cut(kind, "/")
+	switch family {
+	case "image", "audio", "video", "font":
+		return strings.ToUpper(strings.TrimPrefix(format, "x-")) + " " + family
+	}
+	return kind
+}

@@ -1,0 +1,187 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+)
+
+const (
+	searchLimit      = 50
+	searchLimitMax   = 1_000
+	searchContextMax = 20
+	searchLineChars  = 500 // characters shown of a matching line
+)
+
+//go:embed search.md
+var searchWords string
+
+type searchTarget string
+
+func (searchTarget) Enum() []string { return []string{"content", "files"} }
+
+type searchMode string
+
+func (searchMode) Enum() []string { return []string{"content", "files_only", "count"} }
+
+type searchIn struct {
+	Pattern    string       `json:"pattern" jsonschema:"regular expression, or glob for target=files"`
+	Target     searchTarget `json:"target,omitempty" jsonschema:"default content"`
+	Path       string       `json:"path,omitempty" jsonschema:"folder or file to search (default .)"`
+	FileGlob   string       `json:"file_glob,omitempty" jsonschema:"only files like *.ts"`
+	Limit      int          `json:"limit,omitempty" jsonschema:"default 50"`
+	Offset     int          `json:"offset,omitempty" jsonschema:"results to skip"`
+	Context    int          `json:"context,omitempty" jsonschema:"lines around each match"`
+	OutputMode searchMode   `json:"output_mode,omitempty" jsonschema:"default content; files_only and count are shorter"`
+}
+
+// searchMatch is one line that matches.
+type searchMatch struct {
+	Path    string `json:"path"`
+	Line    int    `json:"line"`
+	Content string `json:"content"`
+}
+
+// searchOut is what was found: exactly one of the first three is set.
+type searchOut struct {
+	Matches    *[]searchMatch  `json:"matches,omitempty"`
+	Files      *[]string       `json:"files,omitempty"`
+	Counts     *map[string]int `json:"counts,omitempty"`
+	TotalCount int             `json:"total_count"`
+	Truncated  bool            `json:"truncated"`
+	NextOffset int             `json:"next_offset,omitempty"`
+	Note       string          `json:"note,omitempty"`
+}
+
+func searchTool() Tool {
+	return New(Tool{
+		Name: "search_files", Toolset: "file", Kind: KindSearch, ReadOnly: true,
+		Description: strings.TrimSpace(searchWords),
+		Title:       titled(searchTitle),
+	}, search)
+}
+
+func searchTitle(in searchIn) string {
+	what := "Search"
+	if in.Target == "files" {
+		what = "Find files"
+	}
+	title := fmt.Sprintf("%s “%s”", what, in.Pattern)
+	if in.Path != "" && in.Path != "." {
+		title += " in " + in.Path
+	}
+	return title
+}
+
+func search(ctx context.Context, env *Env, _ Call, in searchIn) (Result, error) {
+	if in.Pattern == "" && in.Target != "files" {
+		return Fail("pattern is empty, and would match every line: give a regular expression, or target=files to list files"), nil
+	}
+	q := query(in)
+	found, err := env.Files.Search(ctx, q)
+	if err != nil {
+		return Result{}, err
+	}
+	return OK(shownFound(found, in, q)), nil
+}
+
+// query puts sane numbers in the place of others.
+func query(in searchIn) workspace.Query {
+	limit := in.Limit
+	if limit <= 0 {
+		limit = searchLimit
+	}
+	return workspace.Query{
+		Pattern: in.Pattern,
+		Files:   in.Target == "files",
+		Path:    cmp.Or(in.Path, "."),
+		Glob:    in.FileGlob,
+		Limit:   min(limit, searchLimitMax),
+		Offset:  max(in.Offset, 0),
+		Context: min(max(in.Context, 0), searchContextMax),
+		Mode:    cmp.Or(string(in.OutputMode), "content"),
+	}
+}
+
+func shownFound(found *workspace.Found, in searchIn, q workspace.Query) searchOut {
+	out := searchOut{TotalCount: found.Total, Truncated: found.Truncated}
+	shown := 0
+	switch {
+	case q.Mode == "count" && !q.Files:
+		counts := map[string]int{}
+		for name, n := range found.Counts {
+			counts[visible(name)] = n
+		}
+		out.Counts, shown = &counts, len(counts)
+	case q.Files || q.Mode == "files_only":
+		files := []string{}
+		for _, name := range found.Files {
+			files = append(files, visible(name))
+		}
+		out.Files, shown = &files, len(files)
+	default:
+		matches := []searchMatch{}
+		around, _ := regexp.Compile(in.Pattern) // nil: a pattern of rg's own; lines are cut from their start
+		for _, m := range found.Matches {
+			matches = append(matches, searchMatch{visible(m.Path), m.Line, cutAround(m.Content, around)})
+		}
+		out.Matches, shown = &matches, len(matches)
+	}
+	if out.Truncated && shown > 0 {
+		out.NextOffset = q.Offset + shown
+	}
+	if shown == 0 {
+		out.Note = nothing(found, in, q)
+	}
+	return out
+}
+
+// cutAround shortens a long line to the part around its first match.
+func cutAround(line string, match *regexp.Regexp) string {
+	line = strings.ToValidUTF8(line, "\uFFFD")
+	if utf8.RuneCountInString(line) <= searchLineChars {
+		return line
+	}
+	at := 0
+	if match != nil {
+		if loc := match.FindStringIndex(line); loc != nil {
+			at = utf8.RuneCountInString(line[:loc[0]])
+		}
+	}
+	runes := []rune(line)
+	start := min(max(at-searchLineChars/4, 0), len(runes)-searchLineChars)
+	end := start + searchLineChars
+	text := string(runes[start:end])
+	if start > 0 {
+		text = "…" + text
+	}
+	if end < len(runes) {
+		text += "…"
+	}
+	return text
+}
+
+// nothing says why there may be no results.
+func nothing(found *workspace.Found, in searchIn, q workspace.Query) string {
+	if found.Total > 0 {
+		return fmt.Sprintf("there are only %d results; offset %d is past them", found.Total, q.Offset)
+	}
+	n := notes{"nothing found; ignored (.gitignore), hidden and binary files are not searched"}
+	switch {
+	case q.Files && !strings.ContainsAny(in.Pattern, "*?["):
+		n.add(fmt.Sprintf("the pattern is a glob for the whole name: try *%s*", filepath.Base(in.Pattern)))
+	case !q.Files && regexp.QuoteMeta(in.Pattern) != in.Pattern:
+		n.add("the pattern is a regular expression: put \\ before characters such as ( [ . * to find them as they are")
+	}
+	if in.FileGlob != "" {
+		n.add("file_glob may leave out too much")
+	}
+	return n.String()
+}

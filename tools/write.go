@@ -1,0 +1,134 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+)
+
+const (
+	writeDiffBytes = 4_000   // a longer diff is not worth the model's while
+	shownDiffBytes = 1 << 20 // nor, of longer files, the editor's
+)
+
+//go:embed write.md
+var writeWords string
+
+type writeIn struct {
+	Path    string `json:"path"`
+	Content string `json:"content"`
+}
+
+type writeOut struct {
+	BytesWritten int    `json:"bytes_written"`
+	Created      bool   `json:"created"`
+	Diff         string `json:"diff,omitempty"`
+	Note         string `json:"note,omitempty"`
+}
+
+func writeTool() Tool {
+	return New(Tool{
+		Name: "write_file", Toolset: "file", Kind: KindEdit,
+		Description: strings.TrimSpace(writeWords),
+		Title:       titled(func(in writeIn) string { return "Write " + in.Path }),
+	}, write)
+}
+
+func write(ctx context.Context, env *Env, call Call, in writeIn) (Result, error) {
+	if numbered(in.Content) && !tabular(in.Path) {
+		return Fail("every line of content begins with a line number and |, as read_file shows them; nothing was written. Send the file's own text, without the numbers."), nil
+	}
+	if err := mayWrite(ctx, env, call, "Write ", in.Path); err != nil {
+		return Result{}, err
+	}
+	var note string
+	written, err := env.Files.Rewrite(ctx, in.Path, func(old []byte) ([]byte, error) {
+		var text []byte
+		text, note = likeBefore(old, in.Content)
+		if old != nil && bytes.Equal(text, old) {
+			return nil, errUnchanged
+		}
+		return text, nil
+	})
+	if errors.Is(err, errUnchanged) {
+		return OK(writeOut{Note: "the file already holds exactly this; nothing was written"}), nil
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	out := writeOut{BytesWritten: len(written.New), Created: written.Created, Note: note}
+	if !written.Created {
+		out.Diff = workspace.UnifiedDiff(written.Name, written.Old, written.New)
+		if len(out.Diff) > writeDiffBytes {
+			out.Diff = ""
+		}
+	}
+	return OK(out).With(shownEdit(written)...), nil
+}
+
+var errUnchanged = errors.New("nothing to change")
+
+// likeBefore keeps the line ends and the byte order mark that a file has: the
+// model is not shown them and so does not write them.
+func likeBefore(old []byte, content string) (text []byte, note string) {
+	var n notes
+	crlf := bytes.Count(old, []byte("\r\n"))
+	if crlf > 0 && crlf == bytes.Count(old, []byte("\n")) && !strings.Contains(content, "\r") && strings.Contains(content, "\n") {
+		content = strings.ReplaceAll(content, "\n", "\r\n")
+		n.add("kept the file's CRLF line ends")
+	}
+	if mark := "\ufeff"; bytes.HasPrefix(old, []byte(mark)) && !strings.HasPrefix(content, mark) {
+		content = mark + content
+		n.add("kept the file's byte order mark")
+	}
+	return []byte(content), n.String()
+}
+
+// numbered tells whether content is what read_file shows, numbers and all.
+func numbered(content string) bool {
+	last := -1
+	for line := range strings.Lines(content) {
+		prefix, _, bar := strings.Cut(line, "|")
+		n, err := strconv.Atoi(strings.TrimSpace(prefix))
+		if !bar || err != nil || n < 1 || last >= 0 && n != last+1 {
+			return false
+		}
+		last = n
+	}
+	return last > 0
+}
+
+// tabular tells whether a file may well hold numbered lines with bars.
+func tabular(name string) bool {
+	return slices.Contains([]string{".csv", ".psv", ".tsv", ".dat", ".tbl"}, strings.ToLower(path.Ext(name)))
+}
+
+// shownEdit is what the editor shows of a changed file.
+func shownEdit(w *workspace.Written) []Content {
+	place := Content{Location: &Location{Path: w.Path, Line: firstChanged(w.Old, w.New)}}
+	if len(w.Old)+len(w.New) > shownDiffBytes {
+		return []Content{place}
+	}
+	diff := &Diff{Path: w.Path, New: string(w.New)}
+	if !w.Created {
+		old := string(w.Old)
+		diff.Old = &old
+	}
+	return []Content{{Diff: diff, Location: place.Location}}
+}
+
+// firstChanged is the number of the first line that differs.
+func firstChanged(old, new []byte) int {
+	n := 0
+	for n < min(len(old), len(new)) && old[n] == new[n] {
+		n++
+	}
+	return 1 + bytes.Count(new[:n], []byte("\n"))
+}
