@@ -1,0 +1,45 @@
+// Package memhttp serves HTTP within the process: real requests and real answers
+// over a pipe in memory, with no listener and no port.
+//
+// Each request has a connection of its own, and both end with the answer's body:
+// nothing is left running, and nothing needs to be closed.
+package memhttp
+
+import (
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// Transport returns a round tripper whose every request h answers, whatever the
+// request's host.
+func Transport(h http.Handler) http.RoundTripper {
+	s := &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}
+	dial := func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go func() { _ = s.Serve(&single{conn: server}) }() // ends at once; the connection goes on until it is closed
+		return client, nil
+	}
+	return &http.Transport{DialContext: dial, DialTLSContext: dial, DisableKeepAlives: true, DisableCompression: true}
+}
+
+// single is a listener with one connection.
+type single struct {
+	once sync.Once
+	conn net.Conn
+}
+
+func (l *single) Accept() (net.Conn, error) {
+	var c net.Conn
+	l.once.Do(func() { c = l.conn })
+	if c == nil {
+		return nil, io.EOF
+	}
+	return c, nil
+}
+
+func (l *single) Close() error   { return nil }
+func (l *single) Addr() net.Addr { return l.conn.LocalAddr() }

@@ -1,0 +1,207 @@
+package openai
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	goopenai "github.com/sashabaranov/go-openai"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+const (
+	maxRefusal  = 64 << 10               // bytes of an error's body that are read
+	maxReply    = 32 << 20               // bytes of a reply that is not streamed
+	afterFinish = 5 * time.Second        // wait for the usage once the reply is whole
+	afterDone   = 100 * time.Millisecond // wait for the end of the body, to keep the connection
+)
+
+var (
+	errStalled  = errors.New("nothing came")
+	errRedirect = errors.New("redirected elsewhere")
+)
+
+// attempt is one HTTP request and the reply to it. It stands between the library
+// and the network: the library asks it to [attempt.Do] the request.
+type attempt struct {
+	endpoint *endpoint
+	key      string
+	body     []byte
+	alarm    *alarm
+	events   *events // once the reply has begun
+}
+
+// attempt asks once. The deltas go to s.emit.
+func (s *stream) attempt(ctx context.Context, e *endpoint, key string, q quirks) error {
+	body, err := e.encode(s.req, q)
+	if err != nil {
+		return err
+	}
+	reading, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	a := &attempt{endpoint: e, key: key, body: body}
+	a.alarm = newAlarm(s.model.first, s.model.idle, func() { cancel(errStalled) })
+
+	reply, err := a.open(reading)
+	if err != nil {
+		return a.failed(ctx, reading, err)
+	}
+	defer reply.Close()
+	for d, err := range model.Inline(s.req.Tools, a.deltas(reading, reply)) {
+		if err != nil {
+			return a.failed(ctx, reading, err)
+		}
+		if !s.emit(d) {
+			return nil
+		}
+	}
+	a.drain()
+	return nil
+}
+
+// open sends the request and waits for the reply to begin.
+func (a *attempt) open(ctx context.Context) (*goopenai.ChatCompletionStream, error) {
+	config := goopenai.DefaultConfig(a.key)
+	config.BaseURL = a.endpoint.BaseURL
+	config.HTTPClient = a
+	client := goopenai.NewClientWithConfig(config)
+	// Only the model's name: Do puts the whole request in its place, and so the
+	// library's opinions on parameters, which lag behind the models, stay out of it.
+	return client.CreateChatCompletionStream(ctx, goopenai.ChatCompletionRequest{Model: a.endpoint.Model})
+}
+
+// Do sends the library's request with our body and returns a reply whose body is a
+// clean event stream. Whatever else comes back is an error.
+func (a *attempt) Do(req *http.Request) (*http.Response, error) {
+	req.Body = io.NopCloser(bytes.NewReader(a.body))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(a.body)), nil }
+	req.ContentLength = int64(len(a.body))
+	req.Header.Del("Connection")
+	req.Header.Set("User-Agent", "hermes-ls")
+	client := http.Client{Transport: a.endpoint.Transport, CheckRedirect: sameHost}
+
+	a.alarm.arm()
+	resp, err := client.Do(req)
+	a.alarm.disarm()
+	if err != nil {
+		return nil, err
+	}
+	if err := a.check(resp); err != nil {
+		resp.Body.Close()
+		return nil, err
+	}
+	resp.Body = a.events
+	return resp, nil
+}
+
+// sameHost lets a request be redirected within its host only: the key is for no
+// other, and a redirect that turns POST into GET leads nowhere.
+func sameHost(req *http.Request, via []*http.Request) error {
+	from := via[0].URL
+	upgraded := req.URL.Scheme == from.Scheme || req.URL.Scheme == "https"
+	if req.Method != via[0].Method || !upgraded || req.URL.Host != from.Host || len(via) > 3 {
+		return fmt.Errorf("%w: to %s", errRedirect, displayURL(req.URL.String()))
+	}
+	return nil
+}
+
+// check looks at how a reply begins and sets a.events, or says what is wrong.
+func (a *attempt) check(resp *http.Response) error {
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		body, _ := io.ReadAll(io.LimitReader(&watched{resp.Body, a.alarm}, maxRefusal)) // what came says enough
+		return a.endpoint.refused(resp.StatusCode, resp.Header, body)
+	}
+	a.events = newEvents(resp.Body, a.alarm, func(data []byte) error { return a.endpoint.refused(0, resp.Header, data) })
+	kind := strings.ToLower(resp.Header.Get("Content-Type"))
+	switch {
+	case strings.Contains(kind, "html"):
+		page, _ := io.ReadAll(io.LimitReader(&watched{resp.Body, a.alarm}, maxRefusal))
+		return a.endpoint.fail(model.ErrGarbage, resp.StatusCode, "a web page came"+pageTitle(string(page)), nil)
+	case strings.Contains(kind, "json") && !strings.Contains(kind, "stream"):
+		body, err := io.ReadAll(io.LimitReader(&watched{resp.Body, a.alarm}, maxReply))
+		if err != nil {
+			return err
+		}
+		a.events.src = bufio.NewReader(wholeReply(body))
+	}
+	return nil
+}
+
+// deltas decodes the stream. The last delta has the finish, the usage, the model.
+func (a *attempt) deltas(ctx context.Context, reply *goopenai.ChatCompletionStream) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		d := decoder{endpoint: a.endpoint, yield: yield}
+		for {
+			raw, err := reply.RecvRaw()
+			if err == nil {
+				finished := d.finish != ""
+				if err = d.chunk(raw); err == nil && !d.broken {
+					if !finished && d.finish != "" {
+						a.alarm.limit(afterFinish)
+					}
+					continue
+				}
+			} else if d.finish != "" || err == io.EOF {
+				err = d.end(a.events.done) // whole, whatever happened to the connection since
+			}
+			if err != nil && !d.broken {
+				yield(model.Delta{}, err)
+			}
+			return
+		}
+	}
+}
+
+// drain reads the body's end, so that the connection can be used again.
+func (a *attempt) drain() {
+	a.alarm.limit(afterDone)
+	_, _ = io.Copy(io.Discard, io.LimitReader(a.events.src, 4096)) // a failure costs a connection only
+}
+
+// failed says what went wrong, given the caller's context and the one of the
+// attempt, which the alarm cancels.
+func (a *attempt) failed(caller, reading context.Context, err error) error {
+	e := a.endpoint
+	var known *model.Error
+	var address *url.Error
+	if caller.Err() != nil {
+		return fmt.Errorf("asking %s: %w", e.url, context.Cause(caller))
+	}
+	if errors.Is(context.Cause(reading), errStalled) {
+		return e.fail(model.ErrStalled, 0, "nothing came for "+model.Wait(a.waited()), nil)
+	}
+	if errors.As(err, &address) {
+		err = address.Err // without the URL, which may hold a secret
+	}
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, goopenai.ErrChatCompletionInvalidModel):
+		return e.fail(model.ErrRequest, 0, "this model does not take part in chats", nil)
+	case errors.Is(err, errRedirect):
+		return e.fail(model.ErrRequest, 0, err.Error()+", where no key of this endpoint is sent; set model.base_url to it if that is right", nil)
+	case errors.Is(err, errNoEvents):
+		return e.fail(model.ErrGarbage, 0, err.Error(), nil)
+	case a.events != nil:
+		return e.fail(model.ErrCut, 0, err.Error(), nil)
+	default:
+		return e.fail(model.ErrDown, 0, err.Error(), err)
+	}
+}
+
+// waited is the limit that was reached.
+func (a *attempt) waited() time.Duration {
+	if a.alarm.begun {
+		return a.alarm.idle
+	}
+	return a.alarm.first
+}

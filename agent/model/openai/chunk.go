@@ -1,0 +1,256 @@
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+// chunk is one event of a reply: what vendors have in common, and what some add.
+// The library's own type lacks reasoning, cost and the counts of cached tokens.
+type chunk struct {
+	Model   string          `json:"model"`
+	Choices []choice        `json:"choices"`
+	Usage   *usage          `json:"usage"`
+	Groq    *groq           `json:"x_groq"`
+	Error   json.RawMessage `json:"error"`
+}
+
+type choice struct {
+	Index        int     `json:"index"`
+	Delta        answer  `json:"delta"`
+	Message      *answer `json:"message"` // of a reply that is not streamed
+	FinishReason string  `json:"finish_reason"`
+	Usage        *usage  `json:"usage"` // Moonshot
+}
+
+type answer struct {
+	Content          string     `json:"content"`
+	Reasoning        string     `json:"reasoning"`         // OpenRouter, vLLM
+	ReasoningContent string     `json:"reasoning_content"` // DeepSeek and most others
+	Refusal          string     `json:"refusal"`
+	ToolCalls        []callPart `json:"tool_calls"`
+	FunctionCall     *named     `json:"function_call"`
+}
+
+type callPart struct {
+	Index    *int   `json:"index"`
+	ID       string `json:"id"`
+	Function named  `json:"function"`
+}
+
+type named struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"` // a string; from some servers the object itself
+}
+
+type groq struct {
+	Usage *usage `json:"usage"`
+}
+
+type usage struct {
+	PromptTokens     int `json:"prompt_tokens"`
+	CompletionTokens int `json:"completion_tokens"`
+	InputTokens      int `json:"input_tokens"`
+	OutputTokens     int `json:"output_tokens"`
+	PromptDetails    struct {
+		Cached     int `json:"cached_tokens"`
+		CacheWrite int `json:"cache_write_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+	CacheHit      int     `json:"prompt_cache_hit_tokens"` // DeepSeek
+	CacheRead     int     `json:"cache_read_input_tokens"` // Anthropic
+	CacheCreation int     `json:"cache_creation_input_tokens"`
+	Cached        int     `json:"cached_tokens"` // Moonshot
+	Cost          float64 `json:"cost"`          // OpenRouter, in dollars
+}
+
+func (u *usage) tokens() *model.Usage {
+	return &model.Usage{
+		Input:       max(u.PromptTokens, u.InputTokens),
+		Output:      max(u.CompletionTokens, u.OutputTokens),
+		Reasoning:   u.CompletionDetails.Reasoning,
+		CachedRead:  max(u.PromptDetails.Cached, u.CacheHit, u.CacheRead, u.Cached),
+		CachedWrite: max(u.PromptDetails.CacheWrite, u.CacheCreation),
+		Cost:        u.Cost,
+	}
+}
+
+// decoder turns chunks into deltas.
+type decoder struct {
+	endpoint *endpoint
+	yield    func(model.Delta, error) bool
+	broken   bool
+
+	known   bool // a chunk with a choice was there
+	calls   bool
+	refused bool // the text is a refusal
+	finish  model.Finish
+	usage   *model.Usage
+	model   string
+}
+
+// chunk takes one event.
+func (d *decoder) chunk(raw []byte) error {
+	var c chunk
+	if err := unmarshal(raw, &c); err != nil {
+		return d.endpoint.fail(model.ErrGarbage, 0, fmt.Sprintf("%v in %.200q", err, raw), nil)
+	}
+	if len(c.Error) > 0 && string(c.Error) != "null" {
+		return d.endpoint.refused(0, nil, raw)
+	}
+	if c.Model != "" {
+		d.model = c.Model
+	}
+	if c.Usage != nil {
+		d.usage = c.Usage.tokens()
+	} else if c.Groq != nil && c.Groq.Usage != nil {
+		d.usage = c.Groq.Usage.tokens()
+	}
+	for i := range c.Choices {
+		if ch := &c.Choices[i]; ch.Index == 0 {
+			if err := d.choice(ch); err != nil || d.broken {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *decoder) choice(ch *choice) error {
+	d.known = true
+	a := &ch.Delta
+	if ch.Message != nil {
+		a = ch.Message
+	}
+	thought := a.ReasoningContent
+	if thought == "" {
+		thought = a.Reasoning
+	}
+	if a.Content != "" || thought != "" || a.Refusal != "" {
+		d.emit(model.Delta{Text: a.Content + a.Refusal, Reasoning: thought})
+	}
+	for _, c := range a.ToolCalls {
+		index := -1
+		if c.Index != nil {
+			index = *c.Index
+		}
+		d.call(index, c.ID, c.Function)
+	}
+	if a.FunctionCall != nil {
+		d.call(0, "", *a.FunctionCall)
+	}
+	if ch.Usage != nil {
+		d.usage = ch.Usage.tokens()
+	}
+	if ch.FinishReason == "error" {
+		return d.endpoint.fail(model.ErrServer, 0, "the reply ended with an error", nil)
+	}
+	if ch.FinishReason != "" {
+		d.finish = finish(ch.FinishReason)
+	}
+	d.refused = d.refused || a.Refusal != ""
+	return nil
+}
+
+func (d *decoder) call(index int, id string, f named) {
+	d.calls = true
+	d.emit(model.Delta{Call: &model.CallDelta{Index: index, ID: id, Name: f.Name, Args: asText(f.Arguments)}})
+}
+
+func (d *decoder) emit(delta model.Delta) {
+	if !d.broken {
+		d.broken = !d.yield(delta, nil)
+	}
+}
+
+// end yields the last delta. Without a finish the reply is cut off, unless the
+// endpoint said that it was done.
+func (d *decoder) end(done bool) error {
+	switch {
+	case d.finish == "" && !done:
+		return d.endpoint.fail(model.ErrCut, 0, "the stream ended without a finish reason", nil)
+	case d.finish == "" && !d.known:
+		return d.endpoint.fail(model.ErrGarbage, 0, "the stream held no reply", nil)
+	}
+	switch {
+	case d.refused:
+		d.finish = model.FinishRefusal
+	case d.finish == "":
+		d.finish = model.FinishStop
+	}
+	if d.calls && d.finish == model.FinishStop {
+		d.finish = model.FinishCalls
+	}
+	if d.model == "" {
+		d.model = d.endpoint.Model
+	}
+	d.emit(model.Delta{Finish: d.finish, Usage: d.usage, Model: d.model})
+	return nil
+}
+
+// finish maps the vendors' words.
+func finish(reason string) model.Finish {
+	switch strings.ToLower(reason) {
+	case "length", "max_tokens", "max_output_tokens", "model_length":
+		return model.FinishLength
+	case "content_filter", "safety", "recitation", "refusal", "blocklist", "prohibited_content":
+		return model.FinishRefusal
+	default: // stop, tool_calls, function_call, eos, end_turn, tool_use, …
+		return model.FinishStop
+	}
+}
+
+// unmarshal decodes a chunk, also when a field has another type than usual.
+func unmarshal(raw []byte, c *chunk) error {
+	err := json.Unmarshal(raw, c)
+	var other *json.UnmarshalTypeError
+	if !errors.As(err, &other) {
+		return err
+	}
+	// Everything that could be decoded has been; what remains is content in parts.
+	var parts struct {
+		Choices []struct {
+			Delta   struct{ Content json.RawMessage } `json:"delta"`
+			Message struct{ Content json.RawMessage } `json:"message"`
+		} `json:"choices"`
+	}
+	if json.Unmarshal(raw, &parts) != nil || len(parts.Choices) != len(c.Choices) {
+		return err
+	}
+	for i, p := range parts.Choices {
+		inParts(p.Delta.Content, &c.Choices[i].Delta)
+		if c.Choices[i].Message != nil {
+			inParts(p.Message.Content, c.Choices[i].Message)
+		}
+	}
+	return nil
+}
+
+// inParts reads content written as a list: text, and thinking as Mistral does it.
+func inParts(raw json.RawMessage, a *answer) {
+	type piece struct {
+		Type     string          `json:"type"`
+		Text     string          `json:"text"`
+		Thinking json.RawMessage `json:"thinking"`
+	}
+	var list []piece
+	if json.Unmarshal(raw, &list) != nil {
+		return
+	}
+	for _, p := range list {
+		a.Content += p.Text
+		var thoughts []piece
+		if json.Unmarshal(p.Thinking, &thoughts) != nil {
+			a.ReasoningContent += asText(p.Thinking)
+		}
+		for _, t := range thoughts {
+			a.ReasoningContent += t.Text
+		}
+	}
+}

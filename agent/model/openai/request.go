@@ -1,0 +1,239 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+// The request is encoded here and not by the library, because its bytes are a
+// promise: the same messages always give the same bytes, messages stand last, and
+// so a request is the one before with more at its end. The library would also drop
+// the content of an empty tool result, and escape every < and > of the code.
+
+type request struct {
+	Model               string         `json:"model"`
+	Stream              bool           `json:"stream"`
+	StreamOptions       *streamOptions `json:"stream_options,omitempty"`
+	Usage               *usageOption   `json:"usage,omitempty"`
+	MaxTokens           int            `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
+	ReasoningEffort     string         `json:"reasoning_effort,omitempty"`
+	PromptCacheKey      string         `json:"prompt_cache_key,omitempty"`
+	Tools               []tool         `json:"tools,omitempty"`
+	Messages            []message      `json:"messages"`
+}
+
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type usageOption struct {
+	Include bool `json:"include"`
+}
+
+type tool struct {
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+type message struct {
+	Role             string `json:"role"`
+	Content          any    `json:"content"` // string, []part, or null beside calls
+	ReasoningContent string `json:"reasoning_content,omitempty"`
+	ToolCalls        []call `json:"tool_calls,omitempty"`
+	ToolCallID       string `json:"tool_call_id,omitempty"`
+}
+
+type part struct {
+	Type     string    `json:"type"`
+	Text     string    `json:"text,omitempty"`
+	ImageURL *imageURL `json:"image_url,omitempty"`
+}
+
+type imageURL struct {
+	URL string `json:"url"`
+}
+
+type call struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function calledWithin `json:"function"`
+}
+
+type calledWithin struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// quirks are parameters that an endpoint was found to refuse.
+type quirks struct {
+	noUsage    bool // stream_options
+	noEffort   bool // reasoning_effort
+	effortNone bool // tools only with reasoning_effort "none"
+	noCacheKey bool // prompt_cache_key
+	otherLimit bool // the other of max_tokens and max_completion_tokens
+}
+
+// without returns quirks under which the request may be accepted that failed.
+func (q quirks) without(e *model.Error, req *model.Request) (quirks, bool) {
+	if e.Status != 400 && e.Status != 422 {
+		return q, false
+	}
+	before := q
+	said := func(name string) bool { return strings.Contains(e.Message, name) }
+	switch {
+	case said("stream_options") || said("include_usage"):
+		q.noUsage = true
+	case said("prompt_cache_key"):
+		q.noCacheKey = true
+	case req.MaxTokens > 0 && (said("max_tokens") || said("max_completion_tokens")):
+		q.otherLimit = true
+	case said("reasoning_effort") && said("none") && len(req.Tools) > 0 && !q.noEffort:
+		q.effortNone = true
+	case said("reasoning_effort"):
+		q.noEffort, q.effortNone = req.Effort != "" || q.effortNone, false
+	}
+	return q, q != before
+}
+
+// encode gives the bytes of a request.
+func (e *endpoint) encode(req *model.Request, q quirks) ([]byte, error) {
+	r := request{Model: e.Model, Stream: true, Tools: encodeTools(req.Tools)}
+	if !q.noUsage {
+		r.StreamOptions = &streamOptions{IncludeUsage: true}
+	}
+	if e.Provider == "openrouter" {
+		r.Usage = &usageOption{Include: true} // says the cost too
+	}
+	if e.Provider == "openai" && !q.noCacheKey {
+		r.PromptCacheKey = req.SessionID
+	}
+	if e.newLimit() != q.otherLimit {
+		r.MaxCompletionTokens = req.MaxTokens
+	} else {
+		r.MaxTokens = req.MaxTokens
+	}
+	if q.effortNone {
+		r.ReasoningEffort = "none"
+	} else if !q.noEffort {
+		r.ReasoningEffort = req.Effort
+	}
+	r.Messages = e.encodeMessages(req)
+
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		return nil, fmt.Errorf("encoding the request to %s: %w", e.url, err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// newLimit tells whether the endpoint takes max_completion_tokens for max_tokens.
+func (e *endpoint) newLimit() bool {
+	if e.Provider == "openai" || e.Provider == "openrouter" {
+		return true
+	}
+	id := e.Model[strings.LastIndexByte(e.Model, '/')+1:]
+	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} {
+		if strings.HasPrefix(id, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// wantsThoughts tells whether the model wants the thoughts that led to its calls
+// sent back, and refuses the request otherwise.
+func (e *endpoint) wantsThoughts() bool {
+	id := strings.ToLower(e.Model)
+	return strings.Contains(id, "deepseek") || strings.Contains(id, "kimi") ||
+		strings.Contains(e.url, "deepseek.com") || strings.Contains(e.url, "moonshot.")
+}
+
+func encodeTools(offered []model.Tool) []tool {
+	tools := make([]tool, len(offered))
+	for i, t := range offered {
+		schema := t.Schema
+		if len(schema) == 0 {
+			schema = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		tools[i] = tool{"function", function{t.Name, t.Description, schema}}
+	}
+	return tools
+}
+
+func (e *endpoint) encodeMessages(req *model.Request) []message {
+	thoughts := e.wantsThoughts()
+	messages := make([]message, 0, len(req.Messages)+1)
+	if req.System != "" {
+		messages = append(messages, message{Role: "system", Content: req.System})
+	}
+	for i := range req.Messages {
+		m := &req.Messages[i]
+		out := message{Role: string(m.Role), Content: m.Text}
+		switch m.Role {
+		case model.ToolRole:
+			out.ToolCallID = m.CallID
+		case model.Assistant:
+			out.ToolCalls = encodeCalls(m.Calls)
+			if len(m.Calls) > 0 && m.Text == "" {
+				out.Content = nil
+			}
+			if thoughts && len(m.Calls) > 0 {
+				out.ReasoningContent = m.Reasoning
+			}
+		default:
+			if len(m.Images) > 0 {
+				out.Content = encodeParts(m)
+			}
+		}
+		messages = append(messages, out)
+	}
+	return messages
+}
+
+func encodeCalls(calls []model.Call) []call {
+	var out []call
+	for _, c := range calls {
+		out = append(out, call{c.ID, "function", calledWithin{c.Name, sentArgs(c.Args)}})
+	}
+	return out
+}
+
+// sentArgs is how arguments go back: as written, if that is JSON; many servers
+// parse them and refuse the whole conversation when it is not.
+func sentArgs(args string) string {
+	if json.Valid([]byte(args)) {
+		return args
+	}
+	if strings.TrimSpace(args) == "" {
+		return "{}"
+	}
+	text, err := json.Marshal(map[string]string{"invalid_json": args})
+	if err != nil { // a string always marshals
+		panic(err)
+	}
+	return string(text)
+}
+
+func encodeParts(m *model.Message) []part {
+	var parts []part
+	if m.Text != "" {
+		parts = append(parts, part{Type: "text", Text: m.Text})
+	}
+	for _, i := range m.Images {
+		parts = append(parts, part{Type: "image_url", ImageURL: &imageURL{"data:" + i.MIMEType + ";base64," + i.Data}})
+	}
+	return parts
+}

@@ -1,0 +1,192 @@
+package openai_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/openai"
+)
+
+const fine = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
+
+// recorder answers as told and keeps the requests' bodies and keys.
+type recorder struct {
+	sync.Mutex
+	bodies [][]byte
+	keys   []string
+	answer func(n int, body []byte, w http.ResponseWriter) // nil: fine
+}
+
+func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, _ := io.ReadAll(req.Body)
+	r.Lock()
+	r.bodies = append(r.bodies, body)
+	r.keys = append(r.keys, strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "))
+	n := len(r.bodies)
+	r.Unlock()
+	w.Header().Set("Content-Type", "text/event-stream")
+	if r.answer != nil {
+		r.answer(n, body, w)
+		return
+	}
+	io.WriteString(w, fine)
+}
+
+func as(provider string) func(*openai.Config) {
+	return func(c *openai.Config) { c.Endpoints[0].Provider = provider }
+}
+
+func TestEachRequestExtendsTheOneBefore(t *testing.T) {
+	t.Parallel()
+	rec := &recorder{}
+	m := serve(t, rec.ServeHTTP)
+	tools := []model.Tool{{Name: "read_file", Description: "a < b", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)}, {Name: "todo"}}
+	req := &model.Request{System: "You <are> it.", Tools: tools}
+	for _, msg := range []model.Message{
+		{Role: model.User, Text: "look", Images: []model.Image{{MIMEType: "image/png", Data: "aGk="}}},
+		{Role: model.Assistant, Reasoning: "hm", Calls: []model.Call{{ID: "1", Name: "read_file", Args: `{"path":"a"}`}, {ID: "2", Name: "todo", Args: `{broken`}, {ID: "3", Name: "todo"}}},
+		{Role: model.ToolRole, CallID: "1", Name: "read_file", Text: ""},
+		{Role: model.ToolRole, CallID: "2", Name: "todo", Text: `{"error":"<&>"}`},
+		{Role: model.ToolRole, CallID: "3", Name: "todo", Text: `{}`},
+		{Role: model.Assistant, Text: "done"},
+		{Role: model.User, Text: "more \u2028 \x00 \xff"},
+	} {
+		req.Messages = append(req.Messages, msg)
+		if _, _, err := ask(t.Context(), m, req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, body := range rec.bodies {
+		if !json.Valid(body) {
+			t.Fatalf("request %d is no JSON: %s", i, body)
+		}
+		if i > 0 && !bytes.HasPrefix(body, bytes.TrimSuffix(rec.bodies[i-1], []byte("]}"))) {
+			t.Errorf("request %d does not extend the one before:\n%s\n%s", i, rec.bodies[i-1], body)
+		}
+	}
+	got := string(rec.bodies[len(rec.bodies)-1])
+	for _, want := range []string{
+		`"messages":[{"role":"system","content":"You <are> it."},`,
+		`{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}]}`,
+		`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"read_file","arguments":"{\"path\":\"a\"}"}}`,
+		`"arguments":"{\"invalid_json\":\"{broken\"}"}`,
+		`{"id":"3","type":"function","function":{"name":"todo","arguments":"{}"}}`,
+		`{"role":"tool","content":"","tool_call_id":"1"}`,
+		`{"name":"todo","parameters":{"type":"object","properties":{}}}`,
+		`"stream_options":{"include_usage":true}`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the request lacks %s:\n%s", want, got)
+		}
+	}
+	for _, never := range []string{"temperature", "top_p", "reasoning", "max_"} {
+		if strings.Contains(got, never) {
+			t.Errorf("the request has %s: %s", never, got)
+		}
+	}
+}
+
+func TestParameters(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		provider, id string
+		want, never  string
+	}{
+		{"openai", "gpt-5", `"max_completion_tokens":7,"reasoning_effort":"low","prompt_cache_key":"sid"`, `"max_tokens"`},
+		{"openai", "gpt-6-astra", `"reasoning_effort":"low"`, `"max_tokens"`}, // the library would refuse this one itself
+		{"openrouter", "x/y", `"usage":{"include":true},"max_completion_tokens":7`, "prompt_cache_key"},
+		{"custom", "o3-mini", `"max_completion_tokens":7`, `"max_tokens"`},
+		{"ollama", "qwen3", `"max_tokens":7`, "max_completion_tokens"},
+		{"custom", "deepseek-chat", `"reasoning_content":"hm"`, "max_completion_tokens"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.provider+" "+tt.id, func(t *testing.T) {
+			t.Parallel()
+			rec := &recorder{}
+			m := serve(t, rec.ServeHTTP, as(tt.provider), func(c *openai.Config) { c.Endpoints[0].Model = tt.id })
+			req := hello()
+			req.MaxTokens, req.Effort, req.SessionID = 7, "low", "sid"
+			req.Messages = append(req.Messages, model.Message{Role: model.Assistant, Reasoning: "hm", Calls: []model.Call{{ID: "1", Name: "todo"}}},
+				model.Message{Role: model.ToolRole, CallID: "1", Text: "{}"})
+			if _, _, err := ask(t.Context(), m, req); err != nil {
+				t.Fatal(err)
+			}
+			if got := string(rec.bodies[0]); !strings.Contains(got, tt.want) || strings.Contains(got, tt.never) {
+				t.Errorf("want %s, not %s: %s", tt.want, tt.never, got)
+			}
+		})
+	}
+}
+
+func TestRefusedParametersAreLeftOutAndRemembered(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, message string
+		refuse        func(body string) bool
+	}{
+		{"stream_options", `Unrecognized request argument supplied: stream_options`, func(b string) bool { return strings.Contains(b, "stream_options") }},
+		{"max tokens", `Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.`, func(b string) bool { return strings.Contains(b, `"max_tokens"`) }},
+		{"effort", `Unknown field: reasoning_effort`, func(b string) bool { return strings.Contains(b, "reasoning_effort") }},
+		{"effort with tools", `Function tools with reasoning_effort are not supported. Set reasoning_effort to 'none'.`, func(b string) bool { return !strings.Contains(b, `"reasoning_effort":"none"`) }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			rec := &recorder{answer: func(_ int, body []byte, w http.ResponseWriter) {
+				if tt.refuse(string(body)) {
+					w.WriteHeader(400)
+					fmt.Fprintf(w, `{"error":{"message":%q}}`, tt.message)
+					return
+				}
+				io.WriteString(w, fine)
+			}}
+			m := serve(t, rec.ServeHTTP)
+			req := hello()
+			req.Effort, req.MaxTokens = "low", 7
+			for range 2 {
+				if _, notices, err := ask(t.Context(), m, req); err != nil || notices != nil {
+					t.Fatalf("notices %q, error %v", notices, err)
+				}
+			}
+			if len(rec.bodies) != 3 {
+				t.Errorf("%d requests, want a refused one and two that are fine", len(rec.bodies))
+			}
+		})
+	}
+}
+
+func TestARefusedParameterEndsWhenNothingHelps(t *testing.T) {
+	t.Parallel()
+	rec := &recorder{answer: func(_ int, _ []byte, w http.ResponseWriter) {
+		w.WriteHeader(400)
+		io.WriteString(w, `{"error":{"message":"stream_options, max_tokens and reasoning_effort 'none' are all wrong"}}`)
+	}}
+	req := hello()
+	req.Effort, req.MaxTokens = "low", 7
+	_, _, err := ask(t.Context(), serve(t, rec.ServeHTTP), req)
+	checkError(t, err, model.ErrRequest, "all wrong")
+	if len(rec.bodies) > 4 {
+		t.Errorf("asked %d times", len(rec.bodies))
+	}
+}
+
+func TestWindow(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]int{"gpt-5": 400000, "gpt-5-chat-latest": 128000, "anthropic/claude-sonnet-4.5": 200000, "Qwen3-Coder:30b": 262144, "unheard-of": 128000} {
+		m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{Model: id}}})
+		if got := m.Window(t.Context()); got != want {
+			t.Errorf("%s: %d, want %d", id, got, want)
+		}
+	}
+	m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{Model: "gpt-5", Window: 5}}})
+	if got := m.Window(t.Context()); got != 5 {
+		t.Errorf("configured window is not taken: %d", got)
+	}
+}

@@ -1,0 +1,188 @@
+package openai
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+const (
+	maxTries    = 5
+	maxRetrying = 2 * time.Minute // in all, from the first try to the last wait's end
+	maxBackoff  = 30 * time.Second
+	maxAsked    = 60 * time.Second // a longer Retry-After is for the user to know, not to sit out
+)
+
+// try asks one endpoint until it answers or fails for good.
+func (s *stream) try(ctx context.Context, e *endpoint) error {
+	if e.needsKey() && len(e.Keys) == 0 {
+		return e.fail(model.ErrNoKey, 0, "", nil)
+	}
+	began := time.Now()
+	for n := 0; ; n++ {
+		err := s.round(ctx, e)
+		if err == nil || s.shown || s.broken || ctx.Err() != nil {
+			return err
+		}
+		var failed *model.Error
+		if !errors.As(err, &failed) || !retryable(failed) {
+			return err
+		}
+		wait := backoff(n, failed.RetryAfter)
+		if n+1 >= tries(failed) || failed.RetryAfter > maxAsked || time.Since(began)+wait > maxRetrying {
+			return err
+		}
+		s.model.log.Info("model retries", "endpoint", e.name(), "try", n+1, "wait", wait, "error", err)
+		if !s.notice(fmt.Sprintf("%s; trying again in %s", brief(failed), model.Wait(wait))) {
+			return nil
+		}
+		if !sleep(ctx, wait) {
+			return fmt.Errorf("waiting to ask %s again: %w", e.url, context.Cause(ctx))
+		}
+	}
+}
+
+// round asks with each key in turn until one is not refused.
+func (s *stream) round(ctx context.Context, e *endpoint) error {
+	keys := e.pool()
+	var busy, last error
+	for i, key := range keys {
+		err := s.ask(ctx, e, key)
+		if err == nil || s.shown || s.broken || ctx.Err() != nil {
+			if err == nil && i > 0 {
+				e.prefer(key)
+			}
+			return err
+		}
+		if !refusedKey(err) {
+			return err
+		}
+		last = err
+		if failed := new(model.Error); errors.As(err, &failed) && retryable(failed) {
+			busy = err
+		}
+		if i+1 < len(keys) {
+			s.model.log.Info("model changes key", "endpoint", e.name(), "key", i+1, "of", len(keys), "error", err)
+		}
+	}
+	if busy != nil {
+		return busy
+	}
+	return last
+}
+
+// ask makes one request with one key, again without a parameter that is refused.
+func (s *stream) ask(ctx context.Context, e *endpoint, key string) error {
+	q := e.known()
+	for {
+		err := s.attempt(ctx, e, key, q)
+		var failed *model.Error
+		if err == nil || s.shown || s.broken || !errors.As(err, &failed) {
+			return err
+		}
+		next, ok := q.without(failed, s.req)
+		if !ok {
+			return err
+		}
+		s.model.log.Info("model endpoint refuses a parameter", "endpoint", e.name(), "error", err)
+		e.learn(next)
+		q = next
+	}
+}
+
+// refusedKey tells whether another key may do better.
+func refusedKey(err error) bool {
+	var e *model.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden || e.Status == http.StatusPaymentRequired ||
+		e.Status == http.StatusTooManyRequests || e.Kind == model.ErrAuth || e.Kind == model.ErrCredit
+}
+
+// retryable tells whether the same request may do better after a while.
+func retryable(e *model.Error) bool {
+	switch e.Kind {
+	case model.ErrBusy, model.ErrDown, model.ErrServer, model.ErrCut:
+		return true
+	default:
+		return false
+	}
+}
+
+// tries bounds how often a request is made that fails so: what will hardly change
+// within seconds is not sat out.
+func tries(e *model.Error) int {
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.As(e, &certificate):
+		return 1
+	case errors.Is(e, syscall.ECONNREFUSED):
+		return 2
+	default:
+		return maxTries
+	}
+}
+
+// backoff is the wait before try n+2: as asked, else doubling from one second,
+// with jitter so that several sessions do not come back at once.
+func backoff(n int, asked time.Duration) time.Duration {
+	if asked > 0 {
+		return asked
+	}
+	d := min(time.Second<<n, maxBackoff)
+	return d*3/4 + rand.N(d/2)
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// brief is a failure in few words, for a notice.
+func brief(err error) string {
+	var e *model.Error
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	words := e.Model + ": " + string(e.Kind)
+	if e.Status != 0 {
+		words += fmt.Sprintf(" (%d)", e.Status)
+	}
+	return words
+}
+
+// retryAfter reads what the endpoint asks for: milliseconds, seconds or a date.
+func retryAfter(h http.Header) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return seconds(ms / 1000)
+	}
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
+		return seconds(s)
+	}
+	if at, err := http.ParseTime(v); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}
+
+// seconds converts without overflow; a day is as good as for ever.
+func seconds(s float64) time.Duration {
+	return time.Duration(min(s, 24*3600) * float64(time.Second))
+}

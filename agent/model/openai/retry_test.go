@@ -1,0 +1,518 @@
+package openai_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/internal/memhttp"
+	"github.com/hermes-ls/hermes-ls/agent/model/openai"
+)
+
+// inMemory makes a model on a server within the synctest bubble.
+func inMemory(h http.HandlerFunc, change ...func(*openai.Config)) *openai.Model {
+	read := func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // else the server does not see the client go
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		h(w, r)
+	}
+	c := openai.Config{
+		Transport: memhttp.Transport(http.HandlerFunc(read)),
+		Endpoints: []openai.Endpoint{{Provider: "custom", BaseURL: "http://one.test/v1", Model: "m", Keys: []string{"sk-secret-one"}}},
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	return openai.New(c)
+}
+
+// virtual runs f in virtual time.
+func virtual(t *testing.T, name string, f func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, f)
+	})
+}
+
+func status(code int, w http.ResponseWriter) {
+	w.WriteHeader(code)
+	fmt.Fprintf(w, `{"error":{"message":"status %d"}}`, code)
+}
+
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int{408, 429, 500, 502, 503, 529} {
+		virtual(t, fmt.Sprintf("%d, then fine", code), func(t *testing.T) {
+			rec := &recorder{answer: func(n int, _ []byte, w http.ResponseWriter) {
+				if n < 3 {
+					status(code, w)
+					return
+				}
+				io.WriteString(w, fine)
+			}}
+			began := time.Now()
+			r, notices, err := ask(t.Context(), inMemory(rec.ServeHTTP), hello())
+			if err != nil || r.Text != "ok" {
+				t.Fatalf("reply %q, error %v", r.Text, err)
+			}
+			if len(notices) != 2 || !strings.Contains(notices[0], fmt.Sprintf("(%d); trying again in ", code)) {
+				t.Errorf("notices = %q", notices)
+			}
+			if d := time.Since(began); d < 2*time.Second || d > 4*time.Second { // 1 s and 2 s, each ± 25 %
+				t.Errorf("waited %v", d)
+			}
+		})
+	}
+	virtual(t, "for ever busy", func(t *testing.T) {
+		rec := &recorder{answer: func(_ int, _ []byte, w http.ResponseWriter) { status(529, w) }}
+		_, notices, err := ask(t.Context(), inMemory(rec.ServeHTTP), hello())
+		checkError(t, err, model.ErrBusy, "529")
+		if len(rec.bodies) != 5 || len(notices) != 4 {
+			t.Errorf("%d requests, notices %q", len(rec.bodies), notices)
+		}
+	})
+	virtual(t, "Retry-After", func(t *testing.T) {
+		for header, value := range map[string]string{"Retry-After": "40", "Retry-After-Ms": "40000", "retry-after": time.Now().Add(40 * time.Second).UTC().Format(http.TimeFormat)} {
+			rec := &recorder{answer: func(n int, _ []byte, w http.ResponseWriter) {
+				if n == 1 {
+					w.Header().Set(header, value)
+					status(429, w)
+					return
+				}
+				io.WriteString(w, fine)
+			}}
+			began := time.Now()
+			_, notices, err := ask(t.Context(), inMemory(rec.ServeHTTP), hello())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := time.Since(began); d.Round(time.Second) > 40*time.Second || d < time.Second {
+				t.Errorf("%s: waited %v, notices %q", header, d, notices)
+			}
+		}
+	})
+	virtual(t, "Retry-After of an hour fails at once", func(t *testing.T) {
+		rec := &recorder{answer: func(n int, _ []byte, w http.ResponseWriter) {
+			w.Header().Set("Retry-After", "3600")
+			status(429, w)
+		}}
+		_, _, err := ask(t.Context(), inMemory(rec.ServeHTTP), hello())
+		e := checkError(t, err, model.ErrBusy, "")
+		if len(rec.bodies) != 1 || e.RetryAfter != time.Hour || !strings.Contains(err.Error(), "Try again in 60 min") {
+			t.Errorf("%d requests, error %v", len(rec.bodies), err)
+		}
+	})
+	virtual(t, "errors in the stream before its first delta", func(t *testing.T) {
+		for _, name := range []string{"llamacpp_error.sse", "event_error.sse"} {
+			stream, err := os.ReadFile("testdata/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec := &recorder{answer: func(n int, _ []byte, w http.ResponseWriter) {
+				if n == 1 {
+					w.Write(stream)
+					return
+				}
+				io.WriteString(w, fine)
+			}}
+			r, notices, err := ask(t.Context(), inMemory(rec.ServeHTTP), hello())
+			if name == "event_error.sse" { // text was shown before the error
+				checkError(t, err, model.ErrBusy, "Overloaded")
+				continue
+			}
+			if err != nil || r.Text != "ok" || len(notices) != 1 {
+				t.Errorf("%s: %q, notices %q, error %v", name, r.Text, notices, err)
+			}
+		}
+	})
+	virtual(t, "cancelled while waiting", func(t *testing.T) {
+		rec := &recorder{answer: func(_ int, _ []byte, w http.ResponseWriter) { status(503, w) }}
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		_, _, err := ask(ctx, inMemory(rec.ServeHTTP), hello())
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 500*time.Millisecond {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
+	virtual(t, "connection lost before and after the first delta", func(t *testing.T) {
+		for _, shown := range []bool{false, true} {
+			rec := &recorder{answer: func(n int, _ []byte, w http.ResponseWriter) {
+				if n > 1 {
+					io.WriteString(w, fine)
+					return
+				}
+				if shown {
+					io.WriteString(w, "data: {\"choices\":[{\"delta\":{\"content\":\"Hel\"}}]}\n\n")
+					w.(http.Flusher).Flush()
+				}
+				panic(http.ErrAbortHandler)
+			}}
+			r, _, err := ask(t.Context(), inMemory(rec.ServeHTTP), hello())
+			if !shown && (err != nil || r.Text != "ok") {
+				t.Errorf("before: %q, %v", r.Text, err)
+			}
+			if shown {
+				checkError(t, err, model.ErrCut, "EOF")
+			}
+		}
+	})
+}
+
+func TestDownIsSaidSoon(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(nil)
+	s.Close() // nobody listens there now
+	m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{Provider: "ollama", BaseURL: s.URL + "/v1", Model: "m"}}})
+	_, notices, err := ask(t.Context(), m, hello())
+	checkError(t, err, model.ErrDown, "refused")
+	if len(notices) != 1 {
+		t.Errorf("notices = %q", notices)
+	}
+}
+
+func TestStalls(t *testing.T) {
+	t.Parallel()
+	const delta = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"
+	tests := []struct {
+		name   string
+		play   func(send func(string), gone <-chan struct{})
+		after  time.Duration
+		finish model.Finish // where it is no failure
+	}{
+		{"nothing at all", func(_ func(string), gone <-chan struct{}) { <-gone }, 120 * time.Second, ""},
+		{"after a delta", func(send func(string), gone <-chan struct{}) { send(delta); <-gone }, 90 * time.Second, ""},
+		{"comments count before the first event", func(send func(string), gone <-chan struct{}) {
+			for range 4 {
+				time.Sleep(100 * time.Second)
+				send(": busy\n\n")
+			}
+			<-gone
+		}, 520 * time.Second, ""},
+		{"comments do not count for ever", func(send func(string), gone <-chan struct{}) {
+			for {
+				select {
+				case <-gone:
+					return
+				case <-time.After(60 * time.Second):
+					send(": busy\n\n")
+				}
+			}
+		}, 720 * time.Second, ""},
+		{"comments do not count between events", func(send func(string), gone <-chan struct{}) {
+			send(delta)
+			time.Sleep(60 * time.Second)
+			send(": busy\n\n")
+			<-gone
+		}, 90 * time.Second, ""},
+		{"slow but alive", func(send func(string), _ <-chan struct{}) {
+			for range 10 {
+				time.Sleep(80 * time.Second)
+				send(delta)
+			}
+			send(fine)
+		}, 800 * time.Second, model.FinishStop},
+		{"open after the finish", func(send func(string), gone <-chan struct{}) {
+			send("data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n")
+			<-gone
+		}, 5 * time.Second, model.FinishStop},
+	}
+	for _, tt := range tests {
+		virtual(t, tt.name, func(t *testing.T) {
+			m := inMemory(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				w.WriteHeader(200)
+				w.(http.Flusher).Flush()
+				tt.play(func(s string) { io.WriteString(w, s); w.(http.Flusher).Flush() }, r.Context().Done())
+			})
+			began := time.Now()
+			r, _, err := ask(t.Context(), m, hello())
+			if d := time.Since(began).Round(time.Second); d != tt.after {
+				t.Errorf("took %v, want %v", d, tt.after)
+			}
+			if tt.finish == "" {
+				checkError(t, err, model.ErrStalled, "nothing came for")
+			} else if err != nil || r.Finish != tt.finish {
+				t.Errorf("finish %q, error %v", r.Finish, err)
+			}
+		})
+	}
+	virtual(t, "no answer", func(t *testing.T) {
+		began := time.Now()
+		_, _, err := ask(t.Context(), inMemory(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), hello())
+		checkError(t, err, model.ErrStalled, "2 min")
+		if d := time.Since(began); d != 120*time.Second {
+			t.Errorf("took %v", d)
+		}
+	})
+	virtual(t, "a slow reader is not the endpoint's fault", func(t *testing.T) {
+		m := inMemory(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, delta+delta+fine) })
+		n := 0
+		for _, err := range m.Stream(t.Context(), hello()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Minute)
+			n++
+		}
+		if n != 4 {
+			t.Errorf("%d deltas", n)
+		}
+	})
+}
+
+func TestBreakingOffEndsTheRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		gone := make(chan struct{})
+		m := inMemory(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n")
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+			close(gone)
+		})
+		for range m.Stream(t.Context(), hello()) {
+			break
+		}
+		<-gone
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		gone = make(chan struct{})
+		for _, err := range m.Stream(ctx, hello()) {
+			if err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("cancelled: %v", err)
+			}
+			cancel()
+		}
+		<-gone
+	})
+}
+
+func TestKeyPool(t *testing.T) {
+	t.Parallel()
+	pool := func(c *openai.Config) {
+		c.Endpoints[0].Keys = []string{"sk-secret-one", "", "sk-secret-two", "sk-secret-three"}
+	}
+	refuse := func(rec *recorder, by map[string]int) {
+		rec.answer = func(n int, _ []byte, w http.ResponseWriter) {
+			if code := by[rec.keys[n-1]]; code != 0 {
+				status(code, w)
+				return
+			}
+			io.WriteString(w, fine)
+		}
+	}
+	virtual(t, "the next at once, and remembered", func(t *testing.T) {
+		rec := &recorder{}
+		refuse(rec, map[string]int{"sk-secret-one": 401, "sk-secret-two": 429})
+		m := inMemory(rec.ServeHTTP, pool)
+		began := time.Now()
+		for range 2 {
+			if _, notices, err := ask(t.Context(), m, hello()); err != nil || notices != nil {
+				t.Fatalf("notices %q, error %v", notices, err)
+			}
+		}
+		want := []string{"sk-secret-one", "sk-secret-two", "sk-secret-three", "sk-secret-three"}
+		if !reflect.DeepEqual(rec.keys, want) || time.Since(began) > 0 {
+			t.Errorf("keys %q after %v", rec.keys, time.Since(began))
+		}
+	})
+	virtual(t, "all refused", func(t *testing.T) {
+		rec := &recorder{}
+		refuse(rec, map[string]int{"sk-secret-one": 401, "sk-secret-two": 402, "sk-secret-three": 403})
+		_, _, err := ask(t.Context(), inMemory(rec.ServeHTTP, pool), hello())
+		checkError(t, err, model.ErrAuth, "403")
+		if len(rec.keys) != 3 {
+			t.Errorf("keys %q", rec.keys)
+		}
+	})
+	virtual(t, "one busy: wait for it", func(t *testing.T) {
+		rec := &recorder{}
+		rec.answer = func(n int, _ []byte, w http.ResponseWriter) {
+			switch {
+			case n > 3 && rec.keys[n-1] == "sk-secret-two":
+				io.WriteString(w, fine)
+			case rec.keys[n-1] == "sk-secret-two":
+				status(429, w)
+			default:
+				status(401, w)
+			}
+		}
+		if _, notices, err := ask(t.Context(), inMemory(rec.ServeHTTP, pool), hello()); err != nil || len(notices) != 1 {
+			t.Errorf("notices %q, error %v", notices, err)
+		}
+	})
+}
+
+func TestNoKeyMakesNoRequest(t *testing.T) {
+	t.Parallel()
+	rec := &recorder{}
+	for _, provider := range []string{"openai", "openrouter"} {
+		m := openai.New(openai.Config{Transport: memhttp.Transport(rec), Endpoints: []openai.Endpoint{{Provider: provider, Model: "m"}}})
+		_, _, err := ask(t.Context(), m, hello())
+		checkError(t, err, model.ErrNoKey, "")
+		if !strings.Contains(err.Error(), "embedded") || !strings.Contains(err.Error(), provider) {
+			t.Errorf("%s: %v", provider, err)
+		}
+	}
+	if _, _, err := ask(t.Context(), openai.New(openai.Config{}), hello()); err == nil || !strings.Contains(err.Error(), "model.api_key") {
+		t.Errorf("nothing configured: %v", err)
+	}
+	if len(rec.bodies) != 0 {
+		t.Error("a request was made")
+	}
+}
+
+func TestFallback(t *testing.T) {
+	t.Parallel()
+	run := func(t *testing.T, first func(http.ResponseWriter), id string) (one, two *recorder, r *model.Reply, notices []string, err error) {
+		one = &recorder{answer: func(_ int, _ []byte, w http.ResponseWriter) { first(w) }}
+		two = &recorder{}
+		m := openai.New(openai.Config{Endpoints: []openai.Endpoint{
+			{Provider: "custom", BaseURL: "http://one.test/v1", Model: "a", Keys: []string{"sk-secret-one"}, Transport: memhttp.Transport(one)},
+			{Provider: "custom", BaseURL: "http://two.test/v1", Model: "b", Keys: []string{"sk-secret-two"}, Transport: memhttp.Transport(two)},
+		}})
+		req := hello()
+		req.Model = id
+		r, notices, err = ask(t.Context(), m, req)
+		for _, k := range one.keys {
+			if k != "sk-secret-one" {
+				t.Errorf("the first endpoint saw %q", k)
+			}
+		}
+		for _, k := range two.keys {
+			if k != "sk-secret-two" {
+				t.Errorf("the second endpoint saw %q", k)
+			}
+		}
+		return one, two, r, notices, err
+	}
+	for _, code := range []int{401, 402, 404, 500, 529} {
+		virtual(t, fmt.Sprint(code), func(t *testing.T) {
+			_, _, r, notices, err := run(t, func(w http.ResponseWriter) { status(code, w) }, "")
+			if err != nil || r.Model != "b" || len(notices) == 0 || !strings.HasSuffix(notices[len(notices)-1], "; trying b") {
+				t.Errorf("model %q, notices %q, error %v", r.Model, notices, err)
+			}
+		})
+	}
+	virtual(t, "the request's own fault", func(t *testing.T) {
+		for body, kind := range map[string]model.ErrorKind{"prompt is too long": model.ErrOverflow, "bad value": model.ErrRequest} {
+			_, two, _, _, err := run(t, func(w http.ResponseWriter) { w.WriteHeader(400); io.WriteString(w, body) }, "")
+			checkError(t, err, kind, body)
+			if len(two.bodies) != 0 {
+				t.Error("the second endpoint was asked")
+			}
+		}
+	})
+	virtual(t, "after something was shown", func(t *testing.T) {
+		_, two, _, _, err := run(t, func(w http.ResponseWriter) {
+			io.WriteString(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n")
+		}, "")
+		checkError(t, err, model.ErrCut, "")
+		if len(two.bodies) != 0 {
+			t.Error("the second endpoint was asked")
+		}
+	})
+	virtual(t, "a model asked for by name", func(t *testing.T) {
+		one, two, r, _, err := run(t, func(w http.ResponseWriter) { io.WriteString(w, fine) }, "b")
+		if err != nil || r.Model != "b" || len(one.bodies) != 0 || len(two.bodies) != 1 {
+			t.Errorf("model %q, error %v", r.Model, err)
+		}
+		one, _, r, _, err = run(t, func(w http.ResponseWriter) { io.WriteString(w, fine) }, "c")
+		if err != nil || r.Model != "c" || !strings.Contains(string(one.bodies[0]), `"model":"c"`) {
+			t.Errorf("model %q, error %v", r.Model, err)
+		}
+	})
+}
+
+func TestRedirects(t *testing.T) {
+	t.Parallel()
+	var leaked []string
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		leaked = append(leaked, r.Header.Get("Authorization"))
+		io.WriteString(w, fine)
+	}))
+	defer other.Close()
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL+"/v1/chat/completions", http.StatusTemporaryRedirect)
+	})
+	_, _, err := ask(t.Context(), m, hello())
+	checkError(t, err, model.ErrRequest, other.URL)
+	if leaked != nil {
+		t.Errorf("the other host was asked with %q", leaked)
+	}
+	m = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/chat/completions" {
+			http.Redirect(w, r, "/v2/chat/completions", http.StatusPermanentRedirect)
+			return
+		}
+		if body, _ := io.ReadAll(r.Body); !strings.Contains(string(body), `"hi"`) || r.Header.Get("Authorization") != "Bearer sk-secret-one" {
+			t.Errorf("redirected with %q and %q", body, r.Header)
+		}
+		io.WriteString(w, fine)
+	})
+	if _, _, err := ask(t.Context(), m, hello()); err != nil {
+		t.Errorf("within the host: %v", err)
+	}
+}
+
+func TestConnectionsAreKept(t *testing.T) {
+	t.Parallel()
+	addrs := map[string]bool{}
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		addrs[r.RemoteAddr] = true
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, fine)
+		w.(http.Flusher).Flush()
+	})
+	for range 5 {
+		if _, _, err := ask(t.Context(), m, hello()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(addrs) != 1 {
+		t.Errorf("%d connections for 5 requests", len(addrs))
+	}
+}
+
+func BenchmarkDelta(b *testing.B) {
+	const n = 20000
+	event := "data: " + `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1754000000,"model":"gpt-5-2025-08-07","service_tier":"default","system_fingerprint":"fp_1","choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}],"usage":null}` + "\n\n"
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		out := bufio.NewWriterSize(w, 8<<10)
+		for range n {
+			out.WriteString(event)
+		}
+		out.WriteString(fine)
+		out.Flush()
+	}))
+	defer s.Close()
+	m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{BaseURL: s.URL, Model: "m"}}})
+	defer m.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		got := 0
+		for d, err := range m.Stream(b.Context(), hello()) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			got += len(d.Text)
+		}
+		if got != n*len(" word")+len("ok") {
+			b.Fatalf("%d bytes", got)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/delta")
+}

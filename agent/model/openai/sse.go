@@ -1,0 +1,176 @@
+package openai
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// events reads a stream of server-sent events as vendors really write them and
+// gives the library what it understands: "data: {…}\n", one line an event. Comments,
+// ids and empty lines are dropped, data over several lines is joined, an error
+// event ends the stream with what refused makes of it.
+type events struct {
+	src     *bufio.Reader
+	body    io.Closer
+	refused func(data []byte) error
+	alarm   *alarm
+
+	name    string // of the event being read
+	data    []byte // of the event being read
+	long    []byte // a line longer than the reader's buffer
+	out     []byte // what the library has not read yet
+	buf     []byte // backs out
+	seen    bool   // there was an event
+	done    bool   // [DONE] has come
+	started bool   // the byte order mark is behind us
+	sample  []byte // the first lines that are no events
+	err     error
+}
+
+const (
+	maxEvent  = 32 << 20
+	maxSample = 200
+)
+
+var errNoEvents = errors.New("no event stream")
+
+func newEvents(body io.ReadCloser, a *alarm, refused func([]byte) error) *events {
+	return &events{src: bufio.NewReaderSize(&watched{body, a}, 16<<10), body: body, refused: refused, alarm: a}
+}
+
+func (r *events) Close() error { return r.body.Close() }
+
+// Read gives whole lines, as far as p takes them.
+func (r *events) Read(p []byte) (int, error) {
+	for len(r.out) == 0 && r.err == nil {
+		r.err = r.next()
+	}
+	if len(r.out) == 0 {
+		return 0, r.err
+	}
+	n := copy(p, r.out)
+	r.out = r.out[n:]
+	return n, nil
+}
+
+// next handles one line of the source.
+func (r *events) next() error {
+	line, err := r.line()
+	if err != nil {
+		return r.last(err)
+	}
+	field, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch {
+	case len(line) == 0:
+		return r.dispatch()
+	case line[0] == ':':
+		r.alarm.comment()
+	case string(field) == "data":
+		return r.add(value)
+	case string(field) == "event":
+		r.name = string(value)
+	case string(field) == "error": // llama.cpp's way
+		return r.refused(value)
+	case line[0] == '{': // an error without any framing
+		return r.add(line)
+	case string(field) == "id", string(field) == "retry":
+	case len(r.sample) < maxSample:
+		r.sample = append(append(r.sample, line[:min(len(line), maxSample)]...), ' ')
+	}
+	return nil
+}
+
+// last handles what is left when the source has ended with err.
+func (r *events) last(err error) error {
+	switch {
+	case len(r.data) > 0 && (string(r.data) == "[DONE]" || json.Valid(r.data)):
+		if refused := r.dispatch(); refused != nil { // only the empty line after it is missing
+			return refused
+		}
+	case len(r.data) > 0 && err == io.EOF:
+		return io.ErrUnexpectedEOF
+	}
+	if err == io.EOF && !r.seen {
+		return fmt.Errorf("%w: %q", errNoEvents, r.sample)
+	}
+	return err
+}
+
+// add takes a line of data. Some servers leave out the empty line between events.
+func (r *events) add(value []byte) error {
+	if len(r.data) > 0 && (string(value) == "[DONE]" || json.Valid(r.data)) {
+		if err := r.dispatch(); err != nil {
+			return err
+		}
+	}
+	if len(r.data)+len(value) > maxEvent {
+		return fmt.Errorf("an event is larger than %d MB", maxEvent>>20)
+	}
+	if len(r.data) > 0 {
+		r.data = append(r.data, ' ')
+	}
+	r.data = append(r.data, value...)
+	return nil
+}
+
+// dispatch passes the event on that was read.
+func (r *events) dispatch() error {
+	name, data := r.name, bytes.TrimSpace(r.data)
+	r.name, r.data = "", r.data[:0]
+	if len(data) == 0 {
+		return nil
+	}
+	r.seen = true
+	r.alarm.event()
+	if name == "error" || bytes.HasPrefix(data, []byte(`{"error"`)) && !bytes.HasPrefix(data, []byte(`{"error":null`)) {
+		return r.refused(data)
+	}
+	r.done = r.done || string(data) == "[DONE]"
+	r.buf = append(append(append(r.buf[:0], "data: "...), data...), '\n')
+	r.out = r.buf
+	return nil
+}
+
+// line returns the next line without its end, valid until the next call.
+func (r *events) line() ([]byte, error) {
+	r.long = r.long[:0]
+	for {
+		piece, err := r.src.ReadSlice('\n')
+		if err == bufio.ErrBufferFull {
+			if r.long = append(r.long, piece...); len(r.long) > maxEvent {
+				return nil, fmt.Errorf("a line is longer than %d MB", maxEvent>>20)
+			}
+			continue
+		}
+		if err != nil && (err != io.EOF || len(piece)+len(r.long) == 0) {
+			return nil, err
+		}
+		if len(r.long) > 0 {
+			r.long = append(r.long, piece...)
+			piece = r.long
+		}
+		if !r.started {
+			r.started = true
+			piece = bytes.TrimPrefix(piece, []byte("\xef\xbb\xbf"))
+		}
+		return bytes.TrimRight(piece, "\r\n"), nil
+	}
+}
+
+// wholeReply turns a reply that was not streamed into one event.
+func wholeReply(body []byte) io.Reader {
+	var b bytes.Buffer
+	b.WriteString("data: ")
+	if json.Compact(&b, body) != nil {
+		b.Reset()
+		b.WriteString(strings.ReplaceAll(string(body), "\n", " "))
+	}
+	b.WriteString("\n\ndata: [DONE]\n\n")
+	return &b
+}
