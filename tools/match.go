@@ -15,9 +15,9 @@ type view struct {
 }
 
 // viewOf is the view of text in which to look for wanted. A wanted text that
-// itself holds CRLF is looked for as it is, when it is there.
+// itself holds carriage returns is looked for as it is, when it is there.
 func viewOf(text, wanted string) view {
-	if !strings.Contains(text, "\r\n") || strings.Contains(wanted, "\r\n") && strings.Contains(text, wanted) {
+	if !strings.Contains(text, "\r\n") || strings.Contains(wanted, "\r") && strings.Contains(text, wanted) {
 		return view{text: text}
 	}
 	var b strings.Builder
@@ -66,9 +66,10 @@ func (v view) original(at int) int { return at + sort.SearchInts(v.cuts, at) }
 func splice(old string, spans []span, text string) string {
 	var b strings.Builder
 	last := 0
+	end := lineEndsOf(old)
 	for _, s := range spans {
 		b.WriteString(old[last:s.start])
-		b.WriteString(withLineEnds(text, old[s.start:s.end], lineEndAt(old, s)))
+		b.WriteString(withLineEnds(text, old[s.start:s.end], end(s)))
 		last = s.end
 	}
 	b.WriteString(old[last:])
@@ -103,6 +104,20 @@ func withLineEnds(text, old, end string) string {
 		}
 	}
 	return strings.Join(lines, "")
+}
+
+// lineEndsOf tells how lines end at a place; in most texts all do alike.
+func lineEndsOf(text string) func(span) string {
+	always := func(end string) func(span) string { return func(span) string { return end } }
+	switch all, crlf := strings.Count(text, "\n"), strings.Count(text, "\r\n"); {
+	case all == 0:
+		return always("")
+	case crlf == 0:
+		return always("\n")
+	case crlf == all:
+		return always("\r\n")
+	}
+	return func(s span) string { return lineEndAt(text, s) }
 }
 
 // lineEndAt is how lines end at s: inside it, else after it, else before it.

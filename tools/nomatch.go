@@ -11,6 +11,7 @@ import (
 const (
 	nearLinesMax    = 12     // lines of the file shown in an error
 	nearSearchLines = 20_000 // lines looked through for them
+	leastLikeness   = 0.55   // of a line that is worth showing
 )
 
 // noMatch says why old_string may not be in text, with the lines most like it.
@@ -40,10 +41,10 @@ func noMatch(text string, in patchIn) error {
 func closest(lines, wanted []string) (at int, exact bool) {
 	anchor := longest(wanted)
 	key := newLikeness(wanted[anchor])
-	best, bestScore := -1, 0.6
+	best, bestScore := -1, leastLikeness
 	for i, line := range lines[:min(len(lines), nearSearchLines)] {
 		score := key.with(line)
-		if score <= 0.6 {
+		if score < leastLikeness {
 			continue
 		}
 		first := i - anchor
@@ -57,16 +58,12 @@ func closest(lines, wanted []string) (at int, exact bool) {
 	return best, false
 }
 
+// sameButSpace tells whether lines begin with wanted, or hold it, white space aside.
 func sameButSpace(lines, wanted []string) bool {
 	if len(lines) < len(wanted) {
 		return false
 	}
-	for i, w := range wanted {
-		if squeeze(lines[i]) != squeeze(w) {
-			return false
-		}
-	}
-	return true
+	return strings.Contains(squeeze(strings.Join(lines[:len(wanted)], "\n")), squeeze(strings.Join(wanted, "\n")))
 }
 
 func squeeze(line string) string { return strings.Join(strings.Fields(line), "") }
@@ -97,17 +94,18 @@ func newLikeness(line string) likeness {
 	return l
 }
 
-// with is between 0, nothing in common, and 1.
+// with is between 0, nothing in common, and 1. A line that holds all of it counts
+// for much, however long it is.
 func (l likeness) with(line string) float64 {
 	other := newLikeness(line)
-	if l.total+other.total == 0 {
+	if l.total == 0 || other.total == 0 {
 		return 0
 	}
 	shared := 0
 	for pair, n := range other.pairs {
 		shared += min(n, l.pairs[pair])
 	}
-	return 2 * float64(shared) / float64(l.total+other.total)
+	return 0.7*float64(shared)/float64(l.total) + 0.3*2*float64(shared)/float64(l.total+other.total)
 }
 
 var numberedLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*\d+\|`) })

@@ -5,7 +5,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -42,11 +41,13 @@ type searchIn struct {
 	OutputMode searchMode   `json:"output_mode,omitempty" jsonschema:"default content; files_only and count are shorter"`
 }
 
-// searchMatch is one line that matches.
+// searchMatch is one line that matches, with the lines around it when asked for.
 type searchMatch struct {
-	Path    string `json:"path"`
-	Line    int    `json:"line"`
-	Content string `json:"content"`
+	Path    string   `json:"path"`
+	Line    int      `json:"line"`
+	Content string   `json:"content"`
+	Before  []string `json:"before,omitempty"`
+	After   []string `json:"after,omitempty"`
 }
 
 // searchOut is what was found: exactly one of the first three is set.
@@ -106,7 +107,7 @@ func query(in searchIn) workspace.Query {
 		Limit:   min(limit, searchLimitMax),
 		Offset:  max(in.Offset, 0),
 		Context: min(max(in.Context, 0), searchContextMax),
-		Mode:    cmp.Or(string(in.OutputMode), "content"),
+		Mode:    cmp.Or(string(in.OutputMode), workspace.ModeContent),
 	}
 }
 
@@ -114,13 +115,13 @@ func shownFound(found *workspace.Found, in searchIn, q workspace.Query) searchOu
 	out := searchOut{TotalCount: found.Total, Truncated: found.Truncated}
 	shown := 0
 	switch {
-	case q.Mode == "count" && !q.Files:
+	case q.Mode == workspace.ModeCount && !q.Files:
 		counts := map[string]int{}
 		for name, n := range found.Counts {
 			counts[visible(name)] = n
 		}
 		out.Counts, shown = &counts, len(counts)
-	case q.Files || q.Mode == "files_only":
+	case q.Files || q.Mode == workspace.ModeFiles:
 		files := []string{}
 		for _, name := range found.Files {
 			files = append(files, visible(name))
@@ -130,7 +131,10 @@ func shownFound(found *workspace.Found, in searchIn, q workspace.Query) searchOu
 		matches := []searchMatch{}
 		around, _ := regexp.Compile(in.Pattern) // nil: a pattern of rg's own; lines are cut from their start
 		for _, m := range found.Matches {
-			matches = append(matches, searchMatch{visible(m.Path), m.Line, cutAround(m.Content, around)})
+			matches = append(matches, searchMatch{
+				Path: visible(m.Path), Line: m.Line, Content: cutAround(m.Content, around),
+				Before: cutAll(m.Before), After: cutAll(m.After),
+			})
 		}
 		out.Matches, shown = &matches, len(matches)
 	}
@@ -141,6 +145,14 @@ func shownFound(found *workspace.Found, in searchIn, q workspace.Query) searchOu
 		out.Note = nothing(found, in, q)
 	}
 	return out
+}
+
+func cutAll(lines []string) []string {
+	var cut []string
+	for _, line := range lines {
+		cut = append(cut, cutAround(line, nil))
+	}
+	return cut
 }
 
 // cutAround shortens a long line to the part around its first match.
@@ -174,10 +186,7 @@ func nothing(found *workspace.Found, in searchIn, q workspace.Query) string {
 		return fmt.Sprintf("there are only %d results; offset %d is past them", found.Total, q.Offset)
 	}
 	n := notes{"nothing found; ignored (.gitignore), hidden and binary files are not searched"}
-	switch {
-	case q.Files && !strings.ContainsAny(in.Pattern, "*?["):
-		n.add(fmt.Sprintf("the pattern is a glob for the whole name: try *%s*", filepath.Base(in.Pattern)))
-	case !q.Files && regexp.QuoteMeta(in.Pattern) != in.Pattern:
+	if !q.Files && regexp.QuoteMeta(in.Pattern) != in.Pattern {
 		n.add("the pattern is a regular expression: put \\ before characters such as ( [ . * to find them as they are")
 	}
 	if in.FileGlob != "" {
