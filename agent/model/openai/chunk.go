@@ -86,6 +86,7 @@ type decoder struct {
 	endpoint *endpoint
 	yield    func(model.Delta, error) bool
 	broken   bool
+	template template
 
 	known   bool // a chunk with a choice was there
 	calls   bool
@@ -97,6 +98,11 @@ type decoder struct {
 
 // chunk takes one event.
 func (d *decoder) chunk(raw []byte) error {
+	if delta, ok := d.template.match(raw); ok {
+		d.template.misses = 0
+		d.emit(delta)
+		return nil
+	}
 	var c chunk
 	if err := unmarshal(raw, &c); err != nil {
 		return d.endpoint.fail(model.ErrGarbage, 0, fmt.Sprintf("%v in %.200q", err, raw), nil)
@@ -112,6 +118,9 @@ func (d *decoder) chunk(raw []byte) error {
 	} else if c.Groq != nil && c.Groq.Usage != nil {
 		d.usage = c.Groq.Usage.tokens()
 	}
+	if delta, ok := c.plain(); ok {
+		d.template.learn(raw, delta)
+	}
 	for i := range c.Choices {
 		if ch := &c.Choices[i]; ch.Index == 0 {
 			if err := d.choice(ch); err != nil || d.broken {
@@ -120,6 +129,18 @@ func (d *decoder) chunk(raw []byte) error {
 		}
 	}
 	return nil
+}
+
+// plain tells whether the chunk holds a text or a thought and nothing else.
+func (c *chunk) plain() (model.Delta, bool) {
+	if len(c.Choices) != 1 || c.Usage != nil || c.Groq != nil {
+		return model.Delta{}, false
+	}
+	ch := &c.Choices[0]
+	a := &ch.Delta
+	ok := ch.Index == 0 && ch.Message == nil && ch.FinishReason == "" && ch.Usage == nil &&
+		a.Refusal == "" && a.Reasoning == "" && len(a.ToolCalls) == 0 && a.FunctionCall == nil && (a.Content == "") != (a.ReasoningContent == "")
+	return model.Delta{Text: a.Content, Reasoning: a.ReasoningContent}, ok
 }
 
 func (d *decoder) choice(ch *choice) error {

@@ -28,7 +28,8 @@ type request struct {
 }
 
 type streamOptions struct {
-	IncludeUsage bool `json:"include_usage"`
+	IncludeUsage bool  `json:"include_usage"`
+	Obfuscation  *bool `json:"include_obfuscation,omitempty"` // OpenAI's random padding of each event
 }
 
 type usageOption struct {
@@ -78,6 +79,7 @@ type calledWithin struct {
 // quirks are parameters that an endpoint was found to refuse.
 type quirks struct {
 	noUsage    bool // stream_options
+	padded     bool // stream_options.include_obfuscation
 	noEffort   bool // reasoning_effort
 	effortNone bool // tools only with reasoning_effort "none"
 	noCacheKey bool // prompt_cache_key
@@ -92,6 +94,8 @@ func (q quirks) without(e *model.Error, req *model.Request) (quirks, bool) {
 	before := q
 	said := func(name string) bool { return strings.Contains(e.Message, name) }
 	switch {
+	case said("include_obfuscation"):
+		q.padded = true
 	case said("stream_options") || said("include_usage"):
 		q.noUsage = true
 	case said("prompt_cache_key"):
@@ -111,6 +115,9 @@ func (e *endpoint) encode(req *model.Request, q quirks) ([]byte, error) {
 	r := request{Model: e.Model, Stream: true, Tools: encodeTools(req.Tools)}
 	if !q.noUsage {
 		r.StreamOptions = &streamOptions{IncludeUsage: true}
+		if e.Provider == "openai" && !q.padded {
+			r.StreamOptions.Obfuscation = new(bool)
+		}
 	}
 	if e.Provider == "openrouter" {
 		r.Usage = &usageOption{Include: true} // says the cost too
