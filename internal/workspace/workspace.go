@@ -4,16 +4,29 @@
 // Every path goes through an [os.Root], so nothing outside the folders is ever
 // read or written: not by "..", not through a symbolic link, not by a folder
 // that is swapped for a link between the check and the use. What the editor has
-// open wins over what lies on the disk, unsaved text included.
+// open wins over what lies on the disk, unsaved text included. The one thing
+// looked at outside the folders are ignore rules (.gitignore of the parents, the
+// user's global one), as git does; their text is shown to nobody.
 //
 // A [Workspace] belongs to one session: it remembers what that session has read,
 // and refuses to write over a file that has changed since. It is safe for
 // concurrent use.
+//
+//	w, err := workspace.Open([]string{"/home/me/project"}, nil)
+//	…
+//	written, err := w.Edit(ctx, "main.go", func(old []byte) ([]byte, error) {
+//		return bytes.Replace(old, []byte("foo"), []byte("bar"), 1), nil
+//	})
 package workspace
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
 )
 
 // Documents is where open documents live: the editor. Paths are absolute.
@@ -41,4 +54,160 @@ type File struct {
 	Text []byte      // the whole content
 	Mode fs.FileMode // zero for a document that is not on the disk yet
 	Open bool        // Text is the editor's, perhaps unsaved
+}
+
+// Workspace is the folders of one session. Make one with [Open].
+type Workspace struct {
+	// Ripgrep runs rg for [Workspace.Search]; nil searches in-process. Set it
+	// before the first search.
+	Ripgrep Runner
+
+	docs Documents
+
+	foldersMu sync.RWMutex
+	folders   []*folder // never changed in place
+
+	seenMu sync.Mutex
+	seen   map[string]stamp // what this session last read or wrote, by absolute path
+
+	// writing has room for one: writes go one after another. A channel and not a
+	// mutex, so that a cancelled caller need not wait.
+	writing chan struct{}
+
+	gitConfig gitConfig
+}
+
+// folder is one workspace folder, held open.
+type folder struct {
+	path  string // absolute, links resolved
+	given string // as the editor spells it
+	root  *os.Root
+}
+
+// Open opens folders, each of which must exist; the first is the main one, to
+// which relative paths belong. docs is where open documents live; nil: nowhere.
+func Open(folders []string, docs Documents) (*Workspace, error) {
+	opened, err := openFolders(folders, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Workspace{
+		docs:      docs,
+		folders:   opened,
+		seen:      make(map[string]stamp),
+		writing:   make(chan struct{}, 1),
+		gitConfig: userGitConfig(),
+	}, nil
+}
+
+// openFolders opens what is named, taking over those of have that are named again.
+func openFolders(names []string, have []*folder) ([]*folder, error) {
+	if len(names) == 0 {
+		return nil, errors.New("a workspace needs at least one folder")
+	}
+	var opened, fresh []*folder
+	for _, name := range names {
+		f, err := openFolder(name, opened, have)
+		if err != nil {
+			closeFolders(fresh, nil)
+			return nil, err
+		}
+		if f == nil {
+			continue
+		}
+		opened = append(opened, f)
+		if !holds(have, f) {
+			fresh = append(fresh, f)
+		}
+	}
+	return opened, nil
+}
+
+// openFolder is nil when name is already among opened.
+func openFolder(name string, opened, have []*folder) (*folder, error) {
+	given, err := filepath.Abs(name)
+	if err != nil {
+		return nil, fmt.Errorf("workspace folder %s: %w", name, err)
+	}
+	path, err := filepath.EvalSymlinks(given)
+	if err != nil {
+		return nil, fmt.Errorf("workspace folder %s cannot be opened: %w", name, plain(err))
+	}
+	for _, f := range opened {
+		if f.path == path {
+			return nil, nil
+		}
+	}
+	for _, f := range have {
+		if f.path == path && f.given == given {
+			return f, nil
+		}
+	}
+	if info, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("workspace folder %s cannot be opened: %w", name, plain(err))
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("workspace folder %s is not a folder", name)
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, fmt.Errorf("workspace folder %s cannot be opened: %w", name, plain(err))
+	}
+	return &folder{path: path, given: given, root: root}, nil
+}
+
+// closeFolders closes those of folders that are not kept.
+func closeFolders(folders, keep []*folder) error {
+	var errs []error
+	for _, f := range folders {
+		if !holds(keep, f) {
+			errs = append(errs, f.root.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func holds(folders []*folder, f *folder) bool {
+	for _, have := range folders {
+		if have == f {
+			return true
+		}
+	}
+	return false
+}
+
+// Close lets go of the folders. What runs meanwhile fails.
+func (w *Workspace) Close() error {
+	w.foldersMu.Lock()
+	defer w.foldersMu.Unlock()
+	folders := w.folders
+	w.folders = nil
+	return closeFolders(folders, nil)
+}
+
+// Folders lists the folders, absolute, links resolved; the first is the main one.
+func (w *Workspace) Folders() []string {
+	var paths []string
+	for _, f := range w.current() {
+		paths = append(paths, f.path)
+	}
+	return paths
+}
+
+// SetFolders replaces the folders. When one cannot be opened, nothing changes.
+func (w *Workspace) SetFolders(folders []string) error {
+	w.foldersMu.Lock()
+	defer w.foldersMu.Unlock()
+	opened, err := openFolders(folders, w.folders)
+	if err != nil {
+		return err
+	}
+	old := w.folders
+	w.folders = opened
+	return closeFolders(old, opened)
+}
+
+func (w *Workspace) current() []*folder {
+	w.foldersMu.RLock()
+	defer w.foldersMu.RUnlock()
+	return w.folders
 }

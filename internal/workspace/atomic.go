@@ -1,0 +1,146 @@
+package workspace
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// replaceFile puts text at p in one step: whoever looks sees the old text or the
+// new one. A hard link is broken, not written through. When it fails, nothing is
+// left behind. It returns the stamp of what is there now.
+func (w *Workspace) replaceFile(p place, text []byte, old before) (after stamp, err error) {
+	if old.exists() && old.text != nil && bytes.Equal(old.text, text) {
+		return old.stamp, nil
+	}
+	dir, made, err := openParent(p)
+	defer func() {
+		if err != nil {
+			removeFolders(p.folder.root, made)
+		}
+	}()
+	if err != nil {
+		return stamp{}, err
+	}
+	defer dir.Close()
+	base := filepath.Base(p.rel)
+	if err := writable(dir, base, old.info); err != nil {
+		return stamp{}, err
+	}
+	temp, err := writeTemp(dir, text, old.info)
+	if err != nil {
+		return stamp{}, err
+	}
+	if !w.stillThere(dir, base, old.info) {
+		err = w.staleError(p.abs(), "on disk")
+	} else {
+		err = dir.Rename(temp, base)
+	}
+	if err != nil {
+		_ = dir.Remove(temp)
+		return stamp{}, err
+	}
+	if err := syncFolder(dir); err != nil {
+		return stamp{}, fmt.Errorf("the new text is there, but the disk did not confirm it: %w", plain(err))
+	}
+	return stampWritten(dir, base, text)
+}
+
+// openParent opens the folder that will hold p, which is made when it is not
+// there; made lists what was, outermost first.
+func openParent(p place) (dir *os.Root, made []string, err error) {
+	root, parent := p.folder.root, filepath.Dir(p.rel)
+	if p.rel == "." {
+		return nil, nil, &kindError{fs.ModeDir}
+	}
+	for at := parent; at != "."; at = filepath.Dir(at) {
+		if _, err := root.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		made = append([]string{at}, made...)
+	}
+	if len(made) > 0 {
+		if err := root.MkdirAll(parent, 0o755); err != nil {
+			return nil, made, err
+		}
+	}
+	dir, err = root.OpenRoot(parent)
+	return dir, made, err
+}
+
+// removeFolders takes back what openParent made, unless something is in there now.
+func removeFolders(root *os.Root, made []string) {
+	for i := len(made) - 1; i >= 0; i-- {
+		if root.Remove(made[i]) != nil {
+			return
+		}
+	}
+}
+
+// writable refuses what the user has made read-only, since a rename would not.
+func writable(dir *os.Root, base string, old fs.FileInfo) error {
+	if old == nil {
+		return nil
+	}
+	if old.Mode().Perm()&0o222 == 0 {
+		return &fs.PathError{Op: "write", Path: base, Err: fmt.Errorf("it is read-only (mode %04o); make it writable first: %w", old.Mode().Perm(), fs.ErrPermission)}
+	}
+	f, err := dir.OpenFile(base, os.O_WRONLY|openFlags, 0)
+	if errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	if err == nil {
+		f.Close()
+	}
+	return nil // any other trouble is for the write itself to find
+}
+
+// writeTemp writes text to a new file in dir, with the mode and owner of the file
+// it will replace, down to the disk.
+func writeTemp(dir *os.Root, text []byte, old fs.FileInfo) (name string, err error) {
+	mode := fs.FileMode(0o644)
+	if old != nil {
+		mode = 0o600 // until it has its owner
+	}
+	name = ".hermes-" + rand.Text()[:12] + ".tmp"
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err = errors.Join(err, f.Close()); err != nil {
+			_ = dir.Remove(name)
+		}
+	}()
+	if _, err := f.Write(text); err != nil {
+		return "", err
+	}
+	if old != nil {
+		keepOwner(f, old)
+		if err := f.Chmod(old.Mode().Perm()); err != nil {
+			return "", err
+		}
+	}
+	return name, f.Sync()
+}
+
+// stillThere reports whether base is as it was when we looked.
+func (w *Workspace) stillThere(dir *os.Root, base string, old fs.FileInfo) bool {
+	now, err := dir.Lstat(base)
+	if old == nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	return err == nil && unmoved(now, old)
+}
+
+func stampWritten(dir *os.Root, base string, text []byte) (stamp, error) {
+	if len(text) <= maxWhole {
+		return stampOf(text), nil
+	}
+	info, err := dir.Stat(base)
+	return stamp{info: info}, err
+}

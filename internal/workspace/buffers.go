@@ -1,0 +1,164 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// ErrNotOpen says that a document is not open in the editor, or no longer.
+var ErrNotOpen = errors.New("not open in the editor")
+
+// Buffers keeps the open documents of an LSP client as it reports them. Paths are
+// absolute, as the client spells them. It is safe for concurrent use.
+type Buffers struct {
+	mu   sync.Mutex
+	docs map[string]*buffer
+}
+
+// buffer is one open document. Its text is kept whole until the first small
+// change, then in a form that makes more of them cheap; the whole is made again
+// when somebody asks.
+type buffer struct {
+	version int32
+	whole   []byte   // nil: ask pieces
+	pieces  *gapText // nil: only whole
+	moved   chan struct{}
+}
+
+// Change is one entry of a didChange. No Range: Text is the whole document.
+type Change struct {
+	Range *Range
+	Text  string
+}
+
+// NewBuffers returns an empty set.
+func NewBuffers() *Buffers { return &Buffers{docs: make(map[string]*buffer)} }
+
+// Open notes that the client has opened path. One that is open already is replaced.
+func (b *Buffers) Open(path string, version int32, text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	path = filepath.Clean(path)
+	if old, ok := b.docs[path]; ok {
+		defer old.announce()
+	}
+	b.docs[path] = &buffer{version: version, whole: []byte(text)}
+}
+
+// Close notes that the client has closed path.
+func (b *Buffers) Close(path string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	path = filepath.Clean(path)
+	if old, ok := b.docs[path]; ok {
+		delete(b.docs, path)
+		old.announce()
+	}
+}
+
+// Get returns the document at path.
+func (b *Buffers) Get(path string) (Document, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	path = filepath.Clean(path)
+	buf, ok := b.docs[path]
+	if !ok {
+		return Document{}, false
+	}
+	return buf.document(path), true
+}
+
+// Paths lists the open documents, sorted.
+func (b *Buffers) Paths() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	paths := make([]string, 0, len(b.docs))
+	for path := range b.docs {
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// Change applies what a didChange says, in order. A document that is not open is
+// [ErrNotOpen].
+func (b *Buffers) Change(path string, version int32, changes []Change, enc Encoding) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	buf, ok := b.docs[filepath.Clean(path)]
+	if !ok {
+		return fmt.Errorf("change of %s: %w", path, ErrNotOpen)
+	}
+	for _, c := range changes {
+		buf.apply(c, enc)
+	}
+	buf.version = version
+	buf.announce()
+	return nil
+}
+
+// Await returns the document at path as soon as its version is newer than
+// newerThan. A document that is closed, before or meanwhile, is [ErrNotOpen].
+func (b *Buffers) Await(ctx context.Context, path string, newerThan int32) (Document, error) {
+	path = filepath.Clean(path)
+	for {
+		doc, moved, err := b.newer(path, newerThan)
+		if moved == nil {
+			return doc, err
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return Document{}, fmt.Errorf("waiting for the editor's change of %s: %w", path, ctx.Err())
+		}
+	}
+}
+
+// newer returns the document, or a channel that is closed when it moves.
+func (b *Buffers) newer(path string, version int32) (Document, <-chan struct{}, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	buf, ok := b.docs[path]
+	if !ok {
+		return Document{}, nil, fmt.Errorf("%s: %w", path, ErrNotOpen)
+	}
+	if buf.version > version {
+		return buf.document(path), nil, nil
+	}
+	if buf.moved == nil {
+		buf.moved = make(chan struct{})
+	}
+	return Document{}, buf.moved, nil
+}
+
+// announce wakes who waits for a change.
+func (b *buffer) announce() {
+	if b.moved != nil {
+		close(b.moved)
+		b.moved = nil
+	}
+}
+
+func (b *buffer) document(path string) Document {
+	if b.whole == nil {
+		b.whole = b.pieces.bytes()
+	}
+	return Document{Path: path, Version: b.version, Text: b.whole}
+}
+
+func (b *buffer) apply(c Change, enc Encoding) {
+	if c.Range == nil {
+		b.whole, b.pieces = []byte(c.Text), nil
+		return
+	}
+	if b.pieces == nil {
+		b.pieces = newGapText(b.whole)
+	}
+	b.whole = nil
+	from, to := b.pieces.offset(c.Range.Start, enc), b.pieces.offset(c.Range.End, enc)
+	b.pieces.replace(min(from, to), max(from, to), []byte(c.Text))
+}

@@ -1,0 +1,56 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// What went wrong with a path; each is wrapped by a [*PathError] whose text is a
+// sentence for the model.
+var (
+	ErrOutside    = errors.New("outside the workspace")
+	ErrStale      = errors.New("changed since it was read")
+	ErrNotRegular = errors.New("not a regular file")
+	ErrTooLarge   = errors.New("too large")
+	ErrNotFound   = errors.New("not found")
+)
+
+// PathError says what was wrong with a path and what to do instead.
+type PathError struct {
+	Path string // as it was asked for
+	Text string // the whole sentence
+	Err  error  // one of the errors of this package, or the system's
+}
+
+func (e *PathError) Error() string { return e.Text }
+
+func (e *PathError) Unwrap() error { return e.Err }
+
+// plain drops the operation and the path that the os package puts around an
+// error, because our sentences name the path themselves.
+func plain(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		return link.Err
+	}
+	return err
+}
+
+// escapes reports whether an os.Root refused to follow a link. The error has no
+// exported name.
+func escapes(err error) bool {
+	return err != nil && strings.HasSuffix(err.Error(), "path escapes from parent")
+}
+
+// missing reports whether there is nothing at a path: no such entry, or a file
+// where a folder would have to be.
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}

@@ -1,0 +1,196 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// Stat describes what is at path; a link inside the folders is followed.
+func (w *Workspace) Stat(ctx context.Context, path string) (info fs.FileInfo, err error) {
+	err = w.at(path, func(p place) error {
+		info, err = p.folder.root.Stat(p.rel)
+		return err
+	})
+	if err != nil {
+		return nil, w.explain(ctx, "looking at", path, err)
+	}
+	return info, nil
+}
+
+// List lists the folder dir, by name.
+func (w *Workspace) List(ctx context.Context, dir string) (entries []fs.DirEntry, err error) {
+	err = w.at(dir, func(p place) error {
+		f, err := p.folder.root.OpenFile(p.rel, openFlags, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() {
+			return &PathError{dir, dir + " is not a folder", fs.ErrInvalid}
+		}
+		entries, err = f.ReadDir(-1)
+		return err
+	})
+	if err != nil {
+		return nil, w.explain(ctx, "listing", dir, err)
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, nil
+}
+
+// Remove deletes the file at path; a link is deleted itself. What has changed
+// since this session read it is [ErrStale]. A document that is open stays open in
+// the editor.
+func (w *Workspace) Remove(ctx context.Context, path string) error {
+	if err := w.lockWrites(ctx); err != nil {
+		return err
+	}
+	defer w.unlockWrites()
+	err := w.atLink(path, func(p place) error {
+		if _, err := w.movable(ctx, p); err != nil {
+			return err
+		}
+		if err := p.folder.root.Remove(p.rel); err != nil {
+			return err
+		}
+		w.forget(p.abs())
+		return nil
+	})
+	if err != nil {
+		return w.explain(ctx, "removing", path, err)
+	}
+	return nil
+}
+
+// Rename moves the file from to a place where nothing is yet; parents are made.
+// What moves is the text as the editor has it. A link is moved itself.
+func (w *Workspace) Rename(ctx context.Context, from, to string) error {
+	if err := w.lockWrites(ctx); err != nil {
+		return err
+	}
+	defer w.unlockWrites()
+	err := w.atLink(from, func(p place) error {
+		open, err := w.movable(ctx, p)
+		if err != nil {
+			return err
+		}
+		return w.atLink(to, func(q place) error {
+			if err := w.vacant(ctx, to, q); err != nil {
+				return err
+			}
+			return w.move(p, q, open)
+		})
+	})
+	if err != nil {
+		return w.explain(ctx, "moving", from, err)
+	}
+	return nil
+}
+
+// movable checks that p is a file or a link and is as the session knows it. It
+// returns the document that is open there, if any.
+func (w *Workspace) movable(ctx context.Context, p place) (*Document, error) {
+	info, err := p.folder.root.Lstat(p.rel)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return nil, nil
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &kindError{info.Mode()}
+	}
+	doc, open, err := w.document(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if open {
+		if !w.known(p.abs(), stampOf(doc.Text)) {
+			return nil, w.staleError(p.abs(), "in the editor")
+		}
+		return &doc, nil
+	}
+	before, err := readBefore(p, true)
+	if err != nil {
+		return nil, err
+	}
+	if before.exists() && !w.known(p.abs(), before.stamp) {
+		return nil, w.staleError(p.abs(), "on disk")
+	}
+	return nil, nil
+}
+
+// vacant checks that nothing is at q, on the disk or in the editor.
+func (w *Workspace) vacant(ctx context.Context, path string, q place) error {
+	_, err := q.folder.root.Lstat(q.rel)
+	_, open, docErr := w.document(ctx, q)
+	switch {
+	case docErr != nil:
+		return docErr
+	case err == nil || open:
+		return &PathError{path, fmt.Sprintf("%s exists already; remove it first, or choose another name", path), fs.ErrExist}
+	case missing(err):
+		return nil
+	}
+	return err
+}
+
+// move takes the file, or the text of the document open there, from p to q.
+func (w *Workspace) move(p, q place, open *Document) (err error) {
+	if open == nil && p.folder == q.folder {
+		return w.moveFile(p, q)
+	}
+	var text []byte
+	if open != nil {
+		text = open.Text
+	} else if before, err := readBefore(p, false); err != nil {
+		return err
+	} else {
+		text = before.text
+	}
+	info, err := p.folder.root.Lstat(p.rel)
+	if err != nil {
+		return err
+	}
+	after, err := w.replaceFile(q, text, before{})
+	if err != nil {
+		return err
+	}
+	if err := q.folder.root.Chmod(q.rel, info.Mode().Perm()); err != nil {
+		return err
+	}
+	if err := p.folder.root.Remove(p.rel); err != nil {
+		return err
+	}
+	w.forget(p.abs())
+	w.remember(q.abs(), after)
+	return nil
+}
+
+func (w *Workspace) moveFile(p, q place) error {
+	dir, made, err := openParent(q)
+	if err == nil {
+		dir.Close()
+		err = p.folder.root.Rename(p.rel, q.rel)
+	}
+	if err != nil {
+		removeFolders(p.folder.root, made)
+		return err
+	}
+	w.seenMu.Lock()
+	defer w.seenMu.Unlock()
+	if s, ok := w.seen[p.abs()]; ok {
+		w.seen[q.abs()] = s
+		delete(w.seen, p.abs())
+	} else {
+		delete(w.seen, q.abs())
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+//go:build unix
+
+package workspace
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// openFlags keeps an open of a FIFO from waiting for its other end.
+const openFlags = os.O_RDONLY | syscall.O_NONBLOCK
+
+// keepOwner gives f the owner of the file it will replace, when that is another
+// and we may: the superuser's editing a file must not take it from its owner.
+func keepOwner(f *os.File, old fs.FileInfo) {
+	was, ok := old.Sys().(*syscall.Stat_t)
+	if !ok {
+		return
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return
+	}
+	if is, ok := info.Sys().(*syscall.Stat_t); ok && (is.Uid != was.Uid || is.Gid != was.Gid) {
+		// Not allowed is no failure: the content is what counts.
+		_ = f.Chown(int(was.Uid), int(was.Gid))
+	}
+}
+
+// syncFolder makes a rename in dir last.
+func syncFolder(dir *os.Root) error {
+	f, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}

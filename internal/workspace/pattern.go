@@ -1,0 +1,164 @@
+package workspace
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+)
+
+// pattern is a compiled search pattern. It matches line by line.
+type pattern struct {
+	expr     *regexp.Regexp
+	literals [][]byte // every matching line holds one of them; none: not known
+	plain    bool     // a line that holds one matches
+}
+
+// More alternatives than this are not worth looking for one by one.
+const maxLiterals = 8
+
+// compilePattern compiles a regular expression (RE2). The error is a sentence
+// that says how to search for the text itself.
+func compilePattern(source string) (*pattern, error) {
+	tree, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		return nil, fmt.Errorf("the pattern %q is no valid regular expression: %s; to search for exactly this text, escape it: %s",
+			source, strings.TrimPrefix(err.Error(), "error parsing regexp: "), regexp.QuoteMeta(source))
+	}
+	if spansLines(tree) {
+		return nil, fmt.Errorf("the pattern %q holds a line break, but a search goes line by line; search for one of its lines", source)
+	}
+	expr, err := regexp.Compile(source)
+	if err != nil {
+		return nil, fmt.Errorf("the pattern %q cannot be used: %w", source, err)
+	}
+	p := &pattern{expr: expr}
+	for _, text := range literals(tree) {
+		p.literals = append(p.literals, []byte(text))
+	}
+	p.plain = tree.Op == syntax.OpLiteral && len(p.literals) == 1
+	return p, nil
+}
+
+// spansLines reports whether a pattern asks for a line break.
+func spansLines(re *syntax.Regexp) bool {
+	if re.Op == syntax.OpLiteral {
+		for _, r := range re.Rune {
+			if r == '\n' {
+				return true
+			}
+		}
+	}
+	for _, sub := range re.Sub {
+		if spansLines(sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// literals returns texts one of which every match must hold; nil: none known.
+func literals(re *syntax.Regexp) []string {
+	switch re.Op {
+	case syntax.OpLiteral:
+		if re.Flags&syntax.FoldCase != 0 {
+			return nil
+		}
+		return []string{string(re.Rune)}
+	case syntax.OpCapture, syntax.OpPlus:
+		return literals(re.Sub[0])
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			return literals(re.Sub[0])
+		}
+	case syntax.OpConcat:
+		var best []string
+		for _, sub := range re.Sub {
+			if found := literals(sub); better(found, best) {
+				best = found
+			}
+		}
+		return best
+	case syntax.OpAlternate:
+		return alternatives(re)
+	}
+	return nil
+}
+
+func alternatives(re *syntax.Regexp) []string {
+	var all []string
+	for _, sub := range re.Sub {
+		found := literals(sub)
+		if found == nil {
+			return nil
+		}
+		all = append(all, found...)
+	}
+	if len(all) > maxLiterals {
+		return nil
+	}
+	return all
+}
+
+// better prefers the texts whose shortest is longer.
+func better(a, b []string) bool {
+	return shortest(a) > shortest(b)
+}
+
+func shortest(texts []string) int {
+	if len(texts) == 0 {
+		return 0
+	}
+	n := len(texts[0])
+	for _, t := range texts[1:] {
+		n = min(n, len(t))
+	}
+	return n
+}
+
+// matches calls hit with the offset of each matching line of text, which holds
+// whole lines.
+func (p *pattern) matches(text []byte, hit func(start int)) {
+	next := make([]int, 0, maxLiterals) // where each literal is found next
+	for at := 0; at < len(text); {
+		candidate := at
+		if len(p.literals) > 0 {
+			if candidate, next = p.candidate(text, at, next); candidate < 0 {
+				return
+			}
+		}
+		start := at + bytes.LastIndexByte(text[at:candidate], '\n') + 1
+		end := len(text)
+		if n := bytes.IndexByte(text[candidate:], '\n'); n >= 0 {
+			end = candidate + n
+		}
+		if p.plain || p.expr.Match(bytes.TrimSuffix(text[start:end], []byte{'\r'})) {
+			hit(start)
+		}
+		at = end + 1
+	}
+}
+
+// candidate is the first place from at on where a literal is; -1: none.
+func (p *pattern) candidate(text []byte, at int, next []int) (int, []int) {
+	if len(next) == 0 {
+		for range p.literals {
+			next = append(next, -1)
+		}
+	}
+	first := len(text)
+	for i, literal := range p.literals {
+		if next[i] < at {
+			next[i] = len(text)
+			if n := bytes.Index(text[at:], literal); n >= 0 {
+				next[i] = at + n
+			}
+		}
+		first = min(first, next[i])
+	}
+	if first == len(text) {
+		return -1, next
+	}
+	return first, next
+}

@@ -1,0 +1,254 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// What is read whole, and hashed in passing, is at most this long.
+const maxWhole = 64 << 20
+
+// Binary files are known by a NUL byte among their first bytes, as git does.
+const binaryPrefix = 8 << 10
+
+// Window is a part of a text, by lines.
+type Window struct {
+	Path      string   // absolute
+	Name      string   // as the model says it
+	Lines     []string // without their ends; each at most 64 KiB, the rest of it cut
+	Offset    int      // number of the first line, from 1
+	Total     int      // lines in the whole text
+	Size      int64    // bytes in the whole text
+	Next      int      // where the next window begins; 0 when this one reaches the end
+	Truncated bool     // there are lines after this window
+	Binary    bool     // there is no text to show; Lines is empty and Total 0
+}
+
+// Read returns the whole text at path, the editor's when it is open there. What
+// is longer than 64 MiB is [ErrTooLarge].
+func (w *Workspace) Read(ctx context.Context, path string) (*File, error) {
+	p, err := w.locate(path)
+	if err != nil {
+		return nil, err
+	}
+	doc, open, err := w.document(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	file := &File{Path: p.abs(), Name: w.Name(p.abs()), Open: open}
+	if open {
+		file.Text = doc.Text
+		if info, err := p.folder.root.Stat(p.rel); err == nil {
+			file.Mode = info.Mode()
+		}
+	} else {
+		text, info, err := w.readWhole(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		file.Text, file.Mode = text, info.Mode()
+	}
+	w.remember(file.Path, stampOf(file.Text))
+	return file, nil
+}
+
+// readWhole reads the file at path from the disk. The text is never nil.
+func (w *Workspace) readWhole(ctx context.Context, path string) ([]byte, fs.FileInfo, error) {
+	_, f, info, err := w.openFile(ctx, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	text, err := readAll(f, info.Size())
+	if errors.Is(err, ErrTooLarge) {
+		return nil, nil, &PathError{path, fmt.Sprintf("%s is too large to be taken whole (%d MiB, the limit is %d); read a window of it, or change it with a command", path, info.Size()>>20, maxWhole>>20), ErrTooLarge}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s: %w", path, plain(err))
+	}
+	return text, info, nil
+}
+
+// readAll reads at most maxWhole bytes; size is what to expect.
+func readAll(r io.Reader, size int64) ([]byte, error) {
+	if size > maxWhole {
+		return nil, ErrTooLarge
+	}
+	text := make([]byte, 0, size+1)
+	for {
+		n, err := r.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			return text, nil
+		case err != nil:
+			return nil, err
+		case len(text) > maxWhole:
+			return nil, ErrTooLarge
+		case len(text) == cap(text):
+			text = append(text, 0)[:len(text)]
+		}
+	}
+}
+
+// openFile opens the regular file at path, and nothing else.
+func (w *Workspace) openFile(ctx context.Context, path string) (p place, f *os.File, info fs.FileInfo, err error) {
+	err = w.at(path, func(at place) error {
+		p = at
+		f, info, err = openRegular(at.folder.root, at.rel)
+		return err
+	})
+	if err != nil {
+		return place{}, nil, nil, w.explain(ctx, "reading", path, err)
+	}
+	return p, f, info, nil
+}
+
+// openRegular opens a regular file for reading. Looking first keeps devices from
+// being touched at all; looking again makes sure that it is what was opened.
+func openRegular(root *os.Root, rel string) (*os.File, fs.FileInfo, error) {
+	info, err := root.Stat(rel)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, &kindError{info.Mode()}
+	}
+	f, err := root.OpenFile(rel, openFlags, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err = f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &kindError{info.Mode()}
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// kindError says that something is no regular file.
+type kindError struct{ mode fs.FileMode }
+
+func (e *kindError) Error() string {
+	switch {
+	case e.mode.IsDir():
+		return "is a folder, not a file"
+	case e.mode&fs.ModeNamedPipe != 0:
+		return "is a named pipe, not a regular file"
+	case e.mode&fs.ModeSocket != 0:
+		return "is a socket, not a regular file"
+	case e.mode&fs.ModeDevice != 0:
+		return "is a device, not a regular file"
+	case e.mode&fs.ModeSymlink != 0:
+		return "is a link, not a regular file"
+	}
+	return "is not a regular file"
+}
+
+func (e *kindError) Unwrap() error { return ErrNotRegular }
+
+// explain turns an error of the disk into a sentence about path. doing is a word
+// such as "reading".
+func (w *Workspace) explain(ctx context.Context, doing, path string, err error) error {
+	var known *PathError
+	var kind *kindError
+	switch {
+	case errors.As(err, &known):
+		return err
+	case errors.As(err, &kind):
+		return &PathError{path, path + " " + kind.Error(), ErrNotRegular}
+	case missing(err):
+		return w.notFound(ctx, path)
+	}
+	return &PathError{path, fmt.Sprintf("%s %s: %v", doing, path, plain(err)), err}
+}
+
+// Lines returns limit lines from line offset on (from 1). A limit of 0 or less
+// means as many as fit. The text may be of any size; a window holds at most 4 MiB.
+func (w *Workspace) Lines(ctx context.Context, path string, offset, limit int) (*Window, error) {
+	p, err := w.locate(path)
+	if err != nil {
+		return nil, err
+	}
+	doc, open, err := w.document(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if open {
+		return w.window(ctx, p, bytes.NewReader(doc.Text), int64(len(doc.Text)), nil, offset, limit)
+	}
+	p, f, info, err := w.openFile(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	win, err := w.window(ctx, p, f, info.Size(), info, offset, limit)
+	if err != nil {
+		return nil, w.explain(ctx, "reading", path, err)
+	}
+	return win, nil
+}
+
+// window reads all of r to count its lines, and keeps those asked for. info is
+// nil for a document.
+func (w *Workspace) window(ctx context.Context, p place, r io.Reader, size int64, info fs.FileInfo, offset, limit int) (*Window, error) {
+	win := &Window{Path: p.abs(), Name: w.Name(p.abs()), Offset: max(offset, 1), Size: size}
+	picked := pickWindow(win.Offset, limit)
+	var sum hash.Hash
+	if info == nil || size <= maxWhole {
+		sum = sha256.New()
+	}
+	if err := drain(ctx, r, picked, sum); err != nil {
+		return nil, err
+	}
+	w.remember(win.Path, windowStamp(sum, info))
+	if picked.binary {
+		win.Binary = true
+		return win, nil
+	}
+	picked.finish()
+	win.Lines, win.Total = picked.lines, picked.total()
+	if next := win.Offset + len(win.Lines); next <= win.Total {
+		win.Truncated, win.Next = true, next
+	}
+	return win, nil
+}
+
+func windowStamp(sum hash.Hash, info fs.FileInfo) stamp {
+	if sum != nil {
+		return stamp{sum: sum.Sum(nil)}
+	}
+	return stamp{info: info}
+}
+
+// drain feeds all of r to picked and, when it is not nil, to sum.
+func drain(ctx context.Context, r io.Reader, picked *picker, sum hash.Hash) error {
+	buf := scratch.Get().(*[]byte)
+	defer scratch.Put(buf)
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := r.Read(*buf)
+		if sum != nil {
+			sum.Write((*buf)[:n])
+		}
+		picked.write((*buf)[:n])
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package workspace
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// place is a path inside a folder. Its links were resolved, but that may have
+// changed since: whoever uses it goes through the folder's root.
+type place struct {
+	folder *folder
+	rel    string // "." for the folder itself
+}
+
+func (p place) abs() string { return filepath.Join(p.folder.path, p.rel) }
+
+// A chain of links longer than this is a loop (Linux allows 40 too).
+const maxLinks = 40
+
+// How often an operation is tried anew when a link appears under it.
+const maxSwaps = 8
+
+// Abs returns where path lies: absolute, in scope, links inside the folders
+// resolved. It need not exist. The error is a [*PathError].
+func (w *Workspace) Abs(path string) (string, error) {
+	p, err := w.locate(path)
+	if err != nil {
+		return "", err
+	}
+	return p.abs(), nil
+}
+
+// Name returns an absolute path as the model says it: relative to the first
+// folder, else absolute; with slashes. A name stays as it is.
+func (w *Workspace) Name(path string) string {
+	path = filepath.Clean(path)
+	folders := w.current()
+	if !filepath.IsAbs(path) || len(folders) == 0 {
+		return filepath.ToSlash(path)
+	}
+	for _, spelling := range []string{folders[0].path, folders[0].given} {
+		if rel, ok := below(spelling, path); ok {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return filepath.ToSlash(path)
+}
+
+// at runs do on the place that path leads to. do must reach the disk through the
+// folder's root; when that refuses a link that was not there a moment ago, the
+// path is resolved anew.
+func (w *Workspace) at(path string, do func(place) error) error {
+	return w.retry(path, w.locate, do)
+}
+
+// atLink is like at, but a link in the last place is meant itself.
+func (w *Workspace) atLink(path string, do func(place) error) error {
+	return w.retry(path, w.locateLink, do)
+}
+
+func (w *Workspace) retry(path string, locate func(string) (place, error), do func(place) error) error {
+	for range maxSwaps {
+		p, err := locate(path)
+		if err != nil {
+			return err
+		}
+		if err := do(p); !escapes(err) {
+			return err
+		}
+	}
+	return w.outside(path)
+}
+
+func (w *Workspace) locate(path string) (place, error) { return w.resolve(path, true) }
+
+func (w *Workspace) locateLink(path string) (place, error) { return w.resolve(path, false) }
+
+// resolve follows the links of path by hand, absolute ones too, which an os.Root
+// refuses even when they stay inside. It only decides where to look: what it
+// found is opened through the root.
+func (w *Workspace) resolve(path string, last bool) (place, error) {
+	abs, err := w.absolute(path)
+	if err != nil {
+		return place{}, err
+	}
+	for range maxLinks {
+		p, ok := w.within(abs)
+		if !ok {
+			return place{}, w.outside(path)
+		}
+		target, found := firstLink(p, last)
+		if !found {
+			return p, nil
+		}
+		abs = target
+	}
+	return place{}, &PathError{path, fmt.Sprintf("%s is a link that leads back to itself", path), ErrNotFound}
+}
+
+// absolute spells path in full, without looking at the disk.
+func (w *Workspace) absolute(path string) (string, error) {
+	folders := w.current()
+	switch {
+	case len(folders) == 0:
+		return "", &PathError{path, "the workspace is closed", os.ErrClosed}
+	case path == "":
+		return "", &PathError{path, "no path was given; name a file or folder, relative to the workspace", ErrNotFound}
+	case strings.ContainsRune(path, 0):
+		return "", &PathError{path, fmt.Sprintf("%q is no path: it holds a NUL byte", path), ErrOutside}
+	case path == "~" || strings.HasPrefix(path, "~/"):
+		return "", &PathError{path, fmt.Sprintf("%s: ~ stands for nothing here; paths are relative to the workspace or absolute inside it (%s)", path, w.scope()), ErrOutside}
+	case filepath.IsAbs(path):
+		return filepath.Clean(path), nil
+	}
+	return filepath.Join(folders[0].path, filepath.FromSlash(path)), nil
+}
+
+// within finds the folder that holds abs: the one with the longest path.
+func (w *Workspace) within(abs string) (place, bool) {
+	if isProc(abs) {
+		return place{}, false
+	}
+	folders := w.current()
+	if p, ok := longest(folders, abs); ok {
+		return p, true
+	}
+	// Perhaps the way to the folder is spelled through a link, as /tmp is on
+	// macOS.
+	real, ok := realPath(abs)
+	if !ok || isProc(real) {
+		return place{}, false
+	}
+	return longest(folders, real)
+}
+
+func longest(folders []*folder, abs string) (best place, found bool) {
+	depth := -1
+	for _, f := range folders {
+		for _, spelling := range []string{f.path, f.given} {
+			if rel, ok := below(spelling, abs); ok && len(spelling) > depth {
+				best, found, depth = place{f, rel}, true, len(spelling)
+			}
+		}
+	}
+	return best, found
+}
+
+// below returns abs relative to dir, "." for dir itself; ok is false when it is
+// not in there. Whole components count: /a/bc is not below /a/b.
+func below(dir, abs string) (rel string, ok bool) {
+	if samePath(dir, abs) {
+		return ".", true
+	}
+	if !os.IsPathSeparator(dir[len(dir)-1]) {
+		dir += string(filepath.Separator)
+	}
+	if len(abs) <= len(dir) || !samePath(dir, abs[:len(dir)]) {
+		return "", false
+	}
+	return abs[len(dir):], true
+}
+
+// samePath compares as the system names its files; editors on Windows disagree
+// about the case of the drive letter.
+func samePath(a, b string) bool {
+	if runtime.GOOS == "windows" {
+		return strings.EqualFold(a, b)
+	}
+	return a == b
+}
+
+// isProc keeps the process file system out even when a folder is "/": its files
+// claim to be regular, and hold other processes' secrets.
+func isProc(abs string) bool {
+	if runtime.GOOS == "windows" {
+		return false
+	}
+	return abs == "/proc" || strings.HasPrefix(abs, "/proc/")
+}
+
+// realPath resolves the links of the part of abs that exists.
+func realPath(abs string) (string, bool) {
+	rest := ""
+	for dir := abs; ; {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest), true
+		} else if !missing(err) {
+			return "", false
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", false
+		}
+		rest = filepath.Join(filepath.Base(dir), rest)
+		dir = parent
+	}
+}
+
+// firstLink looks for the first symbolic link on the way to p and returns where
+// the whole path leads when it is followed. last says whether the last component
+// counts.
+func firstLink(p place, last bool) (target string, found bool) {
+	if p.rel == "." {
+		return "", false
+	}
+	parts := strings.Split(p.rel, string(filepath.Separator))
+	dir := p.folder.path
+	for i, part := range parts {
+		if i == len(parts)-1 && !last {
+			return "", false
+		}
+		here := filepath.Join(dir, part)
+		info, err := os.Lstat(here)
+		if err != nil {
+			return "", false // nothing there, or nothing to be seen: the use will tell
+		}
+		if info.Mode()&os.ModeSymlink != 0 {
+			link, err := os.Readlink(here)
+			if err != nil {
+				return "", false
+			}
+			if !filepath.IsAbs(link) {
+				link = filepath.Join(dir, link)
+			}
+			return filepath.Join(append([]string{link}, parts[i+1:]...)...), true
+		}
+		dir = here
+	}
+	return "", false
+}
+
+// outside is the error for a path that leaves every folder.
+func (w *Workspace) outside(path string) error {
+	return &PathError{path, fmt.Sprintf("%s is outside the workspace; use a path inside it (%s)", path, w.scope()), ErrOutside}
+}
+
+func (w *Workspace) scope() string { return strings.Join(w.Folders(), ", ") }

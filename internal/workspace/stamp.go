@@ -1,0 +1,54 @@
+package workspace
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"io/fs"
+	"os"
+)
+
+// stamp is what a session remembers of a text: its hash, or, when it was too
+// large to hash in passing, what the file system says about it.
+type stamp struct {
+	sum  []byte      // SHA-256, or nil
+	info fs.FileInfo // used when sum is nil
+}
+
+func stampOf(text []byte) stamp {
+	sum := sha256.Sum256(text)
+	return stamp{sum: sum[:]}
+}
+
+func (s stamp) same(t stamp) bool {
+	if s.sum != nil || t.sum != nil {
+		return bytes.Equal(s.sum, t.sum)
+	}
+	return unmoved(s.info, t.info)
+}
+
+// unmoved reports whether two looks at a path saw the same file, unchanged.
+func unmoved(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// remember notes that the session knows the text at an absolute path.
+func (w *Workspace) remember(abs string, s stamp) {
+	w.seenMu.Lock()
+	defer w.seenMu.Unlock()
+	w.seen[abs] = s
+}
+
+func (w *Workspace) forget(abs string) {
+	w.seenMu.Lock()
+	defer w.seenMu.Unlock()
+	delete(w.seen, abs)
+}
+
+// known reports whether the session may write over what now has stamp s: it has
+// seen exactly that, or has never looked at the path.
+func (w *Workspace) known(abs string, s stamp) bool {
+	w.seenMu.Lock()
+	defer w.seenMu.Unlock()
+	seen, ok := w.seen[abs]
+	return !ok || seen.same(s)
+}

@@ -1,0 +1,106 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	maxSuggestions  = 3
+	maxSuggestLooks = 20_000 // files looked at for one of the same name elsewhere
+)
+
+// notFound is the error for a path where nothing is, with what may have been meant.
+func (w *Workspace) notFound(ctx context.Context, path string) error {
+	text := path + " does not exist"
+	if near := w.near(ctx, path); len(near) > 0 {
+		text = fmt.Sprintf("%s; did you mean %s?", text, strings.Join(near, " or "))
+	} else {
+		text += "; look for it with a file search, or list the folder"
+	}
+	return &PathError{path, text, ErrNotFound}
+}
+
+// near lists names like path: first those beside it, then files of the same name
+// elsewhere.
+func (w *Workspace) near(ctx context.Context, path string) []string {
+	p, err := w.locate(path)
+	if err != nil {
+		return nil
+	}
+	base := filepath.Base(p.rel)
+	var names []string
+	for _, name := range w.siblings(p) {
+		if distance(strings.ToLower(name), strings.ToLower(base)) <= 1+len(base)/5 {
+			names = append(names, w.Name(filepath.Join(filepath.Dir(p.abs()), name)))
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		return distance(filepath.Base(a), base) - distance(filepath.Base(b), base)
+	})
+	if len(names) == 0 {
+		names = w.sameName(ctx, p, base)
+	}
+	return names[:min(len(names), maxSuggestions)]
+}
+
+// siblings lists the folder in which p would be.
+func (w *Workspace) siblings(p place) []string {
+	entries, err := fs.ReadDir(p.folder.root.FS(), filepath.ToSlash(filepath.Dir(p.rel)))
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// sameName looks for files called base in p's folder.
+func (w *Workspace) sameName(ctx context.Context, p place, base string) []string {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var looked atomic.Int32
+	var mu sync.Mutex
+	var names []string
+	// An error is a walk that was stopped: what was found counts.
+	_ = w.walk(ctx, place{p.folder, "."}, nil, func(f walked) {
+		if looked.Add(1) > maxSuggestLooks {
+			cancel()
+		}
+		if strings.EqualFold(f.name, base) {
+			mu.Lock()
+			defer mu.Unlock()
+			names = append(names, w.Name(f.path))
+		}
+	})
+	slices.Sort(names)
+	return names
+}
+
+// distance is the number of single-byte changes that make a into b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
