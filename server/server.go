@@ -1,10 +1,27 @@
 // Package server is the agent as a service: sessions, approvals, and the events of
 // turns, for whichever face an editor speaks. Its two faces are server/lsp and
 // server/acp; wire types stop there.
+//
+// A [Service] belongs to one connection's process and does nothing heavy until a
+// session needs it: configuration is read by the first session, the store is
+// opened and the system prompt written by the first prompt. Sessions are
+// independent of each other; in one session turns run one after another.
+// Everything here is safe for concurrent use.
 package server
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -18,4 +35,107 @@ type Host interface {
 	// Sink takes the events of a session's turns and replays.
 	Sink(sessionID string) agent.Sink
 	tools.Asker
+}
+
+// Options are the surroundings of a service. Home is required.
+type Options struct {
+	Home    string       // $HERMES_HOME, absolute
+	Version string       // of the program
+	Environ []string     // where keys are looked for; nil: the process's own
+	Store   *store.Store // nil: hermes-ls.db in Home, opened when needed
+	Log     *slog.Logger // nil: nothing is logged
+	Model   model.Model  // takes the place of the configured one; for tests
+	Static  bool         // leave changes of the configuration files unnoticed; for tests in virtual time
+}
+
+// Service holds the sessions of a process.
+type Service struct {
+	Options
+	models  models
+	ctx     context.Context // ends with the service
+	cancel  context.CancelCauseFunc
+	watched sync.WaitGroup // the watcher of the configuration
+
+	mu       sync.Mutex
+	init     json.RawMessage          // initializationOptions
+	editor   json.RawMessage          // workspace/configuration
+	sessions map[string]*Session      // the open ones
+	drafts   map[string]store.Session // those without a prompt yet, open or closed
+	reported map[string]bool          // problems of the configuration that were told
+	watching bool
+	store    *store.Store
+	closed   bool
+}
+
+// New makes a service. It touches neither disk nor network.
+func New(o Options) *Service {
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Service{
+		Options:  o,
+		sessions: map[string]*Session{},
+		drafts:   map[string]store.Session{},
+		reported: map[string]bool{},
+		store:    o.Store,
+	}
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	return s
+}
+
+// closeLimit is how long Close waits for turns. Their processes are killed well
+// within it.
+const closeLimit = 500 * time.Millisecond
+
+// Close cancels every turn, waits for them for less than a second, and closes the
+// sessions and the store. What was said to be done is on the disk in any case.
+func (s *Service) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	open := make([]*Session, 0, len(s.sessions))
+	for _, x := range s.sessions {
+		open = append(open, x)
+	}
+	clear(s.sessions)
+	s.mu.Unlock()
+
+	s.cancel(errClosing)
+	limit, cancel := context.WithTimeout(context.Background(), closeLimit)
+	defer cancel()
+	var late error
+	for _, x := range open {
+		if err := x.close(limit); err != nil {
+			late = fmt.Errorf("closing session %s: %w", x.id, err)
+		}
+	}
+	s.watched.Wait()
+	if st := s.opened(); st != nil && late == nil {
+		return st.Close()
+	}
+	return late
+}
+
+// opened is the store if there is one yet.
+func (s *Service) opened() *store.Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.store
+}
+
+// theStore makes the store when it is first needed; the file is opened by its
+// first use.
+func (s *Service) theStore(synchronous string) *store.Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.store == nil {
+		s.store = store.New(filepath.Join(s.Home, "hermes-ls.db"), store.Options{Synchronous: synchronous})
+	}
+	return s.store
 }

@@ -1,0 +1,210 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
+	"github.com/hermes-ls/hermes-ls/protocol/wire"
+)
+
+// maxQueued is how many messages may wait for their turn. A client that sends
+// more without waiting is told so.
+const maxQueued = 1000
+
+// conn is a connection whose messages are lines. One goroutine reads: it hands
+// answers to whoever waits, honours $/cancel_request at once, and queues the rest.
+// Another takes the queue in order.
+type conn struct {
+	agent *Agent
+	log   *slog.Logger
+	lines *wire.LineStream
+	out   *wire.Writer
+	rpc   *jsonrpc2.Conn
+	ctx   context.Context // of the requests; ends with the connection
+	ids   atomic.Uint64   // of our own requests
+	queue chan *request
+	ready bool // initialize has been answered; handlers look before they call next
+
+	stop    chan struct{} // closed: nothing more is awaited
+	settled chan struct{} // closed when the queue has been emptied after stop
+	left    chan struct{} // closed when the last handler has returned
+
+	runningMu sync.Mutex
+	running   map[string]context.CancelFunc // by the id as it came
+}
+
+// request is a message that waits for its turn, or has it.
+type request struct {
+	method string
+	id     json.RawMessage // nil: a notification
+	params json.RawMessage
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// Handle takes a message from the reader. It never waits.
+func (c *conn) Handle(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) {
+	id, params := c.lines.Request()
+	if r.Method == acp.MethodCancelRequest {
+		c.cancelRequest(params)
+		return
+	}
+	q := &request{method: r.Method, id: id, params: params}
+	q.ctx, q.cancel = context.WithCancel(c.ctx)
+	c.admit(q)
+	select {
+	case c.queue <- q:
+	default:
+		c.answer(q, nil, acp.Errorf(acp.CodeInternal, "more than %d messages are waiting; %s was not handled", maxQueued, q.method))
+	}
+}
+
+func (c *conn) cancelRequest(params json.RawMessage) {
+	var p acp.CancelRequestNotification
+	if json.Unmarshal(params, &p) != nil {
+		return // cancels nothing
+	}
+	c.runningMu.Lock()
+	cancel := c.running[string(p.RequestID)]
+	c.runningMu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+}
+
+func (c *conn) admit(q *request) {
+	if q.id == nil {
+		return
+	}
+	c.runningMu.Lock()
+	defer c.runningMu.Unlock()
+	c.running[string(q.id)] = q.cancel
+}
+
+// serve handles messages in order, and after the end those that still wait.
+func (c *conn) serve() {
+	defer close(c.left)
+	var handlers sync.WaitGroup
+	defer handlers.Wait()
+	defer close(c.settled)
+	for {
+		select {
+		case q := <-c.queue:
+			c.release(&handlers, q)
+			continue
+		case <-c.stop:
+		}
+		select {
+		case q := <-c.queue:
+			c.release(&handlers, q)
+		default:
+			return
+		}
+	}
+}
+
+// release handles a message and returns when the next one may be looked at.
+func (c *conn) release(handlers *sync.WaitGroup, q *request) {
+	released := make(chan struct{})
+	next := sync.OnceFunc(func() { close(released) })
+	handlers.Go(func() {
+		defer next()
+		c.handle(q, next)
+	})
+	<-released
+}
+
+func (c *conn) handle(q *request, next func()) {
+	if err := c.refusal(q); err != nil {
+		c.answer(q, nil, err)
+		return
+	}
+	result, err := c.agent.Handle(q.ctx, q.method, q.params, next)
+	if q.method == acp.MethodInitialize && err == nil {
+		c.ready = true // before next, so seen by whatever follows
+	}
+	c.answer(q, result, err)
+}
+
+// refusal is why a message is not handled at all.
+func (c *conn) refusal(q *request) error {
+	switch {
+	case q.ctx.Err() != nil && q.id != nil && q.method != acp.MethodSessionPrompt:
+		return acp.Errorf(acp.CodeCancelled, "cancelled")
+	case !c.agent.Handles(q.method):
+		return nil // unknown before as after
+	case c.ready || q.method == acp.MethodInitialize:
+		return nil
+	}
+	return acp.Errorf(acp.CodeInvalidRequest, "%s came before initialize", q.method)
+}
+
+func (c *conn) answer(q *request, result any, err error) {
+	q.cancel()
+	if q.id == nil {
+		if err != nil {
+			c.log.Warn("a notification could not be handled", "method", q.method, "error", err)
+		}
+		return
+	}
+	c.runningMu.Lock()
+	delete(c.running, string(q.id))
+	c.runningMu.Unlock()
+	if err := c.out.Send(response(q.id, result, err)); err != nil {
+		c.log.Debug("an answer found nobody", "method", q.method, "error", err)
+	}
+}
+
+func response(id json.RawMessage, result any, err error) []byte {
+	if err == nil {
+		var body []byte
+		if body, err = json.Marshal(result); err == nil {
+			return wire.AppendResult(nil, id, body)
+		}
+		err = fmt.Errorf("encoding the result: %w", err)
+	}
+	e := Error(err)
+	var data json.RawMessage
+	if e.Data != nil {
+		if data, err = json.Marshal(e.Data); err != nil {
+			data = nil // the words matter more
+		}
+	}
+	return wire.AppendError(nil, id, e.Code, e.Message, data)
+}
+
+// Call asks the client. When ctx ends first, the client is told that the answer is
+// not needed any more.
+func (c *conn) Call(ctx context.Context, method string, params, result any) error {
+	id := jsonrpc2.ID{Num: c.ids.Add(1)}
+	call, err := c.rpc.DispatchCall(ctx, method, params, jsonrpc2.PickID(id))
+	if err != nil {
+		return fmt.Errorf("sending %s: %w", method, err)
+	}
+	err = call.Wait(ctx, result)
+	var refused *jsonrpc2.Error
+	switch {
+	case errors.As(err, &refused):
+		return acp.Errorf(int(refused.Code), "%s", refused.Message)
+	case err != nil && ctx.Err() != nil:
+		_ = c.Post("", wire.Notification(acp.MethodCancelRequest, acp.CancelRequestNotification{RequestID: json.RawMessage(id.String())}))
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	return nil
+}
+
+// Post queues a notification.
+func (c *conn) Post(key string, n wire.Note) error { return c.out.Post(key, n) }
+
+// Printf takes the library's own words.
+func (c *conn) Printf(format string, a ...any) { c.log.Debug(fmt.Sprintf(format, a...)) }

@@ -1,0 +1,132 @@
+package acp
+
+import (
+	"maps"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
+	"github.com/hermes-ls/hermes-ls/protocol/wire"
+)
+
+// chunk is a piece of a message on its way out. There are tens of thousands of
+// them in a long answer, so it is encoded by hand and joins others of its message
+// while it waits.
+type chunk struct {
+	session, kind, message string
+	text                   []byte
+}
+
+func (c *chunk) AppendJSON(dst []byte) ([]byte, error) {
+	dst = append(dst, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":`...)
+	dst = quote(dst, c.session)
+	dst = append(dst, `,"update":{"sessionUpdate":"`...)
+	dst = append(dst, c.kind...)
+	dst = append(dst, `","content":{"type":"text","text":`...)
+	dst = quote(dst, c.text)
+	dst = append(dst, '}')
+	if c.message != "" {
+		dst = quote(append(dst, `,"messageId":`...), c.message)
+	}
+	return append(dst, `}}}`...), nil
+}
+
+// quote appends a JSON string; what is no UTF-8 becomes U+FFFD, which is what the
+// error would say.
+func quote[T ~string | ~[]byte](dst []byte, s T) []byte {
+	dst, _ = jsontext.AppendQuote(dst, s)
+	return dst
+}
+
+func (c *chunk) Merge(later wire.Note) bool {
+	l, ok := later.(*chunk)
+	if !ok || l.session != c.session || l.kind != c.kind || l.message != c.message {
+		return false
+	}
+	c.text = append(c.text, l.text...)
+	return true
+}
+
+func (c *chunk) Size() int { return 200 + len(c.text) }
+
+// note is any other update. News of one call come together, and of what is told
+// whole the last word counts.
+type note struct {
+	session string
+	update  acp.Update
+}
+
+func (n *note) AppendJSON(dst []byte) ([]byte, error) {
+	return wire.AppendNotification(dst, acp.MethodSessionUpdate, acp.SessionNotification{SessionID: n.session, Update: n.update})
+}
+
+func (n *note) Merge(later wire.Note) bool {
+	l, ok := later.(*note)
+	if !ok || l.session != n.session {
+		return false
+	}
+	switch update := l.update.(type) {
+	case *acp.ToolCall:
+		call, ok := n.update.(*acp.ToolCall)
+		if !ok || call.ToolCallID != update.ToolCallID || update.SessionUpdate != acp.UpdateToolCallNews {
+			return false
+		}
+		n.update = joined(call, update)
+		return true
+	case *acp.Plan:
+		_, ok = n.update.(*acp.Plan)
+	case *acp.UsageUpdate:
+		_, ok = n.update.(*acp.UsageUpdate)
+	case *acp.OptionsUpdate:
+		_, ok = n.update.(*acp.OptionsUpdate)
+	default:
+		ok = false
+	}
+	if ok {
+		n.update = l.update
+	}
+	return ok
+}
+
+// joined is a call with later news of it.
+func joined(call, news *acp.ToolCall) *acp.ToolCall {
+	all := *call
+	if news.Title != "" {
+		all.Title = news.Title
+	}
+	if news.Status != "" {
+		all.Status = news.Status
+	}
+	if news.Content != nil {
+		all.Content = news.Content
+	}
+	if news.Locations != nil {
+		all.Locations = news.Locations
+	}
+	if news.RawOutput != nil {
+		all.RawOutput = news.RawOutput
+	}
+	if news.Meta != nil {
+		all.Meta = maps.Clone(news.Meta)
+	}
+	return &all
+}
+
+func (n *note) Size() int {
+	size := 300
+	if call, ok := n.update.(*acp.ToolCall); ok {
+		size += len(call.RawInput) + len(call.RawOutput)
+		for _, c := range call.Content {
+			if c.Content != nil {
+				size += len(c.Content.Text)
+			}
+			if c.NewText != nil {
+				size += len(*c.NewText)
+			}
+			if c.OldText != nil {
+				size += len(*c.OldText)
+			}
+		}
+	}
+	return size
+}

@@ -1,0 +1,62 @@
+package acp
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// AskPermission asks the client's user. A cancelled dialogue, an answer that was
+// not offered, an error and a client that is gone are all a no.
+func (a *Agent) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
+	request := acp.RequestPermissionRequest{
+		SessionID: q.SessionID,
+		ToolCall: acp.ToolCall{
+			ToolCallID: q.Call.ID, Title: q.Title, Name: q.Call.Name, Kind: acp.ToolKind(q.Kind),
+			Status: acp.StatusPending, RawInput: object(q.Call.Args),
+		},
+		Options: permissionOptions(q.Remember),
+	}
+	if q.Reason != "" {
+		request.ToolCall.Content = []acp.ToolCallContent{acp.TextContent("This " + q.Reason + ".")}
+	}
+	var response acp.RequestPermissionResponse
+	if err := a.peer.Call(ctx, acp.MethodRequestPermission, request, &response); err != nil {
+		return tools.DecisionNo, fmt.Errorf("asking for permission: %w", err)
+	}
+	decision := decisionOf(response.Outcome)
+	if decision != tools.DecisionNo {
+		a.update(q.SessionID, &acp.ToolCall{
+			SessionUpdate: acp.UpdateToolCallNews, ToolCallID: q.Call.ID, Status: acp.StatusInProgress,
+		})
+	}
+	return decision, nil
+}
+
+// permissionOptions says on each what exactly is remembered. Every name contains
+// its id, so that somebody who reads or scripts them can tell them apart.
+func permissionOptions(remember string) []acp.PermissionOption {
+	what := remember
+	if what == "" {
+		what = "this same call"
+	}
+	return []acp.PermissionOption{
+		{OptionID: string(tools.DecisionOnce), Name: "Allow once", Kind: acp.AllowOnce},
+		{OptionID: string(tools.DecisionSession), Name: "Allow for this session: " + what, Kind: acp.AllowAlways},
+		{OptionID: string(tools.DecisionAlways), Name: "Allow always, in every session: " + what, Kind: acp.AllowAlways},
+		{OptionID: string(tools.DecisionNo), Name: "Say no", Kind: acp.RejectOnce},
+	}
+}
+
+func decisionOf(o acp.PermissionOutcome) tools.Decision {
+	if o.Outcome != acp.OutcomeSelected {
+		return tools.DecisionNo
+	}
+	switch d := tools.Decision(o.OptionID); d {
+	case tools.DecisionOnce, tools.DecisionSession, tools.DecisionAlways:
+		return d
+	}
+	return tools.DecisionNo
+}

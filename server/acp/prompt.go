@@ -1,0 +1,144 @@
+package acp
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
+)
+
+// prompt claims its place in the session and is answered when the turn has ended.
+func (a *Agent) prompt(ctx context.Context, p *acp.PromptRequest, next func()) (_ *acp.PromptResponse, err error) {
+	x, err := a.session(p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	in, err := inputOf(p.Prompt)
+	if err != nil {
+		return nil, err
+	}
+	var also agent.Sink
+	ended := func(agent.StopReason, error) {}
+	if a.o.Turn != nil {
+		ctx, also, ended = a.o.Turn(ctx, x.ID(), in)
+	}
+	turn := x.Start(in, also)
+	next()
+	stop, err := turn.Run(ctx)
+	ended(stop, err)
+	if err != nil {
+		return nil, err
+	}
+	return &acp.PromptResponse{StopReason: acp.StopReason(stop)}, nil
+}
+
+// cancel is a notification: what it names may have ended already.
+func (a *Agent) cancel(_ context.Context, p *acp.CancelNotification) (any, error) {
+	x, err := a.session(p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	x.Cancel()
+	return nil, nil
+}
+
+// inputOf turns blocks into a prompt: texts and mentions in their order, and the
+// resources behind the mentions as context.
+func inputOf(blocks []acp.ContentBlock) (agent.Input, error) {
+	var in agent.Input
+	var text strings.Builder
+	for i, b := range blocks {
+		switch b.Type {
+		case acp.ContentText:
+			write(&text, b.Text)
+		case acp.ContentImage:
+			if err := checkImage(i, b.MIMEType, b.Data); err != nil {
+				return in, err
+			}
+			in.Images = append(in.Images, model.Image{MIMEType: b.MIMEType, Data: b.Data})
+		case acp.ContentResourceLink:
+			if b.URI == "" {
+				return in, acp.Errorf(acp.CodeInvalidParams, "prompt[%d].uri is missing", i)
+			}
+			write(&text, mention(b.Name, b.URI))
+			in.Context = append(in.Context, agent.Resource{URI: b.URI})
+		case acp.ContentResource:
+			if err := addResource(&in, &text, i, b.Resource); err != nil {
+				return in, err
+			}
+		case acp.ContentAudio:
+			return in, acp.Errorf(acp.CodeInvalidParams, "prompt[%d]: audio is not supported (promptCapabilities.audio is false)", i)
+		default:
+			return in, acp.Errorf(acp.CodeInvalidParams, "prompt[%d].type %q is not a kind of content; text, image, resource_link and resource are", i, b.Type)
+		}
+	}
+	in.Text = text.String()
+	if strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 && len(in.Context) == 0 {
+		return in, acp.Errorf(acp.CodeInvalidParams, "prompt is empty: say something")
+	}
+	return in, nil
+}
+
+func addResource(in *agent.Input, text *strings.Builder, i int, r *acp.ResourceContents) error {
+	switch {
+	case r == nil || r.URI == "":
+		return acp.Errorf(acp.CodeInvalidParams, "prompt[%d].resource needs a uri and a text or a blob", i)
+	case r.Text != nil:
+		write(text, mention("", r.URI))
+		in.Context = append(in.Context, agent.Resource{URI: r.URI, Text: *r.Text})
+	case r.Blob != nil && strings.HasPrefix(r.MIMEType, "image/"):
+		if err := checkImage(i, r.MIMEType, *r.Blob); err != nil {
+			return err
+		}
+		write(text, mention("", r.URI))
+		in.Images = append(in.Images, model.Image{MIMEType: r.MIMEType, Data: *r.Blob})
+	case r.Blob != nil: // nothing that a model could read; where it is may still help
+		write(text, mention("", r.URI))
+		in.Context = append(in.Context, agent.Resource{URI: r.URI})
+	default:
+		return acp.Errorf(acp.CodeInvalidParams, "prompt[%d].resource needs a text or a blob", i)
+	}
+	return nil
+}
+
+func checkImage(i int, mime, data string) error {
+	if !strings.HasPrefix(mime, "image/") {
+		return acp.Errorf(acp.CodeInvalidParams, "prompt[%d].mimeType %q is not an image's", i, mime)
+	}
+	if _, err := base64.StdEncoding.DecodeString(data); err != nil || data == "" {
+		return acp.Errorf(acp.CodeInvalidParams, "prompt[%d].data is not base64", i)
+	}
+	return nil
+}
+
+// mention is how a resource stands in the text.
+func mention(name, uri string) string {
+	if name == "" {
+		name = uri[strings.LastIndexByte(strings.TrimRight(uri, "/"), '/')+1:]
+	}
+	return "[@" + name + "](" + uri + ")"
+}
+
+// write adds a piece. Clients split one text around its mentions and keep its
+// spaces. Pieces whose words would run together get a break: texts were
+// paragraphs, and a mention stands among words.
+func write(b *strings.Builder, piece string) {
+	last, _ := utf8.DecodeLastRuneInString(b.String())
+	first, _ := utf8.DecodeRuneInString(piece)
+	switch isMention := strings.HasPrefix(piece, "[@"); {
+	case b.Len() == 0 || piece == "" || unicode.IsSpace(last) || unicode.IsSpace(first):
+	case isMention && !isWord(last), last == ')' && !isWord(first):
+	case isMention, last == ')':
+		b.WriteByte(' ')
+	default:
+		b.WriteByte('\n')
+	}
+	b.WriteString(piece)
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

@@ -1,0 +1,85 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/hermes-ls/hermes-ls/protocol/wire"
+	"github.com/hermes-ls/hermes-ls/server"
+)
+
+// ServeOptions is what a connection serves. Service is required; [Serve] closes it.
+type ServeOptions struct {
+	Service *server.Service
+	Log     *slog.Logger
+}
+
+// What the end of a connection may take; with the service's and the writer's own
+// limits it stays below a second.
+const (
+	settleLimit = 150 * time.Millisecond // messages that were read before the end
+	leaveLimit  = 50 * time.Millisecond  // handlers whose turn has been cancelled
+)
+
+// Serve runs one connection until in ends, out breaks, or ctx ends. Then what was
+// asked before is answered, every turn is cancelled, and Serve returns within a
+// second. In and out are closed if they can be, which frees a reader and a writer
+// that are blocked.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) error {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	c := newConn(requests, in, out, o)
+	c.rpc = jsonrpc2.NewConn(requests, c.lines, c, jsonrpc2.SetLogger(c))
+	go c.serve()
+
+	select {
+	case <-c.rpc.DisconnectNotify():
+	case <-c.out.Done():
+	case <-ctx.Done():
+	}
+	close(c.stop)
+	within(settleLimit, c.settled)
+	err := o.Service.Close()
+	cancel()
+	within(leaveLimit, c.left)
+	_ = c.rpc.Close() // closed already, unless out broke or ctx ended
+	closeIfCloser(in)
+	err = errors.Join(err, c.out.Close())
+	closeIfCloser(out)
+	return err
+}
+
+func newConn(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) *conn {
+	c := &conn{
+		log: o.Log, ctx: ctx, out: wire.NewWriter(out, wire.LineFraming),
+		queue: make(chan *request, maxQueued), stop: make(chan struct{}),
+		settled: make(chan struct{}), left: make(chan struct{}),
+		running: map[string]context.CancelFunc{},
+	}
+	c.lines = wire.NewLineStream(in, c.out)
+	c.agent = NewAgent(o.Service, c, Options{Log: o.Log})
+	return c
+}
+
+func within(limit time.Duration, done <-chan struct{}) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
+
+func closeIfCloser(v any) {
+	if c, ok := v.(io.Closer); ok {
+		_ = c.Close() // nothing is left to be lost
+	}
+}

@@ -1,0 +1,108 @@
+package acp
+
+import (
+	"context"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
+	"github.com/hermes-ls/hermes-ls/server"
+)
+
+func (a *Agent) newSession(ctx context.Context, p *acp.NewSessionRequest) (*acp.NewSessionResponse, error) {
+	x, err := a.svc.NewSession(ctx, a.place(p.Cwd, p.AdditionalDirectories), a.host)
+	if err != nil {
+		return nil, err
+	}
+	warnOfServers(x, p.MCPServers)
+	return &acp.NewSessionResponse{SessionID: x.ID(), Modes: modesOf(x), ConfigOptions: optionsOf(x)}, nil
+}
+
+func (a *Agent) place(cwd string, further []string) server.Place {
+	return server.Place{Cwd: cwd, Folders: further, Preset: a.o.Preset, Editor: *a.editor.Load()}
+}
+
+// warnOfServers says what is not done, instead of doing nothing in silence.
+func warnOfServers(x *server.Session, servers []acp.MCPServer) {
+	if len(servers) > 0 {
+		x.Warn("The MCP servers that the editor passed are not connected: this version of hermes-ls has no MCP client.")
+	}
+}
+
+// loadSession answers when the whole log has been shown. Prompts that come
+// meanwhile wait behind it.
+func (a *Agent) loadSession(ctx context.Context, p *acp.LoadSessionRequest, next func()) (*acp.LoadSessionResponse, error) {
+	x, err := a.reopen(ctx, p.SessionID, p.Cwd, p.AdditionalDirectories)
+	if err != nil {
+		return nil, err
+	}
+	warnOfServers(x, p.MCPServers)
+	replay, err := x.StartReplay(a.replaySink(x.ID()))
+	if err != nil {
+		return nil, err
+	}
+	next()
+	stop, err := replay.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if stop == agent.Cancelled {
+		return nil, acp.Errorf(acp.CodeCancelled, "loading the session was cancelled")
+	}
+	return &acp.LoadSessionResponse{Modes: modesOf(x), ConfigOptions: optionsOf(x)}, nil
+}
+
+func (a *Agent) resumeSession(ctx context.Context, p *acp.ResumeSessionRequest) (*acp.ResumeSessionResponse, error) {
+	x, err := a.reopen(ctx, p.SessionID, p.Cwd, p.AdditionalDirectories)
+	if err != nil {
+		return nil, err
+	}
+	warnOfServers(x, p.MCPServers)
+	return &acp.ResumeSessionResponse{Modes: modesOf(x), ConfigOptions: optionsOf(x)}, nil
+}
+
+func (a *Agent) reopen(ctx context.Context, id, cwd string, further []string) (*server.Session, error) {
+	if id == "" {
+		return nil, missing("sessionId")
+	}
+	if cwd == "" {
+		return nil, missing("cwd")
+	}
+	return a.svc.LoadSession(ctx, id, a.place(cwd, further), a.host)
+}
+
+func (a *Agent) listSessions(ctx context.Context, p *acp.ListSessionsRequest) (*acp.ListSessionsResponse, error) {
+	page, next, err := a.svc.List(ctx, p.Cwd, p.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	r := &acp.ListSessionsResponse{NextCursor: next}
+	for _, head := range page {
+		r.Sessions = append(r.Sessions, acp.SessionInfo{
+			SessionID: head.ID, Cwd: head.Cwd, AdditionalDirectories: head.Folders,
+			Title: head.Title, UpdatedAt: head.UpdatedAt.UTC().Format(time.RFC3339),
+		})
+	}
+	return r, nil
+}
+
+// closeSession waits for the turn that it cancels, so later messages need not.
+func (a *Agent) closeSession(ctx context.Context, p *acp.CloseSessionRequest, next func()) (*acp.CloseSessionResponse, error) {
+	if p.SessionID == "" {
+		return nil, missing("sessionId")
+	}
+	if x, err := a.svc.Session(p.SessionID); err == nil && x.Cancel() {
+		next()
+	}
+	return &acp.CloseSessionResponse{}, a.svc.CloseSession(ctx, p.SessionID)
+}
+
+func (a *Agent) deleteSession(ctx context.Context, p *acp.DeleteSessionRequest, next func()) (*acp.DeleteSessionResponse, error) {
+	if p.SessionID == "" {
+		return nil, missing("sessionId")
+	}
+	if x, err := a.svc.Session(p.SessionID); err == nil && x.Cancel() {
+		next()
+	}
+	return &acp.DeleteSessionResponse{}, a.svc.Delete(ctx, p.SessionID)
+}

@@ -1,0 +1,201 @@
+package acp
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Sink turns the events of a session into session/update.
+func (a *Agent) Sink(sessionID string) agent.Sink { return &sink{agent: a, session: sessionID} }
+
+// EchoSink is a Sink that shows the user's messages too, for views of a turn that
+// somebody else has started.
+func (a *Agent) EchoSink(sessionID string) agent.Sink {
+	return &sink{agent: a, session: sessionID, echo: true}
+}
+
+// replaySink shows a log.
+func (a *Agent) replaySink(sessionID string) agent.Sink { return a.EchoSink(sessionID) }
+
+type sink struct {
+	agent   *Agent
+	session string
+	echo    bool
+}
+
+// Event queues what a client is shown of e. It waits only for a client that does
+// not read and has megabytes to read; whether the client is still there is not
+// the turn's concern.
+func (s *sink) Event(e agent.Event) {
+	switch e := e.(type) {
+	case agent.Text:
+		s.chunk(acp.UpdateAgentMessage, e.MessageID, e.Text)
+	case agent.Thought:
+		s.chunk(acp.UpdateAgentThought, e.MessageID, e.Text)
+	case agent.UserMessage:
+		if s.echo {
+			s.userMessage(e)
+		}
+	case agent.CallStarted:
+		s.post(started(e))
+	case agent.CallProgress:
+		s.post(progressed(e))
+	case agent.CallEnded:
+		s.post(ended(e))
+	case agent.PlanChanged:
+		s.post(plan(e.Todos))
+	case agent.UsageChanged:
+		s.post(usage(e))
+	case agent.TitleChanged:
+		s.post(&acp.InfoUpdate{SessionUpdate: acp.UpdateInfo, Title: e.Title, UpdatedAt: time.Now().UTC().Format(time.RFC3339)})
+	case agent.Notice:
+		s.notice(e.Text)
+	}
+}
+
+func (s *sink) post(u acp.Update) { s.agent.update(s.session, u) }
+
+func (s *sink) chunk(kind, messageID, text string) {
+	n := &chunk{session: s.session, kind: kind, message: messageID, text: []byte(text)}
+	_ = s.agent.peer.Post(s.session, n)
+}
+
+// update queues an update of any kind.
+func (a *Agent) update(session string, u acp.Update) {
+	_ = a.peer.Post(session, &note{session: session, update: u})
+}
+
+func (s *sink) userMessage(e agent.UserMessage) {
+	if e.Text != "" {
+		s.chunk(acp.UpdateUserMessage, e.MessageID, e.Text)
+	}
+	for _, i := range e.Images {
+		s.post(&acp.ContentChunk{
+			SessionUpdate: acp.UpdateUserMessage, MessageID: e.MessageID,
+			Content: acp.ContentBlock{Type: acp.ContentImage, MIMEType: i.MIMEType, Data: i.Data},
+		})
+	}
+}
+
+// notice is shown as what it is where the client can, else as a thought: it is no
+// part of the answer, and it must not be lost.
+func (s *sink) notice(text string) {
+	if c := s.agent.client.Load(); c.Session != nil && c.Session.Notices != nil {
+		s.post(&acp.Notice{SessionUpdate: acp.UpdateNotice, Severity: "info", Title: text})
+		return
+	}
+	s.chunk(acp.UpdateAgentThought, "", text+"\n")
+}
+
+func started(e agent.CallStarted) *acp.ToolCall {
+	return &acp.ToolCall{
+		SessionUpdate: acp.UpdateToolCall, ToolCallID: e.Call.ID, Title: e.Title, Name: e.Call.Name,
+		Kind: acp.ToolKind(e.Kind), Status: acp.StatusPending,
+		Locations: locations(e.Locations), RawInput: object(e.Call.Args),
+	}
+}
+
+func progressed(e agent.CallProgress) *acp.ToolCall {
+	u := &acp.ToolCall{SessionUpdate: acp.UpdateToolCallNews, ToolCallID: e.CallID, Status: acp.StatusInProgress}
+	u.Content, u.Locations = contents(e.Shown)
+	if e.Message != "" {
+		u.Meta = acp.Meta{"hermes": map[string]string{"message": e.Message}}
+	}
+	return u
+}
+
+func ended(e agent.CallEnded) *acp.ToolCall {
+	u := &acp.ToolCall{
+		SessionUpdate: acp.UpdateToolCallNews, ToolCallID: e.Call.ID,
+		Status: acp.StatusCompleted, RawOutput: object(e.Result.JSON),
+	}
+	if e.Result.IsError {
+		u.Status = acp.StatusFailed
+	}
+	u.Content, u.Locations = contents(e.Result.Shown)
+	if u.Content == nil {
+		if text := resultText(e.Result.JSON); text != "" {
+			u.Content = []acp.ToolCallContent{acp.TextContent(text)}
+		}
+	}
+	return u
+}
+
+// resultText is what of a result without anything to show is worth reading.
+func resultText(result json.RawMessage) string {
+	var r struct{ Error, Output, Content string }
+	if json.Unmarshal(result, &r) != nil {
+		return "" // some result whose output is no text
+	}
+	switch {
+	case r.Error != "":
+		return r.Error
+	case r.Output != "":
+		return r.Output
+	}
+	return r.Content
+}
+
+func contents(shown []tools.Content) (content []acp.ToolCallContent, places []acp.ToolCallLocation) {
+	for _, c := range shown {
+		switch {
+		case c.Diff != nil:
+			content = append(content, acp.DiffContent(c.Diff.Path, c.Diff.Old, c.Diff.New))
+		case c.Terminal != "":
+			content = append(content, acp.TerminalContent(c.Terminal))
+		case c.Text != "":
+			content = append(content, acp.TextContent(c.Text))
+		}
+		if c.Location != nil {
+			places = append(places, acp.ToolCallLocation(*c.Location))
+		}
+	}
+	return content, places
+}
+
+func locations(places []tools.Location) []acp.ToolCallLocation {
+	var out []acp.ToolCallLocation
+	for _, p := range places {
+		out = append(out, acp.ToolCallLocation(p))
+	}
+	return out
+}
+
+// object passes JSON on if it is some: a model's arguments may be anything.
+func object(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || json.Valid(raw) {
+		return raw
+	}
+	quoted, err := json.Marshal(string(raw))
+	if err != nil {
+		return nil
+	}
+	return quoted
+}
+
+// plan leaves cancelled entries out; the protocol has no word for them.
+func plan(todos []tools.Todo) *acp.Plan {
+	p := &acp.Plan{SessionUpdate: acp.UpdatePlan}
+	for _, t := range todos {
+		if t.Status != "cancelled" {
+			p.Entries = append(p.Entries, acp.PlanEntry{Content: t.Content, Priority: "medium", Status: string(t.Status)})
+		}
+	}
+	return p
+}
+
+func usage(e agent.UsageChanged) *acp.UsageUpdate {
+	u := &acp.UsageUpdate{SessionUpdate: acp.UpdateUsage, Used: e.Used, Size: e.Window}
+	if e.Total.Cost > 0 {
+		u.Cost = &acp.Cost{Amount: e.Total.Cost, Currency: "USD"}
+	}
+	u.Meta = acp.Meta{"hermes": map[string]any{"usage": map[string]int{
+		"requests": e.Requests, "input": e.Total.Input, "output": e.Total.Output, "reasoning": e.Total.Reasoning,
+		"cachedRead": e.Total.CachedRead, "cachedWrite": e.Total.CachedWrite,
+	}}}
+	return u
+}

@@ -1,0 +1,102 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Terminals are the client's own; nil: it has none.
+func (a *Agent) Terminals(sessionID string) tools.Terminals {
+	if !a.client.Load().Terminal {
+		return nil
+	}
+	return terminals{a, sessionID}
+}
+
+type terminals struct {
+	agent   *Agent
+	session string
+}
+
+// Run starts a command in a terminal that the client shows, waits for it, and
+// gives the terminal back. When ctx ends the command is killed, and what it has
+// written until then comes with the error.
+func (t terminals) Run(ctx context.Context, args []string, dir string, env []string, limit int, shown func(id string)) (output string, truncated bool, exitCode int, err error) {
+	request := acp.CreateTerminalRequest{
+		SessionID: t.session, Command: args[0], Args: args[1:], Env: variables(env), Cwd: dir, OutputByteLimit: limit,
+	}
+	var created acp.CreateTerminalResponse
+	if err := t.ask(ctx, acp.MethodTerminalCreate, request, &created); err != nil {
+		return "", false, 0, fmt.Errorf("opening a terminal in the editor: %w", err)
+	}
+	terminal := acp.TerminalRequest{SessionID: t.session, TerminalID: created.TerminalID}
+	keeping := context.WithoutCancel(ctx)
+	defer func() {
+		if e := t.ask(keeping, acp.MethodTerminalRelease, terminal, &struct{}{}); e != nil {
+			err = errors.Join(err, fmt.Errorf("giving the editor's terminal back: %w", e))
+		}
+	}()
+	shown(created.TerminalID)
+
+	var exit acp.WaitForTerminalExitResponse
+	waited := t.agent.peer.Call(ctx, acp.MethodTerminalWait, terminal, &exit)
+	if waited != nil {
+		if e := t.ask(keeping, acp.MethodTerminalKill, terminal, &struct{}{}); e != nil {
+			waited = errors.Join(waited, fmt.Errorf("killing the command: %w", e))
+		}
+	}
+	var got acp.TerminalOutputResponse
+	if err := t.ask(keeping, acp.MethodTerminalOutput, terminal, &got); err != nil {
+		return "", false, exitOf(exit), errors.Join(waited, fmt.Errorf("reading the editor's terminal: %w", err))
+	}
+	if waited != nil {
+		waited = fmt.Errorf("waiting for the command in the editor's terminal: %w", waited)
+	}
+	return got.Output, got.Truncated, exitOf(exit), waited
+}
+
+// ask is a request that the client can answer at once.
+func (t terminals) ask(ctx context.Context, method string, params, result any) error {
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	return t.agent.peer.Call(ctx, method, params, result)
+}
+
+func variables(env []string) []acp.EnvVariable {
+	vars := make([]acp.EnvVariable, 0, len(env))
+	for _, v := range env {
+		if name, value, ok := strings.Cut(v, "="); ok && name != "" {
+			vars = append(vars, acp.EnvVariable{Name: name, Value: value})
+		}
+	}
+	return vars
+}
+
+// signals are those that end commands in practice, with their numbers.
+var signals = map[string]int{
+	"HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "TRAP": 5, "ABRT": 6, "BUS": 7, "FPE": 8, "KILL": 9,
+	"SEGV": 11, "PIPE": 13, "ALRM": 14, "TERM": 15,
+}
+
+// exitOf is the code as a shell says it: 128 and the signal where one ended it.
+func exitOf(e acp.ExitStatus) int {
+	switch {
+	case e.ExitCode != nil:
+		return *e.ExitCode
+	case e.Signal == nil:
+		return 0
+	}
+	if n, err := strconv.Atoi(*e.Signal); err == nil {
+		return 128 + n
+	}
+	if n := signals[strings.TrimPrefix(strings.ToUpper(*e.Signal), "SIG")]; n > 0 {
+		return 128 + n
+	}
+	return 128
+}

@@ -1,0 +1,118 @@
+package server
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/config"
+)
+
+// SetInit takes the editor's initializationOptions, the highest of all sources.
+// It counts for sessions that are opened afterwards.
+func (s *Service) SetInit(options json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.init = options
+}
+
+// SetEditor takes the section hermes of workspace/configuration, of which only
+// harmless keys count. Open sessions follow.
+func (s *Service) SetEditor(settings json.RawMessage) {
+	s.mu.Lock()
+	s.editor = settings
+	s.mu.Unlock()
+	s.reload()
+}
+
+// Config is the configuration as folders see it, read now.
+func (s *Service) Config(folders []string) *config.Loaded {
+	s.mu.Lock()
+	o := config.Options{Environ: s.Environ, Init: s.init, Editor: s.editor, Folders: folders}
+	s.mu.Unlock()
+	return config.Load(s.Home, o)
+}
+
+// watch follows the user's files from the first session on.
+func (s *Service) watch() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watching || s.closed || s.Static {
+		return
+	}
+	s.watching = true
+	s.watched.Go(func() {
+		if err := config.Watch(s.ctx, s.Home, s.reload); err != nil && s.ctx.Err() == nil {
+			s.Log.Warn("the configuration is not watched; changes count after a restart", "error", err)
+		}
+	})
+}
+
+// reload gives open sessions what may change in their lifetime.
+func (s *Service) reload() {
+	for _, x := range s.open() {
+		fresh := s.Config(x.ws.Folders())
+		x.mu.Lock()
+		if !broken(fresh) {
+			x.conf = fresh
+		}
+		x.problems = append(x.problems, s.news(fresh.Problems)...)
+		x.mu.Unlock()
+		x.applyMode()
+	}
+}
+
+// broken says that a file of the user's could not be parsed at all: then what was
+// loaded before stays.
+func broken(l *config.Loaded) bool {
+	for _, p := range l.Problems {
+		if p.Source == config.Path(l.Home) && strings.Contains(p.Text, "nothing of it counts") {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Service) open() []*Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]*Session, 0, len(s.sessions))
+	for _, x := range s.sessions {
+		all = append(all, x)
+	}
+	return all
+}
+
+// news are the problems that nobody has been told yet.
+func (s *Service) news(problems []config.Problem) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var fresh []string
+	for _, p := range problems {
+		if text := p.String(); !s.reported[text] {
+			s.reported[text] = true
+			s.Log.Warn("configuration", "problem", text)
+			fresh = append(fresh, "Configuration: "+text)
+		}
+	}
+	return fresh
+}
+
+// tellProblems shows what is wrong in the configuration, once, in the session that
+// met it first.
+func (x *Session) tellProblems(sink agent.Sink) {
+	x.mu.Lock()
+	problems := x.problems
+	x.problems = nil
+	x.mu.Unlock()
+	for _, p := range problems {
+		sink.Event(agent.Notice{Text: p})
+	}
+}
+
+// Warn has something told to the user with the next turn.
+func (x *Session) Warn(text string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.problems = append(x.problems, text)
+}

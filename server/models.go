@@ -1,0 +1,129 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/embedded"
+	"github.com/hermes-ls/hermes-ls/agent/model/openai"
+	"github.com/hermes-ls/hermes-ls/config"
+)
+
+// models shares one model, with its connections and its key pool, among the
+// sessions whose configuration is the same.
+type models struct {
+	mu   sync.Mutex
+	made map[string]*openai.Model
+}
+
+func (m *models) get(s *Service, endpoints []config.Endpoint) *openai.Model {
+	key := fmt.Sprintf("%#v", endpoints)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if made := m.made[key]; made != nil {
+		return made
+	}
+	c := openai.Config{Log: s.Log}
+	for _, e := range endpoints {
+		to := openai.Endpoint{Provider: e.Provider, BaseURL: e.BaseURL, Model: e.Model, Keys: e.Keys, Window: e.Window}
+		if e.Provider == "embedded" {
+			to.Transport = embedded.Transport()
+		}
+		c.Endpoints = append(c.Endpoints, to)
+	}
+	if m.made == nil {
+		m.made = map[string]*openai.Model{}
+	}
+	m.made[key] = openai.New(c)
+	return m.made[key]
+}
+
+// chosen is the model of one session, as its options have it. The conversation
+// holds on to it while the options change.
+type chosen struct {
+	mu     sync.Mutex
+	model  model.Model
+	name   string // one of the configured models; empty: the first
+	effort string // empty: the endpoint's own
+}
+
+// Stream sends the request to the model that is chosen now. Its name is the
+// model's own affair, because a fallback has another.
+func (c *chosen) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
+	c.mu.Lock()
+	m, effort := c.model, c.effort
+	c.mu.Unlock()
+	if m == nil {
+		return func(yield func(model.Delta, error) bool) {
+			yield(model.Delta{}, &model.Error{Kind: model.ErrNoKey, Message: "no model is configured"})
+		}
+	}
+	r := *req
+	r.Model = ""
+	if effort != "" {
+		r.Effort = effort
+	}
+	return m.Stream(ctx, &r)
+}
+
+// ready brings the model up to the configuration and the options. The error says
+// how to set a model up.
+func (x *Session) ready() error {
+	if x.svc.Model != nil {
+		x.model.set(x.svc.Model)
+		return nil
+	}
+	x.mu.Lock()
+	conf := x.conf
+	x.mu.Unlock()
+	endpoints, err := conf.Endpoints()
+	if err != nil {
+		return &model.Error{Kind: model.ErrNoKey, Message: err.Error(), Err: err}
+	}
+	x.model.set(x.svc.models.get(x.svc, preferred(endpoints, x.model.choice())))
+	return nil
+}
+
+// preferred puts the endpoint of the chosen model first.
+func preferred(endpoints []config.Endpoint, name string) []config.Endpoint {
+	i := slices.IndexFunc(endpoints, func(e config.Endpoint) bool { return e.Model == name })
+	if i <= 0 {
+		return endpoints
+	}
+	first := endpoints[i]
+	return append([]config.Endpoint{first}, slices.Delete(slices.Clone(endpoints), i, i+1)...)
+}
+
+func (c *chosen) set(m model.Model) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.model = m
+}
+
+func (c *chosen) choice() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.name
+}
+
+// window is the context window in tokens; 0: not known yet.
+func (x *Session) window(ctx context.Context) int {
+	x.model.mu.Lock()
+	m := x.model.model
+	x.model.mu.Unlock()
+	if sized, ok := m.(interface{ Window(context.Context) int }); ok {
+		return sized.Window(ctx)
+	}
+	return 0
+}
+
+// IsUnconfigured reports whether err says that no model is set up.
+func IsUnconfigured(err error) bool {
+	var e *model.Error
+	return errors.As(err, &e) && e.Kind == model.ErrNoKey
+}

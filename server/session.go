@@ -1,0 +1,277 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/prompt"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Session is an open session: a conversation in a workspace, as guest of a host.
+type Session struct {
+	id     string
+	svc    *Service
+	host   Host
+	preset string // chooses the default toolset
+	editor string // the host's name, for the model
+	ws     *workspace.Workspace
+	gate   *tools.Gate
+	model  *chosen
+	ctx    context.Context // ends with the session
+	cancel context.CancelCauseFunc
+
+	beginMu chan struct{} // one place: whoever makes or waits for the conversation
+	agent   *agent.Session
+
+	mu       sync.Mutex
+	conf     *config.Loaded
+	head     store.Session // until there is an agent; then the agent's counts
+	problems []string      // still to be told
+	turns    []*Turn       // the first one runs, the others wait
+	closed   bool
+}
+
+func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, error) {
+	ws, err := workspace.Open(append([]string{head.Cwd}, head.Folders...), h.Documents(head.ID))
+	if err != nil {
+		return nil, badInput("cwd", "%v", err)
+	}
+	conf := s.Config(ws.Folders())
+	x := &Session{
+		id: head.ID, svc: s, host: h, preset: p.Preset, editor: p.Editor, ws: ws, conf: conf, head: head,
+		beginMu:  make(chan struct{}, 1),
+		problems: s.news(conf.Problems),
+	}
+	x.ctx, x.cancel = context.WithCancelCause(s.ctx)
+	x.gate = tools.NewGate(tools.GateConfig{
+		Mode:    conf.Approvals.Mode,
+		Deny:    conf.Approvals.Deny,
+		Allow:   conf.CommandAllowlist,
+		Timeout: time.Duration(conf.Approvals.Timeout) * time.Second,
+		Asker:   h,
+		Always:  func(key string) error { return config.AppendAllowlist(s.Home, key) },
+	})
+	x.model = &chosen{}
+	x.applyMode()
+	s.watch()
+	return x, nil
+}
+
+// ID names the session, in the store too.
+func (x *Session) ID() string { return x.id }
+
+// Workspace is the files that the session works on.
+func (x *Session) Workspace() *workspace.Workspace { return x.ws }
+
+// Head is what is known of the session.
+func (x *Session) Head() store.Session {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.agent != nil {
+		return x.agent.Head()
+	}
+	return x.head
+}
+
+// Cwd is the session's first folder, as it was given.
+func (x *Session) Cwd() string { return x.Head().Cwd }
+
+// Title names the session for people; empty before the first prompt.
+func (x *Session) Title() string { return x.Head().Title }
+
+// SetFolders changes the workspace: the whole list, the working directory first.
+func (x *Session) SetFolders(folders []string) error {
+	if err := x.ws.SetFolders(folders); err != nil {
+		return badInput("folders", "%v", err)
+	}
+	return nil
+}
+
+// setFurther gives an open session the further folders of a new attachment.
+func (x *Session) setFurther(folders []string) error {
+	return x.SetFolders(append([]string{x.Cwd()}, folders...))
+}
+
+// begin makes the conversation when it is first needed. What it says to the model
+// of itself, and the tools it offers, are frozen from here on.
+func (x *Session) begin(ctx context.Context) (*agent.Session, error) {
+	select {
+	case x.beginMu <- struct{}{}:
+		defer func() { <-x.beginMu }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	x.mu.Lock()
+	made, conf, head := x.agent, x.conf, x.head
+	x.mu.Unlock()
+	if made != nil {
+		return made, nil
+	}
+	c, err := x.agentConfig(ctx, conf, head)
+	if err != nil {
+		return nil, err
+	}
+	if x.draft() {
+		made, err = agent.New(ctx, c)
+	} else {
+		made, err = agent.Load(ctx, c)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening session %s: %w", x.id, err)
+	}
+	x.mu.Lock()
+	x.agent = made
+	x.mu.Unlock()
+	return made, nil
+}
+
+// draft reports whether the session has had no prompt yet.
+func (x *Session) draft() bool {
+	x.svc.mu.Lock()
+	defer x.svc.mu.Unlock()
+	_, draft := x.svc.drafts[x.id]
+	return draft
+}
+
+// prompted takes the session off the list of those without a prompt.
+func (x *Session) prompted() {
+	x.svc.mu.Lock()
+	defer x.svc.mu.Unlock()
+	delete(x.svc.drafts, x.id)
+}
+
+func (x *Session) agentConfig(ctx context.Context, conf *config.Loaded, head store.Session) (agent.Config, error) {
+	set, err := x.tools(conf)
+	if err != nil {
+		return agent.Config{}, err
+	}
+	if head.System == "" {
+		offered := set.Specs(ctx)
+		head.System = x.systemPrompt(ctx, offered)
+		for _, t := range offered {
+			head.Tools = append(head.Tools, model.Tool(t))
+		}
+		head.Model = conf.Model.Default
+	}
+	return agent.Config{
+		Head: head, Model: x.model, Tools: set, Env: x.env(conf),
+		Store:         x.svc.theStore(conf.Store.Synchronous),
+		MaxIterations: conf.Agent.MaxIterations,
+		Window:        x.window(ctx),
+		Log:           x.svc.Log,
+	}, nil
+}
+
+func (x *Session) tools(conf *config.Loaded) (*tools.Set, error) {
+	all, err := tools.NewSet(tools.Builtin()...)
+	if err != nil {
+		return nil, fmt.Errorf("listing the tools: %w", err)
+	}
+	all.Defect = func(tool string, panicked any, stack []byte) {
+		x.svc.Log.Error("a tool panicked", "tool", tool, "panic", panicked, "stack", string(stack))
+	}
+	enabled := conf.Agent.Tools.Enabled
+	if len(enabled) == 0 {
+		enabled = tools.Preset(strings.TrimPrefix(x.preset, "hermes-"))
+	}
+	set, err := all.Select(enabled, conf.Agent.Tools.Disabled)
+	if err != nil {
+		return nil, fmt.Errorf("agent.tools in the configuration: %w", err)
+	}
+	return set, nil
+}
+
+func (x *Session) env(conf *config.Loaded) *tools.Env {
+	return &tools.Env{
+		SessionID:  x.id,
+		Files:      x.ws,
+		Shell:      tools.NewShell(x.ws.Folders()[0], conf.Terminal.EnvPassthrough),
+		Todos:      tools.NewTodos(),
+		Gate:       x.gate,
+		Terminals:  x.host.Terminals(x.id),
+		OutputDir:  x.svc.outputDir(x.id),
+		HermesHome: x.svc.Home,
+	}
+}
+
+func (x *Session) systemPrompt(ctx context.Context, offered []tools.Spec) string {
+	names := make([]string, len(offered))
+	for i, t := range offered {
+		names[i] = t.Name
+	}
+	folders := x.ws.Folders()
+	return prompt.System(prompt.Config{
+		Folders: folders,
+		Git:     inGit(folders[0]),
+		OS:      runtime.GOOS,
+		Date:    time.Now(),
+		Tools:   names,
+		Notes:   prompt.ReadNotes(folders, func(path string) ([]byte, error) { return x.read(ctx, path) }),
+		Host:    x.editor,
+	})
+}
+
+// inGit looks for a repository around folder.
+func inGit(folder string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(folder, ".git")); err == nil {
+			return true
+		}
+		above := filepath.Dir(folder)
+		if above == folder {
+			return false
+		}
+		folder = above
+	}
+}
+
+func (x *Session) read(ctx context.Context, path string) ([]byte, error) {
+	f, err := x.ws.Read(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return f.Text, nil
+}
+
+// Replay shows the log to the host's sink, from the beginning.
+func (x *Session) Replay(ctx context.Context) error { return x.ReplayTo(ctx, x.host.Sink(x.id)) }
+
+// ReplayTo shows the log to sink; see [Session.StartReplay].
+func (x *Session) ReplayTo(ctx context.Context, sink agent.Sink) error {
+	t, err := x.StartReplay(sink)
+	if err != nil {
+		return err
+	}
+	_, err = t.Run(ctx)
+	return err
+}
+
+// close cancels every turn, waits for them within ctx, and lets go of the
+// workspace.
+func (x *Session) close(ctx context.Context) error {
+	x.mu.Lock()
+	x.closed = true
+	turns := append([]*Turn(nil), x.turns...)
+	x.mu.Unlock()
+	x.cancel(errClosing)
+	for _, t := range turns {
+		select {
+		case <-t.done:
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for the turn that runs: %w", context.Cause(ctx))
+		}
+	}
+	return x.ws.Close()
+}

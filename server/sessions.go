@@ -1,0 +1,243 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hermes-ls/hermes-ls/agent/store"
+)
+
+// Place is where a session works, and as whose guest.
+type Place struct {
+	Cwd     string   // absolute, an existing folder
+	Folders []string // further folders, absolute
+	Preset  string   // "acp" or "lsp": chooses the default toolset
+	Editor  string   // the host's name for the model, such as "Neovim 0.12"; empty: unknown
+}
+
+// check says what is wrong with a place before anything is made.
+func (p *Place) check() error {
+	if err := checkFolder("cwd", p.Cwd); err != nil {
+		return err
+	}
+	p.Cwd = filepath.Clean(p.Cwd)
+	for i, f := range p.Folders {
+		if err := checkFolder(fmt.Sprintf("additionalDirectories[%d]", i), f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkFolder(param, path string) error {
+	if path == "" {
+		return badInput(param, "a folder is required, as an absolute path")
+	}
+	if !filepath.IsAbs(path) {
+		return badInput(param, "%q is not an absolute path", path)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return badInput(param, "%q does not exist", path)
+	case err != nil:
+		return badInput(param, "%q cannot be opened: %v", path, err)
+	case !info.IsDir():
+		return badInput(param, "%q is not a folder", path)
+	}
+	return nil
+}
+
+// NewSession opens a new session. It gets into the store with its first prompt.
+func (s *Service) NewSession(_ context.Context, p Place, h Host) (*Session, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	head := store.Session{ID: store.NewID(), Cwd: p.Cwd, Folders: p.Folders, CreatedAt: now, UpdatedAt: now}
+	return s.admit(head, p, h, true)
+}
+
+// LoadSession opens a session of the store again; an open one is given back as it
+// is. An empty p.Cwd means where the session was. Nothing is replayed: see
+// [Session.Replay].
+func (s *Service) LoadSession(ctx context.Context, id string, p Place, h Host) (*Session, error) {
+	head, draft, err := s.head(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if p.Cwd == "" {
+		p.Cwd, p.Folders = head.Cwd, head.Folders
+	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if !sameFolder(p.Cwd, head.Cwd) {
+		return nil, badInput("cwd", "the session belongs to %q, not to %q", head.Cwd, p.Cwd)
+	}
+	if x, err := s.Session(id); err == nil {
+		return x, x.setFurther(p.Folders)
+	}
+	head.Folders = p.Folders
+	x, err := s.admit(head, p, h, draft)
+	if err != nil {
+		return nil, err
+	}
+	if !draft {
+		// Now, so that calls which a crash left open are answered before anybody
+		// looks at the log.
+		if _, err := x.begin(ctx); err != nil {
+			return nil, errors.Join(err, s.CloseSession(ctx, id))
+		}
+	}
+	return x, nil
+}
+
+func sameFolder(a, b string) bool {
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	ia, errA := os.Stat(a)
+	ib, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(ia, ib)
+}
+
+// head finds a session that is known, in memory or in the store.
+func (s *Service) head(ctx context.Context, id string) (head store.Session, draft bool, err error) {
+	s.mu.Lock()
+	head, draft = s.drafts[id]
+	s.mu.Unlock()
+	if draft {
+		return head, true, nil
+	}
+	head, err = s.theStore(s.synchronous()).Session(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return head, false, fmt.Errorf("session %q: %w", id, ErrNoSession)
+	}
+	return head, false, err
+}
+
+// synchronous is needed only where the store is opened before any session is.
+func (s *Service) synchronous() string {
+	if s.opened() != nil {
+		return ""
+	}
+	return s.Config(nil).Store.Synchronous
+}
+
+func (s *Service) admit(head store.Session, p Place, h Host, draft bool) (*Session, error) {
+	x, err := s.newSession(head, p, h)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errors.Join(errClosing, x.ws.Close())
+	}
+	s.sessions[head.ID] = x
+	if draft {
+		s.drafts[head.ID] = head
+	}
+	return x, nil
+}
+
+// Session is an open session.
+func (s *Service) Session(id string) (*Session, error) {
+	s.mu.Lock()
+	x := s.sessions[id]
+	s.mu.Unlock()
+	if x != nil {
+		return x, nil
+	}
+	if _, _, err := s.head(s.ctx, id); err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("session %q: %w", id, ErrClosed)
+}
+
+const pageSize = 50
+
+// List is a page of sessions, newest first, with the cursor of the next one, which
+// is empty on the last. An empty cwd lists all. Sessions without a prompt yet are
+// on the first page.
+func (s *Service) List(ctx context.Context, cwd, cursor string) ([]store.Session, string, error) {
+	if cwd != "" {
+		if !filepath.IsAbs(cwd) {
+			return nil, "", badInput("cwd", "%q is not an absolute path", cwd)
+		}
+		cwd = filepath.Clean(cwd)
+	}
+	page, next, err := s.theStore(s.synchronous()).List(ctx, store.Filter{Cwd: cwd, Cursor: cursor, Limit: pageSize})
+	if err != nil {
+		return nil, "", err
+	}
+	if cursor == "" {
+		page = append(s.draftsIn(cwd), page...)
+		sort.SliceStable(page, func(i, j int) bool { return page[i].UpdatedAt.After(page[j].UpdatedAt) })
+	}
+	return page, next, nil
+}
+
+func (s *Service) draftsIn(cwd string) []store.Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []store.Session
+	for _, head := range s.drafts {
+		if cwd == "" || head.Cwd == cwd {
+			found = append(found, head)
+		}
+	}
+	return found
+}
+
+// CloseSession cancels what runs in a session, waits for it, and frees what it
+// holds. It stays listed. Closing a closed one is no error.
+func (s *Service) CloseSession(ctx context.Context, id string) error {
+	s.mu.Lock()
+	x := s.sessions[id]
+	delete(s.sessions, id)
+	s.mu.Unlock()
+	if x == nil {
+		_, _, err := s.head(ctx, id)
+		return err
+	}
+	return x.close(ctx)
+}
+
+// Delete closes a session and removes it from the store. An unknown one is as good
+// as deleted.
+func (s *Service) Delete(ctx context.Context, id string) error {
+	if err := s.CloseSession(ctx, id); errors.Is(err, ErrNoSession) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	_, draft := s.drafts[id]
+	delete(s.drafts, id)
+	s.mu.Unlock()
+	if !draft {
+		err := s.theStore(s.synchronous()).Delete(ctx, id)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	if uuid.Validate(id) != nil {
+		return nil // not a name that we have made a folder for
+	}
+	if err := os.RemoveAll(s.outputDir(id)); err != nil {
+		return fmt.Errorf("removing the outputs of session %s: %w", id, err)
+	}
+	return nil
+}
+
+// outputDir is where a session's cut outputs are kept whole.
+func (s *Service) outputDir(id string) string { return filepath.Join(s.Home, "sessions", id) }

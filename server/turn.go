@@ -1,0 +1,175 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+)
+
+// Turn is a place in a session's queue: a prompt's, or a replay's.
+type Turn struct {
+	x      *Session
+	work   func(ctx context.Context) (agent.StopReason, error)
+	replay bool
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	first  chan struct{} // closed when it is this turn's turn
+	done   chan struct{} // closed when it has left the session
+	err    error         // why there is no place for it
+}
+
+func (x *Session) newTurn() *Turn {
+	t := &Turn{x: x, first: make(chan struct{}), done: make(chan struct{})}
+	t.ctx, t.cancel = context.WithCancelCause(x.ctx)
+	return t
+}
+
+// Start claims a place for a prompt, at once: what is started later comes later.
+// By agent.on_new_prompt it cancels what runs and waits, or queues behind it.
+// The events of this turn go to the host's sink and then to also, which may be
+// nil. [Turn.Run] must follow.
+func (x *Session) Start(in agent.Input, also agent.Sink) *Turn {
+	t := x.newTurn()
+	t.work = func(ctx context.Context) (agent.StopReason, error) { return x.prompt(ctx, in, also) }
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed {
+		t.err = fmt.Errorf("session %q: %w", x.id, ErrClosed)
+		return t
+	}
+	if x.conf.Agent.OnNewPrompt != "queue" {
+		for _, before := range x.turns {
+			if !before.replay {
+				before.cancel(errNewPrompt)
+			}
+		}
+	}
+	x.enter(t)
+	return t
+}
+
+// StartReplay claims a place for showing the log to sink. While a turn runs it is
+// refused, because the two would mix. [Turn.Run] must follow.
+func (x *Session) StartReplay(sink agent.Sink) (*Turn, error) {
+	t := x.newTurn()
+	t.replay = true
+	t.work = func(ctx context.Context) (agent.StopReason, error) {
+		if x.draft() {
+			return "", nil
+		}
+		a, err := x.begin(ctx)
+		if err != nil {
+			return "", err
+		}
+		return "", a.Replay(ctx, sink)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.turns) > 0 || x.closed {
+		t.cancel(nil)
+		return nil, fmt.Errorf("session %q: %w", x.id, ErrRunning)
+	}
+	x.enter(t)
+	return t, nil
+}
+
+func (x *Session) enter(t *Turn) {
+	x.turns = append(x.turns, t)
+	if len(x.turns) == 1 {
+		close(t.first)
+	}
+}
+
+// Run waits for the turn's place and runs it. The end of ctx, a later prompt and
+// [Session.Cancel] end it with [agent.Cancelled] and no error. When Run returns,
+// nothing of the turn runs any more.
+func (t *Turn) Run(ctx context.Context) (agent.StopReason, error) {
+	if t.err != nil {
+		t.cancel(nil)
+		return "", t.err
+	}
+	defer t.leave()
+	unlink := context.AfterFunc(ctx, func() { t.cancel(context.Cause(ctx)) })
+	defer unlink()
+	select {
+	case <-t.first:
+	case <-t.ctx.Done():
+	}
+	if t.ctx.Err() != nil {
+		return agent.Cancelled, nil
+	}
+	stop, err := t.work(t.ctx)
+	if t.ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return agent.Cancelled, nil
+	}
+	return stop, err
+}
+
+func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (agent.StopReason, error) {
+	if err := x.ready(); err != nil {
+		return "", err
+	}
+	a, err := x.begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	sink := x.host.Sink(x.id)
+	if also != nil {
+		sink = both{sink, also}
+	}
+	x.tellProblems(sink)
+	defer x.prompted()
+	return a.Turn(ctx, in, sink)
+}
+
+// both shows events to two sinks.
+type both [2]agent.Sink
+
+func (b both) Event(e agent.Event) {
+	b[0].Event(e)
+	b[1].Event(e)
+}
+
+// leave lets the next turn run. A turn that was cancelled while it waited leaves
+// from the middle of the queue.
+func (t *Turn) leave() {
+	x := t.x
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.turns = slices.DeleteFunc(x.turns, func(o *Turn) bool { return o == t })
+	if len(x.turns) > 0 {
+		select {
+		case <-x.turns[0].first:
+		default:
+			close(x.turns[0].first)
+		}
+	}
+	t.cancel(nil)
+	close(t.done)
+}
+
+// Prompt runs a turn; see [Session.Start] and [Turn.Run].
+func (x *Session) Prompt(ctx context.Context, in agent.Input, also agent.Sink) (agent.StopReason, error) {
+	return x.Start(in, also).Run(ctx)
+}
+
+// Cancel ends the turn that runs and those that wait; false: there was none. It
+// does not wait for them.
+func (x *Session) Cancel() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, t := range x.turns {
+		t.cancel(errCancelled)
+	}
+	return len(x.turns) > 0
+}
+
+// Running reports whether a turn runs or waits.
+func (x *Session) Running() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.turns) > 0
+}
