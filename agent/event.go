@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
@@ -93,5 +92,3 @@ type Resource struct {
 	URI  string
 	Text string // empty: a link only
 }
-
-var _ = json.RawMessage(nil)

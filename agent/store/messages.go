@@ -42,7 +42,7 @@ func (s *Store) Append(ctx context.Context, id string, m *Message) error {
 		}
 		seq++
 		if m.Seq != 0 && m.Seq != seq {
-			return ErrConflict
+			return conflict(ctx, tx, id)
 		}
 		_, err := tx.StmtContext(ctx, db.insertMessage).ExecContext(ctx, m.values(id, seq)...)
 		if hasCode(err, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY) {
@@ -55,6 +55,18 @@ func (s *Store) Append(ctx context.Context, id string, m *Message) error {
 	}
 	m.Seq = seq
 	return nil
+}
+
+// conflict tells a log that has grown from one that has been deleted.
+func conflict(ctx context.Context, tx *sql.Tx, id string) error {
+	var there bool
+	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sessions WHERE id = ?", id).Scan(&there); err != nil {
+		return err
+	}
+	if !there {
+		return ErrNotFound
+	}
+	return ErrConflict
 }
 
 func (m *Message) values(session string, seq int64) []any {

@@ -1,0 +1,79 @@
+package agent_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+)
+
+// What a turn with one call costs when the log already holds so many messages:
+// it must not grow with them.
+func BenchmarkTurn(b *testing.B) {
+	for _, length := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprint(length), func(b *testing.B) {
+			st := openStore(b)
+			s := begin(b, agent.Config{Store: st, Model: endless(), Tools: toolSet(b, quick("look", true))})
+			text := strings.Repeat("x", 1000)
+			for kept := 0; kept < length; kept += 4 {
+				if _, err := s.Turn(b.Context(), agent.Input{Text: text}, nowhere{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			// The log grows while it is measured, so each round begins from the same.
+			head := store.Session{ID: s.ID()}
+			b.ResetTimer()
+			for i := 0; b.Loop(); i++ {
+				if i%8 == 0 {
+					b.StopTimer()
+					execute(b, st.Path(), fmt.Sprintf("DELETE FROM messages WHERE session_id = '%s' AND seq > %d", s.ID(), length))
+					var err error
+					if s, err = agent.Load(b.Context(), agent.Config{Head: head, Store: st, Model: endless(), Tools: toolSet(b, quick("look", true))}); err != nil {
+						b.Fatal(err)
+					}
+					b.StartTimer()
+				}
+				if _, err := s.Turn(b.Context(), agent.Input{Text: text}, nowhere{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// What the loop adds to each delta.
+func BenchmarkDelta(b *testing.B) {
+	for b.Loop() {
+		s := begin(b, agent.Config{Model: fakemodel.Script(func(x *fakemodel.Exchange) {
+			for range 20_000 {
+				x.Text("some words ")
+			}
+		})})
+		if _, err := s.Turn(b.Context(), agent.Input{Text: "go"}, nowhere{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/20_000, "ns/delta")
+}
+
+type nowhere struct{}
+
+func (nowhere) Event(agent.Event) {}
+
+// endless answers every prompt with one call and then a text.
+func endless() *fakemodel.Model {
+	replies := make([]func(*fakemodel.Exchange), 2000)
+	for i := range replies {
+		replies[i] = func(x *fakemodel.Exchange) {
+			if i%2 == 0 {
+				x.Call("", "look", "{}")
+				return
+			}
+			x.Text("done")
+		}
+	}
+	return fakemodel.Script(replies...)
+}

@@ -1,0 +1,160 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// call is one call of a reply on its way to a result.
+type call struct {
+	tools.Call        // Args as the model wrote them: dispatch mends them, or says what is wrong
+	logged     string // the arguments as the log keeps them: always one JSON object
+	cut        bool   // not whole: the reply reached its length limit
+	tool       tools.Tool
+	result     tools.Result
+	took       time.Duration
+}
+
+// together is how many read-only calls run at the same time at most.
+const together = 16
+
+// callAll runs the calls of a reply: neighbouring read-only ones together, any
+// other alone, and keeps the results in the model's order.
+func (t *turn) callAll(ctx context.Context, calls []*call) error {
+	for _, c := range calls {
+		t.sink.Event(t.started(c))
+	}
+	for batch := range batches(calls) {
+		if err := t.callBatch(ctx, batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func batches(calls []*call) iter.Seq[[]*call] {
+	return func(yield func([]*call) bool) {
+		for len(calls) > 0 {
+			n := 1
+			for n < len(calls) && n < together && calls[n-1].tool.ReadOnly && calls[n].tool.ReadOnly {
+				n++
+			}
+			if !yield(calls[:n]) {
+				return
+			}
+			calls = calls[n:]
+		}
+	}
+}
+
+// callBatch runs calls side by side. It owns their goroutines, and is the only one
+// that speaks to the sink and the log meanwhile.
+func (t *turn) callBatch(ctx context.Context, batch []*call) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	progress, over := make(chan tools.Progress), make(chan struct{})
+	defer close(over)
+	env := t.env(t.head, func(p tools.Progress) {
+		select {
+		case progress <- p:
+		case <-over: // said too late
+		}
+	})
+	ended := make(chan int)
+	for i, c := range batch {
+		go func() {
+			defer func() { ended <- i }()
+			c.run(ctx, t.config.Tools, env)
+		}()
+	}
+	var failure error
+	next, done := 0, make([]bool, len(batch))
+	for running := len(batch); running > 0; {
+		select {
+		case p := <-progress:
+			t.sink.Event(CallProgress{p})
+			continue
+		case i := <-ended:
+			done[i] = true
+			running--
+		}
+		for ; failure == nil && next < len(batch) && done[next]; next++ {
+			if failure = t.end(batch[next]); failure != nil {
+				stop() // the rest would not be kept either
+			}
+		}
+	}
+	return failure
+}
+
+// run gives the call a result, whatever happens.
+func (c *call) run(ctx context.Context, set *tools.Set, env *tools.Env) {
+	began := time.Now()
+	switch {
+	case ctx.Err() != nil:
+		c.result = tools.Fail("interrupted by the user: %s was not run", c.Name)
+		return
+	case c.cut:
+		c.result = tools.Fail(cutText, c.Name)
+		return
+	}
+	c.result = tools.Fail("%s ended without a result", c.Name) // stays when the tool takes the goroutine with it
+	c.result, _ = set.Call(ctx, env, c.Call)                   // the error is ctx's own, and the result says so
+	c.took = time.Since(began)
+}
+
+// told is the call as everybody else gets to know it, with arguments that are JSON.
+func (c *call) told() tools.Call {
+	return tools.Call{ID: c.ID, Name: c.Name, Args: json.RawMessage(c.logged)}
+}
+
+// started is what the editor is told of a call before it runs.
+func (s *Session) started(c *call) CallStarted {
+	e := CallStarted{Call: c.told(), Kind: c.tool.Kind, Title: c.Name}
+	if e.Kind == "" {
+		e.Kind = tools.KindOther
+	}
+	if c.tool.Title != nil {
+		if title := c.tool.Title(e.Call.Args); title != "" {
+			e.Title = title
+		}
+	}
+	e.Locations = s.locations(e.Kind, e.Call.Args)
+	return e
+}
+
+// locations lets an editor follow along: the place that a call names.
+func (s *Session) locations(kind tools.Kind, args json.RawMessage) []tools.Location {
+	var in struct {
+		Path   string
+		Offset int
+	}
+	files := s.config.Env.Files
+	if files == nil || json.Unmarshal(args, &in) != nil || in.Path == "" {
+		return nil
+	}
+	path, err := files.Abs(in.Path)
+	if err != nil {
+		return nil
+	}
+	if kind != tools.KindRead {
+		in.Offset = 0 // elsewhere it is no line
+	}
+	return []tools.Location{{Path: path, Line: max(in.Offset, 0)}}
+}
+
+// todosChanged gives the list when it is another than the editor was last shown.
+func (t *turn) todosChanged() (todos []tools.Todo, changed bool) {
+	if t.config.Env.Todos == nil {
+		return nil, false
+	}
+	todos = t.config.Env.Todos.All()
+	changed = !slices.Equal(todos, t.shown)
+	t.shown = todos
+	return todos, changed
+}

@@ -1,0 +1,277 @@
+package agent_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv("AGENT_TEST_STORE"); path != "" {
+		dieInCall(path)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// dieInCall is a server that is killed while two of its calls run.
+func dieInCall(path string) {
+	set, err := tools.NewSet(quick("quick", false), tools.New(tools.Tool{Name: "wait", Description: "w", ReadOnly: true},
+		func(context.Context, *tools.Env, tools.Call, nothing) (tools.Result, error) {
+			fmt.Println("waiting")
+			time.Sleep(time.Minute)
+			return tools.OK(nothing{}), nil
+		}))
+	if err != nil {
+		panic(err)
+	}
+	m := fakemodel.Script(func(x *fakemodel.Exchange) {
+		x.Text("Wait.")
+		x.Call("1", "quick", "{}")
+		x.Call("2", "wait", "{}")
+		x.Call("3", "wait", "{}")
+	})
+	s, err := agent.New(context.Background(), agent.Config{Model: m, Store: store.New(path, store.Options{}), Tools: set})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(s.ID())
+	_, err = s.Turn(context.Background(), agent.Input{Text: "go"}, &recorder{})
+	fmt.Println("not killed", err)
+}
+
+// After kill -9 in the middle of calls the session is listed, replays with a
+// result for every call, and goes on.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), store.FileName)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "AGENT_TEST_STORE="+path)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	var said []string
+	for len(said) < 3 && lines.Scan() {
+		said = append(said, lines.Text())
+	}
+	// While it lives, nobody takes its calls away from it.
+	st := store.New(path, store.Options{})
+	defer st.Close()
+	m := fakemodel.Script(func(x *fakemodel.Exchange) { x.Text("fine") })
+	config := agent.Config{Head: store.Session{ID: said[0]}, Model: m, Store: st}
+	early, err := agent.Load(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if log := messages(t, st, said[0]); len(log) != 3 {
+		t.Errorf("while it lives:\n%s", render(log))
+	}
+	if _, err := early.Turn(t.Context(), agent.Input{Text: "me too"}, &recorder{}); !errors.Is(err, store.ErrClaimed) {
+		t.Errorf("while it lives: %v", err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed: an error is right
+
+	page, _, err := st.List(t.Context(), store.Filter{})
+	if err != nil || len(page) != 1 || page[0].ID != said[0] || page[0].Title != "go" {
+		t.Fatalf("listed: %+v, %v", page, err)
+	}
+	s, err := agent.Load(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sink := &recorder{}
+	if err := s.Replay(t.Context(), sink); err != nil {
+		t.Fatal(err)
+	}
+	ended := of[agent.CallEnded](sink)
+	if len(ended) != 3 || ended[0].Result.IsError {
+		t.Fatalf("replayed %+v", ended)
+	}
+	for _, e := range ended[1:] {
+		if want := `{"error":"interrupted: the server stopped"}`; string(e.Result.JSON) != want || !e.Result.IsError {
+			t.Errorf("replayed %s", e.Result.JSON)
+		}
+	}
+	if stop, err := s.Turn(t.Context(), agent.Input{Text: "again"}, &recorder{}); err != nil || stop != agent.EndTurn {
+		t.Error(stop, err)
+	}
+	checkLog(t, m.Requests()[0].Messages)
+}
+
+// A replay tells what the turn told: the same messages, calls, results, plan,
+// title and usage.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	old := "a"
+	shown := []tools.Content{{Diff: &tools.Diff{Path: "/w/a", Old: &old, New: "b"}}, {Location: &tools.Location{Path: "/w/a", Line: 3}}}
+	edit := tools.New(tools.Tool{Name: "edit", Description: "e", Kind: tools.KindEdit, Title: func(args json.RawMessage) string { return "Edit " + string(args) }},
+		func(context.Context, *tools.Env, tools.Call, nothing) (tools.Result, error) {
+			return tools.OK(map[string]bool{"success": true}).With(append(shown, tools.Content{Terminal: "t1"})...), nil
+		})
+	list := []tools.Tool{edit}
+	for _, tool := range tools.Builtin() {
+		if tool.Name == "todo" {
+			list = append(list, tool)
+		}
+	}
+	var replies []func(*fakemodel.Exchange)
+	for range 80 { // more than a page of messages
+		replies = append(replies, func(x *fakemodel.Exchange) {
+			x.Thought("hm")
+			x.Text("Now.")
+			x.Call("", "edit", "{}")
+			x.Call("", "edit", "{]") // not understood
+		}, func(*fakemodel.Exchange) {}, func(x *fakemodel.Exchange) {
+			x.Text("Done.")
+			x.Usage(model.Usage{Input: 10, Output: 1, Cost: 0.5})
+		})
+	}
+	replies = append(replies, func(x *fakemodel.Exchange) {
+		x.Call("t", "todo", `{"todos":[{"id":"1","content":"mend","status":"pending"}]}`)
+	}, func(x *fakemodel.Exchange) { x.Text("End.") })
+	st := openStore(t)
+	config := agent.Config{Model: fakemodel.Script(replies...), Store: st, Tools: toolSet(t, list...), Env: &tools.Env{Todos: tools.NewTodos()}, Window: 99}
+	live := &recorder{}
+	s := begin(t, config)
+	for i := range 81 {
+		in := agent.Input{Text: fmt.Sprint("prompt ", i), Images: []model.Image{{MIMEType: "image/png", Data: "AA=="}}, Context: []agent.Resource{{URI: "file:///x", Text: "secret"}}}
+		if stop, err := s.Turn(t.Context(), in, live); err != nil || stop != agent.EndTurn {
+			t.Fatal(stop, err)
+		}
+	}
+
+	config.Head, config.Env = store.Session{ID: s.ID()}, &tools.Env{Todos: tools.NewTodos()}
+	loaded, err := agent.Load(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := &recorder{}
+	if err := loaded.Replay(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	for i := range live.events {
+		if e, ok := live.events[i].(agent.CallEnded); ok {
+			e.Duration = 0 // not kept
+			e.Result.Shown = slices.DeleteFunc(slices.Clone(e.Result.Shown), func(c tools.Content) bool { return c.Terminal != "" })
+			if len(e.Result.Shown) == 0 {
+				e.Result.Shown = nil
+			}
+			live.events[i] = e
+		}
+	}
+	told := func(r *recorder) (events []agent.Event) {
+		for _, e := range r.events {
+			switch e.(type) {
+			case agent.UserMessage, agent.Text, agent.Thought, agent.CallStarted, agent.CallEnded:
+				events = append(events, e)
+			}
+		}
+		return events
+	}
+	a, b := told(live), told(again)
+	for i := range min(len(a), len(b)) {
+		if !reflect.DeepEqual(a[i], b[i]) {
+			t.Fatalf("event %d:\ntold     %+v\nreplayed %+v", i, a[i], b[i])
+		}
+	}
+	if len(a) != len(b) {
+		t.Errorf("told %d, replayed %d", len(a), len(b))
+	}
+	usage := of[agent.UsageChanged](live)
+	if last := of[agent.UsageChanged](again); len(last) != 1 || last[0] != usage[len(usage)-1] || last[0].Total.Cost != 40 {
+		t.Errorf("usage = %+v, live %+v", last, usage[len(usage)-1])
+	}
+	plan := []tools.Todo{{ID: "1", Content: "mend", Status: tools.TodoPending}}
+	if p := of[agent.PlanChanged](again); len(p) != 1 || !slices.Equal(p[0].Todos, plan) || !slices.Equal(config.Env.Todos.All(), plan) {
+		t.Errorf("plan = %+v, todos %+v", p, config.Env.Todos.All())
+	}
+	if titles := of[agent.TitleChanged](again); len(titles) != 1 || titles[0].Title != "prompt 0" {
+		t.Errorf("titles = %+v", titles)
+	}
+	if !reflect.DeepEqual(loaded.Last(), s.Last()) {
+		t.Errorf("last = %+v, want %+v", loaded.Last(), s.Last())
+	}
+}
+
+func TestLoadUnknown(t *testing.T) {
+	t.Parallel()
+	_, err := agent.Load(t.Context(), agent.Config{Head: store.Session{ID: "x"}, Model: fakemodel.New(), Store: openStore(t)})
+	if !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("err = %v", err)
+	}
+}
+
+// A session is stored with its first prompt, and not before; what was set until
+// then is not lost, and what is frozen stays.
+func TestUpdate(t *testing.T) {
+	t.Parallel()
+	st := openStore(t)
+	m := fakemodel.Script(func(x *fakemodel.Exchange) { x.Text("ok") }, func(x *fakemodel.Exchange) { x.Text("ok") })
+	s := begin(t, agent.Config{Head: store.Session{System: "s"}, Model: m, Store: st})
+	set := func(model string) {
+		if err := s.Update(t.Context(), func(head *store.Session) { head.Model, head.System, head.ID = model, "other", "other" }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("m1")
+	if _, err := os.Stat(st.Path()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the store was opened before the first prompt: %v", err)
+	}
+	for range 2 {
+		if _, err := s.Turn(t.Context(), agent.Input{Text: "go"}, &recorder{}); err != nil {
+			t.Fatal(err)
+		}
+		set("m2")
+		s.SetEffort("high")
+	}
+	head, err := st.Session(t.Context(), s.ID())
+	if err != nil || head.Model != "m2" || head.System != "s" || head.ID != s.ID() {
+		t.Errorf("head = %+v, %v", head, err)
+	}
+	r := m.Requests()
+	if r[0].Model != "m1" || r[1].Model != "m2" || r[0].Effort != "" || r[1].Effort != "high" || r[1].System != "s" {
+		t.Errorf("requests %+v", r)
+	}
+}
+
+// A session that was deleted under a window's hands says so.
+func TestDeleted(t *testing.T) {
+	t.Parallel()
+	st := openStore(t)
+	s := begin(t, agent.Config{Store: st, Model: fakemodel.Script(func(x *fakemodel.Exchange) { x.Text("ok") })})
+	if _, err := s.Turn(t.Context(), agent.Input{Text: "go"}, &recorder{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Delete(t.Context(), s.ID()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Turn(t.Context(), agent.Input{Text: "go"}, &recorder{}); !errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), s.ID()) {
+		t.Errorf("err = %v", err)
+	}
+}

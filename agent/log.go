@@ -1,0 +1,185 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// What the loop writes into the log where a reply or a result is missing.
+const (
+	noAnswer      = "(no answer)"
+	serverStopped = "interrupted: the server stopped"
+)
+
+// history is the log in memory: what the next request will say, and what can be
+// known from it. It only grows.
+type history struct {
+	messages []model.Message
+	seq      int64           // of the last message
+	open     []model.Call    // calls that have no result yet, in order
+	ids      map[string]bool // of all calls
+	todos    []tools.Todo    // the last list
+	usage    model.Usage     // in all
+	requests int
+	used     int // tokens of the last request and its reply
+}
+
+func (h *history) add(m *store.Message) {
+	h.messages = append(h.messages, m.Message)
+	h.seq = m.Seq
+	switch m.Role {
+	case model.Assistant:
+		h.open = slices.Clone(m.Calls)
+		h.remember(m.Calls)
+	case model.ToolRole:
+		h.open = slices.DeleteFunc(h.open, func(c model.Call) bool { return c.ID == m.CallID })
+		h.readTodos(m)
+	}
+	h.count(m.Usage)
+}
+
+func (h *history) remember(calls []model.Call) {
+	if h.ids == nil {
+		h.ids = map[string]bool{}
+	}
+	for _, c := range calls {
+		h.ids[c.ID] = true
+	}
+}
+
+func (h *history) count(u *model.Usage) {
+	if u == nil {
+		return
+	}
+	h.requests++
+	h.used = u.Input + u.Output
+	h.usage.Input += u.Input
+	h.usage.Output += u.Output
+	h.usage.Reasoning += u.Reasoning
+	h.usage.CachedRead += u.CachedRead
+	h.usage.CachedWrite += u.CachedWrite
+	h.usage.Cost += u.Cost
+}
+
+// readTodos takes the list from the result of a todo call: it is the only copy
+// that outlives the process.
+func (h *history) readTodos(m *store.Message) {
+	if m.Name != "todo" || m.IsError {
+		return
+	}
+	var list struct{ Todos []tools.Todo }
+	if json.Unmarshal([]byte(m.Text), &list) == nil && list.Todos != nil {
+		h.todos = list.Todos
+	}
+}
+
+// append stores m at the end of the log and only then remembers it.
+func (s *Session) append(ctx context.Context, m *store.Message) error {
+	m.Seq = s.history.seq + 1
+	if err := s.config.Store.Append(ctx, s.id, m); err != nil {
+		return err
+	}
+	s.historyMu.Lock()
+	defer s.historyMu.Unlock()
+	s.history.add(m)
+	return nil
+}
+
+// page is how many messages are read at once.
+const page = 200
+
+// catchUp reads what the log has grown by since it was last looked at: all of it
+// at first, later what another window has added.
+func (s *Session) catchUp(ctx context.Context) error {
+	for {
+		news, err := s.config.Store.Messages(ctx, s.id, s.history.seq, page)
+		if err != nil {
+			return err
+		}
+		s.historyMu.Lock()
+		for i := range news {
+			s.history.add(&news[i])
+		}
+		s.historyMu.Unlock()
+		if len(news) < page {
+			return nil
+		}
+	}
+}
+
+// mendAfterCrash answers the calls that a dead server left open. A claim that
+// somebody else holds means that the server is not dead.
+func (s *Session) mendAfterCrash(ctx context.Context) error {
+	if len(s.history.open) == 0 {
+		return nil
+	}
+	release, err := s.config.Store.Claim(s.id)
+	if errors.Is(err, store.ErrClaimed) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer release()
+	return s.closeCalls(ctx)
+}
+
+// closeCalls gives every open call a result.
+func (s *Session) closeCalls(ctx context.Context) error {
+	for _, c := range slices.Clone(s.history.open) {
+		m := resultMessage(tools.Call{ID: c.ID, Name: c.Name}, tools.Fail(serverStopped))
+		if err := s.append(ctx, m); err != nil {
+			return fmt.Errorf("closing the call %s: %w", c.ID, err)
+		}
+	}
+	return nil
+}
+
+// say adds what a user says. Before it the log is brought into the shape that
+// every endpoint takes: no call without a result, and a word of the assistant
+// between a user's two.
+func (s *Session) say(ctx context.Context, m *store.Message) error {
+	if err := s.closeCalls(ctx); err != nil {
+		return err
+	}
+	if last := s.Last(); last.Role == model.User || last.Role == model.ToolRole {
+		if err := s.append(ctx, silence("", nil)); err != nil {
+			return err
+		}
+	}
+	m.Role = model.User
+	return s.append(ctx, m)
+}
+
+// silence stands in the log where the assistant has said nothing.
+func silence(reasoning string, usage *model.Usage) *store.Message {
+	return &store.Message{
+		Message: model.Message{Role: model.Assistant, Text: noAnswer, Reasoning: reasoning},
+		Usage:   usage,
+		Note:    true,
+	}
+}
+
+// shownLimit bounds what is kept of a result for the editor alone.
+const shownLimit = 1 << 20
+
+func resultMessage(c tools.Call, r tools.Result) *store.Message {
+	m := &store.Message{
+		Message: model.Message{Role: model.ToolRole, Text: string(r.JSON), CallID: c.ID, Name: c.Name},
+		IsError: r.IsError,
+	}
+	if len(r.Shown) == 0 {
+		return m
+	}
+	if shown, err := json.Marshal(r.Shown); err == nil && len(shown) <= shownLimit {
+		m.Shown = shown
+	}
+	return m
+}

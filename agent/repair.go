@@ -1,0 +1,142 @@
+package agent
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// What real models do, and what they are told.
+const (
+	nudge = "Your last reply was empty. Answer in text, or call a tool to go on."
+
+	cutText = "%s was not run: your reply reached its length limit before the call's arguments were complete. " +
+		"Nothing was changed. Do it in smaller pieces: write a shorter part now and add the rest with further calls."
+
+	repeatedText = "This is the same call with the same result, %d times now. Doing it again will not help: " +
+		"use what you have, try something else, or tell the user what is missing."
+
+	stoppedText = "I stopped here: I made the same call of %s %d times and got the same result each time. " +
+		"Tell me how you would like to go on."
+
+	repeatsTell = 3 // from here on the model is told
+	repeatsStop = 5 // here the turn ends
+)
+
+// callsOf makes the calls of a reply ready: each with an id that no other call of
+// the session has, and arguments that every endpoint takes back.
+func (t *turn) callsOf(reply *model.Reply) []*call {
+	var calls []*call
+	used := map[string]bool{}
+	for _, c := range reply.Calls {
+		id := uniqueID(c.ID, func(id string) bool { return used[id] || t.history.ids[id] })
+		used[id] = true
+		name := strings.TrimSpace(c.Name)
+		ready := &call{
+			Call: tools.Call{ID: id, Name: name, Args: json.RawMessage(c.Args)},
+			cut:  reply.Finish == model.FinishLength && !isObject(c.Args),
+		}
+		ready.logged = loggedArgs(c.Args, ready.cut)
+		ready.tool, _ = t.config.Tools.Get(name)
+		calls = append(calls, ready)
+	}
+	return calls
+}
+
+func uniqueID(id string, taken func(string) bool) string {
+	base := id
+	if base == "" {
+		base, id = "call", "call_1"
+	}
+	for n := 2; taken(id); n++ {
+		id = fmt.Sprintf("%s_%d", base, n)
+	}
+	return id
+}
+
+// loggedArgs is what later requests repeat to the endpoint, which may refuse
+// arguments that are no JSON object. The call's result says what was wrong.
+func loggedArgs(args string, cut bool) string {
+	if cut {
+		return "{}"
+	}
+	object, err := tools.RepairArgs(args)
+	if err != nil {
+		return "{}"
+	}
+	return string(object)
+}
+
+func isObject(text string) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal([]byte(text), &object) == nil && object != nil
+}
+
+// repeats notices a turn that goes in circles. Whenever a call or its result is
+// new the turn gets on, and counting begins again: tests may be run after each
+// edit, and fail the same way each time.
+type repeats struct {
+	counts map[[sha256.Size]byte]int
+	stuck  string // the tool that has been called too often
+}
+
+// count says how often the call has come to the same result since the turn last got on.
+func (r *repeats) count(c *call) int {
+	key := sha256.Sum256(bytes.Join([][]byte{[]byte(c.Name), c.Args, c.result.JSON}, []byte{0}))
+	if r.counts == nil {
+		r.counts = map[[sha256.Size]byte]int{}
+	}
+	if r.counts[key] == 0 {
+		for known := range r.counts {
+			r.counts[known] = 1
+		}
+	}
+	r.counts[key]++
+	if r.counts[key] >= repeatsStop {
+		r.stuck = c.Name
+	}
+	return r.counts[key]
+}
+
+func (r *repeats) over() (tool string, over bool) { return r.stuck, r.stuck != "" }
+
+// withNote adds a note to a result, beside the one it may already have.
+func withNote(object json.RawMessage, note string) json.RawMessage {
+	var fields struct {
+		Note string `json:"note"`
+	}
+	_ = json.Unmarshal(object, &fields) // a note of another kind is left alone and hidden by ours
+	if fields.Note != "" {
+		note = fields.Note + " " + note
+	}
+	text, err := json.Marshal(note)
+	if err != nil {
+		return object // cannot be: it is a string
+	}
+	if fields.Note != "" {
+		return replaceNote(object, text)
+	}
+	body := bytes.TrimRight(bytes.TrimSuffix(bytes.TrimSpace(object), []byte("}")), " \n\t")
+	if !bytes.HasSuffix(body, []byte("{")) {
+		body = append(bytes.Clone(body), ',')
+	}
+	return append(append(append(bytes.Clone(body), `"note":`...), text...), '}')
+}
+
+func replaceNote(object, note json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(object, &fields) != nil {
+		return object
+	}
+	fields["note"] = note
+	changed, err := json.Marshal(fields)
+	if err != nil {
+		return object
+	}
+	return changed
+}

@@ -1,0 +1,89 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Replay tells the log again as the events that it was made of, in order, and at
+// the end plan, title and usage as they are now. It reads page by page. What the
+// loop wrote for the model alone is left out.
+func (s *Session) Replay(ctx context.Context, sink Sink) error {
+	r := &replay{Session: s, sink: sink, calls: map[string]tools.Call{}}
+	for after := int64(0); ; {
+		messages, err := s.config.Store.Messages(ctx, s.id, after, page)
+		if err != nil {
+			return err
+		}
+		for i := range messages {
+			r.tell(&messages[i])
+			after = messages[i].Seq
+		}
+		if len(messages) < page {
+			break
+		}
+	}
+	s.historyMu.Lock()
+	todos := slices.Clone(s.history.todos)
+	s.historyMu.Unlock()
+	if len(todos) > 0 {
+		sink.Event(PlanChanged{Todos: todos})
+	}
+	if title := s.Head().Title; title != "" {
+		sink.Event(TitleChanged{Title: title})
+	}
+	sink.Event(s.Usage())
+	return nil
+}
+
+type replay struct {
+	*Session
+	sink  Sink
+	calls map[string]tools.Call // whose results are still to come
+}
+
+func (r *replay) tell(m *store.Message) {
+	switch {
+	case m.Role == model.User && !m.Note:
+		r.sink.Event(UserMessage{MessageID: m.ID, Text: m.Text[:min(m.Typed, len(m.Text))], Images: m.Images})
+	case m.Role == model.Assistant:
+		r.reply(m)
+	case m.Role == model.ToolRole:
+		r.result(m)
+	}
+}
+
+func (r *replay) reply(m *store.Message) {
+	if m.Reasoning != "" {
+		r.sink.Event(Thought{MessageID: m.ID, Text: m.Reasoning})
+	}
+	if m.Text != "" && !m.Note {
+		r.sink.Event(Text{MessageID: m.ID, Text: m.Text})
+	}
+	for _, x := range m.Calls {
+		c := &call{Call: tools.Call{ID: x.ID, Name: x.Name, Args: json.RawMessage(x.Args)}, logged: x.Args}
+		c.tool, _ = r.config.Tools.Get(x.Name)
+		r.sink.Event(r.started(c))
+		r.calls[x.ID] = c.Call
+	}
+}
+
+func (r *replay) result(m *store.Message) {
+	c, ok := r.calls[m.CallID]
+	if !ok {
+		c = tools.Call{ID: m.CallID, Name: m.Name}
+	}
+	delete(r.calls, m.CallID)
+	result := tools.Result{JSON: json.RawMessage(m.Text), IsError: m.IsError}
+	if m.Shown != nil {
+		_ = json.Unmarshal(m.Shown, &result.Shown) // what cannot be read is not shown
+	}
+	// A terminal of the editor's is gone by now.
+	result.Shown = slices.DeleteFunc(result.Shown, func(c tools.Content) bool { return c.Terminal != "" })
+	r.sink.Event(CallEnded{Call: c, Result: result})
+}

@@ -1,0 +1,265 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// turn is one prompt and everything until its answer.
+type turn struct {
+	*Session
+	sink    Sink
+	head    store.Session   // as the turn began
+	effort  string          // as the turn began
+	keeping context.Context // for the log, which a cancel does not stop
+	empty   bool            // the reply before this one was empty
+	repeats repeats
+	shown   []tools.Todo // the list as the editor knows it
+}
+
+// Turn answers a prompt. It returns when the answer is complete and everything
+// that it started has ended. A cancelled turn is no error: it ends with
+// [Cancelled], what was said so far is kept, and every call has a result. An error
+// of the model leaves a *[model.Error] to be found by errors.As. After any of
+// these the session takes the next prompt. [ErrBusy]: a turn is running here;
+// [store.ErrClaimed]: in another process.
+func (s *Session) Turn(ctx context.Context, in Input, sink Sink) (StopReason, error) {
+	if !s.running.CompareAndSwap(false, true) {
+		return "", ErrBusy
+	}
+	defer s.running.Store(false)
+	if in.Text == "" && len(in.Images) == 0 && len(in.Context) == 0 {
+		return "", errors.New("the prompt is empty")
+	}
+	if ctx.Err() != nil {
+		return Cancelled, nil
+	}
+	release, err := s.config.Store.Claim(s.id)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	t := &turn{Session: s, sink: sink, keeping: context.WithoutCancel(ctx)}
+	if err := t.begin(ctx, in); err != nil {
+		return "", fmt.Errorf("keeping the prompt: %w", err)
+	}
+	return t.run(ctx)
+}
+
+// begin makes the prompt durable.
+func (t *turn) begin(ctx context.Context, in Input) error {
+	named, err := t.create(context.WithoutCancel(ctx), titleOf(in))
+	if err != nil {
+		return err
+	}
+	t.head = t.Head()
+	t.headMu.Lock()
+	t.effort = t.Session.effort
+	t.headMu.Unlock()
+	if err := t.catchUp(t.keeping); err != nil {
+		return err
+	}
+	m := &store.Message{
+		Message: model.Message{Text: compose(in), Images: slices.Clone(in.Images)},
+		Typed:   len(in.Text),
+	}
+	if err := t.say(t.keeping, m); err != nil {
+		return err
+	}
+	t.sink.Event(UserMessage{MessageID: m.ID, Text: in.Text, Images: in.Images})
+	if named {
+		t.sink.Event(TitleChanged{Title: t.head.Title})
+	}
+	t.todosChanged() // what there is has been shown
+	return nil
+}
+
+// run asks and calls until a reply asks for nothing.
+func (t *turn) run(ctx context.Context) (StopReason, error) {
+	for range t.config.MaxIterations {
+		stop, err := t.step(ctx)
+		if err != nil || stop != "" {
+			return stop, err
+		}
+	}
+	t.notice("Stopped after %d requests in one turn (agent.max_iterations). Say “go on” to let it continue.", t.config.MaxIterations)
+	return MaxTurnRequests, nil
+}
+
+// step is one request, its reply, and the calls of that. No stop reason and no
+// error means that the turn goes on.
+func (t *turn) step(ctx context.Context) (StopReason, error) {
+	id := store.NewID()
+	reply, err := t.ask(ctx, id)
+	if err != nil || ctx.Err() != nil {
+		return t.broken(ctx, id, reply, err)
+	}
+	if reply.Finish == model.FinishRefusal {
+		reply.Calls = nil // not meant to be run
+	}
+	calls := t.callsOf(reply)
+	if err := t.keep(id, reply, calls); err != nil {
+		return "", fmt.Errorf("keeping the reply: %w", err)
+	}
+	if len(calls) == 0 {
+		return t.ending(reply)
+	}
+	t.empty = false
+	if err := t.callAll(ctx, calls); err != nil {
+		return "", fmt.Errorf("keeping a result: %w", err)
+	}
+	if ctx.Err() != nil {
+		return Cancelled, nil
+	}
+	return t.stopRepeating()
+}
+
+// ask sends the log and passes on what comes back. The reply is what there is of
+// it, also beside an error.
+func (t *turn) ask(ctx context.Context, id string) (*model.Reply, error) {
+	messages := t.history.messages
+	request := &model.Request{
+		Model:     t.head.Model,
+		System:    t.head.System,
+		Messages:  messages[:len(messages):len(messages)],
+		Tools:     t.head.Tools,
+		Effort:    t.effort,
+		SessionID: t.id,
+	}
+	reply := &model.Reply{CallsBefore: len(t.history.ids)}
+	for delta, err := range t.config.Model.Stream(ctx, request) {
+		if err != nil {
+			return reply, err
+		}
+		if delta.Reasoning != "" {
+			t.sink.Event(Thought{MessageID: id, Text: delta.Reasoning})
+		}
+		if delta.Text != "" {
+			t.sink.Event(Text{MessageID: id, Text: delta.Text})
+		}
+		if delta.Notice != "" {
+			t.sink.Event(Notice{Text: delta.Notice})
+		}
+		reply.Add(delta)
+	}
+	if reply.Finish == "" {
+		return reply, &model.Error{Kind: model.ErrCut, Model: t.head.Model}
+	}
+	return reply, nil
+}
+
+// broken ends a turn whose reply did not: what was shown is kept, calls that may
+// be half written are not.
+func (t *turn) broken(ctx context.Context, id string, reply *model.Reply, failure error) (StopReason, error) {
+	if err := t.keepPart(id, reply); err != nil {
+		return "", errors.Join(failure, fmt.Errorf("keeping the reply: %w", err))
+	}
+	if ctx.Err() != nil {
+		return Cancelled, nil
+	}
+	return "", fmt.Errorf("asking the model: %w", failure)
+}
+
+func (t *turn) keepPart(id string, reply *model.Reply) error {
+	var m *store.Message
+	switch {
+	case strings.TrimSpace(reply.Text) != "":
+		m = &store.Message{Message: model.Message{Role: model.Assistant, Text: reply.Text, Reasoning: reply.Reasoning}}
+	case reply.Reasoning != "":
+		m = silence(reply.Reasoning, nil)
+	default:
+		return nil
+	}
+	m.ID = id
+	if reply.Usage != (model.Usage{}) {
+		m.Usage = &reply.Usage
+	}
+	return t.append(t.keeping, m)
+}
+
+// keep stores a whole reply, before any of its calls runs.
+func (t *turn) keep(id string, reply *model.Reply, calls []*call) error {
+	usage := reply.Usage
+	m := &store.Message{
+		Message: model.Message{Role: model.Assistant, Text: reply.Text, Reasoning: reply.Reasoning},
+		Usage:   &usage,
+	}
+	for _, c := range calls {
+		m.Calls = append(m.Calls, model.Call{ID: c.ID, Name: c.Name, Args: c.logged})
+	}
+	if len(calls) == 0 && strings.TrimSpace(reply.Text) == "" {
+		m = silence(reply.Reasoning, &usage)
+	}
+	m.ID = id
+	if err := t.append(t.keeping, m); err != nil {
+		return err
+	}
+	t.sink.Event(t.Usage())
+	return nil
+}
+
+// ending tells how a reply without calls ends the turn.
+func (t *turn) ending(reply *model.Reply) (StopReason, error) {
+	switch {
+	case reply.Finish == model.FinishRefusal:
+		return Refusal, nil
+	case reply.Finish == model.FinishLength:
+		t.notice("The answer reached the model's length limit and is not complete. Say “go on” to let it continue.")
+		return MaxTokens, nil
+	case strings.TrimSpace(reply.Text) != "":
+		return EndTurn, nil
+	case t.empty:
+		t.notice("The model answered with nothing, twice. Try again, say it in other words, or choose another model.")
+		return EndTurn, nil
+	}
+	t.empty = true
+	if err := t.say(t.keeping, &store.Message{Message: model.Message{Text: nudge}, Note: true}); err != nil {
+		return "", fmt.Errorf("keeping the log: %w", err)
+	}
+	return "", nil
+}
+
+func (t *turn) notice(format string, args ...any) {
+	t.sink.Event(Notice{Text: fmt.Sprintf(format, args...)})
+}
+
+// stopRepeating ends a turn that goes in circles, with a last word in the log.
+func (t *turn) stopRepeating() (StopReason, error) {
+	name, over := t.repeats.over()
+	if !over {
+		return "", nil
+	}
+	m := &store.Message{
+		ID:      store.NewID(),
+		Message: model.Message{Role: model.Assistant, Text: fmt.Sprintf(stoppedText, name, repeatsStop)},
+	}
+	if err := t.append(t.keeping, m); err != nil {
+		return "", fmt.Errorf("keeping the log: %w", err)
+	}
+	t.sink.Event(Text{MessageID: m.ID, Text: m.Text})
+	t.notice("Stopped: the model made the same call of %s %d times and got the same result.", name, repeatsStop)
+	return EndTurn, nil
+}
+
+// end stores a call's result and tells of it.
+func (t *turn) end(c *call) error {
+	if n := t.repeats.count(c); n >= repeatsTell {
+		c.result.JSON = withNote(c.result.JSON, fmt.Sprintf(repeatedText, n))
+	}
+	if err := t.append(t.keeping, resultMessage(c.Call, c.result)); err != nil {
+		return err
+	}
+	t.sink.Event(CallEnded{Call: c.told(), Result: c.result, Duration: c.took.Round(time.Microsecond)})
+	if todos, changed := t.todosChanged(); changed {
+		t.sink.Event(PlanChanged{Todos: todos})
+	}
+	return nil
+}
