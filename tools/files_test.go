@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -153,6 +154,79 @@ func TestReadFileRefuses(t *testing.T) {
 		if text := errorOf(t, got); !strings.Contains(text, want) {
 			t.Errorf("%q: %s; want %q", path, text, want)
 		}
+	}
+	if text := errorOf(t, p.call(t, "read_file", `{"file_path":"main.go"}`)); !strings.Contains(text, `did you mean "path"?`) {
+		t.Error(text)
+	}
+	if text := errorOf(t, p.call(t, "read_file", `{"command":"ls"}`)); !strings.Contains(text, `"command" belongs to terminal: call that tool instead`) {
+		t.Error(text)
+	}
+}
+
+// editor holds one open document, and somebody may type in it.
+type editor struct {
+	doc     workspace.Document
+	onWrite func(*editor) // before a change of ours arrives
+}
+
+func (e *editor) Get(_ context.Context, path string) (workspace.Document, bool, error) {
+	return e.doc, path == e.doc.Path, nil
+}
+
+func (e *editor) Replace(_ context.Context, doc workspace.Document, text []byte) error {
+	if e.onWrite != nil {
+		e.onWrite(e)
+	}
+	if doc.Version != e.doc.Version {
+		return workspace.ErrStale
+	}
+	e.doc.Version, e.doc.Text = e.doc.Version+1, text
+	return nil
+}
+
+func (e *editor) Paths() []string { return []string{e.doc.Path} }
+
+func TestUnsavedBuffer(t *testing.T) {
+	t.Parallel()
+	open := func(t *testing.T) (*place, *editor) {
+		p := newPlace(t, map[string]string{"a.go": "saved\n"})
+		e := &editor{doc: workspace.Document{Path: filepath.Join(p.dir, "a.go"), Version: 1, Text: []byte("unsaved\none\n")}}
+		files, err := workspace.Open([]string{p.dir}, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { files.Close() })
+		p.env.Files = files
+		return p, e
+	}
+	typed := func(e *editor) {
+		e.onWrite = nil
+		e.doc.Version, e.doc.Text = e.doc.Version+1, []byte("typed\none\n")
+	}
+
+	p, e := open(t)
+	if got := as[readOut](t, p.call(t, "read_file", `{"path":"a.go"}`)); got.Content != "1|unsaved\n2|one" {
+		t.Errorf("read %q", got.Content)
+	}
+	if got := as[searchOut](t, p.call(t, "search_files", `{"pattern":"saved"}`)); (*got.Matches)[0].Content != "unsaved" {
+		t.Errorf("found %+v", got.Matches)
+	}
+	p.call(t, "patch", `{"path":"a.go","old_string":"one","new_string":"two"}`)
+	if got, disk := string(e.doc.Text), p.text(t, "a.go"); got != "unsaved\ntwo\n" || disk != "saved\n" {
+		t.Errorf("the buffer holds %q, the disk %q", got, disk)
+	}
+
+	p, e = open(t)
+	e.onWrite = typed
+	if got := p.call(t, "patch", `{"path":"a.go","old_string":"one","new_string":"two"}`); string(e.doc.Text) != "typed\ntwo\n" {
+		t.Errorf("an edit was not made on what was typed: %q, %s", e.doc.Text, got.JSON)
+	}
+
+	p, e = open(t)
+	e.onWrite = typed
+	got := errorOf(t, p.call(t, "write_file", `{"path":"a.go","content":"mine\n"}`))
+	if string(e.doc.Text) != "typed\none\n" || !strings.Contains(got, "ead it again") {
+		t.Errorf("what was typed is lost: %q, %s", e.doc.Text, got)
 	}
 }
 
@@ -405,6 +479,27 @@ func TestTodo(t *testing.T) {
 			}
 		} else if said := errorOf(t, got); !strings.Contains(said, c.want) {
 			t.Errorf("%s\nsaid %s\nwant %s", c.args, said, c.want)
+		}
+	}
+}
+
+func BenchmarkReadFile(b *testing.B) {
+	dir := b.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.go"), []byte(strings.Repeat("\tsome line of code\n", 400)), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	files, err := workspace.Open([]string{dir}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer files.Close()
+	s, err := NewSet(Builtin()...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if r, _ := s.Call(b.Context(), &Env{Files: files}, Call{Name: "read_file", Args: json.RawMessage(`{"path":"a.go"}`)}); r.IsError {
+			b.Fatal(string(r.JSON))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -49,14 +50,17 @@ func write(ctx context.Context, env *Env, call Call, in writeIn) (Result, error)
 		return Result{}, err
 	}
 	var note string
-	written, err := env.Files.Rewrite(ctx, in.Path, func(old []byte) ([]byte, error) {
+	written, err := env.Files.Edit(ctx, in.Path, once(func(old []byte) ([]byte, error) {
 		var text []byte
 		text, note = likeBefore(old, in.Content)
-		if old != nil && bytes.Equal(text, old) {
+		if bytes.Equal(text, old) {
 			return nil, errUnchanged
 		}
 		return text, nil
-	})
+	}))
+	if errors.Is(err, workspace.ErrNotFound) {
+		written, err = env.Files.Write(ctx, in.Path, []byte(in.Content))
+	}
 	if errors.Is(err, errUnchanged) {
 		return OK(writeOut{Note: "the file already holds exactly this; nothing was written"}), nil
 	}
@@ -74,6 +78,20 @@ func write(ctx context.Context, env *Env, call Call, in writeIn) (Result, error)
 }
 
 var errUnchanged = errors.New("nothing to change")
+
+// once makes a change that is not made again over another text: what is written
+// whole cannot be rebased over what somebody typed meanwhile.
+func once(change func([]byte) ([]byte, error)) func([]byte) ([]byte, error) {
+	var first []byte
+	called := false
+	return func(old []byte) ([]byte, error) {
+		if called && !bytes.Equal(first, old) {
+			return nil, fmt.Errorf("the file was changed while it was being written; nothing was written. Read it again: %w", workspace.ErrStale)
+		}
+		first, called = old, true
+		return change(old)
+	}
+}
 
 // likeBefore keeps the line ends and the byte order mark that a file has: the
 // model is not shown them and so does not write them.
