@@ -466,7 +466,7 @@ func TestTodo(t *testing.T) {
 		{`{"todos":"[{\"id\":\"z\",\"content\":\"as text\",\"status\":\"cancelled\"}]"}`, `{"todos":[{"id":"z","content":"as text","status":"cancelled"}]}`},
 		{`{"todos":[{"id":"a","content":"x","status":"done"}]}`, `"todos[0].status" must be one of "pending", "in_progress", "completed" or "cancelled", not "done"`},
 		{`{"todos":[{"id":"a","content":"x"},{"id":"a","content":"y"}]}`, `the id "a" is given twice. The list is as it was.`},
-		{`{"todos":[{"id":"a"}]}`, `is new and has no content`},
+		{`{"todos":[{"id":"a"}]}`, `the item "a" has no content`},
 		{`{"todos":[{"content":"x"}]}`, `"todos[0].id" is missing`},
 		{`{"todos":[{"id":" ","content":"x"}]}`, `item 1 has an empty id`},
 		{`{}`, `{"todos":[{"id":"z","content":"as text","status":"cancelled"}]}`},

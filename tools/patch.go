@@ -78,7 +78,7 @@ func checkPatch(in patchIn) error {
 	case in.Patch != "", in.Mode != "" && in.Mode != "replace":
 		return errors.New("patch takes no mode and no multi-file patch here: give path, old_string and new_string, one call for each place")
 	case in.OldString == "":
-		return errors.New("old_string is empty: copy into it the text to replace, with enough lines around it to occur once. To write a new file or a whole one, use write_file")
+		return errors.New("old_string is empty: copy into it the text to replace, with enough lines around it to occur once. A new file cannot be made this way")
 	case strings.TrimSpace(in.OldString) == "":
 		return errors.New("old_string is only white space, which is everywhere: include the text before or after it")
 	case in.OldString == in.NewString:

@@ -163,7 +163,7 @@ func mergeTodos(have []Todo, given []todoItem) ([]Todo, error) {
 			have[at].Status = item.Status
 		}
 		if have[at].Content == "" {
-			return nil, fmt.Errorf("the item %q is new and has no content", item.ID)
+			return nil, fmt.Errorf("the item %q has no content (only an item that is there already needs none, with merge=true)", item.ID)
 		}
 	}
 	return have, nil
