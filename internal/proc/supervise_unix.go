@@ -35,7 +35,7 @@ func Supervise() {
 		// is changed has to be the one that forks.
 		runtime.LockOSThread()
 		supervise(os.NewFile(3, "control"), os.NewFile(4, "status"))
-		os.Exit(0)
+		syscall.Exit(0) // not os.Exit, with which the race detector waits for a second
 	}
 }
 
