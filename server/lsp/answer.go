@@ -1,0 +1,223 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+const (
+	editEvery = 100 * time.Millisecond // a chat is edited at most ten times a second
+	putLimit  = 10 * time.Second       // an editor may refuse a piece for so long
+)
+
+// answer writes one turn into a chat document. It takes the turn's events at any
+// pace and edits at one that an editor can follow, from a goroutine of its own
+// that [answer.finish] waits for. Answers in one document take turns.
+type answer struct {
+	chat  *chat
+	shown string
+	wake  chan struct{}
+	stop  chan struct{}
+	done  chan struct{}
+
+	mu       sync.Mutex
+	composer composer
+	titles   map[string]string // call id → title
+	tail     string            // what ends the answer, once it has begun
+}
+
+// answer starts writing. Shown is the prompt where it does not stand in the
+// document yet.
+func (c *chat) answer(shown string) *answer {
+	a := &answer{
+		chat: c, shown: shown, composer: newComposer(), titles: map[string]string{},
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	go a.run()
+	return a
+}
+
+// Event makes answer an [agent.Sink].
+func (a *answer) Event(e agent.Event) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch e := e.(type) {
+	case agent.Text:
+		a.composer.text(e.Text)
+	case agent.CallStarted:
+		a.titles[e.Call.ID] = oneLine(e.Title, 120)
+		return
+	case agent.CallEnded:
+		a.composer.item(callLine(a.titles[e.Call.ID], e.Call, e.Result))
+	case agent.Notice:
+		a.composer.note("> " + oneLine(e.Text, 300))
+	default:
+		return
+	}
+	a.signal()
+}
+
+// callLine is a call on one line: "✓ Read main.go".
+func callLine(title string, call tools.Call, result tools.Result) string {
+	if title == "" {
+		title = call.Name
+	}
+	if !result.IsError {
+		return "✓ " + title
+	}
+	return "✗ " + title
+}
+
+func (a *answer) signal() {
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
+}
+
+// finish writes the end, and returns when it is in the document.
+func (a *answer) finish(stop agent.StopReason, err error) {
+	a.mu.Lock()
+	switch {
+	case err != nil:
+		a.composer.note("**Failed:** " + oneLine(err.Error(), 1000))
+	case stop == agent.Cancelled:
+		a.composer.note("*Cancelled.*")
+	case stop != agent.EndTurn:
+		a.composer.note("*Stopped: " + strings.ReplaceAll(string(stop), "_", " ") + ".*")
+	}
+	a.mu.Unlock()
+	close(a.stop)
+	<-a.done
+}
+
+func (a *answer) run() {
+	defer close(a.done)
+	if !a.chat.claim() {
+		return
+	}
+	defer a.chat.release()
+	ctx := a.chat.s.ctx
+	if err := a.chat.load(ctx); err != nil {
+		a.lost(err)
+		return
+	}
+	head, tail := a.chat.text.begin(a.shown)
+	// A line end stays behind the place, so that what the user types at the end of
+	// the document has a line of its own.
+	if err := a.chat.put(ctx, head+"\n", 1); err != nil {
+		a.lost(err)
+		return
+	}
+	if err := a.stream(ctx); err != nil {
+		a.lost(err)
+		return
+	}
+	a.mu.Lock()
+	a.composer.close(tail)
+	last := a.composer.take()
+	a.mu.Unlock()
+	if err := a.chat.put(ctx, last, 0); err != nil {
+		a.lost(err)
+	}
+}
+
+// stream writes what comes until the turn is over.
+func (a *answer) stream(ctx context.Context) error {
+	for {
+		select {
+		case <-a.stop:
+			return nil
+		case <-a.wake:
+		}
+		a.mu.Lock()
+		piece := a.composer.take()
+		a.mu.Unlock()
+		if piece != "" {
+			if err := a.chat.put(ctx, piece, 0); err != nil {
+				return err
+			}
+		}
+		pause := time.NewTimer(editEvery)
+		select {
+		case <-a.stop:
+			pause.Stop()
+			return nil
+		case <-pause.C:
+		}
+	}
+}
+
+// lost tells the user where an answer is that its document did not take.
+func (a *answer) lost(err error) {
+	if a.chat.s.ctx.Err() != nil {
+		return
+	}
+	a.chat.s.log.Warn("the chat document was not written", "path", a.chat.path, "error", err)
+	a.chat.s.warnOnce(a.chat.path, "The answer could not be written into %s: %v. It is in the transcript (hermes.transcript).", a.chat.path, err)
+	<-a.stop
+}
+
+// put inserts a piece where the answer grows; back bytes of it stay behind that
+// place. When the user types at the same moment the editor refuses the piece, and
+// it is put where the place has moved to.
+func (c *chat) put(ctx context.Context, piece string, back int) error {
+	ctx, cancel := context.WithTimeout(ctx, putLimit)
+	defer cancel()
+	for {
+		in := c.text.insert(c.path, piece)
+		err := c.send(ctx, in, piece)
+		if err == nil {
+			c.text.step(back)
+			return nil
+		}
+		if !errors.Is(err, workspace.ErrStale) || ctx.Err() != nil {
+			return err
+		}
+		retry := time.NewTimer(editEvery)
+		select {
+		case <-ctx.Done():
+			retry.Stop()
+			return err
+		case <-retry.C:
+		}
+	}
+}
+
+func (c *chat) send(ctx context.Context, in insertion, piece string) error {
+	if !in.open {
+		return c.save(ctx, in.doc.Text)
+	}
+	at := workspace.PositionAt(in.doc.Text, in.at, c.s.encoding)
+	edit := workspace.TextEdit{Range: workspace.Range{Start: at, End: at}, NewText: piece}
+	err := c.s.documents.apply(ctx, in.doc, []workspace.TextEdit{edit}, "Hermes")
+	if err != nil {
+		select {
+		case <-in.landed: // the change came, whatever the answer said
+			return nil
+		default:
+		}
+		c.text.missed()
+		return err
+	}
+	wait := time.NewTimer(changeLimit)
+	defer wait.Stop()
+	select {
+	case <-in.landed:
+		return nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-wait.C:
+		err = fmt.Errorf("the editor took an edit of %s but did not send the change", c.path)
+	}
+	c.text.missed()
+	return err
+}

@@ -1,0 +1,64 @@
+package lsp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	lsp "go.lsp.dev/protocol"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// AskPermission asks the person at the editor. The plugin asks in its own way;
+// elsewhere it is a message with four buttons. Whatever is not a clear yes is a no.
+func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
+	if h.s.client.acp != nil {
+		return h.s.agent.AskPermission(ctx, q)
+	}
+	choices := choicesFor(q)
+	params := &lsp.ShowMessageRequestParams{Type: lsp.MessageTypeWarning, Message: questionText(q)}
+	for _, c := range choices {
+		params.Actions = append(params.Actions, lsp.MessageActionItem{Title: c.title})
+	}
+	// The gate's ctx bounds how long a person may think.
+	var chosen lsp.MessageActionItem
+	if err := lsp.Call(ctx, h.s.rpc, lsp.MethodWindowShowMessageRequest, params, &chosen); err != nil {
+		return tools.DecisionNo, fmt.Errorf("asking for permission: %w", err)
+	}
+	for _, c := range choices {
+		if chosen.Title == c.title {
+			return c.decision, nil
+		}
+	}
+	return tools.DecisionNo, nil
+}
+
+type choice struct {
+	decision tools.Decision
+	title    string
+}
+
+// choicesFor are the answers in the contract's order. Each title begins with its
+// word and says exactly what is remembered.
+func choicesFor(q tools.Question) []choice {
+	what := q.Remember
+	if what == "" {
+		what = q.Title
+	}
+	return []choice{
+		{tools.DecisionOnce, "once: allow this call only"},
+		{tools.DecisionSession, "session: allow “" + what + "” until this session ends"},
+		{tools.DecisionAlways, "always: allow “" + what + "” from now on"},
+		{tools.DecisionNo, "no: refuse"},
+	}
+}
+
+func questionText(q tools.Question) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Hermes asks: %s", q.Title)
+	if q.Reason != "" {
+		fmt.Fprintf(&b, "\n\nIt asks because it %s.", strings.TrimSuffix(q.Reason, "."))
+	}
+	return b.String()
+}

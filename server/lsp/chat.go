@@ -1,0 +1,457 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	lsp "go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/protocol"
+	service "github.com/hermes-ls/hermes-ls/server"
+)
+
+// chatFolder is where chats are kept, in a workspace folder.
+const chatFolder = ".hermes/chats"
+
+const chatTitle = "# Chat with Hermes\n\nWrite below the last “## You”, then run “Send to Hermes”: it is a code action and a code lens.\n"
+
+// chats are the chat documents of this connection, by path.
+type chats struct {
+	mu     sync.Mutex
+	byPath map[string]*chat
+	disk   map[string]*workspace.Workspace // by workspace folder
+	warned map[string]bool
+}
+
+// chat is one chat document.
+type chat struct {
+	s    *server
+	path string
+	disk *workspace.Workspace
+	text *chatText
+	busy chan struct{} // holds a value while an answer is being written
+
+	mu      sync.Mutex
+	session string // the session that it belongs to, once known
+}
+
+// claim takes the document for one answer; false when the connection ends first.
+func (c *chat) claim() bool {
+	select {
+	case c.busy <- struct{}{}:
+		return true
+	case <-c.s.ctx.Done():
+		return false
+	}
+}
+
+func (c *chat) release() { <-c.busy }
+
+func (c *chat) running() bool { return len(c.busy) > 0 }
+
+// sessionID is the session of the chat: the one it was opened for, else the one
+// that its name says, which the store may not know.
+func (c *chat) sessionID() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session != "" {
+		return c.session
+	}
+	return strings.TrimSuffix(filepath.Base(c.path), ".md")
+}
+
+func (c *chat) setSession(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.session = id
+}
+
+// chatPath tells whether a document is a chat of the workspace, and where it is.
+func (s *server) chatPath(u uri.URI) (string, bool) {
+	if !u.IsFile() || !strings.HasSuffix(u.FsPath(), ".md") {
+		return "", false
+	}
+	path := resolve(u.FsPath())
+	for _, root := range s.sessions.roots() {
+		if filepath.Dir(path) == filepath.Join(resolve(root), filepath.FromSlash(chatFolder)) {
+			return path, true
+		}
+	}
+	return "", false
+}
+
+// chatAt is the chat of a path, which chatPath has accepted.
+func (s *server) chatAt(path string) (*chat, error) {
+	s.chats.mu.Lock()
+	defer s.chats.mu.Unlock()
+	if c := s.chats.byPath[path]; c != nil {
+		return c, nil
+	}
+	root := filepath.Dir(filepath.Dir(filepath.Dir(path)))
+	disk := s.chats.disk[root]
+	if disk == nil {
+		var err error
+		if disk, err = workspace.Open([]string{root}, nil); err != nil {
+			return nil, fmt.Errorf("opening the chats of %s: %w", root, err)
+		}
+	}
+	if s.chats.byPath == nil {
+		s.chats.byPath, s.chats.disk = map[string]*chat{}, map[string]*workspace.Workspace{}
+	}
+	c := &chat{s: s, path: path, disk: disk, text: &chatText{}, busy: make(chan struct{}, 1)}
+	s.chats.byPath[path], s.chats.disk[root] = c, disk
+	s.documents.follow(path, c.text)
+	return c, nil
+}
+
+// close lets go of the folders.
+func (x *chats) close() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, disk := range x.disk {
+		_ = disk.Close()
+	}
+}
+
+// load reads the document from the disk, unless the editor holds it.
+func (c *chat) load(ctx context.Context) error {
+	if c.text.isOpen() {
+		return nil
+	}
+	file, err := c.disk.Read(ctx, c.path)
+	if err != nil {
+		return fmt.Errorf("reading the chat: %w", err)
+	}
+	c.text.reset(file.Text)
+	return nil
+}
+
+// save writes the document to the disk. When the file has changed meanwhile, its
+// text is taken up and the piece is put again.
+func (c *chat) save(ctx context.Context, text []byte) error {
+	_, err := c.disk.Write(ctx, c.path, text)
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, workspace.ErrStale) {
+		if loadErr := c.load(ctx); loadErr != nil {
+			return loadErr
+		}
+	}
+	return fmt.Errorf("writing the chat: %w", err)
+}
+
+// chatOf is the chat document of a session, made where there is none, and shown
+// where the editor does not show it already.
+func (s *server) chatOf(ctx context.Context, session *service.Session) (*chat, error) {
+	c, err := s.ensureChat(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	if !c.text.isOpen() {
+		s.goOn("showing the chat", func() { s.showDocument(c.path) })
+	}
+	return c, nil
+}
+
+// ensureChat makes a session's chat document, with the history so far.
+func (s *server) ensureChat(ctx context.Context, session *service.Session) (*chat, error) {
+	if c := s.chats.ofSession(session.ID()); c != nil {
+		if _, err := c.disk.Stat(ctx, c.path); err == nil || c.text.isOpen() {
+			return c, nil
+		}
+	}
+	root := s.sessions.root()
+	if root == "" {
+		return nil, errors.New("open a folder first: chats are kept in the workspace")
+	}
+	c, err := s.chatAt(filepath.Join(resolve(root), filepath.FromSlash(chatFolder), session.ID()+".md"))
+	if err != nil {
+		return nil, err
+	}
+	c.setSession(session.ID())
+	if _, err := c.disk.Stat(ctx, c.path); err == nil || c.text.isOpen() {
+		return c, nil
+	} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, workspace.ErrNotFound) {
+		return nil, fmt.Errorf("looking for the chat: %w", err)
+	}
+	return c, c.create(ctx, session)
+}
+
+func (x *chats) ofSession(id string) *chat {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, c := range x.byPath {
+		if c.sessionID() == id {
+			return c
+		}
+	}
+	return nil
+}
+
+func (c *chat) create(ctx context.Context, session *service.Session) error {
+	ignore := filepath.Join(filepath.Dir(c.path), ".gitignore")
+	if _, err := c.disk.Stat(ctx, ignore); err != nil {
+		if _, err := c.disk.Write(ctx, ignore, []byte("*\n")); err != nil {
+			return fmt.Errorf("making the folder of the chats: %w", err)
+		}
+	}
+	h := history{composer: newComposer()}
+	if err := session.ReplayTo(ctx, &h); err != nil && !errors.Is(err, service.ErrRunning) {
+		return fmt.Errorf("reading the history: %w", err)
+	}
+	if _, err := c.disk.Write(ctx, c.path, []byte(chatTitle+h.markdown()+"\n"+headingYou+"\n\n")); err != nil {
+		return fmt.Errorf("making the chat: %w", err)
+	}
+	return nil
+}
+
+// history writes a session's log as a chat document has it.
+type history struct {
+	text     strings.Builder
+	composer composer
+	titles   map[string]string
+	answered bool
+}
+
+// Event makes history an [agent.Sink] for replays.
+func (h *history) Event(e agent.Event) {
+	switch e := e.(type) {
+	case agent.UserMessage:
+		h.flush()
+		fmt.Fprintf(&h.text, "\n%s\n\n%s\n", headingYou, defuse(strings.TrimSpace(e.Text)))
+	case agent.Text:
+		h.head()
+		h.composer.text(e.Text)
+	case agent.CallStarted:
+		if h.titles == nil {
+			h.titles = map[string]string{}
+		}
+		h.titles[e.Call.ID] = oneLine(e.Title, 120)
+	case agent.CallEnded:
+		h.head()
+		h.composer.item(callLine(h.titles[e.Call.ID], e.Call, e.Result))
+	}
+}
+
+func (h *history) head() {
+	if !h.answered {
+		fmt.Fprintf(&h.text, "\n%s\n\n", headingHermes)
+		h.answered = true
+	}
+}
+
+func (h *history) flush() {
+	if h.answered {
+		h.composer.close("\n")
+		h.text.WriteString(h.composer.take())
+		h.answered, h.composer = false, newComposer()
+	}
+}
+
+func (h *history) markdown() string {
+	h.flush()
+	return h.text.String()
+}
+
+// chatOpen is hermes.chat.open.
+func (s *server) chatOpen(a protocol.ChatOpenArgs) (command, error) {
+	var quoted string
+	if a.TextDocument != nil {
+		q, err := s.quote(a.TextDocument.URI, a.Range)
+		if err != nil {
+			return nil, err
+		}
+		quoted = q.markdown()
+	}
+	return func(ctx context.Context, next func()) (any, error) {
+		session, err := s.openSession(ctx, a.SessionID)
+		if err != nil {
+			return nil, err
+		}
+		c, err := s.ensureChat(ctx, session)
+		if err != nil {
+			return nil, fmt.Errorf("opening the chat: %w", err)
+		}
+		if quoted != "" {
+			if err := c.append(ctx, quoted); err != nil {
+				return nil, fmt.Errorf("quoting in the chat: %w", err)
+			}
+		}
+		next()
+		s.showDocument(c.path)
+		return protocol.ChatOpenResult{URI: string(s.documents.uri(c.path))}, nil
+	}, nil
+}
+
+// openSession is session, except that a named one that is not open is loaded.
+func (s *server) openSession(ctx context.Context, id string) (*service.Session, error) {
+	session, err := s.session(ctx, id)
+	if err != nil && id != "" {
+		return s.loadSession(ctx, id)
+	}
+	return session, err
+}
+
+// append puts a block at the end, where the user writes next.
+func (c *chat) append(ctx context.Context, block string) error {
+	if !c.running() {
+		if err := c.load(ctx); err != nil {
+			return err
+		}
+	}
+	in := c.text.end(c.path)
+	piece := gap(in.doc.Text) + block + "\n\n"
+	if in.open {
+		at := workspace.PositionAt(in.doc.Text, in.at, c.s.encoding)
+		return c.s.documents.apply(ctx, in.doc, []workspace.TextEdit{{Range: workspace.Range{Start: at, End: at}, NewText: piece}}, "Quote")
+	}
+	return c.save(ctx, c.text.extend(piece))
+}
+
+// markdown quotes a piece of a document in a fence that its text cannot close.
+func (q quotation) markdown() string {
+	if q.text == "" {
+		return "About `" + q.place + "`:"
+	}
+	fence := "```"
+	for strings.Contains(q.text, fence) {
+		fence += "`"
+	}
+	ext := strings.TrimPrefix(filepath.Ext(strings.SplitN(q.uri, "#", 2)[0]), ".")
+	return "About `" + q.place + "`:\n\n" + fence + ext + "\n" + strings.TrimRight(defuse(q.text), "\n") + "\n" + fence
+}
+
+// chatSend is hermes.chat.send: what stands behind the last “## You” is the prompt.
+func (s *server) chatSend(a protocol.ChatSendArgs, token lsp.ProgressToken) (command, error) {
+	u, err := uri.Parse(a.TextDocument.URI)
+	if err != nil || a.TextDocument.URI == "" {
+		return nil, invalidParams("%s: textDocument.uri %q is not a URI", protocol.CommandChatSend, a.TextDocument.URI)
+	}
+	path, ok := s.chatPath(u)
+	if !ok {
+		return nil, invalidParams("%s is no chat: chats are the .md files in %s of the workspace; %s makes one", a.TextDocument.URI, chatFolder, protocol.CommandChatOpen)
+	}
+	c, err := s.chatAt(path)
+	if err != nil {
+		return nil, err
+	}
+	open := c.text.isOpen() // the text as it is now, before anything else comes
+	text, draft, running := c.text.snapshot(), c.text.draft(), c.running()
+	return func(ctx context.Context, next func()) (any, error) {
+		if !open && !running {
+			if err := c.load(ctx); err != nil {
+				return nil, err
+			}
+			text = c.text.snapshot()
+		}
+		prompt, err := promptOf(text, draft, running)
+		if err != nil {
+			return nil, err
+		}
+		session, err := s.sessionOf(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		j := job{session: session, input: agent.Input{Text: prompt}, title: titleOf(prompt), token: token, chat: c}
+		if _, err := s.start(ctx, j, false, next); err != nil {
+			return nil, err
+		}
+		return protocol.SessionResult{SessionID: session.ID()}, nil
+	}, nil
+}
+
+// promptOf is what the user wants to send. While an answer is being written it is
+// what stands behind that.
+func promptOf(text []byte, draft string, running bool) (string, error) {
+	prompt := draft
+	if !running {
+		var ok bool
+		if _, prompt, ok = lastPrompt(text); !ok {
+			return "", invalidParams("the chat has no line %q: write one, and your prompt below it", headingYou)
+		}
+		if unfinished(prompt) {
+			return "", invalidParams("the last answer was cut off: write a line %q at the end, and your prompt below it", headingYou)
+		}
+	}
+	if prompt = strings.TrimSpace(prompt); prompt == "" {
+		return "", invalidParams("there is nothing to send: write your prompt below the last %q", headingYou)
+	}
+	return prompt, nil
+}
+
+// sessionOf is the session of a chat. What the store knows under its name, and in
+// this workspace, goes on; a file of any other origin begins a new session, which
+// knows nothing of what the file says about the past.
+func (s *server) sessionOf(ctx context.Context, c *chat) (*service.Session, error) {
+	id := c.sessionID()
+	session, err := s.service.Session(id)
+	if err != nil {
+		session, err = s.service.LoadSession(ctx, id, service.Place{Preset: preset}, host{s})
+	}
+	if err == nil && !s.inWorkspace(session.Cwd()) {
+		session, err = nil, service.ErrNoSession
+	}
+	switch {
+	case errors.Is(err, service.ErrNoSession):
+		if session, err = s.newSession(ctx); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, sessionError(id, err)
+	default:
+		s.sessions.keep(session)
+	}
+	c.setSession(session.ID())
+	return session, nil
+}
+
+func (s *server) inWorkspace(cwd string) bool {
+	for _, root := range s.sessions.roots() {
+		if resolve(root) == resolve(cwd) {
+			return true
+		}
+	}
+	return false
+}
+
+// showDocument brings a document before the user; where the editor cannot, it says
+// where the document is.
+func (s *server) showDocument(path string) {
+	u := s.documents.uri(path)
+	if s.client.showDocument {
+		focus := true
+		var result lsp.ShowDocumentResult
+		err := s.call(s.ctx, answerLimit, lsp.MethodWindowShowDocument, &lsp.ShowDocumentParams{URI: u, TakeFocus: &focus}, &result)
+		if err == nil && result.Success {
+			return
+		}
+		s.log.Debug("the editor did not show a document", "path", path, "error", err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		s.warnOnce("show "+path, "Hermes writes to %s: open it to read and to answer.", path)
+	}
+}
+
+// warnOnce shows a message once per subject.
+func (s *server) warnOnce(subject, format string, args ...any) {
+	s.chats.mu.Lock()
+	again := s.chats.warned[subject]
+	if s.chats.warned == nil {
+		s.chats.warned = map[string]bool{}
+	}
+	s.chats.warned[subject] = true
+	s.chats.mu.Unlock()
+	if !again {
+		s.show(lsp.MessageTypeInfo, format, args...)
+	}
+}

@@ -1,0 +1,164 @@
+package lsp
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+)
+
+// edit is one change as an editor reports it: by range, or as the whole text.
+func edit(c *chatText, start, end int, text string, whole bool, enc workspace.Encoding) {
+	c.mu.Lock()
+	before, version := string(c.text), c.version
+	c.mu.Unlock()
+	change := workspace.Change{Text: before[:start] + text + before[end:]}
+	if !whole {
+		r := workspace.Range{
+			Start: workspace.PositionAt([]byte(before), start, enc),
+			End:   workspace.PositionAt([]byte(before), end, enc),
+		}
+		change = workspace.Change{Range: &r, Text: text}
+	}
+	c.changed(version+1, []workspace.Change{change}, enc)
+}
+
+// The agent's words come out whole and in order wherever the user types.
+func TestAnswerGrowsWhileTheUserTypes(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		enc := []workspace.Encoding{"utf-8", "utf-16"}[rng.IntN(2)]
+		whole := rng.IntN(3) == 0
+		var c chatText
+		c.opened(1, []byte("# Chat\n\n## You\n\nwhat is 1€?\n"))
+		head, tail := c.begin("")
+		want, typed := "", 0
+		insert := func(piece string, back int) {
+			in := c.insert("x.md", piece)
+			edit(&c, in.at, in.at, piece, whole, enc)
+			select {
+			case <-in.landed:
+			default:
+				t.Fatalf("seed %d: %q did not land", seed, piece)
+			}
+			c.step(back)
+		}
+		insert(head+"\n", 1)
+		for range 20 {
+			if rng.IntN(2) == 0 {
+				piece := fmt.Sprintf("w%dé\n", len(want))
+				insert(piece, 0)
+				want += piece
+				continue
+			}
+			// The user types after the answer, or above it.
+			text := string(c.snapshot())
+			at := len(text)
+			if rng.IntN(2) == 0 {
+				at = strings.Index(text, "## You")
+			}
+			typed++
+			edit(&c, at, at, "t€yped", whole, enc)
+		}
+		insert(tail, 0)
+		text := string(c.snapshot())
+		if !strings.Contains(text, "## Hermes\n\n"+want) {
+			t.Fatalf("seed %d: the answer %q is not whole in %q", seed, want, text)
+		}
+		if strings.Count(text, "t€yped") != typed {
+			t.Fatalf("seed %d: typed text was lost in %q", seed, text)
+		}
+		if _, prompt, _ := lastPrompt([]byte(text)); strings.Contains(prompt, "w0") {
+			t.Fatalf("seed %d: the answer is in the prompt %q", seed, prompt)
+		}
+	}
+}
+
+func TestFollowDeletionOfThePlace(t *testing.T) {
+	t.Parallel()
+	var c chatText
+	c.opened(1, []byte("abcdef"))
+	c.at = 4
+	edit(&c, 2, 5, "", false, "utf-8")
+	if c.at != 2 {
+		t.Errorf("the place is %d, want 2", c.at)
+	}
+	edit(&c, 0, 1, "", true, "utf-8")
+	if c.at != 1 {
+		t.Errorf("the place is %d, want 1", c.at)
+	}
+	edit(&c, 1, 1, "user", false, "utf-8")
+	if c.at != 1 {
+		t.Errorf("typing right at the place moved it to %d", c.at)
+	}
+}
+
+// An editor may change line ends in what it inserts.
+func TestInsertionWithOtherLineEnds(t *testing.T) {
+	t.Parallel()
+	var c chatText
+	c.opened(1, []byte("a\r\nb"))
+	c.at = 3
+	in := c.insert("x", "1\n2\n")
+	edit(&c, 3, 3, "1\r\n2\r\n", false, "utf-8")
+	select {
+	case <-in.landed:
+	default:
+		t.Fatal("the insertion was not recognised")
+	}
+	if c.at != 9 {
+		t.Errorf("the place is %d, want 9", c.at)
+	}
+}
+
+func TestBegin(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, shown, want string }{
+		"prompt in the text":   {"# C\n\n## You\n\nhi", "", "# C\n\n## You\n\nhi\n\n## Hermes\n\n|"},
+		"with a line end":      {"## You\n\nhi\n", "", "## You\n\nhi\n\n## Hermes\n\n|"},
+		"an action":            {"# C\n\n## You\n\n", "Explain x", "# C\n\n## You\n\nExplain x\n\n## Hermes\n\n|"},
+		"an action, a draft":   {"# C\n\n## You\n\nmy draft", "Explain x", "# C\n\n## You\n\nExplain x\n\n## Hermes\n\n|## You\n\nmy draft"},
+		"an empty document":    {"", "Explain x", "## You\n\nExplain x\n\n## Hermes\n\n|"},
+		"a heading in a quote": {"## You\n\n", "a\n## You\nb", "## You\n\na\n\\## You\nb\n\n## Hermes\n\n|"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc := chatText{text: []byte(c.text)}
+			head, _ := doc.begin(c.shown)
+			doc.insert("x", head)
+			got := string(doc.text[:doc.at]) + "|" + string(doc.text[doc.at:])
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestPromptOf(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text, draft string
+		running     bool
+		want, err   string
+	}{
+		"plain":         {text: "## You\n\nhi there\n\n", want: "hi there"},
+		"the last":      {text: "## You\none\n## Hermes\ntwo\n## You\nthree", want: "three"},
+		"CRLF":          {text: "## You\r\n\r\nhi\r\n", want: "hi"},
+		"no heading":    {text: "hi", err: "no line"},
+		"not a heading": {text: "## Yours\n\nhi", err: "no line"},
+		"empty":         {text: "## You\n\n  \n", err: "nothing to send"},
+		"cut off":       {text: "## You\nhi\n## Hermes\nanswer", err: "cut off"},
+		"while running": {text: "## You\nhi\n## Hermes\nanswer\nnext", draft: "next", running: true, want: "next"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := promptOf([]byte(c.text), c.draft, c.running)
+			if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+				t.Errorf("got %q, %v; want %q, %q", got, err, c.want, c.err)
+			}
+		})
+	}
+}

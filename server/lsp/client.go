@@ -1,0 +1,112 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.lsp.dev/jsonrpc2"
+	lsp "go.lsp.dev/protocol"
+
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
+	"github.com/hermes-ls/hermes-ls/protocol/wire"
+)
+
+// answerLimit is how long a request to the editor may stay without an answer when
+// no person has to think about it. Some editors never answer some requests.
+const answerLimit = 5 * time.Second
+
+// client is what the editor can do, as it said in initialize.
+type client struct {
+	name            string
+	encodings       []lsp.PositionEncodingKind
+	applyEdit       bool
+	documentChanges bool // versioned edits
+	progress        bool
+	showDocument    bool
+	configuration   bool
+	literals        bool            // code actions, not only commands
+	acp             json.RawMessage // its part of the Agent Client Protocol; nil: it has no plugin
+}
+
+func clientOf(p *lsp.InitializeParams) client {
+	c := client{name: p.ClientInfo.Name}
+	if g := p.Capabilities.General; g != nil {
+		c.encodings = g.PositionEncodings
+	}
+	if w := p.Capabilities.Workspace; w != nil {
+		c.applyEdit, c.configuration = is(w.ApplyEdit), is(w.Configuration)
+		c.documentChanges = w.WorkspaceEdit != nil && is(w.WorkspaceEdit.DocumentChanges)
+	}
+	if w := p.Capabilities.Window; w != nil {
+		c.progress = is(w.WorkDoneProgress)
+		c.showDocument = w.ShowDocument != nil && w.ShowDocument.Support
+	}
+	if t := p.Capabilities.TextDocument; t != nil && t.CodeAction != nil {
+		c.literals = len(t.CodeAction.CodeActionLiteralSupport.CodeActionKind.ValueSet) > 0
+	}
+	var experimental struct {
+		ACP json.RawMessage `json:"agentClientProtocol"`
+	}
+	if json.Unmarshal(p.Capabilities.Experimental, &experimental) == nil && string(experimental.ACP) != "null" {
+		c.acp = experimental.ACP
+	}
+	return c
+}
+
+func is(b *bool) bool { return b != nil && *b }
+
+// call asks the editor, for at most limit. The editor is told when we no longer
+// want the answer. Result may be nil.
+func (s *server) call(ctx context.Context, limit time.Duration, name string, params, result any) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := lsp.Call(ctx, s.rpc, name, params, result); err != nil {
+		return fmt.Errorf("asking the editor for %s: %w", name, err)
+	}
+	return nil
+}
+
+// notify tells the editor something. A connection that is gone is noticed by its
+// reader.
+func (s *server) notify(name string, params any) {
+	if err := s.rpc.Notify(s.ctx, name, params); err != nil {
+		s.log.Debug("a notification was not sent", "method", name, "error", err)
+	}
+}
+
+// show puts a message before the user.
+func (s *server) show(kind lsp.MessageType, format string, args ...any) {
+	s.notify(lsp.MethodWindowShowMessage, &lsp.ShowMessageParams{Type: kind, Message: fmt.Sprintf(format, args...)})
+}
+
+// peer is the Agent Client Protocol's way to the editor on this connection.
+type peer struct{ s *server }
+
+func (p peer) Call(ctx context.Context, name string, params, result any) error {
+	body, err := json.Marshal(params)
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", name, err)
+	}
+	var answer jsonrpc2.RawMessage
+	err = lsp.Call(ctx, p.s.rpc, name, jsonrpc2.RawMessage(body), &answer)
+	var said *jsonrpc2.Error
+	if errors.As(err, &said) {
+		return acp.Errorf(int(said.Code), "%s", said.Message)
+	}
+	if err != nil {
+		return fmt.Errorf("asking the editor for %s: %w", name, err)
+	}
+	if result == nil || len(answer) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(answer, result); err != nil {
+		return fmt.Errorf("decoding the answer to %s: %w", name, err)
+	}
+	return nil
+}
+
+// Post sends a notification of the agent's, which may be merged while it waits.
+func (p peer) Post(key string, n wire.Note) error { return p.s.writer.Post(key, n) }

@@ -1,0 +1,146 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.lsp.dev/jsonrpc2"
+	lsp "go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+
+	"github.com/hermes-ls/hermes-ls/protocol"
+)
+
+// offered is one entry of the code action menu.
+type offered struct {
+	title   string
+	kind    lsp.CodeActionKind
+	command string
+	args    any
+	fixes   []lsp.Diagnostic
+}
+
+// codeAction lists what can be done here. It computes nothing.
+func (s *server) codeAction(_ context.Context, p *lsp.CodeActionParams) (any, error) {
+	list := []lsp.CommandOrCodeAction{}
+	for _, o := range s.offers(p) {
+		if !wanted(p.Context.Only, o.kind) {
+			continue
+		}
+		body, err := json.Marshal(o.args)
+		if err != nil {
+			return nil, fmt.Errorf("encoding %s: %w", o.command, err)
+		}
+		command := lsp.Command{Title: o.title, Command: o.command, Arguments: []lsp.LSPAny{body}}
+		if !s.client.literals {
+			list = append(list, &command)
+			continue
+		}
+		kind := o.kind
+		list = append(list, &lsp.CodeAction{Title: o.title, Kind: &kind, Diagnostics: o.fixes, Command: command})
+	}
+	body, err := lsp.Marshal(list)
+	return jsonrpc2.RawMessage(body), err
+}
+
+func (s *server) offers(p *lsp.CodeActionParams) []offered {
+	u := p.TextDocument.URI
+	doc := protocol.TextDocument{URI: string(u)}
+	if s.isChat(u) {
+		return []offered{{title: protocol.TitleSend, kind: lsp.CodeActionKindRefactor, command: protocol.CommandChatSend, args: protocol.ChatSendArgs{TextDocument: doc}}}
+	}
+	at := protocol.Range{Start: protocol.Position(p.Range.Start), End: protocol.Position(p.Range.End)}
+	here := protocol.ActionArgs{TextDocument: doc, Range: &at}
+	var list []offered
+	if found := p.Context.Diagnostics; len(found) > 0 {
+		fix := here
+		fix.Range, fix.Diagnostics = around(at, found), diagnosticsOf(found)
+		list = append(list, offered{protocol.TitleFix, lsp.CodeActionKindQuickFix, protocol.CommandFix, fix, found})
+	}
+	return append(list,
+		offered{title: protocol.TitleChat, kind: lsp.CodeActionKindRefactor, command: protocol.CommandChatOpen, args: protocol.ChatOpenArgs{TextDocument: &doc, Range: &at}},
+		offered{title: protocol.TitleExplain, kind: lsp.CodeActionKindRefactor, command: protocol.CommandExplain, args: here},
+		offered{title: protocol.TitleTest, kind: lsp.CodeActionKindRefactor, command: protocol.CommandTest, args: here},
+		offered{title: protocol.TitleDocument, kind: lsp.CodeActionKindRefactor, command: protocol.CommandDocument, args: here},
+	)
+}
+
+// wanted tells whether a kind is among those asked for; a kind covers its
+// sub-kinds.
+func wanted(only []lsp.CodeActionKind, kind lsp.CodeActionKind) bool {
+	return len(only) == 0 || slices.ContainsFunc(only, func(o lsp.CodeActionKind) bool {
+		return o == "" || o == kind || strings.HasPrefix(string(kind), string(o)+".")
+	})
+}
+
+// around widens a bare cursor to the diagnostics that it stands on.
+func around(at protocol.Range, found []lsp.Diagnostic) *protocol.Range {
+	for _, d := range found {
+		if before(protocol.Position(d.Range.Start), at.Start) {
+			at.Start = protocol.Position(d.Range.Start)
+		}
+		if before(at.End, protocol.Position(d.Range.End)) {
+			at.End = protocol.Position(d.Range.End)
+		}
+	}
+	return &at
+}
+
+func before(a, b protocol.Position) bool {
+	return a.Line < b.Line || a.Line == b.Line && a.Character < b.Character
+}
+
+func diagnosticsOf(found []lsp.Diagnostic) []protocol.Diagnostic {
+	list := make([]protocol.Diagnostic, 0, len(found))
+	for _, d := range found {
+		source, _ := d.Source.Get()
+		list = append(list, protocol.Diagnostic{
+			Range:    protocol.Range{Start: protocol.Position(d.Range.Start), End: protocol.Position(d.Range.End)},
+			Severity: int(d.Severity), Source: source, Message: messageOf(d.Message),
+		})
+	}
+	return list
+}
+
+func messageOf(m lsp.InlayHintTooltip) string {
+	switch m := m.(type) {
+	case lsp.String:
+		return string(m)
+	case *lsp.MarkupContent:
+		return m.Value
+	}
+	return ""
+}
+
+// codeLens puts “Send to Hermes” over the prompt of a chat.
+func (s *server) codeLens(_ context.Context, p *lsp.CodeLensParams) (any, error) {
+	u := p.TextDocument.URI
+	doc, open := s.documents.text(u)
+	if !open || !s.isChat(u) {
+		return jsonrpc2.RawMessage("[]"), nil
+	}
+	line, ok := promptLine(doc.Text)
+	if !ok {
+		return jsonrpc2.RawMessage("[]"), nil
+	}
+	args, err := json.Marshal(protocol.ChatSendArgs{TextDocument: protocol.TextDocument{URI: string(u)}})
+	if err != nil {
+		return nil, fmt.Errorf("encoding %s: %w", protocol.CommandChatSend, err)
+	}
+	at := lsp.Position{Line: line}
+	lens := []lsp.CodeLens{{
+		Range:   lsp.Range{Start: at, End: lsp.Position{Line: line, Character: uint32(len(headingYou))}},
+		Command: lsp.Command{Title: protocol.TitleSend, Command: protocol.CommandChatSend, Arguments: []lsp.LSPAny{args}},
+	}}
+	body, err := lsp.Marshal(lens)
+	return jsonrpc2.RawMessage(body), err
+}
+
+// isChat tells whether a document is one of the workspace's chats.
+func (s *server) isChat(u uri.URI) bool {
+	_, ok := s.chatPath(u)
+	return ok
+}

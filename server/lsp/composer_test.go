@@ -1,0 +1,54 @@
+package lsp
+
+import (
+	"strings"
+	"testing"
+)
+
+// checkComposed plays events into a composer, in one go and cut into single bytes,
+// and compares what comes out. A step is "text", "- item" or "> note".
+func checkComposed(t *testing.T, want string, steps ...string) {
+	t.Helper()
+	for _, cut := range []bool{false, true} {
+		c := newComposer()
+		var got strings.Builder
+		for _, step := range steps {
+			switch {
+			case strings.HasPrefix(step, "- "):
+				c.item(step[2:])
+			case strings.HasPrefix(step, "> "):
+				c.note(step)
+			case cut:
+				for i := range len(step) {
+					c.text(step[i : i+1])
+					got.WriteString(c.take())
+				}
+			default:
+				c.text(step)
+			}
+			got.WriteString(c.take())
+		}
+		c.close("\n\n" + headingYou + "\n")
+		got.WriteString(c.take())
+		whole := strings.TrimPrefix(want+"\n\n## You\n", "\n\n") // the heading before ends with a blank line
+		if got.String() != whole {
+			t.Errorf("cut %v: composed %q, want %q", cut, got.String(), whole)
+		}
+	}
+}
+
+func TestComposer(t *testing.T) {
+	t.Parallel()
+	checkComposed(t, "Hello.", "Hello.")
+	checkComposed(t, "Hello.", "\n\nHel", "lo.")
+	checkComposed(t, "Hello.", "Hello.\n\n")
+	checkComposed(t, "Let me look.\n\n- ✓ Read a\n- ✓ Read b\n\nDone.", "Let me look.", "- ✓ Read a", "- ✓ Read b", "Done.")
+	checkComposed(t, "- ✓ Read a\n\nDone.", "- ✓ Read a", "\n\nDone.\n")
+	checkComposed(t, "One\n\n> busy\n\nTwo", "One", "> busy", "Two")
+	checkComposed(t, "a\n\\## You\nb", "a\n## You\nb")
+	checkComposed(t, "\\## Hermes", "## Hermes")
+	checkComposed(t, "\\## You  \nx", "## You  \nx")
+	checkComposed(t, "## Your plan\n# H", "## Your plan\n# H")
+	checkComposed(t, "text ## You", "text ## You")
+	checkComposed(t, "", "")
+}

@@ -1,0 +1,226 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"go.lsp.dev/jsonrpc2"
+	lsp "go.lsp.dev/protocol"
+
+	"github.com/hermes-ls/hermes-ls/server/acp"
+)
+
+// Codes that LSP adds to JSON-RPC's.
+const codeCancelled jsonrpc2.Code = -32800
+
+// method is how one message is handled. It runs inside the reader, and later
+// messages wait for it, until it calls free; from then on the parameters must have
+// been decoded or copied.
+type method func(ctx context.Context, params jsonrpc2.RawMessage, free func()) (any, error)
+
+// typed decodes the parameters for f.
+func typed[P any](f func(ctx context.Context, p *P, free func()) (any, error)) method {
+	return func(ctx context.Context, params jsonrpc2.RawMessage, free func()) (any, error) {
+		p := new(P)
+		if len(params) > 0 {
+			if err := lsp.Unmarshal(params, p); err != nil {
+				return nil, jsonrpc2.Errorf(jsonrpc2.InvalidParams, "the parameters are not understood: %v", err)
+			}
+		}
+		return f(ctx, p, free)
+	}
+}
+
+// short is typed for what is answered inside the reader.
+func short[P any](f func(context.Context, *P) (any, error)) method {
+	return typed(func(ctx context.Context, p *P, _ func()) (any, error) { return f(ctx, p) })
+}
+
+// noted is typed for notifications, which have no result.
+func noted[P any](f func(context.Context, *P) error) method {
+	return typed(func(ctx context.Context, p *P, _ func()) (any, error) { return nil, f(ctx, p) })
+}
+
+// bare is a message whose parameters are none or do not matter.
+func bare(f func(context.Context) error) method {
+	return func(ctx context.Context, _ jsonrpc2.RawMessage, _ func()) (any, error) { return nil, f(ctx) }
+}
+
+// handle is the one door for messages: no panic and no notification's error gets
+// past it, and every error has a code.
+func (s *server) handle(ctx context.Context, req *jsonrpc2.Request) (result any, err error) {
+	name := strings.Clone(req.Method())
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("a handler panicked", "method", name, "panic", p, "stack", string(debug.Stack()))
+			result, err = nil, jsonrpc2.Errorf(jsonrpc2.InternalError, "%s failed inside hermes-ls: %v", name, p)
+		}
+		if err != nil && !req.IsCall() {
+			s.log.Warn("a notification failed", "method", name, "error", err)
+			result, err = nil, nil
+		}
+	}()
+	// The library's own context is used again for another request once this one
+	// has returned, so nothing may hold on to it.
+	base, free := jsonrpc2.DetachContext(ctx), func() { jsonrpc2.Async(ctx) }
+	if !req.IsCall() {
+		return nil, s.notification(base, name, req.Params(), free)
+	}
+	base, done := s.requests.begin(base, req.ID())
+	defer done()
+	result, err = s.request(base, name, req.Params(), free)
+	return result, coded(err)
+}
+
+func (s *server) request(ctx context.Context, name string, params jsonrpc2.RawMessage, free func()) (any, error) {
+	switch s.life.state() {
+	case fresh:
+		if name != lsp.MethodInitialize {
+			return nil, jsonrpc2.Errorf(jsonrpc2.ServerNotInitialized, "%s before initialize", name)
+		}
+	case down:
+		return nil, jsonrpc2.Errorf(jsonrpc2.InvalidRequest, "%s after shutdown", name)
+	}
+	m := s.methods[name]
+	if m == nil {
+		return nil, jsonrpc2.Errorf(jsonrpc2.MethodNotFound, "hermes-ls knows no method %q", name)
+	}
+	return m(ctx, params, free)
+}
+
+// notification handles what has no answer. Unknown ones, and those that come when
+// there is no session with the editor, are dropped, as LSP says.
+func (s *server) notification(ctx context.Context, name string, params jsonrpc2.RawMessage, free func()) error {
+	m := s.notes[name]
+	if m == nil || (s.life.state() != up && name != lsp.MethodExit) {
+		return nil
+	}
+	_, err := m(ctx, params, free)
+	return err
+}
+
+// coded gives an error the code that says what kind it is.
+func coded(err error) error {
+	var rpc *jsonrpc2.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &rpc):
+		return rpc
+	case errors.Is(err, context.Canceled):
+		return jsonrpc2.NewError(codeCancelled, "cancelled")
+	}
+	said := acp.Error(err)
+	rpc = jsonrpc2.NewError(jsonrpc2.Code(said.Code), said.Message)
+	if said.Data != nil {
+		rpc.Data, _ = json.Marshal(said.Data) // what helps a machine; people have the message
+	}
+	return rpc
+}
+
+func invalidParams(format string, args ...any) error {
+	return jsonrpc2.Errorf(jsonrpc2.InvalidParams, format, args...)
+}
+
+// raw encodes a result of ours, which the codec then passes as it is.
+func raw(v any) (any, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the result: %w", err)
+	}
+	return jsonrpc2.RawMessage(b), nil
+}
+
+// codec encodes LSP's types, unions included, and passes what is encoded already.
+type codec struct{}
+
+func (codec) Marshal(v any) ([]byte, error) {
+	switch v := v.(type) {
+	case jsonrpc2.RawMessage:
+		return v, nil
+	case json.RawMessage:
+		return v, nil
+	}
+	return lsp.Marshal(v)
+}
+
+func (codec) Unmarshal(data []byte, v any) error {
+	switch v := v.(type) {
+	case *jsonrpc2.RawMessage:
+		*v = append(jsonrpc2.RawMessage(nil), data...)
+		return nil
+	case *json.RawMessage:
+		*v = append(json.RawMessage(nil), data...)
+		return nil
+	}
+	return lsp.Unmarshal(data, v)
+}
+
+// requests holds how to cancel the requests that are being handled.
+type requests struct {
+	mu      sync.Mutex
+	cancels map[jsonrpc2.ID]context.CancelFunc
+}
+
+func (r *requests) begin(ctx context.Context, id jsonrpc2.ID) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cancels == nil {
+		r.cancels = map[jsonrpc2.ID]context.CancelFunc{}
+	}
+	r.cancels[id] = cancel
+	return ctx, func() {
+		r.mu.Lock()
+		delete(r.cancels, id)
+		r.mu.Unlock()
+		cancel()
+	}
+}
+
+func (r *requests) cancel(id jsonrpc2.ID) {
+	r.mu.Lock()
+	cancel := r.cancels[id]
+	r.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+}
+
+// line keeps the order of work that leaves the reader: each piece waits until the
+// one before has taken what it needs. Enter is called by the reader only.
+type line struct{ last chan struct{} }
+
+// turn is a place in the line.
+type turn struct {
+	before <-chan struct{}
+	after  chan struct{}
+	once   sync.Once
+}
+
+func (l *line) enter() *turn {
+	t := &turn{before: l.last, after: make(chan struct{})}
+	l.last = t.after
+	return t
+}
+
+// wait returns when it is this one's turn, or when ctx ends.
+func (t *turn) wait(ctx context.Context) error {
+	if t.before == nil {
+		return nil
+	}
+	select {
+	case <-t.before:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// next lets the following one go on. More than once is the same as once.
+func (t *turn) next() { t.once.Do(func() { close(t.after) }) }

@@ -1,0 +1,260 @@
+package lsp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	lsp "go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+)
+
+// changeLimit is how long the editor may take between saying that it applied an
+// edit and sending the change.
+const changeLimit = 5 * time.Second
+
+// documents is what the editor holds open. Files are known by their path with
+// links resolved, as the workspace knows them; anything else, such as a text that
+// was never saved, by its URI.
+type documents struct {
+	s       *server
+	buffers *workspace.Buffers // files
+	others  *workspace.Buffers // the rest, by URI
+
+	mu    sync.Mutex
+	paths map[uri.URI]string // open files, as the editor names them
+	uris  map[string]uri.URI // and back
+	chats map[string]*chatText
+}
+
+func newDocuments(s *server) *documents {
+	return &documents{
+		s: s, buffers: workspace.NewBuffers(), others: workspace.NewBuffers(),
+		paths: map[uri.URI]string{}, uris: map[string]uri.URI{}, chats: map[string]*chatText{},
+	}
+}
+
+func (d *documents) didOpen(_ context.Context, p *lsp.DidOpenTextDocumentParams) error {
+	u, doc := p.TextDocument.URI, &p.TextDocument
+	text := strings.Clone(doc.Text) // what was decoded holds on to the whole message
+	if !u.IsFile() {
+		d.others.Open(string(u), doc.Version, text)
+		return nil
+	}
+	path := resolve(u.FsPath())
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.paths[u], d.uris[path] = path, u
+	d.buffers.Open(path, doc.Version, text)
+	if chat := d.chats[path]; chat != nil {
+		chat.opened(doc.Version, []byte(text))
+	}
+	return nil
+}
+
+func (d *documents) didChange(_ context.Context, p *lsp.DidChangeTextDocumentParams) error {
+	changes, version, enc := changesOf(p.ContentChanges), p.TextDocument.Version, d.s.encoding
+	u := p.TextDocument.URI
+	if !u.IsFile() {
+		return d.others.Change(string(u), version, changes, enc)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	path, ok := d.paths[u]
+	if !ok {
+		return fmt.Errorf("a change of %s, which is not open", u)
+	}
+	if chat := d.chats[path]; chat != nil {
+		chat.changed(version, changes, enc)
+	}
+	return d.buffers.Change(path, version, changes, enc)
+}
+
+func (d *documents) didClose(_ context.Context, p *lsp.DidCloseTextDocumentParams) error {
+	u := p.TextDocument.URI
+	if !u.IsFile() {
+		d.others.Close(string(u))
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	path, ok := d.paths[u]
+	if !ok {
+		return nil
+	}
+	delete(d.paths, u)
+	if d.uris[path] == u {
+		delete(d.uris, path)
+	}
+	if chat := d.chats[path]; chat != nil {
+		chat.closed()
+	}
+	d.buffers.Close(path)
+	return nil
+}
+
+// didSave needs nothing: the text is known already.
+func (d *documents) didSave(context.Context, *lsp.DidSaveTextDocumentParams) error { return nil }
+
+func changesOf(events []lsp.TextDocumentContentChangeEvent) []workspace.Change {
+	changes := make([]workspace.Change, 0, len(events))
+	for _, event := range events {
+		switch e := event.(type) {
+		case *lsp.TextDocumentContentChangePartial:
+			r := rangeOf(e.Range)
+			changes = append(changes, workspace.Change{Range: &r, Text: e.Text})
+		case *lsp.TextDocumentContentChangeWholeDocument:
+			changes = append(changes, workspace.Change{Text: e.Text})
+		}
+	}
+	return changes
+}
+
+// path is the resolved path of an open file.
+func (d *documents) path(u uri.URI) (string, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	path, ok := d.paths[u]
+	return path, ok
+}
+
+// uri is what the editor calls a file.
+func (d *documents) uri(path string) uri.URI {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if u, ok := d.uris[path]; ok {
+		return u
+	}
+	return uri.File(path)
+}
+
+// follow lets a chat follow its document from now on. An editor that takes no edits
+// is as good as none: then the chat is a file.
+func (d *documents) follow(path string, chat *chatText) {
+	if !d.s.client.applyEdit {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.chats[path] = chat
+	if doc, open := d.buffers.Get(path); open {
+		chat.opened(doc.Version, doc.Text)
+	}
+}
+
+// text is what the editor shows under a URI, if it is open.
+func (d *documents) text(u uri.URI) (workspace.Document, bool) {
+	if !u.IsFile() {
+		return d.others.Get(string(u))
+	}
+	if path, ok := d.path(u); ok {
+		return d.buffers.Get(path)
+	}
+	return d.buffers.Get(resolve(u.FsPath()))
+}
+
+// Get, Replace and Paths make documents a [workspace.Documents].
+func (d *documents) Get(_ context.Context, path string) (workspace.Document, bool, error) {
+	doc, ok := d.buffers.Get(path)
+	return doc, ok, nil
+}
+
+func (d *documents) Paths() []string { return d.buffers.Paths() }
+
+// Replace asks the editor to edit a document, at the version that was read, and
+// waits until the change has come back: that, not the editor's answer, is the
+// truth about the text.
+func (d *documents) Replace(ctx context.Context, doc workspace.Document, text []byte) error {
+	if bytes.Equal(doc.Text, text) {
+		return nil
+	}
+	now, open := d.buffers.Get(doc.Path)
+	if !open || now.Version != doc.Version {
+		return fmt.Errorf("%s has changed in the editor: %w", filepath.Base(doc.Path), workspace.ErrStale)
+	}
+	edits := workspace.Edits(doc.Text, text, d.s.encoding)
+	if err := d.apply(ctx, doc, edits, "Edit "+filepath.Base(doc.Path)); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, changeLimit)
+	defer cancel()
+	if _, err := d.buffers.Await(ctx, doc.Path, doc.Version); err != nil {
+		return fmt.Errorf("the editor said that it applied the edit to %s, but has not sent the change (%w); read the file again before editing it", doc.Path, err)
+	}
+	return nil
+}
+
+var errNoEdits = errors.New("the editor does not take edits from language servers (workspace/applyEdit)")
+
+// apply sends versioned edits. An edit that the editor refuses is stale: it
+// refuses what was made for another version.
+func (d *documents) apply(ctx context.Context, doc workspace.Document, edits []workspace.TextEdit, label string) error {
+	if !d.s.client.applyEdit {
+		return fmt.Errorf("editing %s: %w; save and close the document, then it can be edited on the disk", doc.Path, errNoEdits)
+	}
+	params := &lsp.ApplyWorkspaceEditParams{Label: &label, Edit: d.workspaceEdit(doc, edits)}
+	var result lsp.ApplyWorkspaceEditResult
+	if err := d.s.call(ctx, changeLimit, lsp.MethodWorkspaceApplyEdit, params, &result); err != nil {
+		return fmt.Errorf("editing %s: %w", doc.Path, err)
+	}
+	if !result.Applied {
+		reason := "its text has changed meanwhile"
+		if result.FailureReason != nil && *result.FailureReason != "" {
+			reason = *result.FailureReason
+		}
+		return fmt.Errorf("the editor refused the edit to %s (%s): %w", doc.Path, reason, workspace.ErrStale)
+	}
+	return nil
+}
+
+func (d *documents) workspaceEdit(doc workspace.Document, edits []workspace.TextEdit) lsp.WorkspaceEdit {
+	u := d.uri(doc.Path)
+	list := make([]lsp.TextEdit, len(edits))
+	for i, e := range edits {
+		list[i] = lsp.TextEdit{Range: toRange(e.Range), NewText: e.NewText}
+	}
+	if !d.s.client.documentChanges {
+		return lsp.WorkspaceEdit{Changes: map[uri.URI][]lsp.TextEdit{u: list}}
+	}
+	elements := make([]lsp.TextDocumentEditElement, len(list))
+	for i := range list {
+		elements[i] = &list[i]
+	}
+	edit := &lsp.TextDocumentEdit{Edits: elements}
+	edit.TextDocument.URI, edit.TextDocument.Version = u, &doc.Version
+	return lsp.WorkspaceEdit{DocumentChanges: []lsp.DocumentChange{edit}}
+}
+
+func rangeOf(r lsp.Range) workspace.Range {
+	return workspace.Range{
+		Start: workspace.Position{Line: r.Start.Line, Character: r.Start.Character},
+		End:   workspace.Position{Line: r.End.Line, Character: r.End.Character},
+	}
+}
+
+func toRange(r workspace.Range) lsp.Range {
+	return lsp.Range{
+		Start: lsp.Position{Line: r.Start.Line, Character: r.Start.Character},
+		End:   lsp.Position{Line: r.End.Line, Character: r.End.Character},
+	}
+}
+
+// resolve follows the links of a path as far as it exists.
+func resolve(path string) string {
+	path = filepath.Clean(path)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	dir, base := filepath.Split(path)
+	if dir = filepath.Clean(dir); dir == path {
+		return path
+	}
+	return filepath.Join(resolve(dir), base)
+}

@@ -1,0 +1,98 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"go.lsp.dev/jsonrpc2"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// preset is the toolset of sessions on this face.
+const preset = "lsp"
+
+// host lends the editor to its sessions: its documents, and its user.
+type host struct{ s *server }
+
+func (h host) Documents(string) workspace.Documents { return h.s.documents }
+
+// Terminals are not lent: LSP has none.
+func (h host) Terminals(string) tools.Terminals { return nil }
+
+// Sink sends session/update to an editor with a plugin. For others, what there is
+// to see goes through the turn's own sink.
+func (h host) Sink(sessionID string) agent.Sink {
+	if h.s.client.acp != nil {
+		return h.s.agent.Sink(sessionID)
+	}
+	return nowhere{}
+}
+
+type nowhere struct{}
+
+func (nowhere) Event(agent.Event) {}
+
+// setAgentClient passes on what the editor's plugin can do.
+func (s *server) setAgentClient() error {
+	if s.client.acp == nil {
+		return nil
+	}
+	var said struct {
+		Capabilities acp.ClientCapabilities `json:"clientCapabilities"`
+	}
+	if err := json.Unmarshal(s.client.acp, &said); err != nil {
+		return fmt.Errorf("reading agentClientProtocol: %w", err)
+	}
+	// Files and terminals are LSP's business on this connection.
+	s.agent.SetClient(said.Capabilities)
+	return nil
+}
+
+// agentMethod carries a method of the Agent Client Protocol, which takes its place
+// among the commands.
+func (s *server) agentMethod(name string) method {
+	return func(ctx context.Context, borrowed jsonrpc2.RawMessage, free func()) (any, error) {
+		params := json.RawMessage(slices.Clone(borrowed))
+		place := s.line.enter()
+		defer place.next()
+		free()
+		if err := place.wait(ctx); err != nil {
+			return nil, err
+		}
+		result, err := s.agent.Handle(ctx, name, params, place.next)
+		if err != nil {
+			return nil, err
+		}
+		s.noteSession(name, params, result)
+		return raw(result)
+	}
+}
+
+// noteSession makes a session that a plugin has opened the current one.
+func (s *server) noteSession(name string, params json.RawMessage, result any) {
+	var p struct {
+		SessionID string `json:"sessionId"`
+	}
+	switch name {
+	case acp.MethodSessionNew:
+		if opened, ok := result.(*acp.NewSessionResponse); ok {
+			p.SessionID = opened.SessionID
+		}
+	case acp.MethodSessionLoad, acp.MethodSessionResume:
+		_ = json.Unmarshal(params, &p) // the agent has read it already
+	case acp.MethodSessionDelete, acp.MethodSessionClose:
+		if json.Unmarshal(params, &p) == nil {
+			s.sessions.forget(p.SessionID)
+		}
+		return
+	}
+	if session, err := s.service.Session(p.SessionID); err == nil {
+		s.sessions.keep(session)
+	}
+}

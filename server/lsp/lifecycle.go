@@ -1,0 +1,209 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"go.lsp.dev/jsonrpc2"
+	lsp "go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/protocol"
+)
+
+// life is where the connection stands between initialize and exit.
+type life struct{ at atomic.Int32 }
+
+const (
+	fresh int32 = iota // initialize has not come
+	up
+	down // after shutdown
+)
+
+func (l *life) state() int32 { return l.at.Load() }
+
+// initialize answers at once; nothing is opened yet.
+func (s *server) initialize(_ context.Context, p *lsp.InitializeParams) (any, error) {
+	if !s.life.at.CompareAndSwap(fresh, up) {
+		return nil, jsonrpc2.Errorf(jsonrpc2.InvalidRequest, "initialize came a second time")
+	}
+	s.client = clientOf(p)
+	s.encoding = workspace.Encoding(encodingOf(s.client.encodings))
+	s.sessions.folders = foldersOf(p)
+	if len(p.InitializationOptions) > 0 {
+		s.service.SetInit(json.RawMessage(slices.Clone(p.InitializationOptions)))
+	}
+	if err := s.setAgentClient(); err != nil {
+		s.log.Warn("the client's agentClientProtocol is not understood", "error", err)
+	}
+	if p.ProcessID != nil && *p.ProcessID > 0 {
+		s.goOn("watching the editor", func() { s.watchEditor(int(*p.ProcessID)) })
+	}
+	return s.offer()
+}
+
+// offer is what the server can do.
+func (s *server) offer() (any, error) {
+	experimental, err := json.Marshal(map[string]any{"agentClientProtocol": map[string]any{
+		"protocolVersion": 1, "agentCapabilities": s.agent.Capabilities(),
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("encoding the capabilities: %w", err)
+	}
+	yes, incremental := true, lsp.TextDocumentSyncKindIncremental
+	return &lsp.InitializeResult{
+		ServerInfo: lsp.ServerInfo{Name: protocol.ServerName, Version: lsp.NewOptional(s.version)},
+		Capabilities: lsp.ServerCapabilities{
+			PositionEncoding:       lsp.PositionEncodingKind(s.encoding),
+			TextDocumentSync:       &lsp.TextDocumentSyncOptions{OpenClose: &yes, Change: &incremental, Save: lsp.Boolean(true)},
+			CodeActionProvider:     s.offerActions(),
+			CodeLensProvider:       &lsp.CodeLensOptions{},
+			ExecuteCommandProvider: s.offerCommands(),
+			Workspace: &lsp.WorkspaceOptions{WorkspaceFolders: &lsp.WorkspaceFoldersServerCapabilities{
+				Supported: &yes, ChangeNotifications: lsp.Boolean(true),
+			}},
+			Experimental: experimental,
+		},
+	}, nil
+}
+
+func (s *server) offerActions() lsp.CodeActionProvider {
+	if !s.client.literals { // options are only for those who know literals
+		return lsp.Boolean(true)
+	}
+	return &lsp.CodeActionOptions{CodeActionKinds: []lsp.CodeActionKind{lsp.CodeActionKindQuickFix, lsp.CodeActionKindRefactor}}
+}
+
+func (s *server) offerCommands() lsp.ExecuteCommandOptions {
+	o := lsp.ExecuteCommandOptions{Commands: protocol.Commands()}
+	yes := true
+	o.WorkDoneProgress = &yes
+	return o
+}
+
+func encodingOf(offered []lsp.PositionEncodingKind) lsp.PositionEncodingKind {
+	for _, want := range []lsp.PositionEncodingKind{lsp.PositionEncodingKindUTF8, lsp.PositionEncodingKindUTF16, lsp.PositionEncodingKindUTF32} {
+		if slices.Contains(offered, want) {
+			return want
+		}
+	}
+	return lsp.PositionEncodingKindUTF16
+}
+
+// foldersOf are the workspace folders, the main one first; without any, where the
+// editor started us.
+func foldersOf(p *lsp.InitializeParams) []string {
+	if list, ok := p.WorkspaceFolders.Get(); ok && len(list) > 0 {
+		if folders := folderPaths(list); len(folders) > 0 {
+			return folders
+		}
+	}
+	if p.RootURI != nil && p.RootURI.IsFile() {
+		return []string{filepath.Clean(p.RootURI.FsPath())}
+	}
+	if path, ok := p.RootPath.Get(); ok && path != "" {
+		return []string{filepath.Clean(path)}
+	}
+	if wd, err := os.Getwd(); err == nil {
+		return []string{wd}
+	}
+	return nil
+}
+
+func folderPaths(list []lsp.WorkspaceFolder) []string {
+	var paths []string
+	for _, f := range list {
+		if u := uri.URI(f.URI); u.IsFile() {
+			paths = append(paths, filepath.Clean(u.FsPath()))
+		}
+	}
+	return paths
+}
+
+// initialized is the first moment at which the editor may be asked something.
+func (s *server) initialized(context.Context) error {
+	if s.client.configuration {
+		s.goOn("reading the editor's settings", s.readSettings)
+	}
+	return nil
+}
+
+// readSettings asks for the editor's settings. They may be the repository's, so
+// only harmless keys count; the service sees to that.
+func (s *server) readSettings() {
+	section := protocol.Section
+	params := &lsp.ConfigurationParams{Items: []lsp.ConfigurationItem{{Section: &section}}}
+	var answer jsonrpc2.RawMessage
+	if err := s.call(s.ctx, answerLimit, lsp.MethodWorkspaceConfiguration, params, &answer); err != nil {
+		s.log.Debug("no settings from the editor", "error", err)
+		return
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(answer, &list) == nil && len(list) > 0 && string(list[0]) != "null" {
+		s.service.SetEditor(list[0])
+	}
+}
+
+func (s *server) didChangeConfiguration(context.Context) error {
+	if s.client.configuration {
+		s.goOn("reading the editor's settings", s.readSettings)
+	}
+	return nil
+}
+
+// shutdown cancels what is running and answers at once: editors give up soon.
+func (s *server) shutdown(context.Context) error {
+	s.life.at.Store(down)
+	s.sessions.cancelAll()
+	return nil
+}
+
+func (s *server) exit(context.Context) error {
+	s.leave(errLeave)
+	return nil
+}
+
+func (s *server) cancelRequest(_ context.Context, params jsonrpc2.RawMessage, _ func()) (any, error) {
+	var p struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, fmt.Errorf("reading what to cancel: %w", err)
+	}
+	var number int64
+	if json.Unmarshal(p.ID, &number) == nil {
+		s.requests.cancel(jsonrpc2.NewNumberID(number))
+		return nil, nil
+	}
+	var text string
+	if err := json.Unmarshal(p.ID, &text); err != nil {
+		return nil, fmt.Errorf("reading what to cancel: %w", err)
+	}
+	s.requests.cancel(jsonrpc2.NewStringID(text))
+	return nil, nil
+}
+
+// watchEditor leaves when the editor's process is gone. Its pipe usually tells
+// sooner; this is for a pipe that something else holds open.
+func (s *server) watchEditor(pid int) {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+			if !processAlive(pid) {
+				s.leave(errLeave)
+				return
+			}
+		}
+	}
+}

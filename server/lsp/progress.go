@@ -1,0 +1,254 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	lsp "go.lsp.dev/protocol"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+)
+
+const (
+	reportEvery = 100 * time.Millisecond // reports of one progress are at least so far apart
+	clockAfter  = 2 * time.Second        // a call that takes longer is shown with its time
+	createGrace = time.Second            // a finished turn waits so long for its progress to exist
+)
+
+// progresses holds what can be cancelled by its token.
+type progresses struct {
+	next   atomic.Int64
+	broken atomic.Bool // the editor never answers create: do not ask again
+
+	mu      sync.Mutex
+	cancels map[lsp.ProgressToken]func()
+}
+
+func (p *progresses) add(token lsp.ProgressToken, cancel func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cancels == nil {
+		p.cancels = map[lsp.ProgressToken]func(){}
+	}
+	p.cancels[token] = cancel
+}
+
+func (p *progresses) remove(token lsp.ProgressToken) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.cancels, token)
+}
+
+// cancelProgress stops exactly the work that the token stands for.
+func (s *server) cancelProgress(_ context.Context, p *lsp.WorkDoneProgressCancelParams) error {
+	s.progress.mu.Lock()
+	cancel := s.progress.cancels[p.Token]
+	s.progress.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+	return nil
+}
+
+// progress is the work-done progress of one turn. It takes the turn's events, and
+// shows them at a pace that an editor can follow, from a goroutine of its own that
+// [progress.finish] waits for.
+type progress struct {
+	s     *server
+	token lsp.ProgressToken
+	title string
+	given bool // the token came from the editor: it exists already
+	news  chan struct{}
+	stop  chan struct{}
+	done  chan struct{}
+
+	mu    sync.Mutex
+	doing string    // the running call, or a word for what the model does
+	since time.Time // when doing began
+	call  bool      // doing is a call
+	calls int
+	end   string
+}
+
+// startProgress shows a piece of work, which cancel stops. Token is the editor's
+// own; nil: one is made, if the editor shows progress at all.
+func (s *server) startProgress(token lsp.ProgressToken, title string, cancel func()) *progress {
+	p := &progress{
+		s: s, token: token, title: title, given: token != nil,
+		news: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	if token == nil {
+		if !s.client.progress || s.progress.broken.Load() {
+			close(p.done)
+			return p
+		}
+		p.token = lsp.String("hermes-" + strconv.FormatInt(s.progress.next.Add(1), 10))
+	}
+	s.progress.add(p.token, cancel)
+	go p.run()
+	return p
+}
+
+// Event makes progress an [agent.Sink].
+func (p *progress) Event(e agent.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := e.(type) {
+	case agent.Text:
+		p.say("writing", false)
+	case agent.Thought:
+		p.say("thinking", false)
+	case agent.CallStarted:
+		p.say(oneLine(e.Title, 80), true)
+	case agent.CallEnded:
+		p.calls++
+		p.say("thinking", false)
+	case agent.Notice:
+		p.say(oneLine(e.Text, 80), false)
+	}
+}
+
+// say sets the message; the lock is held.
+func (p *progress) say(doing string, call bool) {
+	if p.doing == doing && !call {
+		return
+	}
+	p.doing, p.call, p.since = doing, call, time.Now()
+	select {
+	case p.news <- struct{}{}:
+	default:
+	}
+}
+
+// message is what to show now: "$ go test ./… · 12 s · 3 calls".
+func (p *progress) message() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	parts := []string{}
+	if p.doing != "" {
+		parts = append(parts, p.doing)
+	}
+	if took := time.Since(p.since); p.call && took >= clockAfter {
+		parts = append(parts, fmt.Sprintf("%d s", int(took.Seconds())))
+	}
+	if p.calls > 0 {
+		parts = append(parts, counted(p.calls))
+	}
+	return strings.Join(parts, " · ")
+}
+
+func counted(calls int) string {
+	if calls == 1 {
+		return "1 call"
+	}
+	return fmt.Sprintf("%d calls", calls)
+}
+
+// finish ends the progress, and returns when the editor has been told.
+func (p *progress) finish(end string) {
+	p.mu.Lock()
+	p.end = end
+	if p.calls > 0 {
+		p.end += " · " + counted(p.calls)
+	}
+	p.mu.Unlock()
+	close(p.stop)
+	<-p.done
+	if p.token != nil {
+		p.s.progress.remove(p.token)
+	}
+}
+
+func (p *progress) run() {
+	defer close(p.done)
+	if !p.given && !p.create() {
+		<-p.stop
+		return
+	}
+	yes := true
+	p.send(&lsp.WorkDoneProgressBegin{Kind: "begin", Title: p.title, Cancellable: &yes})
+	p.report()
+	end := p.end // set before stop is closed
+	p.send(&lsp.WorkDoneProgressEnd{Kind: "end", Message: &end})
+}
+
+// report sends what is new until the work stops.
+func (p *progress) report() {
+	clock := time.NewTicker(time.Second)
+	defer clock.Stop()
+	last := ""
+	for {
+		select {
+		case <-p.stop:
+			return
+		case <-p.news:
+		case <-clock.C:
+		}
+		message := p.message()
+		if message == last {
+			continue
+		}
+		last = message
+		p.send(&lsp.WorkDoneProgressReport{Kind: "report", Message: &message})
+		pause := time.NewTimer(reportEvery)
+		select {
+		case <-p.stop:
+			pause.Stop()
+			return
+		case <-pause.C:
+		}
+	}
+}
+
+// create asks the editor to show the token. The turn does not wait for it, but its
+// end does, for a moment.
+func (p *progress) create() bool {
+	ctx, cancel := context.WithCancel(p.s.ctx)
+	defer cancel()
+	created := make(chan error, 1)
+	go func() {
+		params := &lsp.WorkDoneProgressCreateParams{Token: p.token}
+		created <- p.s.call(ctx, answerLimit, lsp.MethodWindowWorkDoneProgressCreate, params, nil)
+	}()
+	var err error
+	select {
+	case err = <-created:
+	case <-p.stop:
+		grace := time.NewTimer(createGrace)
+		defer grace.Stop()
+		select {
+		case err = <-created:
+		case <-grace.C:
+			cancel()
+			err = <-created
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		p.s.progress.broken.Store(true)
+	}
+	return err == nil
+}
+
+func (p *progress) send(value any) {
+	body, err := lsp.Marshal(value)
+	if err != nil {
+		p.s.log.Error("encoding a progress", "error", err)
+		return
+	}
+	p.s.notify(lsp.MethodProgress, &lsp.ProgressParams{Token: p.token, Value: body})
+}
+
+// oneLine shortens text to one line of at most limit characters.
+func oneLine(text string, limit int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > limit {
+		return string(r[:limit-1]) + "…"
+	}
+	return text
+}

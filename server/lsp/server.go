@@ -1,0 +1,178 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.lsp.dev/jsonrpc2"
+	lsp "go.lsp.dev/protocol"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	protocolacp "github.com/hermes-ls/hermes-ls/protocol/acp"
+	"github.com/hermes-ls/hermes-ls/protocol/wire"
+	service "github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/acp"
+)
+
+// leaveLimit is how long handlers may take to see that the connection is over.
+const leaveLimit = 500 * time.Millisecond
+
+// Options is what a connection serves. Service is required; [Serve] closes it.
+type Options struct {
+	Service *service.Service
+	Version string // serverInfo.version
+	Log     *slog.Logger
+}
+
+// Serve runs one connection until exit, the end of in, the death of the editor's
+// process, or the end of ctx. It answers the exit code that LSP asks for: 0 after
+// a shutdown, else 1. In and out are closed if they can be, which frees a reader
+// and a writer that are blocked.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) (exitCode int, err error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	writer := wire.NewWriter(out, wire.HeaderFraming)
+	s := newServer(ctx, o, writer)
+	s.leave = cancel
+	s.rpc = jsonrpc2.NewConn(&endingStream{wire.NewHeaderStream(in, writer), cancel}, jsonrpc2.WithCodec(codec{}))
+	s.rpc.Go(ctx, s.handle)
+
+	select {
+	case <-ctx.Done():
+	case <-writer.Done():
+		cancel(errors.New("the editor does not read"))
+	}
+	err = errors.Join(o.Service.Close(), s.ended(in, out))
+	if cause := context.Cause(ctx); !errors.Is(cause, errLeave) && !errors.Is(cause, io.EOF) && !errors.Is(cause, context.Canceled) {
+		err = errors.Join(err, cause)
+	}
+	if s.life.state() == down {
+		return 0, err
+	}
+	return 1, err
+}
+
+// errLeave ends a connection as agreed: exit, or the editor's process is gone.
+var errLeave = errors.New("the editor has left")
+
+// endingStream tells the connection when there is nothing more to read, so that
+// what is running ends at once.
+type endingStream struct {
+	*wire.HeaderStream
+	end context.CancelCauseFunc
+}
+
+func (e *endingStream) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
+	msg, n, err := e.HeaderStream.Read(ctx)
+	if err != nil {
+		e.end(err)
+	}
+	return msg, n, err
+}
+
+// server is one connection.
+type server struct {
+	log     *slog.Logger
+	version string
+	service *service.Service
+	agent   *acp.Agent
+	writer  *wire.Writer
+	rpc     jsonrpc2.Conn
+	methods map[string]method // requests
+	notes   map[string]method // notifications
+
+	ctx   context.Context // the connection's life
+	leave context.CancelCauseFunc
+	work  sync.WaitGroup // what goes on after its request was answered
+
+	life      life
+	requests  requests
+	line      line // used by the reader only
+	client    client
+	encoding  workspace.Encoding
+	documents *documents
+	progress  progresses
+	sessions  sessions
+	chats     chats
+}
+
+func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
+	s := &server{log: o.Log, version: o.Version, service: o.Service, writer: w, ctx: ctx, encoding: "utf-16"}
+	s.documents = newDocuments(s)
+	s.agent = acp.NewAgent(o.Service, peer{s}, acp.Options{Host: host{s}, Log: o.Log, Preset: preset, Turn: s.acpTurn})
+	s.methods = map[string]method{
+		lsp.MethodInitialize:              short(s.initialize),
+		lsp.MethodShutdown:                bare(s.shutdown),
+		lsp.MethodWorkspaceExecuteCommand: typed(s.executeCommand),
+		lsp.MethodTextDocumentCodeAction:  short(s.codeAction),
+		lsp.MethodTextDocumentCodeLens:    short(s.codeLens),
+	}
+	s.notes = map[string]method{
+		lsp.MethodInitialized:                        bare(s.initialized),
+		lsp.MethodExit:                               bare(s.exit),
+		lsp.MethodTextDocumentDidOpen:                noted(s.documents.didOpen),
+		lsp.MethodTextDocumentDidChange:              noted(s.documents.didChange),
+		lsp.MethodTextDocumentDidClose:               noted(s.documents.didClose),
+		lsp.MethodTextDocumentDidSave:                noted(s.documents.didSave),
+		lsp.MethodWorkspaceDidChangeWorkspaceFolders: noted(s.didChangeFolders),
+		lsp.MethodWorkspaceDidChangeConfiguration:    bare(s.didChangeConfiguration),
+		lsp.MethodWindowWorkDoneProgressCancel:       noted(s.cancelProgress),
+		lsp.MethodCancelRequest:                      s.cancelRequest,
+		protocolacp.MethodSessionCancel:              s.agentMethod(protocolacp.MethodSessionCancel),
+	}
+	for _, name := range []string{
+		protocolacp.MethodSessionNew, protocolacp.MethodSessionLoad, protocolacp.MethodSessionResume, protocolacp.MethodSessionList,
+		protocolacp.MethodSessionPrompt, protocolacp.MethodSessionSetMode, protocolacp.MethodSessionSetValue,
+		protocolacp.MethodSessionClose, protocolacp.MethodSessionDelete,
+	} {
+		s.methods[name] = s.agentMethod(name)
+	}
+	return s
+}
+
+// goOn runs what outlives its request. [Serve] waits for it.
+func (s *server) goOn(what string, f func()) {
+	s.work.Add(1)
+	go func() {
+		defer s.work.Done()
+		defer func() {
+			if p := recover(); p != nil {
+				s.log.Error("background work panicked", "what", what, "panic", p)
+				s.show(lsp.MessageTypeError, "hermes-ls failed inside: %s: %v", what, p)
+			}
+		}()
+		f()
+	}()
+}
+
+// ended closes both ends and waits, for a moment, until all that belongs to the
+// connection has gone.
+func (s *server) ended(in io.Reader, out io.Writer) error {
+	err := s.writer.Close()
+	for _, end := range []any{in, out} {
+		if c, ok := end.(io.Closer); ok {
+			_ = c.Close() // only frees what is blocked
+		}
+	}
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		s.work.Wait()
+		<-s.rpc.Done()
+	}()
+	limit := time.NewTimer(leaveLimit)
+	defer limit.Stop()
+	select {
+	case <-gone:
+	case <-limit.C:
+		s.log.Warn("some work has not ended with the connection")
+	}
+	return err
+}

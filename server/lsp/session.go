@@ -1,0 +1,247 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	lsp "go.lsp.dev/protocol"
+
+	"github.com/hermes-ls/hermes-ls/protocol"
+	service "github.com/hermes-ls/hermes-ls/server"
+)
+
+// sessions is what this connection knows of sessions: where they work, and which
+// one is meant when none is named.
+type sessions struct {
+	mu      sync.Mutex
+	folders []string // the workspace, main folder first
+	current string   // the newest of this process; empty: none yet
+	opened  map[string]*service.Session
+}
+
+func (x *sessions) setCurrent(id string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.current = id
+}
+
+func (x *sessions) currentID() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.current
+}
+
+func (x *sessions) place() service.Place {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	p := service.Place{Preset: preset}
+	if len(x.folders) > 0 {
+		p.Cwd, p.Folders = x.folders[0], slices.Clone(x.folders[1:])
+	}
+	return p
+}
+
+func (x *sessions) roots() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Clone(x.folders)
+}
+
+// root is the main folder, where chats are kept.
+func (x *sessions) root() string { return x.place().Cwd }
+
+func (x *sessions) keep(session *service.Session) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.opened == nil {
+		x.opened = map[string]*service.Session{}
+	}
+	x.opened[session.ID()] = session
+	x.current = session.ID()
+}
+
+func (x *sessions) forget(id string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.opened, id)
+	if x.current == id {
+		x.current = ""
+	}
+}
+
+func (x *sessions) all() []*service.Session {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	list := make([]*service.Session, 0, len(x.opened))
+	for _, session := range x.opened {
+		list = append(list, session)
+	}
+	return list
+}
+
+func (x *sessions) cancelAll() {
+	for _, session := range x.all() {
+		session.Cancel()
+	}
+}
+
+// newSession begins a session in the workspace; it becomes the current one.
+func (s *server) newSession(ctx context.Context) (*service.Session, error) {
+	session, err := s.service.NewSession(ctx, s.sessions.place(), host{s})
+	if err != nil {
+		return nil, fmt.Errorf("beginning a session: %w", err)
+	}
+	s.sessions.keep(session)
+	return session, nil
+}
+
+// session finds the named session, opening it again where needed; without a name
+// the current one, which is begun where there is none.
+func (s *server) session(ctx context.Context, id string) (*service.Session, error) {
+	if id == "" {
+		id = s.sessions.currentID()
+	}
+	if id == "" {
+		return s.newSession(ctx)
+	}
+	session, err := s.service.Session(id)
+	if err != nil {
+		return nil, sessionError(id, err)
+	}
+	return session, nil
+}
+
+// sessionError says what is wrong with a session that a command names. The code
+// that ACP has for an unknown one means something else in LSP.
+func sessionError(id string, err error) error {
+	switch {
+	case errors.Is(err, service.ErrClosed):
+		return invalidParams("sessionId: session %q is closed: load it with %s first", id, protocol.CommandSessionLoad)
+	case errors.Is(err, service.ErrNoSession):
+		return invalidParams("sessionId: there is no session %q; %s names those there are", id, protocol.CommandSessionList)
+	}
+	return fmt.Errorf("session %s: %w", id, err)
+}
+
+func (s *server) loadSession(ctx context.Context, id string) (*service.Session, error) {
+	session, err := s.service.LoadSession(ctx, id, service.Place{Preset: preset}, host{s})
+	if err != nil {
+		return nil, sessionError(id, err)
+	}
+	s.moveSession(session, s.sessions.roots())
+	s.sessions.keep(session)
+	return session, nil
+}
+
+func (s *server) sessionNew(ctx context.Context, _ protocol.SessionArgs) (any, error) {
+	session, err := s.newSession(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return protocol.SessionResult{SessionID: session.ID()}, nil
+}
+
+func (s *server) sessionList(ctx context.Context, _ protocol.SessionArgs) (any, error) {
+	result := protocol.SessionListResult{Sessions: []protocol.SessionInfo{}}
+	cursor := ""
+	for {
+		page, next, err := s.service.List(ctx, s.sessions.root(), cursor)
+		if err != nil {
+			return nil, fmt.Errorf("listing sessions: %w", err)
+		}
+		for _, head := range page {
+			result.Sessions = append(result.Sessions, protocol.SessionInfo{
+				SessionID: head.ID, Cwd: head.Cwd, Title: head.Title,
+				UpdatedAt: head.UpdatedAt.UTC().Format(time.RFC3339), ParentID: head.Parent,
+			})
+		}
+		if cursor = next; cursor == "" {
+			return result, nil
+		}
+	}
+}
+
+func (s *server) sessionLoad(ctx context.Context, a protocol.SessionArgs) (any, error) {
+	if a.SessionID == "" {
+		return nil, invalidParams("%s: sessionId is missing", protocol.CommandSessionLoad)
+	}
+	session, err := s.loadSession(ctx, a.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	if s.client.acp != nil { // a plugin shows the history
+		if err := session.Replay(ctx); err != nil {
+			return nil, fmt.Errorf("replaying session %s: %w", a.SessionID, err)
+		}
+	}
+	return protocol.SessionResult{SessionID: session.ID()}, nil
+}
+
+func (s *server) sessionDelete(ctx context.Context, a protocol.SessionArgs) (any, error) {
+	id := a.SessionID
+	if id == "" {
+		id = s.sessions.currentID()
+	}
+	if id == "" {
+		return nil, invalidParams("%s: there is no current session; name one with sessionId", protocol.CommandSessionDelete)
+	}
+	if err := s.service.Delete(ctx, id); err != nil {
+		return nil, fmt.Errorf("deleting session %s: %w", id, err)
+	}
+	s.sessions.forget(id)
+	return protocol.SessionResult{SessionID: id}, nil
+}
+
+// cancelTurns is hermes.cancel. There is nothing to cancel where there is no session.
+func (s *server) cancelTurns(_ context.Context, a protocol.SessionArgs) (any, error) {
+	id := a.SessionID
+	if id == "" {
+		id = s.sessions.currentID()
+	}
+	if id == "" {
+		return protocol.CancelResult{}, nil
+	}
+	session, err := s.service.Session(id)
+	if err != nil {
+		return nil, sessionError(id, err)
+	}
+	return protocol.CancelResult{Cancelled: session.Cancel()}, nil
+}
+
+// didChangeFolders moves every open session to the new folders. A folder that
+// cannot be opened is said and left out.
+func (s *server) didChangeFolders(_ context.Context, p *lsp.DidChangeWorkspaceFoldersParams) error {
+	gone, added := folderPaths(p.Event.Removed), folderPaths(p.Event.Added)
+	s.sessions.mu.Lock()
+	kept := slices.DeleteFunc(slices.Clone(s.sessions.folders), func(f string) bool { return slices.Contains(gone, f) })
+	for _, f := range added {
+		if !slices.Contains(kept, f) {
+			kept = append(kept, f)
+		}
+	}
+	s.sessions.folders = kept
+	s.sessions.mu.Unlock()
+	for _, session := range s.sessions.all() {
+		s.moveSession(session, kept)
+	}
+	return nil
+}
+
+// moveSession keeps a session's own folder first: that is where its shell and its
+// history are.
+func (s *server) moveSession(session *service.Session, folders []string) {
+	list := []string{session.Cwd()}
+	for _, f := range folders {
+		if resolve(f) != resolve(session.Cwd()) {
+			list = append(list, filepath.Clean(f))
+		}
+	}
+	if err := session.SetFolders(list); err != nil {
+		s.show(lsp.MessageTypeWarning, "The session %q does not see all workspace folders: %v", session.Title(), err)
+	}
+}

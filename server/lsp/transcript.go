@@ -1,0 +1,114 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/protocol"
+)
+
+// transcript is hermes.transcript: the whole log as a Markdown file, results
+// included, shown to the user.
+func (s *server) transcript(ctx context.Context, a protocol.SessionArgs) (any, error) {
+	id := a.SessionID
+	if id == "" {
+		id = s.sessions.currentID()
+	}
+	if id == "" {
+		return nil, invalidParams("%s: there is no current session; name one with sessionId", protocol.CommandTranscript)
+	}
+	session, err := s.openSession(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	t := transcript{}
+	fmt.Fprintf(&t.text, "# %s\n\nSession %s in %s\n", orElse(session.Title(), "Transcript"), session.ID(), session.Cwd())
+	if err := session.ReplayTo(ctx, &t); err != nil {
+		return nil, fmt.Errorf("reading session %s: %w", id, err)
+	}
+	path, err := s.writeTranscript(session.ID(), t.text.String())
+	if err != nil {
+		return nil, err
+	}
+	s.showDocument(path)
+	return protocol.TranscriptResult{URI: string(s.documents.uri(path))}, nil
+}
+
+// writeTranscript keeps the file with the session's other files, out of the
+// workspace. It is the user's own folder, not the model's.
+func (s *server) writeTranscript(id, text string) (string, error) {
+	dir := filepath.Join(s.service.Home, "sessions", filepath.Base(id))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("writing the transcript: %w", err)
+	}
+	path := filepath.Join(dir, "transcript.md")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return "", fmt.Errorf("writing the transcript: %w", err)
+	}
+	return path, nil
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// transcript writes every event of a log.
+type transcript struct {
+	text   strings.Builder
+	inText bool
+	titles map[string]string
+}
+
+// Event makes transcript an [agent.Sink] for replays.
+func (t *transcript) Event(e agent.Event) {
+	if text, ok := e.(agent.Text); ok {
+		if !t.inText {
+			t.text.WriteString("\n## Hermes\n\n")
+		}
+		t.inText = true
+		t.text.WriteString(text.Text)
+		return
+	}
+	if t.inText {
+		t.text.WriteString("\n")
+		t.inText = false
+	}
+	switch e := e.(type) {
+	case agent.UserMessage:
+		fmt.Fprintf(&t.text, "\n## You\n\n%s\n", e.Text)
+	case agent.Thought:
+		fmt.Fprintf(&t.text, "\n> %s\n", strings.ReplaceAll(strings.TrimSpace(e.Text), "\n", "\n> "))
+	case agent.CallStarted:
+		fmt.Fprintf(&t.text, "\n### %s\n\n%s", oneLine(orElse(e.Title, e.Call.Name), 200), fenced("json", pretty(e.Call.Args)))
+	case agent.CallEnded:
+		fmt.Fprintf(&t.text, "\n%s", fenced("json", pretty(e.Result.JSON)))
+	}
+}
+
+func pretty(raw json.RawMessage) string {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return string(raw)
+	}
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return string(raw)
+	}
+	return string(b)
+}
+
+func fenced(lang, text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + lang + "\n" + text + "\n" + fence + "\n"
+}

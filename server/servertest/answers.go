@@ -1,0 +1,211 @@
+package servertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"go.lsp.dev/uri"
+)
+
+// request answers the server as an editor does.
+func (e *Editor) request(f Frame) {
+	e.mu.Lock()
+	silent, before := e.silent[f.Method], e.before
+	e.mu.Unlock()
+	if silent {
+		return
+	}
+	result, failure := e.answer(f, before)
+	if err := e.conn.reply(f.ID, result, failure); err != nil {
+		e.t.Logf("answering %s: %v", f.Method, err) // the server has gone
+	}
+}
+
+func (e *Editor) answer(f Frame, before func(uri.URI)) (any, *RPCError) {
+	switch f.Method {
+	case "workspace/applyEdit":
+		return e.applyEdit(f.Params, before)
+	case "window/showMessageRequest":
+		return e.question(f.Params)
+	case "window/showDocument":
+		return e.showDocument(f.Params)
+	case "window/workDoneProgress/create":
+		return nil, nil
+	}
+	return nil, &RPCError{Code: -32601, Message: "the editor knows no " + f.Method}
+}
+
+type wireEdit struct {
+	Range struct {
+		Start, End struct{ Line, Character int }
+	}
+	NewText string
+}
+
+func (e *Editor) applyEdit(params json.RawMessage, before func(uri.URI)) (any, *RPCError) {
+	var p struct {
+		Edit struct {
+			Changes         map[uri.URI][]wireEdit
+			DocumentChanges []struct {
+				TextDocument struct {
+					URI     uri.URI
+					Version *int32
+				}
+				Edits []wireEdit
+			}
+		}
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, &RPCError{Code: -32602, Message: err.Error()}
+	}
+	if len(p.Edit.DocumentChanges) != 1 || p.Edit.Changes != nil {
+		return refused("one versioned documentChange was expected"), nil
+	}
+	change := p.Edit.DocumentChanges[0]
+	if before != nil {
+		before(change.TextDocument.URI)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	doc := e.docs[change.TextDocument.URI]
+	if e.refuse > 0 {
+		e.refuse--
+		return refused("the user is typing"), nil
+	}
+	if doc == nil || change.TextDocument.Version == nil || *change.TextDocument.Version != doc.version {
+		return refused("the document has changed"), nil
+	}
+	var spans []span
+	for _, edit := range change.Edits {
+		start := e.offset(doc.text, edit.Range.Start.Line, edit.Range.Start.Character)
+		end := e.offset(doc.text, edit.Range.End.Line, edit.Range.End.Character)
+		spans = append(spans, span{start, end, edit.NewText})
+	}
+	e.change(change.TextDocument.URI, doc, spans)
+	return map[string]any{"applied": true}, nil
+}
+
+func refused(why string) any { return map[string]any{"applied": false, "failureReason": why} }
+
+func (e *Editor) question(params json.RawMessage) (any, *RPCError) {
+	var p struct {
+		Message string
+		Actions []struct{ Title string }
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, &RPCError{Code: -32602, Message: err.Error()}
+	}
+	q := Question{Message: p.Message}
+	for _, a := range p.Actions {
+		q.Actions = append(q.Actions, a.Title)
+	}
+	e.mu.Lock()
+	e.asked = append(e.asked, q)
+	choose := e.choose
+	e.mu.Unlock()
+	if choose == nil {
+		return nil, nil
+	}
+	word := choose(q)
+	if word == "error" {
+		return nil, &RPCError{Code: -32601, Message: "no such method"}
+	}
+	for _, title := range q.Actions {
+		if word != "" && strings.HasPrefix(title, word) {
+			return map[string]any{"title": title}, nil
+		}
+	}
+	if word == "" {
+		return nil, nil
+	}
+	return map[string]any{"title": word}, nil
+}
+
+// showDocument opens what it shows.
+func (e *Editor) showDocument(params json.RawMessage) (any, *RPCError) {
+	var p struct{ URI uri.URI }
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, &RPCError{Code: -32602, Message: err.Error()}
+	}
+	e.mu.Lock()
+	e.shown = append(e.shown, string(p.URI))
+	open := e.docs[p.URI] != nil
+	e.mu.Unlock()
+	if !open {
+		text, err := os.ReadFile(p.URI.FsPath())
+		if err != nil {
+			return map[string]any{"success": false}, nil
+		}
+		e.OpenText(string(p.URI), string(text))
+	}
+	return map[string]any{"success": true}, nil
+}
+
+func (e *Editor) note(f Frame) {
+	switch f.Method {
+	case "$/progress":
+		var p struct {
+			Token any
+			Value Progress
+		}
+		if err := json.Unmarshal(f.Params, &p); err != nil {
+			e.t.Errorf("a progress %s: %v", f.Params, err)
+			return
+		}
+		p.Value.Token = fmt.Sprint(p.Token)
+		e.mu.Lock()
+		e.progress = append(e.progress, p.Value)
+		e.mu.Unlock()
+	case "window/showMessage":
+		var p struct{ Message string }
+		if err := json.Unmarshal(f.Params, &p); err != nil {
+			e.t.Errorf("a message %s: %v", f.Params, err)
+			return
+		}
+		e.mu.Lock()
+		e.messages = append(e.messages, p.Message)
+		e.mu.Unlock()
+	}
+}
+
+// width is how many units of the negotiated encoding a rune has.
+func (e *Editor) width(r rune) int {
+	if e.utf16 {
+		return utf16.RuneLen(r)
+	}
+	return utf8.RuneLen(r)
+}
+
+// position and offset are the editor's own, so that they judge the server's.
+func (e *Editor) position(text string, offset int) map[string]int {
+	line := strings.Count(text[:offset], "\n")
+	start := strings.LastIndex(text[:offset], "\n") + 1
+	units := 0
+	for _, r := range text[start:offset] {
+		units += e.width(r)
+	}
+	return map[string]int{"line": line, "character": units}
+}
+
+func (e *Editor) offset(text string, line, character int) int {
+	at := 0
+	for range line {
+		i := strings.IndexByte(text[at:], '\n')
+		if i < 0 {
+			return len(text)
+		}
+		at += i + 1
+	}
+	for _, r := range text[at:] {
+		if character <= 0 || r == '\n' {
+			break
+		}
+		character -= e.width(r)
+		at += utf8.RuneLen(r)
+	}
+	return at
+}

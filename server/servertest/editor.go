@@ -1,0 +1,391 @@
+package servertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.lsp.dev/uri"
+
+	"github.com/hermes-ls/hermes-ls/protocol"
+)
+
+// Editor is an LSP editor that owns its buffers: it applies an edit only to the
+// version that it was made for, tells the server of every change, shows documents
+// by opening them, and answers questions as the test says. Methods are for the
+// test's goroutine.
+type Editor struct {
+	Root string
+	// Initialized is the answer to initialize.
+	Initialized json.RawMessage
+
+	t      testing.TB
+	run    *running
+	conn   *conn
+	o      Options
+	utf16  bool
+	silent map[string]bool // methods that are never answered
+
+	mu       sync.Mutex
+	docs     map[uri.URI]*buffer
+	progress []Progress
+	shown    []string
+	messages []string
+	asked    []Question
+	choose   func(Question) string
+	refuse   int // edits still to be refused
+	before   func(uri.URI)
+}
+
+type buffer struct {
+	text    string
+	version int32
+}
+
+// Progress is one value of a work-done progress.
+type Progress struct {
+	Token, Kind, Title, Message string
+	Cancellable                 bool
+}
+
+// Question is a window/showMessageRequest.
+type Question struct {
+	Message string
+	Actions []string
+}
+
+// New starts a server and an editor, and greets it.
+func New(t testing.TB, o Options) *Editor {
+	t.Helper()
+	o.fill(t)
+	e := &Editor{t: t, o: o, Root: o.Root, docs: map[uri.URI]*buffer{}, silent: map[string]bool{}, utf16: true}
+	e.run = start(t, o, false)
+	e.conn = e.run.conn
+	e.conn.request, e.conn.note = e.request, e.note
+	e.conn.start()
+	t.Cleanup(func() { e.run.end(t) })
+	if !o.Unbegun {
+		e.greet()
+	}
+	return e
+}
+
+func (e *Editor) greet() {
+	e.t.Helper()
+	e.Initialized = e.mustCall("initialize", e.InitializeParams())
+	var answer struct {
+		Capabilities struct {
+			PositionEncoding string `json:"positionEncoding"`
+		} `json:"capabilities"`
+	}
+	if err := json.Unmarshal(e.Initialized, &answer); err != nil {
+		e.t.Fatal(err)
+	}
+	e.utf16 = answer.Capabilities.PositionEncoding != "utf-8"
+	e.Notify("initialized", struct{}{})
+}
+
+// InitializeParams is what the editor says of itself.
+func (e *Editor) InitializeParams() any {
+	encodings := []string{"utf-8", "utf-16"}
+	if e.o.UTF16 {
+		encodings = []string{"utf-16"}
+	}
+	capabilities := map[string]any{
+		"general": map[string]any{"positionEncodings": encodings},
+		"workspace": map[string]any{
+			"applyEdit": !e.o.NoEdits, "workspaceEdit": map[string]any{"documentChanges": true}, "workspaceFolders": true,
+		},
+		"window": map[string]any{"workDoneProgress": !e.o.NoProgress, "showDocument": map[string]any{"support": !e.o.NoShow}},
+		"textDocument": map[string]any{"codeAction": map[string]any{
+			"codeActionLiteralSupport": map[string]any{"codeActionKind": map[string]any{"valueSet": []string{"quickfix", "refactor"}}},
+		}},
+	}
+	if e.o.Plugin {
+		capabilities["experimental"] = map[string]any{"agentClientProtocol": map[string]any{"protocolVersion": 1}}
+	}
+	params := map[string]any{
+		"processId": nil, "clientInfo": map[string]any{"name": "servertest"}, "capabilities": capabilities,
+		"rootUri":          uri.File(e.Root),
+		"workspaceFolders": []any{map[string]any{"uri": uri.File(e.Root), "name": "work"}},
+	}
+	if e.o.Init != nil {
+		params["initializationOptions"] = e.o.Init
+	}
+	return params
+}
+
+// URI is a file of the workspace as the editor names it; a URI stays as it is.
+func (e *Editor) URI(name string) uri.URI {
+	if strings.Contains(name, ":") {
+		return uri.URI(name)
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(e.Root, filepath.FromSlash(name))
+	}
+	return uri.File(name)
+}
+
+// Open opens a file of the workspace.
+func (e *Editor) Open(name string) {
+	e.t.Helper()
+	text, err := os.ReadFile(e.URI(name).FsPath())
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	e.OpenText(name, string(text))
+}
+
+// OpenText opens a document with a text that need not be on the disk.
+func (e *Editor) OpenText(name, text string) {
+	e.t.Helper()
+	u := e.URI(name)
+	e.mu.Lock()
+	e.docs[u] = &buffer{text, 1}
+	e.mu.Unlock()
+	e.Notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{
+		"uri": u, "languageId": "plaintext", "version": 1, "text": text,
+	}})
+}
+
+// Close closes a document without saving it.
+func (e *Editor) Close(name string) {
+	e.t.Helper()
+	u := e.URI(name)
+	e.mu.Lock()
+	delete(e.docs, u)
+	e.mu.Unlock()
+	e.Notify("textDocument/didClose", map[string]any{"textDocument": map[string]any{"uri": u}})
+}
+
+// Save writes a document to the disk.
+func (e *Editor) Save(name string) {
+	e.t.Helper()
+	if err := os.WriteFile(e.URI(name).FsPath(), []byte(e.Text(name)), 0o644); err != nil {
+		e.t.Fatal(err)
+	}
+	e.Notify("textDocument/didSave", map[string]any{"textDocument": map[string]any{"uri": e.URI(name)}})
+}
+
+// Edit is the user typing: the first old becomes new. An empty old is the end of
+// the document.
+func (e *Editor) Edit(name, old, text string) {
+	e.t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	doc := e.docs[e.URI(name)]
+	if doc == nil {
+		e.t.Fatalf("%s is not open", name)
+	}
+	at := strings.Index(doc.text, old)
+	if old == "" {
+		at = len(doc.text)
+	}
+	if at < 0 {
+		e.t.Fatalf("%q is not in %s, which reads %q", old, name, doc.text)
+	}
+	e.change(e.URI(name), doc, []span{{at, at + len(old), text}})
+}
+
+// span puts text in the place of [start, end).
+type span struct {
+	start, end int
+	text       string
+}
+
+// change changes a buffer and tells the server; the lock is held. Spans do not
+// overlap and refer to the text before.
+func (e *Editor) change(u uri.URI, doc *buffer, spans []span) {
+	slices.SortFunc(spans, func(a, b span) int { return b.start - a.start })
+	var events []any
+	for _, s := range spans { // from the end, so that what is before stays where it is
+		events = append(events, map[string]any{
+			"range": map[string]any{"start": e.position(doc.text, s.start), "end": e.position(doc.text, s.end)},
+			"text":  s.text,
+		})
+		doc.text = doc.text[:s.start] + s.text + doc.text[s.end:]
+	}
+	doc.version++
+	e.Notify("textDocument/didChange", map[string]any{
+		"textDocument": map[string]any{"uri": u, "version": doc.version}, "contentChanges": events,
+	})
+}
+
+// Text is what the editor shows under a name; for what is not open, what is on
+// the disk.
+func (e *Editor) Text(name string) string {
+	e.t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if doc := e.docs[e.URI(name)]; doc != nil {
+		return doc.text
+	}
+	text, err := os.ReadFile(e.URI(name).FsPath())
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Command runs a hermes command and decodes its result, which may be nil.
+func (e *Editor) Command(name string, args, result any) error {
+	e.t.Helper()
+	raw, err := e.Call("workspace/executeCommand", map[string]any{"command": name, "arguments": []any{args}})
+	if err != nil {
+		return err
+	}
+	if result == nil {
+		return nil
+	}
+	return json.Unmarshal(raw, result)
+}
+
+// Ask prompts and waits for the answer.
+func (e *Editor) Ask(prompt string) protocol.TurnResult {
+	e.t.Helper()
+	var result protocol.TurnResult
+	if err := e.Command(protocol.CommandPrompt, protocol.PromptArgs{Prompt: prompt, Wait: true}, &result); err != nil {
+		e.t.Fatalf("asking %q: %v", prompt, err)
+	}
+	return result
+}
+
+// Cancel cancels what runs in the current session.
+func (e *Editor) Cancel() bool {
+	e.t.Helper()
+	var result protocol.CancelResult
+	if err := e.Command(protocol.CommandCancel, struct{}{}, &result); err != nil {
+		e.t.Fatal(err)
+	}
+	return result.Cancelled
+}
+
+// Choose says how questions are answered: with an action's title, or its first
+// word. "" is null.
+func (e *Editor) Choose(f func(Question) string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.choose = f
+}
+
+// Silence leaves requests of a method without an answer.
+func (e *Editor) Silence(method string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.silent[method] = true
+}
+
+// Refuse refuses the next n edits, as if the user had typed.
+func (e *Editor) Refuse(n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.refuse = n
+}
+
+// BeforeEdit is called, with the editor's lock not held, before an edit is looked
+// at: the moment at which a user may type.
+func (e *Editor) BeforeEdit(f func(uri.URI)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.before = f
+}
+
+// Progress is what was shown of work so far.
+func (e *Editor) Progress() []Progress {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.progress)
+}
+
+// Shown are the documents that the server had shown, Messages its messages, Asked
+// its questions.
+func (e *Editor) Shown() []string { e.mu.Lock(); defer e.mu.Unlock(); return slices.Clone(e.shown) }
+
+// Messages are the window/showMessage texts.
+func (e *Editor) Messages() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.messages)
+}
+
+// Asked are the questions so far.
+func (e *Editor) Asked() []Question { e.mu.Lock(); defer e.mu.Unlock(); return slices.Clone(e.asked) }
+
+// Frames are all messages of the server so far.
+func (e *Editor) Frames() []Frame { return e.conn.seen() }
+
+// Notify sends a notification.
+func (e *Editor) Notify(method string, params any) {
+	e.t.Helper()
+	if err := e.conn.notify(method, params); err != nil {
+		e.t.Errorf("sending %s: %v", method, err)
+	}
+}
+
+// Call sends a request and waits for the answer.
+func (e *Editor) Call(method string, params any) (json.RawMessage, error) {
+	e.t.Helper()
+	_, wait := e.Go(method, params)
+	return wait()
+}
+
+// Go sends a request; wait returns its answer.
+func (e *Editor) Go(method string, params any) (id json.RawMessage, wait func() (json.RawMessage, error)) {
+	e.t.Helper()
+	id, answer, err := e.conn.call(method, params)
+	if err != nil {
+		e.t.Fatalf("sending %s: %v", method, err)
+	}
+	return id, func() (json.RawMessage, error) {
+		select {
+		case f := <-answer:
+			if f.Error != nil {
+				return nil, f.Error
+			}
+			return f.Result, nil
+		case <-e.conn.done:
+			return nil, fmt.Errorf("%s: the server has gone", method)
+		case <-time.After(10 * time.Minute):
+			return nil, fmt.Errorf("%s was not answered", method)
+		}
+	}
+}
+
+func (e *Editor) mustCall(method string, params any) json.RawMessage {
+	e.t.Helper()
+	raw, err := e.Call(method, params)
+	if err != nil {
+		e.t.Fatalf("%s: %v", method, err)
+	}
+	return raw
+}
+
+// Raw sends bytes that need not be a frame.
+func (e *Editor) Raw(b string) {
+	e.t.Helper()
+	if err := e.conn.raw([]byte(b)); err != nil {
+		e.t.Errorf("sending %q: %v", b, err)
+	}
+}
+
+// End closes the server's input and returns its exit code.
+func (e *Editor) End() int { e.t.Helper(); return e.run.end(e.t) }
+
+// Wait returns the exit code of a server that ends by itself.
+func (e *Editor) Wait() int {
+	e.t.Helper()
+	select {
+	case code := <-e.run.code:
+		e.run.code <- code
+		return code
+	case <-time.After(time.Second):
+		e.t.Error("the server did not end within a second")
+		return -1
+	}
+}

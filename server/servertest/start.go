@@ -1,0 +1,119 @@
+package servertest
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/acp"
+	"github.com/hermes-ls/hermes-ls/server/lsp"
+)
+
+// Options say what a test needs. All are optional.
+type Options struct {
+	Model model.Model       // nil: the configured one, which is none
+	Files map[string]string // path in the workspace → content
+	Home  string            // empty: a fresh one
+	Root  string            // empty: a fresh one
+	Init  any               // initializationOptions
+	// What the editor is like.
+	Plugin     bool // it speaks the Agent Client Protocol on the same wire
+	UTF16      bool // it knows no other encoding
+	NoEdits    bool // it takes no edits
+	NoShow     bool // it shows no documents
+	NoProgress bool // it shows no progress
+	Unbegun    bool // initialize is left to the test
+}
+
+// fill makes the folders that a test did not bring.
+func (o *Options) fill(t testing.TB) {
+	t.Helper()
+	if o.Home == "" {
+		o.Home = filepath.Join(t.TempDir(), "home")
+	}
+	if o.Root == "" {
+		o.Root = t.TempDir()
+	}
+	real, err := filepath.EvalSymlinks(o.Root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Root = real
+	for name, text := range o.Files {
+		path := filepath.Join(o.Root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// running is a server with a client's end.
+type running struct {
+	conn *conn
+	code chan int // the exit code, once
+}
+
+// start runs a server on pipes. It ends with the test at the latest.
+func start(t testing.TB, o Options, lines bool) *running {
+	t.Helper()
+	log := slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	service := server.New(server.Options{
+		Home: o.Home, Version: "test", Environ: []string{}, Log: log, Model: o.Model, Static: true,
+	})
+	serverIn, clientOut := io.Pipe()
+	clientIn, serverOut := io.Pipe()
+	r := &running{conn: &conn{lines: lines, in: clientIn, out: clientOut}, code: make(chan int, 1)}
+	go func() {
+		if lines {
+			err := acp.Serve(context.Background(), serverIn, serverOut, acp.ServeOptions{Service: service, Log: log})
+			if err != nil {
+				t.Errorf("acp.Serve: %v", err)
+			}
+			_ = serverOut.Close()
+			r.code <- 0
+			return
+		}
+		code, err := lsp.Serve(context.Background(), serverIn, serverOut, lsp.Options{Service: service, Version: "test", Log: log})
+		if err != nil {
+			t.Errorf("lsp.Serve: %v", err)
+		}
+		r.code <- code
+	}()
+	return r
+}
+
+// end closes the server's input and waits for its end, which has to come within a
+// second.
+func (r *running) end(t testing.TB) int {
+	t.Helper()
+	_ = r.conn.out.Close()
+	select {
+	case code := <-r.code:
+		<-r.conn.done
+		if r.conn.bad != nil {
+			t.Errorf("on the server's output: %v", r.conn.bad)
+		}
+		r.code <- code
+		return code
+	case <-time.After(time.Second):
+		t.Error("the server did not end within a second of the end of its input")
+		return -1
+	}
+}
+
+// testLog passes the server's log on to the test's.
+type testLog struct{ t testing.TB }
+
+func (l testLog) Write(p []byte) (int, error) {
+	l.t.Logf("server: %s", p)
+	return len(p), nil
+}
