@@ -37,55 +37,71 @@ type lineChange struct{ oldFrom, oldTo, newFrom, newTo int }
 // lineChanges compares two texts by line, after Myers: ascending, and between two
 // changes there is at least one common line.
 func lineChanges(old, next []line) []lineChange {
-	d := differ{oldGone: make([]bool, len(old)), newGone: make([]bool, len(next))}
-	d.intern(old, next)
+	d := newDiffer(old, next)
 	d.compare(0, len(d.old), 0, len(d.new))
+	compact(d.oldIDs, d.oldGone, d.newIDs, d.newGone)
+	compact(d.newIDs, d.newGone, d.oldIDs, d.oldGone)
 	return d.changes()
 }
 
 // differ marks the lines that have no partner. Lines that occur in only one of
 // the texts are marked at once and left out of the comparison.
 type differ struct {
-	old, new         []int // numbers of the lines that are compared: equal lines, equal numbers
+	oldIDs, newIDs   []int // numbers of all lines: equal lines, equal numbers
+	old, new         []int // those that are compared
 	oldAt, newAt     []int // which line each of them is
 	oldGone, newGone []bool
 	forward, reverse []int // furthest points by diagonal
 	maxCost          int
 }
 
-func (d *differ) intern(old, next []line) {
+func newDiffer(old, next []line) *differ {
+	d := &differ{oldGone: make([]bool, len(old)), newGone: make([]bool, len(next))}
 	numbers := make(map[string]int, len(old))
-	oldIDs := make([]int, len(old))
-	for i, l := range old {
-		id, ok := numbers[string(l.text)]
-		if !ok {
-			id = len(numbers)
-			numbers[string(l.text)] = id
-		}
-		oldIDs[i] = id
-	}
-	inNew := make([]bool, len(numbers))
-	for i, l := range next {
-		if id, ok := numbers[string(l.text)]; ok {
-			inNew[id] = true
-			d.new, d.newAt = append(d.new, id), append(d.newAt, i)
-		} else {
-			d.newGone[i] = true
-		}
-	}
-	for i, id := range oldIDs {
-		if inNew[id] {
-			d.old, d.oldAt = append(d.old, id), append(d.oldAt, i)
-		} else {
-			d.oldGone[i] = true
-		}
-	}
+	d.oldIDs, d.newIDs = intern(numbers, old), intern(numbers, next)
+	inOld, inNew := present(d.oldIDs, len(numbers)), present(d.newIDs, len(numbers))
+	d.old, d.oldAt = inBoth(d.oldIDs, inNew, d.oldGone)
+	d.new, d.newAt = inBoth(d.newIDs, inOld, d.newGone)
 	size := len(d.old) + len(d.new) + 3
 	d.forward, d.reverse = make([]int, size), make([]int, size)
 	d.maxCost = 256
 	for n := size >> 14; n > 0; n >>= 2 {
 		d.maxCost *= 2
 	}
+	return d
+}
+
+func intern(numbers map[string]int, lines []line) []int {
+	ids := make([]int, len(lines))
+	for i, l := range lines {
+		id, ok := numbers[string(l.text)]
+		if !ok {
+			id = len(numbers)
+			numbers[string(l.text)] = id
+		}
+		ids[i] = id
+	}
+	return ids
+}
+
+func present(ids []int, n int) []bool {
+	in := make([]bool, n)
+	for _, id := range ids {
+		in[id] = true
+	}
+	return in
+}
+
+// inBoth picks the lines that the other text has too, and marks the others.
+func inBoth(ids []int, inOther, gone []bool) (picked, at []int) {
+	for i, id := range ids {
+		if inOther[id] {
+			picked, at = append(picked, id), append(at, i)
+		} else {
+			gone[i] = true
+		}
+	}
+	return picked, at
 }
 
 // compare marks what differs between old[oldFrom:oldTo] and new[newFrom:newTo].
