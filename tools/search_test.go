@@ -86,7 +86,7 @@ func TestWordsForTheModel(t *testing.T) {
 func TestWordsNameOnlyWhatIsOffered(t *testing.T) {
 	t.Parallel()
 	all := setOf(t, Builtin()...)
-	others := []string{"read_file", "write_file", "search_files", "execute_code", "delegate_task", "web_search", "web_extract"}
+	others := []string{"read_file", "write_file", "search_files", "execute_code", "delegate_task", "web_search", "web_extract", "patch", "terminal", "todo"}
 	for _, alone := range Builtin() {
 		s := setOf(t, alone)
 		spec := s.Specs(t.Context())[0]
@@ -115,6 +115,7 @@ func TestTitles(t *testing.T) {
 		`patch {"path":"x.go","old_string":"a","new_string":"b"}`:     "Edit x.go",
 		`search_files {"pattern":"foo"}`:                              "Search “foo”",
 		`search_files {"pattern":"*.go","target":"files","path":"a"}`: "Find files “*.go” in a",
+		`terminal {"command":"go test\n./..."}`:                       "$ go test ./...",
 		`todo {"todos":[]}`:                                           "Update the plan",
 		`todo {}`:                                                     "Look at the plan",
 		`read_file {"path":"a\u001b[31m\nb"}`:                         `Read a\x1b[31m b`,
