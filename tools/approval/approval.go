@@ -3,8 +3,14 @@
 // searching text: what it cannot resolve asks, what does not parse is refused.
 //
 // It is a courtesy that catches mistakes, not a boundary: the boundaries are the
-// path scope and the sandbox. It runs nothing and holds no state.
+// path scope and the sandbox. It runs nothing and holds no state, so every
+// function may be called from many goroutines at once.
 package approval
+
+import (
+	"slices"
+	"strings"
+)
 
 // Level is how far a verdict lets something go.
 type Level int
@@ -15,11 +21,92 @@ const (
 	Refused              // nothing lifts it
 )
 
+func (l Level) String() string {
+	return [...]string{"runs", "asks", "refused"}[l]
+}
+
 // Verdict is a level with its reason.
 type Verdict struct {
 	Level  Level
 	Reason string // for a person and the model: what it would do, such as "deletes files recursively"
-	// Key is what a remembered yes covers, as narrow as it is honest, such as
-	// "rm -rf build". Empty when Runs.
-	Key string
+	// Keys are what a remembered yes covers, each as narrow as it is honest, such
+	// as "rm -rf build"; all of them must have been agreed to. Empty unless Asks.
+	// They hold no control characters.
+	Keys []string
+	// EveryMode is set when it changes what configures or runs something by itself,
+	// such as .vscode: that asks also where approvals are off.
+	EveryMode bool
+	// Commands are all simple commands that were seen, normalised: quoting undone,
+	// constants filled in, also those within others. Deny rules match them.
+	Commands []string
+}
+
+// Place is where a command would run, and what it could see there.
+type Place struct {
+	Cwd        string            // absolute
+	Roots      []string          // the workspace's folders, absolute; the first is the main one
+	Home       string            // the home folder of the user
+	HermesHome string            // our own configuration; empty: ~/.hermes
+	Env        map[string]string // variables that are known to be set, such as the session's exports; may be nil
+	// Resolve follows the symbolic links of an absolute path, of which the end
+	// need not exist. Nil: paths are taken as they are written.
+	Resolve func(path string) string
+}
+
+// maxSource is the longest command or code that is judged at all, in bytes.
+const maxSource = 64 << 10
+
+// Command judges a command for bash, as it would run in a place.
+func Command(src string, p Place) Verdict {
+	j := newJudge(src, p)
+	j.source(src, j.start(), nil)
+	return j.verdict()
+}
+
+// Python judges a piece of Python as it would run in a place.
+func Python(src string, p Place) Verdict {
+	j := newJudge(src, p)
+	c := &call{name: "python3", st: j.start()}
+	j.keyAs = Escape(src)
+	if len(src) > maxSource {
+		j.refuse(c, "is longer than 64 KB")
+	} else {
+		j.python(c, src)
+	}
+	return j.verdict()
+}
+
+// finding is one thing that something would do.
+type finding struct {
+	level    Level
+	reason   string
+	key      string
+	settings bool
+}
+
+// verdict sums the findings up: the worst level, with the reasons and keys of
+// that level in the order they were met.
+func (j *judge) verdict() Verdict {
+	v := Verdict{Commands: j.commands}
+	for _, f := range j.findings {
+		v.Level = max(v.Level, f.level)
+	}
+	if v.Level == Runs {
+		return v
+	}
+	var reasons []string
+	for _, f := range j.findings {
+		if f.level != v.Level {
+			continue
+		}
+		v.EveryMode = v.EveryMode || f.settings
+		if !slices.Contains(reasons, f.reason) {
+			reasons = append(reasons, f.reason)
+		}
+		if v.Level == Asks && !slices.Contains(v.Keys, f.key) {
+			v.Keys = append(v.Keys, f.key)
+		}
+	}
+	v.Reason = strings.Join(reasons, "; ")
+	return v
 }

@@ -1,0 +1,604 @@
+package approval
+
+import "strings"
+
+// interpreter judges Perl, Ruby, JavaScript and others by the code in their
+// options or on their standard input.
+func (j *judge) interpreter(c *call) {
+	codes, script, none := interpreterCode(c)
+	for _, code := range codes {
+		j.scan(c, code.text)
+	}
+	if c.name == "perl" && len(codes) > 0 {
+		if o := parse(c.args, "eEmMIxlF0", ""); o.has("i") {
+			j.writes(c, o.rest...)
+		}
+	}
+	if len(codes) > 0 {
+		return
+	}
+	if !none {
+		j.script(c, script)
+		return
+	}
+	switch {
+	case j.stdin.known:
+		j.scan(c, j.stdin.text)
+	case j.stdin.some:
+		how := j.stdin.how
+		if how == "" {
+			how = "runs what comes through a pipe"
+		}
+		j.note(Asks, how+" in an interpreter", j.whole(c.st))
+	}
+}
+
+// interpreterCode returns the code in options, else the script; none when the
+// interpreter reads its standard input.
+func interpreterCode(c *call) (codes []field, script field, none bool) {
+	args := c.args
+	if (c.name == "deno" || c.name == "bun") && len(args) > 0 {
+		switch args[0].text {
+		case "eval":
+			for _, a := range args[1:] {
+				if !a.option() {
+					return []field{a}, field{}, false
+				}
+			}
+		case "run", "test", "task", "fmt", "lint", "install", "check", "cache", "compile", "repl", "add":
+			return nil, field{}, false
+		}
+	}
+	letters := "eE"
+	switch c.name {
+	case "php":
+		letters = "rBRE"
+	case "node", "nodejs":
+		letters = "ep"
+	case "tclsh":
+		letters = "c"
+	}
+	for i := 0; i < len(args); i++ {
+		text := args[i].text
+		if text == "-" || text == "/dev/stdin" {
+			return codes, field{}, true
+		}
+		if !args[i].option() {
+			return codes, args[i], false
+		}
+		if strings.HasPrefix(text, "--") {
+			name, val, has := strings.Cut(text[2:], "=")
+			switch name {
+			case "eval", "print", "run", "execute", "expression":
+				if !has && i+1 < len(args) {
+					i++
+					val = args[i].text
+				}
+				codes = append(codes, field{text: val})
+			case "require", "import", "loader", "experimental-loader", "conditions", "env-file":
+				if !has {
+					i++
+				}
+			case "version", "help", "check":
+				return codes, field{}, false
+			}
+			continue
+		}
+		k := strings.IndexAny(text[1:], letters)
+		if c.name == "perl" && k >= 0 && strings.ContainsAny(text[1:k+1], "MmIi0") && !strings.HasPrefix(text, "-0") {
+			continue // the rest belongs to that option, as in -MList::Util or -i.bak
+		}
+		if k < 0 {
+			if c.name != "perl" && len(text) == 2 && strings.ContainsAny(text, "rICdc") && c.name != "php" {
+				i++
+			}
+			if text == "-v" || text == "-V" || text == "-h" {
+				return codes, field{}, false
+			}
+			continue
+		}
+		code := field{text: text[k+2:]}
+		if c.name == "node" || c.name == "nodejs" || code.text == "" || c.name == "ruby" && k > 0 {
+			code = field{}
+			if i+1 < len(args) {
+				i++
+				code = args[i]
+			}
+		}
+		codes = append(codes, code)
+	}
+	return codes, field{}, len(codes) == 0
+}
+
+// scan judges code by the names in it. It does not parse: a name within a string
+// counts too, except in JavaScript, where strings are skipped.
+func (j *judge) scan(c *call, code string) {
+	if strings.Contains(code, unknown) {
+		j.ask(c, "runs code that cannot be seen whole")
+	}
+	if c.name == "osascript" {
+		j.ask(c, "controls other programs by a script")
+		return
+	}
+	s := scanner{j: j, c: c, src: code, js: c.name == "node" || c.name == "nodejs" || c.name == "deno" || c.name == "bun"}
+	s.run()
+}
+
+type scanner struct {
+	j     *judge
+	c     *call
+	src   string
+	js    bool
+	prev  string // the name before, when only a dot, colon or arrow lies between
+	loops bool
+	forks bool
+}
+
+func (s *scanner) run() {
+	for i := 0; i < len(s.src); {
+		b := s.src[i]
+		switch {
+		case s.js && (b == '\'' || b == '"'):
+			text, end, ok := quotedAt(s.src, i)
+			if !ok {
+				i++
+				continue
+			}
+			s.computed(i, end, text)
+			i = end
+		case s.js && strings.HasPrefix(s.src[i:], "//") && (i == 0 || s.src[i-1] != ':'):
+			i = skipTo(s.src, i, "\n")
+		case s.js && strings.HasPrefix(s.src[i:], "/*"):
+			i = skipTo(s.src, i+2, "*/")
+		case b == '`' && !s.js:
+			text, end, ok := quotedAt(s.src, i)
+			if ok {
+				s.command(text, true)
+				i = end
+			} else {
+				i++
+			}
+		case wordByte(b) && b < 0x80 && !(b >= '0' && b <= '9'):
+			k := i
+			for k < len(s.src) && wordByte(s.src[k]) {
+				k++
+			}
+			s.name(s.src[i:k], i, k)
+			s.prev = ""
+			if k < len(s.src) && (s.src[k] == '.' || s.src[k] == ':' || s.src[k] == '-' || s.src[k] == '?') {
+				s.prev = s.src[i:k]
+			}
+			i = k
+		default:
+			i++
+		}
+	}
+	if s.loops && s.forks {
+		s.j.refuse(s.c, "is a fork bomb: it starts itself over and over")
+	}
+}
+
+// computed judges a member that is named by a string, fs["unlink"].
+func (s *scanner) computed(i, end int, text string) {
+	before := strings.TrimRight(s.src[:i], " \t\n")
+	if !strings.HasSuffix(before, "[") {
+		return
+	}
+	owner := strings.TrimRight(before[:len(before)-1], " \t\n?.")
+	if owner == "" || !wordByte(owner[len(owner)-1]) && owner[len(owner)-1] != ')' {
+		return // a list
+	}
+	if after := strings.TrimLeft(s.src[end:], " \t\n"); strings.HasPrefix(after, "+") {
+		s.j.ask(s.c, "runs code that is made up while it runs")
+	}
+	s.name(text, i, end)
+}
+
+// name judges one name; it stands at src[i:k].
+func (s *scanner) name(name string, i, k int) {
+	next := strings.TrimLeft(s.src[k:], " \t")
+	switch name {
+	case "while", "for", "until", "loop":
+		s.loops = true
+	case "fork":
+		s.forks = true
+	case "rm", "rmSync", "rmdir", "rmdirSync", "unlink", "unlinkSync", "rimraf", "removeSync", "emptyDirSync", "rm_r", "rm_rf", "rm_f", "rmtree",
+		"remove_tree", "remove_dir", "remove_entry", "remove_entry_secure", "safe_unlink", "unlinkat", "file_remove":
+		s.j.ask(s.c, "deletes files")
+	case "delete", "remove":
+		if s.prev == "File" || s.prev == "Dir" || s.prev == "Deno" || s.prev == "fs" || s.prev == "os" || s.prev == "file" || s.prev == "Files" || s.prev == "FileUtils" {
+			s.j.ask(s.c, "deletes files")
+		}
+	case "system", "exec", "shell_exec", "passthru", "popen", "proc_open", "popen2", "popen2e", "popen3", "capture2", "capture2e", "capture3", "spawn", "qx", "execute",
+		"execSync", "spawnSync", "execFile", "execFileSync", "pcntl_exec", "execa", "Command", "sh", "readpipe":
+		s.starts(name, next)
+	case "eval", "instance_eval", "class_eval", "module_eval", "Function", "create_function", "call_user_func", "call_user_func_array", "assert",
+		"send", "__send__", "public_send", "const_get", "define_method", "binding", "loadstring", "load", "dofile", "vm", "runInThisContext", "runInNewContext",
+		"syscall", "symlink_to":
+		s.madeUp(name, next)
+	case "require":
+		if s.js && strings.HasPrefix(next, "(") && strings.IndexAny(strings.TrimLeft(next[1:], " \t\n"), "'\"`") != 0 {
+			s.j.ask(s.c, "loads a module that cannot be seen")
+		}
+	case "writeFile", "writeFileSync", "appendFile", "appendFileSync", "createWriteStream", "rename", "renameSync", "copyFile", "copyFileSync",
+		"symlink", "symlinkSync", "file_put_contents", "write", "mkdir", "mkdirSync", "cp", "cpSync", "mv":
+		if list, _ := stringArgs(next); s.js || name != "write" {
+			for n, text := range list {
+				if n > 0 && strings.HasPrefix(strings.ToLower(name), "write") || n > 0 && strings.HasPrefix(name, "append") || n > 0 && name == "file_put_contents" {
+					break
+				}
+				s.j.writes(s.c, field{text: text})
+			}
+		}
+	case "kill", "killpg":
+		if strings.Contains(next, "-1") {
+			s.j.refuse(s.c, "ends every process")
+		}
+	}
+}
+
+// starts judges a call that starts a program.
+func (s *scanner) starts(name, next string) {
+	if s.js && !strings.Contains(s.src, "child_process") && s.prev != "Bun" && s.prev != "Deno" && name != "execSync" && name != "execa" {
+		return // exec of a regular expression, for one
+	}
+	switch name {
+	case "execute", "sh", "Command":
+		if s.prev != "os" && s.prev != "Deno" && !s.js {
+			return
+		}
+	}
+	list, whole := stringArgs(next)
+	switch {
+	case !whole || len(list) == 0:
+		s.j.ask(s.c, "starts another program, which cannot be seen")
+	case len(list) == 1:
+		s.command(list[0], strings.HasPrefix(strings.TrimLeft(next, "( \t"), "'"))
+	default:
+		fields := make([]field, len(list))
+		for i, text := range list {
+			fields[i] = field{text: text}
+		}
+		s.j.call(s.c.with(fields))
+	}
+}
+
+// command judges shell code in a string; literal when nothing is filled in.
+func (s *scanner) command(text string, literal bool) {
+	if !literal && !s.js && strings.ContainsAny(text, "$#@") {
+		s.j.ask(s.c, "starts another program, which cannot be seen")
+		return
+	}
+	s.j.code(s.c, field{text: text})
+}
+
+func (s *scanner) madeUp(name, next string) {
+	switch name {
+	case "eval":
+		if s.c.name == "perl" && strings.HasPrefix(next, "{") {
+			return // catches errors
+		}
+	case "send", "load", "assert", "binding", "vm":
+		if s.js && name != "vm" || name == "vm" && !s.js || name == "send" && s.c.name != "ruby" {
+			return
+		}
+	}
+	s.j.ask(s.c, "runs code that is made up while it runs ("+name+")")
+}
+
+// quotedAt reads the quoted string at i and returns where it ends.
+func quotedAt(src string, i int) (text string, end int, ok bool) {
+	quote := src[i]
+	var b []byte
+	for k := i + 1; k < len(src); k++ {
+		switch {
+		case src[k] == '\\' && k+1 < len(src):
+			b = append(b, src[k], src[k+1])
+			k++
+		case src[k] == quote:
+			text = string(b)
+			if strings.Contains(text, `\`) {
+				text = ansiC(text)
+			}
+			return clean(text), k + 1, true
+		default:
+			b = append(b, src[k])
+		}
+	}
+	return "", len(src), false
+}
+
+// stringArgs reads the arguments of a call, in brackets or not, as far as they
+// are strings, also within a list; whole tells whether all of them were.
+func stringArgs(next string) (list []string, whole bool) {
+	rest := strings.TrimLeft(next, " \t\n([{")
+	for {
+		if rest == "" || rest[0] != '\'' && rest[0] != '"' {
+			return list, false
+		}
+		text, end, ok := quotedAt(rest, 0)
+		if !ok {
+			return list, false
+		}
+		list = append(list, text)
+		rest = strings.TrimLeft(rest[end:], " \t\n")
+		switch {
+		case rest == "", strings.HasPrefix(rest, ";"), strings.HasPrefix(rest, ")"), strings.HasPrefix(rest, "]"), strings.HasPrefix(rest, "}"):
+			return list, true
+		case strings.HasPrefix(rest, ","):
+			rest = strings.TrimLeft(rest[1:], " \t\n[(")
+			if strings.HasPrefix(rest, "{") || strings.HasPrefix(rest, "func") || rest != "" && rest[0] == '(' {
+				return list, true // settings or a callback follow
+			}
+		default:
+			return list, false
+		}
+	}
+}
+
+// awk judges an awk program: it can start others and write files.
+func (j *judge) awk(c *call) {
+	o := parse(c.args, "vFfiEe", "assign field-separator file include exec source")
+	if o.has("f", "file", "i", "include", "E", "exec") && !o.exact("source") {
+		if v, _ := o.get("f", "file", "E", "exec"); strings.HasPrefix(v.value.text, "/dev/") {
+			j.ask(c, "runs what another command writes")
+		}
+		if v, ok := o.get("i", "include"); ok && v.value.text == "inplace" {
+			j.writes(c, o.rest...)
+		} else {
+			return
+		}
+	}
+	src := field{}
+	if v, ok := o.get("e", "source"); ok {
+		src = v.value
+	} else if len(o.rest) > 0 {
+		src = o.rest[0]
+	}
+	j.awkCode(c, src.text)
+}
+
+func (j *judge) awkCode(c *call, src string) {
+	if strings.HasPrefix(src, unknown) {
+		j.ask(c, "runs awk code that cannot be seen")
+	}
+	printing, parens := false, 0
+	for i := 0; i < len(src); {
+		switch b := src[i]; {
+		case b == '"':
+			_, end, _ := quotedAt(src, i)
+			i = end
+			continue
+		case b == '/' && regexAllowed(src[:i]):
+			i++
+			for i < len(src) && src[i] != '/' && src[i] != '\n' {
+				if src[i] == '\\' {
+					i++
+				}
+				i++
+			}
+		case b == '#':
+			i = skipTo(src, i, "\n")
+			continue
+		case b == '(':
+			parens++
+		case b == ')':
+			parens--
+		case b == ';' || b == '}' || b == '\n' || b == '{':
+			printing = false
+		case b == '|':
+			if i+1 < len(src) && src[i+1] == '|' {
+				i++
+			} else {
+				j.awkCommand(c, src, i)
+			}
+		case b == '>' && printing && parens <= 0:
+			rest := strings.TrimLeft(src[i+1:], "> \t")
+			if strings.HasPrefix(rest, `"`) {
+				name, _, _ := quotedAt(rest, 0)
+				j.writes(c, field{text: name})
+			} else {
+				j.ask(c, "writes to files that cannot be seen")
+			}
+		case wordByte(b):
+			k := i
+			for k < len(src) && wordByte(src[k]) {
+				k++
+			}
+			switch src[i:k] {
+			case "print", "printf":
+				printing, parens = true, 0
+			case "system":
+				list, whole := stringArgs(src[k:])
+				if whole && len(list) == 1 {
+					j.code(c, field{text: list[0]})
+				} else {
+					j.ask(c, "starts another program, which cannot be seen")
+				}
+			}
+			i = k
+			continue
+		}
+		i++
+	}
+}
+
+// awkCommand judges a pipe at i: the command is the string after it, or before
+// it for getline.
+func (j *judge) awkCommand(c *call, src string, i int) {
+	rest := strings.TrimLeft(src[i+1:], "& \t")
+	if strings.HasPrefix(rest, `"`) {
+		text, _, _ := quotedAt(rest, 0)
+		j.code(c, field{text: text})
+		return
+	}
+	before := strings.TrimRight(src[:i], " \t")
+	if strings.HasPrefix(rest, "getline") && strings.HasSuffix(before, `"`) {
+		if k := strings.LastIndexByte(before[:len(before)-1], '"'); k >= 0 {
+			j.code(c, field{text: before[k+1 : len(before)-1]})
+			return
+		}
+	}
+	j.ask(c, "starts another program, which cannot be seen")
+}
+
+// regexAllowed tells whether a slash here begins a pattern and is no division.
+func regexAllowed(before string) bool {
+	before = strings.TrimRight(before, " \t")
+	return before == "" || strings.IndexByte("({,;~!&|\n=", before[len(before)-1]) >= 0
+}
+
+// sedScript judges the commands of a sed script that run programs or write.
+func (j *judge) sedScript(c *call, src string) {
+	if strings.HasPrefix(src, unknown) {
+		j.ask(c, "runs a sed script that cannot be seen")
+		return
+	}
+	for i := 0; i < len(src); {
+		switch b := src[i]; b {
+		case 's', 'y':
+			end, flags := sedSubstitute(src, i)
+			if b == 's' {
+				j.sedFlags(c, flags)
+			}
+			i = end
+		case '/', '\\':
+			i = sedPattern(src, i)
+		case 'e':
+			rest, _, _ := strings.Cut(src[i+1:], "\n")
+			if strings.TrimSpace(rest) == "" {
+				j.ask(c, "runs what it reads as commands")
+			} else {
+				j.code(c, field{text: rest})
+			}
+			i += 1 + len(rest)
+		case 'w', 'W':
+			rest, _, _ := strings.Cut(src[i+1:], "\n")
+			j.writes(c, field{text: strings.TrimSpace(rest)})
+			i += 1 + len(rest)
+		case 'b', 't', 'T', ':':
+			i += 1 + len(sedLabel(src[i+1:]))
+		case 'a', 'i', 'c', 'r', 'R', '#':
+			i += 1 + len(firstLine(src[i+1:]))
+		default:
+			i++
+		}
+	}
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+// sedLabel returns what follows a branch or a colon up to the next command.
+func sedLabel(s string) string {
+	if i := strings.IndexAny(s, ";}\n"); i >= 0 {
+		return s[:i]
+	}
+	return s
+}
+
+// sedPattern returns where the address pattern at i ends.
+func sedPattern(src string, i int) int {
+	delim := src[i]
+	if delim == '\\' {
+		if i++; i >= len(src) {
+			return i
+		}
+		delim = src[i]
+	}
+	return sedDelimited(src, i+1, delim)
+}
+
+// sedDelimited returns the index after the next delim that counts.
+func sedDelimited(src string, i int, delim byte) int {
+	set := false
+	for ; i < len(src); i++ {
+		switch {
+		case src[i] == '\\':
+			i++
+		case src[i] == '[' && !set:
+			set = true
+			if i+1 < len(src) && src[i+1] == ']' {
+				i++
+			}
+		case src[i] == ']':
+			set = false
+		case src[i] == delim && !set, src[i] == delim && !strings.Contains(src[i:], "]"):
+			return i + 1
+		}
+	}
+	return len(src)
+}
+
+// sedSubstitute returns where s or y at i ends, and its flags.
+func sedSubstitute(src string, i int) (end int, flags string) {
+	if i+1 >= len(src) {
+		return len(src), ""
+	}
+	delim := src[i+1]
+	k := sedDelimited(src, i+2, delim)
+	for ; k < len(src) && src[k] != delim; k++ {
+		if src[k] == '\\' {
+			k++
+		}
+	}
+	k = min(k+1, len(src))
+	start := k
+	for k < len(src) && src[k] != '\n' && src[k] != ';' && src[k] != '}' {
+		if src[k] == 'w' {
+			k += len(firstLine(src[k:]))
+			break
+		}
+		k++
+	}
+	return k, src[start:k]
+}
+
+func (j *judge) sedFlags(c *call, flags string) {
+	before, file, writes := strings.Cut(flags, "w")
+	if strings.Contains(before, "e") {
+		j.ask(c, "runs what it makes of its input as commands")
+	}
+	if writes {
+		j.writes(c, field{text: strings.TrimSpace(file)})
+	}
+}
+
+// editor judges an editor that is given commands.
+func (j *judge) editor(c *call) {
+	for _, a := range c.args {
+		t := a.text
+		if !strings.HasPrefix(t, "+") && !strings.ContainsAny(t, " (!:") {
+			continue
+		}
+		for _, word := range []string{"!", "system(", "delete(", "writefile(", "os.execute", "os.remove", "io.popen", "jobstart", "shell-command", "delete-file",
+			"delete-directory", "call-process", "start-process", "vim.system", "vim.fn.delete", "fs_unlink", "terminal"} {
+			if strings.Contains(t, word) {
+				j.ask(c, "runs commands within an editor")
+				return
+			}
+		}
+	}
+	if c.name == "ed" || c.name == "ex" {
+		if j.stdin.known && strings.Contains(j.stdin.text, "!") {
+			j.ask(c, "runs commands within an editor")
+		}
+		for _, a := range c.args {
+			if !a.option() {
+				j.writes(c, a)
+			}
+		}
+	}
+}
+
+func (j *judge) debugger(c *call) {
+	for _, a := range c.args {
+		if strings.Contains(a.text, "shell") || strings.Contains(a.text, "!") || strings.Contains(a.text, "python") || strings.Contains(a.text, "system(") ||
+			strings.Contains(a.text, "pipe ") || strings.Contains(a.text, "script ") {
+			j.ask(c, "runs commands within a debugger")
+			return
+		}
+	}
+}

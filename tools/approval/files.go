@@ -1,0 +1,532 @@
+package approval
+
+import "strings"
+
+// remove judges rm and its like.
+func (j *judge) remove(c *call) {
+	valued := ""
+	if c.name == "shred" {
+		valued = "ns"
+	}
+	o := parse(c.args, valued, "iterations size random-source")
+	j.writes(c, o.rest...)
+	recursive := o.has("r", "R", "recursive") || c.name == "rimraf" || c.name == "rd"
+	forced := o.has("f", "force") && c.name == "rm"
+	if recursive || c.name != "rm" {
+		j.destroys(c, o.rest...)
+	}
+	switch {
+	case recursive:
+		j.ask(c, "deletes files recursively")
+	case forced:
+		j.ask(c, "deletes files by force")
+	case c.name == "shred", c.name == "srm":
+		j.ask(c, "destroys files beyond recovery")
+	case unseen(c.args):
+		j.ask(c, "deletes what cannot be seen")
+	}
+}
+
+func unseen(args []field) bool {
+	for _, a := range args {
+		if strings.Contains(a.text, unknown) {
+			return true
+		}
+	}
+	return false
+}
+
+// find judges find and fd by what they do with what they find.
+func (j *judge) find(c *call) {
+	fd := c.name == "fd" || c.name == "fdfind"
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i]
+		switch text := a.text; {
+		case a.open() && !fd:
+			j.ask(c, "has an argument that cannot be seen, which may be one that deletes")
+		case text == "-delete":
+			j.destroysAll(c)
+			j.ask(c, "deletes what it finds")
+		case text == "-exec", text == "-execdir", text == "-ok", text == "-okdir",
+			fd && (text == "-x" || text == "-X" || text == "--exec" || text == "--exec-batch"):
+			i = j.findExec(c, i+1)
+		case fd && (strings.HasPrefix(text, "--exec=") || strings.HasPrefix(text, "--exec-batch=") ||
+			len(text) > 2 && (strings.HasPrefix(text, "-x") || strings.HasPrefix(text, "-X"))):
+			j.ask(c, "runs a command on what it finds")
+		case strings.HasPrefix(text, "-fprint"), text == "-fls":
+			if i+1 < len(c.args) {
+				j.writes(c, c.args[i+1])
+			}
+			j.ask(c, "writes what it finds into a file")
+		}
+	}
+}
+
+// starts returns the folders that find begins from.
+func starts(args []field) []field {
+	var out []field
+	for _, a := range args {
+		if a.option() || a.text == "!" || a.text == "(" {
+			if a.text == "-H" || a.text == "-L" || a.text == "-P" {
+				continue
+			}
+			break
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// findExec judges the command from argument i on and returns where it ends.
+func (j *judge) findExec(c *call, i int) int {
+	var inner []field
+	placed := false
+	found := unknown // what is found lies below where the search starts
+	if from := starts(c.args); len(from) == 1 && !strings.Contains(c.name, "fd") {
+		found = from[0].text + "/" + unknown
+	} else if len(from) == 0 {
+		found = "./" + unknown
+	}
+	for ; i < len(c.args); i++ {
+		a := c.args[i]
+		if a.text == ";" || a.text == "+" && placed {
+			break
+		}
+		if strings.Contains(a.text, "{}") {
+			placed = true
+			a.text = strings.ReplaceAll(a.text, "{}", found)
+			a.glob = false
+		}
+		inner = append(inner, a)
+	}
+	if c.name == "fd" || c.name == "fdfind" {
+		inner = append(inner, field{text: unknown})
+	}
+	if len(inner) > 0 {
+		if strings.Contains(inner[0].text, unknown) {
+			j.ask(c, "runs the programs that it finds")
+			return i
+		}
+		if programName(inner[0].text) == "rm" {
+			j.destroysAll(c)
+		}
+		j.call(c.with(inner))
+	}
+	return i
+}
+
+// destroysAll refuses the deletion of everything that find starts from; with a
+// test, such as -name, it is not everything.
+func (j *judge) destroysAll(c *call) {
+	for _, a := range c.args {
+		switch a.text {
+		case "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-mtime", "-atime", "-ctime", "-mmin", "-amin", "-cmin",
+			"-newer", "-size", "-empty", "-user", "-group", "-nouser", "-nogroup", "-perm", "-inum", "-links", "-lname", "-samefile":
+			return
+		}
+	}
+	j.destroys(c, starts(c.args)...)
+}
+
+// copy judges cp, mv, ln and install.
+func (j *judge) copy(c *call) {
+	o := parse(c.args, "tSgmo", "target-directory suffix mode owner group")
+	if c.name == "install" && o.has("d", "directory") {
+		j.writes(c, o.rest...)
+		return
+	}
+	sources, to := o.rest, field{}
+	if t, ok := o.get("t", "target-directory"); ok && t.has {
+		to = t.value
+	} else if n := len(o.rest); n > 1 {
+		sources, to = o.rest[:n-1], o.rest[n-1]
+	} else if n == 1 && c.name == "ln" {
+		j.links(c, o.rest[0])
+		return
+	}
+	if to.text == "" {
+		return
+	}
+	j.writes(c, to)
+	switch c.name {
+	case "mv", "gmv":
+		j.destroys(c, sources...)
+		j.writes(c, sources...)
+		if to.text == "/dev/null" {
+			j.ask(c, "throws files away")
+		}
+	case "ln", "link":
+		for _, s := range sources {
+			j.links(c, s)
+		}
+	}
+	// Into a folder, each keeps its name.
+	for _, s := range sources {
+		name := s.text[strings.LastIndexAny(s.text, `/\`)+1:]
+		if name != "" && name != "." && name != ".." && to.text != "/dev/null" && !s.glob {
+			j.protected(c, field{text: strings.TrimSuffix(to.text, "/") + "/" + name})
+		}
+	}
+}
+
+// protected judges targets only by what must not change wherever it lies.
+func (j *judge) protected(c *call, targets ...field) {
+	for _, t := range targets {
+		for _, name := range absolute(c.st, t.text) {
+			if a := j.place.written(name); a.level == Refused || a.settings {
+				j.accessed(c, a)
+			}
+		}
+	}
+}
+
+// links judges what a link points to: writing through it must not be a way
+// around the checks of where is written.
+func (j *judge) links(c *call, target field) {
+	for _, name := range absolute(c.st, target.text) {
+		switch a := j.place.written(name); a.level {
+		case Refused:
+			j.refuse(c, a.reason)
+		case Asks:
+			j.ask(c, "links to a place that is protected or outside the workspace")
+		}
+	}
+}
+
+// create judges programs that write every file they are given.
+func (j *judge) create(c *call) {
+	o := parse(c.args, "dtrsmZpablnCfkN", "date reference time size mode tmpdir suffix filter lines bytes number")
+	switch c.name {
+	case "mkdir":
+		o = parse(c.args, "mZ", "mode context")
+	case "tee", "sponge":
+		o = parse(c.args, "", "")
+	case "touch":
+		o = parse(c.args, "dtr", "date reference time")
+	case "mktemp":
+		if p, ok := o.get("p", "tmpdir"); ok && p.has {
+			j.writes(c, p.value)
+		}
+		for _, t := range o.rest {
+			if strings.Contains(t.text, "/") && !strings.HasPrefix(t.text, "/tmp/") {
+				j.writes(c, t)
+			}
+		}
+		return
+	case "split", "csplit":
+		if f, ok := o.get("filter"); ok {
+			j.code(c, f.value)
+		}
+		if len(o.rest) > 1 {
+			j.writes(c, o.rest[1])
+		}
+		return
+	}
+	j.writes(c, o.rest...)
+}
+
+// mode judges chmod, chown and their like.
+func (j *judge) mode(c *call) {
+	o := parse(c.args, "", "reference from")
+	what := map[string]string{"chmod": "permissions", "setfacl": "permissions", "chown": "owners", "chgrp": "owners"}[c.name]
+	if what == "" {
+		what = "attributes"
+	}
+	targets := o.rest
+	if !o.has("reference") && len(targets) > 0 && c.name != "setfacl" && c.name != "xattr" {
+		targets = targets[1:]
+	}
+	if c.name == "xattr" || c.name == "setfacl" {
+		targets = nil
+	}
+	j.writes(c, targets...)
+	switch {
+	case o.has("R", "recursive") || c.name == "xattr" && o.has("r"):
+		j.ask(c, "changes "+what+" recursively")
+	case o.open && len(o.rest) > 0 && o.rest[0].open():
+		j.ask(c, "changes "+what+" in a way that cannot be seen")
+	}
+}
+
+func (j *judge) dd(c *call) {
+	for _, a := range c.args {
+		if to, ok := strings.CutPrefix(a.text, "of="); ok {
+			j.writes(c, field{text: to})
+			if to != "/dev/null" && to != "/dev/stdout" {
+				j.ask(c, "overwrites a file or device block by block")
+			}
+		} else if a.open() {
+			j.ask(c, "has an argument that cannot be seen")
+		}
+	}
+}
+
+// disk judges programs that make file systems and partitions.
+func (j *judge) disk(c *call) {
+	for _, a := range c.args {
+		if rest, ok := strings.CutPrefix(a.text, "/dev/"); ok && blockDevice(rest) && !readsDisk(c) {
+			j.refuse(c, "overwrites a block device")
+		}
+	}
+	if strings.HasPrefix(c.name, "mk") || c.name == "newfs" {
+		j.ask(c, "makes a file system, which erases what was there")
+		return
+	}
+	if !readsDisk(c) {
+		j.ask(c, "changes disks or file systems")
+	}
+}
+
+func readsDisk(c *call) bool {
+	o := parse(c.args, "", "")
+	if o.has("l", "list", "p", "print", "help", "version", "V") && !o.has("d", "delete", "zap-all", "Z") || len(c.args) == 0 {
+		return true
+	}
+	switch c.args[0].text {
+	case "list", "status", "get", "info", "help", "id-ctrl", "smart-log", "history", "iostat", "apfs":
+		return c.name == "zpool" || c.name == "zfs" || c.name == "diskutil" || c.name == "nvme"
+	}
+	return false
+}
+
+func (j *judge) sort(c *call) {
+	o := parse(c.args, "oTkStm", "output temporary-directory key field-separator compress-program buffer-size files0-from parallel batch-size")
+	if v, ok := o.get("o", "output"); ok {
+		j.writes(c, v.value)
+	}
+	if o.has("compress-program") {
+		j.ask(c, "runs a program given as an option")
+	}
+}
+
+// reader judges programs that only read, but for an option that runs a program.
+func (j *judge) reader(c *call) {
+	o := parse(c.args, "PHz", "pre pager hostname-bin html preprocessor")
+	switch c.name {
+	case "rg":
+		if o.exact("pre") || o.exact("hostname-bin") {
+			j.ask(c, "runs a program given as an option")
+		}
+		return
+	case "tcpdump":
+		o = parse(c.args, "zwrciFsWCGyZ", "")
+		if v, ok := o.get("w"); ok {
+			j.writes(c, v.value)
+		}
+		if o.has("z") {
+			j.ask(c, "runs a program given as an option")
+		}
+		return
+	case "less", "more":
+		for _, a := range c.args {
+			if strings.HasPrefix(a.text, "+!") || strings.HasPrefix(a.text, "+|") || strings.HasPrefix(a.text, "++!") {
+				j.ask(c, "runs a command within the pager")
+			}
+		}
+		if v, ok := parse(c.args, "oO", "log-file LOG-FILE").get("o", "O", "log-file", "LOG-FILE"); ok && c.name == "less" && v.has {
+			j.writes(c, v.value)
+		}
+		return
+	case "journalctl":
+		if o.exact("vacuum-size") || o.exact("vacuum-time") || o.exact("vacuum-files") {
+			j.ask(c, "deletes logs")
+		}
+		return
+	}
+	if v, ok := o.get("pager"); ok && v.has && !harmlessHelper(v.value.text) && v.value.text != "never" {
+		j.ask(c, "runs a program given as an option")
+	}
+	if c.name == "man" && o.has("P", "H", "html") {
+		j.ask(c, "runs a program given as an option")
+	}
+}
+
+// exact tells whether a long option is given by its whole name.
+func (o options) exact(name string) bool {
+	for _, opt := range o.list {
+		if opt.double && opt.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// archive judges tar, zip and their like.
+func (j *judge) archive(c *call) {
+	switch c.name {
+	case "zip":
+		if o := parse(c.args, "bnitx", "unzip-command"); o.has("TT", "unzip-command") || hasWord(c.args, "-TT") {
+			j.ask(c, "runs a program given as an option")
+		} else if o.has("m", "move") {
+			j.ask(c, "deletes the files it packs")
+		} else if len(o.rest) > 0 {
+			j.writes(c, o.rest[0])
+		}
+	case "unzip":
+		if v, ok := parse(c.args, "dP", "").get("d"); ok {
+			j.writes(c, v.value)
+		}
+	case "7z", "7za":
+		for _, a := range c.args {
+			if to, ok := strings.CutPrefix(a.text, "-o"); ok {
+				j.writes(c, field{text: to})
+			}
+		}
+		if hasWord(c.args, "-sdel") {
+			j.ask(c, "deletes the files it packs")
+		}
+	case "cpio":
+		if v, ok := parse(c.args, "DFOE", "directory file").get("D", "directory"); ok {
+			j.writes(c, v.value)
+		}
+	default:
+		j.tar(c)
+	}
+}
+
+func hasWord(args []field, word string) bool {
+	for _, a := range args {
+		if a.text == word {
+			return true
+		}
+	}
+	return false
+}
+
+func (j *judge) tar(c *call) {
+	args := c.args
+	if len(args) > 0 && !args[0].option() && !strings.ContainsAny(args[0].text, "/.\x00") {
+		old := args[0].text // "tar xzf file": letters without a dash
+		args = append([]field{{text: "-" + strings.ReplaceAll(old, "f", "") + "f"}}, args[1:]...)
+		if !strings.Contains(old, "f") {
+			args[0].text = "-" + old
+		}
+	}
+	o := parse(args, "fCIXTbgFKLNV", "file directory use-compress-program to-command checkpoint-action rsh-command info-script new-volume-script exclude exclude-from files-from transform xform owner group mode strip-components")
+	for _, opt := range o.list {
+		switch {
+		case opt.double && (strings.HasPrefix(opt.name, "to-c") || strings.HasPrefix(opt.name, "checkpoint-a") || strings.HasPrefix(opt.name, "rsh") ||
+			strings.HasPrefix(opt.name, "info-s") || strings.HasPrefix(opt.name, "new-v") || strings.HasPrefix(opt.name, "rmt")), opt.name == "F":
+			j.ask(c, "runs a program given as an option")
+		case opt.name == "I", opt.double && strings.HasPrefix(opt.name, "use-c"):
+			first, _, _ := strings.Cut(opt.value.text, " ")
+			switch programName(first) {
+			case "gzip", "pigz", "bzip2", "pbzip2", "xz", "zstd", "zstdmt", "lz4", "lzma", "brotli", "pixz", "lzip":
+			default:
+				j.ask(c, "runs a program given as an option")
+			}
+		case opt.double && strings.HasPrefix(opt.name, "remove-f"), opt.double && strings.HasPrefix(opt.name, "recursive-u"):
+			j.ask(c, "deletes files recursively")
+		}
+	}
+	extracts, creates := o.has("x", "extract", "get"), o.has("c", "create", "r", "append", "u", "update")
+	if v, ok := o.get("C", "directory", "cd"); ok && extracts {
+		j.writes(c, v.value)
+	} else if extracts {
+		j.writes(c, field{text: "."})
+	}
+	if extracts && o.has("P", "absolute-names") {
+		j.ask(c, "may write outside the workspace, by absolute names in the archive")
+	}
+	if v, ok := o.get("f", "file"); ok && creates && v.value.text != "-" && !remote(v.value.text) {
+		j.writes(c, v.value)
+	}
+	if o.open {
+		j.ask(c, "has an argument that cannot be seen")
+	}
+}
+
+func (j *judge) download(c *call) {
+	if c.name == "curl" {
+		o := parse(c.args, "oAbcdeFHKmQrTuUwxXyYzCDEhtP", "output output-dir header data request url user user-agent cookie cookie-jar form config max-time retry dump-header trace trace-ascii stderr data-raw data-binary json proxy cacert cert key connect-timeout write-out range referer upload-file etag-save hsts alt-svc libcurl create-file-mode")
+		for _, opt := range o.list {
+			switch opt.name {
+			case "o", "output", "output-dir", "c", "cookie-jar", "D", "dump-header", "trace", "trace-ascii", "stderr", "etag-save", "hsts", "libcurl":
+				if opt.has && opt.value.text != "-" {
+					j.writes(c, opt.value)
+				}
+			}
+		}
+		if o.has("O", "remote-name", "remote-name-all", "J") && !o.exact("output-dir") {
+			j.writes(c, field{text: "."})
+		}
+		return
+	}
+	o := parse(c.args, "oOPaQtTUeIADRXBwld", "output-document directory-prefix output-file append-output header user-agent dir out use-askpass post-data input-file tries timeout wait limit-rate")
+	for _, opt := range o.list {
+		switch opt.name {
+		case "O", "P", "o", "a", "d", "output-document", "directory-prefix", "output-file", "append-output", "dir":
+			if opt.has && opt.value.text != "-" {
+				j.writes(c, opt.value)
+			}
+		case "use-askpass", "on-download-complete", "on-download-start":
+			j.ask(c, "runs a program given as an option")
+		case "e", "execute":
+			j.ask(c, "has a setting that cannot be judged")
+		}
+	}
+	if !o.has("O", "P", "output-document", "directory-prefix") {
+		j.writes(c, field{text: "."})
+	}
+}
+
+func (j *judge) patch(c *call) {
+	o := parse(c.args, "dioprFBDgVYz", "directory input output strip reject-file")
+	for _, n := range [][]string{{"d", "directory"}, {"o", "output"}, {"r", "reject-file"}} {
+		if v, ok := o.get(n...); ok && v.has && v.value.text != "-" {
+			j.writes(c, v.value)
+		}
+	}
+	if len(o.rest) > 0 {
+		j.writes(c, o.rest[0])
+	}
+}
+
+func (j *judge) crontab(c *call) {
+	if o := parse(c.args, "u", ""); !o.has("l") || len(o.rest) > 0 || o.has("r", "e") {
+		j.ask(c, "changes what this machine runs on its own (crontab)")
+	}
+}
+
+// sed judges sed by its script and by the files it changes in place.
+func (j *judge) sed(c *call) {
+	o := parse(sedArgs(c.args), "efl", "expression file line-length")
+	inPlace := false
+	files := o.rest
+	scripts := []field{}
+	for _, opt := range o.list {
+		switch {
+		case opt.name == "i" || opt.double && strings.HasPrefix(opt.name, "in-p") || opt.name == "I":
+			inPlace = true
+		case opt.name == "e" || opt.double && strings.HasPrefix(opt.name, "ex"):
+			scripts = append(scripts, opt.value)
+		}
+	}
+	_, fromFile := o.get("f", "file")
+	if len(scripts) == 0 && !fromFile && len(files) > 0 {
+		scripts, files = files[:1], files[1:]
+	}
+	for _, s := range scripts {
+		j.sedScript(c, s.text)
+	}
+	if inPlace {
+		j.writes(c, files...)
+	}
+}
+
+// sedArgs drops the suffix that -i carries, which is no cluster of options.
+func sedArgs(args []field) []field {
+	var out []field
+	for i, a := range args {
+		if i > 0 && a.text == "" && args[i-1].text == "-i" {
+			continue // the BSD form, -i ''
+		}
+		if a.option() && a.text[1] != '-' {
+			if k := strings.IndexByte(a.text, 'i'); k > 0 && !strings.ContainsAny(a.text[:k], "efl") {
+				a.text = a.text[:k+1]
+			}
+		}
+		out = append(out, a)
+	}
+	return out
+}

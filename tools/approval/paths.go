@@ -1,0 +1,298 @@
+package approval
+
+import (
+	"path"
+	"strings"
+)
+
+// Write judges the writing of one file. The path is absolute, its links already
+// resolved as far as they could be; roots are the workspace's folders and
+// hermesHome is our own configuration.
+func Write(name string, roots []string, hermesHome string) Verdict {
+	key := "write " + Escape(name)
+	v := Verdict{Commands: []string{key}}
+	p := Place{Roots: roots, HermesHome: hermesHome}
+	a := p.written(name)
+	v.Level, v.Reason, v.EveryMode = a.level, a.reason, a.settings
+	if v.Level == Asks {
+		v.Keys = []string{key}
+	}
+	return v
+}
+
+// access is a judgement of the writing of one path.
+type access struct {
+	level    Level
+	reason   string
+	settings bool // it configures or runs something by itself
+}
+
+// written judges the writing of an absolute path.
+func (p Place) written(name string) access {
+	a := p.classify(name)
+	if p.Resolve != nil && a.level != Refused && !strings.ContainsAny(name, unknown+fresh+number) {
+		if real := p.Resolve(name); real != name {
+			if b := p.classify(real); b.level > a.level || b.level == a.level && b.settings {
+				return b
+			}
+		}
+	}
+	return a
+}
+
+func (p Place) classify(name string) access {
+	if strings.HasPrefix(name, fresh) {
+		return access{}
+	}
+	name = path.Clean(slashes(name))
+	if level, reason, ok := device(name); ok {
+		return access{level: level, reason: reason}
+	}
+	folded := fold(name)
+	if p.ours(folded) {
+		return access{level: Refused, reason: "changes the configuration of hermes-ls"}
+	}
+	if level, reason := special(folded); level != Runs {
+		return access{level, reason, true}
+	}
+	switch {
+	case strings.HasPrefix(name, unknown):
+		return access{level: Asks, reason: "writes to a place that cannot be seen"}
+	case under(folded, "/etc"), under(folded, "/private/etc"):
+		return access{level: Asks, reason: "writes to /etc"}
+	case !p.inside(name):
+		return access{level: Asks, reason: "writes outside the workspace"}
+	}
+	return access{}
+}
+
+// inside tells whether an absolute path lies in one of the workspace's folders.
+func (p Place) inside(name string) bool {
+	for _, r := range p.Roots {
+		if under(name, path.Clean(slashes(r))) {
+			return true
+		}
+	}
+	return false
+}
+
+// ours tells whether a folded path is our own configuration or state.
+func (p Place) ours(folded string) bool {
+	for _, home := range p.hermesHomes() {
+		rest, ok := strings.CutPrefix(folded, home+"/")
+		if folded == home {
+			return true
+		}
+		if !ok {
+			continue
+		}
+		first, _, _ := strings.Cut(rest, "/")
+		switch first {
+		case "config.yaml", ".env":
+			return true
+		}
+		if strings.HasPrefix(first, "hermes-ls.db") {
+			return true
+		}
+	}
+	return strings.HasSuffix(folded, "/.hermes/config.yaml") || strings.HasSuffix(folded, "/.hermes/.env")
+}
+
+// hermesHomes returns the folded folders of our own configuration.
+func (p Place) hermesHomes() []string {
+	var out []string
+	if p.HermesHome != "" {
+		out = append(out, fold(path.Clean(slashes(p.HermesHome))))
+	}
+	if p.Home != "" {
+		out = append(out, fold(path.Join(slashes(p.Home), ".hermes")))
+	}
+	return out
+}
+
+// special judges paths that configure or run something wherever they lie.
+func special(folded string) (Level, string) {
+	parts := strings.Split(folded, "/")
+	for i, part := range parts {
+		switch part {
+		case ".git":
+			return inGit(parts[i+1:])
+		case ".vscode", ".idea":
+			return Asks, "changes the editor's settings in " + part
+		}
+	}
+	last := parts[len(parts)-1]
+	switch last {
+	case ".envrc":
+		return Asks, "changes what the shell runs in this folder (.envrc)"
+	case "agents.md", "claude.md":
+		return Asks, "changes the instructions that agents follow (" + strings.ToUpper(last[:len(last)-3]) + ".md)"
+	case ".nvim.lua", ".exrc", ".nvimrc", ".vimrc":
+		return Asks, "changes what the editor runs (" + last + ")"
+	case ".gitmodules":
+		return Asks, "changes where submodules come from (.gitmodules)"
+	case ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",
+		".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", "config.fish":
+		return Asks, "changes a shell start file (" + last + ")"
+	case ".gitconfig":
+		return Asks, "changes git's configuration"
+	}
+	if strings.HasSuffix(last, ".code-workspace") {
+		return Asks, "changes the editor's settings (" + last + ")"
+	}
+	return Runs, ""
+}
+
+// inGit judges a path by what follows .git in it.
+func inGit(rest []string) (Level, string) {
+	for i, part := range rest {
+		// hooks itself and what is in it; also those of submodules (modules/NAME/hooks)
+		// and of worktrees, but not a branch of that name.
+		if part == "hooks" && (i == 0 || rest[0] == "modules" || rest[0] == "worktrees") {
+			return Refused, "changes git hooks, which run by themselves"
+		}
+	}
+	if len(rest) > 0 && rest[len(rest)-1] == "config" {
+		return Asks, "changes git's configuration (.git/config)"
+	}
+	return Asks, "changes git's own files"
+}
+
+// device judges paths under /dev and /proc; ok is false for all others.
+func device(name string) (level Level, reason string, ok bool) {
+	if name == "/proc/sysrq-trigger" {
+		return Refused, "restarts or stops the machine", true
+	}
+	rest, isDev := strings.CutPrefix(name, "/dev/")
+	if !isDev {
+		return Runs, "", false
+	}
+	switch first, _, _ := strings.Cut(rest, "/"); first {
+	case "null", "zero", "full", "stdout", "stderr", "stdin", "tty", "fd", "pts", "random", "urandom":
+		return Runs, "", true
+	case "tcp", "udp":
+		return Asks, "opens a network connection from the shell", true
+	case "shm":
+		return Asks, "writes outside the workspace", true
+	}
+	if blockDevice(rest) {
+		return Refused, "overwrites a block device", true
+	}
+	return Asks, "writes to a device", true
+}
+
+// blockDevice tells whether a name under /dev is a disk or memory, patterns too.
+func blockDevice(rest string) bool {
+	for _, p := range []string{"disk", "rdisk", "block/", "mapper/", "nvme", "mmcblk", "loop", "dm-", "md", "sr", "ram", "zram", "nbd",
+		"root", "mem", "kmem", "port", "mtd", "ubi", "zvol", "bcache", "drbd", "rbd"} {
+		if strings.HasPrefix(rest, p) {
+			return true
+		}
+	}
+	if len(rest) >= 3 && rest[1] == 'd' && strings.IndexByte("shvmf", rest[0]) >= 0 || strings.HasPrefix(rest, "xvd") {
+		return true
+	}
+	return strings.ContainsAny(rest, "*?[")
+}
+
+// precious tells what the deletion or replacement of an absolute path would
+// destroy; empty when it is nothing that is never deleted.
+func (p Place) precious(name string) string {
+	name = path.Clean(slashes(name))
+	target := name
+	// A pattern that matches all of a folder counts as the folder.
+	for strings.Contains(path.Base(target), "*") && strings.Trim(path.Base(target), "*.?[]!") == "" && target != "/" {
+		target = path.Dir(target)
+	}
+	whole := target != name
+	switch {
+	case target == "/":
+		return "deletes the root of the file system"
+	case p.Home != "" && under(path.Clean(slashes(p.Home)), target):
+		return "deletes the home folder"
+	case p.inside(target):
+		return ""
+	case target == "/root", strings.Count(target, "/") == 2 && (under(target, "/home") || under(target, "/Users")):
+		return "deletes the home folder"
+	case systemFolder(target, whole):
+		return "deletes a system folder"
+	}
+	return ""
+}
+
+// systemFolder tells whether a folder belongs to the system.
+func systemFolder(name string, whole bool) bool {
+	if name == "/tmp" || name == "/var/tmp" {
+		return !whole
+	}
+	for _, all := range []string{"/bin", "/sbin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sys",
+		"/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/include",
+		"/System", "/Library", "/private/etc", "/nix/store", "/var/lib/dpkg", "/var/lib/rpm"} {
+		if under(fold(name), fold(all)) {
+			return true
+		}
+	}
+	switch fold(name) {
+	case "/home", "/users", "/usr", "/usr/local", "/usr/share", "/usr/local/bin", "/usr/local/lib", "/usr/local/share", "/usr/src",
+		"/var", "/var/lib", "/var/log", "/var/cache", "/var/db", "/var/run", "/var/spool", "/run", "/opt", "/srv", "/mnt", "/media",
+		"/applications", "/private", "/private/var", "/volumes", "/cores", "/nix", "/snap", "/c:", "/c:/windows", "c:", "c:/windows":
+		return true
+	}
+	return false
+}
+
+func under(name, folder string) bool {
+	if folder == "" {
+		return false
+	}
+	rest, ok := strings.CutPrefix(name, strings.TrimSuffix(folder, "/"))
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+func slashes(name string) string { return strings.ReplaceAll(name, `\`, "/") }
+
+// fold writes a path in the one spelling that file systems may take it for:
+// lower case, without dots and spaces at the end of a name, without characters
+// that HFS ignores, NTFS streams and short names undone.
+func fold(name string) string {
+	if plainPath(name) {
+		return name
+	}
+	parts := strings.Split(strings.Map(foldRune, strings.ToLower(slashes(name))), "/")
+	for i, part := range parts {
+		part, _, _ = strings.Cut(part, "::$")
+		part, _, _ = strings.Cut(part, ":$")
+		if trimmed := strings.TrimRight(part, ". "); trimmed != "" {
+			part = trimmed
+		}
+		if strings.HasPrefix(part, "git~") && len(part) == 5 {
+			part = ".git"
+		}
+		parts[i] = part
+	}
+	return path.Clean(strings.Join(parts, "/"))
+}
+
+// plainPath tells whether folding would change nothing, for speed.
+func plainPath(name string) bool {
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '/', c == '-', c == '_':
+		case c == '.' && i+1 < len(name) && name[i+1] != '/' && name[i+1] != '.':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func foldRune(r rune) rune {
+	switch {
+	case r == 'ſ':
+		return 's'
+	case r >= 0x200B && r <= 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x2060 && r <= 0x206F, r == 0xFEFF, r == 0xAD:
+		return -1
+	}
+	return r
+}

@@ -1,0 +1,194 @@
+package approval
+
+import "strings"
+
+// database judges database clients by the SQL they are given.
+func (j *judge) database(c *call) {
+	switch c.name {
+	case "dropdb", "dropuser":
+		j.ask(c, "deletes a database or its users")
+		return
+	case "mysqladmin":
+		if hasWord(c.args, "drop") || hasWord(c.args, "shutdown") {
+			j.ask(c, "deletes or stops a database")
+		}
+		return
+	case "redis-cli":
+		for _, a := range c.args {
+			if up := strings.ToUpper(a.text); up == "FLUSHALL" || up == "FLUSHDB" || up == "SHUTDOWN" {
+				j.ask(c, "empties or stops a database")
+			}
+		}
+		return
+	}
+	o := parse(c.args, "ceQqdhUpPuDSfvo", "command execute query eval dbname host port username user password database file init-command set")
+	for _, opt := range o.list {
+		switch opt.name {
+		case "c", "e", "Q", "q", "command", "execute", "query", "eval", "cmd", "init-command", "multiquery":
+			if opt.has {
+				j.sql(c, opt.value.text)
+			}
+		}
+	}
+	switch c.name {
+	case "sqlite3", "sqlite", "duckdb":
+		rest := sqliteRest(c.args)
+		if len(rest) > 0 {
+			j.protected(c, rest[0])
+		}
+		for i, a := range rest {
+			if i > 0 {
+				j.sql(c, a.text)
+			}
+		}
+	case "clickhouse", "cockroach", "usql":
+		for _, a := range o.rest {
+			j.sql(c, a.text)
+		}
+	}
+	if j.stdin.known {
+		j.sql(c, j.stdin.text)
+	}
+}
+
+func sqliteRest(args []field) []field {
+	var rest []field
+	for i := 0; i < len(args); i++ {
+		switch t := args[i].text; t {
+		case "-cmd", "-init", "-separator", "-nullvalue", "-newline", "-c":
+			if t == "-cmd" && i+1 < len(args) {
+				rest = append(rest, args[i+1])
+			}
+			i++
+		default:
+			if !args[i].option() {
+				rest = append(rest, args[i])
+			}
+		}
+	}
+	return rest
+}
+
+func (j *judge) sql(c *call, text string) {
+	if strings.HasPrefix(strings.TrimSpace(text), unknown) {
+		j.ask(c, "runs SQL that cannot be seen")
+		return
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		for _, p := range []string{".sh", ".sy", `\!`, ".load", ".imp", ".o", ".on"} {
+			if strings.HasPrefix(line, p) && (line[0] == '\\' || p == ".sh" || p == ".sy" || p == ".load" || strings.Contains(line, "|")) {
+				j.ask(c, "runs a command from within the database client")
+			}
+		}
+	}
+	if strings.Contains(text, `\!`) {
+		j.ask(c, "runs a command from within the database client")
+	}
+	for _, reason := range sqlReasons(text) {
+		j.ask(c, reason)
+	}
+}
+
+// sqlReasons says what SQL or a Mongo script would delete.
+func sqlReasons(text string) []string {
+	var reasons []string
+	var stmt []string
+	end := func() {
+		if r := sqlStatement(stmt); r != "" {
+			reasons = union(reasons, []string{r})
+		}
+		stmt = stmt[:0]
+	}
+	for i := 0; i < len(text); {
+		c := text[i]
+		switch {
+		case c == '\'' || c == '"' || c == '`':
+			k := strings.IndexByte(text[i+1:], c)
+			if k < 0 {
+				i = len(text)
+				break
+			}
+			i += k + 2
+			stmt = append(stmt, "''")
+		case strings.HasPrefix(text[i:], "--"):
+			i = skipTo(text, i, "\n")
+		case strings.HasPrefix(text[i:], "/*"):
+			i = skipTo(text, i+2, "*/")
+		case c == ';':
+			end()
+			i++
+		case wordByte(c):
+			k := i
+			for k < len(text) && wordByte(text[k]) {
+				k++
+			}
+			stmt = append(stmt, strings.ToUpper(text[i:k]))
+			i = k
+		default:
+			if c > ' ' {
+				stmt = append(stmt, string(c))
+			}
+			i++
+		}
+	}
+	end()
+	return reasons
+}
+
+func skipTo(text string, from int, mark string) int {
+	if k := strings.Index(text[from:], mark); k >= 0 {
+		return from + k + len(mark)
+	}
+	return len(text)
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
+
+func sqlStatement(words []string) string {
+	at := func(i int) string {
+		if i < 0 || i >= len(words) {
+			return ""
+		}
+		return words[i]
+	}
+	for i, w := range words {
+		switch w {
+		case "DROP":
+			if at(i+1) == "NOT" || at(i-1) == "''" && at(i+1) == "''" {
+				continue
+			}
+			return "drops tables or other parts of a database (SQL DROP)"
+		case "DROPDATABASE", "DROPCOLLECTION":
+			return "drops tables or other parts of a database"
+		case "TRUNCATE":
+			if at(i+1) != "(" {
+				return "empties tables (SQL TRUNCATE)"
+			}
+		case "DELETEMANY", "REMOVE":
+			if at(i+1) == "(" && (at(i+2) == ")" || at(i+2) == "{" && at(i+3) == "}") {
+				return "deletes every row (no condition)"
+			}
+		case "DELETE":
+			if i == 0 || contains("FROM AS BEGIN THEN ''", at(i+1)) && !contains("ON GRANT BEFORE AFTER FOR REVOKE", at(i-1)) || at(i-1) == ")" {
+				if everyRow(words[i+1:]) {
+					return "deletes every row (SQL DELETE without WHERE)"
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func everyRow(words []string) bool {
+	for i, w := range words {
+		if w != "WHERE" {
+			continue
+		}
+		rest := strings.Join(words[i+1:], " ")
+		return rest == "1" || rest == "TRUE" || rest == "1 = 1" || rest == "'' = ''" || rest == ""
+	}
+	return true
+}

@@ -1,0 +1,639 @@
+package approval
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// judge walks one command and all that is in it, and collects what it would do.
+type judge struct {
+	place    Place
+	src      string // what was asked about, whole
+	findings []finding
+	commands []string
+	worlds   *worlds
+	keyAs    string // when set, the key of all findings
+
+	funcs   map[string][]*syntax.Stmt // every definition met
+	used    map[*syntax.Stmt]bool     // bodies that were called
+	aliases map[string]bool
+	frames  []frame // functions being called
+
+	running []string // code being judged within code
+
+	steps      int // statements looked at
+	depth      int // nesting of statements and of code within code
+	forks      int // pipelines and background jobs around the current statement
+	substDepth int
+	stdin      input
+	elsewhere  bool // the command runs in a container or on another machine
+}
+
+type frame struct {
+	body  *syntax.Stmt
+	forks int
+}
+
+const (
+	maxSteps = 5000
+	maxDepth = 100
+	maxNest  = 400 // brackets open at once, before parsing
+)
+
+func newJudge(src string, p Place) *judge {
+	return &judge{place: p, src: src, worlds: new(worlds)}
+}
+
+func (j *judge) start() *state {
+	cwd := j.place.Cwd
+	if cwd == "" {
+		cwd = unknown
+	}
+	return &state{cwds: []string{cwd}}
+}
+
+// input is what a command reads from its standard input.
+type input struct {
+	some  bool   // there is one that is not the terminal or a file
+	known bool   // text is all of it
+	text  string // with marks
+	how   string // where it comes from, when not known: "" a pipe, else a reason
+}
+
+// source judges shell code. outer is the command that runs it, nil for the
+// whole command.
+func (j *judge) source(src string, st *state, outer *call) {
+	c := outer
+	if c == nil {
+		c = &call{st: st}
+	}
+	if refusal := unfit(src); refusal != "" {
+		j.refuse(c, refusal)
+		return
+	}
+	if outer == nil {
+		if why := disguised(src); why != "" {
+			j.note(Asks, why, Escape(j.src))
+		}
+	}
+	if !j.enter() {
+		return
+	}
+	defer j.leave()
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
+	if err != nil {
+		j.refuse(c, "does not parse as a shell command ("+Escape(err.Error())+")")
+		return
+	}
+	j.stmts(file.Stmts, st)
+	if outer == nil {
+		j.uncalled(st)
+	}
+}
+
+// unfit says why a source is not even parsed; empty when it may be.
+func unfit(src string) string {
+	switch {
+	case len(src) > maxSource:
+		return "is longer than 64 KB, too long to be judged; put it into a script file"
+	case strings.Contains(src, "\x00"):
+		return "does not parse: it contains a NUL byte"
+	case strings.Contains(src, "\r"):
+		return "does not parse: it contains a carriage return; end lines with a line feed alone"
+	}
+	open := 0
+	for i := 0; i < len(src); i++ {
+		switch src[i] {
+		case '(', '{':
+			if open++; open > maxNest {
+				return "does not parse: it is nested too deeply"
+			}
+		case ')', '}':
+			open = max(0, open-1)
+		}
+	}
+	return ""
+}
+
+// uncalled judges the functions that were only declared: something may call
+// them that was not seen.
+func (j *judge) uncalled(st *state) {
+	for _, bodies := range j.funcs {
+		for _, body := range bodies {
+			if !j.used[body] {
+				inner := st.clone()
+				inner.args, inner.argsKnown = nil, false
+				j.stmt(body, inner)
+			}
+		}
+	}
+}
+
+// enter counts one more level of nesting; false when there are too many.
+func (j *judge) enter() bool {
+	if j.depth >= maxDepth {
+		j.note(Asks, "is nested too deeply to be judged", Escape(j.src))
+		return false
+	}
+	j.depth++
+	return true
+}
+
+func (j *judge) leave() { j.depth-- }
+
+func (j *judge) stmts(list []*syntax.Stmt, st *state) {
+	for _, s := range list {
+		j.stmt(s, st)
+	}
+}
+
+// aside judges statements whose changes of state are lost, as in a subshell.
+func (j *judge) aside(list []*syntax.Stmt, st *state) { j.stmts(list, st.clone()) }
+
+func (j *judge) stmt(s *syntax.Stmt, st *state) {
+	if s == nil || !j.enter() {
+		return
+	}
+	defer j.leave()
+	if j.steps++; j.steps > maxSteps {
+		if j.steps == maxSteps+1 {
+			j.note(Asks, "is too long to be judged", Escape(j.src))
+		}
+		return
+	}
+	if s.Background || s.Coprocess || s.Disown {
+		st = st.clone()
+		j.forks++
+		defer func() { j.forks-- }()
+	}
+	if len(s.Redirs) > 0 {
+		stdin := j.stdin
+		defer func() { j.stdin = stdin }()
+		for _, r := range s.Redirs {
+			j.stdin = j.redirect(s, r, st)
+		}
+	}
+	j.command(s, st)
+}
+
+func (j *judge) command(s *syntax.Stmt, st *state) {
+	switch c := s.Cmd.(type) {
+	case nil:
+	case *syntax.CallExpr:
+		j.simple(c, st)
+	case *syntax.DeclClause:
+		j.declare(c, st)
+	case *syntax.BinaryCmd:
+		j.binary(c, st)
+	case *syntax.Block:
+		j.stmts(c.Stmts, st)
+	case *syntax.Subshell:
+		j.aside(c.Stmts, st)
+	case *syntax.IfClause:
+		j.conditional(c, st)
+	case *syntax.WhileClause:
+		j.loop(st, func(st *state) {
+			j.stmts(c.Cond, st)
+			j.stmts(c.Do, st)
+		})
+	case *syntax.ForClause:
+		j.forLoop(c, st)
+	case *syntax.CaseClause:
+		j.cases(c, st)
+	case *syntax.FuncDecl:
+		j.function(c)
+	case *syntax.TimeClause:
+		j.stmt(c.Stmt, st)
+	case *syntax.CoprocClause:
+		j.forks++
+		j.stmt(c.Stmt, st.clone())
+		j.forks--
+	case *syntax.ArithmCmd, *syntax.LetClause:
+		j.inner(st, c)
+		st.forget() // it may assign
+	default:
+		j.inner(st, c)
+	}
+}
+
+// inner judges what is substituted within the words of a node.
+func (j *judge) inner(st *state, n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			j.aside(n.Stmts, st)
+			return false
+		case *syntax.ProcSubst:
+			j.forks++
+			j.aside(n.Stmts, st)
+			j.forks--
+			return false
+		case *syntax.ParamExp:
+			j.expansion(st, n)
+		}
+		return true
+	})
+}
+
+// expansion judges what an expansion does beside giving a text.
+func (j *judge) expansion(st *state, p *syntax.ParamExp) {
+	if p.Exp == nil {
+		return
+	}
+	switch p.Exp.Op {
+	case syntax.OtherParamOps:
+		if p.Exp.Word != nil && p.Exp.Word.Lit() == "P" {
+			j.note(Asks, "expands a variable as a prompt, which can run commands", j.whole(st))
+		}
+	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		if p.Param != nil {
+			st.set(p.Param.Value, anything)
+		}
+	}
+}
+
+// words judges what is substituted within words, cheaply when nothing is.
+func (j *judge) words(st *state, words ...*syntax.Word) {
+	for _, w := range words {
+		if w == nil {
+			continue
+		}
+		for _, p := range w.Parts {
+			switch p.(type) {
+			case *syntax.Lit, *syntax.SglQuoted:
+			default:
+				j.inner(st, p)
+			}
+		}
+	}
+}
+
+func (j *judge) conditional(c *syntax.IfClause, st *state) {
+	if len(c.Cond) == 0 { // else
+		j.stmts(c.Then, st)
+		return
+	}
+	j.stmts(c.Cond, st)
+	base, other := st.clone(), st.clone()
+	j.stmts(c.Then, st)
+	if c.Else != nil {
+		j.conditional(c.Else, other)
+	}
+	switch {
+	case ends(c.Then):
+		*st = *other
+	case c.Else == nil || !ends(c.Else.Then):
+		*st = *join(base, st, other)
+	}
+}
+
+// ends tells whether a list of statements leaves the script or the loop.
+func ends(list []*syntax.Stmt) bool {
+	if len(list) == 0 {
+		return false
+	}
+	switch c := list[len(list)-1].Cmd.(type) {
+	case *syntax.CallExpr:
+		if len(c.Args) == 0 {
+			return false
+		}
+		switch c.Args[0].Lit() {
+		case "exit", "return", "continue", "break":
+			return true
+		}
+	case *syntax.Block:
+		return ends(c.Stmts)
+	}
+	return false
+}
+
+// loop judges a body that may run never, once, or again after itself.
+func (j *judge) loop(st *state, body func(*state)) {
+	base, after := st.clone(), st.clone()
+	body(after)
+	if after.vars != base.vars || !slices.Equal(after.cwds, base.cwds) {
+		again := join(base, base.clone(), after)
+		body(again)
+		after = join(base, after, again)
+	}
+	*st = *join(base, base.clone(), after)
+}
+
+func (j *judge) forLoop(c *syntax.ForClause, st *state) {
+	var name string
+	var vals []value
+	switch l := c.Loop.(type) {
+	case *syntax.WordIter:
+		name = l.Name.Value
+		j.words(st, l.Items...)
+		vals = j.items(st, l)
+	default:
+		j.inner(st, l)
+		st.forget()
+	}
+	j.loop(st, func(st *state) {
+		if name != "" {
+			st.set(name, vals)
+		}
+		j.stmts(c.Do, st)
+	})
+}
+
+// items returns the values that a loop variable takes.
+func (j *judge) items(st *state, l *syntax.WordIter) []value {
+	var vals []value
+	if !l.InPos.IsValid() {
+		if !st.argsKnown {
+			return anything
+		}
+		for _, a := range st.args {
+			vals = append(vals, value{a.text, a.glob})
+		}
+		return vals
+	}
+	j.eachWorld(func() {
+		for _, f := range j.expand(st, l.Items) {
+			vals = union(vals, []value{{f.text, f.glob}})
+		}
+	})
+	if len(vals) == 0 {
+		return []value{{}}
+	}
+	return vals
+}
+
+func (j *judge) cases(c *syntax.CaseClause, st *state) {
+	j.words(st, c.Word)
+	base, out := st.clone(), st.clone()
+	for _, item := range c.Items {
+		j.words(st, item.Patterns...)
+		branch := base.clone()
+		j.stmts(item.Stmts, branch)
+		if !ends(item.Stmts) {
+			out = join(base, out, branch)
+		}
+	}
+	*st = *out
+}
+
+func (j *judge) function(c *syntax.FuncDecl) {
+	if j.funcs == nil {
+		j.funcs, j.used = map[string][]*syntax.Stmt{}, map[*syntax.Stmt]bool{}
+	}
+	names := c.Names
+	if c.Name != nil {
+		names = append(names, c.Name)
+	}
+	for _, n := range names {
+		j.funcs[n.Value] = append(j.funcs[n.Value], c.Body)
+	}
+}
+
+// callFunction judges the bodies of a function with its arguments in place.
+func (j *judge) callFunction(c *call, bodies []*syntax.Stmt) {
+	for _, body := range bodies {
+		j.used[body] = true
+		for _, f := range j.frames {
+			if f.body == body && j.forks > f.forks {
+				j.refuse(c, "is a fork bomb: a function that starts itself over and over")
+			}
+		}
+		if slices.ContainsFunc(j.frames, func(f frame) bool { return f.body == body }) {
+			continue
+		}
+		j.frames = append(j.frames, frame{body, j.forks})
+		args, known := c.st.args, c.st.argsKnown
+		c.st.args, c.st.argsKnown = c.args, !slices.ContainsFunc(c.args, func(f field) bool { return strings.Contains(f.text, unknown) })
+		saved := j.worlds
+		j.worlds = new(worlds)
+		j.stmt(body, c.st)
+		j.worlds = saved
+		c.st.args, c.st.argsKnown = args, known
+		j.frames = j.frames[:len(j.frames)-1]
+	}
+}
+
+func (j *judge) binary(c *syntax.BinaryCmd, st *state) {
+	switch c.Op {
+	case syntax.Pipe, syntax.PipeAll:
+		j.forks++
+		j.stmt(c.X, st.clone())
+		stdin := j.stdin
+		j.stdin = j.producer(c.X, st)
+		j.stmt(c.Y, st.clone())
+		j.stdin = stdin
+		j.forks--
+	case syntax.AndStmt:
+		j.chain(andChain(c), st)
+	default:
+		before := st.clone()
+		j.stmt(c.X, st)
+		failed := before.clone()
+		j.stmt(c.Y, failed)
+		if !ends([]*syntax.Stmt{c.Y}) {
+			*st = *join(before, st, failed)
+		}
+	}
+}
+
+// andChain returns a, b and c of "a && b && c".
+func andChain(c *syntax.BinaryCmd) []*syntax.Stmt {
+	if x, ok := c.X.Cmd.(*syntax.BinaryCmd); ok && x.Op == syntax.AndStmt && len(c.X.Redirs) == 0 {
+		return append(andChain(x), c.Y)
+	}
+	return []*syntax.Stmt{c.X, c.Y}
+}
+
+// chain judges "a && b && c": within it each knows that those before it have
+// run; what comes after it may find that the chain broke off at any of them.
+func (j *judge) chain(list []*syntax.Stmt, st *state) {
+	var broken *state
+	for i, s := range list {
+		if broken == nil && i > 0 && !succeeds(list[i-1]) {
+			broken = st.clone()
+		}
+		j.stmt(s, st)
+	}
+	if broken != nil {
+		*st = *join(broken, broken.clone(), st)
+	}
+}
+
+// succeeds tells whether a statement cannot fail: it only assigns.
+func succeeds(s *syntax.Stmt) bool {
+	c, ok := s.Cmd.(*syntax.CallExpr)
+	return ok && len(c.Args) == 0
+}
+
+// producer says what a statement writes into a pipe.
+func (j *judge) producer(s *syntax.Stmt, st *state) input {
+	if c, ok := s.Cmd.(*syntax.CallExpr); ok && len(c.Args) > 0 {
+		switch c.Args[0].Lit() {
+		case "echo", "printf":
+			if in := j.printed(st, c.Args); in.known {
+				return in
+			}
+		case "cat":
+			if len(c.Args) == 1 && len(s.Redirs) == 1 && (s.Redirs[0].Hdoc != nil || s.Redirs[0].Op == syntax.WordHdoc) {
+				return j.here(st, s.Redirs[0])
+			}
+		}
+	}
+	return input{some: true, how: j.origin(s)}
+}
+
+// printed returns what echo or printf writes, when it is plain to see.
+func (j *judge) printed(st *state, args []*syntax.Word) input {
+	f := j.expand(st, args)
+	if len(f) == 0 {
+		return input{some: true}
+	}
+	var words []string
+	for _, a := range f[1:] {
+		if strings.ContainsAny(a.text, unknown+fresh+number) {
+			return input{some: true}
+		}
+		words = append(words, a.text)
+	}
+	if f[0].text == "printf" {
+		if len(words) > 0 && words[0] == "--" {
+			words = words[1:]
+		}
+		if len(words) == 0 || strings.HasPrefix(words[0], "-") {
+			return input{some: true}
+		}
+		text, _, err := expand.Format(nil, words[0], words[1:])
+		return input{some: true, known: err == nil, text: clean(text)}
+	}
+	escapes := false
+	for len(words) > 0 && len(words[0]) > 1 && words[0][0] == '-' && strings.Trim(words[0][1:], "neE") == "" {
+		escapes = escapes || strings.Contains(words[0], "e")
+		words = words[1:]
+	}
+	text := strings.Join(words, " ")
+	if escapes {
+		text = ansiC(text)
+	}
+	return input{some: true, known: true, text: clean(text) + "\n"}
+}
+
+// origin says how a stream came to be, for those origins that matter when a
+// shell reads it.
+func (j *judge) origin(n syntax.Node) string {
+	how := ""
+	syntax.Walk(n, func(n syntax.Node) bool {
+		c, ok := n.(*syntax.CallExpr)
+		if !ok {
+			return true
+		}
+		for _, a := range c.Args {
+			switch programName(a.Lit()) {
+			case "curl", "wget", "fetch", "aria2c", "http", "https", "httpie", "nc", "ncat", "netcat", "socat", "lynx", "ftp", "scp", "ssh":
+				how = "runs what it downloads"
+			case "base64", "base32", "xxd", "uudecode", "openssl", "gpg", "gunzip", "zcat", "gzip", "bunzip2", "xz", "rev", "tr", "hexdump", "od":
+				if how == "" {
+					how = "decodes text and runs it"
+				}
+			}
+		}
+		return true
+	})
+	return how
+}
+
+// here returns the text of a here-document or here-string.
+func (j *judge) here(st *state, r *syntax.Redirect) input {
+	if r.Op == syntax.WordHdoc {
+		return input{some: true, known: true, text: j.text(st, r.Word).text + "\n"}
+	}
+	if r.Hdoc == nil {
+		return input{some: true, known: true}
+	}
+	if quotedDelimiter(r.Word) {
+		return input{some: true, known: true, text: clean(r.Hdoc.Lit())}
+	}
+	e := expander{j: j, st: st, whole: true}
+	e.quoted(&syntax.DblQuoted{Parts: r.Hdoc.Parts})
+	return input{some: true, known: true, text: string(e.cur)}
+}
+
+func quotedDelimiter(w *syntax.Word) bool {
+	for _, p := range w.Parts {
+		switch p := p.(type) {
+		case *syntax.SglQuoted, *syntax.DblQuoted:
+			return true
+		case *syntax.Lit:
+			if strings.Contains(p.Value, `\`) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// redirect judges one redirection and returns what it makes of the input.
+func (j *judge) redirect(s *syntax.Stmt, r *syntax.Redirect, st *state) input {
+	j.words(st, r.Word, r.Hdoc)
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return j.here(st, r)
+	case syntax.RdrIn:
+		if strings.HasPrefix(j.text(st, r.Word).text, "/dev/fd/") {
+			return input{some: true, how: j.origin(r.Word)}
+		}
+		if strings.HasPrefix(j.text(st, r.Word).text, "/dev/tcp/") {
+			return input{some: true, how: "runs what it downloads"}
+		}
+		return input{}
+	case syntax.DplIn, syntax.DplOut:
+		if target := j.text(st, r.Word).text; strings.Trim(target, "0123456789-"+number) == "" || r.Op == syntax.DplIn {
+			return j.stdin
+		}
+	}
+	j.eachWorld(func() {
+		target := j.text(st, r.Word)
+		target.glob = strings.ContainsAny(target.text, "*?[")
+		c := &call{st: st, words: j.statementWords(s, st, r, target)}
+		j.writes(c, target)
+	})
+	return j.stdin
+}
+
+// statementWords writes a statement and one of its redirections for a key. A
+// here-document makes it unseen, so that the key is the whole source.
+func (j *judge) statementWords(s *syntax.Stmt, st *state, r *syntax.Redirect, target field) []field {
+	words := []field{{text: unknown}}
+	if c, ok := s.Cmd.(*syntax.CallExpr); ok {
+		words = append(j.assigned(st, c.Assigns), j.expand(st, c.Args)...)
+	} else if s.Cmd == nil {
+		words = nil
+	}
+	for _, other := range s.Redirs {
+		if other.Hdoc != nil || other.Op == syntax.WordHdoc {
+			words = []field{{text: unknown}}
+		}
+	}
+	return append(words, field{text: r.Op.String(), glob: true, dyn: true}, target)
+}
+
+// eachWorld runs do once for every combination of the values of the variables
+// that do expands.
+func (j *judge) eachWorld(do func()) {
+	saved := j.worlds
+	defer func() { j.worlds = saved }()
+	j.worlds = new(worlds)
+	for n := 0; ; n++ {
+		if n == maxWorlds {
+			j.worlds = &worlds{blur: true}
+			do()
+			return
+		}
+		do()
+		if !j.worlds.next() {
+			return
+		}
+	}
+}

@@ -1,0 +1,451 @@
+package approval
+
+import "strings"
+
+// wrapper judges programs that run the rest of their arguments as a command.
+func (j *judge) wrapper(c *call) {
+	rest, ok := j.unwrap(c)
+	if !ok {
+		j.ask(c, "runs something that cannot be seen")
+		return
+	}
+	if len(rest) == 0 {
+		return
+	}
+	if rest[0].open() {
+		j.ask(c, "runs a command that cannot be seen")
+		if len(rest) > 1 {
+			j.call(c.with(rest[1:]))
+		}
+		return
+	}
+	j.call(c.with(rest))
+}
+
+// wrapperOptions returns the letters and names of options that take a value,
+// and how many arguments come before the command.
+func wrapperOptions(name string) (short, long string, before int) {
+	switch name {
+	case "sudo", "doas":
+		return "ugpCDhRrtTU", "user group prompt chdir host role type chroot command-timeout other-user close-from", 0
+	case "env":
+		return "uCS", "unset chdir split-string", 0
+	case "nice":
+		return "n", "adjustment", 0
+	case "ionice":
+		return "cnpPu", "class classdata pid", 0
+	case "timeout", "gtimeout":
+		return "ks", "kill-after signal", 1
+	case "stdbuf":
+		return "ioe", "input output error", 0
+	case "time":
+		return "fo", "format output", 0
+	case "chrt":
+		return "TPD", "", 1
+	case "taskset":
+		return "", "", 1
+	case "exec":
+		return "a", "", 0
+	case "strace", "ltrace":
+		return "oepsuaEXPSIbO", "", 0
+	case "chroot":
+		return "", "", 1
+	case "faketime":
+		return "", "", 1
+	case "setarch":
+		return "", "", 1
+	case "runuser", "gosu", "su-exec":
+		return "ugG", "user", map[string]int{"gosu": 1, "su-exec": 1}[name]
+	case "setpriv":
+		return "", "reuid regid groups inh-caps ambient-caps bounding-set securebits pdeathsig selinux-label apparmor-profile", 0
+	case "unshare", "nsenter":
+		return "StG", "target setuid setgid root wd map-user map-group", 0
+	case "systemd-run":
+		return "pHMtPuE", "unit property description slice uid gid nice working-directory setenv on-active on-calendar machine host", 0
+	case "cgexec":
+		return "g", "", 0
+	case "firejail", "bwrap":
+		return "", "bind ro-bind dev-bind dev proc tmpfs dir symlink setenv unsetenv chdir hostname", 0
+	case "numactl":
+		return "NmCip", "", 0
+	case "xvfb-run":
+		return "nsefpwa", "server-num server-args", 0
+	case "run0", "pkexec":
+		return "ug", "user", 0
+	case "hyperfine":
+		return "wrmMNSpclnuD", "warmup runs", 0
+	}
+	return "", "", 0
+}
+
+// unwrap returns the command that a wrapper runs; ok is false when it cannot be
+// seen.
+func (j *judge) unwrap(c *call) (rest []field, ok bool) {
+	short, long, before := wrapperOptions(c.name)
+	args := c.args
+	for len(args) > 0 {
+		a := args[0]
+		if a.text == "--" {
+			args = args[1:]
+			break
+		}
+		name, val, assign := strings.Cut(a.text, "=")
+		if assign && envName(name) && assigns(c.name) {
+			j.variableSet(c, name, val)
+			args = args[1:]
+			continue
+		}
+		if !a.option() {
+			break
+		}
+		if !j.wrapperFlag(c, a) {
+			return nil, false
+		}
+		if c.name == "env" && (strings.HasPrefix(a.text, "-S") || strings.HasPrefix(a.text, "--split-string")) {
+			return nil, false
+		}
+		args = args[1:]
+		if takesNext(a.text, short, long) && len(args) > 0 {
+			args = args[1:]
+		}
+	}
+	if len(args) < before {
+		return nil, true
+	}
+	if c.name == "hyperfine" {
+		for _, a := range args[before:] {
+			j.code(c, a)
+		}
+		return nil, true
+	}
+	if c.name == "chroot" || c.name == "bwrap" || c.name == "firejail" {
+		return nil, false // another root: what it names is not what we know
+	}
+	return args[before:], true
+}
+
+// wrapperFlag judges one option of a wrapper; false when the wrapper then does
+// something that cannot be seen.
+func (j *judge) wrapperFlag(c *call, a field) bool {
+	switch c.name {
+	case "sudo", "doas":
+		if !strings.HasPrefix(a.text, "--") && strings.ContainsAny(a.text, "eis") || strings.HasPrefix(a.text, "--edit") ||
+			strings.HasPrefix(a.text, "--shell") || strings.HasPrefix(a.text, "--login") {
+			return false
+		}
+	case "strace", "ltrace", "time":
+		if strings.HasPrefix(a.text, "-o") || strings.HasPrefix(a.text, "--output") {
+			o := parse(c.args, "o", "output")
+			if v, ok := o.get("o", "output"); ok {
+				j.writes(c, v.value)
+			}
+		}
+	}
+	return true
+}
+
+func assigns(name string) bool {
+	switch name {
+	case "env", "sudo", "doas", "cross-env", "dotenv":
+		return true
+	}
+	return false
+}
+
+func envName(s string) bool {
+	return s != "" && !strings.ContainsAny(s, "-/. \x00") && !(s[0] >= '0' && s[0] <= '9')
+}
+
+// takesNext tells whether an option's value is the next argument.
+func takesNext(text, short, long string) bool {
+	if strings.HasPrefix(text, "--") {
+		return !strings.Contains(text, "=") && contains(long, text[2:])
+	}
+	i := strings.IndexAny(text[1:], short)
+	return short != "" && i >= 0 && i == len(text)-2
+}
+
+// runner judges package managers that can also run a program.
+func (j *judge) runner(c *call) {
+	args := c.args
+	o := parse(args, "c", "call")
+	if v, ok := o.get("c", "call"); ok && v.has && (c.name == "npx" || c.name == "npm") {
+		j.code(c, v.value)
+	}
+	skip := func(values string) {
+		for len(args) > 0 && args[0].option() {
+			next := takesNext(args[0].text, values, "package with python from project directory workspace filter prefix")
+			args = args[1:]
+			if next && len(args) > 0 {
+				args = args[1:]
+			}
+		}
+	}
+	switch c.name {
+	case "npx", "bunx", "pnpx", "uvx":
+		skip("p")
+	default:
+		skip("CpnF")
+		if len(args) == 0 {
+			return
+		}
+		verb := args[0].text
+		args = args[1:]
+		switch verb {
+		case "allow", "permit":
+			if c.name == "direnv" {
+				j.ask(c, "trusts what .envrc runs")
+			}
+			return
+		case "exec", "x", "dlx":
+		case "run":
+			switch c.name {
+			case "npm", "pnpm", "yarn", "bun": // a script of the project
+				return
+			}
+		default:
+			return
+		}
+		skip("pnFC")
+		if c.name == "direnv" && len(args) > 0 {
+			args = args[1:]
+		}
+	}
+	if len(args) > 0 && args[0].text == "--" {
+		args = args[1:]
+	}
+	if len(args) > 0 {
+		j.call(c.with(args))
+	}
+}
+
+// xargs judges commands that get arguments which are not seen.
+func (j *judge) xargs(c *call) {
+	args := c.args
+	placeholder := ""
+	if c.name == "parallel" {
+		placeholder = "{}"
+	}
+	for len(args) > 0 && (args[0].option() || args[0].text == "--") {
+		text := args[0].text
+		args = args[1:]
+		if text == "--" {
+			break
+		}
+		next := takesNext(text, "EIILnPsdaj", "replace arg-file delimiter max-args max-procs max-lines max-chars jobs")
+		switch {
+		case strings.HasPrefix(text, "-I") && len(text) > 2:
+			placeholder = text[2:]
+		case text == "-I" && len(args) > 0:
+			placeholder = args[0].text
+		case text == "-i", strings.HasPrefix(text, "--replace"):
+			if placeholder = "{}"; strings.Contains(text, "=") {
+				_, placeholder, _ = strings.Cut(text, "=")
+			}
+			next = false
+		case strings.HasPrefix(text, "-i"):
+			placeholder = text[2:]
+		}
+		if next && len(args) > 0 {
+			args = args[1:]
+		}
+	}
+	inner := make([]field, 0, len(args)+1)
+	for _, a := range args {
+		if a.text == ":::" {
+			break
+		}
+		if placeholder != "" {
+			a.text = strings.ReplaceAll(a.text, placeholder, unknown)
+		}
+		inner = append(inner, a)
+	}
+	if len(inner) == 0 {
+		if c.name == "parallel" {
+			j.ask(c, "runs commands that it reads, which cannot be seen")
+		}
+		return
+	}
+	if placeholder == "" || c.name == "parallel" {
+		inner = append(inner, field{text: unknown})
+	}
+	if inner[0].open() {
+		j.ask(c, "runs programs that it reads, which cannot be seen")
+		return
+	}
+	j.call(c.with(inner))
+}
+
+func (j *judge) watch(c *call) {
+	args := c.args
+	for len(args) > 0 && args[0].option() {
+		next := takesNext(args[0].text, "nq", "interval equexit")
+		args = args[1:]
+		if next && len(args) > 0 {
+			args = args[1:]
+		}
+	}
+	if len(args) > 0 {
+		j.code(c, joined(args))
+	}
+}
+
+// joined is what a program makes of its arguments that hands them to a shell.
+func joined(args []field) field {
+	var f field
+	for i, a := range args {
+		if i > 0 {
+			f.text += " "
+		}
+		f.text += a.text
+	}
+	return f
+}
+
+func (j *judge) flock(c *call) {
+	args := c.args
+	for len(args) > 0 && args[0].option() {
+		if args[0].text == "-c" || args[0].text == "--command" {
+			break
+		}
+		next := takesNext(args[0].text, "wE", "timeout wait conflict-exit-code")
+		args = args[1:]
+		if next && len(args) > 0 {
+			args = args[1:]
+		}
+	}
+	if len(args) > 0 && args[0].text != "-c" {
+		args = args[1:] // the lock
+	}
+	switch {
+	case len(args) > 1 && (args[0].text == "-c" || args[0].text == "--command"):
+		j.code(c, args[1])
+	case len(args) > 0:
+		j.call(c.with(args))
+	}
+}
+
+// codeOption judges the shell code in one option.
+func (j *judge) codeOption(c *call, short, long, valued string) {
+	o := parse(c.args, short+valued, long)
+	if v, ok := o.get(short, long); ok && v.has {
+		j.code(c, v.value)
+	}
+	if o.open {
+		j.ask(c, "has an argument that cannot be seen")
+	}
+}
+
+func (j *judge) su(c *call) {
+	o := parse(c.args, "csgGTw", "command shell session-command group supp-group")
+	if v, ok := o.get("c", "command", "session-command"); ok && v.has {
+		j.code(c, v.value)
+		return
+	}
+	j.ask(c, "becomes another user, who runs what cannot be seen")
+}
+
+func (j *judge) ssh(c *call) {
+	args := c.args
+	for len(args) > 0 && args[0].option() {
+		text := args[0].text
+		next := takesNext(text, "BbcDEeFIiJLlmOopQRSWw", "")
+		opt := strings.ToLower(text)
+		if next && len(args) > 1 {
+			opt += strings.ToLower(args[1].text)
+		}
+		if strings.HasPrefix(opt, "-o") && (strings.Contains(opt, "command") || strings.Contains(opt, unknown)) {
+			j.ask(c, "has an ssh setting that runs a program")
+		}
+		if args = args[1:]; next && len(args) > 0 {
+			args = args[1:]
+		}
+	}
+	if len(args) > 0 && args[0].open() {
+		j.ask(c, "connects to a place that cannot be seen")
+	}
+	if len(args) > 1 {
+		j.code(c, joined(args[1:]))
+	}
+}
+
+// copyRemote judges scp, sftp and rsync.
+func (j *judge) copyRemote(c *call) {
+	o := parse(c.args, "eoSFiPclJBfTM", "rsh rsync-path exclude include filter files-from exclude-from include-from backup-dir temp-dir partial-dir compare-dest link-dest log-file chmod")
+	if o.open && c.name == "rsync" {
+		j.ask(c, "has an argument that cannot be seen, which may be one that deletes")
+	}
+	if v, ok := o.get("S", "rsh", "rsync-path", "e"); ok && v.has && c.name != "sftp" {
+		first, _, _ := strings.Cut(v.value.text, " ")
+		if programName(first) != "ssh" || strings.Contains(strings.ToLower(v.value.text), "command") {
+			j.ask(c, "has a setting that runs a program")
+		}
+	}
+	for _, opt := range o.list {
+		if opt.name == "o" && strings.Contains(strings.ToLower(opt.value.text), "command") {
+			j.ask(c, "has an ssh setting that runs a program")
+		}
+		if c.name == "rsync" && opt.double && (strings.HasPrefix(opt.name, "del") || opt.name == "remove-source-files") {
+			j.ask(c, "deletes files that are not in the source")
+		}
+	}
+	if len(o.rest) < 2 || c.name == "sftp" {
+		return
+	}
+	to := o.rest[len(o.rest)-1]
+	if !remote(to.text) {
+		j.writes(c, to)
+		if c.name == "rsync" && o.has("delete") {
+			j.destroys(c, to)
+		}
+	}
+}
+
+func remote(s string) bool {
+	host, _, ok := strings.Cut(s, ":")
+	return ok && !strings.Contains(host, "/") && len(host) > 1 || strings.Contains(s, "://")
+}
+
+// opaqueRunner judges programs that run commands in ways of their own.
+func (j *judge) opaqueRunner(c *call) {
+	first := ""
+	if len(c.args) > 0 {
+		first = c.args[0].text
+	}
+	switch c.name {
+	case "nix-shell":
+		j.codeOption(c, "", "run", "pA")
+		j.codeOption(c, "", "command", "pA")
+	case "nix":
+		for i, a := range c.args {
+			if (a.text == "-c" || a.text == "--command") && i+1 < len(c.args) {
+				j.call(c.with(c.args[i+1:]))
+				return
+			}
+		}
+	case "entr":
+		args := c.args
+		for len(args) > 0 && args[0].option() {
+			args = args[1:]
+		}
+		if len(args) > 0 {
+			j.call(c.with(args))
+		}
+	case "tmux":
+		switch first {
+		case "", "ls", "list-sessions", "list-windows", "list-panes", "capture-pane", "attach", "a", "has-session", "display-message", "-V":
+			return
+		}
+		j.ask(c, "runs commands in a terminal of its own, which cannot be judged")
+	case "screen":
+		if first == "-ls" || first == "-list" || first == "" {
+			return
+		}
+		j.ask(c, "runs commands in a terminal of its own, which cannot be judged")
+	default:
+		if first == "-l" || first == "-V" {
+			return
+		}
+		j.ask(c, "runs commands that cannot be seen")
+	}
+}

@@ -1,0 +1,222 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/tools/approval"
+)
+
+// GateConfig says what a [Gate] lets through.
+type GateConfig struct {
+	// Mode is "ask" (also "manual"), "smart" or "off". Smart asks just as ask does
+	// for now: no judgement of a model stands in for the person's.
+	Mode string
+	// Deny are globs that are refused whatever else is set: * is any text and ? one
+	// character. A rule matches a whole command, or its beginning up to a space;
+	// each simple command within another counts.
+	Deny []string
+	// Allow are the keys that "always" has remembered, exactly.
+	Allow []string
+	// Timeout is how long a question stands before it counts as no; zero is 300 s.
+	Timeout time.Duration
+	// Asker puts the questions; nil: nobody is there, and that is a no.
+	Asker Asker
+	// Always remembers a key for good. Nil: "always" holds for the session.
+	Always func(key string) error
+}
+
+// Gate decides whether a call may go on, and asks the person where a verdict
+// says so. It is a courtesy that catches mistakes; the boundaries are the path
+// scope and the sandbox. A session and its subagents share one Gate, which has
+// at most one question open. It is safe for concurrent use.
+type Gate struct {
+	cfg  GateConfig
+	turn chan struct{} // holds a token while a question is open
+
+	mu      sync.Mutex // guards the following, never while waiting
+	mode    string
+	allowed map[string]bool // remembered for the session or for good
+}
+
+// NewGate makes the gate of a session.
+func NewGate(cfg GateConfig) *Gate {
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = 300 * time.Second
+	}
+	g := &Gate{cfg: cfg, turn: make(chan struct{}, 1), mode: cfg.Mode, allowed: make(map[string]bool, len(cfg.Allow))}
+	g.remember(cfg.Allow)
+	return g
+}
+
+// SetMode changes the mode from now on; a question that stands is still asked.
+func (g *Gate) SetMode(mode string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.mode = mode
+}
+
+// Refusal is why a call may not go on, in words for the model.
+type Refusal struct {
+	Reason string // what the call would have done
+	Text   string // what was refused, why, and what to do instead
+}
+
+func (r *Refusal) Error() string { return r.Text }
+
+// Check returns nil when the call may go on, else a [*Refusal]. title says what
+// would be done, whole and as it is: Check escapes it.
+func (g *Gate) Check(ctx context.Context, env *Env, c Call, kind Kind, title string, v approval.Verdict) error {
+	if rule := g.denied(title, v); rule != "" {
+		return refusal(v, fmt.Sprintf("Refused: the user's rule %q (approvals.deny) forbids it. Do not try it in another form; do without it, or tell the user what you wanted it for.", rule))
+	}
+	switch v.Level {
+	case approval.Runs:
+		return nil
+	case approval.Refused:
+		return refusal(v, fmt.Sprintf("Refused: it %s. Nobody can allow this, so do not try it in another form. %s", v.Reason, instead(v.Reason)))
+	}
+	if g.passes(v) {
+		return nil
+	}
+	select {
+	case g.turn <- struct{}{}:
+		defer func() { <-g.turn }()
+	case <-ctx.Done():
+		return refusal(v, "Not done: it was cancelled before anyone could be asked.")
+	}
+	if g.passes(v) { // the question before this one was the same
+		return nil
+	}
+	return g.ask(ctx, env, c, kind, title, v)
+}
+
+// passes tells whether something that asks may go on unasked.
+func (g *Gate) passes(v approval.Verdict) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mode == "off" && !v.EveryMode {
+		return true
+	}
+	return len(v.Keys) > 0 && !slices.ContainsFunc(v.Keys, func(k string) bool { return !g.allowed[k] })
+}
+
+func (g *Gate) remember(keys []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, k := range keys {
+		g.allowed[k] = true
+	}
+}
+
+// ask puts the question and turns the answer into a decision. Everything that is
+// not one of the answers offered, and every answer that comes too late, is a no.
+func (g *Gate) ask(ctx context.Context, env *Env, c Call, kind Kind, title string, v approval.Verdict) error {
+	if g.cfg.Asker == nil {
+		return refusal(v, "Refused: it "+v.Reason+", which needs the user's permission, and nobody is there to give it. Do without it, or tell the user what to run.")
+	}
+	waiting, stop := context.WithTimeout(ctx, g.cfg.Timeout)
+	defer stop()
+	decision, err := g.cfg.Asker.AskPermission(waiting, Question{
+		SessionID: env.SessionID, Call: c, Kind: kind,
+		Title: approval.Escape(title), Reason: v.Reason, Remember: strings.Join(v.Keys, " and "),
+	})
+	switch {
+	case ctx.Err() != nil:
+		return refusal(v, "Not done: it was cancelled while the user was being asked.")
+	case errors.Is(waiting.Err(), context.DeadlineExceeded):
+		return refusal(v, fmt.Sprintf("Not done: it %s, which needs the user's permission, and nobody answered within %v. Do not retry it in another form; go on without it, and say what is left to do.", v.Reason, g.cfg.Timeout))
+	case err != nil:
+		return refusal(v, "Not done: it "+v.Reason+", which needs the user's permission, and asking failed ("+err.Error()+"). Do not retry it in another form; go on without it.")
+	}
+	switch decision {
+	case DecisionOnce:
+		return nil
+	case DecisionSession:
+		g.remember(v.Keys)
+		return nil
+	case DecisionAlways:
+		g.remember(v.Keys)
+		g.keep(env, c, v.Keys)
+		return nil
+	}
+	return refusal(v, "The user said no to this: it "+v.Reason+". Do not retry it in another form. Go on without it, or ask what they would like instead.")
+}
+
+// keep remembers keys for good. Where that fails the yes holds for the session,
+// and the call says so.
+func (g *Gate) keep(env *Env, c Call, keys []string) {
+	if g.cfg.Always == nil {
+		return
+	}
+	for _, k := range keys {
+		if err := g.cfg.Always(k); err != nil && env.Progress != nil {
+			env.Progress(Progress{CallID: c.ID, Message: "allowed for this session only: it could not be saved (" + err.Error() + ")"})
+		}
+	}
+}
+
+func refusal(v approval.Verdict, text string) error {
+	return &Refusal{Reason: v.Reason, Text: text}
+}
+
+// instead says what to do in place of what is refused.
+func instead(reason string) string {
+	switch {
+	case strings.HasPrefix(reason, "does not parse"):
+		return "Write it as one valid bash command; put long or oddly quoted text into a file first."
+	case strings.Contains(reason, "too long"):
+		return "Write a script file in the workspace and run that."
+	case strings.Contains(reason, "git hooks"), strings.Contains(reason, "configuration of hermes-ls"):
+		return "If it is really wanted, tell the user exactly what to change by hand."
+	case strings.Contains(reason, "deletes"):
+		return "Name exactly the files in the workspace that have to go, and delete only those."
+	}
+	return "Do without it, or tell the user what to run by hand."
+}
+
+// denied returns the rule that forbids a call, or nothing.
+func (g *Gate) denied(title string, v approval.Verdict) string {
+	if len(g.cfg.Deny) == 0 {
+		return ""
+	}
+	said := append([]string{strings.Join(strings.Fields(title), " ")}, v.Commands...)
+	said = append(said, v.Keys...)
+	for _, rule := range g.cfg.Deny {
+		pattern := strings.Join(strings.Fields(rule), " ")
+		for _, s := range said {
+			if pattern != "" && (glob(pattern, s) || glob(pattern+" *", s)) {
+				return rule
+			}
+		}
+	}
+	return ""
+}
+
+// glob matches the whole of s: * is any text, also with slashes and spaces, and
+// ? one byte.
+func glob(pattern, s string) bool {
+	star, from := -1, 0
+	p, i := 0, 0
+	for i < len(s) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, from = p, i
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == s[i]):
+			p++
+			i++
+		case star >= 0:
+			from++
+			p, i = star+1, from
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
+}
