@@ -503,3 +503,49 @@ func BenchmarkReadFile(b *testing.B) {
 		}
 	}
 }
+
+// answers gives the same answer to every question, and keeps the questions.
+type answers struct {
+	say   Decision
+	asked []Question
+}
+
+func (a *answers) AskPermission(_ context.Context, q Question) (Decision, error) {
+	a.asked = append(a.asked, q)
+	return a.say, nil
+}
+
+func TestProtectedPathsAsk(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		path, tool string
+		say        Decision
+		asks, done bool
+	}{
+		{"main.go", "write_file", DecisionNo, false, true},
+		{".envrc", "write_file", DecisionNo, true, false},
+		{".envrc", "write_file", DecisionOnce, true, true},
+		{".vscode/settings.json", "patch", DecisionOnce, true, true},
+		{".vscode/settings.json", "patch", DecisionNo, true, false},
+		{".git/hooks/pre-push", "write_file", DecisionOnce, false, false},
+	} {
+		p := newPlace(t, map[string]string{".vscode/settings.json": "old"})
+		person := &answers{say: c.say}
+		p.env.Gate = NewGate(GateConfig{Asker: person})
+		args := map[string]string{"path": c.path, "content": "new"}
+		if c.tool == "patch" {
+			args = map[string]string{"path": c.path, "old_string": "old", "new_string": "new"}
+		}
+		got := p.call(t, c.tool, args)
+		if got.IsError == c.done || (len(person.asked) == 1) != c.asks {
+			t.Errorf("%s of %s, answered %s: asked %d times: %s", c.tool, c.path, c.say, len(person.asked), got.JSON)
+		}
+		data, err := os.ReadFile(filepath.Join(p.dir, c.path))
+		if written := err == nil && string(data) == "new"; written != c.done {
+			t.Errorf("%s of %s, answered %s: holds %q, %v", c.tool, c.path, c.say, data, err)
+		}
+		if c.asks && !strings.Contains(person.asked[0].Title, c.path) {
+			t.Errorf("the question does not name %s: %q", c.path, person.asked[0].Title)
+		}
+	}
+}
