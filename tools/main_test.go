@@ -1,0 +1,13 @@
+package tools
+
+import (
+	"os"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+func TestMain(m *testing.M) {
+	proc.Supervise()
+	os.Exit(m.Run())
+}

@@ -1,0 +1,183 @@
+package tools
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// plainText turns what a program wrote for a terminal into the text that stays on
+// the screen: escape sequences go (so no OSC 52 reaches a clipboard), of a line that
+// was rewritten after a carriage return the last state stays, and what is no UTF-8
+// becomes U+FFFD. It works on a stream, in bounded memory.
+type plainText struct {
+	out   func(text []byte) // takes whole characters; must not keep text
+	line  []byte            // the last line so far: it may still be rewritten
+	cr    bool              // a carriage return came; what is printed next starts the line anew
+	state textState
+	left  []byte // the beginning of a character that is cut by the end of a write
+}
+
+type textState int
+
+const (
+	inText         textState = iota
+	inEscape                 // after ESC
+	inCSI                    // ESC [ …, up to its final byte
+	inString                 // ESC ] … and the like, up to BEL or ST
+	inStringEscape           // after ESC within it
+)
+
+// longLine is how much of a line is kept back; beyond it, it is not rewritten.
+const longLine = 16 << 10
+
+// Write takes the next bytes. It never fails.
+func (p *plainText) Write(b []byte) (int, error) {
+	n := len(b)
+	if len(p.left) > 0 {
+		b = append(p.left, b...)
+		p.left = nil
+	}
+	for len(b) > 0 {
+		if p.state == inText {
+			if run := printable(b); run > 0 {
+				p.print(b[:run])
+				b = b[run:]
+				continue
+			}
+		}
+		if !utf8.FullRune(b) {
+			p.left = bytes.Clone(b)
+			break
+		}
+		r, size := utf8.DecodeRune(b)
+		p.step(r, b[:size])
+		b = b[size:]
+	}
+	return n, nil
+}
+
+// Close gives out what was kept back.
+func (p *plainText) Close() {
+	if len(p.left) > 0 && p.state == inText {
+		p.print([]byte("\uFFFD"))
+	}
+	p.left = nil
+	p.flush()
+}
+
+// printable is the length of the plain ASCII that b begins with: nearly all.
+func printable(b []byte) int {
+	for i, c := range b {
+		if c < ' ' && c != '\t' || c >= 0x7f {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// step takes one character.
+func (p *plainText) step(r rune, raw []byte) {
+	switch p.state {
+	case inText:
+		p.text(r, raw)
+	case inEscape:
+		p.escape(r, raw)
+	case inCSI:
+		p.csi(r, raw)
+	case inString:
+		p.str(r, raw)
+	case inStringEscape:
+		if p.state = inText; r != '\\' {
+			p.escape(r, raw)
+		}
+	}
+}
+
+func (p *plainText) text(r rune, raw []byte) {
+	switch {
+	case r == '\n':
+		p.line, p.cr = append(p.line, '\n'), false
+		p.flush()
+	case r == '\r':
+		p.cr = true
+	case r == '\b':
+		p.back()
+	case r == 0x1b:
+		p.state = inEscape
+	case r == 0x9b: // C1: the same in one character
+		p.state = inCSI
+	case r == 0x90 || r == 0x98 || r >= 0x9d && r <= 0x9f:
+		p.state = inString
+	case r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0: // other controls
+	case r == utf8.RuneError && len(raw) == 1:
+		p.print([]byte("\uFFFD"))
+	default:
+		p.print(raw)
+	}
+}
+
+// escape takes what follows ESC: a short sequence, or the beginning of a long one.
+func (p *plainText) escape(r rune, raw []byte) {
+	switch {
+	case r == '[':
+		p.state = inCSI
+	case r == ']' || r == 'P' || r == 'X' || r == '^' || r == '_':
+		p.state = inString
+	case r >= 0x20 && r <= 0x2f || r == 0x1b: // more to come
+		p.state = inEscape
+	case r < ' ': // broken off
+		p.state = inText
+		p.text(r, raw)
+	default:
+		p.state = inText
+	}
+}
+
+func (p *plainText) csi(r rune, raw []byte) {
+	switch {
+	case r == 0x1b:
+		p.state = inEscape
+	case r < ' ': // broken off
+		p.state = inText
+		p.text(r, raw)
+	case r >= 0x40:
+		p.state = inText
+	}
+}
+
+// str skips a string. A line's end breaks one off: without that, a stray byte of a
+// binary file would swallow all the rest.
+func (p *plainText) str(r rune, raw []byte) {
+	switch r {
+	case 0x07, 0x9c, 0x18, 0x1a:
+		p.state = inText
+	case 0x1b:
+		p.state = inStringEscape
+	case '\n', '\r':
+		p.state = inText
+		p.text(r, raw)
+	}
+}
+
+func (p *plainText) print(text []byte) {
+	if p.cr {
+		p.line, p.cr = p.line[:0], false
+	}
+	p.line = append(p.line, text...)
+	if len(p.line) > longLine {
+		p.flush()
+	}
+}
+
+func (p *plainText) back() {
+	if _, size := utf8.DecodeLastRune(p.line); len(p.line) > 0 {
+		p.line = p.line[:len(p.line)-size]
+	}
+}
+
+func (p *plainText) flush() {
+	if len(p.line) > 0 {
+		p.out(p.line)
+	}
+	p.line = p.line[:0]
+}

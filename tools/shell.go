@@ -1,0 +1,311 @@
+package tools
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+// Shell is what a session's commands share: the working directory and the exported
+// environment. Each command runs in a shell of its own, which starts from the
+// state as it was then and leaves its own behind; of commands that run at once,
+// the last to end decides. A command that is killed or times out changes nothing,
+// nor does one that replaces its shell (exec), or that calls exit after it has set
+// an EXIT trap of its own.
+//
+// On Windows commands run under cmd.exe and nothing is carried over.
+type Shell struct {
+	program string // bash, or sh
+	first   string // the folder that the session began in
+
+	stateMu sync.Mutex
+	state   shellState
+}
+
+type shellState struct {
+	dir string
+	env []string
+}
+
+// Command is one command line for a [Shell].
+type Command struct {
+	Text    string
+	Dir     string        // run there, and leave the session's folder as it is; empty: the session's
+	Timeout time.Duration // zero: none but the context's
+	Output  io.Writer     // stdout and stderr in their order; nil: thrown away
+
+	from *shellState // start from this state, which was judged; nil: from the session's as it is
+}
+
+// Outcome is how a command ended.
+type Outcome struct {
+	proc.Exit
+	Cwd      string // the session's folder now
+	TimedOut bool
+	LostDir  string // the session's folder before, if it was gone; the command ran in the first one
+}
+
+// stateLimit bounds what a command leaves behind.
+const stateLimit = 4 << 20
+
+// timeoutGrace is the time between SIGTERM and SIGKILL when a command's time is up.
+const timeoutGrace = 5 * time.Second
+
+// calm keeps programs from waiting for somebody at a keyboard. A command may
+// export other values.
+var calm = []string{"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0"}
+
+// NewShell starts a session's state in dir, with our own environment less what
+// looks secret and is not named in passthrough.
+func NewShell(dir string, passthrough []string) *Shell {
+	env, _ := proc.Environ(passthrough)
+	return &Shell{program: findShell(), first: dir, state: shellState{dir: dir, env: override(env, calm)}}
+}
+
+// findShell: the user's own when it is bash, else bash, else sh.
+func findShell() string {
+	if runtime.GOOS == "windows" {
+		return "cmd.exe"
+	}
+	if own := os.Getenv("SHELL"); filepath.Base(own) == "bash" && filepath.IsAbs(own) {
+		if _, err := os.Stat(own); err == nil {
+			return own
+		}
+	}
+	if path, err := exec.LookPath("bash"); err == nil {
+		return path
+	}
+	return "/bin/sh"
+}
+
+// Cwd is the session's folder.
+func (s *Shell) Cwd() string { return s.snapshot().dir }
+
+// Env is the exported environment that the next command starts with.
+func (s *Shell) Env() []string { return s.snapshot().env }
+
+func (s *Shell) snapshot() shellState {
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
+	return s.state
+}
+
+// Run runs a command and waits until nothing of it is left. The error is ctx.Err()
+// when ctx ended first; else it says why the command could not run at all. The
+// outcome is valid beside a context's error.
+func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
+	before := s.snapshot()
+	if c.from != nil {
+		before = *c.from
+	}
+	lost := s.leaveLost(&before)
+	dump, err := newDump()
+	if err != nil {
+		return Outcome{Cwd: before.dir}, err
+	}
+	defer dump.remove()
+
+	exit, timedOut, err := runLimited(ctx, proc.Cmd{
+		Args:   s.args(c.Text, dump.path),
+		Dir:    cmp.Or(c.Dir, before.dir),
+		Env:    before.env,
+		Stdout: c.Output,
+		Stderr: c.Output,
+	}, c.Timeout)
+	if err == nil && !timedOut {
+		if after, ok := dump.read(before.env); ok {
+			s.adopt(after, c.Dir == "")
+		}
+	}
+	return Outcome{Exit: exit, Cwd: s.Cwd(), TimedOut: timedOut, LostDir: lost}, err
+}
+
+// leaveLost goes back to the first folder when the session's is gone, and returns
+// the one that is.
+func (s *Shell) leaveLost(state *shellState) (lost string) {
+	if info, err := os.Stat(state.dir); err == nil && info.IsDir() {
+		return ""
+	}
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
+	lost = state.dir
+	if s.state.dir == lost {
+		s.state.dir = s.first
+	}
+	state.dir = s.first
+	return lost
+}
+
+func (s *Shell) adopt(after shellState, dirToo bool) {
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
+	if !dirToo || after.dir == "" {
+		after.dir = s.state.dir
+	}
+	s.state = after
+}
+
+// runLimited is proc.Run with a limit that is no failure.
+func runLimited(ctx context.Context, c proc.Cmd, limit time.Duration) (exit proc.Exit, timedOut bool, err error) {
+	p, err := proc.Start(ctx, c)
+	if err != nil {
+		return proc.Exit{}, false, err
+	}
+	var expired atomic.Bool
+	if limit > 0 {
+		timer := time.AfterFunc(limit, func() { expired.Store(true); p.Stop(timeoutGrace) })
+		defer timer.Stop()
+	}
+	exit, err = p.Wait()
+	return exit, expired.Load(), err
+}
+
+// wrapper runs the command by eval, so that nothing it holds, be it a syntax
+// error, an open here-document, a comment or a backslash at its end, reaches the
+// words around it, and stands on one line, so that the shell's messages count the
+// command's own. At its end, by the trap when it calls exit, the state goes to the
+// file. The dump is all builtins: no process, and well under a millisecond. Its
+// stderr is closed off for the sake of set -x.
+const wrapper = `__hermes_dump() { local s=$?; { export -p; echo :; pwd -P; } >|%s; return $s; }; ` +
+	`trap '{ __hermes_dump; } 2>/dev/null' EXIT; __hermes=$1; set --; eval "$__hermes"; { __hermes_dump; } 2>/dev/null`
+
+func (s *Shell) args(text, dump string) []string {
+	if runtime.GOOS == "windows" {
+		return []string{s.program, "/D", "/S", "/C", `"` + text + `"`}
+	}
+	quoted, err := syntax.Quote(dump, syntax.LangPOSIX)
+	if err != nil {
+		quoted = "/dev/null" // a temp folder with a name that no shell can say: nothing is carried over
+	}
+	script := fmt.Sprintf(wrapper, quoted)
+	if strings.HasSuffix(s.program, "bash") {
+		return []string{s.program, "--norc", "--noprofile", "-c", script, "bash", text}
+	}
+	return []string{s.program, "-c", script, "sh", text}
+}
+
+// dump is the file in which a command leaves its state: private, since exports
+// may be secret.
+type dump struct{ dir, path string }
+
+func newDump() (dump, error) {
+	dir, err := os.MkdirTemp("", "hermes-shell-") // 0700
+	if err != nil {
+		return dump{}, fmt.Errorf("making a folder for the shell's state: %w", err)
+	}
+	d := dump{dir, filepath.Join(dir, "state")}
+	if err := os.WriteFile(d.path, nil, 0o600); err != nil {
+		d.remove()
+		return dump{}, fmt.Errorf("making a file for the shell's state: %w", err)
+	}
+	return d, nil
+}
+
+func (d dump) remove() {
+	os.RemoveAll(d.dir) //nolint:errcheck // a temp folder
+}
+
+// read returns the state that was left, if a whole one was.
+func (d dump) read(before []string) (after shellState, ok bool) {
+	f, err := os.Open(d.path)
+	if err != nil {
+		return shellState{}, false
+	}
+	defer f.Close() //nolint:errcheck // only read
+	text, err := io.ReadAll(io.LimitReader(f, stateLimit))
+	if err != nil {
+		return shellState{}, false
+	}
+	return parseState(text, before)
+}
+
+// parseState reads the output of export -p, a line ":", and the folder. The
+// exports are shell code, quoted in the shell's own way.
+func parseState(text []byte, before []string) (after shellState, ok bool) {
+	i := bytes.LastIndex(text, []byte("\n:\n"))
+	if i < 0 || text[len(text)-1] != '\n' {
+		return shellState{}, false
+	}
+	after.dir = strings.TrimSuffix(string(text[i+3:]), "\n")
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(bytes.NewReader(text[:i+1]), "")
+	if err != nil {
+		return shellState{}, false
+	}
+	for _, stmt := range file.Stmts {
+		if decl, is := stmt.Cmd.(*syntax.DeclClause); is {
+			after.env = appendExports(after.env, decl)
+		}
+	}
+	// What is no shell variable the shell does not list, but passes on: exported
+	// functions, names with a dot.
+	for _, kv := range before {
+		name, _, _ := strings.Cut(kv, "=")
+		if !syntax.ValidName(name) || name == "SHLVL" {
+			after.env = append(after.env, kv)
+		}
+	}
+	return after, true
+}
+
+func appendExports(env []string, decl *syntax.DeclClause) []string {
+	for _, a := range decl.Args {
+		if a.Name == nil || a.Naked || a.Array != nil || a.Name.Value == "SHLVL" || a.Name.Value == "_" {
+			continue // attributes, variables without a value, what each shell counts for itself
+		}
+		value := ""
+		if a.Value != nil {
+			var err error
+			if value, err = expand.Literal(nil, a.Value); err != nil {
+				continue
+			}
+		}
+		env = append(env, a.Name.Value+"="+value)
+	}
+	return env
+}
+
+// override puts settings in place of those of the same name.
+func override(env, settings []string) []string {
+	out := make([]string, 0, len(env)+len(settings))
+	for _, kv := range env {
+		name, _, _ := strings.Cut(kv, "=")
+		if !setsName(settings, name) {
+			out = append(out, kv)
+		}
+	}
+	return append(out, settings...)
+}
+
+func setsName(settings []string, name string) bool {
+	for _, s := range settings {
+		if n, _, _ := strings.Cut(s, "="); n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// exports is the environment by name.
+func (s shellState) exports() map[string]string {
+	byName := make(map[string]string, len(s.env))
+	for _, kv := range s.env {
+		name, value, _ := strings.Cut(kv, "=")
+		byName[name] = value
+	}
+	return byName
+}

@@ -1,0 +1,300 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/hermes-ls/hermes-ls/tools/approval"
+)
+
+//go:embed terminal.md
+var terminalWords string
+
+const (
+	terminalTimeout    = 180 * time.Second
+	terminalMaxTimeout = 600 * time.Second
+	progressEvery      = 100 * time.Millisecond
+)
+
+type terminalIn struct {
+	Command    string  `json:"command"`
+	Timeout    float64 `json:"timeout,omitempty" jsonschema:"seconds; 180 when left out, at most 600"`
+	Workdir    string  `json:"workdir,omitempty" jsonschema:"run in this folder, for this command alone"`
+	Background bool    `json:"background,omitempty" offer:"no"`
+	PTY        bool    `json:"pty,omitempty" offer:"no"`
+}
+
+type terminalOut struct {
+	Output      string `json:"output"`
+	ExitCode    int    `json:"exit_code"`
+	Cwd         string `json:"cwd"`
+	TimedOut    bool   `json:"timed_out,omitempty"`
+	Interrupted bool   `json:"interrupted,omitempty"`
+	Note        string `json:"note,omitempty"`
+	FullOutput  string `json:"full_output,omitempty"` // file with what was cut
+}
+
+func terminalTool() Tool {
+	return New(Tool{
+		Name: "terminal", Toolset: "terminal", Kind: KindExecute,
+		Description: strings.TrimSpace(terminalWords),
+		Title:       titled(func(in terminalIn) string { return "$ " + in.Command }),
+	}, terminal)
+}
+
+func terminal(ctx context.Context, env *Env, call Call, in terminalIn) (Result, error) {
+	if env.Shell == nil {
+		return Fail("This session has no shell, so commands cannot run."), nil
+	}
+	if wrong := in.check(); wrong != "" {
+		return Fail("%s", wrong), nil
+	}
+	state := env.Shell.snapshot() // what is judged is what runs, whatever else runs meanwhile
+	c := Command{Text: in.Command, Timeout: in.limit(), from: &state}
+	if in.Workdir != "" {
+		dir, err := folder(env, in.Workdir)
+		if err != nil {
+			return Result{}, err
+		}
+		c.Dir = dir
+	}
+	if err := mayRun(ctx, env, call, c); err != nil {
+		return Result{}, err
+	}
+	return runShown(ctx, env, call, c, in.note())
+}
+
+// check says what is wrong with the input, in a sentence for the model.
+func (in terminalIn) check() string {
+	switch {
+	case strings.TrimSpace(in.Command) == "":
+		return "command is empty: give a shell command, such as \"ls\"."
+	case strings.ContainsRune(in.Command, 0):
+		return "command holds a NUL character, which no shell takes: leave it out."
+	case in.Background:
+		return "background=true is not offered yet: run the command in the foreground, with a timeout if it does not end by itself."
+	case in.PTY:
+		return "pty=true is not offered yet: run the command without it, with flags that keep it from asking."
+	case in.Timeout < 0:
+		return "timeout must be a number of seconds above 0."
+	}
+	return ""
+}
+
+func (in terminalIn) limit() time.Duration {
+	if in.Timeout == 0 {
+		return terminalTimeout
+	}
+	return min(time.Duration(in.Timeout*float64(time.Second)), terminalMaxTimeout)
+}
+
+func (in terminalIn) note() string {
+	if in.Timeout > terminalMaxTimeout.Seconds() {
+		return fmt.Sprintf("timeout was lowered to the most there is, %v seconds", terminalMaxTimeout.Seconds())
+	}
+	return ""
+}
+
+// folder is a working directory inside the workspace.
+func folder(env *Env, path string) (string, error) {
+	abs, err := env.Files.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(abs)
+	if err != nil || !info.IsDir() {
+		return "", fmt.Errorf("workdir %s is not a folder", env.Files.Name(abs))
+	}
+	return abs, nil
+}
+
+// mayRun asks the gate whether the command may run, and is nil when it may. The
+// folder has to be the same afterwards: a question may stand for minutes.
+func mayRun(ctx context.Context, env *Env, call Call, c Command) error {
+	home, _ := os.UserHomeDir()
+	dir := cmp.Or(c.Dir, c.from.dir)
+	verdict := approval.Command(c.Text, approval.Place{
+		Cwd: dir, Roots: env.Files.Folders(), Home: home, HermesHome: env.HermesHome,
+		Env: c.from.exports(), Resolve: followLinks,
+	})
+	if verdict.Level == approval.Runs && env.Gate == nil {
+		return nil
+	}
+	if env.Gate == nil {
+		return errors.New("the command was refused: it " + verdict.Reason + ", and there is nobody to ask")
+	}
+	before, _ := os.Stat(dir)
+	if err := env.Gate.Check(ctx, env, call, KindExecute, c.Text, verdict); err != nil {
+		return err
+	}
+	if after, _ := os.Stat(dir); before != nil && (after == nil || !os.SameFile(before, after)) {
+		return fmt.Errorf("the command was refused: the folder %s is not the one that it was judged in; call again", dir)
+	}
+	return nil
+}
+
+// followLinks resolves the symbolic links of an absolute path, of which the end
+// need not exist.
+func followLinks(path string) string {
+	rest := ""
+	for dir, links := path, 0; links < 40; {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if target, err := os.Readlink(dir); err == nil { // to nowhere yet
+			links++
+			if !filepath.IsAbs(target) {
+				target = filepath.Join(filepath.Dir(dir), target)
+			}
+			dir = target
+			continue
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+		dir, rest = filepath.Dir(dir), filepath.Join(filepath.Base(dir), rest)
+	}
+	return path
+}
+
+// runShown runs the command and shows its output while it comes.
+func runShown(ctx context.Context, env *Env, call Call, c Command, note string) (Result, error) {
+	out := newCapture(env.OutputDir)
+	c.Output = out
+	stopShowing := showLive(env, call, out)
+	outcome, err := env.Shell.Run(ctx, c)
+	stopShowing()
+	text, full := out.finish()
+	if err != nil && ctx.Err() == nil {
+		return Result{}, err
+	}
+	return OK(terminalOut{
+		Output: text, ExitCode: outcome.Code, Cwd: outcome.Cwd,
+		TimedOut: outcome.TimedOut, Interrupted: ctx.Err() != nil,
+		Note:       sentence(note, explainExit(c, outcome), explainCwd(env, outcome)),
+		FullOutput: full,
+	}).With(Content{Text: text}), nil
+}
+
+// showLive tells the editor of new output, ten times a second at most, until the
+// function it returns is called.
+func showLive(env *Env, call Call, out *capture) (stop func()) {
+	if env.Progress == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	var showing sync.WaitGroup
+	showing.Go(func() {
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		for last := 0; ; {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+			if end, lines, chars := out.live(); chars != last {
+				last = chars
+				env.Progress(Progress{CallID: call.ID, Message: plural(lines, "line"), Shown: []Content{{Text: end}}})
+			}
+		}
+	})
+	return func() { close(done); showing.Wait() }
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// sentence joins the notes that there are.
+func sentence(notes ...string) string {
+	var said []string
+	for _, n := range notes {
+		if n != "" {
+			said = append(said, n)
+		}
+	}
+	return strings.Join(said, "; ")
+}
+
+// explainExit words exit codes that mislead.
+func explainExit(c Command, o Outcome) string {
+	if o.TimedOut {
+		return fmt.Sprintf("ended after %v seconds, its time limit; the folder and variables it set are lost", c.Timeout.Seconds())
+	}
+	switch program := lastProgram(c.Text); {
+	case o.Code == 1 && (program == "grep" || program == "egrep" || program == "fgrep" || program == "rg" || program == "ag"):
+		return "exit code 1 of " + program + " means that nothing matched; it is no failure"
+	case o.Code == 1 && (program == "diff" || program == "cmp"):
+		return "exit code 1 of " + program + " means that the files differ; it is no failure"
+	case o.Code == 124 && program == "timeout":
+		return "exit code 124 of timeout means that its time limit was reached"
+	case o.Code == 126:
+		return "exit code 126: found, but it may not be executed (no x permission, or a folder)"
+	case o.Code == 127:
+		return "exit code 127: command not found; check its name, or whether it is installed"
+	}
+	return explainSignal(o.Code)
+}
+
+func explainSignal(code int) string {
+	switch code {
+	case 130:
+		return "exit code 130: interrupted (SIGINT)"
+	case 134:
+		return "exit code 134: it aborted (SIGABRT)"
+	case 137:
+		return "exit code 137: killed (SIGKILL), often for lack of memory"
+	case 139:
+		return "exit code 139: it crashed on invalid memory (SIGSEGV)"
+	case 143:
+		return "exit code 143: it was asked to end (SIGTERM)"
+	}
+	return ""
+}
+
+func explainCwd(env *Env, o Outcome) string {
+	if o.LostDir != "" {
+		return "the folder " + o.LostDir + " is gone; the command ran in the workspace's first folder"
+	}
+	if _, err := env.Files.Abs(o.Cwd); err != nil {
+		return "the folder is outside the workspace now; the file tools do not reach it"
+	}
+	return ""
+}
+
+// lastProgram is the program whose exit code a command line ends with; empty when
+// it cannot be told.
+func lastProgram(text string) string {
+	file, err := syntax.NewParser().Parse(strings.NewReader(text), "")
+	if err != nil || len(file.Stmts) == 0 {
+		return ""
+	}
+	node := file.Stmts[len(file.Stmts)-1].Cmd
+	for {
+		switch cmd := node.(type) {
+		case *syntax.BinaryCmd:
+			node = cmd.Y.Cmd
+		case *syntax.CallExpr:
+			if len(cmd.Args) == 0 {
+				return ""
+			}
+			return cmd.Args[0].Lit()
+		default:
+			return ""
+		}
+	}
+}
