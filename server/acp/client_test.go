@@ -110,7 +110,9 @@ func dial(t testing.TB, s setup) *client {
 	in, toAgent := io.Pipe()
 	fromAgent, out := io.Pipe()
 	c.in = toAgent
-	go func() { c.ended <- acp.Serve(context.Background(), in, out, acp.ServeOptions{Service: svc, Log: svc.Log}) }()
+	go func() {
+		c.ended <- acp.Serve(context.Background(), in, out, acp.ServeOptions{Service: svc, Log: svc.Log})
+	}()
 	go c.read(fromAgent)
 	t.Cleanup(c.close)
 	return c

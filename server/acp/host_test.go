@@ -207,7 +207,7 @@ func TestPermissionIsNotAwaitedForEver(t *testing.T) {
 	c.on(protocol.MethodRequestPermission, func(json.RawMessage) (any, *protocol.Error) {
 		close(there)
 		<-never
-		return nil, nil
+		return protocol.RequestPermissionResponse{Outcome: protocol.PermissionOutcome{Outcome: "cancelled"}}, nil
 	})
 	write(t, filepath.Join(c.ws, "build", "kept"), "x")
 	id := c.newSession()

@@ -1,0 +1,112 @@
+package acp
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
+	"github.com/hermes-ls/hermes-ls/protocol/acp/acptest"
+	"github.com/hermes-ls/hermes-ls/protocol/wire"
+	"github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// writing is a client that only reads what is posted.
+type writing struct {
+	Peer
+	w *wire.Writer
+}
+
+func (p writing) Post(key string, n wire.Note) error { return p.w.Post(key, n) }
+
+type gate struct {
+	strings.Builder
+	open chan struct{}
+}
+
+func (g *gate) Write(b []byte) (int, error) {
+	<-g.open
+	return g.Builder.Write(b)
+}
+
+// TestASlowClientGetsTheSameInFewerFrames holds what a client that has stopped
+// reading gets in the end against what one that reads along does.
+func TestASlowClientGetsTheSameInFewerFrames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &gate{open: make(chan struct{})}
+		w := wire.NewWriter(out, wire.LineFraming)
+		a := NewAgent(server.New(server.Options{Home: t.TempDir()}), writing{w: w}, Options{})
+		s := a.Sink("s")
+		var want strings.Builder
+		for i := range 1000 {
+			word := fmt.Sprintf("wörd%d<&>\x80\n", i)
+			s.Event(agent.Text{MessageID: "m", Text: word})
+			want.WriteString(strings.ToValidUTF8(word, "\uFFFD"))
+		}
+		call := tools.Call{ID: "c", Name: "terminal", Args: json.RawMessage(`{"command":"x"}`)}
+		s.Event(agent.CallStarted{Call: call, Kind: tools.KindExecute, Title: "$ x"})
+		for i := range 1000 {
+			s.Event(agent.CallProgress{Progress: tools.Progress{CallID: "c", Message: fmt.Sprint(i), Shown: []tools.Content{{Text: fmt.Sprint(i)}}}})
+		}
+		s.Event(agent.CallEnded{Call: call, Result: tools.OK(map[string]any{"output": "fine", "exit_code": 0})})
+		for i := range 100 {
+			s.Event(agent.UsageChanged{Used: i})
+		}
+		close(out.open)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var got strings.Builder
+		var last acp.ToolCall
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		for _, line := range lines {
+			acptest.Validate(t, acptest.FromAgent, []byte(line))
+			var f struct {
+				Params struct {
+					Update struct {
+						SessionUpdate string
+						Content       json.RawMessage
+					}
+				}
+			}
+			if err := json.Unmarshal([]byte(line), &f); err != nil {
+				t.Fatal(err)
+			}
+			switch f.Params.Update.SessionUpdate {
+			case acp.UpdateAgentMessage:
+				var block acp.ContentBlock
+				_ = json.Unmarshal(f.Params.Update.Content, &block)
+				got.WriteString(block.Text)
+			case acp.UpdateToolCall, acp.UpdateToolCallNews:
+				var n struct{ Params struct{ Update acp.ToolCall } }
+				_ = json.Unmarshal([]byte(line), &n)
+				last = n.Params.Update
+			}
+		}
+		if got.String() != want.String() {
+			t.Error("the text differs")
+		}
+		if last.Status != acp.StatusCompleted || last.Content[0].Content.Text != "fine" {
+			t.Errorf("the call ended as %+v", last)
+		}
+		if len(lines) > 60 {
+			t.Errorf("%d frames for 2,100 events that waited", len(lines))
+		}
+	})
+}
+
+func BenchmarkDelta(b *testing.B) {
+	w := wire.NewWriter(io.Discard, wire.LineFraming)
+	defer w.Close()
+	a := NewAgent(server.New(server.Options{Home: b.TempDir()}), writing{w: w}, Options{})
+	s := a.Sink("01900000-0000-7000-8000-000000000000")
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Event(agent.Text{MessageID: "01900000-0000-7000-8000-000000000001", Text: "a few words of"})
+	}
+}
