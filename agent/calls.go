@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -132,7 +134,7 @@ func (s *Session) started(c *call) CallStarted {
 func (s *Session) locations(kind tools.Kind, args json.RawMessage) []tools.Location {
 	var in struct {
 		Path   string
-		Offset int
+		Offset json.RawMessage // a number, or one in quotes
 	}
 	files := s.config.Env.Files
 	if files == nil || json.Unmarshal(args, &in) != nil || in.Path == "" {
@@ -142,10 +144,11 @@ func (s *Session) locations(kind tools.Kind, args json.RawMessage) []tools.Locat
 	if err != nil {
 		return nil
 	}
-	if kind != tools.KindRead {
-		in.Offset = 0 // elsewhere it is no line
+	place := tools.Location{Path: path}
+	if line, err := strconv.Atoi(strings.Trim(string(in.Offset), `"`)); err == nil && kind == tools.KindRead {
+		place.Line = max(line, 0) // elsewhere it counts other things
 	}
-	return []tools.Location{{Path: path, Line: max(in.Offset, 0)}}
+	return []tools.Location{place}
 }
 
 // todosChanged gives the list when it is another than the editor was last shown.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,6 +29,9 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv("AGENT_TEST_STORE"); path != "" {
 		dieInCall(path)
 		return
+	}
+	if err := flag.Set("rapid.checks", "40"); err != nil { // the command line may say more
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }

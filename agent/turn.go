@@ -134,6 +134,7 @@ func (t *turn) ask(ctx context.Context, id string) (*model.Reply, error) {
 		Effort:    t.effort,
 		SessionID: t.id,
 	}
+	t.config.Log.Debug("asking the model", "session", t.id, "model", t.head.Model, "messages", len(messages))
 	reply := &model.Reply{CallsBefore: len(t.history.ids)}
 	for delta, err := range t.config.Model.Stream(ctx, request) {
 		if err != nil {

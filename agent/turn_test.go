@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -234,6 +235,63 @@ func TestCancel(t *testing.T) {
 			})
 		})
 	}
+}
+
+// stubborn is a model that does not heed a cancel.
+type stubborn struct{ say func() }
+
+func (m stubborn) Stream(context.Context, *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		m.say()
+		_ = yield(model.Delta{Text: "All of it."}, nil) &&
+			yield(model.Delta{Call: &model.CallDelta{ID: "1", Name: "do", Args: "{}"}}, nil) &&
+			yield(model.Delta{Finish: model.FinishCalls}, nil)
+	}
+}
+
+// A reply that comes whole although it was cancelled is kept as text; its calls
+// were not wanted any more.
+func TestCancelWithLastWord(t *testing.T) {
+	t.Parallel()
+	st := openStore(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	s := begin(t, agent.Config{Model: stubborn{say: cancel}, Store: st, Tools: toolSet(t, quick("do", false))})
+	if stop, err := s.Turn(ctx, agent.Input{Text: "go"}, &recorder{}); stop != agent.Cancelled || err != nil {
+		t.Error(stop, err)
+	}
+	if got := render(messages(t, st, s.ID())); got != "user: go\nassistant: All of it.\n" {
+		t.Errorf("log:\n%s", got)
+	}
+	if stop, err := s.Turn(ctx, agent.Input{Text: "more"}, &recorder{}); stop != agent.Cancelled || err != nil || s.Last().Text != "All of it." {
+		t.Error("a prompt that was cancelled beforehand left a trace:", stop, err, s.Last())
+	}
+}
+
+// When a result cannot be kept, the calls beside it are stopped.
+func TestStoreFailsBeside(t *testing.T) {
+	t.Parallel()
+	st := openStore(t)
+	m := fakemodel.Script(func(x *fakemodel.Exchange) { x.Text("ok") }, func(x *fakemodel.Exchange) {
+		x.Call("1", "quick", "{}")
+		x.Call("2", "wait", "{}")
+	}, func(x *fakemodel.Exchange) { x.Text("ok") })
+	s := begin(t, agent.Config{Model: m, Store: st, Tools: toolSet(t, quick("quick", true),
+		tools.New(tools.Tool{Name: "wait", Description: "w", ReadOnly: true}, func(ctx context.Context, _ *tools.Env, _ tools.Call, _ nothing) (tools.Result, error) {
+			<-ctx.Done()
+			return tools.Result{}, ctx.Err()
+		}))})
+	for n, broken := range []bool{false, true, false} {
+		if broken {
+			execute(t, st.Path(), "CREATE TRIGGER refuse BEFORE INSERT ON messages WHEN new.role = 'tool' BEGIN SELECT RAISE(ABORT, 'no room left'); END")
+		}
+		if _, err := s.Turn(t.Context(), agent.Input{Text: "go"}, &recorder{}); broken != (err != nil) {
+			t.Errorf("turn %d: %v", n+1, err)
+		}
+		if broken {
+			execute(t, st.Path(), "DROP TRIGGER refuse")
+		}
+	}
+	checkLog(t, bare(messages(t, st, s.ID())))
 }
 
 // checkNext plays one more turn and looks at the whole log.

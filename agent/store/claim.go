@@ -15,12 +15,12 @@ import (
 func (s *Store) Claim(id string) (release func(), err error) {
 	path := filepath.Join(s.claims(), url.PathEscape(id)+".lock")
 	if err := os.MkdirAll(s.claims(), 0o700); err != nil {
-		return nil, fmt.Errorf("claiming session %s: %w", id, err)
+		return nil, s.unclaimable(id, err)
 	}
 	for range 100 {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
-			return nil, fmt.Errorf("claiming session %s: %w", id, err)
+			return nil, s.unclaimable(id, err)
 		}
 		if err := lockFile(f); errors.Is(err, errLocked) {
 			return nil, errors.Join(fmt.Errorf("session %s: %w", id, ErrClaimed), f.Close())
@@ -30,7 +30,11 @@ func (s *Store) Claim(id string) (release func(), err error) {
 		}
 		_ = f.Close() // its last holder removed it between our opening and our locking
 	}
-	return nil, fmt.Errorf("claiming session %s: %s is never the same file twice", id, path)
+	return nil, s.unclaimable(id, fmt.Errorf("%s is never the same file twice", path))
+}
+
+func (s *Store) unclaimable(id string, err error) error {
+	return s.explain("claiming session "+id, fmt.Errorf("%w; "+adviceHome, err))
 }
 
 func sameFile(f *os.File, path string) bool {

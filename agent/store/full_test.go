@@ -44,3 +44,26 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("afterwards: seq %d, %v", m.Seq, err)
 	}
 }
+
+// The settings that durability rests on are those that SQLite really has.
+func TestPragmas(t *testing.T) {
+	t.Parallel()
+	for option, level := range map[string]string{"": "1", "normal": "1", "full": "2"} {
+		s := New(filepath.Join(t.TempDir(), FileName), Options{Synchronous: option})
+		if err := s.Create(t.Context(), Session{ID: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		for pragma, want := range map[string]string{"synchronous": level, "journal_mode": "wal", "foreign_keys": "1", "busy_timeout": "10000"} {
+			var got string
+			if err := s.open.writer.QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || got != want {
+				t.Errorf("%q: %s = %s, %v; want %s", option, pragma, got, err, want)
+			}
+		}
+		if _, err := s.open.reader.Exec("DELETE FROM sessions"); err == nil {
+			t.Error("the reader can write")
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -57,10 +57,15 @@ func TestReadOnlyHome(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := store.New(filepath.Join(home, store.FileName), store.Options{})
-			var err error
-			asNobody(func() { err = s.Create(t.Context(), store.Session{ID: "x"}) })
-			if err == nil || !strings.Contains(err.Error(), s.Path()) || !strings.Contains(err.Error(), "set HERMES_HOME") {
-				t.Errorf("err = %v", err)
+			var claimed, created error
+			asNobody(func() {
+				_, claimed = s.Claim("x")
+				created = s.Create(t.Context(), store.Session{ID: "x"})
+			})
+			for _, err := range []error{claimed, created} {
+				if err == nil || !strings.Contains(err.Error(), s.Path()) || !strings.Contains(err.Error(), "set HERMES_HOME") {
+					t.Errorf("err = %v", err)
+				}
 			}
 			if err := s.Close(); err != nil {
 				t.Error(err)

@@ -1,0 +1,87 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// The real tools in a real folder: an editor can follow where the agent is, see
+// what it changed, and see it again after a restart.
+func TestRealTools(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "a.txt")
+	if err := os.WriteFile(file, []byte("one\ntwo\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	files, err := workspace.Open([]string{dir}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	m := fakemodel.Script(func(x *fakemodel.Exchange) {
+		x.Call("1", "read_file", `{"path":"a.txt","offset":"2"}`)
+		x.Call("2", "patch", `{"path":"a.txt","old_string":"two","new_string":"three"}`)
+		x.Call("3", "read_file", `{"path":"../x"}`)
+	}, func(x *fakemodel.Exchange) { x.Text("Done.") })
+	config := agent.Config{
+		Model: m, Store: openStore(t), Tools: toolSet(t, tools.Builtin()...),
+		Env: &tools.Env{Files: files, Gate: tools.NewGate(tools.GateConfig{Mode: "off"}), Todos: tools.NewTodos()},
+	}
+	s := begin(t, config)
+	live, again := &recorder{}, &recorder{}
+	if _, err := s.Turn(t.Context(), agent.Input{Text: "go"}, live); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "one\nthree\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	started, ended := of[agent.CallStarted](live), of[agent.CallEnded](live)
+	for i, want := range []struct {
+		kind  tools.Kind
+		place []tools.Location
+	}{
+		{tools.KindRead, []tools.Location{{Path: file, Line: 2}}},
+		{tools.KindEdit, []tools.Location{{Path: file}}},
+		{tools.KindRead, nil},
+	} {
+		if e := started[i]; e.Kind != want.kind || !reflect.DeepEqual(e.Locations, want.place) || e.Title == "" {
+			t.Errorf("call %d: %+v", i+1, e)
+		}
+		if ended[i].Result.IsError != (i == 2) {
+			t.Errorf("call %d: %s", i+1, ended[i].Result.JSON)
+		}
+	}
+	var read struct{ Content string }
+	if err := json.Unmarshal(ended[0].Result.JSON, &read); err != nil || read.Content != "2|two" {
+		t.Errorf("read %q, %v", read.Content, err)
+	}
+
+	config.Head.ID = s.ID()
+	loaded, err := agent.Load(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := loaded.Replay(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	old := "one\ntwo\n"
+	diff := tools.Diff{Path: file, Old: &old, New: "one\nthree\n"}
+	for name, r := range map[string]*recorder{"live": live, "replayed": again} {
+		shown := of[agent.CallEnded](r)[1].Result.Shown
+		if len(shown) == 0 || shown[0].Diff == nil || !reflect.DeepEqual(*shown[0].Diff, diff) {
+			t.Errorf("%s: shown %+v", name, shown)
+		}
+	}
+}
