@@ -69,6 +69,9 @@ func (e *Error) what() string {
 func (e *Error) advice() string {
 	switch e.Kind {
 	case ErrNoKey:
+		if e.Message != "" { // whoever looked for a key has said how to set one
+			return ""
+		}
 		return "Set model.api_key in config.yaml or the provider's environment variable (OPENAI_API_KEY, OPENROUTER_API_KEY), " +
 			"choose a local provider (ollama, lmstudio), or set model.provider to embedded to try it without a model."
 	case ErrAuth:

@@ -18,7 +18,7 @@ func TestErrorIsASentence(t *testing.T) {
 	for _, k := range kinds {
 		e := &model.Error{Kind: k, Endpoint: "https://api.example/v1", Model: "m", Status: 418, Message: "it said so.", Err: io.ErrUnexpectedEOF}
 		text := e.Error()
-		if !strings.Contains(text, "https://api.example/v1") || !strings.Contains(text, ": it said so. ") {
+		if !strings.Contains(text, "https://api.example/v1") || !strings.Contains(text, ": it said so.") {
 			t.Errorf("%s: %q lacks the place or the message", k, text)
 		}
 		if other, ok := seen[text]; ok {
@@ -28,6 +28,9 @@ func TestErrorIsASentence(t *testing.T) {
 		if !errors.Is(e, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: the cause is lost", k)
 		}
+	}
+	if text := (&model.Error{Kind: model.ErrNoKey}).Error(); !strings.Contains(text, "model.api_key") || !strings.Contains(text, "embedded") {
+		t.Errorf("%q does not say how to set a key", text)
 	}
 	busy := &model.Error{Kind: model.ErrBusy, RetryAfter: 3 * time.Minute}
 	if !strings.Contains(busy.Error(), "in 3 min") {

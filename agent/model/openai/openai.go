@@ -186,7 +186,7 @@ func (s *stream) run(ctx context.Context) error {
 		}
 	}
 	if first == nil {
-		first = &model.Error{Kind: model.ErrNoKey, Endpoint: "a model: none is configured"}
+		first = &model.Error{Kind: model.ErrNoKey}
 	}
 	return first
 }
