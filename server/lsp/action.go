@@ -37,7 +37,7 @@ func (s *server) action(name string, a protocol.ActionArgs, token lsp.ProgressTo
 		input.Context = append(input.Context, agent.Resource{URI: a.TextDocument.URI + "#diagnostics", Text: list})
 		wish += "\n\nReported there:\n\n" + list
 	}
-	return s.ask(a.SessionID, input, wish, token, a.Wait), nil
+	return s.prompting(a.SessionID, input, wish, token, a.Wait), nil
 }
 
 var severities = [...]string{"problem", "error", "warning", "information", "hint"}

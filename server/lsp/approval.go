@@ -23,8 +23,8 @@ func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decisi
 	}
 	// The gate's ctx bounds how long a person may think.
 	var chosen lsp.MessageActionItem
-	if err := lsp.Call(ctx, h.s.rpc, lsp.MethodWindowShowMessageRequest, params, &chosen); err != nil {
-		return tools.DecisionNo, fmt.Errorf("asking for permission: %w", err)
+	if err := h.s.ask(ctx, lsp.MethodWindowShowMessageRequest, params, &chosen); err != nil {
+		return tools.DecisionNo, err
 	}
 	for _, c := range choices {
 		if chosen.Title == c.title {

@@ -96,7 +96,7 @@ func (s *server) chatAt(path string) (*chat, error) {
 	if c := s.chats.byPath[path]; c != nil {
 		return c, nil
 	}
-	root := filepath.Dir(filepath.Dir(filepath.Dir(path)))
+	root := rootOf(path)
 	disk := s.chats.disk[root]
 	if disk == nil {
 		var err error
@@ -112,6 +112,11 @@ func (s *server) chatAt(path string) (*chat, error) {
 	s.documents.follow(path, c.text)
 	return c, nil
 }
+
+func rootOf(path string) string { return filepath.Dir(filepath.Dir(filepath.Dir(path))) }
+
+// root is the workspace folder that the chat belongs to.
+func (c *chat) root() string { return rootOf(c.path) }
 
 // close lets go of the folders.
 func (x *chats) close() {
@@ -396,23 +401,32 @@ func (s *server) sessionOf(ctx context.Context, c *chat) (*service.Session, erro
 	id := c.sessionID()
 	session, err := s.service.Session(id)
 	if err != nil {
-		session, err = s.service.LoadSession(ctx, id, service.Place{Preset: preset}, host{s})
+		session, err = s.service.LoadSession(ctx, id, s.placeOf(c), host{s})
 	}
-	if err == nil && !s.inWorkspace(session.Cwd()) {
-		session, err = nil, service.ErrNoSession
-	}
+	var foreign *service.InputError // it worked elsewhere
 	switch {
-	case errors.Is(err, service.ErrNoSession):
+	case err == nil && s.inWorkspace(session.Cwd()):
+		s.sessions.keep(session)
+	case err == nil, errors.Is(err, service.ErrNoSession), errors.As(err, &foreign):
 		if session, err = s.newSession(ctx); err != nil {
 			return nil, err
 		}
-	case err != nil:
-		return nil, sessionError(id, err)
 	default:
-		s.sessions.keep(session)
+		return nil, sessionError(id, err)
 	}
 	c.setSession(session.ID())
 	return session, nil
+}
+
+// placeOf is the workspace as a session of the chat's folder sees it.
+func (s *server) placeOf(c *chat) service.Place {
+	p := service.Place{Cwd: c.root(), Preset: preset}
+	for _, root := range s.sessions.roots() {
+		if resolve(root) != p.Cwd {
+			p.Folders = append(p.Folders, root)
+		}
+	}
+	return p
 }
 
 func (s *server) inWorkspace(cwd string) bool {

@@ -184,7 +184,7 @@ func (c *chatText) begin(shown string) (head, tail string) {
 		return gap(c.text) + exchange, tail
 	}
 	c.at = start
-	return headingYou + "\n\n" + exchange, "\n\n"
+	return headingYou + "\n\n" + exchange, "\n"
 }
 
 // gap is what separates a block from the text before.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"go.lsp.dev/jsonrpc2"
@@ -58,15 +59,85 @@ func clientOf(p *lsp.InitializeParams) client {
 
 func is(b *bool) bool { return b != nil && *b }
 
-// call asks the editor, for at most limit. The editor is told when we no longer
-// want the answer. Result may be nil.
+// call asks the editor, for at most limit. Result may be nil; null leaves it as
+// it is.
 func (s *server) call(ctx context.Context, limit time.Duration, name string, params, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := lsp.Call(ctx, s.rpc, name, params, result); err != nil {
-		return fmt.Errorf("asking the editor for %s: %w", name, err)
+	return s.ask(ctx, name, params, result)
+}
+
+// ask asks the editor until ctx ends; then the editor is told that the answer is
+// not wanted any more.
+func (s *server) ask(ctx context.Context, name string, params, result any) error {
+	answer, err := s.outgoing.ask(ctx, s.writer, name, params)
+	if err != nil {
+		return err
+	}
+	if result == nil || len(answer) == 0 || string(answer) == "null" {
+		return nil
+	}
+	if err := (codec{}).Unmarshal(answer, result); err != nil {
+		return fmt.Errorf("the editor's answer to %s: %w", name, err)
 	}
 	return nil
+}
+
+// outgoing are the requests to the editor that have no answer yet. The library has
+// this too, but shares its channels between connections, which tests in virtual
+// time do not survive.
+type outgoing struct {
+	mu      sync.Mutex
+	last    int64
+	waiting map[int64]chan *jsonrpc2.Response
+}
+
+func (o *outgoing) ask(ctx context.Context, w *wire.Writer, name string, params any) (jsonrpc2.RawMessage, error) {
+	body, err := codec{}.Marshal(params)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the parameters: %w", err)
+	}
+	id, answer := o.expect()
+	defer o.forget(id)
+	if err := w.Send(jsonrpc2.AppendCall(nil, jsonrpc2.NewNumberID(id), name, body)); err != nil {
+		return nil, err
+	}
+	select {
+	case r := <-answer:
+		return r.Result(), r.Err()
+	case <-ctx.Done():
+		note := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":%d}}`, id)
+		return nil, errors.Join(ctx.Err(), w.Send(note))
+	}
+}
+
+func (o *outgoing) expect() (int64, <-chan *jsonrpc2.Response) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.waiting == nil {
+		o.waiting = map[int64]chan *jsonrpc2.Response{}
+	}
+	o.last++
+	answer := make(chan *jsonrpc2.Response, 1)
+	o.waiting[o.last] = answer
+	return o.last, answer
+}
+
+func (o *outgoing) forget(id int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.waiting, id)
+}
+
+// deliver passes an answer on. One that nobody waits for is dropped.
+func (o *outgoing) deliver(r *jsonrpc2.Response) {
+	id, ok := r.ID().Number()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if answer := o.waiting[id]; ok && answer != nil {
+		answer <- r
+		delete(o.waiting, id)
+	}
 }
 
 // notify tells the editor something. A connection that is gone is noticed by its
@@ -91,13 +162,13 @@ func (p peer) Call(ctx context.Context, name string, params, result any) error {
 		return fmt.Errorf("encoding %s: %w", name, err)
 	}
 	var answer jsonrpc2.RawMessage
-	err = lsp.Call(ctx, p.s.rpc, name, jsonrpc2.RawMessage(body), &answer)
+	err = p.s.ask(ctx, name, jsonrpc2.RawMessage(body), &answer)
 	var said *jsonrpc2.Error
 	if errors.As(err, &said) {
 		return acp.Errorf(int(said.Code), "%s", said.Message)
 	}
 	if err != nil {
-		return fmt.Errorf("asking the editor for %s: %w", name, err)
+		return err
 	}
 	if result == nil || len(answer) == 0 {
 		return nil

@@ -37,13 +37,13 @@ func (s *server) prompt(a protocol.PromptArgs, token lsp.ProgressToken) (command
 		input.Context = append(input.Context, q.resource())
 		shown += "\n\n(" + q.place + ")"
 	}
-	return s.ask(a.SessionID, input, shown, token, a.Wait), nil
+	return s.prompting(a.SessionID, input, shown, token, a.Wait), nil
 }
 
-// ask makes the command that runs a prompt: at once, or waiting for the answer.
+// prompting makes the command that runs a prompt: at once, or waiting for the answer.
 // For an editor without a plugin an answer that nobody waits for goes into the
 // chat, so that it is never invisible.
-func (s *server) ask(sessionID string, input agent.Input, shown string, token lsp.ProgressToken, wait bool) command {
+func (s *server) prompting(sessionID string, input agent.Input, shown string, token lsp.ProgressToken, wait bool) command {
 	return func(ctx context.Context, next func()) (any, error) {
 		session, err := s.session(ctx, sessionID)
 		if err != nil {

