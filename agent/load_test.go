@@ -145,7 +145,7 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	var replies []func(*fakemodel.Exchange)
-	for range 80 { // more than a page of messages
+	for range 35 { // more than a page of messages
 		replies = append(replies, func(x *fakemodel.Exchange) {
 			x.Thought("hm")
 			x.Text("Now.")
@@ -163,7 +163,7 @@ func TestReplay(t *testing.T) {
 	config := agent.Config{Model: fakemodel.Script(replies...), Store: st, Tools: toolSet(t, list...), Env: &tools.Env{Todos: tools.NewTodos()}, Window: 99}
 	live := &recorder{}
 	s := begin(t, config)
-	for i := range 81 {
+	for i := range 36 {
 		in := agent.Input{Text: fmt.Sprint("prompt ", i), Images: []model.Image{{MIMEType: "image/png", Data: "AA=="}}, Context: []agent.Resource{{URI: "file:///x", Text: "secret"}}}
 		if stop, err := s.Turn(t.Context(), in, live); err != nil || stop != agent.EndTurn {
 			t.Fatal(stop, err)
@@ -208,7 +208,7 @@ func TestReplay(t *testing.T) {
 		t.Errorf("told %d, replayed %d", len(a), len(b))
 	}
 	usage := of[agent.UsageChanged](live)
-	if last := of[agent.UsageChanged](again); len(last) != 1 || last[0] != usage[len(usage)-1] || last[0].Total.Cost != 40 {
+	if last := of[agent.UsageChanged](again); len(last) != 1 || last[0] != usage[len(usage)-1] || last[0].Total.Cost != 17.5 {
 		t.Errorf("usage = %+v, live %+v", last, usage[len(usage)-1])
 	}
 	plan := []tools.Todo{{ID: "1", Content: "mend", Status: tools.TodoPending}}
