@@ -3,7 +3,6 @@ package embedded
 import (
 	"encoding/json"
 	"net/url"
-	"regexp"
 	"strings"
 )
 
@@ -151,13 +150,13 @@ type document struct {
 
 func (d document) text() string { return strings.Join(d.lines, "\n") }
 
-var numbered = regexp.MustCompile(`^ *\d+\|`)
+var numbered = pattern(`^ *\d+\|`)
 
 // unnumbered undoes read_file's "N|" before each line.
 func unnumbered(content string) []string {
 	lines := strings.Split(strings.TrimSuffix(content, "\n"), "\n")
 	for i, l := range lines {
-		lines[i] = l[len(numbered.FindString(l)):]
+		lines[i] = l[len(numbered().FindString(l)):]
 	}
 	return lines
 }

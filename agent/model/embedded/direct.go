@@ -8,24 +8,24 @@ import (
 
 // directives are lines that say what to call.
 var directives = [...]struct {
-	pattern *regexp.Regexp
+	pattern func() *regexp.Regexp
 	call    func(m []string) step
 }{
-	{regexp.MustCompile("(?i)^read `?([^\\s`]+)`?$"), func(m []string) step { return readFile(m[1]) }},
-	{regexp.MustCompile("(?i)^run `?(.+?)`?$"), func(m []string) step { return runCommand(m[1]) }},
-	{regexp.MustCompile("(?i)^search (?:for )?`?(.+?)`?$"), func(m []string) step {
+	{pattern("(?i)^read `?([^\\s`]+)`?$"), func(m []string) step { return readFile(m[1]) }},
+	{pattern("(?i)^run `?(.+?)`?$"), func(m []string) step { return runCommand(m[1]) }},
+	{pattern("(?i)^search (?:for )?`?(.+?)`?$"), func(m []string) step {
 		return callTool("search_files", map[string]any{"pattern": m[1]})
 	}},
-	{regexp.MustCompile("(?is)^write `?([^\\s`:]+)`?: ?(.+)$"), func(m []string) step {
+	{pattern("(?is)^write `?([^\\s`:]+)`?: ?(.+)$"), func(m []string) step {
 		return callTool("write_file", map[string]any{"path": m[1], "content": strings.TrimSuffix(m[2], "\n") + "\n"})
 	}},
-	{regexp.MustCompile("(?i)^replace `?(.+?)`? (?:with|by) `?(.*?)`? in `?([^\\s`]+)`?$"), func(m []string) step {
+	{pattern("(?i)^replace `?(.+?)`? (?:with|by) `?(.*?)`? in `?([^\\s`]+)`?$"), func(m []string) step {
 		return callTool("patch", map[string]any{"path": m[3], "old_string": m[1], "new_string": m[2]})
 	}},
 }
 
 // prose begins what follows a verb in a sentence and not in a directive.
-var prose = regexp.MustCompile(`(?i)^(read|run|search|write|replace) (the|them|all|my|our|it|this|that|these|a|an|tests?)( |$)`)
+var prose = pattern(`(?i)^(read|run|search|write|replace) (the|them|all|my|our|it|this|that|these|a|an|tests?)( |$)`)
 
 // direct follows a prompt whose every line is a directive (or one "write", whose
 // text may have more lines): one call a reply, then what came out.
@@ -67,11 +67,11 @@ func parseDirectives(prompt string) []step {
 }
 
 func parseDirective(line string) (step, bool) {
-	if prose.MatchString(line) {
+	if prose().MatchString(line) {
 		return step{}, false
 	}
 	for _, d := range directives {
-		if m := d.pattern.FindStringSubmatch(line); m != nil {
+		if m := d.pattern().FindStringSubmatch(line); m != nil {
 			return d.call(m), true
 		}
 	}

@@ -2,15 +2,14 @@ package embedded
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
 
 var (
-	wantsFix   = regexp.MustCompile(`(?i)\b(fix|mend|repair|correct|pass)\b`)
-	aboutTests = regexp.MustCompile(`(?i)\b(tests?|failing|fails?|failed|unittest|pytest)\b`)
-	wantsRun   = regexp.MustCompile(`(?i)^(please )?run (the |all |my )?tests?\b`)
+	wantsFix   = pattern(`(?i)\b(fix|mend|repair|correct|pass)\b`)
+	aboutTests = pattern(`(?i)\b(tests?|failing|fails?|failed|unittest|pytest)\b`)
+	wantsRun   = pattern(`(?i)^(please )?run (the |all |my )?tests?\b`)
 )
 
 // The plan. Its state follows from where the work is.
@@ -28,8 +27,8 @@ const maxRuns = 6 // of the tests in one turn
 // fix makes failing tests pass, as far as the rules in mend.go go. Each reply
 // depends only on what this turn has done so far.
 func fix(c *conversation) (reply, bool) {
-	mending := wantsFix.MatchString(c.prompt) && aboutTests.MatchString(c.prompt)
-	if !mending && !wantsRun.MatchString(c.prompt) {
+	mending := wantsFix().MatchString(c.prompt) && aboutTests().MatchString(c.prompt)
+	if !mending && !wantsRun().MatchString(c.prompt) {
 		return nil, false
 	}
 	if !c.has("search_files", "terminal", "read_file", "patch") {

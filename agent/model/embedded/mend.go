@@ -56,12 +56,12 @@ func calls(code, name string) bool {
 	return regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\(`).MatchString(code)
 }
 
-var shrink = regexp.MustCompile(`^\s*(\w+) -= (\w+) \* (\w+)\s*$`)
+var shrink = pattern(`^\s*(\w+) -= (\w+) \* (\w+)\s*$`)
 
 // takenOffTwice: "x -= x * d", and then once more "x * (1 - d)".
 func takenOffTwice(lines []string, def definition) (int, string, string, bool) {
 	for i := def.first; i < def.end; i++ {
-		m := shrink.FindStringSubmatch(lines[i])
+		m := shrink().FindStringSubmatch(lines[i])
 		if m == nil || m[1] != m[2] {
 			continue
 		}
@@ -77,13 +77,13 @@ func takenOffTwice(lines []string, def definition) (int, string, string, bool) {
 }
 
 var (
-	promised = regexp.MustCompile(`(?i)\bfrom ([\d.]*\d) (?:on|upwards)\b|\bat least ([\d.]*\d)`)
-	above    = regexp.MustCompile(`> ([\d.]*\d)`)
+	promised = pattern(`(?i)\bfrom ([\d.]*\d) (?:on|upwards)\b|\bat least ([\d.]*\d)`)
+	above    = pattern(`> ([\d.]*\d)`)
 )
 
 // boundaryMissed: the docstring says "from N on", the code "> N".
 func boundaryMissed(lines []string, def definition) (int, string, string, bool) {
-	m := promised.FindStringSubmatch(def.doc)
+	m := promised().FindStringSubmatch(def.doc)
 	if m == nil {
 		return 0, "", "", false
 	}
@@ -92,8 +92,8 @@ func boundaryMissed(lines []string, def definition) (int, string, string, bool) 
 		return 0, "", "", false
 	}
 	for i := def.first + 1; i < def.end; i++ {
-		code := above.FindStringSubmatch(lines[i])
-		if code == nil || docstring.MatchString(lines[i]) {
+		code := above().FindStringSubmatch(lines[i])
+		if code == nil || docstring().MatchString(lines[i]) {
 			continue
 		}
 		if n, err := strconv.ParseFloat(code[1], 64); err == nil && n == bound {
@@ -105,17 +105,17 @@ func boundaryMissed(lines []string, def definition) (int, string, string, bool) 
 }
 
 var (
-	addsByName = regexp.MustCompile(`(?i)^(add|sum|plus)`)
-	difference = regexp.MustCompile(`return (\w+) - (\w+)`)
+	addsByName = pattern(`(?i)^(add|sum|plus)`)
+	difference = pattern(`return (\w+) - (\w+)`)
 )
 
 // signTurned: a function named add that subtracts.
 func signTurned(lines []string, def definition) (int, string, string, bool) {
-	if !addsByName.MatchString(def.name) {
+	if !addsByName().MatchString(def.name) {
 		return 0, "", "", false
 	}
 	for i := def.first; i < def.end; i++ {
-		if m := difference.FindStringSubmatch(lines[i]); m != nil {
+		if m := difference().FindStringSubmatch(lines[i]); m != nil {
 			why := fmt.Sprintf("`%s` subtracts in line %d, although its name says that it adds", def.name, i+1)
 			return i, strings.Replace(lines[i], m[0], "return "+m[1]+" + "+m[2], 1), why, true
 		}

@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -16,18 +15,18 @@ type definition struct {
 }
 
 var (
-	pythonDef = regexp.MustCompile(`^\s*(?:async )?def (\w+)\s*\(.*`)
-	otherDef  = regexp.MustCompile(`^(?:pub |export |async |static )*(?:func|fn|function)\b\s*(?:\([^)]*\)\s*)?(\w+)\s*[(\[<].*`)
-	docstring = regexp.MustCompile(`^\s*(?:"""|''')(.+?)(?:"""|''')?$`)
+	pythonDef = pattern(`^\s*(?:async )?def (\w+)\s*\(.*`)
+	otherDef  = pattern(`^(?:pub |export |async |static )*(?:func|fn|function)\b\s*(?:\([^)]*\)\s*)?(\w+)\s*[(\[<].*`)
+	docstring = pattern(`^\s*(?:"""|''')(.+?)(?:"""|''')?$`)
 )
 
 // outline lists the functions of a text.
 func outline(d document) []definition {
 	var defs []definition
 	for i, line := range d.lines {
-		m := pythonDef.FindStringSubmatch(line)
+		m := pythonDef().FindStringSubmatch(line)
 		if m == nil {
-			m = otherDef.FindStringSubmatch(line)
+			m = otherDef().FindStringSubmatch(line)
 		}
 		if m == nil {
 			continue
@@ -35,7 +34,7 @@ func outline(d document) []definition {
 		head := strings.TrimSpace(strings.TrimRight(strings.TrimSpace(m[0]), ":{"))
 		def := definition{name: m[1], head: head, line: i + 1, first: i, end: endOf(d.lines, i)}
 		if i+1 < len(d.lines) {
-			if doc := docstring.FindStringSubmatch(d.lines[i+1]); doc != nil {
+			if doc := docstring().FindStringSubmatch(d.lines[i+1]); doc != nil {
 				def.doc = doc[1]
 			}
 		}
@@ -74,7 +73,7 @@ func summary(d document) string {
 		if line == "" || strings.HasPrefix(line, "#!") {
 			continue
 		}
-		if m := docstring.FindStringSubmatch(line); m != nil {
+		if m := docstring().FindStringSubmatch(line); m != nil {
 			return m[1]
 		}
 		if text, ok := strings.CutPrefix(line, "//"); ok {

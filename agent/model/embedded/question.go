@@ -3,20 +3,19 @@ package embedded
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
 )
 
-var asks = regexp.MustCompile(`(?i)\?|^(what|how|why|where|which|who|explain|describe|summari[sz]e|review|document|tell)\b`)
+var asks = pattern(`(?i)\?|^(what|how|why|where|which|who|explain|describe|summari[sz]e|review|document|tell)\b`)
 
 const maxRead = 3 // files read for an answer
 
 // question answers from what stands in the workspace, or in what the editor
 // attached.
 func question(c *conversation) (reply, bool) {
-	if !asks.MatchString(c.prompt) {
+	if !asks().MatchString(c.prompt) {
 		return nil, false
 	}
 	if len(c.seen) > 0 && len(c.turn) == 0 { // attached: that is what the question is about
@@ -85,9 +84,9 @@ func worthReading(c *conversation) []string {
 	return out
 }
 
-var fileName = regexp.MustCompile(`[\w./-]*\w\.[A-Za-z]{1,5}\b`)
+var fileName = pattern(`[\w./-]*\w\.[A-Za-z]{1,5}\b`)
 
-func namedFiles(text string) []string { return fileName.FindAllString(text, -1) }
+func namedFiles(text string) []string { return fileName().FindAllString(text, -1) }
 
 func isSource(f string) bool {
 	switch path.Ext(f) {

@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 )
 
-var scriptBlock = regexp.MustCompile("(?ms)^```hermes-script[ \t]*\n(.*?)^```")
+var scriptBlock = pattern("(?ms)^```hermes-script[ \t]*\n(.*?)^```")
 
 // script plays the replies that a prompt holds in a fenced block:
 //
@@ -22,7 +21,7 @@ var scriptBlock = regexp.MustCompile("(?ms)^```hermes-script[ \t]*\n(.*?)^```")
 // "length"), cut (true: the connection breaks), or, alone, status (the request is
 // refused with that HTTP status).
 func script(c *conversation) (reply, bool) {
-	block := scriptBlock.FindStringSubmatch(c.prompt + "\n")
+	block := scriptBlock().FindStringSubmatch(c.prompt + "\n")
 	if block == nil {
 		return nil, false
 	}

@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -23,43 +22,43 @@ type failure struct {
 }
 
 var (
-	unittestFailure = regexp.MustCompile(`(?m)^(?:FAIL|ERROR): (\w+) \(`)
-	pytestFailure   = regexp.MustCompile(`(?m)^FAILED ([^:\s]+)::(?:\w+::)*(\w+)(?: - (.*))?`)
-	goFailure       = regexp.MustCompile(`(?m)^\s*--- FAIL: (\w+)`)
-	goPlace         = regexp.MustCompile(`(?m)^\s+(\w+_test\.go):\d+: (.*)$`)
-	traceback       = regexp.MustCompile(`(?m)^\s+File "([^"]+)", line \d+, in (\w+)`)
-	raised          = regexp.MustCompile(`(?m)^(\w+(?:Error|Exception)(?:: .*)?)$`)
-	counted         = regexp.MustCompile(`(?m)^(Ran \d+ tests? in [\d.]+s|ok\s+\S+.*|=+ .*(?:passed|failed).* =+|test result: .*)$`)
+	unittestFailure = pattern(`(?m)^(?:FAIL|ERROR): (\w+) \(`)
+	pytestFailure   = pattern(`(?m)^FAILED ([^:\s]+)::(?:\w+::)*(\w+)(?: - (.*))?`)
+	goFailure       = pattern(`(?m)^\s*--- FAIL: (\w+)`)
+	goPlace         = pattern(`(?m)^\s+(\w+_test\.go):\d+: (.*)$`)
+	traceback       = pattern(`(?m)^\s+File "([^"]+)", line \d+, in (\w+)`)
+	raised          = pattern(`(?m)^(\w+(?:Error|Exception)(?:: .*)?)$`)
+	counted         = pattern(`(?m)^(Ran \d+ tests? in [\d.]+s|ok\s+\S+.*|=+ .*(?:passed|failed).* =+|test result: .*)$`)
 )
 
 // readRun reads a result of the terminal.
 func readRun(d done) run {
 	out := d.result.Output
-	r := run{command: d.arg("command"), counted: strings.Trim(counted.FindString(out), "= \t")}
+	r := run{command: d.arg("command"), counted: strings.Trim(counted().FindString(out), "= \t")}
 	r.passed = d.result.ExitCode != nil && *d.result.ExitCode == 0
 	if r.passed {
 		return r
 	}
-	starts := unittestFailure.FindAllStringSubmatchIndex(out, -1)
+	starts := unittestFailure().FindAllStringSubmatchIndex(out, -1)
 	for i, m := range starts {
 		end := len(out)
 		if i+1 < len(starts) {
 			end = starts[i+1][0]
 		}
 		part := out[m[0]:end]
-		f := failure{test: out[m[2]:m[3]], message: raised.FindString(part)}
-		for _, t := range traceback.FindAllStringSubmatch(part, -1) {
+		f := failure{test: out[m[2]:m[3]], message: raised().FindString(part)}
+		for _, t := range traceback().FindAllStringSubmatch(part, -1) {
 			if t[2] == f.test {
 				f.file = t[1]
 			}
 		}
 		r.failures = append(r.failures, f)
 	}
-	for _, m := range pytestFailure.FindAllStringSubmatch(out, -1) {
+	for _, m := range pytestFailure().FindAllStringSubmatch(out, -1) {
 		r.failures = append(r.failures, failure{m[2], m[1], m[3]})
 	}
-	place := goPlace.FindStringSubmatch(out)
-	for _, m := range goFailure.FindAllStringSubmatch(out, -1) {
+	place := goPlace().FindStringSubmatch(out)
+	for _, m := range goFailure().FindAllStringSubmatch(out, -1) {
 		f := failure{test: m[1]}
 		if place != nil {
 			f.file, f.message = place[1], place[2]
@@ -82,15 +81,15 @@ func listed(files []string, name string) string {
 }
 
 var (
-	backticked  = regexp.MustCompile("`([^`\n]+)`")
-	testCommand = regexp.MustCompile(`\b(unittest|pytest|test|tests|check|spec|tox|nox)\b`)
+	backticked  = pattern("`([^`\n]+)`")
+	testCommand = pattern(`\b(unittest|pytest|test|tests|check|spec|tox|nox)\b`)
 )
 
 // testCommandOf is the command in the prompt that runs tests, else one that the
 // files suggest.
 func testCommandOf(prompt string, files []string) string {
-	for _, m := range backticked.FindAllStringSubmatch(prompt, -1) {
-		if strings.Contains(m[1], " ") && testCommand.MatchString(m[1]) || m[1] == "pytest" || m[1] == "tox" {
+	for _, m := range backticked().FindAllStringSubmatch(prompt, -1) {
+		if strings.Contains(m[1], " ") && testCommand().MatchString(m[1]) || m[1] == "pytest" || m[1] == "tox" {
 			return m[1]
 		}
 	}
@@ -117,7 +116,7 @@ func testCommandOf(prompt string, files []string) string {
 	return ""
 }
 
-var pythonImport = regexp.MustCompile(`(?m)^\s*(?:from\s+([\w.]+)\s+import|import\s+([\w.]+))`)
+var pythonImport = pattern(`(?m)^\s*(?:from\s+([\w.]+)\s+import|import\s+([\w.]+))`)
 
 // tested are the files of the workspace that a test file is about.
 func tested(test document, files []string) []string {
@@ -135,7 +134,7 @@ func tested(test document, files []string) []string {
 		}
 		return out
 	}
-	for _, m := range pythonImport.FindAllStringSubmatch(test.text(), -1) {
+	for _, m := range pythonImport().FindAllStringSubmatch(test.text(), -1) {
 		module := strings.ReplaceAll(m[1]+m[2], ".", "/")
 		for _, base := range []string{module, path.Join(path.Dir(test.path), module)} {
 			add(base + ".py")
