@@ -105,38 +105,37 @@ func (r *repeats) count(c *call) int {
 
 func (r *repeats) over() (tool string, over bool) { return r.stuck, r.stuck != "" }
 
-// withNote adds a note to a result, beside the one it may already have.
+// withNote adds a note to a result, after the one that it may already have.
 func withNote(object json.RawMessage, note string) json.RawMessage {
-	var fields struct {
-		Note string `json:"note"`
-	}
-	_ = json.Unmarshal(object, &fields) // a note of another kind is left alone and hidden by ours
-	if fields.Note != "" {
-		note = fields.Note + " " + note
-	}
-	text, err := json.Marshal(note)
-	if err != nil {
-		return object // cannot be: it is a string
-	}
-	if fields.Note != "" {
-		return replaceNote(object, text)
-	}
-	body := bytes.TrimRight(bytes.TrimSuffix(bytes.TrimSpace(object), []byte("}")), " \n\t")
-	if !bytes.HasSuffix(body, []byte("{")) {
-		body = append(bytes.Clone(body), ',')
-	}
-	return append(append(append(bytes.Clone(body), `"note":`...), text...), '}')
-}
-
-func replaceNote(object, note json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(object, &fields) != nil {
-		return object
+		return object // cannot be: dispatch gives objects only
 	}
-	fields["note"] = note
-	changed, err := json.Marshal(fields)
-	if err != nil {
-		return object
+	if have, ok := fields["note"]; ok {
+		var before string
+		if json.Unmarshal(have, &before) == nil {
+			note = before + " " + note
+		}
+		fields["note"] = plainJSON(note)
+		return plainJSON(fields)
 	}
-	return changed
+	body := bytes.TrimSpace(object)
+	body = bytes.TrimSpace(body[:len(body)-1]) // less the brace
+	comma := ","
+	if len(fields) == 0 {
+		comma = ""
+	}
+	return fmt.Appendf(nil, `%s%s"note":%s}`, body, comma, plainJSON(note))
+}
+
+// plainJSON is json.Marshal that leaves <, > and & as they are: the model pays for
+// every escape.
+func plainJSON(v any) json.RawMessage {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		panic(err) // cannot be: strings, and JSON that has been parsed
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
