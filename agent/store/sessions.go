@@ -26,8 +26,8 @@ func NewID() string {
 	return uuid.Must(uuid.NewV7()).String() // fails only without a source of randomness
 }
 
-// Create adds a session. An empty ID and zero times are filled in by the caller's
-// [NewID] and the present.
+// Create adds a session, whose ID the caller has from [NewID]. Zero times become
+// the present.
 func (s *Store) Create(ctx context.Context, x Session) error {
 	db, err := s.database(ctx)
 	if err != nil {
