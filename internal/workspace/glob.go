@@ -63,6 +63,9 @@ func trimSpaces(text string) string {
 // compile chooses how to match a glob. Most rules are a name or "*.ext".
 func (r *rule) compile(glob string, braces bool) error {
 	const special = `*?[]\{}`
+	if glob == "" {
+		return errors.New("it is empty")
+	}
 	if !strings.ContainsAny(glob, special) {
 		r.literal = glob
 		return nil

@@ -11,12 +11,9 @@ import (
 // pattern is a compiled search pattern. It matches line by line.
 type pattern struct {
 	expr     *regexp.Regexp
-	literals [][]byte // every matching line holds one of them; none: not known
-	plain    bool     // a line that holds one matches
+	literals []literal // every matching line holds one of them; none: not known
+	plain    bool      // a line that holds one matches
 }
-
-// More alternatives than this are not worth looking for one by one.
-const maxLiterals = 8
 
 // compilePattern compiles a regular expression (RE2). The error is a sentence
 // that says how to search for the text itself.
@@ -33,12 +30,11 @@ func compilePattern(source string) (*pattern, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the pattern %q cannot be used: %w", source, err)
 	}
-	p := &pattern{expr: expr}
-	for _, text := range literals(tree) {
-		p.literals = append(p.literals, []byte(text))
-	}
-	p.plain = tree.Op == syntax.OpLiteral && len(p.literals) == 1
-	return p, nil
+	return &pattern{
+		expr:     expr,
+		literals: literals(tree),
+		plain:    tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0,
+	}, nil
 }
 
 // spansLines reports whether a pattern asks for a line break.
@@ -56,65 +52,6 @@ func spansLines(re *syntax.Regexp) bool {
 		}
 	}
 	return false
-}
-
-// literals returns texts one of which every match must hold; nil: none known.
-func literals(re *syntax.Regexp) []string {
-	switch re.Op {
-	case syntax.OpLiteral:
-		if re.Flags&syntax.FoldCase != 0 {
-			return nil
-		}
-		return []string{string(re.Rune)}
-	case syntax.OpCapture, syntax.OpPlus:
-		return literals(re.Sub[0])
-	case syntax.OpRepeat:
-		if re.Min > 0 {
-			return literals(re.Sub[0])
-		}
-	case syntax.OpConcat:
-		var best []string
-		for _, sub := range re.Sub {
-			if found := literals(sub); better(found, best) {
-				best = found
-			}
-		}
-		return best
-	case syntax.OpAlternate:
-		return alternatives(re)
-	}
-	return nil
-}
-
-func alternatives(re *syntax.Regexp) []string {
-	var all []string
-	for _, sub := range re.Sub {
-		found := literals(sub)
-		if found == nil {
-			return nil
-		}
-		all = append(all, found...)
-	}
-	if len(all) > maxLiterals {
-		return nil
-	}
-	return all
-}
-
-// better prefers the texts whose shortest is longer.
-func better(a, b []string) bool {
-	return shortest(a) > shortest(b)
-}
-
-func shortest(texts []string) int {
-	if len(texts) == 0 {
-		return 0
-	}
-	n := len(texts[0])
-	for _, t := range texts[1:] {
-		n = min(n, len(t))
-	}
-	return n
 }
 
 // matches calls hit with the offset of each matching line of text, which holds
@@ -148,10 +85,10 @@ func (p *pattern) candidate(text []byte, at int, next []int) (int, []int) {
 		}
 	}
 	first := len(text)
-	for i, literal := range p.literals {
+	for i := range p.literals {
 		if next[i] < at {
 			next[i] = len(text)
-			if n := bytes.Index(text[at:], literal); n >= 0 {
+			if n := p.literals[i].index(text[at:]); n >= 0 {
 				next[i] = at + n
 			}
 		}

@@ -121,11 +121,16 @@ func openRegular(root *os.Root, rel string) (*os.File, fs.FileInfo, error) {
 	if !info.Mode().IsRegular() {
 		return nil, nil, &kindError{info.Mode()}
 	}
+	return openSeen(root, rel)
+}
+
+// openSeen is openRegular for what was just seen to be a regular file.
+func openSeen(root *os.Root, rel string) (*os.File, fs.FileInfo, error) {
 	f, err := root.OpenFile(rel, openFlags, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	info, err = f.Stat()
+	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = &kindError{info.Mode()}
 	}

@@ -135,7 +135,7 @@ func (f *ripgrepFound) begin(text, base64 *string) {
 	if _, open := f.search.docs[abs]; !ok || open && f.search.pattern != nil {
 		return
 	}
-	f.abs, f.lines = abs, &lineHits{}
+	f.abs, f.lines = abs, f.search.newLines()
 }
 
 // matchLine is the line number of a match record. Quotes inside its strings are

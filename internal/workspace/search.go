@@ -224,7 +224,7 @@ func (s *search) visit(start place) func(walked) {
 		if _, open := s.docs[f.path]; open {
 			return
 		}
-		file, _, err := openRegular(f.dir, f.name)
+		file, _, err := openSeen(f.dir, f.name)
 		if err != nil {
 			return // gone, or not ours to read
 		}
@@ -244,13 +244,21 @@ func (s *search) name(h *hits, start place, abs string) {
 
 // content searches one text.
 func (s *search) content(abs string, r io.Reader) error {
-	var lines lineHits
+	lines := s.newLines()
 	binary, err := s.pattern.scan(r, lines.add)
 	if err != nil || binary || lines.count == 0 {
 		return err
 	}
-	s.hits.add(s.w.Name(abs), abs, &lines)
+	s.hits.add(s.w.Name(abs), abs, lines)
 	return nil
+}
+
+// newLines keeps line numbers only for a search that shows lines.
+func (s *search) newLines() *lineHits {
+	if s.q.Mode == "" || s.q.Mode == ModeContent {
+		return &lineHits{room: maxHits}
+	}
+	return &lineHits{}
 }
 
 // inDocuments searches the open documents that a walk from start would come to.
@@ -272,13 +280,14 @@ func (s *search) inDocuments(start place) error {
 
 // lineHits are the matching lines of one file.
 type lineHits struct {
-	lines []int // at most maxHits
+	room  int // how many are kept
+	lines []int
 	count int
 }
 
 func (l *lineHits) add(line int) {
 	l.count++
-	if len(l.lines) < maxHits {
+	if len(l.lines) < l.room {
 		l.lines = append(l.lines, line)
 	}
 }
@@ -293,11 +302,11 @@ func (f fileHits) kept() int {
 	if f.lines == nil {
 		return 1
 	}
-	return len(f.lines.lines)
+	return max(1, len(f.lines.lines))
 }
 
-// hits gathers what a search finds: the first maxHits by name, and the number of
-// all. It is safe for concurrent use.
+// hits gathers what a search finds: the first maxHits lines, or files when no
+// lines are shown, by name, and the number of all. It is safe for concurrent use.
 type hits struct {
 	mu    sync.Mutex
 	files []fileHits
