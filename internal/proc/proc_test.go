@@ -284,7 +284,7 @@ func TestGrace(t *testing.T) {
 	c := sh(`trap 'sleep 0.3; echo bye; exit 7' TERM; echo up; while :; do sleep 0.01; done`)
 	c.Stdout = &out
 	c.Grace = 20 * time.Second
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	got, err := Run(ctx, c)
 	if got.Code != 7 || !errors.Is(err, context.DeadlineExceeded) || out.String() != "up\nbye\n" {

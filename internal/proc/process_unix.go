@@ -144,9 +144,19 @@ func (p *Process) run(ctx context.Context, grace time.Duration) {
 	p.statusFile.Close()              //nolint:errcheck // read to its end
 	_, waitErr := p.supervisor.Wait() // ends at once: its end of the status pipe is closed
 	if !told && left == 0 {
-		syscall.Kill(-p.pid, syscall.SIGKILL) //nolint:errcheck // best effort, the supervisor was killed
+		p.killGroup()
 	}
 	p.err = p.finish(ctx, told, left, waitErr)
+}
+
+// killGroup is all that can be done when somebody has killed the supervisor.
+func (p *Process) killGroup() {
+	for range 1000 {
+		if syscall.Kill(-p.pid, syscall.SIGKILL) != nil {
+			return // nothing is left in it
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // follow hears how the child ended, and returns when the supervisor has ended

@@ -8,14 +8,19 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// hiddenWord is the first argument of the binary when it is a supervisor.
-const hiddenWord = "__supervise"
+// The first argument of the binary when it is a supervisor: of a child of ours, or
+// of one that another program starts for us (see [Outside]).
+const (
+	hiddenWord  = "__supervise"
+	outsideWord = "__shell"
+)
 
 // lastTries is how long the supervisor goes on killing what does not die: what
 // sits in the kernel dies when it leaves, and nobody has to wait for that.
@@ -30,58 +35,99 @@ const lastTries = 5 * time.Second
 // missed, where PR_SET_PDEATHSIG follows the thread that forked, which the Go
 // runtime may end at any time.
 func Supervise() {
-	if len(os.Args) == 2 && os.Args[1] == hiddenWord {
-		// Capabilities and the parent-death signal belong to a thread: the one that
-		// is changed has to be the one that forks.
-		runtime.LockOSThread()
-		supervise(os.NewFile(3, "control"), os.NewFile(4, "status"))
-		syscall.Exit(0) // not os.Exit, with which the race detector waits for a second
+	switch {
+	case len(os.Args) == 2 && os.Args[1] == hiddenWord:
+		inside()
+	case len(os.Args) == 3 && os.Args[1] == outsideWord:
+		outside(os.Args[2])
 	}
 }
 
-func supervise(control, status *os.File) {
-	s, err := readSpec(control)
+func inside() {
+	status := os.NewFile(4, "status")
+	supervisor{
+		control: os.NewFile(3, "control"),
+		attr:    childAttr(),
+		tell: func(kind string, numbers ...int) {
+			fmt.Fprintln(status, kind, strings.Trim(fmt.Sprint(numbers), "[]"))
+		},
+		// The child may inherit what is ignored, so this comes after the fork. The
+		// end comes over the control pipe.
+		forked: func(chan<- time.Duration) {
+			signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+			letGo()
+		},
+	}.run()
+	syscall.Exit(0) // not os.Exit, with which the race detector waits for a second
+}
+
+// supervisor starts a child and owns everything below it.
+type supervisor struct {
+	control *os.File
+	attr    *syscall.SysProcAttr
+	// tell takes "P pid" when the child runs, "E errno" when it does not start,
+	// "X code signal" when it has ended, "L n" when n could not be ended.
+	tell   func(kind string, numbers ...int)
+	forked func(stops chan<- time.Duration) // called once the child runs
+}
+
+// run returns when nothing is left, or nothing more can be done.
+func (s supervisor) run() {
+	// Capabilities and the parent-death signal belong to a thread: the one that is
+	// changed has to be the one that forks.
+	runtime.LockOSThread()
+	what, err := readSpec(s.control)
 	if err != nil {
 		return // the server died before it said anything
 	}
 	keepFromChildren()
-	pid, err := syscall.ForkExec(s.path, s.args, &syscall.ProcAttr{
-		Dir:   s.dir,
-		Env:   s.env,
-		Files: []uintptr{0, 1, 2},
-		Sys:   childAttr(),
+	pid, err := syscall.ForkExec(what.path, what.args, &syscall.ProcAttr{
+		Dir: what.dir, Env: what.env, Files: []uintptr{0, 1, 2}, Sys: s.attr,
 	})
 	if err != nil {
 		var errno syscall.Errno
 		errors.As(err, &errno)
-		fmt.Fprintf(status, "E %d\n", int(errno))
+		s.tell("E", int(errno))
 		return
 	}
-	// Only now, or the child would inherit it. The end comes over the control pipe.
-	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	fmt.Fprintf(status, "P %d\n", pid)
-	letGo()
-
-	t := newTree(pid)
+	s.tell("P", pid)
 	stops := make(chan time.Duration)
-	go watch(control, stops)
+	s.forked(stops)
+	go watch(s.control, stops)
+	s.follow(newTree(pid), stops)
+}
+
+func (s supervisor) follow(t *tree, stops <-chan time.Duration) {
 	exited := t.exited
 	for {
 		select {
 		case <-exited:
-			report(status, t)
+			s.report(t)
 			exited = nil
 		case grace := <-stops:
 			left := t.end(grace, stops)
-			report(status, t)
+			s.report(t)
 			if left > 0 {
-				fmt.Fprintf(status, "L %d\n", left)
+				s.tell("L", left)
 			}
 			return
 		case <-t.gone:
-			report(status, t)
+			s.report(t)
 			return
 		}
+	}
+}
+
+// report says once how the child ended, if it has.
+func (s supervisor) report(t *tree) {
+	select {
+	case ws := <-t.how:
+		if ws.Signaled() {
+			s.tell("X", 0, int(ws.Signal()))
+		} else {
+			s.tell("X", ws.ExitStatus(), 0)
+		}
+	default:
 	}
 }
 
@@ -94,19 +140,6 @@ func watch(control *os.File, stops chan<- time.Duration) {
 			return
 		}
 		stops <- grace
-	}
-}
-
-// report says once how the child ended, if it has.
-func report(status *os.File, t *tree) {
-	select {
-	case ws := <-t.how:
-		if ws.Signaled() {
-			fmt.Fprintf(status, "X 0 %d\n", ws.Signal())
-		} else {
-			fmt.Fprintf(status, "X %d 0\n", ws.ExitStatus())
-		}
-	default:
 	}
 }
 

@@ -21,6 +21,15 @@ func childAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
+// guestAttr: in an editor's terminal the child stays in its session and group, so
+// that Ctrl-C reaches it.
+func guestAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
+
+// hide keeps the environment that an editor started us with from our child.
+func hide() {
+	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) //nolint:errcheck // the editor's own is readable anyway
+}
+
 func replace(from, to int) error { return unix.Dup3(from, to, 0) }
 
 // keepFromChildren prepares the supervisor: orphans below come to it, none of its

@@ -20,6 +20,11 @@ func self() string {
 // childAttr: a session of its own; its group is what we can signal as one.
 func childAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
+// guestAttr: a group of its own, the one thing that can be signalled here.
+func guestAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func hide() {}
+
 func replace(from, to int) error { return unix.Dup2(from, to) }
 
 func keepFromChildren() {

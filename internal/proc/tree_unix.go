@@ -121,16 +121,18 @@ func (t *tree) ask() (group int) {
 }
 
 // signal sends sig to everything below but what is in the group except, and
-// returns how many there were. A group gets it as one, which no fork can outrun.
+// returns how many there were. A group gets it as one, which no fork can outrun;
+// our own, which a child in an editor's terminal shares, one by one.
 func (t *tree) signal(sig unix.Signal, except int) (n int) {
-	groups := map[int]bool{unix.Getpgrp(): true, except: true}
+	ours, sent := unix.Getpgrp(), map[int]bool{except: true}
 	for _, p := range below(t.child) {
 		n++
-		if !groups[p.group] {
-			groups[p.group] = true
-			unix.Kill(-p.group, sig) //nolint:errcheck // it may be gone
-		} else if sig == unix.SIGKILL {
+		if p.group == ours || sig == unix.SIGKILL {
 			unix.Kill(p.pid, sig) //nolint:errcheck // it may be gone
+		}
+		if p.group != ours && !sent[p.group] {
+			sent[p.group] = true
+			unix.Kill(-p.group, sig) //nolint:errcheck // it may be gone
 		}
 		unix.Kill(p.pid, unix.SIGCONT) //nolint:errcheck // it may be gone
 	}

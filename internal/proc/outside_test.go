@@ -1,0 +1,113 @@
+//go:build unix
+
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// editor starts a guest as an editor would: with its own environment and folder.
+func editor(t *testing.T, c Cmd) (*Guest, *exec.Cmd) {
+	t.Helper()
+	g, err := Outside(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), g.Args[0], g.Args[1:]...)
+	cmd.Env = []string{"EDITORS_KEY=hush"}
+	cmd.Dir = "/"
+	return g, cmd
+}
+
+func TestOutside(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, tt := range []struct {
+		name string
+		cmd  Cmd
+		out  string
+		code int
+	}{
+		{"environment and folder", Cmd{Args: []string{"/bin/sh", "-c", "pwd; env | grep -c EDITORS; echo $A; exit 3"}, Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), "A=1"}}, dir + "\n0\n1\n", 3},
+		{"no way to the editor's environment", sh("tr '\\0' '\\n' </proc/$PPID/environ | grep -c hush"), "0\n", 1},
+		{"signal", sh("kill -9 $$"), "", 137},
+		{"leftovers", sh("sleep 1000 >/dev/null 2>&1 & echo out"), "out\n", 0},
+		{"big environment", Cmd{Args: []string{"/bin/sh", "-c", "echo ${#A}"}, Env: []string{"A=" + strings.Repeat("x", 100_000), "B=" + strings.Repeat("x", 100_000)}}, "100000\n", 0},
+		{"not there", Cmd{Args: []string{"/no/such/program"}}, "", 127},
+		{"not executable", Cmd{Args: []string{"/etc/passwd"}}, "", 126},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			g, cmd := editor(t, tt.cmd)
+			defer g.Close()
+			if tt.name == "leftovers" {
+				time.AfterFunc(200*time.Millisecond, func() { g.Stop(0) })
+			}
+			out, err := cmd.Output()
+			if string(out) != tt.out || cmd.ProcessState.ExitCode() != tt.code {
+				t.Errorf("%q, %v; want %q and %d", out, err, tt.out, tt.code)
+			}
+		})
+	}
+	if _, err := Outside(Cmd{Args: []string{"no-such-program"}, Env: []string{"PATH=/bin"}}); err == nil {
+		t.Error("a program that is not there")
+	}
+}
+
+func TestOutsideIsEnded(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*Guest, *exec.Cmd){
+		"stop":                     func(g *Guest, _ *exec.Cmd) { g.Stop(10 * time.Millisecond) },
+		"close":                    func(g *Guest, _ *exec.Cmd) { g.Close() },
+		"the editor terminates it": func(_ *Guest, c *exec.Cmd) { c.Process.Signal(syscall.SIGTERM) }, //nolint:errcheck // it runs
+		"the terminal is closed":   func(_ *Guest, c *exec.Cmd) { c.Process.Signal(syscall.SIGHUP) },  //nolint:errcheck // it runs
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			marker := fmt.Sprintf("MARK=%s%d", strings.ReplaceAll(t.Name(), " ", "_"), os.Getpid())
+			c := sh(`trap '' TERM; (setsid sleep 1000 &); echo up; while :; do sleep 1; done`)
+			c.Env = append(c.Env, marker)
+			g, cmd := editor(t, c)
+			defer g.Close()
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := out.Read(make([]byte, 10)); err != nil {
+				t.Fatal(err)
+			}
+			end(g, cmd)
+			cmd.Wait() //nolint:errcheck // it was ended
+			if left := carriers(t, marker); len(left) > 0 {
+				t.Errorf("still alive: %v", left)
+			}
+		})
+	}
+}
+
+// An editor that starts it too late, or never.
+func TestOutsideTooLate(t *testing.T) {
+	t.Parallel()
+	c := sh("echo ran")
+	c.Env = append(c.Env, "BIG="+strings.Repeat("x", 200_000)) // more than the pipe takes
+	g, cmd := editor(t, c)
+	g.Close()
+	var exit *exec.ExitError
+	if out, err := cmd.Output(); !errors.As(err, &exit) || len(out) > 0 {
+		t.Errorf("%q, %v", out, err)
+	}
+	if _, err := os.Stat(filepath.Dir(g.Args[2])); err == nil {
+		t.Error("its folder is left")
+	}
+}

@@ -1,0 +1,121 @@
+//go:build unix
+
+package proc
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Guest is a child that another program starts, such as an editor in a terminal
+// that it shows, and that is ours all the same: with the environment and folder
+// of its [Cmd], ended with everything below it by Stop, Close, or our death.
+type Guest struct {
+	Args    []string // what the other program has to run: this binary, under its own path
+	dir     string
+	control *os.File
+	told    chan struct{} // closed when what to start has been written
+}
+
+// Outside prepares a child for another program to start. Its stdin, stdout and
+// stderr are what that program gives it; its exit code is the child's, or
+// 128+signal, 127 when the program is not there, 126 when it may not run. The
+// writers and the reader of c are not used. Close has to be called in the end.
+func Outside(c Cmd) (*Guest, error) {
+	encoded, err := c.spec()
+	if err != nil {
+		return nil, err
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding our own binary: %w", err)
+	}
+	g := &Guest{told: make(chan struct{})}
+	if g.dir, err = os.MkdirTemp("", "hermes-guest-"); err != nil { // 0700
+		return nil, fmt.Errorf("making a folder for the control pipe: %w", err)
+	}
+	path := filepath.Join(g.dir, "control")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		os.RemoveAll(g.dir) //nolint:errcheck // a temp folder
+		return nil, fmt.Errorf("making the control pipe: %w", err)
+	}
+	// Read and write, so that opening it does not wait for the other side.
+	if g.control, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
+		os.RemoveAll(g.dir) //nolint:errcheck // a temp folder
+		return nil, fmt.Errorf("opening the control pipe: %w", err)
+	}
+	g.Args = []string{binary, outsideWord, path}
+	go func() { // more than a pipe holds waits for its reader, or for Close
+		defer close(g.told)
+		g.control.Write(encoded) //nolint:errcheck // closed before anyone came
+	}()
+	return g, nil
+}
+
+// Stop begins to end everything below, as [Process.Stop] does.
+func (g *Guest) Stop(grace time.Duration) {
+	select {
+	case <-g.told:
+		writeStop(g.control, grace) //nolint:errcheck // gone already is as good
+	default:
+		g.control.Close() //nolint:errcheck // not started yet: it never will be
+	}
+}
+
+// Close ends what still runs, without waiting for it.
+func (g *Guest) Close() {
+	g.control.Close()   //nolint:errcheck // the end of the pipe is all that counts
+	os.RemoveAll(g.dir) //nolint:errcheck // a temp folder
+	<-g.told
+}
+
+// outside is the supervisor in another program's hands. It never returns.
+func outside(path string) {
+	hide()
+	// Without waiting for a writer: none means that the server is gone.
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "hermes-ls: this command was started too late: its session is gone")
+		syscall.Exit(1)
+	}
+	unix.SetNonblock(fd, false) //nolint:errcheck // a descriptor that we opened
+	code := 1
+	supervisor{
+		control: os.NewFile(uintptr(fd), path),
+		attr:    guestAttr(),
+		tell: func(kind string, numbers ...int) {
+			switch kind {
+			case "X":
+				code = exitOf(numbers[0], numbers[1]).Code
+			case "E":
+				code = refusedCode(syscall.Errno(numbers[0]))
+				fmt.Fprintln(os.Stderr, "hermes-ls: the command did not start:", syscall.Errno(numbers[0]))
+			}
+		},
+		forked: func(stops chan<- time.Duration) {
+			signal.Ignore(syscall.SIGINT, syscall.SIGQUIT) // the terminal sends it to the child too
+			ends := make(chan os.Signal, 1)
+			signal.Notify(ends, syscall.SIGTERM, syscall.SIGHUP)
+			go func() {
+				for range ends {
+					stops <- defaultGrace
+				}
+			}()
+		},
+	}.run()
+	syscall.Exit(code)
+}
+
+// refusedCode is a shell's exit code for a program that did not start.
+func refusedCode(err syscall.Errno) int {
+	if err == syscall.ENOENT {
+		return 127
+	}
+	return 126
+}
