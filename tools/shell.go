@@ -49,8 +49,12 @@ type Command struct {
 	Timeout time.Duration // zero: none but the context's
 	Output  io.Writer     // stdout and stderr in their order; nil: thrown away
 
-	from *shellState // start from this state, which was judged; nil: from the session's as it is
+	from  *shellState // start from this state, which was judged; nil: from the session's as it is
+	start starter     // how the shell is started; nil: as a child of ours
 }
+
+// starter runs a child until it ends or the limit is over, which is no failure.
+type starter func(ctx context.Context, c proc.Cmd, limit time.Duration) (exit proc.Exit, timedOut bool, err error)
 
 // Outcome is how a command ended.
 type Outcome struct {
@@ -120,7 +124,11 @@ func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 	}
 	defer dump.remove()
 
-	exit, timedOut, err := runLimited(ctx, proc.Cmd{
+	start := c.start
+	if start == nil {
+		start = runLimited
+	}
+	exit, timedOut, err := start(ctx, proc.Cmd{
 		Args:   s.args(c.Text, dump.path),
 		Dir:    cmp.Or(c.Dir, before.dir),
 		Env:    before.env,
@@ -160,7 +168,7 @@ func (s *Shell) adopt(after shellState, dirToo bool) {
 	s.state = after
 }
 
-// runLimited is proc.Run with a limit that is no failure.
+// runLimited is the usual starter.
 func runLimited(ctx context.Context, c proc.Cmd, limit time.Duration) (exit proc.Exit, timedOut bool, err error) {
 	p, err := proc.Start(ctx, c)
 	if err != nil {
@@ -246,9 +254,10 @@ func parseState(text []byte, before []string) (after shellState, ok bool) {
 	if err != nil {
 		return shellState{}, false
 	}
+	literally := &expand.Config{} // not nil: the library's own default is shared, and written to
 	for _, stmt := range file.Stmts {
 		if decl, is := stmt.Cmd.(*syntax.DeclClause); is {
-			after.env = appendExports(after.env, decl)
+			after.env = appendExports(after.env, decl, literally)
 		}
 	}
 	// What is no shell variable the shell does not list, but passes on: exported
@@ -262,7 +271,7 @@ func parseState(text []byte, before []string) (after shellState, ok bool) {
 	return after, true
 }
 
-func appendExports(env []string, decl *syntax.DeclClause) []string {
+func appendExports(env []string, decl *syntax.DeclClause, literally *expand.Config) []string {
 	for _, a := range decl.Args {
 		if a.Name == nil || a.Naked || a.Array != nil || a.Name.Value == "SHLVL" || a.Name.Value == "_" {
 			continue // attributes, variables without a value, what each shell counts for itself
@@ -270,7 +279,7 @@ func appendExports(env []string, decl *syntax.DeclClause) []string {
 		value := ""
 		if a.Value != nil {
 			var err error
-			if value, err = expand.Literal(nil, a.Value); err != nil {
+			if value, err = expand.Literal(literally, a.Value); err != nil {
 				continue
 			}
 		}

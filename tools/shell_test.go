@@ -172,7 +172,7 @@ func TestShellTimeout(t *testing.T) {
 	t.Parallel()
 	s, dir := newTestShell(t, "")
 	var out bytes.Buffer
-	o, err := s.Run(t.Context(), Command{Text: "cd sub; export A=1; echo early; sleep 1000", Timeout: 200 * time.Millisecond, Output: &out})
+	o, err := s.Run(t.Context(), Command{Text: "cd sub; export A=1; echo early; sleep 1000", Timeout: 2 * time.Second, Output: &out})
 	if err != nil || !o.TimedOut || o.Code != 143 || o.Cwd != dir || out.String() != "early\n" {
 		t.Errorf("%+v, %v, %q", o, err, out.String())
 	}
@@ -181,14 +181,24 @@ func TestShellTimeout(t *testing.T) {
 	}
 }
 
+// whenWritten calls then with the first output.
+type whenWritten struct {
+	bytes.Buffer
+	then func()
+}
+
+func (w *whenWritten) Write(b []byte) (int, error) {
+	defer w.then()
+	return w.Buffer.Write(b)
+}
+
 func TestShellCancel(t *testing.T) {
 	t.Parallel()
 	s, dir := newTestShell(t, "")
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	var out bytes.Buffer
-	o, err := s.Run(ctx, Command{Text: "cd sub; echo early; sleep 1000", Output: &out})
-	if !errors.Is(err, context.DeadlineExceeded) || o.TimedOut || o.Cwd != dir || out.String() != "early\n" {
+	ctx, cancel := context.WithCancel(t.Context())
+	out := &whenWritten{then: cancel}
+	o, err := s.Run(ctx, Command{Text: "cd sub; echo early; sleep 1000", Output: out})
+	if !errors.Is(err, context.Canceled) || o.TimedOut || o.Cwd != dir || out.String() != "early\n" {
 		t.Errorf("%+v, %v, %q", o, err, out.String())
 	}
 }

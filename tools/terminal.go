@@ -171,6 +171,7 @@ func followLinks(path string) string {
 func runShown(ctx context.Context, env *Env, call Call, c Command, note string) (Result, error) {
 	out := newCapture(env.OutputDir)
 	c.Output = out
+	inEditor := borrow(env, call, &c)
 	stopShowing := showLive(env, call, out)
 	outcome, err := env.Shell.Run(ctx, c)
 	stopShowing()
@@ -178,12 +179,17 @@ func runShown(ctx context.Context, env *Env, call Call, c Command, note string) 
 	if err != nil && ctx.Err() == nil {
 		return Result{}, err
 	}
+	shown := Content{Text: text}
+	if inEditor != nil && inEditor.id != "" {
+		shown = Content{Terminal: inEditor.id}
+		note = sentence(note, inEditor.note())
+	}
 	return OK(terminalOut{
 		Output: text, ExitCode: outcome.Code, Cwd: outcome.Cwd,
 		TimedOut: outcome.TimedOut, Interrupted: ctx.Err() != nil,
 		Note:       sentence(note, explainExit(c, outcome), explainCwd(env, outcome)),
 		FullOutput: full,
-	}).With(Content{Text: text}), nil
+	}).With(shown), nil
 }
 
 // showLive tells the editor of new output, ten times a second at most, until the

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -100,9 +101,9 @@ func TestTerminalWithoutShell(t *testing.T) {
 func TestTerminalTimeout(t *testing.T) {
 	t.Parallel()
 	env, dir := newTerminal(t)
-	out, _ := runTerminal(t.Context(), t, env, `{"command":"echo early; cd sub; sleep 1000","timeout":0.3}`)
+	out, _ := runTerminal(t.Context(), t, env, `{"command":"echo early; cd sub; sleep 1000","timeout":2}`)
 	want := terminalOut{Output: "early\n", ExitCode: 143, Cwd: dir, TimedOut: true,
-		Note: "ended after 0.3 seconds, its time limit; the folder and variables it set are lost"}
+		Note: "ended after 2 seconds, its time limit; the folder and variables it set are lost"}
 	if out != want {
 		t.Errorf("%+v", out)
 	}
@@ -267,9 +268,9 @@ func TestLastProgram(t *testing.T) {
 func TestTerminalEndsItsTreeOnCancel(t *testing.T) {
 	t.Parallel()
 	env, dir := newTerminal(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	runTerminal(ctx, t, env, `{"command":"trap '' TERM; (while :; do echo x >>beat; sleep 0.02; done) & while :; do sleep 1; done"}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	env.Progress = func(Progress) { cancel() } // it has started
+	runTerminal(ctx, t, env, `{"command":"trap '' TERM; (while :; do echo x >>beat; sleep 0.02; done) & sleep 0.1; echo up; while :; do sleep 1; done"}`)
 	beats := func() int64 {
 		info, err := os.Stat(filepath.Join(dir, "beat"))
 		if err != nil {
@@ -358,5 +359,59 @@ func TestTerminalAsks(t *testing.T) {
 	}
 	if _, result := runTerminal(t.Context(), t, env, `{"command":"rm -rf x; touch ran","workdir":"it's"}`); !result.IsError || !strings.Contains(string(result.JSON), "not the one") {
 		t.Errorf("%s", result.JSON)
+	}
+}
+
+// editorTerminals starts what it is given, as an editor does: in its own
+// environment, its output kept for later.
+type editorTerminals struct {
+	t     *testing.T
+	limit int
+}
+
+func (e editorTerminals) Run(ctx context.Context, args []string, dir string, env []string, limit int, shown func(string)) (string, bool, int, error) {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir, cmd.Env = dir, append([]string{"EDITORS_KEY=hush", "PATH=/nowhere"}, env...)
+	cmd.WaitDelay = 10 * time.Second
+	shown("term-1")
+	out, err := cmd.CombinedOutput()
+	if e.limit > 0 && len(out) > e.limit {
+		return string(out[len(out)-e.limit:]), true, cmd.ProcessState.ExitCode(), nil
+	}
+	if cmd.ProcessState == nil {
+		return "", false, 0, err
+	}
+	return string(out), false, cmd.ProcessState.ExitCode(), ctx.Err()
+}
+
+func TestTerminalOfTheEditor(t *testing.T) {
+	t.Parallel()
+	env, dir := newTerminal(t)
+	env.Terminals = editorTerminals{t: t}
+	var shown []Progress
+	var shownMu sync.Mutex
+	env.Progress = func(p Progress) { shownMu.Lock(); defer shownMu.Unlock(); shown = append(shown, p) }
+
+	out, result := runTerminal(t.Context(), t, env, `{"command":"cd sub; export A=1; echo $EDITORS_KEY; printf '\\033[31mred\\033[0m'; exit 3"}`)
+	if out.Output != "\nred" || out.ExitCode != 3 || out.Cwd != filepath.Join(dir, "sub") {
+		t.Errorf("%s", result.JSON)
+	}
+	if len(result.Shown) != 1 || result.Shown[0].Terminal != "term-1" || len(shown) == 0 || shown[0].Shown[0].Terminal != "term-1" {
+		t.Errorf("shown: %+v, %+v", result.Shown, shown)
+	}
+	if out, _ := runTerminal(t.Context(), t, env, `{"command":"pwd; echo $A"}`); out.Output != filepath.Join(dir, "sub")+"\n1\n" {
+		t.Errorf("its state is lost: %+v", out)
+	}
+	if out, _ := runTerminal(t.Context(), t, env, `{"command":"echo early; sleep 1000","timeout":2}`); !out.TimedOut || out.Output != "early\n" || out.ExitCode != 143 {
+		t.Errorf("at its limit: %+v", out)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if out, _ := runTerminal(ctx, t, env, `{"command":"echo early; sleep 1000"}`); !out.Interrupted || out.Output != "early\n" {
+		t.Errorf("interrupted: %+v", out)
+	}
+	env.Terminals = editorTerminals{t: t, limit: 4}
+	if out, _ := runTerminal(t.Context(), t, env, `{"command":"echo a long line"}`); out.Output != "ine\n" || !strings.Contains(out.Note, "kept only") {
+		t.Errorf("cut by the editor: %+v", out)
 	}
 }
