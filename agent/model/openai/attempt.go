@@ -174,7 +174,7 @@ func (a *attempt) failed(caller, reading context.Context, err error) error {
 	var known *model.Error
 	var address *url.Error
 	if caller.Err() != nil {
-		return fmt.Errorf("asking %s: %w", e.url, context.Cause(caller))
+		return fmt.Errorf("asking %s: %w", e.url, caller.Err())
 	}
 	if errors.Is(context.Cause(reading), errStalled) {
 		return e.fail(model.ErrStalled, 0, "nothing came for "+model.Wait(a.waited()), nil)

@@ -111,7 +111,9 @@ var looksLikeKey = sync.OnceValue(func() *regexp.Regexp {
 // scrub takes this endpoint's keys, and what looks like one, out of a text.
 func (e *endpoint) scrub(text string) string {
 	for _, k := range e.Keys {
-		text = strings.ReplaceAll(text, k, "[key]")
+		if len(k) >= 8 { // shorter ones are place holders, such as "none"
+			text = strings.ReplaceAll(text, k, "[key]")
+		}
 	}
 	if u, err := url.Parse(e.BaseURL); err == nil && u.User != nil {
 		if p, ok := u.User.Password(); ok && p != "" {

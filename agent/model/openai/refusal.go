@@ -161,7 +161,7 @@ func kindOf(status int, text string) model.ErrorKind {
 		return model.ErrRequest
 	case has("rate limit", "rate_limit", "overloaded", "too many requests", "at capacity"):
 		return model.ErrBusy
-	case has("invalid_request", "invalid request", "bad request"):
+	case has("invalid_request", "invalid request", "bad request", "not found", "not_found", "does not exist"):
 		return model.ErrRequest
 	default:
 		return model.ErrServer

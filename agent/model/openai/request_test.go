@@ -190,3 +190,36 @@ func TestWindow(t *testing.T) {
 		t.Errorf("configured window is not taken: %d", got)
 	}
 }
+
+func BenchmarkRequest(b *testing.B) {
+	for _, n := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			req := hello()
+			for range n / 2 {
+				req.Messages = append(req.Messages,
+					model.Message{Role: model.Assistant, Calls: []model.Call{{ID: "call_1", Name: "read_file", Args: `{"path":"a.go"}`}}},
+					model.Message{Role: model.ToolRole, CallID: "call_1", Text: strings.Repeat("12|if a < b {\n", 140)})
+			}
+			m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{BaseURL: "http://e/v1", Model: "m", Transport: discard{}}}})
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, err := range m.Stream(b.Context(), req) {
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/message")
+		})
+	}
+}
+
+// discard reads requests and answers each with fine.
+type discard struct{}
+
+func (discard) RoundTrip(r *http.Request) (*http.Response, error) {
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(fine)), Request: r}, nil
+}

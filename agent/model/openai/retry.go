@@ -46,7 +46,7 @@ func (s *stream) try(ctx context.Context, e *endpoint) error {
 			return nil
 		}
 		if !sleep(ctx, wait) {
-			return fmt.Errorf("waiting to ask %s again: %w", e.url, context.Cause(ctx))
+			return fmt.Errorf("waiting to ask %s again: %w", e.url, ctx.Err())
 		}
 	}
 }
@@ -54,7 +54,8 @@ func (s *stream) try(ctx context.Context, e *endpoint) error {
 // round asks with each key in turn until one is not refused.
 func (s *stream) round(ctx context.Context, e *endpoint) error {
 	keys := e.pool()
-	var busy, last error
+	var last error
+	var busy *model.Error // the one to wait for: the first that will be free again
 	for i, key := range keys {
 		err := s.ask(ctx, e, key)
 		if err == nil || s.shown || s.broken || ctx.Err() != nil {
@@ -67,8 +68,9 @@ func (s *stream) round(ctx context.Context, e *endpoint) error {
 			return err
 		}
 		last = err
-		if failed := new(model.Error); errors.As(err, &failed) && retryable(failed) {
-			busy = err
+		var failed *model.Error
+		if errors.As(err, &failed) && retryable(failed) && (busy == nil || failed.RetryAfter < busy.RetryAfter) {
+			busy = failed
 		}
 		if i+1 < len(keys) {
 			s.model.log.Info("model changes key", "endpoint", e.name(), "key", i+1, "of", len(keys), "error", err)

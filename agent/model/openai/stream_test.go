@@ -123,6 +123,7 @@ func TestReplies(t *testing.T) {
 		"llamacpp_overflow.sse": {err: model.ErrOverflow, message: "available context size"},
 		"garbage.sse":           {err: model.ErrGarbage, message: "hello"},
 		"not_a_stream.txt":      {err: model.ErrGarbage, message: "at lunch"},
+		"error_200.json":        {err: model.ErrRequest, message: "try pulling it"},
 		"page.html":             {err: model.ErrGarbage, message: "Welcome to nginx!"},
 	}
 	for name, want := range tests {
