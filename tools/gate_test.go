@@ -1,0 +1,285 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/tools/approval"
+)
+
+// person answers questions from a list, and keeps what was asked.
+type person struct {
+	answers chan Decision // an empty channel: nobody answers
+	err     error
+	asked   []Question // read it when nothing is asked
+	open    atomic.Int32
+	most    int32
+}
+
+func personSaying(d ...Decision) *person {
+	p := &person{answers: make(chan Decision, 100)}
+	for _, x := range d {
+		p.answers <- x
+	}
+	return p
+}
+
+func (p *person) AskPermission(ctx context.Context, q Question) (Decision, error) {
+	p.most = max(p.most, p.open.Add(1))
+	defer p.open.Add(-1)
+	p.asked = append(p.asked, q)
+	if p.err != nil {
+		return DecisionOnce, p.err
+	}
+	select {
+	case d := <-p.answers:
+		return d, nil
+	case <-ctx.Done():
+		return DecisionOnce, nil // an answer that comes too late
+	}
+}
+
+// check asks a gate about a command in /ws.
+func check(ctx context.Context, g *Gate, src string) error {
+	v := approval.Command(src, approval.Place{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u"})
+	return g.Check(ctx, &Env{SessionID: "s"}, Call{ID: "1"}, KindExecute, src, v)
+}
+
+// want compares an error with what it should say; nothing means going on.
+func want(t *testing.T, src string, err error, text string) {
+	t.Helper()
+	if text == "" {
+		if err != nil {
+			t.Errorf("%q: %v", src, err)
+		}
+		return
+	}
+	if r := (*Refusal)(nil); !errors.As(err, &r) || !strings.Contains(r.Error(), text) {
+		t.Errorf("%q: %v, want a refusal with %q", src, err, text)
+	}
+}
+
+func TestGateAnswers(t *testing.T) {
+	t.Parallel()
+	const no = "The user said no"
+	for name, c := range map[string]struct {
+		cfg     GateConfig
+		answers []Decision
+		steps   [][2]string // command, refusal
+		asked   int
+	}{
+		"runs unasked":         {steps: [][2]string{{"ls", ""}}},
+		"once is once":         {answers: []Decision{DecisionOnce, DecisionNo}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf a", no}}, asked: 2},
+		"session is kept":      {answers: []Decision{DecisionSession}, steps: [][2]string{{"rm -rf a", ""}, {"rm  -rf 'a'", ""}}, asked: 1},
+		"but not for another":  {answers: []Decision{DecisionSession, DecisionNo}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf b", no}}, asked: 2},
+		"nor for more":         {answers: []Decision{DecisionAlways, DecisionNo}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf a && rm -rf b", no}}, asked: 2},
+		"two parts, one yes":   {answers: []Decision{DecisionSession}, steps: [][2]string{{"rm -rf a && rm -rf b", ""}, {"rm -rf b", ""}, {"rm -rf a", ""}}, asked: 1},
+		"no":                   {answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
+		"no says what to do":   {answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", "Do not retry it in another form"}}, asked: 1},
+		"never offered":        {answers: []Decision{"allow_everything"}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
+		"empty":                {answers: []Decision{""}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
+		"refused is not asked": {steps: [][2]string{{"rm -rf /", "deletes the root of the file system"}, {"ls (", "does not parse"}}},
+		"off":                  {cfg: GateConfig{Mode: "off"}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf /", "Nobody can allow this"}}},
+		"off still asks about settings": {cfg: GateConfig{Mode: "off"}, answers: []Decision{DecisionNo},
+			steps: [][2]string{{"echo x > .vscode/settings.json", no}}, asked: 1},
+		"smart asks":             {cfg: GateConfig{Mode: "smart"}, answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
+		"manual asks":            {cfg: GateConfig{Mode: "manual"}, answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
+		"allow list":             {cfg: GateConfig{Allow: []string{"rm -rf a"}}, answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf a b", no}}, asked: 1},
+		"allow is not a glob":    {cfg: GateConfig{Allow: []string{"rm -rf *"}}, answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
+		"allow lifts no refusal": {cfg: GateConfig{Allow: []string{"rm -rf /"}}, steps: [][2]string{{"rm -rf /", "Refused"}}},
+		"deny": {cfg: GateConfig{Mode: "off", Allow: []string{"rm -rf a"}, Deny: []string{"git push*", "rm -rf *", "npm publish"}}, steps: [][2]string{
+			{"git push", "git push*"}, {"cd x && git  push origin", "approvals.deny"}, {`g\it push`, "git push*"}, {"sudo /usr/bin/git push", "git push*"},
+			{"bash -c 'git push'", "git push*"}, {"echo $(git push)", "git push*"}, {"rm -rf a", "rm -rf *"}, {"npm publish --tag x", "npm publish"}, {"npm publisher", ""}, {"git pull", ""},
+		}},
+		"nobody there": {cfg: GateConfig{Asker: nil}, steps: [][2]string{{"rm -rf a", "nobody is there"}}, asked: -1},
+	} {
+		p := personSaying(c.answers...)
+		if c.asked >= 0 {
+			c.cfg.Asker = p
+		}
+		g := NewGate(c.cfg)
+		for _, step := range c.steps {
+			err := check(t.Context(), g, step[0])
+			if step[1] == "" && err != nil || step[1] != "" {
+				want(t, name+": "+step[0], err, step[1])
+			}
+		}
+		if len(p.asked) != max(0, c.asked) {
+			t.Errorf("%s: asked %d times, want %d", name, len(p.asked), c.asked)
+		}
+	}
+}
+
+func TestGateQuestion(t *testing.T) {
+	t.Parallel()
+	p := personSaying(DecisionOnce)
+	want(t, "", check(t.Context(), NewGate(GateConfig{Asker: p}), "git push -f\nrm -rf 'a\u202eb'"), "")
+	q := p.asked[0]
+	if q.SessionID != "s" || q.Call.ID != "1" || q.Kind != KindExecute {
+		t.Errorf("question %+v", q)
+	}
+	if want := "git push -f⏎rm -rf 'a⟨U+202E⟩b'"; q.Title != want {
+		t.Errorf("title %q, want %q", q.Title, want)
+	}
+	if !strings.Contains(q.Reason, "force-pushes") || !strings.Contains(q.Reason, "invisible") {
+		t.Errorf("reason %q", q.Reason)
+	}
+	if !strings.Contains(q.Remember, " and git push -f") {
+		t.Errorf("remember %q", q.Remember)
+	}
+}
+
+func TestGateTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(GateConfig{Asker: personSaying(), Timeout: 2 * time.Minute})
+		start := time.Now()
+		want(t, "", check(t.Context(), g, "rm -rf a"), "nobody answered within 2m0s")
+		if waited := time.Since(start); waited != 2*time.Minute {
+			t.Errorf("waited %v", waited)
+		}
+		start = time.Now()
+		want(t, "", check(t.Context(), NewGate(GateConfig{Asker: personSaying()}), "rm -rf a"), "nobody answered within 5m0s")
+		if waited := time.Since(start); waited != 5*time.Minute {
+			t.Errorf("waited %v by default", waited)
+		}
+	})
+}
+
+func TestGateCancelled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := personSaying()
+		g := NewGate(GateConfig{Asker: p})
+		ctx, cancel := context.WithCancel(t.Context())
+		errs := make(chan error, 2)
+		go func() { errs <- check(ctx, g, "rm -rf a") }()
+		synctest.Wait()
+		go func() { errs <- check(ctx, g, "rm -rf b") }() // waits for its turn
+		synctest.Wait()
+		cancel()
+		for range 2 {
+			want(t, "", <-errs, "cancelled")
+		}
+		if len(p.asked) != 1 {
+			t.Errorf("asked %d times", len(p.asked))
+		}
+		p.answers <- DecisionOnce
+		want(t, "the gate after a cancel", check(t.Context(), g, "rm -rf a"), "")
+	})
+}
+
+func TestGateOneAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := personSaying()
+		g := NewGate(GateConfig{Asker: p})
+		errs := make(chan error, 30)
+		for range 10 {
+			go func() { errs <- check(t.Context(), g, "rm -rf a") }()
+		}
+		synctest.Wait()
+		p.answers <- DecisionSession
+		for range 10 {
+			want(t, "the same key", <-errs, "")
+		}
+		if len(p.asked) != 1 {
+			t.Errorf("the same key was asked %d times", len(p.asked))
+		}
+		for _, src := range []string{"rm -rf b", "rm -rf c", "rm -rf d"} {
+			go func() { errs <- check(t.Context(), g, src) }()
+			p.answers <- DecisionOnce
+		}
+		for range 3 {
+			want(t, "other keys", <-errs, "")
+		}
+		if len(p.asked) != 4 || p.most != 1 {
+			t.Errorf("asked %d times, at most %d at once", len(p.asked), p.most)
+		}
+		if err := check(t.Context(), g, "ls"); err != nil {
+			t.Errorf("ls: %v", err)
+		}
+	})
+}
+
+func TestGateAlways(t *testing.T) {
+	t.Parallel()
+	var saved []string
+	p := personSaying(DecisionAlways, DecisionAlways)
+	var full error
+	g := NewGate(GateConfig{Asker: p, Always: func(key string) error {
+		saved = append(saved, key)
+		return full
+	}})
+	want(t, "", check(t.Context(), g, "rm -rf a && git push -f"), "")
+	want(t, "", check(t.Context(), g, "git push -f"), "")
+	if strings.Join(saved, "|") != "rm -rf a|git push -f" {
+		t.Errorf("saved %q", saved)
+	}
+
+	full = errors.New("disk full")
+	var said []Progress
+	env := &Env{Progress: func(p Progress) { said = append(said, p) }}
+	v := approval.Command("rm -rf b", approval.Place{Cwd: "/ws", Roots: []string{"/ws"}})
+	for range 2 {
+		want(t, "not saved", g.Check(t.Context(), env, Call{ID: "7"}, KindExecute, "rm -rf b", v), "")
+	}
+	if len(said) != 1 || said[0].CallID != "7" || !strings.Contains(said[0].Message, "this session only") || !strings.Contains(said[0].Message, "disk full") {
+		t.Errorf("said %+v", said)
+	}
+	if len(p.asked) != 2 {
+		t.Errorf("asked %d times", len(p.asked))
+	}
+}
+
+func TestGateError(t *testing.T) {
+	t.Parallel()
+	p := personSaying()
+	p.err = errors.New("the client is gone")
+	want(t, "", check(t.Context(), NewGate(GateConfig{Asker: p}), "rm -rf a"), "the client is gone")
+}
+
+func TestGateMode(t *testing.T) {
+	t.Parallel()
+	g := NewGate(GateConfig{Mode: "ask"})
+	want(t, "ask", check(t.Context(), g, "rm -rf a"), "nobody is there")
+	g.SetMode("off")
+	want(t, "off", check(t.Context(), g, "rm -rf a"), "")
+	g.SetMode("ask")
+	want(t, "ask again", check(t.Context(), g, "rm -rf a"), "nobody is there")
+}
+
+func TestGateWrite(t *testing.T) {
+	t.Parallel()
+	p := personSaying(DecisionSession)
+	g := NewGate(GateConfig{Mode: "off", Asker: p, Deny: []string{"write */secret/*"}})
+	for path, text := range map[string]string{"/ws/a": "", "/ws/AGENTS.md": "", "/ws/secret/a": "approvals.deny", "/ws/.git/hooks/x": "git hooks"} {
+		v := approval.Write(path, []string{"/ws"}, "/h")
+		want(t, path, g.Check(t.Context(), &Env{}, Call{}, KindEdit, "Edit "+path, v), text)
+	}
+	if len(p.asked) != 1 || p.asked[0].Remember != "write /ws/AGENTS.md" {
+		t.Errorf("asked %+v", p.asked)
+	}
+}
+
+func TestGlob(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pattern, s string
+		want       bool
+	}{
+		{"", "", true}, {"", "a", false}, {"a", "a", true}, {"a", "ab", false}, {"*", "", true}, {"*", "a b/c", true},
+		{"a*c", "abbc", true}, {"a*c", "abcd", false}, {"a?c", "abc", true}, {"a?c", "ac", false},
+		{"*a*b*", "xxaxxbxx", true}, {"*a*b", "xxaxxbxx", false}, {"**", "x", true}, {"a*", "a", true},
+		{"*aaaaaaaaaaaaab", strings.Repeat("a", 2000), false},
+	} {
+		if got := glob(c.pattern, c.s); got != c.want {
+			t.Errorf("glob(%q, %q) = %v", c.pattern, c.s, got)
+		}
+	}
+}
