@@ -10,14 +10,15 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol"
 )
 
-// wishes are what the actions ask of the model; %s is the place.
+// wishes are what the actions ask of the model; %s is the place. The first line
+// names the session and the progress.
 var wishes = map[string]string{
-	protocol.CommandExplain: "Explain %s: what it does, how, and what is easy to get wrong about it. Read what you need around it. Change nothing.",
-	protocol.CommandFix:     "Fix %s. Find the cause before you change anything, make the smallest change that removes it, and check the result.",
-	protocol.CommandReview: "Review %s. Look for bugs, missed cases, and unclear code, the worst first, each with its line and what to do about it. " +
+	protocol.CommandExplain: "Explain %s.\n\nWhat it does, how, and what is easy to get wrong about it. Read what you need around it. Change nothing.",
+	protocol.CommandFix:     "Fix %s.\n\nFind the cause before you change anything, make the smallest change that removes it, and check the result.",
+	protocol.CommandReview: "Review %s.\n\nLook for bugs, missed cases, and unclear code, the worst first, each with its line and what to do about it. " +
 		"Change nothing.",
-	protocol.CommandTest: "Write tests for %s, in the way of the tests that are there already, and run them.",
-	protocol.CommandDocument: "Document %s: comments in the way of the language and of the code around it, saying why where it is not plain. " +
+	protocol.CommandTest: "Write tests for %s.\n\nFollow the tests that are there already, and run them.",
+	protocol.CommandDocument: "Document %s.\n\nComments in the way of the language and of the code around it, saying why where it is not plain. " +
 		"Change no behaviour.",
 }
 

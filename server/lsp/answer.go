@@ -106,6 +106,7 @@ func (a *answer) run() {
 	}
 	defer a.chat.release()
 	ctx := a.chat.s.ctx
+	a.chat.showOnce()
 	if err := a.chat.load(ctx); err != nil {
 		a.lost(err)
 		return
@@ -194,7 +195,7 @@ func (c *chat) put(ctx context.Context, piece string, back int) error {
 
 func (c *chat) send(ctx context.Context, in insertion, piece string) error {
 	if !in.open {
-		return c.save(ctx, in.doc.Text)
+		return c.save(ctx, in, piece)
 	}
 	at := workspace.PositionAt(in.doc.Text, in.at, c.s.encoding)
 	edit := workspace.TextEdit{Range: workspace.Range{Start: at, End: at}, NewText: piece}

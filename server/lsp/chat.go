@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	lsp "go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
@@ -22,6 +23,10 @@ import (
 // chatFolder is where chats are kept, in a workspace folder.
 const chatFolder = ".hermes/chats"
 
+// openGrace is how long an editor may take from showing a document to opening it.
+// Some show what they never open on this connection.
+const openGrace = 200 * time.Millisecond
+
 const chatTitle = "# Chat with Hermes\n\nWrite below the last “## You”, then run “Send to Hermes”: it is a code action and a code lens.\n"
 
 // chats are the chat documents of this connection, by path.
@@ -30,6 +35,7 @@ type chats struct {
 	byPath map[string]*chat
 	disk   map[string]*workspace.Workspace // by workspace folder
 	warned map[string]bool
+	blind  atomic.Bool // the editor does not answer showDocument
 }
 
 // chat is one chat document.
@@ -39,6 +45,7 @@ type chat struct {
 	disk *workspace.Workspace
 	text *chatText
 	busy chan struct{} // holds a value while an answer is being written
+	show atomic.Bool   // before the next answer
 
 	mu      sync.Mutex
 	session string // the session that it belongs to, once known
@@ -140,32 +147,55 @@ func (c *chat) load(ctx context.Context) error {
 	return nil
 }
 
-// save writes the document to the disk. When the file has changed meanwhile, its
-// text is taken up and the piece is put again.
-func (c *chat) save(ctx context.Context, text []byte) error {
-	_, err := c.disk.Write(ctx, c.path, text)
-	if err == nil {
-		return nil
-	}
+// save writes a piece into the file. When the file has changed meanwhile, or the
+// editor has opened it, that is stale, and the piece is put again.
+func (c *chat) save(ctx context.Context, in insertion, piece string) error {
+	_, err := c.disk.Write(ctx, c.path, in.with(piece))
 	if errors.Is(err, workspace.ErrStale) {
-		if loadErr := c.load(ctx); loadErr != nil {
-			return loadErr
-		}
+		err = errors.Join(err, c.load(ctx))
 	}
-	return fmt.Errorf("writing the chat: %w", err)
+	if err != nil {
+		return fmt.Errorf("writing the chat: %w", err)
+	}
+	if !c.text.wrote(in, piece) {
+		return fmt.Errorf("the editor has just opened the chat: %w", workspace.ErrStale)
+	}
+	return nil
 }
 
-// chatOf is the chat document of a session, made where there is none, and shown
-// where the editor does not show it already.
+// chatOf is the chat document of a session, made where there is none. It is shown
+// before the answer goes into it, where the editor does not show it already.
 func (s *server) chatOf(ctx context.Context, session *service.Session) (*chat, error) {
 	c, err := s.ensureChat(ctx, session)
 	if err != nil {
 		return nil, err
 	}
-	if !c.text.isOpen() {
-		s.goOn("showing the chat", func() { s.showDocument(c.path) })
-	}
+	c.show.Store(!c.text.isOpen())
 	return c, nil
+}
+
+// showOnce shows the document if that is still to be done, and lets the editor
+// say that it has opened it.
+func (c *chat) showOnce() {
+	if !c.show.Swap(false) || c.text.isOpen() {
+		return
+	}
+	if !c.s.showDocument(c.path) || !c.s.client.applyEdit {
+		return
+	}
+	limit := time.NewTimer(openGrace)
+	defer limit.Stop()
+	tick := time.NewTicker(openGrace / 20)
+	defer tick.Stop()
+	for !c.text.isOpen() {
+		select {
+		case <-tick.C:
+		case <-limit.C:
+			return
+		case <-c.s.ctx.Done():
+			return
+		}
+	}
 }
 
 // ensureChat makes a session's chat document, with the history so far.
@@ -316,11 +346,12 @@ func (c *chat) append(ctx context.Context, block string) error {
 	}
 	in := c.text.end(c.path)
 	piece := gap(in.doc.Text) + block + "\n\n"
-	if in.open {
-		at := workspace.PositionAt(in.doc.Text, in.at, c.s.encoding)
-		return c.s.documents.apply(ctx, in.doc, []workspace.TextEdit{{Range: workspace.Range{Start: at, End: at}, NewText: piece}}, "Quote")
+	if !in.open {
+		return c.save(ctx, in, piece)
 	}
-	return c.save(ctx, c.text.extend(piece))
+	at := workspace.PositionAt(in.doc.Text, in.at, c.s.encoding)
+	edit := workspace.TextEdit{Range: workspace.Range{Start: at, End: at}, NewText: piece}
+	return c.s.documents.apply(ctx, in.doc, []workspace.TextEdit{edit}, "Quote")
 }
 
 // markdown quotes a piece of a document in a fence that its text cannot close.
@@ -439,21 +470,21 @@ func (s *server) inWorkspace(cwd string) bool {
 }
 
 // showDocument brings a document before the user; where the editor cannot, it says
-// where the document is.
-func (s *server) showDocument(path string) {
-	u := s.documents.uri(path)
-	if s.client.showDocument {
+// where the document is. An editor that does not answer is not asked again.
+func (s *server) showDocument(path string) bool {
+	if s.client.showDocument && !s.chats.blind.Load() {
 		focus := true
 		var result lsp.ShowDocumentResult
-		err := s.call(s.ctx, answerLimit, lsp.MethodWindowShowDocument, &lsp.ShowDocumentParams{URI: u, TakeFocus: &focus}, &result)
+		params := &lsp.ShowDocumentParams{URI: s.documents.uri(path), TakeFocus: &focus}
+		err := s.call(s.ctx, answerLimit, lsp.MethodWindowShowDocument, params, &result)
 		if err == nil && result.Success {
-			return
+			return true
 		}
+		s.chats.blind.Store(errors.Is(err, context.DeadlineExceeded))
 		s.log.Debug("the editor did not show a document", "path", path, "error", err)
 	}
-	if _, err := os.Stat(path); err == nil {
-		s.warnOnce("show "+path, "Hermes writes to %s: open it to read and to answer.", path)
-	}
+	s.warnOnce("show "+path, "Hermes writes to %s: open it to read and to answer.", path)
+	return false
 }
 
 // warnOnce shows a message once per subject.

@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"sync"
 
@@ -127,27 +128,43 @@ func (c *chatText) land() {
 
 // insertion is a piece on its way into the document.
 type insertion struct {
-	doc    workspace.Document
+	doc    workspace.Document // before the piece
 	at     int
 	open   bool
 	landed <-chan struct{}
 }
 
+// with is the document's text with the piece in it.
+func (in insertion) with(piece string) []byte {
+	return slices.Concat(in.doc.Text[:in.at], []byte(piece), in.doc.Text[in.at:])
+}
+
 // insert says where a piece goes now. In an open document it has to be sent to the
-// editor; in a file it is in already, and doc is the new text.
+// editor, and has got in when landed is closed; in a file it has to be written, and
+// wrote then told.
 func (c *chatText) insert(path, piece string) insertion {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	in := insertion{at: c.at, open: c.open}
-	if !c.open {
-		c.follow(change{c.at, c.at, []byte(piece)})
-		c.at = in.at + len(piece)
-	} else {
+	if c.open {
 		c.pending, c.landed = piece, make(chan struct{})
 		in.landed = c.landed
 	}
 	in.doc = workspace.Document{Path: path, Version: c.version, Text: c.text}
 	return in
+}
+
+// wrote says that a piece is in the file. It is false when the editor has opened
+// the document meanwhile, as it was before: then the piece has to go there too.
+func (c *chatText) wrote(in insertion, piece string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := in.with(piece)
+	if c.open && !bytes.Equal(c.text, now) {
+		return false
+	}
+	c.text, c.at = now, in.at+len(piece)
+	return true
 }
 
 // missed says that a piece did not get in.
@@ -217,14 +234,6 @@ func (c *chatText) end(path string) insertion {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return insertion{doc: workspace.Document{Path: path, Version: c.version, Text: c.text}, at: len(c.text), open: c.open}
-}
-
-// extend adds to the end of a file.
-func (c *chatText) extend(piece string) []byte {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.follow(change{len(c.text), len(c.text), []byte(piece)})
-	return c.text
 }
 
 // draft is the text behind the place: what the user has written while an answer

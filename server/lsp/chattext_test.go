@@ -128,7 +128,7 @@ func TestBegin(t *testing.T) {
 			t.Parallel()
 			doc := chatText{text: []byte(c.text)}
 			head, _ := doc.begin(c.shown)
-			doc.insert("x", head)
+			doc.wrote(doc.insert("x", head), head)
 			got := string(doc.text[:doc.at]) + "|" + string(doc.text[doc.at:])
 			if got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)

@@ -19,6 +19,14 @@ func (e *Editor) request(f Frame) {
 	if silent {
 		return
 	}
+	if f.Method == "window/showMessageRequest" { // a person takes time, the editor goes on
+		go e.respond(f, before)
+		return
+	}
+	e.respond(f, before)
+}
+
+func (e *Editor) respond(f Frame, before func(uri.URI)) {
 	result, failure := e.answer(f, before)
 	if err := e.conn.reply(f.ID, result, failure); err != nil {
 		e.t.Logf("answering %s: %v", f.Method, err) // the server has gone

@@ -285,7 +285,7 @@ func TestActionsAnswerInTheChat(t *testing.T) {
 					}
 					text = string(b)
 				}
-				if !strings.HasPrefix(text, chatHead+"\n## You\n\nExplain a.py, line 2:") || !strings.HasSuffix(text, "\n\n## Hermes\n\nIt returns.\n\n## You\n\n") {
+				if !strings.HasPrefix(text, chatHead+"\n## You\n\nExplain a.py, line 2.") || !strings.HasSuffix(text, "\n\n## Hermes\n\nIt returns.\n\n## You\n\n") {
 					t.Errorf("the chat reads %q", text)
 				}
 				if o.NoShow && len(e.Messages()) != 1 {

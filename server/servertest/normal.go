@@ -1,0 +1,120 @@
+package servertest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// tell puts what came since the last step into the transcript. Different kinds of
+// messages race with each other, so those of a step are sorted by kind; within a
+// kind the order is as they came. How fast a progress moves and in how many pieces
+// a chat is edited depends on scheduling: neither is told, text shows the result.
+func (s *script) tell(n int, step string) {
+	frames := s.editor.conn.seen()
+	fresh := frames[s.told:]
+	s.told = len(frames)
+	type told struct{ lane, text string }
+	var list []told
+	for _, f := range fresh {
+		if s.check != nil {
+			s.check(s.t, false, f.raw)
+		}
+		if lane := laneOf(f); lane != "" {
+			list = append(list, told{lane, s.line(f)})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b told) int { return strings.Compare(a.lane, b.lane) })
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(&s.transcript, "# %d %s\n", n, clip(step))
+	for _, l := range list {
+		s.transcript.WriteString(l.text + "\n")
+	}
+}
+
+func clip(s string) string {
+	if r := []rune(s); len(r) > 60 {
+		return string(r[:60]) + "…"
+	}
+	return s
+}
+
+// laneOf sorts messages; "" leaves one out.
+func laneOf(f Frame) string {
+	switch {
+	case f.Method == "" && f.Error == nil:
+		return "1 answer " + string(f.ID)
+	case f.Method == "":
+		return "1 answer " + string(f.ID)
+	case f.Method == "$/progress" && bytes.Contains(f.Params, []byte(`"kind":"report"`)):
+		return ""
+	case f.Method == "workspace/applyEdit" && bytes.Contains(f.Params, []byte(`"label":"Hermes"`)):
+		return ""
+	case f.Method == "$/progress":
+		return "2 progress"
+	case f.Method == "window/workDoneProgress/create":
+		return "2 create"
+	}
+	return "3 " + f.Method
+}
+
+// line is a frame as the transcript has it: without "jsonrpc", keys sorted, with
+// names for what differs from run to run. Requests of the server's have no id,
+// since they share one counter.
+func (s *script) line(f Frame) string {
+	var m map[string]any
+	dec := json.NewDecoder(bytes.NewReader(f.raw))
+	dec.UseNumber()
+	if err := dec.Decode(&m); err != nil {
+		return err.Error()
+	}
+	delete(m, "jsonrpc")
+	if f.Method != "" && f.ID != nil {
+		m["id"] = "…"
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(m); err != nil {
+		return err.Error()
+	}
+	return s.names.hide(strings.TrimSpace(b.String()), s.o)
+}
+
+func indent(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ")
+}
+
+var (
+	uuids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
+)
+
+// names stand for what differs from run to run: $ROOT,
+// $HERMES_HOME, $ID1, $ID2, …, $TIME.
+type names struct{ ids []string }
+
+func (n *names) hide(text string, o Options) string {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, o.Home, "$HERMES_HOME"), o.Root, "$ROOT")
+	text = times.ReplaceAllString(text, "$$TIME")
+	return uuids.ReplaceAllStringFunc(text, func(id string) string {
+		i := slices.Index(n.ids, id)
+		if i < 0 {
+			n.ids, i = append(n.ids, id), len(n.ids)
+		}
+		return fmt.Sprintf("$ID%d", i+1)
+	})
+}
+
+// fill puts back what the names stand for.
+func (n *names) fill(text string, o Options) string {
+	for i := len(n.ids) - 1; i >= 0; i-- {
+		text = strings.ReplaceAll(text, fmt.Sprintf("$ID%d", i+1), n.ids[i])
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(text, "$HERMES_HOME", o.Home), "$ROOT", o.Root)
+}

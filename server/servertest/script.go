@@ -1,0 +1,321 @@
+package servertest
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"go.lsp.dev/uri"
+
+	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected part of the scripts")
+
+// RunScripts runs the scripts that match a pattern, each as a subtest. Those whose
+// name begins with acp_ speak the Agent Client Protocol, the others LSP. Check is
+// called with every frame of either direction; nil: nothing more is checked.
+func RunScripts(t *testing.T, pattern string, check func(t testing.TB, toServer bool, frame []byte)) {
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no scripts match %s (%v)", pattern, err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			runScript(t, path, check)
+		})
+	}
+}
+
+func runScript(t *testing.T, path string, check func(testing.TB, bool, []byte)) {
+	archive, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &script{t: t, lines: strings.HasPrefix(filepath.Base(path), "acp_"), check: check}
+	s.o.Files = map[string]string{}
+	s.o.Unbegun = true
+	expected := ""
+	for _, f := range archive.Files {
+		text := string(f.Data)
+		switch name, inFiles := strings.CutPrefix(f.Name, "files/"); {
+		case inFiles:
+			s.o.Files[name] = text
+		case f.Name == "client":
+			s.steps = stepsOf(text)
+		case f.Name == "model":
+			s.replies = s.repliesOf(text)
+		case f.Name == "server":
+			expected = text
+		default:
+			t.Fatalf("%s: unknown section %q; there are files/…, client, model, server", path, f.Name)
+		}
+	}
+	s.o.fill(t)
+	synctest.Test(t, func(t *testing.T) { s.play(t) })
+	if *update {
+		s.rewrite(path, archive)
+		return
+	}
+	if got := s.transcript.String(); got != expected {
+		t.Errorf("the server's frames differ; -update accepts them. Got:\n%s\nWant:\n%s", got, expected)
+	}
+}
+
+func (s *script) rewrite(path string, archive *txtar.Archive) {
+	got := txtar.File{Name: "server", Data: []byte(s.transcript.String())}
+	i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "server" })
+	if i < 0 {
+		archive.Files = append(archive.Files, got)
+	} else {
+		archive.Files[i] = got
+	}
+	if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// script is a conversation being played.
+type script struct {
+	t       testing.TB
+	lines   bool
+	check   func(testing.TB, bool, []byte)
+	o       Options
+	steps   []string
+	replies []func(*fakemodel.Exchange)
+
+	editor     *Editor
+	told       int // frames that are in the transcript already
+	waited     int // frames that a wait has gone past
+	names      names
+	transcript strings.Builder
+	answers    map[string]json.RawMessage // of requests, by method
+}
+
+func stepsOf(text string) []string {
+	var steps []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			steps = append(steps, line)
+		}
+	}
+	return steps
+}
+
+// play runs in virtual time: after each step everything that can happen without
+// time passing has happened.
+func (s *script) play(t *testing.T) {
+	s.t = t
+	s.o.Model = fakemodel.Script(s.replies...)
+	s.begin()
+	defer func() { s.editor.run.end(t) }()
+	for i, step := range s.steps {
+		s.step(step)
+		synctest.Wait()
+		s.tell(i+1, step)
+	}
+}
+
+// begin starts a server; a second one has the store and the workspace of the first.
+func (s *script) begin() {
+	s.told, s.waited = 0, 0
+	e := &Editor{t: s.t, o: s.o, Root: s.o.Root, docs: map[uri.URI]*buffer{}, silent: map[string]bool{}, utf16: true}
+	e.run = start(s.t, s.o, s.lines)
+	e.conn = e.run.conn
+	e.conn.request, e.conn.note = s.request, e.note
+	s.editor = e
+	e.conn.start()
+}
+
+// request answers as the script says, else as an editor does.
+func (s *script) request(f Frame) {
+	answer, ok := s.answers[f.Method]
+	if !ok {
+		s.editor.request(f)
+		return
+	}
+	if string(answer) == "null" {
+		answer = nil
+	}
+	if err := s.editor.conn.reply(f.ID, answer, nil); err != nil {
+		s.t.Logf("answering %s: %v", f.Method, err)
+	}
+}
+
+// step does one line of the client section.
+func (s *script) step(line string) {
+	verb, rest, _ := strings.Cut(line, " ")
+	rest = s.names.fill(strings.TrimSpace(rest), s.o)
+	e := s.editor
+	switch verb {
+	case "greet":
+		s.greet(rest)
+	case "wait":
+		s.wait(rest)
+	case "answer":
+		method, body, _ := strings.Cut(rest, " ")
+		if s.answers == nil {
+			s.answers = map[string]json.RawMessage{}
+		}
+		s.answers[method] = json.RawMessage(body)
+	case "choose":
+		e.Choose(func(Question) string { return strings.Trim(rest, `"`) })
+	case "silence":
+		e.Silence(rest)
+	case "open":
+		e.Open(rest)
+	case "type":
+		args := s.quoted(rest, 3)
+		e.Edit(args[0], args[1], args[2])
+	case "save":
+		e.Save(rest)
+	case "close":
+		e.Close(rest)
+	case "text":
+		fmt.Fprintf(&s.transcript, "%s reads:\n%s\n", s.names.hide(rest, s.o), indent(s.names.hide(e.Text(rest), s.o)))
+	case "sleep":
+		d, err := time.ParseDuration(rest)
+		if err != nil {
+			s.t.Fatalf("%s: %v", line, err)
+		}
+		time.Sleep(d)
+	case "raw":
+		e.Raw(s.quoted(rest, 1)[0])
+	case "restart":
+		e.run.end(s.t)
+		s.begin()
+	default:
+		s.send(s.names.fill(line, s.o))
+	}
+}
+
+// greet is initialize and initialized of an ordinary editor, untold.
+func (s *script) greet(kind string) {
+	s.o.Plugin, s.o.UTF16 = kind == "plugin", kind == "utf-16"
+	s.editor.o = s.o
+	s.editor.greet()
+	synctest.Wait()
+	s.told = len(s.editor.conn.seen())
+}
+
+// send sends a frame, which leaves out "jsonrpc" for brevity.
+func (s *script) send(line string) {
+	if !strings.HasPrefix(line, "{") {
+		s.t.Fatalf("%q is no step", line)
+	}
+	if !strings.Contains(line, `"jsonrpc"`) {
+		line = `{"jsonrpc":"2.0",` + line[1:]
+	}
+	if strings.Contains(line, `"method":"initialize"`) && strings.Contains(line, `"utf-8"`) {
+		s.editor.utf16 = false
+	}
+	if s.check != nil {
+		s.check(s.t, true, []byte(line))
+	}
+	if err := s.editor.conn.send([]byte(line)); err != nil {
+		s.t.Errorf("sending %s: %v", line, err)
+	}
+}
+
+// wait lets time pass until a message has come that no wait has seen before: by its
+// method, or #ID for an answer.
+func (s *script) wait(what string) {
+	for range 6000 {
+		frames := s.editor.conn.seen()
+		for i, f := range frames[s.waited:] {
+			if f.Method == what || f.Method == "" && what == "#"+string(f.ID) {
+				s.waited += i + 1
+				return
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+	}
+	s.t.Errorf("%s did not come", what)
+}
+
+// quoted reads arguments, of which each may be a Go string.
+func (s *script) quoted(rest string, n int) []string {
+	var args []string
+	for rest = strings.TrimSpace(rest); rest != ""; rest = strings.TrimSpace(rest) {
+		if rest[0] != '"' {
+			var word string
+			word, rest, _ = strings.Cut(rest, " ")
+			args = append(args, word)
+			continue
+		}
+		prefix, err := strconv.QuotedPrefix(rest)
+		if err != nil {
+			s.t.Fatalf("%s: %v", rest, err)
+		}
+		word, _ := strconv.Unquote(prefix)
+		args, rest = append(args, word), rest[len(prefix):]
+	}
+	if len(args) != n {
+		s.t.Fatalf("%d arguments in %q, want %d", len(args), rest, n)
+	}
+	return args
+}
+
+// repliesOf reads the model section: a line is a reply, a list of items such as
+// {"text":"…"}, {"thought":"…"}, {"call":{"name":"…","args":{…}}}, {"sleep":"1s"},
+// {"hold":true} until it is cancelled, {"fail":"…"}.
+func (s *script) repliesOf(text string) []func(*fakemodel.Exchange) {
+	var replies []func(*fakemodel.Exchange)
+	for _, line := range stepsOf(text) {
+		var items []item
+		if err := json.Unmarshal([]byte(line), &items); err != nil {
+			s.t.Fatalf("model: %s: %v", line, err)
+		}
+		replies = append(replies, func(x *fakemodel.Exchange) {
+			for i, it := range items {
+				it.play(x, fmt.Sprintf("call_%d_%d", len(x.Request.Messages), i+1))
+			}
+		})
+	}
+	return replies
+}
+
+type item struct {
+	Text    string
+	Thought string
+	Call    *struct {
+		ID, Name string
+		Args     json.RawMessage
+	}
+	Sleep string
+	Hold  bool
+	Fail  string
+}
+
+func (it item) play(x *fakemodel.Exchange, id string) {
+	switch {
+	case it.Text != "":
+		x.Text(it.Text)
+	case it.Thought != "":
+		x.Thought(it.Thought)
+	case it.Call != nil:
+		if it.Call.ID != "" {
+			id = it.Call.ID
+		}
+		x.Call(id, it.Call.Name, string(it.Call.Args))
+	case it.Sleep != "":
+		if d, err := time.ParseDuration(it.Sleep); err == nil {
+			time.Sleep(d)
+		}
+	case it.Hold:
+		<-x.Context().Done()
+	case it.Fail != "":
+		x.Fail(fmt.Errorf("%s", it.Fail))
+	}
+}
