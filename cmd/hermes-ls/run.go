@@ -92,7 +92,7 @@ func runPrompt(cmd *cobra.Command, flags runFlags, prompt string) error {
 		return fmt.Errorf("finding the current directory: %w", err)
 	}
 	host := newTerminalHost(cmd, flags)
-	session, err := service.NewSession(ctx, server.Place{Cwd: cwd, Host: "run"}, host)
+	session, err := service.NewSession(ctx, server.Place{Cwd: cwd}, host)
 	if err != nil {
 		return host.failed(err)
 	}

@@ -4,7 +4,6 @@
 
 (defvar workspace (getenv "HERMES_WS"))
 (defvar asked nil)
-(defvar progress 0)
 
 (setq eglot-confirm-server-initiated-edits nil
       eglot-sync-connect 20
@@ -21,14 +20,17 @@
           (setq asked (append titles asked))
           (or (seq-find (lambda (title) (string-match-p "once" title)) titles) (car titles)))))
 
-(cl-defmethod eglot-handle-notification
-  (_server (_method (eql $/progress)) &rest _)
-  "Count the progress that comes."
-  (setq progress (1+ progress)))
+(defun send-changes ()
+  "Do what eglot's idle timer does: there is no idle time in batch mode."
+  (dolist (buffer (buffer-list))
+    (with-current-buffer buffer
+      (when (bound-and-true-p eglot--managed-mode)
+        (eglot--signal-textDocument/didChange)))))
 
 (defun wait-for (what predicate)
   (let ((end (+ (float-time) 30)))
     (while (not (funcall predicate))
+      (send-changes)
       (when (> (float-time) end)
         (error "Waited in vain for %s; asked %S" what asked))
       (accept-process-output nil 0.05))))
@@ -102,7 +104,7 @@
 
 (with-temp-file (getenv "HERMES_REPORT")
   (insert (json-encode `((Actions . ,(vconcat titles)) (Lenses . ,(vconcat lenses)) (Asked . ,(vconcat asked))
-                         (Progress . ,(make-vector (min progress 1) "progress")) (Chat . ,conversation)
+                         (Chat . ,conversation)
                          (Buffer . ,(substring-no-properties buffer-text)) (Modified . ,(if modified t json-false))
                          (Explain . ,(chat-text))))))
 (dolist (b (list source chat))

@@ -88,7 +88,10 @@ func (e *editor) initialize(ctx context.Context, folder string) error {
 		"initializationOptions": map[string]any{"model": map[string]any{"provider": "embedded"}},
 	}
 	var result struct {
-		ServerInfo struct{ Name, Version string } `json:"serverInfo"`
+		ServerInfo struct {
+			Name    string `json:"name"`
+			Version string `json:"version"`
+		} `json:"serverInfo"`
 	}
 	if _, err := e.conn.Call(ctx, "initialize", params, &result); err != nil {
 		return fmt.Errorf("initializing the server: %w", err)
