@@ -12,6 +12,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -88,7 +89,11 @@ func New(o Options) *Service {
 
 // closeLimit is how long Close waits for turns. Their processes are killed well
 // within it.
-const closeLimit = 500 * time.Millisecond
+const closeLimit = 300 * time.Millisecond
+
+// Stop cancels every turn and lets no new one begin. It does not wait, and what
+// else is asked of the service is still answered. [Service.Close] follows.
+func (s *Service) Stop() { s.cancel(errClosing) }
 
 // Close cancels every turn, waits for them for less than a second, and closes the
 // sessions and the store. What was said to be done is on the disk in any case.
@@ -106,7 +111,7 @@ func (s *Service) Close() error {
 	clear(s.sessions)
 	s.mu.Unlock()
 
-	s.cancel(errClosing)
+	s.Stop()
 	limit, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
 	var late error
@@ -116,8 +121,8 @@ func (s *Service) Close() error {
 		}
 	}
 	s.watched.Wait()
-	if st := s.opened(); st != nil && late == nil {
-		return st.Close()
+	if st := s.opened(); st != nil {
+		return errors.Join(late, st.Close())
 	}
 	return late
 }

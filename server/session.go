@@ -99,9 +99,12 @@ func (x *Session) SetFolders(folders []string) error {
 	return nil
 }
 
-// setFurther gives an open session the further folders of a new attachment.
-func (x *Session) setFurther(folders []string) error {
-	return x.SetFolders(append([]string{x.Cwd()}, folders...))
+// setFurther gives the session the further folders of a new attachment.
+func (x *Session) setFurther(ctx context.Context, folders []string) error {
+	if err := x.SetFolders(append([]string{x.Cwd()}, folders...)); err != nil {
+		return err
+	}
+	return x.save(ctx, func(h *store.Session) { h.Folders = folders })
 }
 
 // begin makes the conversation when it is first needed. What it says to the model
@@ -156,6 +159,10 @@ func (x *Session) agentConfig(ctx context.Context, conf *config.Loaded, head sto
 	set, err := x.tools(conf)
 	if err != nil {
 		return agent.Config{}, err
+	}
+	// A session can be looked at without a model; a prompt asks again.
+	if err := x.ready(); err != nil {
+		x.svc.Log.Info("no model yet", "session", x.id, "reason", err)
 	}
 	if head.System == "" {
 		offered := set.Specs(ctx)

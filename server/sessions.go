@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"time"
 
@@ -83,8 +84,9 @@ func (s *Service) LoadSession(ctx context.Context, id string, p Place, h Host) (
 		return nil, badInput("cwd", "the session belongs to %q, not to %q", head.Cwd, p.Cwd)
 	}
 	if x, err := s.Session(id); err == nil {
-		return x, x.setFurther(p.Folders)
+		return x, x.setFurther(ctx, p.Folders)
 	}
+	moved := !slices.Equal(head.Folders, p.Folders)
 	head.Folders = p.Folders
 	x, err := s.admit(head, p, h, draft)
 	if err != nil {
@@ -96,6 +98,9 @@ func (s *Service) LoadSession(ctx context.Context, id string, p Place, h Host) (
 		if _, err := x.begin(ctx); err != nil {
 			return nil, errors.Join(err, s.CloseSession(ctx, id))
 		}
+	}
+	if moved {
+		return x, x.setFurther(ctx, p.Folders)
 	}
 	return x, nil
 }
@@ -142,6 +147,9 @@ func (s *Service) admit(head store.Session, p Place, h Host, draft bool) (*Sessi
 	if s.closed {
 		return nil, errors.Join(errClosing, x.ws.Close())
 	}
+	if other := s.sessions[head.ID]; other != nil { // opened by another request meanwhile
+		return other, x.ws.Close()
+	}
 	s.sessions[head.ID] = x
 	if draft {
 		s.drafts[head.ID] = head
@@ -157,7 +165,7 @@ func (s *Service) Session(id string) (*Session, error) {
 	if x != nil {
 		return x, nil
 	}
-	if _, _, err := s.head(s.ctx, id); err != nil {
+	if _, _, err := s.head(context.WithoutCancel(s.ctx), id); err != nil {
 		return nil, err
 	}
 	return nil, fmt.Errorf("session %q: %w", id, ErrClosed)

@@ -36,6 +36,7 @@ func LineFraming(dst, message []byte) []byte {
 type LineStream struct {
 	in     *bufio.Reader
 	out    *Writer
+	most   int    // bytes of a line
 	long   []byte // a line longer than the reader's buffer
 	id     json.RawMessage
 	params json.RawMessage
@@ -44,7 +45,7 @@ type LineStream struct {
 // NewLineStream reads lines from in and sends messages through out. Both stay the
 // caller's to close.
 func NewLineStream(in io.Reader, out *Writer) *LineStream {
-	return &LineStream{in: bufio.NewReaderSize(in, 64<<10), out: out}
+	return &LineStream{in: bufio.NewReaderSize(in, 64<<10), out: out, most: MaxLine}
 }
 
 // Request is the id and the parameters of the request that was read last, each as
@@ -92,8 +93,8 @@ func (s *LineStream) line() ([]byte, error) {
 		switch {
 		case err == nil && len(s.long) == 0:
 			return part, nil
-		case len(s.long)+len(part) > MaxLine:
-			s.refuse(idIn(s.long), codeInvalidRequest, "a message of more than %d MB; it was skipped", MaxLine>>20)
+		case len(s.long)+len(part) > s.most:
+			s.refuse(idIn(s.long), codeInvalidRequest, "a message of more than %d bytes; it was skipped", s.most)
 			s.long = nil
 			if err := s.skip(err); err != nil {
 				return nil, err

@@ -25,6 +25,9 @@ func (s *seen) Handle(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) 
 	s.got = append(s.got, fmt.Sprintf("%s %s %s", r.Method, id, params))
 }
 
+// testLimit stands for MaxLine where a test fills it.
+const testLimit = 200 << 10
+
 // feed runs input through a real connection and returns what the handler saw and
 // what was answered.
 func feed(t *testing.T, input io.Reader) (got []string, answers string) {
@@ -32,6 +35,7 @@ func feed(t *testing.T, input io.Reader) (got []string, answers string) {
 	var out bytes.Buffer
 	w := NewWriter(&out, LineFraming)
 	s := &seen{lines: NewLineStream(input, w)}
+	s.lines.most = testLimit
 	conn := jsonrpc2.NewConn(t.Context(), s.lines, s, jsonrpc2.SetLogger(discard{}))
 	<-conn.DisconnectNotify()
 	if err := w.Close(); err != nil {
@@ -72,7 +76,7 @@ func TestLines(t *testing.T) {
 		{"answer to nothing", `{"id":9,"result":null}`, "", ""},
 		{"answer with an odd id", `{"id":{},"result":null}`, "", ""},
 		{"answer with an odd error", `{"id":1,"error":"no"}`, "", ""},
-		{"too long", `{"id":31,"method":"a","params":"` + strings.Repeat("x", MaxLine) + `"}`, "", `"id":31,"error":{"code":-32600,"message":"a message of more than 32 MB`},
+		{"too long", `{"id":31,"method":"a","params":"` + strings.Repeat("x", testLimit) + `"}`, "", `"id":31,"error":{"code":-32600,"message":"a message of more than 204800 bytes`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -108,10 +112,10 @@ type endless struct {
 }
 
 func (e *endless) Read(b []byte) (int, error) {
-	if e.read += len(b); e.read > MaxLine+1<<20 {
+	if e.read += len(b); e.read > testLimit+1<<20 {
 		<-e.refused
 	}
-	if e.read > 4*MaxLine {
+	if e.read > 2<<20 {
 		return 0, io.EOF
 	}
 	for i := range b {
@@ -125,6 +129,7 @@ func TestEndlessLineIsRefusedAtOnceInBoundedMemory(t *testing.T) {
 	in := &endless{refused: make(chan struct{})}
 	w := NewWriter(writerFunc(func(b []byte) (int, error) { close(in.refused); return len(b), nil }), LineFraming)
 	s := NewLineStream(in, w)
+	s.most = testLimit
 	var m raw
 	if err := s.ReadObject(&m); !errors.Is(err, io.EOF) {
 		t.Fatal(err)
@@ -132,7 +137,7 @@ func TestEndlessLineIsRefusedAtOnceInBoundedMemory(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if cap(s.long) > MaxLine {
+	if cap(s.long) > 2*testLimit {
 		t.Errorf("%d bytes kept", cap(s.long))
 	}
 }

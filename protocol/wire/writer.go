@@ -20,7 +20,7 @@ const (
 	mergeFrom  = 32                     // notes merge while so many messages wait
 	maxWrite   = 1 << 20                // bytes for one call of Write
 	stallLimit = 30 * time.Second       // a full queue that does not move for so long ends the writer
-	closeGrace = 500 * time.Millisecond // what still waits at Close has so long
+	closeGrace = 250 * time.Millisecond // what still waits at Close has so long
 )
 
 // ErrStalled says that the other side has stopped reading.

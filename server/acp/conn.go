@@ -33,9 +33,8 @@ type conn struct {
 	queue chan *request
 	ready bool // initialize has been answered; handlers look before they call next
 
-	stop    chan struct{} // closed: nothing more is awaited
-	settled chan struct{} // closed when the queue has been emptied after stop
-	left    chan struct{} // closed when the last handler has returned
+	stop chan struct{} // closed: nothing more is awaited
+	left chan struct{} // closed when what still waited has been dealt with
 
 	runningMu sync.Mutex
 	running   map[string]context.CancelFunc // by the id as it came
@@ -94,7 +93,6 @@ func (c *conn) serve() {
 	defer close(c.left)
 	var handlers sync.WaitGroup
 	defer handlers.Wait()
-	defer close(c.settled)
 	for {
 		select {
 		case q := <-c.queue:

@@ -19,12 +19,9 @@ type ServeOptions struct {
 	Log     *slog.Logger
 }
 
-// What the end of a connection may take; with the service's and the writer's own
-// limits it stays below a second.
-const (
-	settleLimit = 150 * time.Millisecond // messages that were read before the end
-	leaveLimit  = 50 * time.Millisecond  // handlers whose turn has been cancelled
-)
+// settleLimit is what messages that were read before the end of a connection may
+// take; with the service's and the writer's own limits it stays below a second.
+const settleLimit = 400 * time.Millisecond
 
 // Serve runs one connection until in ends, out breaks, or ctx ends. Then what was
 // asked before is answered, every turn is cancelled, and Serve returns within a
@@ -46,10 +43,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) err
 	case <-ctx.Done():
 	}
 	close(c.stop)
-	within(settleLimit, c.settled)
-	err := o.Service.Close()
+	o.Service.Stop()
+	within(settleLimit, c.left)
 	cancel()
-	within(leaveLimit, c.left)
+	err := o.Service.Close()
 	_ = c.rpc.Close() // closed already, unless out broke or ctx ended
 	closeIfCloser(in)
 	err = errors.Join(err, c.out.Close())
@@ -60,8 +57,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) err
 func newConn(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) *conn {
 	c := &conn{
 		log: o.Log, ctx: ctx, out: wire.NewWriter(out, wire.LineFraming),
-		queue: make(chan *request, maxQueued), stop: make(chan struct{}),
-		settled: make(chan struct{}), left: make(chan struct{}),
+		queue: make(chan *request, maxQueued), stop: make(chan struct{}), left: make(chan struct{}),
 		running: map[string]context.CancelFunc{},
 	}
 	c.lines = wire.NewLineStream(in, c.out)
