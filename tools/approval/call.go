@@ -42,18 +42,18 @@ func (j *judge) refuse(c *call, reason string) { j.note(Refused, reason, j.key(c
 // that is not known is the whole source instead.
 func (j *judge) key(c *call) string {
 	if len(c.words) == 0 {
-		return j.whole(c.st)
+		return j.whole()
 	}
 	for _, w := range c.words {
 		if strings.ContainsAny(w.text, unknown+fresh+number) {
-			return j.whole(c.st)
+			return j.whole()
 		}
 	}
 	return j.inFolder(c.st, Escape(render(c.words)))
 }
 
 // whole is the key of the whole source.
-func (j *judge) whole(*state) string { return j.inFolder(j.start(), Escape(j.src)) }
+func (j *judge) whole() string { return j.inFolder(j.start(), Escape(j.src)) }
 
 func (j *judge) inFolder(st *state, key string) string {
 	if st == nil || len(j.place.Roots) == 0 {
@@ -63,7 +63,7 @@ func (j *judge) inFolder(st *state, key string) string {
 		if key == Escape(j.src) {
 			return key
 		}
-		return j.whole(st)
+		return j.whole()
 	}
 	root := path.Clean(slashes(j.place.Roots[0]))
 	cwd := path.Clean(slashes(st.cwds[0]))
@@ -260,11 +260,11 @@ func (j *judge) call(c *call) {
 	c.name = programName(program.text)
 	if program.dyn || c.name == "" || strings.ContainsAny(c.name, unknown+fresh+number) {
 		j.ask(c, "runs a program that is a variable or a substitution")
-		if program.open() {
+		if program.text == unknown {
 			j.call(c.with(c.args[1:])) // it may be empty
 			return
 		}
-	} else if program.glob {
+	} else if program.glob && program.text != "[" {
 		j.ask(c, "runs a program that is a pattern")
 	}
 	if strings.ContainsFunc(c.name, func(r rune) bool { return r > 0x7F }) {
@@ -473,17 +473,15 @@ func (j *judge) accessed(c *call, a access) {
 }
 
 // destroys refuses the deletion or replacement of what must never go.
-func (j *judge) destroys(c *call, targets ...field) (refused bool) {
+func (j *judge) destroys(c *call, deep bool, targets ...field) {
 	for _, t := range targets {
 		for _, name := range absolute(c.st, t.text) {
 			if strings.HasPrefix(name, unknown) || strings.HasPrefix(name, fresh) {
 				continue
 			}
-			if why := j.place.precious(name); why != "" {
+			if why := j.place.precious(name, deep); why != "" {
 				j.refuse(c, why)
-				refused = true
 			}
 		}
 	}
-	return refused
 }

@@ -29,7 +29,7 @@ func (j *judge) interpreter(c *call) {
 		if how == "" {
 			how = "runs what comes through a pipe"
 		}
-		j.note(Asks, how+" in an interpreter", j.whole(c.st))
+		j.note(Asks, how+" in an interpreter", j.whole())
 	}
 }
 
@@ -84,14 +84,17 @@ func interpreterCode(c *call) (codes []field, script field, none bool) {
 			}
 			continue
 		}
+		if belongs := map[string]string{"ruby": "rICKFTx", "lua": "l", "php": "dcf", "node": "rC", "nodejs": "rC", "perl": "MmI"}[c.name]; strings.IndexByte(belongs, text[1]) >= 0 {
+			if len(text) == 2 { // its value is the next argument
+				i++
+			}
+			continue
+		}
 		k := strings.IndexAny(text[1:], letters)
 		if c.name == "perl" && k >= 0 && strings.ContainsAny(text[1:k+1], "MmIi0") && !strings.HasPrefix(text, "-0") {
 			continue // the rest belongs to that option, as in -MList::Util or -i.bak
 		}
 		if k < 0 {
-			if c.name != "perl" && len(text) == 2 && strings.ContainsAny(text, "rICdc") && c.name != "php" {
-				i++
-			}
 			if text == "-v" || text == "-V" || text == "-h" {
 				return codes, field{}, false
 			}
@@ -217,7 +220,7 @@ func (s *scanner) name(name string, i, k int) {
 		"syscall", "symlink_to":
 		s.madeUp(name, next)
 	case "require":
-		if s.js && strings.HasPrefix(next, "(") && strings.IndexAny(strings.TrimLeft(next[1:], " \t\n"), "'\"`") != 0 {
+		if list, whole := stringArgs(next); s.js && strings.HasPrefix(next, "(") && (!whole || len(list) != 1) {
 			s.j.ask(s.c, "loads a module that cannot be seen")
 		}
 	case "writeFile", "writeFileSync", "appendFile", "appendFileSync", "createWriteStream", "rename", "renameSync", "copyFile", "copyFileSync",

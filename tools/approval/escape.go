@@ -105,7 +105,7 @@ func hidden(r rune) bool {
 		return true
 	case r == 0x115F, r == 0x1160, r == 0x3164, r == 0x2800:
 		return true // letters and patterns that are blank
-	case r >= 0x2024 && r <= 0x2027, r == 0x2044, r == 0x2215, r == 0x29F8, r == 0x2216, r == 0x29F5, r == 0x037E, r == 0xA789, r == 0x2236, r == 0x01C3:
+	case r == 0x2024, r == 0x2025, r == 0x2027, r == 0x2044, r == 0x2215, r == 0x29F8, r == 0x2216, r == 0x29F5, r == 0x037E, r == 0xA789, r == 0x2236, r == 0x01C3:
 		return true // dots, slashes, and signs that pass for ASCII
 	}
 	return false

@@ -13,7 +13,7 @@ func (j *judge) remove(c *call) {
 	recursive := o.has("r", "R", "recursive") || c.name == "rimraf" || c.name == "rd"
 	forced := o.has("f", "force") && c.name == "rm"
 	if recursive || c.name != "rm" {
-		j.destroys(c, o.rest...)
+		j.destroys(c, recursive, o.rest...)
 	}
 	switch {
 	case recursive:
@@ -125,7 +125,7 @@ func (j *judge) destroysAll(c *call) {
 			return
 		}
 	}
-	j.destroys(c, starts(c.args)...)
+	j.destroys(c, true, starts(c.args)...)
 }
 
 // copy judges cp, mv, ln and install.
@@ -150,7 +150,7 @@ func (j *judge) copy(c *call) {
 	j.writes(c, to)
 	switch c.name {
 	case "mv", "gmv":
-		j.destroys(c, sources...)
+		j.destroys(c, false, sources...)
 		j.writes(c, sources...)
 		if to.text == "/dev/null" {
 			j.ask(c, "throws files away")

@@ -22,11 +22,7 @@ func (j *judge) git(c *call) {
 		}
 		switch name {
 		case "-c":
-			if !has {
-				j.gitSetting(c, val)
-				continue
-			}
-			j.gitSetting(c, strings.TrimPrefix(text, "-c"))
+			j.gitSetting(c, val)
 		case "-C", "--work-tree":
 			st.cwds = absolute(st, val)
 		case "--git-dir":
@@ -41,7 +37,7 @@ func (j *judge) git(c *call) {
 		case "--config-env":
 			j.ask(c, "sets a git setting that cannot be seen")
 		}
-		if strings.HasPrefix(text, "-c") && len(text) > 2 && !has {
+		if strings.HasPrefix(text, "-c") && len(text) > 2 {
 			j.gitSetting(c, text[2:])
 		}
 	}

@@ -138,7 +138,7 @@ func special(folded string) (Level, string) {
 		return Asks, "changes git's configuration"
 	}
 	if strings.HasSuffix(last, ".code-workspace") {
-		return Asks, "changes the editor's settings (" + last + ")"
+		return Asks, "changes the editor's settings (" + visible(last) + ")"
 	}
 	return Runs, ""
 }
@@ -197,7 +197,10 @@ func blockDevice(rest string) bool {
 
 // precious tells what the deletion or replacement of an absolute path would
 // destroy; empty when it is nothing that is never deleted.
-func (p Place) precious(name string) string {
+//
+// deep tells that all below it goes as well, so that a folder within a system
+// folder counts as one.
+func (p Place) precious(name string, deep bool) string {
 	name = path.Clean(slashes(name))
 	target := name
 	// A pattern that matches all of a folder counts as the folder.
@@ -214,7 +217,7 @@ func (p Place) precious(name string) string {
 		return ""
 	case target == "/root", strings.Count(target, "/") == 2 && (under(target, "/home") || under(target, "/Users")):
 		return "deletes the home folder"
-	case systemFolder(target, whole):
+	case systemFolder(target, whole) && (deep || strings.Count(target, "/") == 1):
 		return "deletes a system folder"
 	}
 	return ""

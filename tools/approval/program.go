@@ -8,7 +8,7 @@ func (j *judge) program(c *call) {
 	case "sudo", "doas", "env", "nice", "ionice", "timeout", "gtimeout", "nohup", "setsid", "stdbuf", "time", "chrt", "taskset",
 		"command", "exec", "builtin", "strace", "ltrace", "unbuffer", "chronic", "caffeinate", "setarch", "cgexec", "systemd-run",
 		"run0", "pkexec", "proxychains", "proxychains4", "torsocks", "firejail", "bwrap", "unshare", "nsenter", "chroot", "fakeroot",
-		"runuser", "setpriv", "gosu", "su-exec", "coproc", "noglob", "nocorrect", "-", "ts", "cross-env", "dotenv", "aws-vault",
+		"runuser", "setpriv", "gosu", "su-exec", "coproc", "noglob", "nocorrect", "ts", "cross-env", "dotenv", "aws-vault",
 		"faketime", "xvfb-run", "dbus-run-session", "numactl", "eatmydata", "catchsegv", "rlwrap", "hyperfine":
 		j.wrapper(c)
 	case "busybox", "toybox":
@@ -61,6 +61,8 @@ func (j *judge) program(c *call) {
 		j.debugger(c)
 	case "make", "gmake", "ninja", "just":
 		j.make(c)
+	case "go":
+		j.goTool(c)
 	// files
 	case "rm", "unlink", "rmdir", "shred", "srm", "trash", "rimraf", "del-cli", "trash-put", "del", "rd", "erase":
 		j.remove(c)

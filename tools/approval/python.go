@@ -44,7 +44,7 @@ func (j *judge) pythonProgram(c *call) {
 		if how == "" {
 			how = "runs what comes through a pipe"
 		}
-		j.note(Asks, how+" in Python", j.whole(c.st))
+		j.note(Asks, how+" in Python", j.whole())
 	}
 }
 
@@ -235,6 +235,9 @@ func (p *pyReader) importList(i int, module string) {
 			p.stars = append(p.stars, module)
 		case t.kind == 'n':
 			full, k := p.dotted(i)
+			if strings.HasPrefix(module+full, "ctypes") {
+				p.j.ask(p.c, "calls the system directly (ctypes)")
+			}
 			local := full
 			if p.tok(k).text == "as" {
 				local = p.tok(k + 1).text
@@ -400,10 +403,6 @@ func (p *pyReader) judge(full, last string, attribute, called bool, args [][]pyT
 		j.ask(c, "starts another program")
 		return
 	}
-	if strings.HasPrefix(full, "ctypes.") || full == "ctypes" {
-		j.ask(c, "calls the system directly (ctypes)")
-		return
-	}
 	p.attribute(full, last, attribute, called, args)
 }
 
@@ -442,7 +441,7 @@ func (p *pyReader) attribute(full, last string, attribute, called bool, args [][
 func (p *pyReader) tree(args [][]pyToken) {
 	if len(args) > 0 {
 		if text, ok := constant(args[0]); ok && text != "" {
-			p.j.destroys(p.c, field{text: text})
+			p.j.destroys(p.c, true, field{text: text})
 			p.j.writes(p.c, field{text: text})
 		}
 	}
@@ -462,7 +461,7 @@ func (p *pyReader) paths(full string, args [][]pyToken) {
 			}
 			p.j.writes(p.c, field{text: text})
 			if full == "shutil.move" || strings.HasPrefix(full, "os.re") {
-				p.j.destroys(p.c, field{text: text})
+				p.j.destroys(p.c, false, field{text: text})
 			}
 		}
 	}

@@ -44,6 +44,9 @@ func (j *judge) shell(c *call) {
 	args, code := c.args, false
 	for len(args) > 0 && len(args[0].text) > 1 && (args[0].text[0] == '-' || args[0].text[0] == '+') {
 		text := args[0].text
+		if code && strings.ContainsAny(text, " \t\n/;&|") {
+			break // no option looks like this
+		}
 		args = args[1:]
 		if text == "--" {
 			break
@@ -103,7 +106,7 @@ func (j *judge) shellInput(c *call) {
 	// What is piped in decides what runs: agreeing once is no yes to other pipes.
 	for i := range j.findings {
 		if f := &j.findings[i]; !j.stdin.known && strings.HasSuffix(f.reason, "in a shell") {
-			f.key = j.whole(c.st)
+			f.key = j.whole()
 		}
 	}
 }
@@ -112,7 +115,7 @@ func (j *judge) shellInput(c *call) {
 func (j *judge) script(c *call, f field) {
 	switch {
 	case strings.HasPrefix(f.text, "/dev/fd/"), strings.HasPrefix(f.text, "/dev/tcp/"), strings.HasPrefix(f.text, "/proc/self/fd/"):
-		j.note(Asks, "runs what another command writes", j.whole(c.st))
+		j.note(Asks, "runs what another command writes", j.whole())
 	case strings.Contains(f.text, unknown):
 		if i := strings.LastIndexByte(f.text, '/'); i < 0 || strings.Contains(f.text[i:], unknown) {
 			j.ask(c, "runs a script that cannot be seen")

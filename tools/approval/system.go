@@ -342,3 +342,19 @@ func dockerOption(name, val string) string {
 	}
 	return ""
 }
+
+// goTool judges the go command by the programs it is told to run things with.
+func (j *judge) goTool(c *call) {
+	for i, a := range c.args {
+		name, val, has := strings.Cut(strings.TrimPrefix(a.text, "-"), "=")
+		switch name {
+		case "-exec", "-toolexec", "-vettool", "exec", "toolexec", "vettool":
+			if !has && i+1 < len(c.args) {
+				val = c.args[i+1].text
+			}
+			if strings.HasPrefix(a.text, "-") {
+				j.code(c, field{text: val})
+			}
+		}
+	}
+}

@@ -38,7 +38,7 @@ type frame struct {
 }
 
 const (
-	maxSteps = 5000
+	maxSteps = 10000
 	maxDepth = 100
 	maxNest  = 400 // brackets open at once, before parsing
 )
@@ -208,9 +208,12 @@ func (j *judge) command(s *syntax.Stmt, st *state) {
 	case *syntax.TimeClause:
 		j.stmt(c.Stmt, st)
 	case *syntax.CoprocClause:
+		stdin := j.stdin
+		j.stdin = input{some: true}
 		j.forks++
 		j.stmt(c.Stmt, st.clone())
 		j.forks--
+		j.stdin = stdin
 	case *syntax.ArithmCmd, *syntax.LetClause:
 		j.inner(st, c)
 		st.forget() // it may assign
@@ -227,9 +230,14 @@ func (j *judge) inner(st *state, n syntax.Node) {
 			j.aside(n.Stmts, st)
 			return false
 		case *syntax.ProcSubst:
+			stdin := j.stdin
+			if n.Op == syntax.CmdOut && !stdin.known {
+				j.stdin = input{some: true}
+			}
 			j.forks++
 			j.aside(n.Stmts, st)
 			j.forks--
+			j.stdin = stdin
 			return false
 		case *syntax.ParamExp:
 			j.expansion(st, n)
@@ -246,7 +254,7 @@ func (j *judge) expansion(st *state, p *syntax.ParamExp) {
 	switch p.Exp.Op {
 	case syntax.OtherParamOps:
 		if p.Exp.Word != nil && p.Exp.Word.Lit() == "P" {
-			j.note(Asks, "expands a variable as a prompt, which can run commands", j.whole(st))
+			j.note(Asks, "expands a variable as a prompt, which can run commands", j.whole())
 		}
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		if p.Param != nil {

@@ -290,15 +290,18 @@ func (j *judge) param(st *state, p *syntax.ParamExp) value {
 	if plain(p) {
 		return v
 	}
-	if p.Exp == nil || strings.Contains(v.text, unknown) {
+	if p.Exp == nil {
 		return anything[0]
 	}
 	switch p.Exp.Op {
-	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull,
-		syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
-		if v.text != "" {
+	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		if v.text != "" && !strings.Contains(v.text, unknown) {
 			return v
 		}
+		other := value{text: j.text(st, p.Exp.Word).text}
+		return j.worlds.pick("${"+name+":-}", []value{v, other})
+	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+		return v
 	}
 	return anything[0]
 }

@@ -396,7 +396,7 @@ func (j *judge) copyRemote(c *call) {
 	if !remote(to.text) {
 		j.writes(c, to)
 		if c.name == "rsync" && o.has("delete") {
-			j.destroys(c, to)
+			j.destroys(c, true, to)
 		}
 	}
 }
