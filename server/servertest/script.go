@@ -17,6 +17,7 @@ import (
 	"go.lsp.dev/uri"
 
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected part of the scripts")
@@ -68,7 +69,7 @@ func runScript(t *testing.T, path string, check func(testing.TB, bool, []byte)) 
 		return
 	}
 	if got := s.transcript.String(); got != expected {
-		t.Errorf("the server's frames differ; -update accepts them. Got:\n%s\nWant:\n%s", got, expected)
+		t.Errorf("the server's frames differ; -update accepts them:\n%s", workspace.UnifiedDiff("server", []byte(expected), []byte(got)))
 	}
 }
 
@@ -89,11 +90,11 @@ func (s *script) rewrite(path string, archive *txtar.Archive) {
 type script struct {
 	t       testing.TB
 	lines   bool
-	check   func(testing.TB, bool, []byte)
 	o       Options
 	steps   []string
 	replies []func(*fakemodel.Exchange)
 
+	check      func(testing.TB, bool, []byte) // nil: none
 	editor     *Editor
 	told       int // frames that are in the transcript already
 	waited     int // frames that a wait has gone past
