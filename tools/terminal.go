@@ -47,6 +47,7 @@ type terminalOut struct {
 func terminalTool() Tool {
 	return New(Tool{
 		Name: "terminal", Toolset: "terminal", Kind: KindExecute,
+		ResultCap:   8 * outputLimit, // bytes: the output is cut by characters already
 		Description: strings.TrimSpace(terminalWords),
 		Title:       titled(func(in terminalIn) string { return "$ " + in.Command }),
 	}, terminal)
@@ -92,10 +93,13 @@ func (in terminalIn) check() string {
 }
 
 func (in terminalIn) limit() time.Duration {
-	if in.Timeout == 0 {
+	switch {
+	case in.Timeout == 0:
 		return terminalTimeout
+	case in.Timeout >= terminalMaxTimeout.Seconds():
+		return terminalMaxTimeout
 	}
-	return min(time.Duration(in.Timeout*float64(time.Second)), terminalMaxTimeout)
+	return max(time.Duration(in.Timeout*float64(time.Second)), time.Millisecond)
 }
 
 func (in terminalIn) note() string {

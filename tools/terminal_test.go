@@ -65,6 +65,7 @@ func TestTerminal(t *testing.T) {
 		{"escape sequences", `{"command":"printf '\\033[31mred\\033[0m \\033]52;c;eA==\\007x'"}`, `{"output":"red x","exit_code":0,"cwd":"DIR"}`},
 		{"no input", `{"command":"read x; echo $?"}`, `{"output":"1\n","exit_code":0,"cwd":"DIR"}`},
 		{"timeout too long", `{"command":"true","timeout":5000}`, `{"output":"","exit_code":0,"cwd":"DIR","note":"timeout was lowered to the most there is, 600 seconds"}`},
+		{"timeout beyond measure", `{"command":"true","timeout":1e300}`, `{"output":"","exit_code":0,"cwd":"DIR","note":"timeout was lowered to the most there is, 600 seconds"}`},
 		{"timeout below zero", `{"command":"true","timeout":-1}`, `{"error":"timeout must be a number of seconds above 0."}`},
 		{"empty", `{"command":" "}`, `{"error":"command is empty: give a shell command, such as \"ls\"."}`},
 		{"background", `{"command":"true","background":true}`, `{"error":"background=true is not offered yet: run the command in the foreground, with a timeout if it does not end by itself."}`},
@@ -251,6 +252,17 @@ func TestTerminalWords(t *testing.T) {
 	}
 	if got := tool.Title(json.RawMessage(`{"command":"go test ./…"}`)); got != "$ go test ./…" {
 		t.Errorf("title %q", got)
+	}
+}
+
+func TestTerminalLimit(t *testing.T) {
+	t.Parallel()
+	for seconds, want := range map[float64]time.Duration{
+		0: 180 * time.Second, 1.5: 1500 * time.Millisecond, 600: 600 * time.Second, 601: 600 * time.Second, 1e300: 600 * time.Second, 1e-12: time.Millisecond,
+	} {
+		if got := (terminalIn{Timeout: seconds}).limit(); got != want {
+			t.Errorf("%v seconds: %v, want %v", seconds, got, want)
+		}
 	}
 }
 
