@@ -112,7 +112,7 @@ func globExpr(glob string, braces bool) (string, error) {
 		n := 1
 		switch c := glob[i]; {
 		case c == '*':
-			n = writeStars(&out, glob, i)
+			n = writeStars(&out, glob, i, braces)
 		case c == '?':
 			out.WriteString(`[^/]`)
 		case c == '[':
@@ -163,16 +163,18 @@ func quoteBytes(s string) string {
 }
 
 // writeStars writes the stars at glob[i] and returns how much of glob they are.
-func writeStars(out *strings.Builder, glob string, i int) int {
+// Stars count as standing after a slash also when all before them is plain, but
+// only in ignore files: git compares that part first and forgets it then.
+func writeStars(out *strings.Builder, glob string, i int, braces bool) int {
 	end := i
 	for end < len(glob) && glob[end] == '*' {
 		end++
 	}
-	alone := end-i == 2 && (i == 0 || glob[i-1] == '/')
+	first := i == 0 || glob[i-1] == '/' || !braces && !strings.ContainsAny(glob[:i], `*?[\`)
 	switch {
-	case alone && end == len(glob):
-		out.WriteString(`.+`)
-	case alone && glob[end] == '/':
+	case first && end-i > 1 && end == len(glob):
+		out.WriteString(`.*`)
+	case first && end-i > 1 && glob[end] == '/':
 		out.WriteString(`(?:.*/)?`)
 		end++
 	default:

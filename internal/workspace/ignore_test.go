@@ -63,6 +63,7 @@ func TestIgnoreAgainstGit(t *testing.T) {
 		{".gitignore": "\xef\xbb\xbffirst\r\nsecond\r\n"},
 		{".gitignore": "a/b\nsub/*\n!sub/keep\nvendor\n!vendor/keep\n"},
 		{".gitignore": "foo**\n**foo\nb**r/x\n**\n!*.go\n"},
+		{".gitignore": "b**/x\na/foo**\ns?b**/n.go\n***/deep\n"},
 		{".gitignore": "[.-0]x\na[/]b\n*.*\n!n.go\n"},
 	} {
 		dir := filepath.Join(tempDir(t), fmt.Sprint(i))

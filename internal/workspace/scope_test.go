@@ -196,8 +196,9 @@ func TestSwapRace(t *testing.T) {
 		}
 	})
 	var using sync.WaitGroup
+	runner := rg(t)
 	for range 2 {
-		using.Go(func() { abuse(t, dir) })
+		using.Go(func() { abuse(t, dir, runner) })
 	}
 	using.Wait()
 	close(stop)
@@ -210,9 +211,19 @@ func TestSwapRace(t *testing.T) {
 	}
 }
 
-func abuse(t *testing.T, dir string) {
-	for range 150 {
+func abuse(t *testing.T, dir string, runner Runner) {
+	w := openDirs(t, nil, dir)
+	for range 4000 { // quick ones, to hit the short moment between two steps
+		if f, err := w.Read(t.Context(), "d/f.txt"); err == nil && strings.Contains(string(f.Text), "OUTSIDE") {
+			t.Error("read the outside")
+			return
+		}
+	}
+	for i := range 150 {
 		w := openDirs(t, nil, dir)
+		if i%5 == 0 {
+			w.Ripgrep = runner
+		}
 		if f, err := w.Read(t.Context(), "d/f.txt"); err == nil && strings.Contains(string(f.Text), "OUTSIDE") {
 			t.Error("read the outside")
 		}
@@ -226,8 +237,11 @@ func abuse(t *testing.T, dir string) {
 				}
 			}
 		}
-		if found, err := w.Search(t.Context(), Query{Pattern: "OUTSIDE"}); err == nil && found.Total > 0 {
+		if found, err := w.Search(t.Context(), Query{Pattern: "OUTSIDE"}); err == nil && len(found.Matches) > 0 {
 			t.Error("searched the outside")
+		}
+		if found, err := w.Search(t.Context(), Query{Pattern: "only.txt", Files: true}); err == nil && len(found.Files) > 0 {
+			t.Error("found a name of the outside")
 		}
 		_, _ = w.Write(t.Context(), "d/f.txt", []byte("written"))
 		_, _ = w.Write(t.Context(), "d/fresh/new.txt", []byte("written"))

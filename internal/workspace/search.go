@@ -370,6 +370,9 @@ func (s *search) page(ctx context.Context) (*Found, error) {
 	from := min(s.q.Offset, len(s.hits.files))
 	to := from + min(s.q.Limit, len(s.hits.files)-from)
 	for _, f := range s.hits.files[from:to] {
+		if !s.inScope(f.path) {
+			continue
+		}
 		if s.q.Mode == ModeCount && !s.q.Files {
 			found.Counts[f.name] = f.lines.count
 		} else {
@@ -381,6 +384,20 @@ func (s *search) page(ctx context.Context) (*Found, error) {
 		found.Total = s.hits.count
 	}
 	return found, nil
+}
+
+// inScope reports whether a result is what the folder's root would show: rg, which
+// knows no root, may have been led outside by a folder swapped for a link.
+func (s *search) inScope(abs string) bool {
+	if _, open := s.docs[abs]; open || s.w.Ripgrep == nil {
+		return true
+	}
+	p, ok := longest(s.w.current(), abs)
+	if !ok {
+		return false
+	}
+	info, err := p.folder.root.Stat(p.rel)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // matchPage fills in the matches of the page, reading their lines.

@@ -119,6 +119,9 @@ func (w *Workspace) replaceDocument(ctx context.Context, abs string, doc Documen
 	if old == nil {
 		old = []byte{}
 	}
+	if text == nil {
+		text = []byte{}
+	}
 	if !slices.Equal(text, old) {
 		err := w.docs.Replace(ctx, doc, text)
 		if errors.Is(err, ErrStale) {
