@@ -58,7 +58,7 @@ func (s *server) command(p *lsp.ExecuteCommandParams) (command, error) {
 	case protocol.CommandSessionDelete:
 		return simple(p, s.sessionDelete)
 	case protocol.CommandTranscript:
-		return simple(p, s.transcript)
+		return prepared(p, s.transcript)
 	}
 	return nil, invalidParams("unknown command %q; the commands are %s", p.Command, strings.Join(protocol.Commands(), ", "))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -99,7 +100,10 @@ type server struct {
 
 	ctx   context.Context // the connection's life
 	leave context.CancelCauseFunc
-	work  sync.WaitGroup // what goes on after its request was answered
+
+	workMu  sync.Mutex
+	work    sync.WaitGroup // what goes on after its request was answered
+	closing bool
 
 	life      life
 	requests  requests
@@ -147,19 +151,35 @@ func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
 	return s
 }
 
-// goOn runs what outlives its request. [Serve] waits for it.
+// goOn runs what outlives its request. [Serve] waits for it; once it does, what
+// still comes runs at once, and finds its context ended.
 func (s *server) goOn(what string, f func()) {
+	s.workMu.Lock()
+	if s.closing {
+		s.workMu.Unlock()
+		f()
+		return
+	}
 	s.work.Add(1)
+	s.workMu.Unlock()
 	go func() {
 		defer s.work.Done()
 		defer func() {
 			if p := recover(); p != nil {
-				s.log.Error("background work panicked", "what", what, "panic", p)
-				s.show(lsp.MessageTypeError, "hermes-ls failed inside: %s: %v", what, p)
+				s.log.Error("background work panicked", "what", what, "panic", p, "stack", string(debug.Stack()))
+				s.show(lsp.MessageTypeError, "hermes-ls failed inside, in %s: %v", what, p)
 			}
 		}()
 		f()
 	}()
+}
+
+// finishWork waits for what goes on.
+func (s *server) finishWork() {
+	s.workMu.Lock()
+	s.closing = true
+	s.workMu.Unlock()
+	s.work.Wait()
 }
 
 // ended closes both ends and waits, for a moment, until all that belongs to the
@@ -174,7 +194,7 @@ func (s *server) ended(in io.Reader, out io.Writer) error {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		s.work.Wait()
+		s.finishWork()
 		<-s.rpc.Done()
 	}()
 	limit := time.NewTimer(leaveLimit)

@@ -14,29 +14,29 @@ import (
 
 // transcript is hermes.transcript: the whole log as a Markdown file, results
 // included, shown to the user.
-func (s *server) transcript(ctx context.Context, a protocol.SessionArgs) (any, error) {
-	id := a.SessionID
-	if id == "" {
-		id = s.sessions.currentID()
-	}
-	if id == "" {
-		return nil, invalidParams("%s: there is no current session; name one with sessionId", protocol.CommandTranscript)
-	}
-	session, err := s.openSession(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	t := transcript{}
-	fmt.Fprintf(&t.text, "# %s\n\nSession %s in %s\n", orElse(session.Title(), "Transcript"), session.ID(), session.Cwd())
-	if err := session.ReplayTo(ctx, &t); err != nil {
-		return nil, fmt.Errorf("reading session %s: %w", id, err)
-	}
-	path, err := s.writeTranscript(session.ID(), t.text.String())
-	if err != nil {
-		return nil, err
-	}
-	s.showDocument(path)
-	return protocol.TranscriptResult{URI: string(s.documents.uri(path))}, nil
+func (s *server) transcript(a protocol.SessionArgs) (command, error) {
+	return func(ctx context.Context, next func()) (any, error) {
+		id := orElse(a.SessionID, s.sessions.currentID())
+		if id == "" {
+			return nil, invalidParams("%s: there is no current session; name one with sessionId", protocol.CommandTranscript)
+		}
+		session, err := s.openSession(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		next()
+		t := transcript{}
+		fmt.Fprintf(&t.text, "# %s\n\nSession %s in %s\n", orElse(session.Title(), "Transcript"), session.ID(), session.Cwd())
+		if err := session.ReplayTo(ctx, &t); err != nil {
+			return nil, fmt.Errorf("reading session %s: %w", id, err)
+		}
+		path, err := s.writeTranscript(session.ID(), t.text.String())
+		if err != nil {
+			return nil, err
+		}
+		s.showDocument(path)
+		return protocol.TranscriptResult{URI: string(s.documents.uri(path))}, nil
+	}, nil
 }
 
 // writeTranscript keeps the file with the session's other files, out of the
