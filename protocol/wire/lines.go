@@ -36,8 +36,7 @@ func LineFraming(dst, message []byte) []byte {
 type LineStream struct {
 	in     *bufio.Reader
 	out    *Writer
-	most   int    // bytes of a line
-	long   []byte // a line longer than the reader's buffer
+	most   int // bytes of a line
 	id     json.RawMessage
 	params json.RawMessage
 }
@@ -82,32 +81,26 @@ func (s *LineStream) ReadObject(v any) error {
 }
 
 // line reads a line without its end. An over-long one is refused at once, and the
-// rest of it is passed over.
+// rest of it is passed over. What is longer than the reader's buffer is kept in
+// pieces until its end is seen, so that a giant costs no more than its limit.
 func (s *LineStream) line() ([]byte, error) {
-	s.long = s.long[:0]
-	if cap(s.long) > 1<<20 {
-		s.long = nil // a rare large message does not keep its memory
-	}
+	var pieces [][]byte
+	size := 0
 	for {
 		part, err := s.in.ReadSlice('\n')
+		size += len(part)
 		switch {
-		case err == nil && len(s.long) == 0:
-			return part, nil
-		case len(s.long)+len(part) > s.most:
-			s.refuse(idIn(s.long), codeInvalidRequest, "a message of more than %d bytes; it was skipped", s.most)
-			s.long = nil
-			if err := s.skip(err); err != nil {
-				return nil, err
-			}
-			return nil, nil
-		case err == nil:
-			return append(s.long, part...), nil
+		case size > s.most:
+			s.refuse(idIn(append(pieces, part)[0]), codeInvalidRequest, "a message of more than %d bytes; it was skipped", s.most)
+			return nil, s.skip(err)
 		case errors.Is(err, bufio.ErrBufferFull):
-			s.long = append(s.long, part...)
-		case errors.Is(err, io.EOF) && len(s.long)+len(part) > 0:
-			return append(s.long, part...), nil // a last line without its end
-		default:
+			pieces = append(pieces, bytes.Clone(part))
+		case err != nil && !errors.Is(err, io.EOF), err != nil && size == 0:
 			return nil, endOfLines(err)
+		case pieces == nil: // whole; at the end of the input perhaps without its newline
+			return part, nil
+		default:
+			return bytes.Join(append(pieces, part), nil), nil
 		}
 	}
 }
