@@ -53,18 +53,8 @@ type StartError struct {
 func (e *StartError) Error() string { return fmt.Sprintf("cannot start %s: %s", e.Program, e.Reason) }
 func (e *StartError) Unwrap() error { return e.Err }
 
-const (
-	defaultGrace = 200 * time.Millisecond // between SIGTERM and SIGKILL
-	quiet        = 100 * time.Millisecond // silence after which a pipe that is held open is let go
-	longestDrain = time.Second            // however much still comes
-)
-
-func (c Cmd) grace() time.Duration {
-	if c.Grace > 0 {
-		return c.Grace
-	}
-	return defaultGrace
-}
+// quiet is the silence after which a pipe that is held open is let go.
+const quiet = 100 * time.Millisecond
 
 // Run starts a child and waits for it. When ctx ends first, everything below is
 // ended, and Run returns how the child ended together with ctx.Err().

@@ -16,6 +16,18 @@ import (
 	"time"
 )
 
+const (
+	defaultGrace = 200 * time.Millisecond // between SIGTERM and SIGKILL
+	longestDrain = time.Second            // of pipes after the child's end, however much still comes
+)
+
+func (c Cmd) grace() time.Duration {
+	if c.Grace > 0 {
+		return c.Grace
+	}
+	return defaultGrace
+}
+
 // Process is a child that runs, and everything below it.
 type Process struct {
 	pid        int

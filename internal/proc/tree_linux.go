@@ -81,6 +81,9 @@ func dropReaders() {
 // strangers: every orphan comes to the subreaper, so there are none.
 func strangers(int) bool { return false }
 
+// process is one of those below.
+type process struct{ pid, parent, group int }
+
 // below lists everything under this process, whatever session or group it went
 // to, by reading every process's parent. The kernel's own lists of children are
 // an option that not every kernel has.

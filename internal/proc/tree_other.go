@@ -36,6 +36,9 @@ func keepFromChildren() {
 // collect: without a subreaper orphans go to process 1.
 func strangers(child int) bool { return unix.Kill(-child, 0) == nil }
 
+// process is one of those below, or their group.
+type process struct{ pid, group int }
+
 // below knows the group alone: what has gone to a session of its own is out of
 // reach on this system.
 func below(child int) []process {

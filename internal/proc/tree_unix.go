@@ -138,6 +138,3 @@ func (t *tree) signal(sig unix.Signal, except int) (n int) {
 	}
 	return n
 }
-
-// process is one of those below.
-type process struct{ pid, parent, group int }
