@@ -31,7 +31,6 @@ type answer struct {
 	mu       sync.Mutex
 	composer composer
 	titles   map[string]string // call id → title
-	tail     string            // what ends the answer, once it has begun
 }
 
 // answer starts writing. Shown is the prompt where it does not stand in the

@@ -105,9 +105,11 @@ func foldersOf(p *lsp.InitializeParams) []string {
 			return folders
 		}
 	}
-	if p.RootURI != nil && p.RootURI.IsFile() {
-		return []string{filepath.Clean(p.RootURI.FsPath())}
+	//lint:ignore SA1019 older editors know nothing else
+	if root := p.RootURI; root != nil && root.IsFile() {
+		return []string{filepath.Clean(root.FsPath())}
 	}
+	//lint:ignore SA1019 older editors know nothing else
 	if path, ok := p.RootPath.Get(); ok && path != "" {
 		return []string{filepath.Clean(path)}
 	}

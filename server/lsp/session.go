@@ -24,12 +24,6 @@ type sessions struct {
 	opened  map[string]*service.Session
 }
 
-func (x *sessions) setCurrent(id string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.current = id
-}
-
 func (x *sessions) currentID() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()

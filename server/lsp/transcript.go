@@ -64,7 +64,6 @@ func orElse(s, other string) string {
 type transcript struct {
 	text   strings.Builder
 	inText bool
-	titles map[string]string
 }
 
 // Event makes transcript an [agent.Sink] for replays.

@@ -182,6 +182,7 @@ func (e *Editor) Edit(name, old, text string) {
 	doc := e.docs[e.URI(name)]
 	if doc == nil {
 		e.t.Fatalf("%s is not open", name)
+		return
 	}
 	at := strings.Index(doc.text, old)
 	if old == "" {
