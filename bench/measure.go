@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 )
@@ -380,7 +379,11 @@ func endOfInput(l *lab) ([]row, error) {
 
 // search measures search_files on the Go source tree against rg.
 func search(l *lab) ([]row, error) {
-	src := filepath.Join(runtime.GOROOT(), "src")
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, fmt.Errorf("finding the Go source tree: %w", err)
+	}
+	src := filepath.Join(strings.TrimSpace(string(goroot)), "src")
 	c, err := open(l.bin, l.home, src)
 	if err != nil {
 		return nil, err
