@@ -381,14 +381,19 @@ func (s *server) chatSend(a protocol.ChatSendArgs, token lsp.ProgressToken) (com
 	if err != nil {
 		return nil, err
 	}
-	open := c.text.isOpen() // the text as it is now, before anything else comes
-	text, draft, running := c.text.snapshot(), c.text.draft(), c.running()
+	// The text as it is now, before anything else comes.
+	followed, running := c.text.isOpen(), c.running()
+	text, draft := c.text.snapshot(), c.text.draft()
+	shown, inEditor := s.documents.text(u)
 	return func(ctx context.Context, next func()) (any, error) {
-		if !open && !running {
+		if !followed && !running {
 			if err := c.load(ctx); err != nil {
 				return nil, err
 			}
 			text = c.text.snapshot()
+		}
+		if inEditor && !followed { // an editor that takes no edits: the answer goes to the file, the prompt is here
+			text, running = shown.Text, false
 		}
 		prompt, err := promptOf(text, draft, running)
 		if err != nil {
@@ -399,6 +404,9 @@ func (s *server) chatSend(a protocol.ChatSendArgs, token lsp.ProgressToken) (com
 			return nil, err
 		}
 		j := job{session: session, input: agent.Input{Text: prompt}, title: titleOf(prompt), token: token, chat: c}
+		if inFile, err := promptOf(c.text.snapshot(), draft, running); inEditor && !followed && (err != nil || inFile != prompt) {
+			j.shown = prompt
+		}
 		if _, err := s.start(ctx, j, false, next); err != nil {
 			return nil, err
 		}

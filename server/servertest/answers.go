@@ -43,6 +43,8 @@ func (e *Editor) answer(f Frame, before func(uri.URI)) (any, *RPCError) {
 		return e.showDocument(f.Params)
 	case "window/workDoneProgress/create":
 		return nil, nil
+	case "workspace/configuration":
+		return []any{e.o.Settings}, nil
 	}
 	return nil, &RPCError{Code: -32601, Message: "the editor knows no " + f.Method}
 }

@@ -107,6 +107,9 @@ func (e *Editor) InitializeParams() any {
 			"codeActionLiteralSupport": map[string]any{"codeActionKind": map[string]any{"valueSet": []string{"quickfix", "refactor"}}},
 		}},
 	}
+	if e.o.Settings != nil {
+		capabilities["workspace"].(map[string]any)["configuration"] = true
+	}
 	if e.o.Plugin {
 		capabilities["experimental"] = map[string]any{"agentClientProtocol": map[string]any{"protocolVersion": 1}}
 	}

@@ -22,6 +22,8 @@ type Options struct {
 	Home  string            // empty: a fresh one
 	Root  string            // empty: a fresh one
 	Init  any               // initializationOptions
+	// Settings answer workspace/configuration; nil: the editor has none.
+	Settings any
 	// What the editor is like.
 	Plugin     bool // it speaks the Agent Client Protocol on the same wire
 	UTF16      bool // it knows no other encoding
