@@ -344,6 +344,25 @@ func TestNesting(t *testing.T) {
 	}
 }
 
+// What grows without end costs a bounded amount, and asks or runs for what is seen.
+func TestGrowth(t *testing.T) {
+	t.Parallel()
+	for _, src := range []string{
+		"X=aaaaaaaaaaaaaaaa\n" + strings.Repeat("X=$X$X\n", 1000) + "rm -rf $X",
+		"X='" + strings.Repeat("a ", 10000) + "'\nrm -rf " + strings.Repeat("$X ", 10000),
+		"rm -rf " + strings.Repeat("{1..9999} ", 5000),
+		"rm -rf " + strings.Repeat("{a,b}", 5000),
+		strings.Repeat("rm -rf $X\n", 4000),
+		strings.Repeat("for i in 1 2 3 4 5 6 7 8; do ", 60) + "rm -rf $i" + strings.Repeat("; done", 60),
+		strings.Repeat("X=$(echo $X$X); ", 1000) + "rm -rf $X",
+		strings.Repeat("for a in 1 2 3; do X=$X$a; ", 90) + "rm -rf $X" + strings.Repeat("; done", 90),
+	} {
+		if v := Command(src, here); v.Level != Asks {
+			t.Errorf("%.60q…: %s (%.80s)", src, v.Level, v.Reason)
+		}
+	}
+}
+
 // wrap writes a command within others, none of which changes what it does.
 func wraps(src string) []string {
 	out := []string{"(\n" + src + "\n)", "{\n" + src + "\n}", "if true; then\n" + src + "\nfi", "true\n" + src, "f() {\n" + src + "\n}; f"}

@@ -53,14 +53,19 @@ func (j *judge) key(c *call) string {
 }
 
 // whole is the key of the whole source.
-func (j *judge) whole() string { return j.inFolder(j.start(), Escape(j.src)) }
+func (j *judge) whole() string {
+	if j.wholeKey == "" {
+		j.wholeKey = j.inFolder(j.start(), Escape(j.src))
+	}
+	return j.wholeKey
+}
 
 func (j *judge) inFolder(st *state, key string) string {
 	if st == nil || len(j.place.Roots) == 0 {
 		return key
 	}
 	if len(st.cwds) != 1 || strings.Contains(st.cwds[0], unknown) {
-		if key == Escape(j.src) {
+		if j.place.Cwd == "" {
 			return key
 		}
 		return j.whole()
@@ -253,7 +258,7 @@ func (j *judge) call(c *call) {
 		return
 	}
 	defer j.leave()
-	if j.steps++; j.steps > maxSteps {
+	if j.spent() {
 		return
 	}
 	program := c.args[0]

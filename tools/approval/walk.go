@@ -16,6 +16,7 @@ type judge struct {
 	commands []string
 	worlds   *worlds
 	keyAs    string // when set, the key of all findings
+	wholeKey string // of the whole source, once it was needed
 
 	funcs   map[string][]*syntax.Stmt // every definition met
 	used    map[*syntax.Stmt]bool     // bodies that were called
@@ -25,10 +26,12 @@ type judge struct {
 	running []string // code being judged within code
 
 	steps      int // statements looked at
+	work       int // bytes that words became, about
 	depth      int // nesting of statements and of code within code
 	forks      int // pipelines and background jobs around the current statement
 	substDepth int
 	stdin      input
+	gaveUp     bool // it was too long
 	elsewhere  bool // the command runs in a container or on another machine
 }
 
@@ -39,6 +42,7 @@ type frame struct {
 
 const (
 	maxSteps = 10000
+	maxWork  = 8 << 20
 	maxDepth = 100
 	maxNest  = 400 // brackets open at once, before parsing
 )
@@ -158,10 +162,7 @@ func (j *judge) stmt(s *syntax.Stmt, st *state) {
 		return
 	}
 	defer j.leave()
-	if j.steps++; j.steps > maxSteps {
-		if j.steps == maxSteps+1 {
-			j.note(Asks, "is too long to be judged", Escape(j.src))
-		}
+	if j.spent() {
 		return
 	}
 	if s.Background || s.Coprocess || s.Disown {
@@ -177,6 +178,19 @@ func (j *judge) stmt(s *syntax.Stmt, st *state) {
 		}
 	}
 	j.command(s, st)
+}
+
+// spent counts one more step and tells whether there were too many; then the
+// whole asks.
+func (j *judge) spent() bool {
+	if j.steps++; j.steps <= maxSteps && j.work <= maxWork {
+		return false
+	}
+	if !j.gaveUp {
+		j.gaveUp = true
+		j.note(Asks, "is too long to be judged", j.whole())
+	}
+	return true
 }
 
 func (j *judge) command(s *syntax.Stmt, st *state) {
@@ -634,7 +648,7 @@ func (j *judge) eachWorld(do func()) {
 	defer func() { j.worlds = saved }()
 	j.worlds = new(worlds)
 	for n := 0; ; n++ {
-		if n == maxWorlds {
+		if n == maxWorlds || j.work > maxWork {
 			j.worlds = &worlds{blur: true}
 			do()
 			return

@@ -26,14 +26,19 @@ func (f field) option() bool {
 	return len(f.text) > 1 && f.text[0] == '-' && f.text != "--"
 }
 
-// maxFields bounds what brace expansion may make of one word.
-const maxFields = 256
+const (
+	maxFields = 256  // what brace expansion may make of one word
+	maxBraces = 16   // braces in one word
+	maxArgs   = 4096 // arguments of one command; beyond that the last is unknown
+)
 
 // expand returns the arguments that words become in the current world.
 func (j *judge) expand(st *state, words []*syntax.Word) []field {
 	e := expander{j: j, st: st, out: make([]field, 0, len(words)+1)}
 	for _, w := range words {
-		e.braces(w)
+		if e.braces(w); len(e.out) >= maxArgs {
+			break
+		}
 	}
 	return e.out
 }
@@ -74,8 +79,14 @@ type expander struct {
 }
 
 func (e *expander) braces(w *syntax.Word) {
-	if !hasBrace(w) {
+	switch n := bracesIn(w); {
+	case n == 0:
 		e.word(w)
+		return
+	case n > maxBraces:
+		e.has = true
+		e.add(unknown)
+		e.end()
 		return
 	}
 	split := &syntax.Word{Parts: w.Parts}
@@ -93,13 +104,13 @@ func (e *expander) braces(w *syntax.Word) {
 	}
 }
 
-func hasBrace(w *syntax.Word) bool {
+func bracesIn(w *syntax.Word) (n int) {
 	for _, p := range w.Parts {
-		if lit, ok := p.(*syntax.Lit); ok && strings.Contains(lit.Value, "{") {
-			return true
+		if lit, ok := p.(*syntax.Lit); ok {
+			n += strings.Count(lit.Value, "{")
 		}
 	}
-	return false
+	return n
 }
 
 func (e *expander) word(w *syntax.Word) {
@@ -110,7 +121,12 @@ func (e *expander) word(w *syntax.Word) {
 }
 
 func (e *expander) end() {
-	if e.has {
+	e.j.work += 16 + len(e.cur)
+	switch {
+	case !e.has:
+	case len(e.out) >= maxArgs:
+		e.out[maxArgs-1] = field{text: unknown}
+	default:
 		e.out = append(e.out, field{text: string(e.cur), glob: e.glob && !e.whole, dyn: e.dyn})
 	}
 	e.cur, e.has, e.glob, e.dyn = e.cur[:0], false, false, false
@@ -210,7 +226,7 @@ func (e *expander) tilde(s string) string {
 
 func (e *expander) literal(s string) {
 	e.has = true
-	e.cur = append(e.cur, s...)
+	e.add(s)
 	if strings.Contains(s, "/") {
 		e.dyn = false
 	}
@@ -219,6 +235,14 @@ func (e *expander) literal(s string) {
 func (e *expander) dynamic(s string) {
 	e.has = true
 	e.dyn = true
+	e.add(s)
+}
+
+// add bounds what variables that hold each other may grow to.
+func (e *expander) add(s string) {
+	if len(e.cur)+len(s) > maxSource {
+		e.cur, s = e.cur[:0], unknown
+	}
 	e.cur = append(e.cur, s...)
 }
 
