@@ -109,6 +109,7 @@ func outside(path string) {
 			}()
 		},
 	}.run()
+	os.RemoveAll(filepath.Dir(path)) //nolint:errcheck // its maker does too, if it lives
 	syscall.Exit(code)
 }
 

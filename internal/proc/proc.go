@@ -30,6 +30,9 @@ type Cmd struct {
 	Stdin  io.Reader
 	Stdout io.Writer // nil: thrown away; the same as Stderr keeps the order of both
 	Stderr io.Writer
+	// Scratch is a folder of this call's alone. The caller removes it; when the
+	// caller is killed first, the supervisor does (Linux and macOS).
+	Scratch string
 	// Grace is how long a child has between SIGTERM and SIGKILL when ctx ends.
 	// Zero is 200 ms.
 	Grace time.Duration

@@ -72,7 +72,7 @@ func (c Cmd) spec() (encoded []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	encoded, err = spec{path: path, dir: c.Dir, args: c.Args, env: c.Env}.encode()
+	encoded, err = spec{path: path, dir: c.Dir, scratch: c.Scratch, args: c.Args, env: c.Env}.encode()
 	if err != nil {
 		return nil, &StartError{Program: strconv.Quote(c.Args[0]), Reason: err.Error(), Err: err}
 	}

@@ -16,6 +16,7 @@ import (
 // not in arguments or the environment, which other processes may read.
 type spec struct {
 	path, dir string
+	scratch   string
 	args, env []string
 }
 
@@ -24,7 +25,7 @@ var errNUL = errors.New("a NUL byte in the command, its folder or its environmen
 // encode puts the length first, then NUL-separated fields: a format so plain that
 // the supervisor starts without the cost of a real one.
 func (s spec) encode() ([]byte, error) {
-	fields := append([]string{s.path, s.dir, strconv.Itoa(len(s.args))}, s.args...)
+	fields := append([]string{s.path, s.dir, s.scratch, strconv.Itoa(len(s.args))}, s.args...)
 	fields = append(fields, s.env...)
 	for _, f := range fields {
 		if strings.IndexByte(f, 0) >= 0 {
@@ -45,14 +46,14 @@ func readSpec(r io.Reader) (spec, error) {
 		return spec{}, fmt.Errorf("reading what to start: %w", err)
 	}
 	fields := strings.Split(string(text), "\x00")
-	if len(fields) < 4 {
+	if len(fields) < 5 {
 		return spec{}, errors.New("too little was said of what to start")
 	}
-	n, err := strconv.Atoi(fields[2])
-	if err != nil || n < 1 || n > len(fields)-3 {
+	n, err := strconv.Atoi(fields[3])
+	if err != nil || n < 1 || n > len(fields)-4 {
 		return spec{}, errors.New("what to start has a wrong number of arguments")
 	}
-	return spec{path: fields[0], dir: fields[1], args: fields[3 : 3+n], env: fields[3+n:]}, nil
+	return spec{path: fields[0], dir: fields[1], scratch: fields[2], args: fields[4 : 4+n], env: fields[4+n:]}, nil
 }
 
 // A stop is a grace period of eight bytes. The end of the pipe is one as well.

@@ -81,10 +81,16 @@ func (s supervisor) run() {
 	// Capabilities and the parent-death signal belong to a thread: the one that is
 	// changed has to be the one that forks.
 	runtime.LockOSThread()
+	server := os.Getppid()
 	what, err := readSpec(s.control)
 	if err != nil {
 		return // the server died before it said anything
 	}
+	defer func() {
+		if what.scratch != "" && os.Getppid() != server {
+			os.RemoveAll(what.scratch) //nolint:errcheck // a temp folder, and nobody to tell
+		}
+	}()
 	keepFromChildren()
 	pid, err := syscall.ForkExec(what.path, what.args, &syscall.ProcAttr{
 		Dir: what.dir, Env: what.env, Files: []uintptr{0, 1, 2}, Sys: s.attr,
