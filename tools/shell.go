@@ -129,11 +129,12 @@ func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 		start = runLimited
 	}
 	exit, timedOut, err := start(ctx, proc.Cmd{
-		Args:   s.args(c.Text, dump.path),
-		Dir:    cmp.Or(c.Dir, before.dir),
-		Env:    before.env,
-		Stdout: c.Output,
-		Stderr: c.Output,
+		Args:    s.args(c.Text, dump.path),
+		Dir:     cmp.Or(c.Dir, before.dir),
+		Env:     before.env,
+		Stdout:  c.Output,
+		Stderr:  c.Output,
+		Scratch: dump.dir,
 	}, c.Timeout)
 	if err == nil && !timedOut {
 		if after, ok := dump.read(before.env); ok {
