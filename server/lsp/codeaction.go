@@ -54,6 +54,10 @@ func (s *server) offers(p *lsp.CodeActionParams) []offered {
 	}
 	at := protocol.Range{Start: protocol.Position(p.Range.Start), End: protocol.Position(p.Range.End)}
 	here := protocol.ActionArgs{TextDocument: doc, Range: &at}
+	var selection protocol.ChatOpenArgs // a bare cursor selects nothing to quote
+	if before(at.Start, at.End) {
+		selection = protocol.ChatOpenArgs{TextDocument: &doc, Range: &at}
+	}
 	var list []offered
 	if found := p.Context.Diagnostics; len(found) > 0 {
 		fix := here
@@ -61,7 +65,7 @@ func (s *server) offers(p *lsp.CodeActionParams) []offered {
 		list = append(list, offered{protocol.TitleFix, lsp.CodeActionKindQuickFix, protocol.CommandFix, fix, found})
 	}
 	return append(list,
-		offered{title: protocol.TitleChat, kind: lsp.CodeActionKindRefactor, command: protocol.CommandChatOpen, args: protocol.ChatOpenArgs{TextDocument: &doc, Range: &at}},
+		offered{title: protocol.TitleChat, kind: lsp.CodeActionKindRefactor, command: protocol.CommandChatOpen, args: selection},
 		offered{title: protocol.TitleExplain, kind: lsp.CodeActionKindRefactor, command: protocol.CommandExplain, args: here},
 		offered{title: protocol.TitleTest, kind: lsp.CodeActionKindRefactor, command: protocol.CommandTest, args: here},
 		offered{title: protocol.TitleDocument, kind: lsp.CodeActionKindRefactor, command: protocol.CommandDocument, args: here},

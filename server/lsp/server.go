@@ -19,8 +19,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/acp"
 )
 
-// leaveLimit is how long handlers may take to see that the connection is over.
-const leaveLimit = 500 * time.Millisecond
+// settleLimit is how long what belongs to a connection may take to see that it is
+// over, after its turns have ended.
+const settleLimit = 100 * time.Millisecond
 
 // Options is what a connection serves. Service is required; [Serve] closes it.
 type Options struct {
@@ -50,7 +51,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) (exitCod
 	case <-writer.Done():
 		cancel(errors.New("the editor does not read"))
 	}
-	err = errors.Join(o.Service.Close(), s.ended(in, out))
+	free(in)
+	err = o.Service.Close()
+	s.settle()
+	err = errors.Join(err, writer.Close())
+	free(out)
 	s.chats.close()
 	if cause := context.Cause(ctx); !errors.Is(cause, errLeave) && !errors.Is(cause, io.EOF) && !errors.Is(cause, context.Canceled) {
 		err = errors.Join(err, cause)
@@ -182,27 +187,26 @@ func (s *server) finishWork() {
 	s.work.Wait()
 }
 
-// ended closes both ends and waits, for a moment, until all that belongs to the
-// connection has gone.
-func (s *server) ended(in io.Reader, out io.Writer) error {
-	err := s.writer.Close()
-	for _, end := range []any{in, out} {
-		if c, ok := end.(io.Closer); ok {
-			_ = c.Close() // only frees what is blocked
-		}
-	}
+// settle waits, for a moment, until all that belongs to the connection has gone.
+func (s *server) settle() {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
 		s.finishWork()
 		<-s.rpc.Done()
 	}()
-	limit := time.NewTimer(leaveLimit)
+	limit := time.NewTimer(settleLimit)
 	defer limit.Stop()
 	select {
 	case <-gone:
 	case <-limit.C:
 		s.log.Warn("some work has not ended with the connection")
 	}
-	return err
+}
+
+// free closes an end, so that nobody stays blocked in it.
+func free(end any) {
+	if c, ok := end.(io.Closer); ok {
+		_ = c.Close() // it is over in any case
+	}
 }
