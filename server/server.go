@@ -140,7 +140,7 @@ func (s *Service) theStore(synchronous string) *store.Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.store == nil {
-		s.store = store.New(filepath.Join(s.Home, "hermes-ls.db"), store.Options{Synchronous: synchronous})
+		s.store = store.New(filepath.Join(s.Home, store.FileName), store.Options{Synchronous: synchronous})
 	}
 	return s.store
 }

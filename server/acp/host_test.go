@@ -1,7 +1,10 @@
 package acp_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -237,4 +240,83 @@ func TestAutoModeDoesNotAsk(t *testing.T) {
 	if len(c.asked) > 0 || read(t, filepath.Join(c.ws, "build", "kept")) != "" {
 		t.Errorf("asked %v", c.asked)
 	}
+}
+
+// TestClientTerminal: the editor really starts what it is asked to, so that what is
+// tested is the whole way of a command through our own binary and back.
+func TestClientTerminal(t *testing.T) {
+	t.Parallel()
+	m := fakemodel.Script(
+		tool("terminal", `{"command":"export SEEN=yes; echo hello; mkdir -p sub && cd sub; exit 3"}`),
+		tool("terminal", `{"command":"echo $SEEN; pwd"}`),
+		reply("ok"),
+	)
+	c := connect(t, setup{model: m, client: &protocol.ClientCapabilities{Terminal: true}})
+	c.lendTerminals()
+	c.must(protocol.MethodSessionPrompt, say(c.newSession(), "go"), nil)
+
+	first, second := m.Requests()[1].Messages, m.Requests()[2].Messages
+	if got := first[len(first)-1].Text; !strings.Contains(got, "hello") || !strings.Contains(got, `"exit_code":3`) {
+		t.Errorf("the first command gave %s", got)
+	}
+	if got := second[len(second)-1].Text; !strings.Contains(got, "yes") || !strings.Contains(got, "/sub") {
+		t.Errorf("folder and exports are not carried over: %s", got)
+	}
+	shown := false
+	for _, call := range calls(c.seen()) {
+		for _, content := range call.Content {
+			shown = shown || content.Type == "terminal" && strings.HasPrefix(content.TerminalID, "term-")
+		}
+	}
+	if !shown {
+		t.Error("the terminal is not shown in its call")
+	}
+	want := []string{protocol.MethodTerminalCreate, protocol.MethodTerminalWait, protocol.MethodTerminalOutput, protocol.MethodTerminalRelease}
+	if got := c.asked; !slices.Equal(got, append(want, want...)) {
+		t.Errorf("asked %v", got)
+	}
+}
+
+// lendTerminals starts commands as an editor does.
+func (c *client) lendTerminals() {
+	type terminal struct {
+		cmd *exec.Cmd
+		out *bytes.Buffer
+	}
+	var mu sync.Mutex
+	open := map[string]terminal{}
+	of := func(params json.RawMessage) terminal {
+		var p protocol.TerminalRequest
+		_ = json.Unmarshal(params, &p)
+		mu.Lock()
+		defer mu.Unlock()
+		return open[p.TerminalID]
+	}
+	c.on(protocol.MethodTerminalCreate, func(params json.RawMessage) (any, *protocol.Error) {
+		var p protocol.CreateTerminalRequest
+		_ = json.Unmarshal(params, &p)
+		cmd, out := exec.Command(p.Command, p.Args...), &bytes.Buffer{}
+		cmd.Dir, cmd.Stdout, cmd.Stderr = p.Cwd, out, out
+		for _, v := range p.Env {
+			cmd.Env = append(cmd.Environ(), v.Name+"="+v.Value)
+		}
+		if err := cmd.Start(); err != nil {
+			return nil, protocol.Errorf(protocol.CodeInternal, "%v", err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		id := fmt.Sprintf("term-%d", len(open))
+		open[id] = terminal{cmd, out}
+		return protocol.CreateTerminalResponse{TerminalID: id}, nil
+	})
+	c.on(protocol.MethodTerminalWait, func(params json.RawMessage) (any, *protocol.Error) {
+		cmd := of(params).cmd
+		_ = cmd.Wait()
+		code := cmd.ProcessState.ExitCode()
+		return protocol.WaitForTerminalExitResponse{ExitCode: &code}, nil
+	})
+	c.on(protocol.MethodTerminalOutput, func(params json.RawMessage) (any, *protocol.Error) {
+		return protocol.TerminalOutputResponse{Output: of(params).out.String()}, nil
+	})
+	c.on(protocol.MethodTerminalRelease, func(json.RawMessage) (any, *protocol.Error) { return struct{}{}, nil })
 }

@@ -29,9 +29,9 @@ func (a *Agent) prompt(ctx context.Context, p *acp.PromptRequest, next func()) (
 	}
 	turn := x.Start(in, also)
 	next()
-	stop, err := turn.Run(ctx)
-	ended(stop, err)
-	if err != nil {
+	var stop agent.StopReason
+	defer func() { ended(stop, err) }() // after a panic too: a progress must not stay open
+	if stop, err = turn.Run(ctx); err != nil {
 		return nil, err
 	}
 	return &acp.PromptResponse{StopReason: acp.StopReason(stop)}, nil

@@ -19,12 +19,15 @@ func (a *Agent) EchoSink(sessionID string) agent.Sink {
 }
 
 // replaySink shows a log.
-func (a *Agent) replaySink(sessionID string) agent.Sink { return a.EchoSink(sessionID) }
+func (a *Agent) replaySink(sessionID string) agent.Sink {
+	return &sink{agent: a, session: sessionID, echo: true, past: true}
+}
 
 type sink struct {
 	agent   *Agent
 	session string
-	echo    bool
+	echo    bool // the user's messages are shown too
+	past    bool // what is shown happened some time ago
 }
 
 // Event queues what a client is shown of e. It waits only for a client that does
@@ -51,7 +54,7 @@ func (s *sink) Event(e agent.Event) {
 	case agent.UsageChanged:
 		s.post(usage(e))
 	case agent.TitleChanged:
-		s.post(&acp.InfoUpdate{SessionUpdate: acp.UpdateInfo, Title: e.Title, UpdatedAt: time.Now().UTC().Format(time.RFC3339)})
+		s.title(e.Title)
 	case agent.Notice:
 		s.notice(e.Text)
 	}
@@ -79,6 +82,14 @@ func (s *sink) userMessage(e agent.UserMessage) {
 			Content: acp.ContentBlock{Type: acp.ContentImage, MIMEType: i.MIMEType, Data: i.Data},
 		})
 	}
+}
+
+func (s *sink) title(title string) {
+	u := &acp.InfoUpdate{SessionUpdate: acp.UpdateInfo, Title: title}
+	if !s.past {
+		u.UpdatedAt = time.Now().UTC().Format(time.RFC3339)
+	}
+	s.post(u)
 }
 
 // notice is shown as what it is where the client can, else as a thought: it is no
