@@ -259,7 +259,8 @@ func (p *Process) closeControl() {
 	p.controlMu.Lock()
 	defer p.controlMu.Unlock()
 	if p.control != nil {
-		p.control.Close() //nolint:errcheck // nothing is buffered
+		writeStop(p.control, goodbye) //nolint:errcheck // gone already is as good
+		p.control.Close()             //nolint:errcheck // nothing is buffered
 		p.control = nil
 	}
 }

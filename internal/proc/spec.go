@@ -56,7 +56,11 @@ func readSpec(r io.Reader) (spec, error) {
 	return spec{path: fields[0], dir: fields[1], scratch: fields[2], args: fields[4 : 4+n], env: fields[4+n:]}, nil
 }
 
-// A stop is a grace period of eight bytes. The end of the pipe is one as well.
+// goodbye is a stop by a server that needs the supervisor no longer, and lives.
+const goodbye time.Duration = -1
+
+// A stop is a grace period of eight bytes. The end of the pipe is one as well; when
+// no goodbye came before it, the server has died.
 func writeStop(w io.Writer, grace time.Duration) error {
 	_, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(grace)))
 	return err

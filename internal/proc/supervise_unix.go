@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -81,13 +82,13 @@ func (s supervisor) run() {
 	// Capabilities and the parent-death signal belong to a thread: the one that is
 	// changed has to be the one that forks.
 	runtime.LockOSThread()
-	server := os.Getppid()
 	what, err := readSpec(s.control)
 	if err != nil {
 		return // the server died before it said anything
 	}
+	var orphaned atomic.Bool
 	defer func() {
-		if what.scratch != "" && os.Getppid() != server {
+		if what.scratch != "" && orphaned.Load() {
 			os.RemoveAll(what.scratch) //nolint:errcheck // a temp folder, and nobody to tell
 		}
 	}()
@@ -104,7 +105,7 @@ func (s supervisor) run() {
 	s.tell("P", pid)
 	stops := make(chan time.Duration)
 	s.forked(stops)
-	go watch(s.control, stops)
+	go watch(s.control, stops, &orphaned)
 	s.follow(newTree(pid), stops)
 }
 
@@ -142,11 +143,12 @@ func (s supervisor) report(t *tree) {
 	}
 }
 
-// watch passes stops on, and ends with the one that the end of the pipe is.
-func watch(control *os.File, stops chan<- time.Duration) {
+// watch passes stops on, up to a goodbye or the end of the pipe.
+func watch(control *os.File, stops chan<- time.Duration, orphaned *atomic.Bool) {
 	for {
 		grace, err := readStop(control)
-		if err != nil {
+		if err != nil || grace == goodbye {
+			orphaned.Store(err != nil)
 			stops <- defaultGrace
 			return
 		}
