@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -120,10 +119,4 @@ func (x *Session) window(ctx context.Context) int {
 		return sized.Window(ctx)
 	}
 	return 0
-}
-
-// IsUnconfigured reports whether err says that no model is set up.
-func IsUnconfigured(err error) bool {
-	var e *model.Error
-	return errors.As(err, &e) && e.Kind == model.ErrNoKey
 }

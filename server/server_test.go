@@ -405,7 +405,8 @@ func TestNotConfigured(t *testing.T) {
 	t.Parallel()
 	x, g := session(t, open(t, Options{}), t.TempDir())
 	_, err := x.Prompt(t.Context(), agent.Input{Text: "hi"}, nil)
-	if !IsUnconfigured(err) || !strings.Contains(err.Error(), "provider embedded") {
+	var e *model.Error
+	if !errors.As(err, &e) || e.Kind != model.ErrNoKey || !strings.Contains(err.Error(), "provider embedded") {
 		t.Errorf("%v", err)
 	}
 	if len(g.events) > 0 {

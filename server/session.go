@@ -72,9 +72,6 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 // ID names the session, in the store too.
 func (x *Session) ID() string { return x.id }
 
-// Workspace is the files that the session works on.
-func (x *Session) Workspace() *workspace.Workspace { return x.ws }
-
 // Head is what is known of the session.
 func (x *Session) Head() store.Session {
 	x.mu.Lock()
