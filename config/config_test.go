@@ -66,8 +66,8 @@ func TestBrokenFileNamesLineWithoutSecret(t *testing.T) {
 	home := t.TempDir()
 	write(t, Path(home), "model:\n  api_key: sk-secret\n   base_url: [\n")
 	l := Load(home, Options{})
-	if len(l.Problems) != 1 || l.Problems[0].Line == 0 {
-		t.Fatalf("problems = %v, want one with a line", l.Problems)
+	if len(l.Problems) != 1 || l.Problems[0].Line == 0 || !l.Broken {
+		t.Fatalf("problems = %v, broken = %v; want one with a line", l.Problems, l.Broken)
 	}
 	if strings.Contains(l.Problems[0].String(), "sk-secret") {
 		t.Errorf("the problem shows a key: %s", l.Problems[0])

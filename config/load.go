@@ -37,7 +37,10 @@ type Loaded struct {
 	*Config
 	Home     string
 	Problems []Problem
-	environ  map[string]string // the process's, over that of .env
+	// Broken says that the user's file could not be understood at all: whoever
+	// has an earlier configuration should keep it.
+	Broken  bool
+	environ map[string]string // the process's, over that of .env
 }
 
 // Home is the folder of everything of ours: $HERMES_HOME, or ~/.hermes.
@@ -110,11 +113,13 @@ func (l *Loaded) readYAML(file string, trusted bool) source {
 		return source{}
 	}
 	if err != nil {
+		l.Broken = l.Broken || trusted
 		l.problem(file, 0, fmt.Sprintf("cannot be read: %v", err))
 		return source{}
 	}
 	s, err := parseYAML(file, data)
 	if err != nil {
+		l.Broken = l.Broken || trusted
 		l.problem(file, errorLine(err), fmt.Sprintf("is no YAML: %s; nothing of it counts", errorText(err)))
 		return source{}
 	}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/config"
@@ -53,24 +52,13 @@ func (s *Service) reload() {
 	for _, x := range s.open() {
 		fresh := s.Config(x.ws.Folders())
 		x.mu.Lock()
-		if !broken(fresh) {
+		if !fresh.Broken {
 			x.conf = fresh
 		}
 		x.problems = append(x.problems, s.news(fresh.Problems)...)
 		x.mu.Unlock()
 		x.applyMode()
 	}
-}
-
-// broken says that a file of the user's could not be parsed at all: then what was
-// loaded before stays.
-func broken(l *config.Loaded) bool {
-	for _, p := range l.Problems {
-		if p.Source == config.Path(l.Home) && strings.Contains(p.Text, "nothing of it counts") {
-			return true
-		}
-	}
-	return false
 }
 
 func (s *Service) open() []*Session {

@@ -48,6 +48,7 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 	if err != nil {
 		return nil, badInput("cwd", "%v", err)
 	}
+	ws.Ripgrep = ripgrep()
 	conf := s.Config(ws.Folders())
 	x := &Session{
 		id: head.ID, svc: s, host: h, preset: p.Preset, editor: p.Editor, ws: ws, conf: conf, head: head,
@@ -57,8 +58,6 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 	x.ctx, x.cancel = context.WithCancelCause(s.ctx)
 	x.gate = tools.NewGate(tools.GateConfig{
 		Mode:    conf.Approvals.Mode,
-		Deny:    conf.Approvals.Deny,
-		Allow:   conf.CommandAllowlist,
 		Timeout: time.Duration(conf.Approvals.Timeout) * time.Second,
 		Asker:   h,
 		Always:  func(key string) error { return config.AppendAllowlist(s.Home, key) },
@@ -161,16 +160,17 @@ func (x *Session) agentConfig(ctx context.Context, conf *config.Loaded, head sto
 	if err := x.ready(); err != nil {
 		x.svc.Log.Info("no model yet", "session", x.id, "reason", err)
 	}
+	env := x.env(conf)
 	if head.System == "" {
 		offered := set.Specs(ctx)
-		head.System = x.systemPrompt(ctx, offered)
+		head.System = x.systemPrompt(ctx, offered, env.Shell.Name())
 		for _, t := range offered {
 			head.Tools = append(head.Tools, model.Tool(t))
 		}
 		head.Model = conf.Model.Default
 	}
 	return agent.Config{
-		Head: head, Model: x.model, Tools: set, Env: x.env(conf),
+		Head: head, Model: x.model, Tools: set, Env: env,
 		Store:         x.svc.theStore(conf.Store.Synchronous),
 		MaxIterations: conf.Agent.MaxIterations,
 		Window:        x.window(ctx),
@@ -210,7 +210,7 @@ func (x *Session) env(conf *config.Loaded) *tools.Env {
 	}
 }
 
-func (x *Session) systemPrompt(ctx context.Context, offered []tools.Spec) string {
+func (x *Session) systemPrompt(ctx context.Context, offered []tools.Spec, shell string) string {
 	names := make([]string, len(offered))
 	for i, t := range offered {
 		names[i] = t.Name
@@ -220,6 +220,7 @@ func (x *Session) systemPrompt(ctx context.Context, offered []tools.Spec) string
 		Folders: folders,
 		Git:     inGit(folders[0]),
 		OS:      runtime.GOOS,
+		Shell:   shell,
 		Date:    time.Now(),
 		Tools:   names,
 		Notes:   prompt.ReadNotes(folders, func(path string) ([]byte, error) { return x.read(ctx, path) }),

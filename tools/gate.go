@@ -41,7 +41,9 @@ type Gate struct {
 
 	mu      sync.Mutex // guards the following, never while waiting
 	mode    string
-	allowed map[string]bool // remembered for the session or for good
+	deny    []string
+	allow   map[string]bool // remembered for good
+	session map[string]bool // remembered for the session
 }
 
 // NewGate makes the gate of a session.
@@ -49,9 +51,21 @@ func NewGate(cfg GateConfig) *Gate {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 300 * time.Second
 	}
-	g := &Gate{cfg: cfg, turn: make(chan struct{}, 1), mode: cfg.Mode, allowed: make(map[string]bool, len(cfg.Allow))}
-	g.remember(cfg.Allow)
+	g := &Gate{cfg: cfg, turn: make(chan struct{}, 1), mode: cfg.Mode, session: map[string]bool{}}
+	g.SetRules(cfg.Deny, cfg.Allow)
 	return g
+}
+
+// SetRules changes what is always refused and what was allowed for good. What the
+// person has allowed for the session stays.
+func (g *Gate) SetRules(deny, allow []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.deny = deny
+	g.allow = make(map[string]bool, len(allow))
+	for _, k := range allow {
+		g.allow[k] = true
+	}
 }
 
 // SetMode changes the mode from now on; a question that stands is still asked.
@@ -103,14 +117,14 @@ func (g *Gate) passes(v approval.Verdict) bool {
 	if g.mode == "off" && !v.EveryMode {
 		return true
 	}
-	return len(v.Keys) > 0 && !slices.ContainsFunc(v.Keys, func(k string) bool { return !g.allowed[k] })
+	return len(v.Keys) > 0 && !slices.ContainsFunc(v.Keys, func(k string) bool { return !g.allow[k] && !g.session[k] })
 }
 
 func (g *Gate) remember(keys []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, k := range keys {
-		g.allowed[k] = true
+		g.session[k] = true
 	}
 }
 
@@ -182,12 +196,15 @@ func instead(reason string) string {
 
 // denied returns the rule that forbids a call, or nothing.
 func (g *Gate) denied(title string, v approval.Verdict) string {
-	if len(g.cfg.Deny) == 0 {
+	g.mu.Lock()
+	deny := g.deny
+	g.mu.Unlock()
+	if len(deny) == 0 {
 		return ""
 	}
 	said := append([]string{strings.Join(strings.Fields(title), " ")}, v.Commands...)
 	said = append(said, v.Keys...)
-	for _, rule := range g.cfg.Deny {
+	for _, rule := range deny {
 		pattern := strings.Join(strings.Fields(rule), " ")
 		for _, s := range said {
 			if pattern != "" && (glob(pattern, s) || glob(pattern+" *", s)) {

@@ -283,3 +283,23 @@ func TestGlob(t *testing.T) {
 		}
 	}
 }
+
+func TestGateRulesChange(t *testing.T) {
+	t.Parallel()
+	g := NewGate(GateConfig{Mode: "ask", Allow: []string{"rm -rf build"}})
+	check := func(want bool) {
+		t.Helper()
+		v := approval.Verdict{Level: approval.Asks, Reason: "deletes", Keys: []string{"rm -rf build"}}
+		err := g.Check(t.Context(), &Env{}, Call{}, KindExecute, "rm -rf build", v)
+		if (err == nil) != want {
+			t.Errorf("err = %v, want allowed = %v", err, want)
+		}
+	}
+	check(true)
+	g.SetRules([]string{"rm*"}, []string{"rm -rf build"})
+	check(false) // a deny rule beats what is allowed
+	g.SetRules(nil, nil)
+	check(false) // taken off the list: nobody is there to ask
+	g.SetRules(nil, []string{"rm -rf build"})
+	check(true)
+}

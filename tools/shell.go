@@ -97,6 +97,9 @@ func findShell() string {
 	return "/bin/sh"
 }
 
+// Name is the shell's, such as "bash".
+func (s *Shell) Name() string { return filepath.Base(s.program) }
+
 // Cwd is the session's folder.
 func (s *Shell) Cwd() string { return s.snapshot().dir }
 

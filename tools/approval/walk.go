@@ -527,7 +527,7 @@ func (j *judge) printed(st *state, args []*syntax.Word) input {
 		if len(words) == 0 || strings.HasPrefix(words[0], "-") {
 			return input{some: true}
 		}
-		text, _, err := expand.Format(nil, words[0], words[1:])
+		text, _, err := expand.Format(&expand.Config{}, words[0], words[1:])
 		return input{some: true, known: err == nil, text: clean(text)}
 	}
 	escapes := false

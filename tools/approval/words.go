@@ -95,7 +95,7 @@ func (e *expander) braces(w *syntax.Word) {
 		return
 	}
 	n := 0
-	for one, err := range expand.BracesSeq(nil, split) {
+	for one, err := range expand.BracesSeq(&expand.Config{}, split) {
 		if n++; err != nil || n > maxFields {
 			e.out = append(e.out, field{text: unknown})
 			return
@@ -418,7 +418,7 @@ func (j *judge) output(st *state, s *syntax.Stmt) value {
 
 // ansiC undoes the escapes of $'…'. What follows a NUL is lost, as in bash.
 func ansiC(s string) string {
-	text, _, err := expand.Format(nil, s, nil)
+	text, _, err := expand.Format(&expand.Config{}, s, nil)
 	if err != nil || strings.Contains(text, `\c`) {
 		return unknown
 	}
