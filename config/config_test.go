@@ -309,18 +309,34 @@ func TestSchemaAcceptsDefaultsAndRefusesUnknown(t *testing.T) {
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
+	file := Path(home)
+	write(t, file, "model: {default: a}\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	changed, ended := make(chan struct{}, 10), make(chan error, 1)
 	go func() { ended <- Watch(ctx, home, func() { changed <- struct{}{} }) }()
-	// The watch may begin after the first write: write until it is seen.
-	for seen := false; !seen; {
-		if err := Set(home, "model.default", "m"); err != nil {
-			t.Fatal(err)
+	// Each step is repeated until it is seen: the watch may begin after the first.
+	for name, step := range map[string]func(){
+		"replaced": func() {
+			if err := Set(home, "model.default", "m"); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"written in place": func() { write(t, file, "model: {default: b}\n") },
+		"come":             func() { write(t, filepath.Join(home, ".env"), "A=b\n") },
+	} {
+		seen := false
+		for range 20 {
+			step()
+			select {
+			case <-changed:
+				seen = true
+			case <-time.After(3 * settle):
+				continue
+			}
+			break
 		}
-		select {
-		case <-changed:
-			seen = true
-		case <-time.After(3 * settle):
+		if !seen {
+			t.Errorf("a file %s was not noticed", name)
 		}
 	}
 	cancel()
