@@ -95,8 +95,11 @@ func TestFoldersChange(t *testing.T) {
 // Twenty thousand changes arrive in their order while turns come and go.
 func TestChangesStayInOrder(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{"a.txt": ""}
-	with(t, servertest.Options{Files: files}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
+	o := servertest.Options{
+		Files: map[string]string{"a.txt": ""},
+		Init:  map[string]any{"agent": map[string]any{"on_new_prompt": "queue"}}, // so that each makes its request
+	}
+	with(t, o, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
 		e.Open("a.txt")
 		var want strings.Builder
 		for i := range 20_000 {
