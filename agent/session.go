@@ -199,6 +199,7 @@ func (s *Session) env(head store.Session, progress func(tools.Progress)) *tools.
 	env := *s.config.Env
 	env.SessionID = s.id
 	env.Progress = progress
+	env.Call = s.config.Tools.Call
 	env.Offered = func(name string) bool {
 		return slices.ContainsFunc(head.Tools, func(t model.Tool) bool { return t.Name == name })
 	}

@@ -18,6 +18,9 @@ type Env struct {
 	// Progress takes what a running call has to show, such as output so far.
 	// Nil: nobody looks.
 	Progress func(Progress)
+	// Call runs another call through the session's dispatch, as lent by env. Nil:
+	// tools cannot call tools here.
+	Call func(ctx context.Context, env *Env, call Call) (Result, error)
 	// Offered tells whether a tool is offered in this session.
 	Offered func(name string) bool
 	// OutputDir keeps whole outputs whose middle was cut; empty: they are not kept.
@@ -30,6 +33,7 @@ type Env struct {
 type Progress struct {
 	CallID  string
 	Message string    // one short line, "42 lines"
+	Line    string    // in place of title, count and time: of a call that tells its own state
 	Shown   []Content // replaces what was shown before
 }
 

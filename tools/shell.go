@@ -32,6 +32,7 @@ import (
 type Shell struct {
 	program string // bash, or sh
 	first   string // the folder that the session began in
+	frozen  bool   // commands change nothing of the state
 
 	stateMu sync.Mutex
 	state   shellState
@@ -166,6 +167,9 @@ func (s *Shell) leaveLost(state *shellState) (lost string) {
 func (s *Shell) adopt(after shellState, dirToo bool) {
 	s.stateMu.Lock()
 	defer s.stateMu.Unlock()
+	if s.frozen {
+		return
+	}
 	if !dirToo || after.dir == "" {
 		after.dir = s.state.dir
 	}

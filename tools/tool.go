@@ -76,12 +76,21 @@ type Result struct {
 }
 
 // Content is one thing that an editor can show of a call.
-// Exactly one of Diff, Text and Terminal is set; Location may stand alone.
+// Exactly one of Diff, Text, Terminal and Inner is set; Location may stand alone.
 type Content struct {
 	Text     string    `json:"text,omitempty"`
 	Diff     *Diff     `json:"diff,omitempty"`
 	Terminal string    `json:"terminal,omitempty"` // id of a terminal of the editor's
 	Location *Location `json:"location,omitempty"`
+	Inner    *Inner    `json:"sandbox_tool_call,omitempty"`
+}
+
+// Inner is a call that a script made. Transcripts tell of it, the model does not.
+type Inner struct {
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"` // long texts in it are cut
+	Duration  float64         `json:"duration_seconds"`
+	Status    string          `json:"status"` // completed, failed or refused
 }
 
 // Diff is a file before and after a call. Old is nil for a new file.
