@@ -170,16 +170,14 @@ func (a *answer) lost(err error) {
 // place. When the user types at the same moment the editor refuses the piece, and
 // it is put where the place has moved to.
 func (c *chat) put(ctx context.Context, piece string, back int) error {
-	ctx, cancel := context.WithTimeout(ctx, putLimit)
-	defer cancel()
-	for {
+	for began := time.Now(); ; {
 		in := c.text.insert(c.path, piece)
 		err := c.send(ctx, in, piece)
 		if err == nil {
 			c.text.step(back)
 			return nil
 		}
-		if !errors.Is(err, workspace.ErrStale) || ctx.Err() != nil {
+		if !errors.Is(err, workspace.ErrStale) || time.Since(began) > putLimit {
 			return err
 		}
 		retry := time.NewTimer(editEvery)
@@ -213,6 +211,8 @@ func (c *chat) send(ctx context.Context, in insertion, piece string) error {
 	select {
 	case <-in.landed:
 		return nil
+	case <-in.gone:
+		return fmt.Errorf("the editor has closed the chat: %w", workspace.ErrStale)
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-wait.C:

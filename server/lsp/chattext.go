@@ -26,6 +26,7 @@ type chatText struct {
 	at      int  // where the answer goes on
 	pending string
 	landed  chan struct{} // closed when pending has come back as a change
+	gone    chan struct{} // closed when the editor closes the document before that
 }
 
 // opened says that the editor has opened the document, perhaps with other text
@@ -43,6 +44,10 @@ func (c *chatText) closed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open = false
+	if c.landed != nil {
+		close(c.gone)
+		c.pending, c.landed = "", nil
+	}
 }
 
 // changed takes the editor's changes.
@@ -132,6 +137,7 @@ type insertion struct {
 	at     int
 	open   bool
 	landed <-chan struct{}
+	gone   <-chan struct{}
 }
 
 // with is the document's text with the piece in it.
@@ -147,8 +153,8 @@ func (c *chatText) insert(path, piece string) insertion {
 	defer c.mu.Unlock()
 	in := insertion{at: c.at, open: c.open}
 	if c.open {
-		c.pending, c.landed = piece, make(chan struct{})
-		in.landed = c.landed
+		c.pending, c.landed, c.gone = piece, make(chan struct{}), make(chan struct{})
+		in.landed, in.gone = c.landed, c.gone
 	}
 	in.doc = workspace.Document{Path: path, Version: c.version, Text: c.text}
 	return in

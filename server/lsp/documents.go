@@ -16,9 +16,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// changeLimit is how long the editor may take between saying that it applied an
-// edit and sending the change.
-const changeLimit = 5 * time.Second
+const (
+	// applyLimit is how long the editor may take to say whether it applied an edit.
+	applyLimit = 5 * time.Second
+	// changeLimit is how long it may take from then to sending the change. Emacs
+	// sends only when its user pauses, so whoever types on is waited for.
+	changeLimit = time.Minute
+)
 
 // documents is what the editor holds open. Files are known by their path with
 // links resolved, as the workspace knows them; anything else, such as a text that
@@ -201,7 +205,7 @@ func (d *documents) apply(ctx context.Context, doc workspace.Document, edits []w
 	}
 	params := &lsp.ApplyWorkspaceEditParams{Label: &label, Edit: d.workspaceEdit(doc, edits)}
 	var result lsp.ApplyWorkspaceEditResult
-	if err := d.s.call(ctx, changeLimit, lsp.MethodWorkspaceApplyEdit, params, &result); err != nil {
+	if err := d.s.call(ctx, applyLimit, lsp.MethodWorkspaceApplyEdit, params, &result); err != nil {
 		return fmt.Errorf("editing %s: %w", doc.Path, err)
 	}
 	if !result.Applied {

@@ -361,6 +361,31 @@ func TestChatClosedMeanwhile(t *testing.T) {
 	})
 }
 
+// An editor that sends its changes late is waited for; one that closes the document
+// before it has sent them gets the piece in the file.
+func TestChatOfALateEditor(t *testing.T) {
+	t.Parallel()
+	with(t, servertest.Options{}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
+		chat := openChat(t, e, protocol.ChatOpenArgs{})
+		e.Edit(chat, "", "hi")
+		if _, err := send(t, e, chat); err != nil {
+			t.Fatal(err)
+		}
+		x := m.Next()
+		time.Sleep(time.Second)
+		e.Late(20 * time.Second)
+		x.Text("first, ")
+		time.Sleep(30 * time.Second)
+		x.Text("second, ")
+		time.Sleep(time.Second)
+		e.Close(chat) // what the editor has not sent by now it never does
+		x.Text("third")
+		x.End()
+		time.Sleep(2 * time.Second)
+		wantText(t, e.Text(chat), chatHead+"\n## You\n\nhi\n\n## Hermes\n\nfirst, second, third\n\n## You\n\n")
+	})
+}
+
 // A model that writes the chat's headings does not speak for the user.
 func TestChatHeadingsAreDefused(t *testing.T) {
 	t.Parallel()

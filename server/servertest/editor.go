@@ -40,6 +40,7 @@ type Editor struct {
 	asked    []Question
 	choose   func(Question) string
 	refuse   int // edits still to be refused
+	late     time.Duration
 	before   func(uri.URI)
 }
 
@@ -216,9 +217,14 @@ func (e *Editor) change(u uri.URI, doc *buffer, spans []span) {
 		doc.text = doc.text[:s.start] + s.text + doc.text[s.end:]
 	}
 	doc.version++
-	e.Notify("textDocument/didChange", map[string]any{
+	params := map[string]any{
 		"textDocument": map[string]any{"uri": u, "version": doc.version}, "contentChanges": events,
-	})
+	}
+	if e.late > 0 {
+		time.AfterFunc(e.late, func() { e.Notify("textDocument/didChange", params) })
+		return
+	}
+	e.Notify("textDocument/didChange", params)
 }
 
 // Text is what the editor shows under a name; for what is not open, what is on
@@ -290,6 +296,14 @@ func (e *Editor) Refuse(n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.refuse = n
+}
+
+// Late has changes sent so long after they were made, as Emacs does while its user
+// types.
+func (e *Editor) Late(d time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.late = d
 }
 
 // BeforeEdit is called, with the editor's lock not held, before an edit is looked
