@@ -90,6 +90,9 @@ func (s *server) begin(ctx context.Context, j job) func() outcome {
 	ctx, cancel := context.WithCancel(ctx)
 	progress := s.startProgress(j.token, "Hermes: "+j.title, cancel)
 	sink := &fanOut{progress: progress}
+	if s.client.acp != nil {
+		sink.echo = s.agent.EchoSink(j.session.ID())
+	}
 	if j.chat != nil {
 		sink.answer = j.chat.answer(j.shown)
 	}
@@ -142,7 +145,8 @@ func titleOf(prompt string) string {
 // fanOut passes a turn's events on and keeps the last answer.
 type fanOut struct {
 	progress *progress
-	answer   *answer // nil: no chat
+	answer   *answer    // nil: no chat
+	echo     agent.Sink // shows a plugin the prompt of a command; nil: no plugin
 
 	mu   sync.Mutex
 	text strings.Builder
@@ -150,6 +154,9 @@ type fanOut struct {
 
 func (f *fanOut) Event(e agent.Event) {
 	f.progress.Event(e)
+	if _, prompt := e.(agent.UserMessage); prompt && f.echo != nil {
+		f.echo.Event(e)
+	}
 	if f.answer != nil {
 		f.answer.Event(e)
 	}
