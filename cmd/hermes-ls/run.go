@@ -109,6 +109,9 @@ func outcome(ctx context.Context, host *terminalHost, id string, reason agent.St
 		return host.failed(err)
 	}
 	host.ended(id, reason)
+	if reason == agent.EndTurn && !host.answered {
+		return fmt.Errorf("the model gave no answer")
+	}
 	if reason != agent.EndTurn {
 		return fmt.Errorf("the answer is not complete: the turn ended with %s", reason)
 	}

@@ -22,6 +22,7 @@ type terminalHost struct {
 	out, progress io.Writer
 	in            *bufio.Reader // nil: nobody to ask
 	json          bool
+	answered      bool // some text has come
 	midLine       bool // out does not stand at the beginning of a line
 }
 
@@ -39,6 +40,9 @@ func (h *terminalHost) Sink(string) agent.Sink               { return h }
 
 // Event shows what happens, as text or as one JSON object a line.
 func (h *terminalHost) Event(e agent.Event) {
+	if text, ok := e.(agent.Text); ok && text.Text != "" {
+		h.answered = true
+	}
 	if h.json {
 		if line := jsonEvent(e); line != nil {
 			h.emit(line)
