@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/agnivade/levenshtein"
 )
 
 // source is one place that settings came from, as a tree of plain values.
@@ -172,7 +174,7 @@ func kindOf(value any) string {
 func nearest(name string, fields []field) string {
 	best, distance := "", 3
 	for _, f := range fields {
-		if d := editDistance(name, f.name); d < distance {
+		if d := levenshtein.ComputeDistance(name, f.name); d < distance {
 			best, distance = f.name, d
 		}
 	}
@@ -180,26 +182,6 @@ func nearest(name string, fields []field) string {
 		return ""
 	}
 	return " (did you mean " + best + "?)"
-}
-
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
 
 func sortedKeys(tree map[string]any) []string {

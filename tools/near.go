@@ -3,6 +3,8 @@ package tools
 import (
 	"slices"
 	"strings"
+
+	"github.com/agnivade/levenshtein"
 )
 
 // nearest returns those of names that look like name, the likeliest first, at
@@ -15,7 +17,7 @@ func nearest(name string, names []string) []string {
 	var near []scored
 	for _, candidate := range names {
 		a, b := strings.ToLower(name), strings.ToLower(candidate)
-		d := distance(a, b)
+		d := levenshtein.ComputeDistance(a, b)
 		switch {
 		case d <= max(len(a), len(b))/3:
 		case len(b) >= 3 && strings.Contains(a, b), len(a) >= 3 && strings.Contains(b, a):
@@ -45,27 +47,6 @@ func sharedWords(a, b string) (n int) {
 		}
 	}
 	return n
-}
-
-// distance is the number of letters to insert, drop or change between a and b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // quoted lists names as "a", "b" or "c".

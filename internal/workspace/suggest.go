@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/agnivade/levenshtein"
 )
 
 const (
@@ -37,12 +39,12 @@ func (w *Workspace) near(ctx context.Context, path string) []string {
 	base := filepath.Base(p.rel)
 	var names []string
 	for _, name := range w.siblings(p) {
-		if distance(strings.ToLower(name), strings.ToLower(base)) <= 1+len(base)/5 {
+		if levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(base)) <= 1+len(base)/5 {
 			names = append(names, w.Name(filepath.Join(filepath.Dir(p.abs()), name)))
 		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int {
-		return distance(filepath.Base(a), base) - distance(filepath.Base(b), base)
+		return levenshtein.ComputeDistance(filepath.Base(a), base) - levenshtein.ComputeDistance(filepath.Base(b), base)
 	})
 	if len(names) == 0 {
 		names = w.sameName(ctx, p, base)
@@ -83,24 +85,4 @@ func (w *Workspace) sameName(ctx context.Context, p place, base string) []string
 	})
 	slices.Sort(names)
 	return names
-}
-
-// distance is the number of single-byte changes that make a into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }
