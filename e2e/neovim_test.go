@@ -61,13 +61,9 @@ func checkConversation(t *testing.T, b bed) (r editorReport) {
 	if _, err := os.Stat(filepath.Join(b.workspace, "build")); !os.IsNotExist(err) {
 		t.Errorf("the command that was allowed did not run: %v", err)
 	}
-	for _, want := range []string{"## Hermes", "The sum is right now.", "total"} {
-		if !strings.Contains(r.Chat, want) {
-			t.Errorf("the chat lacks %q:\n%s", want, r.Chat)
-		}
-	}
-	if !strings.HasSuffix(strings.TrimRight(r.Chat, "\n"), "## You") {
-		t.Errorf("the chat does not end with a place to write:\n%s", r.Chat)
+	const answer = "```\n\n## Hermes\n\nLet me look. \n\n- ✓ Read shop.py\n- ✓ Edit shop.py\n- ✓ $ rm -rf build\n\nThe sum is right now.\n\n## You\n"
+	if got := strings.TrimRight(r.Chat, "\n") + "\n"; !strings.HasSuffix(got, answer) {
+		t.Errorf("the chat is\n%s\nand should end with\n%s", got, answer)
 	}
 	if want := "# typed, not saved\ndef total(a, b):\n    return a + b"; !strings.Contains(r.Buffer, want) {
 		t.Errorf("buffer = %q, want %q in it", r.Buffer, want)

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -190,12 +191,22 @@ func (c *chat) put(ctx context.Context, piece string, back int) error {
 	}
 }
 
+// beforeLastLineEnd says the same insertion differently where it is behind the last
+// line end: Neovim has no line there, and would add one too many.
+func beforeLastLineEnd(text []byte, at int, piece string) (int, string) {
+	if at < len(text) || !bytes.HasSuffix(text, []byte("\n")) || bytes.HasSuffix(text, []byte("\r\n")) || !strings.HasSuffix(piece, "\n") {
+		return at, piece
+	}
+	return at - 1, "\n" + strings.TrimSuffix(piece, "\n")
+}
+
 func (c *chat) send(ctx context.Context, in insertion, piece string) error {
 	if !in.open {
 		return c.save(ctx, in, piece)
 	}
-	at := workspace.PositionAt(in.doc.Text, in.at, c.s.encoding)
-	edit := workspace.TextEdit{Range: workspace.Range{Start: at, End: at}, NewText: piece}
+	offset, text := beforeLastLineEnd(in.doc.Text, in.at, piece)
+	at := workspace.PositionAt(in.doc.Text, offset, c.s.encoding)
+	edit := workspace.TextEdit{Range: workspace.Range{Start: at, End: at}, NewText: text}
 	err := c.s.documents.apply(ctx, in.doc, []workspace.TextEdit{edit}, "Hermes")
 	if err != nil {
 		select {

@@ -21,15 +21,14 @@ const answerLimit = 5 * time.Second
 
 // client is what the editor can do, as it said in initialize.
 type client struct {
-	name            string
-	encodings       []lsp.PositionEncodingKind
-	applyEdit       bool
-	documentChanges bool // versioned edits
-	progress        bool
-	showDocument    bool
-	configuration   bool
-	literals        bool            // code actions, not only commands
-	acp             json.RawMessage // its part of the Agent Client Protocol; nil: it has no plugin
+	name          string
+	encodings     []lsp.PositionEncodingKind
+	applyEdit     bool
+	progress      bool
+	showDocument  bool
+	configuration bool
+	literals      bool            // code actions, not only commands
+	acp           json.RawMessage // its part of the Agent Client Protocol; nil: it has no plugin
 }
 
 func clientOf(p *lsp.InitializeParams) client {
@@ -39,7 +38,6 @@ func clientOf(p *lsp.InitializeParams) client {
 	}
 	if w := p.Capabilities.Workspace; w != nil {
 		c.applyEdit, c.configuration = is(w.ApplyEdit), is(w.Configuration)
-		c.documentChanges = w.WorkspaceEdit != nil && is(w.WorkspaceEdit.DocumentChanges)
 	}
 	if w := p.Capabilities.Window; w != nil {
 		c.progress = is(w.WorkDoneProgress)

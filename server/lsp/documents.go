@@ -218,14 +218,13 @@ func (d *documents) apply(ctx context.Context, doc workspace.Document, edits []w
 	return nil
 }
 
+// workspaceEdit is always versioned, also for Neovim, which does not announce that
+// it takes documentChanges but does, and then refuses stale ones.
 func (d *documents) workspaceEdit(doc workspace.Document, edits []workspace.TextEdit) lsp.WorkspaceEdit {
 	u := d.uri(doc.Path)
 	list := make([]lsp.TextEdit, len(edits))
 	for i, e := range edits {
 		list[i] = lsp.TextEdit{Range: toRange(e.Range), NewText: e.NewText}
-	}
-	if !d.s.client.documentChanges {
-		return lsp.WorkspaceEdit{Changes: map[uri.URI][]lsp.TextEdit{u: list}}
 	}
 	elements := make([]lsp.TextDocumentEditElement, len(list))
 	for i := range list {
