@@ -65,6 +65,9 @@ CREATE TABLE messages (
 CREATE TRIGGER messages_touch_session AFTER INSERT ON messages BEGIN
 	UPDATE sessions SET updated_at = max(updated_at, new.time) WHERE id = new.session_id;
 END;
+`, `
+ALTER TABLE sessions ADD COLUMN origin TEXT NOT NULL DEFAULT ''; -- JSON, or empty
+CREATE INDEX sessions_by_parent ON sessions (parent, updated_at, id) WHERE parent != '';
 `}
 
 // recognise refuses a file that is not ours or not yet known to us.

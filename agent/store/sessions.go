@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	sessionColumns = "id, cwd, folders, title, model, mode, parent, created_at, updated_at"
+	sessionColumns = "id, cwd, folders, title, model, mode, parent, origin, created_at, updated_at"
 	selectSession  = "SELECT " + sessionColumns + ", system, tools FROM sessions JOIN heads ON session_id = id WHERE id = ?"
 )
 
@@ -43,8 +43,8 @@ func (s *Store) Create(ctx context.Context, x Session) error {
 		x.UpdatedAt = x.CreatedAt
 	}
 	err = db.write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO sessions ("+sessionColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			x.ID, x.Cwd, encode(x.Folders), x.Title, x.Model, x.Mode, x.Parent, x.CreatedAt.UnixMicro(), x.UpdatedAt.UnixMicro())
+		_, err := tx.ExecContext(ctx, "INSERT INTO sessions ("+sessionColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			x.ID, x.Cwd, encode(x.Folders), x.Title, x.Model, x.Mode, x.Parent, x.Origin, x.CreatedAt.UnixMicro(), x.UpdatedAt.UnixMicro())
 		if err != nil {
 			return err
 		}
@@ -82,8 +82,8 @@ func (s *Store) Update(ctx context.Context, id string, change func(*Session)) er
 		x := old
 		x.Folders, x.Tools = slices.Clone(old.Folders), slices.Clone(old.Tools)
 		change(&x)
-		_, err = tx.ExecContext(ctx, "UPDATE sessions SET cwd = ?, folders = ?, title = ?, model = ?, mode = ?, parent = ?, updated_at = ? WHERE id = ?",
-			x.Cwd, encode(x.Folders), x.Title, x.Model, x.Mode, x.Parent, x.UpdatedAt.UnixMicro(), id)
+		_, err = tx.ExecContext(ctx, "UPDATE sessions SET cwd = ?, folders = ?, title = ?, model = ?, mode = ?, parent = ?, origin = ?, updated_at = ? WHERE id = ?",
+			x.Cwd, encode(x.Folders), x.Title, x.Model, x.Mode, x.Parent, x.Origin, x.UpdatedAt.UnixMicro(), id)
 		if err != nil || x.System == old.System && encode(x.Tools) == encode(old.Tools) {
 			return err
 		}
@@ -116,6 +116,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 // Filter chooses what [Store.List] gives.
 type Filter struct {
 	Cwd    string // only sessions of this folder; empty: all
+	Parent string // only sessions that came of this one; empty: all
 	Cursor string // where the page before ended; empty: from the newest
 	Limit  int    // how many at most; 0: 100
 }
@@ -156,6 +157,9 @@ func (f Filter) query() (string, []any, error) {
 	var args []any
 	if f.Cwd != "" {
 		where, args = append(where, "cwd = ?"), append(args, f.Cwd)
+	}
+	if f.Parent != "" {
+		where, args = append(where, "parent = ? AND parent != ''"), append(args, f.Parent) // as the index says it
 	}
 	if f.Cursor != "" {
 		updated, id, err := parseCursor(f.Cursor)
@@ -223,7 +227,7 @@ func scanHead(row scanner) (x Session, err error) {
 func scanSession(row scanner, x *Session, more ...any) (err error) {
 	var folders string
 	var created, updated int64
-	columns := []any{&x.ID, &x.Cwd, &folders, &x.Title, &x.Model, &x.Mode, &x.Parent, &created, &updated}
+	columns := []any{&x.ID, &x.Cwd, &folders, &x.Title, &x.Model, &x.Mode, &x.Parent, &x.Origin, &created, &updated}
 	if err := row.Scan(append(columns, more...)...); err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ type Session struct {
 	Model     string
 	Mode      string // the approval mode chosen for the session; empty: the configured one
 	Parent    string // the session that delegated or was forked; empty: none
+	Origin    string // what whoever made the session for a purpose keeps of it, as JSON; empty: a conversation
 	System    string
 	Tools     []model.Tool
 	CreatedAt time.Time // kept to the microsecond
