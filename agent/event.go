@@ -52,9 +52,39 @@ type (
 	}
 	// TitleChanged names the session, after its first prompt.
 	TitleChanged struct{ Title string }
+	// ChildStarted says that a subagent works now, for the first time or again.
+	ChildStarted struct {
+		Child
+		Stop func() // ends this subagent alone
+	}
+	// ChildEvent is something that happened in a subagent's turn.
+	ChildEvent struct {
+		SessionID string // the subagent's
+		Event     Event
+	}
+	// ChildEnded says how a subagent's work ended.
+	ChildEnded struct {
+		Child
+		Status   string // completed, failed, interrupted or timeout
+		Summary  string // what it reported
+		Error    string // why it did not complete; empty: it did
+		Calls    int
+		Usage    model.Usage
+		Duration time.Duration
+	}
 	// Notice is a word to the user that is no part of the conversation.
 	Notice struct{ Text string }
 )
+
+// Child is a subagent as its parent's editor knows it.
+type Child struct {
+	SessionID  string // its own session
+	ParentID   string // the session that delegated
+	CallID     string // the call of the parent that asked for the work; empty: none did
+	Goal       string
+	Model      string
+	Background bool // the parent does not wait for it
+}
 
 func (UserMessage) event()  {}
 func (Text) event()         {}
@@ -65,6 +95,9 @@ func (CallEnded) event()    {}
 func (PlanChanged) event()  {}
 func (UsageChanged) event() {}
 func (TitleChanged) event() {}
+func (ChildStarted) event() {}
+func (ChildEvent) event()   {}
+func (ChildEnded) event()   {}
 func (Notice) event()       {}
 
 // StopReason is why a turn ended, in ACP's words.
@@ -82,6 +115,12 @@ const (
 type Input struct {
 	Text   string
 	Images []model.Image
+	// Calls are made before the model is asked, as if it had asked for them: what a
+	// person starts without the model's help. Tools and arguments are the caller's.
+	Calls []tools.Call
+	// News is what hermes-ls itself has to tell the model, such as results of work in
+	// the background. It reaches the model after Text, marked as data.
+	News []string
 	// Context is resources quoted by the editor: selections, files, diagnostics.
 	// It reaches the model after Text, marked as data.
 	Context []Resource

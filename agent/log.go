@@ -134,12 +134,20 @@ func (s *Session) mendAfterCrash(ctx context.Context) error {
 // closeCalls gives every open call a result.
 func (s *Session) closeCalls(ctx context.Context) error {
 	for _, c := range slices.Clone(s.history.open) {
-		m := resultMessage(tools.Call{ID: c.ID, Name: c.Name}, tools.Fail(serverStopped))
+		m := resultMessage(tools.Call{ID: c.ID, Name: c.Name}, s.leftOpen(ctx, c))
 		if err := s.append(ctx, m); err != nil {
 			return fmt.Errorf("closing the call %s: %w", c.ID, err)
 		}
 	}
 	return nil
+}
+
+// leftOpen is the result of a call that nobody can finish any more.
+func (s *Session) leftOpen(ctx context.Context, c model.Call) tools.Result {
+	if tool, ok := s.config.Tools.Get(c.Name); ok && tool.Interrupted != nil {
+		return tool.Interrupted(ctx, s.env(s.Head(), nil), tools.Call{ID: c.ID, Name: c.Name, Args: json.RawMessage(c.Args)})
+	}
+	return tools.Fail(serverStopped)
 }
 
 // say adds what a user says. Before it the log is brought into the shape that

@@ -58,6 +58,8 @@ type Session struct {
 	stored bool // the store knows the session
 	effort string
 
+	saying saying // what is said to the running turn
+
 	historyMu sync.Mutex // only the running turn writes
 	history   history
 }
@@ -199,7 +201,9 @@ func (s *Session) env(head store.Session, progress func(tools.Progress)) *tools.
 	env := *s.config.Env
 	env.SessionID = s.id
 	env.Progress = progress
+	env.Tools = s.config.Tools
 	env.Call = s.config.Tools.Call
+	env.Room = s.room()
 	env.Offered = func(name string) bool {
 		return slices.ContainsFunc(head.Tools, func(t model.Tool) bool { return t.Name == name })
 	}

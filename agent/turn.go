@@ -47,9 +47,19 @@ func (s *Session) Turn(ctx context.Context, in Input, sink Sink) (StopReason, er
 		return "", err
 	}
 	defer release()
+	s.saying.listen()
+	defer s.saying.deaf()
 	t := &turn{Session: s, sink: sink, keeping: context.WithoutCancel(ctx)}
 	if err := t.begin(ctx, in); err != nil {
 		return "", fmt.Errorf("keeping the prompt: %w", err)
+	}
+	if len(in.Calls) > 0 {
+		if err := t.callFirst(ctx, in.Calls); err != nil {
+			return "", err
+		}
+		if ctx.Err() != nil {
+			return Cancelled, nil
+		}
 	}
 	return t.run(ctx)
 }
@@ -85,7 +95,13 @@ func (t *turn) begin(ctx context.Context, in Input) error {
 // run asks and calls until a reply asks for nothing.
 func (t *turn) run(ctx context.Context) (StopReason, error) {
 	for range t.config.MaxIterations {
+		if err := t.hear(); err != nil {
+			return "", err
+		}
 		stop, err := t.step(ctx)
+		if stop == EndTurn && err == nil && !t.saying.close() {
+			continue // somebody spoke meanwhile
+		}
 		if err != nil || stop != "" {
 			return stop, err
 		}

@@ -21,6 +21,15 @@ type Env struct {
 	// Call runs another call through the session's dispatch, as lent by env. Nil:
 	// tools cannot call tools here.
 	Call func(ctx context.Context, env *Env, call Call) (Result, error)
+	// Tools is the session's set; what is offered of it, Offered tells. A subagent
+	// gets a part of it.
+	Tools *Set
+	// Room is how many tokens the model's window still had when the call began; 0:
+	// unknown.
+	Room int
+	// Owner is the session that questions go to, and For the goal of the subagent
+	// that asks them. Both are empty in a session of its own.
+	Owner, For string
 	// Offered tells whether a tool is offered in this session.
 	Offered func(name string) bool
 	// OutputDir keeps whole outputs whose middle was cut; empty: they are not kept.
@@ -56,6 +65,7 @@ type Question struct {
 	SessionID string
 	Call      Call
 	Kind      Kind
+	For       string // the goal of the subagent that asks; empty: the session itself
 	Title     string // what would be done, whole, with control and bidi characters escaped
 	Reason    string // why it asks, for a person
 	Remember  string // exactly what "session" and "always" would remember, such as "git push --force"

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,7 +138,7 @@ func (g *Gate) ask(ctx context.Context, env *Env, c Call, kind Kind, title strin
 	waiting, stop := context.WithTimeout(ctx, g.cfg.Timeout)
 	defer stop()
 	decision, err := g.cfg.Asker.AskPermission(waiting, Question{
-		SessionID: env.SessionID, Call: c, Kind: kind,
+		SessionID: cmp.Or(env.Owner, env.SessionID), For: approval.Escape(env.For), Call: c, Kind: kind,
 		Title: approval.Escape(title), Reason: v.Reason, Remember: strings.Join(v.Keys, " and "),
 	})
 	switch {

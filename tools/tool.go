@@ -53,6 +53,10 @@ type Tool struct {
 	// An error's text is shown to it as a failure too, unless ctx has ended.
 	Run func(ctx context.Context, env *Env, call Call) (Result, error)
 
+	// Interrupted is what a call gives whose server died before it had a result, asked
+	// when its session is opened again. Nil: that it was interrupted.
+	Interrupted func(ctx context.Context, env *Env, call Call) Result
+
 	// accepts is what arguments are held against: Schema, parsed, with the
 	// parameters that are understood but not offered. Set by New, else by a Set.
 	accepts *jsonschema.Schema
