@@ -91,6 +91,8 @@ type Delegation struct {
 	MaxSpawnDepth         int            `json:"max_spawn_depth" doc:"1: children, no grandchildren."`
 	MaxIterations         int            `json:"max_iterations" repo:"yes" doc:"Model requests of a child at most."`
 	DefaultToolsets       []string       `json:"default_toolsets" doc:"Toolsets of a child that asks for none."`
+	InactivityTimeout     int            `json:"inactivity_timeout" doc:"Seconds without a sign of life after which a child is stopped; 0: never."`
+	MaxBatchTokens        int            `json:"max_batch_tokens" doc:"Tokens that the children of one call may use together; 0: no limit."`
 	Model                 string         `json:"model" repo:"yes" doc:"Model of the children; empty: the parent's."`
 	Provider              string         `json:"provider" enum:",openai,openrouter,ollama,lmstudio,custom,embedded" doc:"Empty: the parent's."`
 	BaseURL               string         `json:"base_url" doc:"Empty: the parent's."`

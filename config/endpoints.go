@@ -52,8 +52,10 @@ func (l *Loaded) Endpoints() ([]Endpoint, error) {
 	return out, nil
 }
 
-func (l *Loaded) endpoint() (Endpoint, error) {
-	m := l.Model
+func (l *Loaded) endpoint() (Endpoint, error) { return l.resolve("model", l.Model) }
+
+// resolve finds the endpoint that a section describes.
+func (l *Loaded) resolve(section string, m Model) (Endpoint, error) {
 	out := Endpoint{Provider: m.Provider, Model: m.Default, Window: m.ContextWindow}
 	if m.Provider == "embedded" {
 		out.Model = "embedded"
@@ -67,17 +69,17 @@ func (l *Loaded) endpoint() (Endpoint, error) {
 	}
 	out.BaseURL = strings.TrimRight(firstOf(m.BaseURL, p.baseURL), "/")
 	if out.BaseURL == "" {
-		return Endpoint{}, fmt.Errorf("model.provider is custom but model.base_url is empty. %s", l.howTo())
+		return Endpoint{}, fmt.Errorf("%s.provider is custom but %[1]s.base_url is empty. %s", section, l.howTo())
 	}
 	if u, err := url.Parse(out.BaseURL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return Endpoint{}, fmt.Errorf("model.base_url %q is no http(s) URL. %s", out.BaseURL, l.howTo())
+		return Endpoint{}, fmt.Errorf("%s.base_url %q is no http(s) URL. %s", section, out.BaseURL, l.howTo())
 	}
 	out.Keys = m.APIKey
 	if len(out.Keys) == 0 && l.environ[p.keyName] != "" {
 		out.Keys = []string{l.environ[p.keyName]}
 	}
 	if p.needsKey && len(out.Keys) == 0 {
-		return Endpoint{}, fmt.Errorf("no key for the model provider %q: %s is not set and model.api_key is empty. %s", m.Provider, p.keyName, l.howTo())
+		return Endpoint{}, fmt.Errorf("no key for the model provider %q: %s is not set and %s.api_key is empty. %s", m.Provider, p.keyName, section, l.howTo())
 	}
 	return out, nil
 }

@@ -1,0 +1,97 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Route says which model a subagent uses, and where. What is empty is as the
+// parent's; a key goes to no other endpoint than the one it stands beside.
+type Route struct {
+	Model    string `json:"model"`
+	Provider string `json:"provider"`
+	BaseURL  string `json:"base_url"`
+	APIKey   Keys   `json:"api_key"`
+}
+
+// ChildEndpoints are the model of subagents and its fallbacks: of the route that is
+// named, else of the section delegation. Nothing and no error: as the parent's.
+func (l *Loaded) ChildEndpoints(route string) ([]Endpoint, error) {
+	d := l.Delegation
+	section, r := "delegation", Route{d.Model, d.Provider, d.BaseURL, d.APIKey}
+	if route != "" {
+		section = "delegation.routes." + route
+		var err error
+		if r, err = l.route(route); err != nil {
+			return nil, err
+		}
+	}
+	if r.Model == "" && r.Provider == "" && r.BaseURL == "" && len(r.APIKey) == 0 {
+		return nil, nil
+	}
+	out, err := l.childEndpoint(section, r)
+	if err != nil {
+		return nil, err
+	}
+	return []Endpoint{out}, nil
+}
+
+// Routes are the names that a task may ask for, sorted.
+func (l *Loaded) Routes() []string { return slices.Sorted(maps.Keys(l.Delegation.Routes)) }
+
+func (l *Loaded) route(name string) (r Route, err error) {
+	value, there := l.Delegation.Routes[name]
+	if !there {
+		known := "none is configured (delegation.routes)"
+		if names := l.Routes(); len(names) > 0 {
+			known = "there are " + strings.Join(names, ", ")
+		}
+		return r, fmt.Errorf("no route is named %q; %s", name, known)
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return r, fmt.Errorf("delegation.routes.%s: %w", name, err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&r); err != nil {
+		return r, fmt.Errorf("delegation.routes.%s takes model, provider, base_url and api_key: %w", name, err)
+	}
+	if r.Model == "" && r.Provider == "" && r.BaseURL == "" {
+		return r, fmt.Errorf("delegation.routes.%s names neither a model nor an endpoint", name)
+	}
+	return r, nil
+}
+
+func (l *Loaded) childEndpoint(section string, r Route) (Endpoint, error) {
+	parent, failed := l.endpoint()
+	m := Model{Default: firstOf(r.Model, parent.Model, l.Model.Default), Provider: r.Provider, BaseURL: r.BaseURL, APIKey: r.APIKey}
+	if r.Provider == "" && r.BaseURL == "" { // the parent's endpoint
+		if failed != nil {
+			return Endpoint{}, failed
+		}
+		parent.Model = m.Default
+		if len(r.APIKey) > 0 {
+			parent.Keys = r.APIKey
+		}
+		if r.Model != "" && r.Model != l.Model.Default {
+			parent.Window = 0 // what is configured is another model's
+		}
+		return parent, nil
+	}
+	if m.Provider == "" {
+		m.Provider = "custom"
+	}
+	if len(m.APIKey) == 0 && failed == nil && strings.TrimRight(firstOf(m.BaseURL, providerOf(m.Provider).baseURL), "/") == parent.BaseURL {
+		m.APIKey = parent.Keys // the very same endpoint
+	}
+	out, err := l.resolve(section, m)
+	if out.Provider == "custom" && len(m.APIKey) == 0 {
+		out.Keys = nil // HERMES_API_KEY belongs to model.base_url
+	}
+	return out, err
+}

@@ -1,0 +1,57 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+// Where a subagent's requests go, and that no key goes along to another endpoint.
+func TestChildEndpoints(t *testing.T) {
+	t.Parallel()
+	const parent = "model: {default: big, provider: custom, base_url: http://a.example/v1, api_key: A}\n"
+	for name, tc := range map[string]struct {
+		yaml, route string
+		want        string // provider url model keys
+		fails       string
+	}{
+		"nothing":             {"", "", "", ""},
+		"model alone":         {"delegation: {model: small}", "", "custom http://a.example/v1 small A", ""},
+		"key alone":           {"delegation: {api_key: B}", "", "custom http://a.example/v1 big B", ""},
+		"other endpoint":      {"delegation: {base_url: http://b.example/v1}", "", "custom http://b.example/v1 big ", ""},
+		"same endpoint":       {"delegation: {base_url: http://a.example/v1/, model: small}", "", "custom http://a.example/v1 small A", ""},
+		"same host, path":     {"delegation: {base_url: http://a.example/other}", "", "custom http://a.example/other big ", ""},
+		"own key":             {"delegation: {base_url: http://b.example/v1, api_key: B}", "", "custom http://b.example/v1 big B", ""},
+		"provider":            {"delegation: {provider: openai, model: m}", "", "openai https://api.openai.com/v1 m O", ""},
+		"provider, other url": {"delegation: {provider: openai, base_url: http://b.example/v1}", "", "custom http://b.example/v1 big ", ""},
+		"provider, no key":    {"delegation: {provider: openrouter}", "", "", "OPENROUTER_API_KEY is not set"},
+		"route":               {"delegation: {model: m, routes: {cheap: {model: tiny, base_url: http://c.example, api_key: [C, D]}}}", "cheap", "custom http://c.example tiny C D", ""},
+		"unknown route":       {"delegation: {routes: {cheap: {model: tiny}, fast: {model: f}}}", "dear", "", "there are cheap, fast"},
+		"no routes":           {"", "dear", "", "none is configured"},
+		"misspelt":            {"delegation: {routes: {cheap: {modell: tiny}}}", "cheap", "", "modell"},
+		"empty route":         {"delegation: {routes: {cheap: {}}}", "cheap", "", "neither"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			write(t, Path(home), parent+tc.yaml+"\n")
+			l := Load(home, Options{Environ: []string{"OPENAI_API_KEY=O", "HERMES_API_KEY=H"}})
+			got, err := l.ChildEndpoints(tc.route)
+			if tc.fails != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.fails) {
+					t.Errorf("error = %v, want %q in it", err, tc.fails)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := ""
+			for _, e := range got {
+				said += e.Provider + " " + e.BaseURL + " " + e.Model + " " + strings.Join(e.Keys, " ")
+			}
+			if said != tc.want {
+				t.Errorf("endpoint = %q, want %q (%v)", said, tc.want, l.Problems)
+			}
+		})
+	}
+}
