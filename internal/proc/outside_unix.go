@@ -89,13 +89,19 @@ func outside(path string) {
 	supervisor{
 		control: os.NewFile(uintptr(fd), path),
 		attr:    guestAttr(),
-		tell: func(kind string, numbers ...int) {
+		how:     ofGuest,
+		tell: func(kind string, about ...any) {
 			switch kind {
 			case "X":
-				code = exitOf(numbers[0], numbers[1]).Code
+				code = exitOf(about[0].(int), about[1].(int)).Code
 			case "E":
-				code = refusedCode(syscall.Errno(numbers[0]))
-				fmt.Fprintln(os.Stderr, "hermes-ls: the command did not start:", syscall.Errno(numbers[0]))
+				code = refusedCode(syscall.Errno(about[0].(int)))
+				fmt.Fprintln(os.Stderr, "hermes-ls: the command did not start:", syscall.Errno(about[0].(int)))
+			case "S":
+				code = refusedCode(0)
+				fmt.Fprintln(os.Stderr, "hermes-ls: the command did not start, because its sandbox could not be made:", about[0])
+			case "K":
+				fmt.Fprintln(os.Stderr, "hermes-ls: everything was ended, because it went over its limit of", limitNames[about[0].(int)])
 			}
 		},
 		forked: func(stops chan<- time.Duration) {

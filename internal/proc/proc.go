@@ -17,6 +17,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
 // Cmd describes a child process. Args is required, the rest optional.
@@ -33,6 +35,10 @@ type Cmd struct {
 	// Scratch is a folder of this call's alone. The caller removes it; when the
 	// caller is killed first, the supervisor does (Linux and macOS).
 	Scratch string
+	// Limits bound the child and everything below it together.
+	Limits Limits
+	// Confine bounds what they reach; nil: nothing does. See package sandbox.
+	Confine *confine.Plan
 	// Grace is how long a child has between SIGTERM and SIGKILL when ctx ends.
 	// Zero is 200 ms.
 	Grace time.Duration
@@ -42,6 +48,7 @@ type Cmd struct {
 type Exit struct {
 	Code   int    // exit code; 128+signal when a signal ended it, as a shell says it
 	Signal string // "SIGKILL", …; empty after a normal exit
+	Limit  string // the limit because of which everything was ended: LimitMemory, LimitProcesses, or empty
 }
 
 // StartError says why a program did not start. It wraps the system's error: a

@@ -50,7 +50,7 @@ func Start(ctx context.Context, c Cmd) (*Process, error) {
 		cmd.Env = []string{}
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{HideWindow: true, CmdLine: commandLine(c.Args)}
-	job, err := newJob()
+	job, err := newJob(c.Limits)
 	if err != nil {
 		return nil, fmt.Errorf("making a job for %s: %w", c.Args[0], err)
 	}
@@ -73,13 +73,21 @@ func commandLine(args []string) string {
 	return ""
 }
 
-func newJob() (windows.Handle, error) {
+func newJob(l Limits) (windows.Handle, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return 0, err
 	}
 	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{}
 	info.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	if l.MemoryMB > 0 {
+		info.BasicLimitInformation.LimitFlags |= windows.JOB_OBJECT_LIMIT_JOB_MEMORY
+		info.JobMemoryLimit = uintptr(l.MemoryMB) << 20
+	}
+	if l.Processes > 0 {
+		info.BasicLimitInformation.LimitFlags |= windows.JOB_OBJECT_LIMIT_ACTIVE_PROCESS
+		info.BasicLimitInformation.ActiveProcessLimit = uint32(l.Processes)
+	}
 	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
 		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
 	if err != nil {

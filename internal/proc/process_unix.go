@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -36,6 +35,7 @@ type Process struct {
 	statusFile *os.File
 	outputs    []*output
 	input      *input
+	group      *group // of the kernel's, where one can be had
 
 	controlMu sync.Mutex
 	control   *os.File // stops go in; nil once closed
@@ -72,7 +72,7 @@ func (c Cmd) spec() (encoded []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	encoded, err = spec{path: path, dir: c.Dir, scratch: c.Scratch, args: c.Args, env: c.Env}.encode()
+	encoded, err = spec{path: path, dir: c.Dir, scratch: c.Scratch, limits: c.Limits, plan: c.Confine, args: c.Args, env: c.Env}.encode()
 	if err != nil {
 		return nil, &StartError{Program: strconv.Quote(c.Args[0]), Reason: err.Error(), Err: err}
 	}
@@ -86,12 +86,12 @@ func (p *Process) launch(c Cmd, encoded []byte) (err error) {
 	if err != nil {
 		return fmt.Errorf("making pipes for %s: %w", c.Args[0], err)
 	}
-	p.supervisor, err = os.StartProcess(self(), []string{"hermes-ls", hiddenWord}, &os.ProcAttr{
-		Dir:   "/",                      // keeps no folder busy
-		Env:   []string{"GOMAXPROCS=2"}, // nothing of ours: other processes may read it
-		Files: pipes.theirs,
-		Sys:   &syscall.SysProcAttr{Setsid: true},
-	})
+	p.group = newGroup(c.Limits)
+	if p.supervisor, err = startSupervisor(pipes.theirs, p.group); err != nil && p.group != nil {
+		p.group.remove() // it may be made, but not entered
+		p.group = nil
+		p.supervisor, err = startSupervisor(pipes.theirs, nil)
+	}
 	pipes.closeTheirs()
 	if err != nil {
 		pipes.closeOurs()
@@ -102,6 +102,7 @@ func (p *Process) launch(c Cmd, encoded []byte) (err error) {
 	if p.pid, err = p.started(c); err != nil {
 		pipes.closeOurs()
 		p.supervisor.Wait() //nolint:errcheck // its answer was heard
+		p.group.remove()
 		return err
 	}
 	for i, r := range pipes.outputs {
@@ -113,10 +114,23 @@ func (p *Process) launch(c Cmd, encoded []byte) (err error) {
 	return nil
 }
 
+func startSupervisor(files []*os.File, g *group) (*os.Process, error) {
+	attr := &syscall.SysProcAttr{Setsid: true}
+	g.use(attr)
+	return os.StartProcess(self(), []string{"hermes-ls", hiddenWord}, &os.ProcAttr{
+		Dir:   "/",                      // keeps no folder busy
+		Env:   []string{"GOMAXPROCS=2"}, // nothing of ours: other processes may read it
+		Files: files,
+		Sys:   attr,
+	})
+}
+
 // started reads the supervisor's first line: "P pid", or "E errno".
 func (p *Process) started(c Cmd) (pid int, err error) {
-	kind, numbers := p.line()
+	kind, numbers, text := p.line()
 	switch {
+	case kind == "S":
+		return 0, fmt.Errorf("starting %s: its sandbox could not be made: %s", c.Args[0], text)
 	case kind == "P" && len(numbers) == 1:
 		return numbers[0], nil
 	case kind == "E" && len(numbers) == 1:
@@ -127,17 +141,12 @@ func (p *Process) started(c Cmd) (pid int, err error) {
 }
 
 // line is a line of the supervisor's; no kind at its end.
-func (p *Process) line() (kind string, numbers []int) {
-	text, err := p.status.ReadString('\n')
+func (p *Process) line() (kind string, numbers []int, text string) {
+	line, err := p.status.ReadString('\n')
 	if err != nil {
-		return "", nil
+		return "", nil, ""
 	}
-	fields := strings.Fields(text)
-	for _, f := range fields[1:] {
-		n, _ := strconv.Atoi(f)
-		numbers = append(numbers, n)
-	}
-	return fields[0], numbers
+	return parseLine(line)
 }
 
 // run owns the process until nothing of it is left.
@@ -158,6 +167,10 @@ func (p *Process) run(ctx context.Context, grace time.Duration) {
 	if !told && left == 0 {
 		p.killGroup()
 	}
+	if p.exit.Limit == "" {
+		p.exit.Limit = p.group.exceeded()
+	}
+	p.group.remove()
 	p.err = p.finish(ctx, told, left, waitErr)
 }
 
@@ -175,11 +188,15 @@ func (p *Process) killGroup() {
 // everything below it. left counts what could not be ended.
 func (p *Process) follow() (told bool, left int) {
 	for {
-		switch kind, numbers := p.line(); {
+		switch kind, numbers, _ := p.line(); {
 		case kind == "X" && len(numbers) == 2:
+			limit := p.exit.Limit
 			told, p.exit = true, exitOf(numbers[0], numbers[1])
+			p.exit.Limit = limit
 			p.drain()        // a background process may still be writing its last words
 			p.closeControl() // whatever is left now is ended
+		case kind == "K" && len(numbers) == 1 && numbers[0] < len(limitNames):
+			p.exit.Limit = limitNames[numbers[0]]
 		case kind == "L" && len(numbers) == 1:
 			left = numbers[0]
 		case kind == "":

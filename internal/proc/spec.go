@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
 // spec is what the supervisor has to start. It travels over the control pipe and
@@ -17,6 +19,8 @@ import (
 type spec struct {
 	path, dir string
 	scratch   string
+	limits    Limits
+	plan      *confine.Plan
 	args, env []string
 }
 
@@ -25,7 +29,13 @@ var errNUL = errors.New("a NUL byte in the command, its folder or its environmen
 // encode puts the length first, then NUL-separated fields: a format so plain that
 // the supervisor starts without the cost of a real one.
 func (s spec) encode() ([]byte, error) {
-	fields := append([]string{s.path, s.dir, s.scratch, strconv.Itoa(len(s.args))}, s.args...)
+	plan := s.plan
+	if plan == nil {
+		plan = &confine.Plan{}
+	}
+	bounds := append(s.limits.fields(), plan.Fields()...)
+	fields := append([]string{s.path, s.dir, s.scratch, strconv.Itoa(len(bounds))}, bounds...)
+	fields = append(append(fields, strconv.Itoa(len(s.args))), s.args...)
 	fields = append(fields, s.env...)
 	for _, f := range fields {
 		if strings.IndexByte(f, 0) >= 0 {
@@ -46,14 +56,32 @@ func readSpec(r io.Reader) (spec, error) {
 		return spec{}, fmt.Errorf("reading what to start: %w", err)
 	}
 	fields := strings.Split(string(text), "\x00")
-	if len(fields) < 5 {
+	if len(fields) < 4 {
 		return spec{}, errors.New("too little was said of what to start")
 	}
-	n, err := strconv.Atoi(fields[3])
-	if err != nil || n < 1 || n > len(fields)-4 {
-		return spec{}, errors.New("what to start has a wrong number of arguments")
+	s := spec{path: fields[0], dir: fields[1], scratch: fields[2]}
+	bounds, fields, err := counted(fields[3:])
+	if err == nil {
+		s.args, s.env, err = counted(fields)
 	}
-	return spec{path: fields[0], dir: fields[1], scratch: fields[2], args: fields[4 : 4+n], env: fields[4+n:]}, nil
+	if err != nil || len(s.args) == 0 || len(bounds) < limitFields {
+		return spec{}, errors.New("what to start was said wrongly")
+	}
+	s.limits = limitsFrom(bounds)
+	s.plan, err = confine.FromFields(bounds[limitFields:])
+	return s, err
+}
+
+// counted takes a number, and as many fields.
+func counted(fields []string) (taken, rest []string, err error) {
+	if len(fields) == 0 {
+		return nil, nil, io.ErrUnexpectedEOF
+	}
+	n, err := strconv.Atoi(fields[0])
+	if err != nil || n < 0 || n > len(fields)-1 {
+		return nil, nil, errors.New("a wrong count")
+	}
+	return fields[1 : 1+n : 1+n], fields[1+n:], nil
 }
 
 // goodbye is a stop by a server that needs the supervisor no longer, and lives.

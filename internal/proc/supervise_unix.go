@@ -5,10 +5,10 @@ package proc
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -21,6 +21,7 @@ import (
 const (
 	hiddenWord  = "__supervise"
 	outsideWord = "__shell"
+	insideWord  = "__inside" // a second one, in namespaces that the first one made: see relay
 )
 
 // lastTries is how long the supervisor goes on killing what does not die: what
@@ -43,20 +44,19 @@ func init() { Supervise() }
 func Supervise() {
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == hiddenWord:
-		inside()
+		supervise()
+	case len(os.Args) == 3 && os.Args[1] == insideWord:
+		inside(os.Args[2])
 	case len(os.Args) == 3 && os.Args[1] == outsideWord:
 		outside(os.Args[2])
 	}
 }
 
-func inside() {
-	status := os.NewFile(4, "status")
+func supervise() {
 	supervisor{
 		control: os.NewFile(3, "control"),
 		attr:    childAttr(),
-		tell: func(kind string, numbers ...int) {
-			fmt.Fprintln(status, kind, strings.Trim(fmt.Sprint(numbers), "[]"))
-		},
+		tell:    teller(os.NewFile(4, "status")),
 		// The child may inherit what is ignored, so this comes after the fork. The
 		// end comes over the control pipe.
 		forked: func(chan<- time.Duration) {
@@ -67,14 +67,25 @@ func inside() {
 	syscall.Exit(0) // not os.Exit, with which the race detector waits for a second
 }
 
+// teller writes messages as lines.
+func teller(status io.Writer) func(kind string, about ...any) {
+	return func(kind string, about ...any) {
+		fmt.Fprintln(status, append([]any{kind}, about...)...)
+	}
+}
+
 // supervisor starts a child and owns everything below it.
 type supervisor struct {
 	control *os.File
 	attr    *syscall.SysProcAttr
 	// tell takes "P pid" when the child runs, "E errno" when it does not start,
-	// "X code signal" when it has ended, "L n" when n could not be ended.
-	tell   func(kind string, numbers ...int)
+	// "S text" when what should bound it could not be set up, "X code signal" when
+	// it has ended, "K n" when everything is ended because of limit n, "L n" when n
+	// could not be ended.
+	tell   func(kind string, about ...any)
 	forked func(stops chan<- time.Duration) // called once the child runs
+	how    string                           // letters for the second supervisor, if there is one
+	within bool                             // this is the second one: see relay
 }
 
 // run returns when nothing is left, or nothing more can be done.
@@ -92,10 +103,26 @@ func (s supervisor) run() {
 			os.RemoveAll(what.scratch) //nolint:errcheck // a temp folder, and nobody to tell
 		}
 	}()
-	keepFromChildren()
-	pid, err := syscall.ForkExec(what.path, what.args, &syscall.ProcAttr{
-		Dir: what.dir, Env: what.env, Files: []uintptr{0, 1, 2}, Sys: s.attr,
-	})
+	keepFromChildren(s.within)
+	stops := make(chan time.Duration)
+	if what.plan.Apart() && !s.within {
+		r, err := s.relay(what)
+		if err != nil {
+			s.tell("S", err)
+			return
+		}
+		s.forked(stops)
+		go watch(s.control, stops, &orphaned)
+		r.follow(s, stops)
+		return
+	}
+	if what.plan.Apply() {
+		if err := what.plan.Enter(); err != nil {
+			s.tell("S", err)
+			return
+		}
+	}
+	pid, err := what.start(s.attr, s.within)
 	if err != nil {
 		var errno syscall.Errno
 		errors.As(err, &errno)
@@ -103,19 +130,34 @@ func (s supervisor) run() {
 		return
 	}
 	s.tell("P", pid)
-	stops := make(chan time.Duration)
 	s.forked(stops)
 	go watch(s.control, stops, &orphaned)
-	s.follow(newTree(pid), stops)
+	t := newTree(pid)
+	s.follow(t, stops, what.limits.watch(t))
 }
 
-func (s supervisor) follow(t *tree, stops <-chan time.Duration) {
+// start starts the program with its limits.
+func (s spec) start(attr *syscall.SysProcAttr, within bool) (pid int, err error) {
+	defer s.limits.lower(within && s.plan.Namespaces)(&pid)
+	return syscall.ForkExec(s.path, s.args, &syscall.ProcAttr{
+		Dir: s.dir, Env: s.env, Files: []uintptr{0, 1, 2}, Sys: attr,
+	})
+}
+
+func (s supervisor) follow(t *tree, stops <-chan time.Duration, over <-chan int) {
 	exited := t.exited
 	for {
 		select {
 		case <-exited:
 			s.report(t)
 			exited = nil
+		case limit := <-over:
+			s.tell("K", limit)
+			if left := t.end(0, stops); left > 0 {
+				s.tell("L", left)
+			}
+			s.report(t)
+			return
 		case grace := <-stops:
 			left := t.end(grace, stops)
 			s.report(t)

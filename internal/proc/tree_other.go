@@ -27,7 +27,7 @@ func hide() {}
 
 func replace(from, to int) error { return unix.Dup2(from, to) }
 
-func keepFromChildren() {
+func keepFromChildren(bool) {
 	unix.CloseOnExec(3)
 	unix.CloseOnExec(4)
 }

@@ -1,0 +1,164 @@
+package proc
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// group is a control group of the kernel's (version 2), which keeps the limits
+// exactly where one can be had: where our own group, or one above it, is ours to
+// write and hands the controllers on, as systemd arranges for a user's services.
+// Elsewhere there is none, and all its methods do nothing.
+type group struct {
+	dir string
+	fd  int
+}
+
+// What our supervisors take of a group's limit themselves, in threads.
+const supervisorThreads = 24
+
+const groupPrefix = "hermes-ls-"
+
+// newGroup makes a group with limits, or none.
+func newGroup(l Limits) *group {
+	if l.MemoryMB <= 0 && l.Processes <= 0 {
+		return nil
+	}
+	own, err := ownGroup()
+	if err != nil {
+		return nil
+	}
+	for dir := own; len(dir) > len(cgroupRoot); dir = filepath.Dir(dir) {
+		if g := groupIn(dir, l); g != nil {
+			return g
+		}
+	}
+	return nil
+}
+
+const cgroupRoot = "/sys/fs/cgroup"
+
+// ownGroup is the folder of the group that we are in. Where the first version's
+// hierarchies are mounted, the second has no controllers worth having.
+func ownGroup() (string, error) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(cgroupRoot, &fs); err != nil {
+		return "", err
+	}
+	if fs.Type != unix.CGROUP2_SUPER_MAGIC {
+		return "", unix.ENOTSUP
+	}
+	text, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(text)) {
+		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok && !strings.Contains(path, "..") {
+			return filepath.Join(cgroupRoot, path), nil
+		}
+	}
+	return "", unix.ENOENT
+}
+
+// groupIn makes a group within dir, if dir hands both controllers on.
+func groupIn(dir string, l Limits) *group {
+	handed, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
+	if err != nil {
+		return nil
+	}
+	names := strings.Fields(string(handed))
+	if !slices.Contains(names, "memory") || !slices.Contains(names, "pids") {
+		return nil
+	}
+	sweepGroups(dir)
+	path, err := os.MkdirTemp(dir, groupPrefix)
+	if err != nil {
+		return nil
+	}
+	g := &group{dir: path, fd: -1}
+	for name, value := range l.groupFiles() {
+		if err := os.WriteFile(filepath.Join(path, name), []byte(value), 0o644); err != nil && name != "memory.swap.max" {
+			g.remove()
+			return nil
+		}
+	}
+	if g.fd, err = unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+		g.remove()
+		return nil
+	}
+	return g
+}
+
+// groupFiles are the limits as a group's files take them.
+func (l Limits) groupFiles() map[string]string {
+	files := map[string]string{}
+	if l.MemoryMB > 0 {
+		files["memory.max"] = strconv.Itoa(l.MemoryMB << 20)
+		files["memory.swap.max"] = "0" // not there without swap
+	}
+	if l.Processes > 0 {
+		files["pids.max"] = strconv.Itoa(8*l.Processes + supervisorThreads) // it counts threads: see lower
+	}
+	return files
+}
+
+// sweepGroups removes groups that a server has left that was killed: those that
+// are empty and not new.
+func sweepGroups(dir string) {
+	left, _ := filepath.Glob(filepath.Join(dir, groupPrefix+"*"))
+	for _, path := range left {
+		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > time.Minute {
+			os.Remove(path) //nolint:errcheck // one in use stays
+		}
+	}
+}
+
+// use starts a process in the group.
+func (g *group) use(attr *syscall.SysProcAttr) {
+	if g != nil {
+		attr.UseCgroupFD, attr.CgroupFD = true, g.fd
+	}
+}
+
+// exceeded tells which limit the kernel has enforced.
+func (g *group) exceeded() string {
+	if g == nil {
+		return ""
+	}
+	events, err := os.ReadFile(filepath.Join(g.dir, "memory.events"))
+	if err != nil {
+		return ""
+	}
+	for line := range bytes.Lines(events) {
+		if fields := bytes.Fields(line); len(fields) == 2 && string(fields[0]) == "oom_kill" && string(fields[1]) != "0" {
+			return LimitMemory
+		}
+	}
+	return ""
+}
+
+// remove ends what is left in the group, which is nothing unless a supervisor was
+// killed, and the group.
+func (g *group) remove() {
+	if g == nil {
+		return
+	}
+	if g.fd >= 0 {
+		unix.Close(g.fd) //nolint:errcheck // only a handle
+	}
+	for range 20 {
+		if err := os.Remove(g.dir); err == nil || os.IsNotExist(err) {
+			return
+		}
+		os.WriteFile(filepath.Join(g.dir, "cgroup.kill"), []byte("1"), 0o644) //nolint:errcheck // since Linux 5.14
+		time.Sleep(5 * time.Millisecond)
+	}
+}

@@ -1,0 +1,164 @@
+package confine
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/landlock-lsm/go-landlock/landlock"
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// Attr makes the namespaces of a plan for the process that is started with it.
+func (p *Plan) Attr(attr *syscall.SysProcAttr) {
+	attr.Cloneflags |= unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWIPC
+	if p.Processes {
+		attr.Cloneflags |= unix.CLONE_NEWPID
+	}
+	if p.Network {
+		attr.Cloneflags |= unix.CLONE_NEWNET
+	}
+	attr.UidMappings = mapping(os.Geteuid(), unix.CAP_SETUID)
+	attr.GidMappings = mapping(os.Getegid(), unix.CAP_SETGID)
+	attr.GidMappingsEnableSetgroups = mayMapAll(unix.CAP_SETGID)
+}
+
+// mapping: everybody as they are where we may say so (root, so that what it
+// unpacks or installs can have other owners), else ourselves alone.
+func mapping(id int, needs uint) []syscall.SysProcIDMap {
+	if mayMapAll(needs) {
+		return []syscall.SysProcIDMap{{Size: 1<<32 - 1}}
+	}
+	return []syscall.SysProcIDMap{{ContainerID: id, HostID: id, Size: 1}}
+}
+
+func mayMapAll(needs uint) bool {
+	return os.Geteuid() == 0 && has(needs) && wholeMap()
+}
+
+// wholeMap: in a container that has a user namespace of its own, not every number
+// exists.
+func wholeMap() bool {
+	text, err := os.ReadFile("/proc/self/uid_map")
+	var inside, outside, size uint64
+	n, _ := fmt.Sscan(string(text), &inside, &outside, &size)
+	return err == nil && n == 3 && inside == 0 && size == 1<<32-1
+}
+
+func has(c uint) bool {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	return unix.Capget(&header, &data[0]) == nil && data[c/32].Effective&(1<<(c%32)) != 0
+}
+
+// Enter does to this process, and for good, what the plan says. The thread has to
+// be locked: what it starts afterwards is bound. An error says what could not be
+// done; the program must not be started then.
+func (p *Plan) Enter() error {
+	if p.Apart() {
+		// What the child could otherwise do to us, through us it could undo.
+		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+			return fmt.Errorf("making the supervisor unreadable: %w", err)
+		}
+	}
+	if p.Namespaces {
+		if err := p.mount(); err != nil {
+			return err
+		}
+		if p.Network {
+			if err := loopback(); err != nil {
+				return fmt.Errorf("setting the loopback up: %w", err)
+			}
+		}
+	}
+	// The session keyring of the one who started us holds what its programs put
+	// there. Not every kernel has keyrings.
+	unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0) //nolint:errcheck // see above
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("giving up new privileges: %w", err)
+	}
+	if err := p.landlock(); err != nil {
+		return fmt.Errorf("Landlock: %w", err) //nolint:staticcheck // a name
+	}
+	if p.Apart() {
+		if err := dropCapabilities(); err != nil {
+			return fmt.Errorf("giving up capabilities: %w", err)
+		}
+	}
+	if err := p.filterSockets(); err != nil {
+		return fmt.Errorf("filtering sockets: %w", err)
+	}
+	return nil
+}
+
+// landlock bounds every thread of this process and what it starts.
+func (p *Plan) landlock() error {
+	if p.Landlock {
+		// On a kernel whose Landlock cannot let a file move between folders, which
+		// building needs, this restricts nothing: whoever relies on it has tried.
+		config := landlock.V11.BestEffort()
+		if p.Sockets == AnySocket {
+			config.HandledAccessNet = 0
+		}
+		full := landlock.PathAccess(allRights&^ll.AccessFSIoctlDev, p.Writes...).WithRefer().WithResolveUnix().IgnoreIfMissing()
+		devices := landlock.PathAccess(ll.AccessFSReadFile|ll.AccessFSReadDir|ll.AccessFSWriteFile|ll.AccessFSTruncate|ll.AccessFSIoctlDev, "/dev").IgnoreIfMissing()
+		reads := landlock.PathAccess(ll.AccessFSExecute|ll.AccessFSReadFile|ll.AccessFSReadDir, p.Reads...).IgnoreIfMissing()
+		return config.Restrict(full, devices, reads)
+	}
+	if p.Scoped {
+		return landlock.V11.BestEffort().RestrictScoped()
+	}
+	return nil
+}
+
+const allRights landlock.AccessFSSet = 1<<16 - 1
+
+// kept are what root's programs need to build, unpack and install. What would
+// change mounts, networks, devices, the kernel or other processes is not among
+// them.
+var kept = []uint{
+	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_KILL,
+	unix.CAP_SETGID, unix.CAP_SETUID, unix.CAP_SETPCAP, unix.CAP_NET_BIND_SERVICE,
+	unix.CAP_SYS_CHROOT, unix.CAP_AUDIT_WRITE, unix.CAP_SETFCAP,
+}
+
+// dropCapabilities is for this thread and what it starts. The other threads keep
+// theirs, which nobody inside can reach: see Enter.
+func dropCapabilities() error {
+	var keep [2]uint32
+	for _, c := range kept {
+		keep[c/32] |= 1 << (c % 32)
+	}
+	for c := range uint(64) {
+		if keep[c/32]&(1<<(c%32)) == 0 {
+			unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0) //nolint:errcheck // not known to the kernel
+		}
+	}
+	unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) //nolint:errcheck // since Linux 4.3
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&header, &data[0]); err != nil {
+		return err
+	}
+	for i := range data {
+		data[i].Effective &= keep[i]
+		data[i].Permitted &= keep[i]
+		data[i].Inheritable = 0
+	}
+	return unix.Capset(&header, &data[0])
+}
+
+func loopback() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd) //nolint:errcheck // only a handle
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request)
+}

@@ -1,0 +1,353 @@
+package confine
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// place is a mount that is to be made. Those of a path come after those of the
+// folders around it, and of one path the later kinds above the earlier.
+type place struct {
+	path string
+	kind int
+	fd   int // the tree to attach; -1: made where it is
+}
+
+const (
+	temp = iota
+	hidden
+	writable
+	visible
+	pinned
+	readOnly
+)
+
+// mount makes everything read-only, and then puts what the plan lists where it
+// was. The trees are taken before, so that each keeps the flags it had and what
+// is hidden by another can still be shown.
+func (p *Plan) mount() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("making the mounts private: %w", err)
+	}
+	var places []place
+	for _, list := range []struct {
+		kind  int
+		paths []string
+	}{{writable, p.Writable}, {visible, p.Visible}} {
+		for _, path := range list.paths {
+			fd, err := tree(path)
+			switch {
+			case gone(err):
+				continue
+			case err != nil:
+				return fmt.Errorf("taking %s: %w", path, err)
+			}
+			places = append(places, place{path, list.kind, fd})
+		}
+	}
+	for _, path := range p.TempAt {
+		fd, err := tree(p.Temp)
+		if err != nil {
+			return fmt.Errorf("taking the session's folder for temporary files: %w", err)
+		}
+		places = append(places, place{path, temp, fd})
+	}
+	stand, err := p.standIns()
+	if err != nil {
+		return err
+	}
+	nodes, err := devices()
+	if err != nil {
+		return err
+	}
+	for kind, paths := range map[int][]string{hidden: p.Hidden, pinned: p.Pinned, readOnly: p.ReadOnly} {
+		for _, path := range paths {
+			places = append(places, place{path, kind, -1})
+		}
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.kind, b.kind))
+	})
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{
+		Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOSUID,
+	}); err != nil {
+		return fmt.Errorf("making everything read-only: %w", err)
+	}
+	for _, pl := range places {
+		if err := p.attach(pl, &stand); err != nil {
+			return err
+		}
+	}
+	for _, fd := range stand.open { // until the mount points within were made
+		if err := seal(fd, ""); err != nil {
+			return fmt.Errorf("making a hidden folder read-only: %w", err)
+		}
+	}
+	if err := p.mountDev(nodes); err != nil {
+		return err
+	}
+	return p.mountProc()
+}
+
+// standIns are what hidden files and folders show, before they are hidden.
+type standIns struct {
+	file, folder int
+	open         []int // empty folders that are still writable
+}
+
+func (p *Plan) standIns() (s standIns, err error) {
+	s = standIns{file: -1, folder: -1}
+	if len(p.Hidden) == 0 {
+		return s, nil
+	}
+	if s.file, err = unix.Open(p.Blank, unix.O_PATH|unix.O_CLOEXEC, 0); err != nil {
+		return s, fmt.Errorf("taking what stands in for hidden files: %w", err)
+	}
+	if s.folder, err = unix.Open(p.Nothing, unix.O_PATH|unix.O_CLOEXEC, 0); err != nil {
+		return s, fmt.Errorf("taking what stands in for hidden folders: %w", err)
+	}
+	return s, nil
+}
+
+// attach makes one mount.
+func (p *Plan) attach(pl place, stand *standIns) error {
+	var err error
+	switch pl.kind {
+	case temp, writable:
+		err = attach(pl.fd, pl.path)
+	case visible:
+		if err = readonly(pl.fd); err == nil {
+			err = attach(pl.fd, pl.path)
+		}
+	case pinned, readOnly:
+		err = again(pl.path, pl.kind == readOnly)
+	case hidden:
+		err = p.hide(pl.path, stand)
+	}
+	if gone(err) && pl.kind > writable {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("mounting on %s: %w", pl.path, err)
+	}
+	return nil
+}
+
+// again mounts a path on itself.
+func again(path string, ro bool) error {
+	fd, err := tree(path)
+	if err != nil {
+		return err
+	}
+	if ro {
+		if err := readonly(fd); err != nil {
+			return err
+		}
+	}
+	return attach(fd, path)
+}
+
+func (p *Plan) hide(path string, stand *standIns) error {
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil {
+		if gone(err) {
+			return nil
+		}
+		return err
+	}
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR && p.shownWithin(path) {
+		if err := unix.Mount("hidden", path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=1m"); err != nil {
+			return err
+		}
+		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+		stand.open = append(stand.open, fd)
+		return err
+	}
+	from := stand.file
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		from = stand.folder
+	}
+	fd, err := unix.OpenTree(from, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
+	if err != nil {
+		return err
+	}
+	if err := readonly(fd); err != nil {
+		return err
+	}
+	return attach(fd, path)
+}
+
+// shownWithin reports whether something below a hidden folder is shown after all.
+func (p *Plan) shownWithin(dir string) bool {
+	within := func(path string) bool { return strings.HasPrefix(path, dir+"/") }
+	return slices.ContainsFunc(p.Visible, within) || slices.ContainsFunc(p.Writable, within)
+}
+
+// tree takes what is mounted at a path, with all below. A symbolic link on the way
+// is an error: somebody put it there after the plan was made.
+func tree(path string) (fd int, err error) {
+	at, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,
+	})
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(at) //nolint:errcheck // only a handle
+	return unix.OpenTree(at, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
+}
+
+func readonly(fd int) error {
+	return unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{
+		Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOSUID,
+	})
+}
+
+// seal makes a mount read-only, but none within it: that of a path, or of a
+// descriptor and no path.
+func seal(fd int, path string) error {
+	return unix.MountSetattr(fd, path, unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+}
+
+// attach puts a tree on a path. A path that another mount has hidden is made anew
+// in that one, which is the session's own folder or an empty one of memory.
+func attach(fd int, path string) error {
+	defer unix.Close(fd) //nolint:errcheck // only a handle
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil {
+		if err := mountPoint(fd, path); err != nil {
+			return err
+		}
+	}
+	return unix.MoveMount(fd, "", unix.AT_FDCWD, path, unix.MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+func mountPoint(fd int, path string) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return os.MkdirAll(path, 0o755)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func gone(err error) bool {
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
+}
+
+// node is a device of the host's.
+type node struct {
+	name string
+	fd   int
+}
+
+// devices takes those that programs need: the harmless ones, and those that
+// compute. Disks, memory and terminals of others are not among them, which counts
+// where we are root.
+func devices() (nodes []node, err error) {
+	names := []string{"null", "zero", "full", "random", "urandom", "tty", "dri", "kfd"}
+	nvidia, _ := filepath.Glob("/dev/nvidia*")
+	for _, path := range nvidia {
+		names = append(names, filepath.Base(path))
+	}
+	for _, name := range names {
+		fd, err := tree("/dev/" + name)
+		switch {
+		case gone(err):
+		case err != nil:
+			return nil, fmt.Errorf("taking /dev/%s: %w", name, err)
+		default:
+			nodes = append(nodes, node{name, fd})
+		}
+	}
+	return nodes, nil
+}
+
+func (p *Plan) mountDev(nodes []node) error {
+	const safe = unix.MS_NOSUID | unix.MS_NOEXEC
+	if err := unix.Mount("dev", "/dev", "tmpfs", safe, "mode=0755,size=1m"); err != nil {
+		return fmt.Errorf("mounting /dev: %w", err)
+	}
+	for _, n := range nodes {
+		if err := attach(n.fd, "/dev/"+n.name); err != nil {
+			return fmt.Errorf("mounting /dev/%s: %w", n.name, err)
+		}
+	}
+	for _, dir := range []string{"/dev/pts", "/dev/shm"} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return fmt.Errorf("making %s: %w", dir, err)
+		}
+	}
+	if err := unix.Mount("devpts", "/dev/pts", "devpts", safe, "newinstance,ptmxmode=0666,mode=0620"); err != nil {
+		return fmt.Errorf("mounting /dev/pts: %w", err)
+	}
+	if err := unix.Mount("shm", "/dev/shm", "tmpfs", safe|unix.MS_NODEV, p.shm()); err != nil {
+		return fmt.Errorf("mounting /dev/shm: %w", err)
+	}
+	for name, target := range map[string]string{
+		"ptmx": "pts/ptmx", "fd": "/proc/self/fd",
+		"stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",
+	} {
+		if err := os.Symlink(target, "/dev/"+name); err != nil {
+			return fmt.Errorf("making /dev/%s: %w", name, err)
+		}
+	}
+	return seal(unix.AT_FDCWD, "/dev")
+}
+
+// shm is shared memory, which no count of a process's memory holds.
+func (p *Plan) shm() string {
+	if p.ShmMB <= 0 {
+		return "mode=1777"
+	}
+	return fmt.Sprintf("mode=1777,size=%dm", p.ShmMB)
+}
+
+// kernelFiles are places in /proc that change or show the whole machine to root,
+// whose number is the same inside.
+var kernelFiles = []string{
+	"sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "latency_stats", "timer_list",
+}
+
+// mountProc shows the processes of the namespace alone.
+func (p *Plan) mountProc() error {
+	if !p.Processes {
+		return nil // the host's, read-only by now
+	}
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mounting /proc: %w", err)
+	}
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	for _, name := range kernelFiles {
+		if err := again("/proc/"+name, true); err != nil && !gone(err) {
+			return fmt.Errorf("making /proc/%s read-only: %w", name, err)
+		}
+	}
+	for _, name := range []string{"kcore", "kmsg", "keys"} {
+		fd, err := tree("/dev/null")
+		if err == nil {
+			err = attach(fd, "/proc/"+name)
+		}
+		if err != nil && !gone(err) && !errors.Is(err, unix.EROFS) && !errors.Is(err, unix.EACCES) {
+			return fmt.Errorf("hiding /proc/%s: %w", name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package proc
+
+import "strconv"
+
+// Limits bound a child and everything below it. Zero is no limit.
+type Limits struct {
+	// MemoryMB is what a single process may allocate, and what all of them may hold
+	// together. A process that asks for more is refused it; when together they hold
+	// more, all are ended, and [Exit.Limit] says so.
+	MemoryMB int
+	// Processes that may run at once. With more, all are ended.
+	Processes int
+	// OpenFiles of each process.
+	OpenFiles int
+}
+
+// What [Exit.Limit] can be.
+const (
+	LimitMemory    = "memory"
+	LimitProcesses = "processes"
+)
+
+// limitNames by the number in a supervisor's message.
+var limitNames = []string{"", LimitMemory, LimitProcesses}
+
+const (
+	overMemory    = 1
+	overProcesses = 2
+)
+
+const limitFields = 3
+
+func (l Limits) fields() []string {
+	return []string{strconv.Itoa(l.MemoryMB), strconv.Itoa(l.Processes), strconv.Itoa(l.OpenFiles)}
+}
+
+func limitsFrom(fields []string) (l Limits) {
+	for i, to := range []*int{&l.MemoryMB, &l.Processes, &l.OpenFiles} {
+		*to, _ = strconv.Atoi(fields[i])
+	}
+	return l
+}

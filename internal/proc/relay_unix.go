@@ -1,0 +1,180 @@
+//go:build unix
+
+package proc
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// relay is a supervisor whose child is a second one, in namespaces of its own.
+// Only a process that starts in them can be the first of a process namespace, and
+// only one that has but one thread can make a user namespace for itself, which a
+// Go program never is. The first one passes messages on, and ends the second when
+// it does not end by itself. With the first of its processes a process namespace
+// ends as a whole.
+type relay struct {
+	pid     int
+	control *os.File // stops for the second
+	status  *os.File // its messages
+}
+
+// Descriptors of the second supervisor behind another program (Plan.Prefix): that
+// one stays alive and would hold the child's pipes open, but closes what is above
+// 2 when it has started us.
+const (
+	binaryFD = 5
+	stdioFD  = 6 // and the two above
+)
+
+// What the second supervisor is told of its start, in letters.
+const (
+	ofGuest       = "g" // its child belongs to another program's terminal: see Outside
+	behindProgram = "b" // started by the program of Plan.Prefix
+)
+
+// relay starts the second supervisor and tells it what to start.
+func (s supervisor) relay(what spec) (*relay, error) {
+	what.scratch = "" // ours to clear up
+	encoded, err := what.encode()
+	if err != nil {
+		return nil, err
+	}
+	theirControl, control, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer theirControl.Close() //nolint:errcheck // the second one's
+	status, theirStatus, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer theirStatus.Close() //nolint:errcheck // the second one's
+	r := &relay{control: control, status: status}
+	files := []uintptr{0, 1, 2, theirControl.Fd(), theirStatus.Fd()}
+	path, args := self(), []string{"hermes-ls", insideWord, s.how}
+	if prefix := what.plan.Prefix; len(prefix) > 0 {
+		null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+		if err != nil {
+			return nil, err
+		}
+		defer null.Close() //nolint:errcheck // the other program's
+		binary, err := os.Open(self())
+		if err != nil {
+			return nil, err
+		}
+		defer binary.Close() //nolint:errcheck // the second one's
+		files = []uintptr{null.Fd(), null.Fd(), null.Fd(), files[3], files[4], binary.Fd(), 0, 1, 2}
+		path, args = prefix[0], append(prefix[:len(prefix):len(prefix)], "/proc/self/fd/"+strconv.Itoa(binaryFD), insideWord, s.how+behindProgram)
+	}
+	attr := *s.attr
+	if what.plan.Namespaces {
+		what.plan.Attr(&attr)
+	}
+	r.pid, err = syscall.ForkExec(path, args, &syscall.ProcAttr{
+		Dir: "/", Env: []string{"GOMAXPROCS=2"}, Files: files, Sys: &attr,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("starting a supervisor in namespaces of its own: %w", err)
+	}
+	go r.control.Write(encoded) //nolint:errcheck // more than a pipe holds waits; a second one that is gone shows below
+	return r, nil
+}
+
+// follow passes messages on until nothing is left.
+func (r *relay) follow(s supervisor, stops <-chan time.Duration) {
+	t := newTree(r.pid)
+	said := make(chan struct{})
+	go func() { defer close(said); r.pass(s) }()
+	var late <-chan time.Time
+	for {
+		select {
+		case grace := <-stops:
+			writeStop(r.control, grace) //nolint:errcheck // gone already is as good
+			late = time.After(grace + lastTries)
+		case <-late:
+			unix.Kill(r.pid, unix.SIGKILL) //nolint:errcheck // it may be gone
+			late = nil
+		case <-t.exited: // where there is no process namespace, it may have left something
+			if left := t.end(0, nil); left > 0 {
+				s.tell("L", left)
+			}
+			<-said
+			return
+		}
+	}
+}
+
+// pass passes the second one's messages on, under the one number by which it, and
+// with it everything, can be reached from here.
+func (r *relay) pass(s supervisor) {
+	lines := bufio.NewReader(r.status)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return
+		}
+		switch kind, numbers, text := parseLine(line); {
+		case kind == "P":
+			s.tell("P", r.pid)
+		case kind == "S":
+			s.tell("S", errors.New(text))
+		case kind == "X" && len(numbers) == 2:
+			s.tell("X", numbers[0], numbers[1])
+		case len(numbers) == 1:
+			s.tell(kind, numbers[0])
+		}
+	}
+}
+
+// parseLine takes a message apart: its kind, and what follows, both as numbers,
+// where they are such, and as text.
+func parseLine(line string) (kind string, numbers []int, text string) {
+	kind, text, _ = strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+	for _, f := range strings.Fields(text) {
+		if n, err := strconv.Atoi(f); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	return kind, numbers, text
+}
+
+// takeStdio gives us the child's descriptors, which have come under other numbers.
+func takeStdio() {
+	for fd := range 3 {
+		replace(stdioFD+fd, fd)  //nolint:errcheck // the child misses it then, and says so
+		unix.Close(stdioFD + fd) //nolint:errcheck // as above
+	}
+	unix.Close(binaryFD) //nolint:errcheck // not needed any more
+}
+
+// inside is the second supervisor.
+func inside(how string) {
+	attr := childAttr()
+	if strings.Contains(how, ofGuest) {
+		attr = guestAttr()
+	}
+	if strings.Contains(how, behindProgram) {
+		takeStdio()
+	}
+	supervisor{
+		control: os.NewFile(3, "control"),
+		attr:    attr,
+		tell:    teller(os.NewFile(4, "status")),
+		within:  true,
+		forked: func(chan<- time.Duration) {
+			signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
+			letGo()
+		},
+	}.run()
+	syscall.Exit(0)
+}
