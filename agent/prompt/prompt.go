@@ -16,6 +16,9 @@ import (
 //go:embed prompt.md
 var words string
 
+//go:embed child.md
+var childWords string
+
 // Config is what the prompt depends on.
 type Config struct {
 	Folders []string  // absolute; the first is the main one
@@ -31,35 +34,63 @@ type Config struct {
 // System is the whole system prompt.
 func System(c Config) string {
 	var b strings.Builder
-	b.WriteString(about(c.Tools))
+	b.WriteString(about(words, c.Tools))
+	writePlace(&b, c)
+	writeNotes(&b, c.Notes)
+	return b.String()
+}
+
+// Task is what a subagent is to do. Goal is required.
+type Task struct {
+	Goal    string
+	Context string // what it has to know
+	Answer  string // JSON Schema that its answer has to fit; empty: it answers in words
+}
+
+// Child is the system prompt of a subagent. What all tasks have in common stands
+// first, so that a provider's prompt cache holds for their siblings.
+func Child(c Config, t Task) string {
+	var b strings.Builder
+	b.WriteString(about(childWords, c.Tools))
+	writePlace(&b, c)
+	writeNotes(&b, c.Notes)
+	fmt.Fprintf(&b, "\n# Your task\n\n%s\n", strings.TrimSpace(t.Goal))
+	if t.Context != "" {
+		fmt.Fprintf(&b, "\n# What you have to know\n\n%s\n", strings.TrimSpace(t.Context))
+	}
+	if t.Answer != "" {
+		fmt.Fprintf(&b, "\n# The form of your report\n\nYour last message is one JSON value that fits this schema, and nothing else:\n\n%s\n", t.Answer)
+	}
+	return b.String()
+}
+
+func writePlace(b *strings.Builder, c Config) {
 	b.WriteString("\n# Where you are\n\n")
 	for i, folder := range c.Folders {
 		label := "Also open"
 		if i == 0 {
 			label = "Working folder"
 		}
-		fmt.Fprintf(&b, "- %s: %s\n", label, oneLine(folder))
+		fmt.Fprintf(b, "- %s: %s\n", label, oneLine(folder))
 	}
 	if len(c.Folders) > 0 && c.Git {
 		b.WriteString("- It is a git repository.\n")
 	} else if len(c.Folders) > 0 {
 		b.WriteString("- It is not a git repository.\n")
 	}
-	fmt.Fprintf(&b, "- System: %s\n", oneLine(c.OS))
+	fmt.Fprintf(b, "- System: %s\n", oneLine(c.OS))
 	if c.Shell != "" && slices.Contains(c.Tools, "terminal") {
-		fmt.Fprintf(&b, "- Shell: %s\n", oneLine(c.Shell))
+		fmt.Fprintf(b, "- Shell: %s\n", oneLine(c.Shell))
 	}
 	if c.Host != "" {
-		fmt.Fprintf(&b, "- Editor: %s\n", oneLine(c.Host))
+		fmt.Fprintf(b, "- Editor: %s\n", oneLine(c.Host))
 	}
-	fmt.Fprintf(&b, "- Date: %s\n", c.Date.Format("2006-01-02"))
-	writeNotes(&b, c.Notes)
-	return b.String()
+	fmt.Fprintf(b, "- Date: %s\n", c.Date.Format("2006-01-02"))
 }
 
 // about is the fixed text less the lines that speak of tools not offered: a line
 // that begins with {a b} needs both, one with {!a} stands in its place.
-func about(offered []string) string {
+func about(words string, offered []string) string {
 	var b strings.Builder
 	for line := range strings.Lines(words) {
 		if rest, ok := strings.CutPrefix(line, "{"); ok {
