@@ -5,8 +5,6 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/landlock-lsm/go-landlock/landlock"
-	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 )
 
@@ -91,28 +89,6 @@ func (p *Plan) Enter() error {
 	}
 	return nil
 }
-
-// landlock bounds every thread of this process and what it starts.
-func (p *Plan) landlock() error {
-	if p.Landlock {
-		// On a kernel whose Landlock cannot let a file move between folders, which
-		// building needs, this restricts nothing: whoever relies on it has tried.
-		config := landlock.V11.BestEffort()
-		if p.Sockets == AnySocket {
-			config.HandledAccessNet = 0
-		}
-		full := landlock.PathAccess(allRights&^ll.AccessFSIoctlDev, p.Writes...).WithRefer().WithResolveUnix().IgnoreIfMissing()
-		devices := landlock.PathAccess(ll.AccessFSReadFile|ll.AccessFSReadDir|ll.AccessFSWriteFile|ll.AccessFSTruncate|ll.AccessFSIoctlDev, "/dev").IgnoreIfMissing()
-		reads := landlock.PathAccess(ll.AccessFSExecute|ll.AccessFSReadFile|ll.AccessFSReadDir, p.Reads...).IgnoreIfMissing()
-		return config.Restrict(full, devices, reads)
-	}
-	if p.Scoped {
-		return landlock.V11.BestEffort().RestrictScoped()
-	}
-	return nil
-}
-
-const allRights landlock.AccessFSSet = 1<<16 - 1
 
 // kept are what root's programs need to build, unpack and install. What would
 // change mounts, networks, devices, the kernel or other processes is not among
