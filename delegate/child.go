@@ -1,0 +1,232 @@
+package delegate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// child is a subagent of this process, at work or done.
+type child struct {
+	*Task
+	owner  *Children
+	env    *tools.Env // what the parent lends
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	began  time.Time
+	budget *budget
+	done   chan struct{} // closed when outcome is set and nothing of the child runs
+
+	mu      sync.Mutex
+	worker  Worker // while it works
+	model   string
+	record  record
+	unheard []string // said while no turn ran
+	deaf    bool     // its last turn is over
+	told    bool     // the parent has the result
+
+	outcome *outcome // set before done is closed
+}
+
+func newChild(ctx context.Context, env *tools.Env, t *Task, b *budget) *child {
+	c := &child{Task: t, env: env, budget: b, began: time.Now(), done: make(chan struct{})}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.record.last = c.began
+	return c
+}
+
+// run is the whole life of a child.
+func (x *Children) run(c *child, limits Limits) {
+	defer close(c.done)
+	defer c.cancel(nil)
+	c.owner = x
+	stop, merge, err := c.work(limits)
+	c.mu.Lock()
+	c.worker = nil
+	c.outcome = c.conclude(stop, err)
+	c.outcome.Changes = merge
+	c.mu.Unlock()
+	x.keep(context.WithoutCancel(c.ctx), c)
+	x.emit(c.ended())
+	if c.Background && x.Ended != nil && x.ctx.Err() == nil {
+		x.Ended()
+	}
+}
+
+// work opens a worker and has it do the task. Whatever happens, the worker is
+// closed, and a panic stays within the child.
+func (c *child) work(limits Limits) (stop agent.StopReason, merge *Merge, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.owner.Log.Error("a subagent panicked", "session", c.ID, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("failed by a mistake in hermes-ls: %v", p)
+		}
+	}()
+	w, err := c.owner.Runner.Open(c.ctx, c.env, c.Task)
+	if err != nil {
+		c.owner.emit(c.started())
+		return "", nil, err
+	}
+	defer func() {
+		var closing error
+		merge, closing = w.Close(context.WithoutCancel(c.ctx))
+		err = errors.Join(err, closing)
+	}()
+	c.mu.Lock()
+	c.worker, c.model = w, w.Model()
+	c.mu.Unlock()
+	c.owner.emit(c.started())
+	if limits.Inactivity > 0 {
+		var watching sync.WaitGroup
+		over := make(chan struct{})
+		watching.Go(func() { c.watch(limits.Inactivity, over) })
+		defer watching.Wait()
+		defer close(over)
+	}
+	stop, err = c.turns(w)
+	return stop, nil, err
+}
+
+// turns has the worker do the task, and answer once more if its answer does not fit.
+func (c *child) turns(w Worker) (agent.StopReason, error) {
+	text := c.Goal
+	if c.message != "" {
+		text = c.message
+	}
+	stop, err := w.Turn(c.ctx, agent.Input{Text: text}, c)
+	for err == nil && stop == agent.EndTurn {
+		if text = c.heard(); text == "" {
+			break
+		}
+		stop, err = w.Turn(c.ctx, agent.Input{Text: text}, c)
+	}
+	schema, _ := resolved(c.Schema) // was checked by plan
+	if schema == nil || err != nil || stop != agent.EndTurn {
+		return stop, err
+	}
+	wrong := c.answer(schema)
+	if wrong == nil {
+		return stop, nil
+	}
+	again := fmt.Sprintf("Your answer does not fit the schema: %v\n\nAnswer once more, with one JSON value that fits it and nothing else.", wrong)
+	if stop, err = w.Turn(c.ctx, agent.Input{Text: again}, c); err == nil && stop == agent.EndTurn {
+		wrong = c.answer(schema)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.record.misfit = wrong
+	return stop, err
+}
+
+// say has the child hear text; false: it is too late for that.
+func (c *child) say(text string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.deaf || c.ctx.Err() != nil || c.outcome != nil {
+		return false
+	}
+	if c.worker == nil || !c.worker.Interject(text) {
+		c.unheard = append(c.unheard, text) // no turn runs yet, or it ends just now
+	}
+	return true
+}
+
+// heard is what was said between turns; nothing: from now on it is too late.
+func (c *child) heard() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text := strings.Join(c.unheard, "\n\n")
+	c.unheard, c.deaf = nil, text == ""
+	return text
+}
+
+// Event makes child the sink of its own turns.
+func (c *child) Event(e agent.Event) {
+	c.mu.Lock()
+	spent := c.record.add(e)
+	c.mu.Unlock()
+	c.owner.emit(agent.ChildEvent{SessionID: c.ID, Event: e})
+	c.budget.spend(spent)
+}
+
+// watch stops a child that gives no sign of life for limit. At two thirds of it the
+// user is warned.
+func (c *child) watch(limit time.Duration, over <-chan struct{}) {
+	early, warned := limit-limit/3, time.Time{}
+	timer := time.NewTimer(early)
+	defer timer.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case <-timer.C:
+		}
+		c.mu.Lock()
+		last := c.record.last
+		c.mu.Unlock()
+		switch idle := time.Since(last); {
+		case idle >= limit:
+			c.cancel(fmt.Errorf("%w for %v (delegation.inactivity_timeout)", errInactive, limit))
+			return
+		case idle >= early:
+			if !warned.Equal(last) {
+				warned = last
+				c.owner.emit(agent.ChildEvent{SessionID: c.ID, Event: agent.Notice{
+					Text: fmt.Sprintf("The subagent “%s” has shown no sign of life for %v; it is stopped after %v.", oneLine(c.Goal, 80), idle.Round(time.Second), limit)}})
+			}
+			timer.Reset(limit - idle)
+		default:
+			timer.Reset(early - idle)
+		}
+	}
+}
+
+// known is the child as the editor knows it; model is set by then.
+func (c *child) known() agent.Child {
+	return agent.Child{SessionID: c.ID, ParentID: c.Parent, CallID: c.Call, Goal: c.Goal, Model: c.model, Background: c.Background}
+}
+
+func (c *child) started() agent.ChildStarted {
+	return agent.ChildStarted{Child: c.known(), Stop: func() { c.cancel(errStopped) }}
+}
+
+func (c *child) ended() agent.ChildEnded {
+	o := c.outcome
+	return agent.ChildEnded{
+		Child: c.known(), Status: o.Status, Summary: o.Summary, Error: o.Error,
+		Calls: len(c.record.trace), Usage: c.record.usage, Duration: time.Since(c.began),
+	}
+}
+
+// budget is the tokens of the children of one call together.
+type budget struct {
+	limit int
+
+	mu       sync.Mutex
+	used     int
+	children []*child
+}
+
+func (b *budget) add(c *child) { b.children = append(b.children, c) } // before any runs
+
+// spend stops them all when too much is used.
+func (b *budget) spend(tokens int) {
+	if b.limit <= 0 || tokens == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.used += tokens; b.used <= b.limit {
+		return
+	}
+	for _, c := range b.children {
+		c.cancel(fmt.Errorf("%w: %d of %d", errTokens, b.used, b.limit))
+	}
+}

@@ -1,0 +1,160 @@
+package delegate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// origin is what the store keeps of a child beside its conversation.
+type origin struct {
+	Task
+	Status   string  `json:"status,omitempty"` // empty: it is at work, or its server died
+	Exit     string  `json:"exit_reason,omitempty"`
+	Error    string  `json:"error,omitempty"`
+	Duration float64 `json:"duration_seconds,omitempty"`
+	Told     bool    `json:"told,omitempty"` // the parent has the result
+	Changes  *Merge  `json:"changes,omitempty"`
+}
+
+// keep writes how a child ended into its session. A child that never had a request
+// has none.
+func (x *Children) keep(ctx context.Context, c *child) {
+	o := c.outcome
+	x.update(ctx, c.ID, func(kept *origin) {
+		kept.Task = *c.Task
+		kept.Status, kept.Exit, kept.Error, kept.Duration, kept.Changes = o.Status, o.Exit, o.Error, o.Duration, o.Changes
+		kept.Told = !c.Background
+	})
+}
+
+func (x *Children) update(ctx context.Context, id string, change func(*origin)) {
+	err := x.Store.Update(ctx, id, func(head *store.Session) {
+		var kept origin
+		_ = json.Unmarshal([]byte(head.Origin), &kept) // what cannot be read is written anew
+		change(&kept)
+		if data, err := json.Marshal(kept); err == nil {
+			head.Origin = string(data)
+		}
+	})
+	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrClosed) {
+		x.Log.Warn("how a subagent ended was not kept", "session", id, "error", err)
+	}
+}
+
+// markTold remembers that the parent has the result.
+func (c *child) markTold() {
+	c.mu.Lock()
+	before := c.told
+	c.told = true
+	c.mu.Unlock()
+	if !before && c.Background {
+		c.owner.update(context.WithoutCancel(c.ctx), c.ID, func(kept *origin) { kept.Told = true })
+	}
+}
+
+// stored are the children of a session that the store knows, the oldest first.
+func (x *Children) stored(ctx context.Context, parent string) ([]store.Session, error) {
+	var found []store.Session
+	for cursor := ""; ; {
+		page, next, err := x.Store.List(ctx, store.Filter{Parent: parent, Cursor: cursor})
+		if err != nil {
+			return nil, err
+		}
+		for _, head := range page {
+			if head.Origin != "" {
+				found = append(found, head)
+			}
+		}
+		if cursor = next; cursor == "" {
+			slices.SortFunc(found, func(a, b store.Session) int { return a.CreatedAt.Compare(b.CreatedAt) })
+			return found, nil
+		}
+	}
+}
+
+const serverStopped = "interrupted: the server stopped"
+
+// fromLog makes the outcome of a child that is not of this process.
+func (x *Children) fromLog(ctx context.Context, head store.Session) (*outcome, origin, error) {
+	var kept origin
+	if err := json.Unmarshal([]byte(head.Origin), &kept); err != nil {
+		return nil, kept, err
+	}
+	log, err := x.Store.Messages(ctx, head.ID, 0, 0)
+	if err != nil {
+		return nil, kept, err
+	}
+	var r record
+	for i := range log {
+		r.read(&log[i])
+	}
+	o := r.outcome()
+	o.Index, o.Session, o.Model, o.Duration, o.Changes = kept.Index, head.ID, head.Model, kept.Duration, kept.Changes
+	o.Status, o.Exit, o.Error = kept.Status, kept.Exit, kept.Error
+	if kept.Status == "" {
+		o.Status, o.Exit, o.Error = interrupted, interrupted, serverStopped
+		o.Duration = seconds(head.UpdatedAt.Sub(head.CreatedAt))
+	}
+	o.Summary = r.partial()
+	if o.Exit == completed {
+		o.Summary = r.report()
+	}
+	return o, kept, nil
+}
+
+// read takes an entry of a log.
+func (r *record) read(m *store.Message) {
+	switch {
+	case m.Role == model.Assistant:
+		if !m.Note {
+			r.speaking.WriteString(m.Text)
+			r.reply()
+		}
+		if m.Usage != nil {
+			r.requests++
+			r.usage.Input += m.Usage.Input
+			r.usage.Output += m.Usage.Output
+		}
+	case m.Role == model.ToolRole:
+		r.called(tools.Call{ID: m.CallID, Name: m.Name}, m.IsError, 0)
+	}
+}
+
+// interrupted is the result of a call whose server died: what its children had done
+// by then. Every task of the call is accounted for.
+func (x *Children) interrupted(ctx context.Context, env *tools.Env, c tools.Call) tools.Result {
+	var in input
+	if json.Unmarshal(c.Args, &in) != nil || in.Action != "" && in.Action != actionRun {
+		return tools.Fail(serverStopped)
+	}
+	heads, err := x.stored(ctx, env.SessionID)
+	if err != nil {
+		return tools.Fail("%s; what its subagents had done could not be read: %v", serverStopped, err)
+	}
+	asked := in.asked()
+	list := make([]*outcome, len(asked))
+	for i := range list {
+		list[i] = &outcome{Index: i, Status: interrupted, Exit: interrupted, Trace: []traced{}, Error: serverStopped, Summary: "It had not begun."}
+	}
+	for _, head := range heads {
+		o, kept, err := x.fromLog(ctx, head)
+		if err == nil && kept.Call == c.ID && o.Index < len(list) {
+			list[o.Index] = o.shortened(room(env, len(list)))
+			x.update(ctx, head.ID, func(kept *origin) { kept.Status, kept.Exit, kept.Error, kept.Told = o.Status, o.Exit, o.Error, true })
+		}
+	}
+	return tools.OK(map[string]any{"results": list, "total_duration_seconds": longest(list), "error": serverStopped})
+}
+
+func longest(list []*outcome) (most float64) {
+	for _, o := range list {
+		most = max(most, o.Duration)
+	}
+	return most
+}

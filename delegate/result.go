@@ -1,0 +1,156 @@
+package delegate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// The ways in which work ends.
+const (
+	completed     = "completed"
+	failed        = "failed"
+	interrupted   = "interrupted"
+	timedOut      = "timeout"
+	maxIterations = "max_iterations"
+	exitError     = "error"
+)
+
+// outcome is what the parent's model is told of a child.
+type outcome struct {
+	Index    int             `json:"task_index"`
+	Status   string          `json:"status"`
+	Summary  string          `json:"summary"`
+	Output   json.RawMessage `json:"output,omitempty"`        // fits the task's schema
+	Misfit   string          `json:"output_errors,omitempty"` // why the summary does not
+	Calls    int             `json:"api_calls"`
+	Duration float64         `json:"duration_seconds"`
+	Model    string          `json:"model"`
+	Exit     string          `json:"exit_reason"`
+	Tokens   tokens          `json:"tokens"`
+	Trace    []traced        `json:"tool_trace"`
+	Session  string          `json:"session_id"`
+	Changes  *Merge          `json:"changes,omitempty"` // of a worktree
+	Error    string          `json:"error,omitempty"`
+}
+
+type tokens struct {
+	Input  int `json:"input"`
+	Output int `json:"output"`
+}
+
+// conclude makes the outcome of a child whose work has ended; the lock is held.
+func (c *child) conclude(stop agent.StopReason, err error) *outcome {
+	o := c.record.outcome()
+	o.Index, o.Session, o.Model = c.Index, c.ID, c.model
+	o.Duration = seconds(time.Since(c.began))
+	o.Status, o.Exit, o.Error = ending(context.Cause(c.ctx), stop, err)
+	if o.Exit == completed {
+		o.Summary = c.record.report()
+	} else {
+		o.Summary = c.record.partial()
+	}
+	return o
+}
+
+// outcome is what a record tells of any ending.
+func (r *record) outcome() *outcome {
+	o := &outcome{
+		Calls: r.requests, Trace: r.trace, Output: r.output,
+		Tokens: tokens{r.usage.Input, r.usage.Output},
+	}
+	if o.Trace == nil {
+		o.Trace = []traced{}
+	}
+	if r.misfit != nil {
+		o.Misfit = r.misfit.Error()
+	}
+	return o
+}
+
+// ending says how work ended, given why its context did.
+func ending(cause error, stop agent.StopReason, err error) (status, exit, why string) {
+	switch {
+	case errors.Is(cause, errInactive):
+		return timedOut, timedOut, cause.Error()
+	case cause != nil:
+		why := cause.Error()
+		if errors.Is(cause, context.Canceled) {
+			why = "interrupted by the user"
+		}
+		return interrupted, interrupted, why
+	case err != nil:
+		return failed, exitError, err.Error()
+	}
+	switch stop {
+	case agent.MaxTurnRequests:
+		return completed, maxIterations, ""
+	case agent.Refusal:
+		return failed, exitError, "the model refused the task"
+	case agent.MaxTokens:
+		return completed, completed, "the report reached the model's length limit and is not complete"
+	}
+	return completed, completed, ""
+}
+
+// summaryLimit is how many characters of a report the parent reads.
+const summaryLimit = 20_000
+
+// room is how many characters each of n reports may have: fewer when the parent's
+// window is nearly full. A token is some four characters, and all reports together
+// take a quarter of what is left.
+func room(env *tools.Env, n int) int {
+	if env.Room <= 0 || n == 0 {
+		return summaryLimit
+	}
+	return min(summaryLimit, max(500, env.Room/n))
+}
+
+// shortened is o with a report of at most limit characters.
+func (o *outcome) shortened(limit int) *outcome {
+	length := utf8.RuneCountInString(o.Summary)
+	if length <= limit {
+		return o
+	}
+	short := *o
+	note := fmt.Sprintf("\n\n[cut: the report has %d characters; the whole is in session %s]", length, o.Session)
+	short.Summary = string([]rune(o.Summary)[:max(0, limit-utf8.RuneCountInString(note))]) + note
+	return &short
+}
+
+// results is a call's result: all of a batch, in the order of the tasks.
+func (x *Children) results(env *tools.Env, batch []*child) tools.Result {
+	list := make([]*outcome, len(batch))
+	began, limit := time.Now(), room(env, len(batch))
+	var shown []tools.Content
+	for i, c := range batch {
+		if c.began.Before(began) {
+			began = c.began
+		}
+		list[i] = c.outcome.shortened(limit)
+		shown = append(shown, tools.Content{Text: shownText(c.Goal, c.outcome)})
+		c.markTold()
+	}
+	return tools.OK(map[string]any{
+		"results": list, "total_duration_seconds": seconds(time.Since(began)),
+	}).With(shown...)
+}
+
+// shownText is a child's outcome for a person.
+func shownText(goal string, o *outcome) string {
+	mark := "✗"
+	if o.Status == completed {
+		mark = "✓"
+	}
+	text := fmt.Sprintf("%s %s", mark, oneLine(goal, 120))
+	if o.Error != "" {
+		text += " (" + oneLine(o.Error, 200) + ")"
+	}
+	return text + "\n\n" + o.shortened(2000).Summary
+}

@@ -1,0 +1,205 @@
+package delegate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/prompt"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Runner says where subagents work. What bounds, watches and reports them is the
+// same wherever that is.
+type Runner interface {
+	// Open readies a worker for t, with no more than env lends.
+	Open(ctx context.Context, env *tools.Env, t *Task) (Worker, error)
+}
+
+// Worker is one subagent at work. *[agent.Session] is most of one.
+type Worker interface {
+	// Turn and Interject are as in [agent.Session].
+	Turn(ctx context.Context, in agent.Input, sink agent.Sink) (agent.StopReason, error)
+	Interject(text string) bool
+	// Model names the model that works.
+	Model() string
+	// Close ends the work, also after ctx has ended, and says what became of edits
+	// that were kept apart; nil: there were none.
+	Close(ctx context.Context) (*Merge, error)
+}
+
+// local runs subagents as sessions of this process.
+type local struct{ *Children }
+
+type worker struct {
+	*agent.Session
+	model    string
+	files    *workspace.Workspace
+	children *Children // its own subagents; nil: it may have none
+	apart    *tree     // where it works; nil: with everybody else
+}
+
+func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err error) {
+	m, err := l.Config.Model(ctx, t.Route)
+	if err != nil {
+		return nil, err
+	}
+	set, err := l.toolsFor(env, t)
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{model: m.Name}
+	defer func() {
+		if err != nil {
+			w.letGo(context.WithoutCancel(ctx))
+		}
+	}()
+	if err := w.enter(ctx, env, t); err != nil {
+		return nil, err
+	}
+	if _, deeper := set.Get(toolName); deeper {
+		if set, err = w.deepen(l.Children, set); err != nil {
+			return nil, err
+		}
+	}
+	lent := w.lend(env, t)
+	c := agent.Config{
+		Head: store.Session{ID: t.ID}, Model: m, Store: l.Store, Tools: set, Env: lent,
+		MaxIterations: t.Iterations, Window: m.Window, Log: l.Log,
+	}
+	if t.message != "" {
+		w.Session, err = agent.Load(ctx, c)
+	} else {
+		if c.Head, err = l.head(ctx, t, m, set, w.files, lent); err != nil {
+			return nil, err
+		}
+		w.Session, err = agent.New(ctx, c)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("beginning the subagent's session: %w", err)
+	}
+	if w.children != nil {
+		w.children.Lend(lent)
+	}
+	return w, nil
+}
+
+// enter opens the place of work.
+func (w *worker) enter(ctx context.Context, env *tools.Env, t *Task) (err error) {
+	if env.Files == nil {
+		return fmt.Errorf("this session has no workspace")
+	}
+	if t.Isolation == "" {
+		w.files, err = env.Files.Fork()
+		return err
+	}
+	if w.apart, err = newTree(ctx, env, t.ID); err != nil {
+		return err
+	}
+	w.files, err = env.Files.ForkIn(w.apart.workspace)
+	return err
+}
+
+// deepen gives the subagent subagents of its own.
+func (w *worker) deepen(parent *Children, set *tools.Set) (*tools.Set, error) {
+	c := parent.Config
+	c.Depth++
+	c.Sink, c.Ended, c.Runner = parent, nil, nil
+	w.children = New(c)
+	tool := w.children.Tool()
+	tool.Override = true
+	set = set.Where(func(t tools.Tool) bool { return t.Name != toolName })
+	return set, set.Add(tool)
+}
+
+// lend is what the subagent's tools work with: the parent's gate, and else things
+// of its own.
+func (w *worker) lend(env *tools.Env, t *Task) *tools.Env {
+	lent := *env
+	lent.SessionID, lent.Files, lent.Todos = t.ID, w.files, tools.NewTodos()
+	lent.Terminals, lent.Progress, lent.Offered = nil, nil, nil
+	lent.For = oneLine(t.Goal, 200)
+	if lent.Owner == "" {
+		lent.Owner = env.SessionID
+	}
+	if env.Shell != nil {
+		lent.Shell = env.Shell.Fresh(w.files.Folders()[0])
+	}
+	if env.OutputDir != "" {
+		lent.OutputDir = filepath.Join(filepath.Dir(env.OutputDir), t.ID)
+	}
+	return &lent
+}
+
+// head is a new session's.
+func (l local) head(ctx context.Context, t *Task, m Model, set *tools.Set, files *workspace.Workspace, env *tools.Env) (store.Session, error) {
+	kept, err := json.Marshal(origin{Task: *t})
+	if err != nil {
+		return store.Session{}, fmt.Errorf("keeping the task: %w", err)
+	}
+	head := store.Session{ID: t.ID, Cwd: l.Cwd, Parent: t.Parent, Model: m.Name, Origin: string(kept), Tools: []model.Tool{}}
+	place := prompt.Config{Folders: files.Folders(), OS: runtime.GOOS, Date: time.Now(), Host: l.Host}
+	if head.Cwd == "" {
+		head.Cwd = place.Folders[0]
+	}
+	for _, spec := range set.Specs(ctx) {
+		head.Tools = append(head.Tools, model.Tool(spec))
+		place.Tools = append(place.Tools, spec.Name)
+	}
+	if env.Shell != nil {
+		place.Shell = env.Shell.Name()
+	}
+	_, err = os.Lstat(filepath.Join(place.Folders[0], ".git"))
+	place.Git = err == nil
+	place.Notes = prompt.ReadNotes(place.Folders, func(path string) ([]byte, error) {
+		f, err := files.Read(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		return f.Text, nil
+	})
+	task := prompt.Task{Goal: t.Goal, Context: t.Context}
+	if len(t.Schema) > 0 {
+		schema, err := json.Marshal(t.Schema)
+		if err != nil {
+			return head, fmt.Errorf("keeping the answer's schema: %w", err)
+		}
+		task.Answer = string(schema)
+	}
+	head.System = prompt.Child(place, task)
+	return head, nil
+}
+
+// Model names the model.
+func (w *worker) Model() string { return w.model }
+
+// Close lets go of everything, after what was kept apart has been brought back.
+func (w *worker) Close(ctx context.Context) (*Merge, error) {
+	var merge *Merge
+	var err error
+	if w.apart != nil {
+		merge, err = w.apart.merge(ctx)
+	}
+	w.letGo(ctx)
+	return merge, err
+}
+
+func (w *worker) letGo(ctx context.Context) {
+	if w.children != nil {
+		_ = w.children.Close(context.WithoutCancel(ctx)) // ends only when they have
+	}
+	if w.files != nil {
+		_ = w.files.Close() // only held for reading names
+	}
+	if w.apart != nil {
+		w.apart.remove(ctx)
+	}
+}

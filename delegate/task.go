@@ -1,0 +1,180 @@
+package delegate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Task is one piece of work for a subagent. It is plain data, kept in the store
+// with the subagent's session.
+type Task struct {
+	ID         string         `json:"-"` // of the subagent's session
+	Parent     string         `json:"-"` // the session that delegates
+	Goal       string         `json:"goal"`
+	Context    string         `json:"context,omitempty"`
+	Toolsets   []string       `json:"toolsets,omitempty"` // empty: the default ones
+	Route      string         `json:"route,omitempty"`    // empty: the default model
+	Isolation  string         `json:"isolation,omitempty"`
+	Schema     map[string]any `json:"output_schema,omitempty"`
+	Iterations int            `json:"max_iterations"`
+	Call       string         `json:"call,omitempty"` // of the parent that asked for it
+	Index      int            `json:"index"`          // among the tasks of that call
+	Background bool           `json:"background,omitempty"`
+
+	message string // goes on with a session that is there; empty: a new one
+}
+
+type input struct {
+	Goal          string         `json:"goal,omitempty" jsonschema:"what to do, whole: the subagent knows nothing else"`
+	Context       string         `json:"context,omitempty" jsonschema:"paths, facts, constraints"`
+	Toolsets      []string       `json:"toolsets,omitempty" jsonschema:"what it may use: file, terminal, web, todo"`
+	MaxIterations int            `json:"max_iterations,omitempty"`
+	Route         string         `json:"route,omitempty" jsonschema:"a configured model route"`
+	Isolation     isolation      `json:"isolation,omitempty" jsonschema:"worktree: edit a copy of the git repository, merged back at the end"`
+	OutputSchema  map[string]any `json:"output_schema,omitempty" jsonschema:"JSON Schema of the answer"`
+	Tasks         []taskIn       `json:"tasks,omitempty" jsonschema:"several at once, in place of goal"`
+	Background    bool           `json:"background,omitempty" jsonschema:"return ids at once"`
+	Action        action         `json:"action,omitempty"`
+	SessionID     string         `json:"session_id,omitempty" jsonschema:"for wait, message, stop"`
+	Message       string         `json:"message,omitempty"`
+	Timeout       float64        `json:"timeout,omitempty" jsonschema:"seconds, for wait"`
+}
+
+type taskIn struct {
+	Goal          string         `json:"goal"`
+	Context       string         `json:"context,omitempty"`
+	Toolsets      []string       `json:"toolsets,omitempty"`
+	MaxIterations int            `json:"max_iterations,omitempty"`
+	Route         string         `json:"route,omitempty"`
+	Isolation     isolation      `json:"isolation,omitempty"`
+	OutputSchema  map[string]any `json:"output_schema,omitempty"`
+}
+
+type isolation string
+
+const worktree isolation = "worktree"
+
+// Enum lists the values.
+func (isolation) Enum() []string { return []string{"none", string(worktree)} }
+
+type action string
+
+const (
+	actionRun     action = "run"
+	actionList    action = "list"
+	actionWait    action = "wait"
+	actionMessage action = "message"
+	actionStop    action = "stop"
+)
+
+// Enum lists the values.
+func (action) Enum() []string {
+	return []string{string(actionRun), string(actionList), string(actionWait), string(actionMessage), string(actionStop)}
+}
+
+// asked are the tasks of a call, which gives one or several.
+func (in input) asked() []taskIn {
+	if len(in.Tasks) > 0 {
+		return in.Tasks
+	}
+	return []taskIn{{in.Goal, in.Context, in.Toolsets, in.MaxIterations, in.Route, in.Isolation, in.OutputSchema}}
+}
+
+// plan makes tasks of what was asked for, or says what is wrong before any begins.
+func (x *Children) plan(ctx context.Context, env *tools.Env, call tools.Call, in input) ([]*Task, error) {
+	if len(in.Tasks) > 0 && strings.TrimSpace(in.Goal) != "" {
+		return nil, errors.New("give either goal or tasks, not both")
+	}
+	limits := x.Limits()
+	asked := in.asked()
+	if len(asked) > limits.Children {
+		return nil, fmt.Errorf("%d tasks, but at most %d subagents work at once (delegation.max_concurrent_children); send at most %[2]d in a call", len(asked), limits.Children)
+	}
+	tasks := make([]*Task, len(asked))
+	for i, a := range asked {
+		t := &Task{
+			ID: store.NewID(), Parent: env.SessionID,
+			Goal: strings.TrimSpace(a.Goal), Context: a.Context, Toolsets: a.Toolsets, Route: a.Route,
+			Schema: a.OutputSchema, Iterations: iterations(limits, a.MaxIterations, in.MaxIterations),
+			Call: call.ID, Index: i, Background: in.Background,
+		}
+		if a.Isolation == worktree {
+			t.Isolation = string(worktree)
+		}
+		if err := x.check(ctx, env, t); err != nil {
+			if len(asked) > 1 {
+				err = fmt.Errorf("tasks[%d]: %w", i, err)
+			}
+			return nil, err
+		}
+		tasks[i] = t
+	}
+	return tasks, nil
+}
+
+// iterations is what was asked for, within the limit.
+func iterations(l Limits, asked ...int) int {
+	for _, n := range asked {
+		if n > 0 {
+			return min(n, l.Iterations)
+		}
+	}
+	return l.Iterations
+}
+
+// check says what is wrong with a task.
+func (x *Children) check(ctx context.Context, env *tools.Env, t *Task) error {
+	if err := checkGoal(t.Goal); err != nil {
+		return err
+	}
+	if _, err := x.toolsFor(env, t); err != nil {
+		return err
+	}
+	if _, err := resolved(t.Schema); err != nil {
+		return fmt.Errorf("output_schema is no JSON Schema: %w", err)
+	}
+	if t.Isolation != "" {
+		if err := checkRepository(ctx, env); err != nil {
+			return err
+		}
+	}
+	_, err := x.Model(ctx, t.Route)
+	return err
+}
+
+// What models and templates leave in place of a goal.
+var placeholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(?:todo|tbd|fixme|goal|task|subtask|placeholder|example|none|null|undefined|test|n/a|x+|your (?:goal|task)(?: here)?|(?:goal|task|subtask|item) ?#?\d*|<[^<>]*>|\[[^\[\]]*\]|\{+[^{}]*\}+|\$\w+)[.:…!]*$`)
+})
+
+func checkGoal(goal string) error {
+	switch {
+	case goal == "":
+		return errors.New("goal is missing or empty: say what the subagent shall do, whole, since it knows nothing of this conversation")
+	case placeholder().MatchString(goal), strings.IndexFunc(goal, unicode.IsLetter) < 0:
+		return fmt.Errorf("the goal %q is a placeholder: say what the subagent shall do, whole, since it knows nothing of this conversation", goal)
+	}
+	return nil
+}
+
+// resolved readies a schema for validation; none gives nil.
+func resolved(schema map[string]any) (*jsonschema.Resolved, error) {
+	if len(schema) == 0 {
+		return nil, nil
+	}
+	var s jsonschema.Schema
+	if err := remarshal(schema, &s); err != nil {
+		return nil, err
+	}
+	return s.Resolve(nil)
+}

@@ -1,0 +1,154 @@
+package delegate
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+const (
+	toolName = "delegate_task"
+	toolset  = "delegation"
+)
+
+//go:embed delegate.md
+var words string
+
+// Tool is delegate_task.
+func (x *Children) Tool() tools.Tool {
+	t := tools.New(tools.Tool{
+		Name: toolName, Toolset: toolset, Kind: tools.KindOther,
+		Description: strings.TrimSpace(words),
+		ResultCap:   1 << 20, // summaries are bounded one by one
+		Title:       title,
+		Interrupted: x.interrupted,
+	}, x.call)
+	return t
+}
+
+func title(args json.RawMessage) string {
+	var in input
+	if json.Unmarshal(args, &in) != nil {
+		return ""
+	}
+	switch in.Action {
+	case actionList:
+		return "List subagents"
+	case actionWait:
+		return "Wait for subagents"
+	case actionMessage:
+		return "Tell a subagent: " + oneLine(in.Message, 60)
+	case actionStop:
+		return "Stop a subagent"
+	}
+	if n := len(in.Tasks); n > 1 {
+		return fmt.Sprintf("Delegate %d tasks", n)
+	}
+	return "Delegate: " + oneLine(in.asked()[0].Goal, 80)
+}
+
+// call is one call of the tool.
+func (x *Children) call(ctx context.Context, env *tools.Env, c tools.Call, in input) (tools.Result, error) {
+	if x.Depth >= x.Limits().Depth {
+		return tools.Fail("subagents of subagents are not allowed here (delegation.max_spawn_depth). Do it yourself."), nil
+	}
+	switch in.Action {
+	case actionList:
+		return x.list(ctx, env), nil
+	case actionWait:
+		return x.wait(ctx, env, c, in), nil
+	case actionMessage:
+		return x.tell(ctx, env, in), nil
+	case actionStop:
+		return x.stop(ctx, env, in), nil
+	}
+	tasks, err := x.plan(ctx, env, c, in)
+	if err != nil {
+		return tools.Fail("delegate_task: %v. Nothing was started.", err), nil
+	}
+	batch, err := x.start(ctx, env, tasks)
+	if err != nil {
+		return tools.Fail("delegate_task: %v. Nothing was started.", err), nil
+	}
+	if in.Background {
+		return tools.OK(map[string]any{"subagents": statuses(batch), "note": "They work in the background. Go on with something else; the results come with the next prompt, or wait for them by action wait."}), nil
+	}
+	await(ctx, env, c, batch)
+	return x.results(env, batch), nil
+}
+
+// await waits for all of a batch, whatever ends them, and shows how far it is.
+func await(_ context.Context, env *tools.Env, c tools.Call, batch []*child) {
+	for n, child := range batch {
+		if env.Progress != nil && len(batch) > 1 {
+			env.Progress(tools.Progress{CallID: c.ID, Message: fmt.Sprintf("%d of %d done", n, len(batch))})
+		}
+		<-child.done
+	}
+}
+
+// start begins work on tasks, all of them or none.
+func (x *Children) start(ctx context.Context, env *tools.Env, tasks []*Task) ([]*child, error) {
+	limits := x.Limits()
+	together := &budget{limit: limits.Tokens}
+	batch := make([]*child, len(tasks))
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed {
+		return nil, errClosing
+	}
+	if running := x.running(); running+len(tasks) > limits.Children {
+		return nil, fmt.Errorf("%d subagents are at work already, and at most %d work at once (delegation.max_concurrent_children); wait for one, or stop one", running, limits.Children)
+	}
+	for i, t := range tasks {
+		base := ctx
+		if t.Background {
+			base = x.ctx
+		}
+		batch[i] = newChild(base, env, t, together)
+		x.all = append(x.all, batch[i])
+	}
+	for _, c := range batch {
+		together.add(c)
+		x.atWork.Add(1)
+		go func() {
+			defer x.atWork.Done()
+			x.run(c, limits)
+		}()
+	}
+	return batch, nil
+}
+
+// running counts those at work; the lock is held.
+func (x *Children) running() (n int) {
+	for _, c := range x.all {
+		select {
+		case <-c.done:
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// oneLine shortens text to one line of at most limit characters.
+func oneLine(text string, limit int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) > limit {
+		return string([]rune(text)[:limit-1]) + "…"
+	}
+	return text
+}
+
+func remarshal(from, to any) error {
+	data, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, to)
+}

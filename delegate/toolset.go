@@ -1,0 +1,44 @@
+package delegate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// blocked are the toolsets that no subagent has: it asks nobody, remembers nothing
+// for others, and writes to nobody.
+var blocked = []string{"clarify", "memory", "code_execution", "send_message"}
+
+// toolsFor is the set of a task's subagent: what it asks for, of what its parent is
+// offered, less what is blocked.
+func (x *Children) toolsFor(env *tools.Env, t *Task) (*tools.Set, error) {
+	if env.Tools == nil {
+		return nil, fmt.Errorf("this session has no tools to lend")
+	}
+	limits := x.Limits()
+	asked := t.Toolsets
+	if len(asked) == 0 {
+		asked = limits.Toolsets
+	}
+	set, err := env.Tools.Select(asked, nil)
+	if err != nil {
+		return nil, err
+	}
+	deeper := x.Depth+1 < limits.Depth
+	left := 0
+	set = set.Where(func(tool tools.Tool) bool {
+		ok := !slices.Contains(blocked, tool.Toolset) && (tool.Toolset != toolset || deeper) &&
+			(env.Offered == nil || env.Offered(tool.Name))
+		if ok {
+			left++
+		}
+		return ok
+	})
+	if left == 0 {
+		return nil, fmt.Errorf("the toolsets %s leave a subagent no tool here; it may have what you have yourself, less delegation, clarify, memory and code_execution", strings.Join(asked, ", "))
+	}
+	return set, nil
+}
