@@ -29,6 +29,7 @@ type Window struct {
 	Next      int      // where the next window begins; 0 when this one reaches the end
 	Truncated bool     // there are lines after this window
 	Binary    bool     // there is no text to show; Lines is empty and Total 0
+	Charset   Charset  // of the file; Lines are UTF-8 all the same
 }
 
 // Read returns the whole text at path, the editor's when it is open there. What
@@ -212,17 +213,24 @@ func (w *Workspace) window(ctx context.Context, p place, r io.Reader, size int64
 	var sum hash.Hash
 	if info == nil || size <= maxWhole {
 		sum = sha256.New()
+		r = io.TeeReader(r, sum)
 	}
-	if err := drain(ctx, r, picked, sum); err != nil {
+	var err error
+	if win.Charset, err = drain(ctx, r, size, picked); err != nil {
 		return nil, err
 	}
 	w.remember(win.Path, windowStamp(sum, info))
 	if picked.binary {
-		win.Binary = true
+		win.Binary, win.Charset = true, CharsetUTF8
 		return win, nil
 	}
 	picked.finish()
 	win.Lines, win.Total = picked.lines, picked.total()
+	if win.Charset == CharsetLatin1 {
+		for i, line := range win.Lines {
+			win.Lines[i] = string(CharsetLatin1.Decode([]byte(line)))
+		}
+	}
 	if next := win.Offset + len(win.Lines); next <= win.Total {
 		win.Truncated, win.Next = true, next
 	}
@@ -236,24 +244,38 @@ func windowStamp(sum hash.Hash, info fs.FileInfo) stamp {
 	return stamp{info: info}
 }
 
-// drain feeds all of r to picked and, when it is not nil, to sum.
-func drain(ctx context.Context, r io.Reader, picked *picker, sum hash.Hash) error {
-	buf := scratch.Get().(*[]byte)
-	defer scratch.Put(buf)
+// drain feeds all of r to picked, UTF-16 as UTF-8, and tells what it was.
+func drain(ctx context.Context, r io.Reader, size int64, picked *picker) (Charset, error) {
+	pooled := scratch.Get().(*[]byte)
+	defer scratch.Put(pooled)
+	buf := *pooled
+	var head [2]byte
+	n, err := io.ReadFull(r, head[:])
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return 0, err
+	}
+	r = io.MultiReader(bytes.NewReader(head[:n]), r)
+	marked := markedCharset(head[:n], size)
+	if marked != CharsetUTF8 {
+		r = decoded(r)
+	}
+	var counted tally
 	for {
 		if err := ctx.Err(); err != nil {
-			return err
+			return 0, err
 		}
-		n, err := r.Read(*buf)
-		if sum != nil {
-			sum.Write((*buf)[:n])
+		n, err := r.Read(buf)
+		if marked == CharsetUTF8 {
+			counted.write(buf[:n])
 		}
-		picked.write((*buf)[:n])
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
+		picked.write(buf[:n])
+		switch {
+		case errors.Is(err, io.EOF) && marked == CharsetUTF8:
+			return counted.charset(), nil
+		case errors.Is(err, io.EOF):
+			return marked, nil
+		case err != nil:
+			return 0, err
 		}
 	}
 }

@@ -38,7 +38,7 @@ func TestLines(t *testing.T) {
 		{"binary", 1, 9, Window{Offset: 1, Binary: true}},
 		{"late", binaryPrefix, 9, Window{Lines: []string{"x", "\x00"}, Offset: binaryPrefix, Total: binaryPrefix + 1}},
 		{"long", 1, 9, Window{Lines: []string{"1", long[:maxLine], "3"}, Offset: 1, Total: 3}},
-		{"latin", 1, 9, Window{Lines: []string{"caf\xe9"}, Offset: 1, Total: 1}},
+		{"latin", 1, 9, Window{Lines: []string{"café"}, Offset: 1, Total: 1, Charset: CharsetLatin1}},
 		{"cr", 1, 9, Window{Lines: []string{"a\rb"}, Offset: 1, Total: 1}},
 		{"huge", 999_999, 9, Window{Lines: []string{"a line", "a line"}, Offset: 999_999, Total: 1_000_000}},
 	} {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 const (
@@ -502,6 +503,9 @@ func readLines(r io.Reader, wanted map[int]bool) (map[int]string, error) {
 	}
 	slices.Sort(numbers)
 	for i, line := range picked.lines {
+		if !utf8.ValidString(line) {
+			line = string(CharsetOf([]byte(line)).Decode([]byte(line)))
+		}
 		text[numbers[i]] = line
 	}
 	return text, nil

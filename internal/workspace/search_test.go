@@ -148,7 +148,7 @@ func TestSearchAgainstRg(t *testing.T) {
 				}
 				slices.Sort(got)
 				for i := range want {
-					want[i] = strings.TrimSuffix(want[i], "\r")
+					want[i] = strings.TrimSuffix(strings.Replace(want[i], "caf\xe9", "café", 1), "\r")
 					if len(want[i]) > maxLine {
 						want[i] = want[i][:len("long.txt:1:")+maxLine]
 					}
