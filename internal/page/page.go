@@ -1,0 +1,118 @@
+// Package page makes text for a model out of what a web server sent: Markdown of
+// the readable part of an HTML page, the text of a PDF, any other text as it is.
+//
+// What is read comes from strangers, and parsers have been sent into loops and out
+// of memory by less. So [Read] does it in a process of its own, this binary in a
+// hidden mode, without an environment and with an end: nothing that a page holds
+// can stop the server. Everything here is safe for concurrent use.
+//
+//	p, err := page.Read(ctx, page.Source{URL: u, Type: "text/html", Body: body})
+package page
+
+import (
+	"bytes"
+	"fmt"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+	"golang.org/x/net/html/charset"
+)
+
+// Source is what a server sent.
+type Source struct {
+	URL  string `json:"url"`  // where it came from in the end
+	Type string `json:"type"` // Content-Type, as sent; empty: by the look of it
+	Body []byte `json:"-"`
+}
+
+// Page is what there is to read. Its text may still hold control characters.
+type Page struct {
+	Title string `json:"title"`
+	Text  string `json:"text"`
+	Error string `json:"error,omitempty"` // why there is no text; it names what was sent instead
+}
+
+// textLimit bounds the text of a page, in bytes.
+const textLimit = 4 << 20
+
+// parse reads a source in this process.
+func parse(s Source) Page {
+	kind := kindOf(s)
+	var p Page
+	var err error
+	switch {
+	case kind == "text/html", kind == "application/xhtml+xml":
+		p, err = readHTML(s)
+	case kind == "application/pdf":
+		p, err = readPDF(s.Body)
+	case textual(kind):
+		p, err = readText(s)
+	default:
+		err = fmt.Errorf("it is %s (%s), which has no text to extract; if it is needed, download it with the terminal", kind, humanize.IBytes(uint64(len(s.Body))))
+	}
+	if err != nil {
+		return Page{Error: err.Error()}
+	}
+	if p.Title == "" {
+		p.Title = path.Base(s.URL)
+	}
+	p.Title = strings.Join(strings.Fields(p.Title), " ")
+	p.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
+	if len(p.Text) > textLimit {
+		p.Text = strings.ToValidUTF8(p.Text[:textLimit], "") + "\n\n[the page goes on; this is as much of it as is read]"
+	}
+	return p
+}
+
+// kindOf is the media type, looked for in the bytes where the server does not say
+// or says nothing in particular.
+func kindOf(s Source) string {
+	kind, _, err := mime.ParseMediaType(s.Type)
+	vague := err != nil || kind == "application/octet-stream" || kind == "binary/octet-stream" || kind == "text/plain"
+	if bytes.HasPrefix(s.Body, []byte("%PDF-")) {
+		return "application/pdf"
+	}
+	if !vague {
+		return kind
+	}
+	seen, _, _ := mime.ParseMediaType(http.DetectContentType(s.Body))
+	if kind == "text/plain" && strings.HasPrefix(seen, "text/") {
+		return kind
+	}
+	return seen
+}
+
+func textual(kind string) bool {
+	if strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") {
+		return true
+	}
+	switch kind {
+	case "application/json", "application/xml", "application/javascript", "application/x-javascript", "application/yaml",
+		"application/x-yaml", "application/toml", "application/x-sh", "application/sql", "application/graphql",
+		"application/x-ndjson", "application/jsonl", "application/rtf", "message/rfc822":
+		return true
+	}
+	return false
+}
+
+func readText(s Source) (Page, error) {
+	text, err := decode(s)
+	if err != nil {
+		return Page{}, err
+	}
+	return Page{Text: strings.ReplaceAll(text, "\r\n", "\n")}, nil
+}
+
+// decode is the body as UTF-8: the server's word for the encoding, a byte order
+// mark, what the page says of itself, or else a guess.
+func decode(s Source) (string, error) {
+	encoding, _, _ := charset.DetermineEncoding(s.Body, s.Type)
+	text, err := encoding.NewDecoder().Bytes(s.Body)
+	if err != nil {
+		return "", fmt.Errorf("its text could not be decoded: %w", err)
+	}
+	return strings.TrimPrefix(string(text), "\uFEFF"), nil
+}
