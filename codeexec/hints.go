@@ -1,0 +1,107 @@
+package codeexec
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// hint is a classic mistake and what to do about it.
+type hint struct {
+	pattern func() *regexp.Regexp // of the last lines of the errors
+	text    func(r *Runner, m []string, python Python, names []string) string
+}
+
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
+var mistakes = [...]hint{
+	{pattern(`cannot import name '(\w+)' from 'hermes_tools'`), func(_ *Runner, m []string, _ Python, names []string) string {
+		return fmt.Sprintf("hermes_tools has no %s in this session; it has %s, json_parse, shell_quote and retry. Use other tools as normal tool calls.", m[1], strings.Join(names, ", "))
+	}},
+	{pattern(`module 'hermes_tools' has no attribute '(\w+)'`), func(_ *Runner, m []string, _ Python, names []string) string {
+		return fmt.Sprintf("hermes_tools has no %s in this session; it has %s, json_parse, shell_quote and retry. Use other tools as normal tool calls.", m[1], strings.Join(names, ", "))
+	}},
+	{pattern(`NameError: name '(\w+)' is not defined`), func(_ *Runner, m []string, _ Python, names []string) string {
+		if !slices.Contains(append([]string{"json_parse", "shell_quote", "retry"}, names...), m[1]) {
+			return ""
+		}
+		return fmt.Sprintf("Import it first: `from hermes_tools import %s`.", m[1])
+	}},
+	{pattern(`ModuleNotFoundError: No module named '([\w.]+)'`), func(r *Runner, m []string, p Python, _ []string) string {
+		text := fmt.Sprintf("The script ran with %s (%s, %s), where %s is not installed. Use the standard library, or install it there: `%s -m pip install …`.", p.Path, p.Version, p.Why, m[1], p.Path)
+		if r.strict() {
+			text += " In strict mode the workspace's own modules and packages are not importable."
+		}
+		return text
+	}},
+	{pattern(`TypeError: string indices must be integers`), dictHint},
+	{pattern(`AttributeError: '(?:dict|Result)' object has no attribute '\w+'`), dictHint},
+	{pattern(`TypeError: .*(?:expected str|must be str|can only concatenate str).*(?:dict|Result)`), dictHint},
+	{pattern(`EOFError: EOF when reading a line`), func(*Runner, []string, Python, []string) string {
+		return "A script has no input: put the values into the code."
+	}},
+	{pattern(`MemoryError`), func(r *Runner, _ []string, _ Python, _ []string) string {
+		return fmt.Sprintf("A script may use %d MB of memory: work on parts of the data, line by line.", r.cfg.MaxMemoryMB)
+	}},
+	{pattern(`(?:BlockingIOError|OSError).*Resource temporarily unavailable|can't start new thread`), func(r *Runner, _ []string, _ Python, _ []string) string {
+		return fmt.Sprintf("A script may have %d processes and threads at a time.", r.cfg.MaxProcs)
+	}},
+}
+
+func dictHint(*Runner, []string, Python, []string) string {
+	return `The functions return dicts, not text: use result["content"] of read_file, result["output"] of terminal, result["matches"] of search_files, and look for result.get("error").`
+}
+
+// hints says what to do about classic mistakes. At most one.
+func (r *Runner) hints(e ending, status string, python Python, code string) string {
+	switch status {
+	case "success":
+		return successHint(e, code)
+	case "error":
+	default:
+		return ""
+	}
+	last := e.errs[max(0, len(e.errs)-4000):]
+	for _, h := range mistakes {
+		if m := h.pattern().FindStringSubmatch(last); m != nil {
+			if text := h.text(r, m, python, e.functions); text != "" {
+				return text
+			}
+		}
+	}
+	if strings.Contains(last, "SyntaxError") && shellLike().MatchString(code) {
+		return "code has to be Python. Run shell commands with terminal."
+	}
+	return exitHint(e)
+}
+
+var shellLike = pattern(`^\s*(?:#!.*sh\b|(?:cd|ls|git|npm|npx|pip|make|go|cargo|echo|cat|grep|find|sudo|rm|mkdir|export|curl|docker)\s|[a-z][\w.-]* --?[a-z])`)
+
+func exitHint(e ending) string {
+	switch e.exit.Signal {
+	case "SIGKILL":
+		return "It was killed (SIGKILL), often for lack of memory."
+	case "SIGSEGV":
+		return "It crashed on invalid memory (SIGSEGV)."
+	}
+	return ""
+}
+
+// successHint is for scripts that worked and yet are not how it is meant.
+func successHint(e ending, code string) string {
+	switch {
+	case strings.TrimSpace(e.out) == "" && strings.TrimSpace(e.errs) == "":
+		return "The script printed nothing, and only what it prints comes back."
+	case e.calls == 1 && len(e.record) == 1 && strings.Count(strings.TrimSpace(code), "\n") < 5:
+		return fmt.Sprintf("For a single call a script is not needed: call %s directly.", e.record[0].Tool)
+	case e.calls == 0 && shellOnly().MatchString(code) && strings.Count(strings.TrimSpace(code), "\n") < 5:
+		return "For a shell command a script is not needed: call terminal directly."
+	}
+	return ""
+}
+
+var shellOnly = pattern(`\b(?:os\.system|subprocess\.(?:run|call|check_call|check_output|Popen))\(`)

@@ -1,0 +1,287 @@
+package codeexec
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// kernelIdle is how long a kernel waits for its next script.
+const kernelIdle = 15 * time.Minute
+
+const lostText = "The variables of earlier scripts are lost."
+
+// kernelSlot is the place for a session's kernel, which one script uses at a time.
+type kernelSlot struct {
+	turn   chan struct{}
+	idle   time.Duration
+	kernel *kernel // nil: none; the holder of turn may look
+	reaper *time.Timer
+}
+
+func newKernelSlot(idle time.Duration) *kernelSlot {
+	return &kernelSlot{turn: make(chan struct{}, 1), idle: idle}
+}
+
+// kernel is an interpreter that runs one script after another in one namespace.
+type kernel struct {
+	python    Python
+	stage     *staging
+	link      *socket
+	commands  *io.PipeWriter
+	out, errs *splitter
+	process   *proc.Process
+	scripts   int
+
+	gone chan struct{} // closed when the process has ended; then exit is valid
+	exit proc.Exit
+}
+
+// close ends the kernel, and waits for it.
+func (k *kernelSlot) close() {
+	k.turn <- struct{}{}
+	defer func() { <-k.turn }()
+	k.end()
+}
+
+// end is for the holder of turn.
+func (k *kernelSlot) end() {
+	if k.reaper != nil {
+		k.reaper.Stop()
+	}
+	if k.kernel != nil {
+		k.kernel.end(cancelGrace)
+		k.kernel = nil
+	}
+}
+
+// reap ends a kernel that nobody has used for a while.
+func (k *kernelSlot) reap() {
+	select {
+	case k.turn <- struct{}{}:
+		k.end()
+		<-k.turn
+	default: // in use again
+	}
+}
+
+// execute runs a script in the session's kernel, which is started when there is none.
+func (k *kernelSlot) execute(ctx context.Context, r *Runner, env *tools.Env, call tools.Call, python Python, code string, reset bool) (done ending, err error) {
+	select {
+	case k.turn <- struct{}{}:
+		defer func() { <-k.turn }()
+	case <-ctx.Done():
+		return done, ctx.Err()
+	}
+	if r.ctx.Err() != nil {
+		return done, errClosed
+	}
+	if k.reaper != nil {
+		k.reaper.Stop()
+	}
+	note := ""
+	if old := k.kernel; old != nil && (reset || old.python.Path != python.Path || old.dead()) {
+		if !reset {
+			note = lostText
+		}
+		k.end()
+	}
+	if k.kernel == nil {
+		if k.kernel, err = r.startKernel(ctx, env, python); err != nil {
+			return done, err
+		}
+	}
+	done, err = k.kernel.run(ctx, r, env, call, code)
+	if k.kernel.dead() {
+		k.end()
+		note = lostText
+	} else {
+		k.reaper = time.AfterFunc(k.idle, k.reap)
+	}
+	done.note = joined(note, done.note)
+	return done, err
+}
+
+func (r *Runner) startKernel(ctx context.Context, env *tools.Env, python Python) (k *kernel, err error) {
+	k = &kernel{python: python, gone: make(chan struct{}), out: &splitter{}, errs: &splitter{}}
+	if k.stage, err = newStaging(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			k.stage.remove()
+		}
+	}()
+	if err := k.stage.fill(functions(env)); err != nil {
+		return nil, err
+	}
+	if k.link, err = listen(r.ctx, k.stage.path("s")); err != nil {
+		return nil, err
+	}
+	c := r.command(env, python, k.stage, k.link, "kernel.py")
+	c.Stdin, k.commands = io.Pipe()
+	c.Stdout, c.Stderr = k.out, k.errs
+	if err = r.confine(ctx, env, &c, k.stage); err == nil {
+		k.process, err = proc.Start(r.ctx, c)
+	}
+	if err != nil {
+		k.link.close()
+		return nil, fmt.Errorf("starting the scripts' interpreter: %w", err)
+	}
+	go func() { // ends with the process; end waits for it
+		defer close(k.gone)
+		k.exit, _ = k.process.Wait()
+	}()
+	return k, nil
+}
+
+func (k *kernel) dead() bool {
+	select {
+	case <-k.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+func (k *kernel) end(grace time.Duration) {
+	k.process.Stop(grace)
+	<-k.gone
+	k.commands.Close() //nolint:errcheck // never fails
+	k.link.close()
+	k.stage.remove()
+}
+
+// run runs one script. The kernel lives on, unless the script, its time limit or ctx
+// ends it.
+func (k *kernel) run(ctx context.Context, r *Runner, env *tools.Env, call tools.Call, code string) (ending, error) {
+	k.scripts++
+	name := fmt.Sprintf("script%d.py", k.scripts)
+	if err := k.stage.write(name, code); err != nil {
+		return ending{}, err
+	}
+	w := r.newWatch(env, call, code)
+	k.link.open(ctx, w.desk)
+	token := rand.Text()
+	outEnd, errEnd := k.out.begin(w.out, token), k.errs.begin(w.errs, token)
+	release := context.AfterFunc(ctx, func() { k.process.Stop(cancelGrace) })
+	defer release()
+	w.begin(k.process.Stop)
+	var exit proc.Exit
+	if _, err := fmt.Fprintf(k.commands, "%s %s\n", token, k.stage.path(name)); err == nil {
+		exit.Code = k.await(outEnd, errEnd)
+	} else {
+		<-k.gone
+	}
+	if ctx.Err() != nil || w.expired.Load() { // then it is about to end
+		<-k.gone
+	}
+	if k.dead() {
+		exit = k.exit
+	}
+	k.link.shut()
+	k.out.finish()
+	k.errs.finish()
+	done := w.end(exit, ctx.Err() != nil)
+	done.errs = strings.ReplaceAll(done.errs, k.stage.dir+"/", "")
+	return done, nil
+}
+
+// await waits for the end of a script on both streams, or for that of the kernel.
+func (k *kernel) await(outEnd, errEnd <-chan int) (code int) {
+	for range 2 {
+		select {
+		case code = <-outEnd:
+			outEnd = nil
+		case code = <-errEnd:
+			errEnd = nil
+		case <-k.gone:
+			return 0
+		}
+	}
+	return code
+}
+
+// splitter gives what a kernel writes to the script that runs, up to the mark at
+// its end. What comes later, from a thread that was left behind, goes to the next.
+type splitter struct {
+	mu    sync.Mutex
+	to    io.Writer // nil: nobody
+	mark  []byte
+	ended chan int
+	kept  []byte // perhaps the beginning of a mark, or nobody's output
+}
+
+// begin sends output to w from now on. The channel gets the exit code at its end.
+func (s *splitter) begin(w io.Writer, token string) <-chan int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.to, s.mark, s.ended = w, []byte("\x00hermes-end "+token+" "), make(chan int, 1)
+	if len(s.kept) > 0 {
+		w.Write(s.kept) //nolint:errcheck // an output never fails
+		s.kept = nil
+	}
+	return s.ended
+}
+
+// finish gives up the writer.
+func (s *splitter) finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.to != nil && len(s.kept) > 0 {
+		s.to.Write(s.kept) //nolint:errcheck // an output never fails
+		s.kept = nil
+	}
+	s.to = nil
+}
+
+// strayLimit bounds what is kept of output between scripts.
+const strayLimit = 8 << 10
+
+// Write takes output. It never fails.
+func (s *splitter) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	data := append(s.kept, b...)
+	s.kept = nil
+	if s.to == nil {
+		s.kept = bytes.Clone(data[max(0, len(data)-strayLimit):])
+		return len(b), nil
+	}
+	at := bytes.Index(data, s.mark)
+	if at < 0 {
+		at = len(data) - beginning(data, s.mark)
+		s.to.Write(data[:at]) //nolint:errcheck // an output never fails
+		s.kept = bytes.Clone(data[at:])
+		return len(b), nil
+	}
+	number, rest, whole := bytes.Cut(data[at+len(s.mark):], []byte{0})
+	s.to.Write(data[:at]) //nolint:errcheck // an output never fails
+	if !whole {
+		s.kept = bytes.Clone(data[at:])
+		return len(b), nil
+	}
+	code, _ := strconv.Atoi(string(number)) // a forged one is the script's own affair
+	s.to, s.kept = nil, bytes.Clone(rest)
+	s.ended <- code
+	return len(b), nil
+}
+
+// beginning is the length of the longest end of data that mark begins with.
+func beginning(data, mark []byte) int {
+	for n := min(len(mark)-1, len(data)); n > 0; n-- {
+		if bytes.HasSuffix(data, mark[:n]) {
+			return n
+		}
+	}
+	return 0
+}

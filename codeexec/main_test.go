@@ -1,0 +1,142 @@
+//go:build unix
+
+package codeexec
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+func TestMain(m *testing.M) {
+	proc.Supervise()
+	goleak.VerifyTestMain(m)
+}
+
+// bed is a session that scripts run in: real tools on a real folder.
+type bed struct {
+	t      *testing.T
+	dir    string
+	runner *Runner
+	set    *tools.Set
+	env    *tools.Env
+
+	mu   sync.Mutex
+	news []tools.Progress
+}
+
+func newBed(t *testing.T, c Config, files map[string]string) *bed {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ws, err := workspace.Open([]string{dir}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ws.Close() })
+	if c.Environ == nil {
+		c.Environ = plainEnviron()
+	}
+	b := &bed{t: t, dir: dir, runner: New(c)}
+	t.Cleanup(b.runner.Close)
+	b.set, err = tools.NewSet(append(tools.Builtin(), b.runner.Tool())...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.env = &tools.Env{
+		SessionID: "test", Files: ws, Shell: tools.NewShell(dir, nil), Todos: tools.NewTodos(),
+		Gate: tools.NewGate(tools.GateConfig{Mode: "ask"}), OutputDir: filepath.Join(t.TempDir(), "out"),
+		Progress: func(p tools.Progress) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.news = append(b.news, p)
+		},
+		Call: b.set.Call,
+	}
+	offered := map[string]bool{}
+	for _, tool := range b.set.Offered(t.Context()) {
+		offered[tool.Name] = true
+	}
+	b.env.Offered = func(name string) bool { return offered[name] }
+	return b
+}
+
+// plainEnviron is an environment without a virtual environment around the test.
+func plainEnviron() []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		if name, _, _ := strings.Cut(kv, "="); name != "VIRTUAL_ENV" && name != "CONDA_PREFIX" && name != "PYTHONPATH" {
+			env = append(env, kv)
+		}
+	}
+	return env
+}
+
+// answer is a result as the model reads it, a failure included.
+type answer struct {
+	outcome
+	Error string `json:"error"`
+}
+
+func (b *bed) call(ctx context.Context, args map[string]any) (answer, tools.Result) {
+	b.t.Helper()
+	text, err := json.Marshal(args)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	result, _ := b.set.Call(ctx, b.env, tools.Call{ID: "c1", Name: "execute_code", Args: text})
+	var a answer
+	if err := json.Unmarshal(result.JSON, &a); err != nil {
+		b.t.Fatalf("result %s: %v", result.JSON, err)
+	}
+	return a, result
+}
+
+// run runs a script that has to work.
+func (b *bed) run(code string) answer {
+	b.t.Helper()
+	a, result := b.call(b.t.Context(), map[string]any{"code": code})
+	if a.Status != "success" {
+		b.t.Fatalf("the script ended badly: %s", result.JSON)
+	}
+	return a
+}
+
+// fail runs a script that may not work.
+func (b *bed) fail(code string) answer {
+	b.t.Helper()
+	a, _ := b.call(b.t.Context(), map[string]any{"code": code})
+	return a
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it never happened that %s", what)
+		}
+	}
+}

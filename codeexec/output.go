@@ -1,0 +1,147 @@
+package codeexec
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+const (
+	wholeLimit = 5 << 20 // bytes of a whole output that are kept in a file
+	liveTail   = 4000    // bytes that are shown while it runs
+)
+
+// output keeps what a script writes, in bounded memory however much it is: all of
+// it up to a limit, then two fifths of the limit from the beginning and the rest
+// from the end. Once the middle is cut, the whole goes to a file in dir, if there
+// is one.
+type output struct {
+	limit int // bytes
+	dir   string
+
+	mu    sync.Mutex
+	plain *tools.PlainText
+	head  []byte
+	tail  []byte // once the limit was passed
+	total int64
+	lines int
+	file  *os.File
+	filed int
+}
+
+func newOutput(limit int, dir string) *output {
+	o := &output{limit: limit, dir: dir}
+	o.plain = tools.NewPlainText(o.add)
+	return o
+}
+
+// Write takes output. It never fails.
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.plain.Write(b)
+}
+
+// add takes plain text. Its caller holds mu.
+func (o *output) add(text []byte) {
+	o.lines += bytes.Count(text, []byte("\n"))
+	before := o.total
+	o.total += int64(len(text))
+	if o.total <= int64(o.limit) {
+		o.head = append(o.head, text...)
+		return
+	}
+	if before <= int64(o.limit) {
+		o.split()
+	}
+	o.keep(text)
+	most := o.limit - o.limit*2/5
+	if len(text) >= most {
+		o.tail = append(o.tail[:0], text[len(text)-most:]...)
+		return
+	}
+	o.tail = append(o.tail, text...)
+	if len(o.tail) > 2*most {
+		o.tail = append(o.tail[:0], o.tail[len(o.tail)-most:]...)
+	}
+}
+
+// split is when the limit is passed: the head's end becomes the tail's beginning.
+func (o *output) split() {
+	if o.dir != "" && os.MkdirAll(o.dir, 0o700) == nil {
+		o.file, _ = os.CreateTemp(o.dir, "execute_code-*.txt") // 0600; nil: not kept
+	}
+	o.keep(o.head)
+	cut := o.limit * 2 / 5
+	for cut > 0 && cut < len(o.head) && !utf8.RuneStart(o.head[cut]) {
+		cut--
+	}
+	cut = min(cut, len(o.head))
+	o.tail = append(o.tail, o.head[cut:]...)
+	o.head = o.head[:cut]
+}
+
+// keep writes to the file, up to its limit. A file that fails is given up.
+func (o *output) keep(text []byte) {
+	if o.file == nil || o.filed >= wholeLimit {
+		return
+	}
+	text = text[:min(len(text), wholeLimit-o.filed)]
+	o.filed += len(text)
+	if _, err := o.file.Write(text); err != nil {
+		o.file.Close()           //nolint:errcheck // it failed already
+		os.Remove(o.file.Name()) //nolint:errcheck // nothing better to do
+		o.file = nil
+	}
+}
+
+// finish ends the stream, and returns what the model sees of it and the file with
+// the whole, if there is one.
+func (o *output) finish() (text, whole string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.plain.Close()
+	if o.file != nil {
+		whole = o.file.Name()
+		if o.file.Close() != nil {
+			os.Remove(whole) //nolint:errcheck // nothing better to do
+			whole = ""
+		}
+		o.file = nil
+	}
+	if o.total <= int64(o.limit) {
+		return string(o.head), whole
+	}
+	from := max(0, len(o.tail)-(o.limit-o.limit*2/5))
+	for from < len(o.tail) && !utf8.RuneStart(o.tail[from]) {
+		from++
+	}
+	return fmt.Sprintf("%s\n[output truncated at %s]\n%s", o.head, kilobytes(o.limit), o.tail[from:]), whole
+}
+
+// live is the end of the output so far, and how much there is of it.
+func (o *output) live() (end string, size int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := o.tail
+	if o.total <= int64(o.limit) {
+		all = o.head
+	}
+	all = append(bytes.Clone(all[max(0, len(all)-liveTail):]), o.plain.Pending()...)
+	from := max(0, len(all)-liveTail)
+	for from < len(all) && !utf8.RuneStart(all[from]) {
+		from++
+	}
+	return string(all[from:]), o.total + int64(len(o.plain.Pending()))
+}
+
+func kilobytes(n int) string {
+	if n%1000 == 0 {
+		return fmt.Sprintf("%dKB", n/1000)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

@@ -1,0 +1,181 @@
+package codeexec
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+const (
+	probeLimit  = 5 * time.Second
+	oldestMinor = 8 // of Python 3
+)
+
+// probeCode answers with version, program, prefix and base prefix, a line each, and
+// whether what a script needs is there.
+const probeCode = `import sys, json, socket, threading
+print('.'.join(map(str, sys.version_info[:3])), sys.executable, sys.prefix, sys.base_prefix, sep='\n')`
+
+// Pythons remembers what it has tried, by path and time of change. It is safe for
+// concurrent use, and may serve many sessions.
+type Pythons struct {
+	turn  chan struct{} // one probe at a time; a channel, so that a cancelled one need not wait
+	tried map[string]verdict
+}
+
+// NewPythons returns one that has tried nothing.
+func NewPythons() *Pythons {
+	return &Pythons{turn: make(chan struct{}, 1), tried: map[string]verdict{}}
+}
+
+// verdict is what a probe gave.
+type verdict struct {
+	python Python
+	err    error
+}
+
+// probe tries an interpreter, unless it has been tried and is still the same.
+func (p *Pythons) probe(ctx context.Context, c candidate, s Search) (Python, error) {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return Python{}, ctx.Err()
+	}
+	key := stamp(c.path, s)
+	v, known := p.tried[key]
+	if !known {
+		v.python, v.err = probe(ctx, c.path, s)
+		var late *lateError
+		if ctx.Err() == nil && !errors.As(v.err, &late) { // a slow disk may be faster next time
+			p.tried[key] = v
+		}
+	}
+	v.python.Why = c.why
+	return v.python, v.err
+}
+
+// lateError is an interpreter that did not answer in time.
+type lateError struct{}
+
+func (*lateError) Error() string { return fmt.Sprintf("it did not answer within %v", probeLimit) }
+
+func probe(ctx context.Context, path string, s Search) (Python, error) {
+	limited, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	var out, errs bytes.Buffer
+	dir := filepath.Dir(path)
+	if len(s.Folders) > 0 {
+		dir = s.Folders[0] // a shim decides by the folder
+	}
+	exit, err := proc.Run(limited, proc.Cmd{
+		Args: []string{path, "-I", "-B", "-c", probeCode}, Dir: dir, Env: environ(s.Environ, nil),
+		Stdout: &atMost{to: &out, left: 64 << 10}, Stderr: &atMost{to: &errs, left: 64 << 10},
+	})
+	switch {
+	case ctx.Err() != nil:
+		return Python{}, ctx.Err()
+	case limited.Err() != nil:
+		return Python{}, &lateError{}
+	case err != nil:
+		return Python{}, err
+	case exit.Code != 0:
+		return Python{}, fmt.Errorf("it ends with exit code %d%s", exit.Code, lastWords(errs.String()))
+	}
+	return understand(path, out.String())
+}
+
+func lastWords(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
+		return ": " + shorten(last, 200)
+	}
+	return ""
+}
+
+// understand reads what the probe printed; something in the interpreter's start-up
+// may have printed before it.
+func understand(path, said string) (Python, error) {
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	if len(lines) < 4 {
+		return Python{}, errors.New("it does not behave like Python")
+	}
+	lines = lines[len(lines)-4:]
+	found := Python{Path: path, Version: lines[0]}
+	if isShim(path) && isFile(lines[1]) {
+		found.Path = lines[1] // the real one starts faster
+	}
+	major, rest, _ := strings.Cut(found.Version, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	n, err := strconv.Atoi(minor)
+	switch {
+	case err != nil:
+		return Python{}, errors.New("it does not behave like Python")
+	case major != "3" || n < oldestMinor:
+		return Python{}, fmt.Errorf("it is Python %s, and 3.%d or newer is needed", found.Version, oldestMinor)
+	}
+	prefix, base := lines[2], lines[3]
+	if info, err := os.Stat(filepath.Join(prefix, "conda-meta")); err == nil && info.IsDir() {
+		found.Prefix, found.Conda = prefix, true
+	} else if prefix != base {
+		found.Prefix = prefix
+	}
+	return found, nil
+}
+
+// isShim: a program of pyenv, asdf or mise that chooses the real one when it runs.
+func isShim(path string) bool { return filepath.Base(filepath.Dir(path)) == "shims" }
+
+// stamp names the state of an interpreter: the program that a link leads to, its
+// environment, and for a shim what decides for it.
+func stamp(path string, s Search) string {
+	files := []string{path, filepath.Join(filepath.Dir(path), "..", "pyvenv.cfg")}
+	key := path
+	if isShim(path) {
+		dirs := []string{filepath.Join(filepath.Dir(path), "..")}
+		if len(s.Folders) > 0 {
+			for dir := s.Folders[0]; ; dir = filepath.Dir(dir) {
+				dirs = append(dirs, dir)
+				if dir == filepath.Dir(dir) {
+					break
+				}
+			}
+			key += "\x00" + s.Folders[0]
+		}
+		for _, dir := range dirs {
+			for _, name := range []string{".python-version", ".tool-versions", "mise.toml", ".mise.toml", "version"} {
+				files = append(files, filepath.Join(dir, name))
+			}
+		}
+		key += "\x00" + lookup(s.Environ, "PYENV_VERSION")
+	}
+	for _, f := range files {
+		if info, err := os.Stat(f); err == nil {
+			key += fmt.Sprintf("\x00%d,%d", info.ModTime().UnixNano(), info.Size())
+		} else {
+			key += "\x00-"
+		}
+	}
+	return key
+}
+
+// atMost keeps the beginning of what is written.
+type atMost struct {
+	to   *bytes.Buffer
+	left int
+}
+
+func (a *atMost) Write(b []byte) (int, error) {
+	n := min(len(b), a.left)
+	a.left -= n
+	a.to.Write(b[:n])
+	return len(b), nil
+}

@@ -1,0 +1,255 @@
+package codeexec
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Python is an interpreter that was found and tried.
+type Python struct {
+	Path    string   // absolute
+	Version string   // "3.12.1"
+	Why     string   // such as "the workspace's .venv"
+	Prefix  string   // of a virtual environment or conda; empty: of neither
+	Conda   bool     // Prefix is conda's
+	Passed  []string // what stood before it and does not work, and why
+}
+
+// Search says where to look for an interpreter.
+type Search struct {
+	Configured string   // code_execution.python, or what the editor has selected
+	Folders    []string // of the workspace, absolute; the first is the main one
+	Environ    []string // VIRTUAL_ENV, CONDA_PREFIX, PATH, … are looked up here
+	Strict     bool     // only python3 from PATH
+}
+
+// candidate is a place where an interpreter may be.
+type candidate struct {
+	path string
+	why  string
+	// missing says what to tell when nothing is there. Empty: nobody promised it.
+	missing string
+}
+
+// Find returns the first interpreter of the search order that works.
+func (p *Pythons) Find(ctx context.Context, s Search) (Python, error) {
+	var passed []string
+	for _, c := range s.candidates() {
+		if !isFile(c.path) {
+			if c.missing != "" {
+				passed = append(passed, c.missing)
+			}
+			continue
+		}
+		found, err := p.probe(ctx, c, s)
+		if ctx.Err() != nil {
+			return Python{}, ctx.Err()
+		}
+		if err != nil {
+			passed = append(passed, fmt.Sprintf("%s, %s, does not work: %v", c.path, c.why, err))
+			continue
+		}
+		found.Passed = passed
+		return found, nil
+	}
+	text := "no Python 3.8 or newer was found"
+	if len(passed) > 0 {
+		text += " (" + strings.Join(passed, "; ") + ")"
+	}
+	return Python{}, fmt.Errorf("%s: install one, or name one in code_execution.python", text)
+}
+
+// Likely tells, without running anything, whether Find has something to try.
+func (s Search) Likely() bool {
+	return slices.ContainsFunc(s.candidates(), func(c candidate) bool { return isFile(c.path) })
+}
+
+func (s Search) candidates() []candidate {
+	if s.Strict {
+		return s.onPath()
+	}
+	list := s.configured()
+	list = append(list, s.activated()...)
+	for _, folder := range s.Folders {
+		list = append(list, s.inFolder(folder)...)
+	}
+	return append(list, s.onPath()...)
+}
+
+// configured is the interpreter that somebody chose: a program, a name on PATH, or
+// the folder of an environment.
+func (s Search) configured() []candidate {
+	named := s.expand(s.Configured)
+	if named == "" {
+		return nil
+	}
+	why := "the configured interpreter (code_execution.python)"
+	missing := fmt.Sprintf("%s, %s, does not exist", named, why)
+	if !strings.ContainsRune(named, filepath.Separator) {
+		for _, dir := range s.path() {
+			if path := filepath.Join(dir, named); isFile(path) {
+				return []candidate{{path, why, ""}}
+			}
+		}
+	}
+	if !filepath.IsAbs(named) && len(s.Folders) > 0 {
+		named = filepath.Join(s.Folders[0], named)
+	}
+	if info, err := os.Stat(named); err == nil && info.IsDir() {
+		return []candidate{{inEnvironment(named), why, missing}}
+	}
+	return []candidate{{named, why, missing}}
+}
+
+// expand fills in what editors write in such settings.
+func (s Search) expand(text string) string {
+	text = strings.TrimSpace(text)
+	if len(s.Folders) > 0 {
+		for _, name := range []string{"${workspaceFolder}", "${workspaceRoot}"} {
+			text = strings.ReplaceAll(text, name, s.Folders[0])
+		}
+	}
+	home := lookup(s.Environ, "HOME")
+	text = strings.ReplaceAll(text, "${userHome}", home)
+	if rest, ok := strings.CutPrefix(text, "~/"); ok && home != "" {
+		return filepath.Join(home, rest)
+	}
+	return text
+}
+
+// activated is the environment that the server was started in.
+func (s Search) activated() []candidate {
+	var list []candidate
+	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
+		if dir := lookup(s.Environ, name); filepath.IsAbs(dir) {
+			list = append(list, candidate{inEnvironment(dir), "from " + name, fmt.Sprintf("%s (%s) has no interpreter", name, dir)})
+		}
+	}
+	return list
+}
+
+// inFolder is the environment that a workspace folder brings: one of the usual
+// names (uv, Poetry and PDM make .venv there, too, VS Code .conda), what PDM wrote
+// down, or a version that pyenv has installed.
+func (s Search) inFolder(folder string) []candidate {
+	var list []candidate
+	if dir := lookup(s.Environ, "UV_PROJECT_ENVIRONMENT"); dir != "" {
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(folder, dir)
+		}
+		list = append(list, candidate{inEnvironment(dir), "from UV_PROJECT_ENVIRONMENT", ""})
+	}
+	for _, name := range []string{".venv", "venv", "env", ".conda"} {
+		dir := filepath.Join(folder, name)
+		c := candidate{inEnvironment(dir), "the workspace's " + name, ""}
+		if isFile(filepath.Join(dir, "pyvenv.cfg")) {
+			c.missing = fmt.Sprintf("%s, %s, has no interpreter that exists", c.path, c.why)
+		}
+		list = append(list, c)
+	}
+	if path := firstLine(filepath.Join(folder, ".pdm-python")); filepath.IsAbs(path) {
+		list = append(list, candidate{path, "named in .pdm-python", path + ", named in .pdm-python, does not exist"})
+	}
+	return append(list, s.pyenv(folder)...)
+}
+
+// pyenv finds the versions that .python-version names, without its shims, which
+// take long and are not on the PATH of an editor that was started from a menu.
+func (s Search) pyenv(folder string) []candidate {
+	data, err := os.ReadFile(filepath.Join(folder, ".python-version"))
+	if err != nil {
+		return nil
+	}
+	root := lookup(s.Environ, "PYENV_ROOT")
+	if root == "" {
+		root = filepath.Join(lookup(s.Environ, "HOME"), ".pyenv")
+	}
+	var list []candidate
+	for _, version := range strings.Fields(string(data)) {
+		if strings.ContainsAny(version, `/\`) || version == ".." {
+			continue
+		}
+		dir := filepath.Join(root, "versions", version)
+		if !isFile(inEnvironment(dir)) {
+			// 3.12 means the newest 3.12.x.
+			found, _ := filepath.Glob(dir + ".*")
+			slices.SortFunc(found, func(a, b string) int { return newer(a, b) })
+			if len(found) > 0 {
+				dir = found[0]
+			}
+		}
+		list = append(list, candidate{inEnvironment(dir), "pyenv's " + version + ", named in .python-version", ""})
+	}
+	return list
+}
+
+// newer orders versions: the newest first. "3.12.10" is newer than "3.12.9".
+func newer(a, b string) int {
+	if d := len(b) - len(a); d != 0 {
+		return d
+	}
+	return strings.Compare(b, a)
+}
+
+// onPath is each python3 and python on PATH, and the places where a menu's short
+// PATH does not reach.
+func (s Search) onPath() []candidate {
+	var list []candidate
+	for _, name := range []string{"python3", "python"} {
+		for _, dir := range s.path() {
+			if path := filepath.Join(dir, name); !dialogOnly(path) {
+				list = append(list, candidate{path, name + " on PATH", ""})
+			}
+		}
+	}
+	for _, dir := range []string{"/opt/homebrew/bin", "/usr/local/bin", "/usr/bin"} {
+		if path := filepath.Join(dir, "python3"); !dialogOnly(path) && !slices.Contains(s.path(), dir) {
+			list = append(list, candidate{path, "python3 in " + dir, ""})
+		}
+	}
+	return list
+}
+
+func (s Search) path() []string {
+	return slices.DeleteFunc(filepath.SplitList(lookup(s.Environ, "PATH")), func(dir string) bool { return !filepath.IsAbs(dir) })
+}
+
+// dialogOnly is macOS's placeholder, which runs nothing but asks to install Xcode.
+func dialogOnly(path string) bool {
+	if runtime.GOOS != "darwin" || path != "/usr/bin/python3" {
+		return false
+	}
+	for _, tools := range []string{"/Library/Developer/CommandLineTools", "/Applications/Xcode.app"} {
+		if _, err := os.Stat(tools); err == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// inEnvironment is the interpreter of an environment in dir.
+func inEnvironment(dir string) string {
+	if path := filepath.Join(dir, "bin", "python3"); isFile(path) {
+		return path
+	}
+	return filepath.Join(dir, "bin", "python")
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func firstLine(file string) string {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	return strings.TrimSpace(line)
+}

@@ -1,0 +1,483 @@
+package codeexec
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// The wire. A connection begins with the line "hermes-1 TOKEN". Then requests:
+//
+//	uint32 length of what follows | uint32 number | uint8 length of the name | name | arguments, a JSON object
+//
+// and, in any order, answers:
+//
+//	uint32 length of what follows | uint32 number | result, a JSON object
+//
+// Not JSON-RPC in lines: there a result of 100 KB is parsed and written anew by
+// encoding/json on its way out, and arguments on their way in, each by the library
+// and again by us. With sourcegraph/jsonrpc2 and a stream of our own a call took two to three
+// times as long as with this, at 20 bytes and at 100 KB. With lengths in front the
+// result's bytes go out as the tool made them, and what is too long is skipped
+// without being read into memory.
+const (
+	helloWord    = "hermes-1 "
+	helloLimit   = 5 * time.Second
+	maxArguments = 16 << 20 // bytes of one call's
+	maxHeld      = 64 << 20 // bytes of all calls' arguments at a time
+	maxSkipped   = 1 << 30  // bytes of a request that is too long but still skipped
+	maxLinks     = 300      // connections at a time
+	together     = 32       // calls that run at a time
+	patience     = 5 * time.Millisecond
+	insistence   = 1000     // refused calls after which a script is ended
+	maxRecorded  = 500      // calls that a transcript tells of
+	maxKept      = 16 << 10 // bytes of the arguments of each
+)
+
+// socket serves the calls of one script, or of a kernel's scripts one after another.
+type socket struct {
+	path, token string
+	listener    *net.UnixListener
+	ctx         context.Context // of everything
+	cancel      context.CancelFunc
+	working     sync.WaitGroup // our goroutines
+	slots       chan struct{}
+
+	mu     sync.Mutex
+	links  map[net.Conn]*link
+	closed bool
+	held   int   // bytes of arguments
+	desk   *desk // of the script that runs; nil: none
+}
+
+// desk is where the calls of one script are taken.
+type desk struct {
+	allowed []string
+	limit   int // of calls
+	run     func(ctx context.Context, tool string, args json.RawMessage) tools.Result
+	// stubborn is called once when the script goes on calling after its limit. It
+	// may not wait.
+	stubborn func()
+
+	ctx    context.Context // of the calls
+	cancel context.CancelFunc
+	calls  sync.WaitGroup // those that were taken
+
+	mu      sync.Mutex
+	shut    bool
+	made    int // calls that count
+	refused int
+	lastOne chan struct{} // closed when the newest writing call has ended
+	current []*running    // calls that run, oldest first
+	record  []tools.Inner
+	shown   []tools.Content // what the calls would show of files
+}
+
+// running is a call under way.
+type running struct {
+	tool string
+	args json.RawMessage
+}
+
+// listen opens a socket in a folder that is private already. It has to be closed.
+func listen(ctx context.Context, path string) (*socket, error) {
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("opening the script's socket: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the script's socket: %w", err), listener.Close())
+	}
+	s := &socket{
+		path: path, token: rand.Text(), listener: listener,
+		slots: make(chan struct{}, together), links: map[net.Conn]*link{},
+	}
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	s.working.Go(s.accept)
+	s.working.Go(s.oversee)
+	return s, nil
+}
+
+// open takes calls at d from now on.
+func (s *socket) open(ctx context.Context, d *desk) {
+	d.ctx, d.cancel = context.WithCancel(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.desk = d
+}
+
+// shut takes no more calls, cancels those under way, and waits for them.
+func (s *socket) shut() {
+	s.mu.Lock()
+	d := s.desk
+	s.desk = nil
+	s.mu.Unlock()
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	d.shut = true
+	d.mu.Unlock()
+	d.cancel()
+	d.calls.Wait()
+}
+
+// close shuts, and takes the socket away.
+func (s *socket) close() {
+	s.shut()
+	s.mu.Lock()
+	s.closed = true
+	for conn := range s.links {
+		conn.Close() //nolint:errcheck // its reader ends
+	}
+	s.mu.Unlock()
+	s.cancel()
+	s.listener.Close() //nolint:errcheck // it is open, or closed already
+	s.working.Wait()
+}
+
+func (s *socket) accept() {
+	for {
+		conn, err := s.listener.AcceptUnix()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil: // no descriptors are left: some will be
+			select {
+			case <-time.After(20 * time.Millisecond):
+				continue
+			case <-s.ctx.Done():
+				return
+			}
+		}
+		l := &link{conn: conn, in: bufio.NewReaderSize(conn, 16<<10)}
+		if !s.admit(l) {
+			conn.Close() //nolint:errcheck // nothing was said
+			continue
+		}
+		s.working.Go(func() { s.serve(l) })
+	}
+}
+
+func (s *socket) admit(l *link) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || len(s.links) >= maxLinks {
+		return false
+	}
+	s.links[l.conn] = l
+	return true
+}
+
+func (s *socket) dismiss(conn net.Conn) {
+	s.mu.Lock()
+	delete(s.links, conn)
+	s.mu.Unlock()
+	conn.Close() //nolint:errcheck // closed already is as good
+}
+
+// link is one connection; a script that forks has several.
+type link struct {
+	conn *net.UnixConn
+	in   *bufio.Reader
+	mu   sync.Mutex // held while an answer is written
+
+	reader atomic.Pointer[atomic.Bool] // set while the reader runs a call: who reads on
+}
+
+func (s *socket) serve(l *link) {
+	if err := s.greet(l); err != nil {
+		l.answer(0, tools.Fail("This connection is refused: %v.", err).JSON)
+		s.dismiss(l.conn)
+		return
+	}
+	s.read(l)
+}
+
+// read takes requests until the connection ends.
+func (s *socket) read(l *link) {
+	for {
+		number, tool, args, err := s.receive(l)
+		var tooLong *tooLongError
+		switch {
+		case errors.As(err, &tooLong):
+			l.answer(number, tools.Fail("%v", err).JSON)
+		case err != nil:
+			s.dismiss(l.conn)
+			return
+		default:
+			if !s.take(l, number, tool, args) {
+				return
+			}
+		}
+	}
+}
+
+// greet checks who calls.
+func (s *socket) greet(l *link) error {
+	if err := checkPeer(l.conn); err != nil {
+		return err
+	}
+	l.conn.SetReadDeadline(time.Now().Add(helloLimit)) //nolint:errcheck // a closed one fails below
+	want := []byte(helloWord + s.token + "\n")
+	said := make([]byte, len(want))
+	if _, err := io.ReadFull(l.in, said); err != nil {
+		return fmt.Errorf("it said nothing: %w", err)
+	}
+	if subtle.ConstantTimeCompare(said, want) != 1 {
+		return errors.New("it does not know the token of this script")
+	}
+	return l.conn.SetReadDeadline(time.Time{})
+}
+
+// tooLongError is a request that was skipped.
+type tooLongError struct{ size int }
+
+func (e *tooLongError) Error() string {
+	return fmt.Sprintf("The arguments are too long: %d bytes, and %d MB is the most. Nothing was done. Write large data to a file with Python instead.", e.size, maxArguments>>20)
+}
+
+// receive reads a request. An error that is no *tooLongError ends the connection.
+func (s *socket) receive(l *link) (number uint32, tool string, args []byte, err error) {
+	var head [9]byte
+	if _, err := io.ReadFull(l.in, head[:]); err != nil {
+		return 0, "", nil, err
+	}
+	number = binary.BigEndian.Uint32(head[4:])
+	rest := int(binary.BigEndian.Uint32(head[:])) - 5 - int(head[8])
+	if rest < 0 {
+		return number, "", nil, errors.New("a request with a wrong length")
+	}
+	name := make([]byte, head[8])
+	if _, err := io.ReadFull(l.in, name); err != nil {
+		return number, "", nil, err
+	}
+	if rest > maxArguments || !s.hold(rest) {
+		if rest > maxSkipped {
+			return number, "", nil, errors.New("a request of absurd length")
+		}
+		if _, err := io.CopyN(io.Discard, l.in, int64(rest)); err != nil {
+			return number, "", nil, err
+		}
+		return number, "", nil, &tooLongError{rest}
+	}
+	args, err = readAll(l.in, rest)
+	if err != nil {
+		s.hold(-rest)
+	}
+	return number, string(name), args, err
+}
+
+// readAll reads n bytes. Memory grows with what comes, not with what is announced.
+func readAll(r io.Reader, n int) ([]byte, error) {
+	if n <= 1<<20 {
+		b := make([]byte, n)
+		_, err := io.ReadFull(r, b)
+		return b, err
+	}
+	var b bytes.Buffer
+	_, err := io.CopyN(&b, r, int64(n))
+	return b.Bytes(), err
+}
+
+// hold counts bytes of arguments, and says no to too many.
+func (s *socket) hold(n int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n > 0 && s.held+n > maxHeld {
+		return false
+	}
+	s.held += n
+	return true
+}
+
+// take decides about a call and runs it. It tells whether the caller goes on reading.
+//
+// Most calls run in the reader's own goroutine: waking another for each doubles the
+// cost of a small one. But calls that wait behind it must not wait long, so when
+// there are some already, or the tool takes its time, it gets a goroutine, and when
+// it turns out to be slow, [socket.oversee] has another goroutine read on.
+func (s *socket) take(l *link, number uint32, tool string, args []byte) (readOn bool) {
+	s.mu.Lock()
+	d := s.desk
+	s.mu.Unlock()
+	if d == nil {
+		s.hold(-len(args))
+		l.answer(number, tools.Fail("No script is running any more: this call comes too late.").JSON)
+		return true
+	}
+	refusal, before, done := d.enter(tool)
+	if refusal != "" {
+		s.hold(-len(args))
+		d.note(tool, args, 0, "refused")
+		l.answer(number, tools.Fail("%s", refusal).JSON)
+		return true
+	}
+	work := func() {
+		defer d.calls.Done()
+		defer s.hold(-len(args))
+		defer close(done)
+		if before != nil {
+			<-before // a writing call ends even when it is cancelled
+		}
+		select {
+		case s.slots <- struct{}{}:
+			defer func() { <-s.slots }()
+		case <-d.ctx.Done():
+			return // the script has ended
+		}
+		d.perform(l, number, tool, args)
+	}
+	if l.in.Buffered() > 0 || !slices.Contains(quick, tool) {
+		s.working.Go(work)
+		return true
+	}
+	mine := new(atomic.Bool)
+	l.reader.Store(mine)
+	work()
+	l.reader.Store(nil)
+	return mine.CompareAndSwap(false, true)
+}
+
+// oversee looks for readers that are held up by a call, and puts others in their
+// place. Whoever is first to set the reader's flag reads on.
+func (s *socket) oversee() {
+	tick := time.NewTicker(patience)
+	defer tick.Stop()
+	before := map[*link]*atomic.Bool{}
+	for {
+		select {
+		case <-tick.C:
+		case <-s.ctx.Done():
+			return
+		}
+		s.mu.Lock()
+		now := make(map[*link]*atomic.Bool, len(before))
+		for _, l := range s.links {
+			if flag := l.reader.Load(); flag != nil {
+				now[l] = flag
+			}
+		}
+		s.mu.Unlock()
+		for l, flag := range now {
+			if before[l] == flag && flag.CompareAndSwap(false, true) {
+				s.working.Go(func() { s.read(l) })
+			}
+		}
+		before = now
+	}
+}
+
+// enter takes a place for a call. A writing one gets to know its predecessor.
+func (d *desk) enter(tool string) (refusal string, before <-chan struct{}, done chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.shut:
+		d.refused++
+		return "No script is running any more: this call comes too late.", nil, nil
+	case !slices.Contains(d.allowed, tool):
+		d.refused++
+		return fmt.Sprintf("Tool '%s' is not available in execute_code. Use it as a normal tool call instead.", shorten(tool, 80)), nil, nil
+	case d.made >= d.limit:
+		if d.refused++; d.refused == insistence && d.stubborn != nil {
+			d.stubborn() // a script that does not look at its answers would go on for ever
+		}
+		return fmt.Sprintf("Tool call limit reached (%d). No more tool calls allowed in this execution.", d.limit), nil, nil
+	}
+	d.made++
+	d.calls.Add(1)
+	done = make(chan struct{})
+	if slices.Contains(writes, tool) {
+		before, d.lastOne = d.lastOne, done
+	}
+	return "", before, done
+}
+
+// perform runs a call, answers it, and only then keeps its books.
+func (d *desk) perform(l *link, number uint32, tool string, args []byte) {
+	call := &running{tool, args}
+	d.mu.Lock()
+	d.current = append(d.current, call)
+	d.mu.Unlock()
+	began := time.Now()
+	result := d.run(d.ctx, tool, args)
+	took := time.Since(began)
+	l.answer(number, result.JSON)
+
+	status := "completed"
+	if result.IsError {
+		status = "failed"
+	}
+	d.note(tool, args, took, status)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.current = slices.DeleteFunc(d.current, func(c *running) bool { return c == call })
+	for _, c := range result.Shown {
+		if c.Diff != nil {
+			d.shown = append(d.shown, c)
+		}
+	}
+}
+
+// note remembers a call for the transcript.
+func (d *desk) note(tool string, args []byte, took time.Duration, status string) {
+	if len(args) > maxKept {
+		args = bytes.Clone(args[:maxKept])
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.record) < maxRecorded {
+		d.record = append(d.record, tools.Inner{Tool: tool, Arguments: args, Duration: seconds(took), Status: status})
+	}
+}
+
+// records are the calls for the transcript, and the changes of files for the editor.
+func (d *desk) records() (calls []tools.Inner, changes []tools.Content) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range d.record {
+		d.record[i].Tool = shorten(d.record[i].Tool, 80)
+		d.record[i].Arguments = abridged(d.record[i].Arguments)
+	}
+	return d.record, d.shown
+}
+
+// counts tells what has been done so far, and what is being done.
+func (d *desk) counts() (made int, now *running) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n := len(d.current); n > 0 {
+		now = d.current[n-1]
+	}
+	return d.made, now
+}
+
+// answer writes one. A connection that is gone needs none.
+func (l *link) answer(number uint32, result []byte) {
+	var head [8]byte
+	binary.BigEndian.PutUint32(head[:], uint32(4+len(result)))
+	binary.BigEndian.PutUint32(head[4:], number)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(result) <= 8<<10 { // one write, which costs less than gathering
+		_, _ = l.conn.Write(append(head[:], result...))
+		return
+	}
+	_, _ = (&net.Buffers{head[:], result}).WriteTo(l.conn)
+}

@@ -1,0 +1,328 @@
+package codeexec
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/approval"
+)
+
+const (
+	timeoutGrace = 5 * time.Second // between SIGTERM and SIGKILL when a script's time is up
+	cancelGrace  = 200 * time.Millisecond
+)
+
+// The words of an ending that was not the script's own.
+const (
+	interruptedText = "[execution interrupted — user sent a new message]"
+	timeoutText     = "Script timed out after %vs and was killed."
+	stubbornText    = "The script was ended: it went on calling tools after the limit of %d calls was reached."
+)
+
+// outcome is the result as the model sees it.
+type outcome struct {
+	Status     string  `json:"status"` // success, error, timeout or interrupted
+	Output     string  `json:"output"`
+	Errors     string  `json:"errors,omitempty"`
+	ExitCode   int     `json:"exit_code"`
+	ToolCalls  int     `json:"tool_calls_made"`
+	Duration   float64 `json:"duration_seconds"`
+	Python     string  `json:"python,omitempty"`      // which one ran it, when not the first choice
+	Note       string  `json:"note,omitempty"`        // hints
+	FullOutput string  `json:"full_output,omitempty"` // file with what was cut
+	FullErrors string  `json:"full_errors,omitempty"`
+}
+
+// execute is the tool.
+func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, in input) (tools.Result, error) {
+	if r.cfg.GOOS == "windows" {
+		return tools.Fail("%s", windowsText), nil
+	}
+	code, wrong := in.program()
+	if wrong != "" {
+		return tools.Fail("%s", wrong), nil
+	}
+	if env.Call == nil || env.Files == nil {
+		return tools.Fail("This session has no tools that a script could call. Use normal tool calls instead."), nil
+	}
+	if err := r.mayRun(ctx, env, call, code); err != nil {
+		return tools.Result{}, err
+	}
+	python, err := r.cfg.Pythons.Find(ctx, r.search(env))
+	if err != nil {
+		return tools.Result{}, err
+	}
+	settle := watch(env)
+	var done ending
+	if r.cfg.Persist {
+		done, err = r.kernel.execute(ctx, r, env, call, python, code, in.Reset)
+	} else {
+		done, err = r.once(ctx, env, call, python, code)
+	}
+	if err != nil {
+		return tools.Result{}, err
+	}
+	done.note = joined(done.note, settle(ctx, call))
+	return r.result(done, python, code), nil
+}
+
+// program is the code to run, or what is wrong with it.
+func (in input) program() (code, wrong string) {
+	code = unfenced(in.Code)
+	switch {
+	case strings.TrimSpace(code) == "" && in.Command != "":
+		return "", "execute_code takes Python source in code, not a command. Run a shell command with terminal, or in a script with `from hermes_tools import terminal`."
+	case strings.TrimSpace(code) == "":
+		return "", "code is empty: give Python source, such as `from hermes_tools import read_file` and then `print(read_file(\"README.md\")[\"total_lines\"])`."
+	case in.Command != "":
+		return "", "execute_code takes only code: put everything into it, and leave command out."
+	case strings.ContainsRune(code, 0):
+		return "", "code holds a NUL character, which Python does not take: leave it out."
+	}
+	return code, ""
+}
+
+// unfenced takes away the Markdown fence that models like to put around code.
+func unfenced(code string) string {
+	text := strings.TrimSpace(code)
+	if !strings.HasPrefix(text, "```") || !strings.HasSuffix(text, "\n```") {
+		return code
+	}
+	first, rest, _ := strings.Cut(text, "\n")
+	switch strings.TrimPrefix(first, "```") {
+	case "", "python", "py", "python3":
+		return strings.TrimSuffix(rest, "```")
+	}
+	return code
+}
+
+// mayRun asks once about code that looks destructive. What runs is what was shown:
+// the code is in memory until then.
+func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, code string) error {
+	folders := env.Files.Folders()
+	verdict := approval.Python(code, approval.Place{
+		Cwd: folders[0], Roots: folders, Home: lookup(r.cfg.Environ, "HOME"), HermesHome: env.HermesHome,
+		Resolve: func(path string) string {
+			if real, err := filepath.EvalSymlinks(path); err == nil {
+				return real
+			}
+			return path
+		},
+	})
+	if env.Gate != nil {
+		return env.Gate.Check(ctx, env, call, tools.KindExecute, code, verdict)
+	}
+	if verdict.Level == approval.Runs {
+		return nil
+	}
+	return fmt.Errorf("the script was refused: it %s, and there is nobody to ask", verdict.Reason)
+}
+
+func (r *Runner) search(env *tools.Env) Search {
+	return Search{Configured: r.cfg.Python, Folders: env.Files.Folders(), Environ: r.cfg.Environ, Strict: r.strict()}
+}
+
+// ending is how a script ended, before it is put into words.
+type ending struct {
+	exit        proc.Exit
+	took        time.Duration
+	timedOut    bool
+	interrupted bool
+	stubborn    bool
+	calls       int
+	record      []tools.Inner
+	changes     []tools.Content
+	out, errs   string
+	full        string
+	fullErrs    string
+	note        string
+	functions   []string // that it could call
+}
+
+// desk is where a script's calls of the session's tools are taken.
+func (r *Runner) desk(env *tools.Env, call tools.Call, stubborn func()) *desk {
+	return &desk{allowed: functions(env), limit: r.cfg.MaxCalls, stubborn: stubborn, run: caller(env, call)}
+}
+
+// caller runs a script's calls as calls of the session. Questions about them stand
+// beside the script's own call, which is the one that the editor knows.
+func caller(env *tools.Env, call tools.Call) func(context.Context, string, json.RawMessage) tools.Result {
+	inner := *env
+	inner.Progress, inner.Terminals, inner.Call = nil, nil, nil
+	if env.Shell != nil {
+		inner.Shell = env.Shell.Frozen()
+	}
+	return func(ctx context.Context, tool string, args json.RawMessage) tools.Result {
+		if tool == "terminal" {
+			if wrong := foreground(args); wrong != "" {
+				return tools.Fail("%s", wrong)
+			}
+		}
+		result, _ := env.Call(ctx, &inner, tools.Call{ID: call.ID, Name: tool, Args: args}) // the error is ctx's, and the result says so
+		return result
+	}
+}
+
+// foreground refuses a command that would outlive its call.
+func foreground(args json.RawMessage) string {
+	var in struct{ Background, PTY bool }
+	_ = json.Unmarshal(args, &in) // what does not fit is the tool's affair
+	switch {
+	case in.Background:
+		return "terminal runs in the foreground only in a script: leave background out, and start background processes with a normal call of terminal."
+	case in.PTY:
+		return "terminal has no pty in a script: leave pty out."
+	}
+	return ""
+}
+
+// once runs a script in a process of its own.
+func (r *Runner) once(ctx context.Context, env *tools.Env, call tools.Call, python Python, code string) (done ending, err error) {
+	stage, err := newStaging()
+	if err != nil {
+		return done, err
+	}
+	defer stage.remove()
+	if err := stage.fill(functions(env)); err != nil {
+		return done, err
+	}
+	if err := stage.write(scriptName, code); err != nil {
+		return done, err
+	}
+	link, err := listen(ctx, stage.path("s"))
+	if err != nil {
+		return done, err
+	}
+	defer link.close()
+
+	w := r.newWatch(env, call, code)
+	link.open(ctx, w.desk)
+	c := r.command(env, python, stage, link, "start.py")
+	c.Stdout, c.Stderr = w.out, w.errs
+	if err := r.confine(ctx, env, &c, stage); err != nil {
+		return done, err
+	}
+	p, err := proc.Start(ctx, c)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ending{interrupted: true, exit: proc.Exit{Code: 130}}, nil
+		}
+		return done, fmt.Errorf("starting the script: %w", err)
+	}
+	w.begin(p.Stop)
+	exit, err := p.Wait()
+	link.close()
+	done = w.end(exit, ctx.Err() != nil)
+	if err != nil && ctx.Err() == nil {
+		done.note = "After the script: " + err.Error()
+	}
+	done.errs = strings.ReplaceAll(done.errs, stage.dir+"/", "")
+	return done, nil
+}
+
+// command starts an interpreter on one of our programs. It is isolated (-I), so
+// nothing of the workspace has a say in its start: no sitecustomize, no PYTHON*
+// variable, no module of the working directory.
+func (r *Runner) command(env *tools.Env, python Python, stage *staging, link *socket, program string) proc.Cmd {
+	args := []string{python.Path, "-I", "-B", "-X", "utf8", stage.path("boot/" + program), stage.path(scriptName)}
+	dir := stage.path("work")
+	base := environ(r.cfg.Environ, r.cfg.Passthrough)
+	if !r.strict() {
+		folders := env.Files.Folders()
+		args, dir = append(args, folders...), folders[0]
+	}
+	return proc.Cmd{
+		Args: args, Dir: dir, Env: scriptEnviron(base, python, link.path, link.token),
+		Scratch: stage.dir, Grace: cancelGrace,
+	}
+}
+
+// result words an ending.
+func (r *Runner) result(e ending, python Python, code string) tools.Result {
+	o := outcome{
+		Status: "success", Output: e.out, Errors: e.errs, ExitCode: e.exit.Code,
+		ToolCalls: e.calls, Duration: seconds(e.took), FullOutput: e.full, FullErrors: e.fullErrs,
+	}
+	switch {
+	case e.interrupted:
+		o.Status = "interrupted"
+		o.Output = ended(o.Output, interruptedText)
+	case e.timedOut:
+		o.Status = "timeout"
+		text := fmt.Sprintf(timeoutText, r.cfg.Timeout.Seconds())
+		o.Output, o.Errors = ended(o.Output, text), ended(o.Errors, text)
+	case e.stubborn:
+		o.Status = "error"
+		o.Errors = ended(o.Errors, fmt.Sprintf(stubbornText, r.cfg.MaxCalls))
+	case e.exit.Code != 0:
+		o.Status = "error"
+	}
+	o.Note = joined(e.note, r.hints(e, o.Status, python, code))
+	if len(python.Passed) > 0 {
+		o.Python = fmt.Sprintf("%s (%s, %s)", python.Path, python.Version, python.Why)
+		o.Note = joined("It ran with "+o.Python+", because "+strings.Join(python.Passed, "; ")+".", o.Note)
+	}
+	result := tools.OK(o)
+	result.IsError = o.Status == "error" || o.Status == "timeout"
+	result = result.With(tools.Content{Text: fenced("python", code)})
+	if shown := strings.TrimSpace(o.Output + "\n" + o.Errors); shown != "" {
+		result = result.With(tools.Content{Text: fenced("", shown)})
+	}
+	result = result.With(fewChanges(e.changes)...)
+	for i := range e.record {
+		result = result.With(tools.Content{Inner: &e.record[i]})
+	}
+	return result
+}
+
+// shownChanges bounds what an editor is shown of a script's changes, in bytes.
+const shownChanges = 512 << 10
+
+func fewChanges(changes []tools.Content) []tools.Content {
+	left := shownChanges
+	for i, c := range changes {
+		left -= len(c.Diff.New)
+		if c.Diff.Old != nil {
+			left -= len(*c.Diff.Old)
+		}
+		if left < 0 {
+			return changes[:i]
+		}
+	}
+	return changes
+}
+
+// ended adds a line at the end.
+func ended(text, line string) string {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text + line
+}
+
+func joined(notes ...string) string {
+	var said []string
+	for _, n := range notes {
+		if n != "" {
+			said = append(said, n)
+		}
+	}
+	return strings.Join(said, " ")
+}
+
+func fenced(lang, text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + lang + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
+}
+
+var errClosed = errors.New("the session is closed")

@@ -1,0 +1,63 @@
+package codeexec
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"time"
+)
+
+// shorten makes one line of at most limit characters.
+func shorten(text string, limit int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > limit {
+		return string(r[:limit-1]) + "…"
+	}
+	return text
+}
+
+func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }
+
+// longArgument is how much a transcript keeps of a text among a call's arguments.
+const longArgument = 500
+
+// abridged is a call's arguments with their long texts cut.
+func abridged(args []byte) json.RawMessage {
+	if len(args) <= longArgument && json.Valid(args) {
+		return args
+	}
+	var object map[string]any
+	if json.Unmarshal(args, &object) != nil {
+		quoted, _ := json.Marshal(shorten(string(args[:min(len(args), 4*longArgument)]), longArgument)) // a text always marshals
+		return quoted
+	}
+	for name, value := range object {
+		if _, ok := value.(string); !ok {
+			text, err := json.Marshal(value)
+			if err != nil || len(text) <= longArgument {
+				continue
+			}
+			value = string(text)
+		}
+		if r := []rune(value.(string)); len(r) > longArgument {
+			object[name] = string(r[:longArgument]) + "…"
+		}
+	}
+	text, err := json.Marshal(object)
+	if err != nil || len(text) > 20*longArgument {
+		return json.RawMessage(`{}`)
+	}
+	return text
+}
+
+// brief names a call by its tool and what it is about.
+func brief(tool string, args json.RawMessage) string {
+	var in struct{ Path, Command, Pattern, Query string }
+	_ = json.Unmarshal(args, &in) // what does not fit is not shown
+	for _, about := range []string{in.Command, in.Pattern, in.Query, in.Path} {
+		if about != "" {
+			return tool + " " + shorten(about, 60)
+		}
+	}
+	return tool
+}
