@@ -22,9 +22,23 @@ type source struct {
 // check returns the part of the tree that counts, and a problem for each key that
 // does not.
 func (s source) check() (map[string]any, []Problem) {
-	c := checker{source: s}
+	c := checker{source: s.renamed()}
 	clean := c.section("", reflect.TypeFor[Config](), s.tree)
 	return clean, c.problems
+}
+
+// renamed puts a value that editors know by another word where it belongs.
+func (s source) renamed() source {
+	python, ok := s.tree["python"].(string)
+	if !ok {
+		return s
+	}
+	tree := map[string]any{}
+	merge(tree, map[string]any{"code_execution": map[string]any{"python": python}})
+	merge(tree, s.tree)
+	delete(tree, "python")
+	s.tree = tree
+	return s
 }
 
 type checker struct {

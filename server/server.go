@@ -23,6 +23,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/codeexec"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -53,7 +54,8 @@ type Options struct {
 type Service struct {
 	Options
 	models  models
-	ctx     context.Context // ends with the service
+	pythons *codeexec.Pythons // that sessions have tried
+	ctx     context.Context   // ends with the service
 	cancel  context.CancelCauseFunc
 	watched sync.WaitGroup // the watcher of the configuration
 
@@ -82,6 +84,7 @@ func New(o Options) *Service {
 		drafts:   map[string]store.Session{},
 		reported: map[string]bool{},
 		store:    o.Store,
+		pythons:  codeexec.NewPythons(),
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	return s

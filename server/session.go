@@ -14,6 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/codeexec"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -36,6 +37,7 @@ type Session struct {
 	agent   *agent.Session
 
 	mu       sync.Mutex
+	code     *codeexec.Runner // nil until there is an agent
 	conf     *config.Loaded
 	head     store.Session // until there is an agent; then the agent's counts
 	problems []string      // still to be told
@@ -183,6 +185,10 @@ func (x *Session) tools(conf *config.Loaded) (*tools.Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing the tools: %w", err)
 	}
+	scripts := x.scripts(conf)
+	if err := all.Add(scripts.Tool()); err != nil {
+		return nil, fmt.Errorf("listing the tools: %w", err)
+	}
 	all.Defect = func(tool string, panicked any, stack []byte) {
 		x.svc.Log.Error("a tool panicked", "tool", tool, "panic", panicked, "stack", string(stack))
 	}
@@ -195,6 +201,25 @@ func (x *Session) tools(conf *config.Loaded) (*tools.Set, error) {
 		return nil, fmt.Errorf("agent.tools in the configuration: %w", err)
 	}
 	return set, nil
+}
+
+// scripts is what runs the scripts of the session.
+func (x *Session) scripts(conf *config.Loaded) *codeexec.Runner {
+	c := conf.CodeExecution
+	fresh := codeexec.New(codeexec.Config{
+		Mode: c.Mode, Timeout: time.Duration(c.Timeout) * time.Second, MaxCalls: c.MaxToolCalls,
+		MaxStdout: c.MaxStdoutBytes, MaxStderr: c.MaxStderrBytes, MaxMemoryMB: c.MaxMemoryMB, MaxProcs: c.MaxProcesses,
+		Python: c.Python, Persist: c.Persist, Passthrough: conf.Terminal.EnvPassthrough,
+		Environ: x.svc.Environ, Pythons: x.svc.pythons,
+	})
+	x.mu.Lock()
+	old := x.code
+	x.code = fresh
+	x.mu.Unlock()
+	if old != nil { // of a beginning that failed
+		old.Close()
+	}
+	return fresh
 }
 
 func (x *Session) env(conf *config.Loaded) *tools.Env {
@@ -277,6 +302,12 @@ func (x *Session) close(ctx context.Context) error {
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for the turn that runs: %w", context.Cause(ctx))
 		}
+	}
+	x.mu.Lock()
+	code := x.code
+	x.mu.Unlock()
+	if code != nil {
+		code.Close()
 	}
 	return x.ws.Close()
 }

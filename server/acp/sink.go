@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -113,8 +114,8 @@ func started(e agent.CallStarted) *acp.ToolCall {
 func progressed(e agent.CallProgress) *acp.ToolCall {
 	u := &acp.ToolCall{SessionUpdate: acp.UpdateToolCallNews, ToolCallID: e.CallID, Status: acp.StatusInProgress}
 	u.Content, u.Locations = contents(e.Shown)
-	if e.Message != "" {
-		u.Meta = acp.Meta{"hermes": map[string]string{"message": e.Message}}
+	if message := cmp.Or(e.Line, e.Message); message != "" {
+		u.Meta = acp.Meta{"hermes": map[string]string{"message": message}}
 	}
 	return u
 }
@@ -128,6 +129,9 @@ func ended(e agent.CallEnded) *acp.ToolCall {
 		u.Status = acp.StatusFailed
 	}
 	u.Content, u.Locations = contents(e.Result.Shown)
+	if calls := innerCalls(e.Result.Shown); calls != nil {
+		u.Meta = acp.Meta{"hermes": map[string]any{"sandbox_tool_calls": calls}}
+	}
 	if u.Content == nil {
 		if text := resultText(e.Result.JSON); text != "" {
 			u.Content = []acp.ToolCallContent{acp.TextContent(text)}
@@ -166,6 +170,17 @@ func contents(shown []tools.Content) (content []acp.ToolCallContent, places []ac
 		}
 	}
 	return content, places
+}
+
+// innerCalls are the calls that a script made.
+func innerCalls(shown []tools.Content) []*tools.Inner {
+	var calls []*tools.Inner
+	for _, c := range shown {
+		if c.Inner != nil {
+			calls = append(calls, c.Inner)
+		}
+	}
+	return calls
 }
 
 func locations(places []tools.Location) []acp.ToolCallLocation {

@@ -140,17 +140,49 @@ func (s *server) initialized(context.Context) error {
 // readSettings asks for the editor's settings. They may be the repository's, so
 // only harmless keys count; the service sees to that.
 func (s *server) readSettings() {
-	section := protocol.Section
-	params := &lsp.ConfigurationParams{Items: []lsp.ConfigurationItem{{Section: &section}}}
+	section, python := protocol.Section, "python"
+	params := &lsp.ConfigurationParams{Items: []lsp.ConfigurationItem{{Section: &section}, {Section: &python}}}
 	var answer jsonrpc2.RawMessage
 	if err := s.call(s.ctx, answerLimit, lsp.MethodWorkspaceConfiguration, params, &answer); err != nil {
 		s.log.Debug("no settings from the editor", "error", err)
 		return
 	}
 	var list []json.RawMessage
-	if json.Unmarshal(answer, &list) == nil && len(list) > 0 && string(list[0]) != "null" {
-		s.service.SetEditor(list[0])
+	if json.Unmarshal(answer, &list) != nil || len(list) == 0 {
+		return
 	}
+	settings := list[0]
+	if len(list) > 1 {
+		settings = withPython(settings, list[1])
+	}
+	if string(settings) != "null" {
+		s.service.SetEditor(settings)
+	}
+}
+
+// withPython adds the interpreter that is selected in the editor's Python extension
+// to our settings, unless they name one.
+func withPython(settings, extension json.RawMessage) json.RawMessage {
+	var python struct{ DefaultInterpreterPath, PythonPath string }
+	ours := map[string]any{}
+	if json.Unmarshal(extension, &python) != nil || json.Unmarshal(settings, &ours) != nil {
+		return settings
+	}
+	if ours == nil { // there are none
+		ours = map[string]any{}
+	}
+	path := orElse(python.DefaultInterpreterPath, python.PythonPath)
+	if path == "" || path == "python" || path == "python3" { // the extension's own default: nothing was selected
+		return settings
+	}
+	if _, named := ours["python"]; !named {
+		ours["python"] = path
+	}
+	merged, err := json.Marshal(ours)
+	if err != nil {
+		return settings
+	}
+	return merged
 }
 
 func (s *server) didChangeConfiguration(context.Context) error {

@@ -72,6 +72,7 @@ type progress struct {
 	doing string    // the running call, or a word for what the model does
 	since time.Time // when doing began
 	call  bool      // doing is a call
+	line  string    // what the running call says of itself, in place of all else
 	calls int
 	end   string
 }
@@ -106,6 +107,11 @@ func (p *progress) Event(e agent.Event) {
 		p.say("thinking", false)
 	case agent.CallStarted:
 		p.say(oneLine(e.Title, 80), true)
+	case agent.CallProgress:
+		if e.Line != "" {
+			p.line = oneLine(e.Line, 120)
+			p.tell()
+		}
 	case agent.CallEnded:
 		p.calls++
 		p.say("thinking", false)
@@ -119,7 +125,12 @@ func (p *progress) say(doing string, call bool) {
 	if p.doing == doing && !call {
 		return
 	}
-	p.doing, p.call, p.since = doing, call, time.Now()
+	p.doing, p.call, p.since, p.line = doing, call, time.Now(), ""
+	p.tell()
+}
+
+// tell wakes whoever reports.
+func (p *progress) tell() {
 	select {
 	case p.news <- struct{}{}:
 	default:
@@ -130,6 +141,9 @@ func (p *progress) say(doing string, call bool) {
 func (p *progress) message() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.line != "" {
+		return p.line
+	}
 	parts := []string{}
 	if p.doing != "" {
 		parts = append(parts, p.doing)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/protocol"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // transcript is hermes.transcript: the whole log as a Markdown file, results
@@ -89,7 +90,31 @@ func (t *transcript) Event(e agent.Event) {
 		fmt.Fprintf(&t.text, "\n### %s\n\n%s", oneLine(orElse(e.Title, e.Call.Name), 200), fenced("json", pretty(e.Call.Args)))
 	case agent.CallEnded:
 		fmt.Fprintf(&t.text, "\n%s", fenced("json", pretty(e.Result.JSON)))
+		t.inner(e.Result.Shown)
 	}
+}
+
+// inner lists the calls that a script made.
+func (t *transcript) inner(shown []tools.Content) {
+	head := "\nCalls of the script:\n\n"
+	for _, c := range shown {
+		if c.Inner == nil {
+			continue
+		}
+		fmt.Fprintf(&t.text, "%s- sandbox_tool_call `%s` %s · %.3f s · %s\n", head,
+			c.Inner.Tool, quoted(string(c.Inner.Arguments)), c.Inner.Duration, c.Inner.Status)
+		head = ""
+	}
+}
+
+// quoted is one line of code in Markdown.
+func quoted(text string) string {
+	text = oneLine(text, 300)
+	fence := "`"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + " " + text + " " + fence
 }
 
 func pretty(raw json.RawMessage) string {
