@@ -1,0 +1,26 @@
+package scratch
+
+import (
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// acquire opens a file and locks it until it is closed, or we are dead. An error
+// says that it is not there, or that somebody else holds it.
+func acquire(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, flags|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	const exclusive = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
+	if err := windows.LockFileEx(windows.Handle(f.Fd()), exclusive, 0, 1, 0, new(windows.Overlapped)); err != nil {
+		_ = f.Close() // nothing was written
+		return nil, err
+	}
+	return f, nil
+}
+
+// mine is true: the temp folder is the user's own on Windows.
+func mine(fs.FileInfo) bool { return true }

@@ -1,0 +1,102 @@
+// Package scratch makes private temporary folders that do not outlive their server.
+//
+// A [Dir] holds a lock as long as its process lives, so that another server can tell
+// a dead one's folders from those in use: [New] first removes the dead ones.
+package scratch
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// prefix begins the name of every folder of ours in the temp folder.
+const prefix = "hermes-"
+
+// making is how long a folder may be without its lock: it is just being made.
+const making = time.Minute
+
+// A socket's path has room for about 100 bytes; a longer temp folder leaves none.
+const longest = 64
+
+// Dir is a folder that only this user can enter, and everything below it.
+type Dir struct {
+	path string
+	lock *os.File
+}
+
+// New makes a folder whose name begins with "hermes-" and kind, after it has
+// removed those that dead servers have left.
+func New(kind string) (*Dir, error) {
+	Sweep()
+	path, err := os.MkdirTemp(temp(), prefix+kind+"-") // 0700, and never one that exists
+	if err != nil {
+		return nil, fmt.Errorf("making a private folder: %w", err)
+	}
+	d := &Dir{path: path}
+	if d.path, err = filepath.EvalSymlinks(path); err == nil {
+		d.lock, err = acquire(filepath.Join(path, "lock"), os.O_CREATE|os.O_EXCL)
+	}
+	if err != nil {
+		removeAll(path)
+		return nil, fmt.Errorf("making a private folder: %w", err)
+	}
+	return d, nil
+}
+
+func temp() string {
+	if dir := os.TempDir(); len(dir) <= longest {
+		return dir
+	}
+	return "/tmp"
+}
+
+// Path is a place in the folder.
+func (d *Dir) Path(names ...string) string {
+	return filepath.Join(append([]string{d.path}, names...)...)
+}
+
+// Remove removes the folder with all that is in it.
+func (d *Dir) Remove() {
+	removeAll(d.path)
+	_ = d.lock.Close() // gives the lock up
+}
+
+// removeAll also removes what a command has left without the permission to enter.
+func removeAll(dir string) {
+	if os.RemoveAll(dir) == nil {
+		return
+	}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700) // what cannot be entered stays
+		}
+		return nil
+	})
+	_ = os.RemoveAll(dir) // the next server tries again
+}
+
+// Sweep removes the folders of servers that have died.
+func Sweep() {
+	left, _ := filepath.Glob(filepath.Join(temp(), prefix+"*"))
+	for _, path := range left {
+		sweep(path)
+	}
+}
+
+func sweep(path string) {
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() || !mine(info) {
+		return
+	}
+	lock, err := acquire(filepath.Join(path, "lock"), 0)
+	switch {
+	case err == nil:
+		removeAll(path)
+		_ = lock.Close()
+	case os.IsNotExist(err) && time.Since(info.ModTime()) > making:
+		removeAll(path) // its server died while it was made
+	}
+}

@@ -1,0 +1,97 @@
+package scratch
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain is also the server that dies: it makes a folder, says where, and waits.
+func TestMain(m *testing.M) {
+	if os.Getenv("SCRATCH_SERVER") == "" {
+		os.Exit(m.Run())
+	}
+	d, err := New("test")
+	if err != nil {
+		panic(err)
+	}
+	if err := os.MkdirAll(d.Path("a", "b"), 0o755); err != nil {
+		panic(err)
+	}
+	if err := os.Chmod(d.Path("a"), 0); err != nil {
+		panic(err)
+	}
+	os.Stdout.WriteString(d.Path() + "\n")
+	time.Sleep(time.Hour)
+}
+
+func TestDirsOfTheDeadAreSwept(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("SCRATCH_SERVER", "1")
+	cmd := exec.Command(os.Args[0])
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	path, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = strings.TrimSpace(path)
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder is %v (%v), want it private", info, err)
+	}
+
+	Sweep()
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("the folder of a living server was removed: %v", err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+	d, err := New("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the folder of a dead server is still there: %v", err)
+	}
+	d.Remove()
+	if _, err := os.Stat(d.Path()); !os.IsNotExist(err) {
+		t.Errorf("a removed folder is still there: %v", err)
+	}
+}
+
+func TestWhatIsNotOursStays(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	fresh := filepath.Join(os.TempDir(), "hermes-fresh") // being made
+	old := filepath.Join(os.TempDir(), "hermes-old")
+	foreign := filepath.Join(os.TempDir(), "other")
+	for _, dir := range []string{fresh, old, foreign} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(old, long, long); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(os.TempDir(), "hermes-link")
+	if err := os.Symlink(foreign, link); err != nil {
+		t.Fatal(err)
+	}
+	Sweep()
+	for path, want := range map[string]bool{fresh: true, old: false, foreign: true, link: true} {
+		if _, err := os.Lstat(path); (err == nil) != want {
+			t.Errorf("%s: %v, want it there = %v", path, err, want)
+		}
+	}
+}
