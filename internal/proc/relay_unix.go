@@ -26,6 +26,8 @@ type relay struct {
 	pid     int
 	control *os.File // stops for the second
 	status  *os.File // its messages
+	errors  *os.File // what the program of Plan.Prefix says is wrong; nil: there is none
+	heard   bool     // it has said whether the child runs
 }
 
 // Descriptors of the second supervisor behind another program (Plan.Prefix): that
@@ -73,7 +75,13 @@ func (s supervisor) relay(what spec) (*relay, error) {
 			return nil, err
 		}
 		defer binary.Close() //nolint:errcheck // the second one's
-		files = []uintptr{null.Fd(), null.Fd(), null.Fd(), files[3], files[4], binary.Fd(), 0, 1, 2}
+		errors, theirErrors, err := os.Pipe()
+		if err != nil {
+			return nil, err
+		}
+		defer theirErrors.Close() //nolint:errcheck // the other program's
+		r.errors = errors
+		files = []uintptr{null.Fd(), null.Fd(), theirErrors.Fd(), files[3], files[4], binary.Fd(), 0, 1, 2}
 		path, args = prefix[0], append(prefix[:len(prefix):len(prefix)], "/proc/self/fd/"+strconv.Itoa(binaryFD), insideWord, s.how+behindProgram)
 	}
 	attr := *s.attr
@@ -109,6 +117,9 @@ func (r *relay) follow(s supervisor, stops <-chan time.Duration) {
 				s.tell("L", left)
 			}
 			<-said
+			if !r.heard {
+				s.tell("S", r.complaint())
+			}
 			return
 		}
 	}
@@ -123,6 +134,7 @@ func (r *relay) pass(s supervisor) {
 		if err != nil {
 			return
 		}
+		r.heard = true
 		switch kind, numbers, text := parseLine(line); {
 		case kind == "P":
 			s.tell("P", r.pid)
@@ -134,6 +146,17 @@ func (r *relay) pass(s supervisor) {
 			s.tell(kind, numbers[0])
 		}
 	}
+}
+
+// complaint is what went wrong before the second supervisor could say anything.
+func (r *relay) complaint() error {
+	if r.errors != nil {
+		text := make([]byte, 500)
+		if n, _ := r.errors.Read(text); n > 0 {
+			return errors.New(strings.Join(strings.Fields(string(text[:n])), " "))
+		}
+	}
+	return errors.New("the supervisor in namespaces of its own ended at once")
 }
 
 // parseLine takes a message apart: its kind, and what follows, both as numbers,

@@ -17,6 +17,9 @@ func (p *Plan) Attr(attr *syscall.SysProcAttr) {
 	if p.Network {
 		attr.Cloneflags |= unix.CLONE_NEWNET
 	}
+	if os.Geteuid() != 0 { // only root's programs get capabilities by themselves
+		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
+	}
 	attr.UidMappings = mapping(os.Geteuid(), unix.CAP_SETUID)
 	attr.GidMappings = mapping(os.Getegid(), unix.CAP_SETGID)
 	attr.GidMappingsEnableSetgroups = mayMapAll(unix.CAP_SETGID)

@@ -28,9 +28,10 @@ func rightsOf(version int) uint64 {
 	return 1<<14 - 1
 }
 
-// bounding version: before it no file could be moved between folders, which
+// ScopingVersion is the first of Landlock that keeps signals and abstract sockets
+// within. Before boundingVersion no file could be moved between folders, which
 // building needs, and nothing kept a file from being cut.
-const boundingVersion, scopingVersion = 3, 6
+const boundingVersion, ScopingVersion = 3, 6
 
 // landlock bounds this thread and what it starts. Not with the library's own
 // rules, which stop every thread of this process to bind it, for up to some
@@ -44,7 +45,7 @@ func (p *Plan) landlock() error {
 	if p.Landlock {
 		attr.HandledAccessFS = rightsOf(version)
 	}
-	if p.Scoped && err == nil && version >= scopingVersion {
+	if p.Scoped && err == nil && version >= ScopingVersion {
 		attr.Scoped = ll.ScopeAbstractUnixSocket | ll.ScopeSignal
 	}
 	if attr == (ll.RulesetAttr{}) {
@@ -68,6 +69,7 @@ func (p *Plan) addRules(rules int, handled uint64) error {
 		rights uint64
 		paths  []string
 	}{
+		{ll.AccessFSReadDir, []string{"/"}}, // names alone: a folder beside a secret has to be listed
 		{readRights, p.Reads},
 		{devRights, []string{"/dev"}},
 		{^uint64(ll.AccessFSIoctlDev), p.Writes},

@@ -1,0 +1,217 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+// Config is what a session's sandbox is made of. Roots is required.
+type Config struct {
+	Mode    Mode
+	Network bool
+	Roots   func() []string // the workspace's folders, absolute, as they are now
+	Home    string          // the user's home folder; empty: the user's
+	// HermesHome is the folder of our own configuration, keys and conversations,
+	// which commands do not see, but for Visible.
+	HermesHome string
+	Visible    []string
+	Environ    []string // the server's own; nil: the process's
+	// Mechanism enforces; nil: the one that [Detect] finds.
+	Mechanism *Mechanism
+	// Tell takes, once, what of the policy is not enforced. It is called by the first
+	// command that is confined. Nil: nobody is told.
+	Tell func(gaps []string)
+}
+
+// Box is the sandbox of a session. The nil Box confines nothing.
+type Box struct {
+	*shared
+	agreed bool // the user has agreed to changes of places that ask
+}
+
+type shared struct {
+	cfg    Config
+	caches func() []string // found once
+
+	mu      sync.Mutex
+	mode    Mode
+	network bool
+	temp    *Temp
+	told    bool
+	closed  bool
+	known   map[string]content // of protected files, by path
+}
+
+// New makes the sandbox of a session. It does nothing yet.
+func New(c Config) *Box {
+	if c.Home == "" {
+		c.Home, _ = os.UserHomeDir()
+	}
+	if c.Environ == nil {
+		c.Environ = os.Environ()
+	}
+	s := &shared{cfg: c, mode: c.Mode, network: c.Network, known: map[string]content{}}
+	s.caches = sync.OnceValue(func() []string { return writableCaches(c.Home, c.Environ) })
+	return &Box{shared: s}
+}
+
+// Set changes what is wanted, for commands that start from now on.
+func (b *Box) Set(mode Mode, network bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.mode != mode || b.network != network {
+		b.mode, b.network, b.told = mode, network, false
+	}
+}
+
+// Agreed is the same sandbox for a command of which the user has agreed that it
+// changes places that otherwise ask, such as .vscode.
+func (b *Box) Agreed() *Box {
+	if b == nil {
+		return nil
+	}
+	return &Box{shared: b.shared, agreed: true}
+}
+
+// off reports whether there is nothing to do at all.
+func (b *Box) off() bool {
+	if b == nil {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.mode == Off || b.mode == ""
+}
+
+// Confine bounds a command that is about to be started. It may write c.Scratch and
+// the folders and files of writable, too. On an error it must not be started.
+func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) error {
+	if b == nil {
+		return nil
+	}
+	if b.off() {
+		b.tell(Mechanism{Kind: None})
+		return nil
+	}
+	m := b.mechanism(ctx)
+	b.tell(m)
+	if m.Kind == None {
+		return ctx.Err()
+	}
+	temp, err := b.tempFolder()
+	if err != nil {
+		return err
+	}
+	policy := b.Policy()
+	policy.temp = temp
+	policy.Writable = append(policy.Writable, writable...)
+	if c.Scratch != "" {
+		policy.Writable = append(policy.Writable, c.Scratch)
+	}
+	if err := m.apply(policy, c, temp); err != nil {
+		return fmt.Errorf("confining the command: %w", err)
+	}
+	return nil
+}
+
+func (b *Box) mechanism(ctx context.Context) Mechanism {
+	if b.cfg.Mechanism != nil {
+		return *b.cfg.Mechanism
+	}
+	return Detect(ctx)
+}
+
+// tell tells once what is not enforced.
+func (b *Box) tell(m Mechanism) {
+	b.mu.Lock()
+	gaps := m.Lacks(Policy{Mode: b.mode, Network: b.network})
+	first := !b.told
+	b.told = true
+	b.mu.Unlock()
+	if first && len(gaps) > 0 && b.cfg.Tell != nil {
+		b.cfg.Tell(gaps)
+	}
+}
+
+// Policy is what commands may reach now.
+func (b *Box) Policy() Policy {
+	b.mu.Lock()
+	p := Policy{Mode: b.mode, Network: b.network, Roots: b.cfg.Roots()}
+	b.mu.Unlock()
+	if p.Mode == WorkspaceWrite {
+		p.Writable = append(outside(p.Roots), b.caches()...)
+	}
+	p.Unreadable = slices.DeleteFunc(unreadable(b.cfg.Home, b.cfg.HermesHome, b.cfg.Environ), func(path string) bool {
+		return slices.Contains(p.Roots, path) // the user has opened just this
+	})
+	p.Visible = append(slices.Clone(ofRun), b.cfg.Visible...)
+	for _, pl := range protectedPlaces(p.Roots) {
+		switch {
+		case pl.kind == settings && b.agreed:
+		case pl.kind == gitConfig:
+		default:
+			p.ReadOnly = append(p.ReadOnly, pl.path)
+		}
+	}
+	for _, r := range repositories(p.Roots) {
+		p.Pinned = append(p.Pinned, string(r))
+	}
+	for _, name := range startFiles {
+		p.ReadOnly = append(p.ReadOnly, filepath.Join(b.cfg.Home, name))
+	}
+	return p
+}
+
+func (b *Box) tempFolder() (*Temp, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, fmt.Errorf("the session is closed")
+	}
+	if b.temp == nil {
+		temp, err := NewTemp()
+		if err != nil {
+			return nil, err
+		}
+		b.temp = temp
+	}
+	return b.temp, nil
+}
+
+// Close removes the session's temporary files. Commands must have ended.
+func (b *Box) Close() {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	if b.temp != nil {
+		b.temp.Remove()
+		b.temp = nil
+	}
+}
+
+// Explain says what a command's output may not: that it was the sandbox that
+// refused something. Empty: nothing points to that.
+func (b *Box) Explain(output string) string {
+	if b.off() {
+		return ""
+	}
+	for _, sign := range []string{"Read-only file system", "EROFS"} {
+		if strings.Contains(output, sign) {
+			if b.Policy().Mode == ReadOnly {
+				return "the sandbox (sandbox.mode: read-only) lets commands write only in /tmp"
+			}
+			return "the sandbox lets commands write only in the workspace, /tmp and tool caches, and not in .git/hooks, .vscode, .idea or .envrc; do without it, or tell the user what to run"
+		}
+	}
+	return ""
+}

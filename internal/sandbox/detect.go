@@ -1,0 +1,101 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+// probeLimit is how long finding out may take in all.
+const probeLimit = 10 * time.Second
+
+// found is a fact about the host, the same for every session of the process.
+var found struct {
+	sync.Mutex
+	mechanism *Mechanism
+}
+
+// Detect finds the strongest mechanism that works on this host, by using each on a
+// small script that tries to break out. The first call takes some ten milliseconds;
+// the answer is kept.
+func Detect(ctx context.Context) Mechanism {
+	found.Lock()
+	defer found.Unlock()
+	if found.mechanism != nil {
+		return *found.mechanism
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	var reasons []string
+	for _, m := range candidates() {
+		err := m.Try(ctx)
+		if err == nil {
+			found.mechanism = &m
+			return m
+		}
+		reasons = append(reasons, fmt.Sprintf("%s: %v", m.Kind, err))
+	}
+	m := Mechanism{Kind: None, Reason: strings.Join(reasons, "; ")}
+	if len(reasons) == 0 {
+		m.Reason = "there is none for this system"
+	}
+	if ctx.Err() == nil { // else it was not found out
+		found.mechanism = &m
+	}
+	return m
+}
+
+// script tries what a policy forbids, with nothing but what the shell can itself:
+// to write beside the workspace, and to read a secret. What is allowed has to work.
+const script = `
+(echo x >"$1/new") 2>/dev/null || exit 11
+(echo x >"$2/new") 2>/dev/null && exit 12
+secret=; (read -r secret <"$3/secret" && [ -n "$secret" ]) 2>/dev/null && exit 13
+exit 0`
+
+var failures = map[int]string{
+	11: "the workspace could not be written",
+	12: "a write outside of the workspace was not stopped",
+	13: "a secret could be read",
+}
+
+// Try uses a mechanism; nil: it enforces what it should.
+func (m Mechanism) Try(ctx context.Context) error {
+	stand, err := NewTemp()
+	if err != nil {
+		return err
+	}
+	defer stand.Remove()
+	dir := map[string]string{}
+	for _, name := range []string{"in", "out", "hidden"} {
+		dir[name] = filepath.Join(stand.dir, name)
+		if err := os.Mkdir(dir[name], 0o700); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir["hidden"], "secret"), []byte("canary\n"), 0o600); err != nil {
+		return err
+	}
+	c := proc.Cmd{Args: []string{"/bin/sh", "-c", script, "sh", dir["in"], dir["out"], dir["hidden"]}, Dir: "/"}
+	policy := Policy{Mode: WorkspaceWrite, Roots: []string{dir["in"]}, Unreadable: []string{dir["hidden"]}}
+	if err := m.apply(policy, &c, stand); err != nil {
+		return err
+	}
+	exit, err := proc.Run(ctx, c)
+	switch {
+	case err != nil:
+		return err
+	case exit.Code != 0 && failures[exit.Code] != "":
+		return errors.New(failures[exit.Code])
+	case exit.Code != 0:
+		return fmt.Errorf("the trial ended with exit code %d", exit.Code)
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+//go:build unix
+
+package sandbox
+
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func ownerOf(info os.FileInfo) (uid uint32, ok bool) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return st.Uid, true
+}
+
+func ownedByUs(info os.FileInfo) bool {
+	uid, ok := ownerOf(info)
+	return ok && int(uid) == os.Geteuid()
+}
+
+func sameOwner(a, b string) bool {
+	one, err := os.Lstat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Lstat(b)
+	if err != nil {
+		return false
+	}
+	first, ok := ownerOf(one)
+	second, ok2 := ownerOf(other)
+	return ok && ok2 && first == second
+}
+
+func lock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) }

@@ -1,0 +1,176 @@
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// secrets are files and folders of a home that hold keys, or what a person did and
+// said elsewhere.
+var secrets = []string{
+	".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".netrc", "_netrc", ".git-credentials",
+	".config/git/credentials", ".config/gh", ".config/glab-cli", ".config/hub", ".config/gcloud",
+	".config/op", ".config/rclone", ".config/doctl", ".config/heroku", ".config/containers/auth.json",
+	".pypirc", ".gem/credentials", ".cargo/credentials", ".cargo/credentials.toml", ".m2/settings-security.xml",
+	".terraform.d/credentials.tfrc.json", ".vault-token", ".databrickscfg", ".pgpass", ".my.cnf", ".s3cfg", ".boto",
+	".password-store", ".local/share/keyrings", ".local/share/password-store",
+	".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge",
+	".claude", ".claude.json", ".codex", ".gemini", ".hermes", ".config/github-copilot",
+	".bash_history", ".zsh_history", ".local/share/fish/fish_history", ".python_history", ".psql_history", ".mysql_history",
+	".colima", ".lima", ".rd", ".orbstack", // sockets of container engines
+	"Library/Keychains", "Library/Cookies", "Library/Application Support/Google/Chrome", "Library/Application Support/Firefox",
+}
+
+// withTokens are settings that are secret when they hold a token, and needed to
+// reach a company's registry when they do not.
+var withTokens = map[string]string{".npmrc": "_auth", ".yarnrc.yml": "npmAuthToken", ".config/pip/pip.conf": "@"}
+
+// startFiles run when the user's next shell or desktop starts. They lie in a home,
+// which is read-only unless it is the workspace.
+var startFiles = []string{
+	".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",
+	".zshrc", ".zshenv", ".zprofile", ".zlogin", ".config/fish", ".config/autostart", ".config/systemd",
+	".gitconfig", ".config/git", ".local/bin", "bin", ".cargo/bin", "go/bin", "Library/LaunchAgents",
+}
+
+// systemSecrets are for root, who could read them.
+var systemSecrets = []string{"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/krb5.keytab", "/etc/docker/key.json", "/var/lib/docker", "/var/lib/containerd"}
+
+// sockets are folders in which services of the system and the desktop listen.
+var sockets = []string{"/run", "/var/run", "/mnt/wslg", "/tmp/.X11-unix"}
+
+// ofRun is what programs need of /run: where names are resolved, and NixOS.
+var ofRun = []string{
+	"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/run/connman/resolv.conf",
+	"/run/current-system", "/run/booted-system", "/run/opengl-driver",
+}
+
+// cache is a tool's, which is made when the tool is there.
+type cache struct{ path, program string }
+
+// caches in a home: what is downloaded or built, and not what is run from PATH or
+// read as settings, which a command could leave for the next shell to run.
+var caches = []cache{
+	{".cache", ""}, {"Library/Caches", "sw_vers"},
+	{"go/pkg", "go"}, {".npm", "npm"}, {".cargo/registry", "cargo"}, {".cargo/git", "cargo"},
+	{".local/share/pnpm/store", "pnpm"}, {".yarn/berry", "yarn"}, {".bun/install/cache", "bun"},
+	{".local/share/uv", "uv"}, {".local/share/virtualenvs", "pipenv"}, {".local/share/hatch", "hatch"},
+	{".conda/pkgs", "conda"}, {".m2/repository", "mvn"}, {".gradle/caches", "gradle"}, {".gradle/wrapper", "gradle"},
+	{".gradle/daemon", "gradle"}, {".gradle/native", "gradle"}, {".nuget/packages", "dotnet"},
+	{".local/share/NuGet", "dotnet"}, {".ccache", "ccache"}, {".bundle/cache", "bundle"}, {".composer/cache", "composer"},
+	{".hex/packages", "mix"}, {".cabal/packages", "cabal"}, {".stack/pantry", "stack"},
+}
+
+// cacheVariables name caches that a user keeps elsewhere.
+var cacheVariables = []cache{
+	{"XDG_CACHE_HOME", ""}, {"GOCACHE", ""}, {"GOMODCACHE", ""}, {"GOPATH", "pkg"}, {"CARGO_HOME", "registry"},
+	{"CARGO_HOME", "git"}, {"npm_config_cache", ""}, {"PIP_CACHE_DIR", ""}, {"UV_CACHE_DIR", ""}, {"GRADLE_USER_HOME", "caches"},
+	{"CCACHE_DIR", ""}, {"POETRY_CACHE_DIR", ""}, {"YARN_CACHE_FOLDER", ""},
+}
+
+// homes are those of the user, and for root, who could read them, everybody's.
+func homes(home string) []string {
+	all := []string{home}
+	if os.Geteuid() == 0 && runtime.GOOS == "linux" {
+		others, _ := filepath.Glob("/home/*")
+		all = append(append(all, "/root"), others[:min(len(others), 20)]...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// unreadable lists the places of secrets that there are.
+func unreadable(home, hermesHome string, environ []string) (paths []string) {
+	for _, h := range homes(home) {
+		if h == "" {
+			continue
+		}
+		for _, name := range secrets {
+			paths = append(paths, filepath.Join(h, name))
+		}
+		for name, token := range withTokens {
+			path := filepath.Join(h, name)
+			if text, err := os.ReadFile(path); err == nil && bytes.Contains(text, []byte(token)) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	paths = append(paths, hermesHome)
+	if runtime.GOOS == "linux" {
+		paths = append(append(paths, sockets...), systemSecrets...)
+	}
+	return existing(append(paths, listening(environ)...))
+}
+
+// listening are sockets that the environment names: of agents, desktops, editors.
+func listening(environ []string) (paths []string) {
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if name == "XDG_RUNTIME_DIR" {
+			paths = append(paths, value)
+			continue
+		}
+		if i := strings.IndexByte(value, '/'); i >= 0 && i < 20 {
+			path := value[i:]
+			if strings.HasPrefix(path, "//") {
+				path = path[2:]
+			}
+			path, _, _ = strings.Cut(path, ",")
+			path, _, _ = strings.Cut(path, ";")
+			if info, err := os.Stat(path); err == nil && filepath.IsAbs(path) && info.Mode()&os.ModeSocket != 0 {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
+}
+
+// existing follows the symbolic links of those paths that exist.
+func existing(paths []string) (real []string) {
+	for _, path := range paths {
+		if _, err := os.Lstat(path); err != nil || !filepath.IsAbs(path) {
+			continue
+		}
+		if path, err := filepath.EvalSymlinks(path); err == nil {
+			real = append(real, path)
+		}
+	}
+	slices.Sort(real)
+	return slices.Compact(real)
+}
+
+// writableCaches lists the tools' caches, and makes those of tools that are there.
+func writableCaches(home string, environ []string) (paths []string) {
+	for _, c := range caches {
+		path := filepath.Join(home, c.path)
+		if _, err := os.Lstat(path); err != nil {
+			if _, missing := exec.LookPath(c.program); c.program != "" && missing != nil || os.MkdirAll(path, 0o700) != nil {
+				continue
+			}
+		}
+		paths = append(paths, path)
+	}
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		for _, c := range cacheVariables {
+			if name == c.path && filepath.IsAbs(value) && filepath.Clean(value) != "/" && filepath.Clean(value) != home {
+				paths = append(paths, filepath.Join(value, c.program))
+			}
+		}
+	}
+	return existing(paths)
+}
+
+// under reports whether path is dir or lies in it.
+func under(path, dir string) bool {
+	return path == dir || dir == "/" || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+func underAny(path string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return under(path, dir) })
+}

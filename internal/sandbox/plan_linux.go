@@ -1,0 +1,157 @@
+package sandbox
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
+)
+
+// apply has a command bound by a policy, as far as the mechanism can.
+func (m Mechanism) apply(p Policy, c *proc.Cmd, stand *Temp) error {
+	plan := &confine.Plan{Scoped: m.Scoped}
+	switch m.Kind {
+	case Namespaces, Bubblewrap:
+		m.mounts(plan, p, stand, c.Limits.MemoryMB)
+		if m.Kind == Bubblewrap {
+			plan = m.wrapped(plan, p)
+		}
+	case Landlock:
+		plan.Landlock = true
+		plan.Reads, plan.Writes = rules(p)
+	default:
+		return nil
+	}
+	if !p.Network && m.NoNetwork {
+		plan.Sockets = confine.LocalSocket
+		if m.Kind != Landlock {
+			plan.Network, plan.Sockets = true, confine.OurNetwork
+		}
+	}
+	c.Confine = plan
+	return nil
+}
+
+func (p Policy) writable() []string {
+	if p.Mode == ReadOnly {
+		return existing(p.Writable)
+	}
+	return existing(append(slices.Clone(p.Roots), p.Writable...))
+}
+
+func (m Mechanism) mounts(plan *confine.Plan, p Policy, stand *Temp, shmMB int) {
+	plan.Namespaces, plan.Processes, plan.ShmMB = true, m.Processes, shmMB
+	plan.Writable = p.writable()
+	plan.Hidden = existing(p.Unreadable)
+	plan.Visible = existing(p.Visible)
+	plan.ReadOnly = within(existing(p.ReadOnly), plan.Writable)
+	plan.Pinned = within(existing(p.Pinned), plan.Writable)
+	plan.Blank, plan.Nothing = stand.blank(), stand.nothing()
+	if p.temp != nil {
+		plan.Temp, plan.TempAt = p.temp.Dir(), existing([]string{"/tmp", "/var/tmp", os.TempDir()})
+	}
+	if p.Mode == ReadOnly { // they may lie in what is hidden or in /tmp
+		plan.Visible = append(plan.Visible, existing(p.Roots)...)
+	}
+}
+
+// within are those paths that lie in one of dirs, or are one.
+func within(paths, dirs []string) []string {
+	return slices.DeleteFunc(paths, func(path string) bool { return !underAny(path, dirs) })
+}
+
+// wrapped is a plan whose mounts bubblewrap makes.
+func (m Mechanism) wrapped(mounts *confine.Plan, p Policy) *confine.Plan {
+	args := []string{
+		m.Program, "--unshare-pid", "--unshare-ipc", "--as-pid-1", "--die-with-parent", "--ro-bind", "/", "/",
+	}
+	if os.Geteuid() == 0 { // without the capability to do it otherwise: see proc
+		args = append(args, "--unshare-user")
+	}
+	if !p.Network {
+		args = append(args, "--unshare-net")
+	}
+	type mount struct {
+		path string
+		rank int
+		args []string
+	}
+	var all []mount
+	add := func(rank int, paths []string, args func(path string) []string) {
+		for _, path := range paths {
+			all = append(all, mount{path, rank, args(path)})
+		}
+	}
+	on := func(flag string) func(string) []string {
+		return func(path string) []string { return []string{flag, path, path} }
+	}
+	add(0, mounts.TempAt, func(path string) []string { return []string{"--bind", mounts.Temp, path} })
+	add(1, mounts.Hidden, func(path string) []string {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return []string{"--tmpfs", path}
+		}
+		return []string{"--ro-bind", mounts.Blank, path}
+	})
+	add(2, mounts.Writable, on("--bind-try"))
+	add(3, mounts.Visible, on("--ro-bind-try"))
+	add(4, mounts.Pinned, on("--bind-try"))
+	add(5, mounts.ReadOnly, on("--ro-bind-try"))
+	slices.SortStableFunc(all, func(a, b mount) int {
+		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.rank, b.rank))
+	})
+	for _, one := range all {
+		args = append(args, one.args...)
+	}
+	args = append(args, "--proc", "/proc", "--dev", "/dev")
+	if os.Geteuid() == 0 {
+		for _, name := range []string{"sys", "sysrq-trigger", "irq", "bus", "fs"} {
+			if _, err := os.Stat("/proc/" + name); err == nil {
+				args = append(args, "--ro-bind", "/proc/"+name, "/proc/"+name)
+			}
+		}
+	}
+	return &confine.Plan{Prefix: append(args, "--"), Scoped: mounts.Scoped}
+}
+
+// rules are what Landlock is to allow. It only ever allows, and what it allows of a
+// folder it allows of all below: so a folder that holds a secret is not allowed,
+// but what lies beside the secret is.
+func rules(p Policy) (reads, writes []string) {
+	writes = p.writable()
+	if p.temp != nil {
+		writes = append(writes, existing([]string{"/tmp", "/var/tmp", "/dev/shm", os.TempDir()})...)
+	}
+	hidden := slices.DeleteFunc(existing(p.Unreadable), func(path string) bool {
+		return slices.Contains(sockets, path) // not kept by this means
+	})
+	reads = beside("/", hidden)
+	reads = append(reads, existing(p.Visible)...)
+	var split []string
+	for _, w := range writes {
+		split = append(split, beside(w, hidden)...)
+	}
+	if p.Mode == ReadOnly {
+		reads = append(reads, existing(p.Roots)...)
+	}
+	return reads, split
+}
+
+// beside is dir, if nothing in it is hidden; else what lies beside that.
+func beside(dir string, hidden []string) (allowed []string) {
+	if slices.Contains(hidden, dir) {
+		return nil
+	}
+	if !slices.ContainsFunc(hidden, func(h string) bool { return under(h, dir) }) {
+		return []string{dir}
+	}
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Type()&os.ModeSymlink == 0 {
+			allowed = append(allowed, beside(filepath.Join(dir, e.Name()), hidden)...)
+		}
+	}
+	return allowed
+}

@@ -1,0 +1,55 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// profile is a policy in the language of macOS's sandbox-exec, in which the last
+// rule that fits counts.
+func profile(p Policy) string {
+	var b strings.Builder
+	b.WriteString("(version 1)\n(allow default)\n(deny file-write*)\n")
+	writable := slices.Clone(p.Writable)
+	if p.Mode != ReadOnly {
+		writable = append(writable, p.Roots...)
+	}
+	if p.temp != nil {
+		writable = append(writable, "/tmp", "/var/tmp", os.TempDir())
+	}
+	allow := func(rule, what string, paths []string) {
+		for _, path := range existing(paths) {
+			fmt.Fprintf(&b, "(%s %s (subpath %s))\n", rule, what, quote(path))
+		}
+	}
+	b.WriteString("(allow file-write* (literal \"/dev/null\") (literal \"/dev/zero\") (literal \"/dev/dtracehelper\") (regex #\"^/dev/(tty|pty|fd/)\"))\n")
+	allow("deny", "file-read*", p.Unreadable)
+	allow("allow", "file-read*", p.Visible)
+	allow("allow", "file-read* file-write*", writable)
+	allow("deny", "file-read* file-write*", hiddenWithin(p.Unreadable, writable))
+	allow("deny", "file-write*", p.ReadOnly)
+	for _, path := range existing(p.Pinned) {
+		fmt.Fprintf(&b, "(deny file-write-unlink (literal %s))\n", quote(path))
+	}
+	b.WriteString("(deny process-info* (target others))\n(allow process-info* (target same-sandbox))\n(deny signal (target others))\n(allow signal (target same-sandbox))\n")
+	if !p.Network {
+		b.WriteString("(deny network*)\n(allow network* (local unix))\n(allow network* (remote unix))\n")
+	}
+	return b.String()
+}
+
+// hiddenWithin are secrets that lie in what is writable.
+func hiddenWithin(hidden, writable []string) (paths []string) {
+	for _, h := range hidden {
+		if slices.ContainsFunc(writable, func(w string) bool { return h != w && under(h, w) }) {
+			paths = append(paths, h)
+		}
+	}
+	return paths
+}
+
+func quote(path string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path) + `"`
+}

@@ -1,0 +1,121 @@
+// Package sandbox bounds what commands and scripts reach, whoever wrote them: what
+// they may write, which of the user's secrets they may read, and whether they may
+// use the network.
+//
+// A [Policy] says what is wanted, a [Mechanism] what this host can enforce of it,
+// found by trying; a [Box] is the sandbox of one session, with its own /tmp. Where
+// nothing works nothing is pretended: [Mechanism.Enforces] and [Mechanism.Lacks]
+// are the words for it.
+//
+//	box := sandbox.New(sandbox.Config{Mode: sandbox.WorkspaceWrite, Roots: folders, …})
+//	defer box.Close()
+//	if err := box.Confine(ctx, &cmd); err != nil { … } // and do not start it
+//
+// Apart from the boundary, a [Watch] compares, before and after a command, places
+// of a repository that run programs by themselves, and takes back what it changed.
+// A Box is safe for concurrent use.
+package sandbox
+
+import "fmt"
+
+// Mode is what commands may write.
+type Mode string
+
+const (
+	Off            Mode = "off"             // whatever the user may
+	WorkspaceWrite Mode = "workspace-write" // the workspace, temporary files, tool caches
+	ReadOnly       Mode = "read-only"       // temporary files alone
+)
+
+// Policy is what a command may reach. Paths are absolute. Those that do not exist
+// when a command starts do not count, and symbolic links are followed then.
+type Policy struct {
+	Mode       Mode
+	Roots      []string // the workspace's folders
+	Writable   []string // further: tool caches, what a repository keeps outside of Roots
+	Unreadable []string // secrets
+	Visible    []string // readable, although in a folder that is not
+	ReadOnly   []string // not writable, although in a folder that is
+	Pinned     []string // not to be moved away, although in a folder that is writable
+	Network    bool
+
+	temp *Temp // stands in for /tmp; nil: /tmp is nothing special
+}
+
+// Mechanism is what a host offers to enforce policies.
+type Mechanism struct {
+	Kind      Kind
+	Processes bool   // other processes are out of sight, too
+	NoNetwork bool   // the network can be taken away
+	Scoped    bool   // abstract sockets of other programs are out of reach
+	Program   string // for Bubblewrap: its path
+	Reason    string // for None: why
+}
+
+// Kind of mechanism, the strongest first.
+type Kind string
+
+const (
+	Namespaces Kind = "namespaces" // Linux user and mount namespaces, made by ourselves
+	Bubblewrap Kind = "bubblewrap" // the same, made by a program that may where we may not
+	Landlock   Kind = "landlock"   // Linux's rules for files
+	Seatbelt   Kind = "seatbelt"   // macOS's sandbox-exec
+	None       Kind = "none"
+)
+
+// Enforces says in a sentence what is enforced, and by what.
+func (m Mechanism) Enforces() string {
+	switch m.Kind {
+	case Namespaces, Bubblewrap:
+		by := "mount namespaces"
+		if m.Kind == Bubblewrap {
+			by += " by " + m.Program
+		}
+		if m.Processes {
+			by += ", process namespaces"
+		}
+		return "enforced by " + by + ": writes only in the workspace, the session's own /tmp and tool caches; the places of secrets, and sockets of containers and the desktop, out of reach"
+	case Landlock:
+		return "enforced by Landlock: writes only in the workspace, /tmp and tool caches; the places of secrets unreadable"
+	case Seatbelt:
+		return "enforced by sandbox-exec: writes only in the workspace, temporary files and tool caches; the places of secrets unreadable"
+	}
+	return "not enforced: " + m.Reason
+}
+
+// Lacks says in sentences what of a policy is not enforced; none: nothing lacks.
+func (m Mechanism) Lacks(p Policy) (gaps []string) {
+	if p.Mode == Off {
+		if !p.Network {
+			gaps = append(gaps, "sandbox.network is off, but so is the sandbox that would enforce it: commands can use the network")
+		}
+		return gaps
+	}
+	switch m.Kind {
+	case None:
+		return []string{"commands run with your own rights, because nothing on this host can enforce a sandbox (" + m.Reason + "); approvals and the path scope of the file tools still count"}
+	case Landlock:
+		gaps = append(gaps, ".git/hooks, .vscode and other places in the workspace that configure or run something can be written by commands, and are only looked after when they end; the names, though not the content, of files in the places of secrets can be listed; /tmp is shared; Unix sockets of the system and the desktop can be reached")
+	case Seatbelt:
+		gaps = append(gaps, "/tmp is shared")
+	case Namespaces, Bubblewrap:
+		if !m.Processes {
+			gaps = append(gaps, "commands see your other processes")
+		}
+		if !m.Scoped && p.Network {
+			gaps = append(gaps, "abstract Unix sockets, such as X11's, can be reached, because the kernel is older than 6.12")
+		}
+	}
+	if !p.Network && !m.NoNetwork {
+		gaps = append(gaps, "sandbox.network is off, but this host cannot enforce that: commands can use the network")
+	}
+	return gaps
+}
+
+// Words names the mechanism in brief.
+func (m Mechanism) Words() string {
+	if m.Kind == None {
+		return fmt.Sprintf("none (%s)", m.Reason)
+	}
+	return string(m.Kind)
+}
