@@ -24,7 +24,7 @@ func TestBatch(t *testing.T) {
 				append(call("read_file", object{"path": "missing"}), step{sleep: time.Second}),
 				say("Slow: a has one line."),
 			},
-			"the fast one": {say("Fast.")},
+			"the fast one": {{{sleep: time.Second}, {text: "Fast."}}},
 		})
 		b.write("a", "one\n")
 		if stop := b.prompt("parent"); stop != agent.EndTurn {
@@ -42,7 +42,7 @@ func TestBatch(t *testing.T) {
 		if len(slow.Trace) != 2 || slow.Trace[0].Tool != "read_file" || slow.Trace[0].Status != "completed" || slow.Trace[1].Status != "failed" || slow.Trace[0].Duration == nil {
 			t.Errorf("trace = %+v", slow.Trace)
 		}
-		if fast.Index != 1 || fast.Summary != "Fast." || fast.Duration != 0 || !strings.Contains(a.text, `"tool_trace":[]`) {
+		if fast.Index != 1 || fast.Summary != "Fast." || fast.Duration != 1 || !strings.Contains(a.text, `"tool_trace":[]`) {
 			t.Errorf("fast = %+v in %s", fast, a.text)
 		}
 		if b.model.most != 2 {

@@ -65,7 +65,7 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 	if err := w.enter(ctx, env, t); err != nil {
 		return nil, err
 	}
-	if _, deeper := set.Get(toolName); deeper {
+	if _, deeper := set.Get(ToolName); deeper {
 		if set, err = w.deepen(l.Children, set); err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func (w *worker) deepen(parent *Children, set *tools.Set) (*tools.Set, error) {
 	w.children = New(c)
 	tool := w.children.Tool()
 	tool.Override = true
-	set = set.Where(func(t tools.Tool) bool { return t.Name != toolName })
+	set = set.Where(func(t tools.Tool) bool { return t.Name != ToolName })
 	return set, set.Add(tool)
 }
 

@@ -246,22 +246,12 @@ func (x *Children) Stop(id string) (bool, error) {
 }
 
 // Waiting counts the results that the parent has not been told of yet.
-func (x *Children) Waiting() (n int) {
-	for _, c := range x.untold() {
-		select {
-		case <-c.done:
-			n++
-		default:
-		}
-	}
-	return n
-}
+func (x *Children) Waiting() int { return len(x.ready()) }
 
-// News is what the parent's next turn has to be told: results of work in the
-// background, as JSON, once. Empty: nothing is new.
-func (x *Children) News(ctx context.Context, parent string) string {
-	x.restore(ctx, parent)
-	var ready []*child
+// Ready tells of the subagents whose results wait.
+func (x *Children) Ready() []Status { return statuses(x.ready()) }
+
+func (x *Children) ready() (ready []*child) {
 	for _, c := range x.untold() {
 		select {
 		case <-c.done:
@@ -269,6 +259,14 @@ func (x *Children) News(ctx context.Context, parent string) string {
 		default:
 		}
 	}
+	return ready
+}
+
+// News is what the parent's next turn has to be told: results of work in the
+// background, as JSON, once. Empty: nothing is new.
+func (x *Children) News(ctx context.Context, parent string) string {
+	x.restore(ctx, parent)
+	ready := x.ready()
 	if len(ready) == 0 {
 		return ""
 	}

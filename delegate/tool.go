@@ -11,10 +11,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-const (
-	toolName = "delegate_task"
-	toolset  = "delegation"
-)
+// ToolName is the name of the tool.
+const ToolName = "delegate_task"
+
+const toolset = "delegation"
 
 //go:embed delegate.md
 var words string
@@ -22,7 +22,7 @@ var words string
 // Tool is delegate_task.
 func (x *Children) Tool() tools.Tool {
 	t := tools.New(tools.Tool{
-		Name: toolName, Toolset: toolset, Kind: tools.KindOther,
+		Name: ToolName, Toolset: toolset, Kind: tools.KindOther,
 		Description: strings.TrimSpace(words),
 		ResultCap:   1 << 20, // summaries are bounded one by one
 		Title:       title,

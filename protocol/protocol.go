@@ -15,26 +15,31 @@ const Section = "hermes"
 // The commands of workspace/executeCommand. Each takes one object, or nothing
 // where nothing is required.
 const (
-	CommandPrompt        = "hermes.prompt"         // PromptArgs → TurnResult
-	CommandExplain       = "hermes.explain"        // ActionArgs → TurnResult
-	CommandFix           = "hermes.fix"            // ActionArgs → TurnResult
-	CommandReview        = "hermes.review"         // ActionArgs → TurnResult
-	CommandTest          = "hermes.test"           // ActionArgs → TurnResult
-	CommandDocument      = "hermes.document"       // ActionArgs → TurnResult
-	CommandChatOpen      = "hermes.chat.open"      // ChatOpenArgs → ChatOpenResult
-	CommandChatSend      = "hermes.chat.send"      // ChatSendArgs → SessionResult
-	CommandCancel        = "hermes.cancel"         // SessionArgs → CancelResult
-	CommandSessionNew    = "hermes.session.new"    // SessionArgs → SessionResult
-	CommandSessionList   = "hermes.session.list"   // SessionArgs → SessionListResult
-	CommandSessionLoad   = "hermes.session.load"   // SessionArgs → SessionResult
-	CommandSessionDelete = "hermes.session.delete" // SessionArgs → SessionResult
-	CommandTranscript    = "hermes.transcript"     // SessionArgs → TranscriptResult
+	CommandPrompt          = "hermes.prompt"           // PromptArgs → TurnResult
+	CommandExplain         = "hermes.explain"          // ActionArgs → TurnResult
+	CommandFix             = "hermes.fix"              // ActionArgs → TurnResult
+	CommandReview          = "hermes.review"           // ActionArgs → TurnResult
+	CommandTest            = "hermes.test"             // ActionArgs → TurnResult
+	CommandDocument        = "hermes.document"         // ActionArgs → TurnResult
+	CommandDelegate        = "hermes.delegate"         // DelegateArgs → TurnResult
+	CommandSubagentList    = "hermes.subagent.list"    // SubagentArgs → SubagentListResult
+	CommandSubagentMessage = "hermes.subagent.message" // SubagentArgs → SubagentResult
+	CommandSubagentStop    = "hermes.subagent.stop"    // SubagentArgs → SubagentResult
+	CommandChatOpen        = "hermes.chat.open"        // ChatOpenArgs → ChatOpenResult
+	CommandChatSend        = "hermes.chat.send"        // ChatSendArgs → SessionResult
+	CommandCancel          = "hermes.cancel"           // SessionArgs → CancelResult
+	CommandSessionNew      = "hermes.session.new"      // SessionArgs → SessionResult
+	CommandSessionList     = "hermes.session.list"     // SessionArgs → SessionListResult
+	CommandSessionLoad     = "hermes.session.load"     // SessionArgs → SessionResult
+	CommandSessionDelete   = "hermes.session.delete"   // SessionArgs → SessionResult
+	CommandTranscript      = "hermes.transcript"       // SessionArgs → TranscriptResult
 )
 
 // Commands lists what executeCommandProvider offers.
 func Commands() []string {
 	return []string{
 		CommandPrompt, CommandExplain, CommandFix, CommandReview, CommandTest, CommandDocument,
+		CommandDelegate, CommandSubagentList, CommandSubagentMessage, CommandSubagentStop,
 		CommandChatOpen, CommandChatSend, CommandCancel,
 		CommandSessionNew, CommandSessionList, CommandSessionLoad, CommandSessionDelete,
 		CommandTranscript,
@@ -101,6 +106,55 @@ type TurnResult struct {
 	SessionID  string  `json:"sessionId"`
 	StopReason string  `json:"stopReason,omitempty"` // ACP's words
 	Text       *string `json:"text,omitempty"`       // the answer; set with wait
+}
+
+// DelegateArgs is the argument of [CommandDelegate]: one goal, or several tasks.
+type DelegateArgs struct {
+	Goal      string         `json:"goal,omitempty"`
+	Context   string         `json:"context,omitempty"`
+	Toolsets  []string       `json:"toolsets,omitempty"`
+	Tasks     []DelegateTask `json:"tasks,omitempty"`
+	SessionID string         `json:"sessionId,omitempty"`
+	Wait      bool           `json:"wait,omitempty"`
+}
+
+// DelegateTask is one of several tasks.
+type DelegateTask struct {
+	Goal     string   `json:"goal"`
+	Context  string   `json:"context,omitempty"`
+	Toolsets []string `json:"toolsets,omitempty"`
+}
+
+// SubagentArgs names a subagent, by its own session, and the session that it works
+// for; empty is the current one. The list needs no subagent.
+type SubagentArgs struct {
+	SessionID  string `json:"sessionId,omitempty"`
+	SubagentID string `json:"subagentId,omitempty"`
+	Message    string `json:"message,omitempty"` // what the subagent is told
+}
+
+// SubagentListResult is every subagent of a session, the oldest first.
+type SubagentListResult struct {
+	Subagents []SubagentInfo `json:"subagents"`
+}
+
+// SubagentInfo is one subagent in a list.
+type SubagentInfo struct {
+	SubagentID string  `json:"subagentId"`
+	Goal       string  `json:"goal"`
+	Status     string  `json:"status"` // running, completed, failed, interrupted, timeout
+	Doing      string  `json:"doing,omitempty"`
+	Calls      int     `json:"calls"`
+	Tokens     int     `json:"tokens"`
+	Seconds    float64 `json:"seconds"`
+	Background bool    `json:"background,omitempty"`
+}
+
+// SubagentResult answers a message and a stop.
+type SubagentResult struct {
+	SubagentID string `json:"subagentId"`
+	Status     string `json:"status,omitempty"`
+	Stopped    *bool  `json:"stopped,omitempty"` // false: it had ended already
 }
 
 // ChatOpenArgs is the argument of [CommandChatOpen]. A document and a range are

@@ -16,6 +16,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/codeexec"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/delegate"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -29,9 +31,12 @@ type Session struct {
 	editor string // the host's name, for the model
 	ws     *workspace.Workspace
 	gate   *tools.Gate
+	sandbox *sandbox.Box
 	model  *chosen
 	ctx    context.Context // ends with the session
 	cancel context.CancelCauseFunc
+
+	children *delegate.Children
 
 	beginMu chan struct{} // one place: whoever makes or waits for the conversation
 	agent   *agent.Session
@@ -42,6 +47,7 @@ type Session struct {
 	head     store.Session // until there is an agent; then the agent's counts
 	problems []string      // still to be told
 	turns    []*Turn       // the first one runs, the others wait
+	woken    bool          // the host knows that results of subagents wait
 	closed   bool
 }
 
@@ -64,7 +70,9 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 		Asker:   h,
 		Always:  func(key string) error { return config.AppendAllowlist(s.Home, key) },
 	})
+	x.sandbox = x.newSandbox(conf)
 	x.model = &chosen{}
+	x.children = x.newChildren()
 	x.applyMode()
 	s.watch()
 	return x, nil
@@ -163,6 +171,9 @@ func (x *Session) agentConfig(ctx context.Context, conf *config.Loaded, head sto
 		x.svc.Log.Info("no model yet", "session", x.id, "reason", err)
 	}
 	env := x.env(conf)
+	lent := *env
+	lent.Tools = set
+	x.children.Lend(&lent)
 	if head.System == "" {
 		offered := set.Specs(ctx)
 		head.System = x.systemPrompt(ctx, offered, env.Shell.Name())
@@ -187,6 +198,9 @@ func (x *Session) tools(conf *config.Loaded) (*tools.Set, error) {
 	}
 	scripts := x.scripts(conf)
 	if err := all.Add(scripts.Tool()); err != nil {
+		return nil, fmt.Errorf("listing the tools: %w", err)
+	}
+	if err := all.Add(x.children.Tool()); err != nil {
 		return nil, fmt.Errorf("listing the tools: %w", err)
 	}
 	all.Defect = func(tool string, panicked any, stack []byte) {
@@ -309,5 +323,9 @@ func (x *Session) close(ctx context.Context) error {
 	if code != nil {
 		code.Close()
 	}
+	if err := x.endChildren(ctx); err != nil {
+		return err
+	}
+	x.sandbox.Close()
 	return x.ws.Close()
 }

@@ -91,6 +91,7 @@ func (t *Turn) Run(ctx context.Context) (agent.StopReason, error) {
 		t.cancel(nil)
 		return "", t.err
 	}
+	defer t.x.wake()
 	defer t.leave()
 	unlink := context.AfterFunc(ctx, func() { t.cancel(context.Cause(ctx)) })
 	defer unlink()
@@ -122,7 +123,7 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 	}
 	x.tellProblems(sink)
 	defer x.prompted()
-	return a.Turn(ctx, in, sink)
+	return a.Turn(ctx, x.withNews(ctx, in), sink)
 }
 
 // both shows events to two sinks.

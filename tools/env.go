@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
@@ -15,6 +16,8 @@ type Env struct {
 	Todos     *Todos    // the session's list
 	Gate      *Gate     // what may run unasked
 	Terminals Terminals // the editor's own terminals; nil: none
+	// Sandbox bounds what commands reach; nil: nothing does.
+	Sandbox *sandbox.Box
 	// Progress takes what a running call has to show, such as output so far.
 	// Nil: nobody looks.
 	Progress func(Progress)
@@ -65,6 +68,7 @@ type Question struct {
 	SessionID string
 	Call      Call
 	Kind      Kind
+	Subagent  string // the session of the subagent that asks; empty: the session itself
 	For       string // the goal of the subagent that asks; empty: the session itself
 	Title     string // what would be done, whole, with control and bidi characters escaped
 	Reason    string // why it asks, for a person

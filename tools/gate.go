@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,10 +136,14 @@ func (g *Gate) ask(ctx context.Context, env *Env, c Call, kind Kind, title strin
 	}
 	waiting, stop := context.WithTimeout(ctx, g.cfg.Timeout)
 	defer stop()
-	decision, err := g.cfg.Asker.AskPermission(waiting, Question{
-		SessionID: cmp.Or(env.Owner, env.SessionID), For: approval.Escape(env.For), Call: c, Kind: kind,
+	question := Question{
+		SessionID: env.SessionID, Call: c, Kind: kind,
 		Title: approval.Escape(title), Reason: v.Reason, Remember: strings.Join(v.Keys, " and "),
-	})
+	}
+	if env.Owner != "" {
+		question.SessionID, question.Subagent, question.For = env.Owner, env.SessionID, approval.Escape(env.For)
+	}
+	decision, err := g.cfg.Asker.AskPermission(waiting, question)
 	switch {
 	case ctx.Err() != nil:
 		return refusal(v, "Not done: it was cancelled while the user was being asked.")

@@ -79,6 +79,7 @@ type SessionInfo struct {
 	AdditionalDirectories []string `json:"additionalDirectories,omitempty"`
 	Title                 string   `json:"title,omitempty"`
 	UpdatedAt             string   `json:"updatedAt,omitempty"`
+	Meta                  Meta     `json:"_meta,omitempty"`
 }
 
 // SessionRequest names a session: the parameters of close and delete.

@@ -85,6 +85,9 @@ func NewAgent(svc *server.Service, peer Peer, o Options) *Agent {
 		acp.MethodSessionCancel:   short(a.cancel),
 		acp.MethodSessionSetMode:  short(a.setMode),
 		acp.MethodSessionSetValue: short(a.setOption),
+		acp.MethodSubagentList:    short(a.listSubagents),
+		acp.MethodSubagentMessage: long(a.messageSubagent),
+		acp.MethodSubagentStop:    short(a.stopSubagent),
 	}
 	return a
 }

@@ -11,10 +11,14 @@ import (
 // AskPermission asks the client's user. A cancelled dialogue, an answer that was
 // not offered, an error and a client that is gone are all a no.
 func (a *Agent) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
+	id, title := q.Call.ID, q.Title
+	if q.Subagent != "" { // ids are unique in a session only
+		id, title = q.Subagent+"/"+id, q.Title+" (subagent: "+q.For+")"
+	}
 	request := acp.RequestPermissionRequest{
 		SessionID: q.SessionID,
 		ToolCall: acp.ToolCall{
-			ToolCallID: q.Call.ID, Title: q.Title, Name: q.Call.Name, Kind: acp.ToolKind(q.Kind),
+			ToolCallID: id, Title: title, Name: q.Call.Name, Kind: acp.ToolKind(q.Kind),
 			Status: acp.StatusPending, RawInput: object(q.Call.Args),
 		},
 		Options: permissionOptions(q.Remember),
@@ -27,12 +31,26 @@ func (a *Agent) AskPermission(ctx context.Context, q tools.Question) (tools.Deci
 		return tools.DecisionNo, fmt.Errorf("asking for permission: %w", err)
 	}
 	decision := decisionOf(response.Outcome)
+	if q.Subagent != "" {
+		a.answered(q.SessionID, id, decision)
+		return decision, nil
+	}
 	if decision != tools.DecisionNo {
 		a.update(q.SessionID, &acp.ToolCall{
 			SessionUpdate: acp.UpdateToolCallNews, ToolCallID: q.Call.ID, Status: acp.StatusInProgress,
 		})
 	}
 	return decision, nil
+}
+
+// answered ends the call that stood for a subagent's question: its own session shows
+// what comes of it.
+func (a *Agent) answered(session, id string, d tools.Decision) {
+	status := acp.StatusCompleted
+	if d == tools.DecisionNo {
+		status = acp.StatusFailed
+	}
+	a.update(session, &acp.ToolCall{SessionUpdate: acp.UpdateToolCallNews, ToolCallID: id, Status: status})
 }
 
 // permissionOptions says on each what exactly is remembered. Every name contains

@@ -78,10 +78,14 @@ func (a *Agent) listSessions(ctx context.Context, p *acp.ListSessionsRequest) (*
 	}
 	r := &acp.ListSessionsResponse{NextCursor: next}
 	for _, head := range page {
-		r.Sessions = append(r.Sessions, acp.SessionInfo{
+		info := acp.SessionInfo{
 			SessionID: head.ID, Cwd: head.Cwd, AdditionalDirectories: head.Folders,
 			Title: head.Title, UpdatedAt: head.UpdatedAt.UTC().Format(time.RFC3339),
-		})
+		}
+		if head.Parent != "" {
+			info.Meta = acp.Meta{"hermes": map[string]string{"parentId": head.Parent}}
+		}
+		r.Sessions = append(r.Sessions, info)
 	}
 	return r, nil
 }

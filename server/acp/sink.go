@@ -29,6 +29,8 @@ type sink struct {
 	session string
 	echo    bool // the user's messages are shown too
 	past    bool // what is shown happened some time ago
+
+	children subagents // those at work
 }
 
 // Event queues what a client is shown of e. It waits only for a client that does
@@ -56,6 +58,12 @@ func (s *sink) Event(e agent.Event) {
 		s.post(usage(e))
 	case agent.TitleChanged:
 		s.title(e.Title)
+	case agent.ChildStarted:
+		s.childStarted(e)
+	case agent.ChildEvent:
+		s.childEvent(e)
+	case agent.ChildEnded:
+		s.childEnded(e)
 	case agent.Notice:
 		s.notice(e.Text)
 	}

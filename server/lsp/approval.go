@@ -56,7 +56,11 @@ func choicesFor(q tools.Question) []choice {
 
 func questionText(q tools.Question) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Hermes asks: %s", q.Title)
+	if q.For != "" {
+		fmt.Fprintf(&b, "The subagent “%s” asks: %s", q.For, q.Title)
+	} else {
+		fmt.Fprintf(&b, "Hermes asks: %s", q.Title)
+	}
 	if q.Reason != "" {
 		fmt.Fprintf(&b, "\n\nIt asks because it %s.", strings.TrimSuffix(q.Reason, "."))
 	}

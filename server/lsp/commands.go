@@ -43,6 +43,14 @@ func (s *server) command(p *lsp.ExecuteCommandParams) (command, error) {
 		return prepared(p, func(a protocol.PromptArgs) (command, error) { return s.prompt(a, token) })
 	case protocol.CommandExplain, protocol.CommandFix, protocol.CommandReview, protocol.CommandTest, protocol.CommandDocument:
 		return prepared(p, func(a protocol.ActionArgs) (command, error) { return s.action(p.Command, a, token) })
+	case protocol.CommandDelegate:
+		return prepared(p, func(a protocol.DelegateArgs) (command, error) { return s.delegate(a, token) })
+	case protocol.CommandSubagentList:
+		return simple(p, s.subagentList)
+	case protocol.CommandSubagentMessage:
+		return simple(p, s.subagentMessage)
+	case protocol.CommandSubagentStop:
+		return simple(p, s.subagentStop)
 	case protocol.CommandChatOpen:
 		return prepared(p, s.chatOpen)
 	case protocol.CommandChatSend:

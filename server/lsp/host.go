@@ -28,15 +28,12 @@ func (h host) Terminals(string) tools.Terminals { return nil }
 // Sink sends session/update to an editor with a plugin. For others, what there is
 // to see goes through the turn's own sink.
 func (h host) Sink(sessionID string) agent.Sink {
+	children := &childBars{s: h.s, bars: map[string]*progress{}}
 	if h.s.client.acp != nil {
-		return h.s.agent.Sink(sessionID)
+		children.next = h.s.agent.Sink(sessionID)
 	}
-	return nowhere{}
+	return children
 }
-
-type nowhere struct{}
-
-func (nowhere) Event(agent.Event) {}
 
 // setAgentClient passes on what the editor's plugin can do.
 func (s *server) setAgentClient() error {

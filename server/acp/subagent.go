@@ -1,0 +1,211 @@
+package acp
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/delegate"
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
+	"github.com/hermes-ls/hermes-ls/protocol/wire"
+)
+
+// Subagents are shown as tool calls of their parent's session whose content moves:
+// what each has done, and what it says. Its whole conversation is the session that
+// _meta.hermes.subagent names.
+type subagents map[string]*subagent // by session
+
+type subagent struct {
+	agent.Child
+	id    string            // of the tool call
+	lines []string          // the newest calls
+	open  map[string]string // calls that run: their titles by id
+	order []string          // of open
+	text  strings.Builder
+	calls int
+	used  int       // tokens
+	sent  time.Time // the last news
+}
+
+const (
+	linesShown = 12                     // of a subagent's calls
+	textShown  = 2000                   // bytes of what it says
+	newsEvery  = 250 * time.Millisecond // for text, which comes in small pieces
+)
+
+func (s *sink) childStarted(e agent.ChildStarted) {
+	if s.children == nil {
+		s.children = subagents{}
+	}
+	c := &subagent{Child: e.Child, id: "subagent-" + e.SessionID, open: map[string]string{}}
+	s.children[e.SessionID] = c
+	s.post(&acp.ToolCall{
+		SessionUpdate: acp.UpdateToolCall, ToolCallID: c.id, Title: "Subagent: " + line(e.Goal, 100), Kind: acp.ToolKind("other"),
+		Status: acp.StatusInProgress, Meta: c.meta("running"),
+	})
+}
+
+func (s *sink) childEvent(e agent.ChildEvent) {
+	c := s.children[e.SessionID]
+	if c == nil {
+		return
+	}
+	if n, ok := e.Event.(agent.Notice); ok {
+		s.notice(n.Text)
+		return
+	}
+	if !c.take(e.Event) {
+		return
+	}
+	c.sent = time.Now()
+	s.post(&acp.ToolCall{
+		SessionUpdate: acp.UpdateToolCallNews, ToolCallID: c.id, Status: acp.StatusInProgress,
+		Content: []acp.ToolCallContent{acp.TextContent(c.content())}, Meta: c.meta("running"),
+	})
+}
+
+func (s *sink) childEnded(e agent.ChildEnded) {
+	c := s.children[e.SessionID]
+	if c == nil {
+		return
+	}
+	delete(s.children, e.SessionID)
+	c.calls, c.used = e.Calls, e.Usage.Input+e.Usage.Output
+	u := &acp.ToolCall{SessionUpdate: acp.UpdateToolCallNews, ToolCallID: c.id, Status: acp.StatusCompleted, Meta: c.meta(e.Status)}
+	text := e.Summary
+	if e.Status != "completed" {
+		u.Status = acp.StatusFailed
+		text = e.Status + ": " + e.Error + "\n\n" + text
+	}
+	u.Content = []acp.ToolCallContent{acp.TextContent(text)}
+	s.post(u)
+}
+
+// take keeps what an event tells, and says whether it is worth showing now.
+func (c *subagent) take(e agent.Event) bool {
+	switch e := e.(type) {
+	case agent.Text:
+		c.text.WriteString(e.Text)
+		return time.Since(c.sent) >= newsEvery
+	case agent.CallStarted:
+		c.text.Reset()
+		c.open[e.Call.ID] = line(e.Title, 120)
+		c.order = append(c.order, e.Call.ID)
+		return true
+	case agent.CallEnded:
+		c.calls++
+		mark := "✓ "
+		if e.Result.IsError {
+			mark = "✗ "
+		}
+		c.lines = append(c.lines, mark+c.open[e.Call.ID])
+		delete(c.open, e.Call.ID)
+		if n := len(c.lines); n > linesShown {
+			c.lines = append([]string(nil), c.lines[n-linesShown:]...)
+		}
+		return true
+	case agent.UsageChanged:
+		c.used = e.Total.Input + e.Total.Output
+	}
+	return false
+}
+
+func (c *subagent) content() string {
+	lines := append([]string(nil), c.lines...)
+	var still []string
+	for _, id := range c.order {
+		if title, running := c.open[id]; running {
+			lines = append(lines, "… "+title)
+			still = append(still, id)
+		}
+	}
+	c.order = still
+	text := strings.Join(lines, "\n")
+	if said := strings.TrimSpace(c.text.String()); said != "" {
+		if len(said) > textShown {
+			said = "…" + strings.ToValidUTF8(said[len(said)-textShown:], "")
+		}
+		text = strings.TrimSpace(text + "\n\n" + said)
+	}
+	return text
+}
+
+func (c *subagent) meta(status string) acp.Meta {
+	m := map[string]any{
+		"sessionId": c.SessionID, "parentSessionId": c.ParentID, "goal": c.Goal, "status": status,
+		"model": c.Model, "calls": c.calls, "tokens": c.used,
+	}
+	if c.CallID != "" {
+		m["parentToolCallId"] = c.CallID
+	}
+	if c.Background {
+		m["background"] = true
+	}
+	return acp.Meta{"hermes": map[string]any{"subagent": m}}
+}
+
+// line shortens text to one line of at most limit characters.
+func line(text string, limit int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > limit {
+		return string(r[:limit-1]) + "…"
+	}
+	return text
+}
+
+// SubagentsReady tells a plugin that results wait for the next prompt.
+func (a *Agent) SubagentsReady(sessionID string, ready []delegate.Status) {
+	n := acp.SubagentsReady{SessionID: sessionID}
+	for _, r := range ready {
+		n.Subagents = append(n.Subagents, subagentInfo(r))
+	}
+	_ = a.peer.Post(sessionID, wire.Notification(acp.MethodSubagentsReady, n)) // nobody there: it is told with the next prompt
+}
+
+func subagentInfo(s delegate.Status) acp.Subagent {
+	return acp.Subagent{
+		SubagentID: s.SessionID, Goal: s.Goal, Status: s.Status, Doing: s.Doing,
+		Calls: s.Calls, Tokens: s.Tokens, Seconds: s.Seconds, Background: s.Background,
+	}
+}
+
+func (a *Agent) listSubagents(ctx context.Context, p *acp.SubagentRequest) (*acp.SubagentList, error) {
+	x, err := a.session(p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	list, err := x.Subagents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &acp.SubagentList{}
+	for _, s := range list {
+		out.Subagents = append(out.Subagents, subagentInfo(s))
+	}
+	return out, nil
+}
+
+func (a *Agent) messageSubagent(ctx context.Context, p *acp.SubagentRequest, next func()) (*acp.SubagentStatus, error) {
+	x, err := a.session(p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	next()
+	if err := x.MessageSubagent(ctx, p.SubagentID, p.Message); err != nil {
+		return nil, err
+	}
+	return &acp.SubagentStatus{SubagentID: p.SubagentID, Status: "running"}, nil
+}
+
+func (a *Agent) stopSubagent(_ context.Context, p *acp.SubagentRequest) (*acp.SubagentStatus, error) {
+	x, err := a.session(p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	stopped, err := x.StopSubagent(p.SubagentID)
+	if err != nil {
+		return nil, err
+	}
+	return &acp.SubagentStatus{SubagentID: p.SubagentID, Stopped: &stopped}, nil
+}

@@ -1,0 +1,176 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	lsp "go.lsp.dev/protocol"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/delegate"
+	"github.com/hermes-ls/hermes-ls/protocol"
+	service "github.com/hermes-ls/hermes-ls/server"
+)
+
+// childBars shows each subagent as a work-done progress of its own, and passes all
+// events on to the plugin, if there is one.
+type childBars struct {
+	s    *server
+	bars map[string]*progress // by the subagent's session
+	next agent.Sink           // nil: no plugin
+}
+
+// Event makes childBars an [agent.Sink].
+func (b *childBars) Event(e agent.Event) {
+	switch e := e.(type) {
+	case agent.ChildStarted:
+		b.bars[e.SessionID] = b.s.startProgress(nil, "Hermes › "+oneLine(e.Goal, 60), e.Stop)
+	case agent.ChildEvent:
+		if p := b.bars[e.SessionID]; p != nil {
+			p.Event(e.Event)
+		}
+		if n, ok := e.Event.(agent.Notice); ok && b.next == nil {
+			b.s.show(lsp.MessageTypeWarning, "%s", n.Text)
+		}
+	case agent.ChildEnded:
+		if p := b.bars[e.SessionID]; p != nil {
+			delete(b.bars, e.SessionID)
+			end := endOfChild(e)
+			b.s.goOn("the end of a subagent", func() { p.finish(end) })
+		}
+	}
+	if b.next != nil {
+		b.next.Event(e)
+	}
+}
+
+func endOfChild(e agent.ChildEnded) string {
+	if e.Status == "completed" {
+		return "done"
+	}
+	return e.Status
+}
+
+// delegate is hermes.delegate: subagents begin without the model being asked first,
+// and what they report comes into the session as if it had asked.
+func (s *server) delegate(a protocol.DelegateArgs, token lsp.ProgressToken) (command, error) {
+	tasks := a.Tasks
+	if len(tasks) == 0 {
+		tasks = []protocol.DelegateTask{{Goal: a.Goal, Context: a.Context, Toolsets: a.Toolsets}}
+	} else if a.Goal != "" {
+		return nil, invalidParams("%s: give either goal or tasks, not both", protocol.CommandDelegate)
+	}
+	goals := make([]string, len(tasks))
+	for i, t := range tasks {
+		if goals[i] = strings.TrimSpace(t.Goal); goals[i] == "" {
+			return nil, invalidParams("%s: goal is missing or empty", protocol.CommandDelegate)
+		}
+	}
+	args, err := json.Marshal(map[string]any{"tasks": tasks})
+	if err != nil {
+		return nil, fmt.Errorf("encoding the tasks: %w", err)
+	}
+	input := service.Delegation(goals, args)
+	return s.prompting(a.SessionID, input, input.Text, token, a.Wait), nil
+}
+
+// ofSession finds the session whose subagents are meant; nil: there is none.
+func (s *server) ofSession(id string) (*service.Session, error) {
+	if id = orElse(id, s.sessions.currentID()); id == "" {
+		return nil, nil
+	}
+	session, err := s.service.Session(id)
+	if err != nil {
+		return nil, sessionError(id, err)
+	}
+	return session, nil
+}
+
+func (s *server) subagentList(ctx context.Context, a protocol.SubagentArgs) (any, error) {
+	result := protocol.SubagentListResult{Subagents: []protocol.SubagentInfo{}}
+	session, err := s.ofSession(a.SessionID)
+	if err != nil || session == nil {
+		return result, err
+	}
+	list, err := session.Subagents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range list {
+		result.Subagents = append(result.Subagents, protocol.SubagentInfo{
+			SubagentID: c.SessionID, Goal: c.Goal, Status: c.Status, Doing: c.Doing,
+			Calls: c.Calls, Tokens: c.Tokens, Seconds: c.Seconds, Background: c.Background,
+		})
+	}
+	return result, nil
+}
+
+func (s *server) subagentMessage(ctx context.Context, a protocol.SubagentArgs) (any, error) {
+	session, err := s.owner(protocol.CommandSubagentMessage, a)
+	if err != nil {
+		return nil, err
+	}
+	if err := session.MessageSubagent(ctx, a.SubagentID, a.Message); err != nil {
+		return nil, invalidParams("%v", err)
+	}
+	return protocol.SubagentResult{SubagentID: a.SubagentID, Status: "running"}, nil
+}
+
+func (s *server) subagentStop(_ context.Context, a protocol.SubagentArgs) (any, error) {
+	session, err := s.owner(protocol.CommandSubagentStop, a)
+	if err != nil {
+		return nil, err
+	}
+	stopped, err := session.StopSubagent(a.SubagentID)
+	if err != nil {
+		return nil, invalidParams("%v", err)
+	}
+	return protocol.SubagentResult{SubagentID: a.SubagentID, Stopped: &stopped}, nil
+}
+
+// owner is the session whose subagent a command names.
+func (s *server) owner(command string, a protocol.SubagentArgs) (*service.Session, error) {
+	if a.SubagentID == "" {
+		return nil, invalidParams("%s: subagentId is missing; %s names the subagents", command, protocol.CommandSubagentList)
+	}
+	session, err := s.ofSession(a.SessionID)
+	if err == nil && session == nil {
+		err = invalidParams("%s: there is no current session; name one with sessionId", command)
+	}
+	return session, err
+}
+
+// SubagentsReady wakes the parent of subagents that worked in the background, if the
+// user wants that; otherwise the results come with the next prompt.
+func (h host) SubagentsReady(sessionID string, ready []delegate.Status) {
+	if h.s.client.acp != nil {
+		h.s.agent.SubagentsReady(sessionID, ready)
+		return
+	}
+	h.s.goOn("asking whether to go on", func() { h.s.offerResults(sessionID, ready) })
+}
+
+const goOnTitle = "Go on"
+
+func (s *server) offerResults(sessionID string, ready []delegate.Status) {
+	goals := make([]string, len(ready))
+	for i, r := range ready {
+		goals[i] = fmt.Sprintf("“%s” (%s)", oneLine(r.Goal, 60), r.Status)
+	}
+	params := &lsp.ShowMessageRequestParams{
+		Type:    lsp.MessageTypeInfo,
+		Message: "Subagents have ended: " + strings.Join(goals, ", ") + ". Shall Hermes go on with the results?",
+		Actions: []lsp.MessageActionItem{{Title: goOnTitle}, {Title: "Later"}},
+	}
+	var chosen lsp.MessageActionItem
+	if err := s.ask(s.ctx, lsp.MethodWindowShowMessageRequest, params, &chosen); err != nil || chosen.Title != goOnTitle {
+		return
+	}
+	const text = "Go on with the results of the subagents."
+	run := s.prompting(sessionID, agent.Input{Text: text}, text, nil, false)
+	if _, err := run(s.ctx, func() {}); err != nil {
+		s.show(lsp.MessageTypeError, "Hermes: %v", err)
+	}
+}
