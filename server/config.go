@@ -58,6 +58,7 @@ func (s *Service) reload() {
 		x.problems = append(x.problems, s.news(fresh.Problems)...)
 		x.mu.Unlock()
 		x.applyMode()
+		x.applySandbox()
 	}
 }
 

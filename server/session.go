@@ -24,17 +24,17 @@ import (
 
 // Session is an open session: a conversation in a workspace, as guest of a host.
 type Session struct {
-	id     string
-	svc    *Service
-	host   Host
-	preset string // chooses the default toolset
-	editor string // the host's name, for the model
-	ws     *workspace.Workspace
-	gate   *tools.Gate
+	id      string
+	svc     *Service
+	host    Host
+	preset  string // chooses the default toolset
+	editor  string // the host's name, for the model
+	ws      *workspace.Workspace
+	gate    *tools.Gate
 	sandbox *sandbox.Box
-	model  *chosen
-	ctx    context.Context // ends with the session
-	cancel context.CancelCauseFunc
+	model   *chosen
+	ctx     context.Context // ends with the session
+	cancel  context.CancelCauseFunc
 
 	children *delegate.Children
 
@@ -244,6 +244,7 @@ func (x *Session) env(conf *config.Loaded) *tools.Env {
 		Todos:      tools.NewTodos(),
 		Gate:       x.gate,
 		Terminals:  x.host.Terminals(x.id),
+		Sandbox:    x.sandbox,
 		OutputDir:  x.svc.outputDir(x.id),
 		HermesHome: x.svc.Home,
 	}

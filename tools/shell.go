@@ -19,6 +19,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 )
 
 // Shell is what a session's commands share: the working directory and the exported
@@ -52,6 +53,7 @@ type Command struct {
 
 	from  *shellState // start from this state, which was judged; nil: from the session's as it is
 	start starter     // how the shell is started; nil: as a child of ours
+	box   *sandbox.Box
 }
 
 // starter runs a child until it ends or the limit is over, which is no failure.
@@ -67,6 +69,10 @@ type Outcome struct {
 
 // stateLimit bounds what a command leaves behind.
 const stateLimit = 4 << 20
+
+// mostProcesses is far more than any build has at once, and far less than brings a
+// machine down.
+const mostProcesses = 4096
 
 // timeoutGrace is the time between SIGTERM and SIGKILL when a command's time is up.
 const timeoutGrace = 5 * time.Second
@@ -132,14 +138,19 @@ func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 	if start == nil {
 		start = runLimited
 	}
-	exit, timedOut, err := start(ctx, proc.Cmd{
+	child := proc.Cmd{
 		Args:    s.args(c.Text, dump.path),
 		Dir:     cmp.Or(c.Dir, before.dir),
 		Env:     before.env,
 		Stdout:  c.Output,
 		Stderr:  c.Output,
 		Scratch: dump.dir,
-	}, c.Timeout)
+		Limits:  proc.Limits{Processes: mostProcesses},
+	}
+	if err := c.box.Confine(ctx, &child); err != nil {
+		return Outcome{Cwd: before.dir}, err
+	}
+	exit, timedOut, err := start(ctx, child, c.Timeout)
 	if err == nil && !timedOut {
 		if after, ok := dump.read(before.env); ok {
 			s.adopt(after, c.Dir == "")

@@ -14,6 +14,8 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools/approval"
 )
 
@@ -69,9 +71,11 @@ func terminal(ctx context.Context, env *Env, call Call, in terminalIn) (Result, 
 		}
 		c.Dir = dir
 	}
-	if err := mayRun(ctx, env, call, c); err != nil {
+	agreed, err := mayRun(ctx, env, call, c)
+	if err != nil {
 		return Result{}, err
 	}
+	c.box = env.Sandbox.Agreed(agreed)
 	return runShown(ctx, env, call, c, in.note())
 }
 
@@ -122,9 +126,10 @@ func folder(env *Env, path string) (string, error) {
 	return abs, nil
 }
 
-// mayRun asks the gate whether the command may run, and is nil when it may. The
-// folder has to be the same afterwards: a question may stand for minutes.
-func mayRun(ctx context.Context, env *Env, call Call, c Command) error {
+// mayRun asks the gate whether the command may run, and says what was agreed to,
+// if anything asked. The folder has to be the same afterwards: a question may stand
+// for minutes.
+func mayRun(ctx context.Context, env *Env, call Call, c Command) (agreed string, err error) {
 	home, _ := os.UserHomeDir()
 	dir := cmp.Or(c.Dir, c.from.dir)
 	verdict := approval.Command(c.Text, approval.Place{
@@ -132,19 +137,19 @@ func mayRun(ctx context.Context, env *Env, call Call, c Command) error {
 		Env: c.from.exports(), Resolve: followLinks,
 	})
 	if verdict.Level == approval.Runs && env.Gate == nil {
-		return nil
+		return "", nil
 	}
 	if env.Gate == nil {
-		return errors.New("the command was refused: it " + verdict.Reason + ", and there is nobody to ask")
+		return "", errors.New("the command was refused: it " + verdict.Reason + ", and there is nobody to ask")
 	}
 	before, _ := os.Stat(dir)
 	if err := env.Gate.Check(ctx, env, call, KindExecute, c.Text, verdict); err != nil {
-		return err
+		return "", err
 	}
 	if after, _ := os.Stat(dir); before != nil && (after == nil || !os.SameFile(before, after)) {
-		return fmt.Errorf("the command was refused: the folder %s is not the one that it was judged in; call again", dir)
+		return "", fmt.Errorf("the command was refused: the folder %s is not the one that it was judged in; call again", dir)
 	}
-	return nil
+	return strings.Join(verdict.Keys, "\n"), nil
 }
 
 // followLinks resolves the symbolic links of an absolute path, of which the end
@@ -176,10 +181,12 @@ func runShown(ctx context.Context, env *Env, call Call, c Command, note string) 
 	out := newCapture(env.OutputDir)
 	c.Output = out
 	inEditor := borrow(env, call, &c)
+	places := WatchPlaces(c.box)
 	stopShowing := showLive(env, call, out)
 	outcome, err := env.Shell.Run(ctx, c)
 	stopShowing()
 	text, full := out.finish()
+	settled := places.Settle(ctx, env, call)
 	if err != nil && ctx.Err() == nil {
 		return Result{}, err
 	}
@@ -191,7 +198,7 @@ func runShown(ctx context.Context, env *Env, call Call, c Command, note string) 
 	return OK(terminalOut{
 		Output: text, ExitCode: outcome.Code, Cwd: outcome.Cwd,
 		TimedOut: outcome.TimedOut, Interrupted: ctx.Err() != nil,
-		Note:       sentence(note, explainExit(c, outcome), explainCwd(env, outcome)),
+		Note:       sentence(note, explainExit(c, outcome), explainCwd(env, outcome), explainLimit(outcome), explainSandbox(c.box, text, outcome), settled),
 		FullOutput: full,
 	}).With(shown), nil
 }
@@ -274,6 +281,25 @@ func explainSignal(code int) string {
 		return "exit code 143: it was asked to end (SIGTERM)"
 	}
 	return ""
+}
+
+// explainLimit says that it was us who ended a command.
+func explainLimit(o Outcome) string {
+	switch o.Limit {
+	case "":
+		return ""
+	case proc.LimitProcesses:
+		return fmt.Sprintf("everything was ended, because more than %d processes ran at once", mostProcesses)
+	}
+	return "everything was ended, because it went over its limit of " + o.Limit
+}
+
+// explainSandbox says that it was the sandbox that refused something.
+func explainSandbox(box *sandbox.Box, text string, o Outcome) string {
+	if o.Code == 0 {
+		return ""
+	}
+	return box.Explain(text)
 }
 
 func explainCwd(env *Env, o Outcome) string {

@@ -9,8 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchEvery is how often what runs is counted, where it has limits.
-const watchEvery = 50 * time.Millisecond
+// watchEvery is how often what runs is counted, where it has limits; but never
+// more than one part in watchShare of the time.
+const (
+	watchEvery = 50 * time.Millisecond
+	watchShare = 20
+)
 
 // lower sets the limits that a process hands on, on ourselves and for the fork
 // alone; what it returns puts ours back and makes the child's final. apart: in a
@@ -55,18 +59,19 @@ func (l Limits) watch(t *tree) <-chan int {
 		return over
 	}
 	go func() {
-		tick := time.NewTicker(watchEvery)
-		defer tick.Stop()
+		pause := watchEvery
 		for {
 			select {
 			case <-t.gone:
 				return
-			case <-tick.C:
+			case <-time.After(pause):
 			}
+			began := time.Now()
 			if limit := l.exceeded(below(t.child)); limit != 0 {
 				over <- limit
 				return
 			}
+			pause = max(watchEvery, watchShare*time.Since(began))
 		}
 	}()
 	return over

@@ -33,7 +33,7 @@ type Config struct {
 // Box is the sandbox of a session. The nil Box confines nothing.
 type Box struct {
 	*shared
-	agreed bool // the user has agreed to changes of places that ask
+	agreed string // what the user has agreed to; empty: nothing
 }
 
 type shared struct {
@@ -71,13 +71,19 @@ func (b *Box) Set(mode Mode, network bool) {
 	}
 }
 
-// Agreed is the same sandbox for a command of which the user has agreed that it
-// changes places that otherwise ask, such as .vscode.
-func (b *Box) Agreed() *Box {
+// Agreed is the same sandbox for a command of which the user has been asked, in
+// these words, and has agreed: the places that ask, such as .vscode, and the git
+// settings that it names are open to it.
+func (b *Box) Agreed(words string) *Box {
 	if b == nil {
 		return nil
 	}
-	return &Box{shared: b.shared, agreed: true}
+	return &Box{shared: b.shared, agreed: words}
+}
+
+// agreedTo reports whether the user has agreed to a change of something.
+func (b *Box) agreedTo(name string) bool {
+	return strings.Contains(strings.ToLower(b.agreed), strings.ToLower(name))
 }
 
 // off reports whether there is nothing to do at all.
@@ -154,7 +160,7 @@ func (b *Box) Policy() Policy {
 	p.Visible = append(slices.Clone(ofRun), b.cfg.Visible...)
 	for _, pl := range protectedPlaces(p.Roots) {
 		switch {
-		case pl.kind == settings && b.agreed:
+		case pl.kind == settings && b.agreedTo(filepath.Base(pl.path)):
 		case pl.kind == gitConfig:
 		default:
 			p.ReadOnly = append(p.ReadOnly, pl.path)
@@ -176,7 +182,7 @@ func (b *Box) tempFolder() (*Temp, error) {
 		return nil, fmt.Errorf("the session is closed")
 	}
 	if b.temp == nil {
-		temp, err := NewTemp()
+		temp, err := newTemp()
 		if err != nil {
 			return nil, err
 		}
@@ -194,7 +200,7 @@ func (b *Box) Close() {
 	defer b.mu.Unlock()
 	b.closed = true
 	if b.temp != nil {
-		b.temp.Remove()
+		b.temp.dir.Remove()
 		b.temp = nil
 	}
 }

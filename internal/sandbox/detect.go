@@ -68,14 +68,14 @@ var failures = map[int]string{
 
 // Try uses a mechanism; nil: it enforces what it should.
 func (m Mechanism) Try(ctx context.Context) error {
-	stand, err := NewTemp()
+	stand, err := newTemp()
 	if err != nil {
 		return err
 	}
-	defer stand.Remove()
+	defer stand.dir.Remove()
 	dir := map[string]string{}
 	for _, name := range []string{"in", "out", "hidden"} {
-		dir[name] = filepath.Join(stand.dir, name)
+		dir[name] = stand.dir.Path(name)
 		if err := os.Mkdir(dir[name], 0o700); err != nil {
 			return err
 		}

@@ -77,7 +77,7 @@ func (w *Watch) gitChanges(path string, old content, had bool) (all []Change) {
 		return []Change{whole}
 	}
 	for _, s := range after {
-		if s.runs() && !slices.Contains(before, s) {
+		if s.runs() && !slices.Contains(before, s) && !w.box.agreedTo(s.name) {
 			all = append(all, Change{
 				Path: path, Asks: true, Key: "git config " + s.name + " " + s.value,
 				What: fmt.Sprintf("the git setting %s = %s, which runs a program", s.name, s.value),
@@ -97,7 +97,7 @@ func (w *Watch) settingsOf(c content) ([]setting, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.CreateTemp(temp.dir, "config-*")
+	f, err := os.CreateTemp(temp.dir.Path(), "config-*")
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,6 @@ package sandbox
 import (
 	"os"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 func ownerOf(info os.FileInfo) (uid uint32, ok bool) {
@@ -15,11 +13,6 @@ func ownerOf(info os.FileInfo) (uid uint32, ok bool) {
 		return 0, false
 	}
 	return st.Uid, true
-}
-
-func ownedByUs(info os.FileInfo) bool {
-	uid, ok := ownerOf(info)
-	return ok && int(uid) == os.Geteuid()
 }
 
 func sameOwner(a, b string) bool {
@@ -35,5 +28,3 @@ func sameOwner(a, b string) bool {
 	second, ok2 := ownerOf(other)
 	return ok && ok2 && first == second
 }
-
-func lock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) }

@@ -196,10 +196,11 @@ func (w *Watch) Changes() (all []Change) {
 
 func (w *Watch) wasHeld(path string) bool { return underAny(path, w.held) }
 
-func (w *Watch) kindOf(path string) int {
+// placeOf is the protected place that a path lies in.
+func (w *Watch) placeOf(path string) string {
 	for {
-		if kind, ok := w.kinds[path]; ok || path == filepath.Dir(path) {
-			return kind
+		if _, ok := w.kinds[path]; ok || path == filepath.Dir(path) {
+			return path
 		}
 		path = filepath.Dir(path)
 	}
@@ -208,12 +209,12 @@ func (w *Watch) kindOf(path string) int {
 func (w *Watch) change(path string, old content, had, has bool) []Change {
 	c := Change{Path: path, undo: func() error { return w.restore(path, old, had, has) }}
 	name := w.name(path)
-	switch kind := w.kindOf(path); {
+	switch kind := w.kinds[w.placeOf(path)]; {
 	case kind == gitConfig && !has:
 		return nil // what is gone runs nothing
 	case kind == gitConfig:
 		return w.gitChanges(path, old, had)
-	case kind == settings && w.box.agreed:
+	case kind == settings && w.box.agreedTo(filepath.Base(w.placeOf(path))):
 		return nil
 	case kind == hooks && !has, kind == settings && !had && !has:
 		return nil
@@ -283,10 +284,10 @@ func (b *Box) Kept() string {
 	if b.temp == nil {
 		return ""
 	}
-	if _, err := os.Stat(b.temp.keep()); err != nil {
+	if _, err := os.Stat(b.temp.kept()); err != nil {
 		return ""
 	}
-	return b.temp.keep()
+	return b.temp.kept()
 }
 
 // setAside moves a file away, or removes it where it cannot be kept.
@@ -295,10 +296,10 @@ func (w *Watch) setAside(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(temp.keep(), 0o700); err != nil {
+	if err := os.MkdirAll(temp.kept(), 0o700); err != nil {
 		return err
 	}
-	to, err := os.MkdirTemp(temp.keep(), "")
+	to, err := os.MkdirTemp(temp.kept(), "")
 	if err != nil {
 		return err
 	}

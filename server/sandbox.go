@@ -1,0 +1,33 @@
+package server
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+)
+
+// newSandbox makes what bounds the session's commands. What of it this host cannot
+// enforce is said once, by the first command.
+func (x *Session) newSandbox(conf *config.Loaded) *sandbox.Box {
+	home := x.svc.Home
+	return sandbox.New(sandbox.Config{
+		Mode: sandbox.Mode(conf.Sandbox.Mode), Network: conf.Sandbox.Network,
+		Roots: x.ws.Folders, HermesHome: home,
+		Visible: []string{x.svc.outputDir(x.id), filepath.Join(home, "skills")},
+		Environ: x.svc.Environ,
+		Tell: func(gaps []string) {
+			x.host.Sink(x.id).Event(agent.Notice{Text: "Sandbox: " + strings.Join(gaps, ". ") + "."})
+		},
+	})
+}
+
+// applySandbox has the configuration as it is now count for the next command.
+func (x *Session) applySandbox() {
+	x.mu.Lock()
+	want := x.conf.Sandbox
+	x.mu.Unlock()
+	x.sandbox.Set(sandbox.Mode(want.Mode), want.Network)
+}
