@@ -1,0 +1,112 @@
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// ErrPrivate is wrapped by what refuses an address.
+var ErrPrivate = errors.New("not on the public internet")
+
+// hidden are the ranges that are no public hosts, beyond those that netip knows by
+// name (RFC 6890 and what came after it).
+var hidden = prefixes(
+	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
+	"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+	"2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16", "64:ff9b:1::/48",
+)
+
+var (
+	global = netip.MustParsePrefix("2000::/3")
+	nat64  = netip.MustParsePrefix("64:ff9b::/96")
+	sixTo4 = netip.MustParsePrefix("2002::/16")
+)
+
+func prefixes(list ...string) []netip.Prefix {
+	out := make([]netip.Prefix, len(list))
+	for i, s := range list {
+		out[i] = netip.MustParsePrefix(s)
+	}
+	return out
+}
+
+// public tells whether an address is that of a host on the public internet. An
+// address that carries another one is judged by both.
+func public(ip netip.Addr) bool {
+	ip = ip.Unmap()
+	if !ip.IsValid() || ip.Zone() != "" || !ip.IsGlobalUnicast() || ip.IsPrivate() {
+		return false // loopback, link-local, multicast, unspecified, unique local
+	}
+	for _, p := range hidden {
+		if p.Contains(ip) {
+			return false
+		}
+	}
+	if ip.Is4() {
+		return true
+	}
+	b := ip.As16()
+	switch {
+	case nat64.Contains(ip):
+		return public(netip.AddrFrom4([4]byte(b[12:])))
+	case !global.Contains(ip): // of the rest nothing is given out
+		return false
+	case sixTo4.Contains(ip):
+		return public(netip.AddrFrom4([4]byte(b[2:6])))
+	case b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe: // ISATAP
+		return public(netip.AddrFrom4([4]byte(b[12:])))
+	}
+	return true
+}
+
+// control is a [net.Dialer]'s: it sees the address that is about to be connected
+// to, after every name has been resolved, so no name and no redirect gets around
+// it, and no second answer of a name server.
+func control(network, address string, _ syscall.RawConn) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%s: %w", address, ErrPrivate)
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil || !strings.HasPrefix(network, "tcp") || !public(ip) {
+		return fmt.Errorf("%s is %w", host, ErrPrivate)
+	}
+	return nil
+}
+
+// check says what is wrong with an address before anything is sent.
+func check(u *url.URL) error {
+	host := u.Hostname()
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("only http and https addresses can be read, not %q", u.Scheme)
+	case host == "":
+		return errors.New("the address names no host")
+	case u.User != nil:
+		return errors.New("an address with a user name or password in it is not sent anywhere")
+	case oddNumber(host):
+		return fmt.Errorf("%q is an odd way to write a numeric address; write it as four decimal numbers", host)
+	}
+	return nil
+}
+
+// oddNumber tells whether a host is what some resolvers take for an IPv4 address
+// and others for a name: 127.1, 0x7f.0.0.1, 2130706433, 0177.0.0.1.
+func oddNumber(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return false
+	}
+	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+	last := labels[len(labels)-1] // no top-level domain is a number
+	if _, err := strconv.ParseUint(last, 10, 64); err == nil {
+		return true
+	}
+	_, err := strconv.ParseUint(last, 0, 64)
+	return err == nil
+}

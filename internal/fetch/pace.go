@@ -1,0 +1,56 @@
+package fetch
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// politeGap is the time between two pages of one host.
+const politeGap = 500 * time.Millisecond
+
+// pace lets one request at a time go to a host, with a gap between them.
+type pace struct {
+	gap time.Duration
+
+	mu    sync.Mutex
+	hosts map[string]*turn
+}
+
+type turn struct {
+	place chan struct{} // one place
+	ended time.Time     // of the request before; whoever has the place may touch it
+}
+
+// enter waits for a host's turn. An error is ctx's; without one, leave must follow.
+func (p *pace) enter(ctx context.Context, host string, gap time.Duration) (leave func(), err error) {
+	p.mu.Lock()
+	if p.hosts == nil {
+		p.hosts = map[string]*turn{}
+	}
+	t := p.hosts[host]
+	if t == nil {
+		t = &turn{place: make(chan struct{}, 1)}
+		p.hosts[host] = t
+	}
+	p.mu.Unlock()
+	select {
+	case t.place <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if !t.ended.IsZero() {
+		wait := time.NewTimer(time.Until(t.ended.Add(max(gap, p.gap))))
+		defer wait.Stop()
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			<-t.place
+			return nil, ctx.Err()
+		}
+	}
+	return func() {
+		t.ended = time.Now()
+		<-t.place
+	}, nil
+}

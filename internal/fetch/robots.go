@@ -1,0 +1,126 @@
+package fetch
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/temoto/robotstxt"
+)
+
+const (
+	robotsLimit = 500 << 10        // bytes, as RFC 9309 has it
+	robotsTime  = 10 * time.Second // then the site has nothing to say
+	robotsAge   = time.Hour        // then it is asked again
+	longestGap  = 10 * time.Second // that a site's Crawl-delay can ask for
+)
+
+// rules are what a site's robots.txt says to us; zero: nothing.
+type rules struct{ group *robotstxt.Group }
+
+func (r rules) allows(u *url.URL) bool {
+	if r.group == nil {
+		return true
+	}
+	path := u.EscapedPath()
+	if path == "" {
+		path = "/"
+	}
+	if u.RawQuery != "" {
+		path += "?" + u.RawQuery
+	}
+	return r.group.Test(path)
+}
+
+func (r rules) delay() time.Duration {
+	if r.group == nil {
+		return 0
+	}
+	return min(r.group.CrawlDelay, longestGap)
+}
+
+// robots remembers the rules of each site.
+type robots struct {
+	read func(ctx context.Context, site *url.URL) (rules, error)
+
+	mu    sync.Mutex
+	sites map[string]*site
+}
+
+type site struct {
+	mu    chan struct{} // one place: whoever reads the rules, or looks whether they are there
+	rules rules
+	until time.Time
+}
+
+// of gives the rules of the site that u belongs to. An error is ctx's.
+func (r *robots) of(ctx context.Context, u *url.URL) (rules, error) {
+	root := &url.URL{Scheme: u.Scheme, Host: u.Host}
+	r.mu.Lock()
+	if r.sites == nil {
+		r.sites = map[string]*site{}
+	}
+	s := r.sites[root.String()]
+	if s == nil {
+		s = &site{mu: make(chan struct{}, 1)}
+		r.sites[root.String()] = s
+	}
+	r.mu.Unlock()
+	select {
+	case s.mu <- struct{}{}:
+		defer func() { <-s.mu }()
+	case <-ctx.Done():
+		return rules{}, ctx.Err()
+	}
+	if time.Now().Before(s.until) {
+		return s.rules, nil
+	}
+	fresh, err := r.read(ctx, root)
+	if err != nil {
+		return rules{}, err
+	}
+	s.rules, s.until = fresh, time.Now().Add(robotsAge)
+	return fresh, nil
+}
+
+// readRobots asks a site. One that has no rules, or does not answer, has nothing
+// against being read; the page itself will tell what is wrong.
+func (c *Client) readRobots(ctx context.Context, site *url.URL) (rules, error) {
+	limited, stop := context.WithTimeout(ctx, robotsTime)
+	defer stop()
+	at := site.JoinPath("/robots.txt")
+	for range redirectLimit {
+		r, err := c.send(limited, at, "text/plain,*/*;q=0.1")
+		if err != nil {
+			return rules{}, ctx.Err()
+		}
+		text, err := io.ReadAll(io.LimitReader(r.Body, robotsLimit))
+		r.Body.Close() //nolint:errcheck // nothing is lost
+		if next, moved := redirect(r, at); moved {
+			if at = next; check(at) != nil {
+				return rules{}, nil
+			}
+			continue
+		}
+		if err != nil || r.StatusCode != http.StatusOK {
+			return rules{}, ctx.Err()
+		}
+		data, err := robotstxt.FromBytes(text)
+		if err != nil {
+			return rules{}, nil // nobody could follow it
+		}
+		return rules{data.FindGroup(Agent)}, nil
+	}
+	return rules{}, nil
+}
+
+func redirect(r *http.Response, from *url.URL) (*url.URL, bool) {
+	if r.StatusCode < 300 || r.StatusCode >= 400 {
+		return nil, false
+	}
+	next, err := from.Parse(r.Header.Get("Location"))
+	return next, err == nil && r.Header.Get("Location") != ""
+}
