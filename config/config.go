@@ -74,8 +74,26 @@ type Terminal struct {
 
 // Web configures web_search and web_extract.
 type Web struct {
-	Search       map[string]any `json:"search" doc:"Backend and its endpoint; none: web_search is not offered."`
-	AllowPrivate bool           `json:"allow_private" doc:"Let web_extract reach loopback and private addresses."`
+	Search       WebSearch `json:"search" doc:"Where web_search asks; without a backend it is not offered."`
+	AllowPrivate bool      `json:"allow_private" doc:"Let web_extract reach loopback and private addresses, and use the environment's proxy."`
+}
+
+// WebSearch says where web_search asks.
+type WebSearch struct {
+	Backend string         `json:"backend" enum:",searxng,brave,tavily,firecrawl,json" doc:"json: any engine that answers in JSON, described by the keys below."`
+	URL     string         `json:"url" doc:"The endpoint; empty: the backend's own. For json a template with {searchTerms} and {count}."`
+	APIKey  string         `json:"api_key" doc:"Empty: the backend's environment variable."`
+	Headers map[string]any `json:"headers" doc:"json: header to value, in which {key} is the key."`
+	Body    string         `json:"body" doc:"json: what is posted, a template; empty: nothing, and GET."`
+	Results string         `json:"results" doc:"json: path of the list of results, such as web.results."`
+	Fields  SearchFields   `json:"fields" doc:"json: paths within a result."`
+}
+
+// SearchFields say what is where in a result of an engine.
+type SearchFields struct {
+	URL         string `json:"url" doc:"Its address."`
+	Title       string `json:"title" doc:"Its title."`
+	Description string `json:"description" doc:"What it says."`
 }
 
 // Approvals says what asks, and for how long.
@@ -133,6 +151,7 @@ func Default() *Config {
 			MaxStderrBytes: 10000, MaxMemoryMB: 2048, MaxProcesses: 256,
 		},
 		Terminal:  Terminal{Backend: "local", Timeout: 180},
+		Web:       Web{Search: WebSearch{Results: "results", Fields: SearchFields{URL: "url", Title: "title", Description: "description"}}},
 		Approvals: Approvals{Mode: "ask", Timeout: 300},
 		Delegation: Delegation{
 			MaxConcurrentChildren: 3, MaxSpawnDepth: 1, MaxIterations: 50,
