@@ -26,7 +26,6 @@ type child struct {
 
 	mu      sync.Mutex
 	worker  Worker // while it works
-	model   string
 	record  record
 	unheard []string // said while no turn ran
 	deaf    bool     // its last turn is over
@@ -35,8 +34,8 @@ type child struct {
 	outcome *outcome // set before done is closed
 }
 
-func newChild(ctx context.Context, env *tools.Env, t *Task, b *budget) *child {
-	c := &child{Task: t, env: env, budget: b, began: time.Now(), done: make(chan struct{})}
+func (x *Children) newChild(ctx context.Context, env *tools.Env, t *Task) *child {
+	c := &child{Task: t, owner: x, env: env, began: time.Now(), done: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	c.record.last = c.began
 	return c
@@ -46,7 +45,6 @@ func newChild(ctx context.Context, env *tools.Env, t *Task, b *budget) *child {
 func (x *Children) run(c *child, limits Limits) {
 	defer close(c.done)
 	defer c.cancel(nil)
-	c.owner = x
 	stop, merge, err := c.work(limits)
 	c.mu.Lock()
 	c.worker = nil
@@ -71,7 +69,6 @@ func (c *child) work(limits Limits) (stop agent.StopReason, merge *Merge, err er
 	}()
 	w, err := c.owner.Runner.Open(c.ctx, c.env, c.Task)
 	if err != nil {
-		c.owner.emit(c.started())
 		return "", nil, err
 	}
 	defer func() {
@@ -80,9 +77,8 @@ func (c *child) work(limits Limits) (stop agent.StopReason, merge *Merge, err er
 		err = errors.Join(err, closing)
 	}()
 	c.mu.Lock()
-	c.worker, c.model = w, w.Model()
+	c.worker = w
 	c.mu.Unlock()
-	c.owner.emit(c.started())
 	if limits.Inactivity > 0 {
 		var watching sync.WaitGroup
 		over := make(chan struct{})
@@ -138,6 +134,13 @@ func (c *child) say(text string) bool {
 	return true
 }
 
+// catchUp tells the turn that has begun what was said before; the lock is held.
+func (c *child) catchUp() {
+	for len(c.unheard) > 0 && c.worker != nil && c.worker.Interject(c.unheard[0]) {
+		c.unheard = c.unheard[1:]
+	}
+}
+
 // heard is what was said between turns; nothing: from now on it is too late.
 func (c *child) heard() string {
 	c.mu.Lock()
@@ -151,6 +154,9 @@ func (c *child) heard() string {
 func (c *child) Event(e agent.Event) {
 	c.mu.Lock()
 	spent := c.record.add(e)
+	if _, begun := e.(agent.UserMessage); begun {
+		c.catchUp()
+	}
 	c.mu.Unlock()
 	c.owner.emit(agent.ChildEvent{SessionID: c.ID, Event: e})
 	c.budget.spend(spent)
@@ -188,9 +194,9 @@ func (c *child) watch(limit time.Duration, over <-chan struct{}) {
 	}
 }
 
-// known is the child as the editor knows it; model is set by then.
+// known is the child as the editor knows it.
 func (c *child) known() agent.Child {
-	return agent.Child{SessionID: c.ID, ParentID: c.Parent, CallID: c.Call, Goal: c.Goal, Model: c.model, Background: c.Background}
+	return agent.Child{SessionID: c.ID, ParentID: c.Parent, CallID: c.Call, Goal: c.Goal, Model: c.Model, Background: c.Background}
 }
 
 func (c *child) started() agent.ChildStarted {
@@ -207,14 +213,12 @@ func (c *child) ended() agent.ChildEnded {
 
 // budget is the tokens of the children of one call together.
 type budget struct {
-	limit int
+	limit    int
+	children []*child // set before any runs
 
-	mu       sync.Mutex
-	used     int
-	children []*child
+	mu   sync.Mutex
+	used int
 }
-
-func (b *budget) add(c *child) { b.children = append(b.children, c) } // before any runs
 
 // spend stops them all when too much is used.
 func (b *budget) spend(tokens int) {

@@ -48,7 +48,7 @@ type tokens struct {
 // conclude makes the outcome of a child whose work has ended; the lock is held.
 func (c *child) conclude(stop agent.StopReason, err error) *outcome {
 	o := c.record.outcome()
-	o.Index, o.Session, o.Model = c.Index, c.ID, c.model
+	o.Index, o.Session, o.Model = c.Index, c.ID, c.Model
 	o.Duration = seconds(time.Since(c.began))
 	o.Status, o.Exit, o.Error = ending(context.Cause(c.ctx), stop, err)
 	if o.Exit == completed {

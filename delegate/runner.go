@@ -29,8 +29,6 @@ type Worker interface {
 	// Turn and Interject are as in [agent.Session].
 	Turn(ctx context.Context, in agent.Input, sink agent.Sink) (agent.StopReason, error)
 	Interject(text string) bool
-	// Model names the model that works.
-	Model() string
 	// Close ends the work, also after ctx has ended, and says what became of edits
 	// that were kept apart; nil: there were none.
 	Close(ctx context.Context) (*Merge, error)
@@ -41,7 +39,6 @@ type local struct{ *Children }
 
 type worker struct {
 	*agent.Session
-	model    string
 	files    *workspace.Workspace
 	children *Children // its own subagents; nil: it may have none
 	apart    *tree     // where it works; nil: with everybody else
@@ -56,7 +53,7 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{model: m.Name}
+	w := &worker{}
 	defer func() {
 		if err != nil {
 			w.letGo(context.WithoutCancel(ctx))
@@ -78,7 +75,7 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 	if t.message != "" {
 		w.Session, err = agent.Load(ctx, c)
 	} else {
-		if c.Head, err = l.head(ctx, t, m, set, w.files, lent); err != nil {
+		if c.Head, err = l.head(ctx, t, set, w.files, lent); err != nil {
 			return nil, err
 		}
 		w.Session, err = agent.New(ctx, c)
@@ -140,12 +137,12 @@ func (w *worker) lend(env *tools.Env, t *Task) *tools.Env {
 }
 
 // head is a new session's.
-func (l local) head(ctx context.Context, t *Task, m Model, set *tools.Set, files *workspace.Workspace, env *tools.Env) (store.Session, error) {
+func (l local) head(ctx context.Context, t *Task, set *tools.Set, files *workspace.Workspace, env *tools.Env) (store.Session, error) {
 	kept, err := json.Marshal(origin{Task: *t})
 	if err != nil {
 		return store.Session{}, fmt.Errorf("keeping the task: %w", err)
 	}
-	head := store.Session{ID: t.ID, Cwd: l.Cwd, Parent: t.Parent, Model: m.Name, Origin: string(kept), Tools: []model.Tool{}}
+	head := store.Session{ID: t.ID, Cwd: l.Cwd, Parent: t.Parent, Model: t.Model, Origin: string(kept), Tools: []model.Tool{}}
 	place := prompt.Config{Folders: files.Folders(), OS: runtime.GOOS, Date: time.Now(), Host: l.Host}
 	if head.Cwd == "" {
 		head.Cwd = place.Folders[0]
@@ -177,9 +174,6 @@ func (l local) head(ctx context.Context, t *Task, m Model, set *tools.Set, files
 	head.System = prompt.Child(place, task)
 	return head, nil
 }
-
-// Model names the model.
-func (w *worker) Model() string { return w.model }
 
 // Close lets go of everything, after what was kept apart has been brought back.
 func (w *worker) Close(ctx context.Context) (*Merge, error) {

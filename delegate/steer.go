@@ -308,9 +308,9 @@ func (x *Children) adopt(ctx context.Context, head store.Session) {
 	}
 	release()
 	t := kept.Task
-	t.ID, t.Parent = head.ID, head.Parent
-	c := newChild(x.ctx, nil, &t, &budget{})
-	c.owner, c.outcome, c.model = x, o, o.Model
+	t.ID, t.Parent, t.Model = head.ID, head.Parent, head.Model
+	c := x.newChild(x.ctx, nil, &t)
+	c.outcome = o
 	c.cancel(nil)
 	close(c.done)
 	x.mu.Lock()

@@ -24,6 +24,7 @@ type Task struct {
 	Context    string         `json:"context,omitempty"`
 	Toolsets   []string       `json:"toolsets,omitempty"` // empty: the default ones
 	Route      string         `json:"route,omitempty"`    // empty: the default model
+	Model      string         `json:"-"`                  // what the route stands for
 	Isolation  string         `json:"isolation,omitempty"`
 	Schema     map[string]any `json:"output_schema,omitempty"`
 	Iterations int            `json:"max_iterations"`
@@ -148,7 +149,8 @@ func (x *Children) check(ctx context.Context, env *tools.Env, t *Task) error {
 			return err
 		}
 	}
-	_, err := x.Model(ctx, t.Route)
+	m, err := x.Model(ctx, t.Route)
+	t.Model = m.Name
 	return err
 }
 

@@ -97,31 +97,43 @@ func (x *Children) start(ctx context.Context, env *tools.Env, tasks []*Task) ([]
 	limits := x.Limits()
 	together := &budget{limit: limits.Tokens}
 	batch := make([]*child, len(tasks))
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.closed {
-		return nil, errClosing
+	if err := x.admit(ctx, env, tasks, limits, batch); err != nil {
+		return nil, err
 	}
-	if running := x.running(); running+len(tasks) > limits.Children {
-		return nil, fmt.Errorf("%d subagents are at work already, and at most %d work at once (delegation.max_concurrent_children); wait for one, or stop one", running, limits.Children)
-	}
-	for i, t := range tasks {
-		base := ctx
-		if t.Background {
-			base = x.ctx
-		}
-		batch[i] = newChild(base, env, t, together)
-		x.all = append(x.all, batch[i])
+	for _, c := range batch { // in the order of the tasks
+		c.budget = together
+		together.children = append(together.children, c)
+		x.emit(c.started())
 	}
 	for _, c := range batch {
-		together.add(c)
-		x.atWork.Add(1)
 		go func() {
 			defer x.atWork.Done()
 			x.run(c, limits)
 		}()
 	}
 	return batch, nil
+}
+
+// admit makes the children of tasks, if there is room for all of them.
+func (x *Children) admit(ctx context.Context, env *tools.Env, tasks []*Task, limits Limits, batch []*child) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed {
+		return errClosing
+	}
+	if running := x.running(); running+len(tasks) > limits.Children {
+		return fmt.Errorf("%d subagents are at work already, and at most %d work at once (delegation.max_concurrent_children); wait for one, or stop one", running, limits.Children)
+	}
+	for i, t := range tasks {
+		base := ctx
+		if t.Background {
+			base = x.ctx
+		}
+		batch[i] = x.newChild(base, env, t)
+		x.all = append(x.all, batch[i])
+		x.atWork.Add(1)
+	}
+	return nil
 }
 
 // running counts those at work; the lock is held.

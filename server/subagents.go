@@ -77,14 +77,17 @@ func (x *Session) modelName() string {
 func Delegation(goals []string, args json.RawMessage) agent.Input {
 	text := "Delegate: " + strings.Join(goals, "\n")
 	if len(goals) > 1 {
-		text = "Delegate:\n- " + strings.Join(goals, "\n- ")
+		text = fmt.Sprintf("Delegate %d tasks:\n\n- %s", len(goals), strings.Join(goals, "\n- "))
 	}
 	return agent.Input{Text: text, Calls: []tools.Call{{Name: delegate.ToolName, Args: args}}}
 }
 
 // Subagents lists the session's subagents, those of earlier runs included.
 func (x *Session) Subagents(ctx context.Context) ([]delegate.Status, error) {
-	if x.draft() {
+	x.mu.Lock()
+	begun := x.agent != nil
+	x.mu.Unlock()
+	if !begun && x.draft() {
 		return nil, nil
 	}
 	return x.children.List(ctx, x.id)

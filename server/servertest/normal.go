@@ -56,11 +56,18 @@ func laneOf(f Frame) string {
 	case f.Method == "workspace/applyEdit" && bytes.Contains(f.Params, []byte(`"label":"Hermes"`)):
 		return ""
 	case f.Method == "$/progress":
-		return "2 progress"
+		return "2 progress " + tokenOf(f)
 	case f.Method == "window/workDoneProgress/create":
-		return "2 create"
+		return "2 create " + tokenOf(f)
 	}
 	return "3 " + f.Method
+}
+
+// tokenOf is a progress's: those of several race with each other.
+func tokenOf(f Frame) string {
+	var p struct{ Token any }
+	_ = json.Unmarshal(f.Params, &p) // what has none comes first
+	return fmt.Sprint(p.Token)
 }
 
 // line is a frame as the transcript has it: without "jsonrpc", keys sorted, with

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,7 +93,7 @@ type script struct {
 	lines   bool
 	o       Options
 	steps   []string
-	replies []func(*fakemodel.Exchange)
+	replies *replies
 
 	check      func(testing.TB, bool, []byte) // nil: none
 	editor     *Editor
@@ -117,7 +118,7 @@ func stepsOf(text string) []string {
 // time passing has happened.
 func (s *script) play(t *testing.T) {
 	s.t = t
-	s.o.Model = fakemodel.Script(s.replies...)
+	s.o.Model = fakemodel.Func(s.replies.next)
 	s.begin()
 	defer func() { s.editor.run.end(t) }()
 	for i, step := range s.steps {
@@ -270,21 +271,53 @@ func (s *script) quoted(rest string, n int) []string {
 
 // repliesOf reads the model section: a line is a reply, a list of items such as
 // {"text":"…"}, {"thought":"…"}, {"call":{"name":"…","args":{…}}}, {"sleep":"1s"},
-// {"hold":true} until it is cancelled, {"fail":"…"}.
-func (s *script) repliesOf(text string) []func(*fakemodel.Exchange) {
-	var replies []func(*fakemodel.Exchange)
+// {"hold":true} until it is cancelled, {"fail":"…"}. Before it may stand, in quotes,
+// the first prompt of the conversation that it belongs to: a subagent's goal.
+func (s *script) repliesOf(text string) *replies {
+	r := &replies{of: map[string][]func(*fakemodel.Exchange){}}
 	for _, line := range stepsOf(text) {
+		goal := ""
+		if quoted, err := strconv.QuotedPrefix(line); err == nil {
+			line = strings.TrimPrefix(line, quoted)
+			goal, _ = strconv.Unquote(quoted) // is a quoted string
+		}
 		var items []item
 		if err := json.Unmarshal([]byte(line), &items); err != nil {
 			s.t.Fatalf("model: %s: %v", line, err)
 		}
-		replies = append(replies, func(x *fakemodel.Exchange) {
+		r.of[goal] = append(r.of[goal], func(x *fakemodel.Exchange) {
 			for i, it := range items {
 				it.play(x, fmt.Sprintf("call_%d_%d", len(x.Request.Messages), i+1))
 			}
 		})
 	}
-	return replies
+	return r
+}
+
+// replies are what the model says, by conversation.
+type replies struct {
+	mu sync.Mutex
+	of map[string][]func(*fakemodel.Exchange)
+}
+
+func (r *replies) next(x *fakemodel.Exchange) {
+	goal := x.Request.Messages[0].Text
+	r.mu.Lock()
+	if r.of[goal] == nil {
+		goal = ""
+	}
+	left := r.of[goal]
+	if len(left) == 0 {
+		r.mu.Unlock()
+		x.Fail(fmt.Errorf("no reply is left in the script for %q", x.Request.Messages[0].Text))
+		return
+	}
+	r.of[goal] = left[1:]
+	if len(left) == 1 {
+		r.of[goal] = []func(*fakemodel.Exchange){} // used up, not unknown
+	}
+	r.mu.Unlock()
+	left[0](x)
 }
 
 type item struct {

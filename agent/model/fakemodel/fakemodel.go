@@ -52,6 +52,16 @@ func Script(replies ...func(*Exchange)) *Model {
 	return m
 }
 
+// Func returns a model that has answer say what comes back, for requests at once too.
+func Func(answer func(*Exchange)) *Model {
+	m := New()
+	m.script = func(_ int, x *Exchange) {
+		answer(x)
+		x.End()
+	}
+	return m
+}
+
 // Next blocks until a request arrives and returns it.
 func (m *Model) Next() *Exchange { return <-m.waiting }
 
