@@ -32,6 +32,9 @@ type Cmd struct {
 	Stdin  io.Reader
 	Stdout io.Writer // nil: thrown away; the same as Stderr keeps the order of both
 	Stderr io.Writer
+	// PTY gives the child a terminal of this size: it is stdin, stdout and stderr in
+	// one, and Stdout takes what comes from it. Nil: pipes. Not on Windows.
+	PTY *WindowSize
 	// Scratch is a folder of this call's alone. The caller removes it; when the
 	// caller is killed first, the supervisor does (Linux and macOS).
 	Scratch string
@@ -43,6 +46,9 @@ type Cmd struct {
 	// Zero is 200 ms.
 	Grace time.Duration
 }
+
+// WindowSize of a terminal, in characters.
+type WindowSize struct{ Rows, Cols uint16 }
 
 // Exit is how a child ended.
 type Exit struct {

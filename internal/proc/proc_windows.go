@@ -41,6 +41,9 @@ func Start(ctx context.Context, c Cmd) (*Process, error) {
 	if len(c.Args) == 0 {
 		return nil, &StartError{Program: `""`, Reason: "no program was named", Err: errors.New("empty command")}
 	}
+	if c.PTY != nil {
+		return nil, &StartError{Program: c.Args[0], Reason: "there are no pseudo-terminals on Windows", Err: errors.ErrUnsupported}
+	}
 	path, err := lookup(c.Args[0], c.Dir, c.Env)
 	if err != nil {
 		return nil, err

@@ -72,7 +72,7 @@ func (c Cmd) spec() (encoded []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	encoded, err = spec{path: path, dir: c.Dir, scratch: c.Scratch, limits: c.Limits, plan: c.Confine, args: c.Args, env: c.Env}.encode()
+	encoded, err = spec{path: path, dir: c.Dir, scratch: c.Scratch, pty: c.PTY != nil, limits: c.Limits, plan: c.Confine, args: c.Args, env: c.Env}.encode()
 	if err != nil {
 		return nil, &StartError{Program: strconv.Quote(c.Args[0]), Reason: err.Error(), Err: err}
 	}
@@ -299,15 +299,7 @@ func newPipes(c Cmd) (p *pipes, err error) {
 			p.closeOurs()
 		}
 	}()
-	if err := p.addStdin(c.Stdin); err != nil {
-		return nil, err
-	}
-	if err := p.addOutput(c.Stdout); err != nil {
-		return nil, err
-	}
-	if c.Stderr != nil && same(c.Stdout, c.Stderr) {
-		p.theirs = append(p.theirs, p.theirs[1])
-	} else if err := p.addOutput(c.Stderr); err != nil {
+	if err := p.addStdio(c); err != nil {
 		return nil, err
 	}
 	r, w, err := os.Pipe()
@@ -321,6 +313,23 @@ func newPipes(c Cmd) (p *pipes, err error) {
 	}
 	p.theirs, p.status = append(p.theirs, w), r
 	return p, nil
+}
+
+func (p *pipes) addStdio(c Cmd) error {
+	if c.PTY != nil {
+		return p.addPTY(c.PTY, c.Stdin, c.Stdout)
+	}
+	if err := p.addStdin(c.Stdin); err != nil {
+		return err
+	}
+	if err := p.addOutput(c.Stdout); err != nil {
+		return err
+	}
+	if c.Stderr != nil && same(c.Stdout, c.Stderr) {
+		p.theirs = append(p.theirs, p.theirs[1])
+		return nil
+	}
+	return p.addOutput(c.Stderr)
 }
 
 func (p *pipes) addStdin(from io.Reader) error {

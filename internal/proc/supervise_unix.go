@@ -139,6 +139,11 @@ func (s supervisor) run() {
 // start starts the program with its limits.
 func (s spec) start(attr *syscall.SysProcAttr, within bool) (pid int, err error) {
 	defer s.limits.lower(within && s.plan.Namespaces)(&pid)
+	if s.pty {
+		own := *attr
+		own.Setctty, own.Ctty = true, 0
+		attr = &own
+	}
 	return syscall.ForkExec(s.path, s.args, &syscall.ProcAttr{
 		Dir: s.dir, Env: s.env, Files: []uintptr{0, 1, 2}, Sys: attr,
 	})
