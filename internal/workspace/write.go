@@ -14,7 +14,8 @@ type Written struct {
 	Name    string // as the model says it
 	Created bool   // there was nothing before
 	Old     []byte // the text before; nil when there was none, or over 64 MiB of it
-	New     []byte // the text now, never nil
+	New     []byte // the text now; nil only for a file that a batch has removed
+	From    string // as the model says it: where a batch has moved it from, with the text Old
 	Open    bool   // the editor has it open: Old and New are its buffer, not yet saved
 }
 

@@ -1,0 +1,360 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+)
+
+// Action is one change of a [Workspace.Batch]. One of Change, Text and Remove says
+// what it does; MoveTo may go with Change, or stand alone.
+type Action struct {
+	Path string
+	// Change makes the new text of what is there. Its error ends the batch as it is.
+	Change func(old []byte) ([]byte, error)
+	Text   []byte // of a new file, where nothing is yet; not nil
+	Remove bool
+	MoveTo string // where the file goes; nothing may be there
+}
+
+// Batch makes all of the changes or, when one cannot be made, none. The actions see
+// what those before them have done. Everything is checked before anything is written;
+// when a write fails all the same, those before it are taken back. It returns one
+// entry for each file that is another now: a file that was removed has a nil New,
+// one that was moved says from where. What the editor has open is changed there.
+func (w *Workspace) Batch(ctx context.Context, actions []Action) ([]*Written, error) {
+	if err := w.lockWrites(ctx); err != nil {
+		return nil, err
+	}
+	defer w.unlockWrites()
+	b := &batch{w: w, ctx: ctx, files: map[string]*batchFile{}}
+	for _, a := range actions {
+		if err := b.plan(a); err != nil {
+			return nil, err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := b.run(); err != nil {
+		return nil, err
+	}
+	return b.written(), nil
+}
+
+// batch is a plan of changes.
+type batch struct {
+	w     *Workspace
+	ctx   context.Context
+	files map[string]*batchFile // by absolute path
+	order []*batchFile
+	undo  []func() error
+	trash []func() error // removes what was put aside
+}
+
+// batchFile is a file before and after the batch.
+type batchFile struct {
+	path  string // as it was asked for
+	place place
+	disk  before
+	link  bool      // a symbolic link, which can only be removed
+	gone  bool      // and it will be
+	doc   *Document // open in the editor
+	old   []byte    // the text before, the editor's if it is open; nil: nothing was there
+	text  []byte    // the text after; nil: nothing will be there
+	from  *batchFile
+	moved bool // it went elsewhere
+	mode  fs.FileMode
+}
+
+// plan notes what an action does, and refuses what cannot be done.
+func (b *batch) plan(a Action) error {
+	f, err := b.file(a.Path, a.Remove || a.MoveTo != "")
+	if err != nil {
+		return err
+	}
+	if a.Text != nil {
+		return b.add(f, a.Text)
+	}
+	if !f.there() {
+		return b.w.notFound(b.ctx, a.Path)
+	}
+	if f.link && !a.Remove {
+		return &PathError{a.Path, a.Path + " is a link, which cannot be moved here; move what it points to, or use a command", ErrNotRegular}
+	}
+	if a.Remove {
+		f.text, f.gone = nil, f.link
+		return nil
+	}
+	text := f.text
+	if a.Change != nil {
+		if text, err = a.Change(f.text); err != nil {
+			return err
+		}
+		if text == nil {
+			text = []byte{}
+		}
+	}
+	if a.MoveTo == "" {
+		f.text = text
+		return nil
+	}
+	return b.move(f, a.MoveTo, text)
+}
+
+func (b *batch) add(f *batchFile, text []byte) error {
+	if f.there() || f.link {
+		return &PathError{f.path, f.path + " exists already: update it, or delete it first", fs.ErrExist}
+	}
+	f.text = text
+	return nil
+}
+
+func (b *batch) move(f *batchFile, to string, text []byte) error {
+	target, err := b.file(to, true)
+	if err != nil {
+		return err
+	}
+	if target.there() || target.link {
+		return &PathError{to, to + " exists already; delete it first, or choose another name", fs.ErrExist}
+	}
+	target.text, target.from, target.mode = text, f, f.disk.mode()
+	f.text, f.moved = nil, true
+	return nil
+}
+
+// file is what the batch knows of a path, which it looks at once.
+func (b *batch) file(path string, itself bool) (*batchFile, error) {
+	at := b.w.at
+	if itself {
+		at = b.w.atLink
+	}
+	var f *batchFile
+	err := at(path, func(p place) error {
+		if known, ok := b.files[p.abs()]; ok {
+			f = known
+			return nil
+		}
+		var err error
+		f, err = b.look(path, p)
+		return err
+	})
+	if err != nil {
+		return nil, b.w.explain(b.ctx, "changing", path, err)
+	}
+	if b.files[f.place.abs()] == nil {
+		b.files[f.place.abs()] = f
+		b.order = append(b.order, f)
+	}
+	return f, nil
+}
+
+func (b *batch) look(path string, p place) (*batchFile, error) {
+	f := &batchFile{path: path, place: p}
+	info, err := p.folder.root.Lstat(p.rel)
+	switch {
+	case err == nil && info.Mode()&fs.ModeSymlink != 0:
+		f.link = true
+		return f, nil
+	case err != nil && !missing(err):
+		return nil, err
+	}
+	if f.disk, err = readBefore(p, true); err != nil && !missing(err) {
+		return nil, err
+	}
+	if f.disk.exists() && f.disk.text == nil {
+		return nil, &PathError{path, path + " is too large to be changed here; use a command", ErrTooLarge}
+	}
+	f.old, f.mode = f.disk.text, f.disk.mode()
+	where, seen := "on disk", f.disk.stamp
+	doc, open, err := b.w.document(b.ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if open {
+		f.doc, f.old = &doc, doc.Text
+		if f.old == nil {
+			f.old = []byte{}
+		}
+		where, seen = "in the editor", stampOf(doc.Text)
+	}
+	if f.old != nil && !b.w.known(p.abs(), seen) {
+		return nil, b.w.staleError(p.abs(), where)
+	}
+	f.text = f.old
+	return f, nil
+}
+
+func (b before) mode() fs.FileMode {
+	if b.info == nil {
+		return 0
+	}
+	return b.info.Mode().Perm()
+}
+
+// there reports whether something is at the path, as far as is planned.
+func (f *batchFile) there() bool { return f.text != nil || f.link && !f.gone }
+
+func (f *batchFile) changed() bool {
+	return f.gone || (f.old == nil) != (f.text == nil) || !bytes.Equal(f.old, f.text)
+}
+
+// run makes the planned changes: files first, then what the editor has open, then
+// removals, which are put aside until everything else is there.
+func (b *batch) run() error {
+	for _, phase := range []func(*batchFile) error{b.writeFile, b.changeDocument, b.putAside} {
+		for _, f := range b.order {
+			if err := phase(f); err != nil {
+				return b.takeBack(b.w.explain(b.ctx, "changing", f.path, err))
+			}
+		}
+	}
+	for _, remove := range b.trash {
+		_ = remove() // what is left has a name of ours, and hides nothing
+	}
+	for _, f := range b.order {
+		switch {
+		case f.text != nil && f.changed():
+			b.w.remember(f.place.abs(), stampOf(f.text))
+		case f.text == nil && f.old != nil:
+			b.w.forget(f.place.abs())
+		}
+	}
+	return nil
+}
+
+func (b *batch) writeFile(f *batchFile) error {
+	if f.text == nil || f.doc != nil || !f.changed() {
+		return nil
+	}
+	gone := missingFolders(f.place)
+	if _, err := b.w.replaceFile(f.place, f.text, f.disk); err != nil {
+		return err
+	}
+	b.undo = append(b.undo, func() error { return b.restore(f, gone) })
+	if f.mode != 0 && f.mode != f.disk.mode() {
+		return f.place.folder.root.Chmod(f.place.rel, f.mode)
+	}
+	return nil
+}
+
+// missingFolders lists the folders that a file at p needs and that are not there,
+// outermost first.
+func missingFolders(p place) (gone []string) {
+	for at := filepath.Dir(p.rel); at != "."; at = filepath.Dir(at) {
+		if _, err := p.folder.root.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		gone = append([]string{at}, gone...)
+	}
+	return gone
+}
+
+// restore takes back what writeFile has written, unless somebody has been there since.
+func (b *batch) restore(f *batchFile, made []string) error {
+	now, err := readBefore(f.place, false)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now.text, f.text) {
+		return errors.New("it was changed meanwhile")
+	}
+	if f.disk.exists() {
+		_, err = b.w.replaceFile(f.place, f.disk.text, now)
+		return err
+	}
+	if err := f.place.folder.root.Remove(f.place.rel); err != nil {
+		return err
+	}
+	removeFolders(f.place.folder.root, made)
+	return nil
+}
+
+func (b *batch) changeDocument(f *batchFile) error {
+	if f.text == nil || f.doc == nil || !f.changed() {
+		return nil
+	}
+	_, err := b.w.replaceDocument(b.ctx, f.place.abs(), *f.doc, update{change: func([]byte) ([]byte, error) { return f.text, nil }})
+	if err != nil {
+		return err
+	}
+	b.undo = append(b.undo, func() error {
+		ctx := context.WithoutCancel(b.ctx)
+		doc, open, err := b.w.get(ctx, f.doc.Path)
+		if err != nil {
+			return err
+		}
+		if !open || !bytes.Equal(doc.Text, f.text) {
+			return errors.New("it was changed meanwhile")
+		}
+		_, err = b.w.replaceDocument(ctx, f.place.abs(), doc, update{change: func([]byte) ([]byte, error) { return f.old, nil }})
+		return err
+	})
+	return nil
+}
+
+// putAside renames a file that is to be removed, so that it can come back.
+func (b *batch) putAside(f *batchFile) error {
+	if f.text != nil || f.old == nil && !f.gone {
+		return nil
+	}
+	root, rel := f.place.folder.root, f.place.rel
+	now, err := root.Lstat(rel)
+	if missing(err) && f.doc != nil {
+		return nil // it was never saved
+	}
+	if err != nil {
+		return err
+	}
+	if f.disk.exists() && !unmoved(now, f.disk.info) {
+		return b.w.staleError(f.place.abs(), "on disk")
+	}
+	aside := filepath.Join(filepath.Dir(rel), ".hermes-"+rand.Text()[:12]+".tmp")
+	if err := root.Rename(rel, aside); err != nil {
+		return err
+	}
+	b.undo = append(b.undo, func() error { return root.Rename(aside, rel) })
+	b.trash = append(b.trash, func() error { return root.Remove(aside) })
+	return nil
+}
+
+// takeBack undoes what was done, the last first, and says what it could not undo.
+func (b *batch) takeBack(failure error) error {
+	var stuck []error
+	for _, undo := range slices.Backward(b.undo) {
+		if err := undo(); err != nil {
+			stuck = append(stuck, plain(err))
+		}
+	}
+	if len(stuck) > 0 {
+		return fmt.Errorf("%w. Changes made before that could not all be taken back (%v): look at the files", failure, errors.Join(stuck...))
+	}
+	if len(b.undo) > 0 {
+		return fmt.Errorf("%w. The changes made before that were taken back", failure)
+	}
+	return failure
+}
+
+func (b *batch) written() []*Written {
+	var all []*Written
+	for _, f := range b.order {
+		if !f.changed() || f.moved && f.text == nil {
+			continue
+		}
+		abs := f.place.abs()
+		x := &Written{Path: abs, Name: b.w.Name(abs), Old: f.old, New: f.text, Created: f.old == nil, Open: f.doc != nil}
+		if f.gone {
+			x.Old, x.Created = []byte{}, false
+		}
+		if f.from != nil && f.old == nil {
+			x.Old, x.Created, x.From = f.from.old, false, b.w.Name(f.from.place.abs())
+		}
+		all = append(all, x)
+	}
+	return all
+}
