@@ -28,6 +28,7 @@ const together = 16
 // callAll runs the calls of a reply: neighbouring read-only ones together, any
 // other alone, and keeps the results in the model's order.
 func (t *turn) callAll(ctx context.Context, calls []*call) error {
+	t.budget = budget{replyCap}
 	for _, c := range calls {
 		t.sink.Event(t.started(c))
 	}

@@ -23,6 +23,7 @@ type turn struct {
 	empty   bool            // the reply before this one was empty
 	repeats repeats
 	shown   []tools.Todo // the list as the editor knows it
+	budget  budget       // of the results of the reply that is being worked on
 }
 
 // Turn answers a prompt. It returns when the answer is complete and everything
@@ -268,6 +269,7 @@ func (t *turn) stopRepeating() (StopReason, error) {
 
 // end stores a call's result and tells of it.
 func (t *turn) end(c *call) error {
+	t.budget.fit(t.config.Env, c)
 	if n := t.repeats.count(c); n >= repeatsTell {
 		c.result.JSON = withNote(c.result.JSON, fmt.Sprintf(repeatedText, n))
 	}

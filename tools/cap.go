@@ -28,8 +28,8 @@ func capped(env *Env, t Tool, r Result) Result {
 	if len(r.JSON) <= limit {
 		return r
 	}
-	kept := ""
-	if env.OutputDir != "" {
+	kept := keptAlready(r.JSON)
+	if kept == "" && env.OutputDir != "" {
 		name, err := keep(env.OutputDir, t.Name, r.JSON)
 		if err == nil {
 			kept = name
@@ -37,6 +37,22 @@ func capped(env *Env, t Tool, r Result) Result {
 	}
 	r.JSON = shorten(r.JSON, limit, kept)
 	return r
+}
+
+// Fit shortens a result of a tool to limit bytes, as its own cap would.
+func Fit(env *Env, tool string, r Result, limit int) Result {
+	return capped(env, Tool{Name: tool, ResultCap: limit}, r)
+}
+
+// keptAlready is where the whole of a result is that was shortened before.
+func keptAlready(object json.RawMessage) string {
+	var cut struct {
+		Full string `json:"full_result"`
+	}
+	if !bytes.Contains(object, []byte(`"full_result":`)) || json.Unmarshal(object, &cut) != nil {
+		return ""
+	}
+	return cut.Full
 }
 
 // keep writes a whole result where the session keeps outputs.

@@ -41,9 +41,12 @@ func (s *Set) Call(ctx context.Context, env *Env, c Call) (result Result, err er
 	if err != nil {
 		return Fail("%v", err), nil
 	}
+	if err := env.Secrets.refuseStandIn(t, args); err != nil {
+		return Fail("%v", err), nil
+	}
 	c.Args = args
-	result, err = run(ctx, env, t, c)
-	return capped(env, t, result), err
+	result, err = run(ctx, watched(env), t, c)
+	return capped(env, t, cleaned(env, t, result)), err
 }
 
 // run makes a result of whatever t answers; the error is ctx's or nil.

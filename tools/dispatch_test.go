@@ -344,7 +344,7 @@ func TestResultCap(t *testing.T) {
 		keeps []string
 	}{
 		"one long string":    {map[string]any{"output": "first" + strings.Repeat("x", 50_000) + "last", "exit_code": 3}, []string{"first", "last", "bytes left out", `"exit_code":3`}},
-		"escapes":            {map[string]any{"output": strings.Repeat("\"\n\x1b", 20_000)}, []string{"bytes left out"}},
+		"escapes":            {map[string]any{"output": strings.Repeat("\"\n\\", 20_000)}, []string{"bytes left out"}},
 		"characters":         {map[string]any{"output": strings.Repeat("é😀", 20_000)}, []string{"bytes left out"}},
 		"a long and a short": {map[string]any{"a": strings.Repeat("a", 50_000), "b": strings.Repeat("b", 1000)}, []string{strings.Repeat("b", 1000)}},
 		"a long list":        {map[string]any{"matches": many, "total_count": 5000}, []string{`"total_count":5000`, "a/0.go", "shortened_lists"}},

@@ -16,6 +16,8 @@ type Env struct {
 	Todos     *Todos    // the session's list
 	Gate      *Gate     // what may run unasked
 	Terminals Terminals // the editor's own terminals; nil: none
+	// Secrets are what no result may show; nil: there are none.
+	Secrets *Secrets
 	// Sandbox bounds what commands reach; nil: nothing does.
 	Sandbox *sandbox.Box
 	// Progress takes what a running call has to show, such as output so far.

@@ -1,0 +1,18 @@
+package agent
+
+import "github.com/hermes-ls/hermes-ls/tools"
+
+const (
+	replyCap  = 200_000 // bytes of the results of one reply's calls, together
+	resultMin = 2_000   // bytes of a result, however much came before it
+)
+
+// budget bounds what the calls of one reply give together: a model may call many
+// tools at once, and each result may be near its own cap.
+type budget struct{ left int }
+
+// fit shortens a result to what is left.
+func (b *budget) fit(env *tools.Env, c *call) {
+	c.result = tools.Fit(env, c.Name, c.result, max(b.left, resultMin))
+	b.left -= len(c.result.JSON)
+}

@@ -1,0 +1,227 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// cleaned is a result without what neither model nor editor should meet: escape
+// sequences and other control characters, which can steer a terminal, and secrets.
+// It is a courtesy that catches accidents, not a boundary: text that was encoded in
+// some way passes.
+//
+// What a tool has read out of files keeps its control characters for the model: in
+// JSON they steer nothing, and an edit has to name what is there.
+func cleaned(env *Env, t Tool, r Result) Result {
+	if files := t.Kind == KindRead || t.Kind == KindEdit || t.Kind == KindSearch; files {
+		r.JSON = changeJSON(r.JSON, env.Secrets.inJSON, env.Secrets.Hide)
+	} else {
+		r.JSON = cleanJSON(r.JSON, env.Secrets)
+	}
+	r.Shown = cleanShown(r.Shown, env.Secrets)
+	return r
+}
+
+// watched lends a tool env with a Progress that shows nothing unclean.
+func watched(env *Env) *Env {
+	if env.Progress == nil {
+		return env
+	}
+	lent, show := *env, env.Progress
+	lent.Progress = func(p Progress) {
+		p.Message, p.Line = cleanText(p.Message, env.Secrets), cleanText(p.Line, env.Secrets)
+		p.Shown = cleanShown(p.Shown, env.Secrets)
+		show(p)
+	}
+	return &lent
+}
+
+// cleanShown changes no list that it was given: a tool may still hold it.
+func cleanShown(shown []Content, secrets *Secrets) []Content {
+	var out []Content
+	for i, c := range shown {
+		changed := c
+		changed.Text = cleanText(c.Text, secrets)
+		if c.Diff != nil {
+			changed.Diff = hideInDiff(c.Diff, secrets)
+		}
+		if c.Inner != nil {
+			if args := cleanJSON(c.Inner.Arguments, secrets); !bytes.Equal(args, c.Inner.Arguments) {
+				inner := *c.Inner
+				inner.Arguments = args
+				changed.Inner = &inner
+			}
+		}
+		if changed == c {
+			continue
+		}
+		if out == nil {
+			out = append([]Content(nil), shown...)
+		}
+		out[i] = changed
+	}
+	if out == nil {
+		return shown
+	}
+	return out
+}
+
+// hideInDiff leaves control characters be: they are what the file holds.
+func hideInDiff(d *Diff, secrets *Secrets) *Diff {
+	changed := *d
+	changed.New = secrets.Hide(d.New)
+	if d.Old != nil {
+		if old := secrets.Hide(*d.Old); old != *d.Old {
+			changed.Old = &old
+		}
+	}
+	if changed == *d {
+		return d
+	}
+	return &changed
+}
+
+func cleanText(s string, secrets *Secrets) string {
+	if strings.IndexFunc(s, control) >= 0 {
+		s = plainly(s)
+	}
+	return secrets.Hide(s)
+}
+
+// cleanJSON cleans the strings of a JSON value and leaves all else as it stands.
+func cleanJSON(value json.RawMessage, secrets *Secrets) json.RawMessage {
+	return changeJSON(value,
+		func(part []byte) bool { return suspicious(part) || secrets.inJSON(part) },
+		func(s string) string { return cleanText(s, secrets) })
+}
+
+// changeJSON changes the strings of a JSON value of which concerns says that there
+// is something to change.
+func changeJSON(value json.RawMessage, concerns func([]byte) bool, change func(string) string) json.RawMessage {
+	if !concerns(value) {
+		return value
+	}
+	out := make([]byte, 0, len(value))
+	for i := 0; i < len(value); {
+		if value[i] != '"' {
+			out = append(out, value[i])
+			i++
+			continue
+		}
+		end := stringEnd(value, i)
+		quoted := value[i:end]
+		if concerns(quoted) {
+			quoted = changeQuoted(quoted, change)
+		}
+		out = append(out, quoted...)
+		i = end
+	}
+	return out
+}
+
+// stringEnd is where the JSON string ends that begins at i.
+func stringEnd(value []byte, i int) int {
+	for i++; i < len(value); i++ {
+		switch value[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(value)
+}
+
+func changeQuoted(quoted []byte, change func(string) string) []byte {
+	var s string
+	if json.Unmarshal(quoted, &s) != nil {
+		return quoted
+	}
+	changed := change(s)
+	if changed == s {
+		return quoted
+	}
+	out, err := marshal(changed)
+	if err != nil {
+		return quoted
+	}
+	return out
+}
+
+// suspicious tells, fast, whether there may be a control character in JSON. Most
+// results have none, and cost no more than this look.
+func suspicious(value []byte) bool {
+	if bytes.Contains(value, []byte(`\u00`)) || bytes.Contains(value, []byte(`\b`)) || bytes.IndexByte(value, 0x7f) >= 0 {
+		return true
+	}
+	for rest := value; ; { // C1, in UTF-8 C2 80 to C2 9F
+		i := bytes.IndexByte(rest, 0xc2)
+		if i < 0 || i+1 == len(rest) {
+			return false
+		}
+		if rest = rest[i+1:]; rest[0] < 0xa0 {
+			return true
+		}
+	}
+}
+
+// control tells what no text needs. A form feed parts pages of source code.
+func control(r rune) bool {
+	return r < ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\f' || r >= 0x7f && r < 0xa0
+}
+
+// plainly takes escape sequences, whole, and other control characters out of text.
+// Unlike what [PlainText] makes of a terminal's output, the rest stays as it is.
+func plainly(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		switch {
+		case r == 0x1b || r >= 0x90 && r < 0xa0:
+			s = s[sequence(s):]
+			continue
+		case !control(r):
+			b.WriteString(s[:size])
+		}
+		s = s[size:]
+	}
+	return b.String()
+}
+
+// sequence is the length of the escape sequence that s begins with.
+func sequence(s string) int {
+	kind, i := utf8.DecodeRuneInString(s)
+	if kind == 0x1b {
+		for i < len(s) && s[i] >= ' ' && s[i] <= '/' { // ESC ( B and its kind
+			i++
+		}
+		if i == len(s) || s[i] < ' ' || s[i] >= 0x7f {
+			return i
+		}
+		kind = rune(s[i]) + 0x40 // ESC [ is C1's CSI, and so on
+		i++
+	}
+	switch kind {
+	case 0x9b: // CSI, up to its final byte
+		for i < len(s) && s[i] >= ' ' && s[i] < 0x40 {
+			i++
+		}
+		if i < len(s) && s[i] >= 0x40 && s[i] < 0x7f {
+			i++
+		}
+	case 0x90, 0x98, 0x9d, 0x9e, 0x9f: // a string, up to BEL or ST; a line's end breaks it off
+		for i < len(s) && s[i] != '\n' && s[i] != '\r' {
+			switch {
+			case s[i] == 0x07:
+				return i + 1
+			case strings.HasPrefix(s[i:], "\x1b\\"), strings.HasPrefix(s[i:], "\u009c"):
+				return i + 2
+			}
+			i++
+		}
+	}
+	return i
+}

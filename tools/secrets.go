@@ -1,0 +1,130 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// shortestSecret is the length from which on a value is looked for: shorter ones
+// would be found in innocent text.
+const shortestSecret = 8
+
+// Secrets are values that no result may show. Nil has none. It is safe for
+// concurrent use.
+type Secrets struct{ list []secret }
+
+type secret struct {
+	value   string
+	quoted  []byte // as it stands in JSON
+	standIn string // what is shown in its place
+}
+
+// NewSecrets takes values by the names they are known by. What cannot be told from
+// innocent text is left out: what is short, and what is a path or a plain address,
+// as variables with telling names often hold.
+func NewSecrets(values map[string]string) *Secrets {
+	s := &Secrets{}
+	for name, value := range values {
+		if strings.Contains(strings.ToUpper(name), "GIT_AUTHOR_") {
+			continue // a name and an address, in every commit
+		}
+		for _, part := range secretParts(value) {
+			s.add(name, part)
+		}
+	}
+	// A secret that holds another comes first; among equals the order is fixed.
+	slices.SortFunc(s.list, func(a, b secret) int {
+		if len(a.value) != len(b.value) {
+			return len(b.value) - len(a.value)
+		}
+		return strings.Compare(a.standIn, b.standIn)
+	})
+	return s
+}
+
+// secretParts are the pieces of a value that can be found: of one with several
+// lines, such as a private key, each line.
+func secretParts(value string) []string {
+	lines := strings.Split(strings.TrimSpace(value), "\n")
+	if len(lines) == 1 {
+		return lines
+	}
+	return slices.DeleteFunc(lines, func(line string) bool {
+		return len(strings.TrimSpace(line)) < 2*shortestSecret || strings.HasPrefix(line, "-----")
+	})
+}
+
+func (s *Secrets) add(name, value string) {
+	value = strings.TrimSpace(value)
+	if len(value) < shortestSecret || filepath.IsAbs(value) || strings.HasPrefix(value, "~/") || plainAddress(value) {
+		return
+	}
+	quoted, err := marshal(value)
+	if err != nil {
+		return
+	}
+	name = strings.Map(func(r rune) rune {
+		if r < '!' || r > '~' || strings.ContainsRune(`"\[]<>&`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	s.list = append(s.list, secret{value, quoted[1 : len(quoted)-1], "[secret " + name + " withheld]"})
+}
+
+// plainAddress tells whether a value is an address that holds no secret itself.
+func plainAddress(value string) bool {
+	u, err := url.Parse(value)
+	return err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && len(u.Path) < 20
+}
+
+// Hide puts stand-ins in the places of secrets.
+func (s *Secrets) Hide(text string) string {
+	if s == nil {
+		return text
+	}
+	for _, x := range s.list {
+		if strings.Contains(text, x.value) {
+			text = strings.ReplaceAll(text, x.value, x.standIn)
+		}
+	}
+	return text
+}
+
+// In names a secret that text holds, also as an address would spell it.
+func (s *Secrets) In(text string) (standIn string, found bool) {
+	if s == nil {
+		return "", false
+	}
+	for _, x := range s.list {
+		if strings.Contains(text, x.value) || strings.Contains(text, url.QueryEscape(x.value)) || strings.Contains(text, url.PathEscape(x.value)) {
+			return x.standIn, true
+		}
+	}
+	return "", false
+}
+
+func (s *Secrets) inJSON(value []byte) bool {
+	if s == nil {
+		return false
+	}
+	return slices.ContainsFunc(s.list, func(x secret) bool { return bytes.Contains(value, x.quoted) })
+}
+
+// refuseStandIn keeps a stand-in from being written where the secret was.
+func (s *Secrets) refuseStandIn(t Tool, args json.RawMessage) error {
+	if s == nil || t.Kind != KindEdit && t.Kind != KindExecute || !bytes.Contains(args, []byte(" withheld]")) {
+		return nil
+	}
+	for _, x := range s.list {
+		if bytes.Contains(args, []byte(x.standIn)) {
+			return fmt.Errorf("%s: %s stands in place of a secret that is not shown, and would overwrite it. Nothing was done. Edit around it: change only other lines, with patch, or tell the user what to change by hand", t.Name, x.standIn)
+		}
+	}
+	return nil
+}
