@@ -1,4 +1,4 @@
-// Package page makes text for a model out of what a web server sent: Markdown of
+// Package webpage makes text for a model out of what a web server sent: Markdown of
 // the readable part of an HTML page, the text of a PDF, any other text as it is.
 //
 // What is read comes from strangers, and parsers have been sent into loops and out
@@ -6,8 +6,8 @@
 // hidden mode, without an environment and with an end: nothing that a page holds
 // can stop the server. Everything here is safe for concurrent use.
 //
-//	p, err := page.Read(ctx, page.Source{URL: u, Type: "text/html", Body: body})
-package page
+//	p, err := webpage.Read(ctx, webpage.Source{URL: u, Type: "text/html", Body: body})
+package webpage
 
 import (
 	"bytes"
