@@ -73,7 +73,12 @@ func (c *child) work(limits Limits) (stop agent.StopReason, merge *Merge, err er
 	}
 	defer func() {
 		var closing error
-		merge, closing = w.Close(context.WithoutCancel(c.ctx))
+		complete := err == nil && stop == agent.EndTurn && c.ctx.Err() == nil
+		ctx := c.ctx
+		if !complete {
+			ctx = context.WithoutCancel(ctx)
+		}
+		merge, closing = w.Close(ctx, complete)
 		err = errors.Join(err, closing)
 	}()
 	c.mu.Lock()

@@ -177,6 +177,7 @@ type bed struct {
 	parent   *agent.Session
 	files    *workspace.Workspace
 	room     int
+	output   string // where what is cut is kept
 	id       string
 }
 
@@ -227,7 +228,8 @@ func (b *bed) open() {
 	}
 	env := &tools.Env{
 		Files: b.files, Shell: tools.NewShell(b.dir, nil), Todos: tools.NewTodos(),
-		Gate: tools.NewGate(tools.GateConfig{Mode: "ask", Asker: b.asker}),
+		Gate:      tools.NewGate(tools.GateConfig{Mode: "ask", Asker: b.asker}),
+		OutputDir: b.output,
 	}
 	c := agent.Config{Head: store.Session{ID: b.id, Cwd: b.dir}, Model: b.model, Store: b.store, Tools: set, Env: env, Window: b.room}
 	if b.id == "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -30,8 +31,9 @@ type Worker interface {
 	Turn(ctx context.Context, in agent.Input, sink agent.Sink) (agent.StopReason, error)
 	Interject(text string) bool
 	// Close ends the work, also after ctx has ended, and says what became of edits
-	// that were kept apart; nil: there were none.
-	Close(ctx context.Context) (*Merge, error)
+	// that were kept apart; nil: there were none. They are brought back only of work
+	// that is complete.
+	Close(ctx context.Context, complete bool) (*Merge, error)
 }
 
 // local runs subagents as sessions of this process.
@@ -39,9 +41,10 @@ type local struct{ *Children }
 
 type worker struct {
 	*agent.Session
-	files    *workspace.Workspace
-	children *Children // its own subagents; nil: it may have none
-	apart    *tree     // where it works; nil: with everybody else
+	files     *workspace.Workspace
+	children  *Children        // its own subagents; nil: it may have none
+	apart     *tree            // where it works; nil: with everybody else
+	box       *sandbox.Box     // bounds commands in apart; nil: nothing of its own
 }
 
 func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err error) {
@@ -98,7 +101,7 @@ func (w *worker) enter(ctx context.Context, env *tools.Env, t *Task) (err error)
 		w.files, err = env.Files.Fork()
 		return err
 	}
-	if w.apart, err = newTree(ctx, env, t.ID); err != nil {
+	if w.apart, err = newTree(ctx, env, t); err != nil {
 		return err
 	}
 	w.files, err = env.Files.ForkIn(w.apart.workspace)
@@ -129,6 +132,10 @@ func (w *worker) lend(env *tools.Env, t *Task) *tools.Env {
 	}
 	if env.Shell != nil {
 		lent.Shell = env.Shell.Fresh(w.files.Folders()[0])
+	}
+	if w.apart != nil {
+		w.box = env.Sandbox.In(w.apart.root, w.apart.memory(), filepath.Join(w.apart.gitDir, "objects"))
+		lent.Sandbox = w.box
 	}
 	if env.OutputDir != "" {
 		lent.OutputDir = filepath.Join(filepath.Dir(env.OutputDir), t.ID)
@@ -176,11 +183,11 @@ func (l local) head(ctx context.Context, t *Task, set *tools.Set, files *workspa
 }
 
 // Close lets go of everything, after what was kept apart has been brought back.
-func (w *worker) Close(ctx context.Context) (*Merge, error) {
+func (w *worker) Close(ctx context.Context, complete bool) (*Merge, error) {
 	var merge *Merge
 	var err error
 	if w.apart != nil {
-		merge, err = w.apart.merge(ctx)
+		merge, err = w.apart.merge(ctx, complete)
 	}
 	w.letGo(ctx)
 	return merge, err
@@ -193,6 +200,7 @@ func (w *worker) letGo(ctx context.Context) {
 	if w.files != nil {
 		_ = w.files.Close() // only held for reading names
 	}
+	w.box.Close()
 	if w.apart != nil {
 		w.apart.remove(ctx)
 	}

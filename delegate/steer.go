@@ -289,10 +289,15 @@ func (x *Children) restore(ctx context.Context, parent string) {
 		x.Log.Warn("the subagents of an earlier run were not found", "error", err)
 		return
 	}
+	apart := false
 	for _, head := range heads {
+		apart = apart || strings.Contains(head.Origin, string(worktree))
 		if x.find(head.ID) == nil {
 			x.adopt(ctx, head)
 		}
+	}
+	if env, err := x.lent(); err == nil && apart {
+		removeDead(ctx, env.Files.Folders()[0])
 	}
 }
 

@@ -1,7 +1,15 @@
 package tools
 
+import "context"
+
 // Fresh is a shell of its own, such as a subagent's: it begins in dir with the
 // environment that s has now, and what it changes later changes nothing in s.
 func (s *Shell) Fresh(dir string) *Shell {
 	return &Shell{program: s.program, first: dir, state: shellState{dir: dir, env: s.snapshot().env}}
+}
+
+// MayWrite asks the gate whether a file may be written, and is nil when it may.
+// Doing says what is done to it, such as "merge ".
+func MayWrite(ctx context.Context, env *Env, call Call, doing, path string) error {
+	return mayWrite(ctx, env, call, doing, path)
 }

@@ -1,0 +1,247 @@
+package delegate_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/internal/scratch"
+)
+
+// repository makes the bed's folder a git repository with two files and a commit.
+func (b *bed) repository() {
+	b.t.Helper()
+	b.write("a.txt", "one\ntwo\nthree\nfour\nfive\nsix\nseven\n")
+	b.write("b.txt", "b\n")
+	b.write(".gitignore", "ignored\n")
+	b.git("init", "-q")
+	b.git("add", ".")
+	b.git("-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-q", "-m", "first")
+}
+
+func (b *bed) git(args ...string) string {
+	b.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = b.dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		b.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func (b *bed) read(name string) string {
+	b.t.Helper()
+	data, err := os.ReadFile(filepath.Join(b.dir, name))
+	if err != nil {
+		return "(" + err.Error() + ")"
+	}
+	return string(data)
+}
+
+// checkGone: no worktree is left, for git and on the disk.
+func (b *bed) checkGone() {
+	b.t.Helper()
+	if list := strings.TrimSpace(b.git("worktree", "list")); strings.Count(list, "\n") != 0 {
+		b.t.Errorf("worktrees are left:\n%s", list)
+	}
+	if left, _ := filepath.Glob(filepath.Join(b.dir, ".git", "worktrees", "*")); len(left) > 0 {
+		b.t.Errorf("git remembers %v", left)
+	}
+}
+
+func isolated(goals ...string) object {
+	list := make([]object, len(goals))
+	for i, g := range goals {
+		list[i] = object{"goal": g, "isolation": "worktree", "toolsets": []string{"file", "terminal"}}
+	}
+	return object{"tasks": list}
+}
+
+func run(command string) []step { return call("terminal", object{"command": command}) }
+
+// Each works in a copy that begins as the user's files are, and its changes come
+// back, joined with what has changed meanwhile.
+func TestWorktree(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string][][]step{
+		"parent":   {call("delegate_task", isolated("First of two", "Second of two")), say("ok")},
+		"First of": {run("cat a.txt new.txt; git status --short; pwd; sed -i s/one/ONE/ a.txt; rm b.txt; mkdir d; echo made > d/made.txt; echo no > ignored"), say("First done.")},
+		"Second o": {call("patch", object{"path": "a.txt", "old_string": "seven", "new_string": "SEVEN"}), run("test -f ignored && echo seen; sleep 0.5"), say("Second done.")},
+	})
+	b.repository()
+	b.write("a.txt", "one\ntwo changed\nthree\nfour\nfive\nsix\nseven\n") // not committed
+	b.write("new.txt", "not known to git\n")
+	b.write("ignored", "yes\n")
+	b.prompt("parent")
+	a := b.answer()
+	if len(a.Results) != 2 || a.Results[0].Status != "completed" || a.Results[1].Status != "completed" {
+		t.Fatal(a.text)
+	}
+	first, second := a.Results[0].Changes, a.Results[1].Changes
+	if got := strings.Join(first.Applied, " "); got != "a.txt b.txt d/made.txt" || len(first.Conflicts) > 0 {
+		t.Errorf("first: %+v", first)
+	}
+	if got := strings.Join(second.Applied, " "); got != "a.txt" || len(second.Conflicts) > 0 {
+		t.Errorf("second: %+v", second)
+	}
+	if got := b.read("a.txt"); got != "ONE\ntwo changed\nthree\nfour\nfive\nsix\nSEVEN\n" {
+		t.Errorf("a.txt = %q", got)
+	}
+	if got := b.read("d/made.txt"); got != "made\n" {
+		t.Errorf("made.txt = %q", got)
+	}
+	if _, err := os.Stat(filepath.Join(b.dir, "b.txt")); !os.IsNotExist(err) || b.read("ignored") != "yes\n" {
+		t.Errorf("b.txt: %v, ignored = %q", err, b.read("ignored"))
+	}
+	saw := b.log(a.Results[0].Session)[2].Text
+	if !strings.Contains(saw, "two changed") || !strings.Contains(saw, "not known to git") || strings.Contains(saw, `"cwd":"`+b.dir) {
+		t.Errorf("the copy was %s", saw)
+	}
+	b.checkGone()
+}
+
+// Changes of the same place are a conflict of that file alone; both texts are kept.
+func TestWorktreeConflict(t *testing.T) {
+	t.Parallel()
+	out := t.TempDir()
+	b := newBed(t, map[string][][]step{
+		"parent":   {call("delegate_task", isolated("First of two", "Second of two")), say("ok")},
+		"First of": {run("sed -i s/two/FIRST/ a.txt; echo x > same.txt"), say("First done.")},
+		"Second o": {run("sed -i s/two/SECOND/ a.txt; rm b.txt; echo other > other.txt; sleep 1"), run("echo y > same.txt; sleep 1"), say("Second done.")},
+	}, func(b *bed) { b.output = filepath.Join(out, "parent") })
+	b.repository()
+	b.sink.also = func(e agent.Event) { // the user goes on working
+		if ended, ok := e.(agent.ChildEnded); ok && strings.HasPrefix(ended.Goal, "First") {
+			b.write("b.txt", "the user's\n")
+		}
+	}
+	b.prompt("parent")
+	changes := b.answer().Results[1].Changes
+	if got := strings.Join(changes.Applied, " "); got != "other.txt" {
+		t.Errorf("applied %q", got)
+	}
+	conflicts := map[string]string{}
+	for _, c := range changes.Conflicts {
+		conflicts[c.Path] = c.Reason
+		if kept, err := os.ReadFile(filepath.FromSlash(c.Kept)); c.Path == "a.txt" && (err != nil || !strings.Contains(string(kept), "SECOND") || !strings.Contains(c.Diff, "+SECOND")) {
+			t.Errorf("kept %q, %v, diff %q", kept, err, c.Diff)
+		}
+	}
+	for path, reason := range map[string]string{"a.txt": "same place", "same.txt": "made meanwhile", "b.txt": "not deleted"} {
+		if !strings.Contains(conflicts[path], reason) {
+			t.Errorf("%s: %q, want %q", path, conflicts[path], reason)
+		}
+	}
+	if a := b.read("a.txt"); !strings.Contains(a, "FIRST") || b.read("same.txt") != "x\n" || b.read("b.txt") != "the user's\n" || b.read("other.txt") != "other\n" {
+		t.Errorf("a.txt = %q, same.txt = %q, b.txt = %q", a, b.read("same.txt"), b.read("b.txt"))
+	}
+	b.checkGone()
+}
+
+// What a hostile repository has configured does not run.
+func TestWorktreeOfAHostileRepository(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string][][]step{
+		"parent":   {call("delegate_task", isolated("Look around")), say("ok")},
+		"Look aro": {call("write_file", object{"path": "c.txt", "content": "c\n"}), say("Done.")},
+	})
+	b.repository()
+	proof := filepath.Join(t.TempDir(), "proof")
+	evil := "touch " + proof
+	b.write(".gitattributes", "* filter=evil diff=evil merge=evil\n")
+	for _, kv := range [][2]string{
+		{"filter.evil.smudge", evil}, {"filter.evil.clean", evil + "; cat"}, {"filter.evil.process", evil}, {"diff.evil.textconv", evil},
+		{"merge.evil.driver", evil}, {"core.fsmonitor", evil}, {"core.pager", evil}, {"diff.external", evil}, {"core.sshCommand", evil},
+	} {
+		b.git("config", kv[0], kv[1])
+	}
+	hooks := filepath.Join(b.dir, ".git", "hooks")
+	for _, hook := range []string{"post-checkout", "post-index-change", "reference-transaction", "pre-auto-gc"} {
+		if err := os.WriteFile(filepath.Join(hooks, hook), []byte("#!/bin/sh\n"+evil+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	os.Remove(proof) // git config itself may have asked the monitor
+	b.prompt("parent")
+	if a := b.answer(); a.Results[0].Changes == nil || strings.Join(a.Results[0].Changes.Applied, " ") != "c.txt" {
+		t.Fatal(a.text)
+	}
+	if _, err := os.Stat(proof); err == nil {
+		t.Error("the repository's program ran")
+	}
+}
+
+// Cancelled at any moment: no worktree and no process is left, and the files are as
+// they were or as the work was complete.
+func TestWorktreeCancelled(t *testing.T) {
+	t.Parallel()
+	for _, after := range []time.Duration{0, 5, 20, 40, 80, 150, 400} {
+		t.Run(after.String(), func(t *testing.T) {
+			t.Parallel()
+			mark := filepath.Join(t.TempDir(), "alive")
+			b := newBed(t, map[string][][]step{
+				"parent":   {call("delegate_task", isolated("First of two", "Second of two")), say("ok")},
+				"First of": {run("echo x > made.txt; (while true; do touch " + mark + "; sleep 0.05; done) & sleep 30"), say("First done.")},
+				"Second o": {run("sleep 30"), say("Second done.")},
+			})
+			b.repository()
+			ctx, cancel := context.WithTimeout(t.Context(), after*time.Millisecond)
+			defer cancel()
+			stop, err := b.parent.Turn(ctx, agent.Input{Text: "parent"}, &recorder{})
+			if err != nil || stop != agent.Cancelled {
+				t.Errorf("stop = %s, %v", stop, err)
+			}
+			if len(b.log(b.id)) > 0 {
+				b.checkLog(b.id)
+			}
+			b.checkGone()
+			if _, err := os.Stat(filepath.Join(b.dir, "made.txt")); err == nil {
+				t.Error("half the work was brought back")
+			}
+			os.Remove(mark)
+			time.Sleep(150 * time.Millisecond)
+			if _, err := os.Stat(mark); err == nil {
+				t.Error("a process lives on")
+			}
+		})
+	}
+}
+
+// What a server that died has left is taken away by the next one.
+func TestWorktreeAfterACrash(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string][][]step{
+		"parent":   {call("delegate_task", isolated("Look around")), say("ok")},
+		"Look aro": {say("Done.")},
+	})
+	b.repository()
+	dead, err := scratch.New("tree")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.git("worktree", "add", "-q", "--detach", dead.Path("hermes-dead"))
+	users := filepath.Join(t.TempDir(), "hers")
+	b.git("worktree", "add", "-q", "--detach", users)
+	dead.Remove() // as a sweep does when the lock is free
+	b.prompt("parent")
+	list := b.git("worktree", "list")
+	if strings.Contains(list, "hermes-dead") || !strings.Contains(list, "hers") {
+		t.Errorf("worktrees:\n%s", list)
+	}
+}
+
+// Without a repository it is refused before anything begins.
+func TestWorktreeNeedsARepository(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string][][]step{"parent": {call("delegate_task", isolated("Look around")), say("ok")}})
+	b.prompt("parent")
+	if a := b.answer(); !strings.Contains(a.Error, "needs a git repository") || len(of[agent.ChildStarted](b.sink)) > 0 {
+		t.Error(a.text)
+	}
+}

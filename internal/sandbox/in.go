@@ -1,0 +1,16 @@
+package sandbox
+
+// In is a sandbox of its own, as b is now, for commands that work in other folders,
+// such as a subagent's in a worktree. The caller closes it.
+func (b *Box) In(roots ...string) *Box {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	c := b.cfg
+	c.Mode, c.Network = b.mode, b.network
+	b.mu.Unlock()
+	c.Roots = func() []string { return roots }
+	c.Tell = nil // was told by b
+	return New(c)
+}
