@@ -88,6 +88,12 @@ type result struct {
 		Line    int    `json:"line"`
 		Content string `json:"content"`
 	} `json:"matches"`
+	Results []struct {
+		Index   int    `json:"task_index"`
+		Status  string `json:"status"`
+		Summary string `json:"summary"`
+		Calls   int    `json:"api_calls"`
+	} `json:"results"`
 	Todos []struct {
 		Content string `json:"content"`
 		Status  string `json:"status"`

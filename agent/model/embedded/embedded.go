@@ -15,6 +15,8 @@
 //     the tests again, and so on until they pass or no rule helps;
 //   - a question: it lists the files, reads the README and what the question
 //     names, and answers with what stands there;
+//   - "Have subagents read …": it lists the files and hands two of them to subagents,
+//     each of which is asked as in a question, and tells what they report;
 //   - lines such as "read PATH", "run COMMAND", "search PATTERN",
 //     "write PATH: text", "replace A with B in PATH": the matching calls;
 //   - a fenced block marked hermes-script, see [script]: exactly those replies.
@@ -67,7 +69,7 @@ func refuse(w http.ResponseWriter, status int, message string) {
 }
 
 // rules are tried in order; the first that has a reply gives it.
-var rules = [...]func(*conversation) (reply, bool){direct, fix, question}
+var rules = [...]func(*conversation) (reply, bool){delegation, direct, fix, question}
 
 // answer decides what to say next.
 func answer(c *conversation) reply {

@@ -352,3 +352,39 @@ func BenchmarkDelta(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/2000, "ns/delta")
 }
+
+// Subagents are handed what the prompt names, and what they report is told.
+func TestDelegation(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(project)); err != nil {
+		t.Fatal(err)
+	}
+	k := newTalk(t, dir)
+	type in struct {
+		Tasks []struct {
+			Goal     string   `json:"goal"`
+			Toolsets []string `json:"toolsets"`
+		} `json:"tasks"`
+	}
+	err := k.set.Add(tools.New(tools.Tool{Name: "delegate_task", Toolset: "delegation", Description: "d"},
+		func(_ context.Context, _ *tools.Env, _ tools.Call, in in) (tools.Result, error) {
+			var results []map[string]any
+			for i, task := range in.Tasks {
+				results = append(results, map[string]any{"task_index": i, "status": "completed", "api_calls": 2, "summary": "I read " + task.Goal})
+			}
+			return tools.OK(map[string]any{"results": results}), nil
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := k.ask("Have subagents read tests/test_pricing.py and README.md")
+	for _, want := range []string{"2 subagents have ended", "I read What is in tests/test_pricing.py?", "I read What is in README.md?"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is missing in:\n%s", want, said)
+		}
+	}
+	if k.called("delegate_task") != 1 {
+		t.Errorf("calls: %q", k.calls)
+	}
+}

@@ -34,6 +34,7 @@ const (
 // The prompts. The embedded model finds its way by reading, as a real one would.
 const (
 	question = "What does this project do, and how is an order's price worked out?"
+	parts    = "Have two subagents look at once: one reads inventory/pricing.py, one reads tests/test_pricing.py."
 	job      = "The tests fail (`python3 -m unittest`). Find out why, fix the code, and run them again."
 )
 
@@ -85,6 +86,14 @@ func play(ctx context.Context, e *editor, s *screen, folder string) error {
 	if err != nil {
 		return err
 	}
+	shared, err := e.ask(ctx, parts)
+	if err != nil {
+		return err
+	}
+	children, err := e.children(ctx)
+	if err != nil {
+		return err
+	}
 	fixed, err := e.ask(ctx, job)
 	if err != nil {
 		return err
@@ -98,8 +107,8 @@ func play(ctx context.Context, e *editor, s *screen, folder string) error {
 	s.lines(lastLine(output))
 	usage := e.usage()
 	s.heading("%d model requests, %d tool calls, %d tokens in, %d out",
-		usage.Requests, len(asked.calls)+len(fixed.calls), usage.Input, usage.Output)
-	return check(evidence{asked: asked, fixed: fixed, usage: usage, after: after, testsFail: failed})
+		usage.Requests, asked.count()+shared.count()+fixed.count(), usage.Input, usage.Output)
+	return check(evidence{asked: asked, shared: shared, children: children, fixed: fixed, usage: usage, after: after, testsFail: failed})
 }
 
 // writeProject unpacks the embedded project.

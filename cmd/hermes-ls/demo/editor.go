@@ -33,6 +33,7 @@ type editor struct {
 	turn    turn
 	costs   usage
 	pending map[string]*toolCall
+	bars    map[string]*bar // of work in progress, by token
 }
 
 type document struct {
@@ -62,7 +63,7 @@ func startEditor(ctx context.Context, binary, folder, home string, s *screen) (*
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the server: %w", err)
 	}
-	e := &editor{cmd: cmd, screen: s, docs: map[string]*document{}, pending: map[string]*toolCall{}}
+	e := &editor{cmd: cmd, screen: s, docs: map[string]*document{}, pending: map[string]*toolCall{}, bars: map[string]*bar{}}
 	e.conn = jsonrpc2.NewConn(jsonrpc2.NewHeaderStream(pipes{out, in}))
 	e.conn.Go(ctx, e.handle)
 	if err := e.initialize(ctx, folder); err != nil {
@@ -143,6 +144,21 @@ func (e *editor) ask(ctx context.Context, prompt string) (turn, error) {
 	return e.turn, nil
 }
 
+// children lists the sessions that the session has delegated to.
+func (e *editor) children(ctx context.Context) (n int, err error) {
+	var list protocol.SessionListResult
+	_, err = e.conn.Call(ctx, "workspace/executeCommand", map[string]any{"command": protocol.CommandSessionList}, &list)
+	if err != nil {
+		return 0, fmt.Errorf("listing the sessions: %w", err)
+	}
+	for _, s := range list.Sessions {
+		if s.ParentID == e.session {
+			n++
+		}
+	}
+	return n, nil
+}
+
 // handle answers what the server asks and shows what it tells.
 func (e *editor) handle(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	switch req.Method() {
@@ -153,7 +169,9 @@ func (e *editor) handle(ctx context.Context, req *jsonrpc2.Request) (any, error)
 	case acp.MethodRequestPermission:
 		// The demo has nothing dangerous in it: a question means that something is wrong.
 		return map[string]any{"outcome": map[string]any{"outcome": "cancelled"}}, nil
-	case "window/workDoneProgress/create", "$/progress", "window/logMessage", "window/showMessage":
+	case "$/progress":
+		return nil, e.progress(req.Params())
+	case "window/workDoneProgress/create", "window/logMessage", "window/showMessage":
 		return nil, nil
 	}
 	return nil, jsonrpc2.ErrMethodNotFound

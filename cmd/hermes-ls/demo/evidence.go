@@ -15,6 +15,17 @@ type turn struct {
 	edits      int // that the server asked the editor to apply
 	plans      int
 	calls      []*toolCall
+	bars       []*bar // of subagents
+}
+
+// count is how many calls the model made; a subagent is shown as one, but is none.
+func (t turn) count() (n int) {
+	for _, c := range t.calls {
+		if c.tool != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // toolCall is a call as the editor was told of it.
@@ -28,10 +39,11 @@ type usage struct{ Requests, Input, Output int }
 
 // evidence is everything that the demo claims to show.
 type evidence struct {
-	asked, fixed turn
-	usage        usage
-	after        string // the open document at the end
-	testsFail    bool
+	asked, shared, fixed turn
+	children             int // sessions that the demo's has delegated to
+	usage                usage
+	after                string // the open document at the end
+	testsFail            bool
 }
 
 // check tells what did not happen, all of it.
@@ -46,6 +58,10 @@ func check(e evidence) error {
 	need(e.asked.stopReason == "end_turn" && len(e.asked.text) > 80, "a question answered")
 	need(e.asked.pieces > 5, "an answer that streams")
 	need(e.asked.completed("read_file") > 0, "a file read for the answer")
+	need(len(e.shared.bars) == 2 && e.shared.bars[0].ended && e.shared.bars[1].ended, "two subagents with their bars")
+	need(e.shared.parallel(), "subagents at work at the same time, both with a report")
+	need(e.children == 2, "two sessions of subagents, linked to their parent")
+	need(e.shared.stopReason == "end_turn" && strings.Contains(e.shared.text, "subagents have ended"), "an answer from the subagents' reports")
 	need(e.fixed.plans > 1, "a plan that moves")
 	need(e.fixed.completed("patch") > 0 && e.fixed.edits > 0, "an edit applied to the open document")
 	need(strings.HasPrefix(e.after, unsaved), "the user's unsaved line kept")
@@ -55,6 +71,26 @@ func check(e evidence) error {
 	need(!e.testsFail, "tests that pass when run apart from the agent")
 	need(e.usage.Requests > 3 && e.usage.Input > 0 && e.usage.Output > 0, "tokens counted")
 	return errors.Join(missing...)
+}
+
+// parallel tells, from the real result, whether two subagents were at work at once:
+// together they took longer than the call.
+func (t turn) parallel() bool {
+	for _, c := range t.calls {
+		var out struct {
+			Results []struct {
+				Status, Summary string
+				Seconds         float64 `json:"duration_seconds"`
+			}
+			Total float64 `json:"total_duration_seconds"`
+		}
+		if c.tool != "delegate_task" || json.Unmarshal(c.output, &out) != nil || len(out.Results) != 2 {
+			continue
+		}
+		a, b := out.Results[0], out.Results[1]
+		return a.Status == "completed" && b.Status == "completed" && len(a.Summary) > 40 && len(b.Summary) > 40 && a.Seconds+b.Seconds > out.Total
+	}
+	return false
 }
 
 func (t turn) completed(tool string) int {

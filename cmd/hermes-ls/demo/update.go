@@ -2,6 +2,8 @@ package demo
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 )
@@ -76,6 +78,43 @@ func (e *editor) plan(plan acp.Plan) {
 	for _, entry := range plan.Entries {
 		e.screen.note("%s %s", marks[entry.Status], entry.Content)
 	}
+}
+
+// bar is a work-done progress of a subagent.
+type bar struct {
+	title, end string
+	shown      string // the last message
+	ended      bool
+}
+
+// progress shows the subagents' bars; the turn's own is what the rest shows.
+func (e *editor) progress(params []byte) error {
+	var p struct {
+		Token any
+		Value struct{ Kind, Title, Message string }
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return err
+	}
+	token := fmt.Sprint(p.Token)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	b := e.bars[token]
+	switch {
+	case p.Value.Kind == "begin" && strings.Contains(p.Value.Title, "›"):
+		b = &bar{title: p.Value.Title}
+		e.bars[token] = b
+		e.turn.bars = append(e.turn.bars, b)
+		e.screen.note("▶ %s", b.title)
+	case b == nil:
+	case p.Value.Kind == "end":
+		b.ended, b.end = true, p.Value.Message
+		e.screen.note("■ %s: %s", b.title, b.end)
+	case p.Value.Message != b.shown:
+		b.shown = p.Value.Message
+		e.screen.note("│ %s: %s", b.title, b.shown)
+	}
+	return nil
 }
 
 // count reads the session's totals, which ACP has no field for.
