@@ -2,8 +2,11 @@ module github.com/hermes-ls/hermes-ls
 
 go 1.26.0
 
+require github.com/creack/pty v1.1.24
+
 require (
 	codeberg.org/readeck/go-readability/v2 v2.1.1 // indirect
+	github.com/BurntSushi/toml v1.6.0 // indirect
 	github.com/JohannesKaufmann/dom v0.3.1 // indirect
 	github.com/JohannesKaufmann/html-to-markdown/v2 v2.5.2 // indirect
 	github.com/agnivade/levenshtein v1.2.2 // indirect
@@ -11,7 +14,6 @@ require (
 	github.com/araddon/dateparse v0.0.0-20210429162001-6b43995a97de // indirect
 	github.com/bluekeyes/go-gitdiff v0.9.0 // indirect
 	github.com/charlievieth/fastwalk v1.0.14 // indirect
-	github.com/creack/pty v1.1.24
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/fsnotify/fsnotify v1.10.1 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260623181947-01eb4420fa68 // indirect

@@ -42,6 +42,7 @@ type local struct{ *Children }
 type worker struct {
 	*agent.Session
 	files     *workspace.Workspace
+	processes *tools.Processes // its own, in the background; nil: none
 	children  *Children        // its own subagents; nil: it may have none
 	apart     *tree            // where it works; nil: with everybody else
 	box       *sandbox.Box     // bounds commands in apart; nil: nothing of its own
@@ -73,7 +74,7 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 	lent := w.lend(env, t)
 	c := agent.Config{
 		Head: store.Session{ID: t.ID}, Model: m, Store: l.Store, Tools: set, Env: lent,
-		MaxIterations: t.Iterations, Window: m.Window, Log: l.Log,
+		MaxIterations: t.Iterations, Window: m.Window, Log: l.Log, News: w.processes.News,
 	}
 	if t.message != "" {
 		w.Session, err = agent.Load(ctx, c)
@@ -124,7 +125,7 @@ func (w *worker) deepen(parent *Children, set *tools.Set) (*tools.Set, error) {
 // of its own.
 func (w *worker) lend(env *tools.Env, t *Task) *tools.Env {
 	lent := *env
-	lent.SessionID, lent.Files, lent.Todos = t.ID, w.files, tools.NewTodos()
+	lent.SessionID, lent.Files, lent.Todos, lent.Recall = t.ID, w.files, tools.NewTodos(), tools.NewRecall()
 	lent.Terminals, lent.Progress, lent.Offered = nil, nil, nil
 	lent.For = oneLine(t.Goal, 200)
 	if lent.Owner == "" {
@@ -132,6 +133,10 @@ func (w *worker) lend(env *tools.Env, t *Task) *tools.Env {
 	}
 	if env.Shell != nil {
 		lent.Shell = env.Shell.Fresh(w.files.Folders()[0])
+	}
+	if env.Processes != nil {
+		w.processes = tools.NewProcesses(nil)
+		lent.Processes = w.processes
 	}
 	if w.apart != nil {
 		w.box = env.Sandbox.In(w.apart.root, w.apart.memory(), filepath.Join(w.apart.gitDir, "objects"))
@@ -197,6 +202,7 @@ func (w *worker) letGo(ctx context.Context) {
 	if w.children != nil {
 		_ = w.children.Close(context.WithoutCancel(ctx)) // ends only when they have
 	}
+	_ = w.processes.Close(context.WithoutCancel(ctx)) // ends only when they have
 	if w.files != nil {
 		_ = w.files.Close() // only held for reading names
 	}

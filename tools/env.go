@@ -12,10 +12,17 @@ import (
 type Env struct {
 	SessionID string
 	Files     *workspace.Workspace
-	Shell     *Shell    // the session's persistent working directory and exports
-	Todos     *Todos    // the session's list
+	Shell     *Shell // the session's persistent working directory and exports
+	Todos     *Todos // the session's list
+	// Processes are the session's commands in the background; nil: there can be none.
+	Processes *Processes
 	Gate      *Gate     // what may run unasked
 	Terminals Terminals // the editor's own terminals; nil: none
+	// Recall is what file tools remember from call to call; nil: nothing. A script
+	// has none: it sees only what it asks for.
+	Recall *Recall
+	// Sees tells whether the model takes pictures; nil: it does not.
+	Sees func() bool
 	// Secrets are what no result may show; nil: there are none.
 	Secrets *Secrets
 	// Sandbox bounds what commands reach; nil: nothing does.

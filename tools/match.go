@@ -1,6 +1,8 @@
 package tools
 
 import (
+	"fmt"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -38,72 +40,261 @@ func viewOf(text, wanted string) view {
 	return v
 }
 
-// find returns the places of wanted in the text that v views. Each search goes on
-// step bytes after the last place: 1 finds places that overlap.
-func (v view) find(wanted string, step int) []span {
-	if len(v.cuts) > 0 {
-		wanted = strings.ReplaceAll(wanted, "\r\n", "\n")
-		step = min(step, len(wanted))
+// wanted is how the view would spell a text: the model may write CRLF where the
+// file has LF.
+func (v view) wanted(text string) string {
+	if strings.Contains(text, "\r\n") && !strings.Contains(v.text, text) {
+		return strings.ReplaceAll(text, "\r\n", "\n")
 	}
-	var spans []span
-	for at := 0; at < len(v.text); {
-		i := strings.Index(v.text[at:], wanted)
-		if i < 0 {
-			break
-		}
-		at += i
-		spans = append(spans, span{v.original(at), v.original(at + len(wanted))})
-		at += step
-	}
-	return spans
+	return text
 }
 
 // original is the place in the viewed text of a place in v: a line feed that
 // stands for CRLF begins at its carriage return.
 func (v view) original(at int) int { return at + sort.SearchInts(v.cuts, at) }
 
-// splice puts text in the place of each span.
-func splice(old string, spans []span, text string) string {
-	var b strings.Builder
-	last := 0
-	end := lineEndsOf(old)
-	for _, s := range spans {
-		b.WriteString(old[last:s.start])
-		b.WriteString(withLineEnds(text, old[s.start:s.end], end(s)))
-		last = s.end
+// exactly returns every place of wanted in v, those that overlap too.
+func (v view) exactly(wanted string) []span {
+	var spans []span
+	for at := 0; wanted != ""; at++ {
+		i := strings.Index(v.text[at:], wanted)
+		if i < 0 {
+			break
+		}
+		at += i
+		spans = append(spans, span{at, at + len(wanted)})
 	}
-	b.WriteString(old[last:])
-	return b.String()
+	return spans
 }
 
-// withLineEnds gives text the line ends of the place it is put in. Lines at its
-// beginning and end that are those of the old text keep theirs, whatever they are.
-func withLineEnds(text, old, end string) string {
-	if end == "" || !strings.Contains(text, "\n") {
-		return text
+// replacement is what is asked for: old becomes new.
+type replacement struct {
+	old, new string
+	all      bool            // in every place
+	lines    bool            // old is whole lines, without the end of the last one
+	within   func(span) bool // where it may be; nil: anywhere
+}
+
+// hits is where the old text of an edit stands, and how it was recognised.
+type hits struct {
+	replacement                   // as it was recognised: without what had to be left out of it
+	spans       []span            // in the text itself
+	how         string            // how it differs there, for the model; empty: it does not
+	fold        fold              // under which old and text are the same
+	apart       bool              // the file indents it in another way
+	text        string            // the whole text
+	end         func(span) string // how lines end at a place
+}
+
+// errAmbiguous is behind the error for an old text that stands in several places.
+type ambiguous struct{ text string }
+
+func (e *ambiguous) Error() string { return e.text }
+
+// step is one way to recognise an old text.
+type step struct {
+	how   string
+	find  func(view, replacement) ([]span, replacement)
+	fold  fold
+	apart bool
+}
+
+// steps go from exact to lenient. Each is tried only when those before it have
+// found nothing at all.
+var steps = []step{
+	{find: exact},
+	{how: "although white space at the ends of lines differs", find: folded(fold{ends: true}), fold: fold{ends: true}},
+	{how: "without the empty lines around old_string", find: trimmed(fold{ends: true}), fold: fold{ends: true}},
+	{how: "although white space differs", find: folded(fold{ends: true, blanks: true}), fold: fold{ends: true, blanks: true}},
+	{how: "although the indentation differs; new_string was indented to fit", find: byLine(fold{ends: true, blanks: true}), apart: true},
+	{how: `after undoing escapes such as \" in both strings`, find: unescaped(unescapeQuotes)},
+	{how: `after undoing escapes such as \n in both strings`, find: unescaped(unescapeAll)},
+	{how: "although look-alike characters (quotes, dashes, spaces) differ", find: folded(looksLong), fold: looksLong},
+	{how: "although look-alike characters (quotes, dashes, spaces) differ", find: folded(looksShort), fold: looksShort},
+	{how: "although look-alike characters and the indentation differ; new_string was indented to fit", find: byLine(looksLong), apart: true},
+	{how: "by its first and last line; lines between differ from old_string, and those were left as they are", find: anchored, apart: true},
+}
+
+// fuzzyBytes is the longest text in which anything but the exact one is looked for.
+const fuzzyBytes = 8 << 20
+
+// seek looks for the old text of an edit. No hits and no error: it is not there.
+func seek(text string, e replacement) (hits, error) {
+	v := viewOf(text, e.old)
+	e.old = v.wanted(e.old)
+	for i, s := range steps {
+		if i > 0 && len(text) > fuzzyBytes {
+			break
+		}
+		spans, as := s.find(v, e)
+		spans = v.allowed(spans, e)
+		if len(spans) == 0 {
+			continue
+		}
+		if !e.all && len(spans) > 1 {
+			return hits{}, severalPlaces(text, spans, s.how)
+		}
+		return hits{as, apartFromEachOther(spans), s.how, s.fold, s.apart, text, lineEndsOf(text)}, nil
 	}
-	lines := strings.SplitAfter(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	before := strings.SplitAfter(old, "\n")
-	same := func(i, j int) bool { return lines[i] == strings.ReplaceAll(before[j], "\r\n", "\n") }
-	n := min(len(lines), len(before))
-	head := 0
-	for head < n && same(head, head) {
-		lines[head] = before[head]
-		head++
+	return hits{}, nil
+}
+
+// allowed are those of spans where the replacement may be made, as places of the text.
+func (v view) allowed(spans []span, e replacement) []span {
+	var kept []span
+	for _, at := range spans {
+		if e.lines && !(startsLine(v.text, at.start) && endsLine(v.text, at.end)) {
+			continue
+		}
+		at = span{v.original(at.start), v.original(at.end)}
+		if e.within == nil || e.within(at) {
+			kept = append(kept, at)
+		}
 	}
-	tail := 0
-	for tail < n-head && same(len(lines)-1-tail, len(before)-1-tail) {
-		lines[len(lines)-1-tail] = before[len(before)-1-tail]
-		tail++
+	return kept
+}
+
+func startsLine(text string, at int) bool { return at == 0 || text[at-1] == '\n' }
+
+// endsLine tells whether nothing but blanks follows in the line. A place that ends
+// with its line's end is at the beginning of the next.
+func endsLine(text string, at int) bool {
+	rest := strings.TrimLeft(text[at:], " \t")
+	return rest == "" || rest[0] == '\n' || at > 0 && text[at-1] == '\n'
+}
+
+// apartFromEachOther leaves out places that overlap the one before.
+func apartFromEachOther(spans []span) []span {
+	last := -1
+	return slices.DeleteFunc(spans, func(s span) bool {
+		if s.start < last {
+			return true
+		}
+		last = s.end
+		return false
+	})
+}
+
+// severalPlaces says how many places match, and where the first are.
+func severalPlaces(text string, places []span, how string) error {
+	var lines []string
+	for _, p := range places[:min(len(places), 5)] {
+		lines = append(lines, fmt.Sprint(lineAt(text, p.start)))
 	}
-	if end != "\n" {
-		for i := head; i < len(lines)-tail; i++ {
-			if line, ended := strings.CutSuffix(lines[i], "\n"); ended {
-				lines[i] = line + end
+	more := ""
+	if len(places) > len(lines) {
+		more = ", …"
+	}
+	if how != "" {
+		how, _, _ = strings.Cut(how, ";")
+		how = ", " + how
+	}
+	return &ambiguous{fmt.Sprintf("old_string occurs %d times (at lines %s%s%s); nothing was changed. Add lines around it until it occurs once, or set replace_all", len(places), strings.Join(lines, ", "), more, how)}
+}
+
+func lineAt(text string, at int) int { return 1 + strings.Count(text[:at], "\n") }
+
+// exact is the first step: byte for byte.
+func exact(v view, e replacement) ([]span, replacement) {
+	spans := v.exactly(e.old)
+	if !e.all {
+		return spans, e
+	}
+	return apartFromEachOther(spans), e
+}
+
+// trimmed leaves out empty lines at the beginning and the end of old, such as the
+// line end that the last line of a file does not have. What is left must be lines.
+func trimmed(f fold) func(view, replacement) ([]span, replacement) {
+	return func(v view, e replacement) ([]span, replacement) {
+		as, head, tail := withoutEmptyLines(e)
+		if as.old == "" || !head && !tail {
+			return nil, e
+		}
+		spans, as := folded(f)(v, as)
+		spans = slices.DeleteFunc(spans, func(at span) bool {
+			return head && !startsLine(v.text, at.start) || tail && !endsLine(v.text, at.end)
+		})
+		return v.wholeLines(spans, as, tail)
+	}
+}
+
+// wholeLines takes in the end of the last line when lines are deleted, or an empty
+// one would stay.
+func (v view) wholeLines(spans []span, e replacement, ended bool) ([]span, replacement) {
+	if !ended || e.new != "" || slices.ContainsFunc(spans, func(at span) bool { return at.end >= len(v.text) || v.text[at.end] != '\n' }) {
+		return spans, e
+	}
+	for i := range spans {
+		spans[i].end++
+	}
+	e.old += "\n"
+	return spans, e
+}
+
+// withoutEmptyLines takes the empty lines around old away, and what new has of them.
+func withoutEmptyLines(e replacement) (as replacement, head, tail bool) {
+	core := strings.TrimRight(e.old, " \t\n")
+	if core != "" {
+		after := e.old[len(core):]
+		if i := strings.IndexByte(after, '\n'); i >= 0 {
+			tail = true
+			e.old = core + after[:i]
+			if n := strings.TrimRight(e.new, " \t\r\n"); n != "" {
+				end := e.new[len(n):]
+				if i := strings.IndexByte(end, '\n'); i >= 0 {
+					e.new = strings.TrimSuffix(n+end[:i], "\r")
+				}
+			} else {
+				e.new = ""
 			}
 		}
 	}
-	return strings.Join(lines, "")
+	rest := strings.TrimLeft(e.old, " \t\n")
+	if i := strings.LastIndexByte(e.old[:len(e.old)-len(rest)], '\n'); i >= 0 {
+		head = true
+		e.old = e.old[i+1:]
+		n := strings.TrimLeft(e.new, " \t\r\n")
+		if i := strings.LastIndexByte(e.new[:len(e.new)-len(n)], '\n'); i >= 0 {
+			e.new = e.new[i+1:]
+		}
+	}
+	return e, head, tail
+}
+
+// unescaped looks for old with escapes undone that were meant for a string. What
+// old proves of them is done to new as well.
+func unescaped(undo func(text string, isOld bool) (string, bool)) func(view, replacement) ([]span, replacement) {
+	return func(v view, e replacement) ([]span, replacement) {
+		as := e
+		var ok, okNew bool
+		as.old, ok = undo(e.old, true)
+		as.new, okNew = undo(e.new, false)
+		if !ok || !okNew || strings.TrimSpace(as.old) == "" {
+			return nil, e
+		}
+		return v.exactly(as.old), as
+	}
+}
+
+// unescapeQuotes undoes \" and \'. A doubled backslash leaves it open how much was
+// escaped.
+func unescapeQuotes(text string, isOld bool) (string, bool) {
+	plain := strings.NewReplacer(`\"`, `"`, `\'`, `'`).Replace(text)
+	return plain, !strings.Contains(text, `\\`) && (!isOld || plain != text)
+}
+
+// unescapeAll undoes one layer of escapes. In a text that has real line ends too,
+// \n may be meant as it stands.
+func unescapeAll(text string, isOld bool) (string, bool) {
+	if strings.Contains(text, "\n") && strings.Contains(text, `\n`) {
+		return text, false
+	}
+	proves := !isOld
+	for _, escape := range []string{`\n`, `\t`, `\r`, `\\`} {
+		proves = proves || strings.Contains(text, escape)
+	}
+	return strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\t`, "\t", `\"`, `"`, `\'`, `'`).Replace(text), proves
 }
 
 // lineEndsOf tells how lines end at a place; in most texts all do alike.

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -14,13 +13,17 @@ import (
 //go:embed patch.md
 var patchWords string
 
+type patchMode string
+
+func (patchMode) Enum() []string { return []string{"replace", "patch"} }
+
 type patchIn struct {
-	Path       string `json:"path"`
-	OldString  string `json:"old_string"`
-	NewString  string `json:"new_string" jsonschema:"empty to delete old_string"`
-	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"replace every occurrence"`
-	Mode       string `json:"mode,omitempty" offer:"no"`
-	Patch      string `json:"patch,omitempty" offer:"no"`
+	Path       string    `json:"path,omitempty"`
+	OldString  string    `json:"old_string,omitempty"`
+	NewString  string    `json:"new_string,omitempty" jsonschema:"empty to delete old_string"`
+	ReplaceAll bool      `json:"replace_all,omitempty" jsonschema:"replace every occurrence"`
+	Mode       patchMode `json:"mode,omitempty" jsonschema:"default replace"`
+	Patch      string    `json:"patch,omitempty" jsonschema:"for mode=patch"`
 }
 
 type patchOut struct {
@@ -28,6 +31,7 @@ type patchOut struct {
 	Diff          string   `json:"diff"`
 	FilesModified []string `json:"files_modified"`
 	Replacements  int      `json:"replacements"`
+	SyntaxErrors  []string `json:"syntax_errors,omitempty"`
 	Note          string   `json:"note,omitempty"`
 }
 
@@ -35,11 +39,29 @@ func patchTool() Tool {
 	return New(Tool{
 		Name: "patch", Toolset: "file", Kind: KindEdit,
 		Description: strings.TrimSpace(patchWords),
-		Title:       titled(func(in patchIn) string { return "Edit " + in.Path }),
+		Title:       titled(patchTitle),
 	}, patch)
 }
 
+func patchTitle(in patchIn) string {
+	if in.Patch == "" {
+		return "Edit " + in.Path
+	}
+	ops, err := parsePatch(in.Patch)
+	if err != nil {
+		return "Edit files"
+	}
+	title := map[int]string{opAdd: "Add ", opDelete: "Delete ", opUpdate: "Edit "}[ops[0].kind] + ops[0].path
+	if others := len(ops) - 1; others > 0 {
+		title += fmt.Sprintf(" and %d more", others)
+	}
+	return title
+}
+
 func patch(ctx context.Context, env *Env, call Call, in patchIn) (Result, error) {
+	if in.Mode == "patch" || in.Mode == "" && in.Patch != "" && in.OldString == "" {
+		return patchFiles(ctx, env, call, in.Patch)
+	}
 	if err := checkPatch(in); err != nil {
 		return Result{}, err
 	}
@@ -47,36 +69,65 @@ func patch(ctx context.Context, env *Env, call Call, in patchIn) (Result, error)
 		return Result{}, err
 	}
 	var done replaced
-	written, err := env.Files.Edit(ctx, in.Path, func(old []byte) ([]byte, error) {
+	written, err := env.Files.Edit(ctx, in.Path, asText(func(old string) (string, error) {
 		var err error
-		done, err = replace(string(old), in)
-		if err != nil {
-			return nil, err
+		if done, err = replace(old, in); err == nil && done.text == old {
+			err = errUnchanged
 		}
-		if text := []byte(done.text); !bytes.Equal(text, old) {
-			return text, nil
-		}
-		return nil, errUnchanged
-	})
+		return done.text, err
+	}))
 	if errors.Is(err, errUnchanged) {
 		return OK(patchOut{Success: true, FilesModified: []string{}, Note: done.note}), nil
 	}
 	if err != nil {
-		return Result{}, err
+		return Result{}, readAgain(env, in.Path, err)
 	}
 	return OK(patchOut{
 		Success:       true,
-		Diff:          workspace.UnifiedDiff(written.Name, written.Old, written.New),
+		Diff:          shownDiff(written),
 		FilesModified: []string{written.Name},
 		Replacements:  done.count,
+		SyntaxErrors:  afterwards(ctx, env, written),
+		Note:          done.note,
 	}).With(shownEdit(written)...), nil
+}
+
+// asText makes a change of bytes out of one of text: whatever the file is written
+// in, it stays written in that.
+func asText(change func(old string) (string, error)) func([]byte) ([]byte, error) {
+	return func(old []byte) ([]byte, error) {
+		charset := workspace.CharsetOf(old)
+		text, err := change(string(charset.Decode(old)))
+		if err != nil {
+			return nil, err
+		}
+		return charset.Encode([]byte(text))
+	}
+}
+
+// missesBeforeAdvice is how many edits of a file may fail in a row before the model
+// is told to look at it.
+const missesBeforeAdvice = 3
+
+// readAgain counts the failures of edits to a file.
+func readAgain(env *Env, path string, failure error) error {
+	abs, err := env.Files.Abs(path)
+	if err != nil || errors.Is(failure, workspace.ErrStale) || errors.Is(failure, workspace.ErrNotFound) {
+		return failure
+	}
+	if n := env.Recall.missed(abs); n >= missesBeforeAdvice {
+		return fmt.Errorf("%w. %d edits of %s have failed in a row: read it again before the next one", failure, n, path)
+	}
+	return failure
 }
 
 // checkPatch refuses what could not be meant, before a file is looked at.
 func checkPatch(in patchIn) error {
 	switch {
-	case in.Patch != "", in.Mode != "" && in.Mode != "replace":
-		return errors.New("patch takes no mode and no multi-file patch here: give path, old_string and new_string, one call for each place")
+	case in.Patch != "":
+		return errors.New("give either path, old_string and new_string, or mode=patch and patch, not both; nothing was changed")
+	case in.Path == "":
+		return errors.New("path is missing: name the file to change")
 	case in.OldString == "":
 		return errors.New("old_string is empty: copy into it the text to replace, with enough lines around it to occur once. A new file cannot be made this way")
 	case strings.TrimSpace(in.OldString) == "":
@@ -100,32 +151,47 @@ const alreadyLength = 8
 
 // replace puts new_string where old_string stands in text.
 func replace(text string, in patchIn) (replaced, error) {
-	v := viewOf(text, in.OldString)
-	spans := v.find(in.OldString, len(in.OldString))
-	switch {
-	case len(spans) == 0:
-		if len(strings.TrimSpace(in.NewString)) >= alreadyLength && len(viewOf(text, in.NewString).find(in.NewString, len(in.NewString))) > 0 {
-			return replaced{text: text, note: "already applied: old_string is not in the file and new_string is; nothing was changed"}, nil
+	e := replacement{old: in.OldString, new: in.NewString, all: in.ReplaceAll}
+	found, err := seek(text, e)
+	if err != nil {
+		return replaced{}, err
+	}
+	if len(found.spans) == 0 {
+		if at, ok := already(text, e); ok {
+			return replaced{text: text, note: fmt.Sprintf("already applied: old_string is not in the file, and new_string is, at line %d; nothing was changed", at)}, nil
 		}
 		return replaced{}, noMatch(text, in)
-	case !in.ReplaceAll:
-		// Places that overlap are one replacement, and still two to choose from.
-		if places := v.find(in.OldString, 1); len(places) > 1 {
-			return replaced{}, ambiguous(text, places)
-		}
 	}
-	return replaced{text: splice(text, spans, in.NewString), count: len(spans)}, nil
+	done := replaced{text: found.apply(), count: len(found.spans), note: found.note()}
+	if done.text == text {
+		done.note = fmt.Sprintf("already applied: line %d is as new_string has it; nothing was changed", lineAt(text, found.spans[0].start))
+	}
+	return done, nil
 }
 
-// ambiguous says how many places match, and where the first are.
-func ambiguous(text string, places []span) error {
-	var lines []string
-	for _, p := range places[:min(len(places), 5)] {
-		lines = append(lines, fmt.Sprint(1+strings.Count(text[:p.start], "\n")))
+// already tells whether the new text is there: once, and long enough to show that
+// the edit was made before.
+func already(text string, e replacement) (line int, ok bool) {
+	if len(strings.TrimSpace(e.new)) < alreadyLength {
+		return 0, false
 	}
-	more := ""
-	if len(places) > len(lines) {
-		more = ", …"
+	v := viewOf(text, e.new)
+	e.old = v.wanted(e.new)
+	spans := v.allowed(v.exactly(e.old), e)
+	if len(spans) == 0 || len(spans) > 1 && !e.all {
+		return 0, false
 	}
-	return fmt.Errorf("old_string occurs %d times (at lines %s%s); nothing was changed. Add lines around it until it occurs once, or set replace_all", len(places), strings.Join(lines, ", "), more)
+	return lineAt(text, spans[0].start), true
+}
+
+// note says where a text was found that is not there as it was given.
+func (h hits) note() string {
+	if h.how == "" {
+		return ""
+	}
+	where := fmt.Sprintf("line %d", lineAt(h.text, h.spans[0].start))
+	if len(h.spans) > 1 {
+		where = fmt.Sprintf("%d places", len(h.spans))
+	}
+	return "found at " + where + " " + h.how
 }

@@ -88,6 +88,9 @@ func window(w *workspace.Window, offset int) readOut {
 	out := readOut{TotalLines: w.Total, FileSize: w.Size}
 	var b strings.Builder
 	var n notes
+	if w.Charset != workspace.CharsetUTF8 {
+		n.add(fmt.Sprintf("the file is written in %v; edits keep that", w.Charset))
+	}
 	shown, chars := 0, 0
 	for i, line := range w.Lines {
 		text := shownLine(line, offset+i, &n)

@@ -76,7 +76,14 @@ type Call struct {
 type Result struct {
 	JSON    json.RawMessage // exactly one JSON object, as the model sees it
 	IsError bool
+	Images  []Image   // pictures that a model that sees gets beside it
 	Shown   []Content // what the editor shows beside it
+}
+
+// Image is a picture.
+type Image struct {
+	MIMEType string
+	Data     []byte
 }
 
 // Content is one thing that an editor can show of a call.

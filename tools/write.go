@@ -28,10 +28,11 @@ type writeIn struct {
 }
 
 type writeOut struct {
-	BytesWritten int    `json:"bytes_written"`
-	Created      bool   `json:"created"`
-	Diff         string `json:"diff,omitempty"`
-	Note         string `json:"note,omitempty"`
+	BytesWritten int      `json:"bytes_written"`
+	Created      bool     `json:"created"`
+	Diff         string   `json:"diff,omitempty"`
+	SyntaxErrors []string `json:"syntax_errors,omitempty"`
+	Note         string   `json:"note,omitempty"`
 }
 
 func writeTool() Tool {
@@ -51,12 +52,14 @@ func write(ctx context.Context, env *Env, call Call, in writeIn) (Result, error)
 	}
 	var note string
 	written, err := env.Files.Edit(ctx, in.Path, once(func(old []byte) ([]byte, error) {
-		var text []byte
-		text, note = likeBefore(old, in.Content)
-		if bytes.Equal(text, old) {
-			return nil, errUnchanged
+		text, err := asText(func(old string) (like string, err error) {
+			like, note = likeBefore(old, in.Content)
+			return like, nil
+		})(old)
+		if err == nil && bytes.Equal(text, old) {
+			err = errUnchanged
 		}
-		return text, nil
+		return text, err
 	}))
 	if errors.Is(err, workspace.ErrNotFound) {
 		written, err = env.Files.Write(ctx, in.Path, []byte(in.Content))
@@ -67,9 +70,9 @@ func write(ctx context.Context, env *Env, call Call, in writeIn) (Result, error)
 	if err != nil {
 		return Result{}, err
 	}
-	out := writeOut{BytesWritten: len(written.New), Created: written.Created, Note: note}
+	out := writeOut{BytesWritten: len(written.New), Created: written.Created, SyntaxErrors: afterwards(ctx, env, written), Note: note}
 	if !written.Created {
-		out.Diff = workspace.UnifiedDiff(written.Name, written.Old, written.New)
+		out.Diff = shownDiff(written)
 		if len(out.Diff) > writeDiffBytes {
 			out.Diff = ""
 		}
@@ -95,18 +98,18 @@ func once(change func([]byte) ([]byte, error)) func([]byte) ([]byte, error) {
 
 // likeBefore keeps the line ends and the byte order mark that a file has: the
 // model is not shown them and so does not write them.
-func likeBefore(old []byte, content string) (text []byte, note string) {
+func likeBefore(old, content string) (text, note string) {
 	var n notes
-	crlf := bytes.Count(old, []byte("\r\n"))
-	if crlf > 0 && crlf == bytes.Count(old, []byte("\n")) && !strings.Contains(content, "\r") && strings.Contains(content, "\n") {
+	crlf := strings.Count(old, "\r\n")
+	if crlf > 0 && crlf == strings.Count(old, "\n") && !strings.Contains(content, "\r") && strings.Contains(content, "\n") {
 		content = strings.ReplaceAll(content, "\n", "\r\n")
 		n.add("kept the file's CRLF line ends")
 	}
-	if mark := "\ufeff"; bytes.HasPrefix(old, []byte(mark)) && !strings.HasPrefix(content, mark) {
+	if mark := "\ufeff"; strings.HasPrefix(old, mark) && !strings.HasPrefix(content, mark) {
 		content = mark + content
 		n.add("kept the file's byte order mark")
 	}
-	return []byte(content), n.String()
+	return content, n.String()
 }
 
 // numbered tells whether content is what read_file shows, numbers and all.
@@ -128,16 +131,35 @@ func tabular(name string) bool {
 	return slices.Contains([]string{".csv", ".psv", ".tsv", ".dat", ".tbl"}, strings.ToLower(path.Ext(name)))
 }
 
+// texts are what a change has made of what, as UTF-8 whatever the file is written in.
+func texts(w *workspace.Written) (old, new []byte) {
+	charset := workspace.CharsetOf(w.Old)
+	if w.Old == nil {
+		charset = workspace.CharsetOf(w.New)
+	}
+	return charset.Decode(w.Old), charset.Decode(w.New)
+}
+
+// shownDiff is the change as git apply takes it.
+func shownDiff(w *workspace.Written) string {
+	old, new := texts(w)
+	if w.From == "" {
+		return workspace.UnifiedDiff(w.Name, old, new)
+	}
+	return workspace.MoveDiff(w.From, w.Name, old, new)
+}
+
 // shownEdit is what the editor shows of a changed file.
 func shownEdit(w *workspace.Written) []Content {
-	place := Content{Location: &Location{Path: w.Path, Line: firstChanged(w.Old, w.New)}}
-	if len(w.Old)+len(w.New) > shownDiffBytes {
+	old, new := texts(w)
+	place := Content{Location: &Location{Path: w.Path, Line: firstChanged(old, new)}}
+	if len(old)+len(new) > shownDiffBytes {
 		return []Content{place}
 	}
-	diff := &Diff{Path: w.Path, New: string(w.New)}
+	diff := &Diff{Path: w.Path, New: string(new)}
 	if !w.Created {
-		old := string(w.Old)
-		diff.Old = &old
+		text := string(old)
+		diff.Old = &text
 	}
 	return []Content{{Diff: diff, Location: place.Location}}
 }

@@ -107,3 +107,17 @@ func writeLines(out *strings.Builder, mark byte, lines []line) {
 		}
 	}
 }
+
+// MoveDiff is [UnifiedDiff] for a file that is called something else now.
+func MoveDiff(from, to string, old, next []byte) string {
+	from, to = strings.TrimPrefix(from, "/"), strings.TrimPrefix(to, "/")
+	var out strings.Builder
+	fmt.Fprintf(&out, "diff --git %s %s\nrename from %s\nrename to %s\n", headName("a/"+from), headName("b/"+to), headName(from), headName(to))
+	_, hunks, _ := strings.Cut(UnifiedDiff(to, old, next), "\n")
+	if hunks != "" {
+		fmt.Fprintf(&out, "--- %s\n%s", diffName("a/"+from), hunks)
+	}
+	return out.String()
+}
+
+func headName(name string) string { return strings.TrimSuffix(diffName(name), "\t") }
