@@ -85,8 +85,8 @@ func New(o Options) *Client {
 	return c
 }
 
-// Close lets go of connections that wait to be used again.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+// Rest lets go of connections that wait to be used again.
+func (c *Client) Rest() { c.http.CloseIdleConnections() }
 
 // Body is what a server sent.
 type Body struct {

@@ -94,7 +94,7 @@ func (w *web) dial(ctx context.Context, network, address string) (net.Conn, erro
 func (w *web) client(t *testing.T) *Client {
 	t.Helper()
 	c := New(Options{dial: w.dial})
-	t.Cleanup(c.Close)
+	t.Cleanup(c.Rest)
 	return c
 }
 
@@ -248,7 +248,7 @@ func TestRealDial(t *testing.T) {
 	defer s.Close()
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(s.URL, "http://"))
 	refusing := New(Options{})
-	defer refusing.Close()
+	defer refusing.Rest()
 	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "0.0.0.0", "[::]"} {
 		address := fmt.Sprintf("http://%s:%s/", host, port)
 		if _, err := refusing.Get(t.Context(), address); err == nil || !errors.Is(err, ErrPrivate) {
@@ -259,7 +259,7 @@ func TestRealDial(t *testing.T) {
 		t.Errorf("%d requests came through", n)
 	}
 	allowing := New(Options{AllowPrivate: true})
-	defer allowing.Close()
+	defer allowing.Rest()
 	body, err := allowing.Get(t.Context(), s.URL)
 	if err != nil || string(body.Data) != "inside" || body.Type != "text/plain" {
 		t.Errorf("allowed: %+v, %v", body, err)

@@ -128,7 +128,10 @@ func (e Engine) Search(ctx context.Context, query string, count int) ([]Hit, err
 	if err != nil {
 		return nil, e.discreet(err)
 	}
-	client := &http.Client{CheckRedirect: sameHost}
+	client := &http.Client{
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, ForceAttemptHTTP2: true},
+		CheckRedirect: sameHost,
+	}
 	r, err := client.Do(q)
 	if err != nil {
 		var wrapped *url.Error
