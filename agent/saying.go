@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
@@ -68,6 +69,22 @@ func (t *turn) hear() error {
 			return fmt.Errorf("keeping what was said: %w", err)
 		}
 		t.sink.Event(UserMessage{MessageID: m.ID, Text: text})
+	}
+	return t.hearNews()
+}
+
+// hearNews puts what is new into the log, for the model alone.
+func (t *turn) hearNews() error {
+	if t.config.News == nil {
+		return nil
+	}
+	news := t.config.News()
+	if len(news) == 0 {
+		return nil
+	}
+	text := strings.TrimSpace(compose(Input{News: news}))
+	if err := t.say(t.keeping, &store.Message{Message: model.Message{Text: text}, Note: true}); err != nil {
+		return fmt.Errorf("keeping the news: %w", err)
 	}
 	return nil
 }

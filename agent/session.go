@@ -39,6 +39,9 @@ type Config struct {
 	Store *store.Store // required
 	Tools *tools.Set   // nil: none
 	Env   *tools.Env   // lent to the tools; nil: empty
+	// News is asked before each request of a turn for what the model has to be told,
+	// such as what became of processes in the background. Nil: there is none.
+	News func() []string
 
 	MaxIterations int    // requests a turn at most; 0: 90
 	Window        int    // the model's context window in tokens; 0: unknown

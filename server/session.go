@@ -36,7 +36,8 @@ type Session struct {
 	ctx     context.Context // ends with the session
 	cancel  context.CancelCauseFunc
 
-	children *delegate.Children
+	children  *delegate.Children
+	processes *tools.Processes // in the background
 
 	beginMu chan struct{} // one place: whoever makes or waits for the conversation
 	agent   *agent.Session
@@ -73,6 +74,7 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 	x.sandbox = x.newSandbox(conf)
 	x.model = &chosen{}
 	x.children = x.newChildren()
+	x.processes = tools.NewProcesses(func(text string) { x.host.Sink(x.id).Event(agent.Notice{Text: text}) })
 	x.applyMode()
 	s.watch()
 	return x, nil
@@ -187,6 +189,7 @@ func (x *Session) agentConfig(ctx context.Context, conf *config.Loaded, head sto
 		Store:         x.svc.theStore(conf.Store.Synchronous),
 		MaxIterations: conf.Agent.MaxIterations,
 		Window:        x.window(ctx),
+		News:          x.processes.News,
 		Log:           x.svc.Log,
 	}, nil
 }
@@ -242,6 +245,7 @@ func (x *Session) env(conf *config.Loaded) *tools.Env {
 		Files:      x.ws,
 		Shell:      tools.NewShell(x.ws.Folders()[0], conf.Terminal.EnvPassthrough),
 		Todos:      tools.NewTodos(),
+		Processes:  x.processes,
 		Gate:       x.gate,
 		Terminals:  x.host.Terminals(x.id),
 		Sandbox:    x.sandbox,
@@ -325,6 +329,9 @@ func (x *Session) close(ctx context.Context) error {
 		code.Close()
 	}
 	if err := x.endChildren(ctx); err != nil {
+		return err
+	}
+	if err := x.processes.Close(ctx); err != nil {
 		return err
 	}
 	x.sandbox.Close()

@@ -118,6 +118,7 @@ func (x *Session) withNews(ctx context.Context, in agent.Input) agent.Input {
 	if news := x.children.News(ctx, x.id); news != "" {
 		in.News = append(in.News, news)
 	}
+	in.News = append(in.News, x.processes.News()...)
 	x.mu.Lock()
 	x.woken = false
 	x.mu.Unlock()

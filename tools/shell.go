@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -51,6 +52,8 @@ type Command struct {
 	Timeout time.Duration // zero: none but the context's
 	Output  io.Writer     // stdout and stderr in their order; nil: thrown away
 
+	pty   bool        // with a terminal of its own
+	input io.Reader   // in the background alone: what is typed
 	from  *shellState // start from this state, which was judged; nil: from the session's as it is
 	start starter     // how the shell is started; nil: as a child of ours
 	box   *sandbox.Box
@@ -80,6 +83,9 @@ const timeoutGrace = 5 * time.Second
 // calm keeps programs from waiting for somebody at a keyboard. A command may
 // export other values.
 var calm = []string{"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0"}
+
+// terminalType is what programs with a terminal of their own are told of it.
+const terminalType = "TERM=xterm-256color"
 
 // NewShell starts a session's state in dir, with our own environment less what
 // looks secret and is not named in passthrough.
@@ -138,25 +144,52 @@ func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 	if start == nil {
 		start = runLimited
 	}
-	child := proc.Cmd{
-		Args:    s.args(c.Text, dump.path),
-		Dir:     cmp.Or(c.Dir, before.dir),
-		Env:     before.env,
-		Stdout:  c.Output,
-		Stderr:  c.Output,
-		Scratch: dump.dir,
-		Limits:  proc.Limits{Processes: mostProcesses},
-	}
+	child := c.process(before)
+	child.Args, child.Scratch = s.args(c.Text, dump.path), dump.dir
 	if err := c.box.Confine(ctx, &child); err != nil {
 		return Outcome{Cwd: before.dir}, err
 	}
 	exit, timedOut, err := start(ctx, child, c.Timeout)
 	if err == nil && !timedOut {
 		if after, ok := dump.read(before.env); ok {
+			if c.pty {
+				after.restore("TERM", before)
+			}
 			s.adopt(after, c.Dir == "")
 		}
 	}
 	return Outcome{Exit: exit, Cwd: s.Cwd(), TimedOut: timedOut, LostDir: lost}, err
+}
+
+// process is the child in which c runs, but for its arguments.
+func (c Command) process(state shellState) proc.Cmd {
+	child := proc.Cmd{
+		Dir:    cmp.Or(c.Dir, state.dir),
+		Env:    state.env,
+		Stdin:  c.input,
+		Stdout: c.Output,
+		Stderr: c.Output,
+		Limits: proc.Limits{Processes: mostProcesses},
+	}
+	if c.pty {
+		child.PTY, child.Env = &proc.WindowSize{Rows: 50, Cols: 160}, override(state.env, []string{terminalType})
+		if c.input == nil { // nobody types: whoever reads meets the end
+			child.Stdin = strings.NewReader(string(rune(endOfInput)))
+		}
+	}
+	return child
+}
+
+// child is the process of a command whose state nobody takes over.
+func (s *Shell) child(ctx context.Context, c Command) (proc.Cmd, error) {
+	state := s.snapshot()
+	if c.from != nil {
+		state = *c.from
+	}
+	s.leaveLost(&state)
+	child := c.process(state)
+	child.Args = s.plain(c.Text)
+	return child, c.box.Confine(ctx, &child)
 }
 
 // leaveLost goes back to the first folder when the session's is gone, and returns
@@ -224,6 +257,17 @@ func (s *Shell) args(text, dump string) []string {
 		return []string{s.program, "--norc", "--noprofile", "-c", script, "bash", text}
 	}
 	return []string{s.program, "-c", script, "sh", text}
+}
+
+// plain runs a command and nothing besides.
+func (s *Shell) plain(text string) []string {
+	switch {
+	case runtime.GOOS == "windows":
+		return s.args(text, "")
+	case strings.HasSuffix(s.program, "bash"):
+		return []string{s.program, "--norc", "--noprofile", "-c", text}
+	}
+	return []string{s.program, "-c", text}
 }
 
 // dump is the file in which a command leaves its state: private, since exports
@@ -326,6 +370,21 @@ func setsName(settings []string, name string) bool {
 		}
 	}
 	return false
+}
+
+// restore gives a variable the value that it had before.
+func (s *shellState) restore(name string, before shellState) {
+	set := []string{}
+	for _, kv := range before.env {
+		if n, _, _ := strings.Cut(kv, "="); n == name {
+			set = []string{kv}
+		}
+	}
+	s.env = append(without(s.env, name), set...)
+}
+
+func without(env []string, name string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { n, _, _ := strings.Cut(kv, "="); return n == name })
 }
 
 // exports is the environment by name.

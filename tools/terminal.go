@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,10 +32,12 @@ const (
 
 type terminalIn struct {
 	Command    string  `json:"command"`
-	Timeout    float64 `json:"timeout,omitempty" jsonschema:"seconds; 180 when left out, at most 600"`
+	Timeout    float64 `json:"timeout,omitempty" jsonschema:"seconds; 180 when left out; above 600 it runs in the background"`
 	Workdir    string  `json:"workdir,omitempty" jsonschema:"run in this folder, for this command alone"`
-	Background bool    `json:"background,omitempty" offer:"no"`
-	PTY        bool    `json:"pty,omitempty" offer:"no"`
+	Background bool    `json:"background,omitempty" jsonschema:"for what goes on by itself, such as a server: answers at once"`
+	PTY        bool    `json:"pty,omitempty" jsonschema:"with a terminal, for programs that want one"`
+	// Watch goes beyond the call: a name that models know from Hermes Agent.
+	Watch []string `json:"watch_patterns,omitempty" jsonschema:"background: you are told of lines that hold one of these texts"`
 }
 
 type terminalOut struct {
@@ -44,6 +48,13 @@ type terminalOut struct {
 	Interrupted bool   `json:"interrupted,omitempty"`
 	Note        string `json:"note,omitempty"`
 	FullOutput  string `json:"full_output,omitempty"` // file with what was cut
+}
+
+// startedOut is what a command in the background gives.
+type startedOut struct {
+	SessionID string `json:"session_id"`
+	PID       int    `json:"pid"`
+	Note      string `json:"note,omitempty"`
 }
 
 func terminalTool() Tool {
@@ -59,11 +70,12 @@ func terminal(ctx context.Context, env *Env, call Call, in terminalIn) (Result, 
 	if env.Shell == nil {
 		return Fail("This session has no shell, so commands cannot run."), nil
 	}
-	if wrong := in.check(); wrong != "" {
+	if wrong := in.check(env); wrong != "" {
 		return Fail("%s", wrong), nil
 	}
 	state := env.Shell.snapshot() // what is judged is what runs, whatever else runs meanwhile
-	c := Command{Text: in.Command, Timeout: in.limit(), from: &state}
+	c := Command{Text: in.Command, Timeout: in.limit(), pty: in.PTY, from: &state}
+	apart := env.Processes != nil && !env.Shell.frozen
 	if in.Workdir != "" {
 		dir, err := folder(env, in.Workdir)
 		if err != nil {
@@ -76,20 +88,37 @@ func terminal(ctx context.Context, env *Env, call Call, in terminalIn) (Result, 
 		return Result{}, err
 	}
 	c.box = env.Sandbox.Agreed(agreed)
+	switch {
+	case apart && in.Background:
+		c.Timeout = 0
+		return startApart(ctx, env, call, c, in.Watch, "")
+	case apart && in.Timeout > terminalMaxTimeout.Seconds():
+		c.Timeout = min(time.Duration(min(in.Timeout, 1e6)*float64(time.Second)), 10*24*time.Hour)
+		return startApart(ctx, env, call, c, in.Watch, fmt.Sprintf("runs in the background, because timeout is above %v seconds", terminalMaxTimeout.Seconds()))
+	}
 	return runShown(ctx, env, call, c, in.note())
 }
 
+// startApart starts the command and does not wait for it.
+func startApart(ctx context.Context, env *Env, call Call, c Command, watch []string, note string) (Result, error) {
+	b, err := env.Processes.start(ctx, env, call, c, slices.DeleteFunc(watch, func(w string) bool { return w == "" }))
+	if err != nil {
+		return Result{}, err
+	}
+	return OK(startedOut{SessionID: b.id, PID: b.process.Pid(), Note: note}), nil
+}
+
 // check says what is wrong with the input, in a sentence for the model.
-func (in terminalIn) check() string {
+func (in terminalIn) check(env *Env) string {
 	switch {
 	case strings.TrimSpace(in.Command) == "":
 		return "command is empty: give a shell command, such as \"ls\"."
 	case strings.ContainsRune(in.Command, 0):
 		return "command holds a NUL character, which no shell takes: leave it out."
-	case in.Background:
-		return "background=true is not offered yet: run the command in the foreground, with a timeout if it does not end by itself."
-	case in.PTY:
-		return "pty=true is not offered yet: run the command without it, with flags that keep it from asking."
+	case in.Background && (env.Processes == nil || env.Shell.frozen):
+		return "background=true is not offered here: run the command in the foreground, with a timeout if it does not end by itself."
+	case in.PTY && runtime.GOOS == "windows":
+		return "pty=true is not offered on Windows: run the command without it, with flags that keep it from asking."
 	case in.Timeout < 0:
 		return "timeout must be a number of seconds above 0."
 	}
@@ -130,12 +159,8 @@ func folder(env *Env, path string) (string, error) {
 // if anything asked. The folder has to be the same afterwards: a question may stand
 // for minutes.
 func mayRun(ctx context.Context, env *Env, call Call, c Command) (agreed string, err error) {
-	home, _ := os.UserHomeDir()
-	dir := cmp.Or(c.Dir, c.from.dir)
-	verdict := approval.Command(c.Text, approval.Place{
-		Cwd: dir, Roots: env.Files.Folders(), Home: home, HermesHome: env.HermesHome,
-		Env: c.from.exports(), Resolve: followLinks,
-	})
+	place := c.place(env)
+	dir, verdict := place.Cwd, approval.Command(c.Text, place)
 	if verdict.Level == approval.Runs && env.Gate == nil {
 		return "", nil
 	}
@@ -150,6 +175,15 @@ func mayRun(ctx context.Context, env *Env, call Call, c Command) (agreed string,
 		return "", fmt.Errorf("the command was refused: the folder %s is not the one that it was judged in; call again", dir)
 	}
 	return strings.Join(verdict.Keys, "\n"), nil
+}
+
+// place is where the command runs, for a judgement of it.
+func (c Command) place(env *Env) approval.Place {
+	home, _ := os.UserHomeDir()
+	return approval.Place{
+		Cwd: cmp.Or(c.Dir, c.from.dir), Roots: env.Files.Folders(), Home: home, HermesHome: env.HermesHome,
+		Env: c.from.exports(), Resolve: followLinks,
+	}
 }
 
 // followLinks resolves the symbolic links of an absolute path, of which the end

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -69,8 +70,9 @@ func TestTerminal(t *testing.T) {
 		{"timeout beyond measure", `{"command":"true","timeout":1e300}`, `{"output":"","exit_code":0,"cwd":"DIR","note":"timeout was lowered to the most there is, 600 seconds"}`},
 		{"timeout below zero", `{"command":"true","timeout":-1}`, `{"error":"timeout must be a number of seconds above 0."}`},
 		{"empty", `{"command":" "}`, `{"error":"command is empty: give a shell command, such as \"ls\"."}`},
-		{"background", `{"command":"true","background":true}`, `{"error":"background=true is not offered yet: run the command in the foreground, with a timeout if it does not end by itself."}`},
-		{"pty", `{"command":"true","pty":true}`, `{"error":"pty=true is not offered yet: run the command without it, with flags that keep it from asking."}`},
+		{"background", `{"command":"true","background":true}`, `{"error":"background=true is not offered here: run the command in the foreground, with a timeout if it does not end by itself."}`},
+		{"pty", `{"command":"test -t 0 && test -t 1 && printf '\\033[31m%s\\033[0m\\n' $TERM; cd sub; export A=1","pty":true}`, `{"output":"xterm-256color\n","exit_code":0,"cwd":"DIR/sub"}`},
+		{"pty, nothing to read", `{"command":"read x; echo $?","pty":true}`, `{"output":"1\n","exit_code":0,"cwd":"DIR"}`},
 		{"a job left behind", `{"command":"sleep 1000 & echo done"}`, `{"output":"done\n","exit_code":0,"cwd":"DIR"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -247,10 +249,8 @@ func TestTerminalWords(t *testing.T) {
 	if len(tool.Description) > 900 {
 		t.Errorf("the description has %d bytes", len(tool.Description))
 	}
-	for _, gone := range []string{"background", "pty"} {
-		if strings.Contains(string(tool.Schema), gone) {
-			t.Errorf("%s is in the schema: %s", gone, tool.Schema)
-		}
+	if order := `"command":.*"timeout":.*"workdir":.*"background":.*"pty":`; !regexp.MustCompile(order).Match(tool.Schema) {
+		t.Errorf("scripts give parameters in the order %s: %s", order, tool.Schema)
 	}
 	if got := tool.Title(json.RawMessage(`{"command":"go test ./…"}`)); got != "$ go test ./…" {
 		t.Errorf("title %q", got)

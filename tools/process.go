@@ -1,0 +1,272 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/hermes-ls/hermes-ls/tools/approval"
+)
+
+//go:embed process.md
+var processWords string
+
+const (
+	logLines     = 200  // of output that log answers with
+	mostLogLines = 2000 // when it is asked for more
+)
+
+type processAction string
+
+func (processAction) Enum() []string {
+	return []string{"list", "poll", "log", "wait", "kill", "write", "submit"}
+}
+
+type processIn struct {
+	Action    processAction `json:"action"`
+	SessionID string        `json:"session_id,omitempty" jsonschema:"as terminal or list gave it"`
+	Offset    *int          `json:"offset,omitempty" jsonschema:"log: lines to skip; left out: the last lines"`
+	Limit     int           `json:"limit,omitempty" jsonschema:"log: lines; 200 when left out"`
+	Timeout   float64       `json:"timeout,omitempty" jsonschema:"wait: seconds; 180 when left out, at most 600"`
+	Data      string        `json:"data,omitempty" jsonschema:"write, submit"`
+}
+
+type processListOut struct {
+	Processes []processListed `json:"processes"`
+}
+
+type processListed struct {
+	SessionID string `json:"session_id"`
+	Command   string `json:"command"`
+	Status    string `json:"status"`
+	PID       int    `json:"pid"`
+	StartedAt string `json:"started_at"`
+}
+
+type processState struct {
+	Status   string `json:"status"`
+	ExitCode *int   `json:"exit_code,omitempty"`
+	Note     string `json:"note,omitempty"`
+}
+
+type processLogOut struct {
+	Output     string `json:"output"`
+	NextOffset int    `json:"next_offset"`
+	Note       string `json:"note,omitempty"`
+}
+
+func processTool() Tool {
+	return New(Tool{
+		Name: "process", Toolset: "terminal", Kind: KindExecute,
+		ResultCap:   8 * outputLimit, // bytes: the output is cut by characters already
+		Description: strings.TrimSpace(processWords),
+		Title:       titled(func(in processIn) string { return strings.TrimSpace(string(in.Action) + " " + in.SessionID) }),
+	}, process)
+}
+
+func process(ctx context.Context, env *Env, call Call, in processIn) (Result, error) {
+	if env.Processes == nil {
+		return Fail("There are no background processes here."), nil
+	}
+	if in.Action == "list" {
+		return listProcesses(env.Processes), nil
+	}
+	b, wrong := env.Processes.named(in)
+	if wrong != "" {
+		return Fail("%s", wrong), nil
+	}
+	switch in.Action {
+	case "log":
+		return b.page(in)
+	case "wait":
+		return waitFor(ctx, env.Processes, b, in)
+	case "kill":
+		return kill(ctx, env.Processes, b)
+	case "write", "submit":
+		return typeInto(ctx, env, call, b, in)
+	}
+	return OK(b.state(env.Processes)), nil
+}
+
+func listProcesses(p *Processes) Result {
+	out := processListOut{Processes: []processListed{}}
+	for _, b := range p.list() {
+		out.Processes = append(out.Processes, processListed{
+			SessionID: b.id, Command: b.command, Status: b.status(), PID: b.process.Pid(),
+			StartedAt: b.began.UTC().Format(time.RFC3339),
+		})
+	}
+	return OK(out)
+}
+
+// named finds the process that a call means; where there is none it says so.
+func (p *Processes) named(in processIn) (b *background, wrong string) {
+	if b = p.find(in.SessionID); b != nil {
+		return b, ""
+	}
+	var known []string
+	for _, b := range p.list() {
+		known = append(known, b.id)
+	}
+	there := "There are none: start one by terminal with background=true. They end with the server."
+	if len(known) > 0 {
+		there = "There are " + strings.Join(known, ", ") + "."
+	}
+	if in.SessionID == "" {
+		return nil, fmt.Sprintf("%s needs a session_id. %s", in.Action, there)
+	}
+	return nil, fmt.Sprintf("There is no background process %q (those that ended are kept for %d minutes). %s", oneLine(in.SessionID, 60), int(keptAfter.Minutes()), there)
+}
+
+func (b *background) status() string {
+	switch {
+	case !b.isOver():
+		return "running"
+	case b.reason() != "" || b.exit.Limit != "":
+		return "killed"
+	}
+	return "exited"
+}
+
+// state is what poll and wait answer. What the model reads there it need not be told
+// again.
+func (b *background) state(p *Processes) processState {
+	s := processState{Status: b.status()}
+	if s.Status != "running" {
+		p.heard(b)
+		s.ExitCode, s.Note = &b.exit.Code, sentence(explainSignal(b.exit.Code), b.note)
+		if why := b.reason(); why != "" {
+			s.Note = sentence("ended, because "+why, b.note)
+		}
+	}
+	return s
+}
+
+func (b *background) page(in processIn) (Result, error) {
+	offset, limit := -1, logLines
+	if in.Offset != nil {
+		offset = max(0, *in.Offset)
+	}
+	if in.Limit > 0 {
+		limit = min(in.Limit, mostLogLines)
+	}
+	p, err := b.log.read(offset, limit)
+	if err != nil {
+		return Result{}, err
+	}
+	out := processLogOut{Output: p.text, NextOffset: p.next}
+	if offset >= 0 && offset < p.from {
+		out.Note = fmt.Sprintf("lines before %d are not kept any more", p.from)
+	}
+	if p.lost != nil {
+		out.Note = sentence(out.Note, "some of it could not be kept: "+p.lost.Error())
+	}
+	return OK(out).With(Content{Text: p.text}), nil
+}
+
+func waitFor(ctx context.Context, p *Processes, b *background, in processIn) (Result, error) {
+	if in.Timeout < 0 {
+		return Fail("timeout must be a number of seconds above 0."), nil
+	}
+	timer := time.NewTimer(terminalIn{Timeout: in.Timeout}.limit())
+	defer timer.Stop()
+	select {
+	case <-b.done:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return OK(b.state(p)), ctx.Err()
+}
+
+func kill(ctx context.Context, p *Processes, b *background) (Result, error) {
+	if !b.isOver() {
+		b.willEnd("you killed it")
+		b.process.Stop(timeoutGrace)
+	}
+	select {
+	case <-b.done:
+	case <-ctx.Done():
+		return Result{}, ctx.Err()
+	}
+	return OK(b.state(p)), nil
+}
+
+// typeInto types into a process, once the gate has let it through: a shell that
+// runs in the background is no way around it.
+func typeInto(ctx context.Context, env *Env, call Call, b *background, in processIn) (Result, error) {
+	data := in.Data
+	if in.Action == "submit" {
+		data += "\n"
+	}
+	if data == "" {
+		return Fail("data is empty: give the text to type."), nil
+	}
+	if b.isOver() {
+		return Fail("%s %s: it takes no input any more.", b.id, b.ending()), nil
+	}
+	b.mu.Lock()
+	text := b.typed + data
+	b.mu.Unlock()
+	if err := mayDo(ctx, env, call, "type into "+b.command+": "+text, b.judge(text)); err != nil {
+		return Result{}, err
+	}
+	if err := b.keys.write(data); err != nil {
+		return Fail("Nothing was typed: %v.", err), nil
+	}
+	b.mu.Lock()
+	b.typed = text[strings.LastIndexByte(text, '\n')+1:]
+	b.mu.Unlock()
+	return OK(b.state(env.Processes)), nil
+}
+
+// judge tells what typed text does: as commands where a shell reads it, as Python
+// where Python does. Other programs take answers, of which only those count that
+// would be commands.
+func (b *background) judge(text string) approval.Verdict {
+	text = strings.TrimRight(text, "\x00\x03\x04\r\n")
+	reader := filepath.Base(lastProgram(b.command))
+	if strings.HasPrefix(reader, "python") || reader == "ipython" {
+		return approval.Python(text, b.place)
+	}
+	if by, known := asArgument[reader]; known {
+		if quoted, err := syntax.Quote(text, syntax.LangBash); err == nil {
+			return approval.Command(by+" "+quoted, b.place)
+		}
+	}
+	v := approval.Command(text, b.place)
+	unread := v.Level == approval.Refused && strings.HasPrefix(v.Reason, "does not parse")
+	switch {
+	case !unread:
+	case slices.Contains(takeCommands, reader):
+		v.Level, v.Keys = approval.Asks, []string{"type into " + approval.Escape(b.command)}
+	default:
+		v = approval.Verdict{}
+	}
+	return v
+}
+
+// asArgument is how a program is given code that it would otherwise read.
+var asArgument = map[string]string{
+	"node": "node -e", "ruby": "ruby -e", "irb": "ruby -e", "perl": "perl -e", "php": "php -r",
+	"psql": "psql -c", "mysql": "mysql -e", "mariadb": "mariadb -e", "sqlite3": "sqlite3 db",
+}
+
+// takeCommands are programs that run what is typed into them.
+var takeCommands = []string{"", "sh", "bash", "dash", "zsh", "fish", "ksh", "su", "sudo", "ssh", "docker", "podman", "kubectl", "screen", "tmux", "script", "expect", "xargs", "parallel"}
+
+// mayDo asks the gate; without one, only what runs unasked may.
+func mayDo(ctx context.Context, env *Env, call Call, what string, v approval.Verdict) error {
+	if env.Gate != nil {
+		return env.Gate.Check(ctx, env, call, KindExecute, what, v)
+	}
+	if v.Level != approval.Runs {
+		return fmt.Errorf("refused: it %s, and there is nobody to ask", v.Reason)
+	}
+	return nil
+}

@@ -1,0 +1,392 @@
+//go:build unix
+
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/tools/approval"
+)
+
+// desk is an environment with background processes, and what a person was told.
+type desk struct {
+	*Env
+	t   *testing.T
+	dir string
+
+	mu   sync.Mutex
+	told []string
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	d := &desk{t: t}
+	d.Env, d.dir = newTerminal(t)
+	d.Env.Processes = NewProcesses(func(text string) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.told = append(d.told, text)
+	})
+	t.Cleanup(func() {
+		if err := d.Env.Processes.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// call calls a tool, and reads its answer.
+func (d *desk) call(tool Tool, args string) map[string]any {
+	d.t.Helper()
+	result, err := tool.Run(d.t.Context(), d.Env, Call{ID: "1", Name: tool.Name, Args: json.RawMessage(args)})
+	if err != nil {
+		result = Fail("%v", err)
+	}
+	var out map[string]any
+	if err := json.Unmarshal(result.JSON, &out); err != nil {
+		d.t.Fatalf("%s: %v", result.JSON, err)
+	}
+	return out
+}
+
+// start starts a command in the background.
+func (d *desk) start(command, more string) (id string) {
+	d.t.Helper()
+	args, _ := json.Marshal(command)
+	out := d.call(terminalTool(), fmt.Sprintf(`{"command":%s,"background":true%s}`, args, more))
+	id, _ = out["session_id"].(string)
+	if pid, _ := out["pid"].(float64); id == "" || pid <= 1 {
+		d.t.Fatalf("%s: %v", command, out)
+	}
+	return id
+}
+
+func (d *desk) process(format string, args ...any) map[string]any {
+	d.t.Helper()
+	return d.call(processTool(), fmt.Sprintf(format, args...))
+}
+
+// output waits for something in the log.
+func (d *desk) output(id, want string) {
+	d.t.Helper()
+	for range 500 {
+		if text, _ := d.process(`{"action":"log","session_id":"%s"}`, id)["output"].(string); strings.Contains(text, want) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	d.t.Fatalf("%q did not come", want)
+}
+
+func wantState(t *testing.T, got map[string]any, status string, code any) {
+	t.Helper()
+	if got["status"] != status || got["exit_code"] != code {
+		t.Errorf("%v, want %s and %v", got, status, code)
+	}
+}
+
+func TestProcess(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	id := d.start("echo one; echo two >&2; pwd; cd sub; sleep 1000", `,"workdir":"sub"`)
+	d.output(id, d.dir+"/sub\n")
+	wantState(t, d.process(`{"action":"poll","session_id":"%s"}`, id), "running", nil)
+	wantState(t, d.process(`{"action":"wait","session_id":"%s","timeout":0.05}`, id), "running", nil)
+	list, _ := json.Marshal(d.process(`{"action":"list"}`))
+	for _, want := range []string{`"session_id":"proc_1"`, `"status":"running"`, `"command":"echo one;`, `"started_at":"2`, `"pid":`} {
+		if !strings.Contains(string(list), want) {
+			t.Errorf("%s is missing in %s", want, list)
+		}
+	}
+	kill := d.process(`{"action":"kill","session_id":"%s"}`, id)
+	wantState(t, kill, "killed", 143.0)
+	if kill["note"] != "ended, because you killed it" {
+		t.Errorf("%v", kill)
+	}
+	wantState(t, d.process(`{"action":"kill","session_id":"%s"}`, id), "killed", 143.0)
+	if out, _ := runTerminal(t.Context(), t, d.Env, `{"command":"pwd"}`); out.Output != d.dir+"\n" {
+		t.Errorf("the background changed the session: %+v", out)
+	}
+
+	id = d.start("echo bye; exit 3", "")
+	wantState(t, d.process(`{"action":"wait","session_id":"%s"}`, id), "exited", 3.0)
+	if news := d.Env.Processes.News(); len(news) != 0 {
+		t.Errorf("told again of what the model knows: %q", news)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.told) != 2 || !strings.Contains(d.told[1], "proc_2 (echo bye; exit 3) has ended with exit code 3") {
+		t.Errorf("told %q", d.told)
+	}
+}
+
+func TestProcessLog(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	id := d.start(`i=1; while [ $i -le 300 ]; do printf '\033[1mline %d\033[0m\n' $i; i=$((i+1)); done; printf 'ask? '; sleep 1000`, "")
+	d.output(id, "ask? ")
+	for _, tt := range []struct {
+		args, begins, ends string
+		next               float64
+	}{
+		{``, "line 101\n", "line 300\nask? ", 300},
+		{`,"limit":2`, "line 299\n", "line 300\nask? ", 300},
+		{`,"offset":0,"limit":3`, "line 1\nline 2\nline 3\n", "", 3},
+		{`,"offset":3,"limit":1`, "line 4\n", "line 4\n", 4},
+		{`,"offset":300`, "ask? ", "ask? ", 300},
+		{`,"offset":5000`, "ask? ", "ask? ", 300},
+		{`,"offset":-1,"limit":1`, "line 1\n", "line 1\n", 1},
+	} {
+		out := d.process(`{"action":"log","session_id":"%s"%s}`, id, tt.args)
+		text, _ := out["output"].(string)
+		if !strings.HasPrefix(text, tt.begins) || !strings.HasSuffix(text, tt.ends) || out["next_offset"] != tt.next {
+			t.Errorf("%s: %v", tt.args, out)
+		}
+	}
+}
+
+// A log that is larger than what is kept: the newest part is there, and its lines
+// have their numbers.
+func TestProcessLogIsBounded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l, err := newProcessLog(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	const lines = 300_000
+	for i := range lines {
+		fmt.Fprintf(l, "%050d\n", i)
+	}
+	l.end()
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("files in sight: %v", left)
+	}
+	p, err := l.read(-1, 1)
+	if err != nil || p.text != fmt.Sprintf("%050d\n", lines-1) || p.next != lines {
+		t.Errorf("%+v, %v", p, err)
+	}
+	p, err = l.read(0, 1)
+	if err != nil || p.from == 0 || p.text != fmt.Sprintf("%050d\n", p.from) {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if kept := (lines - p.from) * 51; kept < segmentLimit || kept > 2*segmentLimit+100 {
+		t.Errorf("%d bytes are kept", kept)
+	}
+	if p, _ := l.read(p.from, 100_000); len(p.text) > outputLimit || p.next-p.from != outputLimit/51 {
+		t.Errorf("a page of %d bytes, %d lines", len(p.text), p.next-p.from)
+	}
+}
+
+func TestProcessInput(t *testing.T) {
+	t.Parallel()
+	for _, pty := range []string{"", `,"pty":true`} {
+		d := newDesk(t)
+		id := d.start(`printf 'name? '; read n; echo "hello $n"; cat; echo end`, pty)
+		d.output(id, "name? ")
+		wantState(t, d.process(`{"action":"write","session_id":"%s","data":"Wor"}`, id), "running", nil)
+		wantState(t, d.process(`{"action":"submit","session_id":"%s","data":"ld"}`, id), "running", nil)
+		d.output(id, "hello World\n")
+		d.process(`{"action":"submit","session_id":"%s","data":"more"}`, id)
+		d.output(id, "more\n")
+		d.process(`{"action":"write","session_id":"%s","data":"\u0004"}`, id)
+		wantState(t, d.process(`{"action":"wait","session_id":"%s"}`, id), "exited", 0.0)
+		if out := d.process(`{"action":"submit","session_id":"%s","data":"x"}`, id); !strings.Contains(fmt.Sprint(out["error"]), "takes no input any more") {
+			t.Errorf("%v", out)
+		}
+	}
+}
+
+// What is typed into a shell is judged like a command.
+func TestProcessInputIsJudged(t *testing.T) {
+	t.Parallel()
+	place := approval.Place{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u"}
+	for _, tt := range []struct {
+		command, typed string
+		want           approval.Level
+	}{
+		{"bash", "ls\n", approval.Runs},
+		{"bash", "rm -rf build\n", approval.Asks},
+		{"bash -i", "rm -rf /\n", approval.Refused},
+		{"bash", "for f in *; do\n", approval.Asks},
+		{"ssh host", "sudo rm -rf x\n", approval.Asks},
+		{"python3 -i", "import shutil; shutil.rmtree('x')\n", approval.Asks},
+		{"python3", "print(1)\n", approval.Runs},
+		{"node", "require('child_process').execSync('rm -rf x')\n", approval.Asks},
+		{"psql db", "DROP TABLE a;\n", approval.Asks},
+		{"npm init", "y\n", approval.Runs},
+		{"npm init", "it's mine\n", approval.Runs},
+		{"./ask.sh", "rm -rf x\n", approval.Asks},
+	} {
+		b := &background{command: tt.command, place: place}
+		if v := b.judge(tt.typed); v.Level != tt.want {
+			t.Errorf("%q into %q: %v (%s), want %v", tt.typed, tt.command, v.Level, v.Reason, tt.want)
+		}
+	}
+	d := newDesk(t)
+	id := d.start("cat", "")
+	d.process(`{"action":"write","session_id":"%s","data":"rm "}`, id)
+	if out := d.process(`{"action":"submit","session_id":"%s","data":"-rf x"}`, id); !strings.Contains(fmt.Sprint(out["error"]), "nobody to ask") {
+		t.Errorf("in two pieces: %v", out)
+	}
+}
+
+func TestProcessMistakes(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for args, want := range map[string]string{
+		`{"action":"poll"}`:                               "poll needs a session_id. There are none: start one by terminal with background=true",
+		`{"action":"poll","session_id":"proc_9"}`:         `There is no background process "proc_9"`,
+		`{"action":"wait","session_id":"nonsense\u0007"}`: "There is no background process",
+	} {
+		if out := d.process("%s", args); !strings.Contains(fmt.Sprint(out["error"]), want) {
+			t.Errorf("%s: %v", args, out)
+		}
+	}
+	id := d.start("sleep 1000", "")
+	for args, want := range map[string]string{
+		`{"action":"poll"}`: "There are proc_1.",
+		`{"action":"wait","session_id":"` + id + `","timeout":-1}`: "above 0",
+		`{"action":"write","session_id":"` + id + `"}`:             "data is empty",
+	} {
+		if out := d.process("%s", args); !strings.Contains(fmt.Sprint(out["error"]), want) {
+			t.Errorf("%s: %v", args, out)
+		}
+	}
+	d.Env.Processes, d.Env.OutputDir = nil, ""
+	if out := d.process(`{"action":"list"}`); out["error"] == nil {
+		t.Errorf("%v", out)
+	}
+}
+
+func TestProcessLongTimeoutGoesApart(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	out := d.call(terminalTool(), `{"command":"echo there","timeout":5000}`)
+	if out["session_id"] != "proc_1" || !strings.Contains(fmt.Sprint(out["note"]), "above 600 seconds") {
+		t.Errorf("%v", out)
+	}
+	wantState(t, d.process(`{"action":"wait","session_id":"proc_1"}`), "exited", 0.0)
+	frozen := *d.Env
+	frozen.Shell = d.Env.Shell.Frozen()
+	if out, _ := runTerminal(t.Context(), t, &frozen, `{"command":"echo there","timeout":5000}`); out.Output != "there\n" {
+		t.Errorf("in a script: %+v", out)
+	}
+	if _, result := runTerminal(t.Context(), t, &frozen, `{"command":"true","background":true}`); !result.IsError {
+		t.Errorf("in a script: %s", result.JSON)
+	}
+}
+
+func TestProcessesEndWithTheSession(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	id := d.start(`trap '' TERM; (setsid sleep 1000 & echo $!); while :; do sleep 1; done`, "")
+	d.output(id, "\n")
+	text, _ := d.process(`{"action":"log","session_id":"%s"}`, id)["output"].(string)
+	var pid int
+	fmt.Sscan(text, &pid) //nolint:errcheck // 0 fails below
+	if err := d.Env.Processes.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, 0); pid < 2 || err != syscall.ESRCH {
+		t.Errorf("process %d is still there: %v", pid, err)
+	}
+	if out := d.call(terminalTool(), `{"command":"true","background":true}`); !strings.Contains(fmt.Sprint(out["error"]), "closed") {
+		t.Errorf("%v", out)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.told) != 0 {
+		t.Errorf("a closed session was told %q", d.told)
+	}
+}
+
+func TestProcessNews(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	id := d.start("echo building; echo 'listening on 80'; echo 'listening on 81'; exit 4", `,"watch_patterns":["listening"]`)
+	<-d.Env.Processes.find(id).done
+	news := strings.Join(d.Env.Processes.News(), "\n--\n")
+	for _, want := range []string{"wrote 1 line that you watch for:\nlistening on 80", "has ended with exit code 4", "Its last lines:\nbuilding\nlistening on 80\nlistening on 81\n"} {
+		if !strings.Contains(news, want) {
+			t.Errorf("%q is missing in %q", want, news)
+		}
+	}
+	if again := d.Env.Processes.News(); len(again) != 0 {
+		t.Errorf("told twice: %q", again)
+	}
+}
+
+// One notice in 15 seconds, with what came meanwhile; and those that ended are
+// forgotten in the end.
+func TestProcessNoticesAreFew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		p := NewProcesses(func(text string) { told = append(told, text) })
+		b := &background{id: "proc_1", command: "serve", watch: []string{"error"}, done: make(chan struct{})}
+		for i := range 40 {
+			b.sees(p, fmt.Sprintf("error %d", i))
+			b.sees(p, "fine")
+			time.Sleep(1100 * time.Millisecond)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		news := p.News()
+		if len(news) != 4 || len(told) != 4 {
+			t.Fatalf("told %d times: %q", len(news), news)
+		}
+		if !strings.Contains(news[1], "13 lines") || !strings.Contains(news[1], "error 13\n(the last 10 of them)") || strings.Contains(news[1], "error 3\n") {
+			t.Errorf("%q", news[1])
+		}
+		if told[0] != "Background process proc_1 (serve) wrote: error 0" {
+			t.Errorf("%q", told[0])
+		}
+
+		b.log, _ = newProcessLog(filepath.Join(os.TempDir()), nil)
+		b.ended = time.Now()
+		p.all = []*background{b}
+		close(b.done)
+		time.Sleep(keptAfter)
+		if p.find("proc_1") == nil {
+			t.Error("forgotten too early")
+		}
+		time.Sleep(time.Second)
+		if p.find("proc_1") != nil {
+			t.Error("never forgotten")
+		}
+	})
+}
+
+func TestProcessesAreFew(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	p := d.Env.Processes
+	for i := range mostBackground {
+		b := &background{id: fmt.Sprint(i), done: make(chan struct{})}
+		b.log, _ = newProcessLog("", nil)
+		p.all = append(p.all, b)
+	}
+	if out := d.call(terminalTool(), `{"command":"true","background":true}`); !strings.Contains(fmt.Sprint(out["error"]), "64 background processes run already") {
+		t.Errorf("%v", out)
+	}
+	p.all[7].ended = time.Now()
+	close(p.all[7].done)
+	if out := d.call(terminalTool(), `{"command":"true","background":true}`); out["error"] != nil {
+		t.Errorf("%v", out)
+	}
+	if p.find("7") != nil || p.find("6") == nil {
+		t.Error("another was dropped than the one that has ended")
+	}
+}
