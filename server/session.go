@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -206,6 +207,11 @@ func (x *Session) tools(conf *config.Loaded) (*tools.Set, error) {
 	if err := all.Add(x.children.Tool()); err != nil {
 		return nil, fmt.Errorf("listing the tools: %w", err)
 	}
+	for _, t := range slices.Concat(x.webTools(conf), x.clarifyTool(conf)) {
+		if err := all.Add(t); err != nil {
+			return nil, fmt.Errorf("listing the tools: %w", err)
+		}
+	}
 	all.Defect = func(tool string, panicked any, stack []byte) {
 		x.svc.Log.Error("a tool panicked", "tool", tool, "panic", panicked, "stack", string(stack))
 	}
@@ -245,8 +251,10 @@ func (x *Session) env(conf *config.Loaded) *tools.Env {
 		Files:      x.ws,
 		Shell:      tools.NewShell(x.ws.Folders()[0], conf.Terminal.EnvPassthrough),
 		Todos:      tools.NewTodos(),
+		Recall:     tools.NewRecall(),
 		Processes:  x.processes,
 		Gate:       x.gate,
+		Secrets:    secrets(conf),
 		Terminals:  x.host.Terminals(x.id),
 		Sandbox:    x.sandbox,
 		OutputDir:  x.svc.outputDir(x.id),

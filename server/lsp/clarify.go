@@ -1,0 +1,48 @@
+package lsp
+
+import (
+	"context"
+
+	lsp "go.lsp.dev/protocol"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// What stands beside the choices: a message has buttons, and no field to write in.
+const (
+	answerInChat = "Answer in the chat"
+	youDecide    = "You decide"
+)
+
+// CanClarify is true of every editor: a message with buttons is part of the
+// protocol. One that shows none closes the question.
+func (h host) CanClarify() bool { return true }
+
+// Clarify asks the person at the editor: by a form of the plugin's, else by a
+// message with a button for each choice.
+func (h host) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
+	if h.s.client.acp != nil && h.s.agent.CanClarify() {
+		return h.s.agent.Clarify(ctx, q)
+	}
+	params := &lsp.ShowMessageRequestParams{Type: lsp.MessageTypeInfo, Message: "Hermes asks: " + q.Question}
+	for _, title := range q.Choices {
+		params.Actions = append(params.Actions, lsp.MessageActionItem{Title: title})
+	}
+	if q.FreeText {
+		params.Actions = append(params.Actions, lsp.MessageActionItem{Title: answerInChat})
+	}
+	params.Actions = append(params.Actions, lsp.MessageActionItem{Title: youDecide})
+	var chosen lsp.MessageActionItem
+	if err := h.s.ask(ctx, lsp.MethodWindowShowMessageRequest, params, &chosen); err != nil {
+		return tools.Answer{}, err
+	}
+	switch {
+	case q.Offers(chosen.Title):
+		return tools.Answer{Kind: tools.AnswerGiven, Text: chosen.Title}, nil
+	case chosen.Title == answerInChat && q.FreeText:
+		return tools.Answer{Kind: tools.AnswerLater}, nil
+	case chosen.Title == youDecide:
+		return tools.Answer{Kind: tools.AnswerYou}, nil
+	}
+	return tools.Answer{}, nil
+}
