@@ -125,7 +125,7 @@ func (x *extractor) extract(ctx context.Context, env *Env, address string, limit
 		return out
 	}
 	out.Title = p.Title
-	out.Content = dataMark + shortened(env, p, limit)
+	out.Content = dataMark + beginning(env, p, limit)
 	return out
 }
 
@@ -155,8 +155,8 @@ func (x *extractor) page(ctx context.Context, address string) (webpage.Page, err
 	return p, nil
 }
 
-// shortened is the beginning of a long page. The whole goes to a file that is named.
-func shortened(env *Env, p webpage.Page, limit int) string {
+// beginning is that of a long page. The whole goes to a file that is named.
+func beginning(env *Env, p webpage.Page, limit int) string {
 	all := utf8.RuneCountInString(p.Text)
 	if all <= limit {
 		return p.Text
