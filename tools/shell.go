@@ -1,23 +1,17 @@
 package tools
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"mvdan.cc/sh/v3/expand"
-	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
@@ -32,7 +26,7 @@ import (
 //
 // On Windows commands run under cmd.exe and nothing is carried over.
 type Shell struct {
-	program string // bash, or sh
+	program string // absolute
 	first   string // the folder that the session began in
 	frozen  bool   // commands change nothing of the state
 
@@ -91,23 +85,7 @@ const terminalType = "TERM=xterm-256color"
 // looks secret and is not named in passthrough.
 func NewShell(dir string, passthrough []string) *Shell {
 	env, _ := proc.Environ(passthrough)
-	return &Shell{program: findShell(), first: dir, state: shellState{dir: dir, env: override(env, calm)}}
-}
-
-// findShell: the user's own when it is bash, else bash, else sh.
-func findShell() string {
-	if runtime.GOOS == "windows" {
-		return "cmd.exe"
-	}
-	if own := os.Getenv("SHELL"); filepath.Base(own) == "bash" && filepath.IsAbs(own) {
-		if _, err := os.Stat(own); err == nil {
-			return own
-		}
-	}
-	if path, err := exec.LookPath("bash"); err == nil {
-		return path
-	}
-	return "/bin/sh"
+	return &Shell{program: findShell(""), first: dir, state: shellState{dir: dir, env: override(env, calm)}}
 }
 
 // Name is the shell's, such as "bash".
@@ -151,7 +129,7 @@ func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 	}
 	exit, timedOut, err := start(ctx, child, c.Timeout)
 	if err == nil && !timedOut {
-		if after, ok := dump.read(before.env); ok {
+		if after, ok := s.left(dump, before.env); ok {
 			if c.pty {
 				after.restore("TERM", before)
 			}
@@ -235,39 +213,12 @@ func runLimited(ctx context.Context, c proc.Cmd, limit time.Duration) (exit proc
 	return exit, expired.Load(), err
 }
 
-// wrapper runs the command by eval, so that nothing it holds, be it a syntax
-// error, an open here-document, a comment or a backslash at its end, reaches the
-// words around it, and stands on one line, so that the shell's messages count the
-// command's own. At its end, by the trap when it calls exit, the state goes to the
-// file. The dump is all builtins: no process, and well under a millisecond. Its
-// stderr is closed off for the sake of set -x.
-const wrapper = `__hermes_dump() { local s=$?; { export -p; echo :; pwd -P; } >|%s; return $s; }; ` +
-	`trap '{ __hermes_dump; } 2>/dev/null' EXIT; __hermes=$1; set --; eval "$__hermes"; { __hermes_dump; } 2>/dev/null`
-
-func (s *Shell) args(text, dump string) []string {
-	if runtime.GOOS == "windows" {
-		return []string{s.program, "/D", "/S", "/C", `"` + text + `"`}
+// left is the state that a command has left, if a whole one was.
+func (s *Shell) left(d dump, before []string) (after shellState, ok bool) {
+	if parse := s.dialect().read; parse != nil {
+		return d.read(before, parse)
 	}
-	quoted, err := syntax.Quote(dump, syntax.LangPOSIX)
-	if err != nil {
-		quoted = "/dev/null" // a temp folder with a name that no shell can say: nothing is carried over
-	}
-	script := fmt.Sprintf(wrapper, quoted)
-	if strings.HasSuffix(s.program, "bash") {
-		return []string{s.program, "--norc", "--noprofile", "-c", script, "bash", text}
-	}
-	return []string{s.program, "-c", script, "sh", text}
-}
-
-// plain runs a command and nothing besides.
-func (s *Shell) plain(text string) []string {
-	switch {
-	case runtime.GOOS == "windows":
-		return s.args(text, "")
-	case strings.HasSuffix(s.program, "bash"):
-		return []string{s.program, "--norc", "--noprofile", "-c", text}
-	}
-	return []string{s.program, "-c", text}
+	return shellState{}, false
 }
 
 // dump is the file in which a command leaves its state: private, since exports
@@ -292,7 +243,7 @@ func (d dump) remove() {
 }
 
 // read returns the state that was left, if a whole one was.
-func (d dump) read(before []string) (after shellState, ok bool) {
+func (d dump) read(before []string, parse func([]byte, []string) (shellState, bool)) (after shellState, ok bool) {
 	f, err := os.Open(d.path)
 	if err != nil {
 		return shellState{}, false
@@ -302,53 +253,7 @@ func (d dump) read(before []string) (after shellState, ok bool) {
 	if err != nil {
 		return shellState{}, false
 	}
-	return parseState(text, before)
-}
-
-// parseState reads the output of export -p, a line ":", and the folder. The
-// exports are shell code, quoted in the shell's own way.
-func parseState(text []byte, before []string) (after shellState, ok bool) {
-	i := bytes.LastIndex(text, []byte("\n:\n"))
-	if i < 0 || text[len(text)-1] != '\n' {
-		return shellState{}, false
-	}
-	after.dir = strings.TrimSuffix(string(text[i+3:]), "\n")
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(bytes.NewReader(text[:i+1]), "")
-	if err != nil {
-		return shellState{}, false
-	}
-	literally := &expand.Config{} // not nil: the library's own default is shared, and written to
-	for _, stmt := range file.Stmts {
-		if decl, is := stmt.Cmd.(*syntax.DeclClause); is {
-			after.env = appendExports(after.env, decl, literally)
-		}
-	}
-	// What is no shell variable the shell does not list, but passes on: exported
-	// functions, names with a dot.
-	for _, kv := range before {
-		name, _, _ := strings.Cut(kv, "=")
-		if !syntax.ValidName(name) || name == "SHLVL" {
-			after.env = append(after.env, kv)
-		}
-	}
-	return after, true
-}
-
-func appendExports(env []string, decl *syntax.DeclClause, literally *expand.Config) []string {
-	for _, a := range decl.Args {
-		if a.Name == nil || a.Naked || a.Array != nil || a.Name.Value == "SHLVL" || a.Name.Value == "_" {
-			continue // attributes, variables without a value, what each shell counts for itself
-		}
-		value := ""
-		if a.Value != nil {
-			var err error
-			if value, err = expand.Literal(literally, a.Value); err != nil {
-				continue
-			}
-		}
-		env = append(env, a.Name.Value+"="+value)
-	}
-	return env
+	return parse(text, before)
 }
 
 // override puts settings in place of those of the same name.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/tools/approval"
 )
 
 // newTestShell is a shell in a temp folder, and that folder.
@@ -38,11 +40,17 @@ func newTestShell(t *testing.T, program string) (*Shell, string) {
 // shells are those to test with: what users have, and sh.
 func shells(t *testing.T) []string {
 	t.Helper()
-	bash, err := exec.LookPath("bash")
+	return []string{program(t, "bash"), "/bin/sh", program(t, "dash"), program(t, "zsh")}
+}
+
+// program is where a program is that a test needs.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
 	if err != nil {
-		t.Fatal("bash has to be installed for this test: ", err)
+		t.Fatalf("%s has to be installed for this test (make hosts does it): %v", name, err)
 	}
-	return []string{bash, "/bin/sh"}
+	return path
 }
 
 func do(t *testing.T, s *Shell, text string) (string, Outcome) {
@@ -102,6 +110,9 @@ func TestShellState(t *testing.T) {
 					if name == "syntax error" && strings.Contains(step.run, "if;") {
 						continue // each shell has its own words for it
 					}
+					if zsh := filepath.Base(program) == "zsh"; zsh && (name == "cd -" || name == "trailing backslash") {
+						continue // it takes no OLDPWD from outside, and drops the backslash
+					}
 					got = strings.Replace(got, "++", "+", 1) // bash counts the eval
 					if want := strings.ReplaceAll(step.want, "DIR", dir); got != want {
 						t.Errorf("%s: %q, want %q", step.run, got, want)
@@ -118,12 +129,76 @@ func TestShellExitCodes(t *testing.T) {
 		s, _ := newTestShell(t, program)
 		for text, want := range map[string]int{
 			"true": 0, "false": 1, "exit 7": 7, "(exit 9)": 9, "nosuchcommand": 127, "/": 126, "kill -9 $$": 137,
-			"trap 'true' EXIT; exit 4": 4, "false; # end": 1, "set -e; false; true": 1, "if": 2,
+			"trap 'true' EXIT; exit 4": 4, "false; # end": 1, "set -e; false; true": 1, "if": map[bool]int{false: 2, true: 1}[filepath.Base(program) == "zsh"],
 		} {
 			if _, o := do(t, s, text); o.Code != want {
 				t.Errorf("%s: %s: exit code %d, want %d", program, text, o.Code, want)
 			}
 		}
+	}
+}
+
+// fish has a language of its own.
+func TestShellFish(t *testing.T) {
+	t.Parallel()
+	fish := program(t, "fish")
+	type step struct {
+		run, want string
+		code      int
+	}
+	for name, steps := range map[string][]step{
+		"folder":          {{"cd 'with space'", "", 0}, {"pwd", "DIR/with space\n", 0}},
+		"export":          {{"set -x A 1; set -gx B \"it's\\n\"", "", 0}, {`printf "%s" $A $B`, "1it's\\n", 0}},
+		"not exported":    {{"set A 1", "", 0}, {`echo "[$A]"`, "[]\n", 0}},
+		"erased":          {{"set -x A 1", "", 0}, {"set -e A", "", 0}, {`echo "[$A]"`, "[]\n", 0}},
+		"exit":            {{"cd sub; set -x A 1; exit 3", "", 3}, {"pwd; echo $A", "DIR/sub\n1\n", 0}},
+		"failing":         {{"cd sub; false", "", 1}, {"pwd", "DIR/sub\n", 0}},
+		"syntax error":    {{"cd sub", "", 0}, {"begin 2>/dev/null; cd ..; pwd >/dev/null; end; end 2>/dev/null", "", -1}, {"pwd", "DIR/sub\n", 0}},
+		"nothing to read": {{"cat; echo $status", "0\n", 0}},
+		"killed":          {{"cd sub; kill -9 $fish_pid", "", 137}, {"pwd", "DIR\n", 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, dir := newTestShell(t, fish)
+			for _, step := range steps {
+				got, o := do(t, s, step.run)
+				if step.code < 0 {
+					continue // its words are fish's own
+				}
+				if want := strings.ReplaceAll(step.want, "DIR", dir); got != want || o.Code != step.code {
+					t.Errorf("%s: %q and %d, want %q and %d", step.run, got, o.Code, want, step.code)
+				}
+			}
+		})
+	}
+}
+
+func TestAsFish(t *testing.T) {
+	t.Parallel()
+	place := approval.Place{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u"}
+	for text, want := range map[string]approval.Level{
+		"ls; and rm -rf x": approval.Asks, `\x72m -rf x`: approval.Asks, "if true; rm -rf x; end": approval.Asks,
+		"ls | grep x": approval.Runs, "set -x A 1; echo $A": approval.Runs, "rm -rf /": approval.Refused, "echo (pwd)": approval.Asks,
+		"begin; reboot; end": approval.Refused,
+	} {
+		v := asFish(text, approval.Command(text, place))
+		if v.Level != want || (want == approval.Asks && len(v.Keys) == 0) {
+			t.Errorf("%s: %+v, want %v", text, v, want)
+		}
+	}
+}
+
+func TestFindShell(t *testing.T) {
+	for own, want := range map[string]string{
+		program(t, "zsh"): "zsh", program(t, "bash"): "bash", program(t, "fish"): "bash", "": "bash", "/nowhere/bash": "bash",
+	} {
+		t.Setenv("SHELL", own)
+		if got := filepath.Base(findShell("")); got != want {
+			t.Errorf("SHELL=%s: %s, want %s", own, got, want)
+		}
+	}
+	if got := findShell("fish"); got != program(t, "fish") {
+		t.Errorf("asked for fish: %s", got)
 	}
 }
 

@@ -161,6 +161,9 @@ func folder(env *Env, path string) (string, error) {
 func mayRun(ctx context.Context, env *Env, call Call, c Command) (agreed string, err error) {
 	place := c.place(env)
 	dir, verdict := place.Cwd, approval.Command(c.Text, place)
+	if env.Shell.Name() == "fish" {
+		verdict = asFish(c.Text, verdict)
+	}
 	if verdict.Level == approval.Runs && env.Gate == nil {
 		return "", nil
 	}

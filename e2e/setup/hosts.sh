@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gets the programs that the tests drive: ripgrep, two Neovims, Emacs with eglot,
-# the official ACP client. What is there already is left alone. Root may install
+# the official ACP client, shells. What is there already is left alone. Root may install
 # Debian packages; without root, or on another system, it says what to install.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -15,6 +15,9 @@ need() { command -v "$1" >/dev/null || missing+=("$2"); }
 need rg ripgrep
 need emacs emacs-nox
 need git git
+need zsh zsh
+need fish fish
+need dash dash
 need python3 python3
 need patchelf patchelf
 [ -d /usr/share/emacs/site-lisp/elpa-src ] && ls -d /usr/share/emacs/site-lisp/elpa-src/eglot-* >/dev/null 2>&1 || missing+=(elpa-eglot)
