@@ -21,7 +21,8 @@ const (
 // of it up to a limit, then the head and the tail. Once the middle is cut, the
 // whole goes to a file in dir, if there is one.
 type capture struct {
-	dir string
+	dir     string
+	secrets *Secrets // neither what is shown nor the file holds them
 
 	textMu sync.Mutex
 	plain  plainText
@@ -49,6 +50,7 @@ func (c *capture) Write(b []byte) (int, error) {
 
 // add takes plain text. Its caller holds textMu.
 func (c *capture) add(text []byte) {
+	text = c.secrets.hideIn(text)
 	n := utf8.RuneCount(text)
 	c.lines += bytes.Count(text, []byte("\n"))
 	if c.chars+n <= outputLimit {

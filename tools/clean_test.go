@@ -215,6 +215,31 @@ func TestFit(t *testing.T) {
 	}
 }
 
+// TestCaptureKeepsNoSecret: the file with the whole of an output neither.
+func TestCaptureKeepsNoSecret(t *testing.T) {
+	t.Parallel()
+	c := newCapture(t.TempDir())
+	c.secrets = NewSecrets(map[string]string{"THE_KEY": "s3cret-value"})
+	for range 2 * outputLimit / 20 {
+		for _, piece := range []string{"the key is s3cr", "et-value here\n"} {
+			if _, err := c.Write([]byte(piece)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	end, _, _ := c.live()
+	text, full := c.finish()
+	whole, err := os.ReadFile(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for where, got := range map[string]string{"live": end, "text": text, "file": string(whole)} {
+		if strings.Contains(got, "s3cret-value") || !strings.Contains(got, "[secret THE_KEY withheld]") {
+			t.Errorf("%s: %.200s", where, got)
+		}
+	}
+}
+
 func BenchmarkCleaned(b *testing.B) {
 	values := map[string]string{}
 	for i := range 30 {

@@ -96,6 +96,19 @@ func (s *Secrets) Hide(text string) string {
 	return text
 }
 
+// hideIn is Hide for a piece of a stream.
+func (s *Secrets) hideIn(text []byte) []byte {
+	if s == nil {
+		return text
+	}
+	for _, x := range s.list {
+		if bytes.Contains(text, []byte(x.value)) {
+			text = bytes.ReplaceAll(text, []byte(x.value), []byte(x.standIn))
+		}
+	}
+	return text
+}
+
 // In names a secret that text holds, also as an address would spell it.
 func (s *Secrets) In(text string) (standIn string, found bool) {
 	if s == nil {
