@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +22,8 @@ import (
 type terminalHost struct {
 	out, progress io.Writer
 	in            *bufio.Reader // nil: nobody to ask
+	typing        sync.Once     // starts the reading of in
+	typed         chan string   // its lines
 	json          bool
 	answered      bool // some text has come
 	midLine       bool // out does not stand at the beginning of a line
@@ -129,15 +132,9 @@ func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (too
 	}
 	h.endLine()
 	fmt.Fprintf(h.progress, "\n%s\n  %s\n  once, session or always (remembers %q), no? ", q.Title, q.Reason, q.Remember)
-	answer := make(chan string, 1)
-	go func() { // ends with the line, or with the process
-		line, _ := h.in.ReadString('\n')
-		answer <- strings.TrimSpace(line)
-	}()
-	select {
-	case line := <-answer:
-		return tools.Decision(line), nil
-	case <-ctx.Done():
-		return tools.DecisionNo, ctx.Err()
+	line, err := h.line(ctx)
+	if err != nil {
+		return tools.DecisionNo, err
 	}
+	return tools.Decision(line), nil
 }

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// CanClarify tells whether somebody is at the terminal.
+func (h *terminalHost) CanClarify() bool { return h.in != nil }
+
+// Clarify asks at the terminal: a choice by its number, or a line of one's own.
+func (h *terminalHost) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
+	h.endLine()
+	fmt.Fprintf(h.progress, "\n%s\n", q.Question)
+	for i, choice := range q.Choices {
+		fmt.Fprintf(h.progress, "  %d  %s\n", i+1, choice)
+	}
+	fmt.Fprint(h.progress, "  answer (empty: leave it to the model): ")
+	line, err := h.line(ctx)
+	if err != nil {
+		return tools.Answer{}, err
+	}
+	return chosen(line, q), nil
+}
+
+func chosen(line string, q tools.Inquiry) tools.Answer {
+	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(q.Choices) {
+		line = q.Choices[n-1]
+	}
+	switch {
+	case line == "":
+		return tools.Answer{Kind: tools.AnswerYou}
+	case !q.Takes(line):
+		return tools.Answer{}
+	}
+	return tools.Answer{Kind: tools.AnswerGiven, Text: line}
+}
+
+// line reads what is typed next. What was typed before the question, such as an
+// answer to one that had timed out, is no answer to this one.
+func (h *terminalHost) line(ctx context.Context) (string, error) {
+	h.typing.Do(func() {
+		h.typed = make(chan string)
+		go h.read() // ends with the input, or with the process
+	})
+	for waiting := true; waiting; {
+		select {
+		case _, waiting = <-h.typed:
+		default:
+			waiting = false
+		}
+	}
+	select {
+	case line, ok := <-h.typed:
+		if !ok {
+			return "", io.EOF
+		}
+		return line, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+func (h *terminalHost) read() {
+	defer close(h.typed)
+	for {
+		line, err := h.in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		h.typed <- strings.TrimSpace(line)
+	}
+}
