@@ -10,9 +10,11 @@ import (
 // openFiles is how many descriptors a script may have.
 const openFiles = 1024
 
-// confine sets what bounds the process of a script: the session's sandbox, with the
-// staging folder writable, and the limits. An error means that it may not start.
+// confine sets what bounds the process of a script: its limits, and the session's
+// sandbox, in which the staging folder is writable. An error means that it may not
+// start.
 func (r *Runner) confine(ctx context.Context, env *tools.Env, c *proc.Cmd, s *staging) error {
+	c.Limits = proc.Limits{MemoryMB: r.cfg.MaxMemoryMB, Processes: r.cfg.MaxProcs, OpenFiles: openFiles}
 	return nil
 }
 

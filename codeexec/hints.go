@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
 // hint is a classic mistake and what to do about it.
@@ -73,15 +75,21 @@ func (r *Runner) hints(e ending, status string, python Python, code string) stri
 			}
 		}
 	}
-	if strings.Contains(last, "SyntaxError") && shellLike().MatchString(code) {
+	if (strings.Contains(last, "SyntaxError") || strings.Contains(last, "NameError")) && shellLike().MatchString(code) {
 		return "code has to be Python. Run shell commands with terminal."
 	}
-	return exitHint(e)
+	return r.exitHint(e)
 }
 
 var shellLike = pattern(`^\s*(?:#!.*sh\b|(?:cd|ls|git|npm|npx|pip|make|go|cargo|echo|cat|grep|find|sudo|rm|mkdir|export|curl|docker)\s|[a-z][\w.-]* --?[a-z])`)
 
-func exitHint(e ending) string {
+func (r *Runner) exitHint(e ending) string {
+	switch e.exit.Limit {
+	case proc.LimitMemory:
+		return fmt.Sprintf("It was ended because it used more than %d MB of memory: work on parts of the data, line by line.", r.cfg.MaxMemoryMB)
+	case proc.LimitProcesses:
+		return fmt.Sprintf("It was ended because it started more than %d processes.", r.cfg.MaxProcs)
+	}
 	switch e.exit.Signal {
 	case "SIGKILL":
 		return "It was killed (SIGKILL), often for lack of memory."

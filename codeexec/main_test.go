@@ -21,6 +21,9 @@ import (
 
 func TestMain(m *testing.M) {
 	proc.Supervise()
+	if len(os.Args) == 4 && os.Args[1] == serverWord {
+		os.Exit(serveStandIn(os.Args[2], os.Args[3]))
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -32,8 +35,21 @@ type bed struct {
 	set    *tools.Set
 	env    *tools.Env
 
-	mu   sync.Mutex
-	news []tools.Progress
+	mu    sync.Mutex
+	news  []tools.Progress
+	asked []tools.Question
+	says  tools.Decision // to questions; empty: once
+}
+
+// AskPermission makes the bed its own user.
+func (b *bed) AskPermission(_ context.Context, q tools.Question) (tools.Decision, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked = append(b.asked, q)
+	if b.says != "" {
+		return b.says, nil
+	}
+	return tools.DecisionOnce, nil
 }
 
 func newBed(t *testing.T, c Config, files map[string]string) *bed {
@@ -51,23 +67,31 @@ func newBed(t *testing.T, c Config, files map[string]string) *bed {
 			t.Fatal(err)
 		}
 	}
-	ws, err := workspace.Open([]string{dir}, nil)
+	b, err := openBed(dir, filepath.Join(t.TempDir(), "out"), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { ws.Close() })
+	b.t = t
+	t.Cleanup(b.close)
+	return b
+}
+
+// openBed opens a session in dir, which keeps whole outputs in out.
+func openBed(dir, out string, c Config) (*bed, error) {
+	ws, err := workspace.Open([]string{dir}, nil)
+	if err != nil {
+		return nil, err
+	}
 	if c.Environ == nil {
 		c.Environ = plainEnviron()
 	}
-	b := &bed{t: t, dir: dir, runner: New(c)}
-	t.Cleanup(b.runner.Close)
-	b.set, err = tools.NewSet(append(tools.Builtin(), b.runner.Tool())...)
-	if err != nil {
-		t.Fatal(err)
+	b := &bed{dir: dir, runner: New(c)}
+	if b.set, err = tools.NewSet(append(tools.Builtin(), b.runner.Tool())...); err != nil {
+		return nil, err
 	}
 	b.env = &tools.Env{
 		SessionID: "test", Files: ws, Shell: tools.NewShell(dir, nil), Todos: tools.NewTodos(),
-		Gate: tools.NewGate(tools.GateConfig{Mode: "ask"}), OutputDir: filepath.Join(t.TempDir(), "out"),
+		Gate: tools.NewGate(tools.GateConfig{Mode: "ask", Asker: b}), OutputDir: out,
 		Progress: func(p tools.Progress) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -76,11 +100,16 @@ func newBed(t *testing.T, c Config, files map[string]string) *bed {
 		Call: b.set.Call,
 	}
 	offered := map[string]bool{}
-	for _, tool := range b.set.Offered(t.Context()) {
+	for _, tool := range b.set.Offered(context.Background()) {
 		offered[tool.Name] = true
 	}
 	b.env.Offered = func(name string) bool { return offered[name] }
-	return b
+	return b, nil
+}
+
+func (b *bed) close() {
+	b.runner.Close()
+	b.env.Files.Close() //nolint:errcheck // a folder of the test's
 }
 
 // plainEnviron is an environment without a virtual environment around the test.

@@ -27,13 +27,14 @@ print('.'.join(map(str, sys.version_info[:3])), sys.executable, sys.prefix, sys.
 // Pythons remembers what it has tried, by path and time of change. It is safe for
 // concurrent use, and may serve many sessions.
 type Pythons struct {
+	limit time.Duration // of one probe
 	turn  chan struct{} // one probe at a time; a channel, so that a cancelled one need not wait
 	tried map[string]verdict
 }
 
 // NewPythons returns one that has tried nothing.
 func NewPythons() *Pythons {
-	return &Pythons{turn: make(chan struct{}, 1), tried: map[string]verdict{}}
+	return &Pythons{limit: probeLimit, turn: make(chan struct{}, 1), tried: map[string]verdict{}}
 }
 
 // verdict is what a probe gave.
@@ -53,7 +54,7 @@ func (p *Pythons) probe(ctx context.Context, c candidate, s Search) (Python, err
 	key := stamp(c.path, s)
 	v, known := p.tried[key]
 	if !known {
-		v.python, v.err = probe(ctx, c.path, s)
+		v.python, v.err = p.try(ctx, c.path, s)
 		var late *lateError
 		if ctx.Err() == nil && !errors.As(v.err, &late) { // a slow disk may be faster next time
 			p.tried[key] = v
@@ -64,12 +65,13 @@ func (p *Pythons) probe(ctx context.Context, c candidate, s Search) (Python, err
 }
 
 // lateError is an interpreter that did not answer in time.
-type lateError struct{}
+type lateError struct{ limit time.Duration }
 
-func (*lateError) Error() string { return fmt.Sprintf("it did not answer within %v", probeLimit) }
+func (e *lateError) Error() string { return fmt.Sprintf("it did not answer within %v", e.limit) }
 
-func probe(ctx context.Context, path string, s Search) (Python, error) {
-	limited, cancel := context.WithTimeout(ctx, probeLimit)
+// try runs an interpreter once.
+func (p *Pythons) try(ctx context.Context, path string, s Search) (Python, error) {
+	limited, cancel := context.WithTimeout(ctx, p.limit)
 	defer cancel()
 	var out, errs bytes.Buffer
 	dir := filepath.Dir(path)
@@ -84,7 +86,7 @@ func probe(ctx context.Context, path string, s Search) (Python, error) {
 	case ctx.Err() != nil:
 		return Python{}, ctx.Err()
 	case limited.Err() != nil:
-		return Python{}, &lateError{}
+		return Python{}, &lateError{p.limit}
 	case err != nil:
 		return Python{}, err
 	case exit.Code != 0:

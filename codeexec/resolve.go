@@ -71,14 +71,14 @@ func (s Search) Likely() bool {
 
 func (s Search) candidates() []candidate {
 	if s.Strict {
-		return s.onPath()
+		return s.onPath("python3")
 	}
 	list := s.configured()
 	list = append(list, s.activated()...)
 	for _, folder := range s.Folders {
 		list = append(list, s.inFolder(folder)...)
 	}
-	return append(list, s.onPath()...)
+	return slices.Concat(list, s.onPath("python3", "python"), s.beyondPath())
 }
 
 // configured is the interpreter that somebody chose: a program, a name on PATH, or
@@ -196,17 +196,23 @@ func newer(a, b string) int {
 	return strings.Compare(b, a)
 }
 
-// onPath is each python3 and python on PATH, and the places where a menu's short
-// PATH does not reach.
-func (s Search) onPath() []candidate {
+// onPath is each program of these names on PATH.
+func (s Search) onPath(names ...string) []candidate {
 	var list []candidate
-	for _, name := range []string{"python3", "python"} {
+	for _, name := range names {
 		for _, dir := range s.path() {
 			if path := filepath.Join(dir, name); !dialogOnly(path) {
 				list = append(list, candidate{path, name + " on PATH", ""})
 			}
 		}
 	}
+	return list
+}
+
+// beyondPath is where the short PATH of an editor that was started from a menu does
+// not reach.
+func (s Search) beyondPath() []candidate {
+	var list []candidate
 	for _, dir := range []string{"/opt/homebrew/bin", "/usr/local/bin", "/usr/bin"} {
 		if path := filepath.Join(dir, "python3"); !dialogOnly(path) && !slices.Contains(s.path(), dir) {
 			list = append(list, candidate{path, "python3 in " + dir, ""})

@@ -38,8 +38,7 @@ def prepare(ours, folders):
         _signal.signal(number, _signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
-    set_path(os, ours, folders)
-    sys.meta_path.insert(0, Ours(ours))
+    sys.meta_path.insert(0, First(set_path(os, ours, folders)))
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True, errors="backslashreplace")
     _signal.signal(_signal.SIGTERM, stop)
@@ -58,7 +57,10 @@ def show_from(here):
 
 
 def set_path(os, ours, folders):
-    """The order is: our module, the standard library, the workspace, installed packages."""
+    """The order is: our module, the standard library, the workspace, installed packages.
+
+    Returns the places of the first two.
+    """
     library = os.path.dirname(os.__file__)
     standard = [p for p in sys.path if p in (library, library + "/lib-dynload")
                 or p.endswith(".zip") and os.path.basename(p).startswith("python3")]
@@ -74,17 +76,18 @@ def set_path(os, ours, folders):
         user = site.getusersitepackages()  # -I leaves it out
         if os.path.isdir(user):
             site.addsitedir(user)
+    return [ours] + standard
 
 
-class Ours:
-    """Finds hermes_tools where we put it, whatever the script does to sys.path."""
+class First:
+    """Finds hermes_tools and the standard library, whatever the script does to sys.path."""
 
-    def __init__(self, folder):
+    def __init__(self, folders):
         from _frozen_importlib_external import PathFinder
-        self.find = lambda name: PathFinder.find_spec(name, [folder]) if name == "hermes_tools" else None
+        self.find = lambda name: PathFinder.find_spec(name, folders)
 
     def find_spec(self, name, path=None, target=None):
-        return self.find(name)
+        return self.find(name) if path is None else None
 
 
 if __name__ == "__main__":  # neither in the kernel nor in a child that multiprocessing spawns

@@ -1,0 +1,281 @@
+//go:build unix
+
+package codeexec
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// aliveWith tells whether a process with mark among its arguments is there.
+func aliveWith(mark string) bool {
+	out, _ := exec.Command("ps", "-eo", "stat,args").Output()
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, mark) && !strings.HasPrefix(line, "Z") {
+			return true
+		}
+	}
+	return false
+}
+
+// Scripts that do not want to end. Each leaves processes with MARK among their
+// arguments, and prints ready when they are there.
+var clinging = map[string]string{
+	"computes": `
+print("ready", flush=True)
+while True: pass`,
+	"sleeps": `
+import time
+print("ready", flush=True)
+time.sleep(600)`,
+	"ignores TERM": `
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGHUP, signal.SIG_IGN)
+print("ready", flush=True)
+while True: time.sleep(600)`,
+	"a session of its own, forked twice, holding the pipes": `
+import subprocess, sys, time
+subprocess.Popen([sys.executable, "-c", '''
+import os, signal, time, sys
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+os.setsid()
+if os.fork(): os._exit(0)
+os.setsid()
+time.sleep(600)
+''', "MARK"])
+time.sleep(0.3)
+print("ready", flush=True)
+time.sleep(600)`,
+	"waits for a call": `
+from hermes_tools import terminal
+print("ready", flush=True)
+terminal("sh -c 'sleep 600' MARK")
+print("not reached")`,
+	"a thread that does not stop": `
+import threading, time
+threading.Thread(target=lambda: time.sleep(600)).start()
+print("ready", flush=True)`,
+	"stopped itself": `
+import os, signal
+print("ready", flush=True)
+os.kill(os.getpid(), signal.SIGSTOP)`,
+}
+
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	for name, code := range clinging {
+		for _, persist := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/%v", name, persist), func(t *testing.T) {
+				t.Parallel()
+				mark := "mark-" + strings.ReplaceAll(t.Name(), " ", "_") + filepath.Base(t.TempDir())
+				b := newBed(t, Config{Timeout: 1500 * time.Millisecond, Persist: persist}, nil)
+				began := time.Now()
+				a := b.fail(strings.ReplaceAll(code, "MARK", mark))
+				if strings.HasPrefix(name, "a thread") && persist {
+					return // a kernel's script ends where its code ends
+				}
+				took := time.Since(began)
+				want := "Script timed out after 1.5s and was killed."
+				if a.Status != "timeout" || a.Output != "ready\n"+want || !strings.Contains(a.Errors, want) || a.ExitCode < 128 {
+					t.Errorf("%+v", a)
+				}
+				if took > 1500*time.Millisecond+timeoutGrace+4*time.Second {
+					t.Errorf("it took %v", took)
+				}
+				if aliveWith(mark) {
+					t.Error("something is left running")
+				}
+			})
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	for name, code := range clinging {
+		for _, persist := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/%v", name, persist), func(t *testing.T) {
+				t.Parallel()
+				if strings.HasPrefix(name, "a thread") && persist {
+					return // a kernel's script ends where its code ends
+				}
+				mark := "mark-" + strings.ReplaceAll(t.Name(), " ", "_") + filepath.Base(t.TempDir())
+				b := newBed(t, Config{Persist: persist}, nil)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var cancelled time.Time
+				progress := b.env.Progress
+				b.env.Progress = func(p tools.Progress) {
+					progress(p)
+					if len(p.Shown) == 2 && strings.Contains(p.Shown[1].Text, "ready") && cancelled.IsZero() {
+						cancelled = time.Now()
+						cancel()
+					}
+				}
+				a, _ := b.call(ctx, map[string]any{"code": strings.ReplaceAll(code, "MARK", mark)})
+				if a.Status != "interrupted" || a.Output != "ready\n[execution interrupted — user sent a new message]" {
+					t.Errorf("%+v", a)
+				}
+				if took := time.Since(cancelled); took > cancelGrace+4*time.Second {
+					t.Errorf("it took %v", took)
+				}
+				if aliveWith(mark) {
+					t.Error("something is left running")
+				}
+			})
+		}
+	}
+}
+
+// What a script has written before it is killed is not lost, even half a line.
+func TestHalfALineIsKept(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, Config{Timeout: time.Second}, nil)
+	a := b.fail("import time\nprint('half', end='')\ntime.sleep(60)\n")
+	if !strings.HasPrefix(a.Output, "half\n") {
+		t.Errorf("%q", a.Output)
+	}
+}
+
+func TestCancelledBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, Config{}, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	result, err := b.set.Call(ctx, b.env, tools.Call{ID: "c1", Name: "execute_code", Args: json.RawMessage(`{"code":"open('x','w')"}`)})
+	if err == nil || !result.IsError {
+		t.Errorf("%s, %v", result.JSON, err)
+	}
+	if _, err := os.Stat(filepath.Join(b.dir, "x")); err == nil {
+		t.Error("it ran")
+	}
+}
+
+// Background processes of a script that ends by itself end with it.
+func TestNothingOutlivesAScript(t *testing.T) {
+	t.Parallel()
+	mark := "mark-" + filepath.Base(t.TempDir()) + t.Name()
+	b := newBed(t, Config{}, nil)
+	a := b.run(`
+import subprocess, sys
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "` + mark + `"], start_new_session=True)
+print("done")
+`)
+	if a.Output != "done\n" {
+		t.Errorf("%+v", a)
+	}
+	if aliveWith(mark) {
+		t.Error("something is left running")
+	}
+}
+
+func stagings(t *testing.T) map[string]bool {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(tempDir(), stagingPrefix+"*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := map[string]bool{}
+	for _, f := range found {
+		set[f] = true
+	}
+	return set
+}
+
+// A script may make its folder hard to remove.
+func TestStagingIsRemoved(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, Config{Mode: "strict"}, nil)
+	a := b.run(`
+import os
+os.mkdir("deep"); open("deep/f", "w").close(); os.mkdir("deep/er"); os.chmod("deep", 0)
+print(os.path.dirname(os.getcwd()))
+info = os.stat(os.path.dirname(os.getcwd()))
+print(oct(info.st_mode & 0o777), oct(os.stat(os.environ["HERMES_RPC_SOCKET"]).st_mode & 0o777))
+`)
+	dir, modes, _ := strings.Cut(strings.TrimSpace(a.Output), "\n")
+	if modes != "0o700 0o600" {
+		t.Errorf("modes %s", modes)
+	}
+	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
+		t.Errorf("%s is still there: %v", dir, err)
+	}
+}
+
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	living, err := newStaging()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer living.remove()
+	dead, err := newStaging()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.lock.Close() // as the system does for a server that has died
+	fresh, err := os.MkdirTemp(tempDir(), stagingPrefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(fresh)
+	old, err := os.MkdirTemp(tempDir(), stagingPrefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(old, long, long); err != nil {
+		t.Fatal(err)
+	}
+	precious := filepath.Join(t.TempDir(), "precious")
+	if err := os.MkdirAll(precious, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	planted := filepath.Join(tempDir(), stagingPrefix+"planted-"+filepath.Base(t.TempDir())+fmt.Sprint(os.Getpid()))
+	if err := os.Symlink(precious, planted); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(planted)
+
+	Sweep()
+	for path, want := range map[string]bool{living.dir: true, dead.dir: false, fresh: true, old: false, precious: true} {
+		if _, err := os.Stat(path); (err == nil) != want {
+			t.Errorf("%s: there %v, want %v", path, err == nil, want)
+		}
+	}
+}
+
+func TestServerDeath(t *testing.T) {
+	t.Parallel()
+	for name, code := range clinging {
+		if strings.HasPrefix(name, "a thread") {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			mark := "mark-" + strings.ReplaceAll(t.Name(), " ", "_") + filepath.Base(t.TempDir())
+			code := "import os\nprint(os.environ['HERMES_RPC_SOCKET'])\n" + strings.ReplaceAll(code, "MARK", mark)
+			server, out := startStandIn(t, 0, code)
+			socket := out.wait(t, "/s\n")
+			out.wait(t, "ready")
+			if err := server.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			server.Wait() //nolint:errcheck // killed
+			staging := filepath.Dir(strings.TrimSpace(socket))
+			eventually(t, "all was gone", func() bool {
+				_, err := os.Stat(staging)
+				return os.IsNotExist(err) && !aliveWith(mark) && !aliveWith(staging)
+			})
+		})
+	}
+}

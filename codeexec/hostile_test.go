@@ -1,0 +1,334 @@
+//go:build unix
+
+package codeexec
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Scripts that look for the stand-in's secrets. Each prints what it finds.
+var thieves = map[string]string{
+	"its environment": `
+import os, subprocess
+print(dict(os.environ)); print(subprocess.run(["env"], capture_output=True, text=True).stdout)
+print(open("/proc/self/environ").read() if os.path.exists("/proc/self") else "")`,
+	"every process's environment": `
+import os
+for p in os.listdir("/proc"):
+    if p.isdigit():
+        try:
+            text = open("/proc/%s/environ" % p, "rb").read()
+            if CANARY in text: print(p, text)
+        except OSError: pass`,
+	"its ancestors' memory": `
+import os, re
+pid = os.getpid()
+while pid > 1:
+    try:
+        pid = int(open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()[1])
+        for line in open("/proc/%d/maps" % pid):
+            lo, hi = (int(x, 16) for x in line.split()[0].split("-"))
+            if "r" not in line.split()[1] or hi - lo > 1 << 26: continue
+            with open("/proc/%d/mem" % pid, "rb") as m:
+                m.seek(lo)
+                if CANARY in m.read(hi - lo): print("memory of", pid, CANARY); break
+    except (OSError, OverflowError): pass
+    except ValueError: break`,
+	"inherited descriptors": `
+import os
+found = [fd for fd in range(3, 256) if os.path.exists("/proc/self/fd/%d" % fd)]
+names = [os.readlink("/proc/self/fd/%d" % fd) for fd in found if os.path.exists("/proc/self/fd/%d" % fd)]
+print("descriptors", names, CANARY if names else "")`,
+	"the command's view": `
+from hermes_tools import terminal
+for line in terminal("env; cat /proc/$PPID/environ | tr '\\0' '\\n'; cat /proc/1/environ")["output"].splitlines():
+    if line.split("=")[0] not in ("HARMLESS", "DATABASE_URL", "SLACK_WEBHOOK"): print(line)`,
+}
+
+// users are those that hostile scripts run as: whoever tests, and when that is root
+// an ordinary user as well.
+func users(t *testing.T) []int {
+	t.Helper()
+	if os.Getuid() == 0 && isFile("/usr/bin/python3") {
+		return []int{0, 65534}
+	}
+	return []int{0}
+}
+
+func TestNoSecretReachesAScript(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is /proc on Linux alone")
+	}
+	t.Parallel()
+	for _, uid := range users(t) {
+		for name, code := range thieves {
+			t.Run(fmt.Sprintf("%d/%s", uid, name), func(t *testing.T) {
+				t.Parallel()
+				code = "CANARY = bytes([88, 89, 90, 90, 89]) + b'-CAN' + b'ARY'\n" + strings.TrimLeft(code, "\n") + "\nprint('looked')\n"
+				a := runStandIn(t, uid, code)
+				if a.Status != "success" || !strings.HasSuffix(a.Output, "looked\n") {
+					t.Fatalf("%+v", a)
+				}
+				if strings.Contains(a.Output, canary) {
+					t.Errorf("it found %s", a.Output)
+				}
+			})
+		}
+	}
+}
+
+func TestEnviron(t *testing.T) {
+	t.Parallel()
+	all := []string{
+		"PATH=/bin", "HOME=/h", "LANG=C", "LC_ALL=C", "TZ=UTC", "CONDA_PREFIX=/c",
+		"OPENAI_API_KEY=s", "DATABASE_URL=s", "SENTRY_DSN=s", "SLACK_WEBHOOK=s", "CONDA_TOKEN=s", "AWS_PROFILE=s",
+		"LD_PRELOAD=s", "BASH_ENV=s", "PYTHONSTARTUP=s", "PYTHONHOME=s", "SSH_AUTH_SOCK=s", "XDG_RUNTIME_DIR=s", "HERMES_HOME=s",
+		"MY_KEY=wanted", "NODE_ENV=x",
+	}
+	got := strings.Join(environ(all, []string{"MY_KEY"}), " ")
+	if want := "PATH=/bin HOME=/h LANG=C LC_ALL=C TZ=UTC CONDA_PREFIX=/c MY_KEY=wanted"; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+// What a script can do to its socket harms nobody else.
+func TestSocketAbuse(t *testing.T) {
+	t.Parallel()
+	head := `
+import socket, struct, os, time
+from hermes_tools import read_file
+def connect(hello=None):
+    s = socket.socket(socket.AF_UNIX); s.settimeout(10); s.connect(os.environ["HERMES_RPC_SOCKET"])
+    s.sendall(b"hermes-1 " + os.environ["HERMES_RPC_TOKEN"].encode() + b"\n" if hello is None else hello)
+    return s
+def frame(name, args, number=1, size=None):
+    body = name + args
+    return struct.pack("!IIB", 5 + len(body) if size is None else size, number, len(name)) + body
+def read(s):
+    data = b""
+    try:
+        while True:
+            more = s.recv(65536)
+            if not more: return data + b"<closed>"
+            data += more
+            if len(data) > 4 and len(data) >= 4 + struct.unpack("!I", data[:4])[0]: return data[8:].decode(errors="replace")
+    except socket.timeout: return data + b"<nothing>"
+`
+	tests := []struct{ name, code, want string }{
+		{"a wrong token", `print(read(connect(b"hermes-1 " + b"A" * 26 + b"\n")))`, "does not know the token"},
+		{"no token", `s = connect(b""); s.shutdown(1); print(read(s))`, "it said no hello"},
+		{"something else", `print(read(connect(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")))`, "does not know the token"},
+		{"a forged name", `s = connect(); s.sendall(frame(b"execute_code", b"{}")); print(read(s))`, "Tool 'execute_code' is not available"},
+		{"a name of bytes", `s = connect(); s.sendall(frame(b"\xff\x00\n" * 80, b"{}")); print(read(s))`, "is not available"},
+		{"no JSON", `s = connect(); s.sendall(frame(b"read_file", b"\x00\xff{{{")); print(read(s))`, "error"},
+		{"nested too deep", `s = connect(); s.sendall(frame(b"read_file", b"[" * 100000)); print(read(s))`, "error"},
+		{"a length that is too short", `s = connect(); s.sendall(frame(b"read_file", b"{}", size=3)); print(read(s))`, "<closed>"},
+		{"a giant frame that is announced", `s = connect(); s.sendall(frame(b"read_file", b"{}", size=0xFFFFFFF0)); print(read(s))`, "<closed>"},
+		{"a giant frame that comes", `s = connect(); s.sendall(frame(b"write_file", b"x" * (20 << 20))); print(read(s))`, "too long"},
+		{"half a frame", `s = connect(); s.sendall(frame(b"read_file", b"{}")[:6]); s.close(); print("closed")`, "closed"},
+		{"a reader that stops", `
+s = connect()
+for i in range(40): s.sendall(frame(b"read_file", b'{"path":"big.txt"}', i))
+print("sent")`, "sent"},
+		{"a thousand connections", `
+import resource
+held = []
+for i in range(1000):
+    try: held.append(connect())
+    except OSError: pass
+print(len(held) > 100)`, "True"},
+		{"a thousand half requests", `
+held = []
+for i in range(250):
+    try:
+        s = connect(); s.sendall(frame(b"write_file", b"", size=16 << 20)); held.append(s)
+    except OSError: pass
+print(len(held) > 100)`, "True"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, Config{MaxCalls: 100}, map[string]string{"a.txt": "one\n", "big.txt": strings.Repeat("x\n", 50000)})
+			code := head + strings.TrimLeft(tc.code, "\n") + "\nheld = s = None\ntime.sleep(0.05)\nprint(read_file('a.txt')['total_lines'])\n"
+			a := b.run(code)
+			if !strings.Contains(a.Output, tc.want) || !strings.HasSuffix(a.Output, "\n1\n") {
+				t.Errorf("%.500s\n%.500s", a.Output, a.Errors)
+			}
+			if a := b.run("from hermes_tools import read_file\nprint(read_file('a.txt')['total_lines'])"); a.Output != "1\n" {
+				t.Errorf("afterwards: %+v", a)
+			}
+		})
+	}
+}
+
+// A process of another user, even one with the token, is refused.
+func TestOtherUserIsRefused(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can be two users")
+	}
+	t.Parallel()
+	b := newBed(t, Config{}, nil)
+	a := b.run(`
+import os, socket
+where = os.environ["HERMES_RPC_SOCKET"]
+os.chmod(where, 0o777); os.chmod(os.path.dirname(where), 0o777)
+pid = os.fork()
+if pid == 0:
+    os.setuid(65534)
+    s = socket.socket(socket.AF_UNIX); s.connect(where)
+    s.sendall(b"hermes-1 " + os.environ["HERMES_RPC_TOKEN"].encode() + b"\n")
+    print(s.recv(1000).decode(errors="replace"), flush=True)
+    os._exit(0)
+os.waitpid(pid, 0)
+`)
+	if !strings.Contains(a.Output, "the caller is user 65534") {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestOutputLimits(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, Config{}, nil)
+	a := b.run("for i in range(20000): print('%08d' % i)\nimport sys\nfor i in range(5000): print('e%07d' % i, file=sys.stderr)\n")
+	if !strings.HasPrefix(a.Output, "00000000\n00000001\n") || !strings.HasSuffix(a.Output, "00019999\n") ||
+		!strings.Contains(a.Output, "\n[output truncated at 50KB]\n") || len(a.Output) < 49_000 || len(a.Output) > 50_100 {
+		t.Errorf("%d bytes: %.100s", len(a.Output), a.Output)
+	}
+	if !strings.HasPrefix(a.Errors, "e0000000\n") || !strings.HasSuffix(a.Errors, "e0004999\n") ||
+		!strings.Contains(a.Errors, "\n[output truncated at 10KB]\n") || len(a.Errors) > 10_100 {
+		t.Errorf("%d bytes: %.100s", len(a.Errors), a.Errors)
+	}
+	for file, size := range map[string]int{a.FullOutput: 20000 * 9, a.FullErrors: 5000 * 9} {
+		if text, err := os.ReadFile(file); err != nil || len(text) != size {
+			t.Errorf("%s has %d bytes, want %d: %v", file, len(text), size, err)
+		}
+	}
+	exact := b.run("print('x' * 49999)")
+	if len(exact.Output) != 50_000 || exact.FullOutput != "" {
+		t.Errorf("%d bytes, %s", len(exact.Output), exact.FullOutput)
+	}
+}
+
+// Whatever is printed, the server's memory stays.
+func TestFlood(t *testing.T) {
+	if testing.Short() {
+		t.Skip("prints 600 MB")
+	}
+	b := newBed(t, Config{}, nil)
+	b.env.Progress = nil
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	a := b.run(`
+import os
+block = ("x" * 99 + "\n") * 10000
+for _ in range(300): os.write(1, block.encode())
+block = "y" * 1000000
+for _ in range(300): os.write(1, block.encode())
+`)
+	runtime.ReadMemStats(&after)
+	if grown := (int64(after.Sys) - int64(before.Sys)) >> 20; grown > 20 {
+		t.Errorf("the server grew by %d MB", grown)
+	}
+	if info, err := os.Stat(a.FullOutput); err != nil || info.Size() != wholeLimit {
+		t.Errorf("the whole output: %v, %v", info, err)
+	}
+	if len(a.Output) > 50_100 {
+		t.Errorf("%d bytes reach the model", len(a.Output))
+	}
+}
+
+func TestMemoryAndProcessLimits(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the system has no such limits")
+	}
+	t.Parallel()
+	tests := []struct{ name, code, want string }{
+		{"memory", "x = bytearray(3 << 30)\nprint('all there')", "memory"},
+		{"memory in small pieces", "x = []\nwhile True: x.append(bytearray(1 << 20))", "memory"},
+		{"processes", `
+import subprocess, sys, time
+n = 0
+try:
+    for i in range(400):
+        subprocess.Popen(["sleep", "60"]); n += 1
+except OSError as e:
+    print(n < 300); raise
+time.sleep(2)
+print("all", n)`, "processes"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, Config{MaxMemoryMB: 512, MaxProcs: 64, Timeout: 30 * time.Second}, nil)
+			began := time.Now()
+			a := b.fail(tc.code)
+			if a.Status != "error" || !strings.Contains(a.Note, tc.want) || strings.Contains(a.Output, "all") {
+				t.Errorf("%+v", a)
+			}
+			if time.Since(began) > 25*time.Second {
+				t.Error("it took the whole time limit")
+			}
+		})
+	}
+}
+
+func TestOpenFilesLimit(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, Config{}, nil)
+	a := b.run("held = []\ntry:\n    while True: held.append(open('/dev/null'))\nexcept OSError:\n    print(len(held))\n")
+	if n, err := strconv.Atoi(strings.TrimSpace(a.Output)); err != nil || n < 500 || n > openFiles {
+		t.Errorf("it opened %s files", a.Output)
+	}
+}
+
+// FuzzSocket sends bytes after a good hello; the server lives, and other links too.
+func FuzzSocket(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x07\x00\x00\x00\x01\x02xy"))
+	f.Add([]byte("\x00\x00\x00\x10\x00\x00\x00\x01\x09read_file{}"))
+	f.Add([]byte("\xff\xff\xff\xff\x00\x00\x00\x01\x09read_file"))
+	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
+	stage, err := newStaging()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(stage.remove)
+	s, err := listen(f.Context(), stage.path("s"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(s.close)
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		d := &desk{allowed: []string{"read_file"}, limit: 1 << 30, run: echoArguments}
+		s.open(t.Context(), d)
+		defer s.shut()
+		dial := func() net.Conn {
+			conn, err := net.Dial("unix", s.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(conn, "%s%s\n", helloWord, s.token)
+			return conn
+		}
+		bad := dial()
+		defer bad.Close()
+		go bad.Write(sent)
+		good := dial()
+		defer good.Close()
+		if _, err := good.Write([]byte("\x00\x00\x00\x10\x00\x00\x00\x07\x09read_file{}")); err != nil {
+			t.Fatal(err)
+		}
+		good.SetReadDeadline(time.Now().Add(5 * time.Second))
+		got := make([]byte, 10)
+		if n, err := good.Read(got); err != nil || string(got[:n]) != "\x00\x00\x00\x06\x00\x00\x00\x07{}" {
+			t.Fatalf("answer %q, %v", got[:n], err)
+		}
+	})
+}

@@ -1,0 +1,164 @@
+//go:build unix
+
+package codeexec
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// serverWord makes the test binary a server of its own, which runs one script. It may
+// be killed, be another user, and have secrets.
+const serverWord = "stand-in-server"
+
+// canary is a secret of the stand-in. No script may come to know it. It is put
+// together, so that the program does not hold it.
+var canary = strings.Join([]string{"XYZZY", "CANARY"}, "-")
+
+// serveStandIn runs the script in code, in the workspace dir, and prints what the
+// script prints while it runs, and then its result.
+func serveStandIn(dir, code string) int {
+	fail := func(err error) int { fmt.Fprintln(os.Stderr, err); return 1 }
+	if err := proc.Harden(); err != nil {
+		return fail(err)
+	}
+	text, err := os.ReadFile(code)
+	if err != nil {
+		return fail(err)
+	}
+	b, err := openBed(dir, filepath.Join(dir, "out"), Config{Timeout: 30 * time.Second})
+	if err != nil {
+		return fail(err)
+	}
+	b.env.Progress = func(p tools.Progress) {
+		if len(p.Shown) == 2 {
+			fmt.Println(p.Shown[1].Text)
+		}
+	}
+	args, err := json.Marshal(map[string]any{"code": string(text)})
+	if err != nil {
+		return fail(err)
+	}
+	result, _ := b.set.Call(context.Background(), b.env, tools.Call{ID: "c1", Name: "execute_code", Args: args})
+	b.close()
+	fmt.Printf("RESULT %s\n", result.JSON)
+	return 0
+}
+
+// printed is what a stand-in has printed so far.
+type printed struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (p *printed) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(b)
+}
+
+// wait waits for a line with want in it, and returns the line.
+func (p *printed) wait(t *testing.T, want string) (line string) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%q was printed", want), func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		before, after, ok := strings.Cut(p.text.String(), want)
+		rest, _, _ := strings.Cut(after, "\n")
+		line = before[strings.LastIndex(before, "\n")+1:] + want + rest
+		return ok
+	})
+	return line
+}
+
+// startStandIn starts one that runs code, as user uid; 0 is whoever tests.
+func startStandIn(t *testing.T, uid int, code string) (*exec.Cmd, *printed) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "standin-") // not below a folder of ours, which others may not enter
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	ws := filepath.Join(dir, "ws")
+	if err := os.Mkdir(ws, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(dir, "code.py")
+	if err := os.WriteFile(script, []byte(code), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), binary, serverWord, ws, script)
+	cmd.Env = append(plainEnviron(), "DATABASE_URL="+canary, "SLACK_WEBHOOK="+canary, "OPENAI_API_KEY="+canary, "HARMLESS="+canary)
+	if uid != 0 {
+		cmd.Path = copyFor(t, dir, binary)
+		cmd.Env = append(cmd.Env, "HOME="+ws, "PATH=/usr/local/bin:/usr/bin:/bin")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+		for _, path := range []string{dir, ws} {
+			if err := os.Chown(path, uid, uid); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	out := &printed{}
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, out
+}
+
+// copyFor puts the test binary where another user can run it.
+func copyFor(t *testing.T, dir, binary string) string {
+	t.Helper()
+	from, err := os.Open(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	to, err := os.OpenFile(filepath.Join(dir, "server"), os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(to, from); err != nil {
+		t.Fatal(err)
+	}
+	if err := to.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return to.Name()
+}
+
+// runStandIn runs code to its end.
+func runStandIn(t *testing.T, uid int, code string) answer {
+	t.Helper()
+	cmd, out := startStandIn(t, uid, code)
+	timer := time.AfterFunc(60*time.Second, func() { cmd.Process.Kill() }) //nolint:errcheck // Wait tells
+	defer timer.Stop()
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("the stand-in: %v\n%s", err, out.text.String())
+	}
+	_, result, ok := strings.Cut(out.text.String(), "RESULT ")
+	var a answer
+	if err := json.Unmarshal([]byte(result), &a); err != nil || !ok {
+		t.Fatalf("the stand-in printed %s", out.text.String())
+	}
+	return a
+}
