@@ -70,6 +70,7 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 		Mode:    conf.Approvals.Mode,
 		Timeout: time.Duration(conf.Approvals.Timeout) * time.Second,
 		Asker:   h,
+		Judge:   func(ctx context.Context, action, reason string) bool { return x.judge(ctx, action, reason) },
 		Always:  func(key string) error { return config.AppendAllowlist(s.Home, key) },
 	})
 	x.sandbox = x.newSandbox(conf)

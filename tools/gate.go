@@ -14,8 +14,8 @@ import (
 
 // GateConfig says what a [Gate] lets through.
 type GateConfig struct {
-	// Mode is "ask" (also "manual"), "smart" or "off". Smart asks just as ask does
-	// for now: no judgement of a model stands in for the person's.
+	// Mode is "ask" (also "manual"), "smart" or "off". In smart, Judge is asked before
+	// the person is.
 	Mode string
 	// Deny are globs that are refused whatever else is set: * is any text and ? one
 	// character. A rule matches a whole command, or its beginning up to a space;
@@ -27,6 +27,10 @@ type GateConfig struct {
 	Timeout time.Duration
 	// Asker puts the questions; nil: nobody is there, and that is a no.
 	Asker Asker
+	// Judge tells whether something that asks is plainly harmless, by its title as a
+	// person would be shown it. It can only let pass: whatever else it says, the person
+	// is asked. What asks in every mode it is never shown. Nil: there is none.
+	Judge func(ctx context.Context, title, reason string) (harmless bool)
 	// Always remembers a key for good. Nil: "always" holds for the session.
 	Always func(key string) error
 }
@@ -107,7 +111,32 @@ func (g *Gate) Check(ctx context.Context, env *Env, c Call, kind Kind, title str
 	if g.passes(v) { // the question before this one was the same
 		return nil
 	}
+	if g.harmless(ctx, env, c, title, v) {
+		return nil
+	}
 	return g.ask(ctx, env, c, kind, title, v)
+}
+
+// judgeLimit is how long a judgement may take before the person is asked.
+const judgeLimit = 20 * time.Second
+
+// harmless asks the judge, if there is one for this.
+func (g *Gate) harmless(ctx context.Context, env *Env, c Call, title string, v approval.Verdict) bool {
+	g.mu.Lock()
+	asked := g.mode == "smart" && g.cfg.Judge != nil && !v.EveryMode
+	g.mu.Unlock()
+	if !asked {
+		return false
+	}
+	limited, stop := context.WithTimeout(ctx, judgeLimit)
+	defer stop()
+	if !g.cfg.Judge(limited, approval.Escape(title), v.Reason) || ctx.Err() != nil {
+		return false
+	}
+	if env.Progress != nil {
+		env.Progress(Progress{CallID: c.ID, Message: "allowed: the model judged it harmless (approvals.mode: smart)"})
+	}
+	return true
 }
 
 // passes tells whether something that asks may go on unasked.

@@ -67,6 +67,13 @@ func want(t *testing.T, src string, err error, text string) {
 func TestGateAnswers(t *testing.T) {
 	t.Parallel()
 	const no = "The user said no"
+	harmless := func(_ context.Context, title, reason string) bool {
+		if title == "ls" || reason == "" {
+			t.Errorf("judged %q, which %q", title, reason)
+		}
+		return title == "rm -rf build"
+	}
+	yes := func(context.Context, string, string) bool { return true }
 	for name, c := range map[string]struct {
 		cfg     GateConfig
 		answers []Decision
@@ -87,11 +94,17 @@ func TestGateAnswers(t *testing.T) {
 		"off":                  {cfg: GateConfig{Mode: "off"}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf /", "Nobody can allow this"}}},
 		"off still asks about settings": {cfg: GateConfig{Mode: "off"}, answers: []Decision{DecisionNo},
 			steps: [][2]string{{"echo x > .vscode/settings.json", no}}, asked: 1},
-		"smart asks":             {cfg: GateConfig{Mode: "smart"}, answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
-		"manual asks":            {cfg: GateConfig{Mode: "manual"}, answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
-		"allow list":             {cfg: GateConfig{Allow: []string{"rm -rf a"}}, answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf a b", no}}, asked: 1},
-		"allow is not a glob":    {cfg: GateConfig{Allow: []string{"rm -rf *"}}, answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
-		"allow lifts no refusal": {cfg: GateConfig{Allow: []string{"rm -rf /"}}, steps: [][2]string{{"rm -rf /", "Refused"}}},
+		"smart, judged harmless": {cfg: GateConfig{Mode: "smart", Judge: harmless}, steps: [][2]string{{"rm -rf build", ""}, {"rm -rf /", "Nobody can allow this"}}},
+		"smart, judged not": {cfg: GateConfig{Mode: "smart", Judge: harmless}, answers: []Decision{DecisionNo, DecisionOnce},
+			steps: [][2]string{{"rm -rf src", no}, {"git push -f", ""}, {"ls", ""}}, asked: 2},
+		"smart, about settings":   {cfg: GateConfig{Mode: "smart", Judge: yes}, answers: []Decision{DecisionNo}, steps: [][2]string{{"echo x > .vscode/a", no}}, asked: 1},
+		"smart, denied":           {cfg: GateConfig{Mode: "smart", Judge: yes, Deny: []string{"rm *"}}, steps: [][2]string{{"rm -rf build", "approvals.deny"}}},
+		"not smart, nobody asked": {cfg: GateConfig{Judge: yes}, answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
+		"smart without a judge":   {cfg: GateConfig{Mode: "smart"}, answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
+		"manual asks":             {cfg: GateConfig{Mode: "manual"}, answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
+		"allow list":              {cfg: GateConfig{Allow: []string{"rm -rf a"}}, answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf a b", no}}, asked: 1},
+		"allow is not a glob":     {cfg: GateConfig{Allow: []string{"rm -rf *"}}, answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
+		"allow lifts no refusal":  {cfg: GateConfig{Allow: []string{"rm -rf /"}}, steps: [][2]string{{"rm -rf /", "Refused"}}},
 		"deny": {cfg: GateConfig{Mode: "off", Allow: []string{"rm -rf a"}, Deny: []string{"git push*", "rm -rf *", "npm publish"}}, steps: [][2]string{
 			{"git push", "git push*"}, {"cd x && git  push origin", "approvals.deny"}, {`g\it push`, "git push*"}, {"sudo /usr/bin/git push", "git push*"},
 			{"bash -c 'git push'", "git push*"}, {"echo $(git push)", "git push*"}, {"rm -rf a", "rm -rf *"}, {"npm publish --tag x", "npm publish"}, {"npm publisher", ""}, {"git pull", ""},

@@ -30,7 +30,7 @@ func (processAction) Enum() []string {
 
 type processIn struct {
 	Action    processAction `json:"action"`
-	SessionID string        `json:"session_id,omitempty" jsonschema:"as terminal or list gave it"`
+	SessionID string        `json:"session_id,omitempty" jsonschema:"as list says it, too"`
 	Offset    *int          `json:"offset,omitempty" jsonschema:"log: lines to skip; left out: the last lines"`
 	Limit     int           `json:"limit,omitempty" jsonschema:"log: lines; 200 when left out"`
 	Timeout   float64       `json:"timeout,omitempty" jsonschema:"wait: seconds; 180 when left out, at most 600"`

@@ -88,15 +88,17 @@ func terminal(ctx context.Context, env *Env, call Call, in terminalIn) (Result, 
 		return Result{}, err
 	}
 	c.box = env.Sandbox.Agreed(agreed)
+	unsaved := explainUnsaved(env.Files.Unsaved(ctx))
 	switch {
 	case apart && in.Background:
 		c.Timeout = 0
-		return startApart(ctx, env, call, c, in.Watch, "")
+		return startApart(ctx, env, call, c, in.Watch, unsaved)
 	case apart && in.Timeout > terminalMaxTimeout.Seconds():
 		c.Timeout = min(time.Duration(min(in.Timeout, 1e6)*float64(time.Second)), 10*24*time.Hour)
-		return startApart(ctx, env, call, c, in.Watch, fmt.Sprintf("runs in the background, because timeout is above %v seconds", terminalMaxTimeout.Seconds()))
+		why := fmt.Sprintf("runs in the background, because timeout is above %v seconds", terminalMaxTimeout.Seconds())
+		return startApart(ctx, env, call, c, in.Watch, sentence(why, unsaved))
 	}
-	return runShown(ctx, env, call, c, in.note())
+	return runShown(ctx, env, call, c, sentence(in.note(), unsaved))
 }
 
 // startApart starts the command and does not wait for it.
@@ -171,11 +173,15 @@ func mayRun(ctx context.Context, env *Env, call Call, c Command) (agreed string,
 		return "", errors.New("the command was refused: it " + verdict.Reason + ", and there is nobody to ask")
 	}
 	before, _ := os.Stat(dir)
+	scripts := readScripts(verdict, dir)
 	if err := env.Gate.Check(ctx, env, call, KindExecute, c.Text, verdict); err != nil {
 		return "", err
 	}
 	if after, _ := os.Stat(dir); before != nil && (after == nil || !os.SameFile(before, after)) {
 		return "", fmt.Errorf("the command was refused: the folder %s is not the one that it was judged in; call again", dir)
+	}
+	if changed := scripts.changed(); changed != "" {
+		return "", fmt.Errorf("the command was refused: %s was changed while the user was being asked about it; call again", env.Files.Name(changed))
 	}
 	return strings.Join(verdict.Keys, "\n"), nil
 }
@@ -283,6 +289,20 @@ func sentence(notes ...string) string {
 		}
 	}
 	return strings.Join(said, "; ")
+}
+
+// mostUnsaved is how many unsaved documents a note names.
+const mostUnsaved = 5
+
+// explainUnsaved says that commands do not see what the editor shows.
+func explainUnsaved(names []string) string {
+	switch n := len(names); {
+	case n == 0:
+		return ""
+	case n > mostUnsaved:
+		names = append(names[:mostUnsaved:mostUnsaved], fmt.Sprintf("and %d more", n-mostUnsaved))
+	}
+	return "not saved in the editor: " + strings.Join(names, ", ") + "; commands see the versions on the disk"
 }
 
 // explainExit words exit codes that mislead.
