@@ -216,10 +216,13 @@ func (w *Watch) change(path string, old content, had, has bool) []Change {
 		return w.gitChanges(path, old, had)
 	case kind == settings && w.box.agreedTo(filepath.Base(w.placeOf(path))):
 		return nil
-	case kind == hooks && !has, kind == settings && !had && !has:
-		return nil
+	case kind == hooks && !has && !isRepository(filepath.Dir(w.placeOf(path))):
+		return nil // gone as a whole
 	case kind == hooks:
 		c.What = "the git hook " + name
+		if !has {
+			c.What = "the removal of " + c.What
+		}
 	case kind == own:
 		c.What = "our own settings, " + name
 	default:
