@@ -25,6 +25,10 @@ import (
 
 func TestMain(m *testing.M) {
 	proc.Supervise()
+	if dir := os.Getenv(victimDir); dir != "" {
+		victim(dir)
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -163,6 +167,8 @@ func of[E agent.Event](r *recorder) (found []E) {
 	return found
 }
 
+var defaultLimits = delegate.Limits{Children: 3, Depth: 1, Iterations: 50, Toolsets: []string{"terminal", "file", "web"}}
+
 // bed is a session that delegates, with all that belongs to it.
 type bed struct {
 	t        testing.TB
@@ -185,7 +191,7 @@ func newBed(t testing.TB, scripts map[string][][]step, options ...func(*bed)) *b
 	t.Helper()
 	b := &bed{
 		t: t, dir: t.TempDir(), model: &scripted{scripts: scripts}, sink: &recorder{},
-		limits: delegate.Limits{Children: 3, Depth: 1, Iterations: 50, Toolsets: []string{"terminal", "file", "web"}},
+		limits: defaultLimits,
 	}
 	b.store = store.New(filepath.Join(t.TempDir(), store.FileName), store.Options{})
 	for _, o := range options {

@@ -1,0 +1,134 @@
+package delegate_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+)
+
+const victimDir = "HERMES_TEST_VICTIM"
+
+// alone is a testing.TB for a process in which no test runs.
+type alone struct {
+	testing.TB
+	dir string
+}
+
+func (alone) Helper()                   {}
+func (alone) Cleanup(func())            {}
+func (alone) Context() context.Context  { return context.Background() }
+func (a alone) TempDir() string         { return a.dir }
+func (alone) Fatal(args ...any)         { panic(fmt.Sprint(args...)) }
+func (alone) Error(args ...any)         { panic(fmt.Sprint(args...)) }
+func (alone) Errorf(f string, a ...any) { panic(fmt.Sprintf(f, a...)) }
+
+func crashScripts() map[string][][]step {
+	return map[string][][]step{
+		"parent":        {call("delegate_task", isolated("Be done soon", "Hang in a command", "Think for long")), say("I see.")},
+		"Be done soon":  {say("Done soon.")},
+		"Hang in a com": {append([]step{{text: "I begin to hang."}}, run("while true; do touch alive; sleep 0.05; done")...), say("Unhung.")},
+		"Think for lon": {{{text: "Half a thought"}, {sleep: time.Hour}}},
+	}
+}
+
+// victim is a server that delegates, until somebody kills it.
+func victim(dir string) {
+	b := &bed{t: alone{dir: dir}, dir: filepath.Join(dir, "ws"), model: &scripted{scripts: crashScripts()}, sink: &recorder{}, limits: defaultLimits}
+	b.id = ""
+	b.store = store.New(filepath.Join(dir, store.FileName), store.Options{})
+	b.open()
+	_, err := b.parent.Turn(context.Background(), agent.Input{Text: "parent"}, &recorder{})
+	fmt.Println("the victim ended by itself:", err)
+}
+
+// A server that is killed in a batch: the next one accounts for every task, with the
+// work so far, and no process of a subagent is left.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a worktree is in use while its commands run")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bed{t: t, dir: filepath.Join(dir, "ws"), model: &scripted{scripts: crashScripts()}, sink: &recorder{}, limits: defaultLimits}
+	if err := os.Mkdir(b.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.repository()
+	temp := filepath.Join(dir, "tmp")
+	if err := os.Mkdir(temp, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), victimDir+"="+dir, "TMPDIR="+temp)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill() //nolint:errcheck // mostly dead by then
+	alive := filepath.Join(temp, "hermes-tree-*", "hermes-*", "alive")
+	waitFor(t, "a command of a subagent", func() bool { found, _ := filepath.Glob(alive); return len(found) == 1 })
+	found, _ := filepath.Glob(alive)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+	os.Remove(found[0])
+	time.Sleep(300 * time.Millisecond)
+	if _, err := os.Stat(found[0]); err == nil {
+		t.Error("the command of a subagent lives on")
+	}
+	b.store = store.New(filepath.Join(dir, store.FileName), store.Options{})
+	defer b.store.Close()
+	b.model.scripts["parent"] = [][]step{say("I see.")}
+	b.resume(t)
+	defer b.close()
+	a := b.answer()
+	if len(a.Results) != 3 {
+		t.Fatal(a.text)
+	}
+	for i, want := range []struct{ status, summary string }{{"completed", "Done soon."}, {"interrupted", "I begin to hang."}, {"interrupted", "did not come to a report"}} {
+		if r := a.Results[i]; r.Index != i || r.Status != want.status || !strings.Contains(r.Summary, want.summary) || r.Session == "" {
+			t.Errorf("result %d: %+v", i, r)
+		}
+	}
+	b.checkLog(b.id)
+	if stop := b.prompt("parent"); stop != agent.EndTurn {
+		t.Errorf("the next turn: %s", stop)
+	}
+}
+
+// resume opens the only session that nobody delegated.
+func (b *bed) resume(t *testing.T) {
+	t.Helper()
+	page, _, err := b.store.List(t.Context(), store.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, head := range page {
+		if head.Parent == "" {
+			b.id = head.ID
+		}
+	}
+	b.open()
+}
+
+func waitFor(t *testing.T, what string, there func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !there(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
