@@ -18,11 +18,23 @@ import (
 
 const (
 	hiddenWord  = "__page"
-	timeLimit   = 20 * time.Second // for one page
-	memoryLimit = 768 << 20        // bytes, for one page
 	exitMemory  = 3
 	answerLimit = textLimit*6 + 1<<20 // an escaped character takes up to six bytes
 )
+
+// limits are what one page may cost.
+type limits struct {
+	time   time.Duration
+	memory uint64 // bytes
+}
+
+func ordinary() limits { return limits{time: 20 * time.Second, memory: 768 << 20} }
+
+// order is the first line that the process reads; the body follows.
+type order struct {
+	Source
+	Memory uint64 `json:"memory"`
+}
 
 // Like proc's supervisor this runs before main, so that no program that can read
 // pages, such as a test, runs itself instead.
@@ -34,10 +46,10 @@ func init() {
 
 // Read makes text of a source. What is wrong with the source is in Page.Error; an
 // error is ctx's, or says that no process could be started.
-func Read(ctx context.Context, s Source) (Page, error) { return readWithin(ctx, timeLimit, s) }
+func Read(ctx context.Context, s Source) (Page, error) { return readWithin(ctx, ordinary(), s) }
 
-func readWithin(ctx context.Context, limit time.Duration, s Source) (Page, error) {
-	header, err := json.Marshal(s)
+func readWithin(ctx context.Context, limit limits, s Source) (Page, error) {
+	header, err := json.Marshal(order{s, limit.memory})
 	if err != nil {
 		return Page{}, fmt.Errorf("describing a page: %w", err)
 	}
@@ -45,7 +57,7 @@ func readWithin(ctx context.Context, limit time.Duration, s Source) (Page, error
 	if err != nil {
 		return Page{}, fmt.Errorf("reading a page: %w", err)
 	}
-	limited, stop := context.WithTimeout(ctx, limit)
+	limited, stop := context.WithTimeout(ctx, limit.time)
 	defer stop()
 	answer := &bounded{left: answerLimit}
 	exit, err := proc.Run(limited, proc.Cmd{
@@ -58,11 +70,11 @@ func readWithin(ctx context.Context, limit time.Duration, s Source) (Page, error
 	case ctx.Err() != nil:
 		return Page{}, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		return Page{Error: fmt.Sprintf("it took longer than %v to make out; it is broken or hostile", limit)}, nil
+		return Page{Error: fmt.Sprintf("it took longer than %v to make out; it is broken or hostile", limit.time)}, nil
 	case err != nil:
 		return Page{}, fmt.Errorf("reading a page: %w", err)
 	case exit.Code == exitMemory:
-		return Page{Error: fmt.Sprintf("it unpacks to more than %d MB; it is broken or hostile", memoryLimit>>20)}, nil
+		return Page{Error: fmt.Sprintf("it unpacks to more than %d MB; it is broken or hostile", limit.memory>>20)}, nil
 	}
 	var p Page
 	if exit.Code != 0 || json.Unmarshal(answer.Bytes(), &p) != nil {
@@ -86,17 +98,18 @@ func (b *bounded) Write(data []byte) (int, error) {
 
 // child reads one source and writes one page. The exit code is the process's.
 func child(in io.Reader, out io.Writer) int {
-	debug.SetMemoryLimit(memoryLimit * 3 / 4)
-	go watchMemory() // ends with the process
 	lines := bufio.NewReader(in)
 	header, err := lines.ReadBytes('\n')
 	if err != nil {
 		return 2
 	}
-	var s Source
-	if json.Unmarshal(header, &s) != nil {
+	var o order
+	if json.Unmarshal(header, &o) != nil {
 		return 2
 	}
+	debug.SetMemoryLimit(int64(o.Memory) * 3 / 4)
+	go watchMemory(o.Memory) // ends with the process
+	s := o.Source
 	if s.Body, err = io.ReadAll(lines); err != nil {
 		return 2
 	}
@@ -118,11 +131,11 @@ func recovered(s Source) (p Page) {
 
 // watchMemory ends a process that a page has filled. There is no system call for
 // that which every system has.
-func watchMemory() {
+func watchMemory(limit uint64) {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
-	for range time.Tick(20 * time.Millisecond) {
+	for range time.Tick(10 * time.Millisecond) {
 		metrics.Read(sample)
-		if sample[0].Value.Uint64()+sample[1].Value.Uint64() > memoryLimit {
+		if sample[0].Value.Uint64()+sample[1].Value.Uint64() > limit {
 			os.Exit(exitMemory)
 		}
 	}
