@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +80,12 @@ func TestKilled(t *testing.T) {
 	defer cmd.Process.Kill() //nolint:errcheck // mostly dead by then
 	alive := filepath.Join(temp, "hermes-tree-*", "hermes-*", "alive")
 	waitFor(t, "a command of a subagent", func() bool { found, _ := filepath.Glob(alive); return len(found) == 1 })
+	b.store = store.New(filepath.Join(dir, store.FileName), store.Options{})
+	defer b.store.Close()
+	waitFor(t, "all subagents, and the end of the first", func() bool {
+		page, _, err := b.store.List(t.Context(), store.Filter{})
+		return err == nil && len(page) == 4 && slices.ContainsFunc(page, func(x store.Session) bool { return strings.Contains(x.Origin, `"status":"completed"`) })
+	})
 	found, _ := filepath.Glob(alive)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -89,8 +96,6 @@ func TestKilled(t *testing.T) {
 	if _, err := os.Stat(found[0]); err == nil {
 		t.Error("the command of a subagent lives on")
 	}
-	b.store = store.New(filepath.Join(dir, store.FileName), store.Options{})
-	defer b.store.Close()
 	b.model.scripts["parent"] = [][]step{say("I see.")}
 	b.resume(t)
 	defer b.close()
