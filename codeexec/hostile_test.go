@@ -69,17 +69,19 @@ func TestNoSecretReachesAScript(t *testing.T) {
 	t.Parallel()
 	for _, uid := range users(t) {
 		for name, code := range thieves {
-			t.Run(fmt.Sprintf("%d/%s", uid, name), func(t *testing.T) {
-				t.Parallel()
-				code = "CANARY = bytes([88, 89, 90, 90, 89]) + b'-CAN' + b'ARY'\n" + strings.TrimLeft(code, "\n") + "\nprint('looked')\n"
-				a := runStandIn(t, uid, code)
-				if a.Status != "success" || !strings.HasSuffix(a.Output, "looked\n") {
-					t.Fatalf("%+v", a)
-				}
-				if strings.Contains(a.Output, canary) {
-					t.Errorf("it found %s", a.Output)
-				}
-			})
+			for _, box := range []string{"", sandboxWord + "=on"} {
+				t.Run(fmt.Sprintf("%d/%s/%s", uid, name, box), func(t *testing.T) {
+					t.Parallel()
+					code := "CANARY = bytes([88, 89, 90, 90, 89]) + b'-CAN' + b'ARY'\n" + strings.TrimLeft(code, "\n") + "\nprint('looked')\n"
+					a := runStandIn(t, uid, code, strings.Fields(box)...)
+					if a.Status != "success" || !strings.HasSuffix(a.Output, "looked\n") {
+						t.Fatalf("%+v", a)
+					}
+					if strings.Contains(a.Output, canary) {
+						t.Errorf("it found %s", a.Output)
+					}
+				})
+			}
 		}
 	}
 }
@@ -183,7 +185,8 @@ pid = os.fork()
 if pid == 0:
     os.setuid(65534)
     s = socket.socket(socket.AF_UNIX); s.connect(where)
-    s.sendall(b"hermes-1 " + os.environ["HERMES_RPC_TOKEN"].encode() + b"\n")
+    try: s.sendall(b"hermes-1 " + os.environ["HERMES_RPC_TOKEN"].encode() + b"\n")
+    except OSError: pass
     print(s.recv(1000).decode(errors="replace"), flush=True)
     os._exit(0)
 os.waitpid(pid, 0)

@@ -75,7 +75,7 @@ func (k *kernelSlot) reap() {
 }
 
 // execute runs a script in the session's kernel, which is started when there is none.
-func (k *kernelSlot) execute(ctx context.Context, r *Runner, env *tools.Env, call tools.Call, python Python, code string, reset bool) (done ending, err error) {
+func (k *kernelSlot) execute(ctx context.Context, r *Runner, env *tools.Env, s script, reset bool) (done ending, err error) {
 	select {
 	case k.turn <- struct{}{}:
 		defer func() { <-k.turn }()
@@ -89,18 +89,18 @@ func (k *kernelSlot) execute(ctx context.Context, r *Runner, env *tools.Env, cal
 		k.reaper.Stop()
 	}
 	note := ""
-	if old := k.kernel; old != nil && (reset || old.python.Path != python.Path || old.dead()) {
+	if old := k.kernel; old != nil && (reset || old.python.Path != s.python.Path || old.dead()) {
 		if !reset {
 			note = lostText
 		}
 		k.end()
 	}
 	if k.kernel == nil {
-		if k.kernel, err = r.startKernel(ctx, env, python); err != nil {
+		if k.kernel, err = r.startKernel(ctx, env, s); err != nil {
 			return done, err
 		}
 	}
-	done, err = k.kernel.run(ctx, r, env, call, code)
+	done, err = k.kernel.run(ctx, r, env, s)
 	if k.kernel.dead() {
 		k.end()
 		note = lostText
@@ -111,8 +111,8 @@ func (k *kernelSlot) execute(ctx context.Context, r *Runner, env *tools.Env, cal
 	return done, err
 }
 
-func (r *Runner) startKernel(ctx context.Context, env *tools.Env, python Python) (k *kernel, err error) {
-	k = &kernel{python: python, gone: make(chan struct{}), out: &splitter{}, errs: &splitter{}}
+func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *kernel, err error) {
+	k = &kernel{python: s.python, gone: make(chan struct{}), out: &splitter{}, errs: &splitter{}}
 	if k.stage, err = newStaging(); err != nil {
 		return nil, err
 	}
@@ -127,10 +127,10 @@ func (r *Runner) startKernel(ctx context.Context, env *tools.Env, python Python)
 	if k.link, err = listen(r.ctx, k.stage.path("s")); err != nil {
 		return nil, err
 	}
-	c := r.command(env, python, k.stage, k.link, "kernel.py")
+	c := r.command(env, s.python, k.stage, k.link, "kernel.py")
 	c.Stdin, k.commands = io.Pipe()
 	c.Stdout, c.Stderr = k.out, k.errs
-	if err = r.confine(ctx, env, &c, k.stage); err == nil {
+	if err = r.confine(ctx, env, &c, s.agreed); err == nil {
 		k.process, err = proc.Start(r.ctx, c)
 	}
 	if err != nil {
@@ -163,13 +163,13 @@ func (k *kernel) end(grace time.Duration) {
 
 // run runs one script. The kernel lives on, unless the script, its time limit or ctx
 // ends it.
-func (k *kernel) run(ctx context.Context, r *Runner, env *tools.Env, call tools.Call, code string) (ending, error) {
+func (k *kernel) run(ctx context.Context, r *Runner, env *tools.Env, s script) (ending, error) {
 	k.scripts++
 	name := fmt.Sprintf("script%d.py", k.scripts)
-	if err := k.stage.write(name, code); err != nil {
+	if err := k.stage.write(name, s.code); err != nil {
 		return ending{}, err
 	}
-	w := r.newWatch(env, call, code)
+	w := r.newWatch(env, s)
 	k.link.open(ctx, w.desk)
 	token := rand.Text()
 	outEnd, errEnd := k.out.begin(w.out, token), k.errs.begin(w.errs, token)

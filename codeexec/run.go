@@ -52,25 +52,36 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if env.Call == nil || env.Files == nil {
 		return tools.Fail("This session has no tools that a script could call. Use normal tool calls instead."), nil
 	}
-	if err := r.mayRun(ctx, env, call, code); err != nil {
+	agreed, err := r.mayRun(ctx, env, call, code)
+	if err != nil {
 		return tools.Result{}, err
 	}
 	python, err := r.cfg.Pythons.Find(ctx, r.search(env))
 	if err != nil {
 		return tools.Result{}, err
 	}
-	settle := watch(env)
+	s := script{call: call, python: python, code: code, agreed: agreed}
+	places := tools.WatchPlaces(env.Sandbox)
 	var done ending
 	if r.cfg.Persist {
-		done, err = r.kernel.execute(ctx, r, env, call, python, code, in.Reset)
+		done, err = r.kernel.execute(ctx, r, env, s, in.Reset)
 	} else {
-		done, err = r.once(ctx, env, call, python, code)
+		done, err = r.once(ctx, env, s)
 	}
+	settled := places.Settle(ctx, env, call)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	done.note = joined(done.note, settle(ctx, call))
+	done.note = joined(done.note, env.Sandbox.Explain(done.errs), settled)
 	return r.result(done, python, code), nil
+}
+
+// script is what a call wants to run.
+type script struct {
+	call   tools.Call
+	python Python
+	code   string
+	agreed string // code that the user was asked about; empty: there was no need
 }
 
 // program is the code to run, or what is wrong with it.
@@ -105,7 +116,7 @@ func unfenced(code string) string {
 
 // mayRun asks once about code that looks destructive. What runs is what was shown:
 // the code is in memory until then.
-func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, code string) error {
+func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, code string) (agreed string, err error) {
 	folders := env.Files.Folders()
 	verdict := approval.Python(code, approval.Place{
 		Cwd: folders[0], Roots: folders, Home: lookup(r.cfg.Environ, "HOME"), HermesHome: env.HermesHome,
@@ -116,13 +127,18 @@ func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, co
 			return path
 		},
 	})
-	if env.Gate != nil {
-		return env.Gate.Check(ctx, env, call, tools.KindExecute, code, verdict)
+	switch {
+	case env.Gate != nil:
+		if err := env.Gate.Check(ctx, env, call, tools.KindExecute, code, verdict); err != nil {
+			return "", err
+		}
+	case verdict.Level != approval.Runs:
+		return "", fmt.Errorf("the script was refused: it %s, and there is nobody to ask", verdict.Reason)
 	}
-	if verdict.Level == approval.Runs {
-		return nil
+	if verdict.Level == approval.Asks {
+		return code, nil
 	}
-	return fmt.Errorf("the script was refused: it %s, and there is nobody to ask", verdict.Reason)
+	return "", nil
 }
 
 func (r *Runner) search(env *tools.Env) Search {
@@ -184,7 +200,7 @@ func foreground(args json.RawMessage) string {
 }
 
 // once runs a script in a process of its own.
-func (r *Runner) once(ctx context.Context, env *tools.Env, call tools.Call, python Python, code string) (done ending, err error) {
+func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done ending, err error) {
 	stage, err := newStaging()
 	if err != nil {
 		return done, err
@@ -193,7 +209,7 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, call tools.Call, pyth
 	if err := stage.fill(functions(env)); err != nil {
 		return done, err
 	}
-	if err := stage.write(scriptName, code); err != nil {
+	if err := stage.write(scriptName, s.code); err != nil {
 		return done, err
 	}
 	link, err := listen(ctx, stage.path("s"))
@@ -202,11 +218,11 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, call tools.Call, pyth
 	}
 	defer link.close()
 
-	w := r.newWatch(env, call, code)
+	w := r.newWatch(env, s)
 	link.open(ctx, w.desk)
-	c := r.command(env, python, stage, link, "start.py")
+	c := r.command(env, s.python, stage, link, "start.py")
 	c.Stdout, c.Stderr = w.out, w.errs
-	if err := r.confine(ctx, env, &c, stage); err != nil {
+	if err := r.confine(ctx, env, &c, s.agreed); err != nil {
 		return done, err
 	}
 	p, err := proc.Start(ctx, c)

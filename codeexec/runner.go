@@ -43,6 +43,7 @@ type Runner struct {
 	cancel   context.CancelFunc
 	sweeping sync.WaitGroup
 	kernel   *kernelSlot
+	grace    time.Duration // between SIGTERM and SIGKILL when a script's time is up
 }
 
 // New makes a runner, which has to be closed. It begins to remove what dead servers
@@ -64,7 +65,7 @@ func New(c Config) *Runner {
 	if c.Pythons == nil {
 		c.Pythons = NewPythons()
 	}
-	r := &Runner{cfg: c, kernel: newKernelSlot(kernelIdle)}
+	r := &Runner{cfg: c, kernel: newKernelSlot(kernelIdle), grace: timeoutGrace}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	if c.GOOS != "windows" {
 		r.sweeping.Go(Sweep)

@@ -18,12 +18,16 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // serverWord makes the test binary a server of its own, which runs one script. It may
 // be killed, be another user, and have secrets.
 const serverWord = "stand-in-server"
+
+// sandboxWord in its environment makes the stand-in use the sandbox.
+const sandboxWord = "STAND_IN_SANDBOX"
 
 // canary is a secret of the stand-in. No script may come to know it. It is put
 // together, so that the program does not hold it.
@@ -43,6 +47,12 @@ func serveStandIn(dir, code string) int {
 	b, err := openBed(dir, filepath.Join(dir, "out"), Config{Timeout: 30 * time.Second})
 	if err != nil {
 		return fail(err)
+	}
+	if os.Getenv(sandboxWord) != "" {
+		b.env.Sandbox = sandbox.New(sandbox.Config{
+			Mode: sandbox.WorkspaceWrite, Network: true, HermesHome: filepath.Join(dir, ".hermes"), Roots: b.env.Files.Folders,
+		})
+		defer b.env.Sandbox.Close()
 	}
 	b.env.Progress = func(p tools.Progress) {
 		if len(p.Shown) == 2 {
@@ -86,7 +96,7 @@ func (p *printed) wait(t *testing.T, want string) (line string) {
 }
 
 // startStandIn starts one that runs code, as user uid; 0 is whoever tests.
-func startStandIn(t *testing.T, uid int, code string) (*exec.Cmd, *printed) {
+func startStandIn(t *testing.T, uid int, code string, environ ...string) (*exec.Cmd, *printed) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "standin-") // not below a folder of ours, which others may not enter
 	if err != nil {
@@ -107,6 +117,7 @@ func startStandIn(t *testing.T, uid int, code string) (*exec.Cmd, *printed) {
 	}
 	cmd := exec.CommandContext(t.Context(), binary, serverWord, ws, script)
 	cmd.Env = append(plainEnviron(), "DATABASE_URL="+canary, "SLACK_WEBHOOK="+canary, "OPENAI_API_KEY="+canary, "HARMLESS="+canary)
+	cmd.Env = append(cmd.Env, environ...)
 	if uid != 0 {
 		cmd.Path = copyFor(t, dir, binary)
 		cmd.Env = append(cmd.Env, "HOME="+ws, "PATH=/usr/local/bin:/usr/bin:/bin")
@@ -147,9 +158,9 @@ func copyFor(t *testing.T, dir, binary string) string {
 }
 
 // runStandIn runs code to its end.
-func runStandIn(t *testing.T, uid int, code string) answer {
+func runStandIn(t *testing.T, uid int, code string, environ ...string) answer {
 	t.Helper()
-	cmd, out := startStandIn(t, uid, code)
+	cmd, out := startStandIn(t, uid, code, environ...)
 	timer := time.AfterFunc(60*time.Second, func() { cmd.Process.Kill() }) //nolint:errcheck // Wait tells
 	defer timer.Stop()
 	if err := cmd.Wait(); err != nil {

@@ -24,13 +24,13 @@ type watched struct {
 }
 
 // newWatch prepares for a script that has not begun.
-func (r *Runner) newWatch(env *tools.Env, call tools.Call, code string) *watched {
+func (r *Runner) newWatch(env *tools.Env, s script) *watched {
 	w := &watched{r: r, out: newOutput(r.cfg.MaxStdout, env.OutputDir), errs: newOutput(r.cfg.MaxStderr, env.OutputDir)}
-	w.desk = r.desk(env, call, func() {
+	w.desk = r.desk(env, s.call, func() {
 		w.stubborn.Store(true)
 		w.halt(cancelGrace)
 	})
-	w.show = func() func() { return r.show(env, call, code, w.desk, w.out, w.errs) }
+	w.show = func() func() { return r.show(env, s.call, s.code, w.desk, w.out, w.errs) }
 	return w
 }
 
@@ -43,7 +43,7 @@ func (w *watched) begin(stop func(grace time.Duration)) {
 	}
 	w.timer = time.AfterFunc(w.r.cfg.Timeout, func() {
 		w.expired.Store(true)
-		w.halt(timeoutGrace)
+		w.halt(w.r.grace)
 	})
 	w.hide = w.show()
 }

@@ -1,0 +1,71 @@
+//go:build unix
+
+package codeexec
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+)
+
+// A script in the session's sandbox, and the same one without: what the sandbox adds,
+// and what holds anyway.
+func TestSandboxedScript(t *testing.T) {
+	t.Parallel()
+	enforced := sandbox.Detect(t.Context()).Kind
+	all := "secret 12\noutside 1\ninside 1\nhook 1\ntool 2 1\n"
+	for mode, want := range map[sandbox.Mode]string{
+		sandbox.WorkspaceWrite: "secret no\noutside no\ninside 1\nhook 1\ntool 2 1\n",
+		sandbox.ReadOnly:       "secret no\noutside no\ninside no\nhook no\ntool 2 1\n",
+		sandbox.Off:            all,
+	} {
+		if enforced == sandbox.None {
+			want = all // then the layers that hold are those of the other tests
+		}
+		for _, persist := range []bool{false, true} {
+			home, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, dir := range []string{".ssh", "elsewhere"} {
+				if err := os.Mkdir(filepath.Join(home, dir), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile(home+"/.ssh/id_ed25519", []byte(canary), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			b := newBed(t, Config{Persist: persist}, scriptFiles)
+			b.env.Sandbox = sandbox.New(sandbox.Config{
+				Mode: mode, Network: true, Home: home, HermesHome: home + "/.hermes", Roots: b.env.Files.Folders, Environ: b.runner.cfg.Environ,
+			})
+			a := b.run("HOME = \"" + home + "\"\n" + `
+from hermes_tools import read_file, write_file
+def attempt(what, do):
+    try: print(what, do())
+    except OSError: print(what, "no")
+attempt("secret", lambda: len(open(HOME + "/.ssh/id_ed25519").read()))
+attempt("outside", lambda: open(HOME + "/elsewhere/x", "w").write("x"))
+attempt("inside", lambda: open("made.txt", "w").write("x"))
+hooks = ".git/" + "skooh"[::-1]
+def plant():
+    import os
+    os.makedirs(hooks)
+    return open(hooks + "/pre-commit", "w").write("x")
+attempt("hook", plant)
+print("tool", read_file("a.txt")["total_lines"], write_file("by-tool.txt", "x").get("bytes_written"))
+`[1:])
+			b.env.Sandbox.Close()
+			if a.Output != want {
+				t.Errorf("%s, %s, persist %v: got %q, want %q", enforced, mode, persist, a.Output, want)
+			}
+			_, err = os.Stat(filepath.Join(b.dir, ".git", "hooks", "pre-commit"))
+			if there := err == nil; there != (mode == sandbox.Off) || mode == sandbox.WorkspaceWrite && !strings.Contains(a.Note, "undone") {
+				t.Errorf("%s, %s, persist %v: the hook is there: %v; %s", enforced, mode, persist, there, a.Note)
+			}
+		}
+	}
+}
