@@ -53,7 +53,7 @@ func run(bin, only string) error {
 	}{
 		{"start", coldStart}, {"memory", memory}, {"turn", turnOverhead}, {"calls", callOverhead},
 		{"shell", shellOverhead}, {"deltas", deltas}, {"cancel", cancel}, {"end", endOfInput},
-		{"search", search}, {"growth", growth},
+		{"search", search}, {"growth", growth}, {"children", children},
 	}
 	table := tabwriter.NewWriter(os.Stdout, 2, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "%s %s/%s, %d cores\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,6 +20,16 @@ type scriptedModel struct {
 	mu       sync.Mutex
 	replies  []reply
 	requests []request
+	apart    bool          // see parts
+	pause    time.Duration // see parts
+}
+
+// parts makes the model answer subagents by itself, after pause: the first request
+// with a call, the second with a text. Others get what is queued, as ever.
+func (m *scriptedModel) parts(on bool, pause time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.apart, m.pause = on, pause
 }
 
 // reply is one streamed answer: text pieces, or calls.
@@ -58,9 +69,20 @@ func (m *scriptedModel) seen() []request {
 	return append([]request(nil), m.requests...)
 }
 
-func (m *scriptedModel) next(r request) (reply, int) {
+func (m *scriptedModel) next(r request, body []byte) (reply, int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.apart && bytes.Contains(body, []byte("You are a subagent")) {
+		m.requests = append(m.requests, r)
+		index := len(m.requests) - 1
+		m.mu.Unlock()
+		time.Sleep(m.pause)
+		m.mu.Lock()
+		if bytes.Contains(body, []byte(`"role":"tool"`)) {
+			return reply{deltas: []string{"It has three lines."}}, index
+		}
+		return reply{calls: []call{{"read_file", `{"path":"a.txt"}`}}}, index
+	}
 	m.requests = append(m.requests, r)
 	if len(m.replies) == 0 {
 		return reply{deltas: []string{"ok"}}, len(m.requests) - 1
@@ -72,8 +94,8 @@ func (m *scriptedModel) next(r request) (reply, int) {
 
 func (m *scriptedModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	arrived := time.Now()
-	n, _ := io.Copy(io.Discard, r.Body)
-	answer, index := m.next(request{arrived: arrived, bytes: int(n)})
+	body, _ := io.ReadAll(r.Body)
+	answer, index := m.next(request{arrived: arrived, bytes: len(body)}, body)
 	w.Header().Set("Content-Type", "text/event-stream")
 	var out strings.Builder
 	for _, text := range answer.deltas {
