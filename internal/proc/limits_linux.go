@@ -16,38 +16,48 @@ const (
 	watchShare = 20
 )
 
-// lower sets the limits that a process hands on, on ourselves and for the fork
-// alone; what it returns puts ours back and makes the child's final. apart: in a
-// user namespace of our own, where the kernel counts nobody else's processes. It
-// counts ours, but no limit of the child's is one of ours.
+// Less would be too little for ourselves, who get the limits too. What all hold
+// together is kept by watch whatever the number.
+const (
+	leastMemoryMB  = 256
+	leastOpenFiles = 16
+)
+
+// lower sets the limits that a child inherits, on ourselves: later would be too
+// late, since the child runs by then. apart: in a user namespace of our own, where
+// the kernel counts nobody else's processes; it counts our threads too, so that
+// limit is taken from us again by what lower returns, and made final for the child.
 //
 // Data and not address space: what a program only reserves costs nothing.
 func (l Limits) lower(apart bool) (raise func(pid *int)) {
-	limits := map[int]int{unix.RLIMIT_DATA: l.MemoryMB << 20, unix.RLIMIT_NOFILE: l.OpenFiles}
-	if apart {
-		// Threads count as processes do. The exact count is kept by watch; this is for
-		// the time between two looks.
-		limits[unix.RLIMIT_NPROC] = 8 * l.Processes
+	if l.MemoryMB > 0 {
+		final(unix.RLIMIT_DATA, uint64(max(l.MemoryMB, leastMemoryMB))<<20)
 	}
-	before := map[int]unix.Rlimit{}
-	for resource, limit := range limits {
-		var was unix.Rlimit
-		if limit <= 0 || unix.Getrlimit(resource, &was) != nil {
-			continue
-		}
-		before[resource] = was
-		now := was
-		now.Cur = min(was.Max, uint64(limit))
-		unix.Setrlimit(resource, &now) //nolint:errcheck // lowering is always allowed
+	if l.OpenFiles > 0 {
+		final(unix.RLIMIT_NOFILE, uint64(max(l.OpenFiles, leastOpenFiles)))
 	}
+	var was unix.Rlimit
+	if l.Processes <= 0 || !apart || unix.Getrlimit(unix.RLIMIT_NPROC, &was) != nil {
+		return func(*int) {}
+	}
+	// Threads count as processes do. The exact count is kept by watch; this is for the
+	// time between two looks.
+	limit := min(was.Max, uint64(8*l.Processes))
+	unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: limit, Max: was.Max}) //nolint:errcheck // lowering is always allowed
 	return func(pid *int) {
-		for resource, was := range before {
-			unix.Setrlimit(resource, &was) //nolint:errcheck // raising up to our own maximum is allowed
-			if *pid > 0 {
-				final := min(was.Max, uint64(limits[resource]))
-				unix.Prlimit(*pid, resource, &unix.Rlimit{Cur: final, Max: final}, nil) //nolint:errcheck // it may have ended
-			}
+		unix.Setrlimit(unix.RLIMIT_NPROC, &was) //nolint:errcheck // as it was
+		if *pid > 0 {
+			unix.Prlimit(*pid, unix.RLIMIT_NPROC, &unix.Rlimit{Cur: limit, Max: limit}, nil) //nolint:errcheck // it may have ended
 		}
+	}
+}
+
+// final lowers a limit of ours for good.
+func final(resource int, limit uint64) {
+	var was unix.Rlimit
+	if unix.Getrlimit(resource, &was) == nil {
+		limit = min(was.Max, limit)
+		unix.Setrlimit(resource, &unix.Rlimit{Cur: limit, Max: limit}) //nolint:errcheck // lowering is always allowed
 	}
 }
 

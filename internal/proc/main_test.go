@@ -18,5 +18,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == standIn {
 		os.Exit(serveStandIn(os.Args[2]))
 	}
+	if code, ok := helper(os.Args); ok {
+		os.Exit(code)
+	}
 	goleak.VerifyTestMain(m)
 }

@@ -38,7 +38,9 @@ type Process struct {
 	group      *group // of the kernel's, where one can be had
 
 	controlMu sync.Mutex
-	control   *os.File // stops go in; nil once closed
+	control   *os.File      // stops go in; nil once closed
+	deadline  time.Time     // when it should have ended at the latest; zero: nobody has asked for it yet
+	asked     chan struct{} // closed when somebody has
 
 	done chan struct{} // closed when nothing is left; then exit and err are valid
 	exit Exit
@@ -56,7 +58,7 @@ func Start(ctx context.Context, c Cmd) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{done: make(chan struct{})}
+	p := &Process{done: make(chan struct{}), asked: make(chan struct{})}
 	if err := p.launch(c, s); err != nil {
 		return nil, err
 	}
@@ -156,7 +158,12 @@ func (p *Process) run(ctx context.Context, grace time.Duration) {
 	stopping.Add(1)
 	release := context.AfterFunc(ctx, func() { defer stopping.Done(); p.Stop(grace) })
 
+	var insisting sync.WaitGroup
+	followed := make(chan struct{})
+	insisting.Go(func() { p.insist(followed) })
 	told, left := p.follow()
+	close(followed)
+	insisting.Wait()
 
 	if !release() {
 		stopping.Wait()
@@ -269,7 +276,65 @@ func (p *Process) Stop(grace time.Duration) {
 	defer p.controlMu.Unlock()
 	if p.control != nil {
 		writeStop(p.control, max(grace, 0)) //nolint:errcheck // gone already is as good
+		p.expect(max(grace, 0))
 	}
+}
+
+// expect notes that the end was asked for, and when it has to have come.
+func (p *Process) expect(grace time.Duration) {
+	if p.deadline.IsZero() {
+		close(p.asked)
+	}
+	if d := time.Now().Add(grace + lastTries + supervisorTries); p.deadline.IsZero() || d.Before(p.deadline) {
+		p.deadline = d
+	}
+}
+
+const (
+	wakeEvery       = 20 * time.Millisecond
+	supervisorTries = 2 * time.Second // for a supervisor to say that it could not end something
+)
+
+// insist sees to it that the supervisor does what it was asked for: a child that is
+// not confined can stop it, by a signal or by tracing it. It is woken again and
+// again, and in the end everything is killed from here.
+func (p *Process) insist(followed <-chan struct{}) {
+	select {
+	case <-followed:
+		return
+	case <-p.asked:
+	}
+	wake := time.NewTicker(wakeEvery)
+	defer wake.Stop()
+	for {
+		select {
+		case <-followed:
+			return
+		case <-wake.C:
+		}
+		p.supervisor.Signal(syscall.SIGCONT) //nolint:errcheck // it may be gone
+		p.controlMu.Lock()
+		late := time.Now().After(p.deadline)
+		p.controlMu.Unlock()
+		if late {
+			p.force()
+		}
+	}
+}
+
+// force kills what is below the supervisor, and then it.
+func (p *Process) force() {
+	for range 100 {
+		all := descendants(p.supervisor.Pid)
+		if len(all) == 0 {
+			break
+		}
+		for _, one := range all {
+			syscall.Kill(one.pid, syscall.SIGKILL) //nolint:errcheck // it may be gone
+		}
+		time.Sleep(time.Millisecond)
+	}
+	p.supervisor.Kill() //nolint:errcheck // it may be gone
 }
 
 func (p *Process) closeControl() {
@@ -277,7 +342,8 @@ func (p *Process) closeControl() {
 	defer p.controlMu.Unlock()
 	if p.control != nil {
 		writeStop(p.control, goodbye) //nolint:errcheck // gone already is as good
-		p.control.Close()             //nolint:errcheck // nothing is buffered
+		p.expect(defaultGrace)
+		p.control.Close() //nolint:errcheck // nothing is buffered
 		p.control = nil
 	}
 }

@@ -94,6 +94,7 @@ func (s supervisor) relay(what spec) (*relay, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting a supervisor in namespaces of its own: %w", err)
 	}
+	hide()
 	go r.control.Write(encoded) //nolint:errcheck // more than a pipe holds waits; a second one that is gone shows below
 	return r, nil
 }
@@ -103,12 +104,15 @@ func (r *relay) follow(s supervisor, stops <-chan time.Duration) {
 	t := newTree(r.pid)
 	said := make(chan struct{})
 	go func() { defer close(said); r.pass(s) }()
-	var late <-chan time.Time
+	var late, again <-chan time.Time
 	for {
 		select {
 		case grace := <-stops:
 			writeStop(r.control, grace) //nolint:errcheck // gone already is as good
-			late = time.After(grace + lastTries)
+			late, again = time.After(grace+lastTries), time.After(0)
+		case <-again: // what it watches may have stopped it, where no namespace hides it
+			unix.Kill(r.pid, unix.SIGCONT) //nolint:errcheck // it may be gone
+			again = time.After(wakeEvery)
 		case <-late:
 			unix.Kill(r.pid, unix.SIGKILL) //nolint:errcheck // it may be gone
 			late = nil

@@ -116,6 +116,7 @@ func (s supervisor) run() {
 		r.follow(s, stops)
 		return
 	}
+	hide()
 	if what.plan.Apply() {
 		if err := what.plan.Enter(); err != nil {
 			s.tell("S", err)

@@ -25,7 +25,10 @@ func childAttr() *syscall.SysProcAttr {
 // that Ctrl-C reaches it.
 func guestAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// hide keeps the environment that an editor started us with from our child.
+// hide keeps others of this user, our child among them, from tracing us, which
+// would stop us, and from reading the environment that an editor started us with.
+// It comes after what has to be done to a child from outside, such as naming its
+// users in a namespace of its own.
 func hide() {
 	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) //nolint:errcheck // the editor's own is readable anyway
 }
@@ -87,13 +90,15 @@ type process struct{ pid, parent, group int }
 // below lists everything under this process, whatever session or group it went
 // to, by reading every process's parent. The kernel's own lists of children are
 // an option that not every kernel has.
-func below(int) []process {
-	us := os.Getpid()
+func below(int) []process { return descendants(os.Getpid()) }
+
+// descendants lists everything under a process.
+func descendants(root int) []process {
 	children := map[int][]process{}
 	for _, p := range processes() {
 		children[p.parent] = append(children[p.parent], p)
 	}
-	found := children[us]
+	found := children[root]
 	for i := 0; i < len(found); i++ {
 		found = append(found, children[found[i].pid]...)
 	}
