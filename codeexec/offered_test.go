@@ -1,0 +1,29 @@
+package codeexec
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// On Windows the tool is not offered, and one that is called all the same says so.
+func TestWindows(t *testing.T) {
+	t.Parallel()
+	r := New(Config{GOOS: "windows"})
+	defer r.Close()
+	set, err := tools.NewSet(append(tools.Builtin(), r.Tool())...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range set.Specs(t.Context()) {
+		if spec.Name == "execute_code" || strings.Contains(spec.Description+string(spec.Schema), "execute_code") {
+			t.Errorf("%s speaks of execute_code", spec.Name)
+		}
+	}
+	result, err := set.Call(t.Context(), &tools.Env{}, tools.Call{Name: "execute_code", Args: json.RawMessage(`{"code":"print(1)"}`)})
+	if want := `{"error":"execute_code is not available on Windows. Use normal tool calls instead."}`; err != nil || string(result.JSON) != want {
+		t.Errorf("%s, %v", result.JSON, err)
+	}
+}
