@@ -5,6 +5,7 @@
 package scratch
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -31,9 +32,24 @@ type Dir struct {
 // removed those that dead servers have left.
 func New(kind string) (*Dir, error) {
 	Sweep()
+	for tries := 0; ; tries++ {
+		d, err := create(kind)
+		if err == nil && d.there() {
+			return d, nil
+		}
+		if err == nil {
+			err = errTaken
+		}
+		if tries == 5 {
+			return nil, fmt.Errorf("making a private folder: %w", err)
+		}
+	}
+}
+
+func create(kind string) (*Dir, error) {
 	path, err := os.MkdirTemp(temp(), prefix+kind+"-") // 0700, and never one that exists
 	if err != nil {
-		return nil, fmt.Errorf("making a private folder: %w", err)
+		return nil, err
 	}
 	d := &Dir{path: path}
 	if d.path, err = filepath.EvalSymlinks(path); err == nil {
@@ -41,9 +57,26 @@ func New(kind string) (*Dir, error) {
 	}
 	if err != nil {
 		removeAll(path)
-		return nil, fmt.Errorf("making a private folder: %w", err)
+		return nil, err
 	}
 	return d, nil
+}
+
+var errTaken = errors.New("another server took it for a dead one's")
+
+// there tells whether the folder is still there: in the moment between the making
+// of its lock and the locking, another server could take it for a dead one's.
+func (d *Dir) there() bool {
+	ours, err := d.lock.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Stat(d.Path("lock"))
+	if err != nil || !os.SameFile(ours, now) {
+		_ = d.lock.Close() // of a file that is gone
+		return false
+	}
+	return true
 }
 
 func temp() string {
