@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -182,6 +183,9 @@ func resultMessage(c tools.Call, r tools.Result) *store.Message {
 	m := &store.Message{
 		Message: model.Message{Role: model.ToolRole, Text: string(r.JSON), CallID: c.ID, Name: c.Name},
 		IsError: r.IsError,
+	}
+	for _, i := range r.Images {
+		m.Images = append(m.Images, model.Image{MIMEType: i.MIMEType, Data: base64.StdEncoding.EncodeToString(i.Data)})
 	}
 	if len(r.Shown) == 0 {
 		return m

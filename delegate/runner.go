@@ -126,7 +126,7 @@ func (w *worker) deepen(parent *Children, set *tools.Set) (*tools.Set, error) {
 func (w *worker) lend(env *tools.Env, t *Task) *tools.Env {
 	lent := *env
 	lent.SessionID, lent.Files, lent.Todos, lent.Recall = t.ID, w.files, tools.NewTodos(), tools.NewRecall()
-	lent.Terminals, lent.Progress, lent.Offered = nil, nil, nil
+	lent.Terminals, lent.Progress, lent.Offered, lent.Sees = nil, nil, nil, nil
 	lent.For = oneLine(t.Goal, 200)
 	if lent.Owner == "" {
 		lent.Owner = env.SessionID

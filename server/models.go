@@ -120,3 +120,12 @@ func (x *Session) window(ctx context.Context) int {
 	}
 	return 0
 }
+
+// sees reports whether the model that is chosen now takes pictures.
+func (x *Session) sees() bool {
+	x.model.mu.Lock()
+	m := x.model.model
+	x.model.mu.Unlock()
+	seeing, ok := m.(interface{ Sees(context.Context) bool })
+	return ok && seeing.Sees(x.ctx)
+}

@@ -253,6 +253,7 @@ func (x *Session) env(conf *config.Loaded) *tools.Env {
 		Shell:      tools.NewShell(x.ws.Folders()[0], conf.Terminal.EnvPassthrough),
 		Todos:      tools.NewTodos(),
 		Recall:     tools.NewRecall(),
+		Sees:       x.sees,
 		Processes:  x.processes,
 		Gate:       x.gate,
 		Secrets:    secrets(conf),

@@ -92,14 +92,21 @@ func patch(ctx context.Context, env *Env, call Call, in patchIn) (Result, error)
 	}).With(shownEdit(written)...), nil
 }
 
+// mark may begin a file; the model is not shown it and does not write it.
+const mark = "\ufeff"
+
 // asText makes a change of bytes out of one of text: whatever the file is written
-// in, it stays written in that.
+// in, it stays written in that, and begins with a byte order mark if it did.
 func asText(change func(old string) (string, error)) func([]byte) ([]byte, error) {
 	return func(old []byte) ([]byte, error) {
 		charset := workspace.CharsetOf(old)
-		text, err := change(string(charset.Decode(old)))
+		before, marked := strings.CutPrefix(string(charset.Decode(old)), mark)
+		text, err := change(before)
 		if err != nil {
 			return nil, err
+		}
+		if marked && !strings.HasPrefix(text, mark) {
+			text = mark + text
 		}
 		return charset.Encode([]byte(text))
 	}

@@ -1,14 +1,26 @@
 package tools
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 )
 
-// applyHunks makes the changes of an update, each in the text as it was.
+// applyHunks makes the changes of an update, each in the text as it was. A last line
+// without an end stays one.
 func applyHunks(text string, hunks []hunk) (replaced, error) {
+	if text == "" || strings.HasSuffix(text, "\n") {
+		return applyToLines(text, hunks)
+	}
+	end := cmp.Or(lineEndsOf(text)(span{len(text), len(text)}), "\n")
+	done, err := applyToLines(text+end, hunks)
+	done.text = strings.TrimSuffix(done.text, end)
+	return done, err
+}
+
+func applyToLines(text string, hunks []hunk) (replaced, error) {
 	var made []placed
 	done := replaced{count: len(hunks)}
 	var said notes
@@ -54,12 +66,9 @@ func (h hunk) place(text string) ([]placed, string, error) {
 	if len(h.old) == 0 {
 		return []placed{h.insert(text, within)}, "", nil
 	}
-	e := replacement{old: strings.Join(h.old, "\n"), new: strings.Join(h.new, "\n"), lines: true, within: within.holds}
+	e := replacement{old: wholeLines(h.old), new: wholeLines(h.new), lines: true, within: within.holds}
 	if strings.TrimSpace(e.old) == "" {
 		return nil, "", errors.New("its old lines are only white space: give it a line with text that stands beside")
-	}
-	if len(h.new) == 0 {
-		e.old += "\n" // or an empty line would stay
 	}
 	found, err := seek(text, e)
 	var several *ambiguous
@@ -79,9 +88,16 @@ func (h hunk) place(text string) ([]placed, string, error) {
 	return []placed{trim(text, placed{s, found.at(s)})}, found.note(), nil
 }
 
+func wholeLines(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
 // once tells whether the old lines of the hunk are in the text exactly once.
 func (h hunk) once(text string) bool {
-	e := replacement{old: strings.Join(h.old, "\n"), lines: true}
+	e := replacement{old: wholeLines(h.old), lines: true}
 	v := viewOf(text, e.old)
 	return len(v.allowed(v.exactly(e.old), e)) == 1
 }
@@ -89,7 +105,7 @@ func (h hunk) once(text string) bool {
 // trim leaves out the lines at both ends that stay as they are.
 func trim(text string, p placed) placed {
 	have, next := strings.SplitAfter(text[p.start:p.end], "\n"), strings.SplitAfter(p.text, "\n")
-	for len(have) > 1 && len(next) > 1 && have[0] == next[0] {
+	for len(have) > 0 && len(next) > 0 && have[0] == next[0] {
 		p.start += len(have[0])
 		p.text = p.text[len(have[0]):]
 		have, next = have[1:], next[1:]
@@ -99,9 +115,6 @@ func trim(text string, p placed) placed {
 		p.end -= len(last)
 		p.text = p.text[:len(p.text)-len(last)]
 		have, next = have[:len(have)-1], next[:len(next)-1]
-	}
-	if rest, longer := strings.CutPrefix(p.text, text[p.start:p.end]); longer && strings.TrimLeft(rest, "\r\n") != rest {
-		p.start, p.text = p.end, rest // lines that come after the last one
 	}
 	return p
 }
@@ -181,20 +194,10 @@ func opens(line string) bool { return strings.Trim(line, ")]};,:") != "" }
 
 // insert is for a hunk that only adds: after the line that @@ names, else at the end.
 func (h hunk) insert(text string, r region) placed {
-	end := lineEndsOf(text)(span{len(text), len(text)})
-	if end == "" {
-		end = "\n"
+	end := cmp.Or(lineEndsOf(text)(span{len(text), len(text)}), "\n")
+	at := len(text)
+	if r.named && !h.atEnd {
+		at = r.after + strings.IndexByte(text[r.after:], '\n') + 1
 	}
-	added := strings.Join(h.new, end)
-	if !r.named || h.atEnd {
-		if text != "" && !strings.HasSuffix(text, "\n") {
-			return placed{span{len(text), len(text)}, end + added}
-		}
-		return placed{span{len(text), len(text)}, added + end}
-	}
-	at := r.after
-	if strings.HasSuffix(text[:at], "\r") {
-		at--
-	}
-	return placed{span{at, at}, end + added}
+	return placed{span{at, at}, strings.Join(h.new, end) + end}
 }

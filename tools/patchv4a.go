@@ -85,10 +85,11 @@ func (p *patchReader) directive(name string) (string, bool) {
 		return "", false
 	}
 	value, ok := strings.CutPrefix(p.lines[p.at], "*** "+name+":")
-	if ok {
-		p.at++
+	if !ok {
+		return "", false
 	}
-	return strings.TrimSpace(value), ok
+	p.at++
+	return strings.TrimSpace(value), true
 }
 
 func (p *patchReader) file() (op fileOp, err error) {

@@ -6,25 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"mime"
-	"net/http"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/dustin/go-humanize"
 
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
 const (
-	readLines      = 500     // lines of a window when none are asked for
-	readLinesMax   = 10_000  // lines of a window at most
-	readLineChars  = 2_000   // characters shown of a line
-	readChars      = 100_000 // characters of a result
-	readResultCap  = 640_000 // bytes: readChars however they are escaped
-	sniffSizeBytes = 8 << 20 // binary files up to this size are looked into
+	readLines     = 500     // lines of a window when none are asked for
+	readLinesMax  = 10_000  // lines of a window at most
+	readLineChars = 2_000   // characters shown of a line
+	readChars     = 100_000 // characters of a result
+	readResultCap = 640_000 // bytes: readChars however they are escaped
 )
 
 //go:embed read.md
@@ -62,25 +56,57 @@ func readTitle(in readIn) string {
 }
 
 func read(ctx context.Context, env *Env, _ Call, in readIn) (Result, error) {
-	offset, limit := max(in.Offset, 1), in.Limit
-	if limit <= 0 {
-		limit = readLines
+	asked := shownWindow{offset: max(in.Offset, 1), limit: in.Limit}
+	if asked.limit <= 0 {
+		asked.limit = readLines
 	}
-	w, err := env.Files.Lines(ctx, in.Path, offset, min(limit, readLinesMax))
+	asked.limit = min(asked.limit, readLinesMax)
+	w, err := env.Files.Lines(ctx, in.Path, asked.offset, asked.limit)
 	switch {
 	case errors.Is(err, workspace.ErrNotRegular):
 		if info, statErr := env.Files.Stat(ctx, in.Path); statErr == nil && info.IsDir() {
-			return listing(ctx, env, in.Path, offset, min(limit, readLinesMax))
+			return listing(ctx, env, in.Path, asked.offset, asked.limit)
 		}
 		return Result{}, err
 	case err != nil:
 		return Result{}, err
 	}
-	place := Content{Location: &Location{Path: w.Path, Line: offset}}
+	asked.path = w.Path
+	env.Recall.read(w.Path)
+	place := Content{Location: &Location{Path: w.Path, Line: asked.offset}}
 	if w.Binary {
-		return OK(readOut{Content: describeBinary(ctx, env, w), FileSize: w.Size}).With(place), nil
+		return readBinary(ctx, env, w).With(place), nil
 	}
-	return OK(window(w, offset)).With(place), nil
+	out := window(w, asked.offset)
+	if cells, ok := readNotebook(ctx, env, w, asked); ok {
+		out = cells
+	}
+	if len(out.Content) > repeatChars && env.Recall.again(asked, out) {
+		out = beginningOf(out, asked.offset)
+	}
+	return OK(out).With(place), nil
+}
+
+const (
+	repeatChars = 4_000 // a shorter answer is given again
+	repeatLines = 10    // of a longer one, these
+)
+
+// beginningOf is a read of what the model has before it already: a window with fewer
+// lines of it.
+func beginningOf(out readOut, offset int) readOut {
+	lines := strings.SplitN(out.Content, "\n", repeatLines+1)
+	if len(lines) <= repeatLines {
+		return out
+	}
+	out.Content = strings.Join(lines[:repeatLines], "\n")
+	out.Truncated, out.NextOffset = true, offset+repeatLines
+	n := notes{"unchanged since you read these lines, which stand above in full; if you need them again, repeat this call"}
+	if out.Note != "" {
+		n.add(out.Note)
+	}
+	out.Note = n.String()
+	return out
 }
 
 // window shows lines, as many as fit.
@@ -93,6 +119,9 @@ func window(w *workspace.Window, offset int) readOut {
 	}
 	shown, chars := 0, 0
 	for i, line := range w.Lines {
+		if offset+i == 1 {
+			line = strings.TrimPrefix(line, mark)
+		}
 		text := shownLine(line, offset+i, &n)
 		chars += utf8.RuneCountInString(text) + 1
 		if shown > 0 && chars > readChars {
@@ -119,12 +148,8 @@ func window(w *workspace.Window, offset int) readOut {
 	return out
 }
 
-// shownLine is a line as the model sees it: numbered, without the mark that may
-// begin a file, which edits keep by themselves.
+// shownLine is a line as the model sees it: numbered.
 func shownLine(line string, number int, n *notes) string {
-	if number == 1 {
-		line = strings.TrimPrefix(line, "\ufeff")
-	}
 	if !utf8.ValidString(line) {
 		n.add("bytes that are not UTF-8 are shown as \uFFFD")
 		line = strings.ToValidUTF8(line, "\uFFFD")
@@ -182,32 +207,4 @@ func entryName(e fs.DirEntry) string {
 		return name + " (link)"
 	}
 	return name
-}
-
-// describeBinary says what a file is whose bytes are of no use as text.
-func describeBinary(ctx context.Context, env *Env, w *workspace.Window) string {
-	kind := mime.TypeByExtension(filepath.Ext(w.Path))
-	if w.Size <= sniffSizeBytes {
-		if f, err := env.Files.Read(ctx, w.Path); err == nil {
-			if sniffed := http.DetectContentType(f.Text); sniffed != "application/octet-stream" && !strings.HasPrefix(sniffed, "text/") {
-				kind = sniffed
-			}
-		}
-	}
-	text := "binary file, " + humanize.Bytes(uint64(w.Size))
-	if kind != "" {
-		text += ", " + kindName(kind)
-	}
-	return text
-}
-
-// kindName words a media type: image/png is a PNG image.
-func kindName(kind string) string {
-	kind, _, _ = strings.Cut(kind, ";")
-	family, format, _ := strings.Cut(kind, "/")
-	switch family {
-	case "image", "audio", "video", "font":
-		return strings.ToUpper(strings.TrimPrefix(format, "x-")) + " " + family
-	}
-	return kind
 }

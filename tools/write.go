@@ -96,20 +96,14 @@ func once(change func([]byte) ([]byte, error)) func([]byte) ([]byte, error) {
 	}
 }
 
-// likeBefore keeps the line ends and the byte order mark that a file has: the
-// model is not shown them and so does not write them.
+// likeBefore keeps the line ends that a file has: the model is not shown them and so
+// does not write them.
 func likeBefore(old, content string) (text, note string) {
-	var n notes
 	crlf := strings.Count(old, "\r\n")
 	if crlf > 0 && crlf == strings.Count(old, "\n") && !strings.Contains(content, "\r") && strings.Contains(content, "\n") {
-		content = strings.ReplaceAll(content, "\n", "\r\n")
-		n.add("kept the file's CRLF line ends")
+		return strings.ReplaceAll(content, "\n", "\r\n"), "kept the file's CRLF line ends"
 	}
-	if mark := "\ufeff"; strings.HasPrefix(old, mark) && !strings.HasPrefix(content, mark) {
-		content = mark + content
-		n.add("kept the file's byte order mark")
-	}
-	return content, n.String()
+	return content, ""
 }
 
 // numbered tells whether content is what read_file shows, numbers and all.

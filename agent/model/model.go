@@ -52,7 +52,7 @@ type Message struct {
 	Role      Role    `json:"role"`
 	Text      string  `json:"text,omitempty"`
 	Reasoning string  `json:"reasoning,omitempty"` // assistant: thoughts, shown but sent back only where the provider wants them
-	Images    []Image `json:"images,omitempty"`    // user
+	Images    []Image `json:"images,omitempty"`    // user, and tool for models that see
 	Calls     []Call  `json:"calls,omitempty"`     // assistant
 	CallID    string  `json:"callId,omitempty"`    // tool: the call that this answers
 	Name      string  `json:"name,omitempty"`      // tool: the tool's name

@@ -206,9 +206,37 @@ func (e *endpoint) encodeMessages(req *model.Request) []message {
 			}
 		}
 		messages = append(messages, out)
+		if i+1 == len(req.Messages) || req.Messages[i+1].Role != model.ToolRole {
+			messages = append(messages, e.pictures(req.Messages, i)...)
+		}
 	}
 	return messages
 }
+
+// pictures is what the results up to the last one of a reply hold besides text. The
+// protocol has no place for it in them, so it follows as a word of the user's.
+func (e *endpoint) pictures(messages []model.Message, last int) []message {
+	first := last + 1
+	for first > 0 && messages[first-1].Role == model.ToolRole {
+		first--
+	}
+	all := model.Message{Text: picturesText}
+	for _, m := range messages[first : last+1] {
+		all.Images = append(all.Images, m.Images...)
+	}
+	switch {
+	case len(all.Images) == 0:
+		return nil
+	case !sees(e.Model):
+		return []message{{Role: string(model.User), Content: noPicturesText}}
+	}
+	return []message{{Role: string(model.User), Content: encodeParts(&all)}}
+}
+
+const (
+	picturesText   = "(What the tools have read, as pictures, in the order of the calls.)"
+	noPicturesText = "(The tools have read pictures, which this model cannot be shown.)"
+)
 
 func encodeCalls(calls []model.Call) []call {
 	var out []call
