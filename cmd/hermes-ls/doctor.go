@@ -1,20 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hermes-ls/hermes-ls/codeexec"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
@@ -52,7 +50,7 @@ func examine(ctx context.Context, loaded *config.Loaded) []finding {
 	for _, p := range loaded.Problems {
 		out = append(out, finding{"note", "config", p.String()})
 	}
-	return append(out, homeFinding(loaded.Home), endpointFinding(ctx, loaded), pythonFinding(ctx),
+	return append(out, homeFinding(loaded.Home), endpointFinding(ctx, loaded), pythonFinding(ctx, loaded),
 		programFinding("ripgrep", "rg", "searches use the built-in engine, which is slower on large trees"),
 		programFinding("git", "git", "ignore rules still count; diffs are our own"),
 		sandboxFinding(), environFinding(loaded), editorsFinding())
@@ -123,49 +121,25 @@ func listModels(ctx context.Context, e config.Endpoint) (status int, err error) 
 	return resp.StatusCode, nil
 }
 
-// pythonFinding names the interpreter that scripts of this folder would get.
-func pythonFinding(ctx context.Context) finding {
-	for _, c := range pythonCandidates() {
-		out, err := exec.CommandContext(ctx, c.path, "-I", "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])").Output()
-		if err == nil {
-			return finding{"ok", "python", fmt.Sprintf("%s (%s), %s", c.path, bytes.TrimSpace(out), c.why)}
-		}
+// pythonFinding names the interpreter that scripts of this folder get, and why not
+// another one.
+func pythonFinding(ctx context.Context, loaded *config.Loaded) finding {
+	search := codeexec.Search{
+		Configured: loaded.CodeExecution.Python, Environ: os.Environ(),
+		Strict: loaded.CodeExecution.Mode == "strict",
 	}
-	return finding{"note", "python", "no python3 found: the demo and Python projects need it"}
-}
-
-type pythonCandidate struct{ path, why string }
-
-func pythonCandidates() []pythonCandidate {
-	var out []pythonCandidate
-	bin := func(dir string) string {
-		if runtime.GOOS == "windows" {
-			return filepath.Join(dir, "Scripts", "python.exe")
-		}
-		return filepath.Join(dir, "bin", "python3")
+	if cwd, err := os.Getwd(); err == nil {
+		search.Folders = []string{cwd}
 	}
-	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
-		if dir := os.Getenv(name); dir != "" {
-			out = append(out, pythonCandidate{bin(dir), "from " + name})
-		}
+	found, err := codeexec.NewPythons().Find(ctx, search)
+	if err != nil {
+		return finding{"note", "python", err.Error() + "; the demo and execute_code need it"}
 	}
-	for _, dir := range []string{".venv", "venv", "env"} {
-		if path := bin(dir); isFile(path) {
-			abs, err := filepath.Abs(path)
-			if err == nil {
-				out = append(out, pythonCandidate{abs, "the workspace's own " + dir})
-			}
-		}
+	text := fmt.Sprintf("%s (%s), %s", found.Path, found.Version, found.Why)
+	if len(found.Passed) > 0 {
+		return finding{"note", "python", text + "; passed over: " + strings.Join(found.Passed, "; ")}
 	}
-	if path, err := exec.LookPath("python3"); err == nil {
-		out = append(out, pythonCandidate{path, "the first on PATH"})
-	}
-	return out
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
+	return finding{"ok", "python", text}
 }
 
 func programFinding(what, program, without string) finding {
