@@ -76,6 +76,9 @@ type result struct {
 	Output       string   `json:"output"`
 	ExitCode     *int     `json:"exit_code"`
 	Cwd          string   `json:"cwd"`
+	Status       string   `json:"status"`
+	Errors       string   `json:"errors"`
+	ToolCalls    int      `json:"tool_calls_made"`
 	TimedOut     bool     `json:"timed_out"`
 	Interrupted  bool     `json:"interrupted"`
 	Diff         string   `json:"diff"`

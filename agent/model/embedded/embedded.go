@@ -13,6 +13,7 @@
 //     backticks in the prompt, or guessed from the files), reads the failing test
 //     and the code that it imports, mends one cause by the rules in mend.go, runs
 //     the tests again, and so on until they pass or no rule helps;
+//   - "Count … with a script": it has execute_code look into every Python file;
 //   - a question: it lists the files, reads the README and what the question
 //     names, and answers with what stands there;
 //   - "Have subagents read …": it lists the files and hands two of them to subagents,
@@ -69,7 +70,7 @@ func refuse(w http.ResponseWriter, status int, message string) {
 }
 
 // rules are tried in order; the first that has a reply gives it.
-var rules = [...]func(*conversation) (reply, bool){delegation, direct, fix, question}
+var rules = [...]func(*conversation) (reply, bool){delegation, direct, count, fix, question}
 
 // answer decides what to say next.
 func answer(c *conversation) reply {
@@ -99,5 +100,5 @@ const (
 		"then `hermes-ls config set model.default NAME`, with the key in the provider's environment variable."
 
 	understood = "What I can do: answer a question about the project from its README and code, mend simple bugs that its tests show, " +
-		"and follow lines such as `read PATH`, `run COMMAND`, `search PATTERN`, `write PATH: text`, `replace A with B in PATH`."
+		"count its lines with a script, and follow lines such as `read PATH`, `run COMMAND`, `search PATTERN`, `write PATH: text`, `replace A with B in PATH`."
 )

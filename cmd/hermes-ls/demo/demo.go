@@ -35,6 +35,7 @@ const (
 const (
 	question = "What does this project do, and how is an order's price worked out?"
 	parts    = "Have two subagents look at once: one reads inventory/pricing.py, one reads tests/test_pricing.py."
+	counting = "Count the lines, functions and imports of every Python file with a script."
 	job      = "The tests fail (`python3 -m unittest`). Find out why, fix the code, and run them again."
 )
 
@@ -99,16 +100,32 @@ func play(ctx context.Context, e *editor, s *screen, folder string) error {
 		return err
 	}
 
+	counted, err := e.ask(ctx, counting)
+	if err != nil {
+		return err
+	}
+	usage := e.usage() // without the comparison
+	saved, err := compare(ctx, e, s, counted)
+	if err != nil {
+		return err
+	}
+
 	after := e.text(file)
 	s.heading("The change, as a diff")
 	s.diff(workspace.UnifiedDiff(openFile, before, []byte(after)))
 	failed, output := runTests(ctx, folder)
 	s.heading("The tests once more, without the agent")
 	s.lines(lastLine(output))
-	usage := e.usage()
 	s.heading("%d model requests, %d tool calls, %d tokens in, %d out",
-		usage.Requests, asked.count()+shared.count()+fixed.count(), usage.Input, usage.Output)
-	return check(evidence{asked: asked, shared: shared, children: children, fixed: fixed, usage: usage, after: after, testsFail: failed})
+		usage.Requests, asked.count()+shared.count()+fixed.count()+counted.count(), usage.Input, usage.Output)
+	lines, err := countLines(folder)
+	if err != nil {
+		return err
+	}
+	return check(evidence{
+		asked: asked, shared: shared, children: children, fixed: fixed, counted: counted, usage: usage, after: after,
+		testsFail: failed, saved: saved, lines: lines,
+	})
 }
 
 // writeProject unpacks the embedded project.

@@ -126,8 +126,13 @@ func (e *editor) usage() usage {
 // ask sends a prompt and waits for the end of its turn.
 func (e *editor) ask(ctx context.Context, prompt string) (turn, error) {
 	e.screen.prompt(prompt)
+	return e.send(ctx, prompt)
+}
+
+func (e *editor) send(ctx context.Context, prompt string) (turn, error) {
 	e.mu.Lock()
 	e.turn = turn{}
+	before := e.costs
 	e.mu.Unlock()
 	args := protocol.PromptArgs{Prompt: prompt, SessionID: e.session, Wait: true}
 	var result protocol.TurnResult
@@ -141,6 +146,11 @@ func (e *editor) ask(ctx context.Context, prompt string) (turn, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.turn.stopReason = result.StopReason
+	e.turn.cost = usage{
+		Requests: e.costs.Requests - before.Requests,
+		Input:    e.costs.Input - before.Input,
+		Output:   e.costs.Output - before.Output,
+	}
 	return e.turn, nil
 }
 

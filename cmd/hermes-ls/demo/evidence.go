@@ -16,6 +16,7 @@ type turn struct {
 	plans      int
 	calls      []*toolCall
 	bars       []*bar // of subagents
+	cost       usage  // of this turn alone
 }
 
 // count is how many calls the model made; a subagent is shown as one, but is none.
@@ -32,6 +33,7 @@ func (t turn) count() (n int) {
 type toolCall struct {
 	id, tool, title, status string
 	output                  json.RawMessage
+	inner                   []innerCall // that a script made
 }
 
 // usage is what the session has cost.
@@ -40,10 +42,13 @@ type usage struct{ Requests, Input, Output int }
 // evidence is everything that the demo claims to show.
 type evidence struct {
 	asked, shared, fixed turn
+	counted              turn
 	children             int // sessions that the demo's has delegated to
 	usage                usage
 	after                string // the open document at the end
 	testsFail            bool
+	saved                int // tokens, by a script in place of single calls
+	lines                int // of all Python files, counted apart
 }
 
 // check tells what did not happen, all of it.
@@ -68,6 +73,10 @@ func check(e evidence) error {
 	need(len(runs) > 1 && runs[0] != 0, "a test run that fails")
 	need(len(runs) > 1 && runs[len(runs)-1] == 0, "a test run that passes")
 	need(e.fixed.stopReason == "end_turn", "the job's end")
+	need(e.counted.completed("execute_code") == 1 && e.counted.count() == 1, "a script")
+	need(len(e.counted.inner()) >= 12, "a dozen calls in it")
+	need(strings.Contains(e.counted.text, fmt.Sprintf("%d lines in", e.lines)), fmt.Sprintf("a right count, %d lines", e.lines))
+	need(e.saved > 0, "tokens saved by the script")
 	need(!e.testsFail, "tests that pass when run apart from the agent")
 	need(e.usage.Requests > 3 && e.usage.Input > 0 && e.usage.Output > 0, "tokens counted")
 	return errors.Join(missing...)
@@ -135,6 +144,8 @@ func (c *toolCall) summary() string {
 		Output       string `json:"output"`
 		Replacements int    `json:"replacements"`
 		TotalCount   int    `json:"total_count"`
+		Status       string `json:"status"`
+		ToolCalls    int    `json:"tool_calls_made"`
 	}
 	if err := json.Unmarshal(c.output, &out); err != nil {
 		return ""
@@ -142,6 +153,8 @@ func (c *toolCall) summary() string {
 	switch {
 	case out.Error != "":
 		return out.Error
+	case out.Status != "":
+		return fmt.Sprintf("%s after %d calls: %s", out.Status, out.ToolCalls, strings.TrimSpace(lastLine(out.Output)))
 	case out.ExitCode != nil:
 		return fmt.Sprintf("exit %d: %s", *out.ExitCode, lastLine(out.Output))
 	case out.TotalLines > 0:

@@ -15,6 +15,7 @@ type screen struct {
 	color bool
 	pace  time.Duration
 	open  bool // a line of text is not ended
+	muted bool
 }
 
 func newScreen(out io.Writer, color bool, pace time.Duration) *screen {
@@ -36,9 +37,19 @@ func (s *screen) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
+// mute hides what comes until it is called again.
+func (s *screen) mute(muted bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.muted = muted
+}
+
 func (s *screen) line(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.muted {
+		return
+	}
 	if s.open {
 		fmt.Fprintln(s.out)
 		s.open = false
@@ -58,6 +69,9 @@ func (s *screen) lines(text string) { s.line(strings.TrimRight(text, "\n")) }
 func (s *screen) text(piece string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.muted {
+		return
+	}
 	s.open = true
 	fmt.Fprint(s.out, piece)
 	time.Sleep(s.pace)

@@ -64,6 +64,9 @@ func (e *editor) call(news acp.ToolCall) {
 	if news.RawOutput != nil {
 		c.output = news.RawOutput
 	}
+	if calls := innerCalls(news.Meta); calls != nil {
+		c.inner = calls
+	}
 	if news.Status != "" {
 		c.status = string(news.Status)
 	}
