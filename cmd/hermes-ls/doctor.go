@@ -15,6 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/codeexec"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 )
 
 // finding is one line of the doctor.
@@ -53,7 +54,7 @@ func examine(ctx context.Context, loaded *config.Loaded) []finding {
 	return append(out, homeFinding(loaded.Home), endpointFinding(ctx, loaded), pythonFinding(ctx, loaded),
 		programFinding("ripgrep", "rg", "searches use the built-in engine, which is slower on large trees"),
 		programFinding("git", "git", "ignore rules still count; diffs are our own"),
-		sandboxFinding(), environFinding(loaded), editorsFinding())
+		sandboxFinding(ctx, loaded), environFinding(loaded), editorsFinding())
 }
 
 func configFinding(loaded *config.Loaded) finding {
@@ -149,9 +150,23 @@ func programFinding(what, program, without string) finding {
 	return finding{"note", what, program + " is not on PATH: " + without}
 }
 
-// sandboxFinding says what really bounds a command today.
-func sandboxFinding() finding {
-	return finding{"note", "sandbox", "not enforced by this version: commands run with your own rights, watched by approvals; files are bounded by the workspace"}
+// sandboxFinding says what bounds a command here, by trying it, and what does not.
+func sandboxFinding(ctx context.Context, loaded *config.Loaded) finding {
+	want := sandbox.Policy{Mode: sandbox.Mode(loaded.Sandbox.Mode), Network: loaded.Sandbox.Network}
+	if want.Mode == sandbox.Off {
+		return finding{"note", "sandbox", strings.Join(append([]string{
+			"switched off (sandbox.mode): commands run with your own rights, watched by approvals",
+		}, sandbox.Mechanism{}.Lacks(want)...), "; ")}
+	}
+	m := sandbox.Detect(ctx)
+	text := fmt.Sprintf("%s, %s", want.Mode, m.Enforces(want.Mode))
+	if !want.Network && m.NoNetwork {
+		text += "; no network"
+	}
+	if gaps := m.Lacks(want); len(gaps) > 0 {
+		return finding{"note", "sandbox", text + ". Not enforced: " + strings.Join(gaps, "; ")}
+	}
+	return finding{"ok", "sandbox", text}
 }
 
 func environFinding(loaded *config.Loaded) finding {

@@ -16,8 +16,6 @@
 // A Box is safe for concurrent use.
 package sandbox
 
-import "fmt"
-
 // Mode is what commands may write.
 type Mode string
 
@@ -63,22 +61,29 @@ const (
 	None       Kind = "none"
 )
 
-// Enforces says in a sentence what is enforced, and by what.
-func (m Mechanism) Enforces() string {
+// Enforces says in a sentence what is enforced of a mode, and by what.
+func (m Mechanism) Enforces(mode Mode) string {
+	writes := "the workspace, the session's own /tmp and tool caches"
+	if m.Kind == Landlock || m.Kind == Seatbelt {
+		writes = "the workspace, temporary files and tool caches"
+	}
+	if mode == ReadOnly {
+		writes = "temporary files"
+	}
 	switch m.Kind {
 	case Namespaces, Bubblewrap:
 		by := "mount namespaces"
-		if m.Kind == Bubblewrap {
-			by += " by " + m.Program
-		}
 		if m.Processes {
-			by += ", process namespaces"
+			by = "mount and process namespaces"
 		}
-		return "enforced by " + by + ": writes only in the workspace, the session's own /tmp and tool caches; the places of secrets, and sockets of containers and the desktop, out of reach"
+		if m.Kind == Bubblewrap {
+			by += " made by " + m.Program
+		}
+		return "enforced by " + by + ": writes only in " + writes + "; the places of secrets, and sockets of containers and the desktop, out of reach"
 	case Landlock:
-		return "enforced by Landlock: writes only in the workspace, /tmp and tool caches; the places of secrets unreadable"
+		return "enforced by Landlock: writes only in " + writes + "; the places of secrets unreadable"
 	case Seatbelt:
-		return "enforced by sandbox-exec: writes only in the workspace, temporary files and tool caches; the places of secrets unreadable"
+		return "enforced by sandbox-exec: writes only in " + writes + "; the places of secrets unreadable"
 	}
 	return "not enforced: " + m.Reason
 }
@@ -110,12 +115,4 @@ func (m Mechanism) Lacks(p Policy) (gaps []string) {
 		gaps = append(gaps, "sandbox.network is off, but this host cannot enforce that: commands can use the network")
 	}
 	return gaps
-}
-
-// Words names the mechanism in brief.
-func (m Mechanism) Words() string {
-	if m.Kind == None {
-		return fmt.Sprintf("none (%s)", m.Reason)
-	}
-	return string(m.Kind)
 }
