@@ -53,6 +53,10 @@ func (x *Children) run(c *child, limits Limits) {
 	c.mu.Unlock()
 	x.keep(context.WithoutCancel(c.ctx), c)
 	x.emit(c.ended())
+}
+
+// announce says that a result waits, now that it does.
+func (x *Children) announce(c *child) {
 	if c.Background && x.Ended != nil && x.ctx.Err() == nil {
 		x.Ended()
 	}

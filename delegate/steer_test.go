@@ -35,7 +35,14 @@ func TestBackground(t *testing.T) {
 				append([]step{{sleep: 5 * time.Second}}, call("read_file", object{"path": "a"})...),
 				{{sleep: 5 * time.Second}, {text: "First report."}}, {{text: "Second report."}},
 			},
-		}, func(b *bed) { b.ended = func() { ended.Add(1) } })
+		}, func(b *bed) {
+			b.ended = func() {
+				if b.children.Waiting() != 1 {
+					t.Error("it was said that a result waits before it did")
+				}
+				ended.Add(1)
+			}
+		})
 		b.write("a", "x\n")
 		b.prompt("parent")
 		started := b.answer().Subagents

@@ -109,6 +109,7 @@ func (x *Children) start(ctx context.Context, env *tools.Env, tasks []*Task) ([]
 		go func() {
 			defer x.atWork.Done()
 			x.run(c, limits)
+			x.announce(c)
 		}()
 	}
 	return batch, nil

@@ -25,8 +25,10 @@ type terminalHost struct {
 	typing        sync.Once     // starts the reading of in
 	typed         chan string   // its lines
 	json          bool
-	answered      bool // some text has come
-	midLine       bool // out does not stand at the beginning of a line
+
+	mu       sync.Mutex // guards the following, and what is written: subagents tell of themselves
+	answered bool       // some text has come
+	midLine  bool       // out does not stand at the beginning of a line
 }
 
 func newTerminalHost(cmd *cobra.Command, flags runFlags) *terminalHost {
@@ -43,6 +45,8 @@ func (h *terminalHost) Sink(string) agent.Sink               { return h }
 
 // Event shows what happens, as text or as one JSON object a line.
 func (h *terminalHost) Event(e agent.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if text, ok := e.(agent.Text); ok && text.Text != "" {
 		h.answered = true
 	}
@@ -66,7 +70,23 @@ func (h *terminalHost) Event(e agent.Event) {
 	case agent.Notice:
 		h.endLine()
 		fmt.Fprintf(h.progress, "%s\n", e.Text)
+	case agent.ChildStarted:
+		h.endLine()
+		fmt.Fprintf(h.progress, "▸ subagent: %s\n", firstLine(e.Goal))
+	case agent.ChildEvent:
+		if call, ok := e.Event.(agent.CallStarted); ok {
+			h.endLine()
+			fmt.Fprintf(h.progress, "  · %s\n", call.Title)
+		}
+	case agent.ChildEnded:
+		h.endLine()
+		fmt.Fprintf(h.progress, "▪ subagent %s: %s\n", e.Status, firstLine(e.Goal))
 	}
+}
+
+func firstLine(text string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return first
 }
 
 func (h *terminalHost) endLine() {
@@ -120,6 +140,10 @@ func jsonEvent(e agent.Event) map[string]any {
 		return map[string]any{"type": "title", "title": e.Title}
 	case agent.Notice:
 		return map[string]any{"type": "notice", "text": e.Text}
+	case agent.ChildStarted:
+		return map[string]any{"type": "subagent_started", "sessionId": e.SessionID, "goal": e.Goal, "model": e.Model}
+	case agent.ChildEnded:
+		return map[string]any{"type": "subagent_ended", "sessionId": e.SessionID, "goal": e.Goal, "status": e.Status, "summary": e.Summary}
 	}
 	return nil
 }
@@ -130,8 +154,13 @@ func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (too
 		fmt.Fprintf(h.progress, "denied, as there is nobody to ask: %s (%s); --approve always lets it run\n", q.Title, q.Reason)
 		return tools.DecisionNo, nil
 	}
+	h.mu.Lock()
 	h.endLine()
+	if q.For != "" {
+		fmt.Fprintf(h.progress, "\nThe subagent “%s” asks:", q.For)
+	}
 	fmt.Fprintf(h.progress, "\n%s\n  %s\n  once, session or always (remembers %q), no? ", q.Title, q.Reason, q.Remember)
+	h.mu.Unlock()
 	line, err := h.line(ctx)
 	if err != nil {
 		return tools.DecisionNo, err

@@ -337,6 +337,16 @@ func (s *server) openSession(ctx context.Context, id string) (*service.Session, 
 	return session, err
 }
 
+// lookAt opens a session to be read; the current one stays what it was.
+func (s *server) lookAt(ctx context.Context, id string) (*service.Session, error) {
+	current := s.sessions.currentID()
+	session, err := s.openSession(ctx, id)
+	if err == nil && current != "" {
+		s.sessions.makeCurrent(current)
+	}
+	return session, err
+}
+
 // append puts a block at the end, where the user writes next.
 func (c *chat) append(ctx context.Context, block string) error {
 	if !c.running() {

@@ -59,6 +59,12 @@ func (x *sessions) keep(session *service.Session) {
 	x.current = session.ID()
 }
 
+func (x *sessions) makeCurrent(id string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.current = id
+}
+
 func (x *sessions) forget(id string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -21,7 +21,7 @@ func (s *server) transcript(a protocol.SessionArgs) (command, error) {
 		if id == "" {
 			return nil, invalidParams("%s: there is no current session; name one with sessionId", protocol.CommandTranscript)
 		}
-		session, err := s.openSession(ctx, id)
+		session, err := s.lookAt(ctx, id)
 		if err != nil {
 			return nil, err
 		}
