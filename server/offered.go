@@ -60,8 +60,8 @@ func (x *Session) clarifyTool(conf *config.Loaded) []tools.Tool {
 
 // secrets are what no result may show: keys, and what commands are not given of
 // the environment.
-func secrets(conf *config.Loaded) *tools.Secrets {
-	return tools.NewSecrets(conf.Secrets(func(name string) bool {
+func secrets(conf *config.Loaded) map[string]string {
+	return conf.Secrets(func(name string) bool {
 		return proc.Secret(name) && !slices.Contains(conf.Terminal.EnvPassthrough, name)
-	}))
+	})
 }

@@ -32,6 +32,7 @@ type Session struct {
 	editor  string // the host's name, for the model
 	ws      *workspace.Workspace
 	gate    *tools.Gate
+	secrets *tools.Secrets // follow the configuration
 	sandbox *sandbox.Box
 	model   *chosen
 	ctx     context.Context // ends with the session
@@ -75,6 +76,7 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 	})
 	x.sandbox = x.newSandbox(conf)
 	x.model = &chosen{}
+	x.secrets = &tools.Secrets{}
 	x.children = x.newChildren()
 	x.processes = tools.NewProcesses(func(text string) { x.host.Sink(x.id).Event(agent.Notice{Text: text}) })
 	x.applyMode()
@@ -256,7 +258,7 @@ func (x *Session) env(conf *config.Loaded) *tools.Env {
 		Sees:       x.sees,
 		Processes:  x.processes,
 		Gate:       x.gate,
-		Secrets:    secrets(conf),
+		Secrets:    x.secrets,
 		Terminals:  x.host.Terminals(x.id),
 		Sandbox:    x.sandbox,
 		OutputDir:  x.svc.outputDir(x.id),

@@ -78,11 +78,13 @@ func (x *Session) save(ctx context.Context, change func(*store.Session)) error {
 	return nil
 }
 
-// applyMode tells the gate what the configuration and the session's mode say.
+// applyMode tells the gate, and who hides secrets, what the configuration and the
+// session's mode say.
 func (x *Session) applyMode() {
 	x.mu.Lock()
 	mode, configured := x.mode(), x.conf.Approvals.Mode
 	x.gate.SetRules(x.conf.Approvals.Deny, x.conf.CommandAllowlist)
+	x.secrets.Set(secrets(x.conf))
 	x.mu.Unlock()
 	switch {
 	case mode == ModeAuto:

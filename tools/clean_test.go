@@ -66,6 +66,10 @@ func TestSecrets(t *testing.T) {
 	if _, found := s.In("https://x.example/?q=pass%22word%5C1"); !found {
 		t.Error("a secret in an address was not found")
 	}
+	s.Set(map[string]string{"NEW_KEY": "another-value"})
+	if got := s.Hide("sk-abcdef123456 another-value"); got != "sk-abcdef123456 [secret NEW_KEY withheld]" {
+		t.Errorf("after a change: %q", got)
+	}
 	var none *Secrets
 	if got := none.Hide("x"); got != "x" {
 		t.Errorf("no secrets: %q", got)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // shortestSecret is the length from which on a value is looked for: shorter ones
@@ -16,7 +17,7 @@ const shortestSecret = 8
 
 // Secrets are values that no result may show. Nil has none. It is safe for
 // concurrent use.
-type Secrets struct{ list []secret }
+type Secrets struct{ list atomic.Pointer[[]secret] }
 
 type secret struct {
 	value   string
@@ -24,27 +25,47 @@ type secret struct {
 	standIn string // what is shown in its place
 }
 
-// NewSecrets takes values by the names they are known by. What cannot be told from
-// innocent text is left out: what is short, and what is a path or a plain address,
-// as variables with telling names often hold.
+// NewSecrets makes them; see [Secrets.Set].
 func NewSecrets(values map[string]string) *Secrets {
 	s := &Secrets{}
+	s.Set(values)
+	return s
+}
+
+// Set takes values by the names they are known by. What cannot be told from
+// innocent text is left out: what is short, and what is a path or a plain address,
+// as variables with telling names often hold.
+func (s *Secrets) Set(values map[string]string) {
+	var list []secret
 	for name, value := range values {
 		if strings.Contains(strings.ToUpper(name), "GIT_AUTHOR_") {
 			continue // a name and an address, in every commit
 		}
 		for _, part := range secretParts(value) {
-			s.add(name, part)
+			if x, ok := newSecret(name, part); ok {
+				list = append(list, x)
+			}
 		}
 	}
 	// A secret that holds another comes first; among equals the order is fixed.
-	slices.SortFunc(s.list, func(a, b secret) int {
+	slices.SortFunc(list, func(a, b secret) int {
 		if len(a.value) != len(b.value) {
 			return len(b.value) - len(a.value)
 		}
 		return strings.Compare(a.standIn, b.standIn)
 	})
-	return s
+	s.list.Store(&list)
+}
+
+// all is the list as it is now.
+func (s *Secrets) all() []secret {
+	if s == nil {
+		return nil
+	}
+	if list := s.list.Load(); list != nil {
+		return *list
+	}
+	return nil
 }
 
 // secretParts are the pieces of a value that can be found: of one with several
@@ -59,14 +80,15 @@ func secretParts(value string) []string {
 	})
 }
 
-func (s *Secrets) add(name, value string) {
+// newSecret is false for what cannot be told from innocent text.
+func newSecret(name, value string) (secret, bool) {
 	value = strings.TrimSpace(value)
 	if len(value) < shortestSecret || filepath.IsAbs(value) || strings.HasPrefix(value, "~/") || plainAddress(value) {
-		return
+		return secret{}, false
 	}
 	quoted, err := marshal(value)
 	if err != nil {
-		return
+		return secret{}, false
 	}
 	name = strings.Map(func(r rune) rune {
 		if r < '!' || r > '~' || strings.ContainsRune(`"\[]<>&`, r) {
@@ -74,7 +96,7 @@ func (s *Secrets) add(name, value string) {
 		}
 		return r
 	}, name)
-	s.list = append(s.list, secret{value, quoted[1 : len(quoted)-1], "[secret " + name + " withheld]"})
+	return secret{value, quoted[1 : len(quoted)-1], "[secret " + name + " withheld]"}, true
 }
 
 // plainAddress tells whether a value is an address that holds no secret itself.
@@ -85,10 +107,7 @@ func plainAddress(value string) bool {
 
 // Hide puts stand-ins in the places of secrets.
 func (s *Secrets) Hide(text string) string {
-	if s == nil {
-		return text
-	}
-	for _, x := range s.list {
+	for _, x := range s.all() {
 		if strings.Contains(text, x.value) {
 			text = strings.ReplaceAll(text, x.value, x.standIn)
 		}
@@ -98,10 +117,7 @@ func (s *Secrets) Hide(text string) string {
 
 // hideIn is Hide for a piece of a stream.
 func (s *Secrets) hideIn(text []byte) []byte {
-	if s == nil {
-		return text
-	}
-	for _, x := range s.list {
+	for _, x := range s.all() {
 		if bytes.Contains(text, []byte(x.value)) {
 			text = bytes.ReplaceAll(text, []byte(x.value), []byte(x.standIn))
 		}
@@ -111,10 +127,7 @@ func (s *Secrets) hideIn(text []byte) []byte {
 
 // In names a secret that text holds, also as an address would spell it.
 func (s *Secrets) In(text string) (standIn string, found bool) {
-	if s == nil {
-		return "", false
-	}
-	for _, x := range s.list {
+	for _, x := range s.all() {
 		if strings.Contains(text, x.value) || strings.Contains(text, url.QueryEscape(x.value)) || strings.Contains(text, url.PathEscape(x.value)) {
 			return x.standIn, true
 		}
@@ -123,18 +136,15 @@ func (s *Secrets) In(text string) (standIn string, found bool) {
 }
 
 func (s *Secrets) inJSON(value []byte) bool {
-	if s == nil {
-		return false
-	}
-	return slices.ContainsFunc(s.list, func(x secret) bool { return bytes.Contains(value, x.quoted) })
+	return slices.ContainsFunc(s.all(), func(x secret) bool { return bytes.Contains(value, x.quoted) })
 }
 
 // refuseStandIn keeps a stand-in from being written where the secret was.
 func (s *Secrets) refuseStandIn(t Tool, args json.RawMessage) error {
-	if s == nil || t.Kind != KindEdit && t.Kind != KindExecute || !bytes.Contains(args, []byte(" withheld]")) {
+	if t.Kind != KindEdit && t.Kind != KindExecute || !bytes.Contains(args, []byte(" withheld]")) {
 		return nil
 	}
-	for _, x := range s.list {
+	for _, x := range s.all() {
 		if bytes.Contains(args, []byte(x.standIn)) {
 			return fmt.Errorf("%s: %s stands in place of a secret that is not shown, and would overwrite it. Nothing was done. Edit around it: change only other lines, with patch, or tell the user what to change by hand", t.Name, x.standIn)
 		}

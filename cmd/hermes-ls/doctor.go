@@ -54,7 +54,7 @@ func examine(ctx context.Context, loaded *config.Loaded) []finding {
 	return append(out, homeFinding(loaded.Home), endpointFinding(ctx, loaded), pythonFinding(ctx, loaded),
 		programFinding("ripgrep", "rg", "searches use the built-in engine, which is slower on large trees"),
 		programFinding("git", "git", "ignore rules still count; diffs are our own"),
-		sandboxFinding(ctx, loaded), environFinding(loaded), editorsFinding())
+		sandboxFinding(ctx, loaded), environFinding(loaded), searchFinding(loaded), editorsFinding())
 }
 
 func configFinding(loaded *config.Loaded) finding {
@@ -175,6 +175,18 @@ func environFinding(loaded *config.Loaded) finding {
 		return finding{"ok", "environment", "nothing looks secret, so commands see all of it"}
 	}
 	return finding{"ok", "environment", "withheld from commands: " + strings.Join(withheld, ", ")}
+}
+
+func searchFinding(loaded *config.Loaded) finding {
+	engine, err := loaded.SearchEngine()
+	switch {
+	case err != nil:
+		return finding{"note", "web search", err.Error()}
+	case engine == nil:
+		return finding{"note", "web search", "none: web_search is offered once web.search.backend is set (searxng, brave, tavily, firecrawl, json)"}
+	}
+	where, _, _ := strings.Cut(engine.URL, "?")
+	return finding{"ok", "web search", engine.Backend + " at " + where}
 }
 
 func editorsFinding() finding {
