@@ -11,8 +11,9 @@ import (
 // pattern is a compiled search pattern. It matches line by line.
 type pattern struct {
 	expr     *regexp.Regexp
-	literals []literal // every matching line holds one of them; none: not known
-	plain    bool      // a line that holds one matches
+	literals []literal   // every matching line holds one of them; none: not known
+	filter   *lineFilter // tells where to look when there are none; nil: everywhere
+	plain    bool        // a line that holds one matches
 }
 
 // compilePattern compiles a regular expression (RE2). The error is a sentence
@@ -30,11 +31,15 @@ func compilePattern(source string) (*pattern, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the pattern %q cannot be used: %w", source, err)
 	}
-	return &pattern{
+	p := &pattern{
 		expr:     expr,
 		literals: literals(tree),
 		plain:    tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0,
-	}, nil
+	}
+	if shortest(p.literals) < 2 && !p.plain {
+		p.filter = newLineFilter(tree)
+	}
+	return p, nil
 }
 
 // spansLines reports whether a pattern asks for a line break.
@@ -60,7 +65,11 @@ func (p *pattern) matches(text []byte, hit func(start int)) {
 	next := make([]int, 0, maxLiterals) // where each literal is found next
 	for at := 0; at < len(text); {
 		candidate := at
-		if len(p.literals) > 0 {
+		if p.filter != nil {
+			if candidate = p.filter.candidate(text, at); candidate < 0 {
+				return
+			}
+		} else if len(p.literals) > 0 {
 			if candidate, next = p.candidate(text, at, next); candidate < 0 {
 				return
 			}
