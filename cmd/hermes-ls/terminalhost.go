@@ -106,6 +106,8 @@ func (h *terminalHost) emit(v any) {
 
 // ended is the last word of a run that was answered or stopped.
 func (h *terminalHost) ended(id string, reason agent.StopReason) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.endLine()
 	if h.json {
 		h.emit(map[string]any{"type": "end", "sessionId": id, "stopReason": reason})
@@ -113,6 +115,8 @@ func (h *terminalHost) ended(id string, reason agent.StopReason) {
 }
 
 func (h *terminalHost) failed(err error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.endLine()
 	if h.json {
 		h.emit(map[string]any{"type": "error", "message": err.Error()})
