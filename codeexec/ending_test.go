@@ -64,6 +64,11 @@ print("not reached")`,
 import threading, time
 threading.Thread(target=lambda: time.sleep(600)).start()
 print("ready", flush=True)`,
+	"stops its supervisor": `
+import os, signal, time
+print("ready", flush=True)
+if os.getppid() > 1: os.kill(os.getppid(), signal.SIGSTOP)
+time.sleep(600)`,
 	"stopped itself": `
 import os, signal
 print("ready", flush=True)

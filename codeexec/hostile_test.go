@@ -46,6 +46,11 @@ import os
 found = [fd for fd in range(3, 256) if os.path.exists("/proc/self/fd/%d" % fd)]
 names = [os.readlink("/proc/self/fd/%d" % fd) for fd in found if os.path.exists("/proc/self/fd/%d" % fd)]
 print("descriptors", names, CANARY if names else "")`,
+	"tracing": `
+import ctypes, os
+libc = ctypes.CDLL(None)
+for pid in (os.getppid(), 1):
+    if pid > 0 and libc.ptrace(16, pid, 0, 0) == 0: print("traced", pid, CANARY)`,
 	"the command's view": `
 from hermes_tools import terminal
 for line in terminal("env; cat /proc/$PPID/environ | tr '\\0' '\\n'; cat /proc/1/environ")["output"].splitlines():

@@ -22,19 +22,19 @@ const (
 type output struct {
 	limit int // bytes
 	dir   string
+	hide  *tools.Secrets // neither what is shown nor the file holds them
 
 	mu    sync.Mutex
 	plain *tools.PlainText
 	head  []byte
 	tail  []byte // once the limit was passed
 	total int64
-	lines int
 	file  *os.File
 	filed int
 }
 
-func newOutput(limit int, dir string) *output {
-	o := &output{limit: limit, dir: dir}
+func newOutput(limit int, env *tools.Env) *output {
+	o := &output{limit: limit, dir: env.OutputDir, hide: env.Secrets}
 	o.plain = tools.NewPlainText(o.add)
 	return o
 }
@@ -48,7 +48,7 @@ func (o *output) Write(b []byte) (int, error) {
 
 // add takes plain text. Its caller holds mu.
 func (o *output) add(text []byte) {
-	o.lines += bytes.Count(text, []byte("\n"))
+	text = o.hide.HideIn(text)
 	before := o.total
 	o.total += int64(len(text))
 	if o.total <= int64(o.limit) {

@@ -235,7 +235,7 @@ func TestFind(t *testing.T) {
 			s, path, why, passed := tc.make(p)
 			pythons := NewPythons()
 			if strings.Contains(tc.name, "hangs") {
-				pythons.limit = 300 * time.Millisecond
+				pythons.limit = 2 * time.Second
 			}
 			got, err := pythons.Find(t.Context(), s)
 			if err != nil {

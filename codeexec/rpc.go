@@ -418,7 +418,9 @@ func (d *desk) perform(l *link, number uint32, tool string, args []byte) {
 	began := time.Now()
 	result := d.run(d.ctx, tool, args)
 	took := time.Since(began)
-	l.answer(number, result.JSON)
+	if d.ctx.Err() == nil { // else the script is being ended, and goes no further
+		l.answer(number, result.JSON)
+	}
 
 	status := "completed"
 	if result.IsError {

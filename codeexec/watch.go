@@ -25,7 +25,7 @@ type watched struct {
 
 // newWatch prepares for a script that has not begun.
 func (r *Runner) newWatch(env *tools.Env, s script) *watched {
-	w := &watched{r: r, out: newOutput(r.cfg.MaxStdout, env.OutputDir), errs: newOutput(r.cfg.MaxStderr, env.OutputDir)}
+	w := &watched{r: r, out: newOutput(r.cfg.MaxStdout, env), errs: newOutput(r.cfg.MaxStderr, env)}
 	w.desk = r.desk(env, s.call, func() {
 		w.stubborn.Store(true)
 		w.halt(cancelGrace)

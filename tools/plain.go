@@ -19,3 +19,6 @@ func (p *PlainText) Pending() []byte { return p.text.line }
 
 // Close gives out what was held back.
 func (p *PlainText) Close() { p.text.Close() }
+
+// HideIn is Hide for a piece of such text.
+func (s *Secrets) HideIn(text []byte) []byte { return s.hideIn(text) }
