@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -82,6 +84,53 @@ func TestRealTools(t *testing.T) {
 		shown := of[agent.CallEnded](r)[1].Result.Shown
 		if len(shown) == 0 || shown[0].Diff == nil || !reflect.DeepEqual(*shown[0].Diff, diff) {
 			t.Errorf("%s: shown %+v", name, shown)
+		}
+	}
+}
+
+// A picture that a tool has read is in the next request, and still there when the
+// session is opened again.
+func TestPictures(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const gif = "GIF89a\x01\x00\x01\x00\x00\x00\x00;"
+	if err := os.WriteFile(filepath.Join(dir, "a.gif"), []byte(gif), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	files, err := workspace.Open([]string{dir}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	m := fakemodel.Script(
+		func(x *fakemodel.Exchange) { x.Call("1", "read_file", `{"path":"a.gif"}`) },
+		func(x *fakemodel.Exchange) { x.Text("A dot.") },
+		func(x *fakemodel.Exchange) { x.Text("Still a dot.") },
+	)
+	config := agent.Config{
+		Model: m, Store: openStore(t), Tools: toolSet(t, tools.Builtin()...),
+		Env: &tools.Env{Files: files, Sees: func() bool { return true }},
+	}
+	s := begin(t, config)
+	if _, err := s.Turn(t.Context(), agent.Input{Text: "look"}, &recorder{}); err != nil {
+		t.Fatal(err)
+	}
+	config.Head.ID = s.ID()
+	again, err := agent.Load(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := again.Turn(t.Context(), agent.Input{Text: "and now?"}, &recorder{}); err != nil {
+		t.Fatal(err)
+	}
+	want := []model.Image{{MIMEType: "image/gif", Data: base64.StdEncoding.EncodeToString([]byte(gif))}}
+	requests := m.Requests()
+	for _, r := range requests[1:] {
+		if got := r.Messages[2]; got.Role != model.ToolRole || !reflect.DeepEqual(got.Images, want) {
+			t.Errorf("the result in the request: %+v", got)
 		}
 	}
 }

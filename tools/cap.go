@@ -28,6 +28,7 @@ func capped(env *Env, t Tool, r Result) Result {
 	if len(r.JSON) <= limit {
 		return r
 	}
+	env.Recall.Forget() // the model will not have before it what is cut
 	kept := keptAlready(r.JSON)
 	if kept == "" && env.OutputDir != "" {
 		name, err := keep(env.OutputDir, t.Name, r.JSON)
