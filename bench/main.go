@@ -10,6 +10,8 @@ import (
 	"slices"
 	"text/tabwriter"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
 // row is one line of the table. Floor is zero where nothing can be compared.
@@ -32,6 +34,7 @@ type lab struct {
 }
 
 func main() {
+	proc.Supervise()
 	bin := flag.String("bin", "bin/hermes-ls", "the program to measure")
 	only := flag.String("only", "", "measure just the group of this name")
 	flag.Parse()
@@ -53,7 +56,7 @@ func run(bin, only string) error {
 	}{
 		{"start", coldStart}, {"memory", memory}, {"turn", turnOverhead}, {"calls", callOverhead},
 		{"shell", shellOverhead}, {"deltas", deltas}, {"cancel", cancel}, {"end", endOfInput},
-		{"search", search}, {"growth", growth}, {"children", children},
+		{"scripts", scripts}, {"search", search}, {"growth", growth}, {"children", children},
 	}
 	table := tabwriter.NewWriter(os.Stdout, 2, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "%s %s/%s, %d cores\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
@@ -122,8 +125,12 @@ func median(n int, measure func() (time.Duration, error)) (time.Duration, error)
 		}
 		times[i] = d
 	}
+	return middle(times), nil
+}
+
+func middle(times []time.Duration) time.Duration {
 	slices.Sort(times)
-	return times[n/2], nil
+	return times[len(times)/2]
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

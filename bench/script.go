@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/codeexec"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// scripts measures execute_code from within a script: its calls against a plain echo
+// between the same two programs, its start, and what it prints.
+func scripts(l *lab) ([]row, error) {
+	s, err := newScriptLab(l)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	var rows []row
+	for _, measure := range []func() ([]row, error){s.calls, s.start, s.flood} {
+		more, err := measure()
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	return rows, nil
+}
+
+// scriptLab runs scripts in this process, with the session's dispatch and a read_file
+// that has its answers ready: what is measured is the way there and back.
+type scriptLab struct {
+	runner *codeexec.Runner
+	set    *tools.Set
+	env    *tools.Env
+	python string
+	echo   net.Listener
+	path   string // of the echo's socket
+}
+
+func newScriptLab(l *lab) (*scriptLab, error) {
+	ws, err := workspace.Open([]string{l.cwd}, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &scriptLab{path: filepath.Join(l.dir, "echo.socket")}
+	pythons := codeexec.NewPythons()
+	found, err := pythons.Find(context.Background(), codeexec.Search{Environ: os.Environ()})
+	if err != nil {
+		return nil, err
+	}
+	s.python = found.Path
+	s.runner = codeexec.New(codeexec.Config{MaxCalls: 1 << 20, Python: found.Path, Pythons: pythons})
+	if s.set, err = tools.NewSet(readyTool(), s.runner.Tool()); err != nil {
+		return nil, err
+	}
+	s.env = &tools.Env{
+		Files: ws, OutputDir: filepath.Join(l.dir, "outputs"), Call: s.set.Call,
+		Gate: tools.NewGate(tools.GateConfig{Mode: "off"}),
+	}
+	if s.echo, err = net.Listen("unix", s.path); err != nil {
+		return nil, err
+	}
+	go s.serveEcho()
+	return s, nil
+}
+
+func (s *scriptLab) close() {
+	s.echo.Close() //nolint:errcheck // it ends its goroutine
+	s.runner.Close()
+	s.env.Files.Close() //nolint:errcheck // only read
+}
+
+// readyTool answers with a text of as many bytes as limit says.
+func readyTool() tools.Tool {
+	type in struct {
+		Path   string `json:"path"`
+		Offset int    `json:"offset,omitempty"`
+		Limit  int    `json:"limit,omitempty"`
+	}
+	ready := map[int]tools.Result{}
+	for _, size := range []int{20, 100_000} {
+		ready[size] = tools.OK(map[string]string{"content": strings.Repeat("x", size)})
+	}
+	return tools.New(tools.Tool{Name: "read_file", Toolset: "file", Kind: tools.KindRead, ReadOnly: true, ResultCap: 1 << 20},
+		func(_ context.Context, _ *tools.Env, _ tools.Call, in in) (tools.Result, error) {
+			return ready[in.Limit], nil
+		})
+}
+
+// serveEcho sends back what comes, in frames with their length in front.
+func (s *scriptLab) serveEcho() {
+	for {
+		conn, err := s.echo.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer conn.Close()
+			buf := make([]byte, 128<<10)
+			for {
+				if _, err := io.ReadFull(conn, buf[:4]); err != nil {
+					return
+				}
+				n := 4 + int(binary.BigEndian.Uint32(buf))
+				if _, err := io.ReadFull(conn, buf[4:n]); err != nil {
+					return
+				}
+				if _, err := conn.Write(buf[:n]); err != nil {
+					return
+				}
+			}
+		}()
+	}
+}
+
+// run runs a script that prints one JSON value, and reads it into v.
+func (s *scriptLab) run(code string, v any) error {
+	args, err := json.Marshal(map[string]string{"code": code})
+	if err != nil {
+		return err
+	}
+	result, err := s.set.Call(context.Background(), s.env, tools.Call{ID: "b", Name: "execute_code", Args: args})
+	if err != nil {
+		return err
+	}
+	var out struct{ Status, Output, Errors, Error string }
+	if err := json.Unmarshal(result.JSON, &out); err != nil {
+		return err
+	}
+	if out.Status != "success" {
+		return fmt.Errorf("the script failed: %s%s", out.Errors, out.Error)
+	}
+	if v == nil {
+		return nil
+	}
+	return json.Unmarshal([]byte(out.Output), v)
+}
+
+// Rounds of both ways alternate, so that what else the machine does meets both; the
+// best round counts, since other work only ever adds.
+const callScript = `
+import json, socket, struct, threading, time
+from hermes_tools import read_file
+s = socket.socket(socket.AF_UNIX)
+s.connect(%q)
+def echo(data):
+    s.sendall(struct.pack("!I", len(data)) + data)
+    need = 4 + len(data)
+    got = s.recv(min(need, 65536))
+    while len(got) < need:
+        got += s.recv(need - len(got))
+def per_call(f, n):
+    began = time.perf_counter()
+    for _ in range(n):
+        f()
+    return (time.perf_counter() - began) / n * 1e6
+out = {}
+for size, n in ((20, 500), (100000, 100)):
+    data = b"x" * size
+    rounds = [(per_call(lambda: echo(data), n), per_call(lambda: read_file("a", limit=size), n)) for _ in range(15)]
+    out[str(size)] = [min(r[0] for r in rounds), min(r[1] for r in rounds)]
+def threads(n):
+    began = time.perf_counter()
+    each = 4000 // n
+    all = [threading.Thread(target=lambda: [read_file("a", limit=20) for _ in range(each)]) for _ in range(n)]
+    [t.start() for t in all]; [t.join() for t in all]
+    return 4000 / (time.perf_counter() - began)
+out["threads"] = [max(threads(1) for _ in range(3)), max(threads(8) for _ in range(3))]
+print(json.dumps(out))
+`
+
+func (s *scriptLab) calls() ([]row, error) {
+	var got map[string][2]float64
+	if err := s.run(fmt.Sprintf(callScript, s.path), &got); err != nil {
+		return nil, err
+	}
+	small, large, threads := got["20"], got["100000"], got["threads"]
+	return []row{
+		{what: "script call, 20 B result", value: small[1], unit: "µs", floor: small[0], floorName: "raw echo", goal: "≤ 1.5×"},
+		{what: "script call, 100 KB result", value: large[1], unit: "µs", floor: large[0], floorName: "raw echo", goal: "≤ 1.5×"},
+		{what: "script calls a second, 8 threads", value: threads[1], unit: "/s", floor: threads[0], floorName: "1 thread", goal: "≥ 1×"},
+	}, nil
+}
+
+// start measures an empty script, and one that imports hermes_tools.
+func (s *scriptLab) start() ([]row, error) {
+	environ := append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	var floors, plain, withTools []time.Duration
+	timed := func(list *[]time.Duration, f func() error) error {
+		began := time.Now()
+		err := f()
+		*list = append(*list, time.Since(began))
+		return err
+	}
+	for range 15 {
+		err := timed(&floors, func() error {
+			cmd := exec.Command(s.python, "-c", "pass")
+			cmd.Env = environ
+			return cmd.Run()
+		})
+		if err == nil {
+			err = timed(&plain, func() error { return s.run("pass", nil) })
+		}
+		if err == nil {
+			err = timed(&withTools, func() error { return s.run("import hermes_tools", nil) })
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	floor := ms(middle(floors))
+	return []row{
+		{what: "script start, over python3 -c pass", value: ms(middle(plain)) - floor, unit: "ms", goal: "≤ 10 ms"},
+		{what: "the same, importing hermes_tools", value: ms(middle(withTools)) - floor, unit: "ms", goal: "≤ 10 ms"},
+	}, nil
+}
+
+// flood measures what 5 GB of output do to the server's memory.
+func (s *scriptLab) flood() ([]row, error) {
+	runtime.GC()
+	before, err := pss(os.Getpid())
+	if err != nil {
+		return nil, err
+	}
+	var most float64
+	watching, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-watching:
+				return
+			case <-time.After(100 * time.Millisecond):
+				if now, err := pss(os.Getpid()); err == nil {
+					most = max(most, now)
+				}
+			}
+		}
+	}()
+	began := time.Now()
+	err = s.run("import os\nblock = ((\"x\" * 99 + \"\\n\") * 10000).encode()\nfor _ in range(5000):\n    os.write(1, block)\n", nil)
+	took := time.Since(began)
+	close(watching)
+	<-stopped
+	return []row{
+		{what: "server's memory by 5 GB printed", value: max(most-before, 0), unit: "MB", goal: "≤ 20 MB"},
+		{what: "output read", value: 5000 / took.Seconds(), unit: "MB/s"},
+	}, err
+}
