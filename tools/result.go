@@ -12,7 +12,7 @@ func OK(v any) Result {
 	if err != nil {
 		return Fail("the result could not be written as JSON: %v", err)
 	}
-	return Result{JSON: data}
+	return Result{JSON: data, marshalled: &data[0]}
 }
 
 // Fail is a failure that the model can read and mend: what was wrong, and what

@@ -78,6 +78,10 @@ type Result struct {
 	IsError bool
 	Images  []Image   // pictures that a model that sees gets beside it
 	Shown   []Content // what the editor shows beside it
+
+	// marshalled is the first byte of a JSON that OK has made, which need not be
+	// parsed to know that it is one. A hook that puts another in its place leaves it.
+	marshalled *byte
 }
 
 // Image is a picture.
