@@ -35,6 +35,12 @@ type acpUpdate struct {
 	RawOutput     json.RawMessage
 	Content       json.RawMessage
 	Entries       []struct{ Content, Status string }
+	Meta          struct {
+		Hermes struct {
+			Message string
+			Calls   []struct{ Tool, Status string } `json:"sandbox_tool_calls"`
+		}
+	} `json:"_meta"`
 }
 
 func TestOfficialACPClient(t *testing.T) {
@@ -66,7 +72,26 @@ func TestOfficialACPClient(t *testing.T) {
 	if len(r.Listed) != 1 || r.Listed[0].SessionID != r.SessionID || !strings.HasPrefix(r.Listed[0].Title, "Please mend total") {
 		t.Errorf("listed = %+v", r.Listed)
 	}
+	checkScript(t, r.Updates)
+	checkScript(t, r.Replay)
 	checkReplay(t, r)
+}
+
+// checkScript wants the script's output and its calls, which the client was told of.
+func checkScript(t *testing.T, updates []acpUpdate) {
+	t.Helper()
+	for _, u := range updates {
+		var out struct{ Status, Output string }
+		if json.Unmarshal(u.RawOutput, &out) != nil || out.Status == "" {
+			continue
+		}
+		calls := u.Meta.Hermes.Calls
+		if out.Status != "success" || out.Output != "sum: True 1\n" || len(calls) != 2 || calls[0].Tool != "read_file" || calls[1].Status != "completed" {
+			t.Errorf("the script: %s, calls %+v", u.RawOutput, calls)
+		}
+		return
+	}
+	t.Error("the script has no result")
 }
 
 func checkPermission(t *testing.T, r acpReport) {
@@ -107,8 +132,8 @@ func checkReplay(t *testing.T, r acpReport) {
 		text.Write(u.Content)
 		text.Write(u.RawOutput)
 	}
-	if len(ended) != 6 {
-		t.Errorf("%d calls were replayed, want 6", len(ended))
+	if len(ended) != 7 {
+		t.Errorf("%d calls were replayed, want 7", len(ended))
 	}
 	for id, status := range ended {
 		if status != "completed" && status != "failed" {

@@ -62,6 +62,7 @@ const sessionId = await connected(report.updates, async (agent, info, child) => 
     [{ thought: "I should look first." }, { text: "Let me look. " }, call("read_file", { path: "shop.py" })],
     [call("patch", { path: "shop.py", old_string: "return a - b", new_string: "return a + b" })],
     [call("todo", { todos: [{ id: "1", content: "mend total", status: "completed" }] })],
+    [call("execute_code", { code: 'from hermes_tools import read_file, search_files\nprint("sum:", "a + b" in read_file("shop.py")["content"], search_files("def ")["total_count"])' })],
     [call("terminal", { command: "rm -rf build" })],
     [{ text: "The sum " }, { text: "is right " }, { text: "now." }],
   ));
