@@ -1,0 +1,52 @@
+package servertest_test
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"go.lsp.dev/uri"
+
+	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/protocol"
+	"github.com/hermes-ls/hermes-ls/server/servertest"
+)
+
+// A script has its own line of progress, and its calls are in the transcript, not in
+// what the model is told.
+func TestScript(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no scripts")
+	}
+	code := "from hermes_tools import read_file\nprint('lines:', read_file('a.txt')['total_lines'])\nimport time; time.sleep(0.6)"
+	m := fakemodel.Script(calls("execute_code", map[string]any{"code": code}), says("Two."))
+	// In real time: a script takes some.
+	e := servertest.New(t, servertest.Options{Files: map[string]string{"a.txt": "x\ny\n"}, Model: m})
+	e.Ask("count")
+	var lines []string
+	for _, p := range e.Progress() {
+		lines = append(lines, p.Message)
+	}
+	if !strings.Contains(strings.Join(lines, "\n"), "execute_code · ") || !strings.Contains(strings.Join(lines, "\n"), "/50 calls · ") {
+		t.Errorf("progress %q", lines)
+	}
+	requests := m.Requests()
+	last := requests[len(requests)-1].Messages
+	result := last[len(last)-1].Text
+	if !strings.Contains(result, `"output":"lines: 2\n"`) || strings.Contains(result, "a.txt") {
+		t.Errorf("the model was told %s", result)
+	}
+	var transcript protocol.TranscriptResult
+	if err := e.Command(protocol.CommandTranscript, map[string]any{}, &transcript); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(uri.URI(transcript.URI).FsPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "- sandbox_tool_call `read_file` ` {\"path\":\"a.txt\",\"offset\":1,\"limit\":500} ` · "; !strings.Contains(string(text), want) || !strings.Contains(string(text), "completed") {
+		t.Errorf("the transcript lacks %s:\n%s", want, text)
+	}
+}
