@@ -358,3 +358,19 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// The editor's hermes.python is another word for code_execution.python.
+func TestPythonAlias(t *testing.T) {
+	t.Parallel()
+	for editor, want := range map[string]string{
+		`{"python":"/usr/bin/python3"}`:                                        "/usr/bin/python3",
+		`{"python":"/one","code_execution":{"python":"/two","mode":"strict"}}`: "/two",
+		`{"python":"","code_execution.mode":"strict"}`:                         "",
+		`{"code_execution.python":"/three"}`:                                   "/three",
+	} {
+		l := Load(t.TempDir(), Options{Editor: json.RawMessage(editor)})
+		if l.CodeExecution.Python != want || len(l.Problems) > 0 {
+			t.Errorf("%s: %q, %v", editor, l.CodeExecution.Python, l.Problems)
+		}
+	}
+}

@@ -23,7 +23,7 @@ type source struct {
 // does not.
 func (s source) check() (map[string]any, []Problem) {
 	c := checker{source: s.renamed()}
-	clean := c.section("", reflect.TypeFor[Config](), s.tree)
+	clean := c.section("", reflect.TypeFor[Config](), c.tree)
 	return clean, c.problems
 }
 
