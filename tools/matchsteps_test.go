@@ -2,7 +2,6 @@ package tools
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -183,7 +182,7 @@ func BenchmarkSeekSteps(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				if _, err := seek(text, replacement{old: old, new: fmt.Sprint("x")}); err != nil {
+				if _, err := seek(text, replacement{old: old, new: "x"}); err != nil {
 					b.Fatal(err)
 				}
 			}
