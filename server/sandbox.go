@@ -17,6 +17,7 @@ func (x *Session) newSandbox(conf *config.Loaded) *sandbox.Box {
 		Mode: sandbox.Mode(conf.Sandbox.Mode), Network: conf.Sandbox.Network,
 		Roots: x.ws.Folders, HermesHome: home,
 		Visible: []string{x.svc.outputDir(x.id), filepath.Join(home, "skills")},
+		Keep:    filepath.Join(x.svc.outputDir(x.id), "undone"),
 		Environ: x.svc.Environ,
 		Tell: func(gaps []string) {
 			x.host.Sink(x.id).Event(agent.Notice{Text: "Sandbox: " + strings.Join(gaps, ". ") + "."})

@@ -128,6 +128,8 @@ func (p *Processes) start(ctx context.Context, env *Env, call Call, c Command, w
 		id: id, command: c.Text, place: c.place(env), watch: watch,
 		began: time.Now(), keys: newKeyboard(c.pty), done: make(chan struct{}),
 	}
+	later := *env
+	later.Progress = nil // the call is over by then
 	places := WatchPlaces(c.box)
 	err = b.begin(ctx, p, env, c)
 	p.mu.Lock()
@@ -139,7 +141,7 @@ func (p *Processes) start(ctx context.Context, env *Env, call Call, c Command, w
 	p.all = append(p.all, b)
 	p.atWork.Go(func() {
 		b.exit, b.failed = b.process.Wait()
-		b.over(p, places.Settle(p.ctx, &Env{}, call)) // nobody to ask: what must not stay is undone
+		b.over(p, places.Settle(p.ctx, &later, call))
 	})
 	return b, nil
 }

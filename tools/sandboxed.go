@@ -32,7 +32,11 @@ func (p Places) Settle(ctx context.Context, env *Env, call Call) string {
 	}
 	var notes []string
 	if len(undone) > 0 {
-		notes = append(notes, "undone, because commands may not leave behind what runs by itself: "+strings.Join(undone, ", ")+"; if it is really wanted, tell the user what to change")
+		note := "undone, because commands may not leave behind what runs by itself: " + strings.Join(undone, ", ")
+		if kept := p.watch.Kept(); kept != "" {
+			note += " (kept in " + kept + ")"
+		}
+		notes = append(notes, note+"; if it is really wanted, tell the user what to change")
 	}
 	if len(failed) > 0 {
 		notes = append(notes, "this runs by itself and could not be undone, so tell the user: "+strings.Join(failed, ", "))

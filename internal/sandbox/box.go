@@ -22,7 +22,10 @@ type Config struct {
 	// which commands do not see, but for Visible.
 	HermesHome string
 	Visible    []string
-	Environ    []string // the server's own; nil: the process's
+	// Keep is a folder for what was taken back, so that nothing is lost. Empty: it is
+	// kept until the Box is closed.
+	Keep    string
+	Environ []string // the server's own; nil: the process's
 	// Mechanism enforces; nil: the one that [Detect] finds.
 	Mechanism *Mechanism
 	// Tell takes, once, what of the policy is not enforced. It is called by the first

@@ -102,7 +102,10 @@ func unreadable(home, hermesHome string, environ []string) (paths []string) {
 	}
 	paths = append(paths, hermesHome)
 	if runtime.GOOS == "linux" {
-		paths = append(append(paths, sockets...), systemSecrets...)
+		paths = append(paths, sockets...)
+		if os.Geteuid() == 0 {
+			paths = append(paths, systemSecrets...)
+		}
 	}
 	return existing(append(paths, listening(environ)...))
 }

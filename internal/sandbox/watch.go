@@ -68,6 +68,7 @@ type Watch struct {
 	kinds  map[string]int     // by the place that a path lies in
 	held   []string           // places that the command could not change
 	dirs   map[string]bool    // folders of places that were there before
+	kept   string             // where something was put that was taken back
 }
 
 // Watch looks at the protected places before a command that is about to be
@@ -160,8 +161,8 @@ type Change struct {
 	undo func() error
 }
 
-// Undo puts back what was there before. What had been put in its place is kept,
-// until the session ends, in a folder that is named in the words.
+// Undo puts back what was there before. A file that had been put in its place is
+// kept: see [Watch.Kept].
 func (c Change) Undo() error { return c.undo() }
 
 // Changes are what happened in the protected places since the Watch was made.
@@ -281,32 +282,37 @@ func writeNew(path string, text []byte, mode fs.FileMode) error {
 
 // Kept is the folder in which things are kept that were taken back; empty: none
 // were.
-func (b *Box) Kept() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.temp == nil {
+func (w *Watch) Kept() string {
+	if w == nil {
 		return ""
 	}
-	if _, err := os.Stat(b.temp.kept()); err != nil {
-		return ""
+	return w.kept
+}
+
+// keepIn makes a new folder to keep something in.
+func (w *Watch) keepIn() (dir string, err error) {
+	keep := w.box.cfg.Keep
+	if keep == "" {
+		temp, err := w.box.tempFolder()
+		if err != nil {
+			return "", err
+		}
+		keep = temp.kept()
 	}
-	return b.temp.kept()
+	if err := os.MkdirAll(keep, 0o700); err != nil {
+		return "", err
+	}
+	w.kept = keep
+	return os.MkdirTemp(keep, "")
 }
 
 // setAside moves a file away, or removes it where it cannot be kept.
 func (w *Watch) setAside(path string) error {
-	temp, err := w.box.tempFolder()
+	dir, err := w.keepIn()
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(temp.kept(), 0o700); err != nil {
-		return err
-	}
-	to, err := os.MkdirTemp(temp.kept(), "")
-	if err != nil {
-		return err
-	}
-	to = filepath.Join(to, filepath.Base(path))
+	to := filepath.Join(dir, filepath.Base(path))
 	if os.Rename(path, to) == nil {
 		return nil
 	}

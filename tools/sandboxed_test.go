@@ -1,0 +1,134 @@
+//go:build linux
+
+package tools
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+)
+
+// newSandboxed is a terminal in a repository, bound as a session's is, whose user
+// answers as given.
+func newSandboxed(t *testing.T, answers ...Decision) (*Env, string, *person) {
+	t.Helper()
+	env, dir := newTerminal(t)
+	who := personSaying(answers...)
+	env.Gate = NewGate(GateConfig{Mode: "ask", Timeout: time.Second, Asker: who})
+	env.HermesHome = t.TempDir()
+	env.Sandbox = sandbox.New(sandbox.Config{
+		Mode: sandbox.WorkspaceWrite, Network: true, Roots: env.Files.Folders,
+		Home: t.TempDir(), HermesHome: env.HermesHome, Visible: []string{env.OutputDir}, Keep: filepath.Join(env.OutputDir, "undone"),
+	})
+	t.Cleanup(env.Sandbox.Close)
+	if m := sandbox.Detect(t.Context()); m.Kind == sandbox.None {
+		t.Fatal("nothing on this host enforces a sandbox:", m.Reason)
+	}
+	writeFile(t, filepath.Join(dir, ".vscode", "settings.json"), "{}")
+	if out, _ := runTerminal(t.Context(), t, env, `{"command":"git init -q . && git config user.name me"}`); out.ExitCode != 0 {
+		t.Fatal(out.Output)
+	}
+	return env, dir, who
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func holds(path, text string) bool {
+	got, err := os.ReadFile(path)
+	return err == nil && strings.Contains(string(got), text)
+}
+
+func TestTerminalSandboxed(t *testing.T) {
+	t.Parallel()
+	const settings = `printf '[core]\nfsmonitor = ./x\n' >> .git/config`
+	for _, tt := range []struct {
+		name, script string // of a file, so that nothing of it is seen before it runs
+		command      string // instead
+		answers      []Decision
+		asked        int
+		file, has    string // what a file has in the end; "" : it is not there
+		note         string
+	}{
+		{name: "a git setting, no", script: settings, answers: []Decision{DecisionNo}, asked: 1, file: ".git/config", has: "name = me", note: "undone, because commands may not leave behind what runs by itself: the git setting core.fsmonitor = ./x"},
+		{name: "a git setting, yes", script: settings, answers: []Decision{DecisionOnce}, asked: 1, file: ".git/config", has: "fsmonitor"},
+		{name: "a git setting, agreed to before", command: "git config core.hooksPath h", answers: []Decision{DecisionOnce}, asked: 1, file: ".git/config", has: "hooksPath"},
+		{name: "settings that are new, no", script: "echo x > .envrc", answers: []Decision{DecisionNo}, asked: 1, file: ".envrc", note: "(kept in "},
+		{name: "settings that are new, yes", script: "echo x > .envrc", answers: []Decision{DecisionOnce}, asked: 1, file: ".envrc", has: "x"},
+		{name: "settings that are there", script: "echo x > .vscode/settings.json", file: ".vscode/settings.json", has: "{}", note: "sandbox lets commands write only in"},
+		{name: "settings, agreed to before", command: "echo x > .vscode/settings.json", answers: []Decision{DecisionOnce}, asked: 1, file: ".vscode/settings.json", has: "x"},
+		{name: "a hook", script: "rm -rf .git/hooks; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit", file: ".git/hooks/pre-commit"},
+		{name: "our own settings", script: "mkdir .hermes; echo x > .hermes/config.yaml", file: ".hermes/config.yaml", note: "our own settings, .hermes/config.yaml"},
+		{name: "a file of the workspace", script: "echo x > new", file: "new", has: "x"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			env, dir, who := newSandboxed(t, tt.answers...)
+			command := tt.command
+			if tt.script != "" {
+				writeFile(t, filepath.Join(dir, "made.sh"), tt.script)
+				command = "make -s"
+				writeFile(t, filepath.Join(dir, "Makefile"), "all:\n\t@sh made.sh\n")
+			}
+			out, result := runTerminal(t.Context(), t, env, `{"command":"`+command+`"}`)
+			if result.IsError {
+				t.Fatalf("%s", result.JSON)
+			}
+			path := filepath.Join(dir, tt.file)
+			if _, err := os.Lstat(path); tt.has == "" && err == nil || tt.has != "" && !holds(path, tt.has) {
+				t.Errorf("%s: %v\n%+v", tt.file, err, out)
+			}
+			if !strings.Contains(out.Note, tt.note) || tt.note == "" && strings.Contains(out.Note, "undone") && tt.name != "a hook" {
+				t.Errorf("note %q, want %q in it", out.Note, tt.note)
+			}
+			if n := len(who.asked); n != tt.asked {
+				t.Errorf("asked %d times, want %d", n, tt.asked)
+			}
+		})
+	}
+}
+
+// What a shell carries over, the editor's terminal and what runs in the background
+// are the same inside.
+func TestShellSandboxed(t *testing.T) {
+	t.Parallel()
+	env, dir, _ := newSandboxed(t, DecisionSession) // asked about /tmp
+	writeFile(t, filepath.Join(dir, "sub", "x"), "x")
+	outside := filepath.Join(env.HermesHome, "outside")
+	script := "echo x > " + outside + "; cat " + env.HermesHome + "/secret; true"
+	writeFile(t, filepath.Join(dir, "made.sh"), script)
+	writeFile(t, filepath.Join(env.HermesHome, "secret"), "canary")
+	for _, step := range []struct{ command, want string }{
+		{"cd sub; export A=1", ""},
+		{"pwd; echo $A", filepath.Join(dir, "sub") + "\n1\n"},
+		{"echo kept > /tmp/x; cd ..", ""},
+		{"cat /tmp/x", "kept\n"},
+	} {
+		if out, _ := runTerminal(t.Context(), t, env, `{"command":"`+step.command+`"}`); out.Output != step.want {
+			t.Errorf("%s: %+v", step.command, out)
+		}
+	}
+	check := func(how string, out terminalOut) {
+		if _, err := os.Stat(outside); err == nil || strings.Contains(out.Output, "canary") {
+			t.Errorf("%s: %+v", how, out)
+		}
+	}
+	out, _ := runTerminal(t.Context(), t, env, `{"command":"sh made.sh"}`)
+	check("as usual", out)
+	out, _ = runTerminal(t.Context(), t, env, `{"command":"sh made.sh","pty":true}`)
+	check("with a terminal", out)
+	env.Terminals = editorTerminals{t: t}
+	out, _ = runTerminal(t.Context(), t, env, `{"command":"sh made.sh"}`)
+	check("in the editor's terminal", out)
+}
