@@ -67,9 +67,19 @@ type CodeExecution struct {
 
 // Terminal says where and how long commands run.
 type Terminal struct {
-	Backend        string   `json:"backend" enum:"local,ssh,docker,singularity" doc:"Where commands run."`
-	Timeout        int      `json:"timeout" repo:"yes" doc:"Seconds."`
-	EnvPassthrough []string `json:"env_passthrough" doc:"Names that scripts and commands may see although they look secret."`
+	Backend          string   `json:"backend" enum:"local,ssh,docker,singularity" doc:"Where commands run; docker may be podman."`
+	Cwd              string   `json:"cwd" doc:"Where a session begins on a backend; empty: the home folder over ssh, else the workspace."`
+	Shell            string   `json:"shell" doc:"What runs commands here; empty: your bash or zsh, else what there is."`
+	SSHHost          string   `json:"ssh_host" doc:"The machine of backend ssh; names of ~/.ssh/config, too."`
+	SSHUser          string   `json:"ssh_user" doc:"User there; empty: as ssh has it."`
+	SSHPort          int      `json:"ssh_port" doc:"Port there; 0: as ssh has it."`
+	SSHKey           string   `json:"ssh_key" doc:"File with a private key; empty: as ssh has it."`
+	SSHOptions       []string `json:"ssh_options" doc:"Further options of ssh, as -o takes them."`
+	DockerImage      string   `json:"docker_image" doc:"Image of backend docker."`
+	DockerProgram    string   `json:"docker_program" doc:"docker or podman; empty: whichever answers."`
+	SingularityImage string   `json:"singularity_image" doc:"Image of backend singularity."`
+	Timeout          int      `json:"timeout" repo:"yes" doc:"Seconds."`
+	EnvPassthrough   []string `json:"env_passthrough" doc:"Names that scripts and commands may see although they look secret."`
 }
 
 // Web configures web_search and web_extract.

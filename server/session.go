@@ -34,6 +34,7 @@ type Session struct {
 	gate    *tools.Gate
 	secrets *tools.Secrets // follow the configuration
 	sandbox *sandbox.Box
+	away    away // where commands run
 	model   *chosen
 	ctx     context.Context // ends with the session
 	cancel  context.CancelCauseFunc
@@ -75,6 +76,7 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 		Always:  func(key string) error { return config.AppendAllowlist(s.Home, key) },
 	})
 	x.sandbox = x.newSandbox(conf)
+	x.away = x.newAway(conf)
 	x.model = &chosen{}
 	x.secrets = &tools.Secrets{}
 	x.children = x.newChildren()
@@ -182,7 +184,7 @@ func (x *Session) agentConfig(ctx context.Context, conf *config.Loaded, head sto
 	x.children.Lend(&lent)
 	if head.System == "" {
 		offered := set.Specs(ctx)
-		head.System = x.systemPrompt(ctx, offered, env.Shell.Name())
+		head.System = x.systemPrompt(ctx, offered, x.away.describe(env.Shell.Name()))
 		for _, t := range offered {
 			head.Tools = append(head.Tools, model.Tool(t))
 		}
@@ -222,7 +224,7 @@ func (x *Session) tools(conf *config.Loaded) (*tools.Set, error) {
 	if len(enabled) == 0 {
 		enabled = tools.Preset(strings.TrimPrefix(x.preset, "hermes-"))
 	}
-	set, err := all.Select(enabled, conf.Agent.Tools.Disabled)
+	set, err := all.Select(enabled, slices.Concat(conf.Agent.Tools.Disabled, x.away.without()))
 	if err != nil {
 		return nil, fmt.Errorf("agent.tools in the configuration: %w", err)
 	}
@@ -252,7 +254,7 @@ func (x *Session) env(conf *config.Loaded) *tools.Env {
 	return &tools.Env{
 		SessionID:  x.id,
 		Files:      x.ws,
-		Shell:      tools.NewShell(x.ws.Folders()[0], conf.Terminal.EnvPassthrough),
+		Shell:      x.newShell(conf),
 		Todos:      tools.NewTodos(),
 		Recall:     tools.NewRecall(),
 		Sees:       x.sees,
@@ -346,6 +348,7 @@ func (x *Session) close(ctx context.Context) error {
 	if err := x.processes.Close(ctx); err != nil {
 		return err
 	}
+	x.away.close()
 	x.sandbox.Close()
 	return x.ws.Close()
 }

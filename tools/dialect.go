@@ -74,8 +74,7 @@ func findShell(wanted string) string {
 
 // dialect of the shell that runs here; that of sh for an unknown one.
 func (s *Shell) dialect() dialect {
-	name := strings.TrimSuffix(filepath.Base(s.program), ".exe")
-	if d, ok := dialects[name]; ok {
+	if d, ok := dialects[s.Name()]; ok {
 		return d
 	}
 	return dialects["sh"]

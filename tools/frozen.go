@@ -4,7 +4,10 @@ package tools
 // keeps nothing of what a command changes. Commands of a script run so: many at
 // once, and none of them moves the session.
 func (s *Shell) Frozen() *Shell {
-	copied := &Shell{program: s.program, first: s.first, frozen: true}
-	copied.state = s.snapshot()
-	return copied
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
+	return &Shell{
+		Timeout: s.Timeout, program: s.program, first: s.first, frozen: true, state: s.state,
+		on: s.on, broken: s.broken, home: s.home,
+	}
 }

@@ -174,7 +174,7 @@ func waitFor(ctx context.Context, p *Processes, b *background, in processIn) (Re
 	if in.Timeout < 0 {
 		return Fail("timeout must be a number of seconds above 0."), nil
 	}
-	timer := time.NewTimer(terminalIn{Timeout: in.Timeout}.limit())
+	timer := time.NewTimer(terminalIn{Timeout: in.Timeout}.limit(terminalTimeout))
 	defer timer.Stop()
 	select {
 	case <-b.done:

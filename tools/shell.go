@@ -15,6 +15,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/tools/backend"
 )
 
 // Shell is what a session's commands share: the working directory and the exported
@@ -26,9 +27,17 @@ import (
 //
 // On Windows commands run under cmd.exe and nothing is carried over.
 type Shell struct {
+	// Timeout is a command's when it asks for no other; zero is 180 s. Set it before
+	// the first.
+	Timeout time.Duration
+
 	program string // absolute
 	first   string // the folder that the session began in
 	frozen  bool   // commands change nothing of the state
+
+	on     backend.Backend // where commands run; nil: here
+	broken error           // why they run nowhere
+	home   string          // of the user there
 
 	stateMu sync.Mutex
 	state   shellState
@@ -89,7 +98,22 @@ func NewShell(dir string, passthrough []string) *Shell {
 }
 
 // Name is the shell's, such as "bash".
-func (s *Shell) Name() string { return filepath.Base(s.program) }
+func (s *Shell) Name() string {
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
+	return filepath.Base(s.program)
+}
+
+// Use has another shell run the commands, by its name or path. Call it before the
+// first.
+func (s *Shell) Use(program string) { s.program = findShell(program) }
+
+func (s *Shell) timeout() time.Duration {
+	if s.Timeout > 0 {
+		return min(s.Timeout, terminalMaxTimeout)
+	}
+	return terminalTimeout
+}
 
 // Cwd is the session's folder.
 func (s *Shell) Cwd() string { return s.snapshot().dir }
@@ -110,6 +134,9 @@ func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 	before := s.snapshot()
 	if c.from != nil {
 		before = *c.from
+	}
+	if s.on != nil || s.broken != nil {
+		return s.runAway(ctx, c, before)
 	}
 	lost := s.leaveLost(&before)
 	dump, err := newDump()
@@ -163,6 +190,12 @@ func (s *Shell) child(ctx context.Context, c Command) (proc.Cmd, error) {
 	state := s.snapshot()
 	if c.from != nil {
 		state = *c.from
+	}
+	if s.on != nil || s.broken != nil {
+		if err := s.ready(ctx); err != nil {
+			return proc.Cmd{}, err
+		}
+		return s.process(c, state, []string{"-c", c.Text}), nil
 	}
 	s.leaveLost(&state)
 	child := c.process(state)

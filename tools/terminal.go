@@ -32,7 +32,7 @@ const (
 
 type terminalIn struct {
 	Command    string  `json:"command"`
-	Timeout    float64 `json:"timeout,omitempty" jsonschema:"seconds; 180 when left out; above 600 it runs in the background"`
+	Timeout    float64 `json:"timeout,omitempty" jsonschema:"seconds; above 600 it runs in the background"`
 	Workdir    string  `json:"workdir,omitempty" jsonschema:"run in this folder, for this command alone"`
 	Background bool    `json:"background,omitempty" jsonschema:"for what goes on by itself, such as a server: answers at once"`
 	PTY        bool    `json:"pty,omitempty" jsonschema:"with a terminal, for programs that want one"`
@@ -73,8 +73,11 @@ func terminal(ctx context.Context, env *Env, call Call, in terminalIn) (Result, 
 	if wrong := in.check(env); wrong != "" {
 		return Fail("%s", wrong), nil
 	}
+	if err := env.Shell.ready(ctx); err != nil {
+		return Result{}, err
+	}
 	state := env.Shell.snapshot() // what is judged is what runs, whatever else runs meanwhile
-	c := Command{Text: in.Command, Timeout: in.limit(), pty: in.PTY, from: &state}
+	c := Command{Text: in.Command, Timeout: in.limit(env.Shell.timeout()), pty: in.PTY, from: &state}
 	apart := env.Processes != nil && !env.Shell.frozen
 	if in.Workdir != "" {
 		dir, err := folder(env, in.Workdir)
@@ -87,8 +90,13 @@ func terminal(ctx context.Context, env *Env, call Call, in terminalIn) (Result, 
 	if err != nil {
 		return Result{}, err
 	}
-	c.box = env.Sandbox.Agreed(agreed)
-	unsaved := explainUnsaved(env.Files.Unsaved(ctx))
+	if !env.Shell.elsewhere() {
+		c.box = env.Sandbox.Agreed(agreed)
+	}
+	unsaved := ""
+	if !env.Shell.elsewhere() {
+		unsaved = explainUnsaved(env.Files.Unsaved(ctx))
+	}
 	switch {
 	case apart && in.Background:
 		c.Timeout = 0
@@ -127,10 +135,10 @@ func (in terminalIn) check(env *Env) string {
 	return ""
 }
 
-func (in terminalIn) limit() time.Duration {
+func (in terminalIn) limit(usual time.Duration) time.Duration {
 	switch {
 	case in.Timeout == 0:
-		return terminalTimeout
+		return usual
 	case in.Timeout >= terminalMaxTimeout.Seconds():
 		return terminalMaxTimeout
 	}
@@ -146,6 +154,9 @@ func (in terminalIn) note() string {
 
 // folder is a working directory inside the workspace.
 func folder(env *Env, path string) (string, error) {
+	if env.Shell.elsewhere() {
+		return env.Shell.folderThere(path), nil
+	}
 	abs, err := env.Files.Abs(path)
 	if err != nil {
 		return "", err
@@ -188,6 +199,9 @@ func mayRun(ctx context.Context, env *Env, call Call, c Command) (agreed string,
 
 // place is where the command runs, for a judgement of it.
 func (c Command) place(env *Env) approval.Place {
+	if s := env.Shell; s.elsewhere() {
+		return approval.Place{Cwd: cmp.Or(c.Dir, c.from.dir), Roots: []string{s.first}, Home: s.home, Env: c.from.exports()}
+	}
 	home, _ := os.UserHomeDir()
 	return approval.Place{
 		Cwd: cmp.Or(c.Dir, c.from.dir), Roots: env.Files.Folders(), Home: home, HermesHome: env.HermesHome,
@@ -242,7 +256,7 @@ func runShown(ctx context.Context, env *Env, call Call, c Command, note string) 
 	return OK(terminalOut{
 		Output: text, ExitCode: outcome.Code, Cwd: outcome.Cwd,
 		TimedOut: outcome.TimedOut, Interrupted: ctx.Err() != nil,
-		Note:       sentence(note, explainExit(c, outcome), explainCwd(env, outcome), explainLimit(outcome), explainSandbox(c.box, text, outcome), settled),
+		Note:       sentence(note, explainExit(c, outcome), explainCwd(env, outcome), env.Shell.explainAway(outcome), explainLimit(outcome), explainSandbox(env, c.box, text, outcome), settled),
 		FullOutput: full,
 	}).With(shown), nil
 }
@@ -353,8 +367,8 @@ func explainLimit(o Outcome) string {
 }
 
 // explainSandbox says that it was the sandbox that refused something.
-func explainSandbox(box *sandbox.Box, text string, o Outcome) string {
-	if o.Code == 0 {
+func explainSandbox(env *Env, box *sandbox.Box, text string, o Outcome) string {
+	if o.Code == 0 || env.Shell.on != nil {
 		return ""
 	}
 	return box.Explain(text)
@@ -364,7 +378,7 @@ func explainCwd(env *Env, o Outcome) string {
 	if o.LostDir != "" {
 		return "the folder " + o.LostDir + " is gone; the command ran in the workspace's first folder"
 	}
-	if _, err := env.Files.Abs(o.Cwd); err != nil {
+	if _, err := env.Files.Abs(o.Cwd); err != nil && !env.Shell.elsewhere() {
 		return "the folder is outside the workspace now; the file tools do not reach it"
 	}
 	return ""

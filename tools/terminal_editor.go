@@ -26,7 +26,7 @@ type editorTerminal struct {
 
 // borrow lets c run in the editor's terminal, if it lends one.
 func borrow(env *Env, call Call, c *Command) *editorTerminal {
-	if env.Terminals == nil || c.pty || runtime.GOOS == "windows" {
+	if env.Terminals == nil || c.pty || env.Shell.on != nil || runtime.GOOS == "windows" {
 		return nil
 	}
 	t := &editorTerminal{env: env, call: call}

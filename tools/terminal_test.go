@@ -262,7 +262,7 @@ func TestTerminalLimit(t *testing.T) {
 	for seconds, want := range map[float64]time.Duration{
 		0: 180 * time.Second, 1.5: 1500 * time.Millisecond, 600: 600 * time.Second, 601: 600 * time.Second, 1e300: 600 * time.Second, 1e-12: time.Millisecond,
 	} {
-		if got := (terminalIn{Timeout: seconds}).limit(); got != want {
+		if got := (terminalIn{Timeout: seconds}).limit(terminalTimeout); got != want {
 			t.Errorf("%v seconds: %v, want %v", seconds, got, want)
 		}
 	}

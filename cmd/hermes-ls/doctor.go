@@ -51,6 +51,7 @@ func examine(ctx context.Context, loaded *config.Loaded) []finding {
 	for _, p := range loaded.Problems {
 		out = append(out, finding{"note", "config", p.String()})
 	}
+	out = append(out, backendFindings(ctx, loaded)...)
 	return append(out, homeFinding(loaded.Home), endpointFinding(ctx, loaded), pythonFinding(ctx, loaded),
 		programFinding("ripgrep", "rg", "searches use the built-in engine, which is slower on large trees"),
 		programFinding("git", "git", "ignore rules still count; diffs are our own"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gets the programs that the tests drive: ripgrep, two Neovims, Emacs with eglot,
-# the official ACP client, shells. What is there already is left alone. Root may install
+# the official ACP client, shells, an ssh server, a container engine. What is there already is left alone. Root may install
 # Debian packages; without root, or on another system, it says what to install.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -18,6 +18,10 @@ need git git
 need zsh zsh
 need fish fish
 need dash dash
+need busybox busybox-static
+need podman podman
+need runc runc
+[ -x /usr/sbin/sshd ] || missing+=(openssh-server)
 need python3 python3
 need patchelf patchelf
 [ -d /usr/share/emacs/site-lisp/elpa-src ] && ls -d /usr/share/emacs/site-lisp/elpa-src/eglot-* >/dev/null 2>&1 || missing+=(elpa-eglot)

@@ -38,6 +38,10 @@ type Cmd struct {
 	// Scratch is a folder of this call's alone. The caller removes it; when the
 	// caller is killed first, the supervisor does (Linux and macOS).
 	Scratch string
+	// Trusted lets a child of root keep what reads other processes, ours among them:
+	// for programs that the user has chosen, such as podman, never for what a model
+	// wrote.
+	Trusted bool
 	// Limits bound the child and everything below it together.
 	Limits Limits
 	// Confine bounds what they reach; nil: nothing does. See package sandbox.

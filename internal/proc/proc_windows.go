@@ -149,6 +149,9 @@ func (p *Process) Wait() (Exit, error) {
 	return p.exit, p.err
 }
 
+// Done is closed when nothing of the child is left.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
 // Pid is the child's process id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 

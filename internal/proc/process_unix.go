@@ -74,7 +74,7 @@ func (c Cmd) spec() (encoded []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	encoded, err = spec{path: path, dir: c.Dir, scratch: c.Scratch, pty: c.PTY != nil, limits: c.Limits, plan: c.Confine, args: c.Args, env: c.Env}.encode()
+	encoded, err = spec{path: path, dir: c.Dir, scratch: c.Scratch, pty: c.PTY != nil, trusted: c.Trusted, limits: c.Limits, plan: c.Confine, args: c.Args, env: c.Env}.encode()
 	if err != nil {
 		return nil, &StartError{Program: strconv.Quote(c.Args[0]), Reason: err.Error(), Err: err}
 	}
@@ -265,6 +265,9 @@ func (p *Process) Wait() (Exit, error) {
 	<-p.done
 	return p.exit, p.err
 }
+
+// Done is closed when nothing of the child is left.
+func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Pid is the child's process id.
 func (p *Process) Pid() int { return p.pid }

@@ -103,7 +103,7 @@ func (s supervisor) run() {
 			os.RemoveAll(what.scratch) //nolint:errcheck // a temp folder, and nobody to tell
 		}
 	}()
-	keepFromChildren(s.within)
+	keepFromChildren(s.within || what.trusted)
 	stops := make(chan time.Duration)
 	if what.plan.Apart() && !s.within {
 		r, err := s.relay(what)

@@ -38,14 +38,14 @@ func replace(from, to int) error { return unix.Dup3(from, to, 0) }
 // keepFromChildren prepares the supervisor: orphans below come to it, none of its
 // descriptors but 0, 1 and 2 reach the child, and a child of root may not read
 // the server. Within namespaces of its own it keeps what makes mounts there.
-func keepFromChildren(within bool) {
+func keepFromChildren(trusted bool) {
 	unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(unsafe.StringData("hermes-ls\x00"))), 0, 0, 0) //nolint:errcheck // only for ps
 	unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGCONT), 0, 0, 0)                                  //nolint:errcheck // when the server dies: a child may have stopped us
 	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)                                                //nolint:errcheck // since Linux 3.4
 	unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)                                             //nolint:errcheck // since 5.11; Go opens with O_CLOEXEC anyway
 	unix.CloseOnExec(3)
 	unix.CloseOnExec(4)
-	if os.Geteuid() == 0 && !within {
+	if os.Geteuid() == 0 && !trusted {
 		dropReaders()
 	}
 }

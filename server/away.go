@@ -1,0 +1,89 @@
+package server
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/backend"
+)
+
+// away is where a session's commands run, if that is not here. The zero value is
+// here.
+type away struct {
+	kind    string // terminal.backend; empty: local
+	backend backend.Backend
+	broken  error // why there is none
+}
+
+// newAway readies the configured backend. What cannot be had makes every command
+// fail: none runs in another place than was asked for.
+func (x *Session) newAway(conf *config.Loaded) (a away) {
+	t := conf.Terminal
+	if t.Backend == "" || t.Backend == "local" {
+		return away{}
+	}
+	a.kind = t.Backend
+	a.backend, a.broken = backend.New(BackendConfig(conf, x.ws.Folders()))
+	if a.broken != nil {
+		x.problems = append(x.problems, "Commands cannot run: "+a.broken.Error())
+	} else if len(a.without()) > 0 {
+		x.problems = append(x.problems, fmt.Sprintf("Commands run on %s. The tools for files and scripts, which work here, are left out, so that nothing happens to other files than the commands see.", t.SSHHost))
+	}
+	return a
+}
+
+// BackendConfig is what the configuration says of the place where commands run, for a
+// workspace of folders.
+func BackendConfig(conf *config.Loaded, folders []string) backend.Config {
+	t := conf.Terminal
+	c := backend.Config{
+		Kind: t.Backend, Cwd: t.Cwd, Folders: folders, Network: conf.Sandbox.Network,
+		SSH: backend.SSHConfig{Host: t.SSHHost, User: t.SSHUser, Port: t.SSHPort, Key: t.SSHKey, Options: t.SSHOptions},
+	}
+	switch t.Backend {
+	case "docker":
+		c.Image, c.Program = t.DockerImage, t.DockerProgram
+	case "singularity":
+		c.Image = t.SingularityImage
+	}
+	return c
+}
+
+// without are the toolsets that would work on other files than the commands.
+func (a away) without() []string {
+	if a.kind == "ssh" {
+		return []string{"file", "code_execution"}
+	}
+	return nil
+}
+
+// describe tells the model what runs its commands.
+func (a away) describe(shell string) string {
+	switch a.kind {
+	case "":
+		return shell
+	case "ssh":
+		return "bash or sh, on another machine over ssh; the files to work with are there, and terminal is the way to them"
+	}
+	return "bash or sh, in a container; the workspace is in it"
+}
+
+func (a away) close() {
+	if a.backend != nil {
+		a.backend.Close()
+	}
+}
+
+func (x *Session) newShell(conf *config.Loaded) *tools.Shell {
+	var shell *tools.Shell
+	if x.away.kind == "" {
+		shell = tools.NewShell(x.ws.Folders()[0], conf.Terminal.EnvPassthrough)
+		shell.Use(conf.Terminal.Shell)
+	} else {
+		shell = tools.NewShellOn(x.away.backend, x.away.broken, x.ws.Folders()[0])
+	}
+	shell.Timeout = time.Duration(conf.Terminal.Timeout) * time.Second
+	return shell
+}

@@ -1,0 +1,175 @@
+// Package backend is where a session's commands run when that is not this machine
+// itself: another one over ssh, or a container that shares the workspace.
+//
+// A [Backend] is reached by a program of the user's (ssh, docker, podman, apptainer),
+// which [Backend.Args] starts as a child of ours; what that child is given to read
+// and what it writes is the command's. The end of its input, so the death of the
+// server, too, ends what runs there. Everything here is safe for concurrent use.
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+// Backend is a place for commands.
+type Backend interface {
+	// Open readies the place when it is first needed, and when it was lost since. The
+	// error is for people: what is missing, and how to get it. What was started ends
+	// with Close.
+	Open(ctx context.Context) (Place, error)
+	// Args is the local program that runs argv there, in the folder dir, with a
+	// terminal or without one. Open comes before.
+	Args(argv []string, dir string, tty bool) []string
+	// Shared tells whether the workspace there is the one here: same files, same paths.
+	Shared() bool
+	Close()
+}
+
+// Place is what a backend was found to be.
+type Place struct {
+	Shell string // "bash", or "sh"
+	Home  string
+	Dir   string // where a session begins
+}
+
+// Config is the user's choice of a backend, never a repository's.
+type Config struct {
+	Kind string // ssh, docker (which podman is, too) or singularity
+	// Cwd is where a session begins; empty: in the home folder over ssh, else in the
+	// workspace.
+	Cwd     string
+	Folders []string // the workspace's, shared with a container
+	Network bool     // of a container
+	SSH     SSHConfig
+	Image   string // of a container
+	Program string // docker, podman, apptainer or singularity; empty: which there is
+}
+
+// New makes a backend. Nothing is started yet.
+func New(c Config) (Backend, error) {
+	switch c.Kind {
+	case "ssh":
+		return newSSH(c)
+	case "docker", "podman":
+		return newContainer(c)
+	case "singularity", "apptainer":
+		return newSingularity(c)
+	}
+	return nil, fmt.Errorf("terminal.backend %q is not known; there are local, ssh, docker and singularity", c.Kind)
+}
+
+// supervise runs "$@" there, in a process group of its own, until its input ends: the
+// client that held the other end is gone. Then everything in the group is ended.
+// With "$0" keys what is read is the command's.
+const supervise = `
+if command -v setsid >/dev/null 2>&1; then own=setsid; else own=; set -m; fi
+exec 3<&0
+if [ "$0" = keys ]; then
+	fifo=$(mktemp -u "${TMPDIR:-/tmp}/hermes-XXXXXX") && mkfifo -m 600 "$fifo" || exit 126
+	$own "$@" <"$fifo" 3<&- & child=$!
+	exec 4>"$fifo"; rm -f "$fifo"
+	(cat <&3 >&4 2>/dev/null; exec 4>&-; sleep 1; kill -TERM -$child || kill -TERM $child; sleep 1; kill -KILL -$child) >/dev/null 2>&1 & watch=$!
+	exec 4>&-
+else
+	$own "$@" </dev/null 3<&- & child=$!
+	(cat <&3 >/dev/null; kill -TERM -$child || kill -TERM $child; sleep 1; kill -KILL -$child) >/dev/null 2>&1 & watch=$!
+fi
+exec 3<&-
+wait $child; code=$?
+kill -TERM -$child 2>/dev/null
+kill $watch 2>/dev/null
+exit $code`
+
+// Supervised is argv so that it ends with its input. With keys that input is what it
+// reads.
+func Supervised(argv []string, keys bool) []string {
+	name := "nothing"
+	if keys {
+		name = "keys"
+	}
+	return append([]string{"sh", "-c", supervise, name}, argv...)
+}
+
+// probe tells what a place is.
+const probe = `command -v bash >/dev/null 2>&1 && echo bash || echo sh; cd; pwd -P`
+
+// look runs probe, by a program whose environment is env.
+func look(ctx context.Context, args, env []string) (Place, error) {
+	var out, errs strings.Builder
+	exit, err := proc.Run(ctx, proc.Cmd{Args: args, Env: env, Stdout: &out, Stderr: &errs, Dir: "/", Trusted: true})
+	if err != nil {
+		return Place{}, err
+	}
+	lines := strings.Split(out.String(), "\n")
+	if exit.Code != 0 || len(lines) < 3 || !path.IsAbs(lines[1]) {
+		return Place{}, fmt.Errorf("%s", said(errs.String(), exit))
+	}
+	return Place{Shell: lines[0], Home: lines[1]}, nil
+}
+
+// said is what a program has to say of its failure.
+func said(errs string, exit proc.Exit) string {
+	if text := strings.TrimSpace(errs); text != "" {
+		return text
+	}
+	return "exit code " + strconv.Itoa(exit.Code)
+}
+
+// environ is what the programs that reach a backend are given: more than a command
+// gets, because an agent for keys is one of them.
+func environ() []string {
+	env, _ := proc.Environ([]string{"SSH_AUTH_SOCK"})
+	return env
+}
+
+// Environ is the environment of the programs that Args names.
+func Environ() []string { return environ() }
+
+// find looks for one of several programs.
+func find(names ...string) (string, error) {
+	for _, n := range names {
+		if path, err := exec.LookPath(n); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s is not installed: %w", strings.Join(names, " or "), os.ErrNotExist)
+}
+
+// line is argv as one line for a shell.
+func line(argv []string) (string, error) {
+	quoted := make([]string, len(argv))
+	for i, word := range argv {
+		if strings.ContainsRune(word, 0) {
+			return "", errors.New("a NUL character in a word")
+		}
+		quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return strings.Join(quoted, " "), nil
+}
+
+var errGone = errors.New("the session is closed")
+
+// silence is an input with nothing in it, which ends when it is closed.
+type silence struct{ closed chan struct{} }
+
+func newSilence() silence { return silence{make(chan struct{})} }
+
+func (s silence) Read([]byte) (int, error) {
+	<-s.closed
+	return 0, os.ErrClosed
+}
+
+// Close ends the input. It is called once, by the process that reads.
+func (s silence) Close() error {
+	close(s.closed)
+	return nil
+}
