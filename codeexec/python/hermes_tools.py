@@ -82,7 +82,7 @@ class _Link:
             self.waiting.pop(number, None)
             if waiter.answer is None:
                 self._hand_on()
-        return Result(json.loads(str(waiter.answer, "utf-8", "replace")))
+        return Result(_decode(str(waiter.answer, "utf-8", "replace"), 0)[0])
 
     def _send(self, request):
         try:
@@ -196,6 +196,7 @@ def _plain(value):
 
 
 _encode = json.JSONEncoder(default=_plain, check_circular=False).encode
+_decode = json.JSONDecoder().scan_once  # nothing stands around an answer
 
 
 def _call(tool, **args):
