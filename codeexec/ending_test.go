@@ -184,19 +184,6 @@ print("done")
 	}
 }
 
-func stagings(t *testing.T) map[string]bool {
-	t.Helper()
-	found, err := filepath.Glob(filepath.Join(tempDir(), stagingPrefix+"*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	set := map[string]bool{}
-	for _, f := range found {
-		set[f] = true
-	}
-	return set
-}
-
 // A script may make its folder hard to remove.
 func TestStagingIsRemoved(t *testing.T) {
 	t.Parallel()

@@ -112,7 +112,7 @@ func (r *Runner) Tool() tools.Tool {
 // available is asked at the beginning of a session, so it only looks.
 func (r *Runner) available(context.Context) error {
 	if r.cfg.GOOS == "windows" {
-		return errors.New(windowsText)
+		return errors.New("there is no execute_code on Windows")
 	}
 	if !(Search{Configured: r.cfg.Python, Environ: r.cfg.Environ, Strict: r.strict()}).Likely() {
 		return errors.New("there is no Python")

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-var errWindows = errors.New(windowsText)
+var errWindows = errors.New("there is no execute_code on Windows")
 
 func lockFile(string) (*os.File, error) { return nil, errWindows }
 
