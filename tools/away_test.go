@@ -212,6 +212,12 @@ func TestTerminalInAContainer(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(d.dir, "file")); string(text) != "there\n" {
 		t.Errorf("%q, %v", text, err)
 	}
+	exec.Command("podman", "create", "--label", "org.hermes-ls.session", "--name", "dead", "localhost/busybox:test", "true").Run() //nolint:errcheck // seen below
+	exec.Command("podman", "create", "--name", "other", "localhost/busybox:test", "true").Run()                                    //nolint:errcheck // seen below
+	away(t, backend.Config{Kind: "docker", Program: "podman", Image: "localhost/busybox:test"}).call(terminalTool(), `{"command":"true"}`)
+	if names, _ := exec.Command("podman", "ps", "-a", "--format", "{{.Names}}").Output(); strings.Contains(string(names), "dead\n") || !strings.Contains(string(names), "other\n") {
+		t.Errorf("containers: %s", names)
+	}
 	lost := away(t, backend.Config{Kind: "docker", Program: "podman", Image: "localhost/none:test"})
 	if out := lost.call(terminalTool(), `{"command":"true"}`); !strings.Contains(fmt.Sprint(out["error"]), "localhost/none") {
 		t.Errorf("%v", out)

@@ -74,6 +74,7 @@ func (c *container) Open(ctx context.Context) (Place, error) {
 		return Place{}, err
 	}
 	c.program = program
+	c.sweep(ctx)
 	if place, err = c.start(ctx); err != nil {
 		return Place{}, fmt.Errorf("starting a container of %s by %s: %w", c.Image, filepath.Base(program), err)
 	}
@@ -101,6 +102,14 @@ func (c *container) engine(ctx context.Context) (string, error) {
 		wrong = append(wrong, name+" does not answer: "+said(errs.String(), exit))
 	}
 	return "", fmt.Errorf("terminal.backend: docker needs docker or podman (on Debian: apt install podman): %s", strings.Join(wrong, "; "))
+}
+
+// sweep removes what is left of containers whose server was killed: they have
+// stopped, but are still listed.
+func (c *container) sweep(ctx context.Context) {
+	proc.Run(ctx, proc.Cmd{ //nolint:errcheck // the next one tries again
+		Args: []string{c.program, "container", "prune", "-f", "--filter", "label=" + label}, Env: environ(), Dir: "/", Trusted: true,
+	})
 }
 
 // keeper is the container's first process. It ends with its input, so with us.
