@@ -37,6 +37,7 @@ func Detect(ctx context.Context) Mechanism {
 	for _, m := range candidates() {
 		err := m.Try(ctx)
 		if err == nil {
+			m.NoNetwork = m.NoNetwork && m.try(ctx, false) == nil
 			found.mechanism = &m
 			return m
 		}
@@ -67,7 +68,9 @@ var failures = map[int]string{
 }
 
 // Try uses a mechanism; nil: it enforces what it should.
-func (m Mechanism) Try(ctx context.Context) error {
+func (m Mechanism) Try(ctx context.Context) error { return m.try(ctx, true) }
+
+func (m Mechanism) try(ctx context.Context, network bool) error {
 	stand, err := newTemp()
 	if err != nil {
 		return err
@@ -84,7 +87,7 @@ func (m Mechanism) Try(ctx context.Context) error {
 		return err
 	}
 	c := proc.Cmd{Args: []string{"/bin/sh", "-c", script, "sh", dir["in"], dir["out"], dir["hidden"]}, Dir: "/"}
-	policy := Policy{Mode: WorkspaceWrite, Roots: []string{dir["in"]}, Unreadable: []string{dir["hidden"]}}
+	policy := Policy{Mode: WorkspaceWrite, Roots: []string{dir["in"]}, Unreadable: []string{dir["hidden"]}, Network: network}
 	if err := m.apply(policy, &c, stand); err != nil {
 		return err
 	}

@@ -249,7 +249,7 @@ var hostile = []struct {
 	{name: "namespaces within", script: `unshare -Urm sh -c 'umount -l ~/.ssh; umount -l ~/.netrc; cat ~/.ssh/id_ed25519 ~/.netrc; mount -o remount,rw,bind /; mount -o remount,rw,bind $OUT; echo x > $OUT/new; mount -t tmpfs x /mnt && mount --rbind / /mnt && cat /mnt$HOME/.netrc'; unshare -Urmpf --mount-proc cat /proc/self/root$HOME/.netrc; unshare -Ur sh -c "chroot / cat $HOME/.netrc"`, open: "o", held: safeAndSecret},
 	{name: "other namespaces entered", script: `for p in $SERVER $OTHER $PPID $INIT; do nsenter -t $p -m cat $HOME/.netrc; nsenter -t $p -U -m -p cat $HOME/.netrc; done`, held: safeAndSecret},
 	{name: "the kernel's settings", script: `for f in /proc/sys/kernel/core_pattern /proc/sys/kernel/hostname /proc/sysrq-trigger /sys/kernel/uevent_helper /sys/kernel/mm/ksm/run; do ( : >> $f ) 2>/dev/null && echo "broken $f"; done; true`, open: rootOnly("o")},
-	{name: "disks", script: `for d in /dev/*; do [ -b "$d" ] && [ -r "$d" ] && head -c1 "$d" >/dev/null && echo "broken $d"; done; mknod d b 1 0 && head -c1 d && echo broken; true`, open: rootOnly("ol")},
+	{name: "disks", script: `for d in /dev/*; do [ -b "$d" ] && [ -r "$d" ] && head -c1 "$d" >/dev/null && echo "broken $d"; done; mknod d b 1 0 && head -c1 d && echo broken; true`, open: rootOnly("o")},
 	// Sockets.
 	{name: "a container engine's socket", script: `$ATTACK connect $BASE/docker.sock`, open: "lo"},
 	{name: "a socket by another root", script: `for p in self $INIT $PPID $OTHER; do $ATTACK connect /proc/$p/root$BASE/docker.sock; done`, open: "lo"},

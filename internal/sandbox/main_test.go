@@ -2,14 +2,8 @@ package sandbox
 
 import (
 	"fmt"
-	"net"
 	"os"
-	"os/exec"
-	"runtime"
-	"strconv"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
@@ -27,57 +21,4 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
-}
-
-// attacks prints "broken" where it got what it should not.
-func attacks(what string, args []string) int {
-	err := fmt.Errorf("no such attack: %s", what)
-	switch what {
-	case "connect": // to a Unix socket
-		var c net.Conn
-		if c, err = net.DialTimeout("unix", args[0], time.Second); err == nil {
-			c.Close() //nolint:errcheck // it was reached
-		}
-	case "tcp":
-		var c net.Conn
-		if c, err = net.DialTimeout("tcp", args[0], time.Second); err == nil {
-			c.Close() //nolint:errcheck // it was reached
-		}
-	case "udp":
-		var c net.Conn
-		if c, err = net.Dial("udp", args[0]); err == nil {
-			_, err = c.Write([]byte("broken"))
-			c.Close() //nolint:errcheck // it was sent
-		}
-	case "loopback": // talk to oneself
-		err = selfTalk()
-	case "ptrace":
-		pid, _ := strconv.Atoi(args[0])
-		runtime.LockOSThread()
-		if err = syscall.PtraceAttach(pid); err == nil {
-			syscall.Wait4(pid, nil, 0, nil) //nolint:errcheck // it stops
-			syscall.PtraceDetach(pid)       //nolint:errcheck // it was reached
-		}
-	case "exec": // start something in the file that is named
-		err = exec.Command(args[0], args[1:]...).Run()
-	}
-	if err == nil {
-		fmt.Println("broken")
-		return 0
-	}
-	fmt.Println(err)
-	return 1
-}
-
-func selfTalk() error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	defer l.Close() //nolint:errcheck // only a test
-	c, err := net.DialTimeout("tcp", l.Addr().String(), time.Second)
-	if err != nil {
-		return err
-	}
-	return c.Close()
 }

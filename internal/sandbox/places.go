@@ -119,10 +119,7 @@ func listening(environ []string) (paths []string) {
 			continue
 		}
 		if i := strings.IndexByte(value, '/'); i >= 0 && i < 20 {
-			path := value[i:]
-			if strings.HasPrefix(path, "//") {
-				path = path[2:]
-			}
+			path := strings.TrimPrefix(value[i:], "//")
 			path, _, _ = strings.Cut(path, ",")
 			path, _, _ = strings.Cut(path, ";")
 			if info, err := os.Stat(path); err == nil && filepath.IsAbs(path) && info.Mode()&os.ModeSocket != 0 {

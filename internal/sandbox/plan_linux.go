@@ -127,7 +127,7 @@ func rules(p Policy) (reads, writes []string) {
 	hidden := slices.DeleteFunc(existing(p.Unreadable), func(path string) bool {
 		return slices.Contains(sockets, path) // not kept by this means
 	})
-	reads = beside("/", hidden)
+	reads = slices.DeleteFunc(beside("/", append(hidden, "/dev")), func(path string) bool { return under(path, "/dev") }) // devices have rules of their own
 	reads = append(reads, existing(p.Visible)...)
 	var split []string
 	for _, w := range writes {

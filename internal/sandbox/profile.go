@@ -33,9 +33,9 @@ func profile(p Policy) string {
 	for _, path := range existing(p.Pinned) {
 		fmt.Fprintf(&b, "(deny file-write-unlink (literal %s))\n", quote(path))
 	}
-	b.WriteString("(deny process-info* (target others))\n(allow process-info* (target same-sandbox))\n(deny signal (target others))\n(allow signal (target same-sandbox))\n")
+	b.WriteString("(deny process-info*)\n(allow process-info* (target same-sandbox))\n(deny signal)\n(allow signal (target same-sandbox))\n")
 	if !p.Network {
-		b.WriteString("(deny network*)\n(allow network* (local unix))\n(allow network* (remote unix))\n")
+		b.WriteString("(deny network*)\n(allow network* (local unix-socket))\n(allow network* (remote unix-socket))\n")
 	}
 	return b.String()
 }

@@ -80,7 +80,7 @@ func (p *Plan) Enter() error {
 		return fmt.Errorf("giving up new privileges: %w", err)
 	}
 	if err := p.landlock(); err != nil {
-		return fmt.Errorf("Landlock: %w", err) //nolint:staticcheck // a name
+		return fmt.Errorf("binding ourselves by Landlock: %w", err)
 	}
 	if p.Apart() {
 		if err := dropCapabilities(); err != nil {

@@ -71,8 +71,8 @@ func (p *Plan) addRules(rules int, handled uint64) error {
 	}{
 		{ll.AccessFSReadDir, []string{"/"}}, // names alone: a folder beside a secret has to be listed
 		{readRights, p.Reads},
-		{devRights, []string{"/dev"}},
-		{^uint64(ll.AccessFSIoctlDev), p.Writes},
+		{devRights, devicePaths()},
+		{^uint64(ll.AccessFSIoctlDev | ll.AccessFSMakeBlock | ll.AccessFSMakeChar), p.Writes},
 	} {
 		for _, path := range rule.paths {
 			if err := addRule(rules, path, rule.rights&handled); err != nil {
@@ -81,6 +81,15 @@ func (p *Plan) addRules(rules int, handled uint64) error {
 		}
 	}
 	return nil
+}
+
+// devicePaths are the devices that programs need; see deviceNames.
+func devicePaths() []string {
+	paths := []string{"/dev/pts", "/dev/ptmx"}
+	for _, name := range deviceNames() {
+		paths = append(paths, "/dev/"+name)
+	}
+	return paths
 }
 
 func addRule(rules int, path string, rights uint64) error {

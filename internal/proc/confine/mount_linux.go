@@ -256,16 +256,20 @@ type node struct {
 	fd   int
 }
 
-// devices takes those that programs need: the harmless ones, and those that
-// compute. Disks, memory and terminals of others are not among them, which counts
-// where we are root.
-func devices() (nodes []node, err error) {
+// deviceNames are those of devices that programs need: the harmless ones, and those
+// that compute. Disks, memory and terminals of others are not among them, which
+// counts where we are root.
+func deviceNames() []string {
 	names := []string{"null", "zero", "full", "random", "urandom", "tty", "dri", "kfd"}
 	nvidia, _ := filepath.Glob("/dev/nvidia*")
 	for _, path := range nvidia {
 		names = append(names, filepath.Base(path))
 	}
-	for _, name := range names {
+	return names
+}
+
+func devices() (nodes []node, err error) {
+	for _, name := range deviceNames() {
 		fd, err := tree("/dev/" + name)
 		switch {
 		case gone(err):

@@ -1,0 +1,145 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// What is said is said of each mechanism, and only what is so.
+func TestLacks(t *testing.T) {
+	t.Parallel()
+	on, off := Policy{Mode: WorkspaceWrite, Network: true}, Policy{Mode: WorkspaceWrite}
+	best := Mechanism{Kind: Namespaces, Processes: true, NoNetwork: true, Scoped: true}
+	for _, tt := range []struct {
+		name string
+		m    Mechanism
+		p    Policy
+		want []string // words in each gap
+	}{
+		{"all of it", best, on, nil},
+		{"all of it, no network", best, off, nil},
+		{"switched off", best, Policy{Mode: Off, Network: true}, nil},
+		{"switched off, no network", best, Policy{Mode: Off}, []string{"so is the sandbox"}},
+		{"nothing", Mechanism{Kind: None, Reason: "no luck"}, off, []string{"no luck"}},
+		{"no processes", Mechanism{Kind: Namespaces, NoNetwork: true, Scoped: true}, on, []string{"processes"}},
+		{"not scoped", Mechanism{Kind: Bubblewrap, Processes: true, NoNetwork: true}, on, []string{"abstract"}},
+		{"not scoped, no network", Mechanism{Kind: Bubblewrap, Processes: true, NoNetwork: true}, off, nil},
+		{"landlock", Mechanism{Kind: Landlock}, off, []string{".git/hooks", "sandbox.network"}},
+	} {
+		got := tt.m.Lacks(tt.p)
+		if len(got) != len(tt.want) {
+			t.Errorf("%s: %q", tt.name, got)
+			continue
+		}
+		for i, word := range tt.want {
+			if !strings.Contains(got[i], word) {
+				t.Errorf("%s: %q, want %q in it", tt.name, got[i], word)
+			}
+		}
+	}
+}
+
+func TestGitSettingsThatRun(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[setting]bool{
+		{"core.fsmonitor", "./x"}: true, {"core.fsmonitor", "true"}: false, {"core.hookspath", "h"}: true,
+		{"filter.lfs.clean", "git-lfs clean"}: true, {"filter.a.b.process", "x"}: true, {"filter.lfs.required", "true"}: false,
+		{"alias.co", "checkout"}: false, {"alias.x", " !sh"}: true, {"submodule.a.update", "!sh"}: true, {"submodule.a.update", "rebase"}: false,
+		{"user.name", "core.pager"}: false, {"branch.main.remote", "origin"}: false, {"remote.origin.url", "git@x:y"}: false,
+		{"remote.origin.url", "ext::sh -c x"}: true, {"remote.o.uploadpack", "x"}: true, {"url.ext::sh.insteadof", "x"}: true,
+		{"url.https://x/.insteadof", "gh:"}: false, {"pager.log", "false"}: false, {"pager.log", "less"}: true,
+		{"includeif.gitdir:/x.path", "y"}: true, {"credential.https://x.helper", "y"}: true, {"diff.A.textconv", "y"}: true,
+		{"merge.conflictstyle", "diff3"}: false, {"CORE.SSHCommand", "x"}: true,
+	} {
+		if got := s.runs(); got != want {
+			t.Errorf("%v: %v", s, got)
+		}
+	}
+}
+
+// The profile is written everywhere, so that it is tried everywhere.
+func TestProfile(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("its paths are none for macOS")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	p := Policy{
+		Mode: WorkspaceWrite, Roots: []string{at(`ro"ot`)}, Writable: []string{at("cache")}, Unreadable: []string{at(".ssh"), at("cache/secret")},
+		Visible: []string{at(".ssh/shown")}, ReadOnly: []string{at(`ro"ot/.git/hooks`), filepath.Join(dir, "missing")}, Pinned: []string{at(`ro"ot/.git`)},
+	}
+	got := profile(p)
+	order := []string{
+		"(deny file-write*)\n", `(deny file-read* (subpath "` + dir + `/.ssh"))`, `(allow file-read* (subpath "` + dir + `/.ssh/shown"))`,
+		`(allow file-read* file-write* (subpath "` + dir + `/ro\"ot"))`, `(deny file-read* file-write* (subpath "` + dir + `/cache/secret"))`,
+		`(deny file-write* (subpath "` + dir + `/ro\"ot/.git/hooks"))`, `(deny file-write-unlink (literal "` + dir + `/ro\"ot/.git"))`, "(deny network*)",
+	}
+	last := -1
+	for _, rule := range order {
+		i := strings.Index(got, rule)
+		if i <= last {
+			t.Errorf("%s: not there, or too early, in\n%s", rule, got)
+		}
+		last = i
+	}
+	if strings.Contains(got, "missing") || strings.Count(got, "(") != strings.Count(got, ")") {
+		t.Error(got)
+	}
+	p.Mode, p.Network = ReadOnly, true
+	if got := profile(p); strings.Contains(got, `allow file-read* file-write* (subpath "`+dir+`/ro`) || strings.Contains(got, "network") {
+		t.Error(got)
+	}
+}
+
+// Caches are what is not run and not read as settings.
+func TestCaches(t *testing.T) {
+	t.Parallel()
+	home, elsewhere := t.TempDir(), t.TempDir()
+	for _, name := range []string{"go/pkg", "go/bin", ".cargo/registry", ".cargo/bin"} {
+		if err := os.MkdirAll(filepath.Join(home, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := strings.Join(writableCaches(home, []string{"GOCACHE=" + elsewhere, "XDG_CACHE_HOME=" + home, "CCACHE_DIR=relative"}), "\n")
+	for name, want := range map[string]bool{
+		home + "/go/pkg": true, home + "/.cargo/registry": true, home + "/.cache": true, elsewhere: true,
+		home + "/go/bin": false, home + "/.cargo/bin": false, "relative": false,
+	} {
+		if real, err := filepath.EvalSymlinks(name); err == nil {
+			name = real
+		}
+		if strings.Contains(got+"\n", name+"\n") != want {
+			t.Errorf("%s: %v in\n%s", name, !want, got)
+		}
+	}
+	for line := range strings.Lines(got) {
+		if strings.TrimSpace(line) == home {
+			t.Error("the whole home is a cache")
+		}
+	}
+}
+
+func TestNilBox(t *testing.T) {
+	t.Parallel()
+	var b *Box
+	if err := b.Confine(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	if b.Watch().Changes() != nil || b.Explain("Read-only file system") != "" || b.Agreed("x") != nil {
+		t.Error("nothing is not nothing")
+	}
+	b.Close()
+}
