@@ -125,12 +125,8 @@ func median(n int, measure func() (time.Duration, error)) (time.Duration, error)
 		}
 		times[i] = d
 	}
-	return middle(times), nil
-}
-
-func middle(times []time.Duration) time.Duration {
 	slices.Sort(times)
-	return times[len(times)/2]
+	return times[n/2], nil
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

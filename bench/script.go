@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -204,7 +205,7 @@ func (s *scriptLab) start() ([]row, error) {
 		*list = append(*list, time.Since(began))
 		return err
 	}
-	for range 15 {
+	for range 25 { // the best counts: other work only ever adds
 		err := timed(&floors, func() error {
 			cmd := exec.Command(s.python, "-c", "pass")
 			cmd.Env = environ
@@ -220,10 +221,10 @@ func (s *scriptLab) start() ([]row, error) {
 			return nil, err
 		}
 	}
-	floor := ms(middle(floors))
+	floor := ms(slices.Min(floors))
 	return []row{
-		{what: "script start, over python3 -c pass", value: ms(middle(plain)) - floor, unit: "ms", goal: "≤ 10 ms"},
-		{what: "the same, importing hermes_tools", value: ms(middle(withTools)) - floor, unit: "ms", goal: "≤ 10 ms"},
+		{what: "script start, over python3 -c pass", value: ms(slices.Min(plain)) - floor, unit: "ms", goal: "≤ 10 ms"},
+		{what: "the same, importing hermes_tools", value: ms(slices.Min(withTools)) - floor, unit: "ms", goal: "≤ 10 ms"},
 	}, nil
 }
 
