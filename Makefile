@@ -34,6 +34,7 @@ cross:
 
 race: hosts
 	CGO_ENABLED=1 go test -race ./...
+	go test -run TestMemoryLimits ./internal/proc
 
 # Real editors and the official client against the built binary.
 e2e: build hosts

@@ -70,24 +70,24 @@ func apart(t *testing.T) *confine.Plan {
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	// 2^9 processes, which is bounded whatever the limits do.
 	const bomb = `f() { if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & fi; sleep 20; }; f 8; wait`
-	for _, tt := range []struct {
-		name, script string
-		limits       Limits
-		limit, out   string // Exit.Limit; what the output has
-	}{
-		{name: "one takes too much", script: self + " hog 10240 2>&1", limits: Limits{MemoryMB: 400}, out: "out of memory"},
-		{name: "one takes what it may", script: "timeout 1 " + self + " hog 40; echo ended", limits: Limits{MemoryMB: 400}, out: "taken\nended\n"},
-		{name: "together too much", script: "for i in 1 2 3 4 5 6; do " + self + " hog 100 & done; wait", limits: Limits{MemoryMB: 300}, limit: LimitMemory},
+	checkLimits(t, []limitTest{
 		{name: "fork bomb", script: bomb, limits: Limits{Processes: 40}, limit: LimitProcesses},
 		{name: "as many as may be", script: "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.2 & done; wait; echo all", limits: Limits{Processes: 12}, out: "all\n"},
 		{name: "open files", script: "ulimit -n; ulimit -Hn; ulimit -n 64 2>/dev/null || echo final", limits: Limits{OpenFiles: 32}, out: "32\n32\nfinal\n"},
-	} {
+	})
+}
+
+type limitTest struct {
+	name, script string
+	limits       Limits
+	limit, out   string // Exit.Limit; what the output has
+}
+
+func checkLimits(t *testing.T, tests []limitTest) {
+	t.Helper()
+	for _, tt := range tests {
 		for name, plan := range map[string]*confine.Plan{"": nil, " apart": apart(t)} {
 			t.Run(tt.name+name, func(t *testing.T) {
 				t.Parallel()
