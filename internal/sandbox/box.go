@@ -110,9 +110,12 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 		return nil
 	}
 	m := b.mechanism(ctx)
+	if m.Kind == Unknown {
+		return fmt.Errorf("confining the command: %s; try again", m.Reason)
+	}
 	b.tell(m)
 	if m.Kind == None {
-		return ctx.Err()
+		return nil
 	}
 	temp, err := b.tempFolder()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // probeLimit is how long finding out may take in all.
-const probeLimit = 10 * time.Second
+const probeLimit = 30 * time.Second
 
 // found is a fact about the host, the same for every session of the process.
 var found struct {
@@ -43,13 +43,14 @@ func Detect(ctx context.Context) Mechanism {
 		}
 		reasons = append(reasons, fmt.Sprintf("%s: %v", m.Kind, err))
 	}
+	if ctx.Err() != nil {
+		return Mechanism{Kind: Unknown, Reason: "trying what this host offers was not done in time"}
+	}
 	m := Mechanism{Kind: None, Reason: strings.Join(reasons, "; ")}
 	if len(reasons) == 0 {
 		m.Reason = "there is none for this system"
 	}
-	if ctx.Err() == nil { // else it was not found out
-		found.mechanism = &m
-	}
+	found.mechanism = &m
 	return m
 }
 

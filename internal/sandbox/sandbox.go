@@ -59,6 +59,7 @@ const (
 	Landlock   Kind = "landlock"   // Linux's rules for files
 	Seatbelt   Kind = "seatbelt"   // macOS's sandbox-exec
 	None       Kind = "none"
+	Unknown    Kind = "unknown" // it was not found out in time; nothing is started then
 )
 
 // Enforces says in a sentence what is enforced of a mode, and by what.

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
 // What is said is said of each mechanism, and only what is so.
@@ -142,4 +144,13 @@ func TestNilBox(t *testing.T) {
 		t.Error("nothing is not nothing")
 	}
 	b.Close()
+}
+
+// What was not found out is not taken for a no.
+func TestUnknownMechanism(t *testing.T) {
+	t.Parallel()
+	b := New(Config{Mode: WorkspaceWrite, Roots: func() []string { return nil }, Home: t.TempDir(), Mechanism: &Mechanism{Kind: Unknown, Reason: "late"}})
+	if err := b.Confine(t.Context(), &proc.Cmd{}); err == nil || !strings.Contains(err.Error(), "late") {
+		t.Error(err)
+	}
 }
