@@ -59,7 +59,10 @@ func Start(ctx context.Context, c Cmd) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{done: make(chan struct{}), asked: make(chan struct{})}
-	if err := p.launch(c, s); err != nil {
+	if err := p.launch(ctx, c, s); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		return nil, err
 	}
 	go p.run(ctx, c.grace())
@@ -83,7 +86,7 @@ func (c Cmd) spec() (encoded []byte, err error) {
 
 // launch starts the supervisor, tells it what to start, and hears whether it did.
 // On an error nothing is left open or running.
-func (p *Process) launch(c Cmd, encoded []byte) (err error) {
+func (p *Process) launch(ctx context.Context, c Cmd, encoded []byte) (err error) {
 	pipes, err := newPipes(c)
 	if err != nil {
 		return fmt.Errorf("making pipes for %s: %w", c.Args[0], err)
@@ -101,7 +104,10 @@ func (p *Process) launch(c Cmd, encoded []byte) (err error) {
 	}
 	p.control, p.statusFile, p.status = pipes.control, pipes.status, bufio.NewReaderSize(pipes.status, 256)
 	p.control.Write(encoded) //nolint:errcheck // a supervisor that is gone shows below
-	if p.pid, err = p.started(c); err != nil {
+	rest := p.keepAwake(ctx)
+	p.pid, err = p.started(c)
+	rest()
+	if err != nil {
 		pipes.closeOurs()
 		p.supervisor.Wait() //nolint:errcheck // its answer was heard
 		p.group.remove()
@@ -323,6 +329,34 @@ func (p *Process) insist(followed <-chan struct{}) {
 			p.force()
 		}
 	}
+}
+
+// keepAwake is insist for the time before the supervisor has said that the child
+// runs: a child that is quick may stop it before that. The caller ends it by rest.
+func (p *Process) keepAwake(ctx context.Context) (rest func()) {
+	started := make(chan struct{})
+	var awake sync.WaitGroup
+	awake.Go(func() {
+		wake := time.NewTicker(wakeEvery)
+		defer wake.Stop()
+		late := time.Time{}
+		for {
+			select {
+			case <-started:
+				return
+			case <-wake.C:
+			}
+			p.supervisor.Signal(syscall.SIGCONT) //nolint:errcheck // it may be gone
+			switch {
+			case ctx.Err() == nil:
+			case late.IsZero():
+				late = time.Now().Add(supervisorTries)
+			case time.Now().After(late):
+				p.force()
+			}
+		}
+	})
+	return func() { close(started); awake.Wait() }
 }
 
 // force kills what is below the supervisor, and then it.
