@@ -29,7 +29,10 @@ func TestBackendThatIsNotThere(t *testing.T) {
 			}
 			m := fakemodel.Script(
 				func(x *fakemodel.Exchange) { x.Call("1", "terminal", `{"command":"touch ran"}`); x.End() },
-				func(x *fakemodel.Exchange) { x.Call("2", "terminal", `{"command":"touch ran","background":true}`); x.End() },
+				func(x *fakemodel.Exchange) {
+					x.Call("2", "terminal", `{"command":"touch ran","background":true}`)
+					x.End()
+				},
 				answer("Done."),
 			)
 			x, g := session(t, open(t, Options{Home: home, Model: m, Static: true}), dir)
