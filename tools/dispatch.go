@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -107,25 +106,37 @@ func (s *Set) arguments(env *Env, t Tool, args json.RawMessage) (json.RawMessage
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w. Nothing was done. Send one JSON object, such as %s", t.Name, err, example(t.accepts))
 	}
-	object, err = fit(t.accepts, object)
+	fitted, err := fit(t.accepts, object)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w.%s %s", t.Name, err, s.elsewhere(env, t, err), takes(t))
+		return nil, fmt.Errorf("%s: %w.%s %s", t.Name, err, s.elsewhere(env, t, object), takes(t))
 	}
-	return object, nil
+	return fitted, nil
 }
 
-// elsewhere says which offered tool needs a parameter that t does not have.
-func (s *Set) elsewhere(env *Env, t Tool, err error) string {
-	var unknown *unknownParam
-	if !errors.As(err, &unknown) || unknown.path != "" {
+// elsewhere names the tool that these arguments are for, when it is another: one
+// whose required parameters are all there, and not all are of the tool that was
+// called.
+func (s *Set) elsewhere(env *Env, t Tool, args json.RawMessage) string {
+	var given, own struct{ Properties map[string]json.RawMessage }
+	if json.Unmarshal(args, &given.Properties) != nil || json.Unmarshal(t.Schema, &own) != nil {
 		return ""
 	}
 	for _, other := range s.all() {
 		if other.Name == t.Name || env.Offered != nil && !env.Offered(other.Name) {
 			continue
 		}
-		if slices.Contains(other.accepts.Required, unknown.name) {
-			return fmt.Sprintf(" %q belongs to %s: call that tool instead.", unknown.name, other.Name)
+		foreign := ""
+		for _, name := range other.accepts.Required {
+			if given.Properties[name] == nil {
+				foreign = ""
+				break
+			}
+			if own.Properties[name] == nil {
+				foreign = name
+			}
+		}
+		if foreign != "" {
+			return fmt.Sprintf(" %q belongs to %s: call that tool instead.", foreign, other.Name)
 		}
 	}
 	return ""
