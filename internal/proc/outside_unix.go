@@ -86,6 +86,10 @@ func outside(path string) {
 	}
 	unix.SetNonblock(fd, false) //nolint:errcheck // a descriptor that we opened
 	code := 1
+	// Before the child: it may be quick, and its terminal closed at once. What is
+	// caught, and not ignored, is no matter of the child's.
+	ends := make(chan os.Signal, 1)
+	signal.Notify(ends, syscall.SIGTERM, syscall.SIGHUP)
 	supervisor{
 		control: os.NewFile(uintptr(fd), path),
 		attr:    guestAttr(),
@@ -106,8 +110,6 @@ func outside(path string) {
 		},
 		forked: func(stops chan<- time.Duration) {
 			signal.Ignore(syscall.SIGINT, syscall.SIGQUIT) // the terminal sends it to the child too
-			ends := make(chan os.Signal, 1)
-			signal.Notify(ends, syscall.SIGTERM, syscall.SIGHUP)
 			go func() {
 				for range ends {
 					stops <- defaultGrace
