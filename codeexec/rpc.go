@@ -409,7 +409,8 @@ func (d *desk) enter(tool string) (refusal string, before <-chan struct{}, done 
 	return "", before, done
 }
 
-// perform runs a call, answers it, and only then keeps its books.
+// perform runs a call, notes it, and answers it: the script's next call comes after
+// it in the transcript. The rest of the books is kept when it has its answer.
 func (d *desk) perform(l *link, number uint32, tool string, args []byte) {
 	call := &running{tool, args}
 	d.mu.Lock()
@@ -417,16 +418,15 @@ func (d *desk) perform(l *link, number uint32, tool string, args []byte) {
 	d.mu.Unlock()
 	began := time.Now()
 	result := d.run(d.ctx, tool, args)
-	took := time.Since(began)
-	if d.ctx.Err() == nil { // else the script is being ended, and goes no further
-		l.answer(number, result.JSON)
-	}
-
 	status := "completed"
 	if result.IsError {
 		status = "failed"
 	}
-	d.note(tool, args, took, status)
+	d.note(tool, args, time.Since(began), status)
+	if d.ctx.Err() == nil { // else the script is being ended, and goes no further
+		l.answer(number, result.JSON)
+	}
+
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.current = slices.DeleteFunc(d.current, func(c *running) bool { return c == call })

@@ -490,7 +490,7 @@ hermes_tools._call("todo")
 			t.Errorf("arguments of %s: %s", c.Tool, c.Arguments)
 		}
 	}
-	if want := []string{"read_file completed", "read_file failed", "write_file completed", "terminal completed", "todo refused"}; !slices.Equal(slices.Sorted(slices.Values(told)), slices.Sorted(slices.Values(want))) {
+	if want := []string{"read_file completed", "read_file failed", "write_file completed", "terminal completed", "todo refused"}; !slices.Equal(told, want) {
 		t.Errorf("told %q, want %q", told, want)
 	}
 	if diffs != 1 || !strings.Contains(text, "```python\n") || !strings.Contains(text, "begun") {
