@@ -41,7 +41,7 @@ const (
 	maxArguments = 16 << 20 // bytes of one call's
 	maxHeld      = 64 << 20 // bytes of all calls' arguments at a time
 	maxSkipped   = 1 << 30  // bytes of a request that is too long but still skipped
-	maxLinks     = 300      // connections at a time
+	maxLinks     = 300      // connections at a time; further ones wait for their place
 	together     = 32       // calls that run at a time
 	patience     = 5 * time.Millisecond
 	insistence   = 1000     // refused calls after which a script is ended
@@ -56,7 +56,8 @@ type socket struct {
 	ctx         context.Context // of everything
 	cancel      context.CancelFunc
 	working     sync.WaitGroup // our goroutines
-	slots       chan struct{}
+	slots       chan struct{}  // of calls that run
+	places      chan struct{}  // of connections
 
 	mu     sync.Mutex
 	links  map[net.Conn]*link
@@ -105,7 +106,7 @@ func listen(ctx context.Context, path string) (*socket, error) {
 	}
 	s := &socket{
 		path: path, token: rand.Text(), listener: listener,
-		slots: make(chan struct{}, together), links: map[net.Conn]*link{},
+		slots: make(chan struct{}, together), places: make(chan struct{}, maxLinks), links: map[net.Conn]*link{},
 	}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.working.Go(s.accept)
@@ -151,33 +152,49 @@ func (s *socket) close() {
 	s.working.Wait()
 }
 
+// accept takes a connection when there is a place for it. One that finds none waits
+// in the listener's queue, as a script's next one may come before we have seen that
+// its last ones are closed.
 func (s *socket) accept() {
 	for {
-		conn, err := s.listener.AcceptUnix()
-		switch {
-		case errors.Is(err, net.ErrClosed):
+		select {
+		case s.places <- struct{}{}:
+		case <-s.ctx.Done():
 			return
-		case err != nil: // no descriptors are left: some will be
-			select {
-			case <-time.After(20 * time.Millisecond):
-				continue
-			case <-s.ctx.Done():
-				return
-			}
+		}
+		conn, err := s.next()
+		if err != nil {
+			return
 		}
 		l := &link{conn: conn, in: bufio.NewReaderSize(conn, 16<<10)}
 		if !s.admit(l) {
-			conn.Close() //nolint:errcheck // nothing was said
-			continue
+			return
 		}
 		s.working.Go(func() { s.serve(l) })
 	}
 }
 
+// next is the next connection. It fails when the socket is closed.
+func (s *socket) next() (*net.UnixConn, error) {
+	for {
+		conn, err := s.listener.AcceptUnix()
+		if err == nil || errors.Is(err, net.ErrClosed) {
+			return conn, err
+		}
+		select { // no descriptors are left: some will be
+		case <-time.After(20 * time.Millisecond):
+		case <-s.ctx.Done():
+			return nil, s.ctx.Err()
+		}
+	}
+}
+
+// admit keeps a connection, unless the socket has been closed.
 func (s *socket) admit(l *link) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || len(s.links) >= maxLinks {
+	if s.closed {
+		l.conn.Close() //nolint:errcheck // nothing was said
 		return false
 	}
 	s.links[l.conn] = l
@@ -189,6 +206,7 @@ func (s *socket) dismiss(conn net.Conn) {
 	delete(s.links, conn)
 	s.mu.Unlock()
 	conn.Close() //nolint:errcheck // closed already is as good
+	<-s.places
 }
 
 // link is one connection; a script that forks has several.
