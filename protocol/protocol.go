@@ -15,24 +15,28 @@ const Section = "hermes"
 // The commands of workspace/executeCommand. Each takes one object, or nothing
 // where nothing is required.
 const (
-	CommandPrompt          = "hermes.prompt"           // PromptArgs → TurnResult
-	CommandExplain         = "hermes.explain"          // ActionArgs → TurnResult
-	CommandFix             = "hermes.fix"              // ActionArgs → TurnResult
-	CommandReview          = "hermes.review"           // ActionArgs → TurnResult
-	CommandTest            = "hermes.test"             // ActionArgs → TurnResult
-	CommandDocument        = "hermes.document"         // ActionArgs → TurnResult
-	CommandDelegate        = "hermes.delegate"         // DelegateArgs → TurnResult
-	CommandSubagentList    = "hermes.subagent.list"    // SubagentArgs → SubagentListResult
-	CommandSubagentMessage = "hermes.subagent.message" // SubagentArgs → SubagentResult
-	CommandSubagentStop    = "hermes.subagent.stop"    // SubagentArgs → SubagentResult
-	CommandChatOpen        = "hermes.chat.open"        // ChatOpenArgs → ChatOpenResult
-	CommandChatSend        = "hermes.chat.send"        // ChatSendArgs → SessionResult
-	CommandCancel          = "hermes.cancel"           // SessionArgs → CancelResult
-	CommandSessionNew      = "hermes.session.new"      // SessionArgs → SessionResult
-	CommandSessionList     = "hermes.session.list"     // SessionArgs → SessionListResult
-	CommandSessionLoad     = "hermes.session.load"     // SessionArgs → SessionResult
-	CommandSessionDelete   = "hermes.session.delete"   // SessionArgs → SessionResult
-	CommandTranscript      = "hermes.transcript"       // SessionArgs → TranscriptResult
+	CommandPrompt          = "hermes.prompt"             // PromptArgs → TurnResult
+	CommandExplain         = "hermes.explain"            // ActionArgs → TurnResult
+	CommandFix             = "hermes.fix"                // ActionArgs → TurnResult
+	CommandReview          = "hermes.review"             // ActionArgs → TurnResult
+	CommandTest            = "hermes.test"               // ActionArgs → TurnResult
+	CommandDocument        = "hermes.document"           // ActionArgs → TurnResult
+	CommandDelegate        = "hermes.delegate"           // DelegateArgs → TurnResult
+	CommandSubagentList    = "hermes.subagent.list"      // SubagentArgs → SubagentListResult
+	CommandSubagentMessage = "hermes.subagent.message"   // SubagentArgs → SubagentResult
+	CommandSubagentStop    = "hermes.subagent.stop"      // SubagentArgs → SubagentResult
+	CommandChatOpen        = "hermes.chat.open"          // ChatOpenArgs → ChatOpenResult
+	CommandChatSend        = "hermes.chat.send"          // ChatSendArgs → SessionResult
+	CommandCancel          = "hermes.cancel"             // SessionArgs → CancelResult
+	CommandSessionNew      = "hermes.session.new"        // SessionArgs → SessionResult
+	CommandSessionList     = "hermes.session.list"       // SessionArgs → SessionListResult
+	CommandSessionLoad     = "hermes.session.load"       // SessionArgs → SessionResult
+	CommandSessionDelete   = "hermes.session.delete"     // SessionArgs → SessionResult
+	CommandSessionFork     = "hermes.session.fork"       // ForkArgs → SessionResult
+	CommandCheckpoints     = "hermes.checkpoint.list"    // CheckpointArgs → CheckpointListResult
+	CommandCheckpointDiff  = "hermes.checkpoint.diff"    // CheckpointArgs → CheckpointDiffResult
+	CommandRestore         = "hermes.checkpoint.restore" // CheckpointArgs → RestoreResult
+	CommandTranscript      = "hermes.transcript"         // SessionArgs → TranscriptResult
 )
 
 // Commands lists what executeCommandProvider offers.
@@ -207,4 +211,44 @@ type SessionInfo struct {
 // TranscriptResult is where the transcript was written.
 type TranscriptResult struct {
 	URI string `json:"uri"`
+}
+
+// ForkArgs names a session and the last of its messages that the fork keeps; empty
+// is all of them.
+type ForkArgs struct {
+	SessionID string `json:"sessionId,omitempty"`
+	MessageID string `json:"messageId,omitempty"`
+}
+
+// CheckpointArgs names a checkpoint of a session, and the files that are meant;
+// none is all of them. The list needs no checkpoint.
+type CheckpointArgs struct {
+	SessionID    string   `json:"sessionId,omitempty"`
+	CheckpointID string   `json:"checkpointId,omitempty"`
+	Files        []string `json:"files,omitempty"` // absolute, or relative to the working directory
+}
+
+// CheckpointListResult is the checkpoints of a session, newest first.
+type CheckpointListResult struct {
+	Checkpoints []CheckpointInfo `json:"checkpoints"`
+}
+
+// CheckpointInfo is the state before a turn, or one that was named.
+type CheckpointInfo struct {
+	ID        string   `json:"id"`
+	CreatedAt string   `json:"createdAt"` // RFC 3339
+	Title     string   `json:"title"`
+	Files     []string `json:"files"` // changed since then by that turn; relative to the working directory where below it
+}
+
+// CheckpointDiffResult is a unified diff from the checkpoint to now.
+type CheckpointDiffResult struct {
+	Diff string `json:"diff"`
+}
+
+// RestoreResult says what was brought back, and what was kept because a person has
+// changed it since.
+type RestoreResult struct {
+	Restored []string `json:"restored"`
+	Kept     []string `json:"kept"`
 }

@@ -1,0 +1,91 @@
+package acp
+
+import "github.com/hermes-ls/hermes-ls/protocol"
+
+// Our own methods, for which the protocol has no word; those for subagents are in
+// subagent.go.
+const (
+	MethodSessionFork       = "_hermes/session/fork"       // ForkSessionRequest → NewSessionResponse
+	MethodSessionRewind     = "_hermes/session/rewind"     // ForkSessionRequest → RewindSessionResponse
+	MethodSessionDescribe   = "_hermes/session/describe"   // DescribeSessionRequest → DescribeSessionResponse
+	MethodSessionTree       = "_hermes/session/tree"       // SessionRequest → SessionTree
+	MethodCheckpointList    = "_hermes/checkpoint/list"    // protocol.CheckpointArgs → protocol.CheckpointListResult
+	MethodCheckpointDiff    = "_hermes/checkpoint/diff"    // protocol.CheckpointArgs → protocol.CheckpointDiffResult
+	MethodCheckpointRestore = "_hermes/checkpoint/restore" // protocol.CheckpointArgs → protocol.RestoreResult
+	MethodCheckpointFile    = "_hermes/checkpoint/file"    // CheckpointFileRequest → CheckpointFileResponse
+)
+
+// MethodDiagnostics is a request of the agent to a client that has announced
+// _meta.hermes.diagnostics in its capabilities: DiagnosticsRequest → DiagnosticsResponse.
+const MethodDiagnostics = "_hermes/diagnostics"
+
+type (
+	// ForkSessionRequest names a session and the last of its messages that is kept;
+	// empty is all of them. To fork is to open a new session with them; to rewind is
+	// to go on from there in the same one, while the old branch stays as a session of
+	// its own. MCP servers are those of the new session.
+	ForkSessionRequest struct {
+		SessionID             string      `json:"sessionId"`
+		Cwd                   string      `json:"cwd,omitempty"`
+		AdditionalDirectories []string    `json:"additionalDirectories,omitempty"`
+		MCPServers            []MCPServer `json:"mcpServers,omitempty"`
+		MessageID             string      `json:"messageId,omitempty"`
+	}
+
+	// RewindSessionResponse names the session that keeps the old branch. The client
+	// shows the session anew, by session/load.
+	RewindSessionResponse struct {
+		SessionID string `json:"sessionId"`
+		BranchID  string `json:"branchId"`
+	}
+
+	// DescribeSessionRequest gives a session another title, or notes of the person's
+	// own; what is not there stays.
+	DescribeSessionRequest struct {
+		SessionID string  `json:"sessionId"`
+		Title     *string `json:"title,omitempty"`
+		Notes     *string `json:"notes,omitempty"`
+	}
+
+	DescribeSessionResponse struct {
+		Title string `json:"title"`
+		Notes string `json:"notes"`
+	}
+
+	// SessionTree is a session's relatives: everything that was forked from its
+	// oldest ancestor, that one included, oldest first.
+	SessionTree struct {
+		Sessions List[SessionBranch] `json:"sessions"`
+	}
+
+	// SessionBranch is one session of a tree. ForkedAt is the last message that it
+	// shares with its parent.
+	SessionBranch struct {
+		SessionInfo
+		ParentID string `json:"parentId,omitempty"`
+		ForkedAt string `json:"forkedAt,omitempty"`
+	}
+
+	// CheckpointFileRequest asks for one file as it was at a checkpoint.
+	CheckpointFileRequest struct {
+		SessionID    string `json:"sessionId"`
+		CheckpointID string `json:"checkpointId"`
+		Path         string `json:"path"`
+	}
+
+	// CheckpointFileResponse is the text; there is none for a file that did not exist.
+	CheckpointFileResponse struct {
+		Content *string `json:"content"`
+	}
+
+	// DiagnosticsRequest asks what the editor's tools say about a file that was just
+	// edited. The client waits a moment, at most Wait milliseconds, for news of it.
+	DiagnosticsRequest struct {
+		URI  string `json:"uri"`
+		Wait int    `json:"wait"`
+	}
+
+	DiagnosticsResponse struct {
+		Diagnostics List[protocol.Diagnostic] `json:"diagnostics"`
+	}
+)
