@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	messageColumns = `seq, id, time, role, note, typed, is_error,
+	messageColumns = `seq, id, time, role, note, typed, keeps, is_error,
 		input, output, thought, cached_read, cached_write, cost,
 		call_id, name, text, reasoning, calls, shown, images`
 	insertMessage = "INSERT INTO messages (session_id, " + messageColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	selectMessages = "SELECT " + messageColumns + " FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 	lastSeq        = "SELECT coalesce(max(seq), 0) FROM messages WHERE session_id = ?"
 )
@@ -70,7 +70,7 @@ func conflict(ctx context.Context, tx *sql.Tx, id string) error {
 }
 
 func (m *Message) values(session string, seq int64) []any {
-	values := []any{session, seq, m.ID, m.Time.UnixMicro(), string(m.Role), m.Note, m.Typed, m.IsError}
+	values := []any{session, seq, m.ID, m.Time.UnixMicro(), string(m.Role), m.Note, m.Typed, m.Keeps, m.IsError}
 	if u := m.Usage; u != nil {
 		values = append(values, u.Input, u.Output, u.Reasoning, u.CachedRead, u.CachedWrite, u.Cost)
 	} else {
@@ -114,7 +114,7 @@ func scanMessage(rows *sql.Rows) (m Message, err error) {
 	var role, calls, shown, images string
 	var input, output, thought, read, written sql.NullInt64
 	var cost sql.NullFloat64
-	err = rows.Scan(&m.Seq, &m.ID, &at, &role, &m.Note, &m.Typed, &m.IsError,
+	err = rows.Scan(&m.Seq, &m.ID, &at, &role, &m.Note, &m.Typed, &m.Keeps, &m.IsError,
 		&input, &output, &thought, &read, &written, &cost,
 		&m.CallID, &m.Name, &m.Text, &m.Reasoning, &calls, &shown, &images)
 	if err != nil {

@@ -68,6 +68,9 @@ END;
 `, `
 ALTER TABLE sessions ADD COLUMN origin TEXT NOT NULL DEFAULT ''; -- JSON, or empty
 CREATE INDEX sessions_by_parent ON sessions (parent, updated_at, id) WHERE parent != '';
+`, `
+ALTER TABLE messages ADD COLUMN keeps INTEGER NOT NULL DEFAULT 0; -- a compaction's: the first message that is not summed up
+CREATE INDEX messages_compactions ON messages (session_id, seq) WHERE keeps != 0;
 `}
 
 // recognise refuses a file that is not ours or not yet known to us.

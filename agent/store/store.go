@@ -53,6 +53,9 @@ type Message struct {
 	// Typed is how many bytes of a user's Text the person wrote; what follows
 	// was added for the model, such as the editor's attachments.
 	Typed int
+	// Keeps, when it is not 0, makes this message a compaction: to the model, Text
+	// stands for everything before it but the messages from Seq Keeps on.
+	Keeps int64
 }
 
 // Options are the store's settings.
