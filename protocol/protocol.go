@@ -6,6 +6,8 @@
 // protocol/wire's. The package knows no agent and imports nothing of ours.
 package protocol
 
+//go:generate go run ./generate
+
 // ServerName is serverInfo.name, and the prefix of the commands' section.
 const ServerName = "hermes-ls"
 

@@ -17,33 +17,33 @@ const Version = 1
 
 // Methods of the agent, called by the client.
 const (
-	MethodInitialize      = "initialize"
-	MethodAuthenticate    = "authenticate"
-	MethodLogout          = "logout"
-	MethodSessionNew      = "session/new"
-	MethodSessionLoad     = "session/load"
-	MethodSessionResume   = "session/resume"
-	MethodSessionList     = "session/list"
-	MethodSessionClose    = "session/close"
-	MethodSessionDelete   = "session/delete"
-	MethodSessionPrompt   = "session/prompt"
-	MethodSessionCancel   = "session/cancel" // notification
-	MethodSessionSetMode  = "session/set_mode"
-	MethodSessionSetValue = "session/set_config_option"
+	MethodInitialize      = "initialize"                // InitializeRequest → InitializeResponse
+	MethodAuthenticate    = "authenticate"              // AuthenticateRequest → AuthenticateResponse
+	MethodLogout          = "logout"                    // LogoutRequest → LogoutResponse
+	MethodSessionNew      = "session/new"               // NewSessionRequest → NewSessionResponse
+	MethodSessionLoad     = "session/load"              // LoadSessionRequest → LoadSessionResponse
+	MethodSessionResume   = "session/resume"            // ResumeSessionRequest → ResumeSessionResponse
+	MethodSessionList     = "session/list"              // ListSessionsRequest → ListSessionsResponse
+	MethodSessionClose    = "session/close"             // CloseSessionRequest → CloseSessionResponse
+	MethodSessionDelete   = "session/delete"            // DeleteSessionRequest → DeleteSessionResponse
+	MethodSessionPrompt   = "session/prompt"            // PromptRequest → PromptResponse
+	MethodSessionCancel   = "session/cancel"            // notification: CancelNotification
+	MethodSessionSetMode  = "session/set_mode"          // SetSessionModeRequest → SetSessionModeResponse
+	MethodSessionSetValue = "session/set_config_option" // SetSessionConfigOptionRequest → SetSessionConfigOptionResponse
 )
 
 // Methods of the client, called by the agent.
 const (
-	MethodSessionUpdate     = "session/update" // notification
-	MethodRequestPermission = "session/request_permission"
-	MethodReadTextFile      = "fs/read_text_file"
-	MethodWriteTextFile     = "fs/write_text_file"
-	MethodTerminalCreate    = "terminal/create"
-	MethodTerminalOutput    = "terminal/output"
-	MethodTerminalWait      = "terminal/wait_for_exit"
+	MethodSessionUpdate     = "session/update"             // notification: SessionNotification
+	MethodRequestPermission = "session/request_permission" // RequestPermissionRequest → RequestPermissionResponse
+	MethodReadTextFile      = "fs/read_text_file"          // ReadTextFileRequest → ReadTextFileResponse
+	MethodWriteTextFile     = "fs/write_text_file"         // WriteTextFileRequest → WriteTextFileResponse
+	MethodTerminalCreate    = "terminal/create"            // CreateTerminalRequest → CreateTerminalResponse
+	MethodTerminalOutput    = "terminal/output"            // TerminalRequest → TerminalOutputResponse
+	MethodTerminalWait      = "terminal/wait_for_exit"     // TerminalRequest → WaitForTerminalExitResponse
 	MethodTerminalKill      = "terminal/kill"
 	MethodTerminalRelease   = "terminal/release"
-	MethodElicit            = "elicitation/create"
+	MethodElicit            = "elicitation/create"   // ElicitRequest → ElicitResponse
 	MethodElicitComplete    = "elicitation/complete" // notification
 )
 

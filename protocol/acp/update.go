@@ -14,18 +14,18 @@ type Update interface{ update() }
 
 // Names of the variants: the value of sessionUpdate.
 const (
-	UpdateUserMessage  = "user_message_chunk"
-	UpdateAgentMessage = "agent_message_chunk"
-	UpdateAgentThought = "agent_thought_chunk"
-	UpdateToolCall     = "tool_call"
-	UpdateToolCallNews = "tool_call_update"
-	UpdatePlan         = "plan"
-	UpdateCommands     = "available_commands_update"
-	UpdateMode         = "current_mode_update"
-	UpdateOptions      = "config_option_update"
-	UpdateInfo         = "session_info_update"
-	UpdateUsage        = "usage_update"
-	UpdateNotice       = "notice"
+	UpdateUserMessage  = "user_message_chunk"        // ContentChunk
+	UpdateAgentMessage = "agent_message_chunk"       // ContentChunk
+	UpdateAgentThought = "agent_thought_chunk"       // ContentChunk
+	UpdateToolCall     = "tool_call"                 // ToolCall
+	UpdateToolCallNews = "tool_call_update"          // ToolCall
+	UpdatePlan         = "plan"                      // Plan
+	UpdateCommands     = "available_commands_update" // CommandsUpdate
+	UpdateMode         = "current_mode_update"       // ModeUpdate
+	UpdateOptions      = "config_option_update"      // OptionsUpdate
+	UpdateInfo         = "session_info_update"       // InfoUpdate
+	UpdateUsage        = "usage_update"              // UsageUpdate
+	UpdateNotice       = "notice"                    // Notice
 )
 
 type (
