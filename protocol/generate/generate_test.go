@@ -32,6 +32,7 @@ func TestSaid(t *testing.T) {
 	v := &vocabulary{owner: map[string]string{"SessionInfo": "acp", "Plan": "acp", "Args": "protocol", "Result": "protocol"}}
 	for _, c := range []struct{ pkg, comment, takes, gives string }{
 		{"protocol", "Args → Result\n", "Args", "Result"},
+		{"protocol", "It is a request: Args → Result.\n", "Args", "Result"},
 		{"acp", "protocol.Args → protocol.SessionInfo", "Args", "LspSessionInfo"},
 		{"acp", "notification of the agent: Plan", "Plan", ""},
 		{"acp", "Plan", "Plan", ""},

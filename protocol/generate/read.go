@@ -208,8 +208,8 @@ func literal(e ast.Expr) string {
 // What a constant's comment may say: the argument and the result of a command or a
 // method, what a notification carries, which type an update is.
 var (
-	exchange     = regexp.MustCompile(`(\S+) → (\w[\w.]*)`)
-	notification = regexp.MustCompile(`^notification[^:]*: (\S+)`)
+	exchange     = regexp.MustCompile(`((?:\w+\.)?\w+) → ((?:\w+\.)?\w+)`)
+	notification = regexp.MustCompile(`^notification[^:]*: ((?:\w+\.)?\w+)`)
 	variant      = regexp.MustCompile(`^[A-Z]\w*$`)
 )
 

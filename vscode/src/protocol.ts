@@ -1117,7 +1117,7 @@ export interface MethodTypes {
   "_hermes/checkpoint/diff": { takes: CheckpointArgs; gives: CheckpointDiffResult };
   "_hermes/checkpoint/restore": { takes: CheckpointArgs; gives: RestoreResult };
   "_hermes/checkpoint/file": { takes: CheckpointFileRequest; gives: CheckpointFileResponse };
-  "_hermes/diagnostics": { takes: DiagnosticsRequest; gives: Lsp };
+  "_hermes/diagnostics": { takes: DiagnosticsRequest; gives: DiagnosticsResponse };
   "_hermes/subagent/list": { takes: SubagentRequest; gives: SubagentList };
   "_hermes/subagent/message": { takes: SubagentRequest; gives: SubagentStatus };
   "_hermes/subagent/stop": { takes: SubagentRequest; gives: SubagentStatus };
