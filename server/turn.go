@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,17 @@ func (x *Session) newTurn() *Turn {
 // By agent.on_new_prompt it cancels what runs and waits, or queues behind it.
 // The events of this turn go to the host's sink and then to also, which may be
 // nil. [Turn.Run] must follow.
-func (x *Session) Start(in agent.Input, also agent.Sink) *Turn {
+func (x *Session) Start(in agent.Input, also agent.Sink) *Turn { return x.StartAs("", in, also) }
+
+// What a prompt does to the turn that runs in its session.
+const (
+	Interrupt = "interrupt"
+	Queue     = "queue"
+)
+
+// StartAs is Start for a user who has said what becomes of the turn that runs;
+// empty leaves it to the configuration.
+func (x *Session) StartAs(onNewPrompt string, in agent.Input, also agent.Sink) *Turn {
 	t := x.newTurn()
 	t.work = func(ctx context.Context) (agent.StopReason, error) { return x.prompt(ctx, in, also) }
 	x.mu.Lock()
@@ -40,7 +51,7 @@ func (x *Session) Start(in agent.Input, also agent.Sink) *Turn {
 		t.err = fmt.Errorf("session %q: %w", x.id, ErrClosed)
 		return t
 	}
-	if x.conf.Agent.OnNewPrompt != "queue" {
+	if cmp.Or(onNewPrompt, x.conf.Agent.OnNewPrompt) != Queue {
 		for _, before := range x.turns {
 			if !before.replay {
 				before.cancel(errNewPrompt)

@@ -10,6 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
+	"github.com/hermes-ls/hermes-ls/server"
 )
 
 // prompt claims its place in the session and is answered when the turn has ended.
@@ -22,12 +23,16 @@ func (a *Agent) prompt(ctx context.Context, p *acp.PromptRequest, next func()) (
 	if err != nil {
 		return nil, err
 	}
+	onNewPrompt, err := onNewPrompt(p.Meta)
+	if err != nil {
+		return nil, err
+	}
 	var also agent.Sink
 	ended := func(agent.StopReason, error) {}
 	if a.o.Turn != nil {
 		ctx, also, ended = a.o.Turn(ctx, x.ID(), in)
 	}
-	turn := x.Start(in, also)
+	turn := x.StartAs(onNewPrompt, in, also)
 	next()
 	var stop agent.StopReason
 	defer func() { ended(stop, err) }() // after a panic too: a progress must not stay open
@@ -35,6 +40,21 @@ func (a *Agent) prompt(ctx context.Context, p *acp.PromptRequest, next func()) (
 		return nil, err
 	}
 	return &acp.PromptResponse{StopReason: acp.StopReason(stop)}, nil
+}
+
+// onNewPrompt is what _meta.hermes.onNewPrompt says of the turn that runs; a client
+// that says nothing leaves it to the configuration.
+func onNewPrompt(m acp.Meta) (string, error) {
+	ours, ok := m["hermes"].(map[string]any)
+	if !ok || ours["onNewPrompt"] == nil {
+		return "", nil
+	}
+	switch said := ours["onNewPrompt"]; said {
+	case server.Interrupt, server.Queue:
+		return said.(string), nil
+	default:
+		return "", acp.Errorf(acp.CodeInvalidParams, "_meta.hermes.onNewPrompt is %#v; it may be %q or %q", said, server.Interrupt, server.Queue)
+	}
 }
 
 // cancel is a notification: what it names may have ended already.
