@@ -115,17 +115,17 @@ type Approvals struct {
 
 // Delegation bounds subagents.
 type Delegation struct {
-	MaxConcurrentChildren int            `json:"max_concurrent_children" doc:"Children at once."`
-	MaxSpawnDepth         int            `json:"max_spawn_depth" doc:"1: children, no grandchildren."`
-	MaxIterations         int            `json:"max_iterations" repo:"yes" doc:"Model requests of a child at most."`
-	DefaultToolsets       []string       `json:"default_toolsets" doc:"Toolsets of a child that asks for none."`
-	InactivityTimeout     int            `json:"inactivity_timeout" doc:"Seconds without a sign of life after which a child is stopped; 0: never."`
-	MaxBatchTokens        int            `json:"max_batch_tokens" doc:"Tokens that the children of one call may use together; 0: no limit."`
-	Model                 string         `json:"model" repo:"yes" doc:"Model of the children; empty: the parent's."`
-	Provider              string         `json:"provider" enum:",openai,openrouter,ollama,lmstudio,custom,embedded" doc:"Empty: the parent's."`
-	BaseURL               string         `json:"base_url" doc:"Empty: the parent's."`
-	APIKey                Keys           `json:"api_key" doc:"Empty: the parent's, at the parent's endpoint only."`
-	Routes                map[string]any `json:"routes" doc:"Name to {model, provider, base_url, api_key}, asked for by a task."`
+	MaxConcurrentChildren int              `json:"max_concurrent_children" doc:"Children at once."`
+	MaxSpawnDepth         int              `json:"max_spawn_depth" doc:"1: children, no grandchildren."`
+	MaxIterations         int              `json:"max_iterations" repo:"yes" doc:"Model requests of a child at most."`
+	DefaultToolsets       []string         `json:"default_toolsets" doc:"Toolsets of a child that asks for none."`
+	InactivityTimeout     int              `json:"inactivity_timeout" doc:"Seconds without a sign of life after which a child is stopped; 0: never."`
+	MaxBatchTokens        int              `json:"max_batch_tokens" doc:"Tokens that the children of one call may use together; 0: no limit."`
+	Model                 string           `json:"model" repo:"yes" doc:"Model of the children; empty: the parent's."`
+	Provider              string           `json:"provider" enum:",openai,openrouter,ollama,lmstudio,custom,embedded" doc:"Empty: the parent's."`
+	BaseURL               string           `json:"base_url" doc:"Empty: the parent's."`
+	APIKey                Keys             `json:"api_key" doc:"Empty: the parent's, at the parent's endpoint only."`
+	Routes                map[string]Route `json:"routes" doc:"Name to {model, provider, base_url, api_key}, asked for by a task."`
 }
 
 // Checkpoints bounds snapshots.

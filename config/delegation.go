@@ -1,8 +1,6 @@
 package config
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,10 +10,10 @@ import (
 // Route says which model a subagent uses, and where. What is empty is as the
 // parent's; a key goes to no other endpoint than the one it stands beside.
 type Route struct {
-	Model    string `json:"model"`
-	Provider string `json:"provider"`
-	BaseURL  string `json:"base_url"`
-	APIKey   Keys   `json:"api_key"`
+	Model    string `json:"model" doc:"Empty: the parent's."`
+	Provider string `json:"provider" enum:",openai,openrouter,ollama,lmstudio,custom,embedded" doc:"Empty: the parent's, or custom where base_url is set."`
+	BaseURL  string `json:"base_url" doc:"Empty: the provider's, or the parent's."`
+	APIKey   Keys   `json:"api_key" doc:"Goes to this endpoint only; one key, or several that take turns."`
 }
 
 // ChildEndpoints are the model of subagents and its fallbacks: of the route that is
@@ -43,8 +41,8 @@ func (l *Loaded) ChildEndpoints(route string) ([]Endpoint, error) {
 // Routes are the names that a task may ask for, sorted.
 func (l *Loaded) Routes() []string { return slices.Sorted(maps.Keys(l.Delegation.Routes)) }
 
-func (l *Loaded) route(name string) (r Route, err error) {
-	value, there := l.Delegation.Routes[name]
+func (l *Loaded) route(name string) (Route, error) {
+	r, there := l.Delegation.Routes[name]
 	if !there {
 		known := "none is configured (delegation.routes)"
 		if names := l.Routes(); len(names) > 0 {
@@ -52,19 +50,40 @@ func (l *Loaded) route(name string) (r Route, err error) {
 		}
 		return r, fmt.Errorf("no route is named %q; %s", name, known)
 	}
-	data, err := json.Marshal(value)
-	if err != nil {
-		return r, fmt.Errorf("delegation.routes.%s: %w", name, err)
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&r); err != nil {
-		return r, fmt.Errorf("delegation.routes.%s takes model, provider, base_url and api_key: %w", name, err)
-	}
-	if r.Model == "" && r.Provider == "" && r.BaseURL == "" {
-		return r, fmt.Errorf("delegation.routes.%s names neither a model nor an endpoint", name)
+	if r.empty() {
+		return r, fmt.Errorf("delegation.routes.%s %s", name, emptyRoute)
 	}
 	return r, nil
+}
+
+const emptyRoute = "names neither a model nor an endpoint"
+
+func (r Route) empty() bool { return r.Model == "" && r.Provider == "" && r.BaseURL == "" }
+
+// checkRoutes tells at once of what a task would only meet when it asks for it. line
+// finds where something is written.
+func (l *Loaded) checkRoutes(line func(key string) (source string, line int)) {
+	d := l.Delegation
+	all := map[string]Route{"delegation": {d.Model, d.Provider, d.BaseURL, d.APIKey}}
+	for name, r := range d.Routes {
+		all["delegation.routes."+name] = r
+	}
+	for _, section := range slices.Sorted(maps.Keys(all)) {
+		r, text := all[section], ""
+		switch {
+		case r.empty() && section != "delegation":
+			text = section + " " + emptyRoute + "; a task that asks for it is refused"
+		case r.Provider != "" || r.BaseURL != "":
+			if _, err := l.childEndpoint(section, r); err != nil {
+				said, _, _ := strings.Cut(err.Error(), ". ") // how to set up the main model is no help here
+				text = said + "; subagents that would use it are refused"
+			}
+		}
+		if text != "" {
+			source, at := line(section)
+			l.problem(source, at, text)
+		}
+	}
 }
 
 func (l *Loaded) childEndpoint(section string, r Route) (Endpoint, error) {

@@ -27,7 +27,7 @@ func TestChildEndpoints(t *testing.T) {
 		"route":               {"delegation: {model: m, routes: {cheap: {model: tiny, base_url: http://c.example, api_key: [C, D]}}}", "cheap", "custom http://c.example tiny C D", ""},
 		"unknown route":       {"delegation: {routes: {cheap: {model: tiny}, fast: {model: f}}}", "dear", "", "there are cheap, fast"},
 		"no routes":           {"", "dear", "", "none is configured"},
-		"misspelt":            {"delegation: {routes: {cheap: {modell: tiny}}}", "cheap", "", "modell"},
+		"misspelt":            {"delegation: {routes: {cheap: {modell: tiny}}}", "cheap", "", "neither"},
 		"empty route":         {"delegation: {routes: {cheap: {}}}", "cheap", "", "neither"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,5 +53,58 @@ func TestChildEndpoints(t *testing.T) {
 				t.Errorf("endpoint = %q, want %q (%v)", said, tc.want, l.Problems)
 			}
 		})
+	}
+}
+
+// What is wrong with a route is told when the file is read, with its line.
+func TestRouteProblems(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	write(t, Path(home), `model: {default: big, provider: ollama}
+delegation:
+  provider: openrouter
+  routes:
+    empty: {}
+    keyed:
+      api_key: SECRET
+    misspelt:
+      modell: tiny
+    listed: [tiny]
+    typed: {model: 3}
+    odd:
+      provider: opnai
+      model: m
+    nowhere: {provider: custom, model: m}
+    a.b: {base_url: "ftp://x", model: m}
+    good: {model: tiny}
+    nothing:
+`)
+	var got []string
+	for _, p := range Load(home, Options{Environ: []string{"PATH=/bin"}}).Problems {
+		got = append(got, strings.TrimPrefix(p.String(), Path(home)))
+	}
+	all := strings.Join(got, "\n")
+	for _, want := range []string{
+		`:2: no key for the model provider "openrouter": OPENROUTER_API_KEY is not set`,
+		":5: delegation.routes.empty names neither a model nor an endpoint",
+		":6: delegation.routes.keyed names neither",
+		":9: delegation.routes.misspelt.modell is not a key we know (did you mean model?)",
+		":8: delegation.routes.misspelt names neither",
+		":10: delegation.routes.listed must hold keys, not the list given",
+		":11: delegation.routes.typed.model must be text",
+		":13: delegation.routes.odd.provider must be one of",
+		":15: delegation.routes.nowhere.provider is custom but delegation.routes.nowhere.base_url is empty",
+		`:16: delegation.routes.a.b.base_url "ftp://x" is no http(s) URL`,
+		":18: delegation.routes.nothing must hold keys, not nothing",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("missing: %s", want)
+		}
+	}
+	if strings.Contains(all, "good") || strings.Contains(all, "SECRET") || strings.Contains(all, "To set one up") {
+		t.Error("too much is said")
+	}
+	if t.Failed() {
+		t.Log(all)
 	}
 }

@@ -39,6 +39,11 @@ func newField(f reflect.StructField) field {
 // section tells whether the field holds keys of its own that are known.
 func (f field) section() bool { return f.typ.Kind() == reflect.Struct }
 
+// sections tells whether the field holds sections under names of the user's.
+func (f field) sections() bool {
+	return f.typ.Kind() == reflect.Map && f.typ.Elem().Kind() == reflect.Struct
+}
+
 // lookup finds the field of a dotted key, such as "model.default".
 func lookup(key string) (field, bool) {
 	at := field{typ: reflect.TypeFor[Config]()}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -87,7 +88,28 @@ func Load(home string, o Options) *Loaded {
 		merge(tree, clean)
 	}
 	l.fill(tree)
+	l.checkRoutes(func(key string) (string, int) { return written(sources, key) })
 	return l
+}
+
+// written finds the source that says something of key, the highest first.
+func written(sources []source, key string) (name string, line int) {
+	for _, s := range slices.Backward(sources) {
+		if says(s.tree, key) {
+			return s.name, s.lines[key]
+		}
+	}
+	return "configuration", 0
+}
+
+func says(tree map[string]any, key string) bool {
+	if _, whole := tree[key]; whole { // names may have dots in them
+		return true
+	}
+	head, rest, more := strings.Cut(key, ".")
+	value, there := tree[head]
+	inner, deeper := value.(map[string]any)
+	return there && (!more || deeper && says(inner, rest))
 }
 
 // fill decodes the merged tree over the defaults. The tree has been checked, so a

@@ -48,6 +48,9 @@ func fieldSchema(f field, value any) *jsonschema.Schema {
 		return s
 	}
 	s := valueSchema(f.typ)
+	if f.sections() {
+		s.AdditionalProperties = sectionSchema(f.typ.Elem(), nil)
+	}
 	s.Description = f.doc
 	for _, word := range f.enum {
 		s.Enum = append(s.Enum, word)

@@ -1,9 +1,6 @@
 package config
 
-import (
-	"encoding/json"
-	"fmt"
-)
+import "fmt"
 
 // Secrets are the values that nobody should see: the configured keys, and the
 // variables of the environment and of .env whose names secret says so of. The
@@ -28,12 +25,7 @@ func (l *Loaded) Secrets(secret func(name string) bool) map[string]string {
 	keys("delegation.api_key", l.Delegation.APIKey)
 	keys("web.search.api_key", Keys{l.Web.Search.APIKey})
 	for name, route := range l.Delegation.Routes {
-		if fields, ok := route.(map[string]any); ok {
-			var of Keys
-			if data, err := json.Marshal(fields["api_key"]); err == nil && json.Unmarshal(data, &of) == nil {
-				keys("delegation.routes."+name+".api_key", of)
-			}
-		}
+		keys("delegation.routes."+name+".api_key", route.APIKey)
 	}
 	return out
 }

@@ -85,12 +85,34 @@ func (c *checker) field(key string, f field, value any) (any, bool) {
 		c.problem(key, "is ignored here: a repository may not set it; set it in your own config.yaml")
 		return nil, false
 	}
+	if f.sections() {
+		return c.sections(key, f, value)
+	}
 	out, want := convert(f, value)
 	if want != "" {
 		c.problem(key, "must be %s, not %s; it is ignored", want, kindOf(value))
 		return nil, false
 	}
 	return out, true
+}
+
+// sections checks what holds sections under names of the user's.
+func (c *checker) sections(key string, f field, value any) (any, bool) {
+	tree, ok := value.(map[string]any)
+	if !ok {
+		c.problem(key, "must hold a mapping for each name, not %s; it is ignored", kindOf(value))
+		return nil, false
+	}
+	clean := map[string]any{}
+	for _, name := range sortedKeys(tree) {
+		section, ok := tree[name].(map[string]any)
+		if !ok {
+			c.problem(key+"."+name, "must hold keys, not %s; it is ignored", kindOf(tree[name]))
+			continue
+		}
+		clean[name] = c.section(key+"."+name+".", f.typ.Elem(), section)
+	}
+	return clean, true
 }
 
 // convert returns value as the field wants it, or what the field wants.
@@ -172,6 +194,8 @@ func number(value any) (float64, bool) {
 // kindOf names a value without showing it: it may be a secret in the wrong place.
 func kindOf(value any) string {
 	switch value.(type) {
+	case nil:
+		return "nothing"
 	case string:
 		return "the text given"
 	case bool:
