@@ -184,6 +184,7 @@ type bed struct {
 	files    *workspace.Workspace
 	room     int
 	output   string // where what is cut is kept
+	docs     workspace.Documents
 	id       string
 }
 
@@ -211,7 +212,7 @@ func newBed(t testing.TB, scripts map[string][][]step, options ...func(*bed)) *b
 func (b *bed) open() {
 	b.t.Helper()
 	var err error
-	if b.files, err = workspace.Open([]string{b.dir}, nil); err != nil {
+	if b.files, err = workspace.Open([]string{b.dir}, b.docs); err != nil {
 		b.t.Fatal(err)
 	}
 	b.children = delegate.New(delegate.Config{

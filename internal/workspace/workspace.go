@@ -36,7 +36,8 @@ type Documents interface {
 	// Replace changes doc, which must still be as it was when it was got, so
 	// that it reads text. A document that has moved on is [ErrStale].
 	Replace(ctx context.Context, doc Document, text []byte) error
-	// Paths lists the open documents, for a search that must see unsaved text.
+	// Paths lists the open documents, for a search that must see unsaved text. Nil:
+	// the editor does not tell what is open.
 	Paths() []string
 }
 
