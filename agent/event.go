@@ -52,6 +52,16 @@ type (
 	}
 	// TitleChanged names the session, after its first prompt.
 	TitleChanged struct{ Title string }
+	// Compaction says that the older part of the conversation is being summed up for
+	// the model, or has been. What was shown stays.
+	Compaction struct {
+		ID      string // of its message in the log
+		Status  CompactionStatus
+		Summary string // what stands for the older part now
+		Error   string // why it failed, or has only what hermes-ls itself knows
+		Before  int    // tokens that the next request would have had, and has
+		After   int
+	}
 	// ChildStarted says that a subagent works now, for the first time or again.
 	ChildStarted struct {
 		Child
@@ -76,6 +86,16 @@ type (
 	Notice struct{ Text string }
 )
 
+// CompactionStatus is where a compaction stands, in ACP's words.
+type CompactionStatus string
+
+const (
+	CompactionRunning   CompactionStatus = "in_progress"
+	CompactionCompleted CompactionStatus = "completed"
+	CompactionFailed    CompactionStatus = "failed"
+	CompactionCancelled CompactionStatus = "cancelled"
+)
+
 // Child is a subagent as its parent's editor knows it.
 type Child struct {
 	SessionID  string // its own session
@@ -95,6 +115,7 @@ func (CallEnded) event()    {}
 func (PlanChanged) event()  {}
 func (UsageChanged) event() {}
 func (TitleChanged) event() {}
+func (Compaction) event()   {}
 func (ChildStarted) event() {}
 func (ChildEvent) event()   {}
 func (ChildEnded) event()   {}

@@ -160,7 +160,7 @@ func TestReplay(t *testing.T) {
 		x.Call("t", "todo", `{"todos":[{"id":"1","content":"mend","status":"pending"}]}`)
 	}, func(x *fakemodel.Exchange) { x.Text("End.") })
 	st := openStore(t)
-	config := agent.Config{Model: fakemodel.Script(replies...), Store: st, Tools: toolSet(t, list...), Env: &tools.Env{Todos: tools.NewTodos()}, Window: 99}
+	config := agent.Config{Model: fakemodel.Script(replies...), Store: st, Tools: toolSet(t, list...), Env: &tools.Env{Todos: tools.NewTodos()}, Window: 1_000_000}
 	live := &recorder{}
 	s := begin(t, config)
 	for i := range 36 {

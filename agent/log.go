@@ -20,21 +20,33 @@ const (
 )
 
 // history is the log in memory: what the next request will say, and what can be
-// known from it. It only grows.
+// known from it. It only grows, but for a compaction.
 type history struct {
 	messages []model.Message
+	origins  []origin        // of messages
 	seq      int64           // of the last message
 	open     []model.Call    // calls that have no result yet, in order
 	ids      map[string]bool // of all calls
 	todos    []tools.Todo    // the last list
 	usage    model.Usage     // in all
 	requests int
-	used     int // tokens of the last request and its reply
+	gauge    gauge
+	floor    int // tokens that the last compaction has left
+}
+
+// origin is what a message in memory is in the log.
+type origin struct {
+	seq    int64 // 0: it stands for others that were compacted
+	spoken bool  // by a person
 }
 
 func (h *history) add(m *store.Message) {
-	h.messages = append(h.messages, m.Message)
 	h.seq = m.Seq
+	if m.Keeps > 0 {
+		h.compact(m)
+		return
+	}
+	h.put(m.Message, origin{m.Seq, m.Role == model.User && !m.Note})
 	switch m.Role {
 	case model.Assistant:
 		h.open = slices.Clone(m.Calls)
@@ -43,7 +55,15 @@ func (h *history) add(m *store.Message) {
 		h.open = slices.DeleteFunc(h.open, func(c model.Call) bool { return c.ID == m.CallID })
 		h.readTodos(m)
 	}
-	h.count(m.Usage)
+	if h.count(m.Usage) {
+		h.gauge.measured(m.Usage)
+	}
+}
+
+// put makes m the last message of the next request.
+func (h *history) put(m model.Message, o origin) {
+	h.messages, h.origins = append(h.messages, m), append(h.origins, o)
+	h.gauge.bytes += weight(&m)
 }
 
 func (h *history) remember(calls []model.Call) {
@@ -55,18 +75,19 @@ func (h *history) remember(calls []model.Call) {
 	}
 }
 
-func (h *history) count(u *model.Usage) {
+// count adds the cost of a request, if it is known.
+func (h *history) count(u *model.Usage) bool {
 	if u == nil {
-		return
+		return false
 	}
 	h.requests++
-	h.used = u.Input + u.Output
 	h.usage.Input += u.Input
 	h.usage.Output += u.Output
 	h.usage.Reasoning += u.Reasoning
 	h.usage.CachedRead += u.CachedRead
 	h.usage.CachedWrite += u.CachedWrite
 	h.usage.Cost += u.Cost
+	return true
 }
 
 // readTodos takes the list from the result of a todo call: it is the only copy

@@ -49,6 +49,8 @@ type replay struct {
 
 func (r *replay) tell(m *store.Message) {
 	switch {
+	case m.Keeps > 0:
+		r.sink.Event(Compaction{ID: m.ID, Status: CompactionCompleted, Summary: m.Text})
 	case m.Role == model.User && !m.Note:
 		r.sink.Event(UserMessage{MessageID: m.ID, Text: m.Text[:min(m.Typed, len(m.Text))], Images: m.Images})
 	case m.Role == model.Assistant:

@@ -116,5 +116,5 @@ func (s *Session) room() int {
 	if s.config.Window <= 0 {
 		return 0
 	}
-	return max(1, s.config.Window-s.history.used)
+	return max(1, s.config.Window-s.history.gauge.used())
 }

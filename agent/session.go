@@ -3,7 +3,7 @@
 // A [Session] has at most one turn running. [Session.Turn] returns after every
 // goroutine it started; cancelling its context ends the turn, not the session.
 // The log only grows: each request to the model is an extension of the one before,
-// and what the editor is told has been stored first. Whatever ends a turn (a
+// but for a compaction, and what the editor is told has been stored first. Whatever ends a turn (a
 // cancel, an error of the model, a kill -9), every call in the log has a result
 // before the next prompt is added, and the session goes on.
 //
@@ -43,10 +43,13 @@ type Config struct {
 	// such as what became of processes in the background. Nil: there is none.
 	News func() []string
 
-	MaxIterations int    // requests a turn at most; 0: 90
-	Window        int    // the model's context window in tokens; 0: unknown
-	Effort        string // reasoning effort; empty: the model's default
-	Log           *slog.Logger
+	MaxIterations int // requests a turn at most; 0: 90
+	Window        int // the model's context window in tokens; 0: unknown
+	// CompactAt is the share of the window at which the log is summed up; 0: 0.8,
+	// negative: never by itself.
+	CompactAt float64
+	Effort    string // reasoning effort; empty: the model's default
+	Log       *slog.Logger
 }
 
 // Session is one conversation. It is safe for concurrent use.
@@ -87,6 +90,7 @@ func Load(ctx context.Context, c Config) (*Session, error) {
 		return nil, fmt.Errorf("loading a session: %w", err)
 	}
 	s.stored = true
+	s.history.gauge.ground(s.head.System, s.head.Tools)
 	if err := s.catchUp(ctx); err != nil {
 		return nil, fmt.Errorf("loading a session: %w", err)
 	}
@@ -111,6 +115,9 @@ func newSession(c Config) (*Session, error) {
 	}
 	if c.MaxIterations <= 0 {
 		c.MaxIterations = 90
+	}
+	if c.CompactAt == 0 {
+		c.CompactAt = 0.8
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -170,7 +177,7 @@ func (s *Session) Last() model.Message {
 func (s *Session) Usage() UsageChanged {
 	s.historyMu.Lock()
 	defer s.historyMu.Unlock()
-	return UsageChanged{Total: s.history.usage, Requests: s.history.requests, Used: s.history.used, Window: s.config.Window}
+	return UsageChanged{Total: s.history.usage, Requests: s.history.requests, Used: s.history.gauge.used(), Window: s.config.Window}
 }
 
 // create stores the head, once, with what is frozen at the first prompt.

@@ -72,6 +72,7 @@ func (t *turn) begin(ctx context.Context, in Input) error {
 		return err
 	}
 	t.head = t.Head()
+	t.history.gauge.ground(t.head.System, t.head.Tools)
 	t.headMu.Lock()
 	t.effort = t.Session.effort
 	t.headMu.Unlock()
@@ -114,8 +115,14 @@ func (t *turn) run(ctx context.Context) (StopReason, error) {
 // step is one request, its reply, and the calls of that. No stop reason and no
 // error means that the turn goes on.
 func (t *turn) step(ctx context.Context) (StopReason, error) {
+	if err := t.makeRoom(ctx); err != nil {
+		return "", err
+	}
 	id := store.NewID()
 	reply, err := t.ask(ctx, id)
+	if overflowed(err) && t.compact(ctx, "") == nil {
+		reply, err = t.ask(ctx, id)
+	}
 	if err != nil || ctx.Err() != nil {
 		return t.broken(ctx, id, reply, err)
 	}

@@ -1,0 +1,219 @@
+package agent
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+)
+
+//go:embed compact.md
+var compactWords string
+
+const (
+	keptShare    = 0.2     // of the window, for the newest messages, which stay as they are
+	keptMost     = 20_000  // tokens of them
+	windowGuess  = 128_000 // tokens, where nobody knows
+	growthBefore = 1.2     // times what the last compaction has left, before the next one
+	ackText      = "Understood. I go on from there."
+)
+
+// errNothingToCompact: all there is belongs to the newest messages.
+var errNothingToCompact = errors.New("there is nothing old enough to be summed up")
+
+// Compact sums up the older part of the log for the model, on request. Hints tell
+// what matters; they may be empty. The editor sees a [Compaction], or a [Notice]
+// when there is nothing to sum up. Cancelling leaves the log as it was.
+func (s *Session) Compact(ctx context.Context, hints string, sink Sink) (StopReason, error) {
+	if !s.running.CompareAndSwap(false, true) {
+		return "", ErrBusy
+	}
+	defer s.running.Store(false)
+	release, err := s.config.Store.Claim(s.id)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	t := &turn{Session: s, sink: sink, keeping: context.WithoutCancel(ctx), head: s.Head()}
+	if err := errors.Join(t.catchUp(t.keeping), t.closeCalls(t.keeping)); err != nil {
+		return "", fmt.Errorf("reading the log: %w", err)
+	}
+	switch err := t.compact(ctx, hints); {
+	case errors.Is(err, errNothingToCompact):
+		t.notice("There is nothing to compact yet: the conversation is short.")
+	case err != nil:
+		return "", err
+	case ctx.Err() != nil:
+		return Cancelled, nil
+	}
+	return EndTurn, nil
+}
+
+// makeRoom compacts when the next request would fill the window.
+func (t *turn) makeRoom(ctx context.Context) error {
+	used, limit := t.history.gauge.used(), t.config.CompactAt*float64(t.config.Window)
+	if limit <= 0 || float64(used) < max(limit, growthBefore*float64(t.history.floor)) {
+		return nil
+	}
+	if err := t.compact(ctx, ""); err != nil && !errors.Is(err, errNothingToCompact) {
+		return err
+	}
+	return nil
+}
+
+func overflowed(err error) bool {
+	var failure *model.Error
+	return errors.As(err, &failure) && failure.Kind == model.ErrOverflow
+}
+
+// compact puts a summary in the place of all but the newest messages. It asks the
+// model for its notes; when that fails, what hermes-ls itself knows has to do. No
+// error and an ended ctx mean that nothing was changed.
+func (t *turn) compact(ctx context.Context, hints string) error {
+	window := t.window()
+	from := t.history.boundary(min(int(keptShare*float64(window)), keptMost, t.history.gauge.used()/4), window/2)
+	if from < 0 {
+		return errNothingToCompact
+	}
+	news := Compaction{ID: store.NewID(), Status: CompactionRunning, Before: t.history.gauge.used()}
+	t.sink.Event(news)
+	notes, usage, failure := t.askForNotes(ctx, hints)
+	if ctx.Err() != nil {
+		news.Status = CompactionCancelled
+		t.sink.Event(news)
+		return nil
+	}
+	m := &store.Message{
+		ID:      news.ID,
+		Message: model.Message{Role: model.User, Text: t.history.digest(from, notes)},
+		Usage:   usage, Note: true, Keeps: t.history.seqAt(from),
+	}
+	if err := t.append(t.keeping, m); err != nil {
+		news.Status, news.Error = CompactionFailed, err.Error()
+		t.sink.Event(news)
+		return fmt.Errorf("keeping the summary: %w", err)
+	}
+	t.config.Env.Recall.Forget() // what was read is no longer before the model
+	news.Status, news.Summary, news.After = CompactionCompleted, m.Text, t.history.gauge.used()
+	if failure != nil {
+		news.Error = fmt.Sprintf("the model could not write its notes (%v): only requests, plan and files are kept of the older part", failure)
+	}
+	t.sink.Event(news)
+	t.sink.Event(t.Usage())
+	return nil
+}
+
+func (t *turn) window() int {
+	if t.config.Window > 0 {
+		return t.config.Window
+	}
+	return windowGuess
+}
+
+// askForNotes has the model write down what it will need. The request is the last
+// one with one message more, so that a provider's cache holds. When all of it is too
+// long, the newer half has to do.
+func (t *turn) askForNotes(ctx context.Context, hints string) (string, *model.Usage, error) {
+	text := compactWords
+	if hints = strings.TrimSpace(hints); hints != "" {
+		text += "\nThe user adds: " + hints + "\n"
+	}
+	messages := t.history.messages
+	reply, err := t.notesOf(ctx, messages, text)
+	if overflowed(err) {
+		if half := t.history.boundary(t.history.gauge.used()/2, 0); half > 0 {
+			reply, err = t.notesOf(ctx, messages[half:], text)
+		}
+	}
+	var usage *model.Usage
+	if reply.Usage != (model.Usage{}) {
+		usage = &reply.Usage
+	}
+	notes := strings.TrimSpace(reply.Text)
+	if err == nil && notes == "" {
+		err = errors.New("it answered with nothing")
+	}
+	return notes, usage, err
+}
+
+func (t *turn) notesOf(ctx context.Context, messages []model.Message, text string) (*model.Reply, error) {
+	messages = slices.Clip(messages)
+	if n := len(messages); n > 0 && messages[n-1].Role != model.Assistant {
+		messages = append(messages, model.Message{Role: model.Assistant, Text: ackText})
+	}
+	request := &model.Request{
+		Model: t.head.Model, System: t.head.System, Tools: t.head.Tools, Effort: t.effort, SessionID: t.id,
+		Messages: append(messages, model.Message{Role: model.User, Text: text}),
+	}
+	reply := &model.Reply{CallsBefore: len(t.history.ids)}
+	for delta, err := range t.config.Model.Stream(ctx, request) {
+		if err != nil {
+			return reply, err
+		}
+		if delta.Notice != "" {
+			t.sink.Event(Notice{Text: delta.Notice})
+		}
+		reply.Add(delta)
+	}
+	return reply, nil
+}
+
+// boundary is where the newest messages begin that together have at most so many
+// tokens: at a prompt, or at a reply whose predecessors' calls are all answered. The
+// last of these belongs to them in any case, unless it has more than most.
+// Negative: before it is nothing that could be summed up.
+func (h *history) boundary(tokens, most int) int {
+	from, bytes := len(h.messages), 0
+	for i := len(h.messages) - 1; i >= 0 && h.origins[i].seq > 0; i-- {
+		bytes += weight(&h.messages[i])
+		size, limit := h.gauge.estimate(bytes), tokens
+		if from == len(h.messages) {
+			limit = max(tokens, most)
+		}
+		if size > limit {
+			break
+		}
+		if h.messages[i].Role != model.ToolRole {
+			from = i
+		}
+	}
+	if from < 2 || h.origins[from-2].seq == 0 {
+		return -1
+	}
+	return from
+}
+
+// seqAt is the log's number of the message at i, or of the next one to come.
+func (h *history) seqAt(i int) int64 {
+	if i < len(h.origins) {
+		return h.origins[i].seq
+	}
+	return h.seq + 1
+}
+
+// compact lets m stand for what it does not keep.
+func (h *history) compact(m *store.Message) {
+	from := slices.IndexFunc(h.origins, func(o origin) bool { return o.seq >= m.Keeps })
+	if from < 0 {
+		from = len(h.messages)
+	}
+	messages, origins := h.messages[from:], h.origins[from:]
+	h.messages, h.origins = nil, nil // requests under way hold on to the old ones
+	h.put(m.Message, origin{})
+	if len(messages) > 0 && messages[0].Role == model.User {
+		h.put(model.Message{Role: model.Assistant, Text: ackText}, origin{})
+	}
+	h.messages, h.origins = append(h.messages, messages...), append(h.origins, origins...)
+	size := 0
+	for i := range h.messages {
+		size += weight(&h.messages[i])
+	}
+	h.gauge.shrunk(size)
+	h.floor = h.gauge.used()
+	h.count(m.Usage)
+}

@@ -1,0 +1,295 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// asksForNotes tells a compaction's request from others.
+func asksForNotes(r *model.Request) bool {
+	last := r.Messages[len(r.Messages)-1]
+	return last.Role == model.User && strings.Contains(last.Text, "about to be cut")
+}
+
+// player answers requests for notes with "NOTES n", others by the turn's number.
+func player(notes *int, answer func(x *fakemodel.Exchange)) *fakemodel.Model {
+	return fakemodel.Func(func(x *fakemodel.Exchange) {
+		if asksForNotes(x.Request) {
+			*notes++
+			x.Text(fmt.Sprintf("NOTES %d", *notes))
+			x.Call("", "look", "{}") // must not run
+			x.Usage(model.Usage{Input: 7, Output: 3})
+			return
+		}
+		answer(x)
+	})
+}
+
+func onPath(name string) tools.Tool {
+	type in struct {
+		Path string `json:"path"`
+	}
+	return tools.New(tools.Tool{Name: name, Description: name}, func(context.Context, *tools.Env, tools.Call, in) (tools.Result, error) {
+		return tools.OK(map[string]bool{"success": true}), nil
+	})
+}
+
+func talk(t *testing.T, s *agent.Session, texts ...string) *recorder {
+	t.Helper()
+	r := &recorder{}
+	for _, text := range texts {
+		if stop, err := s.Turn(t.Context(), agent.Input{Text: text}, r); err != nil || stop != agent.EndTurn {
+			t.Fatalf("%s: %v, %v", text, stop, err)
+		}
+	}
+	return r
+}
+
+// A conversation that fills the window is summed up before a request, keeps what
+// matters, and goes on as the same session, also after it was loaded again.
+func TestCompaction(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("word ", 700) // 900 tokens
+	notes, turn := 0, 0
+	m := player(&notes, func(x *fakemodel.Exchange) {
+		last := x.Request.Messages[len(x.Request.Messages)-1]
+		if last.Role == model.User {
+			turn++
+			x.Call(fmt.Sprint("r", turn), "read_file", fmt.Sprintf(`{"path":"file%d.go"}`, turn))
+			x.Call(fmt.Sprint("w", turn), "patch", fmt.Sprintf(`{"path":"made%d.go"}`, turn))
+			x.Call(fmt.Sprint("t", turn), "todo", fmt.Sprintf(`{"todos":[{"id":"1","content":"step %d","status":"pending"}]}`, turn))
+			return
+		}
+		x.Text("answer " + long)
+	})
+	list := []tools.Tool{onPath("read_file"), onPath("patch")}
+	for _, tool := range tools.Builtin() {
+		if tool.Name == "todo" {
+			list = append(list, tool)
+		}
+	}
+	st := openStore(t)
+	config := agent.Config{Model: m, Store: st, Tools: toolSet(t, list...), Env: &tools.Env{Todos: tools.NewTodos()}, Window: 4000}
+	s := begin(t, config)
+	asked := []string{"first: mend the parser\n## The plan\n- forged", "second", "third", "fourth", "fifth", "sixth", "seventh"}
+	r := talk(t, s, asked...)
+
+	done := of[agent.Compaction](r)
+	if len(done) < 4 || done[0].Status != agent.CompactionRunning || done[1].Status != agent.CompactionCompleted || done[1].Error != "" {
+		t.Fatalf("%d news of compactions: %+v", len(done), done)
+	}
+	if done[1].Before < 3200 || done[1].After >= 2500 || done[1].ID != done[0].ID {
+		t.Errorf("from %d to %d tokens", done[1].Before, done[1].After)
+	}
+	requests := m.Requests()
+	final := requests[len(requests)-1].Messages
+	checkLog(t, final)
+	head := final[0].Text
+	for _, want := range []string{"- first: mend the parser\n  ## The plan\n  - forged\n- second", "pending: step", "- made1.go\n- made2.go", "- file1.go", "## Your notes\nNOTES"} {
+		if !strings.Contains(head, want) {
+			t.Errorf("the summary lacks %q:\n%s", want, head)
+		}
+	}
+	if strings.Count(head, "first: mend") != 1 || strings.Count(head, "## Your notes") != 1 {
+		t.Errorf("the summary repeats itself:\n%s", head)
+	}
+	if !strings.Contains(strings.Join(texts(final), "\n"), "seventh") {
+		t.Error("the newest prompt is gone")
+	}
+	for i, request := range requests {
+		if asksForNotes(request) {
+			checkLog(t, request.Messages)
+			continue
+		}
+		if i > 0 && !asksForNotes(requests[i-1]) {
+			checkGrowth(t, requests[i-1:i+1])
+		}
+	}
+	if u := s.Usage(); u.Total.Input != 7*notes || u.Total.Output != 3*notes {
+		t.Errorf("usage %+v after %d compactions", u, notes)
+	}
+
+	config.Head, config.Env = store.Session{ID: s.ID()}, &tools.Env{Todos: tools.NewTodos()}
+	loaded, err := agent.Load(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if loaded.Usage() != s.Usage() {
+		t.Errorf("loaded: %+v, was %+v", loaded.Usage(), s.Usage())
+	}
+	before := len(m.Requests())
+	talk(t, loaded, "after loading")
+	for _, request := range m.Requests()[before:] {
+		if !asksForNotes(request) && !reflect.DeepEqual(request.Messages[:len(final)], final) {
+			t.Error("the loaded session sends another log")
+		}
+		break
+	}
+	again := &recorder{}
+	if err := loaded.Replay(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	if got := of[agent.UserMessage](again); len(got) != len(asked)+1 || got[0].Text != asked[0] {
+		t.Errorf("a replay shows %d prompts, want all %d", len(got), len(asked)+1)
+	}
+	if len(of[agent.Compaction](again)) == 0 {
+		t.Error("a replay shows no compaction")
+	}
+}
+
+// However a compaction's request ends, the session is as good as before.
+func TestCompactionFails(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		end  func(x *fakemodel.Exchange, cancel func())
+		want agent.CompactionStatus
+	}{
+		{"error", func(x *fakemodel.Exchange, _ func()) { x.Fail(&model.Error{Kind: model.ErrServer}) }, agent.CompactionCompleted},
+		{"nothing", func(*fakemodel.Exchange, func()) {}, agent.CompactionCompleted},
+		{"cancel", func(x *fakemodel.Exchange, cancel func()) { x.Text("NO"); cancel() }, agent.CompactionCancelled},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			m := fakemodel.Func(func(x *fakemodel.Exchange) {
+				if asksForNotes(x.Request) {
+					tc.end(x, cancel)
+					return
+				}
+				x.Text(strings.Repeat("long ", 300))
+			})
+			st := openStore(t)
+			s := begin(t, agent.Config{Model: m, Store: st, Window: 100_000})
+			talk(t, s, "one", "two")
+			log := len(messages(t, st, s.ID()))
+			r := &recorder{}
+			stop, err := s.Compact(ctx, "mind the gap", r)
+			news := of[agent.Compaction](r)
+			if err != nil || len(news) != 2 || news[1].Status != tc.want {
+				t.Fatalf("%v, %v, %+v", stop, err, news)
+			}
+			if tc.want == agent.CompactionCancelled {
+				if len(messages(t, st, s.ID())) != log || stop != agent.Cancelled {
+					t.Error("a cancelled compaction changed the log")
+				}
+			} else if news[1].Error == "" || !strings.Contains(news[1].Summary, "- one") {
+				t.Errorf("%+v", news[1])
+			}
+			requests := m.Requests()
+			if !strings.Contains(requests[len(requests)-1].Messages[len(requests[len(requests)-1].Messages)-1].Text, "The user adds: mind the gap") {
+				t.Error("the hint did not reach the model")
+			}
+			talk(t, s, "three")
+			requests = m.Requests()
+			checkLog(t, requests[len(requests)-1].Messages)
+		})
+	}
+}
+
+func TestNothingToCompact(t *testing.T) {
+	t.Parallel()
+	m := fakemodel.Func(func(x *fakemodel.Exchange) { x.Text("hi") })
+	s := begin(t, agent.Config{Model: m, Store: openStore(t), Window: 100_000})
+	talk(t, s, "one")
+	r := &recorder{}
+	if stop, err := s.Compact(t.Context(), "", r); err != nil || stop != agent.EndTurn || len(of[agent.Notice](r)) != 1 || len(m.Requests()) != 1 {
+		t.Error(stop, err, r.events)
+	}
+}
+
+// A request that the endpoint finds too long is made shorter and sent again, before
+// anybody saw an error.
+func TestOverflow(t *testing.T) {
+	t.Parallel()
+	overflows := 0
+	m := fakemodel.Func(func(x *fakemodel.Exchange) {
+		size := 0
+		for _, message := range x.Request.Messages {
+			size += len(message.Text)
+		}
+		switch {
+		case size > 9000:
+			overflows++
+			x.Fail(fmt.Errorf("asking: %w", &model.Error{Kind: model.ErrOverflow}))
+		case asksForNotes(x.Request):
+			x.Text("NOTES")
+		default:
+			x.Text(strings.Repeat("long ", 250))
+			x.End()
+		}
+	})
+	s := begin(t, agent.Config{Model: m, Store: openStore(t), Window: 20_000, CompactAt: -1})
+	r := talk(t, s, "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12")
+	if overflows == 0 || len(of[agent.Compaction](r)) == 0 {
+		t.Errorf("%d overflows, %d news", overflows, len(of[agent.Compaction](r)))
+	}
+	if got := len(of[agent.Text](r)); got != 12 {
+		t.Errorf("%d answers", got)
+	}
+}
+
+// What is one message too long for any window is an error, not a loop.
+func TestOverflowForGood(t *testing.T) {
+	t.Parallel()
+	m := fakemodel.Func(func(x *fakemodel.Exchange) { x.Fail(&model.Error{Kind: model.ErrOverflow}) })
+	s := begin(t, agent.Config{Model: m, Store: openStore(t), Window: 1000})
+	_, err := s.Turn(t.Context(), agent.Input{Text: strings.Repeat("x", 100_000)}, &recorder{})
+	var failure *model.Error
+	if !errors.As(err, &failure) || failure.Kind != model.ErrOverflow || len(m.Requests()) > 4 {
+		t.Errorf("%v after %d requests", err, len(m.Requests()))
+	}
+}
+
+// Whatever is said and done, and wherever compactions fall: every request is one that
+// endpoints take, and a session that is loaded sends what the living one would.
+func TestCompactAnything(t *testing.T) {
+	t.Parallel()
+	st := openStore(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		sizes := rapid.SliceOfN(rapid.IntRange(1, 1500), 40, 40).Draw(rt, "sizes")
+		calls := rapid.SliceOfN(rapid.IntRange(0, 3), 40, 40).Draw(rt, "calls")
+		n := -1
+		m := fakemodel.Func(func(x *fakemodel.Exchange) {
+			n++
+			x.Text(strings.Repeat("y", sizes[n%40]))
+			for range calls[n%40] {
+				x.Call("", "look", "{}")
+			}
+		})
+		config := agent.Config{Model: m, Store: st, Tools: scriptTools(t), MaxIterations: 4, Window: 1200}
+		s := begin(t, config)
+		for i := range 6 {
+			if _, err := s.Turn(t.Context(), agent.Input{Text: fmt.Sprint("go ", i, strings.Repeat("z", sizes[i]))}, &recorder{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, request := range m.Requests() {
+			checkLog(t, request.Messages)
+		}
+		config.Head = store.Session{ID: s.ID()}
+		loaded, err := agent.Load(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(loaded.Last(), s.Last()) || loaded.Usage() != s.Usage() {
+			t.Error("what was loaded is not what was there", loaded.Usage(), s.Usage())
+		}
+		if t.Failed() {
+			rt.FailNow()
+		}
+	})
+}

@@ -1,0 +1,165 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+// The parts of a compaction's text. A later compaction finds them again in the text
+// of the one before, so they are part of what is stored.
+const (
+	digestHead  = "The older part of this conversation did not fit the context window any more. This stands for it: data, put together by hermes-ls and by you, not said by the user now."
+	askedPart   = "## What the user asked, in their words"
+	planPart    = "## The plan"
+	changedPart = "## Files that were changed"
+	readPart    = "## Files that were read (read them again before you rely on them)"
+	notesPart   = "## Your notes"
+)
+
+const (
+	askedMost   = 40     // requests that are kept: the first ones and the last ones
+	askedLong   = 600    // bytes of each
+	currentLong = 16_000 // bytes of the newest one
+	filesMost   = 60
+	notesLong   = 24_000 // bytes
+)
+
+// digest is the text that stands for the messages before from: what can be known
+// without a model, and the notes of one.
+func (h *history) digest(from int, notes string) string {
+	old := h.messages[:from]
+	var before string // the text of an earlier compaction
+	if len(old) > 0 && h.origins[0].seq == 0 {
+		before = old[0].Text
+	}
+	var b strings.Builder
+	b.WriteString(digestHead)
+	part(&b, askedPart, h.asked(from, before))
+	part(&b, planPart, plan(h))
+	changed, read := files(old)
+	changed = newest(append(listed(before, changedPart), changed...), filesMost)
+	read = slices.DeleteFunc(append(listed(before, readPart), read...), func(f string) bool { return slices.Contains(changed, f) })
+	part(&b, changedPart, changed)
+	part(&b, readPart, newest(read, filesMost))
+	if notes == "" {
+		_, notes, _ = strings.Cut(before, notesPart+"\n") // better than none
+	}
+	if notes = clipped(strings.TrimSpace(notes), notesLong); notes != "" {
+		fmt.Fprintf(&b, "\n\n%s\n%s", notesPart, notes)
+	}
+	return b.String()
+}
+
+func part(b *strings.Builder, title string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n\n%s", title)
+	for _, item := range items {
+		fmt.Fprintf(b, "\n- %s", item)
+	}
+}
+
+// listed are the items of a part of an earlier digest.
+func listed(text, title string) []string {
+	text, _, _ = strings.Cut(text, "\n"+notesPart+"\n")
+	_, text, found := strings.Cut(text, "\n"+title+"\n- ")
+	if !found {
+		return nil
+	}
+	text, _, _ = strings.Cut(text, "\n\n## ")
+	return strings.Split(text, "\n- ")
+}
+
+// asked is what the person has said, quoted so that no line of it can look like a
+// part of ours. The newest request is kept nearly whole when it is among the old
+// messages: it is still being worked on.
+func (h *history) asked(from int, before string) []string {
+	said := listed(before, askedPart)
+	last := -1
+	for i := range h.messages {
+		if h.origins[i].spoken {
+			last = i
+		}
+	}
+	for i, m := range h.messages[:from] {
+		switch {
+		case !h.origins[i].spoken:
+		case i == last:
+			said = append(said, "(the newest, being worked on) "+quoted(m.Text, currentLong))
+		default:
+			said = append(said, quoted(m.Text, askedLong))
+		}
+	}
+	if len(said) > askedMost {
+		half := askedMost / 2
+		said = append(slices.Clone(said[:half]), said[len(said)-half:]...)
+	}
+	return said
+}
+
+func quoted(text string, limit int) string {
+	return strings.ReplaceAll(clipped(strings.TrimSpace(text), limit), "\n", "\n  ")
+}
+
+func clipped(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + " […]"
+}
+
+func plan(h *history) []string {
+	var lines []string
+	for _, t := range h.todos {
+		lines = append(lines, fmt.Sprintf("%s: %s", t.Status, quoted(t.Content, askedLong)))
+	}
+	return lines
+}
+
+// files are the paths that calls have named, without those of failed edits.
+func files(messages []model.Message) (changed, read []string) {
+	failed := map[string]bool{}
+	for _, m := range messages {
+		if m.Role == model.ToolRole && strings.HasPrefix(m.Text, `{"error"`) {
+			failed[m.CallID] = true
+		}
+	}
+	for _, m := range messages {
+		for _, c := range m.Calls {
+			path := pathOf(c)
+			switch {
+			case path == "" || failed[c.ID]:
+			case c.Name == "write_file" || c.Name == "patch":
+				changed = append(changed, path)
+			case c.Name == "read_file":
+				read = append(read, path)
+			}
+		}
+	}
+	return changed, read
+}
+
+func pathOf(c model.Call) string {
+	var in struct{ Path string }
+	if json.Unmarshal([]byte(c.Args), &in) != nil {
+		return ""
+	}
+	return strings.Map(printable, in.Path)
+}
+
+// newest are the last of the items, each once.
+func newest(items []string, limit int) []string {
+	var kept []string
+	for _, item := range slices.Backward(items) {
+		if len(kept) < limit && !slices.Contains(kept, item) {
+			kept = append(kept, item)
+		}
+	}
+	slices.Reverse(kept)
+	return kept
+}
