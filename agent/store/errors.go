@@ -11,6 +11,10 @@ import (
 var (
 	// ErrNotFound: there is no session of that id.
 	ErrNotFound = errors.New("no such session")
+	// ErrNoMessage: the session has no message of that id.
+	ErrNoMessage = errors.New("the session has no such message")
+	// ErrExists: there is a session of that id already.
+	ErrExists = errors.New("there is a session of that id already")
 	// ErrConflict: the session's log has grown by another hand meanwhile.
 	ErrConflict = errors.New("the session was continued in another window; load it again")
 	// ErrClaimed: another process, or another holder in this one, has a turn running in the session.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"math"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -19,6 +20,10 @@ const (
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	selectMessages = "SELECT " + messageColumns + " FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 	lastSeq        = "SELECT coalesce(max(seq), 0) FROM messages WHERE session_id = ?"
+	// countMessage keeps the sums in step; parameters are time, usage (6, with a 1 before where there is any) and the session.
+	countMessage = `UPDATE sessions SET updated_at = max(updated_at, ?), messages = messages + 1, requests = requests + ?,
+		input = input + ?, output = output + ?, thought = thought + ?, cached_read = cached_read + ?,
+		cached_write = cached_write + ?, cost = cost + ? WHERE id = ?`
 )
 
 // Append adds m to the end of a session's log and fills in ID, Time and Seq where
@@ -29,12 +34,7 @@ func (s *Store) Append(ctx context.Context, id string, m *Message) error {
 	if err != nil {
 		return err
 	}
-	if m.ID == "" {
-		m.ID = NewID()
-	}
-	if m.Time.IsZero() {
-		m.Time = now()
-	}
+	m.complete()
 	var seq int64
 	err = db.write(ctx, func(tx *sql.Tx) error {
 		if err := tx.StmtContext(ctx, db.lastSeq).QueryRowContext(ctx, id).Scan(&seq); err != nil {
@@ -44,17 +44,41 @@ func (s *Store) Append(ctx context.Context, id string, m *Message) error {
 		if m.Seq != 0 && m.Seq != seq {
 			return conflict(ctx, tx, id)
 		}
-		_, err := tx.StmtContext(ctx, db.insertMessage).ExecContext(ctx, m.values(id, seq)...)
-		if hasCode(err, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY) {
-			return ErrNotFound
-		}
-		return err
+		return db.insert(ctx, tx, id, seq, m)
 	})
 	if err != nil {
 		return s.explain("adding to session "+id, err)
 	}
 	m.Seq = seq
 	return nil
+}
+
+// complete fills in what the caller has left to the store.
+func (m *Message) complete() {
+	if m.ID == "" {
+		m.ID = NewID()
+	}
+	if m.Time.IsZero() {
+		m.Time = Now()
+	}
+}
+
+// insert adds one message and counts it.
+func (db *database) insert(ctx context.Context, tx *sql.Tx, id string, seq int64, m *Message) error {
+	_, err := tx.StmtContext(ctx, db.insertMessage).ExecContext(ctx, m.values(id, seq)...)
+	if hasCode(err, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY) {
+		return ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	var u model.Usage
+	if m.Usage != nil {
+		u = *m.Usage
+	}
+	_, err = tx.StmtContext(ctx, db.countMessage).ExecContext(ctx, m.Time.UnixMicro(), m.Usage != nil,
+		u.Input, u.Output, u.Reasoning, u.CachedRead, u.CachedWrite, u.Cost, id)
+	return err
 }
 
 // conflict tells a log that has grown from one that has been deleted.
@@ -90,11 +114,14 @@ func (s *Store) Messages(ctx context.Context, id string, after int64, limit int)
 	return page, s.explain("reading session "+id, err)
 }
 
-func (db *database) readMessages(ctx context.Context, id string, after int64, limit int) (page []Message, err error) {
+func (db *database) readMessages(ctx context.Context, id string, after int64, limit int) ([]Message, error) {
 	if limit <= 0 {
 		limit = math.MaxInt32
 	}
-	rows, err := db.messages.QueryContext(ctx, id, after, limit)
+	return collectMessages(db.messages.QueryContext(ctx, id, after, limit))
+}
+
+func collectMessages(rows *sql.Rows, err error) (page []Message, _ error) {
 	if err != nil {
 		return nil, err
 	}
@@ -135,14 +162,15 @@ func scanMessage(rows *sql.Rows) (m Message, err error) {
 	return m, err
 }
 
-// Usage sums up what a session's requests cost, and counts those that were answered.
-func (s *Store) Usage(ctx context.Context, id string) (total model.Usage, requests int, err error) {
+// Totals are what a session's log comes to. An unknown id is [ErrNotFound].
+func (s *Store) Totals(ctx context.Context, id string) (t Totals, err error) {
 	db, err := s.database(ctx)
 	if err != nil {
-		return total, 0, err
+		return t, err
 	}
-	row := db.reader.QueryRowContext(ctx, `SELECT count(input), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(thought), 0),
-		coalesce(sum(cached_read), 0), coalesce(sum(cached_write), 0), coalesce(sum(cost), 0.0) FROM messages WHERE session_id = ?`, id)
-	err = row.Scan(&requests, &total.Input, &total.Output, &total.Reasoning, &total.CachedRead, &total.CachedWrite, &total.Cost)
-	return total, requests, s.explain("summing up session "+id, err)
+	err = db.totals.QueryRowContext(ctx, id).Scan(t.columns()...)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	return t, s.explain("summing up session "+id, err)
 }

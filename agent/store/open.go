@@ -24,8 +24,8 @@ type database struct {
 
 // statements are prepared once, as every message passes through them.
 type statements struct {
-	lastSeq, insertMessage *sql.Stmt // writer
-	messages, session      *sql.Stmt // reader
+	lastSeq, insertMessage, countMessage *sql.Stmt // writer
+	messages, session, totals, tail      *sql.Stmt // reader
 }
 
 // patience is how long a writer waits for another process's transaction.
@@ -144,7 +144,10 @@ func (db *database) prepare(ctx context.Context) (err error) {
 	}
 	db.lastSeq = stmt(db.writer, lastSeq)
 	db.insertMessage = stmt(db.writer, insertMessage)
+	db.countMessage = stmt(db.writer, countMessage)
 	db.messages = stmt(db.reader, selectMessages)
+	db.totals = stmt(db.reader, "SELECT "+totalColumns+" FROM sessions WHERE id = ?")
+	db.tail = stmt(db.reader, selectTail)
 	db.session = stmt(db.reader, selectSession)
 	return err
 }

@@ -71,7 +71,48 @@ CREATE INDEX sessions_by_parent ON sessions (parent, updated_at, id) WHERE paren
 `, `
 ALTER TABLE messages ADD COLUMN keeps INTEGER NOT NULL DEFAULT 0; -- a compaction's: the first message that is not summed up
 CREATE INDEX messages_compactions ON messages (session_id, seq) WHERE keeps != 0;
+`, `
+ALTER TABLE sessions ADD COLUMN notes TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN root TEXT NOT NULL DEFAULT ''; -- the oldest ancestor of a branch, or empty
+ALTER TABLE sessions ADD COLUMN forked_at TEXT NOT NULL DEFAULT ''; -- id of the last message shared with the parent, or empty
+ALTER TABLE sessions ADD COLUMN rewinds INTEGER NOT NULL DEFAULT 0; -- how often the log has lost its end to a branch
+-- Sums over the log, so that nobody has to read it to know them.
+ALTER TABLE sessions ADD COLUMN messages INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN requests INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN input INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN output INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN thought INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN cached_read INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN cached_write INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN cost REAL NOT NULL DEFAULT 0;
+CREATE INDEX sessions_by_root ON sessions (root) WHERE root != '';
+` + sumUp + `;
+DROP TRIGGER messages_touch_session; -- whoever adds a message adds to the sums too
+
+-- What is looked for in a log without reading it.
+CREATE INDEX messages_results ON messages (session_id, call_id) WHERE call_id != '';
+CREATE INDEX messages_todos ON messages (session_id, seq) WHERE name = 'todo';
+
+-- What people and the model have said, without what was added for the model. The
+-- index refers to it and keeps no copy.
+CREATE VIEW said (key, text) AS
+	SELECT key, iif(role = 'user', CAST(substr(CAST(text AS BLOB), 1, typed) AS TEXT), text)
+	FROM messages WHERE role IN ('user', 'assistant') AND note = 0 AND text != '';
+CREATE VIRTUAL TABLE words USING fts5 (text, content = 'said', content_rowid = 'key', tokenize = 'unicode61 remove_diacritics 2');
+INSERT INTO words (rowid, text) SELECT key, text FROM said;
+CREATE TRIGGER messages_said AFTER INSERT ON messages BEGIN
+	INSERT INTO words (rowid, text) SELECT key, text FROM said WHERE key = new.key;
+END;
+CREATE TRIGGER messages_unsaid BEFORE DELETE ON messages BEGIN
+	INSERT INTO words (words, rowid, text) SELECT 'delete', key, text FROM said WHERE key = old.key;
+END;
 `}
+
+// sumUp makes the sums in sessions anew from the log.
+const sumUp = `UPDATE sessions SET (messages, requests, input, output, thought, cached_read, cached_write, cost) = (
+	SELECT count(*), count(input), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(thought), 0),
+		coalesce(sum(cached_read), 0), coalesce(sum(cached_write), 0), coalesce(sum(cost), 0.0)
+	FROM messages WHERE session_id = id)`
 
 // recognise refuses a file that is not ours or not yet known to us.
 func recognise(ctx context.Context, db *sql.DB) error {

@@ -12,12 +12,16 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
 const (
-	sessionColumns = "id, cwd, folders, title, model, mode, parent, origin, created_at, updated_at"
+	headColumns    = "id, cwd, folders, title, model, mode, parent, origin, root, forked_at, notes, created_at, updated_at"
+	totalColumns   = "messages, requests, input, output, thought, cached_read, cached_write, cost, rewinds"
+	sessionColumns = headColumns + ", " + totalColumns
+	insertSession  = "INSERT INTO sessions (" + headColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	selectSession  = "SELECT " + sessionColumns + ", system, tools FROM sessions JOIN heads ON session_id = id WHERE id = ?"
 )
 
@@ -36,22 +40,27 @@ func (s *Store) Create(ctx context.Context, x Session) error {
 	if x.ID == "" {
 		return s.explain("adding a session", errors.New("it has no id"))
 	}
+	err = db.write(ctx, func(tx *sql.Tx) error { return insertHead(ctx, tx, x) })
+	return s.explain("adding session "+x.ID, err)
+}
+
+func insertHead(ctx context.Context, tx *sql.Tx, x Session) error {
 	if x.CreatedAt.IsZero() {
-		x.CreatedAt = now()
+		x.CreatedAt = Now()
 	}
 	if x.UpdatedAt.IsZero() {
 		x.UpdatedAt = x.CreatedAt
 	}
-	err = db.write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO sessions ("+sessionColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			x.ID, x.Cwd, encode(x.Folders), x.Title, x.Model, x.Mode, x.Parent, x.Origin, x.CreatedAt.UnixMicro(), x.UpdatedAt.UnixMicro())
-		if err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, "INSERT INTO heads (session_id, system, tools) VALUES (?, ?, ?)", x.ID, x.System, encode(x.Tools))
+	_, err := tx.ExecContext(ctx, insertSession, x.ID, x.Cwd, encode(x.Folders), x.Title, x.Model, x.Mode,
+		x.Parent, x.Origin, x.Root, x.ForkedAt, x.Notes, x.CreatedAt.UnixMicro(), x.UpdatedAt.UnixMicro())
+	if hasCode(err, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY) {
+		return ErrExists
+	}
+	if err != nil {
 		return err
-	})
-	return s.explain("adding session "+x.ID, err)
+	}
+	_, err = tx.ExecContext(ctx, "INSERT INTO heads (session_id, system, tools) VALUES (?, ?, ?)", x.ID, x.System, encode(x.Tools))
+	return err
 }
 
 // Session reads one head, whole. An unknown id is [ErrNotFound].
@@ -68,7 +77,7 @@ func (s *Store) Session(ctx context.Context, id string) (Session, error) {
 }
 
 // Update changes a head: change gets it as it is stored and leaves it as it shall
-// be. ID and CreatedAt stay.
+// be. ID, CreatedAt and Totals stay.
 func (s *Store) Update(ctx context.Context, id string, change func(*Session)) error {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -82,8 +91,10 @@ func (s *Store) Update(ctx context.Context, id string, change func(*Session)) er
 		x := old
 		x.Folders, x.Tools = slices.Clone(old.Folders), slices.Clone(old.Tools)
 		change(&x)
-		_, err = tx.ExecContext(ctx, "UPDATE sessions SET cwd = ?, folders = ?, title = ?, model = ?, mode = ?, parent = ?, origin = ?, updated_at = ? WHERE id = ?",
-			x.Cwd, encode(x.Folders), x.Title, x.Model, x.Mode, x.Parent, x.Origin, x.UpdatedAt.UnixMicro(), id)
+		_, err = tx.ExecContext(ctx, `UPDATE sessions SET cwd = ?, folders = ?, title = ?, model = ?, mode = ?,
+			parent = ?, origin = ?, root = ?, forked_at = ?, notes = ?, updated_at = ? WHERE id = ?`,
+			x.Cwd, encode(x.Folders), x.Title, x.Model, x.Mode,
+			x.Parent, x.Origin, x.Root, x.ForkedAt, x.Notes, x.UpdatedAt.UnixMicro(), id)
 		if err != nil || x.System == old.System && encode(x.Tools) == encode(old.Tools) {
 			return err
 		}
@@ -227,13 +238,21 @@ func scanHead(row scanner) (x Session, err error) {
 func scanSession(row scanner, x *Session, more ...any) (err error) {
 	var folders string
 	var created, updated int64
-	columns := []any{&x.ID, &x.Cwd, &folders, &x.Title, &x.Model, &x.Mode, &x.Parent, &x.Origin, &created, &updated}
+	columns := []any{&x.ID, &x.Cwd, &folders, &x.Title, &x.Model, &x.Mode,
+		&x.Parent, &x.Origin, &x.Root, &x.ForkedAt, &x.Notes, &created, &updated}
+	columns = append(columns, x.Totals.columns()...)
 	if err := row.Scan(append(columns, more...)...); err != nil {
 		return err
 	}
 	x.CreatedAt, x.UpdatedAt = fromMicros(created), fromMicros(updated)
 	x.Folders, err = decode[string](folders)
 	return err
+}
+
+// columns are where totalColumns go.
+func (t *Totals) columns() []any {
+	u := &t.Usage
+	return []any{&t.Messages, &t.Requests, &u.Input, &u.Output, &u.Reasoning, &u.CachedRead, &u.CachedWrite, &u.Cost, &t.Rewinds}
 }
 
 // encode gives a list as JSON, and an empty one as nothing.

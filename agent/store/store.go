@@ -29,11 +29,24 @@ type Session struct {
 	Model     string
 	Mode      string // the approval mode chosen for the session; empty: the configured one
 	Parent    string // the session that delegated or was forked; empty: none
+	Root      string // of a branch: the oldest session of its tree; empty: it is no branch
+	ForkedAt  string // of a branch: the last message that it shares with Parent; empty: none
+	Notes     string // a person's own
 	Origin    string // what whoever made the session for a purpose keeps of it, as JSON; empty: a conversation
 	System    string
 	Tools     []model.Tool
 	CreatedAt time.Time // kept to the microsecond
 	UpdatedAt time.Time // of the last message; kept to the microsecond
+	Totals              // counted by the store
+}
+
+// Totals are what a log comes to, without reading it. Those of a branch include
+// what it shares.
+type Totals struct {
+	Messages int
+	Requests int         // that were answered
+	Usage    model.Usage // of all requests
+	Rewinds  int         // how often the log has lost its end to a branch
 }
 
 // Message is one entry of a session's log.
@@ -101,4 +114,6 @@ func (s *Store) claims() string { return filepath.Join(filepath.Dir(s.path), "se
 
 // The store keeps microseconds, so that what is read equals what was written.
 func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }
-func now() time.Time               { return time.Now().UTC().Truncate(time.Microsecond) }
+
+// Now is the present as the store keeps it.
+func Now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

@@ -82,11 +82,11 @@ func TestRoundTrip(t *testing.T) {
 	if page, err := s.Messages(t.Context(), want.ID, 1, 2); err != nil || !reflect.DeepEqual(page, log[1:3]) {
 		t.Errorf("page = %+v, %v", page, err)
 	}
-	total, requests, err := s.Usage(t.Context(), want.ID)
-	if err != nil || requests != 2 || total != *log[1].Usage {
-		t.Errorf("usage = %+v, %d, %v", total, requests, err)
+	totals := store.Totals{Messages: 5, Requests: 2, Usage: *log[1].Usage}
+	if got, err := s.Totals(t.Context(), want.ID); err != nil || got != totals {
+		t.Errorf("totals = %+v, %v", got, err)
 	}
-	if x, err := s.Session(t.Context(), want.ID); err != nil || !x.UpdatedAt.Equal(log[4].Time) {
+	if x, err := s.Session(t.Context(), want.ID); err != nil || !x.UpdatedAt.Equal(log[4].Time) || x.Totals != totals {
 		t.Errorf("UpdatedAt = %v, %v; want that of the last message, %v", x.UpdatedAt, err, log[4].Time)
 	}
 }
