@@ -22,21 +22,15 @@ import (
 
 // scripts measures execute_code from within a script: its calls against a plain echo
 // between the same two programs, its start, and what it prints.
-func scripts(l *lab) ([]row, error) {
-	s, err := newScriptLab(l)
-	if err != nil {
-		return nil, err
-	}
-	defer s.close()
-	var rows []row
-	for _, measure := range []func() ([]row, error){s.calls, s.start, s.flood} {
-		more, err := measure()
+func scripts(part func(*scriptLab) ([]row, error)) func(*lab) ([]row, error) {
+	return func(l *lab) ([]row, error) {
+		s, err := newScriptLab(l)
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, more...)
+		defer s.close()
+		return part(s)
 	}
-	return rows, nil
 }
 
 // scriptLab runs scripts in this process, with the session's dispatch and a read_file

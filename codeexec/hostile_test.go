@@ -116,8 +116,8 @@ def connect(hello=None):
     s.sendall(b"hermes-1 " + os.environ["HERMES_RPC_TOKEN"].encode() + b"\n" if hello is None else hello)
     return s
 def frame(name, args, number=1, size=None):
-    body = name + args
-    return struct.pack("!IIB", 5 + len(body) if size is None else size, number, len(name)) + body
+    body = name + b"\0" + args
+    return struct.pack("!II", 4 + len(body) if size is None else size, number) + body
 def read(s):
     data = b""
     try:
@@ -125,7 +125,7 @@ def read(s):
             more = s.recv(65536)
             if not more: return data + b"<closed>"
             data += more
-            if len(data) > 4 and len(data) >= 4 + struct.unpack("!I", data[:4])[0]: return data[8:].decode(errors="replace")
+            if len(data) > 4 and len(data) >= 4 + struct.unpack("!I", data[:4])[0]: return data[12:].decode(errors="replace")
     except socket.timeout: return data + b"<nothing>"
 `
 	tests := []struct{ name, code, want string }{
@@ -299,9 +299,9 @@ func TestOpenFilesLimit(t *testing.T) {
 
 // FuzzSocket sends bytes after a good hello; the server lives, and other links too.
 func FuzzSocket(f *testing.F) {
-	f.Add([]byte("\x00\x00\x00\x07\x00\x00\x00\x01\x02xy"))
-	f.Add([]byte("\x00\x00\x00\x10\x00\x00\x00\x01\x09read_file{}"))
-	f.Add([]byte("\xff\xff\xff\xff\x00\x00\x00\x01\x09read_file"))
+	f.Add([]byte("\x00\x00\x00\x07\x00\x00\x00\x01xy\x00"))
+	f.Add([]byte("\x00\x00\x00\x10\x00\x00\x00\x01read_file\x00{}"))
+	f.Add([]byte("\xff\xff\xff\xff\x00\x00\x00\x01read_file"))
 	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
 	stage, err := newStaging()
 	if err != nil {
@@ -330,12 +330,12 @@ func FuzzSocket(f *testing.F) {
 		go bad.Write(sent)
 		good := dial()
 		defer good.Close()
-		if _, err := good.Write([]byte("\x00\x00\x00\x10\x00\x00\x00\x07\x09read_file{}")); err != nil {
+		if _, err := good.Write([]byte("\x00\x00\x00\x10\x00\x00\x00\x07read_file\x00{}")); err != nil {
 			t.Fatal(err)
 		}
 		good.SetReadDeadline(time.Now().Add(5 * time.Second))
-		got := make([]byte, 10)
-		if n, err := good.Read(got); err != nil || string(got[:n]) != "\x00\x00\x00\x06\x00\x00\x00\x07{}" {
+		got := make([]byte, 14)
+		if n, err := good.Read(got); err != nil || string(got[:n]) != "\x00\x00\x00\x0a\x00\x00\x00\x07\x00\x00\x00\x02{}" {
 			t.Fatalf("answer %q, %v", got[:n], err)
 		}
 	})

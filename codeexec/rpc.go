@@ -23,11 +23,9 @@ import (
 
 // The wire. A connection begins with the line "hermes-1 TOKEN". Then requests:
 //
-//	uint32 length of what follows | uint32 number | uint8 length of the name | name | arguments, a JSON object
+//	uint32 length of what follows | uint32 number | name | NUL | arguments, a JSON object
 //
-// and, in any order, answers:
-//
-//	uint32 length of what follows | uint32 number | result, a JSON object
+// and, in any order, answers, see [frame].
 //
 // Not JSON-RPC in lines: there a result of 100 KB is parsed and written anew by
 // encoding/json on its way out, and arguments on their way in, each by the library
@@ -44,9 +42,10 @@ const (
 	maxLinks     = 300      // connections at a time; further ones wait for their place
 	together     = 32       // calls that run at a time
 	patience     = 5 * time.Millisecond
-	insistence   = 1000     // refused calls after which a script is ended
-	maxRecorded  = 500      // calls that a transcript tells of
-	maxKept      = 16 << 10 // bytes of the arguments of each
+	insistence   = 1000      // refused calls after which a script is ended
+	maxRecorded  = 500       // calls that a transcript tells of
+	maxKept      = 16 << 10  // bytes of the arguments of each
+	mostSpare    = 128 << 10 // bytes that a connection keeps to write the next answer in
 )
 
 // socket serves the calls of one script, or of a kernel's scripts one after another.
@@ -214,6 +213,7 @@ type link struct {
 	conn *net.UnixConn
 	in   *bufio.Reader
 	mu   sync.Mutex // held while an answer is written
+	out  []byte     // the last one's, to write the next one in
 
 	reader atomic.Pointer[atomic.Bool] // set while the reader runs a call: who reads on
 }
@@ -272,33 +272,32 @@ func (e *tooLongError) Error() string {
 
 // receive reads a request. An error that is no *tooLongError ends the connection.
 func (s *socket) receive(l *link) (number uint32, tool string, args []byte, err error) {
-	var head [9]byte
-	if _, err := io.ReadFull(l.in, head[:]); err != nil {
+	head, err := l.in.Peek(8)
+	if err != nil {
 		return 0, "", nil, err
 	}
+	size := int(binary.BigEndian.Uint32(head)) - 4
 	number = binary.BigEndian.Uint32(head[4:])
-	rest := int(binary.BigEndian.Uint32(head[:])) - 5 - int(head[8])
-	if rest < 0 {
+	_, _ = l.in.Discard(8) // it is there
+	switch {
+	case size < 0:
 		return number, "", nil, errors.New("a request with a wrong length")
-	}
-	name := make([]byte, head[8])
-	if _, err := io.ReadFull(l.in, name); err != nil {
-		return number, "", nil, err
-	}
-	if rest > maxArguments || !s.hold(rest) {
-		if rest > maxSkipped {
-			return number, "", nil, errors.New("a request of absurd length")
-		}
-		if _, err := io.CopyN(io.Discard, l.in, int64(rest)); err != nil {
+	case size > maxSkipped:
+		return number, "", nil, errors.New("a request of absurd length")
+	case size > maxArguments || !s.hold(size):
+		if _, err := io.CopyN(io.Discard, l.in, int64(size)); err != nil {
 			return number, "", nil, err
 		}
-		return number, "", nil, &tooLongError{rest}
+		return number, "", nil, &tooLongError{size}
 	}
-	args, err = readAll(l.in, rest)
+	body, err := readAll(l.in, size)
 	if err != nil {
-		s.hold(-rest)
+		s.hold(-size)
+		return number, "", nil, err
 	}
-	return number, string(name), args, err
+	name, args, _ := bytes.Cut(body, []byte{0})
+	s.hold(len(args) - size)
+	return number, string(name), args, nil
 }
 
 // readAll reads n bytes. Memory grows with what comes, not with what is announced.
@@ -490,14 +489,11 @@ func (d *desk) counts() (made int, now *running) {
 
 // answer writes one. A connection that is gone needs none.
 func (l *link) answer(number uint32, result []byte) {
-	var head [8]byte
-	binary.BigEndian.PutUint32(head[:], uint32(4+len(result)))
-	binary.BigEndian.PutUint32(head[4:], number)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(result) <= 8<<10 { // one write, which costs less than gathering
-		_, _ = l.conn.Write(append(head[:], result...))
-		return
+	l.out = frame(l.out[:0], number, result)
+	_, _ = l.conn.Write(l.out)
+	if cap(l.out) > mostSpare {
+		l.out = nil
 	}
-	_, _ = (&net.Buffers{head[:], result}).WriteTo(l.conn)
 }

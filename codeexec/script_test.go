@@ -388,7 +388,7 @@ func TestBudget(t *testing.T) {
 	a := b.run(`
 import hermes_tools
 for name in ("execute_code", "delegate_task", "clarify", "todo", "mcp__x__y", "process", "nonsense"):
-    print(hermes_tools._call(name)["error"])
+    print(hermes_tools._call(name, {})["error"])
 for _ in range(5):
     print(hermes_tools.read_file("a.txt").get("error", "read"))
 `)
@@ -422,7 +422,7 @@ func TestOnlyOfferedFunctions(t *testing.T) {
 	b := newBed(t, Config{}, scriptFiles)
 	offered := b.env.Offered
 	b.env.Offered = func(name string) bool { return offered(name) && (name == "read_file" || name == "execute_code") }
-	a := b.run("import hermes_tools\nprint(sorted(n for n in dir(hermes_tools) if callable(getattr(hermes_tools, n)) and n[0].islower()))\nprint(hermes_tools._call('terminal', command='ls'))")
+	a := b.run("import hermes_tools\nprint(sorted(n for n in dir(hermes_tools) if callable(getattr(hermes_tools, n)) and n[0].islower()))\nprint(hermes_tools._call('terminal', {'command': 'ls'}))")
 	if !strings.HasPrefix(a.Output, "['json_parse', 'read_file', 'retry', 'shell_quote']\n") || !strings.Contains(a.Output, "not available in execute_code") {
 		t.Errorf("%s", a.Output)
 	}
@@ -469,7 +469,7 @@ from hermes_tools import read_file, write_file, terminal
 import hermes_tools
 print("begun")
 read_file("a.txt"); read_file("missing.txt"); write_file("c.txt", "z" * 3000); terminal("sleep 0.4")
-hermes_tools._call("todo")
+hermes_tools._call("todo", {})
 `})
 	var inner []tools.Inner
 	var text string

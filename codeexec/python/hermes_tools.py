@@ -5,26 +5,31 @@ with result.get("error"). Functions may be called from any thread, from an async
 executor and after a fork; calls then run side by side, except those that write
 files, which go one after another.
 """
-from __future__ import annotations
-
-import itertools
-import json
 import os
-import struct
-import threading
 import time
 
-try:  # what lies below socket and queue, which cost a third of the start-up and add nothing here
+# What lies below json, socket, struct and queue: importing those would take longer
+# than all the rest of a short script.
+try:
+    import _json
     import _socket as socket
     from _queue import SimpleQueue
-except ImportError:
+    from _struct import Struct
+    from _thread import allocate_lock as _Lock
+except ImportError:  # another Python than CPython
+    import json
     import socket
     from queue import SimpleQueue
+    from struct import Struct
+    from threading import Lock as _Lock
+    _json = None
 
 _ADDRESS = os.environ.get("HERMES_RPC_SOCKET", "")
 _TOKEN = os.environ.get("HERMES_RPC_TOKEN", "")
-_REQUEST = struct.Struct("!IIB")  # length of what follows the first field, number, length of the name
-_ANSWER = struct.Struct("!II")  # length of what follows the first field, number
+_request = Struct("!II").pack  # length of what follows this field, number; then the tool, a NUL, the arguments
+_answer = Struct("!III").unpack_from  # length of what follows this field, number, length of the JSON
+_length = Struct("!I").unpack_from  # of each long text after the JSON
+_WHOLE = getattr(socket, "MSG_WAITALL", 0)
 
 
 class HermesToolsError(RuntimeError):
@@ -43,9 +48,8 @@ class Result(dict):
 class _Link:
     """A connection that any number of threads share.
 
-    Whoever waits for an answer while nobody reads becomes the reader, and hands the
-    answers of others to them: no thread of our own, and none is woken for a single
-    caller.
+    Whoever calls while nobody reads becomes the reader, and hands the answers of
+    others to them: no thread of our own, and none is woken for a single caller.
     """
 
     def __init__(self):
@@ -56,21 +60,50 @@ class _Link:
         except OSError as error:
             self.sock.close()
             raise HermesToolsError("hermes-ls cannot be reached: %s" % error) from None
-        self.numbers = itertools.count(1)
-        self.sending = threading.Lock()
-        self.reading = threading.Lock()
-        self.waiting = {}  # number: _Waiter
+        self.number = 0
+        self.sending = _Lock()
+        self.reading = _Lock()
+        self.waiting = {}  # number: _Waiter, of those who are not the reader
         self.received = b""
         self.broken = None
 
     def call(self, tool, args):
-        number = next(self.numbers) & 0xFFFFFFFF
-        name = tool.encode()
-        body = _encode(args).encode()
-        waiter = self.waiting[number] = _Waiter()
+        body = (tool + "\0" + _encode(args)).encode()
+        if not self.reading.acquire(False):
+            return _read(self._call_beside(body))
         try:
-            with self.sending:
-                self._send(_REQUEST.pack(5 + len(name) + len(body), number, len(name)) + name + body)
+            number = self._send(body)
+            while True:
+                got, data = self._receive()
+                if got == number:
+                    break
+                self._deliver(got, data)
+        except BaseException as error:  # perhaps in the middle of a request or an answer
+            self._break(error)
+            raise
+        finally:
+            self.reading.release()
+            if self.waiting:
+                self._hand_on()
+        return _read(data)
+
+    def _send(self, body, waiter=None):
+        with self.sending:
+            number = self.number = self.number + 1 & 0xFFFFFFFF
+            if waiter is not None:
+                self.waiting[number] = waiter
+            self.sock.sendall(_request(len(body) + 4, number) + body)
+        return number
+
+    def _call_beside(self, body):
+        """A call while somebody else reads, who may stop doing so."""
+        waiter, number = _Waiter(), None
+        try:
+            try:
+                number = self._send(body, waiter)
+            except BaseException as error:
+                self._break(error)
+                raise
             while waiter.answer is None:
                 if self.broken:
                     raise HermesToolsError(self.broken)
@@ -80,36 +113,27 @@ class _Link:
                     waiter.news.get()
         finally:
             self.waiting.pop(number, None)
-            if waiter.answer is None:
+            if waiter.answer is None and self.waiting:
                 self._hand_on()
-        return Result(_decode(str(waiter.answer, "utf-8", "replace"), 0)[0])
-
-    def _send(self, request):
-        try:
-            self.sock.sendall(request)
-        except BaseException as error:  # perhaps in the middle of a request: nobody could go on
-            self._break("the connection to hermes-ls broke: %r" % error)
-            if isinstance(error, OSError):
-                raise HermesToolsError(self.broken) from None
-            raise
+        return waiter.answer
 
     def _read_until(self, waiter):
         try:
             while waiter.answer is None:
-                number, answer = self._receive()
-                other = self.waiting.get(number)  # none: its caller was interrupted
-                if other is not None:
-                    other.answer = answer
-                    if other is not waiter:
-                        other.news.put(None)
-        except BaseException as error:  # perhaps in the middle of an answer
-            self._break("the connection to hermes-ls broke: %r" % error)
-            if isinstance(error, OSError):
-                raise HermesToolsError(self.broken) from None
+                self._deliver(*self._receive(), but=waiter)
+        except BaseException as error:
+            self._break(error)
             raise
         finally:
             self.reading.release()
             self._hand_on()
+
+    def _deliver(self, number, data, but=None):
+        other = self.waiting.pop(number, None)  # none: its caller was interrupted
+        if other is not None:
+            other.answer = data
+            if other is not but:
+                other.news.put(None)
 
     def _hand_on(self):
         """Wake one of those who wait, to read in our place."""
@@ -119,44 +143,48 @@ class _Link:
                 return
 
     def _receive(self):
-        data = self.received
-        while len(data) < 8:
-            data += self._more(16384)
-        size, number = _ANSWER.unpack_from(data)
-        end = 4 + size
-        if len(data) >= end:
-            self.received = data[end:]
-            return number, data[8:end]
-        answer = bytearray(size - 4)
-        have = len(data) - 8
-        answer[:have] = data[8:]
+        """The next answer: its number, and all of its bytes."""
+        data = self.received or self.sock.recv(65536)
+        have = len(data)
+        while have < 12:
+            data += self._more(65536)
+            have = len(data)
+        size, number, _ = _answer(data)
+        size += 4
+        if have == size:
+            self.received = b""
+            return number, data
+        if have > size:
+            self.received = data[size:]
+            return number, data[:size]
+        parts = [data]
+        while have < size:
+            parts.append(self._more(size - have, _WHOLE))
+            have += len(parts[-1])
         self.received = b""
-        with memoryview(answer) as view:
-            while have < len(answer):
-                n = self.sock.recv_into(view[have:])
-                if n == 0:
-                    self._ended()
-                have += n
-        return number, answer
+        return number, b"".join(parts)
 
-    def _more(self, size):
-        data = self.sock.recv(size)
+    def _more(self, size, flags=0):
+        data = self.sock.recv(size, flags)
         if not data:
-            self._ended()
+            raise HermesToolsError("hermes-ls has closed the connection")
         return data
 
-    def _ended(self):
-        self.broken = "hermes-ls has closed the connection"
-        raise HermesToolsError(self.broken)
-
-    def _break(self, why):
+    def _break(self, error):
+        """Nobody can go on with this connection. The next call connects anew."""
         global _link
-        self.broken = self.broken or why
+        if not isinstance(error, HermesToolsError):
+            text = "the connection to hermes-ls broke: %r" % error
+        else:
+            text = str(error)
+        self.broken = self.broken or text
         if _link is self:
-            _link = None  # the next call connects anew
+            _link = None
         self.sock.close()
         for waiter in list(self.waiting.values()):
             waiter.news.put(None)
+        if isinstance(error, OSError):
+            raise HermesToolsError(self.broken) from None
 
 
 class _Waiter:
@@ -170,7 +198,7 @@ class _Waiter:
 
 
 _link = None
-_linking = threading.Lock()
+_linking = _Lock()
 
 
 def _forked():
@@ -178,11 +206,28 @@ def _forked():
     global _link, _linking
     if _link is not None:
         _link.sock.close()
-    _link, _linking = None, threading.Lock()
+    _link, _linking = None, _Lock()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
+
+
+def _connect():
+    global _link
+    with _linking:
+        if _link is None:
+            _link = _Link()
+        return _link
+
+
+def _call(tool, args):
+    return (_link or _connect()).call(tool, args)
+
+
+def _given(**args):
+    """The arguments that are not left to the tool."""
+    return {name: value for name, value in args.items() if value is not None}
 
 
 def _plain(value):
@@ -195,19 +240,50 @@ def _plain(value):
     raise TypeError("a tool takes text, numbers, lists and dicts, not %s" % type(value).__name__)
 
 
-_encode = json.JSONEncoder(default=_plain, check_circular=False).encode
-_decode = json.JSONDecoder().scan_once  # nothing stands around an answer
+class _Rules:
+    """How the scanner reads: as json.loads, but a NaN is what stands_for gives for it."""
+
+    strict = False
+    object_hook = object_pairs_hook = None
+    parse_float, parse_int = float, int
+
+    def __init__(self, stands_for):
+        self.parse_constant = stands_for
 
 
-def _call(tool, **args):
-    global _link
-    link = _link
-    if link is None:
-        with _linking:
-            link = _link
-            if link is None:
-                link = _link = _Link()
-    return link.call(tool, {name: value for name, value in args.items() if value is not None})
+def _read(answer):
+    """A result out of the bytes of an answer. A long text in it stands behind the JSON,
+    as it is, and a NaN where it belongs."""
+    _, _, size = _answer(answer)
+    end = size + 12
+    if end == len(answer):
+        return Result(_decode(str(answer[12:], "utf-8", "replace"), 0)[0])
+    view, texts = memoryview(answer), []
+    text = str(view[12:end], "utf-8", "replace")
+    while end < len(answer):
+        size, = _length(answer, end)
+        end += 4 + size
+        texts.append(str(view[end - size:end], "utf-8", "replace"))
+    texts.reverse()
+    return Result(_scanner(lambda _: texts.pop())(text, 0)[0])
+
+
+if _json:
+    _chunks = _json.make_encoder(None, _plain, _json.encode_basestring_ascii, None, ":", ",", False, False, True)
+
+    def _encode(args):
+        return "".join(_chunks(args, 0))
+
+    def _scanner(stands_for):
+        return _json.make_scanner(_Rules(stands_for))
+else:
+    def _encode(args):
+        return json.dumps(args, default=_plain)
+
+    def _scanner(stands_for):
+        return json.JSONDecoder(parse_constant=stands_for, strict=False).scan_once
+
+_decode = _scanner(float)
 
 
 # tool: read_file
@@ -217,7 +293,7 @@ def read_file(path: str, offset: int = 1, limit: int = 500) -> dict:
     Returns {"content": "1|first line\\n2|second line\\n", "total_lines": int,
     "file_size": int, "truncated": bool, "next_offset": int (when truncated)}.
     """
-    return _call("read_file", path=path, offset=offset, limit=limit)
+    return _call("read_file", {"path": path, "offset": offset, "limit": limit})
 
 
 # tool: write_file
@@ -226,40 +302,42 @@ def write_file(path: str, content: str) -> dict:
 
     Returns {"bytes_written": int, "created": bool, "diff": str}.
     """
-    return _call("write_file", path=path, content=content)
+    return _call("write_file", {"path": path, "content": content})
 
 
 # tool: search_files
-def search_files(pattern: str, target: str = "content", path: str = ".", file_glob: str | None = None,
+def search_files(pattern: str, target: str = "content", path: str = ".", file_glob: "str | None" = None,
                  limit: int = 50, offset: int = 0, context: int = 0, output_mode: str = "content") -> dict:
     """Search file contents by regular expression, or, with target="files", names by glob.
 
     Returns {"matches": [{"path": str, "line": int, "content": str}], "total_count": int,
     "truncated": bool}; with target="files" {"files": [str], ...}.
     """
-    return _call("search_files", pattern=pattern, target=target, path=path, file_glob=file_glob,
-                 limit=limit, offset=offset, context=context, output_mode=output_mode)
+    return _call("search_files", _given(
+        pattern=pattern, target=target, path=path, file_glob=file_glob,
+        limit=limit, offset=offset, context=context, output_mode=output_mode))
 
 
 # tool: patch
-def patch(path: str | None = None, old_string: str | None = None, new_string: str | None = None,
-          replace_all: bool = False, mode: str | None = None, patch: str | None = None) -> dict:
+def patch(path: "str | None" = None, old_string: "str | None" = None, new_string: "str | None" = None,
+          replace_all: bool = False, mode: "str | None" = None, patch: "str | None" = None) -> dict:
     """Replace old_string by new_string in a file.
 
     Returns {"success": bool, "diff": str, "files_modified": [str], "replacements": int}.
     """
-    return _call("patch", path=path, old_string=old_string, new_string=new_string,
-                 replace_all=replace_all or None, mode=mode, patch=patch)
+    return _call("patch", _given(
+        path=path, old_string=old_string, new_string=new_string,
+        replace_all=replace_all or None, mode=mode, patch=patch))
 
 
 # tool: terminal
-def terminal(command: str, timeout: float | None = None, workdir: str | None = None) -> dict:
+def terminal(command: str, timeout: "float | None" = None, workdir: "str | None" = None) -> dict:
     """Run a shell command in the foreground, at most timeout seconds.
 
     Returns {"output": str (stdout and stderr), "exit_code": int, "cwd": str}. Each
     command starts from the session's folder and variables; none changes them.
     """
-    return _call("terminal", command=command, timeout=timeout, workdir=workdir)
+    return _call("terminal", _given(command=command, timeout=timeout, workdir=workdir))
 
 
 # tool: web_search
@@ -268,16 +346,17 @@ def web_search(query: str, limit: int = 5) -> dict:
 
     Returns {"data": {"web": [{"url": str, "title": str, "description": str}]}}.
     """
-    return _call("web_search", query=query, limit=limit)
+    return _call("web_search", {"query": query, "limit": limit})
 
 
 # tool: web_extract
-def web_extract(urls: list, char_limit: int | None = None) -> dict:
+def web_extract(urls: list, char_limit: "int | None" = None) -> dict:
     """Read web pages as Markdown.
 
     Returns {"results": [{"url": str, "title": str, "content": str, "error": str (if any)}]}.
     """
-    return _call("web_extract", urls=[urls] if isinstance(urls, str) else urls, char_limit=char_limit)
+    return _call("web_extract", _given(
+        urls=[urls] if isinstance(urls, str) else urls, char_limit=char_limit))
 
 
 # tool: end
@@ -285,6 +364,7 @@ def web_extract(urls: list, char_limit: int | None = None) -> dict:
 
 def json_parse(text: str):
     """Parse JSON, also with raw control characters in its strings."""
+    import json
     return json.loads(text, strict=False)
 
 
