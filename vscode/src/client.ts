@@ -1,0 +1,83 @@
+import * as vscode from "vscode";
+import {
+  ClientCapabilities,
+  DynamicFeature,
+  ExecuteCommandRequest,
+  FeatureState,
+  LanguageClient,
+  LanguageClientOptions,
+  RevealOutputChannelOn,
+  StaticFeature,
+} from "vscode-languageclient/node";
+
+import { ProgressBars } from "./progress";
+import { Section, Version } from "./protocol";
+import { initializationOptions, sectionOf } from "./settings";
+
+/**
+ * Client is the library's, with two differences: the server's commands are not
+ * registered as the editor's, since ours have their names and more to say; and the
+ * server learns that it speaks to a plugin.
+ */
+export class Client extends LanguageClient {
+  override registerFeature(feature: StaticFeature | DynamicFeature<unknown>): void {
+    if (DynamicFeature.is(feature) && feature.registrationType.method === ExecuteCommandRequest.method) {
+      return;
+    }
+    super.registerFeature(feature);
+  }
+
+  protected override registerBuiltinFeatures(): void {
+    super.registerBuiltinFeatures();
+    this.registerFeature(new Announcement());
+  }
+}
+
+/** Announcement tells the server what this plugin can do. */
+class Announcement implements StaticFeature {
+  fillClientCapabilities(capabilities: ClientCapabilities): void {
+    capabilities.experimental = {
+      ...(capabilities.experimental as object | undefined),
+      agentClientProtocol: {
+        protocolVersion: Version,
+        clientCapabilities: {
+          fs: { readTextFile: false, writeTextFile: false }, // documents are LSP's business
+          terminal: false,
+          session: { notices: {}, compaction: {}, configOptions: { boolean: {} } },
+          elicitation: { form: {} },
+          _meta: { hermes: { diagnostics: true } },
+        },
+      },
+    };
+  }
+  getState(): FeatureState {
+    return { kind: "static" };
+  }
+  initialize(): void {}
+  clear(): void {}
+}
+
+export function clientOptions(context: vscode.ExtensionContext, log: vscode.LogOutputChannel, bars: ProgressBars): LanguageClientOptions {
+  return {
+    documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
+    outputChannel: log,
+    revealOutputChannelOn: RevealOutputChannelOn.Never,
+    initializationOptions: () => initializationOptions(context),
+    initializationFailedHandler: () => false, // who has started it says so
+    stdioOptions: {
+      stdout: () => {},
+      stderr: (input) => input.on("data", (text: Buffer) => log.info(text.toString().trimEnd())),
+    },
+    middleware: {
+      handleWorkDoneProgress: (token, news) => bars.take(token, news),
+      workspace: {
+        configuration: (params, token, next) => {
+          const settings = next(params, token);
+          return Array.isArray(settings)
+            ? settings.map((value, i) => (params.items[i].section === Section ? sectionOf(context) : value))
+            : settings;
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,388 @@
+import * as vscode from "vscode";
+import { CloseAction, ErrorAction, GenericRequestHandler, State as ClientState } from "vscode-languageclient/node";
+
+import { Client, clientOptions } from "./client";
+import { ProgressBars } from "./progress";
+import { Crashes, startServer } from "./server";
+import {
+  CommandTypes,
+  ContentBlock,
+  ElicitRequest,
+  ElicitResponse,
+  LoadSessionResponse,
+  Method,
+  MethodTypes,
+  PromptResponse,
+  RequestPermissionRequest,
+  RequestPermissionResponse,
+  SessionConfigOption,
+  SessionModeState,
+  SessionNotification,
+  SubagentsReady,
+  Update,
+  UsageUpdate,
+} from "./protocol";
+
+/** Where the server and the current session stand. */
+export interface State {
+  /** stopped: no server; waiting: for an answer of the user's. */
+  readonly phase: "stopped" | "starting" | "idle" | "working" | "waiting";
+  /** Why there is no server, in words for the user. */
+  readonly problem?: string;
+  /** The workspace is not trusted: nothing is written, no command runs. */
+  readonly restricted: boolean;
+  readonly session?: string;
+  readonly title?: string;
+  readonly modes?: SessionModeState;
+  readonly options: readonly SessionConfigOption[];
+  readonly usage?: UsageUpdate;
+}
+
+/** The session that is current from now on, and how it came to be that. */
+export interface SessionChange {
+  readonly session: string | undefined;
+  /** load: its history follows as updates; resume, restart: the view has it already. */
+  readonly reason: "new" | "load" | "resume" | "restart" | "fork" | "closed";
+}
+
+/** Asks the user something. Undefined: this handler cannot, the next one is asked. */
+export type Ask<Q, A> = (question: Q, token: vscode.CancellationToken) => Promise<A | undefined>;
+
+type Given<C extends keyof CommandTypes> = CommandTypes[C]["gives"];
+type Taken<C extends keyof CommandTypes> = CommandTypes[C]["takes"];
+
+/**
+ * Hermes is the server, its life, and the current session. It keeps no
+ * conversation: what is to see goes to who listens.
+ */
+export class Hermes implements vscode.Disposable {
+  private readonly client: Client;
+  private readonly crashes = new Crashes();
+  private readonly bars = new ProgressBars((token) => void this.notify("window/workDoneProgress/cancel", { token }));
+  private readonly subscriptions: vscode.Disposable[] = [];
+  private readonly permissions: Ask<RequestPermissionRequest, RequestPermissionResponse>[] = [];
+  private readonly elicitations: Ask<ElicitRequest, ElicitResponse>[] = [];
+  private current: State;
+  private turns = 0;
+  private questions = 0;
+  private opening: Promise<string> | undefined;
+  private stopping = false;
+
+  private readonly updates = new vscode.EventEmitter<SessionNotification>();
+  private readonly states = new vscode.EventEmitter<State>();
+  private readonly sessions = new vscode.EventEmitter<SessionChange>();
+  private readonly ready = new vscode.EventEmitter<SubagentsReady>();
+  private readonly turnsChanged = new vscode.EventEmitter<boolean>();
+
+  /** Every session/update, of whatever session, in order. */
+  readonly onUpdate = this.updates.event;
+  readonly onState = this.states.event;
+  readonly onSession = this.sessions.event;
+  /** Results of subagents in the background wait for the next prompt. */
+  readonly onSubagentsReady = this.ready.event;
+  /** True when the first turn begins, false when the last one has ended. */
+  readonly onTurn = this.turnsChanged.event;
+
+  constructor(context: vscode.ExtensionContext, readonly log: vscode.LogOutputChannel) {
+    this.current = { phase: "stopped", restricted: !vscode.workspace.isTrusted, options: [] };
+    this.client = new Client("hermes", "Hermes", () => startServer(context, log), {
+      ...clientOptions(context, log, this.bars),
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
+        closed: () => this.serverClosed(),
+      },
+    });
+    this.subscriptions.push(this.client.onDidChangeState((e) => this.clientChanged(e.newState)));
+    this.listen();
+  }
+
+  get state(): State {
+    return this.current;
+  }
+
+  /** The current session's id; undefined until one is needed. */
+  get session(): string | undefined {
+    return this.current.session;
+  }
+
+  // ---- the server's life ----
+
+  async start(): Promise<void> {
+    this.stopping = false;
+    this.change({ phase: "starting", problem: undefined, restricted: !vscode.workspace.isTrusted });
+    try {
+      await this.client.start();
+    } catch (error) {
+      this.change({ phase: "stopped", problem: message(error) });
+      throw error;
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.stopping = true;
+    if (this.client.state === ClientState.Running || this.client.state === ClientState.Starting) {
+      await this.client.stop();
+    }
+    this.change({ phase: "stopped" });
+  }
+
+  /** Stops and starts; the session stays the current one. */
+  async restart(): Promise<void> {
+    await this.stop().catch((error) => this.log.warn(`stopping the server: ${message(error)}`));
+    this.crashes.forget();
+    await this.start();
+  }
+
+  dispose(): void {
+    for (const s of [...this.subscriptions, this.updates, this.states, this.sessions, this.ready, this.turnsChanged]) {
+      s.dispose();
+    }
+  }
+
+  // ---- calls ----
+
+  /** Calls a method of the Agent Client Protocol, or one of ours. */
+  request<M extends keyof MethodTypes>(method: M, params: MethodTypes[M]["takes"]): Promise<MethodTypes[M]["gives"]>;
+  request<R>(method: string, params: unknown): Promise<R>;
+  request(method: string, params: unknown): Promise<unknown> {
+    return this.client.sendRequest(method, params);
+  }
+
+  notify(method: string, params: unknown): Promise<void> {
+    return this.client.sendNotification(method, params);
+  }
+
+  /** Runs a command of the server. */
+  command<C extends keyof CommandTypes>(command: C, args: Taken<C>): Promise<Given<C>> {
+    return this.client.sendRequest<Given<C>>("workspace/executeCommand", { command, arguments: [args] });
+  }
+
+  /** Runs a command that starts a turn in the current session, and waits for its end. */
+  async commandTurn<C extends keyof CommandTypes>(command: C, args: Taken<C>): Promise<Given<C>> {
+    const sessionId = await this.ensureSession();
+    return this.turn(() => this.command(command, { ...args, sessionId, wait: true }));
+  }
+
+  /** Prompts the current session, which is begun where there is none. */
+  async prompt(prompt: ContentBlock[], meta?: Record<string, unknown>): Promise<PromptResponse> {
+    const sessionId = await this.ensureSession();
+    return this.turn(() => this.request(Method.SessionPrompt, { sessionId, prompt, ...(meta && { _meta: meta }) }));
+  }
+
+  /** Stops the turn that runs in the current session. */
+  async cancel(): Promise<void> {
+    if (this.session !== undefined) {
+      await this.notify(Method.SessionCancel, { sessionId: this.session });
+    }
+  }
+
+  // ---- sessions ----
+
+  async ensureSession(): Promise<string> {
+    if (this.session !== undefined) {
+      return this.session;
+    }
+    this.opening ??= this.newSession().finally(() => (this.opening = undefined));
+    return this.opening;
+  }
+
+  async newSession(): Promise<string> {
+    const opened = await this.request(Method.SessionNew, { ...place(), mcpServers: [] });
+    this.switchTo(opened.sessionId, "new", opened);
+    return opened.sessionId;
+  }
+
+  /** Opens a session again and has its history replayed. */
+  async loadSession(sessionId: string): Promise<void> {
+    this.switchTo(sessionId, "load");
+    this.opened(await this.request(Method.SessionLoad, { sessionId, ...place(), mcpServers: [] }));
+  }
+
+  /** Begins a session with the history of another, up to a message. */
+  async forkSession(sessionId: string, messageId?: string): Promise<string> {
+    const fork = await this.request(Method.SessionFork, { sessionId, ...place(), mcpServers: [], ...(messageId && { messageId }) });
+    await this.loadSession(fork.sessionId);
+    return fork.sessionId;
+  }
+
+  // ---- questions of the server's ----
+
+  /** Answers questions of approval. The handler added last is asked first. */
+  onPermission(handler: Ask<RequestPermissionRequest, RequestPermissionResponse>): vscode.Disposable {
+    return add(this.permissions, handler);
+  }
+
+  /** Answers other questions. The handler added last is asked first. */
+  onElicit(handler: Ask<ElicitRequest, ElicitResponse>): vscode.Disposable {
+    return add(this.elicitations, handler);
+  }
+
+  // ---- inside ----
+
+  private listen(): void {
+    this.client.onNotification(Method.SessionUpdate, (n: SessionNotification) => this.updated(n));
+    this.client.onNotification(Method.SubagentsReady, (n: SubagentsReady) => this.ready.fire(n));
+    this.client.onRequest(Method.RequestPermission, (q: RequestPermissionRequest, token: vscode.CancellationToken) =>
+      this.asking(this.permissions, q, token, { outcome: { outcome: "cancelled" } }),
+    );
+    this.client.onRequest(Method.Elicit, (q: ElicitRequest, token: vscode.CancellationToken) =>
+      this.asking(this.elicitations, q, token, { action: "cancel" }),
+    );
+  }
+
+  /** Lets the server answer requests that a part of the extension takes. */
+  onRequest<P>(method: string, handler: (params: P, token: vscode.CancellationToken) => Promise<unknown>): vscode.Disposable {
+    return this.client.onRequest(method, handler as GenericRequestHandler<unknown, void>);
+  }
+
+  private async asking<Q, A>(handlers: Ask<Q, A>[], q: Q, token: vscode.CancellationToken, none: A): Promise<A> {
+    this.questions++;
+    this.change({});
+    try {
+      for (const handler of [...handlers].reverse()) {
+        const answer = await handler(q, token);
+        if (answer !== undefined) {
+          return answer;
+        }
+      }
+      return none;
+    } finally {
+      this.questions--;
+      this.change({});
+    }
+  }
+
+  private async turn<R>(run: () => Promise<R>): Promise<R> {
+    this.turns++;
+    if (this.turns === 1) {
+      this.turnsChanged.fire(true);
+    }
+    this.change({});
+    try {
+      return await run();
+    } finally {
+      this.turns--;
+      if (this.turns === 0) {
+        this.turnsChanged.fire(false);
+      }
+      this.change({});
+    }
+  }
+
+  private updated(n: SessionNotification): void {
+    if (n.sessionId === this.session) {
+      this.follow(n);
+    }
+    this.updates.fire(n);
+  }
+
+  /** Keeps of the current session what the status shows. */
+  private follow({ update }: SessionNotification): void {
+    switch (update.sessionUpdate) {
+      case Update.Info:
+        return this.change({ title: update.title });
+      case Update.Usage:
+        return this.change({ usage: update });
+      case Update.Options:
+        return this.change({ options: update.configOptions });
+      case Update.Mode:
+        return this.change({ modes: this.current.modes && { ...this.current.modes, currentModeId: update.currentModeId } });
+    }
+  }
+
+  private switchTo(session: string | undefined, reason: SessionChange["reason"], opened?: LoadSessionResponse): void {
+    const kept = reason === "restart" ? {} : { title: undefined, usage: undefined };
+    this.change({ session, ...kept });
+    if (opened) {
+      this.opened(opened);
+    }
+    this.sessions.fire({ session, reason });
+  }
+
+  private opened(o: LoadSessionResponse): void {
+    this.change({ modes: o.modes, options: o.configOptions ?? [] });
+  }
+
+  private clientChanged(state: ClientState): void {
+    this.bars.clear();
+    if (state === ClientState.Running) {
+      this.turns = this.questions = 0;
+      this.change({ phase: "idle", problem: undefined });
+      void this.reopen();
+    } else if (state === ClientState.Starting) {
+      this.change({ phase: "starting" });
+    }
+  }
+
+  /** After a restart the session goes on, if the store knows it. */
+  private async reopen(): Promise<void> {
+    const sessionId = this.session;
+    if (sessionId === undefined) {
+      return;
+    }
+    try {
+      this.switchTo(sessionId, "restart", await this.request(Method.SessionResume, { sessionId, ...place() }));
+    } catch (error) {
+      this.log.info(`session ${sessionId} is not opened again: ${message(error)}`);
+      this.switchTo(undefined, "closed");
+    }
+  }
+
+  /** The server is gone although nobody asked it to go. */
+  private serverClosed() {
+    if (this.stopping) {
+      return { action: CloseAction.DoNotRestart, handled: true };
+    }
+    if (this.crashes.another(Date.now())) {
+      const problem = "The Hermes server stopped several times in a short while, and is not started again.";
+      this.change({ phase: "stopped", problem });
+      void this.offerRestart(problem);
+      return { action: CloseAction.DoNotRestart, handled: true };
+    }
+    void vscode.window.showWarningMessage("The Hermes server stopped unexpectedly and was started again. The session goes on.", "Show Log").then((choice) => choice && this.log.show());
+    return { action: CloseAction.Restart, handled: true };
+  }
+
+  private async offerRestart(problem: string): Promise<void> {
+    const choice = await vscode.window.showErrorMessage(problem, "Start Again", "Show Log");
+    if (choice === "Start Again") {
+      await this.restart();
+    } else if (choice === "Show Log") {
+      this.log.show();
+    }
+  }
+
+  private change(news: Partial<State>): void {
+    const next = { ...this.current, ...news };
+    const phase = next.phase === "stopped" || next.phase === "starting" ? next.phase : this.doing();
+    if (!same({ ...next, phase }, this.current)) {
+      this.current = { ...next, phase };
+      this.states.fire(this.current);
+    }
+  }
+
+  private doing(): "idle" | "working" | "waiting" {
+    return this.questions > 0 ? "waiting" : this.turns > 0 ? "working" : "idle";
+  }
+}
+
+/** Where sessions work: the first folder, and the others. */
+export function place(): { cwd: string; additionalDirectories?: string[] } {
+  const folders = (vscode.workspace.workspaceFolders ?? []).filter((f) => f.uri.scheme === "file").map((f) => f.uri.fsPath);
+  const [cwd = process.cwd(), ...others] = folders;
+  return { cwd, ...(others.length > 0 && { additionalDirectories: others }) };
+}
+
+/** What an error says to people. */
+export function message(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function add<T>(list: T[], item: T): vscode.Disposable {
+  list.push(item);
+  return { dispose: () => void list.splice(list.indexOf(item), 1) };
+}
+
+function same(a: State, b: State): boolean {
+  return (Object.keys({ ...a, ...b }) as (keyof State)[]).every((k) => a[k] === b[k]);
+}

@@ -1,0 +1,65 @@
+import * as vscode from "vscode";
+import { WorkDoneProgressBegin, WorkDoneProgressEnd, WorkDoneProgressReport } from "vscode-languageclient/node";
+
+type News = WorkDoneProgressBegin | WorkDoneProgressReport | WorkDoneProgressEnd;
+
+/**
+ * ProgressBars shows the server's progress as notifications whose cancel button
+ * works. The library's own are in the status bar and cannot be cancelled.
+ */
+export class ProgressBars {
+  private readonly bars = new Map<string | number, Bar>();
+
+  constructor(private readonly cancel: (token: string | number) => void) {}
+
+  take(token: string | number, news: News): void {
+    if (news.kind === "begin") {
+      this.bars.get(token)?.end(); // begun twice
+      this.bars.set(token, new Bar(news, () => this.cancel(token)));
+    } else if (news.kind === "report") {
+      this.bars.get(token)?.report(news.message);
+    } else {
+      this.bars.get(token)?.end();
+      this.bars.delete(token);
+    }
+  }
+
+  /** Ends all: there is nobody left to do it. */
+  clear(): void {
+    for (const bar of this.bars.values()) {
+      bar.end();
+    }
+    this.bars.clear();
+  }
+}
+
+/** Bar is one notification. */
+class Bar {
+  private progress: vscode.Progress<{ message?: string }> | undefined;
+  private last: string | undefined;
+  end: () => void = () => {};
+
+  constructor(begin: WorkDoneProgressBegin, cancel: () => void) {
+    this.last = begin.message;
+    const options = { location: place(), title: `Hermes: ${begin.title}`, cancellable: begin.cancellable ?? false };
+    const ended = new Promise<void>((resolve) => (this.end = resolve));
+    void vscode.window.withProgress(options, (progress, token) => {
+      token.onCancellationRequested(cancel);
+      this.progress = progress;
+      this.report(this.last);
+      return ended;
+    });
+  }
+
+  report(message: string | undefined): void {
+    this.last = message;
+    if (message !== undefined) {
+      this.progress?.report({ message });
+    }
+  }
+}
+
+function place(): vscode.ProgressLocation {
+  const chosen = vscode.workspace.getConfiguration("hermes").get<string>("progress", "notification");
+  return chosen === "statusBar" ? vscode.ProgressLocation.Window : vscode.ProgressLocation.Notification;
+}

@@ -1,0 +1,69 @@
+import * as vscode from "vscode";
+
+import { Section } from "./protocol";
+
+/** The extension's own settings; all others are keys of config.yaml. */
+const own = new Set(["path", "progress"]);
+
+/** A setting that is a key of config.yaml. */
+interface Setting {
+  readonly key: string; // without the section: model.default
+  readonly harmless: boolean; // a repository may set it
+}
+
+/** The manifest is the one list of settings; its scopes say what a repository may set. */
+export function serverSettings(context: vscode.ExtensionContext): Setting[] {
+  const sections = [context.extension.packageJSON.contributes.configuration].flat() as { properties: Record<string, { scope?: string }> }[];
+  return sections
+    .flatMap((s) => Object.entries(s.properties))
+    .map(([name, schema]) => ({ key: name.slice(Section.length + 1), harmless: schema.scope !== "application" }))
+    .filter((s) => !own.has(s.key));
+}
+
+/**
+ * What the user has set, for initialize: it outranks config.yaml. In a workspace
+ * that is not trusted nothing is written and nothing runs.
+ */
+export function initializationOptions(context: vscode.ExtensionContext): Record<string, unknown> {
+  const config = vscode.workspace.getConfiguration(Section);
+  const options: Record<string, unknown> = {};
+  for (const { key } of serverSettings(context)) {
+    const value = config.inspect(key)?.globalValue;
+    if (value !== undefined) {
+      put(options, key, value);
+    }
+  }
+  return vscode.workspace.isTrusted ? options : restricted(options);
+}
+
+/** Restricted Mode: tools that read, and no others. */
+export function restricted(options: Record<string, unknown>): Record<string, unknown> {
+  const agent = { ...(options.agent as object | undefined), tools: { enabled: ["safe", "todo", "clarify"] } };
+  const sandbox = { ...(options.sandbox as object | undefined), mode: "read-only" };
+  return { ...options, agent, sandbox };
+}
+
+/** The section hermes: what the workspace has set of what it may set. */
+export function sectionOf(context: vscode.ExtensionContext): Record<string, unknown> {
+  const config = vscode.workspace.getConfiguration(Section);
+  const section: Record<string, unknown> = {};
+  for (const { key, harmless } of serverSettings(context)) {
+    const found = config.inspect(key);
+    const value = found?.workspaceFolderValue ?? found?.workspaceValue;
+    if (harmless && value !== undefined) {
+      put(section, key, value);
+    }
+  }
+  return section;
+}
+
+/** Puts a value under a dotted key. */
+export function put(tree: Record<string, unknown>, key: string, value: unknown): void {
+  const [first, ...rest] = key.split(".");
+  if (rest.length === 0) {
+    tree[first] = value;
+    return;
+  }
+  const branch = (tree[first] ??= {}) as Record<string, unknown>;
+  put(branch, rest.join("."), value);
+}
