@@ -71,9 +71,10 @@ type Children struct {
 	sinkMu sync.Mutex // held while the sink is told something
 
 	mu       sync.Mutex
-	env      *tools.Env // what the session lends, for work that no call began
-	all      []*child   // of this process, in the order of their beginning
-	restored bool       // those of the store have been looked at
+	env      *tools.Env  // what the session lends, for work that no call began
+	all      []*child    // of this process, in the order of their beginning
+	below    []*Children // of subagents at work: those of their own
+	restored bool        // those of the store have been looked at
 	closed   bool
 }
 

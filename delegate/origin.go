@@ -78,6 +78,17 @@ func (x *Children) stored(ctx context.Context, parent string) ([]store.Session, 
 	}
 }
 
+// descendants are the subagents of a session that the store knows, theirs after them.
+func (x *Children) descendants(ctx context.Context, parent string) ([]store.Session, error) {
+	all, err := x.stored(ctx, parent)
+	for i := 0; err == nil && i < len(all); i++ {
+		var theirs []store.Session
+		theirs, err = x.stored(ctx, all[i].ID)
+		all = append(all, theirs...)
+	}
+	return all, err
+}
+
 const serverStopped = "interrupted: the server stopped"
 
 // fromLog makes the outcome of a child that is not of this process.

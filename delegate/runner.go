@@ -44,6 +44,7 @@ type worker struct {
 	files     *workspace.Workspace
 	processes *tools.Processes // its own, in the background; nil: none
 	children  *Children        // its own subagents; nil: it may have none
+	leave     func()           // takes children off their parent's
 	apart     *tree            // where it works; nil: with everybody else
 	box       *sandbox.Box     // bounds commands in apart; nil: nothing of its own
 }
@@ -67,7 +68,7 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 		return nil, err
 	}
 	if _, deeper := set.Get(ToolName); deeper {
-		if set, err = w.deepen(l.Children, set); err != nil {
+		if set, err = w.deepen(l.Children, t, set); err != nil {
 			return nil, err
 		}
 	}
@@ -110,11 +111,12 @@ func (w *worker) enter(ctx context.Context, env *tools.Env, t *Task) (err error)
 }
 
 // deepen gives the subagent subagents of its own.
-func (w *worker) deepen(parent *Children, set *tools.Set) (*tools.Set, error) {
+func (w *worker) deepen(parent *Children, t *Task, set *tools.Set) (*tools.Set, error) {
 	c := parent.Config
-	c.Depth++
+	c.Depth += t.below + 1
 	c.Sink, c.Ended, c.Runner = parent, nil, nil
 	w.children = New(c)
+	w.leave = parent.enter(w.children)
 	tool := w.children.Tool()
 	tool.Override = true
 	set = set.Where(func(t tools.Tool) bool { return t.Name != ToolName })
@@ -201,6 +203,7 @@ func (w *worker) Close(ctx context.Context, complete bool) (*Merge, error) {
 func (w *worker) letGo(ctx context.Context) {
 	if w.children != nil {
 		_ = w.children.Close(context.WithoutCancel(ctx)) // ends only when they have
+		w.leave()
 	}
 	_ = w.processes.Close(context.WithoutCancel(ctx)) // ends only when they have
 	if w.files != nil {

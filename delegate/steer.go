@@ -1,6 +1,7 @@
 package delegate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 // Status is a subagent as people and the parent's model are told of it.
 type Status struct {
 	SessionID  string  `json:"session_id"`
+	ParentID   string  `json:"parent_id,omitempty"` // of a subagent of a subagent
 	Goal       string  `json:"goal"`
 	Status     string  `json:"status"`          // running, or how it ended
 	Doing      string  `json:"doing,omitempty"` // at the moment
@@ -48,28 +50,77 @@ func statuses(batch []*child) []Status {
 	return list
 }
 
-// List tells of the session's subagents, those of earlier processes included, the
-// oldest first.
+// List tells of the session's subagents and of theirs, those of earlier processes
+// included, the oldest first.
 func (x *Children) List(ctx context.Context, parent string) ([]Status, error) {
-	mine := x.latest()
-	list := statuses(mine)
-	heads, err := x.stored(ctx, parent)
+	var now []Status
+	known := map[string]bool{}
+	for _, c := range x.everybody() {
+		s := c.status()
+		if c.Parent != parent {
+			s.ParentID = c.Parent
+		}
+		now, known[c.ID] = append(now, s), true
+	}
+	heads, err := x.descendants(ctx, parent)
 	if err != nil {
 		return nil, fmt.Errorf("listing subagents: %w", err)
 	}
 	var earlier []Status
 	for _, head := range heads {
-		if slices.ContainsFunc(mine, func(c *child) bool { return c.ID == head.ID }) {
+		if known[head.ID] {
 			continue
 		}
 		if o, kept, err := x.fromLog(ctx, head); err == nil {
-			earlier = append(earlier, Status{
+			s := Status{
 				SessionID: head.ID, Goal: kept.Goal, Status: o.Status, Calls: len(o.Trace),
 				Tokens: o.Tokens.Input + o.Tokens.Output, Seconds: o.Duration, Background: kept.Background,
-			})
+			}
+			if head.Parent != parent {
+				s.ParentID = head.Parent
+			}
+			earlier = append(earlier, s)
 		}
 	}
-	return append(earlier, list...), nil
+	return append(earlier, now...), nil
+}
+
+// enter notes the subagents of a subagent, until leave is called.
+func (x *Children) enter(theirs *Children) (leave func()) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.below = append(x.below, theirs)
+	return func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.below = slices.DeleteFunc(x.below, func(o *Children) bool { return o == theirs })
+	}
+}
+
+// everybody are the subagents of this process and, of those at work, theirs.
+func (x *Children) everybody() []*child {
+	list := x.latest()
+	x.mu.Lock()
+	below := slices.Clone(x.below)
+	x.mu.Unlock()
+	for _, theirs := range below {
+		for _, c := range theirs.everybody() {
+			if !slices.ContainsFunc(list, func(o *child) bool { return o.ID == c.ID }) { // else it was gone on with
+				list = append(list, c)
+			}
+		}
+	}
+	return list
+}
+
+// seek finds a subagent, whosesoever it is.
+func (x *Children) seek(id string) *child {
+	for _, c := range x.everybody() {
+		if c.ID == id {
+			return c
+		}
+	}
+	return nil
 }
 
 // latest are the children of this process; of one that was gone on with, the newest.
@@ -179,7 +230,7 @@ func (x *Children) message(ctx context.Context, env *tools.Env, id, text string)
 	if strings.TrimSpace(text) == "" {
 		return errors.New("message is missing or empty")
 	}
-	if c := x.find(id); c != nil {
+	if c := x.seek(id); c != nil {
 		if c.say(text) {
 			return nil
 		}
@@ -192,18 +243,24 @@ func (x *Children) message(ctx context.Context, env *tools.Env, id, text string)
 	return x.goOn(ctx, env, id, text)
 }
 
-// goOn takes a child up again, by its session.
+// goOn takes a child up again, by its session. A child of a child comes to work for
+// the session itself, with no more than it had.
 func (x *Children) goOn(ctx context.Context, env *tools.Env, id, text string) error {
-	head, err := x.Store.Session(ctx, id)
-	if err != nil || head.Parent != env.SessionID || head.Origin == "" {
-		return x.unknown(id)
+	line, err := x.lineage(ctx, id, env.SessionID)
+	if err != nil {
+		return err
 	}
-	var kept origin
-	if err := json.Unmarshal([]byte(head.Origin), &kept); err != nil {
-		return fmt.Errorf("the subagent's task cannot be read: %w", err)
+	t := line[0].Task
+	for i, above := range slices.Backward(line[1:]) {
+		above.below = len(line) - 2 - i
+		narrow := *env
+		if narrow.Tools, err = x.toolsFor(env, &above.Task); err != nil {
+			return err
+		}
+		env = &narrow
+		t.Isolation = cmp.Or(t.Isolation, above.Isolation)
 	}
-	t := kept.Task
-	t.ID, t.Parent, t.Background, t.Call, t.message = id, env.SessionID, true, "", text
+	t.Background, t.Call, t.message, t.below = true, "", text, len(line)-1
 	if err := x.check(ctx, env, &t); err != nil {
 		return err
 	}
@@ -212,6 +269,30 @@ func (x *Children) goOn(ctx context.Context, env *tools.Env, id, text string) er
 	}
 	return nil
 }
+
+// lineage is what the store keeps of a subagent, and of those between it and the
+// session that began it all.
+func (x *Children) lineage(ctx context.Context, id, root string) (line []origin, err error) {
+	for at := id; at != root; {
+		head, err := x.Store.Session(ctx, at)
+		if err != nil || head.Origin == "" || head.Parent == "" || len(line) > depthMost {
+			return nil, x.unknown(id)
+		}
+		var kept origin
+		if err := json.Unmarshal([]byte(head.Origin), &kept); err != nil {
+			return nil, fmt.Errorf("the subagent's task cannot be read: %w", err)
+		}
+		kept.ID, kept.Parent = head.ID, head.Parent
+		line, at = append(line, kept), head.Parent
+	}
+	if len(line) == 0 {
+		return nil, x.unknown(id)
+	}
+	return line, nil
+}
+
+// depthMost is more than anybody will configure.
+const depthMost = 32
 
 func (x *Children) unknown(id string) error {
 	if id == "" {
@@ -225,14 +306,17 @@ func (x *Children) stop(_ context.Context, _ *tools.Env, in input) tools.Result 
 	if err != nil {
 		return tools.Fail("%v", err)
 	}
-	c := x.find(in.SessionID)
+	c := x.seek(in.SessionID)
+	if c == nil { // gone with its parent
+		return tools.OK(map[string]any{"session_id": in.SessionID, "stopped": stopped, "status": interrupted})
+	}
 	<-c.done
 	return tools.OK(map[string]any{"session_id": in.SessionID, "stopped": stopped, "status": c.status().Status})
 }
 
 // Stop ends one subagent; false: it had ended already. It does not wait for it.
 func (x *Children) Stop(id string) (bool, error) {
-	c := x.find(id)
+	c := x.seek(id)
 	if c == nil {
 		return false, x.unknown(id)
 	}

@@ -253,3 +253,71 @@ func TestCloseEndsAll(t *testing.T) {
 		}
 	})
 }
+
+// A child of a child is listed, told and stopped by its id from above, and goes on for
+// the session itself when its own parent is gone, with no more than it had.
+func TestSteeringGrandchildren(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, map[string][][]step{
+			"parent":     {call("delegate_task", object{"goal": "Lead the way", "toolsets": []string{"delegation", "file"}, "background": true}), say("Started."), say("I see."), say("And again.")},
+			"Lead the w": {call("delegate_task", object{"tasks": []object{{"goal": "Follow me", "toolsets": []string{"file"}}, {"goal": "Be slow"}}}), say("We were there.")},
+			"Follow me":  {append([]step{{sleep: time.Minute}}, call("read_file", object{"path": "a"})...), say("I followed."), say("I went on.")},
+			"Be slow":    {{{text: "Slow"}, {sleep: time.Hour}}},
+		}, func(b *bed) { b.limits.Depth = 2 })
+		b.write("a", "x\n")
+		b.prompt("parent")
+		lead := b.answer().Subagents[0].SessionID
+		time.Sleep(time.Second)
+		list, err := b.children.List(t.Context(), b.id)
+		if err != nil || len(list) != 3 || list[0].SessionID != lead || list[0].ParentID != "" || list[1].ParentID != lead || list[1].Status != "running" {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		follow, slow := list[1].SessionID, list[2].SessionID
+		if err := b.children.Message(t.Context(), follow, "Hurry"); err != nil {
+			t.Error(err)
+		}
+		if stopped, err := b.children.Stop(slow); !stopped || err != nil {
+			t.Errorf("stopped: %v, %v", stopped, err)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		b.prompt("and?")
+		if text := lastPrompt(b.log(b.id)); !strings.Contains(text, "We were there.") {
+			t.Errorf("the session was told %q", text)
+		}
+		if text := b.log(lead)[2].Text; !strings.Contains(text, "I followed.") || !strings.Contains(text, `"status":"interrupted"`) {
+			t.Errorf("its parent was told %s", text)
+		}
+		if err := b.children.Message(t.Context(), follow, "Once more"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		b.prompt("well?")
+		if text := lastPrompt(b.log(b.id)); !strings.Contains(text, "I went on.") || strings.Contains(text, "We were there.") {
+			t.Errorf("after going on: %q", text)
+		}
+		requests := b.model.requests[follow]
+		for _, tool := range requests[len(requests)-1].Tools {
+			if tool.Name == "terminal" || tool.Name == "delegate_task" {
+				t.Errorf("it was given %s, which its parent had not", tool.Name)
+			}
+		}
+		var said []string
+		for _, m := range b.log(follow) {
+			if m.Role == model.User {
+				said = append(said, m.Text)
+			}
+		}
+		if got := strings.Join(said, "|"); got != "Follow me|Hurry|Once more" {
+			t.Errorf("it heard %q", got)
+		}
+		if list, err := b.children.List(t.Context(), b.id); err != nil || len(list) != 3 {
+			t.Errorf("%+v, %v", list, err)
+		}
+		if err := b.children.Message(t.Context(), b.id, "You"); err == nil {
+			t.Error("the session is its own subagent")
+		}
+	})
+}

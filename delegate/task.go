@@ -33,6 +33,7 @@ type Task struct {
 	Background bool           `json:"background,omitempty"`
 
 	message string // goes on with a session that is there; empty: a new one
+	below   int    // how many subagents are between it and the session that goes on with it
 }
 
 type input struct {

@@ -27,7 +27,7 @@ func (x *Children) toolsFor(env *tools.Env, t *Task) (*tools.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	deeper := x.Depth+1 < limits.Depth
+	deeper := x.Depth+t.below+1 < limits.Depth
 	left := 0
 	set = set.Where(func(tool tools.Tool) bool {
 		ok := !slices.Contains(blocked, tool.Toolset) && (tool.Toolset != toolset || deeper) &&

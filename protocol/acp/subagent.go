@@ -32,6 +32,7 @@ type (
 	// Subagent is one of a list.
 	Subagent struct {
 		SubagentID string  `json:"subagentId"`
+		ParentID   string  `json:"parentId,omitempty"` // of a subagent of a subagent
 		Goal       string  `json:"goal"`
 		Status     string  `json:"status"` // running, completed, failed, interrupted, timeout
 		Doing      string  `json:"doing,omitempty"`

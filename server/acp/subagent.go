@@ -165,7 +165,7 @@ func (a *Agent) SubagentsReady(sessionID string, ready []delegate.Status) {
 
 func subagentInfo(s delegate.Status) acp.Subagent {
 	return acp.Subagent{
-		SubagentID: s.SessionID, Goal: s.Goal, Status: s.Status, Doing: s.Doing,
+		SubagentID: s.SessionID, ParentID: s.ParentID, Goal: s.Goal, Status: s.Status, Doing: s.Doing,
 		Calls: s.Calls, Tokens: s.Tokens, Seconds: s.Seconds, Background: s.Background,
 	}
 }

@@ -100,7 +100,7 @@ func (s *server) subagentList(ctx context.Context, a protocol.SubagentArgs) (any
 	}
 	for _, c := range list {
 		result.Subagents = append(result.Subagents, protocol.SubagentInfo{
-			SubagentID: c.SessionID, Goal: c.Goal, Status: c.Status, Doing: c.Doing,
+			SubagentID: c.SessionID, ParentID: c.ParentID, Goal: c.Goal, Status: c.Status, Doing: c.Doing,
 			Calls: c.Calls, Tokens: c.Tokens, Seconds: c.Seconds, Background: c.Background,
 		})
 	}
