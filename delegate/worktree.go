@@ -57,7 +57,7 @@ func newTree(ctx context.Context, env *tools.Env, task *Task) (_ *tree, err erro
 		}
 	}()
 	removeDead(ctx, t.top)
-	t.root = t.dir.Path("hermes-" + task.ID)
+	t.root = t.dir.Path(treePrefix + task.ID)
 	t.workspace = filepath.Join(t.root, filepath.FromSlash(lines[2]))
 	if _, err = git(ctx, t.top, nil, "worktree", "add", "--quiet", "--no-checkout", "--detach", t.root, "HEAD"); err != nil {
 		return nil, err
@@ -141,23 +141,4 @@ func (t *tree) remove(ctx context.Context) {
 		_, _ = git(ctx, t.top, nil, "worktree", "remove", "--force", "--force", t.root) // else the next one does
 	}
 	t.dir.Remove()
-}
-
-// removeDead takes away what servers that have died left: the folders, and git's
-// memory of them.
-func removeDead(ctx context.Context, top string) {
-	scratch.Sweep()
-	out, err := git(ctx, top, nil, "worktree", "list", "--porcelain", "-z")
-	if err != nil {
-		return
-	}
-	for field := range strings.SplitSeq(string(out), "\x00") {
-		path, ok := strings.CutPrefix(field, "worktree ")
-		if !ok || !strings.HasPrefix(filepath.Base(path), "hermes-") {
-			continue
-		}
-		if _, err := os.Lstat(path); os.IsNotExist(err) {
-			_, _ = git(ctx, top, nil, "worktree", "remove", "--force", "--force", path) // tried again next time
-		}
-	}
 }

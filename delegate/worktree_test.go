@@ -236,6 +236,43 @@ func TestWorktreeAfterACrash(t *testing.T) {
 	}
 }
 
+// So it is when a session begins, also in a worktree of the user's own.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	for _, linked := range []bool{false, true} {
+		b := newBed(t, nil)
+		b.repository()
+		folder := b.dir
+		if linked {
+			folder = filepath.Join(t.TempDir(), "hers")
+			b.git("worktree", "add", "-q", "--detach", folder)
+		}
+		dead, err := scratch.New("tree")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.git("worktree", "add", "-q", "--detach", dead.Path("hermes-dead"))
+		alive, err := scratch.New("tree")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer alive.Remove()
+		b.git("worktree", "add", "-q", "--detach", alive.Path("hermes-alive"))
+		dead.Remove()
+		if err := os.Mkdir(filepath.Join(folder, "sub"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		b.children.Sweep(filepath.Join(folder, "sub"))
+		list := b.git("worktree", "list")
+		for deadline := time.Now().Add(time.Minute); strings.Contains(list, "hermes-dead") && time.Now().Before(deadline); list = b.git("worktree", "list") {
+			time.Sleep(20 * time.Millisecond)
+		}
+		if strings.Contains(list, "hermes-dead") || !strings.Contains(list, "hermes-alive") {
+			t.Errorf("linked %v, worktrees:\n%s", linked, list)
+		}
+	}
+}
+
 // Without a repository it is refused before anything begins.
 func TestWorktreeNeedsARepository(t *testing.T) {
 	t.Parallel()

@@ -147,6 +147,7 @@ type SubagentListResult struct {
 // SubagentInfo is one subagent in a list.
 type SubagentInfo struct {
 	SubagentID string  `json:"subagentId"`
+	ParentID   string  `json:"parentId,omitempty"` // of a subagent of a subagent
 	Goal       string  `json:"goal"`
 	Status     string  `json:"status"` // running, completed, failed, interrupted, timeout
 	Doing      string  `json:"doing,omitempty"`

@@ -151,6 +151,7 @@ func (s *Service) admit(head store.Session, p Place, h Host, draft bool) (*Sessi
 		return other, x.ws.Close()
 	}
 	s.sessions[head.ID] = x
+	x.children.Sweep(x.ws.Folders()[0])
 	if draft {
 		s.drafts[head.ID] = head
 	}
