@@ -107,6 +107,7 @@ export const Update = {
   Info: "session_info_update",
   Usage: "usage_update",
   Notice: "notice",
+  Compaction: "compaction_update",
 } as const;
 
 export const ToolCallStatus = {
@@ -677,6 +678,8 @@ export interface SubagentsReady {
 /** Subagent is one of a list. */
 export interface Subagent {
   subagentId: string;
+  /** of a subagent of a subagent */
+  parentId?: string;
   goal: string;
   /** running, completed, failed, interrupted, timeout */
   status: string;
@@ -772,6 +775,20 @@ export interface UsageUpdate {
   size: number;
   cost?: Cost;
   _meta?: Record<string, unknown>;
+}
+
+/**
+ * CompactionUpdate says that the older part of the conversation is being summed up
+ * for the model, or has been. Only for clients with the capability
+ * session.compaction.
+ */
+export interface CompactionUpdate {
+  sessionUpdate: "compaction_update";
+  compactionId: string;
+  /** in_progress, completed, failed, cancelled */
+  status: string;
+  summary?: ContentBlock[];
+  error?: string;
 }
 
 /**
@@ -926,6 +943,8 @@ export interface SubagentListResult {
 /** SubagentInfo is one subagent in a list. */
 export interface SubagentInfo {
   subagentId: string;
+  /** of a subagent of a subagent */
+  parentId?: string;
   goal: string;
   /** running, completed, failed, interrupted, timeout */
   status: string;
@@ -1058,6 +1077,7 @@ export type SessionUpdate =
   | (OptionsUpdate & { sessionUpdate: "config_option_update" })
   | (InfoUpdate & { sessionUpdate: "session_info_update" })
   | (UsageUpdate & { sessionUpdate: "usage_update" })
+  | (CompactionUpdate & { sessionUpdate: "compaction_update" })
   | (Notice & { sessionUpdate: "notice" });
 
 /** What each of Command takes and gives. A notification gives nothing. */

@@ -109,6 +109,7 @@ M.update = {
   info = "session_info_update", -- InfoUpdate
   usage = "usage_update", -- UsageUpdate
   notice = "notice", -- Notice
+  compaction = "compaction_update", -- CompactionUpdate
 }
 
 ---@alias hermes.ToolCallStatus "pending"|"in_progress"|"completed"|"failed"
@@ -572,6 +573,7 @@ M.title = {
 --- Subagent is one of a list.
 ---@class hermes.Subagent
 ---@field subagentId string
+---@field parentId? string of a subagent of a subagent
 ---@field goal string
 ---@field status string running, completed, failed, interrupted, timeout
 ---@field doing? string
@@ -647,6 +649,16 @@ M.title = {
 ---@field size number
 ---@field cost? hermes.Cost
 ---@field _meta? table<string, any>
+
+--- CompactionUpdate says that the older part of the conversation is being summed up
+--- for the model, or has been. Only for clients with the capability
+--- session.compaction.
+---@class hermes.CompactionUpdate
+---@field sessionUpdate "compaction_update"
+---@field compactionId string
+---@field status string in_progress, completed, failed, cancelled
+---@field summary? hermes.ContentBlock[]
+---@field error? string
 
 --- Notice is a word to the user that is no part of the conversation. Only for
 --- clients with the capability session.notices.
@@ -762,6 +774,7 @@ M.title = {
 --- SubagentInfo is one subagent in a list.
 ---@class hermes.SubagentInfo
 ---@field subagentId string
+---@field parentId? string of a subagent of a subagent
 ---@field goal string
 ---@field status string running, completed, failed, interrupted, timeout
 ---@field doing? string
@@ -854,6 +867,6 @@ M.title = {
 ---@field kept string[]
 
 --- Update of a session, told apart by sessionUpdate.
----@alias hermes.SessionUpdate hermes.ContentChunk|hermes.ToolCall|hermes.Plan|hermes.CommandsUpdate|hermes.ModeUpdate|hermes.OptionsUpdate|hermes.InfoUpdate|hermes.UsageUpdate|hermes.Notice
+---@alias hermes.SessionUpdate hermes.ContentChunk|hermes.ToolCall|hermes.Plan|hermes.CommandsUpdate|hermes.ModeUpdate|hermes.OptionsUpdate|hermes.InfoUpdate|hermes.UsageUpdate|hermes.CompactionUpdate|hermes.Notice
 
 return M
