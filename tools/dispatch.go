@@ -102,6 +102,9 @@ func (s *Set) unknown(env *Env, name string) Result {
 
 // arguments mends what the model wrote and holds it against t's schema.
 func (s *Set) arguments(env *Env, t Tool, args json.RawMessage) (json.RawMessage, error) {
+	if fitsAsIs(t.accepts, args) {
+		return args, nil
+	}
 	object, err := RepairArgs(string(args))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w. Nothing was done. Send one JSON object, such as %s", t.Name, err, example(t.accepts))
