@@ -82,6 +82,19 @@ func begin(t testing.TB, c agent.Config) *agent.Session {
 	return s
 }
 
+// load takes up a stored session and reads its log.
+func load(t testing.TB, c agent.Config) *agent.Session {
+	t.Helper()
+	s, err := agent.Load(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Replay(t.Context(), &recorder{}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func messages(t testing.TB, st *store.Store, id string) []store.Message {
 	t.Helper()
 	log, err := st.Messages(context.WithoutCancel(t.Context()), id, 0, 0)

@@ -62,10 +62,7 @@ func TestAnything(t *testing.T) {
 		checkLog(t, append(bare(log), closing(log)...))
 		checkGrowth(t, m.Requests())
 		config.Head.ID = s.ID()
-		loaded, err := agent.Load(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		loaded := load(t, config)
 		if !reflect.DeepEqual(loaded.Last(), s.Last()) || loaded.Usage() != s.Usage() || len(messages(t, st, s.ID())) != len(log) {
 			t.Error("what was loaded is not what was there")
 		}

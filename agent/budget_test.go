@@ -25,7 +25,7 @@ func TestBudget(t *testing.T) {
 	}
 	m := fakemodel.Script(calls, calls, func(x *fakemodel.Exchange) { x.Text("Done.") })
 	st := openStore(t)
-	s := begin(t, agent.Config{Model: m, Store: st, Tools: toolSet(t, big), Env: &tools.Env{OutputDir: t.TempDir()}})
+	s := begin(t, agent.Config{CompactAt: -1, Model: m, Store: st, Tools: toolSet(t, big), Env: &tools.Env{OutputDir: t.TempDir()}})
 	if _, err := s.Turn(t.Context(), agent.Input{Text: "go"}, &recorder{}); err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func (s *Session) Compact(ctx context.Context, hints string, sink Sink) (StopRea
 
 // makeRoom compacts when the next request would fill the window.
 func (t *turn) makeRoom(ctx context.Context) error {
-	used, limit := t.history.gauge.used(), t.config.CompactAt*float64(t.config.Window)
+	used, limit := t.history.gauge.used(), t.config.CompactAt*float64(t.window())
 	if limit <= 0 || float64(used) < max(limit, growthBefore*float64(t.history.floor)) {
 		return nil
 	}
@@ -76,6 +76,9 @@ func overflowed(err error) bool {
 // error and an ended ctx mean that nothing was changed.
 func (t *turn) compact(ctx context.Context, hints string) error {
 	window := t.window()
+	if window <= 0 {
+		window = windowGuess
+	}
 	from := t.history.boundary(min(int(keptShare*float64(window)), keptMost, t.history.gauge.used()/4), window/2)
 	if from < 0 {
 		return errNothingToCompact
@@ -106,13 +109,6 @@ func (t *turn) compact(ctx context.Context, hints string) error {
 	t.sink.Event(news)
 	t.sink.Event(t.Usage())
 	return nil
-}
-
-func (t *turn) window() int {
-	if t.config.Window > 0 {
-		return t.config.Window
-	}
-	return windowGuess
 }
 
 // askForNotes has the model write down what it will need. The request is the last
@@ -215,5 +211,5 @@ func (h *history) compact(m *store.Message) {
 	}
 	h.gauge.shrunk(size)
 	h.floor = h.gauge.used()
-	h.count(m.Usage)
+	h.count(m)
 }

@@ -122,11 +122,8 @@ func TestCompaction(t *testing.T) {
 	}
 
 	config.Head, config.Env = store.Session{ID: s.ID()}, &tools.Env{Todos: tools.NewTodos()}
-	loaded, err := agent.Load(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if loaded.Usage() != s.Usage() {
+	loaded := load(t, config)
+	if !sameUsage(loaded.Usage(), s.Usage()) {
 		t.Errorf("loaded: %+v, was %+v", loaded.Usage(), s.Usage())
 	}
 	before := len(m.Requests())
@@ -281,15 +278,19 @@ func TestCompactAnything(t *testing.T) {
 			checkLog(t, request.Messages)
 		}
 		config.Head = store.Session{ID: s.ID()}
-		loaded, err := agent.Load(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(loaded.Last(), s.Last()) || loaded.Usage() != s.Usage() {
+		loaded := load(t, config)
+		if !reflect.DeepEqual(loaded.Last(), s.Last()) || !sameUsage(loaded.Usage(), s.Usage()) {
 			t.Error("what was loaded is not what was there", loaded.Usage(), s.Usage())
 		}
 		if t.Failed() {
 			rt.FailNow()
 		}
 	})
+}
+
+// sameUsage allows for a window's estimate from less of the log than there was.
+func sameUsage(a, b agent.UsageChanged) bool {
+	off := a.Used - b.Used
+	a.Used = b.Used
+	return a == b && off*off <= 25*25
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
@@ -104,6 +105,25 @@ type Child struct {
 	Goal       string
 	Model      string
 	Background bool // the parent does not wait for it
+}
+
+// String is what a person is told in one line; empty while it runs.
+func (c Compaction) String() string {
+	switch {
+	case c.Status == CompactionRunning:
+		return ""
+	case c.Status == CompactionCancelled:
+		return "Summing up the conversation was cancelled: nothing has changed."
+	case c.Status == CompactionFailed:
+		return "The conversation could not be summed up: " + c.Error
+	case c.After == 0:
+		return "Here the older part of the conversation was summed up for the model."
+	}
+	text := fmt.Sprintf("The older part of the conversation was summed up for the model: %d tokens instead of %d. All of it stays here.", c.After, c.Before)
+	if c.Error != "" {
+		text += " But " + c.Error + "."
+	}
+	return text
 }
 
 func (UserMessage) event()  {}

@@ -30,8 +30,12 @@ type history struct {
 	todos    []tools.Todo    // the last list
 	usage    model.Usage     // in all
 	requests int
+	counted  int64 // usage and requests have everything up to this Seq in them
 	gauge    gauge
 	floor    int // tokens that the last compaction has left
+	// unmeasured: counts of tokens up to this Seq are of requests that had more before
+	// them than is here.
+	unmeasured int64
 }
 
 // origin is what a message in memory is in the log.
@@ -55,7 +59,8 @@ func (h *history) add(m *store.Message) {
 		h.open = slices.DeleteFunc(h.open, func(c model.Call) bool { return c.ID == m.CallID })
 		h.readTodos(m)
 	}
-	if h.count(m.Usage) {
+	h.count(m)
+	if m.Usage != nil && m.Seq > h.unmeasured {
 		h.gauge.measured(m.Usage)
 	}
 }
@@ -75,10 +80,11 @@ func (h *history) remember(calls []model.Call) {
 	}
 }
 
-// count adds the cost of a request, if it is known.
-func (h *history) count(u *model.Usage) bool {
-	if u == nil {
-		return false
+// count adds the cost of a request, if it is known and not yet in the sums.
+func (h *history) count(m *store.Message) {
+	u := m.Usage
+	if u == nil || m.Seq <= h.counted {
+		return
 	}
 	h.requests++
 	h.usage.Input += u.Input
@@ -87,7 +93,6 @@ func (h *history) count(u *model.Usage) bool {
 	h.usage.CachedRead += u.CachedRead
 	h.usage.CachedWrite += u.CachedWrite
 	h.usage.Cost += u.Cost
-	return true
 }
 
 // readTodos takes the list from the result of a todo call: it is the only copy
@@ -112,28 +117,6 @@ func (s *Session) append(ctx context.Context, m *store.Message) error {
 	defer s.historyMu.Unlock()
 	s.history.add(m)
 	return nil
-}
-
-// page is how many messages are read at once.
-const page = 200
-
-// catchUp reads what the log has grown by since it was last looked at: all of it
-// at first, later what another window has added.
-func (s *Session) catchUp(ctx context.Context) error {
-	for {
-		news, err := s.config.Store.Messages(ctx, s.id, s.history.seq, page)
-		if err != nil {
-			return err
-		}
-		s.historyMu.Lock()
-		for i := range news {
-			s.history.add(&news[i])
-		}
-		s.historyMu.Unlock()
-		if len(news) < page {
-			return nil
-		}
-	}
 }
 
 // mendAfterCrash answers the calls that a dead server left open. A claim that

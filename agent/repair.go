@@ -34,7 +34,7 @@ func (t *turn) callsOf(reply *model.Reply) []*call {
 	var calls []*call
 	used := map[string]bool{}
 	for _, c := range reply.Calls {
-		id := uniqueID(c.ID, func(id string) bool { return used[id] || t.history.ids[id] })
+		id := uniqueID(c.ID, func(id string) bool { return used[id] || t.history.ids[id] || t.compactedCall(id) })
 		used[id] = true
 		name := strings.TrimSpace(c.Name)
 		ready := &call{

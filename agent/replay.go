@@ -28,6 +28,9 @@ func (s *Session) Replay(ctx context.Context, sink Sink) error {
 			break
 		}
 	}
+	if err := s.readUp(ctx); err != nil {
+		return err
+	}
 	s.historyMu.Lock()
 	todos := slices.Clone(s.history.todos)
 	s.historyMu.Unlock()

@@ -113,8 +113,9 @@ func (t *turn) callFirst(ctx context.Context, wanted []tools.Call) error {
 func (s *Session) room() int {
 	s.historyMu.Lock()
 	defer s.historyMu.Unlock()
-	if s.config.Window <= 0 {
+	window := s.window()
+	if window <= 0 {
 		return 0
 	}
-	return max(1, s.config.Window-s.history.gauge.used())
+	return max(1, window-s.history.gauge.used())
 }

@@ -44,7 +44,7 @@ type Config struct {
 	News func() []string
 
 	MaxIterations int // requests a turn at most; 0: 90
-	Window        int // the model's context window in tokens; 0: unknown
+	Window        int // the model's context window in tokens; 0: what its method Window says, if it has one
 	// CompactAt is the share of the window at which the log is summed up; 0: 0.8,
 	// negative: never by itself.
 	CompactAt float64
@@ -68,6 +68,8 @@ type Session struct {
 
 	historyMu sync.Mutex // only the running turn writes
 	history   history
+	read      bool // the history is there as the next request needs it, not only its end
+	rewinds   int  // of the log, when the history was read
 }
 
 // New begins a session. The store learns of it with its first prompt.
@@ -75,12 +77,17 @@ func New(_ context.Context, c Config) (*Session, error) {
 	if c.Head.ID == "" {
 		c.Head.ID = store.NewID()
 	}
-	return newSession(c)
+	s, err := newSession(c)
+	if err != nil {
+		return nil, err
+	}
+	s.read = true // there is nothing to be read
+	return s, nil
 }
 
 // Load takes up a stored session; an unknown one is [store.ErrNotFound]. Calls
 // that a dead server left without a result get one, unless another window is at
-// work in the session.
+// work in the session. Of the log only the end is read; the rest when it is needed.
 func Load(ctx context.Context, c Config) (*Session, error) {
 	s, err := newSession(c)
 	if err != nil {
@@ -90,15 +97,11 @@ func Load(ctx context.Context, c Config) (*Session, error) {
 		return nil, fmt.Errorf("loading a session: %w", err)
 	}
 	s.stored = true
-	s.history.gauge.ground(s.head.System, s.head.Tools)
-	if err := s.catchUp(ctx); err != nil {
+	if err := s.glance(ctx, s.head.Totals); err != nil {
 		return nil, fmt.Errorf("loading a session: %w", err)
 	}
 	if err := s.mendAfterCrash(ctx); err != nil {
 		return nil, fmt.Errorf("loading a session: %w", err)
-	}
-	if s.config.Env.Todos != nil {
-		s.config.Env.Todos.Set(s.history.todos)
 	}
 	return s, nil
 }
@@ -163,6 +166,18 @@ func (s *Session) SetEffort(effort string) {
 	s.effort = effort
 }
 
+// window is the model's context window in tokens; 0: unknown. A model that knows its
+// own may learn it from its endpoint meanwhile.
+func (s *Session) window() int {
+	if s.config.Window > 0 {
+		return s.config.Window
+	}
+	if sized, ok := s.config.Model.(interface{ Window() int }); ok {
+		return sized.Window()
+	}
+	return 0
+}
+
 // Last is the newest entry of the log; without one it is zero.
 func (s *Session) Last() model.Message {
 	s.historyMu.Lock()
@@ -177,7 +192,7 @@ func (s *Session) Last() model.Message {
 func (s *Session) Usage() UsageChanged {
 	s.historyMu.Lock()
 	defer s.historyMu.Unlock()
-	return UsageChanged{Total: s.history.usage, Requests: s.history.requests, Used: s.history.gauge.used(), Window: s.config.Window}
+	return UsageChanged{Total: s.history.usage, Requests: s.history.requests, Used: s.history.gauge.used(), Window: s.window()}
 }
 
 // create stores the head, once, with what is frozen at the first prompt.

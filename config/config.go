@@ -137,7 +137,7 @@ type Checkpoints struct {
 
 // Compaction says when a conversation is shortened.
 type Compaction struct {
-	At float64 `json:"at" repo:"yes" doc:"Share of the context window."`
+	At float64 `json:"at" repo:"yes" doc:"Share of the context window at which the older part is summed up; 0: only on request, or when a request was too long."`
 }
 
 // Store says how durable a write is.

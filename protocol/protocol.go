@@ -47,7 +47,7 @@ func Commands() []string {
 		CommandPrompt, CommandExplain, CommandFix, CommandReview, CommandTest, CommandDocument,
 		CommandDelegate, CommandSubagentList, CommandSubagentMessage, CommandSubagentStop,
 		CommandChatOpen, CommandChatSend, CommandCancel,
-		CommandSessionNew, CommandSessionList, CommandSessionLoad, CommandSessionDelete,
+		CommandSessionNew, CommandSessionList, CommandSessionLoad, CommandSessionDelete, CommandSessionFork,
 		CommandTranscript,
 	}
 }

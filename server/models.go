@@ -110,13 +110,13 @@ func (c *chosen) choice() string {
 	return c.name
 }
 
-// window is the context window in tokens; 0: not known yet.
-func (x *Session) window(ctx context.Context) int {
-	x.model.mu.Lock()
-	m := x.model.model
-	x.model.mu.Unlock()
-	if sized, ok := m.(interface{ Window(context.Context) int }); ok {
-		return sized.Window(ctx)
+// Window is the context window in tokens; 0: not known yet.
+func (c *chosen) Window() int {
+	c.mu.Lock()
+	m := c.model
+	c.mu.Unlock()
+	if sized, ok := m.(interface{ Window() int }); ok {
+		return sized.Window()
 	}
 	return 0
 }

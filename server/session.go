@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -194,7 +195,7 @@ func (x *Session) agentConfig(ctx context.Context, conf *config.Loaded, head sto
 		Head: head, Model: x.model, Tools: set, Env: env,
 		Store:         x.svc.theStore(conf.Store.Synchronous),
 		MaxIterations: conf.Agent.MaxIterations,
-		Window:        x.window(ctx),
+		CompactAt:     cmp.Or(conf.Compaction.At, -1),
 		News:          x.processes.News,
 		Log:           x.svc.Log,
 	}, nil

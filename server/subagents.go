@@ -56,13 +56,13 @@ func (x *Session) childModel(ctx context.Context, route string) (delegate.Model,
 		if err := x.ready(); err != nil {
 			return delegate.Model{}, err
 		}
-		return delegate.Model{Model: x.model, Name: x.modelName(), Window: x.window(ctx)}, nil
+		return delegate.Model{Model: x.model, Name: x.modelName(), Window: x.model.Window()}, nil
 	}
 	if x.svc.Model != nil {
 		return delegate.Model{Model: x.svc.Model, Name: endpoints[0].Model}, nil
 	}
 	m := x.svc.models.get(x.svc, endpoints)
-	return delegate.Model{Model: m, Name: endpoints[0].Model, Window: m.Window(ctx)}, nil
+	return delegate.Model{Model: m, Name: endpoints[0].Model, Window: m.Window()}, nil
 }
 
 func (x *Session) modelName() string {

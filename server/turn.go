@@ -14,7 +14,7 @@ import (
 type Turn struct {
 	x      *Session
 	work   func(ctx context.Context) (agent.StopReason, error)
-	replay bool
+	replay bool // not a prompt: a later one does not cancel it
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	first  chan struct{} // closed when it is this turn's turn
@@ -43,8 +43,12 @@ const (
 // StartAs is Start for a user who has said what becomes of the turn that runs;
 // empty leaves it to the configuration.
 func (x *Session) StartAs(onNewPrompt string, in agent.Input, also agent.Sink) *Turn {
+	return x.start(onNewPrompt, func(ctx context.Context) (agent.StopReason, error) { return x.prompt(ctx, in, also) })
+}
+
+func (x *Session) start(onNewPrompt string, work func(context.Context) (agent.StopReason, error)) *Turn {
 	t := x.newTurn()
-	t.work = func(ctx context.Context) (agent.StopReason, error) { return x.prompt(ctx, in, also) }
+	t.work = work
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed {
@@ -65,9 +69,7 @@ func (x *Session) StartAs(onNewPrompt string, in agent.Input, also agent.Sink) *
 // StartReplay claims a place for showing the log to sink. While a turn runs it is
 // refused, because the two would mix. [Turn.Run] must follow.
 func (x *Session) StartReplay(sink agent.Sink) (*Turn, error) {
-	t := x.newTurn()
-	t.replay = true
-	t.work = func(ctx context.Context) (agent.StopReason, error) {
+	return x.quiet(func(ctx context.Context) (agent.StopReason, error) {
 		if x.draft() {
 			return "", nil
 		}
@@ -76,7 +78,14 @@ func (x *Session) StartReplay(sink agent.Sink) (*Turn, error) {
 			return "", err
 		}
 		return "", a.Replay(ctx, sink)
-	}
+	})
+}
+
+// quiet claims a place for work that no turn may mix with: none runs, and those that
+// are started meanwhile wait for it.
+func (x *Session) quiet(work func(context.Context) (agent.StopReason, error)) (*Turn, error) {
+	t := x.newTurn()
+	t.work, t.replay = work, true
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.turns) > 0 || x.closed {

@@ -49,6 +49,59 @@ func (s *Store) Tail(ctx context.Context, id string, upTo int64) ([]Message, err
 	return tail, s.explain("reading session "+id, err)
 }
 
+// LastPrompt is the newest message of a log that a person wrote. Without one it is
+// [ErrNoMessage].
+func (s *Store) LastPrompt(ctx context.Context, id string) (Message, error) {
+	return s.last(ctx, id, "role = 'user' AND note = 0")
+}
+
+func (s *Store) last(ctx context.Context, id, where string) (Message, error) {
+	db, err := s.database(ctx)
+	if err != nil {
+		return Message{}, err
+	}
+	found, err := collectMessages(db.reader.QueryContext(ctx, "SELECT "+messageColumns+
+		" FROM messages WHERE session_id = ? AND "+where+" ORDER BY seq DESC LIMIT 1", id))
+	if err == nil && len(found) == 0 {
+		err = ErrNoMessage
+	}
+	if err != nil {
+		return Message{}, s.explain("reading session "+id, err)
+	}
+	return found[0], nil
+}
+
+// LastCompaction gives the Seqs of a log's newest compaction and of the first message
+// that it keeps; both are 0 where there is none.
+func (s *Store) LastCompaction(ctx context.Context, id string) (seq, keeps int64, err error) {
+	db, err := s.database(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	row := db.reader.QueryRowContext(ctx, "SELECT seq, keeps FROM messages WHERE session_id = ? AND keeps != 0 ORDER BY seq DESC LIMIT 1", id)
+	err = row.Scan(&seq, &keeps)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return seq, keeps, s.explain("reading session "+id, err)
+}
+
+// LastTodo is the newest result of the tool todo in a log. Without one it is
+// [ErrNoMessage].
+func (s *Store) LastTodo(ctx context.Context, id string) (Message, error) {
+	return s.last(ctx, id, "name = 'todo' AND is_error = 0")
+}
+
+// HasCall tells whether a call of that id has a result in a log.
+func (s *Store) HasCall(ctx context.Context, id, call string) (has bool, err error) {
+	db, err := s.database(ctx)
+	if err != nil {
+		return false, err
+	}
+	row := db.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM messages WHERE session_id = ? AND call_id = ? AND call_id != '')", id, call)
+	return has, s.explain("looking for a call of session "+id, row.Scan(&has))
+}
+
 // Fork adds a session, made of head, with the log of another up to a Seq, that one
 // included, and more messages behind it. The messages keep their IDs, times and Seqs.
 func (s *Store) Fork(ctx context.Context, from string, upTo int64, head Session, more []*Message) error {

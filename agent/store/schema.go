@@ -112,7 +112,7 @@ END;
 const sumUp = `UPDATE sessions SET (messages, requests, input, output, thought, cached_read, cached_write, cost) = (
 	SELECT count(*), count(input), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(thought), 0),
 		coalesce(sum(cached_read), 0), coalesce(sum(cached_write), 0), coalesce(sum(cost), 0.0)
-	FROM messages WHERE session_id = id)`
+	FROM messages WHERE session_id = sessions.id)`
 
 // recognise refuses a file that is not ours or not yet known to us.
 func recognise(ctx context.Context, db *sql.DB) error {

@@ -70,6 +70,11 @@ func (h *terminalHost) Event(e agent.Event) {
 	case agent.Notice:
 		h.endLine()
 		fmt.Fprintf(h.progress, "%s\n", e.Text)
+	case agent.Compaction:
+		if text := e.String(); text != "" {
+			h.endLine()
+			fmt.Fprintln(h.progress, text)
+		}
 	case agent.ChildStarted:
 		h.endLine()
 		fmt.Fprintf(h.progress, "▸ subagent: %s\n", firstLine(e.Goal))
@@ -144,6 +149,8 @@ func jsonEvent(e agent.Event) map[string]any {
 		return map[string]any{"type": "title", "title": e.Title}
 	case agent.Notice:
 		return map[string]any{"type": "notice", "text": e.Text}
+	case agent.Compaction:
+		return map[string]any{"type": "compaction", "status": e.Status, "before": e.Before, "after": e.After, "summary": e.Summary, "error": e.Error}
 	case agent.ChildStarted:
 		return map[string]any{"type": "subagent_started", "sessionId": e.SessionID, "goal": e.Goal, "model": e.Model}
 	case agent.ChildEnded:

@@ -26,6 +26,7 @@ const (
 	UpdateInfo         = "session_info_update"       // InfoUpdate
 	UpdateUsage        = "usage_update"              // UsageUpdate
 	UpdateNotice       = "notice"                    // Notice
+	UpdateCompaction   = "compaction_update"         // CompactionUpdate
 )
 
 type (
@@ -93,6 +94,17 @@ type (
 		Meta          Meta   `json:"_meta,omitempty"`
 	}
 
+	// CompactionUpdate says that the older part of the conversation is being summed up
+	// for the model, or has been. Only for clients with the capability
+	// session.compaction.
+	CompactionUpdate struct {
+		SessionUpdate string         `json:"sessionUpdate"`
+		CompactionID  string         `json:"compactionId"`
+		Status        string         `json:"status"` // in_progress, completed, failed, cancelled
+		Summary       []ContentBlock `json:"summary,omitempty"`
+		Error         string         `json:"error,omitempty"`
+	}
+
 	// Notice is a word to the user that is no part of the conversation. Only for
 	// clients with the capability session.notices.
 	Notice struct {
@@ -103,15 +115,16 @@ type (
 	}
 )
 
-func (*ContentChunk) update()   {}
-func (*ToolCall) update()       {}
-func (*Plan) update()           {}
-func (*CommandsUpdate) update() {}
-func (*ModeUpdate) update()     {}
-func (*OptionsUpdate) update()  {}
-func (*InfoUpdate) update()     {}
-func (*UsageUpdate) update()    {}
-func (*Notice) update()         {}
+func (*ContentChunk) update()     {}
+func (*ToolCall) update()         {}
+func (*Plan) update()             {}
+func (*CommandsUpdate) update()   {}
+func (*ModeUpdate) update()       {}
+func (*OptionsUpdate) update()    {}
+func (*InfoUpdate) update()       {}
+func (*UsageUpdate) update()      {}
+func (*Notice) update()           {}
+func (*CompactionUpdate) update() {}
 
 // ToolKind sorts calls for icons; the values are those of tools.Kind.
 type ToolKind string

@@ -58,6 +58,8 @@ func (s *sink) Event(e agent.Event) {
 		s.post(usage(e))
 	case agent.TitleChanged:
 		s.title(e.Title)
+	case agent.Compaction:
+		s.compaction(e)
 	case agent.ChildStarted:
 		s.childStarted(e)
 	case agent.ChildEvent:
@@ -109,6 +111,21 @@ func (s *sink) notice(text string) {
 		return
 	}
 	s.chunk(acp.UpdateAgentThought, "", text+"\n")
+}
+
+// compaction is shown as what it is where the client can, else in a sentence.
+func (s *sink) compaction(e agent.Compaction) {
+	if c := s.agent.client.Load(); c.Session == nil || c.Session.Compaction == nil {
+		if text := e.String(); text != "" {
+			s.notice(text)
+		}
+		return
+	}
+	u := &acp.CompactionUpdate{SessionUpdate: acp.UpdateCompaction, CompactionID: e.ID, Status: string(e.Status), Error: e.Error}
+	if e.Summary != "" {
+		u.Summary = []acp.ContentBlock{acp.Text(e.Summary)}
+	}
+	s.post(u)
 }
 
 func started(e agent.CallStarted) *acp.ToolCall {

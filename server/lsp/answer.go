@@ -59,6 +59,11 @@ func (a *answer) Event(e agent.Event) {
 		a.composer.item(callLine(a.titles[e.Call.ID], e.Call, e.Result))
 	case agent.Notice:
 		a.composer.note("> " + oneLine(e.Text, 300))
+	case agent.Compaction:
+		if e.Status == agent.CompactionRunning {
+			return
+		}
+		a.composer.note("> " + oneLine(e.String(), 300))
 	default:
 		return
 	}

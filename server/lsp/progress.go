@@ -117,6 +117,8 @@ func (p *progress) Event(e agent.Event) {
 		p.say("thinking", false)
 	case agent.Notice:
 		p.say(oneLine(e.Text, 80), false)
+	case agent.Compaction:
+		p.say("summing up the conversation", e.Status == agent.CompactionRunning)
 	}
 }
 

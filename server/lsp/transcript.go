@@ -86,6 +86,8 @@ func (t *transcript) Event(e agent.Event) {
 		fmt.Fprintf(&t.text, "\n## You\n\n%s\n", e.Text)
 	case agent.Thought:
 		fmt.Fprintf(&t.text, "\n> %s\n", strings.ReplaceAll(strings.TrimSpace(e.Text), "\n", "\n> "))
+	case agent.Compaction:
+		fmt.Fprintf(&t.text, "\n*%s*\n%s", e, fenced("markdown", e.Summary))
 	case agent.CallStarted:
 		fmt.Fprintf(&t.text, "\n### %s\n\n%s", oneLine(orElse(e.Title, e.Call.Name), 200), fenced("json", pretty(e.Call.Args)))
 	case agent.CallEnded:

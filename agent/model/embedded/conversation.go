@@ -112,6 +112,30 @@ func (d done) arg(name string) string {
 // prompt.
 const emptyReply = "Your last reply was empty"
 
+const (
+	// How the agent tells of what happened in the background, and what it puts between
+	// two messages of the user's.
+	newsBegin = "News from hermes-ls, not from the user."
+	noAnswer  = "(no answer)"
+)
+
+// withoutNews is a prompt without what the agent itself had to tell with it.
+func withoutNews(text string) string {
+	for {
+		at := strings.Index(text, newsBegin)
+		if at < 0 || at > 0 && text[at-1] != '\n' {
+			return text
+		}
+		_, rest, _ := strings.Cut(text[at:], "\n")
+		open, rest, _ := strings.Cut(rest, "\n")
+		_, after, closed := strings.Cut(rest, "\n"+open)
+		if len(open) < 3 || strings.Trim(open, "`") != "" || !closed {
+			return text
+		}
+		text = strings.TrimSpace(text[:at]) + after
+	}
+}
+
 // converse reads a request.
 func converse(req *request) *conversation {
 	c := &conversation{offered: map[string]bool{}, first: true}
@@ -123,7 +147,13 @@ func converse(req *request) *conversation {
 		m := &req.Messages[i]
 		switch m.Role {
 		case "user":
-			if text := m.text(); !strings.HasPrefix(text, emptyReply) {
+			text := withoutNews(m.text())
+			switch {
+			case text == "" && c.whole != "": // news in the middle of a turn
+				if i > 0 && req.Messages[i-1].text() == noAnswer {
+					c.replies--
+				}
+			case !strings.HasPrefix(text, emptyReply):
 				c.whole, c.turn, c.replies = text, nil, 0
 				clear(byID)
 			}

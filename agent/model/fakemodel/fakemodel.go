@@ -73,7 +73,7 @@ func (m *Model) Requests() []*model.Request {
 }
 
 // Window answers the model's context window in tokens.
-func (m *Model) Window(context.Context) int {
+func (m *Model) Window() int {
 	if m.WindowSize > 0 {
 		return m.WindowSize
 	}

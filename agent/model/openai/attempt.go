@@ -60,6 +60,9 @@ func (s *stream) attempt(ctx context.Context, e *endpoint, key string, q quirks)
 		if err != nil {
 			return a.failed(ctx, reading, err)
 		}
+		if d.Usage != nil && d.Usage.Cost == 0 {
+			d.Usage.Cost = e.cost(d.Usage)
+		}
 		if !s.emit(d) {
 			return nil
 		}

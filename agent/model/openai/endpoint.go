@@ -20,8 +20,9 @@ type endpoint struct {
 // learned outlives the request that taught it.
 type learned struct {
 	sync.Mutex
-	key    int    // index of the key that goes first
-	quirks quirks // parameters that the endpoint refuses
+	key    int                  // index of the key that goes first
+	quirks quirks               // parameters that the endpoint refuses
+	models map[string]*metadata // what the endpoint says of itself, by model; nil: it was not asked
 }
 
 func newEndpoint(e Endpoint) *endpoint {

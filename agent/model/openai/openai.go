@@ -13,6 +13,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -117,21 +118,20 @@ func (m *Model) Close() {
 }
 
 // Window returns the first endpoint's context window in tokens: as configured,
-// else from a table of known models, else 128000. It makes no request.
-func (m *Model) Window(context.Context) int {
+// else what the endpoint has said, else from a table of known models, else 128000. It
+// makes no request.
+func (m *Model) Window() int {
 	if len(m.endpoints) == 0 {
 		return defaultWindow
 	}
 	e := m.endpoints[0]
-	if e.Window > 0 {
-		return e.Window
-	}
-	return window(e.Model)
+	return cmp.Or(e.Window, e.told().window, window(e.Model))
 }
 
 // Stream sends req to the first endpoint that answers; see [model.Model].
 func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
+		defer m.inquire(ctx, req)()
 		s := &stream{model: m, req: req, yield: yield}
 		if err := s.run(ctx); err != nil && !s.broken {
 			yield(model.Delta{}, err)

@@ -181,12 +181,12 @@ func TestWindow(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]int{"gpt-5": 400000, "gpt-5-chat-latest": 128000, "anthropic/claude-sonnet-4.5": 200000, "Qwen3-Coder:30b": 262144, "unheard-of": 128000} {
 		m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{Model: id}}})
-		if got := m.Window(t.Context()); got != want {
+		if got := m.Window(); got != want {
 			t.Errorf("%s: %d, want %d", id, got, want)
 		}
 	}
 	m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{Model: "gpt-5", Window: 5}}})
-	if got := m.Window(t.Context()); got != 5 {
+	if got := m.Window(); got != 5 {
 		t.Errorf("configured window is not taken: %d", got)
 	}
 }

@@ -5,9 +5,18 @@ import (
 	"strings"
 )
 
-// Sees reports whether the first endpoint's model is known to take pictures.
-func (m *Model) Sees(context.Context) bool {
-	return len(m.endpoints) > 0 && sees(m.endpoints[0].Model)
+// Sees reports whether the first endpoint's model is known to take pictures: by what
+// the endpoint says, which is asked once, else by its name.
+func (m *Model) Sees(ctx context.Context) bool {
+	if len(m.endpoints) == 0 {
+		return false
+	}
+	e := m.endpoints[0]
+	if sees(e.Model) {
+		return true
+	}
+	e.ask(ctx)
+	return e.told().sees
 }
 
 // sees knows models that take pictures, by their id with or without the vendor's

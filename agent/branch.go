@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// branchedText answers a call whose result lies beyond the point where a branch begins.
+const branchedText = "this branch of the conversation begins before the call's result; what the call has changed is still changed"
+
+// Fork keeps a new session with the log of another up to a message, that one
+// included; an empty messageID means all of it. System prompt and tools stay as
+// they were frozen; calls that have no result by then get one. The other session is
+// not touched, and may have a turn running.
+func Fork(ctx context.Context, st *store.Store, id, messageID string) (store.Session, error) {
+	head, last, err := branchPoint(ctx, st, id, messageID)
+	if err != nil {
+		return head, fmt.Errorf("forking session %s: %w", id, err)
+	}
+	branch := last.branch(head, titled(head.Title, "fork"))
+	if err := st.Fork(ctx, id, last.seq, branch, last.answers); err != nil {
+		return head, err
+	}
+	return branch, nil
+}
+
+// point is where a log forks.
+type point struct {
+	seq       int64
+	messageID string           // of that message; empty: before all of them
+	answers   []*store.Message // results of the calls that are open there
+}
+
+// branchPoint reads what there is to know of the place behind a message; an empty
+// messageID means the end.
+func branchPoint(ctx context.Context, st *store.Store, id, messageID string) (head store.Session, p point, err error) {
+	if head, err = st.Session(ctx, id); err != nil {
+		return head, p, err
+	}
+	p.seq = int64(head.Messages)
+	if messageID != "" {
+		if p.seq, err = st.Find(ctx, id, messageID); err != nil {
+			return head, p, err
+		}
+	}
+	p, err = pointAt(ctx, st, id, p.seq)
+	return head, p, err
+}
+
+func pointAt(ctx context.Context, st *store.Store, id string, seq int64) (point, error) {
+	p := point{seq: seq}
+	tail, err := st.Tail(ctx, id, seq)
+	if err != nil || len(tail) == 0 {
+		return p, err
+	}
+	p.messageID = tail[len(tail)-1].ID
+	for _, c := range store.Unanswered(tail) {
+		p.answers = append(p.answers, resultMessage(tools.Call{ID: c.ID, Name: c.Name}, tools.Fail(branchedText)))
+	}
+	return p, nil
+}
+
+// branch is the head of a session that shares the log of head up to the point.
+func (p point) branch(head store.Session, title string) store.Session {
+	b := head
+	b.ID, b.Title = store.NewID(), title
+	b.Parent, b.ForkedAt, b.Origin = head.ID, p.messageID, ""
+	if b.Root == "" {
+		b.Root = head.ID
+	}
+	b.CreatedAt = store.Now()
+	b.UpdatedAt = b.CreatedAt
+	return b
+}
+
+func titled(title, what string) string {
+	if title == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s)", title, what)
+}
+
+// Rewind goes back to a message: the log ends with it, and the next prompt goes on
+// from there. The log as it was is kept as another session, branchID. An empty
+// messageID means before the first message.
+//
+// Files are not touched. [ErrBusy]: a turn is running here; [store.ErrClaimed]: in
+// another process.
+func (s *Session) Rewind(ctx context.Context, messageID string) (branchID string, err error) {
+	return s.rewind(ctx, func(seq int64) (int64, error) {
+		if messageID == "" {
+			return 0, nil
+		}
+		return s.config.Store.Find(ctx, s.id, messageID)
+	})
+}
+
+// Undo goes back to before the last prompt, and gives that prompt to be asked again.
+// [ErrNoPrompt]: there is none. Else it is as [Session.Rewind].
+func (s *Session) Undo(ctx context.Context) (prompt store.Message, branchID string, err error) {
+	branchID, err = s.rewind(ctx, func(int64) (int64, error) {
+		prompt, err = s.config.Store.LastPrompt(ctx, s.id)
+		if errors.Is(err, store.ErrNoMessage) {
+			err = ErrNoPrompt
+		}
+		return prompt.Seq - 1, err
+	})
+	return prompt, branchID, err
+}
+
+// ErrNoPrompt: the session has no prompt that could be taken back.
+var ErrNoPrompt = errors.New("there is no prompt to take back")
+
+// rewind goes back to the Seq that to gives for the present last one.
+func (s *Session) rewind(ctx context.Context, to func(last int64) (int64, error)) (branchID string, err error) {
+	if !s.running.CompareAndSwap(false, true) {
+		return "", ErrBusy
+	}
+	defer s.running.Store(false)
+	release, err := s.config.Store.Claim(s.id)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	head, err := s.config.Store.Session(ctx, s.id)
+	if err != nil {
+		return "", err
+	}
+	seq, err := to(int64(head.Messages))
+	if err != nil {
+		return "", err
+	}
+	p, err := pointAt(ctx, s.config.Store, s.id, seq)
+	if err != nil {
+		return "", err
+	}
+	branch := p.branch(head, titled(head.Title, "before going back"))
+	branch.UpdatedAt = head.UpdatedAt
+	if err := s.config.Store.Rewind(ctx, s.id, seq, branch, p.answers); err != nil {
+		return "", err
+	}
+	return branch.ID, s.reread(context.WithoutCancel(ctx))
+}
+
+// reread takes note of a log that has lost its end.
+func (s *Session) reread(ctx context.Context) error {
+	s.config.Env.Recall.Forget() // what was read after the message is no longer before the model
+	if err := s.catchUp(ctx); err != nil {
+		return fmt.Errorf("reading session %s again: %w", s.id, err)
+	}
+	return nil
+}

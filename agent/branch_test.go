@@ -1,0 +1,215 @@
+package agent_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// chat is a session of three prompts with calls in the answers to two of them.
+func chat(t *testing.T) (agent.Config, *agent.Session) {
+	t.Helper()
+	var list []tools.Tool
+	for _, tool := range tools.Builtin() {
+		if tool.Name == "todo" {
+			list = append(list, tool)
+		}
+	}
+	plan := func(content string) func(*fakemodel.Exchange) {
+		return func(x *fakemodel.Exchange) {
+			x.Text("Planning.")
+			x.Call("", "quick", "{}")
+			x.Call("", "todo", `{"todos":[{"id":"1","content":"`+content+`","status":"pending"}]}`)
+			x.Usage(model.Usage{Input: 100, Output: 10, Cost: 0.5})
+		}
+	}
+	m := fakemodel.Script(
+		plan("first"), func(x *fakemodel.Exchange) { x.Text("One.") },
+		func(x *fakemodel.Exchange) { x.Text("Two.") },
+		plan("third"), func(x *fakemodel.Exchange) { x.Text("Three.") },
+	)
+	c := agent.Config{Head: store.Session{System: "frozen", Cwd: "/w"}, Model: m, Store: openStore(t),
+		Tools: toolSet(t, append(list, quick("quick", true))...), Env: &tools.Env{Todos: tools.NewTodos()}}
+	s := begin(t, c)
+	for i := range 3 {
+		if _, err := s.Turn(t.Context(), agent.Input{Text: fmt.Sprint("prompt ", i+1)}, &recorder{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c, s
+}
+
+// goOn has one more turn in a session and gives what the model was asked.
+func goOn(t *testing.T, c agent.Config, s *agent.Session) []model.Message {
+	t.Helper()
+	if _, err := s.Turn(t.Context(), agent.Input{Text: "go on"}, &recorder{}); err != nil {
+		t.Fatal(err)
+	}
+	requests := c.Model.(*fakemodel.Model).Requests()
+	checkLog(t, requests[len(requests)-1].Messages)
+	return requests[len(requests)-1].Messages
+}
+
+func answers() *fakemodel.Model {
+	return fakemodel.Func(func(x *fakemodel.Exchange) { x.Text("Fine.") })
+}
+
+// A fork at any message has the log up to it, goes on, and leaves the other alone.
+func TestFork(t *testing.T) {
+	t.Parallel()
+	c, s := chat(t)
+	log := messages(t, c.Store, s.ID())
+	for i, last := range log {
+		c.Model = answers()
+		head, err := agent.Fork(t.Context(), c.Store, s.ID(), last.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if head.Parent != s.ID() || head.Root != s.ID() || head.ForkedAt != last.ID || head.System != "frozen" || len(head.Tools) != 2 {
+			t.Errorf("at %d: head of %q, %q, %q", i+1, head.Parent, head.Root, head.ForkedAt)
+		}
+		c.Head, c.Env = store.Session{ID: head.ID}, &tools.Env{Todos: tools.NewTodos()}
+		fork := load(t, c)
+		copied := messages(t, c.Store, head.ID)
+		if render(copied[:i+1]) != render(log[:i+1]) || copied[i].ID != last.ID || !copied[i].Time.Equal(last.Time) {
+			t.Errorf("at %d:\n%s", i+1, render(copied))
+		}
+		for _, m := range copied[i+1:] { // calls that had no result yet
+			if m.Role != model.ToolRole || !m.IsError || !strings.Contains(m.Text, "still changed") {
+				t.Errorf("at %d, added: %+v", i+1, m)
+			}
+		}
+		asked := goOn(t, c, fork)
+		if want := fmt.Sprint(texts(bare(log[:i+1]))); !strings.HasPrefix(fmt.Sprint(texts(asked)), want[:len(want)-1]) {
+			t.Errorf("at %d, asked %q", i+1, texts(asked))
+		}
+	}
+	if now := messages(t, c.Store, s.ID()); render(now) != render(log) {
+		t.Errorf("the other session has changed:\n%s", render(now))
+	}
+	tree, err := c.Store.Tree(t.Context(), s.ID())
+	if err != nil || len(tree) != len(log)+1 || tree[0].ID != s.ID() {
+		t.Errorf("tree of %d: %+v, %v", len(tree), tree, err)
+	}
+	if _, err := agent.Fork(t.Context(), c.Store, s.ID(), "x"); !errors.Is(err, store.ErrNoMessage) {
+		t.Error(err)
+	}
+}
+
+// Going back to any message leaves the log as it was then, with plan and sums of
+// then; what came after is a session of its own, whole.
+func TestRewind(t *testing.T) {
+	t.Parallel()
+	for i := range 10 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			c, s := chat(t)
+			log := messages(t, c.Store, s.ID())
+			if len(log) != 12 {
+				t.Fatal(render(log))
+			}
+			to := ""
+			if i > 0 {
+				to = log[i-1].ID
+			}
+			other := c // another window
+			other.Head.ID, other.Model, other.Env = s.ID(), answers(), &tools.Env{Todos: tools.NewTodos()}
+			window := load(t, other)
+
+			branch, err := s.Rewind(t.Context(), to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			now := messages(t, c.Store, s.ID())
+			if render(now[:i]) != render(log[:i]) {
+				t.Errorf("log:\n%s", render(now))
+			}
+			if old := messages(t, c.Store, branch); !slices.EqualFunc(old, log, func(a, b store.Message) bool { return a.ID == b.ID && a.Seq == b.Seq && a.Text == b.Text }) {
+				t.Errorf("branch:\n%s", render(old))
+			}
+			checkBranch(t, c, s, branch, i)
+			asked := goOn(t, other, window)
+			if want := texts(bare(log[:i])); !slices.Equal(texts(asked)[:i], want) || len(asked) > i+4 {
+				t.Errorf("the other window asked %q", texts(asked))
+			}
+		})
+	}
+}
+
+func checkBranch(t *testing.T, c agent.Config, s *agent.Session, branch string, kept int) {
+	t.Helper()
+	head, err := c.Store.Session(t.Context(), branch)
+	if err != nil || head.Parent != s.ID() || head.Root != s.ID() || head.Messages != 12 || head.Usage.Cost != 1 || head.Requests != 5 {
+		t.Errorf("branch of %q, %q: %+v, %v", head.Parent, head.Root, head.Totals, err)
+	}
+	var plan []tools.Todo
+	if kept >= 4 {
+		plan = []tools.Todo{{ID: "1", Content: "first", Status: tools.TodoPending}}
+	}
+	if todos := c.Env.Todos.All(); !slices.Equal(todos, plan) {
+		t.Errorf("plan %+v", todos)
+	}
+	cost := 0.0
+	if kept >= 2 {
+		cost = 0.5
+	}
+	if u := s.Usage(); u.Total.Cost != cost {
+		t.Errorf("usage %+v", u)
+	}
+}
+
+// Taking prompts back, one after the other, until none is left.
+func TestUndo(t *testing.T) {
+	t.Parallel()
+	c, s := chat(t)
+	for i := 3; i > 0; i-- {
+		m, branch, err := s.Undo(t.Context())
+		if err != nil || m.Text != fmt.Sprint("prompt ", i) || branch == "" {
+			t.Errorf("%q, %q, %v", m.Text, branch, err)
+		}
+	}
+	if _, _, err := s.Undo(t.Context()); !errors.Is(err, agent.ErrNoPrompt) {
+		t.Error(err)
+	}
+	if log := messages(t, c.Store, s.ID()); len(log) != 0 {
+		t.Error(render(log))
+	}
+}
+
+// While a turn runs there is no going back, here or in another window.
+func TestRewindWhileATurnRuns(t *testing.T) {
+	t.Parallel()
+	c, s := chat(t)
+	m := fakemodel.New()
+	c.Head.ID, c.Model = s.ID(), m
+	busy := load(t, c)
+	ended := make(chan error)
+	go func() {
+		_, err := busy.Turn(t.Context(), agent.Input{Text: "wait"}, &recorder{})
+		ended <- err
+	}()
+	x := m.Next()
+	if _, err := busy.Rewind(t.Context(), ""); !errors.Is(err, agent.ErrBusy) {
+		t.Error(err)
+	}
+	if _, err := s.Rewind(t.Context(), ""); !errors.Is(err, store.ErrClaimed) {
+		t.Error(err)
+	}
+	head, err := agent.Fork(t.Context(), c.Store, s.ID(), "") // forking is no harm
+	if err != nil || head.ForkedAt == "" {
+		t.Error(head, err)
+	}
+	x.Text("Done.")
+	x.End()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,234 @@
+package openai
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+// metadata is what an endpoint says of a model. Zero is what it does not say.
+type metadata struct {
+	window int // tokens
+	price  price
+	sees   bool
+}
+
+const (
+	metadataLimit   = 8 << 20 // bytes of a list of models
+	metadataTimeout = 3 * time.Second
+	metadataGrace   = 200 * time.Millisecond // beyond the end of a reply
+	largeRequest    = 32 << 10               // bytes; below it nobody needs to know the window
+)
+
+// inquire asks the first endpoint about its model beside a request that is large
+// enough for the answer to matter. The function waits for it.
+func (m *Model) inquire(ctx context.Context, req *model.Request) (done func()) {
+	if len(m.endpoints) == 0 || m.endpoints[0].Window > 0 || m.endpoints[0].wasAsked() || size(req) < largeRequest {
+		return func() {}
+	}
+	asking, cancel := context.WithCancel(ctx)
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		m.endpoints[0].ask(asking)
+	}()
+	return func() {
+		select {
+		case <-answered:
+		case <-time.After(metadataGrace):
+		}
+		cancel()
+		<-answered
+	}
+}
+
+func size(req *model.Request) int {
+	n := len(req.System)
+	for _, t := range req.Tools {
+		n += len(t.Description) + len(t.Schema)
+	}
+	for i := range req.Messages {
+		n += len(req.Messages[i].Text)
+	}
+	return n
+}
+
+// told is what the endpoint has said of its model.
+func (e *endpoint) told() metadata {
+	e.learned.Lock()
+	defer e.learned.Unlock()
+	if m := e.learned.models[e.Model]; m != nil {
+		return *m
+	}
+	return metadata{}
+}
+
+func (e *endpoint) wasAsked() bool {
+	e.learned.Lock()
+	defer e.learned.Unlock()
+	return e.learned.models[e.Model] != nil
+}
+
+// ask asks an endpoint about its model, once. One that does not tell is not asked
+// again; one that could not be reached is.
+func (e *endpoint) ask(ctx context.Context) {
+	if e.Provider == "openai" || e.Provider == "embedded" || e.wasAsked() {
+		return // they do not tell
+	}
+	ctx, cancel := context.WithTimeout(ctx, metadataTimeout)
+	defer cancel()
+	var m metadata
+	var err error
+	switch e.Provider {
+	case "ollama":
+		m, err = e.askOllama(ctx)
+	case "lmstudio":
+		m, err = e.askLMStudio(ctx)
+	default:
+		m, err = e.askList(ctx)
+	}
+	if err != nil && ctx.Err() != nil {
+		return
+	}
+	e.learned.Lock()
+	defer e.learned.Unlock()
+	if e.learned.models == nil {
+		e.learned.models = map[string]*metadata{}
+	}
+	e.learned.models[e.Model] = &m
+}
+
+// listed is a model of GET /models, with the words that OpenRouter, vLLM, llama.cpp
+// and others have for the same things.
+type listed struct {
+	ID            string `json:"id"`
+	ContextLength int    `json:"context_length"` // OpenRouter, Together, Groq-likes
+	ContextWindow int    `json:"context_window"` // Groq
+	MaxModelLen   int    `json:"max_model_len"`  // vLLM, SGLang
+	Meta          struct {
+		Trained int `json:"n_ctx_train"` // llama.cpp
+	} `json:"meta"`
+	Pricing      map[string]any `json:"pricing"` // OpenRouter: US dollars a token, in strings
+	Architecture struct {
+		Input []string `json:"input_modalities"` // OpenRouter
+	} `json:"architecture"`
+}
+
+func (e *endpoint) askList(ctx context.Context) (metadata, error) {
+	var list struct{ Data []listed }
+	if err := e.fetch(ctx, http.MethodGet, e.BaseURL+"/models", nil, &list); err != nil {
+		return metadata{}, err
+	}
+	for _, l := range list.Data {
+		if l.ID == e.Model || len(list.Data) == 1 {
+			return l.metadata(), nil
+		}
+	}
+	return metadata{}, nil
+}
+
+func (l *listed) metadata() metadata {
+	return metadata{
+		window: cmp.Or(l.ContextLength, l.ContextWindow, l.MaxModelLen, l.Meta.Trained),
+		price:  price{dollars(l.Pricing["prompt"]), dollars(l.Pricing["input_cache_read"]), dollars(l.Pricing["completion"])},
+		sees:   strings.Contains(strings.Join(l.Architecture.Input, " "), "image"),
+	}
+}
+
+// dollars reads a price a token as one a million tokens.
+func dollars(v any) float64 {
+	n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n * 1e6
+}
+
+// askOllama learns what the server runs the model with, else what the model could.
+func (e *endpoint) askOllama(ctx context.Context) (metadata, error) {
+	var running struct {
+		Models []struct {
+			Name    string `json:"name"`
+			Context int    `json:"context_length"`
+		} `json:"models"`
+	}
+	var known struct {
+		Capabilities []string       `json:"capabilities"`
+		Info         map[string]any `json:"model_info"`
+	}
+	if err := e.fetch(ctx, http.MethodPost, e.root()+"/api/show", map[string]string{"model": e.Model}, &known); err != nil {
+		return metadata{}, err
+	}
+	m := metadata{sees: strings.Contains(strings.Join(known.Capabilities, " "), "vision")}
+	for key, value := range known.Info {
+		if n, ok := value.(float64); ok && strings.HasSuffix(key, ".context_length") {
+			m.window = int(n)
+		}
+	}
+	if e.fetch(ctx, http.MethodGet, e.root()+"/api/ps", nil, &running) == nil {
+		for _, r := range running.Models {
+			if r.Context > 0 && (r.Name == e.Model || strings.TrimSuffix(r.Name, ":latest") == e.Model) {
+				m.window = r.Context
+			}
+		}
+	}
+	return m, nil
+}
+
+func (e *endpoint) askLMStudio(ctx context.Context) (metadata, error) {
+	var known struct {
+		Type   string `json:"type"`
+		Loaded int    `json:"loaded_context_length"`
+		Most   int    `json:"max_context_length"`
+	}
+	err := e.fetch(ctx, http.MethodGet, e.root()+"/api/v0/models/"+url.PathEscape(e.Model), nil, &known)
+	return metadata{window: cmp.Or(known.Loaded, known.Most), sees: known.Type == "vlm"}, err
+}
+
+// root is the server of a base URL that ends in /v1.
+func (e *endpoint) root() string {
+	return strings.TrimSuffix(strings.TrimSuffix(e.BaseURL, "/"), "/v1")
+}
+
+// fetch gets JSON from the endpoint's host, with its key.
+func (e *endpoint) fetch(ctx context.Context, method, address string, body, answer any) error {
+	var sent io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return fmt.Errorf("asking %s about its models: %w", e.url, err)
+		}
+		sent = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, sent)
+	if err != nil {
+		return fmt.Errorf("asking %s about its models: %w", e.url, err)
+	}
+	if key := e.pool()[0]; key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "hermes-ls")
+	resp, err := (&http.Client{Transport: e.Transport, CheckRedirect: sameHost}).Do(req)
+	if err != nil {
+		return fmt.Errorf("asking %s about its models: %w", e.url, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("asking %s about its models: %s", e.url, resp.Status)
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, metadataLimit)).Decode(answer); err != nil {
+		return fmt.Errorf("asking %s about its models: %w", e.url, err)
+	}
+	return nil
+}

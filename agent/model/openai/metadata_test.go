@@ -1,0 +1,106 @@
+package openai
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+const shortReply = `data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1000,"completion_tokens":100,"prompt_tokens_details":{"cached_tokens":400}}}
+
+data: [DONE]
+
+`
+
+// What endpoints say of their models, in each vendor's words, once a conversation is
+// long enough for it to matter; before that, one prompt is one request.
+func TestMetadata(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		provider string
+		answers  map[string]string // by method and path
+		window   int
+		sees     bool
+		cost     float64
+	}{
+		{"custom", map[string]string{"GET /v1/models": `{"data":[{"id":"other","max_model_len":1},{"id":"m:7b","max_model_len":40960}]}`}, 40960, false, 0},
+		{"custom", map[string]string{"GET /v1/models": `{"data":[{"id":"file.gguf","meta":{"n_ctx_train":32768}}]}`}, 32768, false, 0},
+		{"custom", map[string]string{"GET /v1/models": `<html>`}, 128000, false, 0},
+		{"custom", nil, 128000, false, 0},
+		{"openrouter", map[string]string{"GET /v1/models": `{"data":[{"id":"m:7b","context_length":64000,"pricing":{"prompt":"0.000002","completion":"0.00001","input_cache_read":"0.000001"},"architecture":{"input_modalities":["text","image"]}}]}`},
+			64000, true, (600*2 + 400*1 + 100*10) / 1e6},
+		{"ollama", map[string]string{"POST /api/show": `{"capabilities":["completion","vision"],"model_info":{"qwen.context_length":262144,"qwen.x":"y"}}`, "GET /api/ps": `{"models":[{"name":"m:7b","context_length":8192}]}`}, 8192, true, 0},
+		{"ollama", map[string]string{"POST /api/show": `{"model_info":{"qwen.context_length":262144}}`}, 262144, false, 0},
+		{"lmstudio", map[string]string{"GET /api/v0/models/m:7b": `{"type":"vlm","max_context_length":32768,"loaded_context_length":4096}`}, 4096, true, 0},
+	}
+	for i, tc := range tests {
+		t.Run(fmt.Sprint(i, " ", tc.provider), func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			var asked []string
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				what := r.Method + " " + r.URL.Path
+				mu.Lock()
+				asked = append(asked, what)
+				mu.Unlock()
+				if r.Header.Get("Authorization") != "Bearer k1" {
+					t.Errorf("%s without the key", what)
+				}
+				if answer, ok := tc.answers[what]; ok {
+					fmt.Fprint(w, answer)
+				} else if strings.HasSuffix(what, "/chat/completions") {
+					w.Header().Set("Content-Type", "text/event-stream")
+					fmt.Fprint(w, shortReply)
+				} else {
+					http.NotFound(w, r)
+				}
+			}))
+			defer server.Close()
+			m := New(Config{Endpoints: []Endpoint{{Provider: tc.provider, BaseURL: server.URL + "/v1", Model: "m:7b", Keys: []string{"k1"}}}})
+			defer m.Close()
+			say := func(text string) (usage model.Usage) {
+				for d, err := range m.Stream(t.Context(), &model.Request{Messages: []model.Message{{Role: model.User, Text: text}}}) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if d.Usage != nil {
+						usage = *d.Usage
+					}
+				}
+				return usage
+			}
+			say("hi")
+			if !slices.Equal(asked, []string{"POST /v1/chat/completions"}) {
+				t.Errorf("a small prompt asked %q", asked)
+			}
+			say(strings.Repeat("long ", 10_000))
+			if got := m.Window(); got != tc.window {
+				t.Errorf("window %d, want %d", got, tc.window)
+			}
+			if got := m.Sees(t.Context()); got != tc.sees {
+				t.Errorf("sees %v", got)
+			}
+			if got := say("again").Cost; max(got-tc.cost, tc.cost-got) > 1e-12 {
+				t.Errorf("cost %v, want %v", got, tc.cost)
+			}
+			if n := len(asked); n > 5 {
+				t.Errorf("asked %q", asked)
+			}
+		})
+	}
+}
+
+func TestListPrice(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]float64{"gpt-5": 1.25, "gpt-5-2025-08-07": 1.25, "gpt-5-mini": 0.25, "gpt-5.1": 0, "gpt-5-other": 0, "o3": 2, "llama": 0} {
+		if got := listPrice(id).input; got != want {
+			t.Errorf("%s costs %v, want %v", id, got, want)
+		}
+	}
+}

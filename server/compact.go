@@ -1,0 +1,31 @@
+package server
+
+import (
+	"context"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+)
+
+// StartCompaction claims a place in the session's queue, as a prompt does, for
+// summing up its older part. Hints tell what matters; they may be empty. Events go to
+// the host's sink and then to also, which may be nil. [Turn.Run] must follow.
+func (x *Session) StartCompaction(hints string, also agent.Sink) *Turn {
+	return x.start("", func(ctx context.Context) (agent.StopReason, error) {
+		sink := x.host.Sink(x.id)
+		if also != nil {
+			sink = both{sink, also}
+		}
+		if x.draft() {
+			sink.Event(agent.Notice{Text: "There is nothing to compact yet: the session has no messages."})
+			return agent.EndTurn, nil
+		}
+		if err := x.ready(); err != nil {
+			return "", err
+		}
+		a, err := x.begin(ctx)
+		if err != nil {
+			return "", err
+		}
+		return a.Compact(ctx, hints, sink)
+	})
+}
