@@ -60,7 +60,7 @@ func (h *history) add(m *store.Message) {
 		h.readTodos(m)
 	}
 	h.count(m)
-	if m.Usage != nil && m.Seq > h.unmeasured {
+	if m.Usage != nil && m.Role == model.Assistant && m.Seq > h.unmeasured {
 		h.gauge.measured(m.Usage)
 	}
 }

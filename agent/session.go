@@ -64,7 +64,8 @@ type Session struct {
 	stored bool // the store knows the session
 	effort string
 
-	saying saying // what is said to the running turn
+	saying   saying // what is said to the running turn
+	spending spending
 
 	historyMu sync.Mutex // only the running turn writes
 	history   history

@@ -17,10 +17,17 @@ type spending struct {
 func (s *Session) Spend(u model.Usage) {
 	s.spending.mu.Lock()
 	defer s.spending.mu.Unlock()
-	if s.spending.usage == nil {
-		s.spending.usage = &model.Usage{}
+	sum := s.spending.usage
+	if sum == nil {
+		sum = &model.Usage{}
+		s.spending.usage = sum
 	}
-	s.spending.usage.Add(u)
+	sum.Input += u.Input
+	sum.Output += u.Output
+	sum.Reasoning += u.Reasoning
+	sum.CachedRead += u.CachedRead
+	sum.CachedWrite += u.CachedWrite
+	sum.Cost += u.Cost
 }
 
 func (s *spending) take() *model.Usage {

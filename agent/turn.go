@@ -280,7 +280,9 @@ func (t *turn) end(c *call) error {
 	if n := t.repeats.count(c); n >= repeatsTell {
 		c.result.JSON = withNote(c.result.JSON, fmt.Sprintf(repeatedText, n))
 	}
-	if err := t.append(t.keeping, resultMessage(c.Call, c.result)); err != nil {
+	m := resultMessage(c.Call, c.result)
+	m.Usage = t.spending.take()
+	if err := t.append(t.keeping, m); err != nil {
 		return err
 	}
 	t.sink.Event(CallEnded{Call: c.told(), Result: c.result, Duration: c.took.Round(time.Microsecond)})

@@ -30,5 +30,16 @@ func (x *Session) judge(ctx context.Context, action, reason string) bool {
 		}
 		reply.Add(delta)
 	}
+	x.spend(reply.Usage)
 	return ctx.Err() == nil && reply.Finish == model.FinishStop && len(reply.Calls) == 0 && strings.TrimSpace(reply.Text) == "ALLOW"
+}
+
+// spend counts a request beside the conversation.
+func (x *Session) spend(u model.Usage) {
+	x.mu.Lock()
+	a := x.agent
+	x.mu.Unlock()
+	if a != nil && u != (model.Usage{}) {
+		a.Spend(u)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 )
 
@@ -26,7 +27,11 @@ func TestSmart(t *testing.T) {
 			m := fakemodel.Script(
 				func(x *fakemodel.Exchange) { x.Call("1", "terminal", `{"command":"ls"}`); x.End() },
 				func(x *fakemodel.Exchange) { x.Call("2", "terminal", `{"command":"rm -rf build"}`); x.End() },
-				answer(says),
+				func(x *fakemodel.Exchange) {
+					x.Text(says)
+					x.Usage(model.Usage{Input: 100, Output: 1})
+					x.End()
+				},
 				answer("Done."),
 			)
 			x, _ := session(t, open(t, Options{Home: home, Model: m, Static: true}), dir)
@@ -36,6 +41,9 @@ func TestSmart(t *testing.T) {
 			}
 			if n := len(m.Requests()); n != 4 {
 				t.Fatalf("%d requests", n)
+			}
+			if u := x.agent.Usage(); u.Total.Input < 100 || says == "ALLOW" && u.Total != (model.Usage{Input: 100, Output: 1}) {
+				t.Errorf("the request is not counted: %+v", u)
 			}
 			asked := m.Requests()[2]
 			if len(asked.Messages) != 1 || len(asked.Tools) != 0 || !strings.HasSuffix(asked.Messages[0].Text, "\nrm -rf build") {
