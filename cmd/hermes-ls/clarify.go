@@ -15,12 +15,14 @@ func (h *terminalHost) CanClarify() bool { return h.in != nil }
 
 // Clarify asks at the terminal: a choice by its number, or a line of one's own.
 func (h *terminalHost) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
+	h.mu.Lock()
 	h.endLine()
 	fmt.Fprintf(h.progress, "\n%s\n", q.Question)
 	for i, choice := range q.Choices {
 		fmt.Fprintf(h.progress, "  %d  %s\n", i+1, choice)
 	}
 	fmt.Fprint(h.progress, "  answer (empty: leave it to the model): ")
+	h.mu.Unlock()
 	line, err := h.line(ctx)
 	if err != nil {
 		return tools.Answer{}, err
