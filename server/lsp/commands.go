@@ -65,6 +65,8 @@ func (s *server) command(p *lsp.ExecuteCommandParams) (command, error) {
 		return simple(p, s.sessionLoad)
 	case protocol.CommandSessionDelete:
 		return simple(p, s.sessionDelete)
+	case protocol.CommandSessionFork:
+		return simple(p, s.sessionFork)
 	case protocol.CommandTranscript:
 		return prepared(p, s.transcript)
 	}
