@@ -1,0 +1,155 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+)
+
+// Fork opens a new session that begins with the log of another, up to the message of
+// that id, that one included; an empty id is the whole log. The other session is not
+// touched; it may be closed, or have a turn running. An empty p.Cwd means where the
+// other session works; another folder is refused, because the log speaks of this one.
+func (s *Service) Fork(ctx context.Context, id, messageID string, p Place, h Host) (*Session, error) {
+	from, draft, err := s.head(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if p.Cwd == "" {
+		p.Cwd, p.Folders = from.Cwd, from.Folders
+	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if !sameFolder(p.Cwd, from.Cwd) {
+		return nil, badInput("cwd", "the session belongs to %q, and so do its forks, not to %q", from.Cwd, p.Cwd)
+	}
+	if draft { // nothing was said yet
+		if messageID != "" {
+			return nil, noMessage(id, messageID)
+		}
+		return s.NewSession(ctx, p, h)
+	}
+	head, err := agent.Fork(ctx, s.theStore(s.synchronous()), id, messageID)
+	if errors.Is(err, store.ErrNoMessage) {
+		return nil, noMessage(id, messageID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.LoadSession(ctx, head.ID, p, h)
+}
+
+func noMessage(id, messageID string) error {
+	return badInput("messageId", "session %q has no message %q", id, messageID)
+}
+
+// Rewind goes back to the message of that id, the last one that is kept; the next
+// prompt goes on from there. What came after it stays as a session of its own,
+// branchID. An empty id means before the first message. While a turn runs it is
+// refused with [ErrRunning]. Files stay as they are.
+func (x *Session) Rewind(ctx context.Context, messageID string) (branchID string, err error) {
+	err = x.alone(ctx, func(ctx context.Context, a *agent.Session) error {
+		branchID, err = a.Rewind(ctx, messageID)
+		return err
+	})
+	if errors.Is(err, store.ErrNoMessage) {
+		err = noMessage(x.id, messageID)
+	}
+	return branchID, err
+}
+
+// Undo goes back to before the last prompt, which it gives back to be asked again, or
+// in other words. Else it is as [Session.Rewind].
+func (x *Session) Undo(ctx context.Context) (prompt, branchID string, err error) {
+	err = x.alone(ctx, func(ctx context.Context, a *agent.Session) error {
+		m, branch, err := a.Undo(ctx)
+		prompt, branchID = m.Text[:min(m.Typed, len(m.Text))], branch
+		return err
+	})
+	return prompt, branchID, err
+}
+
+// alone works on the conversation while no turn runs; prompts that come meanwhile
+// wait.
+func (x *Session) alone(ctx context.Context, work func(context.Context, *agent.Session) error) error {
+	if x.draft() {
+		return badInput("sessionId", "nothing was said in session %q yet", x.id)
+	}
+	t, err := x.quiet(func(ctx context.Context) (agent.StopReason, error) {
+		a, err := x.begin(ctx)
+		if err != nil {
+			return "", err
+		}
+		return "", work(ctx, a)
+	})
+	if err != nil {
+		return err
+	}
+	stop, err := t.Run(ctx)
+	if err == nil && stop == agent.Cancelled {
+		err = context.Canceled
+	}
+	return err
+}
+
+const (
+	titleLimit = 200     // characters
+	notesLimit = 100_000 // characters
+)
+
+// Describe gives the session another title, or a person's notes; nil leaves either as
+// it is. An empty title lets the next prompt name the session.
+func (x *Session) Describe(ctx context.Context, title, notes *string) error {
+	change := func(h *store.Session) {
+		if title != nil {
+			h.Title = strings.Join(strings.Fields(strings.Map(visible, *title)), " ")
+		}
+		if notes != nil {
+			h.Notes = *notes
+		}
+	}
+	if title != nil && utf8.RuneCountInString(*title) > titleLimit {
+		return badInput("title", "it has %d characters, at most %d are kept", utf8.RuneCountInString(*title), titleLimit)
+	}
+	if notes != nil && utf8.RuneCountInString(*notes) > notesLimit {
+		return badInput("notes", "they have %d characters, at most %d are kept", utf8.RuneCountInString(*notes), notesLimit)
+	}
+	if err := x.save(ctx, change); err != nil {
+		return fmt.Errorf("keeping what session %s is called: %w", x.id, err)
+	}
+	if title != nil {
+		x.host.Sink(x.id).Event(agent.TitleChanged{Title: x.Title()})
+	}
+	return nil
+}
+
+// visible drops what could move the cursor or turn the text around.
+func visible(r rune) rune {
+	switch {
+	case unicode.IsSpace(r):
+		return ' '
+	case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+		return -1
+	}
+	return r
+}
+
+// Tree lists everything that was branched off the same session as this one, itself
+// and that session included, oldest first.
+func (s *Service) Tree(ctx context.Context, id string) ([]store.Session, error) {
+	head, draft, err := s.head(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if draft {
+		return []store.Session{head}, nil
+	}
+	return s.theStore(s.synchronous()).Tree(ctx, id)
+}
