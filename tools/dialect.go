@@ -30,8 +30,8 @@ type dialect struct {
 // command's own. At its end, by the trap when it calls exit, the state goes to the
 // file. The dump is all builtins: no process, and well under a millisecond. Its
 // stderr is closed off for the sake of set -x.
-const wrapper = `__hermes_dump() { local s=$?; { export -p; echo :; pwd -P; } >|%s; return $s; }; ` +
-	`trap '{ __hermes_dump; } 2>/dev/null' EXIT; __hermes=$1; set --; eval "$__hermes"; { __hermes_dump; } 2>/dev/null`
+const wrapper = `__hermes_dump() { set +x; { export -p; echo :; pwd -P; } >|%s; return "$1"; }; ` +
+	`trap '{ __hermes_dump "$?"; } 2>/dev/null' EXIT; __hermes=$1; set --; eval "$__hermes"; { __hermes_dump "$?"; } 2>/dev/null`
 
 // fishWrapper is the same for fish, which lists its variables for people alone; so
 // env does it.
@@ -41,14 +41,15 @@ const fishWrapper = `function __hermes_dump --on-event fish_exit; begin; command
 // what models write, and what a command is judged as; zsh's own patterns can run
 // code.
 var dialects = map[string]dialect{
-	"bash": {[]string{"--norc", "--noprofile"}, wrapper, parseState},
-	"zsh":  {[]string{"--emulate", "ksh", "-f"}, wrapper, parseState},
-	"fish": {[]string{"--no-config"}, fishWrapper, parseEnviron},
-	"sh":   {nil, wrapper, parseState},
-	"dash": {nil, wrapper, parseState},
-	"ash":  {nil, wrapper, parseState},
-	"ksh":  {nil, "", nil}, // its functions have no local, and its kinds differ
-	"mksh": {nil, "", nil},
+	"bash":  {[]string{"--norc", "--noprofile"}, wrapper, parseState},
+	"zsh":   {[]string{"--emulate", "ksh", "-f"}, wrapper, parseState},
+	"fish":  {[]string{"--no-config"}, fishWrapper, parseEnviron},
+	"sh":    {nil, wrapper, parseState},
+	"dash":  {nil, wrapper, parseState},
+	"ash":   {nil, wrapper, parseState},
+	"ksh":   {nil, wrapper, parseState},
+	"ksh93": {nil, wrapper, parseState},
+	"mksh":  {nil, wrapper, parseState},
 }
 
 // findShell: the user's own when it is bash or zsh, else what there is, in the order

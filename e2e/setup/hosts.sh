@@ -18,6 +18,8 @@ need git git
 need zsh zsh
 need fish fish
 need dash dash
+need mksh mksh
+need ksh93 ksh93u+m
 need busybox busybox-static
 need podman podman
 need runc runc
