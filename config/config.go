@@ -41,9 +41,11 @@ type Model struct {
 
 // Agent says how turns run.
 type Agent struct {
-	MaxIterations int    `json:"max_iterations" repo:"yes" doc:"Model requests in one turn at most."`
-	OnNewPrompt   string `json:"on_new_prompt" enum:"interrupt,queue" repo:"yes" doc:"What a prompt does to the turn that runs in its session."`
-	Tools         Tools  `json:"tools" doc:"Toolsets offered."`
+	MaxIterations int               `json:"max_iterations" repo:"yes" doc:"Model requests in one turn at most."`
+	OnNewPrompt   string            `json:"on_new_prompt" enum:"interrupt,queue" repo:"yes" doc:"What a prompt does to the turn that runs in its session."`
+	Tools         Tools             `json:"tools" doc:"Toolsets offered."`
+	Personality   string            `json:"personality" doc:"Name of one of agent.personalities: the manner of new sessions."`
+	Personalities map[string]string `json:"personalities" doc:"Name to words about the manner in which it speaks."`
 }
 
 // Tools selects toolsets by name.

@@ -125,6 +125,9 @@ func (l *Loaded) fill(tree map[string]any) {
 	}
 }
 
+// Manner is the words of the chosen personality; empty: none is chosen.
+func (l *Loaded) Manner() string { return l.Agent.Personalities[l.Agent.Personality] }
+
 func (l *Loaded) problem(source string, line int, text string) {
 	l.Problems = append(l.Problems, Problem{Source: source, Line: line, Text: text})
 }

@@ -73,6 +73,9 @@ func valueSchema(typ reflect.Type) *jsonschema.Schema {
 	case reflect.Float64:
 		return &jsonschema.Schema{Type: "number"}
 	case reflect.Map:
+		if typ.Elem().Kind() == reflect.String {
+			return &jsonschema.Schema{Type: "object", AdditionalProperties: text}
+		}
 		return &jsonschema.Schema{Type: "object"}
 	case reflect.Slice:
 		list := &jsonschema.Schema{Type: "array", Items: text}

@@ -137,8 +137,16 @@ func convert(f field, value any) (out any, want string) {
 	case reflect.Slice:
 		return convertList(f, value)
 	case reflect.Map:
-		if _, ok := value.(map[string]any); !ok {
+		fields, ok := value.(map[string]any)
+		if !ok {
 			return nil, "a mapping"
+		}
+		if f.typ.Elem().Kind() == reflect.String {
+			for _, text := range fields {
+				if _, ok := text.(string); !ok {
+					return nil, "names with texts"
+				}
+			}
 		}
 	}
 	return value, ""

@@ -218,6 +218,7 @@ func (x *Session) tools(conf *config.Loaded) (*tools.Set, error) {
 			return nil, fmt.Errorf("listing the tools: %w", err)
 		}
 	}
+	all.Hook(x.folderNotes())
 	all.Defect = func(tool string, panicked any, stack []byte) {
 		x.svc.Log.Error("a tool panicked", "tool", tool, "panic", panicked, "stack", string(stack))
 	}
@@ -284,6 +285,7 @@ func (x *Session) systemPrompt(ctx context.Context, offered []tools.Spec, shell 
 		Tools:   names,
 		Notes:   prompt.ReadNotes(folders, func(path string) ([]byte, error) { return x.read(ctx, path) }),
 		Host:    x.editor,
+		Manner:  x.manner(),
 	})
 }
 

@@ -13,6 +13,7 @@ type Recall struct {
 	mu     sync.Mutex
 	shown  map[shownWindow][sha256.Size]byte
 	failed map[string]int // edits in a row, by absolute path
+	told   map[string]bool
 }
 
 // shownWindow is what a read has asked for.
@@ -23,7 +24,7 @@ type shownWindow struct {
 
 // NewRecall remembers nothing yet.
 func NewRecall() *Recall {
-	return &Recall{shown: map[shownWindow][sha256.Size]byte{}, failed: map[string]int{}}
+	return &Recall{shown: map[shownWindow][sha256.Size]byte{}, failed: map[string]int{}, told: map[string]bool{}}
 }
 
 // Forget is for when the model no longer has before it what it was shown: a history
@@ -35,6 +36,20 @@ func (r *Recall) Forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	clear(r.shown)
+	clear(r.told)
+}
+
+// First reports whether what is named is to be told for the first time, or for the
+// first time since [Recall.Forget]. A nil Recall is told nothing.
+func (r *Recall) First(name string) bool {
+	if r == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := !r.told[name]
+	r.told[name] = true
+	return first
 }
 
 // again reports whether the same was shown for w the last time, and notes that it

@@ -14,33 +14,45 @@ type Note struct {
 	Cut  bool // only the beginning
 }
 
-// noteLimit bounds all notes together, in bytes.
-const noteLimit = 8 << 10
+// noteLimit bounds all notes together, mannerLimit the user's own words, in bytes.
+const (
+	noteLimit   = 8 << 10
+	mannerLimit = 8 << 10
+)
 
-// noteNames are looked for in the root of each folder; the first that is there counts.
-var noteNames = [...]string{"AGENTS.md", "CLAUDE.md"}
+// noteNames are looked for in a folder. What is for us comes first; of the names that
+// mean all agents the first that is there counts, as they tend to say the same.
+var noteNames = [...][]string{{".hermes.md"}, {"AGENTS.md", "CLAUDE.md"}}
 
-// ReadNotes reads the notes of all folders, 8 KB of them at most. What read does
-// not give is not there.
+// ReadNotes reads the notes that lie in the folders themselves, 8 KB of them at most.
+// What read does not give is not there.
 func ReadNotes(folders []string, read func(path string) ([]byte, error)) []Note {
 	var notes []Note
 	left := noteLimit
 	for _, folder := range folders {
-		for _, name := range noteNames {
-			path := filepath.Join(folder, name)
-			data, err := read(path)
-			text := strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD"))
-			if err != nil || text == "" {
+		for _, names := range noteNames {
+			note, ok := firstNote(folder, names, read)
+			if !ok {
 				continue
 			}
-			note := Note{Path: path, Text: text}
-			note.Text, note.Cut = begin(text, left)
+			note.Text, note.Cut = begin(note.Text, left)
 			left -= len(note.Text)
 			notes = append(notes, note)
-			break
 		}
 	}
 	return notes
+}
+
+func firstNote(folder string, names []string, read func(path string) ([]byte, error)) (Note, bool) {
+	for _, name := range names {
+		path := filepath.Join(folder, name)
+		data, err := read(path)
+		text := strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD"))
+		if err == nil && text != "" {
+			return Note{Path: path, Text: text}, true
+		}
+	}
+	return Note{}, false
 }
 
 // begin cuts text to a limit, at the end of a line if there is one.

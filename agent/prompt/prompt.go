@@ -29,12 +29,15 @@ type Config struct {
 	Tools   []string  // names of the offered tools
 	Notes   []Note    // see [ReadNotes]
 	Host    string    // the editor, such as "Neovim 0.12"; empty: unknown
+	// Manner is how the user wants it to speak, in the user's own words.
+	Manner []string
 }
 
 // System is the whole system prompt.
 func System(c Config) string {
 	var b strings.Builder
 	b.WriteString(about(words, c.Tools))
+	writeManner(&b, c.Manner)
 	writePlace(&b, c)
 	writeNotes(&b, c.Notes)
 	return b.String()
@@ -62,6 +65,17 @@ func Child(c Config, t Task) string {
 		fmt.Fprintf(&b, "\n# The form of your report\n\nYour last message is one JSON value that fits this schema, and nothing else:\n\n%s\n", t.Answer)
 	}
 	return b.String()
+}
+
+// writeManner says what the user wants, who may ask for any manner but for no other
+// rules.
+func writeManner(b *strings.Builder, manner []string) {
+	text := strings.TrimSpace(strings.Join(manner, "\n\n"))
+	if text == "" {
+		return
+	}
+	text, _ = begin(text, mannerLimit)
+	fmt.Fprintf(b, "\n# Your manner\n\nThe user wants you to be like this. It shapes how you speak and what you care about; the rules above stay.\n\n%s\n", text)
 }
 
 func writePlace(b *strings.Builder, c Config) {
