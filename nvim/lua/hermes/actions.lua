@@ -1,0 +1,48 @@
+--- The server's commands as code actions and lenses run them: the answer goes into the
+--- chat, whose conversation is the current one.
+local protocol = require("hermes.protocol")
+
+local M = {}
+
+--- Shows the chat beside what the user is at, and runs a command whose answer is a turn.
+---@param connection hermes.Connection
+---@param name string
+---@param argument table
+function M.turn(connection, name, argument)
+  local conversation = connection:newest()
+  require("hermes.view").show(conversation, { focus = false })
+  conversation:command(name, argument)
+end
+
+--- Opens the chat; what the argument names is quoted where the user writes.
+---@param connection hermes.Connection
+---@param argument hermes.ChatOpenArgs
+local function chat(connection, argument)
+  local view = require("hermes.view").show(connection:newest(), { focus = true })
+  if argument.textDocument and argument.range then
+    local first, last = argument.range.start.line + 1, argument.range["end"].line + 1
+    if argument.range["end"].character == 0 and last > first then
+      last = last - 1
+    end
+    view:quote(vim.uri_to_bufnr(argument.textDocument.uri), first, last)
+  end
+end
+
+---@param connection hermes.Connection
+---@return table<string, fun(command: lsp.Command)>
+function M.of(connection)
+  local command = protocol.command
+  local run = {
+    [command.chat_open] = function(c)
+      chat(connection, (c.arguments or {})[1] or {})
+    end,
+  }
+  for _, name in ipairs({ command.explain, command.fix, command.review, command.test, command.document, command.delegate, command.prompt }) do
+    run[name] = function(c)
+      M.turn(connection, name, (c.arguments or {})[1])
+    end
+  end
+  return run
+end
+
+return M

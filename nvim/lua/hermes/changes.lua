@@ -1,0 +1,164 @@
+--- What turns have changed: to be looked at side by side, and to be taken back.
+local compat = require("hermes.compat")
+local protocol = require("hermes.protocol")
+local say = require("hermes.connection").say
+
+local M = {}
+
+--- Shows a file beside what it was, in a tab page of its own.
+---@param path string
+---@param before string? nil: it was not there
+local function compare(path, before)
+  vim.cmd.tabedit(vim.fn.fnameescape(path))
+  local filetype = vim.bo.filetype
+  local tab = vim.api.nvim_get_current_tabpage()
+  vim.cmd.diffthis()
+  vim.cmd("leftabove vertical new")
+  local buf = vim.api.nvim_get_current_buf()
+  local lines = before and vim.split((before:gsub("\n$", "")), "\n") or {}
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].buftype, vim.bo[buf].bufhidden, vim.bo[buf].swapfile = "nofile", "wipe", false
+  pcall(vim.api.nvim_buf_set_name, buf, "hermes://before" .. path)
+  vim.bo[buf].filetype = filetype
+  vim.bo[buf].modifiable, vim.bo[buf].modified = false, false
+  vim.cmd.diffthis()
+  vim.keymap.set("n", "q", function()
+    if #vim.api.nvim_list_tabpages() > 1 then
+      vim.cmd.tabclose(vim.api.nvim_tabpage_get_number(tab))
+    end
+  end, { buffer = buf, desc = "Hermes: close the comparison" })
+  vim.cmd.wincmd("p")
+  vim.cmd("normal! gg]c")
+end
+
+--- The files of the last turn that changed some, and how to get at what each was.
+---@param conversation hermes.Conversation
+---@param go_on fun(files: string[], before: fun(path: string, done: fun(text: string?)))
+local function last_changes(conversation, go_on)
+  local connection = conversation.connection
+  local function absolute(path)
+    return path:sub(1, 1) == "/" and path or connection.root .. "/" .. path
+  end
+  conversation:request(protocol.method.checkpoint_list, {}, function(err, result)
+    for _, checkpoint in ipairs(not err and result.checkpoints or {}) do
+      if #checkpoint.files > 0 then
+        return go_on(vim.tbl_map(absolute, checkpoint.files), function(path, done)
+          conversation:request(protocol.method.checkpoint_file, {
+            checkpointId = checkpoint.id,
+            path = path,
+          }, function(failed, file)
+            if failed then
+              return say(failed.message, vim.log.levels.ERROR)
+            end
+            done(compat.some(file.content))
+          end)
+        end)
+      end
+    end
+    -- No checkpoints are kept: the edits themselves say what was before.
+    local files = vim.tbl_keys(conversation.before)
+    table.sort(files)
+    go_on(files, function(path, done)
+      done(conversation.before[path] or nil)
+    end)
+  end)
+end
+
+--- Shows what the last turn has changed, with :diffthis.
+---@param conversation hermes.Conversation
+---@param name? string a file, as it is called in the root
+function M.review(conversation, name)
+  local root = conversation.connection.root
+  last_changes(conversation, function(files, before)
+    local function show(path)
+      if path then
+        before(path, function(text)
+          compare(path, text)
+        end)
+      end
+    end
+    if name then
+      files = vim.tbl_filter(function(path)
+        return path == name or path == root .. "/" .. name
+      end, files)
+    end
+    if #files == 0 then
+      return say(name and name .. " was not changed by the last turn" or "the last turn changed no file")
+    elseif #files == 1 then
+      return show(files[1])
+    end
+    vim.ui.select(files, {
+      prompt = "Changed by the last turn",
+      kind = "hermes.file",
+      format_item = function(path)
+        return vim.startswith(path, root .. "/") and path:sub(#root + 2) or path
+      end,
+    }, show)
+  end)
+end
+
+--- Shows what one call has changed.
+---@param item hermes.Item
+function M.review_call(item)
+  for _, content in ipairs(compat.some(item.call.content) or {}) do
+    if content.type == "diff" then
+      return compare(content.path, compat.some(content.oldText))
+    end
+  end
+  say("this call has changed no file")
+end
+
+---@param conversation hermes.Conversation
+---@param checkpoint string
+---@param files? string[]
+local function restore(conversation, checkpoint, files)
+  conversation:request(protocol.method.checkpoint_restore, {
+    checkpointId = checkpoint,
+    files = files,
+  }, function(err, result)
+    if err then
+      return say(err.message, vim.log.levels.ERROR)
+    end
+    pcall(vim.cmd.checktime)
+    local words = #result.restored > 0 and "brought back " .. table.concat(result.restored, ", ") or "nothing was to be brought back"
+    say(words)
+    if #result.kept == 0 or files then
+      return
+    end
+    vim.ui.select({ "Keep what I have changed", "Bring these back too" }, {
+      prompt = "You have changed these since: " .. table.concat(result.kept, ", "),
+      kind = "hermes.kept",
+    }, function(_, choice)
+      if choice == 2 then
+        restore(conversation, checkpoint, result.kept)
+      end
+    end)
+  end)
+end
+
+--- Brings files back to what they were before a turn that the user chooses.
+---@param conversation hermes.Conversation
+function M.rollback(conversation)
+  conversation:request(protocol.method.checkpoint_list, {}, function(err, result)
+    if err then
+      return say(err.message, vim.log.levels.ERROR)
+    elseif #result.checkpoints == 0 then
+      return say("there is nothing to go back to: no turn of this conversation has changed a file")
+    end
+    vim.ui.select(result.checkpoints, {
+      prompt = "Bring the files back to before",
+      kind = "hermes.checkpoint",
+      ---@param c hermes.CheckpointInfo
+      format_item = function(c)
+        local when = c.createdAt:gsub("T", " "):sub(1, 16)
+        return ("%s  %s  (%s)"):format(when, c.title, table.concat(c.files, ", "))
+      end,
+    }, function(checkpoint)
+      if checkpoint then
+        restore(conversation, checkpoint.id)
+      end
+    end)
+  end)
+end
+
+return M

@@ -1,0 +1,392 @@
+--- :Hermes and its sub-commands.
+local changes = require("hermes.changes")
+local connection = require("hermes.connection")
+local protocol = require("hermes.protocol")
+local view = require("hermes.view")
+
+local M = {}
+
+---@class hermes.Call how a sub-command was called
+---@field words string what stands behind it
+---@field buf integer where
+---@field first? integer lines that were given
+---@field last? integer
+
+---@class hermes.SubCommand
+---@field what string
+---@field run fun(call: hermes.Call)
+---@field complete? fun(lead: string): string[]
+
+--- The conversation that is meant: the chat's, else the newest one.
+---@param call hermes.Call
+---@return hermes.Conversation
+local function current(call)
+  local here = view.of(call.buf)
+  return here and here.conversation or connection.of(call.buf):newest()
+end
+
+---@param call hermes.Call
+---@return boolean
+local function is_file(call)
+  if vim.bo[call.buf].buftype ~= "" or vim.api.nvim_buf_get_name(call.buf) == "" then
+    connection.say("this is about a file: go to its window first", vim.log.levels.WARN)
+    return false
+  end
+  return true
+end
+
+--- The lines that were given, as the server takes them.
+---@param call hermes.Call
+---@return hermes.Range?
+local function range(call)
+  if call.first then
+    return { start = { line = call.first - 1, character = 0 }, ["end"] = { line = call.last, character = 0 } }
+  end
+end
+
+--- Sends a message; lines that were given go with it.
+---@param call hermes.Call
+local function ask(call)
+  if call.words == "" then
+    vim.ui.input({ prompt = "Ask Hermes: " }, function(words)
+      if words and vim.trim(words) ~= "" then
+        ask(vim.tbl_extend("force", call, { words = words }))
+      end
+    end)
+    return
+  end
+  local conversation = current(call)
+  view.show(conversation, { focus = false })
+  local context = require("hermes.context")
+  local blocks = context.blocks(call.words, conversation.connection.root, call.buf)
+  local shown = call.words
+  if call.first and vim.bo[call.buf].buftype == "" then
+    table.insert(blocks, context.resource(call.buf, call.first, call.last))
+    local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(call.buf), ":t")
+    shown = shown .. ("\n\n(%s, lines %d–%d)"):format(name, call.first, call.last)
+  end
+  conversation:send(blocks, shown)
+end
+
+--- A command of the server's about a file, or lines of it.
+---@param command string
+---@param with_diagnostics? boolean
+---@return fun(call: hermes.Call)
+local function about(command, with_diagnostics)
+  return function(call)
+    if not is_file(call) then
+      return
+    end
+    local of = connection.of(call.buf)
+    of:with(function(client)
+      local argument = { textDocument = { uri = vim.uri_from_bufnr(call.buf) }, range = range(call) }
+      if with_diagnostics then
+        local cursor = vim.api.nvim_win_get_cursor(0)[1]
+        local first, last = call.first or cursor, call.last or cursor
+        local diagnostics = require("hermes.diagnostics")
+        local list = diagnostics.of(call.buf, client.offset_encoding, function(d)
+          return d.lnum + 1 <= last and (d.end_lnum or d.lnum) + 1 >= first
+        end)
+        if #list == 0 and not call.first then
+          list = diagnostics.of(call.buf, client.offset_encoding)
+        elseif not call.first then
+          argument.range = list[1].range
+        end
+        if #list == 0 and not call.first then
+          return connection.say("nothing is reported in this file; select what to fix, or ask")
+        end
+        argument.diagnostics = #list > 0 and list or nil
+      end
+      require("hermes.actions").turn(of, command, argument)
+    end)
+  end
+end
+
+--- Chooses the value of a setting of the conversation.
+---@param category string
+---@return fun(call: hermes.Call)
+local function choose(category)
+  return function(call)
+    local conversation = current(call)
+    for _, option in ipairs(conversation.options) do
+      if option.category == category then
+        local function set(value)
+          if value then
+            conversation:request(protocol.method.session_set_value, { configId = option.id, value = value.value })
+          end
+        end
+        for _, value in ipairs(option.options) do
+          if value.value == call.words then
+            return set(value)
+          end
+        end
+        return vim.ui.select(option.options, {
+          prompt = option.name,
+          kind = "hermes.option",
+          format_item = function(value)
+            local mark = value.value == option.currentValue and "● " or "  "
+            return mark .. value.name .. (value.description and ": " .. value.description or "")
+          end,
+        }, set)
+      end
+    end
+    connection.say("there is nothing to choose")
+  end
+end
+
+--- Picks one of the workspace's conversations.
+---@param call hermes.Call
+---@param prompt string
+---@param picked fun(session: hermes.SessionInfo, of: hermes.Connection)
+local function pick(call, prompt, picked)
+  local of = connection.of(call.buf)
+  of:request(protocol.method.session_list, { cwd = of.root }, function(err, result)
+    if err then
+      return connection.say(err.message, vim.log.levels.ERROR)
+    end
+    local sessions = vim.tbl_filter(function(s)
+      return type(s.title) == "string" and s.title ~= ""
+    end, result.sessions)
+    if #sessions == 0 then
+      return connection.say("there is no earlier conversation in " .. of.root)
+    end
+    vim.ui.select(sessions, {
+      prompt = prompt,
+      kind = "hermes.session",
+      format_item = function(s)
+        local when = type(s.updatedAt) == "string" and s.updatedAt:gsub("T", " "):sub(1, 16) or ""
+        return when .. "  " .. s.title
+      end,
+    }, function(session)
+      if session then
+        picked(session, of)
+      end
+    end)
+  end)
+end
+
+---@param of hermes.Connection
+---@param id string
+local function open(of, id)
+  view.show(of:open(id), { focus = true })
+end
+
+--- Runs the program itself, and shows what it says.
+---@param arguments string[]
+---@param done fun(out: string, code: integer)
+local function program(arguments, done)
+  local config = require("hermes.config").current
+  local words = vim.list_extend({ config.cmd[1] }, arguments)
+  local ok, err = pcall(vim.system, words, { text = true, env = config.env }, vim.schedule_wrap(function(result)
+    done(vim.trim((result.stdout or "") .. (result.stderr or "")), result.code)
+  end))
+  if not ok then
+    connection.say(tostring(err), vim.log.levels.ERROR)
+  end
+end
+
+---@type table<string, hermes.SubCommand>
+M.sub = {
+  ask = { what = "ask; lines that are given go with it", run = ask },
+  chat = {
+    what = "open the chat; lines that are given are quoted there",
+    run = function(call)
+      local shown = view.show(current(call), { focus = true })
+      if call.first then
+        shown:quote(call.buf, call.first, call.last)
+      end
+    end,
+  },
+  toggle = {
+    what = "show or hide the chat",
+    run = function(call)
+      if view.window() then
+        return view.hide()
+      end
+      M.sub.chat.run(vim.tbl_extend("force", call, { first = false }))
+    end,
+  },
+  close = { what = "hide the chat", run = view.hide },
+  explain = { what = "explain a file, or lines of it", run = about(protocol.command.explain) },
+  fix = { what = "fix what is reported at the cursor, else in the file", run = about(protocol.command.fix, true) },
+  review = { what = "review a file, or lines of it", run = about(protocol.command.review) },
+  test = { what = "write tests for a file, or lines of it", run = about(protocol.command.test) },
+  document = { what = "document a file, or lines of it", run = about(protocol.command.document) },
+  delegate = {
+    what = "have a subagent reach a goal",
+    run = function(call)
+      local function go(words)
+        if words and vim.trim(words) ~= "" then
+          require("hermes.actions").turn(connection.of(call.buf), protocol.command.delegate, { goal = words })
+        end
+      end
+      if call.words ~= "" then
+        return go(call.words)
+      end
+      vim.ui.input({ prompt = "Delegate: " }, go)
+    end,
+  },
+  subagents = {
+    what = "show the subagents, with keys to stop and to tell",
+    run = function(call)
+      require("hermes.subagents").open(current(call))
+    end,
+  },
+  cancel = {
+    what = "cancel what runs",
+    run = function(call)
+      current(call):cancel()
+    end,
+  },
+  new = {
+    what = "begin a new conversation",
+    run = function(call)
+      view.show(connection.of(call.buf):begin(), { focus = true })
+    end,
+  },
+  resume = {
+    what = "go on with an earlier conversation",
+    run = function(call)
+      pick(call, "Go on with", function(session, of)
+        open(of, session.sessionId)
+      end)
+    end,
+  },
+  delete = {
+    what = "delete an earlier conversation",
+    run = function(call)
+      pick(call, "Delete for good", function(session, of)
+        of:request(protocol.method.session_delete, { sessionId = session.sessionId }, function(err)
+          connection.say(err and err.message or "deleted “" .. session.title .. "”")
+        end)
+      end)
+    end,
+  },
+  fork = {
+    what = "go on in a copy of this conversation",
+    run = function(call)
+      local conversation = current(call)
+      local of = conversation.connection
+      conversation:request(protocol.method.session_fork, { cwd = of.root, mcpServers = {} }, function(err, result)
+        if err then
+          return connection.say(err.message, vim.log.levels.ERROR)
+        end
+        open(of, result.sessionId)
+      end)
+    end,
+  },
+  diff = {
+    what = "compare what the last turn changed with what was before",
+    run = function(call)
+      changes.review(current(call), call.words ~= "" and call.words or nil)
+    end,
+  },
+  rollback = {
+    what = "bring files back to before a turn",
+    run = function(call)
+      changes.rollback(current(call))
+    end,
+  },
+  transcript = {
+    what = "show all of the conversation, results included",
+    run = function(call)
+      current(call):execute(protocol.command.transcript)
+    end,
+  },
+  model = { what = "choose the model", run = choose(protocol.category.model) },
+  mode = { what = "choose what asks before it runs", run = choose(protocol.category.mode) },
+  thinking = { what = "choose how long the model thinks", run = choose(protocol.category.thought_level) },
+  doctor = {
+    what = "say what works and what is missing",
+    run = function()
+      program({ "doctor" }, function(out)
+        vim.cmd("botright new")
+        vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(out, "\n"))
+        vim.bo.buftype, vim.bo.bufhidden, vim.bo.modifiable = "nofile", "wipe", false
+        vim.keymap.set("n", "q", "<cmd>close<CR>", { buffer = true })
+      end)
+    end,
+  },
+  settings = {
+    what = "edit config.yaml",
+    run = function()
+      program({ "config", "path" }, function(out)
+        vim.cmd.edit(vim.fn.fnameescape(out))
+      end)
+    end,
+  },
+  restart = {
+    what = "stop the server and start it again",
+    run = function(call)
+      local of = connection.of(call.buf)
+      of.died = {}
+      if not of.client then
+        return of:restart()
+      end
+      of.again = true
+      require("hermes.compat").stop(of.client)
+    end,
+  },
+}
+
+--- Splits what stands behind :Hermes into a sub-command and its words.
+---@param line string
+---@return string? name, string words
+local function split(line)
+  local first, rest = line:match("^%s*(%S+)%s*(.*)$")
+  if first and M.sub[first] then
+    return first, rest
+  end
+  return nil, vim.trim(line)
+end
+
+--- :Hermes.
+---@param command vim.api.keyset.create_user_command.command_args
+function M.run(command)
+  require("hermes").ensure()
+  local name, words = split(command.args)
+  if not name then
+    name = words == "" and "chat" or "ask"
+  end
+  M.sub[name].run({
+    words = words,
+    buf = vim.api.nvim_get_current_buf(),
+    first = command.range > 0 and command.line1 or nil,
+    last = command.range > 0 and command.line2 or nil,
+  })
+end
+
+--- A <Plug> mapping; in visual mode it is about the selected lines.
+---@param name string
+function M.mapped(name)
+  local lines = ""
+  if vim.api.nvim_get_mode().mode:find("^[vV\22]") then
+    local first, last = vim.fn.line("v"), vim.fn.line(".")
+    lines = ("%d,%d"):format(math.min(first, last), math.max(first, last))
+    vim.cmd.normal({ "\27", bang = true })
+  end
+  vim.cmd(lines .. "Hermes " .. name)
+end
+
+---@param prompt string
+function M.ask(prompt)
+  require("hermes").ensure()
+  ask({ words = prompt, buf = vim.api.nvim_get_current_buf() })
+end
+
+---@param lead string
+---@param line string
+---@return string[]
+function M.complete(lead, line)
+  local before = line:match("Hermes%s+(.*)$") or ""
+  if before:find("%s") then
+    return {}
+  end
+  local names = vim.tbl_filter(function(name)
+    return vim.startswith(name, lead)
+  end, vim.tbl_keys(M.sub))
+  table.sort(names)
+  return names
+end
+
+return M

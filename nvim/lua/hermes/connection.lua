@@ -1,0 +1,304 @@
+--- The server of one root, through Neovim's own language client. It starts the server,
+--- starts it again when it dies, and carries the agent's protocol over the same wire.
+local compat = require("hermes.compat")
+local config = require("hermes.config")
+local protocol = require("hermes.protocol")
+
+---@class hermes.Connection
+---@field root string
+---@field client? vim.lsp.Client nil until the server has answered
+---@field conversations table<string, hermes.Conversation>
+---@field current? hermes.Conversation the one that was begun or opened last
+---@field waiting (fun(client: vim.lsp.Client))[]
+---@field died integer[] when the server has died, in seconds
+---@field source? integer the buffer that was used last
+---@field again? boolean it is stopped to be started again
+---@field warned? boolean
+local Connection = {}
+Connection.__index = Connection
+
+local M = {}
+
+---@type table<string, hermes.Connection>
+local connections = {}
+
+--- A server that dies so often in a minute is left alone.
+local deaths_a_minute = 3
+
+---@param text string
+---@param level? integer
+local function say(text, level)
+  vim.notify("Hermes: " .. text, level or vim.log.levels.INFO)
+end
+
+---@param buf integer
+---@return string?
+function M.root_of(buf)
+  local options = config.current
+  if options.root_dir then
+    return options.root_dir(buf)
+  end
+  for _, markers in ipairs(options.root_markers) do
+    local root = vim.fs.root(buf, markers)
+    if root then
+      return root
+    end
+  end
+end
+
+--- Whether a buffer is a file that the server should know.
+---@param buf integer
+---@return boolean
+local function wanted(buf)
+  local types = config.current.filetypes
+  return vim.api.nvim_buf_is_loaded(buf)
+    and vim.bo[buf].buftype == ""
+    and vim.api.nvim_buf_get_name(buf) ~= ""
+    and not vim.api.nvim_buf_get_name(buf):find("^%a[%w+.-]+://")
+    and (not types or vim.tbl_contains(types, vim.bo[buf].filetype))
+end
+
+---@return vim.lsp.ClientConfig
+function Connection:settings()
+  local options = config.current
+  local capabilities = vim.lsp.protocol.make_client_capabilities()
+  capabilities.experimental = {
+    agentClientProtocol = {
+      protocolVersion = protocol.version,
+      clientCapabilities = {
+        elicitation = { form = vim.empty_dict() },
+        session = { notices = vim.empty_dict() },
+        _meta = { hermes = { diagnostics = true } },
+      },
+    },
+  }
+  local settings = vim.empty_dict()
+  if next(options.settings) then
+    settings = { [protocol.section] = options.settings }
+  end
+  return {
+    name = "hermes",
+    cmd = options.cmd,
+    cmd_env = options.env,
+    cmd_cwd = self.root,
+    root_dir = self.root,
+    init_options = next(options.init_options) and options.init_options or nil,
+    settings = settings,
+    capabilities = capabilities,
+    flags = { debounce_text_changes = 50 },
+    handlers = require("hermes.handlers").of(self),
+    commands = require("hermes.actions").of(self),
+    on_init = function(client)
+      self:ready(client)
+    end,
+    on_exit = function(code, signal)
+      vim.schedule(function()
+        self:ended(code, signal)
+      end)
+    end,
+  }
+end
+
+--- Starts the server where it does not run, and tells it of a buffer.
+---@param buf? integer
+---@return boolean started
+function Connection:start(buf)
+  local program = config.current.cmd[1]
+  if vim.fn.executable(program) == 0 then
+    if not self.warned then
+      self.warned = true
+      say(("%s is not on the PATH: install it, or set cmd in require('hermes').setup{}"):format(program), vim.log.levels.ERROR)
+    end
+    return false
+  end
+  if not buf and self.source and wanted(self.source) then
+    buf = self.source
+  end
+  return compat.start(self:settings(), buf) ~= nil
+end
+
+---@param client vim.lsp.Client
+function Connection:ready(client)
+  self.client = client
+  local waiting = self.waiting
+  self.waiting = {}
+  for _, go_on in ipairs(waiting) do
+    go_on(client)
+  end
+end
+
+--- Runs a function when the server is there, starting it where needed.
+---@param go_on fun(client: vim.lsp.Client)
+function Connection:with(go_on)
+  if self.client then
+    return go_on(self.client)
+  end
+  table.insert(self.waiting, go_on)
+  if not self:start() then
+    self.waiting = {}
+  end
+end
+
+---@param method string
+---@param params table
+---@param done? fun(err: table?, result: any)
+function Connection:request(method, params, done)
+  self:with(function(client)
+    local source = self.source
+    if not (source and vim.api.nvim_buf_is_valid(source)) then
+      source = 0
+    end
+    compat.request(client, method, params, function(err, result)
+      if done then
+        done(err, compat.some(result))
+      elseif err then
+        say(err.message, vim.log.levels.ERROR)
+      end
+    end, source)
+  end)
+end
+
+--- Runs a command of the server's.
+---@param name string
+---@param argument? table
+---@param done? fun(err: table?, result: any)
+function Connection:execute(name, argument, done)
+  local arguments = { argument or vim.empty_dict() }
+  self:request("workspace/executeCommand", { command = name, arguments = arguments }, done)
+end
+
+---@param method string
+---@param params table
+function Connection:notify(method, params)
+  if self.client then
+    compat.notify(self.client, method, params)
+  end
+end
+
+--- The server has gone. Unless it was told to, it is started again, and what was open
+--- is opened again.
+---@param code integer
+---@param signal integer
+function Connection:ended(code, signal)
+  self.client = nil
+  for _, conversation in pairs(self.conversations) do
+    conversation:interrupted()
+  end
+  if self.again then -- :Hermes restart
+    self.again = nil
+    return self:restart()
+  end
+  if code == 0 and signal == 0 or vim.v.exiting ~= vim.NIL then
+    return
+  end
+  local now = os.time()
+  self.died = vim.tbl_filter(function(when)
+    return now - when < 60
+  end, self.died)
+  table.insert(self.died, now)
+  local how = signal ~= 0 and ("signal %d"):format(signal) or ("exit code %d"):format(code)
+  if #self.died > deaths_a_minute then
+    say(("the server keeps stopping (%s) and is left alone; :Hermes doctor says what is wrong, :Hermes restart tries again"):format(how), vim.log.levels.ERROR)
+    return
+  end
+  say(("the server stopped (%s) and is started again; what was done is kept"):format(how), vim.log.levels.WARN)
+  self:restart()
+end
+
+--- Attaches what was attached, and brings conversations up to what the store has.
+function Connection:restart()
+  self:with(function()
+    for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+      if wanted(buf) and M.root_of(buf) == self.root then
+        self:start(buf)
+      end
+    end
+    for _, conversation in pairs(self.conversations) do
+      conversation:reload()
+    end
+  end)
+end
+
+---@param id string
+---@return hermes.Conversation
+function Connection:conversation(id)
+  local known = self.conversations[id]
+  if not known then
+    known = require("hermes.conversation").new(self)
+    known:named(id)
+  end
+  return known
+end
+
+--- The conversation that is meant when none is named; one is begun where there is none.
+---@return hermes.Conversation
+function Connection:newest()
+  return self.current or self:begin()
+end
+
+--- Begins a conversation. It can be shown at once; the server's part follows.
+---@return hermes.Conversation
+function Connection:begin()
+  local conversation = require("hermes.conversation").new(self)
+  self.current = conversation
+  conversation:begin_session()
+  return conversation
+end
+
+--- Opens a conversation of the past, with its history.
+---@param id string
+---@return hermes.Conversation
+function Connection:open(id)
+  local conversation = self:conversation(id)
+  conversation:reload(true)
+  self.current = conversation
+  return conversation
+end
+
+--- The connection of a root.
+---@param root string
+---@return hermes.Connection
+function M.at(root)
+  local connection = connections[root]
+  if not connection then
+    connection = setmetatable({ root = root, conversations = {}, waiting = {}, died = {} }, Connection)
+    connections[root] = connection
+  end
+  return connection
+end
+
+--- The connection that a buffer belongs to: its root's, else the working directory's.
+---@param buf integer
+---@return hermes.Connection
+function M.of(buf)
+  local view = require("hermes.view").of(buf)
+  if view then
+    return view.conversation.connection
+  end
+  local connection = M.at(wanted(buf) and M.root_of(buf) or vim.fn.getcwd())
+  if wanted(buf) then
+    connection.source = buf
+  end
+  return connection
+end
+
+---@return table<string, hermes.Connection>
+function M.all()
+  return connections
+end
+
+--- Tells the server of a file, if it is one with a root.
+---@param buf integer
+function M.attach(buf)
+  if not wanted(buf) then
+    return
+  end
+  local root = M.root_of(buf)
+  if root then
+    M.at(root):start(buf)
+  end
+end
+
+M.say = say
+
+return M

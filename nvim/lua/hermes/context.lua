@@ -1,0 +1,156 @@
+--- What goes with a message: quoted lines, and what its words point at.
+local M = {}
+
+---@param path string
+---@param root string
+---@return string
+local function shortened(path, root)
+  if vim.startswith(path, root .. "/") then
+    return path:sub(#root + 2)
+  end
+  return path
+end
+
+--- Lines of a buffer as Markdown, in a fence that they cannot close.
+---@param buf integer
+---@param first integer
+---@param last integer
+---@param root string
+---@return string[]
+function M.quote(buf, first, last, root)
+  local lines = vim.api.nvim_buf_get_lines(buf, first - 1, last, false)
+  local fence = "```"
+  while table.concat(lines, "\n"):find(fence, 1, true) do
+    fence = fence .. "`"
+  end
+  local place = shortened(vim.api.nvim_buf_get_name(buf), root)
+  local numbers = first == last and ("line %d"):format(first) or ("lines %d–%d"):format(first, last)
+  local out = { ("About `%s`, %s:"):format(place, numbers), "", fence .. vim.bo[buf].filetype }
+  vim.list_extend(out, lines)
+  table.insert(out, fence)
+  return out
+end
+
+--- A piece of a buffer, or all of it, as a resource of a message.
+---@param buf integer
+---@param first? integer
+---@param last? integer
+---@return hermes.ContentBlock
+function M.resource(buf, first, last)
+  local uri = vim.uri_from_bufnr(buf)
+  if first then
+    uri = ("%s#L%d-L%d"):format(uri, first, last)
+  end
+  local lines = vim.api.nvim_buf_get_lines(buf, (first or 1) - 1, last or -1, false)
+  return { type = "resource", resource = { uri = uri, text = table.concat(lines, "\n") .. "\n" } }
+end
+
+--- The lines of the last selection of a buffer.
+---@param buf integer
+---@return integer? first, integer? last
+local function selection(buf)
+  local first = vim.api.nvim_buf_get_mark(buf, "<")[1]
+  local last = vim.api.nvim_buf_get_mark(buf, ">")[1]
+  if first > 0 and last >= first then
+    return first, last
+  end
+end
+
+--- What “@word” points at: a file of the root, or something of the buffer that was used last.
+---@param word string
+---@param root string
+---@param buf? integer
+---@return hermes.ContentBlock?
+local function pointed_at(word, root, buf)
+  if buf and vim.api.nvim_buf_is_valid(buf) then
+    if word == "buffer" or word == "file" then
+      return M.resource(buf)
+    elseif word == "selection" then
+      local first, last = selection(buf)
+      return first and M.resource(buf, first, last) or nil
+    elseif word == "diagnostics" then
+      local lines = vim.tbl_map(function(d)
+        return ("- line %d: %s"):format(d.lnum + 1, (d.message:gsub("%s+", " ")))
+      end, vim.diagnostic.get(buf))
+      if #lines > 0 then
+        return { type = "resource", resource = { uri = vim.uri_from_bufnr(buf) .. "#diagnostics", text = table.concat(lines, "\n") } }
+      end
+      return nil
+    end
+  end
+  local path = vim.fs.normalize(word:sub(1, 1) == "/" and word or root .. "/" .. word)
+  if vim.uv.fs_stat(path) then
+    return { type = "resource_link", name = word, uri = vim.uri_from_fname(path) }
+  end
+end
+
+--- A message as blocks: its text, with what “@file”, “@selection”, “@diagnostics” and
+--- “@path” point at in their places.
+---@param text string
+---@param root string
+---@param buf? integer the buffer that was used last
+---@return hermes.ContentBlock[]
+function M.blocks(text, root, buf)
+  local blocks = {} ---@type hermes.ContentBlock[]
+  local from, at = 1, 1
+  while true do
+    local start, stop, word = text:find("@([%w%._%-/]+)", at)
+    if not start then
+      break
+    end
+    word = word:gsub("%.+$", "")
+    local alone = start == 1 or text:sub(start - 1, start - 1):find("%s")
+    local block = alone and pointed_at(word, root, buf)
+    if block then
+      if start > from then
+        table.insert(blocks, { type = "text", text = text:sub(from, start - 1) })
+      end
+      table.insert(blocks, block)
+      from = start + 1 + #word
+    end
+    at = stop + 1
+  end
+  if from <= #text then
+    table.insert(blocks, { type = "text", text = text:sub(from) })
+  end
+  return blocks
+end
+
+--- 'omnifunc' of the chat: slash commands at the start, “@” and what it may point at.
+---@param findstart integer
+---@param base string
+---@return integer|table
+function M.complete(findstart, base)
+  if findstart == 1 then
+    local before = vim.api.nvim_get_current_line():sub(1, vim.api.nvim_win_get_cursor(0)[2])
+    local start = before:find("@[%w%._%-/]*$") or before:find("^/%S*$")
+    return start and start - 1 or -3
+  end
+  local view = require("hermes.view").of(vim.api.nvim_get_current_buf())
+  if not view then
+    return {}
+  end
+  if base:sub(1, 1) == "/" then
+    local found = {}
+    for _, command in ipairs(view.conversation.commands) do
+      if vim.startswith("/" .. command.name, base) then
+        table.insert(found, { word = "/" .. command.name, menu = command.description })
+      end
+    end
+    return found
+  end
+  local root = view.conversation.connection.root
+  local found = {}
+  for _, word in ipairs({ "@file", "@selection", "@diagnostics" }) do
+    if vim.startswith(word, base) then
+      table.insert(found, word)
+    end
+  end
+  for _, path in ipairs(vim.fn.globpath(root, base:sub(2) .. "*", true, true)) do
+    local name = shortened(path, root)
+    table.insert(found, "@" .. name .. (vim.fn.isdirectory(path) == 1 and "/" or ""))
+  end
+  return found
+end
+
+return M

@@ -1,0 +1,418 @@
+--- One conversation as the server tells it: a list of items, and what holds now. It
+--- draws nothing; views watch it.
+local compat = require("hermes.compat")
+local protocol = require("hermes.protocol")
+
+---@alias hermes.ItemKind "user"|"heading"|"text"|"thought"|"call"|"plan"|"notice"
+
+---@class hermes.Item
+---@field kind hermes.ItemKind
+---@field message? string the id of its message
+---@field lines? string[] of a text
+---@field level? integer of a notice, a vim.log.levels
+---@field call? hermes.ToolCall
+---@field began? integer ms
+---@field took? integer ms
+---@field asking? boolean a question about it waits
+---@field entries? hermes.PlanEntry[]
+---@field spaced? boolean a blank line comes before it
+
+---@alias hermes.Event "added"|"changed"|"reset"|"state"
+
+---@class hermes.Conversation
+---@field id? string nil until the server has begun it
+---@field connection hermes.Connection
+---@field items hermes.Item[]
+---@field calls table<string, hermes.Item>
+---@field subagents hermes.Item[] of this turn and those that still run
+---@field before table<string, string|false> what the files were before this turn; false: not there
+---@field title string
+---@field turns integer how many prompts have no answer yet
+---@field doing? string the call that runs
+---@field asking integer how many questions wait
+---@field options hermes.SessionConfigOption[]
+---@field commands hermes.AvailableCommand[] slash commands
+---@field usage? hermes.UsageUpdate
+---@field waiting fun()[] what has to wait for the id
+---@field watchers fun(event: hermes.Event, item?: hermes.Item)[]
+local Conversation = {}
+Conversation.__index = Conversation
+
+local M = {}
+
+---@param connection hermes.Connection
+---@return hermes.Conversation
+function M.new(connection)
+  local self = setmetatable({
+    connection = connection,
+    items = {},
+    calls = {},
+    subagents = {},
+    before = {},
+    title = "",
+    turns = 0,
+    asking = 0,
+    options = {},
+    commands = {},
+    watchers = {},
+    waiting = {},
+  }, Conversation)
+  require("hermes.subagents").watch(self)
+  return self
+end
+
+--- The server's name of the conversation is known: what waited for it goes on.
+---@param id string
+function Conversation:named(id)
+  self.id = id
+  self.connection.conversations[id] = self
+  local waiting = self.waiting
+  self.waiting = {}
+  for _, go_on in ipairs(waiting) do
+    go_on()
+  end
+end
+
+--- Has the server begin the conversation.
+function Conversation:begin_session()
+  local params = { cwd = self.connection.root, mcpServers = {} }
+  self.connection:request(protocol.method.session_new, params, function(err, result)
+    if err then
+      return self:notice(err.message, vim.log.levels.ERROR)
+    end
+    self:named(result.sessionId)
+    self:opened(result)
+  end)
+end
+
+--- Asks the server something about this conversation, as soon as there is one.
+---@param method string
+---@param params table sessionId is added
+---@param done? fun(err: table?, result: any)
+function Conversation:request(method, params, done)
+  if not self.id then
+    return table.insert(self.waiting, function()
+      self:request(method, params, done)
+    end)
+  end
+  params.sessionId = self.id
+  self.connection:request(method, params, done)
+end
+
+--- Runs one of the server's commands for this conversation.
+---@param name string
+---@param argument? table
+---@param done? fun(err: table?, result: any)
+function Conversation:execute(name, argument, done)
+  if not self.id then
+    return table.insert(self.waiting, function()
+      self:execute(name, argument, done)
+    end)
+  end
+  self.connection:execute(name, vim.tbl_extend("force", argument or {}, { sessionId = self.id }), done)
+end
+
+---@param watcher fun(event: hermes.Event, item?: hermes.Item)
+function Conversation:watch(watcher)
+  table.insert(self.watchers, watcher)
+end
+
+---@param event hermes.Event
+---@param item? hermes.Item
+function Conversation:tell(event, item)
+  for _, watcher in ipairs(self.watchers) do
+    watcher(event, item)
+  end
+end
+
+---@return boolean
+function Conversation:running()
+  return self.turns > 0
+end
+
+--- What the server said when it opened the conversation.
+---@param result hermes.NewSessionResponse|hermes.LoadSessionResponse
+function Conversation:opened(result)
+  self.options = result and compat.some(result.configOptions) or self.options
+  self:tell("state")
+end
+
+-- Items.
+
+---@param item hermes.Item
+---@return hermes.Item
+function Conversation:add(item)
+  local last = self.items[#self.items]
+  if item.kind ~= "user" and item.kind ~= "heading" and (not last or last.kind == "user") then
+    last = self:add({ kind = "heading" })
+  end
+  item.spaced = last ~= nil and not (item.kind == "call" and last.kind == "call")
+  table.insert(self.items, item)
+  self:tell("added", item)
+  return item
+end
+
+---@param text string
+---@param level? integer
+function Conversation:notice(text, level)
+  self:add({ kind = "notice", lines = vim.split(text, "\n"), level = level or vim.log.levels.INFO })
+end
+
+--- Adds a piece to the message that it belongs to. Pieces come in order, but calls of
+--- the same reply may stand between.
+---@param kind "user"|"text"|"thought"
+---@param chunk hermes.ContentChunk
+function Conversation:piece(kind, chunk)
+  local content = chunk.content
+  local text = content.text or ("[" .. content.type .. "]")
+  local item = self.items[#self.items]
+  if not (item and item.kind == kind and item.message == chunk.messageId) then
+    text = text:gsub("^\n+", "")
+    if text == "" then
+      return
+    end
+    self:add({ kind = kind, message = chunk.messageId, lines = vim.split(text, "\n") })
+    return
+  end
+  local new = vim.split(text, "\n")
+  item.lines[#item.lines] = item.lines[#item.lines] .. new[1]
+  vim.list_extend(item.lines, new, 2)
+  self:tell("changed", item)
+end
+
+--- What a call's diffs say of the files before the turn: the first one counts.
+---@param call hermes.ToolCall
+function Conversation:remember(call)
+  for _, content in ipairs(call.content or {}) do
+    if content.type == "diff" and self.before[content.path] == nil then
+      self.before[content.path] = compat.some(content.oldText) or false
+    end
+  end
+end
+
+---@param call hermes.ToolCall
+---@return table? what the server says of it that the protocol has no word for
+function M.extra(call)
+  local meta = compat.some(call._meta)
+  return meta and compat.some(meta.hermes)
+end
+
+---@param call hermes.ToolCall
+function Conversation:call_started(call)
+  local item = self.calls[call.toolCallId]
+  if item then
+    return self:call_news(call)
+  end
+  item = { kind = "call", call = call, began = vim.uv.now() }
+  self.calls[call.toolCallId] = item
+  local extra = M.extra(call)
+  if extra and extra.subagent then
+    table.insert(self.subagents, item)
+  else
+    self.doing = call.title
+  end
+  self:add(item)
+  self:tell("state")
+end
+
+---@param news hermes.ToolCall
+function Conversation:call_news(news)
+  local item = self.calls[news.toolCallId]
+  if not item then
+    return
+  end
+  for key, value in pairs(news) do
+    item.call[key] = compat.some(value)
+  end
+  self:remember(news)
+  if news.status == "completed" or news.status == "failed" then
+    item.took = vim.uv.now() - item.began
+    if self.doing == item.call.title then
+      self.doing = nil
+    end
+    pcall(vim.cmd.checktime) -- a command may have changed files that are open
+  end
+  self:tell("changed", item)
+  self:tell("state")
+end
+
+---@param plan hermes.Plan
+function Conversation:planned(plan)
+  for i = #self.items, 1, -1 do
+    local item = self.items[i]
+    if item.kind == "plan" then
+      item.entries = plan.entries
+      return self:tell("changed", item)
+    elseif item.kind == "user" then
+      break
+    end
+  end
+  if #plan.entries > 0 then
+    self:add({ kind = "plan", entries = plan.entries })
+  end
+end
+
+local updates = {
+  [protocol.update.user_message] = function(self, u)
+    self:piece("user", u)
+  end,
+  [protocol.update.agent_message] = function(self, u)
+    self:piece("text", u)
+  end,
+  [protocol.update.agent_thought] = function(self, u)
+    self:piece("thought", u)
+  end,
+  [protocol.update.tool_call] = function(self, u)
+    self:call_started(u)
+  end,
+  [protocol.update.tool_call_news] = function(self, u)
+    self:call_news(u)
+  end,
+  [protocol.update.plan] = function(self, u)
+    self:planned(u)
+  end,
+  [protocol.update.commands] = function(self, u)
+    self.commands = u.availableCommands
+  end,
+  [protocol.update.options] = function(self, u)
+    self.options = u.configOptions
+    self:tell("state")
+  end,
+  [protocol.update.info] = function(self, u)
+    self.title = compat.some(u.title) or self.title
+    self:tell("state")
+  end,
+  [protocol.update.usage] = function(self, u)
+    self.usage = u
+    self:tell("state")
+  end,
+  [protocol.update.notice] = function(self, u)
+    self:notice(u.title .. (compat.some(u.description) and "\n" .. u.description or ""), vim.log.levels[u.severity:upper()] or nil)
+  end,
+}
+
+--- Takes an update of the server's. Kinds that are not known are left alone: servers
+--- may say more than this plugin shows.
+---@param u table
+function Conversation:update(u)
+  local take = updates[u.sessionUpdate]
+  if take then
+    take(self, u)
+  end
+end
+
+-- Turns.
+
+--- Notes that a turn begins; the function that it returns is told how it ended.
+---@return fun(err: table?, result: any)
+function Conversation:begin()
+  if self.turns == 0 then
+    self.before = {}
+    self.subagents = vim.tbl_filter(function(item)
+      return item.call.status == "in_progress"
+    end, self.subagents)
+  end
+  self.turns = self.turns + 1
+  self:tell("state")
+  local life = self.life
+  return function(err, result)
+    if life ~= self.life then
+      return -- the server that was asked is gone
+    end
+    self:ended(err, result)
+  end
+end
+
+local stopped = {
+  cancelled = "Cancelled.",
+  max_tokens = "Stopped: the answer grew too long.",
+  max_turn_requests = "Stopped: the turn had its number of requests. Say “go on” to go on.",
+  refusal = "The model refused.",
+}
+
+---@param err table?
+---@param result hermes.PromptResponse?
+function Conversation:ended(err, result)
+  self.turns = math.max(0, self.turns - 1)
+  if self.turns == 0 then
+    self.doing = nil
+    require("hermes.questions").withdraw(self)
+  end
+  if err then
+    self:notice(err.message, vim.log.levels.ERROR)
+  elseif result and stopped[result.stopReason] then
+    self:notice(stopped[result.stopReason], vim.log.levels.WARN)
+  end
+  self:tell("state")
+end
+
+--- Sends a message. What a running turn does then is the server's matter.
+---@param blocks hermes.ContentBlock[]
+---@param shown string
+function Conversation:send(blocks, shown)
+  self:add({ kind = "user", lines = vim.split(vim.trim(shown), "\n") })
+  local choice = require("hermes.config").current.on_new_prompt
+  self:request(protocol.method.session_prompt, {
+    prompt = blocks,
+    _meta = choice and { hermes = { onNewPrompt = choice } } or nil,
+  }, self:begin())
+end
+
+--- Runs a command of the server's that is answered when its turn has ended. The server
+--- shows what was asked.
+---@param name string
+---@param argument table
+function Conversation:command(name, argument)
+  self:execute(name, vim.tbl_extend("force", argument or {}, { wait = true }), self:begin())
+end
+
+function Conversation:cancel()
+  if self.id then
+    self.connection:notify(protocol.method.session_cancel, { sessionId = self.id })
+  end
+end
+
+--- The server has died: nothing that was asked is answered any more.
+function Conversation:interrupted()
+  self.life = (self.life or 0) + 1
+  if self.turns > 0 then
+    self.cut = true
+  end
+  self.turns, self.doing = 0, nil
+  require("hermes.questions").withdraw(self)
+  self:tell("state")
+end
+
+--- Shows the conversation as the store has it. One that never had a message is begun
+--- anew.
+---@param opened? boolean it was not open here before
+function Conversation:reload(opened)
+  if not opened and #self.items == 0 then
+    return self:begin_session()
+  end
+  self.items, self.calls, self.subagents = {}, {}, {}
+  self:tell("reset")
+  self:request(protocol.method.session_load, { cwd = self.connection.root, mcpServers = {} }, function(err, result)
+    if err then
+      return self:notice(err.message, vim.log.levels.ERROR)
+    end
+    self:opened(result)
+    if self.cut then
+      self.cut = false
+      self:notice("The server stopped in the middle of this. What was done is kept; say “go on” to go on.", vim.log.levels.WARN)
+    end
+  end)
+end
+
+--- Subagents that worked in the background have ended while nothing runs.
+---@param list hermes.Subagent[]
+function Conversation:subagents_ready(list)
+  local goals = vim.tbl_map(function(s)
+    return ("“%s” (%s)"):format(s.goal, s.status)
+  end, list)
+  local question = "Subagents have ended: " .. table.concat(goals, ", ")
+  self:notice(question .. ". Their results come with your next message.")
+  require("hermes.connection").say(question)
+end
+
+return M

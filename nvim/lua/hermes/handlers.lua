@@ -1,0 +1,59 @@
+--- What the server says and asks: the agent's protocol on the language server's wire.
+local protocol = require("hermes.protocol")
+
+local M = {}
+
+--- Answers a request when start's callback is called: Neovim runs handlers of requests
+--- in a coroutine of their own.
+---@param start fun(answer: fun(result: table))
+---@return table
+local function await(start)
+  local running = coroutine.running()
+  local answered = false
+  start(function(result)
+    if answered then
+      return
+    end
+    answered = true
+    vim.schedule(function()
+      coroutine.resume(running, result)
+    end)
+  end)
+  return coroutine.yield()
+end
+
+---@param connection hermes.Connection
+---@return table<string, lsp.Handler>
+function M.of(connection)
+  ---@param id string
+  ---@return hermes.Conversation
+  local function conversation(id)
+    return connection:conversation(id)
+  end
+  local method = protocol.method
+  return {
+    [method.session_update] = function(_, params)
+      conversation(params.sessionId):update(params.update)
+    end,
+    [method.request_permission] = function(_, params)
+      return await(function(answer)
+        require("hermes.questions").permission(conversation(params.sessionId), params, answer)
+      end)
+    end,
+    [method.elicit] = function(_, params)
+      return await(function(answer)
+        require("hermes.questions").form(conversation(params.sessionId), params, answer)
+      end)
+    end,
+    [method.diagnostics] = function(_, params)
+      return await(function(answer)
+        require("hermes.diagnostics").news(params, connection.client.offset_encoding, answer)
+      end)
+    end,
+    [method.subagents_ready] = function(_, params)
+      conversation(params.sessionId):subagents_ready(params.subagents)
+    end,
+  }
+end
+
+return M

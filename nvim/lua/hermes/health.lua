@@ -1,0 +1,79 @@
+--- :checkhealth hermes
+local M = {}
+
+local health = vim.health
+
+local function neovim()
+  health.start("Neovim")
+  if vim.fn.has("nvim-0.10") == 1 then
+    health.ok(tostring(vim.version()))
+  else
+    health.error("Neovim 0.10 or later is needed")
+  end
+  if pcall(vim.treesitter.language.inspect, "markdown") then
+    health.ok("the chat has the colours of Markdown")
+  else
+    health.warn("there is no Tree-sitter parser for Markdown: the chat has few colours", { ":TSInstall markdown markdown_inline" })
+  end
+  if vim.o.autoread then
+    health.ok("files that commands change are read again ('autoread')")
+  else
+    health.warn("'autoread' is off: files that commands change are not read again", { "set autoread" })
+  end
+end
+
+---@return boolean
+local function program()
+  health.start("The program")
+  local command = require("hermes.config").current.cmd[1]
+  if vim.fn.executable(command) == 0 then
+    health.error(command .. " is not on the PATH", { "install hermes-ls, or set cmd in require('hermes').setup{}" })
+    return false
+  end
+  local version = vim.system({ command, "version" }, { text = true }):wait(10000)
+  health.ok(vim.fn.exepath(command) .. ": " .. vim.trim(version.stdout or ""):gsub("\n", ", "))
+  local doctor = vim.system({ command, "doctor" }, { text = true }):wait(60000)
+  for line in vim.gsplit(vim.trim(doctor.stdout or ""), "\n") do
+    if line:find("^%s*[✗xX!]") then
+      health.warn(line)
+    else
+      health.info(line)
+    end
+  end
+  if doctor.code == 0 then
+    health.ok("hermes-ls doctor finds what it needs")
+  else
+    health.error("hermes-ls doctor: the main job cannot run", { "see the lines above" })
+  end
+  return true
+end
+
+local function plugin()
+  health.start("The plugin")
+  if require("hermes").done then
+    health.ok("set up")
+  else
+    health.info("require('hermes').setup{} was not called: the server starts with the first :Hermes")
+  end
+  local any = false
+  for root, connection in pairs(require("hermes.connection").all()) do
+    any = true
+    if connection.client then
+      health.ok(("at work in %s (%s)"):format(root, connection.client.server_info and connection.client.server_info.version or "?"))
+    else
+      health.warn("no server runs for " .. root, { ":Hermes restart", ":Hermes doctor" })
+    end
+  end
+  if not any then
+    health.info("no server runs yet")
+  end
+end
+
+function M.check()
+  neovim()
+  if program() then
+    plugin()
+  end
+end
+
+return M

@@ -1,0 +1,233 @@
+--- An item of a conversation as lines of the chat. What is folded away stands behind a
+--- gutter, which is how the folds know it.
+local compat = require("hermes.compat")
+local conversation = require("hermes.conversation")
+
+local M = {}
+
+M.gutter = "▏ "
+
+--- A result longer than this is cut here; the transcript has it whole.
+local shown_lines = 200
+
+---@class hermes.Mark a highlighted part of the item's lines
+---@field line integer from 0
+---@field from integer byte
+---@field to integer byte, -1: the end
+---@field group string
+
+---@class hermes.Lines
+---@field lines string[]
+---@field marks hermes.Mark[]
+local Lines = {}
+Lines.__index = Lines
+
+---@param text string
+---@param group? string
+function Lines:add(text, group)
+  table.insert(self.lines, (text:gsub("[\r\n]", " ")))
+  if group then
+    self:mark(0, -1, group)
+  end
+end
+
+--- Highlights a part of the last line.
+function Lines:mark(from, to, group)
+  table.insert(self.marks, { line = #self.lines - 1, from = from, to = to, group = group })
+end
+
+---@param text string
+---@param group? string|fun(line: string): string?
+function Lines:body(text, group)
+  local lines = vim.split(vim.trim((text:gsub("\r\n", "\n"))), "\n")
+  for i, line in ipairs(lines) do
+    if i > shown_lines then
+      self:add(("%s… %d more lines: :Hermes transcript"):format(M.gutter, #lines - shown_lines), "HermesDim")
+      return
+    end
+    self:add(M.gutter .. line)
+    self:mark(0, #M.gutter, "HermesDim")
+    local of_line = group
+    if type(group) == "function" then
+      of_line = group(line)
+    end
+    if of_line then
+      self:mark(#M.gutter, -1, of_line)
+    end
+  end
+end
+
+local icons = {
+  pending = { "○", "HermesRunning" },
+  in_progress = { "◐", "HermesRunning" },
+  completed = { "✓", "HermesDone" },
+  failed = { "✗", "HermesFailed" },
+}
+
+---@param icon string
+---@return string group
+function M.icon_group(icon)
+  for _, known in pairs(icons) do
+    if known[1] == icon then
+      return known[2]
+    end
+  end
+  return "HermesDim"
+end
+
+---@param line string
+---@return string?
+local function diff_group(line)
+  if line:find("^@@") then
+    return "Changed"
+  end
+  return line:find("^%+") and "Added" or line:find("^%-") and "Removed" or nil
+end
+
+---@param content hermes.ToolCallContent
+---@return string diff, string counts
+local function diff_of(content)
+  local diff = compat.diff(compat.some(content.oldText) or "", compat.some(content.newText) or "")
+  local _, added = ("\n" .. diff):gsub("\n%+", "")
+  local _, removed = ("\n" .. diff):gsub("\n%-", "")
+  return diff, ("+%d −%d"):format(added, removed)
+end
+
+---@param ms integer
+---@return string
+local function took(ms)
+  if ms < 60000 then
+    return ("%.1f s"):format(ms / 1000)
+  end
+  return ("%d min %d s"):format(math.floor(ms / 60000), math.floor(ms / 1000) % 60)
+end
+
+---@param out hermes.Lines
+---@param call hermes.ToolCall
+local function input_of(out, call)
+  local input = compat.some(call.rawInput)
+  if type(input) ~= "table" then
+    return
+  end
+  for _, field in ipairs({ "code", "command" }) do
+    local text = input[field]
+    if type(text) == "string" and (field == "code" or text:find("\n") or #text > 70) then
+      out:body(text, "HermesInput")
+    end
+  end
+end
+
+---@param item hermes.Item
+---@param out hermes.Lines
+local function call(item, out)
+  local c = item.call
+  local extra = conversation.extra(c) or {}
+  local icon = icons[c.status] or icons.pending
+  if item.asking then
+    icon = { "?", "HermesAsking" }
+  end
+  local details = {} ---@type string[]
+  if extra.subagent then
+    table.insert(details, ("%d calls"):format(extra.subagent.calls or 0))
+  end
+  if item.asking then
+    table.insert(details, "waits for you")
+  elseif c.status == "in_progress" and extra.message then
+    table.insert(details, extra.message)
+  end
+  local diffs = {} ---@type string[]
+  for _, content in ipairs(compat.some(c.content) or {}) do
+    if content.type == "diff" then
+      local diff, counts = diff_of(content)
+      table.insert(diffs, diff)
+      table.insert(details, counts)
+    end
+  end
+  if item.took and item.took >= 1000 then
+    table.insert(details, took(item.took))
+  end
+  local title = vim.trim((c.title or c.name or "?"):gsub("%s+", " "))
+  out:add(icon[1] .. " " .. title .. (#details > 0 and "  " .. table.concat(details, " · ") or ""))
+  out:mark(0, #icon[1], icon[2])
+  out:mark(#icon[1] + 1 + #title, -1, "HermesDim")
+
+  input_of(out, c)
+  for _, diff in ipairs(diffs) do
+    out:body(diff, diff_group)
+  end
+  for _, inner in ipairs(compat.some(extra.sandbox_tool_calls) or {}) do
+    out:body(("%s %s"):format(inner.status == "completed" and "✓" or "✗", inner.tool), "HermesDim")
+  end
+  for _, content in ipairs(compat.some(c.content) or {}) do
+    local text = content.type == "content" and compat.some(content.content.text)
+    if text and vim.trim(text) ~= "" then
+      out:body(text)
+    end
+  end
+end
+
+local boxes = { completed = "☑", in_progress = "◐", pending = "☐" }
+
+---@type table<hermes.ItemKind, fun(item: hermes.Item, out: hermes.Lines)>
+local renderers = {
+  heading = function(_, out)
+    out:add("## Hermes", "HermesHeading")
+  end,
+  user = function(item, out)
+    out:add("## You", "HermesHeading")
+    out:add("")
+    for _, line in ipairs(item.lines) do
+      out:add(line)
+    end
+  end,
+  text = function(item, out)
+    for _, line in ipairs(item.lines) do
+      out:add(line)
+    end
+  end,
+  thought = function(item, out)
+    out:add("∴ Thought", "HermesDim")
+    out:body(table.concat(item.lines, "\n"), "HermesThought")
+  end,
+  call = call,
+  plan = function(item, out)
+    out:add("Plan", "HermesTitle")
+    for _, entry in ipairs(item.entries) do
+      out:add((boxes[entry.status] or boxes.pending) .. " " .. entry.content, entry.status == "completed" and "HermesDim" or nil)
+    end
+  end,
+  notice = function(item, out)
+    local group = item.level >= vim.log.levels.ERROR and "HermesFailed" or "HermesNotice"
+    for _, line in ipairs(item.lines) do
+      out:add("> " .. line, group)
+    end
+  end,
+}
+
+---@param item hermes.Item
+---@return hermes.Lines
+function M.render(item)
+  local out = setmetatable({ lines = {}, marks = {} }, Lines)
+  if item.spaced then
+    out:add("")
+  end
+  renderers[item.kind](item, out)
+  while #out.lines > 1 and item.kind == "text" and out.lines[#out.lines] == "" do
+    table.remove(out.lines) -- what follows brings its own blank line
+  end
+  return out
+end
+
+---@param lnum integer
+---@return string for 'foldexpr'
+function M.fold(lnum)
+  local behind = function(n)
+    return vim.startswith(vim.fn.getline(n), M.gutter)
+  end
+  if behind(lnum) then
+    return "1"
+  end
+  return behind(lnum + 1) and ">1" or "0"
+end
+
+return M

@@ -1,0 +1,249 @@
+--- What the server asks the user: one question after the other, by vim.ui.select and
+--- vim.ui.input. While the user types somewhere, a question waits until that is over,
+--- so that no key is taken for an answer.
+local compat = require("hermes.compat")
+local protocol = require("hermes.protocol")
+
+local M = {}
+
+---@class hermes.Question
+---@field conversation hermes.Conversation
+---@field item? hermes.Item the call that it is about
+---@field ask fun(answer: fun(result: table))
+---@field none table the answer of nobody
+---@field answer fun(result: table)
+---@field done? boolean
+
+---@type hermes.Question[]
+local waiting = {}
+local shown ---@type hermes.Question?
+
+local group = vim.api.nvim_create_augroup("hermes.questions", {})
+
+---@param question hermes.Question
+---@param result table
+local function finish(question, result)
+  if question.done then
+    return
+  end
+  question.done = true
+  local conversation = question.conversation
+  conversation.asking = conversation.asking - 1
+  if question.item then
+    question.item.asking = false
+    conversation:tell("changed", question.item)
+  end
+  conversation:tell("state")
+  question.answer(result)
+end
+
+---@return boolean
+local function typing()
+  return not vim.api.nvim_get_mode().mode:find("^n")
+end
+
+local show_next
+
+--- Shows the first question as soon as the user is in normal mode.
+local function show()
+  if shown or #waiting == 0 then
+    return
+  end
+  if typing() then
+    vim.api.nvim_clear_autocmds({ group = group })
+    vim.api.nvim_create_autocmd({ "ModeChanged", "CmdlineLeave" }, {
+      group = group,
+      once = true,
+      callback = vim.schedule_wrap(show),
+    })
+    return
+  end
+  local question = table.remove(waiting, 1)
+  if question.done then
+    return show()
+  end
+  shown = question
+  vim.cmd.redraw() -- what is behind the question is up to date
+  local ok, err = pcall(question.ask, function(result)
+    finish(question, result)
+    show_next()
+  end)
+  if not ok then
+    require("hermes.connection").say("the question could not be shown: " .. tostring(err), vim.log.levels.ERROR)
+    finish(question, question.none)
+    show_next()
+  end
+end
+
+show_next = vim.schedule_wrap(function()
+  shown = nil
+  show()
+end)
+
+---@param question hermes.Question
+local function put(question)
+  question.conversation.asking = question.conversation.asking + 1
+  if question.item then
+    question.item.asking = true
+    question.conversation:tell("changed", question.item)
+  end
+  question.conversation:tell("state")
+  table.insert(waiting, question)
+  if typing() then
+    vim.notify("Hermes asks something: leave this mode to answer", vim.log.levels.WARN)
+  end
+  show()
+end
+
+--- Nobody waits for the answers any more: the turn is over.
+---@param conversation hermes.Conversation
+function M.withdraw(conversation)
+  for _, question in ipairs(vim.list_extend({ shown }, waiting)) do
+    if question.conversation == conversation then
+      finish(question, question.none)
+    end
+  end
+end
+
+--- Whether vim.ui.select is Neovim's own, which shows a prompt of any length. Others show
+--- it as a title, and cut it.
+---@return boolean
+local function own_select()
+  return debug.getinfo(vim.ui.select, "S").source:find("vim[/\\]ui%.lua$") ~= nil
+end
+
+--- Shows a text over the editor while somebody chooses.
+---@param text string
+---@return fun() close
+local function beside(text)
+  local lines = vim.split(text, "\n")
+  local width = math.min(vim.o.columns - 4, 100)
+  local height = 0
+  for _, line in ipairs(lines) do
+    height = height + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width))
+  end
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].bufhidden = "wipe"
+  local win = vim.api.nvim_open_win(buf, false, {
+    relative = "editor",
+    row = 1,
+    col = math.floor((vim.o.columns - width) / 2),
+    width = width,
+    height = math.min(height, math.floor(vim.o.lines / 2)),
+    style = "minimal",
+    border = "rounded",
+    title = " Hermes asks ",
+    focusable = true,
+  })
+  vim.wo[win].wrap = true
+  return function()
+    if vim.api.nvim_win_is_valid(win) then
+      vim.api.nvim_win_close(win, true)
+    end
+  end
+end
+
+---@generic T
+---@param choices T[]
+---@param text string the whole question
+---@param kind string
+---@param name fun(choice: T): string
+---@param chosen fun(choice: T?)
+local function select(choices, text, kind, name, chosen)
+  if own_select() then
+    return vim.ui.select(choices, { prompt = text, kind = kind, format_item = name }, chosen)
+  end
+  local close = beside(text)
+  vim.ui.select(choices, { prompt = "Hermes asks", kind = kind, format_item = name }, function(choice)
+    close()
+    chosen(choice)
+  end)
+end
+
+---@param params hermes.RequestPermissionRequest
+---@return string
+local function permission_text(params)
+  local call = params.toolCall
+  local lines = { "Hermes asks: may it do this?", "", "  " .. (call.title or call.name or "?"):gsub("\n", "\n  "), "" }
+  for _, content in ipairs(compat.some(call.content) or {}) do
+    local text = content.type == "content" and compat.some(content.content.text)
+    if text then
+      table.insert(lines, text)
+    end
+  end
+  return table.concat(lines, "\n")
+end
+
+--- Asks for permission. Who closes the question says no.
+---@param conversation hermes.Conversation
+---@param params hermes.RequestPermissionRequest
+---@param answer fun(result: hermes.RequestPermissionResponse)
+function M.permission(conversation, params, answer)
+  put({
+    conversation = conversation,
+    item = conversation.calls[params.toolCall.toolCallId],
+    answer = answer,
+    none = { outcome = { outcome = protocol.outcome.cancelled } },
+    ask = function(done)
+      select(params.options, permission_text(params), "hermes.permission", function(option)
+        return option.name
+      end, function(option)
+        if not option then
+          return done({ outcome = { outcome = protocol.outcome.cancelled } })
+        end
+        done({ outcome = { outcome = protocol.outcome.selected, optionId = option.optionId } })
+      end)
+    end,
+  })
+end
+
+local own_words = "Something else…"
+
+--- Asks for the fields of a form, one after the other.
+---@param message string
+---@param schema table
+---@param done fun(content: table<string, string>?)
+local function fill(message, schema, done)
+  local fields = schema.properties or {}
+  local choices = vim.deepcopy(vim.tbl_get(fields, "answer", "enum") or {})
+  local text = "Hermes asks: " .. message
+  local function write()
+    vim.ui.input({ prompt = text .. " " }, function(words)
+      words = words and vim.trim(words)
+      done(words and words ~= "" and { [#choices > 0 and "other" or "answer"] = words } or nil)
+    end)
+  end
+  if #choices == 0 then
+    return write()
+  end
+  if fields.other then
+    table.insert(choices, own_words)
+  end
+  select(choices, text, "hermes.question", tostring, function(choice)
+    if choice == own_words then
+      return write()
+    end
+    done(choice and { answer = choice } or nil)
+  end)
+end
+
+--- Asks a question of the model's.
+---@param conversation hermes.Conversation
+---@param params hermes.ElicitRequest
+---@param answer fun(result: hermes.ElicitResponse)
+function M.form(conversation, params, answer)
+  put({
+    conversation = conversation,
+    item = conversation.calls[compat.some(params.toolCallId)],
+    answer = answer,
+    none = { action = "cancel" },
+    ask = function(done)
+      fill(params.message, compat.some(params.requestedSchema) or {}, function(content)
+        done(content and { action = "accept", content = content } or { action = "decline" })
+      end)
+    end,
+  })
+end
+
+return M

@@ -1,0 +1,86 @@
+--- What holds now, in a few words.
+local M = {}
+
+---@param conversation hermes.Conversation
+---@return string words, string group
+local function state(conversation)
+  if conversation.asking > 0 then
+    return "waiting for you", "HermesAsking"
+  elseif not conversation.connection.client then
+    return "no server", "HermesFailed"
+  elseif conversation:running() then
+    local doing = conversation.doing and (conversation.doing:gsub("%s+", " "))
+    if doing and vim.fn.strdisplaywidth(doing) > 40 then
+      doing = vim.fn.strcharpart(doing, 0, 39) .. "…"
+    end
+    return doing and "working: " .. doing or "working", "HermesRunning"
+  end
+  return "idle", "HermesDone"
+end
+
+---@param n integer
+---@return string
+local function short(n)
+  return n < 1000 and tostring(n) or ("%.1fk"):format(n / 1000)
+end
+
+--- The model, tokens of the context, cost.
+---@param conversation hermes.Conversation
+---@return string
+local function facts(conversation)
+  local parts = {} ---@type string[]
+  for _, option in ipairs(conversation.options) do
+    if option.category == "model" then
+      table.insert(parts, tostring(option.currentValue))
+    end
+  end
+  local usage = conversation.usage
+  if usage and usage.used and usage.used > 0 then
+    table.insert(parts, ("%s/%s"):format(short(usage.used), short(usage.size or 0)))
+    if type(usage.cost) == "table" then
+      table.insert(parts, ("%.2f %s"):format(usage.cost.amount, usage.cost.currency))
+    end
+  end
+  return table.concat(parts, " · ")
+end
+
+--- For a statusline: "Hermes: working: $ go test ./… · gpt-5 · 12.3k/128.0k". Empty where
+--- no conversation was begun.
+---@return string
+function M.line()
+  local buf = vim.api.nvim_get_current_buf()
+  local view = require("hermes.view").of(buf)
+  local conversation = view and view.conversation
+  for _, connection in pairs(require("hermes.connection").all()) do
+    if conversation then
+      break
+    end
+    conversation = connection.current
+  end
+  if not conversation then
+    return ""
+  end
+  local more = facts(conversation)
+  return "Hermes: " .. state(conversation) .. (more ~= "" and " · " .. more or "")
+end
+
+---@param text string
+---@return string
+local function literal(text)
+  return (text:gsub("%%", "%%%%"))
+end
+
+--- The bar over the chat.
+---@return string
+function M.winbar()
+  local view = require("hermes.view").of(vim.api.nvim_get_current_buf())
+  if not view then
+    return ""
+  end
+  local conversation = view.conversation
+  local words, group = state(conversation)
+  local title = conversation.title ~= "" and conversation.title or "new conversation"
+  return (" %%#%s#● %s%%*  %%<%s%%=%%#HermesDim#%s "):format(group, literal(words), literal(title), literal(facts(conversation)))
+end
+
+return M

@@ -1,0 +1,414 @@
+--- The chat buffer of a conversation: what was said above, what the user writes below
+--- the last “## You”. Only the latter can be changed by hand.
+local config = require("hermes.config")
+local items = require("hermes.items")
+
+---@class hermes.View
+---@field conversation hermes.Conversation
+---@field buf integer
+---@field placed table<hermes.Item, { mark: integer, lines: string[] }>
+---@field dirty table<hermes.Item, true>
+---@field waiting boolean a flush is on its way
+---@field prompt integer the extmark of the last heading
+---@field writing boolean the change that comes is ours
+local View = {}
+View.__index = View
+
+local M = {}
+
+---@type table<integer, hermes.View>
+local views = {}
+
+local places = vim.api.nvim_create_namespace("hermes.places")
+local colours = vim.api.nvim_create_namespace("hermes.colours")
+
+local heading = "## You"
+local flush_every = 40 -- ms
+
+--- The view of a chat buffer.
+---@param buf integer
+---@return hermes.View?
+function M.of(buf)
+  return views[buf]
+end
+
+---@param conversation hermes.Conversation
+---@return hermes.View
+local function new(conversation)
+  local buf = vim.api.nvim_create_buf(true, true)
+  local self = setmetatable({ conversation = conversation, buf = buf, placed = {}, dirty = {}, waiting = false, writing = false }, View)
+  views[buf] = self
+  vim.api.nvim_buf_set_name(buf, "hermes://chat/" .. buf)
+  vim.bo[buf].bufhidden = "hide"
+  vim.bo[buf].swapfile = false
+  self:write(function()
+    vim.api.nvim_buf_set_lines(buf, 0, -1, false, { heading, "", "" })
+  end)
+  self:place_prompt(0)
+  vim.bo[buf].filetype = "hermes"
+  vim.api.nvim_buf_attach(buf, false, {
+    on_lines = function(_, _, _, first)
+      if not self.writing and first <= self:prompt_row() then
+        vim.schedule(function()
+          self:redraw() -- by a command, since keys cannot do it
+        end)
+      end
+    end,
+  })
+  vim.api.nvim_create_autocmd({ "CursorMoved", "CursorMovedI", "BufEnter" }, {
+    buffer = buf,
+    callback = function()
+      self:guard()
+    end,
+  })
+  vim.api.nvim_create_autocmd("BufWipeout", {
+    buffer = buf,
+    callback = function()
+      views[buf] = nil
+    end,
+  })
+  conversation:watch(function(event, item)
+    self:heard(event, item)
+  end)
+  self:redraw()
+  return self
+end
+
+---@param conversation hermes.Conversation
+---@return hermes.View
+function M.get(conversation)
+  for _, view in pairs(views) do
+    if view.conversation == conversation then
+      return view
+    end
+  end
+  return new(conversation)
+end
+
+---@return boolean
+function View:valid()
+  return vim.api.nvim_buf_is_valid(self.buf)
+end
+
+--- Only what the user writes can be changed by hand.
+function View:guard()
+  local row = vim.api.nvim_win_get_cursor(0)[1] - 1
+  vim.bo[self.buf].modifiable = row > self:prompt_row()
+end
+
+--- Changes the buffer by ourselves. Undo would tear the text apart, so what was before
+--- is forgotten by it: it takes back what the user writes, and no answer.
+---@param change fun()
+function View:write(change)
+  local bo = vim.bo[self.buf]
+  local modifiable, levels = bo.modifiable, bo.undolevels
+  bo.modifiable, bo.undolevels, self.writing = true, -1, true
+  local ok, err = pcall(change)
+  bo.modifiable, bo.undolevels, self.writing = modifiable, levels, false
+  bo.modified = false
+  if not ok then
+    error(err, 0)
+  end
+end
+
+---@param row integer
+function View:place_prompt(row)
+  self.prompt = vim.api.nvim_buf_set_extmark(self.buf, places, row, 0, { id = self.prompt, right_gravity = true })
+  vim.api.nvim_buf_set_extmark(self.buf, colours, row, 0, { id = 1, end_row = row + 1, hl_group = "HermesHeading", hl_eol = false })
+end
+
+--- The row of the last heading, from 0.
+---@return integer
+function View:prompt_row()
+  return vim.api.nvim_buf_get_extmark_by_id(self.buf, places, self.prompt, {})[1] or 0
+end
+
+-- Drawing.
+
+---@param event hermes.Event
+---@param item? hermes.Item
+function View:heard(event, item)
+  if not self:valid() then
+    return
+  end
+  if event == "state" then
+    return M.redraw_status()
+  elseif event == "reset" then
+    return self:redraw()
+  elseif event == "added" then
+    self:flush() -- what came before it
+    self:write(function()
+      self:append(item)
+    end)
+    return self:follow()
+  end
+  self.dirty[item] = true
+  if not self.waiting then
+    self.waiting = true
+    vim.defer_fn(function()
+      self:flush()
+    end, flush_every)
+  end
+end
+
+function View:flush()
+  self.waiting = false
+  if not self:valid() or not next(self.dirty) then
+    return
+  end
+  local dirty = self.dirty
+  self.dirty = {}
+  self:write(function()
+    for item in pairs(dirty) do
+      if self.placed[item] then
+        self:replace(item)
+      end
+    end
+  end)
+  self:follow()
+end
+
+--- Windows that stand at the prompt stay there.
+function View:follow()
+  for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
+    local cursor = vim.api.nvim_win_get_cursor(win)
+    if cursor[1] > self:prompt_row() then
+      vim.api.nvim_win_set_cursor(win, cursor)
+    end
+  end
+end
+
+---@param item hermes.Item
+function View:append(item)
+  local row = self:prompt_row()
+  local out = items.render(item)
+  if row > 0 then -- the blank line before the heading comes first
+    row = row - 1
+  else
+    table.insert(out.lines, "")
+  end
+  vim.api.nvim_buf_set_lines(self.buf, row, row, true, out.lines)
+  if row == 0 then
+    table.remove(out.lines)
+  end
+  local mark = vim.api.nvim_buf_set_extmark(self.buf, places, row, 0, { right_gravity = false })
+  self.placed[item] = { mark = mark, lines = out.lines }
+  self:colour(row, out)
+end
+
+---@param item hermes.Item
+function View:replace(item)
+  local place = self.placed[item]
+  local row = vim.api.nvim_buf_get_extmark_by_id(self.buf, places, place.mark, {})[1]
+  local out = items.render(item)
+  local old, new = place.lines, out.lines
+  local first, last = 1, 0 -- lines that stay, from the start and from the end
+  while first <= #old and first <= #new and old[first] == new[first] do
+    first = first + 1
+  end
+  while last < #old - first and last < #new - first and old[#old - last] == new[#new - last] do
+    last = last + 1
+  end
+  if first > #old and first > #new then
+    return self:colour(row, out)
+  end
+  -- Within the item, so that the marks of its neighbours stay where they are.
+  local text = vim.list_slice(new, first, #new - last)
+  local end_row = row + #old - last - 1
+  if first > 1 then
+    table.insert(text, 1, "")
+    vim.api.nvim_buf_set_text(self.buf, row + first - 2, #old[first - 1], end_row, #old[#old - last], text)
+  else
+    vim.api.nvim_buf_set_text(self.buf, row, 0, end_row, #old[#old - last], text)
+  end
+  place.lines = new
+  self:colour(row, out)
+end
+
+---@param row integer
+---@param out hermes.Lines
+function View:colour(row, out)
+  vim.api.nvim_buf_clear_namespace(self.buf, colours, row, row + #out.lines)
+  for _, mark in ipairs(out.marks) do
+    vim.api.nvim_buf_set_extmark(self.buf, colours, row + mark.line, mark.from, {
+      end_row = row + mark.line,
+      end_col = mark.to < 0 and #out.lines[mark.line + 1] or mark.to,
+      hl_group = mark.group,
+      strict = false,
+    })
+  end
+end
+
+--- Draws everything again; what the user has written stays.
+function View:redraw()
+  if not self:valid() then
+    return
+  end
+  local draft = self:draft_lines()
+  self.placed, self.dirty = {}, {}
+  self:write(function()
+    vim.api.nvim_buf_clear_namespace(self.buf, places, 0, -1)
+    vim.api.nvim_buf_clear_namespace(self.buf, colours, 0, -1)
+    vim.api.nvim_buf_set_lines(self.buf, 0, -1, false, vim.list_extend({ heading }, draft))
+    self:place_prompt(0)
+    for _, item in ipairs(self.conversation.items) do
+      self:append(item)
+    end
+  end)
+  for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
+    self:to_end(win)
+  end
+end
+
+-- What the user writes.
+
+---@return string[]
+function View:draft_lines()
+  local row = self:prompt_row()
+  local lines = vim.api.nvim_buf_get_lines(self.buf, row + 1, -1, false)
+  return #lines >= 2 and lines or { "", "" }
+end
+
+---@return string
+function View:draft()
+  return vim.trim(table.concat(self:draft_lines(), "\n"))
+end
+
+---@param lines string[]
+function View:set_draft(lines)
+  self:write(function()
+    vim.api.nvim_buf_set_lines(self.buf, self:prompt_row() + 1, -1, false, vim.list_extend({ "" }, lines))
+  end)
+  for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
+    self:to_end(win)
+  end
+end
+
+---@param win integer
+function View:to_end(win)
+  vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(self.buf), 0 })
+  vim.bo[self.buf].modifiable = true
+end
+
+--- Sends what the user has written.
+function View:send()
+  local text = self:draft()
+  if text == "" then
+    return require("hermes.connection").say("there is nothing to send: write below the last “## You”")
+  end
+  self:set_draft({ "" })
+  local blocks = require("hermes.context").blocks(text, self.conversation.connection.root, self.conversation.connection.source)
+  self.conversation:send(blocks, text)
+end
+
+--- Quotes lines of a buffer where the user writes.
+---@param buf integer
+---@param first integer
+---@param last integer
+function View:quote(buf, first, last)
+  local lines = require("hermes.context").quote(buf, first, last, self.conversation.connection.root)
+  local draft = self:draft()
+  local all = draft ~= "" and vim.list_extend(vim.split(draft, "\n"), { "" }) or {}
+  self:set_draft(vim.list_extend(vim.list_extend(all, lines), { "", "" }))
+end
+
+--- Compares what the call under the cursor has changed with what was before.
+function View:review_here()
+  local row = vim.api.nvim_win_get_cursor(0)[1] - 1
+  for item, place in pairs(self.placed) do
+    local from = vim.api.nvim_buf_get_extmark_by_id(self.buf, places, place.mark, {})[1]
+    if item.kind == "call" and row >= from and row < from + #place.lines then
+      return require("hermes.changes").review_call(item)
+    end
+  end
+  require("hermes.changes").review(self.conversation)
+end
+
+-- Windows.
+
+local splits = { right = "botright vertical", left = "topleft vertical", bottom = "botright", top = "topleft" }
+
+---@param win integer
+local function dress(win)
+  local wo = vim.wo[win][0]
+  wo.wrap, wo.linebreak, wo.breakindent = true, true, true
+  wo.number, wo.relativenumber, wo.spell, wo.list = false, false, false, false
+  wo.signcolumn, wo.foldcolumn = "no", "0"
+  wo.foldmethod, wo.foldexpr = "expr", "v:lua.require'hermes.items'.fold(v:lnum)"
+  wo.foldtext, wo.foldenable, wo.foldlevel, wo.foldminlines = "v:lua.require'hermes.view'.foldtext()", true, 0, 0
+  wo.fillchars = "fold: ,eob: "
+  wo.winbar = "%{%v:lua.require'hermes.status'.winbar()%}"
+end
+
+--- A closed fold: its first line, and how much is behind it.
+---@return table
+function M.foldtext()
+  local line = vim.fn.getline(vim.v.foldstart)
+  local icon, rest = line:match("^(%S+)(.*)$")
+  local hidden = ("  ⋯ %d"):format(vim.v.foldend - vim.v.foldstart)
+  return { { icon, items.icon_group(icon) }, { rest }, { hidden, "HermesDim" } }
+end
+
+---@param buf integer
+local function open_window(buf)
+  local chat = config.current.chat
+  if chat.position == "tab" then
+    vim.cmd("tab sbuffer " .. buf)
+  else
+    local vertical = chat.position == "right" or chat.position == "left"
+    local size = chat.size
+    if size < 1 then
+      size = math.floor(size * (vertical and vim.o.columns or vim.o.lines))
+    end
+    vim.cmd(("%s %dsplit"):format(splits[chat.position] or splits.right, math.max(size, vertical and 30 or 8)))
+    vim.api.nvim_win_set_buf(0, buf)
+  end
+end
+
+--- Shows a conversation's chat, in the window that shows one already where there is one.
+---@param conversation hermes.Conversation
+---@param options { focus: boolean }
+---@return hermes.View
+function M.show(conversation, options)
+  local view = M.get(conversation)
+  local was = vim.api.nvim_get_current_win()
+  local win = M.window()
+  if win then
+    vim.api.nvim_win_set_buf(win, view.buf)
+  else
+    open_window(view.buf)
+    win = vim.api.nvim_get_current_win()
+  end
+  dress(win)
+  view:to_end(win)
+  vim.api.nvim_set_current_win(options.focus and win or was)
+  return view
+end
+
+--- The window of this tab page that shows a chat.
+---@return integer?
+function M.window()
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    if views[vim.api.nvim_win_get_buf(win)] then
+      return win
+    end
+  end
+end
+
+--- Hides the chat; it goes on.
+function M.hide()
+  local win = M.window()
+  if not win then
+    return
+  end
+  if #vim.api.nvim_list_wins() == 1 then
+    return vim.cmd.enew()
+  end
+  vim.api.nvim_win_close(win, false)
+end
+
+function M.redraw_status()
+  vim.cmd.redrawstatus({ bang = true })
+end
+
+return M
