@@ -1,0 +1,217 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/approval"
+)
+
+const (
+	defaultTimeout = 120 * time.Second
+	longestCall    = time.Hour // however much progress a call reports
+	resultCap      = 50_000    // bytes
+)
+
+// tool makes a tool of a definition as the model is told of it.
+func (s *Servers) tool(d definition) tools.Tool {
+	t := tools.Tool{
+		Name: d.full, Toolset: "mcp-" + d.label, Kind: tools.KindOther, Description: d.description, Schema: d.schema,
+		ReadOnly: d.readOnly, ResultCap: resultCap,
+		Title: func(args json.RawMessage) string { return titleOf(d, args) },
+		Run: func(ctx context.Context, env *tools.Env, c tools.Call) (tools.Result, error) {
+			return s.call(ctx, env, c, d)
+		},
+	}
+	if d.readOnly {
+		t.Kind = tools.KindFetch
+	}
+	return t
+}
+
+// titleOf is the line that an editor shows: the tool, and its shorter arguments.
+func titleOf(d definition, args json.RawMessage) string {
+	name := d.title
+	if name == "" {
+		name = strings.TrimPrefix(d.full, prefix+d.label+"__")
+	}
+	title := d.label + ": " + name
+	var given map[string]json.RawMessage
+	if json.Unmarshal(args, &given) == nil && len(given) > 0 {
+		title += " " + oneLine(string(args), 80)
+	}
+	return title
+}
+
+// call runs a call: it finds the tool as it is now, asks for permission, and waits.
+func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, told definition) (tools.Result, error) {
+	one, l, now, err := s.find(ctx, told.full)
+	if err != nil {
+		if ctx.Err() != nil {
+			return tools.Result{}, ctx.Err()
+		}
+		return tools.Fail("%v", err), nil
+	}
+	if err := permit(ctx, env, c, one, told, now); err != nil {
+		return tools.Fail("%v", err), nil
+	}
+	result, err := one.call(ctx, env, c, l, now)
+	if errors.Is(err, sdk.ErrSessionMissing) { // the server does not know us any more, so nothing was done
+		one.forget(l)
+		if l, err = one.linked(ctx); err == nil {
+			result, err = one.call(ctx, env, c, l, now)
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return tools.Result{}, ctx.Err()
+	case err != nil:
+		return tools.Fail("%s: %s", told.full, one.worded(err)), nil
+	}
+	return resultOf(env, result), nil
+}
+
+// find looks for a tool by its name for the model, and connects its server where that
+// has ended.
+func (s *Servers) find(ctx context.Context, full string) (*server, *link, definition, error) {
+	for _, one := range s.all() {
+		if !strings.HasPrefix(full, prefix+one.label+"__") {
+			continue
+		}
+		l, err := one.linked(ctx)
+		if err != nil {
+			return nil, nil, definition{}, fmt.Errorf("%w. Go on without it, and tell the user", err)
+		}
+		one.mu.Lock()
+		d, there := one.tools[full]
+		one.mu.Unlock()
+		if !there {
+			return nil, nil, d, fmt.Errorf("the MCP server %s does not offer %s any more. Go on without it", one.Name, full)
+		}
+		return one, l, d, nil
+	}
+	return nil, nil, definition{}, fmt.Errorf("the MCP server of %s is not connected in this session. Go on without it, and tell the user", full)
+}
+
+// permit asks for permission unless the server says that the tool only reads, in the
+// same words as before.
+func permit(ctx context.Context, env *tools.Env, c tools.Call, one *server, told, now definition) error {
+	v := approval.Verdict{
+		Level: approval.Asks, Reason: fmt.Sprintf("calls %s of the MCP server %s", oneLine(now.name, nameLimit), one.label),
+		Commands: []string{now.full},
+	}
+	if now.key != "" {
+		v.Keys = []string{now.key}
+	}
+	changed := told.description != now.description || !bytes.Equal(told.schema, now.schema)
+	switch {
+	case changed:
+		v.Reason += ", which is described in other words than when this session began"
+	case now.readOnly:
+		v.Level, v.Keys = approval.Runs, nil
+	}
+	if env.Gate == nil {
+		if v.Level == approval.Runs {
+			return nil
+		}
+		return fmt.Errorf("refused: it %s, which needs the user's permission, and nobody is there to give it", v.Reason)
+	}
+	kind := tools.KindOther
+	if now.readOnly {
+		kind = tools.KindFetch
+	}
+	return env.Gate.Check(ctx, env, c, kind, fmt.Sprintf("%s: %s %s", one.label, now.name, c.Args), v)
+}
+
+var errSilent = errors.New("no answer in time")
+
+// call sends a call and waits for as long as the server shows that it is at work.
+func (s *server) call(ctx context.Context, env *tools.Env, c tools.Call, l *link, d definition) (*sdk.CallToolResult, error) {
+	limit := s.Timeout
+	if limit <= 0 {
+		limit = defaultTimeout
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer time.AfterFunc(max(limit, longestCall), func() { cancel(errSilent) }).Stop()
+	silence := time.AfterFunc(limit, func() { cancel(errSilent) })
+	defer silence.Stop()
+	token, over := s.calls.follow(func(p *sdk.ProgressNotificationParams) {
+		silence.Reset(limit)
+		if env.Progress != nil {
+			env.Progress(tools.Progress{CallID: c.ID, Message: progressLine(p)})
+		}
+	})
+	defer over()
+	params := &sdk.CallToolParams{Name: d.name, Arguments: c.Args}
+	params.SetProgressToken(token)
+	result, err := l.session.CallTool(ctx, params)
+	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+		return nil, fmt.Errorf("it did not answer within %v and was cancelled; what it had begun may be done or not", limit)
+	}
+	return result, err
+}
+
+// worded is an error as the model and the log may see it.
+func (s *server) worded(err error) string {
+	text := err.Error()
+	if errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
+		text = fmt.Sprintf("the MCP server %s ended during the call; what it had begun may be done or not. The next call connects it again", s.Name)
+	}
+	return plain(s.owner.cfg.Hide(withoutQuery(text, s.URL)), longestLine)
+}
+
+// calls are the calls that run, by the token that their progress is told with.
+type calls struct {
+	mu   sync.Mutex
+	last int
+	open map[string]func(*sdk.ProgressNotificationParams)
+}
+
+func (c *calls) follow(tell func(*sdk.ProgressNotificationParams)) (token string, over func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last++
+	token = fmt.Sprintf("call-%d", c.last)
+	if c.open == nil {
+		c.open = map[string]func(*sdk.ProgressNotificationParams){}
+	}
+	c.open[token] = tell
+	return token, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.open, token)
+	}
+}
+
+func (c *calls) progress(p *sdk.ProgressNotificationParams) {
+	token, _ := p.ProgressToken.(string)
+	c.mu.Lock()
+	tell := c.open[token]
+	c.mu.Unlock()
+	if tell != nil {
+		tell(p)
+	}
+}
+
+// progressLine is how far a call is, such as "3/10 · indexing".
+func progressLine(p *sdk.ProgressNotificationParams) string {
+	line := fmt.Sprintf("%.4g", p.Progress)
+	if p.Total > 0 {
+		line += fmt.Sprintf("/%.4g", p.Total)
+	}
+	if said := oneLine(p.Message, 120); said != "" {
+		line += " · " + said
+	}
+	return line
+}

@@ -1,0 +1,225 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+// definition is a tool as its server describes it, made fit for a model.
+type definition struct {
+	full        string // its name for the model
+	label       string // of the server
+	name        string // as the server calls it; empty: not known yet
+	title       string // for people
+	description string
+	schema      json.RawMessage
+	readOnly    bool   // so says the server
+	key         string // what a remembered yes stands for: the name, and all of the above
+}
+
+const (
+	mostTools          = 256      // of a server
+	longestDescription = 4000     // bytes
+	largestSchema      = 64 << 10 // bytes
+)
+
+// list asks a server what it offers.
+func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
+	var found []definition
+	taken := map[string]bool{}
+	var left []string
+	for cursor, pages := "", 0; ; pages++ {
+		page, err := l.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			if refused(err) {
+				return nil, nil // it has no tools
+			}
+			return nil, fmt.Errorf("asking for its tools: %w", err)
+		}
+		for _, t := range page.Tools {
+			if !s.offers(t.Name) {
+				continue
+			}
+			d, err := s.define(t, taken)
+			if err != nil || len(found) == mostTools {
+				left = append(left, plain(t.Name, nameLimit))
+				continue
+			}
+			found = append(found, d)
+		}
+		if cursor = page.NextCursor; cursor == "" || pages == mostTools {
+			break
+		}
+	}
+	if len(left) > 0 {
+		s.notice(fmt.Sprintf("offers tools that are left out, because there are more than %d or because they are not described in a way that models understand: %s", mostTools, list(left)))
+	}
+	return found, nil
+}
+
+// offers tells whether the user wants a tool.
+func (s *server) offers(tool string) bool {
+	return (len(s.Include) == 0 || slices.Contains(s.Include, tool)) && !slices.Contains(s.Exclude, tool)
+}
+
+func (s *server) define(t *sdk.Tool, taken map[string]bool) (definition, error) {
+	schema, err := parameters(t.InputSchema)
+	if err != nil {
+		return definition{}, err
+	}
+	d := definition{
+		full: unique(fullName(s.label, t.Name), taken), label: s.label, name: t.Name, schema: schema,
+		title: t.Title, readOnly: t.Annotations != nil && t.Annotations.ReadOnlyHint,
+		description: strings.TrimSpace(fmt.Sprintf("(MCP server %s) %s", s.label, plain(t.Description, longestDescription))),
+	}
+	if d.title == "" && t.Annotations != nil {
+		d.title = t.Annotations.Title
+	}
+	d.title = oneLine(d.title, 80)
+	d.key = s.keyOf(d)
+	return d, nil
+}
+
+// parameters makes of a schema one that model endpoints take: always an object's.
+func parameters(schema any) (json.RawMessage, error) {
+	object, ok := schema.(map[string]any)
+	if !ok {
+		object = map[string]any{}
+	}
+	if kind, there := object["type"]; !there {
+		object["type"] = "object"
+	} else if kind != "object" {
+		return nil, fmt.Errorf("its parameters are no object")
+	}
+	if _, ok := object["properties"].(map[string]any); !ok {
+		object["properties"] = map[string]any{}
+	}
+	data, err := json.Marshal(object)
+	if err != nil {
+		return nil, fmt.Errorf("encoding its parameters: %w", err)
+	}
+	if len(data) > largestSchema {
+		return nil, fmt.Errorf("its parameters take %d bytes", len(data))
+	}
+	return data, json.Unmarshal(data, new(jsonschema.Schema))
+}
+
+// keyOf is what a yes is remembered by: where the tool comes from, and every word
+// that speaks for it. When one of them is another, the person is asked again.
+func (s *server) keyOf(d definition) string {
+	data, err := json.Marshal([]any{
+		s.Command, s.Args, s.Dir, telling(s.Env), s.Transport, address(s.URL),
+		d.name, d.title, d.description, d.schema, d.readOnly,
+	})
+	if err != nil {
+		return "" // nothing is remembered then
+	}
+	sum := sha256.Sum256(data)
+	return d.full + "@" + hex.EncodeToString(sum[:16])
+}
+
+// telling leaves the values out that are secrets: a new token is no new program.
+func telling(env []string) []string {
+	var out []string
+	for _, kv := range env {
+		name, _, _ := strings.Cut(kv, "=")
+		if proc.Secret(name) {
+			kv = name
+		}
+		out = append(out, kv)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// refresh asks a server again what it offers. What the model was told stays; calls are
+// held against what there is now.
+func (s *server) refresh(l *link) {
+	ctx, cancel := context.WithTimeout(s.ctx, defaultConnect)
+	defer cancel()
+	found, err := s.list(ctx, l)
+	if err != nil {
+		s.owner.cfg.Log.Warn("an MCP server's tools could not be listed again", "server", s.Name, "error", s.owner.cfg.Hide(err.Error()))
+		return
+	}
+	s.mu.Lock()
+	before := s.tools
+	s.keep(found)
+	s.mu.Unlock()
+	if said := difference(before, found); said != "" {
+		s.notice("offers other tools now: " + said + ". New ones are offered in the next session, changed ones ask again")
+	}
+}
+
+// difference says what has come, changed and gone.
+func difference(before map[string]definition, now []definition) string {
+	var fresh, changed, gone []string
+	there := map[string]bool{}
+	for _, d := range now {
+		there[d.full] = true
+		old, known := before[d.full]
+		switch {
+		case !known:
+			fresh = append(fresh, d.full)
+		case old.key != d.key:
+			changed = append(changed, d.full)
+		}
+	}
+	for name := range before {
+		if !there[name] {
+			gone = append(gone, name)
+		}
+	}
+	slices.Sort(gone)
+	var parts []string
+	for _, p := range []struct {
+		word  string
+		names []string
+	}{{"new", fresh}, {"changed", changed}, {"gone", gone}} {
+		if len(p.names) > 0 {
+			parts = append(parts, p.word+" "+list(p.names))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// list names a few.
+func list(names []string) string {
+	const shown = 8
+	if len(names) > shown {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+	}
+	return strings.Join(names, ", ")
+}
+
+// plain is a stranger's text without what does not show or acts on a screen.
+func plain(text string, limit int) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar:
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "") + "…"
+	}
+	return text
+}
+
+func oneLine(text string, limit int) string {
+	return strings.Join(strings.Fields(plain(text, limit)), " ")
+}

@@ -1,0 +1,43 @@
+package mcp
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+// harmless are the variables of ours that a server's program sees. A key that it
+// needs is named for it; a list of what is none keeps the others, whatever their
+// names.
+var harmless = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TZ",
+	"TMPDIR", "TMP", "TEMP", "DISPLAY", "WAYLAND_DISPLAY", "DOCKER_HOST", "DOCKER_CONFIG",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
+	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
+	"NVM_DIR", "VOLTA_HOME", "PNPM_HOME", "BUN_INSTALL", "DENO_DIR", "VIRTUAL_ENV", "CONDA_PREFIX", "PYENV_ROOT",
+	// Windows
+	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERNAME", "USERPROFILE", "HOMEDRIVE", "HOMEPATH",
+	"APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "PROCESSOR_ARCHITECTURE",
+}
+
+var harmlessPrefixes = []string{"LC_", "XDG_", "UV_", "npm_config_", "NPM_CONFIG_"}
+
+// environ is the environment of a server's program: the harmless part of ours, and
+// what was given for it.
+func environ(ours, given []string) []string {
+	var env []string
+	for _, kv := range ours {
+		name, _, _ := strings.Cut(kv, "=")
+		safe := slices.Contains(harmless, name) || slices.Contains(harmless, strings.ToUpper(name)) ||
+			slices.ContainsFunc(harmlessPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+		if safe && !proc.Secret(name) && !named(given, name) {
+			env = append(env, kv)
+		}
+	}
+	return append(env, given...)
+}
+
+func named(env []string, name string) bool {
+	return slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+}

@@ -1,0 +1,144 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// remote is a server that is spoken to over HTTP. It holds the connections of one
+// link, so that cut leaves none.
+type remote struct {
+	endpoint *url.URL
+	headers  map[string]string
+	client   *http.Client
+	pool     *http.Transport
+
+	ctx    context.Context // ends with cut
+	cancel context.CancelFunc
+	mu     sync.Mutex
+	conns  map[net.Conn]bool
+}
+
+func (s *server) dial() (*remote, error) {
+	endpoint, err := url.Parse(s.URL)
+	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
+		return nil, errors.New("its url is no http(s) address")
+	}
+	r := &remote{endpoint: endpoint, headers: s.Headers, conns: map[net.Conn]bool{}}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	r.pool = &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: r.connect, ForceAttemptHTTP2: true,
+		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second,
+	}
+	r.client = &http.Client{Transport: r}
+	return r, nil
+}
+
+func (r *remote) transport(kind string) sdk.Transport {
+	if kind == TransportSSE {
+		return &sdk.SSEClientTransport{Endpoint: r.endpoint.String(), HTTPClient: r.client}
+	}
+	return &sdk.StreamableClientTransport{Endpoint: r.endpoint.String(), HTTPClient: r.client}
+}
+
+// RoundTrip sends the headers, to the configured host and to no other: a redirect, or
+// an endpoint that a server names, must not carry them away.
+func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !r.own(req.URL) {
+		return nil, fmt.Errorf("the server points to another host, %s; nothing is sent there: name its address itself", req.URL.Host)
+	}
+	req = req.Clone(req.Context())
+	for name, value := range r.headers {
+		req.Header.Set(name, value)
+	}
+	return r.pool.RoundTrip(req)
+}
+
+func (r *remote) own(u *url.URL) bool {
+	if u.Scheme == r.endpoint.Scheme && u.Host == r.endpoint.Host {
+		return true
+	}
+	return u.Scheme == "https" && r.endpoint.Scheme == "http" && u.Hostname() == r.endpoint.Hostname()
+}
+
+func (r *remote) connect(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.ctx, cancel)()
+	conn, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ctx.Err() != nil {
+		conn.Close()
+		return nil, r.ctx.Err()
+	}
+	kept := &tracked{conn, r}
+	r.conns[kept] = true
+	return kept, nil
+}
+
+// tracked is a connection that is forgotten when it is closed.
+type tracked struct {
+	net.Conn
+	remote *remote
+}
+
+func (c *tracked) Close() error {
+	c.remote.mu.Lock()
+	delete(c.remote.conns, c)
+	c.remote.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// cut closes every connection, and lets no new one be made.
+func (r *remote) cut() {
+	r.cancel()
+	r.mu.Lock()
+	open := make([]net.Conn, 0, len(r.conns))
+	for c := range r.conns {
+		open = append(open, c)
+	}
+	r.mu.Unlock()
+	for _, c := range open {
+		c.Close()
+	}
+	r.pool.CloseIdleConnections()
+}
+
+func (r *remote) why() string { return "" }
+
+// address is a URL without what may be secret in it.
+func address(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "an address that cannot be read"
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}
+
+// withoutQuery takes a URL's secrets out of an error.
+func withoutQuery(text, raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || raw == "" {
+		return text
+	}
+	text = strings.ReplaceAll(text, u.String(), address(raw))
+	text = strings.ReplaceAll(text, u.Redacted(), address(raw))
+	if u.RawQuery != "" {
+		text = strings.ReplaceAll(text, "?"+u.RawQuery, "")
+	}
+	return text
+}

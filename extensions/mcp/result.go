@@ -1,0 +1,116 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+const (
+	mostImages = 8
+	imageBytes = 3 << 20 // what every provider takes of a picture
+)
+
+// imageTypes are the pictures that models take.
+var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+// answer is a result as the model sees it.
+type answer struct {
+	Content    string `json:"content"`
+	Structured any    `json:"structured_content,omitempty"`
+}
+
+// resultOf makes one JSON object of what a server has answered.
+func resultOf(env *tools.Env, r *sdk.CallToolResult) tools.Result {
+	var g gathered
+	g.sees = env.Sees != nil && env.Sees()
+	for _, c := range r.Content {
+		g.add(c)
+	}
+	text := strings.Join(g.texts, "\n")
+	if r.IsError {
+		if text == "" {
+			text = "the server says that it failed, and not why"
+		}
+		return tools.Fail("%s", text).With(tools.Content{Text: text})
+	}
+	out := answer{Content: text, Structured: r.StructuredContent}
+	if repeats(text, r.StructuredContent) {
+		out.Content = ""
+	}
+	result := tools.OK(out)
+	if text != "" {
+		result = result.With(tools.Content{Text: text})
+	}
+	result.Images = g.images
+	return result
+}
+
+// repeats tells whether a text is the structured content once more, as servers write
+// it for clients that know only text.
+func repeats(text string, structured any) bool {
+	var same any
+	return structured != nil && json.Unmarshal([]byte(text), &same) == nil && reflect.DeepEqual(same, structured)
+}
+
+type gathered struct {
+	sees   bool
+	texts  []string
+	images []tools.Image
+}
+
+func (g *gathered) say(format string, a ...any) { g.texts = append(g.texts, fmt.Sprintf(format, a...)) }
+
+func (g *gathered) add(c sdk.Content) {
+	switch c := c.(type) {
+	case *sdk.TextContent:
+		g.texts = append(g.texts, c.Text)
+	case *sdk.ImageContent:
+		g.image(c.MIMEType, c.Data)
+	case *sdk.AudioContent:
+		g.say("[audio, %s, %s: it cannot be heard here]", oneLine(c.MIMEType, 60), humanize.Bytes(uint64(len(c.Data))))
+	case *sdk.ResourceLink:
+		g.say("[%s](%s) %s", oneLine(c.Name, 200), oneLine(c.URI, 2000), oneLine(c.Description, 500))
+	case *sdk.EmbeddedResource:
+		g.resource(c.Resource)
+	default:
+		g.say("[content of a kind that is not known here]")
+	}
+}
+
+func (g *gathered) resource(r *sdk.ResourceContents) {
+	switch {
+	case r == nil:
+	case r.Text != "" || r.Blob == nil:
+		g.say("%s:\n%s", oneLine(r.URI, 2000), r.Text)
+	case strings.HasPrefix(r.MIMEType, "image/"):
+		g.image(r.MIMEType, r.Blob)
+	default:
+		g.say("[%s: binary, %s, %s]", oneLine(r.URI, 2000), oneLine(r.MIMEType, 60), humanize.Bytes(uint64(len(r.Blob))))
+	}
+}
+
+// image gives a picture to a model that sees, and words to any.
+func (g *gathered) image(kind string, data []byte) {
+	note := "it follows"
+	switch {
+	case !slices.Contains(imageTypes, kind):
+		note = "it is of a kind that models do not take"
+	case !g.sees:
+		note = "the model is not known to see pictures"
+	case len(data) == 0 || len(data) > imageBytes:
+		note = "too large to be shown: the limit is " + humanize.Bytes(imageBytes)
+	case len(g.images) == mostImages:
+		note = fmt.Sprintf("left out: there are more than %d", mostImages)
+	default:
+		g.images = append(g.images, tools.Image{MIMEType: kind, Data: data})
+	}
+	g.say("[picture, %s, %s: %s]", oneLine(kind, 60), humanize.Bytes(uint64(len(data))), note)
+}
