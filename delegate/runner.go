@@ -141,6 +141,7 @@ func (w *worker) lend(env *tools.Env, t *Task) *tools.Env {
 		lent.Processes = w.processes
 	}
 	if w.apart != nil {
+		lent.Diagnoser = nil // the editor knows nothing of what lies there
 		w.box = env.Sandbox.In(w.apart.root, w.apart.memory(), filepath.Join(w.apart.gitDir, "objects"))
 		lent.Sandbox = w.box
 	}

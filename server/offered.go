@@ -58,6 +58,16 @@ func (x *Session) clarifyTool(conf *config.Loaded) []tools.Tool {
 	return []tools.Tool{tools.Clarify(who, time.Duration(conf.Approvals.Timeout)*time.Second)}
 }
 
+// diagnoser asks the host's editor about files that were edited, where the host has a
+// way to and the files are the editor's.
+func (x *Session) diagnoser() tools.Diagnoser {
+	who, ok := x.host.(tools.Diagnoser)
+	if !ok || len(x.away.without()) > 0 {
+		return nil
+	}
+	return who
+}
+
 // secrets are what no result may show: keys, and what commands are not given of
 // the environment.
 func secrets(conf *config.Loaded) map[string]string {

@@ -262,6 +262,7 @@ func (x *Session) env(conf *config.Loaded) *tools.Env {
 		Sees:       x.sees,
 		Processes:  x.processes,
 		Gate:       x.gate,
+		Diagnoser:  x.diagnoser(),
 		Secrets:    x.secrets,
 		Terminals:  x.host.Terminals(x.id),
 		Sandbox:    x.sandbox,

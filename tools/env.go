@@ -23,6 +23,8 @@ type Env struct {
 	Recall *Recall
 	// Sees tells whether the model takes pictures; nil: it does not.
 	Sees func() bool
+	// Diagnoser tells what the editor's tools say of an edit; nil: nobody does.
+	Diagnoser Diagnoser
 	// Secrets are what no result may show; nil: there are none.
 	Secrets *Secrets
 	// Sandbox bounds what commands reach; nil: nothing does.

@@ -32,6 +32,7 @@ type patchOut struct {
 	FilesModified []string `json:"files_modified"`
 	Replacements  int      `json:"replacements"`
 	SyntaxErrors  []string `json:"syntax_errors,omitempty"`
+	Diagnostics   []string `json:"diagnostics,omitempty"`
 	Note          string   `json:"note,omitempty"`
 }
 
@@ -69,6 +70,7 @@ func patch(ctx context.Context, env *Env, call Call, in patchIn) (Result, error)
 		return Result{}, err
 	}
 	var done replaced
+	known := diagnose(ctx, env, in.Path)
 	written, err := env.Files.Edit(ctx, in.Path, asText(func(old string) (string, error) {
 		var err error
 		if done, err = replace(old, in); err == nil && done.text == old {
@@ -88,6 +90,7 @@ func patch(ctx context.Context, env *Env, call Call, in patchIn) (Result, error)
 		FilesModified: []string{written.Name},
 		Replacements:  done.count,
 		SyntaxErrors:  afterwards(ctx, env, written),
+		Diagnostics:   known.news(ctx, written),
 		Note:          done.note,
 	}).With(shownEdit(written)...), nil
 }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ func patchFiles(ctx context.Context, env *Env, call Call, text string) (Result, 
 	for i, op := range ops {
 		p.actions = append(p.actions, p.action(i, op))
 	}
+	known := diagnose(ctx, env, p.paths()...)
 	written, err := env.Files.Batch(ctx, p.actions)
 	if err != nil {
 		if p.failed != "" {
@@ -32,7 +34,7 @@ func patchFiles(ctx context.Context, env *Env, call Call, text string) (Result, 
 		}
 		return Result{}, err
 	}
-	return p.result(ctx, env, written), nil
+	return p.result(ctx, env, written, known), nil
 }
 
 // mayPatch asks the gate about every file of a patch before any is touched.
@@ -56,6 +58,16 @@ type filesPatch struct {
 	actions  []workspace.Action
 	replaced map[int]replaced // what became of each update; a change may be made twice
 	failed   string           // the file whose change failed
+}
+
+// paths are the files that will be there.
+func (p *filesPatch) paths() (paths []string) {
+	for _, a := range p.actions {
+		if !a.Remove {
+			paths = append(paths, cmp.Or(a.MoveTo, a.Path))
+		}
+	}
+	return paths
 }
 
 func (p *filesPatch) action(i int, op fileOp) workspace.Action {
@@ -85,7 +97,7 @@ func withoutEnd(err error) error {
 	return errors.New(strings.NewReplacer("; nothing was changed.", ".", "; nothing was changed", "").Replace(err.Error()))
 }
 
-func (p *filesPatch) result(ctx context.Context, env *Env, written []*workspace.Written) Result {
+func (p *filesPatch) result(ctx context.Context, env *Env, written []*workspace.Written, known *diagnosis) Result {
 	out := patchOut{Success: true, FilesModified: []string{}}
 	var shown []Content
 	var diff strings.Builder
@@ -95,7 +107,7 @@ func (p *filesPatch) result(ctx context.Context, env *Env, written []*workspace.
 		shown = append(shown, shownEdit(w)...)
 		out.SyntaxErrors = append(out.SyntaxErrors, afterwards(ctx, env, w)...)
 	}
-	out.Diff = diff.String()
+	out.Diff, out.Diagnostics = diff.String(), known.news(ctx, written...)
 	var said notes
 	for i := range p.actions {
 		done := p.replaced[i]

@@ -32,6 +32,7 @@ type writeOut struct {
 	Created      bool     `json:"created"`
 	Diff         string   `json:"diff,omitempty"`
 	SyntaxErrors []string `json:"syntax_errors,omitempty"`
+	Diagnostics  []string `json:"diagnostics,omitempty"`
 	Note         string   `json:"note,omitempty"`
 }
 
@@ -51,6 +52,7 @@ func write(ctx context.Context, env *Env, call Call, in writeIn) (Result, error)
 		return Result{}, err
 	}
 	var note string
+	known := diagnose(ctx, env, in.Path)
 	written, err := env.Files.Edit(ctx, in.Path, once(func(old []byte) ([]byte, error) {
 		text, err := asText(func(old string) (like string, err error) {
 			like, note = likeBefore(old, in.Content)
@@ -70,7 +72,7 @@ func write(ctx context.Context, env *Env, call Call, in writeIn) (Result, error)
 	if err != nil {
 		return Result{}, err
 	}
-	out := writeOut{BytesWritten: len(written.New), Created: written.Created, SyntaxErrors: afterwards(ctx, env, written), Note: note}
+	out := writeOut{BytesWritten: len(written.New), Created: written.Created, SyntaxErrors: afterwards(ctx, env, written), Diagnostics: known.news(ctx, written), Note: note}
 	if !written.Created {
 		out.Diff = shownDiff(written)
 		if len(out.Diff) > writeDiffBytes {

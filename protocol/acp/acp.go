@@ -112,6 +112,7 @@ type ClientCapabilities struct {
 	Terminal    bool                       `json:"terminal"`
 	Session     *ClientSessionCapabilities `json:"session,omitempty"`
 	Elicitation *ElicitationCapabilities   `json:"elicitation,omitempty"`
+	Meta        Meta                       `json:"_meta,omitempty"` // hermes: {diagnostics: true}: it answers MethodDiagnostics
 }
 
 type FileSystemCapabilities struct {

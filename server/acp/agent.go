@@ -45,14 +45,15 @@ type Options struct {
 
 // Agent answers the methods of the protocol. It is safe for concurrent use.
 type Agent struct {
-	svc     *server.Service
-	peer    Peer
-	o       Options
-	host    server.Host
-	client  atomic.Pointer[acp.ClientCapabilities]
-	editor  atomic.Pointer[string] // the client's name
-	files   atomic.Bool            // the client's files did not answer: they are left alone
-	methods map[string]method
+	svc        *server.Service
+	peer       Peer
+	o          Options
+	host       server.Host
+	client     atomic.Pointer[acp.ClientCapabilities]
+	editor     atomic.Pointer[string] // the client's name
+	files      atomic.Bool            // the client's files did not answer: they are left alone
+	unanswered atomic.Int32           // requests for diagnostics, in a row
+	methods    map[string]method
 }
 
 // method answers one method; next lets the messages behind it through.

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"go.lsp.dev/uri"
+
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
 // request answers the server as an editor does.
@@ -43,6 +45,12 @@ func (e *Editor) answer(f Frame, before func(uri.URI)) (any, *RPCError) {
 		return e.showDocument(f.Params)
 	case "window/workDoneProgress/create":
 		return nil, nil
+	case acp.MethodDiagnostics:
+		var p acp.DiagnosticsRequest
+		if err := json.Unmarshal(f.Params, &p); err != nil || e.o.Diagnose == nil {
+			return nil, &RPCError{Code: -32602, Message: "nobody answers this"}
+		}
+		return acp.DiagnosticsResponse{Diagnostics: e.o.Diagnose(p.URI, p.Wait)}, nil
 	case "workspace/configuration":
 		return []any{e.o.Settings}, nil
 	}

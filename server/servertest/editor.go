@@ -14,6 +14,7 @@ import (
 	"go.lsp.dev/uri"
 
 	"github.com/hermes-ls/hermes-ls/protocol"
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
 // Editor is an LSP editor that owns its buffers: it applies an edit only to the
@@ -112,7 +113,11 @@ func (e *Editor) InitializeParams() any {
 		capabilities["workspace"].(map[string]any)["configuration"] = true
 	}
 	if e.o.Plugin {
-		capabilities["experimental"] = map[string]any{"agentClientProtocol": map[string]any{"protocolVersion": 1}}
+		ours := map[string]any{"protocolVersion": 1}
+		if e.o.Diagnose != nil {
+			ours["clientCapabilities"] = acp.ClientCapabilities{Meta: acp.Meta{"hermes": map[string]any{"diagnostics": true}}}
+		}
+		capabilities["experimental"] = map[string]any{"agentClientProtocol": ours}
 	}
 	params := map[string]any{
 		"processId": nil, "clientInfo": map[string]any{"name": "servertest"}, "capabilities": capabilities,

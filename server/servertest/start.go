@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/protocol"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/acp"
 	"github.com/hermes-ls/hermes-ls/server/lsp"
@@ -25,12 +26,13 @@ type Options struct {
 	// Settings answer workspace/configuration; nil: the editor has none.
 	Settings any
 	// What the editor is like.
-	Plugin     bool // it speaks the Agent Client Protocol on the same wire
-	UTF16      bool // it knows no other encoding
-	NoEdits    bool // it takes no edits
-	NoShow     bool // it shows no documents
-	NoProgress bool // it shows no progress
-	Unbegun    bool // initialize is left to the test
+	Plugin     bool                                           // it speaks the Agent Client Protocol on the same wire
+	Diagnose   func(u string, wait int) []protocol.Diagnostic // and its plugin says what is wrong with files
+	UTF16      bool                                           // it knows no other encoding
+	NoEdits    bool                                           // it takes no edits
+	NoShow     bool                                           // it shows no documents
+	NoProgress bool                                           // it shows no progress
+	Unbegun    bool                                           // initialize is left to the test
 }
 
 // fill makes the folders that a test did not bring.

@@ -175,6 +175,8 @@ export interface ClientCapabilities {
   terminal: boolean;
   session?: ClientSessionCapabilities;
   elicitation?: ElicitationCapabilities;
+  /** hermes: {diagnostics: true}: it answers MethodDiagnostics */
+  _meta?: Record<string, unknown>;
 }
 
 export interface FileSystemCapabilities {

@@ -175,6 +175,7 @@ M.title = {
 ---@field terminal boolean
 ---@field session? hermes.ClientSessionCapabilities
 ---@field elicitation? hermes.ElicitationCapabilities
+---@field _meta? table<string, any> hermes: {diagnostics: true}: it answers MethodDiagnostics
 
 ---@class hermes.FileSystemCapabilities
 ---@field readTextFile boolean

@@ -1,0 +1,59 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.lsp.dev/uri"
+
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// CanDiagnose tells whether the client has said that it answers for diagnostics, and
+// does.
+func (a *Agent) CanDiagnose() bool {
+	ours, _ := a.client.Load().Meta["hermes"].(map[string]any)
+	can, _ := ours["diagnostics"].(bool)
+	return can && a.unanswered.Load() < unansweredMost
+}
+
+// unansweredMost is how many requests in a row a client may leave without an answer
+// before it is asked no more.
+const unansweredMost = 2
+
+// Diagnose asks the client what its tools say of a file.
+func (a *Agent) Diagnose(ctx context.Context, path string, wait time.Duration) ([]tools.Diagnostic, error) {
+	return a.DiagnoseURI(ctx, string(uri.File(path)), wait)
+}
+
+// DiagnoseURI is Diagnose for a file as the client names it.
+func (a *Agent) DiagnoseURI(ctx context.Context, uri string, wait time.Duration) ([]tools.Diagnostic, error) {
+	var r acp.DiagnosticsResponse
+	err := a.peer.Call(ctx, acp.MethodDiagnostics, acp.DiagnosticsRequest{URI: uri, Wait: int(wait.Milliseconds())}, &r)
+	if err != nil {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			a.unanswered.Add(1)
+		}
+		return nil, fmt.Errorf("asking the editor about %s: %w", uri, err)
+	}
+	a.unanswered.Store(0)
+	var found []tools.Diagnostic
+	for _, d := range r.Diagnostics {
+		if d.Severity > severityWarning || d.Message == "" {
+			continue
+		}
+		code := ""
+		if d.Code != nil {
+			code = fmt.Sprint(d.Code)
+		}
+		found = append(found, tools.Diagnostic{
+			Line: int(d.Range.Start.Line) + 1, Warning: d.Severity == severityWarning, Source: d.Source, Code: code, Message: d.Message,
+		})
+	}
+	return found, nil
+}
+
+const severityWarning = 2 // as LSP counts; 0 is unsaid, 1 an error
