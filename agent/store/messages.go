@@ -65,7 +65,7 @@ func (m *Message) complete() {
 
 // insert adds one message and counts it.
 func (db *database) insert(ctx context.Context, tx *sql.Tx, id string, seq int64, m *Message) error {
-	_, err := tx.StmtContext(ctx, db.insertMessage).ExecContext(ctx, m.values(id, seq)...)
+	added, err := tx.StmtContext(ctx, db.insertMessage).ExecContext(ctx, m.values(id, seq)...)
 	if hasCode(err, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY) {
 		return ErrNotFound
 	}
@@ -78,6 +78,14 @@ func (db *database) insert(ctx context.Context, tx *sql.Tx, id string, seq int64
 	}
 	_, err = tx.StmtContext(ctx, db.countMessage).ExecContext(ctx, m.Time.UnixMicro(), m.Usage != nil,
 		u.Input, u.Output, u.Reasoning, u.CachedRead, u.CachedWrite, u.Cost, id)
+	if err != nil {
+		return err
+	}
+	key, err := added.LastInsertId()
+	if err != nil || key < db.indexNext.Load() {
+		return err
+	}
+	_, err = db.index(ctx, tx)
 	return err
 }
 

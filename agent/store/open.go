@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -19,6 +20,7 @@ import (
 // a long listing never holds up a turn.
 type database struct {
 	writer, reader *sql.DB
+	indexNext      atomic.Int64 // the key of a message with which others are indexed too
 	statements
 }
 

@@ -99,12 +99,15 @@ CREATE VIEW said (key, text) AS
 	SELECT key, iif(role = 'user', CAST(substr(CAST(text AS BLOB), 1, typed) AS TEXT), text)
 	FROM messages WHERE role IN ('user', 'assistant') AND note = 0 AND text != '';
 CREATE VIRTUAL TABLE words USING fts5 (text, content = 'said', content_rowid = 'key', tokenize = 'unicode61 remove_diacritics 2');
-INSERT INTO words (rowid, text) SELECT key, text FROM said;
-CREATE TRIGGER messages_said AFTER INSERT ON messages BEGIN
-	INSERT INTO words (rowid, text) SELECT key, text FROM said WHERE key = new.key;
-END;
-CREATE TRIGGER messages_unsaid BEFORE DELETE ON messages BEGIN
+-- Messages are indexed many at once, which costs a tenth: those up to this key are.
+CREATE TABLE indexed (upto INTEGER NOT NULL) STRICT;
+INSERT INTO indexed VALUES (0);
+CREATE TRIGGER messages_unsaid BEFORE DELETE ON messages WHEN old.key <= (SELECT upto FROM indexed) BEGIN
 	INSERT INTO words (words, rowid, text) SELECT 'delete', key, text FROM said WHERE key = old.key;
+END;
+-- A key that was the last one is given again.
+CREATE TRIGGER messages_gone AFTER DELETE ON messages WHEN (SELECT coalesce(max(key), 0) FROM messages) < (SELECT upto FROM indexed) BEGIN
+	UPDATE indexed SET upto = (SELECT coalesce(max(key), 0) FROM messages);
 END;
 `}
 

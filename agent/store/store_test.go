@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -408,6 +409,9 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv("STORE_TEST_CHILD"); role != "" {
 		child(role)
 		return
+	}
+	if err := flag.Set("rapid.checks", "12"); err != nil { // the command line may say more
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }

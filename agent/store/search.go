@@ -1,0 +1,268 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+const (
+	indexEvery = 64  // messages that wait to be indexed, about
+	indexMost  = 500 // keys at once, so that no other writer waits for long
+)
+
+// index takes the next messages into the full-text index. Done is false where more
+// are waiting.
+func (db *database) index(ctx context.Context, tx *sql.Tx) (done bool, err error) {
+	var upto, last int64
+	row := tx.QueryRowContext(ctx, "SELECT upto, (SELECT coalesce(max(key), 0) FROM messages) FROM indexed")
+	if err := row.Scan(&upto, &last); err != nil {
+		return false, err
+	}
+	next := min(last, upto+indexMost)
+	if next > upto {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO words (rowid, text) SELECT key, text FROM said WHERE key > ? AND key <= ?", upto, next); err != nil {
+			return false, err
+		}
+		if _, err := tx.ExecContext(ctx, "UPDATE indexed SET upto = ?", next); err != nil {
+			return false, err
+		}
+	}
+	db.indexNext.Store(next + indexEvery)
+	return next == last, nil
+}
+
+// indexAll indexes what waits.
+func (db *database) indexAll(ctx context.Context) error {
+	for done := false; !done; {
+		err := db.write(ctx, func(tx *sql.Tx) (err error) {
+			done, err = db.index(ctx, tx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Query says what [Store.Search] looks for.
+type Query struct {
+	// Text is words, each of which may be the beginning of one; "several words" in
+	// quotes stand together. All must be there, in one message or in a session's title
+	// and notes. Where nothing has all of them, what has the most is found.
+	Text    string
+	Cwd     string // only sessions of this folder; empty: all
+	Session string // only this session; empty: all
+	Without string // not this session; empty: all
+	Limit   int    // hits at most; 0: 20
+}
+
+// Hit is a message that was found, or a session by its title or notes; then the
+// message's fields are empty. Session is without System and Tools.
+type Hit struct {
+	Session   Session
+	MessageID string
+	Seq       int64
+	Time      time.Time
+	Role      model.Role
+	Snippet   string // in one line; what was found stands between Mark and EndMark
+}
+
+// What was found is marked in a [Hit]'s Snippet.
+const (
+	Mark    = "\x02"
+	EndMark = "\x03"
+)
+
+// Search finds what people and the model have said, the best hits first, and at most
+// one of each message that branches share. Results of tools, thoughts and what was
+// added to a prompt are not searched.
+func (s *Store) Search(ctx context.Context, q Query) ([]Hit, error) {
+	words := splitQuery(q.Text)
+	if len(words) == 0 {
+		return nil, s.explain("searching", ErrEmptyQuery)
+	}
+	if q.Limit <= 0 {
+		q.Limit = 20
+	}
+	db, err := s.database(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.indexAll(ctx); err != nil && ctx.Err() != nil {
+		return nil, s.explain("searching", err)
+	} // else what is indexed is searched: the disk may be full
+	hits, err := db.search(ctx, q, words)
+	return hits, s.explain("searching", err)
+}
+
+func (db *database) search(ctx context.Context, q Query, words []string) (hits []Hit, err error) {
+	find := db.byIndex
+	if !indexable(words) {
+		find = db.byScan
+	}
+	for _, join := range []string{" AND ", " OR "} {
+		if hits, err = db.named(ctx, q, words, join); err != nil {
+			return nil, err
+		}
+		found, err := find(ctx, q, words, join)
+		if err != nil {
+			return nil, err
+		}
+		hits = append(hits, found...)
+		if len(hits) > 0 || len(words) == 1 {
+			break
+		}
+	}
+	return hits[:min(len(hits), q.Limit)], nil
+}
+
+// where narrows a search to sessions.
+func (q Query) where() (string, []any) {
+	clause, args := "", []any{}
+	for _, c := range []struct{ test, value string }{{"s.cwd = ?", q.Cwd}, {"s.id = ?", q.Session}, {"s.id != ?", q.Without}} {
+		if c.value != "" {
+			clause, args = clause+" AND "+c.test, append(args, c.value)
+		}
+	}
+	return clause, args
+}
+
+// snippetWords is how long a snippet is.
+const snippetWords = 24
+
+func (db *database) byIndex(ctx context.Context, q Query, words []string, join string) ([]Hit, error) {
+	clause, args := q.where()
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = `"` + strings.ReplaceAll(w, `"`, `""`) + `"*`
+	}
+	// A shared message counts once, in the oldest session that has it.
+	return collectHits(db.reader.QueryContext(ctx, fmt.Sprintf(`
+		SELECT %s, m.id, m.seq, m.time, m.role, snippet(words, 0, ?, ?, '…', %d)
+		FROM words JOIN messages m ON m.key = words.rowid JOIN sessions s ON s.id = m.session_id
+		WHERE words MATCH ?%s ORDER BY words.rank, m.key LIMIT ?`, prefixed("s", sessionColumns), snippetWords, clause),
+		append(append([]any{Mark, EndMark, strings.Join(quoted, join)}, args...), 4*q.Limit)...))
+}
+
+// byScan reads everything that was said, the newest first: for scripts that have no
+// spaces between words, which the index cannot take apart.
+func (db *database) byScan(ctx context.Context, q Query, words []string, join string) ([]Hit, error) {
+	clause, args := q.where()
+	tests := make([]string, len(words))
+	values := make([]any, len(words))
+	for i, w := range words {
+		tests[i], values[i] = "instr(lower(said.text), ?) > 0", strings.ToLower(w)
+	}
+	hits, err := collectHits(db.reader.QueryContext(ctx, fmt.Sprintf(`
+		SELECT %s, m.id, m.seq, m.time, m.role, said.text
+		FROM said JOIN messages m ON m.key = said.key JOIN sessions s ON s.id = m.session_id
+		WHERE (%s)%s ORDER BY said.key DESC LIMIT ?`, prefixed("s", sessionColumns), strings.Join(tests, join), clause),
+		append(append(values, args...), 4*q.Limit)...))
+	for i := range hits {
+		hits[i].Snippet = cutAround(hits[i].Snippet, words)
+	}
+	return hits, err
+}
+
+// named finds sessions by title and notes, the newest first.
+func (db *database) named(ctx context.Context, q Query, words []string, join string) ([]Hit, error) {
+	clause, args := q.where()
+	tests := make([]string, len(words))
+	values := make([]any, len(words))
+	for i, w := range words {
+		tests[i], values[i] = "instr(lower(s.title || ' ' || s.notes), ?) > 0", strings.ToLower(w)
+	}
+	return collectHits(db.reader.QueryContext(ctx, fmt.Sprintf(`
+		SELECT %s, '', 0, s.updated_at, '', iif(s.notes = '', s.title, s.title || ' · ' || s.notes) FROM sessions s
+		WHERE (%s)%s AND s.origin = '' ORDER BY s.updated_at DESC LIMIT ?`, prefixed("s", sessionColumns), strings.Join(tests, join), clause),
+		append(append(values, args...), (q.Limit+1)/2)...))
+}
+
+func collectHits(rows *sql.Rows, err error) (hits []Hit, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	seen := map[string]bool{"": false}
+	for rows.Next() {
+		var h Hit
+		var at int64
+		if err := scanSession(rows, &h.Session, &h.MessageID, &h.Seq, &at, &h.Role, &h.Snippet); err != nil {
+			return nil, err
+		}
+		if seen[h.MessageID] {
+			continue
+		}
+		seen[h.MessageID] = h.MessageID != ""
+		h.Time, h.Snippet = fromMicros(at), strings.Join(strings.Fields(h.Snippet), " ")
+		hits = append(hits, h)
+	}
+	return hits, rows.Err()
+}
+
+func prefixed(table, columns string) string {
+	return table + "." + strings.ReplaceAll(columns, ", ", ", "+table+".")
+}
+
+// splitQuery takes a query apart into words and quoted phrases. What has neither
+// letter nor digit finds nothing and is left out.
+func splitQuery(text string) (words []string) {
+	for i, part := range strings.Split(text, `"`) {
+		list := []string{part}
+		if i%2 == 0 {
+			list = strings.Fields(part)
+		}
+		for _, w := range list {
+			if strings.ContainsFunc(w, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
+				words = append(words, strings.ToValidUTF8(strings.ReplaceAll(w, "\x00", " "), "\uFFFD"))
+			}
+		}
+	}
+	return words
+}
+
+// indexable tells whether the index has the words as words.
+func indexable(words []string) bool {
+	for _, w := range words {
+		for _, r := range w {
+			if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Khmer, unicode.Lao, unicode.Myanmar) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// snippetRunes is how much is shown around what was found.
+const snippetRunes = 60
+
+// cutAround is the part of text around the first of words, marked.
+func cutAround(text string, words []string) string {
+	for _, w := range words {
+		i := strings.Index(strings.ToLower(text), strings.ToLower(w))
+		if i < 0 || i+len(w) > len(text) {
+			continue
+		}
+		before, after := []rune(text[:i]), []rune(text[i+len(w):])
+		start, end := "", ""
+		if len(before) > snippetRunes {
+			before, start = before[len(before)-snippetRunes:], "…"
+		}
+		if len(after) > snippetRunes {
+			after, end = after[:snippetRunes], "…"
+		}
+		return start + string(before) + Mark + text[i:i+len(w)] + EndMark + string(after) + end
+	}
+	return text[:min(len(text), 4*snippetRunes)]
+}
+
+// ErrEmptyQuery: there is no word to look for.
+var ErrEmptyQuery = errors.New("nothing to look for: give at least one word")
