@@ -1,0 +1,328 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+// TransferVersion is the version of the format that [Store.Export] writes. Import
+// reads it and every older one.
+//
+// The format is JSON Lines. Each line is an object whose "record" says what it is: a
+// "session" opens one and tells the format's "version"; each "message" after it is
+// one of its log, in order. Texts are JSON strings, or {"base64": "…"} where the
+// bytes are no valid UTF-8. Times are RFC 3339 with microseconds.
+const TransferVersion = 1
+
+// text is a string of any bytes in JSON.
+type text string
+
+func (t text) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(t)) {
+		return json.Marshal(string(t))
+	}
+	return json.Marshal(map[string]string{"base64": base64.StdEncoding.EncodeToString([]byte(t))})
+}
+
+func (t *text) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '{' {
+		var odd struct {
+			Base64 []byte `json:"base64"`
+		}
+		if err := json.Unmarshal(data, &odd); err != nil {
+			return err
+		}
+		*t = text(odd.Base64)
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(t))
+}
+
+type sessionRecord struct {
+	Record    string    `json:"record"` // "session"
+	Version   int       `json:"version"`
+	ID        string    `json:"id"`
+	Cwd       text      `json:"cwd"`
+	Folders   []text    `json:"folders,omitempty"`
+	Title     text      `json:"title"`
+	Notes     text      `json:"notes,omitempty"`
+	Model     text      `json:"model,omitempty"`
+	Mode      text      `json:"mode,omitempty"`
+	Parent    string    `json:"parent,omitempty"`
+	Root      string    `json:"root,omitempty"`
+	ForkedAt  string    `json:"forkedAt,omitempty"`
+	Origin    text      `json:"origin,omitempty"`
+	CreatedAt time.Time `json:"createdAt"`
+	UpdatedAt time.Time `json:"updatedAt"`
+	System    text      `json:"system"`
+	Tools     text      `json:"tools,omitempty"` // JSON, as it was offered
+}
+
+type messageRecord struct {
+	Record    string        `json:"record"` // "message"
+	ID        string        `json:"id"`
+	Time      time.Time     `json:"time"`
+	Role      text          `json:"role"`
+	Note      bool          `json:"note,omitempty"`
+	Typed     int           `json:"typed,omitempty"`
+	Keeps     int64         `json:"keeps,omitempty"`
+	IsError   bool          `json:"isError,omitempty"`
+	Usage     *model.Usage  `json:"usage,omitempty"`
+	CallID    text          `json:"callId,omitempty"`
+	Name      text          `json:"name,omitempty"`
+	Text      text          `json:"text"`
+	Reasoning text          `json:"reasoning,omitempty"`
+	Calls     []callRecord  `json:"calls,omitempty"`
+	Images    []model.Image `json:"images,omitempty"`
+	Shown     text          `json:"shown,omitempty"` // JSON, as it was shown
+}
+
+type callRecord struct {
+	ID   text `json:"id"`
+	Name text `json:"name"`
+	Args text `json:"args"`
+}
+
+// Export writes a session with its log to w; see [TransferVersion]. It reads page by
+// page.
+func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
+	head, err := s.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	if err := out.Encode(recordOf(head)); err != nil {
+		return fmt.Errorf("writing session %s: %w", id, err)
+	}
+	const page = 200
+	for after := int64(0); ; {
+		log, err := s.Messages(ctx, id, after, page)
+		if err != nil {
+			return err
+		}
+		for i := range log {
+			if err := out.Encode(log[i].record()); err != nil {
+				return fmt.Errorf("writing session %s: %w", id, err)
+			}
+			after = log[i].Seq
+		}
+		if len(log) < page {
+			return nil
+		}
+	}
+}
+
+func recordOf(x Session) sessionRecord {
+	r := sessionRecord{
+		Record: "session", Version: TransferVersion, ID: x.ID, Cwd: text(x.Cwd), Title: text(x.Title), Notes: text(x.Notes),
+		Model: text(x.Model), Mode: text(x.Mode), Parent: x.Parent, Root: x.Root, ForkedAt: x.ForkedAt, Origin: text(x.Origin),
+		CreatedAt: x.CreatedAt, UpdatedAt: x.UpdatedAt, System: text(x.System), Tools: text(encode(x.Tools)),
+	}
+	for _, f := range x.Folders {
+		r.Folders = append(r.Folders, text(f))
+	}
+	return r
+}
+
+func (r sessionRecord) session() (Session, error) {
+	x := Session{
+		ID: r.ID, Cwd: string(r.Cwd), Title: string(r.Title), Notes: string(r.Notes), Model: string(r.Model), Mode: string(r.Mode),
+		Parent: r.Parent, Root: r.Root, ForkedAt: r.ForkedAt, Origin: string(r.Origin),
+		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, System: string(r.System),
+	}
+	for _, f := range r.Folders {
+		x.Folders = append(x.Folders, string(f))
+	}
+	if r.Tools != "" {
+		if err := json.Unmarshal([]byte(r.Tools), &x.Tools); err != nil {
+			return x, fmt.Errorf("its tools are no list: %w", err)
+		}
+	}
+	return x, nil
+}
+
+func (m *Message) record() messageRecord {
+	r := messageRecord{
+		Record: "message", ID: m.ID, Time: m.Time, Role: text(m.Role), Note: m.Note, Typed: m.Typed, Keeps: m.Keeps, IsError: m.IsError,
+		Usage: m.Usage, CallID: text(m.CallID), Name: text(m.Name), Text: text(m.Text), Reasoning: text(m.Reasoning),
+		Images: m.Images, Shown: text(m.Shown),
+	}
+	for _, c := range m.Calls {
+		r.Calls = append(r.Calls, callRecord{text(c.ID), text(c.Name), text(c.Args)})
+	}
+	return r
+}
+
+func (r messageRecord) message() (*Message, error) {
+	m := &Message{
+		ID: r.ID, Time: r.Time, Note: r.Note, Typed: r.Typed, Keeps: r.Keeps, IsError: r.IsError, Usage: r.Usage,
+		Message: model.Message{Role: model.Role(r.Role), Text: string(r.Text), Reasoning: string(r.Reasoning),
+			Images: r.Images, CallID: string(r.CallID), Name: string(r.Name)},
+	}
+	for _, c := range r.Calls {
+		m.Calls = append(m.Calls, model.Call{ID: string(c.ID), Name: string(c.Name), Args: string(c.Args)})
+	}
+	if r.Shown != "" {
+		if !json.Valid([]byte(r.Shown)) {
+			return nil, errors.New("what it shows is no JSON")
+		}
+		m.Shown = json.RawMessage(r.Shown)
+	}
+	switch m.Role {
+	case model.User, model.Assistant, model.ToolRole:
+		return m, nil
+	}
+	return nil, fmt.Errorf("its role is %q, not user, assistant or tool", m.Role)
+}
+
+// Imported is a session that Import has added.
+type Imported struct {
+	ID, Was  string // Was is its id in the file
+	Messages int
+}
+
+// Import adds the sessions that r holds, each whole or not at all. One whose id the
+// store has already is [ErrExists], and ends the import; with renew every session
+// gets a new id instead, and links between them follow. What was added before an
+// error is returned beside it.
+func (s *Store) Import(ctx context.Context, r io.Reader, renew bool) (done []Imported, err error) {
+	db, err := s.database(ctx)
+	if err != nil {
+		return nil, err
+	}
+	in := &transfer{lines: bufio.NewReaderSize(r, 64<<10), ids: map[string]string{}, renew: renew}
+	for {
+		head, log, err := in.next()
+		if errors.Is(err, io.EOF) {
+			return done, nil
+		}
+		if err != nil {
+			return done, fmt.Errorf("line %d: %w", in.line, err)
+		}
+		was := head.ID
+		in.rename(&head)
+		err = db.write(ctx, func(tx *sql.Tx) error {
+			if err := insertHead(ctx, tx, head); err != nil {
+				return err
+			}
+			return db.extend(ctx, tx, head.ID, 0, log)
+		})
+		if err != nil {
+			return done, s.explain("importing session "+was, err)
+		}
+		done = append(done, Imported{ID: head.ID, Was: was, Messages: len(log)})
+	}
+}
+
+// transfer reads records.
+type transfer struct {
+	lines *bufio.Reader
+	line  int
+	ahead *Session          // read already: the next session
+	renew bool              // give new ids
+	ids   map[string]string // those that were given
+}
+
+// next reads one session; [io.EOF] after the last.
+func (t *transfer) next() (head Session, log []*Message, err error) {
+	if t.ahead == nil {
+		x, m, err := t.record()
+		if err != nil {
+			return head, nil, err
+		}
+		if m != nil {
+			return head, nil, errors.New("a message before any session")
+		}
+		t.ahead = x
+	}
+	head, t.ahead = *t.ahead, nil
+	for {
+		x, m, err := t.record()
+		if errors.Is(err, io.EOF) {
+			return head, log, nil
+		}
+		if err != nil {
+			return head, nil, err
+		}
+		if x != nil {
+			t.ahead = x
+			return head, log, nil
+		}
+		log = append(log, m)
+	}
+}
+
+// record reads one line that is not empty: a session or a message.
+func (t *transfer) record() (*Session, *Message, error) {
+	for {
+		line, err := t.lines.ReadBytes('\n')
+		if len(line) == 0 && err != nil {
+			return nil, nil, err
+		}
+		t.line++
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			return parseRecord(line)
+		}
+	}
+}
+
+func parseRecord(line []byte) (*Session, *Message, error) {
+	var kind struct {
+		Record  string `json:"record"`
+		Version int    `json:"version"`
+		ID      string `json:"id"`
+	}
+	if err := json.Unmarshal(line, &kind); err != nil {
+		return nil, nil, fmt.Errorf("not a JSON object of an export: %w", err)
+	}
+	if kind.ID == "" && (kind.Record == "session" || kind.Record == "message") {
+		return nil, nil, fmt.Errorf("the %s has no id", kind.Record)
+	}
+	switch kind.Record {
+	case "session":
+		if kind.Version < 1 || kind.Version > TransferVersion {
+			return nil, nil, fmt.Errorf("the session is of format version %d; this hermes-ls reads up to %d: update it", kind.Version, TransferVersion)
+		}
+		var r sessionRecord
+		if err := json.Unmarshal(line, &r); err != nil {
+			return nil, nil, err
+		}
+		x, err := r.session()
+		return &x, nil, err
+	case "message":
+		var r messageRecord
+		if err := json.Unmarshal(line, &r); err != nil {
+			return nil, nil, err
+		}
+		m, err := r.message()
+		return nil, m, err
+	}
+	return nil, nil, fmt.Errorf("the record is %q, not session or message: not an export of hermes-ls", kind.Record)
+}
+
+// rename gives a session the id that it gets here, and points its links to those of
+// the same file.
+func (t *transfer) rename(x *Session) {
+	if !t.renew {
+		return
+	}
+	t.ids[x.ID] = NewID()
+	x.ID = t.ids[x.ID]
+	for _, link := range []*string{&x.Parent, &x.Root} {
+		if id, ok := t.ids[*link]; ok {
+			*link = id
+		}
+	}
+}
