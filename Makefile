@@ -9,7 +9,7 @@ GO      := CGO_ENABLED=0 go
 # Tools of the tests, from the module proxy.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: build demo test lint cross race e2e hosts bench fuzz clean
+.PHONY: build demo test lint cross race e2e hosts vsix bench fuzz clean
 
 build: bin/hermes-ls
 
@@ -42,6 +42,10 @@ e2e: build hosts
 
 hosts:
 	@e2e/setup/hosts.sh
+
+# The VS Code extension with this platform's program in it; GOOS and GOARCH choose another.
+vsix:
+	vscode/vsix.sh $(VERSION) $(CURDIR)/dist/hermes-ls-$(VERSION).vsix "$(LDFLAGS)"
 
 bench: build hosts
 	@go run ./bench -bin bin/hermes-ls

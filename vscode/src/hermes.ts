@@ -3,7 +3,8 @@ import { CloseAction, ErrorAction, GenericRequestHandler, State as ClientState }
 
 import { Client, clientOptions } from "./client";
 import { ProgressBars } from "./progress";
-import { Crashes, startServer } from "./server";
+import { Crashes, serverPath, startServer } from "./server";
+import { initializationOptions } from "./settings";
 import {
   CommandTypes,
   ContentBlock,
@@ -83,7 +84,7 @@ export class Hermes implements vscode.Disposable {
   /** True when the first turn begins, false when the last one has ended. */
   readonly onTurn = this.turnsChanged.event;
 
-  constructor(context: vscode.ExtensionContext, readonly log: vscode.LogOutputChannel) {
+  constructor(private readonly context: vscode.ExtensionContext, readonly log: vscode.LogOutputChannel) {
     this.current = { phase: "stopped", restricted: !vscode.workspace.isTrusted, options: [] };
     this.client = new Client("hermes", "Hermes", () => startServer(context, log), {
       ...clientOptions(context, log, this.bars),
@@ -137,6 +138,11 @@ export class Hermes implements vscode.Disposable {
     for (const s of [...this.subscriptions, this.updates, this.states, this.sessions, this.ready, this.turnsChanged]) {
       s.dispose();
     }
+  }
+
+  /** What the server gets at its start: when that changes it has to be started anew. */
+  startedWith(): string {
+    return JSON.stringify([initializationOptions(this.context), serverPath(this.context)]);
   }
 
   // ---- calls ----

@@ -1,0 +1,186 @@
+// A real VS Code in a real browser: code-server in folders of its own, Chromium
+// driven by Playwright. Everything that is started here ends with close().
+import { execFileSync, spawn } from "node:child_process";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+export const root = path.resolve(here, "../..");
+const hosts = path.join(root, ".cache/hosts/vscode");
+const require = createRequire(path.join(hosts, "package.json"));
+const { chromium } = require("playwright-core");
+export const axeSource = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+
+const artefacts = path.join(here, "artefacts");
+const codeServer = path.join(hosts, "node_modules/code-server/out/node/entry.js");
+
+const chromiumFlags = [
+  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+  "--disable-background-networking", "--disable-component-update", "--disable-sync",
+];
+
+const userSettings = {
+  "telemetry.telemetryLevel": "off",
+  "workbench.startupEditor": "none",
+  "update.mode": "none",
+  "git.enabled": false,
+  "workbench.secondarySideBar.defaultVisibility": "hidden",
+  "chat.disableAIFeatures": true,
+  "security.workspace.trust.startupPrompt": "never",
+  "window.confirmBeforeClose": "never",
+  "files.autoSave": "off",
+};
+
+/** Installs the extension and opens a workspace in the editor. */
+export async function open({ dir, vsix, files, trusted = true, settings = {}, hermes = "model: {provider: embedded}\n" }) {
+  fs.mkdirSync(artefacts, { recursive: true });
+  const at = (name) => path.join(dir, name);
+  for (const [name, text] of Object.entries(files)) {
+    write(at(`ws/${name}`), text);
+  }
+  write(at("hermes/config.yaml"), hermes);
+  write(at("data/User/settings.json"), JSON.stringify({ ...userSettings, ...settings }));
+  write(at("config.yaml"), "bind-addr: 127.0.0.1:0\nauth: none\ncert: false\n");
+  const env = {
+    PATH: process.env.PATH, LANG: "C.UTF-8", HOME: at("home"), HERMES_HOME: at("hermes"),
+    XDG_CONFIG_HOME: at("xdg/config"), XDG_DATA_HOME: at("xdg/data"), XDG_CACHE_HOME: at("xdg/cache"), XDG_STATE_HOME: at("xdg/state"),
+    EXTENSIONS_GALLERY: '{"serviceUrl":"","itemUrl":"","resourceUrlTemplate":""}',
+  };
+  fs.mkdirSync(env.HOME, { recursive: true });
+  const folders = ["--user-data-dir", at("data"), "--extensions-dir", at("extensions"), "--config", at("config.yaml")];
+  execFileSync(process.execPath, [codeServer, ...folders, "--install-extension", vsix, "--force"], { env, stdio: "pipe" });
+
+  const server = spawn(process.execPath, [
+    codeServer, ...folders, "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override", "--disable-proxy",
+    "--reconnection-grace-time", "2", ...(trusted ? ["--disable-workspace-trust"] : []),
+  ], { env, stdio: ["ignore", "pipe", "pipe"], detached: true });
+  let log = "";
+  const address = await new Promise((resolve, reject) => {
+    const read = (chunk) => {
+      log += chunk;
+      const found = /HTTP server listening on (\S+)/.exec(log);
+      found && resolve(found[1].replace(/\/$/, ""));
+    };
+    server.stdout.on("data", read);
+    server.stderr.on("data", read);
+    server.once("exit", (code) => reject(new Error(`code-server ended with ${code}:\n${log}`)));
+  });
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: chromiumFlags });
+  const page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
+  page.setDefaultTimeout(30_000);
+  await page.goto(`${address}/?folder=${encodeURIComponent(at("ws"))}`);
+  await page.locator(".monaco-workbench").waitFor();
+  return new Editor({ dir, page, browser, server });
+}
+
+function write(file, text) {
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  fs.writeFileSync(file, text);
+}
+
+/** Editor is what a person does with VS Code. */
+export class Editor {
+  constructor(parts) {
+    Object.assign(this, parts);
+    this.shots = 0;
+  }
+
+  file(name) {
+    return path.join(this.dir, "ws", name);
+  }
+
+  read(name) {
+    return fs.readFileSync(this.file(name), "utf8");
+  }
+
+  /** The extension's item in the status bar. */
+  get status() {
+    return this.page.locator('[id="hermes-ls.hermes-ls.hermes.status"]');
+  }
+
+  /** The page of the chat. */
+  get chat() {
+    return this.page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
+  }
+
+  get notifications() {
+    return this.page.locator(".notification-toast");
+  }
+
+  notification(text) {
+    return this.notifications.filter({ hasText: text });
+  }
+
+  /** Runs a command by its title, as a person does. */
+  async run(title) {
+    await this.page.keyboard.press("Escape");
+    await this.page.keyboard.press("F1");
+    const input = this.page.locator(".quick-input-widget input").first();
+    await input.fill(`>${title}`);
+    const row = this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: title }).first();
+    await row.waitFor();
+    await this.page.keyboard.press("Enter");
+  }
+
+  /** The titles that the palette offers for some words. */
+  async palette(words) {
+    await this.page.keyboard.press("Escape");
+    await this.page.keyboard.press("F1");
+    await this.page.locator(".quick-input-widget input").first().fill(`>${words}`);
+    await this.page.waitForTimeout(500);
+    const titles = await this.page.locator(".quick-input-list .monaco-list-row .label-name").allInnerTexts();
+    await this.page.keyboard.press("Escape");
+    return titles;
+  }
+
+  /** Types into the box that a command has opened. */
+  async answer(text) {
+    const input = this.page.locator(".quick-input-widget input").first();
+    await input.fill(text);
+    await this.page.keyboard.press("Enter");
+  }
+
+  async ask(prompt) {
+    await this.run("Hermes: Ask…");
+    await this.page.locator(".quick-input-title").filter({ hasText: "Ask Hermes" }).waitFor();
+    await this.answer(prompt);
+  }
+
+  async openFile(name) {
+    await this.page.keyboard.press("Escape");
+    await this.page.keyboard.press("Control+p");
+    const input = this.page.locator(".quick-input-widget input").first();
+    await input.fill(name);
+    await this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: path.basename(name) }).first().waitFor();
+    await this.page.keyboard.press("Enter");
+    await this.page.locator(".tab.active").filter({ hasText: path.basename(name) }).waitFor();
+  }
+
+  /** Keeps a picture for people to look at. */
+  async shot(name) {
+    this.shots++;
+    await this.page.screenshot({ path: path.join(artefacts, `${String(this.shots).padStart(2, "0")}-${name}.png`) });
+  }
+
+  async close() {
+    await this.browser.close().catch(() => {});
+    await end(this.server);
+  }
+}
+
+/** Ends a process group: the server's children are no children of ours. */
+async function end(server) {
+  const gone = new Promise((resolve) => server.once("exit", resolve));
+  const signal = (name) => {
+    try {
+      process.kill(-server.pid, name);
+    } catch {
+      // It has ended.
+    }
+  };
+  signal("SIGTERM");
+  await Promise.race([gone, new Promise((resolve) => setTimeout(resolve, 5_000))]);
+  signal("SIGKILL");
+}

@@ -1,0 +1,15 @@
+import * as vscode from "vscode";
+
+import { message } from "../hermes";
+
+/** Registers a command whose errors are shown to the user. */
+export function command<A extends unknown[]>(name: string, run: (...args: A) => unknown): vscode.Disposable {
+  return vscode.commands.registerCommand(name, async (...args: A) => {
+    try {
+      return await run(...args);
+    } catch (error) {
+      void vscode.window.showErrorMessage(`Hermes: ${message(error)}`);
+      return undefined;
+    }
+  });
+}

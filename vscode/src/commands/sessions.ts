@@ -1,0 +1,160 @@
+import * as vscode from "vscode";
+
+import { Hermes, place } from "../hermes";
+import { Category, CheckpointInfo, Command, Method, SessionConfigOption, SessionInfo, Subagent } from "../protocol";
+import { command } from "./guard";
+
+/** What is done with the current session, and how another one becomes it. */
+export function registerSessions(hermes: Hermes, chat: { show(): unknown }): vscode.Disposable[] {
+  return [
+    command(Command.SessionNew, async () => {
+      await hermes.newSession();
+      await chat.show();
+    }),
+    command(Command.SessionLoad, async (given?: { sessionId?: string }) => {
+      const id = given?.sessionId ?? (await pickSession(hermes));
+      if (id !== undefined) {
+        await chat.show();
+        await hermes.loadSession(id);
+      }
+    }),
+    command(Command.SessionFork, async (given?: { messageId?: string }) => {
+      await hermes.forkSession(await hermes.ensureSession(), given?.messageId);
+      await chat.show();
+      void vscode.window.showInformationMessage("This is a copy of the session. The other one is under “Resume Session…”.");
+    }),
+    command("hermes.rollback", () => rollback(hermes)),
+    command(Command.Transcript, async () => hermes.command(Command.Transcript, { sessionId: await hermes.ensureSession() })),
+    command("hermes.model", () => choose(hermes, Category.Model, "Choose a model")),
+    command("hermes.mode", () => choose(hermes, Category.Mode, "Choose what asks before it runs")),
+    command("hermes.subagents", () => subagents(hermes)),
+  ];
+}
+
+async function pickSession(hermes: Hermes): Promise<string | undefined> {
+  const found: SessionInfo[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await hermes.request(Method.SessionList, { cwd: place().cwd, ...(cursor && { cursor }) });
+    found.push(...page.sessions);
+    cursor = page.nextCursor;
+  } while (cursor && found.length < 1000);
+  if (found.length === 0) {
+    void vscode.window.showInformationMessage("There are no sessions of this workspace yet.");
+    return undefined;
+  }
+  const items = found.map((s) => ({
+    label: s.title || "Untitled",
+    description: s.sessionId === hermes.session ? `${ago(s.updatedAt)} · current` : ago(s.updatedAt),
+    id: s.sessionId,
+  }));
+  return (await vscode.window.showQuickPick(items, { title: "Resume a session", matchOnDescription: true }))?.id;
+}
+
+/** Times as people say them: "5 minutes ago". */
+export function ago(time: string | undefined, now = Date.now()): string {
+  const seconds = time ? (now - Date.parse(time)) / 1000 : NaN;
+  if (!Number.isFinite(seconds)) {
+    return "";
+  }
+  const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+  const steps: [number, Intl.RelativeTimeFormatUnit][] = [[60, "second"], [60, "minute"], [24, "hour"], [7, "day"], [4.35, "week"], [12, "month"], [Infinity, "year"]];
+  let value = Math.max(seconds, 0);
+  for (const [size, unit] of steps) {
+    if (value < size) {
+      return unit === "second" ? "just now" : words.format(-Math.round(value), unit);
+    }
+    value /= size;
+  }
+  return "";
+}
+
+async function rollback(hermes: Hermes): Promise<void> {
+  const sessionId = await hermes.ensureSession();
+  const { checkpoints } = await hermes.request(Method.CheckpointList, { sessionId });
+  if (checkpoints.length === 0) {
+    void vscode.window.showInformationMessage("This session has changed no files yet.");
+    return;
+  }
+  const picked = await vscode.window.showQuickPick(checkpoints.map(checkpointItem), { title: "Roll the files back to the state before…", matchOnDescription: true });
+  if (!picked) {
+    return;
+  }
+  const later = checkpoints.slice(0, checkpoints.findIndex((c) => c.id === picked.id) + 1);
+  const files = [...new Set(later.flatMap((c) => c.files))];
+  const yes = await vscode.window.showWarningMessage(
+    `Roll back ${counted(files.length, "file")} to the state before “${picked.label}”?`,
+    { modal: true, detail: files.slice(0, 20).join("\n") + (files.length > 20 ? `\n… and ${files.length - 20} more` : "") },
+    "Roll Back",
+  );
+  if (yes) {
+    const result = await hermes.request(Method.CheckpointRestore, { sessionId, checkpointId: picked.id });
+    tellRestored(result.restored, result.kept);
+  }
+}
+
+const checkpointItem = (c: CheckpointInfo) => ({
+  label: c.title || "Untitled",
+  description: `${ago(c.createdAt)} · ${counted(c.files.length, "file")}`,
+  detail: c.files.slice(0, 4).join(", ") + (c.files.length > 4 ? ", …" : ""),
+  id: c.id,
+});
+
+export function tellRestored(restored: string[], kept: string[]): void {
+  const text = `Brought back ${counted(restored.length, "file")}.`;
+  if (kept.length > 0) {
+    void vscode.window.showWarningMessage(`${text} Kept, because you have changed them since: ${kept.join(", ")}`);
+  } else {
+    void vscode.window.showInformationMessage(text);
+  }
+}
+
+export const counted = (n: number, thing: string) => (n === 1 ? `1 ${thing}` : `${n} ${thing}s`);
+
+async function choose(hermes: Hermes, category: string, title: string): Promise<void> {
+  const sessionId = await hermes.ensureSession();
+  const option = hermes.state.options.find((o: SessionConfigOption) => o.category === category);
+  if (!option?.options) {
+    return;
+  }
+  const items = option.options.map((o) => ({
+    label: `${o.value === option.currentValue ? "$(check) " : "$(blank) "}${o.name}`,
+    detail: o.description,
+    value: o.value,
+  }));
+  const picked = await vscode.window.showQuickPick(items, { title });
+  if (picked) {
+    await hermes.request(Method.SessionSetValue, { sessionId, configId: option.id, value: picked.value });
+  }
+}
+
+async function subagents(hermes: Hermes): Promise<void> {
+  const sessionId = await hermes.ensureSession();
+  const list = (await hermes.request(Method.SubagentList, { sessionId })).subagents;
+  if (list.length === 0) {
+    void vscode.window.showInformationMessage("This session has had no subagents yet.");
+    return;
+  }
+  const picked = await vscode.window.showQuickPick(list.map(subagentItem), { title: "Subagents", placeHolder: "Choose one to stop it or to send it a message" });
+  if (picked?.agent.status === "running") {
+    await steer(hermes, sessionId, picked.agent);
+  }
+}
+
+const subagentItem = (agent: Subagent) => ({
+  label: `${agent.status === "running" ? "$(loading~spin)" : agent.status === "completed" ? "$(check)" : "$(error)"} ${agent.goal}`,
+  description: [agent.status, agent.doing, counted(agent.calls, "call")].filter(Boolean).join(" · "),
+  agent,
+});
+
+async function steer(hermes: Hermes, sessionId: string, agent: Subagent): Promise<void> {
+  const act = await vscode.window.showQuickPick(["Stop", "Send a Message…"], { title: agent.goal });
+  if (act === "Stop") {
+    await hermes.request(Method.SubagentStop, { sessionId, subagentId: agent.subagentId });
+  } else if (act) {
+    const text = await vscode.window.showInputBox({ title: agent.goal, placeHolder: "What is it to know?", ignoreFocusOut: true });
+    if (text?.trim()) {
+      await hermes.request(Method.SubagentMessage, { sessionId, subagentId: agent.subagentId, message: text });
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import * as vscode from "vscode";
+
+import { Hermes } from "../hermes";
+import { keepKey, providers } from "../secrets";
+import { command } from "./guard";
+
+/** The first steps: who serves the model, and the key for it. */
+export function registerSetup(context: vscode.ExtensionContext, hermes: Hermes): vscode.Disposable[] {
+  return [
+    command("hermes.provider", () => chooseProvider(context)),
+    command("hermes.key", () => askKey(context)),
+    command("hermes.embedded", async () => {
+      await set("model.provider", "embedded");
+      await vscode.commands.executeCommand("hermes.chat.open");
+      hermes.log.info("the embedded model was chosen");
+    }),
+  ];
+}
+
+const choices = [
+  { label: "OpenAI", id: "openai", detail: "Needs a key." },
+  { label: "OpenRouter", id: "openrouter", detail: "Models of many makers. Needs a key." },
+  { label: "Ollama", id: "ollama", detail: "On this machine, at port 11434." },
+  { label: "LM Studio", id: "lmstudio", detail: "On this machine, at port 1234." },
+  { label: "Another endpoint…", id: "custom", detail: "Anything that speaks OpenAI's protocol." },
+  { label: "Embedded", id: "embedded", detail: "A small scripted model, to try things offline. It is not a real model." },
+];
+
+async function chooseProvider(context: vscode.ExtensionContext): Promise<void> {
+  const picked = await vscode.window.showQuickPick(choices, { title: "Who serves the model?" });
+  if (!picked) {
+    return;
+  }
+  if (picked.id === "custom" && !(await askAddress())) {
+    return;
+  }
+  if (picked.id !== "custom") {
+    await set("model.base_url", undefined);
+  }
+  await set("model.provider", picked.id);
+  if (picked.id !== "embedded" && !(await askModel())) {
+    return;
+  }
+  const provider = providers.find((p) => p.id === picked.id);
+  if (provider) {
+    await askKey(context, provider);
+  }
+}
+
+async function askAddress(): Promise<boolean> {
+  const address = await vscode.window.showInputBox({
+    title: "Address of the endpoint",
+    placeHolder: "https://example.org/v1",
+    ignoreFocusOut: true,
+    validateInput: (text) => (/^https?:\/\/[^/\s]+/.test(text) ? undefined : "An address such as https://example.org/v1"),
+  });
+  if (address !== undefined) {
+    await set("model.base_url", address);
+  }
+  return address !== undefined;
+}
+
+async function askModel(): Promise<boolean> {
+  const value = vscode.workspace.getConfiguration("hermes").get<string>("model.default");
+  const model = await vscode.window.showInputBox({ title: "Which model?", prompt: "Its id at the provider.", value, ignoreFocusOut: true });
+  if (model) {
+    await set("model.default", model);
+  }
+  return model !== undefined;
+}
+
+async function askKey(context: vscode.ExtensionContext, given?: (typeof providers)[number]): Promise<void> {
+  const items = providers.map((p) => ({ label: p.name, p }));
+  const provider = given ?? (await vscode.window.showQuickPick(items, { title: "Key for which provider?" }))?.p;
+  if (!provider) {
+    return;
+  }
+  const key = await vscode.window.showInputBox({
+    title: `Key for ${provider.name}`,
+    prompt: "Kept in the secret storage. Empty: forget the one that is there.",
+    password: true,
+    ignoreFocusOut: true,
+  });
+  if (key !== undefined) {
+    await keepKey(context, provider, key.trim());
+    void vscode.window.showInformationMessage(key.trim() ? `The key for ${provider.name} is kept.` : `The key for ${provider.name} is forgotten.`);
+  }
+}
+
+async function set(key: string, value: unknown): Promise<void> {
+  await vscode.workspace.getConfiguration("hermes").update(key, value, vscode.ConfigurationTarget.Global);
+}

@@ -1,0 +1,50 @@
+import * as vscode from "vscode";
+
+import { Hermes } from "./hermes";
+import { Diagnostic, DiagnosticsRequest, DiagnosticsResponse, Method } from "./protocol";
+
+/** Tools tell what they found in several steps: a quiet moment means that they are done. */
+const quiet = 150;
+
+/** Answers the server's question what the editor's tools say about a file. */
+export function answerDiagnostics(hermes: Hermes): vscode.Disposable {
+  return hermes.onRequest(Method.Diagnostics, async (q: DiagnosticsRequest): Promise<DiagnosticsResponse> => {
+    const uri = vscode.Uri.parse(q.uri);
+    await news(uri, q.wait);
+    return { diagnostics: vscode.languages.getDiagnostics(uri).map(told) };
+  });
+}
+
+/** Waits for news about a file, at most limit milliseconds. */
+function news(uri: vscode.Uri, limit: number): Promise<void> {
+  return new Promise((resolve) => {
+    let settled: NodeJS.Timeout | undefined;
+    const done = () => {
+      clearTimeout(settled);
+      clearTimeout(end);
+      listening.dispose();
+      resolve();
+    };
+    const end = setTimeout(done, limit);
+    const listening = vscode.languages.onDidChangeDiagnostics((e) => {
+      if (e.uris.some((u) => u.toString() === uri.toString())) {
+        clearTimeout(settled);
+        settled = setTimeout(done, quiet);
+      }
+    });
+  });
+}
+
+/** A diagnostic in the server's words. */
+export function told(d: vscode.Diagnostic): Diagnostic {
+  const code = typeof d.code === "object" ? d.code.value : d.code;
+  return {
+    range: { start: position(d.range.start), end: position(d.range.end) },
+    severity: d.severity + 1,
+    message: d.message,
+    ...(d.source && { source: d.source }),
+    ...(code !== undefined && { code }),
+  };
+}
+
+export const position = (p: vscode.Position) => ({ line: p.line, character: p.character });

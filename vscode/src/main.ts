@@ -1,0 +1,80 @@
+import * as vscode from "vscode";
+
+import { ChatView } from "./chat/provider";
+import { registerAsk } from "./commands/ask";
+import { registerServerCommands } from "./commands/server";
+import { registerSessions } from "./commands/sessions";
+import { registerSetup } from "./commands/setup";
+import { setContexts } from "./context";
+import { answerDiagnostics } from "./diagnostics";
+import { Hermes, message } from "./hermes";
+import { askInNotifications } from "./questions";
+import { registerReview } from "./review/register";
+import { isKey } from "./secrets";
+import { Status } from "./status";
+
+let hermes: Hermes | undefined;
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  const log = vscode.window.createOutputChannel("Hermes", { log: true });
+  hermes = new Hermes(context, log);
+  askInNotifications(hermes);
+  const chat = new ChatView(context, hermes);
+  context.subscriptions.push(
+    log,
+    hermes,
+    new Status(hermes),
+    setContexts(hermes),
+    answerDiagnostics(hermes),
+    vscode.window.registerWebviewViewProvider(ChatView.viewType, chat, { webviewOptions: { retainContextWhenHidden: true } }),
+    ...registerAsk(hermes, chat),
+    ...registerSessions(hermes, chat),
+    ...registerSetup(context, hermes),
+    ...registerServerCommands(context, hermes),
+    ...registerReview(hermes),
+    ...restartWhenNeeded(context, hermes),
+  );
+  await hermes.start().catch((error) => startFailed(hermes!, error));
+}
+
+/** The server ends with the window. */
+export function deactivate(): Promise<void> | undefined {
+  return hermes?.stop();
+}
+
+async function startFailed(h: Hermes, error: unknown): Promise<void> {
+  h.log.error(message(error));
+  const choice = await vscode.window.showErrorMessage(`Hermes cannot start: ${message(error)}`, "Open Settings", "Show Log");
+  if (choice === "Open Settings") {
+    await vscode.commands.executeCommand("hermes.settings");
+  } else if (choice === "Show Log") {
+    h.log.show();
+  }
+}
+
+/**
+ * What the server gets at its start counts after a restart: settings of the user's,
+ * keys, trust. A turn is not torn for it.
+ */
+function restartWhenNeeded(context: vscode.ExtensionContext, h: Hermes): vscode.Disposable[] {
+  let wanted = false;
+  const restart = () => {
+    wanted = true;
+    if (h.state.phase === "idle" || h.state.phase === "stopped") {
+      wanted = false;
+      void h.restart().catch((error) => startFailed(h, error));
+    }
+  };
+  let before = h.startedWith();
+  return [
+    vscode.workspace.onDidChangeConfiguration((e) => {
+      if (e.affectsConfiguration("hermes") && h.startedWith() !== before) {
+        before = h.startedWith();
+        restart();
+      }
+    }),
+    context.secrets.onDidChange((e) => isKey(e.key) && restart()),
+    vscode.workspace.onDidGrantWorkspaceTrust(restart),
+    h.onState((s) => wanted && s.phase === "idle" && restart()),
+  ];
+}

@@ -1,0 +1,201 @@
+import * as path from "node:path";
+import * as vscode from "vscode";
+
+import { tellRestored } from "../commands/sessions";
+import { Hermes, message, place } from "../hermes";
+import { CheckpointInfo, Method, RestoreResult, SessionNotification, Update } from "../protocol";
+import { Change, Changes, Turn } from "./changes";
+
+/** The scheme of documents that show a file as it was before a turn. */
+export const beforeScheme = "hermes-before";
+
+/** Review follows turns, keeps what they changed, and accepts it or takes it back. */
+export class Review implements vscode.Disposable, vscode.TextDocumentContentProvider {
+  readonly changes = new Changes();
+  private readonly changed = new vscode.EventEmitter<void>();
+  private readonly subscriptions: vscode.Disposable[];
+  private readonly seen = new Set<string>(); // checkpoints of earlier turns
+
+  readonly onChange = this.changed.event;
+
+  constructor(private readonly hermes: Hermes) {
+    this.subscriptions = [
+      hermes.onTurn((begins) => (begins ? this.begin() : void this.end())),
+      hermes.onUpdate((n) => this.updated(n)),
+      hermes.onSession((s) => s.reason === "load" && void this.checkpoints().catch(() => {})),
+    ];
+  }
+
+  dispose(): void {
+    [...this.subscriptions, this.changed].forEach((s) => s.dispose());
+  }
+
+  // ---- following turns ----
+
+  private begin(): void {
+    const { session, title } = this.hermes.state;
+    if (session !== undefined) {
+      this.changes.begin(session, title ?? "This turn");
+    }
+  }
+
+  private updated({ sessionId, update }: SessionNotification): void {
+    if (sessionId !== this.hermes.session || update.sessionUpdate !== Update.ToolCallNews) {
+      return;
+    }
+    for (const c of update.content ?? []) {
+      if (c.type === "diff" && c.path && c.newText !== undefined) {
+        this.changes.note(c.path, c.oldText ?? null, c.newText);
+      }
+    }
+    this.changed.fire();
+  }
+
+  private async end(): Promise<void> {
+    const turn = this.changes.end();
+    const fresh = await this.checkpoints().catch((error): CheckpointInfo[] => {
+      this.hermes.log.debug(`checkpoints: ${message(error)}`);
+      return [];
+    });
+    const oldest = fresh.at(-1);
+    if (turn && oldest) {
+      this.changes.complete(turn, { ...oldest, files: [...new Set(fresh.flatMap((c) => c.files.map(absolute)))] });
+    }
+    this.changed.fire();
+  }
+
+  /** The checkpoints that are new since it was last asked, newest first. */
+  private async checkpoints(): Promise<CheckpointInfo[]> {
+    if (this.hermes.session === undefined) {
+      return [];
+    }
+    const { checkpoints } = await this.hermes.request(Method.CheckpointList, { sessionId: this.hermes.session });
+    const fresh = checkpoints.filter((c) => !this.seen.has(c.id));
+    fresh.forEach((c) => this.seen.add(c.id));
+    return fresh;
+  }
+
+  // ---- looking ----
+
+  /** The address of a file as it was before a turn. */
+  before(turn: Turn, change: Change): vscode.Uri {
+    return vscode.Uri.file(change.path).with({ scheme: beforeScheme, query: String(turn.id) });
+  }
+
+  async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
+    const turn = this.changes.turn(Number(uri.query));
+    const change = turn?.changes.get(uri.with({ scheme: "file", query: "" }).fsPath);
+    return turn && change ? ((await this.textBefore(turn, change)) ?? "") : "";
+  }
+
+  async textBefore(turn: Turn, change: Change): Promise<string | null> {
+    if (change.before === undefined && turn.checkpoint !== undefined) {
+      const file = { sessionId: turn.session, checkpointId: turn.checkpoint, path: change.path };
+      change.before = (await this.hermes.request(Method.CheckpointFile, file)).content;
+    }
+    return change.before ?? null;
+  }
+
+  async show(turn: Turn, change: Change): Promise<void> {
+    const [before, after] = await this.sides(turn, change);
+    const title = `${path.basename(change.path)} (before this turn ↔ now)`;
+    await vscode.commands.executeCommand("vscode.diff", before, after, title, { preview: true });
+  }
+
+  async showAll(): Promise<void> {
+    const all = this.changes.turns.flatMap((turn) => [...turn.changes.values()].map((change) => ({ turn, change })));
+    const sides = await Promise.all(all.map(async ({ turn, change }) => [vscode.Uri.file(change.path), ...(await this.sides(turn, change))]));
+    await vscode.commands.executeCommand("vscode.changes", "Changes by Hermes", sides);
+  }
+
+  private async sides(turn: Turn, change: Change): Promise<[vscode.Uri, vscode.Uri]> {
+    const file = vscode.Uri.file(change.path);
+    const gone = file.with({ scheme: beforeScheme, query: "none" });
+    return [this.before(turn, change), (await exists(file)) ? file : gone];
+  }
+
+  // ---- judging ----
+
+  accept(turn: Turn, change?: Change): void {
+    this.changes.settle(turn.id, change && [change.path]);
+    this.changed.fire();
+  }
+
+  async revert(turn: Turn, change?: Change): Promise<void> {
+    const chosen = change ? [change] : [...turn.changes.values()];
+    if (!(await this.mayRevert(chosen))) {
+      return;
+    }
+    const paths = chosen.map((c) => c.path);
+    const result = turn.checkpoint === undefined ? await this.revertHere(turn, chosen) : await this.restore(turn, paths);
+    const kept = new Set(result.kept.map(absolute));
+    this.changes.reverted(turn.id, paths.filter((p) => !kept.has(p)));
+    await this.checkpoints().catch(() => {}); // restoring has made one
+    this.changed.fire();
+    tellRestored(result.restored, result.kept);
+  }
+
+  private restore(turn: Turn, files: string[]): Promise<RestoreResult> {
+    return this.hermes.request(Method.CheckpointRestore, { sessionId: turn.session, checkpointId: turn.checkpoint!, files });
+  }
+
+  /** Naming files brings them back whatever they are: what a person wrote is asked about. */
+  private async mayRevert(chosen: Change[]): Promise<boolean> {
+    const touched: string[] = [];
+    for (const c of chosen) {
+      const now = await textOf(vscode.Uri.file(c.path));
+      if (c.after !== undefined && now !== undefined && plainText(now) !== plainText(c.after)) {
+        touched.push(vscode.workspace.asRelativePath(c.path));
+      }
+    }
+    if (touched.length === 0) {
+      return true;
+    }
+    const yes = await vscode.window.showWarningMessage("You have changed this since. Revert it all the same?", { modal: true, detail: touched.join("\n") }, "Revert");
+    return yes !== undefined;
+  }
+
+  /** Without a checkpoint the editor brings the texts back itself, so that undo works. */
+  private async revertHere(turn: Turn, chosen: Change[]): Promise<RestoreResult> {
+    const edit = new vscode.WorkspaceEdit();
+    for (const c of chosen) {
+      const file = vscode.Uri.file(c.path);
+      const before = await this.textBefore(turn, c);
+      if (before === null) {
+        edit.deleteFile(file, { ignoreIfNotExists: true });
+      } else if (await exists(file)) {
+        const document = await vscode.workspace.openTextDocument(file);
+        edit.replace(file, new vscode.Range(0, 0, document.lineCount, 0), before);
+      } else {
+        edit.createFile(file, { contents: Buffer.from(before) });
+      }
+    }
+    const names = chosen.map((c) => vscode.workspace.asRelativePath(c.path));
+    const done = await vscode.workspace.applyEdit(edit);
+    await Promise.all(chosen.map((c) => vscode.workspace.save(vscode.Uri.file(c.path))));
+    return done ? { restored: names, kept: [] } : { restored: [], kept: names };
+  }
+}
+
+const absolute = (file: string) => (path.isAbsolute(file) ? file : path.join(place().cwd, file));
+
+const plainText = (text: string) => text.replace(/\r\n/g, "\n");
+
+async function exists(uri: vscode.Uri): Promise<boolean> {
+  return vscode.workspace.fs.stat(uri).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The text of a file as the editor has it; undefined: there is none. */
+async function textOf(uri: vscode.Uri): Promise<string | undefined> {
+  const open = vscode.workspace.textDocuments.find((d) => d.uri.toString() === uri.toString());
+  if (open) {
+    return open.getText();
+  }
+  return vscode.workspace.fs.readFile(uri).then(
+    (bytes) => new TextDecoder().decode(bytes),
+    () => undefined,
+  );
+}
