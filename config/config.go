@@ -13,20 +13,20 @@ package config
 // key names, the JSON Schema, the defaults' words and the trust rules:
 // doc describes a key, enum lists its values, repo:"yes" lets a repository set it.
 type Config struct {
-	Model            Model          `json:"model" doc:"The language model and where it is reached."`
-	Agent            Agent          `json:"agent" doc:"How turns run."`
-	CodeExecution    CodeExecution  `json:"code_execution" doc:"Scripts that call the tools."`
-	Terminal         Terminal       `json:"terminal" doc:"Shell commands."`
-	Web              Web            `json:"web" doc:"Web search and extraction."`
-	Approvals        Approvals      `json:"approvals" doc:"What runs without asking. A courtesy that catches mistakes, not a boundary."`
-	CommandAllowlist []string       `json:"command_allowlist" doc:"Commands that were answered with always."`
-	Delegation       Delegation     `json:"delegation" doc:"Subagents."`
-	Checkpoints      Checkpoints    `json:"checkpoints" doc:"Snapshots before changes."`
-	Compaction       Compaction     `json:"compaction" doc:"What happens when the context window fills."`
-	Store            Store          `json:"store" doc:"Where conversations are kept."`
-	Sandbox          Sandbox        `json:"sandbox" doc:"What child processes may reach."`
-	MCPServers       map[string]any `json:"mcp_servers" doc:"Model Context Protocol servers, by name."`
-	Hooks            map[string]any `json:"hooks" doc:"Programs that look at tool calls."`
+	Model            Model                `json:"model" doc:"The language model and where it is reached."`
+	Agent            Agent                `json:"agent" doc:"How turns run."`
+	CodeExecution    CodeExecution        `json:"code_execution" doc:"Scripts that call the tools."`
+	Terminal         Terminal             `json:"terminal" doc:"Shell commands."`
+	Web              Web                  `json:"web" doc:"Web search and extraction."`
+	Approvals        Approvals            `json:"approvals" doc:"What runs without asking. A courtesy that catches mistakes, not a boundary."`
+	CommandAllowlist []string             `json:"command_allowlist" doc:"Commands that were answered with always."`
+	Delegation       Delegation           `json:"delegation" doc:"Subagents."`
+	Checkpoints      Checkpoints          `json:"checkpoints" doc:"Snapshots before changes."`
+	Compaction       Compaction           `json:"compaction" doc:"What happens when the context window fills."`
+	Store            Store                `json:"store" doc:"Where conversations are kept."`
+	Sandbox          Sandbox              `json:"sandbox" doc:"What child processes may reach."`
+	MCPServers       map[string]MCPServer `json:"mcp_servers" doc:"Model Context Protocol servers, by name."`
+	Hooks            map[string]any       `json:"hooks" doc:"Programs that look at tool calls."`
 }
 
 // Model says which model answers, and where.

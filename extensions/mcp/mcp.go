@@ -203,12 +203,6 @@ func (s *Servers) SetRoots(folders []string) {
 	}
 }
 
-func (s *Servers) folders() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.roots
-}
-
 func (s *Servers) all() []*server {
 	s.mu.Lock()
 	defer s.mu.Unlock()

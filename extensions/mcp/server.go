@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -72,54 +70,11 @@ func (s *Servers) start(one Server, label string) *server {
 	return x
 }
 
-func (s *server) newClient(roots []string) *sdk.Client {
-	c := sdk.NewClient(&sdk.Implementation{Name: "hermes-ls", Title: "Hermes", Version: s.owner.cfg.Version}, &sdk.ClientOptions{
-		Capabilities:                &sdk.ClientCapabilities{RootsV2: &sdk.RootCapabilities{ListChanged: true}},
-		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { signal(s.news) },
-		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { s.calls.progress(r.Params) },
-		LoggingMessageHandler:       func(_ context.Context, r *sdk.LoggingMessageRequest) { s.logged(r.Params) },
-	})
-	c.AddRoots(rootsOf(roots)...)
-	return c
-}
-
-func (s *server) logged(p *sdk.LoggingMessageParams) {
-	text := s.owner.cfg.Hide(plain(fmt.Sprint(p.Data), longestLine))
-	s.owner.cfg.Log.Info("an MCP server says", "server", s.Name, "level", string(p.Level), "text", text)
-}
-
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default: // there is a word already
 	}
-}
-
-func rootsOf(folders []string) []*sdk.Root {
-	var roots []*sdk.Root
-	for _, f := range folders {
-		roots = append(roots, &sdk.Root{URI: rootURI(f), Name: filepath.Base(f)})
-	}
-	return roots
-}
-
-func rootURI(folder string) string {
-	path := filepath.ToSlash(folder)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // C:/
-	}
-	return (&url.URL{Scheme: "file", Path: path}).String()
-}
-
-func (s *server) setRoots(before, now []string) {
-	var gone []string
-	for _, f := range before {
-		if !slices.Contains(now, f) {
-			gone = append(gone, rootURI(f))
-		}
-	}
-	s.client.RemoveRoots(gone...)
-	s.client.AddRoots(rootsOf(now)...)
 }
 
 // run is the server's life.

@@ -45,6 +45,7 @@ func testServer(began chan<- string) *sdk.Server {
 		return say(strings.Join(os.Environ(), "\n")), nil, nil
 	})
 	sdk.AddTool(s, &sdk.Tool{Name: "roots", Annotations: yes}, func(ctx context.Context, r *sdk.CallToolRequest, _ nothing) (*sdk.CallToolResult, any, error) {
+		//lint:ignore SA1019 the servers of today ask for them
 		found, err := r.Session.ListRoots(ctx, nil)
 		if err != nil {
 			return nil, nil, err

@@ -1,0 +1,123 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// MCPServer is a server of the Model Context Protocol: a program, or a URL.
+type MCPServer struct {
+	Enabled        bool              `json:"enabled" doc:"false: it is left alone."`
+	Command        string            `json:"command" doc:"Program to start; empty: the server is at url."`
+	Args           []string          `json:"args" doc:"Its arguments."`
+	Env            map[string]string `json:"env" doc:"Variables that it gets beside a harmless part of yours."`
+	Cwd            string            `json:"cwd" doc:"Where it starts; empty: the workspace."`
+	Sandbox        bool              `json:"sandbox" doc:"Bound by the sandbox, as commands are."`
+	URL            string            `json:"url" doc:"Address of a server that runs already."`
+	Transport      string            `json:"transport" enum:",stdio,http,sse" doc:"Empty: by command or url, and whichever works."`
+	Headers        map[string]string `json:"headers" doc:"Sent with every request to the url's host."`
+	Timeout        int               `json:"timeout" doc:"Seconds of a call without an answer or progress; 0: 120."`
+	ConnectTimeout int               `json:"connect_timeout" doc:"Seconds that the first prompt waits for it; 0: 10."`
+	Tools          MCPTools          `json:"tools" doc:"Which of its tools are offered."`
+}
+
+// MCPTools selects a server's tools by their names there.
+type MCPTools struct {
+	Include []string `json:"include" doc:"Only these; empty: all."`
+	Exclude []string `json:"exclude" doc:"Not these."`
+}
+
+// UnmarshalJSON has a server count unless it is said otherwise.
+func (s *MCPServer) UnmarshalJSON(data []byte) error {
+	type plain MCPServer
+	p := plain{Enabled: true}
+	if err := json.Unmarshal(data, &p); err != nil {
+		return err
+	}
+	*s = MCPServer(p)
+	return nil
+}
+
+// Servers are the servers that count, sorted by name, with ${NAME} and
+// ${NAME:-default} replaced from the environment and .env. What is wrong with the
+// others is in problems.
+func (l *Loaded) Servers() (servers map[string]MCPServer, problems []string) {
+	servers = map[string]MCPServer{}
+	for _, name := range slices.Sorted(maps.Keys(l.MCPServers)) {
+		s := l.MCPServers[name]
+		if !s.Enabled {
+			continue
+		}
+		if err := l.ready(&s); err != nil {
+			problems = append(problems, fmt.Sprintf("mcp_servers.%s: %v; it is not connected", name, err))
+			continue
+		}
+		servers[name] = s
+	}
+	return servers, problems
+}
+
+func (l *Loaded) ready(s *MCPServer) error {
+	switch {
+	case s.Command == "" && s.URL == "":
+		return fmt.Errorf("it has neither a command nor a url")
+	case s.Command != "" && s.URL != "":
+		return fmt.Errorf("it has a command and a url; only one can be meant")
+	case s.Command == "" && s.Transport == "stdio", s.URL == "" && s.Transport != "" && s.Transport != "stdio":
+		return fmt.Errorf("transport %s does not go with what it has", s.Transport)
+	}
+	var unset []string
+	expand := func(text string) string { return l.expand(text, &unset) }
+	s.Command, s.URL, s.Cwd = expand(s.Command), expand(s.URL), expand(s.Cwd)
+	s.Args = slices.Clone(s.Args)
+	for i := range s.Args {
+		s.Args[i] = expand(s.Args[i])
+	}
+	s.Env, s.Headers = expandAll(s.Env, expand), expandAll(s.Headers, expand)
+	if len(unset) > 0 {
+		return fmt.Errorf("%s is not set in the environment or in .env", strings.Join(unset, ", "))
+	}
+	return nil
+}
+
+func expandAll(texts map[string]string, expand func(string) string) map[string]string {
+	out := map[string]string{}
+	for name, text := range texts {
+		out[name] = expand(text)
+	}
+	return out
+}
+
+// expand replaces ${NAME}. A dollar without a brace is a dollar.
+func (l *Loaded) expand(text string, unset *[]string) string {
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "${")
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		name, rest, closed := strings.Cut(after, "}")
+		if !closed {
+			out.WriteString("${" + after)
+			return out.String()
+		}
+		name, fallback, has := strings.Cut(name, ":-")
+		value, set := l.environ[name]
+		switch {
+		case set && (value != "" || !has):
+		case has:
+			value = fallback
+		case name == "HOME":
+			value, _ = os.UserHomeDir()
+		default:
+			*unset = append(*unset, name)
+		}
+		out.WriteString(value)
+		text = rest
+	}
+}

@@ -1,0 +1,58 @@
+package mcp
+
+//lint:file-ignore SA1019 Roots and logging are on their way out of the protocol, but the servers of today use them.
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// newClient is our side of a server's connections.
+func (s *server) newClient(roots []string) *sdk.Client {
+	c := sdk.NewClient(&sdk.Implementation{Name: "hermes-ls", Title: "Hermes", Version: s.owner.cfg.Version}, &sdk.ClientOptions{
+		Capabilities:                &sdk.ClientCapabilities{RootsV2: &sdk.RootCapabilities{ListChanged: true}},
+		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { signal(s.news) },
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { s.calls.progress(r.Params) },
+		LoggingMessageHandler:       func(_ context.Context, r *sdk.LoggingMessageRequest) { s.logged(r.Params) },
+	})
+	c.AddRoots(rootsOf(roots)...)
+	return c
+}
+
+func (s *server) logged(p *sdk.LoggingMessageParams) {
+	text := s.owner.cfg.Hide(plain(fmt.Sprint(p.Data), longestLine))
+	s.owner.cfg.Log.Info("an MCP server says", "server", s.Name, "level", string(p.Level), "text", text)
+}
+
+func rootsOf(folders []string) []*sdk.Root {
+	var roots []*sdk.Root
+	for _, f := range folders {
+		roots = append(roots, &sdk.Root{URI: rootURI(f), Name: filepath.Base(f)})
+	}
+	return roots
+}
+
+func rootURI(folder string) string {
+	path := filepath.ToSlash(folder)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // C:/
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String()
+}
+
+func (s *server) setRoots(before, now []string) {
+	var gone []string
+	for _, f := range before {
+		if !slices.Contains(now, f) {
+			gone = append(gone, rootURI(f))
+		}
+	}
+	s.client.RemoveRoots(gone...)
+	s.client.AddRoots(rootsOf(now)...)
+}
