@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/scratch"
+	"github.com/hermes-ls/hermes-ls/server/replay"
+)
+
+func replayCommand() *cobra.Command {
+	var o struct {
+		workspace, keep string
+		approve, json   bool
+	}
+	cmd := &cobra.Command{
+		Use:   "replay SESSION",
+		Short: "Play a recorded session again, offline, and tell where results differ",
+		Long: "The model's replies come from the record, its calls run for real in a copy of the workspace, in the\n" +
+			"sandbox and without network. Exit 0: all results are as they were; 1: some differ.",
+		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(1)(cmd, args)) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.workspace, "workspace", "", "folder to start from (default: the session's, as it is now)")
+	flags.StringVar(&o.keep, "keep", "", "play in this new folder, and leave it there")
+	flags.BoolVar(&o.approve, "approve", false, "also run what asked and was allowed then")
+	flags.BoolVar(&o.json, "json", false, "one JSON object a call, and the counts at the end")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		out := &replayed{out: cmd.OutOrStdout(), json: o.json}
+		report, err := playSession(cmd.Context(), args[0], o.workspace, o.keep, replay.Config{Approve: o.approve, Told: out.call})
+		if err != nil {
+			return err
+		}
+		out.end(report)
+		if report.Count(replay.Differs) > 0 {
+			return &exitError{code: exitFailed}
+		}
+		return nil
+	}
+	return cmd
+}
+
+// playSession plays the session with an id of the store in a copy of its workspace.
+func playSession(ctx context.Context, id, from, keep string, c replay.Config) (*replay.Report, error) {
+	st := store.New(filepath.Join(config.Home(os.Environ()), store.FileName), store.Options{})
+	defer st.Close() //nolint:errcheck // it was only read
+	var err error
+	if c.Head, err = st.Session(ctx, id); err == nil {
+		c.Messages, err = st.Messages(ctx, id, 0, 0)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("there is no session %q; `hermes-ls sessions list` names those there are", id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	dir, err := scratch.New("replay")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Remove() //nolint:errcheck // what is left is swept up at the next start
+	if from == "" {
+		from = c.Head.Cwd
+	}
+	c.Workspace = keep
+	if keep == "" {
+		c.Workspace = dir.Path("workspace")
+	} else if c.Workspace, err = filepath.Abs(keep); err != nil {
+		return nil, fmt.Errorf("--keep: %w", err)
+	}
+	if err := replay.CopyWorkspace(from, c.Workspace); err != nil {
+		return nil, err
+	}
+	c.Home, c.Version = dir.Path("home"), version
+	return replay.Play(ctx, c)
+}
+
+// replayed tells of a replay as it goes.
+type replayed struct {
+	out  io.Writer
+	json bool
+}
+
+var replayMarks = map[replay.Verdict]string{replay.Same: "=", replay.Differs: "≠", replay.NotPlayed: "–"}
+
+func (r *replayed) call(c replay.Call) {
+	if r.json {
+		r.line(c)
+		return
+	}
+	fmt.Fprintf(r.out, "%s %s", replayMarks[c.Verdict], firstLine(c.Title))
+	if c.Why != "" {
+		fmt.Fprintf(r.out, " (not played: %s)", c.Why)
+	}
+	fmt.Fprintf(r.out, "\n%s", c.Diff)
+}
+
+func (r *replayed) end(report *replay.Report) {
+	same, differ, rest := report.Count(replay.Same), report.Count(replay.Differs), report.Count(replay.NotPlayed)
+	if r.json {
+		r.line(map[string]int{"prompts": report.Prompts, "calls": len(report.Calls), "same": same, "differ": differ, "notPlayed": rest})
+		return
+	}
+	fmt.Fprintf(r.out, "%d prompts, %d calls: %d with the same result, %d with another, %d not played\n", report.Prompts, len(report.Calls), same, differ, rest)
+}
+
+func (r *replayed) line(v any) {
+	if data, err := json.Marshal(v); err == nil {
+		fmt.Fprintf(r.out, "%s\n", data)
+	}
+}

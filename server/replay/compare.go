@@ -1,0 +1,68 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+)
+
+// passing are fields of results that are never the same twice.
+var passing = []string{"duration_seconds", "total_duration_seconds", "pid", "session_id", "started_at"}
+
+// changing finds parts of outputs that are never the same twice: how long something
+// took, when it was, where it lay in memory.
+var changing = regexp.MustCompile(`\b\d+(\.\d+)?\s?(ns|µs|us|ms|s|sec|seconds)\b|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?|\b\d\d:\d\d:\d\d\b|\b0x[0-9a-f]{6,16}\b|\(cached\)`)
+
+// difference is a diff between two results, empty when they say the same.
+func difference(then, now string) string {
+	diff := workspace.UnifiedDiff("result", readable(then), readable(now))
+	if _, hunks, ok := strings.Cut(diff, "\n@@"); ok {
+		return "--- then\n+++ now\n@@" + hunks
+	}
+	return diff
+}
+
+// readable is a result as lines that can be compared.
+func readable(result string) []byte {
+	var v any
+	if json.Unmarshal([]byte(result), &v) != nil {
+		return append([]byte(result), '\n')
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(settled(v)); err != nil {
+		return append([]byte(result), '\n')
+	}
+	// Texts of many lines are compared by line.
+	return bytes.ReplaceAll(b.Bytes(), []byte(`\n`), []byte("\n"))
+}
+
+// settled takes out what passes.
+func settled(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			if slices.Contains(passing, name) {
+				delete(v, name)
+				continue
+			}
+			v[name] = settled(inner)
+		}
+	case []any:
+		for i := range v {
+			v[i] = settled(v[i])
+		}
+	case string:
+		if said, _, ok := strings.Cut(v, " Available: "); ok && strings.HasPrefix(v, "Unknown tool") {
+			return said // what is offered is not the same in a replay
+		}
+		return changing.ReplaceAllString(v, "…")
+	}
+	return v
+}

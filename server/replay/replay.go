@@ -1,0 +1,214 @@
+// Package replay plays a recorded session again: the model's replies come from the
+// record, tools run for real in a copy of the workspace, and what they give is
+// compared with what they gave then.
+//
+// Nothing leaves the machine and nothing of the user's is touched: the session lives
+// in a home folder of its own, commands are in the sandbox without network, and what
+// works elsewhere (the web, subagents, questions, MCP servers) is not played.
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Config is a record and where it is played. All but Log and Told are required.
+type Config struct {
+	Head     store.Session
+	Messages []store.Message // the whole log, in order
+	// Workspace stands for the session's working directory. It is changed.
+	Workspace string
+	Home      string // for the played session: an empty folder
+	Version   string
+	// Approve runs what asked and was allowed then; else what asks is not played.
+	Approve bool
+	Told    func(Call) // is told of each call when it has ended
+	Log     *slog.Logger
+}
+
+// Verdict says how a call went, compared with the record.
+type Verdict string
+
+const (
+	Same      Verdict = "same"
+	Differs   Verdict = "differs"
+	NotPlayed Verdict = "not played"
+)
+
+// Call is a call that was played again.
+type Call struct {
+	ID      string          `json:"id"`
+	Tool    string          `json:"tool"`
+	Title   string          `json:"title"`
+	Args    json.RawMessage `json:"arguments"`
+	Verdict Verdict         `json:"verdict"`
+	Why     string          `json:"why,omitempty"`  // it was not played
+	Diff    string          `json:"diff,omitempty"` // from then to now
+}
+
+// Report is all calls of a session, in order.
+type Report struct {
+	Prompts int    `json:"prompts"`
+	Calls   []Call `json:"calls"`
+}
+
+// Count is how many calls have a verdict.
+func (r *Report) Count(v Verdict) (n int) {
+	for _, c := range r.Calls {
+		if c.Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+// elsewhere are toolsets whose tools work outside the workspace, or ask somebody.
+var elsewhere = []string{"web", "delegation", "clarify", "session_search", "checkpoint"}
+
+// commands are toolsets that need the sandbox here: a recorded command may do anything
+// that it could do then.
+var commands = []string{"terminal", "code_execution"}
+
+// Play plays the record. An error means that it could not be played, not that results
+// differ.
+func Play(ctx context.Context, c Config) (*Report, error) {
+	without := slices.Clone(elsewhere)
+	box := sandbox.Detect(ctx)
+	enforced := box.Kind != sandbox.None && box.Kind != sandbox.Unknown && box.NoNetwork
+	if !enforced {
+		without = append(without, commands...)
+	}
+	p := &player{Config: c, then: results(c.Messages), unsafe: !enforced}
+	m := &recorded{}
+	svc := server.New(server.Options{Home: c.Home, Version: c.Version, Model: m, Log: c.Log, Static: true})
+	defer svc.Close() //nolint:errcheck // what was played is thrown away
+	settings, err := json.Marshal(map[string]any{
+		"agent":       map[string]any{"tools": map[string]any{"disabled": without}},
+		"sandbox":     map[string]any{"mode": "workspace-write", "network": false},
+		"checkpoints": map[string]any{"enabled": false},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("preparing the session: %w", err)
+	}
+	svc.SetInit(settings)
+	x, err := svc.NewSession(ctx, server.Place{Cwd: c.Workspace, Preset: "acp"}, p)
+	if err != nil {
+		return nil, fmt.Errorf("opening the workspace: %w", err)
+	}
+	for _, turn := range turnsOf(c.Messages) {
+		m.load(turn.replies, c.Head.Cwd, c.Workspace)
+		p.report.Prompts++
+		in := agent.Input{Text: turn.prompt.Text, Images: turn.prompt.Images}
+		if _, err := x.Prompt(ctx, in, nil); err != nil && !errors.Is(err, errEnd) && !ended(err) {
+			return &p.report, fmt.Errorf("playing %q: %w", firstLine(turn.prompt.Text), err)
+		}
+		if ctx.Err() != nil {
+			return &p.report, ctx.Err()
+		}
+	}
+	return &p.report, nil
+}
+
+// ended reports whether a turn ended where its record does.
+func ended(err error) bool {
+	var failure *model.Error
+	return errors.As(err, &failure) && errors.Is(failure.Err, errEnd)
+}
+
+func firstLine(text string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return first
+}
+
+// CopyWorkspace copies a folder to another that does not exist yet. Links stay links;
+// what is neither file, folder nor link is left out by an error.
+func CopyWorkspace(from, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return fmt.Errorf("copying the workspace: %w", err)
+	}
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		return fmt.Errorf("copying the workspace: %w", err)
+	}
+	return nil
+}
+
+// player is the host of the played session. It compares as results come.
+type player struct {
+	Config
+	then   map[string]string // results by their call
+	unsafe bool              // there is no sandbox
+	report Report
+	asked  map[string]bool // calls that were not allowed
+	titles map[string]string
+}
+
+func (p *player) Documents(string) workspace.Documents { return nil }
+func (p *player) Terminals(string) tools.Terminals     { return nil }
+func (p *player) Sink(string) agent.Sink               { return p }
+
+// AskPermission allows what was allowed then, if that is wished.
+func (p *player) AskPermission(_ context.Context, q tools.Question) (tools.Decision, error) {
+	if p.Approve && !strings.HasPrefix(p.then[q.Call.ID], `{"error"`) {
+		return tools.DecisionOnce, nil
+	}
+	if p.asked == nil {
+		p.asked = map[string]bool{}
+	}
+	p.asked[q.Call.ID] = true
+	return tools.DecisionNo, nil
+}
+
+// Event makes player an [agent.Sink].
+func (p *player) Event(e agent.Event) {
+	switch e := e.(type) {
+	case agent.CallStarted:
+		if p.titles == nil {
+			p.titles = map[string]string{}
+		}
+		p.titles[e.Call.ID] = e.Title
+	case agent.CallEnded:
+		p.ended(e)
+	}
+}
+
+func (p *player) ended(e agent.CallEnded) {
+	c := Call{ID: e.Call.ID, Tool: e.Call.Name, Title: p.titles[e.Call.ID], Args: e.Call.Args}
+	now := string(e.Result.JSON)
+	then, recorded := p.then[e.Call.ID]
+	switch {
+	case !recorded:
+		c.Verdict, c.Why = NotPlayed, "the record has no result of it"
+	case strings.HasPrefix(now, `{"error":"Unknown tool`) && !strings.HasPrefix(then, `{"error":"Unknown tool`):
+		c.Verdict, c.Why = NotPlayed, "it works outside the workspace"
+		if p.unsafe && (c.Tool == "terminal" || c.Tool == "process" || c.Tool == "execute_code") {
+			c.Why = "no sandbox works here, and a command could do anything"
+		}
+	case p.asked[e.Call.ID] && !strings.HasPrefix(then, `{"error"`):
+		c.Verdict, c.Why = NotPlayed, "it asks before it runs; --approve plays what was allowed then"
+	default:
+		c.Diff = difference(then, strings.ReplaceAll(now, p.Workspace, p.Head.Cwd))
+		c.Verdict = Same
+		if c.Diff != "" {
+			c.Verdict = Differs
+		}
+	}
+	p.report.Calls = append(p.report.Calls, c)
+	if p.Told != nil {
+		p.Told(c)
+	}
+}
