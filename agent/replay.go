@@ -14,19 +14,8 @@ import (
 // the end plan, title and usage as they are now. It reads page by page. What the
 // loop wrote for the model alone is left out.
 func (s *Session) Replay(ctx context.Context, sink Sink) error {
-	r := &replay{Session: s, sink: sink, calls: map[string]tools.Call{}}
-	for after := int64(0); ; {
-		messages, err := s.config.Store.Messages(ctx, s.id, after, page)
-		if err != nil {
-			return err
-		}
-		for i := range messages {
-			r.tell(&messages[i])
-			after = messages[i].Seq
-		}
-		if len(messages) < page {
-			break
-		}
+	if err := s.tell(ctx, sink); err != nil {
+		return err
 	}
 	if err := s.readUp(ctx); err != nil {
 		return err
@@ -42,6 +31,34 @@ func (s *Session) Replay(ctx context.Context, sink Sink) error {
 	}
 	sink.Event(s.Usage())
 	return nil
+}
+
+// Tell tells a stored log as [Session.Replay] does, for those who only want to look
+// at it: nothing is opened, claimed or changed. Titles of calls come from set, which
+// may be nil.
+func Tell(ctx context.Context, st *store.Store, id string, set *tools.Set, sink Sink) error {
+	if set == nil {
+		set = &tools.Set{}
+	}
+	s := &Session{config: Config{Store: st, Tools: set, Env: &tools.Env{}}, id: id}
+	return s.tell(ctx, sink)
+}
+
+func (s *Session) tell(ctx context.Context, sink Sink) error {
+	r := &replay{Session: s, sink: sink, calls: map[string]tools.Call{}}
+	for after := int64(0); ; {
+		messages, err := s.config.Store.Messages(ctx, s.id, after, page)
+		if err != nil {
+			return err
+		}
+		for i := range messages {
+			r.tell(&messages[i])
+			after = messages[i].Seq
+		}
+		if len(messages) < page {
+			return nil
+		}
+	}
 }
 
 type replay struct {

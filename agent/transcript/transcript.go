@@ -1,0 +1,135 @@
+// Package transcript writes a conversation as Markdown: what people and the model
+// have said, every call with its result, and the calls that scripts made.
+//
+// A [Writer] is an [agent.Sink], for replays and for live turns. What the model or a
+// tool has written cannot end a fence or forge a heading of a call.
+package transcript
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Writer writes every event of a log to Out. It belongs to one goroutine.
+type Writer struct {
+	Out    io.Writer
+	inText bool
+	err    error
+}
+
+// Err is the first error of writing.
+func (w *Writer) Err() error { return w.err }
+
+// Head writes the title of a transcript.
+func (w *Writer) Head(title, id, cwd string) {
+	if title == "" {
+		title = "Transcript"
+	}
+	w.printf("# %s\n\nSession %s in %s\n", oneLine(title, 200), id, cwd)
+}
+
+// Event makes a Writer an [agent.Sink].
+func (w *Writer) Event(e agent.Event) {
+	if text, ok := e.(agent.Text); ok {
+		if !w.inText {
+			w.printf("\n## Hermes\n\n")
+		}
+		w.inText = true
+		w.printf("%s", text.Text)
+		return
+	}
+	if w.inText {
+		w.printf("\n")
+		w.inText = false
+	}
+	switch e := e.(type) {
+	case agent.UserMessage:
+		w.printf("\n## You\n\n%s\n", e.Text)
+	case agent.Thought:
+		w.printf("\n> %s\n", strings.ReplaceAll(strings.TrimSpace(e.Text), "\n", "\n> "))
+	case agent.CallStarted:
+		title := e.Title
+		if title == "" {
+			title = e.Call.Name
+		}
+		w.printf("\n### %s\n\n%s", oneLine(title, 200), fenced("json", pretty(e.Call.Args)))
+	case agent.CallEnded:
+		w.printf("\n%s", fenced("json", pretty(e.Result.JSON)))
+		w.inner(e.Result.Shown)
+	case agent.Compaction:
+		if text := e.String(); text != "" {
+			w.printf("\n> %s\n", oneLine(text, 1000))
+		}
+	}
+}
+
+// End writes what the last line still needs.
+func (w *Writer) End() {
+	if w.inText {
+		w.printf("\n")
+		w.inText = false
+	}
+}
+
+// inner lists the calls that a script made.
+func (w *Writer) inner(shown []tools.Content) {
+	head := "\nCalls of the script:\n\n"
+	for _, c := range shown {
+		if c.Inner == nil {
+			continue
+		}
+		w.printf("%s- sandbox_tool_call `%s` %s · %.3f s · %s\n", head,
+			c.Inner.Tool, quoted(string(c.Inner.Arguments)), c.Inner.Duration, c.Inner.Status)
+		head = ""
+	}
+}
+
+func (w *Writer) printf(format string, args ...any) {
+	if w.err == nil {
+		_, w.err = fmt.Fprintf(w.Out, format, args...)
+	}
+}
+
+// quoted is one line of code in Markdown.
+func quoted(text string) string {
+	text = oneLine(text, 300)
+	fence := "`"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + " " + text + " " + fence
+}
+
+func pretty(raw json.RawMessage) string {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return string(raw)
+	}
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return string(raw)
+	}
+	return string(b)
+}
+
+func fenced(lang, text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + lang + "\n" + text + "\n" + fence + "\n"
+}
+
+// oneLine is text without line breaks, cut at so many characters.
+func oneLine(text string, limit int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > limit {
+		return string(runes[:limit]) + "…"
+	}
+	return text
+}
