@@ -112,6 +112,9 @@ func (d done) arg(name string) string {
 // prompt.
 const emptyReply = "Your last reply was empty"
 
+// compaction begins what the agent says when it sums up a conversation.
+const compaction = "The conversation is about to be cut"
+
 const (
 	// How the agent tells of what happened in the background, and what it puts between
 	// two messages of the user's.

@@ -74,6 +74,9 @@ var rules = [...]func(*conversation) (reply, bool){delegation, direct, count, fi
 
 // answer decides what to say next.
 func answer(c *conversation) reply {
+	if strings.HasPrefix(c.prompt, compaction) {
+		return say("The embedded model keeps no notes: what you asked, the plan and the files are told above.")
+	}
 	if r, ok := script(c); ok {
 		return r
 	}

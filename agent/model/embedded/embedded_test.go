@@ -267,6 +267,7 @@ func TestQuestions(t *testing.T) {
 	}
 	k.want(newTalk(t, t.TempDir()).ask("What is this?"), "I found no files")
 	k.want(newTalk(t, dir, "read_file").ask("What is this?"), "not offered")
+	k.want(newTalk(t, dir).ask("The conversation is about to be cut to fit."), "keeps no notes")
 	k.want(newTalk(t, dir).ask("Compose a symphony"), "I cannot do that", "model.provider", "read PATH")
 }
 
