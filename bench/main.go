@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -37,8 +38,21 @@ func main() {
 	proc.Supervise()
 	bin := flag.String("bin", "bin/hermes-ls", "the program to measure")
 	only := flag.String("only", "", "measure just the group of this name")
+	profile := flag.String("cpuprofile", "", "write a profile of our own part here (scripts run in this process)")
 	flag.Parse()
-	if err := run(*bin, *only); err != nil {
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		if err == nil {
+			err = pprof.StartCPUProfile(f)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+	}
+	err := run(*bin, *only)
+	pprof.StopCPUProfile()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}

@@ -77,20 +77,26 @@ func (s *scriptLab) close() {
 	s.env.Files.Close() //nolint:errcheck // only read
 }
 
-// readyTool answers with a text of as many bytes as limit says.
+// readyTool answers with a text of as many bytes as limit says: all one line, many
+// lines, or, when it is asked for slow, after a while.
 func readyTool() tools.Tool {
 	type in struct {
 		Path   string `json:"path"`
 		Offset int    `json:"offset,omitempty"`
 		Limit  int    `json:"limit,omitempty"`
 	}
-	ready := map[int]tools.Result{}
+	ready := map[in]tools.Result{}
 	for _, size := range []int{20, 100_000} {
-		ready[size] = tools.OK(map[string]string{"content": strings.Repeat("x", size)})
+		ready[in{"a", 1, size}] = tools.OK(map[string]string{"content": strings.Repeat("x", size)})
+		ready[in{"lines", 1, size}] = tools.OK(map[string]string{"content": strings.Repeat("\tcall(x, \"some text\")\n", size/22+1)[:size]})
 	}
 	return tools.New(tools.Tool{Name: "read_file", Toolset: "file", Kind: tools.KindRead, ReadOnly: true, ResultCap: 1 << 20},
 		func(_ context.Context, _ *tools.Env, _ tools.Call, in in) (tools.Result, error) {
-			return ready[in.Limit], nil
+			if in.Path == "slow" {
+				time.Sleep(5 * time.Millisecond)
+				in.Path = "a"
+			}
+			return ready[in], nil
 		})
 }
 
@@ -143,49 +149,82 @@ func (s *scriptLab) run(code string, v any) error {
 	return json.Unmarshal([]byte(out.Output), v)
 }
 
-// Rounds of both ways alternate, so that what else the machine does meets both; the
-// best round counts, since other work only ever adds.
+// Rounds of all ways are short and alternate, so that what else the machine does meets
+// each; the best round counts, since other work only ever adds.
+//
+// There are two floors. One is an echo as one writes it for the same job: a text goes
+// out, and a text comes back whose length nobody knew. The other one, bare, knows how
+// many bytes come back, and hands out bytes.
 const callScript = `
 import json, socket, struct, threading, time
 from hermes_tools import read_file
-s = socket.socket(socket.AF_UNIX)
-s.connect(%q)
-def echo(data):
+def connected():
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(%q)
+    return s
+s = connected()
+def exactly(s, n):
+    data = s.recv(n)
+    while len(data) < n:
+        more = s.recv(n - len(data))
+        if not more:
+            raise EOFError
+        data += more
+    return data
+def echo(s, text):
+    data = text.encode()
     s.sendall(struct.pack("!I", len(data)) + data)
-    need = 4 + len(data)
-    got = s.recv(min(need, 65536))
-    while len(got) < need:
-        got += s.recv(need - len(got))
+    size, = struct.unpack("!I", exactly(s, 4))
+    return exactly(s, size).decode()
+def bare(s, data):
+    s.sendall(struct.pack("!I", len(data)) + data)
+    exactly(s, 4 + len(data))
 def per_call(f, n):
     began = time.perf_counter()
     for _ in range(n):
         f()
     return (time.perf_counter() - began) / n * 1e6
 out = {}
-for size, n in ((20, 500), (100000, 100)):
-    data = b"x" * size
-    rounds = [(per_call(lambda: echo(data), n), per_call(lambda: read_file("a", limit=size), n)) for _ in range(15)]
-    out[str(size)] = [min(r[0] for r in rounds), min(r[1] for r in rounds)]
-def threads(n):
+for size, n in ((20, 100), (100000, 10)):
+    text = "x" * size
+    data = text.encode()
+    ways = (lambda: echo(s, text), lambda: bare(s, data), lambda: read_file("a", limit=size), lambda: read_file("lines", limit=size))
+    rounds = [[per_call(f, n) for f in ways] for _ in range(200)]
+    out[str(size)] = [min(r[i] for r in rounds) for i in range(len(ways))]
+def rate(threads, calls, prepared):
+    each = calls // threads
+    def loop():
+        f = prepared()
+        for _ in range(each):
+            f()
+    all = [threading.Thread(target=loop) for _ in range(threads)]
     began = time.perf_counter()
-    each = 4000 // n
-    all = [threading.Thread(target=lambda: [read_file("a", limit=20) for _ in range(each)]) for _ in range(n)]
     [t.start() for t in all]; [t.join() for t in all]
-    return 4000 / (time.perf_counter() - began)
-out["threads"] = [max(threads(1) for _ in range(3)), max(threads(8) for _ in range(3))]
+    return calls / (time.perf_counter() - began)
+def echoing():
+    own = connected()
+    return lambda: echo(own, "x" * 20)
+rounds = [[rate(8, 4000, echoing), rate(8, 4000, lambda: lambda: read_file("a", limit=20))] for _ in range(8)]
+out["threads"] = [max(r[i] for r in rounds) for i in range(2)]
+out["slow"] = [rate(n, 80, lambda: lambda: read_file("slow", limit=20)) for n in (1, 8)]
 print(json.dumps(out))
 `
 
 func (s *scriptLab) calls() ([]row, error) {
-	var got map[string][2]float64
+	var got map[string][]float64
 	if err := s.run(fmt.Sprintf(callScript, s.path), &got); err != nil {
 		return nil, err
 	}
-	small, large, threads := got["20"], got["100000"], got["threads"]
+	small, large, threads, slow := got["20"], got["100000"], got["threads"], got["slow"]
+	const echo, bare = "echo of a str between the same two", "echo of bytes, size known"
 	return []row{
-		{what: "script call, 20 B result", value: small[1], unit: "µs", floor: small[0], floorName: "raw echo", goal: "≤ 1.5×"},
-		{what: "script call, 100 KB result", value: large[1], unit: "µs", floor: large[0], floorName: "raw echo", goal: "≤ 1.5×"},
-		{what: "script calls a second, 8 threads", value: threads[1], unit: "/s", floor: threads[0], floorName: "1 thread", goal: "≥ 1×"},
+		{what: "script call, 20 B result", value: small[2], unit: "µs", floor: small[0], floorName: echo, goal: "≤ 1.5×"},
+		{what: "the same", value: small[2], unit: "µs", floor: small[1], floorName: bare},
+		{what: "script call, 100 KB result", value: large[2], unit: "µs", floor: large[0], floorName: echo, goal: "≤ 1.5×"},
+		{what: "the same", value: large[2], unit: "µs", floor: large[1], floorName: bare},
+		{what: "script call, 100 KB in lines", value: large[3], unit: "µs", floor: large[0], floorName: echo},
+		{what: "script calls a second, 8 threads", value: threads[1], unit: "/s", floor: threads[0], floorName: "8 threads with an echo each"},
+		{what: "script calls of 5 ms, 8 threads", value: slow[1], unit: "/s", floor: slow[0], floorName: "1 thread", goal: "≥ 7×"},
 	}, nil
 }
 

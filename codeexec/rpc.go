@@ -25,7 +25,7 @@ import (
 //
 //	uint32 length of what follows | uint32 number | name | NUL | arguments, a JSON object
 //
-// and, in any order, answers, see [frame].
+// and, in any order, answers, see [framer.frame].
 //
 // Not JSON-RPC in lines: there a result of 100 KB is parsed and written anew by
 // encoding/json on its way out, and arguments on their way in, each by the library
@@ -42,11 +42,14 @@ const (
 	maxLinks     = 300      // connections at a time; further ones wait for their place
 	together     = 32       // calls that run at a time
 	patience     = 5 * time.Millisecond
+	wary         = 100       // calls that a reader does not run itself after one that took long
 	insistence   = 1000      // refused calls after which a script is ended
 	maxRecorded  = 500       // calls that a transcript tells of
 	maxKept      = 16 << 10  // bytes of the arguments of each
-	mostSpare    = 128 << 10 // bytes that a connection keeps to write the next answer in
+	mostSpare    = 256 << 10 // bytes that a connection keeps to write the next answer in
 )
+
+const lateText = "No script is running any more: this call comes too late."
 
 // socket serves the calls of one script, or of a kernel's scripts one after another.
 type socket struct {
@@ -58,11 +61,12 @@ type socket struct {
 	slots       chan struct{}  // of calls that run
 	places      chan struct{}  // of connections
 
+	desk atomic.Pointer[desk] // of the script that runs; nil: none
+	held atomic.Int64         // bytes of arguments
+
 	mu     sync.Mutex
 	links  map[net.Conn]*link
 	closed bool
-	held   int   // bytes of arguments
-	desk   *desk // of the script that runs; nil: none
 }
 
 // desk is where the calls of one script are taken.
@@ -88,10 +92,12 @@ type desk struct {
 	shown   []tools.Content // what the calls would show of files
 }
 
-// running is a call under way.
+// running is a call that was taken and has no answer yet.
 type running struct {
-	tool string
-	args json.RawMessage
+	tool   string
+	args   json.RawMessage
+	before <-chan struct{} // closed when the writing call before this one has ended; nil: there is none
+	done   chan struct{}   // to be closed when this one has; nil: it does not write
 }
 
 // listen opens a socket in a folder that is private already. It has to be closed.
@@ -116,17 +122,12 @@ func listen(ctx context.Context, path string) (*socket, error) {
 // open takes calls at d from now on.
 func (s *socket) open(ctx context.Context, d *desk) {
 	d.ctx, d.cancel = context.WithCancel(ctx)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.desk = d
+	s.desk.Store(d)
 }
 
 // shut takes no more calls, cancels those under way, and waits for them.
 func (s *socket) shut() {
-	s.mu.Lock()
-	d := s.desk
-	s.desk = nil
-	s.mu.Unlock()
+	d := s.desk.Swap(nil)
 	if d == nil {
 		return
 	}
@@ -213,9 +214,10 @@ type link struct {
 	conn *net.UnixConn
 	in   *bufio.Reader
 	mu   sync.Mutex // held while an answer is written
-	out  []byte     // the last one's, to write the next one in
+	out  framer
 
 	reader atomic.Pointer[atomic.Bool] // set while the reader runs a call: who reads on
+	slow   int                         // so many calls the reader does not run itself; it alone knows
 }
 
 func (s *socket) serve(l *link) {
@@ -314,12 +316,10 @@ func readAll(r io.Reader, n int) ([]byte, error) {
 
 // hold counts bytes of arguments, and says no to too many.
 func (s *socket) hold(n int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n > 0 && s.held+n > maxHeld {
+	if s.held.Add(int64(n)) > maxHeld && n > 0 {
+		s.held.Add(int64(-n))
 		return false
 	}
-	s.held += n
 	return true
 }
 
@@ -330,45 +330,53 @@ func (s *socket) hold(n int) bool {
 // there are some already, or the tool takes its time, it gets a goroutine, and when
 // it turns out to be slow, [socket.oversee] has another goroutine read on.
 func (s *socket) take(l *link, number uint32, tool string, args []byte) (readOn bool) {
-	s.mu.Lock()
-	d := s.desk
-	s.mu.Unlock()
+	d := s.desk.Load()
 	if d == nil {
 		s.hold(-len(args))
-		l.answer(number, tools.Fail("No script is running any more: this call comes too late.").JSON)
+		l.answer(number, tools.Fail(lateText).JSON)
 		return true
 	}
-	refusal, before, done := d.enter(tool)
+	call, refusal := d.enter(tool, args)
 	if refusal != "" {
 		s.hold(-len(args))
-		d.note(tool, args, 0, "refused")
 		l.answer(number, tools.Fail("%s", refusal).JSON)
 		return true
 	}
-	work := func() {
-		defer d.calls.Done()
-		defer s.hold(-len(args))
-		defer close(done)
-		if before != nil {
-			<-before // a writing call ends even when it is cancelled
-		}
-		select {
-		case s.slots <- struct{}{}:
-			defer func() { <-s.slots }()
-		case <-d.ctx.Done():
-			return // the script has ended
-		}
-		d.perform(l, number, tool, args)
-	}
-	if l.in.Buffered() > 0 || !slices.Contains(quick, tool) {
-		s.working.Go(work)
+	if l.slow > 0 || l.in.Buffered() > 0 || !slices.Contains(quick, tool) {
+		l.slow = max(0, l.slow-1)
+		s.working.Go(func() { s.perform(d, call, l, number) })
 		return true
 	}
 	mine := new(atomic.Bool)
 	l.reader.Store(mine)
-	work()
+	s.perform(d, call, l, number)
 	l.reader.Store(nil)
 	return mine.CompareAndSwap(false, true)
+}
+
+// perform runs a call when it is its turn, notes it, and answers it: the script's next
+// call comes after it in the transcript.
+func (s *socket) perform(d *desk, call *running, l *link, number uint32) {
+	defer d.calls.Done()
+	defer s.hold(-len(call.args))
+	if call.before != nil {
+		<-call.before // a writing call ends even when it is cancelled
+	}
+	if call.done != nil {
+		defer close(call.done)
+	}
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-d.ctx.Done():
+		return // the script has ended
+	}
+	began := time.Now()
+	result := d.run(d.ctx, call.tool, call.args)
+	d.leave(call, result, time.Since(began))
+	if d.ctx.Err() == nil { // else the script is being ended, and goes no further
+		l.answer(number, result.JSON)
+	}
 }
 
 // oversee looks for readers that are held up by a call, and puts others in their
@@ -393,59 +401,59 @@ func (s *socket) oversee() {
 		s.mu.Unlock()
 		for l, flag := range now {
 			if before[l] == flag && flag.CompareAndSwap(false, true) {
-				s.working.Go(func() { s.read(l) })
+				s.working.Go(func() { l.slow = wary; s.read(l) })
 			}
 		}
 		before = now
 	}
 }
 
-// enter takes a place for a call. A writing one gets to know its predecessor.
-func (d *desk) enter(tool string) (refusal string, before <-chan struct{}, done chan struct{}) {
+// enter takes a place for a call, or says why there is none. A writing call gets to
+// know its predecessor.
+func (d *desk) enter(tool string, args []byte) (call *running, refusal string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	switch {
-	case d.shut:
+	if refusal = d.refuse(tool); refusal != "" {
 		d.refused++
-		return "No script is running any more: this call comes too late.", nil, nil
-	case !slices.Contains(d.allowed, tool):
-		d.refused++
-		return fmt.Sprintf("Tool '%s' is not available in execute_code. Use it as a normal tool call instead.", shorten(tool, 80)), nil, nil
-	case d.made >= d.limit:
-		if d.refused++; d.refused == insistence && d.stubborn != nil {
-			d.stubborn() // a script that does not look at its answers would go on for ever
-		}
-		return fmt.Sprintf("Tool call limit reached (%d). No more tool calls allowed in this execution.", d.limit), nil, nil
+		d.note(tool, args, 0, "refused")
+		return nil, refusal
 	}
 	d.made++
 	d.calls.Add(1)
-	done = make(chan struct{})
+	call = &running{tool: tool, args: args}
 	if slices.Contains(writes, tool) {
-		before, d.lastOne = d.lastOne, done
+		call.done = make(chan struct{})
+		call.before, d.lastOne = d.lastOne, call.done
 	}
-	return "", before, done
+	d.current = append(d.current, call)
+	return call, ""
 }
 
-// perform runs a call, notes it, and answers it: the script's next call comes after
-// it in the transcript. The rest of the books is kept when it has its answer.
-func (d *desk) perform(l *link, number uint32, tool string, args []byte) {
-	call := &running{tool, args}
-	d.mu.Lock()
-	d.current = append(d.current, call)
-	d.mu.Unlock()
-	began := time.Now()
-	result := d.run(d.ctx, tool, args)
+// refuse says why a call is not taken; empty: it is. Its caller holds mu.
+func (d *desk) refuse(tool string) string {
+	switch {
+	case d.shut:
+		return lateText
+	case !slices.Contains(d.allowed, tool):
+		return fmt.Sprintf("Tool '%s' is not available in execute_code. Use it as a normal tool call instead.", shorten(tool, 80))
+	case d.made >= d.limit:
+		if d.refused+1 == insistence && d.stubborn != nil {
+			d.stubborn() // a script that does not look at its answers would go on for ever
+		}
+		return fmt.Sprintf("Tool call limit reached (%d). No more tool calls allowed in this execution.", d.limit)
+	}
+	return ""
+}
+
+// leave is when a call has its result.
+func (d *desk) leave(call *running, result tools.Result, took time.Duration) {
 	status := "completed"
 	if result.IsError {
 		status = "failed"
 	}
-	d.note(tool, args, time.Since(began), status)
-	if d.ctx.Err() == nil { // else the script is being ended, and goes no further
-		l.answer(number, result.JSON)
-	}
-
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.note(call.tool, call.args, took, status)
 	d.current = slices.DeleteFunc(d.current, func(c *running) bool { return c == call })
 	for _, c := range result.Shown {
 		if c.Diff != nil {
@@ -454,13 +462,11 @@ func (d *desk) perform(l *link, number uint32, tool string, args []byte) {
 	}
 }
 
-// note remembers a call for the transcript.
+// note remembers a call for the transcript. Its caller holds mu.
 func (d *desk) note(tool string, args []byte, took time.Duration, status string) {
 	if len(args) > maxKept {
 		args = bytes.Clone(args[:maxKept])
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if len(d.record) < maxRecorded {
 		d.record = append(d.record, tools.Inner{Tool: tool, Arguments: args, Duration: seconds(took), Status: status})
 	}
@@ -491,9 +497,5 @@ func (d *desk) counts() (made int, now *running) {
 func (l *link) answer(number uint32, result []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.out = frame(l.out[:0], number, result)
-	_, _ = l.conn.Write(l.out)
-	if cap(l.out) > mostSpare {
-		l.out = nil
-	}
+	_, _ = l.conn.Write(l.out.frame(number, result))
 }

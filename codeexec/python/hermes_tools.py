@@ -60,19 +60,34 @@ class _Link:
         except OSError as error:
             self.sock.close()
             raise HermesToolsError("hermes-ls cannot be reached: %s" % error) from None
+        self.send, self.recv = self.sock.sendall, self.sock.recv
         self.number = 0
         self.sending = _Lock()
+        self.begin_sending, self.end_sending = self.sending.acquire, self.sending.release
         self.reading = _Lock()
         self.waiting = {}  # number: _Waiter, of those who are not the reader
         self.received = b""
         self.broken = None
 
     def call(self, tool, args):
-        body = (tool + "\0" + _encode(args)).encode()
-        if not self.reading.acquire(False):
+        body = (tool + "\0" + args).encode()
+        reading = self.reading
+        if not reading.acquire(False):
             return _read(self._call_beside(body))
         try:
-            number = self._send(body)
+            self.begin_sending()
+            try:
+                number = self.number = self.number + 1 & 0xFFFFFFFF
+                self.send(_request(len(body) + 4, number) + body)
+            finally:
+                self.end_sending()
+            data = self.received or self.recv(65536)
+            if len(data) > 12:  # mostly the answer, whole
+                size, got, plain = _answer(data)
+                if got == number and size == plain + 8 == len(data) - 4:
+                    self.received = b""
+                    return Result(_decode(str(data[12:], "utf-8", "replace"), 0)[0])
+            self.received = data
             while True:
                 got, data = self._receive()
                 if got == number:
@@ -82,7 +97,7 @@ class _Link:
             self._break(error)
             raise
         finally:
-            self.reading.release()
+            reading.release()
             if self.waiting:
                 self._hand_on()
         return _read(data)
@@ -92,7 +107,7 @@ class _Link:
             number = self.number = self.number + 1 & 0xFFFFFFFF
             if waiter is not None:
                 self.waiting[number] = waiter
-            self.sock.sendall(_request(len(body) + 4, number) + body)
+            self.send(_request(len(body) + 4, number) + body)
         return number
 
     def _call_beside(self, body):
@@ -144,7 +159,7 @@ class _Link:
 
     def _receive(self):
         """The next answer: its number, and all of its bytes."""
-        data = self.received or self.sock.recv(65536)
+        data = self.received or self.recv(65536)
         have = len(data)
         while have < 12:
             data += self._more(65536)
@@ -165,7 +180,7 @@ class _Link:
         return number, b"".join(parts)
 
     def _more(self, size, flags=0):
-        data = self.sock.recv(size, flags)
+        data = self.recv(size, flags)
         if not data:
             raise HermesToolsError("hermes-ls has closed the connection")
         return data
@@ -222,7 +237,7 @@ def _connect():
 
 
 def _call(tool, args):
-    return (_link or _connect()).call(tool, args)
+    return (_link or _connect()).call(tool, _encode(args))
 
 
 def _given(**args):
@@ -269,7 +284,8 @@ def _read(answer):
 
 
 if _json:
-    _chunks = _json.make_encoder(None, _plain, _json.encode_basestring_ascii, None, ":", ",", False, False, True)
+    _quoted = _json.encode_basestring_ascii
+    _chunks = _json.make_encoder(None, _plain, _quoted, None, ":", ",", False, False, True)
 
     def _encode(args):
         return "".join(_chunks(args, 0))
@@ -277,6 +293,8 @@ if _json:
     def _scanner(stands_for):
         return _json.make_scanner(_Rules(stands_for))
 else:
+    from json.encoder import encode_basestring_ascii as _quoted
+
     def _encode(args):
         return json.dumps(args, default=_plain)
 
@@ -293,7 +311,11 @@ def read_file(path: str, offset: int = 1, limit: int = 500) -> dict:
     Returns {"content": "1|first line\\n2|second line\\n", "total_lines": int,
     "file_size": int, "truncated": bool, "next_offset": int (when truncated)}.
     """
-    return _call("read_file", {"path": path, "offset": offset, "limit": limit})
+    try:  # as _call does, three times as fast
+        args = f'{{"path":{_quoted(path)},"offset":{offset:d},"limit":{limit:d}}}'
+    except (TypeError, ValueError):
+        args = _encode({"path": path, "offset": offset, "limit": limit})
+    return (_link or _connect()).call("read_file", args)
 
 
 # tool: write_file
