@@ -15,6 +15,7 @@ require (
 	github.com/bluekeyes/go-gitdiff v0.9.0 // indirect
 	github.com/charlievieth/fastwalk v1.0.14 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
+	github.com/evanw/esbuild v0.28.2 // indirect
 	github.com/fsnotify/fsnotify v1.10.1 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260623181947-01eb4420fa68 // indirect
 	github.com/go-shiori/dom v0.0.0-20230515143342-73569d674e1c // indirect

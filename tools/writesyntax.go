@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/BurntSushi/toml"
+	"github.com/evanw/esbuild/pkg/api"
 	yaml "github.com/goccy/go-yaml/parser"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -89,8 +90,8 @@ var syntaxChecks = map[string]func(context.Context, []byte) []syntaxError{
 	".toml": checkTOML,
 	".go":   checkGo,
 	".py":   checkPython, ".pyi": checkPython,
-	".js": checkJS, ".mjs": checkJS, ".cjs": checkJS,
-	".ts": checkTS, ".mts": checkTS, ".cts": checkTS,
+	".js": checkJS(api.LoaderJSX), ".mjs": checkJS(api.LoaderJSX), ".cjs": checkJS(api.LoaderJSX), ".jsx": checkJS(api.LoaderJSX),
+	".ts": checkJS(api.LoaderTS), ".mts": checkJS(api.LoaderTS), ".cts": checkJS(api.LoaderTS), ".tsx": checkJS(api.LoaderTSX),
 }
 
 func checkJSON(_ context.Context, text []byte) []syntaxError {
@@ -152,19 +153,6 @@ except Exception:
     pass
 `
 
-// typescriptCheck parses what comes in, with a Node.js that can.
-const typescriptCheck = `const { stripTypeScriptTypes: strip } = require("node:module")
-if (strip) {
-  process.removeAllListeners("warning")
-  try { strip(require("node:fs").readFileSync(0, "utf8")) } catch (e) {
-    if (e.code === "ERR_INVALID_TYPESCRIPT_SYNTAX") {
-      const at = /:(\d+)(:\d+)?\b/.exec((e.stack || "").split("\n")[0])
-      console.log(at ? at[1] : 0, e.message.split("\n")[0])
-    }
-  }
-}
-`
-
 func checkPython(ctx context.Context, text []byte) []syntaxError {
 	for _, name := range []string{"python3", "python"} {
 		if out, _, ok := parseWith(ctx, text, name, "-I", "-S", "-c", pythonCheck); ok {
@@ -172,11 +160,6 @@ func checkPython(ctx context.Context, text []byte) []syntaxError {
 		}
 	}
 	return nil
-}
-
-func checkTS(ctx context.Context, text []byte) []syntaxError {
-	out, _, _ := parseWith(ctx, text, "node", "--no-warnings", "--input-type=commonjs", "-e", typescriptCheck)
-	return numberedError(out)
 }
 
 // numberedError reads "12 what is wrong".
@@ -189,37 +172,23 @@ func numberedError(out string) []syntaxError {
 	return []syntaxError{{line, words}}
 }
 
-// checkJS takes for right what is a module or a script.
-func checkJS(ctx context.Context, text []byte) []syntaxError {
-	if bytes.HasPrefix(text, []byte("#!")) {
-		text = append([]byte("//"), text...)
+// checkJS is a check of JavaScript or TypeScript. Where the language allows both, a
+// file may have JSX in it.
+func checkJS(loader api.Loader) func(context.Context, []byte) []syntaxError {
+	return func(_ context.Context, text []byte) (found []syntaxError) {
+		if bytes.Contains(text, []byte("@flow")) {
+			return nil // types of another kind
+		}
+		result := api.Transform(string(text), api.TransformOptions{Loader: loader, JSX: api.JSXPreserve, LogLevel: api.LogLevelSilent, LogLimit: 2 * syntaxErrors})
+		for _, e := range result.Errors {
+			line := 0
+			if e.Location != nil {
+				line = e.Location.Line
+			}
+			found = append(found, syntaxError{line, e.Text})
+		}
+		return found
 	}
-	var found []syntaxError
-	for _, kind := range []string{"commonjs", "module"} {
-		out, exit, ok := parseWith(ctx, text, "node", "--no-warnings", "--check", "--input-type="+kind, "-")
-		if !ok || exit == 0 {
-			return nil
-		}
-		if found = nodeError(out); found == nil {
-			return nil // it failed for some other reason
-		}
-	}
-	return found
-}
-
-// nodeError reads the report of node --check.
-func nodeError(out string) []syntaxError {
-	line := 0
-	for text := range strings.Lines(out) {
-		text = strings.TrimSpace(text)
-		if row, ok := strings.CutPrefix(text, "[stdin]:"); ok && line == 0 {
-			line, _ = strconv.Atoi(row) // none: not said
-		}
-		if strings.HasPrefix(text, "SyntaxError: ") {
-			return []syntaxError{{line, text}}
-		}
-	}
-	return nil
 }
 
 // parseWith gives text to a parser of the user's. ok is false when it is not there or
@@ -232,7 +201,6 @@ func parseWith(ctx context.Context, text []byte, program string, args ...string)
 	ctx, cancel := context.WithTimeout(ctx, syntaxLimit)
 	defer cancel()
 	env, _ := proc.Environ(nil)
-	env = slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, "NODE_") })
 	var said bytes.Buffer
 	ended, err := proc.Run(ctx, proc.Cmd{
 		Args: append([]string{found}, args...), Dir: os.TempDir(), Env: env,

@@ -8,13 +8,9 @@ import (
 
 func TestSyntaxAfterWrite(t *testing.T) {
 	t.Parallel()
-	// Python and JavaScript have the user's own parsers; these tests need them.
-	for _, program := range []string{"python3", "node"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := exec.LookPath("python3"); err != nil { // Python is checked by the user's own
+		t.Fatal(err)
 	}
-	strips := exec.Command("node", "--no-warnings", "-e", `process.exit(require("node:module").stripTypeScriptTypes ? 0 : 1)`).Run() == nil
 	for _, c := range []struct{ name, good, bad, want string }{
 		{"a.json", `{"a": 1}`, "{\n\"a\": 1,\n}", "a.json, line 3: invalid character '}'"},
 		{"a.yaml", "a: 1\nb: [1, 2]\n", "a: 1\nb: [1, 2\n", "a.yaml, line "},
@@ -22,11 +18,17 @@ func TestSyntaxAfterWrite(t *testing.T) {
 		{"a.toml", "[a]\nb = 1\n", "[a]\nb = \n", "a.toml, line 2: "},
 		{"a.go", "package a\n\nfunc f() {}\n", "package a\n\nfunc f() {\n", "a.go, line 3: expected"},
 		{"a.py", "def f():\n    return 1\n", "def f():\nreturn 1\n", "a.py, line 2: IndentationError: expected an indented block"},
-		{"a.js", "const a = require('b')\nreturn\n", "const a = ;\n", "a.js, line 1: SyntaxError: Unexpected token ';'"},
-		{"b.js", "import a from 'b'\nawait a\n", "import a from 'b'\nlet let\n", "b.js, line 2: SyntaxError"},
-		{"c.js", "#!/usr/bin/env node\nlet a = 1\n", "#!/usr/bin/env node\nlet a = = 1\n", "c.js, line 2: SyntaxError"},
+		{"a.js", "const a = require('b')\nreturn\n", "const a = ;\n", `a.js, line 1: Unexpected ";"`},
+		{"b.js", "import a from 'b'\nawait a\n", "import a from 'b'\nlet let\n", "b.js, line 2: "},
+		{"c.js", "#!/usr/bin/env node\nlet a = 1\n", "#!/usr/bin/env node\nlet a = = 1\n", "c.js, line 2: "},
 		{"d.mjs", "export const a = 1\n", "export const\n", "d.mjs, line "},
+		{"e.cjs", "module.exports = 1\n", "module.exports = = 1\n", "e.cjs, line 1: "},
 		{"a.ts", "let a: number = 1\n", "let a: number = ;\n", "a.ts, line 1: "},
+		{"b.ts", "const a = <string>b\nenum E { A }\nabstract class C<T extends object> { constructor(private x?: T) {} @dec m(): asserts this is D {} }\n", "const a = <string>\n", "b.ts, line "},
+		{"a.tsx", "export const A = <T,>(p: { x: T }) => <div {...p}>{p.x}<></></div>\n", "export const A = (p: P) => <div>\n", "a.tsx, line 2: Unexpected end of file"},
+		{"a.jsx", "export default () => <a b=\"c\">d</a>\n", "export default () => <a>d</b>\n", "a.jsx, line 1: "},
+		{"jsx.js", "const a = <b/>\n", "const a = <b\n", "jsx.js, line 2: "},
+		{"flow.js", "// @flow\nfunction f(a: ?number) {}\n", "// @flow\nfunction (\n", ""},
 		{"tsconfig.json", "{}", "{ // a comment\n}", ""},
 		{"chart.yaml", "a: 1\n", "{{ if .X }}\na: 1\n{{ end }}\n", ""},
 		{"a.txt", "x", "{", ""},
@@ -35,9 +37,6 @@ func TestSyntaxAfterWrite(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			want := c.want
-			if c.name == "a.ts" && !strips {
-				want = "" // a Node.js that cannot parse it says nothing
-			}
 			said := func(old, new string) string {
 				var before []byte
 				if old != "" {
