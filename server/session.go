@@ -19,6 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/codeexec"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/delegate"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -42,6 +43,7 @@ type Session struct {
 
 	children  *delegate.Children
 	processes *tools.Processes // in the background
+	servers   *mcp.Servers
 
 	beginMu chan struct{} // one place: whoever makes or waits for the conversation
 	agent   *agent.Session
@@ -53,6 +55,7 @@ type Session struct {
 	problems []string      // still to be told
 	turns    []*Turn       // the first one runs, the others wait
 	woken    bool          // the host knows that results of subagents wait
+	given    []mcp.Server  // by the host; nil: it has not said
 	closed   bool
 }
 
@@ -80,6 +83,7 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 	x.away = x.newAway(conf)
 	x.model = &chosen{}
 	x.secrets = &tools.Secrets{}
+	x.servers = x.newServers()
 	x.children = x.newChildren()
 	x.processes = tools.NewProcesses(func(text string) { x.host.Sink(x.id).Event(agent.Notice{Text: text}) })
 	x.applyMode()
@@ -111,6 +115,7 @@ func (x *Session) SetFolders(folders []string) error {
 	if err := x.ws.SetFolders(folders); err != nil {
 		return badInput("folders", "%v", err)
 	}
+	x.servers.SetRoots(x.ws.Folders())
 	return nil
 }
 
@@ -171,7 +176,7 @@ func (x *Session) prompted() {
 }
 
 func (x *Session) agentConfig(ctx context.Context, conf *config.Loaded, head store.Session) (agent.Config, error) {
-	set, err := x.tools(conf)
+	set, err := x.tools(ctx, conf, head)
 	if err != nil {
 		return agent.Config{}, err
 	}
@@ -201,7 +206,7 @@ func (x *Session) agentConfig(ctx context.Context, conf *config.Loaded, head sto
 	}, nil
 }
 
-func (x *Session) tools(conf *config.Loaded) (*tools.Set, error) {
+func (x *Session) tools(ctx context.Context, conf *config.Loaded, head store.Session) (*tools.Set, error) {
 	all, err := tools.NewSet(tools.Builtin()...)
 	if err != nil {
 		return nil, fmt.Errorf("listing the tools: %w", err)
@@ -219,6 +224,15 @@ func (x *Session) tools(conf *config.Loaded) (*tools.Set, error) {
 		}
 	}
 	all.Hook(x.folderNotes())
+	servers, err := x.serverTools(ctx, head)
+	if err != nil {
+		return nil, fmt.Errorf("waiting for MCP servers: %w", err)
+	}
+	for _, t := range servers {
+		if err := all.Add(t); err != nil {
+			return nil, fmt.Errorf("listing the tools: %w", err)
+		}
+	}
 	all.Defect = func(tool string, panicked any, stack []byte) {
 		x.svc.Log.Error("a tool panicked", "tool", tool, "panic", panicked, "stack", string(stack))
 	}
@@ -347,6 +361,9 @@ func (x *Session) close(ctx context.Context) error {
 		code.Close()
 	}
 	if err := x.endChildren(ctx); err != nil {
+		return err
+	}
+	if err := x.servers.Close(ctx); err != nil {
 		return err
 	}
 	if err := x.processes.Close(ctx); err != nil {

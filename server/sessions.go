@@ -13,14 +13,16 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 )
 
 // Place is where a session works, and as whose guest.
 type Place struct {
-	Cwd     string   // absolute, an existing folder
-	Folders []string // further folders, absolute
-	Preset  string   // "acp" or "lsp": chooses the default toolset
-	Editor  string   // the host's name for the model, such as "Neovim 0.12"; empty: unknown
+	Cwd     string       // absolute, an existing folder
+	Folders []string     // further folders, absolute
+	Preset  string       // "acp" or "lsp": chooses the default toolset
+	Editor  string       // the host's name for the model, such as "Neovim 0.12"; empty: unknown
+	Servers []mcp.Server // MCP servers of the host's; nil: it does not say
 }
 
 // check says what is wrong with a place before anything is made.
@@ -63,7 +65,12 @@ func (s *Service) NewSession(_ context.Context, p Place, h Host) (*Session, erro
 	}
 	now := time.Now()
 	head := store.Session{ID: store.NewID(), Cwd: p.Cwd, Folders: p.Folders, CreatedAt: now, UpdatedAt: now}
-	return s.admit(head, p, h, true)
+	x, err := s.admit(head, p, h, true)
+	if err != nil {
+		return nil, err
+	}
+	x.connectServers(p.Servers)
+	return x, nil
 }
 
 // LoadSession opens a session of the store again; an open one is given back as it
@@ -84,6 +91,7 @@ func (s *Service) LoadSession(ctx context.Context, id string, p Place, h Host) (
 		return nil, badInput("cwd", "the session belongs to %q, not to %q", head.Cwd, p.Cwd)
 	}
 	if x, err := s.Session(id); err == nil {
+		x.connectServers(p.Servers)
 		return x, x.setFurther(ctx, p.Folders)
 	}
 	moved := !slices.Equal(head.Folders, p.Folders)
@@ -92,6 +100,7 @@ func (s *Service) LoadSession(ctx context.Context, id string, p Place, h Host) (
 	if err != nil {
 		return nil, err
 	}
+	x.connectServers(p.Servers)
 	if !draft {
 		// Now, so that calls which a crash left open are answered before anybody
 		// looks at the log.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -84,7 +85,9 @@ func (x *Session) applyMode() {
 	x.mu.Lock()
 	mode, configured := x.mode(), x.conf.Approvals.Mode
 	x.gate.SetRules(x.conf.Approvals.Deny, x.conf.CommandAllowlist)
-	x.secrets.Set(secrets(x.conf))
+	hidden := secrets(x.conf)
+	maps.Copy(hidden, serverSecrets(x.conf, x.given))
+	x.secrets.Set(hidden)
 	x.mu.Unlock()
 	switch {
 	case mode == ModeAuto:

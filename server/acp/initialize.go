@@ -50,6 +50,7 @@ func (a *Agent) Capabilities() acp.AgentCapabilities {
 	return acp.AgentCapabilities{
 		LoadSession:        true,
 		PromptCapabilities: acp.PromptCapabilities{Image: true, EmbeddedContext: true},
+		MCPCapabilities:    acp.MCPCapabilities{HTTP: true, SSE: true},
 		SessionCapabilities: acp.SessionCapabilities{
 			List: yes, Delete: yes, AdditionalDirectories: yes, Resume: yes, Close: yes,
 		},

@@ -10,33 +10,31 @@ import (
 )
 
 func (a *Agent) newSession(ctx context.Context, p *acp.NewSessionRequest) (*acp.NewSessionResponse, error) {
-	x, err := a.svc.NewSession(ctx, a.place(p.Cwd, p.AdditionalDirectories), a.host)
+	place, err := a.place(p.Cwd, p.AdditionalDirectories, p.MCPServers)
 	if err != nil {
 		return nil, err
 	}
-	warnOfServers(x, p.MCPServers)
+	x, err := a.svc.NewSession(ctx, place, a.host)
+	if err != nil {
+		return nil, err
+	}
 	return &acp.NewSessionResponse{SessionID: x.ID(), Modes: modesOf(x), ConfigOptions: optionsOf(x)}, nil
 }
 
-func (a *Agent) place(cwd string, further []string) server.Place {
-	return server.Place{Cwd: cwd, Folders: further, Preset: a.o.Preset, Editor: *a.editor.Load()}
-}
-
-// warnOfServers says what is not done, instead of doing nothing in silence.
-func warnOfServers(x *server.Session, servers []acp.MCPServer) {
-	if len(servers) > 0 {
-		x.Warn("The MCP servers that the editor passed are not connected: this version of hermes-ls has no MCP client.")
-	}
+func (a *Agent) place(cwd string, further []string, servers []acp.MCPServer) (server.Place, error) {
+	p := server.Place{Cwd: cwd, Folders: further, Preset: a.o.Preset, Editor: *a.editor.Load()}
+	var err error
+	p.Servers, err = serversOf(servers)
+	return p, err
 }
 
 // loadSession answers when the whole log has been shown. Prompts that come
 // meanwhile wait behind it.
 func (a *Agent) loadSession(ctx context.Context, p *acp.LoadSessionRequest, next func()) (*acp.LoadSessionResponse, error) {
-	x, err := a.reopen(ctx, p.SessionID, p.Cwd, p.AdditionalDirectories)
+	x, err := a.reopen(ctx, p.SessionID, p.Cwd, p.AdditionalDirectories, p.MCPServers)
 	if err != nil {
 		return nil, err
 	}
-	warnOfServers(x, p.MCPServers)
 	replay, err := x.StartReplay(a.replaySink(x.ID()))
 	if err != nil {
 		return nil, err
@@ -53,22 +51,25 @@ func (a *Agent) loadSession(ctx context.Context, p *acp.LoadSessionRequest, next
 }
 
 func (a *Agent) resumeSession(ctx context.Context, p *acp.ResumeSessionRequest) (*acp.ResumeSessionResponse, error) {
-	x, err := a.reopen(ctx, p.SessionID, p.Cwd, p.AdditionalDirectories)
+	x, err := a.reopen(ctx, p.SessionID, p.Cwd, p.AdditionalDirectories, p.MCPServers)
 	if err != nil {
 		return nil, err
 	}
-	warnOfServers(x, p.MCPServers)
 	return &acp.ResumeSessionResponse{Modes: modesOf(x), ConfigOptions: optionsOf(x)}, nil
 }
 
-func (a *Agent) reopen(ctx context.Context, id, cwd string, further []string) (*server.Session, error) {
+func (a *Agent) reopen(ctx context.Context, id, cwd string, further []string, servers []acp.MCPServer) (*server.Session, error) {
 	if id == "" {
 		return nil, missing("sessionId")
 	}
 	if cwd == "" {
 		return nil, missing("cwd")
 	}
-	return a.svc.LoadSession(ctx, id, a.place(cwd, further), a.host)
+	place, err := a.place(cwd, further, servers)
+	if err != nil {
+		return nil, err
+	}
+	return a.svc.LoadSession(ctx, id, place, a.host)
 }
 
 func (a *Agent) listSessions(ctx context.Context, p *acp.ListSessionsRequest) (*acp.ListSessionsResponse, error) {

@@ -1,0 +1,136 @@
+package server
+
+import (
+	"context"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// newServers makes the MCP servers of a session: none yet.
+func (x *Session) newServers() *mcp.Servers {
+	folders := x.ws.Folders()
+	return mcp.New(x.ctx, mcp.Config{
+		Version: x.svc.Version, Dir: folders[0], Roots: folders, Environ: x.svc.Environ,
+		Confine: func(ctx context.Context, c *proc.Cmd) error { return x.sandbox.Confine(ctx, c) },
+		Notice:  x.tell, Hide: func(text string) string { return x.secrets.Hide(text) }, Log: x.svc.Log,
+	})
+}
+
+// tell shows a word to the user now, or, before the first turn, with that.
+func (x *Session) tell(text string) {
+	x.mu.Lock()
+	begun := x.agent != nil
+	x.mu.Unlock()
+	if begun {
+		x.host.Sink(x.id).Event(agent.Notice{Text: text})
+		return
+	}
+	x.Warn(text)
+}
+
+// connectServers begins to connect the servers that the host has given and those that
+// the user has configured. Nil leaves those of an earlier call.
+func (x *Session) connectServers(given []mcp.Server) {
+	x.mu.Lock()
+	if given == nil && x.given != nil {
+		x.mu.Unlock()
+		return
+	}
+	x.given = append([]mcp.Server{}, given...)
+	conf := x.conf
+	x.mu.Unlock()
+	list := slices.Clone(given)
+	configured, problems := conf.Servers()
+	for _, p := range problems {
+		for _, text := range x.svc.news([]config.Problem{{Source: config.Path(x.svc.Home), Text: p}}) {
+			x.Warn(text)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(configured)) {
+		if !slices.ContainsFunc(given, func(g mcp.Server) bool { return g.Name == name }) { // the editor's own goes first
+			list = append(list, serverOf(name, configured[name]))
+		}
+	}
+	x.applyMode() // for the secrets
+	x.servers.Connect(list)
+}
+
+func serverOf(name string, c config.MCPServer) mcp.Server {
+	s := mcp.Server{
+		Name: name, Command: c.Command, Args: c.Args, Dir: c.Cwd, Sandbox: c.Sandbox, URL: c.URL, Transport: c.Transport, Headers: c.Headers,
+		Timeout: time.Duration(c.Timeout) * time.Second, ConnectTimeout: time.Duration(c.ConnectTimeout) * time.Second,
+		Include: c.Tools.Include, Exclude: c.Tools.Exclude,
+	}
+	for _, variable := range slices.Sorted(maps.Keys(c.Env)) {
+		s.Env = append(s.Env, variable+"="+c.Env[variable])
+	}
+	return s
+}
+
+// serverTools are the tools of MCP servers: those there are, or, in a session that has
+// begun before, those that the model was told of then.
+func (x *Session) serverTools(ctx context.Context, head store.Session) ([]tools.Tool, error) {
+	if head.System == "" {
+		x.servers.Wait(ctx)
+		return x.servers.Tools(), ctx.Err()
+	}
+	var told []tools.Tool
+	for _, t := range head.Tools {
+		if mcp.IsTool(t.Name) {
+			told = append(told, x.servers.Recalled(t.Name, t.Description, t.Schema))
+		}
+	}
+	return told, nil
+}
+
+// Servers are the session's MCP servers.
+func (x *Session) Servers() []mcp.Status { return x.servers.Status() }
+
+// serverSecrets are what MCP servers were given that nobody should see.
+func serverSecrets(conf *config.Loaded, given []mcp.Server) map[string]string {
+	found := map[string]string{}
+	add := func(name, value string) {
+		found[name] = value
+		if _, token, ok := strings.Cut(value, " "); ok { // Bearer …
+			found[name+" token"] = token
+		}
+	}
+	list := slices.Clone(given)
+	configured, _ := conf.Servers()
+	for name, c := range configured {
+		list = append(list, serverOf(name, c))
+	}
+	for _, s := range list {
+		for _, kv := range s.Env {
+			if name, value, _ := strings.Cut(kv, "="); proc.Secret(name) {
+				add(s.Name+" "+name, value)
+			}
+		}
+		for name, value := range s.Headers {
+			if proc.Secret(name) || strings.EqualFold(name, "cookie") {
+				add(s.Name+" "+name, value)
+			}
+		}
+		if u, err := url.Parse(s.URL); err == nil {
+			for name, values := range u.Query() {
+				if proc.Secret(name) {
+					add(s.Name+" "+name, values[0])
+				}
+			}
+			if password, ok := u.User.Password(); ok {
+				add(s.Name+" password", password)
+			}
+		}
+	}
+	return found
+}
