@@ -10,6 +10,7 @@ import {
   StaticFeature,
 } from "vscode-languageclient/node";
 
+import { savingEdits } from "./edits";
 import { ProgressBars } from "./progress";
 import { Section, Version } from "./protocol";
 import { initializationOptions, sectionOf } from "./settings";
@@ -71,6 +72,7 @@ export function clientOptions(context: vscode.ExtensionContext, log: vscode.LogO
     middleware: {
       handleWorkDoneProgress: (token, news) => bars.take(token, news),
       workspace: {
+        handleApplyEdit: savingEdits,
         configuration: (params, token, next) => {
           const settings = next(params, token);
           return Array.isArray(settings)

@@ -42,8 +42,8 @@ export interface State {
 /** The session that is current from now on, and how it came to be that. */
 export interface SessionChange {
   readonly session: string | undefined;
-  /** load: its history follows as updates; resume, restart: the view has it already. */
-  readonly reason: "new" | "load" | "resume" | "restart" | "fork" | "closed";
+  /** load: its history follows as updates, until loaded; resume, restart: the view has it already. */
+  readonly reason: "new" | "load" | "loaded" | "resume" | "restart" | "fork" | "closed";
 }
 
 /** Asks the user something. Undefined: this handler cannot, the next one is asked. */
@@ -201,7 +201,11 @@ export class Hermes implements vscode.Disposable {
   /** Opens a session again and has its history replayed. */
   async loadSession(sessionId: string): Promise<void> {
     this.switchTo(sessionId, "load");
-    this.opened(await this.request(Method.SessionLoad, { sessionId, ...place(), mcpServers: [] }));
+    try {
+      this.opened(await this.request(Method.SessionLoad, { sessionId, ...place(), mcpServers: [] }));
+    } finally {
+      this.sessions.fire({ session: sessionId, reason: "loaded" });
+    }
   }
 
   /** Begins a session with the history of another, up to a message. */

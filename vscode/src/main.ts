@@ -8,7 +8,6 @@ import { registerSetup } from "./commands/setup";
 import { setContexts } from "./context";
 import { answerDiagnostics } from "./diagnostics";
 import { Hermes, message } from "./hermes";
-import { askInNotifications } from "./questions";
 import { registerReview } from "./review/register";
 import { isKey } from "./secrets";
 import { Status } from "./status";
@@ -18,7 +17,6 @@ let hermes: Hermes | undefined;
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const log = vscode.window.createOutputChannel("Hermes", { log: true });
   hermes = new Hermes(context, log);
-  askInNotifications(hermes);
   const chat = new ChatView(context, hermes);
   context.subscriptions.push(
     log,

@@ -1,52 +1,52 @@
 import * as vscode from "vscode";
 
-import { Hermes } from "./hermes";
-import { ElicitRequest, ElicitResponse, RequestPermissionRequest, RequestPermissionResponse } from "./protocol";
+import { RequestPermissionRequest } from "./protocol";
+
+/** What is asked, without the session. */
+export type Permission = Pick<RequestPermissionRequest, "toolCall" | "options">;
 
 /**
- * Answers the server's questions in notifications and input boxes, for when the
- * chat does not show them.
+ * Asks outside the chat whether something may run: the id of the chosen option,
+ * "show" for the chat, or nothing. Nobody says yes to what was not shown: what a
+ * notification would cut is read in a dialog.
  */
-export function askInNotifications(hermes: Hermes): void {
-  hermes.onPermission(permission);
-  hermes.onElicit(elicit);
+export async function askPermission(q: Permission): Promise<string | undefined> {
+  return needsRoom(q) ? inDialog(q) : inNotification(q);
 }
 
-async function permission(q: RequestPermissionRequest, token: vscode.CancellationToken): Promise<RequestPermissionResponse> {
-  const reason = q.toolCall.content?.map((c) => c.content?.text ?? "").join(" ");
-  const text = `Hermes asks: ${q.toolCall.title ?? q.toolCall.name ?? "May this run?"}${reason ? ` — ${reason}` : ""}`;
-  const items = q.options.map((o) => ({ title: o.name, id: o.optionId }));
-  const answer = await withdrawable(vscode.window.showWarningMessage(text, ...items), token);
-  return { outcome: answer ? { outcome: "selected", optionId: answer.id } : { outcome: "cancelled" } };
+const show = { title: "Show", id: "show" };
+
+/** Buttons of a notification have room for a word or two; what is remembered is in its text. */
+const buttons: Record<string, string> = { once: "Allow Once", session: "This Session", always: "Always", no: "No" };
+
+async function inNotification(q: Permission): Promise<string | undefined> {
+  const items = q.options.map((o) => ({ title: buttons[o.optionId] ?? o.name, id: o.optionId }));
+  const text = [`Hermes asks: ${what(q)}`, reason(q), remembered(q)].filter(Boolean).join(" — ");
+  return (await vscode.window.showWarningMessage(text, ...items, show))?.id;
 }
 
-/** A form of the kind that the server sends: a choice, words of one's own, or both. */
-interface Form {
-  properties?: Record<string, { title?: string; enum?: string[] }>;
-}
+/** A notification cuts long text and joins lines. */
+const needsRoom = (q: Permission) => what(q).length > 160 || what(q).includes("\n");
 
-async function elicit(q: ElicitRequest, token: vscode.CancellationToken): Promise<ElicitResponse> {
-  const { answer, other } = (q.requestedSchema as Form | undefined)?.properties ?? {};
-  if (!answer?.enum) {
-    return reply("answer", await vscode.window.showInputBox({ title: "Hermes asks", prompt: q.message, ignoreFocusOut: true }, token));
+async function inDialog(q: Permission): Promise<string | undefined> {
+  const read = { title: "Read and Decide…", id: "read" };
+  const no = { title: "No", id: "no" };
+  const first = await vscode.window.showWarningMessage(`Hermes asks: ${what(q).slice(0, 120)} …`, read, no, show);
+  if (first !== read) {
+    return first?.id;
   }
-  const own: vscode.QuickPickItem = { label: "$(edit) Something else…", alwaysShow: true };
-  const items: vscode.QuickPickItem[] = [...answer.enum.map((label) => ({ label })), ...(other ? [own] : [])];
-  const picked = await vscode.window.showQuickPick(items, { title: "Hermes asks", placeHolder: q.message, ignoreFocusOut: true }, token);
-  if (picked !== own) {
-    return reply("answer", picked?.label);
-  }
-  return reply("other", await vscode.window.showInputBox({ title: "Hermes asks", prompt: q.message, ignoreFocusOut: true }, token));
+  const items = q.options.map((o) => ({ title: o.name, id: o.optionId, isCloseAffordance: o.optionId === "no" }));
+  const detail = [what(q), reason(q)].filter(Boolean).join("\n\n");
+  return (await vscode.window.showWarningMessage("May Hermes do this?", { modal: true, detail }, ...items))?.id;
 }
 
-function reply(field: string, value: string | undefined): ElicitResponse {
-  return value === undefined ? { action: "decline" } : { action: "accept", content: { [field]: value } };
+const what = (q: Permission) => q.toolCall.title ?? q.toolCall.name ?? "May this run?";
+
+const reason = (q: Permission) => q.toolCall.content?.map((c) => c.content?.text ?? "").join(" ") ?? "";
+
+/** What a yes for longer counts for, as the option's name says: "Allow for this session: rm -rf build". */
+function remembered(q: Permission): string {
+  const scope = q.options.find((o) => o.optionId === "session")?.name.split(": ").slice(1).join(": ");
+  return scope && scope !== what(q) ? `“This Session” and “Always” remember: ${scope}` : "";
 }
 
-/** The answer, or none when the question is withdrawn. */
-function withdrawable<T>(answer: Thenable<T | undefined>, token: vscode.CancellationToken): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    token.onCancellationRequested(() => resolve(undefined));
-    answer.then(resolve, reject);
-  });
-}

@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import { Section } from "./protocol";
 
 /** The extension's own settings; all others are keys of config.yaml. */
-const own = new Set(["path", "progress"]);
+const own = new Set(["path", "progress", "code_lens", "save_edits"]);
 
 /** A setting that is a key of config.yaml. */
 interface Setting {

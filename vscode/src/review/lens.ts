@@ -20,6 +20,6 @@ export class ReviewLenses implements vscode.CodeLensProvider {
     const line = Math.min(firstDifference(before.replace(/\r\n/g, "\n"), document.getText().replace(/\r\n/g, "\n")), document.lineCount - 1);
     const range = new vscode.Range(line, 0, line, 0);
     const lens = (title: string, name: string) => new vscode.CodeLens(range, { title, command: `hermes.changes.${name}`, arguments: [found] });
-    return [lens("$(check) Accept", "accept"), lens("$(discard) Revert", "revert"), lens("$(diff) Changes by Hermes", "open")];
+    return [lens("Accept", "accept"), lens("Revert", "revert"), lens("Open Changes by Hermes", "open")];
   }
 }

@@ -105,7 +105,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
   async showAll(): Promise<void> {
     const all = this.changes.turns.flatMap((turn) => [...turn.changes.values()].map((change) => ({ turn, change })));
     const sides = await Promise.all(all.map(async ({ turn, change }) => [vscode.Uri.file(change.path), ...(await this.sides(turn, change))]));
-    await vscode.commands.executeCommand("vscode.changes", "Changes by Hermes", sides);
+    await vscode.commands.executeCommand("vscode.changes", allTitle, sides);
   }
 
   private async sides(turn: Turn, change: Change): Promise<[vscode.Uri, vscode.Uri]> {
@@ -117,8 +117,10 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
   // ---- judging ----
 
   accept(turn: Turn, change?: Change): void {
-    this.changes.settle(turn.id, change && [change.path]);
+    const paths = change ? [change.path] : [...turn.changes.keys()];
+    this.changes.settle(turn.id, paths);
     this.changed.fire();
+    void closeComparisons(paths, this.changes.turns.length === 0);
   }
 
   async revert(turn: Turn, change?: Change): Promise<void> {
@@ -129,9 +131,11 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     const paths = chosen.map((c) => c.path);
     const result = turn.checkpoint === undefined ? await this.revertHere(turn, chosen) : await this.restore(turn, paths);
     const kept = new Set(result.kept.map(absolute));
-    this.changes.reverted(turn.id, paths.filter((p) => !kept.has(p)));
+    const back = paths.filter((p) => !kept.has(p));
+    this.changes.reverted(turn.id, back);
     await this.checkpoints().catch(() => {}); // restoring has made one
     this.changed.fire();
+    await closeComparisons(back, this.changes.turns.length === 0);
     tellRestored(result.restored, result.kept);
   }
 
@@ -175,6 +179,20 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     await Promise.all(chosen.map((c) => vscode.workspace.save(vscode.Uri.file(c.path))));
     return done ? { restored: names, kept: [] } : { restored: [], kept: names };
   }
+}
+
+const allTitle = "Changes by Hermes";
+
+/** Closes the diff editors of files that are judged: they have nothing to compare with. */
+async function closeComparisons(paths: string[], all: boolean): Promise<void> {
+  const tabs = vscode.window.tabGroups.all.flatMap((g) => g.tabs).filter((tab) => {
+    if (tab.input instanceof vscode.TabInputTextDiff) {
+      const { original } = tab.input;
+      return original.scheme === beforeScheme && paths.includes(original.with({ scheme: "file", query: "" }).fsPath);
+    }
+    return all && tab.label.startsWith(`${allTitle} (`);
+  });
+  await vscode.window.tabGroups.close(tabs, true);
 }
 
 const absolute = (file: string) => (path.isAbsolute(file) ? file : path.join(place().cwd, file));

@@ -1,0 +1,27 @@
+import * as vscode from "vscode";
+import { ApplyWorkspaceEditParams, ApplyWorkspaceEditRequest } from "vscode-languageclient/node";
+
+/**
+ * Applies an edit of the server's, which goes into the undo stack, and saves what
+ * was saved before: a command that runs next sees it. What a person has not saved
+ * yet stays unsaved.
+ */
+export async function savingEdits(params: ApplyWorkspaceEditParams, next: ApplyWorkspaceEditRequest.HandlerSignature) {
+  const clean = touched(params).filter((uri) => documentAt(uri)?.isDirty === false);
+  const result = await next(params, new vscode.CancellationTokenSource().token);
+  if (vscode.workspace.getConfiguration("hermes").get("save_edits", true)) {
+    const saved = Promise.all(clean.map((uri) => documentAt(uri)?.save()));
+    await Promise.race([saved, new Promise((resolve) => setTimeout(resolve, patience))]);
+  }
+  return result;
+}
+
+/** Saving may format, and that may take its time: the server waits no longer than this. */
+const patience = 1000;
+
+function touched({ edit }: ApplyWorkspaceEditParams): string[] {
+  const changes = edit.documentChanges?.flatMap((c) => ("textDocument" in c ? [c.textDocument.uri] : [])) ?? [];
+  return [...changes, ...Object.keys(edit.changes ?? {})].map((uri) => vscode.Uri.parse(uri).toString());
+}
+
+const documentAt = (uri: string) => vscode.workspace.textDocuments.find((d) => d.uri.toString() === uri);
