@@ -107,27 +107,41 @@ const (
 // Describe gives the session another title, or a person's notes; nil leaves either as
 // it is. An empty title lets the next prompt name the session.
 func (x *Session) Describe(ctx context.Context, title, notes *string) error {
-	change := func(h *store.Session) {
-		if title != nil {
-			h.Title = strings.Join(strings.Fields(strings.Map(visible, *title)), " ")
-		}
-		if notes != nil {
-			h.Notes = *notes
-		}
+	change := Description{title, notes}
+	if err := change.Check(); err != nil {
+		return err
 	}
-	if title != nil && utf8.RuneCountInString(*title) > titleLimit {
-		return badInput("title", "it has %d characters, at most %d are kept", utf8.RuneCountInString(*title), titleLimit)
-	}
-	if notes != nil && utf8.RuneCountInString(*notes) > notesLimit {
-		return badInput("notes", "they have %d characters, at most %d are kept", utf8.RuneCountInString(*notes), notesLimit)
-	}
-	if err := x.save(ctx, change); err != nil {
+	if err := x.save(ctx, change.Apply); err != nil {
 		return fmt.Errorf("keeping what session %s is called: %w", x.id, err)
 	}
 	if title != nil {
 		x.host.Sink(x.id).Event(agent.TitleChanged{Title: x.Title()})
 	}
 	return nil
+}
+
+// Description is what a person calls a session; nil leaves either as it is.
+type Description struct{ Title, Notes *string }
+
+// Check refuses what is too long to be kept.
+func (d Description) Check() error {
+	if d.Title != nil && utf8.RuneCountInString(*d.Title) > titleLimit {
+		return badInput("title", "it has %d characters, at most %d are kept", utf8.RuneCountInString(*d.Title), titleLimit)
+	}
+	if d.Notes != nil && utf8.RuneCountInString(*d.Notes) > notesLimit {
+		return badInput("notes", "they have %d characters, at most %d are kept", utf8.RuneCountInString(*d.Notes), notesLimit)
+	}
+	return nil
+}
+
+// Apply changes a head.
+func (d Description) Apply(h *store.Session) {
+	if d.Title != nil {
+		h.Title = strings.Join(strings.Fields(strings.Map(visible, *d.Title)), " ")
+	}
+	if d.Notes != nil {
+		h.Notes = *d.Notes
+	}
 }
 
 // visible drops what could move the cursor or turn the text around.

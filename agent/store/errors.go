@@ -13,6 +13,8 @@ var (
 	ErrNotFound = errors.New("no such session")
 	// ErrNoMessage: the session has no message of that id.
 	ErrNoMessage = errors.New("the session has no such message")
+	// ErrAmbiguous: several sessions' ids begin so.
+	ErrAmbiguous = errors.New("several sessions have an id that begins so; give more of it")
 	// ErrExists: there is a session of that id already.
 	ErrExists = errors.New("there is a session of that id already")
 	// ErrConflict: the session's log has grown by another hand meanwhile.
@@ -22,7 +24,7 @@ var (
 	// ErrNewer: the file was written by a newer hermes-ls.
 	ErrNewer = errors.New("it was written by a newer hermes-ls: update this one; nothing was changed")
 	// ErrDamaged: the file is no database of ours, or a broken one.
-	ErrDamaged = errors.New("the file is damaged or is not a hermes-ls store; nothing was changed: restore it from a backup, or move it away to begin a new one")
+	ErrDamaged = errors.New("the file is damaged or is not a hermes-ls store; nothing was changed: restore it from a backup, see what can be read with hermes-ls sessions export --all, or move it away with hermes-ls sessions set-aside")
 	// ErrClosed: [Store.Close] has been called.
 	ErrClosed = errors.New("the store is closed")
 	// ErrCursor: a cursor that [Store.List] did not give.

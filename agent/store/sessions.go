@@ -76,6 +76,37 @@ func (s *Store) Session(ctx context.Context, id string) (Session, error) {
 	return x, nil
 }
 
+// Resolve gives the id of the one session whose id begins so. None is [ErrNotFound],
+// several are [ErrAmbiguous].
+func (s *Store) Resolve(ctx context.Context, prefix string) (string, error) {
+	db, err := s.database(ctx)
+	if err != nil {
+		return "", err
+	}
+	rows, err := db.reader.QueryContext(ctx, "SELECT id FROM sessions WHERE id >= ?1 AND substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT 2", prefix)
+	if err != nil {
+		return "", s.explain("looking for session "+prefix, err)
+	}
+	defer rows.Close()
+	var found []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return "", s.explain("looking for session "+prefix, err)
+		}
+		found = append(found, id)
+	}
+	switch err := rows.Err(); {
+	case err != nil:
+		return "", s.explain("looking for session "+prefix, err)
+	case len(found) == 0 || prefix == "":
+		return "", fmt.Errorf("session %q: %w", prefix, ErrNotFound)
+	case len(found) > 1 && found[0] != prefix:
+		return "", fmt.Errorf("session %q: %w", prefix, ErrAmbiguous)
+	}
+	return found[0], nil
+}
+
 // Update changes a head: change gets it as it is stored and leaves it as it shall
 // be. ID, CreatedAt and Totals stay.
 func (s *Store) Update(ctx context.Context, id string, change func(*Session)) error {
@@ -128,6 +159,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 type Filter struct {
 	Cwd    string // only sessions of this folder; empty: all
 	Parent string // only sessions that came of this one; empty: all
+	Talks  bool   // only conversations, not the sessions of subagents
 	Cursor string // where the page before ended; empty: from the newest
 	Limit  int    // how many at most; 0: 100
 }
@@ -171,6 +203,9 @@ func (f Filter) query() (string, []any, error) {
 	}
 	if f.Parent != "" {
 		where, args = append(where, "parent = ? AND parent != ''"), append(args, f.Parent) // as the index says it
+	}
+	if f.Talks {
+		where = append(where, "origin = ''")
 	}
 	if f.Cursor != "" {
 		updated, id, err := parseCursor(f.Cursor)

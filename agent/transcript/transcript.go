@@ -18,6 +18,7 @@ import (
 // Writer writes every event of a log to Out. It belongs to one goroutine.
 type Writer struct {
 	Out    io.Writer
+	IDs    bool // tell the ids of messages, too
 	inText bool
 	err    error
 }
@@ -37,7 +38,7 @@ func (w *Writer) Head(title, id, cwd string) {
 func (w *Writer) Event(e agent.Event) {
 	if text, ok := e.(agent.Text); ok {
 		if !w.inText {
-			w.printf("\n## Hermes\n\n")
+			w.printf("\n## Hermes%s\n\n", w.id(text.MessageID))
 		}
 		w.inText = true
 		w.printf("%s", text.Text)
@@ -49,7 +50,7 @@ func (w *Writer) Event(e agent.Event) {
 	}
 	switch e := e.(type) {
 	case agent.UserMessage:
-		w.printf("\n## You\n\n%s\n", e.Text)
+		w.printf("\n## You%s\n\n%s\n", w.id(e.MessageID), e.Text)
 	case agent.Thought:
 		w.printf("\n> %s\n", strings.ReplaceAll(strings.TrimSpace(e.Text), "\n", "\n> "))
 	case agent.CallStarted:
@@ -66,6 +67,13 @@ func (w *Writer) Event(e agent.Event) {
 			w.printf("\n> %s\n", oneLine(text, 1000))
 		}
 	}
+}
+
+func (w *Writer) id(message string) string {
+	if !w.IDs {
+		return ""
+	}
+	return " · " + message
 }
 
 // End writes what the last line still needs.

@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// Check reads the whole file and says what is wrong with it; nothing is mended. An
+// error means that it cannot even be looked at.
+func (s *Store) Check(ctx context.Context) (problems []string, err error) {
+	db, err := s.database(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, check := range []struct{ what, query string }{
+		{"", "SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check != 'ok'"},
+		{"a row without what it belongs to: ", `SELECT "table" || ' ' || coalesce(rowid, '') FROM pragma_foreign_key_check`},
+		{"a gap in the log of session ", "SELECT session_id FROM messages GROUP BY session_id HAVING max(seq) != count(*) OR min(seq) != 1"},
+		{"wrong sums of session ", "SELECT s.id FROM sessions s LEFT JOIN messages m ON m.session_id = s.id GROUP BY s.id HAVING s.messages != count(m.key)"},
+	} {
+		found, err := texts(db.reader.QueryContext(ctx, check.query))
+		if err != nil {
+			return problems, s.explain("checking", err)
+		}
+		for _, text := range found {
+			problems = append(problems, check.what+text)
+		}
+	}
+	if _, err := db.writer.ExecContext(ctx, "INSERT INTO words (words, rank) VALUES ('integrity-check', 0)"); err != nil {
+		problems = append(problems, fmt.Sprintf("the search index: %v", err))
+	}
+	return problems, nil
+}
+
+func texts(rows *sql.Rows, err error) (all []string, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return all, err
+		}
+		all = append(all, text)
+	}
+	return all, rows.Err()
+}
+
+// SetAside gives the store at path, and the logs that SQLite keeps beside it, another
+// name, which it returns. The next use begins a new store. Nobody else may have it
+// open.
+func SetAside(path string, at time.Time) (to string, err error) {
+	to = path + ".aside-" + at.Format("20060102-150405")
+	if _, err := os.Lstat(to); err == nil {
+		return "", fmt.Errorf("moving %s away: %s exists already", path, to)
+	}
+	for _, suffix := range []string{"-shm", "-wal", ""} { // the file itself last: a half move can be made again
+		err := os.Rename(path+suffix, to+suffix)
+		if err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) {
+			return "", fmt.Errorf("moving the session store away: %w", err)
+		}
+	}
+	return to, nil
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/server"
+)
+
+func sessionsExport() *cobra.Command {
+	var f store.Filter
+	var all bool
+	var file string
+	cmd := &cobra.Command{
+		Use: "export [ID...]", Short: "Write conversations as JSON Lines, with every field, for import",
+		Long: "Writes the named sessions, or with --all every one, the oldest first.\nWhat cannot be read is told, and the rest is written.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if all == (len(args) > 0) {
+				return usage(fmt.Errorf("name sessions, or say --all"))
+			}
+			if err := absolute(&f.Cwd); err != nil {
+				return err
+			}
+			return withStore(func(st *store.Store) error {
+				ids, err := named(cmd.Context(), st, args, f)
+				if err != nil {
+					return err
+				}
+				return exportTo(cmd, st, ids, file)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "every session, those of subagents too")
+	cmd.Flags().StringVar(&f.Cwd, "cwd", "", "with --all: only sessions of this `folder`")
+	cmd.Flags().StringVarP(&file, "output", "o", "", "write to this `file`, which must not exist yet, instead of stdout")
+	return cmd
+}
+
+// named are the ids that the arguments name; without arguments all that f finds, the
+// oldest first.
+func named(ctx context.Context, st *store.Store, args []string, f store.Filter) (ids []string, err error) {
+	for _, name := range args {
+		id, err := st.Resolve(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	if len(args) > 0 {
+		return ids, nil
+	}
+	for f.Limit = 1000; ; {
+		page, next, err := st.List(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range page {
+			ids = append(ids, x.ID)
+		}
+		if f.Cursor = next; next == "" {
+			slices.Sort(ids) // ids sort by age
+			return ids, nil
+		}
+	}
+}
+
+func exportTo(cmd *cobra.Command, st *store.Store, ids []string, file string) (err error) {
+	out := cmd.OutOrStdout()
+	if file != "" {
+		f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("writing the export: %w", err)
+		}
+		out = f
+		defer func() { err = errors.Join(err, f.Close()) }()
+	}
+	unread := 0
+	for _, id := range ids {
+		if err := st.Export(cmd.Context(), id, out); err != nil {
+			unread++
+			fmt.Fprintf(cmd.ErrOrStderr(), "hermes-ls: not exported whole: session %s: %v\n", id, err)
+		}
+	}
+	if unread > 0 {
+		return fmt.Errorf("%d of %d sessions could not be exported whole", unread, len(ids))
+	}
+	return nil
+}
+
+func sessionsImport() *cobra.Command {
+	var renew bool
+	cmd := &cobra.Command{
+		Use: "import FILE", Short: "Add exported conversations; - reads stdin", Args: exactly(1),
+		Long: "Adds every session of an export, each whole or not at all. A session that is there already ends the import,\nand nothing is overwritten; with --new-ids the sessions are added as copies.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in, err := openInput(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			st := store.New(storePath(), store.Options{Synchronous: loadConfig().Store.Synchronous})
+			done, err := st.Import(cmd.Context(), in, renew)
+			for _, x := range done {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s  %d messages\n", x.ID, x.Messages)
+			}
+			if errors.Is(err, store.ErrExists) {
+				err = fmt.Errorf("%w; --new-ids adds it as a copy", err)
+			}
+			return errors.Join(err, st.Close())
+		},
+	}
+	cmd.Flags().BoolVar(&renew, "new-ids", false, "give every session a new id")
+	return cmd
+}
+
+func openInput(cmd *cobra.Command, name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(cmd.InOrStdin()), nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading the export: %w", err)
+	}
+	return f, nil
+}
+
+func sessionsRemove() *cobra.Command {
+	return &cobra.Command{
+		Use: "rm ID...", Short: "Delete conversations and what was kept with them",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(fmt.Errorf("name the sessions to delete"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withStore(func(st *store.Store) error {
+				ids, err := named(cmd.Context(), st, args, store.Filter{})
+				if err != nil {
+					return err
+				}
+				service := server.New(server.Options{Home: config.Home(os.Environ()), Version: version, Store: st})
+				for _, id := range ids {
+					if err := removeSession(cmd.Context(), st, service, id); err != nil {
+						return err
+					}
+				}
+				return service.Close()
+			})
+		},
+	}
+}
+
+// removeSession deletes a session that nobody works in.
+func removeSession(ctx context.Context, st *store.Store, service *server.Service, id string) error {
+	release, err := st.Claim(id)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return service.Delete(ctx, id)
+}
+
+func sessionsCheck() *cobra.Command {
+	return &cobra.Command{
+		Use: "check", Short: "Read the whole session store and say what is wrong with it", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withStore(func(st *store.Store) error {
+				problems, err := st.Check(cmd.Context())
+				for _, p := range problems {
+					fmt.Fprintln(cmd.OutOrStdout(), plain(p))
+				}
+				if err != nil {
+					return err
+				}
+				if len(problems) > 0 {
+					return fmt.Errorf("%s is damaged; nothing was changed: restore it from a backup, see what can be read with hermes-ls sessions export --all, or move it away with hermes-ls sessions set-aside", st.Path())
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s is whole\n", st.Path())
+				return nil
+			})
+		},
+	}
+}
+
+func sessionsSetAside() *cobra.Command {
+	return &cobra.Command{
+		Use: "set-aside", Short: "Move a damaged session store away, so that the next prompt begins a new one", Args: noArgs,
+		Long: "Gives the store another name and leaves it as it is. Close your editors first: a server that still runs would go on\nwriting to the old one.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			to, err := store.SetAside(storePath(), time.Now())
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "The session store is now %s\n", to)
+			return nil
+		},
+	}
+}

@@ -1,0 +1,395 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/agent/transcript"
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+func sessionsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sessions",
+		Short: "List, show, search, export, import, fork and delete conversations",
+		Long: "A session is named by its id, or by the beginning of one.\n" +
+			"Lists and hits are text for people; with --json they are one JSON object a line.",
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usage(fmt.Errorf("say what to do: list, show, search, tree, describe, fork, export, import, rm, check or set-aside; see %s --help", cmd.CommandPath()))
+		},
+	}
+	cmd.AddCommand(sessionsList(), sessionsShow(), sessionsSearch(), sessionsTree(), sessionsDescribe(), sessionsFork(),
+		sessionsExport(), sessionsImport(), sessionsRemove(), sessionsCheck(), sessionsSetAside())
+	return cmd
+}
+
+// withStore runs work on the user's store. Where there is none yet, none is made:
+// there is nothing to be seen.
+func withStore(work func(*store.Store) error) (err error) {
+	st := store.New(storePath(), store.Options{Synchronous: loadConfig().Store.Synchronous})
+	if _, err := os.Stat(st.Path()); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there are no sessions yet: %s does not exist", st.Path())
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	return work(st)
+}
+
+func storePath() string { return filepath.Join(config.Home(os.Environ()), store.FileName) }
+
+// withSession finds the session that a person has named.
+func withSession(ctx context.Context, name string, work func(st *store.Store, id string) error) error {
+	return withStore(func(st *store.Store) error {
+		id, err := st.Resolve(ctx, name)
+		if err != nil {
+			return err
+		}
+		return work(st, id)
+	})
+}
+
+// sessionLine is a session as --json prints it.
+type sessionLine struct {
+	ID        string    `json:"id"`
+	Title     string    `json:"title"`
+	Notes     string    `json:"notes,omitempty"`
+	Cwd       string    `json:"cwd"`
+	Model     string    `json:"model,omitempty"`
+	CreatedAt time.Time `json:"createdAt"`
+	UpdatedAt time.Time `json:"updatedAt"`
+	Messages  int       `json:"messages"`
+	Requests  int       `json:"requests"`
+	Input     int       `json:"inputTokens"`
+	Output    int       `json:"outputTokens"`
+	Cost      float64   `json:"cost"`
+	ParentID  string    `json:"parentId,omitempty"`
+	ForkedAt  string    `json:"forkedAt,omitempty"`
+	Subagent  bool      `json:"subagent,omitempty"`
+}
+
+func lineOf(x store.Session) sessionLine {
+	return sessionLine{
+		ID: x.ID, Title: x.Title, Notes: x.Notes, Cwd: x.Cwd, Model: x.Model, CreatedAt: x.CreatedAt, UpdatedAt: x.UpdatedAt,
+		Messages: x.Messages, Requests: x.Requests, Input: x.Usage.Input, Output: x.Usage.Output, Cost: x.Usage.Cost,
+		ParentID: x.Parent, ForkedAt: x.ForkedAt, Subagent: x.Origin != "",
+	}
+}
+
+func printJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+func sessionsList() *cobra.Command {
+	var f store.Filter
+	var asJSON, subagents bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List conversations, the newest first", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.Talks = !subagents
+			if err := absolute(&f.Cwd); err != nil {
+				return err
+			}
+			return withStore(func(st *store.Store) error {
+				page, next, err := st.List(cmd.Context(), f)
+				if errors.Is(err, store.ErrCursor) {
+					return usage(err)
+				}
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printSessionLines(cmd.OutOrStdout(), page, next)
+				}
+				printSessions(cmd.OutOrStdout(), page)
+				if next != "" {
+					fmt.Fprintf(cmd.ErrOrStderr(), "There are more: --cursor %s\n", next)
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&f.Cwd, "cwd", "", "only sessions of this `folder`")
+	cmd.Flags().IntVar(&f.Limit, "limit", 50, "how many at most")
+	cmd.Flags().StringVar(&f.Cursor, "cursor", "", "go on where the `list` before ended")
+	cmd.Flags().BoolVar(&subagents, "subagents", false, "the sessions of subagents, too")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line; the last one has the cursor of the next page, if there is one")
+	return cmd
+}
+
+// absolute makes a folder absolute, if one is named.
+func absolute(folder *string) (err error) {
+	if *folder != "" {
+		*folder, err = filepath.Abs(*folder)
+	}
+	return err
+}
+
+func printSessionLines(out io.Writer, page []store.Session, next string) error {
+	for _, x := range page {
+		if err := printJSON(out, lineOf(x)); err != nil {
+			return err
+		}
+	}
+	if next != "" {
+		return printJSON(out, map[string]string{"nextCursor": next})
+	}
+	return nil
+}
+
+func printSessions(out io.Writer, list []store.Session) {
+	table := tabwriter.NewWriter(out, 2, 0, 2, ' ', 0)
+	for _, x := range list {
+		fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\n", x.ID, localTime(x.UpdatedAt), x.Messages, plain(orText(x.Title, "(no title)")), plain(x.Cwd))
+	}
+	_ = table.Flush()
+}
+
+func localTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+
+func orText(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+// plain is text in one line that does nothing to a terminal.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, text)
+}
+
+func sessionsShow() *cobra.Command {
+	var asJSON, ids bool
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "Show a conversation as Markdown", Args: exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withSession(cmd.Context(), args[0], func(st *store.Store, id string) error {
+				if asJSON {
+					return st.Export(cmd.Context(), id, cmd.OutOrStdout())
+				}
+				return showSession(cmd.Context(), cmd.OutOrStdout(), st, id, ids)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&ids, "ids", false, "tell the ids of messages, as fork --at takes them")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line, as export writes it")
+	return cmd
+}
+
+func showSession(ctx context.Context, out io.Writer, st *store.Store, id string, ids bool) error {
+	head, err := st.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	set, err := tools.NewSet(tools.Builtin()...)
+	if err != nil {
+		return fmt.Errorf("listing the tools: %w", err)
+	}
+	w := &transcript.Writer{Out: harmless{out}, IDs: ids}
+	w.Head(head.Title, head.ID, head.Cwd)
+	if head.Notes != "" {
+		fmt.Fprintf(harmless{out}, "\nNotes: %s\n", head.Notes)
+	}
+	if err := agent.Tell(ctx, st, id, set, w); err != nil {
+		return err
+	}
+	w.End()
+	return w.Err()
+}
+
+// harmless leaves out what would control the terminal that shows it.
+type harmless struct{ out io.Writer }
+
+func (h harmless) Write(data []byte) (int, error) {
+	text := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, string(data))
+	if _, err := io.WriteString(h.out, text); err != nil {
+		return 0, err
+	}
+	return len(data), nil
+}
+
+// hitLine is a hit as --json prints it.
+type hitLine struct {
+	SessionID string    `json:"sessionId"`
+	Title     string    `json:"title"`
+	Cwd       string    `json:"cwd"`
+	MessageID string    `json:"messageId,omitempty"`
+	Role      string    `json:"role,omitempty"`
+	Time      time.Time `json:"time"`
+	Snippet   string    `json:"snippet"`
+}
+
+func sessionsSearch() *cobra.Command {
+	var q store.Query
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "search WORDS...", Short: "Find what was said, the best hits first",
+		Long: "Finds messages of yours and of the model that have all the words, or the most of them, and sessions by title\nand notes. A word may be the beginning of one; \"words in quotes\" stand together.",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(fmt.Errorf("say what to look for: hermes-ls sessions search parser error"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q.Text = strings.Join(args, " ")
+			if err := absolute(&q.Cwd); err != nil {
+				return err
+			}
+			return withStore(func(st *store.Store) error {
+				hits, err := st.Search(cmd.Context(), q)
+				if err != nil {
+					return err
+				}
+				return printHits(cmd.OutOrStdout(), hits, asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&q.Cwd, "cwd", "", "only sessions of this `folder`")
+	cmd.Flags().IntVar(&q.Limit, "limit", 20, "how many at most")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	return cmd
+}
+
+func printHits(out io.Writer, hits []store.Hit, asJSON bool) error {
+	unmark := strings.NewReplacer(store.Mark, "", store.EndMark, "")
+	for _, h := range hits {
+		if asJSON {
+			line := hitLine{h.Session.ID, h.Session.Title, h.Session.Cwd, h.MessageID, string(h.Role), h.Time, unmark.Replace(h.Snippet)}
+			if err := printJSON(out, line); err != nil {
+				return err
+			}
+			continue
+		}
+		who := map[string]string{"user": "You: ", "assistant": "Hermes: "}[string(h.Role)]
+		fmt.Fprintf(out, "%s  %s  %s\n    %s%s\n", h.Session.ID, localTime(h.Time), plain(orText(h.Session.Title, "(no title)")), who, plain(h.Snippet))
+	}
+	if len(hits) == 0 && !asJSON {
+		fmt.Fprintln(out, "Nothing was found.")
+	}
+	return nil
+}
+
+func sessionsTree() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "tree ID", Short: "List the branches of a conversation", Args: exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withSession(cmd.Context(), args[0], func(st *store.Store, id string) error {
+				tree, err := st.Tree(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printSessionLines(cmd.OutOrStdout(), tree, "")
+				}
+				printTree(cmd.OutOrStdout(), tree)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	return cmd
+}
+
+// printTree indents each session under the one that it was branched off. One whose
+// parent is gone stands at the margin.
+func printTree(out io.Writer, tree []store.Session) {
+	children, known := map[string][]store.Session{}, map[string]bool{}
+	for _, x := range tree {
+		known[x.ID] = true
+	}
+	for _, x := range tree {
+		parent := x.Parent
+		if !known[parent] || x.Root == "" {
+			parent = ""
+		}
+		children[parent] = append(children[parent], x)
+	}
+	var print func(parent, indent string)
+	print = func(parent, indent string) {
+		for _, x := range children[parent] {
+			fmt.Fprintf(out, "%s%s  %s  %d messages  %s\n", indent, x.ID, localTime(x.UpdatedAt), x.Messages, plain(orText(x.Title, "(no title)")))
+			print(x.ID, indent+"  ")
+		}
+	}
+	print("", "")
+}
+
+func sessionsDescribe() *cobra.Command {
+	var title, notes string
+	cmd := &cobra.Command{
+		Use: "describe ID", Short: "Give a conversation another title, or notes of your own", Args: exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			change := server.Description{}
+			if cmd.Flags().Changed("title") {
+				change.Title = &title
+			}
+			if cmd.Flags().Changed("notes") {
+				change.Notes = &notes
+			}
+			if change == (server.Description{}) {
+				return usage(fmt.Errorf("say --title or --notes"))
+			}
+			if err := change.Check(); err != nil {
+				return usage(err)
+			}
+			return withSession(cmd.Context(), args[0], func(st *store.Store, id string) error {
+				return st.Update(cmd.Context(), id, change.Apply)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&title, "title", "", "the new `title`; empty lets the next prompt name the session")
+	cmd.Flags().StringVar(&notes, "notes", "", "`text` that is kept with the session and found by search")
+	return cmd
+}
+
+func sessionsFork() *cobra.Command {
+	var at string
+	cmd := &cobra.Command{
+		Use: "fork ID", Short: "Make a new conversation of the beginning of another, and print its id", Args: exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withSession(cmd.Context(), args[0], func(st *store.Store, id string) error {
+				head, err := agent.Fork(cmd.Context(), st, id, at)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintln(cmd.OutOrStdout(), head.ID)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&at, "at", "", "the `id` of the last message that is kept (show --ids); without it all are")
+	return cmd
+}

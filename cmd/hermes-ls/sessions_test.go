@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+)
+
+// shell runs the program's commands in a home of its own.
+type shell struct {
+	t    *testing.T
+	home string
+}
+
+func newShell(t *testing.T) *shell {
+	sh := &shell{t, t.TempDir()}
+	t.Setenv("HERMES_HOME", sh.home)
+	return sh
+}
+
+// run demands success and gives what was printed.
+func (sh *shell) run(in string, args ...string) string {
+	sh.t.Helper()
+	out, errOut, code := sh.try(in, args...)
+	if code != 0 {
+		sh.t.Fatalf("%q: exit %d: %s", args, code, errOut)
+	}
+	return out
+}
+
+// fail demands the exit code and gives the message.
+func (sh *shell) fail(code int, args ...string) string {
+	sh.t.Helper()
+	_, errOut, got := sh.try("", args...)
+	if got != code {
+		sh.t.Fatalf("%q: exit %d, want %d: %s", args, got, code, errOut)
+	}
+	return errOut
+}
+
+func (sh *shell) try(in string, args ...string) (string, string, int) {
+	var out, errOut bytes.Buffer
+	code := execute(sh.t.Context(), append([]string{"sessions"}, args...), strings.NewReader(in), &out, &errOut)
+	return out.String(), errOut.String(), code
+}
+
+// keep stores a session of two prompts, one with a call, and gives its messages.
+func (sh *shell) keep(x store.Session) (log []*store.Message) {
+	sh.t.Helper()
+	st := store.New(filepath.Join(sh.home, store.FileName), store.Options{})
+	defer st.Close()
+	if err := st.Create(sh.t.Context(), x); err != nil {
+		sh.t.Fatal(err)
+	}
+	for _, m := range []model.Message{
+		{Role: model.User, Text: "Mend the parser\x1b[2J"},
+		{Role: model.Assistant, Text: "I look.", Calls: []model.Call{{ID: "1", Name: "read_file", Args: `{"path":"parser.go"}`}}},
+		{Role: model.ToolRole, Text: `{"content":"1|package parser"}`, CallID: "1", Name: "read_file"},
+		{Role: model.Assistant, Text: "It is mended."},
+		{Role: model.User, Text: "Thank you"},
+	} {
+		one := &store.Message{Message: m, Typed: len(m.Text)}
+		if err := st.Append(sh.t.Context(), x.ID, one); err != nil {
+			sh.t.Fatal(err)
+		}
+		log = append(log, one)
+	}
+	return log
+}
+
+func (sh *shell) has(text string, parts ...string) {
+	sh.t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			sh.t.Errorf("%q is missing in:\n%s", part, text)
+		}
+	}
+}
+
+// A life of a session at the command line.
+func TestSessions(t *testing.T) {
+	sh := newShell(t)
+	sh.has(sh.fail(1, "list"), "there are no sessions yet")
+	if entries, err := os.ReadDir(sh.home); err != nil || len(entries) > 0 {
+		t.Errorf("looking made %v, %v", entries, err)
+	}
+	id := store.NewID()
+	log := sh.keep(store.Session{ID: id, Title: "Mend\nit", Cwd: "/w", System: "s"})
+	sh.keep(store.Session{ID: store.NewID(), Title: "Child", Cwd: "/w", Parent: id, Origin: "{}"})
+
+	list := sh.run("", "list")
+	sh.has(list, id, "Mend it", "/w")
+	if strings.Contains(list, "Child") {
+		t.Errorf("a subagent is listed: %s", list)
+	}
+	sh.has(sh.run("", "list", "--subagents"), "Child")
+	var line sessionLine
+	if err := json.Unmarshal([]byte(sh.run("", "list", "--json", "--cwd", "/w")), &line); err != nil || line.ID != id || line.Messages != 5 || line.Title != "Mend\nit" {
+		t.Errorf("%+v, %v", line, err)
+	}
+	if out := sh.run("", "list", "--cwd", "/other"); out != "" {
+		t.Error(out)
+	}
+
+	shown := sh.run("", "show", "--ids", id[:20])
+	sh.has(shown, "# Mend it", "## You · "+log[0].ID, "Mend the parser[2J", "### Read parser.go", `"content": "1|package parser"`, "## Hermes · "+log[3].ID, "It is mended.")
+	if strings.Contains(shown, "\x1b") {
+		t.Error("an escape sequence reaches the terminal")
+	}
+	sh.has(sh.run("", "search", "mend", "pars"), id, "You: Mend the parser")
+	sh.has(sh.run("", "search", "--json", "mended"), `"messageId":"`+log[3].ID+`"`, `"snippet":"It is mended."`)
+	sh.has(sh.run("", "search", "giraffe"), "Nothing was found")
+
+	sh.run("", "describe", id, "--title", "Parser", "--notes", "ask Bob first")
+	sh.has(sh.run("", "search", "bob"), "Parser · ask Bob first")
+	fork := strings.TrimSpace(sh.run("", "fork", id, "--at", log[1].ID))
+	sh.has(sh.run("", "show", fork), "I look.", "before the call's result")
+	sh.has(sh.run("", "tree", fork), id, "\n  "+fork, "3 messages  Parser (fork)")
+	sh.has(sh.fail(1, "fork", id, "--at", "x"), "no such message")
+
+	sh.run("", "rm", fork)
+	sh.has(sh.fail(1, "show", fork), "no such session")
+	sh.has(sh.run("", "check"), "is whole")
+}
+
+// What goes out comes back, in another home too, and overwrites nothing.
+func TestSessionFiles(t *testing.T) {
+	sh := newShell(t)
+	id := store.NewID()
+	sh.keep(store.Session{ID: id, Title: "a", Cwd: "/w", System: "s", Notes: "n\xff"})
+	child := store.NewID()
+	sh.keep(store.Session{ID: child, Parent: id, Origin: "{}"})
+	file := filepath.Join(t.TempDir(), "all.jsonl")
+	sh.run("", "export", "--all", "-o", file)
+	sh.has(sh.fail(1, "export", "--all", "-o", file), "exists")
+	sh.has(sh.fail(2, "export"), "name sessions, or say --all")
+	exported, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one := sh.run("", "show", "--json", id); !strings.HasPrefix(string(exported), one) {
+		t.Errorf("%s\n%s", exported, one)
+	}
+	sh.has(sh.fail(1, "import", file), id, "already", "--new-ids")
+	copied := sh.run("", "import", "--new-ids", file)
+	if strings.Contains(copied, id) || strings.Count(copied, "5 messages") != 2 {
+		t.Error(copied)
+	}
+
+	other := newShell(t)
+	other.has(other.run(string(exported), "import", "-"), id+"  5 messages", child)
+	if again := other.run("", "export", "--all"); again != string(exported) {
+		t.Errorf("%s\n%s", again, exported)
+	}
+	other.has(other.fail(1, "import", filepath.Join(other.home, "none")), "reading the export")
+}
+
+// A damaged store is told of, never mended or replaced, and moved away only when the
+// person says so. What can be read of it can be exported.
+func TestSessionsDamaged(t *testing.T) {
+	sh := newShell(t)
+	id := store.NewID()
+	sh.keep(store.Session{ID: id, Title: "a"})
+	path := filepath.Join(sh.home, store.FileName)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := append([]byte(nil), whole...)
+	for i := 4096; i < len(broken); i++ { // all pages but the first
+		broken[i] ^= 0x5a
+	}
+	if err := os.WriteFile(path, broken, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"list"}, {"show", id}, {"search", "x"}, {"check"}, {"export", "--all"}} {
+		sh.has(sh.fail(1, args...), "damaged", path, "set-aside")
+	}
+	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, broken) {
+		t.Error("the damaged store was changed", err)
+	}
+	sh.has(sh.run("", "set-aside"), path+".aside-")
+	sh.has(sh.fail(1, "list"), "there are no sessions yet")
+	sh.keep(store.Session{ID: id, Title: "new"})
+	sh.has(sh.run("", "list"), "new")
+	aside, err := filepath.Glob(path + ".aside-*")
+	if err != nil || len(aside) != 1 {
+		t.Fatal(aside, err)
+	}
+	if kept, err := os.ReadFile(aside[0]); err != nil || !bytes.Equal(kept, broken) {
+		t.Error("what was set aside is not what was there", err)
+	}
+}
