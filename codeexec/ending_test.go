@@ -204,46 +204,30 @@ print(oct(info.st_mode & 0o777), oct(os.stat(os.environ["HERMES_RPC_SOCKET"]).st
 	}
 }
 
+// What a server leaves that is killed is gone when the next one has a session.
 func TestSweep(t *testing.T) {
 	t.Parallel()
-	living, err := newStaging()
+	temp, err := os.MkdirTemp("", "swept-") // short: a socket lies there
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer living.remove()
-	dead, err := newStaging()
-	if err != nil {
+	defer os.RemoveAll(temp)
+	server, out := startStandIn(t, 0, "from hermes_tools import terminal\nprint('ready', flush=True)\nterminal('sleep 1000')\n", "TMPDIR="+temp)
+	out.wait(t, "ready")
+	left := func() []string { found, _ := filepath.Glob(filepath.Join(temp, "*")); return found }
+	eventually(t, "script and command have their folders", func() bool { return len(left()) == 2 })
+	if err := server.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	dead.lock.Close() // as the system does for a server that has died
-	fresh, err := os.MkdirTemp(tempDir(), stagingPrefix)
-	if err != nil {
-		t.Fatal(err)
+	_ = server.Wait() // killed
+	if n := len(left()); n != 2 {
+		t.Fatalf("%d folders are left of the dead server", n)
 	}
-	defer os.RemoveAll(fresh)
-	old, err := os.MkdirTemp(tempDir(), stagingPrefix)
-	if err != nil {
-		t.Fatal(err)
+	if a := runStandIn(t, 0, "print('next')", "TMPDIR="+temp); a.Status != "success" {
+		t.Errorf("%+v", a)
 	}
-	long := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(old, long, long); err != nil {
-		t.Fatal(err)
-	}
-	precious := filepath.Join(t.TempDir(), "precious")
-	if err := os.MkdirAll(precious, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	planted := filepath.Join(tempDir(), stagingPrefix+"planted-"+filepath.Base(t.TempDir())+fmt.Sprint(os.Getpid()))
-	if err := os.Symlink(precious, planted); err != nil {
-		t.Fatal(err)
-	}
-	defer os.Remove(planted)
-
-	Sweep()
-	for path, want := range map[string]bool{living.dir: true, dead.dir: false, fresh: true, old: false, precious: true} {
-		if _, err := os.Stat(path); (err == nil) != want {
-			t.Errorf("%s: there %v, want %v", path, err == nil, want)
-		}
+	if left := left(); len(left) > 0 {
+		t.Errorf("left: %v", left)
 	}
 }
 

@@ -307,7 +307,7 @@ func FuzzSocket(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Cleanup(stage.remove)
+	f.Cleanup(stage.dir.Remove)
 	s, err := listen(f.Context(), stage.path("s"))
 	if err != nil {
 		f.Fatal(err)

@@ -118,7 +118,7 @@ func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *
 	}
 	defer func() {
 		if err != nil {
-			k.stage.remove()
+			k.stage.dir.Remove()
 		}
 	}()
 	if err := k.stage.fill(functions(env)); err != nil {
@@ -158,7 +158,7 @@ func (k *kernel) end(grace time.Duration) {
 	<-k.gone
 	k.commands.Close() //nolint:errcheck // never fails
 	k.link.close()
-	k.stage.remove()
+	k.stage.dir.Remove()
 }
 
 // run runs one script. The kernel lives on, unless the script, its time limit or ctx
@@ -192,7 +192,7 @@ func (k *kernel) run(ctx context.Context, r *Runner, env *tools.Env, s script) (
 	k.out.finish()
 	k.errs.finish()
 	done := w.end(exit, ctx.Err() != nil)
-	done.errs = strings.ReplaceAll(done.errs, k.stage.dir+"/", "")
+	done.errs = strings.ReplaceAll(done.errs, k.stage.dir.Path()+"/", "")
 	return done, nil
 }
 

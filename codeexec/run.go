@@ -205,7 +205,7 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 	if err != nil {
 		return done, err
 	}
-	defer stage.remove()
+	defer stage.dir.Remove()
 	if err := stage.fill(functions(env)); err != nil {
 		return done, err
 	}
@@ -239,7 +239,7 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 	if err != nil && ctx.Err() == nil {
 		done.note = "After the script: " + err.Error()
 	}
-	done.errs = strings.ReplaceAll(done.errs, stage.dir+"/", "")
+	done.errs = strings.ReplaceAll(done.errs, stage.dir.Path()+"/", "")
 	return done, nil
 }
 
@@ -256,7 +256,7 @@ func (r *Runner) command(env *tools.Env, python Python, stage *staging, link *so
 	}
 	return proc.Cmd{
 		Args: args, Dir: dir, Env: scriptEnviron(base, python, link.path, link.token),
-		Scratch: stage.dir, Grace: cancelGrace,
+		Scratch: stage.dir.Path(), Grace: cancelGrace,
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/scratch"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -67,9 +68,7 @@ func New(c Config) *Runner {
 	}
 	r := &Runner{cfg: c, kernel: newKernelSlot(kernelIdle), grace: timeoutGrace}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	if c.GOOS != "windows" {
-		r.sweeping.Go(Sweep)
-	}
+	r.sweeping.Go(scratch.Sweep)
 	return r
 }
 

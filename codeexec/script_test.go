@@ -256,7 +256,7 @@ func TestStrictMode(t *testing.T) {
 	a := b.run(`
 import os, sys
 from hermes_tools import read_file
-print(read_file("mine.py")["total_lines"], os.path.basename(os.path.dirname(os.getcwd())).startswith("hermes-exec-"))
+print(read_file("mine.py")["total_lines"], os.path.basename(os.path.dirname(os.getcwd())).startswith("hermes-ls-exec-"))
 try:
     import mine
 except ImportError:
@@ -299,7 +299,7 @@ func TestEndings(t *testing.T) {
 			if a.Status != tc.status || a.ExitCode != tc.exit || !strings.HasPrefix(a.Output, tc.output) || !strings.Contains(a.Errors, tc.errors) {
 				t.Errorf("%+v", a)
 			}
-			if strings.Contains(a.Errors, "hermes-exec") || strings.Contains(a.Errors, "start.py") {
+			if strings.Contains(a.Errors, "hermes-ls-exec") || strings.Contains(a.Errors, "start.py") {
 				t.Errorf("our own places show: %s", a.Errors)
 			}
 		})

@@ -78,7 +78,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cmd.Process.Kill() //nolint:errcheck // mostly dead by then
-	alive := filepath.Join(temp, "hermes-tree-*", "hermes-*", "alive")
+	alive := filepath.Join(temp, "hermes-ls-tree-*", "hermes-*", "alive")
 	waitFor(t, "a command of a subagent", func() bool { found, _ := filepath.Glob(alive); return len(found) == 1 })
 	b.store = store.New(filepath.Join(dir, store.FileName), store.Options{})
 	defer b.store.Close()

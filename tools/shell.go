@@ -15,6 +15,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/internal/scratch"
 	"github.com/hermes-ls/hermes-ls/tools/backend"
 )
 
@@ -143,14 +144,14 @@ func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 	if err != nil {
 		return Outcome{Cwd: before.dir}, err
 	}
-	defer dump.remove()
+	defer dump.dir.Remove()
 
 	start := c.start
 	if start == nil {
 		start = runLimited
 	}
 	child := c.process(before)
-	child.Args, child.Scratch = s.args(c.Text, dump.path), dump.dir
+	child.Args, child.Scratch = s.args(c.Text, dump.path), dump.dir.Path()
 	if err := c.box.Confine(ctx, &child); err != nil {
 		return Outcome{Cwd: before.dir}, err
 	}
@@ -256,23 +257,22 @@ func (s *Shell) left(d dump, before []string) (after shellState, ok bool) {
 
 // dump is the file in which a command leaves its state: private, since exports
 // may be secret.
-type dump struct{ dir, path string }
+type dump struct {
+	dir  *scratch.Dir
+	path string
+}
 
 func newDump() (dump, error) {
-	dir, err := os.MkdirTemp("", "hermes-shell-") // 0700
+	dir, err := scratch.Make("shell")
 	if err != nil {
 		return dump{}, fmt.Errorf("making a folder for the shell's state: %w", err)
 	}
-	d := dump{dir, filepath.Join(dir, "state")}
+	d := dump{dir, dir.Path("state")}
 	if err := os.WriteFile(d.path, nil, 0o600); err != nil {
-		d.remove()
+		dir.Remove()
 		return dump{}, fmt.Errorf("making a file for the shell's state: %w", err)
 	}
 	return d, nil
-}
-
-func (d dump) remove() {
-	os.RemoveAll(d.dir) //nolint:errcheck // a temp folder
 }
 
 // read returns the state that was left, if a whole one was.

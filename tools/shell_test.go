@@ -331,7 +331,7 @@ func TestShellLeavesNoFile(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	s, _ := newTestShell(t, "")
-	if got, _ := do(t, s, "ls -ld $TMPDIR/hermes-shell-* | cut -c1-10; ls -l $TMPDIR/hermes-shell-* | tail -n 1 | cut -c1-10"); got != "drwx------\n-rw-------\n" {
+	if got, _ := do(t, s, "ls -ld $TMPDIR/hermes-ls-shell-* | cut -c1-10; ls -l $TMPDIR/hermes-ls-shell-*/state | tail -n 1 | cut -c1-10"); got != "drwx------\n-rw-------\n" {
 		t.Errorf("while it ran: %q", got)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

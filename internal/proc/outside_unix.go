@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
 // Guest is a child that another program starts, such as an editor in a terminal
@@ -18,7 +20,7 @@ import (
 // of its [Cmd], ended with everything below it by Stop, Close, or our death.
 type Guest struct {
 	Args    []string // what the other program has to run: this binary, under its own path
-	dir     string
+	dir     *scratch.Dir
 	control *os.File
 	told    chan struct{} // closed when what to start has been written
 }
@@ -37,17 +39,17 @@ func Outside(c Cmd) (*Guest, error) {
 		return nil, fmt.Errorf("finding our own binary: %w", err)
 	}
 	g := &Guest{told: make(chan struct{})}
-	if g.dir, err = os.MkdirTemp("", "hermes-guest-"); err != nil { // 0700
+	if g.dir, err = scratch.Make("guest"); err != nil {
 		return nil, fmt.Errorf("making a folder for the control pipe: %w", err)
 	}
-	path := filepath.Join(g.dir, "control")
+	path := g.dir.Path("control")
 	if err := unix.Mkfifo(path, 0o600); err != nil {
-		os.RemoveAll(g.dir) //nolint:errcheck // a temp folder
+		g.dir.Remove()
 		return nil, fmt.Errorf("making the control pipe: %w", err)
 	}
 	// Read and write, so that opening it does not wait for the other side.
 	if g.control, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
-		os.RemoveAll(g.dir) //nolint:errcheck // a temp folder
+		g.dir.Remove()
 		return nil, fmt.Errorf("opening the control pipe: %w", err)
 	}
 	g.Args = []string{binary, outsideWord, path}
@@ -70,8 +72,8 @@ func (g *Guest) Stop(grace time.Duration) {
 
 // Close ends what still runs, without waiting for it.
 func (g *Guest) Close() {
-	g.control.Close()   //nolint:errcheck // the end of the pipe is all that counts
-	os.RemoveAll(g.dir) //nolint:errcheck // a temp folder
+	g.control.Close() //nolint:errcheck // the end of the pipe is all that counts
+	g.dir.Remove()
 	<-g.told
 }
 

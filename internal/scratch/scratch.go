@@ -1,7 +1,7 @@
 // Package scratch makes private temporary folders that do not outlive their server.
 //
 // A [Dir] holds a lock as long as its process lives, so that another server can tell
-// a dead one's folders from those in use: [New] first removes the dead ones.
+// a dead one's folders from those in use: [New] and [Sweep] remove the dead ones.
 package scratch
 
 import (
@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// prefix begins the name of every folder of ours in the temp folder.
-const prefix = "hermes-"
+// prefix begins the name of every folder of ours in the temp folder, and no other's:
+// what has that name and no server is removed.
+const prefix = "hermes-ls-"
 
 // making is how long a folder may be without its lock: it is just being made.
 const making = time.Minute
@@ -28,10 +29,16 @@ type Dir struct {
 	lock *os.File
 }
 
-// New makes a folder whose name begins with "hermes-" and kind, after it has
+// New makes a folder whose name begins with "hermes-ls-" and kind, after it has
 // removed those that dead servers have left.
 func New(kind string) (*Dir, error) {
 	Sweep()
+	return Make(kind)
+}
+
+// Make is New without the look for what others have left: for folders that come and
+// go all the time.
+func Make(kind string) (*Dir, error) {
 	for tries := 0; ; tries++ {
 		d, err := create(kind)
 		if err == nil && d.there() {
@@ -93,8 +100,8 @@ func (d *Dir) Path(names ...string) string {
 
 // Remove removes the folder with all that is in it.
 func (d *Dir) Remove() {
+	_ = d.lock.Close() // gives the lock up; first, since Windows removes no open file
 	removeAll(d.path)
-	_ = d.lock.Close() // gives the lock up
 }
 
 // removeAll also removes what a command has left without the permission to enter.

@@ -72,19 +72,21 @@ func TestDirsOfTheDeadAreSwept(t *testing.T) {
 
 func TestWhatIsNotOursStays(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	fresh := filepath.Join(os.TempDir(), "hermes-fresh") // being made
-	old := filepath.Join(os.TempDir(), "hermes-old")
-	foreign := filepath.Join(os.TempDir(), "other")
+	fresh := filepath.Join(os.TempDir(), "hermes-ls-fresh") // being made
+	old := filepath.Join(os.TempDir(), "hermes-ls-old")
+	foreign := filepath.Join(os.TempDir(), "hermes-others")
 	for _, dir := range []string{fresh, old, foreign} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	long := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(old, long, long); err != nil {
-		t.Fatal(err)
+	for _, dir := range []string{old, foreign} {
+		if err := os.Chtimes(dir, long, long); err != nil {
+			t.Fatal(err)
+		}
 	}
-	link := filepath.Join(os.TempDir(), "hermes-link")
+	link := filepath.Join(os.TempDir(), "hermes-ls-link")
 	if err := os.Symlink(foreign, link); err != nil {
 		t.Fatal(err)
 	}
