@@ -61,6 +61,14 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
+// environ is what a host and its servers see.
+func (b bed) environ() []string {
+	return append(os.Environ(),
+		"HOME="+filepath.Dir(b.home), "XDG_CONFIG_HOME="+b.home+"/xdg", "XDG_DATA_HOME="+b.home+"/xdg",
+		"XDG_STATE_HOME="+b.home+"/xdg", "XDG_CACHE_HOME="+b.home+"/xdg",
+		"HERMES_HOME="+b.home, "HERMES_BIN="+b.binary, "HERMES_WS="+b.workspace, "HERMES_REPORT="+b.report)
+}
+
 // run starts a host and waits for its end; the host's own words are shown on failure.
 func (b bed) run(t *testing.T, program string, args ...string) {
 	t.Helper()
@@ -68,10 +76,7 @@ func (b bed) run(t *testing.T, program string, args ...string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = b.workspace
-	cmd.Env = append(os.Environ(),
-		"HOME="+filepath.Dir(b.home), "XDG_CONFIG_HOME="+b.home+"/xdg", "XDG_DATA_HOME="+b.home+"/xdg",
-		"XDG_STATE_HOME="+b.home+"/xdg", "XDG_CACHE_HOME="+b.home+"/xdg",
-		"HERMES_HOME="+b.home, "HERMES_BIN="+b.binary, "HERMES_WS="+b.workspace, "HERMES_REPORT="+b.report)
+	cmd.Env = b.environ()
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.WaitDelay = 5 * time.Second

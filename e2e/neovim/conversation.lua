@@ -1,18 +1,9 @@
 -- A conversation with hermes-ls through plain vim.lsp, with no plugin: code actions,
 -- the chat document, an edit to an unsaved buffer, an approval, progress.
-local workspace, report_file = vim.env.HERMES_WS, vim.env.HERMES_REPORT
+local host = dofile(vim.fs.dirname(debug.getinfo(1, "S").source:sub(2)) .. "/host.lua")
+local wait, request = host.wait, host.request
 local report = { actions = {}, lenses = {}, progress = {}, asked = {} }
-
-local function fail(message)
-  io.stderr:write("conversation.lua: " .. message .. "\n")
-  vim.cmd("cquit 1")
-end
-
-local function wait(what, predicate)
-  if not vim.wait(30000, predicate, 20) then
-    fail("waited in vain for " .. what .. "\n" .. vim.inspect(report))
-  end
-end
+host.report = report
 
 local function text(buf)
   return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
@@ -45,36 +36,10 @@ vim.api.nvim_create_autocmd("LspProgress", {
   end,
 })
 
-vim.cmd.edit(workspace .. "/shop.py")
-local source = vim.api.nvim_get_current_buf()
-vim.api.nvim_buf_set_lines(source, 0, 0, false, { "# typed, not saved" })
-
-local id = vim.lsp.start({
-  name = "hermes",
-  cmd = { vim.env.HERMES_BIN, "serve" },
-  root_dir = workspace,
-})
-if not id then
-  fail("the server did not start")
-end
-wait("the server to attach", function()
-  local client = vim.lsp.get_client_by_id(id)
-  return client and client.initialized and vim.lsp.buf_is_attached(source, id)
+host.start("shop.py", function(buf)
+  vim.api.nvim_buf_set_lines(buf, 0, 0, false, { "# typed, not saved" })
 end)
-
-local function request(buf, method, params)
-  local done, failure, result = false, nil, nil
-  vim.lsp.buf_request(buf, method, params, function(err, res)
-    done, failure, result = true, err, res
-  end)
-  wait(method, function()
-    return done
-  end)
-  if failure then
-    fail(method .. ": " .. failure.message)
-  end
-  return result
-end
+local source, id = host.buf, host.id
 
 local function code_actions(buf, line)
   return request(buf, "textDocument/codeAction", {
@@ -95,7 +60,7 @@ local function titled(actions, title)
       return action
     end
   end
-  fail("no code action " .. title .. " in " .. vim.inspect(actions))
+  host.fail("no code action " .. title .. " in " .. vim.inspect(actions))
 end
 
 for _, action in ipairs(code_actions(source, 1)) do
@@ -167,14 +132,4 @@ wait("the explanation", function()
   end
 end)
 
-vim.fn.writefile({ vim.json.encode(report) }, report_file)
-local client = vim.lsp.get_client_by_id(id)
-if vim.fn.has("nvim-0.11") == 1 then
-  client:stop()
-else
-  client.stop()
-end
-wait("the server to stop", function()
-  return vim.lsp.get_client_by_id(id) == nil
-end)
-vim.cmd("qall!")
+host.finish(report)

@@ -1,18 +1,9 @@
 -- Two subagents through plain vim.lsp, with no plugin: each has a bar; the person
 -- cancels one by its bar, and the other one comes to its end.
-local workspace, report_file = vim.env.HERMES_WS, vim.env.HERMES_REPORT
+local host = dofile(vim.fs.dirname(debug.getinfo(1, "S").source:sub(2)) .. "/host.lua")
+local wait = host.wait
 local bars, order = {}, {}
-
-local function fail(message)
-  io.stderr:write("delegate.lua: " .. message .. "\n")
-  vim.cmd("cquit 1")
-end
-
-local function wait(what, predicate)
-  if not vim.wait(30000, predicate, 20) then
-    fail("waited in vain for " .. what .. "\n" .. vim.inspect(bars))
-  end
-end
+host.report = bars
 
 vim.api.nvim_create_autocmd("LspProgress", {
   callback = function(event)
@@ -32,18 +23,13 @@ vim.api.nvim_create_autocmd("LspProgress", {
   end,
 })
 
-vim.cmd.edit(workspace .. "/a.txt")
-local buf = vim.api.nvim_get_current_buf()
-local id = vim.lsp.start({ name = "hermes", cmd = { vim.env.HERMES_BIN, "serve" }, root_dir = workspace })
-wait("the server to attach", function()
-  local client = vim.lsp.get_client_by_id(id)
-  return client and client.initialized and vim.lsp.buf_is_attached(buf, id)
-end)
+host.start("a.txt")
+local buf = host.buf
 
 local function execute(command, argument, done)
   vim.lsp.buf_request(buf, "workspace/executeCommand", { command = command, arguments = { argument } }, function(err, result)
     if err then
-      fail(command .. ": " .. err.message)
+      host.fail(command .. ": " .. err.message)
     end
     done(result)
   end)
@@ -79,12 +65,7 @@ wait("both bars", function()
   return long and quick and #long.messages > 0
 end)
 local long, token = bar_of("Wait for long")
-local client = vim.lsp.get_client_by_id(id)
-if vim.fn.has("nvim-0.11") == 1 then
-  client:notify("window/workDoneProgress/cancel", { token = token })
-else
-  client.notify("window/workDoneProgress/cancel", { token = token })
-end
+host.client("notify", "window/workDoneProgress/cancel", { token = token })
 wait("the answer", function()
   return answer
 end)
@@ -92,21 +73,8 @@ wait("the ends of both bars", function()
   return long.ended and bar_of("Be quick").ended
 end)
 
-local list
-execute("hermes.subagent.list", vim.empty_dict(), function(result)
-  list = result.subagents
-end)
-wait("the list", function()
-  return list
-end)
-local report = { answer = answer, order = order, long = long, quick = bar_of("Be quick"), list = list }
-vim.fn.writefile({ vim.json.encode(report) }, report_file)
-if vim.fn.has("nvim-0.11") == 1 then
-  client:stop()
-else
-  client.stop()
-end
-wait("the server to stop", function()
-  return vim.lsp.get_client_by_id(id) == nil
-end)
-vim.cmd("qall!")
+local list = host.request(buf, "workspace/executeCommand", {
+  command = "hermes.subagent.list",
+  arguments = { vim.empty_dict() },
+}).subagents
+host.finish({ answer = answer, order = order, long = long, quick = bar_of("Be quick"), list = list })

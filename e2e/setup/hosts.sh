@@ -15,6 +15,8 @@ need() { command -v "$1" >/dev/null || missing+=("$2"); }
 need rg ripgrep
 need emacs emacs-nox
 need git git
+need tmux tmux
+need pgrep procps
 need zsh zsh
 need fish fish
 need dash dash

@@ -91,10 +91,14 @@ function Connection:settings()
     on_init = function(client)
       self:ready(client)
     end,
-    on_exit = function(code, signal)
-      vim.schedule(function()
+    on_exit = function(code, signal, id)
+      local function forgotten() -- until then it would be found again instead of a new one
+        if vim.lsp.get_client_by_id(id) then
+          return vim.defer_fn(forgotten, 20)
+        end
         self:ended(code, signal)
-      end)
+      end
+      vim.schedule(forgotten)
     end,
   }
 end
@@ -120,6 +124,7 @@ end
 ---@param client vim.lsp.Client
 function Connection:ready(client)
   self.client = client
+  vim.schedule(require("hermes.view").redraw_status)
   local waiting = self.waiting
   self.waiting = {}
   for _, go_on in ipairs(waiting) do
@@ -181,8 +186,9 @@ end
 ---@param signal integer
 function Connection:ended(code, signal)
   self.client = nil
+  local how = signal ~= 0 and ("signal %d"):format(signal) or ("exit code %d"):format(code)
   for _, conversation in pairs(self.conversations) do
-    conversation:interrupted()
+    conversation:interrupted(how)
   end
   if self.again then -- :Hermes restart
     self.again = nil
@@ -196,13 +202,11 @@ function Connection:ended(code, signal)
     return now - when < 60
   end, self.died)
   table.insert(self.died, now)
-  local how = signal ~= 0 and ("signal %d"):format(signal) or ("exit code %d"):format(code)
   if #self.died > deaths_a_minute then
     say(("the server keeps stopping (%s) and is left alone; :Hermes doctor says what is wrong, :Hermes restart tries again"):format(how), vim.log.levels.ERROR)
     return
   end
-  say(("the server stopped (%s) and is started again; what was done is kept"):format(how), vim.log.levels.WARN)
-  self:restart()
+  self:restart() -- Neovim says that it ended, the chat says what that means
 end
 
 --- Attaches what was attached, and brings conversations up to what the store has.

@@ -25,7 +25,8 @@ local protocol = require("hermes.protocol")
 ---@field items hermes.Item[]
 ---@field calls table<string, hermes.Item>
 ---@field subagents hermes.Item[] of this turn and those that still run
----@field before table<string, string|false> what the files were before this turn; false: not there
+---@field before table<string, string|false> what files were before the last turn that edited some; false: not there
+---@field fresh? boolean the turn has edited nothing yet
 ---@field title string
 ---@field turns integer how many prompts have no answer yet
 ---@field doing? string the call that runs
@@ -33,6 +34,8 @@ local protocol = require("hermes.protocol")
 ---@field options hermes.SessionConfigOption[]
 ---@field commands hermes.AvailableCommand[] slash commands
 ---@field usage? hermes.UsageUpdate
+---@field life? integer how many servers it has outlived
+---@field cut? string what is to be said of the end of the last server
 ---@field waiting fun()[] what has to wait for the id
 ---@field watchers fun(event: hermes.Event, item?: hermes.Item)[]
 local Conversation = {}
@@ -184,7 +187,10 @@ end
 ---@param call hermes.ToolCall
 function Conversation:remember(call)
   for _, content in ipairs(call.content or {}) do
-    if content.type == "diff" and self.before[content.path] == nil then
+    if content.type == "diff" and (self.fresh or self.before[content.path] == nil) then
+      if self.fresh then
+        self.fresh, self.before = false, {}
+      end
       self.before[content.path] = compat.some(content.oldText) or false
     end
   end
@@ -307,7 +313,7 @@ end
 ---@return fun(err: table?, result: any)
 function Conversation:begin()
   if self.turns == 0 then
-    self.before = {}
+    self.fresh = true
     self.subagents = vim.tbl_filter(function(item)
       return item.call.status == "in_progress"
     end, self.subagents)
@@ -372,11 +378,14 @@ function Conversation:cancel()
   end
 end
 
---- The server has died: nothing that was asked is answered any more.
-function Conversation:interrupted()
+--- The server has ended: nothing that was asked is answered any more.
+---@param how string
+function Conversation:interrupted(how)
   self.life = (self.life or 0) + 1
+  self.cut = ("The server stopped (%s) and was started again."):format(how)
   if self.turns > 0 then
-    self.cut = true
+    self.cut = ("The server stopped (%s) in the middle of this, and was started again. "):format(how)
+      .. "What was done is kept: say “go on” to go on."
   end
   self.turns, self.doing = 0, nil
   require("hermes.questions").withdraw(self)
@@ -398,8 +407,8 @@ function Conversation:reload(opened)
     end
     self:opened(result)
     if self.cut then
-      self.cut = false
-      self:notice("The server stopped in the middle of this. What was done is kept; say “go on” to go on.", vim.log.levels.WARN)
+      self:notice(self.cut, vim.log.levels.WARN)
+      self.cut = nil
     end
   end)
 end

@@ -34,15 +34,11 @@ local function program()
   health.ok(vim.fn.exepath(command) .. ": " .. vim.trim(version.stdout or ""):gsub("\n", ", "))
   local doctor = vim.system({ command, "doctor" }, { text = true }):wait(60000)
   for line in vim.gsplit(vim.trim(doctor.stdout or ""), "\n") do
-    if line:find("^%s*[✗xX!]") then
-      health.warn(line)
-    else
-      health.info(line)
-    end
+    local state, said = line:match("^(%S+)%s+(.*)$")
+    local report = ({ ok = health.ok, fail = health.error })[state] or health.info
+    report(said or line)
   end
-  if doctor.code == 0 then
-    health.ok("hermes-ls doctor finds what it needs")
-  else
+  if doctor.code ~= 0 then
     health.error("hermes-ls doctor: the main job cannot run", { "see the lines above" })
   end
   return true

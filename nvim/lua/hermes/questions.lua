@@ -42,6 +42,12 @@ local function typing()
   return not vim.api.nvim_get_mode().mode:find("^n")
 end
 
+--- Whether a question waits until the user has stopped typing.
+---@return boolean
+function M.held()
+  return not shown and #waiting > 0
+end
+
 local show_next
 
 --- Shows the first question as soon as the user is in normal mode.

@@ -5,7 +5,7 @@ local M = {}
 ---@return string words, string group
 local function state(conversation)
   if conversation.asking > 0 then
-    return "waiting for you", "HermesAsking"
+    return require("hermes.questions").held() and "waiting for you: Esc to answer" or "waiting for you", "HermesAsking"
   elseif not conversation.connection.client then
     return "no server", "HermesFailed"
   elseif conversation:running() then
@@ -45,20 +45,18 @@ local function facts(conversation)
 end
 
 --- For a statusline: "Hermes: working: $ go test ./… · gpt-5 · 12.3k/128.0k". Empty where
---- no conversation was begun.
+--- no server runs.
 ---@return string
 function M.line()
-  local buf = vim.api.nvim_get_current_buf()
-  local view = require("hermes.view").of(buf)
+  local view = require("hermes.view").of(vim.api.nvim_get_current_buf())
   local conversation = view and view.conversation
+  local running = false
   for _, connection in pairs(require("hermes.connection").all()) do
-    if conversation then
-      break
-    end
-    conversation = connection.current
+    conversation = conversation or connection.current
+    running = running or connection.client ~= nil
   end
   if not conversation then
-    return ""
+    return running and "Hermes: idle" or ""
   end
   local more = facts(conversation)
   return "Hermes: " .. state(conversation) .. (more ~= "" and " · " .. more or "")
@@ -79,8 +77,13 @@ function M.winbar()
   end
   local conversation = view.conversation
   local words, group = state(conversation)
+  local more = facts(conversation)
   local title = conversation.title ~= "" and conversation.title or "new conversation"
-  return (" %%#%s#● %s%%*  %%<%s%%=%%#HermesDim#%s "):format(group, literal(words), literal(title), literal(facts(conversation)))
+  local room = vim.api.nvim_win_get_width(0) - vim.fn.strdisplaywidth(words .. more) - 8
+  if vim.fn.strdisplaywidth(title) > room then
+    title = room > 8 and vim.fn.strcharpart(title, 0, room - 1) .. "…" or ""
+  end
+  return (" %%#%s#● %s%%*  %s%%=%%#HermesDim#%s "):format(group, literal(words), literal(title), literal(more))
 end
 
 return M

@@ -33,7 +33,7 @@ end
 local function doing(item)
   local text = vim.tbl_get(item.call, "content", 1, "content", "text") or ""
   local lines = vim.split(vim.trim(text), "\n")
-  return lines[#lines]
+  return lines[#lines] ~= "" and lines[#lines] or "begins"
 end
 
 ---@param n integer
@@ -51,11 +51,11 @@ local function draw(w)
     local f = facts(item)
     local mark = marks[f.status] or { "✗", "HermesFailed" }
     running = running + (f.status == "running" and 1 or 0)
-    table.insert(lines, ("%s %s"):format(mark[1], (f.goal:gsub("%s+", " "))))
+    table.insert(lines, ("%s %s"):format(mark[1], (vim.trim(f.goal):match("^[^\n]*"))))
     w.rows[#lines] = item
     table.insert(colours, { #lines - 1, 0, #mark[1], mark[2] })
     local state = f.status == "running" and doing(item) or f.status
-    table.insert(lines, ("  %s · %s tokens · %s"):format(counted(f.calls or 0, "call"), f.tokens or 0, state))
+    table.insert(lines, ("  %s · %s · %s"):format(counted(f.calls or 0, "call"), counted(f.tokens or 0, "token"), state))
     w.rows[#lines] = item
     table.insert(colours, { #lines - 1, 0, #lines[#lines], "HermesDim" })
   end
@@ -83,8 +83,8 @@ local function geometry(w)
   local lines = vim.api.nvim_buf_line_count(w.buf)
   return {
     relative = "editor",
-    anchor = "SE",
-    row = vim.o.lines - vim.o.cmdheight - 1,
+    anchor = "NE", -- the chat grows at its lower end
+    row = 1,
     col = vim.o.columns,
     width = math.min(60, vim.o.columns - 4),
     height = math.min(math.max(lines, 1), math.max(4, math.floor(vim.o.lines / 3))),

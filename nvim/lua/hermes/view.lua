@@ -168,12 +168,18 @@ function View:flush()
   self:follow()
 end
 
---- Windows that stand at the prompt stay there.
+--- Windows that stand at the prompt stay there, with the end of the chat at their lower
+--- edge.
 function View:follow()
+  local prompt, last = self:prompt_row(), vim.api.nvim_buf_line_count(self.buf)
   for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
     local cursor = vim.api.nvim_win_get_cursor(win)
-    if cursor[1] > self:prompt_row() then
-      vim.api.nvim_win_set_cursor(win, cursor)
+    if cursor[1] > prompt then
+      vim.api.nvim_win_call(win, function()
+        vim.api.nvim_win_set_cursor(win, { last, 0 })
+        vim.cmd("normal! zb")
+        vim.api.nvim_win_set_cursor(win, cursor)
+      end)
     end
   end
 end

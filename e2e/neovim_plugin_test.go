@@ -1,0 +1,310 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// plugin is a Neovim with the real plugin, as a native package, in a terminal.
+type plugin struct {
+	*screen
+	bed     bed
+	version string
+	program string
+	socket  string
+}
+
+const pluginInit = `
+vim.o.swapfile = false
+require("hermes").setup{ cmd = { vim.env.HERMES_BIN } }
+vim.o.statusline = "%f %= %{%v:lua.require'hermes'.statusline()%}"
+`
+
+func newPlugin(t *testing.T, version string, b bed) *plugin {
+	t.Helper()
+	found(t, "pgrep")
+	packs := filepath.Join(b.home, "xdg", "nvim", "site", "pack", "any", "start")
+	if err := os.MkdirAll(packs, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(root(t), "nvim"), filepath.Join(packs, "hermes")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(b.home, "init.lua"), pluginInit)
+	write(t, filepath.Join(b.workspace, ".git", "HEAD"), "ref: refs/heads/main\n")
+	return &plugin{bed: b, version: version, program: host(t, "nvim-"+version)}
+}
+
+// start opens Neovim with a file.
+func (p *plugin) start(t *testing.T, file string) {
+	t.Helper()
+	p.socket = filepath.Join(filepath.Dir(p.bed.home), "nvim.sock")
+	p.screen = p.bed.screen(t, "neovim", p.program, "-u", filepath.Join(p.bed.home, "init.lua"), "-i", "NONE", "--listen", p.socket, file)
+	p.wait("Hermes", file)
+}
+
+// eval asks Neovim for the value of an expression.
+func (p *plugin) eval(expression string) string {
+	p.t.Helper()
+	out, err := exec.Command(p.program, "-u", "NONE", "--server", p.socket, "--remote-expr", expression).CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("asking Neovim for %s: %v\n%s", expression, err, out)
+	}
+	return strings.TrimSuffix(string(out), "\n")
+}
+
+func (p *plugin) lua(expression string) string {
+	p.t.Helper()
+	return p.eval(`luaeval("` + strings.ReplaceAll(expression, `"`, `\"`) + `")`)
+}
+
+// send writes a message with a script into the chat, as a person who pastes, and sends it.
+func (p *plugin) send(words string, replies ...string) {
+	p.t.Helper()
+	draft := filepath.Join(filepath.Dir(p.bed.home), "draft.txt")
+	write(p.t, draft, words+"\n\n```hermes-script\n"+strings.Join(replies, "\n")+"\n```\n")
+	p.line(":Hermes")
+	p.line(":silent $read " + draft)
+	p.keys("Enter")
+}
+
+// The tags of the help are those that Neovim makes of it: a native package has no other.
+func TestNeovimHelpTags(t *testing.T) {
+	t.Parallel()
+	doc := t.TempDir()
+	have, err := os.ReadFile(filepath.Join(root(t), "nvim", "doc", "tags"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root(t), "nvim", "doc", "hermes.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(doc, "hermes.txt"), string(text))
+	newBed(t, shopFiles).run(t, host(t, "nvim-0.12"), "--headless", "-u", "NONE", "-i", "NONE", "-c", "helptags "+doc, "-c", "qall!")
+	want, err := os.ReadFile(filepath.Join(doc, "tags"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(have) != string(want) {
+		t.Errorf("nvim/doc/tags is old: run :helptags nvim/doc\n%s", want)
+	}
+}
+
+func TestNeovimPlugin(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"0.10", "0.12"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, shopFiles)
+			p := newPlugin(t, version, b)
+			p.start(t, "shop.py")
+			p.streamAndCancel()
+			p.approve()
+			p.answerLater()
+			p.undo()
+			p.compare()
+			p.stopOneSubagent()
+			p.surviveKill()
+			p.help()
+			p.resume(t)
+		})
+	}
+}
+
+func (p *plugin) name(what string) string { return what + "-" + p.version }
+
+// streamAndCancel sees an answer while it comes, and cancels what never ends by itself.
+func (p *plugin) streamAndCancel() {
+	p.t.Helper()
+	p.send("Tell a long story", `[{"thought":"It will be long."},{"text":"Once upon a time"},{"sleep_ms":600000}]`)
+	shown := p.wait("Once upon a time", "● working", "∴ Thought")
+	if strings.Contains(shown, "▏ It will be long.") {
+		p.t.Errorf("the thought is not folded:\n%s", shown)
+	}
+	p.keep(p.name("stream"))
+	p.keys("C-c")
+	p.wait("Cancelled.", "● idle")
+	p.keys("q")
+	p.until("the chat to be hidden", func() bool { return p.eval("winnr('$')") == "1" })
+}
+
+// approve answers a question that shows the whole command; the next one is a no.
+func (p *plugin) approve() {
+	p.t.Helper()
+	command := "rm -rf build && echo " + strings.Repeat("long ", 30) + "end"
+	p.send("Please mend total",
+		`[{"text":"Let me look."},{"call":{"name":"read_file","args":{"path":"shop.py"}}}]`,
+		`[{"call":{"name":"patch","args":{"path":"shop.py","old_string":"return a - b","new_string":"return a + b"}}}]`,
+		fmt.Sprintf(`[{"call":{"name":"terminal","args":{"command":%q}}}]`, command),
+		`[{"call":{"name":"clarify","args":{"question":"Which colour?","choices":["red","blue"]}}}]`,
+		`[{"text":"The sum is right now."}]`)
+	shown := p.wait("may it do this?", "1: Allow once", "2: Allow for this session", "3: Allow always", "4: Say no", "waiting for you")
+	if bare := strings.NewReplacer(" ", "", "\n", ""); !strings.Contains(bare.Replace(shown), bare.Replace(command)) {
+		p.t.Errorf("the question does not show the whole command:\n%s", shown)
+	}
+	p.keep(p.name("approve"))
+	p.line("1")
+	p.wait("Which colour?", "1: red", "2: blue")
+	p.line("2")
+	p.wait("The sum is right now.", "● idle")
+	p.keep(p.name("answer"))
+	if _, err := os.Stat(filepath.Join(p.bed.workspace, "build")); !os.IsNotExist(err) {
+		p.t.Errorf("the command that was allowed did not run: %v", err)
+	}
+}
+
+// answerLater is asked while typing: the question waits, and no key is taken for its answer.
+func (p *plugin) answerLater() {
+	p.t.Helper()
+	p.send("Clean up", `[{"text":"One moment."},{"sleep_ms":1000},{"call":{"name":"terminal","args":{"command":"rm -rf shop.py"}}}]`, `[{"text":"You said no."}]`)
+	p.wait("One moment.")
+	p.write("1i1 typed 1 while it asks")
+	p.wait("waiting for you: Esc to answer", "? $ rm -rf shop.py", "1 typed 1 while it asks")
+	p.keys("Escape")
+	p.wait("may it do this?", "4: Say no")
+	p.line("4")
+	p.wait("You said no.", "● idle", "1 typed 1 while it asks")
+	p.keep(p.name("later"))
+	if _, err := os.Stat(filepath.Join(p.bed.workspace, "shop.py")); err != nil {
+		p.t.Errorf("what was refused has run: %v", err)
+	}
+	p.keys("d", "i", "p")
+}
+
+const shopText = `join(getbufline('shop.py', 1, '$'), '|')`
+
+// undo takes the agent's edit back as one's own, and brings it again.
+func (p *plugin) undo() {
+	p.t.Helper()
+	if got := p.eval(shopText); got != "def total(a, b):|    return a + b" {
+		p.t.Fatalf("the buffer is %q", got)
+	}
+	p.line(":wincmd p")
+	p.keys("u")
+	p.until("undo", func() bool { return strings.HasSuffix(p.eval(shopText), "return a - b") })
+	p.keys("C-r")
+	p.until("redo", func() bool { return strings.HasSuffix(p.eval(shopText), "return a + b") })
+}
+
+// compare reviews what the turn has changed.
+func (p *plugin) compare() {
+	p.t.Helper()
+	p.line(":Hermes diff")
+	p.until("two windows in diff mode", func() bool {
+		return p.eval(`len(filter(range(1, winnr('$')), 'getwinvar(v:val, "&diff")'))`) == "2"
+	})
+	p.wait("return a - b", "return a + b")
+	p.keep(p.name("diff"))
+	if got := p.eval(`join(getbufline(winbufnr(1), 1, '$'), '|')`); got != "def total(a, b):|    return a - b" {
+		p.t.Errorf("before the turn the file is said to be %q", got)
+	}
+	p.keys("C-w", "h", "q")
+	p.until("the comparison to be closed", func() bool { return p.eval("tabpagenr('$')") == "1" })
+}
+
+// stopOneSubagent stops one of two in their window; the other one comes to its end.
+func (p *plugin) stopOneSubagent() {
+	p.t.Helper()
+	long, quick := `[{\"text\":\"I begin.\"},{\"call\":{\"name\":\"read_file\",\"args\":{\"path\":\"shop.py\"}}}]\n[{\"sleep_ms\":600000}]`, `[{\"sleep_ms\":1000},{\"text\":\"Quick it was.\"}]`
+	task := func(goal, script string) string {
+		return fmt.Sprintf(`{"goal":"%s\n`+"```hermes-script"+`\n%s\n`+"```"+`","toolsets":["file"]}`, goal, script)
+	}
+	p.send("Share the work",
+		fmt.Sprintf(`[{"call":{"name":"delegate_task","args":{"tasks":[%s,%s]}}}]`, task("Wait for long", long), task("Be quick", quick)),
+		`[{"text":"One is done, one was stopped."}]`)
+	p.wait("Subagents", "◐ Wait for long", "Be quick", "1 call ")
+	p.keep(p.name("subagents"))
+	p.line(":Hermes subagents")
+	p.keys("g", "g", "x")
+	p.wait("One is done, one was stopped.", "● idle")
+	p.wait("✗ Wait for long", "✓ Be quick", "interrupted", "completed")
+	p.keep(p.name("subagents-after"))
+	p.keys("q")
+}
+
+// servers are the processes of the server that Neovim has started.
+func (p *plugin) servers() []int {
+	out, _ := exec.Command("pgrep", "-P", p.eval("getpid()"), "hermes-ls").Output()
+	var pids []int
+	for field := range strings.FieldsSeq(string(out)) {
+		if pid, err := strconv.Atoi(field); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// surviveKill kills the server at work: it comes again, and nothing is lost.
+func (p *plugin) surviveKill() {
+	p.t.Helper()
+	p.send("Never end", `[{"text":"I have only begun"},{"sleep_ms":600000}]`)
+	p.wait("I have only begun", "● working")
+	before := p.servers()
+	if len(before) != 1 {
+		p.t.Fatalf("servers: %v", before)
+	}
+	p.line("i" + "kept while it dies")
+	p.keys("Escape")
+	if err := syscall.Kill(before[0], syscall.SIGKILL); err != nil {
+		p.t.Fatal(err)
+	}
+	p.until("Neovim to say that the server has ended", func() bool {
+		if strings.Contains(p.text(), "Press ENTER") {
+			p.keys("C-l")
+		}
+		return strings.Contains(p.text(), "The server stopped (signal 9) in")
+	})
+	shown := p.wait("The server stopped (signal 9)", "● idle", "Never end", "kept while it dies")
+	p.keep(p.name("killed"))
+	if after := p.servers(); len(after) != 1 || after[0] == before[0] {
+		p.t.Errorf("servers after the kill: %v, before: %v\n%s", after, before, shown)
+	}
+	p.keys("Enter")
+	p.wait("● idle", "I cannot do that")
+}
+
+// help has its tags, names every sub-command, and the health check finds all it needs.
+func (p *plugin) help() {
+	p.t.Helper()
+	for _, name := range strings.Fields(p.eval(`join(getcompletion('Hermes ', 'cmdline'), ' ')`)) {
+		if tag := p.eval(fmt.Sprintf(`join(getcompletion(':Hermes-%s', 'help'), ' ')`, name)); !strings.Contains(tag, ":Hermes-"+name) {
+			p.t.Errorf(":help :Hermes-%s finds %q", name, tag)
+		}
+	}
+	p.line(":tab help hermes")
+	p.wait("This plugin shows it.")
+	p.line(":tabclose")
+	p.line(":checkhealth hermes")
+	shown := p.wait("ripgrep", "set up")
+	p.keep(p.name("health"))
+	if strings.Contains(shown, "ERROR") {
+		p.t.Errorf("the health check fails:\n%s", shown)
+	}
+	p.line(":tabclose")
+}
+
+// resume goes on with the conversation in another Neovim.
+func (p *plugin) resume(t *testing.T) {
+	t.Helper()
+	p.line(":qall!")
+	p.until("Neovim to end", func() bool {
+		return strings.Contains(p.tmux("list-sessions"), "no server") || strings.Contains(p.tmux("list-sessions"), "error")
+	})
+	p.start(t, "shop.py")
+	p.line(":Hermes resume")
+	p.wait("Go on with", "Tell a long story")
+	p.line("1")
+	p.wait("● idle", "Never end")
+	p.keep(p.name("resumed"))
+	p.send("And now?", `[{"text":"We go on."}]`)
+	p.wait("We go on.", "● idle")
+}
