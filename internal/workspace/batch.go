@@ -54,7 +54,10 @@ type batch struct {
 	files map[string]*batchFile // by absolute path
 	order []*batchFile
 	undo  []func() error
-	trash []func() error // removes what was put aside
+	// settled tells the journal of each change that was made. A batch that is taken
+	// back tells of none: what it has noted is there again.
+	settled []func()
+	trash   []func() error // removes what was put aside
 }
 
 // batchFile is a file before and after the batch.
@@ -214,6 +217,9 @@ func (b *batch) run() error {
 			}
 		}
 	}
+	for _, tell := range b.settled {
+		tell()
+	}
 	for _, remove := range b.trash {
 		_ = remove() // what is left has a name of ours, and hides nothing
 	}
@@ -233,9 +239,13 @@ func (b *batch) writeFile(f *batchFile) error {
 		return nil
 	}
 	gone := missingFolders(f.place)
+	old := fileImage(f.disk.text, f.disk.info)
+	noted := b.w.note(f.place, old)
 	if _, err := b.w.replaceFile(f.place, f.text, f.disk); err != nil {
+		noted(old)
 		return err
 	}
+	b.settled = append(b.settled, func() { noted(Image{Text: f.text, Size: int64(len(f.text))}) })
 	b.undo = append(b.undo, func() error { return b.restore(f, gone) })
 	if f.mode != 0 && f.mode != f.disk.mode() {
 		return f.place.folder.root.Chmod(f.place.rel, f.mode)
@@ -279,7 +289,7 @@ func (b *batch) changeDocument(f *batchFile) error {
 	if f.text == nil || f.doc == nil || !f.changed() {
 		return nil
 	}
-	_, err := b.w.replaceDocument(b.ctx, f.place.abs(), *f.doc, update{change: func([]byte) ([]byte, error) { return f.text, nil }})
+	_, err := b.w.replaceDocument(b.ctx, f.place, *f.doc, update{change: func([]byte) ([]byte, error) { return f.text, nil }})
 	if err != nil {
 		return err
 	}
@@ -292,7 +302,7 @@ func (b *batch) changeDocument(f *batchFile) error {
 		if !open || !bytes.Equal(doc.Text, f.text) {
 			return errors.New("it was changed meanwhile")
 		}
-		_, err = b.w.replaceDocument(ctx, f.place.abs(), doc, update{change: func([]byte) ([]byte, error) { return f.old, nil }})
+		_, err = b.w.replaceDocument(ctx, f.place, doc, update{change: func([]byte) ([]byte, error) { return f.old, nil }})
 		return err
 	})
 	return nil
@@ -314,10 +324,19 @@ func (b *batch) putAside(f *batchFile) error {
 	if f.disk.exists() && !unmoved(now, f.disk.info) {
 		return b.w.staleError(f.place.abs(), "on disk")
 	}
+	old := fileImage(f.disk.text, f.disk.info)
+	if f.link {
+		if old, err = lookOnDisk(f.place); err != nil {
+			return err
+		}
+	}
+	noted := b.w.note(f.place, old)
 	aside := filepath.Join(filepath.Dir(rel), ".hermes-"+rand.Text()[:12]+".tmp")
 	if err := root.Rename(rel, aside); err != nil {
+		noted(old)
 		return err
 	}
+	b.settled = append(b.settled, func() { noted(NoImage) })
 	b.undo = append(b.undo, func() error { return root.Rename(aside, rel) })
 	b.trash = append(b.trash, func() error { return root.Remove(aside) })
 	return nil

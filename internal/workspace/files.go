@@ -57,9 +57,16 @@ func (w *Workspace) Remove(ctx context.Context, path string) error {
 		if _, err := w.movable(ctx, p); err != nil {
 			return err
 		}
-		if err := p.folder.root.Remove(p.rel); err != nil {
+		old, err := lookOnDisk(p)
+		if err != nil {
 			return err
 		}
+		noted := w.note(p, old)
+		if err := p.folder.root.Remove(p.rel); err != nil {
+			noted(old)
+			return err
+		}
+		noted(NoImage)
 		w.forget(p.abs())
 		return nil
 	})
@@ -85,7 +92,23 @@ func (w *Workspace) Rename(ctx context.Context, from, to string) error {
 			if err := w.vacant(ctx, to, q); err != nil {
 				return err
 			}
-			return w.move(p, q, open)
+			old, err := lookOnDisk(p)
+			if err != nil {
+				return err
+			}
+			from, into := w.note(p, old), w.note(q, NoImage)
+			if err := w.move(p, q, open); err != nil {
+				from(old)
+				into(NoImage)
+				return err
+			}
+			now, err := lookOnDisk(q)
+			if err != nil {
+				now = old
+			}
+			from(NoImage)
+			into(now)
+			return nil
 		})
 	})
 	if err != nil {

@@ -7,7 +7,11 @@ func (w *Workspace) Fork() (*Workspace, error) {
 	for _, f := range w.current() {
 		names = append(names, f.given)
 	}
-	return w.fork(names, w.docs)
+	forked, err := w.fork(names, w.docs)
+	if err == nil {
+		forked.Journal = w.Journal
+	}
+	return forked, err
 }
 
 // ForkIn is Fork in another folder, alone and without documents: the editor knows

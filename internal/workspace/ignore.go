@@ -76,6 +76,7 @@ type ignorer struct {
 	only    *globs // nil: all files
 	global  rules  // git's core.excludesFile
 	base    string // the folder to which global and only are relative
+	asGit   bool   // only git's rules count, and without a repository too
 	parents *ignoreFolder
 }
 
@@ -101,7 +102,7 @@ func (g *ignorer) verdict(dir *ignoreFolder, path, name string, isFolder bool) v
 	for at := dir; at != nil; at = at.parent {
 		rel := relative(at.path, path)
 		for source := range found {
-			if pastRepo && source >= fromGitignore || found[source] != silent {
+			if pastRepo && source >= fromGitignore || found[source] != silent || g.asGit && source < fromGitignore {
 				continue
 			}
 			found[source] = at.rules[source].verdict(rel, name, isFolder)
@@ -110,7 +111,7 @@ func (g *ignorer) verdict(dir *ignoreFolder, path, name string, isFolder bool) v
 		pastRepo = pastRepo || at.isRepo
 	}
 	for source, v := range found {
-		if v != silent && (inRepo || source < fromGitignore) {
+		if v != silent && (inRepo || g.asGit || source < fromGitignore) {
 			return v
 		}
 	}

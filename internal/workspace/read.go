@@ -208,32 +208,17 @@ func (w *Workspace) Lines(ctx context.Context, path string, offset, limit int) (
 // window reads all of r to count its lines, and keeps those asked for. info is
 // nil for a document.
 func (w *Workspace) window(ctx context.Context, p place, r io.Reader, size int64, info fs.FileInfo, offset, limit int) (*Window, error) {
-	win := &Window{Path: p.abs(), Name: w.Name(p.abs()), Offset: max(offset, 1), Size: size}
-	picked := pickWindow(win.Offset, limit)
 	var sum hash.Hash
 	if info == nil || size <= maxWhole {
 		sum = sha256.New()
 		r = io.TeeReader(r, sum)
 	}
-	var err error
-	if win.Charset, err = drain(ctx, r, size, picked); err != nil {
+	win, err := WindowOf(ctx, r, size, offset, limit)
+	if err != nil {
 		return nil, err
 	}
+	win.Path, win.Name = p.abs(), w.Name(p.abs())
 	w.remember(win.Path, windowStamp(sum, info))
-	if picked.binary {
-		win.Binary, win.Charset = true, CharsetUTF8
-		return win, nil
-	}
-	picked.finish()
-	win.Lines, win.Total = picked.lines, picked.total()
-	if win.Charset == CharsetLatin1 {
-		for i, line := range win.Lines {
-			win.Lines[i] = string(CharsetLatin1.Decode([]byte(line)))
-		}
-	}
-	if next := win.Offset + len(win.Lines); next <= win.Total {
-		win.Truncated, win.Next = true, next
-	}
 	return win, nil
 }
 

@@ -63,6 +63,10 @@ type Workspace struct {
 	// before the first search.
 	Ripgrep Runner
 
+	// Journal is told of every change before it is made; nil: nobody is. Set it
+	// before the first change.
+	Journal Journal
+
 	docs Documents
 
 	foldersMu sync.RWMutex

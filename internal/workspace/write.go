@@ -96,7 +96,7 @@ func (w *Workspace) updateDocument(ctx context.Context, p place, doc Document, u
 	if !w.known(abs, stampOf(doc.Text)) {
 		return nil, w.staleError(abs, "in the editor")
 	}
-	written, err := w.replaceDocument(ctx, abs, doc, u)
+	written, err := w.replaceDocument(ctx, p, doc, u)
 	if u.whole || !errors.Is(err, ErrStale) {
 		return written, err
 	}
@@ -108,10 +108,11 @@ func (w *Workspace) updateDocument(ctx context.Context, p place, doc Document, u
 	if !open {
 		return nil, w.staleError(abs, "in the editor")
 	}
-	return w.replaceDocument(ctx, abs, doc, u)
+	return w.replaceDocument(ctx, p, doc, u)
 }
 
-func (w *Workspace) replaceDocument(ctx context.Context, abs string, doc Document, u update) (*Written, error) {
+func (w *Workspace) replaceDocument(ctx context.Context, p place, doc Document, u update) (*Written, error) {
+	abs := p.abs()
 	text, err := u.change(doc.Text)
 	if err != nil {
 		return nil, err
@@ -124,7 +125,13 @@ func (w *Workspace) replaceDocument(ctx context.Context, abs string, doc Documen
 		text = []byte{}
 	}
 	if !slices.Equal(text, old) {
+		after := w.note(p, openImage(old))
 		err := w.docs.Replace(ctx, doc, text)
+		if err != nil {
+			after(openImage(old))
+		} else {
+			after(openImage(text))
+		}
 		if errors.Is(err, ErrStale) {
 			return nil, w.staleError(abs, "in the editor")
 		}
@@ -160,10 +167,14 @@ func (w *Workspace) updateFile(ctx context.Context, path string, u update) (writ
 		if text == nil {
 			text = []byte{}
 		}
+		old := fileImage(before.text, before.info)
+		noted := w.note(p, old)
 		after, err := w.replaceFile(p, text, before)
 		if err != nil {
+			noted(old)
 			return err
 		}
+		noted(Image{Text: text, Size: int64(len(text))})
 		w.remember(p.abs(), after)
 		written = &Written{Path: p.abs(), Created: !before.exists(), Old: before.text, New: text}
 		return nil

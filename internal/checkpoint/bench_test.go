@@ -1,0 +1,24 @@
+package checkpoint
+
+import (
+	"fmt"
+	"testing"
+)
+
+// BenchmarkLook measures a look at a clean repository, beside the walk alone.
+func BenchmarkLook(b *testing.B) {
+	w := newBench(b, nil)
+	for i := range 20_000 {
+		w.write(fmt.Sprintf("d%d/e%d/f%d.txt", i%40, i%400, i), fmt.Sprint("text ", i))
+	}
+	w.sh("git init -q; git add .; git commit -qm x; sleep 1.1; git status")
+	for b.Loop() {
+		t, err := w.store.scan(b.Context(), w.Files, nil, plenty)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if n := len(w.store.homeless(t, plenty)); n > 0 {
+			b.Fatalf("%d files are not safe in git", n)
+		}
+	}
+}

@@ -1,0 +1,352 @@
+package checkpoint
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+// repo is a repository whose objects are read.
+type repo struct {
+	Folder  string // of its working tree
+	Objects string // the folder of its objects
+}
+
+// gitIndex is what git knows of a working tree.
+type gitIndex struct {
+	repo
+	wrote   int64 // when the index was written
+	convert bool  // files may be another text in git than on the disk
+	tracked map[string]gitEntry
+	folders map[string]bool // that hold something tracked
+}
+
+// gitEntry is one file as git has last seen it.
+type gitEntry struct {
+	stamp
+	id      [20]byte
+	regular bool
+}
+
+// clean tells whether the file with a stamp is what git has under the entry's id.
+// As git does it: a file that was changed in the very moment in which the index was
+// written may have another content in spite of its stamp.
+func (x *gitIndex) clean(path string, now stamp) (id [20]byte, ok bool) {
+	e, tracked := x.tracked[path]
+	if !tracked || !e.regular || e.Modified >= x.wrote || e.Size != now.Size&0xffffffff || e.Modified != now.Modified {
+		return id, false
+	}
+	if e.Changed != 0 && e.Changed != now.Changed || e.Inode != 0 && e.Inode != now.Inode&0xffffffff {
+		return id, false
+	}
+	return e.id, true
+}
+
+// openRepo reads the index of the repository whose .git lies in folder; nil: there
+// is none that can be used.
+func openRepo(folder string) *gitIndex {
+	dir := filepath.Join(folder, ".git")
+	if info, err := os.Stat(dir); err != nil {
+		return nil
+	} else if !info.IsDir() {
+		text, err := os.ReadFile(dir)
+		named, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir:")
+		if err != nil || !ok {
+			return nil
+		}
+		dir = within(folder, strings.TrimSpace(named))
+	}
+	common := dir
+	if text, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
+		common = within(dir, strings.TrimSpace(string(text)))
+	}
+	config, err := os.ReadFile(filepath.Join(common, "config"))
+	if err != nil || strings.Contains(strings.ToLower(string(config)), "objectformat") { // SHA-1 is what we read
+		return nil
+	}
+	x := &gitIndex{repo: repo{folder, filepath.Join(common, "objects")}, tracked: map[string]gitEntry{}, folders: map[string]bool{}}
+	file := filepath.Join(dir, "index")
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<30 {
+		return nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil || x.parse(data) != nil {
+		return nil
+	}
+	x.wrote = info.ModTime().UnixNano()
+	x.convert = x.convert || converts(config, common)
+	return x
+}
+
+func within(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// converts tells whether the user's or the repository's settings let git change texts
+// on their way, such as line ends. Attributes that are tracked are seen in the index.
+func converts(config []byte, common string) bool {
+	if _, err := os.Lstat(filepath.Join(common, "info", "attributes")); err == nil {
+		return true
+	}
+	home, _ := os.UserHomeDir() // none: no settings
+	global, _ := os.ReadFile(filepath.Join(home, ".gitconfig"))
+	further, _ := os.ReadFile(filepath.Join(home, ".config", "git", "config"))
+	for _, text := range [][]byte{config, global, further} {
+		if lower := strings.ToLower(string(text)); strings.Contains(lower, "autocrlf") || strings.Contains(lower, "attributesfile") {
+			return true
+		}
+	}
+	return runtime.GOOS == "windows"
+}
+
+// findRepo looks for the repository that folder lies in, folder itself aside.
+func findRepo(folder string) *gitIndex {
+	for at := filepath.Dir(folder); ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return openRepo(at)
+		}
+		if at == filepath.Dir(at) {
+			return nil
+		}
+	}
+}
+
+var errIndex = errors.New("git's index is not as expected")
+
+// parse reads an index of version 2, 3 or 4.
+func (x *gitIndex) parse(data []byte) error {
+	if len(data) < 12+20 || string(data[:4]) != "DIRC" {
+		return errIndex
+	}
+	version, count := binary.BigEndian.Uint32(data[4:]), int(binary.BigEndian.Uint32(data[8:]))
+	if version < 2 || version > 4 || count > len(data)/62 {
+		return errIndex
+	}
+	rest, previous, folder := data[12:len(data)-20], "", ""
+	for range count {
+		name, n, err := x.entry(rest, version, previous)
+		if err != nil {
+			return err
+		}
+		rest, previous = rest[n:], name
+		if i := strings.LastIndexByte(name, '/'); i >= 0 && name[:i] != folder {
+			folder = name[:i]
+			x.addFolder(folder)
+		}
+	}
+	if bytes.HasPrefix(rest, []byte("link")) {
+		return errIndex // the rest of it is in another file
+	}
+	return nil
+}
+
+// entry reads the first entry of data and says how long it is.
+func (x *gitIndex) entry(data []byte, version uint32, previous string) (name string, n int, err error) {
+	if len(data) < 64 {
+		return "", 0, errIndex
+	}
+	word := func(at int) int64 { return int64(binary.BigEndian.Uint32(data[at:])) }
+	e := gitEntry{stamp: stamp{
+		Changed: word(0)*1e9 + word(4), Modified: word(8)*1e9 + word(12), Inode: uint64(word(20)), Size: word(36),
+	}}
+	e.regular = word(24)>>12 == 0o10
+	copy(e.id[:], data[40:60])
+	flags := binary.BigEndian.Uint16(data[60:])
+	n = 62
+	if flags&0x4000 != 0 { // more flags: of a file that is not there, or will be
+		n += 2
+	}
+	if flags&0x3000 != 0 { // one side of a conflict
+		e.regular = false
+	}
+	keep := 0
+	if version == 4 {
+		drop, length := offsetVarint(data[n:])
+		if length == 0 || drop > len(previous) {
+			return "", 0, errIndex
+		}
+		n, keep = n+length, len(previous)-drop
+	}
+	end := bytes.IndexByte(data[n:], 0)
+	if end < 0 {
+		return "", 0, errIndex
+	}
+	name = previous[:keep] + string(data[n:n+end])
+	x.convert = x.convert || strings.HasSuffix(name, ".gitattributes")
+	if n += end; version == 4 {
+		n++
+	} else if n = (n + 8) &^ 7; n > len(data) {
+		return "", 0, errIndex
+	}
+	x.tracked[filepath.Join(x.Folder, filepath.FromSlash(name))] = e
+	return name, n, nil
+}
+
+// offsetVarint is git's own kind of variable length number; no length: there is none.
+func offsetVarint(data []byte) (value, length int) {
+	for i, b := range data[:min(len(data), 5)] {
+		if i > 0 {
+			value++
+		}
+		value = value<<7 | int(b&0x7f)
+		if b&0x80 == 0 {
+			return value, i + 1
+		}
+	}
+	return 0, 0
+}
+
+func (x *gitIndex) addFolder(name string) {
+	for at := filepath.Join(x.Folder, filepath.FromSlash(name)); at != x.Folder && !x.folders[at]; at = filepath.Dir(at) {
+		x.folders[at] = true
+	}
+}
+
+// holds reports whether git tracks a path, or something below it.
+func (x *gitIndex) holds(path string) bool {
+	if x.folders[path] {
+		return true
+	}
+	_, ok := x.tracked[path]
+	return ok
+}
+
+// gitFolder is a repository of our own that borrows the objects of another, so that
+// git can read them without a look at that one's settings.
+func (s *Store) gitFolder(objects string) (string, error) {
+	dir := filepath.Join(s.dir, "git", sumOf([]byte(objects))[:32])
+	alternates := filepath.Join(dir, "objects", "info", "alternates")
+	if text, err := os.ReadFile(alternates); err == nil && string(text) == quotedAlternate(objects) {
+		return dir, nil
+	}
+	files := []struct{ name, text string }{
+		{"HEAD", "ref: refs/heads/none\n"},
+		{"config", "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"},
+		{filepath.Join("refs", "none"), ""},
+		{filepath.Join("objects", "info", "alternates"), quotedAlternate(objects)},
+	}
+	for _, f := range files {
+		if err := writeAtomic(filepath.Join(dir, f.name), []byte(f.text)); err != nil {
+			return "", fmt.Errorf("making a place to read git's objects from: %w", err)
+		}
+	}
+	return dir, nil
+}
+
+// quotedAlternate is a line of git's list, which takes names in quotes as C does.
+func quotedAlternate(objects string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(objects) + "\"\n"
+}
+
+// blobs reads objects of a repository and gives each to take; those that are not
+// there are left out.
+func (s *Store) blobs(ctx context.Context, objects string, ids [][20]byte, take func(id [20]byte, text []byte) error) error {
+	return s.catFile(ctx, objects, "--batch", ids, func(id [20]byte, size int64, in *bufio.Reader) error {
+		text := make([]byte, size)
+		if _, err := io.ReadFull(in, text); err != nil {
+			return err
+		}
+		if _, err := in.Discard(1); err != nil {
+			return err
+		}
+		return take(id, text)
+	})
+}
+
+// sizes tells how long objects of a repository are; those that are not there are
+// left out.
+func (s *Store) sizes(ctx context.Context, objects string, ids [][20]byte) (map[[20]byte]int64, error) {
+	known := make(map[[20]byte]int64, len(ids))
+	err := s.catFile(ctx, objects, "--batch-check", ids, func(id [20]byte, size int64, _ *bufio.Reader) error {
+		known[id] = size
+		return nil
+	})
+	return known, err
+}
+
+// catFile has git tell of objects; each is called for those that are there.
+func (s *Store) catFile(ctx context.Context, objects, how string, ids [][20]byte, each func(id [20]byte, size int64, rest *bufio.Reader) error) error {
+	dir, err := s.gitFolder(objects)
+	if err != nil {
+		return err
+	}
+	var asked bytes.Buffer
+	for _, id := range ids {
+		asked.WriteString(hex.EncodeToString(id[:]) + "\n")
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	out, into := io.Pipe()
+	answered := make(chan error, 1)
+	go func() {
+		err := readAnswers(bufio.NewReaderSize(out, 64<<10), ids, each)
+		_ = out.CloseWithError(err) // always nil
+		answered <- err
+	}()
+	var words bytes.Buffer
+	exit, err := proc.Run(ctx, proc.Cmd{
+		Args: []string{s.git(), "--git-dir=" + dir, "cat-file", how},
+		Env:  gitEnviron(), Dir: dir, Stdin: &asked, Stdout: into, Stderr: &words,
+	})
+	_ = into.Close() // always nil
+	failed := <-answered
+	switch {
+	case err == nil && exit.Code != 0:
+		err = errors.New(strings.TrimSpace(words.String()))
+	case err == nil:
+		err = failed
+	}
+	if err != nil {
+		return fmt.Errorf("reading git's objects: %w", err)
+	}
+	return nil
+}
+
+// gitEnviron keeps every setting away, and git from fetching what is not there.
+func gitEnviron() []string {
+	return []string{
+		"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
+		"GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1",
+	}
+}
+
+// readAnswers reads what cat-file says, one answer for each id in their order.
+func readAnswers(in *bufio.Reader, ids [][20]byte, each func([20]byte, int64, *bufio.Reader) error) error {
+	for _, id := range ids {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return err
+		}
+		words := strings.Fields(line)
+		if len(words) != 3 {
+			continue // missing
+		}
+		size, err := strconv.ParseInt(words[2], 10, 64)
+		if err != nil || size < 0 || size > maxObject || words[1] != "blob" {
+			return fmt.Errorf("git answered %q", line)
+		}
+		if err := each(id, size, in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxObject is more than any object of a file that counts.
+const maxObject = 1 << 30

@@ -1,0 +1,387 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+)
+
+// bench is a keeper at work in a folder.
+type bench struct {
+	*Keeper
+	t     testing.TB
+	dir   string
+	store *Store
+	told  []string
+}
+
+var plenty = Limits{Total: 500 << 20, File: 10 << 20}
+
+func newBench(t testing.TB, files map[string]string) *bench {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, dir: dir, store: New(t.TempDir())}
+	for name, text := range files {
+		b.write(name, text)
+	}
+	b.open("session")
+	return b
+}
+
+// open gives the bench a fresh keeper, as another session or process would have it.
+func (b *bench) open(session string) {
+	b.t.Helper()
+	ws, err := workspace.Open([]string{b.dir}, nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	k := b.store.Keeper(Config{
+		Session: session, Files: ws, Limits: func() Limits { return plenty },
+		Tell: func(text string) { b.told = append(b.told, text) },
+	})
+	ws.Journal = k.Journal
+	b.Keeper = k
+	b.t.Cleanup(func() {
+		if err := errors.Join(k.Close(context.Background()), ws.Close(), b.store.Close()); err != nil {
+			b.t.Error(err)
+		}
+	})
+}
+
+func (b *bench) path(name string) string { return filepath.Join(b.dir, filepath.FromSlash(name)) }
+
+func (b *bench) write(name, text string) {
+	b.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(b.path(name)), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(b.path(name), []byte(text), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// shell runs a command as a turn does.
+func (b *bench) shell(script string) {
+	b.t.Helper()
+	done := b.Opaque(b.t.Context())
+	defer done()
+	b.sh(script)
+}
+
+// sh runs a command as a person does.
+func (b *bench) sh(script string) {
+	b.t.Helper()
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir = b.dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+}
+
+// edit writes a file as a tool does.
+func (b *bench) edit(name, text string) {
+	b.t.Helper()
+	if _, err := b.Files.Write(b.t.Context(), name, []byte(text)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) turn(title string, do func()) {
+	b.t.Helper()
+	b.Begin(title)
+	do()
+	b.End()
+}
+
+func (b *bench) list() []Info {
+	b.t.Helper()
+	list, err := b.List(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return list
+}
+
+// restore goes back to the checkpoint with a title.
+func (b *bench) restore(title string, names ...string) (restored, kept []string) {
+	b.t.Helper()
+	return b.restoreWith(title, Choice{}, names...)
+}
+
+func (b *bench) restoreWith(title string, c Choice, names ...string) (restored, kept []string) {
+	b.t.Helper()
+	list := b.list()
+	i := slices.IndexFunc(list, func(i Info) bool { return i.Title == title })
+	if i < 0 {
+		b.t.Fatalf("no checkpoint %q among %v", title, list)
+	}
+	for _, name := range names {
+		c.Files = append(c.Files, b.path(name))
+	}
+	out, err := b.Restore(b.t.Context(), list[i].ID, c)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, path := range out.Restored {
+		restored = append(restored, b.Files.Name(path))
+	}
+	for _, k := range out.Kept {
+		kept = append(kept, b.Files.Name(k.Path))
+	}
+	return restored, kept
+}
+
+// tree says everything of a folder in lines, .git aside.
+func (b *bench) tree() string { return treeOf(b.t, b.dir) }
+
+func treeOf(t testing.TB, dir string) string {
+	t.Helper()
+	var lines []string
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		if d.Name() == ".git" {
+			return filepath.SkipDir
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		line := rel + " " + info.Mode().String()
+		switch {
+		case d.Type().IsRegular():
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			line += " " + string(text)
+		case d.Type()&os.ModeSymlink != 0:
+			to, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			line = rel + " -> " + to
+		}
+		lines = append(lines, line)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func same(t testing.TB, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+func TestCommandsAreTakenBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{"keep.txt": "keep", "change.txt": "old", "gone/deep.txt": "deep", "moved.txt": "moved", "run.sh": "#!/bin/sh"})
+	b.sh("ln -s keep.txt link; chmod 600 change.txt; mkdir empty")
+	before := b.tree()
+	b.turn("Turn", func() {
+		b.shell("printf new > change.txt; rm -r gone empty; mv moved.txt there.txt; chmod 755 run.sh; mkdir -p new/er; echo x > new/er/file; ln -sf change.txt link; ln -s new also")
+	})
+	after := b.tree()
+	list := b.list()
+	if len(list) != 1 {
+		t.Fatalf("checkpoints: %v", list)
+	}
+	var names []string
+	for _, f := range list[0].Files {
+		names = append(names, b.Files.Name(f))
+	}
+	same(t, "files", names, []string{"also", "change.txt", "gone/deep.txt", "link", "moved.txt", "new/er/file", "run.sh", "there.txt"})
+	_, kept := b.restore("Turn")
+	same(t, "kept", kept, nil)
+	if got := b.tree(); got != before {
+		t.Errorf("restored:\n%s\n\nwant:\n%s", got, before)
+	}
+	restored, kept := b.restore("Turn")
+	same(t, "restored again", restored, nil)
+	same(t, "kept again", kept, nil)
+	b.restore("Before going back to “Turn”")
+	if got := b.tree(); got != after {
+		t.Errorf("taken back:\n%s\n\nwant:\n%s", got, after)
+	}
+}
+
+func TestToolsAreTakenBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{"a.txt": "one", "b.txt": "two"})
+	before := b.tree()
+	b.turn("First", func() { b.edit("a.txt", "ONE"); b.edit("new/c.txt", "three") })
+	middle := b.tree()
+	b.turn("Second", func() {
+		b.edit("a.txt", "ONE!")
+		if err := b.Files.Remove(t.Context(), "b.txt"); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Files.Rename(t.Context(), "new/c.txt", "other/d.txt"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	b.turn("Nothing", func() {})
+	if list := b.list(); len(list) != 2 || list[0].Title != "Second" || list[1].Title != "First" {
+		t.Fatalf("checkpoints: %v", list)
+	}
+	b.restore("Second")
+	if got := b.tree(); got != middle {
+		t.Errorf("restored:\n%s\n\nwant:\n%s", got, middle)
+	}
+	b.restore("First")
+	if got := b.tree(); got != before {
+		t.Errorf("restored:\n%s\n\nwant:\n%s", got, before)
+	}
+}
+
+func TestToolsAndCommandsTogether(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{"a.txt": "one", "b.txt": "two"})
+	before := b.tree()
+	b.turn("Turn", func() {
+		b.edit("a.txt", "by the tool")
+		b.shell("echo by the command >> a.txt; echo x > b.txt; echo y > c.txt")
+		b.edit("b.txt", "by the tool")
+		b.edit("c.txt", "by the tool")
+		b.shell("true")
+	})
+	restored, kept := b.restore("Turn")
+	same(t, "restored", restored, []string{"a.txt", "b.txt", "c.txt"})
+	same(t, "kept", kept, nil)
+	if got := b.tree(); got != before {
+		t.Errorf("restored:\n%s\n\nwant:\n%s", got, before)
+	}
+}
+
+func TestWhatAPersonChangesStays(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{"a.txt": "one", "b.txt": "two", "c.txt": "three", "d.txt": "four"})
+	b.turn("First", func() { b.edit("a.txt", "ONE"); b.edit("b.txt", "TWO"); b.edit("new.txt", "x") })
+	b.write("b.txt", "mine")
+	b.turn("Second", func() { b.shell("echo more >> b.txt; echo gone > d.txt") })
+	b.write("new.txt", "mine too")
+	b.write("d.txt", "mine as well")
+	restored, kept := b.restore("First")
+	same(t, "restored", restored, []string{"a.txt"})
+	same(t, "kept", kept, []string{"b.txt", "d.txt", "new.txt"})
+	restored, kept = b.restoreWith("First", Choice{Force: func(path string) bool { return !strings.HasSuffix(path, "new.txt") }}, "b.txt", "new.txt")
+	same(t, "restored by name", restored, []string{"b.txt"})
+	same(t, "kept by name", kept, []string{"new.txt"})
+	if text, _ := os.ReadFile(b.path("b.txt")); string(text) != "two" {
+		t.Errorf("b.txt: %q", text)
+	}
+	if _, err := b.Restore(t.Context(), b.list()[0].ID, Choice{Files: []string{b.path("c.txt")}}); !errors.Is(err, ErrUnchanged) {
+		t.Errorf("a file that nobody has changed: %v", err)
+	}
+	if _, err := b.Restore(t.Context(), "none", Choice{}); !errors.Is(err, ErrUnknown) {
+		t.Errorf("an unknown checkpoint: %v", err)
+	}
+}
+
+// A person who works while a turn runs, but no command, is not taken for it.
+func TestWhatAPersonChangesMeanwhile(t *testing.T) {
+	t.Parallel()
+	if !stampsTell {
+		t.Skip("this system does not tell when a file was changed")
+	}
+	b := newBench(t, map[string]string{"a.txt": "one", "b.txt": "two"})
+	b.turn("Turn", func() {
+		b.shell("echo x >> a.txt; sleep 0.05")
+		b.sh("sleep 0.05; echo mine > b.txt; sleep 0.05")
+		b.shell("sleep 0.05; echo y >> a.txt")
+	})
+	restored, kept := b.restore("Turn")
+	same(t, "restored", restored, []string{"a.txt"})
+	same(t, "kept", kept, []string{"b.txt"})
+	if text, _ := os.ReadFile(b.path("b.txt")); string(text) != "mine\n" {
+		t.Errorf("b.txt: %q", text)
+	}
+}
+
+func TestNamed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{"a.txt": "one"})
+	if _, err := b.Name(t.Context(), "before everything"); err != nil {
+		t.Fatal(err)
+	}
+	b.turn("Turn", func() {
+		b.shell("echo two > a.txt")
+		if _, err := b.Name(t.Context(), "in the middle"); err != nil {
+			t.Fatal(err)
+		}
+		b.shell("echo three > a.txt; echo x > x.txt")
+		b.restore("in the middle")
+		if text, _ := os.ReadFile(b.path("a.txt")); string(text) != "two\n" {
+			t.Errorf("in the middle a.txt was %q", text)
+		}
+		b.shell("echo four > a.txt")
+	})
+	var titles []string
+	for _, i := range b.list() {
+		titles = append(titles, i.Title)
+	}
+	same(t, "titles", titles, []string{"Turn", "Before going back to “in the middle”", "in the middle", "Turn", "before everything"})
+	b.restore("before everything")
+	if got := b.tree(); !strings.HasSuffix(got, "a.txt -rw-r--r-- one") {
+		t.Errorf("at the beginning:\n%s", got)
+	}
+}
+
+func TestIgnoredAndLarge(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{".gitignore": "*.log\n", "a.log": "log", "node_modules/x/y.js": "js", "venv/pyvenv.cfg": "", "venv/a.py": "py", "small": "s", ".env": "secret"})
+	b.write("large", strings.Repeat("x", 11<<20))
+	b.turn("Turn", func() { b.shell("rm -r a.log node_modules venv/a.py small large .env") })
+	restored, kept := b.restore("Turn")
+	same(t, "restored", restored, []string{".env", "small"})
+	same(t, "kept", kept, []string{"large"})
+	b.turn("By a tool", func() { b.edit("b.log", "x"); b.edit(".gitignore", "") })
+	restored, _ = b.restore("By a tool")
+	same(t, "a file that a tool names", restored, []string{".gitignore", "b.log"})
+}
+
+// What was ignored and is not any more was there before: a restore leaves it.
+func TestNoLongerIgnored(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{".gitignore": "*.env\n", "my.env": "secret", "other.env": "x"})
+	b.turn("Turn", func() { b.shell("sleep 0.05; rm .gitignore; echo y >> other.env") })
+	restored, kept := b.restore("Turn")
+	same(t, "restored", restored, []string{".gitignore"})
+	same(t, "kept", kept, []string{"other.env"})
+	if text, _ := os.ReadFile(b.path("my.env")); string(text) != "secret" {
+		t.Errorf("my.env: %q", text)
+	}
+}
+
+func TestNamesThatAreNoText(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil)
+	name := "odd\xff\n\"name"
+	if err := os.WriteFile(b.path(name), []byte("x"), 0o644); err != nil {
+		t.Skip("the file system takes no such name")
+	}
+	before := b.tree()
+	b.turn("Turn", func() { b.shell("rm -- *") })
+	b.restore("Turn")
+	if got := b.tree(); got != before {
+		t.Errorf("restored:\n%q\nwant:\n%q", got, before)
+	}
+}

@@ -1,0 +1,18 @@
+package checkpoint
+
+import (
+	"os"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+// TestMain lets the test binary be the supervisor of the git that it starts, and the
+// process that is killed.
+func TestMain(m *testing.M) {
+	proc.Supervise()
+	if dir := os.Getenv("CHECKPOINT_VICTIM"); dir != "" {
+		victim(dir)
+	}
+	os.Exit(m.Run())
+}

@@ -1,0 +1,188 @@
+package checkpoint
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// header is the first line of a checkpoint's file.
+type header struct {
+	ID      string    `json:"id"`
+	Kind    string    `json:"kind"`
+	Title   string    `json:"title"`
+	Created time.Time `json:"created"`
+	Folders []string  `json:"folders"`
+	// Base names the tree of the beginning, and Owner the process that adds changes.
+	// Both are empty once the checkpoint is complete.
+	Base  string `json:"base,omitempty"`
+	Owner string `json:"owner,omitempty"`
+}
+
+// record is a checkpoint: its header, and then a line for each change; of two lines
+// for a path the later one counts.
+type record struct {
+	header
+	changes []*Change
+	byPath  map[string]*Change
+}
+
+func newRecord(h header) *record { return &record{header: h, byPath: map[string]*Change{}} }
+
+// change returns what is known of a path, and notes it as new if that is nothing.
+func (r *record) change(path string) (c *Change, known bool) {
+	if c, known = r.byPath[path]; !known {
+		c = &Change{Path: path}
+		r.byPath[path] = c
+		r.changes = append(r.changes, c)
+	}
+	return c, known
+}
+
+// drop forgets a path.
+func (r *record) drop(path string) {
+	delete(r.byPath, path)
+	r.changes = slices.DeleteFunc(r.changes, func(c *Change) bool { return c.Path == path })
+}
+
+// tidy drops what is as it was.
+func (r *record) tidy() {
+	r.changes = slices.DeleteFunc(r.changes, func(c *Change) bool {
+		same := !c.Begun && c.Before.same(c.After)
+		if same {
+			delete(r.byPath, c.Path)
+		}
+		return same
+	})
+}
+
+func (r *record) info() Info {
+	i := Info{ID: r.ID, Created: r.Created, Title: r.Title}
+	for _, c := range r.changes {
+		if c.Before.Kind != kindFolder && c.After.Kind != kindFolder {
+			i.Files = append(i.Files, c.Path)
+		}
+	}
+	slices.Sort(i.Files)
+	return i
+}
+
+// worth reports whether there is something to go back to.
+func (r *record) worth() bool { return len(r.changes) > 0 || r.Kind == kindNamed }
+
+const recordSuffix = ".jsonl"
+
+func (s *Store) sessionDir(session string) string { return filepath.Join(s.dir, "sessions", session) }
+
+func (s *Store) recordFile(session, id string) string {
+	return filepath.Join(s.sessionDir(session), id+recordSuffix)
+}
+
+// write makes the file of r anew, as it is now.
+func (s *Store) write(session string, r *record) error {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	if err := enc.Encode(r.header); err != nil {
+		return fmt.Errorf("writing a checkpoint: %w", err)
+	}
+	for _, c := range r.changes {
+		if err := enc.Encode(c.armoured()); err != nil {
+			return fmt.Errorf("writing a checkpoint: %w", err)
+		}
+	}
+	if err := writeAtomic(s.recordFile(session, r.ID), out.Bytes()); err != nil {
+		return fmt.Errorf("writing a checkpoint: %w", err)
+	}
+	return nil
+}
+
+// add writes one change behind those in the file.
+func (s *Store) add(session, id string, c *Change) error {
+	line, err := json.Marshal(c.armoured())
+	if err != nil {
+		return fmt.Errorf("writing a checkpoint: %w", err)
+	}
+	f, err := os.OpenFile(s.recordFile(session, id), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return fmt.Errorf("writing a checkpoint: %w", err)
+	}
+	_, err = f.Write(append(line, '\n'))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("writing a checkpoint: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) removeRecord(session, id string) error {
+	if err := os.Remove(s.recordFile(session, id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("removing a checkpoint: %w", err)
+	}
+	_ = os.Remove(s.sessionDir(session)) // only when it is empty
+	return nil
+}
+
+// read reads a checkpoint's file. A last line that is cut off is left out: the
+// process was killed before anything hung on it.
+func (s *Store) read(session, id string) (*record, error) {
+	data, err := os.ReadFile(s.recordFile(session, id))
+	if err != nil {
+		return nil, err
+	}
+	first, rest, _ := bytes.Cut(data, []byte{'\n'})
+	r := newRecord(header{})
+	if err := json.Unmarshal(first, &r.header); err != nil {
+		return nil, fmt.Errorf("reading the checkpoint %s: %w", id, err)
+	}
+	r.ID = id
+	lines := bufio.NewScanner(bytes.NewReader(rest))
+	lines.Buffer(nil, len(rest)+1)
+	for lines.Scan() {
+		var c Change
+		if json.Unmarshal(lines.Bytes(), &c) != nil || c.Path == "" {
+			continue
+		}
+		c.disarm()
+		known, _ := r.change(c.Path)
+		*known = c
+	}
+	return r, nil
+}
+
+// records reads the checkpoints of a session, oldest first. What cannot be read is
+// passed over: another process may just have removed it.
+func (s *Store) records(session string) ([]*record, error) {
+	entries, err := os.ReadDir(s.sessionDir(session))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing checkpoints: %w", err)
+	}
+	var all []*record
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), recordSuffix)
+		if !ok || strings.HasPrefix(id, ".") {
+			continue
+		}
+		if r, err := s.read(session, id); err == nil {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b *record) int { return strings.Compare(a.ID, b.ID) })
+	return all, nil
+}
+
+// newID is an id that is later than all before it.
+func newID() string {
+	return uuid.Must(uuid.NewV7()).String() // fails only without a source of randomness
+}

@@ -1,0 +1,521 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+)
+
+// Choice says what of a checkpoint is meant.
+type Choice struct {
+	Files []string // absolute; a folder stands for what is in it; none: all
+	// Force is asked about a file that somebody else has changed since; true brings it
+	// back all the same. Nil: it is kept.
+	Force func(path string) bool
+}
+
+// Outcome is what a restore has done, by absolute paths.
+type Outcome struct {
+	Restored []string
+	Kept     []Kept
+}
+
+// Kept is a file that was left as it is.
+type Kept struct{ Path, Why string }
+
+// Why a file is kept.
+const (
+	changedSince = "it has been changed since"
+	maybeOthers  = "it may have been changed by somebody else"
+)
+
+// List gives the session's checkpoints, newest first.
+func (k *Keeper) List(ctx context.Context) ([]Info, error) {
+	records, err := k.records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	infos := []Info{}
+	for _, r := range slices.Backward(records) {
+		infos = append(infos, r.info())
+	}
+	return infos, nil
+}
+
+// records are those worth going back to, oldest first. In a turn, what it has changed
+// so far belongs to its own.
+func (k *Keeper) records(ctx context.Context) ([]*record, error) {
+	if err := k.settle(ctx); err != nil {
+		return nil, err
+	}
+	k.lookNow(ctx)
+	if err := k.recoverDead(); err != nil {
+		return nil, err
+	}
+	all, err := k.store.records(k.Session)
+	if err != nil {
+		return nil, err
+	}
+	worth := all[:0]
+	for _, r := range all {
+		r.tidy()
+		if r.worth() {
+			worth = append(worth, r)
+		}
+	}
+	return worth, nil
+}
+
+// lookNow has what commands have changed so far in this turn written down.
+func (k *Keeper) lookNow(ctx context.Context) {
+	k.mu.Lock()
+	p := k.part
+	k.mu.Unlock()
+	if p == nil {
+		return
+	}
+	select {
+	case p.looking <- struct{}{}:
+		p.look()
+		<-p.looking
+	case <-ctx.Done():
+	case <-p.done:
+	}
+}
+
+// since are the records from a checkpoint on.
+func (k *Keeper) since(ctx context.Context, id string) ([]*record, error) {
+	records, err := k.records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(records, func(r *record) bool { return r.ID == id })
+	if i < 0 {
+		return nil, fmt.Errorf("%q: %w", id, ErrUnknown)
+	}
+	return records[i:], nil
+}
+
+// history is what became of one path since a checkpoint.
+type history struct {
+	path   string
+	was    State // at the checkpoint
+	left   State // as the session has left it
+	broken bool  // somebody else has changed it in between
+	unsure bool
+}
+
+// histories joins the changes of records, by path.
+func histories(records []*record, files []string) ([]history, error) {
+	var all []history
+	at := map[string]int{}
+	for _, r := range records {
+		for _, c := range r.changes {
+			if !chosen(c.Path, files) {
+				continue
+			}
+			i, known := at[c.Path]
+			if !known {
+				at[c.Path] = len(all)
+				all = append(all, history{path: c.Path, was: c.Before, left: c.After, unsure: c.Unsure})
+				continue
+			}
+			h := &all[i]
+			h.broken = h.broken || !h.left.same(c.Before)
+			h.left, h.unsure = c.After, h.unsure || c.Unsure
+		}
+	}
+	for _, f := range files {
+		if !slices.ContainsFunc(all, func(h history) bool { return chosen(h.path, []string{f}) }) {
+			return nil, fmt.Errorf("%s: %w", f, ErrUnchanged)
+		}
+	}
+	slices.SortFunc(all, func(a, b history) int { return strings.Compare(a.path, b.path) })
+	return all, nil
+}
+
+func chosen(path string, files []string) bool {
+	return len(files) == 0 || slices.ContainsFunc(files, func(f string) bool {
+		return path == f || strings.HasPrefix(path, strings.TrimSuffix(f, string(filepath.Separator))+string(filepath.Separator))
+	})
+}
+
+// Diff is the change from a checkpoint to now, as git apply takes it.
+func (k *Keeper) Diff(ctx context.Context, id string, files []string) (string, error) {
+	records, err := k.since(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	all, err := histories(records, files)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	for _, h := range all {
+		now, err := k.Files.Look(ctx, h.path)
+		if err != nil {
+			return "", fmt.Errorf("comparing: %w", err)
+		}
+		text, err := k.content(h.was)
+		if err != nil {
+			fmt.Fprintf(&out, "# %s: as it was it cannot be shown: %v\n", k.Files.Name(h.path), err)
+			continue
+		}
+		writeDiff(&out, k.Files.Name(h.path), imageOf(h.was, text), now)
+	}
+	return out.String(), nil
+}
+
+// content is the content of a state; nil where there is none to have.
+func (k *Keeper) content(s State) ([]byte, error) {
+	switch {
+	case s.Kind != kindFile:
+		return nil, nil
+	case s.Sum == "":
+		return nil, errors.New(s.Lost)
+	}
+	return k.store.get(s.Sum)
+}
+
+// writeDiff adds the difference of two images, with git's words for modes and links.
+func writeDiff(out *strings.Builder, name string, old, now workspace.Image) {
+	if old.Mode.IsDir() || now.Mode.IsDir() {
+		old, now = withoutFolder(old), withoutFolder(now)
+	}
+	from, to := gitMode(old), gitMode(now)
+	if old.Open || now.Open { // of the mode, nothing is known
+		from, to = max(from, to), max(from, to)
+	}
+	if old.There() && now.There() && from>>12 != to>>12 { // a link in the place of a file: git takes that in two steps
+		writeDiff(out, name, old, workspace.NoImage)
+		writeDiff(out, name, workspace.NoImage, now)
+		return
+	}
+	body := workspace.UnifiedDiff(name, textOf(old), textOf(now))
+	special := from>>12 == 0o12 || to>>12 == 0o12 || from&0o111 != to&0o111 || body == "" && old.There() != now.There()
+	if !special {
+		out.WriteString(body)
+		return
+	}
+	head := "diff --git a/" + strings.TrimPrefix(name, "/") + " b/" + strings.TrimPrefix(name, "/") + "\n"
+	switch {
+	case !old.There():
+		head += fmt.Sprintf("new file mode %06o\n", to)
+	case !now.There():
+		head += fmt.Sprintf("deleted file mode %06o\n", from)
+	case from != to:
+		head += fmt.Sprintf("old mode %06o\nnew mode %06o\n", from, to)
+	}
+	out.WriteString(head + body)
+}
+
+func withoutFolder(i workspace.Image) workspace.Image {
+	if i.Mode.IsDir() {
+		return workspace.NoImage
+	}
+	return i
+}
+
+// gitMode is a mode as git has them.
+func gitMode(i workspace.Image) int {
+	switch {
+	case !i.There():
+		return 0
+	case i.Mode&fs.ModeSymlink != 0:
+		return 0o120000
+	case i.Mode.Perm()&0o100 != 0:
+		return 0o100755
+	}
+	return 0o100644
+}
+
+func textOf(i workspace.Image) []byte {
+	switch {
+	case !i.There():
+		return nil
+	case i.Mode&fs.ModeSymlink != 0:
+		return []byte(i.Link)
+	case i.Text == nil:
+		return []byte{}
+	}
+	return i.Text
+}
+
+// File is one file as it was at a checkpoint; nil: there was none.
+func (k *Keeper) File(ctx context.Context, id, path string) ([]byte, error) {
+	records, err := k.since(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	all, err := histories(records, []string{path})
+	if err == nil && all[0].path == path {
+		text, err := k.content(all[0].was)
+		if err != nil {
+			return nil, fmt.Errorf("%s as it was: %w", k.Files.Name(path), err)
+		}
+		return text, nil
+	}
+	now, err := k.Files.Look(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return textOf(withoutFolder(now)), nil
+}
+
+// Name makes a checkpoint of the state as it is now.
+func (k *Keeper) Name(ctx context.Context, title string) (Info, error) {
+	leave, err := k.alone(ctx)
+	if err != nil {
+		return Info{}, err
+	}
+	defer leave()
+	k.mu.Lock()
+	if k.closed {
+		k.mu.Unlock()
+		return Info{}, errClosed
+	}
+	p := k.enter(kindNamed, title)
+	if k.inTurn {
+		p.survey()
+	}
+	k.mu.Unlock()
+	if err := k.settle(ctx); err != nil {
+		return Info{}, err
+	}
+	if err := p.writeNow(); err != nil {
+		return Info{}, err
+	}
+	if k.idle() {
+		k.mu.Lock()
+		k.leave()
+		k.mu.Unlock()
+		if err := k.settle(ctx); err != nil {
+			return Info{}, err
+		}
+	}
+	return p.record.header.info(), nil
+}
+
+// writeNow makes the record's file even though nothing has changed yet.
+func (p *part) writeNow() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.writeDown()
+	return p.failed
+}
+
+func (h header) info() Info { return Info{ID: h.ID, Created: h.Created, Title: h.Title} }
+
+// idle reports whether neither a turn nor a command runs.
+func (k *Keeper) idle() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return !k.inTurn && len(k.open) == 0
+}
+
+// alone waits until nobody else goes back or makes a checkpoint.
+func (k *Keeper) alone(ctx context.Context) (leave func(), err error) {
+	select {
+	case k.restoring <- struct{}{}:
+		return func() { <-k.restoring }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Restore brings back what the session has changed since a checkpoint. What somebody
+// else has changed since stays as it is and is named, unless the choice says
+// otherwise. Each file comes back whole or not at all. What is overwritten is kept in
+// a checkpoint of its own.
+func (k *Keeper) Restore(ctx context.Context, id string, choice Choice) (Outcome, error) {
+	leave, err := k.alone(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer leave()
+	records, err := k.since(ctx, id)
+	if err != nil {
+		return Outcome{}, err
+	}
+	all, err := histories(records, choice.Files)
+	if err != nil {
+		return Outcome{}, err
+	}
+	k.mu.Lock()
+	if k.closed {
+		k.mu.Unlock()
+		return Outcome{}, errClosed
+	}
+	turn, inTurn := k.turn, k.inTurn
+	k.enter(kindRestore, "Before going back to “"+records[0].Title+"”")
+	k.mu.Unlock()
+	r := restorer{Keeper: k, ctx: ctx, choice: choice}
+	r.run(all)
+	k.mu.Lock()
+	if inTurn {
+		k.enter(kindTurn, turn).survey()
+	} else {
+		k.leave()
+	}
+	k.mu.Unlock()
+	slices.Sort(r.outcome.Restored)
+	slices.SortFunc(r.outcome.Kept, func(a, b Kept) int { return strings.Compare(a.Path, b.Path) })
+	return r.outcome, errors.Join(r.failed, k.settle(ctx))
+}
+
+// restorer is one restore.
+type restorer struct {
+	*Keeper
+	ctx     context.Context
+	choice  Choice
+	outcome Outcome
+	failed  error
+}
+
+// run takes away what was not there, folders after what is in them; then makes the
+// folders that were there, and then brings back files.
+func (r *restorer) run(all []history) {
+	folder := func(h history) bool { return h.was.Kind == kindFolder || h.left.Kind == kindFolder }
+	for _, h := range slices.Backward(all) {
+		if h.was.Kind == "" || folder(h) && h.was.Kind != kindFolder {
+			r.one(h, State{})
+		}
+	}
+	for _, h := range all {
+		if h.was.Kind == kindFolder {
+			r.one(h, h.was)
+		}
+	}
+	for _, h := range all {
+		if h.was.Kind == kindFile || h.was.Kind == kindLink {
+			r.one(h, h.was)
+		}
+	}
+}
+
+// Why nothing is done, inside a restore.
+var (
+	errAsItWas = errors.New("it is as it was")
+	errOthers  = errors.New("somebody else has changed it")
+)
+
+// one brings one path to a state.
+func (r *restorer) one(h history, want State) {
+	if r.ctx.Err() != nil {
+		r.failed = r.ctx.Err()
+		return
+	}
+	text, err := r.content(want)
+	if err != nil {
+		r.keep(h, "as it was it is not kept: "+err.Error())
+		return
+	}
+	check := func(now workspace.Image) error {
+		state := stateOf(now)
+		switch {
+		case want.Kind == "" && state.Kind == kindFolder:
+			return nil // only one with nothing in it can go
+		case state.same(want) || want.Kind == "" && h.was.Kind != "" && state.same(h.was):
+			return errAsItWas
+		case h.broken || h.unsure || !state.same(h.left) && !(want.Kind != "" && h.was.Kind != h.left.Kind && state.Kind == ""):
+			return errOthers
+		}
+		return nil
+	}
+	image := imageOf(want, text)
+	err = r.Files.PutBack(r.ctx, h.path, image, check)
+	if errors.Is(err, errOthers) && r.choice.Force != nil && h.was.Kind != kindFolder && r.choice.Force(h.path) {
+		err = r.Files.PutBack(r.ctx, h.path, image, func(now workspace.Image) error {
+			if stateOf(now).same(want) {
+				return errAsItWas
+			}
+			return nil
+		})
+	}
+	r.note(h, want, err)
+}
+
+// note takes down what came of one path.
+func (r *restorer) note(h history, want State, err error) {
+	isFolder := h.was.Kind == kindFolder || h.left.Kind == kindFolder && h.was.Kind == ""
+	switch {
+	case errors.Is(err, errAsItWas):
+	case isFolder: // those that somebody has put something into stay, and go without saying
+	case errors.Is(err, errOthers) && h.unsure && !h.broken:
+		r.keep(h, maybeOthers)
+	case errors.Is(err, errOthers):
+		r.keep(h, changedSince)
+	case err != nil:
+		r.keep(h, err.Error())
+	case want.Kind == h.was.Kind:
+		r.outcome.Restored = append(r.outcome.Restored, h.path)
+	}
+}
+
+func (r *restorer) keep(h history, why string) {
+	r.outcome.Kept = append(r.outcome.Kept, Kept{h.path, why})
+}
+
+// recoverDead completes what processes have left that were killed: what differs from
+// the beginning and was not noted may have been changed by anybody since, and is
+// marked so.
+func (k *Keeper) recoverDead() error {
+	records, err := k.store.records(k.Session)
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		if r.Owner == "" || k.store.lives(r.Owner) {
+			continue
+		}
+		done, err := k.store.writing()
+		if err != nil {
+			return err
+		}
+		err = k.recoverOne(r)
+		done()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *Keeper) recoverOne(r *record) error {
+	for _, c := range r.changes {
+		c.Unsure = c.Unsure || c.Begun
+	}
+	k.settleBegun(r)
+	if base, err := k.store.load(r.Base); r.Base != "" && err == nil {
+		limits := k.Limits()
+		next, err := k.store.scan(k.ctx, k.Files, base, limits)
+		if err != nil {
+			return err
+		}
+		k.store.shelter(k.ctx, k.Files, next, limits)
+		p := newPart(k, r.header, nil)
+		defer p.skip()
+		p.record = r
+		p.compare(base, next, limits, false)
+	}
+	name := r.Base
+	r.Base, r.Owner = "", ""
+	r.tidy()
+	if !r.worth() {
+		return k.store.removeRecord(k.Session, r.ID)
+	}
+	if err := k.store.write(k.Session, r); err != nil {
+		return err
+	}
+	if name != "" {
+		_ = os.Remove(k.store.treeFile(name)) // else the next clean-up does
+	}
+	return nil
+}

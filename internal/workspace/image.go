@@ -1,0 +1,274 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Image is what is at a path: a file with its text, a link, a folder, or nothing.
+type Image struct {
+	Mode fs.FileMode // type and permissions; ModeIrregular: nothing is there
+	Text []byte      // of a file; nil when it is too large to be held
+	Link string      // where a link leads
+	Size int64       // of a file
+	Open bool        // Text is the editor's: nothing is said of the disk
+}
+
+// NoImage is the image of nothing.
+var NoImage = Image{Mode: fs.ModeIrregular}
+
+// There reports whether the image is of something.
+func (i Image) There() bool { return i.Mode != fs.ModeIrregular }
+
+// fileImage is the image of a file on the disk.
+func fileImage(text []byte, info fs.FileInfo) Image {
+	if info == nil {
+		return NoImage
+	}
+	return Image{Mode: info.Mode().Perm(), Text: text, Size: info.Size()}
+}
+
+func openImage(text []byte) Image {
+	if text == nil {
+		text = []byte{}
+	}
+	return Image{Text: text, Size: int64(len(text)), Open: true}
+}
+
+// A Journal is told of every change that a workspace makes, before it makes it: of
+// what is at an absolute path now. The function that it returns is told what is
+// there afterwards, the same when the change has failed. What they take is time of
+// the change.
+type Journal func(path string, old Image) (after func(now Image))
+
+// note tells the journal of a change at p, and of the folders that it will make.
+func (w *Workspace) note(p place, old Image) (after func(now Image)) {
+	if w.Journal == nil {
+		return func(Image) {}
+	}
+	var folders []func(Image)
+	if !old.There() {
+		for _, rel := range missingFolders(p) {
+			folders = append(folders, w.Journal(filepath.Join(p.folder.path, rel), NoImage))
+		}
+	}
+	noted := w.Journal(p.abs(), old)
+	return func(now Image) {
+		for _, f := range folders {
+			f(Image{Mode: fs.ModeDir | 0o755})
+		}
+		if now.There() && !now.Open && now.Mode.IsRegular() {
+			if info, err := p.folder.root.Lstat(p.rel); err == nil {
+				now.Mode = info.Mode().Perm()
+			}
+		}
+		noted(now)
+	}
+}
+
+// Look returns what is at path: the editor's text if it is open there, else what is
+// on the disk. A link is looked at itself.
+func (w *Workspace) Look(ctx context.Context, path string) (now Image, err error) {
+	err = w.atLink(path, func(p place) error {
+		now, err = w.look(ctx, p)
+		return err
+	})
+	if err != nil {
+		return NoImage, w.explain(ctx, "reading", path, err)
+	}
+	return now, nil
+}
+
+// look is Look of a place.
+func (w *Workspace) look(ctx context.Context, p place) (Image, error) {
+	doc, open, err := w.document(ctx, p)
+	if err != nil {
+		return NoImage, err
+	}
+	if open {
+		return openImage(doc.Text), nil
+	}
+	return lookOnDisk(p)
+}
+
+// LookOnDisk is [Workspace.Look], but never at the editor.
+func (w *Workspace) LookOnDisk(ctx context.Context, path string) (now Image, err error) {
+	err = w.atLink(path, func(p place) error {
+		now, err = lookOnDisk(p)
+		return err
+	})
+	if err != nil {
+		return NoImage, w.explain(ctx, "reading", path, err)
+	}
+	return now, nil
+}
+
+func lookOnDisk(p place) (Image, error) {
+	root := p.folder.root
+	info, err := root.Lstat(p.rel)
+	switch {
+	case missing(err):
+		return NoImage, nil
+	case err != nil:
+		return NoImage, err
+	case info.IsDir():
+		return Image{Mode: fs.ModeDir | info.Mode().Perm()}, nil
+	case info.Mode()&fs.ModeSymlink != 0:
+		link, err := root.Readlink(p.rel)
+		return Image{Mode: fs.ModeSymlink, Link: link}, err
+	case !info.Mode().IsRegular():
+		return NoImage, &kindError{info.Mode()}
+	}
+	before, err := readBefore(p, true)
+	return fileImage(before.text, before.info), err
+}
+
+// ErrKept says that a place was left as it is, because its check said so.
+var ErrKept = errors.New("left as it is")
+
+// PutBack makes path what want says, whole or not at all; a link is replaced itself.
+// check looks at what is there now, and its error ends the call before anything is
+// done. What the editor has open is changed in the editor, and saved by its user;
+// on the disk only when the file is gone from there. To check, what is there is the
+// editor's text when it is not saved. What this session has read counts for nothing.
+func (w *Workspace) PutBack(ctx context.Context, path string, want Image, check func(now Image) error) error {
+	if err := w.lockWrites(ctx); err != nil {
+		return err
+	}
+	defer w.unlockWrites()
+	var fromCheck error
+	err := w.atLink(path, func(p place) error {
+		doc, open, err := w.document(ctx, p)
+		if err != nil {
+			return err
+		}
+		now, err := lookOnDisk(p)
+		if err != nil {
+			return err
+		}
+		if open && want.There() && (want.Open || want.Mode.IsRegular() && now.There()) {
+			if !now.Mode.IsRegular() || w.differs(ctx, p, doc.Text) {
+				now = openImage(doc.Text)
+			}
+			if fromCheck = check(now); fromCheck != nil {
+				return nil
+			}
+			return w.putBackDocument(ctx, p, doc, want)
+		}
+		if fromCheck = check(now); fromCheck != nil {
+			return nil
+		}
+		return w.putBackFile(p, now, want)
+	})
+	if fromCheck != nil {
+		return fromCheck
+	}
+	if err != nil {
+		return w.explain(ctx, "restoring", path, err)
+	}
+	return nil
+}
+
+func (w *Workspace) putBackDocument(ctx context.Context, p place, doc Document, want Image) error {
+	text := want.Text
+	if !want.Open { // bytes of a file, which the editor shows as UTF-8
+		text = bytes.TrimPrefix(CharsetOf(text).Decode(text), []byte("\ufeff"))
+	}
+	if bytes.Equal(doc.Text, text) {
+		return nil
+	}
+	after := w.note(p, openImage(doc.Text))
+	if err := w.docs.Replace(ctx, doc, text); err != nil {
+		after(openImage(doc.Text))
+		return fmt.Errorf("changing %s in the editor: %w", w.Name(p.abs()), err)
+	}
+	after(openImage(text))
+	return nil
+}
+
+// putBackFile puts want where now is.
+func (w *Workspace) putBackFile(p place, now, want Image) error {
+	after := w.note(p, now)
+	if err := w.exchange(p, now, want); err != nil {
+		after(now)
+		return err
+	}
+	after(want)
+	return nil
+}
+
+func (w *Workspace) exchange(p place, now, want Image) error {
+	root := p.folder.root
+	if !want.There() {
+		return root.Remove(p.rel)
+	}
+	if want.Mode.IsDir() && now.There() && now.Mode.IsDir() {
+		return root.Chmod(p.rel, want.Mode.Perm())
+	}
+	if now.There() && now.Mode.IsDir() != want.Mode.IsDir() {
+		if err := root.Remove(p.rel); err != nil {
+			return err
+		}
+	}
+	if want.Mode.IsDir() {
+		return root.MkdirAll(p.rel, want.Mode.Perm())
+	}
+	dir, made, err := openParent(p)
+	if err == nil {
+		err = replaceByImage(dir, filepath.Base(p.rel), want)
+		dir.Close()
+	}
+	if err != nil {
+		removeFolders(root, made)
+	}
+	return err
+}
+
+// replaceByImage puts a file or a link in the place of what may be there, in one step.
+func replaceByImage(dir *os.Root, base string, want Image) (err error) {
+	temp := ".hermes-" + rand.Text()[:12] + ".tmp"
+	if want.Mode&fs.ModeSymlink != 0 {
+		err = dir.Symlink(want.Link, temp)
+	} else {
+		err = writeImage(dir, temp, base, want)
+	}
+	if err == nil {
+		err = dir.Rename(temp, base)
+	}
+	if err != nil {
+		_ = dir.Remove(temp)
+		return err
+	}
+	return syncFolder(dir)
+}
+
+func writeImage(dir *os.Root, temp, base string, want Image) (err error) {
+	mode := want.Mode.Perm()
+	if want.Open { // a text of the editor's says nothing of the file
+		mode = 0o644
+	}
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := f.Write(want.Text); err != nil {
+		return err
+	}
+	if old, err := dir.Lstat(base); err == nil && old.Mode().IsRegular() {
+		keepOwner(f, old)
+		if want.Open {
+			mode = old.Mode().Perm()
+		}
+	}
+	if err := f.Chmod(mode); err != nil {
+		return err
+	}
+	return f.Sync()
+}
