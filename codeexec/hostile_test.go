@@ -3,6 +3,7 @@
 package codeexec
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // Scripts that look for the stand-in's secrets. Each prints what it finds.
@@ -198,6 +201,42 @@ os.waitpid(pid, 0)
 `)
 	if !strings.Contains(a.Output, "the caller is user 65534") {
 		t.Errorf("%+v", a)
+	}
+}
+
+// What is kept of an output has no secret that the server knows, nor has a transcript.
+func TestKeptOutputHasNoSecret(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, Config{}, map[string]string{"key.txt": "the key is s3cret-value\n"})
+	b.env.Secrets = tools.NewSecrets(map[string]string{"THE_KEY": "s3cret-value"})
+	a, result := b.call(t.Context(), map[string]any{"code": `
+import sys
+key = "s3cret-" + "value"
+for i in range(20000): sys.stdout.write(key + "; ")
+for i in range(2000): print(key, file=sys.stderr)
+from hermes_tools import read_file, terminal
+got = read_file("key.txt")["content"] + terminal("cat key.txt #" + key)["output"]
+print("\n", got, key in got)
+`})
+	if a.FullOutput == "" || a.FullErrors == "" || !strings.HasSuffix(a.Output, "False\n") {
+		t.Fatalf("%+v", a)
+	}
+	shown, err := json.Marshal(result.Shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{"the result": string(result.JSON), "what is shown": string(shown)}
+	for _, path := range []string{a.FullOutput, a.FullErrors} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[path] = string(text)
+	}
+	for where, text := range all {
+		if strings.Contains(text, "s3cret-value") || !strings.Contains(text, "[secret THE_KEY withheld]") {
+			t.Errorf("%s: %.300s", where, text)
+		}
 	}
 }
 

@@ -22,7 +22,6 @@ const (
 type output struct {
 	limit int // bytes
 	dir   string
-	hide  *tools.Secrets // neither what is shown nor the file holds them
 
 	mu    sync.Mutex
 	plain *tools.PlainText
@@ -34,8 +33,8 @@ type output struct {
 }
 
 func newOutput(limit int, env *tools.Env) *output {
-	o := &output{limit: limit, dir: env.OutputDir, hide: env.Secrets}
-	o.plain = tools.NewPlainText(o.add)
+	o := &output{limit: limit, dir: env.OutputDir}
+	o.plain = tools.NewPlainText(env.Secrets, o.add)
 	return o
 }
 
@@ -48,7 +47,6 @@ func (o *output) Write(b []byte) (int, error) {
 
 // add takes plain text. Its caller holds mu.
 func (o *output) add(text []byte) {
-	text = o.hide.HideIn(text)
 	before := o.total
 	o.total += int64(len(text))
 	if o.total <= int64(o.limit) {

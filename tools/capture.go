@@ -21,8 +21,7 @@ const (
 // of it up to a limit, then the head and the tail. Once the middle is cut, the
 // whole goes to a file in dir, if there is one.
 type capture struct {
-	dir     string
-	secrets *Secrets // neither what is shown nor the file holds them
+	dir string
 
 	textMu sync.Mutex
 	plain  plainText
@@ -35,9 +34,9 @@ type capture struct {
 	filed  int
 }
 
-func newCapture(dir string) *capture {
+func newCapture(dir string, secrets *Secrets) *capture {
 	c := &capture{dir: dir}
-	c.plain.out = c.add
+	c.plain.out, c.plain.hide = c.add, secrets
 	return c
 }
 
@@ -50,7 +49,6 @@ func (c *capture) Write(b []byte) (int, error) {
 
 // add takes plain text. Its caller holds textMu.
 func (c *capture) add(text []byte) {
-	text = c.secrets.hideIn(text)
 	n := utf8.RuneCount(text)
 	c.lines += bytes.Count(text, []byte("\n"))
 	if c.chars+n <= outputLimit {

@@ -8,11 +8,13 @@ import (
 // plainText turns what a program wrote for a terminal into the text that stays on
 // the screen: escape sequences go (so no OSC 52 reaches a clipboard), of a line that
 // was rewritten after a carriage return the last state stays, and what is no UTF-8
-// becomes U+FFFD. It works on a stream, in bounded memory.
+// becomes U+FFFD. Secrets are hidden, however they come. It works on a stream, in
+// bounded memory.
 type plainText struct {
 	out   func(text []byte) // takes whole characters; must not keep text
-	line  []byte            // the last line so far: it may still be rewritten
-	cr    bool              // a carriage return came; what is printed next starts the line anew
+	hide  *Secrets
+	line  []byte // the last line so far: it may still be rewritten
+	cr    bool   // a carriage return came; what is printed next starts the line anew
 	state textState
 	left  []byte // the beginning of a character that is cut by the end of a write
 }
@@ -165,7 +167,7 @@ func (p *plainText) print(text []byte) {
 	}
 	p.line = append(p.line, text...)
 	if len(p.line) > longLine {
-		p.flush()
+		p.flushMost()
 	}
 }
 
@@ -177,7 +179,21 @@ func (p *plainText) back() {
 
 func (p *plainText) flush() {
 	if len(p.line) > 0 {
-		p.out(p.line)
+		p.out(p.hide.hideIn(p.line))
 	}
 	p.line = p.line[:0]
+}
+
+// flushMost keeps so much of the line's end that it may hold the beginning of a secret.
+func (p *plainText) flushMost() {
+	line := p.hide.hideIn(p.line)
+	cut := len(line) - p.hide.longest()
+	for cut > 0 && cut < len(line) && !utf8.RuneStart(line[cut]) {
+		cut--
+	}
+	if cut <= 0 {
+		return
+	}
+	p.out(line[:cut])
+	p.line = append(p.line[:0], line[cut:]...)
 }

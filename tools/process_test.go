@@ -160,7 +160,7 @@ func TestProcessLog(t *testing.T) {
 func TestProcessLogIsBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	l, err := newProcessLog(dir, nil)
+	l, err := newProcessLog(dir, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,7 +354,7 @@ func TestProcessNoticesAreFew(t *testing.T) {
 			t.Errorf("%q", told[0])
 		}
 
-		b.log, _ = newProcessLog(filepath.Join(os.TempDir()), nil)
+		b.log, _ = newProcessLog(filepath.Join(os.TempDir()), nil, nil)
 		b.ended = time.Now()
 		p.all = []*background{b}
 		close(b.done)
@@ -375,7 +375,7 @@ func TestProcessesAreFew(t *testing.T) {
 	p := d.Env.Processes
 	for i := range mostBackground {
 		b := &background{id: fmt.Sprint(i), done: make(chan struct{})}
-		b.log, _ = newProcessLog("", nil)
+		b.log, _ = newProcessLog("", nil, nil)
 		p.all = append(p.all, b)
 	}
 	if out := d.call(terminalTool(), `{"command":"true","background":true}`); !strings.Contains(fmt.Sprint(out["error"]), "64 background processes run already") {

@@ -148,7 +148,7 @@ func (p *Processes) start(ctx context.Context, env *Env, call Call, c Command, w
 
 // begin starts the process of b, whose end is p's.
 func (b *background) begin(ctx context.Context, p *Processes, env *Env, c Command) (err error) {
-	if b.log, err = newProcessLog(env.OutputDir, func(line string) { b.sees(p, line) }); err != nil {
+	if b.log, err = newProcessLog(env.OutputDir, env.Secrets, func(line string) { b.sees(p, line) }); err != nil {
 		return err
 	}
 	c.Output, c.input = b.log, b.keys

@@ -33,9 +33,9 @@ type segment struct {
 	first int // number of its first line, from 0
 }
 
-func newProcessLog(dir string, seen func(line string)) (*processLog, error) {
+func newProcessLog(dir string, secrets *Secrets, seen func(line string)) (*processLog, error) {
 	l := &processLog{dir: dir, seen: seen}
-	l.plain.out = l.add
+	l.plain.out, l.plain.hide = l.add, secrets
 	if dir != "" {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("making a folder for the output: %w", err)

@@ -125,6 +125,14 @@ func (s *Secrets) hideIn(text []byte) []byte {
 	return text
 }
 
+// longest is how many bytes of a stream may be the beginning of a secret.
+func (s *Secrets) longest() int {
+	if all := s.all(); len(all) > 0 {
+		return len(all[0].value) - 1
+	}
+	return 0
+}
+
 // In names a secret that text holds, also as an address would spell it.
 func (s *Secrets) In(text string) (standIn string, found bool) {
 	for _, x := range s.all() {

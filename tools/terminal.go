@@ -235,8 +235,7 @@ func followLinks(path string) string {
 
 // runShown runs the command and shows its output while it comes.
 func runShown(ctx context.Context, env *Env, call Call, c Command, note string) (Result, error) {
-	out := newCapture(env.OutputDir)
-	out.secrets = env.Secrets
+	out := newCapture(env.OutputDir, env.Secrets)
 	c.Output = out
 	inEditor := borrow(env, call, &c)
 	places := WatchPlaces(c.box)

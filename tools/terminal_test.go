@@ -178,7 +178,7 @@ func TestTerminalLongOutput(t *testing.T) {
 func TestTerminalHugeOutput(t *testing.T) {
 	t.Parallel()
 	env, _ := newTerminal(t)
-	c := newCapture(env.OutputDir)
+	c := newCapture(env.OutputDir, nil)
 	o, err := env.Shell.Run(t.Context(), Command{Text: "yes 'a line of many' | head -c 50000000; head -c 5000000 /dev/zero", Output: c})
 	if err != nil || o.Code != 0 {
 		t.Fatalf("%+v, %v", o, err)
@@ -213,7 +213,7 @@ func TestCapture(t *testing.T) {
 				want = fmt.Sprintf("%s\n[output truncated: %d characters left out]\n%s", string(all[:outputHead]), n-outputLimit, string(all[n-outputTail:]))
 			}
 			for _, piece := range []int{1000, 70_000} {
-				c := newCapture("")
+				c := newCapture("", nil)
 				for rest := string(all); rest != ""; {
 					k := min(piece, len(rest))
 					c.Write([]byte(rest[:k])) //nolint:errcheck // it never fails
