@@ -1,22 +1,222 @@
+// The chat view, host side: it brings what the server says to the page, and what the
+// user does there to the server and the editor.
+
+import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
-import { Hermes } from "../hermes";
-import { ContentBlock } from "../protocol";
+import { Hermes, message, type SessionChange, type State } from "../hermes";
+import { Command, Method, type ContentBlock } from "../protocol";
+import type { ToHost, ToPage, WhenBusy } from "../webview/messages";
+import { blocks, mentioned } from "./context";
+import { Conversation } from "./conversation";
+import * as editor from "./editor";
+import { html } from "./html";
+import { Prompts } from "./prompts";
+import { Questions } from "./questions";
+import { rank } from "./rank";
+import { Texts } from "./texts";
 
-// Stands in until the chat is here.
+const whenBusyKey = "hermes.chat.whenBusy";
+/** How long a list of the workspace's files is good for completion, in milliseconds. */
+const filesKept = 10_000;
+const maxFiles = 20_000;
+
+/** ChatView is the view hermes.chat. */
 export class ChatView implements vscode.WebviewViewProvider {
   static readonly viewType = "hermes.chat";
-  visible = false;
-  constructor(_context: vscode.ExtensionContext, private readonly hermes: Hermes) {}
-  resolveWebviewView(view: vscode.WebviewView): void {
-    view.webview.html = "<p>…</p>";
+
+  private view: vscode.WebviewView | undefined;
+  private readonly conversation = new Conversation();
+  private readonly questions: Questions;
+  private readonly prompts: Prompts;
+  private readonly texts: Texts;
+  private late: ToPage[] = []; // for a page that is not ready yet
+  private ready = false;
+  private known: State | undefined;
+  private files: { at: number; paths: Promise<string[]> } | undefined;
+
+  constructor(private readonly context: vscode.ExtensionContext, private readonly hermes: Hermes) {
+    this.questions = new Questions(hermes, this.conversation, this);
+    this.prompts = new Prompts(hermes, this.conversation);
+    const { texts, registration } = Texts.register();
+    this.texts = texts;
+    this.tell({ type: "preferences", whenBusy: context.globalState.get<WhenBusy>(whenBusyKey) ?? "interrupt" });
+    this.follow(hermes.state);
+    context.subscriptions.push(
+      registration,
+      hermes.onUpdate((n) => n.sessionId === hermes.session && this.tell({
+        type: "update", update: n.update, ...(!this.conversation.state.loading && { at: Date.now() }),
+      })),
+      hermes.onState((s) => this.follow(s)),
+      hermes.onSession((c) => this.switched(c)),
+    );
   }
+
+  // ---- for the rest of the extension ----
+
+  get visible(): boolean {
+    return this.view?.visible ?? false;
+  }
+
+  /** Brings the view up and puts the cursor into the composer. */
   async show(): Promise<void> {
-    await vscode.commands.executeCommand("hermes.chat.focus");
+    await vscode.commands.executeCommand(`${ChatView.viewType}.focus`);
+    this.compose({ type: "focus" });
   }
-  async ask(text: string, attachments: ContentBlock[] = []): Promise<void> {
+
+  /** Sends a prompt as if it had been written in the view. */
+  async ask(text: string, more: readonly ContentBlock[] = []): Promise<void> {
     await this.show();
-    await this.hermes.prompt([{ type: "text", text }, ...attachments]);
+    await this.prompts.send([...(text ? [{ type: "text", text }] : []), ...more], this.conversation.state.whenBusy);
   }
-  async mention(_place: { uri: vscode.Uri; range?: { start: { line: number; character: number }; end: { line: number; character: number } } }): Promise<void> {}
+
+  /** Attaches a file, or a part of it, to the message that is being written. */
+  async mention(place: { uri: vscode.Uri; range?: { start: { line: number; character: number }; end: { line: number; character: number } } }): Promise<void> {
+    const r = place.range;
+    const range = r && new vscode.Range(r.start.line, r.start.character, r.end.line, r.end.character);
+    this.compose({ type: "attach", attachments: [await mentioned(place.uri, range)] });
+  }
+
+  // ---- the view ----
+
+  resolveWebviewView(view: vscode.WebviewView): void {
+    this.view = view;
+    view.webview.options = { enableScripts: true, enableForms: true, localResourceRoots: [vscode.Uri.joinPath(this.context.extensionUri, "dist")] };
+    view.webview.onDidReceiveMessage((m: ToHost) => this.heard(m).catch((error) => this.failed(error)));
+    view.onDidChangeVisibility(() => view.visible || this.questions.hidden());
+    view.onDidDispose(() => {
+      this.view = undefined;
+      this.ready = false;
+      this.conversation.detach();
+      this.questions.hidden();
+    });
+    const file = (name: string) => view.webview.asWebviewUri(vscode.Uri.joinPath(this.context.extensionUri, "dist", name)).toString();
+    view.webview.html = html({ script: file("webview.js"), style: file("webview.css"), source: view.webview.cspSource, nonce: randomBytes(16).toString("base64url") });
+  }
+
+  private tell(m: ToPage): void {
+    this.conversation.tell(m);
+  }
+
+  /** compose is for the composer alone, which keeps no state here. */
+  private compose(m: ToPage): void {
+    if (this.ready) void this.view?.webview.postMessage([m]);
+    else this.late.push(m);
+  }
+
+  private pageReady(): void {
+    const { webview } = this.view!;
+    this.ready = true;
+    this.conversation.attach((messages) => void webview.postMessage(messages));
+    if (this.late.length > 0) void webview.postMessage(this.late);
+    this.late = [];
+  }
+
+  // ---- from the server ----
+
+  private follow(s: State): void {
+    const before = this.known;
+    this.known = s;
+    if (s.options !== before?.options || s.modes !== before?.modes) {
+      this.tell({ type: "options", mode: s.modes?.currentModeId, options: [...s.options] });
+    }
+    if (s.phase !== before?.phase || s.problem !== before?.problem || s.restricted !== before?.restricted) {
+      const state = s.phase === "stopped" || s.phase === "starting" ? s.phase : "ready";
+      this.tell({ type: "server", server: { state, message: s.problem, restricted: s.restricted } });
+    }
+  }
+
+  private switched({ session, reason }: SessionChange): void {
+    switch (reason) {
+      case "restart":
+      case "resume":
+        return;
+      case "loaded":
+        return this.tell({ type: "loading", loading: false });
+    }
+    this.prompts.forget();
+    this.tell({ type: "reset", session: session === undefined ? undefined : { id: session, title: "" } });
+    this.tell({ type: "options", mode: this.hermes.state.modes?.currentModeId, options: [...this.hermes.state.options] });
+    if (reason === "load") this.tell({ type: "loading", loading: true });
+  }
+
+  // ---- from the page ----
+
+  private async heard(m: ToHost): Promise<void> {
+    switch (m.type) {
+      case "ready":
+        return this.pageReady();
+      case "prompt":
+        return this.prompts.send(await blocks(m.text, m.attachments), m.whenBusy);
+      case "sendNow":
+        return this.prompts.sendNow(m.id);
+      case "unqueue":
+        return this.prompts.unqueue(m.id);
+      case "cancel":
+        return this.prompts.cancel();
+      case "permit":
+        return this.questions.permit(m.askId, m.optionId);
+      case "fill":
+        return this.questions.fill(m.askId, { action: m.action, content: m.content });
+      case "stopSubagent":
+        await this.hermes.request(Method.SubagentStop, { sessionId: this.hermes.session!, subagentId: m.subagentId });
+        return;
+      case "setOption":
+        return this.setOption(m.id, m.value);
+      case "setWhenBusy":
+        this.tell({ type: "preferences", whenBusy: m.whenBusy });
+        return this.context.globalState.update(whenBusyKey, m.whenBusy);
+      case "session":
+        return this.session(m.action, m.messageId);
+      case "restart":
+        return this.hermes.restart();
+      default:
+        return this.inEditor(m);
+    }
+  }
+
+  private async inEditor(m: ToHost): Promise<void> {
+    switch (m.type) {
+      case "link":
+        return editor.link(m.href);
+      case "open":
+        return editor.open(m.path, m.line);
+      case "diff":
+        return this.texts.diff(m.path, m.oldText ?? "", m.newText);
+      case "copy":
+        return vscode.env.clipboard.writeText(m.text);
+      case "insert":
+        return editor.insert(m.text);
+      case "apply":
+        return editor.apply(m.text, m.language);
+      case "find":
+        return this.compose({ type: "found", query: m.query, files: rank(await this.paths(), m.query, 30) });
+      case "drop":
+        return this.compose({ type: "attach", attachments: await Promise.all(m.uris.map((u) => mentioned(vscode.Uri.parse(u)))) });
+    }
+  }
+
+  private async setOption(configId: string, value: string): Promise<void> {
+    const sessionId = await this.hermes.ensureSession();
+    await this.hermes.request(Method.SessionSetValue, { sessionId, configId, value });
+  }
+
+  private async session(action: "new" | "resume" | "fork", messageId?: string): Promise<void> {
+    const commands = { new: Command.SessionNew, resume: Command.SessionLoad, fork: Command.SessionFork };
+    await vscode.commands.executeCommand(commands[action], messageId && { messageId });
+  }
+
+  private paths(): Promise<string[]> {
+    const now = Date.now();
+    if (!this.files || now - this.files.at > filesKept) {
+      const found = vscode.workspace.findFiles("**/*", undefined, maxFiles);
+      this.files = { at: now, paths: Promise.resolve(found).then((uris) => uris.map((u) => vscode.workspace.asRelativePath(u)).sort()) };
+    }
+    return this.files.paths;
+  }
+
+  private failed(error: unknown): void {
+    this.hermes.log.error(message(error));
+    void vscode.window.showErrorMessage(`Hermes: ${message(error)}`);
+  }
 }

@@ -1,0 +1,95 @@
+import * as path from "node:path";
+import * as vscode from "vscode";
+
+import { region } from "./region";
+
+/** link opens what a link names: an address outside in the browser, a file here. */
+export async function link(href: string): Promise<void> {
+  if (/^(https?|mailto):/i.test(href)) {
+    await vscode.env.openExternal(vscode.Uri.parse(href, true));
+    return;
+  }
+  const [, name = "", line] = /^(.*?)(?:#L?(\d+)(?:[-,:].*)?|:(\d+)(?::\d+)?|#.*)?$/.exec(href) ?? [];
+  if (/^[a-z][\w+.-]+:/i.test(name) && !name.startsWith("file:")) return; // nothing that we open
+  const given = name.startsWith("file:") ? vscode.Uri.parse(name).fsPath : decoded(name);
+  if (given) await open(given, Number(line ?? /:(\d+)(?::\d+)?$/.exec(href)?.[1]) || undefined);
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+/** open shows a file, absolute or of the workspace, at a line that counts from 1. */
+export async function open(name: string, line?: number): Promise<void> {
+  const uri = absolute(name);
+  const at = line ? new vscode.Position(line - 1, 0) : undefined;
+  await vscode.window.showTextDocument(uri, { preview: true, ...(at && { selection: new vscode.Range(at, at) }) });
+}
+
+function absolute(name: string): vscode.Uri {
+  const root = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? "";
+  return vscode.Uri.file(path.isAbsolute(name) ? name : path.join(root, name));
+}
+
+/** insert puts a text where the cursor is. */
+export async function insert(text: string): Promise<void> {
+  const editor = target();
+  await editor?.edit((edit) => editor.selections.forEach((s) => edit.replace(s, text)));
+}
+
+function target(): vscode.TextEditor | undefined {
+  const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];
+  if (!editor) void vscode.window.showInformationMessage("Open the file first that the code is for.");
+  return editor;
+}
+
+/**
+ * apply puts code in the place of what it changes: the selection, else the lines that
+ * begin and end as it does. Where that is not plain, the user says. The change is shown
+ * before it is made.
+ */
+export async function apply(text: string, language: string): Promise<void> {
+  const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];
+  if (!editor) {
+    await asNewFile(text, language);
+    return;
+  }
+  const { document, selection } = editor;
+  const found = selection.isEmpty ? rangeOf(document, text) : new vscode.Range(selection.start, selection.end);
+  const where = found ?? (await askWhere(document, selection.active));
+  if (where === "new") await asNewFile(text, language);
+  else if (where) await preview(document, where, text);
+}
+
+function rangeOf(document: vscode.TextDocument, text: string): vscode.Range | undefined {
+  const lines = document.getText().split(/\r?\n/);
+  const found = region(lines, text);
+  return found && new vscode.Range(found.first, 0, found.last, lines[found.last]!.length);
+}
+
+async function askWhere(document: vscode.TextDocument, cursor: vscode.Position): Promise<vscode.Range | "new" | undefined> {
+  const name = path.basename(document.uri.fsPath);
+  const choices = [
+    { label: "$(insert) At the cursor", where: new vscode.Range(cursor, cursor) },
+    { label: `$(replace-all) In place of all of ${name}`, where: new vscode.Range(0, 0, document.lineCount, 0) },
+    { label: "$(new-file) In a new file", where: "new" as const },
+  ];
+  return (await vscode.window.showQuickPick(choices, { title: "Where does this code go?" }))?.where;
+}
+
+async function preview(document: vscode.TextDocument, range: vscode.Range, text: string): Promise<void> {
+  const edit = new vscode.WorkspaceEdit();
+  const body = range.isEmpty || range.end.character === 0 ? text : text.replace(/\n$/, "");
+  edit.replace(document.uri, range, body, { label: "Code from Hermes", needsConfirmation: true });
+  await vscode.workspace.applyEdit(edit);
+}
+
+async function asNewFile(text: string, language: string): Promise<void> {
+  const known = await vscode.languages.getLanguages();
+  const document = await vscode.workspace.openTextDocument({ content: text, ...(known.includes(language) && { language }) });
+  await vscode.window.showTextDocument(document);
+}

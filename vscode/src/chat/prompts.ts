@@ -1,0 +1,127 @@
+import type { Hermes } from "../hermes";
+import type { ContentBlock } from "../protocol";
+import { blockImage, blockText } from "../webview/state";
+import type { WhenBusy } from "../webview/messages";
+import type { Conversation } from "./conversation";
+
+interface Waiting {
+  id: string;
+  prompt: ContentBlock[];
+  next?: boolean; // what runs is being stopped for it
+}
+
+/**
+ * Prompts sends one message at a time. A message that comes while a turn runs waits
+ * here, where it can be taken back, or has the turn stopped and is the next.
+ */
+export class Prompts {
+  private waiting: Waiting[] = [];
+  private running = false;
+  private paused = false; // the user has stopped a turn: what waits does not begin by itself
+  private sending = false;
+  private ids = 1;
+
+  constructor(private readonly hermes: Pick<Hermes, "onTurn" | "ensureSession" | "prompt" | "cancel">, private readonly conversation: Conversation) {
+    hermes.onTurn((running) => this.turned(running));
+  }
+
+  /** send is for a message of the user's. */
+  async send(prompt: ContentBlock[], whenBusy: WhenBusy): Promise<void> {
+    this.paused = false;
+    const interrupts = this.busy && whenBusy === "interrupt";
+    const w: Waiting = { id: `queued-${this.ids++}`, prompt, ...(interrupts && { next: true }) };
+    this.waiting = interrupts ? [w, ...this.waiting] : [...this.waiting, w];
+    if (interrupts) await this.hermes.cancel();
+    await this.go();
+  }
+
+  async sendNow(id: string): Promise<void> {
+    const w = this.waiting.find((x) => x.id === id);
+    if (!w) return;
+    this.paused = false;
+    this.waiting = [{ ...w, next: true }, ...this.waiting.filter((x) => x !== w)];
+    if (this.busy) await this.hermes.cancel();
+    await this.go();
+  }
+
+  unqueue(id: string): void {
+    this.waiting = this.waiting.filter((w) => w.id !== id);
+    this.show();
+  }
+
+  /** cancel stops the turn; what waits goes on waiting, until the user sends something. */
+  async cancel(): Promise<void> {
+    this.paused = true;
+    await this.hermes.cancel();
+  }
+
+  /** Another session: what waited was for the one before. */
+  forget(): void {
+    this.waiting = [];
+    this.show();
+  }
+
+  private get busy(): boolean {
+    return this.running || this.sending;
+  }
+
+  /** go sends the first that waits, unless something runs. */
+  private async go(): Promise<void> {
+    this.show();
+    if (this.busy || this.paused) return;
+    const first = this.waiting.shift();
+    if (!first) return;
+    this.show();
+    this.sending = true;
+    try {
+      await this.turn(first.prompt);
+    } finally {
+      this.sending = false;
+    }
+    await this.go();
+  }
+
+  private async turn(prompt: ContentBlock[]): Promise<void> {
+    const tell = (m: Parameters<Conversation["tell"]>[0]) => this.conversation.tell(m);
+    try {
+      await this.hermes.ensureSession();
+      tell({
+        type: "user", text: shown(prompt), at: Date.now(),
+        images: prompt.map(blockImage).filter((i) => i !== undefined),
+      });
+      tell({ type: "turn", running: true, at: Date.now() });
+      // What ran has ended or was stopped; a turn that began meanwhile is not torn.
+      const { stopReason } = await this.hermes.prompt(prompt, { hermes: { onNewPrompt: "queue" } });
+      tell({ type: "turn", running: false, at: Date.now(), stopReason });
+    } catch (error) {
+      tell({ type: "turn", running: false, at: Date.now(), error: error instanceof Error ? error.message : String(error) });
+    }
+    if (this.running) tell({ type: "turn", running: true, at: Date.now() }); // a command's turn
+  }
+
+  /** turned follows the turns that commands have started too. */
+  private turned(running: boolean): void {
+    this.running = running;
+    if (running) {
+      this.conversation.tell({ type: "turn", running: true, at: Date.now() });
+      return;
+    }
+    setImmediate(() => { // a prompt of ours says first how its turn has ended
+      if (this.running) return;
+      if (this.conversation.state.turn.running) this.conversation.tell({ type: "turn", running: false, at: Date.now() });
+      void this.go();
+    });
+  }
+
+  private show(): void {
+    this.conversation.tell({ type: "queue", queue: this.waiting.map((w) => ({ id: w.id, text: shown(w.prompt), next: w.next })) });
+  }
+}
+
+/** shown is a prompt as it stands in the conversation, as the server writes it into the log. */
+function shown(prompt: readonly ContentBlock[]): string {
+  return prompt.filter((b) => b.type !== "image").map(blockText).reduce((text, piece) => {
+    const spaced = text === "" || piece === "" || /\s$/.test(text) || /^\s/.test(piece) || !(/\w$/.test(text) || /\)$/.test(text)) || /^[.,;:!?)]/.test(piece);
+    return spaced ? text + piece : `${text} ${piece}`;
+  }, "");
+}

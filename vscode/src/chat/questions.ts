@@ -1,0 +1,104 @@
+import * as vscode from "vscode";
+
+import type { Hermes } from "../hermes";
+import type { ElicitRequest, ElicitResponse, RequestPermissionRequest, RequestPermissionResponse } from "../protocol";
+import { askPermission } from "../questions";
+import type { Ask } from "../webview/messages";
+import type { Conversation } from "./conversation";
+
+interface Open {
+  ask: Ask;
+  told: boolean; // by a notification
+  answer(a: Answer): void;
+}
+
+type Answer = { permission: RequestPermissionResponse; choice?: string } | { form: ElicitResponse; choice?: string };
+
+/** Where the view is, and how to bring it up. */
+interface View {
+  readonly visible: boolean;
+  show(): Promise<void>;
+}
+
+/**
+ * Questions of the agent stand as cards in the conversation. While the view is hidden a
+ * notification says so, and takes an answer too: the first one counts.
+ */
+export class Questions {
+  private readonly open = new Map<string, Open>();
+  private next = 1;
+
+  constructor(hermes: Hermes, private readonly conversation: Conversation, private readonly view: View) {
+    hermes.onPermission((q, token) => this.permission(q, token));
+    hermes.onElicit((q, token) => this.elicit(q, token));
+  }
+
+  /** The page's answer to a question of whether something may run. */
+  permit(askId: string, optionId?: string): void {
+    const ask = this.open.get(askId)?.ask;
+    if (ask?.kind !== "permission") return;
+    const option = ask.options.find((o) => o.optionId === optionId);
+    this.open.get(askId)!.answer({
+      permission: { outcome: option ? { outcome: "selected", optionId: option.optionId } : { outcome: "cancelled" } },
+      choice: option?.name ?? "no",
+    });
+  }
+
+  /** The page's answer to a form. */
+  fill(askId: string, form: ElicitResponse): void {
+    const choice = form.action === "accept" ? Object.values(form.content ?? {}).join(", ") : "nothing";
+    this.open.get(askId)?.answer({ form, choice });
+  }
+
+  /** The view is out of sight: what waits there is said elsewhere. */
+  hidden(): void {
+    for (const o of this.open.values()) this.notify(o);
+  }
+
+  private async permission(q: RequestPermissionRequest, token: vscode.CancellationToken): Promise<RequestPermissionResponse> {
+    const id = this.id();
+    const answer = await this.asking({ id, kind: "permission", toolCall: q.toolCall, options: q.options, at: Date.now() }, token);
+    return answer && "permission" in answer ? answer.permission : { outcome: { outcome: "cancelled" } };
+  }
+
+  private async elicit(q: ElicitRequest, token: vscode.CancellationToken): Promise<ElicitResponse> {
+    const answer = await this.asking({ id: this.id(), kind: "form", request: q, at: Date.now() }, token);
+    return answer && "form" in answer ? answer.form : { action: "cancel" };
+  }
+
+  private id(): string {
+    return `ask-${this.next++}`;
+  }
+
+  /** asking waits for an answer, or for the end of the question: then there is none. */
+  private async asking(ask: Ask, token: vscode.CancellationToken): Promise<Answer | undefined> {
+    this.conversation.tell({ type: "ask", ask });
+    const answer = await new Promise<Answer | undefined>((resolve) => {
+      const o: Open = { ask, told: false, answer: resolve };
+      this.open.set(ask.id, o);
+      token.onCancellationRequested(() => resolve(undefined));
+      if (!this.view.visible) this.notify(o);
+    });
+    this.open.delete(ask.id);
+    this.conversation.tell({ type: "answered", askId: ask.id, choice: answer?.choice });
+    return answer;
+  }
+
+  private notify(o: Open): void {
+    if (o.told) return;
+    o.told = true;
+    void (o.ask.kind === "permission" ? this.notifyPermission(o.ask) : this.notifyForm(o.ask));
+  }
+
+  private async notifyPermission(ask: Extract<Ask, { kind: "permission" }>): Promise<void> {
+    const chosen = await askPermission(ask);
+    if (chosen === "show") await this.view.show();
+    else if (chosen !== undefined) this.permit(ask.id, chosen);
+    // Put away without an answer: the card still waits for one.
+  }
+
+  private async notifyForm(ask: Extract<Ask, { kind: "form" }>): Promise<void> {
+    const chosen = await vscode.window.showInformationMessage(`Hermes asks: ${ask.request.message}`, "Answer");
+    if (chosen) await this.view.show();
+  }
+}

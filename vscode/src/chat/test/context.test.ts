@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { html } from "../html";
+import { pieces } from "../mentions";
+import { rank } from "../rank";
+import { region } from "../region";
+
+describe("mentions", () => {
+  const cases: [string, string[], unknown[]][] = [
+    ["plain words", [], [{ text: "plain words" }]],
+    ["", [], []],
+    ["@file", [], [{ mention: "file" }]],
+    ["see @src/a.go, and (@b.go).", [], [{ text: "see " }, { mention: "src/a.go" }, { text: ", and (" }, { mention: "b.go" }, { text: ")." }]],
+    ["mail me@example.org", [], [{ text: "mail me@example.org" }]],
+    ["a lone @ and @, too", [], [{ text: "a lone @ and @, too" }]],
+    ["@my notes.md is it", ["my notes.md", "my"], [{ mention: "my notes.md" }, { text: " is it" }]],
+    ["@a.go @a.go", ["a.go"], [{ mention: "a.go" }, { text: " " }, { mention: "a.go" }]],
+    ["@a.gox", ["a.go"], [{ mention: "a.gox" }]],
+    ["line\n@selection\nmore", [], [{ text: "line\n" }, { mention: "selection" }, { text: "\nmore" }]],
+  ];
+  for (const [text, known, want] of cases) {
+    it(JSON.stringify(text), () => {
+      assert.deepEqual(pieces(text, known), want);
+      assert.equal(pieces(text, known).map((p) => ("mention" in p ? `@${p.mention}` : p.text)).join(""), text, "nothing is lost");
+    });
+  }
+});
+
+describe("ranking", () => {
+  const paths = ["src/main.go", "src/domain.go", "main_test.go", "docs/remains.md", "m/a/i/n.txt"];
+  it("puts names that begin so first, then names, paths, and letters in order", () => {
+    assert.deepEqual(rank(paths, "main", 10), ["src/main.go", "main_test.go", "src/domain.go", "docs/remains.md", "m/a/i/n.txt"]);
+  });
+  it("lists some for nothing", () => assert.equal(rank(paths, "", 2).length, 2));
+  it("finds nothing for what is nowhere", () => assert.deepEqual(rank(paths, "zzz", 10), []));
+  it("takes capitals as they come", () => assert.deepEqual(rank(["README.md"], "readme", 10), ["README.md"]));
+});
+
+describe("regions", () => {
+  const file = ["package a", "", "func one() {", "\tx()", "}", "", "func two() {", "\ty()", "}"];
+  it("are from the first line to the first that ends so", () => {
+    assert.deepEqual(region(file, "func one() {\n\tz()\n\tzz()\n}\n"), { first: 2, last: 4 });
+    assert.deepEqual(region(file, "func two() {\n\tz()\n}"), { first: 6, last: 8 });
+  });
+  it("are none where it is not plain", () => {
+    assert.equal(region(file, "func three() {\n}"), undefined);
+    assert.equal(region(file, "}\n}"), undefined);
+    assert.equal(region(file, "package a"), undefined);
+    assert.equal(region(file, ""), undefined);
+  });
+});
+
+it("the page may do nothing but run our script", () => {
+  const page = html({ script: "s.js", style: "s.css", source: "https://own.example", nonce: "abc" });
+  const policy = /Content-Security-Policy" content="([^"]*)"/.exec(page)![1]!;
+  assert.match(policy, /^default-src 'none'; /);
+  assert.ok(!/unsafe|\*|https:(?!\/\/own)|http:|connect-src|frame-src/.test(policy), policy);
+});

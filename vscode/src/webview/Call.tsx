@@ -1,0 +1,201 @@
+import { useEffect, useState } from "preact/hooks";
+import type { ToolCallContent } from "../protocol";
+import { AskCard } from "./Ask";
+import { Blocks } from "./Blocks";
+import { Code } from "./Code";
+import { counts } from "./compare";
+import { Diff } from "./Diff";
+import { duration, oneLine, plural, tokens } from "./format";
+import { post } from "./host";
+import { Icon, iconOf } from "./icons";
+import { memo } from "./memo";
+import { lastPart, type Call, type Inner } from "./state";
+
+/** A tool call or a subagent: a row that opens, its question, and what it has started. */
+export const CallRow = memo(({ call }: { call: Call }) => {
+  const [shown, show] = useState(false);
+  const runs = isRunning(call);
+  return (
+    <div class={`entry call ${call.status}${call.subagent ? " subagent" : ""}`}>
+      <div class="row-line">
+        <button type="button" class="row" aria-expanded={shown} onClick={() => show(!shown)}>
+          <Icon name={runs && !call.ask ? "loading" : iconOf(call)} spin={runs && !call.ask} />
+          <Title call={call} />
+          <Facts call={call} />
+          <StatusIcon call={call} />
+          <Icon name={shown ? "chevron-down" : "chevron-right"} />
+        </button>
+        {call.subagent && runs && <StopButton subagentId={call.subagent.sessionId} goal={call.subagent.goal} />}
+      </div>
+      {call.message && runs && <div class="row-message">{call.message}</div>}
+      {call.ask && <AskCard ask={call.ask} />}
+      {shown && <Details call={call} />}
+      {call.children.length > 0 && (
+        <div class="children" role="group" aria-label="Started by this">
+          {call.children.map((c) => <CallRow key={c.key} call={c} />)}
+        </div>
+      )}
+    </div>
+  );
+});
+
+function Title({ call }: { call: Call }) {
+  if (call.subagent) return <span class="row-title">{oneLine(call.subagent.goal.split("\n", 1)[0]!, 200)}</span>;
+  const command = call.title.startsWith("$ ") ? call.title.slice(2) : undefined;
+  return <span class={`row-title${command ? " command" : ""}`}>{oneLine(command ?? call.title, 300)}</span>;
+}
+
+/** What is to say of a call in a few characters. */
+function Facts({ call }: { call: Call }) {
+  const changed = counts(call.content);
+  return (
+    <span class="row-facts">
+      {changed && <span class="changed"><span class="added">+{changed.added}</span> <span class="removed">−{changed.removed}</span></span>}
+      {call.inner && <span>{plural(call.inner.length, "call")}</span>}
+      {call.subagent && <span>{subagentFacts(call)}</span>}
+      {call.started !== undefined && <Took from={call.started} to={call.ended} />}
+    </span>
+  );
+}
+
+function subagentFacts({ subagent: s }: Call): string {
+  const facts = [];
+  if (s?.background) facts.push("in the background");
+  if (s?.calls) facts.push(plural(s.calls, "call"));
+  if (s?.tokens) facts.push(`${tokens(s.tokens)} tokens`);
+  return facts.join(" · ");
+}
+
+/** Took is a duration; while there is no end, it counts the seconds. */
+function Took({ from, to }: { from: number; to?: number }) {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (to !== undefined) return;
+    const ticking = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(ticking);
+  }, [to]);
+  const ms = (to ?? now) - from;
+  if (to === undefined && ms < 1000) return null;
+  if (to !== undefined && ms < 50) return null; // not worth the words
+  return <span class="took">{to === undefined ? `${Math.floor(ms / 1000)} s` : duration(ms)}</span>;
+}
+
+const words: Record<string, string> = { pending: "pending", in_progress: "running", completed: "done", failed: "failed" };
+
+function StatusIcon({ call }: { call: Call }) {
+  const word = call.ask ? "waits for you" : (call.subagent?.status ?? words[call.status] ?? call.status);
+  const icon = call.ask ? "question" : call.status === "failed" ? (call.subagent?.status === "interrupted" ? "circle-slash" : "error") : call.status === "completed" ? "check" : undefined;
+  return (
+    <span class="row-status" title={word}>
+      {icon && <Icon name={icon} />}
+      <span class="hidden">, {word}{call.answer ? `, you said ${call.answer}` : ""}</span>
+    </span>
+  );
+}
+
+function StopButton({ subagentId, goal }: { subagentId: string; goal: string }) {
+  const label = `Stop subagent: ${oneLine(goal, 60)}`;
+  return (
+    <button type="button" class="icon stop" title={label} aria-label={label} onClick={() => post({ type: "stopSubagent", subagentId })}>
+      <Icon name="debug-stop" />
+    </button>
+  );
+}
+
+export function isRunning(c: Call): boolean {
+  return c.status === "pending" || c.status === "in_progress";
+}
+
+function Details({ call }: { call: Call }) {
+  const hasText = call.content.some((c) => c.type === "content");
+  return (
+    <div class="details">
+      <Places call={call} />
+      {call.subagent ? <SubagentFacts call={call} /> : <Input call={call} />}
+      {call.inner && <InnerCalls calls={call.inner} />}
+      {call.content.map((c, i) => <Content key={i} content={c} call={call} />)}
+      {!hasText && call.output !== undefined && call.content.length === 0 && (
+        <Section name="Result"><Code text={readable(call.output)} language="json" /></Section>
+      )}
+    </div>
+  );
+}
+
+function Places({ call }: { call: Call }) {
+  if (call.locations.length === 0) return null;
+  return (
+    <div class="places">
+      {call.locations.map((l, i) => (
+        <button key={i} type="button" class="text" title={l.path} onClick={() => post({ type: "open", path: l.path, line: l.line })}>
+          <Icon name="file" />{lastPart(l.path)}{l.line ? `:${l.line}` : ""}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function SubagentFacts({ call }: { call: Call }) {
+  const s = call.subagent!;
+  return (
+    <div class="quiet">
+      <div>{s.goal}</div>
+      <div>{[s.status, s.model, subagentFacts(call)].filter(Boolean).join(" · ")}</div>
+    </div>
+  );
+}
+
+/** What is worth reading of the arguments: a command or a script as such, the rest as JSON. */
+function Input({ call }: { call: Call }) {
+  const input = call.input;
+  if (input === undefined || input === null) return null;
+  const args = typeof input === "object" ? (input as Record<string, unknown>) : {};
+  const is = (name: string) => call.name === name && typeof args[name === "terminal" ? "command" : "code"] === "string";
+  if (is("terminal")) return <Section name="Command"><Code text={args["command"] as string} language="bash" /></Section>;
+  if (is("execute_code")) return <Section name="Script"><Code text={args["code"] as string} language="python" /></Section>;
+  if (call.content.some((c) => c.type === "diff")) return null; // the diff says it better
+  return <Section name="Input"><Code text={readable(input)} language="json" /></Section>;
+}
+
+function Content({ content, call }: { content: ToolCallContent; call: Call }) {
+  switch (content.type) {
+    case "diff":
+      return <Diff path={content.path ?? ""} oldText={content.oldText ?? undefined} newText={content.newText ?? ""} />;
+    case "content": {
+      const text = content.content?.text ?? "";
+      if (!text) return null;
+      if (call.subagent && !isRunning(call)) return <Section name="Report"><Blocks text={text} open={false} /></Section>;
+      return <Section name={call.subagent ? "Doing" : call.status === "failed" ? "Error" : "Output"}><Code text={text} language="" /></Section>;
+    }
+  }
+  return null;
+}
+
+function InnerCalls({ calls }: { calls: readonly Inner[] }) {
+  return (
+    <Section name={`${plural(calls.length, "call")} of the script`}>
+      <ul class="inner">
+        {calls.map((c, i) => (
+          <li key={i}>
+            <Icon name={c.status && c.status !== "success" && c.status !== "ok" && c.status !== "completed" ? "error" : "check"} />
+            <span class="inner-tool">{c.tool}</span>
+            <span class="inner-args">{c.arguments === undefined ? "" : oneLine(JSON.stringify(c.arguments), 160)}</span>
+            {c.duration_seconds !== undefined && <span class="took">{duration(c.duration_seconds * 1000)}</span>}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function Section({ name, children }: { name: string; children: preact.ComponentChildren }) {
+  return (
+    <section>
+      <div class="section-name">{name}</div>
+      {children}
+    </section>
+  );
+}
+
+function readable(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value, undefined, 2);
+}

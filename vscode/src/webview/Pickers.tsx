@@ -1,0 +1,25 @@
+import type { SessionConfigOption } from "../protocol";
+import { post } from "./host";
+import { Icon } from "./icons";
+import { memo } from "./memo";
+
+/** The session's settings that the server offers: model, approvals, thinking. */
+export const Pickers = memo(({ options }: { options: readonly SessionConfigOption[] }) => (
+  <>{options.filter((o) => (o.options?.length ?? 0) > 0).map((o) => <Picker key={o.id} option={o} />)}</>
+));
+
+function Picker({ option: o }: { option: SessionConfigOption }) {
+  const value = String(o.currentValue ?? "");
+  const chosen = o.options!.find((c) => c.value === value);
+  // The word alone says nothing where every option has such words.
+  const shown = o.category === "thought_level" ? `Thinking: ${chosen?.name ?? value}` : (chosen?.name ?? value);
+  return (
+    <label class={`picker ${o.category ?? ""}`} title={[o.name, chosen?.description ?? o.description].filter(Boolean).join(": ")}>
+      <span class="picker-value" aria-hidden="true">{shown}</span>
+      <select aria-label={o.name} value={value} onChange={(e) => post({ type: "setOption", id: o.id, value: e.currentTarget.value })}>
+        {o.options!.map((c) => <option key={c.value} value={c.value}>{c.name}</option>)}
+      </select>
+      <Icon name="chevron-down" />
+    </label>
+  );
+}

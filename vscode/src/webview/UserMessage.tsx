@@ -1,0 +1,43 @@
+import { useState } from "preact/hooks";
+import { post } from "./host";
+import { Icon } from "./icons";
+import type { User } from "./state";
+
+/** How many lines of a message are shown before it is opened. */
+const shortLines = 12;
+
+export function UserMessage({ item }: { item: User }) {
+  const long = item.text.split("\n").length > shortLines || item.text.length > 1500;
+  const [open, setOpen] = useState(false);
+  return (
+    <article class="entry user" aria-label="You">
+      <div class={`bubble${long && !open ? " cut" : ""}`}>
+        {item.text && <div class="user-text">{withMentions(item.text)}</div>}
+        {item.images.length > 0 && (
+          <div class="images">{item.images.map((src, i) => <img key={i} src={src} alt={`Attached picture ${i + 1}`} />)}</div>
+        )}
+      </div>
+      {long && (
+        <button type="button" class="text" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? "Show less" : "Show all"}</button>
+      )}
+    </article>
+  );
+}
+
+const mention = /\[@([^\]\n]+)\]\(([^)\s]+)\)/g;
+
+/** withMentions shows [@name](uri) as a link to what it names. */
+function withMentions(text: string) {
+  const parts = [];
+  let from = 0;
+  for (const m of text.matchAll(mention)) {
+    parts.push(text.slice(from, m.index));
+    parts.push(
+      <button type="button" class="mention" title={m[2]} onClick={() => post({ type: "link", href: m[2]! })}>
+        <Icon name="file" />{m[1]}
+      </button>,
+    );
+    from = m.index + m[0].length;
+  }
+  return [...parts, text.slice(from)];
+}

@@ -1,0 +1,45 @@
+// Files and pictures that are dropped or pasted.
+
+import type { Attachment } from "./messages";
+
+const maxImage = 10 << 20;
+const maxText = 512 << 10;
+
+/** fromFiles reads what a browser hands over; what cannot be attached is said in words. */
+export async function fromFiles(files: readonly File[]): Promise<{ attachments: Attachment[]; problems: string[] }> {
+  const attachments: Attachment[] = [];
+  const problems: string[] = [];
+  for (const file of files) {
+    const one = await fromFile(file);
+    if (typeof one === "string") problems.push(one);
+    else attachments.push(one);
+  }
+  return { attachments, problems };
+}
+
+async function fromFile(file: File): Promise<Attachment | string> {
+  const name = file.name || "picture";
+  if (/^image\/(png|jpeg|gif|webp)$/.test(file.type)) {
+    if (file.size > maxImage) return `${name} is larger than 10 MB`;
+    return { kind: "image", name, mimeType: file.type, data: await base64(file) };
+  }
+  if (file.size > maxText) return `${name} is larger than 512 KB; mention it with @ instead`;
+  const text = await file.text();
+  if (text.includes("\u0000")) return `${name} is not a text`;
+  return { kind: "text", name, uri: `attachment:///${encodeURIComponent(name)}`, text };
+}
+
+function base64(file: File): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve((reader.result as string).replace(/^[^,]*,/, ""));
+    reader.onerror = () => reject(new Error(`reading ${file.name}: ${reader.error?.message}`));
+    reader.readAsDataURL(file);
+  });
+}
+
+/** urisOf are the files that were dragged from the editor. */
+export function urisOf(data: DataTransfer): string[] {
+  const list = data.getData("application/vnd.code.uri-list") || data.getData("text/uri-list");
+  return list.split(/\r?\n/).filter((line) => /^[a-z][\w+.-]*:/i.test(line) && !/^https?:/i.test(line));
+}

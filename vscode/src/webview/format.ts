@@ -1,0 +1,35 @@
+// Numbers for people.
+
+/** duration is a time span as one would say it: 0.4 s, 12 s, 3 min 05 s. */
+export function duration(ms: number): string {
+  const s = Math.max(0, ms) / 1000;
+  if (s < 10) return `${s.toFixed(1)} s`;
+  if (s < 60) return `${Math.floor(s)} s`;
+  return `${Math.floor(s / 60)} min ${String(Math.floor(s % 60)).padStart(2, "0")} s`;
+}
+
+/** tokens shortens a count: 950, 12.3k, 128k, 1.2M. */
+export function tokens(n: number): string {
+  if (n < 1000) return String(n);
+  if (n < 1_000_000) return `${short(n / 1000)}k`;
+  return `${short(n / 1_000_000)}M`;
+}
+
+function short(n: number): string {
+  return n < 100 ? n.toFixed(1).replace(/\.0$/, "") : String(Math.round(n));
+}
+
+export function money(amount: number, currency: string): string {
+  const digits = amount > 0 && amount < 0.1 ? 4 : 2;
+  return new Intl.NumberFormat("en", { style: "currency", currency, minimumFractionDigits: digits, maximumFractionDigits: digits }).format(amount);
+}
+
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${n} ${n === 1 ? one : many}`;
+}
+
+/** oneLine shortens a text to a line. */
+export function oneLine(text: string, limit: number): string {
+  const line = text.trim().replace(/\s+/g, " ");
+  return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
+}

@@ -1,0 +1,39 @@
+// The way to the host, and what it keeps for the page while the page is away.
+
+import type { ToHost, ToPage } from "./messages";
+
+interface VsCodeApi {
+  postMessage(message: ToHost): void;
+  getState(): unknown;
+  setState(state: unknown): void;
+}
+
+declare function acquireVsCodeApi(): VsCodeApi;
+
+const api = acquireVsCodeApi();
+
+export function post(message: ToHost): void {
+  api.postMessage(message);
+}
+
+/** listen hears the host's messages; several may come in one. */
+export function listen(hear: (messages: readonly ToPage[]) => void): void {
+  window.addEventListener("message", (e: MessageEvent<ToPage | readonly ToPage[]>) => {
+    hear(Array.isArray(e.data) ? e.data : [e.data as ToPage]);
+  });
+}
+
+/** What survives the page: what was being written, and what was sent before. */
+export interface Kept {
+  draft: string;
+  history: readonly string[];
+}
+
+export function kept(): Kept {
+  const k = (api.getState() ?? {}) as Partial<Kept>;
+  return { draft: k.draft ?? "", history: k.history ?? [] };
+}
+
+export function keep(news: Partial<Kept>): void {
+  api.setState({ ...kept(), ...news });
+}

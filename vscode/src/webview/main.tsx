@@ -1,0 +1,47 @@
+// The page of the chat view. It keeps one state, changes it by the reducer alone, and
+// draws at most once a frame.
+
+import "@vscode/codicons/dist/codicon.css";
+import "./style/page.css";
+import "./style/log.css";
+import "./style/code.css";
+import "./style/footer.css";
+import { render } from "preact";
+import { App } from "./App";
+import { listen, post } from "./host";
+import type { ToPage } from "./messages";
+import { reduce } from "./reducer";
+import { initial, type State } from "./state";
+
+let state: State = initial;
+let drawing = false;
+const listeners = new Set<(m: ToPage) => void>();
+
+function hear(listener: (m: ToPage) => void): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+function draw(): void {
+  drawing = false;
+  render(<App state={state} hear={hear} />, document.getElementById("root")!);
+}
+
+/** A page that is not seen gets no frames; what it draws then can wait until it is. */
+function drawSoon(): void {
+  if (drawing) return;
+  drawing = true;
+  requestAnimationFrame(draw);
+}
+
+listen((messages) => {
+  const before = state;
+  for (const m of messages) {
+    state = reduce(state, m);
+    for (const l of listeners) l(m);
+  }
+  if (state !== before) drawSoon();
+});
+
+draw();
+post({ type: "ready" });

@@ -1,0 +1,91 @@
+// What the page and its host say to each other. The host is the extension
+// (src/chat), or the harness page of the tests.
+
+import type {
+  ElicitRequest, PermissionOption, SessionConfigOption, SessionUpdate, ToolCall,
+} from "../protocol";
+import type { State } from "./state";
+
+/** Times are milliseconds since 1970, as the host saw them. */
+export type Time = number;
+
+/** What the host tells the page. All but the last few change the state of the view. */
+export type ToPage =
+  | { type: "restore"; state: State } // all of it, for a page that has just been opened
+  | { type: "reset"; session?: Session }
+  | { type: "update"; update: SessionUpdate; at?: Time } // without a time it is of the past
+  | { type: "user"; text: string; images?: string[]; at: Time } // a prompt that was sent; images are data: URIs
+  | { type: "turn"; running: true; at: Time }
+  | { type: "turn"; running: false; at: Time; stopReason?: string; error?: string }
+  | { type: "ask"; ask: Ask }
+  | { type: "answered"; askId: string; choice?: string } // choice is for people; without one the question is void
+  | { type: "options"; mode?: string; options: SessionConfigOption[] }
+  | { type: "queue"; queue: Queued[] }
+  | { type: "server"; server: Server }
+  | { type: "loading"; loading: boolean }
+  | { type: "preferences"; whenBusy: WhenBusy }
+  | { type: "attach"; attachments: Attachment[] }
+  | { type: "draft"; text: string }
+  | { type: "focus" }
+  | { type: "found"; query: string; files: string[] };
+
+export interface Session {
+  id: string;
+  title: string;
+}
+
+/** What a message that is sent while a turn runs does to it. */
+export type WhenBusy = "interrupt" | "queue";
+
+/** A message that waits for the turn before it to end, on the host's side. */
+export interface Queued {
+  id: string;
+  text: string;
+  /** Its turn comes as soon as what runs has been stopped. */
+  next?: boolean;
+}
+
+export interface Server {
+  state: "starting" | "ready" | "stopped";
+  message?: string;
+  /** An untrusted workspace: nothing is written or run. */
+  restricted?: boolean;
+}
+
+/** A question of the agent's: may this run, or please fill in this form. */
+export type Ask =
+  | { id: string; kind: "permission"; toolCall: ToolCall; options: PermissionOption[]; at: Time }
+  | { id: string; kind: "form"; request: ElicitRequest; at: Time };
+
+/**
+ * Something that goes with a prompt. A mention stands in the text as @name; the
+ * rest are chips beside it.
+ */
+export type Attachment =
+  | { kind: "file"; name: string; uri: string }
+  | { kind: "text"; name: string; uri: string; text: string }
+  | { kind: "image"; name: string; mimeType: string; data: string };
+
+/** What the page tells its host. */
+export type ToHost =
+  | { type: "ready" }
+  | { type: "prompt"; text: string; attachments: Attachment[]; whenBusy: WhenBusy }
+  | { type: "cancel" }
+  | { type: "unqueue"; id: string }
+  | { type: "sendNow"; id: string }
+  | { type: "permit"; askId: string; optionId?: string } // without one: dismissed
+  | { type: "fill"; askId: string; action: "accept" | "decline" | "cancel"; content?: Record<string, unknown> }
+  | { type: "stopSubagent"; subagentId: string }
+  | { type: "setMode"; mode: string }
+  | { type: "setOption"; id: string; value: string }
+  | { type: "setWhenBusy"; whenBusy: WhenBusy }
+  | { type: "session"; action: "new" | "resume" | "fork"; messageId?: string }
+  | { type: "link"; href: string }
+  | { type: "open"; path: string; line?: number }
+  | { type: "diff"; path: string; oldText?: string; newText: string }
+  | { type: "copy"; text: string }
+  | { type: "insert"; text: string }
+  | { type: "apply"; text: string; language: string }
+  | { type: "find"; query: string }
+  | { type: "drop"; uris: string[] }
+  | { type: "restart" };

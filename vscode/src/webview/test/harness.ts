@@ -1,0 +1,100 @@
+// The page outside the editor: served with its own policy, with a host that only
+// listens, and the colours of the real themes (themes.json has them from VS Code).
+
+import { readFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { extname, join } from "node:path";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { html } from "../../chat/html";
+import type { ToHost, ToPage } from "../messages";
+import themes from "./themes.json";
+
+export type Theme = keyof typeof themes;
+export const themeNames = Object.keys(themes) as Theme[];
+
+const classes: Record<Theme, string> = {
+  dark: "vscode-dark", light: "vscode-light", "high-contrast": "vscode-high-contrast", "high-contrast-light": "vscode-high-contrast vscode-high-contrast-light",
+};
+
+const fonts: Record<string, string> = {
+  "--vscode-font-family": "system-ui, Ubuntu, 'Droid Sans', sans-serif", "--vscode-font-size": "13px", "--vscode-editor-font-family": "'Droid Sans Mono', monospace", "--vscode-editor-font-size": "12px",
+};
+
+const types: Record<string, string> = { ".js": "text/javascript", ".css": "text/css", ".ttf": "font/ttf" };
+
+export class Harness {
+  private constructor(private readonly browser: Browser, private readonly server: Server, private readonly origin: string, readonly requests: string[]) {}
+
+  /** start serves the files of a folder, the page itself at /. */
+  static async start(dist: string): Promise<Harness> {
+    const requests: string[] = [];
+    const server = createServer((request, response) => {
+      const path = request.url ?? "/";
+      requests.push(path);
+      if (path === "/") {
+        response.setHeader("content-type", "text/html").end(html({ script: "/webview.js", style: "/webview.css", source: "'self'", nonce: "test" }));
+        return;
+      }
+      try {
+        const file = readFileSync(join(dist, path.slice(1).replace(/\?.*/, "")));
+        response.setHeader("content-type", types[extname(path.replace(/\?.*/, ""))] ?? "text/plain").end(file);
+      } catch {
+        response.writeHead(404).end();
+      }
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const browser = await chromium.launch({
+      executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+      args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--enable-precise-memory-info", "--js-flags=--expose-gc"],
+    });
+    return new Harness(browser, server, `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests);
+  }
+
+  async open(o: { theme?: Theme; width?: number; height?: number } = {}): Promise<View> {
+    const page = await this.browser.newPage({ viewport: { width: o.width ?? 400, height: o.height ?? 800 }, reducedMotion: "reduce", deviceScaleFactor: 2 });
+    const problems: string[] = [];
+    page.on("console", (m) => m.type() === "error" && problems.push(m.text()));
+    page.on("pageerror", (e) => problems.push(String(e)));
+    page.on("request", (r) => new URL(r.url()).origin === this.origin || r.url().startsWith("data:") || problems.push(`asked for ${r.url()}`));
+    await page.addInitScript(() => {
+      const w = window as unknown as { posted: unknown[]; acquireVsCodeApi(): unknown };
+      let state: unknown;
+      w.posted = [];
+      w.acquireVsCodeApi = () => ({ postMessage: (m: unknown) => w.posted.push(m), getState: () => state, setState: (s: unknown) => (state = s) });
+    });
+    await page.goto(this.origin);
+    await page.evaluate(({ colours, name }) => {
+      document.body.className = name;
+      for (const [k, v] of Object.entries(colours)) document.documentElement.style.setProperty(k, v);
+    }, { colours: { ...fonts, ...themes[o.theme ?? "dark"] }, name: classes[o.theme ?? "dark"] });
+    return new View(page, problems);
+  }
+
+  async stop(): Promise<void> {
+    await this.browser.close();
+    this.server.close();
+  }
+}
+
+/** View is an open page and its host. */
+export class View {
+  constructor(readonly page: Page, readonly problems: string[]) {}
+
+  /** tell sends messages as the host does, and waits until they are drawn. */
+  async tell(...messages: ToPage[]): Promise<void> {
+    await this.page.evaluate(async (all) => {
+      window.postMessage(all, "*");
+      await new Promise((done) => setTimeout(done));
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    }, messages);
+  }
+
+  /** heard is what the page has told its host, of a type. */
+  async heard<T extends ToHost["type"]>(type: T): Promise<Extract<ToHost, { type: T }>[]> {
+    const all = await this.page.evaluate(() => (window as unknown as { posted: ToHost[] }).posted);
+    return all.filter((m): m is Extract<ToHost, { type: T }> => m.type === type);
+  }
+}
+
+export const dist = import.meta.dirname;

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { accepted, completing, suggestions } from "../completion";
+import { compare } from "../compare";
+import { fieldsOf, filled } from "../form";
+import { duration, money, oneLine, tokens } from "../format";
+
+describe("completion", () => {
+  const at = (marked: string) => completing(marked.replace("|", ""), marked.indexOf("|"));
+  it("begins after @ at the beginning of a word", () => {
+    assert.deepEqual(at("see @src/m|"), { kind: "mention", query: "src/m", from: 4 });
+    assert.deepEqual(at("@|"), { kind: "mention", query: "", from: 0 });
+    assert.equal(at("me@exa|"), undefined);
+    assert.equal(at("@a b|"), undefined);
+  });
+  it("begins after / at the beginning of the message alone", () => {
+    assert.deepEqual(at("/mod|"), { kind: "command", query: "mod", from: 0 });
+    assert.equal(at("a /mod|"), undefined);
+    assert.equal(at("/model x|"), undefined);
+  });
+  it("puts what was chosen in the place of what was typed", () => {
+    const text = "see @fi please";
+    const c = completing(text, 7)!;
+    const [s] = suggestions(c, [], []);
+    assert.deepEqual(accepted(text, 7, c, s!), { text: "see @file please", caret: 10 });
+  });
+  it("offers commands by their beginning, with their hints", () => {
+    const commands = [{ name: "compact", description: "Sum up" }, { name: "model", description: "Choose", input: { hint: "name" } }];
+    const found = suggestions({ kind: "command", query: "mo", from: 0 }, commands, []);
+    assert.deepEqual(found.map((s) => [s.insert, s.detail]), [["/model ", "name — Choose"]]);
+  });
+});
+
+describe("forms", () => {
+  const fields = fieldsOf({
+    type: "object", required: ["answer", "n"],
+    properties: {
+      answer: { type: "string", title: "Answer", enum: ["a", "b"] }, n: { type: "integer", title: "How many" }, yes: { type: "boolean" },
+      some: { type: "array", items: { anyOf: [{ const: "x", title: "X" }] } }, titled: { type: "string", oneOf: [{ const: "1", title: "One" }] }, free: { type: "string" },
+    },
+  });
+  it("know their kinds", () => assert.deepEqual(fields.map((f) => f.kind), ["choice", "number", "boolean", "several", "choice", "text"]));
+  it("send what was filled in", () => {
+    assert.deepEqual(filled(fields, { answer: "a", n: "3", yes: true, some: ["x"], free: "  hi " }), { content: { answer: "a", n: 3, yes: true, some: ["x"], free: "hi" } });
+  });
+  it("say what is missing", () => {
+    assert.equal(filled(fields, { answer: "a", n: "x" }).missing, "How many");
+    assert.equal(filled(fieldsOf({ properties: { other: { type: "string", title: "Words" } } }), { other: " " }).missing, "Words");
+  });
+  it("bear any schema", () => {
+    for (const odd of [undefined, null, {}, { properties: { a: {} } }, { properties: { a: { type: ["string", "null"] } } }]) assert.ok(Array.isArray(fieldsOf(odd)));
+  });
+});
+
+describe("diffs", () => {
+  it("count and number their lines", () => {
+    const d = compare("a\nb\nc\n", "a\nB\nc\nd\n");
+    assert.deepEqual([d.added, d.removed], [2, 1]);
+    assert.deepEqual(d.hunks[0]!.map((l) => `${l.sign}${l.text} ${l.before ?? ""}/${l.after ?? ""}`), [" a 1/1", "-b 2/", "+B /2", " c 3/3", "+d /4"]);
+  });
+  it("of a new file are all added", () => assert.deepEqual([compare("", "x\ny\n").added, compare("", "x\ny\n").removed], [2, 0]));
+  it("of texts that have nothing in common end in time", () => {
+    const many = (word: string) => Array.from({ length: 20_000 }, (_, i) => `${word}${i}`).join("\n");
+    const d = compare(many("a"), many("b"));
+    assert.deepEqual([d.added, d.removed], [20_000, 20_000]);
+  });
+});
+
+it("numbers are short", () => {
+  assert.deepEqual([duration(400), duration(12_345), duration(185_000)], ["0.4 s", "12 s", "3 min 05 s"]);
+  assert.deepEqual([tokens(950), tokens(12_345), tokens(128_000), tokens(1_200_000)], ["950", "12.3k", "128k", "1.2M"]);
+  assert.deepEqual([money(0.0421, "USD"), money(1.5, "EUR"), money(0, "USD")], ["$0.0421", "€1.50", "$0.00"]);
+  assert.equal(oneLine("a\n  b c", 4), "a b…");
+});

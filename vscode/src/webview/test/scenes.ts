@@ -1,0 +1,80 @@
+// States of the page that are worth a look, and a check by axe.
+
+import type { ToPage } from "../messages";
+import type { View } from "./harness";
+
+export interface Scene {
+  messages(stream: (name: string) => ToPage[]): ToPage[];
+  then?(view: View): Promise<void>;
+}
+
+const ready: ToPage = { type: "server", server: { state: "ready" } };
+const expandAll = async (v: View) => {
+  await v.page.locator('.log .row[aria-expanded="false"]').evaluateAll((rows) => rows.forEach((r) => (r as HTMLElement).click()));
+  await v.tell();
+};
+const until = (all: ToPage[], is: (m: ToPage) => boolean) => all.slice(0, all.findIndex(is) + 1);
+const update = (u: Record<string, unknown>, at = 1000) => ({ type: "update", update: u, at }) as unknown as ToPage;
+const answer = (text: string) => update({ sessionUpdate: "agent_message_chunk", messageId: "x", content: { type: "text", text } });
+
+const prose = `Here is how a request goes through the server.
+
+## The way of one request
+
+1. A **frame** is read by \`wire\`, and what is no JSON is answered.
+2. The session claims its place: *later prompts wait*.
+   - \`interrupt\` cancels the turn that runs
+   - \`queue\` waits behind it
+3. See [ARCHITECTURE.md](ARCHITECTURE.md#L40) or [the site](https://example.org).
+
+> Cancelling is cancelling the context.
+
+| part | what it does |
+| --- | --- |
+| \`agent\` | the loop of a turn |
+| \`tools\` | what the model may do |
+
+\`\`\`go
+// Turn runs until a reply asks for nothing.
+func (s *Session) Turn(ctx context.Context, in Input) (StopReason, error) {
+	for i := 0; i < s.config.MaxIterations; i++ {
+		if stop, err := s.step(ctx); stop != "" || err != nil {
+			return stop, fmt.Errorf("turn %d: %w", i, err)
+		}
+	}
+	return MaxTurnRequests, nil
+}
+\`\`\`
+
+\`\`\`json
+{"model": {"default": "gpt-5", "context_window": 128000}, "ok": true}
+\`\`\``;
+
+export const scenes: Record<string, Scene> = {
+  welcome: { messages: () => [ready] },
+  answer: {
+    messages: (stream) => [ready, ...stream("answer").slice(0, 2), { type: "user", text: "How does [@server/turn.go](file:///w/server/turn.go) decide what runs next?", at: 1 }, answer(prose), { type: "turn", running: false, at: 1, stopReason: "end_turn" }],
+  },
+  tools: { messages: (stream) => [ready, ...stream("tools")] },
+  "tools-open": { messages: (stream) => [ready, ...stream("tools")], then: expandAll },
+  approval: { messages: (stream) => [ready, ...until(stream("tools"), (m) => m.type === "ask")] },
+  question: { messages: (stream) => [ready, ...until(stream("questions"), (m) => m.type === "ask")] },
+  script: { messages: (stream) => [ready, ...stream("script")], then: expandAll },
+  subagents: { messages: (stream) => [ready, ...until(stream("subagents"), (m) => m.type === "ask")] },
+  endings: { messages: (stream) => [ready, ...stream("endings")] },
+  busy: {
+    messages: (stream) => [ready, ...until(stream("tools"), (m) => m.type === "update" && m.update.sessionUpdate === "plan"),
+      { type: "queue", queue: [{ id: "1", text: "And then run the tests" }] },
+      { type: "attach", attachments: [{ kind: "file", name: "app/main.py", uri: "file:///w/app/main.py" }, { kind: "image", name: "screen.png", mimeType: "image/png", data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==" }] },
+      update({ sessionUpdate: "usage_update", used: 92000, size: 128000, cost: { amount: 0.42, currency: "USD" }, _meta: { hermes: { usage: { requests: 12, input: 410000, output: 8200 } } } }),
+      { type: "found", query: "", files: ["app/main.py", "app/util.py"] }],
+    then: async (v) => {
+      await v.page.getByRole("button", { name: /^Plan/ }).click();
+      await v.page.getByRole("button", { name: /Context/ }).click();
+      await v.page.getByRole("textbox", { name: "Message to Hermes" }).fill("Look at @");
+      await v.tell({ type: "found", query: "", files: ["app/main.py", "app/util.py", "docs/a-rather-long-name-of-a-file-somewhere.md"] });
+    },
+  },
+  stopped: { messages: (stream) => [ready, ...stream("answer"), { type: "server", server: { state: "stopped", message: "The Hermes server stopped several times in a short while, and is not started again." } }] },
+  restricted: { messages: (stream) => [{ type: "server", server: { state: "ready", restricted: true } }, ...stream("answer")] },
+};
