@@ -121,7 +121,7 @@ func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *
 			k.stage.dir.Remove()
 		}
 	}()
-	if err := k.stage.fill(functions(env)); err != nil {
+	if err := k.stage.fill(stub(functions(env))); err != nil {
 		return nil, err
 	}
 	if k.link, err = listen(r.ctx, k.stage.path("s")); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -206,7 +207,13 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 		return done, err
 	}
 	defer stage.dir.Remove()
-	if err := stage.fill(functions(env)); err != nil {
+	module := stub(functions(env))
+	if err := stage.fill(module); err != nil {
+		return done, err
+	}
+	compiling := r.compile(ctx, env, s.python, module)
+	defer compiling.Wait()
+	if err := stage.addBytecode(r.cfg.Pythons.made.of(s.python, module)); err != nil {
 		return done, err
 	}
 	if err := stage.write(scriptName, s.code); err != nil {
@@ -241,6 +248,20 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 	}
 	done.errs = strings.ReplaceAll(done.errs, stage.dir.Path()+"/", "")
 	return done, nil
+}
+
+// compile has the module compiled for the scripts to come while this one runs, unless
+// that was done already.
+func (r *Runner) compile(ctx context.Context, env *tools.Env, python Python, module string) *sync.WaitGroup {
+	var compiling sync.WaitGroup
+	if r.cfg.Pythons.made.claim(python, module) {
+		compiling.Go(func() {
+			r.cfg.Pythons.made.compile(ctx, python, module, environ(r.cfg.Environ, nil), func(c *proc.Cmd) error {
+				return r.confine(ctx, env, c, "")
+			})
+		})
+	}
+	return &compiling
 }
 
 // command starts an interpreter on one of our programs. It is isolated (-I), so

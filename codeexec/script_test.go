@@ -428,6 +428,24 @@ func TestOnlyOfferedFunctions(t *testing.T) {
 	}
 }
 
+// From the second script on hermes_tools is compiled already, and still it is what the
+// session offers.
+func TestBytecode(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, Config{}, scriptFiles)
+	code := "import os, hermes_tools\nprint(os.path.exists(hermes_tools.__cached__), hermes_tools.read_file('a.txt')['total_lines'], hasattr(hermes_tools, 'terminal'))"
+	for i, want := range []string{"False 2 True\n", "True 2 True\n"} {
+		if a := b.run(code); a.Output != want {
+			t.Errorf("script %d: %+v, want %s", i, a, want)
+		}
+	}
+	offered := b.env.Offered
+	b.env.Offered = func(name string) bool { return offered(name) && name != "terminal" }
+	if a := b.run(code); a.Output != "False 2 False\n" {
+		t.Errorf("%+v", a)
+	}
+}
+
 func TestDescription(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Config{MaxCalls: 7}, nil)
