@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
@@ -47,7 +48,7 @@ func Tell(ctx context.Context, st *store.Store, id string, set *tools.Set, sink 
 func (s *Session) tell(ctx context.Context, sink Sink) error {
 	r := &replay{Session: s, sink: sink, calls: map[string]tools.Call{}}
 	for after := int64(0); ; {
-		messages, err := s.config.Store.Messages(ctx, s.id, after, page)
+		messages, err := s.config.Store.Messages(ctx, s.id, after, replayPage)
 		if err != nil {
 			return err
 		}
@@ -55,10 +56,24 @@ func (s *Session) tell(ctx context.Context, sink Sink) error {
 			r.tell(&messages[i])
 			after = messages[i].Seq
 		}
-		if len(messages) < page {
+		if len(messages) < replayPage {
 			return nil
 		}
+		if pacer, ok := sink.(Pacer); ok {
+			if err := pacer.Pace(ctx); err != nil {
+				return fmt.Errorf("waiting for the replay to be read: %w", err)
+			}
+		}
 	}
+}
+
+// replayPage is how many messages are told at once.
+const replayPage = 64
+
+// Pacer is a [Sink] that a replay asks, page by page, when it may go on: whoever reads
+// slowly then makes neither memory fill up nor others wait.
+type Pacer interface {
+	Pace(context.Context) error
 }
 
 type replay struct {

@@ -79,10 +79,10 @@ func (x *Session) Undo(ctx context.Context) (prompt, branchID string, err error)
 // alone works on the conversation while no turn runs; prompts that come meanwhile
 // wait.
 func (x *Session) alone(ctx context.Context, work func(context.Context, *agent.Session) error) error {
-	if x.draft() {
-		return badInput("sessionId", "nothing was said in session %q yet", x.id)
-	}
 	t, err := x.quiet(func(ctx context.Context) (agent.StopReason, error) {
+		if x.draft() {
+			return "", badInput("sessionId", "nothing was said in session %q yet", x.id)
+		}
 		a, err := x.begin(ctx)
 		if err != nil {
 			return "", err

@@ -61,6 +61,7 @@ type Query struct {
 	Cwd     string // only sessions of this folder; empty: all
 	Session string // only this session; empty: all
 	Without string // not this session; empty: all
+	Talks   bool   // only conversations, not the sessions of subagents
 	Limit   int    // hits at most; 0: 20
 }
 
@@ -131,6 +132,9 @@ func (q Query) where() (string, []any) {
 		if c.value != "" {
 			clause, args = clause+" AND "+c.test, append(args, c.value)
 		}
+	}
+	if q.Talks {
+		clause += " AND s.origin = ''"
 	}
 	return clause, args
 }

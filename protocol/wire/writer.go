@@ -7,6 +7,7 @@
 package wire
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -124,6 +125,26 @@ func (w *Writer) room() error {
 		w.mu.Lock()
 	}
 	return w.err
+}
+
+// Drain waits until no more than so many bytes wait to be written, for a sender that
+// has much to say and must not make others' messages wait behind it. It ends with ctx,
+// and with the writer.
+func (w *Writer) Drain(ctx context.Context, most int) error {
+	for {
+		w.mu.Lock()
+		size, moved, err := w.size, w.moved, w.err
+		w.mu.Unlock()
+		if err != nil || size <= most {
+			return err
+		}
+		select {
+		case <-moved:
+		case <-w.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 func (w *Writer) push(m message, size int) {

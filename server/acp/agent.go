@@ -28,6 +28,8 @@ type Peer interface {
 	Call(ctx context.Context, method string, params, result any) error
 	// Post queues a notification; see [wire.Writer.Post].
 	Post(key string, n wire.Note) error
+	// Drain waits until little is queued; see [wire.Writer.Drain].
+	Drain(ctx context.Context, most int) error
 }
 
 // Options are an agent's surroundings. All are optional.

@@ -206,3 +206,6 @@ func (c *conn) Post(key string, n wire.Note) error { return c.out.Post(key, n) }
 
 // Printf takes the library's own words.
 func (c *conn) Printf(format string, a ...any) { c.log.Debug(fmt.Sprintf(format, a...)) }
+// Drain waits until little is queued.
+func (c *conn) Drain(ctx context.Context, most int) error { return c.out.Drain(ctx, most) }
+

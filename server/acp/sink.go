@@ -2,6 +2,7 @@ package acp
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"time"
 
@@ -70,6 +71,13 @@ func (s *sink) Event(e agent.Event) {
 		s.notice(e.Text)
 	}
 }
+
+// replayAhead is how much of a replay may wait for the client at most: what other
+// sessions have to say comes behind it.
+const replayAhead = 1 << 20
+
+// Pace makes a sink an [agent.Pacer].
+func (s *sink) Pace(ctx context.Context) error { return s.agent.peer.Drain(ctx, replayAhead) }
 
 func (s *sink) post(u acp.Update) { s.agent.update(s.session, u) }
 

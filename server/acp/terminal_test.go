@@ -23,6 +23,8 @@ type terminalPeer struct {
 
 func (p *terminalPeer) Post(string, wire.Note) error { return nil }
 
+func (p *terminalPeer) Drain(context.Context, int) error { return nil }
+
 func (p *terminalPeer) Call(ctx context.Context, method string, params, result any) error {
 	p.asked = append(p.asked, method)
 	var answer any = struct{}{}

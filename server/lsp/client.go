@@ -179,3 +179,5 @@ func (p peer) Call(ctx context.Context, name string, params, result any) error {
 
 // Post sends a notification of the agent's, which may be merged while it waits.
 func (p peer) Post(key string, n wire.Note) error { return p.s.writer.Post(key, n) }
+
+func (p peer) Drain(ctx context.Context, most int) error { return p.s.writer.Drain(ctx, most) }

@@ -1,0 +1,136 @@
+package server
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+)
+
+func ofGuest[E agent.Event](g *guest) (found []E) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, e := range g.events {
+		if e, ok := e.(E); ok {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// Forking, going back and going on, as a user does it.
+func TestBranches(t *testing.T) {
+	t.Parallel()
+	m := fakemodel.Script(answer("one"), answer("two"), answer("other two"), answer("forked"))
+	s := open(t, Options{Model: m, Static: true})
+	cwd := t.TempDir()
+	x, g := session(t, s, cwd)
+	if _, err := s.Fork(t.Context(), x.ID(), "m", Place{}, g); err == nil {
+		t.Error("a fork at a message of an empty session")
+	}
+	prompt1(t, x, "first")
+	prompt1(t, x, "second")
+	said := ofGuest[agent.Text](g)
+	branch, err := x.Rewind(t.Context(), said[0].MessageID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt1(t, x, "second, in other words")
+	if r := m.Requests()[2]; len(r.Messages) != 3 || r.Messages[1].Text != "one" {
+		t.Errorf("asked %+v", r.Messages)
+	}
+
+	fg := &guest{}
+	fork, err := s.Fork(t.Context(), branch, "", Place{Cwd: cwd}, fg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fork.Replay(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	prompt1(t, fork, "third")
+	if r := m.Requests()[3]; len(r.Messages) != 5 || r.Messages[3].Text != "two" || r.System != m.Requests()[0].System {
+		t.Errorf("asked %+v", r.Messages)
+	}
+	tree, err := s.Tree(t.Context(), fork.ID())
+	if err != nil || len(tree) != 3 || tree[0].ID != x.ID() || tree[1].ID != branch || tree[1].Parent != x.ID() || tree[2].Parent != branch || tree[2].Root != x.ID() {
+		t.Errorf("tree %+v, %v", tree, err)
+	}
+
+	prompt, _, err := x.Undo(t.Context())
+	if err != nil || prompt != "second, in other words" {
+		t.Error(prompt, err)
+	}
+	var wrong *InputError
+	if _, err := x.Rewind(t.Context(), "nonsense"); !errors.As(err, &wrong) || wrong.Param != "messageId" {
+		t.Error(err)
+	}
+	if _, err := s.Fork(t.Context(), x.ID(), "nonsense", Place{}, g); !errors.As(err, &wrong) || wrong.Param != "messageId" {
+		t.Error(err)
+	}
+	if _, err := s.Fork(t.Context(), x.ID(), "", Place{Cwd: t.TempDir()}, g); !errors.As(err, &wrong) || wrong.Param != "cwd" {
+		t.Error(err)
+	}
+	if _, err := s.Fork(t.Context(), "nobody", "", Place{}, g); !errors.Is(err, ErrNoSession) {
+		t.Error(err)
+	}
+}
+
+// While a turn runs the log cannot lose its end, but it can be forked.
+func TestRewindWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	m := fakemodel.New()
+	s := open(t, Options{Model: m, Static: true})
+	x, g := session(t, s, t.TempDir())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := x.Prompt(t.Context(), agent.Input{Text: "wait"}, nil)
+		ended <- err
+	}()
+	e := m.Next()
+	if _, err := x.Rewind(t.Context(), ""); !errors.Is(err, ErrRunning) {
+		t.Error(err)
+	}
+	e.Text("done")
+	e.End()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	fork, err := s.Fork(t.Context(), x.ID(), "", Place{}, g)
+	if err != nil || fork.Title() != "wait (fork)" {
+		t.Error(fork.Title(), err)
+	}
+}
+
+// Titles and notes are a person's own, and kept, before the first prompt too.
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	home, cwd := t.TempDir(), t.TempDir()
+	s := open(t, Options{Home: home, Model: fakemodel.Script(answer("ok")), Static: true})
+	x, g := session(t, s, cwd)
+	title, notes := " My\x1b[1m\nproject ", "ask Bob"
+	if err := x.Describe(t.Context(), &title, nil); err != nil {
+		t.Fatal(err)
+	}
+	prompt1(t, x, "a prompt that would name it")
+	if err := x.Describe(t.Context(), nil, &notes); err != nil {
+		t.Fatal(err)
+	}
+	if told := ofGuest[agent.TitleChanged](g); len(told) != 1 || told[0].Title != "My[1m project" {
+		t.Errorf("told %+v", told)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := open(t, Options{Home: home, Model: fakemodel.New(), Static: true}).LoadSession(t.Context(), x.ID(), Place{}, g)
+	if err != nil || again.Title() != "My[1m project" || again.Head().Notes != notes {
+		t.Errorf("%+v, %v", again.Head(), err)
+	}
+	long := strings.Repeat("x", 201)
+	var wrong *InputError
+	if err := again.Describe(t.Context(), &long, nil); !errors.As(err, &wrong) || wrong.Param != "title" {
+		t.Error(err)
+	}
+}

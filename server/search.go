@@ -1,0 +1,109 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// pastTool looks into other conversations of the workspace. It is offered where there
+// are any; a session that was begun with it keeps it.
+func (x *Session) pastTool(ctx context.Context, head store.Session) []tools.Tool {
+	begun := head.System != ""
+	if begun && !slices.ContainsFunc(head.Tools, func(t model.Tool) bool { return t.Name == "session_search" }) {
+		return nil
+	}
+	st := x.svc.theStore(x.conf.Store.Synchronous)
+	if !begun {
+		page, _, err := st.List(ctx, store.Filter{Cwd: head.Cwd, Talks: true, Limit: 2})
+		others := slices.DeleteFunc(page, func(s store.Session) bool { return s.ID == head.ID })
+		if err != nil || len(others) == 0 {
+			return nil // a store that cannot be read says so to the prompt
+		}
+	}
+	return []tools.Tool{tools.SessionSearch(past{st, head.ID, head.Cwd})}
+}
+
+// past is what was said in sessions other than one.
+type past struct {
+	store *store.Store
+	own   string
+	cwd   string
+}
+
+func (p past) FindSaid(ctx context.Context, query, sessionID string, limit int, everywhere bool) ([]tools.PastHit, error) {
+	q := store.Query{Text: query, Session: sessionID, Talks: true, Limit: limit}
+	if sessionID == "" {
+		q.Without = p.own
+	}
+	if !everywhere {
+		q.Cwd = p.cwd
+	}
+	hits, err := p.store.Search(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	unmark := strings.NewReplacer(store.Mark, "", store.EndMark, "")
+	found := make([]tools.PastHit, len(hits))
+	for i, h := range hits {
+		found[i] = tools.PastHit{SessionID: h.Session.ID, Title: h.Session.Title, Time: h.Time, MessageID: h.MessageID, Role: string(h.Role), Snippet: unmark.Replace(h.Snippet)}
+	}
+	return found, nil
+}
+
+func (p past) ReadSaid(ctx context.Context, sessionID, messageID string, limit int, everywhere bool) (talk tools.PastTalk, err error) {
+	head, err := p.store.Session(ctx, sessionID)
+	if errors.Is(err, store.ErrNotFound) {
+		return talk, fmt.Errorf("there is no conversation %q; hits have the session_id of those there are", sessionID)
+	}
+	if err != nil {
+		return talk, err
+	}
+	if head.Cwd != p.cwd && !everywhere {
+		return talk, fmt.Errorf("the conversation %q belongs to another workspace; everywhere=true asks the user for it", sessionID)
+	}
+	last := int64(head.Messages)
+	from := max(last-int64(limit), 0)
+	if messageID != "" {
+		seq, err := p.store.Find(ctx, sessionID, messageID)
+		if errors.Is(err, store.ErrNoMessage) {
+			return talk, fmt.Errorf("the conversation %q has no message %q", sessionID, messageID)
+		}
+		if err != nil {
+			return talk, err
+		}
+		from = max(seq-int64(limit)/2-1, 0)
+	}
+	log, err := p.store.Messages(ctx, sessionID, from, limit)
+	if err != nil {
+		return talk, err
+	}
+	talk = tools.PastTalk{SessionID: head.ID, Title: head.Title, Earlier: int(from), Later: max(int(last-from)-len(log), 0)}
+	for _, m := range log {
+		talk.Messages = append(talk.Messages, pastMessage(m))
+	}
+	return talk, nil
+}
+
+func pastMessage(m store.Message) tools.PastMessage {
+	p := tools.PastMessage{ID: m.ID, Time: m.Time, Role: string(m.Role), Text: m.Text}
+	switch m.Role {
+	case model.User:
+		if !m.Note {
+			p.Text = m.Text[:min(m.Typed, len(m.Text))]
+		}
+	case model.ToolRole:
+		p.Role = m.Name
+	case model.Assistant:
+		for _, c := range m.Calls {
+			p.Text += fmt.Sprintf("\n[called %s %s]", c.Name, c.Args)
+		}
+	}
+	return p
+}

@@ -1,0 +1,174 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/tools/approval"
+)
+
+//go:embed sessionsearch.md
+var sessionSearchWords string
+
+// Past is the record of conversations that are over.
+type Past interface {
+	// FindSaid gives the best hits. SessionID narrows it to one conversation; without
+	// everywhere only those of this workspace are looked at.
+	FindSaid(ctx context.Context, query, sessionID string, limit int, everywhere bool) ([]PastHit, error)
+	// ReadSaid gives messages of a conversation around one of them; an empty messageID
+	// means its end. One of another workspace is an error without everywhere.
+	ReadSaid(ctx context.Context, sessionID, messageID string, limit int, everywhere bool) (PastTalk, error)
+}
+
+// PastHit is a message that was found.
+type PastHit struct {
+	SessionID string
+	Title     string
+	Time      time.Time
+	MessageID string // empty: the conversation's title or notes were found
+	Role      string // user or assistant
+	Snippet   string
+}
+
+// PastTalk is a piece of a conversation.
+type PastTalk struct {
+	SessionID      string
+	Title          string
+	Earlier, Later int // messages that are not in it
+	Messages       []PastMessage
+}
+
+// PastMessage is one message of a conversation, or the result of a tool.
+type PastMessage struct {
+	ID   string
+	Time time.Time
+	Role string // user, assistant, or the tool's name
+	Text string
+}
+
+type sessionSearchIn struct {
+	Query      string `json:"query,omitempty"`
+	SessionID  string `json:"session_id,omitempty"`
+	MessageID  string `json:"message_id,omitempty"`
+	Limit      int    `json:"limit,omitempty"`
+	Everywhere bool   `json:"everywhere,omitempty" jsonschema:"other workspaces too; asks the user"`
+}
+
+type sessionHit struct {
+	SessionID string `json:"session_id"`
+	Title     string `json:"title"`
+	Date      string `json:"date"`
+	MessageID string `json:"message_id,omitempty"`
+	Role      string `json:"role,omitempty"`
+	Snippet   string `json:"snippet"`
+}
+
+type sessionMessage struct {
+	MessageID string `json:"message_id"`
+	Role      string `json:"role"`
+	Text      string `json:"text"`
+}
+
+const (
+	sessionHits     = 5
+	sessionMessages = 10
+	sessionMost     = 50
+	pastTextLimit   = 2000 // characters of a message
+	pastResultLimit = 400  // characters of a tool's result
+)
+
+// SessionSearch looks into past conversations.
+func SessionSearch(past Past) Tool {
+	return New(Tool{
+		Name: "session_search", Toolset: "session_search", Kind: KindSearch, ReadOnly: true,
+		Description: strings.TrimSpace(sessionSearchWords),
+		Title: titled(func(in sessionSearchIn) string {
+			if in.Query == "" {
+				return "Read a past conversation"
+			}
+			return "Search past conversations for “" + in.Query + "”"
+		}),
+	}, func(ctx context.Context, env *Env, c Call, in sessionSearchIn) (Result, error) {
+		if strings.TrimSpace(in.Query) == "" && in.SessionID == "" {
+			return Fail("session_search: say a query, or a session_id to read"), nil
+		}
+		if in.Limit < 0 {
+			return Fail("session_search: limit must be 1 to %d", sessionMost), nil
+		}
+		if in.Everywhere {
+			if err := mayLookEverywhere(ctx, env, c); err != nil {
+				return Result{}, err
+			}
+		}
+		if strings.TrimSpace(in.Query) == "" {
+			return readPast(ctx, past, in)
+		}
+		return findPast(ctx, past, in)
+	})
+}
+
+// mayLookEverywhere asks: what was said in other folders is not this one's business.
+func mayLookEverywhere(ctx context.Context, env *Env, c Call) error {
+	v := approval.Verdict{Level: approval.Asks, Reason: "reads conversations of other workspaces", Keys: []string{"session_search everywhere"}}
+	if env == nil || env.Gate == nil {
+		return fmt.Errorf("session_search: conversations of other workspaces need the user's permission, and nobody is there to give it; search without everywhere")
+	}
+	return env.Gate.Check(ctx, env, c, KindSearch, "Look into the conversations of all workspaces", v)
+}
+
+func findPast(ctx context.Context, past Past, in sessionSearchIn) (Result, error) {
+	hits, err := past.FindSaid(ctx, in.Query, in.SessionID, pastLimit(in.Limit, sessionHits), in.Everywhere)
+	if err != nil {
+		return Result{}, fmt.Errorf("session_search: %w", err)
+	}
+	out, shown := []sessionHit{}, ""
+	for _, h := range hits {
+		out = append(out, sessionHit{h.SessionID, plainly(h.Title), pastDate(h.Time), h.MessageID, h.Role, plainly(h.Snippet)})
+		shown += fmt.Sprintf("%s · %s\n%s\n", pastDate(h.Time), oneLine(h.Title, 80), oneLine(h.Snippet, 300))
+	}
+	if shown == "" {
+		shown = "Nothing was found."
+	}
+	return OK(map[string]any{"hits": out}).With(Content{Text: strings.TrimSpace(shown)}), nil
+}
+
+func readPast(ctx context.Context, past Past, in sessionSearchIn) (Result, error) {
+	talk, err := past.ReadSaid(ctx, in.SessionID, in.MessageID, pastLimit(in.Limit, sessionMessages), in.Everywhere)
+	if err != nil {
+		return Result{}, fmt.Errorf("session_search: %w", err)
+	}
+	messages := []sessionMessage{}
+	for _, m := range talk.Messages {
+		limit := pastTextLimit
+		if m.Role != "user" && m.Role != "assistant" {
+			limit = pastResultLimit
+		}
+		messages = append(messages, sessionMessage{m.ID, m.Role, cutText(plainly(m.Text), limit)})
+	}
+	result := map[string]any{"session_id": talk.SessionID, "title": plainly(talk.Title), "earlier": talk.Earlier, "messages": messages, "later": talk.Later}
+	if len(talk.Messages) > 0 {
+		result["date"] = pastDate(talk.Messages[0].Time)
+	}
+	return OK(result).With(Content{Text: fmt.Sprintf("%s: %d messages", oneLine(talk.Title, 80), len(messages))}), nil
+}
+
+func pastLimit(asked, usual int) int {
+	if asked == 0 {
+		return usual
+	}
+	return min(asked, sessionMost)
+}
+
+func pastDate(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+
+// cutText is the beginning of text, with a word on what is missing.
+func cutText(text string, limit int) string {
+	runes := []rune(text)
+	if len(runes) <= limit {
+		return text
+	}
+	return fmt.Sprintf("%s… [%d characters more]", string(runes[:limit]), len(runes)-limit)
+}

@@ -1,0 +1,66 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// diary is a record with one conversation.
+type diary struct{ asked []string }
+
+func (d *diary) FindSaid(_ context.Context, query, session string, limit int, everywhere bool) ([]PastHit, error) {
+	d.asked = append(d.asked, query)
+	if query == "broken" {
+		return nil, errors.New("the disk refused")
+	}
+	if session == "none" || limit < 1 {
+		return nil, nil
+	}
+	return []PastHit{{SessionID: "s", Title: "T", Time: time.Unix(0, 0), MessageID: "m", Role: "user", Snippet: "a \x1b[31mred\x1b[0m word"}}, nil
+}
+
+func (d *diary) ReadSaid(_ context.Context, session, message string, limit int, everywhere bool) (PastTalk, error) {
+	return PastTalk{SessionID: session, Title: "T", Earlier: 3, Messages: []PastMessage{
+		{ID: "m", Role: "user", Text: strings.Repeat("x", 3000)}, {ID: "n", Role: "read_file", Text: strings.Repeat("y", 3000)},
+	}}, nil
+}
+
+func TestSessionSearch(t *testing.T) {
+	t.Parallel()
+	yes, no := &answers{say: DecisionOnce}, &answers{say: DecisionNo}
+	for _, tc := range []struct {
+		args  string
+		asker *answers
+		want  string
+	}{
+		{`{"query":"word"}`, nil, `"snippet":"a red word"`},
+		{`{"query":"word","session_id":"none"}`, nil, `{"hits":[]}`},
+		{`{"session_id":"s"}`, nil, `… [1000 characters more]`},
+		{`{"session_id":"s"}`, nil, `… [2600 characters more]`},
+		{`{"session_id":"s"}`, nil, `"earlier":3,`},
+		{`{}`, nil, `say a query, or a session_id`},
+		{`{"query":" "}`, nil, `say a query`},
+		{`{"query":"x","limit":-1}`, nil, `limit must be`},
+		{`{"query":"broken"}`, nil, `session_search: the disk refused`},
+		{`{"query":"x","everywhere":true}`, nil, `nobody is there`},
+		{`{"query":"x","everywhere":true}`, no, `The user said no`},
+		{`{"query":"x","everywhere":true}`, yes, `"session_id":"s"`},
+	} {
+		env := &Env{}
+		if tc.asker != nil {
+			env.Gate = NewGate(GateConfig{Mode: "ask", Asker: tc.asker})
+		}
+		past := &diary{}
+		got, err := setOf(t, SessionSearch(past)).Call(t.Context(), env, Call{Name: "session_search", Args: json.RawMessage(tc.args)})
+		if err != nil || !strings.Contains(string(got.JSON), tc.want) {
+			t.Errorf("%s: %s, %v; want %s", tc.args, got.JSON, err, tc.want)
+		}
+		if tc.asker == no && len(past.asked) > 0 {
+			t.Error("it was looked at although the user said no")
+		}
+	}
+}
