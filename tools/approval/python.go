@@ -76,7 +76,7 @@ func (j *judge) pythonCode(c *call, src string) {
 
 // pyToken is one token of Python: a name, a string, or one character of the rest.
 type pyToken struct {
-	kind byte // 'n' name, 's' string, 'f' string with expressions in it, '\n', 'o' other
+	kind byte // 'n' name, 's' string, 'f' string with expressions in it, '\n' and the next line's indentation, 'o' other
 	text string
 }
 
@@ -92,8 +92,12 @@ func pyTokens(src string) []pyToken {
 				i++
 			}
 		case c == '\n':
-			out = append(out, pyToken{'\n', "\n"})
-			i++
+			k := i + 1
+			for k < len(src) && (src[k] == ' ' || src[k] == '\t') {
+				k++
+			}
+			out = append(out, pyToken{'\n', src[i:k]})
+			i = k
 		case c == '\\' && i+1 < len(src) && src[i+1] == '\n':
 			i += 2
 		case c == '\'' || c == '"':
@@ -190,6 +194,8 @@ type pyReader struct {
 	toks  []pyToken
 	names map[string]string // what a name stands for, such as rm → os.remove
 	stars []string          // modules all of whose names were imported
+	mods  []string          // modules that were imported, by their local names
+	forks int               // so far
 	at    int
 }
 
@@ -245,6 +251,9 @@ func (p *pyReader) importList(i int, module string) {
 			} else if module == "" {
 				local, _, _ = strings.Cut(full, ".")
 				full = local
+			}
+			if module == "" {
+				p.mods = append(p.mods, local)
 			}
 			if p.tok(k-1).text != full || module != "" || local != full {
 				p.names[local] = module + full
@@ -378,12 +387,22 @@ func (p *pyReader) judge(full, last string, attribute, called bool, args [][]pyT
 		}
 		return
 	case "os.fork", "os.forkpty":
-		if slices.ContainsFunc(p.toks, func(t pyToken) bool { return t.kind == 'n' && (t.text == "while" || t.text == "for") }) {
+		if p.forks++; p.forks > manyForks || p.loops() && !p.exits() {
 			j.refuse(c, "is a fork bomb: it starts itself over and over")
 		}
 		return
-	case "exec", "eval", "compile", "__import__", "execfile", "globals", "locals", "vars", "breakpoint", "builtins.exec", "builtins.eval", "builtins.compile",
-		"importlib.import_module", "importlib.__import__", "runpy.run_path", "sys.modules", "marshal.loads", "pickle.loads", "code.interact":
+	case "globals", "locals", "vars", "sys.modules": // to look at them is nothing
+		if !attribute && p.takesFrom(full, called) {
+			j.ask(c, "runs code that is made up while it runs ("+full+")")
+		}
+		return
+	case "importlib.import_module":
+		if !attribute && !p.plainModule(args) {
+			j.ask(c, "runs code that is made up while it runs ("+full+")")
+		}
+		return
+	case "exec", "eval", "compile", "__import__", "execfile", "breakpoint", "builtins.exec", "builtins.eval", "builtins.compile",
+		"importlib.__import__", "runpy.run_path", "marshal.loads", "pickle.loads", "code.interact":
 		if !attribute {
 			j.ask(c, "runs code that is made up while it runs ("+full+")")
 		}
@@ -499,6 +518,7 @@ func (p *pyReader) getattr(full string, args [][]pyToken) {
 	}
 	text, ok := constant(args[i])
 	switch {
+	case !ok && !strings.HasPrefix(full, "operator.") && p.plainVariable(args[0]):
 	case !ok, strings.HasPrefix(text, "__"):
 		p.j.ask(p.c, "runs code that is made up while it runs ("+full+")")
 	case contains("remove unlink rmdir removedirs rmtree system popen run call check_call check_output Popen exec eval compile execv execve execvp fork kill killpg spawn", text):
