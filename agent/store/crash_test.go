@@ -3,14 +3,19 @@ package store_test
 import (
 	"bufio"
 	"context"
-	"database/sql"
+	"errors"
+	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,22 +23,26 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// child is another process on the same store: it writes messages into a session
-// of its own and tells of each that was acknowledged.
+// child is another process on the same store. It announces each thing that it does
+// to sessions of its own, and that it is done: "append SESSION MESSAGE", "ok".
 func child(role string) {
-	path, count := os.Getenv("STORE_TEST_PATH"), 1<<30
-	if role == "some" {
-		count = 100
+	ctx, s := context.Background(), store.New(os.Getenv("STORE_TEST_PATH"), store.Options{})
+	w := &worker{store: s, shared: os.Getenv("STORE_TEST_SHARED")}
+	var err error
+	if err = w.adopt(ctx, os.Getenv("STORE_TEST_OWN")); err != nil {
+		fmt.Println("failed:", err)
+		os.Exit(1)
 	}
-	ctx := context.Background()
-	s := store.New(path, store.Options{})
-	id := store.NewID()
-	err := s.Create(ctx, store.Session{ID: id})
-	for i := 0; i < count && err == nil; i++ {
-		m := store.Message{Message: model.Message{Role: model.User, Text: strings.Repeat("x", i%7*1000)}}
-		if err = s.Append(ctx, id, &m); err == nil {
-			fmt.Println(id, m.ID)
-		}
+	count := 1 << 30
+	if role == "some" {
+		count = 60
+	}
+	deadline := time.Now().Add(time.Hour)
+	if d, err := time.ParseDuration(role); err == nil {
+		deadline = time.Now().Add(d)
+	}
+	for i := 0; i < count && err == nil && time.Now().Before(deadline); i++ {
+		err = w.step(ctx)
 	}
 	if err == nil {
 		err = s.Close()
@@ -44,10 +53,106 @@ func child(role string) {
 	}
 }
 
-func start(t *testing.T, role, path string) (*exec.Cmd, *bufio.Scanner) {
+// worker does to sessions what servers do.
+type worker struct {
+	store  *store.Store
+	own    []string
+	shared string // a session of all workers; empty: none
+}
+
+// adopt goes on with the sessions of a worker that was killed.
+func (w *worker) adopt(ctx context.Context, owner string) error {
+	if owner == "" {
+		return nil
+	}
+	page, _, err := w.store.List(ctx, store.Filter{Cwd: owner, Limit: 20})
+	for _, x := range page {
+		w.own = append(w.own, x.ID)
+	}
+	return err
+}
+
+func (w *worker) step(ctx context.Context) error {
+	if len(w.own) == 0 {
+		return w.create(ctx)
+	}
+	id := w.own[rand.IntN(len(w.own))]
+	switch n := rand.IntN(100); {
+	case n < 5 && len(w.own) < 6:
+		return w.create(ctx)
+	case n < 8:
+		title := fmt.Sprint("title", rand.Int())
+		return w.do(func() error {
+			return w.store.Update(ctx, id, func(x *store.Session) { x.Title = title })
+		}, "title", id, title)
+	case n < 14 && len(w.own) < 6:
+		return w.branch(ctx, id)
+	case n < 18 && len(w.own) > 2:
+		w.own = slices.DeleteFunc(w.own, func(x string) bool { return x == id })
+		return w.do(func() error { return w.store.Delete(ctx, id) }, "delete", id)
+	case n < 20:
+		_, err := w.store.Search(ctx, store.Query{Text: "word7"})
+		return err
+	case n < 30 && w.shared != "":
+		return w.share(ctx)
+	}
+	m := &store.Message{ID: store.NewID(), Message: model.Message{Role: model.Assistant, Text: prose(rand.IntN(8) * 1000)}}
+	return w.do(func() error { return w.store.Append(ctx, id, m) }, "append", id, m.ID)
+}
+
+func (w *worker) create(ctx context.Context) error {
+	id := store.NewID()
+	w.own = append(w.own, id)
+	return w.do(func() error { return w.store.Create(ctx, store.Session{ID: id, Cwd: os.Getenv("STORE_TEST_OWN")}) }, "create", id)
+}
+
+// branch forks a session, or goes back in it.
+func (w *worker) branch(ctx context.Context, id string) error {
+	totals, err := w.store.Totals(ctx, id)
+	if err != nil {
+		return err
+	}
+	seq := rand.IntN(totals.Messages + 1)
+	head := store.Session{ID: store.NewID(), Parent: id, Root: id, Cwd: os.Getenv("STORE_TEST_OWN")}
+	w.own = append(w.own, head.ID)
+	if rand.IntN(2) == 0 {
+		return w.do(func() error { return w.store.Fork(ctx, id, int64(seq), head, nil) }, "fork", id, fmt.Sprint(seq), head.ID)
+	}
+	return w.do(func() error { return w.store.Rewind(ctx, id, int64(seq), head, nil) }, "rewind", id, fmt.Sprint(seq), head.ID)
+}
+
+// share adds to the session of all, if it is free.
+func (w *worker) share(ctx context.Context) error {
+	release, err := w.store.Claim(w.shared)
+	if errors.Is(err, store.ErrClaimed) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer release()
+	totals, err := w.store.Totals(ctx, w.shared)
+	if err != nil {
+		return err
+	}
+	m := &store.Message{ID: store.NewID(), Seq: int64(totals.Messages) + 1, Message: model.Message{Role: model.User, Text: "shared"}}
+	return w.do(func() error { return w.store.Append(ctx, w.shared, m) }, "append", w.shared, m.ID)
+}
+
+func (w *worker) do(work func() error, what ...string) error {
+	fmt.Println(strings.Join(what, " "))
+	if err := work(); err != nil {
+		return fmt.Errorf("%v: %w", what, err)
+	}
+	fmt.Println("ok")
+	return nil
+}
+
+func start(t *testing.T, role, path string, more ...string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "STORE_TEST_CHILD="+role, "STORE_TEST_PATH="+path)
+	cmd.Env = append(cmd.Env, more...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -59,101 +164,218 @@ func start(t *testing.T, role, path string) (*exec.Cmd, *bufio.Scanner) {
 	return cmd, bufio.NewScanner(out)
 }
 
-// What was acknowledged before a kill -9 at any moment is there afterwards, and
-// the file is whole. The same file is killed over again and again.
+// book is what the store must hold: the messages and the title of each session.
+type book map[string]*entry
+
+type entry struct {
+	log   []string
+	title string
+}
+
+// apply does one announced thing, and says which sessions it touches.
+func (b book) apply(what []string) (touched []string) {
+	id := what[1]
+	switch what[0] {
+	case "create":
+		b[id] = &entry{}
+	case "append":
+		b[id].log = append(b[id].log, what[2])
+	case "title":
+		b[id].title = what[2]
+	case "delete":
+		delete(b, id)
+	case "fork", "rewind":
+		seq, err := strconv.Atoi(what[2])
+		if err != nil {
+			panic(err)
+		}
+		old := b[id].log
+		branch := &entry{log: slices.Clone(old[:seq])}
+		if what[0] == "rewind" {
+			branch.log = slices.Clone(old)
+			b[id].log = slices.Clone(old[:seq])
+		}
+		b[what[3]] = branch
+		return []string{id, what[3]}
+	}
+	return []string{id}
+}
+
+func (b book) clone() book {
+	c := book{}
+	for id, e := range b {
+		c[id] = &entry{slices.Clone(e.log), e.title}
+	}
+	return c
+}
+
+// differs says how the store is not what the book says of these sessions.
+func (b book) differs(ctx context.Context, s *store.Store, ids []string) error {
+	for _, id := range ids {
+		head, err := s.Session(ctx, id)
+		want := b[id]
+		if want == nil && errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil || want == nil {
+			return fmt.Errorf("session %s: %v, wanted %v", id, err, want)
+		}
+		log, err := s.Messages(ctx, id, 0, 0)
+		if err != nil {
+			return err
+		}
+		var got []string
+		for _, m := range log {
+			got = append(got, m.ID)
+		}
+		if !slices.Equal(got, want.log) || head.Messages != len(got) || head.Title != want.title {
+			return fmt.Errorf("session %s has %d messages (counted %d) and title %q; want %d and %q", id, len(got), head.Messages, head.Title, len(want.log), want.title)
+		}
+	}
+	return nil
+}
+
+// follow reads what a child announces into the book until it ends. Pending is what
+// was announced and not done.
+func (b book) follow(t *testing.T, lines *bufio.Scanner, each func()) (touched []string, pending []string) {
+	for lines.Scan() {
+		if each != nil {
+			each()
+		}
+		switch what := strings.Fields(lines.Text()); {
+		case what[0] == "ok":
+			touched = append(touched, b.apply(pending)...)
+			pending = nil
+		case what[0] == "failed:":
+			t.Error(lines.Text())
+		default:
+			pending = what
+		}
+	}
+	return touched, pending
+}
+
+// kills is how often servers are killed; make soak has 2,000.
+var kills = flag.Int("kills", 24, "how many processes TestKilled kills")
+
+// Whatever a server was doing when it was killed with -9: what it had been told was
+// done is there afterwards, what it was doing is done whole or not at all, and the
+// file is whole. Three at a time work, and are killed, on the same file.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), store.FileName)
-	acknowledged := map[string][]string{}
-	for round := range 6 {
-		cmd, lines := start(t, "endless", path)
-		var once sync.Once
-		kill := func() { _ = cmd.Process.Kill() }
-		after := time.Duration(rand.IntN(60)) * time.Millisecond
-		for lines.Scan() {
-			session, message, ok := strings.Cut(lines.Text(), " ")
-			if !ok || session == "failed:" {
-				t.Fatal(lines.Text())
+	var workers sync.WaitGroup
+	var slowest atomic.Int64
+	for n := range 3 {
+		workers.Go(func() {
+			own, written := fmt.Sprint("/worker/", n), book{}
+			for range *kills / 3 {
+				if !killOnce(t, path, own, written, &slowest) {
+					return
+				}
 			}
-			acknowledged[session] = append(acknowledged[session], message)
-			once.Do(func() { time.AfterFunc(after, kill) })
-		}
-		if err := cmd.Wait(); err == nil || cmd.ProcessState.Success() {
-			t.Fatalf("round %d was not killed: %v", round, err)
-		}
-		checkKept(t, path, acknowledged)
+			checkBook(t, path, written)
+		})
 	}
-	if len(acknowledged) != 6 {
-		t.Errorf("%d sessions of 6", len(acknowledged))
-	}
+	workers.Wait()
+	checkIntegrity(t, path)
+	t.Logf("%d kills; the slowest start after one took %v", *kills, time.Duration(slowest.Load()))
 }
 
-func checkKept(t *testing.T, path string, acknowledged map[string][]string) {
+// killOnce lets a child work for a moment, kills it, and compares.
+func killOnce(t *testing.T, path, own string, written book, slowest *atomic.Int64) bool {
+	cmd, lines := start(t, "endless", path, "STORE_TEST_OWN="+own)
+	var once sync.Once
+	after := time.Duration(rand.IntN(60_000)) * time.Microsecond
+	touched, pending := written.follow(t, lines, func() {
+		once.Do(func() { time.AfterFunc(after, func() { _ = cmd.Process.Kill() }) })
+	})
+	if err := cmd.Wait(); err == nil {
+		t.Error("the child was not killed")
+	}
+	began := time.Now()
+	s := store.New(path, store.Options{})
+	defer s.Close()
+	if _, _, err := s.List(t.Context(), store.Filter{Limit: 1}); err != nil {
+		t.Error(err)
+	}
+	slowest.Store(max(slowest.Load(), int64(time.Since(began))))
+	if len(pending) > 0 {
+		done := written.clone()
+		ids := done.apply(pending)
+		if done.differs(t.Context(), s, ids) == nil {
+			written.apply(pending) // it was done, and not told any more
+		}
+		touched = append(touched, ids...)
+	}
+	if err := written.differs(t.Context(), s, touched); err != nil {
+		t.Errorf("after %q: %v", pending, err)
+	}
+	return !t.Failed()
+}
+
+func checkBook(t *testing.T, path string, written book) {
 	t.Helper()
 	s := store.New(path, store.Options{})
 	defer s.Close()
-	for session, ids := range acknowledged {
-		log, err := s.Messages(t.Context(), session, 0, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(log) < len(ids) {
-			t.Fatalf("%d messages of %d acknowledged", len(log), len(ids))
-		}
-		for i, id := range ids {
-			if log[i].ID != id || log[i].Seq != int64(i+1) {
-				t.Fatalf("message %d is %s, acknowledged was %s", log[i].Seq, log[i].ID, id)
+	if err := written.differs(t.Context(), s, slices.Collect(maps.Keys(written))); err != nil {
+		t.Error(err)
+	}
+}
+
+// checkIntegrity holds the file against SQLite's own judgement, and ours.
+func checkIntegrity(t *testing.T, path string) {
+	t.Helper()
+	s := store.New(path, store.Options{})
+	defer s.Close()
+	if problems, err := s.Check(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("%q, %v", problems, err)
+	}
+}
+
+// together is how long servers share a store; make soak has minutes.
+var together = flag.Duration("together", time.Second, "how long TestProcesses lets four processes work")
+
+// Four servers begin on the same new file at once, work for a while in sessions of
+// their own and in one that they share, and nothing is lost.
+func TestProcesses(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "home", store.FileName)
+	s := store.New(path, store.Options{})
+	shared := create(t, s, store.Session{Title: "shared"})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var workers sync.WaitGroup
+	books := make([]book, 4)
+	for n := range books {
+		cmd, lines := start(t, together.String(), path, "STORE_TEST_SHARED="+shared.ID, fmt.Sprint("STORE_TEST_OWN=/worker/", n))
+		books[n] = book{shared.ID: &entry{}}
+		workers.Go(func() {
+			books[n].follow(t, lines, nil)
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
 			}
+		})
+	}
+	workers.Wait()
+	var inShared []string
+	for _, b := range books {
+		inShared = append(inShared, b[shared.ID].log...)
+		delete(b, shared.ID)
+		if len(b) == 0 {
+			t.Error("a process has done nothing")
+		}
+		checkBook(t, path, b)
+	}
+	log, err := at(t, path).Messages(t.Context(), shared.ID, 0, 0)
+	if err != nil || len(log) != len(inShared) {
+		t.Errorf("%d messages in the shared session, %d were acknowledged; %v", len(log), len(inShared), err)
+	}
+	for i, m := range log {
+		if m.Seq != int64(i+1) || !slices.Contains(inShared, m.ID) {
+			t.Fatalf("message %d is %d, %s", i+1, m.Seq, m.ID)
 		}
 	}
 	checkIntegrity(t, path)
-}
-
-func checkIntegrity(t *testing.T, path string) {
-	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	for _, check := range []string{"PRAGMA integrity_check", "SELECT coalesce((SELECT 'orphans' FROM pragma_foreign_key_check), 'ok')"} {
-		var verdict string
-		if err := db.QueryRow(check).Scan(&verdict); err != nil || verdict != "ok" {
-			t.Errorf("%s: %s, %v", check, verdict, err)
-		}
-	}
-}
-
-// Several servers begin on the same new file at once, and nothing is lost.
-func TestTwoProcesses(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "home", store.FileName)
-	var cmds []*exec.Cmd
-	var outs []*bufio.Scanner
-	for range 3 {
-		cmd, lines := start(t, "some", path)
-		cmds, outs = append(cmds, cmd), append(outs, lines)
-	}
-	acknowledged := map[string][]string{}
-	for i, lines := range outs {
-		for lines.Scan() {
-			session, message, _ := strings.Cut(lines.Text(), " ")
-			if session == "failed:" {
-				t.Error(lines.Text())
-			}
-			acknowledged[session] = append(acknowledged[session], message)
-		}
-		if err := cmds[i].Wait(); err != nil {
-			t.Error(err)
-		}
-	}
-	if len(acknowledged) != 3 {
-		t.Errorf("%d sessions of 3", len(acknowledged))
-	}
-	for session, ids := range acknowledged {
-		if len(ids) != 100 {
-			t.Errorf("session %s: %d of 100", session, len(ids))
-		}
-	}
-	checkKept(t, path, acknowledged)
 }
