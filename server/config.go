@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"reflect"
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/config"
@@ -51,6 +52,7 @@ func (s *Service) watch() {
 func (s *Service) reload() {
 	for _, x := range s.open() {
 		fresh := s.Config(x.ws.Folders())
+		before := x.Options()
 		x.mu.Lock()
 		if !fresh.Broken {
 			x.conf = fresh
@@ -59,8 +61,14 @@ func (s *Service) reload() {
 		x.mu.Unlock()
 		x.applyMode()
 		x.applySandbox()
+		if !reflect.DeepEqual(before, x.Options()) {
+			x.settingsChanged()
+		}
 	}
 }
+
+// Reload reads the configuration again, without waiting for news of its files.
+func (s *Service) Reload() { s.reload() }
 
 func (s *Service) open() []*Session {
 	s.mu.Lock()

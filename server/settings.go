@@ -58,7 +58,20 @@ func (x *Session) SetMode(ctx context.Context, id string) error {
 	}
 	err := x.save(ctx, func(h *store.Session) { h.Mode = id })
 	x.applyMode()
+	x.settingsChanged()
 	return err
+}
+
+// SettingsViewer is a [Host] that shows the settings of sessions, wherever they are
+// changed.
+type SettingsViewer interface {
+	SettingsChanged(x *Session)
+}
+
+func (x *Session) settingsChanged() {
+	if v, ok := x.host.(SettingsViewer); ok {
+		v.SettingsChanged(x)
+	}
 }
 
 // save changes the head where it is kept.
@@ -173,6 +186,7 @@ func (x *Session) SetOption(ctx context.Context, id, value string) error {
 	}
 	wasSet := x.model.model != nil
 	x.model.mu.Unlock()
+	x.settingsChanged()
 	if id == optionModel && wasSet {
 		return x.ready() // a turn that runs goes on with the new model
 	}

@@ -43,6 +43,9 @@ const (
 // StartAs is Start for a user who has said what becomes of the turn that runs;
 // empty leaves it to the configuration.
 func (x *Session) StartAs(onNewPrompt string, in agent.Input, also agent.Sink) *Turn {
+	if c, args, ok := slash(in); ok {
+		return x.startCommand(c, in, args, also)
+	}
 	return x.start(onNewPrompt, func(ctx context.Context) (agent.StopReason, error) { return x.prompt(ctx, in, also) })
 }
 

@@ -23,6 +23,7 @@ func acpCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&logFile, "log", "", "append the log to `FILE` instead of stderr")
+	cmd.AddCommand(loginCommand())
+	cmd.PersistentFlags().StringVar(&logFile, "log", "", "append the log to `FILE` instead of stderr")
 	return cmd
 }

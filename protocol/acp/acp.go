@@ -111,8 +111,15 @@ type ClientCapabilities struct {
 	FS          FileSystemCapabilities     `json:"fs"`
 	Terminal    bool                       `json:"terminal"`
 	Session     *ClientSessionCapabilities `json:"session,omitempty"`
+	Auth        *ClientAuthCapabilities    `json:"auth,omitempty"`
 	Elicitation *ElicitationCapabilities   `json:"elicitation,omitempty"`
 	Meta        Meta                       `json:"_meta,omitempty"` // hermes: {diagnostics: true}: it answers MethodDiagnostics
+}
+
+// ClientAuthCapabilities says whether the client can run the agent in a terminal for
+// its user to log in.
+type ClientAuthCapabilities struct {
+	Terminal bool `json:"terminal"`
 }
 
 type FileSystemCapabilities struct {
@@ -183,6 +190,7 @@ type AuthMethod struct {
 	Type        string            `json:"type,omitempty"`
 	Args        []string          `json:"args,omitempty"`
 	Env         map[string]string `json:"env,omitempty"`
+	Meta        Meta              `json:"_meta,omitempty"`
 }
 
 type AuthenticateRequest struct {

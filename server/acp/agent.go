@@ -55,6 +55,7 @@ type Agent struct {
 	editor     atomic.Pointer[string] // the client's name
 	files      atomic.Bool            // the client's files did not answer: they are left alone
 	unanswered atomic.Int32           // requests for diagnostics, in a row
+	canLogin   atomic.Bool            // the client knows the ways to log in
 	methods    map[string]method
 }
 
@@ -76,21 +77,26 @@ func NewAgent(svc *server.Service, peer Peer, o Options) *Agent {
 	a.SetClient(acp.ClientCapabilities{})
 	a.SetEditor("")
 	a.methods = map[string]method{
-		acp.MethodInitialize:      short(a.initialize),
-		acp.MethodAuthenticate:    short(a.authenticate),
-		acp.MethodSessionNew:      short(a.newSession),
-		acp.MethodSessionLoad:     long(a.loadSession),
-		acp.MethodSessionResume:   short(a.resumeSession),
-		acp.MethodSessionList:     short(a.listSessions),
-		acp.MethodSessionClose:    long(a.closeSession),
-		acp.MethodSessionDelete:   long(a.deleteSession),
-		acp.MethodSessionPrompt:   long(a.prompt),
-		acp.MethodSessionCancel:   short(a.cancel),
-		acp.MethodSessionSetMode:  short(a.setMode),
-		acp.MethodSessionSetValue: short(a.setOption),
-		acp.MethodSubagentList:    short(a.listSubagents),
-		acp.MethodSubagentMessage: long(a.messageSubagent),
-		acp.MethodSubagentStop:    short(a.stopSubagent),
+		acp.MethodInitialize:        short(a.initialize),
+		acp.MethodAuthenticate:      short(a.authenticate),
+		acp.MethodLogout:            short(a.logout),
+		acp.MethodSessionFork:       short(a.forkSession),
+		acp.MethodSessionRewind:     long(a.rewindSession),
+		acp.MethodSessionDescribe:   short(a.describeSession),
+		acp.MethodSessionTree:       short(a.sessionTree),
+		acp.MethodSessionNew:        short(a.newSession),
+		acp.MethodSessionLoad:       long(a.loadSession),
+		acp.MethodSessionResume:     short(a.resumeSession),
+		acp.MethodSessionList:       short(a.listSessions),
+		acp.MethodSessionClose:      long(a.closeSession),
+		acp.MethodSessionDelete:     long(a.deleteSession),
+		acp.MethodSessionPrompt:     long(a.prompt),
+		acp.MethodSessionCancel:     short(a.cancel),
+		acp.MethodSessionSetMode:    short(a.setMode),
+		acp.MethodSessionSetValue:   short(a.setOption),
+		acp.MethodSubagentList:      short(a.listSubagents),
+		acp.MethodSubagentMessage:   long(a.messageSubagent),
+		acp.MethodSubagentStop:      short(a.stopSubagent),
 	}
 	return a
 }

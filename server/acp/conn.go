@@ -130,6 +130,9 @@ func (c *conn) handle(q *request, next func()) {
 		c.ready = true // before next, so seen by whatever follows
 	}
 	c.answer(q, result, err)
+	if err == nil && q.id != nil {
+		c.agent.Answered(q.method, q.params, result)
+	}
 }
 
 // refusal is why a message is not handled at all.
@@ -204,8 +207,8 @@ func (c *conn) Call(ctx context.Context, method string, params, result any) erro
 // Post queues a notification.
 func (c *conn) Post(key string, n wire.Note) error { return c.out.Post(key, n) }
 
-// Printf takes the library's own words.
-func (c *conn) Printf(format string, a ...any) { c.log.Debug(fmt.Sprintf(format, a...)) }
 // Drain waits until little is queued.
 func (c *conn) Drain(ctx context.Context, most int) error { return c.out.Drain(ctx, most) }
 
+// Printf takes the library's own words.
+func (c *conn) Printf(format string, a ...any) { c.log.Debug(fmt.Sprintf(format, a...)) }

@@ -30,9 +30,13 @@ func (a *Agent) initialize(_ context.Context, p *initializeParams) (*acp.Initial
 	if decode(p.ClientInfo, &info) == nil {
 		a.SetEditor(strings.TrimSpace(cmp.Or(info.Title, info.Name) + " " + info.Version))
 	}
+	a.canLogin.Store(true)
+	can := a.Capabilities()
+	can.Auth = &acp.AuthCapabilities{Logout: &acp.Supported{}}
 	return &acp.InitializeResponse{
 		ProtocolVersion:   acp.Version,
-		AgentCapabilities: a.Capabilities(),
+		AgentCapabilities: can,
+		AuthMethods:       a.authMethods(),
 		AgentInfo:         &acp.Implementation{Name: "hermes-ls", Title: "Hermes", Version: a.version()},
 	}, nil
 }
@@ -55,9 +59,4 @@ func (a *Agent) Capabilities() acp.AgentCapabilities {
 			List: yes, Delete: yes, AdditionalDirectories: yes, Resume: yes, Close: yes,
 		},
 	}
-}
-
-func (a *Agent) authenticate(_ context.Context, p *acp.AuthenticateRequest) (*acp.AuthenticateResponse, error) {
-	return nil, acp.Errorf(acp.CodeInvalidParams,
-		"methodId: there is no way to log in named %q, and none is needed: the key of the model comes from the configuration or the environment", p.MethodID)
 }

@@ -37,7 +37,7 @@ func (a *Agent) prompt(ctx context.Context, p *acp.PromptRequest, next func()) (
 	var stop agent.StopReason
 	defer func() { ended(stop, err) }() // after a panic too: a progress must not stay open
 	if stop, err = turn.Run(ctx); err != nil {
-		return nil, err
+		return nil, a.keyless(err)
 	}
 	return &acp.PromptResponse{StopReason: acp.StopReason(stop)}, nil
 }

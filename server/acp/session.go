@@ -2,7 +2,6 @@ package acp
 
 import (
 	"context"
-	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
@@ -79,14 +78,7 @@ func (a *Agent) listSessions(ctx context.Context, p *acp.ListSessionsRequest) (*
 	}
 	r := &acp.ListSessionsResponse{NextCursor: next}
 	for _, head := range page {
-		info := acp.SessionInfo{
-			SessionID: head.ID, Cwd: head.Cwd, AdditionalDirectories: head.Folders,
-			Title: head.Title, UpdatedAt: head.UpdatedAt.UTC().Format(time.RFC3339),
-		}
-		if head.Parent != "" {
-			info.Meta = acp.Meta{"hermes": map[string]string{"parentId": head.Parent}}
-		}
-		r.Sessions = append(r.Sessions, info)
+		r.Sessions = append(r.Sessions, infoOf(head))
 	}
 	return r, nil
 }

@@ -19,7 +19,6 @@ func (a *Agent) setMode(ctx context.Context, p *acp.SetSessionModeRequest) (*acp
 	if err := x.SetMode(ctx, p.ModeID); err != nil {
 		return nil, err
 	}
-	a.tellSettings(x)
 	return &acp.SetSessionModeResponse{}, nil
 }
 
@@ -38,12 +37,11 @@ func (a *Agent) setOption(ctx context.Context, p *acp.SetSessionConfigOptionRequ
 	if err := x.SetOption(ctx, p.ConfigID, value); err != nil {
 		return nil, err
 	}
-	a.tellSettings(x)
 	return &acp.SetSessionConfigOptionResponse{ConfigOptions: optionsOf(x)}, nil
 }
 
-// tellSettings shows a session's settings to every view of it.
-func (a *Agent) tellSettings(x *server.Session) {
+// SettingsChanged shows a session's settings as they are now.
+func (a *Agent) SettingsChanged(x *server.Session) {
 	a.update(x.ID(), &acp.ModeUpdate{SessionUpdate: acp.UpdateMode, CurrentModeID: x.Mode()})
 	a.update(x.ID(), &acp.OptionsUpdate{SessionUpdate: acp.UpdateOptions, ConfigOptions: optionsOf(x)})
 }

@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"go.lsp.dev/jsonrpc2"
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
+	service "github.com/hermes-ls/hermes-ls/server"
+	agentface "github.com/hermes-ls/hermes-ls/server/acp"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -21,6 +24,13 @@ const preset = "lsp"
 type host struct{ s *server }
 
 func (h host) Documents(string) workspace.Documents { return h.s.documents }
+
+// SettingsChanged shows an editor with a plugin the settings of a session.
+func (h host) SettingsChanged(x *service.Session) {
+	if h.s.client.acp != nil {
+		h.s.agent.SettingsChanged(x)
+	}
+}
 
 // Terminals are not lent: LSP has none.
 func (h host) Terminals(string) tools.Terminals { return nil }
@@ -67,7 +77,23 @@ func (s *server) agentMethod(name string) method {
 			return nil, err
 		}
 		s.noteSession(name, params, result)
+		if agentface.Opens(name) {
+			s.goOn("telling of a session", func() { s.answered(name, params, result) })
+		}
 		return raw(result)
+	}
+}
+
+// answerLeaves is how long the library takes, at the most, to write an answer once it
+// has it.
+const answerLeaves = 20 * time.Millisecond
+
+// answered lets the agent go on once the answer to a request has left.
+func (s *server) answered(name string, params json.RawMessage, result any) {
+	select {
+	case <-time.After(answerLeaves):
+		s.agent.Answered(name, params, result)
+	case <-s.ctx.Done():
 	}
 }
 
@@ -77,7 +103,7 @@ func (s *server) noteSession(name string, params json.RawMessage, result any) {
 		SessionID string `json:"sessionId"`
 	}
 	switch name {
-	case acp.MethodSessionNew:
+	case acp.MethodSessionNew, acp.MethodSessionFork:
 		if opened, ok := result.(*acp.NewSessionResponse); ok {
 			p.SessionID = opened.SessionID
 		}

@@ -174,9 +174,18 @@ export interface ClientCapabilities {
   fs: FileSystemCapabilities;
   terminal: boolean;
   session?: ClientSessionCapabilities;
+  auth?: ClientAuthCapabilities;
   elicitation?: ElicitationCapabilities;
   /** hermes: {diagnostics: true}: it answers MethodDiagnostics */
   _meta?: Record<string, unknown>;
+}
+
+/**
+ * ClientAuthCapabilities says whether the client can run the agent in a terminal for
+ * its user to log in.
+ */
+export interface ClientAuthCapabilities {
+  terminal: boolean;
 }
 
 export interface FileSystemCapabilities {
@@ -247,6 +256,7 @@ export interface AuthMethod {
   type?: string;
   args?: string[];
   env?: Record<string, string>;
+  _meta?: Record<string, unknown>;
 }
 
 export interface AuthenticateRequest {

@@ -174,8 +174,14 @@ M.title = {
 ---@field fs hermes.FileSystemCapabilities
 ---@field terminal boolean
 ---@field session? hermes.ClientSessionCapabilities
+---@field auth? hermes.ClientAuthCapabilities
 ---@field elicitation? hermes.ElicitationCapabilities
 ---@field _meta? table<string, any> hermes: {diagnostics: true}: it answers MethodDiagnostics
+
+--- ClientAuthCapabilities says whether the client can run the agent in a terminal for
+--- its user to log in.
+---@class hermes.ClientAuthCapabilities
+---@field terminal boolean
 
 ---@class hermes.FileSystemCapabilities
 ---@field readTextFile boolean
@@ -235,6 +241,7 @@ M.title = {
 ---@field type? string
 ---@field args? string[]
 ---@field env? table<string, string>
+---@field _meta? table<string, any>
 
 ---@class hermes.AuthenticateRequest
 ---@field methodId string

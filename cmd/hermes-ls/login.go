@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/hermes-ls/hermes-ls/config"
+)
+
+// loginCommand asks for what a model needs. Editors run it in a terminal, as
+// `hermes-ls acp login` too, because they add words to the command of the agent.
+func loginCommand() *cobra.Command {
+	var provider string
+	cmd := &cobra.Command{
+		Use:   "login",
+		Short: "Choose who serves the model, and keep the key for it",
+		Long: "Asks who serves the model and for the key, and writes them to config.yaml and .env (readable for you alone).\n" +
+			"Without a terminal the answers are read from stdin, a line each.",
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return login(config.Home(os.Environ()), provider, newAsker(cmd))
+		},
+	}
+	cmd.Flags().StringVar(&provider, "provider", "", "who serves the model, instead of being asked: "+strings.Join(providers, ", "))
+	return cmd
+}
+
+var providers = []string{"openai", "openrouter", "custom", "ollama", "lmstudio"}
+
+func login(home, provider string, a *asker) error {
+	if provider == "" {
+		fmt.Fprintf(a.out, "Who serves the model? There are %s.\n(custom is any OpenAI-compatible endpoint.)\n", strings.Join(providers, ", "))
+		var err error
+		if provider, err = a.line("Provider [openai]: "); err != nil {
+			return err
+		}
+		if provider == "" {
+			provider = "openai"
+		}
+	}
+	if !slices.Contains(providers, provider) {
+		return usage(fmt.Errorf("%q is no provider; there are %s", provider, strings.Join(providers, ", ")))
+	}
+	if provider == "custom" {
+		if err := loginEndpoint(home, a); err != nil {
+			return err
+		}
+	}
+	if name := config.KeyName(provider); name != "" {
+		key, err := a.secret(fmt.Sprintf("Key (%s, it is not shown): ", name))
+		if err != nil {
+			return err
+		}
+		if key != "" || provider != "custom" {
+			if err := config.SetEnv(home, name, key); err != nil {
+				return fmt.Errorf("keeping the key: %w", err)
+			}
+		}
+	}
+	if err := config.Set(home, "model.provider", provider); err != nil {
+		return err
+	}
+	if _, err := config.Load(home, config.Options{Environ: os.Environ()}).Endpoints(); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "Done. Sessions use %s from now on; `hermes-ls doctor` tells whether it answers.\n", provider)
+	return nil
+}
+
+func loginEndpoint(home string, a *asker) error {
+	base, err := a.line("Its address (…/v1): ")
+	if err != nil {
+		return err
+	}
+	if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return usage(fmt.Errorf("%q is no http(s) address", base))
+	}
+	if err := config.Set(home, "model.base_url", base); err != nil {
+		return err
+	}
+	name, err := a.line("Model: ")
+	if err != nil || name == "" {
+		return err
+	}
+	return config.Set(home, "model.default", name)
+}
+
+// asker asks whoever started the program.
+type asker struct {
+	in       *bufio.Reader
+	out      io.Writer
+	terminal int // descriptor of in; negative: it is no terminal
+}
+
+func newAsker(cmd *cobra.Command) *asker {
+	a := &asker{in: bufio.NewReader(cmd.InOrStdin()), out: cmd.OutOrStdout(), terminal: -1}
+	if f, ok := cmd.InOrStdin().(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		a.terminal = int(f.Fd())
+	}
+	return a
+}
+
+func (a *asker) line(question string) (string, error) {
+	fmt.Fprint(a.out, question)
+	text, err := a.in.ReadString('\n')
+	if err != nil && (!errors.Is(err, io.EOF) || text == "") {
+		return "", fmt.Errorf("nobody answered: %w", err)
+	}
+	return strings.TrimSpace(text), nil
+}
+
+// secret is line without showing what is typed.
+func (a *asker) secret(question string) (string, error) {
+	if a.terminal < 0 {
+		return a.line(question)
+	}
+	fmt.Fprint(a.out, question)
+	text, err := term.ReadPassword(a.terminal)
+	fmt.Fprintln(a.out)
+	if err != nil {
+		return "", fmt.Errorf("nobody answered: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}

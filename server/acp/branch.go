@@ -1,0 +1,86 @@
+package acp
+
+import (
+	"context"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
+)
+
+// forkSession opens a new session with the beginning of another.
+func (a *Agent) forkSession(ctx context.Context, p *acp.ForkSessionRequest) (*acp.NewSessionResponse, error) {
+	if p.SessionID == "" {
+		return nil, missing("sessionId")
+	}
+	place, err := a.place(p.Cwd, p.AdditionalDirectories, p.MCPServers)
+	if err != nil {
+		return nil, err
+	}
+	x, err := a.svc.Fork(ctx, p.SessionID, p.MessageID, place, a.host)
+	if err != nil {
+		return nil, err
+	}
+	return &acp.NewSessionResponse{SessionID: x.ID(), Modes: modesOf(x), ConfigOptions: optionsOf(x)}, nil
+}
+
+// rewindSession goes back in a session. It waits for the log, so later messages need
+// not.
+func (a *Agent) rewindSession(ctx context.Context, p *acp.ForkSessionRequest, next func()) (*acp.RewindSessionResponse, error) {
+	x, err := a.session(p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	next()
+	branch, err := x.Rewind(ctx, p.MessageID)
+	if err != nil {
+		return nil, err
+	}
+	return &acp.RewindSessionResponse{SessionID: x.ID(), BranchID: branch}, nil
+}
+
+func (a *Agent) describeSession(ctx context.Context, p *acp.DescribeSessionRequest) (*acp.DescribeSessionResponse, error) {
+	x, err := a.session(p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.Describe(ctx, p.Title, p.Notes); err != nil {
+		return nil, err
+	}
+	head := x.Head()
+	return &acp.DescribeSessionResponse{Title: head.Title, Notes: head.Notes}, nil
+}
+
+func (a *Agent) sessionTree(ctx context.Context, p *acp.SessionRequest) (*acp.SessionTree, error) {
+	if p.SessionID == "" {
+		return nil, missing("sessionId")
+	}
+	all, err := a.svc.Tree(ctx, p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	tree := &acp.SessionTree{}
+	for _, head := range all {
+		tree.Sessions = append(tree.Sessions, acp.SessionBranch{SessionInfo: infoOf(head), ParentID: head.Parent, ForkedAt: head.ForkedAt})
+	}
+	return tree, nil
+}
+
+// infoOf is a session as it is listed.
+func infoOf(head store.Session) acp.SessionInfo {
+	info := acp.SessionInfo{
+		SessionID: head.ID, Cwd: head.Cwd, AdditionalDirectories: head.Folders,
+		Title: head.Title, UpdatedAt: head.UpdatedAt.UTC().Format(time.RFC3339),
+	}
+	ours := map[string]string{}
+	if head.Parent != "" {
+		ours["parentId"] = head.Parent
+	}
+	if head.Notes != "" {
+		ours["notes"] = head.Notes
+	}
+	if len(ours) > 0 {
+		info.Meta = acp.Meta{"hermes": ours}
+	}
+	return info
+}

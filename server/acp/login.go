@@ -1,0 +1,87 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
+)
+
+// Ways to log in.
+const (
+	authKey   = "key"   // the key is put where we look for it
+	authLogin = "login" // our own program asks for it in a terminal
+)
+
+// authMethods are the ways to log in that this client can go.
+func (a *Agent) authMethods() []acp.AuthMethod {
+	methods := []acp.AuthMethod{{
+		ID: authKey, Name: "API key",
+		Description: fmt.Sprintf("Set %s, or the variable of another provider, in the environment or in %s.", config.KeyName("openai"), config.EnvPath(a.svc.Home)),
+	}}
+	client := a.client.Load()
+	older, _ := client.Meta["terminal-auth"].(bool) // what clients said before the protocol had a word
+	if !older && (client.Auth == nil || !client.Auth.Terminal) {
+		return methods
+	}
+	login := acp.AuthMethod{
+		ID: authLogin, Type: "terminal", Name: "Log in with an API key",
+		Description: "Asks in a terminal who serves the model, and for the key.", Args: []string{"login"},
+	}
+	if self, err := os.Executable(); err == nil && older {
+		login.Meta = acp.Meta{"terminal-auth": map[string]any{"command": self, "args": login.Args, "label": "Log in to Hermes"}}
+	}
+	return append(methods, login)
+}
+
+// authenticate looks whether a key is there now.
+func (a *Agent) authenticate(_ context.Context, p *acp.AuthenticateRequest) (*acp.AuthenticateResponse, error) {
+	if p.MethodID != authKey && p.MethodID != authLogin {
+		return nil, acp.Errorf(acp.CodeInvalidParams, "methodId: there is no way to log in named %q; there are %s and %s", p.MethodID, authKey, authLogin)
+	}
+	a.svc.Reload()
+	if _, err := a.svc.Config(nil).Endpoints(); err != nil {
+		return nil, a.needsKey(err)
+	}
+	return &acp.AuthenticateResponse{}, nil
+}
+
+func (a *Agent) needsKey(err error) error {
+	return &acp.Error{Code: acp.CodeAuthRequired, Message: err.Error(), Data: map[string]any{"kind": string(model.ErrNoKey)}}
+}
+
+// keyless gives the failure of a turn that has no key the code by which a client
+// offers to log in.
+func (a *Agent) keyless(err error) error {
+	var failed *model.Error
+	if a.canLogin.Load() && errors.As(err, &failed) && failed.Kind == model.ErrNoKey {
+		return a.needsKey(failed)
+	}
+	return err
+}
+
+// logout takes the key away that login has kept.
+func (a *Agent) logout(context.Context, *acp.LogoutRequest) (*acp.LogoutResponse, error) {
+	conf := a.svc.Config(nil)
+	name := config.KeyName(conf.Model.Provider)
+	if name == "" || conf.Model.Provider == "embedded" {
+		return &acp.LogoutResponse{}, nil // it has no key
+	}
+	removed, err := config.RemoveEnv(conf.Home, name)
+	if err != nil {
+		return nil, err
+	}
+	a.svc.Reload()
+	if left, err := a.svc.Config(nil).Endpoints(); err == nil && len(left[0].Keys) > 0 {
+		where := "the environment (" + name + ")"
+		if len(conf.Model.APIKey) > 0 {
+			where = "model.api_key in " + config.Path(conf.Home)
+		}
+		return nil, acp.Errorf(acp.CodeInvalidRequest, "the key comes from %s, where only you can take it away (removed from .env: %v)", where, removed)
+	}
+	return &acp.LogoutResponse{}, nil
+}

@@ -1,0 +1,348 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+)
+
+func (x *Session) help(context.Context, string) (string, error) {
+	var b strings.Builder
+	for _, c := range Commands() {
+		name := "/" + c.Name
+		if c.Hint != "" {
+			name += " [" + c.Hint + "]"
+		}
+		fmt.Fprintf(&b, "- `%s`: %s\n", name, c.Description)
+	}
+	b.WriteString("\nThe model sees neither these commands nor their answers.")
+	return b.String(), nil
+}
+
+func (x *Session) statusText(ctx context.Context, _ string) (string, error) {
+	var b strings.Builder
+	line := func(name, format string, a ...any) { fmt.Fprintf(&b, "- %s: %s\n", name, fmt.Sprintf(format, a...)) }
+	head := x.Head()
+	line("Session", "%s `%s`", titled(head), x.id)
+	line("Folder", "`%s`", head.Cwd)
+	for _, o := range x.Options() {
+		line(o.Name, "%s", o.Value)
+	}
+	x.mu.Lock()
+	conf, made := x.conf, x.agent
+	x.mu.Unlock()
+	if made != nil {
+		u := made.Usage()
+		used := fmt.Sprintf("%s tokens", humanize.Comma(int64(u.Used)))
+		if u.Window > 0 {
+			used += fmt.Sprintf(" of %s (%d %%)", humanize.Comma(int64(u.Window)), u.Used*100/u.Window)
+		}
+		line("Context", "%s", used)
+		total := fmt.Sprintf("%d requests, %s tokens in, %s out", u.Requests, humanize.Comma(int64(u.Total.Input)), humanize.Comma(int64(u.Total.Output)))
+		if u.Total.Cost > 0 {
+			total += fmt.Sprintf(", $%.4f", u.Total.Cost)
+		}
+		line("Used", "%s", total)
+	}
+	line("Sandbox", "%s, network %s", conf.Sandbox.Mode, map[bool]string{true: "on", false: "off"}[conf.Sandbox.Network])
+	if x.away.kind != "" {
+		line("Commands run on", "%s", x.away.kind)
+	}
+	if list, err := x.Subagents(ctx); err == nil && len(list) > 0 {
+		line("Subagents", "%d", len(list))
+	}
+	if servers := x.Servers(); len(servers) > 0 {
+		line("MCP servers", "%d, see `/mcp`", len(servers))
+	}
+	if x.Running() {
+		line("Turn", "running")
+	}
+	return b.String(), nil
+}
+
+func titled(head store.Session) string {
+	if head.Title == "" {
+		return "(no title yet)"
+	}
+	return "“" + head.Title + "”"
+}
+
+// option shows a setting of the session, or changes it.
+func option(id string) func(*Session, context.Context, string) (string, error) {
+	return func(x *Session, ctx context.Context, value string) (string, error) {
+		if value != "" {
+			if err := x.SetOption(ctx, id, value); err != nil {
+				return "", err
+			}
+		}
+		options := x.Options()
+		o := options[slices.IndexFunc(options, func(o Option) bool { return o.ID == id })]
+		var b strings.Builder
+		fmt.Fprintf(&b, "%s: **%s**. There are:\n", o.Name, o.Value)
+		for _, c := range o.Choices {
+			fmt.Fprintf(&b, "- `%s` %s\n", c.ID, c.Description)
+		}
+		return b.String(), nil
+	}
+}
+
+// undoPrompt takes the last prompt back with what came of it. What else runs is ended
+// first, because it may be that very prompt.
+func (x *Session) undoPrompt(ctx context.Context, _ string) (string, error) {
+	if err := x.halt(ctx); err != nil {
+		return "", err
+	}
+	if x.draft() {
+		return "", errors.New("nothing was said yet")
+	}
+	last, err := x.svc.theStore(x.svc.synchronous()).LastPrompt(ctx, x.id)
+	if errors.Is(err, store.ErrNoMessage) || errors.Is(err, store.ErrNotFound) {
+		return "", errors.New("nothing was said yet")
+	}
+	if err != nil {
+		return "", err
+	}
+	files, err := x.restoreSince(ctx, last.Time)
+	if err != nil {
+		return "", fmt.Errorf("the files could not be brought back, so the conversation stays too: %w", err)
+	}
+	prompt, branch, err := x.Undo(ctx)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Back before this prompt:\n\n%s\n\n%s\n\nWhat came of it is kept as session `%s`.", quoted(prompt), files, branch), nil
+}
+
+// halt ends what runs in the session, and waits for it.
+func (x *Session) halt(ctx context.Context) error {
+	x.mu.Lock()
+	turns := slices.Clone(x.turns)
+	x.mu.Unlock()
+	for _, t := range turns {
+		t.cancel(errCancelled)
+	}
+	for _, t := range turns {
+		select {
+		case <-t.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// restoreSince brings files back as they were when a prompt came.
+func (x *Session) restoreSince(ctx context.Context, prompt time.Time) (said string, err error) {
+	all, err := x.Checkpoints(ctx)
+	if err != nil {
+		return "", err
+	}
+	oldest := -1 // that is no older than the prompt
+	for i, c := range all {
+		if !c.CreatedAt.Before(prompt) {
+			oldest = i
+		}
+	}
+	if oldest < 0 {
+		return "No files had been changed.", nil
+	}
+	r, err := x.Restore(ctx, all[oldest].ID, nil)
+	if err != nil {
+		return "", err
+	}
+	return restoredText(r), nil
+}
+
+func restoredText(r Restored) string {
+	text := "Nothing had to be brought back."
+	if len(r.Restored) > 0 {
+		text = "Brought back: " + codes(r.Restored) + "."
+	}
+	if len(r.Kept) > 0 {
+		text += " Kept as they are, because somebody else has changed them since or they were not kept: " + codes(r.Kept) + "."
+	}
+	return text
+}
+
+func codes(names []string) string {
+	const shown = 20
+	var out []string
+	for _, n := range names[:min(len(names), shown)] {
+		out = append(out, "`"+n+"`")
+	}
+	if len(names) > shown {
+		out = append(out, fmt.Sprintf("and %d more", len(names)-shown))
+	}
+	return strings.Join(out, ", ")
+}
+
+func quoted(text string) string {
+	return "> " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n> ")
+}
+
+func (x *Session) forkHere(ctx context.Context, _ string) (string, error) {
+	if x.draft() {
+		return "", errors.New("nothing was said yet")
+	}
+	fork, err := x.svc.Fork(ctx, x.id, "", Place{Preset: x.preset, Editor: x.editor, Servers: []mcp.Server{}}, x.host)
+	if err != nil {
+		return "", err
+	}
+	head := fork.Head()
+	// The editor opens it when its user wants to, with what it then lends.
+	if err := x.svc.CloseSession(ctx, fork.ID()); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Session %s `%s` has everything that was said here. Open it from your editor's list of sessions.", titled(head), fork.ID()), nil
+}
+
+func (x *Session) keepFiles(ctx context.Context, name string) (string, error) {
+	c, err := x.NameCheckpoint(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Kept as “%s”. `/rollback` lists what was kept.", c.Title), nil
+}
+
+// rollback lists checkpoints, or restores the one of that number or id.
+func (x *Session) rollback(ctx context.Context, args string) (string, error) {
+	all, err := x.Checkpoints(ctx)
+	if err != nil {
+		return "", err
+	}
+	words := strings.Fields(args)
+	if len(words) == 0 {
+		return checkpointList(all), nil
+	}
+	id := words[0]
+	if n, err := strconv.Atoi(id); err == nil && n >= 1 && n <= len(all) {
+		id = all[n-1].ID
+	}
+	r, err := x.Restore(ctx, id, words[1:])
+	if err != nil {
+		return "", err
+	}
+	return restoredText(r), nil
+}
+
+func checkpointList(all []Checkpoint) string {
+	if len(all) == 0 {
+		return "There are no checkpoints yet: nothing was changed."
+	}
+	var b strings.Builder
+	for i, c := range all {
+		changed := "nothing changed since"
+		if n := len(c.Files); n > 0 {
+			changed = codes(c.Files[:min(n, 5)])
+			if n > 5 {
+				changed += fmt.Sprintf(" and %d more", n-5)
+			}
+		}
+		fmt.Fprintf(&b, "%d. %s, “%s”: %s\n", i+1, humanize.Time(c.CreatedAt), c.Title, changed)
+	}
+	b.WriteString("\n`/rollback 1` brings all files back as they were at the first of these; name files after the number for those alone.")
+	return b.String()
+}
+
+func (x *Session) listSessions(ctx context.Context, _ string) (string, error) {
+	page, next, err := x.svc.List(ctx, x.Cwd(), "")
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, head := range page {
+		mark := ""
+		if head.ID == x.id {
+			mark = " (this one)"
+		}
+		fmt.Fprintf(&b, "- %s, %s, `%s`%s\n", titled(head), humanize.Time(head.UpdatedAt), head.ID, mark)
+	}
+	if next != "" {
+		b.WriteString("- … and older ones\n")
+	}
+	return b.String(), nil
+}
+
+func (x *Session) retitle(ctx context.Context, title string) (string, error) {
+	if title != "" {
+		if err := x.Describe(ctx, &title, nil); err != nil {
+			return "", err
+		}
+	}
+	return "The title is " + titled(x.Head()) + ".", nil
+}
+
+func (x *Session) renote(ctx context.Context, notes string) (string, error) {
+	if notes != "" {
+		if err := x.Describe(ctx, nil, &notes); err != nil {
+			return "", err
+		}
+	}
+	if notes = x.Head().Notes; notes == "" {
+		return "There are no notes yet. `/notes TEXT` writes some; the model does not see them.", nil
+	}
+	return "Your notes:\n\n" + quoted(notes), nil
+}
+
+func (x *Session) listTools(ctx context.Context, _ string) (string, error) {
+	names, err := x.offered(ctx)
+	if err != nil {
+		return "", err
+	}
+	return "The model has `" + strings.Join(names, "`, `") + "`.", nil
+}
+
+// offered are the tools that the model was told of, or would be told of now.
+func (x *Session) offered(ctx context.Context) (names []string, err error) {
+	select {
+	case x.beginMu <- struct{}{}: // a turn that begins lists them too
+		defer func() { <-x.beginMu }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	x.mu.Lock()
+	conf, head, made := x.conf, x.head, x.agent
+	x.mu.Unlock()
+	if made != nil {
+		for _, t := range made.Head().Tools {
+			names = append(names, t.Name)
+		}
+		return names, nil
+	}
+	set, err := x.tools(ctx, conf, head)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range set.Offered(ctx) {
+		names = append(names, t.Name)
+	}
+	return names, nil
+}
+
+func (x *Session) listServers(context.Context, string) (string, error) {
+	servers := x.Servers()
+	if len(servers) == 0 {
+		return "There are no MCP servers: neither the editor nor `mcp_servers` in your config.yaml names any.", nil
+	}
+	var b strings.Builder
+	for _, s := range servers {
+		fmt.Fprintf(&b, "- **%s** (`%s`): %s", s.Name, s.From, s.State)
+		if s.Error != "" {
+			b.WriteString(": " + s.Error)
+		}
+		if len(s.Tools) > 0 {
+			b.WriteString("; " + codes(s.Tools))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String(), nil
+}
