@@ -48,6 +48,7 @@ func Commands() []string {
 		CommandDelegate, CommandSubagentList, CommandSubagentMessage, CommandSubagentStop,
 		CommandChatOpen, CommandChatSend, CommandCancel,
 		CommandSessionNew, CommandSessionList, CommandSessionLoad, CommandSessionDelete, CommandSessionFork,
+		CommandCheckpoints, CommandCheckpointDiff, CommandRestore,
 		CommandTranscript,
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/codeexec"
+	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -53,11 +54,12 @@ type Options struct {
 // Service holds the sessions of a process.
 type Service struct {
 	Options
-	models  models
-	pythons *codeexec.Pythons // that sessions have tried
-	ctx     context.Context   // ends with the service
-	cancel  context.CancelCauseFunc
-	watched sync.WaitGroup // the watcher of the configuration
+	models      models
+	pythons     *codeexec.Pythons // that sessions have tried
+	checkpoints *checkpoint.Store
+	ctx         context.Context // ends with the service
+	cancel      context.CancelCauseFunc
+	watched     sync.WaitGroup // the watcher of the configuration
 
 	mu       sync.Mutex
 	init     json.RawMessage          // initializationOptions
@@ -79,12 +81,13 @@ func New(o Options) *Service {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{
-		Options:  o,
-		sessions: map[string]*Session{},
-		drafts:   map[string]store.Session{},
-		reported: map[string]bool{},
-		store:    o.Store,
-		pythons:  codeexec.NewPythons(),
+		Options:     o,
+		sessions:    map[string]*Session{},
+		drafts:      map[string]store.Session{},
+		reported:    map[string]bool{},
+		store:       o.Store,
+		pythons:     codeexec.NewPythons(),
+		checkpoints: checkpoint.New(o.Home),
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	return s
@@ -124,6 +127,7 @@ func (s *Service) Close() error {
 		}
 	}
 	s.watched.Wait()
+	late = errors.Join(late, s.checkpoints.Close())
 	if st := s.opened(); st != nil {
 		return errors.Join(late, st.Close())
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/delegate"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -45,6 +46,8 @@ type Session struct {
 	processes *tools.Processes // in the background
 	servers   *mcp.Servers
 
+	checkpoints *checkpoint.Keeper // nil: they are off
+
 	beginMu chan struct{} // one place: whoever makes or waits for the conversation
 	agent   *agent.Session
 
@@ -56,6 +59,7 @@ type Session struct {
 	turns    []*Turn       // the first one runs, the others wait
 	woken    bool          // the host knows that results of subagents wait
 	given    []mcp.Server  // by the host; nil: it has not said
+	wentBack []string      // files that the user has restored, for the model
 	closed   bool
 }
 
@@ -86,6 +90,7 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 	x.servers = x.newServers()
 	x.children = x.newChildren()
 	x.processes = tools.NewProcesses(func(text string) { x.host.Sink(x.id).Event(agent.Notice{Text: text}) })
+	x.checkpoints = x.newCheckpoints(conf)
 	x.applyMode()
 	s.watch()
 	return x, nil
@@ -218,12 +223,13 @@ func (x *Session) tools(ctx context.Context, conf *config.Loaded, head store.Ses
 	if err := all.Add(x.children.Tool()); err != nil {
 		return nil, fmt.Errorf("listing the tools: %w", err)
 	}
-	for _, t := range slices.Concat(x.webTools(conf), x.clarifyTool(conf)) {
+	for _, t := range slices.Concat(x.webTools(conf), x.clarifyTool(conf), x.pastTool(ctx, head), x.checkpointTool()) {
 		if err := all.Add(t); err != nil {
 			return nil, fmt.Errorf("listing the tools: %w", err)
 		}
 	}
 	all.Hook(x.folderNotes())
+	x.checkpointed(all)
 	servers, err := x.serverTools(ctx, head)
 	if err != nil {
 		return nil, fmt.Errorf("waiting for MCP servers: %w", err)
@@ -268,20 +274,21 @@ func (x *Session) scripts(conf *config.Loaded) *codeexec.Runner {
 
 func (x *Session) env(conf *config.Loaded) *tools.Env {
 	return &tools.Env{
-		SessionID:  x.id,
-		Files:      x.ws,
-		Shell:      x.newShell(conf),
-		Todos:      tools.NewTodos(),
-		Recall:     tools.NewRecall(),
-		Sees:       x.sees,
-		Processes:  x.processes,
-		Gate:       x.gate,
-		Diagnoser:  x.diagnoser(),
-		Secrets:    x.secrets,
-		Terminals:  x.host.Terminals(x.id),
-		Sandbox:    x.sandbox,
-		OutputDir:  x.svc.outputDir(x.id),
-		HermesHome: x.svc.Home,
+		SessionID:   x.id,
+		Files:       x.toolFiles(),
+		Shell:       x.newShell(conf),
+		Todos:       tools.NewTodos(),
+		Recall:      tools.NewRecall(),
+		Sees:        x.sees,
+		Processes:   x.processes,
+		Gate:        x.gate,
+		Diagnoser:   x.diagnoser(),
+		Secrets:     x.secrets,
+		Checkpoints: x.checkpoints,
+		Terminals:   x.host.Terminals(x.id),
+		Sandbox:     x.sandbox,
+		OutputDir:   x.svc.outputDir(x.id),
+		HermesHome:  x.svc.Home,
 	}
 }
 
@@ -290,9 +297,12 @@ func (x *Session) systemPrompt(ctx context.Context, offered []tools.Spec, shell 
 	for i, t := range offered {
 		names[i] = t.Name
 	}
-	folders := x.ws.Folders()
+	folders, shown := x.ws.Folders(), x.ws.Folders()
+	if x.away.away() { // they are not where the work is
+		shown = nil
+	}
 	return prompt.System(prompt.Config{
-		Folders: folders,
+		Folders: shown,
 		Git:     inGit(folders[0]),
 		OS:      runtime.GOOS,
 		Shell:   shell,
@@ -367,6 +377,9 @@ func (x *Session) close(ctx context.Context) error {
 		return err
 	}
 	if err := x.processes.Close(ctx); err != nil {
+		return err
+	}
+	if err := x.closeCheckpoints(ctx); err != nil {
 		return err
 	}
 	x.away.close()

@@ -23,6 +23,7 @@ type Place struct {
 	Preset  string       // "acp" or "lsp": chooses the default toolset
 	Editor  string       // the host's name for the model, such as "Neovim 0.12"; empty: unknown
 	Servers []mcp.Server // MCP servers of the host's; nil: it does not say
+	ID      string       // of a new session, a UUID that no session has; empty: one is made
 }
 
 // check says what is wrong with a place before anything is made.
@@ -59,18 +60,36 @@ func checkFolder(param, path string) error {
 }
 
 // NewSession opens a new session. It gets into the store with its first prompt.
-func (s *Service) NewSession(_ context.Context, p Place, h Host) (*Session, error) {
+func (s *Service) NewSession(ctx context.Context, p Place, h Host) (*Session, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
+	if p.ID == "" {
+		p.ID = store.NewID()
+	} else if err := s.free(ctx, p.ID); err != nil {
+		return nil, err
+	}
 	now := time.Now()
-	head := store.Session{ID: store.NewID(), Cwd: p.Cwd, Folders: p.Folders, CreatedAt: now, UpdatedAt: now}
+	head := store.Session{ID: p.ID, Cwd: p.Cwd, Folders: p.Folders, CreatedAt: now, UpdatedAt: now}
 	x, err := s.admit(head, p, h, true)
 	if err != nil {
 		return nil, err
 	}
 	x.connectServers(p.Servers)
 	return x, nil
+}
+
+// free says what keeps an id from being a new session's.
+func (s *Service) free(ctx context.Context, id string) error {
+	if uuid.Validate(id) != nil {
+		return badInput("sessionId", "%q is not a UUID", id)
+	}
+	if _, _, err := s.head(ctx, id); err == nil {
+		return badInput("sessionId", "there is a session %q already", id)
+	} else if !errors.Is(err, ErrNoSession) {
+		return err
+	}
+	return nil
 }
 
 // LoadSession opens a session of the store again; an open one is given back as it
@@ -247,6 +266,9 @@ func (s *Service) Delete(ctx context.Context, id string) error {
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
+	}
+	if err := s.checkpoints.Forget(id); err != nil {
+		return err
 	}
 	if uuid.Validate(id) != nil {
 		return nil // not a name that we have made a folder for

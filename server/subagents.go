@@ -119,6 +119,7 @@ func (x *Session) withNews(ctx context.Context, in agent.Input) agent.Input {
 		in.News = append(in.News, news)
 	}
 	in.News = append(in.News, x.processes.News()...)
+	in.News = append(in.News, x.newsOfRestores()...)
 	x.mu.Lock()
 	x.woken = false
 	x.mu.Unlock()

@@ -146,6 +146,7 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 	}
 	x.tellProblems(sink)
 	defer x.prompted()
+	defer x.keepBefore(in)()
 	return a.Turn(ctx, x.withNews(ctx, in), sink)
 }
 

@@ -3,15 +3,15 @@ package tools
 import (
 	"context"
 
+	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
 // Env is what a session lends to its tools. Files is required; the rest may be
 // zero, and then what needs it is refused or not shown.
 type Env struct {
 	SessionID string
-	Files     *workspace.Workspace
+	Files     Files
 	Shell     *Shell // the session's persistent working directory and exports
 	Todos     *Todos // the session's list
 	// Processes are the session's commands in the background; nil: there can be none.
@@ -25,6 +25,8 @@ type Env struct {
 	Sees func() bool
 	// Diagnoser tells what the editor's tools say of an edit; nil: nobody does.
 	Diagnoser Diagnoser
+	// Checkpoints are the states of files that can be brought back; nil: there are none.
+	Checkpoints *checkpoint.Keeper
 	// Secrets are what no result may show; nil: there are none.
 	Secrets *Secrets
 	// Sandbox bounds what commands reach; nil: nothing does.

@@ -141,7 +141,9 @@ func (k *Keeper) Opaque(ctx context.Context) (done func()) {
 		if q := k.current(); q != p {
 			q.ran(began, end)
 		}
-		k.part.lookSoon()
+		if len(k.open) == 0 {
+			k.part.lookSoon()
+		}
 	}
 }
 

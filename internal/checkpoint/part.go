@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
@@ -27,13 +28,15 @@ type part struct {
 
 	mu      sync.Mutex
 	record  *record
-	written bool    // the record has a file
-	failed  error   // why it has none
-	base    *tree   // of the first look; nil: there is none
-	past    windows // of commands that have ended
-	blind   bool    // commands ran since the last look
-	began   bool    // commands ran at all
-	closed  bool    // what comes now belongs to another
+	written bool          // the record has a file
+	failed  error         // why it has none
+	base    *tree         // of the first look; nil: there is none
+	past    windows       // of commands that have ended
+	blind   bool          // commands ran since the last look
+	began   bool          // commands ran at all
+	looked  time.Time     // when the last look was over
+	took    time.Duration // the time it took
+	closed  bool          // what comes now belongs to another
 }
 
 // errClosed says that nothing is taken any more.
@@ -240,8 +243,15 @@ func (p *part) add(c *Change) {
 	}
 }
 
-// lookSoon looks at what commands have changed, beside whatever comes next.
+// lookSoon looks at what commands have changed, beside whatever comes next, so that
+// less is left to find out at the end. It takes but a part of the time.
 func (p *part) lookSoon() {
+	p.mu.Lock()
+	rest := time.Since(p.looked) < 4*p.took
+	p.mu.Unlock()
+	if rest {
+		return
+	}
 	select {
 	case p.looking <- struct{}{}:
 	default:
@@ -333,6 +343,12 @@ func (p *part) look() {
 	if base == nil || !blind {
 		return
 	}
+	began := time.Now()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.looked, p.took = time.Now(), time.Since(began)
+	}()
 	done, err := p.k.store.writing()
 	if err != nil {
 		return

@@ -28,7 +28,10 @@ type Outcome struct {
 }
 
 // Kept is a file that was left as it is.
-type Kept struct{ Path, Why string }
+type Kept struct {
+	Path, Why string
+	Others    bool // because of what somebody else did: it can be brought back by force
+}
 
 // Why a file is kept.
 const (
@@ -449,9 +452,9 @@ func (r *restorer) note(h history, want State, err error) {
 	case errors.Is(err, errAsItWas):
 	case isFolder: // those that somebody has put something into stay, and go without saying
 	case errors.Is(err, errOthers) && h.unsure && !h.broken:
-		r.keep(h, maybeOthers)
+		r.outcome.Kept = append(r.outcome.Kept, Kept{h.path, maybeOthers, true})
 	case errors.Is(err, errOthers):
-		r.keep(h, changedSince)
+		r.outcome.Kept = append(r.outcome.Kept, Kept{h.path, changedSince, true})
 	case err != nil:
 		r.keep(h, err.Error())
 	case want.Kind == h.was.Kind:
@@ -460,7 +463,7 @@ func (r *restorer) note(h history, want State, err error) {
 }
 
 func (r *restorer) keep(h history, why string) {
-	r.outcome.Kept = append(r.outcome.Kept, Kept{h.path, why})
+	r.outcome.Kept = append(r.outcome.Kept, Kept{Path: h.path, Why: why})
 }
 
 // recoverDead completes what processes have left that were killed: what differs from

@@ -67,6 +67,12 @@ func (s *server) command(p *lsp.ExecuteCommandParams) (command, error) {
 		return simple(p, s.sessionDelete)
 	case protocol.CommandSessionFork:
 		return simple(p, s.sessionFork)
+	case protocol.CommandCheckpoints:
+		return simple(p, s.checkpointList)
+	case protocol.CommandCheckpointDiff:
+		return simple(p, s.checkpointDiff)
+	case protocol.CommandRestore:
+		return released(p, s.restore)
 	case protocol.CommandTranscript:
 		return prepared(p, s.transcript)
 	}
@@ -84,6 +90,17 @@ func prepared[A any](p *lsp.ExecuteCommandParams, prepare func(A) (command, erro
 func simple[A any](p *lsp.ExecuteCommandParams, run func(context.Context, A) (any, error)) (command, error) {
 	return prepared(p, func(args A) (command, error) {
 		return func(ctx context.Context, _ func()) (any, error) { return run(ctx, args) }, nil
+	})
+}
+
+// released is simple for what may take long, such as a question to the user: later
+// commands need not wait for it.
+func released[A any](p *lsp.ExecuteCommandParams, run func(context.Context, A) (any, error)) (command, error) {
+	return prepared(p, func(args A) (command, error) {
+		return func(ctx context.Context, next func()) (any, error) {
+			next()
+			return run(ctx, args)
+		}, nil
 	})
 }
 

@@ -151,6 +151,7 @@ func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
 		protocolacp.MethodSessionPrompt, protocolacp.MethodSessionSetMode, protocolacp.MethodSessionSetValue,
 		protocolacp.MethodSessionClose, protocolacp.MethodSessionDelete,
 		protocolacp.MethodSessionFork, protocolacp.MethodSessionRewind, protocolacp.MethodSessionDescribe, protocolacp.MethodSessionTree,
+		protocolacp.MethodCheckpointList, protocolacp.MethodCheckpointDiff, protocolacp.MethodCheckpointRestore, protocolacp.MethodCheckpointFile,
 		protocolacp.MethodSubagentList, protocolacp.MethodSubagentMessage, protocolacp.MethodSubagentStop,
 	} {
 		s.methods[name] = s.agentMethod(name)

@@ -388,7 +388,7 @@ func TestArguments(t *testing.T) {
 			{`{"command":"hermes.session.load","arguments":[{}]}`, "sessionId is missing"},
 			{`{"command":"hermes.session.load","arguments":[{"sessionId":"nope"}]}`, `no session "nope"`},
 			{`{"command":"hermes.nonsense"}`, "unknown command"},
-			{`{"command":"hermes.checkpoint.list"}`, "unknown command"},
+			{`{"command":"hermes.checkpoint.restore"}`, "checkpointId is missing"},
 			{`{"command":5}`, "not understood"},
 			{`[1]`, "not understood"},
 		} {

@@ -1,0 +1,92 @@
+package acp
+
+import (
+	"context"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/protocol"
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
+	"github.com/hermes-ls/hermes-ls/server"
+)
+
+func (a *Agent) listCheckpoints(ctx context.Context, p *protocol.CheckpointArgs) (*protocol.CheckpointListResult, error) {
+	x, err := a.session(p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	list, err := x.Checkpoints(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return CheckpointList(list), nil
+}
+
+// CheckpointList is a list of checkpoints in the protocol's words.
+func CheckpointList(list []server.Checkpoint) *protocol.CheckpointListResult {
+	r := &protocol.CheckpointListResult{Checkpoints: make([]protocol.CheckpointInfo, len(list))}
+	for i, c := range list {
+		r.Checkpoints[i] = protocol.CheckpointInfo{ID: c.ID, CreatedAt: c.CreatedAt.UTC().Format(time.RFC3339), Title: c.Title, Files: orEmpty(c.Files)}
+	}
+	return r
+}
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// checkpointOf finds the session of what names a checkpoint in it.
+func (a *Agent) checkpointOf(p *protocol.CheckpointArgs) (*server.Session, error) {
+	if p.CheckpointID == "" {
+		return nil, missing("checkpointId")
+	}
+	return a.session(p.SessionID)
+}
+
+func (a *Agent) checkpointDiff(ctx context.Context, p *protocol.CheckpointArgs, next func()) (*protocol.CheckpointDiffResult, error) {
+	x, err := a.checkpointOf(p)
+	if err != nil {
+		return nil, err
+	}
+	next()
+	text, err := x.CheckpointDiff(ctx, p.CheckpointID, p.Files)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.CheckpointDiffResult{Diff: text}, nil
+}
+
+// restoreCheckpoint may ask, so later messages do not wait for it.
+func (a *Agent) restoreCheckpoint(ctx context.Context, p *protocol.CheckpointArgs, next func()) (*protocol.RestoreResult, error) {
+	x, err := a.checkpointOf(p)
+	if err != nil {
+		return nil, err
+	}
+	next()
+	r, err := x.Restore(ctx, p.CheckpointID, p.Files)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.RestoreResult{Restored: orEmpty(r.Restored), Kept: orEmpty(r.Kept)}, nil
+}
+
+func (a *Agent) checkpointFile(ctx context.Context, p *acp.CheckpointFileRequest, next func()) (*acp.CheckpointFileResponse, error) {
+	switch {
+	case p.CheckpointID == "":
+		return nil, missing("checkpointId")
+	case p.Path == "":
+		return nil, missing("path")
+	}
+	x, err := a.session(p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	next()
+	text, err := x.CheckpointFile(ctx, p.CheckpointID, p.Path)
+	if err != nil {
+		return nil, err
+	}
+	return &acp.CheckpointFileResponse{Content: text}, nil
+}

@@ -1,0 +1,101 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	lsp "go.lsp.dev/protocol"
+
+	"github.com/hermes-ls/hermes-ls/protocol"
+	service "github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/acp"
+)
+
+// checkpointList is hermes.checkpoint.list. Where there is no session, there are none.
+func (s *server) checkpointList(ctx context.Context, a protocol.CheckpointArgs) (any, error) {
+	session, err := s.ofSession(a.SessionID)
+	if err != nil || session == nil {
+		return acp.CheckpointList(nil), err
+	}
+	list, err := session.Checkpoints(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return acp.CheckpointList(list), nil
+}
+
+// checkpointDiff is hermes.checkpoint.diff.
+func (s *server) checkpointDiff(ctx context.Context, a protocol.CheckpointArgs) (any, error) {
+	session, err := s.checkpointOf(protocol.CommandCheckpointDiff, a)
+	if err != nil {
+		return nil, err
+	}
+	text, err := session.CheckpointDiff(ctx, a.CheckpointID, a.Files)
+	if err != nil {
+		return nil, checkpointError(protocol.CommandCheckpointDiff, err)
+	}
+	return protocol.CheckpointDiffResult{Diff: text}, nil
+}
+
+// restore is hermes.checkpoint.restore. What came of it is shown to the user of an
+// editor without a plugin, who sees no results.
+func (s *server) restore(ctx context.Context, a protocol.CheckpointArgs) (any, error) {
+	session, err := s.checkpointOf(protocol.CommandRestore, a)
+	if err != nil {
+		return nil, err
+	}
+	r, err := session.Restore(ctx, a.CheckpointID, a.Files)
+	if err != nil {
+		return nil, checkpointError(protocol.CommandRestore, err)
+	}
+	if s.client.acp == nil {
+		s.show(lsp.MessageTypeInfo, "%s", restoredText(r))
+	}
+	return protocol.RestoreResult{Restored: append([]string{}, r.Restored...), Kept: append([]string{}, r.Kept...)}, nil
+}
+
+// restoredText says what a restore has done.
+func restoredText(r service.Restored) string {
+	const most = 5
+	text := "Nothing had to be brought back."
+	if n := len(r.Restored); n > 0 {
+		text = fmt.Sprintf("Brought back %d %s.", n, plural(n, "file"))
+	}
+	for i, name := range r.Kept {
+		if i == most {
+			text += fmt.Sprintf(" … and %d more.", len(r.Kept)-most)
+			break
+		}
+		text += fmt.Sprintf(" Kept %s: %s.", name, strings.TrimSuffix(r.Why[i], "."))
+	}
+	return text
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}
+
+func (s *server) checkpointOf(command string, a protocol.CheckpointArgs) (*service.Session, error) {
+	if a.CheckpointID == "" {
+		return nil, invalidParams("%s: checkpointId is missing; %s names those there are", command, protocol.CommandCheckpoints)
+	}
+	session, err := s.ofSession(a.SessionID)
+	if err == nil && session == nil {
+		err = invalidParams("%s: there is no session yet, and so no checkpoint", command)
+	}
+	return session, err
+}
+
+// checkpointError says what is wrong with what a command names.
+func checkpointError(command string, err error) error {
+	var input *service.InputError
+	if errors.As(err, &input) || errors.Is(err, service.ErrRunning) {
+		return invalidParams("%s: %v", command, err)
+	}
+	return err
+}

@@ -1,0 +1,223 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
+	"github.com/hermes-ls/hermes-ls/tools/approval"
+)
+
+//go:embed checkpoint.md
+var checkpointWords string
+
+type checkpointAction string
+
+func (checkpointAction) Enum() []string { return []string{"create", "list", "diff", "restore"} }
+
+type checkpointIn struct {
+	Action checkpointAction `json:"action"`
+	Name   string           `json:"name,omitempty" jsonschema:"for create"`
+	ID     string           `json:"id,omitempty" jsonschema:"for diff and restore"`
+	Files  []string         `json:"files,omitempty" jsonschema:"only these; all if left out"`
+}
+
+type checkpointInfo struct {
+	ID        string   `json:"id"`
+	CreatedAt string   `json:"created_at"`
+	Title     string   `json:"title"`
+	Files     []string `json:"files,omitempty"`
+	More      int      `json:"more_files,omitempty"`
+}
+
+type checkpointKept struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+}
+
+const (
+	listedCheckpoints = 30
+	listedFiles       = 20
+)
+
+// CheckpointTool lets the model keep and look at states of the files, and ask to go
+// back to one.
+func CheckpointTool() Tool {
+	return New(Tool{
+		Name: "checkpoint", Toolset: "checkpoint", Kind: KindOther,
+		Description: strings.TrimSpace(checkpointWords),
+		Title:       titled(checkpointTitle),
+	}, checkpoints)
+}
+
+func checkpointTitle(in checkpointIn) string {
+	switch in.Action {
+	case "create":
+		return "Keep a checkpoint: " + oneLine(in.Name, 60)
+	case "list":
+		return "List checkpoints"
+	case "diff":
+		return "Compare with a checkpoint"
+	}
+	return "Go back to a checkpoint"
+}
+
+func checkpoints(ctx context.Context, env *Env, call Call, in checkpointIn) (Result, error) {
+	k := env.Checkpoints
+	if k == nil {
+		return Fail("there are no checkpoints in this session (checkpoints.enabled is off); use git, or copies of files"), nil
+	}
+	files, err := checkpointFiles(env, in.Files)
+	if err != nil {
+		return Result{}, err
+	}
+	switch in.Action {
+	case "create":
+		return createCheckpoint(ctx, k, in.Name)
+	case "list":
+		return listCheckpoints(ctx, env, k)
+	case "diff":
+		text, err := k.Diff(ctx, in.ID, files)
+		if err != nil {
+			return Fail("%s", checkpointTrouble(err)), nil
+		}
+		return OK(map[string]any{"diff": text}), nil
+	}
+	return restoreCheckpoint(ctx, env, call, in.ID, files)
+}
+
+func checkpointFiles(env *Env, names []string) (paths []string, err error) {
+	for _, name := range names {
+		path, err := env.Files.Abs(name)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+func createCheckpoint(ctx context.Context, k *checkpoint.Keeper, name string) (Result, error) {
+	if name = oneLine(strings.TrimSpace(name), 200); name == "" {
+		return Fail("give the checkpoint a name that says what state this is, such as “before the rewrite”"), nil
+	}
+	made, err := k.Name(ctx, name)
+	if err != nil {
+		return Result{}, fmt.Errorf("the checkpoint was not made: %w", err)
+	}
+	return OK(checkpointInfo{ID: made.ID, CreatedAt: made.Created.UTC().Format(time.RFC3339), Title: made.Title}), nil
+}
+
+func listCheckpoints(ctx context.Context, env *Env, k *checkpoint.Keeper) (Result, error) {
+	all, err := k.List(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	list := []checkpointInfo{}
+	for _, c := range all[:min(len(all), listedCheckpoints)] {
+		info := checkpointInfo{ID: c.ID, CreatedAt: c.Created.UTC().Format(time.RFC3339), Title: c.Title}
+		for _, f := range c.Files[:min(len(c.Files), listedFiles)] {
+			info.Files = append(info.Files, env.Files.Name(f))
+		}
+		info.More = len(c.Files) - len(info.Files)
+		list = append(list, info)
+	}
+	return OK(map[string]any{"checkpoints": list, "total_count": len(all)}), nil
+}
+
+// restoreCheckpoint asks, whatever is allowed already: what would be lost is the
+// user's to judge.
+func restoreCheckpoint(ctx context.Context, env *Env, call Call, id string, files []string) (Result, error) {
+	all, err := env.Checkpoints.List(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	i := slices.IndexFunc(all, func(c checkpoint.Info) bool { return c.ID == id })
+	if i < 0 {
+		return Fail("%s", checkpointTrouble(fmt.Errorf("%q: %w", id, checkpoint.ErrUnknown))), nil
+	}
+	what := "all files"
+	if len(files) > 0 {
+		var names []string
+		for _, f := range files {
+			names = append(names, env.Files.Name(f))
+		}
+		what = strings.Join(names, ", ")
+	}
+	title := fmt.Sprintf("Bring back %s as at the checkpoint “%s”", what, all[i].Title)
+	verdict := approval.Verdict{Level: approval.Asks, Reason: "takes back changes that were made since the checkpoint"}
+	if env.Gate == nil {
+		return Fail("Refused: it %s, and there is nobody to ask", verdict.Reason), nil
+	}
+	if err := env.Gate.Check(ctx, env, call, KindEdit, title, verdict); err != nil {
+		return Result{}, err
+	}
+	out, err := env.Checkpoints.Restore(ctx, id, checkpoint.Choice{Files: files})
+	if err != nil {
+		return Fail("%s", checkpointTrouble(err)), nil
+	}
+	restored, kept := []string{}, []checkpointKept{}
+	for _, f := range out.Restored {
+		restored = append(restored, env.Files.Name(f))
+	}
+	for _, f := range out.Kept {
+		kept = append(kept, checkpointKept{env.Files.Name(f.Path), f.Why})
+	}
+	result := map[string]any{"restored": restored, "kept": kept}
+	if len(restored) > 0 {
+		result["note"] = "read these files again before you edit them"
+	}
+	return OK(result), nil
+}
+
+// checkpointTrouble says what to do instead.
+func checkpointTrouble(err error) string {
+	switch {
+	case errors.Is(err, checkpoint.ErrUnknown):
+		return "checkpoint: " + err.Error() + "; action list names those there are"
+	case errors.Is(err, checkpoint.ErrUnchanged):
+		return "checkpoint: " + err.Error() + "; action list tells which files each one has"
+	}
+	return "checkpoint: " + err.Error()
+}
+
+// Checkpointed is a hook by which k learns of the calls that may write anywhere. What
+// the file tools write k is told by the workspace itself, and what a subagent's calls
+// do by those calls.
+func Checkpointed(k *checkpoint.Keeper) Hook {
+	return func(t Tool) Tool {
+		if !writesAnywhere(t) {
+			return t
+		}
+		run := t.Run
+		t.Run = func(ctx context.Context, env *Env, call Call) (Result, error) {
+			if env.Shell != nil && env.Shell.elsewhere() && t.Toolset == "terminal" {
+				return run(ctx, env, call) // on files that are not here
+			}
+			done := k.Opaque(ctx)
+			defer done()
+			return run(ctx, env, call)
+		}
+		return t
+	}
+}
+
+func writesAnywhere(t Tool) bool {
+	switch {
+	case t.ReadOnly, t.Toolset == "delegation", t.Toolset == "checkpoint":
+		return false
+	case strings.HasPrefix(t.Toolset, "mcp-"):
+		return true
+	}
+	return slices.Contains([]Kind{KindExecute, KindOther, KindDelete, KindMove}, t.Kind)
+}
+
+// Busy tells whether one of the processes still runs.
+func (p *Processes) Busy() bool {
+	return p != nil && slices.ContainsFunc(p.list(), func(b *background) bool { return !b.isOver() })
+}
