@@ -38,9 +38,13 @@ done
 lib="$dest/usr/lib/$(uname -m)-linux-gnu"
 loader=$(find "$dest" -name 'ld-linux-*.so.*' -not -type d | head -n 1)
 patchelf --set-interpreter "$loader" --force-rpath --set-rpath "$lib:$lib/.." "$dest/$program"
+# Where the program looks for its own files, for those that have no way to find them.
+places=""
+[ -d "$dest/usr/share/nvim" ] && places="export VIM=\"$dest/usr/share/nvim\" VIMRUNTIME=\"$dest/usr/share/nvim/runtime\""
+[ -d "$dest/usr/lib/hx" ] && places="export HELIX_RUNTIME=\"$dest/usr/lib/hx/runtime\""
 cat > "$dest/run.tmp" <<RUN
 #!/bin/sh
-export VIM="$dest/usr/share/nvim" VIMRUNTIME="$dest/usr/share/nvim/runtime"
+$places
 exec "$dest/$program" "\$@"
 RUN
 chmod +x "$dest/run.tmp"

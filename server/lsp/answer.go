@@ -70,6 +70,14 @@ func (a *answer) Event(e agent.Event) {
 	a.signal()
 }
 
+// note adds a paragraph that is no part of the answer.
+func (a *answer) note(text string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.composer.note(text)
+	a.signal()
+}
+
 // callLine is a call on one line: "✓ Read main.go".
 func callLine(title string, call tools.Call, result tools.Result) string {
 	if title == "" {
@@ -110,7 +118,13 @@ func (a *answer) run() {
 		return
 	}
 	defer a.chat.release()
+	a.chat.writing.Store(a)
+	defer a.chat.writing.Store(nil)
 	ctx := a.chat.s.ctx
+	if err := a.chat.load(ctx); err != nil {
+		a.lost(err)
+		return
+	}
 	a.chat.showOnce()
 	if err := a.chat.load(ctx); err != nil {
 		a.lost(err)

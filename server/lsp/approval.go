@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -24,6 +25,10 @@ func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decisi
 	// The gate's ctx bounds how long a person may think.
 	var chosen lsp.MessageActionItem
 	if err := h.s.ask(ctx, lsp.MethodWindowShowMessageRequest, params, &chosen); err != nil {
+		if cannotAsk(err) {
+			h.s.unasked(q)
+			err = errors.New("the editor cannot show questions; the user has been told how to allow this")
+		}
 		return tools.DecisionNo, err
 	}
 	for _, c := range choices {

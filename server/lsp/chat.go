@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	lsp "go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
@@ -47,6 +48,8 @@ type chat struct {
 	busy chan struct{} // holds a value while an answer is being written
 	show atomic.Bool   // before the next answer
 
+	writing atomic.Pointer[answer] // the answer that is being written
+
 	mu      sync.Mutex
 	session string // the session that it belongs to, once known
 }
@@ -66,14 +69,25 @@ func (c *chat) release() { <-c.busy }
 func (c *chat) running() bool { return len(c.busy) > 0 }
 
 // sessionID is the session of the chat: the one it was opened for, else the one
-// that its name says, which the store may not know.
+// that its name stands for, which the store may not know.
 func (c *chat) sessionID() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.session != "" {
 		return c.session
 	}
-	return strings.TrimSuffix(filepath.Base(c.path), ".md")
+	return c.names()[0]
+}
+
+// names are the sessions that a chat's name stands for: the one it says, and the one of
+// this very place. A file may be renamed or copied; each place has one session all the
+// same, today and after a restart.
+func (c *chat) names() []string {
+	place := uuid.NewSHA1(uuid.NameSpaceURL, []byte(uri.File(c.path))).String()
+	if said := strings.TrimSuffix(filepath.Base(c.path), ".md"); uuid.Validate(said) == nil {
+		return []string{said, place}
+	}
+	return []string{place}
 }
 
 func (c *chat) setSession(id string) {
@@ -180,7 +194,7 @@ func (c *chat) showOnce() {
 	if !c.show.Swap(false) || c.text.isOpen() {
 		return
 	}
-	if !c.s.showDocument(c.path) || !c.s.client.applyEdit {
+	if !c.reveal() || !c.s.client.applyEdit {
 		return
 	}
 	limit := time.NewTimer(openGrace)
@@ -317,13 +331,18 @@ func (s *server) chatOpen(a protocol.ChatOpenArgs) (command, error) {
 		if err != nil {
 			return nil, fmt.Errorf("opening the chat: %w", err)
 		}
+		if !c.running() {
+			if err := c.load(ctx); err != nil {
+				return nil, err
+			}
+		}
 		if quoted != "" {
 			if err := c.append(ctx, quoted); err != nil {
 				return nil, fmt.Errorf("quoting in the chat: %w", err)
 			}
 		}
 		next()
-		s.showDocument(c.path)
+		c.reveal()
 		return protocol.ChatOpenResult{URI: string(s.documents.uri(c.path))}, nil
 	}, nil
 }
@@ -347,13 +366,8 @@ func (s *server) lookAt(ctx context.Context, id string) (*service.Session, error
 	return session, err
 }
 
-// append puts a block at the end, where the user writes next.
+// append puts a block at the end, where the user writes next. The text is known.
 func (c *chat) append(ctx context.Context, block string) error {
-	if !c.running() {
-		if err := c.load(ctx); err != nil {
-			return err
-		}
-	}
 	in := c.text.end(c.path)
 	piece := gap(in.doc.Text) + block + "\n\n"
 	if !in.open {
@@ -444,27 +458,46 @@ func promptOf(text []byte, draft string, running bool) (string, error) {
 }
 
 // sessionOf is the session of a chat. What the store knows under its name, and in
-// this workspace, goes on; a file of any other origin begins a new session, which
-// knows nothing of what the file says about the past.
+// this workspace, goes on; a file of any other origin begins a session of that name,
+// which knows nothing of what the file says about the past.
 func (s *server) sessionOf(ctx context.Context, c *chat) (*service.Session, error) {
-	id := c.sessionID()
+	ids := c.names()
+	if id := c.sessionID(); id != ids[0] {
+		ids = append([]string{id}, ids...)
+	}
+	for _, id := range ids {
+		session, err := s.sessionNamed(ctx, c, id)
+		if err != nil {
+			return nil, sessionError(id, err)
+		}
+		if session != nil {
+			c.setSession(session.ID())
+			return session, nil
+		}
+	}
+	return nil, fmt.Errorf("no session can be begun for %s: its names are taken by other workspaces", c.path)
+}
+
+// sessionNamed opens the session of an id, or begins it; nil when it belongs to another
+// workspace.
+func (s *server) sessionNamed(ctx context.Context, c *chat, id string) (*service.Session, error) {
 	session, err := s.service.Session(id)
 	if err != nil {
 		session, err = s.service.LoadSession(ctx, id, s.placeOf(c), host{s})
 	}
-	var foreign *service.InputError // it worked elsewhere
+	var elsewhere *service.InputError
 	switch {
 	case err == nil && s.inWorkspace(session.Cwd()):
 		s.sessions.keep(session)
-	case err == nil, errors.Is(err, service.ErrNoSession), errors.As(err, &foreign):
-		if session, err = s.newSession(ctx); err != nil {
-			return nil, err
-		}
-	default:
-		return nil, sessionError(id, err)
+		return session, nil
+	case err == nil, errors.As(err, &elsewhere):
+		return nil, nil
+	case errors.Is(err, service.ErrNoSession):
+		place := s.placeOf(c)
+		place.ID = id
+		return s.newSessionAt(ctx, place)
 	}
-	c.setSession(session.ID())
-	return session, nil
+	return nil, err
 }
 
 // placeOf is the workspace as a session of the chat's folder sees it.
@@ -487,13 +520,21 @@ func (s *server) inWorkspace(cwd string) bool {
 	return false
 }
 
-// showDocument brings a document before the user; where the editor cannot, it says
-// where the document is. An editor that does not answer is not asked again.
-func (s *server) showDocument(path string) bool {
+// reveal brings the chat before the user, with the cursor at its end, where they write.
+func (c *chat) reveal() bool {
+	text := c.text.snapshot()
+	end := lsp.Position(workspace.PositionAt(text, len(text), c.s.encoding))
+	return c.s.showDocument(c.path, &lsp.Range{Start: end, End: end})
+}
+
+// showDocument brings a document before the user, at a place, where one is given; where
+// the editor cannot, it says where the document is. An editor that does not answer is not
+// asked again.
+func (s *server) showDocument(path string, at *lsp.Range) bool {
 	if s.client.showDocument && !s.chats.blind.Load() {
 		focus := true
 		var result lsp.ShowDocumentResult
-		params := &lsp.ShowDocumentParams{URI: s.documents.uri(path), TakeFocus: &focus}
+		params := &lsp.ShowDocumentParams{URI: s.documents.uri(path), TakeFocus: &focus, Selection: at}
 		err := s.call(s.ctx, answerLimit, lsp.MethodWindowShowDocument, params, &result)
 		if err == nil && result.Success {
 			return true
@@ -501,7 +542,7 @@ func (s *server) showDocument(path string) bool {
 		s.chats.blind.Store(errors.Is(err, context.DeadlineExceeded))
 		s.log.Debug("the editor did not show a document", "path", path, "error", err)
 	}
-	s.warnOnce("show "+path, "Hermes writes to %s: open it to read and to answer.", path)
+	s.warnOnce("show "+path, "Hermes writes to %s: open it to read and to answer.", s.placeName(s.documents.uri(path)))
 	return false
 }
 

@@ -33,7 +33,9 @@ func (h host) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error
 	}
 	params.Actions = append(params.Actions, lsp.MessageActionItem{Title: youDecide})
 	var chosen lsp.MessageActionItem
-	if err := h.s.ask(ctx, lsp.MethodWindowShowMessageRequest, params, &chosen); err != nil {
+	if err := h.s.ask(ctx, lsp.MethodWindowShowMessageRequest, params, &chosen); cannotAsk(err) {
+		return tools.Answer{Kind: tools.AnswerLater}, nil // the chat is the place where this person answers
+	} else if err != nil {
 		return tools.Answer{}, err
 	}
 	switch {

@@ -43,6 +43,9 @@ func clientOf(p *lsp.InitializeParams) client {
 		c.progress = is(w.WorkDoneProgress)
 		c.showDocument = w.ShowDocument != nil && w.ShowDocument.Support
 	}
+	if c.name == "helix" { // it does, but says so only from 2026 on
+		c.showDocument = true
+	}
 	if t := p.Capabilities.TextDocument; t != nil && t.CodeAction != nil {
 		c.literals = len(t.CodeAction.CodeActionLiteralSupport.CodeActionKind.ValueSet) > 0
 	}

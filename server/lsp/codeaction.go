@@ -54,8 +54,8 @@ func (s *server) offers(p *lsp.CodeActionParams) []offered {
 	}
 	at := protocol.Range{Start: protocol.Position(p.Range.Start), End: protocol.Position(p.Range.End)}
 	here := protocol.ActionArgs{TextDocument: doc, Range: &at}
-	var selection protocol.ChatOpenArgs // a bare cursor selects nothing to quote
-	if before(at.Start, at.End) {
+	var selection protocol.ChatOpenArgs // a bare cursor, which is one character wide in some editors, selects nothing to quote
+	if at.Start.Line != at.End.Line || at.Start.Character+1 < at.End.Character {
 		selection = protocol.ChatOpenArgs{TextDocument: &doc, Range: &at}
 	}
 	var list []offered

@@ -92,7 +92,11 @@ func (x *sessions) cancelAll() {
 
 // newSession begins a session in the workspace; it becomes the current one.
 func (s *server) newSession(ctx context.Context) (*service.Session, error) {
-	session, err := s.service.NewSession(ctx, s.sessions.place(), host{s})
+	return s.newSessionAt(ctx, s.sessions.place())
+}
+
+func (s *server) newSessionAt(ctx context.Context, p service.Place) (*service.Session, error) {
+	session, err := s.service.NewSession(ctx, p, host{s})
 	if err != nil {
 		return nil, fmt.Errorf("beginning a session: %w", err)
 	}

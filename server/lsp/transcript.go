@@ -34,7 +34,7 @@ func (s *server) transcript(a protocol.SessionArgs) (command, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.showDocument(path)
+		s.showDocument(path, nil)
 		return protocol.TranscriptResult{URI: string(s.documents.uri(path))}, nil
 	}, nil
 }

@@ -40,6 +40,9 @@ func (e *Editor) answer(f Frame, before func(uri.URI)) (any, *RPCError) {
 	case "workspace/applyEdit":
 		return e.applyEdit(f.Params, before)
 	case "window/showMessageRequest":
+		if e.o.NoQuestions {
+			break
+		}
 		return e.question(f.Params)
 	case "window/showDocument":
 		return e.showDocument(f.Params)

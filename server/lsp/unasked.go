@@ -1,0 +1,60 @@
+package lsp
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.lsp.dev/jsonrpc2"
+	lsp "go.lsp.dev/protocol"
+
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// cannotAsk tells whether an editor has answered that it shows no questions.
+func cannotAsk(err error) bool {
+	var said *jsonrpc2.Error
+	return errors.As(err, &said) && said.Code == jsonrpc2.MethodNotFound
+}
+
+// unasked says what was not done because nobody could be asked, and how to allow it:
+// in the chat that the answer is written into, else in a message.
+func (s *server) unasked(q tools.Question) {
+	if c := s.chats.ofSession(q.SessionID); c != nil {
+		if a := c.writing.Load(); a != nil {
+			a.note("> " + strings.Join(unaskedText(q, config.Path(s.service.Home)), "\n> "))
+			return
+		}
+	}
+	s.show(lsp.MessageTypeWarning, "Not done: %s, since it asks first and this editor cannot show questions.", oneLine(q.Title, 200))
+}
+
+// unaskedText is what the chat says of it, by line.
+func unaskedText(q tools.Question, configFile string) []string {
+	who := "it"
+	if q.For != "" {
+		who = "the subagent “" + oneLine(q.For, 60) + "”"
+	}
+	lines := []string{
+		fmt.Sprintf("**Not done**, though %s asked to: %s", who, code(q.Title)),
+		fmt.Sprintf("It %s, so it needs a yes, and this editor cannot show questions.", strings.TrimSuffix(q.Reason, ".")),
+	}
+	if q.Remember == "" {
+		return append(lines, "Do it yourself where you want it.")
+	}
+	return append(lines, fmt.Sprintf("To allow it, add %s to `command_allowlist` in %s, which counts at once, and ask again.", code(q.Remember), configFile))
+}
+
+// code is a text of one line or more in backticks that it cannot close.
+func code(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	ticks := "`"
+	for strings.Contains(text, ticks) {
+		ticks += "`"
+	}
+	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
+		text = " " + text + " "
+	}
+	return ticks + text + ticks
+}

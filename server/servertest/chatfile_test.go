@@ -1,0 +1,93 @@
+package servertest_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/protocol"
+	"github.com/hermes-ls/hermes-ls/server/servertest"
+)
+
+// A chat file stands for one session: also when it was opened on one day, first sent on
+// the next and gone on with on a third, and when a person has given it another name.
+func TestChatKeepsItsSession(t *testing.T) {
+	t.Parallel()
+	for name, rename := range map[string]string{"as it was": "", "renamed": ".hermes/chats/my plans.md"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root, home := t.TempDir(), filepath.Join(t.TempDir(), "home")
+			var chat string
+			with(t, servertest.Options{Root: root, Home: home}, func(t *testing.T, e *servertest.Editor, _ *fakemodel.Model) {
+				chat = openChat(t, e, protocol.ChatOpenArgs{})
+			}, says("Never asked."))
+			if rename != "" {
+				old := strings.TrimPrefix(chat, "file://")
+				if err := os.Rename(old, filepath.Join(root, rename)); err != nil {
+					t.Fatal(err)
+				}
+				chat = rename
+			}
+			var first string
+			day := func(words, answer string) (messages int) {
+				with(t, servertest.Options{Root: root, Home: home}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
+					e.Open(chat)
+					e.Edit(chat, "", words)
+					result, err := send(t, e, string(e.URI(chat)))
+					if err != nil {
+						t.Fatal(err)
+					}
+					settle(e, chat)
+					e.Save(chat)
+					if first == "" {
+						first = result.SessionID
+					} else if result.SessionID != first {
+						t.Errorf("session %s, want %s", result.SessionID, first)
+					}
+					messages = len(m.Requests()[0].Messages)
+				}, says(answer))
+				return messages
+			}
+			if n := day("My name is Ada.", "Hello Ada."); n != 1 {
+				t.Errorf("the first prompt comes after %d messages", n-1)
+			}
+			if n := day("Who am I?", "Ada."); n != 3 {
+				t.Errorf("the second prompt comes with %d messages, want 3", n)
+			}
+		})
+	}
+}
+
+// An editor that shows no questions has them in the chat, with what can be done.
+func TestChatOfAnEditorThatCannotAsk(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"build/x": "x"}
+	with(t, servertest.Options{NoQuestions: true, Files: files}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
+		chat := openChat(t, e, protocol.ChatOpenArgs{})
+		e.Edit(chat, "", "Clean up.")
+		if _, err := send(t, e, chat); err != nil {
+			t.Fatal(err)
+		}
+		text := settle(e, chat)
+		for _, want := range []string{
+			"> **Not done**, though it asked to: `rm -rf build`\n> It deletes files recursively, so it needs a yes, and this editor cannot show questions.\n",
+			"> To allow it, add `rm -rf build` to `command_allowlist` in ", "config.yaml, which counts at once, and ask again.\n\n- ✗ $ rm -rf build\n",
+			"- ✓ Ask: Which one?\n\nWhich one, red or blue?\n\n## You\n",
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the chat lacks %q:\n%s", want, text)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(e.Root, "build", "x")); err != nil {
+			t.Errorf("what nobody allowed has run: %v", err)
+		}
+		last := m.Requests()[2].Messages
+		if answer := last[len(last)-1].Text; !strings.Contains(answer, "will answer in the chat") {
+			t.Errorf("the model was told %q", answer)
+		}
+	}, calls("terminal", map[string]any{"command": "rm -rf build"}),
+		calls("clarify", map[string]any{"question": "Which one?", "choices": []string{"red", "blue"}}),
+		says("Which one, red or blue?"))
+}
