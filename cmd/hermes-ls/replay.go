@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,14 +25,15 @@ func replayCommand() *cobra.Command {
 		approve, json   bool
 	}
 	cmd := &cobra.Command{
-		Use:   "replay SESSION",
+		Use:   "replay SESSION|FILE.jsonl",
 		Short: "Play a recorded session again, offline, and tell where results differ",
 		Long: "The model's replies come from the record, its calls run for real in a copy of the workspace, in the\n" +
-			"sandbox and without network. Exit 0: all results are as they were; 1: some differ.",
+			"sandbox and without network. A session is named by its id, or by the beginning of one, or by the file\n" +
+			"that sessions export has written. Exit 0: all results are as they were; 1: some differ.",
 		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(1)(cmd, args)) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.workspace, "workspace", "", "folder to start from (default: the session's, as it is now)")
+	flags.StringVar(&o.workspace, "workspace", "", "folder to start from (default: the session's, as it was when the session began)")
 	flags.StringVar(&o.keep, "keep", "", "play in this new folder, and leave it there")
 	flags.BoolVar(&o.approve, "approve", false, "also run what asked and was allowed then")
 	flags.BoolVar(&o.json, "json", false, "one JSON object a call, and the counts at the end")
@@ -49,39 +52,64 @@ func replayCommand() *cobra.Command {
 	return cmd
 }
 
-// playSession plays the session with an id of the store in a copy of its workspace.
-func playSession(ctx context.Context, id, from, keep string, c replay.Config) (*replay.Report, error) {
-	st := store.New(filepath.Join(config.Home(os.Environ()), store.FileName), store.Options{})
-	defer st.Close() //nolint:errcheck // it was only read
-	var err error
-	if c.Head, err = st.Session(ctx, id); err == nil {
-		c.Messages, err = st.Messages(ctx, id, 0, 0)
-	}
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, fmt.Errorf("there is no session %q; `hermes-ls sessions list` names those there are", id)
-	}
-	if err != nil {
-		return nil, err
-	}
+// playSession plays a session in a copy of its workspace: one of the store, or the
+// one of a file that `sessions export` has written.
+func playSession(ctx context.Context, name, from, keep string, c replay.Config) (*replay.Report, error) {
 	dir, err := scratch.New("replay")
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Remove() //nolint:errcheck // what is left is swept up at the next start
-	if from == "" {
-		from = c.Head.Cwd
+	read := func(st *store.Store, id string) (err error) {
+		if c.Head, err = st.Session(ctx, id); err == nil {
+			c.Messages, err = st.Messages(ctx, id, 0, 0)
+		}
+		return err
 	}
-	c.Workspace = keep
-	if keep == "" {
-		c.Workspace = dir.Path("workspace")
-	} else if c.Workspace, err = filepath.Abs(keep); err != nil {
-		return nil, fmt.Errorf("--keep: %w", err)
+	exported := strings.HasSuffix(name, ".jsonl")
+	if exported {
+		err = withExport(ctx, name, dir.Path("export.db"), read)
+	} else {
+		err = withSession(ctx, name, read)
 	}
-	if err := replay.CopyWorkspace(from, c.Workspace); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	c.Home, c.Version = dir.Path("home"), version
+	c.Workspace = dir.Path("workspace")
+	if keep != "" {
+		if c.Workspace, err = filepath.Abs(keep); err != nil {
+			return nil, fmt.Errorf("--keep: %w", err)
+		}
+	}
+	if err := replay.CopyWorkspace(cmp.Or(from, c.Head.Cwd), c.Workspace); err != nil {
+		return nil, err
+	}
+	if from == "" && !exported {
+		if _, err := replay.AsItBegan(ctx, config.Home(os.Environ()), c.Head.ID, c.Head.Cwd, c.Workspace); err != nil {
+			return nil, fmt.Errorf("going back to where the session began: %w", err)
+		}
+	}
 	return replay.Play(ctx, c)
+}
+
+// withExport reads the first session of an exported file by way of a store of its own.
+func withExport(ctx context.Context, file, at string, work func(st *store.Store, id string) error) (err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st := store.New(at, store.Options{})
+	defer func() { err = errors.Join(err, st.Close()) }()
+	all, err := st.Import(ctx, f, false)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("%s holds no session", file)
+	}
+	return work(st, all[0].ID)
 }
 
 // replayed tells of a replay as it goes.

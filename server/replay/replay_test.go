@@ -68,7 +68,7 @@ func record(t *testing.T, cwd string, replies []func(*fakemodel.Exchange), promp
 	if err != nil {
 		t.Fatal(err)
 	}
-	return replay.Config{Head: x.Head(), Messages: log}
+	return replay.Config{Head: x.Head(), Messages: log, Home: home}
 }
 
 func call(tool, args string) func(*fakemodel.Exchange) {
@@ -134,6 +134,17 @@ func TestPlay(t *testing.T) {
 		t.Errorf("the workspace has %q, %v", text, err)
 	}
 
+	again := filepath.Join(t.TempDir(), "copy")
+	if err := replay.CopyWorkspace(cwd, again); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := replay.AsItBegan(t.Context(), c.Home, c.Head.ID, cwd, again); n == 0 || err != nil {
+		t.Errorf("%d files brought back, %v", n, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(again, "a.txt")); err != nil || string(text) != files["a.txt"] {
+		t.Errorf("as it began, a.txt is %q, %v", text, err)
+	}
+
 	report, _ = play(files, false)
 	if got := report.Calls[3]; got.Verdict != replay.NotPlayed || !strings.Contains(got.Why, "--approve") {
 		t.Errorf("what asks: %+v", got)
@@ -145,5 +156,50 @@ func TestPlay(t *testing.T) {
 	}
 	if diff := report.Calls[0].Diff; !strings.Contains(diff, "--- then\n+++ now\n@@") || !strings.Contains(diff, "\n-2|two") || !strings.Contains(diff, "\n+2|2") {
 		t.Errorf("the difference: %s", diff)
+	}
+}
+
+// Sessions that once went wrong, exported, go as they should: testdata/NAME has the
+// session and the workspace that it began with.
+func TestRegressions(t *testing.T) {
+	t.Parallel()
+	all, err := filepath.Glob("testdata/*/session.jsonl")
+	if err != nil || len(all) == 0 {
+		t.Fatal("no sessions", err)
+	}
+	for _, file := range all {
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			t.Parallel()
+			f, err := os.Open(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			st := store.New(filepath.Join(t.TempDir(), store.FileName), store.Options{})
+			defer st.Close() //nolint:errcheck // it was only read
+			added, err := st.Import(t.Context(), f, false)
+			if err != nil || len(added) != 1 {
+				t.Fatal(added, err)
+			}
+			c := replay.Config{Home: t.TempDir(), Workspace: filepath.Join(t.TempDir(), "workspace"), Approve: true}
+			if c.Head, err = st.Session(t.Context(), added[0].ID); err != nil {
+				t.Fatal(err)
+			}
+			if c.Messages, err = st.Messages(t.Context(), added[0].ID, 0, 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := replay.CopyWorkspace(filepath.Join(filepath.Dir(file), "workspace"), c.Workspace); err != nil {
+				t.Fatal(err)
+			}
+			report, err := replay.Play(t.Context(), c)
+			if err != nil || len(report.Calls) == 0 {
+				t.Fatal(report, err)
+			}
+			for _, call := range report.Calls {
+				if call.Verdict != replay.Same {
+					t.Errorf("%s: %s %s\n%s", call.Title, call.Verdict, call.Why, call.Diff)
+				}
+			}
+		})
 	}
 }

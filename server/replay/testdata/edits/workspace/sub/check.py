@@ -1,0 +1,3 @@
+from price import price
+assert price(50) == 45
+print("ok")
