@@ -238,7 +238,7 @@ func (b *bed) open() {
 		Gate:      tools.NewGate(tools.GateConfig{Mode: "ask", Asker: b.asker}),
 		OutputDir: b.output,
 	}
-	c := agent.Config{Head: store.Session{ID: b.id, Cwd: b.dir}, Model: b.model, Store: b.store, Tools: set, Env: env, Window: b.room}
+	c := agent.Config{Head: store.Session{ID: b.id, Cwd: b.dir}, Model: b.model, Store: b.store, Tools: set, Env: env, Window: b.room, CompactAt: -1}
 	if b.id == "" {
 		b.parent, err = agent.New(b.t.Context(), c)
 	} else {

@@ -102,7 +102,7 @@ func (t *tree) merge(ctx context.Context, complete bool) (*Merge, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := t.env.Files.Fork()
+	files, err := tools.Local(t.env.Files).Fork()
 	if err != nil {
 		return nil, err
 	}

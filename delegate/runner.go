@@ -14,7 +14,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -41,7 +40,7 @@ type local struct{ *Children }
 
 type worker struct {
 	*agent.Session
-	files     *workspace.Workspace
+	files     tools.Files
 	processes *tools.Processes // its own, in the background; nil: none
 	children  *Children        // its own subagents; nil: it may have none
 	leave     func()           // takes children off their parent's
@@ -100,13 +99,16 @@ func (w *worker) enter(ctx context.Context, env *tools.Env, t *Task) (err error)
 		return fmt.Errorf("this session has no workspace")
 	}
 	if t.Isolation == "" {
-		w.files, err = env.Files.Fork()
+		w.files, err = tools.ForkFiles(env.Files)
 		return err
 	}
 	if w.apart, err = newTree(ctx, env, t); err != nil {
 		return err
 	}
-	w.files, err = env.Files.ForkIn(w.apart.workspace)
+	files, err := tools.Local(env.Files).ForkIn(w.apart.workspace)
+	if err == nil {
+		w.files = files
+	}
 	return err
 }
 
@@ -152,7 +154,7 @@ func (w *worker) lend(env *tools.Env, t *Task) *tools.Env {
 }
 
 // head is a new session's.
-func (l local) head(ctx context.Context, t *Task, set *tools.Set, files *workspace.Workspace, env *tools.Env) (store.Session, error) {
+func (l local) head(ctx context.Context, t *Task, set *tools.Set, files tools.Files, env *tools.Env) (store.Session, error) {
 	kept, err := json.Marshal(origin{Task: *t})
 	if err != nil {
 		return store.Session{}, fmt.Errorf("keeping the task: %w", err)

@@ -380,7 +380,7 @@ func (x *Children) restore(ctx context.Context, parent string) {
 			x.adopt(ctx, head)
 		}
 	}
-	if env, err := x.lent(); err == nil && apart {
+	if env, err := x.lent(); err == nil && apart && tools.Local(env.Files) != nil {
 		removeDead(ctx, env.Files.Folders()[0])
 	}
 }

@@ -34,6 +34,9 @@ func checkRepository(ctx context.Context, env *tools.Env) error {
 	if env.Files == nil {
 		return errors.New("this session has no workspace")
 	}
+	if tools.Local(env.Files) == nil {
+		return errors.New("isolation \"worktree\" needs the files on this machine, and they are on another; do without it")
+	}
 	folder := env.Files.Folders()[0]
 	if _, err := git(ctx, folder, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
 		return fmt.Errorf("isolation \"worktree\" needs a git repository with a commit around %s; do without it: %w", folder, err)
@@ -47,7 +50,7 @@ func newTree(ctx context.Context, env *tools.Env, task *Task) (_ *tree, err erro
 		return nil, err
 	}
 	lines := strings.Split(string(out)+"\n\n\n", "\n")
-	t := &tree{env: env, task: task, top: filepath.FromSlash(lines[0]), gitDir: filepath.FromSlash(lines[1]), commit: lines[3], untold: env.Files.Untold()}
+	t := &tree{env: env, task: task, top: filepath.FromSlash(lines[0]), gitDir: filepath.FromSlash(lines[1]), commit: lines[3], untold: tools.Local(env.Files).Untold()}
 	if t.dir, err = scratch.New("tree"); err != nil {
 		return nil, err
 	}
@@ -69,7 +72,7 @@ func newTree(ctx context.Context, env *tools.Env, task *Task) (_ *tree, err erro
 	if err != nil {
 		return nil, err
 	}
-	if names, err = env.Files.CopyOut(ctx, t.top, names, t.root); err != nil {
+	if names, err = tools.Local(env.Files).CopyOut(ctx, t.top, names, t.root); err != nil {
 		return nil, err
 	}
 	if err = os.MkdirAll(t.workspace, 0o755); err != nil {
@@ -108,7 +111,7 @@ func (t *tree) askFor(ctx context.Context, names []string) error {
 			staged[name] = words[1]
 		}
 	}
-	names, err = t.env.Files.CopyUntold(ctx, t.top, names, t.root, func(name string) bool { return staged[name] != t.began[name].id })
+	names, err = tools.Local(t.env.Files).CopyUntold(ctx, t.top, names, t.root, func(name string) bool { return staged[name] != t.began[name].id })
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/config"
@@ -14,7 +15,8 @@ import (
 type away struct {
 	kind    string // terminal.backend; empty: local
 	backend backend.Backend
-	broken  error // why there is none
+	files   *backend.Files // those there; nil: the workspace is the same there and here
+	broken  error          // why there is no backend
 }
 
 // newAway readies the configured backend. What cannot be had makes every command
@@ -28,8 +30,11 @@ func (x *Session) newAway(conf *config.Loaded) (a away) {
 	a.backend, a.broken = backend.New(BackendConfig(conf, x.ws.Folders()))
 	if a.broken != nil {
 		x.problems = append(x.problems, "Commands cannot run: "+a.broken.Error())
-	} else if len(a.without()) > 0 {
-		x.problems = append(x.problems, fmt.Sprintf("Commands run on %s. The tools for files and scripts, which work here, are left out, so that nothing happens to other files than the commands see.", t.SSHHost))
+	} else if a.away() {
+		if runtime.GOOS != "windows" { // paths are spelled in another way here
+			a.files = backend.FilesOf(a.backend)
+		}
+		x.problems = append(x.problems, fmt.Sprintf("Commands run on %s, and the file tools work on the files there, not on those of this editor. Scripts (execute_code), checkpoints and the editor's unsaved text have no part in that.", t.SSHHost))
 	}
 	return a
 }
@@ -51,12 +56,26 @@ func BackendConfig(conf *config.Loaded, folders []string) backend.Config {
 	return c
 }
 
+// away tells whether commands see other files than those here.
+func (a away) away() bool { return a.kind == "ssh" }
+
 // without are the toolsets that would work on other files than the commands.
 func (a away) without() []string {
-	if a.kind == "ssh" {
+	switch {
+	case !a.away():
+		return nil
+	case a.files == nil:
 		return []string{"file", "code_execution"}
 	}
-	return nil
+	return []string{"code_execution"}
+}
+
+// toolFiles are what the file tools work on.
+func (x *Session) toolFiles() tools.Files {
+	if x.away.files != nil {
+		return x.away.files
+	}
+	return x.ws
 }
 
 // describe tells the model what runs its commands.
@@ -65,7 +84,10 @@ func (a away) describe(shell string) string {
 	case "":
 		return shell
 	case "ssh":
-		return "bash or sh, on another machine over ssh; the files to work with are there, and terminal is the way to them"
+		if a.files == nil {
+			return "bash or sh, on another machine over ssh; the files to work with are there, and terminal is the way to them"
+		}
+		return "bash or sh, on another machine over ssh; the file tools work there, too, and relative paths begin where commands begin (pwd tells)"
 	}
 	return "bash or sh, in a container; the workspace is in it"
 }

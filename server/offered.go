@@ -62,7 +62,7 @@ func (x *Session) clarifyTool(conf *config.Loaded) []tools.Tool {
 // way to and the files are the editor's.
 func (x *Session) diagnoser() tools.Diagnoser {
 	who, ok := x.host.(tools.Diagnoser)
-	if !ok || len(x.away.without()) > 0 {
+	if !ok || x.away.away() {
 		return nil
 	}
 	return who

@@ -61,8 +61,8 @@ func (s *Shell) folderThere(dir string) string {
 // awayWrapper is wrapper for a shell that is not here: what it leaves behind comes
 // with the output, between marks. stderr joins stdout there, since the two could come
 // in another order here, and words between the marks.
-const awayWrapper = `exec 9>&1 2>&1; __hermes_dump() { local s=$?; { printf '\n%%s\n' %[1]s; export -p; echo :; pwd -P; printf '%%s\n' %[1]s; } >&9; return $s; }; ` +
-	`trap '{ __hermes_dump; } 2>/dev/null' EXIT; __hermes=$1; set --; eval "$__hermes"; { __hermes_dump; } 2>/dev/null`
+const awayWrapper = `exec 9>&1 2>&1; __hermes_dump() { { printf '\n%%s\n' %[1]s; export -p; echo :; pwd -P; printf '%%s\n' %[1]s; } >&9; return "$1"; }; ` +
+	`trap '{ __hermes_dump "$?"; } 2>/dev/null' EXIT; __hermes=$1; set --; eval "$__hermes"; { __hermes_dump "$?"; } 2>/dev/null`
 
 // runAway runs a command on the backend.
 func (s *Shell) runAway(ctx context.Context, c Command, before shellState) (Outcome, error) {

@@ -44,7 +44,7 @@ func sshd(t *testing.T) backend.SSHConfig {
 		t.Fatal(err)
 	}
 	known := fmt.Sprintf("[127.0.0.1]:%d %s", port, host)
-	config := fmt.Sprintf("Port %d\nListenAddress 127.0.0.1\nHostKey %s/host\nAuthorizedKeysFile %s/user.pub\nUsePAM no\nStrictModes no\nPidFile none\nPermitRootLogin yes\nAcceptEnv none\n", port, dir, dir)
+	config := fmt.Sprintf("Port %d\nListenAddress 127.0.0.1\nHostKey %s/host\nAuthorizedKeysFile %s/user.pub\nUsePAM no\nStrictModes no\nPidFile none\nPermitRootLogin yes\nSubsystem sftp internal-sftp\nAcceptEnv none\n", port, dir, dir)
 	for name, text := range map[string]string{"known": known, "config": strings.Replace(config, "AcceptEnv none\n", "", 1)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -41,6 +41,8 @@ type overSSH struct {
 	closed bool
 	ctx    context.Context
 	cancel context.CancelFunc
+	files  sftpConn
+	ending sync.WaitGroup // what follows the end of processes
 }
 
 func newSSH(c Config) (Backend, error) {
@@ -213,6 +215,7 @@ func (s *overSSH) Close() {
 	if master != nil {
 		master.Wait() //nolint:errcheck // it was ended
 	}
+	s.ending.Wait()
 	if dir != nil {
 		dir.Remove()
 	}

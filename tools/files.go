@@ -1,0 +1,43 @@
+package tools
+
+import (
+	"context"
+	"io/fs"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/tools/backend"
+)
+
+// Files is what the file tools work on: a [workspace.Workspace], or the files of the
+// machine that a session's commands run on ([backend.Files]). The methods are as of the
+// former.
+type Files interface {
+	Folders() []string
+	Name(abs string) string
+	Abs(path string) (string, error)
+	Stat(ctx context.Context, path string) (fs.FileInfo, error)
+	List(ctx context.Context, dir string) ([]fs.DirEntry, error)
+	Read(ctx context.Context, path string) (*workspace.File, error)
+	Lines(ctx context.Context, path string, offset, limit int) (*workspace.Window, error)
+	Search(ctx context.Context, q workspace.Query) (*workspace.Found, error)
+	Unsaved(ctx context.Context) []string
+	Write(ctx context.Context, path string, text []byte) (*workspace.Written, error)
+	Edit(ctx context.Context, path string, change func(old []byte) ([]byte, error)) (*workspace.Written, error)
+	Batch(ctx context.Context, actions []workspace.Action) ([]*workspace.Written, error)
+	Close() error
+}
+
+// ForkFiles is the same files for somebody else, such as a subagent, who remembers by
+// himself what he has read.
+func ForkFiles(files Files) (Files, error) {
+	if there, ok := files.(*backend.Files); ok {
+		return there.Fork(), nil
+	}
+	return Local(files).Fork()
+}
+
+// Local is the workspace on this machine's disk; nil: the files are elsewhere.
+func Local(files Files) *workspace.Workspace {
+	w, _ := files.(*workspace.Workspace)
+	return w
+}
