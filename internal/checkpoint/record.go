@@ -186,3 +186,11 @@ func (s *Store) records(session string) ([]*record, error) {
 func newID() string {
 	return uuid.Must(uuid.NewV7()).String() // fails only without a source of randomness
 }
+
+// Has reports whether a session has checkpoints.
+func (s *Store) Has(session string) bool {
+	entries, err := os.ReadDir(s.sessionDir(session))
+	return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return strings.HasSuffix(e.Name(), recordSuffix) && !isUnfinished(e.Name())
+	})
+}

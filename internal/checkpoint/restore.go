@@ -121,7 +121,7 @@ func histories(records []*record, files []string) ([]history, error) {
 	at := map[string]int{}
 	for _, r := range records {
 		for _, c := range r.changes {
-			if !chosen(c.Path, files) {
+			if !chosen(c.Path, files) && !madeFor(c, files) {
 				continue
 			}
 			i, known := at[c.Path]
@@ -147,6 +147,14 @@ func histories(records []*record, files []string) ([]history, error) {
 func chosen(path string, files []string) bool {
 	return len(files) == 0 || slices.ContainsFunc(files, func(f string) bool {
 		return path == f || strings.HasPrefix(path, strings.TrimSuffix(f, string(filepath.Separator))+string(filepath.Separator))
+	})
+}
+
+// madeFor reports whether a change made a folder that files lie in: when they go, it
+// may be empty.
+func madeFor(c *Change, files []string) bool {
+	return c.After.Kind == kindFolder && c.Before.Kind == "" && slices.ContainsFunc(files, func(f string) bool {
+		return strings.HasPrefix(f, c.Path+string(filepath.Separator))
 	})
 }
 

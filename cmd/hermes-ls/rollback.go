@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+)
+
+// rollbackFlags are the flags of rollback.
+type rollbackFlags struct {
+	session           string
+	list, diff, force bool
+}
+
+func rollbackCommand() *cobra.Command {
+	var flags rollbackFlags
+	cmd := &cobra.Command{
+		Use:   "rollback [flags] [CHECKPOINT] [FILES...]",
+		Short: "Bring back files as they were before a turn",
+		Long: "Without a CHECKPOINT, the session's checkpoints are listed. CHECKPOINT is a number of the list\n" +
+			"(1 is the newest) or the end of an id. FILES, or folders, are brought back alone; without any, all\n" +
+			"that turns have changed since. What was changed by somebody else since is kept, unless --force is\n" +
+			"given. A rollback can be rolled back: it is a checkpoint itself.",
+		RunE: func(cmd *cobra.Command, args []string) error { return rollback(cmd, flags, args) },
+	}
+	cmd.Flags().StringVar(&flags.session, "session", "", "`id` of the session; else the newest one of this folder that has checkpoints")
+	cmd.Flags().BoolVar(&flags.list, "list", false, "list the checkpoints")
+	cmd.Flags().BoolVar(&flags.diff, "diff", false, "show what has changed since CHECKPOINT, and change nothing")
+	cmd.Flags().BoolVar(&flags.force, "force", false, "overwrite what somebody else has changed since, too")
+	return cmd
+}
+
+func rollback(cmd *cobra.Command, flags rollbackFlags, args []string) (err error) {
+	ctx := cmd.Context()
+	home := config.Home(os.Environ())
+	sessions := store.New(filepath.Join(home, store.FileName), store.Options{})
+	defer func() { err = errors.Join(err, sessions.Close()) }()
+	at := checkpoint.New(home)
+	head, err := rollbackSession(ctx, sessions, at, flags.session)
+	if err != nil {
+		return err
+	}
+	files, err := workspace.Open(append([]string{head.Cwd}, head.Folders...), nil)
+	if err != nil {
+		return fmt.Errorf("opening the session's folders: %w", err)
+	}
+	conf := config.Load(home, config.Options{Environ: os.Environ(), Folders: files.Folders()}).Checkpoints
+	keeper := at.Keeper(checkpoint.Config{Session: head.ID, Files: files, Limits: func() checkpoint.Limits {
+		return checkpoint.Limits{Total: int64(conf.MaxMB) << 20, File: int64(conf.MaxFileMB) << 20}
+	}})
+	files.Journal = keeper.Journal
+	defer func() {
+		err = errors.Join(err, keeper.Close(context.WithoutCancel(ctx)), files.Close(), at.Close())
+	}()
+	all, err := keeper.List(ctx)
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 || flags.list {
+		return printCheckpoints(cmd, head, all)
+	}
+	chosen, err := chooseCheckpoint(all, args[0])
+	if err != nil {
+		return err
+	}
+	paths, err := absolutePaths(args[1:])
+	if err != nil {
+		return err
+	}
+	if flags.diff {
+		text, err := keeper.Diff(ctx, chosen.ID, paths)
+		if err == nil {
+			_, err = fmt.Fprint(cmd.OutOrStdout(), text)
+		}
+		return err
+	}
+	release, err := sessions.Claim(head.ID)
+	if err != nil {
+		return fmt.Errorf("the session %q is at work in another window; stop its turn first: %w", head.Title, err)
+	}
+	defer release()
+	out, err := keeper.Restore(ctx, chosen.ID, checkpoint.Choice{Files: paths, Force: forced(cmd, flags, len(paths) > 0)})
+	printRestored(cmd, files, out)
+	return err
+}
+
+// rollbackSession is the session that is meant.
+func rollbackSession(ctx context.Context, sessions *store.Store, at *checkpoint.Store, id string) (store.Session, error) {
+	if id != "" {
+		head, err := sessions.Session(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			return head, usage(fmt.Errorf("there is no session %q; hermes-ls sessions list names those there are", id))
+		}
+		return head, err
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return store.Session{}, fmt.Errorf("finding the current directory: %w", err)
+	}
+	for dir := cwd; ; dir = filepath.Dir(dir) {
+		head, found, err := newestWith(ctx, sessions, at, dir)
+		if found || err != nil {
+			return head, err
+		}
+		if dir == filepath.Dir(dir) {
+			return head, fmt.Errorf("no session has changed anything in %s; give one with --session", cwd)
+		}
+	}
+}
+
+// newestWith is the newest session of a folder that has checkpoints.
+func newestWith(ctx context.Context, sessions *store.Store, at *checkpoint.Store, dir string) (head store.Session, found bool, err error) {
+	for cursor := ""; ; {
+		page, next, err := sessions.List(ctx, store.Filter{Cwd: dir, Cursor: cursor})
+		if err != nil {
+			return head, false, err
+		}
+		i := slices.IndexFunc(page, func(x store.Session) bool { return at.Has(x.ID) })
+		if i >= 0 {
+			return page[i], true, nil
+		}
+		if cursor = next; cursor == "" {
+			return head, false, nil
+		}
+	}
+}
+
+func absolutePaths(names []string) (paths []string, err error) {
+	for _, name := range names {
+		path, err := filepath.Abs(name)
+		if err != nil {
+			return nil, fmt.Errorf("finding %s: %w", name, err)
+		}
+		if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+			path = filepath.Join(folder, filepath.Base(path))
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// chooseCheckpoint understands a number of the list and the end of an id.
+func chooseCheckpoint(all []checkpoint.Info, said string) (checkpoint.Info, error) {
+	if n, err := strconv.Atoi(said); err == nil && n >= 1 && n <= len(all) && len(said) < 4 {
+		return all[n-1], nil
+	}
+	var found []checkpoint.Info
+	for _, c := range all {
+		if len(said) >= 4 && (strings.HasSuffix(c.ID, said) || c.ID == said) {
+			found = append(found, c)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return checkpoint.Info{}, usage(fmt.Errorf("there is no checkpoint %q; hermes-ls rollback --list names the %d there are", said, len(all)))
+	}
+	return checkpoint.Info{}, usage(fmt.Errorf("%d checkpoints end with %q; say more of the id", len(found), said))
+}
+
+func printCheckpoints(cmd *cobra.Command, head store.Session, all []checkpoint.Info) error {
+	out := cmd.OutOrStdout()
+	if len(all) == 0 {
+		_, err := fmt.Fprintf(out, "The session %q has no checkpoints: it has changed nothing.\n", head.Title)
+		return err
+	}
+	fmt.Fprintf(out, "Session %s  %s\n\n", head.ID, head.Title)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for i, c := range all {
+		files := fmt.Sprintf("%d files", len(c.Files))
+		if len(c.Files) == 1 {
+			files = filepath.Base(c.Files[0])
+		}
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", i+1, c.Created.Local().Format("2006-01-02 15:04:05"), c.ID[max(0, len(c.ID)-8):], files, printable(c.Title))
+	}
+	fmt.Fprintln(table)
+	return table.Flush()
+}
+
+// printable takes out what would move a terminal's cursor.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
+// forced is what decides about files that somebody else has changed.
+func forced(cmd *cobra.Command, flags rollbackFlags, named bool) func(path string) bool {
+	switch {
+	case flags.force:
+		return func(string) bool { return true }
+	case !named || !term.IsTerminal(int(os.Stdin.Fd())) || !term.IsTerminal(int(os.Stderr.Fd())):
+		return nil
+	}
+	in := bufio.NewReader(os.Stdin)
+	return func(path string) bool {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s was changed since by somebody else. Overwrite it? [y/N] ", printable(path))
+		answer, _ := in.ReadString('\n') // no answer is a no
+		return strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y")
+	}
+}
+
+func printRestored(cmd *cobra.Command, files *workspace.Workspace, out checkpoint.Outcome) {
+	for _, path := range out.Restored {
+		fmt.Fprintf(cmd.OutOrStdout(), "restored  %s\n", printable(files.Name(path)))
+	}
+	for _, k := range out.Kept {
+		fmt.Fprintf(cmd.OutOrStdout(), "kept      %s: %s\n", printable(files.Name(k.Path)), k.Why)
+	}
+	if len(out.Restored)+len(out.Kept) == 0 {
+		fmt.Fprintln(cmd.OutOrStdout(), "Nothing had to be brought back.")
+	}
+}
