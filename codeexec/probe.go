@@ -79,10 +79,16 @@ func (p *Pythons) try(ctx context.Context, path string, s Search) (Python, error
 	if len(s.Folders) > 0 {
 		dir = s.Folders[0] // a shim decides by the folder
 	}
-	exit, err := proc.Run(limited, proc.Cmd{
+	c := proc.Cmd{
 		Args: []string{path, "-I", "-B", "-c", probeCode}, Dir: dir, Env: environ(s.Environ, nil),
 		Stdout: &atMost{to: &out, left: 64 << 10}, Stderr: &atMost{to: &errs, left: 64 << 10},
-	})
+	}
+	if s.Confine != nil {
+		if err := s.Confine(limited, &c); err != nil {
+			return Python{}, err
+		}
+	}
+	exit, err := proc.Run(limited, c)
 	switch {
 	case ctx.Err() != nil:
 		return Python{}, ctx.Err()

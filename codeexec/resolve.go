@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
 // Python is an interpreter that was found and tried.
@@ -26,6 +28,9 @@ type Search struct {
 	Folders    []string // of the workspace, absolute; the first is the main one
 	Environ    []string // VIRTUAL_ENV, CONDA_PREFIX, PATH, … are looked up here
 	Strict     bool     // only python3 from PATH
+	// Confine bounds an interpreter that is tried, which may be the workspace's own, as
+	// a script is bounded. An error means that it may not be started. Nil: nothing does.
+	Confine func(context.Context, *proc.Cmd) error
 }
 
 // candidate is a place where an interpreter may be.

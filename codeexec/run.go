@@ -143,7 +143,10 @@ func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, co
 }
 
 func (r *Runner) search(env *tools.Env) Search {
-	return Search{Configured: r.cfg.Python, Folders: env.Files.Folders(), Environ: r.cfg.Environ, Strict: r.strict()}
+	return Search{
+		Configured: r.cfg.Python, Folders: env.Files.Folders(), Environ: r.cfg.Environ, Strict: r.strict(),
+		Confine: func(ctx context.Context, c *proc.Cmd) error { return r.confine(ctx, env, c, "") },
+	}
 }
 
 // ending is how a script ended, before it is put into words.

@@ -69,3 +69,30 @@ print("tool", read_file("a.txt")["total_lines"], write_file("by-tool.txt", "x").
 		}
 	}
 }
+
+// An interpreter of the workspace's own is a program that a stranger has written: to
+// try it is to run it.
+func TestProbeIsSandboxed(t *testing.T) {
+	t.Parallel()
+	if sandbox.Detect(t.Context()).Kind == sandbox.None {
+		t.Skip("nothing enforces a sandbox here")
+	}
+	home := t.TempDir()
+	b := newBed(t, Config{}, map[string]string{
+		".venv/pyvenv.cfg": "home = /usr/bin\n",
+		".venv/bin/python": "#!/bin/sh\necho x > " + home + "/stolen\nexec /usr/bin/python3 \"$@\"\n",
+	})
+	if err := os.Chmod(filepath.Join(b.dir, ".venv/bin/python"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.env.Sandbox = sandbox.New(sandbox.Config{
+		Mode: sandbox.WorkspaceWrite, Network: true, Home: home, HermesHome: home + "/.hermes", Roots: b.env.Files.Folders, Environ: b.runner.cfg.Environ,
+	})
+	defer b.env.Sandbox.Close()
+	if a := b.run("import sys\nprint(sys.version_info >= (3, 8))"); a.Output != "True\n" {
+		t.Errorf("%+v", a)
+	}
+	if _, err := os.Stat(home + "/stolen"); err == nil {
+		t.Error("it wrote outside the workspace")
+	}
+}

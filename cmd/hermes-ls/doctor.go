@@ -133,6 +133,13 @@ func pythonFinding(ctx context.Context, loaded *config.Loaded) finding {
 	if cwd, err := os.Getwd(); err == nil {
 		search.Folders = []string{cwd}
 	}
+	// One of the workspace's own is tried as its scripts run: in the sandbox.
+	box := sandbox.New(sandbox.Config{
+		Mode: sandbox.Mode(loaded.Sandbox.Mode), Network: loaded.Sandbox.Network,
+		HermesHome: loaded.Home, Roots: func() []string { return search.Folders },
+	})
+	defer box.Close()
+	search.Confine = func(ctx context.Context, c *proc.Cmd) error { return box.Confine(ctx, c) }
 	found, err := codeexec.NewPythons().Find(ctx, search)
 	if err != nil {
 		return finding{"note", "python", err.Error() + "; the demo and execute_code need it"}
