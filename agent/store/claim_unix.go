@@ -9,10 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var (
-	errLocked   error = unix.EWOULDBLOCK
-	errReadOnly error = unix.EROFS
-)
+var errLocked error = unix.EWOULDBLOCK
 
 func lockFile(f *os.File) error {
 	for {

@@ -6,10 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-var (
-	errLocked   error = windows.ERROR_LOCK_VIOLATION
-	errReadOnly error = windows.ERROR_WRITE_PROTECT
-)
+var errLocked error = windows.ERROR_LOCK_VIOLATION
 
 func lockFile(f *os.File) error {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY

@@ -179,27 +179,52 @@ func (db *database) write(ctx context.Context, change func(*sql.Tx) error) error
 
 // createPrivate makes the file, empty, before SQLite does, which would leave it
 // readable by others; its log files take the same mode.
+//
+// A file that is there already is never opened here: closing it would take away, by
+// the rules of POSIX, the locks that SQLite holds on it anywhere in this process.
 func createPrivate(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("making its folder: %w; "+adviceHome, err)
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errReadOnly) {
-		return fmt.Errorf("it cannot be written: %w; "+adviceHome, err)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return createEmpty(path)
 	}
 	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
+		return fmt.Errorf("looking at it: %w; "+adviceHome, err)
 	}
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("it is a %s, not a file", info.Mode().Type())
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		_ = f.Chmod(0o600) // refused where the file is another's: then it is theirs to guard
+		_ = os.Chmod(path, 0o600) // refused where the file is another's: then it is theirs to guard
 	}
 	return nil
+}
+
+// createEmpty makes the file under another name first, so that it is never open here
+// once it can be seen.
+func createEmpty(path string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*.db") // with mode 0600
+	if err != nil {
+		return fmt.Errorf("making it: %w; "+adviceHome, err)
+	}
+	defer os.Remove(f.Name())
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("making it: %w", err)
+	}
+	err = os.Link(f.Name(), path)
+	if err == nil || errors.Is(err, fs.ErrExist) { // another was faster
+		return nil
+	}
+	// A file system without links: between two that make it at once, one may wait for
+	// the other in vain, and says so.
+	made, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("making it: %w; "+adviceHome, err)
+	}
+	return made.Close()
 }

@@ -44,7 +44,7 @@ func anyMessage(rt *rapid.T) *store.Message {
 	m.Note, m.IsError, m.Keeps = rapid.Bool().Draw(rt, "note"), rapid.Bool().Draw(rt, "error"), int64(rapid.IntRange(0, 1).Draw(rt, "keeps"))
 	m.Typed = rapid.IntRange(0, len(m.Text)).Draw(rt, "typed")
 	if rapid.Bool().Draw(rt, "usage") {
-		m.Usage = &model.Usage{Input: 1, Output: rapid.Int().Draw(rt, "output"), Cost: rapid.Float64Range(0, 1e9).Draw(rt, "cost")}
+		m.Usage = &model.Usage{Input: 1, Output: rapid.IntRange(0, 1<<40).Draw(rt, "output"), Cost: rapid.Float64Range(0, 1e9).Draw(rt, "cost")}
 	}
 	if rapid.Bool().Draw(rt, "more") {
 		m.Calls = []model.Call{{ID: "1", Name: "x", Args: rapid.String().Draw(rt, "args")}}

@@ -1,0 +1,55 @@
+package store_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/agent/store"
+)
+
+// locksOn counts the POSIX locks that this process holds on a file.
+func locksOn(t *testing.T, path string) int {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := os.ReadFile("/proc/locks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(all)) {
+		f := strings.Fields(line)
+		if len(f) > 5 && f[1] == "POSIX" && f[4] == fmt.Sprint(os.Getpid()) && strings.HasSuffix(f[5], fmt.Sprint(":", info.Sys().(*syscall.Stat_t).Ino)) {
+			n++
+		}
+	}
+	return n
+}
+
+// A second store of the same file in one process takes no locks away from the first.
+// By the rules of POSIX, closing any descriptor of the file would; then another
+// process could throw away a log that is in use.
+func TestTwoStoresInOneProcess(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), store.FileName)
+	create(t, at(t, path), store.Session{})
+	if n := locksOn(t, path); n != 1 {
+		t.Fatalf("%d locks: the test looks at the wrong thing", n)
+	}
+	for range 2 {
+		second := store.New(path, store.Options{})
+		create(t, second, store.Session{})
+		if err := second.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n := locksOn(t, path); n != 1 {
+			t.Fatalf("%d locks are left", n)
+		}
+	}
+}
