@@ -56,7 +56,7 @@ const ServerBanner = memo(({ server }: { server: Server }) => {
     );
   }
   if (server.restricted) {
-    return <div class="banner"><Icon name="shield" /><span>Restricted mode: Hermes reads only, until this workspace is trusted.</span></div>;
+    return <div class="banner" role="region" aria-label="Restricted mode"><Icon name="shield" /><span>Restricted mode: Hermes reads only, until this workspace is trusted.</span></div>;
   }
   return null;
 });

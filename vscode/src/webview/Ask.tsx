@@ -15,6 +15,7 @@ type FormAsk = Extract<Ask, { kind: "form" }>;
 
 function Permission({ ask }: { ask: PermissionAsk }) {
   const title = useId();
+  const { what, whose } = titleOf(ask);
   const reasons = ask.toolCall.content?.map((c) => c.content?.text).filter(Boolean) ?? [];
   return (
     <div class="card" role="group" aria-labelledby={title} data-ask={ask.id} onKeyDown={moveAmongButtons}>
@@ -22,7 +23,8 @@ function Permission({ ask }: { ask: PermissionAsk }) {
         <Icon name="shield" />
         {ask.toolCall.kind === "execute" ? "Run this command?" : "Allow this?"}
       </div>
-      <pre class="card-command" tabIndex={0} role="group" aria-label="What is asked for">{ask.toolCall.title}</pre>
+      <pre class="card-command" tabIndex={0} role="group" aria-label="What is asked for">{what}</pre>
+      {whose && <div class="quiet">{whose}</div>}
       {reasons.map((r, i) => <div key={i} class="quiet">{r}</div>)}
       <div class="options">
         {ask.options.map((o, i) => (
@@ -33,6 +35,13 @@ function Permission({ ask }: { ask: PermissionAsk }) {
       </div>
     </div>
   );
+}
+
+/** titleOf is what is asked for, and for which subagent: the server says both in one. */
+function titleOf({ toolCall }: PermissionAsk): { what: string; whose?: string } {
+  const title = toolCall.title ?? toolCall.name ?? "";
+  const at = toolCall.toolCallId.includes("/") ? title.lastIndexOf(" (subagent: ") : -1;
+  return at < 0 ? { what: title } : { what: title.slice(0, at), whose: `For the s${title.slice(at + 3, -1)}` };
 }
 
 function optionClass(o: PermissionOption, i: number): string {

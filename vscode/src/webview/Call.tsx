@@ -148,26 +148,46 @@ function SubagentFacts({ call }: { call: Call }) {
 function Input({ call }: { call: Call }) {
   const input = call.input;
   if (input === undefined || input === null) return null;
-  const args = typeof input === "object" ? (input as Record<string, unknown>) : {};
-  const is = (name: string) => call.name === name && typeof args[name === "terminal" ? "command" : "code"] === "string";
-  if (is("terminal")) return <Section name="Command"><Code text={args["command"] as string} language="bash" /></Section>;
-  if (is("execute_code")) return <Section name="Script"><Code text={args["code"] as string} language="python" /></Section>;
+  const script = scriptOf(call);
+  if (script !== undefined) return <Section name="Script"><Code text={script} language="python" /></Section>;
+  const command = argument(call, "terminal", "command");
+  if (command !== undefined) return <Section name="Command"><Code text={command} language="bash" /></Section>;
   if (call.content.some((c) => c.type === "diff")) return null; // the diff says it better
   return <Section name="Input"><Code text={readable(input)} language="json" /></Section>;
+}
+
+function scriptOf(call: Call): string | undefined {
+  return argument(call, "execute_code", "code");
+}
+
+function argument(call: Call, tool: string, name: string): string | undefined {
+  const value = call.name === tool && typeof call.input === "object" ? (call.input as Record<string, unknown> | null)?.[name] : undefined;
+  return typeof value === "string" ? value : undefined;
 }
 
 function Content({ content, call }: { content: ToolCallContent; call: Call }) {
   switch (content.type) {
     case "diff":
       return <Diff path={content.path ?? ""} oldText={content.oldText ?? undefined} newText={content.newText ?? ""} />;
-    case "content": {
-      const text = content.content?.text ?? "";
-      if (!text) return null;
-      if (call.subagent && !isRunning(call)) return <Section name="Report"><Blocks text={text} open={false} /></Section>;
-      return <Section name={call.subagent ? "Doing" : call.status === "failed" ? "Error" : "Output"}><Code text={text} language="" /></Section>;
-    }
+    case "content":
+      return <Text text={content.content?.text ?? ""} call={call} />;
   }
   return null;
+}
+
+/** Text is what a call shows: output, or a report. A script's own text stands above already. */
+function Text({ text, call }: { text: string; call: Call }) {
+  const { body, language } = unfenced(text);
+  if (body.trim() === "" || body === scriptOf(call)?.trim()) return null;
+  const reports = call.subagent ? !isRunning(call) : call.name === "delegate_task";
+  if (reports) return <Section name="Report"><Blocks text={text} open={false} /></Section>;
+  return <Section name={call.subagent ? "Doing" : call.status === "failed" ? "Error" : "Output"}><Code text={body} language={language} /></Section>;
+}
+
+/** unfenced is a text that is one block of code in Markdown, without the fence. */
+function unfenced(text: string): { body: string; language: string } {
+  const m = /^(`{3,})(\w*)\n([\s\S]*)\n\1\s*$/.exec(text);
+  return m ? { body: m[3]!, language: m[2]! } : { body: text, language: "" };
 }
 
 function InnerCalls({ calls }: { calls: readonly Inner[] }) {

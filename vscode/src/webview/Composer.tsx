@@ -86,7 +86,7 @@ export const Composer = memo((p: ComposerProps) => {
       {popup.list}
       {attachments.length > 0 && <Chips attachments={attachments} remove={(a) => setAttachments(attachments.filter((x) => x !== a))} />}
       <textarea
-        ref={area} rows={1} value={text} aria-label="Message to Hermes" placeholder={p.running ? "Send another message" : "Ask Hermes, @ to mention, / for commands"}
+        ref={area} rows={1} value={text} aria-label="Message to Hermes" placeholder={p.running ? "Send another message" : "Ask Hermes (@ to mention, / for commands)"}
         aria-autocomplete="list" aria-haspopup="listbox" aria-controls={popup.id} aria-activedescendant={popup.active}
         onInput={(e) => { written(e.currentTarget.value); popup.look(); }} onKeyDown={onKeyDown} onPaste={onPaste} onClick={popup.look} onBlur={popup.close}
       />

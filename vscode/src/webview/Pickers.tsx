@@ -8,18 +8,18 @@ export const Pickers = memo(({ options }: { options: readonly SessionConfigOptio
   <>{options.filter((o) => (o.options?.length ?? 0) > 0).map((o) => <Picker key={o.id} option={o} />)}</>
 ));
 
+const icons: Record<string, string> = { mode: "shield", thought_level: "lightbulb" };
+
 function Picker({ option: o }: { option: SessionConfigOption }) {
   const value = String(o.currentValue ?? "");
   const chosen = o.options!.find((c) => c.value === value);
-  // The word alone says nothing where every option has such words.
-  const shown = o.category === "thought_level" ? `Thinking: ${chosen?.name ?? value}` : (chosen?.name ?? value);
   return (
     <label class={`picker ${o.category ?? ""}`} title={[o.name, chosen?.description ?? o.description].filter(Boolean).join(": ")}>
-      <span class="picker-value" aria-hidden="true">{shown}</span>
+      {icons[o.category ?? ""] && <Icon name={icons[o.category ?? ""]!} />}
+      <span class="picker-value" aria-hidden="true">{chosen?.name ?? value}</span>
       <select aria-label={o.name} value={value} onChange={(e) => post({ type: "setOption", id: o.id, value: e.currentTarget.value })}>
         {o.options!.map((c) => <option key={c.value} value={c.value}>{c.name}</option>)}
       </select>
-      <Icon name="chevron-down" />
     </label>
   );
 }

@@ -36,6 +36,10 @@ export class Harness {
         response.setHeader("content-type", "text/html").end(html({ script: "/webview.js", style: "/webview.css", source: "'self'", nonce: "test" }));
         return;
       }
+      if (path === "/favicon.ico") {
+        response.writeHead(204).end();
+        return;
+      }
       try {
         const file = readFileSync(join(dist, path.slice(1).replace(/\?.*/, "")));
         response.setHeader("content-type", types[extname(path.replace(/\?.*/, ""))] ?? "text/plain").end(file);
@@ -64,11 +68,9 @@ export class Harness {
       w.acquireVsCodeApi = () => ({ postMessage: (m: unknown) => w.posted.push(m), getState: () => state, setState: (s: unknown) => (state = s) });
     });
     await page.goto(this.origin);
-    await page.evaluate(({ colours, name }) => {
-      document.body.className = name;
-      for (const [k, v] of Object.entries(colours)) document.documentElement.style.setProperty(k, v);
-    }, { colours: { ...fonts, ...themes[o.theme ?? "dark"] }, name: classes[o.theme ?? "dark"] });
-    return new View(page, problems);
+    const view = new View(page, problems);
+    await view.paint(o.theme ?? "dark");
+    return view;
   }
 
   async stop(): Promise<void> {
@@ -80,6 +82,15 @@ export class Harness {
 /** View is an open page and its host. */
 export class View {
   constructor(readonly page: Page, readonly problems: string[]) {}
+
+  /** paint gives the page a theme's colours, as the editor does. */
+  async paint(theme: Theme): Promise<void> {
+    await this.page.evaluate(({ colours, name }) => {
+      document.body.className = name;
+      document.documentElement.removeAttribute("style");
+      for (const [k, v] of Object.entries(colours)) document.documentElement.style.setProperty(k, v);
+    }, { colours: { ...fonts, ...themes[theme] } as Record<string, string>, name: classes[theme] });
+  }
 
   /** tell sends messages as the host does, and waits until they are drawn. */
   async tell(...messages: ToPage[]): Promise<void> {

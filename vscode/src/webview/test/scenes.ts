@@ -50,6 +50,12 @@ func (s *Session) Turn(ctx context.Context, in Input) (StopReason, error) {
 {"model": {"default": "gpt-5", "context_window": 128000}, "ok": true}
 \`\`\``;
 
+/** now puts a recorded conversation into the present: what still runs has just begun. */
+export function now(all: ToPage[]): ToPage[] {
+  const last = Math.max(...[...JSON.stringify(all).matchAll(/"at":(\d+)/g)].map((m) => Number(m[1])));
+  return JSON.parse(JSON.stringify(all).replace(/"at":(\d+)/g, (_, at) => `"at":${Date.now() - last + Number(at)}`)) as ToPage[];
+}
+
 export const scenes: Record<string, Scene> = {
   welcome: { messages: () => [ready] },
   answer: {

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { dist, Harness, themeNames, type View } from "./harness";
 import { stream } from "./streams";
-import { scenes } from "./scenes";
+import { now, scenes } from "./scenes";
 
 const folder = process.argv[2]!;
 const only = process.argv[3];
@@ -13,7 +13,7 @@ for (const theme of themeNames) {
     for (const [name, scene] of Object.entries(scenes)) {
       if (only && !`${name}-${theme}-${width}`.includes(only)) continue;
       const view: View = await harness.open({ theme, width, height: 900 });
-      await view.tell(...scene.messages(stream));
+      await view.tell(...now(scene.messages(stream)));
       await scene.then?.(view);
       await view.page.screenshot({ path: join(folder, `${name}-${theme}-${width}.png`) });
       if (view.problems.length > 0) console.log(name, theme, width, view.problems);
