@@ -257,7 +257,7 @@ func (x *Session) mayOverwrite(ctx context.Context, kept []string) bool {
 	decision, err := x.host.AskPermission(ctx, tools.Question{
 		SessionID: x.id, Kind: tools.KindEdit, Call: tools.Call{ID: "restore", Name: "restore", Args: []byte("{}")},
 		Title:  "Overwrite " + strings.Join(kept, ", "),
-		Reason: "it was changed since, by you or somebody else; what is there now is kept in a checkpoint",
+		Reason: "overwrites what was changed there since, by you or somebody else; what is there now stays in a checkpoint of its own",
 	})
 	return err == nil && decision != "" && decision != tools.DecisionNo
 }
