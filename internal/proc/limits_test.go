@@ -149,6 +149,17 @@ func TestSupervisorStopped(t *testing.T) {
 	}
 }
 
+// A child that stops its supervisor and ends is waited for no longer than any other.
+func TestSupervisorStoppedAndNobodyAsks(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := sh("sleep 0.1; kill -STOP $PPID; echo said; exit 3")
+	c.Stdout, c.Stderr = &out, &out
+	if exit, err := Run(t.Context(), c); err != nil || exit.Code != 3 || out.String() != "said\n" {
+		t.Errorf("%+v, %v, %q", exit, err, out.String())
+	}
+}
+
 func TestSupervisorTraced(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

@@ -103,8 +103,8 @@ func (p *Process) launch(ctx context.Context, c Cmd, encoded []byte) (err error)
 		return fmt.Errorf("starting the supervisor of %s: %w", c.Args[0], err)
 	}
 	p.control, p.statusFile, p.status = pipes.control, pipes.status, bufio.NewReaderSize(pipes.status, 256)
-	p.control.Write(encoded) //nolint:errcheck // a supervisor that is gone shows below
 	rest := p.keepAwake(ctx)
+	p.control.Write(encoded) //nolint:errcheck // a supervisor that is gone shows below
 	p.pid, err = p.started(c)
 	rest()
 	if err != nil {
@@ -301,6 +301,7 @@ func (p *Process) expect(grace time.Duration) {
 
 const (
 	wakeEvery       = 20 * time.Millisecond
+	wakeSilent      = 500 * time.Millisecond
 	supervisorTries = 2 * time.Second // for a supervisor to say that it could not end something
 )
 
@@ -308,10 +309,8 @@ const (
 // not confined can stop it, by a signal or by tracing it. It is woken again and
 // again, and in the end everything is killed from here.
 func (p *Process) insist(followed <-chan struct{}) {
-	select {
-	case <-followed:
+	if !p.awaitAsked(followed) {
 		return
-	case <-p.asked:
 	}
 	wake := time.NewTicker(wakeEvery)
 	defer wake.Stop()
@@ -327,6 +326,33 @@ func (p *Process) insist(followed <-chan struct{}) {
 		p.controlMu.Unlock()
 		if late {
 			p.force()
+		}
+	}
+}
+
+// awaitAsked waits until the end is asked for; false: it came before that. A child whose
+// outputs have ended has nearly always ended too. When its supervisor does not say so,
+// something may have stopped it, and nobody would ask: it is woken now and then.
+func (p *Process) awaitAsked(followed <-chan struct{}) bool {
+	for _, o := range p.outputs {
+		select {
+		case <-o.done:
+		case <-followed:
+			return false
+		case <-p.asked:
+			return true
+		}
+	}
+	wake := time.NewTicker(wakeSilent)
+	defer wake.Stop()
+	for {
+		select {
+		case <-wake.C:
+			p.supervisor.Signal(syscall.SIGCONT) //nolint:errcheck // it may be gone
+		case <-followed:
+			return false
+		case <-p.asked:
+			return true
 		}
 	}
 }
