@@ -37,7 +37,8 @@ race: hosts
 	go test -run TestMemoryLimits ./internal/proc
 
 # Real editors and the official client against the built binary.
-e2e: build hosts
+e2e: build hosts vsix
+	npm test --prefix vscode --silent
 	go test -count=1 -tags e2e ./e2e
 
 hosts:

