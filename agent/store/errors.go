@@ -24,7 +24,7 @@ var (
 	// ErrNewer: the file was written by a newer hermes-ls.
 	ErrNewer = errors.New("it was written by a newer hermes-ls: update this one; nothing was changed")
 	// ErrDamaged: the file is no database of ours, or a broken one.
-	ErrDamaged = errors.New("the file is damaged or is not a hermes-ls store; nothing was changed: restore it from a backup, see what can be read with hermes-ls sessions export --all, or move it away with hermes-ls sessions set-aside")
+	ErrDamaged = errors.New("the file is damaged, cannot be read from its disk, or is not a hermes-ls store; nothing was changed: look at the disk, restore it from a backup, see what can be read with hermes-ls sessions export --all, or move it away with hermes-ls sessions set-aside")
 	// ErrClosed: [Store.Close] has been called.
 	ErrClosed = errors.New("the store is closed")
 	// ErrCursor: a cursor that [Store.List] did not give.

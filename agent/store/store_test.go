@@ -407,6 +407,14 @@ func TestClaim(t *testing.T) {
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv("STORE_TEST_CHILD"); role != "" {
+		name, arg, _ := strings.Cut(role, ":")
+		if run := children[name]; run != nil {
+			if err := run(arg); err != nil {
+				fmt.Println("failed:", err)
+				os.Exit(1)
+			}
+			return
+		}
 		child(role)
 		return
 	}
