@@ -144,7 +144,8 @@ type Change struct {
 	// Begun: whether the change was made is not known yet.
 	Begun bool `json:"begun,omitempty"`
 
-	late bool // a command had run before: the tree of the beginning knows better what was there
+	noted int64 // when a tool made it
+	late  bool  // a command had run before: the tree of the beginning knows better what was there
 }
 
 func sumOf(text []byte) string {

@@ -91,6 +91,7 @@ func (k *Keeper) baseline(ctx context.Context, limits Limits) (*tree, error) {
 		return nil, err
 	}
 	changed := k.store.shelter(ctx, k.Files, t, limits)
+	k.store.hold(t)
 	if known != nil && !changed && len(difference(known, t)) == 0 {
 		t.file = known.file
 	} else if err := k.store.save(t, newest(k.Files.Folders())); err != nil {
@@ -217,18 +218,18 @@ func (p *part) begun(path string, old workspace.Image) error {
 	if !known {
 		c.Before, c.late = state, p.began
 	}
-	c.After, c.Begun = state, true
+	c.After, c.Begun, c.noted = state, true, now()
 	p.add(c)
 	return nil
 }
 
 // made notes what a tool has made of a path.
-func (p *part) made(path string, now workspace.Image) {
-	state := stateOf(now)
+func (p *part) made(path string, image workspace.Image) {
+	state := stateOf(image)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c, _ := p.record.change(path)
-	c.After, c.Begun = state, false
+	c.After, c.Begun, c.noted = state, false, now()
 	p.add(c)
 	p.k.store.remember(p.k.Session, path, state)
 }
@@ -316,6 +317,9 @@ func (p *part) finish() {
 		p.k.tell("A checkpoint may be missing: %v.", err)
 	} else if base != "" {
 		_ = os.Remove(p.k.store.treeFile(base)) // else the next clean-up does
+		if p.base != nil {
+			p.k.store.letGo(p.base)
+		}
 	}
 }
 
@@ -470,10 +474,10 @@ func (c *comparison) path(path string) {
 	if c.others(path, after) {
 		return
 	}
-	ours := c.ours(path, now, is)
+	ours := c.ours(now, is)
 	if known != nil {
-		if known.Begun || !ours || known.After.same(after) {
-			return
+		if known.Begun || known.noted >= c.next.began || !ours || known.After.same(after) {
+			return // what a tool has written since the look began is newer
 		}
 		known.After, known.Unsure = after, false
 		c.add(known)
@@ -486,16 +490,9 @@ func (c *comparison) path(path string) {
 }
 
 // ours reports whether a command can have made the change: it ran when the file was
-// changed, or, of a file that is gone, the folder.
-func (c *comparison) ours(path string, now entry, is bool) bool {
-	if c.sure {
-		return true
-	}
-	if is {
-		return c.windows.hold(now.Changed)
-	}
-	folder, ok := c.k.Files.SurveyOne(filepath.Dir(path))
-	return !ok || c.windows.hold(stampOf(folder.Info).Changed)
+// changed. Of a file that is gone nothing is known; it does no harm to bring it back.
+func (c *comparison) ours(now entry, is bool) bool {
+	return c.sure || !is || c.windows.hold(now.Changed)
 }
 
 // others reports whether another session has left a path as it is.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -179,7 +178,7 @@ func (k *Keeper) Diff(ctx context.Context, id string, files []string) (string, e
 			fmt.Fprintf(&out, "# %s: as it was it cannot be shown: %v\n", k.Files.Name(h.path), err)
 			continue
 		}
-		writeDiff(&out, k.Files.Name(h.path), imageOf(h.was, text), now)
+		out.WriteString(workspace.ImageDiff(k.Files.Name(h.path), imageOf(h.was, text), now))
 	}
 	return out.String(), nil
 }
@@ -193,70 +192,6 @@ func (k *Keeper) content(s State) ([]byte, error) {
 		return nil, errors.New(s.Lost)
 	}
 	return k.store.get(s.Sum)
-}
-
-// writeDiff adds the difference of two images, with git's words for modes and links.
-func writeDiff(out *strings.Builder, name string, old, now workspace.Image) {
-	if old.Mode.IsDir() || now.Mode.IsDir() {
-		old, now = withoutFolder(old), withoutFolder(now)
-	}
-	from, to := gitMode(old), gitMode(now)
-	if old.Open || now.Open { // of the mode, nothing is known
-		from, to = max(from, to), max(from, to)
-	}
-	if old.There() && now.There() && from>>12 != to>>12 { // a link in the place of a file: git takes that in two steps
-		writeDiff(out, name, old, workspace.NoImage)
-		writeDiff(out, name, workspace.NoImage, now)
-		return
-	}
-	body := workspace.UnifiedDiff(name, textOf(old), textOf(now))
-	special := from>>12 == 0o12 || to>>12 == 0o12 || from&0o111 != to&0o111 || body == "" && old.There() != now.There()
-	if !special {
-		out.WriteString(body)
-		return
-	}
-	head := "diff --git a/" + strings.TrimPrefix(name, "/") + " b/" + strings.TrimPrefix(name, "/") + "\n"
-	switch {
-	case !old.There():
-		head += fmt.Sprintf("new file mode %06o\n", to)
-	case !now.There():
-		head += fmt.Sprintf("deleted file mode %06o\n", from)
-	case from != to:
-		head += fmt.Sprintf("old mode %06o\nnew mode %06o\n", from, to)
-	}
-	out.WriteString(head + body)
-}
-
-func withoutFolder(i workspace.Image) workspace.Image {
-	if i.Mode.IsDir() {
-		return workspace.NoImage
-	}
-	return i
-}
-
-// gitMode is a mode as git has them.
-func gitMode(i workspace.Image) int {
-	switch {
-	case !i.There():
-		return 0
-	case i.Mode&fs.ModeSymlink != 0:
-		return 0o120000
-	case i.Mode.Perm()&0o100 != 0:
-		return 0o100755
-	}
-	return 0o100644
-}
-
-func textOf(i workspace.Image) []byte {
-	switch {
-	case !i.There():
-		return nil
-	case i.Mode&fs.ModeSymlink != 0:
-		return []byte(i.Link)
-	case i.Text == nil:
-		return []byte{}
-	}
-	return i.Text
 }
 
 // File is one file as it was at a checkpoint; nil: there was none.
@@ -277,7 +212,7 @@ func (k *Keeper) File(ctx context.Context, id, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return textOf(withoutFolder(now)), nil
+	return now.Content(), nil
 }
 
 // Name makes a checkpoint of the state as it is now.
