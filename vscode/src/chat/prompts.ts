@@ -27,6 +27,7 @@ export class Prompts {
 
   /** send is for a message of the user's. */
   async send(prompt: ContentBlock[], whenBusy: WhenBusy): Promise<void> {
+    if (this.busy && this.isCommand(prompt)) return this.turn(prompt);
     this.paused = false;
     const interrupts = this.busy && whenBusy === "interrupt";
     const w: Waiting = { id: `queued-${this.ids++}`, prompt, ...(interrupts && { next: true }) };
@@ -63,6 +64,12 @@ export class Prompts {
 
   private get busy(): boolean {
     return this.running || this.sending;
+  }
+
+  /** A slash command is answered beside the turn that runs, or waits in the server. */
+  private isCommand(prompt: readonly ContentBlock[]): boolean {
+    const name = /^\/(\S+)/.exec(prompt[0]?.text ?? "")?.[1];
+    return this.conversation.state.commands.some((c) => c.name === name);
   }
 
   /** go sends the first that waits, unless something runs. */

@@ -18,7 +18,7 @@ export function App({ state: s, hear }: { state: State; hear: (listener: (m: ToP
       <Header title={s.session?.title || "New session"} usage={s.usage} hasSession={s.session !== undefined && s.items.length > 0} />
       <ServerBanner server={s.server} />
       {s.loading && <div class="progress" role="progressbar" aria-label="Loading the session" />}
-      <main>{s.items.length > 0 || s.loading ? <Log items={s.items} busy={s.turn.running} /> : <Welcome />}</main>
+      <main>{s.loading ? null : s.items.length > 0 ? <Log items={s.items} busy={s.turn.running} /> : <Welcome />}</main>
       <footer>
         <Waiting items={s.items} waiting={s.waiting} />
         <Plan entries={s.plan} />

@@ -9,24 +9,43 @@ import type { Answer, Item, Note, Thought, User } from "./state";
 import { UserMessage } from "./UserMessage";
 
 /** How many items are looked at together: a chunk without changes is passed over as one. */
-const chunkSize = 40;
+const chunkSize = 10;
+/** How many chunks are drawn at once when there are suddenly many; those before them follow when there is time. */
+const drawnAtOnce = 3;
 
 /** Log is the conversation. It follows its end until the user scrolls away. */
 export function Log({ items, busy }: { items: readonly Item[]; busy: boolean }) {
   const { scroller, content, away, toEnd } = useFollowing(lastKey(items));
   const chunks: Item[][] = [];
   for (let i = 0; i < items.length; i += chunkSize) chunks.push(items.slice(i, i + chunkSize));
+  const first = useGradually(chunks.length);
   return (
     <div class="log-frame">
       <div class="log" ref={scroller} tabIndex={0} role="region" aria-label="Conversation" onClick={onClick} onAuxClick={onClick}>
         <div ref={content}>
-          {chunks.map((c, i) => <Chunk key={i} items={c} />)}
+          {chunks.map((c, i) => (i < first ? <div key={i} class="chunk undrawn" /> : <Chunk key={i} items={c} />))}
           {busy && <Working items={items} />}
         </div>
       </div>
       {away && <IconButton class="to-end" icon="arrow-down" label="Go to the end" onClick={toEnd} />}
     </div>
   );
+}
+
+/** useGradually is the first chunk that is drawn: a long conversation is there at once, and soon all of it. */
+function useGradually(count: number): number {
+  const known = useRef(0);
+  const [first, setFirst] = useState(0);
+  const many = count - known.current > drawnAtOnce;
+  known.current = count;
+  const now = many ? count - drawnAtOnce : Math.min(first, count);
+  useEffect(() => {
+    if (now !== first) setFirst(now);
+    if (now === 0) return;
+    const waiting = requestIdleCallback(() => setFirst(now - 1), { timeout: 200 });
+    return () => cancelIdleCallback(waiting);
+  }, [now]);
+  return now;
 }
 
 const Chunk = memo(

@@ -102,6 +102,16 @@ it("a command's turn is waited for, or stopped, too", async () => {
   assert.deepEqual(t.sent, ["one"]);
 });
 
+it("a command goes beside the turn that runs", async () => {
+  const t = setup();
+  t.conversation.tell({ type: "update", update: { sessionUpdate: "available_commands_update", availableCommands: [{ name: "status", description: "" }] } });
+  await t.say("one");
+  await t.say("/status");
+  assert.deepEqual([t.sent, t.cancels(), t.queue()], [["one", "/status"], 0, []]);
+  await t.say("/etc is a folder");
+  assert.equal(t.cancels(), 1, "a path is none");
+});
+
 it("a failure is said, and what waits goes on", async () => {
   const t = setup();
   const failing = new Prompts({

@@ -1,12 +1,15 @@
 // Pictures of the page in each theme, to be looked at:
-//   node src/webview/test/screenshots.mjs FOLDER
+//   node src/webview/test/script.mjs screenshots [FOLDER [NAME]]
+// NAME is a part of a picture's name, such as tools-dark-320.
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { dist, Harness, themeNames, type View } from "./harness";
 import { stream } from "./streams";
 import { now, scenes } from "./scenes";
 
-const folder = process.argv[2]!;
-const only = process.argv[3];
+const folder = process.argv[3] ?? join(dist, "screenshots");
+const only = process.argv[4];
+mkdirSync(folder, { recursive: true });
 const harness = await Harness.start(dist);
 for (const theme of themeNames) {
   for (const width of [320, 700]) {
