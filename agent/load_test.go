@@ -12,7 +12,9 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,6 +28,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if errno, err := strconv.Atoi(os.Getenv("AGENT_TEST_DISK")); err == nil {
+		if err := breakTurns(os.Getenv("AGENT_TEST_STORE"), syscall.Errno(errno)); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		return
+	}
 	if path := os.Getenv("AGENT_TEST_STORE"); path != "" {
 		dieInCall(path)
 		return
