@@ -61,6 +61,7 @@ const (
 	TitleTest     = "Write tests"
 	TitleDocument = "Document"
 	TitleSend     = "Send to Hermes"
+	TitleCancel   = "Cancel Hermes"
 )
 
 // Position and Range are LSP's, in the negotiated encoding.

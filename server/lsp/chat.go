@@ -28,7 +28,7 @@ const chatFolder = ".hermes/chats"
 // Some show what they never open on this connection.
 const openGrace = 200 * time.Millisecond
 
-const chatTitle = "# Chat with Hermes\n\nWrite below the last “## You”, then run “Send to Hermes”: it is a code action and a code lens.\n"
+const chatTitle = "# Chat with Hermes\n\nWrite below the last “## You”, then choose “Send to Hermes” in the menu of code actions.\n"
 
 // chats are the chat documents of this connection, by path.
 type chats struct {

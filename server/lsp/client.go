@@ -26,6 +26,7 @@ type client struct {
 	applyEdit     bool
 	progress      bool
 	showDocument  bool
+	overtakes     bool // changes of a document may come in another order than they were made
 	configuration bool
 	literals      bool            // code actions, not only commands
 	acp           json.RawMessage // its part of the Agent Client Protocol; nil: it has no plugin
@@ -43,8 +44,8 @@ func clientOf(p *lsp.InitializeParams) client {
 		c.progress = is(w.WorkDoneProgress)
 		c.showDocument = w.ShowDocument != nil && w.ShowDocument.Support
 	}
-	if c.name == "helix" { // it does, but says so only from 2026 on
-		c.showDocument = true
+	if c.name == "helix" { // it does show documents, but says so only from 2026 on
+		c.showDocument, c.overtakes = true, true
 	}
 	if t := p.Capabilities.TextDocument; t != nil && t.CodeAction != nil {
 		c.literals = len(t.CodeAction.CodeActionLiteralSupport.CodeActionKind.ValueSet) > 0

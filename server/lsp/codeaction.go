@@ -49,13 +49,13 @@ func (s *server) codeAction(_ context.Context, p *lsp.CodeActionParams) (any, er
 func (s *server) offers(p *lsp.CodeActionParams) []offered {
 	u := p.TextDocument.URI
 	doc := protocol.TextDocument{URI: string(u)}
-	if s.isChat(u) {
-		return []offered{{title: protocol.TitleSend, kind: lsp.CodeActionKindRefactor, command: protocol.CommandChatSend, args: protocol.ChatSendArgs{TextDocument: doc}}}
+	if path, ok := s.chatPath(u); ok {
+		return s.chatOffers(path, doc)
 	}
-	at := protocol.Range{Start: protocol.Position(p.Range.Start), End: protocol.Position(p.Range.End)}
+	at := selected(p.Range)
 	here := protocol.ActionArgs{TextDocument: doc, Range: &at}
-	var selection protocol.ChatOpenArgs // a bare cursor, which is one character wide in some editors, selects nothing to quote
-	if at.Start.Line != at.End.Line || at.Start.Character+1 < at.End.Character {
+	var selection protocol.ChatOpenArgs // a bare cursor selects nothing to quote
+	if before(at.Start, at.End) {
 		selection = protocol.ChatOpenArgs{TextDocument: &doc, Range: &at}
 	}
 	var list []offered
@@ -64,12 +64,44 @@ func (s *server) offers(p *lsp.CodeActionParams) []offered {
 		fix.Range, fix.Diagnostics = around(at, found), diagnosticsOf(found)
 		list = append(list, offered{protocol.TitleFix, lsp.CodeActionKindQuickFix, protocol.CommandFix, fix, found})
 	}
+	list = append(list, s.cancelOffer(s.sessions.currentID())...)
 	return append(list,
 		offered{title: protocol.TitleChat, kind: lsp.CodeActionKindRefactor, command: protocol.CommandChatOpen, args: selection},
 		offered{title: protocol.TitleExplain, kind: lsp.CodeActionKindRefactor, command: protocol.CommandExplain, args: here},
 		offered{title: protocol.TitleTest, kind: lsp.CodeActionKindRefactor, command: protocol.CommandTest, args: here},
 		offered{title: protocol.TitleDocument, kind: lsp.CodeActionKindRefactor, command: protocol.CommandDocument, args: here},
 	)
+}
+
+// selected is what is selected; the cursor of some editors is one character wide, and
+// selects nothing.
+func selected(r lsp.Range) protocol.Range {
+	at := protocol.Range{Start: protocol.Position(r.Start), End: protocol.Position(r.End)}
+	if at.Start.Line == at.End.Line && at.End.Character == at.Start.Character+1 {
+		at.End = at.Start
+	}
+	return at
+}
+
+// chatOffers is what can be done in a chat.
+func (s *server) chatOffers(path string, doc protocol.TextDocument) []offered {
+	send := offered{title: protocol.TitleSend, kind: lsp.CodeActionKindRefactor, command: protocol.CommandChatSend, args: protocol.ChatSendArgs{TextDocument: doc}}
+	c, err := s.chatAt(path)
+	if err != nil {
+		return []offered{send}
+	}
+	return append([]offered{send}, s.cancelOffer(c.sessionID())...)
+}
+
+// cancelOffer cancels what runs in a session, if something does. Many editors show no
+// other way.
+func (s *server) cancelOffer(id string) []offered {
+	session := s.sessions.byID(id)
+	if session == nil || !session.Running() {
+		return nil
+	}
+	args := protocol.SessionArgs{SessionID: session.ID()}
+	return []offered{{title: protocol.TitleCancel, kind: lsp.CodeActionKindRefactor, command: protocol.CommandCancel, args: args}}
 }
 
 // wanted tells whether a kind is among those asked for; a kind covers its

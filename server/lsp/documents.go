@@ -31,6 +31,7 @@ type documents struct {
 	s       *server
 	buffers *workspace.Buffers // files
 	others  *workspace.Buffers // the rest, by URI
+	inOrder inOrder            // for an editor whose changes overtake each other
 
 	mu    sync.Mutex
 	paths map[uri.URI]string // open files, as the editor names them
@@ -39,15 +40,20 @@ type documents struct {
 }
 
 func newDocuments(s *server) *documents {
-	return &documents{
+	d := &documents{
 		s: s, buffers: workspace.NewBuffers(), others: workspace.NewBuffers(),
 		paths: map[uri.URI]string{}, uris: map[string]uri.URI{}, chats: map[string]*chatText{},
 	}
+	d.inOrder.apply = d.change
+	return d
 }
 
 func (d *documents) didOpen(_ context.Context, p *lsp.DidOpenTextDocumentParams) error {
 	u, doc := p.TextDocument.URI, &p.TextDocument
 	text := strings.Clone(doc.Text) // what was decoded holds on to the whole message
+	if d.s.client.overtakes {
+		d.inOrder.opened(u, doc.Version)
+	}
 	if !u.IsFile() {
 		d.others.Open(string(u), doc.Version, text)
 		return nil
@@ -64,8 +70,15 @@ func (d *documents) didOpen(_ context.Context, p *lsp.DidOpenTextDocumentParams)
 }
 
 func (d *documents) didChange(_ context.Context, p *lsp.DidChangeTextDocumentParams) error {
-	changes, version, enc := changesOf(p.ContentChanges), p.TextDocument.Version, d.s.encoding
-	u := p.TextDocument.URI
+	r := revision{p.TextDocument.URI, p.TextDocument.Version, changesOf(p.ContentChanges)}
+	if d.s.client.overtakes {
+		return d.inOrder.take(r)
+	}
+	return d.change(r)
+}
+
+func (d *documents) change(r revision) error {
+	u, version, changes, enc := r.uri, r.version, r.changes, d.s.encoding
 	if !u.IsFile() {
 		return d.others.Change(string(u), version, changes, enc)
 	}
@@ -83,6 +96,7 @@ func (d *documents) didChange(_ context.Context, p *lsp.DidChangeTextDocumentPar
 
 func (d *documents) didClose(_ context.Context, p *lsp.DidCloseTextDocumentParams) error {
 	u := p.TextDocument.URI
+	d.inOrder.closed(u)
 	if !u.IsFile() {
 		d.others.Close(string(u))
 		return nil

@@ -59,6 +59,13 @@ func (x *sessions) keep(session *service.Session) {
 	x.current = session.ID()
 }
 
+// byID is an open session; nil: it is not open here.
+func (x *sessions) byID(id string) *service.Session {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.opened[id]
+}
+
 func (x *sessions) makeCurrent(id string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

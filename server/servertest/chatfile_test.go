@@ -91,3 +91,46 @@ func TestChatOfAnEditorThatCannotAsk(t *testing.T) {
 		calls("clarify", map[string]any{"question": "Which one?", "choices": []string{"red", "blue"}}),
 		says("Which one, red or blue?"))
 }
+
+// The menu offers to cancel what runs, in the chat and in other files; a cursor that is
+// one character wide selects nothing.
+func TestActionsWhileItRuns(t *testing.T) {
+	t.Parallel()
+	with(t, servertest.Options{Files: map[string]string{"a.py": "x = 1\n"}}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
+		menu := func(document string) string {
+			raw, err := e.Call("textDocument/codeAction", map[string]any{
+				"textDocument": map[string]any{"uri": document}, "context": map[string]any{"diagnostics": []any{}},
+				"range": map[string]any{"start": map[string]int{"line": 0, "character": 0}, "end": map[string]int{"line": 0, "character": 1}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(raw)
+		}
+		e.Open("a.py")
+		file := string(e.URI("a.py"))
+		if got := menu(file); strings.Contains(got, protocol.TitleCancel) || !strings.Contains(got, `"command":"hermes.chat.open","arguments":[{}]`) && !strings.Contains(got, `"arguments":[{}],"command":"hermes.chat.open"`) {
+			t.Errorf("when nothing runs the menu is %s", got)
+		}
+		chat := openChat(t, e, protocol.ChatOpenArgs{})
+		e.Edit(chat, "", "Tell me a long story.")
+		if _, err := send(t, e, chat); err != nil {
+			t.Fatal(err)
+		}
+		m.Next().Text("Once upon")
+		for _, document := range []string{file, chat} {
+			if got := menu(document); !strings.Contains(got, protocol.TitleCancel) || !strings.Contains(got, protocol.CommandCancel) {
+				t.Errorf("while it runs the menu of %s is %s", document, got)
+			}
+		}
+		if err := e.Command(protocol.CommandCancel, protocol.SessionArgs{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if text := settle(e, chat); !strings.Contains(text, "Once upon\n\n*Cancelled.*\n\n## You\n") {
+			t.Errorf("the chat reads %s", text)
+		}
+		if got := menu(chat); strings.Contains(got, protocol.TitleCancel) {
+			t.Errorf("afterwards the menu is %s", got)
+		}
+	})
+}

@@ -150,6 +150,7 @@ export const Title = {
   Test: "Write tests",
   Document: "Document",
   Send: "Send to Hermes",
+  Cancel: "Cancel Hermes",
 } as const;
 
 /** Implementation names a program. */

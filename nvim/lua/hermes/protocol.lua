@@ -152,6 +152,7 @@ M.title = {
   test = "Write tests",
   document = "Document",
   send = "Send to Hermes",
+  cancel = "Cancel Hermes",
 }
 
 --- Implementation names a program.

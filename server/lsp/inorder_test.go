@@ -1,0 +1,50 @@
+package lsp
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.lsp.dev/uri"
+)
+
+// Changes are applied in the order of their versions, whatever order they come in; what
+// never comes holds the rest up for a second.
+func TestInOrder(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		come []int32
+		want []int32 // at once
+		late []int32 // after a second
+	}{
+		"as made":       {[]int32{1, 2, 3}, []int32{1, 2, 3}, []int32{1, 2, 3}},
+		"overtaken":     {[]int32{2, 3, 1, 5, 4}, []int32{1, 2, 3, 4, 5}, []int32{1, 2, 3, 4, 5}},
+		"one is lost":   {[]int32{1, 4, 3}, []int32{1}, []int32{1, 3, 4}},
+		"version twice": {[]int32{1, 1, 2}, []int32{1, 1, 2}, []int32{1, 1, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var got []int32
+				o := inOrder{apply: func(r revision) error { got = append(got, r.version); return nil }}
+				const file = uri.URI("file:///a")
+				o.opened(file, 0)
+				for _, v := range c.come {
+					if err := o.take(revision{uri: file, version: v}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if !slices.Equal(got, c.want) {
+					t.Errorf("applied %v, want %v", got, c.want)
+				}
+				time.Sleep(2 * heldFor)
+				synctest.Wait()
+				if !slices.Equal(got, c.late) {
+					t.Errorf("applied in the end %v, want %v", got, c.late)
+				}
+				o.closed(file)
+			})
+		})
+	}
+}
