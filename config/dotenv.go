@@ -38,7 +38,7 @@ func RemoveEnv(home, name string) (removed bool, err error) {
 		if removed = at >= 0; !removed {
 			return nil
 		}
-		return left
+		return append([]string{}, left...) // empty, not nil
 	})
 	return removed, err
 }

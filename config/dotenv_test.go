@@ -47,6 +47,12 @@ func TestSetEnv(t *testing.T) {
 		t.Errorf("removing: %v, %v", removed, err)
 	}
 	check("# mine\nB=2\nC=3\n")
+	for _, last := range []string{"B", "C"} {
+		if removed, err := RemoveEnv(home, last); !removed || err != nil {
+			t.Errorf("removing %s: %v, %v", last, removed, err)
+		}
+	}
+	check("# mine\n")
 	if removed, err := RemoveEnv(home, "A"); removed || err != nil {
 		t.Errorf("removing again: %v, %v", removed, err)
 	}

@@ -189,3 +189,10 @@ func toolNames(offered []model.Tool) (names []string) {
 	}
 	return names
 }
+
+func decodeUpdate(t *testing.T, u update, into any) {
+	t.Helper()
+	if err := json.Unmarshal(u.Raw, into); err != nil {
+		t.Fatal(err)
+	}
+}
