@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -119,6 +120,11 @@ func (r *replay) result(m *store.Message) {
 	result := tools.Result{JSON: json.RawMessage(m.Text), IsError: m.IsError}
 	if m.Shown != nil {
 		_ = json.Unmarshal(m.Shown, &result.Shown) // what cannot be read is not shown
+	}
+	for _, i := range m.Images {
+		if data, err := base64.StdEncoding.DecodeString(i.Data); err == nil {
+			result.Images = append(result.Images, tools.Image{MIMEType: i.MIMEType, Data: data})
+		}
 	}
 	// A terminal of the editor's is gone by now.
 	result.Shown = slices.DeleteFunc(result.Shown, func(c tools.Content) bool { return c.Terminal != "" })

@@ -118,7 +118,7 @@ func (n *note) Size() int {
 		size += len(call.RawInput) + len(call.RawOutput)
 		for _, c := range call.Content {
 			if c.Content != nil {
-				size += len(c.Content.Text)
+				size += len(c.Content.Text) + len(c.Content.Data)
 			}
 			if c.NewText != nil {
 				size += len(*c.NewText)

@@ -3,6 +3,7 @@ package acp
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"time"
 
@@ -169,6 +170,10 @@ func ended(e agent.CallEnded) *acp.ToolCall {
 		if text := resultText(e.Result.JSON); text != "" {
 			u.Content = []acp.ToolCallContent{acp.TextContent(text)}
 		}
+	}
+	for _, i := range e.Result.Images {
+		picture := acp.ContentBlock{Type: acp.ContentImage, MIMEType: i.MIMEType, Data: base64.StdEncoding.EncodeToString(i.Data)}
+		u.Content = append(u.Content, acp.ToolCallContent{Type: "content", Content: &picture})
 	}
 	return u
 }
