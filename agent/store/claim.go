@@ -6,7 +6,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 )
+
+// inherited is how long a claim may outlive its process: a child that it was just
+// starting when it was killed has the lock until it runs its own program.
+const inherited = 300 * time.Millisecond
 
 // Claim takes a session for a turn, so that no other window works in it at the
 // same time; whoever comes second gets [ErrClaimed]. The claim is a lock of the
@@ -17,12 +22,18 @@ func (s *Store) Claim(id string) (release func(), err error) {
 	if err := os.MkdirAll(s.claims(), 0o700); err != nil {
 		return nil, s.unclaimable(id, err)
 	}
+	patience := time.Now().Add(inherited)
 	for range 100 {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
 			return nil, s.unclaimable(id, err)
 		}
-		if err := lockFile(f); errors.Is(err, errLocked) {
+		err = lockFile(f)
+		for errors.Is(err, errLocked) && time.Now().Before(patience) {
+			time.Sleep(10 * time.Millisecond)
+			err = lockFile(f)
+		}
+		if errors.Is(err, errLocked) {
 			return nil, errors.Join(fmt.Errorf("session %s: %w", id, ErrClaimed), f.Close())
 		}
 		if sameFile(f, path) {
