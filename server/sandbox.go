@@ -19,8 +19,11 @@ func (x *Session) newSandbox(conf *config.Loaded) *sandbox.Box {
 		Visible: []string{x.svc.outputDir(x.id), filepath.Join(home, "skills")},
 		Keep:    filepath.Join(x.svc.outputDir(x.id), "undone"),
 		Environ: x.svc.Environ,
-		Tell: func(gaps []string) {
-			x.host.Sink(x.id).Event(agent.Notice{Text: "Sandbox: " + strings.Join(gaps, ". ") + "."})
+		Tell: func(enforced string, gaps []string) {
+			x.svc.Log.Info("sandbox", "session", x.id, "enforced", enforced, "gaps", gaps)
+			if len(gaps) > 0 {
+				x.host.Sink(x.id).Event(agent.Notice{Text: "Sandbox: " + enforced + ". Not enforced: " + strings.Join(gaps, ". ") + "."})
+			}
 		},
 	})
 }

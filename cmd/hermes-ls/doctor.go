@@ -161,15 +161,13 @@ func programFinding(what, program, without string) finding {
 // sandboxFinding says what bounds a command here, by trying it, and what does not.
 func sandboxFinding(ctx context.Context, loaded *config.Loaded) finding {
 	want := sandbox.Policy{Mode: sandbox.Mode(loaded.Sandbox.Mode), Network: loaded.Sandbox.Network}
-	if want.Mode == sandbox.Off {
-		return finding{"note", "sandbox", strings.Join(append([]string{
-			"switched off (sandbox.mode): commands run with your own rights, watched by approvals",
-		}, sandbox.Mechanism{}.Lacks(want)...), "; ")}
+	var m sandbox.Mechanism
+	if want.Mode != sandbox.Off {
+		m = sandbox.Detect(ctx)
 	}
-	m := sandbox.Detect(ctx)
-	text := fmt.Sprintf("%s, %s", want.Mode, m.Enforces(want.Mode))
-	if !want.Network && m.NoNetwork {
-		text += "; no network"
+	text := m.Says(want)
+	if want.Mode == sandbox.Off {
+		return finding{"note", "sandbox", strings.Join(append([]string{text}, m.Lacks(want)...), "; ")}
 	}
 	if gaps := m.Lacks(want); len(gaps) > 0 {
 		return finding{"note", "sandbox", text + ". Not enforced: " + strings.Join(gaps, "; ")}

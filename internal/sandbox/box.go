@@ -28,9 +28,10 @@ type Config struct {
 	Environ []string // the server's own; nil: the process's
 	// Mechanism enforces; nil: the one that [Detect] finds.
 	Mechanism *Mechanism
-	// Tell takes, once, what of the policy is not enforced. It is called by the first
-	// command that is confined. Nil: nobody is told.
-	Tell func(gaps []string)
+	// Tell takes, once, what of the policy is enforced, and by what, and what is not. It
+	// is called by the first command, and again when the policy has changed. Nil: nobody
+	// is told.
+	Tell func(enforced string, gaps []string)
 }
 
 // Box is the sandbox of a session. The nil Box confines nothing.
@@ -140,15 +141,15 @@ func (b *Box) mechanism(ctx context.Context) Mechanism {
 	return Detect(ctx)
 }
 
-// tell tells once what is not enforced.
+// tell tells once what is enforced, and what is not.
 func (b *Box) tell(m Mechanism) {
 	b.mu.Lock()
-	gaps := m.Lacks(Policy{Mode: b.mode, Network: b.network})
+	p := Policy{Mode: b.mode, Network: b.network}
 	first := !b.told
 	b.told = true
 	b.mu.Unlock()
-	if first && len(gaps) > 0 && b.cfg.Tell != nil {
-		b.cfg.Tell(gaps)
+	if first && b.cfg.Tell != nil {
+		b.cfg.Tell(m.Says(p), m.Lacks(p))
 	}
 }
 

@@ -16,6 +16,8 @@
 // A Box is safe for concurrent use.
 package sandbox
 
+import "fmt"
+
 // Mode is what commands may write.
 type Mode string
 
@@ -87,6 +89,21 @@ func (m Mechanism) Enforces(mode Mode) string {
 		return "enforced by sandbox-exec: writes only in " + writes + "; the places of secrets unreadable"
 	}
 	return "not enforced: " + m.Reason
+}
+
+// Says is a sentence about a policy: its mode, and what is enforced of it by what.
+func (m Mechanism) Says(p Policy) string {
+	if p.Mode == Off || p.Mode == "" {
+		return "switched off (sandbox.mode): commands run with your own rights, watched by approvals"
+	}
+	if m.Kind == None {
+		return string(p.Mode)
+	}
+	text := fmt.Sprintf("%s, %s", p.Mode, m.Enforces(p.Mode))
+	if !p.Network && m.NoNetwork {
+		text += "; no network"
+	}
+	return text
 }
 
 // Lacks says in sentences what of a policy is not enforced; none: nothing lacks.
