@@ -1,26 +1,14 @@
 import * as path from "node:path";
 import * as vscode from "vscode";
 
+import { target } from "./address";
 import { region } from "./region";
 
-/** link opens what a link names: an address outside in the browser, a file here. */
+/** link opens what a link leads to: an address outside in the browser, a file here. */
 export async function link(href: string): Promise<void> {
-  if (/^(https?|mailto):/i.test(href)) {
-    await vscode.env.openExternal(vscode.Uri.parse(href, true));
-    return;
-  }
-  const [, name = "", line] = /^(.*?)(?:#L?(\d+)(?:[-,:].*)?|:(\d+)(?::\d+)?|#.*)?$/.exec(href) ?? [];
-  if (/^[a-z][\w+.-]+:/i.test(name) && !name.startsWith("file:")) return; // nothing that we open
-  const given = name.startsWith("file:") ? vscode.Uri.parse(name).fsPath : decoded(name);
-  if (given) await open(given, Number(line ?? /:(\d+)(?::\d+)?$/.exec(href)?.[1]) || undefined);
-}
-
-function decoded(name: string): string {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
+  const to = target(href);
+  if (to && "outside" in to) await vscode.env.openExternal(vscode.Uri.parse(to.outside, true));
+  else if (to) await open(to.path, to.line);
 }
 
 /** open shows a file, absolute or of the workspace, at a line that counts from 1. */
@@ -37,14 +25,16 @@ function absolute(name: string): vscode.Uri {
 
 /** insert puts a text where the cursor is. */
 export async function insert(text: string): Promise<void> {
-  const editor = target();
-  await editor?.edit((edit) => editor.selections.forEach((s) => edit.replace(s, text)));
+  const editor = editorInSight();
+  if (!editor) {
+    void vscode.window.showInformationMessage("Open the file first that the code is for.");
+    return;
+  }
+  await editor.edit((edit) => editor.selections.forEach((s) => edit.replace(s, text)));
 }
 
-function target(): vscode.TextEditor | undefined {
-  const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];
-  if (!editor) void vscode.window.showInformationMessage("Open the file first that the code is for.");
-  return editor;
+function editorInSight(): vscode.TextEditor | undefined {
+  return vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];
 }
 
 /**
@@ -53,7 +43,7 @@ function target(): vscode.TextEditor | undefined {
  * before it is made.
  */
 export async function apply(text: string, language: string): Promise<void> {
-  const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];
+  const editor = editorInSight();
   if (!editor) {
     await asNewFile(text, language);
     return;

@@ -47,6 +47,9 @@ export class ChatView implements vscode.WebviewViewProvider {
       hermes.onUpdate((n) => n.sessionId === hermes.session && this.tell({
         type: "update", update: n.update, ...(!this.conversation.state.loading && { at: Date.now() }),
       })),
+      hermes.onSubagentsReady((r) => r.sessionId === hermes.session && this.tell({ type: "update", at: Date.now(), update: {
+        sessionUpdate: "notice", severity: "info", title: `${r.subagents.length === 1 ? "A subagent is" : `${r.subagents.length} subagents are`} done. What came of it goes with your next message.`,
+      } })),
       hermes.onState((s) => this.follow(s)),
       hermes.onSession((c) => this.switched(c)),
     );

@@ -1,5 +1,5 @@
 import { useRef } from "preact/hooks";
-import { Growing } from "./markdown";
+import { Growing } from "./growing";
 import { memo } from "./memo";
 
 const Block = memo(({ html }: { html: string }) => <div class="block" dangerouslySetInnerHTML={{ __html: html }} />);

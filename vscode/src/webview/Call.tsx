@@ -27,7 +27,7 @@ export const CallRow = memo(({ call }: { call: Call }) => {
         </button>
         {call.subagent && runs && <StopButton subagentId={call.subagent.sessionId} goal={call.subagent.goal} />}
       </div>
-      {call.message && runs && <div class="row-message">{call.message}</div>}
+      <Message call={call} />
       {call.ask && <AskCard ask={call.ask} />}
       {shown && <Details call={call} />}
       {call.children.length > 0 && (
@@ -38,6 +38,12 @@ export const CallRow = memo(({ call }: { call: Call }) => {
     </div>
   );
 });
+
+/** What a call says of itself while it works; a subagent always says how much it has done. */
+function Message({ call }: { call: Call }) {
+  const message = call.subagent ? subagentFacts(call) : isRunning(call) ? call.message : undefined;
+  return message ? <div class="row-message">{message}</div> : null;
+}
 
 function Title({ call }: { call: Call }) {
   if (call.subagent) return <span class="row-title">{oneLine(call.subagent.goal.split("\n", 1)[0]!, 200)}</span>;
@@ -52,7 +58,6 @@ function Facts({ call }: { call: Call }) {
     <span class="row-facts">
       {changed && <span class="changed"><span class="added">+{changed.added}</span> <span class="removed">−{changed.removed}</span></span>}
       {call.inner && <span>{plural(call.inner.length, "call")}</span>}
-      {call.subagent && <span>{subagentFacts(call)}</span>}
       {call.started !== undefined && <Took from={call.started} to={call.ended} />}
     </span>
   );
@@ -111,6 +116,7 @@ function Details({ call }: { call: Call }) {
   return (
     <div class="details">
       <Places call={call} />
+      {call.answer && <div class="quiet">You said: {call.answer}</div>}
       {call.subagent ? <SubagentFacts call={call} /> : <Input call={call} />}
       {call.inner && <InnerCalls calls={call.inner} />}
       {call.content.map((c, i) => <Content key={i} content={c} call={call} />)}

@@ -21,7 +21,7 @@ export function Log({ items, busy }: { items: readonly Item[]; busy: boolean }) 
   const first = useGradually(chunks.length);
   return (
     <div class="log-frame">
-      <div class="log" ref={scroller} tabIndex={0} role="region" aria-label="Conversation" onClick={onClick} onAuxClick={onClick}>
+      <div class="log" ref={scroller} tabIndex={0} role="region" aria-label="Conversation" onClick={onClick} onAuxClick={onClick} onKeyDown={onKeyDown}>
         <div ref={content}>
           {chunks.map((c, i) => (i < first ? <div key={i} class="chunk undrawn" /> : <Chunk key={i} items={c} />))}
           {busy && <Working items={items} />}
@@ -189,6 +189,13 @@ function onClick(e: MouseEvent): void {
   const code = button?.closest(".code");
   if (!button || !code || e.button !== 0) return;
   doWithCode(button, code.querySelector("code")?.textContent ?? "", code.getAttribute("data-language") ?? "");
+}
+
+/** Escape leads back to where one writes. */
+function onKeyDown(e: KeyboardEvent): void {
+  if (e.key !== "Escape") return;
+  e.preventDefault();
+  document.querySelector<HTMLElement>(".composer textarea")?.focus();
 }
 
 function doWithCode(button: HTMLButtonElement, text: string, language: string): void {

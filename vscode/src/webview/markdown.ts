@@ -1,5 +1,4 @@
-// Markdown to HTML, block by block, so that what has been drawn stays as it is while
-// a text grows.
+// Markdown to HTML, block by block.
 //
 // Nothing of a text is trusted: HTML in it is shown as text, pictures become links
 // (none is ever fetched), and what comes out passes DOMPurify before it reaches the
@@ -16,7 +15,8 @@ const colouredAtAll = 100_000;
 const markdown = new MarkdownIt({ html: false, linkify: true, breaks: false });
 
 // Only what a host could open; markdown-it itself refuses javascript: and data:.
-markdown.validateLink = (href) => /^(https?:|mailto:|file:|#|[^:]*$)/i.test(href.trim());
+const openable = /^(https?:|mailto:|file:|[^:]*$|[^:]+\.\w+:\d+(:\d+)?$)/i;
+markdown.validateLink = (href) => openable.test(href.trim());
 
 markdown.renderer.rules["image"] = (tokens, i) => {
   const source = String(tokens[i]!.attrGet("src") ?? "");
@@ -28,39 +28,10 @@ markdown.renderer.rules["table_close"] = () => `</table></div>`;
 markdown.renderer.rules["fence"] = (tokens, i, _options, env) => code(tokens[i]!.content, tokens[i]!.info, isOpen(env));
 markdown.renderer.rules["code_block"] = (tokens, i, _options, env) => code(tokens[i]!.content, "", isOpen(env));
 
-type Env = NonNullable<Parameters<typeof markdown.parse>[1]>;
+export type Env = NonNullable<Parameters<typeof markdown.parse>[1]>;
 
 function isOpen(env: unknown): boolean {
   return (env as { open?: boolean } | undefined)?.open === true;
-}
-
-/**
- * Growing draws one text that grows at its end. Blocks before the last one are final:
- * they are parsed once. When the text is whole everything is parsed again, since a
- * link may have been defined after its use.
- */
-export class Growing {
-  private readonly env: Env = {};
-  private done: string[] = [];
-  private parsed = 0; // where in the text the last block begins
-
-  /** draw returns the HTML of each block; those that are final are the same strings as before. */
-  draw(text: string, open: boolean): readonly string[] {
-    if (!open) return blocks(text, {}, false).map((b) => b.html);
-    if (text.length < this.parsed) this.reset();
-    const rest = blocks(text.slice(this.parsed), this.env, true);
-    const last = rest.pop();
-    if (last && last.line > 0) {
-      this.done = [...this.done, ...rest.map((b) => b.html)];
-      this.parsed += offsetOfLine(text.slice(this.parsed), last.line);
-    }
-    return last ? [...this.done, last.html] : this.done;
-  }
-
-  private reset(): void {
-    this.done = [];
-    this.parsed = 0;
-  }
 }
 
 /** draw is the whole of a text that does not grow. */
@@ -68,17 +39,26 @@ export function draw(text: string): string {
   return blocks(text, {}, false).map((b) => b.html).join("");
 }
 
-interface Block {
+export interface Block {
   html: string;
   line: number; // on which it begins
+  fence?: Fence;
 }
 
-function blocks(text: string, env: Env, open: boolean): Block[] {
+/** How a block of code was begun. */
+export interface Fence {
+  mark: string; // ``` or ~~~, or more of them
+  info: string;
+}
+
+/** blocks are the outermost blocks of a text. Of an open one the last is drawn as what still grows. */
+export function blocks(text: string, env: Env, open: boolean): Block[] {
   const tokens = markdown.parse(text, env);
   const ends = topLevel(tokens);
   return ends.map(([from, to], i) => ({
     html: clean(markdown.renderer.render(tokens.slice(from, to), markdown.options, { ...env, open: open && i === ends.length - 1 })),
     line: tokens[from]!.map?.[0] ?? 0,
+    ...(tokens[from]!.type === "fence" && { fence: { mark: tokens[from]!.markup, info: tokens[from]!.info } }),
   }));
 }
 
@@ -95,15 +75,31 @@ function topLevel(tokens: Token[]): [number, number][] {
   return found;
 }
 
-function offsetOfLine(text: string, line: number): number {
+/** offsetOfLine is where a line begins, the first being 0; the end, if there is none. */
+export function offsetOfLine(text: string, line: number): number {
   let at = 0;
-  for (; line > 0; line--) at = text.indexOf("\n", at) + 1;
+  for (; line > 0; line--) {
+    const end = text.indexOf("\n", at);
+    if (end < 0) return text.length;
+    at = end + 1;
+  }
   return at;
+}
+
+/** codePart is a piece of a long block of code that still grows; the first has the bar. */
+export function codePart(content: string, fence: Fence, first: boolean): string {
+  const language = languageOf(fence.info);
+  const bar = first ? `<div class="code-bar"><span class="code-language">${escape(language || "text")}</span></div>` : "";
+  return clean(`<div class="code part">${bar}<pre><code class="hljs">${escape(content)}</code></pre></div>`);
+}
+
+function languageOf(info: string): string {
+  return /^[\w+#.-]{1,30}/.exec(info.trim())?.[0] ?? "";
 }
 
 /** code is a block with a bar: its language and what can be done with it. While it grows there are no buttons. */
 function code(content: string, info: string, open: boolean): string {
-  const language = /^[\w+#.-]{1,30}/.exec(info.trim())?.[0] ?? "";
+  const language = languageOf(info);
   const buttons = open ? "" : button("copy", "copy", "Copy code") + button("insert", "insert", "Insert at the cursor") + button("apply", "git-pull-request-go-to-changes", "Apply to the file");
   return `<div class="code" data-language="${escape(language)}"><div class="code-bar"><span class="code-language">${escape(language || "text")}</span><span class="code-actions">${buttons}</span></div>` +
     `<pre tabindex="0" role="group" aria-label="${escape(language ? `Code, ${language}` : "Code")}"><code class="hljs">${coloured(content, language, open)}</code></pre></div>`;
@@ -127,7 +123,7 @@ const allowed = {
   ],
   ALLOWED_ATTR: ["href", "title", "class", "start", "type", "role", "tabindex", "aria-label", "data-do", "data-language"],
   ALLOW_DATA_ATTR: false,
-  ALLOWED_URI_REGEXP: /^(https?:|mailto:|file:|#|[^:]*$)/i,
+  ALLOWED_URI_REGEXP: openable,
 };
 
 function clean(html: string): string {

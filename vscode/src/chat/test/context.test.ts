@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { target } from "../address";
 import { html } from "../html";
 import { pieces } from "../mentions";
 import { rank } from "../rank";
@@ -48,6 +49,17 @@ describe("regions", () => {
     assert.equal(region(file, "package a"), undefined);
     assert.equal(region(file, ""), undefined);
   });
+});
+
+it("links lead outside, to files and their lines, or nowhere", () => {
+  const cases: [string, unknown][] = [
+    ["https://example.org/a#L3", { outside: "https://example.org/a#L3" }], ["mailto:a@example.org", { outside: "mailto:a@example.org" }],
+    ["src/a.go", { path: "src/a.go" }], ["src/a.go#L12", { path: "src/a.go", line: 12 }], ["src/a.go#L12-L14", { path: "src/a.go", line: 12 }],
+    ["src/a.go:12", { path: "src/a.go", line: 12 }], ["src/a.go:12:3", { path: "src/a.go", line: 12 }], ["a%20b.md", { path: "a b.md" }], ["100%.md", { path: "100%.md" }],
+    ["file:///w/a%20b.go#L3", { path: "/w/a b.go", line: 3 }], ["#section", undefined], ["", undefined],
+    ["command:workbench.action.quit", undefined], ["javascript:alert(1)", undefined], ["attachment:///a.txt", undefined], ["vscode://x/y", undefined],
+  ];
+  for (const [href, want] of cases) assert.deepEqual(target(href), want, href);
 });
 
 it("the page may do nothing but run our script", () => {

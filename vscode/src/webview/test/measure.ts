@@ -50,6 +50,11 @@ async function streaming(view: View, seconds: number): Promise<Frames> {
   }, seconds);
 }
 
+/** aLongBlock opens a block of code that grows to 100,000 characters while it is open. */
+async function aLongBlock(view: View): Promise<void> {
+  await view.tell(update({ sessionUpdate: "agent_message_chunk", messageId: "stream", content: { type: "text", text: "\n\n```ts\n" + source(1, "x").repeat(1) + `\nlet long = 1;`.repeat(7000) } }));
+}
+
 /** appending is the time from a message to the end of the frame in which it is drawn, in milliseconds: the median of many. */
 async function appending(view: View): Promise<number> {
   return view.page.evaluate(async () => {
@@ -114,10 +119,12 @@ async function measure(harness: Harness, n: number) {
   const heap = await memory(view);
   await view.tell({ type: "turn", running: true, at: Date.now() });
   const stream = await streaming(view, 5);
+  await aLongBlock(view);
+  const block = await streaming(view, 3);
   const scroll = await scrolling(view);
   const problems = view.problems;
   await view.page.close();
-  return { items: count, nodes, "load, ms": load, ...(streamAtOnce && { "all drawn after, s": 2 + drawn / 1000, "streaming meanwhile, ms": streamAtOnce }), "append to drawn, ms": append, "heap, MB": heap, "streaming frames, ms": stream, "scrolling frames, ms": scroll, ...(problems.length > 0 && { problems }) };
+  return { items: count, nodes, "load, ms": load, ...(streamAtOnce && { "all drawn after, s": 2 + drawn / 1000, "streaming meanwhile, ms": streamAtOnce }), "append to drawn, ms": append, "heap, MB": heap, "streaming frames, ms": stream, "streaming into a block of 100,000 characters, ms": block, "scrolling frames, ms": scroll, ...(problems.length > 0 && { problems }) };
 }
 
 const harness = await Harness.start(dist);

@@ -87,6 +87,19 @@ describe("what a model writes", () => {
     assert.match(whole!, /href="https:\/\/example\.org\/1"/);
   }));
 
+  it("is drawn the same where a block of code is long", () => on([session], async (v) => {
+    const code = Array.from({ length: 900 }, (_, i) => `const a${i} = ${i};`).join("\n");
+    const text = `Before.\n\n\`\`\`js\n${code}\n\`\`\`\n\nAfter.`;
+    for (let at = 0; at < text.length; at += 700) await v.tell(answer(text.slice(at, at + 700), "grown"));
+    assert.equal(await v.page.locator(".code.part").count(), 0, "it is closed");
+    await v.tell(answer(text, "whole"), { type: "turn", running: false, at: 2 });
+    const [grown, whole] = await v.page.locator(".markdown").evaluateAll((all) => all.map((m) => m.innerHTML));
+    assert.equal(grown, whole);
+    await v.tell(answer(text.slice(0, -20), "open"));
+    assert.equal((await v.page.locator(".markdown").last().locator("pre").allTextContents()).join(""), `${code}\n`.slice(0, text.slice(0, -20).length - 15));
+    assert.ok((await v.page.locator(".code.part").count()) > 3);
+  }));
+
   it("keeps its finished blocks in place while it grows", () => on([session, answer("One.\n\nTwo.\n\nThr")], async (v) => {
     await v.page.evaluate(() => ((document.querySelector(".block") as unknown as { mark: number }).mark = 1));
     await v.tell(answer("ee.\n\nFour."));
