@@ -10,21 +10,24 @@ const (
 	filterStates = 400     // more are not worth their tables
 	filterWork   = 1 << 21 // steps of building them
 	filterASCII  = 128
+	filterBytes  = 256
 )
 
 // lineFilter finds lines in which a pattern may match, when no text is known that
 // they hold. It is a table of states over ASCII: a line that has other bytes may
 // always match, and so may one that meets all but a word's boundary.
 type lineFilter struct {
-	next []uint16 // by state and byte
+	next []uint32 // by state, times filterBytes, and byte: so one look a byte is enough
 	ends []bool   // states in which a line may match that ends here
+	// exact: an ASCII line that may match does, since nothing was left out.
+	exact bool
 }
 
-// The states that have a meaning of their own.
+// The states that have a meaning of their own. The first ones end a scan.
 const (
-	atLineStart = iota
+	notASCII = iota
 	mayMatch
-	firstState // of the others
+	atLineStart
 )
 
 // newLineFilter builds the table; nil: it would be too large.
@@ -39,7 +42,10 @@ func newLineFilter(tree *syntax.Regexp) *lineFilter {
 	if b.matches(start) {
 		return nil // every line may match
 	}
-	b.sets = [][]uint32{start, nil}
+	b.filter.exact = !slices.ContainsFunc(prog.Inst, func(i syntax.Inst) bool {
+		return i.Op == syntax.InstEmptyWidth && syntax.EmptyOp(i.Arg)&^lineBounds != 0
+	})
+	b.sets = [][]uint32{nil, nil, start}
 	b.states[key(start)] = atLineStart
 	for at := 0; at < len(b.sets); at++ {
 		if !b.row(uint16(at)) {
@@ -76,10 +82,13 @@ func (b *filterBuilder) row(state uint16) bool {
 	}
 	ends := b.matches(b.closure(set, met))
 	b.filter.ends = append(b.filter.ends, ends)
-	for c := range filterASCII {
+	for c := range filterBytes {
 		next := uint16(atLineStart)
 		switch {
-		case state == mayMatch, ends && (c == '\n' || c == '\r'):
+		case c >= filterASCII:
+			next = notASCII
+		case state < atLineStart: // nothing follows
+		case ends && (c == '\n' || c == '\r'):
 			next = mayMatch
 		case c == '\n':
 		default:
@@ -88,7 +97,7 @@ func (b *filterBuilder) row(state uint16) bool {
 				return false
 			}
 		}
-		b.filter.next = append(b.filter.next, next)
+		b.filter.next = append(b.filter.next, uint32(next)*filterBytes)
 	}
 	return true
 }
@@ -134,11 +143,13 @@ func merged(a, b []uint32) []uint32 {
 	return slices.Compact(all)
 }
 
+// lineBounds are the assertions that hold at the ends of a line alone.
+const lineBounds = syntax.EmptyBeginLine | syntax.EmptyBeginText | syntax.EmptyEndLine | syntax.EmptyEndText
+
 // closure follows what needs no character. Of the assertions, those of the beginning
 // and end of a line hold if met says so; others hold always, since a line is only
 // picked out to be looked at.
 func (b *filterBuilder) closure(from []uint32, met syntax.EmptyOp) []uint32 {
-	const bounds = syntax.EmptyBeginLine | syntax.EmptyBeginText | syntax.EmptyEndLine | syntax.EmptyEndText
 	seen := map[uint32]bool{}
 	todo := slices.Clone(from)
 	var set []uint32
@@ -156,7 +167,7 @@ func (b *filterBuilder) closure(from []uint32, met syntax.EmptyOp) []uint32 {
 		case syntax.InstCapture, syntax.InstNop:
 			todo = append(todo, i.Out)
 		case syntax.InstEmptyWidth:
-			if syntax.EmptyOp(i.Arg)&bounds&^met == 0 {
+			if syntax.EmptyOp(i.Arg)&lineBounds&^met == 0 {
 				todo = append(todo, i.Out)
 			} else {
 				set = append(set, pc) // it may hold further on
@@ -175,20 +186,17 @@ func (b *filterBuilder) matches(set []uint32) bool {
 }
 
 // candidate is a place in the first line from at on, which begins one, that may
-// match; -1: none does.
-func (f *lineFilter) candidate(text []byte, at int) int {
-	state, next := uint16(atLineStart), f.next
+// match; -1: none does. sure: it does, unless a carriage return ends it.
+func (f *lineFilter) candidate(text []byte, at int) (place int, sure bool) {
+	state, next := uint32(atLineStart*filterBytes), f.next
 	for i := at; i < len(text); i++ {
 		c := text[i]
-		if c >= filterASCII {
-			return i
-		}
-		if state = next[int(state)*filterASCII+int(c)]; state == mayMatch {
-			return i
+		if state = next[state+uint32(c)]; state < atLineStart*filterBytes {
+			return i, state == mayMatch*filterBytes && f.exact && c != '\r'
 		}
 	}
-	if n := len(text); n > at && text[n-1] != '\n' && f.ends[state] {
-		return n - 1
+	if n := len(text); n > at && text[n-1] != '\n' && f.ends[state/filterBytes] {
+		return n - 1, f.exact
 	}
-	return -1
+	return -1, false
 }

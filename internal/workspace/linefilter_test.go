@@ -12,8 +12,8 @@ import (
 // A pattern finds the lines that the regular expression finds, line by line.
 func TestLineFilterRandom(t *testing.T) {
 	t.Parallel()
-	piece := rapid.SampledFrom([]string{"a", "b", "[ab]", "[^a]", ".", "^", "$", `\b`, `\B`, `\w`, `\d`, "(?i)A", "é", "(a|b)", "a*", "b+", "c?", "a{2,3}", "|", `\A`, `\z`, " ", "[a-cé]"})
-	text := rapid.StringMatching(`([abcA é1]{0,6}(\r?\n)?){0,6}`)
+	piece := rapid.SampledFrom([]string{"a", "b", "[ab]", "[^a]", ".", "^", "$", `\b`, `\B`, `\w`, `\d`, "(?i)A", "é", "(a|b)", "a*", "b+", "c?", "a{2,3}", "|", `\A`, `\z`, " ", "[a-cé]", `\s`, `\r`, "ab", "q", "@"})
+	text := rapid.StringMatching(`([abcA é1q@\r]{0,6}(\r?\n)?){0,6}`)
 	filters := 0
 	rapid.Check(t, func(t *rapid.T) {
 		source := strings.Join(rapid.SliceOfN(piece, 1, 6).Draw(t, "pattern"), "")

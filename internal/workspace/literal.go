@@ -35,7 +35,7 @@ func literals(re *syntax.Regexp) []literal {
 	case syntax.OpConcat:
 		var best []literal
 		for _, sub := range re.Sub {
-			if found := literals(sub); shortest(found) > shortest(best) {
+			if found := literals(sub); worth(found) > worth(best) {
 				best = found
 			}
 		}
@@ -65,6 +65,23 @@ func shortest(texts []literal) int {
 	n := len(texts[0].text)
 	for _, t := range texts[1:] {
 		n = min(n, len(t.text))
+	}
+	return n
+}
+
+// selective tells whether few lines hold one of texts.
+func selective(texts []literal) bool {
+	return shortest(texts) > 1 || len(texts) == 1 && !texts[0].fold && strings.IndexByte(seldom, texts[0].text[0]) >= 0
+}
+
+// seldom are bytes that source text has in few lines.
+const seldom = "@#$%^&~`?!|\\QXZJKqzj"
+
+// worth orders texts by how few lines hold one.
+func worth(texts []literal) int {
+	n := 4 * shortest(texts)
+	if n > 0 && n <= 4 && selective(texts) {
+		n += 2
 	}
 	return n
 }

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // pattern is a compiled search pattern. It matches line by line.
@@ -14,7 +17,14 @@ type pattern struct {
 	literals []literal   // every matching line holds one of them; none: not known
 	filter   *lineFilter // tells where to look when there are none; nil: everywhere
 	plain    bool        // a line that holds one matches
+
+	// What literals find is looked at by a filter too, once it pays to build one.
+	looks atomic.Int32
+	later func() *lineFilter
 }
+
+// looksBefore is how many lines are looked at before a filter is built for more.
+const looksBefore = 200
 
 // compilePattern compiles a regular expression (RE2). The error is a sentence
 // that says how to search for the text itself.
@@ -34,11 +44,12 @@ func compilePattern(source string) (*pattern, error) {
 	p := &pattern{
 		expr:     expr,
 		literals: literals(tree),
-		plain:    tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0,
+		plain:    tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0 && !slices.Contains(tree.Rune, '\r'),
 	}
-	if shortest(p.literals) < 2 && !p.plain {
+	if !p.plain && !selective(p.literals) {
 		p.filter = newLineFilter(tree)
 	}
+	p.later = sync.OnceValue(func() *lineFilter { return newLineFilter(tree) })
 	return p, nil
 }
 
@@ -64,9 +75,9 @@ func spansLines(re *syntax.Regexp) bool {
 func (p *pattern) matches(text []byte, hit func(start int)) {
 	next := make([]int, 0, maxLiterals) // where each literal is found next
 	for at := 0; at < len(text); {
-		candidate := at
+		candidate, sure := at, false
 		if p.filter != nil {
-			if candidate = p.filter.candidate(text, at); candidate < 0 {
+			if candidate, sure = p.filter.candidate(text, at); candidate < 0 {
 				return
 			}
 		} else if len(p.literals) > 0 {
@@ -79,11 +90,29 @@ func (p *pattern) matches(text []byte, hit func(start int)) {
 		if n := bytes.IndexByte(text[candidate:], '\n'); n >= 0 {
 			end = candidate + n
 		}
-		if p.plain || p.expr.Match(bytes.TrimSuffix(text[start:end], []byte{'\r'})) {
+		line := text[start:end]
+		switch {
+		case p.plain:
+			hit(start)
+		case sure && !bytes.HasSuffix(line, []byte{'\r'}):
+			hit(start)
+		case p.inLine(bytes.TrimSuffix(line, []byte{'\r'})):
 			hit(start)
 		}
 		at = end + 1
 	}
+}
+
+// inLine tells whether a line matches, which has no line end.
+func (p *pattern) inLine(line []byte) bool {
+	if p.filter == nil && (p.looks.Load() > looksBefore || p.looks.Add(1) > looksBefore) {
+		if f := p.later(); f != nil {
+			if at, sure := f.candidate(line, 0); at < 0 || sure {
+				return at >= 0
+			}
+		}
+	}
+	return p.expr.Match(line)
 }
 
 // candidate is the first place from at on where a literal is; -1: none.
