@@ -179,7 +179,7 @@ func (db *database) extend(ctx context.Context, tx *sql.Tx, id string, last int6
 }
 
 // Tree lists the sessions that were branched off the same one as id, that one and id
-// included, oldest first, without System and Tools. A session that has no branches
+// included, oldest first, with as much of them as [Store.List] gives. A session that has no branches
 // is a tree of one.
 func (s *Store) Tree(ctx context.Context, id string) ([]Session, error) {
 	db, err := s.database(ctx)

@@ -66,7 +66,7 @@ type Query struct {
 }
 
 // Hit is a message that was found, or a session by its title or notes; then the
-// message's fields are empty. Session is without System and Tools.
+// message's fields are empty. Session is as [Store.List] gives it.
 type Hit struct {
 	Session   Session
 	MessageID string

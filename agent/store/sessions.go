@@ -20,9 +20,9 @@ import (
 const (
 	headColumns    = "id, cwd, folders, title, model, mode, parent, origin, root, forked_at, notes, created_at, updated_at"
 	totalColumns   = "messages, requests, input, output, thought, cached_read, cached_write, cost, rewinds"
-	sessionColumns = headColumns + ", " + totalColumns
+	sessionColumns = headColumns + ", messages" // each column more is a twentieth of what a long list takes
 	insertSession  = "INSERT INTO sessions (" + headColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	selectSession  = "SELECT " + sessionColumns + ", system, tools FROM sessions JOIN heads ON session_id = id WHERE id = ?"
+	selectSession  = "SELECT " + sessionColumns + ", " + totalColumns + ", system, tools FROM sessions JOIN heads ON session_id = id WHERE id = ?"
 )
 
 // NewID is a fresh id of a session or a message: a UUIDv7.
@@ -164,7 +164,8 @@ type Filter struct {
 	Limit  int    // how many at most; 0: 100
 }
 
-// List gives a page of heads, newest UpdatedAt first, without System and Tools,
+// List gives a page of heads, newest UpdatedAt first, without System and Tools, and
+// without Totals but for Messages,
 // and the cursor of the next page, empty after the last. Following the cursor
 // never shows a session twice, and none is left out but those that were used
 // meanwhile and so moved to the front.
@@ -258,7 +259,7 @@ type scanner interface{ Scan(...any) error }
 
 func scanHead(row scanner) (x Session, err error) {
 	var tools string
-	err = scanSession(row, &x, &x.System, &tools)
+	err = scanSession(row, &x, append(x.Totals.columns(), &x.System, &tools)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return x, ErrNotFound
 	}
@@ -275,7 +276,7 @@ func scanSession(row scanner, x *Session, more ...any) (err error) {
 	var created, updated int64
 	columns := []any{&x.ID, &x.Cwd, &folders, &x.Title, &x.Model, &x.Mode,
 		&x.Parent, &x.Origin, &x.Root, &x.ForkedAt, &x.Notes, &created, &updated}
-	columns = append(columns, x.Totals.columns()...)
+	columns = append(columns, &x.Messages)
 	if err := row.Scan(append(columns, more...)...); err != nil {
 		return err
 	}

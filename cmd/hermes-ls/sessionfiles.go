@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +75,7 @@ func named(ctx context.Context, st *store.Store, args []string, f store.Filter) 
 }
 
 func exportTo(cmd *cobra.Command, st *store.Store, ids []string, file string) (err error) {
-	out := cmd.OutOrStdout()
+	out := io.Writer(cmd.OutOrStdout())
 	if file != "" {
 		f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if err != nil {
@@ -83,9 +84,11 @@ func exportTo(cmd *cobra.Command, st *store.Store, ids []string, file string) (e
 		out = f
 		defer func() { err = errors.Join(err, f.Close()) }()
 	}
+	buffered := bufio.NewWriter(out)
+	defer func() { err = errors.Join(err, buffered.Flush()) }()
 	unread := 0
 	for _, id := range ids {
-		if err := st.Export(cmd.Context(), id, out); err != nil {
+		if err := st.Export(cmd.Context(), id, buffered); err != nil {
 			unread++
 			fmt.Fprintf(cmd.ErrOrStderr(), "hermes-ls: not exported whole: session %s: %v\n", id, err)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,10 +75,6 @@ type sessionLine struct {
 	CreatedAt time.Time `json:"createdAt"`
 	UpdatedAt time.Time `json:"updatedAt"`
 	Messages  int       `json:"messages"`
-	Requests  int       `json:"requests"`
-	Input     int       `json:"inputTokens"`
-	Output    int       `json:"outputTokens"`
-	Cost      float64   `json:"cost"`
 	ParentID  string    `json:"parentId,omitempty"`
 	ForkedAt  string    `json:"forkedAt,omitempty"`
 	Subagent  bool      `json:"subagent,omitempty"`
@@ -86,8 +83,7 @@ type sessionLine struct {
 func lineOf(x store.Session) sessionLine {
 	return sessionLine{
 		ID: x.ID, Title: x.Title, Notes: x.Notes, Cwd: x.Cwd, Model: x.Model, CreatedAt: x.CreatedAt, UpdatedAt: x.UpdatedAt,
-		Messages: x.Messages, Requests: x.Requests, Input: x.Usage.Input, Output: x.Usage.Output, Cost: x.Usage.Cost,
-		ParentID: x.Parent, ForkedAt: x.ForkedAt, Subagent: x.Origin != "",
+		Messages: x.Messages, ParentID: x.Parent, ForkedAt: x.ForkedAt, Subagent: x.Origin != "",
 	}
 }
 
@@ -142,16 +138,19 @@ func absolute(folder *string) (err error) {
 	return err
 }
 
-func printSessionLines(out io.Writer, page []store.Session, next string) error {
+func printSessionLines(w io.Writer, page []store.Session, next string) error {
+	out := bufio.NewWriter(w)
 	for _, x := range page {
 		if err := printJSON(out, lineOf(x)); err != nil {
 			return err
 		}
 	}
 	if next != "" {
-		return printJSON(out, map[string]string{"nextCursor": next})
+		if err := printJSON(out, map[string]string{"nextCursor": next}); err != nil {
+			return err
+		}
 	}
-	return nil
+	return out.Flush()
 }
 
 func printSessions(out io.Writer, list []store.Session) {
