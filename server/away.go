@@ -65,9 +65,9 @@ func (a away) without() []string {
 	case !a.away():
 		return nil
 	case a.files == nil:
-		return []string{"file", "code_execution"}
+		return []string{"file", "code_execution", "checkpoint"}
 	}
-	return []string{"code_execution"}
+	return []string{"code_execution", "checkpoint"}
 }
 
 // toolFiles are what the file tools work on.
