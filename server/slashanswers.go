@@ -240,7 +240,7 @@ func checkpointList(all []Checkpoint) string {
 	}
 	var b strings.Builder
 	for i, c := range all {
-		changed := "nothing changed since"
+		changed := "nothing changed after it"
 		if n := len(c.Files); n > 0 {
 			changed = codes(c.Files[:min(n, 5)])
 			if n > 5 {
