@@ -9,7 +9,7 @@ GO      := CGO_ENABLED=0 go
 # Tools of the tests, from the module proxy.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: build demo test lint cross race e2e hosts vsix bench fuzz clean
+.PHONY: build demo test lint cross race e2e hosts vsix bench soak fuzz clean
 
 build: bin/hermes-ls
 
@@ -50,6 +50,13 @@ vsix:
 
 bench: build hosts
 	@go run ./bench -bin bin/hermes-ls
+
+# What the tests do for a moment, for as long as it takes to find what is rare:
+# 2,000 kills of processes at work in the store, four of them on one store for
+# minutes, 300 kills of the server in a turn, 1,000 turns.
+soak: build
+	go test -count=1 -timeout 30m -v -run '^(TestKilled|TestProcesses)$$' ./agent/store -kills 2000 -together 3m
+	go test -count=1 -timeout 30m -v -tags e2e -run '^(TestKilledServers|TestSoak)$$' ./e2e -kills 300 -turns 1000
 
 # Each fuzz target for a short while; the seeds run with every test.
 fuzz:

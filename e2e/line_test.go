@@ -1,0 +1,145 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// line is a client that speaks the Agent Client Protocol to a server of its own, with
+// nothing in between that could hide what is sent.
+type line struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+	id  int
+}
+
+// frame is what the server says.
+type frame struct {
+	ID     json.RawMessage
+	Method string
+	Params struct {
+		SessionID string
+		Update    struct {
+			SessionUpdate, ToolCallID, Status string
+			Content                           json.RawMessage
+		}
+	}
+	Result json.RawMessage
+	Error  *struct{ Message string }
+}
+
+// text is that of a message chunk.
+func (f frame) text() string {
+	var c struct{ Text string }
+	_ = json.Unmarshal(f.Params.Update.Content, &c)
+	return c.Text
+}
+
+func (b bed) line(t *testing.T) *line {
+	t.Helper()
+	cmd := exec.Command(b.binary, "acp")
+	cmd.Dir, cmd.Env, cmd.Stderr = b.workspace, b.environ(), os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // one that has ended stays so
+	l := &line{t: t, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<20)}
+	l.call("initialize", map[string]any{"protocolVersion": 1}, nil, nil)
+	return l
+}
+
+func (l *line) send(method string, params any) string {
+	l.t.Helper()
+	l.id++
+	data, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": l.id, "method": method, "params": params})
+	if err == nil {
+		_, err = l.in.Write(append(data, '\n'))
+	}
+	if err != nil {
+		l.t.Fatalf("%s: %v", method, err)
+	}
+	return fmt.Sprint(l.id)
+}
+
+// next is the next frame; false after the last.
+func (l *line) next() (f frame, ok bool) {
+	data, err := l.out.ReadBytes('\n')
+	if err != nil {
+		return f, false // a line that is not whole was not said
+	}
+	if err := json.Unmarshal(data, &f); err != nil {
+		l.t.Fatalf("the server says %q: %v", data, err)
+	}
+	return f, true
+}
+
+// call waits for the answer; what comes meanwhile goes to see.
+func (l *line) call(method string, params, result any, see func(frame)) {
+	l.t.Helper()
+	id := l.send(method, params)
+	for {
+		f, ok := l.next()
+		switch {
+		case !ok:
+			l.t.Fatalf("%s: the server has gone", method)
+		case f.Method != "":
+			if see != nil {
+				see(f)
+			}
+		case string(f.ID) == id && f.Error != nil:
+			l.t.Fatalf("%s: %s", method, f.Error.Message)
+		case string(f.ID) == id:
+			if result != nil {
+				if err := json.Unmarshal(f.Result, result); err != nil {
+					l.t.Fatalf("%s: %v", method, err)
+				}
+			}
+			return
+		}
+	}
+}
+
+func (l *line) newSession(cwd string) string {
+	l.t.Helper()
+	var made struct{ SessionID string }
+	l.call("session/new", map[string]any{"cwd": cwd, "mcpServers": []any{}}, &made, nil)
+	return made.SessionID
+}
+
+func promptOf(session, text string) map[string]any {
+	return map[string]any{"sessionId": session, "prompt": []any{map[string]any{"type": "text", "text": text}}}
+}
+
+// end closes the server's input and waits for it.
+func (l *line) end() {
+	l.t.Helper()
+	_ = l.in.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- l.cmd.Wait() }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			l.t.Errorf("the server ended with %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		l.t.Error("the server does not end")
+	}
+}
