@@ -208,11 +208,13 @@ func (k *Keeper) Close(ctx context.Context) error {
 	return err
 }
 
+// tick is how far a file's stamp may be behind the clock.
+const tick = int64(10 * time.Millisecond)
+
 // windows are times at which commands ran, each a beginning and an end.
 type windows [][2]int64
 
 // hold reports whether a file that was changed at a time may have been so by a command.
 func (w windows) hold(changed int64) bool {
-	const tick = int64(10 * time.Millisecond) // that a stamp may be behind
 	return slices.ContainsFunc(w, func(x [2]int64) bool { return changed >= x[0]-tick && changed <= x[1] })
 }

@@ -366,6 +366,7 @@ func TestIgnoredAndLarge(t *testing.T) {
 func TestNoLongerIgnored(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{".gitignore": "*.env\n", "my.env": "secret", "other.env": "x"})
+	time.Sleep(20 * time.Millisecond)
 	b.turn("Turn", func() { b.shell("sleep 0.05; rm .gitignore; echo y >> other.env") })
 	restored, kept := b.restore("Turn")
 	same(t, "restored", restored, []string{".gitignore"})

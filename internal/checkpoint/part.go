@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -378,7 +379,7 @@ func (p *part) look() {
 
 // compare notes what is another in next than it was in base.
 func (p *part) compare(base, next *tree, limits Limits, busy bool) {
-	paths := difference(base, next)
+	paths := p.alsoNoted(difference(base, next))
 	p.k.store.fetch(p.k.ctx, base, paths)
 	p.k.store.fetch(p.k.ctx, next, paths)
 	running := p.k.running()
@@ -395,6 +396,17 @@ func (p *part) compare(base, next *tree, limits Limits, busy bool) {
 		c.path(path)
 	}
 	p.settleLate(base, next)
+}
+
+// alsoNoted adds to paths what tools have changed: a command may have taken it back.
+func (p *part) alsoNoted(paths []string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.record.changes {
+		paths = append(paths, c.Path)
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
 // running are the times of the commands that still run.
@@ -419,7 +431,7 @@ func (p *part) settleLate(base, next *tree) {
 		case there && e.safe():
 			p.k.store.fetch(p.k.ctx, base, []string{c.Path})
 			c.Before = base.entries[c.Path].state()
-		case !there && next.covers(c.Path):
+		case !there && (next.covers(c.Path) || p.k.Files.Surveys(c.Path)):
 			c.Before = State{}
 		default:
 			continue
@@ -468,7 +480,7 @@ func (c *comparison) path(path string) {
 	if before.same(after) && known == nil {
 		return
 	}
-	if !was && is && now.Changed <= c.base.began {
+	if !was && is && now.Changed < c.base.began-tick {
 		return // it was there already, and is not ignored any more
 	}
 	if c.others(path, after) {

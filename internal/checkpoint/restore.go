@@ -46,7 +46,9 @@ func (k *Keeper) List(ctx context.Context) ([]Info, error) {
 	}
 	infos := []Info{}
 	for _, r := range slices.Backward(records) {
-		infos = append(infos, r.info())
+		if info := r.info(); len(info.Files) > 0 || r.Kind == kindNamed { // folders alone are not worth a word
+			infos = append(infos, info)
+		}
 	}
 	return infos, nil
 }

@@ -186,3 +186,33 @@ func (w *Workspace) ReadSurveyed(path string, limit int64) (text []byte, after f
 	after, err = f.Stat()
 	return text, after, err
 }
+
+// Surveys reports whether a survey would come to a path, which need not exist; what
+// is tracked aside.
+func (w *Workspace) Surveys(path string) bool {
+	p, inside := longest(w.current(), path)
+	if !inside || p.rel == "." {
+		return false
+	}
+	start := place{p.folder, "."}
+	g := w.ignorer(start, nil)
+	g.asGit = true
+	rules, at := g.parents, p.folder.path
+	parts := strings.Split(p.rel, string(filepath.Separator))
+	for i, name := range parts {
+		here := at
+		has := func(name string) bool {
+			_, err := os.Lstat(filepath.Join(here, name))
+			return err == nil
+		}
+		read := func(name string) []byte { return readRules(filepath.Join(here, filepath.FromSlash(name))) }
+		rules = rules.enter(filepath.ToSlash(here), has, read)
+		at = filepath.Join(at, name)
+		isFolder := i < len(parts)-1
+		if name == ".git" || has("CACHEDIR.TAG") || has("pyvenv.cfg") || isFolder && isInstalled(name) ||
+			g.verdict(rules, filepath.ToSlash(at), name, isFolder) == ignored {
+			return false
+		}
+	}
+	return true
+}
