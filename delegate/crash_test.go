@@ -14,6 +14,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/delegate"
 )
 
 const victimDir = "HERMES_TEST_VICTIM"
@@ -32,18 +33,21 @@ func (alone) Fatal(args ...any)         { panic(fmt.Sprint(args...)) }
 func (alone) Error(args ...any)         { panic(fmt.Sprint(args...)) }
 func (alone) Errorf(f string, a ...any) { panic(fmt.Sprintf(f, a...)) }
 
-func crashScripts() map[string][][]step {
+func crashScripts(dir string) map[string][][]step {
 	return map[string][][]step{
 		"parent":        {call("delegate_task", isolated("Be done soon", "Hang in a command", "Think for long")), say("I see.")},
 		"Be done soon":  {say("Done soon.")},
-		"Hang in a com": {append([]step{{text: "I begin to hang."}}, run("while true; do touch alive; sleep 0.05; done")...), say("Unhung.")},
+		"Hang in a com": {append([]step{{text: "I begin to hang."}}, run("echo work >b.txt; while true; do touch "+aliveIn(dir)+"; sleep 0.05; done")...), say("Unhung.")},
 		"Think for lon": {{{text: "Half a thought"}, {sleep: time.Hour}}},
 	}
 }
 
+// aliveIn is a file that no other test's subagent touches.
+func aliveIn(dir string) string { return "alive-" + filepath.Base(filepath.Dir(dir)) }
+
 // victim is a server that delegates, until somebody kills it.
 func victim(dir string) {
-	b := &bed{t: alone{dir: dir}, dir: filepath.Join(dir, "ws"), model: &scripted{scripts: crashScripts()}, sink: &recorder{}, limits: defaultLimits}
+	b := &bed{t: alone{dir: dir}, dir: filepath.Join(dir, "ws"), model: &scripted{scripts: crashScripts(dir)}, sink: &recorder{}, limits: defaultLimits, output: filepath.Join(dir, "out", "parent")}
 	b.id = ""
 	b.store = store.New(filepath.Join(dir, store.FileName), store.Options{})
 	b.open()
@@ -62,23 +66,19 @@ func TestKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bed{t: t, dir: filepath.Join(dir, "ws"), model: &scripted{scripts: crashScripts()}, sink: &recorder{}, limits: defaultLimits}
+	b := &bed{t: t, dir: filepath.Join(dir, "ws"), model: &scripted{scripts: crashScripts(dir)}, sink: &recorder{}, limits: defaultLimits, output: filepath.Join(dir, "out", "parent")}
 	if err := os.Mkdir(b.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	b.repository()
-	temp := filepath.Join(dir, "tmp")
-	if err := os.Mkdir(temp, 0o755); err != nil {
-		t.Fatal(err)
-	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), victimDir+"="+dir, "TMPDIR="+temp)
+	cmd.Env = append(os.Environ(), victimDir+"="+dir)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer cmd.Process.Kill() //nolint:errcheck // mostly dead by then
-	alive := filepath.Join(temp, "hermes-ls-tree-*", "hermes-*", "alive")
+	alive := filepath.Join(os.TempDir(), "hermes-ls-tree-*", "hermes-*", aliveIn(dir))
 	waitFor(t, "a command of a subagent", func() bool { found, _ := filepath.Glob(alive); return len(found) == 1 })
 	b.store = store.New(filepath.Join(dir, store.FileName), store.Options{})
 	defer b.store.Close()
@@ -108,6 +108,15 @@ func TestKilled(t *testing.T) {
 			t.Errorf("result %d: %+v", i, r)
 		}
 	}
+	conflicts := map[string]delegate.Conflict{}
+	for _, c := range a.Results[1].Changes.Conflicts {
+		conflicts[c.Path] = c
+	}
+	kept, err := os.ReadFile(filepath.FromSlash(conflicts["b.txt"].Kept))
+	if string(kept) != "work\n" || !strings.Contains(conflicts["b.txt"].Reason, "did not complete") {
+		t.Errorf("its work is not kept: %q, %v in %+v", kept, err, conflicts)
+	}
+	b.checkGone()
 	b.checkLog(b.id)
 	if stop := b.prompt("parent"); stop != agent.EndTurn {
 		t.Errorf("the next turn: %s", stop)

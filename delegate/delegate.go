@@ -70,6 +70,8 @@ type Children struct {
 
 	sinkMu sync.Mutex // held while the sink is told something
 
+	sweeping sync.Mutex // held while what dead servers have left is looked at
+
 	mu       sync.Mutex
 	env      *tools.Env  // what the session lends, for work that no call began
 	all      []*child    // of this process, in the order of their beginning

@@ -42,9 +42,9 @@ const untoldNote = "This editor does not tell what it has open: the copy began w
 
 // state is what a file is; the zero value: it is not there.
 type state struct {
-	id   string // the blob of its text, or where a link leads
-	link bool
-	exec bool // it may be run
+	ID   string `json:"id"` // the blob of its text, or where a link leads
+	Link bool   `json:"link,omitempty"`
+	Exec bool   `json:"exec,omitempty"` // it may be run
 }
 
 // states tells what files of the worktree are; git has their texts afterwards. No
@@ -59,18 +59,18 @@ func (t *tree) states(ctx context.Context, names []string) (map[string]state, er
 		case err != nil:
 		case info.Mode()&os.ModeSymlink != 0:
 			if target, err := os.Readlink(filepath.Join(t.root, name)); err == nil {
-				all[name] = state{id: target, link: true}
+				all[name] = state{ID: target, Link: true}
 			}
 		case info.Mode().IsRegular() && strings.ContainsAny(name, "\n\""):
 			id, err := git(ctx, t.root, nil, "hash-object", "-w", "--no-filters", "--", name)
 			if err != nil {
 				return nil, err
 			}
-			all[name] = state{id: strings.TrimSpace(string(id)), exec: info.Mode()&0o100 != 0}
+			all[name] = state{ID: strings.TrimSpace(string(id)), Exec: info.Mode()&0o100 != 0}
 		case info.Mode().IsRegular():
 			regular = append(regular, name)
 			in.WriteString(name + "\n")
-			all[name] = state{exec: info.Mode()&0o100 != 0}
+			all[name] = state{Exec: info.Mode()&0o100 != 0}
 		}
 	}
 	out, err := git(ctx, t.root, &in, "hash-object", "-w", "--no-filters", "--stdin-paths")
@@ -79,7 +79,7 @@ func (t *tree) states(ctx context.Context, names []string) (map[string]state, er
 	}
 	for i, id := range strings.Fields(string(out)) {
 		s := all[regular[i]]
-		s.id = id
+		s.ID = id
 		all[regular[i]] = s
 	}
 	return all, nil
@@ -102,11 +102,13 @@ func (t *tree) merge(ctx context.Context, complete bool) (*Merge, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := tools.Local(t.env.Files).Fork()
-	if err != nil {
-		return nil, err
+	var files *workspace.Workspace
+	if complete {
+		if files, err = tools.Local(t.env.Files).Fork(); err != nil {
+			return nil, err
+		}
+		defer files.Close()
 	}
-	defer files.Close()
 	m := &Merge{Applied: []string{}}
 	for _, name := range changed(t.began, now) {
 		e := &edit{tree: t, files: files, name: name, path: filepath.Join(t.top, name), before: t.began[name], after: now[name]}
@@ -203,10 +205,10 @@ func (e *edit) read(ctx context.Context) (err error) {
 }
 
 func (t *tree) text(ctx context.Context, s state) ([]byte, error) {
-	if s.id == "" || s.link {
+	if s.ID == "" || s.Link {
 		return nil, nil
 	}
-	text, err := git(ctx, t.root, nil, "cat-file", "blob", s.id)
+	text, err := git(ctx, t.root, nil, "cat-file", "blob", s.ID)
 	if text == nil {
 		text = []byte{}
 	}
@@ -222,30 +224,30 @@ func (e *edit) apply(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case e.after.link:
+	case e.after.Link:
 		return e.link(ctx, link)
-	case e.before.link && link != e.before.id:
+	case e.before.Link && link != e.before.ID:
 		return errors.New("it was a link, and was changed meanwhile")
-	case e.before.link:
+	case e.before.Link:
 		return e.unlink(ctx)
 	}
-	if err := e.write(ctx); err != nil || e.after.exec == e.before.exec || e.new == nil {
+	if err := e.write(ctx); err != nil || e.after.Exec == e.before.Exec || e.new == nil {
 		return err
 	}
-	return e.files.Executable(ctx, e.path, e.after.exec)
+	return e.files.Executable(ctx, e.path, e.after.Exec)
 }
 
 // link puts a link where the user still has what was there before, or the same link.
 func (e *edit) link(ctx context.Context, is string) error {
-	target := e.after.id
+	target := e.after.ID
 	if rest, inside := strings.CutPrefix(target, e.root+string(filepath.Separator)); inside {
 		target = filepath.Join(e.top, rest)
 	}
 	if is == target {
 		return nil
 	}
-	if e.before.link {
-		if is != e.before.id {
+	if e.before.Link {
+		if is != e.before.ID {
 			return errors.New("it was a link, and was changed meanwhile")
 		}
 		return e.files.Link(ctx, e.path, target)
@@ -272,7 +274,7 @@ func (e *edit) replace(ctx context.Context, target string) error {
 		return nil
 	}
 	_, undo := e.files.Write(context.WithoutCancel(ctx), e.path, e.old)
-	if undo == nil && e.before.exec {
+	if undo == nil && e.before.Exec {
 		undo = e.files.Executable(context.WithoutCancel(ctx), e.path, true)
 	}
 	return errors.Join(err, undo)
@@ -285,9 +287,9 @@ func (e *edit) unlink(ctx context.Context) error {
 	}
 	_, err := e.files.Write(ctx, e.path, e.new)
 	if err != nil {
-		return errors.Join(err, e.files.Link(context.WithoutCancel(ctx), e.path, e.before.id))
+		return errors.Join(err, e.files.Link(context.WithoutCancel(ctx), e.path, e.before.ID))
 	}
-	if e.after.exec {
+	if e.after.Exec {
 		err = e.files.Executable(ctx, e.path, true)
 	}
 	return err
@@ -356,9 +358,9 @@ func threeWay(ctx context.Context, ours, base, theirs []byte) ([]byte, error) {
 func (e *edit) conflict(why error) Conflict {
 	c := Conflict{Path: filepath.ToSlash(e.name), Reason: why.Error()}
 	c.Diff = workspace.UnifiedDiff(c.Path, e.old, e.new)
-	if e.after.link {
-		c.Diff += "it became a link to " + e.after.id + "\n"
-	} else if e.after.exec && !e.before.exec {
+	if e.after.Link {
+		c.Diff += "it became a link to " + e.after.ID + "\n"
+	} else if e.after.Exec && !e.before.Exec {
 		c.Diff += "it became executable\n"
 	}
 	if len(c.Diff) > diffShown {

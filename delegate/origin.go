@@ -144,6 +144,7 @@ func (x *Children) interrupted(ctx context.Context, env *tools.Env, c tools.Call
 	if json.Unmarshal(c.Args, &in) != nil || in.Action != "" && in.Action != actionRun {
 		return tools.Fail(serverStopped)
 	}
+	x.rescueIn(ctx, env)
 	heads, err := x.stored(ctx, env.SessionID)
 	if err != nil {
 		return tools.Fail("%s; what its subagents had done could not be read: %v", serverStopped, err)

@@ -368,20 +368,18 @@ func (x *Children) restore(ctx context.Context, parent string) {
 	if before {
 		return
 	}
+	if env, err := x.lent(); err == nil {
+		x.rescueIn(ctx, env)
+	}
 	heads, err := x.stored(ctx, parent)
 	if err != nil {
 		x.Log.Warn("the subagents of an earlier run were not found", "error", err)
 		return
 	}
-	apart := false
 	for _, head := range heads {
-		apart = apart || strings.Contains(head.Origin, string(worktree))
 		if x.find(head.ID) == nil {
 			x.adopt(ctx, head)
 		}
-	}
-	if env, err := x.lent(); err == nil && apart && tools.Local(env.Files) != nil {
-		removeDead(ctx, env.Files.Folders()[0])
 	}
 }
 

@@ -2,28 +2,107 @@ package delegate
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Sweep takes away, in the background, the worktrees that dead servers have left in
-// the repository around folder. [Children.Close] waits for it. Where there are none,
-// no program is started.
+// Sweep looks, in the background, for the worktrees that dead servers have left in the
+// repository around folder. [Children.Close] waits for it. Where there are none, no
+// program is started.
 func (x *Children) Sweep(folder string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.closed {
+	if !x.closed {
+		x.atWork.Go(func() { x.rescue(x.ctx, folder) })
+	}
+}
+
+// rescue takes away what dead servers have left in the repository around folder. What
+// their subagents had changed is kept, and known to their sessions, before it returns.
+func (x *Children) rescue(ctx context.Context, folder string) {
+	x.sweeping.Lock()
+	defer x.sweeping.Unlock()
+	left, err := filepath.Glob(filepath.Join(commonDir(folder), "worktrees", treePrefix+"*"))
+	if err != nil || len(left) == 0 {
 		return
 	}
-	x.atWork.Go(func() {
-		if left, err := filepath.Glob(filepath.Join(commonDir(folder), "worktrees", treePrefix+"*")); err == nil && len(left) > 0 {
-			removeDead(x.ctx, folder)
-		}
-	})
+	for _, dir := range scratch.Left(treeKind) {
+		x.rescueFrom(ctx, dir)
+	}
+	removeDead(ctx, folder)
 }
+
+// rescueIn is rescue around the main folder of a session whose files are here.
+func (x *Children) rescueIn(ctx context.Context, env *tools.Env) {
+	if files := tools.Local(env.Files); files != nil {
+		x.rescue(ctx, files.Folders()[0])
+	}
+}
+
+// rescueFrom keeps what a dead server's subagent had changed.
+func (x *Children) rescueFrom(ctx context.Context, dir *scratch.Dir) {
+	var n note
+	data, err := os.ReadFile(dir.Path(noteName))
+	if err != nil || json.Unmarshal(data, &n) != nil {
+		dir.Leave() // it is removed when it is old
+		return
+	}
+	t := &tree{
+		env: &tools.Env{OutputDir: n.Output}, task: &Task{ID: n.Task}, dir: dir, top: n.Top, gitDir: n.GitDir,
+		root: dir.Path(treePrefix + n.Task), began: n.Began, commit: n.Commit,
+	}
+	m, err := t.merge(ctx, false)
+	if err != nil {
+		if _, gone := os.Stat(n.Top); gone == nil {
+			x.Log.Warn("what a subagent of a dead server had changed was left where it is", "folder", t.root, "error", err)
+			dir.Leave()
+			return
+		}
+	} else {
+		x.update(ctx, n.Task, func(kept *origin) {
+			if kept.Changes == nil {
+				kept.Changes = m
+			}
+		})
+	}
+	t.remove(ctx)
+}
+
+// note is what has to be known of a worktree when its server is gone.
+type note struct {
+	Task   string           `json:"task"`
+	Top    string           `json:"top"`
+	GitDir string           `json:"git_dir"`
+	Commit string           `json:"commit"`
+	Output string           `json:"output"`
+	Began  map[string]state `json:"began"`
+}
+
+const noteName = "note.json"
+
+// note writes down what a later server needs to keep the work in here.
+func (t *tree) note() error {
+	data, err := json.Marshal(note{t.task.ID, t.top, t.gitDir, t.commit, t.env.OutputDir, t.began})
+	if err == nil {
+		err = os.WriteFile(t.dir.Path(noteName), data, 0o600)
+	}
+	if err == nil {
+		err = t.dir.Keep()
+	}
+	if err != nil {
+		return fmt.Errorf("noting what the worktree began as: %w", err)
+	}
+	return nil
+}
+
+// treeKind is the kind of scratch folder that worktrees lie in.
+const treeKind = "tree"
 
 // treePrefix begins the name of every worktree of ours.
 const treePrefix = "hermes-"

@@ -51,7 +51,7 @@ func newTree(ctx context.Context, env *tools.Env, task *Task) (_ *tree, err erro
 	}
 	lines := strings.Split(string(out)+"\n\n\n", "\n")
 	t := &tree{env: env, task: task, top: filepath.FromSlash(lines[0]), gitDir: filepath.FromSlash(lines[1]), commit: lines[3], untold: tools.Local(env.Files).Untold()}
-	if t.dir, err = scratch.New("tree"); err != nil {
+	if t.dir, err = scratch.New(treeKind); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -81,7 +81,10 @@ func newTree(ctx context.Context, env *tools.Env, task *Task) (_ *tree, err erro
 	if t.began, err = t.states(ctx, names); err != nil {
 		return nil, err
 	}
-	return t, t.askFor(ctx, names)
+	if err = t.askFor(ctx, names); err != nil {
+		return nil, err
+	}
+	return t, t.note()
 }
 
 // listFiles are the files of a worktree that git does not ignore, those that it does
@@ -111,7 +114,7 @@ func (t *tree) askFor(ctx context.Context, names []string) error {
 			staged[name] = words[1]
 		}
 	}
-	names, err = tools.Local(t.env.Files).CopyUntold(ctx, t.top, names, t.root, func(name string) bool { return staged[name] != t.began[name].id })
+	names, err = tools.Local(t.env.Files).CopyUntold(ctx, t.top, names, t.root, func(name string) bool { return staged[name] != t.began[name].ID })
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,8 @@
 // Package scratch makes private temporary folders that do not outlive their server.
 //
 // A [Dir] holds a lock as long as its process lives, so that another server can tell
-// a dead one's folders from those in use: [New] and [Sweep] remove the dead ones.
+// a dead one's folders from those in use: [New] and [Sweep] remove the dead ones. What
+// may hold somebody's work is marked by [Dir.Keep], and stays for [Left] to look at.
 package scratch
 
 import (
@@ -16,6 +17,12 @@ import (
 // prefix begins the name of every folder of ours in the temp folder, and no other's:
 // what has that name and no server is removed.
 const prefix = "hermes-ls-"
+
+// keepMark is a file in a folder that is not just removed, at least not for keptFor.
+const (
+	keepMark = "kept"
+	keptFor  = 14 * 24 * time.Hour
+)
 
 // making is how long a folder may be without its lock: it is just being made.
 const making = time.Minute
@@ -86,6 +93,31 @@ func (d *Dir) there() bool {
 	return true
 }
 
+// Keep has the folder stay when its server dies.
+func (d *Dir) Keep() error { return os.WriteFile(d.Path(keepMark), nil, 0o600) }
+
+// Left takes over the folders of a kind that dead servers have left and that were
+// marked by [Dir.Keep]. [Dir.Remove] or [Dir.Leave] follows.
+func Left(kind string) (dirs []*Dir) {
+	paths, _ := filepath.Glob(filepath.Join(temp(), prefix+kind+"-*"))
+	for _, path := range paths {
+		info, err := os.Lstat(path)
+		if err != nil || !info.IsDir() || !mine(info) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(path, keepMark)); err != nil {
+			continue
+		}
+		if lock, err := acquire(filepath.Join(path, "lock"), 0); err == nil {
+			dirs = append(dirs, &Dir{path: path, lock: lock})
+		}
+	}
+	return dirs
+}
+
+// Leave gives the folder up for another server to take.
+func (d *Dir) Leave() { _ = d.lock.Close() }
+
 func temp() string {
 	if dir := os.TempDir(); len(dir) <= longest {
 		return dir
@@ -134,7 +166,9 @@ func sweep(path string) {
 	lock, err := acquire(filepath.Join(path, "lock"), 0)
 	switch {
 	case err == nil:
-		removeAll(path)
+		if _, err := os.Lstat(filepath.Join(path, keepMark)); err != nil || time.Since(info.ModTime()) > keptFor {
+			removeAll(path)
+		}
 		_ = lock.Close()
 	case os.IsNotExist(err) && time.Since(info.ModTime()) > making:
 		removeAll(path) // its server died while it was made

@@ -97,3 +97,41 @@ func TestWhatIsNotOursStays(t *testing.T) {
 		}
 	}
 }
+
+// What is marked stays for whoever looks after it, and not for ever.
+func TestKept(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	d, err := Make("work")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Keep(); err != nil {
+		t.Fatal(err)
+	}
+	if left := Left("work"); len(left) > 0 {
+		t.Errorf("taken from its living owner: %v", left[0].Path())
+	}
+	d.Leave() // as its server's death does
+	Sweep()
+	if len(Left("other")) > 0 {
+		t.Error("a folder of another kind was taken")
+	}
+	for range 2 { // once left again
+		left := Left("work")
+		if len(left) != 1 || left[0].Path() != d.Path() {
+			t.Fatalf("left: %v", left)
+		}
+		if len(Left("work")) > 0 {
+			t.Error("it was taken twice")
+		}
+		left[0].Leave()
+	}
+	old := time.Now().Add(-keptFor - time.Hour)
+	if err := os.Chtimes(d.Path(), old, old); err != nil {
+		t.Fatal(err)
+	}
+	Sweep()
+	if _, err := os.Stat(d.Path()); !os.IsNotExist(err) {
+		t.Errorf("an old one is still there: %v", err)
+	}
+}
