@@ -15,16 +15,17 @@ import (
 const longText = 2 << 10
 
 // framer makes the frames of answers, again and again in the same memory.
-type framer struct{ whole, texts []byte }
+type framer struct{ plain, texts []byte }
 
-// frame is the answer with a result, valid until the next one is made:
+// frame is the answer with a result, in two pieces that are valid until the next one is
+// made. The second one is mostly empty.
 //
 //	uint32 length of what follows | uint32 number | uint32 length of the JSON | JSON |
 //	for each long text: uint32 length | the text
 //
 // A NaN, which no JSON has, stands in the JSON where a long text belongs.
-func (f *framer) frame(number uint32, result []byte) []byte {
-	whole, texts := slices.Grow(f.whole[:0], len(result)+64)[:12], f.texts[:0]
+func (f *framer) frame(number uint32, result []byte) (plain, texts []byte) {
+	plain, texts = append(f.plain[:0], make([]byte, 12)...), f.texts[:0]
 	done := 0
 	for i := 0; len(result)-i > longText; {
 		open := bytes.IndexByte(result[i:], '"')
@@ -42,19 +43,18 @@ func (f *framer) frame(number uint32, result []byte) []byte {
 			continue
 		}
 		binary.BigEndian.PutUint32(texts[before:], uint32(len(texts)-before-4))
-		whole = append(append(whole, result[done:open]...), "NaN"...)
+		plain = append(append(plain, result[done:open]...), "NaN"...)
 		done = i
 	}
-	whole = append(whole, result[done:]...)
-	binary.BigEndian.PutUint32(whole[8:], uint32(len(whole)-12))
-	whole = append(whole, texts...)
-	binary.BigEndian.PutUint32(whole, uint32(len(whole)-4))
-	binary.BigEndian.PutUint32(whole[4:], number)
-	f.whole, f.texts = whole, texts
-	if cap(whole)+cap(texts) > mostSpare {
+	plain = append(plain, result[done:]...)
+	binary.BigEndian.PutUint32(plain, uint32(len(plain)+len(texts)-4))
+	binary.BigEndian.PutUint32(plain[4:], number)
+	binary.BigEndian.PutUint32(plain[8:], uint32(len(plain)-12))
+	f.plain, f.texts = plain, texts
+	if cap(plain)+cap(texts) > mostSpare {
 		*f = framer{}
 	}
-	return whole
+	return plain, texts
 }
 
 // isKey tells it of a text by what comes after: a key stays in the JSON.
@@ -84,12 +84,14 @@ const (
 )
 
 // appendText appends what the JSON text says that begins at i, and returns where it
-// ends. Eight bytes are copied at a time, as far as there is neither escape nor end
-// among them: of this, half of a large answer's cost is made.
+// ends. Of this, half of a large answer's cost is made: eight bytes are copied at a
+// time, as far as there is neither escape nor end among them, and after some of
+// these a longer stretch.
 func appendText(dst, value []byte, i int) (text []byte, end int) {
 	i++
 	dst = slices.Grow(dst, len(value)-i+8)
 	n, room := len(dst), dst[:cap(dst)]
+	words := 0 // one after another that were plain
 	for i+8 <= len(value) {
 		word := binary.LittleEndian.Uint64(value[i:])
 		binary.LittleEndian.PutUint64(room[n:], word)
@@ -97,8 +99,14 @@ func appendText(dst, value []byte, i int) (text []byte, end int) {
 		run := bits.TrailingZeros64(((q-ones)&^q|(b-ones)&^b)&tops) / 8 // 8: neither is there
 		i, n = i+run, n+run
 		if run == 8 {
+			if words++; words == 4 {
+				words = 0
+				stretch := plainStretch(value[i:min(len(value), i+1024)])
+				i, n = i+len(stretch), n+copy(room[n:], stretch)
+			}
 			continue
 		}
+		words = 0
 		if value[i] == '"' {
 			return room[:n], i + 1
 		}
@@ -114,6 +122,16 @@ func appendText(dst, value []byte, i int) (text []byte, end int) {
 		i, n = i+2+size, n+utf8.EncodeRune(room[n:], r)
 	}
 	return appendRest(room[:n], value, i)
+}
+
+// plainStretch is what stands before the first quote or backslash.
+func plainStretch(value []byte) []byte {
+	for _, c := range [...]byte{'"', '\\'} {
+		if i := bytes.IndexByte(value, c); i >= 0 {
+			value = value[:i]
+		}
+	}
+	return value
 }
 
 // escapes are the characters that stand behind a backslash for others.

@@ -497,5 +497,10 @@ func (d *desk) counts() (made int, now *running) {
 func (l *link) answer(number uint32, result []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, _ = l.conn.Write(l.out.frame(number, result))
+	plain, texts := l.out.frame(number, result)
+	if len(texts) == 0 { // one write costs less than gathering
+		_, _ = l.conn.Write(plain)
+		return
+	}
+	_, _ = (&net.Buffers{plain, texts}).WriteTo(l.conn)
 }
