@@ -60,6 +60,25 @@ func (s *screen) keys(keys ...string) {
 // write types a text.
 func (s *screen) write(text string) { s.tmux("send-keys", "-l", "--", text) }
 
+// paste pastes a text.
+func (s *screen) paste(text string) {
+	load := exec.Command("tmux", "-S", s.server, "load-buffer", "-")
+	load.Stdin = strings.NewReader(text)
+	if out, err := load.CombinedOutput(); err != nil {
+		s.t.Fatalf("pasting: %v\n%s", err, out)
+	}
+	s.tmux("paste-buffer", "-p", "-r")
+}
+
+// ended waits for the end of the program.
+func (s *screen) ended() {
+	s.t.Helper()
+	s.until("the editor to end", func() bool {
+		_, err := exec.Command("tmux", "-S", s.server, "list-sessions").CombinedOutput()
+		return err != nil
+	})
+}
+
 // line types a text and ends the line.
 func (s *screen) line(text string) {
 	s.write(text)

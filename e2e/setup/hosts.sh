@@ -29,7 +29,9 @@ need runc runc
 need python3 python3
 need patchelf patchelf
 need chromium chromium
-[ -d /usr/share/emacs/site-lisp/elpa-src ] && ls -d /usr/share/emacs/site-lisp/elpa-src/eglot-* >/dev/null 2>&1 || missing+=(elpa-eglot)
+for package in eglot lsp-mode; do
+	compgen -G "/usr/share/emacs/site-lisp/elpa-src/$package-[0-9]*" >/dev/null || missing+=("elpa-$package")
+done
 if [ ${#missing[@]} -gt 0 ]; then
 	if ! command -v apt-get >/dev/null || [ "$(id -u)" != 0 ]; then
 		say "please install: ${missing[*]} (on Debian, as root: apt-get install ${missing[*]})"

@@ -16,7 +16,7 @@ import (
 
 const (
 	editEvery = 100 * time.Millisecond // a chat is edited at most ten times a second
-	putLimit  = 10 * time.Second       // an editor may refuse a piece for so long
+	putLimit  = time.Minute            // an editor may refuse a piece for so long while the document stays as it is
 )
 
 // answer writes one turn into a chat document. It takes the turn's events at any
@@ -190,8 +190,12 @@ func (a *answer) lost(err error) {
 // place. When the user types at the same moment the editor refuses the piece, and
 // it is put where the place has moved to.
 func (c *chat) put(ctx context.Context, piece string, back int) error {
-	for began := time.Now(); ; {
+	began, version := time.Now(), int32(-1)
+	for {
 		in := c.text.insert(c.path, piece)
+		if in.doc.Version != version { // somebody is typing
+			began, version = time.Now(), in.doc.Version
+		}
 		err := c.send(ctx, in, piece)
 		if err == nil {
 			c.text.step(back)

@@ -24,8 +24,8 @@ func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decisi
 	}
 	// The gate's ctx bounds how long a person may think.
 	var chosen lsp.MessageActionItem
-	if err := h.s.ask(ctx, lsp.MethodWindowShowMessageRequest, params, &chosen); err != nil {
-		if cannotAsk(err) {
+	if err := h.s.question(ctx, lsp.MethodWindowShowMessageRequest, params, &chosen); err != nil {
+		if unknownMethod(err) {
 			h.s.unasked(q)
 			err = errors.New("the editor cannot show questions; the user has been told how to allow this")
 		}

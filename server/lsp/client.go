@@ -62,10 +62,45 @@ func clientOf(p *lsp.InitializeParams) client {
 func is(b *bool) bool { return b != nil && *b }
 
 // call asks the editor, for at most limit. Result may be nil; null leaves it as
-// it is.
+// it is. While a person thinks about a question the time stands still: some editors do
+// nothing else meanwhile.
 func (s *server) call(ctx context.Context, limit time.Duration, name string, params, result any) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	answered, seen := make(chan struct{}), s.answers.Load()
+	var clock sync.WaitGroup
+	clock.Go(func() {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		for ; ; timer.Reset(limit) {
+			select {
+			case <-answered:
+				return
+			case <-timer.C:
+			}
+			before := seen
+			if seen = s.answers.Load(); s.questions.Load() == 0 && seen == before {
+				cancel(context.DeadlineExceeded)
+				return
+			}
+		}
+	})
+	err := s.ask(limited, name, params, result)
+	close(answered)
+	clock.Wait()
+	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(limited), context.DeadlineExceeded) {
+		return fmt.Errorf("the editor did not answer %s: %w", name, context.DeadlineExceeded)
+	}
+	return err
+}
+
+// question asks the person at the editor, who may think until ctx ends.
+func (s *server) question(ctx context.Context, name string, params, result any) error {
+	s.questions.Add(1)
+	defer func() {
+		s.answers.Add(1) // before the other, so that nobody sees neither
+		s.questions.Add(-1)
+	}()
 	return s.ask(ctx, name, params, result)
 }
 
@@ -164,7 +199,11 @@ func (p peer) Call(ctx context.Context, name string, params, result any) error {
 		return fmt.Errorf("encoding %s: %w", name, err)
 	}
 	var answer jsonrpc2.RawMessage
-	err = p.s.ask(ctx, name, jsonrpc2.RawMessage(body), &answer)
+	ask := p.s.ask
+	if name == acp.MethodRequestPermission || name == acp.MethodElicit {
+		ask = p.s.question
+	}
+	err = ask(ctx, name, jsonrpc2.RawMessage(body), &answer)
 	var said *jsonrpc2.Error
 	if errors.As(err, &said) {
 		return acp.Errorf(int(said.Code), "%s", said.Message)

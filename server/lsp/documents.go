@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"go.lsp.dev/jsonrpc2"
 	lsp "go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
@@ -219,7 +220,10 @@ func (d *documents) apply(ctx context.Context, doc workspace.Document, edits []w
 	}
 	params := &lsp.ApplyWorkspaceEditParams{Label: &label, Edit: d.workspaceEdit(doc, edits)}
 	var result lsp.ApplyWorkspaceEditResult
-	if err := d.s.call(ctx, applyLimit, lsp.MethodWorkspaceApplyEdit, params, &result); err != nil {
+	var refused *jsonrpc2.Error // as eglot says that the version has moved
+	if err := d.s.call(ctx, applyLimit, lsp.MethodWorkspaceApplyEdit, params, &result); errors.As(err, &refused) && !unknownMethod(err) {
+		return fmt.Errorf("the editor refused the edit to %s (%s): %w", doc.Path, refused.Message, workspace.ErrStale)
+	} else if err != nil {
 		return fmt.Errorf("editing %s: %w", doc.Path, err)
 	}
 	if !result.Applied {

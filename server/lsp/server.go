@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.lsp.dev/jsonrpc2"
@@ -113,7 +114,9 @@ type server struct {
 	life      life
 	requests  requests
 	outgoing  outgoing
-	line      line // used by the reader only
+	questions atomic.Int64 // that a person thinks about
+	answers   atomic.Int64 // that persons have given
+	line      line         // used by the reader only
 	client    client
 	encoding  workspace.Encoding
 	documents *documents

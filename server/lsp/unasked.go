@@ -12,8 +12,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// cannotAsk tells whether an editor has answered that it shows no questions.
-func cannotAsk(err error) bool {
+// unknownMethod tells whether an editor has answered that it knows no such request: one
+// that shows no questions, for instance.
+func unknownMethod(err error) bool {
 	var said *jsonrpc2.Error
 	return errors.As(err, &said) && said.Code == jsonrpc2.MethodNotFound
 }

@@ -21,7 +21,7 @@ func (e *Editor) request(f Frame) {
 	if silent {
 		return
 	}
-	if f.Method == "window/showMessageRequest" { // a person takes time, the editor goes on
+	if f.Method == "window/showMessageRequest" && !e.o.Modal { // a person takes time, the editor goes on
 		go e.respond(f, before)
 		return
 	}
@@ -40,9 +40,6 @@ func (e *Editor) answer(f Frame, before func(uri.URI)) (any, *RPCError) {
 	case "workspace/applyEdit":
 		return e.applyEdit(f.Params, before)
 	case "window/showMessageRequest":
-		if e.o.NoQuestions {
-			break
-		}
 		return e.question(f.Params)
 	case "window/showDocument":
 		return e.showDocument(f.Params)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/protocol"
@@ -64,7 +65,8 @@ func TestChatKeepsItsSession(t *testing.T) {
 func TestChatOfAnEditorThatCannotAsk(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"build/x": "x"}
-	with(t, servertest.Options{NoQuestions: true, Files: files}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
+	with(t, servertest.Options{Files: files}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
+		e.Choose(func(servertest.Question) string { return "error" })
 		chat := openChat(t, e, protocol.ChatOpenArgs{})
 		e.Edit(chat, "", "Clean up.")
 		if _, err := send(t, e, chat); err != nil {
@@ -131,6 +133,34 @@ func TestActionsWhileItRuns(t *testing.T) {
 		}
 		if got := menu(chat); strings.Contains(got, protocol.TitleCancel) {
 			t.Errorf("afterwards the menu is %s", got)
+		}
+	})
+}
+
+// An editor that does nothing else while a person thinks about a question is waited for:
+// what was to be written meanwhile comes when it is answered.
+func TestChatWaitsForAPersonWhoThinks(t *testing.T) {
+	t.Parallel()
+	with(t, servertest.Options{Modal: true, Files: map[string]string{"build/x": "x"}}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
+		chat := openChat(t, e, protocol.ChatOpenArgs{})
+		e.Choose(func(servertest.Question) string {
+			time.Sleep(40 * time.Second)
+			return "no"
+		})
+		e.Edit(chat, "", "Clean up.")
+		if _, err := send(t, e, chat); err != nil {
+			t.Fatal(err)
+		}
+		x := m.Next()
+		x.Call("1", "read_file", `{"path":"build/x"}`)
+		x.Call("2", "terminal", `{"command":"rm -rf build"}`)
+		x.End()
+		x = m.Next()
+		x.Text("You said no.")
+		x.End()
+		time.Sleep(time.Minute)
+		if text := settle(e, chat); !strings.HasSuffix(text, "## Hermes\n\n- ✓ Read build/x\n- ✗ $ rm -rf build\n\nYou said no.\n\n## You\n\n") {
+			t.Errorf("the chat reads %s\nmessages: %q", text, e.Messages())
 		}
 	})
 }

@@ -26,14 +26,14 @@ type Options struct {
 	// Settings answer workspace/configuration; nil: the editor has none.
 	Settings any
 	// What the editor is like.
-	Plugin      bool                                           // it speaks the Agent Client Protocol on the same wire
-	Diagnose    func(u string, wait int) []protocol.Diagnostic // and its plugin says what is wrong with files
-	UTF16       bool                                           // it knows no other encoding
-	NoEdits     bool                                           // it takes no edits
-	NoShow      bool                                           // it shows no documents
-	NoProgress  bool                                           // it shows no progress
-	NoQuestions bool                                           // it knows no window/showMessageRequest, as Helix does not
-	Unbegun     bool                                           // initialize is left to the test
+	Plugin     bool                                           // it speaks the Agent Client Protocol on the same wire
+	Diagnose   func(u string, wait int) []protocol.Diagnostic // and its plugin says what is wrong with files
+	UTF16      bool                                           // it knows no other encoding
+	NoEdits    bool                                           // it takes no edits
+	NoShow     bool                                           // it shows no documents
+	NoProgress bool                                           // it shows no progress
+	Modal      bool                                           // it does nothing else while its user thinks about a question
+	Unbegun    bool                                           // initialize is left to the test
 }
 
 // fill makes the folders that a test did not bring.

@@ -1,0 +1,126 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent/store"
+)
+
+const helixLanguages = `
+[language-server.hermes]
+command = "BINARY"
+args = ["serve"]
+
+[[language]]
+name = "python"
+language-servers = ["hermes"]
+
+[[language]]
+name = "markdown"
+language-servers = ["hermes"]
+`
+
+// The chat document in a real Helix, which has no plugin, shows no questions, and lets
+// changes overtake each other: typing while an answer streams, cancel, the next day.
+func TestHelix(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, shopFiles)
+	write(t, filepath.Join(b.home, "xdg", "helix", "languages.toml"), strings.ReplaceAll(helixLanguages, "BINARY", b.binary))
+	write(t, filepath.Join(b.home, "xdg", "helix", "config.toml"), "[editor.soft-wrap]\nenable = true\n")
+
+	hx := b.screen(t, "helix", host(t, "helix"), "shop.py")
+	hx.wait("return a - b", "NOR")
+	hx.act("Chat with Hermes", 0)
+	hx.wait("# Chat with Hermes", "## You", ".hermes/chats")
+
+	hx.keys("i")
+	hx.paste("Please mend total.\n\n```hermes-script\n" + strings.Join([]string{
+		`[{"text":"Let me look."},{"call":{"name":"read_file","args":{"path":"shop.py"}}}]`,
+		`[{"call":{"name":"patch","args":{"path":"shop.py","old_string":"return a - b","new_string":"return a + b"}}}]`,
+		`[{"call":{"name":"terminal","args":{"command":"rm -rf build"}}}]`,
+		`[{"text":"The sum "},{"sleep_ms":3000},{"text":"is right now."}]`,
+	}, "\n") + "\n```\n")
+	hx.keys("Escape")
+	hx.act("Send to Hermes", 0)
+	hx.wait("## Hermes", "Let me look.", "The sum")
+	hx.write("i")
+	hx.write("I type while it streams, fast, and nothing of it may be lost or torn apart.")
+	hx.keys("Escape")
+	shown := hx.wait("The sum is right now.", "- ✓ Read shop.py", "- ✓ Edit shop.py", "- ✗ $ rm -rf build", "**Not done**", "command_allowlist",
+		"I type while it streams, fast, and nothing of it may be lost or torn apart.")
+	hx.keep("chat")
+	answer, draft := strings.Index(shown, "The sum is right now."), strings.Index(shown, "I type while it streams")
+	if you := strings.LastIndex(shown, "## You"); you < answer || draft < you {
+		t.Errorf("what was typed does not stand behind the last heading:\n%s", shown)
+	}
+
+	hx.keys("o")
+	hx.paste("\n```hermes-script\n[{\"text\":\"It never \"},{\"text\":\"ends\"},{\"sleep_ms\":600000}]\n```\n")
+	hx.keys("Escape")
+	hx.act("Send to Hermes", 0)
+	hx.wait("It never ends")
+	hx.act("Cancel Hermes", 1)
+	hx.wait("*Cancelled.*")
+	hx.keep("cancelled")
+	hx.line(":write-all")
+
+	hx.line(":open shop.py")
+	hx.wait("return a + b")
+	hx.keys("u")
+	hx.wait("return a - b")
+	hx.line(":quit-all!")
+	hx.ended()
+
+	chats, err := filepath.Glob(filepath.Join(b.workspace, ".hermes", "chats", "*.md"))
+	if err != nil || len(chats) != 1 {
+		t.Fatalf("chats: %v, %v", chats, err)
+	}
+	hx = b.screen(t, "helix", host(t, "helix"), chats[0])
+	hx.wait("NOR", "# Chat with Hermes")
+	hx.keys("g", "e", "o")
+	hx.paste("And today?\n\n```hermes-script\n[{\"text\":\"We go \"},{\"text\":\"on.\"}]\n```\n")
+	hx.keys("Escape")
+	hx.act("Send to Hermes", 0)
+	hx.wait("We go on.")
+	hx.keep("next-day")
+	hx.line(":quit-all!")
+	hx.ended()
+
+	db := store.New(filepath.Join(b.home, store.FileName), store.Options{})
+	defer db.Close()
+	sessions, _, err := db.List(t.Context(), store.Filter{Limit: 10})
+	if err != nil || len(sessions) != 1 {
+		t.Fatalf("%d sessions, %v: the next day went on in another one", len(sessions), err)
+	}
+	if _, err := os.Stat(filepath.Join(b.workspace, "build")); err != nil {
+		t.Errorf("what nobody could allow has run: %v", err)
+	}
+}
+
+// act chooses from Helix's menu of code actions, whose first entry is chosen by itself.
+func (s *screen) act(title string, below int) {
+	s.t.Helper()
+	entry := regexp.MustCompile(`(?m)^\s*[\d~]*\s+` + title)
+	s.until("the menu to offer "+title, func() bool {
+		s.keys("Escape")
+		s.write(" a")
+		for range 10 {
+			time.Sleep(50 * time.Millisecond)
+			if entry.MatchString(s.text()) {
+				return true
+			}
+		}
+		return false
+	})
+	for range below {
+		s.keys("Down")
+	}
+	s.keys("Enter")
+}
