@@ -102,7 +102,7 @@ func TestCompaction(t *testing.T) {
 			t.Errorf("the summary lacks %q:\n%s", want, head)
 		}
 	}
-	if strings.Count(head, "first: mend") != 1 || strings.Count(head, "## Your notes") != 1 {
+	if strings.Count(head, "first: mend") != 1 || strings.Count(head, "- file1.go") != 1 || strings.Contains(head, "\n\n- ") || strings.Count(head, "## Your notes") != 1 {
 		t.Errorf("the summary repeats itself:\n%s", head)
 	}
 	if !strings.Contains(strings.Join(texts(final), "\n"), "seventh") {

@@ -72,12 +72,12 @@ func listed(text, title string) []string {
 		return nil
 	}
 	text, _, _ = strings.Cut(text, "\n\n## ")
-	return strings.Split(text, "\n- ")
+	return strings.Split(strings.TrimRight(text, "\n"), "\n- ")
 }
 
 // asked is what the person has said, quoted so that no line of it can look like a
 // part of ours. The newest request is kept nearly whole when it is among the old
-// messages: it is still being worked on.
+// messages: it may still be worked on.
 func (h *history) asked(from int, before string) []string {
 	said := listed(before, askedPart)
 	last := -1
@@ -90,7 +90,7 @@ func (h *history) asked(from int, before string) []string {
 		switch {
 		case !h.origins[i].spoken:
 		case i == last:
-			said = append(said, "(the newest, being worked on) "+quoted(m.Text, currentLong))
+			said = append(said, "(the newest) "+quoted(m.Text, currentLong))
 		default:
 			said = append(said, quoted(m.Text, askedLong))
 		}
