@@ -105,6 +105,9 @@ func (x *Children) fromLog(ctx context.Context, head store.Session) (*outcome, o
 	for i := range log {
 		r.read(&log[i])
 	}
+	for _, c := range r.open { // its server died meanwhile
+		r.trace = append(r.trace, traced{Tool: c.Name, Status: interrupted})
+	}
 	o := r.outcome()
 	o.Index, o.Session, o.Model, o.Duration, o.Changes = kept.Index, head.ID, head.Model, kept.Duration, kept.Changes
 	o.Status, o.Exit, o.Error = kept.Status, kept.Exit, kept.Error
@@ -123,6 +126,7 @@ func (x *Children) fromLog(ctx context.Context, head store.Session) (*outcome, o
 func (r *record) read(m *store.Message) {
 	switch {
 	case m.Role == model.Assistant:
+		r.open = append(r.open, m.Calls...)
 		if !m.Note {
 			r.speaking.WriteString(m.Text)
 			r.reply()
@@ -133,6 +137,7 @@ func (r *record) read(m *store.Message) {
 			r.usage.Output += m.Usage.Output
 		}
 	case m.Role == model.ToolRole:
+		r.open = slices.DeleteFunc(r.open, func(c model.Call) bool { return c.ID == m.CallID })
 		r.called(tools.Call{ID: m.CallID, Name: m.Name}, m.IsError, 0)
 	}
 }

@@ -23,6 +23,7 @@ type record struct {
 	speaking strings.Builder   // the reply that comes in now
 	doing    string            // what it does at the moment
 	last     time.Time         // of the last sign of life
+	open     []model.Call      // of a log: without a result so far
 
 	output json.RawMessage // the answer, if it was to fit a schema and does
 	misfit error           // why it does not
@@ -31,7 +32,7 @@ type record struct {
 // traced is one call of a child.
 type traced struct {
 	Tool     string  `json:"tool"`
-	Status   string  `json:"status"` // completed or failed
+	Status   string  `json:"status"` // completed, failed or interrupted
 	Duration float64 `json:"duration_seconds"`
 	title    string
 }
@@ -112,7 +113,7 @@ func (r *record) partial() string {
 				name = t.Tool
 			}
 			if t.Status != "completed" {
-				name += " (failed)"
+				name += " (" + t.Status + ")"
 			}
 			b.WriteString("- " + oneLine(name, 120) + "\n")
 		}
