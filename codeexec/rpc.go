@@ -365,17 +365,30 @@ func (s *socket) perform(d *desk, call *running, l *link, number uint32) {
 	if call.done != nil {
 		defer close(call.done)
 	}
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	case <-d.ctx.Done():
+	if !s.enter(d.ctx) {
 		return // the script has ended
 	}
+	defer func() { <-s.slots }()
 	began := time.Now()
 	result := d.run(d.ctx, call.tool, call.args)
 	d.leave(call, result, time.Since(began))
 	if d.ctx.Err() == nil { // else the script is being ended, and goes no further
 		l.answer(number, result.JSON)
+	}
+}
+
+// enter takes a place among the calls that run; false: ctx ended before there was one.
+func (s *socket) enter(ctx context.Context) bool {
+	select {
+	case s.slots <- struct{}{}: // nearly always, and cheaper than a choice
+		return true
+	default:
+	}
+	select {
+	case s.slots <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
