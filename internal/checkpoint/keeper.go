@@ -19,6 +19,8 @@ type Config struct {
 	// Busy tells whether something runs in the background that may write at any
 	// time. Nil: nothing does.
 	Busy func() bool
+	// Patience is how long a command waits for contents to be kept; 0: 5 s.
+	Patience time.Duration
 	// Tell takes words for the user about what is not kept. Nil: nobody listens.
 	Tell func(text string)
 }
@@ -53,11 +55,11 @@ type Keeper struct {
 // call is a command that runs, since when.
 type call struct{ began int64 }
 
-// patience is how long a command waits for contents to be kept.
-const patience = 5 * time.Second
-
 // Keeper makes the keeper of a session. [Keeper.Close] must follow.
 func (s *Store) Keeper(c Config) *Keeper {
+	if c.Patience == 0 {
+		c.Patience = 5 * time.Second
+	}
 	k := &Keeper{Config: c, store: s, restoring: make(chan struct{}, 1), open: map[int]call{}, told: map[string]bool{}}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	return k

@@ -47,7 +47,7 @@ func (b *bench) open(session string) {
 		b.t.Fatal(err)
 	}
 	k := b.store.Keeper(Config{
-		Session: session, Files: ws, Limits: func() Limits { return plenty },
+		Session: session, Files: ws, Limits: func() Limits { return plenty }, Patience: time.Minute,
 		Tell: func(text string) { b.told = append(b.told, text) },
 	})
 	ws.Journal = k.Journal

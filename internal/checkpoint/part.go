@@ -123,13 +123,13 @@ func (k *Keeper) newest() *tree {
 
 // await waits for the first look, as long as that is bearable.
 func (p *part) await(ctx context.Context) {
-	limit, stop := context.WithTimeout(ctx, patience)
+	limit, stop := context.WithTimeout(ctx, p.k.Patience)
 	defer stop()
 	select {
 	case <-p.ready:
 	case <-limit.Done():
 		if ctx.Err() == nil {
-			p.k.tell("Keeping the workspace before a command takes longer than %v: what is not kept by then cannot be brought back.", patience)
+			p.k.tell("Keeping the workspace before a command takes longer than %v: what is not kept by then cannot be brought back.", p.k.Patience)
 			p.skip() // what is not kept is marked so
 			<-p.ready
 		}
@@ -365,6 +365,9 @@ func (p *part) look() {
 		p.mu.Lock()
 		p.blind = true // the next look is made after all
 		p.mu.Unlock()
+		if p.k.ctx.Err() == nil {
+			p.k.tell("What commands have changed could not be found out: %v.", err)
+		}
 		return
 	}
 	p.k.store.shelter(p.k.ctx, p.k.Files, next, limits)

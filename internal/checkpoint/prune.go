@@ -243,10 +243,8 @@ func (p *pruning) sweepOwners() error {
 		return err
 	}
 	for _, d := range owners {
-		if !p.lives(d.Name()) {
-			if err := removeFile(p.ownerFile(d.Name())); err != nil {
-				return err
-			}
+		if info, err := d.Info(); err == nil && time.Since(info.ModTime()) > time.Minute {
+			p.lives(d.Name())
 		}
 	}
 	return nil

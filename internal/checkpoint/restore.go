@@ -372,7 +372,7 @@ func (r *restorer) one(h history, want State) {
 			return nil // only one with nothing in it can go
 		case state.same(want) || want.Kind == "" && h.was.Kind != "" && state.same(h.was):
 			return errAsItWas
-		case h.broken || h.unsure || !state.same(h.left) && !(want.Kind != "" && h.was.Kind != h.left.Kind && state.Kind == ""):
+		case h.broken || h.unsure || !state.same(h.left) && !(h.left.Kind == kindFolder && state.Kind == ""):
 			return errOthers
 		}
 		return nil

@@ -122,16 +122,22 @@ func (s *Store) us() (string, error) {
 	if s.owner != nil {
 		return s.ownerID, nil
 	}
-	id := newID()
-	held, err := openLock(s.ownerFile(id))
-	if err != nil {
-		return "", fmt.Errorf("beginning a checkpoint: %w", err)
+	for {
+		id := newID()
+		held, err := openLock(s.ownerFile(id))
+		if err != nil {
+			return "", fmt.Errorf("beginning a checkpoint: %w", err)
+		}
+		ok, err := held.tryAlone()
+		if err != nil {
+			return "", fmt.Errorf("beginning a checkpoint: %w", errors.Join(err, held.close()))
+		}
+		if ok {
+			s.owner, s.ownerID = held, id
+			return id, nil
+		}
+		_ = held.close() // a clean-up has looked at it in that moment
 	}
-	if ok, err := held.tryAlone(); err != nil || !ok {
-		return "", fmt.Errorf("beginning a checkpoint: %w", errors.Join(err, held.close()))
-	}
-	s.owner, s.ownerID = held, id
-	return id, nil
 }
 
 func (s *Store) ownerFile(id string) string { return filepath.Join(s.dir, "owners", id) }
@@ -151,9 +157,13 @@ func (s *Store) lives(owner string) bool {
 	if err != nil {
 		return true // not to be known: leave it alone
 	}
+	defer held.close() // gives the lock up
 	free, err := held.tryAlone()
-	_ = held.close() // gives the lock up
-	return err != nil || !free
+	if err != nil || !free {
+		return true
+	}
+	_ = os.Remove(s.ownerFile(owner)) // what is not there is dead, too
+	return false
 }
 
 // Close lets go of what the process holds. Unfinished checkpoints are finished by
