@@ -237,6 +237,12 @@ func asciiLength(text []byte) int {
 	return n
 }
 
+// noText tells of bytes that are no text: in no charset that is told apart, and with
+// more control characters than anybody writes.
+func (t *tally) noText() bool {
+	return t.broken+len(t.left) > t.whole && t.odd > 0 && 50*t.odd >= min(t.seen, binaryPrefix)
+}
+
 func (t *tally) charset() Charset {
 	if t.broken+len(t.left) > t.whole && t.odd == 0 {
 		return CharsetLatin1

@@ -256,6 +256,7 @@ func drain(ctx context.Context, r io.Reader, size int64, picked *picker) (Charse
 		picked.write(buf[:n])
 		switch {
 		case errors.Is(err, io.EOF) && marked == CharsetUTF8:
+			picked.binary = picked.binary || counted.noText()
 			return counted.charset(), nil
 		case errors.Is(err, io.EOF):
 			return marked, nil

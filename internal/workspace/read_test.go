@@ -16,6 +16,7 @@ func TestLines(t *testing.T) {
 	long := strings.Repeat("é", maxLine)
 	w, _ := open(t, map[string]string{
 		"three": "a\nb\nc\n", "noend": "a\nb", "crlf": "a\r\nb\r\n", "empty": "", "blank": "\n",
+		"noise": "\xfeu\x12R]\xb8-\x9f\b\x12\x02\xd3?\x8e7+\n", "bell": "caf\xe9" + strings.Repeat("x", 300) + "\a\n",
 		"binary": "a\nb\x00c\n", "late": strings.Repeat("x\n", binaryPrefix) + "\x00\n",
 		"long": "1\n" + long + "\n3\n", "latin": "caf\xe9\n", "cr": "a\rb\n",
 		"huge": strings.Repeat("a line\n", 1_000_000),
@@ -35,6 +36,8 @@ func TestLines(t *testing.T) {
 		{"crlf", 1, 9, Window{Lines: []string{"a", "b"}, Offset: 1, Total: 2}},
 		{"empty", 1, 9, Window{Offset: 1}},
 		{"blank", 1, 9, Window{Lines: []string{""}, Offset: 1, Total: 1}},
+		{"noise", 1, 9, Window{Offset: 1, Binary: true}},
+		{"bell", 1, 1, Window{Lines: []string{"caf\xe9" + strings.Repeat("x", 300) + "\a"}, Offset: 1, Total: 1}},
 		{"binary", 1, 9, Window{Offset: 1, Binary: true}},
 		{"late", binaryPrefix, 9, Window{Lines: []string{"x", "\x00"}, Offset: binaryPrefix, Total: binaryPrefix + 1}},
 		{"long", 1, 9, Window{Lines: []string{"1", long[:maxLine], "3"}, Offset: 1, Total: 3}},
