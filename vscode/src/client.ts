@@ -70,6 +70,11 @@ export function clientOptions(context: vscode.ExtensionContext, log: vscode.LogO
       stderr: (input) => input.on("data", (text: Buffer) => log.info(text.toString().trimEnd())),
     },
     middleware: {
+      provideCodeActions: async (document, range, context, token, next) => {
+        const actions = (await next(document, range, context, token)) ?? [];
+        actions.forEach((a) => (a.title = /Hermes/.test(a.title) ? a.title : `${a.title} with Hermes`)); // others fix and explain, too
+        return actions;
+      },
       handleWorkDoneProgress: (token, news) => bars.take(token, news),
       workspace: {
         handleApplyEdit: savingEdits,

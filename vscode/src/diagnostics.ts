@@ -1,3 +1,4 @@
+import * as path from "node:path";
 import * as vscode from "vscode";
 
 import { Hermes } from "./hermes";
@@ -8,12 +9,32 @@ const quiet = 150;
 
 /** Answers the server's question what the editor's tools say about a file. */
 export function answerDiagnostics(hermes: Hermes): vscode.Disposable {
-  return hermes.onRequest(Method.Diagnostics, async (q: DiagnosticsRequest): Promise<DiagnosticsResponse> => {
+  const judged = new Judged();
+  const answering = hermes.onRequest(Method.Diagnostics, async (q: DiagnosticsRequest): Promise<DiagnosticsResponse> => {
     const uri = vscode.Uri.parse(q.uri);
-    await news(uri, q.wait);
+    if (judged.has(uri)) {
+      await news(uri, q.wait);
+    }
     return { diagnostics: vscode.languages.getDiagnostics(uri).map(told) };
   });
+  return vscode.Disposable.from(judged, answering);
 }
+
+/** Judged knows the kinds of files that some tool has reported on: only of these is there news to wait for. */
+class Judged implements vscode.Disposable {
+  private readonly kinds = new Set(vscode.languages.getDiagnostics().map(([uri]) => kind(uri)));
+  private readonly listening = vscode.languages.onDidChangeDiagnostics((e) => e.uris.forEach((uri) => this.kinds.add(kind(uri))));
+
+  has(uri: vscode.Uri): boolean {
+    return this.kinds.has(kind(uri));
+  }
+
+  dispose(): void {
+    this.listening.dispose();
+  }
+}
+
+const kind = (uri: vscode.Uri) => path.extname(uri.path);
 
 /** Waits for news about a file, at most limit milliseconds. */
 function news(uri: vscode.Uri, limit: number): Promise<void> {

@@ -9,7 +9,7 @@ import { ApplyWorkspaceEditParams, ApplyWorkspaceEditRequest } from "vscode-lang
 export async function savingEdits(params: ApplyWorkspaceEditParams, next: ApplyWorkspaceEditRequest.HandlerSignature) {
   const clean = touched(params).filter((uri) => documentAt(uri)?.isDirty === false);
   const result = await next(params, new vscode.CancellationTokenSource().token);
-  if (vscode.workspace.getConfiguration("hermes").get("save_edits", true)) {
+  if (vscode.workspace.getConfiguration("hermes").get("saveEdits", true)) {
     const saved = Promise.all(clean.map((uri) => documentAt(uri)?.save()));
     await Promise.race([saved, new Promise((resolve) => setTimeout(resolve, patience))]);
   }

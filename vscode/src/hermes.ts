@@ -73,6 +73,7 @@ export class Hermes implements vscode.Disposable {
   private readonly states = new vscode.EventEmitter<State>();
   private readonly sessions = new vscode.EventEmitter<SessionChange>();
   private readonly ready = new vscode.EventEmitter<SubagentsReady>();
+  private readonly failures = new vscode.EventEmitter<unknown>();
   private readonly turnsChanged = new vscode.EventEmitter<boolean>();
 
   /** Every session/update, of whatever session, in order. */
@@ -81,6 +82,8 @@ export class Hermes implements vscode.Disposable {
   readonly onSession = this.sessions.event;
   /** Results of subagents in the background wait for the next prompt. */
   readonly onSubagentsReady = this.ready.event;
+  /** A turn has ended with an error. */
+  readonly onFailure = this.failures.event;
   /** True when the first turn begins, false when the last one has ended. */
   readonly onTurn = this.turnsChanged.event;
 
@@ -135,7 +138,7 @@ export class Hermes implements vscode.Disposable {
   }
 
   dispose(): void {
-    for (const s of [...this.subscriptions, this.updates, this.states, this.sessions, this.ready, this.turnsChanged]) {
+    for (const s of [...this.subscriptions, this.updates, this.states, this.sessions, this.ready, this.failures, this.turnsChanged]) {
       s.dispose();
     }
   }
@@ -270,6 +273,9 @@ export class Hermes implements vscode.Disposable {
     this.change({});
     try {
       return await run();
+    } catch (error) {
+      this.failures.fire(error);
+      throw error;
     } finally {
       this.turns--;
       if (this.turns === 0) {

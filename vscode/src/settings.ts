@@ -1,9 +1,10 @@
 import * as vscode from "vscode";
 
+import { put, restricted } from "./options";
 import { Section } from "./protocol";
 
 /** The extension's own settings; all others are keys of config.yaml. */
-const own = new Set(["path", "progress", "code_lens", "save_edits"]);
+const own = new Set(["path", "progress", "codeLens", "saveEdits"]);
 
 /** A setting that is a key of config.yaml. */
 interface Setting {
@@ -36,13 +37,6 @@ export function initializationOptions(context: vscode.ExtensionContext): Record<
   return vscode.workspace.isTrusted ? options : restricted(options);
 }
 
-/** Restricted Mode: tools that read, and no others. */
-export function restricted(options: Record<string, unknown>): Record<string, unknown> {
-  const agent = { ...(options.agent as object | undefined), tools: { enabled: ["safe", "todo", "clarify"] } };
-  const sandbox = { ...(options.sandbox as object | undefined), mode: "read-only" };
-  return { ...options, agent, sandbox };
-}
-
 /** The section hermes: what the workspace has set of what it may set. */
 export function sectionOf(context: vscode.ExtensionContext): Record<string, unknown> {
   const config = vscode.workspace.getConfiguration(Section);
@@ -55,15 +49,4 @@ export function sectionOf(context: vscode.ExtensionContext): Record<string, unkn
     }
   }
   return section;
-}
-
-/** Puts a value under a dotted key. */
-export function put(tree: Record<string, unknown>, key: string, value: unknown): void {
-  const [first, ...rest] = key.split(".");
-  if (rest.length === 0) {
-    tree[first] = value;
-    return;
-  }
-  const branch = (tree[first] ??= {}) as Record<string, unknown>;
-  put(branch, rest.join("."), value);
 }

@@ -2,6 +2,7 @@ import * as vscode from "vscode";
 
 import { Hermes, State } from "./hermes";
 import { Category } from "./protocol";
+import { money, short } from "./words";
 
 /** Status is the item in the status bar: state, model, tokens and cost. */
 export class Status implements vscode.Disposable {
@@ -72,20 +73,6 @@ export function figures(s: State): string[] {
 export function modelName(s: Pick<State, "options">): string | undefined {
   const option = s.options.find((o) => o.category === Category.Model);
   return option?.options?.find((o) => o.value === option.currentValue)?.name ?? (option?.currentValue as string | undefined);
-}
-
-/** A number as people say it: 950, 12.3k, 1.2M. */
-export function short(n: number): string {
-  if (n < 1000) {
-    return String(n);
-  }
-  const [value, unit] = n < 999_950 ? [n / 1000, "k"] : [n / 1_000_000, "M"];
-  return `${value >= 100 ? Math.round(value) : Math.round(value * 10) / 10}${unit}`;
-}
-
-export function money(amount: number, currency: string): string {
-  const digits = amount > 0 && amount < 0.01 ? 4 : 2;
-  return new Intl.NumberFormat("en", { style: "currency", currency, minimumFractionDigits: digits, maximumFractionDigits: digits }).format(amount);
 }
 
 function background(s: State): vscode.ThemeColor | undefined {

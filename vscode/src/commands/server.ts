@@ -22,11 +22,11 @@ export function registerServerCommands(context: vscode.ExtensionContext, hermes:
 async function doctor(context: vscode.ExtensionContext, report: vscode.OutputChannel): Promise<void> {
   const cwd = place().cwd;
   const env = await serverEnvironment(context);
-  report.clear();
+  report.replace("Checking…\n");
   report.show(true);
   await new Promise<void>((resolve) => {
     execFile(serverPath(context), ["doctor"], { cwd, env, timeout: 60_000 }, (error, stdout, stderr) => {
-      report.append(stdout + stderr || (error?.message ?? ""));
+      report.replace(stdout + stderr || (error?.message ?? ""));
       resolve();
     });
   });

@@ -2,6 +2,7 @@ import * as vscode from "vscode";
 
 import { Hermes, place } from "../hermes";
 import { Category, CheckpointInfo, Command, Method, SessionConfigOption, SessionInfo, Subagent } from "../protocol";
+import { ago, counted } from "../words";
 import { command } from "./guard";
 
 /** What is done with the current session, and how another one becomes it. */
@@ -51,24 +52,6 @@ async function pickSession(hermes: Hermes): Promise<string | undefined> {
   return (await vscode.window.showQuickPick(items, { title: "Resume a session", matchOnDescription: true }))?.id;
 }
 
-/** Times as people say them: "5 minutes ago". */
-export function ago(time: string | undefined, now = Date.now()): string {
-  const seconds = time ? (now - Date.parse(time)) / 1000 : NaN;
-  if (!Number.isFinite(seconds)) {
-    return "";
-  }
-  const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-  const steps: [number, Intl.RelativeTimeFormatUnit][] = [[60, "second"], [60, "minute"], [24, "hour"], [7, "day"], [4.35, "week"], [12, "month"], [Infinity, "year"]];
-  let value = Math.max(seconds, 0);
-  for (const [size, unit] of steps) {
-    if (value < size) {
-      return unit === "second" ? "just now" : words.format(-Math.round(value), unit);
-    }
-    value /= size;
-  }
-  return "";
-}
-
 async function rollback(hermes: Hermes): Promise<void> {
   const sessionId = await hermes.ensureSession();
   const { checkpoints } = await hermes.request(Method.CheckpointList, { sessionId });
@@ -89,6 +72,7 @@ async function rollback(hermes: Hermes): Promise<void> {
   );
   if (yes) {
     const result = await hermes.request(Method.CheckpointRestore, { sessionId, checkpointId: picked.id });
+    await vscode.commands.executeCommand("hermes.changes.refresh");
     tellRestored(result.restored, result.kept);
   }
 }
@@ -108,8 +92,6 @@ export function tellRestored(restored: string[], kept: string[]): void {
     void vscode.window.showInformationMessage(text);
   }
 }
-
-export const counted = (n: number, thing: string) => (n === 1 ? `1 ${thing}` : `${n} ${thing}s`);
 
 async function choose(hermes: Hermes, category: string, title: string): Promise<void> {
   const sessionId = await hermes.ensureSession();

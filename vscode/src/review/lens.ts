@@ -13,7 +13,7 @@ export class ReviewLenses implements vscode.CodeLensProvider {
 
   async provideCodeLenses(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
     const found = this.review.changes.find(document.uri.fsPath);
-    if (!found || !vscode.workspace.getConfiguration("hermes").get("code_lens", true)) {
+    if (!found || !vscode.workspace.getConfiguration("hermes").get("codeLens", true)) {
       return [];
     }
     const before = (await this.review.textBefore(found.turn, found.change)) ?? "";

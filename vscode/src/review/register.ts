@@ -33,6 +33,7 @@ export function registerReview(hermes: Hermes): vscode.Disposable[] {
     on("openFile", (row) => row.change && vscode.window.showTextDocument(vscode.Uri.file(row.change.path))),
     on("accept", (row) => review.accept(row.turn, row.change)),
     on("revert", (row) => review.revert(row.turn, row.change)),
+    command("hermes.changes.refresh", () => review.lookAgain()),
     command("hermes.changes.show", () => review.showAll()),
     command("hermes.changes.acceptAll", () => each((row) => review.accept(row.turn))),
     command("hermes.changes.revertAll", () => each((row) => review.revert(row.turn))),

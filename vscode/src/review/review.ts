@@ -23,6 +23,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
       hermes.onTurn((begins) => (begins ? this.begin() : void this.end())),
       hermes.onUpdate((n) => this.updated(n)),
       hermes.onSession((s) => s.reason === "load" && void this.checkpoints().catch(() => {})),
+      vscode.workspace.onDidSaveTextDocument((d) => this.changes.find(d.uri.fsPath) && void this.lookAgain()),
     ];
   }
 
@@ -60,6 +61,20 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     const oldest = fresh.at(-1);
     if (turn && oldest) {
       this.changes.complete(turn, { ...oldest, files: [...new Set(fresh.flatMap((c) => c.files.map(absolute)))] });
+    }
+    await this.lookAgain();
+  }
+
+  /** Takes off the list what is again as it was before, by whatever way it came to be that. */
+  async lookAgain(): Promise<void> {
+    for (const turn of [...this.changes.turns].reverse()) {
+      for (const change of [...turn.changes.values()].slice(0, lookedAt)) {
+        const before = await this.textBefore(turn, change).catch(() => undefined);
+        if (before !== undefined && plainText(before) === plainText((await textOf(vscode.Uri.file(change.path))) ?? null)) {
+          this.changes.reverted(turn.id, [change.path]);
+          await closeComparisons([change.path], false);
+        }
+      }
     }
     this.changed.fire();
   }
@@ -181,6 +196,9 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
   }
 }
 
+/** Of a turn that has changed more files than this, not all are compared again and again. */
+const lookedAt = 200;
+
 const allTitle = "Changes by Hermes";
 
 /** Closes the diff editors of files that are judged: they have nothing to compare with. */
@@ -197,7 +215,8 @@ async function closeComparisons(paths: string[], all: boolean): Promise<void> {
 
 const absolute = (file: string) => (path.isAbsolute(file) ? file : path.join(place().cwd, file));
 
-const plainText = (text: string) => text.replace(/\r\n/g, "\n");
+/** A text without regard to its line ends; null: there is no file. */
+const plainText = (text: string | null) => text && text.replace(/\r\n/g, "\n");
 
 async function exists(uri: vscode.Uri): Promise<boolean> {
   return vscode.workspace.fs.stat(uri).then(

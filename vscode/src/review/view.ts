@@ -1,7 +1,7 @@
 import * as path from "node:path";
 import * as vscode from "vscode";
 
-import { counted } from "../commands/sessions";
+import { counted } from "../words";
 import { Change, Turn } from "./changes";
 import { Review } from "./review";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import * as esbuild from "esbuild";
 import { outdir, pageOptions } from "./build.mjs";
 
-const sources = [import.meta.dirname, join(import.meta.dirname, "../../chat/test")].flatMap((folder) =>
+const sources = [".", "../../chat/test", "../../test"].map((f) => join(import.meta.dirname, f)).flatMap((folder) =>
   readdirSync(folder).filter((f) => f.endsWith(".test.ts")).map((f) => join(folder, f)));
 await Promise.all([
   esbuild.build({ entryPoints: sources, outdir, entryNames: "[name]", outExtension: { ".js": ".mjs" }, bundle: true, platform: "node", format: "esm", target: "node20", external: ["playwright-core", "vscode"], logLevel: "warning" }),

@@ -1,0 +1,193 @@
+// Package vscode_test compares the extension's manifest with what it mirrors: the
+// keys of config.yaml, and the commands that it declares itself.
+package vscode_test
+
+import (
+	"encoding/json"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/config"
+)
+
+type manifest struct {
+	Contributes struct {
+		Commands      []struct{ Command, Title string }
+		Menus         map[string][]struct{ Command, Submenu string }
+		Keybindings   []struct{ Command string }
+		Configuration []struct {
+			Properties map[string]setting
+		}
+	}
+}
+
+type setting struct {
+	Type                string
+	Default             any
+	Enum                []any
+	EnumDescriptions    []string
+	Scope               string
+	MarkdownDescription string
+}
+
+// own are the settings that are the extension's alone.
+var own = []string{"path", "progress", "saveEdits", "codeLens"}
+
+func read(t *testing.T) manifest {
+	t.Helper()
+	text, err := os.ReadFile("package.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m manifest
+	if err := json.Unmarshal(text, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// schema is one key of config.yaml, as its schema describes it.
+type schema struct {
+	Type       string
+	Default    any
+	Enum       []any
+	Properties map[string]schema
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(config.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root schema
+	if err := json.Unmarshal(text, &root); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, section := range read(t).Contributes.Configuration {
+		for name, s := range section.Properties {
+			key := strings.TrimPrefix(name, "hermes.")
+			if s.MarkdownDescription == "" {
+				t.Errorf("%s has no description", name)
+			}
+			if len(s.Enum) != len(s.EnumDescriptions) {
+				t.Errorf("%s: %d values, %d descriptions of them", name, len(s.Enum), len(s.EnumDescriptions))
+			}
+			if slices.Contains(own, key) {
+				continue
+			}
+			seen++
+			t.Run(key, func(t *testing.T) { checkSetting(t, key, s, find(root, key)) })
+		}
+	}
+	if seen < 30 {
+		t.Errorf("only %d settings were compared", seen)
+	}
+}
+
+func find(s schema, key string) *schema {
+	for part := range strings.SplitSeq(key, ".") {
+		next, ok := s.Properties[part]
+		if !ok {
+			return nil
+		}
+		s = next
+	}
+	return &s
+}
+
+func checkSetting(t *testing.T, key string, s setting, want *schema) {
+	t.Helper()
+	if want == nil {
+		t.Fatal("is no key of config.yaml")
+	}
+	if s.Type != want.Type {
+		t.Errorf("type = %s, want %s", s.Type, want.Type)
+	}
+	if want.Default != nil && !reflect.DeepEqual(s.Default, want.Default) {
+		t.Errorf("default = %v, want %v", s.Default, want.Default)
+	}
+	for _, v := range s.Enum {
+		if !slices.Contains(want.Enum, v) {
+			t.Errorf("%v is none of its values %v", v, want.Enum)
+		}
+	}
+	// What a repository may not set has a scope that keeps it out of a workspace's settings.
+	if harmless := mayRepositorySet(t, key, s); harmless == (s.Scope == "application") {
+		t.Errorf("scope = %s, and a repository may set it: %v", s.Scope, harmless)
+	}
+}
+
+// mayRepositorySet asks the configuration itself.
+func mayRepositorySet(t *testing.T, key string, s setting) bool {
+	t.Helper()
+	value := s.Default
+	if len(s.Enum) > 0 {
+		value = s.Enum[0]
+	}
+	editor, err := json.Marshal(map[string]any{key: value})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(config.Load(t.TempDir(), config.Options{Editor: editor}).Problems) == 0
+}
+
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	m := read(t)
+	declared := map[string]bool{}
+	for _, c := range m.Contributes.Commands {
+		declared[c.Command] = true
+	}
+	for menu, items := range m.Contributes.Menus {
+		for _, item := range items {
+			if item.Submenu == "" && !declared[item.Command] {
+				t.Errorf("menu %s has %s, which is no command", menu, item.Command)
+			}
+		}
+	}
+	for _, k := range m.Contributes.Keybindings {
+		if !declared[k.Command] {
+			t.Errorf("a key runs %s, which is no command", k.Command)
+		}
+	}
+	runs := registered(t)
+	for name := range declared {
+		if !strings.Contains(runs, `"`+name+`"`) {
+			t.Errorf("%s is declared, and nothing runs it", name)
+		}
+	}
+}
+
+var word = regexp.MustCompile(`(?m)^  (\w+): ("hermes\.[^"]+"),$`)
+
+// registered is the source that registers commands, with the names that come from
+// the protocol and from prefixes written out.
+func registered(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	for _, file := range []string{"src/commands/ask.ts", "src/commands/server.ts", "src/commands/sessions.ts", "src/commands/setup.ts", "src/review/register.ts"} {
+		all.WriteString(source(t, file))
+	}
+	text := strings.ReplaceAll(all.String(), `on("`, `"hermes.changes.`)
+	for _, m := range word.FindAllStringSubmatch(source(t, "src/protocol.ts"), -1) {
+		for _, register := range []string{"command(", "act("} {
+			text = strings.ReplaceAll(text, register+"Command."+m[1]+",", register+m[2])
+		}
+	}
+	return text
+}
+
+func source(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

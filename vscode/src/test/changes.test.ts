@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Changes, firstDifference } from "../review/changes";
+
+/** What waits: turns, newest first, with their files. */
+const waiting = (c: Changes) => c.turns.map((t) => `${t.title}: ${[...t.changes.keys()].join(" ")}`);
+
+/** A turn that changes files by edits. */
+function turn(c: Changes, title: string, ...edits: [path: string, before: string | null, after: string][]) {
+  c.begin("s", title);
+  edits.forEach(([path, before, after]) => c.note(path, before, after));
+  return c.end()!;
+}
+
+test("the text before a turn is the one before its first edit", () => {
+  const c = new Changes();
+  turn(c, "one", ["a", "1", "2"], ["a", "2", "3"]);
+  assert.deepEqual(c.find("a")!.change, { path: "a", before: "1", after: "3" });
+});
+
+test("a file that is as it was again is no change", () => {
+  const c = new Changes();
+  turn(c, "one", ["a", "1", "2"], ["b", null, "x"], ["a", "2", "1"]);
+  assert.deepEqual(waiting(c), ["one: b"]);
+});
+
+test("turns are listed newest first, and one without changes is not", () => {
+  const c = new Changes();
+  turn(c, "one", ["a", "1", "2"]);
+  turn(c, "idle");
+  turn(c, "two", ["a", "2", "3"], ["b", null, "x"]);
+  assert.deepEqual(waiting(c), ["two: a b", "one: a"]);
+  assert.equal(c.find("a")!.turn.title, "two");
+});
+
+test("a checkpoint adds what no edit has told, and the title", () => {
+  const c = new Changes();
+  const one = turn(c, "one", ["a", "1", "2"]);
+  turn(c, "two", ["b", "1", "2"]);
+  c.complete(one, { id: "k", title: "First", files: ["a", "made by a command"] });
+  assert.deepEqual(waiting(c), ["two: b", "First: a made by a command"]);
+  assert.equal(c.find("made by a command")!.change.before, undefined);
+  assert.equal(c.find("a")!.change.before, "1");
+});
+
+test("a turn that only commands have changed files in is listed by its checkpoint", () => {
+  const c = new Changes();
+  c.complete(turn(c, "one"), { id: "k", title: "", files: ["x"] });
+  assert.deepEqual(waiting(c), ["one: x"]);
+});
+
+test("what is accepted waits no longer, alone or with its turn", () => {
+  const c = new Changes();
+  const one = turn(c, "one", ["a", "1", "2"], ["b", "1", "2"]);
+  c.settle(one.id, ["a"]);
+  assert.deepEqual(waiting(c), ["one: b"]);
+  c.settle(one.id);
+  assert.deepEqual(waiting(c), []);
+});
+
+test("to revert an older turn's file takes the newer changes of it along", () => {
+  const c = new Changes();
+  const one = turn(c, "one", ["a", "1", "2"], ["b", "1", "2"]);
+  turn(c, "two", ["a", "2", "3"], ["c", "1", "2"]);
+  c.reverted(one.id, ["a"]);
+  assert.deepEqual(waiting(c), ["two: c", "one: b"]);
+});
+
+test("edits outside a turn are nobody's", () => {
+  const c = new Changes();
+  c.note("a", "1", "2");
+  assert.deepEqual(waiting(c), []);
+});
+
+test("the first difference is a line", () => {
+  for (const [a, b, line] of [["", "x", 0], ["1\n2\n3", "1\n2\n4", 2], ["1\n2", "1\n2\n3", 1], ["x", "x", 0]] as const) {
+    assert.equal(firstDifference(a, b), line, JSON.stringify([a, b]));
+  }
+});
