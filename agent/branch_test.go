@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -213,5 +214,94 @@ func TestRewindWhileATurnRuns(t *testing.T) {
 	x.End()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// A branch before a compaction has what the compaction stands for; one behind it has
+// the summary.
+func TestBranchesAroundACompaction(t *testing.T) {
+	t.Parallel()
+	c, s := chat(t)
+	log := messages(t, c.Store, s.ID())
+	note := &store.Message{Message: model.Message{Role: model.User, Text: "SUMMARY"}, Note: true, Keeps: 6}
+	if err := c.Store.Append(t.Context(), s.ID(), note); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		at    string
+		whole bool
+	}{{log[6].ID, true}, {note.ID, false}, {"", false}} {
+		head, err := agent.Fork(t.Context(), c.Store, s.ID(), tc.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Model, c.Head = answers(), store.Session{ID: head.ID}
+		asked := texts(goOn(t, c, load(t, c)))
+		if whole := asked[0] == log[0].Text; whole != tc.whole || slices.Contains(asked, "SUMMARY") == tc.whole {
+			t.Errorf("fork at %q asked %q", tc.at, asked)
+		}
+	}
+	c.Model, c.Head = answers(), store.Session{ID: s.ID()}
+	window := load(t, c)
+	if _, err := window.Rewind(t.Context(), log[4].ID); err != nil {
+		t.Fatal(err)
+	}
+	if asked := texts(goOn(t, c, window)); !slices.Equal(asked[:5], texts(bare(log[:5]))) {
+		t.Errorf("after going back asked %q", asked)
+	}
+}
+
+// slow is a sink that is asked before each further page.
+type slow struct {
+	recorder
+	pages []int // how much had been told when it was asked
+	err   error
+}
+
+func (s *slow) Pace(context.Context) error {
+	s.pages = append(s.pages, len(s.events))
+	return s.err
+}
+
+// A replay goes page by page, and no further than its reader lets it.
+func TestReplayWaitsForItsReader(t *testing.T) {
+	t.Parallel()
+	st := openStore(t)
+	id := store.NewID()
+	if err := st.Create(t.Context(), store.Session{ID: id}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 300 {
+		m := &store.Message{Message: model.Message{Role: []model.Role{model.User, model.Assistant}[i%2], Text: "x"}, Typed: 1}
+		if err := st.Append(t.Context(), id, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	patient := &slow{}
+	if err := agent.Tell(t.Context(), st, id, nil, patient); err != nil || len(patient.events) != 300 || len(patient.pages) < 3 {
+		t.Errorf("%d events, pages at %v, %v", len(patient.events), patient.pages, err)
+	}
+	gone := &slow{err: errors.New("gone")}
+	if err := agent.Tell(t.Context(), st, id, nil, gone); !errors.Is(err, gone.err) || len(gone.events) != patient.pages[0] {
+		t.Errorf("%d events, %v", len(gone.events), err)
+	}
+}
+
+// A session is opened without its log: what is known of it at once is from its sums
+// and its end.
+func TestLoadReadsTheEnd(t *testing.T) {
+	t.Parallel()
+	c, s := chat(t)
+	c.Head, c.Env, c.Model = store.Session{ID: s.ID()}, &tools.Env{Todos: tools.NewTodos()}, answers()
+	opened, err := agent.Load(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, was := opened.Usage(), s.Usage()
+	if u.Total != was.Total || u.Requests != was.Requests || opened.Last().Text != "Three." || len(c.Env.Todos.All()) != 1 {
+		t.Errorf("usage %+v, was %+v; last %q; todos %v", u, was, opened.Last().Text, c.Env.Todos.All())
+	}
+	if asked := goOn(t, c, opened); len(asked) != 13 || asked[0].Text != "prompt 1" {
+		t.Errorf("asked %q", texts(asked))
 	}
 }

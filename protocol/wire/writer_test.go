@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -183,4 +184,47 @@ func BenchmarkPost(b *testing.B) {
 	for b.Loop() {
 		_ = w.Post("a", &text{"a", "a delta of text"})
 	}
+}
+
+// A sender that drains before it goes on never has more waiting than it says.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		reader, out := io.Pipe()
+		w := NewWriter(out, HeaderFraming)
+		send := func() {
+			if err := w.Send(make([]byte, 100)); err != nil {
+				t.Error(err)
+			}
+		}
+		send()
+		if err := w.Drain(t.Context(), 100); err != nil { // as much may wait
+			t.Error(err)
+		}
+		drained := make(chan error, 1)
+		send()
+		go func() { drained <- w.Drain(t.Context(), 0) }()
+		synctest.Wait()
+		select {
+		case err := <-drained:
+			t.Error("drained before anybody has read", err)
+		default:
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := w.Drain(ctx, 0); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		go func() { _, _ = io.Copy(io.Discard, reader) }()
+		if err := <-drained; err != nil {
+			t.Error(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := w.Drain(t.Context(), 0); !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+		_ = out.Close()
+	})
 }

@@ -174,3 +174,11 @@ func (s *server) offerResults(sessionID string, ready []delegate.Status) {
 		s.show(lsp.MessageTypeError, "Hermes: %v", err)
 	}
 }
+
+// Pace makes childBars an [agent.Pacer] where the next sink is one.
+func (b *childBars) Pace(ctx context.Context) error {
+	if p, ok := b.next.(agent.Pacer); ok {
+		return p.Pace(ctx)
+	}
+	return nil
+}
