@@ -201,12 +201,15 @@ func (s *Session) create(ctx context.Context, title string) (named bool, err err
 	s.headMu.Lock()
 	defer s.headMu.Unlock()
 	named = s.head.Title == "" && title != ""
-	if named {
-		s.head.Title = title
+	if !named {
+		title = s.head.Title
 	}
 	if s.stored {
 		if named {
 			err = s.config.Store.Update(ctx, s.id, func(head *store.Session) { head.Title = title })
+		}
+		if err == nil {
+			s.head.Title = title
 		}
 		return named, err
 	}
@@ -215,10 +218,12 @@ func (s *Session) create(ctx context.Context, title string) (named bool, err err
 			s.head.Tools = append(s.head.Tools, model.Tool(spec))
 		}
 	}
-	if err := s.config.Store.Create(ctx, s.head); err != nil {
+	head := s.head
+	head.Title = title
+	if err := s.config.Store.Create(ctx, head); err != nil {
 		return false, err
 	}
-	s.stored = true
+	s.head, s.stored = head, true
 	return named, nil
 }
 

@@ -2,11 +2,14 @@ package server
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
 func ofGuest[E agent.Event](g *guest) (found []E) {
@@ -132,5 +135,35 @@ func TestDescribe(t *testing.T) {
 	var wrong *InputError
 	if err := again.Describe(t.Context(), &long, nil); !errors.As(err, &wrong) || wrong.Param != "title" {
 		t.Error(err)
+	}
+}
+
+// A store that cannot be used leaves the session usable for looking around, and says
+// what to do; put right, the same session goes on.
+func TestUnusableStore(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	path := filepath.Join(home, store.FileName)
+	write(t, path, strings.Repeat("this is no database. ", 500))
+	s := open(t, Options{Home: home, Model: fakemodel.Script(answer("ok")), Static: true})
+	x, _ := session(t, s, t.TempDir())
+	for range 2 {
+		_, err := x.Prompt(t.Context(), agent.Input{Text: "hi"}, nil)
+		if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "sessions set-aside") || !strings.Contains(err.Error(), path) {
+			t.Errorf("%v", err)
+		}
+	}
+	if _, _, err := s.List(t.Context(), "", ""); !errors.Is(err, store.ErrDamaged) {
+		t.Error(err)
+	}
+	if _, err := s.Fork(t.Context(), "x", "", Place{}, &guest{}); !errors.Is(err, store.ErrDamaged) {
+		t.Error(err)
+	}
+	if _, err := store.SetAside(path, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	prompt1(t, x, "hi again")
+	if page, _, err := s.List(t.Context(), "", ""); err != nil || len(page) != 1 || page[0].Title != "hi again" {
+		t.Errorf("%+v, %v", page, err)
 	}
 }
