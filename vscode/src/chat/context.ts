@@ -8,10 +8,10 @@ import { pieces } from "./mentions";
 const maxText = 200_000;
 
 /** blocks is a prompt as the protocol has it: words and mentions in their order, then what is attached. */
-export async function blocks(text: string, attachments: readonly Attachment[]): Promise<ContentBlock[]> {
+export async function blocks(text: string, mentions: readonly string[], attachments: readonly Attachment[]): Promise<ContentBlock[]> {
   const mentioned = attachments.filter((a) => text.includes(`@${a.name}`));
   const found: ContentBlock[] = [];
-  for (const p of pieces(text, mentioned.map((a) => a.name))) {
+  for (const p of pieces(text, [...mentions, ...mentioned.map((a) => a.name)])) {
     const block = "mention" in p ? await mention(p.mention, mentioned) : undefined;
     found.push(block ?? { type: "text", text: "mention" in p ? `@${p.mention}` : p.text });
   }

@@ -37,22 +37,22 @@ function editorInSight(): vscode.TextEditor | undefined {
   return vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];
 }
 
+/** Shows two texts of a file beside each other. */
+export type Compare = (file: string, before: string, after: string) => Promise<void>;
+
 /**
  * apply puts code in the place of what it changes: the selection, else the lines that
- * begin and end as it does. Where that is not plain, the user says. The change is shown
- * before it is made.
+ * begin and end as it does. Where that is not plain, the user says. The file is not
+ * saved: the change can be undone, and compared with what was there.
  */
-export async function apply(text: string, language: string): Promise<void> {
+export async function apply(text: string, language: string, compare: Compare): Promise<void> {
   const editor = editorInSight();
-  if (!editor) {
-    await asNewFile(text, language);
-    return;
-  }
+  if (!editor) return asNewFile(text, language);
   const { document, selection } = editor;
-  const found = selection.isEmpty ? rangeOf(document, text) : new vscode.Range(selection.start, selection.end);
-  const where = found ?? (await askWhere(document, selection.active));
-  if (where === "new") await asNewFile(text, language);
-  else if (where) await preview(document, where, text);
+  const plain = selection.isEmpty ? rangeOf(document, text) : new vscode.Range(selection.start, selection.end);
+  const where = plain ?? (await askWhere(document, selection.active));
+  if (where === "new") return asNewFile(text, language);
+  if (where) await replace(document, where, text, compare);
 }
 
 function rangeOf(document: vscode.TextDocument, text: string): vscode.Range | undefined {
@@ -71,11 +71,20 @@ async function askWhere(document: vscode.TextDocument, cursor: vscode.Position):
   return (await vscode.window.showQuickPick(choices, { title: "Where does this code go?" }))?.where;
 }
 
-async function preview(document: vscode.TextDocument, range: vscode.Range, text: string): Promise<void> {
+async function replace(document: vscode.TextDocument, range: vscode.Range, text: string, compare: Compare): Promise<void> {
+  const before = document.getText();
   const edit = new vscode.WorkspaceEdit();
   const body = range.isEmpty || range.end.character === 0 ? text : text.replace(/\n$/, "");
-  edit.replace(document.uri, range, body, { label: "Code from Hermes", needsConfirmation: true });
-  await vscode.workspace.applyEdit(edit);
+  edit.replace(document.uri, range, body);
+  if (!(await vscode.workspace.applyEdit(edit))) throw new Error(`${path.basename(document.uri.fsPath)} cannot be changed`);
+  const changed = await vscode.window.showTextDocument(document);
+  changed.revealRange(new vscode.Range(range.start, range.start.translate(body.split("\n").length)), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+  void offerComparison(document, before, compare);
+}
+
+async function offerComparison(document: vscode.TextDocument, before: string, compare: Compare): Promise<void> {
+  const choice = await vscode.window.showInformationMessage(`The code is in ${path.basename(document.uri.fsPath)}, which is not saved yet.`, "Compare");
+  if (choice) await compare(document.uri.fsPath, before, document.getText());
 }
 
 async function asNewFile(text: string, language: string): Promise<void> {

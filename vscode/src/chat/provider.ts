@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 
 import { Hermes, message, type SessionChange, type State } from "../hermes";
 import { Command, Method, type ContentBlock } from "../protocol";
-import type { ToHost, ToPage, WhenBusy } from "../webview/messages";
+import type { Session, ToHost, ToPage, WhenBusy } from "../webview/messages";
 import { blocks, mentioned } from "./context";
 import { Conversation } from "./conversation";
 import * as editor from "./editor";
@@ -17,6 +17,7 @@ import { rank } from "./rank";
 import { Texts } from "./texts";
 
 const whenBusyKey = "hermes.chat.whenBusy";
+const lastKey = "hermes.chat.last";
 /** How long a list of the workspace's files is good for completion, in milliseconds. */
 const filesKept = 10_000;
 const maxFiles = 20_000;
@@ -41,6 +42,8 @@ export class ChatView implements vscode.WebviewViewProvider {
     const { texts, registration } = Texts.register();
     this.texts = texts;
     this.tell({ type: "preferences", whenBusy: context.globalState.get<WhenBusy>(whenBusyKey) ?? "interrupt" });
+    const last = context.workspaceState.get<Session>(lastKey);
+    if (last) this.tell({ type: "last", session: last });
     this.follow(hermes.state);
     context.subscriptions.push(
       registration,
@@ -123,6 +126,9 @@ export class ChatView implements vscode.WebviewViewProvider {
     if (s.options !== before?.options || s.modes !== before?.modes) {
       this.tell({ type: "options", mode: s.modes?.currentModeId, options: [...s.options] });
     }
+    if (s.session && s.title && (s.session !== before?.session || s.title !== before.title)) {
+      void this.context.workspaceState.update(lastKey, { id: s.session, title: s.title } satisfies Session);
+    }
     if (s.phase !== before?.phase || s.problem !== before?.problem || s.restricted !== before?.restricted) {
       const state = s.phase === "stopped" || s.phase === "starting" ? s.phase : "ready";
       this.tell({ type: "server", server: { state, message: s.problem, restricted: s.restricted } });
@@ -150,7 +156,7 @@ export class ChatView implements vscode.WebviewViewProvider {
       case "ready":
         return this.pageReady();
       case "prompt":
-        return this.prompts.send(await blocks(m.text, m.attachments), m.whenBusy);
+        return this.prompts.send(await blocks(m.text, m.mentions, m.attachments), m.whenBusy);
       case "sendNow":
         return this.prompts.sendNow(m.id);
       case "unqueue":
@@ -170,7 +176,7 @@ export class ChatView implements vscode.WebviewViewProvider {
         this.tell({ type: "preferences", whenBusy: m.whenBusy });
         return this.context.globalState.update(whenBusyKey, m.whenBusy);
       case "session":
-        return this.session(m.action, m.messageId);
+        return this.session(m);
       case "restart":
         return this.hermes.restart();
       default:
@@ -191,7 +197,7 @@ export class ChatView implements vscode.WebviewViewProvider {
       case "insert":
         return editor.insert(m.text);
       case "apply":
-        return editor.apply(m.text, m.language);
+        return editor.apply(m.text, m.language, (file, before, after) => this.texts.diff(file, before, after));
       case "find":
         return this.compose({ type: "found", query: m.query, files: rank(await this.paths(), m.query, 30) });
       case "drop":
@@ -204,9 +210,9 @@ export class ChatView implements vscode.WebviewViewProvider {
     await this.hermes.request(Method.SessionSetValue, { sessionId, configId, value });
   }
 
-  private async session(action: "new" | "resume" | "fork", messageId?: string): Promise<void> {
+  private async session({ action, sessionId, messageId }: Extract<ToHost, { type: "session" }>): Promise<void> {
     const commands = { new: Command.SessionNew, resume: Command.SessionLoad, fork: Command.SessionFork };
-    await vscode.commands.executeCommand(commands[action], messageId && { messageId });
+    await vscode.commands.executeCommand(commands[action], sessionId || messageId ? { sessionId, messageId } : undefined);
   }
 
   private paths(): Promise<string[]> {

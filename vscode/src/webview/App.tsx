@@ -6,7 +6,7 @@ import { post } from "./host";
 import { Icon, IconButton } from "./icons";
 import { Log } from "./Log";
 import { memo } from "./memo";
-import type { Ask, Queued, Server, ToPage } from "./messages";
+import type { Ask, Queued, Server, Session, ToPage } from "./messages";
 import { Plan } from "./Plan";
 import type { Call, Item, State } from "./state";
 
@@ -15,10 +15,10 @@ export function App({ state: s, hear }: { state: State; hear: (listener: (m: ToP
   useSpeaking(s, say);
   return (
     <div class={`app${s.loading ? " loading" : ""}`}>
-      <Header title={s.session?.title || "New session"} usage={s.usage} hasSession={s.session !== undefined && s.items.length > 0} />
+      <Header title={plainTitle(s.session?.title) || "New session"} usage={s.usage} hasSession={s.session !== undefined && s.items.length > 0} />
       <ServerBanner server={s.server} />
       {s.loading && <div class="progress" role="progressbar" aria-label="Loading the session" />}
-      <main>{s.loading ? null : s.items.length > 0 ? <Log items={s.items} busy={s.turn.running} /> : <Welcome />}</main>
+      <main>{s.loading ? null : s.items.length > 0 ? <Log items={s.items} busy={s.turn.running} /> : <Welcome last={s.session ? undefined : s.last} />}</main>
       <footer>
         <Waiting items={s.items} waiting={s.waiting} />
         <Plan entries={s.plan} />
@@ -30,7 +30,12 @@ export function App({ state: s, hear }: { state: State; hear: (listener: (m: ToP
   );
 }
 
-function Welcome() {
+/** A title is made of a message, whose mentions are links. */
+function plainTitle(title = ""): string {
+  return title.replace(/\[(@[^\]]+)\]\([^)]*\)?/g, "$1");
+}
+
+function Welcome({ last }: { last?: Session }) {
   return (
     <div class="welcome">
       <Icon name="sparkle" />
@@ -41,6 +46,11 @@ function Welcome() {
         <li><kbd>/</kbd> lists commands</li>
         <li>Drop or paste files and pictures</li>
       </ul>
+      {last && (
+        <button type="button" class="option" onClick={() => post({ type: "session", action: "resume", sessionId: last.id })}>
+          <Icon name="history" /> <span>Go on with “{oneLine(last.title, 80)}”</span>
+        </button>
+      )}
     </div>
   );
 }

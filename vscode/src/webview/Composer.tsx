@@ -38,7 +38,7 @@ export const Composer = memo((p: ComposerProps) => {
   };
   const send = (whenBusy: WhenBusy) => {
     if (text.trim() === "" && attachments.length === 0) return;
-    post({ type: "prompt", text: text.trim(), attachments: [...attachments], whenBusy });
+    post({ type: "prompt", text: text.trim(), mentions: popup.mentionsIn(text), attachments: [...attachments], whenBusy });
     if (text.trim()) recall.remember(text.trim());
     written("");
     setAttachments([]);
@@ -206,6 +206,7 @@ function useCompletion(area: { current: HTMLTextAreaElement | null }, text: stri
   const [files, setFiles] = useState<readonly string[]>([]);
   const [chosen, choose] = useState(0);
   const asked = useRef("");
+  const mentioned = useRef(new Set<string>());
   const all = at ? suggestions(at, p.commands, files) : [];
 
   useEffect(() => p.hear((m) => {
@@ -229,6 +230,7 @@ function useCompletion(area: { current: HTMLTextAreaElement | null }, text: stri
   const accept = (s: Suggestion) => {
     const a = area.current!;
     const after = accepted(text, a.selectionStart, at!, s);
+    if (s.file) mentioned.current.add(s.file);
     setText(after.text);
     keep({ draft: after.text });
     close();
@@ -247,7 +249,8 @@ function useCompletion(area: { current: HTMLTextAreaElement | null }, text: stri
   };
   const open = all.length > 0;
   const list = open && <Suggestions id={id} all={all} chosen={Math.min(chosen, all.length - 1)} accept={accept} />;
-  return { id: open ? id : undefined, active: open ? `${id}-${Math.min(chosen, all.length - 1)}` : undefined, list, look, close, onKeyDown };
+  const mentionsIn = (t: string) => [...mentioned.current].filter((name) => t.includes(`@${name}`));
+  return { mentionsIn, id: open ? id : undefined, active: open ? `${id}-${Math.min(chosen, all.length - 1)}` : undefined, list, look, close, onKeyDown };
 }
 
 function Suggestions({ id, all, chosen, accept }: { id: string; all: Suggestion[]; chosen: number; accept: (s: Suggestion) => void }) {

@@ -24,6 +24,7 @@ export type ToPage =
   | { type: "server"; server: Server }
   | { type: "loading"; loading: boolean }
   | { type: "preferences"; whenBusy: WhenBusy }
+  | { type: "last"; session: Session } // the one that this workspace was left with
   | { type: "attach"; attachments: Attachment[] }
   | { type: "draft"; text: string }
   | { type: "focus" }
@@ -69,7 +70,7 @@ export type Attachment =
 /** What the page tells its host. */
 export type ToHost =
   | { type: "ready" }
-  | { type: "prompt"; text: string; attachments: Attachment[]; whenBusy: WhenBusy }
+  | { type: "prompt"; text: string; mentions: string[]; attachments: Attachment[]; whenBusy: WhenBusy } // mentions are names that were chosen from the list
   | { type: "cancel" }
   | { type: "unqueue"; id: string }
   | { type: "sendNow"; id: string }
@@ -79,7 +80,7 @@ export type ToHost =
   | { type: "setMode"; mode: string }
   | { type: "setOption"; id: string; value: string }
   | { type: "setWhenBusy"; whenBusy: WhenBusy }
-  | { type: "session"; action: "new" | "resume" | "fork"; messageId?: string }
+  | { type: "session"; action: "new" | "resume" | "fork"; sessionId?: string; messageId?: string }
   | { type: "link"; href: string }
   | { type: "open"; path: string; line?: number }
   | { type: "diff"; path: string; oldText?: string; newText: string }

@@ -33,6 +33,8 @@ export function reduce(state: State, m: ToPage): State {
       return serverChanged(state, m);
     case "loading":
       return closed({ ...state, loading: m.loading });
+    case "last":
+      return { ...state, last: m.session };
     case "preferences":
       return { ...state, whenBusy: m.whenBusy };
   }

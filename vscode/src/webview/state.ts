@@ -21,6 +21,8 @@ export interface State {
   readonly server: Server;
   readonly loading: boolean;
   readonly whenBusy: WhenBusy;
+  /** A session of before, which can be gone on with. */
+  readonly last?: Session;
 }
 
 export interface Turn {

@@ -193,7 +193,7 @@ describe("the composer", () => {
     await composer(v).press("Shift+Enter");
     await composer(v).pressSequentially("two");
     await composer(v).press("Enter");
-    assert.deepEqual(await v.heard("prompt"), [{ type: "prompt", text: "one\ntwo", attachments: [], whenBusy: "interrupt" }]);
+    assert.deepEqual(await v.heard("prompt"), [{ type: "prompt", text: "one\ntwo", mentions: [], attachments: [], whenBusy: "interrupt" }]);
     assert.equal(await composer(v).inputValue(), "");
     await composer(v).pressSequentially("draft");
     await composer(v).press("Home");
@@ -242,6 +242,8 @@ describe("the composer", () => {
     await composer(v).pressSequentially("@se");
     await v.page.getByRole("option", { name: /selection/ }).click();
     assert.equal(await composer(v).inputValue(), "see @src/main.go @selection ");
+    await composer(v).press("Enter");
+    assert.deepEqual((await v.heard("prompt")).map((p) => p.mentions), [["src/main.go"]]);
     await composer(v).pressSequentially("@di");
     await composer(v).press("Escape");
     assert.equal(await options.count(), 0);
@@ -335,6 +337,11 @@ describe("the session", () => {
     }
     for (const wanted of ["New session", "Conversation", "Allow once", "Say no", "Answer"]) assert.ok(seen.includes(wanted), `${wanted} in ${seen.join(", ")}`);
     assert.ok(seen.indexOf("Allow once") < seen.indexOf("Say no") && seen.at(-1) === "Message to Hermes");
+  }));
+
+  it("goes on with the last one", () => on([{ type: "last", session: { id: "s9", title: "Yesterday" } }], async (v) => {
+    await v.page.getByRole("button", { name: "Go on with “Yesterday”" }).click();
+    assert.deepEqual(await v.heard("session"), [{ type: "session", action: "resume", sessionId: "s9" }]);
   }));
 
   it("a server that is gone can be started again", () => on([session, { type: "server", server: { state: "stopped", message: "It stopped." } }], async (v) => {

@@ -57,7 +57,7 @@ export function now(all: ToPage[]): ToPage[] {
 }
 
 export const scenes: Record<string, Scene> = {
-  welcome: { messages: () => [ready] },
+  welcome: { messages: () => [ready, { type: "last", session: { id: "s", title: "Use an f-string in greet, then clean up" } }] },
   answer: {
     messages: (stream) => [ready, ...stream("answer").slice(0, 2), { type: "user", text: "How does [@server/turn.go](file:///w/server/turn.go) decide what runs next?", at: 1 }, answer(prose), { type: "turn", running: false, at: 1, stopReason: "end_turn" }],
   },

@@ -1,0 +1,161 @@
+// The chat view in a real VS Code: what the page alone cannot show, since it needs the
+// editor and the server on the other side.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { after, before, test } from "node:test";
+
+import { open } from "./host.mjs";
+
+const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-chat-"));
+let editor;
+
+before(async () => {
+  editor = await open({
+    dir: path.join(dir, "host"), vsix: process.env.HERMES_VSIX, extensions: path.join(dir, "extensions"),
+    files: { "pricing.py": "def price(amount):\n    return amount * 2\n\n\nprint(price(3))\n", "docs/a note.md": "Two words.\n" },
+  });
+  await editor.status.waitFor();
+  await editor.openFile("pricing.py");
+  await editor.run("Hermes: Open Chat");
+  await box().waitFor();
+});
+
+after(async () => {
+  await editor?.close();
+  fs.rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+});
+
+function step(name, run) {
+  test(name, { timeout: 120_000 }, async () => {
+    try {
+      await run();
+    } catch (error) {
+      await editor.shot(`failed-chat-${name.replace(/\W+/g, "-")}`);
+      throw error;
+    }
+  });
+}
+
+const box = () => editor.chat.getByLabel("Message to Hermes");
+const script = (...replies) => ["```hermes-script", ...replies.map((r) => JSON.stringify(r)), "```"].join("\n");
+const users = () => editor.chat.locator("article.user");
+const lastUser = () => users().last();
+const answered = (text) => editor.chat.locator("article.answer").filter({ hasText: text }).last().waitFor();
+const stop = () => editor.chat.getByRole("button", { name: "Stop (Escape)" });
+const idle = () => stop().waitFor({ state: "detached" });
+const activeText = () => editor.page.locator(".editor-instance .view-lines").first();
+
+step("mentions of a file and of the selection go with the message", async () => {
+  await editor.page.locator(".view-line").first().click();
+  await editor.page.keyboard.press("Control+Home");
+  await editor.page.keyboard.press("Shift+ArrowDown");
+  await editor.page.keyboard.press("Shift+ArrowDown");
+  await box().click();
+  await box().pressSequentially("Compare @note");
+  await editor.chat.getByRole("option", { name: /a note\.md/ }).waitFor();
+  await box().press("Enter");
+  assert.equal(await box().inputValue(), "Compare @docs/a note.md ");
+  await box().pressSequentially("with @sel");
+  await box().press("Tab");
+  await box().evaluate((area, more) => {
+    area.value += more;
+    area.dispatchEvent(new InputEvent("input", { bubbles: true }));
+  }, `please\n${script([{ text: "They differ." }])}`);
+  await box().press("Enter");
+  await answered("They differ.");
+  assert.deepEqual(await lastUser().locator(".mention").allTextContents(), ["docs/a note.md", "pricing.py#L1-L2"]);
+});
+
+step("a mention leads to its file", async () => {
+  await lastUser().locator(".mention").first().click();
+  await editor.page.locator(".tab.active").filter({ hasText: "a note.md" }).waitFor();
+  await editor.page.locator(".tab").filter({ hasText: "pricing.py" }).click();
+  await editor.page.locator(".tab.active").filter({ hasText: "pricing.py" }).waitFor();
+});
+
+step("code goes to the place that it changes, and can be compared and undone", async () => {
+  const code = "def price(amount):\n    tax = 1.2\n    return amount * 2 * tax\n\n\nprint(price(3))";
+  await box().fill(`Add tax\n${script([{ text: `So:\n\n\`\`\`python\n${code}\n\`\`\`\n` }])}`);
+  await box().press("Enter");
+  await answered("So:");
+  await idle();
+  const block = editor.chat.locator("article.answer .code").last();
+  await block.getByRole("button", { name: "Apply to the file" }).click();
+  await activeText().filter({ hasText: "tax" }).waitFor();
+  await editor.notification("not saved yet").getByRole("button", { name: "Compare" }).click();
+  await editor.page.locator(".tab.active").filter({ hasText: "pricing.py (this call)" }).waitFor();
+  await editor.page.keyboard.press("Control+w");
+  await editor.page.keyboard.press("Control+z");
+  await activeText().filter({ hasText: "tax" }).waitFor({ state: "detached" });
+});
+
+step("a message waits for the turn, or stops it", async () => {
+  const slow = (text) => script([{ text: `${text} begins. ` }, { sleep_ms: 30_000 }, { text: "never" }]);
+  await box().fill(`First\n${slow("First")}`);
+  await box().press("Enter");
+  await answered("First begins.");
+  await editor.chat.getByLabel("While Hermes works, a message").waitFor({ state: "detached" });
+  await box().fill(`Third\n${script([{ text: "Third is here." }])}`);
+  await box().press("Alt+Enter");
+  await editor.chat.getByRole("list", { name: "1 message waits" }).waitFor();
+  await box().fill(`Second\n${script([{ text: "Second is here." }])}`);
+  await box().press("Enter");
+  await answered("Third is here.");
+  const order = await editor.chat.locator("article.user, article.answer, .note").allTextContents();
+  const at = (text) => order.findIndex((o) => o.includes(text) && !o.includes("hermes-script"));
+  assert.ok(at("First begins.") < at("Cancelled.") && at("Cancelled.") < at("Second is here.") && at("Second is here.") < at("Third is here."), order.join("\n---\n"));
+});
+
+step("a question is answered in its card", async () => {
+  await box().fill(`Ask me\n${script([{ call: { name: "clarify", args: { question: "Tabs or spaces?", choices: ["Tabs", "Spaces"] } } }], [{ text: "Thank you." }])}`);
+  await box().press("Enter");
+  await editor.chat.locator(".card").getByRole("button", { name: "Spaces" }).click();
+  await answered("Thank you.");
+});
+
+step("the server's commands are offered and answered", async () => {
+  await idle();
+  await box().click();
+  await box().pressSequentially("/sta");
+  await editor.chat.getByRole("option", { name: /\/status/ }).waitFor();
+  await box().press("Enter");
+  await box().press("Enter");
+  await answered("embedded");
+});
+
+step("a pasted picture goes with the message", async () => {
+  await box().evaluate((area) => {
+    const png = Uint8Array.from(atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="), (c) => c.charCodeAt(0));
+    const pasted = new DataTransfer();
+    pasted.items.add(new File([png], "shot.png", { type: "image/png" }));
+    area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: pasted, bubbles: true, cancelable: true }));
+  });
+  await editor.chat.getByText("shot.png").waitFor();
+  await box().fill(`Look\n${script([{ text: "Seen." }])}`);
+  await box().press("Enter");
+  await answered("Seen.");
+  assert.equal(await lastUser().locator("img").count(), 1);
+});
+
+step("another session is empty, and the one before comes back whole", async () => {
+  await idle();
+  const count = (await users().count()) - 1; // /status is no part of the conversation
+  await editor.chat.getByRole("button", { name: "New session" }).click();
+  await users().first().waitFor({ state: "detached" });
+  await editor.chat.getByRole("button", { name: "Resume a session" }).click();
+  await editor.row("Compare").click();
+  await answered("Seen.");
+  assert.equal(await users().count(), count);
+  assert.equal(await editor.chat.getByRole("button", { name: /^Ask: Tabs or spaces\?/ }).count(), 1);
+});
+
+step("after the window is loaded again one can go on", async () => {
+  await editor.page.reload();
+  await editor.status.waitFor();
+  await editor.run("Hermes: Open Chat");
+  await editor.chat.getByRole("button", { name: /^Go on with “Compare/ }).click();
+  await answered("Seen.");
+  await editor.shot("chat-gone-on");
+});
