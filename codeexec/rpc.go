@@ -236,7 +236,9 @@ func (s *socket) read(l *link) {
 		var tooLong *tooLongError
 		switch {
 		case errors.As(err, &tooLong):
-			l.answer(number, tools.Fail("%v", err).JSON)
+			if !l.attend(func() { l.answer(number, tools.Fail("%v", err).JSON) }) {
+				return
+			}
 		case err != nil:
 			s.dismiss(l.conn)
 			return
@@ -333,24 +335,29 @@ func (s *socket) take(l *link, number uint32, tool string, args []byte) (readOn 
 	d := s.desk.Load()
 	if d == nil {
 		s.hold(-len(args))
-		l.answer(number, tools.Fail(lateText).JSON)
-		return true
+		return l.attend(func() { l.answer(number, tools.Fail(lateText).JSON) })
 	}
 	call, refusal := d.enter(tool, args)
 	if refusal != "" {
 		s.hold(-len(args))
-		l.answer(number, tools.Fail("%s", refusal).JSON)
-		return true
+		return l.attend(func() { l.answer(number, tools.Fail("%s", refusal).JSON) })
 	}
 	if l.slow > 0 || l.in.Buffered() > 0 || !slices.Contains(quick, tool) {
 		l.slow = max(0, l.slow-1)
 		s.working.Go(func() { s.perform(d, call, l, number) })
 		return true
 	}
+	return l.attend(func() { s.perform(d, call, l, number) })
+}
+
+// attend has the reader do something else that may take long, be it only to write while
+// the script does not read. It tells whether the reader goes on: it does not, when it
+// was away so long that another one has taken its place.
+func (l *link) attend(work func()) (readOn bool) {
 	mine := new(atomic.Bool)
 	l.reader.Store(mine)
-	s.perform(d, call, l, number)
-	l.reader.Store(nil)
+	work()
+	l.reader.CompareAndSwap(mine, nil) // another reader's stays
 	return mine.CompareAndSwap(false, true)
 }
 

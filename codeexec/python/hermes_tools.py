@@ -75,8 +75,10 @@ class _Link:
         reading = self.reading
         if not reading.acquire(False):
             return _read(self._call_beside(body))
+        if not self.begin_sending(False):  # nobody would read meanwhile
+            reading.release()
+            return _read(self._call_beside(body))
         try:
-            self.begin_sending()
             try:
                 number = self.number = self.number + 1 & 0xFFFFFFFF
                 self.send(_request(len(body) + 4, number) + body)
