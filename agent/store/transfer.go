@@ -119,9 +119,14 @@ func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
 			after = log[i].Seq
 		}
 		if len(log) < page {
-			return nil
+			break
 		}
 	}
+	now, err := s.Totals(ctx, id)
+	if err == nil && now.Rewinds != head.Rewinds {
+		err = s.explain("exporting session "+id, errors.New("somebody went back in it meanwhile; try again"))
+	}
+	return err
 }
 
 func recordOf(x Session) sessionRecord {

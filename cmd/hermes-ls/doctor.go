@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/codeexec"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -52,7 +54,7 @@ func examine(ctx context.Context, loaded *config.Loaded) []finding {
 		out = append(out, finding{"note", "config", p.String()})
 	}
 	out = append(out, backendFindings(ctx, loaded)...)
-	return append(out, homeFinding(loaded.Home), endpointFinding(ctx, loaded), pythonFinding(ctx, loaded),
+	return append(out, homeFinding(loaded.Home), storeFinding(ctx, loaded.Home), endpointFinding(ctx, loaded), pythonFinding(ctx, loaded),
 		programFinding("ripgrep", "rg", "searches use the built-in engine, which is slower on large trees"),
 		programFinding("git", "git", "ignore rules still count; diffs are our own"),
 		sandboxFinding(ctx, loaded), environFinding(loaded), searchFinding(loaded), editorsFinding())
@@ -78,6 +80,23 @@ func homeFinding(home string) finding {
 	_ = probe.Close()
 	_ = os.Remove(probe.Name())
 	return finding{"ok", "home", home}
+}
+
+// storeFinding looks at the conversations that are kept, if there are any.
+func storeFinding(ctx context.Context, home string) finding {
+	st := store.New(filepath.Join(home, store.FileName), store.Options{})
+	defer st.Close()
+	if _, err := os.Stat(st.Path()); err != nil {
+		return finding{"ok", "sessions", "none yet"}
+	}
+	page, _, err := st.List(ctx, store.Filter{Talks: true, Limit: 1})
+	switch {
+	case err != nil:
+		return finding{"fail", "sessions", err.Error()}
+	case len(page) == 0:
+		return finding{"ok", "sessions", "none yet, in " + st.Path()}
+	}
+	return finding{"ok", "sessions", fmt.Sprintf("%s, last used %s", st.Path(), localTime(page[0].UpdatedAt))}
 }
 
 func endpointFinding(ctx context.Context, loaded *config.Loaded) finding {
