@@ -213,10 +213,10 @@ func (k *Keeper) Close(ctx context.Context) error {
 // tick is how far a file's stamp may be behind the clock.
 const tick = int64(10 * time.Millisecond)
 
-// windows are times at which commands ran, each a beginning and an end.
-type windows [][2]int64
+// spans are times at which commands ran, each a beginning and an end.
+type spans [][2]int64
 
 // hold reports whether a file that was changed at a time may have been so by a command.
-func (w windows) hold(changed int64) bool {
+func (w spans) hold(changed int64) bool {
 	return slices.ContainsFunc(w, func(x [2]int64) bool { return changed >= x[0]-tick && changed <= x[1] })
 }

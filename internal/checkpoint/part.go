@@ -32,7 +32,7 @@ type part struct {
 	written bool          // the record has a file
 	failed  error         // why it has none
 	base    *tree         // of the first look; nil: there is none
-	past    windows       // of commands that have ended
+	past    spans         // of commands that have ended
 	blind   bool          // commands ran since the last look
 	began   bool          // commands ran at all
 	looked  time.Time     // when the last look was over
@@ -388,7 +388,7 @@ func (p *part) compare(base, next *tree, limits Limits, busy bool) {
 	running := p.k.running()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := comparison{part: p, base: base, next: next, limits: limits, windows: append(running, p.past...)}
+	c := comparison{part: p, base: base, next: next, limits: limits, spans: append(running, p.past...)}
 	c.sure = busy || !stampsTell
 	for _, path := range paths {
 		if strings.HasSuffix(path, string(filepath.Separator)+".gitignore") {
@@ -413,7 +413,7 @@ func (p *part) alsoNoted(paths []string) []string {
 }
 
 // running are the times of the commands that still run.
-func (k *Keeper) running() (all windows) {
+func (k *Keeper) running() (all spans) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, c := range k.open {
@@ -455,7 +455,7 @@ type comparison struct {
 	*part
 	base, next *tree
 	limits     Limits
-	windows    windows
+	spans      spans
 	sure       bool // whoever changed something, it counts as this session's
 	rules      bool // rules of what is ignored were changed
 }
@@ -507,7 +507,7 @@ func (c *comparison) path(path string) {
 // ours reports whether a command can have made the change: it ran when the file was
 // changed. Of a file that is gone nothing is known; it does no harm to bring it back.
 func (c *comparison) ours(now entry, is bool) bool {
-	return c.sure || !is || c.windows.hold(now.Changed)
+	return c.sure || !is || c.spans.hold(now.Changed)
 }
 
 // others reports whether another session has left a path as it is.
