@@ -81,7 +81,9 @@ func serverOf(name string, c config.MCPServer) mcp.Server {
 // begun before, those that the model was told of then.
 func (x *Session) serverTools(ctx context.Context, head store.Session) ([]tools.Tool, error) {
 	if head.System == "" {
+		late := time.AfterFunc(patience, func() { x.host.Sink(x.id).Event(agent.Notice{Text: x.awaited()}) })
 		x.servers.Wait(ctx)
+		late.Stop()
 		return x.servers.Tools(), ctx.Err()
 	}
 	var told []tools.Tool
@@ -91,6 +93,19 @@ func (x *Session) serverTools(ctx context.Context, head store.Session) ([]tools.
 		}
 	}
 	return told, nil
+}
+
+// patience is how long a first prompt waits for MCP servers without a word.
+const patience = time.Second
+
+func (x *Session) awaited() string {
+	var names []string
+	for _, s := range x.Servers() {
+		if s.State == "connecting" {
+			names = append(names, s.Name)
+		}
+	}
+	return "Waiting for MCP servers to start: " + strings.Join(names, ", ")
 }
 
 // Servers are the session's MCP servers.

@@ -116,7 +116,7 @@ func (x *Session) startCommand(c Command, in agent.Input, args string, also agen
 		case err != nil:
 			text = "Not done: " + plainly(err) + "."
 		}
-		sink.Event(agent.Text{MessageID: store.NewID(), Text: text + "\n"})
+		sink.Event(agent.Text{MessageID: store.NewID(), Text: strings.TrimSpace(text) + "\n"})
 		return agent.EndTurn, nil
 	}
 	x.mu.Lock()

@@ -32,6 +32,7 @@ const (
 	mostTools          = 256      // of a server
 	longestDescription = 4000     // bytes
 	largestSchema      = 64 << 10 // bytes
+	mostChanges        = 5        // that the user is told of
 )
 
 // list asks a server what it offers.
@@ -157,7 +158,11 @@ func (s *server) refresh(l *link) {
 	before := s.tools
 	s.keep(found)
 	s.mu.Unlock()
-	if said := difference(before, found); said != "" {
+	said := difference(before, found)
+	if said != "" {
+		s.changes++
+	}
+	if said != "" && s.changes <= mostChanges {
 		s.notice("offers other tools now: " + said + ". New ones are offered in the next session, changed ones ask again")
 	}
 }

@@ -34,6 +34,8 @@ type server struct {
 	news   chan struct{} // its tools have changed
 	calls  calls
 
+	changes int // of its tools; run's own
+
 	mu      sync.Mutex
 	link    *link                 // nil: not connected
 	err     error                 // why not

@@ -575,7 +575,7 @@ func TestWhatCameBeforeTheEndIsAnswered(t *testing.T) {
 	c := dial(t, setup{model: fakemodel.New()})
 	a, b := c.waitFor("1"), c.waitFor("2")
 	c.line(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)
-	c.line(`{"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}`)
+	c.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`, c.ws))
 	_ = c.in.Close()
 	for _, answer := range []chan response{a, b} {
 		if r := c.wait(answer); r.Error != nil {
