@@ -58,14 +58,15 @@ func (x *Session) connectServers(given []mcp.Server) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(configured)) {
 		if !slices.ContainsFunc(given, func(g mcp.Server) bool { return g.Name == name }) { // the editor's own goes first
-			list = append(list, serverOf(name, configured[name]))
+			list = append(list, ServerOf(name, configured[name]))
 		}
 	}
 	x.applyMode() // for the secrets
 	x.servers.Connect(list)
 }
 
-func serverOf(name string, c config.MCPServer) mcp.Server {
+// ServerOf is a configured MCP server as it is connected.
+func ServerOf(name string, c config.MCPServer) mcp.Server {
 	s := mcp.Server{
 		Name: name, Command: c.Command, Args: c.Args, Dir: c.Cwd, Sandbox: c.Sandbox, URL: c.URL, Transport: c.Transport, Headers: c.Headers,
 		Timeout: time.Duration(c.Timeout) * time.Second, ConnectTimeout: time.Duration(c.ConnectTimeout) * time.Second,
@@ -123,7 +124,7 @@ func serverSecrets(conf *config.Loaded, given []mcp.Server) map[string]string {
 	list := slices.Clone(given)
 	configured, _ := conf.Servers()
 	for name, c := range configured {
-		list = append(list, serverOf(name, c))
+		list = append(list, ServerOf(name, c))
 	}
 	for _, s := range list {
 		for _, kv := range s.Env {

@@ -54,6 +54,7 @@ func examine(ctx context.Context, loaded *config.Loaded) []finding {
 		out = append(out, finding{"note", "config", p.String()})
 	}
 	out = append(out, backendFindings(ctx, loaded)...)
+	out = append(out, mcpFindings(ctx, loaded)...)
 	return append(out, homeFinding(loaded.Home), storeFinding(ctx, loaded.Home), endpointFinding(ctx, loaded), pythonFinding(ctx, loaded),
 		programFinding("ripgrep", "rg", "searches use the built-in engine, which is slower on large trees"),
 		programFinding("git", "git", "ignore rules still count; diffs are our own"),

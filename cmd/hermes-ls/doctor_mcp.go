@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/server"
+)
+
+// mcpFindings connects the configured MCP servers. None of them is needed for the main
+// job.
+func mcpFindings(ctx context.Context, loaded *config.Loaded) (found []finding) {
+	configured, problems := loaded.Servers()
+	for _, p := range problems {
+		found = append(found, finding{"note", "mcp", p})
+	}
+	if len(configured) == 0 {
+		return found
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return append(found, finding{"note", "mcp", err.Error()})
+	}
+	all := mcp.New(ctx, mcp.Config{
+		Version: version, Dir: dir, Roots: []string{dir}, Environ: os.Environ(),
+		// Whether it starts is asked, not what it may do.
+		Confine: func(context.Context, *proc.Cmd) error { return nil },
+	})
+	defer func() {
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		_ = all.Close(ending) // what is left ends with this process
+	}()
+	var list []mcp.Server
+	for _, name := range slices.Sorted(maps.Keys(configured)) {
+		list = append(list, server.ServerOf(name, configured[name]))
+	}
+	all.Connect(list)
+	all.Wait(ctx)
+	for _, s := range all.Status() {
+		switch s.State {
+		case "connected":
+			found = append(found, finding{"ok", "mcp", fmt.Sprintf("%s: %d tools (%s)", s.Name, len(s.Tools), s.From)})
+		case "connecting":
+			found = append(found, finding{"note", "mcp", fmt.Sprintf("%s: does not answer in time; a longer connect_timeout may help (%s)", s.Name, s.From)})
+		default:
+			found = append(found, finding{"note", "mcp", fmt.Sprintf("%s: not connected: %s", s.Name, s.Error)})
+		}
+	}
+	return found
+}
