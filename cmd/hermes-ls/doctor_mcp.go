@@ -11,6 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/server"
 )
 
@@ -28,10 +29,14 @@ func mcpFindings(ctx context.Context, loaded *config.Loaded) (found []finding) {
 	if err != nil {
 		return append(found, finding{"note", "mcp", err.Error()})
 	}
+	box := sandbox.New(sandbox.Config{
+		Mode: sandbox.Mode(loaded.Sandbox.Mode), Network: loaded.Sandbox.Network,
+		Roots: func() []string { return []string{dir} }, HermesHome: loaded.Home,
+	})
+	defer box.Close()
 	all := mcp.New(ctx, mcp.Config{
 		Version: version, Dir: dir, Roots: []string{dir}, Environ: os.Environ(),
-		// Whether it starts is asked, not what it may do.
-		Confine: func(context.Context, *proc.Cmd) error { return nil },
+		Confine: func(ctx context.Context, c *proc.Cmd) error { return box.Confine(ctx, c) },
 	})
 	defer func() {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
