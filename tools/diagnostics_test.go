@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,13 +18,16 @@ type linter struct {
 	late   time.Duration
 	silent bool
 	read   func(path string) string
+	mu     sync.Mutex
 	asked  []string
 }
 
 func (l *linter) CanDiagnose() bool { return true }
 
 func (l *linter) Diagnose(ctx context.Context, path string, wait time.Duration) (found []Diagnostic, err error) {
+	l.mu.Lock()
 	l.asked = append(l.asked, fmt.Sprint(filepath.Base(path), " ", wait))
+	l.mu.Unlock()
 	if l.silent {
 		<-ctx.Done()
 		return nil, ctx.Err()
