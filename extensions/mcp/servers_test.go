@@ -18,6 +18,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -489,4 +490,35 @@ func TestReplaced(t *testing.T) {
 		t.Errorf("look gave %s", got)
 	}
 	b.noticed(`two MCP servers named "a"`)
+}
+
+// TestSandbox wants a program that asks for the sandbox never to run without it.
+func TestSandbox(t *testing.T) {
+	t.Parallel()
+	asks := testProgram("p")
+	asks.Sandbox = true
+	for name, tc := range map[string]struct {
+		confine func(context.Context, *proc.Cmd) error
+		notice  string // empty: it runs
+	}{
+		"none":    {nil, "there is none here"},
+		"refused": {func(context.Context, *proc.Cmd) error { return errors.New("no namespaces") }, "cannot be bound by the sandbox: no namespaces"},
+		"bound":   {func(_ context.Context, c *proc.Cmd) error { c.Env = append(c.Env, "BOUND=yes"); return nil }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t)
+			b.cfg.Confine = tc.confine
+			b.Connect([]Server{asks})
+			b.Wait(t.Context())
+			b.offer()
+			if tc.notice != "" {
+				b.noticed(tc.notice)
+				return
+			}
+			if got := b.call("mcp__p__environ", `{}`); !strings.Contains(got, "BOUND=yes") {
+				t.Errorf("the program was not bound: %s", got)
+			}
+		})
+	}
 }
