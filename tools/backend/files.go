@@ -105,6 +105,8 @@ func (f *Files) at(ctx context.Context, doing, name string, do func(c *sftp.Clie
 	switch {
 	case err == nil || errors.As(err, &known) || ctx.Err() != nil:
 		return err
+	case errors.Is(err, sftp.ErrSSHFxConnectionLost) || errors.Is(err, io.EOF):
+		return fmt.Errorf("%s %s: the connection to %s was lost; the next call connects again: %w", doing, name, f.ssh.SSH.Host, err)
 	case errors.As(err, &status) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrExist):
 		return &workspace.PathError{Path: name, Text: fmt.Sprintf("%s %s on %s: %v", doing, name, f.ssh.SSH.Host, err), Err: err}
 	}
