@@ -50,10 +50,8 @@ func login(home, provider string, a *asker) error {
 	if !slices.Contains(providers, provider) {
 		return usage(fmt.Errorf("%q is no provider; there are %s", provider, strings.Join(providers, ", ")))
 	}
-	if provider == "custom" {
-		if err := loginEndpoint(home, a); err != nil {
-			return err
-		}
+	if err := loginEndpoint(home, provider, a); err != nil {
+		return err
 	}
 	if name := config.KeyName(provider); name != "" {
 		key, err := a.secret(fmt.Sprintf("Key (%s, it is not shown): ", name))
@@ -76,18 +74,29 @@ func login(home, provider string, a *asker) error {
 	return nil
 }
 
-func loginEndpoint(home string, a *asker) error {
-	base, err := a.line("Its address (…/v1): ")
-	if err != nil {
-		return err
+// loginEndpoint sets where a provider is reached, which all but custom know
+// themselves, and which of its models answers.
+func loginEndpoint(home, provider string, a *asker) error {
+	now := config.Load(home, config.Options{}).Model
+	base := ""
+	if provider == "custom" {
+		var err error
+		if base, err = a.line("Its address (…/v1): "); err != nil {
+			return err
+		}
+		if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return usage(fmt.Errorf("%q is no http(s) address", base))
+		}
 	}
-	if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return usage(fmt.Errorf("%q is no http(s) address", base))
+	if base != now.BaseURL {
+		if err := config.Set(home, "model.base_url", base); err != nil {
+			return err
+		}
 	}
-	if err := config.Set(home, "model.base_url", base); err != nil {
-		return err
+	if provider == "openai" {
+		return nil
 	}
-	name, err := a.line("Model: ")
+	name, err := a.line(fmt.Sprintf("Model [%s]: ", now.Default))
 	if err != nil || name == "" {
 		return err
 	}
@@ -113,6 +122,7 @@ func (a *asker) line(question string) (string, error) {
 	fmt.Fprint(a.out, question)
 	text, err := a.in.ReadString('\n')
 	if err != nil && (!errors.Is(err, io.EOF) || text == "") {
+		fmt.Fprintln(a.out)
 		return "", fmt.Errorf("nobody answered: %w", err)
 	}
 	return strings.TrimSpace(text), nil

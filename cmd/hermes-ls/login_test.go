@@ -14,15 +14,17 @@ func TestLogin(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		provider, answers string
+		before            string // config.yaml
 		env, key, value   string // what .env, and a key of config.yaml, hold then
 		wrong             string
 	}{
 		"openai":     {answers: "\nsk-12345678\n", env: "OPENAI_API_KEY=sk-12345678\n", key: "model.provider", value: "openai"},
-		"openrouter": {provider: "openrouter", answers: "or-key", env: "OPENROUTER_API_KEY=or-key\n", key: "model.provider", value: "openrouter"},
+		"openrouter": {provider: "openrouter", answers: "\nor-key", env: "OPENROUTER_API_KEY=or-key\n", key: "model.provider", value: "openrouter"},
 		"custom": {answers: "custom\nhttps://llm.example/v1\nbig\nsecret-key\n", env: "HERMES_API_KEY=secret-key\n",
 			key: "model.base_url", value: "https://llm.example/v1"},
 		"custom without a key": {answers: "custom\nhttps://llm.example/v1\nbig\n\n", key: "model.default", value: "big"},
-		"ollama":               {provider: "ollama", key: "model.provider", value: "ollama"},
+		"ollama":               {provider: "ollama", answers: "llama\n", key: "model.default", value: "llama"},
+		"no longer custom":     {before: "model: {provider: custom, base_url: 'http://llm.example/v1'}\n", answers: "\nsk-12345678\n", env: "OPENAI_API_KEY=sk-12345678\n", key: "model.base_url", value: ""},
 		"unknown":              {answers: "acme\n", wrong: `"acme" is no provider`},
 		"no address":           {answers: "custom\nllm.example\n", wrong: "is no http(s) address"},
 		"no answer":            {answers: "openai\n", wrong: "nobody answered"},
@@ -32,6 +34,9 @@ func TestLogin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
+			if err := os.WriteFile(config.Path(home), []byte(tc.before), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			var out bytes.Buffer
 			err := login(home, tc.provider, &asker{in: bufio.NewReader(strings.NewReader(tc.answers)), out: &out, terminal: -1})
 			if tc.wrong != "" {
