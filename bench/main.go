@@ -71,7 +71,7 @@ func run(bin, only string) error {
 		{"start", coldStart}, {"memory", memory}, {"turn", turnOverhead}, {"calls", callOverhead},
 		{"shell", shellOverhead}, {"deltas", deltas}, {"cancel", cancel}, {"end", endOfInput},
 		{"script-calls", scripts((*scriptLab).calls)}, {"script-start", scripts((*scriptLab).start)}, {"script-output", scripts((*scriptLab).flood)},
-		{"search", search}, {"growth", growth}, {"children", children}, {"sessions", sessions},
+		{"search", search}, {"growth", growth}, {"children", children}, {"checkpoints", checkpoints}, {"sessions", sessions},
 	}
 	table := tabwriter.NewWriter(os.Stdout, 2, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "%s %s/%s, %d cores\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())

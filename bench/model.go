@@ -36,6 +36,7 @@ func (m *scriptedModel) parts(on bool, pause time.Duration) {
 type reply struct {
 	deltas []string
 	calls  []call
+	think  time.Duration // before it answers
 }
 
 type call struct{ name, args string }
@@ -96,6 +97,7 @@ func (m *scriptedModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	arrived := time.Now()
 	body, _ := io.ReadAll(r.Body)
 	answer, index := m.next(request{arrived: arrived, bytes: len(body)}, body)
+	time.Sleep(answer.think)
 	w.Header().Set("Content-Type", "text/event-stream")
 	var out strings.Builder
 	for _, text := range answer.deltas {

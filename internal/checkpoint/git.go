@@ -27,7 +27,9 @@ type repo struct {
 // gitIndex is what git knows of a working tree.
 type gitIndex struct {
 	repo
-	wrote   int64 // when the index was written
+	file    stamp // of the index
+	wrote   int64 // when it was written
+	readAt  int64 // when we read it
 	convert bool  // files may be another text in git than on the disk
 	tracked map[string]gitEntry
 	folders map[string]bool // that hold something tracked
@@ -54,9 +56,9 @@ func (x *gitIndex) clean(path string, now stamp) (id [20]byte, ok bool) {
 	return e.id, true
 }
 
-// openRepo reads the index of the repository whose .git lies in folder; nil: there
-// is none that can be used.
-func openRepo(folder string) *gitIndex {
+// openRepo reads the index of the repository whose .git lies in folder, unless known
+// is what is in there; nil: there is none that can be used.
+func openRepo(folder string, known *gitIndex) *gitIndex {
 	dir := filepath.Join(folder, ".git")
 	if info, err := os.Stat(dir); err != nil {
 		return nil
@@ -82,12 +84,18 @@ func openRepo(folder string) *gitIndex {
 	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<30 {
 		return nil
 	}
+	x.file = stampOf(info)
+	convert := converts(config, common)
+	if known != nil && known.file == x.file && known.repo == x.repo && x.file.settled(known.readAt) && (known.convert || !convert) {
+		return known
+	}
+	x.readAt = now()
 	data, err := os.ReadFile(file)
 	if err != nil || x.parse(data) != nil {
 		return nil
 	}
 	x.wrote = info.ModTime().UnixNano()
-	x.convert = x.convert || converts(config, common)
+	x.convert = x.convert || convert
 	return x
 }
 
@@ -115,17 +123,40 @@ func converts(config []byte, common string) bool {
 	return runtime.GOOS == "windows"
 }
 
-// findRepo looks for the repository that folder lies in, folder itself aside.
-func findRepo(folder string) *gitIndex {
-	for at := filepath.Dir(folder); ; at = filepath.Dir(at) {
+// findRepo looks for the repository that folder lies in, folder itself aside; empty:
+// there is none.
+func findRepo(folder string) (at string) {
+	for at = filepath.Dir(folder); ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return openRepo(at)
+			return at
 		}
 		if at == filepath.Dir(at) {
-			return nil
+			return ""
 		}
 	}
 }
+
+// index is what git knows of the working tree in folder. The newest ones are
+// remembered, because to read them takes as long as to look at the files.
+func (s *Store) index(folder string) *gitIndex {
+	s.mu.Lock()
+	known := s.indexes[folder]
+	s.mu.Unlock()
+	x := openRepo(folder, known)
+	if x == known || x == nil {
+		return x
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.indexes) >= mostIndexes || s.indexes == nil {
+		s.indexes = map[string]*gitIndex{}
+	}
+	s.indexes[folder] = x
+	return x
+}
+
+// mostIndexes is how many are remembered.
+const mostIndexes = 16
 
 var errIndex = errors.New("git's index is not as expected")
 

@@ -55,7 +55,9 @@ func (s *Store) scan(ctx context.Context, files *workspace.Workspace, before *tr
 	x.tree = &tree{began: now(), entries: make(map[string]entry, size)}
 	if s.git() != "" {
 		for _, folder := range files.Folders() {
-			x.addRepo(findRepo(folder))
+			if outer := findRepo(folder); outer != "" {
+				x.addRepo(s.index(outer))
+			}
 		}
 	}
 	err := files.Survey(ctx, workspace.Survey{Enter: x.enter, Tracked: x.tracked, Visit: x.visit})
@@ -73,7 +75,7 @@ func (s *Store) scan(ctx context.Context, files *workspace.Workspace, before *tr
 
 func (x *scanner) enter(folder string) {
 	if x.store.git() != "" {
-		x.addRepo(openRepo(folder))
+		x.addRepo(x.store.index(folder))
 	}
 }
 

@@ -25,7 +25,8 @@ type Store struct {
 	owner   *lock // held as long as this process may have unfinished checkpoints
 	ownerID string
 
-	recent map[string]left // what sessions of this process have left lately
+	indexes map[string]*gitIndex // by folder
+	recent  map[string]left      // what sessions of this process have left lately
 
 	shared sharedLock // held while something is written that nothing names yet
 }

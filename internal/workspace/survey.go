@@ -84,7 +84,7 @@ func (k *surveyor) folder(dir *os.Root, path string, above *ignoreFolder, strict
 		if ignored && (k.Tracked == nil || !k.Tracked(at)) {
 			continue
 		}
-		if thing, ok := surveyed(dir, name, at, e.Type()); ok {
+		if thing, ok := surveyed(dir, e, at); ok {
 			found = append(found, thing)
 		}
 		if e.IsDir() && !k.foreign[at] {
@@ -102,17 +102,19 @@ func (k *surveyor) enter(dir *os.Root, name, path string, rules *ignoreFolder, s
 	k.spawn(&k.running, func() { k.folder(sub, path, rules, strict) })
 }
 
-func surveyed(dir *os.Root, name, path string, kind fs.FileMode) (Surveyed, bool) {
-	if !kind.IsRegular() && !kind.IsDir() && kind&fs.ModeSymlink == 0 {
+// surveyed looks at an entry of dir, which was read through its root: so what Info
+// says was found there, and costs nothing.
+func surveyed(dir *os.Root, e fs.DirEntry, path string) (Surveyed, bool) {
+	if kind := e.Type(); !kind.IsRegular() && !kind.IsDir() && kind&fs.ModeSymlink == 0 {
 		return Surveyed{}, false
 	}
-	info, err := dir.Lstat(name)
+	info, err := e.Info()
 	if err != nil {
 		return Surveyed{}, false
 	}
 	s := Surveyed{Path: path, Info: info}
 	if info.Mode()&fs.ModeSymlink != 0 {
-		s.Link, err = dir.Readlink(name)
+		s.Link, err = dir.Readlink(e.Name())
 	}
 	return s, err == nil
 }
