@@ -23,7 +23,7 @@ func TestVSCode(t *testing.T) {
 	if _, err := os.Stat(node); err != nil {
 		t.Fatalf("VS Code is missing: %v; run `make hosts`", err)
 	}
-	cmd := exec.CommandContext(t.Context(), node, "--test", "--test-reporter=spec", "vscode.test.mjs")
+	cmd := exec.CommandContext(t.Context(), node, "--test", "--test-concurrency=1", "--test-reporter=spec")
 	cmd.Dir = filepath.Join(root(t), "e2e", "vscode")
 	cmd.Env = append(os.Environ(), "HERMES_VSIX="+vsix[len(vsix)-1], "CHROMIUM="+found(t, "chromium"))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

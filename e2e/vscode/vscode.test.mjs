@@ -22,7 +22,9 @@ const extensions = path.join(dir, "extensions");
 let editor;
 
 before(async () => {
-  editor = await open({ dir: path.join(dir, "trusted"), vsix, files, extensions });
+  // The model is chosen in the editor's settings, which outrank config.yaml.
+  const settings = { "hermes.model.provider": "embedded" };
+  editor = await open({ dir: path.join(dir, "trusted"), vsix, files, extensions, settings, hermes: "model: {provider: openai}\n" });
   await editor.status.waitFor();
 });
 
@@ -33,7 +35,7 @@ after(async () => {
 
 /** One step; when it fails, there is a picture. */
 function step(name, run) {
-  test(name, { timeout: 60_000 }, async () => {
+  test(name, { timeout: 120_000 }, async () => {
     try {
       await run();
     } catch (error) {
@@ -60,7 +62,7 @@ const status = async (text) => editor.status.filter({ hasText: text }).waitFor()
 const idle = () => editor.page.locator('[id="hermes-ls.hermes-ls.hermes.status"] .codicon-sparkle').waitFor();
 
 async function poll(what, done) {
-  const end = Date.now() + 20_000;
+  const end = Date.now() + 40_000;
   while (!(await done())) {
     assert.ok(Date.now() < end, `waited in vain for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -209,6 +211,38 @@ step("the problems of a file are passed on", async () => {
   assert.match(stored(), /notes\.json#diagnostics[^]*Trailing comma/);
 });
 
+step("a question about the selection carries it", async () => {
+  await editor.openFile("pricing.py");
+  await editor.page.locator(".view-line").filter({ hasText: "print" }).first().click();
+  await editor.page.keyboard.press("Home");
+  await editor.page.keyboard.press("Shift+End");
+  await editor.page.locator(".statusbar").getByText(/selected/).waitFor();
+  const before = await answers().count();
+  await editor.page.keyboard.press("Control+Alt+Shift+h");
+  await editor.page.locator(".quick-input-title").filter({ hasText: "Ask Hermes about pricing.py, line 5" }).waitFor();
+  await editor.answer("What does this print?");
+  await answers().nth(before).waitFor();
+  await idle();
+  assert.match(stored(), /pricing\.py#L5-L5[^]*print\(price\(3\)\)/);
+});
+
+step("the files are rolled back, those of commands too", async () => {
+  await send("Make a mess.", [call("terminal", { command: "echo > mess.txt; mv CHANGES.md OLD.md" })], [{ text: "A mess it is." }]);
+  await answers().last().getByText("A mess it is.").waitFor();
+  await idle();
+  const row = (name) => editor.page.locator(".pane-body .monaco-list-row").filter({ hasText: name }).first();
+  await row("mess.txt").waitFor();
+  await editor.run("Hermes: Roll Back…");
+  await editor.page.locator(".quick-input-title").filter({ hasText: "Roll the files back" }).waitFor();
+  await editor.row("Make a mess").waitFor();
+  await editor.page.keyboard.press("Enter");
+  await editor.page.getByRole("dialog").getByText("mess.txt").waitFor();
+  await editor.shot("roll-back");
+  await editor.page.getByRole("button", { name: "Roll Back", exact: true }).click();
+  await poll("the files to be back", () => !fs.existsSync(editor.file("mess.txt")) && fs.existsSync(editor.file("CHANGES.md")));
+  await row("mess.txt").waitFor({ state: "detached" });
+});
+
 step("one of two subagents is stopped", async () => {
   const goal = (words, ...replies) => ({ goal: `${words}\n${script(...replies)}`, toolsets: ["file"] });
   await editor.page.keyboard.press("Control+Alt+h");
@@ -241,7 +275,7 @@ step("the server is restarted after kill -9 and the session goes on", async () =
   await send("Still there?", [{ text: "Here I am." }]);
   await answers().last().getByText("Here I am.").waitFor();
   await idle();
-  const earlier = await editor.chat.locator("article.user").allInnerTexts();
+  const earlier = await editor.chat.locator("article.user").allTextContents();
   assert.ok(earlier.some((t) => t.includes("How do you do?")), "the conversation is lost");
 });
 
@@ -252,7 +286,7 @@ step("axe finds nothing in the chat", async () => {
   assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join(", ")}`), []);
 });
 
-test("a workspace that is not trusted is only read", { timeout: 60_000 }, async () => {
+test("a workspace that is not trusted is only read", { timeout: 120_000 }, async () => {
   await editor.close();
   editor = await open({ dir: path.join(dir, "untrusted"), vsix, files, trusted: false, extensions });
   await status("read-only");
