@@ -204,7 +204,7 @@ const pageSize = 50
 
 // List is a page of sessions, newest first, with the cursor of the next one, which
 // is empty on the last. An empty cwd lists all. Sessions without a prompt yet are
-// on the first page; those of subagents are on none.
+// on the first page. Those of subagents name their parent.
 func (s *Service) List(ctx context.Context, cwd, cursor string) ([]store.Session, string, error) {
 	if cwd != "" {
 		if !filepath.IsAbs(cwd) {
@@ -212,7 +212,7 @@ func (s *Service) List(ctx context.Context, cwd, cursor string) ([]store.Session
 		}
 		cwd = filepath.Clean(cwd)
 	}
-	page, next, err := s.theStore(s.synchronous()).List(ctx, store.Filter{Cwd: cwd, Talks: true, Cursor: cursor, Limit: pageSize})
+	page, next, err := s.theStore(s.synchronous()).List(ctx, store.Filter{Cwd: cwd, Cursor: cursor, Limit: pageSize})
 	if err != nil {
 		return nil, "", err
 	}

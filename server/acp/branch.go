@@ -72,9 +72,12 @@ func infoOf(head store.Session) acp.SessionInfo {
 		SessionID: head.ID, Cwd: head.Cwd, AdditionalDirectories: head.Folders,
 		Title: head.Title, UpdatedAt: head.UpdatedAt.UTC().Format(time.RFC3339),
 	}
-	ours := map[string]string{}
+	ours := map[string]any{}
 	if head.Parent != "" {
 		ours["parentId"] = head.Parent
+	}
+	if head.Origin != "" {
+		ours["subagent"] = true
 	}
 	if head.Notes != "" {
 		ours["notes"] = head.Notes
