@@ -61,8 +61,8 @@ const Entry = memo(({ item }: { item: Item }) => {
       return <AnswerEntry item={item} />;
     case "thought":
       return <ThoughtEntry item={item} />;
-    case "call":
-      return <CallRow call={item} />;
+    case "call": // the plan stands above the composer: that it has changed is seen there
+      return item.name === "todo" && item.status === "completed" ? null : <CallRow call={item} />;
     case "note":
       return <NoteEntry item={item} />;
   }

@@ -1,0 +1,53 @@
+// Takes docs/vscode.png: the demo's project in a real VS Code, mended in the chat.
+//   HERMES_VSIX=dist/hermes-ls-VERSION.vsix node e2e/vscode/picture.mjs
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+
+import { open, root } from "./host.mjs";
+
+const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-picture-"));
+const project = path.join(root, "cmd/hermes-ls/demo/project");
+const files = Object.fromEntries(fs.readdirSync(project, { recursive: true })
+  .filter((name) => fs.statSync(path.join(project, name)).isFile())
+  .map((name) => [name, fs.readFileSync(path.join(project, name), "utf8")]));
+
+const editor = await open({
+  dir: path.join(dir, "host"), vsix: path.resolve(process.env.HERMES_VSIX), extensions: path.join(dir, "extensions"), files,
+  settings: { "workbench.colorTheme": "Dark 2026", "editor.minimap.enabled": false, "window.commandCenter": false },
+});
+try {
+  await editor.page.setViewportSize({ width: 1280, height: 980 });
+  await editor.status.waitFor();
+  await editor.openFile("pricing.py");
+  await editor.run("Hermes: Open Chat");
+  const box = editor.chat.getByLabel("Message to Hermes");
+  await box.waitFor();
+  await widen(editor.page, 150);
+  const send = async (text) => {
+    await box.fill(text);
+    await box.press("Enter");
+  };
+  await send("The tests fail (`python3 -m unittest`). Find out why, fix the code, and run them again.");
+  await editor.chat.getByRole("button", { name: /3 of 3 done/ }).waitFor();
+  await editor.chat.getByRole("button", { name: "Stop (Escape)" }).waitFor({ state: "detached" });
+  await editor.chat.getByRole("button", { name: /^Edit / }).last().click();
+  await send("Run `rm -rf inventory/__pycache__`");
+  await editor.chat.locator(".card").waitFor();
+  for (const close of await editor.page.locator(".notification-toast .codicon-notifications-clear").all()) await close.click();
+  await editor.page.mouse.move(900, 400);
+  await editor.page.waitForTimeout(1500);
+  await editor.page.screenshot({ path: path.join(root, "docs/vscode.png") });
+} finally {
+  await editor.close();
+  fs.rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+}
+
+/** Makes the side bar wider, by its edge. */
+async function widen(page, by) {
+  const { x, width } = await page.locator(".part.sidebar").boundingBox();
+  await page.mouse.move(x + width + 1, 400);
+  await page.mouse.down();
+  await page.mouse.move(x + width + by, 400, { steps: 5 });
+  await page.mouse.up();
+}
