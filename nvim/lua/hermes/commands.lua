@@ -145,7 +145,8 @@ local function pick(call, prompt, picked)
       return connection.say(err.message, vim.log.levels.ERROR)
     end
     local sessions = vim.tbl_filter(function(s)
-      return type(s.title) == "string" and s.title ~= ""
+      local ours = type(s._meta) == "table" and s._meta.hermes or {}
+      return type(s.title) == "string" and s.title ~= "" and not ours.subagent
     end, result.sessions)
     if #sessions == 0 then
       return connection.say("there is no earlier conversation in " .. of.root)
