@@ -260,6 +260,9 @@ func (x *Session) listSessions(ctx context.Context, _ string) (string, error) {
 	}
 	var b strings.Builder
 	for _, head := range page {
+		if head.Origin != "" {
+			continue // a subagent's
+		}
 		mark := ""
 		if head.ID == x.id {
 			mark = " (this one)"

@@ -1,8 +1,13 @@
 package acp_test
 
 import (
+	"context"
+	"fmt"
+	"os"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/config"
@@ -103,5 +108,27 @@ func TestSlashSettings(t *testing.T) {
 	}
 	if n := len(m.Requests()); n != 0 {
 		t.Errorf("%d requests to the model", n)
+	}
+}
+
+// TestConfigSettings wants a change in config.yaml to arrive like any other.
+func TestConfigSettings(t *testing.T) {
+	t.Parallel()
+	c := connect(t, setup{model: fakemodel.Script(), config: "approvals: {mode: ask}\n"})
+	c.newSession()
+	writing, stop := context.WithCancel(t.Context())
+	var writer sync.WaitGroup
+	defer writer.Wait()
+	defer stop()
+	writer.Go(func() { // again and again: when the file is watched cannot be seen
+		for i := 0; writing.Err() == nil; i++ {
+			_ = os.WriteFile(config.Path(c.home), fmt.Appendf(nil, "approvals: {mode: off} # %d\n", i), 0o600)
+			time.Sleep(300 * time.Millisecond)
+		}
+	})
+	var mode protocol.ModeUpdate
+	decodeUpdate(t, c.until("the mode", kind(protocol.UpdateMode)), &mode)
+	if mode.CurrentModeID != "auto" {
+		t.Errorf("the mode is %+v", mode)
 	}
 }
