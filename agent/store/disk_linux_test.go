@@ -41,7 +41,7 @@ func TestBrokenDisk(t *testing.T) {
 var children = map[string]func(arg string) error{"disk": breakDisk}
 
 // calls is how far into a piece of work the disk fails at most.
-const calls = 25
+const calls = 20
 
 // breakDisk is the process: it lets the disk fail at the first, the second, the third
 // call and so on of a piece of work.
@@ -60,7 +60,7 @@ func breakDisk(kind string) error {
 	}
 	var kept []string
 	failures := 0
-	for after := range 100 {
+	for after := range 60 {
 		if reads { // what is in memory need not be read
 			if err := s.Close(); err != nil {
 				return err

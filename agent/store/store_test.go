@@ -418,8 +418,10 @@ func TestMain(m *testing.M) {
 		child(role)
 		return
 	}
-	if err := flag.Set("rapid.checks", "12"); err != nil { // the command line may say more
-		panic(err)
+	for name, value := range map[string]string{"rapid.checks": "8", "rapid.steps": "15"} { // the command line may say more
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }
