@@ -38,6 +38,9 @@ try {
   await editor.page.mouse.move(900, 400);
   await editor.page.waitForTimeout(1500);
   await editor.page.screenshot({ path: path.join(root, "docs/vscode.png") });
+} catch (error) {
+  await editor.shot("failed-picture");
+  throw error;
 } finally {
   await editor.close();
   fs.rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
