@@ -16,7 +16,8 @@ import (
 
 const (
 	editEvery = 100 * time.Millisecond // a chat is edited at most ten times a second
-	putLimit  = time.Minute            // an editor may refuse a piece for so long while the document stays as it is
+	tryLimit  = 3 * time.Second        // an editor may be silent to a piece for so long, before it is sent again
+	putLimit  = time.Minute
 )
 
 // answer writes one turn into a chat document. It takes the turn's events at any
@@ -201,7 +202,9 @@ func (c *chat) put(ctx context.Context, piece string, back int) error {
 			c.text.step(back)
 			return nil
 		}
-		if !errors.Is(err, workspace.ErrStale) || time.Since(began) > putLimit {
+		// An edit that was lost may be sent again: of two for the same version one is refused.
+		lost := errors.Is(err, context.DeadlineExceeded)
+		if !lost && !errors.Is(err, workspace.ErrStale) || time.Since(began) > c.patience() {
 			return err
 		}
 		retry := time.NewTimer(editEvery)
@@ -212,6 +215,15 @@ func (c *chat) put(ctx context.Context, piece string, back int) error {
 		case <-retry.C:
 		}
 	}
+}
+
+// patience is how long an editor may refuse a piece, or say nothing to it, while the
+// document stays as it is. One that has never taken an edit is not waited for long.
+func (c *chat) patience() time.Duration {
+	if c.s.documents.applies.Load() {
+		return putLimit
+	}
+	return 2 * tryLimit
 }
 
 // beforeLastLineEnd says the same insertion differently where it is behind the last
@@ -230,7 +242,7 @@ func (c *chat) send(ctx context.Context, in insertion, piece string) error {
 	offset, text := beforeLastLineEnd(in.doc.Text, in.at, piece)
 	at := workspace.PositionAt(in.doc.Text, offset, c.s.encoding)
 	edit := workspace.TextEdit{Range: workspace.Range{Start: at, End: at}, NewText: text}
-	err := c.s.documents.apply(ctx, in.doc, []workspace.TextEdit{edit}, "Hermes")
+	err := c.s.documents.applyWithin(ctx, tryLimit, in.doc, []workspace.TextEdit{edit}, "Hermes")
 	if err != nil {
 		select {
 		case <-in.landed: // the change came, whatever the answer said

@@ -26,6 +26,7 @@ type client struct {
 	applyEdit     bool
 	progress      bool
 	showDocument  bool
+	spaced        bool // what comes close behind an answer may get lost
 	overtakes     bool // changes of a document may come in another order than they were made
 	configuration bool
 	literals      bool            // code actions, not only commands
@@ -46,6 +47,10 @@ func clientOf(p *lsp.InitializeParams) client {
 	}
 	if c.name == "helix" { // it does show documents, but says so only from 2026 on
 		c.showDocument, c.overtakes = true, true
+	}
+	switch c.name {
+	case "", "Eglot", "emacs": // eglot 1.9 says no name, lsp-mode the last
+		c.spaced = true
 	}
 	if t := p.Capabilities.TextDocument; t != nil && t.CodeAction != nil {
 		c.literals = len(t.CodeAction.CodeActionLiteralSupport.CodeActionKind.ValueSet) > 0
@@ -107,7 +112,7 @@ func (s *server) question(ctx context.Context, name string, params, result any) 
 // ask asks the editor until ctx ends; then the editor is told that the answer is
 // not wanted any more.
 func (s *server) ask(ctx context.Context, name string, params, result any) error {
-	answer, err := s.outgoing.ask(ctx, s.writer, name, params)
+	answer, err := s.outgoing.ask(ctx, s.send, name, params)
 	if err != nil {
 		return err
 	}
@@ -127,24 +132,36 @@ type outgoing struct {
 	mu      sync.Mutex
 	last    int64
 	waiting map[int64]chan *jsonrpc2.Response
+	nudged  bool // the editor may leave what it has read until more comes
 }
 
-func (o *outgoing) ask(ctx context.Context, w *wire.Writer, name string, params any) (jsonrpc2.RawMessage, error) {
+// nudgeEvery is how long a request stays without an answer before something follows it.
+const nudgeEvery = time.Second
+
+func (o *outgoing) ask(ctx context.Context, send func([]byte) error, name string, params any) (jsonrpc2.RawMessage, error) {
 	body, err := codec{}.Marshal(params)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the parameters: %w", err)
 	}
 	id, answer := o.expect()
 	defer o.forget(id)
-	if err := w.Send(jsonrpc2.AppendCall(nil, jsonrpc2.NewNumberID(id), name, body)); err != nil {
+	if err := send(jsonrpc2.AppendCall(nil, jsonrpc2.NewNumberID(id), name, body)); err != nil {
 		return nil, err
 	}
-	select {
-	case r := <-answer:
-		return r.Result(), r.Err()
-	case <-ctx.Done():
-		note := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":%d}}`, id)
-		return nil, errors.Join(ctx.Err(), w.Send(note))
+	nudge := time.NewTicker(nudgeEvery)
+	defer nudge.Stop()
+	for nudges := 0; ; {
+		select {
+		case r := <-answer:
+			return r.Result(), r.Err()
+		case <-ctx.Done():
+			note := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":%d}}`, id)
+			return nil, errors.Join(ctx.Err(), send(note))
+		case <-nudge.C:
+			if nudges++; o.nudged && nudges <= 3 {
+				_ = send([]byte(`{"jsonrpc":"2.0","method":"$/hermes/nudge","params":{}}`)) // the next one says the same
+			}
+		}
 	}
 }
 
@@ -188,6 +205,14 @@ func (s *server) notify(name string, params any) {
 // show puts a message before the user.
 func (s *server) show(kind lsp.MessageType, format string, args ...any) {
 	s.notify(lsp.MethodWindowShowMessage, &lsp.ShowMessageParams{Type: kind, Message: fmt.Sprintf(format, args...)})
+}
+
+// send sends a message that is no answer.
+func (s *server) send(m []byte) error {
+	if !s.client.spaced {
+		return s.writer.Send(m)
+	}
+	return s.spacing.other(func() error { return s.writer.Send(m) })
 }
 
 // peer is the Agent Client Protocol's way to the editor on this connection.

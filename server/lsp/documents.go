@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.lsp.dev/jsonrpc2"
@@ -18,8 +19,10 @@ import (
 )
 
 const (
-	// applyLimit is how long the editor may take to say whether it applied an edit.
+	// applyLimit is how long the editor may take to say whether it applied an edit: one
+	// that has never answered, and one that does, and is busy now.
 	applyLimit = 5 * time.Second
+	busyLimit  = time.Minute
 	// changeLimit is how long it may take from then to sending the change. Emacs
 	// sends only when its user pauses, so whoever types on is waited for.
 	changeLimit = time.Minute
@@ -33,6 +36,7 @@ type documents struct {
 	buffers *workspace.Buffers // files
 	others  *workspace.Buffers // the rest, by URI
 	inOrder inOrder            // for an editor whose changes overtake each other
+	applies atomic.Bool        // the editor has answered an edit
 
 	mu    sync.Mutex
 	paths map[uri.URI]string // open files, as the editor names them
@@ -215,17 +219,26 @@ var errNoEdits = errors.New("the editor does not take edits from language server
 // apply sends versioned edits. An edit that the editor refuses is stale: it
 // refuses what was made for another version.
 func (d *documents) apply(ctx context.Context, doc workspace.Document, edits []workspace.TextEdit, label string) error {
+	limit := applyLimit
+	if d.applies.Load() {
+		limit = busyLimit
+	}
+	return d.applyWithin(ctx, limit, doc, edits, label)
+}
+
+func (d *documents) applyWithin(ctx context.Context, limit time.Duration, doc workspace.Document, edits []workspace.TextEdit, label string) error {
 	if !d.s.client.applyEdit {
 		return fmt.Errorf("editing %s: %w; save and close the document, then it can be edited on the disk", doc.Path, errNoEdits)
 	}
 	params := &lsp.ApplyWorkspaceEditParams{Label: &label, Edit: d.workspaceEdit(doc, edits)}
 	var result lsp.ApplyWorkspaceEditResult
 	var refused *jsonrpc2.Error // as eglot says that the version has moved
-	if err := d.s.call(ctx, applyLimit, lsp.MethodWorkspaceApplyEdit, params, &result); errors.As(err, &refused) && !unknownMethod(err) {
+	if err := d.s.call(ctx, limit, lsp.MethodWorkspaceApplyEdit, params, &result); errors.As(err, &refused) && !unknownMethod(err) {
 		return fmt.Errorf("the editor refused the edit to %s (%s): %w", doc.Path, refused.Message, workspace.ErrStale)
 	} else if err != nil {
 		return fmt.Errorf("editing %s: %w", doc.Path, err)
 	}
+	d.applies.Store(true)
 	if !result.Applied {
 		reason := "its text has changed meanwhile"
 		if result.FailureReason != nil && *result.FailureReason != "" {

@@ -35,6 +35,7 @@ func (s *server) initialize(_ context.Context, p *lsp.InitializeParams) (any, er
 		return nil, jsonrpc2.Errorf(jsonrpc2.InvalidRequest, "initialize came a second time")
 	}
 	s.client = clientOf(p)
+	s.outgoing.nudged = s.client.spaced
 	s.encoding = workspace.Encoding(encodingOf(s.client.encodings))
 	s.sessions.folders = foldersOf(p)
 	if len(p.InitializationOptions) > 0 {

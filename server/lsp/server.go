@@ -44,7 +44,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) (exitCod
 	writer := wire.NewWriter(out, wire.HeaderFraming)
 	s := newServer(ctx, o, writer)
 	s.leave = cancel
-	s.rpc = jsonrpc2.NewConn(&stream{wire.NewHeaderStream(in, writer), &s.outgoing, cancel}, jsonrpc2.WithCodec(codec{}))
+	s.rpc = jsonrpc2.NewConn(&stream{wire.NewHeaderStream(in, writer), s, cancel}, jsonrpc2.WithCodec(codec{}))
 	s.rpc.Go(ctx, s.handle)
 
 	select {
@@ -74,8 +74,8 @@ var errLeave = errors.New("the editor has left")
 // there is nothing more to read, so that what is running ends at once.
 type stream struct {
 	*wire.HeaderStream
-	outgoing *outgoing
-	end      context.CancelCauseFunc
+	s   *server
+	end context.CancelCauseFunc
 }
 
 func (x *stream) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
@@ -89,8 +89,21 @@ func (x *stream) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
 		if !ok {
 			return msg, n, nil
 		}
-		x.outgoing.deliver(answer)
+		x.s.outgoing.deliver(answer)
 	}
+}
+
+// Write queues a message, where the editor needs it at some distance from the last answer.
+func (x *stream) Write(ctx context.Context, msg jsonrpc2.Message) (n int64, err error) {
+	if !x.s.client.spaced {
+		return x.HeaderStream.Write(ctx, msg)
+	}
+	send := x.s.spacing.other
+	if _, answer := msg.(*jsonrpc2.Response); answer {
+		send = x.s.spacing.answer
+	}
+	err = send(func() (err error) { n, err = x.HeaderStream.Write(ctx, msg); return err })
+	return n, err
 }
 
 // server is one connection.
@@ -114,6 +127,7 @@ type server struct {
 	life      life
 	requests  requests
 	outgoing  outgoing
+	spacing   spacing
 	questions atomic.Int64 // that a person thinks about
 	answers   atomic.Int64 // that persons have given
 	line      line         // used by the reader only
