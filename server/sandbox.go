@@ -9,8 +9,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 )
 
-// newSandbox makes what bounds the session's commands. What of it this host cannot
-// enforce is said once, by the first command.
+// newSandbox makes what bounds the session's commands. What is enforced, by what, and
+// what this host cannot enforce is said once, by the first command.
 func (x *Session) newSandbox(conf *config.Loaded) *sandbox.Box {
 	home := x.svc.Home
 	return sandbox.New(sandbox.Config{
@@ -21,9 +21,11 @@ func (x *Session) newSandbox(conf *config.Loaded) *sandbox.Box {
 		Environ: x.svc.Environ,
 		Tell: func(enforced string, gaps []string) {
 			x.svc.Log.Info("sandbox", "session", x.id, "enforced", enforced, "gaps", gaps)
+			text := "Sandbox: " + enforced + "."
 			if len(gaps) > 0 {
-				x.host.Sink(x.id).Event(agent.Notice{Text: "Sandbox: " + enforced + ". Not enforced: " + strings.Join(gaps, ". ") + "."})
+				text += " Not enforced: " + strings.Join(gaps, ". ") + "."
 			}
+			x.host.Sink(x.id).Event(agent.Notice{Text: text})
 		},
 	})
 }

@@ -101,7 +101,9 @@ var (
 	uuids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	fill  = regexp.MustCompile(`"used":\d+`) // of the window: an estimate that the words of the prompt change
 	slash = regexp.MustCompile(`"availableCommands":\[\{.*?\],"sessionUpdate"`)
-	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
+	// What a host can enforce is the host's affair.
+	bounds = regexp.MustCompile(`Sandbox: [^"\\]*\.`)
+	times  = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 )
 
 // names stand for what differs from run to run: $ROOT,
@@ -112,6 +114,7 @@ func (n *names) hide(text string, o Options) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, o.Home, "$HERMES_HOME"), o.Root, "$ROOT")
 	text = slash.ReplaceAllString(text, `"availableCommands":["…"],"sessionUpdate"`)
 	text = times.ReplaceAllString(text, "$$TIME")
+	text = bounds.ReplaceAllString(text, "Sandbox: $$SANDBOX.")
 	text = fill.ReplaceAllString(text, `"used":$$N`)
 	return uuids.ReplaceAllStringFunc(text, func(id string) string {
 		i := slices.Index(n.ids, id)
