@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
@@ -15,7 +16,9 @@ var passing = []string{"duration_seconds", "total_duration_seconds", "pid", "ses
 
 // changing finds parts of outputs that are never the same twice: how long something
 // took, when it was, where it lay in memory.
-var changing = regexp.MustCompile(`\b\d+(\.\d+)?\s?(ns|µs|us|ms|s|sec|seconds)\b|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?|\b\d\d:\d\d:\d\d\b|\b0x[0-9a-f]{6,16}\b|\(cached\)`)
+var changing = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b\d+(\.\d+)?\s?(ns|µs|us|ms|s|sec|seconds)\b|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?|\b\d\d:\d\d:\d\d\b|\b0x[0-9a-f]{6,16}\b|\(cached\)`)
+})
 
 // difference is a diff between two results, empty when they say the same.
 func difference(then, now string) string {
@@ -62,7 +65,7 @@ func settled(v any) any {
 		if said, _, ok := strings.Cut(v, " Available: "); ok && strings.HasPrefix(v, "Unknown tool") {
 			return said // what is offered is not the same in a replay
 		}
-		return changing.ReplaceAllString(v, "…")
+		return changing().ReplaceAllString(v, "…")
 	}
 	return v
 }
