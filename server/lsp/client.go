@@ -48,10 +48,7 @@ func clientOf(p *lsp.InitializeParams) client {
 	if c.name == "helix" { // it does show documents, but says so only from 2026 on
 		c.showDocument, c.overtakes = true, true
 	}
-	switch c.name {
-	case "", "Eglot", "emacs": // eglot 1.9 says no name, lsp-mode the last
-		c.spaced = true
-	}
+	c.spaced = spacedClient(c.name)
 	if t := p.Capabilities.TextDocument; t != nil && t.CodeAction != nil {
 		c.literals = len(t.CodeAction.CodeActionLiteralSupport.CodeActionKind.ValueSet) > 0
 	}
@@ -63,6 +60,10 @@ func clientOf(p *lsp.InitializeParams) client {
 	}
 	return c
 }
+
+// spacedClient tells whether an editor is one of Emacs's clients: eglot 1.9 says no name,
+// lsp-mode says that of its editor.
+func spacedClient(name string) bool { return name == "" || name == "Eglot" || name == "emacs" }
 
 func is(b *bool) bool { return b != nil && *b }
 
