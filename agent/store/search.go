@@ -196,10 +196,11 @@ func collectHits(rows *sql.Rows, err error) (hits []Hit, _ error) {
 	}
 	defer rows.Close()
 	seen := map[string]bool{"": false}
+	var h Hit
+	var at int64
+	row := newSessionRow(&h.MessageID, &h.Seq, &at, &h.Role, &h.Snippet)
 	for rows.Next() {
-		var h Hit
-		var at int64
-		if err := scanSession(rows, &h.Session, &h.MessageID, &h.Seq, &at, &h.Role, &h.Snippet); err != nil {
+		if h.Session, err = row.scan(rows); err != nil {
 			return nil, err
 		}
 		if seen[h.MessageID] {

@@ -245,9 +245,10 @@ func collect(ctx context.Context, db *sql.DB, query string, args []any) (page []
 		return nil, err
 	}
 	defer rows.Close()
+	row := newSessionRow()
 	for rows.Next() {
-		var x Session
-		if err := scanSession(rows, &x); err != nil {
+		x, err := row.scan(rows)
+		if err != nil {
 			return nil, err
 		}
 		page = append(page, x)
@@ -258,31 +259,45 @@ func collect(ctx context.Context, db *sql.DB, query string, args []any) (page []
 type scanner interface{ Scan(...any) error }
 
 func scanHead(row scanner) (x Session, err error) {
-	var tools string
-	err = scanSession(row, &x, append(x.Totals.columns(), &x.System, &tools)...)
+	var totals Totals
+	var system, tools string
+	x, err = newSessionRow(append(totals.columns(), &system, &tools)...).scan(row)
 	if errors.Is(err, sql.ErrNoRows) {
 		return x, ErrNotFound
 	}
 	if err != nil {
 		return x, err
 	}
+	x.Totals, x.System = totals, system
 	x.Tools, err = decode[model.Tool](tools)
 	return x, err
 }
 
-// scanSession fills x from sessionColumns, and more from the columns after them.
-func scanSession(row scanner, x *Session, more ...any) (err error) {
-	var folders string
-	var created, updated int64
-	columns := []any{&x.ID, &x.Cwd, &folders, &x.Title, &x.Model, &x.Mode,
-		&x.Parent, &x.Origin, &x.Root, &x.ForkedAt, &x.Notes, &created, &updated}
-	columns = append(columns, &x.Messages)
-	if err := row.Scan(append(columns, more...)...); err != nil {
-		return err
+// sessionRow reads rows of sessionColumns, each into the same places.
+type sessionRow struct {
+	x                Session
+	folders          string
+	created, updated int64
+	columns          []any
+}
+
+// newSessionRow reads more from the columns behind sessionColumns.
+func newSessionRow(more ...any) *sessionRow {
+	r := &sessionRow{}
+	x := &r.x
+	r.columns = append([]any{&x.ID, &x.Cwd, &r.folders, &x.Title, &x.Model, &x.Mode, &x.Parent, &x.Origin,
+		&x.Root, &x.ForkedAt, &x.Notes, &r.created, &r.updated, &x.Messages}, more...)
+	return r
+}
+
+func (r *sessionRow) scan(row scanner) (x Session, err error) {
+	if err := row.Scan(r.columns...); err != nil {
+		return x, err
 	}
-	x.CreatedAt, x.UpdatedAt = fromMicros(created), fromMicros(updated)
-	x.Folders, err = decode[string](folders)
-	return err
+	x = r.x
+	x.CreatedAt, x.UpdatedAt = fromMicros(r.created), fromMicros(r.updated)
+	x.Folders, err = decode[string](r.folders)
+	return x, err
 }
 
 // columns are where totalColumns go.
