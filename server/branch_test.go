@@ -167,3 +167,30 @@ func TestUnusableStore(t *testing.T) {
 		t.Errorf("%+v, %v", page, err)
 	}
 }
+
+// With a session those of its subagents go, and theirs; its forks stay.
+func TestDeleteTakesSubagents(t *testing.T) {
+	t.Parallel()
+	s := open(t, Options{Model: fakemodel.Script(answer("one")), Static: true})
+	x, g := session(t, s, t.TempDir())
+	prompt1(t, x, "first")
+	fork, err := s.Fork(t.Context(), x.ID(), "", Place{}, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := x.ID()
+	for range 2 {
+		child := store.Session{ID: store.NewID(), Cwd: x.Cwd(), Parent: parent, Origin: "{}"}
+		if err := s.opened().Create(t.Context(), child); err != nil {
+			t.Fatal(err)
+		}
+		parent = child.ID
+	}
+	if err := s.Delete(t.Context(), x.ID()); err != nil {
+		t.Fatal(err)
+	}
+	left, _, err := s.opened().List(t.Context(), store.Filter{})
+	if err != nil || len(left) != 1 || left[0].ID != fork.ID() {
+		t.Errorf("left: %+v, %v", left, err)
+	}
+}

@@ -249,8 +249,8 @@ func (s *Service) CloseSession(ctx context.Context, id string) error {
 	return x.close(ctx)
 }
 
-// Delete closes a session and removes it from the store. An unknown one is as good
-// as deleted.
+// Delete closes a session and removes it, with those of its subagents, from the store.
+// An unknown one is as good as deleted.
 func (s *Service) Delete(ctx context.Context, id string) error {
 	if err := s.CloseSession(ctx, id); errors.Is(err, ErrNoSession) {
 		return nil
@@ -262,8 +262,7 @@ func (s *Service) Delete(ctx context.Context, id string) error {
 	delete(s.drafts, id)
 	s.mu.Unlock()
 	if !draft {
-		err := s.theStore(s.synchronous()).Delete(ctx, id)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err := s.deleteStored(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -275,6 +274,33 @@ func (s *Service) Delete(ctx context.Context, id string) error {
 	}
 	if err := os.RemoveAll(s.outputDir(id)); err != nil {
 		return fmt.Errorf("removing the outputs of session %s: %w", id, err)
+	}
+	return nil
+}
+
+// deleteStored removes a session from the store, after those of its subagents. What
+// was forked from it stays.
+func (s *Service) deleteStored(ctx context.Context, id string) error {
+	st := s.theStore(s.synchronous())
+	for cursor := ""; ; {
+		page, next, err := st.List(ctx, store.Filter{Parent: id, Cursor: cursor})
+		if err != nil {
+			return err
+		}
+		for _, x := range page {
+			if x.Origin == "" {
+				continue
+			}
+			if err := s.Delete(ctx, x.ID); err != nil {
+				return err
+			}
+		}
+		if cursor = next; cursor == "" {
+			break
+		}
+	}
+	if err := st.Delete(ctx, id); !errors.Is(err, store.ErrNotFound) {
+		return err
 	}
 	return nil
 }
