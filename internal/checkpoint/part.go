@@ -372,12 +372,6 @@ func (p *part) look() {
 	}
 	p.k.store.shelter(p.k.ctx, p.k.Files, next, limits)
 	p.compare(base, next, limits, busy)
-	if err := p.k.store.save(next, newest(p.k.Files.Folders())); err != nil {
-		return // the next look reads more
-	}
-	p.k.mu.Lock()
-	p.k.known = next
-	p.k.mu.Unlock()
 }
 
 // compare notes what is another in next than it was in base.
