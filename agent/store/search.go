@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -110,13 +111,17 @@ func (db *database) search(ctx context.Context, q Query, words []string) (hits [
 		find = db.byScan
 	}
 	for _, join := range []string{" AND ", " OR "} {
-		if hits, err = db.named(ctx, q, words, join); err != nil {
-			return nil, err
-		}
 		found, err := find(ctx, q, words, join)
 		if err != nil {
 			return nil, err
 		}
+		if hits, err = db.named(ctx, q, words, join); err != nil {
+			return nil, err
+		}
+		// A title repeats the first prompt: one hit of a session is enough.
+		hits = slices.DeleteFunc(hits, func(h Hit) bool {
+			return slices.ContainsFunc(found, func(f Hit) bool { return f.Session.ID == h.Session.ID })
+		})
 		hits = append(hits, found...)
 		if len(hits) > 0 || len(words) == 1 {
 			break
