@@ -132,8 +132,7 @@ export class Editor {
   /** Runs a command by its title, as a person does. */
   async run(title) {
     await (await this.palette()).fill(`>${title}`);
-    await this.row(title).waitFor();
-    await this.page.keyboard.press("Enter");
+    await this.row(title).click();
   }
 
   /** Waits until the palette offers some of our commands; which of others does it offer? */
@@ -172,8 +171,7 @@ export class Editor {
     await this.again(async () => {
       await this.page.keyboard.press("Control+p");
       await this.page.locator(".quick-input-widget input").first().fill(name);
-      await this.row(path.basename(name)).waitFor({ timeout: 10_000 });
-      await this.page.keyboard.press("Enter");
+      await this.row(path.basename(name)).click({ timeout: 10_000 }); // Enter would take the first of a list that is not sorted yet
       await this.page.locator(".tab.active").filter({ hasText: path.basename(name) }).waitFor({ timeout: 10_000 });
     });
   }

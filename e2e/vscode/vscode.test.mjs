@@ -1,7 +1,7 @@
 // The extension in a real VS Code, used as a person uses it. The model is the
 // embedded one, which plays the scripts that the prompts hold.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -211,6 +211,15 @@ step("the problems of a file are passed on", async () => {
   assert.match(stored(), /notes\.json#diagnostics[^]*Trailing comma/);
 });
 
+step("what the editor's tools say of an edit reaches the model", async () => {
+  await editor.openFile("notes.json");
+  await editor.page.keyboard.press("Control+Alt+h");
+  await send("Break it.", [call("patch", { path: "notes.json", old_string: "1,", new_string: '1, "b": ,' })], [{ text: "It is broken." }]);
+  await answers().last().getByText("It is broken.").waitFor();
+  await idle();
+  assert.match(stored(), /notes\.json, line 1: error: Value expected/);
+});
+
 step("a question about the selection carries it", async () => {
   await editor.openFile("pricing.py");
   await editor.page.locator(".view-line").filter({ hasText: "print" }).first().click();
@@ -277,6 +286,18 @@ step("the server is restarted after kill -9 and the session goes on", async () =
   await idle();
   const earlier = await editor.chat.locator("article.user").allTextContents();
   assert.ok(earlier.some((t) => t.includes("How do you do?")), "the conversation is lost");
+});
+
+step("a key is kept secret and given to the server alone", async () => {
+  await editor.run("Hermes: Set API Key…");
+  await editor.row("OpenRouter").click();
+  await editor.page.locator(".quick-input-title").filter({ hasText: "Key for OpenRouter" }).waitFor();
+  await editor.answer("sk-or-7c1d");
+  await editor.notification("The key for OpenRouter is kept.").waitFor();
+  const environment = (pid) => fs.readFileSync(`/proc/${pid}/environ`, "utf8");
+  await poll("the server to have the key", () => servers().some((pid) => environment(pid).includes("OPENROUTER_API_KEY=sk-or-7c1d")));
+  const { status, stdout } = spawnSync("grep", ["-rlF", "sk-or-7c1d", editor.dir, "--include=*.json", "--include=*.log", "--include=*.db"], { encoding: "utf8" });
+  assert.deepEqual([status, stdout], [1, ""]); // nowhere
 });
 
 step("axe finds nothing in the chat", async () => {

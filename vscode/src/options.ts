@@ -17,3 +17,17 @@ export function restricted(options: Record<string, unknown>): Record<string, unk
   const sandbox = { ...(options.sandbox as object | undefined), mode: "read-only" };
   return { ...options, agent, sandbox };
 }
+
+/** Plain settings as environment variables: model.base_url is HERMES_MODEL_BASE_URL. */
+export function environment(options: Record<string, unknown>, prefix = "HERMES"): Record<string, string> {
+  const variables: Record<string, string> = {};
+  for (const [key, value] of Object.entries(options)) {
+    const name = `${prefix}_${key.toUpperCase()}`;
+    if (["string", "number", "boolean"].includes(typeof value)) {
+      variables[name] = String(value);
+    } else if (value && typeof value === "object" && !Array.isArray(value)) {
+      Object.assign(variables, environment(value as Record<string, unknown>, name));
+    }
+  }
+  return variables;
+}

@@ -2,34 +2,57 @@ import { execFile } from "node:child_process";
 import * as vscode from "vscode";
 
 import { Hermes, place } from "../hermes";
+import { environment } from "../options";
 import { serverEnvironment, serverPath } from "../server";
+import { initializationOptions } from "../settings";
 import { command } from "./guard";
 
 /** What concerns the server itself, and the menu of the status bar. */
 export function registerServerCommands(context: vscode.ExtensionContext, hermes: Hermes): vscode.Disposable[] {
-  const report = vscode.window.createOutputChannel("Hermes Doctor");
+  const doctor = new Doctor(context);
   return [
     command("hermes.restart", () => hermes.restart()),
     command("hermes.log", () => hermes.log.show()),
     command("hermes.settings", () => vscode.commands.executeCommand("workbench.action.openSettings", `@ext:${context.extension.id}`)),
-    command("hermes.doctor", () => doctor(context, report)),
-    report,
+    command("hermes.doctor", () => doctor.run()),
+    vscode.workspace.registerTextDocumentContentProvider(Doctor.scheme, doctor),
     command("hermes.menu", () => menu(hermes)),
   ];
 }
 
-/** Runs the program's own checks and shows what they say. */
-async function doctor(context: vscode.ExtensionContext, report: vscode.OutputChannel): Promise<void> {
-  const cwd = place().cwd;
-  const env = await serverEnvironment(context);
-  report.replace("Checking…\n");
-  report.show(true);
-  await new Promise<void>((resolve) => {
-    execFile(serverPath(context), ["doctor"], { cwd, env, timeout: 60_000 }, (error, stdout, stderr) => {
-      report.replace(stdout + stderr || (error?.message ?? ""));
-      resolve();
-    });
-  });
+/** Doctor shows what the program's own checks say, in a document that can be read and copied. */
+class Doctor implements vscode.TextDocumentContentProvider {
+  static readonly scheme = "hermes-doctor";
+  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
+  private readonly uri = vscode.Uri.from({ scheme: Doctor.scheme, path: "Hermes Doctor.log" });
+  private report = "";
+
+  readonly onDidChange = this.changed.event;
+
+  constructor(private readonly context: vscode.ExtensionContext) {}
+
+  provideTextDocumentContent(): string {
+    return this.report;
+  }
+
+  async run(): Promise<void> {
+    this.say("Checking…\n");
+    await vscode.window.showTextDocument(this.uri, { preview: true });
+    this.say(await this.checks());
+  }
+
+  private say(report: string): void {
+    this.report = report;
+    this.changed.fire(this.uri);
+  }
+
+  private async checks(): Promise<string> {
+    const settings = environment(initializationOptions(this.context)); // the program knows no initialize here
+    const options = { cwd: place().cwd, env: { ...(await serverEnvironment(this.context)), ...settings }, timeout: 60_000 };
+    return new Promise((resolve) =>
+      execFile(serverPath(this.context), ["doctor"], options, (error, stdout, stderr) => resolve(stdout + stderr || String(error))),
+    );
+  }
 }
 
 interface Entry extends vscode.QuickPickItem {

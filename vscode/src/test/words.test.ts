@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { put, restricted } from "../options";
+import { environment, put, restricted } from "../options";
 import { ago, counted, money, short } from "../words";
 
 test("figures", () => {
@@ -33,5 +33,13 @@ test("Restricted Mode offers tools that read, whatever the user has set", () => 
     agent: { max_iterations: 5, tools: { enabled: ["safe", "todo", "clarify"] } },
     sandbox: { mode: "read-only", network: false },
     model: { default: "m" },
+  });
+});
+
+test("plain settings become variables", () => {
+  assert.deepEqual(environment({ model: { base_url: "u", fallback: ["x"] }, sandbox: { network: false }, checkpoints: { max_mb: 5 } }), {
+    HERMES_MODEL_BASE_URL: "u",
+    HERMES_SANDBOX_NETWORK: "false",
+    HERMES_CHECKPOINTS_MAX_MB: "5",
   });
 });
