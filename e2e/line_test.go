@@ -47,7 +47,12 @@ func (f frame) text() string {
 
 func (b bed) line(t *testing.T) *line {
 	t.Helper()
-	cmd := exec.Command(b.binary, "acp")
+	return b.lineIn(t, exec.Command(b.binary, "acp"))
+}
+
+// lineIn starts a server by another command.
+func (b bed) lineIn(t *testing.T, cmd *exec.Cmd) *line {
+	t.Helper()
 	cmd.Dir, cmd.Env, cmd.Stderr = b.workspace, b.environ(), os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

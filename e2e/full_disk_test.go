@@ -1,0 +1,85 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A home on a disk that is really full: the prompt is answered with an error that says
+// so, and once there is room again the same session goes on with all that was kept.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string]string{"a.txt": "one\n"})
+	config := filepath.Join(b.home, "config.yaml")
+	keep := filepath.Join(b.workspace, "config.yaml")
+	if err := os.Rename(config, keep); err != nil { // it would be hidden by what is mounted
+		t.Fatal(err)
+	}
+	l := b.lineIn(t, exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+		`mount -t tmpfs -o size=6m none "$HERMES_HOME" && cp "$1" "$HERMES_HOME/config.yaml" && head -c 3000000 /dev/zero > "$HERMES_HOME/ballast" && "$0" acp`, b.binary, keep))
+	session := l.newSession(b.workspace)
+	kept, failure := 0, ""
+	for n := 0; n < 200 && failure == ""; n++ {
+		failure = l.ask(session, fmt.Sprintf("turn %d %s\n```hermes-script\n"+`[{"text":"Answer %d."}]`+"\n```", n, strings.Repeat("much to say ", 4000), n))
+		if failure == "" {
+			kept++
+		}
+	}
+	if !strings.Contains(failure, "the disk is full; make room and try again") || !strings.Contains(failure, "hermes-ls.db") || kept < 3 {
+		t.Fatalf("after %d turns: %q", kept, failure)
+	}
+	t.Logf("after %d turns: %s", kept, failure)
+	if again := l.ask(session, strings.Repeat("still full? ", 20_000)); !strings.Contains(again, "the disk is full") {
+		t.Errorf("asked again: %q", again)
+	}
+	ballast := filepath.Join("/proc", fmt.Sprint(l.cmd.Process.Pid), "root", b.home, "ballast")
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	if again := l.ask(session, "And now?\n```hermes-script\n"+`[{"text":"There is room."}]`+"\n```"); again != "" {
+		t.Errorf("with room again: %s", again)
+	}
+	text := ""
+	l.call("session/load", map[string]any{"sessionId": session, "cwd": b.workspace, "mcpServers": []any{}}, nil, func(f frame) {
+		if f.Params.Update.SessionUpdate == "agent_message_chunk" {
+			text += f.text()
+		}
+	})
+	for n := range kept {
+		if !strings.Contains(text, fmt.Sprintf("Answer %d.", n)) {
+			t.Errorf("answer %d is lost", n)
+		}
+	}
+	if !strings.HasSuffix(strings.TrimSpace(text), "There is room.") {
+		t.Errorf("the log ends with %q", text[max(0, len(text)-80):])
+	}
+	l.end()
+}
+
+// ask prompts and gives the error that is answered, or nothing.
+func (l *line) ask(session, text string) (failure string) {
+	l.t.Helper()
+	id := l.send("session/prompt", promptOf(session, text))
+	for {
+		f, ok := l.next()
+		switch {
+		case !ok:
+			l.t.Fatal("the server has gone")
+		case f.Method == "" && string(f.ID) == id && f.Error != nil:
+			return f.Error.Message
+		case f.Method == "" && string(f.ID) == id:
+			var answered struct{ StopReason string }
+			if err := json.Unmarshal(f.Result, &answered); err != nil || answered.StopReason != "end_turn" {
+				l.t.Fatalf("answered %s, %v", f.Result, err)
+			}
+			return ""
+		}
+	}
+}
