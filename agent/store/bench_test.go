@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -82,5 +84,69 @@ func BenchmarkList(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// long fills a session with so many messages, by an import.
+func long(b *testing.B, s *store.Store, messages int) (id string) {
+	b.Helper()
+	var file bytes.Buffer
+	out := json.NewEncoder(&file)
+	id = store.NewID()
+	_ = out.Encode(map[string]any{"record": "session", "version": store.TransferVersion, "id": id})
+	for i := range messages {
+		text := prose(300)
+		_ = out.Encode(map[string]any{"record": "message", "id": fmt.Sprint(id, i), "role": []string{"user", "assistant"}[i%2], "text": text, "typed": len(text)})
+	}
+	if _, err := s.Import(b.Context(), &file, false); err != nil {
+		b.Fatal(err)
+	}
+	return id
+}
+
+// What opening a session reads, whatever its length; a page of its log; and a search
+// through all of it.
+func BenchmarkLong(b *testing.B) {
+	for _, n := range []int{10, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s := open(b)
+			id := long(b, s, n)
+			b.Run("open", func(b *testing.B) {
+				for b.Loop() {
+					head, err := s.Session(b.Context(), id)
+					if err != nil || head.Messages != n {
+						b.Fatal(head.Messages, err)
+					}
+					if _, err := s.Tail(b.Context(), id, store.End); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+			b.Run("page", func(b *testing.B) {
+				for b.Loop() {
+					if _, err := s.Messages(b.Context(), id, int64(n/2), 64); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+			b.Run("search", func(b *testing.B) {
+				for b.Loop() {
+					if _, err := s.Search(b.Context(), store.Query{Text: "word700 word800"}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A fork of a session of a thousand messages.
+func BenchmarkFork(b *testing.B) {
+	s := open(b)
+	id := long(b, s, 1000)
+	for b.Loop() {
+		if err := s.Fork(b.Context(), id, 1000, store.Session{ID: store.NewID(), Parent: id, Root: id}, nil); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
