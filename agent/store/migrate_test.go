@@ -1,0 +1,64 @@
+package store
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"testing"
+)
+
+// A file of any earlier version is brought up to date with all that is in it: the sums
+// are those of the log, and what was said is found.
+func TestMigrations(t *testing.T) {
+	t.Parallel()
+	for version := 1; version < len(migrations); version++ {
+		t.Run(fmt.Sprint(version), func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), FileName)
+			old, err := sql.Open("sqlite", path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run := func(query string) {
+				t.Helper()
+				if _, err := old.Exec(query); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, m := range migrations[:version] {
+				run(m)
+			}
+			run(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, version))
+			for _, id := range []string{"a", "b"} {
+				run("INSERT INTO sessions (id, cwd, folders, title, model, mode, parent, created_at, updated_at) VALUES ('" + id + "', '/w', '', 'T', '', '', '', 1, 2)")
+				run("INSERT INTO heads VALUES ('" + id + "', 'system', '')")
+			}
+			for seq := 1; seq <= 3; seq++ {
+				run(fmt.Sprintf(`INSERT INTO messages (session_id, seq, id, time, role, note, typed, is_error, input, output, cost, call_id, name, text, reasoning, calls, shown, images)
+					VALUES ('a', %d, 'm%d', %d, 'assistant', 0, 0, 0, 10, 2, 0.5, '', '', 'words of old', '', '', '', '')`, seq, seq, seq+2))
+			}
+			if err := old.Close(); err != nil {
+				t.Fatal(err)
+			}
+
+			s := New(path, Options{})
+			defer s.Close()
+			x, err := s.Session(t.Context(), "a")
+			if err != nil || x.System != "system" || x.Messages != 3 || x.Requests != 3 || x.Usage.Input != 30 || x.Usage.Output != 6 || x.Usage.Cost != 1.5 {
+				t.Errorf("%+v, %v", x, err)
+			}
+			if log, err := s.Messages(t.Context(), "a", 0, 0); err != nil || len(log) != 3 || log[2].ID != "m3" {
+				t.Errorf("%+v, %v", log, err)
+			}
+			if hits, err := s.Search(t.Context(), Query{Text: "old words"}); err != nil || len(hits) != 3 {
+				t.Errorf("%+v, %v", hits, err)
+			}
+			if problems, err := s.Check(t.Context()); err != nil || len(problems) > 0 {
+				t.Errorf("%q, %v", problems, err)
+			}
+			if err := s.Append(t.Context(), "b", &Message{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
