@@ -64,7 +64,9 @@ export class Hermes implements vscode.Disposable {
   private readonly permissions: Ask<RequestPermissionRequest, RequestPermissionResponse>[] = [];
   private readonly elicitations: Ask<ElicitRequest, ElicitResponse>[] = [];
   private current: State;
-  private turns = 0;
+  /** How many turns run, by their session. */
+  private readonly turns = new Map<string, number>();
+  private busy = false; // a turn of the current session runs
   private questions = 0;
   private opening: Promise<string> | undefined;
   private stopping = false;
@@ -74,6 +76,7 @@ export class Hermes implements vscode.Disposable {
   private readonly sessions = new vscode.EventEmitter<SessionChange>();
   private readonly ready = new vscode.EventEmitter<SubagentsReady>();
   private readonly failures = new vscode.EventEmitter<unknown>();
+  private readonly works = new vscode.EventEmitter<{ session: string; running: boolean }>();
   private readonly turnsChanged = new vscode.EventEmitter<boolean>();
 
   /** Every session/update, of whatever session, in order. */
@@ -84,7 +87,9 @@ export class Hermes implements vscode.Disposable {
   readonly onSubagentsReady = this.ready.event;
   /** A turn has ended with an error. */
   readonly onFailure = this.failures.event;
-  /** True when the first turn begins, false when the last one has ended. */
+  /** A session has begun to work, or has come to rest; also one that is not shown. */
+  readonly onWork = this.works.event;
+  /** Of the current session: true when its first turn begins, false when its last one has ended. */
   readonly onTurn = this.turnsChanged.event;
 
   constructor(private readonly context: vscode.ExtensionContext, readonly log: vscode.LogOutputChannel) {
@@ -102,6 +107,11 @@ export class Hermes implements vscode.Disposable {
 
   get state(): State {
     return this.current;
+  }
+
+  /** Whether any session works: the one that is shown, or another. */
+  get working(): boolean {
+    return this.turns.size > 0;
   }
 
   /** The current session's id; undefined until one is needed. */
@@ -138,7 +148,7 @@ export class Hermes implements vscode.Disposable {
   }
 
   dispose(): void {
-    for (const s of [...this.subscriptions, this.updates, this.states, this.sessions, this.ready, this.failures, this.turnsChanged]) {
+    for (const s of [...this.subscriptions, this.updates, this.states, this.sessions, this.ready, this.failures, this.works, this.turnsChanged]) {
       s.dispose();
     }
   }
@@ -169,13 +179,13 @@ export class Hermes implements vscode.Disposable {
   /** Runs a command that starts a turn in the current session, and waits for its end. */
   async commandTurn<C extends keyof CommandTypes>(command: C, args: Taken<C>): Promise<Given<C>> {
     const sessionId = await this.ensureSession();
-    return this.turn(() => this.command(command, { ...args, sessionId, wait: true }));
+    return this.turn(sessionId, () => this.command(command, { ...args, sessionId, wait: true }));
   }
 
   /** Prompts the current session, which is begun where there is none. */
   async prompt(prompt: ContentBlock[], meta?: Record<string, unknown>): Promise<PromptResponse> {
     const sessionId = await this.ensureSession();
-    return this.turn(() => this.request(Method.SessionPrompt, { sessionId, prompt, ...(meta && { _meta: meta }) }));
+    return this.turn(sessionId, () => this.request(Method.SessionPrompt, { sessionId, prompt, ...(meta && { _meta: meta }) }));
   }
 
   /** Stops the turn that runs in the current session. */
@@ -201,8 +211,12 @@ export class Hermes implements vscode.Disposable {
     return opened.sessionId;
   }
 
-  /** Opens a session again and has its history replayed. */
+  /** Opens a session again and has its history replayed. One in which a turn of ours runs is still open: it is shown as it is. */
   async loadSession(sessionId: string): Promise<void> {
+    if (this.turns.has(sessionId)) {
+      this.switchTo(sessionId, "resume", await this.request(Method.SessionResume, { sessionId, ...place() }));
+      return;
+    }
     this.switchTo(sessionId, "load");
     try {
       this.opened(await this.request(Method.SessionLoad, { sessionId, ...place(), mcpServers: [] }));
@@ -260,29 +274,44 @@ export class Hermes implements vscode.Disposable {
       }
       return none;
     } finally {
-      this.questions--;
+      this.questions = Math.max(0, this.questions - 1); // a new server has begun to count
       this.change({});
     }
   }
 
-  private async turn<R>(run: () => Promise<R>): Promise<R> {
-    this.turns++;
-    if (this.turns === 1) {
-      this.turnsChanged.fire(true);
-    }
-    this.change({});
+  private async turn<R>(session: string, run: () => Promise<R>): Promise<R> {
+    this.count(session, 1);
     try {
       return await run();
     } catch (error) {
       this.failures.fire(error);
       throw error;
     } finally {
-      this.turns--;
-      if (this.turns === 0) {
-        this.turnsChanged.fire(false);
-      }
-      this.change({});
+      this.count(session, -1);
     }
+  }
+
+  private count(session: string, by: number): void {
+    const before = this.turns.get(session) ?? 0;
+    if (before + by > 0) {
+      this.turns.set(session, before + by);
+    } else {
+      this.turns.delete(session);
+    }
+    if (before > 0 !== before + by > 0) {
+      this.works.fire({ session, running: by > 0 });
+    }
+    this.followTurns();
+  }
+
+  /** Says when the first turn of the current session begins, and when its last one has ended. */
+  private followTurns(): void {
+    const busy = this.session !== undefined && this.turns.has(this.session);
+    if (busy !== this.busy) {
+      this.busy = busy;
+      this.turnsChanged.fire(busy);
+    }
+    this.change({});
   }
 
   private updated(n: SessionNotification): void {
@@ -313,6 +342,7 @@ export class Hermes implements vscode.Disposable {
       this.opened(opened);
     }
     this.sessions.fire({ session, reason });
+    this.followTurns();
   }
 
   private opened(o: LoadSessionResponse): void {
@@ -322,7 +352,9 @@ export class Hermes implements vscode.Disposable {
   private clientChanged(state: ClientState): void {
     this.bars.clear();
     if (state === ClientState.Running) {
-      this.turns = this.questions = 0;
+      this.turns.clear();
+      this.questions = 0;
+      this.followTurns();
       this.change({ phase: "idle", problem: undefined });
       void this.reopen();
     } else if (state === ClientState.Starting) {
@@ -378,7 +410,7 @@ export class Hermes implements vscode.Disposable {
   }
 
   private doing(): "idle" | "working" | "waiting" {
-    return this.questions > 0 ? "waiting" : this.turns > 0 ? "working" : "idle";
+    return this.questions > 0 ? "waiting" : this.busy ? "working" : "idle";
   }
 }
 

@@ -58,7 +58,7 @@ function restartWhenNeeded(context: vscode.ExtensionContext, h: Hermes): vscode.
   let wanted = false;
   const restart = () => {
     wanted = true;
-    if (h.state.phase === "idle" || h.state.phase === "stopped") {
+    if (!h.working && h.state.phase !== "starting") {
       wanted = false;
       void h.restart().catch((error) => startFailed(h, error));
     }
@@ -73,6 +73,7 @@ function restartWhenNeeded(context: vscode.ExtensionContext, h: Hermes): vscode.
     }),
     context.secrets.onDidChange((e) => isKey(e.key) && restart()),
     vscode.workspace.onDidGrantWorkspaceTrust(restart),
-    h.onState((s) => wanted && s.phase === "idle" && restart()),
+    h.onState(() => wanted && restart()),
+    h.onWork(() => wanted && restart()),
   ];
 }

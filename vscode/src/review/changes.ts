@@ -24,7 +24,7 @@ const kept = 20;
 export class Changes {
   /** Newest first; those without changes are left out. */
   private list: Turn[] = [];
-  private current: Turn | undefined;
+  private readonly running = new Map<string, Turn>(); // by session
   private last = 0;
 
   get turns(): readonly Turn[] {
@@ -33,12 +33,12 @@ export class Changes {
 
   /** A turn begins in a session. */
   begin(session: string, title: string): void {
-    this.current = { id: ++this.last, session, title, changes: new Map() };
+    this.running.set(session, { id: ++this.last, session, title, changes: new Map() });
   }
 
-  /** A call of the running turn has changed a file. */
-  note(path: string, before: string | null, after: string): void {
-    const turn = this.current;
+  /** A call of a session's running turn has changed a file. */
+  note(session: string, path: string, before: string | null, after: string): void {
+    const turn = this.running.get(session);
     if (!turn) {
       return;
     }
@@ -49,13 +49,13 @@ export class Changes {
     } else {
       turn.changes.set(path, change);
     }
-    this.sort();
+    this.sort(turn);
   }
 
-  /** The running turn is over. */
-  end(): Turn | undefined {
-    const turn = this.current;
-    this.current = undefined;
+  /** The running turn of a session is over. */
+  end(session: string): Turn | undefined {
+    const turn = this.running.get(session);
+    this.running.delete(session);
     return turn;
   }
 
@@ -89,11 +89,6 @@ export class Changes {
     this.sort();
   }
 
-  clear(): void {
-    this.list = [];
-    this.current = undefined;
-  }
-
   turn(id: number): Turn | undefined {
     return this.list.find((t) => t.id === id);
   }
@@ -109,7 +104,7 @@ export class Changes {
     return undefined;
   }
 
-  private sort(also: Turn | undefined = this.current): void {
+  private sort(also?: Turn): void {
     const all = also && !this.list.includes(also) ? [also, ...this.list] : this.list;
     this.list = all.filter((t) => t.changes.size > 0).sort((a, b) => b.id - a.id).slice(0, kept);
   }

@@ -20,9 +20,9 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
 
   constructor(private readonly hermes: Hermes) {
     this.subscriptions = [
-      hermes.onTurn((begins) => (begins ? this.begin() : void this.end())),
+      hermes.onWork(({ session, running }) => (running ? this.begin(session) : void this.end(session))),
       hermes.onUpdate((n) => this.updated(n)),
-      hermes.onSession((s) => s.reason === "load" && void this.checkpoints().catch(() => {})),
+      hermes.onSession((s) => s.reason === "load" && void this.checkpoints(s.session!).catch(() => {})),
       vscode.workspace.onDidSaveTextDocument((d) => this.changes.find(d.uri.fsPath) && void this.lookAgain()),
     ];
   }
@@ -33,28 +33,25 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
 
   // ---- following turns ----
 
-  private begin(): void {
-    const { session, title } = this.hermes.state;
-    if (session !== undefined) {
-      this.changes.begin(session, title ?? "This turn");
-    }
+  private begin(session: string): void {
+    this.changes.begin(session, (session === this.hermes.session && this.hermes.state.title) || "This turn");
   }
 
   private updated({ sessionId, update }: SessionNotification): void {
-    if (sessionId !== this.hermes.session || update.sessionUpdate !== Update.ToolCallNews) {
+    if (update.sessionUpdate !== Update.ToolCallNews) {
       return;
     }
     for (const c of update.content ?? []) {
       if (c.type === "diff" && c.path && c.newText !== undefined) {
-        this.changes.note(c.path, c.oldText ?? null, c.newText);
+        this.changes.note(sessionId, c.path, c.oldText ?? null, c.newText);
       }
     }
     this.changed.fire();
   }
 
-  private async end(): Promise<void> {
-    const turn = this.changes.end();
-    const fresh = await this.checkpoints().catch((error): CheckpointInfo[] => {
+  private async end(session: string): Promise<void> {
+    const turn = this.changes.end(session);
+    const fresh = await this.checkpoints(session).catch((error): CheckpointInfo[] => {
       this.hermes.log.debug(`checkpoints: ${message(error)}`);
       return [];
     });
@@ -79,12 +76,9 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     this.changed.fire();
   }
 
-  /** The checkpoints that are new since it was last asked, newest first. */
-  private async checkpoints(): Promise<CheckpointInfo[]> {
-    if (this.hermes.session === undefined) {
-      return [];
-    }
-    const { checkpoints } = await this.hermes.request(Method.CheckpointList, { sessionId: this.hermes.session });
+  /** The checkpoints of a session that are new since it was last asked, newest first. */
+  private async checkpoints(sessionId: string): Promise<CheckpointInfo[]> {
+    const { checkpoints } = await this.hermes.request(Method.CheckpointList, { sessionId });
     const fresh = checkpoints.filter((c) => !this.seen.has(c.id));
     fresh.forEach((c) => this.seen.add(c.id));
     return fresh;
@@ -148,7 +142,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     const kept = new Set(result.kept.map(absolute));
     const back = paths.filter((p) => !kept.has(p));
     this.changes.reverted(turn.id, back);
-    await this.checkpoints().catch(() => {}); // restoring has made one
+    await this.checkpoints(turn.session).catch(() => {}); // restoring has made one
     this.changed.fire();
     await closeComparisons(back, this.changes.turns.length === 0);
     tellRestored(result.restored, result.kept);

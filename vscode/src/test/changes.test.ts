@@ -9,8 +9,8 @@ const waiting = (c: Changes) => c.turns.map((t) => `${t.title}: ${[...t.changes.
 /** A turn that changes files by edits. */
 function turn(c: Changes, title: string, ...edits: [path: string, before: string | null, after: string][]) {
   c.begin("s", title);
-  edits.forEach(([path, before, after]) => c.note(path, before, after));
-  return c.end()!;
+  edits.forEach(([path, before, after]) => c.note("s", path, before, after));
+  return c.end("s")!;
 }
 
 test("the text before a turn is the one before its first edit", () => {
@@ -67,9 +67,20 @@ test("to revert an older turn's file takes the newer changes of it along", () =>
   assert.deepEqual(waiting(c), ["two: c", "one: b"]);
 });
 
+test("sessions that work at the same time do not mix", () => {
+  const c = new Changes();
+  c.begin("s", "one");
+  c.begin("t", "two");
+  c.note("s", "a", "1", "2");
+  c.note("t", "b", "1", "2");
+  c.end("s");
+  c.note("s", "c", "1", "2");
+  assert.deepEqual(waiting(c), ["two: b", "one: a"]);
+});
+
 test("edits outside a turn are nobody's", () => {
   const c = new Changes();
-  c.note("a", "1", "2");
+  c.note("s", "a", "1", "2");
   assert.deepEqual(waiting(c), []);
 });
 
