@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -373,16 +374,14 @@ func (x *Session) close(ctx context.Context) error {
 	if err := x.endChildren(ctx); err != nil {
 		return err
 	}
-	if err := x.servers.Close(ctx); err != nil {
-		return err
-	}
 	if err := x.processes.Close(ctx); err != nil {
 		return err
 	}
 	if err := x.closeCheckpoints(ctx); err != nil {
 		return err
 	}
+	late := x.servers.Close(ctx) // they were told to end with x.ctx
 	x.away.close()
 	x.sandbox.Close()
-	return x.ws.Close()
+	return errors.Join(late, x.ws.Close())
 }

@@ -17,7 +17,7 @@ import (
 
 // gentle is how long a server that was asked to end has until it is told to, and
 // from there until it is killed.
-const gentle = 100 * time.Millisecond
+const gentle = 80 * time.Millisecond
 
 // program is a server that runs as our child and speaks over its pipes.
 type program struct {

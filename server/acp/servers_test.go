@@ -49,6 +49,7 @@ func mcpServer(t *testing.T) protocol.MCPServer {
 // gone with the session, and there again when it is loaded with them.
 func TestMCPServers(t *testing.T) {
 	t.Parallel()
+	server := mcpServer(t) // ends after the client
 	m := fakemodel.Script(
 		tool("mcp__demo__add", `{"A":1,"B":2}`), tool("mcp__demo__leak", `{}`), reply("done"),
 		tool("mcp__demo__add", `{"A":0,"B":1}`), reply("again"),
@@ -65,7 +66,6 @@ func TestMCPServers(t *testing.T) {
 		asked = append(asked, p)
 		return protocol.RequestPermissionResponse{Outcome: protocol.PermissionOutcome{Outcome: "selected", OptionID: "session"}}, nil
 	})
-	server := mcpServer(t)
 	var made protocol.NewSessionResponse
 	c.must(protocol.MethodSessionNew, protocol.NewSessionRequest{Cwd: c.ws, MCPServers: []protocol.MCPServer{server}}, &made)
 	id := made.SessionID
@@ -194,5 +194,29 @@ func decodeUpdate(t *testing.T, u update, into any) {
 	t.Helper()
 	if err := json.Unmarshal(u.Raw, into); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestMCPAlways wants a yes for good to be kept, and to count in the next session.
+func TestMCPAlways(t *testing.T) {
+	t.Parallel()
+	server := mcpServer(t) // ends after the client
+	add := func() func(*fakemodel.Exchange) { return tool("mcp__demo__add", `{"A":1,"B":1}`) }
+	c := connect(t, setup{model: fakemodel.Script(add(), reply("one"), add(), reply("two"))})
+	asked := 0
+	c.on(protocol.MethodRequestPermission, func(json.RawMessage) (any, *protocol.Error) {
+		asked++
+		return protocol.RequestPermissionResponse{Outcome: protocol.PermissionOutcome{Outcome: "selected", OptionID: "always"}}, nil
+	})
+	for range 2 {
+		var made protocol.NewSessionResponse
+		c.must(protocol.MethodSessionNew, protocol.NewSessionRequest{Cwd: c.ws, MCPServers: []protocol.MCPServer{server}}, &made)
+		c.must(protocol.MethodSessionPrompt, say(made.SessionID, "add"), nil)
+		if got := lastResult(c); !strings.Contains(got, `"xx"`) {
+			t.Errorf("the call gave %s", got)
+		}
+	}
+	if kept := read(t, filepath.Join(c.home, "config.yaml")); asked != 1 || !strings.Contains(kept, "mcp__demo__add@") {
+		t.Errorf("asked %d times; config.yaml holds %q", asked, kept)
 	}
 }
