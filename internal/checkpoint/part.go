@@ -18,6 +18,7 @@ import (
 type part struct {
 	k      *Keeper
 	before *part         // ends before this one looks; nil: none
+	since  int64         // when it began
 	done   chan struct{} // closed when it has ended and is written down
 
 	surveyed sync.Once
@@ -32,9 +33,10 @@ type part struct {
 	written bool          // the record has a file
 	failed  error         // why it has none
 	base    *tree         // of the first look; nil: there is none
+	newest  *tree         // of the last look; nil: there was none
 	past    spans         // of commands that have ended
 	blind   bool          // commands ran since the last look
-	began   bool          // commands ran at all
+	used    bool          // commands ran at all
 	looked  time.Time     // when the last look was over
 	took    time.Duration // the time it took
 	closed  bool          // what comes now belongs to another
@@ -44,7 +46,7 @@ type part struct {
 var errClosed = errors.New("the session is closed")
 
 func newPart(k *Keeper, h header, before *part) *part {
-	p := &part{k: k, before: before, done: make(chan struct{}), ready: make(chan struct{}), looking: make(chan struct{}, 1), record: newRecord(h)}
+	p := &part{k: k, before: before, since: now(), done: make(chan struct{}), ready: make(chan struct{}), looking: make(chan struct{}, 1), record: newRecord(h)}
 	p.ctx, p.skip = context.WithCancel(k.ctx)
 	return p
 }
@@ -62,12 +64,16 @@ func (p *part) survey() {
 // first looks at the workspace as it is before anything happens, and keeps what can
 // be had from nowhere else.
 func (p *part) first() {
+	var fresh *tree
 	if p.before != nil {
 		<-p.before.done
+		if last := p.before.newest; last != nil && last.began >= p.since {
+			fresh = last // the look at the end of the part before and the first one here are one
+		}
 		p.before = nil
 	}
 	limits := p.k.Limits()
-	base, err := p.k.baseline(p.ctx, limits)
+	base, err := p.k.baseline(p.ctx, fresh, limits)
 	if err != nil {
 		if p.ctx.Err() == nil {
 			p.k.tell("Checkpoints cannot cover what commands and scripts change: %v. What the file tools change is covered.", err)
@@ -79,17 +85,18 @@ func (p *part) first() {
 	p.mu.Unlock()
 }
 
-// baseline is a tree with everything kept that has to be.
-func (k *Keeper) baseline(ctx context.Context, limits Limits) (*tree, error) {
+// baseline is a tree with everything kept that has to be: t, or one of now.
+func (k *Keeper) baseline(ctx context.Context, t *tree, limits Limits) (*tree, error) {
 	done, err := k.store.writing()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	known := k.newest()
-	t, err := k.store.scan(ctx, k.Files, known, limits)
-	if err != nil {
-		return nil, err
+	if t == nil {
+		if t, err = k.store.scan(ctx, k.Files, known, limits); err != nil {
+			return nil, err
+		}
 	}
 	changed := k.store.shelter(ctx, k.Files, t, limits)
 	k.store.hold(t)
@@ -140,7 +147,7 @@ func (p *part) await(ctx context.Context) {
 func (p *part) opaque() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.blind, p.began = true, true
+	p.blind, p.used = true, true
 	p.pinBase()
 	p.writeDown()
 }
@@ -165,7 +172,7 @@ func (p *part) ran(from, to int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.past = append(p.past, [2]int64{from, to})
-	p.blind, p.began = true, true
+	p.blind, p.used = true, true
 }
 
 // writeDown makes the record's file, so that somebody can go on with it should this
@@ -217,7 +224,7 @@ func (p *part) begun(path string, old workspace.Image) error {
 	}
 	c, known := p.record.change(path)
 	if !known {
-		c.Before, c.late = state, p.began
+		c.Before, c.late = state, p.used
 	}
 	c.After, c.Begun, c.noted = state, true, now()
 	p.add(c)
@@ -268,7 +275,7 @@ func (p *part) lookSoon() {
 // end has the part written down, after a last look. It does not wait.
 func (p *part) end() {
 	p.mu.Lock()
-	needed := p.blind || p.began
+	needed := p.blind || p.used
 	p.mu.Unlock()
 	if !needed {
 		p.skip()
@@ -372,6 +379,9 @@ func (p *part) look() {
 	}
 	p.k.store.shelter(p.k.ctx, p.k.Files, next, limits)
 	p.compare(base, next, limits, busy)
+	p.mu.Lock()
+	p.newest = next
+	p.mu.Unlock()
 }
 
 // compare notes what is another in next than it was in base.
