@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -21,7 +22,7 @@ func Fork(ctx context.Context, st *store.Store, id, messageID string) (store.Ses
 	if err != nil {
 		return head, fmt.Errorf("forking session %s: %w", id, err)
 	}
-	branch := last.branch(head, titled(head.Title, "fork"))
+	branch := last.branch(head, titled(head.Title, forkTitle))
 	if err := st.Fork(ctx, id, last.seq, branch, last.answers); err != nil {
 		return head, err
 	}
@@ -77,11 +78,17 @@ func (p point) branch(head store.Session, title string) store.Session {
 	return b
 }
 
+// What is added to the title of a branch, once.
+const (
+	forkTitle   = " (fork)"
+	rewindTitle = " (before going back)"
+)
+
 func titled(title, what string) string {
 	if title == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s (%s)", title, what)
+	return strings.TrimSuffix(strings.TrimSuffix(title, forkTitle), rewindTitle) + what
 }
 
 // Rewind goes back to a message: the log ends with it, and the next prompt goes on
@@ -138,7 +145,7 @@ func (s *Session) rewind(ctx context.Context, to func(last int64) (int64, error)
 	if err != nil {
 		return "", err
 	}
-	branch := p.branch(head, titled(head.Title, "before going back"))
+	branch := p.branch(head, titled(head.Title, rewindTitle))
 	branch.UpdatedAt = head.UpdatedAt
 	if err := s.config.Store.Rewind(ctx, s.id, seq, branch, p.answers); err != nil {
 		return "", err

@@ -161,20 +161,3 @@ func TestImportRefuses(t *testing.T) {
 		})
 	}
 }
-
-func FuzzImport(f *testing.F) {
-	f.Add([]byte(`{"record":"session","version":1,"id":"x"}` + "\n" + `{"record":"message","id":"m","role":"user","text":{"base64":"/w=="}}`))
-	f.Fuzz(func(t *testing.T, file []byte) {
-		s := open(t)
-		done, err := s.Import(t.Context(), bytes.NewReader(file), false)
-		for _, x := range done {
-			var out bytes.Buffer
-			if err := s.Export(t.Context(), x.ID, &out); err != nil {
-				t.Error(err)
-			}
-		}
-		if err == nil && len(bytes.TrimSpace(file)) > 0 && len(done) == 0 {
-			t.Errorf("nothing was imported of %q", file)
-		}
-	})
-}
