@@ -331,7 +331,10 @@ func (x *Session) offered(ctx context.Context) (names []string, err error) {
 	return names, nil
 }
 
-func (x *Session) listServers(context.Context, string) (string, error) {
+func (x *Session) listServers(ctx context.Context, _ string) (string, error) {
+	starting, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	x.servers.Wait(starting)
 	servers := x.Servers()
 	if len(servers) == 0 {
 		return "There are no MCP servers: neither the editor nor `mcp_servers` in your config.yaml names any.", nil
