@@ -197,3 +197,42 @@ func TestSessionsDamaged(t *testing.T) {
 		t.Error("what was set aside is not what was there", err)
 	}
 }
+
+// Where only a part is damaged, check says so, and the rest can be exported.
+func TestSessionsPartlyDamaged(t *testing.T) {
+	sh := newShell(t)
+	var ids []string
+	for range 40 {
+		ids = append(ids, store.NewID())
+		sh.keep(store.Session{ID: ids[len(ids)-1], Title: "one of many", System: strings.Repeat("words ", 100)})
+	}
+	path := filepath.Join(sh.home, store.FileName)
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.LastIndex(file, []byte("It is mended.")) / 4096 * 4096 // a page of the log
+	clear(file[at : at+8])                                             // what says what the page is
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if list := sh.run("", "list"); strings.Count(list, "one of many") != len(ids) {
+		t.Error(list)
+	}
+	out, errOut, code := sh.try("", "check")
+	if code != 1 || strings.Count(out, "\n") == 0 && !strings.Contains(errOut, "malformed") {
+		t.Errorf("exit %d: %s%s", code, out, errOut)
+	}
+	sh.has(errOut, "set-aside", path)
+	out, errOut, code = sh.try("", "export", "--all")
+	sh.has(errOut, "not exported whole", "sessions could not be exported whole")
+	whole := 0
+	for _, part := range strings.SplitAfter(out, `{"record":"session"`) {
+		if strings.Count(part, `"record":"message"`) == 5 {
+			whole++
+		}
+	}
+	if code != 1 || whole < 10 || whole >= len(ids) {
+		t.Errorf("exit %d: %d sessions of %d came out whole", code, whole, len(ids))
+	}
+}
