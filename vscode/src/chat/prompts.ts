@@ -1,7 +1,7 @@
 import type { Hermes } from "../hermes";
 import type { ContentBlock } from "../protocol";
 import { blockImage, blockText } from "../webview/state";
-import type { WhenBusy } from "../webview/messages";
+import type { ToPage, WhenBusy } from "../webview/messages";
 import type { Conversation } from "./conversation";
 
 interface Waiting {
@@ -19,6 +19,7 @@ export class Prompts {
   private running = false;
   private paused = false; // the user has stopped a turn: what waits does not begin by itself
   private sending = false;
+  private switches = 0; // between sessions: what waits here is for the one that is shown
   private ids = 1;
 
   constructor(private readonly hermes: Pick<Hermes, "onTurn" | "ensureSession" | "prompt" | "cancel">, private readonly conversation: Conversation) {
@@ -59,6 +60,8 @@ export class Prompts {
   /** Another session: what waited was for the one before. */
   forget(): void {
     this.waiting = [];
+    this.sending = this.paused = false;
+    this.switches++;
     this.show();
   }
 
@@ -79,19 +82,19 @@ export class Prompts {
     const first = this.waiting.shift();
     if (!first) return;
     this.show();
+    const { switches } = this;
     this.sending = true;
-    try {
-      await this.turn(first.prompt);
-    } finally {
-      this.sending = false;
-    }
+    await this.turn(first.prompt);
+    if (switches !== this.switches) return;
+    this.sending = false;
     await this.go();
   }
 
   private async turn(prompt: ContentBlock[]): Promise<void> {
-    const tell = (m: Parameters<Conversation["tell"]>[0]) => this.conversation.tell(m);
+    let session = this.conversation.state.session?.id;
+    const tell = (m: ToPage) => this.conversation.tell(m, session);
     try {
-      await this.hermes.ensureSession();
+      session = await this.hermes.ensureSession();
       tell({
         type: "user", text: shown(prompt), at: Date.now(),
         images: prompt.map(blockImage).filter((i) => i !== undefined),
@@ -103,7 +106,7 @@ export class Prompts {
     } catch (error) {
       tell({ type: "turn", running: false, at: Date.now(), error: error instanceof Error ? error.message : String(error) });
     }
-    if (this.running) tell({ type: "turn", running: true, at: Date.now() }); // a command's turn
+    if (this.running && session === this.conversation.state.session?.id) tell({ type: "turn", running: true, at: Date.now() }); // a command's turn
   }
 
   /** turned follows the turns that commands have started too. */

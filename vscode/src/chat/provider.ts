@@ -47,9 +47,7 @@ export class ChatView implements vscode.WebviewViewProvider {
     this.follow(hermes.state);
     context.subscriptions.push(
       registration,
-      hermes.onUpdate((n) => n.sessionId === hermes.session && this.tell({
-        type: "update", update: n.update, ...(!this.conversation.state.loading && { at: Date.now() }),
-      })),
+      hermes.onUpdate((n) => this.conversation.tell({ type: "update", update: n.update, ...(!this.isPast(n.sessionId) && { at: Date.now() }) }, n.sessionId)),
       hermes.onSubagentsReady((r) => r.sessionId === hermes.session && this.tell({ type: "update", at: Date.now(), update: {
         sessionUpdate: "notice", severity: "info", title: `${r.subagents.length === 1 ? "A subagent is" : `${r.subagents.length} subagents are`} done. What came of it goes with your next message.`,
       } })),
@@ -100,6 +98,11 @@ export class ChatView implements vscode.WebviewViewProvider {
     view.webview.html = html({ script: file("webview.js"), style: file("webview.css"), source: view.webview.cspSource, nonce: randomBytes(16).toString("base64url") });
   }
 
+  /** While a session is loaded, what comes of it has happened some time ago. */
+  private isPast(session: string): boolean {
+    return this.conversation.state.loading && session === this.hermes.session;
+  }
+
   private tell(m: ToPage): void {
     this.conversation.tell(m);
   }
@@ -131,6 +134,7 @@ export class ChatView implements vscode.WebviewViewProvider {
     }
     if (s.phase !== before?.phase || s.problem !== before?.problem || s.restricted !== before?.restricted) {
       const state = s.phase === "stopped" || s.phase === "starting" ? s.phase : "ready";
+      if (state !== "ready") this.questions.gone();
       this.tell({ type: "server", server: { state, message: s.problem, restricted: s.restricted } });
     }
   }
@@ -138,15 +142,20 @@ export class ChatView implements vscode.WebviewViewProvider {
   private switched({ session, reason }: SessionChange): void {
     switch (reason) {
       case "restart":
-      case "resume":
         return;
+      case "resume":
+        this.prompts.forget();
+        if (session === undefined || !this.conversation.bringBack(session)) break;
+        return this.questions.again();
       case "loaded":
-        return this.tell({ type: "loading", loading: false });
+        this.tell({ type: "loading", loading: false });
+        return this.questions.again();
     }
-    this.prompts.forget();
-    this.tell({ type: "reset", session: session === undefined ? undefined : { id: session, title: "" } });
+    if (this.conversation.state.session) this.prompts.forget(); // else they wait for this one
+    this.conversation.show(session === undefined ? undefined : { id: session, title: "" });
     this.tell({ type: "options", mode: this.hermes.state.modes?.currentModeId, options: [...this.hermes.state.options] });
     if (reason === "load") this.tell({ type: "loading", loading: true });
+    else this.questions.again();
   }
 
   // ---- from the page ----

@@ -8,8 +8,9 @@ import type { Conversation } from "./conversation";
 
 interface Open {
   ask: Ask;
+  session: string;
   told: boolean; // by a notification
-  answer(a: Answer): void;
+  answer(a: Answer | undefined): void;
 }
 
 type Answer = { permission: RequestPermissionResponse; choice?: string } | { form: ElicitResponse; choice?: string };
@@ -28,7 +29,7 @@ export class Questions {
   private readonly open = new Map<string, Open>();
   private next = 1;
 
-  constructor(hermes: Hermes, private readonly conversation: Conversation, private readonly view: View) {
+  constructor(private readonly hermes: Hermes, private readonly conversation: Conversation, private readonly view: View) {
     hermes.onPermission((q, token) => this.permission(q, token));
     hermes.onElicit((q, token) => this.elicit(q, token));
   }
@@ -55,14 +56,30 @@ export class Questions {
     for (const o of this.open.values()) this.notify(o);
   }
 
+  /** Another session is shown: what still waits is asked there. */
+  again(): void {
+    for (const o of this.open.values()) this.ask(o);
+  }
+
+  /** The server is gone, and what it has asked. */
+  gone(): void {
+    for (const o of this.open.values()) o.answer(undefined);
+  }
+
+  /** ask puts a question into its session, and, if that is not shown, into the one that is. */
+  private ask({ ask, session }: Pick<Open, "ask" | "session">): void {
+    this.conversation.tell({ type: "ask", ask }, session);
+    if (session !== this.hermes.session) this.conversation.tell({ type: "ask", ask: { ...ask, elsewhere: true } });
+  }
+
   private async permission(q: RequestPermissionRequest, token: vscode.CancellationToken): Promise<RequestPermissionResponse> {
     const id = this.id();
-    const answer = await this.asking({ id, kind: "permission", toolCall: q.toolCall, options: q.options, at: Date.now() }, token);
+    const answer = await this.asking({ id, kind: "permission", toolCall: q.toolCall, options: q.options, at: Date.now() }, q.sessionId, token);
     return answer && "permission" in answer ? answer.permission : { outcome: { outcome: "cancelled" } };
   }
 
   private async elicit(q: ElicitRequest, token: vscode.CancellationToken): Promise<ElicitResponse> {
-    const answer = await this.asking({ id: this.id(), kind: "form", request: q, at: Date.now() }, token);
+    const answer = await this.asking({ id: this.id(), kind: "form", request: q, at: Date.now() }, q.sessionId, token);
     return answer && "form" in answer ? answer.form : { action: "cancel" };
   }
 
@@ -71,16 +88,18 @@ export class Questions {
   }
 
   /** asking waits for an answer, or for the end of the question: then there is none. */
-  private async asking(ask: Ask, token: vscode.CancellationToken): Promise<Answer | undefined> {
-    this.conversation.tell({ type: "ask", ask });
+  private async asking(ask: Ask, session: string, token: vscode.CancellationToken): Promise<Answer | undefined> {
+    this.ask({ ask, session });
     const answer = await new Promise<Answer | undefined>((resolve) => {
-      const o: Open = { ask, told: false, answer: resolve };
+      const o: Open = { ask, session, told: false, answer: resolve };
       this.open.set(ask.id, o);
       token.onCancellationRequested(() => resolve(undefined));
       if (!this.view.visible) this.notify(o);
     });
     this.open.delete(ask.id);
-    this.conversation.tell({ type: "answered", askId: ask.id, choice: answer?.choice });
+    const answered = { type: "answered", askId: ask.id, choice: answer?.choice } as const;
+    this.conversation.tell(answered);
+    this.conversation.tell(answered, session);
     return answer;
   }
 

@@ -7,7 +7,12 @@ import type { Ask } from "./messages";
 
 /** AskCard stands where the agent waits for an answer. */
 export function AskCard({ ask }: { ask: Ask }) {
-  return ask.kind === "permission" ? <Permission ask={ask} /> : <Form ask={ask} />;
+  return (
+    <>
+      {ask.elsewhere && <div class="row-message">Another session of this window, which goes on, waits for this.</div>}
+      {ask.kind === "permission" ? <Permission ask={ask} /> : <Form ask={ask} />}
+    </>
+  );
 }
 
 type PermissionAsk = Extract<Ask, { kind: "permission" }>;

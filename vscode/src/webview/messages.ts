@@ -55,8 +55,8 @@ export interface Server {
 
 /** A question of the agent's: may this run, or please fill in this form. */
 export type Ask =
-  | { id: string; kind: "permission"; toolCall: ToolCall; options: PermissionOption[]; at: Time }
-  | { id: string; kind: "form"; request: ElicitRequest; at: Time };
+  | { id: string; kind: "permission"; toolCall: ToolCall; options: PermissionOption[]; at: Time; elsewhere?: boolean }
+  | { id: string; kind: "form"; request: ElicitRequest; at: Time; elsewhere?: boolean }; // of a session that is not shown
 
 /**
  * Something that goes with a prompt. A mention stands in the text as @name; the

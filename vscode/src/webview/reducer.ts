@@ -177,7 +177,7 @@ function changeBelow(c: Call, is: (c: Call) => boolean, change: (c: Call) => Cal
 
 /** asked puts a question where it belongs: to its call, or to a place of its own. */
 function asked(state: State, ask: Ask): State {
-  const waiting = [...state.waiting, ask.id];
+  const waiting = [...state.waiting.filter((id) => id !== ask.id), ask.id];
   const id = ask.kind === "permission" ? ask.toolCall.toolCallId : (ask.request.toolCallId ?? ask.id);
   const known = changeCall(state.items, (c) => c.id === id, (c) => ({ ...c, ask, answer: undefined }));
   if (known) return { ...state, items: known, waiting };
@@ -190,6 +190,8 @@ function asked(state: State, ask: Ask): State {
 function answered(state: State, askId: string, choice?: string): State {
   if (!state.waiting.includes(askId)) return state;
   const waiting = state.waiting.filter((id) => id !== askId);
+  const isElsewhere = (i: Item) => i.kind === "call" && i.ask?.id === askId && i.ask.elsewhere === true;
+  if (state.items.some(isElsewhere)) return { ...state, items: state.items.filter((i) => !isElsewhere(i)), waiting }; // what comes of it is seen there
   const items = changeCall(state.items, (c) => c.ask?.id === askId, (c) => ({ ...c, ask: undefined, answer: choice }));
   return { ...state, items: items ?? state.items, waiting };
 }

@@ -112,6 +112,24 @@ it("a command goes beside the turn that runs", async () => {
   assert.equal(t.cancels(), 1, "a path is none");
 });
 
+it("another session begins at once; the one before goes on aside, and can be brought back", async () => {
+  const t = setup();
+  await t.say("one");
+  await t.say("two", "queue");
+  t.prompts.forget();
+  t.conversation.show({ id: "other", title: "" });
+  const endOne = t.end;
+  await t.over(); // of this session nothing runs
+  assert.deepEqual([t.shown(), t.queue()], [[], []]);
+  await endOne("cancelled");
+  assert.deepEqual([t.shown(), t.conversation.state.turn.running], [[], false]);
+  t.conversation.tell({ type: "user", text: "there", at: 1 }, "nowhere");
+  assert.deepEqual(t.shown(), []);
+  assert.ok(t.conversation.bringBack("s"));
+  assert.deepEqual([t.shown(), t.conversation.state.turn.running, t.conversation.state.session?.id], [["one", "Cancelled."], false, "s"]);
+  assert.ok(!t.conversation.bringBack("s"));
+});
+
 it("a failure is said, and what waits goes on", async () => {
   const t = setup();
   const failing = new Prompts({
