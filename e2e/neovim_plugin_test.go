@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -54,7 +55,9 @@ func (p *plugin) start(t *testing.T, file string) {
 // eval asks Neovim for the value of an expression.
 func (p *plugin) eval(expression string) string {
 	p.t.Helper()
-	out, err := exec.Command(p.program, "-u", "NONE", "--server", p.socket, "--remote-expr", expression).CombinedOutput()
+	ctx, cancel := context.WithTimeout(p.t.Context(), screenLimit)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, p.program, "-u", "NONE", "--server", p.socket, "--remote-expr", expression).CombinedOutput()
 	if err != nil {
 		p.t.Fatalf("asking Neovim for %s: %v\n%s", expression, err, out)
 	}
@@ -198,7 +201,7 @@ func (p *plugin) undo() {
 // compare reviews what the turn has changed.
 func (p *plugin) compare() {
 	p.t.Helper()
-	p.line(":Hermes diff")
+	p.line(":Hermes diff shop.py")
 	p.until("two windows in diff mode", func() bool {
 		return p.eval(`len(filter(range(1, winnr('$')), 'getwinvar(v:val, "&diff")'))`) == "2"
 	})

@@ -35,15 +35,19 @@ func TestInOrder(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if !slices.Equal(got, c.want) {
-					t.Errorf("applied %v, want %v", got, c.want)
+				o.mu.Lock()
+				now := slices.Clone(got)
+				o.mu.Unlock()
+				if !slices.Equal(now, c.want) {
+					t.Errorf("applied %v, want %v", now, c.want)
 				}
 				time.Sleep(2 * heldFor)
 				synctest.Wait()
+				o.mu.Lock()
+				defer o.mu.Unlock()
 				if !slices.Equal(got, c.late) {
 					t.Errorf("applied in the end %v, want %v", got, c.late)
 				}
-				o.closed(file)
 			})
 		})
 	}
