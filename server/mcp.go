@@ -62,7 +62,10 @@ func (x *Session) connectServers(given []mcp.Server) {
 		}
 	}
 	x.applyMode() // for the secrets
-	x.servers.Connect(list)
+	notOffered := func(s mcp.Server) bool {
+		return !tools.Offers(mcp.Toolset(s.Name), conf.Agent.Tools.Enabled, conf.Agent.Tools.Disabled)
+	}
+	x.servers.Connect(slices.DeleteFunc(list, notOffered)) // no program runs for nothing
 }
 
 // ServerOf is a configured MCP server as it is connected.

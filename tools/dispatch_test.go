@@ -417,3 +417,24 @@ func BenchmarkCall(b *testing.B) {
 		}
 	}
 }
+
+// TestOffers: what starts for its tools is not started when they are not offered.
+func TestOffers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		enabled, disabled string
+		want              bool
+	}{
+		{"", "", true},
+		{"hermes-lsp", "", true},
+		{"safe todo", "", false},
+		{"file mcp-gh", "", true},
+		{"", "mcp-gh", false},
+		{"", "mcp-other", true},
+		{"nonsense", "", true}, // the session says what is wrong
+	} {
+		if got := Offers("mcp-gh", strings.Fields(c.enabled), strings.Fields(c.disabled)); got != c.want {
+			t.Errorf("enabled %q, disabled %q: %v", c.enabled, c.disabled, got)
+		}
+	}
+}

@@ -61,6 +61,18 @@ func (s *Set) Select(enabled, disabled []string) (*Set, error) {
 	return selected, nil
 }
 
+// Offers tells whether [Set.Select] would take tools of a toolset. A name that is not
+// known takes nothing away: Select says what is wrong with it.
+func Offers(toolset string, enabled, disabled []string) bool {
+	if len(enabled) == 0 {
+		enabled = Preset("")
+	}
+	t := Tool{Toolset: toolset}
+	on, wrong := matchers(enabled, []Tool{t})
+	off, wrongToo := matchers(disabled, []Tool{t})
+	return wrong != nil || wrongToo != nil || on.match(t) && !off.match(t)
+}
+
 type toolMatchers []func(Tool) bool
 
 func (m toolMatchers) match(t Tool) bool {

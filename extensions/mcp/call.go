@@ -26,7 +26,7 @@ const (
 // tool makes a tool of a definition as the model is told of it.
 func (s *Servers) tool(d definition) tools.Tool {
 	t := tools.Tool{
-		Name: d.full, Toolset: "mcp-" + d.label, Kind: tools.KindOther, Description: d.description, Schema: d.schema,
+		Name: d.full, Toolset: toolset(d.label), Kind: tools.KindOther, Description: d.description, Schema: d.schema,
 		ReadOnly: d.readOnly, ResultCap: resultCap,
 		Title: func(args json.RawMessage) string { return titleOf(d, args) },
 		Run: func(ctx context.Context, env *tools.Env, c tools.Call) (tools.Result, error) {

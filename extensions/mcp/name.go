@@ -16,6 +16,11 @@ const (
 // labelOf is a server's name as it stands in the names of its tools.
 func labelOf(name string) string { return shortened(letters(name), labelLimit, name) }
 
+// Toolset is the toolset of the tools of a server with this name.
+func Toolset(name string) string { return toolset(labelOf(name)) }
+
+func toolset(label string) string { return "mcp-" + label }
+
 // fullName is a tool's name for the model.
 func fullName(label, tool string) string {
 	head := prefix + label + "__"
