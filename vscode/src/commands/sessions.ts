@@ -37,7 +37,7 @@ async function pickSession(hermes: Hermes): Promise<string | undefined> {
   let cursor: string | undefined;
   do {
     const page = await hermes.request(Method.SessionList, { cwd: place().cwd, ...(cursor && { cursor }) });
-    found.push(...page.sessions);
+    found.push(...page.sessions.filter((s) => !isSubagent(s)));
     cursor = page.nextCursor;
   } while (cursor && found.length < 1000);
   if (found.length === 0) {
@@ -51,6 +51,9 @@ async function pickSession(hermes: Hermes): Promise<string | undefined> {
   }));
   return (await vscode.window.showQuickPick(items, { title: "Resume a session", matchOnDescription: true }))?.id;
 }
+
+/** Subagents have sessions, too; they are looked at from their parents'. */
+const isSubagent = (s: SessionInfo) => (s._meta?.hermes as { subagent?: boolean } | undefined)?.subagent === true;
 
 async function rollback(hermes: Hermes): Promise<void> {
   const sessionId = await hermes.ensureSession();
