@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
@@ -25,6 +28,12 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		os.Exit(0)
+	case "stubborn": // neither the end of its input nor a signal ends it
+		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+		_ = testServer(nil).Run(context.Background(), &sdk.StdioTransport{})
+		for {
+			time.Sleep(time.Hour)
+		}
 	case "broken":
 		fmt.Fprintln(os.Stderr, "the database is locked")
 		os.Exit(3)

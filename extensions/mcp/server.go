@@ -72,7 +72,7 @@ func (s *Servers) start(one Server, label string) *server {
 	return x
 }
 
-func signal(c chan struct{}) {
+func nudge(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default: // there is a word already
@@ -177,7 +177,7 @@ func (s *server) linked(ctx context.Context) (*link, error) {
 	case <-s.attempt: // over, and failed
 		if s.err != errClosed {
 			s.attempt = make(chan struct{})
-			signal(s.wanted)
+			nudge(s.wanted)
 		}
 	default:
 	}

@@ -522,3 +522,20 @@ func TestSandbox(t *testing.T) {
 		})
 	}
 }
+
+func TestStubbornProgramEnds(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, Server{Name: "p", Command: os.Args[0], Env: []string{serverWord + "=stubborn"}})
+	if got := b.call("mcp__p__look", `{}`); got != `{"content":"seen"}` {
+		t.Errorf("look gave %s", got)
+	}
+	process := b.all()[0].link.carrier.(*program).process
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := b.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if exit, _ := process.Wait(); exit.Signal != "SIGKILL" {
+		t.Errorf("it ended as %+v", exit)
+	}
+}
