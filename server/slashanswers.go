@@ -128,7 +128,9 @@ func (x *Session) halt(ctx context.Context) error {
 	turns := slices.Clone(x.turns)
 	x.mu.Unlock()
 	for _, t := range turns {
-		t.cancel(errCancelled)
+		if !t.replay { // what only looks is let end
+			t.cancel(errCancelled)
+		}
 	}
 	for _, t := range turns {
 		select {
