@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -13,10 +14,14 @@ import (
 // not offered is not started, whoever asks for it.
 func TestServersNotOffered(t *testing.T) {
 	t.Parallel()
+	touch, err := exec.LookPath("touch")
+	if err != nil {
+		t.Skip("there is no touch: ", err)
+	}
 	c := connect(t, setup{model: fakemodel.Script(reply("done")), config: "agent: {tools: {enabled: [safe]}}\n" +
-		"mcp_servers:\n  mine: {command: touch, args: [configured]}\n"})
+		"mcp_servers:\n  mine: {command: " + touch + ", args: [configured]}\n"})
 	var made protocol.NewSessionResponse
-	given := protocol.MCPServer{Name: "given", Command: "touch", Args: []string{filepath.Join(c.ws, "given")}, Env: []protocol.EnvVariable{{Name: "LANG", Value: "C"}}}
+	given := protocol.MCPServer{Name: "given", Command: touch, Args: []string{filepath.Join(c.ws, "given")}, Env: []protocol.EnvVariable{{Name: "LANG", Value: "C"}}}
 	c.must(protocol.MethodSessionNew, protocol.NewSessionRequest{Cwd: c.ws, MCPServers: []protocol.MCPServer{given}}, &made)
 	if got := c.stop(c.call(protocol.MethodSessionPrompt, say(made.SessionID, "go"))); got != "end_turn" {
 		t.Fatal(got)
