@@ -16,7 +16,7 @@ func TestServersNotOffered(t *testing.T) {
 	t.Parallel()
 	touch, err := exec.LookPath("touch")
 	if err != nil {
-		t.Skip("there is no touch: ", err)
+		t.Fatal(err)
 	}
 	c := connect(t, setup{model: fakemodel.Script(reply("done")), config: "agent: {tools: {enabled: [safe]}}\n" +
 		"mcp_servers:\n  mine: {command: " + touch + ", args: [configured]}\n"})
