@@ -60,7 +60,7 @@ if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
 	exit 1
 fi
 if ! cmp -s e2e/node/package-lock.json "$hosts/package-lock.json" || [ ! -d e2e/node/node_modules ]; then
-	say "installing the ACP client from npm"
+	say "installing the ACP clients and an MCP server from npm"
 	npm ci --prefix e2e/node --no-audit --no-fund --ignore-scripts --silent
 	cp e2e/node/package-lock.json "$hosts/package-lock.json"
 fi
