@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
@@ -109,9 +110,7 @@ func (e *emacs) converse(t *testing.T) {
 	e.act("Send to Hermes")
 	e.wait("Hermes asks: rm -rf build", "deletes files recursively", "Minibuf")
 	e.keep(e.client + "-asks")
-	e.keys("C-a", "C-k")
-	e.write("once")
-	e.keys("Tab", "Enter")
+	e.answer("Hermes asks: rm -rf build", "once")
 	e.wait("- ✓ $ rm -rf build", "Let me look.")
 	e.write("I type while it streams, and nothing of it may be lost.")
 	shown := e.wait("The sum is right now.", "- ✓ Read shop.py", "- ✓ Edit shop.py", "- ✓ $ rm -rf build", "I type while it streams, and nothing of it may be lost.")
@@ -120,6 +119,24 @@ func (e *emacs) converse(t *testing.T) {
 	if you := strings.LastIndex(shown, "## You"); you < answer || draft < you {
 		t.Errorf("what was typed does not stand behind the last heading:\n%s", shown)
 	}
+}
+
+// answer chooses what begins with a word. Emacs shows a question a moment before it reads
+// the answer, so what was typed too early is typed again.
+func (e *emacs) answer(question, word string) {
+	e.t.Helper()
+	e.until("the question to be answered", func() bool {
+		e.keys("C-a", "C-k")
+		e.write(word)
+		e.keys("Tab", "Enter")
+		for range 40 {
+			time.Sleep(50 * time.Millisecond)
+			if !strings.Contains(e.text(), question) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 func (e *emacs) cancel() {
