@@ -4,6 +4,7 @@ import { fieldsOf, filled, type Field } from "./form";
 import { post } from "./host";
 import { Icon } from "./icons";
 import type { Ask } from "./messages";
+import { ofSubagent } from "./state";
 
 /** AskCard stands where the agent waits for an answer. */
 export function AskCard({ ask }: { ask: Ask }) {
@@ -44,9 +45,8 @@ function Permission({ ask }: { ask: PermissionAsk }) {
 
 /** titleOf is what is asked for, and for which subagent: the server says both in one. */
 function titleOf({ toolCall }: PermissionAsk): { what: string; whose?: string } {
-  const title = toolCall.title ?? toolCall.name ?? "";
-  const at = toolCall.toolCallId.includes("/") ? title.lastIndexOf(" (subagent: ") : -1;
-  return at < 0 ? { what: title } : { what: title.slice(0, at), whose: `For the s${title.slice(at + 3, -1)}` };
+  const [what, subagent] = ofSubagent(toolCall.toolCallId, toolCall.title ?? toolCall.name ?? "");
+  return { what, ...(subagent && { whose: `For the subagent: ${subagent}` }) };
 }
 
 function optionClass(o: PermissionOption, i: number): string {

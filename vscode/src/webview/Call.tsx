@@ -9,7 +9,7 @@ import { duration, oneLine, plural, tokens } from "./format";
 import { post } from "./host";
 import { Icon, iconOf } from "./icons";
 import { memo } from "./memo";
-import { lastPart, type Call, type Inner } from "./state";
+import { lastPart, ofSubagent, type Call, type Inner } from "./state";
 
 /** A tool call or a subagent: a row that opens, its question, and what it has started. */
 export const CallRow = memo(({ call }: { call: Call }) => {
@@ -47,8 +47,9 @@ function Message({ call }: { call: Call }) {
 
 function Title({ call }: { call: Call }) {
   if (call.subagent) return <span class="row-title">{oneLine(call.subagent.goal.split("\n", 1)[0]!, 200)}</span>;
-  const command = call.title.startsWith("$ ") ? call.title.slice(2) : undefined;
-  return <span class={`row-title${command ? " command" : ""}`}>{oneLine(command ?? call.title, 300)}</span>;
+  const [title] = ofSubagent(call.id, call.title);
+  const isCommand = title.startsWith("$ ");
+  return <span class={`row-title${isCommand ? " command" : ""}`}>{oneLine(isCommand ? title.slice(2) : title, 300)}</span>;
 }
 
 /** What is to say of a call in a few characters. */
@@ -205,7 +206,7 @@ function InnerCalls({ calls }: { calls: readonly Inner[] }) {
             <Icon name={c.status && c.status !== "success" && c.status !== "ok" && c.status !== "completed" ? "error" : "check"} />
             <span class="inner-tool">{c.tool}</span>
             <span class="inner-args">{c.arguments === undefined ? "" : oneLine(JSON.stringify(c.arguments), 160)}</span>
-            {c.duration_seconds !== undefined && <span class="took">{duration(c.duration_seconds * 1000)}</span>}
+            {c.duration_seconds !== undefined && c.duration_seconds >= 0.05 && <span class="took">{duration(c.duration_seconds * 1000)}</span>}
           </li>
         ))}
       </ul>

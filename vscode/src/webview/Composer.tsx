@@ -94,12 +94,13 @@ export const Composer = memo((p: ComposerProps) => {
       <div class="composer-line">
         <AttachButton take={take} />
         <Pickers options={p.options} />
-        <span class="space" />
-        {p.running && something && <WhenBusyPicker value={p.whenBusy} />}
-        {p.running && <IconButton class="stop" icon="debug-stop" label="Stop (Escape)" onClick={() => post({ type: "cancel" })} />}
-        {(!p.running || something) && (
-          <IconButton class="send" icon="send" disabled={!something} label={p.running && p.whenBusy === "queue" ? "Queue (Enter)" : "Send (Enter)"} onClick={() => send(p.whenBusy)} />
-        )}
+        <span class="composer-end">
+          {p.running && something && <WhenBusyPicker value={p.whenBusy} />}
+          {p.running && <IconButton class="stop" icon="debug-stop" label="Stop (Escape)" onClick={() => post({ type: "cancel" })} />}
+          {(!p.running || something) && (
+            <IconButton class="send" icon="send" disabled={!something} label={p.running && p.whenBusy === "queue" ? "Queue (Enter)" : "Send (Enter)"} onClick={() => send(p.whenBusy)} />
+          )}
+        </span>
       </div>
     </div>
   );

@@ -156,3 +156,12 @@ export function blockImage(block: ContentBlock): string | undefined {
 export function lastPart(path: string): string {
   return path.slice(path.replace(/\/+$/, "").lastIndexOf("/") + 1);
 }
+
+/**
+ * ofSubagent splits what a subagent's question is called, which the server ends with the
+ * subagent's goal. Only the last bracket can be that: of what is asked nothing is hidden.
+ */
+export function ofSubagent(callId: string, title: string): [what: string, goal?: string] {
+  const at = callId.includes("/") && title.endsWith(")") ? title.lastIndexOf(" (subagent: ") : -1;
+  return at < 0 ? [title] : [title.slice(0, at), title.slice(at + " (subagent: ".length, -1)];
+}

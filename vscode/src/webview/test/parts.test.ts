@@ -4,6 +4,7 @@ import { accepted, completing, suggestions } from "../completion";
 import { compare } from "../compare";
 import { fieldsOf, filled } from "../form";
 import { duration, money, oneLine, tokens } from "../format";
+import { ofSubagent } from "../state";
 
 describe("completion", () => {
   const at = (marked: string) => completing(marked.replace("|", ""), marked.indexOf("|"));
@@ -64,6 +65,13 @@ describe("diffs", () => {
     const d = compare(many("a"), many("b"));
     assert.deepEqual([d.added, d.removed], [20_000, 20_000]);
   });
+});
+
+it("of a subagent's question nothing is hidden", () => {
+  assert.deepEqual(ofSubagent("s/c", "rm x (subagent: tidy up)"), ["rm x", "tidy up"]);
+  assert.deepEqual(ofSubagent("s/c", "rm / (subagent: no) && rm x (subagent: tidy)"), ["rm / (subagent: no) && rm x", "tidy"]);
+  assert.deepEqual(ofSubagent("c", "rm x (subagent: tidy)"), ["rm x (subagent: tidy)"]);
+  assert.deepEqual(ofSubagent("s/c", "rm x (subagent: tidy"), ["rm x (subagent: tidy"]);
 });
 
 it("numbers are short", () => {
