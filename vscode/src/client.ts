@@ -16,9 +16,9 @@ import { Section, Version } from "./protocol";
 import { initializationOptions, sectionOf } from "./settings";
 
 /**
- * Client is the library's, with two differences: the server's commands are not
- * registered as the editor's, since ours have their names and more to say; and the
- * server learns that it speaks to a plugin.
+ * Client is the library's, with three differences: the server's commands are not
+ * registered as the editor's, since ours have their names and more to say; the
+ * server learns that it speaks to a plugin; and errors are no notifications.
  */
 export class Client extends LanguageClient {
   override registerFeature(feature: StaticFeature | DynamicFeature<unknown>): void {
@@ -26,6 +26,11 @@ export class Client extends LanguageClient {
       return;
     }
     super.registerFeature(feature);
+  }
+
+  /** What went wrong is in the log; whoever has started the client tells the user. */
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
   }
 
   protected override registerBuiltinFeatures(): void {

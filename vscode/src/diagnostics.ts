@@ -10,14 +10,14 @@ const quiet = 150;
 /** Answers the server's question what the editor's tools say about a file. */
 export function answerDiagnostics(hermes: Hermes): vscode.Disposable {
   const judged = new Judged();
-  const answering = hermes.onRequest(Method.Diagnostics, async (q: DiagnosticsRequest): Promise<DiagnosticsResponse> => {
+  hermes.onRequest(Method.Diagnostics, async (q: DiagnosticsRequest): Promise<DiagnosticsResponse> => {
     const uri = vscode.Uri.parse(q.uri);
     if (judged.has(uri)) {
       await news(uri, q.wait);
     }
     return { diagnostics: vscode.languages.getDiagnostics(uri).map(told) };
   });
-  return vscode.Disposable.from(judged, answering);
+  return judged;
 }
 
 /** Judged knows the kinds of files that some tool has reported on: only of these is there news to wait for. */

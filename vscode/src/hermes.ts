@@ -57,10 +57,10 @@ type Taken<C extends keyof CommandTypes> = CommandTypes[C]["takes"];
  * conversation: what is to see goes to who listens.
  */
 export class Hermes implements vscode.Disposable {
-  private readonly client: Client;
+  private client: Client;
+  private readonly handlers: ((client: Client) => vscode.Disposable)[] = [];
   private readonly crashes = new Crashes();
   private readonly bars = new ProgressBars((token) => void this.notify("window/workDoneProgress/cancel", { token }));
-  private readonly subscriptions: vscode.Disposable[] = [];
   private readonly permissions: Ask<RequestPermissionRequest, RequestPermissionResponse>[] = [];
   private readonly elicitations: Ask<ElicitRequest, ElicitResponse>[] = [];
   private current: State;
@@ -70,6 +70,7 @@ export class Hermes implements vscode.Disposable {
   private questions = 0;
   private opening: Promise<string> | undefined;
   private stopping = false;
+  private died = false;
 
   private readonly updates = new vscode.EventEmitter<SessionNotification>();
   private readonly states = new vscode.EventEmitter<State>();
@@ -94,15 +95,22 @@ export class Hermes implements vscode.Disposable {
 
   constructor(private readonly context: vscode.ExtensionContext, readonly log: vscode.LogOutputChannel) {
     this.current = { phase: "stopped", restricted: !vscode.workspace.isTrusted, options: [] };
-    this.client = new Client("hermes", "Hermes", () => startServer(context, log), {
-      ...clientOptions(context, log, this.bars),
+    this.client = this.newClient();
+    this.listen();
+  }
+
+  /** A client whose start has failed cannot be started again, so there may be several, one after the other. */
+  private newClient(): Client {
+    const client = new Client("hermes", "Hermes", () => startServer(this.context, this.log), {
+      ...clientOptions(this.context, this.log, this.bars),
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
         closed: () => this.serverClosed(),
       },
     });
-    this.subscriptions.push(this.client.onDidChangeState((e) => this.clientChanged(e.newState)));
-    this.listen();
+    client.onDidChangeState((e) => client === this.client && this.clientChanged(e.newState));
+    this.handlers.forEach((register) => register(client));
+    return client;
   }
 
   get state(): State {
@@ -122,11 +130,12 @@ export class Hermes implements vscode.Disposable {
   // ---- the server's life ----
 
   async start(): Promise<void> {
-    this.stopping = false;
+    this.stopping = this.died = false;
     this.change({ phase: "starting", problem: undefined, restricted: !vscode.workspace.isTrusted });
     try {
       await this.client.start();
     } catch (error) {
+      this.client = this.newClient();
       this.change({ phase: "stopped", problem: message(error) });
       throw error;
     }
@@ -134,6 +143,7 @@ export class Hermes implements vscode.Disposable {
 
   async stop(): Promise<void> {
     this.stopping = true;
+    this.died = false;
     if (this.client.state === ClientState.Running || this.client.state === ClientState.Starting) {
       await this.client.stop();
     }
@@ -148,7 +158,7 @@ export class Hermes implements vscode.Disposable {
   }
 
   dispose(): void {
-    for (const s of [...this.subscriptions, this.updates, this.states, this.sessions, this.ready, this.failures, this.works, this.turnsChanged]) {
+    for (const s of [this.updates, this.states, this.sessions, this.ready, this.failures, this.works, this.turnsChanged]) {
       s.dispose();
     }
   }
@@ -247,19 +257,26 @@ export class Hermes implements vscode.Disposable {
   // ---- inside ----
 
   private listen(): void {
-    this.client.onNotification(Method.SessionUpdate, (n: SessionNotification) => this.updated(n));
-    this.client.onNotification(Method.SubagentsReady, (n: SubagentsReady) => this.ready.fire(n));
-    this.client.onRequest(Method.RequestPermission, (q: RequestPermissionRequest, token: vscode.CancellationToken) =>
+    this.onNotification(Method.SessionUpdate, (n: SessionNotification) => this.updated(n));
+    this.onNotification(Method.SubagentsReady, (n: SubagentsReady) => this.ready.fire(n));
+    this.onRequest(Method.RequestPermission, (q: RequestPermissionRequest, token) =>
       this.asking(this.permissions, q, token, { outcome: { outcome: "cancelled" } }),
     );
-    this.client.onRequest(Method.Elicit, (q: ElicitRequest, token: vscode.CancellationToken) =>
-      this.asking(this.elicitations, q, token, { action: "cancel" }),
-    );
+    this.onRequest(Method.Elicit, (q: ElicitRequest, token) => this.asking(this.elicitations, q, token, { action: "cancel" }));
   }
 
-  /** Lets the server answer requests that a part of the extension takes. */
-  onRequest<P>(method: string, handler: (params: P, token: vscode.CancellationToken) => Promise<unknown>): vscode.Disposable {
-    return this.client.onRequest(method, handler as GenericRequestHandler<unknown, void>);
+  private onNotification<P>(method: string, handler: (params: P) => void): void {
+    this.handle((client) => client.onNotification(method, handler));
+  }
+
+  /** Lets the server make requests that a part of the extension answers. */
+  onRequest<P>(method: string, handler: (params: P, token: vscode.CancellationToken) => Promise<unknown>): void {
+    this.handle((client) => client.onRequest(method, handler as GenericRequestHandler<unknown, void>));
+  }
+
+  private handle(register: (client: Client) => vscode.Disposable): void {
+    this.handlers.push(register);
+    register(this.client);
   }
 
   private async asking<Q, A>(handlers: Ask<Q, A>[], q: Q, token: vscode.CancellationToken, none: A): Promise<A> {
@@ -357,8 +374,9 @@ export class Hermes implements vscode.Disposable {
       this.followTurns();
       this.change({ phase: "idle", problem: undefined });
       void this.reopen();
-    } else if (state === ClientState.Starting) {
-      this.change({ phase: "starting" });
+    } else if (state === ClientState.Stopped && this.died) {
+      this.died = false;
+      void Promise.resolve().then(() => this.revive()); // the client has to come to rest first
     }
   }
 
@@ -376,19 +394,27 @@ export class Hermes implements vscode.Disposable {
     }
   }
 
-  /** The server is gone although nobody asked it to go. */
+  /** The connection is gone; whether the server is started again is decided when the client has noticed. */
   private serverClosed() {
-    if (this.stopping) {
-      return { action: CloseAction.DoNotRestart, handled: true };
-    }
+    this.died = !this.stopping;
+    return { action: CloseAction.DoNotRestart, handled: true };
+  }
+
+  /** The server is gone although nobody asked it to go. */
+  private async revive(): Promise<void> {
     if (this.crashes.another(Date.now())) {
       const problem = "The Hermes server stopped several times in a short while, and is not started again.";
       this.change({ phase: "stopped", problem });
-      void this.offerRestart(problem);
-      return { action: CloseAction.DoNotRestart, handled: true };
+      return this.offerRestart(problem);
     }
-    void vscode.window.showWarningMessage("The Hermes server stopped unexpectedly and was started again. The session goes on.", "Show Log").then((choice) => choice && this.log.show());
-    return { action: CloseAction.Restart, handled: true };
+    try {
+      await this.start();
+    } catch (error) {
+      return this.offerRestart(`The Hermes server stopped unexpectedly and cannot be started again: ${message(error)}`);
+    }
+    if (await vscode.window.showWarningMessage("The Hermes server stopped unexpectedly and was started again. The session goes on.", "Show Log")) {
+      this.log.show();
+    }
   }
 
   private async offerRestart(problem: string): Promise<void> {
