@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
 // plugin is a Neovim with the real plugin, as a native package, in a terminal.
@@ -115,6 +117,9 @@ func TestNeovimPlugin(t *testing.T) {
 			p.answerLater()
 			p.undo()
 			p.compare()
+			p.rollback()
+			p.diagnostics()
+			p.explainAndFork()
 			p.stopOneSubagent()
 			p.surviveKill()
 			p.help()
@@ -212,6 +217,60 @@ func (p *plugin) compare() {
 	}
 	p.keys("C-w", "h", "q")
 	p.until("the comparison to be closed", func() bool { return p.eval("tabpagenr('$')") == "1" })
+}
+
+// rollback brings back what the turn has changed: an open buffer, and a file on the disk.
+func (p *plugin) rollback() {
+	p.t.Helper()
+	p.line(":Hermes rollback")
+	p.wait("Bring the files back to before", "1: ", "Please mend total", "shop.py")
+	p.keep(p.name("rollback"))
+	p.line("1")
+	p.until("the buffer to be brought back", func() bool { return strings.HasSuffix(p.eval(shopText), "return a - b") })
+	p.until("the deleted file to be brought back", func() bool {
+		_, err := os.Stat(filepath.Join(p.bed.workspace, "build", "old.txt"))
+		return err == nil
+	})
+}
+
+// diagnostics of the editor's tools reach the model with the result of an edit.
+func (p *plugin) diagnostics() {
+	p.t.Helper()
+	// A linter: what it says changes with the text.
+	p.lua(`vim.api.nvim_buf_attach(vim.fn.bufnr("shop.py"), false, { on_lines = function() vim.schedule(function() vim.diagnostic.set(vim.api.nvim_create_namespace("linter"), vim.fn.bufnr("shop.py"), {{ lnum = 1, col = 4, end_col = 10, severity = 1, source = "linter", message = "a plus is not a minus" }}) end) end })`)
+	p.send("Mend it again",
+		`[{"call":{"name":"read_file","args":{"path":"shop.py"}}}]`,
+		`[{"call":{"name":"patch","args":{"path":"shop.py","old_string":"return a - b","new_string":"return a  +  b"}}}]`,
+		`[{"text":"Mended "},{"text":"again."}]`)
+	p.wait("Mended again.", "● idle")
+	db := store.New(filepath.Join(p.bed.home, store.FileName), store.Options{})
+	defer db.Close()
+	sessions, _, err := db.List(p.t.Context(), store.Filter{Limit: 1})
+	if err != nil || len(sessions) != 1 {
+		p.t.Fatalf("sessions: %v, %v", sessions, err)
+	}
+	messages, err := db.Messages(p.t.Context(), sessions[0].ID, 0, 1000)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, m := range messages {
+		if strings.Contains(m.Text, "a plus is not a minus") {
+			return
+		}
+	}
+	p.t.Errorf("the model was not told what the editor's linter says: %+v", messages[max(0, len(messages)-3):])
+}
+
+// explainAndFork asks about lines, and goes on in a copy of the conversation.
+func (p *plugin) explainAndFork() {
+	p.t.Helper()
+	p.line(":wincmd p")
+	p.line(":1,2Hermes explain")
+	p.wait("Explain shop.py, lines 1–2.", "● idle")
+	p.line(":Hermes fork")
+	p.until("another chat", func() bool { return p.eval("&filetype") == "hermes" })
+	p.wait("Explain shop.py, lines 1–2.", "● idle")
+	p.keep(p.name("fork"))
 }
 
 // stopOneSubagent stops one of two in their window; the other one comes to its end.
