@@ -1,6 +1,7 @@
 // Bundles the extension and the page of its chat view into dist/.
 // --watch builds again on every change, --minify as for a release.
 import * as esbuild from "esbuild";
+import { writeNotices } from "./notices.mjs";
 
 const flags = new Set(process.argv.slice(2));
 const common = {
@@ -10,6 +11,7 @@ const common = {
   minify: flags.has("--minify"),
   sourcemap: flags.has("--minify") ? false : "linked",
   logLevel: "warning",
+  metafile: true,
 };
 
 const builds = [
@@ -36,5 +38,5 @@ if (flags.has("--watch")) {
   const contexts = await Promise.all(builds.map((b) => esbuild.context(b)));
   await Promise.all(contexts.map((c) => c.watch()));
 } else {
-  await Promise.all(builds.map((b) => esbuild.build(b)));
+  writeNotices(await Promise.all(builds.map((b) => esbuild.build(b))), "dist/ThirdPartyNotices.txt");
 }
