@@ -150,7 +150,7 @@ function M.rollback(conversation)
       kind = "hermes.checkpoint",
       ---@param c hermes.CheckpointInfo
       format_item = function(c)
-        local when = c.createdAt:gsub("T", " "):sub(1, 16)
+        local when = require("hermes.when").short(c.createdAt)
         return ("%s  %s  (%s)"):format(when, c.title, table.concat(c.files, ", "))
       end,
     }, function(checkpoint)

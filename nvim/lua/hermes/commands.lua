@@ -155,8 +155,7 @@ local function pick(call, prompt, picked)
       prompt = prompt,
       kind = "hermes.session",
       format_item = function(s)
-        local when = type(s.updatedAt) == "string" and s.updatedAt:gsub("T", " "):sub(1, 16) or ""
-        return when .. "  " .. s.title
+        return require("hermes.when").short(s.updatedAt) .. "  " .. s.title
       end,
     }, function(session)
       if session then
