@@ -49,12 +49,6 @@ func (r *record) change(path string) (c *Change, known bool) {
 	return c, known
 }
 
-// drop forgets a path.
-func (r *record) drop(path string) {
-	delete(r.byPath, path)
-	r.changes = slices.DeleteFunc(r.changes, func(c *Change) bool { return c.Path == path })
-}
-
 // tidy drops what is as it was.
 func (r *record) tidy() {
 	r.changes = slices.DeleteFunc(r.changes, func(c *Change) bool {
