@@ -14,7 +14,7 @@ let editor;
 before(async () => {
   editor = await open({
     dir: path.join(dir, "host"), vsix: process.env.HERMES_VSIX, extensions: path.join(dir, "extensions"),
-    files: { "pricing.py": "def price(amount):\n    return amount * 2\n\n\nprint(price(3))\n", "docs/a note.md": "Two words.\n" },
+    files: { "pricing.py": "def price(amount):\n    return amount * 2\n\n\nprint(price(3))\n", "docs/a note.md": "Two words.\n", "broken.json": '{"a": 1,}\n' },
   });
   await editor.status.waitFor();
   await editor.openFile("pricing.py");
@@ -174,11 +174,20 @@ step("a session that goes on elsewhere can still ask", async () => {
   await answered("Then not.");
 });
 
+step("the problems that the editor shows go with the message", async () => {
+  await editor.openFile("broken.json");
+  await editor.page.locator(".squiggly-error").first().waitFor();
+  await box().fill(`What about @diagnostics?\n${script([{ text: "A comma too many." }])}`);
+  await box().press("Enter");
+  await answered("A comma too many.");
+  assert.deepEqual(await lastUser().locator(".mention").allTextContents(), ["broken.json#diagnostics"]);
+});
+
 step("after the window is loaded again one can go on", async () => {
   await editor.page.reload();
   await editor.status.waitFor();
   await editor.run("Hermes: Open Chat");
   await editor.chat.getByRole("button", { name: /^Go on with “Compare/ }).click();
-  await answered("Then not.");
+  await answered("A comma too many.");
   await editor.shot("chat-gone-on");
 });
