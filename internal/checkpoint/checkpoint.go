@@ -47,6 +47,7 @@ type Info struct {
 	Created time.Time
 	Title   string
 	Files   []string // absolute; what was changed between this checkpoint and the next
+	Restore bool     // made by a restore, of the state that it replaced
 }
 
 // Kinds of checkpoints.

@@ -390,3 +390,26 @@ func TestNamesThatAreNoText(t *testing.T) {
 		t.Errorf("restored:\n%q\nwant:\n%q", got, before)
 	}
 }
+
+// Folders may come to the workspace and leave it while a turn runs.
+func TestFoldersChange(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{"one/a": "a", "two/b": "b", "three/c": "c"})
+	if err := b.Files.SetFolders([]string{b.path("one"), b.path("two")}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(20 * time.Millisecond)
+	b.turn("Turn", func() {
+		b.shell("echo x >> one/a")
+		if err := b.Files.SetFolders([]string{b.path("one"), b.path("three")}); err != nil {
+			t.Fatal(err)
+		}
+		b.shell("echo x > three/d")
+	})
+	restored, kept := b.restore("Turn")
+	same(t, "restored", restored, []string{"a", b.path("three/d")})
+	same(t, "kept", kept, nil)
+	if text, _ := os.ReadFile(b.path("two/b")); string(text) != "b" {
+		t.Errorf("two/b: %q", text)
+	}
+}

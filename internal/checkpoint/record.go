@@ -61,7 +61,7 @@ func (r *record) tidy() {
 }
 
 func (r *record) info() Info {
-	i := Info{ID: r.ID, Created: r.Created, Title: r.Title}
+	i := Info{ID: r.ID, Created: r.Created, Title: r.Title, Restore: r.Kind == kindRestore}
 	for _, c := range r.changes {
 		if c.Before.Kind != kindFolder && c.After.Kind != kindFolder {
 			i.Files = append(i.Files, c.Path)
