@@ -104,6 +104,16 @@ func TestNeovimHelpTags(t *testing.T) {
 	}
 }
 
+// Without its server, and with options that are wrong, the plugin says so and goes on.
+func TestNeovimPluginWithoutServer(t *testing.T) {
+	t.Setenv("HERMES_NVIM", filepath.Join(root(t), "nvim"))
+	for _, version := range []string{"0.10", "0.12"} {
+		b := newBed(t, shopFiles)
+		b.run(t, host(t, "nvim-"+version), "--headless", "-u", "NONE", "-i", "NONE", "-n",
+			"-c", "luafile "+filepath.Join(root(t), "e2e", "neovim", "missing.lua"))
+	}
+}
+
 func TestNeovimPlugin(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"0.10", "0.12"} {

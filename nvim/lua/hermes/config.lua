@@ -73,23 +73,23 @@ local shape = {
   subagents = { float = "boolean" },
 }
 
+--- Takes out what is wrong.
 ---@param given table
 ---@param want table
 ---@param prefix string
 ---@param problems string[]
 local function check(given, want, prefix, problems)
-  for key, value in pairs(given) do
-    local name = prefix .. tostring(key)
-    if want[key] == nil then
+  for _, key in ipairs(vim.tbl_keys(given)) do
+    local name, value = prefix .. tostring(key), given[key]
+    local kind = type(want[key]) == "table" and "table" or want[key]
+    if not kind then
       table.insert(problems, ("there is no option %s"):format(name))
+      given[key] = nil
+    elseif type(value) ~= kind then
+      table.insert(problems, ("%s must be a %s, not %s"):format(name, kind, vim.inspect(value)))
+      given[key] = nil
     elseif type(want[key]) == "table" then
-      if type(value) == "table" then
-        check(value, want[key], name .. ".", problems)
-      else
-        table.insert(problems, ("%s must be a table, not %s"):format(name, vim.inspect(value)))
-      end
-    elseif type(value) ~= want[key] then
-      table.insert(problems, ("%s must be a %s, not %s"):format(name, want[key], vim.inspect(value)))
+      check(value, want[key], name .. ".", problems)
     end
   end
 end
@@ -99,7 +99,7 @@ end
 ---@return string[] problems
 function M.set(given)
   local problems = {} ---@type string[]
-  given = given or {}
+  given = vim.deepcopy(given or {})
   check(given, shape, "", problems)
   M.current = vim.tbl_deep_extend("force", M.defaults, given)
   for _, list in ipairs({ "cmd", "filetypes", "root_markers" }) do -- lists are taken whole

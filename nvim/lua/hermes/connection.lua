@@ -9,7 +9,7 @@ local protocol = require("hermes.protocol")
 ---@field client? vim.lsp.Client nil until the server has answered
 ---@field conversations table<string, hermes.Conversation>
 ---@field current? hermes.Conversation the one that was begun or opened last
----@field waiting (fun(client: vim.lsp.Client))[]
+---@field waiting { go_on: fun(client: vim.lsp.Client), failed?: fun() }[]
 ---@field died integer[] when the server has died, in seconds
 ---@field source? integer the buffer that was used last
 ---@field again? boolean it is stopped to be started again
@@ -25,10 +25,14 @@ local connections = {}
 --- A server that dies so often in a minute is left alone.
 local deaths_a_minute = 3
 
+--- Tells the user something, when nothing else is under way: an error that is shown in
+--- the middle of a command would end it.
 ---@param text string
 ---@param level? integer
 local function say(text, level)
-  vim.notify("Hermes: " .. text, level or vim.log.levels.INFO)
+  vim.schedule(function()
+    vim.notify("Hermes: " .. text, level or vim.log.levels.INFO)
+  end)
 end
 
 ---@param buf integer
@@ -127,20 +131,28 @@ function Connection:ready(client)
   vim.schedule(require("hermes.view").redraw_status)
   local waiting = self.waiting
   self.waiting = {}
-  for _, go_on in ipairs(waiting) do
-    go_on(client)
+  for _, w in ipairs(waiting) do
+    w.go_on(client)
   end
 end
 
 --- Runs a function when the server is there, starting it where needed.
 ---@param go_on fun(client: vim.lsp.Client)
-function Connection:with(go_on)
+---@param failed? fun() it cannot be started
+function Connection:with(go_on, failed)
   if self.client then
     return go_on(self.client)
   end
-  table.insert(self.waiting, go_on)
-  if not self:start() then
-    self.waiting = {}
+  table.insert(self.waiting, { go_on = go_on, failed = failed })
+  if self:start() then
+    return
+  end
+  local waiting = self.waiting
+  self.waiting = {}
+  for _, w in ipairs(waiting) do
+    if w.failed then
+      w.failed()
+    end
   end
 end
 
@@ -160,6 +172,8 @@ function Connection:request(method, params, done)
         say(err.message, vim.log.levels.ERROR)
       end
     end, source)
+  end, done and function()
+    done({ message = ("%s could not be started: see :checkhealth hermes"):format(config.current.cmd[1]) })
   end)
 end
 

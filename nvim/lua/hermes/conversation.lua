@@ -36,6 +36,7 @@ local protocol = require("hermes.protocol")
 ---@field usage? hermes.UsageUpdate
 ---@field life? integer how many servers it has outlived
 ---@field cut? string what is to be said of the end of the last server
+---@field beginning? boolean the server has been asked to begin it
 ---@field waiting fun()[] what has to wait for the id
 ---@field watchers fun(event: hermes.Event, item?: hermes.Item)[]
 local Conversation = {}
@@ -79,13 +80,26 @@ end
 --- Has the server begin the conversation.
 function Conversation:begin_session()
   local params = { cwd = self.connection.root, mcpServers = {} }
+  self.beginning = true
   self.connection:request(protocol.method.session_new, params, function(err, result)
+    self.beginning = false
     if err then
+      self.turns, self.waiting = 0, {}
+      self:tell("state")
       return self:notice(err.message, vim.log.levels.ERROR)
     end
     self:named(result.sessionId)
     self:opened(result)
   end)
+end
+
+--- Runs a function when the server has begun the conversation.
+---@param go_on fun()
+function Conversation:wait(go_on)
+  table.insert(self.waiting, go_on)
+  if not self.beginning then -- it could not before
+    self:begin_session()
+  end
 end
 
 --- Asks the server something about this conversation, as soon as there is one.
@@ -94,7 +108,7 @@ end
 ---@param done? fun(err: table?, result: any)
 function Conversation:request(method, params, done)
   if not self.id then
-    return table.insert(self.waiting, function()
+    return self:wait(function()
       self:request(method, params, done)
     end)
   end
@@ -108,7 +122,7 @@ end
 ---@param done? fun(err: table?, result: any)
 function Conversation:execute(name, argument, done)
   if not self.id then
-    return table.insert(self.waiting, function()
+    return self:wait(function()
       self:execute(name, argument, done)
     end)
   end

@@ -864,6 +864,7 @@ M.title = {
 ---@field createdAt string RFC 3339
 ---@field title string
 ---@field files string[] changed since then by that turn; relative to the working directory where below it
+---@field restore? boolean made by a restore, of the state that it replaced
 
 --- CheckpointDiffResult is a unified diff from the checkpoint to now.
 ---@class hermes.CheckpointDiffResult
