@@ -25,7 +25,7 @@ func TestVSCode(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), node, "--test", "--test-concurrency=1", "--test-reporter=spec")
 	cmd.Dir = filepath.Join(root(t), "e2e", "vscode")
-	cmd.Env = append(os.Environ(), "HERMES_VSIX="+vsix[len(vsix)-1], "CHROMIUM="+found(t, "chromium"))
+	cmd.Env = append(os.Environ(), "HERMES_VSIX="+vsix[len(vsix)-1], "HERMES_EXTENSIONS="+filepath.Join(t.TempDir(), "extensions"), "CHROMIUM="+found(t, "chromium"))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	var out bytes.Buffer

@@ -243,7 +243,8 @@ type CheckpointInfo struct {
 	ID        string   `json:"id"`
 	CreatedAt string   `json:"createdAt"` // RFC 3339
 	Title     string   `json:"title"`
-	Files     []string `json:"files"` // changed since then by that turn; relative to the working directory where below it
+	Files     []string `json:"files"`             // changed since then by that turn; relative to the working directory where below it
+	Restore   bool     `json:"restore,omitempty"` // made by a restore, of the state that it replaced
 }
 
 // CheckpointDiffResult is a unified diff from the checkpoint to now.

@@ -21,6 +21,7 @@ type Checkpoint struct {
 	CreatedAt time.Time
 	Title     string
 	Files     []string // what was changed since then, up to the next checkpoint; relative to the working directory where below it
+	Restore   bool     // made by a restore, of the state that it replaced
 }
 
 // Restored says what a restore has done. Paths are as in [Checkpoint.Files].
@@ -106,7 +107,7 @@ func (x *Session) Checkpoints(ctx context.Context) ([]Checkpoint, error) {
 }
 
 func (x *Session) checkpointOf(c checkpoint.Info) Checkpoint {
-	return Checkpoint{ID: c.ID, CreatedAt: c.Created, Title: c.Title, Files: x.fileNames(c.Files)}
+	return Checkpoint{ID: c.ID, CreatedAt: c.Created, Title: c.Title, Files: x.fileNames(c.Files), Restore: c.Restore}
 }
 
 // fileNames says paths as people do: relative to the working directory where below it.

@@ -268,6 +268,7 @@ step("one of two subagents is stopped", async () => {
   await long.getByRole("button", { name: /stop/i }).click();
   await answers().last().getByText("One is done, one was stopped.").waitFor();
   await idle();
+  assert.equal(await editor.page.locator(".pane-body .monaco-list-row").filter({ hasText: "going back" }).count(), 0, "going back is listed as a change");
   assert.match(await agents.filter({ hasText: "Be quick" }).getAttribute("class"), /completed/);
   assert.match(await long.getAttribute("class"), /failed/);
   await editor.shot("subagent-stopped");

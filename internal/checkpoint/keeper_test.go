@@ -341,6 +341,9 @@ func TestNamed(t *testing.T) {
 	var titles []string
 	for _, i := range b.list() {
 		titles = append(titles, i.Title)
+		if i.Restore != strings.HasPrefix(i.Title, "Before going back") {
+			t.Errorf("%q: made by a restore: %v", i.Title, i.Restore)
+		}
 	}
 	same(t, "titles", titles, []string{"Turn", "Before going back to “in the middle”", "in the middle", "Turn", "before everything"})
 	b.restore("before everything")

@@ -25,7 +25,7 @@ func (a *Agent) listCheckpoints(ctx context.Context, p *protocol.CheckpointArgs)
 func CheckpointList(list []server.Checkpoint) *protocol.CheckpointListResult {
 	r := &protocol.CheckpointListResult{Checkpoints: make([]protocol.CheckpointInfo, len(list))}
 	for i, c := range list {
-		r.Checkpoints[i] = protocol.CheckpointInfo{ID: c.ID, CreatedAt: c.CreatedAt.UTC().Format(time.RFC3339), Title: c.Title, Files: orEmpty(c.Files)}
+		r.Checkpoints[i] = protocol.CheckpointInfo{ID: c.ID, CreatedAt: c.CreatedAt.UTC().Format(time.RFC3339), Title: c.Title, Files: orEmpty(c.Files), Restore: c.Restore}
 	}
 	return r
 }

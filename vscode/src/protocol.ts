@@ -1064,6 +1064,8 @@ export interface CheckpointInfo {
   title: string;
   /** changed since then by that turn; relative to the working directory where below it */
   files: string[];
+  /** made by a restore, of the state that it replaced */
+  restore?: boolean;
 }
 
 /** CheckpointDiffResult is a unified diff from the checkpoint to now. */

@@ -55,9 +55,10 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
       this.hermes.log.debug(`checkpoints: ${message(error)}`);
       return [];
     });
-    const oldest = fresh.at(-1);
+    const changed = fresh.filter((c) => !c.restore); // going back is no change to review
+    const oldest = changed.at(-1);
     if (turn && oldest) {
-      this.changes.complete(turn, { ...oldest, files: [...new Set(fresh.flatMap((c) => c.files.map(absolute)))] });
+      this.changes.complete(turn, { ...oldest, files: [...new Set(changed.flatMap((c) => c.files.map(absolute)))] });
     }
     await this.lookAgain();
   }
