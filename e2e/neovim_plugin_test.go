@@ -277,9 +277,11 @@ func (p *plugin) explainAndFork() {
 	p.line(":wincmd p")
 	p.line(":1,2Hermes explain")
 	p.wait("Explain shop.py, lines 1–2.", "● idle")
+	p.line(":Hermes review changes")
+	p.wait("Review the changes of this workspace", "● idle")
 	p.line(":Hermes fork")
 	p.until("another chat", func() bool { return p.eval("&filetype") == "hermes" })
-	p.wait("Explain shop.py, lines 1–2.", "● idle")
+	p.wait("Review the changes of this workspace", "● idle")
 	p.keep(p.name("fork"))
 }
 

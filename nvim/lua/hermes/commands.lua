@@ -185,6 +185,13 @@ local function program(arguments, done)
   end
 end
 
+--- What “:Hermes review changes” asks.
+local review_changes = table.concat({
+  "Review the changes of this workspace that are not committed yet.",
+  "",
+  "Look at the diff and at what is around it. Name bugs, missed cases, and unclear code, the worst first, each with its file and line and what to do about it. Change nothing.",
+}, "\n")
+
 ---@type table<string, hermes.SubCommand>
 M.sub = {
   ask = { what = "ask; lines that are given go with it", run = ask },
@@ -209,7 +216,15 @@ M.sub = {
   close = { what = "hide the chat", run = view.hide },
   explain = { what = "explain a file, or lines of it", run = about(protocol.command.explain) },
   fix = { what = "fix what is reported at the cursor, else in the file", run = about(protocol.command.fix, true) },
-  review = { what = "review a file, or lines of it", run = about(protocol.command.review) },
+  review = {
+    what = "review a file, lines of it, or “changes”: what is not committed yet",
+    run = function(call)
+      if call.words == "changes" then
+        return ask(vim.tbl_extend("force", call, { words = review_changes }))
+      end
+      about(protocol.command.review)(call)
+    end,
+  },
   test = { what = "write tests for a file, or lines of it", run = about(protocol.command.test) },
   document = { what = "document a file, or lines of it", run = about(protocol.command.document) },
   delegate = {
@@ -380,7 +395,7 @@ end
 function M.complete(lead, line)
   local before = line:match("Hermes%s+(.*)$") or ""
   if before:find("%s") then
-    return {}
+    return before:find("^review%s") and { "changes" } or {}
   end
   local names = vim.tbl_filter(function(name)
     return vim.startswith(name, lead)
