@@ -16,10 +16,11 @@ import (
 // part is the time between one checkpoint and the next, while it goes on: what is
 // changed in it is what the checkpoint brings back.
 type part struct {
-	k      *Keeper
-	before *part         // ends before this one looks; nil: none
-	since  int64         // when it began
-	done   chan struct{} // closed when it has ended and is written down
+	k       *Keeper
+	before  *part         // ends before this one looks; nil: none
+	since   int64         // when it began
+	started time.Time     // the same, by the clock that tests may hold
+	done    chan struct{} // closed when it has ended and is written down
 
 	surveyed sync.Once
 	ready    chan struct{} // closed when the first look is over; never without one
@@ -46,7 +47,7 @@ type part struct {
 var errClosed = errors.New("the session is closed")
 
 func newPart(k *Keeper, h header, before *part) *part {
-	p := &part{k: k, before: before, since: now(), done: make(chan struct{}), ready: make(chan struct{}), looking: make(chan struct{}, 1), record: newRecord(h)}
+	p := &part{k: k, before: before, since: now(), started: h.Created, done: make(chan struct{}), ready: make(chan struct{}), looking: make(chan struct{}, 1), record: newRecord(h)}
 	p.ctx, p.skip = context.WithCancel(k.ctx)
 	return p
 }
@@ -184,6 +185,7 @@ func (p *part) writeDown() {
 	owner, err := p.k.store.us()
 	if err == nil {
 		p.record.Owner = owner
+		p.record.Created = time.Now().UTC() // later than the prompt of the turn
 		err = p.k.store.write(p.k.Session, p.record)
 	}
 	if err != nil {
@@ -519,5 +521,5 @@ func (c *comparison) ours(now entry, is bool) bool {
 
 // others reports whether another session has left a path as it is.
 func (c *comparison) others(path string, after State) bool {
-	return c.k.store.leftByOthers(c.k.Session, c.record.Created, path, after)
+	return c.k.store.leftByOthers(c.k.Session, c.started, path, after)
 }

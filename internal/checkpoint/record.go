@@ -21,7 +21,7 @@ type header struct {
 	ID      string    `json:"id"`
 	Kind    string    `json:"kind"`
 	Title   string    `json:"title"`
-	Created time.Time `json:"created"`
+	Created time.Time `json:"created"` // just before the first change
 	Folders []string  `json:"folders"`
 	// Base names the tree of the beginning, and Owner the process that adds changes.
 	// Both are empty once the checkpoint is complete.
