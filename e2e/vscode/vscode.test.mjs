@@ -18,7 +18,7 @@ const files = {
   "build/output.txt": "old\n",
 };
 
-const extensions = path.join(dir, "extensions");
+const extensions = process.env.HERMES_EXTENSIONS ?? path.join(dir, "extensions");
 let editor;
 
 before(async () => {
@@ -78,7 +78,7 @@ function stored() {
 /** The processes of the server that this editor has started. */
 function servers() {
   const list = execFileSync("ps", ["-eo", "pid=,args="], { encoding: "utf8" }).split("\n");
-  return list.filter((line) => line.includes(`${dir}/`) && line.trimEnd().endsWith("hermes-ls serve")).map((line) => Number.parseInt(line, 10));
+  return list.filter((line) => line.includes(`${extensions}/`) && line.trimEnd().endsWith("hermes-ls serve")).map((line) => Number.parseInt(line, 10));
 }
 
 step("the palette offers what makes sense here", async () => {
