@@ -14,7 +14,7 @@ import { Status } from "./status";
 
 let hermes: Hermes | undefined;
 
-export async function activate(context: vscode.ExtensionContext): Promise<void> {
+export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("Hermes", { log: true });
   hermes = new Hermes(context, log);
   const chat = new ChatView(context, hermes);
@@ -32,7 +32,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     ...registerReview(hermes),
     ...restartWhenNeeded(context, hermes),
   );
-  await hermes.start().catch((error) => startFailed(hermes!, error));
+  void hermes.start().catch((error) => startFailed(hermes!, error)); // nobody waits for the server to open a view
 }
 
 /** The server ends with the window. */
