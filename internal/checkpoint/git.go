@@ -89,7 +89,7 @@ func openRepo(folder string, known *gitIndex) *gitIndex {
 	if known != nil && known.file == x.file && known.repo == x.repo && x.file.settled(known.readAt) && (known.convert || !convert) {
 		return known
 	}
-	x.readAt = now()
+	x.readAt = stampNow()
 	data, err := os.ReadFile(file)
 	if err != nil || x.parse(data) != nil {
 		return nil

@@ -52,7 +52,7 @@ type Keeper struct {
 	work sync.WaitGroup // what goes on beside the turn
 }
 
-// call is a command that runs, since when.
+// call is a command that runs, since when by the clock of files' stamps.
 type call struct{ began int64 }
 
 // Keeper makes the keeper of a session. [Keeper.Close] must follow.
@@ -128,7 +128,7 @@ func (k *Keeper) Opaque(ctx context.Context) (done func()) {
 	}
 	k.calls++
 	id := k.calls
-	k.open[id] = call{now()}
+	k.open[id] = call{stampNow()}
 	k.current().opaque()
 	return func() {
 		k.mu.Lock()
@@ -210,8 +210,12 @@ func (k *Keeper) Close(ctx context.Context) error {
 	return err
 }
 
-// tick is how far a file's stamp may be behind the clock.
-const tick = int64(10 * time.Millisecond)
+// tick is how far stamps of a file may be apart for the same moment, and lag how far a
+// stamp may be behind the time.
+const (
+	tick = int64(10 * time.Millisecond)
+	lag  = int64(50 * time.Millisecond)
+)
 
 // spans are times at which commands ran, each a beginning and an end.
 type spans [][2]int64

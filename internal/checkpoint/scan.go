@@ -270,7 +270,7 @@ func (s *Store) homeless(t *tree, limits Limits) (paths []string) {
 
 // keep reads one file and keeps its content, if it is still what e says.
 func (s *Store) keep(files *workspace.Workspace, path string, e *entry, limits Limits) {
-	readAt := now()
+	readAt := stampNow()
 	text, after, err := files.ReadSurveyed(path, limits.File)
 	switch {
 	case errors.Is(err, workspace.ErrTooLarge), errors.Is(err, workspace.ErrNotRegular), errors.Is(err, fs.ErrNotExist):
