@@ -492,7 +492,7 @@ func (c *comparison) path(path string) {
 	if before.same(after) && known == nil {
 		return
 	}
-	if !was && is && now.Changed < c.base.began-lag {
+	if !was && is && now.Changed < c.base.stamped {
 		return // it was there already, and is not ignored any more
 	}
 	if c.others(path, after) {

@@ -52,7 +52,7 @@ func (s *Store) scan(ctx context.Context, files *workspace.Workspace, before *tr
 	if before != nil {
 		size = len(before.entries)
 	}
-	x.tree = &tree{began: now(), entries: make(map[string]entry, size)}
+	x.tree = &tree{began: now(), stamped: stampNow(), entries: make(map[string]entry, size)}
 	if s.git() != "" {
 		for _, folder := range files.Folders() {
 			if outer := findRepo(folder); outer != "" {

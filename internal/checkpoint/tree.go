@@ -16,6 +16,7 @@ import (
 type tree struct {
 	file    stamp // of the file that it was read from or written to; zero: none
 	began   int64 // when the look at the folders began
+	stamped int64 // the same, by the clock of files' stamps
 	entries map[string]entry
 	repos   []repo // that entries come from
 }
@@ -168,7 +169,7 @@ func (s *Store) load(name string) (*tree, error) {
 		len(in.Kept) != n || len(in.Sums) != 32*n || len(in.Git) != 20*n || strings.Count(in.Paths, "\x00") != n {
 		return nil, fmt.Errorf("reading what was written down of the workspace: it is damaged")
 	}
-	t := &tree{file: file, entries: make(map[string]entry, n), repos: in.From, began: in.Began}
+	t := &tree{file: file, entries: make(map[string]entry, n), repos: in.From, began: in.Began, stamped: in.Began - lag}
 	rest := in.Paths
 	for i := range n {
 		var path string
