@@ -157,8 +157,11 @@ func (k *Keeper) Journal(path string, old workspace.Image) func(workspace.Image)
 			k.mu.Unlock()
 			return func(workspace.Image) {}
 		}
-		p := k.current()
+		p, last := k.current(), k.last
 		k.mu.Unlock()
+		if last != nil {
+			last.overtaken(path, old)
+		}
 		switch err := p.begun(path, old); {
 		case errors.Is(err, errClosed):
 			continue // between one part and the next

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -414,5 +415,23 @@ func TestFoldersChange(t *testing.T) {
 	same(t, "kept", kept, nil)
 	if text, _ := os.ReadFile(b.path("two/b")); string(text) != "b" {
 		t.Errorf("two/b: %q", text)
+	}
+}
+
+// A turn may change what a command of the one before has written before that one's
+// last look: nothing of it is lost.
+func TestBackToBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{"mine": "one"})
+	for i := range 40 {
+		b.turn(fmt.Sprint("Turn ", i), func() {
+			b.edit("mine", fmt.Sprint("text ", i))
+			b.shell("echo more >> mine")
+			_, _ = b.Files.Read(t.Context(), "mine")
+		})
+	}
+	b.restore("Turn 20", "mine")
+	if text, err := os.ReadFile(b.path("mine")); err != nil || string(text) != "text 19more\n" {
+		t.Errorf("mine is %q, %v", text, err)
 	}
 }

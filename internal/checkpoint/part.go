@@ -31,16 +31,17 @@ type part struct {
 
 	mu      sync.Mutex
 	record  *record
-	written bool          // the record has a file
-	failed  error         // why it has none
-	base    *tree         // of the first look; nil: there is none
-	newest  *tree         // of the last look; nil: there was none
-	past    spans         // of commands that have ended
-	blind   bool          // commands ran since the last look
-	used    bool          // commands ran at all
-	looked  time.Time     // when the last look was over
-	took    time.Duration // the time it took
-	closed  bool          // what comes now belongs to another
+	written bool             // the record has a file
+	failed  error            // why it has none
+	base    *tree            // of the first look; nil: there is none
+	newest  *tree            // of the last look; nil: there was none
+	past    spans            // of commands that have ended
+	blind   bool             // commands ran since the last look
+	used    bool             // commands ran at all
+	looked  time.Time        // when the last look was over
+	took    time.Duration    // the time it took
+	closed  bool             // what comes now belongs to another
+	left    map[string]State // what paths were when the next part changed them, before the last look
 }
 
 // errClosed says that nothing is taken any more.
@@ -231,6 +232,22 @@ func (p *part) begun(path string, old workspace.Image) error {
 	c.After, c.Begun, c.noted = state, true, now()
 	p.add(c)
 	return nil
+}
+
+// overtaken notes what a path was when the next part changed it: the last look of this
+// one, which goes on beside, may come too late to see it.
+func (p *part) overtaken(path string, old workspace.Image) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || !p.used {
+		return
+	}
+	if p.left == nil {
+		p.left = map[string]State{}
+	}
+	if _, known := p.left[path]; !known {
+		p.left[path] = stateOf(old)
+	}
 }
 
 // made notes what a tool has made of a path.
@@ -488,6 +505,10 @@ func (c *comparison) path(path string) {
 	if is {
 		after = now.state()
 	}
+	left, overtaken := c.left[path]
+	if overtaken {
+		after = left
+	}
 	known := c.record.byPath[path]
 	if before.same(after) && known == nil {
 		return
@@ -498,7 +519,7 @@ func (c *comparison) path(path string) {
 	if c.others(path, after) {
 		return
 	}
-	ours := c.ours(now, is)
+	ours := overtaken || c.ours(now, is)
 	if known != nil {
 		if known.Begun || known.noted >= c.next.began || !ours || known.After.same(after) {
 			return // what a tool has written since the look began is newer
