@@ -163,6 +163,13 @@ if __name__ == "__main__":
         with mp.get_context(how).Pool(2) as pool:
             assert pool.map(size, range(4)) == ["1|0", "1|1", "1|2", "1|3"]
     print("ok")`},
+		{"many pools, ended while their processes wait", `
+import multiprocessing as mp
+if __name__ == "__main__":
+    for i in range(100):
+        with mp.get_context("fork").Pool(2) as pool:
+            assert pool.map(abs, range(4)) == [0, 1, 2, 3]
+    print("ok")`},
 		{"an interrupted call leaves the others whole", `
 import signal, threading, _thread
 from hermes_tools import terminal, read_file

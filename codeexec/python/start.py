@@ -28,6 +28,7 @@ def prepare(ours, folders):
     import _signal
     import os
     import sys
+    from _thread import get_ident
 
     def stop(number, _):  # what was printed so far is not lost
         for stream in (sys.stdout, sys.stderr):
@@ -38,6 +39,22 @@ def prepare(ours, folders):
         _signal.signal(number, _signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
+    # A forked process ends by SIGTERM as it would without us: Python loses the signal when
+    # it comes as the process begins, or as it goes to wait, and multiprocessing then hangs.
+    masks = {}
+
+    def hold():
+        masks[get_ident()] = _signal.pthread_sigmask(_signal.SIG_BLOCK, (_signal.SIGTERM,))
+
+    def let_go():
+        _signal.pthread_sigmask(_signal.SIG_SETMASK, masks.pop(get_ident()))
+
+    def forked():
+        if _signal.getsignal(_signal.SIGTERM) is stop:
+            _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
+        let_go()
+
+    os.register_at_fork(before=hold, after_in_parent=let_go, after_in_child=forked)
     sys.meta_path.insert(0, First(set_path(os, ours, folders)))
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True, errors="backslashreplace")
