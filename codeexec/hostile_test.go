@@ -22,14 +22,16 @@ var thieves = map[string]string{
 import os, subprocess
 print(dict(os.environ)); print(subprocess.run(["env"], capture_output=True, text=True).stdout)
 print(open("/proc/self/environ").read() if os.path.exists("/proc/self") else "")`,
+	// Looked at twice: a server of another test that has just begun hides itself at once.
 	"every process's environment": `
-import os
-for p in os.listdir("/proc"):
-    if p.isdigit():
-        try:
-            text = open("/proc/%s/environ" % p, "rb").read()
-            if CANARY in text: print(p, text)
-        except OSError: pass`,
+import os, time
+def readable(p):
+    try: return CANARY in open("/proc/%s/environ" % p, "rb").read()
+    except OSError: return False
+found = [p for p in os.listdir("/proc") if p.isdigit() and readable(p)]
+if found: time.sleep(2)
+for p in found:
+    if readable(p): print(p, CANARY)`,
 	"its ancestors' memory": `
 import os, re
 pid = os.getpid()
