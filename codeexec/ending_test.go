@@ -5,6 +5,7 @@ package codeexec
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -219,7 +220,11 @@ func TestSweep(t *testing.T) {
 	if err := server.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = server.Wait() // killed; its supervisors may have taken the folders away by now
+	_ = server.Wait()                                    // killed; its supervisors may have taken the folders away by now
+	dead := filepath.Join(temp, "hermes-ls-script-dead") // one that nobody took away, with a lock that nobody holds
+	if err := errors.Join(os.Mkdir(dead, 0o700), os.WriteFile(filepath.Join(dead, "lock"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	if a := runStandIn(t, 0, "print('next')", "TMPDIR="+temp); a.Status != "success" {
 		t.Errorf("%+v", a)
 	}
