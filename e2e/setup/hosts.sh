@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gets the programs that the tests drive: ripgrep, two Neovims, Emacs with eglot,
-# the official ACP client, shells, an ssh server, a container engine. What is there already is left alone. Root may install
+# the official ACP client, shells, an ssh server, a container engine, a newer Python. What is there already is left alone. Root may install
 # Debian packages; without root, or on another system, it says what to install.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -46,7 +46,7 @@ unpack() { # FOLDER SUITE PACKAGE PROGRAM
 	[ -x "$hosts/$1/run" ] && return
 	if ! command -v apt-get >/dev/null; then
 		say "$3 is taken from Debian here; elsewhere put a script $hosts/$1/run that starts it"
-		exit 1
+		return 1
 	fi
 	say "unpacking $3 ($2) into $hosts/$1"
 	e2e/setup/debian-folder.sh "$2" "$3" "$4" "$hosts/$1"
@@ -54,6 +54,9 @@ unpack() { # FOLDER SUITE PACKAGE PROGRAM
 unpack nvim-0.10 trixie neovim usr/bin/nvim
 unpack nvim-0.12 sid neovim usr/bin/nvim
 unpack helix trixie hx usr/bin/hx
+# The newest Python that scripts are to run under; Debian's own suffices where it cannot be had.
+unpack python-3.14 sid python3.14 usr/bin/python3.14 ||
+	say "Python 3.14 could not be had: scripts are tested with the other versions found"
 
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
 	say "please install Node.js 20 or newer with npm: the official ACP client runs on it"
