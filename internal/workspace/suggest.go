@@ -18,16 +18,26 @@ const (
 	maxSuggestLooks = 20_000 // files looked at for one of the same name elsewhere
 )
 
-// notFound is the error for a path where nothing is, with what may have been meant.
+// notFound is the error for a path where nothing is, with what may have been meant:
+// looked for only when somebody reads the sentence, since that may walk every folder.
 func (w *Workspace) notFound(ctx context.Context, path string) error {
-	text := path + " does not exist"
-	if near := w.near(ctx, path); len(near) > 0 {
-		text = fmt.Sprintf("%s; did you mean %s?", text, strings.Join(near, " or "))
-	} else {
-		text += "; look for it with a file search, or list the folder"
-	}
-	return &PathError{path, text, ErrNotFound}
+	return &missingError{PathError{path, path + " does not exist", ErrNotFound}, sync.OnceValue(func() string {
+		if near := w.near(ctx, path); len(near) > 0 {
+			return fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
+		}
+		return "; look for it with a file search, or list the folder"
+	})}
 }
+
+// missingError is a [*PathError] whose sentence goes on with advice.
+type missingError struct {
+	PathError
+	advice func() string
+}
+
+func (e *missingError) Error() string { return e.Text + e.advice() }
+
+func (e *missingError) Unwrap() error { return &e.PathError }
 
 // near lists names like path: first those beside it, then files of the same name
 // elsewhere.

@@ -103,7 +103,7 @@ func (m *Model) dialled() http.RoundTripper {
 			TLSHandshakeTimeout:   15 * time.Second,
 			ExpectContinueTimeout: time.Second,
 			IdleConnTimeout:       90 * time.Second,
-			MaxIdleConnsPerHost:   4,
+			MaxIdleConnsPerHost:   64,   // as many subagents keep theirs between two requests
 			DisableCompression:    true, // a compressed stream comes late
 		}
 	}
