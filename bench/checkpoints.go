@@ -79,8 +79,9 @@ func checkpoints(l *lab) ([]row, error) {
 	return rows, nil
 }
 
-// openWith starts a server with checkpoints on or off.
-func openWith(l *lab, cwd string, on bool) (*client, error) {
+// openWith starts a server with checkpoints on or off, and what env adds to its
+// environment.
+func openWith(l *lab, cwd string, on bool, env ...string) (*client, error) {
 	home := filepath.Join(l.dir, fmt.Sprint("checkpoints-", on))
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func openWith(l *lab, cwd string, on bool) (*client, error) {
 	if err := os.WriteFile(filepath.Join(home, "config.yaml"), []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	return open(l.bin, home, cwd)
+	return open(l.bin, home, cwd, env...)
 }
 
 // manyFiles makes a repository with everything committed.

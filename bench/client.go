@@ -47,9 +47,14 @@ func home(dir string, m *scriptedModel) (string, error) {
 }
 
 func start(bin, home, cwd string, args ...string) (*client, error) {
+	return startIn(nil, bin, home, cwd, args...)
+}
+
+// startIn starts a program whose environment is ours, and env.
+func startIn(env []string, bin, home, cwd string, args ...string) (*client, error) {
 	cmd := exec.Command(bin, args...)
 	cmd.Dir = cwd
-	cmd.Env = append(os.Environ(), "HERMES_HOME="+home)
+	cmd.Env = append(append(os.Environ(), "HERMES_HOME="+home), env...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -65,8 +70,8 @@ func start(bin, home, cwd string, args ...string) (*client, error) {
 }
 
 // open starts an ACP server with one session in cwd.
-func open(bin, home, cwd string) (*client, error) {
-	c, err := start(bin, home, cwd, "acp")
+func open(bin, home, cwd string, env ...string) (*client, error) {
+	c, err := startIn(env, bin, home, cwd, "acp")
 	if err != nil {
 		return nil, err
 	}

@@ -377,54 +377,6 @@ func endOfInput(l *lab) ([]row, error) {
 	return []row{{what: "end of stdin to exit", value: ms(value), unit: "ms", goal: "≤ 15 ms"}}, err
 }
 
-// search measures search_files on the Go source tree against rg.
-func search(l *lab) ([]row, error) {
-	goroot, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		return nil, fmt.Errorf("finding the Go source tree: %w", err)
-	}
-	src := filepath.Join(strings.TrimSpace(string(goroot)), "src")
-	c, err := open(l.bin, l.home, src)
-	if err != nil {
-		return nil, err
-	}
-	var rows []row
-	for _, pattern := range []string{"func TestFlagParse", "[A-Z][a-z]+Conn\\b"} {
-		args := fmt.Sprintf(`{"pattern":%q,"limit":50}`, pattern)
-		value, err := median(7, func() (time.Duration, error) {
-			l.model.queue(reply{calls: []call{{"search_files", args}}})
-			var took time.Duration
-			var began time.Time
-			err := c.prompt("go", func(m message) {
-				switch {
-				case m.Params.Update.Kind == "tool_call":
-					began = time.Now()
-				case m.Params.Update.Status == "completed":
-					took = time.Since(began)
-				}
-			})
-			if err == nil && took == 0 {
-				err = fmt.Errorf("the search did not complete")
-			}
-			return took, err
-		})
-		if err != nil {
-			return nil, err
-		}
-		floor, err := median(7, func() (time.Duration, error) {
-			began := time.Now()
-			err := exec.Command("rg", "--json", pattern, src).Run()
-			return time.Since(began), err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("running rg: %w", err)
-		}
-		rows = append(rows, row{what: "search_files " + pattern, value: ms(value), unit: "ms", floor: ms(floor), floorName: "rg", goal: "≤ 1.3×"})
-	}
-	_, err = c.close()
-	return rows, err
-}
-
 // growth measures a turn's cost as the session grows.
 func growth(l *lab) ([]row, error) {
 	c, err := open(l.bin, l.home, l.cwd)

@@ -192,6 +192,7 @@ func (k *Keeper) settle(ctx context.Context) error {
 	if last == nil {
 		return nil
 	}
+	defer k.Files.Hurry()()
 	select {
 	case <-last.done:
 		return nil

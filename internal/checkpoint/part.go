@@ -101,6 +101,7 @@ func (k *Keeper) baseline(ctx context.Context, t *tree, limits Limits) (*tree, e
 		}
 	}
 	changed := k.store.shelter(ctx, k.Files, t, limits)
+	k.Files.Yield(ctx)
 	k.store.hold(t)
 	if known != nil && !changed && len(difference(known, t)) == 0 {
 		t.file = known.file
@@ -132,6 +133,7 @@ func (k *Keeper) newest() *tree {
 
 // await waits for the first look, as long as that is bearable.
 func (p *part) await(ctx context.Context) {
+	defer p.k.Files.Hurry()()
 	limit, stop := context.WithTimeout(ctx, p.k.Patience)
 	defer stop()
 	select {

@@ -85,6 +85,7 @@ func (k *Keeper) lookNow(ctx context.Context) {
 	if p == nil {
 		return
 	}
+	defer k.Files.Hurry()()
 	select {
 	case p.looking <- struct{}{}:
 		p.look()

@@ -219,6 +219,7 @@ func (s *Store) shelter(ctx context.Context, files *workspace.Workspace, t *tree
 		workers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(paths)); i = next.Add(1) - 1 {
 				e := t.entries[paths[i]]
+				files.Yield(ctx)
 				if ctx.Err() != nil {
 					e.lost = notInTime
 				} else {

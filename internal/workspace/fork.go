@@ -26,5 +26,6 @@ func (w *Workspace) fork(folders []string, docs Documents) (*Workspace, error) {
 		return nil, err
 	}
 	forked.Ripgrep = w.Ripgrep
+	forked.turnstile = w.turnstile
 	return forked, nil
 }

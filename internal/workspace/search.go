@@ -67,6 +67,7 @@ type Found struct {
 // and binary files, links. Unsaved text of open documents is searched instead of
 // what lies on the disk.
 func (w *Workspace) Search(ctx context.Context, q Query) (*Found, error) {
+	defer w.turnstile.searching()()
 	s, err := w.newSearch(ctx, q)
 	if err != nil {
 		return nil, err

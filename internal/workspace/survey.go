@@ -32,7 +32,7 @@ type Surveyed struct {
 	Link string      // where a link leads
 }
 
-// Survey looks at every folder. Those that cannot be read are passed over; the
+// Survey looks at every folder, and lets searches go first. Those that cannot be read are passed over; the
 // error is the context's, or that of a folder of the workspace.
 func (w *Workspace) Survey(ctx context.Context, s Survey) error {
 	var errs []error
@@ -48,6 +48,7 @@ func (w *Workspace) Survey(ctx context.Context, s Survey) error {
 		k := &surveyor{
 			walker: walker{ctx: ctx, ignorer: rules, foreign: w.foreign(f), tokens: make(chan struct{}, runtime.GOMAXPROCS(0))},
 			Survey: s,
+			yield:  w.Yield,
 		}
 		k.folder(root, f.path, rules.parents, false)
 		k.running.Wait()
@@ -58,11 +59,13 @@ func (w *Workspace) Survey(ctx context.Context, s Survey) error {
 type surveyor struct {
 	walker
 	Survey
+	yield func(context.Context)
 }
 
 // folder looks at one folder and closes it. strict: only what is tracked counts.
 func (k *surveyor) folder(dir *os.Root, path string, above *ignoreFolder, strict bool) {
 	defer dir.Close()
+	k.yield(k.ctx)
 	if k.ctx.Err() != nil || isProc(path) {
 		return
 	}

@@ -79,6 +79,8 @@ type Workspace struct {
 	// mutex, so that a cancelled caller need not wait.
 	writing chan struct{}
 
+	turnstile *turnstile
+
 	gitConfig gitConfig
 }
 
@@ -101,6 +103,7 @@ func Open(folders []string, docs Documents) (*Workspace, error) {
 		folders:   opened,
 		seen:      make(map[string]stamp),
 		writing:   make(chan struct{}, 1),
+		turnstile: &turnstile{},
 		gitConfig: userGitConfig(),
 	}, nil
 }
