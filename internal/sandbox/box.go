@@ -43,6 +43,7 @@ type Box struct {
 type shared struct {
 	cfg    Config
 	caches func() []string // found once
+	made   []string        // the caches that were missing
 
 	mu      sync.Mutex
 	mode    Mode
@@ -62,7 +63,13 @@ func New(c Config) *Box {
 		c.Environ = os.Environ()
 	}
 	s := &shared{cfg: c, mode: c.Mode, network: c.Network, known: map[string]content{}}
-	s.caches = sync.OnceValue(func() []string { return writableCaches(c.Home, c.Environ) })
+	s.caches = sync.OnceValue(func() []string {
+		paths, made := writableCaches(c.Home, c.Environ)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.made = made
+		return paths
+	})
 	return &Box{shared: s}
 }
 
@@ -198,7 +205,8 @@ func (b *Box) tempFolder() (*Temp, error) {
 	return b.temp, nil
 }
 
-// Close removes the session's temporary files. Commands must have ended.
+// Close removes the session's temporary files, and the caches that were made for its
+// commands and not used. Commands must have ended.
 func (b *Box) Close() {
 	if b == nil {
 		return
@@ -210,6 +218,7 @@ func (b *Box) Close() {
 		b.temp.dir.Remove()
 		b.temp = nil
 	}
+	removeUnused(b.made)
 }
 
 // Explain says what a command's output may not: that it was the sandbox that

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -48,29 +47,6 @@ var sockets = []string{"/run", "/var/run", "/mnt/wslg", "/tmp/.X11-unix"}
 var ofRun = []string{
 	"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/run/connman/resolv.conf",
 	"/run/current-system", "/run/booted-system", "/run/opengl-driver",
-}
-
-// cache is a tool's, which is made when the tool is there.
-type cache struct{ path, program string }
-
-// caches in a home: what is downloaded or built, and not what is run from PATH or
-// read as settings, which a command could leave for the next shell to run.
-var caches = []cache{
-	{".cache", ""}, {"Library/Caches", "sw_vers"},
-	{"go/pkg", "go"}, {".npm", "npm"}, {".cargo/registry", "cargo"}, {".cargo/git", "cargo"},
-	{".local/share/pnpm/store", "pnpm"}, {".yarn/berry", "yarn"}, {".bun/install/cache", "bun"},
-	{".local/share/uv", "uv"}, {".local/share/virtualenvs", "pipenv"}, {".local/share/hatch", "hatch"},
-	{".conda/pkgs", "conda"}, {".m2/repository", "mvn"}, {".gradle/caches", "gradle"}, {".gradle/wrapper", "gradle"},
-	{".gradle/daemon", "gradle"}, {".gradle/native", "gradle"}, {".nuget/packages", "dotnet"},
-	{".local/share/NuGet", "dotnet"}, {".ccache", "ccache"}, {".bundle/cache", "bundle"}, {".composer/cache", "composer"},
-	{".hex/packages", "mix"}, {".cabal/packages", "cabal"}, {".stack/pantry", "stack"},
-}
-
-// cacheVariables name caches that a user keeps elsewhere.
-var cacheVariables = []cache{
-	{"XDG_CACHE_HOME", ""}, {"GOCACHE", ""}, {"GOMODCACHE", ""}, {"GOPATH", "pkg"}, {"CARGO_HOME", "registry"},
-	{"CARGO_HOME", "git"}, {"npm_config_cache", ""}, {"PIP_CACHE_DIR", ""}, {"UV_CACHE_DIR", ""}, {"GRADLE_USER_HOME", "caches"},
-	{"CCACHE_DIR", ""}, {"POETRY_CACHE_DIR", ""}, {"YARN_CACHE_FOLDER", ""},
 }
 
 // homes are those of the user, and for root, who could read them, everybody's.
@@ -142,28 +118,6 @@ func existing(paths []string) (real []string) {
 	}
 	slices.Sort(real)
 	return slices.Compact(real)
-}
-
-// writableCaches lists the tools' caches, and makes those of tools that are there.
-func writableCaches(home string, environ []string) (paths []string) {
-	for _, c := range caches {
-		path := filepath.Join(home, c.path)
-		if _, err := os.Lstat(path); err != nil {
-			if _, missing := exec.LookPath(c.program); c.program != "" && missing != nil || os.MkdirAll(path, 0o700) != nil {
-				continue
-			}
-		}
-		paths = append(paths, path)
-	}
-	for _, kv := range environ {
-		name, value, _ := strings.Cut(kv, "=")
-		for _, c := range cacheVariables {
-			if name == c.path && filepath.IsAbs(value) && filepath.Clean(value) != "/" && filepath.Clean(value) != home {
-				paths = append(paths, filepath.Join(value, c.program))
-			}
-		}
-	}
-	return existing(paths)
 }
 
 // under reports whether path is dir or lies in it.

@@ -115,7 +115,8 @@ func TestCaches(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := strings.Join(writableCaches(home, []string{"GOCACHE=" + elsewhere, "XDG_CACHE_HOME=" + home, "CCACHE_DIR=relative"}), "\n")
+	paths, made := writableCaches(home, []string{"GOCACHE=" + elsewhere, "XDG_CACHE_HOME=" + home, "CCACHE_DIR=relative"})
+	got := strings.Join(paths, "\n")
 	for name, want := range map[string]bool{
 		home + "/go/pkg": true, home + "/.cargo/registry": true, home + "/.cache": true, elsewhere: true,
 		home + "/go/bin": false, home + "/.cargo/bin": false, "relative": false,
@@ -131,6 +132,16 @@ func TestCaches(t *testing.T) {
 		if strings.TrimSpace(line) == home {
 			t.Error("the whole home is a cache")
 		}
+	}
+	used := filepath.Join(home, ".cache", "tool")
+	if err := os.Mkdir(used, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	made = append(made, makeFolders(filepath.Join(home, "a", "b", "c"))...)
+	removeUnused(made)
+	entries, err := os.ReadDir(home)
+	if err != nil || len(entries) != 3 {
+		t.Errorf("%v: left %v, want .cache (used), .cargo and go (not ours)", err, entries)
 	}
 }
 
