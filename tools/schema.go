@@ -27,8 +27,9 @@ func New[In any](t Tool, run func(ctx context.Context, env *Env, call Call, in I
 		panic(fmt.Sprintf("tools: the input of %s: %v", t.Name, err))
 	}
 	t.accepts, t.Schema = accepts, offered
+	plain := plainFieldsOf(reflect.TypeFor[In]())
 	t.Run = func(ctx context.Context, env *Env, call Call) (Result, error) {
-		in, err := decode[In](call.Args)
+		in, err := decode[In](plain, call.Args)
 		if err != nil {
 			return Fail("%s: %v", t.Name, err), nil
 		}
@@ -37,7 +38,11 @@ func New[In any](t Tool, run func(ctx context.Context, env *Env, call Call, in I
 	return t
 }
 
-func decode[In any](args json.RawMessage) (in In, err error) {
+func decode[In any](plain plainFields, args json.RawMessage) (in In, err error) {
+	if plain.fill(reflect.ValueOf(&in).Elem(), args) {
+		return in, nil
+	}
+	in = *new(In)
 	dec := json.NewDecoder(bytes.NewReader(args))
 	dec.DisallowUnknownFields()
 	err = dec.Decode(&in)
