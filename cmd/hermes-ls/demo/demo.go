@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/scratch"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
@@ -49,15 +50,12 @@ type Options struct {
 
 // Run plays the whole demo in a folder of its own, which is gone afterwards.
 func Run(ctx context.Context, o Options) error {
-	dir, err := os.MkdirTemp("", "hermes-demo-")
+	dir, err := scratch.New("demo")
 	if err != nil {
 		return fmt.Errorf("making a folder for the demo: %w", err)
 	}
-	defer os.RemoveAll(dir)
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return fmt.Errorf("making a folder for the demo: %w", err)
-	}
-	folder := filepath.Join(dir, "inventory-shop")
+	defer dir.Remove()
+	folder := dir.Path("inventory-shop")
 	if err := writeProject(folder); err != nil {
 		return fmt.Errorf("writing the demo project: %w", err)
 	}
@@ -65,11 +63,21 @@ func Run(ctx context.Context, o Options) error {
 	if failed, _ := runTests(ctx, folder); !failed {
 		return errors.New("the demo project's tests do not fail before the demo; is python3 there? `hermes-ls doctor` tells")
 	}
-	e, err := startEditor(ctx, o.Binary, folder, filepath.Join(dir, "home"), s)
-	if err != nil {
+	log := dir.Path("server.log")
+	e, err := startEditor(ctx, o.Binary, folder, dir.Path("home"), log, s)
+	if err == nil {
+		err = errors.Join(play(ctx, e, s, folder), e.stop())
+	}
+	return withLog(err, log)
+}
+
+// withLog adds to an error what the server has logged.
+func withLog(err error, log string) error {
+	text, unread := os.ReadFile(log)
+	if err == nil || unread != nil || len(text) == 0 {
 		return err
 	}
-	return errors.Join(play(ctx, e, s, folder), e.stop())
+	return fmt.Errorf("%w\nThe server's log:\n%s", err, text)
 }
 
 func play(ctx context.Context, e *editor, s *screen, folder string) error {

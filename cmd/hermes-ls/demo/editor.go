@@ -47,8 +47,8 @@ type pipes struct {
 }
 
 // startEditor starts the server and shakes hands with it.
-func startEditor(ctx context.Context, binary, folder, home string, s *screen) (*editor, error) {
-	cmd := exec.Command(binary, "serve")
+func startEditor(ctx context.Context, binary, folder, home, log string, s *screen) (*editor, error) {
+	cmd := exec.Command(binary, "serve", "--log", log)
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), "HERMES_HOME="+home)
 	cmd.Stderr = os.Stderr
