@@ -433,7 +433,7 @@ func (s *socket) oversee() {
 func (d *desk) enter(tool string, args []byte) (call *running, refusal string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if refusal = d.refuse(tool); refusal != "" {
+	if refusal = d.refuse(tool, args); refusal != "" {
 		d.refused++
 		d.note(tool, args, 0, "refused")
 		return nil, refusal
@@ -450,7 +450,7 @@ func (d *desk) enter(tool string, args []byte) (call *running, refusal string) {
 }
 
 // refuse says why a call is not taken; empty: it is. Its caller holds mu.
-func (d *desk) refuse(tool string) string {
+func (d *desk) refuse(tool string, args []byte) string {
 	switch {
 	case d.shut:
 		return lateText
@@ -461,6 +461,8 @@ func (d *desk) refuse(tool string) string {
 			d.stubborn() // a script that does not look at its answers would go on for ever
 		}
 		return fmt.Sprintf("Tool call limit reached (%d). No more tool calls allowed in this execution.", d.limit)
+	case tool == "terminal":
+		return foreground(args)
 	}
 	return ""
 }

@@ -198,6 +198,15 @@ from hermes_tools import terminal
 assert terminal("cd sub && export X=1 && pwd")["output"].strip().endswith("/sub")
 assert terminal("pwd; echo [$X]")["output"].split() == [__import__("os").getcwd(), "[]"]
 print("ok")`},
+		{"commands are in the foreground", `
+from hermes_tools import terminal
+import hermes_tools
+assert "foreground only" in terminal("sleep 100", background=True)["error"]
+assert "foreground only" in hermes_tools._call("terminal", {"command": "sleep 100", "BACKGROUND": True})["error"]
+assert "error" in hermes_tools._call("terminal", {"command": "sleep 100", "background": "true"})
+assert "no pty" in terminal("tty", None, None, False, True)["error"]
+assert terminal("echo x", background=False, pty=False)["output"] == "x\n"
+print("ok")`},
 		{"writes in the order they were made", `
 from hermes_tools import write_file, read_file
 import threading

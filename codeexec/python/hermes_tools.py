@@ -356,13 +356,16 @@ def patch(path: "str | None" = None, old_string: "str | None" = None, new_string
 
 
 # tool: terminal
-def terminal(command: str, timeout: "float | None" = None, workdir: "str | None" = None) -> dict:
+def terminal(command: str, timeout: "float | None" = None, workdir: "str | None" = None,
+             background: bool = False, pty: bool = False) -> dict:
     """Run a shell command in the foreground, at most timeout seconds.
 
     Returns {"output": str (stdout and stderr), "exit_code": int, "cwd": str}. Each
     command starts from the session's folder and variables; none changes them.
+    background and pty are refused here: call terminal as a tool for those.
     """
-    return _call("terminal", _given(command=command, timeout=timeout, workdir=workdir))
+    return _call("terminal", _given(command=command, timeout=timeout, workdir=workdir,
+                                    background=background or None, pty=pty or None))
 
 
 # tool: web_search
