@@ -35,7 +35,7 @@ type Model struct {
 	Provider      string   `json:"provider" enum:"openai,openrouter,ollama,lmstudio,custom,embedded" doc:"Who serves the model."`
 	BaseURL       string   `json:"base_url" doc:"Any OpenAI-compatible /v1; empty: the provider's own."`
 	APIKey        Keys     `json:"api_key" doc:"A key, or a list that is rotated on 401, 402 and 429; empty: the provider's environment variable."`
-	ContextWindow int      `json:"context_window" doc:"Tokens; 0: from a table, else 128000."`
+	ContextWindow int      `json:"context_window" doc:"Tokens; 0: from the endpoint's metadata, else a table, else 128000."`
 	Fallback      []string `json:"fallback" doc:"Models tried when the first fails for good."`
 }
 
@@ -156,22 +156,31 @@ type Sandbox struct {
 // Default is the configuration of a user who has set nothing.
 func Default() *Config {
 	return &Config{
-		Model: Model{Default: "gpt-5", Provider: "openai"},
-		Agent: Agent{MaxIterations: 90, OnNewPrompt: "interrupt"},
+		Model: Model{Default: "gpt-5", Provider: "openai", Fallback: []string{}},
+		Agent: Agent{
+			MaxIterations: 90, OnNewPrompt: "interrupt", Personalities: map[string]string{},
+			Tools: Tools{Enabled: []string{}, Disabled: []string{}},
+		},
 		CodeExecution: CodeExecution{
 			Mode: "project", Timeout: 300, MaxToolCalls: 50, MaxStdoutBytes: 50000,
 			MaxStderrBytes: 10000, MaxMemoryMB: 2048, MaxProcesses: 256,
 		},
-		Terminal:  Terminal{Backend: "local", Timeout: 180},
-		Web:       Web{Search: WebSearch{Results: "results", Fields: SearchFields{URL: "url", Title: "title", Description: "description"}}},
-		Approvals: Approvals{Mode: "ask", Timeout: 300},
+		Terminal: Terminal{Backend: "local", Timeout: 180, SSHOptions: []string{}, EnvPassthrough: []string{}},
+		Web: Web{Search: WebSearch{
+			Headers: map[string]any{}, Results: "results",
+			Fields: SearchFields{URL: "url", Title: "title", Description: "description"},
+		}},
+		Approvals:        Approvals{Mode: "ask", Timeout: 300, Deny: []string{}},
+		CommandAllowlist: []string{},
 		Delegation: Delegation{
 			MaxConcurrentChildren: 3, MaxSpawnDepth: 1, MaxIterations: 50,
-			DefaultToolsets: []string{"terminal", "file", "web"},
+			DefaultToolsets: []string{"terminal", "file", "web"}, Routes: map[string]Route{},
 		},
 		Checkpoints: Checkpoints{Enabled: true, MaxMB: 500, MaxFileMB: 10},
 		Compaction:  Compaction{At: 0.8},
 		Store:       Store{Synchronous: "normal"},
 		Sandbox:     Sandbox{Mode: "workspace-write", Network: true},
+		MCPServers:  map[string]MCPServer{},
+		Hooks:       map[string]any{},
 	}
 }

@@ -213,6 +213,13 @@ func TestSetKeepsEveryOtherByte(t *testing.T) {
 		{"a list", "model:\n  fallback:\n    - a\n    - b\n  default: m\n", "model.fallback", "x, y", "model:\n  fallback: [\"x\",\"y\"]\n  default: m\n"},
 		{"flow", "model: {default: old, provider: openai}\n", "model.default", "new", "model: {default: new, provider: openai}\n"},
 		{"a word that YAML reads otherwise", "", "approvals.mode", "off", "approvals:\n  mode: \"off\"\n"},
+		{"a list as YAML has it", "", "agent.tools.disabled", "[terminal, web]", "agent:\n  tools:\n    disabled: [\"terminal\",\"web\"]\n"},
+		{"one key", "", "model.api_key", "sk-1", "model:\n  api_key: sk-1\n"},
+		{"a pool", "", "model.api_key", "sk-1, sk-2", "model:\n  api_key: [\"sk-1\",\"sk-2\"]\n"},
+		{"a name of the user's", "", "delegation.routes.cheap.model", "small", "delegation:\n  routes:\n    cheap:\n      model: small\n"},
+		{"an odd name", "mcp_servers:\n  x: {command: a}\n", "mcp_servers.my server.command", "b", "mcp_servers:\n  \"my server\":\n    command: b\n  x: {command: a}\n"},
+		{"into braces", "checkpoints: {enabled: true} # mine\n", "checkpoints.max_mb", "7", "checkpoints: {enabled: true, max_mb: 7} # mine\n"},
+		{"into empty braces", "delegation: {routes: {}}\n", "delegation.routes.cheap.model", "small", "delegation: {routes: {cheap: {model: small}}}\n"},
 		{"umlauts before", "model: {default: \"ä\", provider: openai}\n", "model.provider", "ollama", "model: {default: \"ä\", provider: ollama}\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -232,6 +239,37 @@ func TestSetKeepsEveryOtherByte(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, tc.after)
 			}
 		})
+	}
+}
+
+// What Set has written, Load understands, and Get gives back; what is not set reads as
+// YAML would have it.
+func TestGet(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	for _, set := range [][2]string{
+		{"delegation.routes.cheap.model", "small"}, {"delegation.routes.cheap.max", ""}, {"mcp_servers.x.command", "srv"},
+		{"agent.tools.disabled", "[terminal, web]"}, {"model.api_key", "sk-1"}, {"agent.personalities.terse", "Be brief."},
+	} {
+		if err := Set(home, set[0], set[1]); (err != nil) != (set[1] == "") {
+			t.Errorf("setting %s: %v", set[0], err)
+		}
+	}
+	l := Load(home, Options{})
+	if len(l.Problems) > 0 {
+		t.Error(l.Problems)
+	}
+	for key, want := range map[string]string{
+		"delegation.routes.cheap.model": "small", "mcp_servers.x.command": "srv", "model.api_key": "sk-1",
+		"agent.tools.disabled": `["terminal","web"]`, "agent.personalities.terse": "Be brief.",
+		"agent.tools.enabled": "[]", "model.fallback": "[]", "hooks": "{}", "delegation.api_key": "", "command_allowlist": "[]",
+	} {
+		if got, err := l.Get(key); err != nil || got != want {
+			t.Errorf("%s = %q, %v; want %q", key, got, err, want)
+		}
+	}
+	if _, err := l.Get("delegation.routes.other.model"); err == nil || !strings.Contains(err.Error(), "is not set") {
+		t.Errorf("an unused name: %v", err)
 	}
 }
 

@@ -31,7 +31,11 @@ func (l *Loaded) Get(key string) (string, error) {
 		if err := json.Unmarshal(data, &section); err != nil {
 			return "", fmt.Errorf("reading %s: %w", key, err)
 		}
-		data = section[name]
+		value, there := section[name]
+		if !there { // a name of the user's that is not used
+			return "", fmt.Errorf("%s is not set", key)
+		}
+		data = value
 	}
 	var text string
 	if json.Unmarshal(data, &text) == nil {
@@ -40,7 +44,7 @@ func (l *Loaded) Get(key string) (string, error) {
 	return string(data), nil
 }
 
-// Set writes one plain value, or a list of texts separated by commas, into
+// Set writes one plain value, or a list of texts ("a, b" or "[a, b]"), into
 // config.yaml. Every other byte of the file stays as it is, comments included.
 func Set(home, key, text string) error {
 	f, ok := lookup(key)
@@ -208,8 +212,8 @@ func (d *document) insert(parent *ast.MappingValueNode, path []string, value str
 	if parent != nil {
 		line := parent.Key.GetToken().Position.Line
 		column := parent.Key.GetToken().Position.Column
-		if _, flow := flowStart(parent.Value); flow {
-			return fmt.Errorf("line %d writes its keys in braces; edit it by hand", line)
+		if flow, ok := parent.Value.(*ast.MappingNode); ok && flow.IsFlowStyle {
+			return d.insertFlow(flow, path, value)
 		}
 		indent, at = column+1, line
 		if pairs := mappings(parent.Value); len(pairs) > 0 {
@@ -218,7 +222,7 @@ func (d *document) insert(parent *ast.MappingValueNode, path []string, value str
 	}
 	var added []string
 	for i, name := range path {
-		text := strings.Repeat(" ", indent+2*i) + name + ":"
+		text := strings.Repeat(" ", indent+2*i) + keyYAML(name) + ":"
 		if i == len(path)-1 {
 			text += " " + value
 		}
@@ -228,14 +232,40 @@ func (d *document) insert(parent *ast.MappingValueNode, path []string, value str
 	return nil
 }
 
-func flowStart(node ast.Node) (*token.Token, bool) {
-	switch node := node.(type) {
-	case *ast.MappingNode:
-		return node.Start, node.IsFlowStyle
-	case *ast.SequenceNode:
-		return node.Start, node.IsFlowStyle
+// insertFlow adds path to a mapping in braces.
+func (d *document) insertFlow(flow *ast.MappingNode, path []string, value string) error {
+	if flow.End == nil {
+		return fmt.Errorf("line %d opens braces that are not closed", flow.Start.Position.Line)
 	}
-	return nil, false
+	text := value
+	for i, name := range slices.Backward(path) {
+		if text = keyYAML(name) + ": " + text; i > 0 {
+			text = "{" + text + "}"
+		}
+	}
+	line := &d.lines[flow.End.Position.Line-1]
+	end := columnByte(*line, flow.End.Position.Column)
+	before := strings.TrimRight((*line)[:end], " ")
+	if len(flow.Values) > 0 && !strings.HasSuffix(before, ",") {
+		before += ","
+	}
+	if !strings.HasSuffix(before, "{") && before != "" {
+		before += " "
+	}
+	*line = before + text + (*line)[end:]
+	return nil
+}
+
+// keyYAML is a name as a key, quoted where it must be.
+func keyYAML(name string) string {
+	if plainYAML(name) {
+		return name
+	}
+	quoted, err := json.Marshal(name)
+	if err != nil {
+		return name // texts always marshal
+	}
+	return string(quoted)
 }
 
 // replace puts value where the pair's value is, whatever its shape.

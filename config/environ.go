@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/goccy/go-yaml"
 )
 
 func environMap(environ []string) map[string]string {
@@ -88,7 +90,7 @@ func EnvironName(key string) string {
 }
 
 // parseScalar reads text as the field's type; what does not parse stays text, and
-// the check that follows says what was wanted. Lists are separated by commas.
+// the check that follows says what was wanted.
 func parseScalar(f field, text string) (any, bool) {
 	switch f.typ.Kind() {
 	case reflect.Bool:
@@ -100,13 +102,28 @@ func parseScalar(f field, text string) (any, bool) {
 			return n, true
 		}
 	case reflect.Slice:
-		var list []any
-		for item := range strings.SplitSeq(text, ",") {
-			list = append(list, strings.TrimSpace(item))
-		}
-		return list, true
+		return parseList(f, strings.TrimSpace(text)), true
 	case reflect.Map:
 		return nil, false
 	}
 	return text, true
+}
+
+// parseList reads "[a, b]" as YAML does, and "a, b" as a list of texts. A single key
+// is a text.
+func parseList(f field, text string) any {
+	if strings.HasPrefix(text, "[") {
+		var list []any
+		if yaml.Unmarshal([]byte(text), &list) == nil {
+			return list
+		}
+	}
+	if f.typ == reflect.TypeFor[Keys]() && !strings.Contains(text, ",") {
+		return text
+	}
+	var list []any
+	for item := range strings.SplitSeq(text, ",") {
+		list = append(list, strings.TrimSpace(item))
+	}
+	return list
 }

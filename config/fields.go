@@ -44,20 +44,29 @@ func (f field) sections() bool {
 	return f.typ.Kind() == reflect.Map && f.typ.Elem().Kind() == reflect.Struct
 }
 
-// lookup finds the field of a dotted key, such as "model.default".
+// lookup finds the field of a dotted key, such as "model.default" or
+// "mcp_servers.NAME.command".
 func lookup(key string) (field, bool) {
 	at := field{typ: reflect.TypeFor[Config]()}
 	for name := range strings.SplitSeq(key, ".") {
-		if !at.section() {
-			return field{}, false
-		}
-		next, ok := named(fieldsOf(at.typ), name)
+		next, ok := at.below(name)
 		if !ok {
 			return field{}, false
 		}
 		at = next
 	}
 	return at, true
+}
+
+// below finds the field of a name in a section, or in what holds names of the user's.
+func (f field) below(name string) (field, bool) {
+	switch {
+	case f.section():
+		return named(fieldsOf(f.typ), name)
+	case f.typ.Kind() == reflect.Map && name != "":
+		return field{name: name, typ: f.typ.Elem(), harmless: f.harmless}, true
+	}
+	return field{}, false
 }
 
 func named(fields []field, name string) (field, bool) {

@@ -3,10 +3,19 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // Keys is one API key or a pool of them; in YAML a string or a list.
 type Keys []string
+
+// MarshalJSON writes what the user would: one key is a text.
+func (k Keys) MarshalJSON() ([]byte, error) {
+	if len(k) > 1 {
+		return json.Marshal([]string(k))
+	}
+	return json.Marshal(strings.Join(k, ""))
+}
 
 // UnmarshalJSON takes a string or a list of strings; an empty string is no key.
 func (k *Keys) UnmarshalJSON(data []byte) error {
