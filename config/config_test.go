@@ -3,8 +3,10 @@ package config
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -155,6 +157,8 @@ func TestEndpoints(t *testing.T) {
 		{"openai's key stays with openai", "model: {base_url: 'http://x.example/v1'}", all[:2], "http://x.example/v1", "", ""},
 		{"own key", "model: {base_url: 'http://x.example/v1', api_key: mine}", all, "http://x.example/v1", "mine", ""},
 		{"ollama gets no key", "model: {provider: ollama}", all, "http://127.0.0.1:11434/v1", "", ""},
+		{"ollama elsewhere gets no key", "model: {provider: ollama, base_url: 'http://x.example/v1'}", all, "http://x.example/v1", "", ""},
+		{"openrouter elsewhere gets no key", "model: {provider: openrouter, base_url: 'http://x.example/v1'}", all, "http://x.example/v1", "", ""},
 		{"pool", "model: {api_key: [a, b]}", all, "https://api.openai.com/v1", "a b", ""},
 		{"no key", "", nil, "", "", "OPENAI_API_KEY is not set"},
 		{"no key names the way out", "", nil, "", "", "model.provider embedded"},
@@ -177,6 +181,46 @@ func TestEndpoints(t *testing.T) {
 			}
 			if got[0].BaseURL != tc.url || strings.Join(got[0].Keys, " ") != tc.keys {
 				t.Errorf("got %s with %q, want %s with %q", got[0].BaseURL, got[0].Keys, tc.url, tc.keys)
+			}
+		})
+	}
+}
+
+// A key goes to the endpoint that it was written for, also when a higher source names
+// another one; what was not sent stays a secret.
+func TestKeyStaysWithItsEndpoint(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, yaml, init string
+		environ          []string
+		url, keys        string
+	}{
+		{"another url", "model: {base_url: 'http://a.example/v1', api_key: ka}", `{"model":{"base_url":"http://b.example/v1"}}`, nil, "http://b.example/v1", ""},
+		{"another url by environment", "model: {base_url: 'http://a.example/v1', api_key: ka}", "", []string{"HERMES_MODEL_BASE_URL=http://b.example/v1"}, "http://b.example/v1", ""},
+		{"another provider", "model: {api_key: [ka, kb]}", `{"model":{"provider":"ollama"}}`, nil, "http://127.0.0.1:11434/v1", ""},
+		{"the same url", "model: {base_url: 'http://a.example/v1/', api_key: ka}", `{"model":{"provider":"custom","base_url":"http://a.example/v1"}}`, nil, "http://a.example/v1", "ka"},
+		{"another key", "model: {base_url: 'http://a.example/v1', api_key: ka}", `{"model":{"base_url":"http://b.example/v1","api_key":"kc"}}`, nil, "http://b.example/v1", "kc"},
+		{"a key without an endpoint", "model: {api_key: ka}", `{"model":{"base_url":"http://b.example/v1"}}`, nil, "http://b.example/v1", "ka"},
+		{"only another model", "model: {base_url: 'http://a.example/v1', api_key: ka}", `{"model":{"default":"m"}}`, nil, "http://a.example/v1", "ka"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			write(t, Path(home), tc.yaml)
+			l := Load(home, Options{Environ: tc.environ, Init: json.RawMessage(tc.init)})
+			got, err := l.Endpoints()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got[0].BaseURL != tc.url || strings.Join(got[0].Keys, " ") != tc.keys {
+				t.Errorf("got %s with %q, want %s with %q", got[0].BaseURL, got[0].Keys, tc.url, tc.keys)
+			}
+			if told := len(l.Problems) > 0; told != (tc.keys == "") {
+				t.Errorf("problems = %v", l.Problems)
+			}
+			hidden := slices.Collect(maps.Values(l.Secrets(func(string) bool { return false })))
+			if tc.keys == "" && !slices.Contains(hidden, "ka") {
+				t.Errorf("secrets = %q", hidden)
 			}
 		})
 	}

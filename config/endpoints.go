@@ -1,7 +1,9 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 )
@@ -63,8 +65,11 @@ func (l *Loaded) resolve(section string, m Model) (Endpoint, error) {
 	}
 	p := providerOf(m.Provider)
 	if m.BaseURL != "" && !sameHost(m.BaseURL, p.baseURL) {
-		// Somebody else's endpoint: the provider's own key must not go there.
-		p = providerOf("custom")
+		// Somebody else's endpoint: the provider's own key must not go there. Of the
+		// environment's, custom's does where no other provider is named.
+		if p = (provider{}); m.Provider == "openai" || m.Provider == "custom" {
+			p = providerOf("custom")
+		}
 		out.Provider = "custom"
 	}
 	out.BaseURL = strings.TrimRight(firstOf(m.BaseURL, p.baseURL), "/")
@@ -88,6 +93,61 @@ func (l *Loaded) howTo() string {
 	return "To set one up, put a key into the environment or " + l.Home + "/.env (OPENAI_API_KEY=…), " +
 		"or in " + Path(l.Home) + " set model.provider to ollama, lmstudio or openrouter, or model.base_url to any OpenAI-compatible endpoint. " +
 		"To try it offline without a key: `hermes-ls config set model.provider embedded` (a small scripted model, not a real one)."
+}
+
+// partKey takes a key away from what a higher source is about to make another endpoint:
+// it goes to none that it was not written for.
+func (l *Loaded) partKey(tree map[string]any, above source, clean map[string]any) {
+	for _, section := range []string{"model", "delegation"} {
+		below, _ := tree[section].(map[string]any)
+		over, _ := clean[section].(map[string]any)
+		if below["api_key"] == nil || over["api_key"] != nil {
+			continue
+		}
+		after := maps.Clone(below)
+		merge(after, over)
+		if !parts(below, after) {
+			continue
+		}
+		l.parted = append(l.parted, keysOf(below["api_key"])...)
+		delete(below, "api_key")
+		key := section + ".api_key"
+		l.problem(above.name, 0, fmt.Sprintf("%s was written for %s and is not sent to %s; set %[1]s beside the new endpoint", key, addressOf(below), addressOf(after)))
+	}
+}
+
+// parts tells whether after is another endpoint than the one that was said before. A
+// key that stands alone is for whatever base_url is.
+func parts(before, after map[string]any) bool {
+	if addressOf(before) == addressOf(after) {
+		return false
+	}
+	if textOf(before, "base_url") != "" || textOf(before, "provider") != "" {
+		return true
+	}
+	return textOf(after, "base_url") == ""
+}
+
+// addressOf is where the endpoint of a section is, as far as the section says.
+func addressOf(section map[string]any) string {
+	if url := textOf(section, "base_url"); url != "" {
+		return strings.TrimRight(url, "/")
+	}
+	name := firstOf(textOf(section, "provider"), "openai")
+	return firstOf(providerOf(name).baseURL, name)
+}
+
+func textOf(section map[string]any, key string) string {
+	text, _ := section[key].(string)
+	return text
+}
+
+func keysOf(value any) Keys {
+	var keys Keys
+	if data, err := json.Marshal(value); err == nil {
+		_ = json.Unmarshal(data, &keys) // it has been checked
+	}
+	return keys
 }
 
 func sameHost(a, b string) bool {

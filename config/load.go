@@ -42,6 +42,7 @@ type Loaded struct {
 	// has an earlier configuration should keep it.
 	Broken  bool
 	environ map[string]string // the process's, over that of .env
+	parted  Keys              // keys of endpoints that a higher source has replaced
 }
 
 // Home is the folder of everything of ours: $HERMES_HOME, or ~/.hermes.
@@ -85,6 +86,7 @@ func Load(home string, o Options) *Loaded {
 	for _, s := range sources {
 		clean, problems := s.check()
 		l.Problems = append(l.Problems, problems...)
+		l.partKey(tree, s, clean)
 		merge(tree, clean)
 	}
 	l.fill(tree)

@@ -23,7 +23,20 @@ func (l *Loaded) Secrets(secret func(name string) bool) map[string]string {
 	}
 	keys("model.api_key", l.Model.APIKey)
 	keys("delegation.api_key", l.Delegation.APIKey)
+	keys("api_key of an unused endpoint", l.parted)
 	keys("web.search.api_key", Keys{l.Web.Search.APIKey})
+	for server, s := range l.MCPServers {
+		for name, value := range s.Env {
+			if secret(name) {
+				out["mcp_servers."+server+".env."+name] = value
+			}
+		}
+		for name, value := range s.Headers {
+			if secret(name) {
+				out["mcp_servers."+server+".headers."+name] = value
+			}
+		}
+	}
 	for name, route := range l.Delegation.Routes {
 		keys("delegation.routes."+name+".api_key", route.APIKey)
 	}
