@@ -29,7 +29,7 @@ func BenchmarkTurn(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				if i%8 == 0 {
 					b.StopTimer()
-					execute(b, st.Path(), fmt.Sprintf("DELETE FROM messages WHERE session_id = '%s' AND seq > %d", s.ID(), length))
+					execute(b, st.Path(), fmt.Sprintf("DELETE FROM messages WHERE log = (SELECT log FROM pieces WHERE session_id = '%s') AND seq > %d", s.ID(), length))
 					var err error
 					if s, err = agent.Load(b.Context(), agent.Config{Head: head, Store: st, Model: endless(), Tools: toolSet(b, quick("look", true))}); err != nil {
 						b.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
@@ -147,6 +148,71 @@ func BenchmarkFork(b *testing.B) {
 	for b.Loop() {
 		if err := s.Fork(b.Context(), id, 1000, store.Session{ID: store.NewID(), Parent: id, Root: id}, nil); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// How long another process's message waits at most while a session of 100,000 messages
+// is forked, gone back in and deleted.
+func BenchmarkHeld(b *testing.B) {
+	dir := b.TempDir()
+	path := filepath.Join(dir, store.FileName)
+	s := store.New(path, store.Options{})
+	b.Cleanup(func() { _ = s.Close() })
+	other := store.New(path, store.Options{})
+	b.Cleanup(func() { _ = other.Close() })
+	x := create(b, other, store.Session{})
+	for b.Loop() {
+		id, branch, undone, restarted := long(b, s, 100_000), store.NewID(), store.NewID(), store.NewID()
+		for _, step := range []struct {
+			name string
+			do   func() error
+		}{
+			{"fork", func() error {
+				return s.Fork(b.Context(), id, 100_000, store.Session{ID: branch, Parent: id, Root: id}, nil)
+			}},
+			{"undo", func() error {
+				return s.Rewind(b.Context(), id, 99_990, store.Session{ID: undone, Parent: id, Root: id}, nil)
+			}},
+			{"restart", func() error {
+				return s.Rewind(b.Context(), branch, 10, store.Session{ID: restarted, Parent: id, Root: id}, nil)
+			}},
+			{"delete", func() error {
+				for _, x := range []string{id, branch, undone, restarted} {
+					if err := s.Delete(b.Context(), x); err != nil {
+						return err
+					}
+				}
+				return nil
+			}},
+			{"sweep", func() error { return untilSwept(b.Context(), path) }},
+		} {
+			began, done := time.Now(), make(chan error, 1)
+			var took time.Duration
+			go func() {
+				err := step.do()
+				took = time.Since(began)
+				done <- err
+			}()
+			worst := time.Duration(0)
+			for ended := false; !ended; {
+				select {
+				case err := <-done:
+					if err != nil {
+						b.Fatal(step.name, err)
+					}
+					ended = true
+				default:
+				}
+				at := time.Now()
+				if err := other.Append(b.Context(), x.ID, said(model.ToolRole, "x")); err != nil {
+					b.Fatal(step.name, err)
+				}
+				worst = max(worst, time.Since(at))
+				time.Sleep(time.Millisecond)
+			}
+			b.ReportMetric(float64(took.Milliseconds()), step.name+"-ms")
+			b.ReportMetric(float64(worst.Milliseconds()), step.name+"-held-ms")
 		}
 	}
 }

@@ -9,11 +9,13 @@ import (
 )
 
 const (
-	// selectTail reads from the last reply of the assistant on.
-	selectTail = "SELECT " + messageColumns + ` FROM messages WHERE session_id = ?1 AND seq <= ?2 AND seq >= coalesce(
-		(SELECT seq FROM messages WHERE session_id = ?1 AND seq <= ?2 AND role = 'assistant' ORDER BY seq DESC LIMIT 1), ?2) ORDER BY seq`
-	copyMessages = "INSERT INTO messages (session_id, " + messageColumns + ") SELECT ?, " + messageColumns +
-		" FROM messages WHERE session_id = ? AND seq <= ?"
+	// selectTail reads up to Seq ?3, from the last reply of the assistant on.
+	selectTail = "WITH reply AS (SELECT m.seq" + ofSession + " AND role = 'assistant'" + newestFirst + " LIMIT 1) SELECT " + messageColumns + `
+		FROM pieces p CROSS JOIN messages m ON m.log = p.log AND m.seq BETWEEN max(p.first, coalesce((SELECT seq FROM reply), ?3)) AND min(p.last, ?3)
+		WHERE p.session_id = ?1` + inOrder
+	// selectCall looks for it by its id, of which there are few.
+	selectCall = `SELECT EXISTS (SELECT 1 FROM pieces p CROSS JOIN messages m ON m.log = p.log AND m.call_id = ?2 AND m.call_id != ''
+		AND +m.seq BETWEEN p.first AND p.last WHERE p.session_id = ?1)`
 )
 
 // End stands for the last message of a log.
@@ -25,7 +27,7 @@ func (s *Store) Find(ctx context.Context, id, messageID string) (seq int64, err 
 	if err != nil {
 		return 0, err
 	}
-	row := db.reader.QueryRowContext(ctx, "SELECT seq FROM messages WHERE session_id = ? AND id = ?", id, messageID)
+	row := db.reader.QueryRowContext(ctx, "SELECT m.seq"+ofSession+" AND m.id = ?4 LIMIT 1", id, 1, End, messageID)
 	err = row.Scan(&seq)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNoMessage
@@ -41,11 +43,13 @@ func (s *Store) Tail(ctx context.Context, id string, upTo int64) ([]Message, err
 		return nil, err
 	}
 	if upTo == End {
-		if err := db.reader.QueryRowContext(ctx, lastSeq, id).Scan(&upTo); err != nil {
-			return nil, s.explain("reading session "+id, err)
+		totals, err := s.Totals(ctx, id)
+		if err != nil {
+			return nil, err
 		}
+		upTo = int64(totals.Messages)
 	}
-	tail, err := collectMessages(db.tail.QueryContext(ctx, id, upTo))
+	tail, err := collectMessages(db.tail.QueryContext(ctx, id, 1, upTo))
 	return tail, s.explain("reading session "+id, err)
 }
 
@@ -60,8 +64,7 @@ func (s *Store) last(ctx context.Context, id, where string) (Message, error) {
 	if err != nil {
 		return Message{}, err
 	}
-	found, err := collectMessages(db.reader.QueryContext(ctx, "SELECT "+messageColumns+
-		" FROM messages WHERE session_id = ? AND "+where+" ORDER BY seq DESC LIMIT 1", id))
+	found, err := collectMessages(db.reader.QueryContext(ctx, "SELECT "+messageColumns+ofSession+" AND "+where+newestFirst+" LIMIT 1", id, 1, End))
 	if err == nil && len(found) == 0 {
 		err = ErrNoMessage
 	}
@@ -78,7 +81,7 @@ func (s *Store) LastCompaction(ctx context.Context, id string) (seq, keeps int64
 	if err != nil {
 		return 0, 0, err
 	}
-	row := db.reader.QueryRowContext(ctx, "SELECT seq, keeps FROM messages WHERE session_id = ? AND keeps != 0 ORDER BY seq DESC LIMIT 1", id)
+	row := db.reader.QueryRowContext(ctx, "SELECT m.seq, m.keeps"+ofSession+" AND m.keeps != 0"+newestFirst+" LIMIT 1", id, 1, End)
 	err = row.Scan(&seq, &keeps)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
@@ -98,22 +101,25 @@ func (s *Store) HasCall(ctx context.Context, id, call string) (has bool, err err
 	if err != nil {
 		return false, err
 	}
-	row := db.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM messages WHERE session_id = ? AND call_id = ? AND call_id != '')", id, call)
+	row := db.reader.QueryRowContext(ctx, selectCall, id, call)
 	return has, s.explain("looking for a call of session "+id, row.Scan(&has))
 }
 
 // Fork adds a session, made of head, with the log of another up to a Seq, that one
-// included, and more messages behind it. The messages keep their IDs, times and Seqs.
+// included, and more messages behind it. The messages keep their IDs, times and Seqs;
+// the sessions share them.
 func (s *Store) Fork(ctx context.Context, from string, upTo int64, head Session, more []*Message) error {
-	db, err := s.database(ctx)
-	if err != nil {
-		return err
-	}
-	err = db.write(ctx, func(tx *sql.Tx) error {
-		if err := copyLog(ctx, tx, from, upTo, head); err != nil {
+	err := s.branch(ctx, from, upTo, func(tx *sql.Tx, db *database, shared Totals) error {
+		if err := db.addHead(ctx, tx, head); err != nil {
 			return err
 		}
-		return db.extend(ctx, tx, head.ID, upTo, more)
+		if err := db.share(ctx, tx, from, head.ID, int64(shared.Messages)); err != nil {
+			return err
+		}
+		if err := setTotals(ctx, tx, head.ID, shared); err != nil {
+			return err
+		}
+		return db.extend(ctx, tx, head.ID, more...)
 	})
 	return s.explain("branching off session "+from, err)
 }
@@ -122,60 +128,114 @@ func (s *Store) Fork(ctx context.Context, from string, upTo int64, head Session,
 // are added behind it. What came after is kept as another session, made of branch,
 // which has the whole log as it was.
 func (s *Store) Rewind(ctx context.Context, id string, upTo int64, branch Session, more []*Message) error {
-	db, err := s.database(ctx)
-	if err != nil {
-		return err
-	}
-	err = db.write(ctx, func(tx *sql.Tx) error {
-		if err := copyLog(ctx, tx, id, upTo, branch); err != nil {
+	err := s.branch(ctx, id, upTo, func(tx *sql.Tx, db *database, shared Totals) error {
+		if err := db.addHead(ctx, tx, branch); err != nil {
 			return err
 		}
 		for _, step := range []struct {
 			query string
 			args  []any
 		}{
-			{"UPDATE messages SET session_id = ? WHERE session_id = ? AND seq > ?", []any{branch.ID, id, upTo}},
-			{sumUp + " WHERE id IN (?, ?)", []any{id, branch.ID}},
+			{"UPDATE pieces SET session_id = ? WHERE session_id = ?", []any{branch.ID, id}},
+			{"UPDATE sessions SET (" + sumColumns + ") = (SELECT " + sumColumns + " FROM sessions WHERE id = ?) WHERE id = ?", []any{id, branch.ID}},
 			{"UPDATE sessions SET rewinds = rewinds + 1, updated_at = max(updated_at, ?) WHERE id = ?", []any{Now().UnixMicro(), id}},
 		} {
 			if _, err := tx.ExecContext(ctx, step.query, step.args...); err != nil {
 				return err
 			}
 		}
-		return db.extend(ctx, tx, id, upTo, more)
+		if err := db.share(ctx, tx, branch.ID, id, int64(shared.Messages)); err != nil {
+			return err
+		}
+		if err := setTotals(ctx, tx, id, shared); err != nil {
+			return err
+		}
+		return db.extend(ctx, tx, id, more...)
 	})
 	return s.explain("going back in session "+id, err)
 }
 
-// copyLog adds the session head with the beginning of another's log.
-func copyLog(ctx context.Context, tx *sql.Tx, from string, upTo int64, head Session) error {
-	var there bool
-	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sessions WHERE id = ?", from).Scan(&there); err != nil {
-		return err
-	}
-	if !there {
-		return ErrNotFound
-	}
-	if err := insertHead(ctx, tx, head); err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, copyMessages, head.ID, from, upTo); err != nil {
-		return err
-	}
-	_, err := tx.ExecContext(ctx, sumUp+" WHERE id = ?", head.ID)
-	return err
-}
+// sumTo sums up what a session has up to Seq ?2.
+const sumTo = `SELECT count(m.key), count(m.input), coalesce(sum(m.input), 0), coalesce(sum(m.output), 0), coalesce(sum(m.thought), 0),
+		coalesce(sum(m.cached_read), 0), coalesce(sum(m.cached_write), 0), coalesce(sum(m.cost), 0.0), s.rewinds
+	FROM sessions s LEFT JOIN pieces p ON p.session_id = s.id
+		LEFT JOIN messages m ON m.log = p.log AND m.seq BETWEEN p.first AND min(p.last, ?2)
+	WHERE s.id = ?1 GROUP BY s.id`
 
-// extend adds messages after the one of Seq last.
-func (db *database) extend(ctx context.Context, tx *sql.Tx, id string, last int64, more []*Message) error {
-	for i, m := range more {
-		m.complete()
-		m.Seq = last + int64(i) + 1
-		if err := db.insert(ctx, tx, id, m.Seq, m); err != nil {
+// branch runs change with what a session comes to up to a Seq. That is summed up
+// before anything is locked: nothing but a rewind can change it.
+func (s *Store) branch(ctx context.Context, id string, upTo int64, change func(*sql.Tx, *database, Totals) error) error {
+	db, err := s.database(ctx)
+	if err != nil {
+		return err
+	}
+	for {
+		var shared Totals
+		err := db.reader.QueryRowContext(ctx, sumTo, id, upTo).Scan(shared.columns()...)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		err = db.write(ctx, func(tx *sql.Tx) error {
+			var rewinds int
+			err := tx.QueryRowContext(ctx, "SELECT rewinds FROM sessions WHERE id = ?", id).Scan(&rewinds)
+			if errors.Is(err, sql.ErrNoRows) {
+				return ErrNotFound
+			}
+			if err == nil && rewinds != shared.Rewinds {
+				return errRewound
+			}
+			if err != nil {
+				return err
+			}
+			return change(tx, db, shared)
+		})
+		if !errors.Is(err, errRewound) {
 			return err
 		}
 	}
-	return nil
+}
+
+// errRewound: the session has lost its end since it was summed up.
+var errRewound = errors.New("somebody went back in it meanwhile")
+
+// share gives the session to, which has nothing yet, the beginning of another's log, and
+// a log of its own behind it.
+func (db *database) share(ctx context.Context, tx *sql.Tx, from, to string, upTo int64) error {
+	_, err := tx.ExecContext(ctx, "INSERT INTO pieces (session_id, first, last, log) SELECT ?, first, min(last, ?), log FROM pieces WHERE session_id = ? AND first <= ?",
+		to, upTo, from, upTo)
+	if err != nil {
+		return err
+	}
+	return db.ownLog(ctx, tx, to, upTo+1)
+}
+
+const (
+	insertLog   = "INSERT INTO logs (id) VALUES (?)"
+	insertPiece = "INSERT INTO pieces (session_id, first, last, log) VALUES (?, ?, ?, ?)"
+)
+
+// ownLog gives a session a log of its own for its messages from a Seq on.
+func (db *database) ownLog(ctx context.Context, tx *sql.Tx, session string, first int64) error {
+	log := NewID()
+	if _, err := tx.StmtContext(ctx, db.insertLog).ExecContext(ctx, log); err != nil {
+		return err
+	}
+	return db.attach(ctx, tx, session, first, log)
+}
+
+func (db *database) attach(ctx context.Context, tx *sql.Tx, session string, first int64, log string) error {
+	_, err := tx.StmtContext(ctx, db.insertPiece).ExecContext(ctx, session, first, End, log)
+	return err
+}
+
+func setTotals(ctx context.Context, tx *sql.Tx, id string, t Totals) error {
+	u := t.Usage
+	_, err := tx.ExecContext(ctx, "UPDATE sessions SET ("+sumColumns+") = (?, ?, ?, ?, ?, ?, ?, ?) WHERE id = ?",
+		t.Messages, t.Requests, u.Input, u.Output, u.Reasoning, u.CachedRead, u.CachedWrite, u.Cost, id)
+	return err
 }
 
 // Tree lists the sessions that were branched off the same one as id, that one and id

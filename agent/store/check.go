@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// ofAll are the messages of all sessions.
+const ofAll = " FROM pieces p CROSS JOIN messages m ON m.log = p.log AND m.seq BETWEEN p.first AND p.last"
+
 // Check reads the whole file and says what is wrong with it; nothing is mended. An
 // error means that it cannot even be looked at.
 func (s *Store) Check(ctx context.Context) (problems []string, err error) {
@@ -17,13 +20,23 @@ func (s *Store) Check(ctx context.Context) (problems []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	// A connection that has searched before keeps the shape of the search index, and
+	// takes what another has done to it since for damage.
+	fresh, err := connect(s.path, 1, "query_only(1)")
+	if err != nil {
+		return nil, s.explain("checking", err)
+	}
+	defer fresh.Close()
 	for _, check := range []struct{ what, query string }{
 		{"", "SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check != 'ok'"},
 		{"a row without what it belongs to: ", `SELECT "table" || ' ' || coalesce(rowid, '') FROM pragma_foreign_key_check`},
-		{"a gap in the log of session ", "SELECT session_id FROM messages GROUP BY session_id HAVING max(seq) != count(*) OR min(seq) != 1"},
-		{"wrong sums of session ", "SELECT s.id FROM sessions s LEFT JOIN messages m ON m.session_id = s.id GROUP BY s.id HAVING s.messages != count(m.key)"},
+		{"a gap in the log of session ", "SELECT session_id" + ofAll + " GROUP BY session_id HAVING max(m.seq) != count(*) OR min(m.seq) != 1"},
+		{"wrong sums of session ", "SELECT id FROM sessions s WHERE messages != (SELECT count(*)" + ofAll + " WHERE p.session_id = s.id)"},
+		{"a session without a log of its own: ", "SELECT id FROM sessions s WHERE NOT EXISTS (SELECT 1 FROM pieces WHERE session_id = s.id AND last = 9223372036854775807)"},
+		{"messages that no session has in log ", `SELECT id FROM logs WHERE NOT loose AND
+			(SELECT max(seq) FROM messages WHERE log = logs.id) > (SELECT coalesce(max(last), 0) FROM pieces WHERE log = logs.id)`},
 	} {
-		found, err := texts(db.reader.QueryContext(ctx, check.query))
+		found, err := texts(fresh.QueryContext(ctx, check.query))
 		if err != nil {
 			return problems, s.explain("checking", err)
 		}

@@ -90,7 +90,9 @@ func (w *worker) step(ctx context.Context) error {
 	case n < 18 && len(w.own) > 2:
 		w.own = slices.DeleteFunc(w.own, func(x string) bool { return x == id })
 		return w.do(func() error { return w.store.Delete(ctx, id) }, "delete", id)
-	case n < 20:
+	case n < 19 && len(w.own) < 6:
+		return w.bringIn(ctx, 1100)
+	case n < 21:
 		_, err := w.store.Search(ctx, store.Query{Text: "word7"})
 		return err
 	case n < 30 && w.shared != "":
@@ -119,6 +121,21 @@ func (w *worker) branch(ctx context.Context, id string) error {
 		return w.do(func() error { return w.store.Fork(ctx, id, int64(seq), head, nil) }, "fork", id, fmt.Sprint(seq), head.ID)
 	}
 	return w.do(func() error { return w.store.Rewind(ctx, id, int64(seq), head, nil) }, "rewind", id, fmt.Sprint(seq), head.ID)
+}
+
+// bringIn imports a session that is longer than what is written at once.
+func (w *worker) bringIn(ctx context.Context, messages int) error {
+	id := store.NewID()
+	var file strings.Builder
+	fmt.Fprintf(&file, `{"record":"session","version":1,"id":%q,"cwd":%q}`+"\n", id, os.Getenv("STORE_TEST_OWN"))
+	for i := range messages {
+		fmt.Fprintf(&file, `{"record":"message","id":"%s-%d","role":"user","text":"word7"}`+"\n", id, i)
+	}
+	w.own = append(w.own, id)
+	return w.do(func() error {
+		_, err := w.store.Import(ctx, strings.NewReader(file.String()), false)
+		return err
+	}, "import", id, fmt.Sprint(messages))
 }
 
 // share adds to the session of all, if it is free.
@@ -178,6 +195,15 @@ func (b book) apply(what []string) (touched []string) {
 	switch what[0] {
 	case "create":
 		b[id] = &entry{}
+	case "import":
+		messages, err := strconv.Atoi(what[2])
+		if err != nil {
+			panic(err)
+		}
+		b[id] = &entry{}
+		for i := range messages {
+			b[id].log = append(b[id].log, fmt.Sprintf("%s-%d", id, i))
+		}
 	case "append":
 		b[id].log = append(b[id].log, what[2])
 	case "title":

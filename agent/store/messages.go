@@ -7,8 +7,6 @@ import (
 	"errors"
 	"math"
 
-	sqlite3 "modernc.org/sqlite/lib"
-
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
@@ -16,10 +14,18 @@ const (
 	messageColumns = `seq, id, time, role, note, typed, keeps, is_error,
 		input, output, thought, cached_read, cached_write, cost,
 		call_id, name, text, reasoning, calls, shown, images`
-	insertMessage = "INSERT INTO messages (session_id, " + messageColumns + `)
+	insertMessage = "INSERT INTO messages (log, " + messageColumns + `)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	selectMessages = "SELECT " + messageColumns + " FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?"
-	lastSeq        = "SELECT coalesce(max(seq), 0) FROM messages WHERE session_id = ?"
+	// ofSession are the messages of session ?1 with a Seq from ?2 to ?3; inOrder is their
+	// order as the indexes have it.
+	ofSession = ` FROM pieces p CROSS JOIN messages m ON m.log = p.log AND m.seq BETWEEN max(p.first, ?2) AND min(p.last, ?3)
+		WHERE p.session_id = ?1`
+	inOrder        = " ORDER BY p.first, m.seq"
+	newestFirst    = " ORDER BY p.first DESC, m.seq DESC"
+	selectMessages = "SELECT " + messageColumns + ofSession + inOrder + " LIMIT ?4"
+	// selectEnd gives the log that a session writes to, and the Seq of its last message.
+	selectEnd = `SELECT p.log, coalesce((SELECT max(seq) FROM messages m WHERE m.log = p.log), p.first - 1)
+		FROM pieces p WHERE p.session_id = ? ORDER BY p.first DESC LIMIT 1`
 	// countMessage keeps the sums in step; parameters are time, usage (6, with a 1 before where there is any) and the session.
 	countMessage = `UPDATE sessions SET updated_at = max(updated_at, ?), messages = messages + 1, requests = requests + ?,
 		input = input + ?, output = output + ?, thought = thought + ?, cached_read = cached_read + ?,
@@ -35,21 +41,43 @@ func (s *Store) Append(ctx context.Context, id string, m *Message) error {
 		return err
 	}
 	m.complete()
-	var seq int64
-	err = db.write(ctx, func(tx *sql.Tx) error {
-		if err := tx.StmtContext(ctx, db.lastSeq).QueryRowContext(ctx, id).Scan(&seq); err != nil {
-			return err
-		}
-		seq++
-		if m.Seq != 0 && m.Seq != seq {
-			return conflict(ctx, tx, id)
-		}
-		return db.insert(ctx, tx, id, seq, m)
+	was := m.Seq
+	err = db.writeShared(ctx, func(tx *sql.Tx) error {
+		m.Seq = was
+		return db.extend(ctx, tx, id, m)
 	})
 	if err != nil {
+		m.Seq = was
 		return s.explain("adding to session "+id, err)
 	}
-	m.Seq = seq
+	return nil
+}
+
+// extend adds messages to a session.
+func (db *database) extend(ctx context.Context, tx *sql.Tx, id string, more ...*Message) error {
+	var log string
+	var last int64
+	err := tx.StmtContext(ctx, db.end).QueryRowContext(ctx, id).Scan(&log, &last)
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	for _, m := range more {
+		last++
+		if m.Seq != 0 && m.Seq != last {
+			return ErrConflict
+		}
+		m.Seq = last
+		m.complete()
+		if err := db.insert(ctx, tx, log, m); err != nil {
+			return err
+		}
+		if err := db.count(ctx, tx, id, m); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -63,21 +91,9 @@ func (m *Message) complete() {
 	}
 }
 
-// insert adds one message and counts it.
-func (db *database) insert(ctx context.Context, tx *sql.Tx, id string, seq int64, m *Message) error {
-	added, err := tx.StmtContext(ctx, db.insertMessage).ExecContext(ctx, m.values(id, seq)...)
-	if hasCode(err, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY) {
-		return ErrNotFound
-	}
-	if err != nil {
-		return err
-	}
-	var u model.Usage
-	if m.Usage != nil {
-		u = *m.Usage
-	}
-	_, err = tx.StmtContext(ctx, db.countMessage).ExecContext(ctx, m.Time.UnixMicro(), m.Usage != nil,
-		u.Input, u.Output, u.Reasoning, u.CachedRead, u.CachedWrite, u.Cost, id)
+// insert puts one message into a log.
+func (db *database) insert(ctx context.Context, tx *sql.Tx, log string, m *Message) error {
+	added, err := tx.StmtContext(ctx, db.insertMessage).ExecContext(ctx, m.values(log)...)
 	if err != nil {
 		return err
 	}
@@ -89,20 +105,19 @@ func (db *database) insert(ctx context.Context, tx *sql.Tx, id string, seq int64
 	return err
 }
 
-// conflict tells a log that has grown from one that has been deleted.
-func conflict(ctx context.Context, tx *sql.Tx, id string) error {
-	var there bool
-	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sessions WHERE id = ?", id).Scan(&there); err != nil {
-		return err
+// count adds a message to its session's sums.
+func (db *database) count(ctx context.Context, tx *sql.Tx, id string, m *Message) error {
+	var u model.Usage
+	if m.Usage != nil {
+		u = *m.Usage
 	}
-	if !there {
-		return ErrNotFound
-	}
-	return ErrConflict
+	_, err := tx.StmtContext(ctx, db.countMessage).ExecContext(ctx, m.Time.UnixMicro(), m.Usage != nil,
+		u.Input, u.Output, u.Reasoning, u.CachedRead, u.CachedWrite, u.Cost, id)
+	return err
 }
 
-func (m *Message) values(session string, seq int64) []any {
-	values := []any{session, seq, m.ID, m.Time.UnixMicro(), string(m.Role), m.Note, m.Typed, m.Keeps, m.IsError}
+func (m *Message) values(log string) []any {
+	values := []any{log, m.Seq, m.ID, m.Time.UnixMicro(), string(m.Role), m.Note, m.Typed, m.Keeps, m.IsError}
 	if u := m.Usage; u != nil {
 		values = append(values, u.Input, u.Output, u.Reasoning, u.CachedRead, u.CachedWrite, u.Cost)
 	} else {
@@ -126,7 +141,7 @@ func (db *database) readMessages(ctx context.Context, id string, after int64, li
 	if limit <= 0 {
 		limit = math.MaxInt32
 	}
-	return collectMessages(db.messages.QueryContext(ctx, id, after, limit))
+	return collectMessages(db.messages.QueryContext(ctx, id, after+1, End, limit))
 }
 
 func collectMessages(rows *sql.Rows, err error) (page []Message, _ error) {

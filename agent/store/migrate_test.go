@@ -37,6 +37,9 @@ func TestMigrations(t *testing.T) {
 				run(fmt.Sprintf(`INSERT INTO messages (session_id, seq, id, time, role, note, typed, is_error, input, output, cost, call_id, name, text, reasoning, calls, shown, images)
 					VALUES ('a', %d, 'm%d', %d, 'assistant', 0, 0, 0, 10, 2, 0.5, '', '', 'words of old', '', '', '', '')`, seq, seq, seq+2))
 			}
+			if version >= 4 {
+				run(sumUp)
+			}
 			if err := old.Close(); err != nil {
 				t.Fatal(err)
 			}

@@ -21,13 +21,16 @@ import (
 type database struct {
 	writer, reader *sql.DB
 	indexNext      atomic.Int64 // the key of a message with which others are indexed too
+	sweeper        *sweeper
+	sharing        sharing
 	statements
 }
 
 // statements are prepared once, as every message passes through them.
 type statements struct {
-	lastSeq, insertMessage, countMessage *sql.Stmt // writer
-	messages, session, totals, tail      *sql.Stmt // reader
+	insertSession, insertHead, insertLog, insertPiece *sql.Stmt // writer
+	end, insertMessage, countMessage, setOrigin       *sql.Stmt // writer
+	messages, session, totals, tail                   *sql.Stmt // reader
 }
 
 // patience is how long a writer waits for another process's transaction.
@@ -62,7 +65,7 @@ func (s *Store) openFile(ctx context.Context) (_ *database, err error) {
 	if err := s.prepareFile(ctx); err != nil {
 		return nil, err
 	}
-	db := &database{}
+	db := &database{sweeper: newSweeper(s)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, db.close())
@@ -81,7 +84,10 @@ func (s *Store) openFile(ctx context.Context) (_ *database, err error) {
 	if err := migrate(ctx, db.writer); err != nil {
 		return nil, err
 	}
-	return db, db.prepare(ctx)
+	if err := db.prepare(ctx); err != nil {
+		return nil, err
+	}
+	return db, db.sweepLeft(ctx)
 }
 
 // prepareFile judges what is in the file before anything is changed in it, and
@@ -144,7 +150,12 @@ func (db *database) prepare(ctx context.Context) (err error) {
 		}
 		return st
 	}
-	db.lastSeq = stmt(db.writer, lastSeq)
+	db.insertSession = stmt(db.writer, insertSession)
+	db.insertHead = stmt(db.writer, insertHead)
+	db.insertLog = stmt(db.writer, insertLog)
+	db.insertPiece = stmt(db.writer, insertPiece)
+	db.setOrigin = stmt(db.writer, setOrigin)
+	db.end = stmt(db.writer, selectEnd)
 	db.insertMessage = stmt(db.writer, insertMessage)
 	db.countMessage = stmt(db.writer, countMessage)
 	db.messages = stmt(db.reader, selectMessages)
@@ -155,6 +166,7 @@ func (db *database) prepare(ctx context.Context) (err error) {
 }
 
 func (db *database) close() error {
+	db.sweeper.close()
 	var errs []error
 	for _, pool := range []*sql.DB{db.reader, db.writer} { // the last one out tidies the log away
 		if pool != nil {

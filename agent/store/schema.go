@@ -109,9 +109,89 @@ END;
 CREATE TRIGGER messages_gone AFTER DELETE ON messages WHEN (SELECT coalesce(max(key), 0) FROM messages) < (SELECT upto FROM indexed) BEGIN
 	UPDATE indexed SET upto = (SELECT coalesce(max(key), 0) FROM messages);
 END;
+`, `
+-- Messages belong to a log. What a session says is made of pieces of logs, so that
+-- branches share what they have in common. The foreign key of messages follows.
+ALTER TABLE sessions RENAME TO logs;
+DROP INDEX sessions_by_age;
+DROP INDEX sessions_by_cwd;
+DROP INDEX sessions_by_parent;
+DROP INDEX sessions_by_root;
+ALTER TABLE messages RENAME COLUMN session_id TO log;
+CREATE TABLE sessions (
+	id           TEXT PRIMARY KEY,
+	cwd          TEXT NOT NULL,
+	folders      TEXT NOT NULL, -- JSON array
+	title        TEXT NOT NULL,
+	model        TEXT NOT NULL,
+	mode         TEXT NOT NULL,
+	parent       TEXT NOT NULL,
+	origin       TEXT NOT NULL, -- JSON, or empty
+	root         TEXT NOT NULL, -- the oldest ancestor of a branch, or empty
+	forked_at    TEXT NOT NULL, -- id of the last message shared with the parent, or empty
+	notes        TEXT NOT NULL,
+	created_at   INTEGER NOT NULL, -- microseconds since 1970
+	updated_at   INTEGER NOT NULL,
+	rewinds      INTEGER NOT NULL DEFAULT 0, -- how often the session has lost its end to a branch
+	-- Sums over its messages, so that nobody has to read them to know them.
+	messages     INTEGER NOT NULL DEFAULT 0,
+	requests     INTEGER NOT NULL DEFAULT 0,
+	input        INTEGER NOT NULL DEFAULT 0,
+	output       INTEGER NOT NULL DEFAULT 0,
+	thought      INTEGER NOT NULL DEFAULT 0,
+	cached_read  INTEGER NOT NULL DEFAULT 0,
+	cached_write INTEGER NOT NULL DEFAULT 0,
+	cost         REAL NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+INSERT INTO sessions SELECT id, cwd, folders, title, model, mode, parent, origin, root, forked_at, notes, created_at, updated_at,
+	rewinds, messages, requests, input, output, thought, cached_read, cached_write, cost FROM logs;
+CREATE INDEX sessions_by_age ON sessions (updated_at, id);
+CREATE INDEX sessions_by_cwd ON sessions (cwd, updated_at, id);
+CREATE INDEX sessions_by_parent ON sessions (parent, updated_at, id) WHERE parent != '';
+CREATE INDEX sessions_by_root ON sessions (root) WHERE root != '';
+ALTER TABLE logs DROP COLUMN cwd;
+ALTER TABLE logs DROP COLUMN folders;
+ALTER TABLE logs DROP COLUMN title;
+ALTER TABLE logs DROP COLUMN model;
+ALTER TABLE logs DROP COLUMN mode;
+ALTER TABLE logs DROP COLUMN parent;
+ALTER TABLE logs DROP COLUMN created_at;
+ALTER TABLE logs DROP COLUMN updated_at;
+ALTER TABLE logs DROP COLUMN origin;
+ALTER TABLE logs DROP COLUMN notes;
+ALTER TABLE logs DROP COLUMN root;
+ALTER TABLE logs DROP COLUMN forked_at;
+ALTER TABLE logs DROP COLUMN rewinds;
+ALTER TABLE logs DROP COLUMN messages;
+ALTER TABLE logs DROP COLUMN requests;
+ALTER TABLE logs DROP COLUMN input;
+ALTER TABLE logs DROP COLUMN output;
+ALTER TABLE logs DROP COLUMN thought;
+ALTER TABLE logs DROP COLUMN cached_read;
+ALTER TABLE logs DROP COLUMN cached_write;
+ALTER TABLE logs DROP COLUMN cost;
+ALTER TABLE logs ADD COLUMN loose INTEGER NOT NULL DEFAULT 0; -- it may have messages that no piece reaches
+CREATE INDEX logs_loose ON logs (id) WHERE loose;
+CREATE TABLE pieces (
+	session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+	first      INTEGER NOT NULL, -- seq
+	last       INTEGER NOT NULL, -- seq; of a session's own log, which grows, the highest there can be
+	log        TEXT NOT NULL REFERENCES logs (id),
+	PRIMARY KEY (session_id, first)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pieces_by_log ON pieces (log, last);
+INSERT INTO pieces SELECT id, 1, 9223372036854775807, id FROM logs;
+ALTER TABLE heads RENAME TO old_heads;
+CREATE TABLE heads (
+	session_id TEXT PRIMARY KEY REFERENCES sessions (id) ON DELETE CASCADE,
+	system     TEXT NOT NULL,
+	tools      TEXT NOT NULL -- JSON array
+) STRICT;
+INSERT INTO heads SELECT session_id, system, tools FROM old_heads;
+DROP TABLE old_heads;
 `}
 
-// sumUp makes the sums in sessions anew from the log.
+// sumUp made the sums in sessions from messages, before sessions had pieces.
 const sumUp = `UPDATE sessions SET (messages, requests, input, output, thought, cached_read, cached_write, cost) = (
 	SELECT count(*), count(input), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(thought), 0),
 		coalesce(sum(cached_read), 0), coalesce(sum(cached_write), 0), coalesce(sum(cost), 0.0)

@@ -153,12 +153,28 @@ func (db *database) byIndex(ctx context.Context, q Query, words []string, join s
 	for i, w := range words {
 		quoted[i] = `"` + strings.ReplaceAll(w, `"`, `""`) + `"*`
 	}
-	// A shared message counts once, in the oldest session that has it.
+	match := strings.Join(quoted, join)
+	// A shared message counts once, in the oldest session that has it. Snippets are made
+	// last, since each costs a reading of its text.
 	return collectHits(db.reader.QueryContext(ctx, fmt.Sprintf(`
-		SELECT %s, m.id, m.seq, m.time, m.role, snippet(words, 0, ?, ?, '…', %d)
-		FROM words JOIN messages m ON m.key = words.rowid JOIN sessions s ON s.id = m.session_id
-		WHERE words MATCH ?%s ORDER BY words.rank, m.key LIMIT ?`, prefixed("s", sessionColumns), snippetWords, clause),
-		append(append([]any{Mark, EndMark, strings.Join(quoted, join)}, args...), 4*q.Limit)...))
+		WITH hits AS MATERIALIZED (
+			SELECT words.rowid AS key, words.rank AS score, s.id AS session
+			FROM words%s WHERE words MATCH ?%s ORDER BY words.rowid DESC LIMIT %d),
+		best AS MATERIALIZED (SELECT key, score, session FROM hits ORDER BY score, key LIMIT ?)
+		SELECT %s, m.id, m.seq, m.time, m.role, (SELECT snippet(words, 0, ?, ?, '…', %d) FROM words WHERE words MATCH ? AND rowid = best.key)
+		FROM best JOIN messages m ON m.key = best.key JOIN sessions s ON s.id = best.session
+		ORDER BY best.score, best.key, s.created_at, s.id`, sessionsOf("words.rowid"), clause, ranked, prefixed("s", sessionColumns), snippetWords),
+		slices.Concat([]any{match}, args, []any{4 * q.Limit, Mark, EndMark, match})...))
+}
+
+// ranked is how many hits are compared with each other: the newest. Where there are
+// more, the words are too common to tell one from the other.
+const ranked = 5000
+
+// sessionsOf joins the messages of a key with the sessions that have them.
+func sessionsOf(key string) string {
+	return ` CROSS JOIN messages m ON m.key = ` + key + `
+		CROSS JOIN pieces p ON p.log = m.log AND m.seq BETWEEN p.first AND p.last CROSS JOIN sessions s ON s.id = p.session_id`
 }
 
 // byScan reads everything that was said, the newest first: for scripts that have no
@@ -172,8 +188,8 @@ func (db *database) byScan(ctx context.Context, q Query, words []string, join st
 	}
 	hits, err := collectHits(db.reader.QueryContext(ctx, fmt.Sprintf(`
 		SELECT %s, m.id, m.seq, m.time, m.role, said.text
-		FROM said JOIN messages m ON m.key = said.key JOIN sessions s ON s.id = m.session_id
-		WHERE (%s)%s ORDER BY said.key DESC LIMIT ?`, prefixed("s", sessionColumns), strings.Join(tests, join), clause),
+		FROM said%s
+		WHERE (%s)%s ORDER BY said.key DESC, s.created_at, s.id LIMIT ?`, prefixed("s", sessionColumns), sessionsOf("said.key"), strings.Join(tests, join), clause),
 		append(append(values, args...), 4*q.Limit)...))
 	for i := range hits {
 		hits[i].Snippet = cutAround(hits[i].Snippet, words)

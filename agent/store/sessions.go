@@ -19,9 +19,11 @@ import (
 
 const (
 	headColumns    = "id, cwd, folders, title, model, mode, parent, origin, root, forked_at, notes, created_at, updated_at"
-	totalColumns   = "messages, requests, input, output, thought, cached_read, cached_write, cost, rewinds"
+	sumColumns     = "messages, requests, input, output, thought, cached_read, cached_write, cost"
+	totalColumns   = sumColumns + ", rewinds"
 	sessionColumns = headColumns + ", messages" // each column more is a twentieth of what a long list takes
 	insertSession  = "INSERT INTO sessions (" + headColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	insertHead     = "INSERT INTO heads (session_id, system, tools) VALUES (?, ?, ?)"
 	selectSession  = "SELECT " + sessionColumns + ", " + totalColumns + ", system, tools FROM sessions JOIN heads ON session_id = id WHERE id = ?"
 )
 
@@ -30,9 +32,9 @@ func NewID() string {
 	return uuid.Must(uuid.NewV7()).String() // fails only without a source of randomness
 }
 
-// Create adds a session, whose ID the caller has from [NewID]. Zero times become
-// the present.
-func (s *Store) Create(ctx context.Context, x Session) error {
+// Create adds a session, whose ID the caller has from [NewID], with the first messages
+// of its log. Zero times become the present.
+func (s *Store) Create(ctx context.Context, x Session, first ...*Message) error {
 	db, err := s.database(ctx)
 	if err != nil {
 		return err
@@ -40,18 +42,26 @@ func (s *Store) Create(ctx context.Context, x Session) error {
 	if x.ID == "" {
 		return s.explain("adding a session", errors.New("it has no id"))
 	}
-	err = db.write(ctx, func(tx *sql.Tx) error { return insertHead(ctx, tx, x) })
+	err = db.writeShared(ctx, func(tx *sql.Tx) error {
+		if err := db.addHead(ctx, tx, x); err != nil {
+			return err
+		}
+		if err := db.ownLog(ctx, tx, x.ID, 1); err != nil || len(first) == 0 {
+			return err
+		}
+		return db.extend(ctx, tx, x.ID, first...)
+	})
 	return s.explain("adding session "+x.ID, err)
 }
 
-func insertHead(ctx context.Context, tx *sql.Tx, x Session) error {
+func (db *database) addHead(ctx context.Context, tx *sql.Tx, x Session) error {
 	if x.CreatedAt.IsZero() {
 		x.CreatedAt = Now()
 	}
 	if x.UpdatedAt.IsZero() {
 		x.UpdatedAt = x.CreatedAt
 	}
-	_, err := tx.ExecContext(ctx, insertSession, x.ID, x.Cwd, encode(x.Folders), x.Title, x.Model, x.Mode,
+	_, err := tx.StmtContext(ctx, db.insertSession).ExecContext(ctx, x.ID, x.Cwd, encode(x.Folders), x.Title, x.Model, x.Mode,
 		x.Parent, x.Origin, x.Root, x.ForkedAt, x.Notes, x.CreatedAt.UnixMicro(), x.UpdatedAt.UnixMicro())
 	if hasCode(err, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY) {
 		return ErrExists
@@ -59,7 +69,7 @@ func insertHead(ctx context.Context, tx *sql.Tx, x Session) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO heads (session_id, system, tools) VALUES (?, ?, ?)", x.ID, x.System, encode(x.Tools))
+	_, err = tx.StmtContext(ctx, db.insertHead).ExecContext(ctx, x.ID, x.System, encode(x.Tools))
 	return err
 }
 
@@ -135,14 +145,20 @@ func (s *Store) Update(ctx context.Context, id string, change func(*Session)) er
 	return s.explain("changing session "+id, err)
 }
 
-// Delete removes a session and its messages. An unknown id is [ErrNotFound].
-// Sessions that came of it stay.
+// Delete removes a session and those of its messages that no branch shares: at once as
+// far as anybody can see, and on the disk, where there are many, bit by bit, so that
+// nobody waits. An unknown id is [ErrNotFound]. Sessions that came of it stay.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	db, err := s.database(ctx)
 	if err != nil {
 		return err
 	}
+	swept := true
 	err = db.write(ctx, func(tx *sql.Tx) error {
+		logs, err := texts(tx.QueryContext(ctx, "SELECT log FROM pieces WHERE session_id = ?", id))
+		if err != nil {
+			return err
+		}
 		done, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE id = ?", id)
 		if err != nil {
 			return err
@@ -150,9 +166,16 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		if n, err := done.RowsAffected(); err != nil || n == 0 {
 			return errors.Join(err, ErrNotFound)
 		}
-		return nil
+		swept, err = loosen(ctx, tx, logs)
+		return err
 	})
-	return s.explain("deleting session "+id, err)
+	if err != nil {
+		return s.explain("deleting session "+id, err)
+	}
+	if !swept {
+		db.startSweep()
+	}
+	return nil
 }
 
 // Filter chooses what [Store.List] gives.

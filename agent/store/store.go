@@ -86,6 +86,8 @@ type Store struct {
 	mu     sync.Mutex
 	open   *database // nil until first use
 	closed bool
+
+	claimsMu sync.Mutex // held while files of claims come and go
 }
 
 // New makes a store of the file at path. Nothing is opened or created yet.

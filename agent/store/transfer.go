@@ -218,16 +218,107 @@ func (s *Store) Import(ctx context.Context, r io.Reader, renew bool) (done []Imp
 		}
 		was := head.ID
 		in.rename(&head)
-		err = db.write(ctx, func(tx *sql.Tx) error {
-			if err := insertHead(ctx, tx, head); err != nil {
-				return err
-			}
-			return db.extend(ctx, tx, head.ID, 0, log)
-		})
-		if err != nil {
+		if err := s.bringIn(ctx, db, head, log); err != nil {
 			return done, s.explain("importing session "+was, err)
 		}
 		done = append(done, Imported{ID: head.ID, Was: was, Messages: len(log)})
+	}
+}
+
+// importSlice is how many messages an import adds at once, so that no other writer
+// waits for long.
+const importSlice = 500
+
+// bringIn adds a session with its log. Nobody sees it until all of it is there.
+func (s *Store) bringIn(ctx context.Context, db *database, head Session, messages []*Message) (err error) {
+	log := NewID()
+	if len(messages) > importSlice {
+		release, err := s.Claim(log) // or a sweep would take it
+		if err != nil {
+			return err
+		}
+		defer func() {
+			release()
+			if err != nil {
+				db.startSweep()
+			}
+		}()
+	}
+	var sums Totals
+	for begun := false; ; begun = true {
+		part := messages[:min(len(messages), importSlice)]
+		messages = messages[len(part):]
+		err := db.write(ctx, func(tx *sql.Tx) error {
+			if !begun {
+				if err := begin(ctx, tx, log, head.ID); err != nil {
+					return err
+				}
+			}
+			for _, m := range part {
+				sums.Messages++
+				m.Seq = int64(sums.Messages)
+				m.complete()
+				sums.add(m.Usage)
+				head.touch(m.Time)
+				if err := db.insert(ctx, tx, log, m); err != nil {
+					return err
+				}
+			}
+			if len(messages) > 0 {
+				return nil
+			}
+			return db.finish(ctx, tx, log, head, sums)
+		})
+		if err != nil || len(messages) == 0 {
+			return err
+		}
+	}
+}
+
+// begin makes a log that no session has yet.
+func begin(ctx context.Context, tx *sql.Tx, log, session string) error {
+	var exists bool
+	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?)", session).Scan(&exists); err != nil {
+		return err
+	}
+	if exists {
+		return ErrExists
+	}
+	_, err := tx.ExecContext(ctx, "INSERT INTO logs (id, loose) VALUES (?, 1)", log)
+	return err
+}
+
+// finish adds the session that a log was made for.
+func (db *database) finish(ctx context.Context, tx *sql.Tx, log string, head Session, sums Totals) error {
+	if err := db.addHead(ctx, tx, head); err != nil {
+		return err
+	}
+	if err := db.attach(ctx, tx, head.ID, 1, log); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, "UPDATE logs SET loose = 0 WHERE id = ?", log); err != nil {
+		return err
+	}
+	return setTotals(ctx, tx, head.ID, sums)
+}
+
+func (t *Totals) add(u *model.Usage) {
+	if u == nil {
+		return
+	}
+	t.Requests++
+	t.Usage.Input += u.Input
+	t.Usage.Output += u.Output
+	t.Usage.Reasoning += u.Reasoning
+	t.Usage.CachedRead += u.CachedRead
+	t.Usage.CachedWrite += u.CachedWrite
+	t.Usage.Cost += u.Cost
+}
+
+// touch notes that the session was used at a time.
+func (x *Session) touch(at time.Time) {
+	if at.After(x.UpdatedAt) {
+		x.UpdatedAt = at
 	}
 }
 

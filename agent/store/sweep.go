@@ -1,0 +1,160 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"time"
+)
+
+// sweepSlice is how many messages are removed at once: a few milliseconds, most of them
+// for the search index.
+const sweepSlice = 100
+
+// sweeper removes, behind everybody's back, messages that no session has any more.
+type sweeper struct {
+	claim  func(log string) (release func(), err error)
+	ctx    context.Context // ends with the store
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+
+	mu      sync.Mutex
+	running bool
+	again   bool // something has come loose since it last looked
+}
+
+func newSweeper(s *Store) *sweeper {
+	w := &sweeper{claim: func(log string) (func(), error) { return s.claim(log, 0) }}
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	return w
+}
+
+func (w *sweeper) close() {
+	w.cancel()
+	w.done.Wait()
+}
+
+// loosen takes note of logs that a session has let go of, and sweeps them if they are
+// short.
+func loosen(ctx context.Context, tx *sql.Tx, logs []string) (swept bool, err error) {
+	swept = true
+	for _, log := range logs {
+		if _, err := tx.ExecContext(ctx, "UPDATE logs SET loose = 1 WHERE id = ?", log); err != nil {
+			return false, err
+		}
+		done, err := sweepSome(ctx, tx, log)
+		if err != nil {
+			return false, err
+		}
+		swept = swept && done
+	}
+	return swept, nil
+}
+
+// sweepSome removes the last messages of a log that no piece reaches, and, when there
+// are no more of them, the log itself, unless there is a piece of it.
+func sweepSome(ctx context.Context, tx *sql.Tx, log string) (done bool, err error) {
+	var pieces int
+	var reach int64
+	row := tx.QueryRowContext(ctx, "SELECT count(*), coalesce(max(last), 0) FROM pieces WHERE log = ?", log)
+	if err := row.Scan(&pieces, &reach); err != nil {
+		return false, err
+	}
+	removed, err := tx.ExecContext(ctx, `DELETE FROM messages WHERE key IN (
+		SELECT key FROM messages WHERE log = ? AND seq > ? ORDER BY seq DESC LIMIT ?)`, log, reach, sweepSlice)
+	if err != nil {
+		return false, err
+	}
+	if n, err := removed.RowsAffected(); err != nil || n == sweepSlice {
+		return false, err
+	}
+	query := "DELETE FROM logs WHERE id = ?"
+	if pieces > 0 {
+		query = "UPDATE logs SET loose = 0 WHERE id = ?"
+	}
+	_, err = tx.ExecContext(ctx, query, log)
+	return true, err
+}
+
+const selectLoose = "SELECT id FROM logs WHERE loose AND id > ? ORDER BY id LIMIT 1"
+
+// sweepLeft goes on with what a process has left that died in the middle.
+func (db *database) sweepLeft(ctx context.Context) error {
+	var log string
+	err := db.reader.QueryRowContext(ctx, selectLoose, "").Scan(&log)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err == nil {
+		db.startSweep()
+	}
+	return err
+}
+
+// startSweep sweeps beside whatever else happens, until the store is closed.
+func (db *database) startSweep() {
+	w := db.sweeper
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.again = true
+	if w.running || w.ctx.Err() != nil {
+		return
+	}
+	w.running = true
+	w.done.Go(func() {
+		for w.next() {
+			db.sweepAll()
+		}
+	})
+}
+
+// next tells whether there is something to sweep.
+func (w *sweeper) next() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running = w.again && w.ctx.Err() == nil
+	w.again = false
+	return w.running
+}
+
+// sweepAll sweeps every loose log but those that somebody is at work with. An error
+// ends it: what is left is for whoever opens the file next.
+func (db *database) sweepAll() {
+	w := db.sweeper
+	for log := ""; ; {
+		if db.reader.QueryRowContext(w.ctx, selectLoose, log).Scan(&log) != nil {
+			return
+		}
+		release, err := w.claim(log)
+		if err != nil {
+			continue
+		}
+		err = db.sweepLog(w.ctx, log)
+		release()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// sweepLog leaves the file to others as long as it has it itself: who waits for it only
+// looks now and then.
+func (db *database) sweepLog(ctx context.Context, log string) error {
+	for done := false; !done; {
+		began := time.Now()
+		err := db.write(ctx, func(tx *sql.Tx) (err error) {
+			done, err = sweepSome(ctx, tx, log)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		select {
+		case <-time.After(min(max(time.Since(began), 2*time.Millisecond), 50*time.Millisecond)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
