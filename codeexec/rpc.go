@@ -41,12 +41,14 @@ const (
 	maxSkipped   = 1 << 30  // bytes of a request that is too long but still skipped
 	maxLinks     = 300      // connections at a time; further ones wait for their place
 	together     = 32       // calls that run at a time
-	patience     = 5 * time.Millisecond
-	wary         = 100       // calls that a reader does not run itself after one that took long
-	insistence   = 1000      // refused calls after which a script is ended
-	maxRecorded  = 500       // calls that a transcript tells of
-	maxKept      = 16 << 10  // bytes of the arguments of each
-	mostSpare    = 256 << 10 // bytes that a connection keeps to write the next answer in
+	patience     = 2 * time.Millisecond
+	long         = time.Millisecond // what a call takes that a reader had better not run itself
+	wary         = 100              // calls that it does not, after one that took long
+	restful      = 100              // looks at readers that do nothing, until nobody looks any more
+	insistence   = 1000             // refused calls after which a script is ended
+	maxRecorded  = 500              // calls that a transcript tells of
+	maxKept      = 16 << 10         // bytes of the arguments of each
+	mostSpare    = 256 << 10        // bytes that a connection keeps to write the next answer in
 )
 
 const lateText = "No script is running any more: this call comes too late."
@@ -63,6 +65,9 @@ type socket struct {
 
 	desk atomic.Pointer[desk] // of the script that runs; nil: none
 	held atomic.Int64         // bytes of arguments
+
+	resting atomic.Bool   // the overseer waits for awake
+	awake   chan struct{} // a reader runs a call again
 
 	mu     sync.Mutex
 	links  map[net.Conn]*link
@@ -112,6 +117,7 @@ func listen(ctx context.Context, path string) (*socket, error) {
 	s := &socket{
 		path: path, token: rand.Text(), listener: listener,
 		slots: make(chan struct{}, together), places: make(chan struct{}, maxLinks), links: map[net.Conn]*link{},
+		awake: make(chan struct{}, 1),
 	}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.working.Go(s.accept)
@@ -217,7 +223,7 @@ type link struct {
 	out  framer
 
 	reader atomic.Pointer[atomic.Bool] // set while the reader runs a call: who reads on
-	slow   int                         // so many calls the reader does not run itself; it alone knows
+	slow   atomic.Int32                // so many calls the reader does not run itself
 }
 
 func (s *socket) serve(l *link) {
@@ -236,7 +242,7 @@ func (s *socket) read(l *link) {
 		var tooLong *tooLongError
 		switch {
 		case errors.As(err, &tooLong):
-			if !l.attend(func() { l.answer(number, tools.Fail("%v", err).JSON) }) {
+			if !s.attend(l, func() { l.answer(number, tools.Fail("%v", err).JSON) }) {
 				return
 			}
 		case err != nil:
@@ -335,27 +341,38 @@ func (s *socket) take(l *link, number uint32, tool string, args []byte) (readOn 
 	d := s.desk.Load()
 	if d == nil {
 		s.hold(-len(args))
-		return l.attend(func() { l.answer(number, tools.Fail(lateText).JSON) })
+		return s.attend(l, func() { l.answer(number, tools.Fail(lateText).JSON) })
 	}
 	call, refusal := d.enter(tool, args)
 	if refusal != "" {
 		s.hold(-len(args))
-		return l.attend(func() { l.answer(number, tools.Fail("%s", refusal).JSON) })
+		return s.attend(l, func() { l.answer(number, tools.Fail("%s", refusal).JSON) })
 	}
-	if l.slow > 0 || l.in.Buffered() > 0 || !slices.Contains(quick, tool) {
-		l.slow = max(0, l.slow-1)
+	if l.isWary() || l.in.Buffered() > 0 || !slices.Contains(quick, tool) {
 		s.working.Go(func() { s.perform(d, call, l, number) })
 		return true
 	}
-	return l.attend(func() { s.perform(d, call, l, number) })
+	return s.attend(l, func() { s.perform(d, call, l, number) })
+}
+
+// isWary tells whether the reader had better not run the next call itself.
+func (l *link) isWary() bool {
+	if l.slow.Load() <= 0 {
+		return false
+	}
+	l.slow.Add(-1)
+	return true
 }
 
 // attend has the reader do something else that may take long, be it only to write while
 // the script does not read. It tells whether the reader goes on: it does not, when it
 // was away so long that another one has taken its place.
-func (l *link) attend(work func()) (readOn bool) {
+func (s *socket) attend(l *link, work func()) (readOn bool) {
 	mine := new(atomic.Bool)
 	l.reader.Store(mine)
+	if s.resting.Load() && s.resting.CompareAndSwap(true, false) {
+		s.awake <- struct{}{} // it has room for the one that we may send
+	}
 	work()
 	l.reader.CompareAndSwap(mine, nil) // another reader's stays
 	return mine.CompareAndSwap(false, true)
@@ -378,7 +395,11 @@ func (s *socket) perform(d *desk, call *running, l *link, number uint32) {
 	defer func() { <-s.slots }()
 	began := time.Now()
 	result := d.run(d.ctx, call.tool, call.args)
-	d.leave(call, result, time.Since(began))
+	took := time.Since(began)
+	if took > long {
+		l.slow.Store(wary)
+	}
+	d.leave(call, result, took)
 	if d.ctx.Err() == nil { // else the script is being ended, and goes no further
 		l.answer(number, result.JSON)
 	}
@@ -404,28 +425,55 @@ func (s *socket) enter(ctx context.Context) bool {
 func (s *socket) oversee() {
 	tick := time.NewTicker(patience)
 	defer tick.Stop()
-	before := map[*link]*atomic.Bool{}
-	for {
+	var before map[*link]*atomic.Bool
+	for quiet := 0; ; quiet++ {
+		if quiet > restful {
+			s.rest()
+			quiet = 0
+		}
 		select {
 		case <-tick.C:
 		case <-s.ctx.Done():
 			return
 		}
-		s.mu.Lock()
-		now := make(map[*link]*atomic.Bool, len(before))
-		for _, l := range s.links {
-			if flag := l.reader.Load(); flag != nil {
-				now[l] = flag
-			}
-		}
-		s.mu.Unlock()
+		now := s.attending()
 		for l, flag := range now {
+			quiet = 0
 			if before[l] == flag && flag.CompareAndSwap(false, true) {
-				s.working.Go(func() { l.slow = wary; s.read(l) })
+				l.slow.Store(wary)
+				s.working.Go(func() { s.read(l) })
 			}
 		}
 		before = now
 	}
+}
+
+// rest waits until a reader runs a call.
+func (s *socket) rest() {
+	s.resting.Store(true)
+	if len(s.attending()) > 0 && s.resting.CompareAndSwap(true, false) {
+		return
+	}
+	select {
+	case <-s.awake:
+	case <-s.ctx.Done():
+	}
+}
+
+// attending are the links whose readers run a call.
+func (s *socket) attending() map[*link]*atomic.Bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var now map[*link]*atomic.Bool
+	for _, l := range s.links {
+		if flag := l.reader.Load(); flag != nil {
+			if now == nil {
+				now = map[*link]*atomic.Bool{}
+			}
+			now[l] = flag
+		}
+	}
+	return now
 }
 
 // enter takes a place for a call, or says why there is none. A writing call gets to
