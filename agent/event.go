@@ -53,6 +53,14 @@ type (
 	}
 	// TitleChanged names the session, after its first prompt.
 	TitleChanged struct{ Title string }
+	// Rewound says that the log has lost its end, which another session keeps: see
+	// [Session.Rewind] and [Session.Undo].
+	Rewound struct {
+		MessageID string // the last message that is left; empty: none, or see Prompt
+		Prompt    string // the first message that is gone, where that is a prompt taken back
+		Text      string // what that prompt said
+		BranchID  string // the session that keeps the log as it was
+	}
 	// Compaction says that the older part of the conversation is being summed up for
 	// the model, or has been. What was shown stays.
 	Compaction struct {
@@ -135,6 +143,7 @@ func (CallEnded) event()    {}
 func (PlanChanged) event()  {}
 func (UsageChanged) event() {}
 func (TitleChanged) event() {}
+func (Rewound) event()      {}
 func (Compaction) event()   {}
 func (ChildStarted) event() {}
 func (ChildEvent) event()   {}
@@ -154,6 +163,8 @@ const (
 
 // Input is a prompt.
 type Input struct {
+	// ID becomes the message's; unique, or empty: one is made.
+	ID     string
 	Text   string
 	Images []model.Image
 	// Calls are made before the model is asked, as if it had asked for them: what a

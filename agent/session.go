@@ -196,6 +196,14 @@ func (s *Session) Usage() UsageChanged {
 	return UsageChanged{Total: s.history.usage, Requests: s.history.requests, Used: s.history.gauge.used(), Window: s.window()}
 }
 
+// Todos is the plan as it stands.
+func (s *Session) Todos() []tools.Todo {
+	if s.config.Env.Todos == nil {
+		return nil
+	}
+	return s.config.Env.Todos.All()
+}
+
 // create stores the head, once, with what is frozen at the first prompt.
 func (s *Session) create(ctx context.Context, title string) (named bool, err error) {
 	s.headMu.Lock()

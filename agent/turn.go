@@ -80,6 +80,7 @@ func (t *turn) begin(ctx context.Context, in Input) error {
 		return err
 	}
 	m := &store.Message{
+		ID:      in.ID,
 		Message: model.Message{Text: compose(in), Images: slices.Clone(in.Images)},
 		Typed:   len(in.Text),
 	}

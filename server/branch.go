@@ -56,7 +56,9 @@ func noMessage(id, messageID string) error {
 // refused with [ErrRunning]. Files stay as they are.
 func (x *Session) Rewind(ctx context.Context, messageID string) (branchID string, err error) {
 	err = x.alone(ctx, func(ctx context.Context, a *agent.Session) error {
-		branchID, err = a.Rewind(ctx, messageID)
+		if branchID, err = a.Rewind(ctx, messageID); err == nil {
+			x.tellRewound(a, agent.Rewound{MessageID: messageID, BranchID: branchID})
+		}
 		return err
 	})
 	if errors.Is(err, store.ErrNoMessage) {
@@ -70,10 +72,22 @@ func (x *Session) Rewind(ctx context.Context, messageID string) (branchID string
 func (x *Session) Undo(ctx context.Context) (prompt, branchID string, err error) {
 	err = x.alone(ctx, func(ctx context.Context, a *agent.Session) error {
 		m, branch, err := a.Undo(ctx)
+		if err != nil {
+			return err
+		}
 		prompt, branchID = m.Text[:min(m.Typed, len(m.Text))], branch
-		return err
+		x.tellRewound(a, agent.Rewound{Prompt: m.ID, Text: prompt, BranchID: branch})
+		return nil
 	})
 	return prompt, branchID, err
+}
+
+// tellRewound lets the views of the session show what is left of it.
+func (x *Session) tellRewound(a *agent.Session, r agent.Rewound) {
+	sink := x.host.Sink(x.id)
+	sink.Event(r)
+	sink.Event(agent.PlanChanged{Todos: a.Todos()})
+	sink.Event(a.Usage())
 }
 
 // alone works on the conversation while no turn runs; prompts that come meanwhile

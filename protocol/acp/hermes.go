@@ -32,10 +32,26 @@ type (
 		MessageID             string      `json:"messageId,omitempty"`
 	}
 
-	// RewindSessionResponse names the session that keeps the old branch. The client
-	// shows the session anew, by session/load.
+	// RewindSessionResponse names the session that keeps the old branch. What the
+	// client has to drop, a session_info_update tells it before: see Rewound.
 	RewindSessionResponse struct {
 		SessionID string `json:"sessionId"`
+		BranchID  string `json:"branchId"`
+	}
+
+	// Rewound says that a session has lost the end of its log, which the session
+	// BranchID keeps; it is _meta.hermes.rewound of a session_info_update. A view drops
+	// the user's message Prompt and all after it; without one, all that comes after the
+	// message MessageID and its calls, or, without that too, everything. Text is what
+	// Prompt said, to be asked in other words.
+	//
+	// Prompts get their ids from the client, by _meta.hermes.messageId of
+	// session/prompt (a UUID); a client that gives none learns them when the session is
+	// loaded.
+	Rewound struct {
+		MessageID string `json:"messageId,omitempty"`
+		Prompt    string `json:"prompt,omitempty"`
+		Text      string `json:"text,omitempty"`
 		BranchID  string `json:"branchId"`
 	}
 

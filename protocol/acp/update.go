@@ -82,6 +82,7 @@ type (
 		SessionUpdate string `json:"sessionUpdate"`
 		Title         string `json:"title,omitempty"`
 		UpdatedAt     string `json:"updatedAt,omitempty"`
+		Meta          Meta   `json:"_meta,omitempty"` // hermes.rewound: Rewound
 	}
 
 	// UsageUpdate says how full the context is, in tokens, and what the session has

@@ -7,6 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
@@ -25,6 +27,9 @@ func (a *Agent) prompt(ctx context.Context, p *acp.PromptRequest, next func()) (
 	}
 	onNewPrompt, err := onNewPrompt(p.Meta)
 	if err != nil {
+		return nil, err
+	}
+	if in.ID, err = messageID(p.Meta); err != nil {
 		return nil, err
 	}
 	var also agent.Sink
@@ -55,6 +60,20 @@ func onNewPrompt(m acp.Meta) (string, error) {
 	default:
 		return "", acp.Errorf(acp.CodeInvalidParams, "_meta.hermes.onNewPrompt is %#v; it may be %q or %q", said, server.Interrupt, server.Queue)
 	}
+}
+
+// messageID is the id that the client has given to its message; empty: none.
+func messageID(m acp.Meta) (string, error) {
+	ours, ok := m["hermes"].(map[string]any)
+	if !ok || ours["messageId"] == nil {
+		return "", nil
+	}
+	said, _ := ours["messageId"].(string)
+	id, err := uuid.Parse(said)
+	if err != nil {
+		return "", acp.Errorf(acp.CodeInvalidParams, "_meta.hermes.messageId is %#v, which is no UUID", ours["messageId"])
+	}
+	return id.String(), nil
 }
 
 // cancel is a notification: what it names may have ended already.

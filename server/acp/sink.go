@@ -60,6 +60,8 @@ func (s *sink) Event(e agent.Event) {
 		s.post(usage(e))
 	case agent.TitleChanged:
 		s.title(e.Title)
+	case agent.Rewound:
+		s.post(&acp.InfoUpdate{SessionUpdate: acp.UpdateInfo, Meta: acp.Meta{"hermes": map[string]any{"rewound": acp.Rewound(e)}}})
 	case agent.Compaction:
 		s.compaction(e)
 	case agent.ChildStarted:

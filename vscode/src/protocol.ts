@@ -436,11 +436,29 @@ export interface ForkSessionRequest {
 }
 
 /**
- * RewindSessionResponse names the session that keeps the old branch. The client
- * shows the session anew, by session/load.
+ * RewindSessionResponse names the session that keeps the old branch. What the
+ * client has to drop, a session_info_update tells it before: see Rewound.
  */
 export interface RewindSessionResponse {
   sessionId: string;
+  branchId: string;
+}
+
+/**
+ * Rewound says that a session has lost the end of its log, which the session
+ * BranchID keeps; it is _meta.hermes.rewound of a session_info_update. A view drops
+ * the user's message Prompt and all after it; without one, all that comes after the
+ * message MessageID and its calls, or, without that too, everything. Text is what
+ * Prompt said, to be asked in other words.
+ *
+ * Prompts get their ids from the client, by _meta.hermes.messageId of
+ * session/prompt (a UUID); a client that gives none learns them when the session is
+ * loaded.
+ */
+export interface Rewound {
+  messageId?: string;
+  prompt?: string;
+  text?: string;
   branchId: string;
 }
 
@@ -776,6 +794,8 @@ export interface InfoUpdate {
   sessionUpdate: "session_info_update";
   title?: string;
   updatedAt?: string;
+  /** hermes.rewound: Rewound */
+  _meta?: Record<string, unknown>;
 }
 
 /**

@@ -379,10 +379,25 @@ M.title = {
 ---@field mcpServers? hermes.MCPServer[]
 ---@field messageId? string
 
---- RewindSessionResponse names the session that keeps the old branch. The client
---- shows the session anew, by session/load.
+--- RewindSessionResponse names the session that keeps the old branch. What the
+--- client has to drop, a session_info_update tells it before: see Rewound.
 ---@class hermes.RewindSessionResponse
 ---@field sessionId string
+---@field branchId string
+
+--- Rewound says that a session has lost the end of its log, which the session
+--- BranchID keeps; it is _meta.hermes.rewound of a session_info_update. A view drops
+--- the user's message Prompt and all after it; without one, all that comes after the
+--- message MessageID and its calls, or, without that too, everything. Text is what
+--- Prompt said, to be asked in other words.
+---
+--- Prompts get their ids from the client, by _meta.hermes.messageId of
+--- session/prompt (a UUID); a client that gives none learns them when the session is
+--- loaded.
+---@class hermes.Rewound
+---@field messageId? string
+---@field prompt? string
+---@field text? string
 ---@field branchId string
 
 --- DescribeSessionRequest gives a session another title, or notes of the person's
@@ -649,6 +664,7 @@ M.title = {
 ---@field sessionUpdate "session_info_update"
 ---@field title? string
 ---@field updatedAt? string
+---@field _meta? table<string, any> hermes.rewound: Rewound
 
 --- UsageUpdate says how full the context is, in tokens, and what the session has
 --- cost so far.
