@@ -139,7 +139,6 @@ func TestRefused(t *testing.T) {
 		"angle":               {object{"goal": "<feature>"}, "placeholder"},
 		"braces":              {object{"goal": "{{goal}}"}, "placeholder"},
 		"dots":                {object{"goal": "..."}, "placeholder"},
-		"numbered":            {object{"goal": "Task 2"}, "placeholder"},
 		"one of several":      {tasks("Read the docs", "tbd"), "tasks[1]: the goal \"tbd\" is a placeholder"},
 		"too many":            {tasks("Read a", "Read b", "Read c", "Read d"), "4 tasks, but at most 3"},
 		"both":                {object{"goal": "Read a", "tasks": []object{{"goal": "Read b"}}}, "not both"},
@@ -173,11 +172,11 @@ func TestEndings(t *testing.T) {
 		look := append([]step{{text: "Found: a is old."}}, call("read_file", object{"path": "a"})...)
 		b := newBed(t, map[string][][]step{
 			"parent": {call("delegate_task", object{"tasks": []object{
-				{"goal": "Break down"}, {"goal": "Go on and on", "max_iterations": 2}, {"goal": "Stay well"}, {"goal": "Be refused"}, {"goal": "Talk too long"},
+				{"goal": "Break down"}, {"goal": "Go on and on", "max_iterations": 2}, {"goal": "Task 2"}, {"goal": "Be refused"}, {"goal": "Talk too long"},
 			}}), say("ok")},
 			"Break down":    {look, {{text: "And b"}, {err: errors.New("the endpoint is gone")}}},
 			"Go on and on":  {look, call("search_files", object{"pattern": "x"})},
-			"Stay well":     {{{sleep: time.Minute}, {text: "Well."}}},
+			"Task 2":        {{{sleep: time.Minute}, {text: "Well."}}},
 			"Be refused":    {{{finish: "content_filter"}}},
 			"Talk too long": {{{text: "bla bla"}, {finish: "length"}}},
 		}, func(b *bed) { b.limits.Children = 5 })

@@ -157,7 +157,7 @@ func (x *Children) check(ctx context.Context, env *tools.Env, t *Task) error {
 
 // What models and templates leave in place of a goal.
 var placeholder = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:todo|tbd|fixme|goal|task|subtask|placeholder|example|none|null|undefined|test|n/a|x+|your (?:goal|task)(?: here)?|(?:goal|task|subtask|item) ?#?\d*|<[^<>]*>|\[[^\[\]]*\]|\{+[^{}]*\}+|\$\w+)[.:…!]*$`)
+	return regexp.MustCompile(`(?i)^(?:todo|tbd|fixme|goal|task|subtask|placeholder|example|none|null|undefined|n/a|x+|your (?:goal|task)(?: here)?|<[^<>]*>|\[[^\[\]]*\]|\{+[^{}]*\}+|\$\w+)[.:…!]*$`)
 })
 
 func checkGoal(goal string) error {
