@@ -84,3 +84,71 @@ func TestAnswersDoNotHoldUpRequests(t *testing.T) {
 		}
 	}
 }
+
+// A call that takes long holds up no other, also when nothing was overseen for a while.
+func TestReaderIsReplaced(t *testing.T) {
+	t.Parallel()
+	stage, err := newStaging()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stage.dir.Remove()
+	s, err := listen(t.Context(), stage.path("s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	began, other := make(chan struct{}, 1), make(chan struct{}, 1)
+	s.open(t.Context(), &desk{allowed: callable, limit: 20, run: func(ctx context.Context, tool string, args json.RawMessage) tools.Result {
+		if tool == "write_file" {
+			other <- struct{}{}
+			return tools.OK(map[string]bool{"created": true})
+		}
+		began <- struct{}{}
+		select {
+		case <-other:
+		case <-ctx.Done():
+		}
+		return tools.OK(map[string]string{"content": "x"})
+	}})
+	conn, err := net.Dial("unix", s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "%s%s\n", helloWord, s.token)
+	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	for i := range uint32(3) {
+		for deadline := time.Now().Add(20 * time.Second); !s.resting.Load(); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the overseer does not rest")
+			}
+		}
+		s.forgetSlowness()
+		if _, err := conn.Write(request(2*i, "read_file", `{"path":"a"}`)); err != nil {
+			t.Fatal(err)
+		}
+		<-began
+		if _, err := conn.Write(request(2*i+1, "write_file", `{"path":"b","content":""}`)); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			var head [8]byte
+			if _, err := io.ReadFull(conn, head[:]); err != nil {
+				t.Fatalf("round %d: %v", i, err)
+			}
+			if _, err := io.CopyN(io.Discard, conn, int64(binary.BigEndian.Uint32(head[:])-4)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// forgetSlowness has readers run their next call themselves.
+func (s *socket) forgetSlowness() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.links {
+		l.slow.Store(0)
+	}
+}
