@@ -59,11 +59,10 @@ func (s *Session) catchUp(ctx context.Context) error {
 		return err
 	}
 	if s.read && totals.Rewinds == s.rewinds {
-		return s.readFrom(ctx, s.history.seq, func(m *store.Message) {
-			s.historyMu.Lock()
-			defer s.historyMu.Unlock()
-			s.history.add(m)
-		})
+		if int64(totals.Messages) == s.history.seq {
+			return nil
+		}
+		return s.readFrom(ctx, s.history.seq, s.remember)
 	}
 	h, err := s.blank(ctx, totals)
 	if err != nil {

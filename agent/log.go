@@ -113,10 +113,15 @@ func (s *Session) append(ctx context.Context, m *store.Message) error {
 	if err := s.config.Store.Append(ctx, s.id, m); err != nil {
 		return err
 	}
+	s.remember(m)
+	return nil
+}
+
+// remember adds what the store has.
+func (s *Session) remember(m *store.Message) {
 	s.historyMu.Lock()
 	defer s.historyMu.Unlock()
 	s.history.add(m)
-	return nil
 }
 
 // mendAfterCrash answers the calls that a dead server left open. A claim that

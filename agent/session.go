@@ -204,8 +204,9 @@ func (s *Session) Todos() []tools.Todo {
 	return s.config.Env.Todos.All()
 }
 
-// create stores the head, once, with what is frozen at the first prompt.
-func (s *Session) create(ctx context.Context, title string) (named bool, err error) {
+// create stores the head, once, with what is frozen at the first prompt, and that
+// prompt with it; made: it did so now.
+func (s *Session) create(ctx context.Context, title string, prompt *store.Message) (made, named bool, err error) {
 	s.headMu.Lock()
 	defer s.headMu.Unlock()
 	named = s.head.Title == "" && title != ""
@@ -219,7 +220,7 @@ func (s *Session) create(ctx context.Context, title string) (named bool, err err
 		if err == nil {
 			s.head.Title = title
 		}
-		return named, err
+		return false, named, err
 	}
 	if s.head.Tools == nil {
 		for _, spec := range s.config.Tools.Specs(ctx) {
@@ -228,11 +229,11 @@ func (s *Session) create(ctx context.Context, title string) (named bool, err err
 	}
 	head := s.head
 	head.Title = title
-	if err := s.config.Store.Create(ctx, head); err != nil {
-		return false, err
+	if err := s.config.Store.Create(ctx, head, prompt); err != nil {
+		return false, false, err
 	}
 	s.head, s.stored = head, true
-	return named, nil
+	return true, named, nil
 }
 
 // env is what the tools of one turn are lent.

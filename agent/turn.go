@@ -51,7 +51,7 @@ func (s *Session) Turn(ctx context.Context, in Input, sink Sink) (StopReason, er
 	s.saying.listen()
 	defer s.saying.deaf()
 	t := &turn{Session: s, sink: sink, keeping: context.WithoutCancel(ctx)}
-	if err := t.begin(ctx, in); err != nil {
+	if err := t.begin(in); err != nil {
 		return "", fmt.Errorf("keeping the prompt: %w", err)
 	}
 	if len(in.Calls) > 0 {
@@ -66,8 +66,13 @@ func (s *Session) Turn(ctx context.Context, in Input, sink Sink) (StopReason, er
 }
 
 // begin makes the prompt durable.
-func (t *turn) begin(ctx context.Context, in Input) error {
-	named, err := t.create(context.WithoutCancel(ctx), titleOf(in))
+func (t *turn) begin(in Input) error {
+	m := &store.Message{
+		ID:      in.ID,
+		Message: model.Message{Role: model.User, Text: compose(in), Images: slices.Clone(in.Images)},
+		Typed:   len(in.Text),
+	}
+	made, named, err := t.create(t.keeping, titleOf(in), m)
 	if err != nil {
 		return err
 	}
@@ -76,15 +81,9 @@ func (t *turn) begin(ctx context.Context, in Input) error {
 	t.headMu.Lock()
 	t.effort = t.Session.effort
 	t.headMu.Unlock()
-	if err := t.catchUp(t.keeping); err != nil {
-		return err
-	}
-	m := &store.Message{
-		ID:      in.ID,
-		Message: model.Message{Text: compose(in), Images: slices.Clone(in.Images)},
-		Typed:   len(in.Text),
-	}
-	if err := t.say(t.keeping, m); err != nil {
+	if made {
+		t.remember(m)
+	} else if err := t.goOn(t.keeping, m); err != nil {
 		return err
 	}
 	t.sink.Event(UserMessage{MessageID: m.ID, Text: in.Text, Images: in.Images})
@@ -93,6 +92,14 @@ func (t *turn) begin(ctx context.Context, in Input) error {
 	}
 	t.todosChanged() // what there is has been shown
 	return nil
+}
+
+// goOn puts a prompt behind all that the log has by now.
+func (t *turn) goOn(ctx context.Context, m *store.Message) error {
+	if err := t.catchUp(ctx); err != nil {
+		return err
+	}
+	return t.say(ctx, m)
 }
 
 // run asks and calls until a reply asks for nothing.

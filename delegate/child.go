@@ -45,13 +45,16 @@ func (x *Children) newChild(ctx context.Context, env *tools.Env, t *Task) *child
 func (x *Children) run(c *child, limits Limits) {
 	defer close(c.done)
 	defer c.cancel(nil)
+	if c.message != "" { // else its session begins with its task
+		x.keep(context.WithoutCancel(c.ctx), c, origin{Task: *c.Task})
+	}
 	stop, merge, err := c.work(limits)
 	c.mu.Lock()
 	c.worker = nil
 	c.outcome = c.conclude(stop, err)
 	c.outcome.Changes = merge
 	c.mu.Unlock()
-	x.keep(context.WithoutCancel(c.ctx), c)
+	x.keep(context.WithoutCancel(c.ctx), c, c.result())
 	x.emit(c.ended())
 }
 

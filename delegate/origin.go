@@ -22,15 +22,30 @@ type origin struct {
 	Changes  *Merge  `json:"changes,omitempty"`
 }
 
-// keep writes how a child ended into its session. A child that never had a request
-// has none.
-func (x *Children) keep(ctx context.Context, c *child) {
+// result is what is kept of a child that has ended.
+func (c *child) result() origin {
 	o := c.outcome
-	x.update(ctx, c.ID, func(kept *origin) {
-		kept.Task = *c.Task
-		kept.Status, kept.Exit, kept.Error, kept.Duration, kept.Changes = o.Status, o.Exit, o.Error, o.Duration, o.Changes
-		kept.Told = !c.Background
-	})
+	return origin{
+		Task: *c.Task, Status: o.Status, Exit: o.Exit, Error: o.Error, Duration: o.Duration,
+		Told: !c.Background, Changes: o.Changes,
+	}
+}
+
+// keep writes into a child's session what has to be known of it later. A child that
+// never had a request has none.
+func (x *Children) keep(ctx context.Context, c *child, kept origin) {
+	data, err := json.Marshal(kept)
+	if err == nil {
+		err = x.Store.SetOrigin(ctx, c.ID, string(data))
+	}
+	x.complain(c.ID, err)
+}
+
+// complain logs what was not kept, unless there is nothing to keep it in.
+func (x *Children) complain(id string, err error) {
+	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrClosed) {
+		x.Log.Warn("how a subagent ended was not kept", "session", id, "error", err)
+	}
 }
 
 func (x *Children) update(ctx context.Context, id string, change func(*origin)) {
@@ -42,9 +57,7 @@ func (x *Children) update(ctx context.Context, id string, change func(*origin)) 
 			head.Origin = string(data)
 		}
 	})
-	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrClosed) {
-		x.Log.Warn("how a subagent ended was not kept", "session", id, "error", err)
-	}
+	x.complain(id, err)
 }
 
 // markTold remembers that the parent has the result.

@@ -127,12 +127,11 @@ func (x *Children) seek(id string) *child {
 func (x *Children) latest() []*child {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	var list []*child
+	newest := make(map[string]*child, len(x.all))
 	for _, c := range x.all {
-		list = slices.DeleteFunc(list, func(before *child) bool { return before.ID == c.ID })
-		list = append(list, c)
+		newest[c.ID] = c
 	}
-	return list
+	return slices.DeleteFunc(slices.Clone(x.all), func(c *child) bool { return newest[c.ID] != c })
 }
 
 func (x *Children) find(id string) *child {
@@ -260,7 +259,7 @@ func (x *Children) goOn(ctx context.Context, env *tools.Env, id, text string) er
 		env = &narrow
 		t.Isolation = cmp.Or(t.Isolation, above.Isolation)
 	}
-	t.Background, t.Call, t.message, t.below = true, "", text, len(line)-1
+	t.Background, t.Call, t.Owner, t.message, t.below = true, "", env.SessionID, text, len(line)-1
 	if err := x.check(ctx, env, &t); err != nil {
 		return err
 	}
@@ -371,22 +370,27 @@ func (x *Children) restore(ctx context.Context, parent string) {
 	if env, err := x.lent(); err == nil {
 		x.rescueIn(ctx, env)
 	}
-	heads, err := x.stored(ctx, parent)
+	heads, err := x.descendants(ctx, parent)
 	if err != nil {
 		x.Log.Warn("the subagents of an earlier run were not found", "error", err)
 		return
 	}
 	for _, head := range heads {
 		if x.find(head.ID) == nil {
-			x.adopt(ctx, head)
+			x.adopt(ctx, head, parent)
 		}
 	}
 }
 
-// adopt makes an ended child of one that the store knows and nobody was told of.
-func (x *Children) adopt(ctx context.Context, head store.Session) {
+// adopt makes an ended child of one that the store knows, that worked for the session
+// owner, and that nobody was told of.
+func (x *Children) adopt(ctx context.Context, head store.Session, owner string) {
+	var kept origin
+	if json.Unmarshal([]byte(head.Origin), &kept) != nil || !kept.Background || kept.Told || cmp.Or(kept.Owner, head.Parent) != owner {
+		return
+	}
 	o, kept, err := x.fromLog(ctx, head)
-	if err != nil || !kept.Background || kept.Told {
+	if err != nil {
 		return
 	}
 	release, err := x.Store.Claim(head.ID)

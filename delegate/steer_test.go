@@ -321,3 +321,56 @@ func TestSteeringGrandchildren(t *testing.T) {
 		}
 	})
 }
+
+// A server that dies while a subagent is gone on with: the next one tells the session
+// that went on with it, also of the subagent of a subagent.
+func TestDeadServerWhileGoingOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, map[string][][]step{
+			"parent":     {call("delegate_task", object{"goal": "Lead the way", "toolsets": []string{"delegation", "file"}}), say("Fine."), say("I see."), say("No.")},
+			"Lead the w": {call("delegate_task", object{"goal": "Follow me", "toolsets": []string{"file"}}), say("We were there."), {{text: "Once"}, {sleep: time.Hour}}},
+			"Follow me":  {say("I followed."), {{text: "Once more"}, {sleep: time.Hour}}},
+		}, func(b *bed) { b.limits.Depth = 2 })
+		b.prompt("parent")
+		list, err := b.children.List(t.Context(), b.id)
+		if err != nil || len(list) != 2 {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		kept := map[string]string{}
+		for _, s := range list {
+			if err := b.children.Message(t.Context(), s.SessionID, "Go on"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+			head, err := b.store.Session(t.Context(), s.SessionID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept[s.SessionID] = head.Origin
+		}
+		b.close()
+		for id, origin := range kept { // a killed server would have written no more
+			if err := b.store.SetOrigin(t.Context(), id, origin); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.open()
+		b.prompt("and now?")
+		text := lastPrompt(b.log(b.id))
+		for id := range kept {
+			if !strings.Contains(text, `"session_id":"`+id+`"`) {
+				t.Errorf("nothing of %s in %q", id, text)
+			}
+		}
+		if strings.Count(text, `"status":"interrupted"`) != 2 || !strings.Contains(text, "the server stopped") {
+			t.Errorf("how they ended: %q", text)
+		}
+		b.close()
+		b.open()
+		b.prompt("anything else?")
+		if text := lastPrompt(b.log(b.id)); strings.Contains(text, "Results of subagents") {
+			t.Errorf("told twice: %q", text)
+		}
+	})
+}

@@ -31,6 +31,7 @@ type Task struct {
 	Call       string         `json:"call,omitempty"` // of the parent that asked for it
 	Index      int            `json:"index"`          // among the tasks of that call
 	Background bool           `json:"background,omitempty"`
+	Owner      string         `json:"owner,omitempty"` // the session that goes on with it; empty: Parent
 
 	message string // goes on with a session that is there; empty: a new one
 	below   int    // how many subagents are between it and the session that goes on with it
