@@ -2,6 +2,8 @@ package workspace
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"regexp/syntax"
 	"strings"
 	"unicode"
@@ -12,7 +14,8 @@ import (
 type literal struct {
 	text []byte // lower case ASCII when fold is set
 	fold bool   // in any case
-	rare int    // which of its bytes to look for first, when fold is set
+	// Two of its bytes that text seldom has, to look for when fold is set.
+	rare, second int
 }
 
 // More alternatives than this are not worth looking for one by one.
@@ -102,7 +105,9 @@ func foldLiteral(text []rune) []literal {
 	l := literal{text: []byte(strings.ToLower(best)), fold: true}
 	for i, c := range l.text {
 		if rarity(c) > rarity(l.text[l.rare]) {
-			l.rare = i
+			l.second, l.rare = l.rare, i
+		} else if l.second == l.rare || rarity(c) > rarity(l.text[l.second]) {
+			l.second = i
 		}
 	}
 	return []literal{l}
@@ -122,31 +127,39 @@ func (l *literal) index(text []byte) int {
 	if !l.fold {
 		return bytes.Index(text, l.text)
 	}
-	for at := 0; at+len(l.text) <= len(text); {
-		n := indexEither(text[at+l.rare:], l.text[l.rare])
-		if n < 0 || at+n+len(l.text) > len(text) {
+	for at := 0; at+len(l.text) <= len(text); at++ {
+		n := indexPair(text[at:], l.text, l.rare, l.second)
+		if n < 0 {
 			return -1
 		}
 		at += n
 		if bytes.EqualFold(text[at:at+len(l.text)], l.text) {
 			return at
 		}
-		at++
 	}
 	return -1
 }
 
-// indexEither is the first place of a lower case byte or its upper case.
-func indexEither(text []byte, lower byte) int {
-	at := bytes.IndexByte(text, lower)
-	if lower < 'a' || lower > 'z' {
-		return at
+// indexPair is the first place at which text may hold a literal in any case, since two
+// of its bytes are there; -1: it holds none. It looks at eight places at a time.
+func indexPair(text, literal []byte, first, second int) int {
+	const ones = 0x0101010101010101
+	const caseBits, tops = 0x20 * ones, 0x80 * ones
+	a, b := ones*uint64(literal[first]|0x20), ones*uint64(literal[second]|0x20)
+	last := len(text) - len(literal) // the last place there may be
+	at := 0
+	for ; at+7 <= last; at += 8 {
+		x := binary.LittleEndian.Uint64(text[at+first:]) | caseBits ^ a
+		y := binary.LittleEndian.Uint64(text[at+second:]) | caseBits ^ b
+		differ := x | y // a byte is zero where both are there
+		if zero := (differ - ones) &^ differ & tops; zero != 0 {
+			return at + bits.TrailingZeros64(zero)/8
+		}
 	}
-	if at >= 0 {
-		text = text[:at]
+	for ; at <= last; at++ {
+		if text[at+first]|0x20 == literal[first]|0x20 && text[at+second]|0x20 == literal[second]|0x20 {
+			return at
+		}
 	}
-	if upper := bytes.IndexByte(text, lower-'a'+'A'); upper >= 0 {
-		return upper
-	}
-	return at
+	return -1
 }

@@ -226,7 +226,7 @@ func (s *search) visit(start place) func(walked) {
 		if _, open := s.docs[f.path]; open {
 			return
 		}
-		file, _, err := openSeen(f.dir, f.name)
+		file, err := f.dir.open(f.name)
 		if err != nil {
 			return // gone, or not ours to read
 		}

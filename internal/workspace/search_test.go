@@ -465,6 +465,27 @@ func TestPatternAgreesWithRegexp(t *testing.T) {
 	})
 }
 
+// Looking for two bytes at a time finds what looking at each place does.
+func TestFoldLiteral(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		pattern := rapid.StringMatching(`[abAB@\[_\x60{]{1,12}`).Draw(t, "pattern")
+		l := foldLiteral([]rune(pattern))[0]
+		text := []byte(rapid.StringMatching(`[abAB@\[_\x60{\n\x{e9}]{0,60}`).Draw(t, "text"))
+		for _, text := range [][]byte{text, append(text, strings.ToUpper(pattern)...)} {
+			want := -1
+			for i := 0; i+len(pattern) <= len(text) && want < 0; i++ {
+				if bytes.EqualFold(text[i:i+len(pattern)], []byte(pattern)) {
+					want = i
+				}
+			}
+			if got := l.index(text); got != want {
+				t.Fatalf("%q in %q: %d, want %d", pattern, text, got, want)
+			}
+		}
+	})
+}
+
 // A line longer than any buffer is one line, found once.
 func TestScanLongLine(t *testing.T) {
 	t.Parallel()

@@ -73,7 +73,7 @@ func (k *surveyor) folder(dir *os.Root, path string, above *ignoreFolder, strict
 	if k.Enter != nil && hasEntry(entries, ".git") {
 		k.Enter(path)
 	}
-	rules := enterWalked(dir, path, above, entries)
+	rules := enterWalked(func(name string) []byte { return readRulesIn(dir, name) }, path, above, entries)
 	strict = strict || isCache(entries)
 	slashed := strings.TrimSuffix(filepath.ToSlash(path), "/")
 	found := make([]Surveyed, 0, len(entries))

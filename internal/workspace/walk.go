@@ -15,7 +15,7 @@ const walkBatch = 64
 
 // walked is a regular file that a walk has come to. It is good during the visit.
 type walked struct {
-	dir  *os.Root // the folder it lies in
+	dir  walkedFolder // the folder it lies in
 	name string
 	path string // absolute
 }
@@ -29,14 +29,21 @@ func (w *Workspace) walk(ctx context.Context, start place, only *globs, visit fu
 	if err != nil {
 		return err
 	}
+	defer root.Close()
+	dir, err := openWalked(root, start.abs())
+	if err != nil {
+		return err
+	}
 	k := &walker{
 		ctx:     ctx,
+		root:    root,
+		start:   start.abs(),
 		visit:   visit,
 		ignorer: w.ignorer(start, only),
 		foreign: w.foreign(start.folder),
 		tokens:  make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
-	k.folder(root, start.abs(), k.ignorer.parents)
+	k.folder(dir, start.abs(), k.ignorer.parents)
 	k.running.Wait()
 	return ctx.Err()
 }
@@ -63,6 +70,8 @@ func (w *Workspace) foreign(f *folder) map[string]bool {
 
 type walker struct {
 	ctx     context.Context
+	root    *os.Root // of the folder where the walk begins
+	start   string   // its path
 	visit   func(walked)
 	ignorer *ignorer
 	foreign map[string]bool
@@ -84,13 +93,13 @@ func (k *walker) spawn(wait *sync.WaitGroup, do func()) {
 }
 
 // folder walks one folder and closes it.
-func (k *walker) folder(dir *os.Root, path string, above *ignoreFolder) {
-	defer dir.Close()
+func (k *walker) folder(dir walkedFolder, path string, above *ignoreFolder) {
+	defer dir.close()
 	if k.ctx.Err() != nil || isProc(path) {
 		return
 	}
-	entries := readFolder(dir)
-	rules := enterWalked(dir, path, above, entries)
+	entries := dir.entries()
+	rules := enterWalked(k.read(path), path, above, entries)
 	var files []walked
 	slashed := strings.TrimSuffix(filepath.ToSlash(path), "/")
 	for _, e := range entries {
@@ -107,8 +116,16 @@ func (k *walker) folder(dir *os.Root, path string, above *ignoreFolder) {
 	k.files(files)
 }
 
-func (k *walker) descend(dir *os.Root, name, path string, rules *ignoreFolder) {
-	sub, err := dir.OpenRoot(name)
+// read reads rules in the folder at path.
+func (k *walker) read(path string) func(name string) []byte {
+	return func(name string) []byte {
+		rel, _ := below(k.start, path)
+		return readRulesIn(k.root, filepath.ToSlash(filepath.Join(rel, name)))
+	}
+}
+
+func (k *walker) descend(dir walkedFolder, name, path string, rules *ignoreFolder) {
+	sub, err := dir.sub(name, path)
 	if err != nil {
 		return // gone, not ours to read, or a link by now
 	}
@@ -148,7 +165,8 @@ func readFolder(dir *os.Root) []fs.DirEntry {
 	return entries
 }
 
-func enterWalked(dir *os.Root, path string, above *ignoreFolder, entries []fs.DirEntry) *ignoreFolder {
+// enterWalked takes up the rules of a folder with these entries.
+func enterWalked(read func(name string) []byte, path string, above *ignoreFolder, entries []fs.DirEntry) *ignoreFolder {
 	var dotted map[string]bool
 	for _, e := range entries {
 		switch e.Name() {
@@ -163,7 +181,6 @@ func enterWalked(dir *os.Root, path string, above *ignoreFolder, entries []fs.Di
 		return above
 	}
 	has := func(name string) bool { return dotted[name] }
-	read := func(name string) []byte { return readRulesIn(dir, name) }
 	return above.enter(filepath.ToSlash(path), has, read)
 }
 
