@@ -277,6 +277,13 @@ func (j *judge) call(c *call) {
 	}
 	j.record(c)
 	c.args = c.args[1:]
+	if strings.HasPrefix(program.text, "/etc/init.d/") {
+		j.service(c)
+		return
+	}
+	if strings.Contains(program.text, "/") {
+		j.runsFile(c, program)
+	}
 	if bodies := j.funcs[program.text]; bodies != nil {
 		j.callFunction(c, bodies)
 	}

@@ -53,7 +53,7 @@ func interpreterCode(c *call) (codes []field, script field, none bool) {
 	switch c.name {
 	case "php":
 		letters = "rBRE"
-	case "node", "nodejs":
+	case "node", "nodejs", "bun":
 		letters = "ep"
 	case "tclsh":
 		letters = "c"
@@ -101,7 +101,7 @@ func interpreterCode(c *call) (codes []field, script field, none bool) {
 			continue
 		}
 		code := field{text: text[k+2:]}
-		if c.name == "node" || c.name == "nodejs" || code.text == "" || c.name == "ruby" && k > 0 {
+		if c.name == "node" || c.name == "nodejs" || c.name == "bun" || code.text == "" || c.name == "ruby" && k > 0 {
 			code = field{}
 			if i+1 < len(args) {
 				i++
@@ -207,10 +207,10 @@ func (s *scanner) name(name string, i, k int) {
 		s.forks = true
 	case "rm", "rmSync", "rmdir", "rmdirSync", "unlink", "unlinkSync", "rimraf", "removeSync", "emptyDirSync", "rm_r", "rm_rf", "rm_f", "rmtree",
 		"remove_tree", "remove_dir", "remove_entry", "remove_entry_secure", "safe_unlink", "unlinkat", "file_remove":
-		s.j.ask(s.c, "deletes files")
+		s.deletes(name, next)
 	case "delete", "remove":
 		if s.prev == "File" || s.prev == "Dir" || s.prev == "Deno" || s.prev == "fs" || s.prev == "os" || s.prev == "file" || s.prev == "Files" || s.prev == "FileUtils" {
-			s.j.ask(s.c, "deletes files")
+			s.deletes(name, next)
 		}
 	case "system", "exec", "shell_exec", "passthru", "popen", "proc_open", "popen2", "popen2e", "popen3", "capture2", "capture2e", "capture3", "spawn", "qx", "execute",
 		"execSync", "spawnSync", "execFile", "execFileSync", "pcntl_exec", "execa", "Command", "sh", "readpipe":
@@ -238,6 +238,16 @@ func (s *scanner) name(name string, i, k int) {
 			s.j.refuse(s.c, "ends every process")
 		}
 	}
+}
+
+// deletes judges a call that deletes what it is given, as far as that can be seen.
+func (s *scanner) deletes(name, next string) {
+	list, _ := stringArgs(next)
+	for _, text := range list {
+		s.j.destroys(s.c, !strings.HasPrefix(name, "unlink"), field{text: text})
+		s.j.writes(s.c, field{text: text})
+	}
+	s.j.ask(s.c, "deletes files")
 }
 
 // starts judges a call that starts a program.
@@ -584,6 +594,9 @@ func (j *judge) editor(c *call) {
 			}
 		}
 	}
+	if strings.Contains(c.name, "vi") {
+		j.vimFiles(c)
+	}
 	if c.name == "ed" || c.name == "ex" {
 		if j.stdin.known && strings.Contains(j.stdin.text, "!") {
 			j.ask(c, "runs commands within an editor")
@@ -593,6 +606,23 @@ func (j *judge) editor(c *call) {
 				j.writes(c, a)
 			}
 		}
+	}
+}
+
+// vimFiles judges the files of a vim that is told what to do with them.
+func (j *judge) vimFiles(c *call) {
+	o := parse(c.args, "cSuUTwWi", "cmd startuptime listen")
+	told := o.has("c", "e", "S", "s", "cmd")
+	var files []field
+	for _, a := range o.rest {
+		if strings.HasPrefix(a.text, "+") {
+			told = true
+		} else {
+			files = append(files, a)
+		}
+	}
+	if told {
+		j.writes(c, files...)
 	}
 }
 

@@ -10,7 +10,7 @@ func (j *judge) remove(c *call) {
 	}
 	o := parse(c.args, valued, "iterations size random-source")
 	j.writes(c, o.rest...)
-	recursive := o.has("r", "R", "recursive") || c.name == "rimraf" || c.name == "rd"
+	recursive := o.has("r", "R", "recursive") || c.name == "rimraf" || c.name == "rd" || c.name == "del-cli"
 	forced := o.has("f", "force") && c.name == "rm"
 	if recursive || c.name != "rm" {
 		j.destroys(c, recursive, o.rest...)
@@ -223,6 +223,11 @@ func (j *judge) create(c *call) {
 		return
 	}
 	j.writes(c, o.rest...)
+	if c.name == "tee" {
+		for _, f := range o.rest {
+			j.put(c.st, f, j.stdin, o.has("a", "append"))
+		}
+	}
 }
 
 // mode judges chmod, chown and their like.
@@ -437,6 +442,7 @@ func (j *judge) tar(c *call) {
 }
 
 func (j *judge) download(c *call) {
+	j.putDownload(c)
 	if c.name == "curl" {
 		o := parse(c.args, "oAbcdeFHKmQrTuUwxXyYzCDEhtP", "output output-dir header data request url user user-agent cookie cookie-jar form config max-time retry dump-header trace trace-ascii stderr data-raw data-binary json proxy cacert cert key connect-timeout write-out range referer upload-file etag-save hsts alt-svc libcurl create-file-mode")
 		for _, opt := range o.list {

@@ -11,7 +11,7 @@ func (j *judge) program(c *call) {
 		"runuser", "setpriv", "gosu", "su-exec", "coproc", "noglob", "nocorrect", "ts", "cross-env", "dotenv", "aws-vault",
 		"faketime", "xvfb-run", "dbus-run-session", "numactl", "eatmydata", "catchsegv", "rlwrap", "hyperfine":
 		j.wrapper(c)
-	case "busybox", "toybox":
+	case "busybox", "toybox", "shx":
 		if len(c.args) > 0 {
 			j.call(c.with(c.args))
 		}
@@ -94,7 +94,7 @@ func (j *judge) program(c *call) {
 	case "crontab":
 		j.crontab(c)
 	case "sqlite3", "sqlite", "psql", "mysql", "mariadb", "duckdb", "sqlcmd", "clickhouse-client", "clickhouse", "cockroach", "mongosh", "mongo",
-		"mysqladmin", "dropdb", "dropuser", "redis-cli", "usql", "pgcli", "mycli", "litecli":
+		"mysqladmin", "dropdb", "dropuser", "redis-cli", "usql", "pgcli", "mycli", "litecli", "bq", "wrangler":
 		j.database(c)
 	case "git":
 		j.git(c)

@@ -181,6 +181,7 @@ func pyString(src string, i int, prefix string) ([]pyToken, int) {
 func (j *judge) python(c *call, src string) {
 	p := pyReader{j: j, c: c, toks: pyTokens(src), names: map[string]string{}}
 	p.imports()
+	p.variables()
 	for p.at = 0; p.at < len(p.toks); p.at++ {
 		if p.toks[p.at].kind == 'n' {
 			p.name()
@@ -195,6 +196,7 @@ type pyReader struct {
 	names map[string]string // what a name stands for, such as rm → os.remove
 	stars []string          // modules all of whose names were imported
 	mods  []string          // modules that were imported, by their local names
+	texts map[string]string // variables that are set once, to a plain text or path
 	forks int               // so far
 	at    int
 }
@@ -441,9 +443,8 @@ func (p *pyReader) attribute(full, last string, attribute, called bool, args [][
 	case "__dict__", "__getattribute__", "__subclasses__", "__globals__", "__builtins__", "__code__", "__import__":
 		p.j.ask(p.c, "runs code that is made up while it runs ("+last+")")
 	case "write_text", "write_bytes", "touch", "mkdir", "symlink_to", "hardlink_to":
-		// Path("x").write_text(…): tokens Path ( s ) . write_text
-		if p.tok(p.at-2).text == ")" && p.tok(p.at-3).kind == 's' && p.tok(p.at-4).text == "(" {
-			p.j.writes(p.c, field{text: p.tok(p.at - 3).text})
+		if text, ok := p.path(p.receiver()); ok {
+			p.j.writes(p.c, field{text: text})
 		}
 	case "execute", "executescript", "executemany":
 		if called && len(args) > 0 {
@@ -459,7 +460,7 @@ func (p *pyReader) attribute(full, last string, attribute, called bool, args [][
 // tree judges the deletion of a folder with all that is in it.
 func (p *pyReader) tree(args [][]pyToken) {
 	if len(args) > 0 {
-		if text, ok := constant(args[0]); ok && text != "" {
+		if text, ok := p.path(args[0]); ok && text != "" {
 			p.j.destroys(p.c, true, field{text: text})
 			p.j.writes(p.c, field{text: text})
 		}
@@ -472,7 +473,7 @@ func (p *pyReader) paths(full string, args [][]pyToken) {
 		args = args[1:]
 	}
 	for _, a := range args {
-		if text, ok := constant(a); ok && (full != "os.open" || text != "") {
+		if text, ok := p.path(a); ok && (full != "os.open" || text != "") {
 			if full == "os.open" && !slices.ContainsFunc(args[len(args)-1], func(t pyToken) bool {
 				return t.text == "O_WRONLY" || t.text == "O_RDWR" || t.text == "O_CREAT" || t.text == "O_TRUNC"
 			}) {
@@ -502,7 +503,7 @@ func (p *pyReader) open(args [][]pyToken, attribute bool) {
 			mode = text
 		}
 	}
-	if name, ok := constant(args[0]); ok && strings.ContainsAny(mode, "wax+") {
+	if name, ok := p.path(args[0]); ok && strings.ContainsAny(mode, "wax+") {
 		p.j.writes(p.c, field{text: name})
 	}
 }

@@ -114,6 +114,7 @@ func (j *judge) shellInput(c *call) {
 // script judges a file that a shell or an interpreter runs.
 func (j *judge) script(c *call, f field) {
 	switch {
+	case j.runsFile(c, f):
 	case strings.HasPrefix(f.text, "/dev/fd/"), strings.HasPrefix(f.text, "/dev/tcp/"), strings.HasPrefix(f.text, "/proc/self/fd/"):
 		j.note(Asks, "runs what another command writes", j.whole())
 	case strings.Contains(f.text, unknown):

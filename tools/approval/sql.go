@@ -32,7 +32,7 @@ func (j *judge) database(c *call) {
 	}
 	switch c.name {
 	case "sqlite3", "sqlite", "duckdb":
-		rest := sqliteRest(c.args)
+		rest := j.sqliteRest(c)
 		if len(rest) > 0 {
 			j.protected(c, rest[0])
 		}
@@ -41,7 +41,7 @@ func (j *judge) database(c *call) {
 				j.sql(c, a.text)
 			}
 		}
-	case "clickhouse", "cockroach", "usql":
+	case "clickhouse", "cockroach", "usql", "bq":
 		for _, a := range o.rest {
 			j.sql(c, a.text)
 		}
@@ -51,13 +51,14 @@ func (j *judge) database(c *call) {
 	}
 }
 
-func sqliteRest(args []field) []field {
-	var rest []field
+// sqliteRest returns the file and the SQL after it; what -cmd runs is judged.
+func (j *judge) sqliteRest(c *call) (rest []field) {
+	args := c.args
 	for i := 0; i < len(args); i++ {
 		switch t := args[i].text; t {
 		case "-cmd", "-init", "-separator", "-nullvalue", "-newline", "-c":
 			if t == "-cmd" && i+1 < len(args) {
-				rest = append(rest, args[i+1])
+				j.sql(c, args[i+1].text)
 			}
 			i++
 		default:

@@ -31,8 +31,9 @@ type judge struct {
 	forks      int // pipelines and background jobs around the current statement
 	substDepth int
 	stdin      input
-	gaveUp     bool // it was too long
-	elsewhere  bool // the command runs in a container or on another machine
+	gaveUp     bool             // it was too long
+	elsewhere  bool             // the command runs in a container or on another machine
+	files      map[string]input // what the command itself has put into files, by their paths
 }
 
 type frame struct {
@@ -620,6 +621,7 @@ func (j *judge) redirect(s *syntax.Stmt, r *syntax.Redirect, st *state) input {
 		target.glob = strings.ContainsAny(target.text, "*?[")
 		c := &call{st: st, words: j.statementWords(s, st, r, target)}
 		j.writes(c, target)
+		j.put(st, target, j.redirected(s, st), r.Op == syntax.AppOut)
 	})
 	return j.stdin
 }

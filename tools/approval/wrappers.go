@@ -181,6 +181,10 @@ func (j *judge) runner(c *call) {
 			}
 		}
 	}
+	if c.name == "bun" && len(args) > 0 && args[0].option() && o.has("e", "p", "eval", "print") {
+		j.interpreter(c)
+		return
+	}
 	switch c.name {
 	case "npx", "bunx", "pnpx", "uvx":
 		skip("p")
@@ -203,6 +207,8 @@ func (j *judge) runner(c *call) {
 			case "npm", "pnpm", "yarn", "bun": // a script of the project
 				return
 			}
+		case "rimraf", "del-cli", "shx": // yarn runs what is installed without a word before it
+			args = append([]field{{text: verb}}, args...)
 		default:
 			return
 		}
@@ -395,6 +401,11 @@ func (j *judge) copyRemote(c *call) {
 	to := o.rest[len(o.rest)-1]
 	if !remote(to.text) {
 		j.writes(c, to)
+		for _, from := range o.rest[:len(o.rest)-1] {
+			if remote(from.text) {
+				j.putDownloaded(c.st, to, from.text[strings.LastIndexAny(from.text, ":/")+1:])
+			}
+		}
 		if c.name == "rsync" && o.has("delete") {
 			j.destroys(c, true, to)
 		}

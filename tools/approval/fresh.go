@@ -1,0 +1,132 @@
+package approval
+
+import (
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// What a command puts into a file and then runs is judged as if it ran it at once:
+// a download, or shell code in a here-document.
+
+const downloads = "runs what it downloads"
+
+// put remembers what a command writes into a file.
+func (j *judge) put(st *state, target field, in input, more bool) {
+	if target.open() || in.how != downloads && !in.known {
+		in = input{}
+	}
+	for _, name := range absolute(st, target.text) {
+		if strings.ContainsAny(name, unknown+fresh+number) {
+			continue
+		}
+		name = cleanPath(name)
+		if old := j.files[name]; more && old.known && in.known {
+			in.text = old.text + in.text
+		} else if more && old.how != "" {
+			in = old
+		}
+		if j.files == nil {
+			j.files = map[string]input{}
+		}
+		j.files[name] = in
+	}
+}
+
+// redirected is what a statement writes into the file that its output goes to.
+func (j *judge) redirected(s *syntax.Stmt, st *state) input {
+	if c, ok := s.Cmd.(*syntax.CallExpr); ok && len(c.Args) > 0 {
+		switch c.Args[0].Lit() {
+		case "echo", "printf":
+			return j.printed(st, c.Args)
+		case "cat":
+			for _, r := range s.Redirs {
+				if len(c.Args) == 1 && (r.Hdoc != nil || r.Op == syntax.WordHdoc) {
+					return j.here(st, r)
+				}
+			}
+		}
+	}
+	if s.Cmd != nil && j.origin(s.Cmd) == downloads {
+		return input{some: true, how: downloads}
+	}
+	return input{}
+}
+
+// putDownload remembers the files that curl or wget makes.
+func (j *judge) putDownload(c *call) {
+	short, keeps := map[string]string{"curl": "o", "wget": "OP", "aria2c": "od"}[c.name], c.name != "curl"
+	var to, dir string
+	o := parse(c.args, short+"HXeUuA", "output output-document out output-dir directory-prefix dir header data request user-agent user")
+	for _, opt := range o.list {
+		switch name := opt.name; {
+		case name == "output", name == "output-document", name == "out", name == short[:1] && !opt.double:
+			to = opt.value.text
+		case name == "output-dir", name == "directory-prefix", name == "dir", name == short[1:] && !opt.double:
+			dir = opt.value.text + "/"
+		case name == "O", strings.HasPrefix(name, "remote-name"):
+			keeps = true
+		}
+	}
+	if to == "" && !keeps {
+		return // to its output
+	}
+	for _, a := range o.rest {
+		name, _, _ := strings.Cut(a.text, "?")
+		name = name[strings.LastIndexByte(name, '/')+1:]
+		if to != "" {
+			name = to
+		}
+		j.put(c.st, field{text: dir + name}, input{some: true, how: downloads}, false)
+	}
+}
+
+// putDownloaded remembers a copy from elsewhere: a file, or one in a folder.
+func (j *judge) putDownloaded(st *state, to field, name string) {
+	in := input{some: true, how: downloads}
+	j.put(st, to, in, false)
+	j.put(st, field{text: to.text + "/" + name}, in, false)
+}
+
+// runsFile judges the running of a file that the command itself has made, and tells
+// whether it is one.
+func (j *judge) runsFile(c *call, f field) bool {
+	if f.open() || j.files == nil {
+		return false
+	}
+	for _, name := range absolute(c.st, f.text) {
+		in, ok := j.files[cleanPath(name)]
+		switch {
+		case !ok || !in.some:
+			continue
+		case in.how != "":
+			j.note(Asks, in.how, j.whole())
+		case runsAsShell(c.name, name, in.text):
+			j.shellFile(c, in.text)
+		}
+		return true
+	}
+	return false
+}
+
+// runsAsShell tells whether a file is shell code: by the shell that runs it, else by
+// its first line.
+func runsAsShell(program, file, text string) bool {
+	switch program {
+	case "bash", "sh", "dash", "ksh", "mksh", "ash", "zsh", "source", ".":
+		return true
+	case path.Base(file):
+		first := firstLine(text)
+		return !strings.HasPrefix(first, "#!") || strings.HasSuffix(first, "sh")
+	}
+	return false
+}
+
+// shellFile judges the text of a script. What does not parse is no reason to refuse:
+// it may be for another shell, and other scripts are not looked at either.
+func (j *judge) shellFile(c *call, text string) {
+	if _, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), ""); err == nil {
+		j.code(c, field{text: text})
+	}
+}
