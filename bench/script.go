@@ -85,10 +85,13 @@ func readyTool() tools.Tool {
 		Offset int    `json:"offset,omitempty"`
 		Limit  int    `json:"limit,omitempty"`
 	}
+	type out struct {
+		Content string `json:"content"`
+	}
 	ready := map[in]tools.Result{}
 	for _, size := range []int{20, 100_000} {
-		ready[in{"a", 1, size}] = tools.OK(map[string]string{"content": strings.Repeat("x", size)})
-		ready[in{"lines", 1, size}] = tools.OK(map[string]string{"content": strings.Repeat("\tcall(x, \"some text\")\n", size/22+1)[:size]})
+		ready[in{"a", 1, size}] = tools.OK(out{strings.Repeat("x", size)})
+		ready[in{"lines", 1, size}] = tools.OK(out{strings.Repeat("\tcall(x, \"some text\")\n", size/22+1)[:size]})
 	}
 	return tools.New(tools.Tool{Name: "read_file", Toolset: "file", Kind: tools.KindRead, ReadOnly: true, ResultCap: 1 << 20},
 		func(_ context.Context, _ *tools.Env, _ tools.Call, in in) (tools.Result, error) {

@@ -46,7 +46,11 @@ func (f *framer) frame(number uint32, result []byte) (plain, texts []byte) {
 		plain = append(append(plain, result[done:open]...), "NaN"...)
 		done = i
 	}
-	plain = append(plain, result[done:]...)
+	return f.framed(number, append(plain, result[done:]...), texts)
+}
+
+// framed writes the lengths, and keeps the memory.
+func (f *framer) framed(number uint32, plain, texts []byte) (_, _ []byte) {
 	binary.BigEndian.PutUint32(plain, uint32(len(plain)+len(texts)-4))
 	binary.BigEndian.PutUint32(plain[4:], number)
 	binary.BigEndian.PutUint32(plain[8:], uint32(len(plain)-12))

@@ -228,7 +228,7 @@ type link struct {
 
 func (s *socket) serve(l *link) {
 	if err := s.greet(l); err != nil {
-		l.answer(0, tools.Fail("This connection is refused: %v.", err).JSON)
+		l.answer(0, tools.Fail("This connection is refused: %v.", err))
 		s.dismiss(l.conn)
 		return
 	}
@@ -242,7 +242,7 @@ func (s *socket) read(l *link) {
 		var tooLong *tooLongError
 		switch {
 		case errors.As(err, &tooLong):
-			if !s.attend(l, func() { l.answer(number, tools.Fail("%v", err).JSON) }) {
+			if !s.attend(l, func() { l.answer(number, tools.Fail("%v", err)) }) {
 				return
 			}
 		case err != nil:
@@ -341,12 +341,12 @@ func (s *socket) take(l *link, number uint32, tool string, args []byte) (readOn 
 	d := s.desk.Load()
 	if d == nil {
 		s.hold(-len(args))
-		return s.attend(l, func() { l.answer(number, tools.Fail(lateText).JSON) })
+		return s.attend(l, func() { l.answer(number, tools.Fail(lateText)) })
 	}
 	call, refusal := d.enter(tool, args)
 	if refusal != "" {
 		s.hold(-len(args))
-		return s.attend(l, func() { l.answer(number, tools.Fail("%s", refusal).JSON) })
+		return s.attend(l, func() { l.answer(number, tools.Fail("%s", refusal)) })
 	}
 	if l.isWary() || l.in.Buffered() > 0 || !slices.Contains(quick, tool) {
 		s.working.Go(func() { s.perform(d, call, l, number) })
@@ -401,7 +401,7 @@ func (s *socket) perform(d *desk, call *running, l *link, number uint32) {
 	}
 	d.leave(call, result, took)
 	if d.ctx.Err() == nil { // else the script is being ended, and goes no further
-		l.answer(number, result.JSON)
+		l.answer(number, result)
 	}
 }
 
@@ -564,10 +564,13 @@ func (d *desk) counts() (made int, now *running) {
 }
 
 // answer writes one. A connection that is gone needs none.
-func (l *link) answer(number uint32, result []byte) {
+func (l *link) answer(number uint32, result tools.Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	plain, texts := l.out.frame(number, result)
+	plain, texts, ok := l.out.frameSource(number, result)
+	if !ok {
+		plain, texts = l.out.frame(number, result.JSON)
+	}
 	if len(texts) == 0 { // one write costs less than gathering
 		_, _ = l.conn.Write(plain)
 		return
