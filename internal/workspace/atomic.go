@@ -35,9 +35,7 @@ func (w *Workspace) replaceFile(p place, text []byte, old before) (after stamp, 
 	if err != nil {
 		return stamp{}, err
 	}
-	if !w.stillThere(dir, base, old.info) {
-		err = w.staleError(p.abs(), "on disk")
-	} else {
+	if err = w.stillThere(p, dir, base, old.info); err == nil {
 		err = dir.Rename(temp, base)
 	}
 	if err != nil {
@@ -128,13 +126,17 @@ func writeTemp(dir *os.Root, text []byte, old fs.FileInfo) (name string, err err
 	return name, f.Sync()
 }
 
-// stillThere reports whether base is as it was when we looked.
-func (w *Workspace) stillThere(dir *os.Root, base string, old fs.FileInfo) bool {
+// stillThere tells, by an error, of a base that is not as it was when we looked.
+func (w *Workspace) stillThere(p place, dir *os.Root, base string, old fs.FileInfo) error {
 	now, err := dir.Lstat(base)
-	if old == nil {
-		return errors.Is(err, fs.ErrNotExist)
+	gone := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case err != nil && !gone:
+		return err
+	case old == nil && gone, old != nil && !gone && unmoved(now, old):
+		return nil
 	}
-	return err == nil && unmoved(now, old)
+	return w.staleError(p.abs(), "on disk")
 }
 
 func stampWritten(dir *os.Root, base string, text []byte) (stamp, error) {

@@ -20,6 +20,7 @@ var scratch = sync.Pool{New: func() any { b := make([]byte, chunkSize); return &
 type picker struct {
 	wanted func(line int) bool
 	last   int // no line after this one is wanted
+	room   int // bytes kept of a line
 
 	lines  []string
 	binary bool
@@ -38,7 +39,7 @@ func pickWindow(from, limit int) *picker {
 	if limit > 0 && limit < last-from {
 		last = from + limit - 1
 	}
-	p := &picker{last: last}
+	p := &picker{last: last, room: maxLine}
 	p.wanted = func(line int) bool { return line >= from && line <= p.last }
 	return p
 }
@@ -49,7 +50,7 @@ func pickLines(wanted map[int]bool) *picker {
 	for line := range wanted {
 		last = max(last, line)
 	}
-	return &picker{wanted: func(line int) bool { return wanted[line] }, last: last}
+	return &picker{wanted: func(line int) bool { return wanted[line] }, last: last, room: maxLine}
 }
 
 // done reports whether every wanted line is there.
@@ -86,7 +87,7 @@ func (p *picker) take(part []byte) {
 	if !p.wanted(p.line + 1) {
 		return
 	}
-	if room := maxLine + 1 - len(p.open); len(part) > room { // one more: a CR
+	if room := p.room + 1 - len(p.open); len(part) > room { // one more: a CR
 		part, p.cut = part[:room], true
 	}
 	p.open = append(p.open, part...)
@@ -103,7 +104,7 @@ func (p *picker) end() {
 	if !p.cut {
 		text = bytes.TrimSuffix(text, []byte{'\r'})
 	}
-	text = cutText(text, maxLine)
+	text = cutText(text, p.room)
 	p.lines = append(p.lines, string(text))
 	p.kept += len(text)
 	if p.kept >= maxWindow {

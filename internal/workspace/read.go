@@ -255,6 +255,8 @@ func drain(ctx context.Context, r io.Reader, size int64, picked *picker) (Charse
 		}
 		picked.write(buf[:n])
 		switch {
+		case picked.binary && size > maxWhole:
+			return CharsetUTF8, nil // nothing of the rest is said, and it is not hashed
 		case errors.Is(err, io.EOF) && marked == CharsetUTF8:
 			picked.binary = picked.binary || counted.noText()
 			return counted.charset(), nil

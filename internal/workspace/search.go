@@ -48,7 +48,7 @@ type Query struct {
 type Match struct {
 	Path    string   // as the model says it
 	Line    int      // from 1
-	Content string   // the line without its end, at most 64 KiB of it
+	Content string   // the line without its end, at most 64 KiB of it, the first match among them
 	Before  []string // the lines above, as many as Context asked for
 	After   []string // the lines below
 }
@@ -74,8 +74,11 @@ func (w *Workspace) Search(ctx context.Context, q Query) (*Found, error) {
 	}
 	for _, start := range s.starts {
 		if err := s.in(ctx, start); err != nil {
-			if ctx.Err() != nil {
+			switch {
+			case ctx.Err() != nil:
 				return nil, ctx.Err()
+			case s.invalid != nil && errors.Is(err, s.invalid):
+				return nil, err // a sentence of its own
 			}
 			return nil, w.explain(ctx, "searching", q.Path, err)
 		}
@@ -440,7 +443,7 @@ func (s *search) show(ctx context.Context, f fileHits, lines []int) ([]Match, er
 		if !ok {
 			continue
 		}
-		m := Match{Path: f.name, Line: line, Content: content}
+		m := Match{Path: f.name, Line: line, Content: s.around(f.path, line, content)}
 		for at := line - s.q.Context; at <= line+s.q.Context; at++ {
 			content, ok := text[at]
 			if ok && at < line {
@@ -462,8 +465,34 @@ func (s *search) lines(abs string, lines []int) (map[int]string, error) {
 			around[at] = true
 		}
 	}
+	return s.read(abs, around, maxLine)
+}
+
+// around is what is shown of a line of which content was kept: where that is cut before
+// the first match, the part about the match.
+func (s *search) around(abs string, line int, content string) string {
+	if len(content) < maxLine-utf8.UTFMax || s.pattern == nil || s.pattern.expr.MatchString(content) {
+		return content
+	}
+	whole, err := s.read(abs, map[int]bool{line: true}, maxSearchLine)
+	if err != nil {
+		return content // changed meanwhile
+	}
+	match := s.pattern.expr.FindStringIndex(whole[line])
+	if match == nil {
+		return content
+	}
+	from := match[0] - maxLine/2
+	for !utf8.RuneStart(whole[line][from]) {
+		from++
+	}
+	return string(cutText([]byte(whole[line][from:]), maxLine))
+}
+
+// read reads lines of a file, at most room bytes of each.
+func (s *search) read(abs string, wanted map[int]bool, room int) (map[int]string, error) {
 	if doc, ok := s.docs[abs]; ok {
-		return readLines(bytes.NewReader(doc.Text), around)
+		return readLines(bytes.NewReader(doc.Text), wanted, room)
 	}
 	p, ok := longest(s.w.current(), abs)
 	if !ok {
@@ -474,12 +503,13 @@ func (s *search) lines(abs string, lines []int) (map[int]string, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return readLines(f, around)
+	return readLines(f, wanted, room)
 }
 
 // readLines reads the lines whose numbers are in wanted.
-func readLines(r io.Reader, wanted map[int]bool) (map[int]string, error) {
+func readLines(r io.Reader, wanted map[int]bool, room int) (map[int]string, error) {
 	picked := pickLines(wanted)
+	picked.room = room
 	buf := scratch.Get().(*[]byte)
 	defer scratch.Put(buf)
 	r = decoded(r)

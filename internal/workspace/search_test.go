@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -149,8 +150,10 @@ func TestSearchAgainstRg(t *testing.T) {
 				slices.Sort(got)
 				for i := range want {
 					want[i] = strings.TrimSuffix(strings.Replace(want[i], "caf\xe9", "café", 1), "\r")
-					if len(want[i]) > maxLine {
-						want[i] = want[i][:len("long.txt:1:")+maxLine]
+				}
+				for _, lines := range [][]string{got, want} {
+					for i, line := range lines { // which part of a long line is shown has a test of its own
+						lines[i] = line[:min(len(line), len("long.txt:1:")+40)]
 					}
 				}
 				slices.Sort(want)
@@ -461,6 +464,23 @@ func TestPatternAgreesWithRegexp(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Fatalf("%q in %q: %v, want %v", source, text, got, want)
+		}
+	})
+}
+
+// Of a line too long to be shown, the part about the match is.
+func TestSearchShowsMatchOfLongLine(t *testing.T) {
+	t.Parallel()
+	w, _ := open(t, map[string]string{"min.js": "x\n" + strings.Repeat("é", maxLine) + "needle" + strings.Repeat("b", maxLine) + "\ny\n"}, nil)
+	engines(t, w, func(t *testing.T) {
+		found, err := w.Search(t.Context(), Query{Pattern: "need.e", Context: 1})
+		must(t, err)
+		if len(found.Matches) != 1 {
+			t.Fatalf("found %+v", found)
+		}
+		m := found.Matches[0]
+		if !strings.Contains(m.Content, "éneedleb") || len(m.Content) > maxLine || !utf8.ValidString(m.Content) || m.Line != 2 || !slices.Equal(m.After, []string{"y"}) {
+			t.Errorf("line %d, %d bytes: %.20q…, after it %q", m.Line, len(m.Content), m.Content, m.After)
 		}
 	})
 }

@@ -59,6 +59,8 @@ func TestFailedWrite(t *testing.T) {
 	for _, path := range []string{"fresh/deep/" + long, "file/below", "dir", ".", long, "dir/" + long} {
 		if _, err := w.Write(t.Context(), path, []byte("z")); err == nil {
 			t.Errorf("Write(%.20s) did not fail", path)
+		} else if errors.Is(err, ErrStale) {
+			t.Errorf("Write(%.20s) = %v, though nothing has changed", path, err)
 		}
 	}
 	if _, err := w.Edit(t.Context(), "file", func([]byte) ([]byte, error) {
