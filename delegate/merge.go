@@ -38,7 +38,7 @@ const (
 	ignoredShown = 20
 )
 
-const untoldNote = "This editor does not tell what it has open: the copy began with its text of the files that are changed in git or were read in this session, and with the saved text of all others."
+const untoldNote = "This editor does not tell what it has open: the copy began with its text of the files that are changed in git, were read in this session or are named by the task, and with the saved text of all others."
 
 // state is what a file is; the zero value: it is not there.
 type state struct {

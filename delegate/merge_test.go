@@ -125,20 +125,23 @@ func (s silent) Replace(_ context.Context, doc workspace.Document, text []byte) 
 
 func (silent) Paths() []string { return nil }
 
-// An editor that does not tell what it has open is asked for what was read and what
-// git has otherwise, and the result says that it is no more than that.
+// An editor that does not tell what it has open is asked for what was read, what git
+// has otherwise and what the task names, and the result says that it is no more than
+// that.
 func TestWorktreeOfASilentEditor(t *testing.T) {
 	t.Parallel()
-	editor := silent{"a.txt": "one\nunsaved\n", "b.txt": "b unsaved\n"}
+	editor := silent{"a.txt": "one\nunsaved\n", "b.txt": "b unsaved\n", "c.txt": "c unsaved\n", "d.txt": "d unsaved\n"}
 	b := newBed(t, map[string][][]step{
-		"parent":   {call("read_file", object{"path": "b.txt"}), call("delegate_task", isolated("Look around")), say("ok")},
-		"Look aro": {run("cat a.txt b.txt; echo two >> a.txt"), say("Done.")},
+		"parent":   {call("read_file", object{"path": "b.txt"}), call("delegate_task", isolated("Look around, in `./c.txt`.")), say("ok")},
+		"Look aro": {run("cat a.txt b.txt c.txt d.txt; echo two >> a.txt"), say("Done.")},
 	}, func(b *bed) { b.docs = editor })
+	b.write("c.txt", "c\n")
+	b.write("d.txt", "d\n")
 	b.repository()
 	b.write("a.txt", "one\nchanged\n")
 	b.prompt("parent")
 	a := b.answer()
-	if saw := b.log(a.Results[0].Session)[2].Text; !strings.Contains(saw, `one\nunsaved\nb unsaved\n`) {
+	if saw := b.log(a.Results[0].Session)[2].Text; !strings.Contains(saw, `one\nunsaved\nb unsaved\nc unsaved\nd\n`) {
 		t.Errorf("the copy was %s", saw)
 	}
 	if m := a.Results[0].Changes; !strings.Contains(m.Note, "does not tell what it has open") || strings.Join(m.Applied, " ") != "a.txt" {

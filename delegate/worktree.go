@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -98,7 +100,8 @@ func listFiles(ctx context.Context, dir string) ([]string, error) {
 }
 
 // askFor takes over the text of an editor that does not tell what it has open: of
-// those files that git has otherwise, and those that the session has looked at.
+// those files that git has otherwise, those that the session has looked at, and those
+// that the task names. To ask for all would have some editors open them all.
 func (t *tree) askFor(ctx context.Context, names []string) error {
 	if !t.untold {
 		return nil
@@ -114,13 +117,26 @@ func (t *tree) askFor(ctx context.Context, names []string) error {
 			staged[name] = words[1]
 		}
 	}
-	names, err = tools.Local(t.env.Files).CopyUntold(ctx, t.top, names, t.root, func(name string) bool { return staged[name] != t.began[name].ID })
+	named := namesOf(t.task)
+	names, err = tools.Local(t.env.Files).CopyUntold(ctx, t.top, names, t.root, func(name string) bool {
+		return staged[name] != t.began[name].ID || named[filepath.Base(name)]
+	})
 	if err != nil {
 		return err
 	}
 	now, err := t.states(ctx, names)
 	maps.Copy(t.began, now)
 	return err
+}
+
+// namesOf are the words of a task that may be names of files, without their folders.
+func namesOf(t *Task) map[string]bool {
+	named := map[string]bool{}
+	apart := func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("`'\"()[]{}<>,;:|*@", r) }
+	for word := range strings.FieldsFuncSeq(t.Goal+" "+t.Context, apart) {
+		named[path.Base(filepath.ToSlash(strings.TrimRight(word, ".!?")))] = true
+	}
+	return named
 }
 
 // fields are what git has ended with NUL characters.
