@@ -45,7 +45,8 @@ type choice struct {
 }
 
 // choicesFor are the answers in the contract's order. Each title begins with its
-// word and says exactly what is remembered.
+// word and says exactly what is remembered; of the other words it has none, not even
+// within a longer one.
 func choicesFor(q tools.Question) []choice {
 	what := q.Remember
 	if what == "" {
@@ -54,7 +55,7 @@ func choicesFor(q tools.Question) []choice {
 	return []choice{
 		{tools.DecisionOnce, "once: allow this call only"},
 		{tools.DecisionSession, "session: allow “" + what + "” until this session ends"},
-		{tools.DecisionAlways, "always: allow “" + what + "” from now on"},
+		{tools.DecisionAlways, "always: allow “" + what + "” for good"},
 		{tools.DecisionNo, "no: refuse"},
 	}
 }

@@ -1,0 +1,21 @@
+package lsp
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Who looks for an answer by its word finds that answer only.
+func TestEachChoiceHasItsWordAlone(t *testing.T) {
+	t.Parallel()
+	words := []string{"once", "session", "always", "no"}
+	for i, c := range choicesFor(tools.Question{Title: "rm x"}) {
+		for j, word := range words {
+			if has := strings.Contains(c.title, word); has != (i == j) {
+				t.Errorf("%q: has %q = %v", c.title, word, has)
+			}
+		}
+	}
+}
