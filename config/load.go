@@ -17,6 +17,7 @@ type Options struct {
 	Init    json.RawMessage // the editor's initializationOptions: the user's
 	Editor  json.RawMessage // workspace/configuration, section hermes: perhaps the repository's
 	Folders []string        // workspace folders, for their .hermes/config.yaml
+	Kept    bool            // an earlier configuration stays where the user's file is broken
 }
 
 // Problem is something in a source that does not count.
@@ -43,6 +44,7 @@ type Loaded struct {
 	Broken  bool
 	environ map[string]string // the process's, over that of .env
 	parted  Keys              // keys of endpoints that a higher source has replaced
+	kept    bool              // see Options.Kept
 }
 
 // Home is the folder of everything of ours: $HERMES_HOME, or ~/.hermes.
@@ -66,7 +68,7 @@ func Path(home string) string { return filepath.Join(home, "config.yaml") }
 // Load reads every source. It does not fail: what cannot be read or understood is
 // in Problems, and the last good value, or the default, stands.
 func Load(home string, o Options) *Loaded {
-	l := &Loaded{Config: Default(), Home: home}
+	l := &Loaded{Config: Default(), Home: home, kept: o.Kept}
 	l.environ = l.readEnviron(o.Environ)
 
 	var repo []source
@@ -141,17 +143,25 @@ func (l *Loaded) readYAML(file string, trusted bool) source {
 	}
 	if err != nil {
 		l.Broken = l.Broken || trusted
-		l.problem(file, 0, fmt.Sprintf("cannot be read: %v", err))
+		l.problem(file, 0, fmt.Sprintf("cannot be read: %v; %s", err, l.instead(trusted)))
 		return source{}
 	}
 	s, err := parseYAML(file, data)
 	if err != nil {
 		l.Broken = l.Broken || trusted
-		l.problem(file, errorLine(err), fmt.Sprintf("is no YAML: %s; nothing of it counts", errorText(err)))
+		l.problem(file, errorLine(err), fmt.Sprintf("is no YAML: %s; %s", errorText(err), l.instead(trusted)))
 		return source{}
 	}
 	s.trusted = trusted
 	return s
+}
+
+// instead says what counts while a file is broken.
+func (l *Loaded) instead(trusted bool) string {
+	if l.kept && trusted {
+		return "the last good settings stay"
+	}
+	return "nothing of it counts"
 }
 
 func (l *Loaded) readJSON(name string, data json.RawMessage, trusted bool) source {

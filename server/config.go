@@ -28,8 +28,22 @@ func (s *Service) SetEditor(settings json.RawMessage) {
 // Config is the configuration as folders see it, read now.
 func (s *Service) Config(folders []string) *config.Loaded {
 	s.mu.Lock()
-	o := config.Options{Environ: s.Environ, Init: s.init, Editor: s.editor, Folders: folders}
+	o := s.sources(folders)
 	s.mu.Unlock()
+	return config.Load(s.Home, o)
+}
+
+// sources are those beside the user's files; the lock is held.
+func (s *Service) sources(folders []string) config.Options {
+	return config.Options{Environ: s.Environ, Init: s.init, Editor: s.editor, Folders: folders}
+}
+
+// again is Config where an earlier one stays if the user's file is broken now.
+func (s *Service) again(folders []string) *config.Loaded {
+	s.mu.Lock()
+	o := s.sources(folders)
+	s.mu.Unlock()
+	o.Kept = true
 	return config.Load(s.Home, o)
 }
 
@@ -51,14 +65,14 @@ func (s *Service) watch() {
 // reload gives open sessions what may change in their lifetime.
 func (s *Service) reload() {
 	for _, x := range s.open() {
-		fresh := s.Config(x.ws.Folders())
+		fresh := s.again(x.ws.Folders())
 		before := x.Options()
 		x.mu.Lock()
 		if !fresh.Broken {
 			x.conf = fresh
 		}
-		x.problems = append(x.problems, s.news(fresh.Problems)...)
 		x.mu.Unlock()
+		x.report(fresh.Problems)
 		x.applyMode()
 		x.applySandbox()
 		if !reflect.DeepEqual(before, x.Options()) {
@@ -95,8 +109,24 @@ func (s *Service) news(problems []config.Problem) []string {
 	return fresh
 }
 
-// tellProblems shows what is wrong in the configuration, once, in the session that
-// met it first.
+// ProblemViewer is a [Host] whose user sees at once what is wrong in the
+// configuration. Elsewhere it is told in the next turn of the session that met it.
+type ProblemViewer interface {
+	ShowProblem(text string)
+}
+
+// report tells of problems that nobody has been told of yet.
+func (x *Session) report(problems []config.Problem) {
+	for _, text := range x.svc.news(problems) {
+		if v, ok := x.host.(ProblemViewer); ok {
+			v.ShowProblem(text)
+			continue
+		}
+		x.Warn(text)
+	}
+}
+
+// tellProblems shows what could not be shown at once.
 func (x *Session) tellProblems(sink agent.Sink) {
 	x.mu.Lock()
 	problems := x.problems

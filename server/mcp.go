@@ -52,9 +52,7 @@ func (x *Session) connectServers(given []mcp.Server) {
 	list := slices.Clone(given)
 	configured, problems := conf.Servers()
 	for _, p := range problems {
-		for _, text := range x.svc.news([]config.Problem{{Source: config.Path(x.svc.Home), Text: p}}) {
-			x.Warn(text)
-		}
+		x.report([]config.Problem{{Source: config.Path(x.svc.Home), Text: p}})
 	}
 	for _, name := range slices.Sorted(maps.Keys(configured)) {
 		if !slices.ContainsFunc(given, func(g mcp.Server) bool { return g.Name == name }) { // the editor's own goes first

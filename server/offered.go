@@ -16,9 +16,7 @@ func (x *Session) webTools(conf *config.Loaded) []tools.Tool {
 	c := tools.WebConfig{AllowPrivate: conf.Web.AllowPrivate, Version: x.svc.Version}
 	engine, err := searchEngine(conf)
 	if err != nil {
-		for _, text := range x.svc.news([]config.Problem{{Source: config.Path(x.svc.Home), Text: err.Error()}}) {
-			x.Warn(text)
-		}
+		x.report([]config.Problem{{Source: config.Path(x.svc.Home), Text: err.Error()}})
 	} else {
 		c.Search = engine
 	}

@@ -73,8 +73,7 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 	conf := s.Config(ws.Folders())
 	x := &Session{
 		id: head.ID, svc: s, host: h, preset: p.Preset, editor: p.Editor, ws: ws, conf: conf, head: head,
-		beginMu:  make(chan struct{}, 1),
-		problems: s.news(conf.Problems),
+		beginMu: make(chan struct{}, 1),
 	}
 	x.ctx, x.cancel = context.WithCancelCause(s.ctx)
 	x.gate = tools.NewGate(tools.GateConfig{
@@ -93,6 +92,7 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 	x.processes = tools.NewProcesses(func(text string) { x.host.Sink(x.id).Event(agent.Notice{Text: text}) })
 	x.checkpoints = x.newCheckpoints(conf)
 	x.applyMode()
+	x.report(conf.Problems)
 	s.watch()
 	return x, nil
 }

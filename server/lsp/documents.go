@@ -3,6 +3,7 @@ package lsp
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -39,15 +40,16 @@ type documents struct {
 	applies atomic.Bool        // the editor has answered an edit
 
 	mu    sync.Mutex
-	paths map[uri.URI]string // open files, as the editor names them
-	uris  map[string]uri.URI // and back
+	paths map[uri.URI]string  // open files, as the editor names them
+	uris  map[string]uri.URI  // and back
+	spelt map[uri.URI]uri.URI // as the editor writes it, where that differs
 	chats map[string]*chatText
 }
 
 func newDocuments(s *server) *documents {
 	d := &documents{
 		s: s, buffers: workspace.NewBuffers(), others: workspace.NewBuffers(),
-		paths: map[uri.URI]string{}, uris: map[string]uri.URI{}, chats: map[string]*chatText{},
+		paths: map[uri.URI]string{}, uris: map[string]uri.URI{}, spelt: map[uri.URI]uri.URI{}, chats: map[string]*chatText{},
 	}
 	d.inOrder.apply = d.change
 	return d
@@ -72,6 +74,22 @@ func (d *documents) didOpen(_ context.Context, p *lsp.DidOpenTextDocumentParams)
 		chat.opened(doc.Version, []byte(text))
 	}
 	return nil
+}
+
+// opened is didOpen, which also keeps how the editor writes the URI: the library makes
+// all spellings one, and some editors know a document by theirs only.
+func (d *documents) opened(ctx context.Context, params jsonrpc2.RawMessage, free func()) (any, error) {
+	var written struct {
+		TextDocument struct{ URI string }
+	}
+	if err := json.Unmarshal(params, &written); err == nil {
+		if u, err := uri.Parse(written.TextDocument.URI); err == nil && string(u) != written.TextDocument.URI {
+			d.mu.Lock()
+			d.spelt[u] = uri.URI(written.TextDocument.URI)
+			d.mu.Unlock()
+		}
+	}
+	return noted(d.didOpen)(ctx, params, free)
 }
 
 func (d *documents) didChange(_ context.Context, p *lsp.DidChangeTextDocumentParams) error {
@@ -113,6 +131,7 @@ func (d *documents) didClose(_ context.Context, p *lsp.DidCloseTextDocumentParam
 		return nil
 	}
 	delete(d.paths, u)
+	delete(d.spelt, u)
 	if d.uris[path] == u {
 		delete(d.uris, path)
 	}
@@ -152,10 +171,14 @@ func (d *documents) path(u uri.URI) (string, bool) {
 func (d *documents) uri(path string) uri.URI {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if u, ok := d.uris[path]; ok {
-		return u
+	u, open := d.uris[path]
+	if !open {
+		return uri.File(d.s.sessions.unresolved(path))
 	}
-	return uri.File(path)
+	if written, differs := d.spelt[u]; differs {
+		return written
+	}
+	return u
 }
 
 // follow lets a chat follow its document from now on. An editor that takes no edits

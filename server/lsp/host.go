@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.lsp.dev/jsonrpc2"
+	lsp "go.lsp.dev/protocol"
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
@@ -31,6 +32,10 @@ func (h host) SettingsChanged(x *service.Session) {
 		h.s.agent.SettingsChanged(x)
 	}
 }
+
+// ShowProblem tells at once of what is wrong in the configuration: its user may be
+// editing it here.
+func (h host) ShowProblem(text string) { h.s.show(lsp.MessageTypeWarning, "Hermes: %s", text) }
 
 // Terminals are not lent: LSP has none.
 func (h host) Terminals(string) tools.Terminals { return nil }

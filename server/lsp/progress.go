@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -73,6 +74,7 @@ type progress struct {
 	since time.Time // when doing began
 	call  bool      // doing is a call
 	line  string    // what the running call says of itself, in place of all else
+	open  []agent.CallStarted
 	calls int
 	end   string
 }
@@ -106,7 +108,9 @@ func (p *progress) Event(e agent.Event) {
 	case agent.Thought:
 		p.say("thinking", false)
 	case agent.CallStarted:
-		p.say(oneLine(e.Title, 80), true)
+		if p.open = append(p.open, e); len(p.open) == 1 {
+			p.say(oneLine(e.Title, 80), true)
+		}
 	case agent.CallProgress:
 		if e.Line != "" {
 			p.line = oneLine(e.Line, 120)
@@ -114,11 +118,28 @@ func (p *progress) Event(e agent.Event) {
 		}
 	case agent.CallEnded:
 		p.calls++
-		p.say("thinking", false)
+		p.callEnded(e.Call.ID)
 	case agent.Notice:
 		p.say(oneLine(e.Text, 80), false)
 	case agent.Compaction:
 		p.say("summing up the conversation", e.Status == agent.CompactionRunning)
+	}
+}
+
+// callEnded shows what is still at work: the oldest call, of those that a reply asked
+// for together. The lock is held.
+func (p *progress) callEnded(id string) {
+	ended := slices.IndexFunc(p.open, func(c agent.CallStarted) bool { return c.Call.ID == id })
+	if ended >= 0 {
+		p.open = slices.Delete(p.open, ended, ended+1)
+	}
+	switch {
+	case len(p.open) == 0:
+		p.say("thinking", false)
+	case ended == 0:
+		p.say(oneLine(p.open[0].Title, 80), true)
+	default:
+		p.tell()
 	}
 }
 

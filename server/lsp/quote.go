@@ -1,9 +1,12 @@
 package lsp
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"go.lsp.dev/uri"
 
@@ -24,18 +27,21 @@ type quotation struct {
 
 func (q quotation) resource() agent.Resource { return agent.Resource{URI: q.uri, Text: q.text} }
 
-// quote takes a range of a document, or the whole of it. A file that is not open
-// is only named: the model reads it with its tools, inside their bounds.
+// quote takes a range of a document, or the whole of it, as the editor shows it, else
+// as it is on the disk. A file outside the workspace is only named.
 func (s *server) quote(documentURI string, r *protocol.Range) (quotation, error) {
 	u, err := uri.Parse(documentURI)
 	if err != nil || documentURI == "" {
 		return quotation{}, invalidParams("textDocument.uri %q is not a URI", documentURI)
 	}
 	q := quotation{uri: documentURI, place: s.placeName(u)}
-	doc, open := s.documents.text(u)
+	text, known, err := s.textOf(u)
+	if err != nil {
+		return quotation{}, err
+	}
 	if r == nil {
-		if open && len(doc.Text) <= maxQuote {
-			q.text = string(doc.Text)
+		if known && len(text) <= maxQuote {
+			q.text = string(text)
 		}
 		return q, nil
 	}
@@ -44,10 +50,46 @@ func (s *server) quote(documentURI string, r *protocol.Range) (quotation, error)
 		last-- // a selection of whole lines ends at the start of the next
 	}
 	q.place, q.uri = fmt.Sprintf("%s, %s", q.place, linesName(first, last)), fmt.Sprintf("%s#L%d-L%d", documentURI, first, last)
-	if open {
-		q.text = quoteLines(doc.Text, *r, s.encoding)
+	if known {
+		q.text = quoteLines(text, *r, s.encoding)
 	}
 	return q, nil
+}
+
+// textOf is what a document says, where it may be known: what is open, and the text
+// files of the workspace.
+func (s *server) textOf(u uri.URI) (text []byte, known bool, err error) {
+	if doc, open := s.documents.text(u); open {
+		return doc.Text, true, nil
+	}
+	if !u.IsFile() {
+		return nil, false, nil
+	}
+	path := resolve(u.FsPath())
+	for _, root := range s.sessions.roots() {
+		if rel, err := filepath.Rel(resolve(root), path); err == nil && filepath.IsLocal(rel) {
+			return s.onDisk(root, path)
+		}
+	}
+	return nil, false, nil
+}
+
+// onDisk reads a file below root. What is no text, or no file, the model may look at
+// with its tools; what is not there nobody can.
+func (s *server) onDisk(root, path string) (text []byte, known bool, err error) {
+	ws, err := workspace.Open([]string{root}, nil)
+	if err != nil {
+		return nil, false, fmt.Errorf("opening %s: %w", root, err)
+	}
+	defer ws.Close()
+	file, err := ws.Read(s.ctx, path)
+	switch {
+	case errors.Is(err, workspace.ErrNotFound):
+		return nil, false, invalidParams("textDocument.uri: %s does not exist, and is not open in the editor", path)
+	case err != nil || !utf8.Valid(file.Text) || bytes.IndexByte(file.Text, 0) >= 0:
+		return nil, false, nil
+	}
+	return file.Text, true, nil
 }
 
 func linesName(first, last uint32) string {

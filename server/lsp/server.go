@@ -153,7 +153,7 @@ func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
 	s.notes = map[string]method{
 		lsp.MethodInitialized:                        bare(s.initialized),
 		lsp.MethodExit:                               bare(s.exit),
-		lsp.MethodTextDocumentDidOpen:                noted(s.documents.didOpen),
+		lsp.MethodTextDocumentDidOpen:                s.documents.opened,
 		lsp.MethodTextDocumentDidChange:              noted(s.documents.didChange),
 		lsp.MethodTextDocumentDidClose:               noted(s.documents.didClose),
 		lsp.MethodTextDocumentDidSave:                noted(s.documents.didSave),

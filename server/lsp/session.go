@@ -46,6 +46,18 @@ func (x *sessions) roots() []string {
 	return slices.Clone(x.folders)
 }
 
+// unresolved is a path as it reads below the workspace folder that the editor named,
+// which may be a link.
+func (x *sessions) unresolved(path string) string {
+	for _, root := range x.roots() {
+		real := resolve(root)
+		if rel, err := filepath.Rel(real, path); err == nil && real != root && filepath.IsLocal(rel) {
+			return filepath.Join(root, rel)
+		}
+	}
+	return path
+}
+
 // root is the main folder, where chats are kept.
 func (x *sessions) root() string { return x.place().Cwd }
 

@@ -243,3 +243,49 @@ func TestChatOfAnEditorWithoutEdits(t *testing.T) {
 		wantText(t, string(file), chatHead+"\n## You\n\nunsaved\n\n## Hermes\n\nHello.\n\n## You\n\n")
 	}, says("Hello."))
 }
+
+// A document goes by the URI that its editor writes, and what is made for the editor
+// lies below the folder that it has named, links and all.
+func TestURIsAsTheEditorWritesThem(t *testing.T) {
+	t.Parallel()
+	real, m := t.TempDir(), fakemodel.New()
+	link := filepath.Join(t.TempDir(), "it's")
+	if err := os.Symlink(real, link); err != nil {
+		t.Skip("no symlinks here:", err)
+	}
+	e := servertest.New(t, servertest.Options{Model: m, Unbegun: true})
+	root := "file://" + filepath.ToSlash(link) // the quote would be %27 in the library's spelling
+	params := e.InitializeParams().(map[string]any)
+	params["rootUri"], params["workspaceFolders"] = root, []map[string]any{{"uri": root, "name": "w"}}
+	if _, err := e.Call("initialize", params); err != nil {
+		t.Fatal(err)
+	}
+	e.Notify("initialized", map[string]any{})
+	e.Notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": root + "/a.txt", "languageId": "x", "version": 1, "text": "old\n"}})
+	_, wait := e.Go("workspace/executeCommand", map[string]any{"command": protocol.CommandPrompt, "arguments": []any{map[string]any{"prompt": "x", "wait": true}}})
+	x := m.Next()
+	x.Call("1", "patch", `{"path":"a.txt","old_string":"old","new_string":"new"}`)
+	x.End()
+	x = m.Next()
+	x.Text("done")
+	x.End()
+	if _, err := wait(); err != nil {
+		t.Fatal(err)
+	}
+	asked := ""
+	for _, f := range e.Frames() {
+		if f.Method == "workspace/applyEdit" {
+			asked = string(f.Params)
+		}
+	}
+	if !strings.Contains(asked, `"`+root+`/a.txt"`) {
+		t.Errorf("the edit is of another document: %s", asked)
+	}
+	var opened protocol.ChatOpenResult
+	if err := e.Command(protocol.CommandChatOpen, map[string]any{}, &opened); err != nil {
+		t.Fatal(err)
+	}
+	if dir := filepath.Base(filepath.Dir(link)); !strings.Contains(opened.URI, "/"+dir+"/it%27s/.hermes/chats/") {
+		t.Errorf("the chat is not below the folder that was opened: %s", opened.URI)
+	}
+}
