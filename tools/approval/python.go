@@ -197,7 +197,8 @@ type pyReader struct {
 	stars []string          // modules all of whose names were imported
 	mods  []string          // modules that were imported, by their local names
 	texts map[string]string // variables that are set once, to a plain text or path
-	forks int               // so far
+	lists map[string][]pyToken
+	forks int // so far
 	at    int
 }
 
@@ -543,7 +544,13 @@ func (p *pyReader) command(full string, called bool, args [][]pyToken) {
 	if len(first) > 2 && first[0].kind == 'n' && first[1].text == "=" {
 		first = first[2:]
 	}
-	if text, ok := constant(first); ok {
+	if len(first) == 1 && p.lists[first[0].text] != nil {
+		first = p.lists[first[0].text]
+	}
+	if len(first) > 3 && first[len(first)-1].text == ")" && first[0].text == "shlex" && first[2].text == "split" {
+		first = first[4 : len(first)-1]
+	}
+	if text, ok := p.path(first); ok {
 		if full == "asyncio.create_subprocess_exec" {
 			p.run(args)
 			return
@@ -563,7 +570,7 @@ func (p *pyReader) command(full string, called bool, args [][]pyToken) {
 func (p *pyReader) run(args [][]pyToken) {
 	var fields []field
 	for i, a := range args {
-		text, ok := constant(a)
+		text, ok := p.path(a)
 		switch {
 		case ok:
 		case i == 0 && len(a) == 3 && a[0].text == "sys" && a[2].text == "executable":

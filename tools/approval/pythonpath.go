@@ -13,34 +13,87 @@ func (p *pyReader) path(expr []pyToken) (string, bool) {
 	return text, ok && r.at == len(expr)
 }
 
-// variables notes those that are set once, to what path can read.
+// variables notes those that are set once: to what path can read, or to a list.
 func (p *pyReader) variables() {
-	p.texts = map[string]string{}
-	var again []string
+	p.texts, p.lists = map[string]string{}, map[string][]pyToken{}
+	times := map[string]int{}
 	for i, t := range p.toks {
-		before := p.tok(i - 1)
-		starts := before.kind == '\n' || before.kind == 0 || before.text == ";" || before.text == ":"
-		sets := p.tok(i+1).text == "=" && p.tok(i+2).text != "=" && starts
-		if t.kind != 'n' || !sets && before.text != "for" && before.text != "as" {
+		if t.kind != 'n' {
 			continue
 		}
-		if _, is := p.texts[t.text]; is || !sets {
-			again = append(again, t.text)
+		if p.isStart(i) && p.tok(i+1).text == "=" && p.tok(i+2).text != "=" {
+			times[t.text]++
+			p.variable(t.text, p.statement(i+2))
 			continue
 		}
-		end := i + 2
-		for end < len(p.toks) && p.toks[end].kind != '\n' && p.toks[end].text != ";" {
-			end++
-		}
-		if text, ok := p.path(p.toks[i+2 : end]); ok {
-			p.texts[t.text] = text
-		} else {
-			again = append(again, t.text)
+		for _, name := range p.bound(i) {
+			times[name] += 2
 		}
 	}
-	for _, name := range again {
-		delete(p.texts, name)
+	for name, n := range times {
+		if n > 1 {
+			delete(p.texts, name)
+			delete(p.lists, name)
+		}
 	}
+}
+
+func (p *pyReader) variable(name string, expr []pyToken) {
+	if text, ok := p.path(expr); ok {
+		p.texts[name] = text
+	} else if n := len(expr); n > 2 && expr[0].text == "[" && expr[n-1].text == "]" {
+		p.lists[name] = expr
+	}
+}
+
+// isStart tells whether a statement begins at token i.
+func (p *pyReader) isStart(i int) bool {
+	before := p.tok(i - 1)
+	return before.kind == '\n' || before.kind == 0 || before.text == ";" || before.text == ":"
+}
+
+// statement returns the tokens from i to the end of the statement.
+func (p *pyReader) statement(i int) []pyToken {
+	end, depth := i, 0
+	for ; end < len(p.toks); end++ {
+		switch t := p.toks[end]; {
+		case t.kind == '\n' && depth <= 0, t.text == ";" && t.kind == 'o':
+			return p.toks[i:end]
+		case t.kind == 'o' && strings.Contains("([{", t.text):
+			depth++
+		case t.kind == 'o' && strings.Contains(")]}", t.text):
+			depth--
+		}
+	}
+	return p.toks[min(i, len(p.toks)):end]
+}
+
+// bound returns the names that token i and those after it set in another way than by a
+// plain assignment: as the target of a loop, a parameter, one of several, in place.
+func (p *pyReader) bound(i int) (names []string) {
+	t, next := p.toks[i], p.tok(i+1)
+	until := ""
+	switch {
+	case t.text == "for":
+		until = "in"
+	case t.text == "def" || t.text == "lambda":
+		until = ":"
+	case t.text == "as" || t.text == "global" || t.text == "nonlocal" || t.text == "del":
+		return []string{next.text}
+	case next.text == "," && p.isStart(i):
+		until = "="
+	case next.kind == 'o' && strings.Contains("+-*/%|&:^@", next.text) && p.tok(i+2).text == "=",
+		next.text == "[" && p.isStart(i), next.text == "." && contains("append extend insert pop remove clear reverse", p.tok(i+2).text):
+		return []string{t.text}
+	default:
+		return nil
+	}
+	for k := i; k < len(p.toks) && p.toks[k].text != until && p.toks[k].kind != '\n'; k++ {
+		if p.toks[k].kind == 'n' {
+			names = append(names, p.toks[k].text)
+		}
+	}
+	return names
 }
 
 // receiver returns the expression whose method the dotted name at the current token is.

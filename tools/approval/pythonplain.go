@@ -57,6 +57,8 @@ func (p *pyReader) takesFrom(full string, called bool) bool {
 	if !called {
 		return false
 	}
+	// To go through what there is, is to look at it.
+	looks := func(k int) bool { return contains("items keys", p.tok(k).text) }
 	for depth := 0; k < len(p.toks); k++ {
 		switch t := p.toks[k]; {
 		case t.kind != 'o':
@@ -65,7 +67,7 @@ func (p *pyReader) takesFrom(full string, called bool) bool {
 		case t.text == ")":
 			if depth--; depth == 0 {
 				next := p.tok(k + 1).text
-				return next == "[" || next == "."
+				return next == "[" || next == "." && !looks(k+2)
 			}
 		}
 	}
