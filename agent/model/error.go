@@ -39,6 +39,9 @@ func (e *Error) what() string {
 	}
 	switch e.Kind {
 	case ErrNoKey:
+		if e.Endpoint == "" && e.Message != "" { // it may lack another thing than a key
+			return "no model can be asked"
+		}
 		return "no API key is configured for " + where
 	case ErrAuth:
 		return where + " refused the key" + model + status

@@ -75,6 +75,17 @@ func TestRetries(t *testing.T) {
 			}
 		})
 	}
+	virtual(t, "an empty answer, then fine", func(t *testing.T) {
+		rec := &recorder{answer: func(n int, _ []byte, w http.ResponseWriter) {
+			if w.Header().Set("Content-Type", "text/event-stream"); n > 1 {
+				io.WriteString(w, fine)
+			}
+		}}
+		r, _, err := ask(t.Context(), inMemory(rec.ServeHTTP), hello())
+		if err != nil || r.Text != "ok" || len(rec.bodies) != 2 {
+			t.Errorf("reply %q, error %v, %d requests", r.Text, err, len(rec.bodies))
+		}
+	})
 	virtual(t, "for ever busy", func(t *testing.T) {
 		rec := &recorder{answer: func(_ int, _ []byte, w http.ResponseWriter) { status(529, w) }}
 		_, notices, err := ask(t.Context(), inMemory(rec.ServeHTTP), hello())

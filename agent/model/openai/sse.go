@@ -96,7 +96,7 @@ func (r *events) last(err error) error {
 	case len(r.data) > 0 && err == io.EOF:
 		return io.ErrUnexpectedEOF
 	}
-	if err == io.EOF && !r.seen {
+	if err == io.EOF && !r.seen && len(r.sample) > 0 { // an empty answer is one that was cut off
 		return fmt.Errorf("%w: %q", errNoEvents, r.sample)
 	}
 	return err
