@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/config"
@@ -117,11 +118,12 @@ type ProblemViewer interface {
 
 // report tells of problems that nobody has been told of yet.
 func (x *Session) report(problems []config.Problem) {
-	for _, text := range x.svc.news(problems) {
-		if v, ok := x.host.(ProblemViewer); ok {
-			v.ShowProblem(text)
-			continue
-		}
+	fresh := x.svc.news(problems)
+	if v, ok := x.host.(ProblemViewer); ok && len(fresh) > 0 {
+		v.ShowProblem(strings.Join(fresh, "\n"))
+		return
+	}
+	for _, text := range fresh {
 		x.Warn(text)
 	}
 }
