@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 
-import { Hermes, State } from "./hermes";
+import { begun, Hermes, State } from "./hermes";
 
 /** Keeps the when clauses of menus and keys up to date. */
 export function setContexts(hermes: Hermes): vscode.Disposable {
@@ -14,7 +14,7 @@ export function setContexts(hermes: Hermes): vscode.Disposable {
   const show = (s: State) => {
     set("running", s.phase !== "stopped" && s.phase !== "starting");
     set("busy", s.phase === "working" || s.phase === "waiting");
-    set("session", s.session !== undefined);
+    set("session", begun(s));
     set("restricted", s.restricted);
   };
   show(hermes.state);

@@ -39,6 +39,9 @@ export interface State {
   readonly usage?: UsageUpdate;
 }
 
+/** Whether something was said in the current session. */
+export const begun = (s: State) => s.session !== undefined && (s.title !== undefined || s.usage !== undefined);
+
 /** The session that is current from now on, and how it came to be that. */
 export interface SessionChange {
   readonly session: string | undefined;
@@ -76,7 +79,6 @@ export class Hermes implements vscode.Disposable {
   private readonly states = new vscode.EventEmitter<State>();
   private readonly sessions = new vscode.EventEmitter<SessionChange>();
   private readonly ready = new vscode.EventEmitter<SubagentsReady>();
-  private readonly failures = new vscode.EventEmitter<unknown>();
   private readonly works = new vscode.EventEmitter<{ session: string; running: boolean }>();
   private readonly turnsChanged = new vscode.EventEmitter<boolean>();
 
@@ -86,8 +88,6 @@ export class Hermes implements vscode.Disposable {
   readonly onSession = this.sessions.event;
   /** Results of subagents in the background wait for the next prompt. */
   readonly onSubagentsReady = this.ready.event;
-  /** A turn has ended with an error. */
-  readonly onFailure = this.failures.event;
   /** A session has begun to work, or has come to rest; also one that is not shown. */
   readonly onWork = this.works.event;
   /** Of the current session: true when its first turn begins, false when its last one has ended. */
@@ -158,7 +158,7 @@ export class Hermes implements vscode.Disposable {
   }
 
   dispose(): void {
-    for (const s of [this.updates, this.states, this.sessions, this.ready, this.failures, this.works, this.turnsChanged]) {
+    for (const s of [this.updates, this.states, this.sessions, this.ready, this.works, this.turnsChanged]) {
       s.dispose();
     }
   }
@@ -300,9 +300,6 @@ export class Hermes implements vscode.Disposable {
     this.count(session, 1);
     try {
       return await run();
-    } catch (error) {
-      this.failures.fire(error);
-      throw error;
     } finally {
       this.count(session, -1);
     }
@@ -342,7 +339,7 @@ export class Hermes implements vscode.Disposable {
   private follow({ update }: SessionNotification): void {
     switch (update.sessionUpdate) {
       case Update.Info:
-        return this.change({ title: update.title });
+        return update.title === undefined ? undefined : this.change({ title: update.title });
       case Update.Usage:
         return this.change({ usage: update });
       case Update.Options:
@@ -354,7 +351,7 @@ export class Hermes implements vscode.Disposable {
 
   private switchTo(session: string | undefined, reason: SessionChange["reason"], opened?: LoadSessionResponse): void {
     const kept = reason === "restart" ? {} : { title: undefined, usage: undefined };
-    this.change({ session, ...kept });
+    this.change({ session, ...kept, ...(session === undefined && { modes: undefined, options: [] }) });
     if (opened) {
       this.opened(opened);
     }

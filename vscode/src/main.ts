@@ -27,7 +27,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.window.registerWebviewViewProvider(ChatView.viewType, chat, { webviewOptions: { retainContextWhenHidden: true } }),
     ...registerAsk(hermes, chat),
     ...registerSessions(hermes, chat),
-    ...registerSetup(context, hermes),
+    ...registerSetup(context),
     ...registerServerCommands(context, hermes),
     ...registerReview(hermes),
     ...restartWhenNeeded(context, hermes),

@@ -33,3 +33,13 @@ function nameAt(text: string, at: number, names: readonly string[]): string | un
   // What ends a sentence is no part of a file's name.
   return name ?? /^[^\s@]+/.exec(text.slice(at))?.[0].replace(/[.,;:!?)]+$/, "");
 }
+
+/** unlinked is a prompt as it was written: a mention, which the log has as a link, is a name again. */
+export function unlinked(text: string): { text: string; mentions: string[] } {
+  const mentions: string[] = [];
+  const name = (_: string, mention: string) => {
+    mentions.push(mention);
+    return `@${mention}`;
+  };
+  return { text: text.replace(/\[@([^\]\n]+)\]\([^)\s]+\)/g, name), mentions };
+}

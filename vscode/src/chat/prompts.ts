@@ -1,8 +1,11 @@
+import { randomUUID } from "node:crypto";
+
 import type { Hermes } from "../hermes";
 import type { ContentBlock } from "../protocol";
 import { blockImage, blockText } from "../webview/state";
 import type { ToPage, WhenBusy } from "../webview/messages";
 import type { Conversation } from "./conversation";
+import { failure } from "./failure";
 
 interface Waiting {
   id: string;
@@ -22,7 +25,7 @@ export class Prompts {
   private switches = 0; // between sessions: what waits here is for the one that is shown
   private ids = 1;
 
-  constructor(private readonly hermes: Pick<Hermes, "onTurn" | "ensureSession" | "prompt" | "cancel">, private readonly conversation: Conversation) {
+  constructor(private readonly hermes: Pick<Hermes, "onTurn" | "ensureSession" | "prompt" | "cancel">, private readonly conversation: Conversation, private readonly askAgain: (text: string) => void = () => {}) {
     hermes.onTurn((running) => this.turned(running));
   }
 
@@ -93,18 +96,21 @@ export class Prompts {
   private async turn(prompt: ContentBlock[]): Promise<void> {
     let session = this.conversation.state.session?.id;
     const tell = (m: ToPage) => this.conversation.tell(m, session);
+    const messageId = randomUUID();
     try {
       session = await this.hermes.ensureSession();
       tell({
-        type: "user", text: shown(prompt), at: Date.now(),
+        type: "user", text: shown(prompt), messageId, at: Date.now(),
         images: prompt.map(blockImage).filter((i) => i !== undefined),
       });
       tell({ type: "turn", running: true, at: Date.now() });
       // What ran has ended or was stopped; a turn that began meanwhile is not torn.
-      const { stopReason } = await this.hermes.prompt(prompt, { hermes: { onNewPrompt: "queue" } });
+      const { stopReason } = await this.hermes.prompt(prompt, { hermes: { onNewPrompt: "queue", messageId } });
       tell({ type: "turn", running: false, at: Date.now(), stopReason });
     } catch (error) {
-      tell({ type: "turn", running: false, at: Date.now(), error: error instanceof Error ? error.message : String(error) });
+      const failed = failure(error);
+      tell({ type: "turn", running: false, at: Date.now(), ...failed });
+      if (failed.ways) this.askAgain(shown(prompt)); // nobody has heard it
     }
     if (this.running && session === this.conversation.state.session?.id) tell({ type: "turn", running: true, at: Date.now() }); // a command's turn
   }

@@ -4,13 +4,15 @@
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
-import { Hermes, message, type SessionChange, type State } from "../hermes";
-import { Command, Method, type ContentBlock } from "../protocol";
+import { begun, Hermes, message, type SessionChange, type State } from "../hermes";
+import { Command, Method, Update, type ContentBlock, type Rewound, type SessionNotification } from "../protocol";
 import type { Session, ToHost, ToPage, WhenBusy } from "../webview/messages";
 import { blocks, mentioned } from "./context";
 import { Conversation } from "./conversation";
 import * as editor from "./editor";
+import { failure } from "./failure";
 import { html } from "./html";
+import { unlinked } from "./mentions";
 import { Prompts } from "./prompts";
 import { Questions } from "./questions";
 import { rank } from "./rank";
@@ -38,7 +40,7 @@ export class ChatView implements vscode.WebviewViewProvider {
 
   constructor(private readonly context: vscode.ExtensionContext, private readonly hermes: Hermes) {
     this.questions = new Questions(hermes, this.conversation, this);
-    this.prompts = new Prompts(hermes, this.conversation);
+    this.prompts = new Prompts(hermes, this.conversation, (text) => this.askAgain(text));
     const { texts, registration } = Texts.register();
     this.texts = texts;
     this.tell({ type: "preferences", whenBusy: context.globalState.get<WhenBusy>(whenBusyKey) ?? "interrupt" });
@@ -47,11 +49,12 @@ export class ChatView implements vscode.WebviewViewProvider {
     this.follow(hermes.state);
     context.subscriptions.push(
       registration,
-      hermes.onUpdate((n) => this.conversation.tell({ type: "update", update: n.update, ...(!this.isPast(n.sessionId) && { at: Date.now() }) }, n.sessionId)),
+      hermes.onUpdate((n) => this.updated(n)),
       hermes.onSubagentsReady((r) => r.sessionId === hermes.session && this.tell({ type: "update", at: Date.now(), update: {
         sessionUpdate: "notice", severity: "info", title: `${r.subagents.length === 1 ? "A subagent is" : `${r.subagents.length} subagents are`} done. What came of it goes with your next message.`,
       } })),
       hermes.onState((s) => this.follow(s)),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.trusted()),
       hermes.onSession((c) => this.switched(c)),
     );
   }
@@ -74,6 +77,11 @@ export class ChatView implements vscode.WebviewViewProvider {
     await this.prompts.send([...(text ? [{ type: "text", text }] : []), ...more], this.conversation.state.whenBusy);
   }
 
+  /** Says in the chat why a turn that a command has started did not go on. */
+  failed(error: unknown): void {
+    this.tell({ type: "turn", running: false, at: Date.now(), ...failure(error) });
+  }
+
   /** Attaches a file, or a part of it, to the message that is being written. */
   async mention(place: { uri: vscode.Uri; range?: { start: { line: number; character: number }; end: { line: number; character: number } } }): Promise<void> {
     const r = place.range;
@@ -86,7 +94,7 @@ export class ChatView implements vscode.WebviewViewProvider {
   resolveWebviewView(view: vscode.WebviewView): void {
     this.view = view;
     view.webview.options = { enableScripts: true, enableForms: true, localResourceRoots: [vscode.Uri.joinPath(this.context.extensionUri, "dist")] };
-    view.webview.onDidReceiveMessage((m: ToHost) => this.heard(m).catch((error) => this.failed(error)));
+    view.webview.onDidReceiveMessage((m: ToHost) => this.heard(m).catch((error) => this.notDone(error)));
     view.onDidChangeVisibility(() => view.visible || this.questions.hidden());
     view.onDidDispose(() => {
       this.view = undefined;
@@ -119,9 +127,22 @@ export class ChatView implements vscode.WebviewViewProvider {
     this.conversation.attach((messages) => void webview.postMessage(messages));
     if (this.late.length > 0) void webview.postMessage(this.late);
     this.late = [];
+    this.begin();
   }
 
   // ---- from the server ----
+
+  private updated({ sessionId, update }: SessionNotification): void {
+    this.conversation.tell({ type: "update", update, ...(!this.isPast(sessionId) && { at: Date.now() }) }, sessionId);
+    if (sessionId !== this.hermes.session || update.sessionUpdate !== Update.Info) return;
+    const { rewound } = (update._meta?.hermes ?? {}) as { rewound?: Rewound };
+    if (rewound?.text) this.askAgain(rewound.text);
+  }
+
+  /** A prompt that was taken back, or was not heard, can be asked again, or in other words. */
+  private askAgain(text: string): void {
+    this.compose({ type: "draft", ...unlinked(text) });
+  }
 
   private follow(s: State): void {
     const before = this.known;
@@ -130,13 +151,31 @@ export class ChatView implements vscode.WebviewViewProvider {
       this.tell({ type: "options", mode: s.modes?.currentModeId, options: [...s.options] });
     }
     if (s.session && s.title && (s.session !== before?.session || s.title !== before.title)) {
-      void this.context.workspaceState.update(lastKey, { id: s.session, title: s.title } satisfies Session);
+      const last: Session = { id: s.session, title: s.title };
+      void this.context.workspaceState.update(lastKey, last);
+      this.tell({ type: "last", session: last });
     }
     if (s.phase !== before?.phase || s.problem !== before?.problem || s.restricted !== before?.restricted) {
       const state = s.phase === "stopped" || s.phase === "starting" ? s.phase : "ready";
       if (state !== "ready") this.questions.gone();
       this.tell({ type: "server", server: { state, message: s.problem, restricted: s.restricted } });
     }
+    this.begin();
+  }
+
+  /** A session keeps the tools that it began with. */
+  private trusted(): void {
+    if (!begun(this.hermes.state)) return;
+    this.tell({
+      type: "note", text: "This workspace is trusted now. This session began in Restricted Mode and goes on with tools that read; a new one has all of them.",
+      ways: [{ label: "New Session", command: Command.SessionNew }],
+    });
+  }
+
+  /** A chat that is seen has a session, and with it the model's name, the settings and the commands. */
+  private begin(): void {
+    if (!this.ready || this.hermes.session !== undefined || this.hermes.state.phase !== "idle") return;
+    void this.hermes.ensureSession().catch((error) => this.hermes.log.warn(`no session: ${message(error)}`));
   }
 
   private switched({ session, reason }: SessionChange): void {
@@ -188,6 +227,9 @@ export class ChatView implements vscode.WebviewViewProvider {
         return this.session(m);
       case "restart":
         return this.hermes.restart();
+      case "run":
+        if (m.command.startsWith("hermes.")) await vscode.commands.executeCommand(m.command);
+        return;
       default:
         return this.inEditor(m);
     }
@@ -233,7 +275,7 @@ export class ChatView implements vscode.WebviewViewProvider {
     return this.files.paths;
   }
 
-  private failed(error: unknown): void {
+  private notDone(error: unknown): void {
     this.hermes.log.error(message(error));
     void vscode.window.showErrorMessage(`Hermes: ${message(error)}`);
   }

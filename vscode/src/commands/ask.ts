@@ -59,8 +59,13 @@ async function action(hermes: Hermes, chat: ChatView, name: ActionCommand, place
   if (!place) {
     return;
   }
+  await turn(chat, () => hermes.commandTurn(name, place));
+}
+
+/** Runs a turn in sight: how it ends is seen in the chat. */
+async function turn(chat: ChatView, run: () => Promise<unknown>): Promise<void> {
   void chat.show();
-  await hermes.commandTurn(name, place);
+  await run().catch((error) => chat.failed(error));
 }
 
 function fileHere(): Place | undefined {
@@ -97,8 +102,7 @@ async function delegate(hermes: Hermes, chat: ChatView, given?: DelegateArgs): P
   });
   const args = given ?? (goal?.trim() ? { goal } : undefined);
   if (args) {
-    void chat.show();
-    await hermes.commandTurn(Command.Delegate, args);
+    await turn(chat, () => hermes.commandTurn(Command.Delegate, args));
   }
 }
 

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import * as vscode from "vscode";
 
-import { Hermes, place } from "../hermes";
+import { begun, Hermes, place } from "../hermes";
 import { environment } from "../options";
 import { serverEnvironment, serverPath } from "../server";
 import { initializationOptions } from "../settings";
@@ -77,9 +77,9 @@ function entries({ state }: Hermes): Entry[] {
     { label: "Session", kind: vscode.QuickPickItemKind.Separator, when: running },
     { label: "$(add) New session", command: "hermes.session.new", when: running },
     { label: "$(history) Resume session…", command: "hermes.session.load", when: running },
-    { label: "$(discard) Roll back…", command: "hermes.rollback", when: running && !busy && state.session !== undefined && !state.restricted },
-    { label: "$(organization) Subagents…", command: "hermes.subagents", when: running && state.session !== undefined },
-    { label: "$(output) Show transcript", command: "hermes.transcript", when: running && state.session !== undefined },
+    { label: "$(discard) Roll back…", command: "hermes.rollback", when: running && !busy && begun(state) && !state.restricted },
+    { label: "$(organization) Subagents…", command: "hermes.subagents", when: running && begun(state) },
+    { label: "$(output) Show transcript", command: "hermes.transcript", when: running && begun(state) },
     { label: "Settings", kind: vscode.QuickPickItemKind.Separator },
     { label: "$(shield) Manage workspace trust", description: "Restricted Mode: Hermes only reads", command: "workbench.trust.manage", when: state.restricted },
     { label: "$(server) Choose model…", command: "hermes.model", when: running },

@@ -1,13 +1,10 @@
 import * as vscode from "vscode";
-import { ResponseError } from "vscode-languageclient/node";
 
-import { Hermes } from "../hermes";
-import { Code } from "../protocol";
 import { keepKey, providers } from "../secrets";
 import { command } from "./guard";
 
 /** The first steps: who serves the model, and the key for it. */
-export function registerSetup(context: vscode.ExtensionContext, hermes: Hermes): vscode.Disposable[] {
+export function registerSetup(context: vscode.ExtensionContext): vscode.Disposable[] {
   return [
     command("hermes.provider", () => chooseProvider(context)),
     command("hermes.key", () => askKey(context)),
@@ -15,20 +12,7 @@ export function registerSetup(context: vscode.ExtensionContext, hermes: Hermes):
       await set("model.provider", "embedded");
       await vscode.commands.executeCommand("hermes.chat.open");
     }),
-    hermes.onFailure((error) => needsSetup(error) && void offerSetup()),
   ];
-}
-
-/** Whether a turn failed because no model is set up yet. */
-const needsSetup = (error: unknown) =>
-  error instanceof ResponseError && (error.code === Code.AuthRequired || /no key for the model provider|base_url is empty/.test(error.message));
-
-async function offerSetup(): Promise<void> {
-  const ways = { "Set API Key…": "hermes.key", "Choose Provider…": "hermes.provider", "Try the Embedded Model": "hermes.embedded" };
-  const choice = await vscode.window.showWarningMessage("Hermes has no model to ask yet.", ...(Object.keys(ways) as (keyof typeof ways)[]));
-  if (choice) {
-    await vscode.commands.executeCommand(ways[choice]);
-  }
 }
 
 const choices = [

@@ -18,7 +18,7 @@ export function App({ state: s, hear }: { state: State; hear: (listener: (m: ToP
       <Header title={plainTitle(s.session?.title) || "New session"} usage={s.usage} hasSession={s.session !== undefined && s.items.length > 0} />
       <ServerBanner server={s.server} />
       {s.loading && <div class="progress" role="progressbar" aria-label="Loading the session" />}
-      <main>{s.loading ? null : s.items.length > 0 ? <Log items={s.items} busy={s.turn.running} /> : <Welcome last={s.session ? undefined : s.last} />}</main>
+      <main>{s.loading ? null : s.items.length > 0 ? <Log items={s.items} busy={s.turn.running} /> : <Welcome last={s.last?.id === s.session?.id ? undefined : s.last} />}</main>
       <footer>
         <Waiting items={s.items} waiting={s.waiting} />
         <Plan entries={s.plan} />

@@ -51,7 +51,10 @@ export const Composer = memo((p: ComposerProps) => {
 
   useEffect(() => p.hear((m) => {
     if (m.type === "attach") attach(m.attachments);
-    if (m.type === "draft") written(m.text);
+    if (m.type === "draft" && area.current!.value.trim() === "") {
+      written(m.text);
+      popup.mention(m.mentions);
+    }
     if (m.type === "attach" || m.type === "draft" || m.type === "focus") area.current?.focus();
   }), [p.hear]);
   useGrowing(area, text);
@@ -250,8 +253,9 @@ function useCompletion(area: { current: HTMLTextAreaElement | null }, text: stri
   };
   const open = all.length > 0;
   const list = open && <Suggestions id={id} all={all} chosen={Math.min(chosen, all.length - 1)} accept={accept} />;
+  const mention = (names: readonly string[]) => names.forEach((n) => mentioned.current.add(n));
   const mentionsIn = (t: string) => [...mentioned.current].filter((name) => t.includes(`@${name}`));
-  return { mentionsIn, id: open ? id : undefined, active: open ? `${id}-${Math.min(chosen, all.length - 1)}` : undefined, list, look, close, onKeyDown };
+  return { mention, mentionsIn, id: open ? id : undefined, active: open ? `${id}-${Math.min(chosen, all.length - 1)}` : undefined, list, look, close, onKeyDown };
 }
 
 function Suggestions({ id, all, chosen, accept }: { id: string; all: Suggestion[]; chosen: number; accept: (s: Suggestion) => void }) {

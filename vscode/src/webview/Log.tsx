@@ -75,7 +75,7 @@ function AnswerEntry({ item }: { item: Answer }) {
       {!item.open && (
         <div class="entry-actions">
           <IconButton icon="copy" label="Copy this answer" onClick={() => post({ type: "copy", text: item.text })} />
-          {item.messageId && (
+          {item.messageId && !item.unlogged && (
             <IconButton icon="repo-forked" label="Fork the session from here" onClick={() => post({ type: "session", action: "fork", messageId: item.messageId })} />
           )}
         </div>
@@ -109,6 +109,11 @@ function NoteEntry({ item }: { item: Note }) {
         <span class="hidden">{item.severity}: </span>
         {item.text}
         {item.more && <div class="quiet">{item.more}</div>}
+        {item.ways && (
+          <div class="ways">
+            {item.ways.map((w) => <button key={w.command} type="button" class="option" onClick={() => post({ type: "run", command: w.command })}>{w.label}</button>)}
+          </div>
+        )}
       </div>
     </div>
   );

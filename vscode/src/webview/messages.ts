@@ -14,9 +14,10 @@ export type ToPage =
   | { type: "restore"; state: State } // all of it, for a page that has just been opened
   | { type: "reset"; session?: Session }
   | { type: "update"; update: SessionUpdate; at?: Time } // without a time it is of the past
-  | { type: "user"; text: string; images?: string[]; at: Time } // a prompt that was sent; images are data: URIs
+  | { type: "user"; text: string; messageId?: string; images?: string[]; at: Time } // a prompt that was sent; images are data: URIs
   | { type: "turn"; running: true; at: Time }
-  | { type: "turn"; running: false; at: Time; stopReason?: string; error?: string }
+  | { type: "turn"; running: false; at: Time; stopReason?: string; error?: string; ways?: readonly Way[] }
+  | { type: "note"; text: string; ways?: readonly Way[] } // of the editor's own
   | { type: "ask"; ask: Ask }
   | { type: "answered"; askId: string; choice?: string } // choice is for people; without one the question is void
   | { type: "options"; mode?: string; options: SessionConfigOption[] }
@@ -26,9 +27,15 @@ export type ToPage =
   | { type: "preferences"; whenBusy: WhenBusy }
   | { type: "last"; session: Session } // the one that this workspace was left with
   | { type: "attach"; attachments: Attachment[] }
-  | { type: "draft"; text: string }
+  | { type: "draft"; text: string; mentions: string[] } // for an empty composer
   | { type: "focus" }
   | { type: "found"; query: string; files: string[] };
+
+/** What one may do about something: a command of ours. */
+export interface Way {
+  label: string;
+  command: string;
+}
 
 export interface Session {
   id: string;
@@ -89,4 +96,5 @@ export type ToHost =
   | { type: "apply"; text: string; language: string }
   | { type: "find"; query: string }
   | { type: "drop"; uris: string[] }
+  | { type: "run"; command: string } // of a way
   | { type: "restart" };

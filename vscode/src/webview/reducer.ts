@@ -2,8 +2,8 @@
 // and what the host has said. What has not changed keeps its identity, so that
 // finished items are never drawn again.
 
-import type { ContentChunk, SessionUpdate, ToolCall } from "../protocol";
-import type { Ask, ToPage } from "./messages";
+import type { ContentChunk, InfoUpdate, Rewound, SessionUpdate, ToolCall } from "../protocol";
+import type { Ask, ToPage, Way } from "./messages";
 import {
   blockImage, blockText, initial, type Call, type Inner, type Item, type State, type Subagent,
 } from "./state";
@@ -14,13 +14,15 @@ export function reduce(state: State, m: ToPage): State {
     case "restore":
       return m.state;
     case "reset":
-      return { ...initial, server: state.server, whenBusy: state.whenBusy, session: m.session };
+      return { ...initial, server: state.server, whenBusy: state.whenBusy, last: state.last, session: m.session };
     case "update":
       return update(state, m.update, m.at);
     case "user":
-      return push(state, { kind: "user", key: 0, text: m.text, images: m.images ?? [], open: false }, m.at);
+      return push(state, { kind: "user", key: 0, text: m.text, messageId: m.messageId, images: m.images ?? [], open: false }, m.at);
     case "turn":
       return m.running ? { ...state, turn: { running: true, since: m.at } } : turnEnded(state, m);
+    case "note":
+      return push(state, { kind: "note", key: 0, severity: "info", text: m.text, ways: m.ways });
     case "ask":
       return asked(state, m.ask);
     case "answered":
@@ -59,13 +61,30 @@ function update(state: State, u: SessionUpdate, at?: number): State {
     case "config_option_update":
       return { ...state, options: u.configOptions };
     case "session_info_update":
-      return state.session && u.title ? { ...state, session: { ...state.session, title: u.title } } : state;
+      return infoChanged(state, u);
     case "usage_update":
       return { ...state, usage: { used: u.used, size: u.size, cost: u.cost, ...hermes(u._meta).usage } };
     case "notice":
       return push(state, { kind: "note", key: 0, severity: severity(u.severity), text: u.title, more: u.description });
   }
   return state; // a newer server's: nothing we could show
+}
+
+function infoChanged(state: State, u: InfoUpdate): State {
+  const { rewound } = hermes(u._meta);
+  const left = rewound ? { ...state, items: leftOf(state.items, rewound) } : state;
+  return left.session && u.title ? { ...left, session: { ...left.session, title: u.title } } : left;
+}
+
+/** leftOf is what there still is of a conversation that has lost its end. */
+function leftOf(items: readonly Item[], { prompt, messageId }: Rewound): readonly Item[] {
+  if (prompt) {
+    const at = items.findIndex((i) => i.kind === "user" && i.messageId === prompt);
+    return at < 0 ? items : items.slice(0, at);
+  }
+  let end = messageId ? items.findLastIndex((i) => "messageId" in i && i.messageId === messageId) + 1 : 0;
+  while (end > 0 && items[end]?.kind === "call") end++; // the calls of that message
+  return items.slice(0, end);
 }
 
 const kinds = { user_message_chunk: "user", agent_message_chunk: "answer", agent_thought_chunk: "thought" } as const;
@@ -85,10 +104,17 @@ function chunk(state: State, u: ContentChunk & { sessionUpdate: keyof typeof kin
     case "user":
       return push(state, { kind, ...fresh, images: image ? [image] : [] }, at);
     case "answer":
-      return push(state, { kind, ...fresh }, at);
+      return push(state, { kind, ...fresh, ...(asksCommand(state) && { unlogged: true }) }, at);
     case "thought":
       return push(state, { kind, ...fresh, started: at }, at);
   }
+}
+
+/** asksCommand tells whether what is asked is for the server alone: the log has neither it nor its answer. */
+function asksCommand({ items, commands }: State): boolean {
+  const asked = items.findLast((i) => i.kind === "user");
+  const name = asked?.kind === "user" ? /^\/(\S+)/.exec(asked.text)?.[1] : undefined;
+  return commands.some((c) => c.name === name);
 }
 
 /** push closes what was open: its text is whole now. */
@@ -199,9 +225,9 @@ function answered(state: State, askId: string, choice?: string): State {
 // The others are answers, or said by the server in a notice.
 const endings: Record<string, string> = { refusal: "The model refused to go on.", cancelled: "Cancelled." };
 
-function turnEnded(state: State, m: { at: number; stopReason?: string; error?: string }): State {
+function turnEnded(state: State, m: { at: number; stopReason?: string; error?: string; ways?: readonly Way[] }): State {
   const after = closed({ ...state, turn: { running: false } }, m.at);
-  if (m.error) return push(after, { kind: "note", key: 0, severity: "error", text: m.error });
+  if (m.error) return push(after, { kind: "note", key: 0, severity: "error", text: m.error, ways: m.ways });
   const ending = m.stopReason ? endings[m.stopReason] : undefined;
   return ending ? push(after, { kind: "note", key: 0, severity: m.stopReason === "cancelled" ? "info" : "warning", text: ending }) : after;
 }
@@ -227,6 +253,7 @@ interface Ours {
   message?: string;
   sandbox_tool_calls?: Inner[];
   subagent?: Subagent;
+  rewound?: Rewound;
   usage?: { requests?: number; input?: number; output?: number };
 }
 

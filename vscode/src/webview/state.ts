@@ -3,7 +3,7 @@
 import type {
   AvailableCommand, ContentBlock, Cost, PlanEntry, SessionConfigOption, ToolCallContent, ToolCallLocation, ToolCallStatus,
 } from "../protocol";
-import type { Ask, Queued, Server, Session, Time, WhenBusy } from "./messages";
+import type { Ask, Queued, Server, Session, Time, Way, WhenBusy } from "./messages";
 
 export interface State {
   readonly session?: Session;
@@ -57,6 +57,8 @@ export interface User extends Keyed {
 export interface Answer extends Keyed {
   readonly kind: "answer";
   readonly text: string;
+  /** A command's: no part of the conversation, so nothing can be forked there. */
+  readonly unlogged?: boolean;
   readonly messageId?: string;
   readonly open: boolean;
 }
@@ -75,6 +77,7 @@ export interface Note extends Keyed {
   readonly severity: "info" | "warning" | "error";
   readonly text: string;
   readonly more?: string;
+  readonly ways?: readonly Way[];
 }
 
 /** A tool call, a subagent, or a question that belongs to neither. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { target } from "../address";
 import { html } from "../html";
-import { pieces } from "../mentions";
+import { pieces, unlinked } from "../mentions";
 import { rank } from "../rank";
 import { region } from "../region";
 
@@ -67,4 +67,10 @@ it("the page may do nothing but run our script", () => {
   const policy = /Content-Security-Policy" content="([^"]*)"/.exec(page)![1]!;
   assert.match(policy, /^default-src 'none'; /);
   assert.ok(!/unsafe|\*|https:(?!\/\/own)|http:|connect-src|frame-src/.test(policy), policy);
+});
+
+it("a prompt from the log is as it was written", () => {
+  assert.deepEqual(unlinked("Compare [@docs/a note.md](file:///w/docs/a%20note.md) and [@b.go#L1-L2](file:///w/b.go#L1-L2), [see](x)"), {
+    text: "Compare @docs/a note.md and @b.go#L1-L2, [see](x)", mentions: ["docs/a note.md", "b.go#L1-L2"],
+  });
 });

@@ -138,3 +138,13 @@ it("a failure is said, and what waits goes on", async () => {
   await failing.send([{ type: "text", text: "x" }], "queue");
   assert.deepEqual([t.shown(), t.conversation.state.turn.running], [["no endpoint"], false]);
 });
+
+it("a message that no model could be asked is given back", async () => {
+  const t = setup();
+  const again: string[] = [];
+  const unset = new Prompts({
+    onTurn: () => ({ dispose() {} }), ensureSession: async () => "s", prompt: async () => { throw new Error('no key for the model provider "openai"'); }, cancel: async () => {},
+  } as never, t.conversation, (text) => again.push(text));
+  await unset.send([{ type: "text", text: "x" }], "queue");
+  assert.deepEqual([t.shown(), again], [["x", "No model can be asked yet: there is no key for openai."], ["x"]]);
+});

@@ -206,6 +206,19 @@ describe("the composer", () => {
     assert.equal(await composer(v).inputValue(), "draft");
   }));
 
+  it("takes back what was not heard, unless something is being written", () => on([session], async (v) => {
+    await v.tell({ type: "draft", text: "again @a.go", mentions: ["a.go"] });
+    assert.equal(await composer(v).inputValue(), "again @a.go");
+    await v.tell({ type: "draft", text: "other", mentions: [] });
+    await composer(v).press("Enter");
+    assert.deepEqual((await v.heard("prompt")).map((p) => [p.text, p.mentions]), [["again @a.go", ["a.go"]]]);
+  }));
+
+  it("offers ways out of a failure", () => on([session, { type: "turn", running: false, at: 1, error: "No model.", ways: [{ label: "Set API Key…", command: "hermes.key" }] }], async (v) => {
+    await v.page.getByRole("button", { name: "Set API Key…" }).click();
+    assert.deepEqual(await v.heard("run"), [{ type: "run", command: "hermes.key" }]);
+  }));
+
   it("sends nothing that is empty", () => on([session], async (v) => {
     await composer(v).fill("  \n ");
     await composer(v).press("Enter");

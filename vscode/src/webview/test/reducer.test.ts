@@ -159,6 +159,27 @@ describe("messages", () => {
   });
 });
 
+it("what a command answers is no part of the conversation", () => {
+  const commands = update({ sessionUpdate: "available_commands_update", availableCommands: [{ name: "status", description: "" }] });
+  const s = replay([session, commands, { type: "user", text: "/status", at: 1 }, said("idle", "a1"), { type: "user", text: "/etc is full", at: 1 }, said("so", "a2")]);
+  assert.deepEqual(s.items.map((i) => i.kind === "answer" && i.unlogged), [false, true, false, undefined]);
+});
+
+describe("a log that has lost its end", () => {
+  const user = (messageId: string): ToPage => ({ type: "user", text: messageId, messageId, at: 1 });
+  const before = [session, user("p1"), said("one", "a1"), called("c1"), user("p2"), said("two", "a2"), said("and", "t2", "agent_thought_chunk"), called("c2"), user("/undo")];
+  const after = (rewound: Record<string, unknown>) => {
+    const s = replay([...before, update({ sessionUpdate: "session_info_update", _meta: { hermes: { rewound: { branchId: "b", ...rewound } } } })]);
+    return s.items.map((i) => ("messageId" in i ? i.messageId : (i as Call).id));
+  };
+  it("keeps what was before the prompt", () => assert.deepEqual(after({ prompt: "p2", text: "p2" }), ["p1", "a1", "c1"]));
+  it("keeps all before its first prompt: nothing", () => assert.deepEqual(after({ prompt: "p1" }), []));
+  it("keeps a message with its calls", () => assert.deepEqual(after({ messageId: "a1" }), ["p1", "a1", "c1"]));
+  it("keeps nothing without either", () => assert.deepEqual(after({}), []));
+  it("stays as it is when the prompt is none of its own", () => assert.equal(after({ prompt: "p9" }).length, 8));
+  it("has its title still", () => assert.equal(replay([...before, update({ sessionUpdate: "session_info_update", title: "New" })]).session?.title, "New"));
+});
+
 describe("calls", () => {
   it("keep what news leaves out", () => {
     const s = replay([session, called("a", { name: "terminal", rawInput: { command: "ls" } }), news("a", { status: "completed", rawOutput: { output: "x" } })]);

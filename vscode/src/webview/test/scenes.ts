@@ -1,5 +1,6 @@
 // States of the page that are worth a look, and a check by axe.
 
+import { failure } from "../../chat/failure";
 import type { ToPage } from "../messages";
 import type { View } from "./harness";
 
@@ -82,5 +83,6 @@ export const scenes: Record<string, Scene> = {
     },
   },
   stopped: { messages: (stream) => [ready, ...stream("answer"), { type: "server", server: { state: "stopped", message: "The Hermes server stopped several times in a short while, and is not started again." } }] },
+  unset: { messages: () => [ready, { type: "user", text: "Hello", at: 1 }, { type: "turn", running: false, at: 1, ...failure(new Error('no key for the model provider "openai"')) }] },
   restricted: { messages: (stream) => [{ type: "server", server: { state: "ready", restricted: true } }, ...stream("answer")] },
 };

@@ -1,0 +1,25 @@
+import { Code } from "../protocol";
+import type { Way } from "../webview/messages";
+
+/** What a turn's failure says in the chat, and the ways out of it, where there are. */
+export interface Failure {
+  readonly error: string;
+  readonly ways?: readonly Way[];
+}
+
+const setUp: readonly Way[] = [
+  { label: "Set API Key…", command: "hermes.key" },
+  { label: "Choose Provider…", command: "hermes.provider" },
+  { label: "Try the Embedded Model", command: "hermes.embedded" },
+];
+
+/** failure reads an error. The server's words about a missing key are for people with a shell; here are buttons. */
+export function failure(error: unknown): Failure {
+  const text = error instanceof Error ? error.message : String(error);
+  if ((error as { code?: unknown } | undefined)?.code !== Code.AuthRequired && !/no key for the model provider|base_url is empty/.test(text)) {
+    return { error: text };
+  }
+  const provider = /no key for the model provider "(\w+)"/.exec(text)?.[1];
+  const why = provider ? `there is no key for ${provider}` : "its endpoint has no address";
+  return { error: `No model can be asked yet: ${why}.`, ways: setUp };
+}

@@ -1,0 +1,15 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { failure } from "../chat/failure";
+
+it("a model that is not set up has ways out", () => {
+  const noKey = failure(Object.assign(new Error('no API key is configured: no key for the model provider "openai": OPENAI_API_KEY is not set'), { code: -32000 }));
+  assert.equal(noKey.error, "No model can be asked yet: there is no key for openai.");
+  assert.deepEqual(noKey.ways?.map((w) => w.command), ["hermes.key", "hermes.provider", "hermes.embedded"]);
+  assert.equal(failure(new Error("model.base_url is empty")).error, "No model can be asked yet: its endpoint has no address.");
+});
+
+it("any other failure is said as it is", () => {
+  assert.deepEqual(failure(new Error("the endpoint refused the key")), { error: "the endpoint refused the key" });
+  assert.deepEqual(failure("odd"), { error: "odd" });
+});
