@@ -49,6 +49,8 @@ func serveOn(cmd *cobra.Command, logFile string, face func(context.Context, *ser
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	// An editor that has closed its end is an error of the write, and an orderly end.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	service := server.New(server.Options{Home: config.Home(os.Environ()), Version: version, Log: log})
 	return face(ctx, service, log)
 }
