@@ -12,6 +12,35 @@ import (
 
 const downloads = "runs what it downloads"
 
+// below tells the folder that all files lie in whose names a statement prints; empty
+// when that is not plain. Each name begins with the folder, so it is no option.
+func (j *judge) below(st *state, s *syntax.Stmt) string {
+	if b, ok := s.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.Pipe {
+		if c, ok := b.Y.Cmd.(*syntax.CallExpr); ok && len(c.Args) > 0 && contains("sort uniq head tail grep", c.Args[0].Lit()) {
+			return j.below(st, b.X)
+		}
+		return ""
+	}
+	c, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(c.Args) == 0 || len(c.Assigns) > 0 {
+		return ""
+	}
+	args := j.expand(st, c.Args)
+	var from []field
+	switch c.Args[0].Lit() {
+	case "find":
+		from = starts(args[1:])
+	case "grep", "rg":
+		if o := parse(args[1:], "gteABCmf", "glob type regexp include exclude exclude-dir file max-count"); o.has("l", "files-with-matches") && !o.has("e", "regexp", "f", "file") && len(o.rest) > 1 {
+			from = o.rest[1:]
+		}
+	}
+	if len(from) != 1 || !from[0].seen() || strings.HasPrefix(from[0].text, "-") {
+		return ""
+	}
+	return strings.TrimSuffix(from[0].text, "/") + "/"
+}
+
 // put remembers what a command writes into a file.
 func (j *judge) put(st *state, target field, in input, more bool) {
 	if target.open() || in.how != downloads && !in.known {

@@ -7,7 +7,7 @@ import "slices"
 const (
 	unknown = "\x00" // any text at all
 	fresh   = "\x01" // the path of a file that mktemp has just made
-	number  = "\x02" // a number, such as $! or $?
+	number  = "\x02" // a number, such as $! or $?, or a name of git's, which is no option either
 )
 
 // value is one of the texts that a variable may have.

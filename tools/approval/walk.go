@@ -66,6 +66,7 @@ type input struct {
 	known bool   // text is all of it
 	text  string // with marks
 	how   string // where it comes from, when not known: "" a pipe, else a reason
+	below string // when its lines are the files below a folder: that, as each line begins
 }
 
 // source judges shell code. outer is the command that runs it, nil for the
@@ -505,7 +506,7 @@ func (j *judge) producer(s *syntax.Stmt, st *state) input {
 			}
 		}
 	}
-	return input{some: true, how: j.origin(s)}
+	return input{some: true, how: j.origin(s), below: j.below(st, s)}
 }
 
 // printed returns what echo or printf writes, when it is plain to see.

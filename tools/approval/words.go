@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -412,8 +413,41 @@ func (j *judge) output(st *state, s *syntax.Stmt) value {
 		if in := j.printed(st, c.Args); in.known {
 			return value{text: strings.TrimRight(in.text, "\n")}
 		}
+	case "git":
+		if namesCommit(literals(c.Args[1:])) {
+			return value{text: number}
+		}
+	case "cat":
+		if words := literals(c.Args[1:]); len(words) == 1 && strings.HasSuffix(words[0], ".pid") {
+			return value{text: number}
+		}
 	}
 	return anything[0]
+}
+
+// literals returns words that are written plainly; an empty one is none.
+func literals(words []*syntax.Word) []string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = w.Lit()
+	}
+	return list
+}
+
+// namesCommit tells whether git, so called, prints the name of a branch or a commit.
+func namesCommit(words []string) bool {
+	if len(words) < 2 || slices.Contains(words, "") {
+		return false
+	}
+	switch words[0] {
+	case "branch":
+		return len(words) == 2 && words[1] == "--show-current"
+	case "rev-parse", "symbolic-ref":
+		return len(words) <= 3 && words[len(words)-1] == "HEAD" && (len(words) == 2 || slices.Contains([]string{"--abbrev-ref", "--short", "--verify"}, words[1]))
+	case "merge-base":
+		return len(words) == 3 && !strings.HasPrefix(words[1], "-")
+	}
+	return false
 }
 
 // ansiC undoes the escapes of $'…'. What follows a NUL is lost, as in bash.

@@ -262,7 +262,7 @@ func (j *judge) xargs(c *call) {
 			break
 		}
 		if placeholder != "" {
-			a.text = strings.ReplaceAll(a.text, placeholder, unknown)
+			a.text = strings.ReplaceAll(a.text, placeholder, j.stdin.below+unknown)
 		}
 		inner = append(inner, a)
 	}
@@ -273,7 +273,7 @@ func (j *judge) xargs(c *call) {
 		return
 	}
 	if placeholder == "" || c.name == "parallel" {
-		inner = append(inner, field{text: unknown})
+		inner = append(inner, field{text: j.stdin.below + unknown})
 	}
 	if inner[0].open() {
 		j.ask(c, "runs programs that it reads, which cannot be seen")
