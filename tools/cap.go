@@ -56,8 +56,13 @@ func keptAlready(object json.RawMessage) string {
 	return cut.Full
 }
 
-// keep writes a whole result where the session keeps outputs.
+// keep writes a whole result where the session keeps outputs, in lines, so that it can
+// be read in windows.
 func keep(dir, tool string, whole []byte) (string, error) {
+	var lines bytes.Buffer
+	if json.Indent(&lines, whole, "", " ") == nil {
+		whole = lines.Bytes()
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("keeping the whole result of %s: %w", tool, err)
 	}
@@ -209,6 +214,10 @@ func cutLists(tree map[string]any, budget int) {
 			return list[:max(1, min(len(list)-1, int(float64(len(list))*share)))]
 		})
 		tree["shortened_lists"] = "the ends of long lists are left out"
+		if _, paged := tree["next_offset"]; paged {
+			delete(tree, "next_offset") // it would go on behind what is left out
+			tree["shortened_lists"] = "the ends of long lists are left out; ask for fewer with limit"
+		}
 	}
 }
 

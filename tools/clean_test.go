@@ -212,7 +212,7 @@ func TestFit(t *testing.T) {
 	if kept == "" || kept != keptAlready(once.JSON) {
 		t.Errorf("kept in %q and %q", keptAlready(once.JSON), kept)
 	}
-	if whole, err := os.ReadFile(kept); err != nil || !bytes.Equal(whole, r.JSON) {
+	if whole, err := os.ReadFile(kept); err != nil || !sameCompact(whole, r.JSON) {
 		t.Errorf("the whole has %d bytes, %v", len(whole), err)
 	}
 	if same := Fit(env, "terminal", twice, 2_000); !bytes.Equal(same.JSON, twice.JSON) {

@@ -56,6 +56,8 @@ func readTitle(in readIn) string {
 }
 
 func read(ctx context.Context, env *Env, _ Call, in readIn) (Result, error) {
+	env, done := onOutputs(env, in.Path)
+	defer done()
 	asked := shownWindow{offset: max(in.Offset, 1), limit: in.Limit}
 	if asked.limit <= 0 {
 		asked.limit = readLines

@@ -5,7 +5,10 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -16,7 +19,8 @@ const (
 	searchLimit      = 50
 	searchLimitMax   = 1_000
 	searchContextMax = 20
-	searchLineChars  = 500 // characters shown of a matching line
+	searchLineChars  = 500    // characters shown of a matching line
+	searchBytes      = 90_000 // of a page
 )
 
 //go:embed search.md
@@ -86,11 +90,34 @@ func search(ctx context.Context, env *Env, _ Call, in searchIn) (Result, error) 
 		return Fail("pattern is empty, and would match every line: give a regular expression, or target=files to list files"), nil
 	}
 	q := query(in)
-	found, err := env.Files.Search(ctx, q)
+	reads, done := onOutputs(env, q.Path)
+	defer done()
+	found, err := reads.Files.Search(ctx, q)
 	if err != nil {
 		return Result{}, err
 	}
+	if reads != env { // names are of use only whole there
+		found = inFolder(found, reads.Files.Folders()[0])
+	}
 	return OK(shownFound(found, in, q)), nil
+}
+
+// inFolder names what was found from the root of the disk.
+func inFolder(found *workspace.Found, folder string) *workspace.Found {
+	named := *found
+	named.Matches, named.Files, named.Counts = nil, nil, map[string]int{}
+	at := func(name string) string { return filepath.ToSlash(filepath.Join(folder, name)) }
+	for _, m := range found.Matches {
+		m.Path = at(m.Path)
+		named.Matches = append(named.Matches, m)
+	}
+	for _, name := range found.Files {
+		named.Files = append(named.Files, at(name))
+	}
+	for name, n := range found.Counts {
+		named.Counts[at(name)] = n
+	}
+	return &named
 }
 
 // query puts sane numbers in the place of others.
@@ -111,32 +138,51 @@ func query(in searchIn) workspace.Query {
 	}
 }
 
+// shownFound is a page as the model gets it. One that would be too long ends earlier.
 func shownFound(found *workspace.Found, in searchIn, q workspace.Query) searchOut {
 	out := searchOut{TotalCount: found.Total, Truncated: found.Truncated}
-	shown := 0
+	shown, room := 0, searchBytes
+	fits := func(entry any) bool {
+		if room -= size(entry) + 1; room < 0 && shown > 0 {
+			out.Truncated = true
+			return false
+		}
+		shown++
+		return true
+	}
 	switch {
 	case q.Mode == workspace.ModeCount && !q.Files:
 		counts := map[string]int{}
-		for name, n := range found.Counts {
-			counts[visible(name)] = n
+		for _, name := range slices.Sorted(maps.Keys(found.Counts)) {
+			if !fits(map[string]int{visible(name): found.Counts[name]}) {
+				break
+			}
+			counts[visible(name)] = found.Counts[name]
 		}
-		out.Counts, shown = &counts, len(counts)
+		out.Counts = &counts
 	case q.Files || q.Mode == workspace.ModeFiles:
 		files := []string{}
 		for _, name := range found.Files {
+			if !fits(visible(name)) {
+				break
+			}
 			files = append(files, visible(name))
 		}
-		out.Files, shown = &files, len(files)
+		out.Files = &files
 	default:
 		matches := []searchMatch{}
 		around, _ := regexp.Compile(in.Pattern) // nil: a pattern of rg's own; lines are cut from their start
 		for _, m := range found.Matches {
-			matches = append(matches, searchMatch{
+			match := searchMatch{
 				Path: visible(m.Path), Line: m.Line, Content: cutAround(m.Content, around),
 				Before: cutAll(m.Before), After: cutAll(m.After),
-			})
+			}
+			if !fits(match) {
+				break
+			}
+			matches = append(matches, match)
 		}
-		out.Matches, shown = &matches, len(matches)
+		out.Matches = &matches
 	}
 	if out.Truncated && shown > 0 {
 		out.NextOffset = q.Offset + shown

@@ -1,0 +1,34 @@
+package tools
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+)
+
+// keptOutputs are the files in which a session keeps what was cut from its results, if
+// path lies among them; they can be read and searched, but not changed. Close them.
+func keptOutputs(env *Env, path string) (kept *workspace.Workspace, ok bool) {
+	if env.OutputDir == "" || !filepath.IsAbs(path) {
+		return nil, false
+	}
+	rel, err := filepath.Rel(env.OutputDir, filepath.Clean(path))
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return nil, false
+	}
+	kept, err = workspace.Open([]string{env.OutputDir}, nil)
+	return kept, err == nil
+}
+
+// onOutputs is env for a call that reads path, where that is a kept output; done
+// closes it.
+func onOutputs(env *Env, path string) (reads *Env, done func()) {
+	kept, ok := keptOutputs(env, path)
+	if !ok {
+		return env, func() {}
+	}
+	lent := *env
+	lent.Files = kept
+	return &lent, func() { _ = kept.Close() }
+}
