@@ -112,6 +112,8 @@ func (w *Workspace) absolute(path string) (string, error) {
 		return "", &PathError{path, fmt.Sprintf("%q is no path: it holds a NUL byte", path), ErrOutside}
 	case path == "~" || strings.HasPrefix(path, "~/"):
 		return "", &PathError{path, fmt.Sprintf("%s: ~ stands for nothing here; paths are relative to the workspace or absolute inside it (%s)", path, w.scope()), ErrOutside}
+	case strings.HasPrefix(path, "file:/"):
+		return "", &PathError{path, fmt.Sprintf("%s is an address, not a path; give the path alone, relative to the workspace or absolute", path), ErrOutside}
 	case filepath.IsAbs(path):
 		return filepath.Clean(path), nil
 	}

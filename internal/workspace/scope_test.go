@@ -83,6 +83,8 @@ func TestScope(t *testing.T) {
 		{"proc", "", ErrOutside},
 		{"/etc/passwd", "", ErrOutside},
 		{"~/a.txt", "", ErrOutside},
+		{"file:///a.txt", "", ErrOutside},
+		{"file:/a.txt", "", ErrOutside},
 		{"a.txt\x00.png", "", ErrOutside},
 		{"", "", ErrNotFound},
 		{"loop", "", ErrNotFound},
