@@ -4,20 +4,86 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// CanClarify tells whether the client shows forms.
-func (a *Agent) CanClarify() bool {
+// ShowsForms tells whether the client does.
+func (a *Agent) ShowsForms() bool {
 	e := a.client.Load().Elicitation
 	return e != nil && e.Form != nil
 }
 
-// Clarify asks the client's user by a form.
+// CanClarify is true of every client: where there are no forms, choices are offered
+// as those of a permission are, and anything else is answered in the chat.
+func (a *Agent) CanClarify() bool { return true }
+
+// Clarify asks the client's user, by a form where the client shows some.
 func (a *Agent) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
+	switch {
+	case a.ShowsForms():
+		return a.clarifyByForm(ctx, q)
+	case len(q.Choices) > 0:
+		return a.clarifyByOptions(ctx, q)
+	}
+	return tools.Answer{Kind: tools.AnswerLater}, nil
+}
+
+// Options that stand beside the choices.
+const (
+	optionChoice = "choice-" // and its number
+	optionChat   = "chat"
+	optionDecide = "decide"
+)
+
+// clarifyByOptions offers each choice as an option; a dialogue that is closed gave
+// none.
+func (a *Agent) clarifyByOptions(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
+	request := acp.RequestPermissionRequest{
+		SessionID: q.SessionID,
+		ToolCall:  acp.ToolCall{ToolCallID: q.CallID, Title: q.Question, Kind: acp.ToolKind(tools.KindThink), Status: acp.StatusPending},
+		Options:   choiceOptions(q),
+	}
+	var response acp.RequestPermissionResponse
+	if err := a.peer.Call(ctx, acp.MethodRequestPermission, request, &response); err != nil {
+		return tools.Answer{}, fmt.Errorf("asking the user: %w", err)
+	}
+	return chosenOf(response.Outcome, q), nil
+}
+
+func choiceOptions(q tools.Inquiry) []acp.PermissionOption {
+	var options []acp.PermissionOption
+	for i, choice := range q.Choices {
+		options = append(options, acp.PermissionOption{OptionID: optionChoice + strconv.Itoa(i+1), Name: choice, Kind: acp.AllowOnce})
+	}
+	if q.FreeText {
+		options = append(options, acp.PermissionOption{OptionID: optionChat, Name: "Answer in the chat", Kind: acp.RejectOnce})
+	}
+	return append(options, acp.PermissionOption{OptionID: optionDecide, Name: "You decide", Kind: acp.RejectOnce})
+}
+
+func chosenOf(o acp.PermissionOutcome, q tools.Inquiry) tools.Answer {
+	if o.Outcome != acp.OutcomeSelected {
+		return tools.Answer{}
+	}
+	for i, choice := range q.Choices {
+		if o.OptionID == optionChoice+strconv.Itoa(i+1) {
+			return tools.Answer{Kind: tools.AnswerGiven, Text: choice}
+		}
+	}
+	switch {
+	case o.OptionID == optionChat && q.FreeText:
+		return tools.Answer{Kind: tools.AnswerLater}
+	case o.OptionID == optionDecide:
+		return tools.Answer{Kind: tools.AnswerYou}
+	}
+	return tools.Answer{}
+}
+
+func (a *Agent) clarifyByForm(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
 	form, err := json.Marshal(formOf(q))
 	if err != nil {
 		return tools.Answer{}, fmt.Errorf("asking the user: %w", err)

@@ -44,7 +44,7 @@ func TestAnswerOf(t *testing.T) {
 	}
 }
 
-func TestCanClarify(t *testing.T) {
+func TestShowsForms(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		caps string
@@ -61,7 +61,7 @@ func TestCanClarify(t *testing.T) {
 		}
 		a := &Agent{}
 		a.SetClient(c)
-		if got := a.CanClarify(); got != tc.want {
+		if got := a.ShowsForms(); got != tc.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -21,7 +21,7 @@ func (h host) CanClarify() bool { return true }
 // Clarify asks the person at the editor: by a form of the plugin's, else by a
 // message with a button for each choice.
 func (h host) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
-	if h.s.client.acp != nil && h.s.agent.CanClarify() {
+	if h.s.client.acp != nil && h.s.agent.ShowsForms() {
 		return h.s.agent.Clarify(ctx, q)
 	}
 	params := &lsp.ShowMessageRequestParams{Type: lsp.MessageTypeInfo, Message: "Hermes asks: " + q.Question}
