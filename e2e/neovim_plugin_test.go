@@ -253,6 +253,14 @@ func (p *plugin) diagnostics() {
 		`[{"call":{"name":"patch","args":{"path":"shop.py","old_string":"return a - b","new_string":"return a  +  b"}}}]`,
 		`[{"text":"Mended "},{"text":"again."}]`)
 	p.wait("Mended again.", "● idle")
+	if log := p.log(); !strings.Contains(log, "a plus is not a minus") {
+		p.t.Errorf("the model was not told what the editor's linter says:\n%s", log)
+	}
+}
+
+// log is what the newest conversation has told the model.
+func (p *plugin) log() string {
+	p.t.Helper()
 	db := store.New(filepath.Join(p.bed.home, store.FileName), store.Options{})
 	defer db.Close()
 	sessions, _, err := db.List(p.t.Context(), store.Filter{Limit: 1})
@@ -263,12 +271,11 @@ func (p *plugin) diagnostics() {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	var log strings.Builder
 	for _, m := range messages {
-		if strings.Contains(m.Text, "a plus is not a minus") {
-			return
-		}
+		log.WriteString(m.Text + "\n")
 	}
-	p.t.Errorf("the model was not told what the editor's linter says: %+v", messages[max(0, len(messages)-3):])
+	return log.String()
 }
 
 // explainAndFork asks about lines, and goes on in a copy of the conversation.

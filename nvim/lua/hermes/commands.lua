@@ -15,14 +15,21 @@ local M = {}
 ---@class hermes.SubCommand
 ---@field what string
 ---@field run fun(call: hermes.Call)
----@field complete? fun(lead: string): string[]
+---@field complete? fun(): string[] what may stand behind it
 
---- The conversation that is meant: the chat's, else the newest one.
+--- The conversation that is meant, where there is one: the chat's, else the newest one.
+---@param buf integer
+---@return hermes.Conversation?
+local function known(buf)
+  local here = view.of(buf)
+  return here and here.conversation or connection.of(buf).current
+end
+
+--- The conversation that is meant; one is begun where there is none.
 ---@param call hermes.Call
 ---@return hermes.Conversation
 local function current(call)
-  local here = view.of(call.buf)
-  return here and here.conversation or connection.of(call.buf):newest()
+  return known(call.buf) or connection.of(call.buf):newest()
 end
 
 ---@param call hermes.Call
@@ -102,35 +109,85 @@ local function about(command, with_diagnostics)
   end
 end
 
+---@param conversation hermes.Conversation
+---@param category string
+---@return hermes.SessionConfigOption?
+local function option_of(conversation, category)
+  for _, option in ipairs(conversation.options) do
+    if option.category == category then
+      return option
+    end
+  end
+end
+
+---@param conversation hermes.Conversation
+---@param option hermes.SessionConfigOption
+---@param value? hermes.SessionConfigSelectOption
+local function set(conversation, option, value)
+  if not value then
+    return
+  end
+  local params = { configId = option.id, value = value.value }
+  conversation:request(protocol.method.session_set_value, params, function(err, result)
+    if err then
+      return connection.say(err.message, vim.log.levels.ERROR)
+    end
+    conversation:opened(result)
+    connection.say(("%s: %s"):format(option.name, value.name))
+  end)
+end
+
+---@param conversation hermes.Conversation
+---@param option hermes.SessionConfigOption
+local function pick_value(conversation, option)
+  vim.ui.select(option.options, {
+    prompt = option.name,
+    kind = "hermes.option",
+    format_item = function(value)
+      local mark = value.value == option.currentValue and "● " or "  "
+      return mark .. value.name .. (value.description and ": " .. value.description or "")
+    end,
+  }, function(value)
+    set(conversation, option, value)
+  end)
+end
+
 --- Chooses the value of a setting of the conversation.
 ---@param category string
 ---@return fun(call: hermes.Call)
 local function choose(category)
   return function(call)
     local conversation = current(call)
-    for _, option in ipairs(conversation.options) do
-      if option.category == category then
-        local function set(value)
-          if value then
-            conversation:request(protocol.method.session_set_value, { configId = option.id, value = value.value })
-          end
-        end
-        for _, value in ipairs(option.options) do
-          if value.value == call.words then
-            return set(value)
-          end
-        end
-        return vim.ui.select(option.options, {
-          prompt = option.name,
-          kind = "hermes.option",
-          format_item = function(value)
-            local mark = value.value == option.currentValue and "● " or "  "
-            return mark .. value.name .. (value.description and ": " .. value.description or "")
-          end,
-        }, set)
+    conversation:wait(function()
+      local option = option_of(conversation, category)
+      if not option then
+        return connection.say("there is nothing to choose")
+      elseif call.words == "" then
+        return pick_value(conversation, option)
       end
-    end
-    connection.say("there is nothing to choose")
+      for _, value in ipairs(option.options) do
+        if value.value == call.words then
+          return set(conversation, option, value)
+        end
+      end
+      local known = vim.tbl_map(function(value)
+        return value.value
+      end, option.options)
+      connection.say(("%s: there is no %s; there are %s"):format(option.name, call.words, table.concat(known, ", ")), vim.log.levels.WARN)
+    end)
+  end
+end
+
+--- The values that a setting of the conversation can have.
+---@param category string
+---@return fun(): string[]
+local function values(category)
+  return function()
+    local conversation = known(vim.api.nvim_get_current_buf())
+    local option = conversation and option_of(conversation, category)
+    return vim.tbl_map(function(value)
+      return value.value
+    end, option and option.options or {})
   end
 end
 
@@ -169,6 +226,27 @@ end
 ---@param id string
 local function open(of, id)
   view.show(of:open(id), { focus = true })
+end
+
+--- Deletes a conversation when the user says so once more: it cannot be brought back.
+---@param session hermes.SessionInfo
+---@param of hermes.Connection
+local function delete(session, of)
+  vim.ui.select({ "Delete it", "Keep it" }, {
+    prompt = ("Delete “%s” for good?"):format(session.title),
+    kind = "hermes.delete",
+  }, function(_, choice)
+    if choice ~= 1 then
+      return
+    end
+    of:request(protocol.method.session_delete, { sessionId = session.sessionId }, function(err)
+      if err then
+        return connection.say(err.message, vim.log.levels.ERROR)
+      end
+      view.forget(of:forget(session.sessionId))
+      connection.say("deleted “" .. session.title .. "”")
+    end)
+  end)
 end
 
 --- Runs the program itself, and shows what it says.
@@ -224,6 +302,9 @@ M.sub = {
       end
       about(protocol.command.review)(call)
     end,
+    complete = function()
+      return { "changes" }
+    end,
   },
   test = { what = "write tests for a file, or lines of it", run = about(protocol.command.test) },
   document = { what = "document a file, or lines of it", run = about(protocol.command.document) },
@@ -250,7 +331,11 @@ M.sub = {
   cancel = {
     what = "cancel what runs",
     run = function(call)
-      current(call):cancel()
+      local conversation = known(call.buf)
+      if not (conversation and conversation:running()) then
+        return connection.say("nothing runs")
+      end
+      conversation:cancel()
     end,
   },
   new = {
@@ -270,11 +355,7 @@ M.sub = {
   delete = {
     what = "delete an earlier conversation",
     run = function(call)
-      pick(call, "Delete for good", function(session, of)
-        of:request(protocol.method.session_delete, { sessionId = session.sessionId }, function(err)
-          connection.say(err and err.message or "deleted “" .. session.title .. "”")
-        end)
-      end)
+      pick(call, "Delete for good", delete)
     end,
   },
   fork = {
@@ -308,9 +389,21 @@ M.sub = {
       current(call):execute(protocol.command.transcript)
     end,
   },
-  model = { what = "choose the model", run = choose(protocol.category.model) },
-  mode = { what = "choose what asks before it runs", run = choose(protocol.category.mode) },
-  thinking = { what = "choose how long the model thinks", run = choose(protocol.category.thought_level) },
+  model = {
+    what = "choose the model",
+    run = choose(protocol.category.model),
+    complete = values(protocol.category.model),
+  },
+  mode = {
+    what = "choose what asks before it runs",
+    run = choose(protocol.category.mode),
+    complete = values(protocol.category.mode),
+  },
+  thinking = {
+    what = "choose how long the model thinks",
+    run = choose(protocol.category.thought_level),
+    complete = values(protocol.category.thought_level),
+  },
   doctor = {
     what = "say what works and what is missing",
     run = function()
@@ -389,19 +482,21 @@ function M.ask(prompt)
   ask({ words = prompt, buf = vim.api.nvim_get_current_buf() })
 end
 
+--- What :Hermes can be followed by: a sub-command, then what that one takes.
 ---@param lead string
 ---@param line string
 ---@return string[]
 function M.complete(lead, line)
-  local before = line:match("Hermes%s+(.*)$") or ""
-  if before:find("%s") then
-    return before:find("^review%s") and { "changes" } or {}
+  local name, rest = line:match("Hermes%s+(%S+)%s+(.*)$")
+  local sub = M.sub[name]
+  local words = vim.tbl_keys(M.sub)
+  if name then
+    words = sub and sub.complete and not rest:find("%s") and sub.complete() or {}
   end
-  local names = vim.tbl_filter(function(name)
-    return vim.startswith(name, lead)
-  end, vim.tbl_keys(M.sub))
-  table.sort(names)
-  return names
+  table.sort(words)
+  return vim.tbl_filter(function(word)
+    return vim.startswith(word, lead)
+  end, words)
 end
 
 return M

@@ -128,7 +128,7 @@ end
 ---@param client vim.lsp.Client
 function Connection:ready(client)
   self.client = client
-  vim.schedule(require("hermes.view").redraw_status)
+  require("hermes.status").redraw()
   local waiting = self.waiting
   self.waiting = {}
   for _, w in ipairs(waiting) do
@@ -271,6 +271,18 @@ function Connection:open(id)
   conversation:reload(true)
   self.current = conversation
   return conversation
+end
+
+--- A conversation is no more.
+---@param id string
+---@return hermes.Conversation? what was known of it
+function Connection:forget(id)
+  local gone = self.conversations[id]
+  self.conversations[id] = nil
+  if gone and self.current == gone then
+    self.current = nil
+  end
+  return gone
 end
 
 --- The connection of a root.

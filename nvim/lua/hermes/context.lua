@@ -116,6 +116,15 @@ function M.blocks(text, root, buf)
   return blocks
 end
 
+--- A message as it was written: a mention, which the log has as a link, is a word again.
+---@param lines string[]
+---@return string[]
+function M.unlinked(lines)
+  return vim.tbl_map(function(line)
+    return (line:gsub("%[(@[^%]]+)%]%([^)%s]+%)", "%1"))
+  end, lines)
+end
+
 --- 'omnifunc' of the chat: slash commands at the start, “@” and what it may point at.
 ---@param findstart integer
 ---@param base string

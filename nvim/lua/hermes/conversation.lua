@@ -17,7 +17,7 @@ local protocol = require("hermes.protocol")
 ---@field entries? hermes.PlanEntry[]
 ---@field spaced? boolean a blank line comes before it
 
----@alias hermes.Event "added"|"changed"|"reset"|"state"
+---@alias hermes.Event "added"|"changed"|"reset"|"state"|"rewound" the last one with what may be asked again
 
 ---@class hermes.Conversation
 ---@field id? string nil until the server has begun it
@@ -62,6 +62,11 @@ function M.new(connection)
     waiting = {},
   }, Conversation)
   require("hermes.subagents").watch(self)
+  self:watch(function(event)
+    if event == "state" then
+      require("hermes.status").redraw()
+    end
+  end)
   return self
 end
 
@@ -88,14 +93,17 @@ function Conversation:begin_session()
       self:tell("state")
       return self:notice(err.message, vim.log.levels.ERROR)
     end
-    self:named(result.sessionId)
     self:opened(result)
+    self:named(result.sessionId)
   end)
 end
 
 --- Runs a function when the server has begun the conversation.
 ---@param go_on fun()
 function Conversation:wait(go_on)
+  if self.id then
+    return go_on()
+  end
   table.insert(self.waiting, go_on)
   if not self.beginning then -- it could not before
     self:begin_session()
@@ -107,13 +115,10 @@ end
 ---@param params table sessionId is added
 ---@param done? fun(err: table?, result: any)
 function Conversation:request(method, params, done)
-  if not self.id then
-    return self:wait(function()
-      self:request(method, params, done)
-    end)
-  end
-  params.sessionId = self.id
-  self.connection:request(method, params, done)
+  self:wait(function()
+    params.sessionId = self.id
+    self.connection:request(method, params, done)
+  end)
 end
 
 --- Runs one of the server's commands for this conversation.
@@ -121,12 +126,9 @@ end
 ---@param argument? table
 ---@param done? fun(err: table?, result: any)
 function Conversation:execute(name, argument, done)
-  if not self.id then
-    return self:wait(function()
-      self:execute(name, argument, done)
-    end)
-  end
-  self.connection:execute(name, vim.tbl_extend("force", argument or {}, { sessionId = self.id }), done)
+  self:wait(function()
+    self.connection:execute(name, vim.tbl_extend("force", argument or {}, { sessionId = self.id }), done)
+  end)
 end
 
 ---@param watcher fun(event: hermes.Event, item?: hermes.Item)
@@ -210,10 +212,10 @@ function Conversation:remember(call)
   end
 end
 
----@param call hermes.ToolCall
+---@param said table a call, or news of the session
 ---@return table? what the server says of it that the protocol has no word for
-function M.extra(call)
-  local meta = compat.some(call._meta)
+function M.extra(said)
+  local meta = compat.some(said._meta)
   return meta and compat.some(meta.hermes)
 end
 
@@ -272,6 +274,47 @@ function Conversation:planned(plan)
   end
 end
 
+--- Where what is left of a conversation that has lost its end stops.
+---@param rewound hermes.Rewound
+---@return integer
+function Conversation:stays(rewound)
+  for i = #self.items, 1, -1 do
+    local item = self.items[i]
+    if rewound.prompt and item.kind == "user" and item.message == rewound.prompt then
+      return i - 1
+    elseif not rewound.prompt and rewound.messageId and item.message == rewound.messageId then
+      while self.items[i + 1] and self.items[i + 1].kind == "call" do
+        i = i + 1
+      end
+      return i
+    end
+  end
+  return rewound.prompt and #self.items or 0
+end
+
+--- The log has lost its end. The command that has done it stays to be seen, as other
+--- commands do, above its answer.
+---@param rewound hermes.Rewound
+function Conversation:rewound(rewound)
+  local last = self.items[#self.items]
+  local command = last and last.kind == "user" and last.lines[1]:find("^/") and last
+  self.items = vim.list_slice(self.items, 1, self:stays(rewound))
+  self.calls, self.before = {}, {}
+  for _, item in ipairs(self.items) do
+    if item.call then
+      self.calls[item.call.toolCallId] = item
+    end
+  end
+  self.subagents = vim.tbl_filter(function(item)
+    return self.calls[item.call.toolCallId] == item
+  end, self.subagents)
+  self:tell("reset")
+  if command and self.items[#self.items] ~= command then
+    self:add(command)
+  end
+  self:tell("rewound", { kind = "user", lines = vim.split(rewound.text or "", "\n") })
+end
+
 local updates = {
   [protocol.update.user_message] = function(self, u)
     self:piece("user", u)
@@ -299,6 +342,10 @@ local updates = {
     self:tell("state")
   end,
   [protocol.update.info] = function(self, u)
+    local rewound = (M.extra(u) or {}).rewound
+    if rewound then
+      self:rewound(rewound)
+    end
     self.title = compat.some(u.title) or self.title
     self:tell("state")
   end,
@@ -366,15 +413,24 @@ function Conversation:ended(err, result)
   self:tell("state")
 end
 
+--- An id for a message, by which the log will know it: a random UUID.
+---@return string
+local function uuid()
+  local bytes = { vim.uv.random(16):byte(1, 16) }
+  bytes[7] = bit.bor(bit.band(bytes[7], 0x0f), 0x40)
+  bytes[9] = bit.bor(bit.band(bytes[9], 0x3f), 0x80)
+  return ("%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x"):format(unpack(bytes))
+end
+
 --- Sends a message. What a running turn does then is the server's matter.
 ---@param blocks hermes.ContentBlock[]
 ---@param shown string
 function Conversation:send(blocks, shown)
-  self:add({ kind = "user", lines = vim.split(vim.trim(shown), "\n") })
-  local choice = require("hermes.config").current.on_new_prompt
+  local id = uuid()
+  self:add({ kind = "user", message = id, lines = vim.split(vim.trim(shown), "\n") })
   self:request(protocol.method.session_prompt, {
     prompt = blocks,
-    _meta = choice and { hermes = { onNewPrompt = choice } } or nil,
+    _meta = { hermes = { messageId = id, onNewPrompt = require("hermes.config").current.on_new_prompt } },
   }, self:begin())
 end
 
@@ -396,7 +452,7 @@ end
 ---@param how string
 function Conversation:interrupted(how)
   self.life = (self.life or 0) + 1
-  self.cut = ("The server stopped (%s) and was started again."):format(how)
+  self.cut = self.connection.again and "The server was started again." or ("The server stopped (%s) and was started again."):format(how)
   if self.turns > 0 then
     self.cut = ("The server stopped (%s) in the middle of this, and was started again. "):format(how)
       .. "What was done is kept: say “go on” to go on."

@@ -1,6 +1,7 @@
 --- An item of a conversation as lines of the chat. What is folded away stands behind a
 --- gutter, which is how the folds know it.
 local compat = require("hermes.compat")
+local context = require("hermes.context")
 local conversation = require("hermes.conversation")
 
 local M = {}
@@ -146,7 +147,8 @@ local function call(item, out)
   if item.took and item.took >= 1000 then
     table.insert(details, took(item.took))
   end
-  local title = vim.trim((c.title or c.name or "?"):gsub("%s+", " "))
+  local title, more = vim.trim(c.title or c.name or "?"):match("^([^\r\n]*)(.*)$")
+  title = vim.trim(title:gsub("%s+", " ")) .. (more ~= "" and " …" or "")
   out:add(icon[1] .. " " .. title .. (#details > 0 and "  " .. table.concat(details, " · ") or ""))
   out:mark(0, #icon[1], icon[2])
   out:mark(#icon[1] + 1 + #title, -1, "HermesDim")
@@ -176,7 +178,7 @@ local renderers = {
   user = function(item, out)
     out:add("## You", "HermesHeading")
     out:add("")
-    for _, line in ipairs(item.lines) do
+    for _, line in ipairs(context.unlinked(item.lines)) do
       out:add(line)
     end
   end,

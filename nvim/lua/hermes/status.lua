@@ -1,4 +1,6 @@
 --- What holds now, in a few words.
+local protocol = require("hermes.protocol")
+
 local M = {}
 
 ---@param conversation hermes.Conversation
@@ -24,13 +26,16 @@ local function short(n)
   return n < 1000 and tostring(n) or ("%.1fk"):format(n / 1000)
 end
 
---- The model, tokens of the context, cost.
+--- What asks before it runs where that is not as usual, the model, tokens of the context,
+--- cost.
 ---@param conversation hermes.Conversation
 ---@return string
 local function facts(conversation)
   local parts = {} ---@type string[]
   for _, option in ipairs(conversation.options) do
-    if option.category == "model" then
+    local usual = option.category == protocol.category.mode and option.options[1].value
+    local said = option.category == protocol.category.model or usual and option.currentValue ~= usual
+    if said then
       table.insert(parts, tostring(option.currentValue))
     end
   end
@@ -42,6 +47,19 @@ local function facts(conversation)
     end
   end
   return table.concat(parts, " · ")
+end
+
+local drawing = false
+
+--- Has the bars drawn again, once for all that has changed meanwhile.
+function M.redraw()
+  if not drawing then
+    drawing = true
+    vim.schedule(function()
+      drawing = false
+      vim.cmd.redrawstatus({ bang = true })
+    end)
+  end
 end
 
 --- For a statusline: "Hermes: working: $ go test ./… · gpt-5 · 12.3k/128.0k". Empty where

@@ -131,16 +131,19 @@ function View:heard(event, item)
   if not self:valid() then
     return
   end
-  if event == "state" then
-    return M.redraw_status()
-  elseif event == "reset" then
+  if event == "reset" then
     return self:redraw()
+  elseif event == "rewound" then
+    return self:ask_again(item.lines)
   elseif event == "added" then
     self:flush() -- what came before it
     self:write(function()
       self:append(item)
     end)
     return self:follow()
+  end
+  if event ~= "changed" then
+    return
   end
   self.dirty[item] = true
   if not self.waiting then
@@ -296,6 +299,14 @@ function View:to_end(win)
   vim.bo[self.buf].modifiable = true
 end
 
+--- Puts a prompt that was taken back where the user writes, to be asked in other words.
+---@param lines string[]
+function View:ask_again(lines)
+  if self:draft() == "" then
+    self:set_draft(require("hermes.context").unlinked(lines))
+  end
+end
+
 --- Sends what the user has written.
 function View:send()
   local text = self:draft()
@@ -391,6 +402,20 @@ function M.show(conversation, options)
   return view
 end
 
+--- A conversation is no more: where its chat was shown, the next one is.
+---@param conversation? hermes.Conversation
+function M.forget(conversation)
+  for buf, view in pairs(views) do
+    if view.conversation == conversation then
+      for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+        vim.api.nvim_win_set_buf(win, M.get(conversation.connection:newest()).buf)
+        dress(win)
+      end
+      return vim.api.nvim_buf_delete(buf, { force = true })
+    end
+  end
+end
+
 --- The window of this tab page that shows a chat.
 ---@return integer?
 function M.window()
@@ -411,10 +436,6 @@ function M.hide()
     return vim.cmd.enew()
   end
   vim.api.nvim_win_close(win, false)
-end
-
-function M.redraw_status()
-  vim.cmd.redrawstatus({ bang = true })
 end
 
 return M

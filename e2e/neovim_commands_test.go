@@ -1,0 +1,294 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// commandsSeen are the sub-commands that TestNeovimPlugin uses; TestNeovimCommands has the rest.
+var commandsSeen = []string{"chat", "diff", "explain", "fork", "resume", "review", "rollback", "subagents"}
+
+// The sub-commands of :Hermes, each with what it shows, in one Neovim.
+func TestNeovimCommands(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"0.10", "0.12"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, shopFiles)
+			write(t, filepath.Join(b.home, "config.yaml"), "model: {provider: embedded, fallback: [second]}\n")
+			p := newPlugin(t, version, b)
+			p.start(t, "shop.py")
+			steps := []struct {
+				name string
+				run  func(*plugin)
+			}{
+				{"model", (*plugin).model},
+				{"thinking", (*plugin).thinking},
+				{"mode", (*plugin).mode},
+				{"ask", (*plugin).ask},
+				{"cancel", (*plugin).cancelIt},
+				{"toggle", (*plugin).toggle},
+				{"close", (*plugin).closeIt},
+				{"test", (*plugin).writeTests},
+				{"document", (*plugin).document},
+				{"fix", (*plugin).fix},
+				{"delegate", (*plugin).delegate},
+				{"transcript", (*plugin).transcript},
+				{"new", (*plugin).begin},
+				{"delete", (*plugin).remove},
+				{"settings", (*plugin).settings},
+				{"doctor", (*plugin).doctor},
+				{"restart", (*plugin).restart},
+			}
+			known := map[string]bool{}
+			for _, name := range commandsSeen {
+				known[name] = true
+			}
+			for _, s := range steps {
+				known[s.name] = true
+				s.run(p)
+			}
+			for _, name := range strings.Fields(p.eval(`join(getcompletion('Hermes ', 'cmdline'), ' ')`)) {
+				if !known[name] {
+					t.Errorf(":Hermes %s is offered, and no test uses it", name)
+				}
+			}
+			p.undoPrompt()
+			p.keep(p.name("commands"))
+		})
+	}
+}
+
+// model is chosen before anything else: the conversation begins with it.
+func (p *plugin) model() {
+	p.t.Helper()
+	p.line(":Hermes model")
+	p.wait("1: ● embedded", "2:   second")
+	p.keep(p.name("model"))
+	p.line("2")
+	p.wait("Model: second", "Hermes: idle · second")
+	p.line(":Hermes model third")
+	p.wait("Model: there is no third; there are", "second")
+	p.line(":Hermes model embedded")
+	p.wait("Model: embedded", "Hermes: idle · embedded")
+	if got := p.eval(`join(getcompletion('Hermes model ', 'cmdline'), ' ')`); got != "embedded second" {
+		p.t.Errorf("models to complete: %q", got)
+	}
+}
+
+func (p *plugin) thinking() {
+	p.t.Helper()
+	p.line(":Hermes thinking")
+	p.wait("1: ● Default", "4:   High")
+	p.line("4")
+	p.wait("Thinking: High")
+	p.line(":Hermes thinking")
+	p.wait("1:   Default", "4: ● High")
+	p.line("1")
+	p.wait("Thinking: Default")
+}
+
+// mode says what asks: the statusline says so where it is not as usual, and nothing is asked.
+func (p *plugin) mode() {
+	p.t.Helper()
+	p.line(":Hermes mode auto")
+	p.wait("Approvals: Auto", "Hermes: idle · auto · embedded")
+	p.send("Clean up", `[{"call":{"name":"terminal","args":{"command":"rm -rf build"}}}]`, `[{"text":"Clean "},{"text":"now."}]`)
+	p.wait("✓ $ rm -rf build", "Clean now.", "● idle", "auto · embedded")
+	p.line(":Hermes mode")
+	p.wait("1:   Ask", "2: ● Auto")
+	p.line("1")
+	p.until("the mode to be as usual", func() bool { return !strings.Contains(p.text(), "auto ·") })
+}
+
+// ask takes a prompt that begins with the name of a sub-command, and asks for one where there is none.
+func (p *plugin) ask() {
+	p.t.Helper()
+	p.line(":wincmd p")
+	p.line(":Hermes ask fix the “café” — naïve | quoted 'so' and \"so\"")
+	p.wait("fix the “café” — naïve | quoted 'so' and \"so\"", "● idle", "I cannot do that")
+	p.line(":Hermes ask")
+	p.wait("Ask Hermes:")
+	p.line("read shop.py")
+	p.wait("✓ Read shop.py", "● idle")
+	if got := p.eval("&filetype"); got != "python" {
+		p.t.Errorf("the cursor has left the file for a %q", got)
+	}
+}
+
+func (p *plugin) cancelIt() {
+	p.t.Helper()
+	p.line(":Hermes cancel")
+	p.wait("Hermes: nothing runs")
+	p.send("Never end", `[{"text":"It goes on"},{"sleep_ms":600000}]`)
+	p.wait("It goes on", "● working")
+	p.line(":Hermes cancel")
+	p.wait("Cancelled.", "● idle")
+	p.line(":wincmd p")
+}
+
+func (p *plugin) toggle() {
+	p.t.Helper()
+	p.line(":Hermes toggle")
+	p.until("the chat to be hidden", func() bool { return p.eval("winnr('$')") == "1" })
+	p.line(":Hermes toggle")
+	p.wait("Never end", "● idle")
+	p.line(":wincmd p")
+}
+
+func (p *plugin) closeIt() {
+	p.t.Helper()
+	p.line(":Hermes close")
+	p.until("the chat to be hidden", func() bool { return p.eval("winnr('$')") == "1" })
+}
+
+func (p *plugin) writeTests() {
+	p.t.Helper()
+	p.line(":Hermes test")
+	p.wait("Write tests for shop.py.", "Follow the tests that are there already", "● idle")
+}
+
+func (p *plugin) document() {
+	p.t.Helper()
+	p.line(":2Hermes document")
+	p.wait("Document shop.py, line 2.", "● idle")
+}
+
+// fix is about what is reported on the line, else in the file; where nothing is, it says so.
+func (p *plugin) fix() {
+	p.t.Helper()
+	p.line(":Hermes fix")
+	p.wait("nothing is reported in this file")
+	p.lua(`vim.diagnostic.set(vim.api.nvim_create_namespace("linter"), vim.fn.bufnr("shop.py"), {{ lnum = 1, col = 4, end_col = 10, severity = 1, source = "linter", message = "a plus is not a minus" }})`)
+	p.line(":1")
+	p.line(":Hermes fix")
+	p.wait("Fix shop.py.", "● idle")
+	p.line(":2")
+	p.line(":Hermes fix")
+	p.wait("Fix shop.py, line 2.", "● idle")
+	if log := p.log(); strings.Count(log, "a plus is not a minus") != 2 {
+		p.t.Errorf("the model was not told what the linter says:\n%s", log)
+	}
+	p.lua(`vim.diagnostic.reset()`)
+}
+
+// delegate has a subagent work, of whose goal a title shows the first line.
+func (p *plugin) delegate() {
+	p.t.Helper()
+	p.line(":Hermes delegate")
+	p.wait("\nDelegate:")
+	p.line("read shop.py")
+	p.wait("✓ Subagent: read shop.py", "● idle")
+	draft := `vim.cmd.Hermes({ args = { "delegate", "Count the lines\nand say so in a word" } })`
+	p.line(":lua " + draft)
+	p.wait("✓ Subagent: Count the lines  ", "● idle")
+	p.keep(p.name("delegate"))
+}
+
+func (p *plugin) transcript() {
+	p.t.Helper()
+	p.line(":Hermes transcript")
+	p.until("the transcript", func() bool { return strings.HasSuffix(p.eval("bufname()"), "transcript.md") })
+	if text := p.eval(`join(getline(1, '$'), "\n")`); !strings.Contains(text, "## You") || !strings.Contains(text, "def total(a, b):") {
+		p.t.Errorf("the transcript lacks what was read:\n%s", text)
+	}
+	p.line(":buffer shop.py")
+}
+
+func (p *plugin) begin() {
+	p.t.Helper()
+	p.line(":Hermes new")
+	p.wait("● idle  new conversation")
+	p.send("A second one", `[{"text":"Welcome "},{"text":"to it."}]`)
+	p.wait("Welcome to it.", "● idle  A second one")
+	p.line(":wincmd p")
+}
+
+// remove deletes the conversation that is shown, after a yes; another one takes its place.
+func (p *plugin) remove() {
+	p.t.Helper()
+	p.line(":Hermes delete")
+	p.wait("Delete for good", "1: ", "A second one", "2: ")
+	p.line("1")
+	p.wait("Delete “A second one” for good?", "1: Delete it", "2: Keep it")
+	p.line("2")
+	p.line(":Hermes delete")
+	p.wait("Delete for good", "A second one")
+	p.line("1")
+	p.wait("1: Delete it")
+	p.line("1")
+	p.wait("deleted “A second one”", "● idle  new conversation")
+	p.line(":Hermes resume")
+	if shown := p.wait("Go on with", "1: "); strings.Contains(shown, "A second one") {
+		p.t.Errorf("what was deleted can be gone on with:\n%s", shown)
+	}
+	p.line("1")
+	p.wait("Clean up", "● idle")
+	p.line(":wincmd p")
+}
+
+func (p *plugin) settings() {
+	p.t.Helper()
+	p.line(":Hermes settings")
+	p.until("the settings", func() bool { return p.eval("expand('%:p')") == filepath.Join(p.bed.home, "config.yaml") })
+	p.wait("model: {provider: embedded, fallback: [second]}")
+	p.line(":buffer shop.py")
+}
+
+func (p *plugin) doctor() {
+	p.t.Helper()
+	p.line(":Hermes doctor")
+	p.wait("ok    config", "ok    model", "ripgrep")
+	p.keep(p.name("doctor"))
+	p.keys("q")
+	p.until("the window to be closed", func() bool { return p.eval("&filetype") == "python" })
+}
+
+// restart has another process go on with the conversation.
+func (p *plugin) restart() {
+	p.t.Helper()
+	before := p.servers()
+	p.line(":Hermes restart")
+	p.until("another server", func() bool {
+		after := p.servers()
+		return len(before) == 1 && len(after) == 1 && after[0] != before[0]
+	})
+	p.send("Still there?", `[{"text":"Still "},{"text":"here."}]`)
+	p.wait("Still here.", "● idle  Clean up")
+}
+
+// undoPrompt takes a prompt back: the chat shows what is left, and the prompt to be asked again.
+func (p *plugin) undoPrompt() {
+	p.t.Helper()
+	p.send("Take me back with @shop.py", `[{"call":{"name":"write_file","args":{"path":"shop.py","content":"x = 1\n"}}}]`, `[{"text":"It was "},{"text":"written."}]`)
+	p.wait("It was written.", "● idle")
+	p.line(":Hermes")
+	p.keys("i")
+	p.write("/undo")
+	p.keys("Escape", "Enter")
+	p.wait("Back before this prompt", "Take me back with @shop.py", "● idle")
+	p.until("the file to be brought back", func() bool { return strings.HasSuffix(p.eval(shopText), "return a - b") })
+	chat := p.eval(`join(getline(1, '$'), "\n")`)
+	heading := strings.LastIndex(chat, "## You")
+	if strings.Contains(chat, "\nIt was written.") || strings.Contains(chat[:heading], "\nTake me back") {
+		p.t.Errorf("what was undone is still shown:\n%s", chat)
+	}
+	if !strings.Contains(chat, "Still here.") || !strings.HasPrefix(chat[heading:], "## You\n\nTake me back with @shop.py\n") {
+		p.t.Errorf("what is left, and what may be asked again, should be shown:\n%s", chat)
+	}
+	p.line(":%s/It was /It is /e")
+	p.keys("Enter")
+	p.wait("It is written.", "● idle")
+	p.line(":Hermes restart")
+	p.until("the chat as the store has it", func() bool {
+		chat := p.eval(`join(getline(1, '$'), "\n")`)
+		return strings.Contains(chat, "It is written.") && !strings.Contains(chat, "/undo") && !strings.Contains(chat, "It was written.")
+	})
+	if n := p.eval(fmt.Sprintf(`count(join(getline(1, '$'), "\n"), %q)`, "Take me back with")); n != "1" {
+		p.t.Errorf("the prompt stands there %s times", n)
+	}
+}
