@@ -145,8 +145,9 @@ func (c *subagent) meta(status string) acp.Meta {
 	return acp.Meta{"hermes": map[string]any{"subagent": m}}
 }
 
-// line shortens text to one line of at most limit characters.
+// line is the first line of a text, of at most limit characters.
 func line(text string, limit int) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	text = strings.Join(strings.Fields(text), " ")
 	if r := []rune(text); len(r) > limit {
 		return string(r[:limit-1]) + "…"
