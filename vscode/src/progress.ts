@@ -41,7 +41,7 @@ class Bar {
 
   constructor(begin: WorkDoneProgressBegin, cancel: () => void) {
     this.last = begin.message;
-    const options = { location: place(), title: begin.title.replace(/[\s.:…]+$/, ""), cancellable: begin.cancellable ?? false };
+    const options = { location: place(), title: begin.title.replace(/[\s.:]+$/, ""), cancellable: begin.cancellable ?? false };
     const ended = new Promise<void>((resolve) => (this.end = resolve));
     void vscode.window.withProgress(options, (progress, token) => {
       token.onCancellationRequested(cancel);

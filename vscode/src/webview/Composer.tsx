@@ -1,7 +1,7 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { AvailableCommand, SessionConfigOption } from "../protocol";
 import { fromFiles, urisOf } from "./attachments";
-import { accepted, completing, suggestions, type Completing, type Suggestion } from "./completion";
+import { accepted, completing, isWhole, suggestions, type Completing, type Suggestion } from "./completion";
 import { plural } from "./format";
 import { keep, kept, post } from "./host";
 import { Icon, IconButton } from "./icons";
@@ -243,6 +243,7 @@ function useCompletion(area: { current: HTMLTextAreaElement | null }, text: stri
   const onKeyDown = (e: KeyboardEvent): boolean => {
     if (all.length === 0) return false;
     const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+    if (e.key === "Enter" && isWhole(at!, all[Math.min(chosen, all.length - 1)]!)) return close(), false; // then it is sent
     if (step) choose((chosen + step + all.length) % all.length);
     else if (e.key === "Tab" || (e.key === "Enter" && !e.shiftKey)) accept(all[Math.min(chosen, all.length - 1)]!);
     else if (e.key === "Escape") close();

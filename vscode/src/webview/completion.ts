@@ -44,6 +44,11 @@ export function suggestions(c: Completing, commands: readonly AvailableCommand[]
   ];
 }
 
+/** isWhole tells whether a suggestion stands there already. */
+export function isWhole(c: Completing, s: Suggestion): boolean {
+  return s.insert.trim().slice(1) === c.query;
+}
+
 /** accepted is the text with a suggestion in it, and where the caret goes. */
 export function accepted(text: string, caret: number, c: Completing, s: Suggestion): { text: string; caret: number } {
   const after = text.slice(caret).replace(/^ /, "");

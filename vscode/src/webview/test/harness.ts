@@ -24,14 +24,14 @@ const fonts: Record<string, string> = {
 const types: Record<string, string> = { ".js": "text/javascript", ".css": "text/css", ".ttf": "font/ttf" };
 
 export class Harness {
-  private constructor(private readonly browser: Browser, private readonly server: Server, private readonly origin: string, readonly requests: string[]) {}
+  private readonly idle: Page[] = []; // a new one has a process of its own, which takes its time
 
-  /** start serves the files of a folder, the page itself at /. */
-  static async start(dist: string): Promise<Harness> {
-    const requests: string[] = [];
+  private constructor(private readonly browser: Browser, private readonly server: Server, private readonly origin: string, private readonly scale: number) {}
+
+  /** start serves the files of a folder, the page itself at /. Pictures are sharper with a scale of 2, and slower. */
+  static async start(dist: string, scale = 1): Promise<Harness> {
     const server = createServer((request, response) => {
       const path = request.url ?? "/";
-      requests.push(path);
       if (path === "/") {
         response.setHeader("content-type", "text/html").end(html({ script: "/webview.js", style: "/webview.css", source: "'self'", nonce: "test" }));
         return;
@@ -52,25 +52,40 @@ export class Harness {
       executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
       args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--enable-precise-memory-info", "--js-flags=--expose-gc"],
     });
-    return new Harness(browser, server, `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests);
+    return new Harness(browser, server, `http://127.0.0.1:${(server.address() as AddressInfo).port}`, scale);
   }
 
+  /** open begins anew: nothing is left of what a page showed before. */
   async open(o: { theme?: Theme; width?: number; height?: number } = {}): Promise<View> {
-    const page = await this.browser.newPage({ viewport: { width: o.width ?? 400, height: o.height ?? 800 }, reducedMotion: "reduce", deviceScaleFactor: 2 });
+    const size = { width: o.width ?? 400, height: o.height ?? 800 };
+    const page = this.idle.pop() ?? (await this.page());
     const problems: string[] = [];
     page.on("console", (m) => m.type() === "error" && problems.push(m.text()));
     page.on("pageerror", (e) => problems.push(String(e)));
     page.on("request", (r) => new URL(r.url()).origin === this.origin || r.url().startsWith("data:") || problems.push(`asked for ${r.url()}`));
+    await page.setViewportSize(size);
+    await page.goto(this.origin);
+    const view = new View(page, problems);
+    await view.paint(o.theme ?? "dark");
+    return view;
+  }
+
+  /** close takes a page back. */
+  async close({ page }: View): Promise<void> {
+    page.removeAllListeners();
+    await page.mouse.move(0, 0);
+    this.idle.push(page);
+  }
+
+  private async page(): Promise<Page> {
+    const page = await this.browser.newPage({ reducedMotion: "reduce", deviceScaleFactor: this.scale });
     await page.addInitScript(() => {
       const w = window as unknown as { posted: unknown[]; acquireVsCodeApi(): unknown };
       let state: unknown;
       w.posted = [];
       w.acquireVsCodeApi = () => ({ postMessage: (m: unknown) => w.posted.push(m), getState: () => state, setState: (s: unknown) => (state = s) });
     });
-    await page.goto(this.origin);
-    const view = new View(page, problems);
-    await view.paint(o.theme ?? "dark");
-    return view;
+    return page;
   }
 
   async stop(): Promise<void> {

@@ -123,7 +123,7 @@ async function measure(harness: Harness, n: number) {
   const block = await streaming(view, 3);
   const scroll = await scrolling(view);
   const problems = view.problems;
-  await view.page.close();
+  await harness.close(view);
   return { items: count, nodes, "load, ms": load, ...(streamAtOnce && { "all drawn after, s": 2 + drawn / 1000, "streaming meanwhile, ms": streamAtOnce }), "append to drawn, ms": append, "heap, MB": heap, "streaming frames, ms": stream, "streaming into a block of 100,000 characters, ms": block, "scrolling frames, ms": scroll, ...(problems.length > 0 && { problems }) };
 }
 

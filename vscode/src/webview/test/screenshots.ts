@@ -10,7 +10,7 @@ import { now, scenes } from "./scenes";
 const folder = process.argv[3] ?? join(dist, "screenshots");
 const only = process.argv[4];
 mkdirSync(folder, { recursive: true });
-const harness = await Harness.start(dist);
+const harness = await Harness.start(dist, 2);
 for (const theme of themeNames) {
   for (const width of [320, 700]) {
     for (const [name, scene] of Object.entries(scenes)) {
@@ -20,7 +20,7 @@ for (const theme of themeNames) {
       await scene.then?.(view);
       await view.page.screenshot({ path: join(folder, `${name}-${theme}-${width}.png`) });
       if (view.problems.length > 0) console.log(name, theme, width, view.problems);
-      await view.page.close();
+      await harness.close(view);
     }
   }
 }
