@@ -45,15 +45,24 @@ func interpreterCode(c *call) (codes []field, script field, none bool) {
 					return []field{a}, field{}, false
 				}
 			}
-		case "run", "test", "task", "fmt", "lint", "install", "check", "cache", "compile", "repl", "add":
+		case "run":
+			return nil, field{}, hasWord(args, "-")
+		case "test", "task", "fmt", "lint", "install", "check", "cache", "compile", "repl", "add":
 			return nil, field{}, false
 		}
 	}
 	letters := "eE"
 	switch c.name {
+	case "erl":
+		for i, a := range args[:max(0, len(args)-1)] {
+			if a.text == "-eval" {
+				codes = append(codes, args[i+1])
+			}
+		}
+		return codes, field{}, false
 	case "php":
 		letters = "rBRE"
-	case "node", "nodejs", "bun":
+	case "node", "nodejs", "bun", "tsx", "ts-node":
 		letters = "ep"
 	case "tclsh":
 		letters = "c"
@@ -123,7 +132,7 @@ func (j *judge) scan(c *call, code string) {
 		j.ask(c, "controls other programs by a script")
 		return
 	}
-	s := scanner{j: j, c: c, src: code, js: c.name == "node" || c.name == "nodejs" || c.name == "deno" || c.name == "bun"}
+	s := scanner{j: j, c: c, src: code, js: contains("node nodejs deno bun tsx ts-node", c.name)}
 	s.run()
 }
 
@@ -206,7 +215,7 @@ func (s *scanner) name(name string, i, k int) {
 	case "fork":
 		s.forks = true
 	case "rm", "rmSync", "rmdir", "rmdirSync", "unlink", "unlinkSync", "rimraf", "removeSync", "emptyDirSync", "rm_r", "rm_rf", "rm_f", "rmtree",
-		"remove_tree", "remove_dir", "remove_entry", "remove_entry_secure", "safe_unlink", "unlinkat", "file_remove":
+		"remove_tree", "removeItem", "remove_dir", "remove_entry", "remove_entry_secure", "safe_unlink", "unlinkat", "file_remove":
 		s.deletes(name, next)
 	case "delete", "remove":
 		if s.prev == "File" || s.prev == "Dir" || s.prev == "Deno" || s.prev == "fs" || s.prev == "os" || s.prev == "file" || s.prev == "Files" || s.prev == "FileUtils" {

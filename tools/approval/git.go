@@ -198,6 +198,8 @@ func (j *judge) gitRare(c *call, o options) {
 	case "update-ref":
 		if o.has("d", "stdin") {
 			j.ask(c, "deletes a reference")
+		} else if strings.HasPrefix(verb, "refs/heads/") {
+			j.ask(c, "moves a branch, which can lose commits")
 		}
 	case "filter-branch", "filter-repo":
 		j.ask(c, "rewrites the history")

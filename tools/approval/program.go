@@ -1,5 +1,7 @@
 package approval
 
+import "strings"
+
 // program judges a call by what its program is known to do; programs that are
 // not named here run.
 func (j *judge) program(c *call) {
@@ -9,7 +11,8 @@ func (j *judge) program(c *call) {
 		"command", "exec", "builtin", "strace", "ltrace", "unbuffer", "chronic", "caffeinate", "setarch", "cgexec", "systemd-run",
 		"run0", "pkexec", "proxychains", "proxychains4", "torsocks", "firejail", "bwrap", "unshare", "nsenter", "chroot", "fakeroot",
 		"runuser", "setpriv", "gosu", "su-exec", "coproc", "noglob", "nocorrect", "ts", "cross-env", "dotenv", "aws-vault",
-		"faketime", "xvfb-run", "dbus-run-session", "numactl", "eatmydata", "catchsegv", "rlwrap", "hyperfine":
+		"faketime", "xvfb-run", "dbus-run-session", "numactl", "eatmydata", "catchsegv", "rlwrap", "hyperfine",
+		"prlimit", "cpulimit", "choom", "uclampset", "logsave", "daemonize", "abduco", "dtach":
 		j.wrapper(c)
 	case "busybox", "toybox", "shx":
 		if len(c.args) > 0 {
@@ -23,8 +26,14 @@ func (j *judge) program(c *call) {
 		j.watch(c)
 	case "flock":
 		j.flock(c)
-	case "script":
+	case "script", "sg":
 		j.codeOption(c, "c", "command", "")
+	case "capsh", "start-stop-daemon":
+		if hasWord(c.args, "--") {
+			j.ask(c, "runs a command that cannot be judged")
+		}
+	case "nc", "ncat", "netcat", "socat":
+		j.connects(c)
 	case "su":
 		j.su(c)
 	case "ssh":
@@ -49,7 +58,7 @@ func (j *judge) program(c *call) {
 		j.builtin(c)
 	case "python", "pypy", "ipython":
 		j.pythonProgram(c)
-	case "perl", "ruby", "node", "nodejs", "php", "lua", "luajit", "deno", "tclsh", "rscript", "osascript", "groovy", "elixir", "julia", "swift", "guile", "racket", "irb", "ghc":
+	case "perl", "ruby", "node", "nodejs", "php", "lua", "luajit", "deno", "tclsh", "rscript", "osascript", "groovy", "elixir", "julia", "swift", "guile", "racket", "irb", "ghc", "r", "octave", "scala", "erl", "tsx", "ts-node", "jshell", "kotlin":
 		j.interpreter(c)
 	case "awk", "gawk", "mawk", "nawk":
 		j.awk(c)
@@ -114,7 +123,14 @@ func (j *judge) program(c *call) {
 		j.ourselves(c)
 	case "apt", "apt-get", "aptitude", "dpkg":
 		j.apt(c)
+	case "brew":
+		if hasWord(c.args, "services") {
+			j.service(c)
+		}
 	default:
+		if strings.HasPrefix(c.name, "ld-linux") || strings.HasPrefix(c.name, "ld-musl") {
+			j.wrapper(c)
+		}
 		if len(c.name) >= 4 && (c.name[:4] == "mkfs" || c.name == "mke2fs" || c.name == "newfs" || c.name == "mkdosfs" || c.name == "mkntfs") {
 			j.disk(c)
 		}

@@ -46,8 +46,11 @@ func (j *judge) database(c *call) {
 			j.sql(c, a.text)
 		}
 	}
-	if j.stdin.known {
+	switch {
+	case j.stdin.known:
 		j.sql(c, j.stdin.text)
+	case j.stdin.how == downloads:
+		j.ask(c, downloads+" in a database")
 	}
 }
 
@@ -83,7 +86,7 @@ func (j *judge) sql(c *call, text string) {
 			}
 		}
 	}
-	if strings.Contains(text, `\!`) {
+	if strings.Contains(text, `\!`) || strings.HasPrefix(strings.TrimSpace(text), "system ") {
 		j.ask(c, "runs a command from within the database client")
 	}
 	for _, reason := range sqlReasons(text) {

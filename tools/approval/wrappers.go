@@ -66,6 +66,16 @@ func wrapperOptions(name string) (short, long string, before int) {
 		return "g", "", 0
 	case "firejail", "bwrap":
 		return "", "bind ro-bind dev-bind dev proc tmpfs dir symlink setenv unsetenv chdir hostname", 0
+	case "cpulimit":
+		return "lpP", "limit pid path", 0
+	case "choom":
+		return "np", "adjust pid", 0
+	case "uclampset":
+		return "mMp", "", 0
+	case "daemonize":
+		return "aceoplu", "", 0
+	case "logsave":
+		return "", "", 1
 	case "numactl":
 		return "NmCip", "", 0
 	case "xvfb-run":
@@ -169,6 +179,9 @@ func takesNext(text, short, long string) bool {
 func (j *judge) runner(c *call) {
 	args := c.args
 	o := parse(args, "c", "call")
+	if o.exact("script-shell") || hasWord(args, "script-shell") {
+		j.ask(c, "sets the shell that runs scripts")
+	}
 	if v, ok := o.get("c", "call"); ok && v.has && (c.name == "npx" || c.name == "npm") {
 		j.code(c, v.value)
 	}
@@ -372,6 +385,21 @@ func (j *judge) ssh(c *call) {
 	}
 	if len(args) > 1 {
 		j.code(c, joined(args[1:]))
+	} else if j.stdin.known {
+		j.code(c, field{text: j.stdin.text})
+	}
+}
+
+// connects judges programs that can hand a connection to another.
+func (j *judge) connects(c *call) {
+	o := parse(c.args, "ceglmopqsTtwXx", "exec sh-exec lua-exec")
+	runs := c.name != "socat" && o.has("c", "e", "exec", "sh-exec", "lua-exec")
+	for _, a := range c.args {
+		up := strings.ToUpper(a.text)
+		runs = runs || c.name == "socat" && (strings.Contains(up, "EXEC:") || strings.Contains(up, "SYSTEM:"))
+	}
+	if runs {
+		j.ask(c, "runs a program for whoever connects")
 	}
 }
 
