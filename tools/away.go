@@ -177,7 +177,7 @@ func (w *cutter) end() {
 
 // explainAway words the exit codes of the programs that reach a backend.
 func (s *Shell) explainAway(o Outcome) string {
-	if s.on == nil || s.on.Shared() || o.Code != 255 {
+	if s.on == nil || s.on.Shared() || o.Code != 255 || o.TimedOut {
 		return ""
 	}
 	return "exit code 255: of the command itself, or ssh has lost the connection; the next command connects again"

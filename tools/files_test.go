@@ -474,6 +474,7 @@ func TestTodo(t *testing.T) {
 		{`{"merge":true,"todos":[{"id":"2","status":"completed"},{"id":"c","content":"three"}]}`,
 			`{"todos":[{"id":"a","content":"one","status":"pending"},{"id":"2","content":"two","status":"completed"},{"id":"c","content":"three","status":"pending"}]}`},
 		{`{"todos":"[{\"id\":\"z\",\"content\":\"as text\",\"status\":\"cancelled\"}]"}`, `{"todos":[{"id":"z","content":"as text","status":"cancelled"}]}`},
+		{`{"todos":[{"id":"z","content":"as\u001b[31m te\u0007xt","status":"cancelled"}]}`, `{"todos":[{"id":"z","content":"as text","status":"cancelled"}]}`},
 		{`{"todos":[{"id":"a","content":"x","status":"done"}]}`, `"todos[0].status" must be one of "pending", "in_progress", "completed" or "cancelled", not "done"`},
 		{`{"todos":[{"id":"a","content":"x"},{"id":"a","content":"y"}]}`, `the id "a" is given twice. The list is as it was.`},
 		{`{"todos":[{"id":"a"}]}`, `the item "a" has no content`},

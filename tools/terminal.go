@@ -255,7 +255,7 @@ func runShown(ctx context.Context, env *Env, call Call, c Command, note string) 
 	return OK(terminalOut{
 		Output: text, ExitCode: outcome.Code, Cwd: outcome.Cwd,
 		TimedOut: outcome.TimedOut, Interrupted: ctx.Err() != nil,
-		Note:       sentence(note, explainExit(c, outcome), explainCwd(env, outcome), env.Shell.explainAway(outcome), explainLimit(outcome), explainSandbox(env, c.box, text, outcome), settled),
+		Note:       sentence(note, explainExit(c, outcome), explainJobs(env, c, outcome), explainCwd(env, outcome), env.Shell.explainAway(outcome), explainLimit(outcome), explainSandbox(env, c.box, text, outcome), settled),
 		FullOutput: full,
 	}).With(shown), nil
 }
@@ -381,6 +381,41 @@ func explainCwd(env *Env, o Outcome) string {
 		return "the folder is outside the workspace now; the file tools do not reach it"
 	}
 	return ""
+}
+
+// explainJobs says that what & has started does not go on.
+func explainJobs(env *Env, c Command, o Outcome) string {
+	switch {
+	case o.TimedOut || !leavesJobs(c.Text):
+		return ""
+	case env.Processes == nil:
+		return "what & had started was ended with the command"
+	}
+	return "what & had started was ended with the command; start with background=true what is to go on"
+}
+
+// leavesJobs tells whether a command line starts something with & that it neither
+// waits for nor ends.
+func leavesJobs(text string) bool {
+	file, err := syntax.NewParser().Parse(strings.NewReader(text), "")
+	if err != nil {
+		return false
+	}
+	starts, looksAfter := false, false
+	syntax.Walk(file, func(node syntax.Node) bool {
+		switch n := node.(type) {
+		case *syntax.Stmt:
+			starts = starts || n.Background
+		case *syntax.CallExpr:
+			name := ""
+			if len(n.Args) > 0 {
+				name = n.Args[0].Lit()
+			}
+			looksAfter = looksAfter || name == "wait" || name == "kill"
+		}
+		return true
+	})
+	return starts && !looksAfter
 }
 
 // lastProgram is the program whose exit code a command line ends with; empty when

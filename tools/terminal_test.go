@@ -62,6 +62,7 @@ func TestTerminal(t *testing.T) {
 		{"grep", `{"command":"cat file | grep nothing"}`, `{"output":"","exit_code":1,"cwd":"DIR","note":"exit code 1 of grep means that nothing matched; it is no failure"}`},
 		{"diff", `{"command":"cd sub && diff -q ../file /dev/null >/dev/null"}`, `{"output":"","exit_code":1,"cwd":"DIR/sub","note":"exit code 1 of diff means that the files differ; it is no failure"}`},
 		{"killed", `{"command":"kill -9 $$"}`, `{"output":"","exit_code":137,"cwd":"DIR","note":"exit code 137: killed (SIGKILL), often for lack of memory"}`},
+		{"a job waited for", `{"command":"(sleep 0.01; echo b) & wait"}`, `{"output":"b\n","exit_code":0,"cwd":"DIR"}`},
 		{"crashed", `{"command":"kill -SEGV $$"}`, `{"output":"","exit_code":139,"cwd":"DIR","note":"exit code 139: it crashed on invalid memory (SIGSEGV)"}`},
 		{"outside", `{"command":"cd /"}`, `{"output":"","exit_code":0,"cwd":"/","note":"the folder is outside the workspace now; the file tools do not reach it"}`},
 		{"escape sequences", `{"command":"printf '\\033[31mred\\033[0m \\033]52;c;eA==\\007x'"}`, `{"output":"red x","exit_code":0,"cwd":"DIR"}`},
@@ -73,7 +74,7 @@ func TestTerminal(t *testing.T) {
 		{"background", `{"command":"true","background":true}`, `{"error":"background=true is not offered here: run the command in the foreground, with a timeout if it does not end by itself."}`},
 		{"pty", `{"command":"test -t 0 && test -t 1 && printf '\\033[31m%s\\033[0m\\n' $TERM; cd sub; export A=1","pty":true}`, `{"output":"xterm-256color\n","exit_code":0,"cwd":"DIR/sub"}`},
 		{"pty, nothing to read", `{"command":"read x; echo $?","pty":true}`, `{"output":"1\n","exit_code":0,"cwd":"DIR"}`},
-		{"a job left behind", `{"command":"sleep 1000 & echo done"}`, `{"output":"done\n","exit_code":0,"cwd":"DIR"}`},
+		{"a job left behind", `{"command":"sleep 1000 & echo done"}`, `{"output":"done\n","exit_code":0,"cwd":"DIR","note":"what & had started was ended with the command"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -156,7 +156,7 @@ func mergeTodos(have []Todo, given []todoItem) ([]Todo, error) {
 			have = append(have, Todo{ID: string(item.ID), Status: TodoPending})
 			at = len(have) - 1
 		}
-		if text := strings.TrimSpace(item.Content); text != "" {
+		if text := strings.TrimSpace(plainly(item.Content)); text != "" {
 			have[at].Content = text
 		}
 		if item.Status != "" {

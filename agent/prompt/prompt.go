@@ -21,7 +21,7 @@ var childWords string
 
 // Config is what the prompt depends on.
 type Config struct {
-	Folders []string  // absolute; the first is the main one
+	Folders []string  // absolute; the first is the main one; none: the work is on another machine
 	Git     bool      // the first folder is in a git repository
 	OS      string    // such as "linux"
 	Shell   string    // what terminal runs commands with, such as "bash"
@@ -36,7 +36,7 @@ type Config struct {
 // System is the whole system prompt.
 func System(c Config) string {
 	var b strings.Builder
-	b.WriteString(about(words, c.Tools))
+	b.WriteString(about(words, c.conditions()))
 	writeManner(&b, c.Manner)
 	writePlace(&b, c)
 	writeNotes(&b, c.Notes)
@@ -54,7 +54,7 @@ type Task struct {
 // first, so that a provider's prompt cache holds for their siblings.
 func Child(c Config, t Task) string {
 	var b strings.Builder
-	b.WriteString(about(childWords, c.Tools))
+	b.WriteString(about(childWords, c.conditions()))
 	writePlace(&b, c)
 	writeNotes(&b, c.Notes)
 	fmt.Fprintf(&b, "\n# Your task\n\n%s\n", strings.TrimSpace(t.Goal))
@@ -92,7 +92,9 @@ func writePlace(b *strings.Builder, c Config) {
 	} else if len(c.Folders) > 0 {
 		b.WriteString("- It is not a git repository.\n")
 	}
-	fmt.Fprintf(b, "- System: %s\n", oneLine(c.OS))
+	if len(c.Folders) > 0 {
+		fmt.Fprintf(b, "- System: %s\n", oneLine(c.OS))
+	}
 	if c.Shell != "" && slices.Contains(c.Tools, "terminal") {
 		fmt.Fprintf(b, "- Shell: %s\n", oneLine(c.Shell))
 	}
@@ -102,7 +104,19 @@ func writePlace(b *strings.Builder, c Config) {
 	fmt.Fprintf(b, "- Date: %s\n", c.Date.Format("2006-01-02"))
 }
 
-// about is the fixed text less the lines that speak of tools not offered: a line
+// elsewhere is the condition of lines about work on another machine.
+const elsewhere = "elsewhere"
+
+// conditions are what lines of the fixed text may ask for: the tools offered, and
+// whether the work is on another machine.
+func (c Config) conditions() []string {
+	if len(c.Folders) > 0 {
+		return c.Tools
+	}
+	return append(slices.Clone(c.Tools), elsewhere)
+}
+
+// about is the fixed text less the lines whose conditions do not hold: a line
 // that begins with {a b} needs both, one with {!a} stands in its place.
 func about(words string, offered []string) string {
 	var b strings.Builder

@@ -124,3 +124,20 @@ func ExampleFence() {
 	fmt.Println(prompt.Fence("plain"), prompt.Fence("a ```` b"))
 	// Output: ``` `````
 }
+
+// Nothing is said of folders here when the work is on another machine.
+func TestElsewhere(t *testing.T) {
+	t.Parallel()
+	here, there := config(), config()
+	there.Folders = nil
+	for words, wants := range map[string][2]bool{
+		"first folder named below": {true, false}, "unsaved text": {true, false}, "\n- System:": {true, false},
+		"on another machine": {false, true}, "There are no scripts (execute_code), checkpoints or worktrees": {false, true},
+	} {
+		for i, c := range []prompt.Config{here, there} {
+			if got := strings.Contains(prompt.System(c), words); got != wants[i] {
+				t.Errorf("%q with %d folders: %t", words, len(c.Folders), got)
+			}
+		}
+	}
+}
