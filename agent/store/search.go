@@ -127,7 +127,11 @@ func (db *database) search(ctx context.Context, q Query, words []string) (hits [
 			break
 		}
 	}
-	return hits[:min(len(hits), q.Limit)], nil
+	hits = hits[:min(len(hits), q.Limit)]
+	for i := range hits {
+		hits[i].Snippet = strings.Join(strings.Fields(hits[i].Snippet), " ")
+	}
+	return hits, nil
 }
 
 // where narrows a search to sessions.
@@ -144,27 +148,37 @@ func (q Query) where() (string, []any) {
 	return clause, args
 }
 
-// snippetWords is how long a snippet is.
-const snippetWords = 24
-
-func (db *database) byIndex(ctx context.Context, q Query, words []string, join string) ([]Hit, error) {
-	clause, args := q.where()
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = `"` + strings.ReplaceAll(w, `"`, `""`) + `"*`
+// byIndex looks for the words as they are, and where there are few of these, for words
+// that begin so: to gather all of them costs much more.
+func (db *database) byIndex(ctx context.Context, q Query, words []string, join string) (hits []Hit, err error) {
+	for _, open := range []string{"", "*"} {
+		quoted := make([]string, len(words))
+		for i, w := range words {
+			quoted[i] = `"` + strings.ReplaceAll(w, `"`, `""`) + `"` + open
+		}
+		if hits, err = db.matching(ctx, q, strings.Join(quoted, join)); err != nil || len(hits) >= q.Limit {
+			break
+		}
 	}
-	match := strings.Join(quoted, join)
-	// A shared message counts once, in the oldest session that has it. Snippets are made
-	// last, since each costs a reading of its text.
-	return collectHits(db.reader.QueryContext(ctx, fmt.Sprintf(`
+	for i := range hits {
+		hits[i].Snippet = excerpt(hits[i].Snippet, words)
+	}
+	return hits, err
+}
+
+func (db *database) matching(ctx context.Context, q Query, match string) ([]Hit, error) {
+	clause, args := q.where()
+	// A shared message counts once, in the oldest session that has it.
+	hits, err := collectHits(db.reader.QueryContext(ctx, fmt.Sprintf(`
 		WITH hits AS MATERIALIZED (
 			SELECT words.rowid AS key, words.rank AS score, s.id AS session
 			FROM words%s WHERE words MATCH ?%s ORDER BY words.rowid DESC LIMIT %d),
 		best AS MATERIALIZED (SELECT key, score, session FROM hits ORDER BY score, key LIMIT ?)
-		SELECT %s, m.id, m.seq, m.time, m.role, (SELECT snippet(words, 0, ?, ?, '…', %d) FROM words WHERE words MATCH ? AND rowid = best.key)
-		FROM best JOIN messages m ON m.key = best.key JOIN sessions s ON s.id = best.session
-		ORDER BY best.score, best.key, s.created_at, s.id`, sessionsOf("words.rowid"), clause, ranked, prefixed("s", sessionColumns), snippetWords),
-		slices.Concat([]any{match}, args, []any{4 * q.Limit, Mark, EndMark, match})...))
+		SELECT %s, m.id, m.seq, m.time, m.role, said.text
+		FROM best JOIN messages m ON m.key = best.key JOIN said ON said.key = best.key JOIN sessions s ON s.id = best.session
+		ORDER BY best.score, best.key, s.created_at, s.id`, sessionsOf("words.rowid"), clause, ranked, prefixed("s", sessionColumns)),
+		slices.Concat([]any{match}, args, []any{4 * q.Limit})...))
+	return hits[:min(len(hits), q.Limit)], err
 }
 
 // ranked is how many hits are compared with each other: the newest. Where there are
@@ -228,7 +242,7 @@ func collectHits(rows *sql.Rows, err error) (hits []Hit, _ error) {
 			continue
 		}
 		seen[h.MessageID] = h.MessageID != ""
-		h.Time, h.Snippet = fromMicros(at), strings.Join(strings.Fields(h.Snippet), " ")
+		h.Time = fromMicros(at)
 		hits = append(hits, h)
 	}
 	return hits, rows.Err()
@@ -265,29 +279,6 @@ func indexable(words []string) bool {
 		}
 	}
 	return true
-}
-
-// snippetRunes is how much is shown around what was found.
-const snippetRunes = 60
-
-// cutAround is the part of text around the first of words, marked.
-func cutAround(text string, words []string) string {
-	for _, w := range words {
-		i := strings.Index(strings.ToLower(text), strings.ToLower(w))
-		if i < 0 || i+len(w) > len(text) {
-			continue
-		}
-		before, after := []rune(text[:i]), []rune(text[i+len(w):])
-		start, end := "", ""
-		if len(before) > snippetRunes {
-			before, start = before[len(before)-snippetRunes:], "…"
-		}
-		if len(after) > snippetRunes {
-			after, end = after[:snippetRunes], "…"
-		}
-		return start + string(before) + Mark + text[i:i+len(w)] + EndMark + string(after) + end
-	}
-	return text[:min(len(text), 4*snippetRunes)]
 }
 
 // ErrEmptyQuery: there is no word to look for.

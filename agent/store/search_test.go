@@ -223,3 +223,23 @@ func searchAgrees(t *testing.T, rt *rapid.T, s *store.Store, ids []string) {
 		rt.Fatalf("%d of %d messages were not found", len(want), len(want)+len(hits))
 	}
 }
+
+// An excerpt shows where the most of what was looked for stands, as the index sees words.
+func TestExcerpts(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	x := create(t, s, store.Session{Title: "T"})
+	filler := strings.Repeat("so on ", 30)
+	add(t, s, x.ID, said(model.User, "Cafe "+filler+"the Café's TABLES are réservés, "+filler))
+	for query, want := range map[string]string{
+		"cafe reserves":  "…so on so on so on the [Café]'s TABLES are [réservés], so",
+		`"tables are"`:   "on so on the Café's [TABLES are] réservés",
+		"café":           "[Cafe] so on",
+		"reserv":         "are [réservés], so on",
+		"tables nothing": "the Café's [TABLES] are",
+	} {
+		if got := find(t, s, store.Query{Text: query}); len(got) != 1 || !strings.Contains(got[0], want) {
+			t.Errorf("%s: %q; want %q", query, got, want)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package store
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// snippetWords is how long an excerpt is, and wordsBefore how much of it stands before
+// what was found.
+const (
+	snippetWords = 24
+	wordsBefore  = 6
+)
+
+// token is a word of a text, as the index takes texts apart.
+type token struct {
+	start, end int // bytes
+	folded     string
+}
+
+func tokens(text string) (list []token) {
+	for i := 0; i < len(text); {
+		start := i + strings.IndexFunc(text[i:], inWord)
+		if start < i {
+			break
+		}
+		end := len(text)
+		if n := strings.IndexFunc(text[start:], func(r rune) bool { return !inWord(r) }); n >= 0 {
+			end = start + n
+		}
+		list = append(list, token{start, end, folded(text[start:end])})
+		i = end
+	}
+	return list
+}
+
+func inWord(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.N, unicode.Mn, unicode.Co)
+}
+
+// folded is a word without case and diacritics.
+func folded(word string) string {
+	for _, r := range word {
+		if r >= 0x80 {
+			word = strings.Map(func(r rune) rune {
+				if unicode.Is(unicode.Mn, r) {
+					return -1
+				}
+				return r
+			}, norm.NFD.String(word))
+			break
+		}
+	}
+	return strings.ToLower(word)
+}
+
+// found is a place of a text where one of the words stands.
+type found struct{ first, last, word int } // tokens, inclusive; which word
+
+func places(text []token, words []string) (all []found) {
+	phrases := make([][]token, len(words))
+	for i, w := range words {
+		phrases[i] = tokens(w)
+	}
+	for at := 0; at < len(text); at++ {
+		for i, p := range phrases {
+			if begins(text[at:], p) {
+				all = append(all, found{at, at + len(p) - 1, i})
+				at += len(p) - 1
+				break
+			}
+		}
+	}
+	return all
+}
+
+// begins tells whether a text begins with a phrase, whose last word may go on.
+func begins(text, phrase []token) bool {
+	if len(phrase) == 0 || len(text) < len(phrase) {
+		return false
+	}
+	for i, p := range phrase {
+		if i < len(phrase)-1 && text[i].folded != p.folded || !strings.HasPrefix(text[i].folded, p.folded) {
+			return false
+		}
+	}
+	return true
+}
+
+// excerpt is the part of a text in which the most of the words stand, marked.
+func excerpt(text string, words []string) string {
+	all := tokens(text)
+	hits := places(all, words)
+	if len(hits) == 0 {
+		return clip(text)
+	}
+	first := max(0, hits[densest(hits)].first-wordsBefore)
+	last := min(len(all), first+snippetWords) - 1
+	first = max(0, last+1-snippetWords)
+	var b strings.Builder
+	from := 0
+	if first > 0 {
+		b.WriteString("…")
+		from = all[first].start
+	}
+	for _, h := range hits {
+		if h.first >= first && h.last <= last {
+			b.WriteString(text[from:all[h.first].start] + Mark + text[all[h.first].start:all[h.last].end] + EndMark)
+			from = all[h.last].end
+		}
+	}
+	if last == len(all)-1 {
+		return b.String() + text[from:]
+	}
+	return b.String() + text[from:all[last].end] + "…"
+}
+
+// densest is the place behind which, within an excerpt, the most different words stand.
+func densest(hits []found) (best int) {
+	most := 0
+	for i, h := range hits {
+		different := map[int]bool{}
+		for _, other := range hits[i:] {
+			if other.last >= h.first+snippetWords-wordsBefore {
+				break
+			}
+			different[other.word] = true
+		}
+		if len(different) > most {
+			best, most = i, len(different)
+		}
+	}
+	return best
+}
+
+// snippetRunes is how much is shown around what was found.
+const snippetRunes = 60
+
+// cutAround is the part of text around the first of words, marked.
+func cutAround(text string, words []string) string {
+	for _, w := range words {
+		i := strings.Index(strings.ToLower(text), strings.ToLower(w))
+		if i < 0 || i+len(w) > len(text) {
+			continue
+		}
+		before, after := []rune(text[:i]), []rune(text[i+len(w):])
+		start, end := "", ""
+		if len(before) > snippetRunes {
+			before, start = before[len(before)-snippetRunes:], "…"
+		}
+		if len(after) > snippetRunes {
+			after, end = after[:snippetRunes], "…"
+		}
+		return start + string(before) + Mark + text[i:i+len(w)] + EndMark + string(after) + end
+	}
+	return clip(text)
+}
+
+func clip(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), 4*snippetRunes)], "")
+}
