@@ -18,7 +18,12 @@ var here = Place{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u", HermesHome
 // corpus reads the commands of one level.
 func corpus(t testing.TB, l Level) []string {
 	t.Helper()
-	text, err := os.ReadFile("testdata/" + l.String() + ".txt")
+	return commandsIn(t, l.String()+".txt")
+}
+
+func commandsIn(t testing.TB, file string) []string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,6 +57,18 @@ func TestCorpus(t *testing.T) {
 				t.Errorf("%q: %s (%s), want %s", src, v.Level, v.Reason, level)
 			}
 			checkShape(t, src, v)
+		}
+	}
+}
+
+// More of them, which the other tests leave alone.
+func TestMany(t *testing.T) {
+	t.Parallel()
+	for file, level := range map[string]Level{"ordinary.txt": Runs, "variants.txt": Asks} {
+		for _, src := range commandsIn(t, file) {
+			if v := Command(src, here); v.Level != level {
+				t.Errorf("%q: %s (%s), want %s", src, v.Level, v.Reason, level)
+			}
 		}
 	}
 }
