@@ -232,7 +232,7 @@ func TestExcerpts(t *testing.T) {
 	filler := strings.Repeat("so on ", 30)
 	add(t, s, x.ID, said(model.User, "Cafe "+filler+"the Café's TABLES are réservés, "+filler))
 	for query, want := range map[string]string{
-		"cafe reserves":  "…so on so on so on the [Café]'s TABLES are [réservés], so",
+		"cafe reserves":  "…on so on so on the [Café]'s TABLES are [réservés], so",
 		`"tables are"`:   "on so on the Café's [TABLES are] réservés",
 		"café":           "[Cafe] so on",
 		"reserv":         "are [réservés], so on",
