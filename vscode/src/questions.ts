@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 
 import { RequestPermissionRequest } from "./protocol";
+import { revealed } from "./webview/format";
 
 /** What is asked, without the session. */
 export type Permission = Pick<RequestPermissionRequest, "toolCall" | "options">;
@@ -40,7 +41,7 @@ async function inDialog(q: Permission): Promise<string | undefined> {
   return (await vscode.window.showWarningMessage("May Hermes do this?", { modal: true, detail }, ...items))?.id;
 }
 
-const what = (q: Permission) => q.toolCall.title ?? q.toolCall.name ?? "May this run?";
+const what = (q: Permission) => revealed(q.toolCall.title ?? q.toolCall.name ?? "May this run?");
 
 const reason = (q: Permission) => q.toolCall.content?.map((c) => c.content?.text ?? "").join(" ") ?? "";
 

@@ -17,7 +17,7 @@ const setUp: readonly Way[] = [
 export function failure(error: unknown): Failure {
   const text = error instanceof Error ? error.message : String(error);
   if ((error as { code?: unknown } | undefined)?.code !== Code.AuthRequired && !/no key for the model provider|base_url is empty/.test(text)) {
-    return { error: text };
+    return { error: text.charAt(0).toUpperCase() + text.slice(1) };
   }
   const provider = /no key for the model provider "(\w+)"/.exec(text)?.[1];
   const why = provider ? `there is no key for ${provider}` : "its endpoint has no address";

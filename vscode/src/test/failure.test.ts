@@ -10,6 +10,6 @@ it("a model that is not set up has ways out", () => {
 });
 
 it("any other failure is said as it is", () => {
-  assert.deepEqual(failure(new Error("the endpoint refused the key")), { error: "the endpoint refused the key" });
-  assert.deepEqual(failure("odd"), { error: "odd" });
+  assert.deepEqual(failure(new Error("the endpoint refused the key")), { error: "The endpoint refused the key" });
+  assert.deepEqual(failure("odd"), { error: "Odd" });
 });

@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { PermissionOption } from "../protocol";
+import { revealed } from "./format";
 import { fieldsOf, filled, type Field } from "./form";
 import { post } from "./host";
 import { Icon } from "./icons";
@@ -16,12 +17,16 @@ export function AskCard({ ask }: { ask: Ask }) {
   );
 }
 
+/** How many lines of a command are in sight even where they are broken up. */
+const seenLines = 8;
+
 type PermissionAsk = Extract<Ask, { kind: "permission" }>;
 type FormAsk = Extract<Ask, { kind: "form" }>;
 
 function Permission({ ask }: { ask: PermissionAsk }) {
   const title = useId();
   const { what, whose } = titleOf(ask);
+  const lines = what.split("\n").length;
   const reasons = ask.toolCall.content?.map((c) => c.content?.text).filter(Boolean) ?? [];
   return (
     <div class="card" role="group" aria-labelledby={title} data-ask={ask.id} onKeyDown={moveAmongButtons}>
@@ -29,7 +34,8 @@ function Permission({ ask }: { ask: PermissionAsk }) {
         <Icon name="shield" />
         {ask.toolCall.kind === "execute" ? "Run this command?" : "Allow this?"}
       </div>
-      <pre class="card-command" tabIndex={0} role="group" aria-label="What is asked for">{what}</pre>
+      <pre class="card-command" tabIndex={0} role="group" aria-label="What is asked for">{revealed(what)}</pre>
+      {lines > seenLines && <div class="quiet">{lines} lines: scroll to read them all</div>}
       {whose && <div class="quiet">{whose}</div>}
       {reasons.map((r, i) => <div key={i} class="quiet">{r}</div>)}
       <div class="options">

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { revealed } from "./format";
 import { post } from "./host";
 import { IconButton } from "./icons";
 import { coloured } from "./markdown";
@@ -13,7 +14,7 @@ export function Code({ text, language }: { text: string; language: string }) {
   return (
     <div class="output">
       <pre tabIndex={0} role="group" aria-label={language || "Output"}>
-        <code class="hljs" dangerouslySetInnerHTML={{ __html: coloured(part, language) }} />
+        <code class="hljs" dangerouslySetInnerHTML={{ __html: coloured(revealed(part), language) }} />
       </pre>
       <IconButton class="output-copy" icon="copy" label="Copy" onClick={() => post({ type: "copy", text })} />
       {!all && <button type="button" class="text" onClick={() => setAll(true)}>Show all ({Math.round(text.length / 1000)} thousand characters)</button>}

@@ -1,5 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { compare, type Line } from "./compare";
+import { revealed } from "./format";
 import { post } from "./host";
 import { Icon, IconButton } from "./icons";
 import { lastPart } from "./state";
@@ -15,7 +16,7 @@ export function Diff({ path, oldText, newText }: { path: string; oldText?: strin
     <div class="diff">
       <div class="diff-head">
         <button type="button" class="text" title={path} onClick={() => post({ type: "open", path })}>
-          <Icon name="file" />{lastPart(path)}
+          <Icon name="file" />{revealed(lastPart(path))}
         </button>
         {oldText === undefined && <span class="quiet">new</span>}
         <span class="changed"><span class="added">+{change.added}</span> <span class="removed">−{change.removed}</span></span>
@@ -42,7 +43,7 @@ function Hunk({ lines, first }: { lines: Line[]; first: boolean }) {
         <div key={i} class={`diff-line ${classes[l.sign]}`}>
           <span class="diff-number" aria-hidden="true">{l.sign === "-" ? l.before : l.after}</span>
           <span class="diff-sign" aria-hidden="true">{l.sign}</span>
-          <span class="diff-text"><span class="hidden">{words[l.sign]}</span>{l.text}{"\n"}</span>
+          <span class="diff-text"><span class="hidden">{words[l.sign]}</span>{revealed(l.text)}{"\n"}</span>
         </div>
       ))}
     </>

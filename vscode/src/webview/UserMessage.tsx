@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { revealed } from "./format";
 import { post } from "./host";
 import { Icon } from "./icons";
 import type { User } from "./state";
@@ -34,7 +35,7 @@ function withMentions(text: string) {
     parts.push(text.slice(from, m.index));
     parts.push(
       <button type="button" class="mention" title={m[2]} onClick={() => post({ type: "link", href: m[2]! })}>
-        <Icon name="file" />{m[1]}
+        <Icon name="file" />{revealed(m[1]!)}
       </button>,
     );
     from = m.index + m[0].length;

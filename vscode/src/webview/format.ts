@@ -1,4 +1,4 @@
-// Numbers for people.
+// Numbers and names for people.
 
 /** duration is a time span as one would say it: 0.4 s, 12 s, 3 min 05 s. */
 export function duration(ms: number): string {
@@ -28,8 +28,16 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`;
 }
 
+/**
+ * revealed shows the characters that turn text around, or are nothing to see: what
+ * somebody agrees to has to be what it looks like.
+ */
+export function revealed(text: string): string {
+  return text.replace(/[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/g, (c) => `‹U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);
+}
+
 /** oneLine shortens a text to a line. */
 export function oneLine(text: string, limit: number): string {
-  const line = text.trim().replace(/\s+/g, " ");
+  const line = revealed(text.trim()).replace(/\s+/g, " ");
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
 }

@@ -25,6 +25,35 @@ markdown.renderer.rules["image"] = (tokens, i) => {
 };
 markdown.renderer.rules["table_open"] = () => `<div class="table" tabindex="0" role="group" aria-label="Table"><table>`;
 markdown.renderer.rules["table_close"] = () => `</table></div>`;
+
+// Our policy allows no styles of its own: classes say how a cell is aligned.
+for (const cell of ["th_open", "td_open"]) {
+  markdown.renderer.rules[cell] = (tokens, i, options, _env, self) => {
+    const token = tokens[i]!;
+    const side = /text-align:\s*(\w+)/.exec(String(token.attrGet("style") ?? ""))?.[1];
+    token.attrs = side ? [["class", side]] : null;
+    return self.renderToken(tokens, i, options);
+  };
+}
+
+/** A list item that begins with [ ] or [x] has a mark instead. */
+markdown.core.ruler.after("inline", "tasks", (state) => {
+  state.tokens.forEach((token, i) => {
+    const first = token.children?.[0];
+    const task = first?.type === "text" && state.tokens[i - 2]?.type === "list_item_open" ? /^\[([ xX])\]\s/.exec(first.content) : null;
+    if (!task || !first) return;
+    first.content = first.content.slice(task[0].length);
+    const mark = new state.Token("html_inline", "", 0);
+    mark.content = task[1] === " " ? taskMark("circle-large-outline", "to do") : taskMark("pass-filled", "done");
+    token.children!.unshift(mark);
+    state.tokens[i - 2]!.attrSet("class", "task");
+  });
+});
+
+function taskMark(icon: string, word: string): string {
+  return `<span class="codicon codicon-${icon}" role="img" aria-label="${word}"></span> `;
+}
+
 markdown.renderer.rules["fence"] = (tokens, i, _options, env) => code(tokens[i]!.content, tokens[i]!.info, isOpen(env));
 markdown.renderer.rules["code_block"] = (tokens, i, _options, env) => code(tokens[i]!.content, "", isOpen(env));
 

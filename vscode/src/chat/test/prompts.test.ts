@@ -136,7 +136,7 @@ it("a failure is said, and what waits goes on", async () => {
     onTurn: () => ({ dispose() {} }), ensureSession: async () => { throw new Error("no endpoint"); }, prompt: async () => ({ stopReason: "end_turn" }), cancel: async () => {},
   } as never, t.conversation);
   await failing.send([{ type: "text", text: "x" }], "queue");
-  assert.deepEqual([t.shown(), t.conversation.state.turn.running], [["no endpoint"], false]);
+  assert.deepEqual([t.shown(), t.conversation.state.turn.running], [["No endpoint"], false]);
 });
 
 it("a message that no model could be asked is given back", async () => {

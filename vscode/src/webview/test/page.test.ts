@@ -52,6 +52,7 @@ describe("axe finds nothing", () => {
         }, rules);
         assert.deepEqual(violations, [], theme);
       }
+      assert.deepEqual(view.problems, []);
       await harness.close(view);
     });
   }
@@ -106,6 +107,13 @@ describe("what a model writes", () => {
     await v.tell(answer("ee.\n\nFour."));
     assert.equal(await v.page.evaluate(() => (document.querySelector(".block") as unknown as { mark: number }).mark), 1);
     assert.equal(await v.page.locator(".block").count(), 4);
+  }));
+
+  it("has tables with their columns aligned, and lists of tasks", () => on([session, answer("| a | b | c |\n| --: | :-: | - |\n| 1 | 2 | 3 |\n\n- [x] done\n- [ ] to do\n- [link](https://example.org)\n")], async (v) => {
+    const sides = await v.page.locator(".table td").evaluateAll((all) => all.map((c) => getComputedStyle(c).textAlign));
+    assert.deepEqual(sides, ["right", "center", "start"]);
+    assert.deepEqual(await v.page.locator("li.task").evaluateAll((all) => all.map((t) => `${t.querySelector("[role=img]")!.getAttribute("aria-label")}: ${t.textContent!.trim()}`)), ["done: done", "to do: to do"]);
+    assert.equal(await v.page.locator(".markdown li").count(), 3);
   }));
 
   it("has code with buttons, once it is whole", () => on([session, running, answer("```go\nx := 1\n")], async (v) => {

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { accepted, completing, suggestions } from "../completion";
 import { compare } from "../compare";
 import { fieldsOf, filled } from "../form";
-import { duration, money, oneLine, tokens } from "../format";
+import { duration, money, oneLine, revealed, tokens } from "../format";
 import { ofSubagent } from "../state";
 
 describe("completion", () => {
@@ -79,4 +79,10 @@ it("numbers are short", () => {
   assert.deepEqual([tokens(950), tokens(12_345), tokens(128_000), tokens(1_200_000)], ["950", "12.3k", "128k", "1.2M"]);
   assert.deepEqual([money(0.0421, "USD"), money(1.5, "EUR"), money(0, "USD")], ["$0.0421", "€1.50", "$0.00"]);
   assert.equal(oneLine("a\n  b c", 4), "a b…");
+});
+
+it("what turns text around, or is not to be seen, is shown", () => {
+  assert.equal(revealed("rm \u202etxt.exe"), "rm ‹U+202E›txt.exe");
+  assert.equal(revealed("a\u200bb\ufeff"), "a‹U+200B›b‹U+FEFF›");
+  assert.equal(revealed("הגדרות.json 👩‍💻 é"), "הגדרות.json 👩‍💻 é");
 });

@@ -51,6 +51,39 @@ func (s *Session) Turn(ctx context.Context, in Input) (StopReason, error) {
 {"model": {"default": "gpt-5", "context_window": 128000}, "ok": true}
 \`\`\``;
 
+const long = "a".repeat(180);
+const wide = `# A heading that is longer than a narrow side bar is wide, as headings often are
+
+| id | name | status | owner | created | changed | size | what it is for |
+| --: | --- | :-: | --- | --- | --- | --: | --- |
+| 1 | \`internal/checkpoint/keeper.go\` | **done** | somebody | 2026-11-20 | 2026-11-21 | 12,345 | Keeps what was there before a turn |
+| 2 | ${long} | open | - | - | - | 0 | https://example.org/${long} |
+
+A path without a break, \`/very/long/${long}/path.go\`, and an address: https://example.org/${long}?q=1
+
+- [x] done
+- [ ] to do
+  1. one
+     - deeper
+       - deeper still
+         > and quoted
+
+![A diagram of the turn](https://example.org/turn.png)
+
+مرحبا بالعالم, and שלום again, in one line with \`code\`.
+
+\`\`\`ts
+const line = "${"0123456789 ".repeat(30)}";
+\`\`\`
+`;
+const command = `set -e\n${Array.from({ length: 60 }, (_, i) => `curl -fsS https://example.org/part-${i}/${"x".repeat(20)} -o /tmp/part-${i} && rm -rf build/part-${i}`).join("\n")}`;
+const choices = [["once", "allow_once", "Allow once"], ["session", "allow_always", "Allow for this session: curl, rm"], ["always", "allow_always", "Allow always, in every session: curl, rm"], ["no", "reject_once", "Say no"]]
+  .map(([optionId, kind, name]) => ({ optionId, kind, name }));
+const asked = (title: string, reason?: string) => ({
+  type: "ask", ask: { id: "ask-9", kind: "permission", at: 1, options: choices, toolCall: { toolCallId: "c9", title, kind: "execute", status: "pending", ...(reason && { content: [{ type: "content", content: { type: "text", text: reason } }] }) } },
+}) as unknown as ToPage;
+const failed = "the model endpoint https://api.example.org/v1/chat/completions answered 429 Too Many Requests: {\"error\":{\"message\":\"Rate limit reached for gpt-5 in organization org-0123456789abcdef on tokens per min. Limit: 30000, Used: 29842, Requested: 1893.\"}}. Wait 3.4 s and ask again, or set model.fallback.";
+
 /** now puts a recorded conversation into the present: what still runs has just begun. */
 export function now(all: ToPage[]): ToPage[] {
   const last = Math.max(...[...JSON.stringify(all).matchAll(/"at":(\d+)/g)].map((m) => Number(m[1])));
@@ -83,6 +116,15 @@ export const scenes: Record<string, Scene> = {
     },
   },
   stopped: { messages: (stream) => [ready, ...stream("answer"), { type: "server", server: { state: "stopped", message: "The Hermes server stopped several times in a short while, and is not started again." } }] },
+  wide: { messages: () => [ready, { type: "reset", session: { id: "s", title: `Mend ${long}` } }, { type: "user", text: `Look at ${long} please, [@src/${long}.ts](file:///w/a.ts)`, at: 1 }, answer(wide), { type: "turn", running: false, at: 1, stopReason: "end_turn" }] },
+  "approval-long": { messages: () => [ready, { type: "user", text: "Fetch the parts", at: 1 }, { type: "turn", running: true, at: 1 }, asked(command, "It downloads, and removes folders without asking.")] },
+  rtl: {
+    messages: () => [ready, { type: "reset", session: { id: "s", title: "תקן את קובץ ההגדרות" } }, { type: "user", text: "תקן את [@הגדרות.json](file:///w/x.json) ואת [@gpj.\u202etxt.exe](file:///w/y)", at: 1 },
+      update({ sessionUpdate: "tool_call", toolCallId: "r", title: "Edit הגדרות/קובץ.json", name: "patch", kind: "edit", status: "completed", content: [{ type: "diff", path: "/w/הגדרות/קובץ.json", oldText: "{\n  \"שם\": 1\n}\n", newText: "{\n  \"שם\": 2\n}\n" }] }),
+      answer("תיקנתי את הקובץ:\n\n- ראשון\n- שני\n\nDone in `הגדרות.json`."), { type: "turn", running: true, at: 1 }, asked("rm -rf בנייה")],
+    then: expandAll,
+  },
+  failed: { messages: () => [ready, { type: "user", text: "Go on", at: 1 }, answer("I begin with"), { type: "turn", running: false, at: 1, error: failed }] },
   unset: { messages: () => [ready, { type: "user", text: "Hello", at: 1 }, { type: "turn", running: false, at: 1, ...failure(new Error('no key for the model provider "openai"')) }] },
   restricted: { messages: (stream) => [{ type: "server", server: { state: "ready", restricted: true } }, ...stream("answer")] },
 };
