@@ -1,0 +1,73 @@
+-- The plugin as plugin managers load it, by the words of the documentation: what they do
+-- with a folder is done here by hand, since none of them can be had as a package.
+local here = vim.fs.dirname(debug.getinfo(1, "S").source:sub(2))
+local host = dofile(here .. "/host.lua")
+local repository = vim.fs.normalize(here .. "/../..")
+vim.env.PATH = vim.fs.dirname(vim.env.HERMES_BIN) .. ":" .. vim.env.PATH
+
+--- A command that is there before its plugin, and loads it: lazy.nvim's, by an API call.
+local function when_called(load)
+  vim.api.nvim_create_user_command("Hermes", function(event)
+    vim.api.nvim_del_user_command("Hermes")
+    load()
+    local range = ({ {}, { event.line1 }, { event.line1, event.line2 } })[event.range + 1]
+    vim.cmd({ cmd = "Hermes", args = event.fargs, range = range })
+  end, { bang = true, range = true, nargs = "*" })
+end
+
+local ways = {
+  -- A native package that is loaded when it is wanted.
+  packadd = function()
+    vim.cmd.packadd("hermes")
+    require("hermes").setup({})
+  end,
+  -- lazy.nvim, `cmd = "Hermes"`: config with the folder of the repository.
+  lazy = function()
+    local doc = table.concat(vim.fn.readfile(repository .. "/docs/neovim.md"), "\n")
+    local spec = assert(loadstring("return " .. doc:match("```lua\n(.-)```")))()
+    when_called(function()
+      vim.opt.rtp:prepend(repository)
+      spec.config({ dir = repository, name = "hermes-ls" })
+    end)
+  end,
+  -- vim-plug and packer, `rtp = "nvim"`: the folder in it, sourced at once.
+  rtp = function()
+    vim.opt.rtp:prepend(repository .. "/nvim")
+    vim.cmd("runtime! plugin/**/*.vim plugin/**/*.lua")
+    require("hermes").setup({})
+  end,
+  -- vim-plug, `on: 'Hermes'`: the command again as text.
+  on = function()
+    vim.api.nvim_create_user_command("Hermes", function(event)
+      vim.api.nvim_del_user_command("Hermes")
+      vim.opt.rtp:prepend(repository .. "/nvim")
+      vim.cmd.source(repository .. "/nvim/plugin/hermes.lua")
+      local lines = event.line1 == event.line2 and "" or event.line1 .. "," .. event.line2
+      vim.cmd(("%sHermes %s"):format(lines, event.args))
+    end, { bang = true, range = true, nargs = "*" })
+  end,
+}
+
+vim.cmd.filetype("plugin indent on")
+ways[vim.g.way]()
+vim.cmd.edit(host.workspace .. "/shop.py")
+if vim.fn.exists(":Hermes") ~= 2 then
+  host.fail(":Hermes is not there")
+end
+vim.cmd("1,2Hermes chat")
+host.wait("the lines in the chat, and the server", function()
+  return vim.bo.filetype == "hermes"
+    and table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\n"):find("About `shop.py`, lines 1–2:", 1, true)
+    and require("hermes").statusline():find("idle", 1, true)
+end)
+if vim.fn.maparg("<CR>", "n") == "" then
+  host.fail("the chat has no keys")
+end
+if vim.fn.getcompletion("Hermes ex", "cmdline")[1] ~= "explain" then
+  host.fail("sub-commands are not completed")
+end
+vim.cmd.help("hermes-chat")
+if not vim.api.nvim_buf_get_name(0):find("hermes.txt", 1, true) then
+  host.fail("there is no help")
+end
+vim.cmd("qall!")
