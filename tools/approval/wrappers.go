@@ -19,6 +19,9 @@ func (j *judge) wrapper(c *call) {
 		}
 		return
 	}
+	if (c.name == "sudo" || c.name == "doas") && len(rest) == 1 && !j.stdin.some && contains("bash sh zsh dash ksh fish su", programName(rest[0].text)) {
+		j.ask(c, "becomes another user, who runs what cannot be seen")
+	}
 	j.call(c.with(rest))
 }
 
