@@ -116,6 +116,9 @@ func TestKilled(t *testing.T) {
 	if string(kept) != "work\n" || !strings.Contains(conflicts["b.txt"].Reason, "did not complete") {
 		t.Errorf("its work is not kept: %q, %v in %+v", kept, err, conflicts)
 	}
+	if summary := a.Results[1].Summary; !strings.Contains(summary, "- $ echo work >b.txt; ") {
+		t.Errorf("what it did: %q", summary)
+	}
 	if trace := a.Results[1].Trace; len(trace) != 1 || trace[0].Tool != "terminal" || trace[0].Status != "interrupted" {
 		t.Errorf("what it was doing: %+v", trace)
 	}

@@ -110,6 +110,15 @@ func (x *Children) lent() (*tools.Env, error) {
 	return x.env, nil
 }
 
+// lentTools are the session's; nil: it has not begun.
+func (x *Children) lentTools() *tools.Set {
+	env, err := x.lent()
+	if err != nil {
+		return nil
+	}
+	return env.Tools
+}
+
 // Close ends every subagent and waits for them, or for ctx.
 func (x *Children) Close(ctx context.Context) error {
 	x.mu.Lock()

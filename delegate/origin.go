@@ -104,8 +104,8 @@ func (x *Children) descendants(ctx context.Context, parent string) ([]store.Sess
 
 const serverStopped = "interrupted: the server stopped"
 
-// fromLog makes the outcome of a child that is not of this process.
-func (x *Children) fromLog(ctx context.Context, head store.Session) (*outcome, origin, error) {
+// fromLog makes the outcome of a child that is not of this process; set knows its tools.
+func (x *Children) fromLog(ctx context.Context, head store.Session, set *tools.Set) (*outcome, origin, error) {
 	var kept origin
 	if err := json.Unmarshal([]byte(head.Origin), &kept); err != nil {
 		return nil, kept, err
@@ -114,12 +114,12 @@ func (x *Children) fromLog(ctx context.Context, head store.Session) (*outcome, o
 	if err != nil {
 		return nil, kept, err
 	}
-	var r record
+	r := record{titles: map[string]string{}}
 	for i := range log {
-		r.read(&log[i])
+		r.read(&log[i], set)
 	}
 	for _, c := range r.open { // its server died meanwhile
-		r.trace = append(r.trace, traced{Tool: c.Name, Status: interrupted})
+		r.trace = append(r.trace, traced{Tool: c.Name, Status: interrupted, title: r.titles[c.ID]})
 	}
 	o := r.outcome()
 	o.Index, o.Session, o.Model, o.Duration, o.Changes = kept.Index, head.ID, head.Model, kept.Duration, kept.Changes
@@ -135,11 +135,28 @@ func (x *Children) fromLog(ctx context.Context, head store.Session) (*outcome, o
 	return o, kept, nil
 }
 
+// titleOf is what a person is told of a call; empty: there is no such tool here.
+func titleOf(set *tools.Set, c model.Call) string {
+	if set == nil {
+		return ""
+	}
+	tool, ok := set.Get(c.Name)
+	if !ok || tool.Title == nil {
+		return ""
+	}
+	return tool.Title(json.RawMessage(c.Args))
+}
+
 // read takes an entry of a log.
-func (r *record) read(m *store.Message) {
+func (r *record) read(m *store.Message, set *tools.Set) {
+	took := m.Time.Sub(r.last) // since the entry before it, at least
+	r.last = m.Time
 	switch {
 	case m.Role == model.Assistant:
 		r.open = append(r.open, m.Calls...)
+		for _, c := range m.Calls {
+			r.titles[c.ID] = titleOf(set, c)
+		}
 		if !m.Note {
 			r.speaking.WriteString(m.Text)
 			r.reply()
@@ -151,7 +168,7 @@ func (r *record) read(m *store.Message) {
 		}
 	case m.Role == model.ToolRole:
 		r.open = slices.DeleteFunc(r.open, func(c model.Call) bool { return c.ID == m.CallID })
-		r.called(tools.Call{ID: m.CallID, Name: m.Name}, m.IsError, 0)
+		r.called(tools.Call{ID: m.CallID, Name: m.Name}, m.IsError, took)
 	}
 }
 
@@ -173,7 +190,7 @@ func (x *Children) interrupted(ctx context.Context, env *tools.Env, c tools.Call
 		list[i] = &outcome{Index: i, Status: interrupted, Exit: interrupted, Trace: []traced{}, Error: serverStopped, Summary: "It had not begun."}
 	}
 	for _, head := range heads {
-		o, kept, err := x.fromLog(ctx, head)
+		o, kept, err := x.fromLog(ctx, head, env.Tools)
 		if err == nil && kept.Call == c.ID && o.Index < len(list) {
 			list[o.Index] = o.shortened(room(env, len(list)))
 			x.update(ctx, head.ID, func(kept *origin) { kept.Status, kept.Exit, kept.Error, kept.Told = o.Status, o.Exit, o.Error, true })

@@ -71,7 +71,7 @@ func (x *Children) List(ctx context.Context, parent string) ([]Status, error) {
 		if known[head.ID] {
 			continue
 		}
-		if o, kept, err := x.fromLog(ctx, head); err == nil {
+		if o, kept, err := x.fromLog(ctx, head, x.lentTools()); err == nil {
 			s := Status{
 				SessionID: head.ID, Goal: kept.Goal, Status: o.Status, Calls: len(o.Trace),
 				Tokens: o.Tokens.Input + o.Tokens.Output, Seconds: o.Duration, Background: kept.Background,
@@ -389,7 +389,7 @@ func (x *Children) adopt(ctx context.Context, head store.Session, owner string) 
 	if json.Unmarshal([]byte(head.Origin), &kept) != nil || !kept.Background || kept.Told || cmp.Or(kept.Owner, head.Parent) != owner {
 		return
 	}
-	o, kept, err := x.fromLog(ctx, head)
+	o, kept, err := x.fromLog(ctx, head, x.lentTools())
 	if err != nil {
 		return
 	}
