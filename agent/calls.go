@@ -20,6 +20,7 @@ type call struct {
 	tool       tools.Tool
 	result     tools.Result
 	took       time.Duration
+	stopped    context.Context // done when the user has stopped this call alone
 }
 
 // together is how many read-only calls run at the same time at most.
@@ -30,7 +31,10 @@ const together = 16
 func (t *turn) callAll(ctx context.Context, calls []*call) error {
 	t.budget = budget{replyCap}
 	for _, c := range calls {
-		t.sink.Event(t.started(c))
+		e := t.started(c)
+		c.stopped, e.Stop = context.WithCancel(context.Background())
+		defer e.Stop()
+		t.sink.Event(e)
 	}
 	for batch := range batches(calls) {
 		if err := t.callBatch(ctx, batch); err != nil {
@@ -72,7 +76,7 @@ func (t *turn) callBatch(ctx context.Context, batch []*call) error {
 	for i, c := range batch {
 		go func() {
 			defer func() { ended <- i }()
-			c.run(ctx, t.config.Tools, env)
+			c.run(ctx, env.Tools, env)
 		}()
 	}
 	var failure error
@@ -97,9 +101,12 @@ func (t *turn) callBatch(ctx context.Context, batch []*call) error {
 
 // run gives the call a result, whatever happens.
 func (c *call) run(ctx context.Context, set *tools.Set, env *tools.Env) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(c.stopped, stop)()
 	began := time.Now()
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, c.stopped.Err() != nil:
 		c.result = tools.Fail("interrupted by the user: %s was not run", c.Name)
 		return
 	case c.cut:

@@ -32,6 +32,7 @@ type (
 		Kind      tools.Kind
 		Title     string
 		Locations []tools.Location
+		Stop      func() `json:"-"` // ends this call alone; nil: it is told of afterwards
 	}
 	// CallProgress is news of a running call.
 	CallProgress struct{ tools.Progress }

@@ -237,6 +237,42 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// A call is stopped alone, also before its turn has come: the rest of the reply runs, and
+// the turn goes on.
+func TestStopOneCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		wait := func(ctx context.Context, _ *tools.Env, _ tools.Call, _ nothing) (tools.Result, error) {
+			<-ctx.Done()
+			return tools.Result{}, ctx.Err()
+		}
+		st, m, sink := openStore(t), fakemodel.New(), &recorder{}
+		s := begin(t, agent.Config{Model: m, Store: st, Tools: toolSet(t, quick("quick", false), tools.New(tools.Tool{Name: "wait", Description: "w"}, wait))})
+		done := make(chan agent.StopReason)
+		go func() { stop, _ := s.Turn(t.Context(), agent.Input{Text: "go"}, sink); done <- stop }()
+		x := m.Next()
+		x.Call("1", "wait", `{}`)
+		x.Call("2", "quick", `{}`)
+		x.Call("3", "wait", `{}`)
+		x.End()
+		synctest.Wait()
+		started := of[agent.CallStarted](sink)
+		started[2].Stop()
+		started[0].Stop()
+		x = m.Next()
+		x.Text("Going on.")
+		x.End()
+		if stop := <-done; stop != agent.EndTurn {
+			t.Errorf("stop = %q", stop)
+		}
+		want := "user: go\nassistant: \n\tcall 1 wait {}\n\tcall 2 quick {}\n\tcall 3 wait {}\n" +
+			"tool 1 wait: error\ntool 2 quick: ok\ntool 3 wait: error\nassistant: Going on.\n"
+		if got := render(messages(t, st, s.ID())); got != want {
+			t.Errorf("log:\n%s", got)
+		}
+	})
+}
+
 // stubborn is a model that does not heed a cancel.
 type stubborn struct{ say func() }
 

@@ -43,11 +43,10 @@ func (h host) Terminals(string) tools.Terminals { return nil }
 // Sink sends session/update to an editor with a plugin. For others, what there is
 // to see goes through the turn's own sink.
 func (h host) Sink(sessionID string) agent.Sink {
-	children := &childBars{s: h.s, bars: map[string]*progress{}}
-	if h.s.client.acp != nil {
-		children.next = h.s.agent.Sink(sessionID)
+	if h.s.client.acp == nil {
+		return h.s.newWorkBars(nil)
 	}
-	return children
+	return h.s.newWorkBars(h.s.agent.Sink(sessionID))
 }
 
 // setAgentClient passes on what the editor's plugin can do.

@@ -65,6 +65,7 @@ type progress struct {
 	token lsp.ProgressToken
 	title string
 	given bool // the token came from the editor: it exists already
+	apart bool // what calls say of themselves is shown by bars of their own
 	news  chan struct{}
 	stop  chan struct{}
 	done  chan struct{}
@@ -79,11 +80,17 @@ type progress struct {
 	end   string
 }
 
+// startTurn shows a turn; what in it says how it goes on, such as a script, has a
+// progress of its own, if the editor shows more than what it has asked for.
+func (s *server) startTurn(token lsp.ProgressToken, title string, cancel func()) *progress {
+	return s.startProgress(token, "Hermes: "+title, s.client.progress, cancel)
+}
+
 // startProgress shows a piece of work, which cancel stops. Token is the editor's
 // own; nil: one is made, if the editor shows progress at all.
-func (s *server) startProgress(token lsp.ProgressToken, title string, cancel func()) *progress {
+func (s *server) startProgress(token lsp.ProgressToken, title string, apart bool, cancel func()) *progress {
 	p := &progress{
-		s: s, token: token, title: title, given: token != nil,
+		s: s, token: token, title: title, given: token != nil, apart: apart,
 		news: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if token == nil {
@@ -112,7 +119,7 @@ func (p *progress) Event(e agent.Event) {
 			p.say(oneLine(e.Title, 80), true)
 		}
 	case agent.CallProgress:
-		if e.Line != "" {
+		if e.Line != "" && !p.apart {
 			p.line = oneLine(e.Line, 120)
 			p.tell()
 		}

@@ -88,7 +88,7 @@ type outcome struct {
 // returns does the work, and has told the progress and the chat when it returns.
 func (s *server) begin(ctx context.Context, j job) func() outcome {
 	ctx, cancel := context.WithCancel(ctx)
-	progress := s.startProgress(j.token, "Hermes: "+j.title, cancel)
+	progress := s.startTurn(j.token, j.title, cancel)
 	sink := &fanOut{progress: progress}
 	if s.client.acp != nil {
 		sink.echo = s.agent.EchoSink(j.session.ID())
@@ -130,7 +130,7 @@ func endOf(stop agent.StopReason, err error) string {
 // acpTurn gives a turn that a plugin started its progress.
 func (s *server) acpTurn(ctx context.Context, _ string, in agent.Input) (context.Context, agent.Sink, func(agent.StopReason, error)) {
 	ctx, cancel := context.WithCancel(ctx)
-	progress := s.startProgress(nil, "Hermes: "+titleOf(in.Text), cancel)
+	progress := s.startTurn(nil, titleOf(in.Text), cancel)
 	return ctx, progress, func(stop agent.StopReason, err error) {
 		progress.finish(endOf(stop, err))
 		cancel()

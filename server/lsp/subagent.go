@@ -14,19 +14,31 @@ import (
 	service "github.com/hermes-ls/hermes-ls/server"
 )
 
-// childBars shows each subagent as a work-done progress of its own, and passes all
-// events on to the plugin, if there is one.
-type childBars struct {
+// workBars shows each subagent, and each call that says how it goes on, as a work-done
+// progress of its own, and passes all events on to the plugin, if there is one.
+type workBars struct {
 	s    *server
-	bars map[string]*progress // by the subagent's session
-	next agent.Sink           // nil: no plugin
+	bars map[string]*progress         // by the subagent's session, or the call
+	open map[string]agent.CallStarted // calls
+	next agent.Sink                   // nil: no plugin
 }
 
-// Event makes childBars an [agent.Sink].
-func (b *childBars) Event(e agent.Event) {
+func (s *server) newWorkBars(next agent.Sink) *workBars {
+	return &workBars{s: s, bars: map[string]*progress{}, open: map[string]agent.CallStarted{}, next: next}
+}
+
+// Event makes workBars an [agent.Sink].
+func (b *workBars) Event(e agent.Event) {
 	switch e := e.(type) {
+	case agent.CallStarted:
+		b.open[e.Call.ID] = e
+	case agent.CallProgress:
+		b.callSays(e)
+	case agent.CallEnded:
+		b.finish(e.Call.ID, endOfCall(e))
+		delete(b.open, e.Call.ID)
 	case agent.ChildStarted:
-		b.bars[e.SessionID] = b.s.startProgress(nil, "Hermes › "+oneLine(e.Goal, 60), e.Stop)
+		b.bars[e.SessionID] = b.s.startProgress(nil, "Hermes › "+oneLine(e.Goal, 60), false, e.Stop)
 	case agent.ChildEvent:
 		if p := b.bars[e.SessionID]; p != nil {
 			p.Event(e.Event)
@@ -35,15 +47,40 @@ func (b *childBars) Event(e agent.Event) {
 			b.s.show(lsp.MessageTypeWarning, "%s", n.Text)
 		}
 	case agent.ChildEnded:
-		if p := b.bars[e.SessionID]; p != nil {
-			delete(b.bars, e.SessionID)
-			end := endOfChild(e)
-			b.s.goOn("the end of a subagent", func() { p.finish(end) })
-		}
+		b.finish(e.SessionID, endOfChild(e))
 	}
 	if b.next != nil {
 		b.next.Event(e)
 	}
+}
+
+// callSays shows what a call says of itself, such as "execute_code · 3/50 calls · 12 s".
+func (b *workBars) callSays(e agent.CallProgress) {
+	call, open := b.open[e.CallID]
+	if !open || e.Line == "" || call.Stop == nil {
+		return
+	}
+	bar := b.bars[e.CallID]
+	if bar == nil {
+		bar = b.s.startProgress(nil, "Hermes › "+oneLine(call.Title, 60), false, call.Stop)
+		b.bars[e.CallID] = bar
+	}
+	bar.Event(e)
+}
+
+// finish ends the bar of a piece of work, if it has one. The turn does not wait.
+func (b *workBars) finish(id, end string) {
+	if p := b.bars[id]; p != nil {
+		delete(b.bars, id)
+		b.s.goOn("the end of a piece of work", func() { p.finish(end) })
+	}
+}
+
+func endOfCall(e agent.CallEnded) string {
+	if e.Result.IsError {
+		return "failed"
+	}
+	return "done"
 }
 
 func endOfChild(e agent.ChildEnded) string {
@@ -175,8 +212,8 @@ func (s *server) offerResults(sessionID string, ready []delegate.Status) {
 	}
 }
 
-// Pace makes childBars an [agent.Pacer] where the next sink is one.
-func (b *childBars) Pace(ctx context.Context) error {
+// Pace makes workBars an [agent.Pacer] where the next sink is one.
+func (b *workBars) Pace(ctx context.Context) error {
 	if p, ok := b.next.(agent.Pacer); ok {
 		return p.Pace(ctx)
 	}

@@ -3,8 +3,10 @@ package servertest_test
 import (
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.lsp.dev/uri"
 
@@ -32,6 +34,11 @@ func TestScript(t *testing.T) {
 	if !strings.Contains(strings.Join(lines, "\n"), "execute_code · ") || !strings.Contains(strings.Join(lines, "\n"), "/50 calls · ") {
 		t.Errorf("progress %q", lines)
 	}
+	if !slices.ContainsFunc(e.Progress(), func(p servertest.Progress) bool {
+		return p.Kind == "begin" && p.Title == "Hermes › execute_code" && p.Cancellable
+	}) {
+		t.Errorf("no progress of the script's own among %+v", e.Progress())
+	}
 	requests := m.Requests()
 	last := requests[len(requests)-1].Messages
 	result := last[len(last)-1].Text
@@ -48,5 +55,37 @@ func TestScript(t *testing.T) {
 	}
 	if want := "- sandbox_tool_call `read_file` ` {\"path\":\"a.txt\",\"offset\":1,\"limit\":500} ` · "; !strings.Contains(string(text), want) || !strings.Contains(string(text), "completed") {
 		t.Errorf("the transcript lacks %s:\n%s", want, text)
+	}
+}
+
+// Who cancels the progress of a script ends the script, not the turn.
+func TestCancelOneScript(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no scripts")
+	}
+	m := fakemodel.Script(calls("execute_code", map[string]any{"code": "import time; time.sleep(100)"}), says("On."))
+	e := servertest.New(t, servertest.Options{Model: m})
+	_, wait := e.Go("workspace/executeCommand", prompt("wait", true))
+	began := time.Now()
+	for token := ""; token == ""; time.Sleep(20 * time.Millisecond) {
+		for _, p := range e.Progress() {
+			if p.Kind == "begin" && strings.Contains(p.Title, "execute_code") {
+				token = p.Token
+				e.Notify("window/workDoneProgress/cancel", map[string]any{"token": token})
+			}
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatalf("the script shows no progress: %+v", e.Progress())
+		}
+	}
+	raw, err := wait()
+	if err != nil || !strings.Contains(string(raw), `"stopReason":"end_turn","text":"On."`) {
+		t.Errorf("the turn ended with %s, %v", raw, err)
+	}
+	requests := m.Requests()
+	last := requests[len(requests)-1].Messages
+	if result := last[len(last)-1].Text; !strings.Contains(result, `"status":"interrupted"`) {
+		t.Errorf("the model was told %s", result)
 	}
 }
