@@ -7,7 +7,7 @@ end
 
 vim.opt.rtp:append(vim.env.HERMES_NVIM)
 vim.cmd.source(vim.env.HERMES_NVIM .. "/plugin/hermes.lua")
-require("hermes").setup({ cmd = { "no-such-hermes" }, chta = {}, chat = { size = "big" } })
+require("hermes").setup({ cmd = { "no-such-hermes" }, chta = {}, chat = { size = "big", position = "middle", keys = { send = 3, hide = false } }, on_new_prompt = "later", env = { 1 } })
 vim.cmd.edit(host.workspace .. "/shop.py")
 vim.cmd("Hermes hello there")
 
@@ -22,9 +22,23 @@ end)
 host.wait("the words", function()
   local all = table.concat(said, "\n")
   return all:find("there is no option chta", 1, true)
-    and all:find("chat.size must be a number", 1, true)
+    and all:find('on_new_prompt must be "interrupt" or "queue", not "later"', 1, true)
+    and all:find("chat.keys.send must be a key such as <CR>, or false, not 3", 1, true)
+    and all:find('chat.position must be "right"', 1, true)
+    and all:find("env must be a table of strings by name, not { 1 }", 1, true)
+    and all:find("chat.size must be a number above 0, not \"big\"", 1, true)
     and all:find("no-such-hermes is not on the PATH", 1, true)
 end)
+if require("hermes.config").current.chat.keys.hide ~= false or require("hermes.config").current.chat.keys.send ~= "<CR>" then
+  host.fail("the options are " .. vim.inspect(require("hermes.config").current.chat))
+end
+vim.cmd.checkhealth("hermes")
+local health = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\n")
+for _, want in ipairs({ "no-such-hermes is not on the PATH", "setup: there is no option chta", "no server runs for " .. host.workspace }) do
+  if not health:find(want, 1, true) then
+    host.fail("the health check does not say " .. want .. ":\n" .. health)
+  end
+end
 if conversation:running() then
   host.fail("what was never asked is said to run")
 end

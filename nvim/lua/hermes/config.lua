@@ -58,19 +58,82 @@ M.defaults = {
 ---@type hermes.Config
 M.current = M.defaults
 
---- What each key must be. A table stands for the keys below it.
+---@class hermes.Rule what a value must be
+---@field words string
+---@field holds fun(value: any): boolean
+
+---@param name type
+---@return hermes.Rule
+local function a(name)
+  return {
+    words = "a " .. name,
+    holds = function(value)
+      return type(value) == name
+    end,
+  }
+end
+
+---@param ... string
+---@return hermes.Rule
+local function one_of(...)
+  local values = { ... }
+  return {
+    words = '"' .. table.concat(values, '" or "') .. '"',
+    holds = function(value)
+      return vim.tbl_contains(values, value)
+    end,
+  }
+end
+
+---@param key type of the keys; "number" is a list
+---@return hermes.Rule
+local function strings_by(key, words)
+  return {
+    words = words,
+    holds = function(value)
+      for k, v in pairs(type(value) == "table" and value or { false }) do
+        if type(k) ~= key or type(v) ~= "string" then
+          return false
+        end
+      end
+      return key == "string" or next(value) ~= nil
+    end,
+  }
+end
+
+local mapped = {
+  words = "a key such as <CR>, or false",
+  holds = function(value)
+    return value == false or type(value) == "string" and value ~= ""
+  end,
+}
+
+local size = {
+  words = "a number above 0",
+  holds = function(value)
+    return type(value) == "number" and value > 0
+  end,
+}
+
+--- What each option must be: a rule, or a table of the options below it.
 local shape = {
-  cmd = "table",
-  env = "table",
-  attach = "boolean",
-  filetypes = "table",
-  root_markers = "table",
-  root_dir = "function",
-  init_options = "table",
-  settings = "table",
-  on_new_prompt = "string",
-  chat = { position = "string", size = "number", keys = "table" },
-  subagents = { float = "boolean" },
+  cmd = strings_by("number", 'a list of words, such as { "hermes-ls" }'),
+  env = strings_by("string", "a table of strings by name"),
+  attach = a("boolean"),
+  filetypes = strings_by("number", "a list of file types"),
+  root_markers = a("table"),
+  root_dir = a("function"),
+  init_options = a("table"),
+  settings = a("table"),
+  on_new_prompt = one_of("interrupt", "queue"),
+  chat = {
+    position = one_of("right", "left", "bottom", "top", "tab"),
+    size = size,
+    keys = vim.tbl_map(function()
+      return mapped
+    end, M.defaults.chat.keys),
+  },
+  subagents = { float = a("boolean") },
 }
 
 --- Takes out what is wrong.
@@ -79,39 +142,45 @@ local shape = {
 ---@param prefix string
 ---@param problems string[]
 local function check(given, want, prefix, problems)
-  for _, key in ipairs(vim.tbl_keys(given)) do
-    local name, value = prefix .. tostring(key), given[key]
-    local kind = type(want[key]) == "table" and "table" or want[key]
-    if not kind then
+  local names = vim.tbl_keys(given)
+  table.sort(names, function(x, y)
+    return tostring(x) < tostring(y)
+  end)
+  for _, key in ipairs(names) do
+    local name, value, rule = prefix .. tostring(key), given[key], want[key]
+    if rule and not rule.holds and type(value) == "table" then
+      check(value, rule, name .. ".", problems)
+    elseif not rule then
       table.insert(problems, ("there is no option %s"):format(name))
       given[key] = nil
-    elseif type(value) ~= kind then
-      table.insert(problems, ("%s must be a %s, not %s"):format(name, kind, vim.inspect(value)))
+    elseif not rule.holds or not rule.holds(value) then
+      local shown = vim.inspect(value, { newline = " ", indent = "" })
+      table.insert(problems, ("%s must be %s, not %s"):format(name, rule.words or "a table", shown))
       given[key] = nil
-    elseif type(want[key]) == "table" then
-      check(value, want[key], name .. ".", problems)
     end
   end
 end
+
+--- What was wrong about the options of the last setup.
+---@type string[]
+M.problems = {}
 
 --- Takes the user's options. What is wrong is said, and the rest counts.
 ---@param given? hermes.Config
 ---@return string[] problems
 function M.set(given)
-  local problems = {} ---@type string[]
+  M.problems = {}
+  if type(given or {}) ~= "table" then
+    M.problems = { "the options must be a table, not " .. vim.inspect(given) }
+    given = {}
+  end
   given = vim.deepcopy(given or {})
-  check(given, shape, "", problems)
+  check(given, shape, "", M.problems)
   M.current = vim.tbl_deep_extend("force", M.defaults, given)
   for _, list in ipairs({ "cmd", "filetypes", "root_markers" }) do -- lists are taken whole
-    if type(given[list]) == "table" then
-      M.current[list] = given[list]
-    end
+    M.current[list] = given[list] or M.current[list]
   end
-  if type(M.current.cmd) ~= "table" or type(M.current.cmd[1]) ~= "string" then
-    table.insert(problems, 'cmd must be a list of words, such as { "hermes-ls" }')
-    M.current.cmd = M.defaults.cmd
-  end
-  return problems
+  return M.problems
 end
 
 return M

@@ -22,17 +22,30 @@ local function neovim()
   end
 end
 
----@return boolean
+--- Runs the program as the server is run.
+---@param word string
+---@param limit integer ms
+---@return vim.SystemCompleted
+local function run(word, limit)
+  local config = require("hermes.config").current
+  return vim.system({ config.cmd[1], word }, { text = true, env = config.env }):wait(limit)
+end
+
 local function program()
   health.start("The program")
   local command = require("hermes.config").current.cmd[1]
   if vim.fn.executable(command) == 0 then
     health.error(command .. " is not on the PATH", { "install hermes-ls, or set cmd in require('hermes').setup{}" })
-    return false
+    return
   end
-  local version = vim.system({ command, "version" }, { text = true }):wait(10000)
-  health.ok(vim.fn.exepath(command) .. ": " .. vim.trim(version.stdout or ""):gsub("\n", ", "))
-  local doctor = vim.system({ command, "doctor" }, { text = true }):wait(60000)
+  local version = run("version", 10000)
+  if version.code ~= 0 or not vim.startswith(version.stdout or "", "hermes-ls ") then
+    local said = vim.trim((version.stdout or "") .. (version.stderr or ""))
+    health.error(vim.fn.exepath(command) .. " is not hermes-ls: " .. said, { "set cmd in require('hermes').setup{}" })
+    return
+  end
+  health.ok(vim.fn.exepath(command) .. ": " .. vim.trim(version.stdout):gsub("\n", ", "))
+  local doctor = run("doctor", 60000)
   for line in vim.gsplit(vim.trim(doctor.stdout or ""), "\n") do
     local state, said = line:match("^(%S+)%s+(.*)$")
     local report = ({ ok = health.ok, fail = health.error })[state] or health.info
@@ -41,7 +54,6 @@ local function program()
   if doctor.code ~= 0 then
     health.error("hermes-ls doctor: the main job cannot run", { "see the lines above" })
   end
-  return true
 end
 
 local function plugin()
@@ -50,6 +62,9 @@ local function plugin()
     health.ok("set up")
   else
     health.info("require('hermes').setup{} was not called: the server starts with the first :Hermes")
+  end
+  for _, problem in ipairs(require("hermes.config").problems) do
+    health.warn("setup: " .. problem, { ":help hermes-options" })
   end
   local any = false
   for root, connection in pairs(require("hermes.connection").all()) do
@@ -67,9 +82,8 @@ end
 
 function M.check()
   neovim()
-  if program() then
-    plugin()
-  end
+  program()
+  plugin()
 end
 
 return M

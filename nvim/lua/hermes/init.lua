@@ -19,8 +19,8 @@ local groups = {
 function M.setup(options)
   local config = require("hermes.config")
   local problems = config.set(options)
-  for _, problem in ipairs(problems) do
-    vim.notify("Hermes: require('hermes').setup: " .. problem, vim.log.levels.WARN)
+  if #problems > 0 then
+    vim.notify("Hermes: require('hermes').setup: " .. table.concat(problems, "\n  "), vim.log.levels.WARN)
   end
   M.done = true
   for name, link in pairs(groups) do
