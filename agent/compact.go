@@ -102,12 +102,44 @@ func (t *turn) compact(ctx context.Context, hints string) error {
 		return fmt.Errorf("keeping the summary: %w", err)
 	}
 	t.config.Env.Recall.Forget() // what was read is no longer before the model
+	if err := t.renew(); err != nil {
+		t.notice("The session goes on with the instructions and tools it had: %v.", err)
+	}
 	news.Status, news.Summary, news.After = CompactionCompleted, m.Text, t.history.gauge.used()
 	if failure != nil {
 		news.Error = fmt.Sprintf("the model could not write its notes (%v): only requests, plan and files are kept of the older part", failure)
 	}
 	t.sink.Event(news)
 	t.sink.Event(t.Usage())
+	return nil
+}
+
+// renew lets the request after a compaction begin with what is configured and written
+// in the workspace now. Nothing can be reused of the requests before in any case.
+func (t *turn) renew() error {
+	if t.config.Renew == nil {
+		return nil
+	}
+	fresh, err := t.config.Renew(t.keeping)
+	if err != nil {
+		return fmt.Errorf("making them anew: %w", err)
+	}
+	offered := offeredBy(t.keeping, fresh.Tools)
+	change := func(head *store.Session) { head.System, head.Tools = fresh.System, offered }
+	t.headMu.Lock()
+	if err = t.config.Store.Update(t.keeping, t.id, change); err == nil {
+		change(&t.Session.head)
+		t.tools = fresh.Tools
+	}
+	t.headMu.Unlock()
+	if err != nil {
+		return fmt.Errorf("keeping them: %w", err)
+	}
+	t.head = t.Head()
+	t.historyMu.Lock()
+	defer t.historyMu.Unlock()
+	t.history.gauge.reground(t.head.System, t.head.Tools)
+	t.history.floor = t.history.gauge.used()
 	return nil
 }
 

@@ -57,6 +57,14 @@ func (g *gauge) ground(system string, offered []model.Tool) {
 	g.bytes += g.base
 }
 
+// reground counts another system prompt and other tools in their place.
+func (g *gauge) reground(system string, offered []model.Tool) {
+	messages := g.bytes - g.base
+	g.base, g.bytes = 0, 0
+	g.ground(system, offered)
+	g.shrunk(messages)
+}
+
 // shrunk begins anew after a compaction that has left so many bytes of messages.
 func (g *gauge) shrunk(bytes int) {
 	bytes += g.base

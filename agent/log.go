@@ -154,7 +154,7 @@ func (s *Session) closeCalls(ctx context.Context) error {
 
 // leftOpen is the result of a call that nobody can finish any more.
 func (s *Session) leftOpen(ctx context.Context, c model.Call) tools.Result {
-	if tool, ok := s.config.Tools.Get(c.Name); ok && tool.Interrupted != nil {
+	if tool, ok := s.toolset().Get(c.Name); ok && tool.Interrupted != nil {
 		return tool.Interrupted(ctx, s.env(s.Head(), nil), tools.Call{ID: c.ID, Name: c.Name, Args: json.RawMessage(c.Args)})
 	}
 	return tools.Fail(serverStopped)

@@ -42,7 +42,7 @@ func (t *turn) callsOf(reply *model.Reply) []*call {
 			cut:  reply.Finish == model.FinishLength && !isObject(c.Args),
 		}
 		ready.logged = loggedArgs(c.Args, ready.cut)
-		ready.tool, _ = t.config.Tools.Get(name)
+		ready.tool, _ = t.toolset().Get(name)
 		calls = append(calls, ready)
 	}
 	return calls

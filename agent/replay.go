@@ -42,7 +42,7 @@ func Tell(ctx context.Context, st *store.Store, id string, set *tools.Set, sink 
 	if set == nil {
 		set = &tools.Set{}
 	}
-	s := &Session{config: Config{Store: st, Tools: set, Env: &tools.Env{}}, id: id}
+	s := &Session{config: Config{Store: st, Env: &tools.Env{}}, tools: set, id: id}
 	return s.tell(ctx, sink)
 }
 
@@ -105,7 +105,7 @@ func (r *replay) reply(m *store.Message) {
 	}
 	for _, x := range m.Calls {
 		c := &call{Call: tools.Call{ID: x.ID, Name: x.Name, Args: json.RawMessage(x.Args)}, logged: x.Args}
-		c.tool, _ = r.config.Tools.Get(x.Name)
+		c.tool, _ = r.toolset().Get(x.Name)
 		r.sink.Event(r.started(c))
 		r.calls[x.ID] = c.Call
 	}

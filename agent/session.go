@@ -43,6 +43,10 @@ type Config struct {
 	// such as what became of processes in the background. Nil: there is none.
 	News func() []string
 
+	// Renew is asked at a compaction for what the session says of itself and offers from
+	// then on: the request after it is a new beginning in any case. Nil: nothing changes.
+	Renew func(context.Context) (Beginning, error)
+
 	MaxIterations int // requests a turn at most; 0: 90
 	Window        int // the model's context window in tokens; 0: what its method Window says, if it has one
 	// CompactAt is the share of the window at which the log is summed up; 0: 0.8,
@@ -50,6 +54,12 @@ type Config struct {
 	CompactAt float64
 	Effort    string // reasoning effort; empty: the model's default
 	Log       *slog.Logger
+}
+
+// Beginning is what stands before the log in each request.
+type Beginning struct {
+	System string
+	Tools  *tools.Set
 }
 
 // Session is one conversation. It is safe for concurrent use.
@@ -62,6 +72,7 @@ type Session struct {
 	headMu sync.Mutex // also held while the head is being stored
 	head   store.Session
 	stored bool // the store knows the session
+	tools  *tools.Set
 	effort string
 
 	saying   saying // what is said to the running turn
@@ -126,7 +137,7 @@ func newSession(c Config) (*Session, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Session{config: c, id: c.Head.ID, head: c.Head, effort: c.Effort}, nil
+	return &Session{config: c, id: c.Head.ID, head: c.Head, tools: c.Tools, effort: c.Effort}, nil
 }
 
 // ID is the session's id.
@@ -223,9 +234,7 @@ func (s *Session) create(ctx context.Context, title string, prompt *store.Messag
 		return false, named, err
 	}
 	if s.head.Tools == nil {
-		for _, spec := range s.config.Tools.Specs(ctx) {
-			s.head.Tools = append(s.head.Tools, model.Tool(spec))
-		}
+		s.head.Tools = offeredBy(ctx, s.tools)
 	}
 	head := s.head
 	head.Title = title
@@ -236,13 +245,27 @@ func (s *Session) create(ctx context.Context, title string, prompt *store.Messag
 	return true, named, nil
 }
 
+func offeredBy(ctx context.Context, set *tools.Set) (offered []model.Tool) {
+	for _, spec := range set.Specs(ctx) {
+		offered = append(offered, model.Tool(spec))
+	}
+	return offered
+}
+
+// toolset are the tools that there are now.
+func (s *Session) toolset() *tools.Set {
+	s.headMu.Lock()
+	defer s.headMu.Unlock()
+	return s.tools
+}
+
 // env is what the tools of one turn are lent.
 func (s *Session) env(head store.Session, progress func(tools.Progress)) *tools.Env {
 	env := *s.config.Env
 	env.SessionID = s.id
 	env.Progress = progress
-	env.Tools = s.config.Tools
-	env.Call = s.config.Tools.Call
+	env.Tools = s.toolset()
+	env.Call = env.Tools.Call
 	env.Room = s.room()
 	env.Offered = func(name string) bool {
 		return slices.ContainsFunc(head.Tools, func(t model.Tool) bool { return t.Name == name })

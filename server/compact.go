@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // StartCompaction claims a place in the session's queue, as a prompt does, for
@@ -28,4 +30,20 @@ func (x *Session) StartCompaction(hints string, also agent.Sink) *Turn {
 		}
 		return a.Compact(ctx, hints, sink)
 	})
+}
+
+// renew is what a session that began now would say of itself and offer, for a
+// compaction. Env is what the tools were lent.
+func (x *Session) renew(ctx context.Context, env tools.Env, shell string) (agent.Beginning, error) {
+	x.mu.Lock()
+	conf := x.conf
+	x.mu.Unlock()
+	head := x.Head()
+	set, err := x.tools(ctx, conf, store.Session{ID: head.ID, Cwd: head.Cwd, Folders: head.Folders})
+	if err != nil {
+		return agent.Beginning{}, err
+	}
+	env.Tools = set
+	x.children.Lend(&env)
+	return agent.Beginning{System: x.systemPrompt(ctx, set.Specs(ctx), shell), Tools: set}, nil
 }

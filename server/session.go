@@ -194,9 +194,10 @@ func (x *Session) agentConfig(ctx context.Context, conf *config.Loaded, head sto
 	lent := *env
 	lent.Tools = set
 	x.children.Lend(&lent)
+	shell := x.away.describe(env.Shell.Name())
 	if head.System == "" {
 		offered := set.Specs(ctx)
-		head.System = x.systemPrompt(ctx, offered, x.away.describe(env.Shell.Name()))
+		head.System = x.systemPrompt(ctx, offered, shell)
 		for _, t := range offered {
 			head.Tools = append(head.Tools, model.Tool(t))
 		}
@@ -208,6 +209,7 @@ func (x *Session) agentConfig(ctx context.Context, conf *config.Loaded, head sto
 		MaxIterations: conf.Agent.MaxIterations,
 		CompactAt:     cmp.Or(conf.Compaction.At, -1),
 		News:          x.processes.News,
+		Renew:         func(ctx context.Context) (agent.Beginning, error) { return x.renew(ctx, lent, shell) },
 		Log:           x.svc.Log,
 	}, nil
 }
@@ -264,9 +266,15 @@ func (x *Session) scripts(conf *config.Loaded) *codeexec.Runner {
 		Environ: x.svc.Environ, Pythons: x.svc.pythons,
 	})
 	x.mu.Lock()
-	old := x.code
-	x.code = fresh
+	old, begun := x.code, x.agent != nil
+	if !begun {
+		x.code = fresh
+	}
 	x.mu.Unlock()
+	if begun { // what its scripts keep would be lost
+		fresh.Close()
+		return old
+	}
 	if old != nil { // of a beginning that failed
 		old.Close()
 	}
