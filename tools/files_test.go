@@ -424,6 +424,8 @@ func TestPatch(t *testing.T) {
 	check("mixed ends, untouched lines of the region", "a\r\nb\nc\r\n", `"old_string":"a\nb\nc\n","new_string":"a\nnew\nb\nc\n"`, "a\r\nnew\r\nb\nc\r\n")
 	check("mixed ends, ambiguous to the eye", "a\nb\nx\na\r\nb\r\n", `"old_string":"a\nb","new_string":"c"`, "error:2 times (at lines 1, 4)")
 	check("lone CR", "a\rb\rc", `"old_string":"b","new_string":"x"`, "a\rx\rc")
+	check("two byte order marks", "\ufeff\ufeffa\n", `"old_string":"a","new_string":"b"`, "\ufeff\ufeffb\n")
+	check("a byte that is no text", "é ü\ncaf\xff\n", `"old_string":"caf\ufffd","new_string":"b"`, "error:stands for a byte that is not UTF-8")
 	check("byte order mark", "\ufeffa\n", `"old_string":"a","new_string":"b"`, "\ufeffb\n")
 	check("a CR at the end of old", "a\r\nb\r\n", `"old_string":"a\r","new_string":"x\r"`, "x\r\nb\r\n")
 

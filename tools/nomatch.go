@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 const (
@@ -21,6 +22,9 @@ func noMatch(text string, in patchIn) error {
 	}
 	if withoutNumbers(in.OldString) != in.OldString {
 		return errors.New("old_string is not in the file: it holds the line numbers that read_file shows. Leave out each number and its |")
+	}
+	if strings.Contains(in.OldString, "\uFFFD") && !utf8.ValidString(text) {
+		return errors.New("old_string is not in the file: each \uFFFD in it stands for a byte that is not UTF-8. Leave that part of the line out of it, or change it with a command")
 	}
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	wanted := strings.Split(strings.Trim(strings.ReplaceAll(in.OldString, "\r\n", "\n"), "\n"), "\n")

@@ -86,7 +86,7 @@ func patch(ctx context.Context, env *Env, call Call, in patchIn) (Result, error)
 	}
 	return OK(patchOut{
 		Success:       true,
-		Diff:          shownDiff(written),
+		Diff:          briefDiff(shownDiff(written)),
 		FilesModified: []string{written.Name},
 		Replacements:  done.count,
 		SyntaxErrors:  afterwards(ctx, env, written),
@@ -108,7 +108,8 @@ func asText(change func(old string) (string, error)) func([]byte) ([]byte, error
 		if err != nil {
 			return nil, err
 		}
-		if marked && !strings.HasPrefix(text, mark) {
+		// A text that is given whole may bring its own mark; one that had two keeps them.
+		if marked && (strings.HasPrefix(before, mark) || !strings.HasPrefix(text, mark)) {
 			text = mark + text
 		}
 		return charset.Encode([]byte(text))

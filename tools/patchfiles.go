@@ -102,7 +102,7 @@ func (p *filesPatch) result(ctx context.Context, env *Env, written []*workspace.
 	var shown []Content
 	var diff strings.Builder
 	for _, w := range written {
-		diff.WriteString(shownDiff(w))
+		diff.WriteString(briefDiff(shownDiff(w)))
 		out.FilesModified = append(out.FilesModified, w.Name)
 		shown = append(shown, shownEdit(w)...)
 		out.SyntaxErrors = append(out.SyntaxErrors, afterwards(ctx, env, w)...)
