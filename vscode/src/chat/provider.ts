@@ -228,7 +228,7 @@ export class ChatView implements vscode.WebviewViewProvider {
       case "restart":
         return this.hermes.restart();
       case "run":
-        if (m.command.startsWith("hermes.")) await vscode.commands.executeCommand(m.command);
+        if (/^hermes\.|^workbench\.trust\.manage$/.test(m.command)) await vscode.commands.executeCommand(m.command);
         return;
       default:
         return this.inEditor(m);

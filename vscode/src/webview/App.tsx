@@ -66,7 +66,13 @@ const ServerBanner = memo(({ server }: { server: Server }) => {
     );
   }
   if (server.restricted) {
-    return <div class="banner" role="region" aria-label="Restricted mode"><Icon name="shield" /><span>Restricted mode: Hermes reads only, until this workspace is trusted.</span></div>;
+    return (
+      <div class="banner" role="region" aria-label="Restricted mode">
+        <Icon name="shield" />
+        <span>Restricted mode: Hermes reads only, until this workspace is trusted.</span>
+        <button type="button" class="option" onClick={() => post({ type: "run", command: "workbench.trust.manage" })}>Manage</button>
+      </div>
+    );
   }
   return null;
 });

@@ -1,6 +1,6 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { PermissionOption } from "../protocol";
-import { revealed } from "./format";
+import { oneLine, revealed } from "./format";
 import { fieldsOf, filled, type Field } from "./form";
 import { post } from "./host";
 import { Icon } from "./icons";
@@ -52,7 +52,7 @@ function Permission({ ask }: { ask: PermissionAsk }) {
 /** titleOf is what is asked for, and for which subagent: the server says both in one. */
 function titleOf({ toolCall }: PermissionAsk): { what: string; whose?: string } {
   const [what, subagent] = ofSubagent(toolCall.toolCallId, toolCall.title ?? toolCall.name ?? "");
-  return { what, ...(subagent && { whose: `For the subagent: ${subagent}` }) };
+  return { what, ...(subagent && { whose: `For the subagent: ${oneLine(subagent.split("\n", 1)[0]!, 100)}` }) };
 }
 
 function optionClass(o: PermissionOption, i: number): string {

@@ -36,6 +36,13 @@ for (const cell of ["th_open", "td_open"]) {
   };
 }
 
+for (const list of ["bullet_list_open", "ordered_list_open"]) {
+  markdown.renderer.rules[list] = (tokens, i, options, _env, self) => {
+    tokens[i]!.attrSet("dir", "auto"); // its marks stand where its lines begin
+    return self.renderToken(tokens, i, options);
+  };
+}
+
 /** A list item that begins with [ ] or [x] has a mark instead. */
 markdown.core.ruler.after("inline", "tasks", (state) => {
   state.tokens.forEach((token, i) => {
@@ -150,7 +157,7 @@ const allowed = {
     "a", "blockquote", "br", "button", "code", "del", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol",
     "p", "pre", "s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
   ],
-  ALLOWED_ATTR: ["href", "title", "class", "start", "type", "role", "tabindex", "aria-label", "data-do", "data-language"],
+  ALLOWED_ATTR: ["href", "title", "class", "start", "dir", "type", "role", "tabindex", "aria-label", "data-do", "data-language"],
   ALLOW_DATA_ATTR: false,
   ALLOWED_URI_REGEXP: openable,
 };

@@ -96,5 +96,5 @@ export type ToHost =
   | { type: "apply"; text: string; language: string }
   | { type: "find"; query: string }
   | { type: "drop"; uris: string[] }
-  | { type: "run"; command: string } // of a way
+  | { type: "run"; command: string } // one of ours, or the editor's for trust
   | { type: "restart" };

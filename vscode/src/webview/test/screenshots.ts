@@ -12,7 +12,7 @@ const only = process.argv[4];
 mkdirSync(folder, { recursive: true });
 const harness = await Harness.start(dist, 2);
 for (const theme of themeNames) {
-  for (const width of [320, 700]) {
+  for (const width of [200, 320, 700]) {
     for (const [name, scene] of Object.entries(scenes)) {
       if (only && !`${name}-${theme}-${width}`.includes(only)) continue;
       const view: View = await harness.open({ theme, width, height: 900 });
