@@ -96,6 +96,10 @@ func TestKilled(t *testing.T) {
 	if _, err := os.Stat(found[0]); err == nil {
 		t.Error("the command of a subagent lives on")
 	}
+	stranger := newBed(t, nil) // whose store does not know the subagents
+	stranger.repository()
+	stranger.git("worktree", "add", "-q", "--detach", filepath.Join(t.TempDir(), "hermes-else"))
+	stranger.children.News(t.Context(), stranger.id) // looks for what is left
 	b.model.scripts["parent"] = [][]step{say("I see.")}
 	b.resume(t)
 	defer b.close()

@@ -63,7 +63,7 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 			w.letGo(context.WithoutCancel(ctx))
 		}
 	}()
-	if err := w.enter(ctx, env, t); err != nil {
+	if err := w.enter(ctx, env, t, l.Store.Path()); err != nil {
 		return nil, err
 	}
 	if _, deeper := set.Get(ToolName); deeper {
@@ -94,7 +94,7 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 }
 
 // enter opens the place of work.
-func (w *worker) enter(ctx context.Context, env *tools.Env, t *Task) (err error) {
+func (w *worker) enter(ctx context.Context, env *tools.Env, t *Task, storePath string) (err error) {
 	if env.Files == nil {
 		return fmt.Errorf("this session has no workspace")
 	}
@@ -102,7 +102,7 @@ func (w *worker) enter(ctx context.Context, env *tools.Env, t *Task) (err error)
 		w.files, err = tools.ForkFiles(env.Files)
 		return err
 	}
-	if w.apart, err = newTree(ctx, env, t); err != nil {
+	if w.apart, err = newTree(ctx, env, t, storePath); err != nil {
 		return err
 	}
 	files, err := tools.Local(env.Files).ForkIn(w.apart.workspace)

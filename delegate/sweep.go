@@ -32,10 +32,17 @@ func (x *Children) rescue(ctx context.Context, folder string) {
 	if err != nil || len(left) == 0 {
 		return
 	}
-	for _, dir := range scratch.Left(treeKind) {
+	for _, dir := range scratch.Left(treeKind, x.keeps) {
 		x.rescueFrom(ctx, dir)
 	}
 	removeDead(ctx, folder)
+}
+
+// keeps tells whether a tree's subagent is one of our store's. What another's has
+// changed is for servers of that store to bring to its session.
+func (x *Children) keeps(dir string) bool {
+	n, err := readNote(dir)
+	return err == nil && n.Store == x.Store.Path()
 }
 
 // rescueIn is rescue around the main folder of a session whose files are here.
@@ -47,9 +54,8 @@ func (x *Children) rescueIn(ctx context.Context, env *tools.Env) {
 
 // rescueFrom keeps what a dead server's subagent had changed.
 func (x *Children) rescueFrom(ctx context.Context, dir *scratch.Dir) {
-	var n note
-	data, err := os.ReadFile(dir.Path(noteName))
-	if err != nil || json.Unmarshal(data, &n) != nil {
+	n, err := readNote(dir.Path())
+	if err != nil {
 		dir.Leave() // it is removed when it is old
 		return
 	}
@@ -76,6 +82,7 @@ func (x *Children) rescueFrom(ctx context.Context, dir *scratch.Dir) {
 
 // note is what has to be known of a worktree when its server is gone.
 type note struct {
+	Store  string           `json:"store"` // that knows the subagent
 	Task   string           `json:"task"`
 	Top    string           `json:"top"`
 	GitDir string           `json:"git_dir"`
@@ -86,9 +93,17 @@ type note struct {
 
 const noteName = "note.json"
 
+func readNote(dir string) (n note, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, noteName))
+	if err == nil {
+		err = json.Unmarshal(data, &n)
+	}
+	return n, err
+}
+
 // note writes down what a later server needs to keep the work in here.
 func (t *tree) note() error {
-	data, err := json.Marshal(note{t.task.ID, t.top, t.gitDir, t.commit, t.env.OutputDir, t.began})
+	data, err := json.Marshal(note{t.store, t.task.ID, t.top, t.gitDir, t.commit, t.env.OutputDir, t.began})
 	if err == nil {
 		err = os.WriteFile(t.dir.Path(noteName), data, 0o600)
 	}

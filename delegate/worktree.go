@@ -21,6 +21,7 @@ import (
 type tree struct {
 	env       *tools.Env // the parent's
 	task      *Task
+	store     string // that knows the task's session
 	dir       *scratch.Dir
 	top       string           // of the user's files
 	root      string           // of the worktree
@@ -46,13 +47,13 @@ func checkRepository(ctx context.Context, env *tools.Env) error {
 	return nil
 }
 
-func newTree(ctx context.Context, env *tools.Env, task *Task) (_ *tree, err error) {
+func newTree(ctx context.Context, env *tools.Env, task *Task, storePath string) (_ *tree, err error) {
 	out, err := git(ctx, env.Files.Folders()[0], nil, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir", "--show-prefix", "HEAD")
 	if err != nil {
 		return nil, err
 	}
 	lines := strings.Split(string(out)+"\n\n\n", "\n")
-	t := &tree{env: env, task: task, top: filepath.FromSlash(lines[0]), gitDir: filepath.FromSlash(lines[1]), commit: lines[3], untold: tools.Local(env.Files).Untold()}
+	t := &tree{env: env, task: task, store: storePath, top: filepath.FromSlash(lines[0]), gitDir: filepath.FromSlash(lines[1]), commit: lines[3], untold: tools.Local(env.Files).Untold()}
 	if t.dir, err = scratch.New(treeKind); err != nil {
 		return nil, err
 	}

@@ -96,16 +96,18 @@ func (d *Dir) there() bool {
 // Keep has the folder stay when its server dies.
 func (d *Dir) Keep() error { return os.WriteFile(d.Path(keepMark), nil, 0o600) }
 
-// Left takes over the folders of a kind that dead servers have left and that were
-// marked by [Dir.Keep]. [Dir.Remove] or [Dir.Leave] follows.
-func Left(kind string) (dirs []*Dir) {
+// Left takes over the folders of a kind that dead servers have left, that were marked
+// by [Dir.Keep], and that are wanted, by what is in the folder. The others are not even
+// locked, since whoever wants them would take them for a living server's.
+// [Dir.Remove] or [Dir.Leave] follows.
+func Left(kind string, wanted func(dir string) bool) (dirs []*Dir) {
 	paths, _ := filepath.Glob(filepath.Join(temp(), prefix+kind+"-*"))
 	for _, path := range paths {
 		info, err := os.Lstat(path)
 		if err != nil || !info.IsDir() || !mine(info) {
 			continue
 		}
-		if _, err := os.Lstat(filepath.Join(path, keepMark)); err != nil {
+		if !kept(path) || !wanted(path) {
 			continue
 		}
 		if lock, err := acquire(filepath.Join(path, "lock"), 0); err == nil {
@@ -113,6 +115,11 @@ func Left(kind string) (dirs []*Dir) {
 		}
 	}
 	return dirs
+}
+
+func kept(path string) bool {
+	_, err := os.Lstat(filepath.Join(path, keepMark))
+	return err == nil
 }
 
 // Leave gives the folder up for another server to take.
@@ -163,10 +170,14 @@ func sweep(path string) {
 	if err != nil || !info.IsDir() || !mine(info) {
 		return
 	}
+	stays := func() bool { return kept(path) && time.Since(info.ModTime()) <= keptFor }
+	if stays() { // a lock, even for a moment, would keep it from [Left]
+		return
+	}
 	lock, err := acquire(filepath.Join(path, "lock"), 0)
 	switch {
 	case err == nil:
-		if _, err := os.Lstat(filepath.Join(path, keepMark)); err != nil || time.Since(info.ModTime()) > keptFor {
+		if !stays() { // it may have been marked since
 			removeAll(path)
 		}
 		_ = lock.Close()

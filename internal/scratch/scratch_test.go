@@ -98,6 +98,8 @@ func TestWhatIsNotOursStays(t *testing.T) {
 	}
 }
 
+func anyDir(string) bool { return true }
+
 // What is marked stays for whoever looks after it, and not for ever.
 func TestKept(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
@@ -108,20 +110,23 @@ func TestKept(t *testing.T) {
 	if err := d.Keep(); err != nil {
 		t.Fatal(err)
 	}
-	if left := Left("work"); len(left) > 0 {
+	if left := Left("work", anyDir); len(left) > 0 {
 		t.Errorf("taken from its living owner: %v", left[0].Path())
 	}
 	d.Leave() // as its server's death does
 	Sweep()
-	if len(Left("other")) > 0 {
+	if len(Left("other", anyDir)) > 0 {
 		t.Error("a folder of another kind was taken")
 	}
+	if left := Left("work", func(dir string) bool { return dir != d.Path() }); len(left) > 0 {
+		t.Errorf("taken by somebody who does not want it: %v", left[0].Path())
+	}
 	for range 2 { // once left again
-		left := Left("work")
+		left := Left("work", anyDir)
 		if len(left) != 1 || left[0].Path() != d.Path() {
 			t.Fatalf("left: %v", left)
 		}
-		if len(Left("work")) > 0 {
+		if len(Left("work", anyDir)) > 0 {
 			t.Error("it was taken twice")
 		}
 		left[0].Leave()
