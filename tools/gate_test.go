@@ -109,6 +109,9 @@ func TestGateAnswers(t *testing.T) {
 			{"git push", "git push*"}, {"cd x && git  push origin", "approvals.deny"}, {`g\it push`, "git push*"}, {"sudo /usr/bin/git push", "git push*"},
 			{"bash -c 'git push'", "git push*"}, {"echo $(git push)", "git push*"}, {"rm -rf a", "rm -rf *"}, {"npm publish --tag x", "npm publish"}, {"npm publisher", ""}, {"git pull", ""},
 		}},
+		"deny writing": {cfg: GateConfig{Mode: "off", Deny: []string{"write */secret/*"}}, steps: [][2]string{
+			{"echo x > secret/k", "approvals.deny"}, {"cp a secret", "approvals.deny"}, {"sh -c 'cd secret; touch a'", "approvals.deny"}, {"echo x > open/k", ""}, {"cat secret/k", ""},
+		}},
 		"nobody there": {cfg: GateConfig{Asker: nil}, steps: [][2]string{{"rm -rf a", "nobody is there"}}, asked: -1},
 	} {
 		p := personSaying(c.answers...)

@@ -37,7 +37,8 @@ type Verdict struct {
 	// such as .vscode: that asks also where approvals are off.
 	EveryMode bool
 	// Commands are all simple commands that were seen, normalised: quoting undone,
-	// constants filled in, also those within others. Deny rules match them.
+	// constants filled in, also those within others, and "write PATH" for each file
+	// that they are seen to write. Deny rules match them.
 	Commands []string
 }
 

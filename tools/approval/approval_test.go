@@ -177,9 +177,17 @@ func TestKeys(t *testing.T) {
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	v := Command(`cd x && g\it push origin "$(git branch --show-current)" | sudo /usr/bin/tee log`, here)
-	want := []string{"cd x", "git branch --show-current", "git push origin '$…'", "sudo /usr/bin/tee log", "/usr/bin/tee log", "tee log"}
+	want := []string{"cd x", "git branch --show-current", "git push origin '$…'", "sudo /usr/bin/tee log", "/usr/bin/tee log", "tee log", "write /ws/x/log"}
 	if !slices.Equal(v.Commands, want) {
 		t.Errorf("commands %q, want %q", v.Commands, want)
+	}
+	linked := here
+	linked.Resolve = func(path string) string { return strings.Replace(path, "/ws/pub", "/ws/secret", 1) }
+	v = Command("cp a pub; echo x > pub/k", linked)
+	for _, w := range []string{"write /ws/pub/a", "write /ws/secret/a", "write /ws/secret/k"} {
+		if !slices.Contains(v.Commands, w) {
+			t.Errorf("commands %q, want %q", v.Commands, w)
+		}
 	}
 }
 

@@ -453,7 +453,24 @@ func (j *judge) writes(c *call, targets ...field) {
 				a = matches(name)
 			}
 			j.accessed(c, a)
+			j.recordWrite(name)
 		}
+	}
+}
+
+// recordWrite keeps the path of a file that is written for deny rules, in the words
+// of [Write]: as it was named, and where its links lead.
+func (j *judge) recordWrite(name string) {
+	if j.elsewhere || strings.ContainsAny(name, unknown+fresh+number) {
+		return
+	}
+	name = cleanPath(name)
+	j.commands = append(j.commands, "write "+Escape(name))
+	if j.place.Resolve == nil {
+		return
+	}
+	if real := j.place.Resolve(name); real != name {
+		j.commands = append(j.commands, "write "+Escape(real))
 	}
 }
 

@@ -176,6 +176,7 @@ func (j *judge) protected(c *call, targets ...field) {
 			if a := j.place.written(name); a.level == Refused || a.settings {
 				j.accessed(c, a)
 			}
+			j.recordWrite(name)
 		}
 	}
 }
