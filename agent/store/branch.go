@@ -247,8 +247,8 @@ func (s *Store) Tree(ctx context.Context, id string) ([]Session, error) {
 		return nil, err
 	}
 	const root = "(SELECT iif(root = '', id, root) FROM sessions WHERE id = ?)"
-	tree, err := collect(ctx, db.reader, "SELECT "+sessionColumns+" FROM sessions WHERE id = "+root+
-		" UNION ALL SELECT "+sessionColumns+" FROM sessions WHERE root = "+root+" AND root != '' ORDER BY created_at, id", []any{id, id})
+	tree, err := collect(ctx, db.reader, "SELECT "+sessionColumns+" FROM sessions s WHERE s.id = "+root+
+		" OR s.root = "+root+" AND s.root != '' ORDER BY s.created_at, s.id", []any{id, id})
 	if err == nil && len(tree) == 0 {
 		err = ErrNotFound
 	}

@@ -176,7 +176,7 @@ func (db *database) matching(ctx context.Context, q Query, match string) ([]Hit,
 		best AS MATERIALIZED (SELECT key, score, session FROM hits ORDER BY score, key LIMIT ?)
 		SELECT %s, m.id, m.seq, m.time, m.role, said.text
 		FROM best JOIN messages m ON m.key = best.key JOIN said ON said.key = best.key JOIN sessions s ON s.id = best.session
-		ORDER BY best.score, best.key, s.created_at, s.id`, sessionsOf("words.rowid"), clause, ranked, prefixed("s", sessionColumns)),
+		ORDER BY best.score, best.key, s.created_at, s.id`, sessionsOf("words.rowid"), clause, ranked, sessionColumns),
 		slices.Concat([]any{match}, args, []any{4 * q.Limit})...))
 	return hits[:min(len(hits), q.Limit)], err
 }
@@ -203,7 +203,7 @@ func (db *database) byScan(ctx context.Context, q Query, words []string, join st
 	hits, err := collectHits(db.reader.QueryContext(ctx, fmt.Sprintf(`
 		SELECT %s, m.id, m.seq, m.time, m.role, said.text
 		FROM said%s
-		WHERE (%s)%s ORDER BY said.key DESC, s.created_at, s.id LIMIT ?`, prefixed("s", sessionColumns), sessionsOf("said.key"), strings.Join(tests, join), clause),
+		WHERE (%s)%s ORDER BY said.key DESC, s.created_at, s.id LIMIT ?`, sessionColumns, sessionsOf("said.key"), strings.Join(tests, join), clause),
 		append(append(values, args...), 4*q.Limit)...))
 	for i := range hits {
 		hits[i].Snippet = cutAround(hits[i].Snippet, words)
@@ -221,7 +221,7 @@ func (db *database) named(ctx context.Context, q Query, words []string, join str
 	}
 	return collectHits(db.reader.QueryContext(ctx, fmt.Sprintf(`
 		SELECT %s, '', 0, s.updated_at, '', iif(s.notes = '', s.title, s.title || ' · ' || s.notes) FROM sessions s
-		WHERE (%s)%s AND s.origin = '' ORDER BY s.updated_at DESC LIMIT ?`, prefixed("s", sessionColumns), strings.Join(tests, join), clause),
+		WHERE (%s)%s AND s.origin = '' ORDER BY s.updated_at DESC LIMIT ?`, sessionColumns, strings.Join(tests, join), clause),
 		append(append(values, args...), (q.Limit+1)/2)...))
 }
 
@@ -246,10 +246,6 @@ func collectHits(rows *sql.Rows, err error) (hits []Hit, _ error) {
 		hits = append(hits, h)
 	}
 	return hits, rows.Err()
-}
-
-func prefixed(table, columns string) string {
-	return table + "." + strings.ReplaceAll(columns, ", ", ", "+table+".")
 }
 
 // splitQuery takes a query apart into words and quoted phrases. What has neither

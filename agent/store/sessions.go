@@ -18,13 +18,16 @@ import (
 )
 
 const (
-	headColumns    = "id, cwd, folders, title, model, mode, parent, origin, root, forked_at, notes, created_at, updated_at"
-	sumColumns     = "messages, requests, input, output, thought, cached_read, cached_write, cost"
-	totalColumns   = sumColumns + ", rewinds"
-	sessionColumns = headColumns + ", messages" // each column more is a twentieth of what a long list takes
-	insertSession  = "INSERT INTO sessions (" + headColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	insertHead     = "INSERT INTO heads (session_id, system, tools) VALUES (?, ?, ?)"
-	selectSession  = "SELECT " + sessionColumns + ", " + totalColumns + ", system, tools FROM sessions JOIN heads ON session_id = id WHERE id = ?"
+	headColumns  = "id, cwd, folders, title, model, mode, parent, origin, root, forked_at, notes, created_at, updated_at"
+	sumColumns   = "messages, requests, input, output, thought, cached_read, cached_write, cost"
+	totalColumns = sumColumns + ", rewinds"
+	// sessionColumns are of sessions s. A text costs a long list three times what a null
+	// does, so what is mostly empty is a null then.
+	sessionColumns = `s.id, s.cwd, nullif(s.folders, ''), s.title, nullif(s.model, ''), nullif(s.mode, ''), nullif(s.parent, ''), nullif(s.origin, ''),
+		nullif(s.root, ''), nullif(s.forked_at, ''), nullif(s.notes, ''), s.created_at, s.updated_at, s.messages`
+	insertSession = "INSERT INTO sessions (" + headColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	insertHead    = "INSERT INTO heads (session_id, system, tools) VALUES (?, ?, ?)"
+	selectSession = "SELECT " + sessionColumns + ", " + totalColumns + ", system, tools FROM sessions s JOIN heads ON session_id = s.id WHERE s.id = ?"
 )
 
 // NewID is a fresh id of a session or a message: a UUIDv7.
@@ -238,7 +241,7 @@ func (f Filter) query() (string, []any, error) {
 		}
 		where, args = append(where, "(updated_at, id) < (?, ?)"), append(args, updated, id)
 	}
-	query := "SELECT " + sessionColumns + " FROM sessions"
+	query := "SELECT " + sessionColumns + " FROM sessions s"
 	if len(where) > 0 {
 		query += " WHERE " + strings.Join(where, " AND ")
 	}
@@ -299,7 +302,7 @@ func scanHead(row scanner) (x Session, err error) {
 // sessionRow reads rows of sessionColumns, each into the same places.
 type sessionRow struct {
 	x                Session
-	folders          string
+	sparse           [8]sql.NullString // folders and the texts that are mostly empty
 	created, updated int64
 	columns          []any
 }
@@ -307,9 +310,9 @@ type sessionRow struct {
 // newSessionRow reads more from the columns behind sessionColumns.
 func newSessionRow(more ...any) *sessionRow {
 	r := &sessionRow{}
-	x := &r.x
-	r.columns = append([]any{&x.ID, &x.Cwd, &r.folders, &x.Title, &x.Model, &x.Mode, &x.Parent, &x.Origin,
-		&x.Root, &x.ForkedAt, &x.Notes, &r.created, &r.updated, &x.Messages}, more...)
+	x, s := &r.x, &r.sparse
+	r.columns = append([]any{&x.ID, &x.Cwd, &s[0], &x.Title, &s[1], &s[2], &s[3], &s[4],
+		&s[5], &s[6], &s[7], &r.created, &r.updated, &x.Messages}, more...)
 	return r
 }
 
@@ -318,8 +321,11 @@ func (r *sessionRow) scan(row scanner) (x Session, err error) {
 		return x, err
 	}
 	x = r.x
+	for i, to := range []*string{&x.Model, &x.Mode, &x.Parent, &x.Origin, &x.Root, &x.ForkedAt, &x.Notes} {
+		*to = r.sparse[i+1].String
+	}
 	x.CreatedAt, x.UpdatedAt = fromMicros(r.created), fromMicros(r.updated)
-	x.Folders, err = decode[string](r.folders)
+	x.Folders, err = decode[string](r.sparse[0].String)
 	return x, err
 }
 
