@@ -106,7 +106,7 @@ export class Editor {
 
   /** The page of the chat. */
   get chat() {
-    return this.page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
+    return this.page.frameLocator('iframe.webview.ready[src*="purpose=webviewView"]').frameLocator("iframe#active-frame");
   }
 
   get notifications() {

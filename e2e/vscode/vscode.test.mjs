@@ -322,6 +322,24 @@ test("a workspace that is not trusted is only read", { timeout: 120_000 }, async
   assert.deepEqual(await editor.offered(["Ask…"], ["Delegate…"]), []);
 });
 
+test("trust lifts the restriction", { timeout: 120_000 }, async () => {
+  await editor.chat.getByRole("region", { name: "Restricted mode" }).getByRole("button", { name: "Manage" }).click();
+  await editor.page.locator(".workspace-trust-editor").getByRole("button", { name: /^Trust/ }).first().click();
+  await editor.page.locator(".monaco-modal-editor-block").getByRole("button", { name: /^Close/ }).click();
+  await editor.page.locator(".monaco-modal-editor-block").waitFor({ state: "detached" });
+  await editor.chat.getByText(/Restricted mode:/).waitFor({ state: "detached" });
+  await editor.status.filter({ hasNotText: "read-only" }).waitFor();
+  await idle();
+  await editor.page.keyboard.press("Control+Alt+h");
+  await editor.shot("trusted");
+  await editor.chat.locator(".note").getByRole("button", { name: "New Session" }).click();
+  await editor.chat.locator("article.user").first().waitFor({ state: "detached" });
+  await send("Write.", [call("write_file", { path: "new.txt", content: "x" }), call("terminal", { command: "touch other.txt" })], [{ text: "I did." }]);
+  await answers().last().getByText("I did.").waitFor();
+  assert.ok(fs.existsSync(editor.file("new.txt")) && fs.existsSync(editor.file("other.txt")));
+  assert.deepEqual(await editor.offered(["Delegate…"], []), []);
+});
+
 test("the server ends with the window", { timeout: 30_000 }, async () => {
   assert.equal(servers().length, 1);
   await editor.close();

@@ -1,0 +1,228 @@
+// The commands of the palette, the context menu and the light bulb, each as a person
+// runs it, in a real VS Code: from the first start without a model on.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { after, before, test } from "node:test";
+
+import { open } from "./host.mjs";
+
+const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-commands-"));
+const pricing = "def price(amount):\n    return amount * 2\n\n\nprint(price(3))\n";
+let editor;
+
+before(async () => {
+  editor = await open({
+    dir: path.join(dir, "host"), vsix: process.env.HERMES_VSIX, extensions: path.join(dir, "extensions"),
+    files: { "pricing.py": pricing, "broken.json": '{"a": 1,}\n' },
+    settings: { "hermes.model.fallback": ["second"] },
+    hermes: "model: {provider: openai}\n", // and no key
+  });
+  await editor.status.waitFor();
+});
+
+after(async () => {
+  await editor?.close();
+  fs.rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+});
+
+function step(name, run) {
+  test(name, { timeout: 120_000 }, async () => {
+    try {
+      await run();
+    } catch (error) {
+      await editor.shot(`failed-commands-${name.replace(/\W+/g, "-")}`);
+      throw error;
+    }
+  });
+}
+
+const script = (...replies) => ["```hermes-script", ...replies.map((r) => JSON.stringify(r)), "```"].join("\n");
+const call = (name, args) => ({ call: { name, args } });
+const box = () => editor.chat.getByLabel("Message to Hermes");
+const users = () => editor.chat.locator("article.user");
+const answers = () => editor.chat.locator("article.answer");
+const answered = (text) => answers().filter({ hasText: text }).last().waitFor();
+const idle = () => editor.page.locator('[id="hermes-ls.hermes-ls.hermes.status"] .codicon-sparkle').waitFor();
+const title = (text) => editor.page.locator(".quick-input-title").filter({ hasText: text }).waitFor();
+const tab = (text) => editor.page.locator(".tab.active").filter({ hasText: text }).waitFor();
+const settings = () => JSON.parse(fs.readFileSync(path.join(editor.dir, "data/User/settings.json"), "utf8"));
+
+async function send(words, ...replies) {
+  await box().fill(replies.length > 0 ? `${words}\n${script(...replies)}` : words);
+  await box().press("Enter");
+}
+
+/** Chooses from the list that is open, by the keyboard: its rows still move. */
+async function pick(words) {
+  await editor.page.locator(".quick-input-widget input").first().fill(words);
+  await editor.page.locator(".quick-input-list .monaco-list-row.focused").filter({ hasText: words }).waitFor();
+  await editor.page.keyboard.press("Enter");
+}
+
+/** Runs a command, and waits for the turn that it begins: what was asked in the chat. */
+async function asks(run, words) {
+  const before = await answers().count();
+  await run();
+  await users().last().getByText(words).waitFor();
+  await answers().nth(before).waitFor();
+  await idle();
+}
+
+const line = (text) => editor.page.locator(".editor-instance .view-line").filter({ hasText: text }).first();
+
+step("without a model it says what to do, and what was asked is not lost", async () => {
+  await editor.openFile("pricing.py");
+  await editor.ask("Hello");
+  const note = editor.chat.locator(".note.error").filter({ hasText: "there is no key for openai" });
+  for (const way of ["Set API Key…", "Choose Provider…", "Try the Embedded Model"]) await note.getByRole("button", { name: way }).waitFor();
+  assert.equal(await box().inputValue(), "Hello");
+  await editor.shot("no-model");
+});
+
+step("the walkthrough lets one try the embedded model", async () => {
+  await editor.run("Welcome: Open Walkthrough...");
+  await pick("Get started with Hermes");
+  const start = editor.page.locator(".gettingStartedContainer");
+  await start.getByRole("button", { name: "Try the Embedded Model" }).waitFor();
+  await editor.shot("walkthrough");
+  await start.getByRole("button", { name: "Try the Embedded Model" }).click();
+  await editor.status.filter({ hasText: "embedded" }).waitFor();
+  assert.equal(settings()["hermes.model.provider"], "embedded");
+  assert.equal(await box().inputValue(), "Hello");
+  await box().press("Enter");
+  await answered("embedded");
+  await idle();
+  await editor.shot("embedded");
+});
+
+step("another endpoint is chosen, with its address, model and key", async () => {
+  await editor.run("Hermes: Choose Model Provider…");
+  await title("Who serves the model?");
+  await pick("Another endpoint…");
+  await title("Address of the endpoint");
+  await editor.answer("localhost:8080");
+  await editor.page.locator(".quick-input-message").filter({ hasText: "An address such as" }).waitFor();
+  await editor.answer("http://127.0.0.1:9/v1");
+  await title("Which model?");
+  await editor.answer("house-model");
+  await title("Key for Another");
+  await editor.answer("hk-123");
+  await editor.notification("The key for Another OpenAI-compatible endpoint is kept.").waitFor();
+  const { "hermes.model.provider": provider, "hermes.model.base_url": address, "hermes.model.default": model } = settings();
+  assert.deepEqual([provider, address, model], ["custom", "http://127.0.0.1:9/v1", "house-model"]);
+  await editor.status.filter({ hasText: "house-model" }).waitFor();
+  await editor.run("Hermes: Choose Model Provider…");
+  await title("Who serves the model?");
+  await pick("Embedded");
+  await editor.status.filter({ hasText: "embedded" }).waitFor();
+  assert.equal(settings()["hermes.model.base_url"], undefined);
+});
+
+step("a model is chosen for the session", async () => {
+  await editor.run("Hermes: Choose Model…");
+  await title("Choose a model");
+  await editor.shot("models");
+  await pick("second");
+  await editor.status.filter({ hasText: "second" }).waitFor();
+  await editor.chat.locator(".picker.model .picker-value").filter({ hasText: "second" }).waitFor();
+  await editor.run("Hermes: Choose Approval Mode…");
+  await title("Choose what asks before it runs");
+  await pick("Auto");
+  await editor.chat.locator(".picker.mode .picker-value").filter({ hasText: "Auto" }).waitFor();
+  await editor.run("Hermes: Choose Approval Mode…");
+  await pick("Ask");
+  await editor.chat.locator(".picker.mode .picker-value").filter({ hasText: "Ask" }).waitFor();
+});
+
+step("Explain is in the context menu", async () => {
+  await editor.openFile("pricing.py");
+  await asks(async () => {
+    await line("return amount").click({ button: "right" });
+    await editor.page.getByRole("menuitem", { name: "Hermes" }).hover();
+    await editor.page.getByRole("menuitem", { name: "Explain", exact: true }).waitFor();
+    await editor.shot("context-menu");
+    await editor.page.getByRole("menuitem", { name: "Explain", exact: true }).click();
+  }, /Explain .*pricing\.py/);
+});
+
+step("the light bulb mends the problem under the cursor", async () => {
+  await editor.openFile("broken.json");
+  await editor.page.locator(".squiggly-error, .squiggly-warning").first().waitFor();
+  await asks(async () => {
+    await editor.again(async () => {
+      await line('"a"').click();
+      await editor.page.keyboard.press("End");
+      await editor.page.keyboard.press("ArrowLeft");
+      await editor.page.keyboard.press("Control+.");
+      await editor.page.locator(".action-widget").getByText("Fix with Hermes").waitFor({ timeout: 5_000 });
+    });
+    await editor.shot("light-bulb");
+    await editor.page.locator(".action-widget").getByText("Fix with Hermes").click();
+  }, /Fix .*broken\.json/);
+  await users().last().getByText("Find the cause").waitFor();
+});
+
+step("tests, documentation and reviews are asked for", async () => {
+  await editor.openFile("pricing.py");
+  await asks(() => editor.run("Hermes: Write Tests"), /Write tests for .*pricing\.py/);
+  await asks(() => editor.run("Hermes: Document"), /Document .*pricing\.py/);
+  await asks(() => editor.run("Hermes: Review File or Selection"), /Review .*pricing\.py/);
+  await asks(() => editor.run("Hermes: Review Changes"), /Review the changes of this workspace/);
+  await editor.shot("asked");
+});
+
+step("/undo takes a prompt back, from the files and from the screen", async () => {
+  const count = await users().count();
+  await send("Triple it", [call("patch", { path: "pricing.py", old_string: "amount * 2", new_string: "amount * 3" })], [{ text: "Tripled." }]);
+  await answered("Tripled.");
+  await idle();
+  assert.match(editor.read("pricing.py"), /amount \* 3/);
+  assert.equal(await users().count(), count + 1);
+  await send("/undo");
+  await answered("Back before this prompt");
+  await idle();
+  assert.match(editor.read("pricing.py"), /amount \* 2/);
+  assert.equal(await editor.chat.getByText("Tripled.", { exact: true }).count(), 0, "the answer is still there");
+  assert.equal(await users().count(), count);
+  assert.match(await box().inputValue(), /^Triple it/);
+  await editor.shot("undone");
+  await box().fill("");
+  await send("Go on", [{ text: "Gone on." }]);
+  await answered("Gone on.");
+  await idle();
+});
+
+step("a session is copied; the list has sessions of people only", async () => {
+  const goal = { goal: `Count the lines\n${script([{ text: "Five." }])}`, toolsets: ["file"] };
+  await send("Share it", [call("delegate_task", { tasks: [goal] })], [{ text: "Shared." }]);
+  await answered("Shared.");
+  await idle();
+  await editor.run("Hermes: Fork Session");
+  await editor.notification("This is a copy of the session.").waitFor();
+  await answered("Shared.");
+  await editor.run("Hermes: Resume Session…");
+  await title("Resume a session");
+  await editor.row("current").waitFor();
+  const rows = await editor.page.locator(".quick-input-list .monaco-list-row").evaluateAll((all) => all.map((r) => r.getAttribute("aria-label")));
+  const what = rows.map((r) => r.replace(/,.*$/, "")).sort();
+  assert.deepEqual(what, ["Hello", "Hello (before going back)", "Hello (fork)"], "what was undone is kept; the subagent's is its parent's");
+  await editor.shot("sessions");
+  await editor.page.keyboard.press("Escape");
+});
+
+step("the transcript, the doctor's report and the settings open", async () => {
+  await editor.run("Hermes: Show Transcript");
+  await tab(/\.md/);
+  await line("Session").waitFor();
+  await editor.shot("transcript");
+  await editor.run("Hermes: Doctor");
+  await tab("Hermes Doctor");
+  await line("model").waitFor();
+  await editor.shot("doctor");
+  await editor.run("Hermes: Open Settings");
+  const settings = editor.page.locator(".settings-editor");
+  for (const part of ["Model", "Safety", "Subagents"]) await settings.getByRole("treeitem", { name: new RegExp(`^${part}`) }).first().waitFor();
+  await editor.shot("settings");
+});
