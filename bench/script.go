@@ -209,7 +209,8 @@ def echoing():
     return lambda: echo(own, "x" * 20)
 rounds = [[rate(8, 4000, echoing), rate(8, 4000, lambda: lambda: read_file("a", limit=20))] for _ in range(8)]
 out["threads"] = [max(r[i] for r in rounds) for i in range(2)]
-out["slow"] = [rate(n, 80, lambda: lambda: read_file("slow", limit=20)) for n in (1, 8)]
+rounds = [[rate(n, 80, lambda: lambda: read_file("slow", limit=20)) for n in (1, 8)] for _ in range(5)]
+out["slow"] = [max(r[i] for r in rounds) for i in range(2)]
 print(json.dumps(out))
 `
 

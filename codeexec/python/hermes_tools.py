@@ -154,7 +154,8 @@ class _Link:
                 other.news.put(None)
 
     def _hand_on(self):
-        """Wake one of those who wait, to read in our place."""
+        """Wake one of those who wait, to read in our place. The lock is free by then: a
+        reading that is given to somebody is lost for all when a signal's handler raises."""
         for other in list(self.waiting.values()):
             if other.answer is None:
                 other.news.put(None)
