@@ -194,3 +194,39 @@ func TestDeleteTakesSubagents(t *testing.T) {
 		t.Errorf("left: %+v, %v", left, err)
 	}
 }
+
+// /new empties the session and keeps what was said as another one; the next prompt names
+// what begins then, and the model hears nothing of what was.
+func TestNew(t *testing.T) {
+	t.Parallel()
+	m := fakemodel.Script(answer("one"), answer("two"))
+	s := open(t, Options{Model: m})
+	x, g := session(t, s, t.TempDir())
+	prompt1(t, x, "/new")
+	prompt1(t, x, "the first talk")
+	prompt1(t, x, "/new")
+	if x.Title() != "" {
+		t.Errorf("the title is still %q", x.Title())
+	}
+	prompt1(t, x, "/new")
+	prompt1(t, x, "the second talk")
+	if x.Title() != "the second talk" {
+		t.Errorf("title %q", x.Title())
+	}
+	if r := m.Requests()[1]; len(r.Messages) != 1 || r.Messages[0].Text != "the second talk" {
+		t.Errorf("the model got %+v", r.Messages)
+	}
+	var said []string
+	for _, e := range ofGuest[agent.Text](g) {
+		said = append(said, e.Text)
+	}
+	tree, err := s.Tree(t.Context(), x.ID())
+	if err != nil || len(tree) != 2 || tree[1].Messages != 2 || tree[1].Title != "the first talk (before going back)" {
+		t.Fatalf("%+v, %v", tree, err)
+	}
+	for i, want := range map[int]string{0: "new conversation already", 2: tree[1].ID, 3: "new conversation already"} {
+		if i >= len(said) || !strings.Contains(said[i], want) {
+			t.Errorf("answer %d of %q lacks %q", i, said, want)
+		}
+	}
+}

@@ -36,6 +36,7 @@ func Commands() []Command {
 		{Name: "think", Description: "Show or choose how long the model thinks", Hint: "default, low, medium or high", answer: option(optionThought)},
 		{Name: "compact", Description: "Sum up the older part of the conversation to make room", Hint: "what matters", start: (*Session).StartCompaction},
 		{Name: "undo", Description: "Go back to before your last prompt, files included", answer: (*Session).undoPrompt},
+		{Name: "new", Description: "Begin anew here; what was said is kept as another session", answer: (*Session).beginAnew},
 		{Name: "fork", Description: "Begin another session with what was said here", answer: (*Session).forkHere},
 		{Name: "checkpoint", Description: "Keep the files as they are now", Hint: "a name for it", answer: (*Session).keepFiles},
 		{Name: "rollback", Description: "List checkpoints, or bring files back as they were at one", Hint: "number, and files if not all", answer: (*Session).rollback},

@@ -122,6 +122,33 @@ func (x *Session) undoPrompt(ctx context.Context, _ string) (string, error) {
 	return fmt.Sprintf("Back before this prompt:\n\n%s\n\n%s\n\nWhat came of it is kept as session `%s`.", quoted(prompt), files, branch), nil
 }
 
+// beginAnew empties the session, since only an editor can open another one.
+func (x *Session) beginAnew(ctx context.Context, _ string) (string, error) {
+	if err := x.halt(ctx); err != nil {
+		return "", err
+	}
+	const already = "This is a new conversation already."
+	if x.draft() {
+		return already, nil
+	}
+	sums, err := x.svc.theStore(x.svc.synchronous()).Totals(ctx, x.id)
+	if err != nil {
+		return "", err
+	}
+	if sums.Messages == 0 {
+		return already, nil
+	}
+	branch, err := x.Rewind(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	none := ""
+	if err := x.Describe(ctx, &none, nil); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("A new conversation begins. The one before is kept as session `%s`. Files stay as they are.", branch), nil
+}
+
 // halt ends what runs in the session, and waits for it.
 func (x *Session) halt(ctx context.Context) error {
 	x.mu.Lock()
