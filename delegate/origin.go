@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
@@ -85,7 +86,7 @@ func (x *Children) stored(ctx context.Context, parent string) ([]store.Session, 
 			}
 		}
 		if cursor = next; cursor == "" {
-			slices.SortFunc(found, func(a, b store.Session) int { return a.CreatedAt.Compare(b.CreatedAt) })
+			slices.SortFunc(found, func(a, b store.Session) int { return strings.Compare(a.ID, b.ID) }) // as they were asked for
 			return found, nil
 		}
 	}

@@ -374,3 +374,24 @@ func TestDeadServerWhileGoingOn(t *testing.T) {
 		}
 	})
 }
+
+// Subagents of an earlier process are listed as they were asked for, whichever came
+// first into the store.
+func TestOrderOfEarlierSubagents(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	if err := b.store.Create(t.Context(), store.Session{ID: b.id, Cwd: b.dir}); err != nil {
+		t.Fatal(err)
+	}
+	first, second := store.NewID(), store.NewID()
+	for _, id := range []string{second, first} {
+		if err := b.store.Create(t.Context(), store.Session{ID: id, Cwd: b.dir, Parent: b.id, Model: "m", Origin: `{"goal":"g"}`}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	list, err := b.children.List(t.Context(), b.id)
+	if err != nil || len(list) != 2 || list[0].SessionID != first || list[1].SessionID != second {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
