@@ -9,7 +9,7 @@ GO      := CGO_ENABLED=0 go
 # Tools of the tests, from the module proxy.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: build demo test lint cross race e2e hosts vsix bench soak fuzz clean
+.PHONY: build demo test lint cross race e2e hosts vsix vsix-all bench soak fuzz clean
 
 build: bin/hermes-ls
 
@@ -28,8 +28,8 @@ lint:
 	go run $(STATICCHECK) -tags e2e ./...
 
 cross:
-	GOOS=darwin GOARCH=arm64 $(GO) build -o /dev/null ./cmd/hermes-ls
-	GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null ./cmd/hermes-ls
+	GOOS=darwin GOARCH=arm64 $(GO) build -trimpath -o /dev/null ./cmd/hermes-ls
+	GOOS=windows GOARCH=amd64 $(GO) build -trimpath -o /dev/null ./cmd/hermes-ls
 	GOOS=windows GOARCH=amd64 go vet ./...
 
 race: hosts
@@ -44,9 +44,13 @@ e2e: build hosts vsix
 hosts:
 	@e2e/setup/hosts.sh
 
-# The VS Code extension with this platform's program in it; GOOS and GOARCH choose another.
+# The VS Code extension with this platform's program in it; GOOS and GOARCH choose
+# another, and vsix-all has one for each.
 vsix:
-	vscode/vsix.sh $(VERSION) $(CURDIR)/dist/hermes-ls-$(VERSION).vsix "$(LDFLAGS)"
+	vscode/vsix.sh $(VERSION) $(CURDIR)/dist "$(LDFLAGS)" $(if $(GOOS)$(GOARCH),$(or $(GOOS),$(shell go env GOHOSTOS))/$(or $(GOARCH),$(shell go env GOHOSTARCH)))
+
+vsix-all:
+	vscode/vsix.sh $(VERSION) $(CURDIR)/dist "$(LDFLAGS)" linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 bench: build hosts
 	@go run ./bench -bin bin/hermes-ls

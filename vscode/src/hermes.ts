@@ -350,6 +350,7 @@ export class Hermes implements vscode.Disposable {
   }
 
   private switchTo(session: string | undefined, reason: SessionChange["reason"], opened?: LoadSessionResponse): void {
+    this.leave(session);
     const kept = reason === "restart" ? {} : { title: undefined, usage: undefined };
     this.change({ session, ...kept, ...(session === undefined && { modes: undefined, options: [] }) });
     if (opened) {
@@ -357,6 +358,13 @@ export class Hermes implements vscode.Disposable {
     }
     this.sessions.fire({ session, reason });
     this.followTurns();
+  }
+
+  /** A session in which nothing was said is of no use to anybody. */
+  private leave(next: string | undefined): void {
+    const left = this.session;
+    if (left === undefined || left === next || begun(this.current) || this.turns.has(left)) return;
+    void this.request(Method.SessionClose, { sessionId: left }).catch(() => {}); // the server may have been started anew
   }
 
   private opened(o: LoadSessionResponse): void {
