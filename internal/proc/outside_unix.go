@@ -90,6 +90,7 @@ func outside(path string) {
 	code := 1
 	// Before the child: it may be quick, and its terminal closed at once. What is
 	// caught, and not ignored, is no matter of the child's.
+	over := make(chan struct{}) // closed when the child has ended: then so does what it left
 	ends := make(chan os.Signal, 1)
 	signal.Notify(ends, syscall.SIGTERM, syscall.SIGHUP)
 	supervisor{
@@ -100,6 +101,7 @@ func outside(path string) {
 			switch kind {
 			case "X":
 				code = exitOf(about[0].(int), about[1].(int)).Code
+				close(over)
 			case "E":
 				code = refusedCode(syscall.Errno(about[0].(int)))
 				fmt.Fprintln(os.Stderr, "hermes-ls: the command did not start:", syscall.Errno(about[0].(int)))
@@ -113,7 +115,12 @@ func outside(path string) {
 		forked: func(stops chan<- time.Duration) {
 			signal.Ignore(syscall.SIGINT, syscall.SIGQUIT) // the terminal sends it to the child too
 			go func() {
-				for range ends {
+				for over := over; ; {
+					select {
+					case <-ends:
+					case <-over:
+						over = nil
+					}
 					stops <- defaultGrace
 				}
 			}()
