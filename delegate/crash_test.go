@@ -77,7 +77,10 @@ func TestKilled(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Process.Kill() //nolint:errcheck // mostly dead by then
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // mostly dead by then
+		_ = cmd.Wait()
+	})
 	alive := filepath.Join(os.TempDir(), "hermes-ls-tree-*", "hermes-*", aliveIn(dir))
 	waitFor(t, "a command of a subagent", func() bool { found, _ := filepath.Glob(alive); return len(found) == 1 })
 	b.store = store.New(filepath.Join(dir, store.FileName), store.Options{})
@@ -150,7 +153,7 @@ func (b *bed) resume(t *testing.T) {
 
 func waitFor(t *testing.T, what string, there func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !there(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !there(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %s", what)
 		}
