@@ -91,7 +91,7 @@ func (w *worker) step(ctx context.Context) error {
 		w.own = slices.DeleteFunc(w.own, func(x string) bool { return x == id })
 		return w.do(func() error { return w.store.Delete(ctx, id) }, "delete", id)
 	case n < 19 && len(w.own) < 6:
-		return w.bringIn(ctx, 1100)
+		return w.bringIn(ctx, 600)
 	case n < 21:
 		_, err := w.store.Search(ctx, store.Query{Text: "word7"})
 		return err
