@@ -35,6 +35,19 @@ func (w *sweeper) close() {
 	w.done.Wait()
 }
 
+// Swept waits until what was deleted has left the file. The end of ctx ends the sweeping:
+// whoever opens the file next goes on with it.
+func (s *Store) Swept(ctx context.Context) error {
+	db, err := s.database(ctx)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, db.sweeper.cancel)
+	defer stop()
+	db.sweeper.done.Wait()
+	return ctx.Err()
+}
+
 // loosen takes note of logs that a session has let go of, and sweeps them if they are
 // short.
 func loosen(ctx context.Context, tx *sql.Tx, logs []string) (swept bool, err error) {

@@ -157,7 +157,8 @@ func sessionsRemove() *cobra.Command {
 						return err
 					}
 				}
-				return service.Close()
+				// No process may come that goes on with it.
+				return errors.Join(st.Swept(cmd.Context()), service.Close())
 			})
 		},
 	}
