@@ -197,7 +197,7 @@ func (c *child) watch(limit time.Duration, over <-chan struct{}) {
 			if !warned.Equal(last) {
 				warned = last
 				c.owner.emit(agent.ChildEvent{SessionID: c.ID, Event: agent.Notice{
-					Text: fmt.Sprintf("The subagent “%s” has shown no sign of life for %v; it is stopped after %v.", oneLine(c.Goal, 80), idle.Round(time.Second), limit)}})
+					Text: fmt.Sprintf("The subagent “%s” has shown no sign of life for %v; it is stopped after %v.", headline(c.Goal, 80), idle.Round(time.Second), limit)}})
 			}
 			timer.Reset(limit - idle)
 		default:

@@ -331,7 +331,7 @@ func (e *edit) write(ctx context.Context) error {
 // allowed asks for what asks whoever writes it, in the subagent's name.
 func (t *tree) allowed(ctx context.Context, path string) error {
 	env := *t.env
-	env.Owner, env.SessionID, env.For = cmp.Or(t.env.Owner, t.env.SessionID), t.task.ID, oneLine(t.task.Goal, 200)
+	env.Owner, env.SessionID, env.For = cmp.Or(t.env.Owner, t.env.SessionID), t.task.ID, headline(t.task.Goal, 200)
 	return tools.MayWrite(ctx, &env, tools.Call{ID: "merge", Name: ToolName}, "merge ", path)
 }
 

@@ -148,7 +148,7 @@ func shownText(goal string, o *outcome) string {
 	if o.Status == completed {
 		mark = "✓"
 	}
-	text := fmt.Sprintf("%s %s", mark, oneLine(goal, 120))
+	text := fmt.Sprintf("%s %s", mark, headline(goal, 120))
 	if o.Error != "" {
 		text += " (" + oneLine(o.Error, 200) + ")"
 	}

@@ -131,7 +131,7 @@ func (w *worker) lend(env *tools.Env, t *Task) *tools.Env {
 	lent := *env
 	lent.SessionID, lent.Files, lent.Todos, lent.Recall = t.ID, w.files, tools.NewTodos(), tools.NewRecall()
 	lent.Terminals, lent.Progress, lent.Offered, lent.Sees = nil, nil, nil, nil
-	lent.For = oneLine(t.Goal, 200)
+	lent.For = headline(t.Goal, 200)
 	if lent.Owner == "" {
 		lent.Owner = env.SessionID
 	}

@@ -49,7 +49,7 @@ func title(args json.RawMessage) string {
 	if n := len(in.Tasks); n > 1 {
 		return fmt.Sprintf("Delegate %d tasks", n)
 	}
-	return "Delegate: " + oneLine(in.asked()[0].Goal, 80)
+	return "Delegate: " + headline(in.asked()[0].Goal, 80)
 }
 
 // call is one call of the tool.
@@ -150,6 +150,12 @@ func (x *Children) running() (n int) {
 }
 
 // oneLine shortens text to one line of at most limit characters.
+// headline is what a goal is called: its first line.
+func headline(goal string, limit int) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(goal), "\n")
+	return oneLine(first, limit)
+}
+
 func oneLine(text string, limit int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(text) > limit {

@@ -38,7 +38,7 @@ func (b *workBars) Event(e agent.Event) {
 		b.finish(e.Call.ID, endOfCall(e))
 		delete(b.open, e.Call.ID)
 	case agent.ChildStarted:
-		b.bars[e.SessionID] = b.s.startProgress(nil, "Hermes › "+oneLine(e.Goal, 60), false, e.Stop)
+		b.bars[e.SessionID] = b.s.startProgress(nil, "Hermes › "+titleOf(e.Goal), false, e.Stop)
 	case agent.ChildEvent:
 		if p := b.bars[e.SessionID]; p != nil {
 			p.Event(e.Event)

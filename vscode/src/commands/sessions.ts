@@ -126,18 +126,21 @@ async function subagents(hermes: Hermes): Promise<void> {
   }
 }
 
+/** What a subagent is called: the first line of its goal. */
+const headline = (agent: Subagent) => agent.goal.trim().split("\n", 1)[0]!;
+
 const subagentItem = (agent: Subagent) => ({
-  label: `${agent.status === "running" ? "$(loading~spin)" : agent.status === "completed" ? "$(check)" : "$(error)"} ${agent.goal}`,
+  label: `${agent.status === "running" ? "$(loading~spin)" : agent.status === "completed" ? "$(check)" : "$(error)"} ${headline(agent)}`,
   description: [agent.status, agent.doing, counted(agent.calls, "call")].filter(Boolean).join(" · "),
   agent,
 });
 
 async function steer(hermes: Hermes, sessionId: string, agent: Subagent): Promise<void> {
-  const act = await vscode.window.showQuickPick(["Stop", "Send a Message…"], { title: agent.goal });
+  const act = await vscode.window.showQuickPick(["Stop", "Send a Message…"], { title: headline(agent) });
   if (act === "Stop") {
     await hermes.request(Method.SubagentStop, { sessionId, subagentId: agent.subagentId });
   } else if (act) {
-    const text = await vscode.window.showInputBox({ title: agent.goal, placeHolder: "What is it to know?", ignoreFocusOut: true });
+    const text = await vscode.window.showInputBox({ title: headline(agent), placeHolder: "What is it to know?", ignoreFocusOut: true });
     if (text?.trim()) {
       await hermes.request(Method.SubagentMessage, { sessionId, subagentId: agent.subagentId, message: text });
     }

@@ -100,7 +100,7 @@ function StatusIcon({ call }: { call: Call }) {
 }
 
 function StopButton({ subagentId, goal }: { subagentId: string; goal: string }) {
-  const label = `Stop subagent: ${oneLine(goal, 60)}`;
+  const label = `Stop subagent: ${oneLine(goal.split("\n", 1)[0]!, 60)}`;
   return (
     <button type="button" class="icon stop" title={label} aria-label={label} onClick={() => post({ type: "stopSubagent", subagentId })}>
       <Icon name="debug-stop" />
