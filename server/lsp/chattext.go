@@ -85,6 +85,8 @@ func (c *chatText) follow(ch change) {
 	ch = ch.trim(before)
 	switch {
 	case c.at <= ch.start: // what is typed right at the place comes after it
+	case c.at == ch.end && blank(before[ch.start:ch.end]): // so does what takes spaces away with it
+		c.at = ch.start
 	case c.at >= ch.end:
 		c.at += len(ch.text) - (ch.end - ch.start)
 	default:
@@ -122,6 +124,8 @@ func (ch change) trim(before []byte) change {
 	}
 	return ch
 }
+
+func blank(text []byte) bool { return len(bytes.Trim(text, " \t")) == 0 }
 
 func (c *chatText) land() {
 	c.pending = ""

@@ -77,6 +77,25 @@ func TestAnswerGrowsWhileTheUserTypes(t *testing.T) {
 	}
 }
 
+// Some editors take the spaces at the end of a line away when a new one is begun below it.
+func TestFollowLineBegunAtThePlace(t *testing.T) {
+	t.Parallel()
+	var c chatText
+	c.opened(1, []byte("## You\n\nHi\n"))
+	head, _ := c.begin("")
+	for _, piece := range []string{head + "\n", "The sum "} {
+		in := c.insert("x.md", piece)
+		edit(&c, in.at, in.at, piece, true, "utf-16")
+		c.step(strings.Count(piece, head+"\n"))
+	}
+	at := strings.Index(string(c.snapshot()), " \n")
+	edit(&c, at, at+1, "\nI type", true, "utf-16")
+	in := c.insert("x.md", "is 3.")
+	if got := string(in.with("is 3.")); !strings.HasSuffix(got, "The sumis 3.\nI type\n") {
+		t.Errorf("the answer goes on in what is typed: %q", got)
+	}
+}
+
 func TestFollowDeletionOfThePlace(t *testing.T) {
 	t.Parallel()
 	var c chatText

@@ -117,9 +117,12 @@ func (c *composer) emit(s string) {
 	c.blank += len(s) - len(trimmed)
 }
 
-// take gives out what is ready.
+// take gives out what is ready, but for spaces at its end: editors take them away while
+// somebody types below, and the next word would stick to the last one.
 func (c *composer) take() string {
 	s := c.ready.String()
 	c.ready.Reset()
-	return s
+	whole := strings.TrimRight(s, " \t")
+	c.ready.WriteString(s[len(whole):])
+	return whole
 }

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -51,4 +52,16 @@ func TestComposer(t *testing.T) {
 	checkComposed(t, "## Your plan\n# H", "## Your plan\n# H")
 	checkComposed(t, "text ## You", "text ## You")
 	checkComposed(t, "", "")
+}
+
+// Spaces at the end of what is given out come with the next word.
+func TestComposerKeepsSpaces(t *testing.T) {
+	t.Parallel()
+	c := newComposer()
+	c.text("The sum ")
+	first := c.take()
+	c.text("is 3.  \n")
+	if got := []string{first, c.take()}; !slices.Equal(got, []string{"The sum", " is 3.  \n"}) {
+		t.Errorf("pieces = %q", got)
+	}
 }
