@@ -9,7 +9,7 @@ GO      := CGO_ENABLED=0 go
 # Tools of the tests, from the module proxy.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: build demo test lint cross race e2e hosts vsix vsix-all bench soak fuzz clean
+.PHONY: build demo test lint cross race e2e kakoune hosts vsix vsix-all bench soak fuzz clean
 
 build: bin/hermes-ls
 
@@ -24,8 +24,8 @@ test: lint cross race e2e
 
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
-	go vet -tags e2e ./...
-	go run $(STATICCHECK) -tags e2e ./...
+	go vet -tags e2e,kakoune ./...
+	go run $(STATICCHECK) -tags e2e,kakoune ./...
 
 cross:
 	GOOS=darwin GOARCH=arm64 $(GO) build -trimpath -o /dev/null ./cmd/hermes-ls
@@ -40,6 +40,11 @@ race: hosts
 e2e: build hosts vsix
 	npm test --prefix vscode --silent
 	go test -count=1 -tags e2e ./e2e
+
+# Kakoune, whose LSP client has to be built first: some minutes, once.
+kakoune: build hosts
+	e2e/setup/kakoune.sh
+	go test -count=1 -tags e2e,kakoune -run '^TestKakoune$$' ./e2e
 
 hosts:
 	@e2e/setup/hosts.sh
