@@ -38,6 +38,7 @@ local protocol = require("hermes.protocol")
 ---@field cut? string what is to be said of the end of the last server
 ---@field beginning? boolean the server has been asked to begin it
 ---@field waiting fun()[] what has to wait for the id
+---@field draft? string[] what the user had written when the chat was closed
 ---@field watchers fun(event: hermes.Event, item?: hermes.Item)[]
 local Conversation = {}
 Conversation.__index = Conversation
@@ -134,6 +135,13 @@ end
 ---@param watcher fun(event: hermes.Event, item?: hermes.Item)
 function Conversation:watch(watcher)
   table.insert(self.watchers, watcher)
+end
+
+---@param watcher fun(event: hermes.Event, item?: hermes.Item)
+function Conversation:unwatch(watcher)
+  self.watchers = vim.tbl_filter(function(other)
+    return other ~= watcher
+  end, self.watchers)
 end
 
 ---@param event hermes.Event

@@ -11,6 +11,7 @@ local items = require("hermes.items")
 ---@field waiting boolean a flush is on its way
 ---@field prompt integer the extmark of the last heading
 ---@field writing boolean the change that comes is ours
+---@field watcher fun(event: hermes.Event, item?: hermes.Item)
 local View = {}
 View.__index = View
 
@@ -30,6 +31,19 @@ local flush_every = 40 -- ms
 ---@return hermes.View?
 function M.of(buf)
   return views[buf]
+end
+
+--- What holds in a window that shows a chat.
+---@param win integer
+local function dress(win)
+  local wo = vim.wo[win][0]
+  wo.wrap, wo.linebreak, wo.breakindent = true, true, true
+  wo.number, wo.relativenumber, wo.spell, wo.list = false, false, false, false
+  wo.signcolumn, wo.foldcolumn = "no", "0"
+  wo.foldmethod, wo.foldexpr = "expr", "v:lua.require'hermes.items'.fold(v:lnum)"
+  wo.foldtext, wo.foldenable, wo.foldlevel, wo.foldminlines = "v:lua.require'hermes.view'.foldtext()", true, 0, 0
+  wo.fillchars = "fold: ,eob: "
+  wo.winbar = "%{%v:lua.require'hermes.status'.winbar()%}"
 end
 
 ---@param conversation hermes.Conversation
@@ -61,17 +75,43 @@ local function new(conversation)
       self:guard()
     end,
   })
-  vim.api.nvim_create_autocmd("BufWipeout", {
+  vim.api.nvim_create_autocmd({ "BufUnload", "BufWipeout" }, {
     buffer = buf,
     callback = function()
-      views[buf] = nil
+      self:close()
     end,
   })
-  conversation:watch(function(event, item)
+  self.watcher = function(event, item)
     self:heard(event, item)
-  end)
+  end
+  conversation:watch(self.watcher)
   self:redraw()
+  if conversation.draft then
+    self:set_draft(vim.list_slice(conversation.draft, 2))
+    conversation.draft = nil
+  end
   return self
+end
+
+--- The buffer is unloaded, as by :bdelete, and its text with it. What the user has written
+--- stands in the next chat of the conversation; a window that still shows the buffer, as
+--- after :edit, gets that one at once.
+function View:close()
+  if not views[self.buf] then
+    return
+  end
+  views[self.buf] = nil
+  self.conversation:unwatch(self.watcher)
+  self.conversation.draft = self:draft() ~= "" and self:draft_lines() or nil
+  vim.schedule(function()
+    for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
+      vim.api.nvim_win_set_buf(win, M.get(self.conversation).buf)
+      dress(win)
+    end
+    if self:valid() then
+      vim.api.nvim_buf_delete(self.buf, { force = true })
+    end
+  end)
 end
 
 ---@param conversation hermes.Conversation
@@ -128,9 +168,6 @@ end
 ---@param event hermes.Event
 ---@param item? hermes.Item
 function View:heard(event, item)
-  if not self:valid() then
-    return
-  end
   if event == "reset" then
     return self:redraw()
   elseif event == "rewound" then
@@ -156,7 +193,7 @@ end
 
 function View:flush()
   self.waiting = false
-  if not self:valid() or not next(self.dirty) then
+  if not views[self.buf] or not next(self.dirty) then
     return
   end
   local dirty = self.dirty
@@ -250,7 +287,7 @@ end
 
 --- Draws everything again; what the user has written stays.
 function View:redraw()
-  if not self:valid() then
+  if not views[self.buf] then
     return
   end
   local draft = self:draft_lines()
@@ -344,18 +381,6 @@ end
 -- Windows.
 
 local splits = { right = "botright vertical", left = "topleft vertical", bottom = "botright", top = "topleft" }
-
----@param win integer
-local function dress(win)
-  local wo = vim.wo[win][0]
-  wo.wrap, wo.linebreak, wo.breakindent = true, true, true
-  wo.number, wo.relativenumber, wo.spell, wo.list = false, false, false, false
-  wo.signcolumn, wo.foldcolumn = "no", "0"
-  wo.foldmethod, wo.foldexpr = "expr", "v:lua.require'hermes.items'.fold(v:lnum)"
-  wo.foldtext, wo.foldenable, wo.foldlevel, wo.foldminlines = "v:lua.require'hermes.view'.foldtext()", true, 0, 0
-  wo.fillchars = "fold: ,eob: "
-  wo.winbar = "%{%v:lua.require'hermes.status'.winbar()%}"
-end
 
 --- A closed fold: its first line, and how much is behind it.
 ---@return table
