@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import { CloseAction, ErrorAction, GenericRequestHandler, State as ClientState } from "vscode-languageclient/node";
+import { CloseAction, ErrorAction, ErrorCodes, GenericRequestHandler, ResponseError, State as ClientState } from "vscode-languageclient/node";
 
 import { Client, clientOptions } from "./client";
 import { ProgressBars } from "./progress";
@@ -395,7 +395,7 @@ export class Hermes implements vscode.Disposable {
       this.switchTo(sessionId, "restart", await this.request(Method.SessionResume, { sessionId, ...place() }));
     } catch (error) {
       this.log.info(`session ${sessionId} is not opened again: ${message(error)}`);
-      this.switchTo(undefined, "closed");
+      if (isAnswer(error)) this.switchTo(undefined, "closed"); // else the next server is asked
     }
   }
 
@@ -450,6 +450,11 @@ export function place(): { cwd: string; additionalDirectories?: string[] } {
   const folders = (vscode.workspace.workspaceFolders ?? []).filter((f) => f.uri.scheme === "file").map((f) => f.uri.fsPath);
   const [cwd = process.cwd(), ...others] = folders;
   return { cwd, ...(others.length > 0 && { additionalDirectories: others }) };
+}
+
+/** Whether the server has said no, and has not just gone away. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof ResponseError && error.code !== ErrorCodes.PendingResponseRejected && error.code !== ErrorCodes.ConnectionInactive;
 }
 
 /** What an error says to people. */

@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 
 import { begun, Hermes, message, type SessionChange, type State } from "../hermes";
 import { Command, Method, Update, type ContentBlock, type Rewound, type SessionNotification } from "../protocol";
-import type { Session, ToHost, ToPage, WhenBusy } from "../webview/messages";
+import type { Session, ToHost, ToPage, Way, WhenBusy } from "../webview/messages";
 import { blocks, mentioned } from "./context";
 import { Conversation } from "./conversation";
 import * as editor from "./editor";
@@ -75,6 +75,11 @@ export class ChatView implements vscode.WebviewViewProvider {
   async ask(text: string, more: readonly ContentBlock[] = []): Promise<void> {
     await this.show();
     await this.prompts.send([...(text ? [{ type: "text", text }] : []), ...more], this.conversation.state.whenBusy);
+  }
+
+  /** Says something in the chat that is no part of the conversation. */
+  note(text: string, ways?: readonly Way[]): void {
+    this.tell({ type: "note", text, ways });
   }
 
   /** Says in the chat why a turn that a command has started did not go on. */
@@ -166,10 +171,8 @@ export class ChatView implements vscode.WebviewViewProvider {
   /** A session keeps the tools that it began with. */
   private trusted(): void {
     if (!begun(this.hermes.state)) return;
-    this.tell({
-      type: "note", text: "This workspace is trusted now. This session began in Restricted Mode and goes on with tools that read; a new one has all of them.",
-      ways: [{ label: "New Session", command: Command.SessionNew }],
-    });
+    this.note("This workspace is trusted now. This session began in Restricted Mode and goes on with tools that read; a new one has all of them.",
+      [{ label: "New Session", command: Command.SessionNew }]);
   }
 
   /** A chat that is seen has a session, and with it the model's name, the settings and the commands. */

@@ -1,12 +1,13 @@
 import * as vscode from "vscode";
 
+import { ChatView } from "../chat/provider";
 import { Hermes, place } from "../hermes";
 import { Category, CheckpointInfo, Command, Method, SessionConfigOption, SessionInfo, Subagent } from "../protocol";
 import { ago, counted } from "../words";
 import { command } from "./guard";
 
 /** What is done with the current session, and how another one becomes it. */
-export function registerSessions(hermes: Hermes, chat: { show(): unknown }): vscode.Disposable[] {
+export function registerSessions(hermes: Hermes, chat: ChatView): vscode.Disposable[] {
   return [
     command(Command.SessionNew, async () => {
       await hermes.newSession();
@@ -22,7 +23,7 @@ export function registerSessions(hermes: Hermes, chat: { show(): unknown }): vsc
     command(Command.SessionFork, async (given?: { messageId?: string }) => {
       await hermes.forkSession(await hermes.ensureSession(), given?.messageId);
       await chat.show();
-      void vscode.window.showInformationMessage("This is a copy of the session. The other one is under “Resume Session…”.");
+      chat.note("From here on this is a copy. The session it was made of is as it was.", [{ label: "Resume a Session…", command: Command.SessionLoad }]);
     }),
     command("hermes.rollback", () => rollback(hermes)),
     command(Command.Transcript, async () => hermes.command(Command.Transcript, { sessionId: await hermes.ensureSession() })),

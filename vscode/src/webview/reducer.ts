@@ -72,8 +72,13 @@ function update(state: State, u: SessionUpdate, at?: number): State {
 
 function infoChanged(state: State, u: InfoUpdate): State {
   const { rewound } = hermes(u._meta);
-  const left = rewound ? { ...state, items: leftOf(state.items, rewound) } : state;
+  const left = rewound ? { ...state, items: withCommand(leftOf(state.items, rewound), commandAsked(state)) } : state;
   return left.session && u.title ? { ...left, session: { ...left.session, title: u.title } } : left;
+}
+
+/** withCommand keeps the command that is being answered: /undo itself. */
+function withCommand(items: readonly Item[], command: Item | undefined): readonly Item[] {
+  return command && !items.includes(command) ? [...items, command] : items;
 }
 
 /** leftOf is what there still is of a conversation that has lost its end. */
@@ -104,17 +109,17 @@ function chunk(state: State, u: ContentChunk & { sessionUpdate: keyof typeof kin
     case "user":
       return push(state, { kind, ...fresh, images: image ? [image] : [] }, at);
     case "answer":
-      return push(state, { kind, ...fresh, ...(asksCommand(state) && { unlogged: true }) }, at);
+      return push(state, { kind, ...fresh, ...(commandAsked(state) && { unlogged: true }) }, at);
     case "thought":
       return push(state, { kind, ...fresh, started: at }, at);
   }
 }
 
-/** asksCommand tells whether what is asked is for the server alone: the log has neither it nor its answer. */
-function asksCommand({ items, commands }: State): boolean {
+/** commandAsked is what was asked last, if that is for the server alone: the log has neither it nor its answer. */
+function commandAsked({ items, commands }: State): Item | undefined {
   const asked = items.findLast((i) => i.kind === "user");
   const name = asked?.kind === "user" ? /^\/(\S+)/.exec(asked.text)?.[1] : undefined;
-  return commands.some((c) => c.name === name);
+  return commands.some((c) => c.name === name) ? asked : undefined;
 }
 
 /** push closes what was open: its text is whole now. */

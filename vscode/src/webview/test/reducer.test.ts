@@ -167,15 +167,16 @@ it("what a command answers is no part of the conversation", () => {
 
 describe("a log that has lost its end", () => {
   const user = (messageId: string): ToPage => ({ type: "user", text: messageId, messageId, at: 1 });
-  const before = [session, user("p1"), said("one", "a1"), called("c1"), user("p2"), said("two", "a2"), said("and", "t2", "agent_thought_chunk"), called("c2"), user("/undo")];
+  const commands = update({ sessionUpdate: "available_commands_update", availableCommands: [{ name: "undo", description: "" }] });
+  const before = [session, commands, user("p1"), said("one", "a1"), called("c1"), user("p2"), said("two", "a2"), said("and", "t2", "agent_thought_chunk"), called("c2"), user("/undo")];
   const after = (rewound: Record<string, unknown>) => {
     const s = replay([...before, update({ sessionUpdate: "session_info_update", _meta: { hermes: { rewound: { branchId: "b", ...rewound } } } })]);
     return s.items.map((i) => ("messageId" in i ? i.messageId : (i as Call).id));
   };
-  it("keeps what was before the prompt", () => assert.deepEqual(after({ prompt: "p2", text: "p2" }), ["p1", "a1", "c1"]));
-  it("keeps all before its first prompt: nothing", () => assert.deepEqual(after({ prompt: "p1" }), []));
-  it("keeps a message with its calls", () => assert.deepEqual(after({ messageId: "a1" }), ["p1", "a1", "c1"]));
-  it("keeps nothing without either", () => assert.deepEqual(after({}), []));
+  it("keeps what was before the prompt", () => assert.deepEqual(after({ prompt: "p2", text: "p2" }), ["p1", "a1", "c1", "/undo"]));
+  it("keeps what is before its first prompt: nothing, but the command itself", () => assert.deepEqual(after({ prompt: "p1" }), ["/undo"]));
+  it("keeps a message with its calls", () => assert.deepEqual(after({ messageId: "a1" }), ["p1", "a1", "c1", "/undo"]));
+  it("keeps nothing else without either", () => assert.deepEqual(after({}), ["/undo"]));
   it("stays as it is when the prompt is none of its own", () => assert.equal(after({ prompt: "p9" }).length, 8));
   it("has its title still", () => assert.equal(replay([...before, update({ sessionUpdate: "session_info_update", title: "New" })]).session?.title, "New"));
 });
