@@ -185,7 +185,8 @@ step("/undo takes a prompt back, from the files and from the screen", async () =
   await idle();
   assert.match(editor.read("pricing.py"), /amount \* 2/);
   assert.equal(await editor.chat.getByText("Tripled.", { exact: true }).count(), 0, "the answer is still there");
-  assert.equal(await users().count(), count);
+  assert.equal(await users().count(), count + 1); // and /undo itself
+  assert.equal(await users().last().innerText(), "/undo");
   assert.match(await box().inputValue(), /^Triple it/);
   await editor.shot("undone");
   await box().fill("");
@@ -200,7 +201,7 @@ step("a session is copied; the list has sessions of people only", async () => {
   await answered("Shared.");
   await idle();
   await editor.run("Hermes: Fork Session");
-  await editor.notification("This is a copy of the session.").waitFor();
+  await editor.chat.locator(".note").filter({ hasText: "this is a copy" }).waitFor();
   await answered("Shared.");
   await editor.run("Hermes: Resume Session…");
   await title("Resume a session");
@@ -225,4 +226,53 @@ step("the transcript, the doctor's report and the settings open", async () => {
   const settings = editor.page.locator(".settings-editor");
   for (const part of ["Model", "Safety", "Subagents"]) await settings.getByRole("treeitem", { name: new RegExp(`^${part}`) }).first().waitFor();
   await editor.shot("settings");
+});
+
+step("a goal is delegated; a subagent gets a message, and is stopped", async () => {
+  await editor.page.keyboard.press("Escape"); // the settings
+  await editor.run("Hermes: New Session");
+  await users().first().waitFor({ state: "detached" });
+  await editor.run("Hermes: Delegate…");
+  await title("Delegate to a subagent");
+  await editor.answer("Read pricing.py");
+  await editor.chat.locator(".entry.subagent.completed").filter({ hasText: "Read pricing.py" }).waitFor();
+  await idle();
+  const goal = { goal: `Wait for long\n${script([{ text: "I wait." }, call("read_file", { path: "pricing.py" })], [{ sleep_ms: 60000 }])}`, toolsets: ["file"] };
+  await send("Wait", [call("delegate_task", { tasks: [goal] })], [{ text: "It was stopped." }]);
+  await editor.chat.locator(".entry.subagent").filter({ hasText: "Wait for long" }).waitFor();
+  const steer = async (act) => {
+    await editor.run("Hermes: Subagents…");
+    await title("Subagents");
+    await pick("Wait for long");
+    await editor.row("Send a Message…").waitFor();
+    await pick(act);
+  };
+  await editor.shot("subagent");
+  await steer("Send a Message…");
+  await editor.page.locator(".quick-input-widget input[placeholder='What is it to know?']").waitFor();
+  await editor.answer("Do not hurry.");
+  await steer("Stop");
+  await answered("It was stopped.");
+  await idle();
+});
+
+step("a file of the explorer is mentioned", async () => {
+  await editor.page.keyboard.press("Control+Shift+e");
+  await editor.page.locator(".explorer-viewlet .monaco-list-row").filter({ hasText: "pricing.py" }).click({ button: "right" });
+  await editor.page.getByRole("menuitem", { name: "Mention in Chat" }).hover();
+  await editor.page.keyboard.press("Enter");
+  await editor.chat.getByRole("list", { name: "Attached" }).getByText("pricing.py").waitFor();
+});
+
+step("the menu of the status bar restarts the server, and the session goes on", async () => {
+  await editor.status.click();
+  await title("Hermes");
+  await editor.shot("menu");
+  await pick("Restart server");
+  await idle();
+  await send("Still there?", [{ text: "Here I am." }]);
+  await answered("Here I am.");
+  await idle();
+  await editor.run("Hermes: Show Log");
+  await editor.page.locator(".part.panel select:visible").filter({ has: editor.page.locator("option:checked", { hasText: "Hermes" }) }).waitFor();
 });
