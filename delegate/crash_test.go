@@ -94,11 +94,12 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // killed
-	os.Remove(found[0])
-	time.Sleep(300 * time.Millisecond)
-	if _, err := os.Stat(found[0]); err == nil {
-		t.Error("the command of a subagent lives on")
-	}
+	waitFor(t, "the end of the command of a subagent", func() bool {
+		os.Remove(found[0])
+		time.Sleep(300 * time.Millisecond)
+		_, err := os.Stat(found[0])
+		return err != nil
+	})
 	stranger := newBed(t, nil) // whose store does not know the subagents
 	stranger.repository()
 	stranger.git("worktree", "add", "-q", "--detach", filepath.Join(t.TempDir(), "hermes-else"))

@@ -149,13 +149,13 @@ func (x *Children) running() (n int) {
 	return n
 }
 
-// oneLine shortens text to one line of at most limit characters.
 // headline is what a goal is called: its first line.
 func headline(goal string, limit int) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(goal), "\n")
 	return oneLine(first, limit)
 }
 
+// oneLine shortens text to one line of at most limit characters.
 func oneLine(text string, limit int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(text) > limit {
