@@ -69,7 +69,7 @@ local function show()
     return show()
   end
   shown = question
-  vim.cmd.redraw() -- what is behind the question is up to date
+  require("hermes.view").draw() -- a question may stop all else until it is answered
   local ok, err = pcall(question.ask, function(result)
     finish(question, result)
     show_next()

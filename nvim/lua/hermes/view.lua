@@ -7,7 +7,8 @@ local items = require("hermes.items")
 ---@field conversation hermes.Conversation
 ---@field buf integer
 ---@field placed table<hermes.Item, { mark: integer, lines: string[] }>
----@field dirty table<hermes.Item, true>
+---@field fresh hermes.Item[] not drawn yet
+---@field dirty table<hermes.Item, true> drawn, and changed since
 ---@field waiting boolean a flush is on its way
 ---@field prompt integer the extmark of the last heading
 ---@field writing boolean the change that comes is ours
@@ -50,7 +51,7 @@ end
 ---@return hermes.View
 local function new(conversation)
   local buf = vim.api.nvim_create_buf(true, true)
-  local self = setmetatable({ conversation = conversation, buf = buf, placed = {}, dirty = {}, waiting = false, writing = false }, View)
+  local self = setmetatable({ conversation = conversation, buf = buf, placed = {}, fresh = {}, dirty = {}, waiting = false, writing = false }, View)
   views[buf] = self
   vim.api.nvim_buf_set_name(buf, "hermes://chat/" .. buf)
   vim.bo[buf].bufhidden = "hide"
@@ -173,16 +174,12 @@ function View:heard(event, item)
   elseif event == "rewound" then
     return self:ask_again(item.lines)
   elseif event == "added" then
-    self:flush() -- what came before it
-    self:write(function()
-      self:append(item)
-    end)
-    return self:follow()
-  end
-  if event ~= "changed" then
+    table.insert(self.fresh, item)
+  elseif event == "changed" and self.placed[item] then
+    self.dirty[item] = true
+  else
     return
   end
-  self.dirty[item] = true
   if not self.waiting then
     self.waiting = true
     vim.defer_fn(function()
@@ -191,19 +188,19 @@ function View:heard(event, item)
   end
 end
 
+--- Draws what has come since the last time.
 function View:flush()
   self.waiting = false
-  if not views[self.buf] or not next(self.dirty) then
+  if not views[self.buf] or #self.fresh == 0 and not next(self.dirty) then
     return
   end
-  local dirty = self.dirty
-  self.dirty = {}
+  local fresh, dirty = self.fresh, self.dirty
+  self.fresh, self.dirty = {}, {}
   self:write(function()
     for item in pairs(dirty) do
-      if self.placed[item] then
-        self:replace(item)
-      end
+      self:replace(item)
     end
+    self:append(fresh)
   end)
   self:follow()
 end
@@ -224,22 +221,30 @@ function View:follow()
   end
 end
 
----@param item hermes.Item
-function View:append(item)
+--- Puts items before the last heading, in one piece: many come at once when a
+--- conversation is opened.
+---@param list hermes.Item[]
+function View:append(list)
+  if #list == 0 then
+    return
+  end
   local row = self:prompt_row()
-  local out = items.render(item)
-  if row > 0 then -- the blank line before the heading comes first
-    row = row - 1
-  else
-    table.insert(out.lines, "")
+  local first = row == 0
+  row = math.max(0, row - 1) -- the blank line before the heading comes after them
+  local lines, drawn, starts = {}, {}, {}
+  for i, item in ipairs(list) do
+    drawn[i], starts[i] = items.render(item), row + #lines
+    vim.list_extend(lines, drawn[i].lines)
   end
-  vim.api.nvim_buf_set_lines(self.buf, row, row, true, out.lines)
-  if row == 0 then
-    table.remove(out.lines)
+  if first then
+    table.insert(lines, "")
   end
-  local mark = vim.api.nvim_buf_set_extmark(self.buf, places, row, 0, { right_gravity = false })
-  self.placed[item] = { mark = mark, lines = out.lines }
-  self:colour(row, out)
+  vim.api.nvim_buf_set_lines(self.buf, row, row, true, lines)
+  for i, item in ipairs(list) do
+    local mark = vim.api.nvim_buf_set_extmark(self.buf, places, starts[i], 0, { right_gravity = false })
+    self.placed[item] = { mark = mark, lines = drawn[i].lines }
+    self:paint(starts[i], drawn[i])
+  end
 end
 
 ---@param item hermes.Item
@@ -275,6 +280,12 @@ end
 ---@param out hermes.Lines
 function View:colour(row, out)
   vim.api.nvim_buf_clear_namespace(self.buf, colours, row, row + #out.lines)
+  self:paint(row, out)
+end
+
+---@param row integer
+---@param out hermes.Lines
+function View:paint(row, out)
   for _, mark in ipairs(out.marks) do
     vim.api.nvim_buf_set_extmark(self.buf, colours, row + mark.line, mark.from, {
       end_row = row + mark.line,
@@ -291,15 +302,13 @@ function View:redraw()
     return
   end
   local draft = self:draft_lines()
-  self.placed, self.dirty = {}, {}
+  self.placed, self.dirty, self.fresh = {}, {}, {}
   self:write(function()
     vim.api.nvim_buf_clear_namespace(self.buf, places, 0, -1)
     vim.api.nvim_buf_clear_namespace(self.buf, colours, 0, -1)
     vim.api.nvim_buf_set_lines(self.buf, 0, -1, false, vim.list_extend({ heading }, draft))
     self:place_prompt(0)
-    for _, item in ipairs(self.conversation.items) do
-      self:append(item)
-    end
+    self:append(self.conversation.items)
   end)
   for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
     self:to_end(win)
@@ -449,6 +458,15 @@ function M.window()
       return win
     end
   end
+end
+
+--- Draws at once all that is to be drawn.
+function M.draw()
+  for _, view in pairs(views) do
+    view:flush()
+  end
+  vim.cmd.redrawstatus({ bang = true })
+  vim.cmd.redraw()
 end
 
 --- Hides the chat; it goes on.
