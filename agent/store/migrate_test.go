@@ -4,8 +4,68 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 )
+
+// A new file begins with what the migrations make.
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	stepwise, atOnce := shape(t, migrations...), shape(t, schema)
+	if len(atOnce) < 40 {
+		t.Errorf("%d lines only", len(atOnce))
+	}
+	for line := range stepwise {
+		if !atOnce[line] {
+			t.Errorf("not in schema.sql: %s", line)
+		}
+	}
+	for line := range atOnce {
+		if !stepwise[line] {
+			t.Errorf("not made by the migrations: %s", line)
+		}
+	}
+}
+
+// shape lists the columns, keys, indexes, views and triggers that scripts make.
+func shape(t *testing.T, scripts ...string) map[string]bool {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close() //nolint:errcheck // only a test
+	for _, script := range scripts {
+		if _, err := db.Exec(script); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := db.Query(`
+		SELECT format('table %s: %s %s %s %s %s', m.name, c.name, c.type, c."notnull", c.dflt_value, c.pk)
+			FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table'
+		UNION SELECT format('table %s: strict %s, no rowid %s', name, strict, wr) FROM pragma_table_list
+		UNION SELECT format('key of %s: %s → %s %s %s', m.name, k."from", k."table", k."to", k.on_delete)
+			FROM sqlite_schema m, pragma_foreign_key_list(m.name) k WHERE m.type = 'table'
+		UNION SELECT format('index %s of %s: %s %s, partial %s, unique %s', i.name, m.name, c.seqno, c.name, i.partial, i."unique")
+			FROM sqlite_schema m, pragma_index_list(m.name) i, pragma_index_info(i.name) c WHERE m.type = 'table'
+		UNION SELECT sql FROM sqlite_schema WHERE type IN ('view', 'trigger', 'index') AND sql IS NOT NULL`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close() //nolint:errcheck // only a test
+	lines := map[string]bool{}
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			t.Fatal(err)
+		}
+		lines[strings.ReplaceAll(strings.Join(strings.Fields(line), " "), `"`, "")] = true
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
 
 // A file of any earlier version is brought up to date with all that is in it: the sums
 // are those of the log, and what was said is found.

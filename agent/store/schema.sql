@@ -1,0 +1,103 @@
+-- The newest schema. A change here is a migration too (migrations.go); a test compares.
+
+CREATE TABLE sessions (
+	id           TEXT PRIMARY KEY,
+	cwd          TEXT NOT NULL,
+	folders      TEXT NOT NULL, -- JSON array
+	title        TEXT NOT NULL,
+	model        TEXT NOT NULL,
+	mode         TEXT NOT NULL,
+	parent       TEXT NOT NULL,
+	origin       TEXT NOT NULL, -- JSON, or empty
+	root         TEXT NOT NULL, -- the oldest ancestor of a branch, or empty
+	forked_at    TEXT NOT NULL, -- id of the last message shared with the parent, or empty
+	notes        TEXT NOT NULL,
+	created_at   INTEGER NOT NULL, -- microseconds since 1970
+	updated_at   INTEGER NOT NULL,
+	rewinds      INTEGER NOT NULL DEFAULT 0, -- how often the session has lost its end to a branch
+	-- Sums over its messages, so that nobody has to read them to know them.
+	messages     INTEGER NOT NULL DEFAULT 0,
+	requests     INTEGER NOT NULL DEFAULT 0,
+	input        INTEGER NOT NULL DEFAULT 0,
+	output       INTEGER NOT NULL DEFAULT 0,
+	thought      INTEGER NOT NULL DEFAULT 0,
+	cached_read  INTEGER NOT NULL DEFAULT 0,
+	cached_write INTEGER NOT NULL DEFAULT 0,
+	cost         REAL NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_by_age ON sessions (updated_at, id);
+CREATE INDEX sessions_by_cwd ON sessions (cwd, updated_at, id);
+CREATE INDEX sessions_by_parent ON sessions (parent, updated_at, id) WHERE parent != '';
+CREATE INDEX sessions_by_root ON sessions (root) WHERE root != '';
+
+-- What is frozen and long stands apart, so that listing does not read it.
+CREATE TABLE heads (
+	session_id TEXT PRIMARY KEY REFERENCES sessions (id) ON DELETE CASCADE,
+	system     TEXT NOT NULL,
+	tools      TEXT NOT NULL -- JSON array
+) STRICT;
+
+-- Messages belong to a log. What a session says is made of pieces of logs, so that
+-- branches share what they have in common.
+CREATE TABLE logs (
+	id    TEXT PRIMARY KEY,
+	loose INTEGER NOT NULL DEFAULT 0 -- it may have messages that no piece reaches
+) STRICT, WITHOUT ROWID;
+CREATE INDEX logs_loose ON logs (id) WHERE loose;
+CREATE TABLE pieces (
+	session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+	first      INTEGER NOT NULL, -- seq
+	last       INTEGER NOT NULL, -- seq; of a session's own log, which grows, the highest there can be
+	log        TEXT NOT NULL REFERENCES logs (id),
+	PRIMARY KEY (session_id, first)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pieces_by_log ON pieces (log, last);
+
+-- Long columns stand last: sums of usage never read them.
+CREATE TABLE messages (
+	key          INTEGER PRIMARY KEY,
+	log          TEXT NOT NULL REFERENCES logs (id) ON DELETE CASCADE,
+	seq          INTEGER NOT NULL,
+	id           TEXT NOT NULL,
+	time         INTEGER NOT NULL, -- microseconds since 1970
+	role         TEXT NOT NULL,
+	note         INTEGER NOT NULL,
+	typed        INTEGER NOT NULL,
+	is_error     INTEGER NOT NULL,
+	input        INTEGER, -- tokens; null when no usage is known
+	output       INTEGER,
+	thought      INTEGER,
+	cached_read  INTEGER,
+	cached_write INTEGER,
+	cost         REAL, -- US dollars
+	call_id      TEXT NOT NULL,
+	name         TEXT NOT NULL,
+	text         TEXT NOT NULL,
+	reasoning    TEXT NOT NULL,
+	calls        TEXT NOT NULL, -- JSON array, or empty
+	shown        TEXT NOT NULL, -- JSON array, or empty
+	images       TEXT NOT NULL, -- JSON array, or empty
+	keeps        INTEGER NOT NULL DEFAULT 0, -- a compaction's: the first message that is not summed up
+	UNIQUE (log, seq)
+) STRICT;
+-- What is looked for in a log without reading it.
+CREATE INDEX messages_compactions ON messages (log, seq) WHERE keeps != 0;
+CREATE INDEX messages_results ON messages (log, call_id) WHERE call_id != '';
+CREATE INDEX messages_todos ON messages (log, seq) WHERE name = 'todo';
+
+-- What people and the model have said, without what was added for the model. The
+-- index refers to it and keeps no copy.
+CREATE VIEW said (key, text) AS
+	SELECT key, iif(role = 'user', CAST(substr(CAST(text AS BLOB), 1, typed) AS TEXT), text)
+	FROM messages WHERE role IN ('user', 'assistant') AND note = 0 AND text != '';
+CREATE VIRTUAL TABLE words USING fts5 (text, content = 'said', content_rowid = 'key', tokenize = 'unicode61 remove_diacritics 2');
+-- Messages are indexed many at once, which costs a tenth: those up to this key are.
+CREATE TABLE indexed (upto INTEGER NOT NULL) STRICT;
+INSERT INTO indexed VALUES (0);
+CREATE TRIGGER messages_unsaid BEFORE DELETE ON messages WHEN old.key <= (SELECT upto FROM indexed) BEGIN
+	INSERT INTO words (words, rowid, text) SELECT 'delete', key, text FROM said WHERE key = old.key;
+END;
+-- A key that was the last one is given again.
+CREATE TRIGGER messages_gone AFTER DELETE ON messages WHEN (SELECT coalesce(max(key), 0) FROM messages) < (SELECT upto FROM indexed) BEGIN
+	UPDATE indexed SET upto = (SELECT coalesce(max(key), 0) FROM messages);
+END;
