@@ -386,7 +386,9 @@ M.sub = {
   transcript = {
     what = "show all of the conversation, results included",
     run = function(call)
-      current(call):execute(protocol.command.transcript)
+      local conversation = current(call)
+      view.leave()
+      conversation:execute(protocol.command.transcript)
     end,
   },
   model = {
@@ -419,6 +421,7 @@ M.sub = {
     what = "edit config.yaml",
     run = function()
       program({ "config", "path" }, function(out)
+        view.leave()
         vim.cmd.edit(vim.fn.fnameescape(out))
       end)
     end,

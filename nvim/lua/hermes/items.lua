@@ -85,13 +85,23 @@ local function diff_group(line)
   return line:find("^%+") and "Added" or line:find("^%-") and "Removed" or nil
 end
 
+--- Diffs that were made once: texts may be long, and items are drawn often.
+---@type table<hermes.ToolCallContent, { diff: string, counts: string }>
+local diffs_made = setmetatable({}, { __mode = "k" })
+
 ---@param content hermes.ToolCallContent
 ---@return string diff, string counts
 local function diff_of(content)
+  local made = diffs_made[content]
+  if made then
+    return made.diff, made.counts
+  end
   local diff = compat.diff(compat.some(content.oldText) or "", compat.some(content.newText) or "")
   local _, added = ("\n" .. diff):gsub("\n%+", "")
   local _, removed = ("\n" .. diff):gsub("\n%-", "")
-  return diff, ("+%d −%d"):format(added, removed)
+  made = { diff = diff, counts = ("+%d −%d"):format(added, removed) }
+  diffs_made[content] = made
+  return made.diff, made.counts
 end
 
 ---@param ms integer

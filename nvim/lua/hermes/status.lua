@@ -3,6 +3,22 @@ local protocol = require("hermes.protocol")
 
 local M = {}
 
+--- As much of a text as there is room for, in columns of the screen.
+---@param text string
+---@param room integer
+---@return string
+local function shortened(text, room)
+  if vim.fn.strdisplaywidth(text) <= room then
+    return text
+  elseif room < 8 then
+    return ""
+  end
+  while vim.fn.strdisplaywidth(text) >= room do
+    text = vim.fn.strcharpart(text, 0, vim.fn.strchars(text) - 1)
+  end
+  return text .. "…"
+end
+
 ---@param conversation hermes.Conversation
 ---@return string words, string group
 local function state(conversation)
@@ -12,10 +28,7 @@ local function state(conversation)
     return "no server", "HermesFailed"
   elseif conversation:running() then
     local doing = conversation.doing and (conversation.doing:gsub("%s+", " "))
-    if doing and vim.fn.strdisplaywidth(doing) > 40 then
-      doing = vim.fn.strcharpart(doing, 0, 39) .. "…"
-    end
-    return doing and "working: " .. doing or "working", "HermesRunning"
+    return doing and "working: " .. shortened(doing, 40) or "working", "HermesRunning"
   end
   return "idle", "HermesDone"
 end
@@ -97,11 +110,12 @@ function M.winbar()
   local words, group = state(conversation)
   local more = facts(conversation)
   local title = conversation.title ~= "" and conversation.title or "new conversation"
-  local room = vim.api.nvim_win_get_width(0) - vim.fn.strdisplaywidth(words .. more) - 8
-  if vim.fn.strdisplaywidth(title) > room then
-    title = room > 8 and vim.fn.strcharpart(title, 0, room - 1) .. "…" or ""
+  local width = vim.api.nvim_win_get_width(0)
+  if vim.fn.strdisplaywidth(words .. more) + 6 > width then
+    more = "" -- what it does matters most
   end
-  return (" %%#%s#● %s%%*  %s%%=%%#HermesDim#%s "):format(group, literal(words), literal(title), literal(more))
+  title = shortened(title, width - vim.fn.strdisplaywidth(words .. more) - 8)
+  return (" %%#%s#● %s%%*%%<  %s%%=%%#HermesDim#%s "):format(group, literal(words), literal(title), literal(more))
 end
 
 return M

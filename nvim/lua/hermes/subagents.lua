@@ -43,14 +43,20 @@ local function counted(n, word)
 end
 
 ---@param w hermes.SubagentWindow
----@return integer running
+---@return integer
+local function running(w)
+  return #vim.tbl_filter(function(item)
+    return facts(item).status == "running"
+  end, w.conversation.subagents)
+end
+
+---@param w hermes.SubagentWindow
 local function draw(w)
-  local lines, colours, running = {}, {}, 0
+  local lines, colours = {}, {}
   w.rows = {}
   for _, item in ipairs(w.conversation.subagents) do
     local f = facts(item)
     local mark = marks[f.status] or { "✗", "HermesFailed" }
-    running = running + (f.status == "running" and 1 or 0)
     table.insert(lines, ("%s %s"):format(mark[1], (vim.trim(f.goal):match("^[^\n]*"))))
     w.rows[#lines] = item
     table.insert(colours, { #lines - 1, 0, #mark[1], mark[2] })
@@ -69,7 +75,6 @@ local function draw(w)
   for _, c in ipairs(colours) do
     vim.api.nvim_buf_set_extmark(w.buf, names, c[1], c[2], { end_col = c[3], hl_group = c[4] })
   end
-  return running
 end
 
 ---@param w hermes.SubagentWindow
@@ -142,6 +147,7 @@ local function keys(w)
     end)
   end)
   map("<CR>", "read what this subagent has done", function(f)
+    require("hermes.view").leave()
     w.conversation.connection:execute(protocol.command.transcript, { sessionId = f.sessionId })
   end)
   vim.keymap.set("n", "q", function()
@@ -159,6 +165,14 @@ local function window(conversation)
   end
   w = { conversation = conversation, buf = vim.api.nvim_create_buf(false, true), rows = {} }
   vim.bo[w.buf].filetype = "hermes-subagents"
+  vim.api.nvim_create_autocmd("WinLeave", {
+    buffer = w.buf,
+    callback = vim.schedule_wrap(function()
+      if open(w) and vim.api.nvim_get_current_win() ~= w.win and running(w) == 0 then
+        close(w)
+      end
+    end),
+  })
   windows[conversation] = w
   keys(w)
   return w
@@ -178,13 +192,14 @@ function M.watch(conversation)
     vim.defer_fn(function()
       waiting = false
       local w = window(conversation)
-      local running = draw(w)
+      draw(w)
+      local some = running(w) > 0
       if event == "added" then
         w.closed = false
       end
-      if running > 0 and not w.closed and config.current.subagents.float or open(w) and running > 0 then
+      if some and (open(w) or not w.closed and config.current.subagents.float) then
         show(w)
-      elseif running == 0 and open(w) and vim.api.nvim_get_current_win() ~= w.win then
+      elseif not some and open(w) and vim.api.nvim_get_current_win() ~= w.win then
         close(w)
       end
     end, 50)

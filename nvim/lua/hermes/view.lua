@@ -460,6 +460,31 @@ function M.window()
   end
 end
 
+--- Whether a window is one for files: no chat, no floating one, none of a tool's.
+---@param win integer
+---@return boolean
+local function for_files(win)
+  local buf = vim.api.nvim_win_get_buf(win)
+  return vim.api.nvim_win_get_config(win).relative == "" and not views[buf] and vim.bo[buf].buftype == "" and not vim.wo[win].winfixbuf
+end
+
+--- Goes to a window in which a file can be opened, so that none takes the chat's place.
+function M.leave()
+  if for_files(vim.api.nvim_get_current_win()) then
+    return
+  end
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    if for_files(win) then
+      return vim.api.nvim_set_current_win(win)
+    end
+  end
+  local chat = M.window()
+  if chat then
+    vim.api.nvim_set_current_win(chat)
+  end
+  vim.cmd("leftabove vertical new")
+end
+
 --- Draws at once all that is to be drawn.
 function M.draw()
   for _, view in pairs(views) do
