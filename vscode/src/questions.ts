@@ -1,7 +1,8 @@
 import * as vscode from "vscode";
 
 import { RequestPermissionRequest } from "./protocol";
-import { revealed } from "./webview/format";
+import { broken, revealed } from "./webview/format";
+import { scopeOf } from "./webview/state";
 
 /** What is asked, without the session. */
 export type Permission = Pick<RequestPermissionRequest, "toolCall" | "options">;
@@ -27,7 +28,10 @@ async function inNotification(q: Permission): Promise<string | undefined> {
 }
 
 /** A notification cuts long text and joins lines. */
-const needsRoom = (q: Permission) => what(q).length > 160 || what(q).includes("\n");
+const needsRoom = (q: Permission) => what(q).length > 160 || /[\n⏎]/.test(what(q));
+
+/** What would be remembered is read in the chat where it is longer than this. */
+const readable = 400;
 
 async function inDialog(q: Permission): Promise<string | undefined> {
   const read = { title: "Read and Decide…", id: "read" };
@@ -36,8 +40,9 @@ async function inDialog(q: Permission): Promise<string | undefined> {
   if (first !== read) {
     return first?.id;
   }
-  const items = q.options.map((o) => ({ title: o.name, id: o.optionId, isCloseAffordance: o.optionId === "no" }));
-  const detail = [what(q), reason(q)].filter(Boolean).join("\n\n");
+  const offered = scopeOf(q.options).length > readable ? q.options.filter((o) => o.kind !== "allow_always") : q.options;
+  const items = offered.map((o) => ({ title: buttons[o.optionId] ?? o.name, id: o.optionId, isCloseAffordance: o.optionId === "no" }));
+  const detail = [broken(what(q)), reason(q), offered === q.options && remembered(q)].filter(Boolean).join("\n\n");
   return (await vscode.window.showWarningMessage("May Hermes do this?", { modal: true, detail }, ...items))?.id;
 }
 
@@ -47,7 +52,7 @@ const reason = (q: Permission) => q.toolCall.content?.map((c) => c.content?.text
 
 /** What a yes for longer counts for, as the option's name says: "Allow for this session: rm -rf build". */
 function remembered(q: Permission): string {
-  const scope = q.options.find((o) => o.optionId === "session")?.name.split(": ").slice(1).join(": ");
+  const scope = scopeOf(q.options);
   return scope && scope !== what(q) ? `“This Session” and “Always” remember: ${scope}` : "";
 }
 

@@ -1,11 +1,11 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { PermissionOption } from "../protocol";
-import { oneLine, revealed } from "./format";
+import { broken, oneLine, revealed } from "./format";
 import { fieldsOf, filled, type Field } from "./form";
 import { post } from "./host";
 import { Icon } from "./icons";
 import type { Ask } from "./messages";
-import { ofSubagent } from "./state";
+import { ofSubagent, scopeOf } from "./state";
 
 /** AskCard stands where the agent waits for an answer. */
 export function AskCard({ ask }: { ask: Ask }) {
@@ -26,7 +26,9 @@ type FormAsk = Extract<Ask, { kind: "form" }>;
 function Permission({ ask }: { ask: PermissionAsk }) {
   const title = useId();
   const { what, whose } = titleOf(ask);
-  const lines = what.split("\n").length;
+  const lines = what.split(/[\n⏎]/).length;
+  const scope = scopeOf(ask.options);
+  const long = scope.length > shortScope;
   const reasons = ask.toolCall.content?.map((c) => c.content?.text).filter(Boolean) ?? [];
   return (
     <div class="card" role="group" aria-labelledby={title} data-ask={ask.id} onKeyDown={moveAmongButtons}>
@@ -34,20 +36,29 @@ function Permission({ ask }: { ask: PermissionAsk }) {
         <Icon name="shield" />
         {ask.toolCall.kind === "execute" ? "Run this command?" : "Allow this?"}
       </div>
-      <pre class="card-command" tabIndex={0} role="group" aria-label="What is asked for">{revealed(what)}</pre>
+      <pre class="card-command" tabIndex={0} role="group" aria-label="What is asked for">{broken(revealed(what))}</pre>
       {lines > seenLines && <div class="quiet">{lines} lines: scroll to read them all</div>}
       {whose && <div class="quiet">{whose}</div>}
       {reasons.map((r, i) => <div key={i} class="quiet">{r}</div>)}
+      {long && (
+        <>
+          <div class="quiet">What an answer for longer would allow:</div>
+          <pre class="card-command scope" tabIndex={0} role="group" aria-label="What an answer for longer would allow">{revealed(scope)}</pre>
+        </>
+      )}
       <div class="options">
         {ask.options.map((o, i) => (
           <button key={o.optionId} type="button" class={optionClass(o, i)} onClick={() => post({ type: "permit", askId: ask.id, optionId: o.optionId })}>
-            {o.name}
+            {long ? o.name.replace(`: ${scope}`, "") : o.name}
           </button>
         ))}
       </div>
     </div>
   );
 }
+
+/** Beyond this what would be remembered has a place of its own, and not on each button. */
+const shortScope = 100;
 
 /** titleOf is what is asked for, and for which subagent: the server says both in one. */
 function titleOf({ toolCall }: PermissionAsk): { what: string; whose?: string } {

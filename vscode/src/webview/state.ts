@@ -1,7 +1,7 @@
 // The state of the view: what a conversation looks like, as plain data.
 
 import type {
-  AvailableCommand, ContentBlock, Cost, PlanEntry, SessionConfigOption, ToolCallContent, ToolCallLocation, ToolCallStatus,
+  AvailableCommand, ContentBlock, Cost, PermissionOption, PlanEntry, SessionConfigOption, ToolCallContent, ToolCallLocation, ToolCallStatus,
 } from "../protocol";
 import type { Ask, Queued, Server, Session, Time, Way, WhenBusy } from "./messages";
 
@@ -158,6 +158,11 @@ export function blockImage(block: ContentBlock): string | undefined {
 
 export function lastPart(path: string): string {
   return path.slice(path.replace(/\/+$/, "").lastIndexOf("/") + 1);
+}
+
+/** scopeOf is what a yes for longer counts for, which the option says behind a colon: "Allow for this session: rm -rf build". */
+export function scopeOf(options: readonly PermissionOption[]): string {
+  return options.find((o) => o.optionId === "session")?.name.split(": ").slice(1).join(": ") ?? "";
 }
 
 /**

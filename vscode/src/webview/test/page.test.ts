@@ -181,6 +181,18 @@ describe("questions", () => {
     assert.equal(await card.count(), 0);
   }));
 
+  it("of approval say what is remembered once, where it is long", () => {
+    const scope = "rm -rf a and ".repeat(20) + "rm -rf b";
+    const options = [["once", "Allow once"], ["session", `Allow for this session: ${scope}`], ["always", `Allow always, in every session: ${scope}`], ["no", "Say no"]].map(([optionId, name]) => ({ optionId, name, kind: optionId === "no" ? "reject_once" : "allow_always" }));
+    const ask = { type: "ask", ask: { id: "a", kind: "permission", at: 1, options, toolCall: { toolCallId: "c", title: "rm -rf a⏎rm -rf b", kind: "execute" } } } as unknown as ToPage;
+    return on([session, ask], async (v) => {
+      const card = v.page.getByRole("group", { name: "Run this command?" });
+      assert.deepEqual(await card.getByRole("button").allTextContents(), ["Allow once", "Allow for this session", "Allow always, in every session", "Say no"]);
+      assert.equal(await card.getByRole("group", { name: "What an answer for longer would allow" }).textContent(), scope);
+      assert.equal(await card.getByRole("group", { name: "What is asked for" }).textContent(), "rm -rf a⏎\nrm -rf b");
+    });
+  });
+
   it("with choices are answered by choosing, or by words", () => on(until("questions", "ask"), async (v) => {
     await v.page.getByRole("button", { name: "Two spaces" }).click();
     await v.page.getByLabel("Or in your own words").fill("Four");

@@ -82,7 +82,7 @@ it("numbers are short", () => {
 });
 
 it("what turns text around, or is not to be seen, is shown", () => {
-  assert.equal(revealed("rm \u202etxt.exe"), "rm ‹U+202E›txt.exe");
-  assert.equal(revealed("a\u200bb\ufeff"), "a‹U+200B›b‹U+FEFF›");
+  assert.equal(revealed("rm \u202etxt.exe"), "rm ⟨U+202E⟩txt.exe");
+  assert.equal(revealed("a\u200bb\ufeff"), "a⟨U+200B⟩b⟨U+FEFF⟩");
   assert.equal(revealed("הגדרות.json 👩‍💻 é"), "הגדרות.json 👩‍💻 é");
 });

@@ -79,8 +79,10 @@ const line = "${"0123456789 ".repeat(30)}";
 const command = `set -e\n${Array.from({ length: 60 }, (_, i) => `curl -fsS https://example.org/part-${i}/${"x".repeat(20)} -o /tmp/part-${i} && rm -rf build/part-${i}`).join("\n")}`;
 const choices = [["once", "allow_once", "Allow once"], ["session", "allow_always", "Allow for this session: curl, rm"], ["always", "allow_always", "Allow always, in every session: curl, rm"], ["no", "reject_once", "Say no"]]
   .map(([optionId, kind, name]) => ({ optionId, kind, name }));
-const asked = (title: string, reason?: string) => ({
-  type: "ask", ask: { id: "ask-9", kind: "permission", at: 1, options: choices, toolCall: { toolCallId: "c9", title, kind: "execute", status: "pending", ...(reason && { content: [{ type: "content", content: { type: "text", text: reason } }] }) } },
+const rules = Array.from({ length: 60 }, (_, i) => `rm -rf build/part-${i}`).join(" and ");
+const many = choices.map((c) => ({ ...c, name: c.name.replace("curl, rm", rules) }));
+const asked = (title: string, reason?: string, options = choices) => ({
+  type: "ask", ask: { id: "ask-9", kind: "permission", at: 1, options, toolCall: { toolCallId: "c9", title, kind: "execute", status: "pending", ...(reason && { content: [{ type: "content", content: { type: "text", text: reason } }] }) } },
 }) as unknown as ToPage;
 const failed = "the model endpoint https://api.example.org/v1/chat/completions answered 429 Too Many Requests: {\"error\":{\"message\":\"Rate limit reached for gpt-5 in organization org-0123456789abcdef on tokens per min. Limit: 30000, Used: 29842, Requested: 1893.\"}}. Wait 3.4 s and ask again, or set model.fallback.";
 
@@ -117,7 +119,7 @@ export const scenes: Record<string, Scene> = {
   },
   stopped: { messages: (stream) => [ready, ...stream("answer"), { type: "server", server: { state: "stopped", message: "The Hermes server stopped several times in a short while, and is not started again." } }] },
   wide: { messages: () => [ready, { type: "reset", session: { id: "s", title: `Mend ${long}` } }, { type: "user", text: `Look at ${long} please, [@src/${long}.ts](file:///w/a.ts)`, at: 1 }, answer(wide), { type: "turn", running: false, at: 1, stopReason: "end_turn" }] },
-  "approval-long": { messages: () => [ready, { type: "user", text: "Fetch the parts", at: 1 }, { type: "turn", running: true, at: 1 }, asked(command, "It downloads, and removes folders without asking.")] },
+  "approval-long": { messages: () => [ready, { type: "user", text: "Fetch the parts", at: 1 }, { type: "turn", running: true, at: 1 }, asked(command.replaceAll("\n", "⏎"), "It downloads, and removes folders without asking.", many)] },
   rtl: {
     messages: () => [ready, { type: "reset", session: { id: "s", title: "תקן את קובץ ההגדרות" } }, { type: "user", text: "תקן את [@הגדרות.json](file:///w/x.json) ואת [@gpj.\u202etxt.exe](file:///w/y)", at: 1 },
       update({ sessionUpdate: "tool_call", toolCallId: "r", title: "Edit הגדרות/קובץ.json", name: "patch", kind: "edit", status: "completed", content: [{ type: "diff", path: "/w/הגדרות/קובץ.json", oldText: "{\n  \"שם\": 1\n}\n", newText: "{\n  \"שם\": 2\n}\n" }] }),
