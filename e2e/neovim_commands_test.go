@@ -282,7 +282,7 @@ func (p *plugin) undoPrompt() {
 	}
 	p.line(":%s/It was /It is /e")
 	p.keys("Enter")
-	p.wait("It is written.", "● idle")
+	p.wait("✓ Write shop.py", "It is written.", "● idle")
 	p.line(":Hermes restart")
 	p.until("the chat as the store has it", func() bool {
 		chat := p.eval(`join(getline(1, '$'), "\n")`)

@@ -169,7 +169,8 @@ func (x *Session) halt(ctx context.Context) error {
 	return nil
 }
 
-// restoreSince brings files back as they were when a prompt came.
+// restoreSince brings files back as they were when a prompt came, which is taken back
+// with all that was read and written since.
 func (x *Session) restoreSince(ctx context.Context, prompt time.Time) (said string, err error) {
 	all, err := x.Checkpoints(ctx)
 	if err != nil {
@@ -188,6 +189,7 @@ func (x *Session) restoreSince(ctx context.Context, prompt time.Time) (said stri
 	if err != nil {
 		return "", err
 	}
+	x.ws.Forget(x.filePaths(r.Restored)...)
 	return restoredText(r), nil
 }
 

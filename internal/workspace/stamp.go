@@ -38,6 +38,14 @@ func (w *Workspace) remember(abs string, s stamp) {
 	w.seen[abs] = s
 }
 
+// Forget takes files, by absolute path, for ones that the session has never looked at:
+// the part of the conversation is gone in which it did.
+func (w *Workspace) Forget(paths ...string) {
+	for _, path := range paths {
+		w.forget(path)
+	}
+}
+
 func (w *Workspace) forget(abs string) {
 	w.seenMu.Lock()
 	defer w.seenMu.Unlock()
