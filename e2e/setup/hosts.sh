@@ -26,6 +26,8 @@ need busybox busybox-static
 need podman podman
 need runc runc
 [ -x /usr/sbin/sshd ] || missing+=(openssh-server)
+need vim vim
+[ -d /usr/share/vim-ale ] || missing+=(vim-ale)
 need python3 python3
 need patchelf patchelf
 need chromium chromium
