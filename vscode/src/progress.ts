@@ -33,16 +33,29 @@ export class ProgressBars {
   }
 }
 
+/** What is over sooner is not announced, in milliseconds: a notification stays for a moment after its end. */
+const patience = 500;
+
 /** Bar is one notification. */
 class Bar {
   private progress: vscode.Progress<{ message?: string }> | undefined;
   private last: string | undefined;
-  end: () => void = () => {};
+  private readonly waiting: NodeJS.Timeout;
+  private ended: () => void = () => {};
 
   constructor(begin: WorkDoneProgressBegin, cancel: () => void) {
     this.last = begin.message;
+    this.waiting = setTimeout(() => this.show(begin, cancel), patience);
+  }
+
+  end(): void {
+    clearTimeout(this.waiting);
+    this.ended();
+  }
+
+  private show(begin: WorkDoneProgressBegin, cancel: () => void): void {
     const options = { location: place(), title: begin.title.replace(/[\s.:]+$/, ""), cancellable: begin.cancellable ?? false };
-    const ended = new Promise<void>((resolve) => (this.end = resolve));
+    const ended = new Promise<void>((resolve) => (this.ended = resolve));
     void vscode.window.withProgress(options, (progress, token) => {
       token.onCancellationRequested(cancel);
       this.progress = progress;

@@ -154,7 +154,9 @@ function useFollowing(lastSent: number | undefined) {
     const s = scroller.current!;
     let touched = -Infinity;
     const onTouch = (e: Event) => {
-      if (e.type !== "pointermove" || (e as PointerEvent).buttons > 0) touched = performance.now();
+      if (e.type === "pointermove" && (e as PointerEvent).buttons === 0) return;
+      if (e.type === "keydown" && !scrolls(e as KeyboardEvent, s)) return;
+      touched = performance.now();
     };
     const onScroll = () => {
       const atEnd = s.scrollHeight - s.scrollTop - s.clientHeight < 32;
@@ -179,6 +181,11 @@ function useFollowing(lastSent: number | undefined) {
   });
   useLayoutEffect(toEnd, [lastSent]);
   return { scroller, content, away, toEnd };
+}
+
+/** scrolls tells whether a key moves the log: writing does not. */
+function scrolls(e: KeyboardEvent, log: HTMLElement): boolean {
+  return /^Page/.test(e.key) || (/^(Home|End|Arrow(Up|Down)| |Tab)$/.test(e.key) && log.contains(e.target as Node));
 }
 
 /** onClick opens links and does what the buttons of code blocks say. */

@@ -409,6 +409,13 @@ describe("the end of the log", () => {
     assert.ok((await left(v)) < 2, "after it was hidden");
   }));
 
+  it("is followed while the user writes, whatever moves", () => on(long, async (v) => {
+    await composer(v).press("x");
+    await v.page.locator(".log").evaluate((l) => { l.scrollTop -= 200; }); // as when items go, or the composer grows
+    await v.tell(answer("more\n\n", "more"));
+    assert.ok((await left(v)) < 2);
+  }));
+
   it("is left alone while the user reads above, until the user sends something", () => on(long, async (v) => {
     await v.page.locator(".log").hover();
     await v.page.mouse.wheel(0, -600);
