@@ -57,6 +57,7 @@ func TestNeovimCommands(t *testing.T) {
 					t.Errorf(":Hermes %s is offered, and no test uses it", name)
 				}
 			}
+			p.deleteBuffer()
 			p.undoPrompt()
 			p.keep(p.name("commands"))
 		})
@@ -259,6 +260,21 @@ func (p *plugin) restart() {
 	})
 	p.send("Still there?", `[{"text":"Still "},{"text":"here."}]`)
 	p.wait("Still here.", "● idle  Clean up")
+}
+
+// deleteBuffer takes the chat's buffer away while an answer comes: nothing is lost.
+func (p *plugin) deleteBuffer() {
+	p.t.Helper()
+	p.send("Go on", `[{"text":"It comes"},{"sleep_ms":1500},{"text":" whole."}]`)
+	p.wait("It comes", "● working")
+	p.line("ikept words")
+	p.keys("Escape")
+	p.line(":bdelete")
+	p.until("the chat to be gone", func() bool { return p.eval("&filetype") == "python" })
+	p.line(":Hermes")
+	p.wait("It comes whole.", "● idle", "kept words")
+	p.keys("Enter")
+	p.wait("kept words", "I cannot do that", "● idle")
 }
 
 // undoPrompt takes a prompt back: the chat shows what is left, and the prompt to be asked again.
