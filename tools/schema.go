@@ -86,6 +86,11 @@ func schemaOf(t reflect.Type) (*jsonschema.Schema, json.RawMessage, error) {
 			withdraw(offered, jsonName(field))
 		}
 	}
+	for s := range walkSchema(offered) {
+		if closed(s) {
+			s.AdditionalProperties = nil // it would tell the model nothing; what is not accepted is answered
+		}
+	}
 	data, err := marshal(offered)
 	return accepts, data, err
 }
