@@ -10,6 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/embedded"
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
+	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/config"
 )
 
@@ -102,6 +103,14 @@ func (c *chosen) set(m model.Model) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.model = m
+}
+
+// choose takes what is kept with the session. It reports whether there is a model yet.
+func (c *chosen) choose(head store.Session) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.name, c.effort = head.Preferred, head.Thinking
+	return c.model != nil
 }
 
 func (c *chosen) choice() string {

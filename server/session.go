@@ -85,7 +85,7 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 	})
 	x.sandbox = x.newSandbox(conf)
 	x.away = x.newAway(conf)
-	x.model = &chosen{}
+	x.model = &chosen{name: head.Preferred, effort: head.Thinking}
 	x.secrets = &tools.Secrets{}
 	x.servers = x.newServers()
 	x.children = x.newChildren()

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -157,7 +158,8 @@ func (x *Session) Options() []Option {
 	}
 }
 
-// SetOption chooses a value. It counts from the next request to the model on.
+// SetOption chooses a value. It counts from the next request to the model on, and is
+// kept with the session.
 func (x *Session) SetOption(ctx context.Context, id, value string) error {
 	options := x.Options()
 	i := slices.IndexFunc(options, func(o Option) bool { return o.ID == id })
@@ -174,23 +176,22 @@ func (x *Session) SetOption(ctx context.Context, id, value string) error {
 	if id == optionMode {
 		return x.SetMode(ctx, value)
 	}
-	x.model.mu.Lock()
-	switch id {
-	case optionModel:
-		x.model.name = value
-	case optionThought:
-		x.model.effort = value
-		if value == thoughtAuto {
-			x.model.effort = ""
+	err := x.save(ctx, func(h *store.Session) {
+		switch {
+		case id == optionModel:
+			h.Preferred = value
+		case value == thoughtAuto:
+			h.Thinking = ""
+		default:
+			h.Thinking = value
 		}
-	}
-	wasSet := x.model.model != nil
-	x.model.mu.Unlock()
+	})
+	wasSet := x.model.choose(x.Head())
 	x.settingsChanged()
 	if id == optionModel && wasSet {
-		return x.ready() // a turn that runs goes on with the new model
+		err = errors.Join(err, x.ready()) // a turn that runs goes on with the new model
 	}
-	return nil
+	return err
 }
 
 func ids(choices []Choice) string {

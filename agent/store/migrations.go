@@ -180,6 +180,9 @@ CREATE TABLE heads (
 ) STRICT;
 INSERT INTO heads SELECT session_id, system, tools FROM old_heads;
 DROP TABLE old_heads;
+`, `
+ALTER TABLE sessions ADD COLUMN preferred TEXT NOT NULL DEFAULT ''; -- the model that was chosen for the session, or empty
+ALTER TABLE sessions ADD COLUMN thinking TEXT NOT NULL DEFAULT ''; -- the same of thinking
 `}
 
 // sumUp made the sums in sessions from messages, before sessions had pieces.

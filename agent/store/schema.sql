@@ -7,6 +7,8 @@ CREATE TABLE sessions (
 	title        TEXT NOT NULL,
 	model        TEXT NOT NULL,
 	mode         TEXT NOT NULL,
+	preferred    TEXT NOT NULL DEFAULT '', -- the model that was chosen for the session, or empty
+	thinking     TEXT NOT NULL DEFAULT '', -- the same of thinking
 	parent       TEXT NOT NULL,
 	origin       TEXT NOT NULL, -- JSON, or empty
 	root         TEXT NOT NULL, -- the oldest ancestor of a branch, or empty

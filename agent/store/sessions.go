@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	headColumns  = "id, cwd, folders, title, model, mode, parent, origin, root, forked_at, notes, created_at, updated_at"
+	headColumns  = "id, cwd, folders, title, model, mode, preferred, thinking, parent, origin, root, forked_at, notes, created_at, updated_at"
 	sumColumns   = "messages, requests, input, output, thought, cached_read, cached_write, cost"
 	totalColumns = sumColumns + ", rewinds"
 	// sessionColumns are of sessions s. A text costs a long list three times what a null
 	// does, so what is mostly empty is a null then.
-	sessionColumns = `s.id, s.cwd, nullif(s.folders, ''), s.title, nullif(s.model, ''), nullif(s.mode, ''), nullif(s.parent, ''), nullif(s.origin, ''),
+	sessionColumns = `s.id, s.cwd, nullif(s.folders, ''), s.title, nullif(s.model, ''), nullif(s.mode, ''), nullif(s.preferred, ''), nullif(s.thinking, ''), nullif(s.parent, ''), nullif(s.origin, ''),
 		nullif(s.root, ''), nullif(s.forked_at, ''), nullif(s.notes, ''), s.created_at, s.updated_at, s.messages`
-	insertSession = "INSERT INTO sessions (" + headColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	insertSession = "INSERT INTO sessions (" + headColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	insertHead    = "INSERT INTO heads (session_id, system, tools) VALUES (?, ?, ?)"
 	selectSession = "SELECT " + sessionColumns + ", " + totalColumns + ", system, tools FROM sessions s JOIN heads ON session_id = s.id WHERE s.id = ?"
 )
@@ -64,7 +64,7 @@ func (db *database) addHead(ctx context.Context, tx *sql.Tx, x Session) error {
 	if x.UpdatedAt.IsZero() {
 		x.UpdatedAt = x.CreatedAt
 	}
-	_, err := tx.StmtContext(ctx, db.insertSession).ExecContext(ctx, x.ID, x.Cwd, encode(x.Folders), x.Title, x.Model, x.Mode,
+	_, err := tx.StmtContext(ctx, db.insertSession).ExecContext(ctx, x.ID, x.Cwd, encode(x.Folders), x.Title, x.Model, x.Mode, x.Preferred, x.Thinking,
 		x.Parent, x.Origin, x.Root, x.ForkedAt, x.Notes, x.CreatedAt.UnixMicro(), x.UpdatedAt.UnixMicro())
 	if hasCode(err, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY) {
 		return ErrExists
@@ -135,9 +135,9 @@ func (s *Store) Update(ctx context.Context, id string, change func(*Session)) er
 		x := old
 		x.Folders, x.Tools = slices.Clone(old.Folders), slices.Clone(old.Tools)
 		change(&x)
-		_, err = tx.ExecContext(ctx, `UPDATE sessions SET cwd = ?, folders = ?, title = ?, model = ?, mode = ?,
+		_, err = tx.ExecContext(ctx, `UPDATE sessions SET cwd = ?, folders = ?, title = ?, model = ?, mode = ?, preferred = ?, thinking = ?,
 			parent = ?, origin = ?, root = ?, forked_at = ?, notes = ?, updated_at = ? WHERE id = ?`,
-			x.Cwd, encode(x.Folders), x.Title, x.Model, x.Mode,
+			x.Cwd, encode(x.Folders), x.Title, x.Model, x.Mode, x.Preferred, x.Thinking,
 			x.Parent, x.Origin, x.Root, x.ForkedAt, x.Notes, x.UpdatedAt.UnixMicro(), id)
 		if err != nil || x.System == old.System && encode(x.Tools) == encode(old.Tools) {
 			return err
@@ -302,7 +302,7 @@ func scanHead(row scanner) (x Session, err error) {
 // sessionRow reads rows of sessionColumns, each into the same places.
 type sessionRow struct {
 	x                Session
-	sparse           [8]sql.NullString // folders and the texts that are mostly empty
+	sparse           [10]sql.NullString // folders and the texts that are mostly empty
 	created, updated int64
 	columns          []any
 }
@@ -312,7 +312,7 @@ func newSessionRow(more ...any) *sessionRow {
 	r := &sessionRow{}
 	x, s := &r.x, &r.sparse
 	r.columns = append([]any{&x.ID, &x.Cwd, &s[0], &x.Title, &s[1], &s[2], &s[3], &s[4],
-		&s[5], &s[6], &s[7], &r.created, &r.updated, &x.Messages}, more...)
+		&s[5], &s[6], &s[7], &s[8], &s[9], &r.created, &r.updated, &x.Messages}, more...)
 	return r
 }
 
@@ -321,7 +321,7 @@ func (r *sessionRow) scan(row scanner) (x Session, err error) {
 		return x, err
 	}
 	x = r.x
-	for i, to := range []*string{&x.Model, &x.Mode, &x.Parent, &x.Origin, &x.Root, &x.ForkedAt, &x.Notes} {
+	for i, to := range []*string{&x.Model, &x.Mode, &x.Preferred, &x.Thinking, &x.Parent, &x.Origin, &x.Root, &x.ForkedAt, &x.Notes} {
 		*to = r.sparse[i+1].String
 	}
 	x.CreatedAt, x.UpdatedAt = fromMicros(r.created), fromMicros(r.updated)

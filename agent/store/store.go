@@ -28,6 +28,8 @@ type Session struct {
 	Title     string   // from the first prompt
 	Model     string
 	Mode      string // the approval mode chosen for the session; empty: the configured one
+	Preferred string // the model chosen for the session; empty: the configured one
+	Thinking  string // the thinking chosen for the session; empty: the model's own
 	Parent    string // the session that delegated or was forked; empty: none
 	Root      string // of a branch: the oldest session of its tree; empty: it is no branch
 	ForkedAt  string // of a branch: the last message that it shares with Parent; empty: none

@@ -59,6 +59,8 @@ type sessionRecord struct {
 	Notes     text      `json:"notes,omitempty"`
 	Model     text      `json:"model,omitempty"`
 	Mode      text      `json:"mode,omitempty"`
+	Preferred text      `json:"preferred,omitempty"`
+	Thinking  text      `json:"thinking,omitempty"`
 	Parent    string    `json:"parent,omitempty"`
 	Root      string    `json:"root,omitempty"`
 	ForkedAt  string    `json:"forkedAt,omitempty"`
@@ -132,7 +134,8 @@ func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
 func recordOf(x Session) sessionRecord {
 	r := sessionRecord{
 		Record: "session", Version: TransferVersion, ID: x.ID, Cwd: text(x.Cwd), Title: text(x.Title), Notes: text(x.Notes),
-		Model: text(x.Model), Mode: text(x.Mode), Parent: x.Parent, Root: x.Root, ForkedAt: x.ForkedAt, Origin: text(x.Origin),
+		Model: text(x.Model), Mode: text(x.Mode), Preferred: text(x.Preferred), Thinking: text(x.Thinking),
+		Parent: x.Parent, Root: x.Root, ForkedAt: x.ForkedAt, Origin: text(x.Origin),
 		CreatedAt: x.CreatedAt, UpdatedAt: x.UpdatedAt, System: text(x.System), Tools: text(encode(x.Tools)),
 	}
 	for _, f := range x.Folders {
@@ -144,6 +147,7 @@ func recordOf(x Session) sessionRecord {
 func (r sessionRecord) session() (Session, error) {
 	x := Session{
 		ID: r.ID, Cwd: string(r.Cwd), Title: string(r.Title), Notes: string(r.Notes), Model: string(r.Model), Mode: string(r.Mode),
+		Preferred: string(r.Preferred), Thinking: string(r.Thinking),
 		Parent: r.Parent, Root: r.Root, ForkedAt: r.ForkedAt, Origin: string(r.Origin),
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, System: string(r.System),
 	}
