@@ -217,10 +217,11 @@ func (p *plugin) remove() {
 	p.line("1")
 	p.wait("Delete “A second one” for good?", "1: Delete it", "2: Keep it")
 	p.line("2")
+	p.until("the questions to be gone", func() bool { return !strings.Contains(p.text(), "Delete") })
 	p.line(":Hermes delete")
-	p.wait("Delete for good", "A second one")
+	p.wait("Delete for good", "1: ", "A second one", "2: ")
 	p.line("1")
-	p.wait("1: Delete it")
+	p.wait("Delete “A second one” for good?", "1: Delete it")
 	p.line("1")
 	p.wait("deleted “A second one”", "● idle  new conversation")
 	p.line(":Hermes resume")
@@ -258,6 +259,7 @@ func (p *plugin) restart() {
 		after := p.servers()
 		return len(before) == 1 && len(after) == 1 && after[0] != before[0]
 	})
+	p.wait("The server was started again.", "● idle")
 	p.send("Still there?", `[{"text":"Still "},{"text":"here."}]`)
 	p.wait("Still here.", "● idle  Clean up")
 }
@@ -307,4 +309,9 @@ func (p *plugin) undoPrompt() {
 	if n := p.eval(fmt.Sprintf(`count(join(getline(1, '$'), "\n"), %q)`, "Take me back with")); n != "1" {
 		p.t.Errorf("the prompt stands there %s times", n)
 	}
+	p.line(":Hermes")
+	p.keys("i")
+	p.write("/new")
+	p.keys("Escape", "Enter")
+	p.wait("A new conversation begins.", "● idle  new conver")
 }

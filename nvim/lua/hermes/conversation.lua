@@ -308,6 +308,9 @@ function Conversation:rewound(rewound)
   local command = last and last.kind == "user" and last.lines[1]:find("^/") and last
   self.items = vim.list_slice(self.items, 1, self:stays(rewound))
   self.calls, self.before = {}, {}
+  if #self.items == 0 and not rewound.prompt then
+    self.title = "" -- it begins anew, and the next message names it
+  end
   for _, item in ipairs(self.items) do
     if item.call then
       self.calls[item.call.toolCallId] = item
