@@ -262,6 +262,23 @@ func (p *plugin) restart() {
 	p.wait("The server was started again.", "● idle")
 	p.send("Still there?", `[{"text":"Still "},{"text":"here."}]`)
 	p.wait("Still here.", "● idle  Clean up")
+	p.sayTo("one that stops", "vim.cmd.Hermes('restart')")
+	p.sayTo("one that is dead", fmt.Sprintf("vim.uv.kill(%d, 'sigkill')", p.servers()[0]))
+}
+
+// sayTo sends a message in the moment in which the server goes away: it is answered by
+// the next one.
+func (p *plugin) sayTo(what, away string) {
+	p.t.Helper()
+	p.line(fmt.Sprintf(":lua %s vim.cmd.Hermes('Said to %s')", away, what))
+	p.until("the message and its answer", func() bool {
+		text := p.text()
+		if strings.Contains(text, "Press ENTER") {
+			p.keys("C-l")
+		}
+		_, after, said := strings.Cut(text, "Said to "+what)
+		return said && strings.Contains(after, "I cannot do that") && strings.Contains(text, "● idle")
+	})
 }
 
 // deleteBuffer takes the chat's buffer away while an answer comes: nothing is lost.

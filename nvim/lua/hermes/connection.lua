@@ -13,6 +13,7 @@ local protocol = require("hermes.protocol")
 ---@field died integer[] when the server has died, in seconds
 ---@field source? integer the buffer that was used last
 ---@field again? boolean it is stopped to be started again
+---@field restarting? boolean a new server is on its way, and conversations follow
 ---@field warned? boolean
 local Connection = {}
 Connection.__index = Connection
@@ -194,6 +195,16 @@ function Connection:notify(method, params)
   end
 end
 
+--- All conversations, also the one that is just being begun.
+---@return hermes.Conversation[]
+function Connection:known()
+  local all = vim.tbl_values(self.conversations)
+  if self.current and not self.current.id then
+    table.insert(all, self.current)
+  end
+  return all
+end
+
 --- The server has gone. Unless it was told to, it is started again, and what was open
 --- is opened again.
 ---@param code integer
@@ -201,7 +212,7 @@ end
 function Connection:ended(code, signal)
   self.client = nil
   local how = signal ~= 0 and ("signal %d"):format(signal) or ("exit code %d"):format(code)
-  for _, conversation in pairs(self.conversations) do
+  for _, conversation in ipairs(self:known()) do
     conversation:interrupted(how)
   end
   if self.again then -- :Hermes restart
@@ -225,15 +236,23 @@ end
 
 --- Attaches what was attached, and brings conversations up to what the store has.
 function Connection:restart()
+  if self.restarting then
+    self:start() -- it may have died at once
+    return
+  end
+  self.restarting = true
   self:with(function()
+    self.restarting = nil
     for _, buf in ipairs(vim.api.nvim_list_bufs()) do
       if wanted(buf) and M.root_of(buf) == self.root then
         self:start(buf)
       end
     end
-    for _, conversation in pairs(self.conversations) do
+    for _, conversation in ipairs(self:known()) do
       conversation:reload()
     end
+  end, function()
+    self.restarting = nil
   end)
 end
 

@@ -19,6 +19,13 @@ local protocol = require("hermes.protocol")
 
 ---@alias hermes.Event "added"|"changed"|"reset"|"state"|"rewound" the last one with what may be asked again
 
+--- A message on its way. It is gone only when it is answered or in the server's log.
+---@class hermes.Sent
+---@field id string by which the log will know it
+---@field blocks hermes.ContentBlock[]
+---@field item hermes.Item
+---@field life? integer of the server that was asked
+
 ---@class hermes.Conversation
 ---@field id? string nil until the server has begun it
 ---@field connection hermes.Connection
@@ -34,9 +41,10 @@ local protocol = require("hermes.protocol")
 ---@field options hermes.SessionConfigOption[]
 ---@field commands hermes.AvailableCommand[] slash commands
 ---@field usage? hermes.UsageUpdate
----@field life? integer how many servers it has outlived
----@field cut? string what is to be said of the end of the last server
----@field beginning? boolean the server has been asked to begin it
+---@field life integer how many servers it has outlived
+---@field sent hermes.Sent[] messages that have no answer yet
+---@field cut? { how: string, wanted?: boolean, turns: integer } the end of the last server, to be told
+---@field opening? boolean the server has been asked to begin or to load it
 ---@field waiting fun()[] what has to wait for the id
 ---@field draft? string[] what the user had written when the chat was closed
 ---@field watchers fun(event: hermes.Event, item?: hermes.Item)[]
@@ -56,6 +64,8 @@ function M.new(connection)
     before = {},
     title = "",
     turns = 0,
+    life = 0,
+    sent = {},
     asking = 0,
     options = {},
     commands = {},
@@ -74,6 +84,9 @@ end
 --- The server's name of the conversation is known: what waited for it goes on.
 ---@param id string
 function Conversation:named(id)
+  if self.id and self.id ~= id then
+    self.connection.conversations[self.id] = nil
+  end
   self.id = id
   self.connection.conversations[id] = self
   local waiting = self.waiting
@@ -81,14 +94,15 @@ function Conversation:named(id)
   for _, go_on in ipairs(waiting) do
     go_on()
   end
+  self:send_again(self:unsent())
 end
 
 --- Has the server begin the conversation.
 function Conversation:begin_session()
   local params = { cwd = self.connection.root, mcpServers = {} }
-  self.beginning = true
+  self.opening = true
   self.connection:request(protocol.method.session_new, params, function(err, result)
-    self.beginning = false
+    self.opening = false
     if err then
       self.turns, self.waiting = 0, {}
       self:tell("state")
@@ -106,7 +120,7 @@ function Conversation:wait(go_on)
     return go_on()
   end
   table.insert(self.waiting, go_on)
-  if not self.beginning then -- it could not before
+  if not self.opening then -- it could not before
     self:begin_session()
   end
 end
@@ -437,12 +451,73 @@ end
 ---@param blocks hermes.ContentBlock[]
 ---@param shown string
 function Conversation:send(blocks, shown)
-  local id = uuid()
-  self:add({ kind = "user", message = id, lines = vim.split(vim.trim(shown), "\n") })
-  self:request(protocol.method.session_prompt, {
-    prompt = blocks,
-    _meta = { hermes = { messageId = id, onNewPrompt = require("hermes.config").current.on_new_prompt } },
-  }, self:begin())
+  local item = { kind = "user", message = uuid(), lines = vim.split(vim.trim(shown), "\n") }
+  local message = { id = item.message, blocks = blocks, item = item }
+  table.insert(self.sent, message)
+  self:add(item)
+  if self.opening or self.connection.restarting or self.connection.again then
+    return -- it follows
+  elseif not self.id then
+    self:begin_session()
+  elseif not self.connection.client then -- a new server does not know the conversation
+    self.connection:restart()
+  else
+    self:ask(message)
+  end
+end
+
+--- Asks the server of now.
+---@param message hermes.Sent
+function Conversation:ask(message)
+  message.life = self.life
+  local ended = self:begin()
+  self.connection:request(protocol.method.session_prompt, {
+    sessionId = self.id,
+    prompt = message.blocks,
+    _meta = { hermes = { messageId = message.id, onNewPrompt = require("hermes.config").current.on_new_prompt } },
+  }, function(err, result)
+    if message.life == self.life then
+      self:answered(message)
+    end
+    ended(err, result)
+  end)
+end
+
+---@param message hermes.Sent
+function Conversation:answered(message)
+  self.sent = vim.tbl_filter(function(other)
+    return other ~= message
+  end, self.sent)
+end
+
+--- Messages to be sent, or sent again: those written while there was no server, and
+--- those that the last one had not put into its log. Slash commands are not in the log,
+--- so one that was sent may have run.
+---@return hermes.Sent[]
+function Conversation:unsent()
+  local logged = {}
+  for _, item in ipairs(self.items) do
+    if item.kind == "user" and item.message then
+      logged[item.message] = item
+    end
+  end
+  self.sent = vim.tbl_filter(function(message)
+    local known = logged[message.id] and logged[message.id] ~= message.item
+    return not known and (message.life == nil or not message.item.lines[1]:find("^/"))
+  end, self.sent)
+  return vim.tbl_filter(function(message)
+    return message.life ~= self.life
+  end, self.sent)
+end
+
+---@param messages hermes.Sent[]
+function Conversation:send_again(messages)
+  for _, message in ipairs(messages) do
+    if not vim.tbl_contains(self.items, message.item) then
+      self:add(message.item)
+    end
+    self:ask(message)
+  end
 end
 
 --- Runs a command of the server's that is answered when its turn has ended. The server
@@ -462,35 +537,52 @@ end
 --- The server has ended: nothing that was asked is answered any more.
 ---@param how string
 function Conversation:interrupted(how)
-  self.life = (self.life or 0) + 1
-  self.cut = self.connection.again and "The server was started again." or ("The server stopped (%s) and was started again."):format(how)
-  if self.turns > 0 then
-    self.cut = ("The server stopped (%s) in the middle of this, and was started again. "):format(how)
-      .. "What was done is kept: say “go on” to go on."
-  end
-  self.turns, self.doing = 0, nil
+  self.life = self.life + 1
+  self.cut = { how = how, wanted = self.connection.again, turns = self.turns }
+  self.turns, self.doing, self.opening = 0, nil, false
   require("hermes.questions").withdraw(self)
   self:tell("state")
+end
+
+--- Says what became of the last server.
+---@param again integer how many of its turns begin again
+function Conversation:tell_cut(again)
+  local cut = self.cut
+  self.cut = nil
+  if not cut then
+    return
+  end
+  local text = cut.wanted and "The server was started again." or ("The server stopped (%s) and was started again."):format(cut.how)
+  if cut.turns > again then
+    text = ("The server stopped (%s) in the middle of this, and was started again. "):format(cut.how)
+      .. "What was done is kept: say “go on” to go on."
+  end
+  self:notice(text, vim.log.levels.WARN)
 end
 
 --- Shows the conversation as the store has it. One that never had a message is begun
 --- anew.
 ---@param opened? boolean it was not open here before
 function Conversation:reload(opened)
-  if not opened and #self.items == 0 then
+  if not opened and (#self.items == 0 or not self.id) then
     return self:begin_session()
   end
   self.items, self.calls, self.subagents = {}, {}, {}
   self:tell("reset")
+  self.opening = true
   self:request(protocol.method.session_load, { cwd = self.connection.root, mcpServers = {} }, function(err, result)
-    if err then
+    self.opening = false
+    if err and #self.sent > 0 then
+      return self:begin_session() -- the first message did not get there
+    elseif err then
       return self:notice(err.message, vim.log.levels.ERROR)
     end
     self:opened(result)
-    if self.cut then
-      self:notice(self.cut, vim.log.levels.WARN)
-      self.cut = nil
-    end
+    local unsent = self:unsent()
+    self:tell_cut(#vim.tbl_filter(function(message)
+      return message.life ~= nil
+    end, unsent))
+    self:send_again(unsent)
   end)
 end
 
