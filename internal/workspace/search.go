@@ -440,7 +440,7 @@ func (s *search) show(ctx context.Context, f fileHits, lines []int) ([]Match, er
 	var matches []Match
 	for _, line := range lines {
 		content, ok := text[line]
-		if !ok {
+		if !ok || s.changed(content) {
 			continue
 		}
 		m := Match{Path: f.name, Line: line, Content: s.around(f.path, line, content)}
@@ -455,6 +455,16 @@ func (s *search) show(ctx context.Context, f fileHits, lines []int) ([]Match, er
 		matches = append(matches, m)
 	}
 	return matches, nil
+}
+
+// changed reports whether a line is surely not the one that was found: it has changed
+// since, or rg, which knows no root, was led outside. Beyond ASCII the engines may differ
+// in what a word is.
+func (s *search) changed(content string) bool {
+	if s.pattern == nil || len(content) >= maxLine-utf8.UTFMax || strings.ContainsFunc(content, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return false
+	}
+	return !s.pattern.expr.MatchString(strings.TrimSuffix(content, "\r"))
 }
 
 // lines reads the given lines and those around them.

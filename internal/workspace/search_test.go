@@ -552,3 +552,24 @@ func BenchmarkSearch(b *testing.B) {
 		}
 	}
 }
+
+// What rg has found in another file than the folder's root shows is no match.
+func TestSearchLedOutside(t *testing.T) {
+	t.Parallel()
+	dir := tempDir(t)
+	writeFiles(t, dir, map[string]string{"work/f.txt": "inside\nwörd\nOUTSIDE\n", "out/work/f.txt": "OUTSIDE\nOUTSIDE\nOUTSIDE\n"})
+	w := openDirs(t, nil, filepath.Join(dir, "work"))
+	real := rg(t)
+	w.Ripgrep = func(ctx context.Context, args []string, _ string, out io.Writer) (int, error) {
+		return real(ctx, args, filepath.Join(dir, "out", "work"), out)
+	}
+	found, err := w.Search(t.Context(), Query{Pattern: "OUTSIDE"})
+	must(t, err)
+	var got []string
+	for _, m := range found.Matches {
+		got = append(got, m.Content)
+	}
+	if want := []string{"wörd", "OUTSIDE"}; !slices.Equal(got, want) { // the first may be a word that only rg knows
+		t.Errorf("%q, want %q", got, want)
+	}
+}
