@@ -293,7 +293,7 @@ describe("the composer", () => {
     await composer(v).press("Enter");
     assert.equal(await composer(v).inputValue(), "/model ");
     await composer(v).fill("/compact");
-    await v.page.getByRole("option").first().waitFor();
+    await v.page.getByRole("option", { name: "/compact" }).waitFor();
     await composer(v).press("Enter"); // it stands there: nothing is left to complete
     assert.deepEqual((await v.heard("prompt")).map((p) => p.text), ["/compact"]);
   }));
