@@ -104,6 +104,8 @@ func TestFilesOverSSH(t *testing.T) {
 		{"search_files", `{"pattern":"needle","limit":1,"offset":1}`, `"path":"sub/b.go","line":3,"content":"var needle = 2"`, nil},
 		{"search_files", `{"pattern":"*.go","target":"files"}`, `"files":["sub/b.go"]`, nil},
 		{"search_files", `{"pattern":"nothing at all"}`, `"total_count":0`, nil},
+		{"search_files", `{"pattern":"= \\d","file_glob":"*.go"}`, `"line":3,"content":"var needle = 2"`, nil},
+		{"search_files", `{"pattern":"=needle"}`, `"total_count":0`, nil},
 		{"search_files", `{"pattern":"(unclosed"}`, "unclosed group", nil},
 		{"search_files", `{"pattern":"x","path":"none"}`, "does not exist", nil},
 	} {

@@ -14,9 +14,10 @@ import (
 // pattern is a compiled search pattern. It matches line by line.
 type pattern struct {
 	expr     *regexp.Regexp
-	literals []literal   // every matching line holds one of them; none: not known
-	filter   *lineFilter // tells where to look when there are none; nil: everywhere
-	plain    bool        // a line that holds one matches
+	wide     *regexp.Regexp // for lines beyond ASCII; nil: expr
+	literals []literal      // every matching line holds one of them; none: not known
+	filter   *lineFilter    // tells where to look when there are none; nil: everywhere
+	plain    bool           // a line that holds one matches
 
 	// What literals find is looked at by a filter too, once it pays to build one.
 	looks atomic.Int32
@@ -46,6 +47,11 @@ func compilePattern(source string) (*pattern, error) {
 		literals: literals(tree),
 		plain:    tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0 && !slices.Contains(tree.Rune, '\r'),
 	}
+	if wide := widened(source); wide != source {
+		if p.wide, err = regexp.Compile(wide); err != nil {
+			return nil, fmt.Errorf("the pattern %q cannot be used: %w", source, err)
+		}
+	}
 	if !p.plain && !selective(p.literals) {
 		p.filter = newLineFilter(tree)
 	}
@@ -74,16 +80,25 @@ func spansLines(re *syntax.Regexp) bool {
 // whole lines.
 func (p *pattern) matches(text []byte, hit func(start int)) {
 	next := make([]int, 0, maxLiterals) // where each literal is found next
+	beyond := -1                        // where the filter, which knows ASCII, says nothing next
+	if p.wide != nil {
+		beyond = beyondASCII(text, 0)
+	}
 	for at := 0; at < len(text); {
 		candidate, sure := at, false
 		if p.filter != nil {
-			if candidate, sure = p.filter.candidate(text, at); candidate < 0 {
-				return
-			}
+			candidate, sure = p.filter.candidate(text, at)
 		} else if len(p.literals) > 0 {
-			if candidate, next = p.candidate(text, at, next); candidate < 0 {
-				return
-			}
+			candidate, next = p.candidate(text, at, next)
+		}
+		if beyond >= 0 && beyond < at {
+			beyond = beyondASCII(text, at)
+		}
+		if beyond >= 0 && (candidate < 0 || beyond < candidate) {
+			candidate, sure = beyond, false
+		}
+		if candidate < 0 {
+			return
 		}
 		start := at + bytes.LastIndexByte(text[at:candidate], '\n') + 1
 		end := len(text)
@@ -105,6 +120,9 @@ func (p *pattern) matches(text []byte, hit func(start int)) {
 
 // inLine tells whether a line matches, which has no line end.
 func (p *pattern) inLine(line []byte) bool {
+	if p.wide != nil && beyondASCII(line, 0) >= 0 {
+		return p.wide.Match(line)
+	}
 	if p.filter == nil && (p.looks.Load() > looksBefore || p.looks.Add(1) > looksBefore) {
 		if f := p.later(); f != nil {
 			if at, sure := f.candidate(line, 0); at < 0 || sure {

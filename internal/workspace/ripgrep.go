@@ -29,14 +29,14 @@ func (s *search) ripgrep(ctx context.Context, start place) error {
 	found := &ripgrepFound{search: s, start: start}
 	args := []string{"--no-config", "--no-messages"}
 	if s.q.Glob != "" {
-		args = append(args, "--glob="+s.q.Glob)
+		args = append(args, "--glob", s.q.Glob)
 	}
 	out := &records{}
 	if s.q.Files {
 		args = append(args, "--files", "--null")
 		out.end, out.take = 0, found.file
 	} else {
-		args = append(args, "--json", "--crlf", "--regexp="+s.q.Pattern)
+		args = append(args, "--json", "--crlf", "--regexp", s.q.Pattern) // behind a "=", rg 13 drops another one
 		out.end, out.take = '\n', found.message
 	}
 	args = append(args, "--", filepath.FromSlash(start.rel))

@@ -458,8 +458,8 @@ func (s *search) show(ctx context.Context, f fileHits, lines []int) ([]Match, er
 }
 
 // changed reports whether a line is surely not the one that was found: it has changed
-// since, or rg, which knows no root, was led outside. Beyond ASCII the engines may differ
-// in what a word is.
+// since, or rg, which knows no root, was led outside. Beyond ASCII the engines differ in
+// where a word ends.
 func (s *search) changed(content string) bool {
 	if s.pattern == nil || len(content) >= maxLine-utf8.UTFMax || strings.ContainsFunc(content, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return false

@@ -37,7 +37,7 @@ func (f *Files) Search(ctx context.Context, q workspace.Query) (*workspace.Found
 	}
 	args := []string{"rg", "--no-config", "--no-messages"}
 	if q.Glob != "" {
-		args = append(args, "--glob="+q.Glob)
+		args = append(args, "--glob", q.Glob)
 	}
 	named := func(string, string) bool { return true }
 	if q.Files {
@@ -46,7 +46,7 @@ func (f *Files) Search(ctx context.Context, q workspace.Query) (*workspace.Found
 		}
 		args = append(args, "--files", "--null")
 	} else {
-		args = append(args, "--json", "--crlf", "--context="+strconv.Itoa(max(q.Context, 0)), "--regexp="+q.Pattern)
+		args = append(args, "--json", "--crlf", "--context="+strconv.Itoa(max(q.Context, 0)), "--regexp", q.Pattern) // behind a "=", rg 13 drops another one
 	}
 	rel := strings.TrimPrefix(strings.TrimPrefix(start, strings.TrimSuffix(root, "/")), "/")
 	out, err := f.ripgrep(ctx, append(args, "--", "./"+rel), root)
