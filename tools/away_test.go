@@ -224,6 +224,35 @@ func TestTerminalInAContainer(t *testing.T) {
 	}
 }
 
+// A folder is an image, too.
+func TestTerminalInApptainer(t *testing.T) {
+	apptainer, err := filepath.Abs("../.cache/hosts/apptainer/run") // of e2e/setup/hosts.sh, which says where it cannot be had
+	if _, missing := os.Stat(apptainer); err != nil || missing != nil {
+		t.Skip("there is no apptainer")
+	}
+	t.Setenv("APPTAINER_USERNS", "true") // as it is without root, who may lack what it wants here
+	image := t.TempDir()
+	for _, dir := range []string{"bin", "etc", "proc", "sys", "dev", "tmp", "root", "var/tmp"} {
+		if err := os.MkdirAll(filepath.Join(image, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	busybox := program(t, "busybox")
+	script := `set -e; cp ` + busybox + ` bin/busybox; for a in $(bin/busybox --list); do [ -e bin/$a ] || ln -s busybox bin/$a; done
+echo root:x:0:0:root:/root:/bin/sh >etc/passwd; touch etc/group etc/hosts etc/resolv.conf etc/localtime`
+	build := exec.Command("sh", "-c", script)
+	build.Dir = image
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	d := away(t, backend.Config{Kind: "singularity", Program: apptainer, Image: image})
+	checkAway(t, d)
+	lost := away(t, backend.Config{Kind: "singularity", Program: apptainer, Image: filepath.Join(image, "none.sif")})
+	if out := lost.call(terminalTool(), `{"command":"true"}`); !strings.Contains(fmt.Sprint(out["error"]), "none.sif") {
+		t.Errorf("%v", out)
+	}
+}
+
 func TestCutter(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1, 3, 1000} {

@@ -38,6 +38,14 @@ done
 lib="$dest/usr/lib/$(uname -m)-linux-gnu"
 loader=$(find "$dest" -name 'ld-linux-*.so.*' -not -type d | head -n 1)
 patchelf --set-interpreter "$loader" --force-rpath --set-rpath "$lib:$lib/.." "$dest/$program"
+# Apptainer has a second program, and looks for its files around where it lies.
+starter="$lib/apptainer/bin/starter"
+if [ -e "$starter" ]; then
+	patchelf --set-interpreter "$loader" --force-rpath --set-rpath "$lib:$lib/.." "$starter"
+	mkdir -p "$dest/var/lib/apptainer/mnt/session"
+	ln -sfn ../etc "$dest/usr/etc"
+	ln -sfn ../../var "$dest/usr/lib/var"
+fi
 # Where the program looks for its own files, for those that have no way to find them.
 places=""
 [ -d "$dest/usr/share/nvim" ] && places="export VIM=\"$dest/usr/share/nvim\" VIMRUNTIME=\"$dest/usr/share/nvim/runtime\""

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gets the programs that the tests drive: ripgrep, two Neovims, Emacs with eglot,
-# the official ACP client, shells, an ssh server, a container engine, a newer Python. What is there already is left alone. Root may install
+# the official ACP client, shells, an ssh server, container engines, a newer Python. What is there already is left alone. Root may install
 # Debian packages; without root, or on another system, it says what to install.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -59,6 +59,8 @@ unpack helix trixie hx usr/bin/hx
 # The newest Python that scripts are to run under; Debian's own suffices where it cannot be had.
 unpack python-3.14 sid python3.14 usr/bin/python3.14 ||
 	say "Python 3.14 could not be had: scripts are tested with the other versions found"
+unpack apptainer sid apptainer usr/bin/apptainer ||
+	say "Apptainer could not be had: of its backend only the arguments are tested"
 
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
 	say "please install Node.js 20 or newer with npm: the official ACP client runs on it"
