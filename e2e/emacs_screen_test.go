@@ -45,7 +45,7 @@ func TestEmacsScreen(t *testing.T) {
 			}
 			e.visit(chats[0])
 			e.wait("# Chat with Hermes", "## You", e.ready)
-			e.converse(t)
+			e.converse()
 			if _, err := os.Stat(filepath.Join(b.workspace, "build")); !os.IsNotExist(err) {
 				t.Errorf("the command that was allowed did not run: %v", err)
 			}
@@ -98,8 +98,8 @@ func (e *emacs) visit(path string) {
 	e.line(path)
 }
 
-func (e *emacs) converse(t *testing.T) {
-	t.Helper()
+func (e *emacs) converse() {
+	e.t.Helper()
 	e.keys("M->")
 	e.paste("Please mend total.\n\n```hermes-script\n" + strings.Join([]string{
 		`[{"text":"Let me look."},{"call":{"name":"read_file","args":{"path":"shop.py"}}}]`,
@@ -113,30 +113,48 @@ func (e *emacs) converse(t *testing.T) {
 	e.answer("Hermes asks: rm -rf build", "once")
 	e.wait("- ✓ $ rm -rf build", "Let me look.")
 	e.write("I type while it streams, and nothing of it may be lost.")
-	shown := e.wait("The sum is right now.", "- ✓ Read shop.py", "- ✓ Edit shop.py", "- ✓ $ rm -rf build", "I type while it streams, and nothing of it may be lost.")
+	e.wait("The sum is right now.", "- ✓ Read shop.py", "- ✓ Edit shop.py", "- ✓ $ rm -rf build", "I type while it streams, and nothing of it may be lost.")
+	e.until("what was typed to stand behind the last heading", func() bool {
+		shown := e.text()
+		answer, draft := strings.Index(shown, "The sum is right now."), strings.Index(shown, "I type while it streams")
+		you := strings.LastIndex(shown, "## You")
+		return answer >= 0 && answer < you && you < draft
+	})
 	e.keep(e.client + "-chat")
-	answer, draft := strings.Index(shown, "The sum is right now."), strings.Index(shown, "I type while it streams")
-	if you := strings.LastIndex(shown, "## You"); you < answer || draft < you {
-		t.Errorf("what was typed does not stand behind the last heading:\n%s", shown)
-	}
 }
 
 // answer chooses what begins with a word. Emacs shows a question a moment before it reads
-// the answer, so what was typed too early is typed again.
+// the answer, so what was typed too early is typed again; and it is seen to stand there
+// before it is sent, since nothing at all would be a no.
 func (e *emacs) answer(question, word string) {
 	e.t.Helper()
 	e.until("the question to be answered", func() bool {
 		e.keys("C-a", "C-k")
 		e.write(word)
-		e.keys("Tab", "Enter")
-		for range 40 {
-			time.Sleep(50 * time.Millisecond)
-			if !strings.Contains(e.text(), question) {
-				return true
-			}
+		e.keys("Tab")
+		if !e.soon(func(shown string) bool { return strings.Contains(minibuffer(shown), " "+word+":") }) {
+			return false
 		}
-		return false
+		e.keys("Enter")
+		return e.soon(func(shown string) bool { return !strings.Contains(shown, question) })
 	})
+}
+
+// minibuffer is the last line with something in it: the question with what was typed.
+func minibuffer(shown string) string {
+	shown = strings.TrimRight(shown, " \n")
+	return shown[strings.LastIndex(shown, "\n")+1:]
+}
+
+// soon reports whether the screen is as wanted within two seconds.
+func (e *emacs) soon(wanted func(shown string) bool) bool {
+	for range 40 {
+		time.Sleep(50 * time.Millisecond)
+		if wanted(e.text()) {
+			return true
+		}
+	}
+	return false
 }
 
 func (e *emacs) cancel() {
