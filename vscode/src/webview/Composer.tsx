@@ -27,7 +27,7 @@ export const Composer = memo((p: ComposerProps) => {
   const [text, setText] = useState(() => kept().draft);
   const [attachments, setAttachments] = useState<readonly Attachment[]>([]);
   const [problem, setProblem] = useState<string>();
-  const popup = useCompletion(area, text, setText, p);
+  const popup = useCompletion(area, setText, p);
   const recall = useHistory(area, text, setText);
   const attach = (more: readonly Attachment[]) => setAttachments((have) => [...have, ...more.filter((m) => !have.some((h) => sameAttachment(h, m)))]);
 
@@ -157,6 +157,12 @@ function sameAttachment(a: Attachment, b: Attachment): boolean {
   return a.kind === b.kind && a.name === b.name && (a.kind === "image" ? a.data === (b as typeof a).data : a.uri === (b as typeof a).uri);
 }
 
+/** put writes at once, and not with the next drawing: by then somebody may have typed on. */
+function put(area: HTMLTextAreaElement, text: string, caret: number): void {
+  area.value = text;
+  area.setSelectionRange(caret, caret);
+}
+
 /** useGrowing makes the area as high as its text, up to what the style allows. */
 function useGrowing(area: { current: HTMLTextAreaElement | null }, text: string) {
   useEffect(() => {
@@ -173,7 +179,7 @@ function useHistory(area: { current: HTMLTextAreaElement | null }, text: string,
   const show = (t: string, caretAtEnd: boolean) => {
     setText(t);
     keep({ draft: t });
-    requestAnimationFrame(() => area.current?.setSelectionRange(caretAtEnd ? t.length : 0, caretAtEnd ? t.length : 0));
+    put(area.current!, t, caretAtEnd ? t.length : 0);
   };
   const onKeyDown = (e: KeyboardEvent): boolean => {
     const a = area.current!;
@@ -204,7 +210,7 @@ function useHistory(area: { current: HTMLTextAreaElement | null }, text: string,
 }
 
 /** useCompletion is the list of suggestions, and its keys. */
-function useCompletion(area: { current: HTMLTextAreaElement | null }, text: string, setText: (t: string) => void, p: ComposerProps) {
+function useCompletion(area: { current: HTMLTextAreaElement | null }, setText: (t: string) => void, p: ComposerProps) {
   const id = useId();
   const [at, setAt] = useState<Completing>();
   const [files, setFiles] = useState<readonly string[]>([]);
@@ -220,7 +226,7 @@ function useCompletion(area: { current: HTMLTextAreaElement | null }, text: stri
     if (at && all.length > 0) p.say(`${plural(all.length, "suggestion")}. ${all[Math.min(chosen, all.length - 1)]!.label}`);
   }, [at?.kind, all.length, chosen]);
 
-  const look = () => requestAnimationFrame(() => {
+  const look = () => {
     const a = area.current!;
     const found = completing(a.value, a.selectionStart);
     if (found?.query !== at?.query || found?.kind !== at?.kind) choose(0);
@@ -229,16 +235,17 @@ function useCompletion(area: { current: HTMLTextAreaElement | null }, text: stri
       asked.current = found.query;
       post({ type: "find", query: found.query });
     }
-  });
+  };
   const close = () => setAt(undefined);
   const accept = (s: Suggestion) => {
     const a = area.current!;
-    const after = accepted(text, a.selectionStart, at!, s);
+    const after = accepted(a.value, a.selectionStart, at!, s);
     if (s.file) mentioned.current.add(s.file);
     setText(after.text);
     keep({ draft: after.text });
     close();
-    requestAnimationFrame(() => { a.focus(); a.setSelectionRange(after.caret, after.caret); });
+    put(a, after.text, after.caret);
+    a.focus();
   };
   const onKeyDown = (e: KeyboardEvent): boolean => {
     if (all.length === 0) return false;
