@@ -1,6 +1,10 @@
 package approval
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // interpreter judges Perl, Ruby, JavaScript and others by the code in their
 // options or on their standard input.
@@ -36,90 +40,117 @@ func (j *judge) interpreter(c *call) {
 // interpreterCode returns the code in options, else the script; none when the
 // interpreter reads its standard input.
 func interpreterCode(c *call) (codes []field, script field, none bool) {
-	args := c.args
-	if (c.name == "deno" || c.name == "bun") && len(args) > 0 {
-		switch args[0].text {
-		case "eval":
-			for _, a := range args[1:] {
-				if !a.option() {
-					return []field{a}, field{}, false
-				}
-			}
-		case "run":
-			return nil, field{}, hasWord(args, "-")
-		case "test", "task", "fmt", "lint", "install", "check", "cache", "compile", "repl", "add":
-			return nil, field{}, false
-		}
+	if codes, none, known := subcommandCode(c); known {
+		return codes, field{}, none
 	}
-	letters := "eE"
-	switch c.name {
-	case "erl":
+	for rest := c.args; len(rest) > 0; {
+		text := rest[0].text
+		switch {
+		case text == "-" || text == "/dev/stdin":
+			return codes, field{}, true
+		case !rest[0].option():
+			return codes, rest[0], false
+		case slices.Contains(showOptions, text):
+			return codes, field{}, false
+		}
+		code, found, taken := optionCode(c.name, rest)
+		if found {
+			codes = append(codes, code)
+		}
+		rest = rest[min(taken, len(rest)):]
+	}
+	return codes, field{}, len(codes) == 0
+}
+
+// showOptions have an interpreter say something of itself, or look at a script only.
+var showOptions = []string{"--version", "--help", "--check", "-v", "-V", "-h"}
+
+// subcommandCode is interpreterCode for what is told by a word what to do.
+func subcommandCode(c *call) (codes []field, none, known bool) {
+	args := c.args
+	if c.name == "erl" {
 		for i, a := range args[:max(0, len(args)-1)] {
 			if a.text == "-eval" {
 				codes = append(codes, args[i+1])
 			}
 		}
-		return codes, field{}, false
-	case "php":
-		letters = "rBRE"
-	case "node", "nodejs", "bun", "tsx", "ts-node":
-		letters = "ep"
-	case "tclsh":
-		letters = "c"
+		return codes, false, true
 	}
-	for i := 0; i < len(args); i++ {
-		text := args[i].text
-		if text == "-" || text == "/dev/stdin" {
-			return codes, field{}, true
-		}
-		if !args[i].option() {
-			return codes, args[i], false
-		}
-		if strings.HasPrefix(text, "--") {
-			name, val, has := strings.Cut(text[2:], "=")
-			switch name {
-			case "eval", "print", "run", "execute", "expression":
-				if !has && i+1 < len(args) {
-					i++
-					val = args[i].text
-				}
-				codes = append(codes, field{text: val})
-			case "require", "import", "loader", "experimental-loader", "conditions", "env-file":
-				if !has {
-					i++
-				}
-			case "version", "help", "check":
-				return codes, field{}, false
-			}
-			continue
-		}
-		if belongs := map[string]string{"ruby": "rICKFTx", "lua": "l", "php": "dcf", "node": "rC", "nodejs": "rC", "perl": "MmI"}[c.name]; strings.IndexByte(belongs, text[1]) >= 0 {
-			if len(text) == 2 { // its value is the next argument
-				i++
-			}
-			continue
-		}
-		k := strings.IndexAny(text[1:], letters)
-		if c.name == "perl" && k >= 0 && strings.ContainsAny(text[1:k+1], "MmIi0") && !strings.HasPrefix(text, "-0") {
-			continue // the rest belongs to that option, as in -MList::Util or -i.bak
-		}
-		if k < 0 {
-			if text == "-v" || text == "-V" || text == "-h" {
-				return codes, field{}, false
-			}
-			continue
-		}
-		code := field{text: text[k+2:]}
-		if c.name == "node" || c.name == "nodejs" || c.name == "bun" || code.text == "" || c.name == "ruby" && k > 0 {
-			code = field{}
-			if i+1 < len(args) {
-				i++
-				code = args[i]
-			}
-		}
-		codes = append(codes, code)
+	if c.name != "deno" && c.name != "bun" || len(args) == 0 {
+		return nil, false, false
 	}
-	return codes, field{}, len(codes) == 0
+	switch args[0].text {
+	case "eval":
+		i := slices.IndexFunc(args[1:], func(a field) bool { return !a.option() })
+		if i < 0 {
+			return nil, false, false
+		}
+		return args[1+i : 2+i], false, true
+	case "run":
+		return nil, hasWord(args, "-"), true
+	case "test", "task", "fmt", "lint", "install", "check", "cache", "compile", "repl", "add":
+		return nil, false, true
+	}
+	return nil, false, false
+}
+
+// optionCode looks at an option, with which args begin: the code that it gives, if any,
+// and how many arguments it takes with its value.
+func optionCode(program string, args []field) (code field, found bool, taken int) {
+	if strings.HasPrefix(args[0].text, "--") {
+		return longOptionCode(args)
+	}
+	return lettersCode(program, args)
+}
+
+func longOptionCode(args []field) (code field, found bool, taken int) {
+	name, val, has := strings.Cut(args[0].text[2:], "=")
+	switch name {
+	case "eval", "print", "run", "execute", "expression":
+		if !has && len(args) > 1 {
+			return field{text: args[1].text}, true, 2
+		}
+		return field{text: val}, true, 1
+	case "require", "import", "loader", "experimental-loader", "conditions", "env-file":
+		if !has {
+			return field{}, false, 2
+		}
+	}
+	return field{}, false, 1
+}
+
+// valueLetters are options whose value is the rest of the letters, or the next argument.
+var valueLetters = map[string]string{"ruby": "rICKFTx", "lua": "l", "php": "dcf", "node": "rC", "nodejs": "rC", "perl": "MmI"}
+
+// codeLetters are options that give code; of a program that is not listed, e and E.
+var codeLetters = map[string]string{
+	"php": "rBRE", "node": "ep", "nodejs": "ep", "bun": "ep", "tsx": "ep", "ts-node": "ep", "tclsh": "c",
+}
+
+func lettersCode(program string, args []field) (code field, found bool, taken int) {
+	text := args[0].text
+	if strings.IndexByte(valueLetters[program], text[1]) >= 0 {
+		if len(text) == 2 {
+			return field{}, false, 2
+		}
+		return field{}, false, 1
+	}
+	k := strings.IndexAny(text[1:], cmp.Or(codeLetters[program], "eE"))
+	if k < 0 {
+		return field{}, false, 1
+	}
+	if program == "perl" && strings.ContainsAny(text[1:k+1], "MmIi0") && !strings.HasPrefix(text, "-0") {
+		return field{}, false, 1 // the rest belongs to that option, as in -MList::Util or -i.bak
+	}
+	code = field{text: text[k+2:]}
+	apart := program == "node" || program == "nodejs" || program == "bun" || code.text == "" || program == "ruby" && k > 0
+	switch {
+	case !apart:
+		return code, true, 1
+	case len(args) > 1:
+		return args[1], true, 2
+	}
+	return field{}, true, 1
 }
 
 // scan judges code by the names in it. It does not parse: a name within a string
