@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
 
 import { open } from "./host.mjs";
+import { script, stepsOf } from "./steps.mjs";
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-chat-"));
 let editor;
@@ -27,19 +28,9 @@ after(async () => {
   fs.rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 });
 
-function step(name, run) {
-  test(name, { timeout: 120_000 }, async () => {
-    try {
-      await run();
-    } catch (error) {
-      await editor.shot(`failed-chat-${name.replace(/\W+/g, "-")}`);
-      throw error;
-    }
-  });
-}
+const step = stepsOf("chat", () => editor);
 
 const box = () => editor.chat.getByLabel("Message to Hermes");
-const script = (...replies) => ["```hermes-script", ...replies.map((r) => JSON.stringify(r)), "```"].join("\n");
 const users = () => editor.chat.locator("article.user");
 const lastUser = () => users().last();
 const answered = (text) => editor.chat.locator("article.answer").filter({ hasText: text }).last().waitFor();

@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
 
 import { open } from "./host.mjs";
+import { call, script, stepsOf } from "./steps.mjs";
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-commands-"));
 const pricing = "def price(amount):\n    return amount * 2\n\n\nprint(price(3))\n";
@@ -27,19 +28,8 @@ after(async () => {
   fs.rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 });
 
-function step(name, run) {
-  test(name, { timeout: 120_000 }, async () => {
-    try {
-      await run();
-    } catch (error) {
-      await editor.shot(`failed-commands-${name.replace(/\W+/g, "-")}`);
-      throw error;
-    }
-  });
-}
+const step = stepsOf("commands", () => editor);
 
-const script = (...replies) => ["```hermes-script", ...replies.map((r) => JSON.stringify(r)), "```"].join("\n");
-const call = (name, args) => ({ call: { name, args } });
 const box = () => editor.chat.getByLabel("Message to Hermes");
 const users = () => editor.chat.locator("article.user");
 const answers = () => editor.chat.locator("article.answer");

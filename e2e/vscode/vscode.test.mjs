@@ -8,6 +8,7 @@ import path from "node:path";
 import { after, before, test } from "node:test";
 
 import { axeSource, open } from "./host.mjs";
+import { call, script, stepsOf } from "./steps.mjs";
 
 const vsix = process.env.HERMES_VSIX;
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-vscode-"));
@@ -33,20 +34,8 @@ after(async () => {
   fs.rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 });
 
-/** One step; when it fails, there is a picture. */
-function step(name, run) {
-  test(name, { timeout: 120_000 }, async () => {
-    try {
-      await run();
-    } catch (error) {
-      await editor.shot(`failed-${name.replace(/\W+/g, "-")}`);
-      throw error;
-    }
-  });
-}
+const step = stepsOf("vscode", () => editor);
 
-const call = (name, args) => ({ call: { name, args } });
-const script = (...replies) => ["```hermes-script", ...replies.map((r) => JSON.stringify(r)), "```"].join("\n");
 
 /** Sends a message from the chat. */
 async function send(words, ...replies) {
