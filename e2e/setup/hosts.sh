@@ -59,8 +59,11 @@ unpack helix trixie hx usr/bin/hx
 # The newest Python that scripts are to run under; Debian's own suffices where it cannot be had.
 unpack python-3.14 sid python3.14 usr/bin/python3.14 ||
 	say "Python 3.14 could not be had: scripts are tested with the other versions found"
-unpack apptainer sid apptainer usr/bin/apptainer ||
+rm -f "$hosts/apptainer.missing"
+unpack apptainer sid apptainer usr/bin/apptainer || {
 	say "Apptainer could not be had: of its backend only the arguments are tested"
+	touch "$hosts/apptainer.missing"
+}
 
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
 	say "please install Node.js 20 or newer with npm: the official ACP client runs on it"
