@@ -25,6 +25,7 @@ need ksh93 ksh93u+m
 need busybox busybox-static
 need podman podman
 need runc runc
+need bwrap bubblewrap
 [ -x /usr/sbin/sshd ] || missing+=(openssh-server)
 need vim vim
 [ -d /usr/share/vim-ale ] || missing+=(vim-ale)

@@ -88,13 +88,16 @@ func (s supervisor) relay(what spec) (*relay, error) {
 	if what.plan.Namespaces {
 		what.plan.Attr(&attr)
 	}
+	// The second one inherits for a moment whether it can be read. If not, an ordinary
+	// user's process may not name its users, which is done from here.
+	show()
 	r.pid, err = syscall.ForkExec(path, args, &syscall.ProcAttr{
 		Dir: "/", Env: []string{"GOMAXPROCS=2"}, Files: files, Sys: &attr,
 	})
+	hide()
 	if err != nil {
 		return nil, fmt.Errorf("starting a supervisor in namespaces of its own: %w", err)
 	}
-	hide()
 	go r.control.Write(encoded) //nolint:errcheck // more than a pipe holds waits; a second one that is gone shows below
 	return r, nil
 }

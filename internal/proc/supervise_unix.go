@@ -93,6 +93,7 @@ func (s supervisor) run() {
 	// Capabilities and the parent-death signal belong to a thread: the one that is
 	// changed has to be the one that forks.
 	runtime.LockOSThread()
+	hide()
 	what, err := readSpec(s.control)
 	if err != nil {
 		return // the server died before it said anything
@@ -116,7 +117,6 @@ func (s supervisor) run() {
 		r.follow(s, stops)
 		return
 	}
-	hide()
 	if what.plan.Apply() {
 		if err := what.plan.Enter(); err != nil {
 			s.tell("S", err)

@@ -27,10 +27,13 @@ func guestAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: s
 
 // hide keeps others of this user, our child among them, from tracing us, which
 // would stop us, and from reading the environment that an editor started us with.
-// It comes after what has to be done to a child from outside, such as naming its
-// users in a namespace of its own.
 func hide() {
 	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) //nolint:errcheck // the editor's own is readable anyway
+}
+
+// show undoes hide for the time of a fork.
+func show() {
+	unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) //nolint:errcheck // the fork fails then, and says so
 }
 
 func replace(from, to int) error { return unix.Dup3(from, to, 0) }

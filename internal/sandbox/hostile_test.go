@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,9 +34,6 @@ type victim struct {
 // bases are folders that no command sees as temporary, so that only the rules for
 // the rest of the system protect what is in them.
 func bases() string {
-	if base := os.Getenv("HOSTILE_BASE"); base != "" {
-		return base
-	}
 	if os.Geteuid() == 0 {
 		return "/var/lib"
 	}
@@ -486,50 +482,4 @@ func TestSessionsTemp(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The same as an ordinary user, where the tests run as root.
-func TestAsOrdinaryUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("the tests run as an ordinary user already")
-	}
-	const nobody = 65534
-	base, err := os.MkdirTemp("/var/lib", "hermes-user-*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(base) }) //nolint:errcheck // a folder of the test
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary := filepath.Join(base, "test")
-	if out, err := exec.Command("cp", self, binary).CombinedOutput(); err != nil {
-		t.Fatal(err, string(out))
-	}
-	for _, err := range []error{os.Chmod(base, 0o755), os.Chmod(binary, 0o755), os.Chown(base, nobody, nobody)} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.CommandContext(t.Context(), binary, "-test.run", "^(TestHostile|TestReadOnlyMode|TestNetwork|TestDailyWork|TestCommitOutside|TestSessionsTemp)$", "-test.v")
-	cmd.Dir = base
-	cmd.Env = []string{"HOME=" + base, "HOSTILE_BASE=" + base, "PATH=" + os.Getenv("PATH"), "SECRET_KEY=" + canary}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Errorf("%v\n%s", err, failures1(string(out)))
-	}
-	if n := strings.Count(string(out), "--- PASS"); err == nil && n < 2*len(hostile) {
-		t.Errorf("only %d tests ran:\n%s", n, out)
-	}
-}
-
-// failures1 keeps of a test's output what is about failures.
-func failures1(out string) string {
-	lines := strings.Split(out, "\n")
-	return strings.Join(slices.DeleteFunc(lines, func(l string) bool {
-		l = strings.TrimSpace(l)
-		return strings.HasPrefix(l, "--- PASS") || strings.HasPrefix(l, "=== ")
-	}), "\n")
 }

@@ -1,0 +1,163 @@
+//go:build unix
+
+// Package proctest runs tests of the calling test binary again in another kind of
+// process: as an ordinary user, since root may do what users may not, and on hosts
+// that allow less than this one.
+//
+//	func TestAsUser(t *testing.T) { proctest.AsUser(t, ".") }
+package proctest
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// again is set in processes that this package starts: they start no further ones.
+const again = "HERMES_LS_TEST_AGAIN"
+
+// Again reports whether this process was started by this package.
+func Again() bool { return os.Getenv(again) != "" }
+
+// User is an ordinary user. Bin and Home lie in a folder that everybody can enter.
+type User struct {
+	UID, GID uint32
+	Name     string
+	Home     string
+	Bin      string // a copy of the running test binary
+	base     string
+}
+
+// NewUser finds the ordinary user "daemon", whom every Unix has, and gives it a home
+// and a copy of the test binary. Only root can call it.
+func NewUser(t testing.TB) *User {
+	t.Helper()
+	found, err := user.Lookup("daemon")
+	if err != nil {
+		t.Fatalf("finding an ordinary user: %v", err)
+	}
+	u := &User{UID: number(t, found.Uid), GID: number(t, found.Gid), Name: found.Username}
+	// Not t.TempDir, which only root can enter, and not in a folder for temporary files,
+	// which commands may write.
+	if u.base, err = os.MkdirTemp("/var/lib", "hermes-as-user-"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(u.base) }) //nolint:errcheck // of this test alone
+	if err := os.Chmod(u.base, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	u.Home = u.Folder(t, "home")
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Bin = u.Program(t, binary)
+	return u
+}
+
+// Folder makes a folder that belongs to the user.
+func (u *User) Folder(t testing.TB, name string) string {
+	t.Helper()
+	dir := filepath.Join(u.base, name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(dir, int(u.UID), int(u.GID)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Program copies a program to a place where the user can run it.
+func (u *User) Program(t testing.TB, path string) string {
+	t.Helper()
+	from, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close() //nolint:errcheck // only read
+	name := filepath.Join(u.base, filepath.Base(path))
+	to, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.Copy(to, from)
+	if closed := to.Close(); err != nil || closed != nil {
+		t.Fatal(err, closed)
+	}
+	return name
+}
+
+// Environ is the user's environment. It has nothing of root's but PATH.
+func (u *User) Environ() []string {
+	return []string{
+		"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "HOME=" + u.Home,
+		"USER=" + u.Name, "LOGNAME=" + u.Name, again + "=1",
+	}
+}
+
+// Command is a command of the user's, in the folder of the running test.
+func (u *User) Command(t testing.TB, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Env = u.Environ()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: u.UID, Gid: u.GID}}
+	return cmd
+}
+
+// AsUser runs the tests of this test binary that match pattern again as an ordinary
+// user, and fails if one of them fails or none matches. If this process is not root's
+// or was started by this package, AsUser does nothing.
+func AsUser(t *testing.T, pattern string) {
+	t.Helper()
+	if os.Geteuid() != 0 || Again() {
+		return
+	}
+	u := NewUser(t)
+	Tests(t, u.Command(t, u.Bin), pattern)
+}
+
+// Tests adds arguments to cmd, which starts a test binary, so that it runs the tests
+// that match pattern. It fails if one of them fails or none matches.
+func Tests(t *testing.T, cmd *exec.Cmd, pattern string) {
+	t.Helper()
+	cmd.Args = append(cmd.Args, "-test.run="+pattern, "-test.v", "-test.count=1", "-test.timeout=10m")
+	if testing.Short() {
+		cmd.Args = append(cmd.Args, "-test.short")
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, failures(out))
+	}
+	if !bytes.Contains(out, []byte("--- PASS")) {
+		t.Fatalf("no test matched %q:\n%s", pattern, out)
+	}
+}
+
+// failures leaves out the lines of tests that passed.
+func failures(out []byte) string {
+	var kept strings.Builder
+	for line := range strings.Lines(string(out)) {
+		word := strings.Fields(line)
+		if len(word) > 1 && (word[0] == "===" || word[0] == "---" && word[1] != "FAIL:") {
+			continue
+		}
+		kept.WriteString(line)
+	}
+	return kept.String()
+}
+
+func number(t testing.TB, text string) uint32 {
+	t.Helper()
+	n, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uint32(n)
+}
