@@ -88,18 +88,25 @@ func TestSchema(t *testing.T) {
 		replies        [][]step
 		output, misfit string
 		requests       int
+		asText         string // the schema, as a string
 	}{
-		"at once":  {[][]step{say(`{"n": 3}`)}, `{"n": 3}`, "", 1},
-		"fenced":   {[][]step{say("```json\n{\"n\": 3}\n```")}, `{"n": 3}`, "", 1},
-		"mended":   {[][]step{say(`three`), say(`{"n": 3}`)}, `{"n": 3}`, "", 2},
-		"not":      {[][]step{say(`{"n": "x"}`), say(`{"n": "y"}`)}, "", "integer", 2},
-		"no JSON":  {[][]step{say(`well`), say(`well, well`)}, "", "JSON", 2},
-		"by tools": {[][]step{say(`{}`), call("read_file", object{"path": "a"}), say(`{"n":1}`)}, `{"n":1}`, "", 3},
+		"at once":  {[][]step{say(`{"n": 3}`)}, `{"n": 3}`, "", 1, ""},
+		"fenced":   {[][]step{say("```json\n{\"n\": 3}\n```")}, `{"n": 3}`, "", 1, ""},
+		"mended":   {[][]step{say(`three`), say(`{"n": 3}`)}, `{"n": 3}`, "", 2, ""},
+		"not":      {[][]step{say(`{"n": "x"}`), say(`{"n": "y"}`)}, "", "integer", 2, ""},
+		"no JSON":  {[][]step{say(`well`), say(`well, well`)}, "", "JSON", 2, ""},
+		"by tools": {[][]step{say(`{}`), call("read_file", object{"path": "a"}), say(`{"n":1}`)}, `{"n":1}`, "", 3, ""},
+		"as text":  {[][]step{say(`three`), say(`{"n": 3}`)}, `{"n": 3}`, "", 2, `{"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}`},
+		"no text":  {[][]step{say(`three`)}, "", "", 1, " "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			var given any = schema
+			if tc.asText != "" {
+				given = tc.asText
+			}
 			b := newBed(t, map[string][][]step{
-				"parent":    {call("delegate_task", object{"goal": "Count files", "output_schema": schema}), say("ok")},
+				"parent":    {call("delegate_task", object{"goal": "Count files", "output_schema": given}), say("ok")},
 				"Count fil": tc.replies,
 			})
 			b.prompt("parent")

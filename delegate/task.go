@@ -2,6 +2,7 @@ package delegate
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -38,29 +39,55 @@ type Task struct {
 }
 
 type input struct {
-	Goal          string         `json:"goal,omitempty" jsonschema:"what to do, whole: the subagent knows nothing else"`
-	Context       string         `json:"context,omitempty" jsonschema:"paths, facts, constraints"`
-	Toolsets      []string       `json:"toolsets,omitempty" jsonschema:"what it may use: file, terminal, web, todo"`
-	MaxIterations int            `json:"max_iterations,omitempty"`
-	Route         string         `json:"route,omitempty" jsonschema:"a configured model route"`
-	Isolation     isolation      `json:"isolation,omitempty" jsonschema:"worktree: edit a copy of the git repository, merged back at the end"`
-	OutputSchema  map[string]any `json:"output_schema,omitempty" jsonschema:"JSON Schema of the answer"`
-	Tasks         []taskIn       `json:"tasks,omitempty" jsonschema:"several at once, in place of goal"`
-	Background    bool           `json:"background,omitempty" jsonschema:"return ids at once"`
-	Action        action         `json:"action,omitempty"`
-	SessionID     string         `json:"session_id,omitempty" jsonschema:"for wait, message, stop"`
-	Message       string         `json:"message,omitempty"`
-	Timeout       float64        `json:"timeout,omitempty" jsonschema:"seconds, for wait"`
+	Goal          string       `json:"goal,omitempty" jsonschema:"what to do, whole: the subagent knows nothing else"`
+	Context       string       `json:"context,omitempty" jsonschema:"paths, facts, constraints"`
+	Toolsets      []string     `json:"toolsets,omitempty" jsonschema:"what it may use: file, terminal, web, todo"`
+	MaxIterations int          `json:"max_iterations,omitempty"`
+	Route         string       `json:"route,omitempty" jsonschema:"a configured model route"`
+	Isolation     isolation    `json:"isolation,omitempty" jsonschema:"worktree: edit a copy of the git repository, merged back at the end"`
+	OutputSchema  outputSchema `json:"output_schema,omitempty" jsonschema:"JSON Schema of the answer, as a JSON string"`
+	Tasks         []taskIn     `json:"tasks,omitempty" jsonschema:"several at once, in place of goal"`
+	Background    bool         `json:"background,omitempty" jsonschema:"return ids at once"`
+	Action        action       `json:"action,omitempty"`
+	SessionID     string       `json:"session_id,omitempty" jsonschema:"for wait, message, stop"`
+	Message       string       `json:"message,omitempty"`
+	Timeout       float64      `json:"timeout,omitempty" jsonschema:"seconds, for wait"`
 }
 
 type taskIn struct {
-	Goal          string         `json:"goal"`
-	Context       string         `json:"context,omitempty"`
-	Toolsets      []string       `json:"toolsets,omitempty"`
-	MaxIterations int            `json:"max_iterations,omitempty"`
-	Route         string         `json:"route,omitempty"`
-	Isolation     isolation      `json:"isolation,omitempty"`
-	OutputSchema  map[string]any `json:"output_schema,omitempty"`
+	Goal          string       `json:"goal"`
+	Context       string       `json:"context,omitempty"`
+	Toolsets      []string     `json:"toolsets,omitempty"`
+	MaxIterations int          `json:"max_iterations,omitempty"`
+	Route         string       `json:"route,omitempty"`
+	Isolation     isolation    `json:"isolation,omitempty"`
+	OutputSchema  outputSchema `json:"output_schema,omitempty"`
+}
+
+// outputSchema is a JSON Schema. Some APIs reject parameters that are objects without
+// listed properties, so the model is offered a string. An object is accepted too.
+type outputSchema map[string]any
+
+// JSONSchema allows both.
+func (outputSchema) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Types: []string{"string", "object"}}
+}
+
+// UnmarshalJSON reads an object, or a string that contains one. An empty string is no
+// schema.
+func (s *outputSchema) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		if data = []byte(unfenced(strings.TrimSpace(text))); len(data) == 0 {
+			return nil
+		}
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(data, &schema); err != nil {
+		return fmt.Errorf("output_schema is no JSON Schema but %s; send a JSON object, or a string that contains one", oneLine(string(data), 60))
+	}
+	*s = schema
+	return nil
 }
 
 type isolation string

@@ -113,6 +113,57 @@ func TestWordsAreShort(t *testing.T) {
 	}
 }
 
+// TestSchemasSuitEveryAPI: Gemini rejects an object without properties, a list without
+// items, and a list of types. Others reject references.
+func TestSchemasSuitEveryAPI(t *testing.T) {
+	t.Parallel()
+	all := offeredTo(t, "web: {search: {backend: searxng, url: 'http://127.0.0.1:1'}}\ncode_execution: {persist: true}", &talker{})
+	past := tools.SessionSearch(nil) // offered once there are other sessions
+	all = append(all, model.Tool{Name: past.Name, Schema: past.Schema})
+	for _, name := range []string{"delegate_task", "execute_code", "todo", "clarify", "web_search", "checkpoint", "process"} {
+		if !slices.ContainsFunc(all, func(t model.Tool) bool { return t.Name == name }) {
+			t.Errorf("%s was not offered", name)
+		}
+	}
+	for _, tool := range all {
+		var schema map[string]any
+		if err := json.Unmarshal(tool.Schema, &schema); err != nil {
+			t.Fatalf("%s: %v", tool.Name, err)
+		}
+		if schema["type"] != "object" {
+			t.Errorf("%s takes %v", tool.Name, schema["type"])
+		}
+		checkSchema(t, tool.Name, schema)
+	}
+}
+
+func checkSchema(t *testing.T, path string, schema map[string]any) {
+	t.Helper()
+	for key := range schema {
+		switch key {
+		case "type", "description", "enum", "properties", "required", "items", "default", "minimum", "maximum":
+		default:
+			t.Errorf("%s has %q, which not every API takes", path, key)
+		}
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	items, listed := schema["items"].(map[string]any)
+	switch kind := schema["type"]; {
+	case kind == "object" && len(properties) == 0:
+		t.Errorf("%s is an object without properties", path)
+	case kind == "array" && !listed:
+		t.Errorf("%s is a list without items", path)
+	case kind != "object" && kind != "array" && kind != "string" && kind != "boolean" && kind != "integer" && kind != "number":
+		t.Errorf("%s has the type %v", path, kind)
+	}
+	for name, property := range properties {
+		checkSchema(t, path+"."+name, property.(map[string]any))
+	}
+	if listed {
+		checkSchema(t, path+"[]", items)
+	}
+}
+
 // TestSecretsReachNobody: neither the model nor the editor nor the store.
 func TestSecretsReachNobody(t *testing.T) {
 	t.Parallel()

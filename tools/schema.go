@@ -90,6 +90,9 @@ func schemaOf(t reflect.Type) (*jsonschema.Schema, json.RawMessage, error) {
 		if closed(s) {
 			s.AdditionalProperties = nil // it would tell the model nothing; what is not accepted is answered
 		}
+		if len(s.Types) > 0 {
+			s.Type, s.Types = s.Types[0], nil // some APIs reject a list of types
+		}
 	}
 	data, err := marshal(offered)
 	return accepts, data, err
@@ -98,7 +101,8 @@ func schemaOf(t reflect.Type) (*jsonschema.Schema, json.RawMessage, error) {
 // enumerated is a string type that has few values.
 type enumerated interface{ Enum() []string }
 
-// described is a type that brings its own schema.
+// described is a type that brings its own schema. If it accepts several types, the
+// model is offered the first one.
 type described interface{ JSONSchema() *jsonschema.Schema }
 
 // collectSpecial finds the types below t whose schema is more than their kind.
