@@ -108,6 +108,7 @@ func TestGateAnswers(t *testing.T) {
 		"deny": {cfg: GateConfig{Mode: "off", Allow: []string{"rm -rf a"}, Deny: []string{"git push*", "rm -rf *", "npm publish"}}, steps: [][2]string{
 			{"git push", "git push*"}, {"cd x && git  push origin", "approvals.deny"}, {`g\it push`, "git push*"}, {"sudo /usr/bin/git push", "git push*"},
 			{"bash -c 'git push'", "git push*"}, {"echo $(git push)", "git push*"}, {"rm -rf a", "rm -rf *"}, {"npm publish --tag x", "npm publish"}, {"npm publisher", ""}, {"git pull", ""},
+			{"git -C . push", "git push*"}, {"git --no-pager push", "git push*"}, {"git -c a.b=c push", "git push*"}, {"git --git-dir=.git push", "git push*"},
 		}},
 		"deny writing": {cfg: GateConfig{Mode: "off", Deny: []string{"write */secret/*"}}, steps: [][2]string{
 			{"echo x > secret/k", "approvals.deny"}, {"cp a secret", "approvals.deny"}, {"sh -c 'cd secret; touch a'", "approvals.deny"}, {"echo x > open/k", ""}, {"cat secret/k", ""},

@@ -232,6 +232,8 @@ func (j *judge) variableSet(c *call, name, val string) {
 			strings.Contains(val, "exec") || strings.Contains(name, "RUSTC") && val != "" && val != "sccache" {
 			j.ask(c, "sets "+name+", which makes later programs run something else")
 		}
+	case "HISTFILE", "HISTSIZE", "HISTFILESIZE", "HISTIGNORE", "SAVEHIST", "fish_history":
+		j.ask(c, hidesHistory)
 	default:
 		if strings.HasPrefix(name, "GIT_CONFIG_KEY_") || strings.HasPrefix(name, "GIT_CONFIG_VALUE_") || strings.HasPrefix(name, "BASH_FUNC_") {
 			j.ask(c, "sets "+name+", which makes later programs run something else")

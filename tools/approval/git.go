@@ -48,6 +48,9 @@ func (j *judge) git(c *call) {
 		j.ask(c, "runs a git command that cannot be seen")
 		return
 	}
+	if len(args) < len(c.args) { // for deny rules: the command without what stands before its verb
+		j.commands = append(j.commands, visible(render(append([]field{{text: "git"}}, args...))))
+	}
 	g := &call{name: args[0].text, args: args[1:], words: c.words, st: st}
 	j.gitOutside(g)
 	j.gitVerb(g)
@@ -175,6 +178,14 @@ func (j *judge) gitRare(c *call, o options) {
 		verb = o.rest[0].text
 	}
 	switch c.name {
+	case "subtree", "lfs", "svn", "p4":
+		if verb == "push" || verb == "dcommit" || verb == "submit" {
+			j.ask(c, "publishes commits")
+		}
+	case "send-email":
+		if !onlyShows(c.args, "") {
+			j.ask(c, "sends commits to others")
+		}
 	case "stash":
 		if verb == "drop" || verb == "clear" {
 			j.ask(c, "deletes stashed changes")
@@ -261,6 +272,9 @@ func (j *judge) gitPush(c *call) {
 	}
 	if deletes {
 		j.ask(c, "deletes branches on the remote")
+	}
+	if !forced && !deletes && !onlyShows(c.args, "-n") {
+		j.ask(c, "publishes commits")
 	}
 }
 

@@ -5,6 +5,10 @@ import "strings"
 // program judges a call by what its program is known to do; programs that are
 // not named here run.
 func (j *judge) program(c *call) {
+	if asksForHelp(c.args) {
+		return
+	}
+	j.remote(c)
 	switch c.name {
 	// what runs another command
 	case "sudo", "doas", "env", "nice", "ionice", "timeout", "gtimeout", "nohup", "setsid", "stdbuf", "time", "chrt", "taskset",
@@ -40,11 +44,17 @@ func (j *judge) program(c *call) {
 		j.ssh(c)
 	case "scp", "sftp", "rsync":
 		j.copyRemote(c)
+	case "schtasks":
+		if !hasWord(c.args, "/query") && !hasWord(c.args, "/Query") {
+			j.ask(c, startsAlone)
+		}
 	case "nix-shell", "nix", "entr", "screen", "tmux", "at", "batch", "expect":
 		j.opaqueRunner(c)
 	// shells and code
 	case "bash", "sh", "zsh", "dash", "ksh", "mksh", "ash", "rbash", "fish", "csh", "tcsh":
 		j.shell(c)
+	case "history":
+		j.history(c)
 	case "eval":
 		j.eval(c)
 	case "source", ".":
@@ -135,4 +145,9 @@ func (j *judge) program(c *call) {
 			j.disk(c)
 		}
 	}
+}
+
+// asksForHelp tells whether a program is started for nothing but its help or version.
+func asksForHelp(args []field) bool {
+	return len(args) == 1 && contains("--help --version", args[0].text)
 }

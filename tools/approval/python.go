@@ -57,6 +57,9 @@ func (j *judge) pythonModule(c *call, name string, args []field) {
 	if strings.Contains(name, unknown) {
 		j.ask(c, "runs a module that cannot be seen")
 	}
+	if remoteChanges[name] != nil { // a program of that name, such as twine
+		j.remote(&call{name: name, args: args, words: c.words, st: c.st})
+	}
 	switch name {
 	case "timeit", "cProfile", "profile", "trace", "pdb":
 		for _, a := range args {

@@ -197,6 +197,9 @@ func (j *judge) builtin(c *call) {
 	case "read", "mapfile", "readarray", "getopts", "unset":
 		for _, a := range c.args {
 			c.st.set(a.text, anything)
+			if c.name == "unset" && contains("HISTFILE HISTSIZE HISTFILESIZE SAVEHIST", a.text) {
+				j.ask(c, hidesHistory)
+			}
 		}
 		if v, ok := parse(c.args, "C", "").get("C"); ok && c.name != "read" {
 			j.code(c, v.value)
@@ -219,8 +222,21 @@ func (j *judge) builtin(c *call) {
 	}
 }
 
+// hidesHistory is why what a shell keeps of its commands is not changed unasked.
+const hidesHistory = "hides or deletes the history of commands"
+
+// history judges the shell's list of earlier commands: to show it is nothing.
+func (j *judge) history(c *call) {
+	if o := parse(c.args, "", "delete"); o.has("c", "d", "w", "a", "r", "n", "clear", "delete") || hasWord(c.args, "clear") || hasWord(c.args, "delete") {
+		j.ask(c, hidesHistory)
+	}
+}
+
 func (j *judge) set(c *call) {
 	for i, a := range c.args {
+		if a.text == "history" && i > 0 && c.args[i-1].text == "+o" {
+			j.ask(c, hidesHistory)
+		}
 		if a.text == "--" {
 			c.st.args, c.st.argsKnown = c.args[i+1:], !unseen(c.args[i+1:])
 			return

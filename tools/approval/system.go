@@ -20,6 +20,8 @@ func (j *judge) power(c *call) {
 	j.refuse(c, "shuts down or restarts the machine")
 }
 
+const startsAlone = "changes what starts by itself on this machine"
+
 // service judges what manages services.
 func (j *judge) service(c *call) {
 	o := parse(c.args, "HMtps", "host machine type property state signal root kill-whom job-mode")
@@ -35,6 +37,16 @@ func (j *judge) service(c *call) {
 			"preset-all", "set-default", "revert", "down", "exit", "kickstart":
 			j.ask(c, "stops or disables services")
 			return
+		case "enable", "reenable", "preset", "link", "edit", "set-property", "unmask", "load", "bootstrap", "submit", "enable-linger", "disable-linger", "add", "defaults", "on":
+			if i == 0 || c.name != "systemctl" && c.name != "launchctl" && c.name != "loginctl" {
+				j.ask(c, startsAlone)
+				return
+			}
+		case "start", "run":
+			if c.name == "brew" {
+				j.ask(c, startsAlone)
+				return
+			}
 		}
 		if a.open() && i < 2 {
 			j.ask(c, "does something to services that cannot be seen")
@@ -53,6 +65,9 @@ func (j *judge) kill(c *call) {
 		}
 		return
 	default:
+		if len(c.args) == 1 && contains("-l -L --list -V", c.args[0].text) && c.name != "pkill" {
+			return
+		}
 		if c.name == "killall5" {
 			j.refuse(c, "ends every process")
 			return

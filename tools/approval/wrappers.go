@@ -1,6 +1,9 @@
 package approval
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // wrapper judges programs that run the rest of their arguments as a command.
 func (j *judge) wrapper(c *call) {
@@ -18,6 +21,11 @@ func (j *judge) wrapper(c *call) {
 			j.call(c.with(rest[1:]))
 		}
 		return
+	}
+	if c.name == "systemd-run" && slices.ContainsFunc(c.args[:len(c.args)-len(rest)], func(a field) bool {
+		return strings.HasPrefix(a.text, "--on-") || strings.HasPrefix(a.text, "--timer-") || strings.HasPrefix(a.text, "--path-") || strings.HasPrefix(a.text, "--socket-")
+	}) {
+		j.ask(c, startsAlone)
 	}
 	if (c.name == "sudo" || c.name == "doas") && len(rest) == 1 && !j.stdin.some && contains("bash sh zsh dash ksh fish su", programName(rest[0].text)) {
 		j.ask(c, "becomes another user, who runs what cannot be seen")
