@@ -194,7 +194,7 @@ func resultMessage(c tools.Call, r tools.Result) *store.Message {
 		IsError: r.IsError,
 	}
 	for _, i := range r.Images {
-		m.Images = append(m.Images, model.Image{MIMEType: i.MIMEType, Data: base64.StdEncoding.EncodeToString(i.Data)})
+		m.Images = append(m.Images, model.Image{Name: i.Name, MIMEType: i.MIMEType, Data: base64.StdEncoding.EncodeToString(i.Data)})
 	}
 	if len(r.Shown) == 0 {
 		return m

@@ -123,7 +123,7 @@ func (r *replay) result(m *store.Message) {
 	}
 	for _, i := range m.Images {
 		if data, err := base64.StdEncoding.DecodeString(i.Data); err == nil {
-			result.Images = append(result.Images, tools.Image{MIMEType: i.MIMEType, Data: data})
+			result.Images = append(result.Images, tools.Image{Name: i.Name, MIMEType: i.MIMEType, Data: data})
 		}
 	}
 	// A terminal of the editor's is gone by now.

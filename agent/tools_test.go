@@ -126,7 +126,7 @@ func TestPictures(t *testing.T) {
 	if _, err := again.Turn(t.Context(), agent.Input{Text: "and now?"}, &recorder{}); err != nil {
 		t.Fatal(err)
 	}
-	want := []model.Image{{MIMEType: "image/gif", Data: base64.StdEncoding.EncodeToString([]byte(gif))}}
+	want := []model.Image{{Name: "a.gif", MIMEType: "image/gif", Data: base64.StdEncoding.EncodeToString([]byte(gif))}}
 	requests := m.Requests()
 	for _, r := range requests[1:] {
 		if got := r.Messages[2]; got.Role != model.ToolRole || !reflect.DeepEqual(got.Images, want) {

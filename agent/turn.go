@@ -181,6 +181,11 @@ func (t *turn) ask(ctx context.Context, id string) (*model.Reply, error) {
 		if delta.Notice != "" {
 			t.sink.Event(Notice{Text: delta.Notice})
 		}
+		if delta.Pictures != nil {
+			if err := t.keepForms(delta.Pictures); err != nil {
+				return reply, err
+			}
+		}
 		reply.Add(delta)
 	}
 	if reply.Finish == "" {

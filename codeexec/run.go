@@ -175,7 +175,7 @@ func (r *Runner) desk(env *tools.Env, call tools.Call, stubborn func()) *desk {
 // beside the script's own call, which is the one that the editor knows.
 func caller(env *tools.Env, call tools.Call) func(context.Context, string, json.RawMessage) tools.Result {
 	inner := *env
-	inner.Progress, inner.Terminals, inner.Call, inner.Recall, inner.Diagnoser = nil, nil, nil, nil, nil
+	inner.Progress, inner.Terminals, inner.Call, inner.Recall, inner.Diagnoser, inner.Sees = nil, nil, nil, nil, nil, nil
 	if env.Shell != nil {
 		inner.Shell = env.Shell.Frozen()
 	}

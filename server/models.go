@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -28,7 +29,7 @@ func (m *models) get(s *Service, endpoints []config.Endpoint) *openai.Model {
 	if made := m.made[key]; made != nil {
 		return made
 	}
-	c := openai.Config{Log: s.Log}
+	c := openai.Config{Log: s.Log, Rejections: s.rejections()}
 	for _, e := range endpoints {
 		to := openai.Endpoint{Provider: e.Provider, BaseURL: e.BaseURL, Model: e.Model, Keys: e.Keys, Window: e.Window}
 		if e.Provider == "embedded" {
@@ -41,6 +42,30 @@ func (m *models) get(s *Service, endpoints []config.Endpoint) *openai.Model {
 	}
 	m.made[key] = openai.New(c)
 	return m.made[key]
+}
+
+// rejections are kept in the store.
+func (s *Service) rejections() openai.Rejections {
+	return openai.Rejections{
+		Known: func(ctx context.Context, endpoint, id string) bool {
+			st := s.opened()
+			if st == nil { // there is no prompt yet
+				return false
+			}
+			rejects, err := st.RejectsPictures(ctx, endpoint, id)
+			if err != nil {
+				s.Log.Warn("cannot tell whether pictures were rejected", "error", err)
+			}
+			return rejects
+		},
+		Remember: func(ctx context.Context, endpoint, id string) error {
+			st := s.opened()
+			if st == nil {
+				return errors.New("the store is not open")
+			}
+			return st.RejectPictures(ctx, endpoint, id)
+		},
+	}
 }
 
 // chosen is the model of one session, as its options have it. The conversation

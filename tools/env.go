@@ -21,7 +21,8 @@ type Env struct {
 	// Recall is what file tools remember from call to call; nil: nothing. A script
 	// has none: it sees only what it asks for.
 	Recall *Recall
-	// Sees tells whether the model takes pictures; nil: it does not.
+	// Sees reports whether the model is sent pictures. A picture of a result is kept in
+	// any case. Nil: no model gets the result, such as in a script.
 	Sees func() bool
 	// Diagnoser tells what the editor's tools say of an edit; nil: nobody does.
 	Diagnoser Diagnoser

@@ -117,7 +117,7 @@ func TestReadFile(t *testing.T) {
 		{`{"path":"broken"}`, readOut{Content: "1|世界 \ufffd", TotalLines: 1, FileSize: 9, Note: "bytes that are not UTF-8 are shown as \ufffd"}},
 		{`{"path":"escapes"}`, readOut{Content: "1|a\x1b[31mb", TotalLines: 1, FileSize: 8}},
 		{`{"path":"long"}`, readOut{Content: "1|" + strings.Repeat("é", 2000) + "…\n2|short", TotalLines: 2, FileSize: 6007, Note: "lines that end in … are cut at 2000 characters"}},
-		{`{"path":"pic.png"}`, readOut{Content: "binary file, 1.2 kB, PNG image", FileSize: 1216, Note: "the model is not known to see pictures, so only this is said of it"}},
+		{`{"path":"pic.png"}`, readOut{Content: "binary file, 1.2 kB, PNG image", FileSize: 1216}},
 		{`{"path":"data.bin"}`, readOut{Content: "binary file, 1.0 kB", FileSize: 1000}},
 		{`{"path":"sub"}`, readOut{Content: "a.go\nb\\x0a.go", TotalLines: 2, Note: "a folder: its entries, one a line"}},
 		{`{"path":"sub","offset":2}`, readOut{Content: "b\\x0a.go", TotalLines: 2, Note: "a folder: its entries, one a line"}},

@@ -77,7 +77,7 @@ func read(ctx context.Context, env *Env, _ Call, in readIn) (Result, error) {
 	env.Recall.read(w.Path)
 	place := Content{Location: &Location{Path: w.Path, Line: asked.offset}}
 	if w.Binary {
-		return readBinary(ctx, env, w).With(place), nil
+		return readBinary(ctx, env, w, in.Path).With(place), nil
 	}
 	out := window(w, asked.offset)
 	if cells, ok := readNotebook(ctx, env, w, asked); ok {

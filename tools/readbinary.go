@@ -29,7 +29,7 @@ var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // readBinary says what a file is whose bytes are of no use as text, and gives a
 // picture to a model that sees.
-func readBinary(ctx context.Context, env *Env, w *workspace.Window) Result {
+func readBinary(ctx context.Context, env *Env, w *workspace.Window, name string) Result {
 	kind := mime.TypeByExtension(filepath.Ext(w.Path))
 	var data []byte
 	if w.Size <= sniffSizeBytes {
@@ -51,14 +51,16 @@ func readBinary(ctx context.Context, env *Env, w *workspace.Window) Result {
 		return OK(out)
 	}
 	switch {
-	case env.Sees == nil || !env.Sees():
-		out.Note = "the model is not known to see pictures, so only this is said of it"
+	case env.Sees == nil: // a script
 	case len(data) == 0 || len(data) > imageBytes:
 		out.Note = fmt.Sprintf("too large to be shown: the limit is %s", humanize.Bytes(imageBytes))
 	default:
 		out.Note = "the picture follows"
+		if !env.Sees() {
+			out.Note = "this model does not see pictures"
+		}
 		r := OK(out)
-		r.Images = []Image{{MIMEType: kind, Data: data}}
+		r.Images = []Image{{Name: name, MIMEType: kind, Data: data}}
 		return r
 	}
 	return OK(out)

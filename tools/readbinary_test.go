@@ -29,15 +29,15 @@ func TestReadPicture(t *testing.T) {
 			note  string
 			shown bool
 		}{"a.png": {"the picture follows", true}, "b.txt": {"the picture follows", true}, "big.png": {"too large to be shown", false}, "x.tiff": {"", false}} {
-			if want.note != "" && !sees {
-				want.note, want.shown = "not known to see", false
+			if want.shown && !sees {
+				want.note = "this model does not see pictures"
 			}
 			r := p.call(t, "read_file", map[string]string{"path": name})
 			out := as[readOut](t, r)
 			if !strings.Contains(out.Note, want.note) || (len(r.Images) == 1) != want.shown || name != "x.tiff" && !strings.HasSuffix(out.Content, what) {
 				t.Errorf("%s, sees %v: %+v, %d pictures", name, sees, out, len(r.Images))
 			}
-			if want.shown && (r.Images[0].MIMEType != "image/png" || string(r.Images[0].Data) != picture(t)) {
+			if want.shown && (r.Images[0].Name != name || r.Images[0].MIMEType != "image/png" || string(r.Images[0].Data) != picture(t)) {
 				t.Errorf("%s: the picture is another", name)
 			}
 		}

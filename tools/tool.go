@@ -88,6 +88,7 @@ type Result struct {
 
 // Image is a picture.
 type Image struct {
+	Name     string // path or file name; empty: it has none
 	MIMEType string
 	Data     []byte
 }

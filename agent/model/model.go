@@ -56,10 +56,40 @@ type Message struct {
 	Calls     []Call  `json:"calls,omitempty"`     // assistant
 	CallID    string  `json:"callId,omitempty"`    // tool: the call that this answers
 	Name      string  `json:"name,omitempty"`      // tool: the tool's name
+	// Sent is the form in which an endpoint and model got the images, by
+	// [PictureForms].To. If an entry is missing, the form is not decided yet.
+	Sent map[string]PictureForm `json:"sent,omitempty"`
 }
 
-// Image is a picture in a prompt.
+// PictureForm is how a model gets a picture.
+type PictureForm string
+
+const (
+	AsPicture PictureForm = "picture"
+	AsText    PictureForm = "text" // the name and the size of the picture
+)
+
+// PictureForms says in which form an endpoint accepted pictures for the first time.
+// Every later request has to repeat this form.
+type PictureForms struct {
+	To    string              // the endpoint and its model
+	Model string              // the model alone, for the user
+	Forms map[int]PictureForm // by index in Request.Messages
+}
+
+// As reports whether a picture got the form.
+func (p *PictureForms) As(form PictureForm) bool {
+	for _, f := range p.Forms {
+		if f == form {
+			return true
+		}
+	}
+	return false
+}
+
+// Image is a picture in a prompt or in a tool result.
 type Image struct {
+	Name     string `json:"name,omitempty"` // path or file name; empty: the picture was pasted
 	MIMEType string `json:"mimeType"`
 	Data     string `json:"data"` // base64
 }
@@ -81,6 +111,9 @@ type Delta struct {
 	Model     string // on the last delta: the model that answered, after fallbacks
 	// Notice is said to the user, not kept in the log: "retrying in 2s (429)".
 	Notice string
+	// Pictures is set before the first piece of a reply if the request had pictures
+	// whose form was not decided.
+	Pictures *PictureForms
 }
 
 // CallDelta is a piece of a tool call; pieces of the same Index belong together.

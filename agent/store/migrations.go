@@ -183,6 +183,15 @@ DROP TABLE old_heads;
 `, `
 ALTER TABLE sessions ADD COLUMN preferred TEXT NOT NULL DEFAULT ''; -- the model that was chosen for the session, or empty
 ALTER TABLE sessions ADD COLUMN thinking TEXT NOT NULL DEFAULT ''; -- the same of thinking
+`, `
+ALTER TABLE messages ADD COLUMN sent TEXT NOT NULL DEFAULT ''; -- JSON object, or empty: the form in which each endpoint got the images
+-- Endpoints and models that rejected a picture.
+CREATE TABLE rejections (
+	endpoint TEXT NOT NULL,
+	model    TEXT NOT NULL,
+	at       INTEGER NOT NULL, -- microseconds since 1970
+	PRIMARY KEY (endpoint, model)
+) STRICT, WITHOUT ROWID;
 `}
 
 // sumUp made the sums in sessions from messages, before sessions had pieces.

@@ -80,8 +80,18 @@ CREATE TABLE messages (
 	shown        TEXT NOT NULL, -- JSON array, or empty
 	images       TEXT NOT NULL, -- JSON array, or empty
 	keeps        INTEGER NOT NULL DEFAULT 0, -- a compaction's: the first message that is not summed up
+	sent         TEXT NOT NULL DEFAULT '', -- JSON object, or empty: the form in which each endpoint got the images
 	UNIQUE (log, seq)
 ) STRICT;
+
+-- Endpoints and models that rejected a picture.
+CREATE TABLE rejections (
+	endpoint TEXT NOT NULL,
+	model    TEXT NOT NULL,
+	at       INTEGER NOT NULL, -- microseconds since 1970
+	PRIMARY KEY (endpoint, model)
+) STRICT, WITHOUT ROWID;
+
 -- What is looked for in a log without reading it.
 CREATE INDEX messages_compactions ON messages (log, seq) WHERE keeps != 0;
 CREATE INDEX messages_results ON messages (log, call_id) WHERE call_id != '';

@@ -53,7 +53,7 @@ func TestResults(t *testing.T) {
 		"picture": {in: sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{MIMEType: "image/png", Data: []byte("abc")}}}, sees: true,
 			want: `{"content":"[picture, image/png, 3 B: it follows]"}`, images: 1},
 		"unseen picture": {in: sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{MIMEType: "image/png", Data: []byte("abc")}}},
-			want: `{"content":"[picture, image/png, 3 B: the model is not known to see pictures]"}`},
+			want: `{"content":"[picture, image/png, 3 B: this model does not see pictures]"}`, images: 1},
 		"audio": {in: sdk.CallToolResult{Content: []sdk.Content{&sdk.AudioContent{MIMEType: "audio/wav", Data: []byte("abc")}}},
 			want: `{"content":"[audio, audio/wav, 3 B: it cannot be heard here]"}`},
 		"link": {in: sdk.CallToolResult{Content: []sdk.Content{&sdk.ResourceLink{URI: "x://y", Name: "n", Description: "d"}}}, want: `{"content":"[n](x://y) d"}`},

@@ -30,7 +30,7 @@ type answer struct {
 // resultOf makes one JSON object of what a server has answered.
 func resultOf(env *tools.Env, r *sdk.CallToolResult) tools.Result {
 	var g gathered
-	g.sees = env.Sees != nil && env.Sees()
+	g.shown, g.sees = env.Sees != nil, env.Sees != nil && env.Sees()
 	for _, c := range r.Content {
 		g.add(c)
 	}
@@ -61,7 +61,8 @@ func repeats(text string, structured any) bool {
 }
 
 type gathered struct {
-	sees   bool
+	shown  bool // pictures are kept
+	sees   bool // the model gets them
 	texts  []string
 	images []tools.Image
 }
@@ -97,19 +98,22 @@ func (g *gathered) resource(r *sdk.ResourceContents) {
 	}
 }
 
-// image gives a picture to a model that sees, and words to any.
+// image adds a picture, and a text that says what becomes of it.
 func (g *gathered) image(kind string, data []byte) {
 	note := "it follows"
 	switch {
 	case !slices.Contains(imageTypes, kind):
 		note = "it is of a kind that models do not take"
-	case !g.sees:
-		note = "the model is not known to see pictures"
+	case !g.shown:
+		note = "it is not sent"
 	case len(data) == 0 || len(data) > imageBytes:
 		note = "too large to be shown: the limit is " + humanize.Bytes(imageBytes)
 	case len(g.images) == mostImages:
 		note = fmt.Sprintf("left out: there are more than %d", mostImages)
 	default:
+		if !g.sees {
+			note = "this model does not see pictures"
+		}
 		g.images = append(g.images, tools.Image{MIMEType: kind, Data: data})
 	}
 	g.say("[picture, %s, %s: %s]", oneLine(kind, 60), humanize.Bytes(uint64(len(data))), note)

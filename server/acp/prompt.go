@@ -3,6 +3,8 @@ package acp
 import (
 	"context"
 	"encoding/base64"
+	"net/url"
+	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -99,7 +101,7 @@ func inputOf(blocks []acp.ContentBlock) (agent.Input, error) {
 			if err := checkImage(i, b.MIMEType, b.Data); err != nil {
 				return in, err
 			}
-			in.Images = append(in.Images, model.Image{MIMEType: b.MIMEType, Data: b.Data})
+			in.Images = append(in.Images, model.Image{Name: fileName(b.URI), MIMEType: b.MIMEType, Data: b.Data})
 		case acp.ContentResourceLink:
 			if b.URI == "" {
 				return in, acp.Errorf(acp.CodeInvalidParams, "prompt[%d].uri is missing", i)
@@ -135,7 +137,7 @@ func addResource(in *agent.Input, text *strings.Builder, i int, r *acp.ResourceC
 			return err
 		}
 		write(text, mention("", r.URI))
-		in.Images = append(in.Images, model.Image{MIMEType: r.MIMEType, Data: *r.Blob})
+		in.Images = append(in.Images, model.Image{Name: fileName(r.URI), MIMEType: r.MIMEType, Data: *r.Blob})
 	case r.Blob != nil: // nothing that a model could read; where it is may still help
 		write(text, mention("", r.URI))
 		in.Context = append(in.Context, agent.Resource{URI: r.URI})
@@ -158,9 +160,22 @@ func checkImage(i int, mime, data string) error {
 // mention is how a resource stands in the text.
 func mention(name, uri string) string {
 	if name == "" {
-		name = uri[strings.LastIndexByte(strings.TrimRight(uri, "/"), '/')+1:]
+		name = lastPart(uri)
 	}
 	return "[@" + name + "](" + uri + ")"
+}
+
+func lastPart(uri string) string {
+	return uri[strings.LastIndexByte(strings.TrimRight(uri, "/"), '/')+1:]
+}
+
+// fileName names a picture after its address. If it has none, fileName returns "".
+func fileName(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Path == "" {
+		return lastPart(uri)
+	}
+	return path.Base(u.Path)
 }
 
 // write adds a piece. Clients split one text around its mentions and keep its

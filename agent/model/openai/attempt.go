@@ -42,7 +42,7 @@ type attempt struct {
 
 // attempt asks once. The deltas go to s.emit.
 func (s *stream) attempt(ctx context.Context, e *endpoint, key string, q quirks) error {
-	body, err := e.encode(s.req, q)
+	body, err := e.encode(s.req, q, s.forms)
 	if err != nil {
 		return err
 	}
@@ -62,6 +62,9 @@ func (s *stream) attempt(ctx context.Context, e *endpoint, key string, q quirks)
 		}
 		if d.Usage != nil && d.Usage.Cost == 0 {
 			d.Usage.Cost = e.cost(d.Usage)
+		}
+		if !s.accepted(ctx, e) {
+			return nil
 		}
 		if !s.emit(d) {
 			return nil

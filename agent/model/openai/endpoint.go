@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
@@ -23,6 +24,7 @@ type learned struct {
 	key    int                  // index of the key that goes first
 	quirks quirks               // parameters that the endpoint refuses
 	models map[string]*metadata // what the endpoint says of itself, by model; nil: it was not asked
+	blind  map[string]time.Time // models of which the endpoint rejected pictures, and when
 }
 
 func newEndpoint(e Endpoint) *endpoint {

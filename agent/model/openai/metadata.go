@@ -20,7 +20,7 @@ import (
 type metadata struct {
 	window int // tokens
 	price  price
-	sees   bool
+	sees   sight
 }
 
 const (
@@ -141,7 +141,7 @@ func (l *listed) metadata() metadata {
 	return metadata{
 		window: cmp.Or(l.ContextLength, l.ContextWindow, l.MaxModelLen, l.Meta.Trained),
 		price:  price{dollars(l.Pricing["prompt"]), dollars(l.Pricing["input_cache_read"]), dollars(l.Pricing["completion"])},
-		sees:   strings.Contains(strings.Join(l.Architecture.Input, " "), "image"),
+		sees:   sightIn(l.Architecture.Input, "image"),
 	}
 }
 
@@ -169,7 +169,7 @@ func (e *endpoint) askOllama(ctx context.Context) (metadata, error) {
 	if err := e.fetch(ctx, http.MethodPost, e.root()+"/api/show", map[string]string{"model": e.Model}, &known); err != nil {
 		return metadata{}, err
 	}
-	m := metadata{sees: strings.Contains(strings.Join(known.Capabilities, " "), "vision")}
+	m := metadata{sees: sightIn(known.Capabilities, "vision")}
 	for key, value := range known.Info {
 		if n, ok := value.(float64); ok && strings.HasSuffix(key, ".context_length") {
 			m.window = int(n)
@@ -192,7 +192,14 @@ func (e *endpoint) askLMStudio(ctx context.Context) (metadata, error) {
 		Most   int    `json:"max_context_length"`
 	}
 	err := e.fetch(ctx, http.MethodGet, e.root()+"/api/v0/models/"+url.PathEscape(e.Model), nil, &known)
-	return metadata{window: cmp.Or(known.Loaded, known.Most), sees: known.Type == "vlm"}, err
+	m := metadata{window: cmp.Or(known.Loaded, known.Most)}
+	switch known.Type {
+	case "vlm":
+		m.sees = seeing
+	case "llm":
+		m.sees = blind
+	}
+	return m, err
 }
 
 // root is the server of a base URL that ends in /v1.

@@ -26,18 +26,21 @@ func TestMetadata(t *testing.T) {
 		provider string
 		answers  map[string]string // by method and path
 		window   int
-		sees     bool
+		sees     sight
 		cost     float64
 	}{
-		{"custom", map[string]string{"GET /v1/models": `{"data":[{"id":"other","max_model_len":1},{"id":"m:7b","max_model_len":40960}]}`}, 40960, false, 0},
-		{"custom", map[string]string{"GET /v1/models": `{"data":[{"id":"file.gguf","meta":{"n_ctx_train":32768}}]}`}, 32768, false, 0},
-		{"custom", map[string]string{"GET /v1/models": `<html>`}, 128000, false, 0},
-		{"custom", nil, 128000, false, 0},
+		{"custom", map[string]string{"GET /v1/models": `{"data":[{"id":"other","max_model_len":1},{"id":"m:7b","max_model_len":40960}]}`}, 40960, 0, 0},
+		{"custom", map[string]string{"GET /v1/models": `{"data":[{"id":"file.gguf","meta":{"n_ctx_train":32768}}]}`}, 32768, 0, 0},
+		{"custom", map[string]string{"GET /v1/models": `<html>`}, 128000, 0, 0},
+		{"custom", nil, 128000, 0, 0},
 		{"openrouter", map[string]string{"GET /v1/models": `{"data":[{"id":"m:7b","context_length":64000,"pricing":{"prompt":"0.000002","completion":"0.00001","input_cache_read":"0.000001"},"architecture":{"input_modalities":["text","image"]}}]}`},
-			64000, true, (600*2 + 400*1 + 100*10) / 1e6},
-		{"ollama", map[string]string{"POST /api/show": `{"capabilities":["completion","vision"],"model_info":{"qwen.context_length":262144,"qwen.x":"y"}}`, "GET /api/ps": `{"models":[{"name":"m:7b","context_length":8192}]}`}, 8192, true, 0},
-		{"ollama", map[string]string{"POST /api/show": `{"model_info":{"qwen.context_length":262144}}`}, 262144, false, 0},
-		{"lmstudio", map[string]string{"GET /api/v0/models/m:7b": `{"type":"vlm","max_context_length":32768,"loaded_context_length":4096}`}, 4096, true, 0},
+			64000, seeing, (600*2 + 400*1 + 100*10) / 1e6},
+		{"ollama", map[string]string{"POST /api/show": `{"capabilities":["completion","vision"],"model_info":{"qwen.context_length":262144,"qwen.x":"y"}}`, "GET /api/ps": `{"models":[{"name":"m:7b","context_length":8192}]}`}, 8192, seeing, 0},
+		{"ollama", map[string]string{"POST /api/show": `{"model_info":{"qwen.context_length":262144}}`}, 262144, 0, 0},
+		{"openrouter", map[string]string{"GET /v1/models": `{"data":[{"id":"m:7b","context_length":64000,"architecture":{"input_modalities":["text"]}}]}`}, 64000, blind, 0},
+		{"ollama", map[string]string{"POST /api/show": `{"capabilities":["completion"]}`}, 128000, blind, 0},
+		{"lmstudio", map[string]string{"GET /api/v0/models/m:7b": `{"type":"llm","max_context_length":32768}`}, 32768, blind, 0},
+		{"lmstudio", map[string]string{"GET /api/v0/models/m:7b": `{"type":"vlm","max_context_length":32768,"loaded_context_length":4096}`}, 4096, seeing, 0},
 	}
 	for i, tc := range tests {
 		t.Run(fmt.Sprint(i, " ", tc.provider), func(t *testing.T) {
@@ -83,7 +86,7 @@ func TestMetadata(t *testing.T) {
 			if got := m.Window(); got != tc.window {
 				t.Errorf("window %d, want %d", got, tc.window)
 			}
-			if got := m.Sees(t.Context()); got != tc.sees {
+			if got := m.sight(t.Context(), m.endpoints[0]); got != tc.sees || m.Sees(t.Context()) != (got != blind) {
 				t.Errorf("sees %v", got)
 			}
 			if got := say("again").Cost; max(got-tc.cost, tc.cost-got) > 1e-12 {

@@ -38,7 +38,18 @@ type Config struct {
 	FirstTimeout time.Duration
 	// IdleTimeout bounds the wait between events; 0: 90 s.
 	IdleTimeout time.Duration
-	Log         *slog.Logger // nil: none
+	// Rejections outlive the process. Zero: rejections are remembered in memory only.
+	Rejections Rejections
+	Log        *slog.Logger // nil: none
+}
+
+// Rejections remembers which models get no pictures because their endpoint rejected
+// one. Set both functions or none.
+type Rejections struct {
+	// Known reports whether a rejection is remembered. If it cannot be read, Known
+	// returns false.
+	Known    func(ctx context.Context, endpoint, model string) bool
+	Remember func(ctx context.Context, endpoint, model string) error
 }
 
 // Endpoint is one model somewhere.
@@ -66,13 +77,14 @@ type Model struct {
 	endpoints []*endpoint
 	first     time.Duration
 	idle      time.Duration
+	rejected  Rejections
 	log       *slog.Logger
 	network   *http.Transport // nil when every request has a transport of its own
 }
 
 // New makes a model. Nothing is dialled before the first request.
 func New(c Config) *Model {
-	m := &Model{first: c.FirstTimeout, idle: c.IdleTimeout, log: c.Log}
+	m := &Model{first: c.FirstTimeout, idle: c.IdleTimeout, rejected: c.Rejections, log: c.Log}
 	if m.first <= 0 {
 		m.first = 120 * time.Second
 	}
@@ -144,8 +156,9 @@ type stream struct {
 	model  *Model
 	req    *model.Request
 	yield  func(model.Delta, error) bool
-	shown  bool // something of the reply was yielded: no retry after this
-	broken bool // the caller has broken off
+	forms  *pictureForms // of the endpoint that is asked
+	shown  bool          // something of the reply was yielded: no retry after this
+	broken bool          // the caller has broken off
 }
 
 // emit yields a delta of the reply.

@@ -111,7 +111,7 @@ func (q quirks) without(e *model.Error, req *model.Request) (quirks, bool) {
 }
 
 // encode gives the bytes of a request.
-func (e *endpoint) encode(req *model.Request, q quirks) ([]byte, error) {
+func (e *endpoint) encode(req *model.Request, q quirks, forms *pictureForms) ([]byte, error) {
 	r := request{Model: e.Model, Stream: true, Tools: encodeTools(req.Tools)}
 	if !q.noUsage {
 		r.StreamOptions = &streamOptions{IncludeUsage: true}
@@ -135,7 +135,7 @@ func (e *endpoint) encode(req *model.Request, q quirks) ([]byte, error) {
 	} else if !q.noEffort {
 		r.ReasoningEffort = req.Effort
 	}
-	r.Messages = e.encodeMessages(req)
+	r.Messages = e.encodeMessages(req, forms)
 
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -180,8 +180,9 @@ func encodeTools(offered []model.Tool) []tool {
 	return tools
 }
 
-func (e *endpoint) encodeMessages(req *model.Request) []message {
+func (e *endpoint) encodeMessages(req *model.Request, forms *pictureForms) []message {
 	thoughts := e.wantsThoughts()
+	shown := pictureParts{forms: forms}
 	messages := make([]message, 0, len(req.Messages)+1)
 	if req.System != "" {
 		messages = append(messages, message{Role: "system", Content: req.System})
@@ -202,41 +203,16 @@ func (e *endpoint) encodeMessages(req *model.Request) []message {
 			}
 		default:
 			if len(m.Images) > 0 {
-				out.Content = encodeParts(m)
+				out.Content = content(m.Text, shown.of(m, i))
 			}
 		}
 		messages = append(messages, out)
 		if i+1 == len(req.Messages) || req.Messages[i+1].Role != model.ToolRole {
-			messages = append(messages, e.pictures(req.Messages, i)...)
+			messages = append(messages, shown.ofResults(req.Messages, i)...)
 		}
 	}
 	return messages
 }
-
-// pictures is what the results up to the last one of a reply hold besides text. The
-// protocol has no place for it in them, so it follows as a word of the user's.
-func (e *endpoint) pictures(messages []model.Message, last int) []message {
-	first := last + 1
-	for first > 0 && messages[first-1].Role == model.ToolRole {
-		first--
-	}
-	all := model.Message{Text: picturesText}
-	for _, m := range messages[first : last+1] {
-		all.Images = append(all.Images, m.Images...)
-	}
-	switch {
-	case len(all.Images) == 0:
-		return nil
-	case !sees(e.Model):
-		return []message{{Role: string(model.User), Content: noPicturesText}}
-	}
-	return []message{{Role: string(model.User), Content: encodeParts(&all)}}
-}
-
-const (
-	picturesText   = "(What the tools have read, as pictures, in the order of the calls.)"
-	noPicturesText = "(The tools have read pictures, which this model cannot be shown.)"
-)
 
 func encodeCalls(calls []model.Call) []call {
 	var out []call
@@ -260,15 +236,4 @@ func sentArgs(args string) string {
 		panic(err)
 	}
 	return string(text)
-}
-
-func encodeParts(m *model.Message) []part {
-	var parts []part
-	if m.Text != "" {
-		parts = append(parts, part{Type: "text", Text: m.Text})
-	}
-	for _, i := range m.Images {
-		parts = append(parts, part{Type: "image_url", ImageURL: &imageURL{"data:" + i.MIMEType + ";base64," + i.Data}})
-	}
-	return parts
 }

@@ -27,6 +27,7 @@ func (s *stream) try(ctx context.Context, e *endpoint) error {
 	if e.needsKey() && len(e.Keys) == 0 {
 		return e.fail(model.ErrNoKey, 0, "", nil)
 	}
+	s.forms = s.model.formsFor(ctx, e, s.req)
 	began := time.Now()
 	for n := 0; ; n++ {
 		err := s.round(ctx, e)
@@ -82,7 +83,8 @@ func (s *stream) round(ctx context.Context, e *endpoint) error {
 	return last
 }
 
-// ask makes one request with one key, again without a parameter that is refused.
+// ask makes one request with one key. If the endpoint rejects a picture or a
+// parameter, ask sends the request again at once without it.
 func (s *stream) ask(ctx context.Context, e *endpoint, key string) error {
 	q := e.known()
 	for {
@@ -90,6 +92,10 @@ func (s *stream) ask(ctx context.Context, e *endpoint, key string) error {
 		var failed *model.Error
 		if err == nil || s.shown || s.broken || !errors.As(err, &failed) {
 			return err
+		}
+		if s.forms.reject(failed) {
+			s.model.log.Info("model endpoint rejects a picture", "endpoint", e.name(), "error", err)
+			continue
 		}
 		next, ok := q.without(failed, s.req)
 		if !ok {

@@ -2,40 +2,188 @@ package openai
 
 import (
 	"context"
+	"net/http"
+	"slices"
 	"strings"
+	"time"
+	"unicode"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// Sees reports whether the first endpoint's model is known to take pictures: by what
-// the endpoint says, which is asked once, else by its name.
+// sight is whether a model sees pictures. Zero: it is not known.
+type sight int
+
+const (
+	blind sight = iota + 1
+	seeing
+)
+
+// Sees reports whether the first endpoint's model is sent pictures: if it is known to
+// see them, and if nothing is known. It may ask the endpoint about its model, once.
 func (m *Model) Sees(ctx context.Context) bool {
-	if len(m.endpoints) == 0 {
-		return false
-	}
-	e := m.endpoints[0]
-	if sees(e.Model) {
-		return true
-	}
-	e.ask(ctx)
-	return e.told().sees
+	return len(m.endpoints) > 0 && m.sight(ctx, m.endpoints[0]) != blind
 }
 
-// sees knows models that take pictures, by their id with or without the vendor's
-// name. One that is not known is not sent any: it would refuse the whole
-// conversation.
-func sees(id string) bool {
-	id = strings.ToLower(id)
-	id = id[strings.LastIndexByte(id, '/')+1:]
-	for _, blind := range blindModels {
-		if strings.HasPrefix(id, blind) {
-			return false
+// sight decides whether a model sees. The first source that answers decides: what the
+// endpoint says of the model, a remembered rejection, the model id.
+func (m *Model) sight(ctx context.Context, e *endpoint) sight {
+	e.ask(ctx)
+	if told := e.told().sees; told != 0 {
+		return told
+	}
+	if m.rejects(ctx, e) {
+		return blind
+	}
+	return sightOf(e.Model)
+}
+
+// rejectionLasts is how long a rejection in memory counts.
+const rejectionLasts = 30 * 24 * time.Hour
+
+func (m *Model) rejects(ctx context.Context, e *endpoint) bool {
+	e.learned.Lock()
+	at, ok := e.learned.blind[e.Model]
+	e.learned.Unlock()
+	if ok && time.Since(at) < rejectionLasts {
+		return true
+	}
+	return m.rejected.Known != nil && m.rejected.Known(ctx, e.url, e.Model)
+}
+
+// remember keeps that an endpoint rejected a picture.
+func (m *Model) remember(ctx context.Context, e *endpoint) {
+	e.learned.Lock()
+	if e.learned.blind == nil {
+		e.learned.blind = map[string]time.Time{}
+	}
+	e.learned.blind[e.Model] = time.Now()
+	e.learned.Unlock()
+	if m.rejected.Remember == nil {
+		return
+	}
+	if err := m.rejected.Remember(context.WithoutCancel(ctx), e.url, e.Model); err != nil {
+		m.log.Warn("a rejected picture is remembered only until the server ends", "endpoint", e.name(), "error", err)
+	}
+}
+
+// pictureForms are the forms in which one endpoint gets the pictures of a request.
+type pictureForms struct {
+	to       string
+	forms    map[int]model.PictureForm // by message
+	open     []int                     // messages whose form the endpoint has not accepted before
+	rejected int                       // the status of a rejection; 0: none
+	told     bool
+}
+
+// formsFor repeats the forms that e has accepted, and decides the others.
+func (m *Model) formsFor(ctx context.Context, e *endpoint, req *model.Request) *pictureForms {
+	f := &pictureForms{to: e.url + " " + e.Model, forms: map[int]model.PictureForm{}}
+	for i := range req.Messages {
+		if len(req.Messages[i].Images) == 0 {
+			continue
+		}
+		if f.forms[i] = req.Messages[i].Sent[f.to]; f.forms[i] == "" {
+			f.open = append(f.open, i)
 		}
 	}
-	for _, seeing := range seeingModels {
-		if strings.HasPrefix(id, seeing) {
+	if len(f.open) == 0 {
+		return f
+	}
+	form := model.AsPicture
+	if m.sight(ctx, e) == blind {
+		form = model.AsText
+	}
+	f.set(form)
+	return f
+}
+
+func (f *pictureForms) set(form model.PictureForm) {
+	for _, i := range f.open {
+		f.forms[i] = form
+	}
+}
+
+// reject makes text of the pictures that the endpoint has not accepted before. If err
+// is no rejection of a picture, or no such picture was sent, reject returns false.
+func (f *pictureForms) reject(err *model.Error) bool {
+	if !rejectsPicture(err) || !slices.ContainsFunc(f.open, func(i int) bool { return f.forms[i] == model.AsPicture }) {
+		return false
+	}
+	f.set(model.AsText)
+	f.rejected = err.Status
+	return true
+}
+
+// accepted tells the caller in which form the pictures were accepted, before the first
+// piece of the reply, and remembers a rejection. If the caller has stopped reading,
+// accepted returns false.
+func (s *stream) accepted(ctx context.Context, e *endpoint) bool {
+	f := s.forms
+	if f.told || len(f.open) == 0 {
+		return true
+	}
+	f.told = true
+	if f.rejected != 0 && f.rejected != http.StatusInternalServerError {
+		s.model.remember(ctx, e)
+	}
+	decided := &model.PictureForms{To: f.to, Model: e.Model, Forms: map[int]model.PictureForm{}}
+	for _, i := range f.open {
+		decided.Forms[i] = f.forms[i]
+	}
+	s.broken = !s.yield(model.Delta{Pictures: decided}, nil)
+	return !s.broken
+}
+
+// rejectsPicture reports whether an endpoint may have failed because of a picture.
+func rejectsPicture(err *model.Error) bool {
+	switch err.Status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusInternalServerError:
+	default:
+		return false
+	}
+	words := strings.FieldsFunc(strings.ToLower(err.Message), func(r rune) bool { return !unicode.IsLetter(r) })
+	for i, w := range words {
+		for _, about := range []string{"image", "picture", "vision", "modalit", "multimodal"} {
+			if strings.HasPrefix(w, about) {
+				return true
+			}
+		}
+		if w == "content" && i+1 < len(words) && strings.HasPrefix(words[i+1], "type") {
 			return true
 		}
 	}
-	return strings.Contains(id, "vision") || strings.Contains(id, "-vl") || strings.Contains(id, "llava")
+	return false
+}
+
+// sightIn reads a list of what a model takes. An empty list says nothing.
+func sightIn(list []string, word string) sight {
+	switch {
+	case len(list) == 0:
+		return 0
+	case strings.Contains(strings.Join(list, " "), word):
+		return seeing
+	default:
+		return blind
+	}
+}
+
+// sightOf knows models by their id, with or without the vendor's name. If the id is
+// not known, it returns 0.
+func sightOf(id string) sight {
+	id = strings.ToLower(id)
+	id = id[strings.LastIndexByte(id, '/')+1:]
+	begins := func(prefix string) bool { return strings.HasPrefix(id, prefix) }
+	switch {
+	case slices.ContainsFunc(blindModels[:], begins):
+		return blind
+	case slices.ContainsFunc(seeingModels[:], begins):
+		return seeing
+	case strings.Contains(id, "vision"), strings.Contains(id, "-vl"), strings.Contains(id, "llava"):
+		return seeing
+	default:
+		return 0
+	}
 }
 
 // seeingModels are beginnings of ids, blindModels exceptions to them.

@@ -2,57 +2,200 @@ package openai_test
 
 import (
 	"bytes"
+	"context"
+	"encoding/base64"
 	"encoding/json"
+	"image"
+	"image/png"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 )
 
-// What tools read as pictures follows their results, for a model that sees; each
-// request is still the one before with more at its end.
-func TestPicturesOfTools(t *testing.T) {
-	t.Parallel()
-	for id, want := range map[string]string{
-		"gpt-4o":  `user,assistant,tool,tool,user:2,assistant,user,assistant,tool,user:1`,
-		"o3-mini": `user,assistant,tool,tool,user:0,assistant,user,assistant,tool,user:0`,
-	} {
-		rec := &recorder{}
-		m := serve(t, rec.ServeHTTP, func(c *openai.Config) { c.Endpoints[0].Model = id })
-		picture := []model.Image{{MIMEType: "image/png", Data: "aGk="}}
-		log := []model.Message{
-			{Role: model.User, Text: "look"},
-			{Role: model.Assistant, Calls: []model.Call{{ID: "1", Name: "read_file", Args: `{}`}, {ID: "2", Name: "read_file", Args: `{}`}}},
-			{Role: model.ToolRole, CallID: "1", Name: "read_file", Text: `{}`, Images: picture},
-			{Role: model.ToolRole, CallID: "2", Name: "read_file", Text: `{}`, Images: picture},
-			{Role: model.Assistant, Text: "two"},
-			{Role: model.User, Text: "another"},
-			{Role: model.Assistant, Calls: []model.Call{{ID: "3", Name: "read_file", Args: `{}`}}},
-			{Role: model.ToolRole, CallID: "3", Name: "read_file", Text: `{}`, Images: picture},
+// look is a conversation about pictures: of a prompt, of two tool results, of another.
+func look(t *testing.T) []model.Message {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 30, 20))); err != nil {
+		t.Fatal(err)
+	}
+	picture := func(name string) []model.Image {
+		return []model.Image{{Name: name, MIMEType: "image/png", Data: base64.StdEncoding.EncodeToString(b.Bytes())}}
+	}
+	call := func(ids ...string) (m model.Message) {
+		m.Role = model.Assistant
+		for _, id := range ids {
+			m.Calls = append(m.Calls, model.Call{ID: id, Name: "read_file", Args: `{}`})
 		}
-		for _, n := range []int{4, 6, 8} {
-			for _, err := range m.Stream(t.Context(), &model.Request{Messages: log[:n]}) {
-				if err != nil {
-					t.Fatal(err)
+		return m
+	}
+	return []model.Message{
+		{Role: model.User, Text: "look", Images: append(picture(""), picture("")...)},
+		call("1", "2"),
+		{Role: model.ToolRole, CallID: "1", Text: `{}`, Images: picture("a.png")},
+		{Role: model.ToolRole, CallID: "2", Text: `{}`, Images: picture("b.png")},
+		{Role: model.Assistant, Text: "two"},
+		{Role: model.User, Text: "another"},
+		call("3"),
+		{Role: model.ToolRole, CallID: "3", Text: `{}`, Images: picture("c\n.png")},
+	}
+}
+
+// converse sends the conversation step by step and keeps the forms that the model
+// decides on, as a session does. It returns how many requests failed.
+func converse(t *testing.T, m *openai.Model, log []model.Message) (failed int) {
+	t.Helper()
+	for n := range log {
+		if log[n].Role == model.Assistant || n+1 < len(log) && log[n+1].Role == model.ToolRole {
+			continue
+		}
+		for d, err := range m.Stream(t.Context(), &model.Request{Messages: log[:n+1]}) {
+			if err != nil {
+				failed++
+			}
+			if d.Pictures != nil {
+				for i, form := range d.Pictures.Forms {
+					log[i].Sent = map[string]model.PictureForm{d.Pictures.To: form}
 				}
 			}
 		}
-		for i := range rec.bodies[1:] {
-			if before := bytes.TrimSuffix(rec.bodies[i], []byte("]}")); !bytes.HasPrefix(rec.bodies[i+1], before) {
-				t.Errorf("%s: request %d does not begin with the one before", id, i+1)
-			}
+	}
+	return failed
+}
+
+// prompts are the bodies of the requests to the model.
+func (r *recorder) prompts() (all [][]byte) {
+	for _, body := range r.bodies {
+		if len(body) > 0 {
+			all = append(all, body)
 		}
-		if got := shape(t, rec.bodies[2]); got != want {
+	}
+	return all
+}
+
+const (
+	inTextA  = `[picture a.png, 30 × 20: this model does not see pictures]`
+	deepSeek = "Failed to deserialize the JSON body into the target type: messages[0]: unknown variant `image_url`, expected `text`"
+)
+
+// A model gets a picture in one form, and every request extends the one before.
+func TestPicturesOfToolsAndPrompts(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]string{
+		"gpt-4o":  "user:2 assistant tool tool user:2 assistant user assistant tool user:1",
+		"o3-mini": "user:0 assistant tool tool user:0 assistant user assistant tool user:0",
+		"unknown": "user:2 assistant tool tool user:2 assistant user assistant tool user:1",
+	} {
+		rec := &recorder{}
+		m := serve(t, rec.ServeHTTP, func(c *openai.Config) { c.Endpoints[0].Model = id })
+		if n := converse(t, m, look(t)); n > 0 {
+			t.Errorf("%s: %d requests failed", id, n)
+		}
+		bodies := rec.prompts()
+		extending(t, id, bodies)
+		if got := shape(t, bodies[len(bodies)-1]); got != want {
 			t.Errorf("%s: sent %s, want %s", id, got, want)
 		}
-		if m.Sees(t.Context()) != (id == "gpt-4o") {
-			t.Errorf("%s: sees %v", id, m.Sees(t.Context()))
+		last := string(bodies[len(bodies)-1])
+		for _, text := range []string{inTextA, "[picture image 2, 30 × 20: this model does not see pictures]", "[picture c.png, 30 × 20: this model does not see pictures]"} {
+			if strings.Contains(last, text) != (id == "o3-mini") {
+				t.Errorf("%s: %s", id, last)
+			}
+		}
+	}
+}
+
+// If an endpoint rejects a picture, the request is sent again at once without it. The
+// endpoint gets no other picture for 30 days, and what it accepted stays as it was.
+func TestRejectedPicture(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		status  int
+		message string
+		body    string // the whole answer, if it is not an error object
+		from    int    // the number of pictures from which the endpoint rejects; 0: 1
+		shape   string // of the last request; empty: the error is the answer
+		again   bool   // the next session sends pictures
+	}{
+		"DeepSeek":    {status: 400, message: deepSeek, shape: "user:0 assistant tool tool user:0 assistant user assistant tool user:0"},
+		"OpenAI":      {status: 400, message: "Invalid content type. image_url is only supported by certain models.", shape: "user:0 assistant tool tool user:0 assistant user assistant tool user:0"},
+		"OpenRouter":  {status: 404, message: "No endpoints found that support image input", shape: "user:0 assistant tool tool user:0 assistant user assistant tool user:0"},
+		"a stream":    {status: 200, body: `data: {"error":{"code":404,"message":"No endpoints found that support image input"}}` + "\n\n", shape: "user:0 assistant tool tool user:0 assistant user assistant tool user:0"},
+		"modalities":  {status: 422, message: "Unsupported modalities: 2", shape: "user:0 assistant tool tool user:0 assistant user assistant tool user:0"},
+		"500":         {status: 500, message: "image input is not supported", shape: "user:0 assistant tool tool user:0 assistant user assistant tool user:0", again: true},
+		"later":       {status: 400, message: "too many images", from: 3, shape: "user:2 assistant tool tool user:0 assistant user assistant tool user:0"},
+		"other words": {status: 400, message: "the supervision of revisions failed", again: true},
+		"other kind":  {status: 403, message: "images are not allowed", again: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rec := &recorder{answer: func(_ int, body []byte, w http.ResponseWriter) {
+				if len(body) == 0 { // GET /models
+					w.WriteHeader(404)
+					return
+				}
+				if bytes.Count(body, []byte("data:image/png")) < max(tc.from, 1) {
+					io.WriteString(w, fine)
+					return
+				}
+				w.WriteHeader(tc.status)
+				if tc.body != "" {
+					io.WriteString(w, tc.body)
+				} else {
+					json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"message": tc.message}})
+				}
+			}}
+			kept := map[string]bool{}
+			var model string
+			config := func(c *openai.Config) {
+				model = c.Endpoints[0].BaseURL + " " + c.Endpoints[0].Model
+				c.Rejections.Known = func(_ context.Context, endpoint, id string) bool { return kept[endpoint+" "+id] }
+				c.Rejections.Remember = func(_ context.Context, endpoint, id string) error { kept[endpoint+" "+id] = true; return nil }
+			}
+			m := serve(t, rec.ServeHTTP, config)
+			log := look(t)
+			failed := converse(t, m, log)
+			bodies := rec.prompts()
+			if tc.shape == "" {
+				if failed != 4 || len(bodies) != 4 {
+					t.Fatalf("%d of %d requests failed", failed, len(bodies))
+				}
+				if kept[model] || !m.Sees(t.Context()) {
+					t.Error("it is remembered")
+				}
+				return
+			}
+			if got := shape(t, bodies[len(bodies)-1]); got != tc.shape || failed > 0 {
+				t.Errorf("%d failed; sent %s, want %s", failed, got, tc.shape)
+			}
+			if kept[model] == tc.again || m.Sees(t.Context()) != tc.again {
+				t.Errorf("remembered: %v, sees: %v", kept, m.Sees(t.Context()))
+			}
+			accepted := slices.DeleteFunc(bodies, func(b []byte) bool { return bytes.Count(b, []byte("data:image/png")) >= max(tc.from, 1) })
+			if want := 4; len(accepted) != want {
+				t.Errorf("%d requests were accepted, want %d", len(accepted), want)
+			}
+			extending(t, name, accepted)
+		})
+	}
+}
+
+func extending(t *testing.T, name string, bodies [][]byte) {
+	t.Helper()
+	for i := range bodies[1:] {
+		if before := bytes.TrimSuffix(bodies[i], []byte("]}")); !bytes.HasPrefix(bodies[i+1], before) {
+			t.Errorf("%s: request %d does not begin with the one before", name, i+1)
 		}
 	}
 }
 
 // shape lists the roles of a request's messages, with the pictures of those of a user
-// after tools.
+// that have some, or that follow tools.
 func shape(t *testing.T, body []byte) string {
 	t.Helper()
 	var sent struct {
@@ -64,27 +207,24 @@ func shape(t *testing.T, body []byte) string {
 	if err := json.Unmarshal(body, &sent); err != nil {
 		t.Fatal(err)
 	}
-	var b bytes.Buffer
-	for i, m := range sent.Messages {
-		if i > 0 {
-			b.WriteByte(',')
+	var all []string
+	for _, m := range sent.Messages {
+		if n := bytes.Count(m.Content, []byte("data:image/png;base64,")); m.Role == "user" && (n > 0 || bytes.Contains(m.Content, []byte("[picture"))) {
+			m.Role += ":" + string('0'+rune(n))
 		}
-		b.WriteString(m.Role)
-		if m.Role == "user" && i > 0 && sent.Messages[i-1].Role == "tool" {
-			b.WriteByte(':')
-			b.WriteByte('0' + byte(bytes.Count(m.Content, []byte("data:image/png;base64,aGk="))))
-		}
+		all = append(all, m.Role)
 	}
-	return b.String()
+	return strings.Join(all, " ")
 }
 
 func TestSees(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]bool{
 		"gpt-5": true, "openai/gpt-4o-mini": true, "anthropic/claude-sonnet-4.5": true, "llama3.2-vision:11b": true, "qwen/qwen2.5-vl-72b": true,
-		"gpt-4": false, "o1-mini": false, "deepseek-chat": false, "qwen3-coder": false, "hermes-4": false, "": false,
+		"o1-mini": false, "x/o3-mini": false, "gemma3:1b": false,
+		"hermes-4": true, "": true, // not known: they get a picture until their endpoint rejects one
 	} {
-		m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{Provider: "custom", Model: id}}})
+		m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{Provider: "embedded", Model: id}}})
 		if got := m.Sees(t.Context()); got != want {
 			t.Errorf("%q sees: %v", id, got)
 		}

@@ -1,0 +1,98 @@
+package openai
+
+import (
+	"encoding/base64"
+	"fmt"
+	"image"
+	_ "image/gif"  // for the size of pictures
+	_ "image/jpeg" //
+	_ "image/png"  //
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+// pictureParts encodes the pictures of a request in their order.
+type pictureParts struct {
+	forms  *pictureForms
+	pasted int // pictures without a name so far
+}
+
+// of returns the pictures of message i, each in its form.
+func (p *pictureParts) of(m *model.Message, i int) []part {
+	parts := make([]part, len(m.Images))
+	for n, picture := range m.Images {
+		name := p.nameOf(picture)
+		if p.forms.forms[i] == model.AsText {
+			parts[n] = part{Type: "text", Text: inText(picture, name)}
+		} else {
+			parts[n] = part{Type: "image_url", ImageURL: &imageURL{"data:" + picture.MIMEType + ";base64," + picture.Data}}
+		}
+	}
+	return parts
+}
+
+// ofResults returns what the tool results up to message last contain besides text. The
+// protocol has no place for it in a result, so it follows as a user message.
+func (p *pictureParts) ofResults(messages []model.Message, last int) []message {
+	first := last + 1
+	for first > 0 && messages[first-1].Role == model.ToolRole {
+		first--
+	}
+	var parts []part
+	for i := first; i <= last; i++ {
+		parts = append(parts, p.of(&messages[i], i)...)
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	text := ""
+	if slices.ContainsFunc(parts, func(p part) bool { return p.ImageURL != nil }) {
+		text = picturesText
+	}
+	return []message{{Role: string(model.User), Content: content(text, parts)}}
+}
+
+const picturesText = "(What the tools have read, as pictures, in the order of the calls.)"
+
+// content is a text with what follows it: one string if all of it is text, because some
+// endpoints take no list.
+func content(text string, parts []part) any {
+	all := parts
+	if text != "" {
+		all = append([]part{{Type: "text", Text: text}}, parts...)
+	}
+	texts := make([]string, 0, len(all))
+	for _, p := range all {
+		if p.ImageURL != nil {
+			return all
+		}
+		texts = append(texts, p.Text)
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// nameOf names a picture for the model.
+func (p *pictureParts) nameOf(i model.Image) string {
+	if i.Name == "" {
+		p.pasted++
+		return fmt.Sprintf("image %d", p.pasted)
+	}
+	return strings.ToValidUTF8(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, i.Name), "")
+}
+
+// inText is a picture for a model that sees none.
+func inText(i model.Image, name string) string {
+	size, _, err := image.DecodeConfig(base64.NewDecoder(base64.StdEncoding, strings.NewReader(i.Data)))
+	if err != nil {
+		return fmt.Sprintf("[picture %s: this model does not see pictures]", name)
+	}
+	return fmt.Sprintf("[picture %s, %d × %d: this model does not see pictures]", name, size.Width, size.Height)
+}
