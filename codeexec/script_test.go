@@ -66,6 +66,9 @@ assert read_file("a.txt", 2, 1)["content"].strip() == "2|two"
 assert write_file("b.txt", "x\n")["created"] is True
 assert patch("b.txt", "x", "y")["success"]
 assert open("b.txt").read() == "y\n"
+for lost in patch("b.txt", "y"), patch("b.txt", "y", None), patch(path="b.txt", old_string="y"):
+    assert "new_string is missing. Nothing was changed." in lost["error"], lost
+assert open("b.txt").read() == "y\n"
 found = search_files("one")
 assert [m["path"] for m in found["matches"]] == ["a.txt"] and found["total_count"] == 1, found
 assert "a.txt" in search_files("*.txt", target="files")["files"]

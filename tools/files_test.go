@@ -433,6 +433,12 @@ func TestPatch(t *testing.T) {
 	check("spaces", "a  b\n", `"old_string":"  ","new_string":"b"`, "error:only white space")
 	check("line ends only", "a\n\n\nb\n", `"old_string":"\n\n","new_string":"\n"`, "error:only white space")
 	check("the same", "a\n", `"old_string":"a","new_string":"a"`, "error:are the same")
+	const noNew = `error:new_string is missing. Nothing was changed. Send new_string; "" deletes old_string`
+	check("no new text", "a\nb\n", `"old_string":"b\n"`, noNew)
+	check("no new text, in all places", "a\nb\n", `"old_string":"b\n","replace_all":true,"mode":"replace"`, noNew)
+	check("null for the new text", "a\nb\n", `"old_string":"b\n","new_string":null`, noNew)
+	check("null for the new text, under another name", "a\nb\n", `"old_string":"b\n","new_str":null`, "error:unknown parameter")
+	check("no new text, and no such place", "a\nb\n", `"old_string":"c"`, noNew)
 	check("ambiguous", "x\ny\nx\n\nx\nx\nx\nx\n", `"old_string":"x","new_string":"y"`, "error:6 times (at lines 1, 3, 5, 6, 7, …)")
 	check("overlapping is ambiguous", "aaa\n", `"old_string":"aa","new_string":"b"`, "error:2 times (at lines 1, 1)")
 	check("not there", "alpha\nbeta\n", `"old_string":"gamma","new_string":"x"`, "error:nor anything like it")
@@ -559,6 +565,23 @@ func TestProtectedPathsAsk(t *testing.T) {
 		}
 		if c.asks && !strings.Contains(person.asked[0].Title, c.path) {
 			t.Errorf("the question does not name %s: %q", c.path, person.asked[0].Title)
+		}
+	}
+}
+
+// A call that lost its end on the way deletes nothing, wherever it was cut.
+func TestPatchThatLostItsEnd(t *testing.T) {
+	t.Parallel()
+	const whole = `{"path":"f","old_string":"b\n","new_string":"c\n"}`
+	for end := range len(whole) {
+		p := newPlace(t, map[string]string{"f": "a\nb\n"})
+		got := p.call(t, "patch", whole[:end])
+		want := "a\nb\n"
+		if end == len(whole)-1 { // only the bracket is missing
+			want = "a\nc\n"
+		}
+		if now := p.text(t, "f"); now != want {
+			t.Errorf("%s: %q, want %q: %s", whole[:end], now, want, got.JSON)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func FuzzReplace(f *testing.F) {
 		if old == "" || strings.Contains(old+new, "\r") {
 			return
 		}
-		in := patchIn{OldString: old, NewString: new, ReplaceAll: all}
+		in := replacement{old: old, new: new, all: all}
 		got, err := replace(text, in)
 		if err != nil || got.count == 0 {
 			if count := strings.Count(seen(text), old); count == 1 && strings.Index(seen(text), old) == strings.LastIndex(seen(text), old) || count > 0 && all {
@@ -49,7 +49,7 @@ func FuzzReplace(f *testing.F) {
 func BenchmarkReplace(b *testing.B) {
 	text := strings.Repeat("some line of text\r\n", 50_000) + "here\r\nit is\r\n"
 	for b.Loop() {
-		if _, err := replace(text, patchIn{OldString: "here\nit is", NewString: "there"}); err != nil {
+		if _, err := replace(text, replacement{old: "here\nit is", new: "there"}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -58,7 +58,7 @@ func BenchmarkReplace(b *testing.B) {
 func BenchmarkNoMatch(b *testing.B) {
 	text := strings.Repeat("some line of text that is like others\n", 20_000)
 	for b.Loop() {
-		if _, err := replace(text, patchIn{OldString: "some lime of tent\nthat is", NewString: "there"}); err == nil {
+		if _, err := replace(text, replacement{old: "some lime of tent\nthat is", new: "there"}); err == nil {
 			b.Fatal("found")
 		}
 	}

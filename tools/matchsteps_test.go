@@ -116,14 +116,14 @@ func TestPatchTouchesOnlyTheRegion(t *testing.T) {
 		}
 		how := rapid.SampledFrom([]string{"not", "ends", "blanks", "indentation", "looks"}).Draw(t, "how")
 		seen := strings.TrimSuffix(strings.ReplaceAll(mid, "\r\n", "\n"), "\n")
-		in := patchIn{OldString: spoil[how](seen), NewString: spoil[how](strings.Replace(seen, "k3", "new", 1))}
+		in := replacement{old: spoil[how](seen), new: spoil[how](strings.Replace(seen, "k3", "new", 1))}
 		if strings.HasSuffix(head, "\r") {
 			head += "\n"
 		}
 		before := head + mid + tail
 		got, err := replace(before, in)
 		if err != nil {
-			t.Fatalf("%s: %q in %q: %v", how, in.OldString, before, err)
+			t.Fatalf("%s: %q in %q: %v", how, in.old, before, err)
 		}
 		if want := head + strings.Replace(mid, "k3", "new", 1) + tail; got.text != want {
 			t.Fatalf("%s: got %q, want %q", how, got.text, want)

@@ -15,19 +15,19 @@ const (
 	leastLikeness   = 0.55   // of a line that is worth showing
 )
 
-// noMatch says why old_string may not be in text, with the lines most like it.
-func noMatch(text string, in patchIn) error {
+// noMatch says why old, an old_string, may not be in text, with the lines most like it.
+func noMatch(text, old string) error {
 	if strings.Contains(text, "\x00") {
 		return errors.New("old_string is not in the file, which is binary")
 	}
-	if withoutNumbers(in.OldString) != in.OldString {
+	if withoutNumbers(old) != old {
 		return errors.New("old_string is not in the file: it holds the line numbers that read_file shows. Leave out each number and its |")
 	}
-	if strings.Contains(in.OldString, "\uFFFD") && !utf8.ValidString(text) {
+	if strings.Contains(old, "\uFFFD") && !utf8.ValidString(text) {
 		return errors.New("old_string is not in the file: each \uFFFD in it stands for a byte that is not UTF-8. Leave that part of the line out of it, or change it with a command")
 	}
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	wanted := strings.Split(strings.Trim(strings.ReplaceAll(in.OldString, "\r\n", "\n"), "\n"), "\n")
+	wanted := strings.Split(strings.Trim(strings.ReplaceAll(old, "\r\n", "\n"), "\n"), "\n")
 	at, exact := closest(lines, wanted)
 	if at < 0 {
 		return errors.New("old_string is not in the file, nor anything like it: read the file, and copy the text from there")

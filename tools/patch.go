@@ -20,7 +20,7 @@ func (patchMode) Enum() []string { return []string{"replace", "patch"} }
 type patchIn struct {
 	Path       string    `json:"path,omitempty"`
 	OldString  string    `json:"old_string,omitempty"`
-	NewString  string    `json:"new_string,omitempty" jsonschema:"empty to delete old_string"`
+	NewString  *string   `json:"new_string,omitempty" jsonschema:"empty to delete old_string"`
 	ReplaceAll bool      `json:"replace_all,omitempty" jsonschema:"replace every occurrence"`
 	Mode       patchMode `json:"mode,omitempty" jsonschema:"default replace"`
 	Patch      string    `json:"patch,omitempty" jsonschema:"for mode=patch"`
@@ -66,6 +66,7 @@ func patch(ctx context.Context, env *Env, call Call, in patchIn) (Result, error)
 	if err := checkPatch(in); err != nil {
 		return Result{}, err
 	}
+	e := replacement{old: in.OldString, new: *in.NewString, all: in.ReplaceAll}
 	if err := mayWrite(ctx, env, call, "Edit ", in.Path); err != nil {
 		return Result{}, err
 	}
@@ -73,7 +74,7 @@ func patch(ctx context.Context, env *Env, call Call, in patchIn) (Result, error)
 	known := diagnose(ctx, env, in.Path)
 	written, err := env.Files.Edit(ctx, in.Path, asText(func(old string) (string, error) {
 		var err error
-		if done, err = replace(old, in); err == nil && done.text == old {
+		if done, err = replace(old, e); err == nil && done.text == old {
 			err = errUnchanged
 		}
 		return done.text, err
@@ -132,7 +133,8 @@ func readAgain(env *Env, path string, failure error) error {
 	return failure
 }
 
-// checkPatch refuses what could not be meant, before a file is looked at.
+// checkPatch rejects what cannot be meant, before a file is read. If it returns nil,
+// new_string was given: a call that lost its end must not delete old_string.
 func checkPatch(in patchIn) error {
 	switch {
 	case in.Patch != "":
@@ -143,7 +145,9 @@ func checkPatch(in patchIn) error {
 		return errors.New("old_string is empty: copy into it the text to replace, with enough lines around it to occur once. A new file cannot be made this way")
 	case strings.TrimSpace(in.OldString) == "":
 		return errors.New("old_string is only white space, which is everywhere: include the text before or after it")
-	case in.OldString == in.NewString:
+	case in.NewString == nil:
+		return errors.New(`new_string is missing. Nothing was changed. Send new_string; "" deletes old_string`)
+	case in.OldString == *in.NewString:
 		return errors.New("old_string and new_string are the same: nothing would change")
 	}
 	return nil
@@ -160,9 +164,9 @@ type replaced struct {
 // edit was made before.
 const alreadyLength = 8
 
-// replace puts new_string where old_string stands in text.
-func replace(text string, in patchIn) (replaced, error) {
-	e := replacement{old: in.OldString, new: in.NewString, all: in.ReplaceAll}
+// replace makes the replacement in text. If the old text is not there, the error
+// names the nearest lines.
+func replace(text string, e replacement) (replaced, error) {
 	found, err := seek(text, e)
 	if err != nil {
 		return replaced{}, err
@@ -171,7 +175,7 @@ func replace(text string, in patchIn) (replaced, error) {
 		if at, ok := already(text, e); ok {
 			return replaced{text: text, note: fmt.Sprintf("already applied: old_string is not in the file, and new_string is, at line %d; nothing was changed", at)}, nil
 		}
-		return replaced{}, noMatch(text, in)
+		return replaced{}, noMatch(text, e.old)
 	}
 	done := replaced{text: found.apply(), count: len(found.spans), note: found.note()}
 	if done.text == text {

@@ -82,7 +82,7 @@ func (h hunk) place(text string) ([]placed, string, error) {
 		if at, ok := already(text, e); ok {
 			return nil, fmt.Sprintf("already applied at line %d", at), nil
 		}
-		return nil, "", errors.New(strings.ReplaceAll(noMatch(text, patchIn{OldString: e.old}).Error(), "old_string", "its old text"))
+		return nil, "", errors.New(strings.ReplaceAll(noMatch(text, e.old).Error(), "old_string", "its old text"))
 	}
 	s := found.spans[0]
 	return []placed{trim(text, placed{s, found.at(s)})}, found.note(), nil

@@ -347,7 +347,7 @@ def search_files(pattern: str, target: str = "content", path: str = ".", file_gl
 # tool: patch
 def patch(path: "str | None" = None, old_string: "str | None" = None, new_string: "str | None" = None,
           replace_all: bool = False, mode: "str | None" = None, patch: "str | None" = None) -> dict:
-    """Replace old_string by new_string in a file.
+    """Replace old_string by new_string in a file. An empty new_string deletes old_string.
 
     Returns {"success": bool, "diff": str, "files_modified": [str], "replacements": int}.
     """
