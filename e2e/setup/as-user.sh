@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Runs a command as an ordinary user. Root needs it for tests: root may do what users
+# may not, so a test that passes as root says little about them.
+#
+#   go test -exec e2e/setup/as-user.sh ./...
+#
+# For an ordinary user it only runs the command. For root it makes a mount namespace in
+# which a user "tester" exists, has an empty home, and sees this checkout at a path that
+# every user can reach. Nothing of it stays on the system.
+set -euo pipefail
+[ "$(id -u)" != 0 ] && exec "$@"
+
+here=$(cd "$(dirname "$0")/../.." && pwd -P)
+uid=7327
+
+if [ "${1:-}" != --inside ]; then
+	for folder in "$here"/e2e/{neovim,emacs,helix,vim,vscode}; do # where tests keep their pictures
+		install -d -m 1777 "$folder/artefacts"
+	done
+	exec unshare --mount --propagation private "$0" --inside "$PWD" "$@"
+fi
+
+folder=$2
+shift 2
+mount -t tmpfs -o mode=755 tester /mnt
+mount -t tmpfs -o mode=755 tester /home
+mkdir /mnt/src /mnt/run
+install -d -o $uid -g $uid /home/tester
+{ cat /etc/passwd; echo "tester:x:$uid:$uid::/home/tester:/bin/bash"; } >/mnt/passwd
+{ cat /etc/group; echo "tester:x:$uid:"; } >/mnt/group
+mount --bind /mnt/passwd /etc/passwd
+mount --bind /mnt/group /etc/group
+mount --rbind "$here" /mnt/src
+case $1 in
+/*) # a test's program lies in a folder of root's
+	mount --bind "$(dirname "$1")" /mnt/run
+	set -- "/mnt/run/$(basename "$1")" "${@:2}"
+	;;
+esac
+case $folder in "$here"*) folder=/mnt/src${folder#"$here"} ;; esac
+cd "$folder"
+exec env -i PATH="$PATH" LANG="${LANG:-C.UTF-8}" TERM="${TERM:-dumb}" CI="${CI:-}" \
+	HOME=/home/tester USER=tester LOGNAME=tester SHELL=/bin/bash \
+	setpriv --reuid=$uid --regid=$uid --clear-groups "$@"
