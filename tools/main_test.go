@@ -9,5 +9,6 @@ import (
 
 func TestMain(m *testing.M) {
 	proc.Supervise()
+	os.Unsetenv("OLDPWD") // editors start a server without it
 	os.Exit(m.Run())
 }

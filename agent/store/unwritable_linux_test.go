@@ -56,6 +56,7 @@ func TestReadOnlyHome(t *testing.T) {
 			if err := os.Chmod(home, 0o555); err != nil {
 				t.Fatal(err)
 			}
+			t.Cleanup(func() { _ = os.Chmod(home, 0o755) }) // so that an ordinary user can remove it
 			s := store.New(filepath.Join(home, store.FileName), store.Options{})
 			var claimed, created error
 			asNobody(func() {
