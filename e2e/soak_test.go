@@ -33,11 +33,13 @@ func (l *line) holding() (h holding) {
 			h.threads, _ = strconv.Atoi(f[1])
 		}
 	}
-	open, err := os.ReadDir(filepath.Join(dir, "fd"))
-	if err != nil {
-		l.t.Fatal(err)
+	if os.Geteuid() == 0 { // the server hides them from its user's other programs
+		open, err := os.ReadDir(filepath.Join(dir, "fd"))
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		h.files = len(open)
 	}
-	h.files = len(open)
 	tasks, err := filepath.Glob(filepath.Join(dir, "task", "*", "children"))
 	if err != nil {
 		l.t.Fatal(err)

@@ -2,6 +2,7 @@
 // runs it, in a real VS Code: from the first start without a model on.
 import assert from "node:assert/strict";
 import fs from "node:fs";
+import http from "node:http";
 import os from "node:os";
 import path from "node:path";
 import { after, before } from "node:test";
@@ -87,22 +88,42 @@ step("the walkthrough lets one try the embedded model", async () => {
   await editor.shot("embedded");
 });
 
+/** A model endpoint that answers every prompt with the text, and the keys that it was sent. */
+async function endpoint(text) {
+  const keys = new Set();
+  const server = http.createServer((request, response) => {
+    keys.add(request.headers.authorization);
+    if (!request.url.endsWith("/chat/completions")) return response.writeHead(404).end();
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const choices = [{ index: 0, delta: { role: "assistant", content: text }, finish_reason: "stop" }];
+    response.end(`data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", created: 0, model: "house-model", choices })}\n\ndata: [DONE]\n\n`);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { address: `http://127.0.0.1:${server.address().port}/v1`, keys, close: () => server.close() };
+}
+
 step("another endpoint is chosen, with its address, model and key", async () => {
+  const house = await endpoint("The house answers.");
   await editor.run("Hermes: Choose Model Provider…");
   await title("Who serves the model?");
   await pick("Another endpoint…");
   await title("Address of the endpoint");
   await editor.answer("localhost:8080");
   await editor.page.locator(".quick-input-message").filter({ hasText: "An address such as" }).waitFor();
-  await editor.answer("http://127.0.0.1:9/v1");
+  await editor.answer(house.address);
   await title("Which model?");
   await editor.answer("house-model");
   await title("Key for Another");
   await editor.answer("hk-123");
   await editor.notification("The key for Another OpenAI-compatible endpoint is kept.").waitFor();
   const { "hermes.model.provider": provider, "hermes.model.base_url": address, "hermes.model.default": model } = settings();
-  assert.deepEqual([provider, address, model], ["custom", "http://127.0.0.1:9/v1", "house-model"]);
+  assert.deepEqual([provider, address, model], ["custom", house.address, "house-model"]);
   await editor.status.filter({ hasText: "house-model" }).waitFor();
+  await box().fill("Who answers?");
+  await box().press("Enter");
+  await answered("The house answers.");
+  assert.deepEqual([...house.keys], ["Bearer hk-123"]);
+  house.close();
   await editor.run("Hermes: Choose Model Provider…");
   await title("Who serves the model?");
   await pick("Embedded");
