@@ -125,6 +125,8 @@ func (s silent) Replace(_ context.Context, doc workspace.Document, text []byte) 
 
 func (silent) Paths() []string { return nil }
 
+func (silent) Write(context.Context, string, []byte, bool) (bool, error) { return false, nil }
+
 // An editor that does not tell what it has open is asked for what was read, what git
 // has otherwise and what the task names, and the result says that it is no more than
 // that.

@@ -191,6 +191,8 @@ func (e *editor) Replace(_ context.Context, doc workspace.Document, text []byte)
 
 func (e *editor) Paths() []string { return []string{e.doc.Path} }
 
+func (e *editor) Write(context.Context, string, []byte, bool) (bool, error) { return false, nil }
+
 func TestUnsavedBuffer(t *testing.T) {
 	t.Parallel()
 	open := func(t *testing.T) (*place, *editor) {

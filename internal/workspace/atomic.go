@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -10,10 +11,10 @@ import (
 	"path/filepath"
 )
 
-// replaceFile puts text at p in one step: whoever looks sees the old text or the
-// new one. A hard link is broken, not written through. When it fails, nothing is
+// replaceFile puts text at p: through the editor unless it leaves the file to the
+// disk, and there in one step, so that whoever looks sees the old text or the new one. A hard link is broken, not written through. When it fails, nothing is
 // left behind. It returns the stamp of what is there now.
-func (w *Workspace) replaceFile(p place, text []byte, old before) (after stamp, err error) {
+func (w *Workspace) replaceFile(ctx context.Context, p place, text []byte, old before) (after stamp, err error) {
 	if old.exists() && old.text != nil && bytes.Equal(old.text, text) {
 		return old.stamp, nil
 	}
@@ -30,6 +31,9 @@ func (w *Workspace) replaceFile(p place, text []byte, old before) (after stamp, 
 	base := filepath.Base(p.rel)
 	if err := writable(dir, base, old.info); err != nil {
 		return stamp{}, err
+	}
+	if done, err := w.writeThroughEditor(ctx, p, text, old.exists()); done || err != nil {
+		return stampOf(text), err
 	}
 	temp, err := writeTemp(dir, text, old.info)
 	if err != nil {

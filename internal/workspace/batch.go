@@ -73,6 +73,8 @@ type batchFile struct {
 	from  *batchFile
 	moved bool // it went elsewhere
 	mode  fs.FileMode
+	// refused is why the editor did not show the path, at which the disk has nothing.
+	refused error
 }
 
 // plan notes what an action does, and refuses what cannot be done.
@@ -83,6 +85,9 @@ func (b *batch) plan(a Action) error {
 	}
 	if a.Text != nil {
 		return b.add(f, a.Text)
+	}
+	if !f.there() && f.refused != nil {
+		return f.refused
 	}
 	if !f.there() {
 		return b.w.notFound(b.ctx, a.Path)
@@ -176,6 +181,9 @@ func (b *batch) look(path string, p place) (*batchFile, error) {
 	f.old, f.mode = f.disk.text, f.disk.mode()
 	where, seen := "on disk", f.disk.stamp
 	doc, open, err := b.w.document(b.ctx, p)
+	if errors.Is(err, errAbsent) {
+		f.refused, err = err, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -241,14 +249,16 @@ func (b *batch) writeFile(f *batchFile) error {
 	gone := missingFolders(f.place)
 	old := fileImage(f.disk.text, f.disk.info)
 	noted := b.w.note(f.place, old)
-	if _, err := b.w.replaceFile(f.place, f.text, f.disk); err != nil {
+	if _, err := b.w.replaceFile(b.ctx, f.place, f.text, f.disk); err != nil {
 		noted(old)
 		return err
 	}
 	b.settled = append(b.settled, func() { noted(Image{Text: f.text, Size: int64(len(f.text))}) })
 	b.undo = append(b.undo, func() error { return b.restore(f, gone) })
 	if f.mode != 0 && f.mode != f.disk.mode() {
-		return f.place.folder.root.Chmod(f.place.rel, f.mode)
+		if err := f.place.folder.root.Chmod(f.place.rel, f.mode); !missing(err) { // the editor may not have saved it yet
+			return err
+		}
 	}
 	return nil
 }
@@ -275,7 +285,7 @@ func (b *batch) restore(f *batchFile, made []string) error {
 		return errors.New("it was changed meanwhile")
 	}
 	if f.disk.exists() {
-		_, err = b.w.replaceFile(f.place, f.disk.text, now)
+		_, err = b.w.replaceFile(context.WithoutCancel(b.ctx), f.place, f.disk.text, now)
 		return err
 	}
 	if err := f.place.folder.root.Remove(f.place.rel); err != nil {
@@ -315,13 +325,10 @@ func (b *batch) putAside(f *batchFile) error {
 	}
 	root, rel := f.place.folder.root, f.place.rel
 	now, err := root.Lstat(rel)
-	if missing(err) && f.doc != nil {
-		return nil // it was never saved
-	}
-	if err != nil {
+	if err != nil && (f.doc == nil || !missing(err)) {
 		return err
 	}
-	if f.disk.exists() && !unmoved(now, f.disk.info) {
+	if f.disk.exists() && (err != nil || !unmoved(now, f.disk.info)) {
 		return b.w.staleError(f.place.abs(), "on disk")
 	}
 	old := fileImage(f.disk.text, f.disk.info)
@@ -332,13 +339,26 @@ func (b *batch) putAside(f *batchFile) error {
 	}
 	noted := b.w.note(f.place, old)
 	aside := filepath.Join(filepath.Dir(rel), ".hermes-"+rand.Text()[:12]+".tmp")
-	if err := root.Rename(rel, aside); err != nil {
+	was := old
+	if f.doc != nil {
+		was = openImage(f.doc.Text)
+	}
+	renamed := false
+	writeBack, err := b.w.remove(b.ctx, f.place, was, func() error {
+		err := root.Rename(rel, aside)
+		renamed = err == nil
+		return err
+	})
+	if err != nil {
 		noted(old)
 		return err
 	}
 	b.settled = append(b.settled, func() { noted(NoImage) })
-	b.undo = append(b.undo, func() error { return root.Rename(aside, rel) })
-	b.trash = append(b.trash, func() error { return root.Remove(aside) })
+	b.undo = append(b.undo, writeBack)
+	if renamed {
+		b.undo = append(b.undo, func() error { return root.Rename(aside, rel) })
+		b.trash = append(b.trash, func() error { return root.Remove(aside) })
+	}
 	return nil
 }
 

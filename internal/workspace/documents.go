@@ -2,8 +2,10 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"unicode/utf8"
 )
 
 // document returns what the editor has open at p. The editor may spell the path
@@ -17,7 +19,11 @@ func (w *Workspace) document(ctx context.Context, p place) (Document, bool, erro
 		tried = append(tried, abs)
 	}
 	for _, path := range tried {
-		if doc, ok, err := w.get(ctx, path); ok || err != nil {
+		doc, ok, err := w.get(ctx, path)
+		if errors.Is(err, ErrRefused) && p.absent() {
+			err = &PathError{w.Name(path), err.Error(), errAbsent}
+		}
+		if ok || err != nil {
 			return doc, ok, err
 		}
 	}
@@ -32,12 +38,87 @@ func (w *Workspace) document(ctx context.Context, p place) (Document, bool, erro
 	return Document{}, false, nil
 }
 
+// errAbsent says that the editor refuses to read a path where the disk has nothing.
+// Some clients refuse so instead of saying that there is no such file. A new file
+// may therefore be written: the editor's answer to that counts.
+var errAbsent = errors.Join(ErrRefused, ErrNotFound)
+
+// absent reports whether the disk has nothing at p.
+func (p place) absent() bool {
+	_, err := p.folder.root.Lstat(p.rel)
+	return missing(err)
+}
+
 func (w *Workspace) get(ctx context.Context, path string) (Document, bool, error) {
 	doc, ok, err := w.docs.Get(ctx, path)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrRefused):
+		return Document{}, false, w.refused("read", path, err)
+	case err != nil:
 		return Document{}, false, fmt.Errorf("asking the editor for %s: %w", w.Name(path), err)
 	}
 	return doc, ok, nil
+}
+
+// refused is the error for a path that the editor refuses to read or write.
+func (w *Workspace) refused(verb, path string, err error) error {
+	name := w.Name(path)
+	return &PathError{name, fmt.Sprintf("The editor refused to %s %s (%v). Nothing was read from the disk or changed there. Ask the user, or work without this file.", verb, name, err), ErrRefused}
+}
+
+// writeThroughEditor makes text the content of p through the editor. If the editor
+// leaves the file to the disk, it returns false; see [Documents].
+func (w *Workspace) writeThroughEditor(ctx context.Context, p place, text []byte, unknown bool) (done bool, err error) {
+	if w.docs == nil {
+		return false, nil
+	}
+	path := filepath.Join(p.folder.given, p.rel)
+	done, err = w.docs.Write(ctx, path, text, unknown)
+	switch {
+	case errors.Is(err, ErrRefused):
+		return false, w.refused("write", path, err)
+	case err != nil:
+		return false, fmt.Errorf("writing %s through the editor: %w", w.Name(path), err)
+	}
+	return done, nil
+}
+
+// remove deletes what is at p. The text of a file is emptied through the editor
+// first: an editor that refuses this write refuses the deletion. If the deletion
+// fails, remove writes old back.
+func (w *Workspace) remove(ctx context.Context, p place, old Image, del func() error) (undo func() error, err error) {
+	undo = func() error { return nil }
+	if old.There() && old.Mode.IsRegular() {
+		done, err := w.writeThroughEditor(ctx, p, nil, !old.Open)
+		if err != nil {
+			return nil, err
+		}
+		if done {
+			undo = func() error { return w.rewrite(context.WithoutCancel(ctx), p, old) }
+		}
+	}
+	err = del()
+	if missing(err) && old.Open {
+		err = nil // the text was never saved
+	}
+	if err != nil {
+		return nil, errors.Join(err, undo())
+	}
+	return undo, nil
+}
+
+// rewrite puts the text of a file back, through the editor if it is text.
+func (w *Workspace) rewrite(ctx context.Context, p place, old Image) error {
+	if utf8.Valid(old.Text) {
+		_, err := w.writeThroughEditor(ctx, p, old.Text, !old.Open)
+		return err
+	}
+	dir, _, err := openParent(p)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return replaceByImage(dir, filepath.Base(p.rel), old)
 }
 
 // documents returns the open documents that lie in the folders, by resolved path.

@@ -16,6 +16,7 @@ var (
 	ErrNotRegular = errors.New("not a regular file")
 	ErrTooLarge   = errors.New("too large")
 	ErrNotFound   = errors.New("not found")
+	ErrRefused    = errors.New("refused by the editor")
 )
 
 // PathError says what was wrong with a path and what to do instead.

@@ -47,22 +47,28 @@ func (w *Workspace) List(ctx context.Context, dir string) (entries []fs.DirEntry
 
 // Remove deletes the file at path; a link is deleted itself. What has changed
 // since this session read it is [ErrStale]. A document that is open stays open in
-// the editor.
+// the editor. An editor that refuses to read or to write the file refuses the
+// deletion, too.
 func (w *Workspace) Remove(ctx context.Context, path string) error {
 	if err := w.lockWrites(ctx); err != nil {
 		return err
 	}
 	defer w.unlockWrites()
 	err := w.atLink(path, func(p place) error {
-		if _, err := w.movable(ctx, p); err != nil {
+		open, err := w.movable(ctx, p)
+		if err != nil {
 			return err
 		}
 		old, err := lookOnDisk(p)
 		if err != nil {
 			return err
 		}
+		was := old
+		if open != nil {
+			was = openImage(open.Text)
+		}
 		noted := w.note(p, old)
-		if err := p.folder.root.Remove(p.rel); err != nil {
+		if _, err := w.remove(ctx, p, was, func() error { return p.folder.root.Remove(p.rel) }); err != nil {
 			noted(old)
 			return err
 		}
@@ -97,7 +103,7 @@ func (w *Workspace) Rename(ctx context.Context, from, to string) error {
 				return err
 			}
 			from, into := w.note(p, old), w.note(q, NoImage)
-			if err := w.move(p, q, open); err != nil {
+			if err := w.move(ctx, p, q, open); err != nil {
 				from(old)
 				into(NoImage)
 				return err
@@ -166,8 +172,8 @@ func (w *Workspace) vacant(ctx context.Context, path string, q place) error {
 }
 
 // move takes the file, or the text of the document open there, from p to q.
-func (w *Workspace) move(p, q place, open *Document) (err error) {
-	if open == nil && p.folder == q.folder {
+func (w *Workspace) move(ctx context.Context, p, q place, open *Document) (err error) {
+	if open == nil && p.folder == q.folder && !w.Untold() {
 		return w.moveFile(p, q)
 	}
 	var text []byte
@@ -182,14 +188,14 @@ func (w *Workspace) move(p, q place, open *Document) (err error) {
 	if err != nil {
 		return err
 	}
-	after, err := w.replaceFile(q, text, before{})
+	after, err := w.replaceFile(ctx, q, text, before{})
 	if err != nil {
 		return err
 	}
-	if err := q.folder.root.Chmod(q.rel, info.Mode().Perm()); err != nil {
+	if err := q.folder.root.Chmod(q.rel, info.Mode().Perm()); err != nil && !missing(err) {
 		return err
 	}
-	if err := p.folder.root.Remove(p.rel); err != nil {
+	if _, err := w.remove(ctx, p, openImage(text), func() error { return p.folder.root.Remove(p.rel) }); err != nil {
 		return err
 	}
 	w.forget(p.abs())

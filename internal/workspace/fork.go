@@ -1,5 +1,10 @@
 package workspace
 
+import (
+	"context"
+	"path/filepath"
+)
+
 // Fork opens the same folders and documents for somebody else who works in them,
 // such as a subagent: it remembers by itself what it has read.
 func (w *Workspace) Fork() (*Workspace, error) {
@@ -14,11 +19,45 @@ func (w *Workspace) Fork() (*Workspace, error) {
 	return forked, err
 }
 
-// ForkIn is Fork in another folder, alone and without documents: the editor knows
-// nothing of what lies there.
+// ForkIn is Fork in a copy of the first folder, alone and without documents: the
+// editor knows nothing of what lies there. What the editor refuses to read is refused
+// in the copy, too, if the editor is one that does not tell what it has open.
 func (w *Workspace) ForkIn(folder string) (*Workspace, error) {
-	return w.fork([]string{folder}, nil)
+	if !w.Untold() {
+		return w.fork([]string{folder}, nil)
+	}
+	return w.fork([]string{folder}, copied{w, folder})
 }
+
+// copied are the documents of a copy of a workspace's first folder.
+type copied struct {
+	of   *Workspace
+	copy string
+}
+
+// Get finds no document. If the editor refuses to read the file of which the file at
+// path is a copy, it returns [ErrRefused].
+func (c copied) Get(ctx context.Context, path string) (Document, bool, error) {
+	rel, ok := below(c.copy, path)
+	if !ok {
+		return Document{}, false, nil
+	}
+	p, err := c.of.locate(filepath.Join(c.of.Folders()[0], rel))
+	if err != nil || p.absent() {
+		return Document{}, false, nil // a file of the copy alone
+	}
+	_, _, err = c.of.document(ctx, p)
+	return Document{}, false, err
+}
+
+// Replace is not called: there are no documents.
+func (c copied) Replace(context.Context, Document, []byte) error { return ErrNotOpen }
+
+// Write leaves the copy to the disk.
+func (c copied) Write(context.Context, string, []byte, bool) (bool, error) { return false, nil }
+
+// Paths is empty, and not nil: nothing is open.
+func (c copied) Paths() []string { return []string{} }
 
 func (w *Workspace) fork(folders []string, docs Documents) (*Workspace, error) {
 	forked, err := Open(folders, docs)

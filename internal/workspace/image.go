@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"unicode/utf8"
 )
 
 // Image is what is at a path: a file with its text, a link, a folder, or nothing.
@@ -145,14 +146,15 @@ func (w *Workspace) PutBack(ctx context.Context, path string, want Image, check 
 	var fromCheck error
 	err := w.atLink(path, func(p place) error {
 		doc, open, err := w.document(ctx, p)
-		if err != nil {
+		if err != nil && !errors.Is(err, errAbsent) {
 			return err
 		}
 		now, err := lookOnDisk(p)
 		if err != nil {
 			return err
 		}
-		if open && want.There() && (want.Open || want.Mode.IsRegular() && now.There()) {
+		binary := w.Untold() && !utf8.Valid(want.Text) // which the editor takes for text
+		if open && want.There() && !binary && (want.Open || want.Mode.IsRegular() && now.There()) {
 			if !now.Mode.IsRegular() || w.differs(ctx, p, doc.Text) {
 				now = openImage(doc.Text)
 			}
@@ -164,7 +166,17 @@ func (w *Workspace) PutBack(ctx context.Context, path string, want Image, check 
 		if fromCheck = check(now); fromCheck != nil {
 			return nil
 		}
-		return w.putBackFile(p, now, want)
+		was := now
+		if open {
+			was = openImage(doc.Text)
+		}
+		after := w.note(p, now)
+		if err := w.exchange(ctx, p, was, now, want); err != nil {
+			after(now)
+			return err
+		}
+		after(want)
+		return nil
 	})
 	if fromCheck != nil {
 		return fromCheck
@@ -186,27 +198,22 @@ func (w *Workspace) putBackDocument(ctx context.Context, p place, doc Document, 
 	after := w.note(p, openImage(doc.Text))
 	if err := w.docs.Replace(ctx, doc, text); err != nil {
 		after(openImage(doc.Text))
+		if errors.Is(err, ErrRefused) {
+			return w.refused("write", p.abs(), err)
+		}
 		return fmt.Errorf("changing %s in the editor: %w", w.Name(p.abs()), err)
 	}
 	after(openImage(text))
 	return nil
 }
 
-// putBackFile puts want where now is.
-func (w *Workspace) putBackFile(p place, now, want Image) error {
-	after := w.note(p, now)
-	if err := w.exchange(p, now, want); err != nil {
-		after(now)
-		return err
-	}
-	after(want)
-	return nil
-}
-
-func (w *Workspace) exchange(p place, now, want Image) error {
+// exchange puts want where now is on the disk. was is that, or the text that the
+// editor has.
+func (w *Workspace) exchange(ctx context.Context, p place, was, now, want Image) error {
 	root := p.folder.root
 	if !want.There() {
-		return root.Remove(p.rel)
+		_, err := w.remove(ctx, p, was, func() error { return root.Remove(p.rel) })
+		return err
 	}
 	if want.Mode.IsDir() && now.There() && now.Mode.IsDir() {
 		return root.Chmod(p.rel, want.Mode.Perm())
@@ -221,13 +228,35 @@ func (w *Workspace) exchange(p place, now, want Image) error {
 	}
 	dir, made, err := openParent(p)
 	if err == nil {
-		err = replaceByImage(dir, filepath.Base(p.rel), want)
+		err = w.replaceByText(ctx, p, dir, want)
 		dir.Close()
 	}
 	if err != nil {
 		removeFolders(root, made)
 	}
 	return err
+}
+
+// replaceByText is [replaceByImage], but a text goes through the editor unless it
+// leaves the file to the disk. The file that the editor saves gets its mode.
+func (w *Workspace) replaceByText(ctx context.Context, p place, dir *os.Root, want Image) error {
+	base := filepath.Base(p.rel)
+	if !want.Mode.IsRegular() || !utf8.Valid(want.Text) {
+		return replaceByImage(dir, base, want)
+	}
+	done, err := w.writeThroughEditor(ctx, p, want.Text, !p.absent())
+	switch {
+	case err != nil:
+		return err
+	case !done:
+		return replaceByImage(dir, base, want)
+	case want.Open:
+		return nil
+	}
+	if err := dir.Chmod(base, want.Mode.Perm()); !missing(err) {
+		return err
+	}
+	return nil
 }
 
 // replaceByImage puts a file or a link in the place of what may be there, in one step.

@@ -128,8 +128,27 @@ func (w *Workspace) newSearch(ctx context.Context, q Query) (*search, error) {
 	if s.invalid != nil && w.Ripgrep == nil {
 		return nil, s.invalid
 	}
-	s.docs, err = w.documents(ctx)
-	return s, err
+	if s.docs, err = w.documents(ctx); err != nil {
+		return nil, err
+	}
+	return s, s.askForFile(ctx)
+}
+
+// askForFile asks the editor for the text of the one file that is searched. An editor
+// that tells what it has open has told this text already.
+func (s *search) askForFile(ctx context.Context) error {
+	if !s.w.Untold() || len(s.starts) != 1 {
+		return nil
+	}
+	p := s.starts[0]
+	if info, err := p.folder.root.Stat(p.rel); err != nil || info.IsDir() {
+		return nil
+	}
+	doc, open, err := s.w.document(ctx, p)
+	if open {
+		s.docs[p.abs()] = doc
+	}
+	return err
 }
 
 // starts lists where a search of path begins.

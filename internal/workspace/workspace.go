@@ -31,11 +31,16 @@ import (
 
 // Documents is where open documents live: the editor. Paths are absolute.
 type Documents interface {
-	// Get returns the document that is open at path; ok is false when none is.
+	// Get returns the document that is open at path; ok is false when none is. If the
+	// editor refuses to show the path, the error is [ErrRefused].
 	Get(ctx context.Context, path string) (doc Document, ok bool, err error)
 	// Replace changes doc, which must still be as it was when it was got, so
 	// that it reads text. A document that has moved on is [ErrStale].
 	Replace(ctx context.Context, doc Document, text []byte) error
+	// Write makes text the whole content of the file at path. unknown means that the
+	// disk has the file, and Get has not found it. If the editor leaves the file to
+	// the disk, Write does nothing and returns false.
+	Write(ctx context.Context, path string, text []byte, unknown bool) (done bool, err error)
 	// Paths lists the open documents, for a search that must see unsaved text. Nil:
 	// the editor does not tell what is open.
 	Paths() []string

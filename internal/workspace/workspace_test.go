@@ -96,6 +96,8 @@ func (e *editor) Get(_ context.Context, path string) (Document, bool, error) {
 	return doc, ok, nil
 }
 
+func (e *editor) Write(context.Context, string, []byte, bool) (bool, error) { return false, nil }
+
 func (e *editor) Replace(_ context.Context, doc Document, text []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -60,7 +60,7 @@ func (w *Workspace) update(ctx context.Context, path string, u update) (*Written
 		return nil, err
 	}
 	doc, open, err := w.document(ctx, p)
-	if err != nil {
+	if err != nil && (!u.whole || !errors.Is(err, errAbsent)) {
 		return nil, err
 	}
 	var written *Written
@@ -132,10 +132,12 @@ func (w *Workspace) replaceDocument(ctx context.Context, p place, doc Document, 
 		} else {
 			after(openImage(text))
 		}
-		if errors.Is(err, ErrStale) {
+		switch {
+		case errors.Is(err, ErrStale):
 			return nil, w.staleError(abs, "in the editor")
-		}
-		if err != nil {
+		case errors.Is(err, ErrRefused):
+			return nil, w.refused("write", abs, err)
+		case err != nil:
 			return nil, fmt.Errorf("changing %s in the editor: %w", w.Name(abs), err)
 		}
 	}
@@ -169,7 +171,7 @@ func (w *Workspace) updateFile(ctx context.Context, path string, u update) (writ
 		}
 		old := fileImage(before.text, before.info)
 		noted := w.note(p, old)
-		after, err := w.replaceFile(p, text, before)
+		after, err := w.replaceFile(ctx, p, text, before)
 		if err != nil {
 			noted(old)
 			return err

@@ -194,7 +194,11 @@ func (c *conn) Call(ctx context.Context, method string, params, result any) erro
 	var refused *jsonrpc2.Error
 	switch {
 	case errors.As(err, &refused):
-		return acp.Errorf(int(refused.Code), "%s", refused.Message)
+		answered := acp.Errorf(int(refused.Code), "%s", refused.Message)
+		if refused.Data != nil {
+			answered.Data = *refused.Data
+		}
+		return answered
 	case err != nil && ctx.Err() != nil:
 		_ = c.Post("", wire.Notification(acp.MethodCancelRequest, acp.CancelRequestNotification{RequestID: json.RawMessage(id.String())}))
 		return ctx.Err()

@@ -3,9 +3,11 @@ package acp
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
@@ -15,39 +17,54 @@ import (
 const answerLimit = 10 * time.Second
 
 // Documents are the client's files: what it has in its editor, unsaved text
-// included, and what it can read for it. Nil unless it offers both to read and to
-// write, because a text that could not be written back would be of no use.
+// included, and what it can read and write for it. Documents returns nil unless the
+// client offers writing, because a text that could not be written back would be of
+// no use.
 func (a *Agent) Documents(sessionID string) workspace.Documents {
-	if fs := a.client.Load().FS; !fs.ReadTextFile || !fs.WriteTextFile {
+	fs := a.client.Load().FS
+	if !fs.WriteTextFile {
 		return nil
 	}
-	return documents{a, sessionID}
+	return documents{a, sessionID, fs.ReadTextFile}
 }
 
 type documents struct {
 	agent   *Agent
 	session string
+	reads   bool // the client offers reading
 }
 
-// Get reads through the client. A client that answers with an error has no such
-// text: the file is then the disk's affair.
+// Get reads through the client. Only a client that answers "resource not found"
+// leaves the file to the disk; any other error is a refusal.
 func (d documents) Get(ctx context.Context, path string) (workspace.Document, bool, error) {
-	if d.agent.files.Load() {
+	if !d.reads || d.agent.files.Load() {
 		return workspace.Document{}, false, nil
 	}
 	text, err := d.read(ctx, path)
-	var refused *acp.Error
+	var answered *acp.Error
 	switch {
 	case err == nil:
 		return workspace.Document{Path: path, Text: []byte(text)}, true, nil
-	case errors.As(err, &refused):
+	case errors.As(err, &answered) && answered.Code == acp.CodeUnknownResource:
 		return workspace.Document{}, false, nil
+	case errors.As(err, &answered):
+		return workspace.Document{}, false, refusal(answered)
 	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
 		d.agent.files.Store(true)
 		d.agent.o.Log.Warn("the client does not answer fs/read_text_file; files are read from the disk from now on", "path", path)
 		return workspace.Document{}, false, nil
 	}
 	return workspace.Document{}, false, fmt.Errorf("reading %s through the editor: %w", path, err)
+}
+
+// refusal is a client's error as the workspace knows it, with the client's reason.
+func refusal(e *acp.Error) error {
+	reason := e.Message
+	var details struct{ Details string }
+	if data, ok := e.Data.(json.RawMessage); ok && json.Unmarshal(data, &details) == nil && details.Details != "" {
+		reason += ": " + details.Details
+	}
+	return fmt.Errorf("%s, error %d: %w", reason, e.Code, workspace.ErrRefused)
 }
 
 func (d documents) read(ctx context.Context, path string) (string, error) {
@@ -61,17 +78,44 @@ func (d documents) read(ctx context.Context, path string) (string, error) {
 // Replace writes through the client, if its text is still the one that was got.
 func (d documents) Replace(ctx context.Context, doc workspace.Document, text []byte) error {
 	now, err := d.read(ctx, doc.Path)
+	var answered *acp.Error
+	if errors.As(err, &answered) {
+		return refusal(answered)
+	}
 	if err != nil {
 		return fmt.Errorf("reading %s through the editor again: %w", doc.Path, err)
 	}
 	if !bytes.Equal([]byte(now), doc.Text) {
 		return fmt.Errorf("%s has changed in the editor since it was read; read it again: %w", doc.Path, workspace.ErrStale)
 	}
+	return d.write(ctx, doc.Path, text)
+}
+
+// Write writes through the client. Two kinds of files are left to the disk: a file
+// that is there and that the client, asked to read it, did not find; and all files of
+// a client that does not answer.
+func (d documents) Write(ctx context.Context, path string, text []byte, unknown bool) (bool, error) {
+	if d.agent.files.Load() || unknown && d.reads {
+		return false, nil
+	}
+	return true, d.write(ctx, path, text)
+}
+
+// write is fs/write_text_file. Every error that the client answers is a refusal.
+func (d documents) write(ctx context.Context, path string, text []byte) error {
+	if !utf8.Valid(text) {
+		return fmt.Errorf("the new text is not UTF-8, and the editor takes nothing else; change the file with a command: %w", workspace.ErrRefused)
+	}
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
-	request := acp.WriteTextFileRequest{SessionID: d.session, Path: doc.Path, Content: string(text)}
-	if err := d.agent.peer.Call(ctx, acp.MethodWriteTextFile, request, &acp.WriteTextFileResponse{}); err != nil {
-		return fmt.Errorf("writing %s through the editor: %w", doc.Path, err)
+	request := acp.WriteTextFileRequest{SessionID: d.session, Path: path, Content: string(text)}
+	err := d.agent.peer.Call(ctx, acp.MethodWriteTextFile, request, &acp.WriteTextFileResponse{})
+	var answered *acp.Error
+	if errors.As(err, &answered) {
+		return refusal(answered)
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s through the editor: %w", path, err)
 	}
 	return nil
 }

@@ -33,13 +33,7 @@ func TestWorktreeOfAClientThatLendsFiles(t *testing.T) {
 	open, closed := filepath.Join(ws, "open.txt"), filepath.Join(ws, "closed.txt")
 	write(t, open, "saved\n")
 	write(t, closed, "on disk\n")
-	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-q", "-m", "first"}} {
-		cmd := exec.Command("git", args...)
-		cmd.Dir = ws
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git: %v\n%s", err, out)
-		}
-	}
+	commitAll(t, ws)
 	get := c.lendFiles(map[string]string{open: "unsaved\n"})
 	id := c.newSession()
 	if got := c.stop(c.call(protocol.MethodSessionPrompt, say(id, "go"))); got != "end_turn" {
@@ -68,5 +62,17 @@ func TestWorktreeOfAClientThatLendsFiles(t *testing.T) {
 	out, err := exec.Command("git", "-C", ws, "worktree", "list").Output()
 	if err != nil || strings.Count(string(out), "\n") != 1 {
 		t.Errorf("worktrees are left: %s %v", out, err)
+	}
+}
+
+// commitAll makes a folder a repository with all its files.
+func commitAll(t *testing.T, folder string) {
+	t.Helper()
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-q", "-m", "first"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = folder
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git: %v\n%s", err, out)
+		}
 	}
 }

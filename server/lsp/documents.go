@@ -206,13 +206,16 @@ func (d *documents) text(u uri.URI) (workspace.Document, bool) {
 	return d.buffers.Get(resolve(u.FsPath()))
 }
 
-// Get, Replace and Paths make documents a [workspace.Documents].
+// Get, Replace, Write and Paths make documents a [workspace.Documents].
 func (d *documents) Get(_ context.Context, path string) (workspace.Document, bool, error) {
 	doc, ok := d.buffers.Get(path)
 	return doc, ok, nil
 }
 
 func (d *documents) Paths() []string { return d.buffers.Paths() }
+
+// Write leaves what is not open to the disk. An open document is edited; see Replace.
+func (d *documents) Write(context.Context, string, []byte, bool) (bool, error) { return false, nil }
 
 // Replace asks the editor to edit a document, at the version that was read, and
 // waits until the change has come back: that, not the editor's answer, is the
