@@ -28,10 +28,37 @@ type RequestPermissionResponse struct {
 	Outcome PermissionOutcome `json:"outcome"`
 }
 
+// UnmarshalJSON takes only the exact name "outcome", which encoding/json would also
+// find in other letters: what approves must be written as the protocol writes it.
+func (r *RequestPermissionResponse) UnmarshalJSON(data []byte) error {
+	return exactly(data, map[string]any{"outcome": &r.Outcome})
+}
+
 // PermissionOutcome is "selected" with an option, or "cancelled".
 type PermissionOutcome struct {
 	Outcome  string `json:"outcome"`
 	OptionID string `json:"optionId,omitempty"`
+}
+
+// UnmarshalJSON takes only the exact names, as that of [RequestPermissionResponse].
+func (o *PermissionOutcome) UnmarshalJSON(data []byte) error {
+	return exactly(data, map[string]any{"outcome": &o.Outcome, "optionId": &o.OptionID})
+}
+
+// exactly decodes the fields of an object whose names are written exactly so.
+func exactly(data []byte, into map[string]any) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	for name, value := range into {
+		if raw, ok := fields[name]; ok {
+			if err := json.Unmarshal(raw, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 const (

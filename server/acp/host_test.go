@@ -133,6 +133,9 @@ func TestPermission(t *testing.T) {
 			return protocol.RequestPermissionResponse{Outcome: protocol.PermissionOutcome{Outcome: "selected", OptionID: id}}, nil
 		}
 	}
+	odd := func(answer string) func(json.RawMessage) (any, *protocol.Error) {
+		return func(json.RawMessage) (any, *protocol.Error) { return json.RawMessage(answer), nil }
+	}
 	for _, x := range []struct {
 		name   string
 		answer func(json.RawMessage) (any, *protocol.Error)
@@ -148,6 +151,9 @@ func TestPermission(t *testing.T) {
 		}, false},
 		{"error", nil, false},
 		{"null", func(json.RawMessage) (any, *protocol.Error) { return nil, nil }, false},
+		{"other letters around", odd(`{"OUTCOME":{"outcome":"selected","optionId":"once"}}`), false},
+		{"other letters within", odd(`{"outcome":{"outcome":"selected","OPTIONID":"once"}}`), false},
+		{"other letters beside", odd(`{"outcome":{"outcome":"cancelled","Outcome":"selected","optionId":"once"}}`), false},
 		{"rubbish", func(json.RawMessage) (any, *protocol.Error) { return []int{1}, nil }, false},
 	} {
 		t.Run(x.name, func(t *testing.T) {
