@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -136,9 +135,28 @@ type schemas struct {
 	compiled map[string]*jsonschema.Schema
 }
 
+// checkout is the folder of the module: tests run in their package's folder. The
+// binary need not know where its sources lie (-trimpath).
+func checkout() (string, error) {
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			err = errors.New("no go.mod in the working directory or above it")
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "", err
+}
+
 var load = sync.OnceValues(func() (*schemas, error) {
-	_, here, _, _ := runtime.Caller(0)
-	data, err := os.ReadFile(filepath.Join(filepath.Dir(here), "..", "testdata", "schema.json"))
+	root, err := checkout()
+	if err != nil {
+		return nil, fmt.Errorf("looking for the official schema: %w", err)
+	}
+	data, err := os.ReadFile(filepath.Join(root, "protocol", "acp", "testdata", "schema.json"))
 	if err != nil {
 		return nil, fmt.Errorf("reading the official schema: %w", err)
 	}
