@@ -21,6 +21,8 @@ type call struct {
 	result     tools.Result
 	took       time.Duration
 	stopped    context.Context // done when the user has stopped this call alone
+
+	interrupted bool // a cancel, or a stop of this call alone, came before its end
 }
 
 // together is how many read-only calls run at the same time at most.
@@ -107,6 +109,7 @@ func (c *call) run(ctx context.Context, set *tools.Set, env *tools.Env) {
 	began := time.Now()
 	switch {
 	case ctx.Err() != nil, c.stopped.Err() != nil:
+		c.interrupted = true
 		c.result = tools.Fail("interrupted by the user: %s was not run", c.Name)
 		return
 	case c.cut:
@@ -115,7 +118,7 @@ func (c *call) run(ctx context.Context, set *tools.Set, env *tools.Env) {
 	}
 	c.result = tools.Fail("%s ended without a result", c.Name) // stays when the tool takes the goroutine with it
 	c.result, _ = set.Call(ctx, env, c.Call)                   // the error is ctx's own, and the result says so
-	c.took = time.Since(began)
+	c.took, c.interrupted = time.Since(began), ctx.Err() != nil
 }
 
 // told is the call as everybody else gets to know it, with arguments that are JSON.

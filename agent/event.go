@@ -41,6 +41,9 @@ type (
 		Call     tools.Call
 		Result   tools.Result
 		Duration time.Duration
+		// Interrupted says that a cancel, or the user's stop of this call alone, came
+		// before its end. It is false in the events of a stored session.
+		Interrupted bool
 	}
 	// PlanChanged is the whole todo list.
 	PlanChanged struct{ Todos []tools.Todo }
@@ -171,6 +174,9 @@ type Input struct {
 	// Calls are made before the model is asked, as if it had asked for them: what a
 	// person starts without the model's help. Tools and arguments are the caller's.
 	Calls []tools.Call
+	// Report asks for one answer without tool calls. If the response has calls or no
+	// text, the turn ends with [MaxTurnRequests], and no call runs.
+	Report bool
 	// News is what hermes-ls itself has to tell the model, such as results of work in
 	// the background. It reaches the model after Text, marked as data.
 	News []string

@@ -24,6 +24,7 @@ type turn struct {
 	repeats repeats
 	shown   []tools.Todo // the list as the editor knows it
 	budget  budget       // of the results of the reply that is being worked on
+	report  bool         // this turn is one request without calls, see [Input]
 }
 
 // Turn answers a prompt. It returns when the answer is complete and everything
@@ -50,7 +51,7 @@ func (s *Session) Turn(ctx context.Context, in Input, sink Sink) (StopReason, er
 	defer release()
 	s.saying.listen()
 	defer s.saying.deaf()
-	t := &turn{Session: s, sink: sink, keeping: context.WithoutCancel(ctx)}
+	t := &turn{Session: s, sink: sink, keeping: context.WithoutCancel(ctx), report: in.Report}
 	if err := t.begin(in); err != nil {
 		return "", fmt.Errorf("keeping the prompt: %w", err)
 	}
@@ -104,6 +105,9 @@ func (t *turn) goOn(ctx context.Context, m *store.Message) error {
 
 // run asks and calls until a reply asks for nothing.
 func (t *turn) run(ctx context.Context) (StopReason, error) {
+	if t.report {
+		return t.reportOnly(ctx)
+	}
 	for range t.config.MaxIterations {
 		if err := t.hear(); err != nil {
 			return "", err
@@ -118,6 +122,15 @@ func (t *turn) run(ctx context.Context) (StopReason, error) {
 	}
 	t.notice("Stopped after %d requests in one turn (agent.max_iterations). Say “go on” to let it continue.", t.config.MaxIterations)
 	return MaxTurnRequests, nil
+}
+
+// reportOnly is one request whose calls do not run. If the response has calls or no
+// text, it returns MaxTurnRequests.
+func (t *turn) reportOnly(ctx context.Context) (StopReason, error) {
+	if err := t.hear(); err != nil {
+		return "", err
+	}
+	return t.step(ctx)
 }
 
 // step is one request, its reply, and the calls of that. No stop reason and no
@@ -137,9 +150,16 @@ func (t *turn) step(ctx context.Context) (StopReason, error) {
 	if reply.Finish == model.FinishRefusal {
 		reply.Calls = nil // not meant to be run
 	}
+	called := len(reply.Calls) > 0
+	if t.report {
+		reply.Calls = nil
+	}
 	calls := t.callsOf(reply)
 	if err := t.keep(id, reply, calls); err != nil {
 		return "", fmt.Errorf("keeping the reply: %w", err)
+	}
+	if t.report && called {
+		return MaxTurnRequests, nil
 	}
 	if len(calls) == 0 {
 		return t.ending(reply)
@@ -163,6 +183,7 @@ func (t *turn) ask(ctx context.Context, id string) (*model.Reply, error) {
 		System:    t.head.System,
 		Messages:  messages[:len(messages):len(messages)],
 		Tools:     t.head.Tools,
+		NoCalls:   t.report,
 		Effort:    t.effort,
 		SessionID: t.id,
 	}
@@ -254,6 +275,8 @@ func (t *turn) ending(reply *model.Reply) (StopReason, error) {
 		return MaxTokens, nil
 	case strings.TrimSpace(reply.Text) != "":
 		return EndTurn, nil
+	case t.report:
+		return MaxTurnRequests, nil
 	case t.empty:
 		t.notice("The model answered with nothing, twice. Try again, say it in other words, or choose another model.")
 		return EndTurn, nil
@@ -298,7 +321,7 @@ func (t *turn) end(c *call) error {
 	if err := t.append(t.keeping, m); err != nil {
 		return err
 	}
-	t.sink.Event(CallEnded{Call: c.told(), Result: c.result, Duration: c.took.Round(time.Microsecond)})
+	t.sink.Event(CallEnded{Call: c.told(), Result: c.result, Duration: c.took.Round(time.Microsecond), Interrupted: c.interrupted})
 	if todos, changed := t.todosChanged(); changed {
 		t.sink.Event(PlanChanged{Todos: todos})
 	}

@@ -267,6 +267,11 @@ func TestStopOneCall(t *testing.T) {
 		}
 		want := "user: go\nassistant: \n\tcall 1 wait {}\n\tcall 2 quick {}\n\tcall 3 wait {}\n" +
 			"tool 1 wait: error\ntool 2 quick: ok\ntool 3 wait: error\nassistant: Going on.\n"
+		for i, e := range of[agent.CallEnded](sink) {
+			if e.Interrupted != (e.Call.Name == "wait") {
+				t.Errorf("call %d: interrupted = %v", i+1, e.Interrupted)
+			}
+		}
 		if got := render(messages(t, st, s.ID())); got != want {
 			t.Errorf("log:\n%s", got)
 		}
@@ -551,5 +556,45 @@ func execute(t testing.TB, path, script string) {
 	defer db.Close()
 	if _, err := db.Exec(script); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A report is one answer without calls, at the end of what was asked before.
+func TestReport(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reply func(*fakemodel.Exchange)
+		stop  agent.StopReason
+		log   string
+	}{
+		"an answer": {func(x *fakemodel.Exchange) { x.Text("Found it.") }, agent.EndTurn, "assistant: Found it.\n"},
+		"a call":    {func(x *fakemodel.Exchange) { x.Text("One more."); x.Call("2", "look", `{}`) }, agent.MaxTurnRequests, "assistant: One more.\n"},
+		"nothing":   {func(*fakemodel.Exchange) {}, agent.MaxTurnRequests, "note assistant: (no answer)\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := openStore(t)
+			m := fakemodel.Script(func(x *fakemodel.Exchange) { x.Call("1", "look", `{}`) }, tc.reply)
+			s := begin(t, agent.Config{Model: m, Store: st, Tools: toolSet(t, quick("look", true)), MaxIterations: 1})
+			if stop, err := s.Turn(t.Context(), agent.Input{Text: "go"}, &recorder{}); stop != agent.MaxTurnRequests || err != nil {
+				t.Fatalf("stop = %q, %v", stop, err)
+			}
+			before := render(messages(t, st, s.ID()))
+			sink := &recorder{}
+			if stop, err := s.Turn(t.Context(), agent.Input{Text: "Report.", Report: true}, sink); stop != tc.stop || err != nil {
+				t.Errorf("stop = %q, %v", stop, err)
+			}
+			log := messages(t, st, s.ID())
+			if got := strings.TrimPrefix(render(log), before); !strings.HasSuffix(got, "user: Report.\n"+tc.log) {
+				t.Errorf("log:\n%s", got)
+			}
+			checkLog(t, bare(log))
+			if r := m.Requests(); len(r) != 2 || r[0].NoCalls || !r[1].NoCalls || len(r[1].Tools) != len(r[0].Tools) {
+				t.Errorf("requests: %+v", r)
+			}
+			if usage := of[agent.UsageChanged](sink); len(usage) != 1 || usage[0].Requests != 2 {
+				t.Errorf("usage: %+v", usage)
+			}
+		})
 	}
 }

@@ -176,17 +176,22 @@ func TestEndings(t *testing.T) {
 		b := newBed(t, map[string][][]step{
 			"parent": {call("delegate_task", object{"tasks": []object{
 				{"goal": "Break down"}, {"goal": "Go on and on", "max_iterations": 2}, {"goal": "Task 2"}, {"goal": "Be refused"}, {"goal": "Talk too long"},
+				{"goal": "Report late", "max_iterations": 2}, {"goal": "Never report", "max_iterations": 2}, {"goal": "Think too long"},
 			}}), say("ok")},
-			"Break down":    {look, {{text: "And b"}, {err: errors.New("the endpoint is gone")}}},
-			"Go on and on":  {look, call("search_files", object{"pattern": "x"})},
-			"Task 2":        {{{sleep: time.Minute}, {text: "Well."}}},
-			"Be refused":    {{{finish: "content_filter"}}},
-			"Talk too long": {{{text: "bla bla"}, {finish: "length"}}},
-		}, func(b *bed) { b.limits.Children = 5 })
+			"Report late":    {look, call("search_files", object{"pattern": "x"}), say("Report: a is old.")},
+			"Never report":   {look, call("read_file", object{"path": "b"}), look},
+			"Think too long": {{{finish: "length"}}},
+			"Break down":     {look, {{text: "And b"}, {err: errors.New("the endpoint is gone")}}},
+			"Go on and on":   {look, call("search_files", object{"pattern": "x"})},
+			"Task 2":         {{{sleep: time.Minute}, {text: "Well."}}},
+			"Be refused":     {{{finish: "content_filter"}}},
+			"Talk too long":  {{{text: "bla bla"}, {finish: "length"}}},
+		}, func(b *bed) { b.limits.Children = 8 })
 		b.write("a", "x\n")
+		b.write("b", "the needle\n")
 		b.prompt("parent")
 		a := b.answer()
-		if len(a.Results) != 5 {
+		if len(a.Results) != 8 {
 			t.Fatal(a.text)
 		}
 		for i, want := range []struct{ status, exit, summary, err string }{
@@ -195,6 +200,9 @@ func TestEndings(t *testing.T) {
 			{"completed", "completed", "Well.", ""},
 			{"failed", "error", "", "refused"},
 			{"completed", "completed", "bla bla", "not complete"},
+			{"completed", "max_iterations", "Report: a is old.", ""},
+			{"completed", "max_iterations", "the needle", ""},
+			{"failed", "error", "It made no calls.", "length limit"},
 		} {
 			got := a.Results[i]
 			if got.Status != want.status || got.Exit != want.exit || !strings.Contains(got.Summary, want.summary) || !strings.Contains(got.Error, want.err) || want.err == "" && got.Error != "" {
@@ -204,7 +212,47 @@ func TestEndings(t *testing.T) {
 		if s := a.Results[0].Summary; !strings.Contains(s, "And b") || !strings.Contains(s, "Read a") {
 			t.Errorf("the work so far: %q", s)
 		}
+		late := a.Results[5]
+		if late.Summary != "Report: a is old." || late.Calls != 3 {
+			t.Errorf("the late report: %+v", late)
+		}
+		requests := b.model.requests[late.Session]
+		if last := requests[2]; !last.NoCalls || requests[1].NoCalls || len(last.Tools) != len(requests[0].Tools) || !strings.Contains(last.Messages[len(last.Messages)-1].Text, "max_iterations") {
+			t.Errorf("the last request: %+v", last)
+		}
+		if never := a.Results[6]; never.Calls != 3 || len(never.Trace) != 2 || !strings.Contains(never.Summary, "Found: a is old.") {
+			t.Errorf("no report: %+v", never)
+		}
 	})
+}
+
+// A subagent that answers nothing has failed. The result says so, and what it did.
+func TestNoAnswer(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string][][]step{
+		"parent":   {call("delegate_task", tasks("Work in silence", "Say nothing")), say("ok")},
+		"Work in ": {append([]step{{text: "I begin."}}, call("write_file", object{"path": "made.txt", "content": "text\n"})...), {}, {{text: " \n"}}},
+		"Say noth": {{}, {}},
+	})
+	b.prompt("parent")
+	a := b.answer()
+	worked, nothing := a.Results[0], a.Results[1]
+	if worked.Status != "failed" || worked.Exit != "error" || worked.Calls != 3 {
+		t.Errorf("%+v", worked)
+	}
+	for _, want := range []string{"no answer", "1 tool calls", "made.txt"} {
+		if !strings.Contains(worked.Error, want) {
+			t.Errorf("%q is not in the error: %s", want, worked.Error)
+		}
+	}
+	for _, want := range []string{"I begin.", "made.txt", "bytes_written"} {
+		if !strings.Contains(worked.Summary, want) {
+			t.Errorf("%q is not in the summary: %s", want, worked.Summary)
+		}
+	}
+	if nothing.Status != "failed" || !strings.Contains(nothing.Error, "0 tool calls") || nothing.Summary == "" {
+		t.Errorf("%+v", nothing)
+	}
 }
 
 // A report is cut with a note, less room means less of it, and the whole is kept.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,4 +122,43 @@ func TestStopOne(t *testing.T) {
 			t.Errorf("the other: %+v", r)
 		}
 	})
+}
+
+// The call that a stop cuts off is told as interrupted, also by a later process.
+func TestTraceOfStopped(t *testing.T) {
+	t.Parallel()
+	for name, later := range map[string]bool{"at once": false, "a later process": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, map[string][][]step{
+				"parent":  {call("delegate_task", object{"goal": "Hang about", "background": true}), say("ok"), call("delegate_task", object{"action": "wait"}), say("ok")},
+				"Hang ab": {call("terminal", object{"command": "echo done"}), call("terminal", object{"command": "echo begun; sleep 1000"}), say("Never.")},
+			})
+			ended := make(chan struct{})
+			stop := sync.OnceFunc(func() { of[agent.ChildStarted](b.sink)[0].Stop() })
+			b.sink.also = func(e agent.Event) {
+				switch e := e.(type) {
+				case agent.ChildEvent:
+					if p, ok := e.Event.(agent.CallProgress); ok && len(p.Shown) > 0 && strings.Contains(p.Shown[0].Text, "begun") {
+						stop()
+					}
+				case agent.ChildEnded:
+					close(ended)
+				}
+			}
+			b.prompt("parent")
+			<-ended
+			if later {
+				b.close()
+				b.open()
+			}
+			if stop, err := b.parent.Turn(t.Context(), agent.Input{Text: "well?"}, &recorder{}); stop != agent.EndTurn || err != nil {
+				t.Errorf("%s, %v", stop, err)
+			}
+			a := b.answer()
+			if len(a.Results) != 1 || len(a.Results[0].Trace) != 2 || a.Results[0].Trace[0].Status != "completed" || a.Results[0].Trace[1].Status != "interrupted" || a.Results[0].Status != "interrupted" {
+				t.Errorf("result: %s", a.text)
+			}
+		})
+	}
 }

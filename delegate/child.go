@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -80,7 +82,7 @@ func (c *child) work(limits Limits) (stop agent.StopReason, merge *Merge, err er
 	}
 	defer func() {
 		var closing error
-		complete := err == nil && stop == agent.EndTurn && c.ctx.Err() == nil
+		complete := err == nil && stop == agent.EndTurn && c.ctx.Err() == nil && c.answered()
 		ctx := c.ctx
 		if !complete {
 			ctx = context.WithoutCancel(ctx)
@@ -116,6 +118,9 @@ func (c *child) turns(w Worker) (agent.StopReason, error) {
 		stop, err = w.Turn(c.ctx, agent.Input{Text: text}, c)
 	}
 	schema, _ := resolved(c.Schema) // was checked by plan
+	if err == nil && stop == agent.MaxTurnRequests {
+		c.lastReport(w, schema)
+	}
 	if schema == nil || err != nil || stop != agent.EndTurn {
 		return stop, err
 	}
@@ -131,6 +136,43 @@ func (c *child) turns(w Worker) (agent.StopReason, error) {
 	defer c.mu.Unlock()
 	c.record.misfit = wrong
 	return stop, err
+}
+
+// lastReport asks for a report in one more request, without tools, because the requests
+// of the task are used up. If none comes, the child has no report.
+func (c *child) lastReport(w Worker, schema *jsonschema.Resolved) {
+	text := fmt.Sprintf(lastReportText, c.Iterations)
+	if schema != nil {
+		text += " Answer with one JSON value that fits the schema and nothing else."
+	}
+	c.mu.Lock()
+	text = strings.Join(append([]string{text}, c.unheard...), "\n\n")
+	c.unheard, c.deaf = nil, true
+	c.mu.Unlock()
+	stop, err := w.Turn(c.ctx, agent.Input{Text: text, Report: true}, c)
+	if err != nil || stop != agent.EndTurn && stop != agent.MaxTokens {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.record.reply() // what it said was no report
+		return
+	}
+	if schema == nil {
+		return
+	}
+	wrong := c.answer(schema)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.record.misfit = wrong
+}
+
+const lastReportText = "All %d requests of this task are used up (max_iterations), so no more tools can be called. " +
+	"Report now: what you found, what you changed, and what is still to do."
+
+// answered tells whether the child has given an answer.
+func (c *child) answered() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.record.report() != ""
 }
 
 // say has the child hear text; false: it is too late for that.

@@ -15,12 +15,14 @@ import (
 // origin is what the store keeps of a child beside its conversation.
 type origin struct {
 	Task
-	Status   string  `json:"status,omitempty"` // empty: it is at work, or its server died
-	Exit     string  `json:"exit_reason,omitempty"`
-	Error    string  `json:"error,omitempty"`
-	Duration float64 `json:"duration_seconds,omitempty"`
-	Told     bool    `json:"told,omitempty"` // the parent has the result
-	Changes  *Merge  `json:"changes,omitempty"`
+	Status   string   `json:"status,omitempty"` // empty: it is at work, or its server died
+	Exit     string   `json:"exit_reason,omitempty"`
+	Error    string   `json:"error,omitempty"`
+	Duration float64  `json:"duration_seconds,omitempty"`
+	Told     bool     `json:"told,omitempty"`              // the parent has the result
+	Reported bool     `json:"reported,omitempty"`          // the last thing said is the report
+	Cut      []string `json:"interrupted_calls,omitempty"` // ids of calls that a cancel or a stop cut off
+	Changes  *Merge   `json:"changes,omitempty"`
 }
 
 // result is what is kept of a child that has ended.
@@ -28,7 +30,7 @@ func (c *child) result() origin {
 	o := c.outcome
 	return origin{
 		Task: *c.Task, Status: o.Status, Exit: o.Exit, Error: o.Error, Duration: o.Duration,
-		Told: !c.Background, Changes: o.Changes,
+		Told: !c.Background, Changes: o.Changes, Reported: o.reported, Cut: o.cut(),
 	}
 }
 
@@ -119,6 +121,11 @@ func (x *Children) fromLog(ctx context.Context, head store.Session, set *tools.S
 	for i := range log {
 		r.read(&log[i], set)
 	}
+	for i := range r.trace {
+		if slices.Contains(kept.Cut, r.trace[i].id) {
+			r.trace[i].Status = interrupted
+		}
+	}
 	for _, c := range r.open { // its server died meanwhile
 		r.trace = append(r.trace, traced{Tool: c.Name, Status: interrupted, title: r.titles[c.ID]})
 	}
@@ -130,7 +137,7 @@ func (x *Children) fromLog(ctx context.Context, head store.Session, set *tools.S
 		o.Duration = seconds(head.UpdatedAt.Sub(head.CreatedAt))
 	}
 	o.Summary = r.partial()
-	if o.Exit == completed {
+	if o.Exit == completed || kept.Reported {
 		o.Summary = r.report()
 	}
 	return o, kept, nil
@@ -158,8 +165,11 @@ func (r *record) read(m *store.Message, set *tools.Set) {
 		for _, c := range m.Calls {
 			r.titles[c.ID] = titleOf(set, c)
 		}
+		r.reply()
 		if !m.Note {
 			r.speaking.WriteString(m.Text)
+		}
+		if len(m.Calls) > 0 {
 			r.reply()
 		}
 		if m.Usage != nil {
@@ -169,7 +179,11 @@ func (r *record) read(m *store.Message, set *tools.Set) {
 		}
 	case m.Role == model.ToolRole:
 		r.open = slices.DeleteFunc(r.open, func(c model.Call) bool { return c.ID == m.CallID })
-		r.called(tools.Call{ID: m.CallID, Name: m.Name}, m.IsError, took)
+		var shown []tools.Content
+		_ = json.Unmarshal(m.Shown, &shown) // without it the files are unknown
+		r.called(traced{Tool: m.Name, Status: statusOf(m.IsError), Duration: seconds(took), id: m.CallID, result: m.Text}, shown)
+	case m.Role == model.User:
+		r.reply()
 	}
 }
 

@@ -3,6 +3,7 @@ package delegate
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,9 +19,10 @@ type record struct {
 	requests int
 	usage    model.Usage
 	trace    []traced
+	files    []string          // that its tools changed, absolute, each once
 	titles   map[string]string // of calls that run
-	said     []string          // whole replies, the newest last
-	speaking strings.Builder   // the reply that comes in now
+	said     []string          // whole replies that were not the last, the newest last
+	speaking strings.Builder   // the reply that comes in now, or the last one
 	doing    string            // what it does at the moment
 	last     time.Time         // of the last sign of life
 	open     []model.Call      // of a log: without a result so far
@@ -34,7 +36,9 @@ type traced struct {
 	Tool     string  `json:"tool"`
 	Status   string  `json:"status"` // completed, failed or interrupted
 	Duration float64 `json:"duration_seconds"`
+	id       string
 	title    string
+	result   string // its beginning and its end
 }
 
 // add takes an event, and says how many tokens it has cost.
@@ -56,7 +60,11 @@ func (r *record) add(e agent.Event) (spent int) {
 		r.titles[e.Call.ID] = e.Title
 		r.doing = e.Title
 	case agent.CallEnded:
-		r.called(e.Call, e.Result.IsError, e.Duration)
+		status := statusOf(e.Result.IsError)
+		if e.Interrupted {
+			status = interrupted
+		}
+		r.called(traced{Tool: e.Call.Name, Status: status, Duration: seconds(e.Duration), id: e.Call.ID, result: string(e.Result.JSON)}, e.Result.Shown)
 		r.doing = "thinking"
 	case agent.UsageChanged:
 		spent = e.Total.Input + e.Total.Output - r.usage.Input - r.usage.Output
@@ -65,62 +73,97 @@ func (r *record) add(e agent.Event) (spent int) {
 	return spent
 }
 
-// reply ends the reply that came in.
+// reply ends the reply that came in: it is not the last one.
 func (r *record) reply() {
-	if text := strings.TrimSpace(r.speaking.String()); text != "" {
+	if text := r.report(); text != "" {
 		r.said = append(r.said, text)
 	}
 	r.speaking.Reset()
 }
 
-func (r *record) called(c tools.Call, failed bool, took time.Duration) {
-	status := "completed"
-	if failed {
-		status = "failed"
+func statusOf(isError bool) string {
+	if isError {
+		return failed
 	}
-	r.trace = append(r.trace, traced{c.Name, status, seconds(took), r.titles[c.ID]})
-	delete(r.titles, c.ID)
+	return completed
 }
 
-// report is the last thing said.
-func (r *record) report() string {
-	r.reply()
-	if len(r.said) == 0 {
-		return ""
+// called notes a call that has ended, and the files that it changed.
+func (r *record) called(t traced, shown []tools.Content) {
+	t.title, t.result = r.titles[t.id], excerpt(t.result, resultKept)
+	r.trace = append(r.trace, t)
+	delete(r.titles, t.id)
+	for _, c := range shown {
+		if c.Diff != nil && !slices.Contains(r.files, c.Diff.Path) {
+			r.files = append(r.files, c.Diff.Path)
+		}
 	}
-	return r.said[len(r.said)-1]
 }
+
+// report is the answer: text that no call and no prompt followed. If there is none, it
+// is empty.
+func (r *record) report() string { return strings.TrimSpace(r.speaking.String()) }
+
+// How much of a child's work is told of without its report, in bytes.
+const (
+	resultKept  = 4000   // of each result
+	resultLeast = 200    // of each result, however many there are
+	resultsTold = 12_000 // of all results
+	saidTold    = 6000
+	callsTold   = 40 // calls
+)
 
 // partial is what there is of a child that did not come to its report: what it said
-// on the way, and what it did.
+// on the way, and what it did and found. The last calls are told of, if there are many.
 func (r *record) partial() string {
-	r.reply()
 	var b strings.Builder
 	b.WriteString("It did not come to a report.")
-	if len(r.said) > 0 {
-		b.WriteString(" What it said on the way:\n\n" + strings.Join(r.said, "\n\n"))
+	said := r.said
+	if text := r.report(); text != "" {
+		said = append(slices.Clip(said), text)
 	}
-	const shown = 30
-	if len(r.trace) > 0 {
-		b.WriteString("\n\nWhat it did:\n")
-		for i, t := range r.trace {
-			if rest := len(r.trace) - i; i == shown && rest > 1 {
-				fmt.Fprintf(&b, "- and %d more calls\n", rest)
-				break
-			}
-			name := t.title
-			if name == "" {
-				name = t.Tool
-			}
-			if t.Status != "completed" {
-				name += " (" + t.Status + ")"
-			}
-			b.WriteString("- " + oneLine(name, 120) + "\n")
-		}
-	} else {
+	if len(said) > 0 {
+		b.WriteString(" What it said on the way:\n\n" + excerpt(strings.Join(said, "\n\n"), saidTold))
+	}
+	if len(r.trace) == 0 {
 		b.WriteString("\n\nIt made no calls.")
+		return strings.TrimSpace(b.String())
+	}
+	b.WriteString("\n\nWhat it did, with the results:\n")
+	told := r.trace
+	if earlier := len(told) - callsTold; earlier > 0 {
+		fmt.Fprintf(&b, "- %d earlier calls\n", earlier)
+		told = told[earlier:]
+	}
+	each := max(resultLeast, resultsTold/len(told))
+	for _, t := range told {
+		b.WriteString("- " + t.String() + "\n")
+		if t.result != "" {
+			b.WriteString("  " + excerpt(t.result, each) + "\n")
+		}
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// String is the call in one line.
+func (t traced) String() string {
+	name := t.title
+	if name == "" {
+		name = t.Tool
+	}
+	if t.Status != completed {
+		name += " (" + t.Status + ")"
+	}
+	return oneLine(name, 120)
+}
+
+// excerpt is text, or its beginning and its end if it has more than limit bytes.
+func excerpt(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	head, tail := text[:limit/2], text[len(text)-limit/2:]
+	return strings.ToValidUTF8(head, "") + " […] " + strings.ToValidUTF8(tail, "")
 }
 
 // answer holds the report against a schema.

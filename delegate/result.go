@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -38,6 +41,18 @@ type outcome struct {
 	Session  string          `json:"session_id"`
 	Changes  *Merge          `json:"changes,omitempty"` // of a worktree
 	Error    string          `json:"error,omitempty"`
+
+	reported bool // the summary is the subagent's own report
+}
+
+// cut are the ids of the calls that were interrupted.
+func (o *outcome) cut() (ids []string) {
+	for _, t := range o.Trace {
+		if t.Status == interrupted {
+			ids = append(ids, t.id)
+		}
+	}
+	return ids
 }
 
 type tokens struct {
@@ -51,12 +66,44 @@ func (c *child) conclude(stop agent.StopReason, err error) *outcome {
 	o.Index, o.Session, o.Model = c.Index, c.ID, c.Model
 	o.Duration = seconds(time.Since(c.began))
 	o.Status, o.Exit, o.Error = ending(context.Cause(c.ctx), stop, err)
+	o.Summary = c.record.report()
+	o.reported = o.Status == completed && o.Summary != ""
+	if o.reported {
+		return o
+	}
+	o.Summary = c.record.partial()
 	if o.Exit == completed {
-		o.Summary = c.record.report()
-	} else {
-		o.Summary = c.record.partial()
+		o.Status, o.Exit, o.Error = failed, exitError, c.unanswered(stop)
 	}
 	return o
+}
+
+// unanswered is the error of a child that ended without an answer; the lock is held.
+func (c *child) unanswered(stop agent.StopReason) string {
+	why := "The subagent gave no answer"
+	if stop == agent.MaxTokens {
+		why = "The subagent reached the model's length limit before its answer"
+	}
+	did := fmt.Sprintf("it made %d tool calls", len(c.record.trace))
+	if files := c.changed(); len(files) > 0 {
+		did += " and changed " + oneLine(strings.Join(files, ", "), 300)
+	}
+	return fmt.Sprintf("%s; %s, see summary. Ask it for its report with action message, or do the task in another way.", why, did)
+}
+
+// changed are the files that the child's tools changed, as its parent knows them. Of a
+// worktree, [outcome.Changes] tells.
+func (c *child) changed() []string {
+	if c.Isolation != "" || c.env == nil || c.env.Files == nil {
+		return nil
+	}
+	files := slices.Clone(c.record.files)
+	for i, path := range files {
+		if rel, err := filepath.Rel(c.env.Files.Folders()[0], path); err == nil && filepath.IsLocal(rel) {
+			files[i] = filepath.ToSlash(rel)
+		}
+	}
+	return files
 }
 
 // outcome is what a record tells of any ending.

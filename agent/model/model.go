@@ -26,6 +26,7 @@ type Request struct {
 	System    string
 	Messages  []Message
 	Tools     []Tool
+	NoCalls   bool   // the model may not call tools; they are listed all the same
 	MaxTokens int    // 0: the endpoint's own limit
 	Effort    string // reasoning effort: "", "low", "medium", "high"
 	SessionID string // for providers that route by cache key; may be empty

@@ -25,6 +25,7 @@ type request struct {
 	PromptCacheKey      string         `json:"prompt_cache_key,omitempty"`
 	Tools               []tool         `json:"tools,omitempty"`
 	Messages            []message      `json:"messages"`
+	ToolChoice          string         `json:"tool_choice,omitempty"` // not before the messages: they stay the beginning of the next request
 }
 
 type streamOptions struct {
@@ -84,6 +85,7 @@ type quirks struct {
 	effortNone bool // tools only with reasoning_effort "none"
 	noCacheKey bool // prompt_cache_key
 	otherLimit bool // the other of max_tokens and max_completion_tokens
+	noChoice   bool // tool_choice
 }
 
 // without returns quirks under which the request may be accepted that failed.
@@ -100,6 +102,8 @@ func (q quirks) without(e *model.Error, req *model.Request) (quirks, bool) {
 		q.noUsage = true
 	case said("prompt_cache_key"):
 		q.noCacheKey = true
+	case req.NoCalls && said("tool_choice"):
+		q.noChoice = true
 	case req.MaxTokens > 0 && (said("max_tokens") || said("max_completion_tokens")):
 		q.otherLimit = true
 	case said("reasoning_effort") && said("none") && len(req.Tools) > 0 && !q.noEffort:
@@ -134,6 +138,9 @@ func (e *endpoint) encode(req *model.Request, q quirks, forms *pictureForms) ([]
 		r.ReasoningEffort = "none"
 	} else if !q.noEffort {
 		r.ReasoningEffort = req.Effort
+	}
+	if req.NoCalls && !q.noChoice && len(req.Tools) > 0 {
+		r.ToolChoice = "none"
 	}
 	r.Messages = e.encodeMessages(req, forms)
 

@@ -63,6 +63,13 @@ func TestEachRequestExtendsTheOneBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	req.NoCalls = true
+	if _, _, err := ask(t.Context(), m, req); err != nil {
+		t.Fatal(err)
+	}
+	if last := rec.bodies[len(rec.bodies)-1]; !bytes.HasSuffix(last, []byte(`],"tool_choice":"none"}`)) {
+		t.Errorf("the request without calls: %s", last)
+	}
 	bodies := rec.prompts() // without the question whether the model sees
 	for i, body := range bodies {
 		if !json.Valid(body) {
@@ -136,6 +143,7 @@ func TestRefusedParametersAreLeftOutAndRemembered(t *testing.T) {
 		{"max tokens", `Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.`, func(b string) bool { return strings.Contains(b, `"max_tokens"`) }},
 		{"effort", `Unknown field: reasoning_effort`, func(b string) bool { return strings.Contains(b, "reasoning_effort") }},
 		{"effort with tools", `Function tools with reasoning_effort are not supported. Set reasoning_effort to 'none'.`, func(b string) bool { return !strings.Contains(b, `"reasoning_effort":"none"`) }},
+		{"tool choice", `"none" is not a valid tool_choice`, func(b string) bool { return strings.Contains(b, "tool_choice") }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -150,7 +158,7 @@ func TestRefusedParametersAreLeftOutAndRemembered(t *testing.T) {
 			}}
 			m := serve(t, rec.ServeHTTP)
 			req := hello()
-			req.Effort, req.MaxTokens = "low", 7
+			req.Effort, req.MaxTokens, req.NoCalls = "low", 7, true
 			for range 2 {
 				if _, notices, err := ask(t.Context(), m, req); err != nil || notices != nil {
 					t.Fatalf("notices %q, error %v", notices, err)
