@@ -75,9 +75,11 @@ bench: build hosts
 	@go run ./bench -bin bin/hermes-ls
 
 # What the tests do for a moment, for as long as it takes to find what is rare:
-# 2,000 kills of processes at work in the store, four of them on one store for
-# minutes, 300 kills of the server in a turn, 1,000 turns.
+# 10,000 kills of servers that start and end commands, 2,000 kills of processes at
+# work in the store, four of them on one store for minutes, 300 kills of the server
+# in a turn, 1,000 turns.
 soak: build
+	go test -count=1 -timeout 30m -v -run '^TestKilledAnywhere$$' -parallel 16 ./internal/proc -kills 10000 -killers 16
 	go test -count=1 -timeout 30m -v -run '^(TestKilled|TestProcesses)$$' ./agent/store -kills 2000 -together 3m
 	go test -count=1 -timeout 30m -v -tags e2e -run '^(TestKilledServers|TestSoak)$$' ./e2e -kills 300 -turns 1000
 

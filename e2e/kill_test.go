@@ -6,7 +6,9 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,15 +25,18 @@ type told struct {
 
 // A server that is killed with -9 in the middle of a turn, again and again: whatever
 // the editor was told is there when the next server loads the session, and the session
-// goes on.
+// goes on. The commands of a killed server end, and the next one removes its temporary
+// folders.
 func TestKilledServers(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string]string{"a.txt": "one\n"})
+	temp := t.TempDir()
+	server := func() *line { return b.lineIn(t, exec.Command("env", "TMPDIR="+temp, b.binary, "acp")) }
 	sessions := map[string]*told{}
 	current, slowest := "", time.Duration(0)
 	for n := range *kills {
 		began := time.Now()
-		l := b.line(t)
+		l := server()
 		if current != "" {
 			loadAndCompare(t, l, b, current, sessions[current])
 			slowest = max(slowest, time.Since(began))
@@ -41,8 +46,9 @@ func TestKilledServers(t *testing.T) {
 			sessions[current] = &told{}
 		}
 		killInTurn(l, current, sessions[current], n)
+		awaitNoCommand(t, n)
 	}
-	l := b.line(t)
+	l := server()
 	open := l.newSession(b.workspace)
 	for id, s := range sessions {
 		if len(s.prompts) > 0 { // others may not have come into the store
@@ -52,12 +58,33 @@ func TestKilledServers(t *testing.T) {
 	}
 	l.call("session/prompt", promptOf(open, script("the end", 0)), nil, nil)
 	l.end()
+	if left, _ := filepath.Glob(filepath.Join(temp, "*")); len(left) > 0 {
+		t.Errorf("left in the temporary folder: %q", left)
+	}
 	check := exec.Command(b.binary, "sessions", "check")
 	check.Env = b.environ()
 	if out, err := check.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 	t.Logf("%d kills; the slowest start with a session loaded took %v", *kills, slowest)
+}
+
+// commandOf is a command that no other kill's server runs, and that does not end.
+func commandOf(n int) string { return fmt.Sprintf("sleep 1000.%d%d", os.Getpid(), n) }
+
+// awaitNoCommand waits until the command of a killed server has ended.
+func awaitNoCommand(t *testing.T, n int) {
+	t.Helper()
+	for began := time.Now(); ; time.Sleep(time.Millisecond) {
+		out, err := exec.Command("pgrep", "-f", commandOf(n)).Output()
+		if err != nil && len(out) == 0 {
+			return
+		}
+		if time.Since(began) > 4*time.Second { // a supervisor's last try comes after 5
+			t.Errorf("kill %d: the command is left: %s", n, out)
+			return
+		}
+	}
 }
 
 // script is a prompt that has the embedded model write and read a file.
@@ -67,10 +94,15 @@ func script(answer string, pause int) string {
 		`[{"sleep_ms":%d},{"text":"%s."}]`+"\n```", answer, answer, pause, answer)
 }
 
-// killInTurn prompts, and kills the server at some moment of the turn.
+// killInTurn prompts, and kills the server at some moment of the turn. Every second turn
+// runs a command that would not end by itself.
 func killInTurn(l *line, session string, s *told, n int) {
 	answer := fmt.Sprint("answer ", n)
-	id := l.send("session/prompt", promptOf(session, script(answer, rand.IntN(10))))
+	request := script(answer, rand.IntN(10))
+	if n%2 == 1 {
+		request = fmt.Sprintf("%s\n```hermes-script\n"+`[{"call":{"name":"terminal","args":{"command":%q}}}]`+"\n```", answer, commandOf(n))
+	}
+	id := l.send("session/prompt", promptOf(session, request))
 	time.AfterFunc(time.Duration(rand.IntN(120_000))*time.Microsecond, func() { _ = l.cmd.Process.Kill() })
 	heard, text := false, ""
 	for {

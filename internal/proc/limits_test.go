@@ -58,6 +58,10 @@ func helper(args []string) (code int, is bool) {
 		return takeMemory(args[2]), true
 	case tracer:
 		return trace(args[2]), true
+	case killer:
+		return asKiller(args[2]), true
+	case victim:
+		return asVictim(args[2]), true
 	}
 	return 0, false
 }

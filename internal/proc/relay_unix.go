@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -24,10 +25,11 @@ import (
 // ends as a whole.
 type relay struct {
 	pid     int
-	control *os.File // stops for the second
-	status  *os.File // its messages
-	errors  *os.File // what the program of Plan.Prefix says is wrong; nil: there is none
-	heard   bool     // it has said whether the child runs
+	control *os.File      // stops for the second
+	status  *os.File      // its messages
+	errors  *os.File      // what the program of Plan.Prefix says is wrong; nil: there is none
+	told    chan struct{} // closed when what to start has been written to control
+	heard   atomic.Bool   // it has said whether the child runs
 }
 
 // Descriptors of the second supervisor behind another program (Plan.Prefix): that
@@ -61,7 +63,7 @@ func (s supervisor) relay(what spec) (*relay, error) {
 		return nil, err
 	}
 	defer theirStatus.Close() //nolint:errcheck // the second one's
-	r := &relay{control: control, status: status}
+	r := &relay{control: control, status: status, told: make(chan struct{})}
 	files := []uintptr{0, 1, 2, theirControl.Fd(), theirStatus.Fd()}
 	path, args := self(), []string{"hermes-ls", insideWord, s.how}
 	if prefix := what.plan.Prefix; len(prefix) > 0 {
@@ -98,8 +100,23 @@ func (s supervisor) relay(what spec) (*relay, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting a supervisor in namespaces of its own: %w", err)
 	}
-	go r.control.Write(encoded) //nolint:errcheck // more than a pipe holds waits; a second one that is gone shows below
+	go func() { // more than a pipe holds waits
+		defer close(r.told)
+		r.control.Write(encoded) //nolint:errcheck // a second one that is gone shows below
+	}()
 	return r, nil
+}
+
+// stop asks the second one to end everything. If it has not said yet that the child
+// runs, stop ends it at once: it may not even know what to start, and would take the
+// stop for that.
+func (r *relay) stop(grace time.Duration) {
+	if !r.heard.Load() {
+		unix.Kill(r.pid, unix.SIGKILL) //nolint:errcheck // it may be gone
+		return
+	}
+	<-r.told
+	writeStop(r.control, grace) //nolint:errcheck // gone already is as good
 }
 
 // follow passes messages on until nothing is left.
@@ -111,7 +128,7 @@ func (r *relay) follow(s supervisor, stops <-chan time.Duration) {
 	for {
 		select {
 		case grace := <-stops:
-			writeStop(r.control, grace) //nolint:errcheck // gone already is as good
+			r.stop(grace)
 			late, again = time.After(grace+lastTries), time.After(0)
 		case <-again: // what it watches may have stopped it, where no namespace hides it
 			unix.Kill(r.pid, unix.SIGCONT) //nolint:errcheck // it may be gone
@@ -124,7 +141,7 @@ func (r *relay) follow(s supervisor, stops <-chan time.Duration) {
 				s.tell("L", left)
 			}
 			<-said
-			if !r.heard {
+			if !r.heard.Load() {
 				s.tell("S", r.complaint())
 			}
 			return
@@ -141,7 +158,7 @@ func (r *relay) pass(s supervisor) {
 		if err != nil {
 			return
 		}
-		r.heard = true
+		r.heard.Store(true)
 		switch kind, numbers, text := parseLine(line); {
 		case kind == "P":
 			s.tell("P", r.pid)

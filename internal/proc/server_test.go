@@ -29,6 +29,9 @@ func serveStandIn(script string) int {
 	if os.Getenv("APART") != "" {
 		plan = &confine.Plan{Namespaces: true, Processes: true, Writable: []string{"/"}}
 	}
+	if prefix := os.Getenv("PREFIX"); prefix != "" {
+		plan = &confine.Plan{Prefix: []string{"/bin/sh", "-c", prefix}}
+	}
 	_, err := Run(context.Background(), Cmd{
 		Args: []string{"sh", "-c", script}, Dir: "/", Env: append(env, fmt.Sprintf("SERVER=%d", os.Getpid())),
 		Stdout: os.Stdout, Stderr: os.Stdout, Scratch: os.Getenv("SCRATCH"), Confine: plan,

@@ -29,3 +29,6 @@ func mine(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Getuid()
 }
+
+// dead reports whether there is no process of that number.
+func dead(pid int) bool { return unix.Kill(pid, 0) == unix.ESRCH }

@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -24,7 +26,8 @@ const (
 	keptFor  = 14 * 24 * time.Hour
 )
 
-// making is how long a folder may be without its lock: it is just being made.
+// making is how long a folder may be without its lock, if its name does not tell whose it
+// is: it is just being made.
 const making = time.Minute
 
 // A socket's path has room for about 100 bytes; a longer temp folder leaves none.
@@ -61,7 +64,8 @@ func Make(kind string) (*Dir, error) {
 }
 
 func create(kind string) (*Dir, error) {
-	path, err := os.MkdirTemp(temp(), prefix+kind+"-") // 0700, and never one that exists
+	name := prefix + kind + "-" + strconv.FormatInt(int64(os.Getpid()), 36) + "-"
+	path, err := os.MkdirTemp(temp(), name) // 0700, and never one that exists
 	if err != nil {
 		return nil, err
 	}
@@ -137,9 +141,17 @@ func (d *Dir) Path(names ...string) string {
 	return filepath.Join(append([]string{d.path}, names...)...)
 }
 
-// Remove removes the folder with all that is in it.
+// Remove removes the folder with all that is in it. The lock is held and stays until
+// nothing else is left: if the server is killed meanwhile, the next one can tell.
 func (d *Dir) Remove() {
-	_ = d.lock.Close() // gives the lock up; first, since Windows removes no open file
+	removeAll(d.Path(keepMark)) // what is half removed is of no use to Left
+	entries, _ := os.ReadDir(d.path)
+	for _, e := range entries {
+		if e.Name() != "lock" {
+			removeAll(d.Path(e.Name()))
+		}
+	}
+	_ = d.lock.Close() // gives the lock up; before the end, since Windows removes no open file
 	removeAll(d.path)
 }
 
@@ -181,7 +193,18 @@ func sweep(path string) {
 			removeAll(path)
 		}
 		_ = lock.Close()
-	case os.IsNotExist(err) && time.Since(info.ModTime()) > making:
-		removeAll(path) // its server died while it was made
+	case os.IsNotExist(err) && (madeByDead(path) || time.Since(info.ModTime()) > making):
+		removeAll(path) // its server died while it made or removed it
 	}
+}
+
+// madeByDead reports whether the process that a folder's name has is dead. If that one
+// only cannot be seen from here, because it is in another container, it makes another.
+func madeByDead(path string) bool {
+	parts := strings.Split(strings.TrimPrefix(filepath.Base(path), prefix), "-")
+	if len(parts) != 3 {
+		return false
+	}
+	pid, err := strconv.ParseInt(parts[1], 36, 32)
+	return err == nil && pid > 0 && dead(int(pid))
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +82,18 @@ func TestWhatIsNotOursStays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	gone := exec.Command(os.Args[0], "-test.run=^$")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	named := func(pid int) string {
+		dir := filepath.Join(os.TempDir(), "hermes-ls-shell-"+strconv.FormatInt(int64(pid), 36)+"-1")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	ours, dead := named(os.Getpid()), named(gone.Process.Pid)
 	long := time.Now().Add(-time.Hour)
 	for _, dir := range []string{old, foreign} {
 		if err := os.Chtimes(dir, long, long); err != nil {
@@ -91,7 +105,7 @@ func TestWhatIsNotOursStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	Sweep()
-	for path, want := range map[string]bool{fresh: true, old: false, foreign: true, link: true} {
+	for path, want := range map[string]bool{fresh: true, old: false, foreign: true, link: true, ours: true, dead: runtime.GOOS == "windows"} {
 		if _, err := os.Lstat(path); (err == nil) != want {
 			t.Errorf("%s: %v, want it there = %v", path, err, want)
 		}

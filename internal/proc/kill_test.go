@@ -1,0 +1,211 @@
+//go:build linux
+
+package proc
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
+	"github.com/hermes-ls/hermes-ls/internal/scratch"
+)
+
+var (
+	kills   = flag.Int("kills", 100, "how many servers TestKilledAnywhere kills")
+	killers = flag.Int("killers", 4, "how many of them run side by side")
+)
+
+// First arguments of the test binary: killer starts servers and kills them, victim is
+// such a server.
+const (
+	killer = "killer"
+	victim = "victim"
+)
+
+// asKiller starts as many victims as its argument says, one after the other, and kills
+// each within 80 ms. Whatever they leave becomes its child, so it knows when nothing is
+// left. It prints what is left too long, else the slowest end.
+func asKiller(count string) int {
+	n, _ := strconv.Atoi(count)
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	slowest, code := time.Duration(0), 0
+	for i := range n {
+		took, left := killOne(fmt.Sprint(i % 5))
+		slowest = max(slowest, took)
+		if left != "" {
+			fmt.Printf("kill %d: left after %v: %s\n", i, took, left)
+			code = 1
+		}
+		if i%50 == 0 || i == n-1 {
+			code = max(code, sweptClean())
+		}
+	}
+	fmt.Println("slowest", slowest)
+	return code
+}
+
+// killOne starts a victim, kills it, and waits until nothing of it is left.
+func killOne(kind string) (took time.Duration, left string) {
+	pid, err := syscall.ForkExec(self(), []string{"victim", victim, kind}, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
+	if err != nil {
+		return 0, err.Error()
+	}
+	time.Sleep(time.Duration(rand.IntN(80_000)) * time.Microsecond)
+	unix.Kill(pid, unix.SIGKILL) //nolint:errcheck // it waits for that
+	return awaitChildless()
+}
+
+// awaitChildless waits until this process has no children. If that takes as long as a
+// supervisor goes on trying, it kills and returns what is left.
+func awaitChildless() (took time.Duration, left string) {
+	began := time.Now()
+	var mu sync.Mutex
+	stuck := time.AfterFunc(lastTries, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, p := range descendants(os.Getpid()) {
+			args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
+			left += strings.ReplaceAll(string(args), "\x00", " ") + "; "
+			unix.Kill(p.pid, unix.SIGKILL) //nolint:errcheck // it may be gone
+		}
+	})
+	for {
+		if _, err := syscall.Wait4(-1, nil, 0, nil); err != nil && err != syscall.EINTR {
+			break
+		}
+	}
+	stuck.Stop()
+	mu.Lock()
+	defer mu.Unlock()
+	return time.Since(began), left
+}
+
+// sweptClean does what the next server does first, and says what is left then.
+func sweptClean() (code int) {
+	scratch.Sweep()
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), "*"))
+	for _, path := range left {
+		inside, _ := filepath.Glob(filepath.Join(path, "*"))
+		fmt.Println("left:", path, inside)
+		code = 1
+	}
+	return code
+}
+
+// asVictim is a server that starts and ends commands all the time.
+func asVictim(kind string) int {
+	if err := Harden(); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	for _, script := range []string{":", "sleep 1000"} {
+		go func() {
+			for {
+				victimsCommand(kind, script)
+			}
+		}()
+	}
+	select {}
+}
+
+func victimsCommand(kind, script string) {
+	dir, err := scratch.Make("shell")
+	if err != nil {
+		return
+	}
+	defer dir.Remove()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rand.IntN(30))*time.Millisecond)
+	defer cancel()
+	c := Cmd{
+		Args: []string{"/bin/sh", "-c", script}, Dir: "/", Scratch: dir.Path(),
+		Env: []string{"PATH=" + os.Getenv("PATH"), "BIG=" + strings.Repeat("x", 100_000)}, // more than a pipe holds
+	}
+	switch kind {
+	case "0":
+	case "4":
+		c.Confine = &confine.Plan{Processes: true, Prefix: []string{
+			"/usr/bin/bwrap", "--unshare-user", "--unshare-pid", "--as-pid-1", "--die-with-parent", "--bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--",
+		}}
+	default:
+		c.Confine = &confine.Plan{Namespaces: true, Processes: kind != "1", Writable: []string{"/"}}
+	}
+	if kind != "3" {
+		if _, err := Run(ctx, c); err != nil && ctx.Err() == nil {
+			fmt.Printf("failed: kind %s: %v\n", kind, err)
+		}
+		return
+	}
+	guest, err := Outside(c)
+	if err != nil {
+		return
+	}
+	defer guest.Close()
+	defer context.AfterFunc(ctx, func() { guest.Stop(time.Millisecond) })()
+	exec.Command(guest.Args[0], guest.Args[1:]...).Run() //nolint:errcheck // as above
+}
+
+// A server can be killed at any moment: before its command runs, while it starts, while
+// it ends. Nothing outlives it, and the next server removes its folders.
+func TestKilledAnywhere(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/usr/bin/bwrap"); err != nil {
+		t.Fatal("bubblewrap is missing: run `make hosts`")
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range *killers {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), binary, killer, fmt.Sprint(*kills / *killers))
+			cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
+			out, err := cmd.CombinedOutput()
+			if err != nil || strings.Contains(string(out), "failed:") {
+				t.Errorf("%v\n%s", err, out)
+			}
+			t.Logf("%s", out)
+		})
+	}
+}
+
+// A second supervisor that does not come to say that the child runs is not waited for.
+func TestKilledBeforeTheChildRuns(t *testing.T) {
+	t.Parallel()
+	up := filepath.Join(t.TempDir(), "up")
+	marker := fmt.Sprintf("MARK=unheard%d", os.Getpid())
+	server, _ := startServer(t, "true", "PREFIX=: >"+up+"; "+marker+" sleep 1000; true")
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(up); err == nil && len(carriers(t, marker)) > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it did not come up")
+		}
+	}
+	if err := server.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	server.Wait() //nolint:errcheck // killed
+	for began := time.Now(); len(carriers(t, marker)) > 0; time.Sleep(time.Millisecond) {
+		if time.Since(began) > lastTries {
+			t.Fatal("still alive:", carriers(t, marker))
+		}
+	}
+}
