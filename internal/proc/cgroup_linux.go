@@ -105,7 +105,7 @@ func (l Limits) groupFiles() map[string]string {
 		files["memory.swap.max"] = "0" // not there without swap
 	}
 	if l.Processes > 0 {
-		files["pids.max"] = strconv.Itoa(8*l.Processes + supervisorThreads) // it counts threads: see lower
+		files["pids.max"] = strconv.Itoa(l.Processes + threads() + supervisorThreads) // it counts threads: see lower
 	}
 	return files
 }

@@ -2,19 +2,26 @@ package proc
 
 import (
 	"bytes"
+	"math"
 	"os"
+	"runtime"
 	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// watchEvery is how often what runs is counted, where it has limits; but never
-// more than one part in watchShare of the time.
+// watchEvery is how often what runs is counted, where it has limits, and watchForks how
+// often while it forks; but never more than one part in watchShare of the time.
 const (
 	watchEvery = 50 * time.Millisecond
+	watchForks = 2 * time.Millisecond
 	watchShare = 20
 )
+
+// threads are how many there may be beside a limit of processes, where the kernel counts
+// both alike: programs start as many as there are processors.
+func threads() int { return 8 * runtime.NumCPU() }
 
 // Less would be too little for ourselves, who get the limits too. What all hold
 // together is kept by watch whatever the number.
@@ -27,6 +34,7 @@ const (
 // late, since the child runs by then. apart: in a user namespace of our own, where
 // the kernel counts nobody else's processes; it counts our threads too, so that
 // limit is taken from us again by what lower returns, and made final for the child.
+// The kernel does not hold root to that limit, whatever its capabilities.
 //
 // Data and not address space: what a program only reserves costs nothing.
 func (l Limits) lower(apart bool) (raise func(pid *int)) {
@@ -40,9 +48,9 @@ func (l Limits) lower(apart bool) (raise func(pid *int)) {
 	if l.Processes <= 0 || !apart || unix.Getrlimit(unix.RLIMIT_NPROC, &was) != nil {
 		return func(*int) {}
 	}
-	// Threads count as processes do. The exact count is kept by watch; this is for the
-	// time between two looks.
-	limit := min(was.Max, uint64(8*l.Processes))
+	// The exact count is kept by watch; this is for the time between two looks.
+	own, _ := os.ReadDir("/proc/self/task")
+	limit := min(was.Max, uint64(l.Processes+threads()+len(own)+spareThreads))
 	unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: limit, Max: was.Max}) //nolint:errcheck // lowering is always allowed
 	return func(pid *int) {
 		unix.Setrlimit(unix.RLIMIT_NPROC, &was) //nolint:errcheck // as it was
@@ -51,6 +59,9 @@ func (l Limits) lower(apart bool) (raise func(pid *int)) {
 		}
 	}
 }
+
+// spareThreads are some that the runtime of ours may yet start.
+const spareThreads = 8
 
 // final lowers a limit of ours for good.
 func final(resource int, limit uint64) {
@@ -69,22 +80,63 @@ func (l Limits) watch(t *tree) <-chan int {
 		return over
 	}
 	go func() {
-		pause := watchEvery
-		for {
+		var forks forkCounter
+		pause := watchForks
+		for counted, cost := time.Now(), time.Duration(0); ; {
 			select {
 			case <-t.gone:
 				return
 			case <-time.After(pause):
 			}
+			pause = min(2*pause, watchEvery)
+			if forks.added() { // as long as it takes a few processors to make the rest
+				pause = min(max(time.Duration(l.Processes-forks.most)*40*time.Microsecond, watchForks), watchEvery)
+			}
 			began := time.Now()
-			if limit := l.exceeded(below(t.child)); limit != 0 {
+			due := max(watchEvery, watchShare*cost)
+			if l.Processes > 0 && forks.most > l.Processes {
+				due = min(watchEvery, watchShare*cost)
+			}
+			if began.Sub(counted) < due {
+				continue
+			}
+			all := below(t.child)
+			if limit := l.exceeded(all); limit != 0 {
 				over <- limit
 				return
 			}
-			pause = max(watchEvery, watchShare*time.Since(began))
+			counted, cost, forks.most = time.Now(), time.Since(began), len(all)
 		}
 	}()
 	return over
+}
+
+// forkCounter bounds how many processes there can be, without a look at each.
+type forkCounter struct {
+	most int // that there can be: as many as were counted, and all that were made since
+	last int // the number that the newest process or thread got
+}
+
+// added counts what was made since it was asked last, and reports whether there is any.
+// The kernel tells the newest number in the namespace that we are in.
+func (f *forkCounter) added() bool {
+	text, err := os.ReadFile("/proc/loadavg")
+	fields := bytes.Fields(text)
+	if err != nil || len(fields) == 0 {
+		return false
+	}
+	now, _ := strconv.Atoi(string(fields[len(fields)-1]))
+	before := f.last
+	f.last = now
+	switch {
+	case before == 0 || now == before:
+		return false
+	case now < before: // the numbers have begun again
+		f.most = math.MaxInt
+	default:
+		f.most += now - before
+	}
+	return true
 }
 
 func (l Limits) exceeded(all []process) int {

@@ -83,6 +83,23 @@ func TestLimits(t *testing.T) {
 	})
 }
 
+// Between two counts the kernel keeps the limit, where it can: a user's in a namespace.
+func TestLimitBetweenCounts(t *testing.T) {
+	t.Parallel()
+	const limit = 20
+	var ran bytes.Buffer
+	c := sh(`f() { echo; if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & fi; sleep 20; }; f 9 2>/dev/null; wait`)
+	c.Stdout, c.Limits, c.Confine = &ran, Limits{Processes: limit}, apart(t)
+	got, err := Run(t.Context(), c)
+	if err != nil || got.Limit != LimitProcesses {
+		t.Errorf("%+v, %v", got, err)
+	}
+	t.Logf("%d ran with a limit of %d", ran.Len(), limit)
+	if most := limit + threads() + supervisorThreads; ran.Len() == 0 || os.Geteuid() != 0 && ran.Len() > most {
+		t.Errorf("%d ran with a limit of %d, and %d with what is left to threads", ran.Len(), limit, most)
+	}
+}
+
 type limitTest struct {
 	name, script string
 	limits       Limits
@@ -181,7 +198,7 @@ func TestSupervisorTraced(t *testing.T) {
 func TestGroupFiles(t *testing.T) {
 	t.Parallel()
 	got := Limits{MemoryMB: 2, Processes: 3}.groupFiles()
-	want := map[string]string{"memory.max": "2097152", "memory.swap.max": "0", "pids.max": "48"}
+	want := map[string]string{"memory.max": "2097152", "memory.swap.max": "0", "pids.max": strconv.Itoa(27 + threads())}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
 	}
