@@ -18,7 +18,7 @@ const module = "github.com/hermes-ls/hermes-ls/"
 var rooms = map[string][]string{
 	"cmd":        {""},
 	"protocol":   {},
-	"config":     {},
+	"config":     {"internal/safefile"},
 	"internal":   {},
 	"tools":      {"internal"},
 	"agent":      {"tools", "internal"},
@@ -32,7 +32,7 @@ var rooms = map[string][]string{
 
 // apart are folders within a room that may not import each other.
 var apart = map[string][]string{
-	"internal/workspace": {"internal/workspace"},
+	"internal/workspace": {"internal/workspace", "internal/safefile"},
 	"internal/proc":      {"internal/proc", "internal/scratch"},
 }
 

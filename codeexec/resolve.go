@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // Python is an interpreter that was found and tried.
@@ -157,7 +158,7 @@ func (s Search) inFolder(folder string) []candidate {
 		}
 		list = append(list, c)
 	}
-	if path := firstLine(filepath.Join(folder, ".pdm-python")); filepath.IsAbs(path) {
+	if path := firstLine(folder, ".pdm-python"); filepath.IsAbs(path) {
 		list = append(list, candidate{path, "named in .pdm-python", path + ", named in .pdm-python, does not exist"})
 	}
 	return append(list, s.pyenv(folder)...)
@@ -166,7 +167,7 @@ func (s Search) inFolder(folder string) []candidate {
 // pyenv finds the versions that .python-version names, without its shims, which
 // take long and are not on the PATH of an editor that was started from a menu.
 func (s Search) pyenv(folder string) []candidate {
-	data, err := os.ReadFile(filepath.Join(folder, ".python-version"))
+	data, err := safefile.ReadBelow(folder, ".python-version", safefile.Line)
 	if err != nil {
 		return nil
 	}
@@ -256,8 +257,8 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func firstLine(file string) string {
-	data, err := os.ReadFile(file)
+func firstLine(folder, name string) string {
+	data, err := safefile.ReadBelow(folder, name, safefile.Line)
 	if err != nil {
 		return ""
 	}

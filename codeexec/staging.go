@@ -1,6 +1,7 @@
 package codeexec
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -31,9 +32,15 @@ func newStaging() (*staging, error) {
 
 func (s *staging) path(name string) string { return s.dir.Path(name) }
 
-// write puts a file there.
+// write makes a file there. If something has its name, write changes nothing and
+// returns an error.
 func (s *staging) write(name, text string) error {
-	if err := os.WriteFile(s.path(name), []byte(text), 0o600); err != nil {
+	f, err := os.OpenFile(s.path(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		_, err = f.WriteString(text)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("writing the script's files: %w", err)
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // EnvPath is the user's file of secrets in home.
@@ -60,7 +62,7 @@ func without(lines []string, name string) (left []string, at int) {
 // editEnv changes .env; nil leaves it as it is.
 func editEnv(home string, change func(lines []string) []string) error {
 	file := EnvPath(home)
-	data, err := os.ReadFile(file)
+	data, err := safefile.Read(file, fileLimit)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reading %s: %w", file, err)
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // Get returns the value of a dotted key as it counts now, as text: plain values as
@@ -118,7 +120,7 @@ func plainYAML(s string) bool {
 // editFile changes config.yaml in one step: another reader sees it before or after.
 func editFile(home string, change func(*document) error) error {
 	file := Path(home)
-	data, err := os.ReadFile(file)
+	data, err := safefile.Read(file, fileLimit)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reading %s: %w", file, err)
 	}

@@ -2,14 +2,16 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 func environMap(environ []string) map[string]string {
@@ -25,9 +27,9 @@ func environMap(environ []string) map[string]string {
 // readEnviron is the process environment over what the home's .env says.
 func (l *Loaded) readEnviron(environ []string) map[string]string {
 	file := filepath.Join(l.Home, ".env")
-	data, err := os.ReadFile(file)
+	data, err := safefile.Read(file, fileLimit)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		l.problem(file, 0, "cannot be read: "+err.Error())
+		l.problem(file, 0, fmt.Sprintf("cannot be read: %v", unreadable(err)))
 	}
 	out := l.parseDotenv(file, string(data))
 	for name, value := range environMap(environ) {

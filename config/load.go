@@ -9,7 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
+
+// fileLimit bounds a file of settings. Reading YAML takes hundreds of times its size.
+const fileLimit = 256 << 10
 
 // Options are the sources beside the home folder's own files. All are optional.
 type Options struct {
@@ -74,7 +79,7 @@ func Load(home string, o Options) *Loaded {
 	var repo []source
 	for _, folder := range o.Folders {
 		if file := filepath.Join(folder, ".hermes", "config.yaml"); file != Path(home) {
-			repo = append(repo, l.readYAML(file, false))
+			repo = append(repo, l.readRepository(folder, file))
 		}
 	}
 	repo = append(repo, l.readJSON("workspace/configuration", o.Editor, false))
@@ -136,14 +141,25 @@ func (l *Loaded) problem(source string, line int, text string) {
 	l.Problems = append(l.Problems, Problem{Source: source, Line: line, Text: text})
 }
 
+// readRepository reads the file that a repository brings. A link that leads out of the
+// folder is not followed.
+func (l *Loaded) readRepository(folder, file string) source {
+	data, err := safefile.ReadBelow(folder, filepath.Join(".hermes", "config.yaml"), fileLimit)
+	return l.takeYAML(file, data, err, false)
+}
+
 func (l *Loaded) readYAML(file string, trusted bool) source {
-	data, err := os.ReadFile(file)
+	data, err := safefile.Read(file, fileLimit)
+	return l.takeYAML(file, data, err, trusted)
+}
+
+func (l *Loaded) takeYAML(file string, data []byte, err error, trusted bool) source {
 	if errors.Is(err, fs.ErrNotExist) {
 		return source{}
 	}
 	if err != nil {
 		l.Broken = l.Broken || trusted
-		l.problem(file, 0, fmt.Sprintf("cannot be read: %v; %s", err, l.instead(trusted)))
+		l.problem(file, 0, fmt.Sprintf("cannot be read: %v; %s", unreadable(err), l.instead(trusted)))
 		return source{}
 	}
 	s, err := parseYAML(file, data)
@@ -154,6 +170,15 @@ func (l *Loaded) readYAML(file string, trusted bool) source {
 	}
 	s.trusted = trusted
 	return s
+}
+
+// unreadable is err in words that fit behind "cannot be read:".
+func unreadable(err error) error {
+	var kind *safefile.KindError
+	if errors.As(err, &kind) {
+		return fmt.Errorf("it %w", kind)
+	}
+	return err
 }
 
 // instead says what counts while a file is broken.

@@ -71,7 +71,7 @@ func (w *watch) look() (came bool) {
 		if watched {
 			continue
 		}
-		if _, err := os.Stat(file); err == nil && w.watcher.Add(file) == nil {
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && w.watcher.Add(file) == nil {
 			w.files[file] = true
 			came = true
 		}

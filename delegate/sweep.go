@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -93,8 +94,11 @@ type note struct {
 
 const noteName = "note.json"
 
+// noteLimit bounds a note, which names every file that was changed when the task began.
+const noteLimit = 64 << 20
+
 func readNote(dir string) (n note, err error) {
-	data, err := os.ReadFile(filepath.Join(dir, noteName))
+	data, err := safefile.ReadBelow(dir, noteName, noteLimit)
 	if err == nil {
 		err = json.Unmarshal(data, &n)
 	}
@@ -143,7 +147,7 @@ func commonDir(folder string) string {
 
 // linkedDir follows the file that a worktree has in place of a .git folder.
 func linkedDir(folder, file string) string {
-	text, err := os.ReadFile(file)
+	text, err := safefile.Read(file, safefile.Line)
 	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
 	if err != nil || !ok {
 		return ""
@@ -151,7 +155,7 @@ func linkedDir(folder, file string) string {
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(folder, dir)
 	}
-	common, err := os.ReadFile(filepath.Join(dir, "commondir"))
+	common, err := safefile.Read(filepath.Join(dir, "commondir"), safefile.Line)
 	if err != nil {
 		return dir
 	}

@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -39,7 +39,7 @@ func (x *Session) manner() []string {
 }
 
 func (s *Service) soul() (string, error) {
-	f, err := os.Open(filepath.Join(s.Home, soulName))
+	f, _, err := safefile.Open(filepath.Join(s.Home, soulName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

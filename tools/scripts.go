@@ -3,11 +3,11 @@ package tools
 import (
 	"crypto/sha256"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/tools/approval"
 )
 
@@ -67,11 +67,7 @@ func (s scripts) changed() string {
 
 // contentOf is a mark of what a regular file holds; empty: there is none.
 func contentOf(path string) string {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	f, err := os.Open(path)
+	f, _, err := safefile.Open(path)
 	if err != nil {
 		return ""
 	}

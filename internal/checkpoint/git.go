@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // repo is a repository whose objects are read.
@@ -63,7 +64,7 @@ func openRepo(folder string, known *gitIndex) *gitIndex {
 	if info, err := os.Stat(dir); err != nil {
 		return nil
 	} else if !info.IsDir() {
-		text, err := os.ReadFile(dir)
+		text, err := safefile.Read(dir, safefile.Line)
 		named, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir:")
 		if err != nil || !ok {
 			return nil
@@ -71,17 +72,17 @@ func openRepo(folder string, known *gitIndex) *gitIndex {
 		dir = within(folder, strings.TrimSpace(named))
 	}
 	common := dir
-	if text, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
+	if text, err := safefile.Read(filepath.Join(dir, "commondir"), safefile.Line); err == nil {
 		common = within(dir, strings.TrimSpace(string(text)))
 	}
-	config, err := os.ReadFile(filepath.Join(common, "config"))
+	config, err := safefile.Read(filepath.Join(common, "config"), safefile.Settings)
 	if err != nil || strings.Contains(strings.ToLower(string(config)), "objectformat") { // SHA-1 is what we read
 		return nil
 	}
 	x := &gitIndex{repo: repo{folder, filepath.Join(common, "objects")}, tracked: map[string]gitEntry{}, folders: map[string]bool{}}
 	file := filepath.Join(dir, "index")
 	info, err := os.Stat(file)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<30 {
+	if err != nil || !info.Mode().IsRegular() || info.Size() > mostIndex {
 		return nil
 	}
 	x.file = stampOf(info)
@@ -90,7 +91,7 @@ func openRepo(folder string, known *gitIndex) *gitIndex {
 		return known
 	}
 	x.readAt = stampNow()
-	data, err := os.ReadFile(file)
+	data, err := safefile.Read(file, mostIndex)
 	if err != nil || x.parse(data) != nil {
 		return nil
 	}
@@ -113,8 +114,8 @@ func converts(config []byte, common string) bool {
 		return true
 	}
 	home, _ := os.UserHomeDir() // none: no settings
-	global, _ := os.ReadFile(filepath.Join(home, ".gitconfig"))
-	further, _ := os.ReadFile(filepath.Join(home, ".config", "git", "config"))
+	global, _ := safefile.Read(filepath.Join(home, ".gitconfig"), safefile.Settings)
+	further, _ := safefile.Read(filepath.Join(home, ".config", "git", "config"), safefile.Settings)
 	for _, text := range [][]byte{config, global, further} {
 		if lower := strings.ToLower(string(text)); strings.Contains(lower, "autocrlf") || strings.Contains(lower, "attributesfile") {
 			return true
@@ -155,8 +156,12 @@ func (s *Store) index(folder string) *gitIndex {
 	return x
 }
 
-// mostIndexes is how many are remembered.
-const mostIndexes = 16
+// mostIndexes is how many are remembered, mostIndex how many bytes one may have: two
+// million files.
+const (
+	mostIndexes = 16
+	mostIndex   = 256 << 20
+)
 
 var errIndex = errors.New("git's index is not as expected")
 
@@ -263,7 +268,7 @@ func (x *gitIndex) holds(path string) bool {
 func (s *Store) gitFolder(objects string) (string, error) {
 	dir := filepath.Join(s.dir, "git", sumOf([]byte(objects))[:32])
 	alternates := filepath.Join(dir, "objects", "info", "alternates")
-	if text, err := os.ReadFile(alternates); err == nil && string(text) == quotedAlternate(objects) {
+	if text, err := safefile.Read(alternates, safefile.Line); err == nil && string(text) == quotedAlternate(objects) {
 		return dir, nil
 	}
 	files := []struct{ name, text string }{

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // running are git settings whose value is run as a program, or names a file in
@@ -112,6 +113,14 @@ func (w *Watch) settingsOf(c content) ([]setting, error) {
 // readSettings has git itself read a file, so that nothing is read otherwise than
 // git will.
 func readSettings(path string) (all []setting, err error) {
+	f, info, err := safefile.Open(path) // git would wait for a named pipe
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	f.Close() //nolint:errcheck // only looked at
+	if info.Size() > safefile.Settings {
+		return nil, fmt.Errorf("reading %s: %w", path, safefile.ErrTooLarge)
+	}
 	out, code, err := git("config", "--file", path, "--no-includes", "--null", "--list")
 	if err != nil || code != 0 {
 		return nil, fmt.Errorf("reading %s: exit code %d, %w", path, code, err)

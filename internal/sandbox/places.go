@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // secrets are files and folders of a home that hold keys, or what a person did and
@@ -71,7 +73,7 @@ func unreadable(home, hermesHome string, environ []string) (paths []string) {
 		}
 		for name, token := range withTokens {
 			path := filepath.Join(h, name)
-			if text, err := os.ReadFile(path); err == nil && bytes.Contains(text, []byte(token)) {
+			if text, err := safefile.Read(path, safefile.Settings); err == nil && bytes.Contains(text, []byte(token)) {
 				paths = append(paths, path)
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // nestedLimit bounds the folders of a root in which a repository is looked for.
@@ -79,7 +81,7 @@ func gitDirs(folder string) (dirs []string) {
 
 // pointer reads a path, relative to a folder, from a file of one line.
 func pointer(file, prefix, folder string) (path string, ok bool) {
-	text, err := os.ReadFile(file)
+	text, err := safefile.Read(file, safefile.Line)
 	line, found := strings.CutPrefix(strings.TrimSpace(string(text)), prefix)
 	line = strings.TrimSpace(line)
 	if err != nil || !found || line == "" || len(line) > 4096 {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // What a protected place is.
@@ -143,7 +145,7 @@ func (s *shared) remember(path string, info fs.FileInfo) content {
 		target, _ := os.Readlink(path)
 		c.text = []byte(target)
 	case info.Mode().IsRegular() && info.Size() <= fileLimit:
-		c.text, _ = os.ReadFile(path)
+		c.text, _ = safefile.ReadBelow(filepath.Dir(path), filepath.Base(path), fileLimit)
 	}
 	s.mu.Lock()
 	s.known[path] = c
@@ -317,7 +319,7 @@ func (w *Watch) setAside(path string) error {
 		return nil
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() <= fileLimit {
-		if text, err := os.ReadFile(path); err == nil {
+		if text, err := safefile.ReadBelow(filepath.Dir(path), filepath.Base(path), fileLimit); err == nil {
 			os.WriteFile(to, text, 0o600) //nolint:errcheck // kept if it can be
 		}
 	}

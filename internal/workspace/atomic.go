@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // replaceFile puts text at p: through the editor unless it leaves the file to the
@@ -57,7 +59,7 @@ func (w *Workspace) replaceFile(ctx context.Context, p place, text []byte, old b
 func openParent(p place) (dir *os.Root, made []string, err error) {
 	root, parent := p.folder.root, filepath.Dir(p.rel)
 	if p.rel == "." {
-		return nil, nil, &kindError{fs.ModeDir}
+		return nil, nil, &safefile.KindError{Mode: fs.ModeDir}
 	}
 	for at := parent; at != "."; at = filepath.Dir(at) {
 		if _, err := root.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
@@ -70,7 +72,7 @@ func openParent(p place) (dir *os.Root, made []string, err error) {
 			return nil, made, err
 		}
 	}
-	dir, err = root.OpenRoot(parent)
+	dir, err = safefile.OpenRootIn(root, parent)
 	return dir, made, err
 }
 
@@ -91,7 +93,7 @@ func writable(dir *os.Root, base string, old fs.FileInfo) error {
 	if old.Mode().Perm()&0o222 == 0 {
 		return &fs.PathError{Op: "write", Path: base, Err: fmt.Errorf("it is read-only (mode %04o); make it writable first: %w", old.Mode().Perm(), fs.ErrPermission)}
 	}
-	f, err := dir.OpenFile(base, os.O_WRONLY|openFlags, 0)
+	f, err := dir.OpenFile(base, os.O_WRONLY|safefile.Flags, 0)
 	if errors.Is(err, fs.ErrPermission) {
 		return err
 	}

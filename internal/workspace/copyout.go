@@ -10,18 +10,20 @@ import (
 	"os"
 	"path/filepath"
 	"unicode/utf8"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // CopyOut copies files of the folder top to the folder dest: names are relative, what
 // the editor has open goes as it stands there, and links stay links. What is not
 // there, or is no file, is left out. Nothing outside either folder is touched.
 func (w *Workspace) CopyOut(ctx context.Context, top string, names []string, dest string) (copied []string, err error) {
-	from, err := os.OpenRoot(top)
+	from, err := safefile.OpenRoot(top)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", top, err)
 	}
 	defer from.Close()
-	to, err := os.OpenRoot(dest)
+	to, err := safefile.OpenRoot(dest)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", dest, err)
 	}
@@ -76,7 +78,7 @@ func (w *Workspace) CopyUntold(ctx context.Context, top string, names []string, 
 	if !w.Untold() {
 		return nil, nil
 	}
-	to, err := os.OpenRoot(dest)
+	to, err := safefile.OpenRoot(dest)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", dest, err)
 	}
@@ -154,7 +156,7 @@ func copyOne(from, to *os.Root, name string, text []byte) (done bool, err error)
 	case text != nil:
 		return true, to.WriteFile(name, text, info.Mode().Perm())
 	}
-	in, err := from.Open(name)
+	in, _, err := safefile.OpenSeen(from, name)
 	if err != nil {
 		return false, err
 	}

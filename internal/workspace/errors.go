@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // What went wrong with a path; each is wrapped by a [*PathError] whose text is a
@@ -13,8 +15,8 @@ import (
 var (
 	ErrOutside    = errors.New("outside the workspace")
 	ErrStale      = errors.New("changed since it was read")
-	ErrNotRegular = errors.New("not a regular file")
-	ErrTooLarge   = errors.New("too large")
+	ErrNotRegular = safefile.ErrNotRegular
+	ErrTooLarge   = safefile.ErrTooLarge
 	ErrNotFound   = errors.New("not found")
 	ErrRefused    = errors.New("refused by the editor")
 )

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // Stat describes what is at path; a link inside the folders is followed.
@@ -23,7 +25,7 @@ func (w *Workspace) Stat(ctx context.Context, path string) (info fs.FileInfo, er
 // List lists the folder dir, by name.
 func (w *Workspace) List(ctx context.Context, dir string) (entries []fs.DirEntry, err error) {
 	err = w.at(dir, func(p place) error {
-		f, err := p.folder.root.OpenFile(p.rel, openFlags, 0)
+		f, err := p.folder.root.OpenFile(p.rel, safefile.Flags, 0)
 		if err != nil {
 			return err
 		}
@@ -134,7 +136,7 @@ func (w *Workspace) movable(ctx context.Context, p place) (*Document, error) {
 		return nil, nil
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &kindError{info.Mode()}
+		return nil, &safefile.KindError{Mode: info.Mode()}
 	}
 	doc, open, err := w.document(ctx, p)
 	if err != nil {

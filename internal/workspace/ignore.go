@@ -4,10 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // Ignore files longer than this are not read.
@@ -186,21 +187,8 @@ func ignoreAbove(path string) *ignoreFolder {
 
 // readRules reads a file of rules; none, or none that can be read, is no rules.
 func readRules(path string) []byte {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	f, err := os.OpenFile(path, openFlags, 0)
+	text, err := safefile.Read(path, maxIgnoreFile)
 	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	return readSmall(f)
-}
-
-func readSmall(r io.Reader) []byte {
-	text, err := io.ReadAll(io.LimitReader(r, maxIgnoreFile+1))
-	if err != nil || len(text) > maxIgnoreFile {
 		return nil
 	}
 	return text
@@ -208,12 +196,11 @@ func readSmall(r io.Reader) []byte {
 
 // readRulesIn is readRules for a file below dir, whose links are not followed out.
 func readRulesIn(dir *os.Root, name string) []byte {
-	f, _, err := openRegular(dir, filepath.FromSlash(name))
+	text, err := safefile.ReadIn(dir, filepath.FromSlash(name), maxIgnoreFile)
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
-	return readSmall(f)
+	return text
 }
 
 // gitConfig is where git keeps a user's settings.

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"unicode/utf8"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // Image is what is at a path: a file with its text, a link, a folder, or nothing.
@@ -124,7 +126,7 @@ func lookOnDisk(p place) (Image, error) {
 		link, err := root.Readlink(p.rel)
 		return Image{Mode: fs.ModeSymlink, Link: link}, err
 	case !info.Mode().IsRegular():
-		return NoImage, &kindError{info.Mode()}
+		return NoImage, &safefile.KindError{Mode: info.Mode()}
 	}
 	before, err := readBefore(p, true)
 	return fileImage(before.text, before.info), err

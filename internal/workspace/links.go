@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // LinkTarget says where the symbolic link at path leads; empty: it is none, or
@@ -86,7 +88,7 @@ func (w *Workspace) Executable(ctx context.Context, path string, on bool) error 
 			return err
 		}
 		if !info.Mode().IsRegular() {
-			return &kindError{info.Mode()}
+			return &safefile.KindError{Mode: info.Mode()}
 		}
 		mode := info.Mode().Perm() &^ 0o111
 		if on {

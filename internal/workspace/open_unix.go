@@ -8,9 +8,6 @@ import (
 	"syscall"
 )
 
-// openFlags keeps an open of a FIFO from waiting for its other end.
-const openFlags = os.O_RDONLY | syscall.O_NONBLOCK
-
 // keepOwner gives f the owner of the file it will replace, when that is another
 // and we may: the superuser's editing a file must not take it from its owner.
 func keepOwner(f *os.File, old fs.FileInfo) {

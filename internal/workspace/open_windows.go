@@ -5,8 +5,6 @@ import (
 	"os"
 )
 
-const openFlags = os.O_RDONLY
-
 func keepOwner(*os.File, fs.FileInfo) {}
 
 // syncFolder does nothing: Windows cannot flush a folder.

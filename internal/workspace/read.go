@@ -10,6 +10,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // What is read whole, and hashed in passing, is at most this long.
@@ -78,32 +80,13 @@ func (w *Workspace) readWhole(ctx context.Context, path string) ([]byte, fs.File
 }
 
 // readAll reads at most maxWhole bytes; size is what to expect.
-func readAll(r io.Reader, size int64) ([]byte, error) {
-	if size > maxWhole {
-		return nil, ErrTooLarge
-	}
-	text := make([]byte, 0, size+1)
-	for {
-		n, err := r.Read(text[len(text):cap(text)])
-		text = text[:len(text)+n]
-		switch {
-		case errors.Is(err, io.EOF):
-			return text, nil
-		case err != nil:
-			return nil, err
-		case len(text) > maxWhole:
-			return nil, ErrTooLarge
-		case len(text) == cap(text):
-			text = append(text, 0)[:len(text)]
-		}
-	}
-}
+func readAll(r io.Reader, size int64) ([]byte, error) { return safefile.ReadAll(r, size, maxWhole) }
 
 // openFile opens the regular file at path, and nothing else.
 func (w *Workspace) openFile(ctx context.Context, path string) (p place, f *os.File, info fs.FileInfo, err error) {
 	err = w.at(path, func(at place) error {
 		p = at
-		f, info, err = openRegular(at.folder.root, at.rel)
+		f, info, err = safefile.OpenIn(at.folder.root, at.rel)
 		return err
 	})
 	if err != nil {
@@ -112,62 +95,11 @@ func (w *Workspace) openFile(ctx context.Context, path string) (p place, f *os.F
 	return p, f, info, nil
 }
 
-// openRegular opens a regular file for reading. Looking first keeps devices from
-// being touched at all; looking again makes sure that it is what was opened.
-func openRegular(root *os.Root, rel string) (*os.File, fs.FileInfo, error) {
-	info, err := root.Stat(rel)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, &kindError{info.Mode()}
-	}
-	return openSeen(root, rel)
-}
-
-// openSeen is openRegular for what was just seen to be a regular file.
-func openSeen(root *os.Root, rel string) (*os.File, fs.FileInfo, error) {
-	f, err := root.OpenFile(rel, openFlags, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &kindError{info.Mode()}
-	}
-	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	return f, info, nil
-}
-
-// kindError says that something is no regular file.
-type kindError struct{ mode fs.FileMode }
-
-func (e *kindError) Error() string {
-	switch {
-	case e.mode.IsDir():
-		return "is a folder, not a file"
-	case e.mode&fs.ModeNamedPipe != 0:
-		return "is a named pipe, not a regular file"
-	case e.mode&fs.ModeSocket != 0:
-		return "is a socket, not a regular file"
-	case e.mode&fs.ModeDevice != 0:
-		return "is a device, not a regular file"
-	case e.mode&fs.ModeSymlink != 0:
-		return "is a link, not a regular file"
-	}
-	return "is not a regular file"
-}
-
-func (e *kindError) Unwrap() error { return ErrNotRegular }
-
 // explain turns an error of the disk into a sentence about path. doing is a word
 // such as "reading".
 func (w *Workspace) explain(ctx context.Context, doing, path string, err error) error {
 	var known *PathError
-	var kind *kindError
+	var kind *safefile.KindError
 	switch {
 	case errors.As(err, &known):
 		return err

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 const (
@@ -231,7 +233,7 @@ func (s *search) inFile(p place) error {
 	if doc, ok := s.docs[p.abs()]; ok {
 		return s.content(p.abs(), bytes.NewReader(doc.Text))
 	}
-	f, _, err := openRegular(p.folder.root, p.rel)
+	f, _, err := safefile.OpenIn(p.folder.root, p.rel)
 	if err != nil {
 		return err
 	}
@@ -527,7 +529,7 @@ func (s *search) read(abs string, wanted map[int]bool, room int) (map[int]string
 	if !ok {
 		return nil, ErrOutside
 	}
-	f, _, err := openRegular(p.folder.root, p.rel)
+	f, _, err := safefile.OpenIn(p.folder.root, p.rel)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // Survey is a look at everything in the folders of a workspace that is somebody's
@@ -98,7 +100,7 @@ func (k *surveyor) folder(dir *os.Root, path string, above *ignoreFolder, strict
 }
 
 func (k *surveyor) enter(dir *os.Root, name, path string, rules *ignoreFolder, strict bool) {
-	sub, err := dir.OpenRoot(name)
+	sub, err := safefile.OpenRootIn(dir, name)
 	if err != nil {
 		return // gone, not ours to read, or a link by now
 	}
@@ -175,9 +177,9 @@ func (w *Workspace) ReadSurveyed(path string, limit int64) (text []byte, after f
 	if info, err := p.folder.root.Lstat(p.rel); err != nil {
 		return nil, nil, err
 	} else if !info.Mode().IsRegular() {
-		return nil, nil, &kindError{info.Mode()}
+		return nil, nil, &safefile.KindError{Mode: info.Mode()}
 	}
-	f, info, err := openSeen(p.folder.root, p.rel)
+	f, info, err := safefile.OpenSeen(p.folder.root, p.rel)
 	if err != nil {
 		return nil, nil, err
 	}

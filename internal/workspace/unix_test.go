@@ -41,6 +41,9 @@ func TestSpecialFiles(t *testing.T) {
 			if _, err := w.Write(t.Context(), name, nil); !errors.Is(err, want) {
 				t.Errorf("Write(%s) = %v", name, err)
 			}
+			if _, err := w.Write(t.Context(), name+"/new", nil); err == nil {
+				t.Errorf("Write(%s/new) has succeeded", name)
+			}
 			if _, err := w.Search(t.Context(), Query{Pattern: "x", Path: name}); !errors.Is(err, want) {
 				t.Errorf("Search(%s) = %v", name, err)
 			}

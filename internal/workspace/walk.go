@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // Files of one folder that one goroutine takes at a time.
@@ -25,7 +27,7 @@ type walked struct {
 // read are passed over, other workspace folders are left to their own walk. It
 // returns when every visit has; the error is the context's.
 func (w *Workspace) walk(ctx context.Context, start place, only *globs, visit func(walked)) error {
-	root, err := start.folder.root.OpenRoot(start.rel)
+	root, err := safefile.OpenRootIn(start.folder.root, start.rel)
 	if err != nil {
 		return err
 	}

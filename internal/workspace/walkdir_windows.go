@@ -4,6 +4,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // walkedFolder is a folder that a walk has come to, held open.
@@ -26,7 +28,7 @@ func (d walkedFolder) sub(name, _ string) (walkedFolder, error) {
 
 // open opens a regular file in d.
 func (d walkedFolder) open(name string) (io.ReadCloser, error) {
-	f, _, err := openSeen(d.root, name)
+	f, _, err := safefile.OpenSeen(d.root, name)
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // Documents is where open documents live: the editor. Paths are absolute.
@@ -161,7 +163,7 @@ func openFolder(name string, opened, have []*folder) (*folder, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("workspace folder %s is not a folder", name)
 	}
-	root, err := os.OpenRoot(path)
+	root, err := safefile.OpenRoot(path)
 	if err != nil {
 		return nil, fmt.Errorf("workspace folder %s cannot be opened: %w", name, plain(err))
 	}

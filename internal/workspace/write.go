@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // Written is what a write did.
@@ -206,7 +208,7 @@ func (b before) exists() bool { return b.info != nil }
 // readBefore looks at what will be written over. When whole is set, no file is
 // fine, and one too large to be read is too.
 func readBefore(p place, whole bool) (before, error) {
-	f, info, err := openRegular(p.folder.root, p.rel)
+	f, info, err := safefile.OpenIn(p.folder.root, p.rel)
 	if whole && errors.Is(err, fs.ErrNotExist) {
 		return before{}, nil
 	}

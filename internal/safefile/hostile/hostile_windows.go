@@ -1,0 +1,3 @@
+package hostile
+
+func unixThings() []Thing { return nil }
