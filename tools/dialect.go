@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -111,7 +112,7 @@ func (s *Shell) plain(text string) []string {
 // exports are shell code, quoted in the shell's own way.
 func parseState(text []byte, before []string) (after shellState, ok bool) {
 	i := bytes.LastIndex(text, []byte("\n:\n"))
-	if i < 0 || text[len(text)-1] != '\n' {
+	if i < 0 || text[len(text)-1] != '\n' || !plainExports(text[:i+1]) {
 		return shellState{}, false
 	}
 	after.dir = strings.TrimSuffix(string(text[i+3:]), "\n")
@@ -144,6 +145,7 @@ func appendExports(env []string, decl *syntax.DeclClause, literally *expand.Conf
 		value := ""
 		if a.Value != nil {
 			var err error
+			unescape(a.Value)
 			if value, err = expand.Literal(literally, a.Value); err != nil {
 				continue
 			}
@@ -152,6 +154,18 @@ func appendExports(env []string, decl *syntax.DeclClause, literally *expand.Conf
 	}
 	return env
 }
+
+// unescape takes backslashes out of what stands outside of quotes, which the library
+// leaves there: zsh and mksh write it's as 'it'\''s'.
+func unescape(word *syntax.Word) {
+	for _, part := range word.Parts {
+		if lit, is := part.(*syntax.Lit); is {
+			lit.Value = escaped.ReplaceAllString(lit.Value, "$1")
+		}
+	}
+}
+
+var escaped = regexp.MustCompile(`\\(?s:(.))`)
 
 // parseEnviron reads what env -0 gave, ":" and the folder.
 func parseEnviron(text []byte, before []string) (after shellState, ok bool) {

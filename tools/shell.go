@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 	"github.com/hermes-ls/hermes-ls/tools/backend"
@@ -144,7 +145,7 @@ func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 	if err != nil {
 		return Outcome{Cwd: before.dir}, err
 	}
-	defer dump.dir.Remove()
+	defer dump.remove()
 
 	start := c.start
 	if start == nil {
@@ -256,10 +257,12 @@ func (s *Shell) left(d dump, before []string) (after shellState, ok bool) {
 }
 
 // dump is the file in which a command leaves its state: private, since exports
-// may be secret.
+// may be secret. It is open from before the command starts, so that what the command
+// puts in its place is never opened.
 type dump struct {
 	dir  *scratch.Dir
 	path string
+	file *os.File
 }
 
 func newDump() (dump, error) {
@@ -267,22 +270,22 @@ func newDump() (dump, error) {
 	if err != nil {
 		return dump{}, fmt.Errorf("making a folder for the shell's state: %w", err)
 	}
-	d := dump{dir, dir.Path("state")}
-	if err := os.WriteFile(d.path, nil, 0o600); err != nil {
+	d := dump{dir: dir, path: dir.Path("state")}
+	if d.file, err = os.OpenFile(d.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
 		dir.Remove()
 		return dump{}, fmt.Errorf("making a file for the shell's state: %w", err)
 	}
 	return d, nil
 }
 
+func (d dump) remove() {
+	d.file.Close() //nolint:errcheck // nothing was written by us
+	d.dir.Remove()
+}
+
 // read returns the state that was left, if a whole one was.
 func (d dump) read(before []string, parse func([]byte, []string) (shellState, bool)) (after shellState, ok bool) {
-	f, err := os.Open(d.path)
-	if err != nil {
-		return shellState{}, false
-	}
-	defer f.Close() //nolint:errcheck // only read
-	text, err := io.ReadAll(io.LimitReader(f, stateLimit))
+	text, err := safefile.ReadAll(d.file, 0, stateLimit)
 	if err != nil {
 		return shellState{}, false
 	}

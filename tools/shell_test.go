@@ -342,6 +342,68 @@ func TestShellLeavesNoFile(t *testing.T) {
 	}
 }
 
+// Values that look like code are carried over as they are, in every shell.
+func TestShellKeepsOddValues(t *testing.T) {
+	t.Parallel()
+	odd := []string{"$(x)", "`x`", "${x", "#x", "a[b", "a(b)", "{a,b}", "~", "a;b|c&d", "<x>", "!x", "it's", "-n", `a\b`, `"`, "'", "a\nexport B=2", "\t", "é", "--", "=("}
+	for _, shell := range shells(t) {
+		t.Run(filepath.Base(shell), func(t *testing.T) {
+			t.Parallel()
+			s, _ := newTestShell(t, shell)
+			for i, value := range odd {
+				s.state.env = append(s.state.env, fmt.Sprintf("ODD%d=%s", i, value))
+			}
+			do(t, s, "export LAST=1; E=2; export E")
+			if filepath.Base(shell) == "bash" {
+				do(t, s, `declare -ax ARRAY=(a "b c" '$(x)'); declare -Ax MAP=(["a b"]=c [d]=e); export AFTER=1`)
+				if got, _ := do(t, s, "echo $AFTER"); got != "1\n" {
+					t.Errorf("beside arrays: %q", got)
+				}
+			}
+			got, _ := do(t, s, "echo $LAST; printenv ODD0 && env -0")
+			if !strings.HasPrefix(got, "1\n"+odd[0]+"\n") {
+				t.Errorf("%q", got)
+			}
+			for i, value := range odd {
+				if !strings.Contains(got, fmt.Sprintf("\x00ODD%d=%s\x00", i, value)) && i > 0 {
+					t.Errorf("ODD%d=%q is lost", i, value)
+				}
+			}
+		})
+	}
+}
+
+// A command that puts something else in the place of the state changes nothing of it,
+// and its turn goes on.
+func TestShellStateReplaced(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("export STOLEN='1'\n:\n/\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, replace := range map[string]string{
+		"named pipe": `mkfifo "$state"`,
+		"link":       "ln -s " + secret + ` "$state"`,
+		"/dev/zero":  `ln -s /dev/zero "$state"`,
+		"folder":     `mkdir "$state"`,
+		"10 GB":      `truncate -s 10G "$state"`,
+		"deep":       `{ printf 'export A=1\n'; head -c 4000000 /dev/zero | tr '\0' '('; printf '\n:\n/\n'; } >"$state"`,
+		"deep value": `{ printf 'export A='; yes '$(' | head -n 1900000 | tr -d '\n'; printf '\n:\n/\n'; } >"$state"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, dir := newTestShell(t, "")
+			remove := `rm "$state"; `
+			if strings.HasPrefix(name, "deep") || name == "10 GB" {
+				remove = "" // the file itself
+			}
+			do(t, s, `state=$(echo "$TMPDIR"/hermes-ls-shell-*/state); `+remove+replace+"; kill -9 $$")
+			if got, _ := do(t, s, `echo "$STOLEN $A $PWD"`); got != "  "+dir+"\n" {
+				t.Errorf("the next command says %q", got)
+			}
+		})
+	}
+}
+
 func TestParseState(t *testing.T) {
 	t.Parallel()
 	before := []string{"OLD=1", "SHLVL=3", "a.b=c"}
@@ -355,7 +417,7 @@ func TestParseState(t *testing.T) {
 			"/tmp", []string{"A=1", "N=2", "Q=a\nb'c", `D=$x"`, "SHLVL=3", "a.b=c"}, true},
 		{"dash", "export A='1'\nexport B='it'\"'\"'s'\nexport E\n:\n/tmp\n", "/tmp", []string{"A=1", "B=it's", "SHLVL=3", "a.b=c"}, true},
 		{"old bash, newline in a value", "declare -x A=\"1\n2\"\n:\n/tmp\n", "/tmp", []string{"A=1\n2", "SHLVL=3", "a.b=c"}, true},
-		{"nothing runs", "declare -x A=\"$(touch /tmp/x)\"\n:\n/tmp\n", "/tmp", []string{"SHLVL=3", "a.b=c"}, true},
+		{"nothing runs", "declare -x A=\"$(touch /tmp/x)\"\n:\n/tmp\n", "", nil, false},
 		{"cut", "declare -x A=\"1\"\n:\n/tm", "", nil, false},
 		{"cut earlier", "declare -x A=\"1\"\n", "", nil, false},
 		{"empty", "", "", nil, false},
