@@ -166,9 +166,6 @@ func (k *kernel) end(grace time.Duration) {
 func (k *kernel) run(ctx context.Context, r *Runner, env *tools.Env, s script) (ending, error) {
 	k.scripts++
 	name := fmt.Sprintf("script%d.py", k.scripts)
-	if err := k.stage.write(name, s.code); err != nil {
-		return ending{}, err
-	}
 	w := r.newWatch(env, s)
 	k.link.open(ctx, w.desk)
 	token := rand.Text()
@@ -177,7 +174,8 @@ func (k *kernel) run(ctx context.Context, r *Runner, env *tools.Env, s script) (
 	defer release()
 	w.begin(k.process.Stop)
 	var exit proc.Exit
-	if _, err := fmt.Fprintf(k.commands, "%s %s\n", token, k.stage.path(name)); err == nil {
+	// The interpreter itself writes the file: earlier scripts can put links into its folder.
+	if _, err := fmt.Fprintf(k.commands, "%s %d %s\n%s", token, len(s.code), k.stage.path(name), s.code); err == nil {
 		exit.Code = k.await(outEnd, errEnd)
 	} else {
 		<-k.gone

@@ -37,6 +37,25 @@ func TestVariablesStay(t *testing.T) {
 	}
 }
 
+// What an earlier script has put in the place of the next one's file is not written to.
+func TestNextScriptIsNotWrittenThroughLinks(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, Config{Persist: true}, scriptFiles)
+	victim := filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(victim, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.run(fmt.Sprintf("import os, sys\nd = os.path.dirname(sys.argv[0])\nos.symlink(%q, d + '/script2.py')\nos.mkfifo(d + '/script3.py')\nos.mkdir(d + '/script4.py')", victim))
+	for range 3 {
+		if a := b.run("print(6 * 7)"); a.Output != "42\n" {
+			t.Errorf("%+v", a)
+		}
+	}
+	if text, err := os.ReadFile(victim); string(text) != "mine" {
+		t.Errorf("the file that a link led to holds %q, %v", text, err)
+	}
+}
+
 func TestKernelThatEndsIsToldOf(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]string{

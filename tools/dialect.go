@@ -156,7 +156,7 @@ func appendExports(env []string, decl *syntax.DeclClause, literally *expand.Conf
 }
 
 // unescape takes backslashes out of what stands outside of quotes, which the library
-// leaves there: zsh and mksh write it's as 'it'\''s'.
+// leaves there: zsh and mksh write it's as 'it'\”s'.
 func unescape(word *syntax.Word) {
 	for _, part := range word.Parts {
 		if lit, is := part.(*syntax.Lit); is {

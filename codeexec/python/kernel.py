@@ -1,7 +1,8 @@
 """Runs scripts one after another in one namespace: python -I kernel.py folder folder...
 
-A script's coming is a line on stdin: "token path". Its end is told on stdout and
-stderr, where its output ends.
+A script comes on stdin: a line "token length path", and then its bytes. The file at
+path is for tracebacks. The end of a script is told on stdout and stderr, where its
+output ends.
 """
 import sys
 
@@ -29,13 +30,19 @@ def serve():
     names.update(__name__="__main__", __builtins__=builtins, __doc__=None,
                  __package__=None, __spec__=None, __loader__=None)
     for line in commands:
-        token, path = line.decode().rstrip("\n").split(" ", 1)
+        token, length, path = line.decode().rstrip("\n").split(" ", 2)
+        source = commands.read(int(length))
         sys.argv = [path]
         names["__file__"] = path
         code = 0
         try:
-            with open(path, "rb") as file:
-                source = file.read()
+            try:  # earlier scripts may have put something there
+                if os.path.lexists(path):
+                    os.unlink(path)
+                with open(path, "xb") as file:
+                    file.write(source)
+            except OSError:
+                pass  # tracebacks go without its lines
             exec(compile(source, path, "exec", dont_inherit=True), names)
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
