@@ -92,14 +92,35 @@ func search(ctx context.Context, env *Env, _ Call, in searchIn) (Result, error) 
 	q := query(in)
 	reads, done := onOutputs(env, q.Path)
 	defer done()
-	found, err := reads.Files.Search(ctx, q)
+	found, note, err := searchNames(ctx, reads.Files, q)
 	if err != nil {
 		return Result{}, err
 	}
 	if reads != env { // names are of use only whole there
 		found = inFolder(found, reads.Files.Folders()[0])
 	}
-	return OK(shownFound(found, in, q)), nil
+	out := shownFound(found, in, q)
+	if note != "" {
+		out.Note = note
+	}
+	return OK(out), nil
+}
+
+// brackets have a meaning in a glob, and stand in names such as app/[id]/page.tsx.
+var brackets = strings.NewReplacer("[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`)
+
+// searchNames searches. If a glob with brackets matches no name, it looks for names
+// that hold the brackets, and note says so.
+func searchNames(ctx context.Context, files Files, q workspace.Query) (found *workspace.Found, note string, err error) {
+	found, err = files.Search(ctx, q)
+	if !q.Files || !strings.ContainsAny(q.Pattern, "[]{}") || err == nil && found.Total > 0 {
+		return found, "", err
+	}
+	q.Pattern = brackets.Replace(q.Pattern)
+	if named, failure := files.Search(ctx, q); failure == nil && named.Total > 0 {
+		return named, "no name matches the pattern as a glob; its brackets were looked for as they are", nil
+	}
+	return found, "", err
 }
 
 // inFolder names what was found from the root of the disk.

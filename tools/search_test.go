@@ -18,6 +18,10 @@ func TestSearchFiles(t *testing.T) {
 		".hidden.go":      "func hidden() {}\n",
 		"long.txt":        strings.Repeat("é", 1000) + "needle" + strings.Repeat("y", 1000) + "\n",
 		"b\x1b]52;c\x07w": "odd name\n",
+
+		"app/[id]/page.tsx": "page\n",
+		"app/{a}/page.tsx":  "page\n",
+		"app/list[x.tsx":    "list\n",
 	}
 	for i := range 120 {
 		files[fmt.Sprintf("many/%03d.txt", i)] = "hit\n"
@@ -37,6 +41,12 @@ func TestSearchFiles(t *testing.T) {
 		{`{"pattern":"nowhere"}`, `{"matches":[],"total_count":0,"truncated":false,"note":"nothing found; ignored (.gitignore), hidden and binary files are not searched"}`},
 		{`{"pattern":"nowhere","output_mode":"count"}`, `{"counts":{},"total_count":0,"truncated":false,"note":"nothing found; ignored (.gitignore), hidden and binary files are not searched"}`},
 		{`{"pattern":"print\\(\\)"}`, `{"matches":[],"total_count":0,"truncated":false,"note":"nothing found; ignored (.gitignore), hidden and binary files are not searched; the pattern is a regular expression: put \\ before characters such as ( [ . * to find them as they are"}`},
+		{`{"pattern":"app/[id]/page.tsx","target":"files"}`, `{"files":["app/[id]/page.tsx"],"total_count":1,"truncated":false,"note":"no name matches the pattern as a glob; its brackets were looked for as they are"}`},
+		{`{"pattern":"app/[id]/*.tsx","target":"files","limit":1}`, `{"files":["app/[id]/page.tsx"],"total_count":1,"truncated":false,"note":"no name matches the pattern as a glob; its brackets were looked for as they are"}`},
+		{`{"pattern":"**/{a}/*","target":"files","path":"app"}`, `{"files":["app/{a}/page.tsx"],"total_count":1,"truncated":false,"note":"no name matches the pattern as a glob; its brackets were looked for as they are"}`},
+		{`{"pattern":"list[x.tsx","target":"files"}`, `{"files":["app/list[x.tsx"],"total_count":1,"truncated":false,"note":"no name matches the pattern as a glob; its brackets were looked for as they are"}`},
+		{`{"pattern":"util.[gp][oy]","target":"files"}`, `{"files":["sub/util.go","sub/util.py"],"total_count":2,"truncated":false}`},
+		{`{"pattern":"[xyz].rs","target":"files"}`, `{"files":[],"total_count":0,"truncated":false,"note":"nothing found; ignored (.gitignore), hidden and binary files are not searched"}`},
 		{`{"pattern":"*.rs","target":"files"}`, `{"files":[],"total_count":0,"truncated":false,"note":"nothing found; ignored (.gitignore), hidden and binary files are not searched"}`},
 	} {
 		if got := p.call(t, "search_files", c.args); string(got.JSON) != c.want {
