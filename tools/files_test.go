@@ -442,6 +442,8 @@ func TestPatch(t *testing.T) {
 	check("null for the new text, under another name", "a\nb\n", `"old_string":"b\n","new_str":null`, "error:unknown parameter")
 	check("no new text, and no such place", "a\nb\n", `"old_string":"c"`, noNew)
 	check("ambiguous", "x\ny\nx\n\nx\nx\nx\nx\n", `"old_string":"x","new_string":"y"`, "error:6 times (at lines 1, 3, 5, 6, 7, …)")
+	check("as many as all would be", "aaaa\n", `"old_string":"aa","new_string":"b"`, "error:occurs 2 times (at lines 1, 1); nothing")
+	check("as many lines as all would be", "}\n}\n}\n}\n}\n", `"old_string":"}\n}\n","new_string":"b\n"`, "error:occurs 2 times (at lines 1, 3); nothing")
 	check("overlapping is ambiguous", "aaa\n", `"old_string":"aa","new_string":"b"`, "error:2 times (at lines 1, 1)")
 	check("not there", "alpha\nbeta\n", `"old_string":"gamma","new_string":"x"`, "error:nor anything like it")
 	check("nearly there", "func add(a, b int) int {\n\treturn a + b\n}\n", `"old_string":"func add(a, c int) int {","new_string":"x"`, "error:From line 1, the nearest lines are:\nfunc add(a, b int) int {")

@@ -1,10 +1,14 @@
 package tools
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
 // span is a piece of a text, in bytes.
@@ -56,23 +60,61 @@ func (v view) original(at int) int { return at + sort.SearchInts(v.cuts, at) }
 // exactly returns every place of wanted in v, those that overlap too.
 func (v view) exactly(wanted string) []span {
 	var spans []span
-	for at := 0; wanted != ""; at++ {
-		i := strings.Index(v.text[at:], wanted)
-		if i < 0 {
-			break
-		}
-		at += i
+	for _, at := range placesOf(v.text, wanted) {
 		spans = append(spans, span{at, at + len(wanted)})
 	}
 	return spans
 }
 
+// placesOf returns where wanted begins in text, in order, also where it overlaps
+// itself. An empty wanted is nowhere.
+func placesOf(text, wanted string) []int {
+	first := strings.Index(text, wanted)
+	if first < 0 || wanted == "" {
+		return nil
+	}
+	if !strings.Contains(text[first+1:], wanted) {
+		return []int{first}
+	}
+	places := occurrences([]byte(text[first:]), []byte(wanted))
+	for i := range places {
+		places[i] += first
+	}
+	return places
+}
+
+// occurrences returns where wanted, which is not empty, begins in list, in order, also
+// where it overlaps itself. It takes one pass, after Knuth, Morris and Pratt.
+func occurrences[E comparable](list, wanted []E) []int {
+	back := make([]int, len(wanted)+1) // length of the longest border of each beginning
+	back[0] = -1
+	for i, k := 0, -1; i < len(wanted); {
+		for k >= 0 && wanted[i] != wanted[k] {
+			k = back[k]
+		}
+		i, k = i+1, k+1
+		back[i] = k
+	}
+	var places []int
+	k := 0
+	for i, x := range list {
+		for k >= 0 && (k == len(wanted) || x != wanted[k]) {
+			k = back[k]
+		}
+		if k++; k == len(wanted) {
+			places = append(places, i+1-k)
+		}
+	}
+	return places
+}
+
 // replacement is what is asked for: old becomes new.
 type replacement struct {
 	old, new string
-	all      bool            // in every place
-	lines    bool            // old is whole lines, without the end of the last one
-	within   func(span) bool // where it may be; nil: anywhere
+	all      bool                  // in every place
+	lines    bool                  // old is whole lines, without the end of the last one
+	within   func(span) bool       // where it may be; nil: anywhere
+	said     []workspace.Differing // the lines that differ, if the edit says so; nil: they are compared
 }
 
 // hits is where the old text of an edit stands, and how it was recognised.
@@ -81,9 +123,9 @@ type hits struct {
 	spans       []span            // in the text itself
 	how         string            // how it differs there, for the model; empty: it does not
 	fold        fold              // under which old and text are the same
-	apart       bool              // the file indents it in another way
 	text        string            // the whole text
 	end         func(span) string // how lines end at a place
+	reindent    *reindent         // of an edit that the file indents in another way
 }
 
 // errAmbiguous is behind the error for an old text that stands in several places.
@@ -94,9 +136,37 @@ func (e *ambiguous) Error() string { return e.text }
 // step is one way to recognise an old text.
 type step struct {
 	how   string
-	find  func(view, replacement) ([]span, replacement)
+	find  finder
 	fold  fold
-	apart bool
+	apart bool // the file may indent it in another way
+}
+
+// finder looks for the old text of an edit. It returns its places and the edit as it
+// was recognised.
+type finder func(context.Context, *textSearch, replacement) ([]span, replacement, error)
+
+// textSearch is one search for an old text.
+type textSearch struct {
+	view
+	left int // of the work that the search may do
+}
+
+// What a search may do, and what it costs, in nanoseconds of a slow machine.
+const (
+	searchWork   = 2_000_000_000
+	costOfIndent = 100 // a line
+	costOfCell   = 4   // a pair of letters
+)
+
+var errTooLong = errors.New("old_string is not in the file exactly, and it is too long to look for text that is like it; nothing was changed. Send a shorter old_string, copied exactly from the file")
+
+// spend takes cost off the work that is left. If there is not enough, it returns
+// errTooLong; if ctx has ended, its error.
+func (s *textSearch) spend(ctx context.Context, cost int) error {
+	if s.left -= cost; s.left < 0 {
+		return errTooLong
+	}
+	return ctx.Err()
 }
 
 // steps go from exact to lenient. Each is tried only when those before it have
@@ -119,22 +189,32 @@ var steps = []step{
 const fuzzyBytes = 8 << 20
 
 // seek looks for the old text of an edit. No hits and no error: it is not there.
-func seek(text string, e replacement) (hits, error) {
-	v := viewOf(text, e.old)
-	e.old = v.wanted(e.old)
-	for i, s := range steps {
+func seek(ctx context.Context, text string, e replacement) (hits, error) {
+	s := &textSearch{view: viewOf(text, e.old), left: searchWork}
+	e.old = s.wanted(e.old)
+	for i, step := range steps {
 		if i > 0 && len(text) > fuzzyBytes {
 			break
 		}
-		spans, as := s.find(v, e)
-		spans = v.allowed(spans, e)
+		if err := ctx.Err(); err != nil {
+			return hits{}, err
+		}
+		spans, as, err := step.find(ctx, s, e)
+		if err != nil {
+			return hits{}, err
+		}
+		spans = s.allowed(spans, e)
 		if len(spans) == 0 {
 			continue
 		}
 		if !e.all && len(spans) > 1 {
-			return hits{}, severalPlaces(text, spans, s.how)
+			return hits{}, severalPlaces(text, spans, step.how)
 		}
-		return hits{as, apartFromEachOther(spans), s.how, s.fold, s.apart, text, lineEndsOf(text)}, nil
+		found := hits{replacement: as, spans: apartFromEachOther(spans), how: step.how, fold: step.fold, text: text, end: lineEndsOf(text)}
+		if step.apart {
+			found.reindent = newReindent(as, s.text)
+		}
+		return found, nil
 	}
 	return hits{}, nil
 }
@@ -175,8 +255,12 @@ func apartFromEachOther(spans []span) []span {
 	})
 }
 
-// severalPlaces says how many places match, and where the first are.
+// severalPlaces says how many places match, and where the first are. Places that
+// overlap count once, as replace_all takes them, if there are others.
 func severalPlaces(text string, places []span, how string) error {
+	if apart := apartFromEachOther(slices.Clone(places)); len(apart) > 1 {
+		places = apart
+	}
 	var lines []string
 	for _, p := range places[:min(len(places), 5)] {
 		lines = append(lines, fmt.Sprint(lineAt(text, p.start)))
@@ -195,27 +279,23 @@ func severalPlaces(text string, places []span, how string) error {
 func lineAt(text string, at int) int { return 1 + strings.Count(text[:at], "\n") }
 
 // exact is the first step: byte for byte.
-func exact(v view, e replacement) ([]span, replacement) {
-	spans := v.exactly(e.old)
-	if !e.all {
-		return spans, e
-	}
-	return apartFromEachOther(spans), e
+func exact(_ context.Context, s *textSearch, e replacement) ([]span, replacement, error) {
+	return s.exactly(e.old), e, nil
 }
 
 // trimmed leaves out empty lines at the beginning and the end of old, such as the
 // line end that the last line of a file does not have. What is left must be lines.
-func trimmed(f fold) func(view, replacement) ([]span, replacement) {
-	return func(v view, e replacement) ([]span, replacement) {
+func trimmed(f fold) finder {
+	return func(_ context.Context, s *textSearch, e replacement) ([]span, replacement, error) {
 		as, head, tail := withoutEmptyLines(e)
 		if as.old == "" || !head && !tail {
-			return nil, e
+			return nil, e, nil
 		}
-		spans, as := folded(f)(v, as)
-		spans = slices.DeleteFunc(spans, func(at span) bool {
-			return head && !startsLine(v.text, at.start) || tail && !endsLine(v.text, at.end)
+		spans := slices.DeleteFunc(f.places(s.text, as.old), func(at span) bool {
+			return head && !startsLine(s.text, at.start) || tail && !endsLine(s.text, at.end)
 		})
-		return v.wholeLines(spans, as, tail)
+		spans, as = s.wholeLines(spans, as, tail)
+		return spans, as, nil
 	}
 }
 
@@ -264,16 +344,17 @@ func withoutEmptyLines(e replacement) (as replacement, head, tail bool) {
 
 // unescaped looks for old with escapes undone that were meant for a string. What
 // old proves of them is done to new as well.
-func unescaped(undo func(text string, isOld bool) (string, bool)) func(view, replacement) ([]span, replacement) {
-	return func(v view, e replacement) ([]span, replacement) {
+func unescaped(undo func(text string, isOld bool) (string, bool)) finder {
+	return func(_ context.Context, s *textSearch, e replacement) ([]span, replacement, error) {
 		as := e
 		var ok, okNew bool
 		as.old, ok = undo(e.old, true)
 		as.new, okNew = undo(e.new, false)
 		if !ok || !okNew || strings.TrimSpace(as.old) == "" {
-			return nil, e
+			return nil, e, nil
 		}
-		return v.exactly(as.old), as
+		as.old = s.wanted(as.old) // an escaped CRLF is one
+		return s.exactly(as.old), as, nil
 	}
 }
 

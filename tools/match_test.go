@@ -21,7 +21,7 @@ func FuzzReplace(f *testing.F) {
 			return
 		}
 		in := replacement{old: old, new: new, all: all}
-		got, err := replace(text, in)
+		got, err := replace(t.Context(), text, in)
 		if err != nil || got.count == 0 {
 			if count := strings.Count(seen(text), old); count == 1 && strings.Index(seen(text), old) == strings.LastIndex(seen(text), old) || count > 0 && all {
 				t.Fatalf("%q in %q was not replaced: %v", old, text, err)
@@ -34,7 +34,7 @@ func FuzzReplace(f *testing.F) {
 		if !alone && exact && seen(got.text) != want {
 			t.Fatalf("%q in %q by %q gave %q, which reads %q; want %q", old, text, new, got.text, seen(got.text), want)
 		}
-		found, err := seek(text, replacement{old: old, new: new, all: all})
+		found, err := seek(t.Context(), text, replacement{old: old, new: new, all: all})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func FuzzReplace(f *testing.F) {
 func BenchmarkReplace(b *testing.B) {
 	text := strings.Repeat("some line of text\r\n", 50_000) + "here\r\nit is\r\n"
 	for b.Loop() {
-		if _, err := replace(text, replacement{old: "here\nit is", new: "there"}); err != nil {
+		if _, err := replace(b.Context(), text, replacement{old: "here\nit is", new: "there"}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -58,7 +58,7 @@ func BenchmarkReplace(b *testing.B) {
 func BenchmarkNoMatch(b *testing.B) {
 	text := strings.Repeat("some line of text that is like others\n", 20_000)
 	for b.Loop() {
-		if _, err := replace(text, replacement{old: "some lime of tent\nthat is", new: "there"}); err == nil {
+		if _, err := replace(b.Context(), text, replacement{old: "some lime of tent\nthat is", new: "there"}); err == nil {
 			b.Fatal("found")
 		}
 	}

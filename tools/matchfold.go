@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"strings"
 	"unicode/utf8"
 
@@ -107,16 +108,11 @@ func (f fold) look(r rune, raw string) string {
 	return norm.NFD.String(raw)
 }
 
-// places returns where wanted stands in t, in the original. A place that would cut
-// a piece in two is none.
+// places returns where wanted, a text under the same fold, stands in t, in the
+// original. A place that would cut a piece in two is none.
 func (t foldedText) places(wanted string) []span {
 	var spans []span
-	for at := 0; wanted != ""; at++ {
-		i := strings.Index(t.text[at:], wanted)
-		if i < 0 {
-			break
-		}
-		at += i
+	for _, at := range placesOf(t.text, wanted) {
 		if end := at + len(wanted); !t.splits(at) && !t.splits(end) {
 			spans = append(spans, span{int(t.start[at]), int(t.end[end-1])})
 		}
@@ -129,13 +125,18 @@ func (t foldedText) splits(at int) bool {
 	return at > 0 && at < len(t.text) && t.start[at-1] == t.start[at]
 }
 
+// places returns where old stands in text under the fold.
+func (f fold) places(text, old string) []span {
+	wanted := f.key(old)
+	if strings.TrimSpace(wanted) == "" {
+		return nil
+	}
+	return f.apply(text).places(wanted)
+}
+
 // folded looks for old under a fold.
-func folded(f fold) func(view, replacement) ([]span, replacement) {
-	return func(v view, e replacement) ([]span, replacement) {
-		wanted := f.key(e.old)
-		if strings.TrimSpace(wanted) == "" {
-			return nil, e
-		}
-		return f.apply(v.text).places(wanted), e
+func folded(f fold) finder {
+	return func(_ context.Context, s *textSearch, e replacement) ([]span, replacement, error) {
+		return f.places(s.text, e.old), e, nil
 	}
 }

@@ -1,31 +1,86 @@
 package tools
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// indenter turns the indentation that an edit is written with into the file's.
+// reindent is what an edit and a file tell of their indentation, in any place.
+type reindent struct {
+	replacement
+	changed    []string // lines of new that old does not have
+	edit, file string   // one level of indentation in the edit and in the file; empty: not known
+}
+
+// newReindent learns how the edit e and the file text are indented.
+func newReindent(e replacement, text string) *reindent {
+	old := strings.Split(e.old, "\n")
+	next := strings.Split(strings.ReplaceAll(e.new, "\r\n", "\n"), "\n")
+	r := &reindent{replacement: e, edit: levelOf(slices.Concat(old, next)), file: levelOf(strings.Split(text, "\n"))}
+	for _, d := range e.differences(old, next) {
+		r.changed = append(r.changed, next[d.NewFrom:d.NewTo]...)
+	}
+	return r
+}
+
+// levelOf returns one level of indentation of lines: a tab, or as many spaces as most
+// lines are indented more or less than the line before. If no line is indented, it
+// returns "".
+func levelOf(lines []string) string {
+	tabs, spaces, least, before := 0, 0, 0, -1
+	steps := map[int]int{}
+	for _, line := range lines {
+		indent := indentOf(line)
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if strings.Contains(indent, "\t") {
+			tabs++
+			before = -1
+			continue
+		}
+		if indent != "" {
+			spaces++
+			least = min(cmp.Or(least, len(indent)), len(indent))
+		}
+		if step := max(len(indent)-before, before-len(indent)); before >= 0 && step > 1 { // a single space aligns
+			steps[step]++
+		}
+		before = len(indent)
+	}
+	if tabs > spaces {
+		return "\t"
+	}
+	width := min(least, 4)
+	for _, step := range slices.Sorted(maps.Keys(steps)) {
+		if steps[step] > steps[width] {
+			width = step
+		}
+	}
+	return strings.Repeat(" ", width)
+}
+
+// indenter turns the indentation that an edit is written with into the file's, in one
+// place: by as much as the lines of old differ from the file's.
 type indenter struct {
-	is   map[string]string // of lines that both have
+	*reindent
+	is   map[string]string // indentation in old → in the file
 	torn map[string]bool   // of which there are two that the file indents differently
-	unit string            // what one level is in the replacement; empty: not known
+	unit string            // one level in old, if two levels of old show it; else empty
 	into string            // and in the file
 }
 
 var errIndent = errors.New("the indentation cannot be told")
 
-// newIndenter learns from the lines of old as they stand in the file, and fails
-// when it could not indent a line of new.
-func newIndenter(inFile string, e replacement) (*indenter, error) {
-	n := &indenter{is: map[string]string{}, torn: map[string]bool{}}
+// at learns from the lines of old as they stand in the file. If a line of new cannot be
+// indented, it returns errIndent.
+func (r *reindent) at(inFile string) (*indenter, error) {
+	n := &indenter{reindent: r, is: map[string]string{}, torn: map[string]bool{}}
 	have := strings.Split(inFile, "\n")
-	old := strings.Split(e.old, "\n")
-	for i, line := range old {
+	for i, line := range strings.Split(r.old, "\n") {
 		if strings.TrimSpace(line) == "" || i >= len(have) || strings.TrimSpace(have[i]) == "" {
 			continue
 		}
@@ -35,13 +90,10 @@ func newIndenter(inFile string, e replacement) (*indenter, error) {
 		}
 		n.is[theirs] = ours
 	}
-	next := strings.Split(strings.ReplaceAll(e.new, "\r\n", "\n"), "\n")
-	n.learnUnits(old, next, have)
-	for _, d := range workspace.Compare(old, next) {
-		for _, line := range next[d.NewFrom:d.NewTo] {
-			if _, ok := n.indent(line); !ok {
-				return nil, errIndent
-			}
+	n.learnUnit()
+	for _, line := range r.changed {
+		if _, ok := n.indent(line); !ok {
+			return nil, errIndent
 		}
 	}
 	return n, nil
@@ -49,9 +101,9 @@ func newIndenter(inFile string, e replacement) (*indenter, error) {
 
 func indentOf(line string) string { return line[:blanksAt(line)] }
 
-// learnUnits finds out what a level of indentation is: from two lines of old that
-// are indented differently, else from the lines on each side.
-func (n *indenter) learnUnits(old, next, have []string) {
+// learnUnit finds out what a level is from two lines of old that are indented
+// differently.
+func (n *indenter) learnUnit() {
 	for _, a := range n.known() {
 		for _, b := range n.known() {
 			more, ok := strings.CutPrefix(b, a)
@@ -61,30 +113,10 @@ func (n *indenter) learnUnits(old, next, have []string) {
 			}
 		}
 	}
-	if n.unit == "" {
-		n.unit, n.into = leastIndent(append(old[:len(old):len(old)], next...)), leastIndent(have)
-	}
 }
 
 // known lists the indentations of old, in a fixed order: the lesser first.
 func (n *indenter) known() []string { return slices.Sorted(maps.Keys(n.is)) }
-
-// leastIndent is the smallest indentation of lines that is one; "\t" when a tab is
-// in it.
-func leastIndent(lines []string) string {
-	least := ""
-	for _, line := range lines {
-		indent := indentOf(line)
-		switch {
-		case strings.TrimSpace(line) == "" || indent == "":
-		case strings.Contains(indent, "\t"):
-			return "\t"
-		case least == "" || len(indent) < len(least):
-			least = indent
-		}
-	}
-	return least
-}
 
 // indent gives a line of the replacement the file's indentation.
 func (n *indenter) indent(line string) (string, bool) {
@@ -107,9 +139,9 @@ func (n *indenter) indent(line string) (string, bool) {
 	}
 	ours := n.is[nearest]
 	if more, deeper := strings.CutPrefix(theirs, nearest); deeper {
-		ours += n.levels(more, ours)
+		ours += n.spelled(more, ours)
 	} else {
-		less, ok := strings.CutSuffix(ours, n.levels(nearest[len(theirs):], ours))
+		less, ok := strings.CutSuffix(ours, n.spelled(nearest[len(theirs):], ours))
 		if !ok {
 			return "", false
 		}
@@ -120,21 +152,27 @@ func (n *indenter) indent(line string) (string, bool) {
 
 func apartBy(a, b string) int { return max(len(a)-len(b), len(b)-len(a)) }
 
-// levels spells so much more indentation as the file does.
-func (n *indenter) levels(more, beside string) string {
-	count := 0
-	if n.unit != "" && n.into != "" {
-		count = strings.Count(more, n.unit)
-	}
-	if count > 0 && len(more) == count*len(n.unit) {
+// spelled writes so much indentation of the edit as the file does, beside another
+// indentation of the file. Spaces stay as many as they are where the file has spaces.
+func (n *indenter) spelled(more, beside string) string {
+	if count := len(more) / max(len(n.unit), 1); n.unit != "" && more == strings.Repeat(n.unit, count) {
 		return strings.Repeat(n.into, count)
 	}
-	tabs, spaces := strings.Contains(more, "\t"), strings.Contains(more, " ")
-	switch {
-	case strings.Contains(beside, "\t") && spaces && !tabs:
-		return strings.Repeat("\t", (len(more)+3)/4)
-	case strings.Contains(beside, " ") && tabs && !spaces:
-		return strings.Repeat("    ", len(more))
+	spaces, tabs := strings.Count(more, " "), strings.Count(more, "\t")
+	inTabs := strings.Contains(beside, "\t") || beside == "" && n.file == "\t"
+	switch width := widthOf(n.edit); {
+	case inTabs && tabs == 0:
+		return strings.Repeat("\t", spaces/width) + strings.Repeat(" ", spaces%width)
+	case !inTabs && spaces == 0 && beside+n.file != "":
+		return strings.Repeat(" ", tabs*widthOf(n.file))
 	}
 	return more
+}
+
+// widthOf is how many spaces a level is that is made of spaces.
+func widthOf(level string) int {
+	if level == "" || level == "\t" {
+		return 4
+	}
+	return len(level)
 }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ type textLine struct {
 }
 
 func linesOf(text string) []textLine {
-	var lines []textLine
+	lines := make([]textLine, 0, strings.Count(text, "\n")+1)
 	start := 0
 	for line := range strings.SplitSeq(text, "\n") {
 		lines = append(lines, textLine{line, start})
@@ -25,38 +26,81 @@ func linesOf(text string) []textLine {
 	return lines
 }
 
-// byLine looks for lines that are those of old under a fold, however they are
-// indented.
-func byLine(f fold) func(view, replacement) ([]span, replacement) {
-	f.blanks = true
-	return func(v view, e replacement) ([]span, replacement) {
-		as, _, ended := withoutEmptyLines(e)
-		wanted := strings.Split(as.old, "\n")
-		for i, line := range wanted {
-			wanted[i] = f.key(strings.TrimSpace(line))
-		}
-		have := linesOf(v.text)
-		keys := make([]string, len(have))
-		for i, line := range have {
-			keys[i] = f.key(strings.TrimSpace(line.text))
-		}
-		var spans []span
-		for i := 0; i+len(wanted) <= len(have); i++ {
-			if !slices.Equal(keys[i:i+len(wanted)], wanted) {
-				continue
-			}
-			at := lineSpan(have[i : i+len(wanted)])
-			if _, err := newIndenter(v.text[at.start:at.end], as); err == nil {
-				spans = append(spans, at)
-			}
-		}
-		return v.wholeLines(spans, as, ended)
-	}
-}
-
 func lineSpan(lines []textLine) span {
 	last := lines[len(lines)-1]
 	return span{lines[0].start, last.start + len(last.text)}
+}
+
+// numbering gives lines numbers: two have the same number if they are the same under
+// the fold, however they are indented.
+type numbering struct {
+	fold  fold
+	known map[string]int32
+	texts []string // under the fold, by number
+}
+
+func newNumbering(f fold) *numbering {
+	f.ends, f.blanks = true, true
+	return &numbering{fold: f, known: map[string]int32{}}
+}
+
+func (n *numbering) of(line string) int32 {
+	key := n.fold.key(strings.TrimSpace(line))
+	number, ok := n.known[key]
+	if !ok {
+		number = int32(len(n.texts))
+		n.known[key] = number
+		n.texts = append(n.texts, key)
+	}
+	return number
+}
+
+func (n *numbering) all(lines []string) []int32 {
+	numbers := make([]int32, len(lines))
+	for i, line := range lines {
+		numbers[i] = n.of(line)
+	}
+	return numbers
+}
+
+// byLine looks for lines that are those of old under a fold, however they are
+// indented.
+func byLine(f fold) finder {
+	return func(ctx context.Context, s *textSearch, e replacement) ([]span, replacement, error) {
+		as, _, ended := withoutEmptyLines(e)
+		numbers := newNumbering(f)
+		wanted := numbers.all(strings.Split(as.old, "\n"))
+		have := linesOf(s.text)
+		ids := make([]int32, len(have))
+		for i, line := range have {
+			ids[i] = numbers.of(line.text)
+		}
+		places := occurrences(ids, wanted)
+		spans, err := s.indentable(ctx, have, places, as)
+		spans, as = s.wholeLines(spans, as, ended)
+		return spans, as, err
+	}
+}
+
+// indentable returns the places, given by their first lines, where the lines of new can
+// be indented as the file is.
+func (s *textSearch) indentable(ctx context.Context, have []textLine, places []int, e replacement) ([]span, error) {
+	if len(places) == 0 {
+		return nil, nil
+	}
+	var spans []span
+	how := newReindent(e, s.text)
+	count := strings.Count(e.old, "\n") + 1
+	for _, i := range places {
+		if err := s.spend(ctx, costOfIndent*(count+len(how.changed))); err != nil {
+			return nil, err
+		}
+		at := lineSpan(have[i : i+count])
+		if _, err := how.at(s.text[at.start:at.end]); err == nil {
+			spans = append(spans, at)
+		}
+	}
+	return spans, nil
 }
 
 const (
@@ -68,68 +112,114 @@ const (
 // anchored looks for a block by its first and last line, when old remembers lines
 // between wrongly. Only lines that the replacement keeps may differ, since they stay as the
 // file has them; what it changes or takes away has to be what it says.
-func anchored(v view, e replacement) ([]span, replacement) {
+func anchored(ctx context.Context, s *textSearch, e replacement) ([]span, replacement, error) {
 	as, _, ended := withoutEmptyLines(e)
 	old := strings.Split(as.old, "\n")
 	if len(old) < anchoredLines {
-		return nil, e
+		return nil, e, nil
 	}
-	keeps := keptLines(old, strings.Split(strings.ReplaceAll(as.new, "\r\n", "\n"), "\n"))
-	f := fold{ends: true, blanks: true, looks: true, dash: "-"}
-	wanted := make([]string, len(old))
-	for i, line := range old {
-		wanted[i] = f.key(strings.TrimSpace(line))
+	b := newBlock(as, old)
+	have := linesOf(s.text)
+	ids := make([]int32, len(have))
+	for i, line := range have {
+		ids[i] = b.of(line.text)
 	}
-	have := linesOf(v.text)
-	key := func(i int) string { return f.key(strings.TrimSpace(have[i].text)) }
-	var spans []span
+	var places []int
 	for i := 0; i+len(old) <= len(have); i++ {
-		last := i + len(old) - 1
-		if key(i) != wanted[0] || key(last) != wanted[len(wanted)-1] || !alike(have[i:last+1], wanted, keeps, f) {
+		if ids[i] != b.wanted[0] || ids[i+len(old)-1] != b.wanted[len(old)-1] {
 			continue
 		}
-		at := lineSpan(have[i : last+1])
-		if _, err := newIndenter(v.text[at.start:at.end], as); err == nil {
-			spans = append(spans, at)
+		alike, err := b.alike(ctx, s, ids[i:i+len(old)])
+		if err != nil {
+			return nil, e, err
+		}
+		if alike {
+			places = append(places, i)
 		}
 	}
-	return v.wholeLines(spans, as, ended)
+	spans, err := s.indentable(ctx, have, places, as)
+	spans, as = s.wholeLines(spans, as, ended)
+	return spans, as, err
 }
 
-// keptLines tells which lines of old are in next too, in order.
-func keptLines(old, next []string) []bool {
-	keeps := make([]bool, len(old))
-	for i := range keeps {
-		keeps[i] = true
-	}
-	for _, d := range workspace.Compare(old, next) {
+// block is an old text that is looked for by its ends.
+type block struct {
+	*numbering
+	wanted []int32
+	keeps  []bool               // which lines the replacement keeps
+	likes  map[[2]int32]float64 // how much two lines are alike
+}
+
+func newBlock(e replacement, old []string) *block {
+	b := &block{numbering: newNumbering(fold{looks: true, dash: "-"}), likes: map[[2]int32]float64{}}
+	b.wanted = b.all(old)
+	b.keeps = slices.Repeat([]bool{true}, len(old))
+	for _, d := range e.differences(old, strings.Split(strings.ReplaceAll(e.new, "\r\n", "\n"), "\n")) {
 		for i := d.OldFrom; i < d.OldTo; i++ {
-			keeps[i] = false
+			b.keeps[i] = false
 		}
 	}
-	return keeps
+	return b
 }
 
-func alike(have []textLine, wanted []string, keeps []bool, f fold) bool {
-	sum, between := 0.0, len(wanted)-2
+// alike tells whether the lines between the ends are enough like those of the block.
+func (b *block) alike(ctx context.Context, s *textSearch, have []int32) (bool, error) {
+	between := len(have) - 2
+	missing := 0.0
 	for i := 1; i <= between; i++ {
-		like := likeLine(f.key(strings.TrimSpace(have[i].text)), wanted[i])
-		if like < 1 && (!keeps[i] || like < likeEnough) {
+		if have[i] == b.wanted[i] {
+			continue
+		}
+		like := 0.0
+		if b.keeps[i] {
+			var err error
+			if like, err = b.like(ctx, s, have[i], b.wanted[i]); err != nil {
+				return false, err
+			}
+		}
+		if missing += 1 - like; like < likeEnough || missing > (1-likeEnoughInAll)*float64(between)+1e-9 {
+			return false, s.spend(ctx, i)
+		}
+	}
+	return true, s.spend(ctx, between)
+}
+
+// like is between 0 and 1, the same.
+func (b *block) like(ctx context.Context, s *textSearch, x, y int32) (float64, error) {
+	pair := [2]int32{x, y}
+	like, known := b.likes[pair]
+	if known {
+		return like, nil
+	}
+	one, other := b.texts[x], b.texts[y]
+	longest := max(len(one), len(other))
+	if longest <= 1000 && min(len(one), len(other)) >= longest/2 {
+		if err := s.spend(ctx, costOfCell*len(one)*len(other)); err != nil {
+			return 0, err
+		}
+		like = 1 - float64(levenshtein.ComputeDistance(one, other))/float64(longest)
+	}
+	b.likes[pair] = like
+	return like, nil
+}
+
+// differences tells where the lines of old and next differ: as the edit says, else by
+// comparing them.
+func (e replacement) differences(old, next []string) []workspace.Differing {
+	if e.said != nil && fits(e.said, old, next) {
+		return e.said
+	}
+	return workspace.Compare(old, next)
+}
+
+// fits tells whether the lines outside the differences are the same.
+func fits(said []workspace.Differing, old, next []string) bool {
+	i, j := 0, 0
+	for _, d := range said {
+		if d.OldTo > len(old) || d.NewTo > len(next) || !slices.Equal(old[i:d.OldFrom], next[j:d.NewFrom]) {
 			return false
 		}
-		sum += like
+		i, j = d.OldTo, d.NewTo
 	}
-	return sum >= likeEnoughInAll*float64(between)
-}
-
-// likeLine is between 0 and 1, the same.
-func likeLine(a, b string) float64 {
-	if a == b {
-		return 1
-	}
-	longest := max(len(a), len(b))
-	if longest > 1000 || min(len(a), len(b)) < longest/2 {
-		return 0
-	}
-	return 1 - float64(levenshtein.ComputeDistance(a, b))/float64(longest)
+	return slices.Equal(old[i:], next[j:])
 }

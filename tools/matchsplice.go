@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -71,7 +72,7 @@ func (h hits) at(s span) string {
 		}
 	}
 	i, j := 0, 0
-	for _, d := range append(workspace.Compare(oldTexts, newTexts), workspace.Differing{OldFrom: len(old), OldTo: len(old), NewFrom: len(next), NewTo: len(next)}) {
+	for _, d := range slices.Concat(h.differences(oldTexts, newTexts), []workspace.Differing{{OldFrom: len(old), OldTo: len(old), NewFrom: len(next), NewTo: len(next)}}) {
 		for ; i < d.OldFrom; i, j = i+1, j+1 {
 			write(have[i].text, j, i, len(have))
 		}
@@ -89,8 +90,8 @@ func (h hits) at(s span) string {
 // It gives as many lines as next has.
 func (h hits) adapter(s span) func(have, old, next []string) []string {
 	switch {
-	case h.apart:
-		n, err := newIndenter(strings.ReplaceAll(h.text[s.start:s.end], "\r\n", "\n"), h.replacement)
+	case h.reindent != nil:
+		n, err := h.reindent.at(strings.ReplaceAll(h.text[s.start:s.end], "\r\n", "\n"))
 		if err != nil {
 			break // such a place was not taken
 		}
@@ -127,6 +128,10 @@ func (f fold) merge(have, old, next string) string {
 		return next
 	}
 	m := merging{have: have, inHave: inHave, inOld: inOld, old: words(old), next: words(next)}
+	m.at = make([]int, len(m.old)+1)
+	for i, w := range m.old {
+		m.at[i+1] = m.at[i] + len(w)
+	}
 	i, j := 0, 0
 	end := workspace.Differing{OldFrom: len(m.old), OldTo: len(m.old), NewFrom: len(m.next), NewTo: len(m.next)}
 	for _, d := range append(workspace.Compare(m.old, m.next), end) {
@@ -141,6 +146,7 @@ type merging struct {
 	have          string
 	inHave, inOld foldedText
 	old, next     []string
+	at            []int // where each word of old begins, and its end
 	out           strings.Builder
 }
 
@@ -182,14 +188,7 @@ func telling(words []string) bool {
 
 // spelled is what have holds for words of old.
 func (m *merging) spelled(from, to int, begins, ends bool) (string, bool) {
-	start, end := 0, 0
-	for i, w := range m.old[:to] {
-		if i < from {
-			start += len(w)
-		}
-		end += len(w)
-	}
-	lo, hi := m.inOld.since(start), m.inOld.since(end)
+	lo, hi := m.inOld.since(m.at[from]), m.inOld.since(m.at[to])
 	if lo >= hi || m.inHave.splits(lo) || m.inHave.splits(hi) {
 		return "", false
 	}

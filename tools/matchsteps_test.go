@@ -1,9 +1,13 @@
 package tools
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -60,6 +64,9 @@ func TestPatchAlmost(t *testing.T) {
 	check("quotes", "say(\"hi\")\n", `say(\"hi\")`, `say(\"ho\", 'x\n')`, "say(\"ho\", 'x\\n')\n")
 	check("line ends", "a\n\tb\nc\n", `a\n\tb`, `a\n\td`, "a\n\td\nc\n")
 	check("doubled", "p(\"a\\n\")\nq\n", `p(\"a\\n\")\nq`, `p(\"b\\n\")\nr`, "p(\"b\\n\")\nr\n")
+	check("CRLF in escapes, and in the file", "a\r\nb\r\nc\r\n", `a\r\nb`, `x\r\ny`, "x\r\ny\r\nc\r\n")
+	check("CRLF in escapes, LF in the file", "a\nb\nc\n", `a\r\nb`, `x\r\ny`, "x\ny\nc\n")
+	check("LF in escapes, CRLF in the file", "a\r\nb\r\nc\r\n", `a\nb`, `x\ny\nz`, "x\r\ny\r\nz\r\nc\r\n")
 	check("doubtful", "say(\"hi\")\n", `say(\"hi\")`, `say(\"a\\b\")`, "error:old_string is not in the file")
 	check("a real line end and one that was meant", "a\nb\n", `a\nb`, "x\n'\\n'", "error:old_string is not in the file")
 
@@ -87,6 +94,47 @@ func TestPatchAlmost(t *testing.T) {
 	check("already, among others", "return nil, err\nreturn nil, err\n", "return nil", "return nil, err", "error:2 times")
 	check("a common line proves nothing", "return nil\nreturn nil\n", "x = compute()", "return nil", "error:old_string is not in the file")
 	check("spaces only", "a\u00a0b\n", "\u00a0", "x", "error:only white space")
+}
+
+// What comes in is indented by as much more or less as the text beside it.
+func TestPatchIndents(t *testing.T) {
+	t.Parallel()
+	in := func(n int, lines ...string) string { // lines, each behind n spaces
+		return strings.Repeat(" ", n) + strings.Join(lines, "\n"+strings.Repeat(" ", n))
+	}
+	nested := []string{"if b:", "    a = 2", "    c"}
+	for _, c := range []struct{ name, file, old, new, want string }{
+		{"8 in the file, 4 in the edit", in(8, "a = 1", "b"), in(4, "a = 1", "b"), in(4, nested...), in(8, nested...)},
+		{"12 and 4", in(12, "a = 1", "b"), in(4, "a = 1", "b"), in(4, nested...), in(12, nested...)},
+		{"12 and 8", in(12, "a = 1", "b"), in(8, "a = 1", "b"), in(8, nested...), in(12, nested...)},
+		{"4 and 8", in(4, "a = 1", "b"), in(8, "a = 1", "b"), in(8, nested...), in(4, nested...)},
+		{"8 and 0", in(8, "a = 1", "b"), "a = 1\nb", "a = 2\nb", in(8, "a = 2", "b")},
+		{"8 and 0, nested", in(8, "a = 1", "b"), "a = 1\nb", in(0, nested...), in(8, nested...)},
+		{"6 and 2, by 2", in(6, "a = 1", "b"), in(2, "a = 1", "b"), in(2, "if b:", "  a"), in(6, "if b:", "  a")},
+		{"5 and 3, by 3", in(5, "a = 1", "b"), in(3, "a = 1", "b"), in(3, "if b:", "   a"), in(5, "if b:", "   a")},
+		{"aligned by one", in(8, "/**", " * a", " */"), in(4, "/**", " * a", " */"), in(4, "/**", " * a", " * b", " */"), in(8, "/**", " * a", " * b", " */")},
+		{"two levels in", in(8, "a = 1", "b"), in(4, "a = 1", "b"), in(4, "for b:", "    if b:", "        a"), in(8, "for b:", "    if b:", "        a")},
+		{"a level out", in(8, "a = 1", "b"), in(4, "a = 1", "b"), in(4, "a = 1") + "\nelse:", in(8, "a = 1") + "\n" + in(4, "else:")},
+		{"further out than the file is", in(4, "a = 1", "b"), in(8, "a = 1", "b"), in(8, "a = 1") + "\nelse:", "error:old_string is not in the file"},
+		{"levels that old shows", in(4, "a:", "        b"), "a:\n    b", "a:\n    c:\n        d", in(4, "a:", "        c:", "                d")},
+
+		{"4 for a tab", "\t\ta = 1\n\t\tb", in(4, "a = 1", "b"), in(4, nested...), "\t\tif b:\n\t\t\ta = 2\n\t\t\tc"},
+		{"8 for two tabs", "\t\ta = 1\n\t\tb", in(8, "a = 1", "b"), in(8, nested...), "\t\tif b:\n\t\t\ta = 2\n\t\t\tc"},
+		{"2 for a tab", "\t\ta = 1\n\t\tb", in(2, "a = 1", "b"), in(2, "if b:", "  a", "  for:", "    c"), "\t\tif b:\n\t\t\ta\n\t\t\tfor:\n\t\t\t\tc"},
+		{"0 for tabs", "\t\ta = 1\n\t\tb", "a = 1\nb", in(0, nested...), "\t\tif b:\n\t\t\ta = 2\n\t\t\tc"},
+		{"4 for nothing in a file of tabs", "x:\n\ty\na = 1\nb", in(4, "a = 1", "b"), in(4, nested...), "x:\n\ty\nif b:\n\ta = 2\n\tc"},
+		{"a level out of tabs", "\t\ta = 1\n\t\tb", in(8, "a = 1", "b"), in(8, "a = 1") + "\n    else:", "\t\ta = 1\n\telse:"},
+		{"6 behind tabs that stand for 4", "\t\ta(1,\n\t\tb)", in(4, "a(1,", "b)"), in(4, "if b:", "    a(1,", "      b)"), "\t\tif b:\n\t\t\ta(1,\n\t\t\t  b)"},
+		{"a tab for 4", "x:\n" + in(4, "y:", "    a = 1", "    b"), "\ta = 1\n\tb", "\tif b:\n\t\ta = 2", "x:\n" + in(4, "y:", "    if b:", "        a = 2")},
+		{"a tab for 2", "x:\n" + in(2, "y:", "  a = 1", "  b"), "\ta = 1\n\tb", "\tif b:\n\t\ta = 2", "x:\n" + in(2, "y:", "  if b:", "    a = 2")},
+		{"a tab for 8 that are two levels", in(4, "y:", "    a = 1", "    b"), "\ta = 1\n\tb", "\tif b:\n\t\ta = 2", in(4, "y:", "    if b:", "        a = 2")},
+		{"a tab, and the file tells nothing", in(8, "a = 1", "b"), "\ta = 1\n\tb", "\tif b:\n\t\ta = 2", in(8, "if b:", "    a = 2")},
+		{"a tab more for a tab more", "\t\ta = 1\n\t\tb", "\ta = 1\n\tb", "\tif b:\n\t\ta = 2", "\t\tif b:\n\t\t\ta = 2"},
+		{"tabs and blanks in the file", "\t  a = 1\n\t  b", in(4, "a = 1", "b"), in(4, nested...), "\t  if b:\n\t  \ta = 2\n\t  \tc"},
+		{"CRLF", "x\r\n        a = 1\r\n        b\r\n", in(4, "a = 1", "b"), in(4, nested...), "x\r\n        if b:\r\n            a = 2\r\n            c\r\n"},
+	} {
+		checkFuzzy(t, c.name, c.file, c.old, c.new, c.want)
+	}
 }
 
 // What is edited is the region, whatever else is in the file, in whatever charset.
@@ -121,7 +169,7 @@ func TestPatchTouchesOnlyTheRegion(t *testing.T) {
 			head += "\n"
 		}
 		before := head + mid + tail
-		got, err := replace(before, in)
+		got, err := replace(t.Context(), before, in)
 		if err != nil {
 			t.Fatalf("%s: %q in %q: %v", how, in.old, before, err)
 		}
@@ -144,7 +192,7 @@ func FuzzReplaceAlmost(f *testing.F) {
 		if strings.TrimSpace(old) == "" || old == new || !utf8.ValidString(old) {
 			return
 		}
-		found, err := seek(text, replacement{old: old, new: new, all: all})
+		found, err := seek(t.Context(), text, replacement{old: old, new: new, all: all})
 		if err != nil || len(found.spans) == 0 {
 			return
 		}
@@ -182,10 +230,52 @@ func BenchmarkSeekSteps(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				if _, err := seek(text, replacement{old: old, new: "x"}); err != nil {
+				if _, err := seek(b.Context(), text, replacement{old: old, new: "x"}); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
+	}
+}
+
+// A long old_string that is nearly there is answered soon, whatever the file repeats,
+// and at once when the call is canceled.
+func TestPatchThatCostsMuch(t *testing.T) {
+	t.Parallel()
+	line := func(i int) string { return fmt.Sprintf("    value_%06d = compute(%d, \"some text\")\n", i, i*7) }
+	var unlike, blocks strings.Builder
+	for i := range 50_000 {
+		unlike.WriteString(line(i))
+	}
+	for i := 0; blocks.Len() < 2<<20; i++ {
+		blocks.WriteString("{\n")
+		for j := range 40 {
+			blocks.WriteString(fmt.Sprintf("  step %d of %d\n", j, i%50))
+		}
+	}
+	for name, c := range map[string]struct{ text, old string }{
+		"one line differs":        {unlike.String(), strings.Replace(unlike.String()[80_000:250_000], "compute(", "compare(", 1)},
+		"a letter in each line":   {unlike.String(), strings.ReplaceAll(unlike.String()[80_000:250_000], "some text", "some test")},
+		"all lines are the same":  {strings.Repeat("x = 1\n", 350_000), strings.Repeat("  x = 1\n", 21_000) + "y\n"},
+		"and indented":            {strings.Repeat("x = 1\n", 350_000), strings.Repeat("  x = 1\n", 21_000)},
+		"one letter":              {strings.Repeat("a", 2<<20), strings.Repeat("a", 170<<10) + "b"},
+		"one letter, many times":  {strings.Repeat("a", 2<<20), strings.Repeat("a", 170<<10)},
+		"many blocks by the ends": {blocks.String(), strings.Replace(blocks.String()[:170_000], "step 3 of", "stop 3 of", 1) + "{"},
+		"lines of two kinds":      {strings.Repeat("    return compute(a)\n    return compute(b)\n", 48_000), strings.Repeat("    return compute(a)\n    return comqute(c)\n", 4_000)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun := time.Now()
+			_, err := replace(t.Context(), c.text, replacement{old: c.old, new: "z\n"})
+			if took := time.Since(begun); err == nil || took > 15*time.Second { // a busy machine; alone it is under two
+				t.Errorf("%v after %v", err, took)
+			} else {
+				t.Logf("%v: %.100v", took, err)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := replace(ctx, unlike.String(), replacement{old: "nowhere", new: "z"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -28,7 +29,7 @@ func noMatch(text, old string) error {
 	}
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	wanted := strings.Split(strings.Trim(strings.ReplaceAll(old, "\r\n", "\n"), "\n"), "\n")
-	at, exact := closest(lines, wanted)
+	at, to, exact := closest(lines, wanted)
 	if at < 0 {
 		return errors.New("old_string is not in the file, nor anything like it: read the file, and copy the text from there")
 	}
@@ -36,38 +37,44 @@ func noMatch(text, old string) error {
 	if exact {
 		why = "it differs only in white space from"
 	}
-	end := min(at+min(len(wanted), nearLinesMax), len(lines))
+	end := min(to, at+nearLinesMax, len(lines))
 	return fmt.Errorf("old_string is not in the file; nothing was changed. From line %d, %s:\n%s\nCopy it exactly, or read the file again", at+1, why, cutMiddle(strings.Join(lines[at:end], "\n"), 2000))
 }
 
-// closest finds where in lines wanted may have been meant. exact tells that all
-// of it is there but for white space.
-func closest(lines, wanted []string) (at int, exact bool) {
+// closest finds which of lines, from at up to to, wanted may have been meant for. exact
+// tells that all of it is there but for white space. If nothing is like it, at is -1.
+func closest(lines, wanted []string) (at, to int, exact bool) {
+	lines = lines[:min(len(lines), nearSearchLines)]
+	if at, to, ok := sameButSpace(lines, wanted); ok {
+		return at, to, true
+	}
 	anchor := longest(wanted)
 	key := newLikeness(wanted[anchor])
 	best, bestScore := -1, leastLikeness
-	for i, line := range lines[:min(len(lines), nearSearchLines)] {
-		score := key.with(line)
-		if score < leastLikeness {
-			continue
-		}
-		first := i - anchor
-		if first >= 0 && sameButSpace(lines[first:], wanted) {
-			return first, true
-		}
-		if score > bestScore {
-			best, bestScore = max(first, 0), score
+	for i, line := range lines {
+		if score := key.with(line); score > bestScore || best < 0 && score == bestScore {
+			best, bestScore = max(i-anchor, 0), score
 		}
 	}
-	return best, false
+	return best, best + len(wanted), false
 }
 
-// sameButSpace tells whether lines begin with wanted, or hold it, white space aside.
-func sameButSpace(lines, wanted []string) bool {
-	if len(lines) < len(wanted) {
-		return false
+// sameButSpace finds the lines that hold wanted, white space aside.
+func sameButSpace(lines, wanted []string) (at, to int, ok bool) {
+	var all strings.Builder
+	ends := make([]int, len(lines)) // of each line in all
+	for i, line := range lines {
+		all.WriteString(squeeze(line))
+		ends[i] = all.Len()
 	}
-	return strings.Contains(squeeze(strings.Join(lines[:len(wanted)], "\n")), squeeze(strings.Join(wanted, "\n")))
+	text := squeeze(strings.Join(wanted, "\n"))
+	i := strings.Index(all.String(), text)
+	if i < 0 || text == "" {
+		return 0, 0, false
+	}
+	at, _ = slices.BinarySearch(ends, i+1)
+	last, _ := slices.BinarySearch(ends, i+len(text))
+	return at, last + 1, true
 }
 
 func squeeze(line string) string { return strings.Join(strings.Fields(line), "") }

@@ -74,7 +74,7 @@ func patch(ctx context.Context, env *Env, call Call, in patchIn) (Result, error)
 	known := diagnose(ctx, env, in.Path)
 	written, err := env.Files.Edit(ctx, in.Path, asText(func(old string) (string, error) {
 		var err error
-		if done, err = replace(old, e); err == nil && done.text == old {
+		if done, err = replace(ctx, old, e); err == nil && done.text == old {
 			err = errUnchanged
 		}
 		return done.text, err
@@ -124,7 +124,7 @@ const missesBeforeAdvice = 3
 // readAgain counts the failures of edits to a file.
 func readAgain(env *Env, path string, failure error) error {
 	abs, err := env.Files.Abs(path)
-	if err != nil || errors.Is(failure, workspace.ErrStale) || errors.Is(failure, workspace.ErrNotFound) {
+	if err != nil || errors.Is(failure, context.Canceled) || errors.Is(failure, workspace.ErrStale) || errors.Is(failure, workspace.ErrNotFound) {
 		return failure
 	}
 	if n := env.Recall.missed(abs); n >= missesBeforeAdvice {
@@ -166,8 +166,8 @@ const alreadyLength = 8
 
 // replace makes the replacement in text. If the old text is not there, the error
 // names the nearest lines.
-func replace(text string, e replacement) (replaced, error) {
-	found, err := seek(text, e)
+func replace(ctx context.Context, text string, e replacement) (replaced, error) {
+	found, err := seek(ctx, text, e)
 	if err != nil {
 		return replaced{}, err
 	}

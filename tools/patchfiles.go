@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
@@ -19,12 +20,19 @@ func patchFiles(ctx context.Context, env *Env, call Call, text string) (Result, 
 	if err != nil {
 		return Result{}, err
 	}
+	var idle notes
+	for _, op := range ops {
+		if op.idle() {
+			idle.add(op.path + ": no line begins with + or -; it stays as it is")
+		}
+	}
+	ops = slices.DeleteFunc(ops, fileOp.idle)
 	if err := mayPatch(ctx, env, call, ops); err != nil {
 		return Result{}, err
 	}
 	p := &filesPatch{replaced: map[int]replaced{}}
 	for i, op := range ops {
-		p.actions = append(p.actions, p.action(i, op))
+		p.actions = append(p.actions, p.action(ctx, i, op))
 	}
 	known := diagnose(ctx, env, p.paths()...)
 	written, err := env.Files.Batch(ctx, p.actions)
@@ -34,7 +42,7 @@ func patchFiles(ctx context.Context, env *Env, call Call, text string) (Result, 
 		}
 		return Result{}, err
 	}
-	return p.result(ctx, env, written, known), nil
+	return p.result(ctx, env, written, known, idle), nil
 }
 
 // mayPatch asks the gate about every file of a patch before any is touched.
@@ -70,7 +78,7 @@ func (p *filesPatch) paths() (paths []string) {
 	return paths
 }
 
-func (p *filesPatch) action(i int, op fileOp) workspace.Action {
+func (p *filesPatch) action(ctx context.Context, i int, op fileOp) workspace.Action {
 	a := workspace.Action{Path: op.path, MoveTo: op.moveTo}
 	switch {
 	case op.kind == opAdd:
@@ -79,7 +87,7 @@ func (p *filesPatch) action(i int, op fileOp) workspace.Action {
 		a.Remove = true
 	case len(op.hunks) > 0:
 		a.Change = asText(func(old string) (string, error) {
-			done, err := applyHunks(old, op.hunks)
+			done, err := applyHunks(ctx, old, op.hunks)
 			if err != nil {
 				p.failed = op.path
 				return "", fmt.Errorf("%s: %w; nothing was changed", op.path, withoutEnd(err))
@@ -97,7 +105,7 @@ func withoutEnd(err error) error {
 	return errors.New(strings.NewReplacer("; nothing was changed.", ".", "; nothing was changed", "").Replace(err.Error()))
 }
 
-func (p *filesPatch) result(ctx context.Context, env *Env, written []*workspace.Written, known *diagnosis) Result {
+func (p *filesPatch) result(ctx context.Context, env *Env, written []*workspace.Written, known *diagnosis, said notes) Result {
 	out := patchOut{Success: true, FilesModified: []string{}}
 	var shown []Content
 	var diff strings.Builder
@@ -108,7 +116,6 @@ func (p *filesPatch) result(ctx context.Context, env *Env, written []*workspace.
 		out.SyntaxErrors = append(out.SyntaxErrors, afterwards(ctx, env, w)...)
 	}
 	out.Diff, out.Diagnostics = diff.String(), known.news(ctx, written...)
-	var said notes
 	for i := range p.actions {
 		done := p.replaced[i]
 		out.Replacements += done.count

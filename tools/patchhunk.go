@@ -2,6 +2,7 @@ package tools
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,22 +11,22 @@ import (
 
 // applyHunks makes the changes of an update, each in the text as it was. A last line
 // without an end stays one.
-func applyHunks(text string, hunks []hunk) (replaced, error) {
+func applyHunks(ctx context.Context, text string, hunks []hunk) (replaced, error) {
 	if text == "" || strings.HasSuffix(text, "\n") {
-		return applyToLines(text, hunks)
+		return applyToLines(ctx, text, hunks)
 	}
 	end := cmp.Or(lineEndsOf(text)(span{len(text), len(text)}), "\n")
-	done, err := applyToLines(text+end, hunks)
+	done, err := applyToLines(ctx, text+end, hunks)
 	done.text = strings.TrimSuffix(done.text, end)
 	return done, err
 }
 
-func applyToLines(text string, hunks []hunk) (replaced, error) {
+func applyToLines(ctx context.Context, text string, hunks []hunk) (replaced, error) {
 	var made []placed
 	done := replaced{count: len(hunks)}
 	var said notes
 	for _, h := range hunks {
-		at, note, err := h.place(text)
+		at, note, err := h.place(ctx, text)
 		if err != nil {
 			return replaced{}, fmt.Errorf("the place at line %d of the patch: %w", h.line, err)
 		}
@@ -58,7 +59,7 @@ type placed struct {
 
 // place finds a hunk in the text. What is the same before and after is left out of
 // what it replaces, so that neighbours may share their context.
-func (h hunk) place(text string) ([]placed, string, error) {
+func (h hunk) place(ctx context.Context, text string) ([]placed, string, error) {
 	within, err := h.within(text)
 	if err != nil && !h.once(text) { // else the lines say enough
 		return nil, "", err
@@ -66,11 +67,11 @@ func (h hunk) place(text string) ([]placed, string, error) {
 	if len(h.old) == 0 {
 		return []placed{h.insert(text, within)}, "", nil
 	}
-	e := replacement{old: wholeLines(h.old), new: wholeLines(h.new), lines: true, within: within.holds}
+	e := replacement{old: wholeLines(h.old), new: wholeLines(h.new), lines: true, within: within.holds, said: h.said}
 	if strings.TrimSpace(e.old) == "" {
 		return nil, "", errors.New("its old lines are only white space: give it a line with text that stands beside")
 	}
-	found, err := seek(text, e)
+	found, err := seek(ctx, text, e)
 	var several *ambiguous
 	if errors.As(err, &several) {
 		return nil, "", errors.New(strings.NewReplacer("old_string occurs", "its lines occur", "Add lines around it until it occurs once, or set replace_all", "Add lines around it, or name a line above it after @@").Replace(several.text))

@@ -3,7 +3,10 @@ package tools
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
 // What a patch may do to a file.
@@ -27,8 +30,39 @@ type hunk struct {
 	line     int      // in the patch, for messages
 	under    []string // lines of the file that stand before the place, from @@
 	old, new []string
-	atEnd    bool // the place is the end of the file
+	said     []workspace.Differing // where old and new differ
+	atEnd    bool                  // the place is the end of the file
 }
+
+// stays adds a line that is the same before and after.
+func (h *hunk) stays(line string) { h.old, h.new = append(h.old, line), append(h.new, line) }
+
+// goes adds a line that is taken away.
+func (h *hunk) goes(line string) {
+	d := h.difference()
+	h.old = append(h.old, line)
+	d.OldTo++
+}
+
+// comes adds a line that is new.
+func (h *hunk) comes(line string) {
+	d := h.difference()
+	h.new = append(h.new, line)
+	d.NewTo++
+}
+
+// difference is the one that the next line belongs to.
+func (h *hunk) difference() *workspace.Differing {
+	o, n := len(h.old), len(h.new)
+	if last := len(h.said) - 1; last >= 0 && h.said[last].OldTo == o && h.said[last].NewTo == n {
+		return &h.said[last]
+	}
+	h.said = append(h.said, workspace.Differing{OldFrom: o, OldTo: o, NewFrom: n, NewTo: n})
+	return &h.said[len(h.said)-1]
+}
+
+// idle tells whether a patch names a file and changes nothing in it.
+func (op fileOp) idle() bool { return op.kind == opUpdate && op.moveTo == "" && len(op.hunks) == 0 }
 
 const (
 	patchBegin  = "*** Begin Patch"
@@ -38,7 +72,8 @@ const (
 )
 
 // parsePatch reads a V4A patch. Each line is of the patch itself, or begins with
-// what it is; so a line that is added can hold anything.
+// what it is; so a line that is added can hold anything. Blanks around the patch's own
+// lines do not matter where no line of a file can stand.
 func parsePatch(text string) ([]fileOp, error) {
 	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(text), "\r\n", "\n"), "\n")
 	first := 0
@@ -48,25 +83,49 @@ func parsePatch(text string) ([]fileOp, error) {
 	if first == len(lines) {
 		return nil, fmt.Errorf("the patch has no line %q. %s", patchBegin, patchFormat)
 	}
-	p := &patchReader{lines: lines, at: first + 1}
+	p := &patchReader{lines: lines[:endOfPatch(lines)], at: first + 1}
+	if len(p.lines) == len(lines) {
+		return nil, fmt.Errorf("the patch does not end with %q: it may have been cut; nothing was changed. Send it whole", patchEnd)
+	}
+	changes := false
 	for !p.ended() {
 		op, err := p.file()
 		if err != nil {
 			return nil, fmt.Errorf("line %d of the patch: %w; nothing was changed", p.at+1, err)
 		}
 		p.ops = append(p.ops, op)
-	}
-	if p.at >= len(lines) {
-		return nil, fmt.Errorf("the patch does not end with %q: it may have been cut; nothing was changed. Send it whole", patchEnd)
+		changes = changes || !op.idle()
 	}
 	if len(p.ops) == 0 {
 		return nil, errors.New("the patch holds no file. " + patchFormat)
 	}
+	if !changes {
+		return nil, fmt.Errorf("the patch changes nothing: no line of %s begins with + or -; nothing was changed", p.ops[0].path)
+	}
 	return p.ops, nil
 }
 
+// endOfPatch is the number of the line that ends a patch: the first that is nothing
+// else, or the last of all but for what closes a here-document or a fence. If there is
+// none, it returns the number of lines.
+func endOfPatch(lines []string) int {
+	for i, line := range lines {
+		if strings.TrimRight(line, " \t") == patchEnd {
+			return i
+		}
+	}
+	last := len(lines) - 1
+	for last > 0 && slices.Contains([]string{"", "```", "EOF"}, strings.TrimSpace(lines[last])) {
+		last--
+	}
+	if strings.TrimSpace(lines[last]) == patchEnd {
+		return last
+	}
+	return len(lines)
+}
+
 type patchReader struct {
-	lines []string
+	lines []string // up to the end of the patch
 	at    int
 	ops   []fileOp
 }
@@ -76,7 +135,7 @@ func (p *patchReader) ended() bool {
 	for p.at < len(p.lines) && strings.TrimSpace(p.lines[p.at]) == "" {
 		p.at++
 	}
-	return p.at >= len(p.lines) || strings.TrimRight(p.lines[p.at], " \t") == patchEnd
+	return p.at >= len(p.lines)
 }
 
 // directive takes a line such as "*** Add File: path".
@@ -84,7 +143,7 @@ func (p *patchReader) directive(name string) (string, bool) {
 	if p.at >= len(p.lines) {
 		return "", false
 	}
-	value, ok := strings.CutPrefix(p.lines[p.at], "*** "+name+":")
+	value, ok := strings.CutPrefix(strings.TrimLeft(p.lines[p.at], " \t"), "*** "+name+":")
 	if !ok {
 		return "", false
 	}
@@ -107,9 +166,6 @@ func (p *patchReader) file() (op fileOp, err error) {
 		op = fileOp{path: path}
 		op.moveTo, _ = p.directive("Move to")
 		op.hunks, err = p.hunks()
-		if err == nil && len(op.hunks) == 0 && op.moveTo == "" {
-			err = fmt.Errorf("the update of %s changes nothing: it has no line that begins with + or -", path)
-		}
 	} else {
 		return op, fmt.Errorf("%q is not the beginning of a file. %s", oneLine(p.lines[p.at], 80), patchFormat)
 	}
@@ -125,7 +181,7 @@ func (p *patchReader) added() (string, error) {
 	for ; p.at < len(p.lines); p.at++ {
 		line, ok := strings.CutPrefix(p.lines[p.at], "+")
 		if !ok {
-			if p.outside() || p.restEmpty() {
+			if header(strings.TrimLeft(p.lines[p.at], " \t")) || p.restEmpty() {
 				break
 			}
 			return "", fmt.Errorf("%q: each line of a new file begins with +", oneLine(p.lines[p.at], 80))
@@ -135,17 +191,24 @@ func (p *patchReader) added() (string, error) {
 	return b.String(), nil
 }
 
-// outside reports whether the line belongs to no file's text.
+// header tells whether a line of a patch begins a file.
+func header(line string) bool {
+	return strings.HasPrefix(line, "*** ") && strings.TrimRight(line, " \t") != fileEnd
+}
+
+// outside reports whether the line belongs to no place of a file. Behind a space it
+// could be a line that stays, but for an update that a line with @@ follows.
 func (p *patchReader) outside() bool {
 	line := p.lines[p.at]
-	return strings.HasPrefix(line, "*** ") && strings.TrimRight(line, " \t") != fileEnd
+	return header(strings.TrimLeft(line, "\t")) || p.at+1 < len(p.lines) && strings.HasPrefix(p.lines[p.at+1], "@@") &&
+		strings.HasPrefix(strings.TrimLeft(line, " \t"), "*** Update File: ")
 }
 
 // restEmpty reports whether only empty lines follow, up to the next file.
 func (p *patchReader) restEmpty() bool {
 	for _, line := range p.lines[p.at:] {
 		if strings.TrimSpace(line) != "" {
-			return strings.HasPrefix(line, "*** ") && strings.TrimRight(line, " \t") != fileEnd
+			return header(line)
 		}
 	}
 	return true
@@ -161,14 +224,12 @@ func (p *patchReader) hunks() ([]hunk, error) {
 				h.under = append(h.under, under)
 			}
 		}
-		changes, err := p.hunk(&h)
-		if err != nil {
+		if err := p.hunk(&h); err != nil {
 			return nil, err
 		}
-		if !changes {
-			return nil, fmt.Errorf("the place that begins at line %d changes nothing: no line of it begins with + or -", h.line)
+		if len(h.said) > 0 {
+			all = append(all, h)
 		}
-		all = append(all, h)
 	}
 	return all, nil
 }
@@ -184,28 +245,28 @@ func anchorOf(line string) string {
 }
 
 // hunk reads the lines of one place.
-func (p *patchReader) hunk(h *hunk) (changes bool, err error) {
+func (p *patchReader) hunk(h *hunk) error {
 	for ; p.at < len(p.lines) && !p.outside() && !strings.HasPrefix(p.lines[p.at], "@@"); p.at++ {
 		line := p.lines[p.at]
 		switch {
 		case strings.TrimRight(line, " \t") == fileEnd:
 			h.atEnd = true
 			p.at++
-			return changes, nil
+			return nil
 		case line == "" && p.restEmpty():
-			return changes, nil
+			return nil
 		case line == "":
-			h.old, h.new = append(h.old, ""), append(h.new, "")
+			h.stays("")
 		case line[0] == ' ':
-			h.old, h.new = append(h.old, line[1:]), append(h.new, line[1:])
+			h.stays(line[1:])
 		case line[0] == '-':
-			h.old, changes = append(h.old, line[1:]), true
+			h.goes(line[1:])
 		case line[0] == '+':
-			h.new, changes = append(h.new, line[1:]), true
+			h.comes(line[1:])
 		case strings.HasPrefix(line, `\ No newline`):
 		default:
-			return false, fmt.Errorf("%q begins with neither a space (a line that stays), - (one that goes) nor + (one that comes)", oneLine(line, 80))
+			return fmt.Errorf("%q begins with neither a space (a line that stays), - (one that goes) nor + (one that comes)", oneLine(line, 80))
 		}
 	}
-	return changes, nil
+	return nil
 }

@@ -110,6 +110,22 @@ func TestPatchFiles(t *testing.T) {
 		{"a line of no kind", "*** Update File: a\n one\ntwo\n", map[string]string{"a": manyLines}, nil, `line 4 of the patch: "two" begins with neither`},
 		{"a new file without +", "*** Add File: b\nhello\n", nil, nil, `each line of a new file begins with +`},
 		{"no change", "*** Update File: a\n one\n", map[string]string{"a": manyLines}, nil, "changes nothing"},
+		{"no change in one place", "*** Update File: a\n@@\n one\n two\n@@\n six\n-seven\n+7\n", map[string]string{"a": manyLines}, map[string]string{"a": strings.Replace(manyLines, "seven", "7", 1)}, ""},
+		{"no change in one place, which is not there", "*** Update File: a\n@@ two\n nowhere\n@@\n six\n-seven\n+7\n", map[string]string{"a": manyLines}, map[string]string{"a": strings.Replace(manyLines, "seven", "7", 1)}, ""},
+		{"no change in one file", "*** Update File: a\n@@\n one\n*** Update File: b\n-x\n+y\n", map[string]string{"a": manyLines, "b": "x\n"}, map[string]string{"b": "y\n"}, ""},
+		{"blanks around the patch's lines", "  *** Update File: a  \n@@  \n-x\n+y\n\t*** Delete File: b \n  *** Add File: c\n+c\n  *** Add File: d\n+d\n", map[string]string{"a": "x\n", "b": "b\n"}, map[string]string{"a": "y\n", "b": "\x00gone", "c": "c\n", "d": "d\n"}, ""},
+		{"blanks around the second update", "*** Update File: a\n@@\n-x\n+y\n  *** Update File: b\n@@\n-x\n+y\n", map[string]string{"a": "x\n", "b": "x\n"}, map[string]string{"a": "y\n", "b": "y\n"}, ""},
+		{"blanks around a move", " *** Update File: a\n *** Move to: b\n@@\n-x\n+y\n", map[string]string{"a": "x\n"}, map[string]string{"a": "\x00gone", "b": "y\n"}, ""},
+		{"a line of the file that reads as one of a patch", "*** Update File: a\n *** Update File: b\n-x\n+y\n", map[string]string{"a": "*** Update File: b\nx\n", "b": "x\n"}, map[string]string{"a": "*** Update File: b\ny\n"}, ""},
+		{"CRLF in the patch", "*** Update File: a\r\n@@\r\n-x\r\n+y\r\n*** End of File\r\n", map[string]string{"a": "x\n"}, map[string]string{"a": "y\n"}, ""},
+		{"a here-document", "*** Update File: a\n-x\n+y\n", map[string]string{"a": "x\n"}, map[string]string{"a": "y\n"}, ""},
+		{"an indented end", "*** Update File: a\n-x\n+y\n", map[string]string{"a": "x\n"}, map[string]string{"a": "y\n"}, ""},
+		{"an indented end in a here-document", "*** Update File: a\n-x\n+y\n", map[string]string{"a": "x\n"}, map[string]string{"a": "y\n"}, ""},
+		{"an indented end, and one in the text", "*** Update File: a\n-x\n+*** End Patch\n *** End Patch\n+y\n", map[string]string{"a": "x\n*** End Patch\n"}, map[string]string{"a": "*** End Patch\n*** End Patch\ny\n"}, ""},
+		{"the first of two", "*** Update File: a\n-same\n same\n", map[string]string{"a": "same\r\nsame\n"}, map[string]string{"a": "same\n"}, ""},
+		{"the second of two", "*** Update File: a\n same\n-same\n", map[string]string{"a": "same\r\nsame\n"}, map[string]string{"a": "same\r\n"}, ""},
+		{"the middle one", "*** Update File: a\n same\n-same\n+new\n same\n", map[string]string{"a": "same\r\nsame\nsame\r\n"}, map[string]string{"a": "same\r\nnew\nsame\r\n"}, ""},
+		{"the first of two, with blanks", "*** Update File: a\n-same\n same\n", map[string]string{"a": "same  \nsame\n"}, map[string]string{"a": "same\n"}, ""},
 		{"no file", "", nil, nil, "the patch holds no file"},
 		{"another format", "--- a/a\n+++ b/a\n", map[string]string{"a": "x"}, nil, "is not the beginning of a file. A patch reads:"},
 	} {
@@ -117,8 +133,15 @@ func TestPatchFiles(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t, c.before)
 			text := "*** Begin Patch\n" + c.patch + "*** End Patch\n"
-			if c.name == "in a fence" {
+			switch c.name {
+			case "in a fence":
 				text = "```\n*** Begin Patch\n" + c.patch
+			case "a here-document":
+				text = "<<'EOF'\n" + text + "EOF\n"
+			case "an indented end in a here-document":
+				text = "apply_patch <<\"EOF\"\n *** Begin Patch\n" + c.patch + "  *** End Patch \nEOF\n"
+			case "an indented end", "an indented end, and one in the text":
+				text = "*** Begin Patch \n" + c.patch + " *** End Patch"
 			}
 			got := p.call(t, "patch", map[string]string{"mode": "patch", "patch": text})
 			want := maps.Clone(c.before)
@@ -164,8 +187,11 @@ func TestPatchThatIsCut(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, map[string]string{"a": "x\n"})
 	for patch, want := range map[string]string{
-		"*** Begin Patch\n*** Update File: a\n-x\n+y\n": "it may have been cut",
-		"*** Update File: a\n-x\n+y\n*** End Patch":     `has no line "*** Begin Patch"`,
+		"*** Begin Patch\n*** Update File: a\n-x\n+y\n":                 "it may have been cut",
+		"*** Update File: a\n-x\n+y\n*** End Patch":                     `has no line "*** Begin Patch"`,
+		"*** Begin Patch\n*** Update File: a\n-x\n+y\n+*** End Patch":   "it may have been cut",
+		"*** Begin Patch\n*** Update File: a\n *** End Patch\n-x\n+y\n": "it may have been cut",
+		"*** Begin Patch\n*** Add File: b\n+x\n+ *** End Patch\nEOF\n":  "it may have been cut",
 		"  \n": "patch is empty",
 	} {
 		if said := errorOf(t, p.call(t, "patch", map[string]string{"mode": "patch", "patch": patch})); !strings.Contains(said, want) {
@@ -254,7 +280,7 @@ func TestPatchFilesRandom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := applyHunks(before, ops[0].hunks)
+		got, err := applyHunks(t.Context(), before, ops[0].hunks)
 		if err != nil || got.text != after {
 			t.Fatalf("%q by\n%s\ngot  %q, %v\nwant %q", before, patch.String(), got.text, err, after)
 		}
@@ -275,10 +301,10 @@ func FuzzParsePatch(f *testing.F) {
 			return
 		}
 		for _, op := range ops {
-			if op.path == "" || op.kind == opUpdate && len(op.hunks) == 0 && op.moveTo == "" {
+			if op.path == "" || op.kind == opUpdate && len(op.hunks) == 0 && !op.idle() && op.moveTo == "" {
 				t.Fatalf("%q was read as %+v", patch, op)
 			}
-			got, err := applyHunks(text, op.hunks)
+			got, err := applyHunks(t.Context(), text, op.hunks)
 			if err == nil && utf8.ValidString(text) && utf8.ValidString(patch) && !utf8.ValidString(got.text) {
 				t.Fatalf("%q by %q cut a character: %q", text, patch, got.text)
 			}
