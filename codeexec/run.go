@@ -171,14 +171,12 @@ func (r *Runner) desk(env *tools.Env, call tools.Call, stubborn func()) *desk {
 	return &desk{allowed: functions(env), limit: r.cfg.MaxCalls, stubborn: stubborn, run: caller(env, call)}
 }
 
-// caller runs a script's calls as calls of the session. Questions about them stand
-// beside the script's own call, which is the one that the editor knows.
+// caller runs a script's calls as calls of the session, which share its shell. Questions
+// about them stand beside the script's own call, which is the one that the editor knows.
 func caller(env *tools.Env, call tools.Call) func(context.Context, string, json.RawMessage) tools.Result {
 	inner := *env
 	inner.Progress, inner.Terminals, inner.Call, inner.Recall, inner.Diagnoser, inner.Sees = nil, nil, nil, nil, nil, nil
-	if env.Shell != nil {
-		inner.Shell = env.Shell.Frozen()
-	}
+	inner.Processes = nil // commands run in the foreground only
 	return func(ctx context.Context, tool string, args json.RawMessage) tools.Result {
 		result, _ := env.Call(ctx, &inner, tools.Call{ID: call.ID, Name: tool, Args: args}) // the error is ctx's, and the result says so
 		return result

@@ -3,7 +3,9 @@
 package codeexec
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -196,10 +198,28 @@ except KeyboardInterrupt:
     pass
 assert read_file("a.txt")["total_lines"] == 2
 print("ok")`},
-		{"commands start from the session's state and leave it", `
+		{"commands share the session's state", `
+import os, threading
 from hermes_tools import terminal
-assert terminal("cd sub && export X=1 && pwd")["output"].strip().endswith("/sub")
-assert terminal("pwd; echo [$X]")["output"].split() == [__import__("os").getcwd(), "[]"]
+here = os.getcwd()
+assert terminal("cd sub && export X=1")["cwd"] == here + "/sub"
+assert terminal("pwd; echo [$X]")["output"].split() == [here + "/sub", "[1]"]
+assert terminal("pwd", workdir=here)["output"].strip() == here
+assert terminal("pwd")["output"].strip() == here + "/sub"
+assert terminal("cd ..; export X=2; sleep 30", timeout=0.2)["timed_out"]
+assert terminal("pwd; echo [$X]")["output"].split() == [here + "/sub", "[1]"]
+assert os.getcwd() == here
+got = {}
+def first():
+    got["first"] = terminal("echo $X; export X=first; touch begun; while ! test -e ended; do sleep 0.05; done")
+def second():
+    got["second"] = terminal("while ! test -e begun; do sleep 0.05; done; echo $X; export X=second")
+    terminal("touch ended", workdir=here + "/sub")
+terminal("export X=before")
+both = [threading.Thread(target=f) for f in (first, second)]
+[t.start() for t in both]; [t.join() for t in both]
+assert [got[k]["output"].strip() for k in ("first", "second")] == ["before", "before"], got
+assert terminal("echo $X")["output"].strip() == "first"
 print("ok")`},
 		{"commands are in the foreground", `
 from hermes_tools import terminal
@@ -601,5 +621,53 @@ func TestApprovals(t *testing.T) {
 		if kept := err == nil; kept == (tc.yes && len(tc.asks) > 0) {
 			t.Errorf("%.60s: the folder is there: %v", tc.code, kept)
 		}
+	}
+}
+
+// What the commands of a script leave behind is the session's, as after normal calls:
+// also when the script is canceled, but for the command that was cut off.
+func TestShellStateStays(t *testing.T) {
+	t.Parallel()
+	for name, persist := range map[string]bool{"its own process": false, "kernel": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, Config{Persist: persist}, map[string]string{"sub/a": "", "sub/deep/a": ""})
+			state := func() string {
+				t.Helper()
+				result, err := b.set.Call(t.Context(), b.env, tools.Call{Name: "terminal", Args: []byte(`{"command":"echo $X; pwd"}`)})
+				var out struct{ Output string }
+				if err := errors.Join(err, json.Unmarshal(result.JSON, &out)); err != nil {
+					t.Fatal(err)
+				}
+				return strings.ReplaceAll(strings.TrimSpace(out.Output), b.dir, "")
+			}
+			if _, err := b.set.Call(t.Context(), b.env, tools.Call{Name: "terminal", Args: []byte(`{"command":"export X=0; cd sub"}`)}); err != nil {
+				t.Fatal(err)
+			}
+			b.run("from hermes_tools import terminal\nassert terminal('echo $X; pwd')['output'].endswith('/sub\\n')\nterminal('cd deep; export X=1')")
+			if got := state(); got != "1\n/sub/deep" {
+				t.Errorf("after the script: %q", got)
+			}
+			b.run("from hermes_tools import terminal\nterminal('cd ..')")
+			if got := state(); got != "1\n/sub" {
+				t.Errorf("after the next: %q", got)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			progress := b.env.Progress
+			b.env.Progress = func(p tools.Progress) {
+				progress(p)
+				if len(p.Shown) == 2 && strings.Contains(p.Shown[1].Text, "ready") {
+					cancel()
+				}
+			}
+			a, _ := b.call(ctx, map[string]any{"code": "from hermes_tools import terminal\nterminal('export X=2; cd deep')\nprint('ready', flush=True)\nterminal('export X=3; cd /; sleep 1000')"})
+			if a.Status != "interrupted" {
+				t.Errorf("%+v", a)
+			}
+			if got := state(); got != "2\n/sub/deep" {
+				t.Errorf("after the cancel: %q", got)
+			}
+		})
 	}
 }

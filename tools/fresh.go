@@ -8,9 +8,12 @@ func (s *Shell) Fresh(dir string) *Shell {
 	if s.elsewhere() {
 		dir = s.first
 	}
-	fresh := s.Frozen()
-	fresh.frozen, fresh.first, fresh.state.dir = false, dir, dir
-	return fresh
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
+	return &Shell{
+		Timeout: s.Timeout, program: s.program, first: dir, state: shellState{dir: dir, env: s.state.env},
+		on: s.on, broken: s.broken, home: s.home,
+	}
 }
 
 // MayWrite asks the gate whether a file may be written, and is nil when it may.

@@ -278,12 +278,12 @@ func TestProcessLongTimeoutGoesApart(t *testing.T) {
 		t.Errorf("%v", out)
 	}
 	wantState(t, d.process(`{"action":"wait","session_id":"proc_1"}`), "exited", 0.0)
-	frozen := *d.Env
-	frozen.Shell = d.Env.Shell.Frozen()
-	if out, _ := runTerminal(t.Context(), t, &frozen, `{"command":"echo there","timeout":5000}`); out.Output != "there\n" {
+	inScript := *d.Env
+	inScript.Processes = nil
+	if out, _ := runTerminal(t.Context(), t, &inScript, `{"command":"echo there","timeout":5000}`); out.Output != "there\n" {
 		t.Errorf("in a script: %+v", out)
 	}
-	if _, result := runTerminal(t.Context(), t, &frozen, `{"command":"true","background":true}`); !result.IsError {
+	if _, result := runTerminal(t.Context(), t, &inScript, `{"command":"true","background":true}`); !result.IsError {
 		t.Errorf("in a script: %s", result.JSON)
 	}
 }

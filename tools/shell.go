@@ -35,7 +35,6 @@ type Shell struct {
 
 	program string // absolute
 	first   string // the folder that the session began in
-	frozen  bool   // commands change nothing of the state
 
 	on     backend.Backend // where commands run; nil: here
 	broken error           // why they run nowhere
@@ -224,9 +223,6 @@ func (s *Shell) leaveLost(state *shellState) (lost string) {
 func (s *Shell) adopt(after shellState, dirToo bool) {
 	s.stateMu.Lock()
 	defer s.stateMu.Unlock()
-	if s.frozen {
-		return
-	}
 	if !dirToo || after.dir == "" {
 		after.dir = s.state.dir
 	}

@@ -78,7 +78,7 @@ func terminal(ctx context.Context, env *Env, call Call, in terminalIn) (Result, 
 	}
 	state := env.Shell.snapshot() // what is judged is what runs, whatever else runs meanwhile
 	c := Command{Text: in.Command, Timeout: in.limit(env.Shell.timeout()), pty: in.PTY, from: &state}
-	apart := env.Processes != nil && !env.Shell.frozen
+	apart := env.Processes != nil
 	if in.Workdir != "" {
 		dir, err := folder(env, in.Workdir)
 		if err != nil {
@@ -125,7 +125,7 @@ func (in terminalIn) check(env *Env) string {
 		return "command is empty: give a shell command, such as \"ls\"."
 	case strings.ContainsRune(in.Command, 0):
 		return "command holds a NUL character, which no shell takes: leave it out."
-	case in.Background && (env.Processes == nil || env.Shell.frozen):
+	case in.Background && env.Processes == nil:
 		return "background=true is not offered here: run the command in the foreground, with a timeout if it does not end by itself."
 	case in.PTY && runtime.GOOS == "windows":
 		return "pty=true is not offered on Windows: run the command without it, with flags that keep it from asking."
