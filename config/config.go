@@ -12,6 +12,9 @@ package config
 // Config is everything that can be set. The struct tags are the one source of the
 // key names, the JSON Schema, the defaults' words and the trust rules:
 // doc describes a key, enum lists its values, repo:"yes" lets a repository set it.
+// guard says what happens while the value is wrong: then the value safe counts, or, if
+// there is none, the wrong value, which whoever uses it rejects. A typing error never
+// means less protection.
 type Config struct {
 	Model            Model                `json:"model" doc:"The language model and where it is reached."`
 	Agent            Agent                `json:"agent" doc:"How turns run."`
@@ -32,7 +35,7 @@ type Config struct {
 // Model says which model answers, and where.
 type Model struct {
 	Default       string   `json:"default" repo:"yes" doc:"Model id sent to the endpoint."`
-	Provider      string   `json:"provider" enum:"openai,openrouter,ollama,lmstudio,custom,embedded" doc:"Who serves the model."`
+	Provider      string   `json:"provider" enum:"openai,openrouter,ollama,lmstudio,custom,embedded" guard:"no request is sent" doc:"Who serves the model."`
 	BaseURL       string   `json:"base_url" doc:"Any OpenAI-compatible /v1; empty: the provider's own."`
 	APIKey        Keys     `json:"api_key" doc:"A key, or a list that is rotated on 401, 402 and 429; empty: the provider's environment variable."`
 	ContextWindow int      `json:"context_window" doc:"Tokens; 0: from the endpoint's metadata, else a table, else 128000."`
@@ -69,7 +72,7 @@ type CodeExecution struct {
 
 // Terminal says where and how long commands run.
 type Terminal struct {
-	Backend          string   `json:"backend" enum:"local,ssh,docker,singularity" doc:"Where commands run; docker may be podman."`
+	Backend          string   `json:"backend" enum:"local,ssh,docker,singularity" guard:"commands are rejected" doc:"Where commands run; docker may be podman."`
 	Cwd              string   `json:"cwd" doc:"Where a session begins on a backend; empty: the home folder over ssh, else the workspace."`
 	Shell            string   `json:"shell" doc:"What runs commands here; empty: your bash or zsh, else what there is."`
 	SSHHost          string   `json:"ssh_host" doc:"The machine of backend ssh; names of ~/.ssh/config, too."`
@@ -110,7 +113,7 @@ type SearchFields struct {
 
 // Approvals says what asks, and for how long.
 type Approvals struct {
-	Mode    string   `json:"mode" enum:"ask,manual,smart,off" doc:"manual is another word for ask."`
+	Mode    string   `json:"mode" enum:"ask,manual,smart,off" guard:"actions ask as in mode ask" safe:"ask" doc:"manual is another word for ask."`
 	Timeout int      `json:"timeout" doc:"Seconds until no answer is a no."`
 	Deny    []string `json:"deny" doc:"Globs that are always refused."`
 }
@@ -124,7 +127,7 @@ type Delegation struct {
 	InactivityTimeout     int              `json:"inactivity_timeout" doc:"Seconds without a sign of life after which a child is stopped; 0: never."`
 	MaxBatchTokens        int              `json:"max_batch_tokens" doc:"Tokens that the children of one call may use together; 0: no limit."`
 	Model                 string           `json:"model" repo:"yes" doc:"Model of the children; empty: the parent's."`
-	Provider              string           `json:"provider" enum:",openai,openrouter,ollama,lmstudio,custom,embedded" doc:"Empty: the parent's."`
+	Provider              string           `json:"provider" enum:",openai,openrouter,ollama,lmstudio,custom,embedded" guard:"no subagent uses it" doc:"Empty: the parent's."`
 	BaseURL               string           `json:"base_url" doc:"Empty: the parent's."`
 	APIKey                Keys             `json:"api_key" doc:"Empty: the parent's, at the parent's endpoint only."`
 	Routes                map[string]Route `json:"routes" doc:"Name to {model, provider, base_url, api_key}, asked for by a task."`
@@ -149,8 +152,8 @@ type Store struct {
 
 // Sandbox bounds child processes.
 type Sandbox struct {
-	Mode    string `json:"mode" enum:"off,workspace-write,read-only" doc:"What child processes may write."`
-	Network bool   `json:"network" doc:"Let child processes use the network."`
+	Mode    string `json:"mode" enum:"off,workspace-write,read-only" guard:"commands and scripts are rejected" doc:"What child processes may write."`
+	Network bool   `json:"network" guard:"child processes have no network" safe:"false" doc:"Let child processes use the network."`
 }
 
 // Default is the configuration of a user who has set nothing.

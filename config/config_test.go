@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -38,7 +39,22 @@ func TestLoadProblems(t *testing.T) {
 		{"unknown key", "modle:\n  default: m\nagent: {max_iterations: 3}\n", ":1: modle is not a key we know (did you mean model?); it is ignored", "agent.max_iterations", "3"},
 		{"unknown inner key", "model:\n  default: m\n  defualt: n\n", ":3: model.defualt is not a key we know (did you mean default?); it is ignored", "model.default", "m"},
 		{"wrong type", "agent:\n  max_iterations: many\nmodel:\n  default: m\n", ":2: agent.max_iterations must be a whole number, 0 or more, not the text given; it is ignored", "model.default", "m"},
-		{"wrong word", "approvals:\n  mode: never\n", ":2: approvals.mode must be one of ask, manual, smart, off, not the text given; it is ignored", "approvals.mode", "ask"},
+		{"wrong word", "store:\n  synchronous: never\n", ":2: store.synchronous must be one of normal, full, not the text given; it is ignored", "store.synchronous", "normal"},
+		{"unknown approvals.mode", "approvals:\n  mode: never\n", ":2: approvals.mode is \"never\", which is not known; known are ask, manual, smart, off. Until then actions ask as in mode ask", "approvals.mode", "ask"},
+		{"unknown backend", "terminal: {backend: dockr}\n", ":1: terminal.backend is \"dockr\", which is not known; known are local, ssh, docker, singularity. Until then commands are rejected", "terminal.backend", "dockr"},
+		{"a list for a backend", "terminal: {backend: [docker]}\n", ":1: terminal.backend is \"the list given\", which is not known; known are local, ssh, docker, singularity. Until then commands are rejected", "terminal.backend", "the list given"},
+		{"a backend for its section", "terminal: docker\n", ":1: terminal must hold keys, not the text given. Until then commands are rejected", "terminal.backend", "the text given"},
+		{"a mode for its section", "sandbox: off\n", ":1: sandbox must hold keys, not the text given. Until then commands and scripts are rejected, child processes have no network", "sandbox.network", "false"},
+		{"unknown sandbox.mode", "sandbox: {mode: readonly}\n", ":1: sandbox.mode is \"readonly\", which is not known; known are off, workspace-write, read-only. Until then commands and scripts are rejected", "sandbox.mode", "readonly"},
+		{"sandbox.mode is no number", "sandbox: {mode: 0}\n", ":1: sandbox.mode is \"0\", which is not known; known are off, workspace-write, read-only. Until then commands and scripts are rejected", "sandbox.mode", "0"},
+		{"sandbox.mode is not true", "sandbox: {mode: true}\n", ":1: sandbox.mode is \"true\", which is not known; known are off, workspace-write, read-only. Until then commands and scripts are rejected", "sandbox.mode", "true"},
+		{"sandbox.mode off", "sandbox: {mode: off}\n", "", "sandbox.mode", "off"},
+		{"sandbox.mode false", "sandbox: {mode: false}\n", "", "sandbox.mode", "off"},
+		{"no sandbox.mode", "sandbox: {mode: }\n", "", "sandbox.mode", "workspace-write"},
+		{"network off", "sandbox: {network: off}\n", "", "sandbox.network", "false"},
+		{"unknown network", "sandbox: {network: never}\n", ":1: sandbox.network is \"never\"; it must be true or false. Until then child processes have no network", "sandbox.network", "false"},
+		{"unknown provider", "model: {provider: anthropic}\n", ":1: model.provider is \"anthropic\", which is not known; known are openai, openrouter, ollama, lmstudio, custom, embedded. Until then no request is sent", "model.provider", "anthropic"},
+		{"a key for a provider", "model: {provider: sk-0123456789012345678901234567890123456789}\n", ":1: model.provider is \"the text given\", which is not known; known are openai, openrouter, ollama, lmstudio, custom, embedded. Until then no request is sent", "model.provider", "the text given"},
 		{"off is a word", "approvals: {mode: off}\n", "", "approvals.mode", "off"},
 		{"no mapping", "- a\n", ": is no YAML: the top must be a mapping such as `model:`; nothing of it counts", "model.default", "gpt-5"},
 		{"key list", "model:\n  api_key: [a, b]\n", "", "model.api_key", `["a","b"]`},
@@ -163,6 +179,9 @@ func TestEndpoints(t *testing.T) {
 		{"no key", "", nil, "", "", "OPENAI_API_KEY is not set"},
 		{"no key names the way out", "", nil, "", "", "model.provider embedded"},
 		{"custom without url", "model: {provider: custom}", all, "", "", "model.base_url is empty"},
+		{"unknown provider", "model: {provider: anthropic}", all, "", "", `model.provider is "anthropic", which is not known. Known are openai, openrouter, ollama, lmstudio, custom, embedded.`},
+		{"unknown provider with a key", "model: {provider: anthropic, api_key: mine, base_url: 'http://x.example/v1'}", all, "", "", `model.provider is "anthropic"`},
+		{"provider of a wrong type", "model: {provider: [openai]}", all, "", "", `model.provider is "the list given"`},
 		{"bad url", "model: {base_url: 'localhost:80'}", all, "", "", "is no http(s) URL"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -183,6 +202,28 @@ func TestEndpoints(t *testing.T) {
 				t.Errorf("got %s with %q, want %s with %q", got[0].BaseURL, got[0].Keys, tc.url, tc.keys)
 			}
 		})
+	}
+}
+
+// A wrong value of a higher source is not replaced by one of a lower source that
+// protects less.
+func TestWrongValueIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	write(t, Path(home), "approvals: {mode: off}\nsandbox: {mode: off}\nmodel: {provider: custom, base_url: 'http://a.example/v1', api_key: ka}\n")
+	l := Load(home, Options{
+		Environ: []string{"HERMES_SANDBOX_MODE=readonly"},
+		Init:    json.RawMessage(`{"approvals":{"mode":"alwys"},"model":{"provider":"anthropic"}}`),
+	})
+	if l.Approvals.Mode != "ask" || l.Sandbox.Mode != "readonly" || l.Model.Provider != "anthropic" {
+		t.Errorf("approvals %q, sandbox %q, provider %q", l.Approvals.Mode, l.Sandbox.Mode, l.Model.Provider)
+	}
+	if _, err := l.Endpoints(); !errors.Is(err, ErrProvider) {
+		t.Errorf("err = %v", err)
+	}
+	l = Load(home, Options{Environ: []string{"HERMES_MODEL_PROVIDER=anthropic"}, Init: json.RawMessage(`{"model":{"provider":"openai","base_url":""}}`)})
+	if got, err := l.Endpoints(); err == nil && strings.Contains(strings.Join(got[0].Keys, " "), "ka") && got[0].BaseURL != "http://a.example/v1" {
+		t.Errorf("a key went to %s", got[0].BaseURL)
 	}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +12,7 @@ import (
 // parent's; a key goes to no other endpoint than the one it stands beside.
 type Route struct {
 	Model    string `json:"model" doc:"Empty: the parent's."`
-	Provider string `json:"provider" enum:",openai,openrouter,ollama,lmstudio,custom,embedded" doc:"Empty: the parent's, or custom where base_url is set."`
+	Provider string `json:"provider" enum:",openai,openrouter,ollama,lmstudio,custom,embedded" guard:"no subagent uses it" doc:"Empty: the parent's, or custom where base_url is set."`
 	BaseURL  string `json:"base_url" doc:"Empty: the provider's, or the parent's."`
 	APIKey   Keys   `json:"api_key" doc:"Goes to this endpoint only; one key, or several that take turns."`
 }
@@ -74,7 +75,7 @@ func (l *Loaded) checkRoutes(line func(key string) (source string, line int)) {
 		case r.empty() && section != "delegation":
 			text = section + " " + emptyRoute + "; a task that asks for it is refused"
 		case r.Provider != "" || r.BaseURL != "":
-			if _, err := l.childEndpoint(section, r); err != nil {
+			if _, err := l.childEndpoint(section, r); err != nil && !errors.Is(err, ErrProvider) { // which was reported
 				said, _, _ := strings.Cut(err.Error(), ". ") // how to set up the main model is no help here
 				text = said + "; subagents that would use it are refused"
 			}

@@ -92,7 +92,7 @@ delegation:
 		":8: delegation.routes.misspelt names neither",
 		":10: delegation.routes.listed must hold keys, not the list given",
 		":11: delegation.routes.typed.model must be text",
-		":13: delegation.routes.odd.provider must be one of",
+		`:13: delegation.routes.odd.provider is "opnai", which is not known`,
 		":15: delegation.routes.nowhere.provider is custom but delegation.routes.nowhere.base_url is empty",
 		`:16: delegation.routes.a.b.base_url "ftp://x" is no http(s) URL`,
 		":18: delegation.routes.nothing must hold keys, not nothing",

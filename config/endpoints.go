@@ -2,9 +2,11 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -22,6 +24,21 @@ type provider struct {
 	baseURL  string
 	keyName  string // environment variable that belongs to it
 	needsKey bool
+}
+
+// ErrProvider is the failure of an endpoint whose provider is not known.
+var ErrProvider = errors.New("unknown provider")
+
+// providerError has a text of its own.
+type providerError string
+
+func (e providerError) Error() string        { return string(e) }
+func (e providerError) Is(target error) bool { return target == ErrProvider }
+
+// providers are the names of model.provider.
+func providers() []string {
+	f, _ := lookup("model.provider")
+	return f.enum
 }
 
 func providerOf(name string) provider {
@@ -58,6 +75,10 @@ func (l *Loaded) endpoint() (Endpoint, error) { return l.resolve("model", l.Mode
 
 // resolve finds the endpoint that a section describes.
 func (l *Loaded) resolve(section string, m Model) (Endpoint, error) {
+	if !slices.Contains(providers(), m.Provider) {
+		return Endpoint{}, providerError(fmt.Sprintf("%s.provider is %q, which is not known. Known are %s. No request was sent. "+
+			"For another service with an OpenAI-compatible API, use custom with %[1]s.base_url", section, m.Provider, strings.Join(providers(), ", ")))
+	}
 	out := Endpoint{Provider: m.Provider, Model: m.Default, Window: m.ContextWindow}
 	if m.Provider == "embedded" {
 		out.Model = "embedded"

@@ -11,7 +11,9 @@ type field struct {
 	typ      reflect.Type
 	doc      string
 	enum     []string
-	harmless bool // a repository may set it
+	guard    string // what happens while the value is wrong; empty: a wrong value is ignored
+	safe     string // what counts in place of a wrong value; empty: the wrong value
+	harmless bool   // a repository may set it
 }
 
 // fieldsOf lists the keys of a section in the order of the struct.
@@ -28,6 +30,8 @@ func newField(f reflect.StructField) field {
 		name:     f.Tag.Get("json"),
 		typ:      f.Type,
 		doc:      f.Tag.Get("doc"),
+		guard:    f.Tag.Get("guard"),
+		safe:     f.Tag.Get("safe"),
 		harmless: f.Tag.Get("repo") == "yes",
 	}
 	if words, ok := f.Tag.Lookup("enum"); ok {

@@ -76,8 +76,7 @@ func (c *checker) field(key string, f field, value any) (any, bool) {
 	if f.section() {
 		tree, ok := value.(map[string]any)
 		if !ok {
-			c.problem(key, "must hold keys, not %s; it is ignored", kindOf(value))
-			return nil, false
+			return c.guards(key, f, value)
 		}
 		return c.section(key+".", f.typ, tree), true
 	}
@@ -89,12 +88,66 @@ func (c *checker) field(key string, f field, value any) (any, bool) {
 		return c.sections(key, f, value)
 	}
 	out, want := convert(f, value)
+	if want != "" && f.guard != "" && value != "" {
+		return c.guarded(key, f, value), true
+	}
 	if want != "" {
 		c.problem(key, "must be %s, not %s; it is ignored", want, kindOf(value))
 		return nil, false
 	}
 	return out, true
 }
+
+// guarded reports a wrong value of a guarded field and returns what counts instead.
+func (c *checker) guarded(key string, f field, value any) any {
+	if f.typ.Kind() == reflect.Bool {
+		c.problem(key, "is %s; it must be true or false. Until then %s", shown(value), f.guard)
+		return f.safe == "true"
+	}
+	known := slices.DeleteFunc(slices.Clone(f.enum), func(word string) bool { return word == "" })
+	c.problem(key, "is %s, which is not known; known are %s. Until then %s", shown(value), strings.Join(known, ", "), f.guard)
+	return firstOf(f.safe, unknownValue(value))
+}
+
+// guards reports a wrong value in the place of a section and returns what counts
+// instead, for each guarded field in it.
+func (c *checker) guards(key string, section field, value any) (any, bool) {
+	clean := map[string]any{}
+	var then []string
+	for _, f := range fieldsOf(section.typ) {
+		if f.guard == "" || !c.trusted {
+			continue
+		}
+		then = append(then, f.guard)
+		if clean[f.name] = firstOf(f.safe, kindOf(value)); f.typ.Kind() == reflect.Bool {
+			clean[f.name] = f.safe == "true"
+		}
+	}
+	if len(then) == 0 {
+		c.problem(key, "must hold keys, not %s; it is ignored", kindOf(value))
+		return nil, false
+	}
+	c.problem(key, "must hold keys, not %s. Until then %s", kindOf(value), strings.Join(then, ", "))
+	return clean, true
+}
+
+// unknownValue is a wrong value as a text that is no known value.
+func unknownValue(value any) string {
+	switch value := value.(type) {
+	case string:
+		if text := strings.TrimSpace(value); len(text) <= longestShown {
+			return value
+		}
+		return kindOf(value)
+	case map[string]any, []any:
+		return kindOf(value)
+	}
+	return fmt.Sprint(value)
+}
+
+const longestShown = 40 // bytes; what is longer may be a key in the wrong place
+
+func shown(value any) string { return fmt.Sprintf("%q", unknownValue(value)) }
 
 // sections checks what holds sections under names of the user's.
 func (c *checker) sections(key string, f field, value any) (any, bool) {
@@ -121,9 +174,10 @@ func convert(f field, value any) (out any, want string) {
 	case reflect.String:
 		return convertString(f, value)
 	case reflect.Bool:
-		if _, ok := value.(bool); !ok {
-			return nil, "true or false"
+		if b, ok := boolOf(value); ok {
+			return b, ""
 		}
+		return nil, "true or false"
 	case reflect.Int:
 		n, ok := number(value)
 		if !ok || n != math.Trunc(n) || n < 0 {
@@ -150,6 +204,22 @@ func convert(f field, value any) (out any, want string) {
 		}
 	}
 	return value, ""
+}
+
+// boolOf also takes the spellings that YAML 1.1 had for true and false.
+func boolOf(value any) (b, ok bool) {
+	switch value := value.(type) {
+	case bool:
+		return value, true
+	case string:
+		switch strings.ToLower(value) {
+		case "on", "yes", "true":
+			return true, true
+		case "off", "no", "false":
+			return false, true
+		}
+	}
+	return false, false
 }
 
 func convertString(f field, value any) (any, string) {

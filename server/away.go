@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/config"
@@ -56,12 +57,19 @@ func BackendConfig(conf *config.Loaded, folders []string) backend.Config {
 	return c
 }
 
+// unknown reports whether the configured backend does not exist.
+func (a away) unknown() bool {
+	return a.kind != "" && !slices.Contains([]string{"ssh", "docker", "singularity"}, a.kind)
+}
+
 // away tells whether commands see other files than those here.
 func (a away) away() bool { return a.kind == "ssh" }
 
 // without are the toolsets that would work on other files than the commands.
 func (a away) without() []string {
 	switch {
+	case a.unknown(): // scripts run commands, too
+		return []string{"code_execution"}
 	case !a.away():
 		return nil
 	case a.files == nil:
@@ -80,9 +88,13 @@ func (x *Session) toolFiles() tools.Files {
 
 // describe tells the model what runs its commands.
 func (a away) describe(shell string) string {
-	switch a.kind {
-	case "":
+	switch {
+	case a.kind == "":
 		return shell
+	case a.unknown():
+		return "no shell: terminal.backend in the configuration is wrong, and commands are rejected"
+	}
+	switch a.kind {
 	case "ssh":
 		if a.files == nil {
 			return "bash or sh, on another machine over ssh; the files to work with are there, and terminal is the way to them"

@@ -19,6 +19,8 @@ func TestBackendThatIsNotThere(t *testing.T) {
 		files        bool
 	}{
 		"ssh":    {"terminal: {backend: ssh, ssh_host: \"-oProxyCommand=touch x\"}", "is no name of a machine", false},
+		"dockr":  {"terminal: {backend: dockr}", "is not known; there are local, ssh", true},
+		"a list": {"terminal: {backend: [docker]}", "is not known; there are local, ssh", true},
 		"docker": {"terminal: {backend: docker, docker_image: \"\"}", "terminal.docker_image", true},
 	} {
 		t.Run(backend, func(t *testing.T) {
@@ -53,7 +55,8 @@ func TestBackendThatIsNotThere(t *testing.T) {
 			for _, tool := range last.Tools {
 				names = append(names, tool.Name)
 			}
-			if slices.Contains(names, "read_file") != tt.files || !slices.Contains(names, "terminal") {
+			if slices.Contains(names, "read_file") != tt.files || !slices.Contains(names, "terminal") ||
+				slices.Contains(names, "execute_code") != (backend == "docker") {
 				t.Errorf("offered %q", names)
 			}
 		})

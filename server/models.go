@@ -107,6 +107,9 @@ func (x *Session) ready() error {
 	conf := x.conf
 	x.mu.Unlock()
 	endpoints, err := conf.Endpoints()
+	if errors.Is(err, config.ErrProvider) {
+		return err // a key would not help
+	}
 	if err != nil {
 		return &model.Error{Kind: model.ErrNoKey, Message: err.Error(), Err: err}
 	}

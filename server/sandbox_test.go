@@ -32,3 +32,36 @@ func TestSandboxGapsAreToldOnce(t *testing.T) {
 		}
 	}
 }
+
+// While sandbox.mode is wrong, no command and no script runs.
+func TestUnknownSandboxMode(t *testing.T) {
+	t.Parallel()
+	for _, config := range []string{"sandbox: {mode: readonly}", "sandbox: {mode: [read-only]}", "sandbox: read-only"} {
+		t.Run(config, func(t *testing.T) {
+			t.Parallel()
+			home, dir := t.TempDir(), t.TempDir()
+			if err := os.WriteFile(filepath.Join(home, "config.yaml"), []byte(config+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			m := fakemodel.Script(
+				func(x *fakemodel.Exchange) { x.Call("1", "terminal", `{"command":"touch ran"}`); x.End() },
+				func(x *fakemodel.Exchange) {
+					x.Call("2", "execute_code", `{"code":"open('ran', 'w')"}`)
+					x.End()
+				},
+				answer("Done."),
+			)
+			x, _ := session(t, open(t, Options{Home: home, Model: m, Static: true}), dir)
+			prompt1(t, x, "go")
+			if left, _ := os.ReadDir(dir); len(left) > 0 {
+				t.Errorf("something ran: %v", left)
+			}
+			last := m.Requests()[2].Messages
+			for _, i := range []int{len(last) - 1, len(last) - 3} {
+				if text := last[i].Text; !strings.Contains(text, "sandbox.mode is") || !strings.Contains(text, "Nothing was run") {
+					t.Errorf("result %q", text)
+				}
+			}
+		})
+	}
+}

@@ -181,6 +181,9 @@ func programFinding(what, program, without string) finding {
 // sandboxFinding says what bounds a command here, by trying it, and what does not.
 func sandboxFinding(ctx context.Context, loaded *config.Loaded) finding {
 	want := sandbox.Policy{Mode: sandbox.Mode(loaded.Sandbox.Mode), Network: loaded.Sandbox.Network}
+	if err := want.Mode.Check(); err != nil {
+		return finding{"fail", "sandbox", err.Error() + ". Commands and scripts are rejected"}
+	}
 	var m sandbox.Mechanism
 	if want.Mode != sandbox.Off {
 		m = sandbox.Detect(ctx)

@@ -107,6 +107,12 @@ func (b *Box) off() bool {
 	return b.mode == Off || b.mode == ""
 }
 
+func (b *Box) wanted() Mode {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.mode
+}
+
 // Confine bounds a command that is about to be started. It may write c.Scratch and
 // the folders and files of writable, too. On an error it must not be started.
 func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) error {
@@ -116,6 +122,9 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 	if b.off() {
 		b.tell(Mechanism{Kind: None})
 		return nil
+	}
+	if err := b.wanted().Check(); err != nil {
+		return fmt.Errorf("%w. Nothing was run. Ask the user to correct it", err)
 	}
 	m := b.mechanism(ctx)
 	if m.Kind == Unknown {

@@ -21,6 +21,15 @@ import "fmt"
 // Mode is what commands may write.
 type Mode string
 
+// Check returns an error if the mode is not known. No command may run in such a mode.
+func (m Mode) Check() error {
+	switch m {
+	case Off, "", WorkspaceWrite, ReadOnly:
+		return nil
+	}
+	return fmt.Errorf("sandbox.mode is %q, which is not known; known are %s, %s and %s", m, Off, WorkspaceWrite, ReadOnly)
+}
+
 const (
 	Off            Mode = "off"             // whatever the user may
 	WorkspaceWrite Mode = "workspace-write" // the workspace, temporary files, tool caches
