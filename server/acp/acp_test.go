@@ -600,3 +600,22 @@ func TestAPanicIsAnswered(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestCallWithoutName wants a title, which the schema demands, now and when the
+// session is loaded.
+func TestCallWithoutName(t *testing.T) {
+	t.Parallel()
+	c := connect(t, setup{model: fakemodel.Script(tool("", `{}`), reply("ok"))})
+	id := c.newSession()
+	c.must(protocol.MethodSessionPrompt, say(id, "go"), nil)
+	c.must(protocol.MethodSessionLoad, protocol.LoadSessionRequest{SessionID: id, Cwd: c.ws}, nil)
+	titles := 0
+	for _, call := range calls(c.seen()) {
+		if call.Title == "Tool call without a name" {
+			titles++
+		}
+	}
+	if titles != 2 {
+		t.Errorf("%d calls have the title, want 2", titles)
+	}
+}

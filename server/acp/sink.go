@@ -139,9 +139,12 @@ func (s *sink) compaction(e agent.Compaction) {
 	s.post(u)
 }
 
+// unnamedTitle is the title of a call that names no tool: the protocol demands one.
+const unnamedTitle = "Tool call without a name"
+
 func started(e agent.CallStarted) *acp.ToolCall {
 	return &acp.ToolCall{
-		SessionUpdate: acp.UpdateToolCall, ToolCallID: e.Call.ID, Title: e.Title, Name: e.Call.Name,
+		SessionUpdate: acp.UpdateToolCall, ToolCallID: e.Call.ID, Title: cmp.Or(e.Title, unnamedTitle), Name: e.Call.Name,
 		Kind: acp.ToolKind(e.Kind), Status: acp.StatusPending,
 		Locations: locations(e.Locations), RawInput: object(e.Call.Args),
 	}
