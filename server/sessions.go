@@ -186,6 +186,15 @@ func (s *Service) admit(head store.Session, p Place, h Host, draft bool) (*Sessi
 	return x, nil
 }
 
+// Cancel cancels the turns of a session. If the session is not open, or has none, it
+// returns false.
+func (s *Service) Cancel(id string) bool {
+	s.mu.Lock()
+	x := s.sessions[id]
+	s.mu.Unlock()
+	return x != nil && x.Cancel()
+}
+
 // Session is an open session.
 func (s *Service) Session(id string) (*Session, error) {
 	s.mu.Lock()

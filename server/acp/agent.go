@@ -3,8 +3,8 @@
 // An [Agent] answers the protocol's methods over any [Peer]; [Serve] is one on a
 // pair of pipes, one JSON message a line. The language server carries the same
 // methods over its own wire. Messages are handled in order; a prompt and a load
-// claim their place and then let the next message through. Nothing that a client
-// sends ends the process.
+// claim their place and then let the next message through. A cancel waits for no
+// other message. Nothing that a client sends ends the process.
 package acp
 
 import (

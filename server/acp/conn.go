@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -20,11 +21,13 @@ import (
 const maxQueued = 1000
 
 // conn is a connection whose messages are lines. One goroutine reads: it hands
-// answers to whoever waits, honours $/cancel_request at once, and queues the rest.
-// Another takes the queue in order.
+// answers to whoever waits, honours $/cancel_request and session/cancel at once, and
+// queues the rest. Another takes the queue in order.
 type conn struct {
 	agent *Agent
 	log   *slog.Logger
+	in    io.Reader // behind lines
+	to    io.Writer // behind out
 	lines *wire.LineStream
 	out   *wire.Writer
 	rpc   *jsonrpc2.Conn
@@ -37,7 +40,7 @@ type conn struct {
 	left chan struct{} // closed when what still waited has been dealt with
 
 	runningMu sync.Mutex
-	running   map[string]context.CancelFunc // by the id as it came
+	running   map[string]*request // those that wait too, by the id as it came
 }
 
 // request is a message that waits for its turn, or has it.
@@ -58,6 +61,10 @@ func (c *conn) Handle(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) 
 	}
 	q := &request{method: r.Method, id: id, params: params}
 	q.ctx, q.cancel = context.WithCancel(c.ctx)
+	if r.Method == acp.MethodSessionCancel {
+		c.cancelSession(q)
+		return
+	}
 	c.admit(q)
 	select {
 	case c.queue <- q:
@@ -72,11 +79,38 @@ func (c *conn) cancelRequest(params json.RawMessage) {
 		return // cancels nothing
 	}
 	c.runningMu.Lock()
-	cancel := c.running[string(p.RequestID)]
+	q := c.running[string(p.RequestID)]
 	c.runningMu.Unlock()
-	if cancel != nil {
-		cancel()
+	if q != nil {
+		q.cancel()
 	}
+}
+
+// cancelSession cancels the turns of a session, and its prompts that still wait
+// behind other messages.
+func (c *conn) cancelSession(q *request) {
+	result, err := c.agent.Handle(q.ctx, q.method, q.params, func() {})
+	var p acp.CancelNotification
+	if err == nil && json.Unmarshal(q.params, &p) == nil {
+		for _, prompt := range c.promptsOf(p.SessionID) {
+			prompt.cancel()
+		}
+	}
+	c.answer(q, result, err)
+}
+
+func (c *conn) promptsOf(session string) (prompts []*request) {
+	c.runningMu.Lock()
+	defer c.runningMu.Unlock()
+	for _, q := range c.running {
+		var p struct {
+			SessionID string `json:"sessionId"`
+		}
+		if q.method == acp.MethodSessionPrompt && json.Unmarshal(q.params, &p) == nil && p.SessionID == session {
+			prompts = append(prompts, q)
+		}
+	}
+	return prompts
 }
 
 func (c *conn) admit(q *request) {
@@ -85,7 +119,7 @@ func (c *conn) admit(q *request) {
 	}
 	c.runningMu.Lock()
 	defer c.runningMu.Unlock()
-	c.running[string(q.id)] = q.cancel
+	c.running[string(q.id)] = q
 }
 
 // serve handles messages in order, and after the end those that still wait.

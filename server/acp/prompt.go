@@ -78,13 +78,12 @@ func messageID(m acp.Meta) (string, error) {
 	return id.String(), nil
 }
 
-// cancel is a notification: what it names may have ended already.
+// cancel is a notification: what it names may have ended already. It never waits.
 func (a *Agent) cancel(_ context.Context, p *acp.CancelNotification) (any, error) {
-	x, err := a.session(p.SessionID)
-	if err != nil {
-		return nil, err
+	if p.SessionID == "" {
+		return nil, missing("sessionId")
 	}
-	x.Cancel()
+	a.svc.Cancel(p.SessionID)
 	return nil, nil
 }
 

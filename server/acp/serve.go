@@ -33,8 +33,12 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) err
 	}
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	c := newConn(requests, in, out, o)
-	c.rpc = jsonrpc2.NewConn(requests, c.lines, c, jsonrpc2.SetLogger(c))
+	return newConn(requests, in, out, o).run(ctx, cancel)
+}
+
+// run is [Serve] for a connection that has been made. cancel ends its requests.
+func (c *conn) run(ctx context.Context, cancel func()) error {
+	c.rpc = jsonrpc2.NewConn(c.ctx, c.lines, c, jsonrpc2.SetLogger(c))
 	go c.serve()
 
 	select {
@@ -43,22 +47,22 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) err
 	case <-ctx.Done():
 	}
 	close(c.stop)
-	o.Service.Stop()
+	c.agent.svc.Stop()
 	within(settleLimit, c.left)
 	cancel()
-	err := o.Service.Close()
+	err := c.agent.svc.Close()
 	_ = c.rpc.Close() // closed already, unless out broke or ctx ended
-	closeIfCloser(in)
+	closeIfCloser(c.in)
 	err = errors.Join(err, c.out.Close())
-	closeIfCloser(out)
+	closeIfCloser(c.to)
 	return err
 }
 
 func newConn(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) *conn {
 	c := &conn{
-		log: o.Log, ctx: ctx, out: wire.NewWriter(out, wire.LineFraming),
+		log: o.Log, ctx: ctx, in: in, to: out, out: wire.NewWriter(out, wire.LineFraming),
 		queue: make(chan *request, maxQueued), stop: make(chan struct{}), left: make(chan struct{}),
-		running: map[string]context.CancelFunc{},
+		running: map[string]*request{},
 	}
 	c.lines = wire.NewLineStream(in, c.out)
 	c.agent = NewAgent(o.Service, c, Options{Log: o.Log})
