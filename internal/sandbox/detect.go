@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -33,7 +32,7 @@ func Detect(ctx context.Context) Mechanism {
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
-	var reasons []string
+	errs := map[Kind]error{}
 	for _, m := range candidates() {
 		err := m.Try(ctx)
 		if err == nil {
@@ -41,15 +40,14 @@ func Detect(ctx context.Context) Mechanism {
 			found.mechanism = &m
 			return m
 		}
-		reasons = append(reasons, fmt.Sprintf("%s: %v", m.Kind, err))
+		if errs[m.Kind] == nil { // the weaker of two alike fails for the same reason
+			errs[m.Kind] = err
+		}
 	}
 	if ctx.Err() != nil {
 		return Mechanism{Kind: Unknown, Reason: "trying what this host offers was not done in time"}
 	}
-	m := Mechanism{Kind: None, Reason: strings.Join(reasons, "; ")}
-	if len(reasons) == 0 {
-		m.Reason = "there is none for this system"
-	}
+	m := Mechanism{Kind: None, Reason: why(errs)}
 	found.mechanism = &m
 	return m
 }

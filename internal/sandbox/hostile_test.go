@@ -10,10 +10,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
@@ -240,6 +244,10 @@ var hostile = []struct {
 	{name: "our own skills", script: `echo x >> $HERMES/skills/one/SKILL.md; cat $HERMES/skills/one/SKILL.md`, open: "o", held: func(v *victim, out string) bool {
 		return strings.Contains(out, "visible") && !strings.Contains(out, "x")
 	}},
+	{name: "modes and times outside", script: `chmod 640 $OUT/file; touch -d 2001-01-01 $OUT/file; python3 -c "import os; os.utime('$OUT/file', (1, 1))"`, open: "lo", held: func(v *victim, _ string) bool {
+		info, err := os.Stat(filepath.Join(v.out, "file"))
+		return err == nil && info.Mode().Perm() == 0o600 && time.Since(info.ModTime()) < time.Hour
+	}},
 	// Mounts and namespaces.
 	{name: "mounts taken off", script: `umount ~/.ssh; umount -l ~/.ssh; umount -l ~; cat ~/.ssh/id_ed25519; mount -o remount,rw,bind /; mount -o remount,rw /; echo x > $OUT/new`, open: "o", held: safeAndSecret},
 	{name: "namespaces within", script: `unshare -Urm sh -c 'umount -l ~/.ssh; umount -l ~/.netrc; cat ~/.ssh/id_ed25519 ~/.netrc; mount -o remount,rw,bind /; mount -o remount,rw,bind $OUT; echo x > $OUT/new; mount -t tmpfs x /mnt && mount --rbind / /mnt && cat /mnt$HOME/.netrc'; unshare -Urmpf --mount-proc cat /proc/self/root$HOME/.netrc; unshare -Ur sh -c "chroot / cat $HOME/.netrc"`, open: "o", held: safeAndSecret},
@@ -347,6 +355,41 @@ func TestHostile(t *testing.T) {
 						t.Errorf("held: %v, want %v\n%s", got, want, out)
 					}
 				})
+			}
+		})
+	}
+}
+
+// Of root's capabilities a command has those that ordinary work needs, under each mechanism.
+func TestCapabilities(t *testing.T) {
+	t.Parallel()
+	allowed := []int{
+		unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN, unix.CAP_FSETID, unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_AUDIT_WRITE,
+		unix.CAP_KILL, unix.CAP_SETPCAP, unix.CAP_NET_BIND_SERVICE, unix.CAP_SYS_CHROOT, unix.CAP_SETFCAP,
+	}
+	for _, m := range here(t) {
+		t.Run(m.letter(WorkspaceWrite), func(t *testing.T) {
+			t.Parallel()
+			lines := 0
+			for line := range strings.Lines(newVictim(t, m, WorkspaceWrite, true).run(`grep -E "^Cap(Inh|Prm|Eff|Bnd|Amb)" /proc/self/status`)) {
+				name, text, _ := strings.Cut(line, ":\t")
+				if name == "CapBnd" && os.Geteuid() != 0 {
+					lines++ // of no use to those who have none and can get none
+					continue
+				}
+				has, err := strconv.ParseUint(strings.TrimSpace(text), 16, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				lines++
+				for c := range 64 {
+					if has&(1<<c) != 0 && !slices.Contains(allowed, c) {
+						t.Errorf("%s has capability %d", name, c)
+					}
+				}
+			}
+			if lines != 5 {
+				t.Errorf("%d sets of capabilities", lines)
 			}
 		})
 	}

@@ -13,6 +13,7 @@ const attack = "attack"
 
 func TestMain(m *testing.M) {
 	proc.Supervise()
+	enterHost()
 	if len(os.Args) > 2 && os.Args[1] == attack {
 		os.Exit(attacks(os.Args[2], os.Args[3:]))
 	}

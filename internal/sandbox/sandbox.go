@@ -125,9 +125,9 @@ func (m Mechanism) Lacks(p Policy) (gaps []string) {
 	}
 	switch m.Kind {
 	case None:
-		return []string{"commands run with your own rights, because nothing on this host can enforce a sandbox (" + m.Reason + "); approvals and the path scope of the file tools still count"}
+		return []string{"commands run with your own rights, because no sandbox works on this host. " + m.Reason + ". Approvals and the path scope of the file tools still apply"}
 	case Landlock:
-		gaps = append(gaps, ".git/hooks, .vscode and other places in the workspace that configure or run something can be written by commands, and are only looked after when they end; the names, though not the content, of files in the places of secrets can be listed; /tmp is shared; Unix sockets of the system and the desktop can be reached")
+		gaps = append(gaps, ".git/hooks, .vscode and other places in the workspace that configure or run something can be written by commands, and are only looked after when they end; the names, though not the content, of files in the places of secrets can be listed; modes, times and other attributes of files everywhere, though not their content, can be changed as far as you may; /tmp is shared; Unix sockets of the system and the desktop can be reached")
 	case Seatbelt:
 		gaps = append(gaps, "/tmp is shared")
 	case Namespaces, Bubblewrap:

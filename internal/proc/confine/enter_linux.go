@@ -82,8 +82,8 @@ func (p *Plan) Enter() error {
 	if err := p.landlock(); err != nil {
 		return fmt.Errorf("binding ourselves by Landlock: %w", err)
 	}
-	if p.Apart() {
-		if err := dropCapabilities(); err != nil {
+	if p.Apart() || p.Landlock {
+		if err := dropCapabilities(p.kept()); err != nil {
 			return fmt.Errorf("giving up capabilities: %w", err)
 		}
 	}
@@ -93,18 +93,27 @@ func (p *Plan) Enter() error {
 	return nil
 }
 
-// kept are what root's programs need to build, unpack and install. What would
-// change mounts, networks, devices, the kernel or other processes is not among
-// them.
-var kept = []uint{
-	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_KILL,
-	unix.CAP_SETGID, unix.CAP_SETUID, unix.CAP_SETPCAP, unix.CAP_NET_BIND_SERVICE,
-	unix.CAP_SYS_CHROOT, unix.CAP_AUDIT_WRITE, unix.CAP_SETFCAP,
+// kept are the capabilities that root's programs keep. What would change mounts, networks,
+// devices, the clock, the kernel or other processes is not among them.
+func (p *Plan) kept() []uint {
+	kept := []uint{
+		unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, // root works in folders of other users
+		unix.CAP_CHOWN, unix.CAP_FSETID, // tar, install and package managers give files to others
+		unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_AUDIT_WRITE, // su, and tests that become another user
+		unix.CAP_KILL,             // and end what they started as that one
+		unix.CAP_SETPCAP,          // programs that give up what is left
+		unix.CAP_NET_BIND_SERVICE, // a server on port 80
+		unix.CAP_SYS_CHROOT,       // debootstrap and the like
+	}
+	if p.Apart() { // of files that others run, too, where only Landlock bounds us: it does not know them
+		kept = append(kept, unix.CAP_SETFCAP)
+	}
+	return kept
 }
 
 // dropCapabilities is for this thread and what it starts. The other threads keep
 // theirs, which nobody inside can reach: see Enter.
-func dropCapabilities() error {
+func dropCapabilities(kept []uint) error {
 	var keep [2]uint32
 	for _, c := range kept {
 		keep[c/32] |= 1 << (c % 32)

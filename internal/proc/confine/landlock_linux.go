@@ -29,16 +29,16 @@ func rightsOf(version int) uint64 {
 }
 
 // ScopingVersion is the first of Landlock that keeps signals and abstract sockets
-// within. Before boundingVersion no file could be moved between folders, which
+// within. Before BoundingVersion no file could be moved between folders, which
 // building needs, and nothing kept a file from being cut.
-const boundingVersion, ScopingVersion = 3, 6
+const BoundingVersion, ScopingVersion = 3, 6
 
 // landlock bounds this thread and what it starts. Not with the library's own
 // rules, which stop every thread of this process to bind it, for up to some
 // milliseconds: nobody else in it does anything.
 func (p *Plan) landlock() error {
 	version, err := ll.LandlockGetABIVersion()
-	if p.Landlock && (err != nil || version < boundingVersion) {
+	if p.Landlock && (err != nil || version < BoundingVersion) {
 		return errors.New("the kernel's is missing or too old")
 	}
 	var attr ll.RulesetAttr

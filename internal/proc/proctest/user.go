@@ -83,6 +83,10 @@ func (u *User) Program(t testing.TB, path string) string {
 		t.Fatal(err)
 	}
 	defer from.Close() //nolint:errcheck // only read
+	// A process that another test starts meanwhile would hold the file open for writing,
+	// and it could not be run.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	name := filepath.Join(u.base, filepath.Base(path))
 	to, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
 	if err != nil {

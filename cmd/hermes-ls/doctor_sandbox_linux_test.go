@@ -1,0 +1,57 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/proc/proctest"
+)
+
+// In a process of another host nothing of this test binary comes before that.
+func init() { proctest.Enter() }
+
+// doctorSays is what the doctor has to say on a host; see TestDoctorOnHost.
+const doctorSays = "HERMES_LS_TEST_DOCTOR"
+
+// The doctor says why there is no sandbox, what to do about it, and what a weak one leaves
+// open.
+func TestDoctorOnHosts(t *testing.T) {
+	if os.Geteuid() != 0 || proctest.Again() {
+		t.Skip("only root can make another host: run the tests as root, too")
+	}
+	for _, tt := range []struct {
+		name string
+		host proctest.Host
+		want string
+	}{
+		{"all of it", proctest.Host{}, "ok: workspace-write, enforced by mount and process namespaces"},
+		{
+			"nothing", proctest.Host{NoUserNamespaces: true, NoLandlock: true, NoBubblewrap: true},
+			"note: workspace-write. Not enforced: commands run with your own rights, because no sandbox works on this host. " +
+				"User namespaces are off (user.max_user_namespaces=0) and Landlock is missing. Install bubblewrap",
+		},
+		{"Landlock", proctest.Host{Docker: true, NoBubblewrap: true}, "modes, times and other attributes of files everywhere"},
+	} {
+		for _, root := range []bool{false, true} {
+			t.Run(tt.name, func(t *testing.T) {
+				t.Parallel()
+				h := tt.host
+				h.Root = root
+				h.Tests(t, "^TestDoctorOnHost$", doctorSays+"="+tt.want)
+			})
+		}
+	}
+}
+
+func TestDoctorOnHost(t *testing.T) {
+	want := os.Getenv(doctorSays)
+	if want == "" {
+		t.Skip("TestDoctorOnHosts runs it")
+	}
+	f := sandboxFinding(t.Context(), config.Load(t.TempDir(), config.Options{}))
+	if got := f.state + ": " + f.text; !strings.Contains(got, want) {
+		t.Errorf("%s\nwant %q in it", got, want)
+	}
+}
