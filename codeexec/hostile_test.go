@@ -22,15 +22,16 @@ var thieves = map[string]string{
 import os, subprocess
 print(dict(os.environ)); print(subprocess.run(["env"], capture_output=True, text=True).stdout)
 print(open("/proc/self/environ").read() if os.path.exists("/proc/self") else "")`,
-	// Looked at twice: a server of another test that has just begun hides itself at once.
+	// Looked at for a while: a server of another test that has just begun hides itself.
 	"every process's environment": `
 import os, time
 def readable(p):
     try: return CANARY in open("/proc/%s/environ" % p, "rb").read()
     except OSError: return False
 found = [p for p in os.listdir("/proc") if p.isdigit() and readable(p)]
-if found: time.sleep(2)
+until = time.time() + 20
 for p in found:
+    while readable(p) and time.time() < until: time.sleep(0.1)
     if readable(p): print(p, CANARY)`,
 	"its ancestors' memory": `
 import os, re
@@ -118,7 +119,7 @@ func TestSocketAbuse(t *testing.T) {
 import socket, struct, os, time
 from hermes_tools import read_file
 def connect(hello=None):
-    s = socket.socket(socket.AF_UNIX); s.settimeout(10); s.connect(os.environ["HERMES_RPC_SOCKET"])
+    s = socket.socket(socket.AF_UNIX); s.settimeout(100); s.connect(os.environ["HERMES_RPC_SOCKET"])
     s.sendall(b"hermes-1 " + os.environ["HERMES_RPC_TOKEN"].encode() + b"\n" if hello is None else hello)
     return s
 def frame(name, args, number=1, size=None):
@@ -317,14 +318,10 @@ print("all", n)`, "processes"},
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, Config{MaxMemoryMB: 512, MaxProcs: 64, Timeout: 30 * time.Second}, nil)
-			began := time.Now()
-			a := b.fail(tc.code)
+			b := newBed(t, Config{MaxMemoryMB: 512, MaxProcs: 64}, nil)
+			a := b.fail(tc.code) // an error, and no timeout
 			if a.Status != "error" || !strings.Contains(a.Note, tc.want) || strings.Contains(a.Output, "all") {
 				t.Errorf("%+v", a)
-			}
-			if time.Since(began) > 25*time.Second {
-				t.Error("it took the whole time limit")
 			}
 		})
 	}
@@ -375,7 +372,7 @@ func FuzzSocket(f *testing.F) {
 		if _, err := good.Write([]byte("\x00\x00\x00\x10\x00\x00\x00\x07read_file\x00{}")); err != nil {
 			t.Fatal(err)
 		}
-		good.SetReadDeadline(time.Now().Add(5 * time.Second))
+		good.SetReadDeadline(time.Now().Add(maxWait))
 		got := make([]byte, 14)
 		if n, err := good.Read(got); err != nil || string(got[:n]) != "\x00\x00\x00\x0a\x00\x00\x00\x07\x00\x00\x00\x02{}" {
 			t.Fatalf("answer %q, %v", got[:n], err)

@@ -67,11 +67,14 @@ func TestKernelThatEndsIsToldOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, Config{Persist: true, Timeout: 2 * time.Second}, nil)
+			b := newBed(t, Config{Persist: true}, nil)
 			b.runner.grace = 200 * time.Millisecond
+			if name == "runs out of time" {
+				b.timeIsUpAt("bye")
+			}
 			b.run("x = 1\nprint(x)")
 			began := time.Now()
-			if a := b.fail(code); !strings.HasPrefix(a.Output, "bye\n") || time.Since(began) > 10*time.Second {
+			if a := b.fail(code); !strings.HasPrefix(a.Output, "bye\n") || time.Since(began) > maxWait {
 				t.Errorf("%+v", a)
 			}
 			a := b.fail("print('x' in globals())")
@@ -132,8 +135,21 @@ func TestKernelIsOfferedOnlyWherePersistent(t *testing.T) {
 func TestStrayOutput(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Config{Persist: true}, nil)
-	b.run("import threading, time\nprint('first')\nthreading.Thread(target=lambda: (time.sleep(0.2), print('late')), daemon=True).start()")
-	time.Sleep(400 * time.Millisecond)
+	b.run(`
+import os, threading, time
+def say_late():
+    while not os.path.exists("ended"): time.sleep(0.01)
+    print("late", flush=True)
+    os.rename("ended", "said")
+threading.Thread(target=say_late, daemon=True).start()
+print("first")`)
+	if err := os.WriteFile(filepath.Join(b.dir, "ended"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the late word was said", func() bool {
+		_, err := os.Stat(filepath.Join(b.dir, "said"))
+		return err == nil
+	})
 	if a := b.run("print('second')"); a.Output != "late\nsecond\n" {
 		t.Errorf("%q", a.Output)
 	}

@@ -160,10 +160,36 @@ func (b *bed) fail(code string) answer {
 	return a
 }
 
+// timeIsUpAt ends the time of each script as soon as it has printed word, and not
+// before, however slow this machine is.
+func (b *bed) timeIsUpAt(word string) {
+	var timer *time.Timer
+	b.runner.after = func(_ time.Duration, over func()) *time.Timer {
+		timer = time.AfterFunc(time.Hour, over)
+		return timer
+	}
+	b.onOutput(word, func() { timer.Reset(0) })
+}
+
+// onOutput does something once, when a script has printed word.
+func (b *bed) onOutput(word string, do func()) {
+	once, progress := sync.OnceFunc(do), b.env.Progress
+	b.env.Progress = func(p tools.Progress) {
+		progress(p)
+		if len(p.Shown) == 2 && strings.Contains(p.Shown[1].Text, word) {
+			once()
+		}
+	}
+}
+
+// maxWait is how long something may take on a busy machine. What takes longer does
+// not happen at all.
+const maxWait = 2 * time.Minute
+
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(maxWait); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it never happened that %s", what)
 		}

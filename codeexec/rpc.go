@@ -518,7 +518,10 @@ func (d *desk) refuse(tool string, args []byte) string {
 // leave is when a call has its result.
 func (d *desk) leave(call *running, result tools.Result, took time.Duration) {
 	status := "completed"
-	if result.IsError {
+	switch {
+	case d.ctx.Err() != nil:
+		status = "interrupted"
+	case result.IsError:
 		status = "failed"
 	}
 	d.mu.Lock()

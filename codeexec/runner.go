@@ -45,6 +45,9 @@ type Runner struct {
 	sweeping sync.WaitGroup
 	kernel   *kernelSlot
 	grace    time.Duration // between SIGTERM and SIGKILL when a script's time is up
+
+	// after calls over when a script's time is up, unless its timer is stopped before
+	after func(limit time.Duration, over func()) *time.Timer
 }
 
 // New makes a runner, which has to be closed. It begins to remove what dead servers
@@ -66,7 +69,7 @@ func New(c Config) *Runner {
 	if c.Pythons == nil {
 		c.Pythons = NewPythons()
 	}
-	r := &Runner{cfg: c, kernel: newKernelSlot(kernelIdle), grace: timeoutGrace}
+	r := &Runner{cfg: c, kernel: newKernelSlot(kernelIdle), grace: timeoutGrace, after: time.AfterFunc}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.sweeping.Go(scratch.Sweep)
 	return r

@@ -54,7 +54,7 @@ func TestAnswersDoNotHoldUpRequests(t *testing.T) {
 	}
 	defer conn.Close()
 	fmt.Fprintf(conn, "%s%s\n", helloWord, s.token)
-	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	conn.SetDeadline(time.Now().Add(maxWait))
 	const each = 10
 	for i := range uint32(each) {
 		for _, one := range [][]byte{
@@ -117,9 +117,9 @@ func TestReaderIsReplaced(t *testing.T) {
 	}
 	defer conn.Close()
 	fmt.Fprintf(conn, "%s%s\n", helloWord, s.token)
-	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	conn.SetDeadline(time.Now().Add(maxWait))
 	for i := range uint32(3) {
-		for deadline := time.Now().Add(20 * time.Second); !s.resting.Load(); time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(maxWait); !s.resting.Load(); time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("the overseer does not rest")
 			}

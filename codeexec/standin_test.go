@@ -44,7 +44,7 @@ func serveStandIn(dir, code string) int {
 	if err != nil {
 		return fail(err)
 	}
-	b, err := openBed(dir, filepath.Join(dir, "out"), Config{Timeout: 30 * time.Second})
+	b, err := openBed(dir, filepath.Join(dir, "out"), Config{})
 	if err != nil {
 		return fail(err)
 	}
@@ -161,7 +161,7 @@ func copyFor(t *testing.T, dir, binary string) string {
 func runStandIn(t *testing.T, uid int, code string, environ ...string) answer {
 	t.Helper()
 	cmd, out := startStandIn(t, uid, code, environ...)
-	timer := time.AfterFunc(60*time.Second, func() { cmd.Process.Kill() }) //nolint:errcheck // Wait tells
+	timer := time.AfterFunc(maxWait, func() { cmd.Process.Kill() }) //nolint:errcheck // Wait tells
 	defer timer.Stop()
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("the stand-in: %v\n%s", err, out.text.String())

@@ -41,7 +41,7 @@ func (w *watched) begin(stop func(grace time.Duration)) {
 	if w.stubborn.Load() { // that early, before there was something to stop
 		stop(cancelGrace)
 	}
-	w.timer = time.AfterFunc(w.r.cfg.Timeout, func() {
+	w.timer = w.r.after(w.r.cfg.Timeout, func() {
 		w.expired.Store(true)
 		w.halt(w.r.grace)
 	})

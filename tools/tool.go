@@ -108,7 +108,7 @@ type Inner struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"` // long texts in it are cut
 	Duration  float64         `json:"duration_seconds"`
-	Status    string          `json:"status"` // completed, failed or refused
+	Status    string          `json:"status"` // completed, failed, interrupted or refused
 }
 
 // Diff is a file before and after a call. Old is nil for a new file.
