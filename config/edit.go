@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
@@ -129,7 +128,7 @@ func editFile(home string, change func(*document) error) error {
 		return fmt.Errorf("changing %s: %w", file, err)
 	}
 	out := strings.Join(d.lines, "")
-	if _, err := parser.ParseBytes([]byte(out), 0); err != nil {
+	if _, err := parse([]byte(out)); err != nil {
 		return fmt.Errorf("changing %s: the result would be no YAML (%s); nothing was written, edit it by hand", file, errorText(err))
 	}
 	return writeFile(file, []byte(out))
@@ -169,7 +168,7 @@ func splitLines(text string) []string {
 }
 
 func (d *document) root() (ast.Node, error) {
-	file, err := parser.ParseBytes([]byte(strings.Join(d.lines, "")), 0)
+	file, err := parse([]byte(strings.Join(d.lines, "")))
 	if err != nil {
 		return nil, fmt.Errorf("line %d is no YAML: %s", errorLine(err), errorText(err))
 	}

@@ -116,7 +116,7 @@ func parseScalar(f field, text string) (any, bool) {
 func parseList(f field, text string) any {
 	if strings.HasPrefix(text, "[") {
 		var list []any
-		if yaml.Unmarshal([]byte(text), &list) == nil {
+		if checkNesting(text) == nil && yaml.Unmarshal([]byte(text), &list) == nil {
 			return list
 		}
 	}

@@ -16,6 +16,9 @@ import (
 // fileLimit bounds a file of settings. Reading YAML takes hundreds of times its size.
 const fileLimit = 256 << 10
 
+// mostProblems is how many are told of one source.
+const mostProblems = 30
+
 // Options are the sources beside the home folder's own files. All are optional.
 type Options struct {
 	Environ []string        // the process environment, "NAME=value"
@@ -92,6 +95,9 @@ func Load(home string, o Options) *Loaded {
 	tree := map[string]any{}
 	for _, s := range sources {
 		clean, problems := s.check()
+		if more := len(problems) - mostProblems; more > 0 {
+			problems = append(problems[:mostProblems], Problem{Source: s.name, Text: fmt.Sprintf("has %d more problems", more)})
+		}
 		l.Problems = append(l.Problems, problems...)
 		l.partKey(tree, s, clean)
 		merge(tree, clean)
@@ -165,7 +171,11 @@ func (l *Loaded) takeYAML(file string, data []byte, err error, trusted bool) sou
 	s, err := parseYAML(file, data)
 	if err != nil {
 		l.Broken = l.Broken || trusted
-		l.problem(file, errorLine(err), fmt.Sprintf("is no YAML: %s; %s", errorText(err), l.instead(trusted)))
+		what := "is no YAML"
+		if complex := (*complexError)(nil); errors.As(err, &complex) {
+			what = "is too complex"
+		}
+		l.problem(file, errorLine(err), fmt.Sprintf("%s: %s; %s", what, errorText(err), l.instead(trusted)))
 		return source{}
 	}
 	s.trusted = trusted

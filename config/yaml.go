@@ -10,10 +10,18 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
+// parse is the only way to the parser.
+func parse(data []byte) (*ast.File, error) {
+	if err := checkNesting(string(data)); err != nil {
+		return nil, err
+	}
+	return parser.ParseBytes(data, 0)
+}
+
 // parseYAML reads one document whose top is a mapping, with the line of each key.
 func parseYAML(name string, data []byte) (source, error) {
 	s := source{name: name, tree: map[string]any{}, lines: map[string]int{}}
-	file, err := parser.ParseBytes(data, 0)
+	file, err := parse(data)
 	if err != nil {
 		return source{}, err
 	}
@@ -29,6 +37,9 @@ func parseYAML(name string, data []byte) (source, error) {
 	}
 	if mappings(body) == nil {
 		return source{}, fmt.Errorf("the top must be a mapping such as `model:`")
+	}
+	if err := countValues(body); err != nil {
+		return source{}, err
 	}
 	if err := yaml.NodeToValue(body, &s.tree); err != nil {
 		return source{}, err
