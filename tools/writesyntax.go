@@ -3,11 +3,6 @@ package tools
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
-	"go/parser"
-	"go/scanner"
-	"go/token"
 	"os"
 	"os/exec"
 	"path"
@@ -16,11 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/BurntSushi/toml"
-	"github.com/evanw/esbuild/pkg/api"
-	yaml "github.com/goccy/go-yaml/parser"
-
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/syntax"
 )
 
 const (
@@ -29,16 +21,10 @@ const (
 	syntaxLimit  = 3 * time.Second // for a check that needs a program
 )
 
-// syntaxError is a place that a parser did not understand.
-type syntaxError struct {
-	line int // 0: not said
-	text string
-}
-
 // newSyntaxErrors tells what is wrong with the syntax of a file now and was not
 // before. old is nil for a new file. Where there is no parser, nothing is wrong.
 func newSyntaxErrors(ctx context.Context, name string, old, new []byte) []string {
-	check := syntaxChecks[strings.ToLower(path.Ext(name))]
+	check := syntaxCheck(strings.ToLower(path.Ext(name)))
 	if check == nil || len(new) > syntaxBytes || len(bytes.TrimSpace(new)) == 0 || notReally(name, new) {
 		return nil
 	}
@@ -52,20 +38,31 @@ func newSyntaxErrors(ctx context.Context, name string, old, new []byte) []string
 	var said []string
 	for _, e := range found[:min(len(found), syntaxErrors)] {
 		where := name
-		if e.line > 0 {
-			where += ", line " + strconv.Itoa(e.line)
+		if e.Line > 0 {
+			where += ", line " + strconv.Itoa(e.Line)
 		}
-		said = append(said, where+": "+oneLine(e.text, 200))
+		said = append(said, where+": "+oneLine(e.Text, 200))
 	}
 	return said
 }
 
 // knownIn tells which errors a file had before. A parser that stops at the first one
 // leaves it open whether the others are new.
-func knownIn(before []syntaxError, all bool) func(syntaxError) bool {
-	return func(e syntaxError) bool {
-		return len(before) > 0 && !all || slices.ContainsFunc(before, func(b syntaxError) bool { return b.text == e.text })
+func knownIn(before []syntax.Error, all bool) func(syntax.Error) bool {
+	return func(e syntax.Error) bool {
+		return len(before) > 0 && !all || slices.ContainsFunc(before, func(b syntax.Error) bool { return b.Text == e.Text })
 	}
+}
+
+// syntaxCheck is the check of files with an extension; nil: there is none.
+func syntaxCheck(ext string) func(context.Context, []byte) []syntax.Error {
+	switch {
+	case ext == ".py" || ext == ".pyi":
+		return checkPython
+	case syntax.Known(ext):
+		return func(ctx context.Context, text []byte) []syntax.Error { return syntax.Check(ctx, ext, text) }
+	}
+	return nil
 }
 
 func withoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
@@ -84,65 +81,6 @@ func notReally(name string, text []byte) bool {
 	return false
 }
 
-var syntaxChecks = map[string]func(context.Context, []byte) []syntaxError{
-	".json": checkJSON, ".ipynb": checkJSON,
-	".yaml": checkYAML, ".yml": checkYAML,
-	".toml": checkTOML,
-	".go":   checkGo,
-	".py":   checkPython, ".pyi": checkPython,
-	".js": checkJS(api.LoaderJSX), ".mjs": checkJS(api.LoaderJSX), ".cjs": checkJS(api.LoaderJSX), ".jsx": checkJS(api.LoaderJSX),
-	".ts": checkJS(api.LoaderTS), ".mts": checkJS(api.LoaderTS), ".cts": checkJS(api.LoaderTS), ".tsx": checkJS(api.LoaderTSX),
-}
-
-func checkJSON(_ context.Context, text []byte) []syntaxError {
-	var wrong *json.SyntaxError
-	var v any
-	if err := json.Unmarshal(text, &v); errors.As(err, &wrong) {
-		at := min(int(wrong.Offset), len(text))
-		return []syntaxError{{1 + bytes.Count(text[:max(at-1, 0)], []byte{'\n'}), wrong.Error()}}
-	}
-	return nil
-}
-
-func checkYAML(_ context.Context, text []byte) (found []syntaxError) {
-	defer func() {
-		if recover() != nil { // a parser that fails has not found anything
-			found = nil
-		}
-	}()
-	_, err := yaml.ParseBytes(text, 0)
-	if err == nil {
-		return nil
-	}
-	said, _, _ := strings.Cut(err.Error(), "\n")
-	place, words, _ := strings.Cut(strings.TrimPrefix(said, "["), "] ")
-	row, _, _ := strings.Cut(place, ":")
-	if line, err := strconv.Atoi(row); err == nil && words != "" {
-		return []syntaxError{{line, words}}
-	}
-	return []syntaxError{{0, said}}
-}
-
-func checkTOML(_ context.Context, text []byte) []syntaxError {
-	var v map[string]any
-	var wrong toml.ParseError
-	if _, err := toml.Decode(string(text), &v); errors.As(err, &wrong) {
-		return []syntaxError{{wrong.Position.Line, wrong.Message}}
-	}
-	return nil
-}
-
-func checkGo(_ context.Context, text []byte) (found []syntaxError) {
-	_, err := parser.ParseFile(token.NewFileSet(), "", text, parser.AllErrors|parser.SkipObjectResolution)
-	var list scanner.ErrorList
-	if errors.As(err, &list) {
-		for _, e := range list {
-			found = append(found, syntaxError{e.Pos.Line, e.Msg})
-		}
-	}
-	return found
-}
-
 // pythonCheck compiles nothing and runs nothing: it parses what comes in.
 const pythonCheck = `import ast, sys
 try:
@@ -153,7 +91,7 @@ except Exception:
     pass
 `
 
-func checkPython(ctx context.Context, text []byte) []syntaxError {
+func checkPython(ctx context.Context, text []byte) []syntax.Error {
 	for _, name := range []string{"python3", "python"} {
 		if out, _, ok := parseWith(ctx, text, name, "-I", "-S", "-c", pythonCheck); ok {
 			return numberedError(out)
@@ -163,32 +101,13 @@ func checkPython(ctx context.Context, text []byte) []syntaxError {
 }
 
 // numberedError reads "12 what is wrong".
-func numberedError(out string) []syntaxError {
+func numberedError(out string) []syntax.Error {
 	row, words, found := strings.Cut(strings.TrimSpace(out), " ")
 	line, err := strconv.Atoi(row)
 	if !found || err != nil {
 		return nil
 	}
-	return []syntaxError{{line, words}}
-}
-
-// checkJS is a check of JavaScript or TypeScript. Where the language allows both, a
-// file may have JSX in it.
-func checkJS(loader api.Loader) func(context.Context, []byte) []syntaxError {
-	return func(_ context.Context, text []byte) (found []syntaxError) {
-		if bytes.Contains(text, []byte("@flow")) {
-			return nil // types of another kind
-		}
-		result := api.Transform(string(text), api.TransformOptions{Loader: loader, JSX: api.JSXPreserve, LogLevel: api.LogLevelSilent, LogLimit: 2 * syntaxErrors})
-		for _, e := range result.Errors {
-			line := 0
-			if e.Location != nil {
-				line = e.Location.Line
-			}
-			found = append(found, syntaxError{line, e.Text})
-		}
-		return found
-	}
+	return []syntax.Error{{Line: line, Text: words}}
 }
 
 // parseWith gives text to a parser of the user's. ok is false when it is not there or

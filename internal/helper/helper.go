@@ -1,0 +1,118 @@
+// Package helper runs a function of this program in a process of its own, within limits
+// of time and memory. It is for parsers that a hostile input can make use all memory, or
+// end the process: then only the helper ends.
+//
+// A package that has such a function registers it when the program starts, and calls it
+// with [Run]:
+//
+//	func init() { helper.Serve("__page", child) }
+//
+// Run is safe for concurrent use.
+package helper
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+// Limits are what one run may cost.
+type Limits struct {
+	Time   time.Duration
+	Memory uint64 // bytes
+	Answer int    // bytes; what is beyond is dropped
+}
+
+// What may end a run.
+var (
+	ErrTime   = errors.New("the helper process took too long")
+	ErrMemory = errors.New("the helper process needed too much memory")
+	ErrFailed = errors.New("the helper process failed")
+)
+
+const exitMemory = 3
+
+// Serve runs f and ends the process if this process was started for word, which must
+// begin with __. Call it from init: like proc's supervisor it must come before main, so
+// that no program that can run f, such as a test, runs itself instead.
+func Serve(word string, f func(in io.Reader, out io.Writer) error) {
+	if len(os.Args) != 3 || os.Args[1] != word {
+		return
+	}
+	memory, err := strconv.ParseUint(os.Args[2], 10, 63)
+	if err != nil {
+		os.Exit(2)
+	}
+	debug.SetMemoryLimit(int64(memory) * 3 / 4)
+	debug.SetMaxStack(int(memory / 2))
+	go watchMemory(memory) // ends with the process
+	if f(os.Stdin, os.Stdout) != nil {
+		os.Exit(2)
+	}
+	os.Exit(0)
+}
+
+// Run has another process run the function that serves word, and returns what it
+// writes. If a limit was exceeded, the error is [ErrTime] or [ErrMemory]; if the function
+// failed, [ErrFailed]. Any other error is ctx's, or says that no process could be started.
+func Run(ctx context.Context, word string, limits Limits, in io.Reader) ([]byte, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("starting a helper process: %w", err)
+	}
+	limited, stop := context.WithTimeout(ctx, limits.Time)
+	defer stop()
+	answer := &bounded{left: limits.Answer}
+	exit, err := proc.Run(limited, proc.Cmd{
+		Args:  []string{self, word, strconv.FormatUint(limits.Memory, 10)},
+		Dir:   os.TempDir(),
+		Stdin: in, Stdout: answer,
+	})
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, ErrTime
+	case err != nil:
+		return nil, fmt.Errorf("starting a helper process: %w", err)
+	case exit.Code == exitMemory:
+		return nil, ErrMemory
+	case exit.Code != 0:
+		return nil, ErrFailed
+	}
+	return answer.Bytes(), nil
+}
+
+// bounded keeps the beginning.
+type bounded struct {
+	bytes.Buffer
+	left int
+}
+
+func (b *bounded) Write(data []byte) (int, error) {
+	n := min(len(data), b.left)
+	b.left -= n
+	b.Buffer.Write(data[:n])
+	return len(data), nil
+}
+
+// watchMemory ends a process that its input has filled. There is no system call for
+// that which every system has.
+func watchMemory(limit uint64) {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
+	for range time.Tick(10 * time.Millisecond) {
+		metrics.Read(sample)
+		if sample[0].Value.Uint64()+sample[1].Value.Uint64() > limit {
+			os.Exit(exitMemory)
+		}
+	}
+}
