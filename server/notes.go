@@ -112,7 +112,11 @@ func foldersTo(env *tools.Env, path string) (folders []string) {
 }
 
 func readIn(ctx context.Context, env *tools.Env, path string) ([]byte, error) {
-	f, err := env.Files.Read(ctx, path)
+	read := env.Files.Read
+	if local := tools.Local(env.Files); local != nil {
+		read = local.ReadIfThere
+	}
+	f, err := read(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -338,7 +338,7 @@ func inGit(folder string) bool {
 }
 
 func (x *Session) read(ctx context.Context, path string) ([]byte, error) {
-	f, err := x.ws.Read(ctx, path)
+	f, err := x.ws.ReadIfThere(ctx, path)
 	if err != nil {
 		return nil, err
 	}

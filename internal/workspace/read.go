@@ -62,6 +62,18 @@ func (w *Workspace) Read(ctx context.Context, path string) (*File, error) {
 	return file, nil
 }
 
+// ReadIfThere is [Workspace.Read] of a file that perhaps is not there. An editor that
+// does not tell what it has open is asked only if the disk has the file, since some
+// editors report each question for a missing file as an error.
+func (w *Workspace) ReadIfThere(ctx context.Context, path string) (*File, error) {
+	if w.Untold() {
+		if _, err := w.Stat(ctx, path); err != nil {
+			return nil, err
+		}
+	}
+	return w.Read(ctx, path)
+}
+
 // readWhole reads the file at path from the disk. The text is never nil.
 func (w *Workspace) readWhole(ctx context.Context, path string) ([]byte, fs.FileInfo, error) {
 	_, f, info, err := w.openFile(ctx, path)

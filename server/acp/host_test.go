@@ -326,3 +326,33 @@ func (c *client) lendTerminals() {
 	})
 	c.on(protocol.MethodTerminalRelease, func(json.RawMessage) (any, *protocol.Error) { return struct{}{}, nil })
 }
+
+// TestProjectInstructionsAreLookedForOnTheDisk: the client is asked for those that
+// are there, in the folder and in one that a tool reaches.
+func TestProjectInstructionsAreLookedForOnTheDisk(t *testing.T) {
+	t.Parallel()
+	m := fakemodel.Script(tool("read_file", `{"path":"sub/a.txt"}`), reply("ok"))
+	c := connect(t, setup{model: m, client: lendsFiles})
+	write(t, filepath.Join(c.ws, "AGENTS.md"), "on disk\n")
+	write(t, filepath.Join(c.ws, "sub", "a.txt"), "a\n")
+	write(t, filepath.Join(c.ws, "sub", "CLAUDE.md"), "on disk\n")
+	var mu sync.Mutex
+	var asked []string
+	c.on(protocol.MethodReadTextFile, func(params json.RawMessage) (any, *protocol.Error) {
+		var p protocol.ReadTextFileRequest
+		_ = json.Unmarshal(params, &p)
+		mu.Lock()
+		defer mu.Unlock()
+		asked = append(asked, filepath.Base(p.Path))
+		return protocol.ReadTextFileResponse{Content: "unsaved " + filepath.Base(p.Path)}, nil
+	})
+	c.must(protocol.MethodSessionPrompt, say(c.newSession(), "go"), nil)
+	mu.Lock()
+	defer mu.Unlock()
+	if want := []string{"AGENTS.md", "a.txt", "CLAUDE.md"}; !slices.Equal(asked, want) {
+		t.Errorf("the client was asked for %q, want %q", asked, want)
+	}
+	if got := m.Requests()[1].Messages; !strings.Contains(got[len(got)-1].Text, "unsaved CLAUDE.md") {
+		t.Errorf("the model was told %s", got[len(got)-1].Text)
+	}
+}
