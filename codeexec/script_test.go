@@ -600,9 +600,9 @@ func TestApprovals(t *testing.T) {
 	}{
 		{"print(1 + 1)", nil, true, "2\n"},
 		{"import shutil\nshutil.rmtree('sub')\nprint('gone')", []string{"import shutil"}, true, "gone\n"},
-		{"import shutil\nshutil.rmtree('sub')\nprint('gone')", []string{"import shutil"}, false, "The user said no"},
+		{"import shutil\nshutil.rmtree('sub')\nprint('gone')", []string{"import shutil"}, false, "The user denied"},
 		{"from hermes_tools import terminal\nprint(terminal('rm -rf sub')['exit_code'])", []string{"rm -rf sub"}, true, "0\n"},
-		{"from hermes_tools import terminal\nprint(terminal('rm -rf sub')['error'])", []string{"rm -rf sub"}, false, "The user said no"},
+		{"from hermes_tools import terminal\nprint(terminal('rm -rf sub')['error'])", []string{"rm -rf sub"}, false, "The user denied"},
 		{"import shutil\nshutil.rmtree('/')", nil, true, "Refused"},
 		{"#" + strings.Repeat("x", 70<<10), nil, true, "longer than 64 KB"},
 	}

@@ -260,7 +260,7 @@ func (x *Session) mayOverwrite(ctx context.Context, kept []string) bool {
 		Title:  "Overwrite " + strings.Join(kept, ", "),
 		Reason: "overwrites what was changed there since, by you or somebody else; what is there now stays in a checkpoint of its own",
 	})
-	return err == nil && decision != "" && decision != tools.DecisionNo
+	return err == nil && decision.Allows()
 }
 
 // newsOfRestores is what the model has to know of files that a person has brought back.

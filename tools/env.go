@@ -72,8 +72,8 @@ type Terminals interface {
 
 // Asker puts a question to the person who owns the session.
 type Asker interface {
-	// AskPermission returns the chosen decision. No answer, an answer that was
-	// never offered, or nobody there is [DecisionNo].
+	// AskPermission returns the chosen decision. If the user closes the request without
+	// an answer, it returns "". If no user can be asked, it returns an [*Unasked].
 	AskPermission(ctx context.Context, q Question) (Decision, error)
 }
 
@@ -98,3 +98,8 @@ const (
 	DecisionAlways  Decision = "always"
 	DecisionNo      Decision = "no"
 )
+
+// Allows reports whether the user has approved the call.
+func (d Decision) Allows() bool {
+	return d == DecisionOnce || d == DecisionSession || d == DecisionAlways
+}

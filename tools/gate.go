@@ -90,14 +90,17 @@ func (r *Refusal) Error() string { return r.Text }
 // Check returns nil when the call may go on, else a [*Refusal]. title says what
 // would be done, whole and as it is: Check escapes it.
 func (g *Gate) Check(ctx context.Context, env *Env, c Call, kind Kind, title string, v approval.Verdict) error {
-	if rule := g.denied(title, v); rule != "" {
-		return refusal(v, fmt.Sprintf("Refused: the user's rule %q (approvals.deny) forbids it. Do not try it in another form; do without it, or tell the user what you wanted it for.", rule))
+	if rule := g.denied(title, v); rule != "" && v.Syntax == "" {
+		return refusal(v, fmt.Sprintf("Denied: the user's rule %q (approvals.deny) forbids it. Do not try it in another form; do without it, or tell the user what you wanted it for.", rule))
 	}
 	switch v.Level {
 	case approval.Runs:
 		return nil
 	case approval.Refused:
-		return refusal(v, fmt.Sprintf("Refused: it %s. Nobody can allow this, so do not try it in another form. %s", v.Reason, instead(v.Reason)))
+		if v.Syntax != "" {
+			return refusal(v, "Syntax error: "+v.Syntax+". Nothing was run. Correct the command and call again; put long or oddly quoted text into a file first.")
+		}
+		return refusal(v, fmt.Sprintf("Blocked: it %s. This is always blocked, so do not try it in another form. %s", v.Reason, instead(v.Reason)))
 	}
 	if g.passes(v) {
 		return nil
@@ -106,7 +109,7 @@ func (g *Gate) Check(ctx context.Context, env *Env, c Call, kind Kind, title str
 	case g.turn <- struct{}{}:
 		defer func() { <-g.turn }()
 	case <-ctx.Done():
-		return refusal(v, "Not done: it was cancelled before anyone could be asked.")
+		return refusal(v, "Not run: it was cancelled before the user could be asked.")
 	}
 	if g.passes(v) { // the question before this one was the same
 		return nil
@@ -161,7 +164,7 @@ func (g *Gate) remember(keys []string) {
 // not one of the answers offered, and every answer that comes too late, is a no.
 func (g *Gate) ask(ctx context.Context, env *Env, c Call, kind Kind, title string, v approval.Verdict) error {
 	if g.cfg.Asker == nil {
-		return refusal(v, "Refused: it "+v.Reason+", which needs the user's permission, and nobody is there to give it. Do without it, or tell the user what to run.")
+		return unapproved(v, &Unasked{Why: "no user is present to approve it"})
 	}
 	waiting, stop := context.WithTimeout(ctx, g.cfg.Timeout)
 	defer stop()
@@ -172,14 +175,17 @@ func (g *Gate) ask(ctx context.Context, env *Env, c Call, kind Kind, title strin
 	if env.Owner != "" {
 		question.SessionID, question.Subagent, question.For = env.Owner, env.SessionID, approval.Escape(env.For)
 	}
+	var unasked *Unasked
 	decision, err := g.cfg.Asker.AskPermission(waiting, question)
 	switch {
 	case ctx.Err() != nil:
-		return refusal(v, "Not done: it was cancelled while the user was being asked.")
+		return refusal(v, "Not run: it was cancelled while the user was being asked.")
 	case errors.Is(waiting.Err(), context.DeadlineExceeded):
-		return refusal(v, fmt.Sprintf("Not done: it %s, which needs the user's permission, and nobody answered within %v. Do not retry it in another form; go on without it, and say what is left to do.", v.Reason, g.cfg.Timeout))
+		return unapproved(v, &Unasked{Why: fmt.Sprintf("the user did not answer within %v", g.cfg.Timeout)})
+	case errors.As(err, &unasked):
+		return unapproved(v, unasked)
 	case err != nil:
-		return refusal(v, "Not done: it "+v.Reason+", which needs the user's permission, and asking failed ("+err.Error()+"). Do not retry it in another form; go on without it.")
+		return unapproved(v, &Unasked{Why: "asking failed (" + err.Error() + ")"})
 	}
 	switch decision {
 	case DecisionOnce:
@@ -191,8 +197,28 @@ func (g *Gate) ask(ctx context.Context, env *Env, c Call, kind Kind, title strin
 		g.remember(v.Keys)
 		g.keep(env, c, v.Keys)
 		return nil
+	case DecisionNo:
+		return refusal(v, "The user denied this: it "+v.Reason+". Do not retry it in another form. Go on without it, or ask what they would like instead.")
 	}
-	return refusal(v, "The user said no to this: it "+v.Reason+". Do not retry it in another form. Go on without it, or ask what they would like instead.")
+	return unapproved(v, &Unasked{Why: "the approval request was closed without an answer, which denies it"})
+}
+
+// Unasked is the error of an [Asker] that has no answer of the user.
+type Unasked struct {
+	Why string // such as "no user is present to approve it"
+	How string // what the user can do so that the call runs another time; may be empty
+}
+
+func (u *Unasked) Error() string { return u.Why }
+
+// unapproved says that a call did not run because it was not approved, which is
+// another thing than denied.
+func unapproved(v approval.Verdict, u *Unasked) error {
+	text := "Not run: it " + v.Reason + ", which requires approval, and " + u.Why + ". Do not retry it in another form; go on without it, and say what is left to do."
+	if u.How != "" {
+		text += " To allow it, the user can " + u.How + "."
+	}
+	return refusal(v, text)
 }
 
 // keep remembers keys for good. Where that fails the yes holds for the session,
@@ -215,8 +241,6 @@ func refusal(v approval.Verdict, text string) error {
 // instead says what to do in place of what is refused.
 func instead(reason string) string {
 	switch {
-	case strings.HasPrefix(reason, "does not parse"):
-		return "Write it as one valid bash command; put long or oddly quoted text into a file first."
 	case strings.Contains(reason, "too long"):
 		return "Write a script file in the workspace and run that."
 	case strings.Contains(reason, "git hooks"), strings.Contains(reason, "configuration of hermes-ls"):

@@ -66,7 +66,10 @@ func want(t *testing.T, src string, err error, text string) {
 
 func TestGateAnswers(t *testing.T) {
 	t.Parallel()
-	const no = "The user said no"
+	const (
+		no     = "The user denied"
+		closed = "closed without an answer"
+	)
 	harmless := func(_ context.Context, title, reason string) bool {
 		if title == "ls" || reason == "" {
 			t.Errorf("judged %q, which %q", title, reason)
@@ -88,13 +91,13 @@ func TestGateAnswers(t *testing.T) {
 		"two parts, one yes":   {answers: []Decision{DecisionSession}, steps: [][2]string{{"rm -rf a && rm -rf b", ""}, {"rm -rf b", ""}, {"rm -rf a", ""}}, asked: 1},
 		"no":                   {answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
 		"no says what to do":   {answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", "Do not retry it in another form"}}, asked: 1},
-		"never offered":        {answers: []Decision{"allow_everything"}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
-		"empty":                {answers: []Decision{""}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
-		"refused is not asked": {steps: [][2]string{{"rm -rf /", "deletes the root of the file system"}, {"ls (", "does not parse"}}},
-		"off":                  {cfg: GateConfig{Mode: "off"}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf /", "Nobody can allow this"}}},
+		"never offered":        {answers: []Decision{"allow_everything"}, steps: [][2]string{{"rm -rf a", closed}}, asked: 1},
+		"empty":                {answers: []Decision{""}, steps: [][2]string{{"rm -rf a", closed}}, asked: 1},
+		"refused is not asked": {steps: [][2]string{{"rm -rf /", "deletes the root of the file system"}, {"ls (", "Syntax error: line 1, column 1: "}, {"true\nls (", "line 2, column 1: "}, {"rm -rf /; bash -c 'ls ('", "Blocked"}}},
+		"off":                  {cfg: GateConfig{Mode: "off"}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf /", "always blocked"}}},
 		"off still asks about settings": {cfg: GateConfig{Mode: "off"}, answers: []Decision{DecisionNo},
 			steps: [][2]string{{"echo x > .vscode/settings.json", no}}, asked: 1},
-		"smart, judged harmless": {cfg: GateConfig{Mode: "smart", Judge: harmless}, steps: [][2]string{{"rm -rf build", ""}, {"rm -rf /", "Nobody can allow this"}}},
+		"smart, judged harmless": {cfg: GateConfig{Mode: "smart", Judge: harmless}, steps: [][2]string{{"rm -rf build", ""}, {"rm -rf /", "always blocked"}}},
 		"smart, judged not": {cfg: GateConfig{Mode: "smart", Judge: harmless}, answers: []Decision{DecisionNo, DecisionOnce},
 			steps: [][2]string{{"rm -rf src", no}, {"git push -f", ""}, {"ls", ""}}, asked: 2},
 		"smart, about settings":   {cfg: GateConfig{Mode: "smart", Judge: yes}, answers: []Decision{DecisionNo}, steps: [][2]string{{"echo x > .vscode/a", no}}, asked: 1},
@@ -104,7 +107,7 @@ func TestGateAnswers(t *testing.T) {
 		"manual asks":             {cfg: GateConfig{Mode: "manual"}, answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
 		"allow list":              {cfg: GateConfig{Allow: []string{"rm -rf a"}}, answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf a b", no}}, asked: 1},
 		"allow is not a glob":     {cfg: GateConfig{Allow: []string{"rm -rf *"}}, answers: []Decision{DecisionNo}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
-		"allow lifts no refusal":  {cfg: GateConfig{Allow: []string{"rm -rf /"}}, steps: [][2]string{{"rm -rf /", "Refused"}}},
+		"allow lifts no refusal":  {cfg: GateConfig{Allow: []string{"rm -rf /"}}, steps: [][2]string{{"rm -rf /", "Blocked"}}},
 		"deny": {cfg: GateConfig{Mode: "off", Allow: []string{"rm -rf a"}, Deny: []string{"git push*", "rm -rf *", "npm publish"}}, steps: [][2]string{
 			{"git push", "git push*"}, {"cd x && git  push origin", "approvals.deny"}, {`g\it push`, "git push*"}, {"sudo /usr/bin/git push", "git push*"},
 			{"bash -c 'git push'", "git push*"}, {"echo $(git push)", "git push*"}, {"rm -rf a", "rm -rf *"}, {"npm publish --tag x", "npm publish"}, {"npm publisher", ""}, {"git pull", ""},
@@ -113,7 +116,7 @@ func TestGateAnswers(t *testing.T) {
 		"deny writing": {cfg: GateConfig{Mode: "off", Deny: []string{"write */secret/*"}}, steps: [][2]string{
 			{"echo x > secret/k", "approvals.deny"}, {"cp a secret", "approvals.deny"}, {"sh -c 'cd secret; touch a'", "approvals.deny"}, {"echo x > open/k", ""}, {"cat secret/k", ""},
 		}},
-		"nobody there": {cfg: GateConfig{Asker: nil}, steps: [][2]string{{"rm -rf a", "nobody is there"}}, asked: -1},
+		"nobody there": {cfg: GateConfig{Asker: nil}, steps: [][2]string{{"rm -rf a", "no user is present to approve it"}}, asked: -1},
 	} {
 		p := personSaying(c.answers...)
 		if c.asked >= 0 {
@@ -156,12 +159,12 @@ func TestGateTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(GateConfig{Asker: personSaying(), Timeout: 2 * time.Minute})
 		start := time.Now()
-		want(t, "", check(t.Context(), g, "rm -rf a"), "nobody answered within 2m0s")
+		want(t, "", check(t.Context(), g, "rm -rf a"), "the user did not answer within 2m0s")
 		if waited := time.Since(start); waited != 2*time.Minute {
 			t.Errorf("waited %v", waited)
 		}
 		start = time.Now()
-		want(t, "", check(t.Context(), NewGate(GateConfig{Asker: personSaying()}), "rm -rf a"), "nobody answered within 5m0s")
+		want(t, "", check(t.Context(), NewGate(GateConfig{Asker: personSaying()}), "rm -rf a"), "the user did not answer within 5m0s")
 		if waited := time.Since(start); waited != 5*time.Minute {
 			t.Errorf("waited %v by default", waited)
 		}
@@ -257,18 +260,23 @@ func TestGateAlways(t *testing.T) {
 func TestGateError(t *testing.T) {
 	t.Parallel()
 	p := personSaying()
+	g := NewGate(GateConfig{Asker: p})
 	p.err = errors.New("the client is gone")
-	want(t, "", check(t.Context(), NewGate(GateConfig{Asker: p}), "rm -rf a"), "the client is gone")
+	want(t, "", check(t.Context(), g, "rm -rf a"), "asking failed (the client is gone)")
+	p.err = &Unasked{Why: "this editor is mute", How: "write it into a file"}
+	err := check(t.Context(), g, "rm -rf a")
+	want(t, "", err, "requires approval, and this editor is mute. ")
+	want(t, "", err, "To allow it, the user can write it into a file.")
 }
 
 func TestGateMode(t *testing.T) {
 	t.Parallel()
 	g := NewGate(GateConfig{Mode: "ask"})
-	want(t, "ask", check(t.Context(), g, "rm -rf a"), "nobody is there")
+	want(t, "ask", check(t.Context(), g, "rm -rf a"), "no user is present to approve it")
 	g.SetMode("off")
 	want(t, "off", check(t.Context(), g, "rm -rf a"), "")
 	g.SetMode("ask")
-	want(t, "ask again", check(t.Context(), g, "rm -rf a"), "nobody is there")
+	want(t, "ask again", check(t.Context(), g, "rm -rf a"), "no user is present to approve it")
 }
 
 func TestGateWrite(t *testing.T) {

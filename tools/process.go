@@ -244,7 +244,7 @@ func (b *background) judge(text string) approval.Verdict {
 	switch {
 	case !unread:
 	case slices.Contains(takeCommands, reader):
-		v.Level, v.Keys = approval.Asks, []string{"type into " + approval.Escape(b.command)}
+		v.Level, v.Syntax, v.Keys = approval.Asks, "", []string{"type into " + approval.Escape(b.command)}
 	default:
 		v = approval.Verdict{}
 	}

@@ -47,7 +47,7 @@ func TestSessionSearch(t *testing.T) {
 		{`{"query":"x","limit":-1}`, nil, `limit must be`},
 		{`{"query":"broken"}`, nil, `session_search: the disk refused`},
 		{`{"query":"x","everywhere":true}`, nil, `nobody is there`},
-		{`{"query":"x","everywhere":true}`, no, `The user said no`},
+		{`{"query":"x","everywhere":true}`, no, `The user denied`},
 		{`{"query":"x","everywhere":true}`, yes, `"session_id":"s"`},
 	} {
 		env := &Env{}

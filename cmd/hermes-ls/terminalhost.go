@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -162,8 +163,11 @@ func jsonEvent(e agent.Event) map[string]any {
 // AskPermission asks at the terminal. A bare Enter is no yes.
 func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
 	if h.in == nil {
-		fmt.Fprintf(h.progress, "denied, as there is nobody to ask: %s (%s); --approve always lets it run\n", q.Title, q.Reason)
-		return tools.DecisionNo, nil
+		fmt.Fprintf(h.progress, "not approved, because no user can be asked: %s (%s); --approve always lets it run\n", q.Title, q.Reason)
+		return tools.DecisionNo, &tools.Unasked{
+			Why: "no user is present to approve it",
+			How: "run hermes-ls with --approve always, or add " + strconv.Quote(q.Remember) + " to command_allowlist in config.yaml",
+		}
 	}
 	h.mu.Lock()
 	h.endLine()

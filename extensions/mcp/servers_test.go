@@ -364,7 +364,7 @@ func TestHeadersStayWithTheHost(t *testing.T) {
 func TestApproval(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, testProgram("p"))
-	if got := b.call("mcp__p__echo", `{"text":"a"}`); !strings.Contains(got, "said no") {
+	if got := b.call("mcp__p__echo", `{"text":"a"}`); !strings.Contains(got, "user denied") {
 		t.Errorf("refused, and got %s", got)
 	}
 	b.answer = tools.DecisionSession
@@ -431,7 +431,7 @@ func TestListChanged(t *testing.T) {
 	b := newBed(t, testProgram("p"))
 	b.call("mcp__p__grow", `{}`)
 	b.noticed("new mcp__p__fresh; changed mcp__p__look")
-	if got := b.call("mcp__p__look", `{}`); !strings.Contains(got, "said no") || !strings.Contains(got, "other words") {
+	if got := b.call("mcp__p__look", `{}`); !strings.Contains(got, "user denied") || !strings.Contains(got, "other words") {
 		t.Errorf("the changed tool gave %s", got)
 	}
 	if got := b.call("mcp__p__fresh", `{}`); !strings.Contains(got, "Unknown tool") {

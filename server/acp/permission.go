@@ -8,8 +8,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// AskPermission asks the client's user. A cancelled dialogue, an answer that was
-// not offered, an error and a client that is gone are all a no.
+// AskPermission asks the client's user. It returns no decision for a dialogue that was
+// canceled and for an answer that was not offered.
 func (a *Agent) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
 	id, title := q.Call.ID, q.Title
 	if q.Subagent != "" { // ids are unique in a session only
@@ -35,7 +35,7 @@ func (a *Agent) AskPermission(ctx context.Context, q tools.Question) (tools.Deci
 		a.answered(q.SessionID, id, decision)
 		return decision, nil
 	}
-	if decision != tools.DecisionNo {
+	if decision.Allows() {
 		a.update(q.SessionID, &acp.ToolCall{
 			SessionUpdate: acp.UpdateToolCallNews, ToolCallID: q.Call.ID, Status: acp.StatusInProgress,
 		})
@@ -47,7 +47,7 @@ func (a *Agent) AskPermission(ctx context.Context, q tools.Question) (tools.Deci
 // what comes of it.
 func (a *Agent) answered(session, id string, d tools.Decision) {
 	status := acp.StatusCompleted
-	if d == tools.DecisionNo {
+	if !d.Allows() {
 		status = acp.StatusFailed
 	}
 	a.update(session, &acp.ToolCall{SessionUpdate: acp.UpdateToolCallNews, ToolCallID: id, Status: status})
@@ -70,11 +70,11 @@ func permissionOptions(remember string) []acp.PermissionOption {
 
 func decisionOf(o acp.PermissionOutcome) tools.Decision {
 	if o.Outcome != acp.OutcomeSelected {
-		return tools.DecisionNo
+		return ""
 	}
 	switch d := tools.Decision(o.OptionID); d {
-	case tools.DecisionOnce, tools.DecisionSession, tools.DecisionAlways:
+	case tools.DecisionOnce, tools.DecisionSession, tools.DecisionAlways, tools.DecisionNo:
 		return d
 	}
-	return tools.DecisionNo
+	return ""
 }

@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -27,7 +26,7 @@ func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decisi
 	if err := h.s.question(ctx, lsp.MethodWindowShowMessageRequest, params, &chosen); err != nil {
 		if unknownMethod(err) {
 			h.s.unasked(q)
-			err = errors.New("the editor cannot show questions; the user has been told how to allow this")
+			err = &tools.Unasked{Why: "this editor cannot show approval requests", How: "add " + q.Remember + " to command_allowlist; the chat says how"}
 		}
 		return tools.DecisionNo, err
 	}
@@ -36,7 +35,7 @@ func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decisi
 			return c.decision, nil
 		}
 	}
-	return tools.DecisionNo, nil
+	return "", nil
 }
 
 type choice struct {

@@ -29,6 +29,9 @@ func (l Level) String() string {
 type Verdict struct {
 	Level  Level
 	Reason string // for a person and the model: what it would do, such as "deletes files recursively"
+	// Syntax is set if nothing but the syntax is wrong: what is wrong, with its position.
+	// The level is Refused then, as the command cannot run at all.
+	Syntax string
 	// Keys are what a remembered yes covers, each as narrow as it is honest, such
 	// as "rm -rf build"; all of them must have been agreed to. Empty unless Asks.
 	// They hold no control characters.
@@ -85,6 +88,15 @@ type finding struct {
 	settings bool
 }
 
+// unparsed begins the reason of what does not parse.
+const unparsed = "does not parse"
+
+// syntaxOf returns what is wrong with a command that does not parse.
+func syntaxOf(reason string) string {
+	_, what, _ := strings.Cut(reason, ": ")
+	return what
+}
+
 // verdict sums the findings up: the worst level, with the reasons and keys of
 // that level in the order they were met.
 func (j *judge) verdict() Verdict {
@@ -109,5 +121,8 @@ func (j *judge) verdict() Verdict {
 		}
 	}
 	v.Reason = strings.Join(reasons, "; ")
+	if !slices.ContainsFunc(reasons, func(r string) bool { return !strings.HasPrefix(r, unparsed) }) {
+		v.Syntax = syntaxOf(reasons[0])
+	}
 	return v
 }

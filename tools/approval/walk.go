@@ -1,6 +1,8 @@
 package approval
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -91,7 +93,7 @@ func (j *judge) source(src string, st *state, outer *call) {
 	defer j.leave()
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
 	if err != nil {
-		j.refuse(c, "does not parse as a shell command ("+Escape(err.Error())+")")
+		j.refuse(c, unparsed+" as a shell command: "+position(err))
 		return
 	}
 	j.stmts(file.Stmts, st)
@@ -100,22 +102,37 @@ func (j *judge) source(src string, st *state, outer *call) {
 	}
 }
 
+// position writes what the parser says of its input, with the place.
+func position(err error) string {
+	var at syntax.ParseError
+	if errors.As(err, &at) {
+		return fmt.Sprintf("line %d, column %d: %s", at.Pos.Line(), at.Pos.Col(), Escape(at.Text))
+	}
+	return Escape(err.Error())
+}
+
+// place writes the position of the first text in a source.
+func place(src, text string) string {
+	before, _, _ := strings.Cut(src, text)
+	return fmt.Sprintf("line %d, column %d: ", 1+strings.Count(before, "\n"), len(before)-strings.LastIndexByte(before, '\n'))
+}
+
 // unfit says why a source is not even parsed; empty when it may be.
 func unfit(src string) string {
 	switch {
 	case len(src) > maxSource:
 		return "is longer than 64 KB, too long to be judged; put it into a script file"
 	case strings.Contains(src, "\x00"):
-		return "does not parse: it contains a NUL byte"
+		return unparsed + ": " + place(src, "\x00") + "a NUL byte"
 	case strings.Contains(src, "\r"):
-		return "does not parse: it contains a carriage return; end lines with a line feed alone"
+		return unparsed + ": " + place(src, "\r") + "a carriage return; end lines with a line feed alone"
 	}
 	open := 0
 	for i := 0; i < len(src); i++ {
 		switch src[i] {
 		case '(', '{':
 			if open++; open > maxNest {
-				return "does not parse: it is nested too deeply"
+				return unparsed + ": it is nested too deeply"
 			}
 		case ')', '}':
 			open = max(0, open-1)

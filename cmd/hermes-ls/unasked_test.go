@@ -1,0 +1,29 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/approval"
+)
+
+// Without a terminal there is no user: the model must not read that the user decided.
+func TestNoUserIsNoDenial(t *testing.T) {
+	t.Parallel()
+	gate := tools.NewGate(tools.GateConfig{Asker: &terminalHost{progress: io.Discard}})
+	v := approval.Command("rm -rf build", approval.Place{Cwd: "/ws", Roots: []string{"/ws"}})
+	err := gate.Check(t.Context(), &tools.Env{}, tools.Call{}, tools.KindExecute, "rm -rf build", v)
+	if err == nil {
+		t.Fatal("it went through")
+	}
+	for _, part := range []string{"no user is present to approve it", "--approve always", `add "rm -rf build" to command_allowlist`} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q lacks %q", err, part)
+		}
+	}
+	if strings.Contains(err.Error(), "user denied") {
+		t.Errorf("%q says that the user decided", err)
+	}
+}
