@@ -36,16 +36,16 @@ race: hosts
 	CGO_ENABLED=1 go test -race ./...
 	go test -run TestMemoryLimits ./internal/proc
 
-# Root may do what users may not. So if root runs the tests, the tests of processes,
-# the sandbox, and files run again as an ordinary user; ssh servers and containers
-# for them need root.
+# Root may do what users may not. So if root runs the tests, the tests of processes and
+# files run again as an ordinary user. Those of internal/proc and internal/sandbox do it
+# themselves; ssh servers and containers need root.
 AS_USER := $(CURDIR)/e2e/setup/as-user.sh
 ROOT    := $(filter 0,$(shell id -u))
 
 user: hosts
 ifdef ROOT
 	go test -exec $(AS_USER) -skip '^TestTerminal(OverSSH|InAContainer|InApptainer)$$' \
-		./agent/store ./codeexec ./delegate ./internal/... ./server/... ./tools
+		./agent/store ./codeexec ./delegate ./internal/checkpoint ./internal/scratch ./internal/workspace ./server/... ./tools
 endif
 
 # Real editors and the official clients against the built binary, as an ordinary user.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -449,6 +450,7 @@ func TestPatternAgreesWithRegexp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		expr := regexp.MustCompile(widened(source)) // in ASCII the same
 		var got, want []int
 		if _, err := p.scan(strings.NewReader(text), func(line int) { got = append(got, line) }); err != nil {
 			t.Fatal(err)
@@ -458,7 +460,7 @@ func TestPatternAgreesWithRegexp(t *testing.T) {
 			lines = lines[:len(lines)-1]
 		}
 		for i, line := range lines {
-			if p.expr.MatchString(strings.TrimSuffix(line, "\r")) {
+			if expr.MatchString(strings.TrimSuffix(line, "\r")) {
 				want = append(want, i+1)
 			}
 		}
