@@ -35,7 +35,7 @@ type Config struct {
 // Model says which model answers, and where.
 type Model struct {
 	Default       string   `json:"default" repo:"yes" doc:"Model id sent to the endpoint."`
-	Provider      string   `json:"provider" enum:"openai,openrouter,ollama,lmstudio,custom,embedded" guard:"no request is sent" doc:"Who serves the model."`
+	Provider      string   `json:"provider" enum:"auto,openai,openrouter,ollama,lmstudio,custom,embedded" guard:"no request is sent" doc:"Who serves the model; auto: the first of openai and openrouter that has a key."`
 	BaseURL       string   `json:"base_url" doc:"Any OpenAI-compatible /v1; empty: the provider's own."`
 	APIKey        Keys     `json:"api_key" doc:"A key, or a list that is rotated on 401, 402 and 429; empty: the provider's environment variable."`
 	ContextWindow int      `json:"context_window" doc:"Tokens; 0: from the endpoint's metadata, else a table, else 128000."`

@@ -79,6 +79,9 @@ func (l *Loaded) resolve(section string, m Model) (Endpoint, error) {
 		return Endpoint{}, providerError(fmt.Sprintf("%s.provider is %q, which is not known. Known are %s. No request was sent. "+
 			"For another service with an OpenAI-compatible API, use custom with %[1]s.base_url", section, m.Provider, strings.Join(providers(), ", ")))
 	}
+	if m.Provider == "auto" {
+		m.Provider = l.firstWithKey(m)
+	}
 	out := Endpoint{Provider: m.Provider, Model: m.Default, Window: m.ContextWindow}
 	if m.Provider == "embedded" {
 		out.Model = "embedded"
@@ -108,6 +111,15 @@ func (l *Loaded) resolve(section string, m Model) (Endpoint, error) {
 		return Endpoint{}, fmt.Errorf("no key for the model provider %q: %s is not set and %s.api_key is empty. %s", m.Provider, p.keyName, section, l.howTo())
 	}
 	return out, nil
+}
+
+// firstWithKey is the provider that auto means. If none has a key, it is openai, whose
+// error names its key.
+func (l *Loaded) firstWithKey(m Model) string {
+	if m.BaseURL == "" && len(m.APIKey) == 0 && l.environ["OPENAI_API_KEY"] == "" && l.environ["OPENROUTER_API_KEY"] != "" {
+		return "openrouter"
+	}
+	return "openai"
 }
 
 func (l *Loaded) howTo() string {
@@ -155,6 +167,9 @@ func addressOf(section map[string]any) string {
 		return strings.TrimRight(url, "/")
 	}
 	name := firstOf(textOf(section, "provider"), "openai")
+	if name == "auto" { // a configured key is openai's
+		name = "openai"
+	}
 	return firstOf(providerOf(name).baseURL, name)
 }
 
