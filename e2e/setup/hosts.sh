@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gets the programs that the tests drive: ripgrep, two Neovims, Emacs with eglot,
-# the official ACP client, shells, an ssh server, container engines, a newer Python. What is there already is left alone. Root may install
+# the official ACP clients, shells, an ssh server, container engines, a newer Python. What is there already is left alone. Root may install
 # Debian packages; without root, or on another system, it says what to install.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -30,6 +30,7 @@ need bwrap bubblewrap
 need vim vim
 [ -d /usr/share/vim-ale ] || missing+=(vim-ale)
 need python3 python3
+python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
 need patchelf patchelf
 need chromium chromium
 for package in eglot lsp-mode; do
@@ -75,6 +76,16 @@ if ! cmp -s e2e/node/package-lock.json "$hosts/package-lock.json" || [ ! -d e2e/
 	# Not `npm ci`: an optional package of other platforms cannot be had in the version that acpx names.
 	npm install --prefix e2e/node --no-save --no-audit --no-fund --ignore-scripts --silent
 	cp e2e/node/package-lock.json "$hosts/package-lock.json"
+fi
+
+# The official Python SDK of the Agent Client Protocol, in a folder of its own.
+python=$hosts/acp-python
+if ! cmp -s e2e/python/requirements.txt "$python/installed"; then
+	say "installing the official Python ACP client from PyPI into $python"
+	rm -rf "$python"
+	python3 -m venv "$python"
+	"$python/bin/python" -m pip install --quiet --disable-pip-version-check --requirement e2e/python/requirements.txt
+	cp e2e/python/requirements.txt "$python/installed"
 fi
 
 # VS Code as code-server, with the Node.js it wants.
