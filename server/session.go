@@ -65,11 +65,13 @@ type Session struct {
 }
 
 func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, error) {
+	unfinished := workspace.UnfinishedIn(s.Home)
+	workspace.Sweep(unfinished)
 	ws, err := workspace.Open(append([]string{head.Cwd}, head.Folders...), h.Documents(head.ID))
 	if err != nil {
 		return nil, badInput("cwd", "%v", err)
 	}
-	ws.Ripgrep = ripgrep()
+	ws.Ripgrep, ws.Unfinished = ripgrep(), unfinished
 	conf := s.Config(ws.Folders())
 	x := &Session{
 		id: head.ID, svc: s, host: h, preset: p.Preset, editor: p.Editor, ws: ws, conf: conf, head: head,

@@ -59,6 +59,8 @@ func rollback(cmd *cobra.Command, flags rollbackFlags, args []string) (err error
 	if err != nil {
 		return fmt.Errorf("opening the session's folders: %w", err)
 	}
+	files.Unfinished = workspace.UnfinishedIn(home)
+	workspace.Sweep(files.Unfinished)
 	conf := config.Load(home, config.Options{Environ: os.Environ(), Folders: files.Folders()}).Checkpoints
 	keeper := at.Keeper(checkpoint.Config{Session: head.ID, Files: files, Limits: func() checkpoint.Limits {
 		return checkpoint.Limits{Total: int64(conf.MaxMB) << 20, File: int64(conf.MaxFileMB) << 20}

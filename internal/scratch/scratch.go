@@ -129,6 +129,11 @@ func kept(path string) bool {
 // Leave gives the folder up for another server to take.
 func (d *Dir) Leave() { _ = d.lock.Close() }
 
+// Lock opens a file to read and write, with further flags of [os.OpenFile], and locks it
+// until it is closed or the process has died. If another process holds the lock, it
+// returns an error.
+func Lock(path string, flags int) (*os.File, error) { return acquire(path, flags) }
+
 func temp() string {
 	if dir := os.TempDir(); len(dir) <= longest {
 		return dir

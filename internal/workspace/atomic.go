@@ -3,7 +3,6 @@ package workspace
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,8 +36,9 @@ func (w *Workspace) replaceFile(ctx context.Context, p place, text []byte, old b
 	if done, err := w.writeThroughEditor(ctx, p, text, old.exists()); done || err != nil {
 		return stampOf(text), err
 	}
-	temp, err := writeTemp(dir, text, old.info)
-	if err != nil {
+	temp, done := w.temp(p)
+	defer done()
+	if err := writeTemp(dir, temp, text, old.info); err != nil {
 		return stamp{}, err
 	}
 	if err = w.stillThere(p, dir, base, old.info); err == nil {
@@ -103,33 +103,32 @@ func writable(dir *os.Root, base string, old fs.FileInfo) error {
 	return nil // any other trouble is for the write itself to find
 }
 
-// writeTemp writes text to a new file in dir, with the mode and owner of the file
-// it will replace, down to the disk.
-func writeTemp(dir *os.Root, text []byte, old fs.FileInfo) (name string, err error) {
+// writeTemp writes text to the new file temp in dir, with the mode and owner of the file
+// it will replace, down to the disk. If it fails, it removes the file.
+func writeTemp(dir *os.Root, temp string, text []byte, old fs.FileInfo) (err error) {
 	mode := fs.FileMode(0o644)
 	if old != nil {
 		mode = 0o600 // until it has its owner
 	}
-	name = ".hermes-" + rand.Text()[:12] + ".tmp"
-	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() {
 		if err = errors.Join(err, f.Close()); err != nil {
-			_ = dir.Remove(name)
+			_ = dir.Remove(temp)
 		}
 	}()
 	if _, err := f.Write(text); err != nil {
-		return "", err
+		return err
 	}
 	if old != nil {
 		keepOwner(f, old)
 		if err := f.Chmod(old.Mode().Perm()); err != nil {
-			return "", err
+			return err
 		}
 	}
-	return name, f.Sync()
+	return f.Sync()
 }
 
 // stillThere tells, by an error, of a base that is not as it was when we looked.

@@ -3,7 +3,6 @@ package workspace
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -338,7 +337,8 @@ func (b *batch) putAside(f *batchFile) error {
 		}
 	}
 	noted := b.w.note(f.place, old)
-	aside := filepath.Join(filepath.Dir(rel), ".hermes-"+rand.Text()[:12]+".tmp")
+	temp := tempName()
+	aside, done := filepath.Join(filepath.Dir(rel), temp), b.w.noteTemp(f.place, temp, rel)
 	was := old
 	if f.doc != nil {
 		was = openImage(f.doc.Text)
@@ -351,14 +351,26 @@ func (b *batch) putAside(f *batchFile) error {
 	})
 	if err != nil {
 		noted(old)
+		done()
 		return err
 	}
 	b.settled = append(b.settled, func() { noted(NoImage) })
 	b.undo = append(b.undo, writeBack)
-	if renamed {
-		b.undo = append(b.undo, func() error { return root.Rename(aside, rel) })
-		b.trash = append(b.trash, func() error { return root.Remove(aside) })
+	if !renamed {
+		done()
+		return nil
 	}
+	b.undo = append(b.undo, func() error {
+		defer done()
+		return root.Rename(aside, rel)
+	})
+	final := func() {}
+	b.settled = append(b.settled, func() { final = b.w.noteTemp(f.place, temp, "") }) // from now on it does not come back
+	b.trash = append(b.trash, func() error {
+		defer done()
+		defer final()
+		return root.Remove(aside)
+	})
 	return nil
 }
 

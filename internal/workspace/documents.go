@@ -118,7 +118,7 @@ func (w *Workspace) rewrite(ctx context.Context, p place, old Image) error {
 		return err
 	}
 	defer dir.Close()
-	return replaceByImage(dir, filepath.Base(p.rel), old)
+	return w.replaceByImage(p, dir, old)
 }
 
 // documents returns the open documents that lie in the folders, by resolved path.

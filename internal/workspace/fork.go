@@ -64,7 +64,7 @@ func (w *Workspace) fork(folders []string, docs Documents) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	forked.Ripgrep = w.Ripgrep
+	forked.Ripgrep, forked.Unfinished = w.Ripgrep, w.Unfinished
 	forked.turnstile = w.turnstile
 	return forked, nil
 }

@@ -3,7 +3,6 @@ package workspace
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -244,14 +243,14 @@ func (w *Workspace) exchange(ctx context.Context, p place, was, now, want Image)
 func (w *Workspace) replaceByText(ctx context.Context, p place, dir *os.Root, want Image) error {
 	base := filepath.Base(p.rel)
 	if !want.Mode.IsRegular() || !utf8.Valid(want.Text) {
-		return replaceByImage(dir, base, want)
+		return w.replaceByImage(p, dir, want)
 	}
 	done, err := w.writeThroughEditor(ctx, p, want.Text, !p.absent())
 	switch {
 	case err != nil:
 		return err
 	case !done:
-		return replaceByImage(dir, base, want)
+		return w.replaceByImage(p, dir, want)
 	case want.Open:
 		return nil
 	}
@@ -262,8 +261,10 @@ func (w *Workspace) replaceByText(ctx context.Context, p place, dir *os.Root, wa
 }
 
 // replaceByImage puts a file or a link in the place of what may be there, in one step.
-func replaceByImage(dir *os.Root, base string, want Image) (err error) {
-	temp := ".hermes-" + rand.Text()[:12] + ".tmp"
+func (w *Workspace) replaceByImage(p place, dir *os.Root, want Image) (err error) {
+	base := filepath.Base(p.rel)
+	temp, done := w.temp(p)
+	defer done()
 	if want.Mode&fs.ModeSymlink != 0 {
 		err = dir.Symlink(want.Link, temp)
 	} else {

@@ -12,8 +12,8 @@ const (
 	chunkSize = 256 << 10
 )
 
-// scratch holds buffers for reading files in chunks.
-var scratch = sync.Pool{New: func() any { b := make([]byte, chunkSize); return &b }}
+// chunks holds buffers for reading files in chunks.
+var chunks = sync.Pool{New: func() any { b := make([]byte, chunkSize); return &b }}
 
 // picker takes a text in chunks, counts its lines, and keeps those wanted. A line
 // ends with LF; a CR before it is not kept either.

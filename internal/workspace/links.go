@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -62,7 +61,8 @@ func (w *Workspace) putLink(p place, target string) error {
 		return err
 	}
 	defer dir.Close()
-	temp := ".hermes-" + rand.Text()[:12] + ".tmp"
+	temp, done := w.temp(p)
+	defer done()
 	if err = dir.Symlink(target, temp); err == nil {
 		if err = dir.Rename(temp, filepath.Base(p.rel)); err != nil {
 			_ = dir.Remove(temp) // the first error is the one to tell

@@ -175,8 +175,8 @@ func windowStamp(sum hash.Hash, info fs.FileInfo) stamp {
 
 // drain feeds all of r to picked, UTF-16 as UTF-8, and tells what it was.
 func drain(ctx context.Context, r io.Reader, size int64, picked *picker) (Charset, error) {
-	pooled := scratch.Get().(*[]byte)
-	defer scratch.Put(pooled)
+	pooled := chunks.Get().(*[]byte)
+	defer chunks.Put(pooled)
 	buf := *pooled
 	var head [2]byte
 	n, err := io.ReadFull(r, head[:])

@@ -15,8 +15,8 @@ const maxSearchLine = 16 << 20
 // scan searches one text. hit is called with each matching line's number. It
 // reports a NUL byte anywhere, which makes the text binary: its hits do not count.
 func (p *pattern) scan(r io.Reader, hit func(line int)) (binary bool, err error) {
-	pooled := scratch.Get().(*[]byte)
-	defer scratch.Put(pooled)
+	pooled := chunks.Get().(*[]byte)
+	defer chunks.Put(pooled)
 	s := scanner{pattern: p, hit: hit, line: 1}
 	buf, held := *pooled, 0 // what is held is an unfinished line
 	for first := true; ; first = false {

@@ -541,8 +541,8 @@ func (s *search) read(abs string, wanted map[int]bool, room int) (map[int]string
 func readLines(r io.Reader, wanted map[int]bool, room int) (map[int]string, error) {
 	picked := pickLines(wanted)
 	picked.room = room
-	buf := scratch.Get().(*[]byte)
-	defer scratch.Put(buf)
+	buf := chunks.Get().(*[]byte)
+	defer chunks.Put(buf)
 	r = decoded(r)
 	for !picked.done() {
 		n, err := r.Read(*buf)

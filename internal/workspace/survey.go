@@ -133,11 +133,6 @@ func hasEntry(entries []fs.DirEntry, name string) bool {
 	return false
 }
 
-// isTemp tells of a file that one of us is just writing.
-func isTemp(name string) bool {
-	return strings.HasPrefix(name, ".hermes-") && strings.HasSuffix(name, ".tmp")
-}
-
 // isInstalled tells of a folder by whose name everybody knows that it can be made
 // again from what lies beside it.
 func isInstalled(name string) bool {

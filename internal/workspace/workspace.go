@@ -74,6 +74,12 @@ type Workspace struct {
 	// before the first change.
 	Journal Journal
 
+	// Unfinished is a folder of ours that notes which temporary files are being written,
+	// for [Sweep]; empty: nothing is noted. Set it before the first change.
+	Unfinished string
+
+	unfinished unfinished
+
 	docs Documents
 
 	foldersMu sync.RWMutex
@@ -196,6 +202,7 @@ func (w *Workspace) Close() error {
 	defer w.foldersMu.Unlock()
 	folders := w.folders
 	w.folders = nil
+	w.unfinished.close()
 	return closeFolders(folders, nil)
 }
 

@@ -124,6 +124,7 @@ func (s *server) chatAt(path string) (*chat, error) {
 		if disk, err = workspace.Open([]string{root}, nil); err != nil {
 			return nil, fmt.Errorf("opening the chats of %s: %w", root, err)
 		}
+		disk.Unfinished = workspace.UnfinishedIn(s.service.Home)
 	}
 	if s.chats.byPath == nil {
 		s.chats.byPath, s.chats.disk = map[string]*chat{}, map[string]*workspace.Workspace{}

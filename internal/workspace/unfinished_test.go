@@ -1,0 +1,215 @@
+//go:build unix
+
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// child names what a process of these tests does instead of testing.
+const child = "WORKSPACE_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if what := os.Getenv(child); what != "" {
+		if err := children[what](os.Args[1], os.Args[2]); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+var children = map[string]func(dir, notes string) error{"writes": writeForever, "full": writeToFullDisk}
+
+func childProcess(t *testing.T, what, dir, notes string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], dir, notes)
+	cmd.Env = append(os.Environ(), child+"="+what)
+	return cmd
+}
+
+func openNoting(dir, notes string) (*Workspace, error) {
+	w, err := Open([]string{dir}, nil)
+	if err == nil {
+		w.Unfinished = notes
+	}
+	return w, err
+}
+
+// writeForever writes large files, one of them new.
+func writeForever(dir, notes string) error {
+	w, err := openNoting(dir, notes)
+	if err != nil {
+		return err
+	}
+	for i := 0; ; i++ {
+		for _, name := range []string{"sub/a", fmt.Sprint("sub/new", i)} {
+			if _, err := w.Write(context.Background(), name, bytes.Repeat([]byte{byte('a' + i%26)}, 4<<20)); err != nil {
+				return err
+			}
+		}
+		if err := w.Remove(context.Background(), fmt.Sprint("sub/new", i)); err != nil {
+			return err
+		}
+	}
+}
+
+// temps lists the temporary files in a folder.
+func temps(dir string) (names []string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if isTemp(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// A process that is killed between the making of a temporary file and its renaming
+// leaves it behind, and the next one removes it, but not the files of one that lives.
+func TestSweepAfterKill(t *testing.T) {
+	t.Parallel()
+	dir, notes := tempDir(t), filepath.Join(t.TempDir(), "notes")
+	writeFiles(t, dir, map[string]string{"sub/a": "a"})
+	living, err := openNoting(dir, notes)
+	must(t, err)
+	defer living.Close()
+	p, err := living.locate("other")
+	must(t, err)
+	name, done := living.temp(p)
+	must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+	for range 5 {
+		killInWrite(t, dir, notes)
+		Sweep(notes)
+		if left := temps(filepath.Join(dir, "sub")); len(left) > 0 {
+			t.Fatalf("left: %q", left)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "sub/a"))
+		if must(t, err); strings.Trim(string(text), string(text[:1])) != "" {
+			t.Fatal("a is half written")
+		}
+	}
+	if len(temps(dir)) != 1 {
+		t.Error("the file of a process that lives is gone")
+	}
+	must(t, os.Remove(filepath.Join(dir, name)))
+	done()
+	living.Close()
+	if left, err := os.ReadDir(notes); err != nil || len(left) > 0 {
+		t.Errorf("notes that nobody needs: %v, %v", left, err)
+	}
+}
+
+// killInWrite starts a process that writes below dir, and kills it while a temporary
+// file is there.
+func killInWrite(t *testing.T, dir, notes string) {
+	t.Helper()
+	for {
+		cmd := childProcess(t, "writes", dir, notes)
+		must(t, cmd.Start())
+		for deadline := time.Now().Add(30 * time.Second); len(temps(filepath.Join(dir, "sub"))) == 0; {
+			if time.Now().After(deadline) {
+				t.Fatal("the process writes nothing")
+			}
+		}
+		must(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		if len(temps(filepath.Join(dir, "sub"))) > 0 {
+			return
+		}
+	}
+}
+
+// What a batch had put aside comes back, unless everything was done or something is in
+// its place.
+func TestSweepOfBatch(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		notes []leftover
+		there string // in the place
+		want  string
+	}{
+		"in the middle":        {[]leftover{{Temp: ".hermes-X.tmp", Back: "a"}}, "", "aside"},
+		"at the end":           {[]leftover{{Temp: ".hermes-X.tmp", Back: "a"}, {Temp: ".hermes-X.tmp"}}, "", ""},
+		"another in its place": {[]leftover{{Temp: ".hermes-X.tmp", Back: "a"}}, "new", "new"},
+		"no file of ours":      {[]leftover{{Temp: "b"}, {Temp: "../b"}}, "old", "old"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, notes := tempDir(t), filepath.Join(t.TempDir(), "notes")
+			writeFiles(t, dir, map[string]string{".hermes-X.tmp": "aside", "b": "b"})
+			if c.there != "" {
+				writeFiles(t, dir, map[string]string{"a": c.there})
+			}
+			u := unfinished{}
+			for _, l := range c.notes {
+				l.Folder = dir
+				u.add(notes, l)
+			}
+			must(t, u.file.Close()) // as if the process had died
+			Sweep(notes)
+			text, _ := os.ReadFile(filepath.Join(dir, "a"))
+			if _, err := os.Stat(filepath.Join(dir, "b")); string(text) != c.want || err != nil {
+				t.Errorf("a holds %q, b: %v", text, err)
+			}
+			if left := temps(dir); (len(left) > 0) != (name == "no file of ours") {
+				t.Errorf("left: %q", left)
+			}
+			if left, _ := os.ReadDir(notes); len(left) > 0 {
+				t.Errorf("notes: %v", left)
+			}
+		})
+	}
+}
+
+// A write that the disk has no room for leaves what was there, and nothing besides.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := tempDir(t)
+	writeFiles(t, dir, map[string]string{"a": "a"})
+	if out, err := childProcess(t, "full", dir, filepath.Join(t.TempDir(), "notes")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	entries, err := os.ReadDir(dir)
+	text, _ := os.ReadFile(filepath.Join(dir, "a"))
+	if err != nil || len(entries) != 1 || string(text) != "a" {
+		t.Errorf("%v, %v, a holds %q", entries, err, text)
+	}
+}
+
+// writeToFullDisk stands a limit on the size of files in for a disk that is full.
+func writeToFullDisk(dir, notes string) error {
+	w, err := openNoting(dir, notes)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	signal.Ignore(syscall.SIGXFSZ)
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 4096, Max: 4096}); err != nil {
+		return err
+	}
+	big := bytes.Repeat([]byte("x"), 1<<20)
+	for _, name := range []string{"a", "new", "sub/new"} {
+		if _, err := w.Write(context.Background(), name, big); err == nil {
+			return fmt.Errorf("%s was written", name)
+		}
+	}
+	if err := w.PutBack(context.Background(), "a", Image{Mode: 0o644, Text: big, Size: int64(len(big))}, func(Image) error { return nil }); err == nil {
+		return fmt.Errorf("a was put back")
+	}
+	if _, err := w.Batch(context.Background(), []Action{{Path: "new", Text: big}, {Path: "a", Remove: true}}); err == nil {
+		return fmt.Errorf("the batch was made")
+	}
+	return nil
+}
