@@ -442,3 +442,17 @@ func TestUnknownToolset(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// An id that is no name opens no session, and leads out of no folder.
+func TestOddIDs(t *testing.T) {
+	t.Parallel()
+	s := open(t, Options{Home: t.TempDir(), Model: fakemodel.New(), Static: true})
+	for _, id := range []string{"..", "../..", ".", "/etc", "a/b", "a\x00"} {
+		if x, err := s.NewSession(t.Context(), Place{Cwd: t.TempDir(), ID: id}, nil); err == nil || !strings.Contains(err.Error(), "the id is not valid") {
+			t.Errorf("%q: %v, %v", id, x, err)
+		}
+		if dir := s.outputDir(id); filepath.Dir(dir) != filepath.Join(s.Home, "sessions") {
+			t.Errorf("%q: %s", id, dir)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // Place is where a session works, and as whose guest.
@@ -66,6 +67,8 @@ func (s *Service) NewSession(ctx context.Context, p Place, h Host) (*Session, er
 	}
 	if p.ID == "" {
 		p.ID = store.NewID()
+	} else if !safefile.IsName(p.ID) {
+		return nil, badInput("sessionId", "%q: %v", p.ID, store.ErrID)
 	} else if err := s.free(ctx, p.ID); err != nil {
 		return nil, err
 	}
@@ -315,4 +318,6 @@ func (s *Service) deleteStored(ctx context.Context, id string) error {
 }
 
 // outputDir is where a session's cut outputs are kept whole.
-func (s *Service) outputDir(id string) string { return filepath.Join(s.Home, "sessions", id) }
+func (s *Service) outputDir(id string) string {
+	return filepath.Join(s.Home, "sessions", safefile.NameOf(id))
+}

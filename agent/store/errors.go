@@ -15,6 +15,8 @@ var (
 	ErrNoMessage = errors.New("the session has no such message")
 	// ErrAmbiguous: several sessions' ids begin so.
 	ErrAmbiguous = errors.New("several sessions have an id that begins so; give more of it")
+	// ErrID: the id of a session cannot be one.
+	ErrID = errors.New(`the id is not valid: it needs 1 to 128 letters, digits, ".", "_" and "-", and begins with a letter or a digit; the session was not added`)
 	// ErrExists: there is a session of that id already.
 	ErrExists = errors.New("there is a session of that id already")
 	// ErrConflict: the session's log has grown by another hand meanwhile.

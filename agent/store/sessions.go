@@ -45,6 +45,9 @@ func (s *Store) Create(ctx context.Context, x Session, first ...*Message) error 
 	if x.ID == "" {
 		return s.explain("adding a session", errors.New("it has no id"))
 	}
+	if err := checkIDs(x); err != nil {
+		return s.explain(fmt.Sprintf("adding session %q", x.ID), err)
+	}
 	err = db.writeShared(ctx, func(tx *sql.Tx) error {
 		if err := db.addHead(ctx, tx, x); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // TransferVersion is the version of the format that [Store.Export] writes. Import
@@ -203,7 +204,8 @@ type Imported struct {
 }
 
 // Import adds the sessions that r holds, each whole or not at all. One whose id the
-// store has already is [ErrExists], and ends the import; with renew every session
+// store has already is [ErrExists], one whose id is not valid is [ErrID], and each ends
+// the import; with renew every session
 // gets a new id instead, and links between them follow. What was added before an
 // error is returned beside it.
 func (s *Store) Import(ctx context.Context, r io.Reader, renew bool) (done []Imported, err error) {
@@ -222,11 +224,27 @@ func (s *Store) Import(ctx context.Context, r io.Reader, renew bool) (done []Imp
 		}
 		was := head.ID
 		in.rename(&head)
+		if err := checkIDs(head); err != nil {
+			return done, fmt.Errorf("importing session %q: %w", was, err)
+		}
 		if err := s.bringIn(ctx, db, head, log); err != nil {
 			return done, s.explain("importing session "+was, err)
 		}
 		done = append(done, Imported{ID: head.ID, Was: was, Messages: len(log)})
 	}
+}
+
+// checkIDs returns [ErrID] if an id of the session is not valid.
+func checkIDs(x Session) error {
+	for _, id := range []string{x.Parent, x.Root} {
+		if id != "" && !safefile.IsName(id) {
+			return fmt.Errorf("it names the session %q: %w", id, ErrID)
+		}
+	}
+	if !safefile.IsName(x.ID) {
+		return ErrID
+	}
+	return nil
 }
 
 // importSlice is how many messages an import adds at once, so that no other writer

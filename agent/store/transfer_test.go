@@ -123,6 +123,10 @@ func TestImportTwice(t *testing.T) {
 	if !errors.Is(err, store.ErrExists) || !strings.Contains(err.Error(), fork.ID) || len(done) != 1 || done[0].ID != a.ID {
 		t.Errorf("%+v, %v", done, err)
 	}
+	odd := `{"record":"session","version":1,"id":".."}`
+	if done, err := s.Import(ctx, strings.NewReader(odd), true); err != nil || len(done) != 1 || done[0].Was != ".." || done[0].ID == ".." {
+		t.Errorf("an odd id: %+v, %v", done, err)
+	}
 	done, err = s.Import(ctx, bytes.NewReader(file.Bytes()), true)
 	if err != nil || len(done) != 2 || done[0].ID == a.ID || done[0].Was != a.ID || done[1].Messages != 1 {
 		t.Fatalf("%+v, %v", done, err)
@@ -147,6 +151,12 @@ func TestImportRefuses(t *testing.T) {
 		`{"record":"session","version":2,"id":"x"}`:                           "update it",
 		`{"record":"session","version":1,"id":"x","tools":"[1]"}`:             "tools",
 		session + `{"record":"message","id":"m","role":"user","text":{"base6`: "line 2",
+		`{"record":"session","version":1,"id":".."}`:                          `importing session "..": the id is not valid`,
+		`{"record":"session","version":1,"id":"../.."}`:                       "the id is not valid",
+		`{"record":"session","version":1,"id":"/etc"}`:                        "the id is not valid",
+		`{"record":"session","version":1,"id":"a\u0000"}`:                     "the id is not valid",
+		`{"record":"session","version":1,"id":"x","parent":"../x"}`:           `names the session "../x"`,
+		`{"record":"session","version":1,"id":"x","root":".."}`:               `names the session ".."`,
 	} {
 		t.Run(fmt.Sprintf("%.60s", file), func(t *testing.T) {
 			s := store.New(filepath.Join(t.TempDir(), store.FileName), store.Options{})

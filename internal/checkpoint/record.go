@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // header is the first line of a checkpoint's file.
@@ -76,7 +78,9 @@ func (r *record) worth() bool { return len(r.changes) > 0 || r.Kind == kindNamed
 
 const recordSuffix = ".jsonl"
 
-func (s *Store) sessionDir(session string) string { return filepath.Join(s.dir, "sessions", session) }
+func (s *Store) sessionDir(session string) string {
+	return filepath.Join(s.dir, "sessions", safefile.NameOf(session))
+}
 
 func (s *Store) recordFile(session, id string) string {
 	return filepath.Join(s.sessionDir(session), id+recordSuffix)

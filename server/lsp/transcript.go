@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/transcript"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/protocol"
 )
 
@@ -42,7 +43,7 @@ func (s *server) transcript(a protocol.SessionArgs) (command, error) {
 // writeTranscript keeps the file with the session's other files, out of the
 // workspace. It is the user's own folder, not the model's.
 func (s *server) writeTranscript(id, text string) (string, error) {
-	dir := filepath.Join(s.service.Home, "sessions", filepath.Base(id))
+	dir := filepath.Join(s.service.Home, "sessions", safefile.NameOf(id))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("writing the transcript: %w", err)
 	}

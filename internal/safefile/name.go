@@ -1,0 +1,34 @@
+package safefile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+const nameLength = 128
+
+// IsName reports whether id can name a file or a folder of ours as it is: ASCII letters,
+// digits, ".", "_" and "-", at most 128 of them, the first a letter or a digit.
+func IsName(id string) bool {
+	if id == "" || len(id) > nameLength || strings.IndexByte("._-", id[0]) >= 0 {
+		return false
+	}
+	for i := range len(id) {
+		c := id[i]
+		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') && strings.IndexByte("._-", c) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// NameOf returns id if it is a name, and else a name of its own that no other id has. So
+// an id from elsewhere never leads out of the folder that its file belongs in.
+func NameOf(id string) string {
+	if IsName(id) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "_" + hex.EncodeToString(sum[:])
+}
