@@ -101,16 +101,22 @@ func (t *turn) callBatch(ctx context.Context, batch []*call) error {
 	return failure
 }
 
+// errCallStopped is the cause if the user stops one call and lets the turn go on.
+var errCallStopped = &tools.Stopped{Who: "the user stopped this call", Again: "Do not run it again unless the user asks for it"}
+
 // run gives the call a result, whatever happens.
 func (c *call) run(ctx context.Context, set *tools.Set, env *tools.Env) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	defer context.AfterFunc(c.stopped, stop)()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(c.stopped, func() { stop(errCallStopped) })()
 	began := time.Now()
 	switch {
-	case ctx.Err() != nil, c.stopped.Err() != nil:
+	case c.stopped.Err() != nil:
+		stop(errCallStopped)
+		fallthrough
+	case ctx.Err() != nil:
 		c.interrupted = true
-		c.result = tools.Fail("interrupted by the user: %s was not run", c.Name)
+		c.result = tools.Fail("%s was not run: %s", c.Name, tools.StoppedText(ctx))
 		return
 	case c.cut:
 		c.result = tools.Fail(cutText, c.Name)

@@ -127,7 +127,7 @@ func TestKilled(t *testing.T) {
 		t.Fatalf("replayed %+v", ended)
 	}
 	for _, e := range ended[1:] {
-		if want := `{"error":"interrupted: the server stopped"}`; string(e.Result.JSON) != want || !e.Result.IsError {
+		if want := `{"error":"interrupted: the server stopped before this ended. Run it again if it is still needed"}`; string(e.Result.JSON) != want || !e.Result.IsError {
 			t.Errorf("replayed %s", e.Result.JSON)
 		}
 	}

@@ -15,8 +15,7 @@ import (
 
 // What the loop writes into the log where a reply or a result is missing.
 const (
-	noAnswer      = "(no answer)"
-	serverStopped = "interrupted: the server stopped"
+	serverStopped = "interrupted: the server stopped before this ended. Run it again if it is still needed"
 )
 
 // history is the log in memory: what the next request will say, and what can be
@@ -160,9 +159,8 @@ func (s *Session) leftOpen(ctx context.Context, c model.Call) tools.Result {
 	return tools.Fail(serverStopped)
 }
 
-// say adds what a user says. Before it the log is brought into the shape that
-// every endpoint takes: no call without a result, and a word of the assistant
-// between a user's two.
+// say adds what a user says. Before it, every call gets a result, and a message of the
+// assistant without text separates two of the user.
 func (s *Session) say(ctx context.Context, m *store.Message) error {
 	if err := s.closeCalls(ctx); err != nil {
 		return err
@@ -176,10 +174,11 @@ func (s *Session) say(ctx context.Context, m *store.Message) error {
 	return s.append(ctx, m)
 }
 
-// silence stands in the log where the assistant has said nothing.
+// silence stands in the log where the assistant has said nothing. It has no text, and
+// no request contains it.
 func silence(reasoning string, usage *model.Usage) *store.Message {
 	return &store.Message{
-		Message: model.Message{Role: model.Assistant, Text: noAnswer, Reasoning: reasoning},
+		Message: model.Message{Role: model.Assistant, Reasoning: reasoning},
 		Usage:   usage,
 		Note:    true,
 	}

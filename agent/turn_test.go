@@ -169,7 +169,7 @@ func TestCancel(t *testing.T) {
 	}{
 		"before the request":     {func(m *fakemodel.Model) {}, ""},
 		"before the first delta": {func(m *fakemodel.Model) { m.Next() }, ""},
-		"in the thoughts":        {func(m *fakemodel.Model) { m.Next().Thought("hm") }, "note assistant: (no answer)\n\tthought: hm\n"},
+		"in the thoughts":        {func(m *fakemodel.Model) { m.Next().Thought("hm") }, "note assistant: \n\tthought: hm\n"},
 		"in the text":            {func(m *fakemodel.Model) { m.Next().Text("So far") }, "assistant: So far\n"},
 		"in a call's arguments": {func(m *fakemodel.Model) {
 			x := m.Next()
@@ -569,7 +569,7 @@ func TestReport(t *testing.T) {
 	}{
 		"an answer": {func(x *fakemodel.Exchange) { x.Text("Found it.") }, agent.EndTurn, "assistant: Found it.\n"},
 		"a call":    {func(x *fakemodel.Exchange) { x.Text("One more."); x.Call("2", "look", `{}`) }, agent.MaxTurnRequests, "assistant: One more.\n"},
-		"nothing":   {func(*fakemodel.Exchange) {}, agent.MaxTurnRequests, "note assistant: (no answer)\n"},
+		"nothing":   {func(*fakemodel.Exchange) {}, agent.MaxTurnRequests, "note assistant: \n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

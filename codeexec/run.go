@@ -74,6 +74,9 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 		return tools.Result{}, err
 	}
 	done.note = joined(done.note, env.Sandbox.Explain(done.errs), settled)
+	if done.interrupted {
+		done.note = joined(done.note, tools.StoppedText(ctx)+".")
+	}
 	return r.result(done, python, code), nil
 }
 

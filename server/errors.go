@@ -3,6 +3,8 @@ package server
 import (
 	"errors"
 	"fmt"
+
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // InputError is a mistake of the one who asked: which parameter, and what is wrong
@@ -22,8 +24,9 @@ var (
 	ErrRunning   = errors.New("a turn is running in the session: cancel it or wait for it")
 )
 
+// Why a turn is canceled.
 var (
-	errClosing   = errors.New("the server is closing")
-	errNewPrompt = errors.New("user sent a new message")
-	errCancelled = errors.New("cancelled by the user")
+	errClosing   = &tools.Stopped{Who: "the server is closing", Again: "Run it again if it is still needed"}
+	errNewPrompt = &tools.Stopped{Who: "the user sent a new prompt, which interrupted this", Again: "Run it again only if the new prompt needs it"}
+	errCancelled = &tools.Stopped{Who: "the user canceled this", Again: "Do not run it again unless the user asks for it"}
 )

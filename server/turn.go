@@ -116,7 +116,13 @@ func (t *Turn) Run(ctx context.Context) (agent.StopReason, error) {
 	}
 	defer t.x.wake()
 	defer t.leave()
-	unlink := context.AfterFunc(ctx, func() { t.cancel(context.Cause(ctx)) })
+	unlink := context.AfterFunc(ctx, func() {
+		cause := context.Cause(ctx)
+		if errors.Is(cause, context.Canceled) { // the editor took its request back
+			cause = errCancelled
+		}
+		t.cancel(cause)
+	})
 	defer unlink()
 	select {
 	case <-t.first:

@@ -34,7 +34,7 @@ func (s *Set) Call(ctx context.Context, env *Env, c Call) (result Result, err er
 		return s.unknown(env, c.Name), nil
 	}
 	if err := ctx.Err(); err != nil {
-		return interrupted(t.Name), err
+		return interrupted(ctx, t.Name), err
 	}
 	args, err := s.arguments(env, t, c.Args)
 	if err != nil {
@@ -59,12 +59,12 @@ func run(ctx context.Context, env *Env, t Tool, c Call) (Result, error) {
 	case len(result.JSON) > 0:
 		return whole(t.Name, result), ctx.Err()
 	default:
-		return interrupted(t.Name), ctx.Err()
+		return interrupted(ctx, t.Name), ctx.Err()
 	}
 }
 
-func interrupted(tool string) Result {
-	return Fail("interrupted: %s was stopped before it had finished", tool)
+func interrupted(ctx context.Context, tool string) Result {
+	return Fail("interrupted: %s has no result: %s", tool, StoppedText(ctx))
 }
 
 // whole makes one JSON object of what a tool gave.

@@ -122,7 +122,7 @@ func TestCancelledCall(t *testing.T) {
 			text string
 			err  error
 		}{
-			"silent":  {`{"error":"interrupted: silent was stopped before it had finished"}`, context.Canceled},
+			"silent":  {`{"error":"interrupted: silent has no result: it was canceled before its end. Run it again only if it is still needed"}`, context.Canceled},
 			"partial": {`{"output":"half"}`, context.Canceled},
 			"polite":  {`{"interrupted":true}`, nil},
 		} {

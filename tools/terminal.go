@@ -255,7 +255,7 @@ func runShown(ctx context.Context, env *Env, call Call, c Command, note string) 
 	return OK(terminalOut{
 		Output: text, ExitCode: outcome.Code, Cwd: outcome.Cwd,
 		TimedOut: outcome.TimedOut, Interrupted: ctx.Err() != nil,
-		Note:       sentence(note, explainExit(c, outcome), explainJobs(env, c, outcome), explainCwd(env, outcome), env.Shell.explainAway(outcome), explainLimit(outcome), explainSandbox(env, c.box, text, outcome), settled),
+		Note:       sentence(note, explainEnd(ctx, env, c, outcome, text), explainCwd(env, outcome), settled),
 		FullOutput: full,
 	}).With(shown), nil
 }
@@ -318,10 +318,22 @@ func explainUnsaved(names []string) string {
 	return "not saved in the editor: " + strings.Join(names, ", ") + "; commands see the versions on the disk"
 }
 
+// explainEnd says why a command ended. If it was canceled, its exit code says nothing.
+func explainEnd(ctx context.Context, env *Env, c Command, o Outcome, text string) string {
+	if ctx.Err() != nil {
+		return StoppedText(ctx)
+	}
+	return sentence(explainExit(env, c, o), explainJobs(env, c, o), env.Shell.explainAway(o), explainLimit(o), explainSandbox(env, c.box, text, o))
+}
+
 // explainExit words exit codes that mislead.
-func explainExit(c Command, o Outcome) string {
+func explainExit(env *Env, c Command, o Outcome) string {
 	if o.TimedOut {
-		return fmt.Sprintf("ended after %v seconds, its time limit; the folder and variables it set are lost", c.Timeout.Seconds())
+		next := fmt.Sprintf("a larger timeout (at most %v)", terminalMaxTimeout.Seconds())
+		if env.Processes != nil {
+			next += " or background=true"
+		}
+		return fmt.Sprintf("ended after %v seconds, its time limit; the folder and variables it set are lost. If it needs longer, run it again with %s", c.Timeout.Seconds(), next)
 	}
 	switch program := lastProgram(c.Text); {
 	case o.Code == 1 && (program == "grep" || program == "egrep" || program == "fgrep" || program == "rg" || program == "ag"):

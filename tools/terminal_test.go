@@ -108,24 +108,30 @@ func TestTerminalTimeout(t *testing.T) {
 	env, dir := newTerminal(t)
 	out, _ := runTerminal(t.Context(), t, env, `{"command":"echo early; cd sub; sleep 1000","timeout":2}`)
 	want := terminalOut{Output: "early\n", ExitCode: 143, Cwd: dir, TimedOut: true,
-		Note: "ended after 2 seconds, its time limit; the folder and variables it set are lost"}
+		Note: "ended after 2 seconds, its time limit; the folder and variables it set are lost. If it needs longer, run it again with a larger timeout (at most 600)"}
 	if out != want {
 		t.Errorf("%+v", out)
 	}
 }
 
+// The model is told who stopped a command, and whether to run it again.
 func TestTerminalInterrupted(t *testing.T) {
 	t.Parallel()
-	env, dir := newTerminal(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	env.Progress = func(p Progress) {
-		if strings.Contains(p.Shown[0].Text, "early") {
-			cancel()
+	for want, cause := range map[string]error{
+		"the user canceled this. Do not run it again unless the user asks for it": &Stopped{"the user canceled this", "Do not run it again unless the user asks for it"},
+		"it was canceled before its end. Run it again only if it is still needed": nil,
+	} {
+		env, dir := newTerminal(t)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		env.Progress = func(p Progress) {
+			if strings.Contains(p.Shown[0].Text, "early") {
+				cancel(cause)
+			}
 		}
-	}
-	out, result := runTerminal(ctx, t, env, `{"command":"echo early; cd sub; sleep 1000"}`)
-	if want := (terminalOut{Output: "early\n", ExitCode: 143, Cwd: dir, Interrupted: true, Note: "exit code 143: it was asked to end (SIGTERM)"}); out != want || result.IsError {
-		t.Errorf("%+v", out)
+		out, result := runTerminal(ctx, t, env, `{"command":"echo early; cd sub; sleep 1000"}`)
+		if want := (terminalOut{Output: "early\n", ExitCode: 143, Cwd: dir, Interrupted: true, Note: want}); out != want || result.IsError {
+			t.Errorf("%+v", out)
+		}
 	}
 }
 

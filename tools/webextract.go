@@ -83,7 +83,7 @@ func (x *extractor) run(ctx context.Context, env *Env, c Call, in webExtractIn) 
 	x.each(ctx, env, c, in.URLs, func(i int) { results[i] = x.extract(ctx, env, in.URLs[i], limit) })
 	x.client.Rest()
 	if ctx.Err() != nil {
-		return interrupted(c.Name), ctx.Err()
+		return interrupted(ctx, c.Name), ctx.Err()
 	}
 	return OK(map[string]any{"results": results}).With(Content{Text: pageList(results)}), nil
 }

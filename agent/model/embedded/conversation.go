@@ -156,7 +156,11 @@ func converse(req *request) *conversation {
 				if i > 0 && req.Messages[i-1].text() == noAnswer {
 					c.replies--
 				}
-			case !strings.HasPrefix(text, emptyReply):
+			case strings.HasPrefix(text, emptyReply):
+				if req.Messages[i-1].Role != "assistant" { // an empty reply is no message
+					c.replies++
+				}
+			default:
 				c.whole, c.turn, c.replies = text, nil, 0
 				clear(byID)
 			}

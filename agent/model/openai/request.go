@@ -85,15 +85,20 @@ type quirks struct {
 	effortNone bool // tools only with reasoning_effort "none"
 	noCacheKey bool // prompt_cache_key
 	otherLimit bool // the other of max_tokens and max_completion_tokens
+	alternate  bool // a message of the user that follows another one, or a tool result
 	noChoice   bool // tool_choice
 }
 
 // without returns quirks under which the request may be accepted that failed.
 func (q quirks) without(e *model.Error, req *model.Request) (quirks, bool) {
+	before := q
+	if wantsAlternation(e) {
+		q.alternate = true
+		return q, q != before
+	}
 	if e.Status != 400 && e.Status != 422 {
 		return q, false
 	}
-	before := q
 	said := func(name string) bool { return strings.Contains(e.Message, name) }
 	switch {
 	case said("include_obfuscation"):
@@ -112,6 +117,14 @@ func (q quirks) without(e *model.Error, req *model.Request) (quirks, bool) {
 		q.noEffort, q.effortNone = req.Effort != "" || q.effortNone, false
 	}
 	return q, q != before
+}
+
+// wantsAlternation reports whether an endpoint, often the template of a local model,
+// takes a message of the user only after one of the assistant.
+func wantsAlternation(e *model.Error) bool {
+	text := strings.ToLower(e.Message)
+	return (e.Status == 400 || e.Status == 422 || e.Status == 500) &&
+		(strings.Contains(text, "roles must alternate") || strings.Contains(text, "after role") || strings.Contains(text, "must alternate between"))
 }
 
 // encode gives the bytes of a request.
@@ -143,6 +156,9 @@ func (e *endpoint) encode(req *model.Request, q quirks, forms *pictureForms) ([]
 		r.ToolChoice = "none"
 	}
 	r.Messages = e.encodeMessages(req, forms)
+	if q.alternate {
+		r.Messages = alternating(r.Messages)
+	}
 
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -187,6 +203,19 @@ func encodeTools(offered []model.Tool) []tool {
 	return tools
 }
 
+// alternating puts a message of the assistant before each of the user that lacks one.
+func alternating(messages []message) []message {
+	out := make([]message, 0, len(messages))
+	for i, m := range messages {
+		if i > 0 && m.Role == string(model.User) && (messages[i-1].Role == m.Role || messages[i-1].Role == string(model.ToolRole)) {
+			out = append(out, message{Role: string(model.Assistant), Content: "(no answer)"})
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// encodeMessages leaves out what has neither text nor calls: the model has said nothing.
 func (e *endpoint) encodeMessages(req *model.Request, forms *pictureForms) []message {
 	thoughts := e.wantsThoughts()
 	shown := pictureParts{forms: forms}
@@ -213,7 +242,9 @@ func (e *endpoint) encodeMessages(req *model.Request, forms *pictureForms) []mes
 				out.Content = content(m.Text, shown.of(m, i))
 			}
 		}
-		messages = append(messages, out)
+		if m.Role != model.Assistant || m.Text != "" || len(m.Calls) > 0 {
+			messages = append(messages, out)
+		}
 		if i+1 == len(req.Messages) || req.Messages[i+1].Role != model.ToolRole {
 			messages = append(messages, shown.ofResults(req.Messages, i)...)
 		}

@@ -232,3 +232,44 @@ func (discard) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(fine)), Request: r}, nil
 }
+
+// Nothing is put into the model's mouth where it has said nothing, unless the endpoint
+// takes no other conversation.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	log := []model.Message{
+		{Role: model.User, Text: "one"},
+		{Role: model.Assistant, Reasoning: "hm"},
+		{Role: model.User, Text: "two"},
+		{Role: model.Assistant, Calls: []model.Call{{ID: "1", Name: "todo", Args: `{}`}}},
+		{Role: model.ToolRole, CallID: "1", Text: `{}`},
+		{Role: model.Assistant},
+		{Role: model.User, Text: "three"},
+	}
+	for says, want := range map[string]string{
+		"": "user user assistant tool user",
+		"Conversation roles must alternate user/assistant/user/assistant/...":           "user assistant user assistant tool assistant user",
+		"Expected last role User or Tool, got unexpected role 'user' after role 'tool'": "user assistant user assistant tool assistant user",
+	} {
+		rec := &recorder{answer: func(_ int, body []byte, w http.ResponseWriter) {
+			if says != "" && (strings.Contains(string(body), `"one"},{"role":"user"`) || strings.Contains(string(body), `"tool_call_id":"1"},{"role":"user"`)) {
+				w.WriteHeader(http.StatusBadRequest)
+				json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"message": says}})
+				return
+			}
+			io.WriteString(w, fine)
+		}}
+		m := serve(t, rec.ServeHTTP)
+		for range 2 {
+			if _, _, err := ask(t.Context(), m, &model.Request{Messages: log}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := shape(t, rec.bodies[len(rec.bodies)-1]); got != want {
+			t.Errorf("%q: sent %s, want %s", says, got, want)
+		}
+		if n := len(rec.bodies); n != 2 && says == "" || n != 3 && says != "" {
+			t.Errorf("%q: %d requests", says, n)
+		}
+	}
+}
