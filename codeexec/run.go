@@ -124,6 +124,7 @@ func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, co
 	folders := env.Files.Folders()
 	verdict := approval.Python(code, approval.Place{
 		Cwd: folders[0], Roots: folders, Home: lookup(r.cfg.Environ, "HOME"), HermesHome: env.HermesHome,
+		Temp: env.Sandbox.OwnTemp(ctx),
 		Resolve: func(path string) string {
 			if real, err := filepath.EvalSymlinks(path); err == nil {
 				return real

@@ -125,7 +125,7 @@ func (p *Processes) start(ctx context.Context, env *Env, call Call, c Command, w
 		return nil, err
 	}
 	b := &background{
-		id: id, command: c.Text, place: c.place(env), watch: watch,
+		id: id, command: c.Text, place: c.place(ctx, env), watch: watch,
 		began: time.Now(), keys: newKeyboard(c.pty), done: make(chan struct{}),
 	}
 	later := *env

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 
 	"github.com/hermes-ls/hermes-ls/tools/approval"
 )
@@ -25,6 +26,10 @@ func mayWrite(ctx context.Context, env *Env, call Call, doing, path string) erro
 		if named = filepath.Clean(named); named != abs {
 			verdict = worse(verdict, approval.Write(named, append(roots, filepath.Dir(named)), env.HermesHome))
 		}
+	}
+	if verdict.Level == approval.Runs && env.Sandbox.ReadOnly() {
+		verdict.Level, verdict.Keys = approval.Asks, slices.Clone(verdict.Commands)
+		verdict.Reason = "writes a file, although the session is read-only (sandbox.mode)"
 	}
 	if env.Gate == nil {
 		if verdict.Level == approval.Runs {

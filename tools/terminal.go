@@ -172,7 +172,7 @@ func folder(env *Env, path string) (string, error) {
 // if anything asked. The folder has to be the same afterwards: a question may stand
 // for minutes.
 func mayRun(ctx context.Context, env *Env, call Call, c Command) (agreed string, err error) {
-	place := c.place(env)
+	place := c.place(ctx, env)
 	dir, verdict := place.Cwd, approval.Command(c.Text, place)
 	if env.Shell.Name() == "fish" {
 		verdict = asFish(c.Text, verdict)
@@ -198,14 +198,14 @@ func mayRun(ctx context.Context, env *Env, call Call, c Command) (agreed string,
 }
 
 // place is where the command runs, for a judgement of it.
-func (c Command) place(env *Env) approval.Place {
+func (c Command) place(ctx context.Context, env *Env) approval.Place {
 	if s := env.Shell; s.elsewhere() {
 		return approval.Place{Cwd: cmp.Or(c.Dir, c.from.dir), Roots: []string{s.first}, Home: s.home, Env: c.from.exports()}
 	}
 	home, _ := os.UserHomeDir()
 	return approval.Place{
 		Cwd: cmp.Or(c.Dir, c.from.dir), Roots: env.Files.Folders(), Home: home, HermesHome: env.HermesHome,
-		Env: c.from.exports(), Resolve: followLinks,
+		Temp: env.Sandbox.OwnTemp(ctx), Env: c.from.exports(), Resolve: followLinks,
 	}
 }
 

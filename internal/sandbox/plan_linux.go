@@ -51,7 +51,7 @@ func (m Mechanism) mounts(plan *confine.Plan, p Policy, stand *Temp, shmMB int) 
 	plan.Pinned = within(existing(p.Pinned), plan.Writable)
 	plan.Blank, plan.Nothing = stand.blank(), stand.nothing()
 	if p.temp != nil {
-		plan.Temp, plan.TempAt = p.temp.tmp(), existing([]string{"/tmp", "/var/tmp", os.TempDir()})
+		plan.Temp, plan.TempAt = p.temp.tmp(), existing(tempFolders())
 	}
 	if p.Mode == ReadOnly { // they may lie in what is hidden or in /tmp
 		plan.Visible = append(plan.Visible, existing(p.Roots)...)

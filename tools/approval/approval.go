@@ -51,6 +51,7 @@ type Place struct {
 	Roots      []string          // the workspace's folders, absolute; the first is the main one
 	Home       string            // the home folder of the user
 	HermesHome string            // our own configuration; empty: ~/.hermes
+	Temp       []string          // folders for temporary files that are the session's own; none: they are shared
 	Env        map[string]string // variables that are known to be set, such as the session's exports; may be nil
 	// Resolve follows the symbolic links of an absolute path, of which the end
 	// need not exist. Nil: paths are taken as they are written.

@@ -66,7 +66,7 @@ func (j *judge) gitOutside(c *call) {
 		return
 	}
 	for _, cwd := range c.st.cwds {
-		if len(j.place.Roots) > 0 && !strings.HasPrefix(cwd, unknown) && !j.place.inside(cleanPath(cwd)) {
+		if len(j.place.Roots) > 0 && !strings.HasPrefix(cwd, unknown) && !j.place.inside(cleanPath(cwd)) && !j.place.ownTemp(cleanPath(cwd)) {
 			j.ask(c, "changes a repository outside the workspace")
 			return
 		}

@@ -30,7 +30,7 @@ type access struct {
 // written judges the writing of an absolute path.
 func (p Place) written(name string) access {
 	a := p.classify(name)
-	if p.Resolve != nil && a.level != Refused && !strings.ContainsAny(name, unknown+fresh+number) {
+	if p.Resolve != nil && !p.ownTemp(name) && a.level != Refused && !strings.ContainsAny(name, unknown+fresh+number) {
 		if real := p.Resolve(name); real != name {
 			if b := p.classify(real); b.level > a.level || b.level == a.level && b.settings {
 				return b
@@ -60,7 +60,7 @@ func (p Place) classify(name string) access {
 		return access{level: Asks, reason: "writes to a place that cannot be seen"}
 	case under(folded, "/etc"), under(folded, "/private/etc"):
 		return access{level: Asks, reason: "writes to /etc"}
-	case !p.inside(name):
+	case !p.inside(name) && !p.ownTemp(name):
 		return access{level: Asks, reason: "writes outside the workspace"}
 	}
 	return access{}
@@ -70,6 +70,18 @@ func (p Place) classify(name string) access {
 func (p Place) inside(name string) bool {
 	for _, r := range p.Roots {
 		if under(name, path.Clean(slashes(r))) {
+			return true
+		}
+	}
+	return false
+}
+
+// ownTemp tells whether an absolute path lies in the session's own temporary files,
+// and not in a workspace's folder below them.
+func (p Place) ownTemp(name string) bool {
+	name = path.Clean(slashes(name))
+	for _, dir := range p.Temp {
+		if under(name, dir) && !p.inside(name) {
 			return true
 		}
 	}

@@ -360,6 +360,9 @@ func (j *judge) variable(st *state, name string) value {
 	if v, ok := j.place.Env[name]; ok {
 		return value{text: clean(v)}
 	}
+	if name == "TMPDIR" && len(j.place.Temp) > 0 {
+		return value{text: j.place.Temp[0]} // what is meant, as programs take it so
+	}
 	return anything[0]
 }
 
@@ -404,6 +407,9 @@ func (j *judge) output(st *state, s *syntax.Stmt) value {
 		return value{text: j.pwd(st)}
 	case "mktemp":
 		for _, a := range j.expand(st, c.Args[1:]) {
+			if a.seen() && (a.text == "--tmpdir" || j.place.ownTemp(a.text)) {
+				continue
+			}
 			if strings.Contains(a.text, "/") || strings.HasPrefix(a.text, "-p") || strings.HasPrefix(a.text, "--tmp") || !a.seen() {
 				return anything[0]
 			}

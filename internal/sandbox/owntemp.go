@@ -1,0 +1,33 @@
+package sandbox
+
+import (
+	"context"
+	"os"
+	"slices"
+)
+
+// tempFolders are the folders for temporary files that a session can have as its own.
+func tempFolders() []string { return []string{"/tmp", "/var/tmp", os.TempDir()} }
+
+// OwnTemp returns the folders for temporary files that commands see as the session's
+// own, by every name that they have. It returns none if they are shared with other
+// programs of the host, as without a sandbox, with Landlock, and on macOS.
+func (b *Box) OwnTemp(ctx context.Context) []string {
+	if b.off() {
+		return nil
+	}
+	if m := b.mechanism(ctx); m.Kind != Namespaces && m.Kind != Bubblewrap {
+		return nil
+	}
+	return slices.Compact(slices.Sorted(slices.Values(append(tempFolders(), existing(tempFolders())...))))
+}
+
+// ReadOnly reports whether the session is not to write into the workspace.
+func (b *Box) ReadOnly() bool {
+	if b == nil {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.mode == ReadOnly
+}
