@@ -20,8 +20,10 @@ import (
 // what has that name and no server is removed.
 const prefix = "hermes-ls-"
 
-// keepMark is a file in a folder that is not just removed, at least not for keptFor.
+// lockName is a file that the server of a folder has locked. keepMark is one in a folder
+// that is not just removed, at least not for keptFor.
 const (
+	lockName = "lock"
 	keepMark = "kept"
 	keptFor  = 14 * 24 * time.Hour
 )
@@ -71,7 +73,7 @@ func create(kind string) (*Dir, error) {
 	}
 	d := &Dir{path: path}
 	if d.path, err = filepath.EvalSymlinks(path); err == nil {
-		d.lock, err = acquire(filepath.Join(path, "lock"), os.O_CREATE|os.O_EXCL)
+		d.lock, err = acquire(filepath.Join(path, lockName), os.O_CREATE|os.O_EXCL)
 	}
 	if err != nil {
 		removeAll(path)
@@ -89,7 +91,7 @@ func (d *Dir) there() bool {
 	if err != nil {
 		return false
 	}
-	now, err := os.Stat(d.Path("lock"))
+	now, err := os.Stat(d.Path(lockName))
 	if err != nil || !os.SameFile(ours, now) {
 		_ = d.lock.Close() // of a file that is gone
 		return false
@@ -114,7 +116,7 @@ func Left(kind string, wanted func(dir string) bool) (dirs []*Dir) {
 		if !kept(path) || !wanted(path) {
 			continue
 		}
-		if lock, err := acquire(filepath.Join(path, "lock"), 0); err == nil {
+		if lock, err := acquire(filepath.Join(path, lockName), 0); err == nil {
 			dirs = append(dirs, &Dir{path: path, lock: lock})
 		}
 	}
@@ -149,15 +151,18 @@ func (d *Dir) Path(names ...string) string {
 // Remove removes the folder with all that is in it. The lock is held and stays until
 // nothing else is left: if the server is killed meanwhile, the next one can tell.
 func (d *Dir) Remove() {
-	removeAll(d.Path(keepMark)) // what is half removed is of no use to Left
+	_ = os.Remove(d.Path(keepMark)) // first: what is half removed is of no use to Left
 	entries, _ := os.ReadDir(d.path)
 	for _, e := range entries {
-		if e.Name() != "lock" {
+		if e.Name() != lockName {
 			removeAll(d.Path(e.Name()))
 		}
 	}
 	_ = d.lock.Close() // gives the lock up; before the end, since Windows removes no open file
-	removeAll(d.path)
+	_ = os.Remove(d.Path(lockName))
+	if os.Remove(d.path) != nil {
+		removeAll(d.path)
+	}
 }
 
 // removeAll also removes what a command has left without the permission to enter.
@@ -191,7 +196,7 @@ func sweep(path string) {
 	if stays() { // a lock, even for a moment, would keep it from [Left]
 		return
 	}
-	lock, err := acquire(filepath.Join(path, "lock"), 0)
+	lock, err := acquire(filepath.Join(path, lockName), 0)
 	switch {
 	case err == nil:
 		if !stays() { // it may have been marked since
