@@ -32,6 +32,12 @@ func Detect(ctx context.Context) Mechanism {
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
+	// A host that has no room for a folder says nothing about its sandboxes.
+	stand, err := newTemp()
+	if err != nil {
+		return Mechanism{Kind: Unknown, Reason: err.Error()}
+	}
+	stand.dir.Remove()
 	errs := map[Kind]error{}
 	for _, m := range candidates() {
 		err := m.Try(ctx)

@@ -51,6 +51,7 @@ func why(errs map[Kind]error) string { return thisHost().why(errs) }
 
 func (h host) why(errs map[Kind]error) string {
 	setting, allows := h.forbids()
+	h.filtered = h.filtered && last(errs[Namespaces]) == unix.EPERM.Error()
 	text := h.namespaces(setting, errs[Namespaces]) + " and " + h.noLandlock(errs[Landlock]) + ". "
 	if h.bubblewrap {
 		text += fmt.Sprintf("Bubblewrap is installed, but does not work either (%s). ", last(errs[Bubblewrap]))

@@ -157,6 +157,27 @@ func TestNilBox(t *testing.T) {
 	b.Close()
 }
 
+// Nor is a disk without room: commands do not run then, instead of without a sandbox.
+func TestNoFolderForTemporaryFiles(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("TMPDIR names no folder there")
+	}
+	found.Lock()
+	before := found.mechanism
+	found.mechanism = nil
+	found.Unlock()
+	defer func() { found.mechanism = before }()
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	m := Detect(t.Context())
+	if m.Kind != Unknown || !strings.Contains(m.Reason, "temporary folder") {
+		t.Errorf("%+v", m)
+	}
+	b := New(Config{Mode: WorkspaceWrite, Roots: func() []string { return nil }, Home: t.TempDir()})
+	if err := b.Confine(t.Context(), &proc.Cmd{}); err == nil {
+		t.Error("a command would run without a sandbox")
+	}
+}
+
 // What was not found out is not taken for a no.
 func TestUnknownMechanism(t *testing.T) {
 	t.Parallel()
