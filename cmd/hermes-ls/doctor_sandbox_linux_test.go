@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,22 +25,24 @@ func TestDoctorOnHosts(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		host proctest.Host
+		temp string
 		want string
 	}{
-		{"all of it", proctest.Host{}, "ok: workspace-write, enforced by mount and process namespaces"},
+		{"all of it", proctest.Host{}, "/tmp", "ok: workspace-write, enforced by mount and process namespaces"},
+		{"no temporary folder", proctest.Host{}, "/no/such/folder", "fail: commands are rejected, because the sandbox cannot be tried: making the session's temporary folder"},
 		{
-			"nothing", proctest.Host{NoUserNamespaces: true, NoLandlock: true, NoBubblewrap: true},
+			"nothing", proctest.Host{NoUserNamespaces: true, NoLandlock: true, NoBubblewrap: true}, "/tmp",
 			"note: workspace-write. Not enforced: commands run with your own rights, because no sandbox works on this host. " +
 				"User namespaces are off (user.max_user_namespaces=0) and Landlock is missing. Install bubblewrap",
 		},
-		{"Landlock", proctest.Host{Docker: true, NoBubblewrap: true}, "modes, times and other attributes of files everywhere"},
+		{"Landlock", proctest.Host{Docker: true, NoBubblewrap: true}, "/tmp", "modes, times and other attributes of files everywhere"},
 	} {
 		for _, root := range []bool{false, true} {
 			t.Run(tt.name, func(t *testing.T) {
 				t.Parallel()
 				h := tt.host
 				h.Root = root
-				h.Tests(t, "^TestDoctorOnHost$", doctorSays+"="+tt.want)
+				h.Tests(t, "^TestDoctorOnHost$", doctorSays+"="+tt.want, "TMPDIR="+tt.temp)
 			})
 		}
 	}
@@ -50,7 +53,8 @@ func TestDoctorOnHost(t *testing.T) {
 	if want == "" {
 		t.Skip("TestDoctorOnHosts runs it")
 	}
-	f := sandboxFinding(t.Context(), config.Load(t.TempDir(), config.Options{}))
+	home := filepath.Join(os.Getenv("HOME"), ".hermes") // not a temporary folder, which may be missing
+	f := sandboxFinding(t.Context(), config.Load(home, config.Options{}))
 	if got := f.state + ": " + f.text; !strings.Contains(got, want) {
 		t.Errorf("%s\nwant %q in it", got, want)
 	}
