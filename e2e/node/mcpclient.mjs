@@ -1,0 +1,35 @@
+// The client that the official MCP conformance suite starts with a server's address:
+// a session of `hermes-ls acp` that connects to the server, and whose scripted model
+// calls every tool that it is offered, or those that the scenario names.
+import { acp, call, connected, prompt, script, sleep, until, workspace } from "./client.mjs";
+
+const url = process.argv.at(-1);
+const given = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? "{}");
+const args = { add_numbers: { a: 5, b: 3 }, valid_tool: { region: "north" }, lookup_user: { id: "1" } };
+
+const updates = [];
+const client = acp.client({ name: "mcp-conformance" })
+  .onNotification(acp.methods.client.session.update, ({ params }) => { updates.push(params.update); })
+  .onRequest(acp.methods.client.session.requestPermission, () => ({ outcome: { outcome: "selected", optionId: "once" } }))
+  .onRequest(acp.methods.client.elicitation.create, () => ({ action: "accept", content: {} }));
+
+async function said(agent, sessionId, text) {
+  const from = updates.length;
+  await prompt(agent, sessionId, text);
+  await sleep(20);
+  return updates.slice(from).filter((u) => u.sessionUpdate === "agent_message_chunk").map((u) => u.content.text).join("");
+}
+
+await connected({ client, capabilities: { elicitation: { form: {} } } }, async (agent) => {
+  const mcpServers = [{ type: "http", name: "suite", url, headers: [] }];
+  const { sessionId } = await agent.request(acp.methods.agent.session.new, { cwd: workspace, mcpServers });
+  const servers = await said(agent, sessionId, "/mcp");
+  const offered = [...(await said(agent, sessionId, "/tools")).matchAll(/mcp__suite__([\w.-]+)/g)].map((m) => m[1]);
+  const calls = given.toolCalls ?? [...new Set(offered)].map((name) => ({ name, arguments: args[name] ?? {} }));
+  console.log(process.env.MCP_CONFORMANCE_SCENARIO, servers, JSON.stringify(calls));
+  if (calls.length > 0) {
+    await prompt(agent, sessionId, script(...calls.map((c) => [call(`mcp__suite__${c.name}`, c.arguments)]), [{ text: "Called." }]));
+  }
+  console.log(updates.filter((u) => u.sessionUpdate === "tool_call_update" && u.rawOutput).map((u) => JSON.stringify(u.rawOutput)).join("\n"));
+});
+process.exit(0);
