@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
@@ -16,11 +17,12 @@ import (
 var compactWords string
 
 const (
-	keptShare    = 0.2     // of the window, for the newest messages, which stay as they are
-	keptMost     = 20_000  // tokens of them
-	windowGuess  = 128_000 // tokens, where nobody knows
-	growthBefore = 1.2     // times what the last compaction has left, before the next one
-	ackText      = "Understood. I go on from there."
+	keptShare     = 0.2             // of the window, for the newest messages, which stay as they are
+	keptMost      = 20_000          // tokens of them
+	windowGuess   = 128_000         // tokens, where nobody knows
+	growthBefore  = 1.2             // times what the last compaction has left, before the next one
+	changedWithin = 2 * time.Second // for asking which files have changed
+	ackText       = "Understood. I go on from there."
 )
 
 // errNothingToCompact: all there is belongs to the newest messages.
@@ -93,7 +95,7 @@ func (t *turn) compact(ctx context.Context, hints string) error {
 	}
 	m := &store.Message{
 		ID:      news.ID,
-		Message: model.Message{Role: model.User, Text: t.history.digest(from, notes)},
+		Message: model.Message{Role: model.User, Text: t.history.digest(from, notes, t.changedFiles(), t.config.Env)},
 		Usage:   usage, Note: true, Keeps: t.history.seqAt(from),
 	}
 	if err := t.append(t.keeping, m); err != nil {
@@ -112,6 +114,24 @@ func (t *turn) compact(ctx context.Context, hints string) error {
 	t.sink.Event(news)
 	t.sink.Event(t.Usage())
 	return nil
+}
+
+// changedFiles are the files that the session has changed, as far as its checkpoints
+// know. If they cannot be had, the calls in the history have to do.
+func (t *turn) changedFiles() []string {
+	if t.config.Changed == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(t.keeping, changedWithin)
+	defer cancel()
+	paths, err := t.config.Changed(ctx)
+	if err != nil {
+		t.config.Log.Warn("the changed files of a compaction come from its calls alone", "session", t.id, "error", err)
+	}
+	for i := range paths {
+		paths[i] = nameOf(paths[i], t.config.Env)
+	}
+	return paths
 }
 
 // renew lets the request after a compaction begin with what is configured and written

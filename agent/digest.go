@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // The parts of a compaction's text. A later compaction finds them again in the text
@@ -29,8 +30,9 @@ const (
 )
 
 // digest is the text that stands for the messages before from: what can be known
-// without a model, and the notes of one.
-func (h *history) digest(from int, notes string) string {
+// without a model, and the notes of one. known are the files that are known to have
+// changed, whoever changed them.
+func (h *history) digest(from int, notes string, known []string, env *tools.Env) string {
 	old := h.messages[:from]
 	var before string // the text of an earlier compaction
 	if len(old) > 0 && h.origins[0].seq == 0 {
@@ -40,8 +42,8 @@ func (h *history) digest(from int, notes string) string {
 	b.WriteString(digestHead)
 	part(&b, askedPart, h.asked(from, before))
 	part(&b, planPart, plan(h))
-	changed, read := files(old)
-	changed = newest(append(listed(before, changedPart), changed...), filesMost)
+	changed, read := files(old, env)
+	changed = newest(slices.Concat(listed(before, changedPart), changed, known), filesMost)
 	read = slices.DeleteFunc(append(listed(before, readPart), read...), func(f string) bool { return slices.Contains(changed, f) })
 	part(&b, changedPart, changed)
 	part(&b, readPart, newest(read, filesMost))
@@ -122,7 +124,7 @@ func plan(h *history) []string {
 }
 
 // files are the paths that calls have named, without those of failed edits.
-func files(messages []model.Message) (changed, read []string) {
+func files(messages []model.Message, env *tools.Env) (changed, read []string) {
 	failed := map[string]bool{}
 	for _, m := range messages {
 		if m.Role == model.ToolRole && strings.HasPrefix(m.Text, `{"error"`) {
@@ -131,25 +133,52 @@ func files(messages []model.Message) (changed, read []string) {
 	}
 	for _, m := range messages {
 		for _, c := range m.Calls {
-			path := pathOf(c)
-			switch {
-			case path == "" || failed[c.ID]:
-			case c.Name == "write_file" || c.Name == "patch":
-				changed = append(changed, path)
-			case c.Name == "read_file":
-				read = append(read, path)
+			if failed[c.ID] {
+				continue
+			}
+			switch c.Name {
+			case "write_file", "patch":
+				changed = append(changed, pathsOf(c, env)...)
+			case "read_file":
+				read = append(read, pathsOf(c, env)...)
 			}
 		}
 	}
 	return changed, read
 }
 
-func pathOf(c model.Call) string {
-	var in struct{ Path string }
+// pathsOf are the files that a call names, also in a patch of several files.
+func pathsOf(c model.Call, env *tools.Env) []string {
+	var in struct{ Path, Patch string }
 	if json.Unmarshal([]byte(c.Args), &in) != nil {
-		return ""
+		return nil
 	}
-	return strings.Map(printable, in.Path)
+	named := []string{in.Path}
+	for line := range strings.Lines(in.Patch) {
+		line = strings.TrimSpace(line)
+		for _, head := range []string{"*** Update File:", "*** Add File:", "*** Delete File:", "*** Move to:"} {
+			if path, ok := strings.CutPrefix(line, head); ok {
+				named = append(named, strings.TrimSpace(path))
+			}
+		}
+	}
+	var paths []string
+	for _, path := range named {
+		if path != "" {
+			paths = append(paths, nameOf(path, env))
+		}
+	}
+	return paths
+}
+
+// nameOf spells a path in the one way in which the files of a session are named.
+func nameOf(path string, env *tools.Env) string {
+	if env.Files != nil {
+		if abs, err := env.Files.Abs(path); err == nil {
+			path = env.Files.Name(abs)
+		}
+	}
+	return strings.Map(printable, path)
 }
 
 // newest are the last of the items, each once.

@@ -47,6 +47,10 @@ type Config struct {
 	// then on: the request after it is a new beginning in any case. Nil: nothing changes.
 	Renew func(context.Context) (Beginning, error)
 
+	// Changed is asked at a compaction for the files that the session has changed by
+	// tools, commands and scripts, oldest change first. Nil: nobody knows.
+	Changed func(context.Context) ([]string, error)
+
 	MaxIterations int // requests a turn at most; 0: 90
 	Window        int // the model's context window in tokens; 0: what its method Window says, if it has one
 	// CompactAt is the share of the window at which the log is summed up; 0: 0.8,

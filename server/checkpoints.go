@@ -106,6 +106,20 @@ func (x *Session) Checkpoints(ctx context.Context) ([]Checkpoint, error) {
 	return list, nil
 }
 
+// changedFiles are the files that were changed since the first checkpoint, those that
+// were changed last at the end. If checkpoints are off, there are none.
+func (x *Session) changedFiles(ctx context.Context) ([]string, error) {
+	if x.checkpoints == nil {
+		return nil, nil
+	}
+	all, err := x.checkpoints.List(ctx)
+	var paths []string
+	for _, c := range slices.Backward(all) { // the newest comes first
+		paths = append(paths, c.Files...)
+	}
+	return paths, err
+}
+
 func (x *Session) checkpointOf(c checkpoint.Info) Checkpoint {
 	return Checkpoint{ID: c.ID, CreatedAt: c.Created, Title: c.Title, Files: x.fileNames(c.Files), Restore: c.Restore}
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -75,4 +76,58 @@ func TestACompactionTakesWhatIsConfiguredNow(t *testing.T) {
 	}
 	prompt1(t, again, "the next day")
 	check("opened again")
+}
+
+// A compaction lists every file that was changed, whoever changed it, and only files
+// that were not changed as read.
+func TestACompactionListsChangedFiles(t *testing.T) {
+	t.Parallel()
+	for config, made := range map[string]bool{"": true, "checkpoints: {enabled: false}\n": false} {
+		t.Run(config, func(t *testing.T) {
+			t.Parallel()
+			home, cwd := t.TempDir(), t.TempDir()
+			save(t, home, "model: {context_window: 100000}\n"+config)
+			for _, name := range []string{"a.txt", "b.txt", "gone.txt", "edited.txt", "read.txt"} {
+				write(t, filepath.Join(cwd, name), "one\n")
+			}
+			patch := "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+two\n*** Update File: b.txt\n*** Move to: moved.txt\n@@\n-one\n+two\n*** Delete File: gone.txt\n*** Add File: new.txt\n+new\n*** End Patch"
+			args, err := json.Marshal(map[string]string{"mode": "patch", "patch": patch})
+			if err != nil {
+				t.Fatal(err)
+			}
+			call := func(name, args string) func(*fakemodel.Exchange) {
+				return func(x *fakemodel.Exchange) { x.Call(name, name, args); x.End() }
+			}
+			m := fakemodel.Script(
+				call("read_file", `{"path":"./edited.txt"}`), call("read_file", `{"path":"read.txt"}`),
+				call("patch", `{"path":"edited.txt","old_string":"one","new_string":"two"}`),
+				call("patch", string(args)), call("terminal", `{"command":"echo x > made.txt"}`),
+				answer(strings.Repeat("word ", 3000)), answer(strings.Repeat("word ", 3000)), answer(strings.Repeat("word ", 3000)), answer("my notes"), answer("fine"),
+			)
+			x, _ := session(t, open(t, Options{Home: home, Model: m, Static: true}), cwd)
+			for range 3 {
+				prompt1(t, x, "go")
+			}
+			if stop, err := x.StartCompaction("", nil).Run(t.Context()); stop != agent.EndTurn || err != nil {
+				t.Fatal(stop, err)
+			}
+			prompt1(t, x, "after")
+			requests := m.Requests()
+			digest := requests[len(requests)-1].Messages[0].Text
+			_, rest, _ := strings.Cut(digest, "## Files that were changed\n")
+			changed, rest, _ := strings.Cut(rest, "\n\n")
+			_, rest, _ = strings.Cut(rest, "\n")
+			read, _, _ := strings.Cut(rest, "\n\n")
+			want := []string{"- a.txt", "- b.txt", "- edited.txt", "- gone.txt", "- moved.txt", "- new.txt"}
+			if made {
+				want = append(want, "- made.txt")
+			}
+			got := strings.Split(changed, "\n")
+			slices.Sort(want)
+			slices.Sort(got)
+			if !slices.Equal(got, want) || read != "- read.txt" {
+				t.Errorf("changed %q, want %q; read %q\n%s", got, want, read, digest)
+			}
+		})
+	}
 }

@@ -211,6 +211,7 @@ func (x *Session) agentConfig(ctx context.Context, conf *config.Loaded, head sto
 		MaxIterations: conf.Agent.MaxIterations,
 		CompactAt:     cmp.Or(conf.Compaction.At, -1),
 		News:          x.processes.News,
+		Changed:       x.changedFiles,
 		Renew:         func(ctx context.Context) (agent.Beginning, error) { return x.renew(ctx, lent, shell) },
 		Log:           x.svc.Log,
 	}, nil
