@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
@@ -21,11 +22,7 @@ func (a *Agent) initialize(_ context.Context, p *initializeParams) (*acp.Initial
 	if p.ProtocolVersion == nil {
 		return nil, missing("protocolVersion")
 	}
-	var client acp.ClientCapabilities
-	if err := decode(p.ClientCapabilities, &client); err != nil {
-		a.o.Log.Warn("the client's capabilities are not all understood", "error", err)
-	}
-	a.SetClient(client)
+	a.SetClient(ReadClient(p.ClientCapabilities))
 	var info acp.Implementation
 	if decode(p.ClientInfo, &info) == nil {
 		a.SetEditor(strings.TrimSpace(cmp.Or(info.Title, info.Name) + " " + info.Version))
@@ -39,6 +36,62 @@ func (a *Agent) initialize(_ context.Context, p *initializeParams) (*acp.Initial
 		AuthMethods:       a.authMethods(),
 		AgentInfo:         &acp.Implementation{Name: "hermes-ls", Title: "Hermes", Version: a.version()},
 	}, nil
+}
+
+// ReadClient decodes the capabilities of a client. A part of a wrong type counts as not
+// offered. An empty array counts as an empty object, which Lua and PHP write so.
+func ReadClient(capabilities json.RawMessage) acp.ClientCapabilities {
+	var said any
+	if len(capabilities) == 0 || json.Unmarshal(capabilities, &said) != nil {
+		return acp.ClientCapabilities{}
+	}
+	said = withObjects(said)
+	for {
+		var c acp.ClientCapabilities
+		body, err := json.Marshal(said)
+		if err == nil {
+			err = json.Unmarshal(body, &c)
+		}
+		var wrong *json.UnmarshalTypeError
+		switch {
+		case err == nil:
+			return c
+		case !errors.As(err, &wrong), !leaveOut(said, strings.Split(wrong.Field, ".")):
+			return acp.ClientCapabilities{}
+		}
+	}
+}
+
+// withObjects is value with an empty object in the place of each empty array.
+func withObjects(value any) any {
+	switch v := value.(type) {
+	case []any:
+		if len(v) == 0 {
+			return map[string]any{}
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = withObjects(v[key])
+		}
+	}
+	return value
+}
+
+// leaveOut deletes the members that path names. It returns false if there are none.
+func leaveOut(value any, path []string) (found bool) {
+	object, _ := value.(map[string]any)
+	for key := range object {
+		if !strings.EqualFold(key, path[0]) {
+			continue
+		}
+		if len(path) > 1 {
+			found = leaveOut(object[key], path[1:]) || found
+			continue
+		}
+		delete(object, key)
+		found = true
+	}
+	return found
 }
 
 func (a *Agent) version() string {

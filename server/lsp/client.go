@@ -22,7 +22,6 @@ const answerLimit = 5 * time.Second
 // client is what the editor can do, as it said in initialize.
 type client struct {
 	name          string
-	encodings     []lsp.PositionEncodingKind
 	applyEdit     bool
 	progress      bool
 	showDocument  bool
@@ -33,30 +32,22 @@ type client struct {
 	acp           json.RawMessage // its part of the Agent Client Protocol; nil: it has no plugin
 }
 
-func clientOf(p *lsp.InitializeParams) client {
-	c := client{name: p.ClientInfo.Name}
-	if g := p.Capabilities.General; g != nil {
-		c.encodings = g.PositionEncodings
-	}
-	if w := p.Capabilities.Workspace; w != nil {
-		c.applyEdit, c.configuration = is(w.ApplyEdit), is(w.Configuration)
-	}
-	if w := p.Capabilities.Window; w != nil {
-		c.progress = is(w.WorkDoneProgress)
-		c.showDocument = w.ShowDocument != nil && w.ShowDocument.Support
+func clientOf(p initializeParams) client {
+	can := p.Capabilities
+	c := client{
+		name:          p.ClientInfo.Name,
+		applyEdit:     can.Workspace.ApplyEdit,
+		configuration: can.Workspace.Configuration,
+		progress:      can.Window.WorkDoneProgress,
+		showDocument:  can.Window.ShowDocument.Support,
+		literals:      len(can.TextDocument.CodeAction.LiteralSupport.Kind.ValueSet) > 0,
 	}
 	if c.name == "helix" { // it does show documents, but says so only from 2026 on
 		c.showDocument, c.overtakes = true, true
 	}
 	c.spaced = spacedClient(c.name)
-	if t := p.Capabilities.TextDocument; t != nil && t.CodeAction != nil {
-		c.literals = len(t.CodeAction.CodeActionLiteralSupport.CodeActionKind.ValueSet) > 0
-	}
-	var experimental struct {
-		ACP json.RawMessage `json:"agentClientProtocol"`
-	}
-	if json.Unmarshal(p.Capabilities.Experimental, &experimental) == nil && string(experimental.ACP) != "null" {
-		c.acp = experimental.ACP
+	if acp := can.Experimental.ACP; isObject(acp) || isEmptyList(acp) {
+		c.acp = can.Experimental.ACP
 	}
 	return c
 }
@@ -64,8 +55,6 @@ func clientOf(p *lsp.InitializeParams) client {
 // spacedClient tells whether an editor is one of Emacs's clients: eglot 1.9 says no name,
 // lsp-mode says that of its editor.
 func spacedClient(name string) bool { return name == "" || name == "Eglot" || name == "emacs" }
-
-func is(b *bool) bool { return b != nil && *b }
 
 // call asks the editor, for at most limit. Result may be nil; null leaves it as
 // it is. While a person thinks about a question the time stands still: some editors do

@@ -3,7 +3,6 @@ package lsp
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -49,20 +48,14 @@ func (h host) Sink(sessionID string) agent.Sink {
 	return h.s.newWorkBars(h.s.agent.Sink(sessionID))
 }
 
-// setAgentClient passes on what the editor's plugin can do.
-func (s *server) setAgentClient() error {
-	if s.client.acp == nil {
-		return nil
-	}
+// setAgentClient passes on what the editor's plugin can do. Files and terminals are
+// LSP's business on this connection.
+func (s *server) setAgentClient() {
 	var said struct {
-		Capabilities acp.ClientCapabilities `json:"clientCapabilities"`
+		Capabilities json.RawMessage `json:"clientCapabilities"`
 	}
-	if err := json.Unmarshal(s.client.acp, &said); err != nil {
-		return fmt.Errorf("reading agentClientProtocol: %w", err)
-	}
-	// Files and terminals are LSP's business on this connection.
-	s.agent.SetClient(said.Capabilities)
-	return nil
+	_ = json.Unmarshal(s.client.acp, &said) // what is no object has no capabilities
+	s.agent.SetClient(agentface.ReadClient(said.Capabilities))
 }
 
 // agentMethod carries a method of the Agent Client Protocol, which takes its place

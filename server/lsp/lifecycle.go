@@ -4,17 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"go.lsp.dev/jsonrpc2"
 	lsp "go.lsp.dev/protocol"
-	"go.lsp.dev/uri"
 
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/protocol"
 )
 
@@ -29,23 +24,29 @@ const (
 
 func (l *life) state() int32 { return l.at.Load() }
 
-// initialize answers at once; nothing is opened yet.
-func (s *server) initialize(_ context.Context, p *lsp.InitializeParams) (any, error) {
+// initialize answers at once; nothing is opened yet. Only parameters that are no object
+// are an error: see [readInitialize].
+func (s *server) initialize(_ context.Context, params jsonrpc2.RawMessage, _ func()) (any, error) {
+	if len(params) > 0 && string(params) != "null" && !isObject(json.RawMessage(params)) {
+		return nil, invalidParams("the parameters of initialize must be an object")
+	}
 	if !s.life.at.CompareAndSwap(fresh, up) {
 		return nil, jsonrpc2.Errorf(jsonrpc2.InvalidRequest, "initialize came a second time")
 	}
+	p, err := readInitialize(params)
+	if err != nil {
+		s.log.Warn("initialize has a part that is ignored", "error", err)
+	}
 	s.client = clientOf(p)
 	s.outgoing.nudged = s.client.spaced
-	s.encoding = workspace.Encoding(encodingOf(s.client.encodings))
-	s.sessions.folders = foldersOf(p)
-	if len(p.InitializationOptions) > 0 {
-		s.service.SetInit(json.RawMessage(slices.Clone(p.InitializationOptions)))
+	s.encoding = encodingOf(p.Capabilities.General.PositionEncodings)
+	s.sessions.folders = p.folders()
+	if len(p.Init) > 0 && !isEmptyList(p.Init) {
+		s.service.SetInit(p.Init)
 	}
-	if err := s.setAgentClient(); err != nil {
-		s.log.Warn("the client's agentClientProtocol is not understood", "error", err)
-	}
-	if p.ProcessID != nil && *p.ProcessID > 0 {
-		s.goOn("watching the editor", func() { s.watchEditor(int(*p.ProcessID)) })
+	s.setAgentClient()
+	if p.ProcessID > 0 {
+		s.goOn("watching the editor", func() { s.watchEditor(p.ProcessID) })
 	}
 	return s.offer()
 }
@@ -87,47 +88,6 @@ func (s *server) offerCommands() lsp.ExecuteCommandOptions {
 	yes := true
 	o.WorkDoneProgress = &yes
 	return o
-}
-
-func encodingOf(offered []lsp.PositionEncodingKind) lsp.PositionEncodingKind {
-	for _, want := range []lsp.PositionEncodingKind{lsp.PositionEncodingKindUTF8, lsp.PositionEncodingKindUTF16, lsp.PositionEncodingKindUTF32} {
-		if slices.Contains(offered, want) {
-			return want
-		}
-	}
-	return lsp.PositionEncodingKindUTF16
-}
-
-// foldersOf are the workspace folders, the main one first; without any, where the
-// editor started us.
-func foldersOf(p *lsp.InitializeParams) []string {
-	if list, ok := p.WorkspaceFolders.Get(); ok && len(list) > 0 {
-		if folders := folderPaths(list); len(folders) > 0 {
-			return folders
-		}
-	}
-	//lint:ignore SA1019 older editors know nothing else
-	if root := p.RootURI; root != nil && root.IsFile() {
-		return []string{filepath.Clean(root.FsPath())}
-	}
-	//lint:ignore SA1019 older editors know nothing else
-	if path, ok := p.RootPath.Get(); ok && path != "" {
-		return []string{filepath.Clean(path)}
-	}
-	if wd, err := os.Getwd(); err == nil {
-		return []string{wd}
-	}
-	return nil
-}
-
-func folderPaths(list []lsp.WorkspaceFolder) []string {
-	var paths []string
-	for _, f := range list {
-		if u := uri.URI(f.URI); u.IsFile() {
-			paths = append(paths, filepath.Clean(u.FsPath()))
-		}
-	}
-	return paths
 }
 
 // initialized is the first moment at which the editor may be asked something.

@@ -144,7 +144,7 @@ func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
 	s.documents = newDocuments(s)
 	s.agent = acp.NewAgent(o.Service, peer{s}, acp.Options{Host: host{s}, Log: o.Log, Preset: preset, Turn: s.acpTurn})
 	s.methods = map[string]method{
-		lsp.MethodInitialize:              short(s.initialize),
+		lsp.MethodInitialize:              s.initialize,
 		lsp.MethodShutdown:                bare(s.shutdown),
 		lsp.MethodWorkspaceExecuteCommand: typed(s.executeCommand),
 		lsp.MethodTextDocumentCodeAction:  short(s.codeAction),

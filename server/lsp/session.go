@@ -236,9 +236,17 @@ func (s *server) cancelTurns(_ context.Context, a protocol.SessionArgs) (any, er
 	return protocol.CancelResult{Cancelled: session.Cancel()}, nil
 }
 
+// foldersChanged is DidChangeWorkspaceFoldersParams.
+type foldersChanged struct {
+	Event struct {
+		Added   []folder `json:"added"`
+		Removed []folder `json:"removed"`
+	} `json:"event"`
+}
+
 // didChangeFolders moves every open session to the new folders. A folder that
 // cannot be opened is said and left out.
-func (s *server) didChangeFolders(_ context.Context, p *lsp.DidChangeWorkspaceFoldersParams) error {
+func (s *server) didChangeFolders(_ context.Context, p *foldersChanged) error {
 	gone, added := folderPaths(p.Event.Removed), folderPaths(p.Event.Added)
 	s.sessions.mu.Lock()
 	kept := slices.DeleteFunc(slices.Clone(s.sessions.folders), func(f string) bool { return slices.Contains(gone, f) })

@@ -47,3 +47,31 @@ func FuzzMessages(f *testing.F) {
 		}
 	})
 }
+
+// Whatever object the parameters of initialize are, it is answered, and the server works.
+func FuzzInitialize(f *testing.F) {
+	for _, seed := range []string{
+		`{}`,
+		`{"capabilities":[],"trace":null,"workspaceFolders":[{"uri":7},null]}`,
+		`{"processId":-1,"rootUri":"file://host/share","rootPath":"x","clientInfo":{"name":"emacs"},"capabilities":{"textDocument":{"hover":[]}}}`,
+		`{"workspaceFolders":[{"uri":"file:///tmp\u0000"}],"initializationOptions":[7],"capabilities":{"general":{"positionEncodings":[7,"utf-32"]}}}`,
+		`{"capabilities":{"experimental":{"agentClientProtocol":{"clientCapabilities":{"elicitation":{"form":false},"_meta":[1]}}}}}`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, params string) {
+		var object map[string]json.RawMessage
+		if json.Unmarshal([]byte(params), &object) != nil || object == nil {
+			return
+		}
+		delete(object, "processId") // the server leaves when that process has ended
+		e := servertest.New(t, servertest.Options{Model: fakemodel.Script(), Unbegun: true})
+		if answer, err := e.Call("initialize", object); err != nil || !strings.Contains(string(answer), `"name":"hermes-ls"`) {
+			t.Errorf("initialize: %s, %v", answer, err)
+		}
+		e.Notify("initialized", struct{}{})
+		if _, err := e.Call("no/such", nil); rpcCode(err) != -32601 {
+			t.Errorf("the next request was answered with %v", err)
+		}
+	})
+}

@@ -45,6 +45,15 @@ func TestOddInitialize(t *testing.T) {
 		"trace off":     `{"processId":1,"rootUri":null,"trace":"off","locale":"de","capabilities":{"experimental":{}}}`,
 		"experimental":  `{"processId":null,"rootUri":null,"capabilities":{"experimental":{"agentClientProtocol":null,"x":[1]}}}`,
 		"unknown parts": `{"processId":null,"rootUri":null,"clientInfo":{"name":"x"},"capabilities":{"workspace":{"someday":true},"offsetEncoding":["utf-8"]},"initializationOptions":null}`,
+		"a list":        `{"processId":null,"capabilities":[],"clientInfo":[],"initializationOptions":[],"workspaceFolders":[]}`,
+		"a bare hover":  `{"processId":null,"capabilities":{"textDocument":{"hover":[],"codeAction":[]},"window":[],"workspace":{"applyEdit":[]}}}`,
+		"trace null":    `{"processId":null,"trace":null,"locale":null,"capabilities":{}}`,
+		"trace odd":     `{"processId":null,"trace":7,"capabilities":{}}`,
+		"odd folders":   `{"processId":null,"workspaceFolders":[null,7,"x",{"uri":7},{"uri":"file://%zz"},{"uri":"untitled:1"},{"name":"x"}],"rootUri":7,"rootPath":[],"capabilities":{}}`,
+		"a folder":      `{"processId":null,"workspaceFolders":{"uri":"file:///tmp"},"rootUri":{},"capabilities":{}}`,
+		"wrong types":   `{"processId":"1","clientInfo":"x","capabilities":{"general":{"positionEncodings":"utf-8"},"window":{"showDocument":true,"workDoneProgress":"yes"},"workspace":7,"textDocument":null,"experimental":[]}}`,
+		"null all over": `{"processId":null,"clientInfo":null,"capabilities":null,"initializationOptions":null,"workspaceFolders":null}`,
+		"neovim 0.9.1":  `{"processId":null,"clientInfo":{"name":"Neovim","version":"0.9.1"},"trace":"off","rootUri":null,"capabilities":{"textDocument":{"documentSymbol":{"symbolKind":{"valueSet":[1]}},"synchronization":{"didSave":true},"hover":[],"callHierarchy":{"dynamicRegistration":false}},"workspace":{"workspaceEdit":{"resourceOperations":["rename"]},"applyEdit":true,"symbol":[]},"window":{"workDoneProgress":true}}}`,
 		"emacs":         `{"processId":null,"clientInfo":{"name":"Eglot"},"rootPath":"/tmp/","rootUri":"file:///tmp","initializationOptions":{},"capabilities":{"workspace":{"applyEdit":true,"executeCommand":{"dynamicRegistration":false},"workspaceEdit":{"documentChanges":true},"didChangeWatchedFiles":{"dynamicRegistration":true},"symbol":{"dynamicRegistration":false},"configuration":false,"workspaceFolders":true},"textDocument":{"synchronization":{"dynamicRegistration":false,"willSave":true,"willSaveWaitUntil":true,"didSave":true},"codeAction":{"dynamicRegistration":false,"codeActionLiteralSupport":{"codeActionKind":{"valueSet":["quickfix"]}},"isPreferredSupport":true}},"window":{"workDoneProgress":true},"general":{"positionEncodings":["utf-32","utf-8","utf-16"]},"experimental":{}},"workspaceFolders":[{"uri":"file:///tmp","name":"/tmp/"}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {

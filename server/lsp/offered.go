@@ -1,0 +1,125 @@
+package lsp
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"go.lsp.dev/uri"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+)
+
+// initializeParams is the part of InitializeParams that the server uses. It is read
+// with [readInitialize], so a member of a wrong type is a zero value and not an error.
+type initializeParams struct {
+	ProcessID        int             `json:"processId"`
+	RootURI          string          `json:"rootUri"`
+	RootPath         string          `json:"rootPath"`
+	WorkspaceFolders []folder        `json:"workspaceFolders"`
+	Init             json.RawMessage `json:"initializationOptions"`
+	ClientInfo       struct {
+		Name string `json:"name"`
+	} `json:"clientInfo"`
+	Capabilities capabilities `json:"capabilities"`
+}
+
+type folder struct {
+	URI string `json:"uri"`
+}
+
+// capabilities are the client capabilities that the server uses.
+type capabilities struct {
+	General struct {
+		PositionEncodings []string `json:"positionEncodings"`
+	} `json:"general"`
+	Workspace struct {
+		ApplyEdit     bool `json:"applyEdit"`
+		Configuration bool `json:"configuration"`
+	} `json:"workspace"`
+	Window struct {
+		WorkDoneProgress bool `json:"workDoneProgress"`
+		ShowDocument     struct {
+			Support bool `json:"support"`
+		} `json:"showDocument"`
+	} `json:"window"`
+	TextDocument struct {
+		CodeAction struct {
+			LiteralSupport struct {
+				Kind struct {
+					ValueSet []json.RawMessage `json:"valueSet"`
+				} `json:"codeActionKind"`
+			} `json:"codeActionLiteralSupport"`
+		} `json:"codeAction"`
+	} `json:"textDocument"`
+	Experimental struct {
+		ACP json.RawMessage `json:"agentClientProtocol"`
+	} `json:"experimental"`
+}
+
+// readInitialize decodes what fits. What does not fit counts as not sent: clients have
+// sent [] for {}, null for a string, and numbers for booleans. The error, which is for
+// the log, names the first such member.
+func readInitialize(params []byte) (initializeParams, error) {
+	var p initializeParams
+	err := json.Unmarshal(params, &p) // goes on behind a value of a wrong type
+	return p, err
+}
+
+// folders are the workspace folders, the main one first. Without any, it is the
+// directory in which the editor started the server.
+func (p *initializeParams) folders() []string {
+	if list := folderPaths(p.WorkspaceFolders); len(list) > 0 {
+		return list
+	}
+	if list := folderPaths([]folder{{p.RootURI}}); len(list) > 0 {
+		return list
+	}
+	if filepath.IsAbs(p.RootPath) {
+		return []string{filepath.Clean(p.RootPath)}
+	}
+	if wd, err := os.Getwd(); err == nil {
+		return []string{wd}
+	}
+	return nil
+}
+
+// folderPaths are the paths of the folders whose URI names a file.
+func folderPaths(list []folder) []string {
+	var paths []string
+	for _, f := range list {
+		u, err := uri.Parse(f.URI)
+		if err != nil || !u.IsFile() {
+			continue
+		}
+		if path := filepath.Clean(u.FsPath()); filepath.IsAbs(path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// encodingOf chooses among the encodings that a client offers. Without a known one, it
+// returns LSP's default.
+func encodingOf(offered []string) workspace.Encoding {
+	for _, want := range []workspace.Encoding{workspace.UTF8, workspace.UTF16, workspace.UTF32} {
+		if slices.Contains(offered, string(want)) {
+			return want
+		}
+	}
+	return workspace.UTF16
+}
+
+// isObject reports whether a value is a JSON object.
+func isObject(value json.RawMessage) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal(value, &object) == nil && object != nil
+}
+
+// isEmptyList reports whether a value is an array without elements, which stands for {}
+// in a client that is written in Lua or PHP.
+func isEmptyList(value json.RawMessage) bool {
+	var list []json.RawMessage
+	return json.Unmarshal(value, &list) == nil && list != nil && len(list) == 0
+}
