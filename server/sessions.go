@@ -192,18 +192,20 @@ func (s *Service) admit(head store.Session, p Place, h Host, draft bool) (*Sessi
 // Cancel cancels the turns of a session. If the session is not open, or has none, it
 // returns false.
 func (s *Service) Cancel(id string) bool {
-	s.mu.Lock()
-	x := s.sessions[id]
-	s.mu.Unlock()
+	x := s.Opened(id)
 	return x != nil && x.Cancel()
+}
+
+// Opened is an open session; nil: none of this id is open. It does not ask the store.
+func (s *Service) Opened(id string) *Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sessions[id]
 }
 
 // Session is an open session.
 func (s *Service) Session(id string) (*Session, error) {
-	s.mu.Lock()
-	x := s.sessions[id]
-	s.mu.Unlock()
-	if x != nil {
+	if x := s.Opened(id); x != nil {
 		return x, nil
 	}
 	if _, _, err := s.head(context.WithoutCancel(s.ctx), id); err != nil {
@@ -261,12 +263,10 @@ func (s *Service) CloseSession(ctx context.Context, id string) error {
 	return x.close(ctx)
 }
 
-// Delete closes a session and removes it, with those of its subagents, from the store.
-// An unknown one is as good as deleted.
+// Delete closes a session and removes it, with those of its subagents, from the store. If
+// there is no such session, it returns [ErrNoSession].
 func (s *Service) Delete(ctx context.Context, id string) error {
-	if err := s.CloseSession(ctx, id); errors.Is(err, ErrNoSession) {
-		return nil
-	} else if err != nil {
+	if err := s.CloseSession(ctx, id); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -303,7 +303,7 @@ func (s *Service) deleteStored(ctx context.Context, id string) error {
 			if x.Origin == "" {
 				continue
 			}
-			if err := s.Delete(ctx, x.ID); err != nil {
+			if err := s.Delete(ctx, x.ID); err != nil && !errors.Is(err, ErrNoSession) {
 				return err
 			}
 		}

@@ -164,14 +164,18 @@ func sessionsRemove() *cobra.Command {
 	}
 }
 
-// removeSession deletes a session that nobody works in.
+// removeSession deletes a session that nobody works in. One that went with its parent is
+// no error.
 func removeSession(ctx context.Context, st *store.Store, service *server.Service, id string) error {
 	release, err := st.Claim(id)
 	if err != nil {
 		return err
 	}
 	defer release()
-	return service.Delete(ctx, id)
+	if err := service.Delete(ctx, id); !errors.Is(err, server.ErrNoSession) {
+		return err
+	}
+	return nil
 }
 
 func sessionsCheck() *cobra.Command {

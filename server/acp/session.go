@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"errors"
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
@@ -94,6 +95,7 @@ func (a *Agent) closeSession(ctx context.Context, p *acp.CloseSessionRequest, ne
 	return &acp.CloseSessionResponse{}, a.svc.CloseSession(ctx, p.SessionID)
 }
 
+// deleteSession succeeds for a session that does not exist, as the protocol says.
 func (a *Agent) deleteSession(ctx context.Context, p *acp.DeleteSessionRequest, next func()) (*acp.DeleteSessionResponse, error) {
 	if p.SessionID == "" {
 		return nil, missing("sessionId")
@@ -101,5 +103,8 @@ func (a *Agent) deleteSession(ctx context.Context, p *acp.DeleteSessionRequest, 
 	if x, err := a.svc.Session(p.SessionID); err == nil && x.Cancel() {
 		next()
 	}
-	return &acp.DeleteSessionResponse{}, a.svc.Delete(ctx, p.SessionID)
+	if err := a.svc.Delete(ctx, p.SessionID); err != nil && !errors.Is(err, server.ErrNoSession) {
+		return nil, err
+	}
+	return &acp.DeleteSessionResponse{}, nil
 }
