@@ -14,7 +14,7 @@ import (
 // pythonClient is the interpreter with the official Python SDK in it.
 func pythonClient(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(root(t), ".cache", "hosts", "acp-python", "bin", "python")
+	path := filepath.Join(root(t), ".cache", "hosts", "python-clients", "bin", "python")
 	if _, err := os.Stat(path); err != nil {
 		t.Fatalf("the official Python SDK is missing: run `make hosts`")
 	}

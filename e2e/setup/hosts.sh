@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gets the programs that the tests drive: ripgrep, two Neovims, Emacs with eglot,
-# the official ACP clients, shells, an ssh server, container engines, a newer Python. What is there already is left alone. Root may install
+# the official ACP clients, recorded clients of pytest-lsp, shells, an ssh server, container engines, a newer Python. What is there already is left alone. Root may install
 # Debian packages; without root, or on another system, it says what to install.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -30,7 +30,7 @@ need bwrap bubblewrap
 need vim vim
 [ -d /usr/share/vim-ale ] || missing+=(vim-ale)
 need python3 python3
-python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
+python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 need patchelf patchelf
 need chromium chromium
 for package in eglot lsp-mode; do
@@ -78,13 +78,14 @@ if ! cmp -s e2e/node/package-lock.json "$hosts/package-lock.json" || [ ! -d e2e/
 	cp e2e/node/package-lock.json "$hosts/package-lock.json"
 fi
 
-# The official Python SDK of the Agent Client Protocol, in a folder of its own.
-python=$hosts/acp-python
+# The official Python SDK of the Agent Client Protocol, and pytest-lsp, in an environment of
+# their own. The list has all that they need.
+python=$hosts/python-clients
 if ! cmp -s e2e/python/requirements.txt "$python/installed"; then
-	say "installing the official Python ACP client from PyPI into $python"
+	say "installing ACP's Python SDK and pytest-lsp from PyPI into $python"
 	rm -rf "$python"
 	python3 -m venv "$python"
-	"$python/bin/python" -m pip install --quiet --disable-pip-version-check --requirement e2e/python/requirements.txt
+	"$python/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r e2e/python/requirements.txt
 	cp e2e/python/requirements.txt "$python/installed"
 fi
 
