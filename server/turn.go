@@ -116,13 +116,17 @@ func (t *Turn) Run(ctx context.Context) (agent.StopReason, error) {
 	}
 	defer t.x.wake()
 	defer t.leave()
-	unlink := context.AfterFunc(ctx, func() {
+	end := func() {
 		cause := context.Cause(ctx)
 		if errors.Is(cause, context.Canceled) { // the editor took its request back
 			cause = errCancelled
 		}
 		t.cancel(cause)
-	})
+	}
+	if ctx.Err() != nil { // AfterFunc would be late: it uses another goroutine
+		end()
+	}
+	unlink := context.AfterFunc(ctx, end)
 	defer unlink()
 	select {
 	case <-t.first:

@@ -25,11 +25,11 @@ var wishes = map[string]string{
 // action is hermes.explain and its kin: a prompt about a place in a document.
 func (s *server) action(name string, a protocol.ActionArgs, token lsp.ProgressToken) (command, error) {
 	if a.TextDocument.URI == "" {
-		return nil, invalidParams("%s: textDocument.uri is missing", name)
+		return command{}, invalidParams("%s: textDocument.uri is missing", name)
 	}
 	q, err := s.quote(a.TextDocument.URI, a.Range)
 	if err != nil {
-		return nil, err
+		return command{}, err
 	}
 	wish := fmt.Sprintf(wishes[name], q.place)
 	input := agent.Input{Text: wish, Context: []agent.Resource{q.resource()}}

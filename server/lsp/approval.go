@@ -10,11 +10,15 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// AskPermission asks the person at the editor. The plugin asks in its own way;
-// elsewhere it is a message with four buttons. Whatever is not a clear yes is a no.
+// AskPermission asks the user: with session/request_permission where the editor gets
+// updates, else, or if it does not know that request, with a message with four buttons.
+// Whatever is not a clear yes is a no.
 func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
-	if h.s.client.acp != nil {
-		return h.s.agent.AskPermission(ctx, q)
+	if h.s.updates(q.SessionID) {
+		decision, err := h.s.agent.AskPermission(ctx, q)
+		if !unknownMethod(err) {
+			return decision, err
+		}
 	}
 	choices := choicesFor(q)
 	params := &lsp.ShowMessageRequestParams{Type: lsp.MessageTypeWarning, Message: questionText(q)}

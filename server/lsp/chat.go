@@ -319,11 +319,11 @@ func (s *server) chatOpen(a protocol.ChatOpenArgs) (command, error) {
 	if a.TextDocument != nil {
 		q, err := s.quote(a.TextDocument.URI, a.Range)
 		if err != nil {
-			return nil, err
+			return command{}, err
 		}
 		quoted = q.markdown()
 	}
-	return func(ctx context.Context, next func()) (any, error) {
+	return command{run: func(ctx context.Context, at *place) (any, error) {
 		session, err := s.openSession(ctx, a.SessionID)
 		if err != nil {
 			return nil, err
@@ -342,10 +342,10 @@ func (s *server) chatOpen(a protocol.ChatOpenArgs) (command, error) {
 				return nil, fmt.Errorf("quoting in the chat: %w", err)
 			}
 		}
-		next()
+		at.next()
 		c.reveal()
 		return protocol.ChatOpenResult{URI: string(s.documents.uri(c.path))}, nil
-	}, nil
+	}}, nil
 }
 
 // openSession is session, except that a named one that is not open is loaded.
@@ -396,28 +396,28 @@ func (q quotation) markdown() string {
 func (s *server) chatSend(a protocol.ChatSendArgs, token lsp.ProgressToken) (command, error) {
 	u, err := uri.Parse(a.TextDocument.URI)
 	if err != nil || a.TextDocument.URI == "" {
-		return nil, invalidParams("%s: textDocument.uri %q is not a URI", protocol.CommandChatSend, a.TextDocument.URI)
+		return command{}, invalidParams("%s: textDocument.uri %q is not a URI", protocol.CommandChatSend, a.TextDocument.URI)
 	}
 	path, ok := s.chatPath(u)
 	if !ok {
-		return nil, invalidParams("%s is no chat: chats are the .md files in %s of the workspace; %s makes one", a.TextDocument.URI, chatFolder, protocol.CommandChatOpen)
+		return command{}, invalidParams("%s is no chat: chats are the .md files in %s of the workspace; %s makes one", a.TextDocument.URI, chatFolder, protocol.CommandChatOpen)
 	}
 	c, err := s.chatAt(path)
 	if err != nil {
-		return nil, err
+		return command{}, err
 	}
 	// The text as it is now, before anything else comes.
-	followed, running := c.text.isOpen(), c.running()
+	streams, running := c.text.isOpen(), c.running()
 	text, draft := c.text.snapshot(), c.text.draft()
 	shown, inEditor := s.documents.text(u)
-	return func(ctx context.Context, next func()) (any, error) {
-		if !followed && !running {
+	run := func(ctx context.Context, at *place) (any, error) {
+		if !streams && !running {
 			if err := c.load(ctx); err != nil {
 				return nil, err
 			}
 			text = c.text.snapshot()
 		}
-		if inEditor && !followed { // an editor that takes no edits: the answer goes to the file, the prompt is here
+		if inEditor && !streams { // an editor that takes no edits: the answer goes to the file, the prompt is here
 			text, running = shown.Text, false
 		}
 		prompt, err := promptOf(text, draft, running)
@@ -428,15 +428,14 @@ func (s *server) chatSend(a protocol.ChatSendArgs, token lsp.ProgressToken) (com
 		if err != nil {
 			return nil, err
 		}
-		j := job{session: session, input: agent.Input{Text: prompt}, title: titleOf(prompt), token: token, chat: c}
-		if inFile, err := promptOf(c.text.snapshot(), draft, running); inEditor && !followed && (err != nil || inFile != prompt) {
+		j := job{session: session, input: agent.Input{Text: prompt}, title: titleOf(prompt), chat: c}
+		if inFile, err := promptOf(c.text.snapshot(), draft, running); inEditor && !streams && (err != nil || inFile != prompt) {
 			j.shown = prompt
 		}
-		if _, err := s.start(ctx, j, false, next); err != nil {
-			return nil, err
-		}
-		return protocol.SessionResult{SessionID: session.ID()}, nil
-	}, nil
+		j.token, j.at = token, at
+		return followed{protocol.SessionResult{SessionID: session.ID()}, s.start(j)}, nil
+	}
+	return command{run, &turnToCome{c.sessionID(), token}}, nil
 }
 
 // promptOf is what the user wants to send. While an answer is being written it is
@@ -484,6 +483,7 @@ func (s *server) sessionOf(ctx context.Context, c *chat) (*service.Session, erro
 func (s *server) sessionNamed(ctx context.Context, c *chat, id string) (*service.Session, error) {
 	session, err := s.service.Session(id)
 	if err != nil {
+		s.settings.wait(ctx)
 		session, err = s.service.LoadSession(ctx, id, s.placeOf(c), host{s})
 	}
 	var elsewhere *service.InputError

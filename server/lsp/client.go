@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,7 +26,6 @@ type client struct {
 	applyEdit     bool
 	progress      bool
 	showDocument  bool
-	spaced        bool // what comes close behind an answer may get lost
 	overtakes     bool // changes of a document may come in another order than they were made
 	configuration bool
 	literals      bool            // code actions, not only commands
@@ -45,16 +45,18 @@ func clientOf(p initializeParams) client {
 	if c.name == "helix" { // it does show documents, but says so only from 2026 on
 		c.showDocument, c.overtakes = true, true
 	}
-	c.spaced = spacedClient(c.name)
 	if acp := can.Experimental.ACP; isObject(acp) || isEmptyList(acp) {
 		c.acp = can.Experimental.ACP
 	}
 	return c
 }
 
-// spacedClient tells whether an editor is one of Emacs's clients: eglot 1.9 says no name,
-// lsp-mode says that of its editor.
-func spacedClient(name string) bool { return name == "" || name == "Eglot" || name == "emacs" }
+// lspMode is the name that lsp-mode gives in initialize.
+const lspMode = "emacs"
+
+// isEglot tells whether a client may be eglot, which gives no name in version 1.9. When it
+// has waited for a response, it leaves what it has read behind that until more comes.
+func isEglot(name string) bool { return name == "" || strings.Contains(strings.ToLower(name), "eglot") }
 
 // call asks the editor, for at most limit. Result may be nil; null leaves it as
 // it is. While a person thinks about a question the time stands still: some editors do
@@ -122,7 +124,7 @@ type outgoing struct {
 	mu      sync.Mutex
 	last    int64
 	waiting map[int64]chan *jsonrpc2.Response
-	nudged  bool // the editor may leave what it has read until more comes
+	nudged  bool // the client may be eglot
 }
 
 // nudgeEvery is how long a request stays without an answer before something follows it.
@@ -133,7 +135,8 @@ func (o *outgoing) ask(ctx context.Context, send func([]byte) error, name string
 	if err != nil {
 		return nil, fmt.Errorf("encoding the parameters: %w", err)
 	}
-	id, answer := o.expect()
+	answer := make(chan *jsonrpc2.Response, 1)
+	id := o.expect(answer)
 	defer o.forget(id)
 	if err := send(jsonrpc2.AppendCall(nil, jsonrpc2.NewNumberID(id), name, body)); err != nil {
 		return nil, err
@@ -155,16 +158,16 @@ func (o *outgoing) ask(ctx context.Context, send func([]byte) error, name string
 	}
 }
 
-func (o *outgoing) expect() (int64, <-chan *jsonrpc2.Response) {
+// expect makes an id whose response is sent to answer, unless that is full.
+func (o *outgoing) expect(answer chan *jsonrpc2.Response) int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.waiting == nil {
 		o.waiting = map[int64]chan *jsonrpc2.Response{}
 	}
 	o.last++
-	answer := make(chan *jsonrpc2.Response, 1)
 	o.waiting[o.last] = answer
-	return o.last, answer
+	return o.last
 }
 
 func (o *outgoing) forget(id int64) {
@@ -179,15 +182,22 @@ func (o *outgoing) deliver(r *jsonrpc2.Response) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if answer := o.waiting[id]; ok && answer != nil {
-		answer <- r
 		delete(o.waiting, id)
+		select {
+		case answer <- r:
+		default:
+		}
 	}
 }
 
 // notify tells the editor something. A connection that is gone is noticed by its
 // reader.
 func (s *server) notify(name string, params any) {
-	if err := s.rpc.Notify(s.ctx, name, params); err != nil {
+	body, err := codec{}.Marshal(params)
+	if err == nil {
+		err = s.send(jsonrpc2.AppendNotification(nil, name, body))
+	}
+	if err != nil {
 		s.log.Debug("a notification was not sent", "method", name, "error", err)
 	}
 }
@@ -197,12 +207,9 @@ func (s *server) show(kind lsp.MessageType, format string, args ...any) {
 	s.notify(lsp.MethodWindowShowMessage, &lsp.ShowMessageParams{Type: kind, Message: fmt.Sprintf(format, args...)})
 }
 
-// send sends a message that is no answer.
+// send sends a message that is no response.
 func (s *server) send(m []byte) error {
-	if !s.client.spaced {
-		return s.writer.Send(m)
-	}
-	return s.spacing.other(func() error { return s.writer.Send(m) })
+	return s.out.message(func() error { return s.writer.Send(m) })
 }
 
 // peer is the Agent Client Protocol's way to the editor on this connection.
@@ -236,6 +243,8 @@ func (p peer) Call(ctx context.Context, name string, params, result any) error {
 }
 
 // Post sends a notification of the agent's, which may be merged while it waits.
-func (p peer) Post(key string, n wire.Note) error { return p.s.writer.Post(key, n) }
+func (p peer) Post(key string, n wire.Note) error {
+	return p.s.out.message(func() error { return p.s.writer.Post(key, n) })
+}
 
 func (p peer) Drain(ctx context.Context, most int) error { return p.s.writer.Drain(ctx, most) }

@@ -13,24 +13,33 @@ import (
 )
 
 // command is a command whose argument has been understood, and whose documents
-// have been read as they were when it came. It runs in its turn, away from the
-// reader. It calls next when later commands need not wait for it any more.
-type command func(ctx context.Context, next func()) (any, error)
+// have been read as they were when it came.
+type command struct {
+	// run runs in its turn, away from the reader. It calls next of its place when later
+	// commands need not wait for it any more.
+	run  func(ctx context.Context, at *place) (any, error)
+	turn *turnToCome // that it begins; nil: none
+}
 
 // executeCommand answers workspace/executeCommand.
 func (s *server) executeCommand(ctx context.Context, p *lsp.ExecuteCommandParams, free func()) (any, error) {
-	run, err := s.command(p)
+	if p.Command == protocol.CommandCancel {
+		return s.cancelCommand(p, free)
+	}
+	c, err := s.command(p)
 	if err != nil {
 		return nil, err
 	}
-	place := s.line.enter()
-	defer place.next()
+	at := s.line.enter(c.turn)
+	defer at.next()
 	free()
-	if err := place.wait(ctx); err != nil {
+	if err = at.wait(ctx); err != nil {
+		at.begun()
 		return nil, err
 	}
-	result, err := run(ctx, place.next)
+	result, err := c.run(ctx, at)
 	if err != nil {
+		at.begun()
 		return nil, err
 	}
 	return raw(result)
@@ -55,8 +64,6 @@ func (s *server) command(p *lsp.ExecuteCommandParams) (command, error) {
 		return prepared(p, s.chatOpen)
 	case protocol.CommandChatSend:
 		return prepared(p, func(a protocol.ChatSendArgs) (command, error) { return s.chatSend(a, token) })
-	case protocol.CommandCancel:
-		return simple(p, s.cancelTurns)
 	case protocol.CommandSessionNew:
 		return simple(p, s.sessionNew)
 	case protocol.CommandSessionList:
@@ -76,20 +83,20 @@ func (s *server) command(p *lsp.ExecuteCommandParams) (command, error) {
 	case protocol.CommandTranscript:
 		return prepared(p, s.transcript)
 	}
-	return nil, invalidParams("unknown command %q; the commands are %s", p.Command, strings.Join(protocol.Commands(), ", "))
+	return command{}, invalidParams("unknown command %q; the commands are %s", p.Command, strings.Join(protocol.Commands(), ", "))
 }
 
 func prepared[A any](p *lsp.ExecuteCommandParams, prepare func(A) (command, error)) (command, error) {
 	var args A
 	if err := decode(p, &args); err != nil {
-		return nil, err
+		return command{}, err
 	}
 	return prepare(args)
 }
 
 func simple[A any](p *lsp.ExecuteCommandParams, run func(context.Context, A) (any, error)) (command, error) {
 	return prepared(p, func(args A) (command, error) {
-		return func(ctx context.Context, _ func()) (any, error) { return run(ctx, args) }, nil
+		return command{run: func(ctx context.Context, _ *place) (any, error) { return run(ctx, args) }}, nil
 	})
 }
 
@@ -97,10 +104,10 @@ func simple[A any](p *lsp.ExecuteCommandParams, run func(context.Context, A) (an
 // commands need not wait for it.
 func released[A any](p *lsp.ExecuteCommandParams, run func(context.Context, A) (any, error)) (command, error) {
 	return prepared(p, func(args A) (command, error) {
-		return func(ctx context.Context, next func()) (any, error) {
-			next()
+		return command{run: func(ctx context.Context, at *place) (any, error) {
+			at.next()
 			return run(ctx, args)
-		}, nil
+		}}, nil
 	})
 }
 

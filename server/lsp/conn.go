@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -51,30 +50,38 @@ func bare(f func(context.Context) error) method {
 	return func(ctx context.Context, _ jsonrpc2.RawMessage, _ func()) (any, error) { return nil, f(ctx) }
 }
 
-// handle is the one door for messages: no panic and no notification's error gets
-// past it, and every error has a code.
-func (s *server) handle(ctx context.Context, req *jsonrpc2.Request) (result any, err error) {
+// handle is the one door for messages: no panic and no notification's error gets past
+// it, and every error has a code. It responds by itself, so that what follows a response
+// can be given to the writer after it; what it returns goes nowhere: see [stream.Write].
+func (s *server) handle(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	name := strings.Clone(req.Method())
+	// The library's own context is used again for another request once this one
+	// has returned, so nothing may hold on to it.
+	base, free := jsonrpc2.DetachContext(ctx), func() { jsonrpc2.Async(ctx) }
+	if !req.IsCall() {
+		_, err := s.guarded(name, func() (any, error) { return nil, s.notification(base, name, req.Params(), free) })
+		if err != nil {
+			s.log.Warn("a notification failed", "method", name, "error", err)
+		}
+		return nil, nil
+	}
+	id := req.ID()
+	base, done := s.requests.begin(base, id)
+	result, err := s.guarded(name, func() (any, error) { return s.request(base, name, req.Params(), free) })
+	done() // before the response: the client may use the id again
+	s.respond(id, result, coded(err))
+	return nil, nil
+}
+
+// guarded makes an error of a panic.
+func (s *server) guarded(name string, f func() (any, error)) (result any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("a handler panicked", "method", name, "panic", p, "stack", string(debug.Stack()))
 			result, err = nil, jsonrpc2.Errorf(jsonrpc2.InternalError, "%s failed inside hermes-ls: %v", name, p)
 		}
-		if err != nil && !req.IsCall() {
-			s.log.Warn("a notification failed", "method", name, "error", err)
-			result, err = nil, nil
-		}
 	}()
-	// The library's own context is used again for another request once this one
-	// has returned, so nothing may hold on to it.
-	base, free := jsonrpc2.DetachContext(ctx), func() { jsonrpc2.Async(ctx) }
-	if !req.IsCall() {
-		return nil, s.notification(base, name, req.Params(), free)
-	}
-	base, done := s.requests.begin(base, req.ID())
-	defer done()
-	result, err = s.request(base, name, req.Params(), free)
-	return result, coded(err)
+	return f()
 }
 
 func (s *server) request(ctx context.Context, name string, params jsonrpc2.RawMessage, free func()) (any, error) {
@@ -125,15 +132,6 @@ func coded(err error) error {
 
 func invalidParams(format string, args ...any) error {
 	return jsonrpc2.Errorf(jsonrpc2.InvalidParams, format, args...)
-}
-
-// raw encodes a result of ours, which the codec then passes as it is.
-func raw(v any) (any, error) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the result: %w", err)
-	}
-	return jsonrpc2.RawMessage(b), nil
 }
 
 // codec encodes LSP's types, unions included, and passes what is encoded already.
@@ -191,36 +189,3 @@ func (r *requests) cancel(id jsonrpc2.ID) {
 		cancel()
 	}
 }
-
-// line keeps the order of work that leaves the reader: each piece waits until the
-// one before has taken what it needs. Enter is called by the reader only.
-type line struct{ last chan struct{} }
-
-// turn is a place in the line.
-type turn struct {
-	before <-chan struct{}
-	after  chan struct{}
-	once   sync.Once
-}
-
-func (l *line) enter() *turn {
-	t := &turn{before: l.last, after: make(chan struct{})}
-	l.last = t.after
-	return t
-}
-
-// wait returns when it is this one's turn, or when ctx ends.
-func (t *turn) wait(ctx context.Context) error {
-	if t.before == nil {
-		return nil
-	}
-	select {
-	case <-t.before:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// next lets the following one go on. More than once is the same as once.
-func (t *turn) next() { t.once.Do(func() { close(t.after) }) }

@@ -16,6 +16,7 @@ func (s *server) sessionFork(ctx context.Context, a protocol.ForkArgs) (any, err
 	if id == "" {
 		return nil, invalidParams("%s: there is no current session; name one with sessionId", protocol.CommandSessionFork)
 	}
+	s.settings.wait(ctx)
 	session, err := s.service.Fork(ctx, id, a.MessageID, service.Place{Preset: preset}, host{s})
 	var wrong *service.InputError
 	if errors.As(err, &wrong) {
@@ -26,7 +27,7 @@ func (s *server) sessionFork(ctx context.Context, a protocol.ForkArgs) (any, err
 	}
 	s.moveSession(session, s.sessions.roots())
 	s.sessions.keep(session)
-	if s.client.acp != nil { // a plugin shows the history
+	if s.updates(session.ID()) { // the editor shows the history
 		if err := session.Replay(ctx); err != nil {
 			return nil, fmt.Errorf("replaying session %s: %w", session.ID(), err)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"go.lsp.dev/jsonrpc2"
 	lsp "go.lsp.dev/protocol"
@@ -25,9 +24,9 @@ type host struct{ s *server }
 
 func (h host) Documents(string) workspace.Documents { return h.s.documents }
 
-// SettingsChanged shows an editor with a plugin the settings of a session.
+// SettingsChanged shows the settings of a session in an editor that gets updates.
 func (h host) SettingsChanged(x *service.Session) {
-	if h.s.client.acp != nil {
+	if h.s.updates(x.ID()) {
 		h.s.agent.SettingsChanged(x)
 	}
 }
@@ -39,10 +38,10 @@ func (h host) ShowProblem(text string) { h.s.show(lsp.MessageTypeWarning, "Herme
 // Terminals are not lent: LSP has none.
 func (h host) Terminals(string) tools.Terminals { return nil }
 
-// Sink sends session/update to an editor with a plugin. For others, what there is
+// Sink sends session/update to an editor that gets updates. For others, what there is
 // to see goes through the turn's own sink.
 func (h host) Sink(sessionID string) agent.Sink {
-	if h.s.client.acp == nil {
+	if !h.s.updates(sessionID) {
 		return h.s.newWorkBars(nil)
 	}
 	return h.s.newWorkBars(h.s.agent.Sink(sessionID))
@@ -63,38 +62,53 @@ func (s *server) setAgentClient() {
 func (s *server) agentMethod(name string) method {
 	return func(ctx context.Context, borrowed jsonrpc2.RawMessage, free func()) (any, error) {
 		params := json.RawMessage(slices.Clone(borrowed))
-		place := s.line.enter()
-		defer place.next()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		at := s.line.enter(turnOf(name, params))
+		defer at.next()
+		defer at.begun()
 		free()
-		if err := place.wait(ctx); err != nil {
+		if err := at.wait(ctx); err != nil {
 			return nil, err
 		}
-		result, err := s.agent.Handle(ctx, name, params, place.next)
+		if agentface.Opens(name) {
+			s.settings.wait(ctx)
+		}
+		result, err := s.agent.Handle(ctx, name, params, func() {
+			if name == acp.MethodSessionLoad { // before a prompt that waits for the replay
+				s.sessions.wantsUpdates(at.turn.session)
+			}
+			if at.begun() {
+				cancel()
+			}
+			at.next()
+		})
 		if err != nil {
 			return nil, err
 		}
 		s.noteSession(name, params, result)
-		if agentface.Opens(name) {
-			s.goOn("telling of a session", func() { s.answered(name, params, result) })
+		encoded, err := raw(result)
+		if err != nil || !agentface.Opens(name) {
+			return encoded, err
 		}
-		return raw(result)
+		return followed{encoded, func() { s.agent.Answered(name, params, result) }}, nil
 	}
 }
 
-// answerLeaves is how long the library takes, at the most, to write an answer once it
-// has it.
-const answerLeaves = 20 * time.Millisecond
-
-// answered lets the agent go on once the answer to a request has left.
-func (s *server) answered(name string, params json.RawMessage, result any) {
-	select {
-	case <-time.After(answerLeaves):
-		s.agent.Answered(name, params, result)
-	case <-s.ctx.Done():
+// turnOf is the turn, or the replay, that a method begins; nil: it begins none.
+func turnOf(name string, params json.RawMessage) *turnToCome {
+	var p struct {
+		SessionID string `json:"sessionId"`
 	}
+	switch name {
+	case acp.MethodSessionPrompt, acp.MethodSessionLoad:
+		_ = json.Unmarshal(params, &p) // the agent says what is wrong
+		return &turnToCome{session: p.SessionID}
+	}
+	return nil
 }
 
-// noteSession makes a session that a plugin has opened the current one.
+// noteSession makes a session that the editor has opened the current one.
 func (s *server) noteSession(name string, params json.RawMessage, result any) {
 	var p struct {
 		SessionID string `json:"sessionId"`
@@ -103,9 +117,11 @@ func (s *server) noteSession(name string, params json.RawMessage, result any) {
 	case acp.MethodSessionNew, acp.MethodSessionFork:
 		if opened, ok := result.(*acp.NewSessionResponse); ok {
 			p.SessionID = opened.SessionID
+			s.sessions.wantsUpdates(p.SessionID)
 		}
 	case acp.MethodSessionLoad, acp.MethodSessionResume:
 		_ = json.Unmarshal(params, &p) // the agent has read it already
+		s.sessions.wantsUpdates(p.SessionID)
 	case acp.MethodSessionDelete, acp.MethodSessionClose:
 		if json.Unmarshal(params, &p) == nil {
 			s.sessions.forget(p.SessionID)

@@ -38,13 +38,17 @@ func (s *server) initialize(_ context.Context, params jsonrpc2.RawMessage, _ fun
 		s.log.Warn("initialize has a part that is ignored", "error", err)
 	}
 	s.client = clientOf(p)
-	s.outgoing.nudged = s.client.spaced
+	s.outgoing.nudged = isEglot(s.client.name)
+	s.out.holds.Store(s.client.name == lspMode)
 	s.encoding = encodingOf(p.Capabilities.General.PositionEncodings)
 	s.sessions.folders = p.folders()
 	if len(p.Init) > 0 && !isEmptyList(p.Init) {
 		s.service.SetInit(p.Init)
 	}
 	s.setAgentClient()
+	if s.client.configuration {
+		s.settings.expect()
+	}
 	if p.ProcessID > 0 {
 		s.goOn("watching the editor", func() { s.watchEditor(p.ProcessID) })
 	}
@@ -93,7 +97,10 @@ func (s *server) offerCommands() lsp.ExecuteCommandOptions {
 // initialized is the first moment at which the editor may be asked something.
 func (s *server) initialized(context.Context) error {
 	if s.client.configuration {
-		s.goOn("reading the editor's settings", s.readSettings)
+		s.goOn("reading the editor's settings", func() {
+			defer s.settings.known()
+			s.readSettings()
+		})
 	}
 	return nil
 }

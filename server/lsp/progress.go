@@ -46,17 +46,6 @@ func (p *progresses) remove(token lsp.ProgressToken) {
 	delete(p.cancels, token)
 }
 
-// cancelProgress stops exactly the work that the token stands for.
-func (s *server) cancelProgress(_ context.Context, p *lsp.WorkDoneProgressCancelParams) error {
-	s.progress.mu.Lock()
-	cancel := s.progress.cancels[p.Token]
-	s.progress.mu.Unlock()
-	if cancel != nil {
-		cancel()
-	}
-	return nil
-}
-
 // progress is the work-done progress of one turn. It takes the turn's events, and
 // shows them at a pace that an editor can follow, from a goroutine of its own that
 // [progress.finish] waits for.

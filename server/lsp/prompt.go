@@ -20,19 +20,20 @@ type job struct {
 	token   lsp.ProgressToken // the editor's; nil: ours
 	chat    *chat             // the document that shows the answer; nil: none
 	shown   string            // the prompt as the chat shows it; empty: it stands there already
+	at      *place            // of the command; nil: there is none
 }
 
 // prompt is hermes.prompt.
 func (s *server) prompt(a protocol.PromptArgs, token lsp.ProgressToken) (command, error) {
 	if strings.TrimSpace(a.Prompt) == "" {
-		return nil, invalidParams("%s: prompt is missing or empty", protocol.CommandPrompt)
+		return command{}, invalidParams("%s: prompt is missing or empty", protocol.CommandPrompt)
 	}
 	input := agent.Input{Text: a.Prompt}
 	shown := a.Prompt
 	if a.TextDocument != nil {
 		q, err := s.quote(a.TextDocument.URI, a.Range)
 		if err != nil {
-			return nil, err
+			return command{}, err
 		}
 		input.Context = append(input.Context, q.resource())
 		shown += "\n\n(" + q.place + ")"
@@ -44,37 +45,36 @@ func (s *server) prompt(a protocol.PromptArgs, token lsp.ProgressToken) (command
 // For an editor without a plugin an answer that nobody waits for goes into the
 // chat, so that it is never invisible.
 func (s *server) prompting(sessionID string, input agent.Input, shown string, token lsp.ProgressToken, wait bool) command {
-	return func(ctx context.Context, next func()) (any, error) {
+	run := func(ctx context.Context, at *place) (any, error) {
 		session, err := s.session(ctx, sessionID)
 		if err != nil {
 			return nil, err
 		}
-		j := job{session: session, input: input, title: titleOf(shown), token: token, shown: shown}
-		if s.client.acp == nil && !wait {
+		j := job{session: session, input: input, title: titleOf(shown), token: token, shown: shown, at: at}
+		if !s.updates(session.ID()) && !wait {
 			if j.chat, err = s.chatOf(ctx, session); err != nil {
 				s.log.Warn("there is no chat document for the answer", "error", err)
 				s.show(lsp.MessageTypeWarning, "Hermes cannot keep a chat document: %v", err)
 			}
 		}
-		return s.start(ctx, j, wait, next)
+		result := protocol.TurnResult{SessionID: session.ID()}
+		if !wait {
+			return followed{result, s.start(j)}, nil
+		}
+		work := s.begin(j)
+		at.next()
+		outcome := work(ctx)
+		result.StopReason, result.Text = string(outcome.stop), &outcome.text
+		return result, outcome.err
 	}
+	return command{run, &turnToCome{sessionID, token}}
 }
 
-// start claims the job's place in its session. With wait it answers when the turn
-// has ended, else at once.
-func (s *server) start(ctx context.Context, j job, wait bool, next func()) (any, error) {
-	if !wait {
-		work := s.begin(s.ctx, j)
-		s.goOn("a turn", func() { s.tell(j, work()) })
-		return protocol.TurnResult{SessionID: j.session.ID()}, nil
-	}
-	work := s.begin(ctx, j)
-	next()
-	outcome := work()
-	if outcome.err != nil {
-		return nil, outcome.err
-	}
-	return protocol.TurnResult{SessionID: j.session.ID(), StopReason: string(outcome.stop), Text: &outcome.text}, nil
+// start claims the job's place in its session. The function that it returns, which must
+// be called, does the work in the background.
+func (s *server) start(j job) func() {
+	work := s.begin(j)
+	return func() { s.goOn("a turn", func() { s.tell(j, work(s.ctx)) }) }
 }
 
 // outcome is how a turn ended.
@@ -84,21 +84,26 @@ type outcome struct {
 	err  error
 }
 
-// begin claims the place at once, in the order of the calls; the function that it
-// returns does the work, and has told the progress and the chat when it returns.
-func (s *server) begin(ctx context.Context, j job) func() outcome {
-	ctx, cancel := context.WithCancel(ctx)
-	progress := s.startTurn(j.token, j.title, cancel)
-	sink := &fanOut{progress: progress}
-	if s.client.acp != nil {
-		sink.echo = s.agent.EchoSink(j.session.ID())
-	}
-	if j.chat != nil {
-		sink.answer = j.chat.answer(j.shown)
-	}
+// begin claims the place at once, in the order of the calls. The function that it
+// returns, which must be called, does the work, and has told the progress and the chat
+// when it returns.
+func (s *server) begin(j job) func(context.Context) outcome {
+	sink := &fanOut{}
 	turn := j.session.Start(j.input, sink)
-	return func() outcome {
+	return func(ctx context.Context) outcome {
+		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
+		progress := s.startTurn(j.token, j.title, cancel)
+		if j.at != nil && j.at.begun() {
+			cancel()
+		}
+		sink.progress = progress
+		if s.updates(j.session.ID()) {
+			sink.echo = s.agent.EchoSink(j.session.ID())
+		}
+		if j.chat != nil {
+			sink.answer = j.chat.answer(j.shown)
+		}
 		stop, err := turn.Run(ctx)
 		if sink.answer != nil {
 			sink.answer.finish(stop, err)

@@ -93,18 +93,9 @@ func (x *stream) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
 	}
 }
 
-// Write queues a message, where the editor needs it at some distance from the last answer.
-func (x *stream) Write(ctx context.Context, msg jsonrpc2.Message) (n int64, err error) {
-	if !x.s.client.spaced {
-		return x.HeaderStream.Write(ctx, msg)
-	}
-	send := x.s.spacing.other
-	if _, answer := msg.(*jsonrpc2.Response); answer {
-		send = x.s.spacing.answer
-	}
-	err = send(func() (err error) { n, err = x.HeaderStream.Write(ctx, msg); return err })
-	return n, err
-}
+// Write drops what the library writes, which is a response to each request that
+// [server.handle] has responded to.
+func (x *stream) Write(context.Context, jsonrpc2.Message) (int64, error) { return 0, nil }
 
 // server is one connection.
 type server struct {
@@ -125,12 +116,13 @@ type server struct {
 	closing bool
 
 	life      life
+	settings  settings
 	requests  requests
 	outgoing  outgoing
-	spacing   spacing
+	out       outbox
 	questions atomic.Int64 // that a person thinks about
 	answers   atomic.Int64 // that persons have given
-	line      line         // used by the reader only
+	line      line
 	client    client
 	encoding  workspace.Encoding
 	documents *documents
@@ -141,6 +133,8 @@ type server struct {
 
 func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
 	s := &server{log: o.Log, version: o.Version, service: o.Service, writer: w, ctx: ctx, encoding: "utf-16"}
+	s.out.writer, s.out.prove = w, s.prove
+	s.out.start = func(f func()) { s.goOn("sending what was held", f) }
 	s.documents = newDocuments(s)
 	s.agent = acp.NewAgent(o.Service, peer{s}, acp.Options{Host: host{s}, Log: o.Log, Preset: preset, Turn: s.acpTurn})
 	s.methods = map[string]method{
@@ -161,7 +155,7 @@ func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
 		lsp.MethodWorkspaceDidChangeConfiguration:    bare(s.didChangeConfiguration),
 		lsp.MethodWindowWorkDoneProgressCancel:       noted(s.cancelProgress),
 		lsp.MethodCancelRequest:                      s.cancelRequest,
-		protocolacp.MethodSessionCancel:              s.agentMethod(protocolacp.MethodSessionCancel),
+		protocolacp.MethodSessionCancel:              s.cancelSession,
 	}
 	for _, name := range []string{
 		protocolacp.MethodSessionNew, protocolacp.MethodSessionLoad, protocolacp.MethodSessionResume, protocolacp.MethodSessionList,

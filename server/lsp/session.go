@@ -22,6 +22,29 @@ type sessions struct {
 	folders []string // the workspace, main folder first
 	current string   // the newest of this process; empty: none yet
 	opened  map[string]*service.Session
+	updated map[string]bool // that the editor has opened with a session/ method
+}
+
+// wantsUpdates has the events of a session sent as session/update.
+func (x *sessions) wantsUpdates(id string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.updated == nil {
+		x.updated = map[string]bool{}
+	}
+	x.updated[id] = true
+}
+
+// updates reports whether the editor gets the events of a session as session/update: all
+// of them if it has announced the Agent Client Protocol, else those of the sessions that
+// it has opened with that protocol.
+func (s *server) updates(id string) bool {
+	if s.client.acp != nil {
+		return true
+	}
+	s.sessions.mu.Lock()
+	defer s.sessions.mu.Unlock()
+	return s.sessions.updated[id]
 }
 
 func (x *sessions) currentID() string {
@@ -88,6 +111,7 @@ func (x *sessions) forget(id string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	delete(x.opened, id)
+	delete(x.updated, id)
 	if x.current == id {
 		x.current = ""
 	}
@@ -115,6 +139,7 @@ func (s *server) newSession(ctx context.Context) (*service.Session, error) {
 }
 
 func (s *server) newSessionAt(ctx context.Context, p service.Place) (*service.Session, error) {
+	s.settings.wait(ctx)
 	session, err := s.service.NewSession(ctx, p, host{s})
 	if err != nil {
 		return nil, fmt.Errorf("beginning a session: %w", err)
@@ -152,6 +177,7 @@ func sessionError(id string, err error) error {
 }
 
 func (s *server) loadSession(ctx context.Context, id string) (*service.Session, error) {
+	s.settings.wait(ctx)
 	session, err := s.service.LoadSession(ctx, id, service.Place{Preset: preset}, host{s})
 	if err != nil {
 		return nil, sessionError(id, err)
@@ -197,7 +223,7 @@ func (s *server) sessionLoad(ctx context.Context, a protocol.SessionArgs) (any, 
 	if err != nil {
 		return nil, err
 	}
-	if s.client.acp != nil { // a plugin shows the history
+	if s.updates(session.ID()) { // the editor shows the history
 		if err := session.Replay(ctx); err != nil {
 			return nil, fmt.Errorf("replaying session %s: %w", a.SessionID, err)
 		}
@@ -214,26 +240,10 @@ func (s *server) sessionDelete(ctx context.Context, a protocol.SessionArgs) (any
 		return nil, invalidParams("%s: there is no current session; name one with sessionId", protocol.CommandSessionDelete)
 	}
 	if err := s.service.Delete(ctx, id); err != nil {
-		return nil, fmt.Errorf("deleting session %s: %w", id, err)
+		return nil, sessionError(id, err)
 	}
 	s.sessions.forget(id)
 	return protocol.SessionResult{SessionID: id}, nil
-}
-
-// cancelTurns is hermes.cancel. There is nothing to cancel where there is no session.
-func (s *server) cancelTurns(_ context.Context, a protocol.SessionArgs) (any, error) {
-	id := a.SessionID
-	if id == "" {
-		id = s.sessions.currentID()
-	}
-	if id == "" {
-		return protocol.CancelResult{}, nil
-	}
-	session, err := s.service.Session(id)
-	if err != nil {
-		return nil, sessionError(id, err)
-	}
-	return protocol.CancelResult{Cancelled: session.Cancel()}, nil
 }
 
 // foldersChanged is DidChangeWorkspaceFoldersParams.

@@ -97,17 +97,17 @@ func (s *server) delegate(a protocol.DelegateArgs, token lsp.ProgressToken) (com
 	if len(tasks) == 0 {
 		tasks = []protocol.DelegateTask{{Goal: a.Goal, Context: a.Context, Toolsets: a.Toolsets}}
 	} else if a.Goal != "" {
-		return nil, invalidParams("%s: give either goal or tasks, not both", protocol.CommandDelegate)
+		return command{}, invalidParams("%s: give either goal or tasks, not both", protocol.CommandDelegate)
 	}
 	goals := make([]string, len(tasks))
 	for i, t := range tasks {
 		if goals[i] = strings.TrimSpace(t.Goal); goals[i] == "" {
-			return nil, invalidParams("%s: goal is missing or empty", protocol.CommandDelegate)
+			return command{}, invalidParams("%s: goal is missing or empty", protocol.CommandDelegate)
 		}
 	}
 	args, err := json.Marshal(map[string]any{"tasks": tasks})
 	if err != nil {
-		return nil, fmt.Errorf("encoding the tasks: %w", err)
+		return command{}, fmt.Errorf("encoding the tasks: %w", err)
 	}
 	input := service.Delegation(goals, args)
 	return s.prompting(a.SessionID, input, input.Text, token, a.Wait), nil
@@ -206,9 +206,11 @@ func (s *server) offerResults(sessionID string, ready []delegate.Status) {
 		return
 	}
 	const text = "Go on with the results of the subagents."
-	run := s.prompting(sessionID, agent.Input{Text: text}, text, nil, false)
-	if _, err := run(s.ctx, func() {}); err != nil {
+	result, err := s.prompting(sessionID, agent.Input{Text: text}, text, nil, false).run(s.ctx, nil)
+	if err != nil {
 		s.show(lsp.MessageTypeError, "Hermes: %v", err)
+	} else if f, ok := result.(followed); ok {
+		f.then()
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	lsp "go.lsp.dev/protocol"
 
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -16,7 +17,9 @@ import (
 // that shows no questions, for instance.
 func unknownMethod(err error) bool {
 	var said *jsonrpc2.Error
-	return errors.As(err, &said) && said.Code == jsonrpc2.MethodNotFound
+	var carried *acp.Error // the same, through the agent
+	return errors.As(err, &said) && said.Code == jsonrpc2.MethodNotFound ||
+		errors.As(err, &carried) && carried.Code == acp.CodeMethodNotFound
 }
 
 // unasked says what was not done because nobody could be asked, and how to allow it:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -16,9 +17,14 @@ import (
 // request answers the server as an editor does.
 func (e *Editor) request(f Frame) {
 	e.mu.Lock()
-	silent, before := e.silent[f.Method], e.before
+	silent, before := e.silent[f.Method] > 0, e.before
+	e.silent[f.Method]--
 	e.mu.Unlock()
 	if silent {
+		return
+	}
+	if f.Method == "workspace/configuration" && e.o.SettingsAfter > 0 {
+		time.AfterFunc(e.o.SettingsAfter, func() { e.respond(f, before) })
 		return
 	}
 	if f.Method == "window/showMessageRequest" && !e.o.Modal { // a person takes time, the editor goes on

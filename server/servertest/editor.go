@@ -1,8 +1,10 @@
 package servertest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,7 +33,7 @@ type Editor struct {
 	conn   *conn
 	o      Options
 	utf16  bool
-	silent map[string]bool // methods that are never answered
+	silent map[string]int // how many more requests of a method are not answered
 
 	mu       sync.Mutex
 	docs     map[uri.URI]*buffer
@@ -66,7 +68,7 @@ type Question struct {
 func New(t testing.TB, o Options) *Editor {
 	t.Helper()
 	o.fill(t)
-	e := &Editor{t: t, o: o, Root: o.Root, docs: map[uri.URI]*buffer{}, silent: map[string]bool{}, utf16: true}
+	e := &Editor{t: t, o: o, Root: o.Root, docs: map[uri.URI]*buffer{}, silent: map[string]int{}, utf16: true}
 	e.run = start(t, o, false)
 	e.conn = e.run.conn
 	e.conn.request, e.conn.note = e.request, e.note
@@ -120,9 +122,12 @@ func (e *Editor) InitializeParams() any {
 		capabilities["experimental"] = map[string]any{"agentClientProtocol": ours}
 	}
 	params := map[string]any{
-		"processId": nil, "clientInfo": map[string]any{"name": "servertest"}, "capabilities": capabilities,
+		"processId": nil, "clientInfo": map[string]any{"name": cmp.Or(e.o.Client, "servertest")}, "capabilities": capabilities,
 		"rootUri":          uri.File(e.Root),
 		"workspaceFolders": []any{map[string]any{"uri": uri.File(e.Root), "name": "work"}},
+	}
+	if e.o.Client == "-" {
+		delete(params, "clientInfo")
 	}
 	if e.o.Init != nil {
 		params["initializationOptions"] = e.o.Init
@@ -290,10 +295,13 @@ func (e *Editor) Choose(f func(Question) string) {
 }
 
 // Silence leaves requests of a method without an answer.
-func (e *Editor) Silence(method string) {
+func (e *Editor) Silence(method string) { e.SilenceNext(method, math.MaxInt) }
+
+// SilenceNext leaves the next n requests of a method without an answer.
+func (e *Editor) SilenceNext(method string, n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.silent[method] = true
+	e.silent[method] = n
 }
 
 // Refuse refuses the next n edits, as if the user had typed.

@@ -131,7 +131,7 @@ func (s *script) play(t *testing.T) {
 // begin starts a server; a second one has the store and the workspace of the first.
 func (s *script) begin() {
 	s.told, s.waited = 0, 0
-	e := &Editor{t: s.t, o: s.o, Root: s.o.Root, docs: map[uri.URI]*buffer{}, silent: map[string]bool{}, utf16: true}
+	e := &Editor{t: s.t, o: s.o, Root: s.o.Root, docs: map[uri.URI]*buffer{}, silent: map[string]int{}, utf16: true}
 	e.run = start(s.t, s.o, s.lines)
 	e.conn = e.run.conn
 	e.conn.request, e.conn.note = s.request, e.note

@@ -24,8 +24,10 @@ type Options struct {
 	Root  string            // empty: a fresh one
 	Init  any               // initializationOptions
 	// Settings answer workspace/configuration; nil: the editor has none.
-	Settings any
+	Settings      any
+	SettingsAfter time.Duration // that the editor takes to answer so
 	// What the editor is like.
+	Client     string                                         // clientInfo.name; empty: servertest; "-": it says none
 	Plugin     bool                                           // it speaks the Agent Client Protocol on the same wire
 	Diagnose   func(u string, wait int) []protocol.Diagnostic // and its plugin says what is wrong with files
 	UTF16      bool                                           // it knows no other encoding

@@ -1,0 +1,70 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"go.lsp.dev/jsonrpc2"
+	lsp "go.lsp.dev/protocol"
+
+	"github.com/hermes-ls/hermes-ls/protocol"
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
+)
+
+// cancelTurns cancels the turns of a session, those included that earlier messages have
+// asked for and that have not begun. It does not wait for anything. An empty id is the current
+// session. It returns false if there is nothing to cancel.
+func (s *server) cancelTurns(id string) bool {
+	current := s.sessions.currentID()
+	named := orElse(id, current)
+	found := s.line.cancel(func(t turnToCome) bool {
+		return t.session == named || t.session == "" && (id == "" || id == current)
+	})
+	if x := s.service.Opened(named); x != nil {
+		found = x.Cancel() || found
+	}
+	return found
+}
+
+// cancelCommand is hermes.cancel. It is handled by the reader, before the messages that
+// follow it and not behind those that came earlier.
+func (s *server) cancelCommand(p *lsp.ExecuteCommandParams, free func()) (any, error) {
+	var args protocol.SessionArgs
+	if err := decode(p, &args); err != nil {
+		return nil, err
+	}
+	cancelled := s.cancelTurns(args.SessionID)
+	if id := args.SessionID; !cancelled && id != "" && s.service.Opened(id) == nil {
+		free() // the store is asked
+		if _, err := s.service.Session(id); err != nil {
+			return nil, sessionError(id, err)
+		}
+	}
+	return raw(protocol.CancelResult{Cancelled: cancelled})
+}
+
+// cancelSession is session/cancel.
+func (s *server) cancelSession(_ context.Context, params jsonrpc2.RawMessage, _ func()) (any, error) {
+	var p acp.CancelNotification
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, err
+	}
+	if p.SessionID == "" {
+		return nil, errors.New("sessionId is missing")
+	}
+	s.cancelTurns(p.SessionID)
+	return nil, nil
+}
+
+// cancelProgress stops exactly the work that the token stands for.
+func (s *server) cancelProgress(_ context.Context, p *lsp.WorkDoneProgressCancelParams) error {
+	s.line.cancel(func(t turnToCome) bool { return t.token != nil && t.token == p.Token })
+	s.progress.mu.Lock()
+	cancel := s.progress.cancels[p.Token]
+	s.progress.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+	return nil
+}
