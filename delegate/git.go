@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
@@ -33,6 +34,25 @@ func git(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]by
 	}
 	return out.Bytes(), nil
 }
+
+// gitWorktree runs git worktree. If another process adds a worktree at this moment, git
+// cannot read that one yet and fails; then gitWorktree tries again, for some seconds.
+func gitWorktree(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	for deadline, pause := time.Now().Add(worktreePatience), 10*time.Millisecond; ; pause *= 2 {
+		out, err := git(ctx, dir, nil, append([]string{"worktree"}, args...)...)
+		if err == nil || !strings.Contains(err.Error(), "failed to read") || time.Now().Add(pause).After(deadline) {
+			return out, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// worktreePatience is far more than git needs to write down a new worktree.
+const worktreePatience = 5 * time.Second
 
 func orExit(text string, code int) string {
 	if text == "" {

@@ -170,7 +170,7 @@ func linkedDir(folder, file string) string {
 // as its server lives.
 func removeDead(ctx context.Context, top string) {
 	scratch.Sweep()
-	out, err := git(ctx, top, nil, "worktree", "list", "--porcelain", "-z")
+	out, err := gitWorktree(ctx, top, "list", "--porcelain", "-z")
 	if err != nil {
 		return
 	}
@@ -180,7 +180,7 @@ func removeDead(ctx context.Context, top string) {
 			continue
 		}
 		if _, err := os.Lstat(filepath.Dir(path)); os.IsNotExist(err) {
-			_, _ = git(ctx, top, nil, "worktree", "remove", "--force", "--force", path) // tried again next time
+			_, _ = gitWorktree(ctx, top, "remove", "--force", "--force", path) // tried again next time
 		}
 	}
 }

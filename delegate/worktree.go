@@ -65,7 +65,7 @@ func newTree(ctx context.Context, env *tools.Env, task *Task, storePath string) 
 	removeDead(ctx, t.top)
 	t.root = t.dir.Path(treePrefix + task.ID)
 	t.workspace = filepath.Join(t.root, filepath.FromSlash(lines[2]))
-	if _, err = git(ctx, t.top, nil, "worktree", "add", "--quiet", "--no-checkout", "--detach", t.root, "HEAD"); err != nil {
+	if _, err = gitWorktree(ctx, t.top, "add", "--quiet", "--no-checkout", "--detach", t.root, "HEAD"); err != nil {
 		return nil, err
 	}
 	if _, err = git(ctx, t.root, nil, "read-tree", "HEAD"); err != nil {
@@ -161,7 +161,7 @@ func (t *tree) remove(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)
 	defer stop()
 	if t.root != "" {
-		_, _ = git(ctx, t.top, nil, "worktree", "remove", "--force", "--force", t.root) // else the next one does
+		_, _ = gitWorktree(ctx, t.top, "remove", "--force", "--force", t.root) // else the next one does
 	}
 	t.dir.Remove()
 }

@@ -72,7 +72,7 @@ func TestWorktree(t *testing.T) {
 	b := newBed(t, map[string][][]step{
 		"parent":   {call("delegate_task", isolated("First of two", "Second of two")), say("ok")},
 		"First of": {run("cat a.txt new.txt; git status --short; pwd; sed -i s/one/ONE/ a.txt; rm b.txt; mkdir d; echo made > d/made.txt; echo no > ignored"), say("First done.")},
-		"Second o": {call("patch", object{"path": "a.txt", "old_string": "seven", "new_string": "SEVEN"}), run("test -f ignored && echo seen; sleep 0.5"), say("Second done.")},
+		"Second o": {call("patch", object{"path": "a.txt", "old_string": "seven", "new_string": "SEVEN"}), run("test -f ignored && echo seen"), say("Second done.")},
 	})
 	b.repository()
 	b.write("a.txt", "one\ntwo changed\nthree\nfour\nfive\nsix\nseven\n") // not committed
@@ -110,15 +110,19 @@ func TestWorktree(t *testing.T) {
 func TestWorktreeConflict(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir()
+	done := filepath.Join(out, "done")
 	b := newBed(t, map[string][][]step{
 		"parent":   {call("delegate_task", isolated("First of two", "Second of two")), say("ok")},
 		"First of": {run("sed -i s/two/FIRST/ a.txt; echo x > same.txt"), say("First done.")},
-		"Second o": {run("sed -i s/two/SECOND/ a.txt; rm b.txt; echo other > other.txt; sleep 1"), run("echo y > same.txt; sleep 1"), say("Second done.")},
+		"Second o": {run("sed -i s/two/SECOND/ a.txt; rm b.txt; echo other > other.txt"), run("echo y > same.txt; while ! test -e " + done + "; do sleep 0.05; done"), say("Second done.")},
 	}, func(b *bed) { b.output = filepath.Join(out, "parent") })
 	b.repository()
 	b.sink.also = func(e agent.Event) { // the user goes on working
 		if ended, ok := e.(agent.ChildEnded); ok && strings.HasPrefix(ended.Goal, "First") {
 			b.write("b.txt", "the user's\n")
+			if err := os.WriteFile(done, nil, 0o600); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 	b.prompt("parent")
@@ -271,6 +275,37 @@ func TestSweep(t *testing.T) {
 			t.Errorf("linked %v, worktrees:\n%s", linked, list)
 		}
 	}
+}
+
+// While a worktree is added, git cannot read it yet. Another task waits for that.
+func TestWorktreesAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string][][]step{
+		"parent":   {call("delegate_task", isolated("Look around")), say("ok")},
+		"Look aro": {run("echo x > made.txt"), say("Done.")},
+	})
+	b.repository()
+	b.git("worktree", "add", "-q", "--detach", filepath.Join(t.TempDir(), "other"))
+	link := filepath.Join(b.dir, ".git", "worktrees", "other", "commondir")
+	text, err := os.ReadFile(link)
+	if err == nil {
+		err = os.WriteFile(link, nil, 0o644) // as while it is being added
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := time.AfterFunc(500*time.Millisecond, func() {
+		if err := os.WriteFile(link, text, 0o644); err != nil {
+			t.Error(err)
+		}
+	})
+	defer added.Stop()
+	b.prompt("parent")
+	if a := b.answer(); len(a.Results) != 1 || a.Results[0].Status != "completed" || len(a.Results[0].Changes.Applied) != 1 {
+		t.Fatal(a.text)
+	}
+	b.git("worktree", "remove", "--force", "other")
+	b.checkGone()
 }
 
 // Without a repository it is refused before anything begins.
