@@ -146,13 +146,13 @@ func checkAway(t *testing.T, d *desk) {
 	run(`{"command":"test -t 1 && echo terminal","pty":true}`, "terminal\n", 0)
 
 	// What runs out of time, or is cancelled, is ended there, too.
-	out = d.call(terminalTool(), `{"command":"echo early; echo $$ >pid; sleep 1000","timeout":3}`)
+	out = d.call(terminalTool(), `{"command":"echo early; echo $$ >pid; sleep 1000","timeout":10}`)
 	if out["output"] != "early\n" || out["timed_out"] != true {
 		t.Errorf("%v", out)
 	}
 	gone := `{"command":"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do kill -0 $(cat pid) 2>/dev/null || break; sleep 0.2; done; kill -0 $(cat pid) 2>/dev/null; echo $?"}`
 	run(gone, "1\n", 0)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), busy)
 	defer cancel()
 	runTerminal(ctx, t, d.Env, `{"command":"echo $$ >pid; sleep 1000"}`)
 	run(gone, "1\n", 0)

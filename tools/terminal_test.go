@@ -106,9 +106,9 @@ func TestTerminalWithoutShell(t *testing.T) {
 func TestTerminalTimeout(t *testing.T) {
 	t.Parallel()
 	env, dir := newTerminal(t)
-	out, _ := runTerminal(t.Context(), t, env, `{"command":"echo early; cd sub; sleep 1000","timeout":2}`)
+	out, _ := runTerminal(t.Context(), t, env, fmt.Sprintf(`{"command":"echo early; cd sub; sleep 1000","timeout":%v}`, busy.Seconds()))
 	want := terminalOut{Output: "early\n", ExitCode: 143, Cwd: dir, TimedOut: true,
-		Note: "ended after 2 seconds, its time limit; the folder and variables it set are lost. If it needs longer, run it again with a larger timeout (at most 600)"}
+		Note: "ended after 10 seconds, its time limit; the folder and variables it set are lost. If it needs longer, run it again with a larger timeout (at most 600)"}
 	if out != want {
 		t.Errorf("%+v", out)
 	}
@@ -137,10 +137,17 @@ func TestTerminalInterrupted(t *testing.T) {
 
 func TestTerminalShowsProgress(t *testing.T) {
 	t.Parallel()
-	env, _ := newTerminal(t)
+	env, dir := newTerminal(t)
 	var shown []Progress // from one goroutine, which is over when the call is
-	env.Progress = func(p Progress) { shown = append(shown, p) }
-	out, result := runTerminal(t.Context(), t, env, `{"command":"i=0; while test $i -lt 40; do i=$((i+1)); echo line $i; sleep 0.01; done; printf 'half a'; sleep 1; echo ' line'"}`)
+	env.Progress = func(p Progress) {
+		shown = append(shown, p)
+		if strings.HasSuffix(p.Shown[0].Text, "half a") {
+			if err := os.WriteFile(filepath.Join(dir, "shown"), nil, 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	out, result := runTerminal(t.Context(), t, env, `{"command":"i=0; while test $i -lt 40; do i=$((i+1)); echo line $i; sleep 0.01; done; printf 'half a'; while ! test -e shown; do sleep 0.05; done; echo ' line'"}`)
 	if out.ExitCode != 0 || len(shown) < 2 {
 		t.Fatalf("%s, progress %+v", result.JSON, shown)
 	}
@@ -291,7 +298,7 @@ func TestTerminalEndsItsTreeOnCancel(t *testing.T) {
 	env, dir := newTerminal(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	env.Progress = func(Progress) { cancel() } // it has started
-	runTerminal(ctx, t, env, `{"command":"trap '' TERM; (while :; do echo x >>beat; sleep 0.02; done) & sleep 0.1; echo up; while :; do sleep 1; done"}`)
+	runTerminal(ctx, t, env, `{"command":"trap '' TERM; (while :; do echo x >>beat; sleep 0.02; done) & while ! test -e beat; do sleep 0.01; done; echo up; while :; do sleep 1; done"}`)
 	beats := func() int64 {
 		info, err := os.Stat(filepath.Join(dir, "beat"))
 		if err != nil {
@@ -423,10 +430,10 @@ func TestTerminalOfTheEditor(t *testing.T) {
 	if out, _ := runTerminal(t.Context(), t, env, `{"command":"pwd; echo $A"}`); out.Output != filepath.Join(dir, "sub")+"\n1\n" {
 		t.Errorf("its state is lost: %+v", out)
 	}
-	if out, _ := runTerminal(t.Context(), t, env, `{"command":"echo early; sleep 1000","timeout":2}`); !out.TimedOut || out.Output != "early\n" || out.ExitCode != 143 {
+	if out, _ := runTerminal(t.Context(), t, env, fmt.Sprintf(`{"command":"echo early; sleep 1000","timeout":%v}`, busy.Seconds())); !out.TimedOut || out.Output != "early\n" || out.ExitCode != 143 {
 		t.Errorf("at its limit: %+v", out)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), busy)
 	defer cancel()
 	if out, _ := runTerminal(ctx, t, env, `{"command":"echo early; sleep 1000"}`); !out.Interrupted || out.Output != "early\n" {
 		t.Errorf("interrupted: %+v", out)

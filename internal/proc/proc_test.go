@@ -280,16 +280,26 @@ func TestNothingSurvivesTheCall(t *testing.T) {
 	}
 }
 
+// whenWritten calls then with each output.
+type whenWritten struct {
+	bytes.Buffer
+	then func()
+}
+
+func (w *whenWritten) Write(b []byte) (int, error) {
+	defer w.then()
+	return w.Buffer.Write(b)
+}
+
 func TestGrace(t *testing.T) {
 	t.Parallel()
-	var out bytes.Buffer
+	ctx, cancel := context.WithCancel(t.Context())
+	out := &whenWritten{then: cancel}
 	c := sh(`trap 'sleep 0.3; echo bye; exit 7' TERM; echo up; while :; do sleep 0.01; done`)
-	c.Stdout = &out
-	c.Grace = 20 * time.Second
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
+	c.Stdout = out
+	c.Grace = 2 * time.Minute
 	got, err := Run(ctx, c)
-	if got.Code != 7 || !errors.Is(err, context.DeadlineExceeded) || out.String() != "up\nbye\n" {
+	if got.Code != 7 || !errors.Is(err, context.Canceled) || out.String() != "up\nbye\n" {
 		t.Errorf("%+v, %v, %q: it had the time to end by itself", got, err, out.String())
 	}
 

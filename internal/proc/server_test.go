@@ -101,7 +101,7 @@ func TestSupervisorKilled(t *testing.T) {
 	}
 	t.Parallel()
 	marker := fmt.Sprintf("MARK=%s%d", t.Name(), os.Getpid())
-	c := sh("sleep 0.1; kill -9 $PPID; sleep 1000") // not before it has said that we run
+	c := sh("sleep 1; kill -9 $PPID; sleep 1000") // not before it has said that we run
 	c.Env = append(c.Env, marker)
 	got, err := Run(t.Context(), c)
 	if err == nil || !strings.Contains(err.Error(), "supervisor") || got.Signal != "SIGKILL" {

@@ -64,7 +64,7 @@ func TestCancelOneScript(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no scripts")
 	}
-	m := fakemodel.Script(calls("execute_code", map[string]any{"code": "import time; time.sleep(100)"}), says("On."))
+	m := fakemodel.Script(calls("execute_code", map[string]any{"code": "import time; time.sleep(600)"}), says("On."))
 	e := servertest.New(t, servertest.Options{Model: m})
 	_, wait := e.Go("workspace/executeCommand", prompt("wait", true))
 	began := time.Now()

@@ -19,7 +19,7 @@ import (
 // The editor's process dies, and something else holds its pipe open.
 func TestEditorDies(t *testing.T) {
 	t.Parallel()
-	editor := exec.Command("sleep", "0.2")
+	editor := exec.Command("sleep", "1000")
 	if err := editor.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -27,9 +27,10 @@ func TestEditorDies(t *testing.T) {
 	if _, err := e.Call("initialize", map[string]any{"processId": editor.Process.Pid, "capabilities": map[string]any{}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := editor.Wait(); err != nil {
+	if err := editor.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
+	_ = editor.Wait() // killed
 	if code := e.Wait(); code != 1 {
 		t.Errorf("exit code %d without a shutdown", code)
 	}
