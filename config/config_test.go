@@ -366,7 +366,12 @@ func TestGet(t *testing.T) {
 func TestSetRefuses(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]string{
-		"model.defualt":        "did you mean default?",
+		"model.defualt":        "did you mean model.default?",
+		"aprovals.mode":        "did you mean approvals.mode?",
+		"aprovals.mod":         "did you mean approvals.mode?",
+		"mcp_servers.x.comand": "did you mean mcp_servers.x.command?",
+		"aprovals":             "did you mean approvals?",
+		"nothing.mode":         "nothing.mode is no key of config.yaml; ",
 		"nope":                 "is no key",
 		"model":                "holds keys of its own",
 		"agent.max_iterations": "must be a whole number",

@@ -69,15 +69,30 @@ func AppendAllowlist(home, entry string) error {
 }
 
 func unknownKey(key string) error {
-	i := strings.LastIndex(key, ".")
-	at := field{typ: reflect.TypeFor[Config]()}
-	if i > 0 {
-		if section, ok := lookup(key[:i]); ok && section.section() {
-			at = section
-		}
+	hint := ""
+	if near := nearestKey(key); near != "" {
+		hint = " (did you mean " + near + "?)"
 	}
-	hint := nearest(key[i+1:], fieldsOf(at.typ))
 	return fmt.Errorf("%s is no key of config.yaml%s; `hermes-ls config schema` lists them", key, hint)
+}
+
+// nearestKey is the key of which each name differs little from that in key. If there is
+// none, it returns "".
+func nearestKey(key string) string {
+	at := field{typ: reflect.TypeFor[Config]()}
+	var names []string
+	for name := range strings.SplitSeq(key, ".") {
+		next, ok := at.below(name)
+		if !ok && at.section() {
+			next, ok = named(fieldsOf(at.typ), nearestName(name, fieldsOf(at.typ)))
+			name = next.name
+		}
+		if !ok {
+			return ""
+		}
+		names, at = append(names, name), next
+	}
+	return strings.Join(names, ".")
 }
 
 func settable(f field, key, text string) (string, error) {

@@ -288,16 +288,22 @@ func kindOf(value any) string {
 
 // nearest suggests a key that differs little from name.
 func nearest(name string, fields []field) string {
+	if best := nearestName(name, fields); best != "" {
+		return " (did you mean " + best + "?)"
+	}
+	return ""
+}
+
+// nearestName is the name that differs least from name, by two letters at most. If there
+// is none, it returns "".
+func nearestName(name string, fields []field) string {
 	best, distance := "", 3
 	for _, f := range fields {
 		if d := levenshtein.ComputeDistance(name, f.name); d < distance {
 			best, distance = f.name, d
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return " (did you mean " + best + "?)"
+	return best
 }
 
 func sortedKeys(tree map[string]any) []string {
