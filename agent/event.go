@@ -21,6 +21,7 @@ type (
 		MessageID string
 		Text      string
 		Images    []model.Image
+		Attached  string // what the model gets after Text, as it gets it; empty: nothing
 	}
 	// Text is a piece of the answer.
 	Text struct{ MessageID, Text string }

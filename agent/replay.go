@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
@@ -88,12 +89,18 @@ func (r *replay) tell(m *store.Message) {
 	case m.Keeps > 0:
 		r.sink.Event(Compaction{ID: m.ID, Status: CompactionCompleted, Summary: m.Text})
 	case m.Role == model.User && !m.Note:
-		r.sink.Event(UserMessage{MessageID: m.ID, Text: m.Text[:min(m.Typed, len(m.Text))], Images: m.Images})
+		r.sink.Event(userMessage(m))
 	case m.Role == model.Assistant:
 		r.reply(m)
 	case m.Role == model.ToolRole:
 		r.result(m)
 	}
+}
+
+// userMessage tells of a prompt.
+func userMessage(m *store.Message) UserMessage {
+	typed := min(m.Typed, len(m.Text))
+	return UserMessage{MessageID: m.ID, Text: m.Text[:typed], Images: m.Images, Attached: strings.TrimSpace(m.Text[typed:])}
 }
 
 func (r *replay) reply(m *store.Message) {

@@ -87,7 +87,7 @@ func (t *turn) begin(in Input) error {
 	} else if err := t.goOn(t.keeping, m); err != nil {
 		return err
 	}
-	t.sink.Event(UserMessage{MessageID: m.ID, Text: in.Text, Images: in.Images})
+	t.sink.Event(userMessage(m))
 	if named {
 		t.sink.Event(TitleChanged{Title: t.head.Title})
 	}

@@ -6,6 +6,7 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -51,6 +52,7 @@ func (w *Writer) Event(e agent.Event) {
 	switch e := e.(type) {
 	case agent.UserMessage:
 		w.printf("\n## You%s\n\n%s\n", w.id(e.MessageID), e.Text)
+		w.attached(e)
 	case agent.Thought:
 		w.printf("\n> %s\n", strings.ReplaceAll(strings.TrimSpace(e.Text), "\n", "\n> "))
 	case agent.CallStarted:
@@ -66,6 +68,17 @@ func (w *Writer) Event(e agent.Event) {
 		if text := e.String(); text != "" {
 			w.printf("\n> %s\n", oneLine(text, 1000))
 		}
+	}
+}
+
+// attached shows what went to the model with a prompt: pictures by name, the rest as the
+// model got it.
+func (w *Writer) attached(e agent.UserMessage) {
+	for _, image := range e.Images {
+		w.printf("\n- picture %s · %s\n", quoted(cmp.Or(image.Name, "pasted")), oneLine(image.MIMEType, 60))
+	}
+	if e.Attached != "" {
+		w.printf("\nAttached:\n\n%s", fenced("", e.Attached))
 	}
 }
 

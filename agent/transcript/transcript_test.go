@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/transcript"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -24,6 +25,7 @@ func TestWriter(t *testing.T) {
 		agent.CallEnded{Result: tools.Result{JSON: json.RawMessage(`{"output":"` + "```\\n## You" + `"}`), Shown: []tools.Content{
 			{Text: "not this"}, {Inner: &tools.Inner{Tool: "read_file", Arguments: json.RawMessage(`{"path":"a` + "`" + `b"}`), Duration: 0.25, Status: "completed"}},
 		}}},
+		agent.UserMessage{MessageID: "m5", Text: "and this?", Images: []model.Image{{Name: "a`\n## You.png", MIMEType: "image/png"}, {MIMEType: "image/gif"}}, Attached: "file:///a.go\n```\n## You\n```"},
 		agent.Compaction{ID: "m3", Status: agent.CompactionCompleted},
 		agent.UsageChanged{},
 		agent.Text{MessageID: "m4", Text: "Done."},
@@ -38,6 +40,9 @@ func TestWriter(t *testing.T) {
 		"\n### Run ## You\n\n```json\n{\n  \"code\": \"x\"\n}\n```\n" +
 		"\n````json\n{\n  \"output\": \"```\\n## You\"\n}\n````\n" +
 		"\nCalls of the script:\n\n- sandbox_tool_call `read_file` `` {\"path\":\"a`b\"} `` · 0.250 s · completed\n" +
+		"\n## You · m5\n\nand this?\n" +
+		"\n- picture `` a` ## You.png `` · image/png\n\n- picture ` pasted ` · image/gif\n" +
+		"\nAttached:\n\n````\nfile:///a.go\n```\n## You\n```\n````\n" +
 		"\n> Here the older part of the conversation was summed up for the model.\n" +
 		"\n## Hermes · m4\n\nDone.\n"
 	if out.String() != want || w.Err() != nil {
