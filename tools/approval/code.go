@@ -13,11 +13,7 @@ func (j *judge) interpreter(c *call) {
 	for _, code := range codes {
 		j.scan(c, code.text)
 	}
-	if c.name == "perl" && len(codes) > 0 {
-		if o := parse(c.args, "eEmMIxlF0", ""); o.has("i") {
-			j.writes(c, o.rest...)
-		}
-	}
+	j.inPlace(c)
 	if len(codes) > 0 {
 		return
 	}
@@ -34,6 +30,17 @@ func (j *judge) interpreter(c *call) {
 			how = "runs what comes through a pipe"
 		}
 		j.note(Asks, how+" in an interpreter", j.whole())
+	}
+}
+
+// inPlace judges the files that Perl and Ruby change by -i.
+func (j *judge) inPlace(c *call) {
+	valued := map[string]string{"perl": "eEmMIF", "ruby": "eICKFrxE"}[c.name]
+	if valued == "" {
+		return
+	}
+	if o := parse(withoutSuffix(c.args, valued), valued, ""); o.has("i") {
+		j.writes(c, o.rest...)
 	}
 }
 
@@ -240,6 +247,7 @@ func (s *scanner) computed(i, end int, text string) {
 // name judges one name; it stands at src[i:k].
 func (s *scanner) name(name string, i, k int) {
 	next := strings.TrimLeft(s.src[k:], " \t")
+	s.writes(name, next)
 	switch name {
 	case "while", "for", "until", "loop":
 		s.loops = true
@@ -262,16 +270,6 @@ func (s *scanner) name(name string, i, k int) {
 	case "require":
 		if list, whole := stringArgs(next); s.js && strings.HasPrefix(next, "(") && (!whole || len(list) != 1) {
 			s.j.ask(s.c, "loads a module that cannot be seen")
-		}
-	case "writeFile", "writeFileSync", "appendFile", "appendFileSync", "createWriteStream", "rename", "renameSync", "copyFile", "copyFileSync",
-		"symlink", "symlinkSync", "file_put_contents", "write", "mkdir", "mkdirSync", "cp", "cpSync", "mv":
-		if list, _ := stringArgs(next); s.js || name != "write" {
-			for n, text := range list {
-				if n > 0 && strings.HasPrefix(strings.ToLower(name), "write") || n > 0 && strings.HasPrefix(name, "append") || n > 0 && name == "file_put_contents" {
-					break
-				}
-				s.j.writes(s.c, field{text: text})
-			}
 		}
 	case "kill", "killpg":
 		if strings.Contains(next, "-1") {

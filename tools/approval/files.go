@@ -497,7 +497,7 @@ func (j *judge) crontab(c *call) {
 
 // sed judges sed by its script and by the files it changes in place.
 func (j *judge) sed(c *call) {
-	o := parse(sedArgs(c.args), "efl", "expression file line-length")
+	o := parse(withoutSuffix(c.args, "efl"), "efl", "expression file line-length")
 	inPlace := false
 	files := o.rest
 	scripts := []field{}
@@ -521,15 +521,16 @@ func (j *judge) sed(c *call) {
 	}
 }
 
-// sedArgs drops the suffix that -i carries, which is no cluster of options.
-func sedArgs(args []field) []field {
+// withoutSuffix drops the suffix that -i carries, which is no cluster of options. valued
+// are the letters that take a value.
+func withoutSuffix(args []field, valued string) []field {
 	var out []field
 	for i, a := range args {
 		if i > 0 && a.text == "" && args[i-1].text == "-i" {
 			continue // the BSD form, -i ''
 		}
 		if a.option() && a.text[1] != '-' {
-			if k := strings.IndexByte(a.text, 'i'); k > 0 && !strings.ContainsAny(a.text[:k], "efl") {
+			if k := strings.IndexByte(a.text, 'i'); k > 0 && !strings.ContainsAny(a.text[:k], valued) {
 				a.text = a.text[:k+1]
 			}
 		}

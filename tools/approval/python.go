@@ -182,7 +182,7 @@ func pyString(src string, i int, prefix string) ([]pyToken, int) {
 
 // python judges Python code by the names it mentions and calls.
 func (j *judge) python(c *call, src string) {
-	p := pyReader{j: j, c: c, toks: pyTokens(src), names: map[string]string{}}
+	p := pyReader{j: j, c: c, src: src, toks: pyTokens(src), names: map[string]string{}}
 	p.imports()
 	p.variables()
 	for p.at = 0; p.at < len(p.toks); p.at++ {
@@ -195,6 +195,7 @@ func (j *judge) python(c *call, src string) {
 type pyReader struct {
 	j     *judge
 	c     *call
+	src   string
 	toks  []pyToken
 	names map[string]string // what a name stands for, such as rm → os.remove
 	stars []string          // modules all of whose names were imported
@@ -447,9 +448,7 @@ func (p *pyReader) attribute(full, last string, attribute, called bool, args [][
 	case "__dict__", "__getattribute__", "__subclasses__", "__globals__", "__builtins__", "__code__", "__import__":
 		p.j.ask(p.c, "runs code that is made up while it runs ("+last+")")
 	case "write_text", "write_bytes", "touch", "mkdir", "symlink_to", "hardlink_to":
-		if text, ok := p.path(p.receiver()); ok {
-			p.j.writes(p.c, field{text: text})
-		}
+		p.writes(p.receiver())
 	case "execute", "executescript", "executemany":
 		if called && len(args) > 0 {
 			if text, ok := constant(args[0]); ok {
@@ -472,12 +471,25 @@ func (p *pyReader) tree(args [][]pyToken) {
 	p.j.ask(p.c, "deletes files recursively")
 }
 
+// writes judges the writing of the file that an expression stands for.
+func (p *pyReader) writes(expr []pyToken) {
+	if name, ok := p.path(expr); ok {
+		p.j.writes(p.c, field{text: name})
+	} else {
+		p.j.writesUnseen(p.c, p.src)
+	}
+}
+
 func (p *pyReader) paths(full string, args [][]pyToken) {
 	if strings.HasPrefix(full, "shutil.copy") && len(args) > 1 {
 		args = args[1:]
 	}
 	for _, a := range args {
-		if text, ok := p.path(a); ok && (full != "os.open" || text != "") {
+		text, ok := p.path(a)
+		if !ok && full != "os.open" {
+			p.j.writesUnseen(p.c, p.src)
+		}
+		if ok && (full != "os.open" || text != "") {
 			if full == "os.open" && !slices.ContainsFunc(args[len(args)-1], func(t pyToken) bool {
 				return t.text == "O_WRONLY" || t.text == "O_RDWR" || t.text == "O_CREAT" || t.text == "O_TRUNC"
 			}) {
@@ -507,8 +519,8 @@ func (p *pyReader) open(args [][]pyToken, attribute bool) {
 			mode = text
 		}
 	}
-	if name, ok := p.path(args[0]); ok && strings.ContainsAny(mode, "wax+") {
-		p.j.writes(p.c, field{text: name})
+	if strings.ContainsAny(mode, "wax+") {
+		p.writes(args[0])
 	}
 }
 
