@@ -13,6 +13,10 @@ import (
 // searchLimit is how long one search may take; then the built-in engine answers.
 const searchLimit = 30 * time.Second
 
+// searchMemory is far more megabytes than a search needs. A file in the place of a list
+// of rules may have no end.
+const searchMemory = 2048
+
 // ripgrep runs the rg that is on PATH; nil when there is none.
 func ripgrep() workspace.Runner {
 	path, err := exec.LookPath("rg")
@@ -25,6 +29,7 @@ func ripgrep() workspace.Runner {
 		defer cancel()
 		exit, err := proc.Run(ctx, proc.Cmd{
 			Args: append([]string{path}, args...), Dir: dir, Env: env, Stdout: stdout,
+			Limits: proc.Limits{MemoryMB: searchMemory},
 		})
 		return exit.Code, err
 	}

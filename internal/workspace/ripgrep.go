@@ -9,6 +9,7 @@ import (
 	"io"
 	"path/filepath"
 	"strconv"
+	"sync"
 )
 
 // Runner runs rg with args (its own name is not among them) in dir, with nothing
@@ -40,7 +41,10 @@ func (s *search) ripgrep(ctx context.Context, start place) error {
 		out.end, out.take = '\n', found.message
 	}
 	args = append(args, "--", filepath.FromSlash(start.rel))
-	exit, err := s.w.Ripgrep(ctx, args, start.folder.path, out)
+	if s.w.gitConfig.badRulesAbove(start.abs()) {
+		return fmt.Errorf("%w: there are ignore files that it should not open", errRipgrep)
+	}
+	exit, err := s.runRipgrep(ctx, args, start, out)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -51,6 +55,18 @@ func (s *search) ripgrep(ctx context.Context, start place) error {
 	}
 	s.hits.merge(&found.hits)
 	return nil
+}
+
+// runRipgrep runs rg, and stops it if a file of rules may keep it waiting.
+func (s *search) runRipgrep(ctx context.Context, args []string, start place, out io.Writer) (exit int, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan struct{})
+	var watched sync.WaitGroup
+	defer watched.Wait()
+	defer close(done)
+	watched.Go(func() { suspect(ctx, start.abs(), stop, done) })
+	return s.w.Ripgrep(ctx, args, start.folder.path, out)
 }
 
 // ripgrepFound takes what rg says.
