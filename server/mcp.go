@@ -103,7 +103,7 @@ const patience = time.Second
 func (x *Session) awaited() string {
 	var names []string
 	for _, s := range x.Servers() {
-		if s.State == "connecting" {
+		if s.State == mcp.Connecting {
 			names = append(names, s.Name)
 		}
 	}

@@ -379,6 +379,9 @@ func (x *Session) listServers(ctx context.Context, _ string) (string, error) {
 		if len(s.Tools) > 0 {
 			b.WriteString("; " + codes(s.Tools))
 		}
+		if len(s.LeftOut) > 0 {
+			b.WriteString("; left out, because they run only as tasks: " + codes(s.LeftOut))
+		}
 		b.WriteByte('\n')
 	}
 	return b.String(), nil

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/config"
@@ -51,9 +52,15 @@ func mcpFindings(ctx context.Context, loaded *config.Loaded) (found []finding) {
 	all.Wait(ctx)
 	for _, s := range all.Status() {
 		switch s.State {
-		case "connected":
-			found = append(found, finding{"ok", "mcp", fmt.Sprintf("%s: %d tools (%s)", s.Name, len(s.Tools), s.From)})
-		case "connecting":
+		case mcp.Connected:
+			text := fmt.Sprintf("%s: %d tools (%s)", s.Name, len(s.Tools), s.From)
+			if len(s.LeftOut) > 0 {
+				text += "; left out, because they run only as tasks: " + strings.Join(s.LeftOut, ", ")
+			}
+			found = append(found, finding{"ok", "mcp", text})
+		case mcp.NeedsLogin:
+			found = append(found, finding{"note", "mcp", fmt.Sprintf("%s: needs login: %s (%s)", s.Name, s.Error, s.From)})
+		case mcp.Connecting:
 			found = append(found, finding{"note", "mcp", fmt.Sprintf("%s: does not answer in time; a longer connect_timeout may help (%s)", s.Name, s.From)})
 		default:
 			found = append(found, finding{"note", "mcp", fmt.Sprintf("%s: not connected: %s", s.Name, s.Error)})

@@ -39,7 +39,7 @@ const (
 func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 	var found []definition
 	taken := map[string]bool{}
-	var left []string
+	var left, asTasks []string
 	for cursor, pages := "", 0; ; pages++ {
 		page, err := l.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 		if err != nil {
@@ -50,6 +50,10 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 		}
 		for _, t := range page.Tools {
 			if !s.offers(t.Name) {
+				continue
+			}
+			if l.carrier.needsTask(t.Name) {
+				asTasks = append(asTasks, plain(t.Name, nameLimit))
 				continue
 			}
 			d, err := s.define(t, taken)
@@ -66,6 +70,9 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 	if len(left) > 0 {
 		s.notice(fmt.Sprintf("offers tools that are left out, because there are more than %d or because they are not described in a way that models understand: %s", mostTools, list(left)))
 	}
+	s.mu.Lock()
+	s.left = asTasks
+	s.mu.Unlock()
 	return found, nil
 }
 

@@ -175,12 +175,21 @@ func IsTool(name string) bool { return strings.HasPrefix(name, prefix) }
 
 // Status is how a server is doing.
 type Status struct {
-	Name  string
-	State string   // "connecting", "connected", "failed"
-	Error string   // why it failed
-	Tools []string // as the model calls them
-	From  string   // the program or the URL, without secrets
+	Name    string
+	State   string   // one of the states below
+	Error   string   // why it is not connected
+	Tools   []string // as the model calls them
+	LeftOut []string // as the server calls them: tools that run only as tasks
+	From    string   // the program or the URL, without secrets
 }
+
+// States of a server.
+const (
+	Connecting = "connecting"
+	Connected  = "connected"
+	NeedsLogin = "needs login"
+	Failed     = "failed"
+)
 
 // Status lists the servers.
 func (s *Servers) Status() []Status {

@@ -25,6 +25,7 @@ type program struct {
 	in      *io.PipeWriter // to it
 	out     *io.PipeReader // from it
 	said    *said          // on stderr
+	tasks
 }
 
 // launch starts a server's program. It ends by cut alone, not with ctx.
@@ -35,7 +36,7 @@ func (s *server) launch(ctx context.Context) (*program, error) {
 	p := &program{in: in, out: out, said: &said{server: s}}
 	c := proc.Cmd{
 		Args: args, Dir: s.Dir, Env: environ(s.owner.cfg.Environ, s.Env),
-		Stdin: toChild, Stdout: &messages{to: fromChild, other: p.said}, Stderr: p.said, Grace: gentle,
+		Stdin: toChild, Stdout: &messages{to: fromChild, other: p.said, tasks: &p.tasks}, Stderr: p.said, Grace: gentle,
 	}
 	if c.Dir == "" {
 		c.Dir = s.owner.cfg.Dir
@@ -101,6 +102,7 @@ const longestMessage = sdk.DefaultMaxLineLength
 type messages struct {
 	to    io.Writer
 	other io.Writer
+	tasks *tasks // reads the messages; may be nil
 	line  []byte
 }
 
@@ -129,6 +131,8 @@ func (m *messages) pass() error {
 	to := m.to
 	if len(line) == 0 || line[0] != '{' && line[0] != '[' || !json.Valid(line) {
 		to = m.other
+	} else if m.tasks != nil {
+		m.tasks.read(line)
 	}
 	_, err := to.Write(m.line)
 	return err

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -21,6 +22,9 @@ type remote struct {
 	headers  map[string]string
 	client   *http.Client
 	pool     *http.Transport
+
+	tasks
+	unauthorized atomic.Bool // the server has answered 401
 
 	ctx    context.Context // ends with cut
 	cancel context.CancelFunc
@@ -60,7 +64,15 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, value := range r.headers {
 		req.Header.Set(name, value)
 	}
-	return r.pool.RoundTrip(req)
+	resp, err := r.pool.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusUnauthorized {
+		r.unauthorized.Store(true)
+	}
+	r.watch(resp)
+	return resp, nil
 }
 
 func (r *remote) own(u *url.URL) bool {

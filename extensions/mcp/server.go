@@ -42,6 +42,7 @@ type server struct {
 	attempt chan struct{}         // closed when the attempt that runs is over
 	tools   map[string]definition // by their names for the model
 	order   []string              // of tools
+	left    []string              // tools that are left out because they need a task
 }
 
 // link is one connection to a server, until either side ends it.
@@ -57,6 +58,7 @@ type link struct {
 type carrier interface {
 	cut()        // ends it; nothing is left then
 	why() string // what is known of its end; empty: nothing
+	needsTask(tool string) bool
 }
 
 // start begins to connect a server.
@@ -87,7 +89,11 @@ func (s *server) run() {
 	for {
 		l, found, err := s.connect()
 		if err != nil && s.ctx.Err() == nil {
-			s.notice("is not connected: " + err.Error())
+			how := "is not connected: "
+			if errors.Is(err, errLogin) {
+				how = "needs login: "
+			}
+			s.notice(how + err.Error())
 		}
 		s.settle(l, found, err)
 		if l != nil {
@@ -100,6 +106,9 @@ func (s *server) run() {
 		}
 	}
 }
+
+// errLogin: the server answers 401.
+var errLogin = errors.New("it rejects requests without a valid token (401). Set its token in mcp_servers.NAME.headers.Authorization")
 
 var errClosed = errors.New("it has been closed with its session")
 
@@ -231,6 +240,9 @@ func (s *server) connect() (*link, []definition, error) {
 		err = cause
 	}
 	cancel(nil)
+	if errors.Is(err, errLogin) {
+		return nil, nil, errLogin
+	}
 	return nil, nil, errors.New(s.owner.cfg.Hide(withoutQuery(err.Error(), s.URL)))
 }
 
@@ -288,6 +300,9 @@ func (s *server) openRemote(ctx context.Context, kind string) (*link, error) {
 	session, err := s.shake(ctx, r, r.transport(kind), nil)
 	if err != nil {
 		r.cut()
+		if r.unauthorized.Load() {
+			err = errLogin
+		}
 		return nil, err
 	}
 	return newLink(session, r), nil
@@ -351,18 +366,21 @@ func (s *server) definitions() []definition {
 func (s *server) status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := Status{Name: s.Name, State: "connected", Tools: slices.Clone(s.order), From: address(s.URL)}
+	st := Status{Name: s.Name, State: Connected, Tools: slices.Clone(s.order), LeftOut: slices.Clone(s.left), From: address(s.URL)}
 	if s.URL == "" {
 		st.From = s.Command
 	}
 	select {
 	case <-s.attempt:
 	default:
-		st.State = "connecting"
+		st.State = Connecting
 		return st
 	}
 	if s.link == nil {
-		st.State, st.Error, st.Tools = "failed", fmt.Sprint(s.err), nil
+		st.State, st.Error, st.Tools, st.LeftOut = Failed, fmt.Sprint(s.err), nil, nil
+		if errors.Is(s.err, errLogin) {
+			st.State = NeedsLogin
+		}
 	}
 	return st
 }

@@ -1,0 +1,94 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// tasks are the tools of a server that run only as tasks, which hermes-ls does not
+// offer. The SDK does not decode this, so it is read off the messages that pass.
+type tasks struct {
+	mu       sync.Mutex
+	required map[string]bool
+}
+
+// read looks for tools in a message.
+func (t *tasks) read(message []byte) {
+	if !bytes.Contains(message, []byte(`"taskSupport"`)) {
+		return
+	}
+	var m struct {
+		Result struct {
+			Tools []struct {
+				Name      string
+				Execution struct{ TaskSupport string }
+			}
+		}
+	}
+	if json.Unmarshal(message, &m) != nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.required == nil {
+		t.required = map[string]bool{}
+	}
+	for _, tool := range m.Result.Tools {
+		t.required[tool.Name] = tool.Execution.TaskSupport == "required"
+	}
+}
+
+func (t *tasks) needsTask(tool string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.required[tool]
+}
+
+// watch has t read the messages of a response.
+func (t *tasks) watch(resp *http.Response) {
+	events := strings.Contains(resp.Header.Get("Content-Type"), "event-stream")
+	resp.Body = &readMessages{ReadCloser: resp.Body, tasks: t, events: events}
+}
+
+// readMessages passes a body on and reads its messages: the lines of a stream of
+// events, else the whole body.
+type readMessages struct {
+	io.ReadCloser
+	tasks  *tasks
+	events bool
+	text   []byte
+}
+
+func (r *readMessages) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	r.add(p[:n])
+	if err != nil {
+		r.flush()
+	}
+	return n, err
+}
+
+func (r *readMessages) add(p []byte) {
+	for len(p) > 0 {
+		piece, rest, whole := p, []byte(nil), false
+		if r.events {
+			piece, rest, whole = bytes.Cut(p, []byte{'\n'})
+		}
+		if len(r.text)+len(piece) <= longestMessage {
+			r.text = append(r.text, piece...)
+		}
+		if whole {
+			r.flush()
+		}
+		p = rest
+	}
+}
+
+func (r *readMessages) flush() {
+	r.tasks.read(bytes.TrimPrefix(r.text, []byte("data:")))
+	r.text = r.text[:0]
+}
