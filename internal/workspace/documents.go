@@ -63,7 +63,7 @@ func (w *Workspace) get(ctx context.Context, path string) (Document, bool, error
 // refused is the error for a path that the editor refuses to read or write.
 func (w *Workspace) refused(verb, path string, err error) error {
 	name := w.Name(path)
-	return &PathError{name, fmt.Sprintf("The editor refused to %s %s (%v). Nothing was read from the disk or changed there. Ask the user, or work without this file.", verb, name, err), ErrRefused}
+	return &PathError{name, fmt.Sprintf("The editor refused to %s %s: %v. Nothing was read or changed on the disk. Ask the user, or work without this file.", verb, name, err), ErrRefused}
 }
 
 // writeThroughEditor makes text the content of p through the editor. If the editor

@@ -48,7 +48,7 @@ func (d documents) Get(ctx context.Context, path string) (workspace.Document, bo
 	case errors.As(err, &answered) && answered.Code == acp.CodeUnknownResource:
 		return workspace.Document{}, false, nil
 	case errors.As(err, &answered):
-		return workspace.Document{}, false, refusal(answered)
+		return workspace.Document{}, false, refusalOf(answered)
 	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
 		d.agent.files.Store(true)
 		d.agent.o.Log.Warn("the client does not answer fs/read_text_file; files are read from the disk from now on", "path", path)
@@ -57,14 +57,23 @@ func (d documents) Get(ctx context.Context, path string) (workspace.Document, bo
 	return workspace.Document{}, false, fmt.Errorf("reading %s through the editor: %w", path, err)
 }
 
-// refusal is a client's error as the workspace knows it, with the client's reason.
-func refusal(e *acp.Error) error {
+// refusal is a client's reason for not reading or writing a file, as the workspace
+// knows it.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+func (refusal) Unwrap() error { return workspace.ErrRefused }
+
+// refusalOf is the refusal in a client's error. Many clients give their reason in the
+// error's data.
+func refusalOf(e *acp.Error) refusal {
 	reason := e.Message
-	var details struct{ Details string }
-	if data, ok := e.Data.(json.RawMessage); ok && json.Unmarshal(data, &details) == nil && details.Details != "" {
-		reason += ": " + details.Details
+	var data struct{ Details string }
+	if raw, ok := e.Data.(json.RawMessage); ok && json.Unmarshal(raw, &data) == nil && data.Details != "" {
+		reason += ": " + data.Details
 	}
-	return fmt.Errorf("%s, error %d: %w", reason, e.Code, workspace.ErrRefused)
+	return refusal(fmt.Sprintf("%q, error %d", reason, e.Code))
 }
 
 func (d documents) read(ctx context.Context, path string) (string, error) {
@@ -80,7 +89,7 @@ func (d documents) Replace(ctx context.Context, doc workspace.Document, text []b
 	now, err := d.read(ctx, doc.Path)
 	var answered *acp.Error
 	if errors.As(err, &answered) {
-		return refusal(answered)
+		return refusalOf(answered)
 	}
 	if err != nil {
 		return fmt.Errorf("reading %s through the editor again: %w", doc.Path, err)
@@ -104,7 +113,7 @@ func (d documents) Write(ctx context.Context, path string, text []byte, unknown 
 // write is fs/write_text_file. Every error that the client answers is a refusal.
 func (d documents) write(ctx context.Context, path string, text []byte) error {
 	if !utf8.Valid(text) {
-		return fmt.Errorf("the new text is not UTF-8, and the editor takes nothing else; change the file with a command: %w", workspace.ErrRefused)
+		return refusal("the new text is not UTF-8, and the editor takes nothing else; change the file with a command")
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
@@ -112,7 +121,7 @@ func (d documents) write(ctx context.Context, path string, text []byte) error {
 	err := d.agent.peer.Call(ctx, acp.MethodWriteTextFile, request, &acp.WriteTextFileResponse{})
 	var answered *acp.Error
 	if errors.As(err, &answered) {
-		return refusal(answered)
+		return refusalOf(answered)
 	}
 	if err != nil {
 		return fmt.Errorf("writing %s through the editor: %w", path, err)
