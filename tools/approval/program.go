@@ -127,6 +127,9 @@ func (j *judge) program(c *call) {
 	case "useradd", "userdel", "usermod", "groupadd", "groupdel", "groupmod", "adduser", "deluser", "passwd", "chpasswd", "visudo", "vipw",
 		"vigr", "chsh", "chfn", "gpasswd", "update-alternatives", "hostnamectl", "timedatectl", "localectl", "ldconfig", "authconfig":
 		j.ask(c, "changes the users or the settings of this machine")
+	case "iptables", "ip6tables", "nft", "ufw", "firewall-cmd", "modprobe", "insmod", "rmmod", "kextload", "kextunload", "csrutil", "spctl", "pmset",
+		"sysctl", "defaults", "scutil", "networksetup", "mount", "umount", "swapoff", "swapon", "setenforce", "auditctl":
+		j.machine(c)
 	case "docker", "podman", "nerdctl", "docker-compose", "podman-compose", "finch", "singularity", "apptainer", "lxc", "kubectl", "oc", "k3s", "helm", "terraform", "tofu", "pulumi", "aws", "gsutil", "gcloud", "az", "gh", "vagrant", "heroku", "flyctl", "fly":
 		j.container(c)
 	case "hermes-ls":

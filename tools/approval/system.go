@@ -2,6 +2,7 @@ package approval
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -53,6 +54,27 @@ func (j *judge) service(c *call) {
 			return
 		}
 	}
+}
+
+// machineReads are the first arguments with which programs that change the kernel, the
+// firewall or the settings of this machine only show them.
+var machineReads = map[string]string{
+	"iptables": "-L -S -nL -vL -vnL -nvL --list --list-rules -V", "ip6tables": "-L -S -nL -vL -vnL -nvL --list --list-rules -V",
+	"nft": "list -l", "ufw": "status version", "firewall-cmd": "--state --list-all --get-zones --get-default-zone",
+	"modprobe": "-n -c -D --show-depends --dry-run --show --showconfig", "csrutil": "status", "spctl": "--status -a", "pmset": "-g",
+	"sysctl": "-a -n -A --all -b", "defaults": "read read-type domains find export help", "scutil": "--get --dns --proxy --nwi",
+	"networksetup": "-listallhardwareports -listallnetworkservices", "mount": "-l", "auditctl": "-l -s",
+}
+
+// machine judges what changes the kernel, the firewall or settings of this machine.
+func (j *judge) machine(c *call) {
+	switch {
+	case len(c.args) == 0, contains(machineReads[c.name], c.args[0].text), strings.HasPrefix(c.args[0].text, "-get"), strings.HasPrefix(c.args[0].text, "-t") && c.name == "iptables" && hasWord(c.args, "-L"):
+		return
+	case c.name == "sysctl" && !hasWord(c.args, "-w") && !hasWord(c.args, "-p") && !slices.ContainsFunc(c.args, func(a field) bool { return strings.Contains(a.text, "=") || a.open() }):
+		return // the name of a setting
+	}
+	j.ask(c, "changes the kernel, the firewall or the settings of this machine")
 }
 
 // kill judges the ending of processes.
