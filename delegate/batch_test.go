@@ -240,7 +240,7 @@ func TestNoAnswer(t *testing.T) {
 	if worked.Status != "failed" || worked.Exit != "error" || worked.Calls != 3 {
 		t.Errorf("%+v", worked)
 	}
-	for _, want := range []string{"no answer", "1 tool calls", "made.txt"} {
+	for _, want := range []string{"no answer", "1 tool call ", "made.txt"} {
 		if !strings.Contains(worked.Error, want) {
 			t.Errorf("%q is not in the error: %s", want, worked.Error)
 		}

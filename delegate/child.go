@@ -82,7 +82,7 @@ func (c *child) work(limits Limits) (stop agent.StopReason, merge *Merge, err er
 	}
 	defer func() {
 		var closing error
-		complete := err == nil && stop == agent.EndTurn && c.ctx.Err() == nil && c.answered()
+		complete := c.completed(stop, err)
 		ctx := c.ctx
 		if !complete {
 			ctx = context.WithoutCancel(ctx)
@@ -168,11 +168,11 @@ func (c *child) lastReport(w Worker, schema *jsonschema.Resolved) {
 const lastReportText = "All %d requests of this task are used up (max_iterations), so no more tools can be called. " +
 	"Report now: what you found, what you changed, and what is still to do."
 
-// answered tells whether the child has given an answer.
-func (c *child) answered() bool {
+// completed tells whether the work that ended so has the status completed.
+func (c *child) completed(stop agent.StopReason, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.record.report() != ""
+	return c.conclude(stop, err).Status == completed
 }
 
 // say has the child hear text; false: it is too late for that.

@@ -84,7 +84,10 @@ func (c *child) unanswered(stop agent.StopReason) string {
 	if stop == agent.MaxTokens {
 		why = "The subagent reached the model's length limit before its answer"
 	}
-	did := fmt.Sprintf("it made %d tool calls", len(c.record.trace))
+	did := "it made 1 tool call"
+	if n := len(c.record.trace); n != 1 {
+		did = fmt.Sprintf("it made %d tool calls", n)
+	}
 	if files := c.changed(); len(files) > 0 {
 		did += " and changed " + oneLine(strings.Join(files, ", "), 300)
 	}

@@ -308,6 +308,35 @@ func TestWorktreesAtOnce(t *testing.T) {
 	b.checkGone()
 }
 
+// What has the status completed is brought back, also when a limit ended it; what has
+// failed is kept.
+func TestWorktreeEndings(t *testing.T) {
+	t.Parallel()
+	edit := func(name string) []step { return call("write_file", object{"path": name, "content": "x\n"}) }
+	for name, tc := range map[string]struct {
+		replies [][]step
+		applied string
+	}{
+		"the answer":     {[][]step{edit("a"), edit("b"), say("Done.")}, "a b"},
+		"max_iterations": {[][]step{edit("a"), edit("b"), edit("c"), say("All made.")}, "a b c"},
+		"no report":      {[][]step{edit("a"), edit("b"), edit("c"), edit("d")}, "a b c"},
+		"length":         {[][]step{edit("a"), {{text: "Do"}, {finish: "length"}}}, "a"},
+		"no answer":      {[][]step{edit("a"), {}, {}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			task := object{"goal": "Make files", "isolation": "worktree", "max_iterations": 3}
+			b := newBed(t, map[string][][]step{"parent": {call("delegate_task", task), say("ok")}, "Make fil": tc.replies})
+			b.repository()
+			b.prompt("parent")
+			r := b.answer().Results[0]
+			if applied := strings.Join(r.Changes.Applied, " "); applied != tc.applied || (r.Status == "completed") != (len(r.Changes.Conflicts) == 0) {
+				t.Errorf("%+v, changes %+v", r, r.Changes)
+			}
+		})
+	}
+}
+
 // Without a repository it is refused before anything begins.
 func TestWorktreeNeedsARepository(t *testing.T) {
 	t.Parallel()
