@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"go.lsp.dev/uri"
 
@@ -85,12 +86,14 @@ func (p *initializeParams) folders() []string {
 	return nil
 }
 
-// folderPaths are the paths of the folders whose URI names a file.
+// folderPaths are the paths of the folders whose URI is a file's, with a path. The library
+// takes a text without a scheme, or without anything, for a file below the root.
 func folderPaths(list []folder) []string {
 	var paths []string
 	for _, f := range list {
+		scheme, path, _ := strings.Cut(f.URI, ":")
 		u, err := uri.Parse(f.URI)
-		if err != nil || !u.IsFile() {
+		if err != nil || !strings.EqualFold(scheme, "file") || path == "" || path == "//" {
 			continue
 		}
 		if path := filepath.Clean(u.FsPath()); filepath.IsAbs(path) {
