@@ -441,6 +441,11 @@ func TestPrompts(t *testing.T) {
 			if said := of[agent.UserMessage](again); len(said) != 1 || said[0].Text != c.in.Text || len(said[0].Images) != len(c.in.Images) {
 				t.Errorf("replayed %+v", said)
 			}
+			for _, told := range [][]agent.UserMessage{of[agent.UserMessage](sink), of[agent.UserMessage](again)} {
+				if want := strings.TrimSpace(c.text[len(c.in.Text):]); len(told) != 1 || told[0].Attached != want {
+					t.Errorf("told %+v, attached want %q", told, want)
+				}
+			}
 		})
 	}
 	s := begin(t, agent.Config{Model: fakemodel.Script()})
