@@ -219,7 +219,7 @@ func nested(tree map[string]any) map[string]any {
 			value = nested(inner)
 		}
 		head, rest, dotted := strings.Cut(key, ".")
-		if dotted {
+		if dotted && strings.Count(key, ".") < mostNested {
 			key, value = head, nested(map[string]any{rest: value})
 		}
 		merge(out, map[string]any{key: value})

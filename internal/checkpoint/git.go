@@ -318,6 +318,9 @@ func (s *Store) sizes(ctx context.Context, objects string, ids [][20]byte) (map[
 
 // catFile has git tell of objects; each is called for those that are there.
 func (s *Store) catFile(ctx context.Context, objects, how string, ids [][20]byte, each func(id [20]byte, size int64, rest *bufio.Reader) error) error {
+	if path := unreadableObject(objects, ids, 5); path != "" {
+		return fmt.Errorf("reading git's objects: %s is not a regular file of its kind", path)
+	}
 	dir, err := s.gitFolder(objects)
 	if err != nil {
 		return err
@@ -352,6 +355,42 @@ func (s *Store) catFile(ctx context.Context, objects, how string, ids [][20]byte
 		return fmt.Errorf("reading git's objects: %w", err)
 	}
 	return nil
+}
+
+// unreadableObject names what git would open to read the objects with ids and would wait
+// for, such as a named pipe; empty: nothing. depth bounds the chain of folders that borrow
+// from each other, as git does.
+func unreadableObject(objects string, ids [][20]byte, depth int) string {
+	alternates := filepath.Join(objects, "info", "alternates")
+	paths := []string{alternates, filepath.Join(objects, "info", "commit-graph")}
+	packs, _ := os.ReadDir(filepath.Join(objects, "pack"))
+	for _, e := range packs {
+		paths = append(paths, filepath.Join(objects, "pack", e.Name()))
+	}
+	for _, id := range ids {
+		name := hex.EncodeToString(id[:])
+		paths = append(paths, filepath.Join(objects, name[:2], name[2:]))
+	}
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+			return path
+		}
+	}
+	text, err := safefile.Read(alternates, safefile.Line)
+	if errors.Is(err, safefile.ErrTooLarge) { // git would read all of it
+		return alternates
+	}
+	if err != nil || depth == 0 {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			if path := unreadableObject(within(objects, line), ids, depth-1); path != "" {
+				return path
+			}
+		}
+	}
+	return ""
 }
 
 // gitEnviron keeps every setting away, and git from fetching what is not there.
