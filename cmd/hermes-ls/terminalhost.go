@@ -180,5 +180,8 @@ func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (too
 	if err != nil {
 		return tools.DecisionNo, err
 	}
-	return tools.Decision(line), nil
+	if d := tools.Decision(line); d.Allows() {
+		return d, nil
+	}
+	return tools.DecisionNo, nil
 }

@@ -16,13 +16,14 @@ func (j *judge) program(c *call) {
 		"run0", "pkexec", "proxychains", "proxychains4", "torsocks", "firejail", "bwrap", "unshare", "nsenter", "chroot", "fakeroot",
 		"runuser", "setpriv", "gosu", "su-exec", "coproc", "noglob", "nocorrect", "ts", "cross-env", "dotenv", "aws-vault",
 		"faketime", "xvfb-run", "dbus-run-session", "numactl", "eatmydata", "catchsegv", "rlwrap", "hyperfine",
+		"linux64", "linux32", "i386", "x86_64", "systemd-cat", "torify", "valgrind", "sshpass", "uname26",
 		"prlimit", "cpulimit", "choom", "uclampset", "logsave", "daemonize", "abduco", "dtach":
 		j.wrapper(c)
 	case "busybox", "toybox", "shx":
 		if len(c.args) > 0 {
 			j.call(c.with(c.args))
 		}
-	case "npx", "bunx", "pnpx", "uvx", "pipx", "npm", "pnpm", "yarn", "bun", "uv", "poetry", "pipenv", "bundle", "conda", "mamba", "hatch", "rye", "pdm", "direnv", "mise", "asdf":
+	case "npx", "bunx", "pnpx", "uvx", "pipx", "npm", "pnpm", "yarn", "bun", "uv", "poetry", "pipenv", "bundle", "conda", "mamba", "hatch", "rye", "pdm", "direnv", "mise", "asdf", "rbenv", "pyenv", "nodenv", "opam", "stack", "cabal":
 		j.runner(c)
 	case "xargs", "parallel":
 		j.xargs(c)
@@ -141,6 +142,7 @@ func (j *judge) program(c *call) {
 			j.service(c)
 		}
 	default:
+		j.behind(c)
 		if strings.HasPrefix(c.name, "ld-linux") || strings.HasPrefix(c.name, "ld-musl") {
 			j.wrapper(c)
 		}

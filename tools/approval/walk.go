@@ -96,6 +96,7 @@ func (j *judge) source(src string, st *state, outer *call) {
 		j.refuse(c, unparsed+" as a shell command: "+position(err))
 		return
 	}
+	j.subscripts(file)
 	j.stmts(file.Stmts, st)
 	if outer == nil {
 		j.uncalled(st)

@@ -89,6 +89,10 @@ func wrapperOptions(name string) (short, long string, before int) {
 		return "", "", 1
 	case "numactl":
 		return "NmCip", "", 0
+	case "systemd-cat":
+		return "tp", "identifier priority stderr-priority level-prefix", 0
+	case "sshpass":
+		return "pfdPe", "", 0
 	case "xvfb-run":
 		return "nsefpwa", "server-num server-args", 0
 	case "run0", "pkexec":
