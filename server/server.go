@@ -24,6 +24,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/codeexec"
+	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -59,7 +60,8 @@ type Service struct {
 	checkpoints *checkpoint.Store
 	ctx         context.Context // ends with the service
 	cancel      context.CancelCauseFunc
-	watched     sync.WaitGroup // the watcher of the configuration
+	watched     sync.WaitGroup // the watcher of the configuration, and what opens the store ahead
+	ahead       sync.Once      // the store is opened ahead of the first prompt
 
 	mu       sync.Mutex
 	init     json.RawMessage          // initializationOptions
@@ -139,6 +141,27 @@ func (s *Service) opened() *store.Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.store
+}
+
+// Warm opens the store ahead of the first prompt if there is one already. It makes none:
+// an editor may start the server in many folders where the user never prompts.
+func (s *Service) Warm() {
+	if _, err := os.Stat(filepath.Join(s.Home, store.FileName)); err == nil {
+		s.openAhead(s.Config(nil), "")
+	}
+}
+
+// openAhead opens the store while nobody waits for it, since that is most of what a first
+// prompt would wait for. A failure is left to the prompt to report.
+func (s *Service) openAhead(conf *config.Loaded, cwd string) {
+	st := s.theStore(conf.Store.Synchronous)
+	s.ahead.Do(func() {
+		s.watched.Go(func() {
+			if _, _, err := st.List(s.ctx, store.Filter{Cwd: cwd, Talks: true, Limit: 1}); err != nil {
+				s.Log.Debug("the store could not be opened ahead", "error", err)
+			}
+		})
+	})
 }
 
 // theStore makes the store when it is first needed; the file is opened by its

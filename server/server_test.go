@@ -456,3 +456,30 @@ func TestOddIDs(t *testing.T) {
 		}
 	}
 }
+
+// The store is opened as soon as there is a session, so that its first prompt does not
+// wait for it. Before that, it is opened only if there is one.
+func TestStoreIsOpenedAhead(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	s := open(t, Options{Home: home, Model: fakemodel.Script(answer("hi")), Static: true})
+	there := func() bool {
+		s.watched.Wait()
+		_, err := os.Stat(filepath.Join(home, store.FileName))
+		return err == nil
+	}
+	s.Warm()
+	if there() || s.opened() != nil {
+		t.Error("a store was made before there was a session")
+	}
+	x, _ := session(t, s, t.TempDir())
+	if !there() {
+		t.Error("the store was not opened with the session")
+	}
+	prompt1(t, x, "go")
+	next := open(t, Options{Home: home, Static: true})
+	next.Warm()
+	if next.opened() == nil {
+		t.Error("a store that is there was not opened")
+	}
+}

@@ -96,6 +96,7 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 	x.applyMode()
 	x.report(conf.Problems)
 	s.watch()
+	s.openAhead(conf, head.Cwd)
 	return x, nil
 }
 

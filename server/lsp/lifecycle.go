@@ -96,6 +96,7 @@ func (s *server) offerCommands() lsp.ExecuteCommandOptions {
 
 // initialized is the first moment at which the editor may be asked something.
 func (s *server) initialized(context.Context) error {
+	s.goOn("opening the store", s.service.Warm)
 	if s.client.configuration {
 		s.goOn("reading the editor's settings", func() {
 			defer s.settings.known()
