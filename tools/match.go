@@ -153,7 +153,7 @@ type textSearch struct {
 
 // What a search may do, and what it costs, in nanoseconds of a slow machine.
 const (
-	searchWork   = 2_000_000_000
+	searchWork   = 500_000_000
 	costOfIndent = 100 // a line
 	costOfCell   = 4   // a pair of letters
 )

@@ -239,37 +239,35 @@ func BenchmarkSeekSteps(b *testing.B) {
 }
 
 // A long old_string that is nearly there is answered soon, whatever the file repeats,
-// and at once when the call is canceled.
+// and at once when the call is canceled. It runs alone: a search over all of a file for
+// each of its lines takes minutes even so, and one that is bounded a second.
 func TestPatchThatCostsMuch(t *testing.T) {
-	t.Parallel()
-	line := func(i int) string { return fmt.Sprintf("    value_%06d = compute(%d, \"some text\")\n", i, i*7) }
 	var unlike, blocks strings.Builder
-	for i := range 50_000 {
-		unlike.WriteString(line(i))
+	for i := range 15_000 {
+		fmt.Fprintf(&unlike, "    value_%06d = compute(%d, \"some text\")\n", i, i*7)
 	}
-	for i := 0; blocks.Len() < 2<<20; i++ {
+	for i := 0; blocks.Len() < 600<<10; i++ {
 		blocks.WriteString("{\n")
 		for j := range 40 {
-			blocks.WriteString(fmt.Sprintf("  step %d of %d\n", j, i%50))
+			fmt.Fprintf(&blocks, "  step %d of %d\n", j, i%50)
 		}
 	}
 	for name, c := range map[string]struct{ text, old string }{
 		"one line differs":        {unlike.String(), strings.Replace(unlike.String()[80_000:250_000], "compute(", "compare(", 1)},
 		"a letter in each line":   {unlike.String(), strings.ReplaceAll(unlike.String()[80_000:250_000], "some text", "some test")},
-		"all lines are the same":  {strings.Repeat("x = 1\n", 350_000), strings.Repeat("  x = 1\n", 21_000) + "y\n"},
-		"and indented":            {strings.Repeat("x = 1\n", 350_000), strings.Repeat("  x = 1\n", 21_000)},
-		"one letter":              {strings.Repeat("a", 2<<20), strings.Repeat("a", 170<<10) + "b"},
-		"one letter, many times":  {strings.Repeat("a", 2<<20), strings.Repeat("a", 170<<10)},
+		"all lines are the same":  {strings.Repeat("x = 1\n", 100_000), strings.Repeat("  x = 1\n", 21_000) + "y\n"},
+		"and indented":            {strings.Repeat("x = 1\n", 100_000), strings.Repeat("  x = 1\n", 21_000)},
+		"one letter":              {strings.Repeat("a", 600<<10), strings.Repeat("a", 170<<10) + "b"},
+		"one letter, many times":  {strings.Repeat("a", 600<<10), strings.Repeat("a", 170<<10)},
 		"many blocks by the ends": {blocks.String(), strings.Replace(blocks.String()[:170_000], "step 3 of", "stop 3 of", 1) + "{"},
-		"lines of two kinds":      {strings.Repeat("    return compute(a)\n    return compute(b)\n", 48_000), strings.Repeat("    return compute(a)\n    return comqute(c)\n", 4_000)},
+		"lines of two kinds":      {strings.Repeat("    return compute(a)\n    return compute(b)\n", 14_000), strings.Repeat("    return compute(a)\n    return comqute(c)\n", 4_000)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			begun := time.Now()
 			_, err := replace(t.Context(), c.text, replacement{old: c.old, new: "z\n"})
-			if took := time.Since(begun); err == nil || took > 15*time.Second { // a busy machine; alone it is under two
+			took := time.Since(begun)
+			if t.Logf("%v: %.100v", took, err); err == nil || took > time.Minute {
 				t.Errorf("%v after %v", err, took)
-			} else {
-				t.Logf("%v: %.100v", took, err)
 			}
 		})
 	}
