@@ -48,8 +48,16 @@ type checker struct {
 
 func (c *checker) problem(key, format string, args ...any) {
 	c.problems = append(c.problems, Problem{
-		Source: c.name, Line: c.lines[key], Text: key + " " + fmt.Sprintf(format, args...),
+		Source: c.name, Line: c.lines[key], Text: shortened(key) + " " + fmt.Sprintf(format, args...),
 	})
+}
+
+// shortened is the beginning of a very long key.
+func shortened(key string) string {
+	if len(key) <= 200 {
+		return key
+	}
+	return strings.ToValidUTF8(key[:200], "") + "…"
 }
 
 func (c *checker) section(prefix string, typ reflect.Type, tree map[string]any) map[string]any {
@@ -299,6 +307,9 @@ func nearest(name string, fields []field) string {
 func nearestName(name string, fields []field) string {
 	best, distance := "", 3
 	for _, f := range fields {
+		if len(name) > len(f.name)+8 { // letters of several bytes
+			continue
+		}
 		if d := levenshtein.ComputeDistance(name, f.name); d < distance {
 			best, distance = f.name, d
 		}
