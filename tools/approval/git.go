@@ -132,7 +132,7 @@ func (j *judge) gitVerb(c *call) {
 			j.ask(c, "has an argument that cannot be seen")
 		}
 	case "clean":
-		if !o.has("n", "dry-run") || o.open {
+		if !onlyTried(parse(c.args, "e", "exclude")) {
 			j.ask(c, "deletes files that git does not know")
 		}
 	case "push":
@@ -203,7 +203,7 @@ func (j *judge) gitRare(c *call, o options) {
 			j.ask(c, "deletes the record of lost commits")
 		}
 	case "gc", "prune":
-		if p := parse(c.args, "", ""); c.name == "prune" && !p.has("n", "dry-run") || p.has("prune") {
+		if p := parse(c.args, "", "expire"); c.name == "prune" && !onlyTried(p) || p.has("prune") {
 			j.ask(c, "deletes commits that nothing refers to")
 		}
 	case "update-ref":
@@ -251,6 +251,12 @@ func afterWord(args []field, word string) []field {
 	return nil
 }
 
+// onlyTried tells whether git is told to show what it would do, and not to do it. Git
+// takes the last of two options that contradict each other; here one of them is enough.
+func onlyTried(o options) bool {
+	return o.has("n", "dry-run") && !o.has("no-dry-run") && !o.open
+}
+
 func (j *judge) gitPush(c *call) {
 	o := parse(c.args, "o", "repo push-option receive-pack exec")
 	forced, deletes := false, o.has("d", "delete", "prune")
@@ -273,7 +279,7 @@ func (j *judge) gitPush(c *call) {
 	if deletes {
 		j.ask(c, "deletes branches on the remote")
 	}
-	if !forced && !deletes && !onlyShows(c.args, "-n") {
+	if !forced && !deletes && !onlyTried(o) && !o.has("h", "help") {
 		j.ask(c, "publishes commits")
 	}
 }

@@ -186,18 +186,28 @@ func fetches(operands []verb) bool {
 	return len(operands) > 1 && strings.Contains(operands[0].text, "://") && !strings.Contains(operands[1].text, ":") && !strings.Contains(operands[1].text, unknown)
 }
 
-// onlyShows tells whether a command is asked for help, or only for what it would do.
+// onlyShows tells whether a command is asked for help, or only for what it would do. If
+// another option takes that back, it returns false.
 func onlyShows(args []field, also string) bool {
-	for _, a := range args {
+	shows := false
+	for i, a := range args {
 		name, val, has := strings.Cut(a.text, "=")
+		if !has && i+1 < len(args) {
+			val = args[i+1].text // npm takes "--dry-run false", too
+		}
+		opposite, negated := strings.CutPrefix(name, "--no-")
 		switch {
 		case a.text == "--":
+			return shows
+		case negated && contains(showsOnly, "--"+opposite):
 			return false
-		case contains(showsOnly, name) && a.option() && (!has || val != "none" && val != "false"), also != "" && a.text == also:
-			return true
+		case contains(showsOnly, name) && a.option() && contains("none false", val):
+			return false
+		case contains(showsOnly, name) && a.option(), also != "" && a.text == also:
+			shows = true
 		}
 	}
-	return false
+	return shows
 }
 
 // verb is one word of a command that is not an option.

@@ -86,12 +86,23 @@ func (j *judge) sql(c *call, text string) {
 			}
 		}
 	}
-	if strings.Contains(text, `\!`) || strings.HasPrefix(strings.TrimSpace(text), "system ") {
+	if psqlRuns(text) || strings.Contains(text, `\!`) || strings.HasPrefix(strings.TrimSpace(text), "system ") {
 		j.ask(c, "runs a command from within the database client")
 	}
 	for _, reason := range sqlReasons(text) {
 		j.ask(c, reason)
 	}
+}
+
+// psqlRuns tells whether a meta-command of psql, such as \o or \copy, may run a program.
+func psqlRuns(text string) bool {
+	for line := range strings.Lines(text) {
+		_, meta, found := strings.Cut(line, `\`)
+		if found && (strings.Contains(meta, "|") || strings.Contains(strings.ToLower(meta), "program")) {
+			return true
+		}
+	}
+	return false
 }
 
 // sqlReasons says what SQL or a Mongo script would delete.
