@@ -213,7 +213,7 @@ def first():
     got["first"] = terminal("echo $X; export X=first; touch begun; while ! test -e ended; do sleep 0.05; done")
 def second():
     got["second"] = terminal("while ! test -e begun; do sleep 0.05; done; echo $X; export X=second")
-    terminal("touch ended", workdir=here + "/sub")
+    open(here + "/sub/ended", "w").close()
 terminal("export X=before")
 both = [threading.Thread(target=f) for f in (first, second)]
 [t.start() for t in both]; [t.join() for t in both]
