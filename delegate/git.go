@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -13,17 +14,25 @@ import (
 )
 
 // git runs a git command that obeys nothing of the repository's: no hook, no monitor,
-// no filter (none of the commands used here checks out or adds), no fetch.
+// no filter (none of the commands used here checks out or adds), no fetch. If git does
+// not end within gitLimit, as when it waits for a named pipe, git returns an error.
 func git(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]byte, error) {
+	if path := gitWaitsFor(dir); path != "" {
+		return nil, fmt.Errorf("git %s: %s is not a regular file, and git would wait for it", args[0], path)
+	}
+	limited, stop := context.WithTimeout(ctx, gitLimit)
+	defer stop()
 	var out, failure bytes.Buffer
 	settings := []string{"git", "--no-pager",
 		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false",
 		"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "submodule.recurse=false"}
-	exit, err := proc.Run(ctx, proc.Cmd{
+	exit, err := proc.Run(limited, proc.Cmd{
 		Args: append(settings, args...), Dir: dir, Env: gitEnviron(),
 		Stdin: stdin, Stdout: &out, Stderr: &failure,
 	})
 	switch {
+	case ctx.Err() == nil && limited.Err() != nil:
+		return nil, fmt.Errorf("git %s did not end within %v; the repository may be very slow, or have a named pipe where git reads a file", args[0], gitLimit)
 	case err != nil:
 		return nil, fmt.Errorf("git %s: %w", args[0], err)
 	case exit.Code != 0:
@@ -33,6 +42,43 @@ func git(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]by
 		return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 	}
 	return out.Bytes(), nil
+}
+
+// gitLimit is how long one git command may take, also in a large repository on a slow disk.
+const gitLimit = 2 * time.Minute
+
+// gitReads are files that git reads in a git folder, whatever it is asked for.
+var gitReads = []string{
+	"HEAD", "index", "config", "config.worktree", "commondir", "gitdir", "packed-refs", "shallow", "refs/heads/*",
+	"info/exclude", "info/attributes", "info/grafts", "info/sparse-checkout", "worktrees/*/*",
+	"objects/info/alternates", "objects/info/commit-graph", "objects/pack/*",
+}
+
+// gitWaitsFor returns the path of a file that git would read for the worktree dir, and
+// wait for: a named pipe, a socket or a device. It looks at those that git reads always;
+// if none of them is such, it returns "".
+func gitWaitsFor(dir string) string {
+	common := commonDir(dir)
+	if common == "" {
+		return ""
+	}
+	for _, name := range gitReads {
+		paths, _ := filepath.Glob(filepath.Join(escapeGlob(common), filepath.FromSlash(name)))
+		for _, path := range paths {
+			if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+				return path
+			}
+		}
+	}
+	return ""
+}
+
+// escapeGlob has [filepath.Glob] take path as it is.
+func escapeGlob(path string) string {
+	if filepath.Separator != '/' {
+		return path // no name has *, ? or \ there
+	}
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
 // gitWorktree runs git worktree. If another process adds a worktree at this moment, git

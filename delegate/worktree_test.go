@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/internal/safefile/hostile"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
@@ -344,5 +345,28 @@ func TestWorktreeNeedsARepository(t *testing.T) {
 	b.prompt("parent")
 	if a := b.answer(); !strings.Contains(a.Error, "needs a git repository") || len(of[agent.ChildStarted](b.sink)) > 0 {
 		t.Error(a.text)
+	}
+}
+
+// Git would wait for a named pipe in the place of a file of the repository. The call is
+// rejected instead.
+func TestWorktreeWithoutWaiting(t *testing.T) {
+	t.Parallel()
+	for _, thing := range hostile.Things(t) {
+		if thing.Name != "named pipe" && thing.Name != "link to /dev/zero" {
+			continue
+		}
+		for _, file := range []string{"HEAD", "index", "config", "packed-refs", "objects/info/alternates", "objects/pack/pack-x.idx", "worktrees/x/HEAD"} {
+			t.Run(thing.Name+" as "+file, func(t *testing.T) {
+				t.Parallel()
+				b := newBed(t, map[string][][]step{"parent": {call("delegate_task", isolated("Look around")), say("ok")}})
+				b.repository()
+				thing.Put(t, filepath.Join(b.dir, ".git", filepath.FromSlash(file)))
+				b.prompt("parent")
+				if a := b.answer(); !strings.Contains(a.Error, "git would wait") || len(of[agent.ChildStarted](b.sink)) > 0 {
+					t.Error(a.text)
+				}
+			})
+		}
 	}
 }
