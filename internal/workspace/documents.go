@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -51,6 +52,9 @@ func (p place) absent() bool {
 
 func (w *Workspace) get(ctx context.Context, path string) (Document, bool, error) {
 	doc, ok, err := w.docs.Get(ctx, path)
+	if refused := errors.Is(err, ErrRefused); refused || err == nil {
+		w.refusals.note(path, refused)
+	}
 	switch {
 	case errors.Is(err, ErrRefused):
 		return Document{}, false, w.refused("read", path, err)
@@ -58,6 +62,46 @@ func (w *Workspace) get(ctx context.Context, path string) (Document, bool, error
 		return Document{}, false, fmt.Errorf("asking the editor for %s: %w", w.Name(path), err)
 	}
 	return doc, ok, nil
+}
+
+// refusals are the paths that the editor has refused to read. A workspace shares them
+// with its forks. It is safe for concurrent use.
+type refusals struct {
+	mu    sync.Mutex
+	paths map[string]bool
+}
+
+func (r *refusals) note(path string, refused bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case !refused:
+		delete(r.paths, path)
+	case r.paths == nil:
+		r.paths = map[string]bool{path: true}
+	default:
+		r.paths[path] = true
+	}
+}
+
+func (r *refusals) has(path string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.paths[path]
+}
+
+// hidden reports whether the editor refuses to read what is at p. It asks only if the
+// editor has refused before: a search would have it open every file.
+func (w *Workspace) hidden(ctx context.Context, p place) bool {
+	if c, ok := w.docs.(copied); ok {
+		q, err := c.original(p.abs())
+		return err == nil && c.of.hidden(ctx, q)
+	}
+	if !w.refusals.has(filepath.Join(p.folder.given, p.rel)) && !w.refusals.has(p.abs()) {
+		return false
+	}
+	_, _, err := w.document(ctx, p)
+	return errors.Is(err, ErrRefused)
 }
 
 // refused is the error for a path that the editor refuses to read or write.

@@ -38,16 +38,26 @@ type copied struct {
 // Get finds no document. If the editor refuses to read the file of which the file at
 // path is a copy, it returns [ErrRefused].
 func (c copied) Get(ctx context.Context, path string) (Document, bool, error) {
-	rel, ok := below(c.copy, path)
-	if !ok {
+	p, err := c.original(path)
+	if err != nil {
 		return Document{}, false, nil
-	}
-	p, err := c.of.locate(filepath.Join(c.of.Folders()[0], rel))
-	if err != nil || p.absent() {
-		return Document{}, false, nil // a file of the copy alone
 	}
 	_, _, err = c.of.document(ctx, p)
 	return Document{}, false, err
+}
+
+// original returns where the file lies of which the file at path is a copy. If there is
+// none, it returns [ErrNotFound].
+func (c copied) original(path string) (place, error) {
+	rel, ok := below(c.copy, path)
+	if !ok {
+		return place{}, ErrNotFound
+	}
+	p, err := c.of.locate(filepath.Join(c.of.Folders()[0], rel))
+	if err == nil && p.absent() {
+		err = ErrNotFound // a file of the copy alone
+	}
+	return p, err
 }
 
 // Replace is not called: there are no documents.
@@ -65,6 +75,6 @@ func (w *Workspace) fork(folders []string, docs Documents) (*Workspace, error) {
 		return nil, err
 	}
 	forked.Ripgrep, forked.Unfinished = w.Ripgrep, w.Unfinished
-	forked.turnstile = w.turnstile
+	forked.turnstile, forked.refusals = w.turnstile, w.refusals
 	return forked, nil
 }

@@ -454,6 +454,9 @@ func (s *search) show(ctx context.Context, f fileHits, lines []int) ([]Match, er
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if p, ok := longest(s.w.current(), f.path); ok && s.w.hidden(ctx, p) {
+		return nil, nil
+	}
 	text, err := s.lines(f.path, lines)
 	if err != nil {
 		return nil, nil

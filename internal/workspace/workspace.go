@@ -94,6 +94,8 @@ type Workspace struct {
 
 	turnstile *turnstile
 
+	refusals *refusals
+
 	gitConfig gitConfig
 }
 
@@ -117,6 +119,7 @@ func Open(folders []string, docs Documents) (*Workspace, error) {
 		seen:      make(map[string]stamp),
 		writing:   make(chan struct{}, 1),
 		turnstile: &turnstile{},
+		refusals:  &refusals{},
 		gitConfig: userGitConfig(),
 	}, nil
 }

@@ -53,7 +53,6 @@ type Agent struct {
 	host       server.Host
 	client     atomic.Pointer[acp.ClientCapabilities]
 	editor     atomic.Pointer[string] // the client's name
-	files      atomic.Bool            // the client's files did not answer: they are left alone
 	unanswered atomic.Int32           // requests for diagnostics, in a row
 	canLogin   atomic.Bool            // the client knows the ways to log in
 	methods    map[string]method

@@ -67,6 +67,7 @@ type update struct {
 }
 
 type setup struct {
+	static bool // changes of the configuration are not watched; for virtual time
 	model  model.Model
 	config string // config.yaml
 	client *protocol.ClientCapabilities
@@ -106,7 +107,7 @@ func dial(t testing.TB, s setup) *client {
 	if s.env == nil {
 		s.env = []string{}
 	}
-	svc := server.New(server.Options{Home: c.home, Version: "0.0-test", Environ: s.env, Model: s.model, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	svc := server.New(server.Options{Home: c.home, Version: "0.0-test", Environ: s.env, Model: s.model, Static: s.static, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	in, toAgent := io.Pipe()
 	fromAgent, out := io.Pipe()
 	c.in = toAgent

@@ -16,6 +16,9 @@ import (
 // answerLimit is how long the client may take for what needs no person.
 const answerLimit = 10 * time.Second
 
+// fileLimit is how long the client may take for a file. Some clients ask the user first.
+const fileLimit = 30 * time.Second
+
 // Documents are the client's files: what it has in its editor, unsaved text
 // included, and what it can read and write for it. Documents returns nil unless the
 // client offers writing, because a text that could not be written back would be of
@@ -35,9 +38,9 @@ type documents struct {
 }
 
 // Get reads through the client. Only a client that answers "resource not found"
-// leaves the file to the disk; any other error is a refusal.
+// leaves the file to the disk; any other error is a refusal, and so is no answer.
 func (d documents) Get(ctx context.Context, path string) (workspace.Document, bool, error) {
-	if !d.reads || d.agent.files.Load() {
+	if !d.reads {
 		return workspace.Document{}, false, nil
 	}
 	text, err := d.read(ctx, path)
@@ -50,9 +53,7 @@ func (d documents) Get(ctx context.Context, path string) (workspace.Document, bo
 	case errors.As(err, &answered):
 		return workspace.Document{}, false, refusalOf(answered)
 	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
-		d.agent.files.Store(true)
-		d.agent.o.Log.Warn("the client does not answer fs/read_text_file; files are read from the disk from now on", "path", path)
-		return workspace.Document{}, false, nil
+		return workspace.Document{}, false, refusal(fmt.Sprintf("it did not answer fs/read_text_file within %v", fileLimit))
 	}
 	return workspace.Document{}, false, fmt.Errorf("reading %s through the editor: %w", path, err)
 }
@@ -77,11 +78,17 @@ func refusalOf(e *acp.Error) refusal {
 }
 
 func (d documents) read(ctx context.Context, path string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	ctx, cancel := context.WithTimeout(ctx, fileLimit)
 	defer cancel()
-	var r acp.ReadTextFileResponse
+	var r struct{ Content *string }
 	err := d.agent.peer.Call(ctx, acp.MethodReadTextFile, acp.ReadTextFileRequest{SessionID: d.session, Path: path}, &r)
-	return r.Content, err
+	if err == nil && r.Content == nil { // which is no empty file
+		return "", acp.Errorf(acp.CodeInternal, "the answer has no content")
+	}
+	if err != nil {
+		return "", err
+	}
+	return *r.Content, nil
 }
 
 // Replace writes through the client, if its text is still the one that was got.
@@ -100,11 +107,10 @@ func (d documents) Replace(ctx context.Context, doc workspace.Document, text []b
 	return d.write(ctx, doc.Path, text)
 }
 
-// Write writes through the client. Two kinds of files are left to the disk: a file
-// that is there and that the client, asked to read it, did not find; and all files of
-// a client that does not answer.
+// Write writes through the client. A file that is there, and that the client, asked to
+// read it, did not find, is left to the disk.
 func (d documents) Write(ctx context.Context, path string, text []byte, unknown bool) (bool, error) {
-	if d.agent.files.Load() || unknown && d.reads {
+	if unknown && d.reads {
 		return false, nil
 	}
 	return true, d.write(ctx, path, text)
@@ -115,7 +121,7 @@ func (d documents) write(ctx context.Context, path string, text []byte) error {
 	if !utf8.Valid(text) {
 		return refusal("the new text is not UTF-8, and the editor takes nothing else; change the file with a command")
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	ctx, cancel := context.WithTimeout(ctx, fileLimit)
 	defer cancel()
 	request := acp.WriteTextFileRequest{SessionID: d.session, Path: path, Content: string(text)}
 	err := d.agent.peer.Call(ctx, acp.MethodWriteTextFile, request, &acp.WriteTextFileResponse{})

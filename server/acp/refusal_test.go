@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	commands "github.com/hermes-ls/hermes-ls/protocol"
@@ -223,4 +224,73 @@ func TestClientRefusesTheCopyToo(t *testing.T) {
 	if got := messages[len(messages)-1].Text; !strings.Contains(got, "Permission denied by the user") || strings.Contains(got, "one") {
 		t.Errorf("the subagent was told %s", got)
 	}
+}
+
+// TestRefusedFileIsNotSearched: a search shows no lines of a file that the client has
+// refused to read, also to a subagent in a copy of the workspace.
+func TestRefusedFileIsNotSearched(t *testing.T) {
+	t.Parallel()
+	m := fakemodel.Script(
+		tool("read_file", `{"path":"a.txt"}`),
+		tool("search_files", `{"pattern":"on."}`),
+		reply("ok"),
+	)
+	c := connect(t, setup{model: m, client: lendsFiles})
+	write(t, filepath.Join(c.ws, "a.txt"), "one\n")
+	write(t, filepath.Join(c.ws, "b.txt"), "only\n")
+	c.onDiskToo("read")
+	c.must(protocol.MethodSessionPrompt, say(c.newSession(), "go"), nil)
+	messages := m.Requests()[2].Messages
+	if got := messages[len(messages)-1].Text; !strings.Contains(got, "only") || strings.Contains(got, "one") {
+		t.Errorf("the model was told %s", got)
+	}
+}
+
+// TestAnswerWithoutContent: it is no empty file.
+func TestAnswerWithoutContent(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{`null`, `{}`, `{"content":null}`} {
+		t.Run(answer, func(t *testing.T) {
+			t.Parallel()
+			m := fakemodel.Script(tool("read_file", `{"path":"a.txt"}`), tool("write_file", `{"path":"a.txt","content":"x"}`), reply("ok"))
+			c := connect(t, setup{model: m, client: lendsFiles})
+			c.strict = false
+			write(t, filepath.Join(c.ws, "a.txt"), "one\n")
+			wrote := c.onDiskToo("")
+			c.on(protocol.MethodReadTextFile, func(json.RawMessage) (any, *protocol.Error) { return json.RawMessage(answer), nil })
+			c.must(protocol.MethodSessionPrompt, say(c.newSession(), "go"), nil)
+			for _, i := range []int{1, 2} {
+				messages := m.Requests()[i].Messages
+				if got := messages[len(messages)-1].Text; !strings.Contains(got, "no content") {
+					t.Errorf("the model was told %s", got)
+				}
+			}
+			if got := read(t, filepath.Join(c.ws, "a.txt")); got != "one\n" || len(wrote()) > 0 {
+				t.Errorf("the disk has %q, the client wrote %q", got, wrote())
+			}
+		})
+	}
+}
+
+// TestSlowClientDoesNotAgree: a client that asks its user for long has not agreed.
+func TestSlowClientDoesNotAgree(t *testing.T) {
+	t.Parallel()
+	home, ws := t.TempDir(), t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		m := fakemodel.Script(tool("read_file", `{"path":"a.txt"}`), tool("read_file", `{"path":"a.txt"}`), reply("ok"))
+		c := connect(t, setup{home: home, ws: ws, static: true, model: m, client: lendsFiles})
+		write(t, filepath.Join(c.ws, "a.txt"), "one\n")
+		c.on(protocol.MethodReadTextFile, func(json.RawMessage) (any, *protocol.Error) {
+			<-c.gone
+			return nil, denied
+		})
+		_, answer := c.start(protocol.MethodSessionPrompt, say(c.newSession(), "go"))
+		<-answer
+		for _, i := range []int{1, 2} {
+			messages := m.Requests()[i].Messages
+			if got := messages[len(messages)-1].Text; !strings.Contains(got, "did not answer") || strings.Contains(got, "one") {
+				t.Errorf("the model was told %s", got)
+			}
+		}
+	})
 }
