@@ -128,11 +128,11 @@ func (s *Service) Close() error {
 			late = fmt.Errorf("closing session %s: %w", x.id, err)
 		}
 	}
-	s.watched.Wait()
 	late = errors.Join(late, s.checkpoints.Close())
-	if st := s.opened(); st != nil {
-		return errors.Join(late, st.Close())
+	if st := s.opened(); st != nil { // before the wait: it ends the opening ahead
+		late = errors.Join(late, st.Close())
 	}
+	s.watched.Wait()
 	return late
 }
 

@@ -96,10 +96,10 @@ func TestNothingIsTouchedBeforeItIsNeeded(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(t.TempDir(), "home")
 	s := open(t, Options{Home: home, Model: fakemodel.Script(answer("hi")), Static: true})
-	x, _ := session(t, s, t.TempDir())
 	if _, err := os.Stat(home); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the home folder was made before a prompt: %v", err)
+		t.Errorf("the home folder was made before a session: %v", err)
 	}
+	x, _ := session(t, s, t.TempDir()) // opens the store beside it
 	prompt1(t, x, "hi")
 	if _, err := os.Stat(filepath.Join(home, "hermes-ls.db")); err != nil {
 		t.Error(err)

@@ -22,7 +22,7 @@ func (s *Store) Check(ctx context.Context) (problems []string, err error) {
 	}
 	// A connection that has searched before keeps the shape of the search index, and
 	// takes what another has done to it since for damage.
-	fresh, err := connect(s.path, 1, "query_only(1)")
+	fresh, err := connect(s.path, 1, patience, "query_only(1)")
 	if err != nil {
 		return nil, s.explain("checking", err)
 	}

@@ -49,8 +49,12 @@ func (s *Store) database(ctx context.Context) (*database, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// An opening half done helps nobody: it runs to its end, bounded by patience.
-	db, err := s.openFile(context.WithoutCancel(ctx))
+	// An opening is for everybody who waits for it: it ends with the store, not with the
+	// caller who began it.
+	db, err := s.openFile(s.closing)
+	if err != nil && s.closing.Err() != nil {
+		return nil, s.explain("opening", ErrClosed)
+	}
 	if err != nil {
 		return nil, s.explain("opening", err)
 	}
@@ -75,10 +79,10 @@ func (s *Store) openFile(ctx context.Context) (_ *database, err error) {
 	if s.synchronous == "full" {
 		synchronous = "full"
 	}
-	if db.writer, err = connect(s.path, 1, "foreign_keys(1)", "synchronous("+synchronous+")"); err != nil {
+	if db.writer, err = connect(s.path, 1, patience, "foreign_keys(1)", "synchronous("+synchronous+")"); err != nil {
 		return nil, err
 	}
-	if db.reader, err = connect(s.path, 3, "query_only(1)"); err != nil {
+	if db.reader, err = connect(s.path, 3, patience, "query_only(1)"); err != nil {
 		return nil, err
 	}
 	if err := migrate(ctx, db.writer); err != nil {
@@ -93,36 +97,47 @@ func (s *Store) openFile(ctx context.Context) (_ *database, err error) {
 // prepareFile judges what is in the file before anything is changed in it, and
 // then turns write-ahead logging on.
 func (s *Store) prepareFile(ctx context.Context) error {
-	db, err := connect(s.path, 1)
+	db, err := connect(s.path, 1, 0)
 	if err != nil {
 		return err
 	}
-	err = recognise(ctx, db)
+	err = patiently(ctx, func() error { return recognise(ctx, db) })
 	if err == nil {
-		err = enableWAL(ctx, db)
+		err = patiently(ctx, func() error { return enableWAL(ctx, db) })
 	}
 	return errors.Join(err, db.Close())
 }
 
-// enableWAL retries by itself: two processes that convert a new file at once do
-// not wait for each other by busy_timeout.
-func enableWAL(ctx context.Context, db *sql.DB) error {
-	var mode string
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		err := db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode)
-		if hasCode(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) && time.Now().Before(deadline) {
-			continue
+// patiently calls try until the file is not locked, for at most patience and until ctx
+// ends. busy_timeout is not enough: two processes that convert a new file at once do not
+// wait for each other by it, and nothing ends its waiting.
+func patiently(ctx context.Context, try func() error) error {
+	for deadline := time.Now().Add(patience); ; {
+		err := try()
+		if !hasCode(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) || time.Now().After(deadline) {
+			return err
 		}
-		if err == nil && mode != "wal" {
-			err = fmt.Errorf("write-ahead logging is not possible on this file system (journal mode %q)", mode)
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
 		}
-		return err
 	}
 }
 
-func connect(path string, connections int, pragmas ...string) (*sql.DB, error) {
+func enableWAL(ctx context.Context, db *sql.DB) error {
+	var mode string
+	err := db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode)
+	if err == nil && mode != "wal" {
+		err = fmt.Errorf("write-ahead logging is not possible on this file system (journal mode %q)", mode)
+	}
+	return err
+}
+
+// connect opens connections that wait for other processes' locks for at most busy.
+func connect(path string, connections int, busy time.Duration, pragmas ...string) (*sql.DB, error) {
 	query := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}}
-	query.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", patience.Milliseconds()))
+	query.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()))
 	for _, pragma := range pragmas {
 		query.Add("_pragma", pragma)
 	}

@@ -9,6 +9,7 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"path/filepath"
 	"sync"
@@ -85,6 +86,9 @@ type Store struct {
 	path        string
 	synchronous string
 
+	closing context.Context // ends when [Store.Close] begins: an opening ends with it
+	end     context.CancelFunc
+
 	mu     sync.Mutex
 	open   *database // nil until first use
 	closed bool
@@ -94,14 +98,18 @@ type Store struct {
 
 // New makes a store of the file at path. Nothing is opened or created yet.
 func New(path string, o Options) *Store {
-	return &Store{path: path, synchronous: o.Synchronous}
+	s := &Store{path: path, synchronous: o.Synchronous}
+	s.closing, s.end = context.WithCancel(context.Background())
+	return s
 }
 
 // Path is the file's path.
 func (s *Store) Path() string { return s.path }
 
-// Close lets go of the file. Later calls fail with [ErrClosed].
+// Close lets go of the file. Later calls fail with [ErrClosed]. If the file is being
+// opened, Close ends the opening: what it has not committed is not in the file.
 func (s *Store) Close() error {
+	s.end()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
