@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 
 	"github.com/agnivade/levenshtein"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 const (
@@ -62,12 +64,16 @@ func (w *Workspace) near(ctx context.Context, path string) []string {
 	return names[:min(len(names), maxSuggestions)]
 }
 
-// siblings lists the folder in which p would be.
+// siblings lists the folder in which p would be. If something else is in the folder's
+// place, such as a named pipe, it returns nil.
 func (w *Workspace) siblings(p place) []string {
-	entries, err := fs.ReadDir(p.folder.root.FS(), filepath.ToSlash(filepath.Dir(p.rel)))
+	f, err := p.folder.root.OpenFile(filepath.Dir(p.rel), safefile.Flags, 0)
 	if err != nil {
 		return nil
 	}
+	defer f.Close()             // only read
+	entries, _ := f.ReadDir(-1) // what could be read counts
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
