@@ -53,8 +53,8 @@ type Agent struct {
 
 // Tools selects toolsets by name.
 type Tools struct {
-	Enabled  []string `json:"enabled" doc:"Replaces the host's default when not empty."`
-	Disabled []string `json:"disabled" doc:"Taken away afterwards."`
+	Enabled  []string `json:"enabled" guard:"its texts count" doc:"Replaces the host's default when not empty."`
+	Disabled []string `json:"disabled" guard:"its texts count" doc:"Taken away afterwards."`
 }
 
 // CodeExecution bounds execute_code.
@@ -115,7 +115,7 @@ type SearchFields struct {
 type Approvals struct {
 	Mode    string   `json:"mode" enum:"ask,manual,smart,off" guard:"actions ask as in mode ask" safe:"ask" doc:"manual is another word for ask."`
 	Timeout int      `json:"timeout" doc:"Seconds until no answer is a no."`
-	Deny    []string `json:"deny" doc:"Globs that are always refused."`
+	Deny    []string `json:"deny" guard:"its texts count, and for what is no text, every command is rejected" safe:"*" doc:"Globs that are always refused."`
 }
 
 // Delegation bounds subagents.

@@ -11,12 +11,12 @@ import (
 
 // MCPServer is a server of the Model Context Protocol: a program, or a URL.
 type MCPServer struct {
-	Enabled        bool              `json:"enabled" doc:"false: it is left alone."`
+	Enabled        bool              `json:"enabled" guard:"the server is not started" safe:"false" doc:"false: it is left alone."`
 	Command        string            `json:"command" doc:"Program to start; empty: the server is at url."`
 	Args           []string          `json:"args" doc:"Its arguments."`
 	Env            map[string]string `json:"env" doc:"Variables that it gets beside a harmless part of yours."`
 	Cwd            string            `json:"cwd" doc:"Where it starts; empty: the workspace."`
-	Sandbox        bool              `json:"sandbox" doc:"Bound by the sandbox, as commands are."`
+	Sandbox        bool              `json:"sandbox" guard:"the server is in the sandbox" safe:"true" doc:"Bound by the sandbox, as commands are."`
 	URL            string            `json:"url" doc:"Address of a server that runs already."`
 	Transport      string            `json:"transport" enum:",stdio,http,sse" doc:"Empty: by command or url, and whichever works."`
 	Headers        map[string]string `json:"headers" doc:"Sent with every request to the url's host."`
@@ -27,8 +27,8 @@ type MCPServer struct {
 
 // MCPTools selects a server's tools by their names there.
 type MCPTools struct {
-	Include []string `json:"include" doc:"Only these; empty: all."`
-	Exclude []string `json:"exclude" doc:"Not these."`
+	Include []string `json:"include" guard:"its texts count" doc:"Only these; empty: all."`
+	Exclude []string `json:"exclude" guard:"its texts count" doc:"Not these."`
 }
 
 // UnmarshalJSON has a server count unless it is said otherwise.

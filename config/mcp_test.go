@@ -52,3 +52,23 @@ func TestRepositoryHasNoServers(t *testing.T) {
 		t.Errorf("a repository has started %+v; problems %v", got, l.Problems)
 	}
 }
+
+// TestServersWithWrongValues: a server whose settings cannot be understood has less, and
+// not more.
+func TestServersWithWrongValues(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	write(t, Path(home), `
+mcp_servers:
+  off: {command: x, enabled: flase}
+  boxed: {command: x, sandbox: yess, tools: {exclude: rm}}
+`)
+	l := Load(home, Options{Environ: []string{}})
+	got, _ := l.Servers()
+	if boxed := got["boxed"]; len(got) != 1 || !boxed.Sandbox || !reflect.DeepEqual(boxed.Tools.Exclude, []string{"rm"}) {
+		t.Errorf("servers = %+v", got)
+	}
+	if len(l.Problems) != 3 {
+		t.Errorf("problems = %q", l.Problems)
+	}
+}

@@ -95,6 +95,9 @@ func (c *checker) field(key string, f field, value any) (any, bool) {
 	if f.sections() {
 		return c.sections(key, f, value)
 	}
+	if f.guard != "" && f.typ.Kind() == reflect.Slice && value != "" {
+		return c.guardedList(key, f, value), true
+	}
 	out, want := convert(f, value)
 	if want != "" && f.guard != "" && value != "" {
 		return c.guarded(key, f, value), true
@@ -117,13 +120,37 @@ func (c *checker) guarded(key string, f field, value any) any {
 	return firstOf(f.safe, unknownValue(value))
 }
 
+// guardedList returns the texts of a guarded list. One text counts as a list of one. If
+// there is anything else, it is reported, and the field's safe text counts instead.
+func (c *checker) guardedList(key string, f field, value any) []any {
+	list, isList := value.([]any)
+	if !isList {
+		list = []any{value}
+	}
+	texts, right := []any{}, isList
+	for _, item := range list {
+		if text, ok := item.(string); ok {
+			texts = append(texts, text)
+			continue
+		}
+		right = false
+		if f.safe != "" {
+			texts = append(texts, f.safe)
+		}
+	}
+	if !right {
+		c.problem(key, "must be a list of texts. Until then %s", f.guard)
+	}
+	return texts
+}
+
 // guards reports a wrong value in the place of a section and returns what counts
 // instead, for each guarded field in it.
 func (c *checker) guards(key string, section field, value any) (any, bool) {
 	clean := map[string]any{}
 	var then []string
 	for _, f := range fieldsOf(section.typ) {
-		if f.guard == "" || !c.trusted {
+		if f.guard == "" || !c.trusted || f.typ.Kind() == reflect.Slice {
 			continue
 		}
 		then = append(then, f.guard)
