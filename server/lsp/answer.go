@@ -24,11 +24,14 @@ const (
 // pace and edits at one that an editor can follow, from a goroutine of its own
 // that [answer.finish] waits for. Answers in one document take turns.
 type answer struct {
-	chat  *chat
-	shown string
-	wake  chan struct{}
-	stop  chan struct{}
-	done  chan struct{}
+	chat    *chat
+	shown   string
+	wake    chan struct{}
+	flushes chan chan struct{} // a channel that is closed when all so far is written
+	stop    chan struct{}
+	over    chan struct{} // closed when nothing more is written
+	late    chan struct{} // closed when the editor does not send the change of an edit
+	done    chan struct{}
 
 	mu       sync.Mutex
 	composer composer
@@ -40,7 +43,8 @@ type answer struct {
 func (c *chat) answer(shown string) *answer {
 	a := &answer{
 		chat: c, shown: shown, composer: newComposer(), titles: map[string]string{},
-		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		wake: make(chan struct{}, 1), flushes: make(chan chan struct{}), stop: make(chan struct{}),
+		over: make(chan struct{}), late: make(chan struct{}), done: make(chan struct{}),
 	}
 	go a.run()
 	return a
@@ -97,7 +101,8 @@ func (a *answer) signal() {
 	}
 }
 
-// finish writes the end, and returns when it is in the document.
+// finish writes the end, and returns when it is in the document. If the editor does not
+// send the change of an edit, finish returns before, and the rest is written when it does.
 func (a *answer) finish(stop agent.StopReason, err error) {
 	a.mu.Lock()
 	switch {
@@ -110,62 +115,73 @@ func (a *answer) finish(stop agent.StopReason, err error) {
 	}
 	a.mu.Unlock()
 	close(a.stop)
-	<-a.done
+	select {
+	case <-a.done:
+	case <-a.late:
+	}
 }
 
 func (a *answer) run() {
 	defer close(a.done)
 	if !a.chat.claim() {
+		close(a.over)
 		return
 	}
 	defer a.chat.release()
 	a.chat.writing.Store(a)
 	defer a.chat.writing.Store(nil)
-	ctx := a.chat.s.ctx
-	if err := a.chat.load(ctx); err != nil {
+	err := a.write(a.chat.s.ctx)
+	close(a.over)
+	if err != nil {
 		a.lost(err)
-		return
+	}
+}
+
+// write writes the answer from its heading to the next prompt's.
+func (a *answer) write(ctx context.Context) error {
+	if err := a.chat.load(ctx); err != nil {
+		return err
 	}
 	a.chat.showOnce()
 	if err := a.chat.load(ctx); err != nil {
-		a.lost(err)
-		return
+		return err
 	}
 	head, tail := a.chat.text.begin(a.shown)
 	// A line end stays behind the place, so that what the user types at the end of
 	// the document has a line of its own.
-	if err := a.chat.put(ctx, head+"\n", 1); err != nil {
-		a.lost(err)
-		return
+	if err := a.put(ctx, head+"\n", 1); err != nil {
+		return err
 	}
 	if err := a.stream(ctx); err != nil {
-		a.lost(err)
-		return
+		return err
 	}
 	a.mu.Lock()
 	a.composer.close(tail)
 	last := a.composer.take()
 	a.mu.Unlock()
-	if err := a.chat.put(ctx, last, 0); err != nil {
-		a.lost(err)
-	}
+	return a.put(ctx, last, 0)
 }
 
 // stream writes what comes until the turn is over.
 func (a *answer) stream(ctx context.Context) error {
 	for {
+		var written chan struct{}
 		select {
 		case <-a.stop:
 			return nil
 		case <-a.wake:
+		case written = <-a.flushes:
 		}
 		a.mu.Lock()
 		piece := a.composer.take()
 		a.mu.Unlock()
 		if piece != "" {
-			if err := a.chat.put(ctx, piece, 0); err != nil {
+			if err := a.put(ctx, piece, 0); err != nil {
 				return err
 			}
+		}
+		if written != nil {
+			close(written)
 		}
 		pause := time.NewTimer(editEvery)
 		select {
@@ -174,6 +190,24 @@ func (a *answer) stream(ctx context.Context) error {
 			return nil
 		case <-pause.C:
 		}
+	}
+}
+
+// flush returns when the answer so far is in the document, when it will not be, or when
+// ctx ends.
+func (a *answer) flush(ctx context.Context) {
+	written := make(chan struct{})
+	select {
+	case a.flushes <- written:
+	case <-a.over:
+		return
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case <-written:
+	case <-a.over:
+	case <-ctx.Done():
 	}
 }
 
@@ -190,14 +224,26 @@ func (a *answer) lost(err error) {
 // put inserts a piece where the answer grows; back bytes of it stay behind that
 // place. When the user types at the same moment the editor refuses the piece, and
 // it is put where the place has moved to.
-func (c *chat) put(ctx context.Context, piece string, back int) error {
+func (a *answer) put(ctx context.Context, piece string, back int) error {
+	c := a.chat
 	began, version := time.Now(), int32(-1)
 	for {
+		asked := time.Now()
+		sent, err := c.mayEdit(ctx)
+		if err != nil {
+			return err
+		}
+		began = began.Add(time.Since(asked))
 		in := c.text.insert(c.path, piece)
 		if in.doc.Version != version { // somebody is typing
 			began, version = time.Now(), in.doc.Version
 		}
-		err := c.send(ctx, in, piece)
+		err = c.send(ctx, in, piece)
+		sent()
+		if errors.Is(err, errLate) {
+			err = a.await(ctx, in)
+			began = time.Now()
+		}
 		if err == nil {
 			c.text.step(back)
 			return nil
@@ -217,6 +263,42 @@ func (c *chat) put(ctx context.Context, piece string, back int) error {
 	}
 }
 
+// mayEdit waits until an edit may be sent. The caller must call sent when its change has
+// come. A chat that is not open is a file, and waits for nothing.
+func (c *chat) mayEdit(ctx context.Context) (sent func(), err error) {
+	if !c.text.isOpen() {
+		return func() {}, nil
+	}
+	return c.s.floor.edit(ctx)
+}
+
+var errLate = errors.New("the editor has not sent the change")
+
+// await waits for a change that is late, for as long as the connection lasts: eglot sends
+// it with the next change, or when the document is saved.
+func (a *answer) await(ctx context.Context, in insertion) error {
+	select {
+	case <-a.late:
+	default:
+		close(a.late)
+	}
+	c := a.chat
+	c.text.late()
+	c.s.log.Warn("the editor has not sent the change of an edit", "path", c.path)
+	c.s.warnOnce("late "+c.path, "The editor has taken an edit of %s but has not sent the change. Save the chat or type in it: then the answer goes on. It is also in the transcript (hermes.transcript).", c.path)
+	select {
+	case <-in.landed:
+		return nil
+	case <-in.gone:
+		return errClosed
+	case <-ctx.Done():
+		c.text.missed()
+		return ctx.Err()
+	}
+}
+
+var errClosed = fmt.Errorf("the editor has closed the chat, or has changed it without the edit: %w", workspace.ErrStale)
+
 // patience is how long an editor may refuse a piece, or say nothing to it, while the
 // document stays as it is. One that has never taken an edit is not waited for long.
 func (c *chat) patience() time.Duration {
@@ -235,6 +317,8 @@ func beforeLastLineEnd(text []byte, at int, piece string) (int, string) {
 	return at - 1, "\n" + strings.TrimSuffix(piece, "\n")
 }
 
+// send sends a piece and waits for its change. If the editor has applied the edit and the
+// change does not come within changeLimit, it returns errLate, and the change may come yet.
 func (c *chat) send(ctx context.Context, in insertion, piece string) error {
 	if !in.open {
 		return c.save(ctx, in, piece)
@@ -258,12 +342,11 @@ func (c *chat) send(ctx context.Context, in insertion, piece string) error {
 	case <-in.landed:
 		return nil
 	case <-in.gone:
-		return fmt.Errorf("the editor has closed the chat: %w", workspace.ErrStale)
+		return errClosed
 	case <-ctx.Done():
-		err = ctx.Err()
+		c.text.missed()
+		return ctx.Err()
 	case <-wait.C:
-		err = fmt.Errorf("the editor took an edit of %s but did not send the change", c.path)
+		return errLate
 	}
-	c.text.missed()
-	return err
 }

@@ -27,7 +27,7 @@ func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decisi
 	}
 	// The gate's ctx bounds how long a person may think.
 	var chosen lsp.MessageActionItem
-	if err := h.s.question(ctx, lsp.MethodWindowShowMessageRequest, params, &chosen); err != nil {
+	if err := h.s.showQuestion(ctx, params, &chosen); err != nil {
 		if unknownMethod(err) {
 			h.s.unasked(q)
 			err = &tools.Unasked{Why: "this editor cannot show approval requests", How: "add " + q.Remember + " to command_allowlist; the chat says how"}

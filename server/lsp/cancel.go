@@ -59,6 +59,7 @@ func (s *server) cancelSession(_ context.Context, params jsonrpc2.RawMessage, _ 
 
 // cancelProgress stops exactly the work that the token stands for.
 func (s *server) cancelProgress(_ context.Context, p *lsp.WorkDoneProgressCancelParams) error {
+	s.floor.goOn()
 	s.line.cancel(func(t turnToCome) bool { return t.token != nil && t.token == p.Token })
 	s.progress.mu.Lock()
 	cancel := s.progress.cancels[p.Token]

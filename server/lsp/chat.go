@@ -237,6 +237,18 @@ func (s *server) ensureChat(ctx context.Context, session *service.Session) (*cha
 	return c, c.create(ctx, session)
 }
 
+// answers are the answers that are being written.
+func (x *chats) answers() (list []*answer) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, c := range x.byPath {
+		if a := c.writing.Load(); a != nil {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
 func (x *chats) ofSession(id string) *chat {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -25,8 +25,9 @@ type chatText struct {
 	open    bool // the editor holds it; else it is a file
 	at      int  // where the answer goes on
 	pending string
+	overdue bool          // pending has been applied, and its change is late
 	landed  chan struct{} // closed when pending has come back as a change
-	gone    chan struct{} // closed when the editor closes the document before that
+	gone    chan struct{} // closed when it will not
 }
 
 // opened says that the editor has opened the document, perhaps with other text
@@ -44,9 +45,14 @@ func (c *chatText) closed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open = false
+	c.giveUp()
+}
+
+// giveUp says that pending does not come any more; the lock is held.
+func (c *chatText) giveUp() {
 	if c.landed != nil {
 		close(c.gone)
-		c.pending, c.landed = "", nil
+		c.pending, c.landed, c.overdue = "", nil, false
 	}
 }
 
@@ -63,6 +69,28 @@ func (c *chatText) changed(version int32, changes []workspace.Change, enc worksp
 		c.follow(change{start, end, []byte(ch.Text)})
 	}
 	c.version = version
+	if c.overdue && !c.find() {
+		c.giveUp()
+	}
+}
+
+// late says that the edit with pending was applied and that its change is late. The next
+// change tells all, perhaps in one with other changes: what is not there then, is lost.
+func (c *chatText) late() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.overdue = c.pending != "" && !c.find()
+}
+
+// find looks for pending right behind the place; the lock is held.
+func (c *chatText) find() bool {
+	i := bytes.Index(c.text[c.at:], []byte(c.pending))
+	if i < 0 || plain(string(c.text[c.at:c.at+i])) != "" {
+		return false
+	}
+	c.at += i + len(c.pending)
+	c.land()
+	return true
 }
 
 // change puts text in the place of [start, end).
@@ -128,7 +156,7 @@ func (ch change) trim(before []byte) change {
 func blank(text []byte) bool { return len(bytes.Trim(text, " \t")) == 0 }
 
 func (c *chatText) land() {
-	c.pending = ""
+	c.pending, c.overdue = "", false
 	if c.landed != nil {
 		close(c.landed)
 		c.landed = nil
@@ -181,7 +209,7 @@ func (c *chatText) wrote(in insertion, piece string) bool {
 func (c *chatText) missed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pending, c.landed = "", nil
+	c.pending, c.landed, c.overdue = "", nil, false
 }
 
 // step moves the place back over bytes that belong behind it.

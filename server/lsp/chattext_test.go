@@ -181,3 +181,50 @@ func TestPromptOf(t *testing.T) {
 		})
 	}
 }
+
+// A piece whose change is late is found in the next change, which may also hold what the
+// user has typed. If it is not there, it is given up.
+func TestLatePiece(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		next  string // the whole text that the editor sends next
+		early bool   // before it counts as late
+		gone  bool
+	}{
+		"with what was typed":        {next: "## Hermes\n\nAll is well.\n\nI type.\n"},
+		"told before":                {next: "## Hermes\n\nAll is well.\n\nI type.\n", early: true},
+		"lost":                       {next: "## Hermes\n\n\nI type.\n", gone: true},
+		"the same words stand below": {next: "## Hermes\n\n\nI type: All is well.\n", gone: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var text chatText
+			text.opened(1, []byte("## Hermes\n\n\n"))
+			text.at = len("## Hermes\n\n")
+			in := text.insert("x.md", "All is well.\n")
+			tell := func() { edit(&text, 0, len(text.text), c.next, true, "utf-8") }
+			if c.early {
+				tell()
+			}
+			text.late()
+			if !c.early {
+				tell()
+			}
+			select {
+			case <-in.landed:
+				if c.gone {
+					t.Error("it has landed")
+				}
+				if draft := text.draft(); draft != "I type." {
+					t.Errorf("behind the piece stands %q", draft)
+				}
+			case <-in.gone:
+				if !c.gone {
+					t.Error("it was given up")
+				}
+			default:
+				t.Error("nothing is known of it")
+			}
+		})
+	}
+}

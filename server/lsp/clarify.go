@@ -33,7 +33,7 @@ func (h host) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error
 	}
 	params.Actions = append(params.Actions, lsp.MessageActionItem{Title: youDecide})
 	var chosen lsp.MessageActionItem
-	if err := h.s.question(ctx, lsp.MethodWindowShowMessageRequest, params, &chosen); unknownMethod(err) {
+	if err := h.s.showQuestion(ctx, params, &chosen); unknownMethod(err) {
 		return tools.Answer{Kind: tools.AnswerLater}, nil // the chat is the place where this person answers
 	} else if err != nil {
 		return tools.Answer{}, err

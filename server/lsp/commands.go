@@ -23,6 +23,7 @@ type command struct {
 
 // executeCommand answers workspace/executeCommand.
 func (s *server) executeCommand(ctx context.Context, p *lsp.ExecuteCommandParams, free func()) (any, error) {
+	s.floor.goOn()
 	if p.Command == protocol.CommandCancel {
 		return s.cancelCommand(p, free)
 	}

@@ -224,6 +224,11 @@ func (d *documents) Replace(ctx context.Context, doc workspace.Document, text []
 	if bytes.Equal(doc.Text, text) {
 		return nil
 	}
+	sent, err := d.s.floor.edit(ctx)
+	if err != nil {
+		return fmt.Errorf("%s was not edited, since a question is open in the editor: %w", doc.Path, err)
+	}
+	defer sent()
 	now, open := d.buffers.Get(doc.Path)
 	if !open || now.Version != doc.Version {
 		return fmt.Errorf("%s has changed in the editor: %w", filepath.Base(doc.Path), workspace.ErrStale)

@@ -122,6 +122,7 @@ type server struct {
 	out       outbox
 	questions atomic.Int64 // that a person thinks about
 	answers   atomic.Int64 // that persons have given
+	floor     floor
 	line      line
 	client    client
 	encoding  workspace.Encoding

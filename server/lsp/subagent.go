@@ -202,7 +202,7 @@ func (s *server) offerResults(sessionID string, ready []delegate.Status) {
 		Actions: []lsp.MessageActionItem{{Title: goOnTitle}, {Title: "Later"}},
 	}
 	var chosen lsp.MessageActionItem
-	if err := s.question(s.ctx, lsp.MethodWindowShowMessageRequest, params, &chosen); err != nil || chosen.Title != goOnTitle {
+	if err := s.showQuestion(s.ctx, params, &chosen); err != nil || chosen.Title != goOnTitle {
 		return
 	}
 	const text = "Go on with the results of the subagents."

@@ -109,7 +109,7 @@ func (e *Editor) applyEdit(params json.RawMessage, before func(uri.URI)) (any, *
 		end := e.offset(doc.text, edit.Range.End.Line, edit.Range.End.Character)
 		spans = append(spans, span{start, end, edit.NewText})
 	}
-	e.change(change.TextDocument.URI, doc, spans)
+	e.change(change.TextDocument.URI, doc, spans, true)
 	return map[string]any{"applied": true}, nil
 }
 
@@ -130,7 +130,13 @@ func (e *Editor) question(params json.RawMessage) (any, *RPCError) {
 	e.mu.Lock()
 	e.asked = append(e.asked, q)
 	choose := e.choose
+	e.thinking++
 	e.mu.Unlock()
+	defer func() {
+		e.mu.Lock()
+		e.thinking--
+		e.mu.Unlock()
+	}()
 	if choose == nil {
 		return nil, nil
 	}

@@ -45,6 +45,8 @@ type Editor struct {
 	refuse   int // edits still to be refused
 	late     time.Duration
 	before   func(uri.URI)
+	thinking int               // questions that are open
+	untold   map[uri.URI][]any // changes that were swallowed
 }
 
 type buffer struct {
@@ -68,7 +70,7 @@ type Question struct {
 func New(t testing.TB, o Options) *Editor {
 	t.Helper()
 	o.fill(t)
-	e := &Editor{t: t, o: o, Root: o.Root, docs: map[uri.URI]*buffer{}, silent: map[string]int{}, utf16: true}
+	e := &Editor{t: t, o: o, Root: o.Root, docs: map[uri.URI]*buffer{}, untold: map[uri.URI][]any{}, silent: map[string]int{}, utf16: true}
 	e.run = start(t, o, false)
 	e.conn = e.run.conn
 	e.conn.request, e.conn.note = e.request, e.note
@@ -205,7 +207,7 @@ func (e *Editor) Edit(name, old, text string) {
 	if at < 0 {
 		e.t.Fatalf("%q is not in %s, which reads %q", old, name, doc.text)
 	}
-	e.change(e.URI(name), doc, []span{{at, at + len(old), text}})
+	e.change(e.URI(name), doc, []span{{at, at + len(old), text}}, false)
 }
 
 // span puts text in the place of [start, end).
@@ -215,8 +217,8 @@ type span struct {
 }
 
 // change changes a buffer and tells the server; the lock is held. Spans do not
-// overlap and refer to the text before.
-func (e *Editor) change(u uri.URI, doc *buffer, spans []span) {
+// overlap and refer to the text before. Edit is true of the server's own edits.
+func (e *Editor) change(u uri.URI, doc *buffer, spans []span, edit bool) {
 	slices.SortFunc(spans, func(a, b span) int { return b.start - a.start })
 	var events []any
 	for _, s := range spans { // from the end, so that what is before stays where it is
@@ -227,6 +229,12 @@ func (e *Editor) change(u uri.URI, doc *buffer, spans []span) {
 		doc.text = doc.text[:s.start] + s.text + doc.text[s.end:]
 	}
 	doc.version++
+	events = append(e.untold[u], events...)
+	delete(e.untold, u)
+	if edit && e.o.Swallows && e.thinking > 0 {
+		e.untold[u] = events
+		return
+	}
 	params := map[string]any{
 		"textDocument": map[string]any{"uri": u, "version": doc.version}, "contentChanges": events,
 	}

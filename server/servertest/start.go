@@ -35,6 +35,7 @@ type Options struct {
 	NoShow     bool                                           // it shows no documents
 	NoProgress bool                                           // it shows no progress
 	Modal      bool                                           // it does nothing else while its user thinks about a question
+	Swallows   bool                                           // it tells what edits change while a question is open only with the next change
 	Unbegun    bool                                           // initialize is left to the test
 }
 
