@@ -103,9 +103,16 @@ func Load(home string, o Options) *Loaded {
 		merge(tree, clean)
 	}
 	l.fill(tree)
+	if l.Broken && !l.kept && !says(tree, "sandbox.mode") {
+		l.Sandbox.Mode = lostMode
+	}
 	l.checkRoutes(func(key string) (string, int) { return written(sources, key) })
 	return l
 }
+
+// lostMode is the sandbox.mode of a user whose file cannot be used. What it said of the
+// sandbox, the backend or denied commands is not known, so commands are rejected.
+const lostMode = "unknown, because config.yaml cannot be used"
 
 // written finds the source that says something of key, the highest first.
 func written(sources []source, key string) (name string, line int) {
@@ -195,6 +202,9 @@ func unreadable(err error) error {
 func (l *Loaded) instead(trusted bool) string {
 	if l.kept && trusted {
 		return "the last good settings stay"
+	}
+	if trusted {
+		return "nothing of it applies, and commands are rejected until it can be used or the editor sets sandbox.mode"
 	}
 	return "nothing of it counts"
 }
