@@ -603,7 +603,7 @@ func TestApprovals(t *testing.T) {
 		{"import shutil\nshutil.rmtree('sub')\nprint('gone')", []string{"import shutil"}, false, "The user denied"},
 		{"from hermes_tools import terminal\nprint(terminal('rm -rf sub')['exit_code'])", []string{"rm -rf sub"}, true, "0\n"},
 		{"from hermes_tools import terminal\nprint(terminal('rm -rf sub')['error'])", []string{"rm -rf sub"}, false, "The user denied"},
-		{"import shutil\nshutil.rmtree('/')", nil, true, "Refused"},
+		{"import shutil\nshutil.rmtree('/')", nil, true, "Blocked"},
 		{"#" + strings.Repeat("x", 70<<10), nil, true, "longer than 64 KB"},
 	}
 	for _, tc := range tests {
