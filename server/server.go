@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -152,13 +153,17 @@ func (s *Service) Warm() {
 }
 
 // openAhead opens the store while nobody waits for it, since that is most of what a first
-// prompt would wait for. A failure is left to the prompt to report.
+// prompt would wait for. A failure is left to the prompt to report. Then it has the tools
+// describe their inputs, which they keep.
 func (s *Service) openAhead(conf *config.Loaded, cwd string) {
 	st := s.theStore(conf.Store.Synchronous)
 	s.ahead.Do(func() {
 		s.watched.Go(func() {
 			if _, _, err := st.List(s.ctx, store.Filter{Cwd: cwd, Talks: true, Limit: 1}); err != nil {
 				s.Log.Debug("the store could not be opened ahead", "error", err)
+			}
+			if s.ctx.Err() == nil {
+				_ = slices.Concat(tools.Builtin(), tools.Web(tools.WebConfig{}))
 			}
 		})
 	})

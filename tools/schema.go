@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -22,11 +23,11 @@ import (
 // that run can answer it with a sentence, but is not in the schema. New panics
 // when In cannot be described: that is a mistake in the program.
 func New[In any](t Tool, run func(ctx context.Context, env *Env, call Call, in In) (Result, error)) Tool {
-	accepts, offered, err := schemaOf(reflect.TypeFor[In]())
+	in, err := inputOf(reflect.TypeFor[In]())
 	if err != nil {
 		panic(fmt.Sprintf("tools: the input of %s: %v", t.Name, err))
 	}
-	t.accepts, t.Schema = accepts, offered
+	t.accepts, t.Schema = in.accepts, bytes.Clone(in.offered)
 	plain := plainFieldsOf(reflect.TypeFor[In]())
 	t.Run = func(ctx context.Context, env *Env, call Call) (Result, error) {
 		in, err := decode[In](plain, call.Args)
@@ -64,6 +65,29 @@ func titled[In any](title func(In) string) func(json.RawMessage) string {
 		}
 		return oneLine(title(in), 120)
 	}
+}
+
+// input is what is known of the type of a tool's input. Nobody changes it.
+type input struct {
+	accepts *jsonschema.Schema
+	offered json.RawMessage
+}
+
+// inputs keeps the input of each type: each session and each subagent makes the same
+// tools again, and a description takes a good part of a millisecond.
+var inputs sync.Map // reflect.Type to input
+
+// inputOf is schemaOf, once for each type.
+func inputOf(t reflect.Type) (input, error) {
+	if known, ok := inputs.Load(t); ok {
+		return known.(input), nil
+	}
+	accepts, offered, err := schemaOf(t)
+	if err != nil {
+		return input{}, err
+	}
+	in, _ := inputs.LoadOrStore(t, input{accepts, offered})
+	return in.(input), nil
 }
 
 // schemaOf describes a struct: all that is accepted, and the JSON of what is offered.

@@ -3,17 +3,23 @@ package approval
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // What code in an interpreter writes is judged by the file, if that is a plain text.
 // If it is not, every text in the code counts that names what must not change.
 
+// They are compiled when they are first needed: every process of ours would pay for it.
 var (
-	writeMode = regexp.MustCompile(`['"](w|a|x|r\+|c)[bt+]{0,2}(:[^'"]*)?['"]|O_(WRONLY|RDWR|CREAT)|File::(WRONLY|RDWR|CREAT|APPEND)|['"]\s*\+?>|\+<`)
-	glued     = regexp.MustCompile(`['"]\s*(\+|\.\.?)\s*['"]`)
-	listed    = regexp.MustCompile(`['"]\s*[,/]\s*['"]`)
-	pathText  = regexp.MustCompile("['\"`}>/]~?[\\w./-]+")
+	writeMode = lazily(`['"](w|a|x|r\+|c)[bt+]{0,2}(:[^'"]*)?['"]|O_(WRONLY|RDWR|CREAT)|File::(WRONLY|RDWR|CREAT|APPEND)|['"]\s*\+?>|\+<`)
+	glued     = lazily(`['"]\s*(\+|\.\.?)\s*['"]`)
+	listed    = lazily(`['"]\s*[,/]\s*['"]`)
+	pathText  = lazily("['\"`}>/]~?[\\w./-]+")
 )
+
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 // writerNames are functions that write, make or replace the files that they are given. A
 // name behind a dot counts only with the owner that is written before it.
@@ -33,7 +39,7 @@ func (s *scanner) writes(name, next string) {
 	}
 	switch {
 	case contains(openerNames, name):
-		if !writeMode.MatchString(call) || name == "new" && s.prev != "File" {
+		if !writeMode().MatchString(call) || name == "new" && s.prev != "File" {
 			return
 		}
 		if target, ok := s.opened(call); ok {
@@ -112,9 +118,9 @@ func (s *scanner) opened(call string) (string, bool) {
 // writesUnseen judges code that writes a file whose path is made up when it runs: any
 // part of a path in it that names what configures or runs something by itself counts.
 func (j *judge) writesUnseen(c *call, src string) {
-	src = glued.ReplaceAllString(src, "")
-	joined := listed.ReplaceAllString(src, "/") // the parts of a path may be given one by one
-	for _, text := range append(pathText.FindAllString(joined, -1), pathText.FindAllString(src, -1)...) {
+	src = glued().ReplaceAllString(src, "")
+	joined := listed().ReplaceAllString(src, "/") // the parts of a path may be given one by one
+	for _, text := range append(pathText().FindAllString(joined, -1), pathText().FindAllString(src, -1)...) {
 		text = strings.TrimPrefix(strings.TrimLeft(text, "'\"`}>"), "~")
 		for _, name := range []string{"/" + strings.TrimLeft(text, "/"), j.place.Home + "/" + strings.TrimLeft(text, "/")} {
 			if a := j.place.classify(name); a.level == Refused || a.settings {

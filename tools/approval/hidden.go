@@ -1,7 +1,6 @@
 package approval
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,7 +9,7 @@ import (
 
 // subscript is a text that the shell takes for an element of an array and runs what is
 // substituted in it, wherever it counts with it: a[$(…)].
-var subscript = regexp.MustCompile("^[\\w\\s=+*/%(<>&|!?:,-]*\\w\\[[^\\]]*(\\$\\(|`)")
+var subscript = lazily("^[\\w\\s=+*/%(<>&|!?:,-]*\\w\\[[^\\]]*(\\$\\(|`)")
 
 // subscripts asks about commands that hide in quoted texts of that form.
 func (j *judge) subscripts(file *syntax.File) {
@@ -26,7 +25,7 @@ func (j *judge) subscripts(file *syntax.File) {
 				}
 			}
 		}
-		if subscript.MatchString(text) {
+		if subscript().MatchString(text) {
 			j.note(Asks, "hides a command in the subscript of an array", j.whole())
 		}
 		return true
