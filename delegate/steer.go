@@ -357,6 +357,14 @@ func (x *Children) News(ctx context.Context, parent string) string {
 	return "Results of subagents that worked in the background:\n" + string(x.results(env, ready).JSON)
 }
 
+// Fresh says that the session is new: an earlier run has left nothing for it, and
+// [Children.News] does not look for it in the store.
+func (x *Children) Fresh() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.restored = true
+}
+
 // restore finds, once, the children in the background that a dead server left, or
 // whose results nobody was told.
 func (x *Children) restore(ctx context.Context, parent string) {

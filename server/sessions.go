@@ -185,6 +185,7 @@ func (s *Service) admit(head store.Session, p Place, h Host, draft bool) (*Sessi
 	x.children.Sweep(x.ws.Folders()[0])
 	if draft {
 		s.drafts[head.ID] = head
+		x.children.Fresh()
 	}
 	return x, nil
 }
