@@ -15,7 +15,8 @@ uid=7327
 
 if [ "${1:-}" != --inside ]; then
 	for folder in "$here"/e2e/{neovim,emacs,helix,vim,vscode}; do # where tests keep their pictures
-		install -d -m 1777 "$folder/artefacts"
+		mkdir -p "$folder/artefacts"
+		chmod -R a+rwX "$folder/artefacts"
 	done
 	exec unshare --mount --propagation private "$0" --inside "$PWD" "$@"
 fi

@@ -37,9 +37,7 @@ func checkHeader(t *testing.T, raw io.Reader, wantRead, wantAnswered string, wan
 			read = append(read, fmt.Sprintf("answer#%v", m.ID()))
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	finish(t, w)
 	if got := strings.Join(read, " "); got != wantRead {
 		t.Errorf("read %q, want %q", got, wantRead)
 	}
@@ -192,9 +190,7 @@ func FuzzHeaderStream(f *testing.F) {
 				t.Fatalf("%T does not survive: %v", again, err)
 			}
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		finish(t, w)
 		answered(t, out.Bytes())
 	})
 }
