@@ -61,7 +61,7 @@ func TestLoadProblems(t *testing.T) {
 		{"unknown provider", "model: {provider: anthropic}\n", ":1: model.provider is \"anthropic\", which is not known; known are auto, openai, openrouter, ollama, lmstudio, custom, embedded. Until then no request is sent", "model.provider", "anthropic"},
 		{"a key for a provider", "model: {provider: sk-0123456789012345678901234567890123456789}\n", ":1: model.provider is \"the text given\", which is not known; known are auto, openai, openrouter, ollama, lmstudio, custom, embedded. Until then no request is sent", "model.provider", "the text given"},
 		{"off is a word", "approvals: {mode: off}\n", "", "approvals.mode", "off"},
-		{"no mapping", "- a\n", ": is no YAML: the top must be a mapping such as `model:`; nothing of it applies, and commands are rejected until it can be used or the editor sets sandbox.mode", "model.default", "gpt-5"},
+		{"no mapping", "- a\n", ": is no YAML: the top must be a mapping such as `model:`; nothing of it applies, and commands are rejected until you fix it", "model.default", "gpt-5"},
 		{"key list", "model:\n  api_key: [a, b]\n", "", "model.api_key", `["a","b"]`},
 		{"empty section", "model:\nagent: {max_iterations: 4}\n", "", "agent.max_iterations", "4"},
 	} {
@@ -84,7 +84,7 @@ func TestLoadProblems(t *testing.T) {
 	}
 }
 
-// What a file that cannot be used said of the sandbox is not known: no command runs
+// What a file that is no YAML says of the sandbox is not known: no command runs
 // because of that, unless a higher source sets the mode, or the last good file did.
 func TestBrokenFileRejectsCommands(t *testing.T) {
 	t.Parallel()

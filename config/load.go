@@ -53,6 +53,7 @@ type Loaded struct {
 	environ map[string]string // the process's, over that of .env
 	parted  Keys              // keys of endpoints that a higher source has replaced
 	kept    bool              // see Options.Kept
+	lost    bool              // the user's file has a mistake, so its settings are not known
 }
 
 // Home is the folder of everything of ours: $HERMES_HOME, or ~/.hermes.
@@ -103,16 +104,16 @@ func Load(home string, o Options) *Loaded {
 		merge(tree, clean)
 	}
 	l.fill(tree)
-	if l.Broken && !l.kept && !says(tree, "sandbox.mode") {
+	if l.lost && !says(tree, "sandbox.mode") {
 		l.Sandbox.Mode = lostMode
 	}
 	l.checkRoutes(func(key string) (string, int) { return written(sources, key) })
 	return l
 }
 
-// lostMode is the sandbox.mode of a user whose file cannot be used. What it said of the
+// lostMode is the sandbox.mode of a user whose file is no YAML. What it says of the
 // sandbox, the backend or denied commands is not known, so commands are rejected.
-const lostMode = "unknown, because config.yaml cannot be used"
+const lostMode = "unknown, because config.yaml is no YAML"
 
 // written finds the source that says something of key, the highest first.
 func written(sources []source, key string) (name string, line int) {
@@ -178,11 +179,14 @@ func (l *Loaded) takeYAML(file string, data []byte, err error, trusted bool) sou
 	s, err := parseYAML(file, data)
 	if err != nil {
 		l.Broken = l.Broken || trusted
-		what := "is no YAML"
+		what, instead := "is no YAML", l.instead(trusted)
 		if complex := (*complexError)(nil); errors.As(err, &complex) {
 			what = "is too complex"
+		} else if trusted && !l.kept {
+			l.lost = true
+			instead = "nothing of it applies, and commands are rejected until you fix it"
 		}
-		l.problem(file, errorLine(err), fmt.Sprintf("%s: %s; %s", what, errorText(err), l.instead(trusted)))
+		l.problem(file, errorLine(err), fmt.Sprintf("%s: %s; %s", what, errorText(err), instead))
 		return source{}
 	}
 	s.trusted = trusted
@@ -202,9 +206,6 @@ func unreadable(err error) error {
 func (l *Loaded) instead(trusted bool) string {
 	if l.kept && trusted {
 		return "the last good settings stay"
-	}
-	if trusted {
-		return "nothing of it applies, and commands are rejected until it can be used or the editor sets sandbox.mode"
 	}
 	return "nothing of it counts"
 }

@@ -99,7 +99,10 @@ func TestNothingIsTouchedBeforeItIsNeeded(t *testing.T) {
 	if _, err := os.Stat(home); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the home folder was made before a session: %v", err)
 	}
-	x, _ := session(t, s, t.TempDir()) // opens the store beside it
+	x, _ := session(t, s, t.TempDir())
+	if _, err := os.Stat(home); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the home folder was made before a prompt: %v", err)
+	}
 	prompt1(t, x, "hi")
 	if _, err := os.Stat(filepath.Join(home, "hermes-ls.db")); err != nil {
 		t.Error(err)
@@ -473,8 +476,12 @@ func TestStoreIsOpenedAhead(t *testing.T) {
 		t.Error("a store was made before there was a session")
 	}
 	x, _ := session(t, s, t.TempDir())
+	if there() {
+		t.Error("a store was made before the client was told of the session")
+	}
+	x.Warm()
 	if !there() {
-		t.Error("the store was not opened with the session")
+		t.Error("the store was not opened ahead")
 	}
 	prompt1(t, x, "go")
 	next := open(t, Options{Home: home, Static: true})

@@ -96,8 +96,16 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 	x.applyMode()
 	x.report(conf.Problems)
 	s.watch()
-	s.openAhead(conf, head.Cwd)
 	return x, nil
+}
+
+// Warm does what a first prompt would wait for. Hosts call it when the client has been
+// told of the session.
+func (x *Session) Warm() {
+	x.mu.Lock()
+	conf := x.conf
+	x.mu.Unlock()
+	x.svc.openAhead(conf, x.Head().Cwd)
 }
 
 // ID names the session, in the store too.

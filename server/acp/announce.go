@@ -18,7 +18,7 @@ func Opens(name string) bool {
 }
 
 // Answered is told when the answer to a request is on its way. What a client can only
-// understand once it knows the session follows from here.
+// understand once it knows the session follows from here, and what can wait begins.
 func (a *Agent) Answered(name string, params json.RawMessage, result any) {
 	if !Opens(name) {
 		return
@@ -32,6 +32,9 @@ func (a *Agent) Answered(name string, params json.RawMessage, result any) {
 		return
 	}
 	a.update(p.SessionID, commands())
+	if x := a.svc.Opened(p.SessionID); x != nil {
+		x.Warm()
+	}
 }
 
 // commands are the slash commands, whole.
