@@ -134,6 +134,9 @@ func (p *Plan) attach(pl place, stand *standIns) error {
 	if gone(err) && pl.kind > writable {
 		return nil
 	}
+	if pl.kind == writable && (gone(err) || errors.Is(err, unix.EROFS)) {
+		return nil // removed since the plan was made, as an unused cache is: there is nothing to write
+	}
 	if err != nil {
 		return fmt.Errorf("mounting on %s: %w", pl.path, err)
 	}
