@@ -33,6 +33,9 @@ func (f *framer) frame(number uint32, result []byte) (plain, texts []byte) {
 			break
 		}
 		open += i
+		if len(result)-open <= longText {
+			break
+		}
 		if i = textEnd(result[:open+longText], open); i > 0 {
 			continue
 		}

@@ -41,6 +41,7 @@ func FuzzFrame(f *testing.F) {
 		`{}`, `{"content": "short"}`, `{"content":"` + long + `"}`,
 		`{"a":"` + long + `\n\t\"quoted\" \\","b":[1,"x","` + long + `\\"],"c":null}`,
 		`{"a":"` + long + `\u00e9 \ud83d\ude00 \ud83d \u12 \/","a b":""}`,
+		`{"counts":[1` + strings.Repeat(",1", longText) + `],"end":"short"}`,
 		`["\\\\` + long + `", {"` + long + `": 1}]`,
 	} {
 		f.Add([]byte(seed))

@@ -208,13 +208,14 @@ func globClass(glob string) (class string, size int, err error) {
 			break
 		}
 		if strings.HasPrefix(glob[i:], "[:") {
-			if end := strings.Index(glob[i:], ":]"); end > 0 {
-				ranges, ok := posixClasses[glob[i+2:i+end]]
+			// A [: without its :] is two characters of the set, as in git.
+			if name, closed := strings.CutSuffix(upTo(glob[i+2:], ']'), ":"); closed {
+				ranges, ok := posixClasses[name]
 				if !ok {
-					return "", 0, fmt.Errorf("[:%s:] is no class", glob[i+2:i+end])
+					return "", 0, fmt.Errorf("[:%s:] is no class", name)
 				}
 				set.WriteString(ranges)
-				i += end + 2
+				i += len("[:") + len(name) + len(":]")
 				continue
 			}
 		}
@@ -241,6 +242,11 @@ func globClass(glob string) (class string, size int, err error) {
 		return `[^\x00-\x{10FFFF}]`, size, nil // nothing is in it
 	}
 	return "[" + set.String() + "]", size, nil
+}
+
+// upTo is the part of text before the first end; empty: there is no end.
+func upTo(text string, end byte) string {
+	return text[:max(0, strings.IndexByte(text, end))]
 }
 
 func classRune(glob string) (r rune, size int, err error) {

@@ -65,6 +65,7 @@ func TestIgnoreAgainstGit(t *testing.T) {
 		{".gitignore": "foo**\n**foo\nb**r/x\n**\n!*.go\n"},
 		{".gitignore": "b**/x\na/foo**\ns?b**/n.go\n***/deep\n"},
 		{".gitignore": "[.-0]x\na[/]b\n*.*\n!n.go\n"},
+		{".gitignore": "[[:]1\n[[:a]2\n[[:a]b:]3\n[[:alpha:]:]4\n[[::]5\n[[:alpha]6\n[[:none:]7\n"},
 	} {
 		dir := filepath.Join(tempDir(t), fmt.Sprint(i))
 		writeFiles(t, dir, files)
@@ -78,6 +79,7 @@ func TestIgnoreAgainstGit(t *testing.T) {
 			"[a", "{x,y}", "x", "y", "back\\", "back", "n.go", "sub/n.go", "sub/x", "sub/y", "sub/deep/n.go", "sub/deep/y",
 			"first", "second", "second\r", "a/b", "b/a/b", "sub/keep", "sub/lose", "vendor/keep", "vendor/lose", "vendor",
 			"excluded", "included", "sub/excluded", "foobar", "afoo", "b/r/x", "bar/x", "/x"[1:], "0x", ".x", "a/b",
+			"[1", "a1", "[2", "a2", "ab:]3", "b:]3", "[b:]3", "a4", "14", "a5", "[5", "a6", "[6", "n7",
 		}
 		paths = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(paths))), func(p string) bool { return p[0] == '.' })
 		want, got := gitIgnored(t, dir, home, paths), ours(w, paths)
