@@ -49,11 +49,14 @@ ifdef ROOT
 endif
 
 # Real editors and the official clients against the built binary, as an ordinary user.
-# Packing the extension needs this user's caches; the others differ for root.
+# Packing the extension and the Python client need this user's caches and programs; the
+# others differ for root.
+OWN := TestVSIX|TestOfficialPythonClient
+
 e2e: build hosts vsix
 	npm test --prefix vscode --silent
-	go test -count=1 -tags e2e -skip '^TestVSIX$$' -exec $(AS_USER) ./e2e
-	go test -count=1 -tags e2e -run '^(TestVSIX$(if $(ROOT),|TestSoak|TestKilledServers|TestACPX|TestOfficialACPClient|TestClosedPipe))$$' ./e2e
+	go test -count=1 -tags e2e -skip '^($(OWN))$$' -exec $(AS_USER) ./e2e
+	go test -count=1 -tags e2e -run '^($(OWN)$(if $(ROOT),|TestSoak|TestKilledServers|TestACPX|TestOfficialACPClient|TestClosedPipe))$$' ./e2e
 
 # Kakoune, whose LSP client has to be built first: some minutes, once.
 kakoune: build hosts
