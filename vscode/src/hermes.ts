@@ -72,6 +72,7 @@ export class Hermes implements vscode.Disposable {
   private busy = false; // a turn of the current session runs
   private questions = 0;
   private opening: Promise<string> | undefined;
+  private restarting?: Promise<void>;
   private stopping = false;
   private died = false;
 
@@ -150,8 +151,18 @@ export class Hermes implements vscode.Disposable {
     this.change({ phase: "stopped" });
   }
 
-  /** Stops and starts; the session stays the current one. */
+  /** Stops and starts; the session stays the current one. Prompts wait until the server is there again. */
   async restart(): Promise<void> {
+    const restarted = this.stopAndStart();
+    this.restarting = restarted;
+    try {
+      await restarted;
+    } finally {
+      if (this.restarting === restarted) this.restarting = undefined;
+    }
+  }
+
+  private async stopAndStart(): Promise<void> {
     await this.stop().catch((error) => this.log.warn(`stopping the server: ${message(error)}`));
     this.crashes.forget();
     await this.start();
@@ -208,6 +219,7 @@ export class Hermes implements vscode.Disposable {
   // ---- sessions ----
 
   async ensureSession(): Promise<string> {
+    await this.restarting?.catch(() => undefined); // the caller of restart reports a failure
     if (this.session !== undefined) {
       return this.session;
     }
