@@ -95,6 +95,7 @@ func TestParameters(t *testing.T) {
 func FuzzMessages(f *testing.F) {
 	f.Add([]byte("{\"a\":1}\nhello\n[1]\n{\n"), uint8(3))
 	f.Add([]byte("\n\n{}\r\n"), uint8(1))
+	f.Add([]byte("{}\v\n"), uint8(6))
 	f.Fuzz(func(t *testing.T, in []byte, size uint8) {
 		var out, other bytes.Buffer
 		m := &messages{to: &out, other: &other}

@@ -125,7 +125,7 @@ func (m *messages) Write(p []byte) (int, error) {
 }
 
 func (m *messages) pass() error {
-	line := bytes.TrimSpace(m.line)
+	line := bytes.Trim(m.line, " \t\r") // what JSON allows around a value
 	m.line = append(m.line, '\n')
 	defer func() { m.line = m.line[:0] }()
 	to := m.to
