@@ -24,13 +24,7 @@ fi
 folder=$2
 shift 2
 mount -t tmpfs -o mode=755 tester /mnt
-mount -t tmpfs -o mode=755 tester /home
 mkdir /mnt/src /mnt/run
-install -d -o $uid -g $uid /home/tester
-{ cat /etc/passwd; echo "tester:x:$uid:$uid::/home/tester:/bin/bash"; } >/mnt/passwd
-{ cat /etc/group; echo "tester:x:$uid:"; } >/mnt/group
-mount --bind /mnt/passwd /etc/passwd
-mount --bind /mnt/group /etc/group
 mount --rbind "$here" /mnt/src
 case $1 in
 /*) # a test's program lies in a folder of root's
@@ -38,6 +32,25 @@ case $1 in
 	set -- "/mnt/run/$(basename "$1")" "${@:2}"
 	;;
 esac
+mount -t tmpfs -o mode=755 tester /home
+install -d -o $uid -g $uid /home/tester
+# Programs in .cache/hosts name their own path, so it has to lead to them, too.
+part=
+while IFS= read -r -d / name; do
+	part=$part${name:+/$name}
+	if [ -n "$part" ] && [ $(($(stat -c %a "$part" 2>/dev/null || echo 1) % 2)) = 0 ]; then
+		mount -t tmpfs -o mode=755 tester "$part"
+		break
+	fi
+done <<<"$here/"
+if [ ! -e "$here/go.mod" ]; then
+	mkdir -p "$here"
+	mount --rbind /mnt/src "$here"
+fi
+{ cat /etc/passwd; echo "tester:x:$uid:$uid::/home/tester:/bin/bash"; } >/mnt/passwd
+{ cat /etc/group; echo "tester:x:$uid:"; } >/mnt/group
+mount --bind /mnt/passwd /etc/passwd
+mount --bind /mnt/group /etc/group
 case $folder in "$here"*) folder=/mnt/src${folder#"$here"} ;; esac
 cd "$folder"
 exec env -i PATH="$PATH" LANG="${LANG:-C.UTF-8}" TERM="${TERM:-dumb}" CI="${CI:-}" \
