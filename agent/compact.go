@@ -19,7 +19,7 @@ var compactWords string
 const (
 	keptShare     = 0.2             // of the window, for the newest messages, which stay as they are
 	keptMost      = 20_000          // tokens of them
-	windowGuess   = 128_000         // tokens, where nobody knows
+	windowGuess   = 128_000         // tokens, if the endpoint and the table do not say
 	growthBefore  = 1.2             // times what the last compaction has left, before the next one
 	changedWithin = 2 * time.Second // for asking which files have changed
 	ackText       = "Understood. I go on from there."

@@ -48,7 +48,7 @@ type Config struct {
 	Renew func(context.Context) (Beginning, error)
 
 	// Changed is asked at a compaction for the files that the session has changed by
-	// tools, commands and scripts, oldest change first. Nil: nobody knows.
+	// tools, commands and scripts, oldest change first. If it is nil, they are not known.
 	Changed func(context.Context) ([]string, error)
 
 	MaxIterations int // requests a turn at most; 0: 90

@@ -564,7 +564,7 @@ func execute(t testing.TB, path, script string) {
 	}
 }
 
-// A report is one answer without calls, at the end of what was asked before.
+// A report is one response without tool calls, after the messages of the turn.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

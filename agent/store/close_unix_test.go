@@ -14,7 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// Nobody waits for an opening that waits for another process.
+// Close returns although the opening waits for another process.
 func TestCloseEndsAnOpening(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), store.FileName)

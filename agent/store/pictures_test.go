@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A rejection counts for 30 days, for one endpoint and model.
+// A rejection applies for 30 days, to one endpoint and model.
 func TestRejections(t *testing.T) {
 	t.Parallel()
 	s := New(filepath.Join(t.TempDir(), FileName), Options{})
