@@ -16,7 +16,7 @@ const openFiles = 1024
 // asked about, and has allowed. An error means that the process may not start.
 func (r *Runner) confine(ctx context.Context, env *tools.Env, c *proc.Cmd, agreed string) error {
 	c.Limits = proc.Limits{MemoryMB: r.cfg.MaxMemoryMB, Processes: r.cfg.MaxProcs, OpenFiles: openFiles}
-	if err := env.Sandbox.Agreed(agreed).Confine(ctx, c); err != nil {
+	if err := env.Sandbox.With(env.Sandbox.Named(agreed)).Confine(ctx, c); err != nil {
 		return fmt.Errorf("the script was not started: %w", err)
 	}
 	return nil

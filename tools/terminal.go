@@ -91,7 +91,7 @@ func terminal(ctx context.Context, env *Env, call Call, in terminalIn) (Result, 
 		return Result{}, err
 	}
 	if !env.Shell.elsewhere() {
-		c.box = env.Sandbox.Agreed(agreed)
+		c.box = env.Sandbox.With(env.Sandbox.Named(agreed))
 	}
 	unsaved := ""
 	if !env.Shell.elsewhere() {

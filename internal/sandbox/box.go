@@ -37,7 +37,7 @@ type Config struct {
 // Box is the sandbox of a session. The nil Box confines nothing.
 type Box struct {
 	*shared
-	agreed string // what the user has agreed to; empty: nothing
+	opening Opening // of the one command that this is for
 }
 
 type shared struct {
@@ -80,21 +80,6 @@ func (b *Box) Set(mode Mode, network bool) {
 	if b.mode != mode || b.network != network {
 		b.mode, b.network, b.told = mode, network, false
 	}
-}
-
-// Agreed is the same sandbox for a command of which the user has been asked, in
-// these words, and has agreed: the places that ask, such as .vscode, and the git
-// settings that it names are open to it.
-func (b *Box) Agreed(words string) *Box {
-	if b == nil {
-		return nil
-	}
-	return &Box{shared: b.shared, agreed: words}
-}
-
-// agreedTo reports whether the user has agreed to a change of something.
-func (b *Box) agreedTo(name string) bool {
-	return strings.Contains(strings.ToLower(b.agreed), strings.ToLower(name))
 }
 
 // off reports whether there is nothing to do at all.
@@ -140,6 +125,9 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 	}
 	policy := b.Policy()
 	policy.temp = temp
+	if policy.copies, err = b.frozen(temp); err != nil {
+		return fmt.Errorf("confining the command: %w", err)
+	}
 	policy.Writable = append(policy.Writable, writable...)
 	if c.Scratch != "" {
 		policy.Writable = append(policy.Writable, c.Scratch)
@@ -183,8 +171,9 @@ func (b *Box) Policy() Policy {
 	p.Visible = append(slices.Clone(ofRun), b.cfg.Visible...)
 	for _, pl := range protectedPlaces(p.Roots) {
 		switch {
-		case pl.kind == settings && b.agreedTo(filepath.Base(pl.path)):
 		case pl.kind == gitConfig:
+		case b.opens(pl.path):
+			p.ReadOnly = append(p.ReadOnly, b.openIn(pl.path)...)
 		default:
 			p.ReadOnly = append(p.ReadOnly, pl.path)
 		}

@@ -78,7 +78,7 @@ func (w *Watch) gitChanges(path string, old content, had bool) (all []Change) {
 		return []Change{whole}
 	}
 	for _, s := range after {
-		if s.runs() && !slices.Contains(before, s) && !w.box.agreedTo(s.name) {
+		if s.runs() && !slices.Contains(before, s) && !w.box.opening.approves(s) {
 			all = append(all, Change{
 				Path: path, Asks: true, Key: "git config " + s.name + " " + s.value,
 				What: fmt.Sprintf("the git setting %s = %s, which runs a program", s.name, s.value),

@@ -49,6 +49,7 @@ func (m Mechanism) mounts(plan *confine.Plan, p Policy, stand *Temp, shmMB int) 
 	plan.Visible = existing(p.Visible)
 	plan.ReadOnly = within(existing(p.ReadOnly), plan.Writable)
 	plan.Pinned = within(existing(p.Pinned), plan.Writable)
+	plan.Copies = p.copies
 	plan.Blank, plan.Nothing = stand.blank(), stand.nothing()
 	if p.temp != nil {
 		plan.Temp, plan.TempAt = p.temp.tmp(), existing(tempFolders())
@@ -99,6 +100,9 @@ func (m Mechanism) wrapped(mounts *confine.Plan, p Policy) *confine.Plan {
 	add(3, mounts.Visible, on("--ro-bind-try"))
 	add(4, mounts.Pinned, on("--bind-try"))
 	add(5, mounts.ReadOnly, on("--ro-bind-try"))
+	for _, c := range mounts.Copies {
+		all = append(all, mount{c.At, 6, []string{"--ro-bind", c.From, c.At}})
+	}
 	slices.SortStableFunc(all, func(a, b mount) int {
 		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.rank, b.rank))
 	})

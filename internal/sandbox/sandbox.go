@@ -16,7 +16,11 @@
 // A Box is safe for concurrent use.
 package sandbox
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
+)
 
 // Mode is what commands may write.
 type Mode string
@@ -48,7 +52,8 @@ type Policy struct {
 	Pinned     []string // not to be moved away, although in a folder that is writable
 	Network    bool
 
-	temp *Temp // stands in for /tmp; nil: /tmp is nothing special
+	temp   *Temp          // stands in for /tmp; nil: /tmp is nothing special
+	copies []confine.Copy // what files hold for the command
 }
 
 // Mechanism is what a host offers to enforce policies.

@@ -217,7 +217,7 @@ func (w *Watch) change(path string, old content, had, has bool) []Change {
 		return nil // what is gone runs nothing
 	case kind == gitConfig:
 		return w.gitChanges(path, old, had)
-	case kind == settings && w.box.agreedTo(filepath.Base(w.placeOf(path))):
+	case kind == settings && w.box.opens(path):
 		return nil
 	case kind == hooks && !has && !isRepository(filepath.Dir(w.placeOf(path))):
 		return nil // gone as a whole

@@ -27,6 +27,7 @@ const (
 	visible
 	pinned
 	readOnly
+	frozen
 )
 
 // mount makes everything read-only, and then puts what the plan lists where it
@@ -58,6 +59,13 @@ func (p *Plan) mount() error {
 			return fmt.Errorf("taking the session's folder for temporary files: %w", err)
 		}
 		places = append(places, place{path, temp, fd})
+	}
+	for _, c := range p.Copies {
+		fd, err := tree(c.From)
+		if err != nil {
+			return fmt.Errorf("taking what stands in for %s: %w", c.At, err)
+		}
+		places = append(places, place{c.At, frozen, fd})
 	}
 	stand, err := p.standIns()
 	if err != nil {
@@ -122,7 +130,7 @@ func (p *Plan) attach(pl place, stand *standIns) error {
 	switch pl.kind {
 	case temp, writable:
 		err = attach(pl.fd, pl.path)
-	case visible:
+	case visible, frozen:
 		if err = readonly(pl.fd); err == nil {
 			err = attach(pl.fd, pl.path)
 		}
@@ -131,7 +139,7 @@ func (p *Plan) attach(pl place, stand *standIns) error {
 	case hidden:
 		err = p.hide(pl.path, stand)
 	}
-	if gone(err) && pl.kind > writable {
+	if gone(err) && pl.kind > writable && pl.kind != frozen {
 		return nil
 	}
 	if pl.kind == writable && (gone(err) || errors.Is(err, unix.EROFS)) {

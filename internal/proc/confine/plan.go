@@ -30,6 +30,7 @@ type Plan struct {
 	Visible  []string // read-only; may lie within Hidden
 	ReadOnly []string // may lie within Writable
 	Pinned   []string // writable, but neither to be renamed nor removed
+	Copies   []Copy   // read-only, over files that exist
 	Temp     string   // a folder of the host's that stands in for each of TempAt
 	TempAt   []string
 	Blank    string // what stands in for hidden files
@@ -45,6 +46,9 @@ type Plan struct {
 	// Sockets bounds the kinds of sockets that can be made: see the constants.
 	Sockets int
 }
+
+// Copy is a file of the host's that stands in for another, which has to exist.
+type Copy struct{ From, At string }
 
 // What sockets may be made.
 const (
@@ -86,6 +90,9 @@ func (p *Plan) Fields() []string {
 	for _, l := range p.lists() {
 		out = append(append(out, strconv.Itoa(len(*l))), *l...)
 	}
+	for _, c := range p.Copies {
+		out = append(out, c.From, c.At)
+	}
 	return out
 }
 
@@ -122,6 +129,9 @@ func FromFields(fields []string) (*Plan, error) {
 			return nil, errFields
 		}
 		*l, fields = fields[:n:n], fields[n:]
+	}
+	for ; len(fields) > 1; fields = fields[2:] {
+		p.Copies = append(p.Copies, Copy{fields[0], fields[1]})
 	}
 	return p, nil
 }

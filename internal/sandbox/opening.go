@@ -1,0 +1,143 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
+)
+
+// Opening is an exception of the sandbox for one command. The zero Opening is none.
+type Opening struct {
+	// Open are absolute paths of protected places that the command may write. Each may be
+	// a protected place, or lie in one; it need not exist.
+	Open []string
+	// Frozen is what files hold for the command, by absolute path: the content that was
+	// judged. The files must exist. Without mounts, as with Landlock, it has no effect.
+	Frozen map[string][]byte
+	// Settings are the git settings that the user was shown and has approved, as
+	// "name=value". The command may leave them in a configuration that is open.
+	Settings []string
+
+	named string // until Settings is filled: the words in which they were shown
+}
+
+// approves reports whether the user was shown a git setting and has approved it.
+func (o Opening) approves(s setting) bool {
+	name := strings.ToLower(s.name)
+	return o.named != "" && strings.Contains(o.named, name) || slices.ContainsFunc(o.Settings, func(shown string) bool {
+		n, value, _ := strings.Cut(shown, "=")
+		return strings.ToLower(n) == name && value == s.value
+	})
+}
+
+// With returns the same sandbox for one command that has an opening. The nil Box
+// returns nil.
+func (b *Box) With(o Opening) *Box {
+	if b == nil {
+		return nil
+	}
+	return &Box{shared: b.shared, opening: o}
+}
+
+// opens reports whether the command may write a protected place, or something in it.
+func (b *Box) opens(place string) bool {
+	return slices.ContainsFunc(b.opening.Open, func(path string) bool { return under(path, place) || under(place, path) })
+}
+
+// openIn returns what stays read-only of a protected folder of which the command may
+// write something: all that lies beside it. A place that is open as a whole has nothing.
+func (b *Box) openIn(place string) (readOnly []string) {
+	if slices.ContainsFunc(b.opening.Open, func(path string) bool { return under(place, path) }) {
+		return nil
+	}
+	entries, _ := os.ReadDir(place)
+	for _, e := range entries {
+		path := filepath.Join(place, e.Name())
+		switch {
+		case !b.opens(path):
+			readOnly = append(readOnly, path)
+		case e.IsDir():
+			readOnly = append(readOnly, b.openIn(path)...)
+		}
+	}
+	return readOnly
+}
+
+// frozen writes the judged content of files into the session's temporary folder, and
+// returns what is mounted over them.
+func (b *Box) frozen(temp *Temp) (copies []confine.Copy, err error) {
+	for _, path := range slices.Sorted(maps.Keys(b.opening.Frozen)) {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return nil, fmt.Errorf("the file %s, which was judged, cannot be found: %w", path, err)
+		}
+		info, err := os.Stat(real)
+		if err != nil {
+			return nil, fmt.Errorf("the file %s, which was judged, cannot be found: %w", path, err)
+		}
+		mode := os.FileMode(0o444)
+		if info.Mode()&0o111 != 0 {
+			mode = 0o555
+		}
+		from, err := temp.freeze(b.opening.Frozen[path], mode)
+		if err != nil {
+			return nil, fmt.Errorf("keeping the judged content of %s: %w", path, err)
+		}
+		copies = append(copies, confine.Copy{From: from, At: real})
+	}
+	return copies, nil
+}
+
+// freeze keeps a content under its hash, and returns where.
+func (t *Temp) freeze(content []byte, mode os.FileMode) (path string, err error) {
+	dir := t.dir.Path("frozen")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(content)
+	path = filepath.Join(dir, fmt.Sprintf("%s-%o", hex.EncodeToString(sum[:]), mode))
+	if _, err := os.Lstat(path); err == nil {
+		return path, nil
+	}
+	f, err := os.CreateTemp(dir, "new-*") // two commands may freeze the same content at once
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Chmod(mode)
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name()) //nolint:errcheck // the first error counts
+		return "", err
+	}
+	return path, nil
+}
+
+// Named returns the opening of a command that the user has approved, by the words that
+// it was shown in: the places of editors and shells, and the git settings, that they name.
+func (b *Box) Named(words string) (o Opening) {
+	if b.off() || words == "" {
+		return o
+	}
+	for _, pl := range protectedPlaces(b.cfg.Roots()) {
+		if pl.kind == settings && strings.Contains(words, filepath.Base(pl.path)) {
+			o.Open = append(o.Open, pl.path)
+		}
+	}
+	o.named = strings.ToLower(words)
+	return o
+}
