@@ -11,7 +11,8 @@ package config
 
 // Config is everything that can be set. The struct tags are the one source of the
 // key names, the JSON Schema, the defaults' words and the trust rules:
-// doc describes a key, enum lists its values, repo:"yes" lets a repository set it.
+// doc describes a key, enum lists its values, repo:"yes" lets a repository set it, and
+// repo:"name" lets a repository set it to a plain name (see plainName).
 // guard says what happens while the value is wrong: then the value safe counts, or, if
 // there is none, the wrong value, which whoever uses it rejects. A typing error never
 // means less protection.
@@ -34,7 +35,7 @@ type Config struct {
 
 // Model says which model answers, and where.
 type Model struct {
-	Default       string   `json:"default" repo:"yes" doc:"Model id sent to the endpoint."`
+	Default       string   `json:"default" repo:"name" doc:"Model id sent to the endpoint."`
 	Provider      string   `json:"provider" enum:"auto,openai,openrouter,ollama,lmstudio,custom,embedded" guard:"no request is sent" doc:"Who serves the model; auto: the first of openai and openrouter that has a key."`
 	BaseURL       string   `json:"base_url" doc:"Any OpenAI-compatible /v1; empty: the provider's own."`
 	APIKey        Keys     `json:"api_key" doc:"A key, or a list that is rotated on 401, 402 and 429; empty: the provider's environment variable."`
@@ -126,7 +127,7 @@ type Delegation struct {
 	DefaultToolsets       []string         `json:"default_toolsets" doc:"Toolsets of a child that asks for none."`
 	InactivityTimeout     int              `json:"inactivity_timeout" doc:"Seconds without a sign of life after which a child is stopped; 0: never."`
 	MaxBatchTokens        int              `json:"max_batch_tokens" doc:"Tokens that the children of one call may use together; 0: no limit."`
-	Model                 string           `json:"model" repo:"yes" doc:"Model of the children; empty: the parent's."`
+	Model                 string           `json:"model" repo:"name" doc:"Model of the children; empty: the parent's."`
 	Provider              string           `json:"provider" enum:",openai,openrouter,ollama,lmstudio,custom,embedded" guard:"no subagent uses it" doc:"Empty: the parent's."`
 	BaseURL               string           `json:"base_url" doc:"Empty: the parent's."`
 	APIKey                Keys             `json:"api_key" doc:"Empty: the parent's, at the parent's endpoint only."`

@@ -145,6 +145,30 @@ func TestPrecedence(t *testing.T) {
 	check("editor")
 }
 
+// A model's name from a repository is shown in status bars, so it is a plain name.
+func TestRepositoryModelName(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 201)
+	for _, bad := range []string{"%{system('touch PWNED')}", "$(bell) gpt", "[x](command:y)", "a\x1b]52;c;x\a", "gpt 5", "é", long} {
+		data, err := json.Marshal(map[string]any{"model": map[string]any{"default": bad}, "delegation": map[string]any{"model": bad}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := Load(t.TempDir(), Options{Editor: data})
+		if l.Model.Default != Default().Model.Default || l.Delegation.Model != "" || len(l.Problems) != 2 {
+			t.Errorf("%q: default %q, delegation %q, problems %v", bad, l.Model.Default, l.Delegation.Model, l.Problems)
+		}
+		if l = Load(t.TempDir(), Options{Init: data}); l.Model.Default != bad {
+			t.Errorf("the user's own %q is not taken: %v", bad, l.Problems)
+		}
+	}
+	good := "openrouter/anthropic/claude-sonnet-4.5:beta@2025-01_x+y"
+	l := Load(t.TempDir(), Options{Editor: []byte(`{"model": {"default": "` + good + `"}}`)})
+	if l.Model.Default != good {
+		t.Errorf("default %q: %v", l.Model.Default, l.Problems)
+	}
+}
+
 // Each of these would let a repository redirect the model, widen what runs, or start a program.
 func TestRepositoryMayNot(t *testing.T) {
 	t.Parallel()

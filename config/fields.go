@@ -14,6 +14,7 @@ type field struct {
 	guard    string // what happens while the value is wrong; empty: a wrong value is ignored
 	safe     string // what counts in place of a wrong value; empty: the wrong value
 	harmless bool   // a repository may set it
+	plain    bool   // a repository may set it to a plain name only
 }
 
 // fieldsOf lists the keys of a section in the order of the struct.
@@ -32,7 +33,8 @@ func newField(f reflect.StructField) field {
 		doc:      f.Tag.Get("doc"),
 		guard:    f.Tag.Get("guard"),
 		safe:     f.Tag.Get("safe"),
-		harmless: f.Tag.Get("repo") == "yes",
+		harmless: f.Tag.Get("repo") != "",
+		plain:    f.Tag.Get("repo") == "name",
 	}
 	if words, ok := f.Tag.Lookup("enum"); ok {
 		out.enum = strings.Split(words, ",")

@@ -92,6 +92,10 @@ func (c *checker) field(key string, f field, value any) (any, bool) {
 		c.problem(key, "is ignored here: a repository may not set it; set it in your own config.yaml")
 		return nil, false
 	}
+	if text, ok := value.(string); ok && !c.trusted && f.plain && !plainName(text) {
+		c.problem(key, "is ignored: in a repository it must be at most %d letters, digits and any of %s", longestName, nameSigns)
+		return nil, false
+	}
 	if f.sections() {
 		return c.sections(key, f, value)
 	}
@@ -107,6 +111,20 @@ func (c *checker) field(key string, f field, value any) (any, bool) {
 		return nil, false
 	}
 	return out, true
+}
+
+const (
+	longestName = 200
+	nameSigns   = "_ . / : @ + -"
+)
+
+// plainName reports whether a text from a repository is fit to be the name of a model.
+// Such a name is shown in status bars, some of which run programs that a text names.
+func plainName(text string) bool {
+	odd := func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_./:@+-", r))
+	}
+	return len(text) <= longestName && !strings.ContainsFunc(text, odd)
 }
 
 // guarded reports a wrong value of a guarded field and returns what counts instead.

@@ -75,6 +75,14 @@ function M.redraw()
   end
 end
 
+--- A text for a statusline or a winbar. Neovim runs what stands in %{…} there, so each
+--- percent sign is doubled. Control characters become spaces.
+---@param text string
+---@return string
+local function literal(text)
+  return (text:gsub("%c", " "):gsub("%%", "%%%%"))
+end
+
 --- For a statusline: "Hermes: working: $ go test ./… · gpt-5 · 12.3k/128.0k". Empty where
 --- no server runs.
 ---@return string
@@ -90,13 +98,8 @@ function M.line()
     return running and "Hermes: idle" or ""
   end
   local more = facts(conversation)
-  return "Hermes: " .. state(conversation) .. (more ~= "" and " · " .. more or "")
-end
-
----@param text string
----@return string
-local function literal(text)
-  return (text:gsub("%%", "%%%%"))
+  local words = state(conversation)
+  return "Hermes: " .. literal(words .. (more ~= "" and " · " .. more or ""))
 end
 
 --- The bar over the chat.

@@ -56,6 +56,7 @@ local function new(conversation)
   vim.api.nvim_buf_set_name(buf, "hermes://chat/" .. buf)
   vim.bo[buf].bufhidden = "hide"
   vim.bo[buf].swapfile = false
+  vim.bo[buf].modeline = false
   self:write(function()
     vim.api.nvim_buf_set_lines(buf, 0, -1, false, { heading, "", "" })
   end)
