@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/program"
 )
 
 // git runs a git command that obeys nothing of the repository's: no hook, no monitor,
@@ -23,11 +24,15 @@ func git(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]by
 	limited, stop := context.WithTimeout(ctx, gitLimit)
 	defer stop()
 	var out, failure bytes.Buffer
-	settings := []string{"git", "--no-pager",
+	path, err := program.Find("git", []string{dir})
+	if err != nil {
+		return nil, fmt.Errorf("git %s: %w", args[0], err)
+	}
+	settings := []string{path, "--no-pager",
 		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false",
 		"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "submodule.recurse=false"}
 	exit, err := proc.Run(limited, proc.Cmd{
-		Args: append(settings, args...), Dir: dir, Env: gitEnviron(),
+		Args: append(settings, args...), Dir: dir, Env: program.Environ(gitEnviron(), []string{dir}),
 		Stdin: stdin, Stdout: &out, Stderr: &failure,
 	})
 	switch {

@@ -71,7 +71,7 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 	if err != nil {
 		return nil, badInput("cwd", "%v", err)
 	}
-	ws.Ripgrep, ws.Unfinished = ripgrep(), unfinished
+	ws.Unfinished = unfinished
 	conf := s.Config(ws.Folders())
 	x := &Session{
 		id: head.ID, svc: s, host: h, preset: p.Preset, editor: p.Editor, ws: ws, conf: conf, head: head,
@@ -86,6 +86,7 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 		Always:  func(key string) error { return config.AppendAllowlist(s.Home, key) },
 	})
 	x.sandbox = x.newSandbox(conf)
+	ws.Ripgrep = ripgrep(ws.Folders(), x.sandbox)
 	x.away = x.newAway(conf)
 	x.model = &chosen{name: head.Preferred, effort: head.Thinking}
 	x.secrets = &tools.Secrets{}

@@ -99,7 +99,7 @@ func (s *Shell) process(c Command, state shellState, args []string) proc.Cmd {
 	}
 	argv = slices.Concat(argv, []string{s.Name()}, s.dialect().words, args)
 	child := c.process(state)
-	child.Dir, child.Env, child.Limits, child.Trusted = "/", backend.Environ(), proc.Limits{}, true
+	child.Dir, child.Env, child.Limits, child.Trusted = "/", backend.Environ(s.first), proc.Limits{}, true
 	if !c.pty {
 		argv = backend.Supervised(argv, c.input != nil)
 	}

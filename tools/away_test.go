@@ -20,7 +20,7 @@ import (
 // sshd runs a real server on loopback and says how to reach it.
 func sshd(t *testing.T) backend.SSHConfig {
 	t.Helper()
-	server, keygen := "/usr/sbin/sshd", program(t, "ssh-keygen")
+	server, keygen := "/usr/sbin/sshd", programPath(t, "ssh-keygen")
 	if _, err := os.Stat(server); err != nil {
 		t.Fatalf("sshd has to be installed for this test (make hosts does it): %v", err)
 	}
@@ -79,7 +79,7 @@ func sshd(t *testing.T) backend.SSHConfig {
 // podman makes a container engine of this test's own, with an image of busybox.
 func podman(t *testing.T) {
 	t.Helper()
-	engine, busybox := program(t, "podman"), program(t, "busybox")
+	engine, busybox := programPath(t, "podman"), programPath(t, "busybox")
 	dir := t.TempDir()
 	files := map[string]string{
 		"containers.conf": "[containers]\ndefault_ulimits = []\nnetns = \"none\"\nlog_driver = \"k8s-file\"\n[engine]\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\nruntime = \"runc\"\n",
@@ -243,7 +243,7 @@ func TestTerminalInApptainer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	busybox := program(t, "busybox")
+	busybox := programPath(t, "busybox")
 	script := `set -e; cp ` + busybox + ` bin/busybox; for a in $(bin/busybox --list); do [ -e bin/$a ] || ln -s busybox bin/$a; done
 echo root:x:0:0:root:/root:/bin/sh >etc/passwd; touch etc/group etc/hosts etc/resolv.conf etc/localtime`
 	build := exec.Command("sh", "-c", script)

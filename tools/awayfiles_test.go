@@ -19,7 +19,7 @@ import (
 // The file tools over a real ssh, in a folder that commands see, too.
 func TestFilesOverSSH(t *testing.T) {
 	t.Parallel()
-	program(t, "rg")
+	programPath(t, "rg")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

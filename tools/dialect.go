@@ -14,6 +14,7 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/tools/approval"
 )
 
@@ -55,8 +56,9 @@ var dialects = map[string]dialect{
 }
 
 // findShell: the user's own when it is bash or zsh, else what there is, in the order
-// in which models know it. wanted goes before all.
-func findShell(wanted string) string {
+// in which models know it. wanted goes before all. Only wanted can be a program of dir, by
+// its path.
+func findShell(wanted, dir string) string {
 	if runtime.GOOS == "windows" {
 		return "cmd.exe"
 	}
@@ -68,7 +70,11 @@ func findShell(wanted string) string {
 		if name == "" {
 			continue
 		}
-		if path, err := exec.LookPath(name); err == nil {
+		path, err := program.Find(name, []string{dir})
+		if filepath.IsAbs(name) {
+			path, err = exec.LookPath(name)
+		}
+		if err == nil {
 			return path
 		}
 	}

@@ -138,5 +138,5 @@ func afterwards(ctx context.Context, env *Env, w *workspace.Written) []string {
 		return nil
 	}
 	old, new := texts(w)
-	return newSyntaxErrors(ctx, w.Name, old, new)
+	return newSyntaxErrors(ctx, env, w.Name, old, new)
 }

@@ -95,7 +95,7 @@ const terminalType = "TERM=xterm-256color"
 // looks secret and is not named in passthrough.
 func NewShell(dir string, passthrough []string) *Shell {
 	env, _ := proc.Environ(passthrough)
-	return &Shell{program: findShell(""), first: dir, state: shellState{dir: dir, env: override(env, calm)}}
+	return &Shell{program: findShell("", dir), first: dir, state: shellState{dir: dir, env: override(env, calm)}}
 }
 
 // Name is the shell's, such as "bash".
@@ -107,7 +107,7 @@ func (s *Shell) Name() string {
 
 // Use has another shell run the commands, by its name or path. Call it before the
 // first.
-func (s *Shell) Use(program string) { s.program = findShell(program) }
+func (s *Shell) Use(program string) { s.program = findShell(program, s.first) }
 
 func (s *Shell) timeout() time.Duration {
 	if s.Timeout > 0 {

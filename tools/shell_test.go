@@ -41,11 +41,11 @@ func newTestShell(t *testing.T, program string) (*Shell, string) {
 // shells are those to test with: what users have, and sh.
 func shells(t *testing.T) []string {
 	t.Helper()
-	return []string{program(t, "bash"), "/bin/sh", program(t, "dash"), program(t, "zsh"), program(t, "mksh"), program(t, "ksh93")}
+	return []string{programPath(t, "bash"), "/bin/sh", programPath(t, "dash"), programPath(t, "zsh"), programPath(t, "mksh"), programPath(t, "ksh93")}
 }
 
 // program is where a program is that a test needs.
-func program(t *testing.T, name string) string {
+func programPath(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -151,7 +151,7 @@ func TestShellExitCodes(t *testing.T) {
 // fish has a language of its own.
 func TestShellFish(t *testing.T) {
 	t.Parallel()
-	fish := program(t, "fish")
+	fish := programPath(t, "fish")
 	type step struct {
 		run, want string
 		code      int
@@ -200,14 +200,14 @@ func TestAsFish(t *testing.T) {
 
 func TestFindShell(t *testing.T) {
 	for own, want := range map[string]string{
-		program(t, "zsh"): "zsh", program(t, "bash"): "bash", program(t, "fish"): "bash", "": "bash", "/nowhere/bash": "bash",
+		programPath(t, "zsh"): "zsh", programPath(t, "bash"): "bash", programPath(t, "fish"): "bash", "": "bash", "/nowhere/bash": "bash",
 	} {
 		t.Setenv("SHELL", own)
-		if got := filepath.Base(findShell("")); got != want {
+		if got := filepath.Base(findShell("", t.TempDir())); got != want {
 			t.Errorf("SHELL=%s: %s, want %s", own, got, want)
 		}
 	}
-	if got := findShell("fish"); got != program(t, "fish") {
+	if got := findShell("fish", t.TempDir()); got != programPath(t, "fish") {
 		t.Errorf("asked for fish: %s", got)
 	}
 }

@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"path"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/syntax"
 )
 
@@ -23,8 +24,8 @@ const (
 
 // newSyntaxErrors tells what is wrong with the syntax of a file now and was not
 // before. old is nil for a new file. Where there is no parser, nothing is wrong.
-func newSyntaxErrors(ctx context.Context, name string, old, new []byte) []string {
-	check := syntaxCheck(strings.ToLower(path.Ext(name)))
+func newSyntaxErrors(ctx context.Context, env *Env, name string, old, new []byte) []string {
+	check := syntaxCheck(env, strings.ToLower(path.Ext(name)))
 	if check == nil || len(new) > syntaxBytes || len(bytes.TrimSpace(new)) == 0 || notReally(name, new) {
 		return nil
 	}
@@ -55,10 +56,10 @@ func knownIn(before []syntax.Error, all bool) func(syntax.Error) bool {
 }
 
 // syntaxCheck is the check of files with an extension; nil: there is none.
-func syntaxCheck(ext string) func(context.Context, []byte) []syntax.Error {
+func syntaxCheck(env *Env, ext string) func(context.Context, []byte) []syntax.Error {
 	switch {
 	case ext == ".py" || ext == ".pyi":
-		return checkPython
+		return func(ctx context.Context, text []byte) []syntax.Error { return checkPython(ctx, env, text) }
 	case syntax.Known(ext):
 		return func(ctx context.Context, text []byte) []syntax.Error { return syntax.Check(ctx, ext, text) }
 	}
@@ -91,9 +92,9 @@ except Exception:
     pass
 `
 
-func checkPython(ctx context.Context, text []byte) []syntax.Error {
+func checkPython(ctx context.Context, env *Env, text []byte) []syntax.Error {
 	for _, name := range []string{"python3", "python"} {
-		if out, _, ok := parseWith(ctx, text, name, "-I", "-S", "-c", pythonCheck); ok {
+		if out, _, ok := parseWith(ctx, env, text, name, "-I", "-S", "-c", pythonCheck); ok {
 			return numberedError(out)
 		}
 	}
@@ -110,21 +111,34 @@ func numberedError(out string) []syntax.Error {
 	return []syntax.Error{{Line: line, Text: words}}
 }
 
-// parseWith gives text to a parser of the user's. ok is false when it is not there or
-// took too long.
-func parseWith(ctx context.Context, text []byte, program string, args ...string) (out string, exit int, ok bool) {
-	found, err := exec.LookPath(program)
+// parserMemory is far more megabytes than a parser needs for syntaxBytes.
+const parserMemory = 1024
+
+// parseWith gives text to a parser of the user's, never one of the workspace. The parser
+// runs in the session's sandbox, where it can only read. ok is false when it is not there
+// or took too long.
+func parseWith(ctx context.Context, env *Env, text []byte, name string, args ...string) (out string, exit int, ok bool) {
+	folders := env.Files.Folders()
+	found, err := program.Find(name, folders)
 	if err != nil {
 		return "", 0, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, syntaxLimit)
 	defer cancel()
-	env, _ := proc.Environ(nil)
+	environ, _ := proc.Environ(nil)
 	var said bytes.Buffer
-	ended, err := proc.Run(ctx, proc.Cmd{
-		Args: append([]string{found}, args...), Dir: os.TempDir(), Env: env,
+	c := proc.Cmd{
+		Args: append([]string{found}, args...), Dir: "/", Env: program.Environ(environ, folders),
 		Stdin: bytes.NewReader(text), Stdout: &limited{to: &said}, Stderr: &limited{to: &said},
-	})
+		Limits: proc.Limits{MemoryMB: parserMemory},
+	}
+	if runtime.GOOS == "windows" {
+		c.Dir = os.TempDir()
+	}
+	if env.Sandbox.ConfineOwn(ctx, &c) != nil {
+		return "", 0, false
+	}
+	ended, err := proc.Run(ctx, c)
 	if err != nil {
 		return "", 0, false
 	}

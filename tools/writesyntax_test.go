@@ -11,6 +11,7 @@ func TestSyntaxAfterWrite(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil { // Python is checked by the user's own
 		t.Fatal(err)
 	}
+	env := &Env{Files: newPlace(t, nil).env.Files}
 	for _, c := range []struct{ name, good, bad, want string }{
 		{"a.json", `{"a": 1}`, "{\n\"a\": 1,\n}", "a.json, line 3: invalid character '}'"},
 		{"a.yaml", "a: 1\nb: [1, 2]\n", "a: 1\nb: [1, 2\n", "a.yaml, line "},
@@ -42,7 +43,7 @@ func TestSyntaxAfterWrite(t *testing.T) {
 				if old != "" {
 					before = []byte(old)
 				}
-				return strings.Join(newSyntaxErrors(t.Context(), c.name, before, []byte(new)), "; ")
+				return strings.Join(newSyntaxErrors(t.Context(), env, c.name, before, []byte(new)), "; ")
 			}
 			if got := said("", c.good) + said(c.good, c.good); got != "" {
 				t.Errorf("what is right is said to be wrong: %s", got)
@@ -58,7 +59,7 @@ func TestSyntaxAfterWrite(t *testing.T) {
 			}
 		})
 	}
-	if got := newSyntaxErrors(t.Context(), "a.go", []byte("package a\nfunc f( {}\n"), []byte("package a\nfunc f( {}\nvar x = = 1\n")); len(got) != 1 || !strings.Contains(got[0], "line 3") {
+	if got := newSyntaxErrors(t.Context(), env, "a.go", []byte("package a\nfunc f( {}\n"), []byte("package a\nfunc f( {}\nvar x = = 1\n")); len(got) != 1 || !strings.Contains(got[0], "line 3") {
 		t.Errorf("one that is new beside one that was there: %q", got)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/codeexec"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	programs "github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 )
 
@@ -172,10 +173,11 @@ func pythonFinding(ctx context.Context, loaded *config.Loaded) finding {
 }
 
 func programFinding(what, program, without string) finding {
-	if path, err := exec.LookPath(program); err == nil {
+	cwd, _ := os.Getwd() // unknown: then no folder is left out
+	if path, err := programs.Find(program, []string{cwd}); err == nil {
 		return finding{"ok", what, path}
 	}
-	return finding{"note", what, program + " is not on PATH: " + without}
+	return finding{"note", what, program + " is not on PATH (outside of the workspace): " + without}
 }
 
 // sandboxFinding says what bounds a command here, by trying it, and what does not.

@@ -45,6 +45,7 @@ type scanner struct {
 // scan looks at all folders. Contents are not read; what was known of files that are
 // as they were is taken over, and what git has is noted.
 func (s *Store) scan(ctx context.Context, files *workspace.Workspace, before *tree, limits Limits) (*tree, error) {
+	s.avoid(files.Folders())
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	x := &scanner{store: s, files: files, limits: limits, before: before, stop: stop}

@@ -5,21 +5,27 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/program"
 )
 
 // Store is the place of all checkpoints of a user. It is safe for concurrent use, by
 // several processes too. Nothing is made before it is needed.
 type Store struct {
 	dir    string
-	git    func() string // the program; empty: there is none
-	added  atomic.Int64  // bytes since the last look at what there is in all
-	tidied atomic.Bool   // it was looked at once
+	added  atomic.Int64 // bytes since the last look at what there is in all
+	tidied atomic.Bool  // it was looked at once
+
+	gitMu     sync.Mutex
+	gitSought bool
+	gitPath   string
+	avoided   []string // folders of workspaces
 
 	mu      sync.Mutex
 	owner   *lock // held as long as this process may have unfinished checkpoints
@@ -64,14 +70,29 @@ func (s *Store) leftByOthers(session string, since time.Time, path string, now S
 func New(home string) *Store {
 	return &Store{
 		dir: filepath.Join(home, "checkpoints"),
-		git: sync.OnceValue(func() string {
-			path, err := exec.LookPath("git")
-			if err != nil {
-				return ""
-			}
-			return path
-		}),
 	}
+}
+
+// avoid has git never be a program of these folders, which commands write.
+func (s *Store) avoid(folders []string) {
+	s.gitMu.Lock()
+	defer s.gitMu.Unlock()
+	for _, f := range folders {
+		if !slices.Contains(s.avoided, f) {
+			s.avoided, s.gitSought = append(s.avoided, f), false
+		}
+	}
+}
+
+// git is the path of the program; empty: there is none.
+func (s *Store) git() string {
+	s.gitMu.Lock()
+	defer s.gitMu.Unlock()
+	if !s.gitSought {
+		s.gitPath, _ = program.Find("git", s.avoided)
+		s.gitSought = true
+	}
+	return s.gitPath
 }
 
 // writing keeps a clean-up, here or in another process, from taking what is written

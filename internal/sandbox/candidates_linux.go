@@ -1,8 +1,6 @@
 package sandbox
 
 import (
-	"os/exec"
-
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
@@ -17,7 +15,7 @@ func candidates() (all []Mechanism) {
 	all = append(all,
 		Mechanism{Kind: Namespaces, Processes: true, NoNetwork: true, Scoped: scoped},
 	)
-	if program, err := exec.LookPath("bwrap"); err == nil {
+	if program, err := findBubblewrap(); err == nil {
 		all = append(all, Mechanism{Kind: Bubblewrap, Processes: true, NoNetwork: true, Scoped: scoped, Program: program})
 	}
 	return append(all,

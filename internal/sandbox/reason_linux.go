@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
@@ -40,7 +39,7 @@ func thisHost() host {
 	status, _ := os.ReadFile("/proc/self/status")
 	h.filtered = strings.Contains(string(status), "\nSeccomp:\t2")
 	h.landlock, h.landlockErr = ll.LandlockGetABIVersion()
-	_, err := exec.LookPath("bwrap")
+	_, err := findBubblewrap()
 	h.bubblewrap = err == nil
 	return h
 }

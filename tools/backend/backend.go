@@ -14,10 +14,12 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/program"
 )
 
 // Backend is a place for commands.
@@ -126,18 +128,24 @@ func said(errs string, exit proc.Exit) string {
 
 // environ is what the programs that reach a backend are given: more than a command
 // gets, because an agent for keys is one of them.
-func environ() []string {
+func environ(folders []string) []string {
 	env, _ := proc.Environ([]string{"SSH_AUTH_SOCK"})
-	return env
+	return program.Environ(env, folders)
 }
 
-// Environ is the environment of the programs that Args names.
-func Environ() []string { return environ() }
+// Environ is the environment of the programs that Args names. Folders are the
+// workspace's, which these programs start nothing from.
+func Environ(folders ...string) []string { return environ(folders) }
 
-// find looks for one of several programs.
-func find(names ...string) (string, error) {
+// find looks for one of several programs, but not in the workspace: they run outside of
+// every sandbox. A path is taken as it is.
+func find(folders []string, names ...string) (string, error) {
 	for _, n := range names {
-		if path, err := exec.LookPath(n); err == nil {
+		path, err := program.Find(n, folders)
+		if filepath.IsAbs(n) {
+			path, err = exec.LookPath(n)
+		}
+		if err == nil {
 			return path, nil
 		}
 	}

@@ -89,13 +89,13 @@ func (c *container) engine(ctx context.Context) (string, error) {
 	}
 	var wrong []string
 	for _, name := range names {
-		path, err := find(name)
+		path, err := find(c.Folders, name)
 		if err != nil {
 			wrong = append(wrong, err.Error())
 			continue
 		}
 		var errs strings.Builder
-		exit, err := proc.Run(ctx, proc.Cmd{Args: []string{path, "ps", "-q"}, Env: environ(), Dir: "/", Stderr: &errs, Trusted: true})
+		exit, err := proc.Run(ctx, proc.Cmd{Args: []string{path, "ps", "-q"}, Env: environ(c.Folders), Dir: "/", Stderr: &errs, Trusted: true})
 		if err == nil && exit.Code == 0 {
 			return path, nil
 		}
@@ -108,7 +108,7 @@ func (c *container) engine(ctx context.Context) (string, error) {
 // stopped, but are still listed.
 func (c *container) sweep(ctx context.Context) {
 	proc.Run(ctx, proc.Cmd{ //nolint:errcheck // the next one tries again
-		Args: []string{c.program, "container", "prune", "-f", "--filter", "label=" + label}, Env: environ(), Dir: "/", Trusted: true,
+		Args: []string{c.program, "container", "prune", "-f", "--filter", "label=" + label}, Env: environ(c.Folders), Dir: "/", Trusted: true,
 	})
 }
 
@@ -140,7 +140,7 @@ func (c *container) start(ctx context.Context) (Place, error) {
 		return Place{}, errGone
 	}
 	main, err := proc.Start(c.ctx, proc.Cmd{
-		Args: args, Env: environ(), Dir: "/", Stdin: newSilence(), Stdout: ready, Stderr: errs, Trusted: true, Grace: 3 * masterEnds,
+		Args: args, Env: environ(c.Folders), Dir: "/", Stdin: newSilence(), Stdout: ready, Stderr: errs, Trusted: true, Grace: 3 * masterEnds,
 	})
 	c.main = main
 	c.mu.Unlock()
@@ -156,7 +156,7 @@ func (c *container) start(ctx context.Context) (Place, error) {
 		main.Stop(0)
 		return Place{}, fmt.Errorf("it took too long: %s", errs.text())
 	}
-	place, err := look(ctx, c.Args([]string{"sh", "-c", probe}, "/", false), environ())
+	place, err := look(ctx, c.Args([]string{"sh", "-c", probe}, "/", false), environ(c.Folders))
 	if err != nil {
 		return Place{}, err
 	}

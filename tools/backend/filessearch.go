@@ -70,7 +70,7 @@ func cmpPath(p string) string {
 func (f *Files) ripgrep(ctx context.Context, args []string, dir string) ([]byte, error) {
 	out, errs := &bounded{left: searchBytes}, &lastWords{}
 	exit, err := proc.Run(ctx, proc.Cmd{
-		Args: f.ssh.Args(Supervised(args, false), dir, false), Env: environ(), Dir: "/", Stdin: newSilence(), Stdout: out, Stderr: errs, Trusted: true,
+		Args: f.ssh.Args(Supervised(args, false), dir, false), Env: environ(f.ssh.Folders), Dir: "/", Stdin: newSilence(), Stdout: out, Stderr: errs, Trusted: true,
 	})
 	switch {
 	case ctx.Err() != nil:

@@ -22,7 +22,7 @@ func newSingularity(c Config) (Backend, error) {
 	if c.Program != "" {
 		names = []string{c.Program}
 	}
-	program, err := find(names...)
+	program, err := find(c.Folders, names...)
 	if err != nil {
 		return nil, fmt.Errorf("%w; terminal.backend: singularity needs one of them (see https://apptainer.org/docs/admin/main/installation.html)", err)
 	}
@@ -50,7 +50,7 @@ func (s *singularity) Open(ctx context.Context) (Place, error) {
 			return Place{}, fmt.Errorf("the folder %s has a : or a comma in its name, so it cannot be shared with a container", f)
 		}
 	}
-	place, err := look(ctx, s.Args([]string{"sh", "-c", probe}, "/", false), environ())
+	place, err := look(ctx, s.Args([]string{"sh", "-c", probe}, "/", false), environ(s.Folders))
 	if err != nil {
 		return Place{}, fmt.Errorf("running a container of %s: %w", s.Image, err)
 	}

@@ -54,7 +54,7 @@ func newSSH(c Config) (Backend, error) {
 	case c.SSH.Port < 0 || c.SSH.Port > 65535:
 		return nil, fmt.Errorf("terminal.ssh_port %d is not between 1 and 65535", c.SSH.Port)
 	}
-	program, err := find("ssh")
+	program, err := find(c.Folders, "ssh")
 	if err != nil {
 		return nil, fmt.Errorf("%w; terminal.backend: ssh needs OpenSSH's client (on Debian: apt install openssh-client)", err)
 	}
@@ -151,7 +151,7 @@ func (s *overSSH) connect(ctx context.Context) (Place, error) {
 		return Place{}, err
 	}
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
-		exit, err := proc.Run(ctx, proc.Cmd{Args: append(s.options(), "-O", "check", "--", s.SSH.Host), Env: environ(), Dir: "/"})
+		exit, err := proc.Run(ctx, proc.Cmd{Args: append(s.options(), "-O", "check", "--", s.SSH.Host), Env: environ(s.Folders), Dir: "/"})
 		switch {
 		case err != nil:
 			s.master.Stop(0)
@@ -184,14 +184,14 @@ func (s *overSSH) startMaster() (err error) {
 	s.errs = &lastWords{}
 	s.master, err = proc.Start(s.ctx, proc.Cmd{
 		Args: append(s.options(), "-M", "-N", "-T", "-o", "ControlPersist=no", "-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=15", "--", s.SSH.Host),
-		Env:  environ(), Dir: "/", Stderr: s.errs, Grace: masterEnds,
+		Env:  environ(s.Folders), Dir: "/", Stderr: s.errs, Grace: masterEnds,
 	})
 	return err
 }
 
 // arrive looks at the machine.
 func (s *overSSH) arrive(ctx context.Context) (Place, error) {
-	place, err := look(ctx, s.Args([]string{"sh", "-c", probe}, "", false), environ())
+	place, err := look(ctx, s.Args([]string{"sh", "-c", probe}, "", false), environ(s.Folders))
 	if err != nil {
 		return Place{}, err
 	}

@@ -1,0 +1,173 @@
+// Package program finds the programs that the server starts on its own account, such as
+// git for a diff or rg for a search.
+//
+// An editor is often started from an activated environment, so its PATH begins with
+// WORKSPACE/.venv/bin or ./node_modules/.bin. Commands of the agent write there. A
+// program that the server starts by itself, outside of any question, must never come
+// from such a folder:
+//
+//	git, err := program.Find("git", session.Folders())
+//	cmd.Env = program.Environ(env, session.Folders())
+//
+// Commands and scripts of the model are something else: they have the user's PATH.
+//
+// All functions are safe for concurrent use.
+package program
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Find returns the absolute path of the program name. It looks in the folders of the
+// server's PATH, except those that [Path] leaves out, and except programs that are links
+// to, or through, a folder that Path would leave out. If there is no other, the error is
+// [exec.ErrNotFound].
+func Find(name string, workspace []string) (string, error) {
+	return FindIn(os.Getenv("PATH"), name, workspace)
+}
+
+// FindIn is Find for another value of PATH.
+func FindIn(path, name string, workspace []string) (string, error) {
+	if name == "" || strings.ContainsAny(name, `/\`) {
+		return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
+	}
+	r := rules(workspace)
+	for _, folder := range filepath.SplitList(path) {
+		if !r.trusts(folder) {
+			continue
+		}
+		found, err := exec.LookPath(filepath.Join(folder, name))
+		if err == nil && r.trustsFile(found) {
+			return found, nil
+		}
+	}
+	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
+}
+
+// Path returns those folders of a value of PATH that commands of the agent do not write:
+// absolute ones outside of the workspace's folders, which are in no environment of a
+// project (.venv/bin, node_modules/.bin) and which not everybody may write. Links are
+// followed.
+func Path(path string, workspace []string) string {
+	r := rules(workspace)
+	var kept []string
+	for _, folder := range filepath.SplitList(path) {
+		if r.trusts(folder) {
+			kept = append(kept, folder)
+		}
+	}
+	return strings.Join(kept, string(filepath.ListSeparator))
+}
+
+// Environ returns env with the PATH that [Path] returns for it, so that a program which
+// the server has found starts no other from the workspace.
+func Environ(env, workspace []string) []string {
+	out := make([]string, len(env))
+	for i, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		if name == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(name, "PATH") {
+			kv = name + "=" + Path(value, workspace)
+		}
+		out[i] = kv
+	}
+	return out
+}
+
+// rule is a folder that commands write, with its links resolved and as it is spelled.
+type rule []string
+
+func rules(workspace []string) rule {
+	var all rule
+	for _, folder := range workspace {
+		all = append(all, filepath.Clean(folder))
+		if real, err := filepath.EvalSymlinks(folder); err == nil && real != folder {
+			all = append(all, real)
+		}
+	}
+	return all
+}
+
+// trusts reports whether programs in a folder may be started.
+func (r rule) trusts(folder string) bool {
+	if !filepath.IsAbs(folder) || ofProject(folder) {
+		return false
+	}
+	real, ok := r.follow(folder)
+	if !ok || ofProject(real) {
+		return false
+	}
+	info, err := os.Stat(real)
+	return err == nil && info.IsDir() && (runtime.GOOS == "windows" || info.Mode().Perm()&0o002 == 0)
+}
+
+// trustsFile reports whether the program at path may be started, wherever it is a link to.
+func (r rule) trustsFile(path string) bool {
+	real, ok := r.follow(path)
+	return ok && r.trusts(filepath.Dir(real))
+}
+
+// mostLinks is how many links a path may have, as for the system.
+const mostLinks = 40
+
+// follow resolves the links of an absolute path one by one. If the path or a link leads
+// through a folder that commands write, or nothing is there, ok is false.
+func (r rule) follow(path string) (real string, ok bool) {
+	start := filepath.VolumeName(path) + string(filepath.Separator)
+	real, rest := start, strings.TrimPrefix(path, start)
+	for links := 0; rest != ""; {
+		var part string
+		part, rest, _ = strings.Cut(rest, string(filepath.Separator))
+		if part == "" || part == "." {
+			continue
+		}
+		next := filepath.Join(real, part)
+		info, err := os.Lstat(next)
+		if err != nil || r.within(next) {
+			return "", false
+		}
+		if info.Mode()&os.ModeSymlink == 0 {
+			real = next
+			continue
+		}
+		target, err := os.Readlink(next)
+		if links++; err != nil || links > mostLinks {
+			return "", false
+		}
+		if filepath.IsAbs(target) {
+			real, target = start, strings.TrimPrefix(target, start)
+		}
+		rest = target + string(filepath.Separator) + rest
+	}
+	return real, true
+}
+
+func (r rule) within(path string) bool {
+	path = filepath.Clean(path)
+	for _, folder := range r {
+		if folder == filepath.VolumeName(folder)+string(filepath.Separator) {
+			if writable(path) { // everything is in the workspace: what is read-only is the system's
+				return true
+			}
+			continue
+		}
+		rel, err := filepath.Rel(folder, path)
+		if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			return true
+		}
+	}
+	return false
+}
+
+// ofProject reports whether a folder of programs belongs to a project, which may be the
+// workspace of another session: a Python environment, or what npm has installed.
+func ofProject(folder string) bool {
+	if filepath.Base(folder) == ".bin" && filepath.Base(filepath.Dir(folder)) == "node_modules" {
+		return true
+	}
+	_, err := os.Lstat(filepath.Join(filepath.Dir(folder), "pyvenv.cfg"))
+	return err == nil
+}

@@ -1,0 +1,43 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+// ConfineOwn bounds a program that the server starts on its own account, such as rg for a
+// search, on files that commands may have changed. The program reads what commands may
+// read. It writes only c.Scratch and the paths in writable, and has no network. If the
+// sandbox is off or none works here, ConfineOwn changes nothing. If it returns an error,
+// the program must not be started.
+//
+// Calls without writable paths have one policy for the whole session, so that they share
+// what is set up for it.
+func (b *Box) ConfineOwn(ctx context.Context, c *proc.Cmd, writable ...string) error {
+	if b.off() || b.wanted().Check() != nil {
+		return nil
+	}
+	m := b.mechanism(ctx)
+	if m.Kind == Unknown {
+		return fmt.Errorf("confining %s: %s", c.Args[0], m.Reason)
+	}
+	if m.Kind == None {
+		return nil
+	}
+	stand, err := b.tempFolder()
+	if err != nil {
+		return err
+	}
+	policy := b.Policy()
+	policy.Mode, policy.Network, policy.Pinned = ReadOnly, false, nil
+	policy.Writable = writable
+	if c.Scratch != "" {
+		policy.Writable = append(policy.Writable, c.Scratch)
+	}
+	if err := m.apply(policy, c, stand); err != nil {
+		return fmt.Errorf("confining %s: %w", c.Args[0], err)
+	}
+	return nil
+}
