@@ -127,6 +127,10 @@ func appendText(dst, value []byte, i int) (text []byte, end int) {
 		}
 		r, size := escapedRune(value[i+2:])
 		i, n = i+2+size, n+utf8.EncodeRune(room[n:], r)
+		if len(room)-n < len(value)-i+8 { // a wrong escape takes less room than its rune
+			room = slices.Grow(room[:n], len(value)-i+8)
+			room = room[:cap(room)]
+		}
 	}
 	return appendRest(room[:n], value, i)
 }
