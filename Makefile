@@ -49,9 +49,9 @@ ifdef ROOT
 endif
 
 # Real editors and the official clients against the built binary, as an ordinary user.
-# Packing the extension and the Python client need this user's caches and programs; the
-# others differ for root.
-OWN := TestVSIX|TestOfficialPythonClient
+# Packing the extension, the Python client and the public projects need this user's caches
+# and programs; the others differ for root.
+OWN := TestVSIX|TestOfficialPythonClient|TestPublicProjects
 
 e2e: build hosts vsix
 	npm test --prefix vscode --silent

@@ -84,6 +84,18 @@ func (l *line) send(method string, params any) string {
 	return fmt.Sprint(l.id)
 }
 
+// answer answers a request of the server.
+func (l *line) answer(request frame, result any) {
+	l.t.Helper()
+	data, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": request.ID, "result": result})
+	if err == nil {
+		_, err = l.in.Write(append(data, '\n'))
+	}
+	if err != nil {
+		l.t.Fatalf("answering %s: %v", request.Method, err)
+	}
+}
+
 // next is the next frame; false after the last.
 func (l *line) next() (f frame, ok bool) {
 	data, err := l.out.ReadBytes('\n')

@@ -108,3 +108,6 @@ if ! cmp -s e2e/vscode/package-lock.json "$vscode/installed"; then
 	done
 	cp e2e/vscode/package-lock.json "$vscode/installed"
 fi
+
+# Public projects that the sandbox test builds and tests.
+e2e/setup/projects.sh
