@@ -409,7 +409,8 @@ func TestSpec(t *testing.T) {
 		{path: "/bin/sh", args: []string{"sh"}, plan: &confine.Plan{}},
 		{path: "/bin/sh", dir: "/tmp", args: []string{"sh", "", "a b\nc"}, env: []string{"A=", "B=x\ny"}, plan: &confine.Plan{}},
 		{path: "/bin/sh", scratch: "/x", args: []string{"3", "4"}, limits: Limits{1, 2, 3}, plan: &confine.Plan{
-			Namespaces: true, Network: true, Prefix: []string{"2", ""}, Hidden: []string{"/a", "/b c"}, Writes: []string{"/d"}, Sockets: confine.LocalSocket, ShmMB: 7,
+			Namespaces: true, Network: true, Prefix: []string{"2", ""}, Hidden: []string{"/a", "/b c"}, Writes: []string{"/d"}, LayerDir: "/l",
+			Copies: []confine.Copy{{From: "/f", At: "/g"}}, Layers: []confine.Copy{{From: "a", At: "/h"}, {From: "b", At: "/i"}}, Sockets: confine.LocalSocket, ShmMB: 7,
 		}},
 	} {
 		encoded, err := s.encode()

@@ -32,6 +32,13 @@ func attacks(what string, args []string) int {
 		}
 	case "loopback": // talk to oneself
 		err = selfTalk()
+	case "socket": // of a family and a type
+		var family, kind, fd int
+		fmt.Sscan(args[0], &family) //nolint:errcheck // a wrong number is no family
+		fmt.Sscan(args[1], &kind)   //nolint:errcheck // as above
+		if fd, err = syscall.Socket(family, kind, 0); err == nil {
+			syscall.Close(fd) //nolint:errcheck // it was made
+		}
 	case "ptrace":
 		pid, _ := strconv.Atoi(args[0])
 		runtime.LockOSThread()

@@ -25,10 +25,11 @@ func (m Mechanism) apply(p Policy, c *proc.Cmd, stand *Temp) error {
 	default:
 		return nil
 	}
+	plan.Sockets = confine.InternetSocket
 	if !p.Network && m.NoNetwork {
-		plan.Sockets = confine.LocalSocket
-		if m.Kind != Landlock {
-			plan.Network, plan.Sockets = true, confine.OurNetwork
+		plan.Network = m.Kind != Landlock
+		if m.Kind == Landlock {
+			plan.Sockets = confine.LocalSocket
 		}
 	}
 	c.Confine = plan

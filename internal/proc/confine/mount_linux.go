@@ -23,6 +23,7 @@ type place struct {
 const (
 	temp = iota
 	hidden
+	folder
 	writable
 	visible
 	pinned
@@ -37,35 +38,9 @@ func (p *Plan) mount() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("making the mounts private: %w", err)
 	}
-	var places []place
-	for _, list := range []struct {
-		kind  int
-		paths []string
-	}{{writable, p.Writable}, {visible, p.Visible}} {
-		for _, path := range list.paths {
-			fd, err := tree(path)
-			switch {
-			case gone(err):
-				continue
-			case err != nil:
-				return fmt.Errorf("taking %s: %w", path, err)
-			}
-			places = append(places, place{path, list.kind, fd})
-		}
-	}
-	for _, path := range p.TempAt {
-		fd, err := tree(p.Temp)
-		if err != nil {
-			return fmt.Errorf("taking the session's folder for temporary files: %w", err)
-		}
-		places = append(places, place{path, temp, fd})
-	}
-	for _, c := range p.Copies {
-		fd, err := tree(c.From)
-		if err != nil {
-			return fmt.Errorf("taking what stands in for %s: %w", c.At, err)
-		}
-		places = append(places, place{c.At, frozen, fd})
+	places, err := p.take()
+	if err != nil {
+		return err
 	}
 	stand, err := p.standIns()
 	if err != nil {
@@ -104,6 +79,49 @@ func (p *Plan) mount() error {
 	return p.mountProc()
 }
 
+// take takes the trees that are to be attached.
+func (p *Plan) take() ([]place, error) {
+	places, err := p.layers()
+	if err != nil {
+		return nil, err
+	}
+	for _, list := range []struct {
+		kind  int
+		paths []string
+	}{{writable, p.Writable}, {visible, p.Visible}} {
+		for _, path := range list.paths {
+			fd, err := tree(path)
+			switch {
+			case gone(err):
+				continue
+			case err != nil:
+				return nil, fmt.Errorf("taking %s: %w", path, err)
+			}
+			places = append(places, place{path, list.kind, fd})
+		}
+	}
+	for _, path := range p.TempAt {
+		fd, err := tree(p.Temp)
+		if err != nil {
+			return nil, fmt.Errorf("taking the session's folder for temporary files: %w", err)
+		}
+		places = append(places, place{path, temp, fd})
+	}
+	for _, list := range []struct {
+		kind   int
+		copies []Copy
+	}{{frozen, p.Copies}, {folder, p.Folders}, {writable, p.Binds}} {
+		for _, c := range list.copies {
+			fd, err := tree(c.From)
+			if err != nil {
+				return nil, fmt.Errorf("taking what stands in for %s: %w", c.At, err)
+			}
+			places = append(places, place{c.At, list.kind, fd})
+		}
+	}
+	return places, nil
+}
+
 // standIns are what hidden files and folders show, before they are hidden.
 type standIns struct {
 	file, folder int
@@ -138,6 +156,8 @@ func (p *Plan) attach(pl place, stand *standIns) error {
 		err = again(pl.path, pl.kind == readOnly)
 	case hidden:
 		err = p.hide(pl.path, stand)
+	case folder:
+		err = stand.folderOf(pl)
 	}
 	if gone(err) && pl.kind > writable && pl.kind != frozen {
 		return nil
@@ -149,6 +169,17 @@ func (p *Plan) attach(pl place, stand *standIns) error {
 		return fmt.Errorf("mounting on %s: %w", pl.path, err)
 	}
 	return nil
+}
+
+// folderOf puts a folder of ours in place of another. It is read-only when the mount
+// points within were made.
+func (s *standIns) folderOf(pl place) error {
+	fd, err := unix.FcntlInt(uintptr(pl.fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	s.open = append(s.open, fd)
+	return attach(pl.fd, pl.path)
 }
 
 // again mounts a path on itself.
@@ -198,7 +229,10 @@ func (p *Plan) hide(path string, stand *standIns) error {
 // shownWithin reports whether something below a hidden folder is shown after all.
 func (p *Plan) shownWithin(dir string) bool {
 	within := func(path string) bool { return strings.HasPrefix(path, dir+"/") }
-	return slices.ContainsFunc(p.Visible, within) || slices.ContainsFunc(p.Writable, within)
+	if slices.ContainsFunc(p.Visible, within) || slices.ContainsFunc(p.Writable, within) {
+		return true
+	}
+	return slices.ContainsFunc(slices.Concat(p.Folders, p.Binds, p.Layers), func(c Copy) bool { return within(c.At) })
 }
 
 // tree takes what is mounted at a path, with all below. A symbolic link on the way

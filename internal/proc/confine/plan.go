@@ -31,11 +31,19 @@ type Plan struct {
 	ReadOnly []string // may lie within Writable
 	Pinned   []string // writable, but neither to be renamed nor removed
 	Copies   []Copy   // read-only, over files that exist
+	Folders  []Copy   // read-only, in place of folders; as Hidden, may hold Visible ones
+	Binds    []Copy   // writable, in place of folders
 	Temp     string   // a folder of the host's that stands in for each of TempAt
 	TempAt   []string
 	Blank    string // what stands in for hidden files
 	Nothing  string // what stands in for hidden folders
-	ShmMB    int    // the most that shared memory holds; 0: the system's default
+
+	// Layers are folders that keep what they hold, since what is written to them lies in a
+	// layer of ours: From is its name in LayerDir.
+	Layers   []Copy
+	LayerDir string
+
+	ShmMB int // the most that shared memory holds; 0: the system's default
 
 	// Landlock bounds access to Reads and Writes by the kernel's Landlock.
 	Landlock bool
@@ -47,14 +55,14 @@ type Plan struct {
 	Sockets int
 }
 
-// Copy is a file of the host's that stands in for another, which has to exist.
+// Copy is a file or folder of the host's that stands in for another.
 type Copy struct{ From, At string }
 
 // What sockets may be made.
 const (
-	AnySocket   = iota
-	OurNetwork  // those that a network namespace bounds
-	LocalSocket // Unix ones alone
+	AnySocket      = iota
+	InternetSocket // those of programs: local ones, TCP, UDP, and the kernel's own
+	LocalSocket    // Unix ones alone
 )
 
 // Apply reports whether the plan asks for anything.
@@ -67,7 +75,7 @@ func (p *Plan) bools() []*bool {
 	return []*bool{&p.Namespaces, &p.Processes, &p.Network, &p.Landlock, &p.Scoped}
 }
 
-func (p *Plan) texts() []*string { return []*string{&p.Temp, &p.Blank, &p.Nothing} }
+func (p *Plan) texts() []*string { return []*string{&p.Temp, &p.Blank, &p.Nothing, &p.LayerDir} }
 
 func (p *Plan) lists() []*[]string {
 	return []*[]string{
@@ -75,6 +83,8 @@ func (p *Plan) lists() []*[]string {
 		&p.TempAt, &p.Reads, &p.Writes,
 	}
 }
+
+func (p *Plan) copies() []*[]Copy { return []*[]Copy{&p.Copies, &p.Folders, &p.Binds, &p.Layers} }
 
 // Fields is the plan as plain strings, for a supervisor that has to start without
 // the cost of a real format.
@@ -90,8 +100,11 @@ func (p *Plan) Fields() []string {
 	for _, l := range p.lists() {
 		out = append(append(out, strconv.Itoa(len(*l))), *l...)
 	}
-	for _, c := range p.Copies {
-		out = append(out, c.From, c.At)
+	for _, l := range p.copies() {
+		out = append(out, strconv.Itoa(2*len(*l)))
+		for _, c := range *l {
+			out = append(out, c.From, c.At)
+		}
 	}
 	return out
 }
@@ -122,16 +135,29 @@ func FromFields(fields []string) (*Plan, error) {
 	for _, s := range p.texts() {
 		*s, _ = next()
 	}
-	for _, l := range p.lists() {
+	list := func() (l []string, err error) {
 		text, _ := next()
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n > len(fields) {
 			return nil, errFields
 		}
-		*l, fields = fields[:n:n], fields[n:]
+		l, fields = fields[:n:n], fields[n:]
+		return l, nil
 	}
-	for ; len(fields) > 1; fields = fields[2:] {
-		p.Copies = append(p.Copies, Copy{fields[0], fields[1]})
+	for _, l := range p.lists() {
+		var err error
+		if *l, err = list(); err != nil {
+			return nil, err
+		}
+	}
+	for _, l := range p.copies() {
+		pairs, err := list()
+		if err != nil {
+			return nil, err
+		}
+		for ; len(pairs) > 1; pairs = pairs[2:] {
+			*l = append(*l, Copy{pairs[0], pairs[1]})
+		}
 	}
 	return p, nil
 }

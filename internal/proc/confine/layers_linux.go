@@ -1,0 +1,196 @@
+package confine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// slots is how many namespaces may layer the same folders at once. Two mounts may not
+// write into the same layer, so each namespace has one that is locked as long as the
+// process lives that made it.
+const slots = 256
+
+// slot is a folder that holds the layers of one namespace: of each, "upper" is what was
+// written, and "work" is the kernel's.
+type slot struct {
+	dir   string
+	first string // the slot whose layers lie below those of the others; empty: this one
+}
+
+// takeSlot locks the first slot that is free. The lock ends with this process.
+func takeSlot(dir string) (slot, error) {
+	for n := range slots {
+		s := slot{dir: filepath.Join(dir, strconv.Itoa(n))}
+		if n > 0 {
+			s.first = filepath.Join(dir, "0")
+		}
+		if err := os.MkdirAll(s.dir, 0o700); err != nil {
+			return s, err
+		}
+		fd, err := unix.Open(filepath.Join(s.dir, "lock"), unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
+		if err != nil {
+			return s, err
+		}
+		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return s, nil // and never closed
+		}
+		unix.Close(fd) //nolint:errcheck // only a handle
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return s, err
+		}
+	}
+	return slot{}, fmt.Errorf("%d are in use", slots)
+}
+
+// layers mounts the plan's layers where nobody sees them yet. A folder that cannot be
+// layered is read-only.
+func (p *Plan) layers() (places []place, err error) {
+	if len(p.Layers) == 0 {
+		return nil, nil
+	}
+	s, err := takeSlot(p.LayerDir)
+	if err != nil {
+		return nil, fmt.Errorf("taking a layer for caches: %w", err)
+	}
+	for _, l := range p.Layers {
+		kind := writable
+		fd, err := s.layer(l)
+		if err != nil {
+			kind = visible
+			fd, err = tree(l.At)
+		}
+		if err == nil {
+			places = append(places, place{l.At, kind, fd})
+		}
+	}
+	return places, nil
+}
+
+// layer mounts one. Of a second slot, what the first one holds lies below, so that what
+// an earlier command has downloaded is there.
+func (s slot) layer(l Copy) (fd int, err error) {
+	lower, err := unix.Openat2(unix.AT_FDCWD, l.At, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_DIRECTORY, Resolve: unix.RESOLVE_NO_SYMLINKS,
+	})
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(lower) //nolint:errcheck // only a handle
+	upper, work := filepath.Join(s.dir, l.From, "upper"), filepath.Join(s.dir, l.From, "work")
+	if err := as(lower, upper); err != nil {
+		return -1, err
+	}
+	if err := removeWork(work); err != nil {
+		return -1, err
+	}
+	if err := os.Mkdir(work, 0o700); err != nil {
+		return -1, err
+	}
+	below := named(lower)
+	if s.first != "" {
+		path := filepath.Join(s.first, l.From, "upper")
+		if first, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0); err == nil {
+			defer unix.Close(first) //nolint:errcheck // only a handle
+			below = named(first) + ":" + below
+		}
+	}
+	return overlay(below, upper, work, flagsOf(lower))
+}
+
+// named is a name of an open file that needs no escapes and is short.
+func named(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+
+// as makes a folder that belongs to whom another belongs to, with its mode.
+func as(fd int, path string) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	err := os.Mkdir(path, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if int(st.Uid) != os.Geteuid() || int(st.Gid) != os.Getegid() {
+		os.Chown(path, int(st.Uid), int(st.Gid)) //nolint:errcheck // a user cannot, and need not
+	}
+	return os.Chmod(path, os.FileMode(st.Mode&0o777))
+}
+
+// removeWork removes what the kernel has left of an earlier mount. Its folders have no
+// rights at all.
+func removeWork(dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil || !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			if err := os.Chmod(path, 0o700); err != nil {
+				return err
+			}
+			if err != nil { // it could not be read, but now can
+				return removeWork(path)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(dir)
+}
+
+// flagsOf are those of the mount that a folder lies on that its layer is to keep.
+func flagsOf(fd int) int {
+	var st unix.Statfs_t
+	if unix.Fstatfs(fd, &st) == nil && st.Flags&unix.ST_NOEXEC != 0 {
+		return unix.MOUNT_ATTR_NOEXEC
+	}
+	return 0
+}
+
+// overlay mounts a writable layer. What is written is not forced to the disk, as caches
+// are not: a copy of each file that is changed would wait for it.
+func overlay(lower, upper, work string, flags int) (fd int, err error) {
+	var fds [2]int
+	for i, path := range []string{upper, work} {
+		if fds[i], err = unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0); err != nil {
+			return -1, err
+		}
+		defer unix.Close(fds[i]) //nolint:errcheck // only a handle
+	}
+	fsfd, err := unix.Fsopen("overlay", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(fsfd) //nolint:errcheck // only a handle
+	for _, option := range []struct{ name, value string }{
+		{"source", "cache"}, {"lowerdir", lower}, {"upperdir", named(fds[0])}, {"workdir", named(fds[1])}, {"index", "off"},
+	} {
+		if err := unix.FsconfigSetString(fsfd, option.name, option.value); err != nil {
+			return -1, err
+		}
+	}
+	for _, flag := range []string{"userxattr", "volatile"} {
+		if err := unix.FsconfigSetFlag(fsfd, flag); err != nil {
+			return -1, err
+		}
+	}
+	if err := unix.FsconfigCreate(fsfd); err != nil {
+		return -1, err
+	}
+	return unix.Fsmount(fsfd, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|flags)
+}
