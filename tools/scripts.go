@@ -1,8 +1,10 @@
 package tools
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,70 +13,118 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/approval"
 )
 
-// scripts are the files that a command would run, as they were when it was judged.
-type scripts map[string]string
+// scripts are the files whose content a command runs, as they were when it was judged.
+// A yes to ./deploy.sh is a yes to what the file says now.
+type scripts struct {
+	files map[string]script
+}
 
-// scriptLimit is how much of a file is looked at.
-const scriptLimit = 4 << 20
+// script is the content of a file. The zero script is no file.
+type script struct {
+	sum  string // of the whole content; for a pattern: of the names it matches
+	text []byte // nil: too long to be kept
+}
 
-// runsFiles are programs whose first argument is what they run.
-var runsFiles = []string{"sh", "bash", "dash", "zsh", "fish", "ksh", "source", ".", "python", "python3", "node", "deno", "bun", "ruby", "perl", "php", "Rscript", "make"}
+const (
+	scriptLimit = 16 << 20  // of a file that is kept; of a longer one only the sum is
+	hashedLimit = 256 << 20 // of a file that is looked at
+	manyMatches = 200       // files that a pattern stands for
+)
 
-// readScripts looks at what is run by a command that asks: a person who agrees to
-// ./deploy.sh agrees to what it says now.
-func readScripts(v approval.Verdict, dir string) scripts {
-	found := scripts{}
+// read is [approval.Place.Read]: what the judgement is made by counts as shown.
+func (s *scripts) read(path string) (string, bool) {
+	if s.files == nil {
+		s.files = map[string]script{}
+	}
+	f, ok := s.files[path]
+	if !ok {
+		f = readScript(path)
+		s.files[path] = f
+	}
+	return string(f.text), f.text != nil
+}
+
+// add looks at the files that a verdict names, if it asks.
+func (s *scripts) add(v approval.Verdict) {
 	if v.Level != approval.Asks {
-		return found
+		return
 	}
-	for _, command := range v.Commands {
-		words := strings.Fields(command)
-		if len(words) == 0 {
-			continue
+	for _, path := range v.Files {
+		for _, match := range matches(path) {
+			s.read(match)
 		}
-		program := words[0]
-		if slices.Contains(runsFiles, filepath.Base(program)) {
-			at := slices.IndexFunc(words[1:], func(w string) bool { return !strings.HasPrefix(w, "-") })
-			if at >= 0 {
-				found.add(dir, words[1+at])
-			}
-		}
-		if strings.Contains(program, "/") {
-			found.add(dir, program)
-		}
-	}
-	return found
-}
-
-func (s scripts) add(dir, path string) {
-	if path = strings.Trim(path, `'"`); !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	if sum := contentOf(path); sum != "" {
-		s[path] = sum
 	}
 }
 
-// changed names one that is not as it was; empty: all are.
-func (s scripts) changed() string {
-	for path, sum := range s {
-		if contentOf(path) != sum {
+// matches returns the files that a pattern stands for, and the pattern. Of a path without
+// one, it returns the path.
+func matches(path string) []string {
+	if !isPattern(path) {
+		return []string{path}
+	}
+	found, err := filepath.Glob(path)
+	if err != nil || len(found) > manyMatches {
+		return []string{path}
+	}
+	return append(found, path)
+}
+
+func isPattern(path string) bool {
+	if !strings.ContainsAny(path, "*?[") {
+		return false
+	}
+	_, err := os.Lstat(path)
+	return err != nil
+}
+
+// changed returns a file that is not as it was. If all are, it returns "".
+func (s *scripts) changed() string {
+	for path, was := range s.files {
+		if readScript(path).sum != was.sum {
 			return path
 		}
 	}
 	return ""
 }
 
-// contentOf is a mark of what a regular file holds; empty: there is none.
-func contentOf(path string) string {
-	f, _, err := safefile.Open(path)
+// frozen returns the content that was judged, by path. Files that the command line itself
+// changes are left out: what it runs then is what it makes of them.
+func (s *scripts) frozen(v approval.Verdict) map[string][]byte {
+	if v.Level != approval.Asks || v.Rewrites {
+		return nil
+	}
+	frozen := map[string][]byte{}
+	for path, f := range s.files {
+		if f.text != nil && !isPattern(path) && !slices.Contains(v.Commands, "write "+approval.Escape(path)) {
+			frozen[path] = f.text
+		}
+	}
+	return frozen
+}
+
+// readScript reads a regular file. Of anything else it returns the zero script.
+func readScript(path string) script {
+	if isPattern(path) {
+		found, _ := filepath.Glob(path) // a wrong pattern matches nothing
+		return script{sum: strings.Join(found, "\x00")}
+	}
+	f, info, err := safefile.Open(path)
 	if err != nil {
-		return ""
+		return script{}
 	}
 	defer f.Close() //nolint:errcheck // only read
 	sum := sha256.New()
-	if _, err := io.Copy(sum, io.LimitReader(f, scriptLimit)); err != nil {
-		return ""
+	var kept bytes.Buffer
+	var to io.Writer = sum
+	if info.Size() <= scriptLimit {
+		to = io.MultiWriter(sum, &kept)
 	}
-	return string(sum.Sum(nil))
+	if _, err := io.Copy(to, io.LimitReader(f, hashedLimit)); err != nil {
+		return script{}
+	}
+	s := script{sum: string(sum.Sum(nil))}
+	if info.Size() <= scriptLimit {
+		s.text = append([]byte{}, kept.Bytes()...)
+	}
+	return s
 }

@@ -43,6 +43,18 @@ type Verdict struct {
 	// constants filled in, also those within others, and "write PATH" for each file
 	// that they are seen to write. Deny rules match them.
 	Commands []string
+	// Files are the files, absolute, whose content the command runs, such as scripts and
+	// Makefiles. They need not exist, and may be patterns.
+	Files []string
+	// Rewrites is set if the line changes files of the workspace that are not in it, such
+	// as git reset, before or while it runs others.
+	Rewrites bool
+	// Opens are the protected places, absolute, that this command line itself writes,
+	// such as .vscode. It is empty if the line runs any code that is not in it: nothing
+	// is opened for a script beside them.
+	Opens []string
+	// Settings are the git settings that the command line itself makes, as "name=value".
+	Settings []string
 }
 
 // Place is where a command would run, and what it could see there.
@@ -56,6 +68,12 @@ type Place struct {
 	// Resolve follows the symbolic links of an absolute path, of which the end
 	// need not exist. Nil: paths are taken as they are written.
 	Resolve func(path string) string
+	// Read returns the content of a file that is run, such as a Makefile. Nil, or false:
+	// it is not looked at.
+	Read func(path string) (string, bool)
+	// Repository returns the git folders, absolute, that git uses in a folder: of a
+	// worktree its own and the common one. Nil: it is .git in the folder.
+	Repository func(dir string) []string
 }
 
 // maxSource is the longest command or code that is judged at all, in bytes.
@@ -101,7 +119,7 @@ func syntaxOf(reason string) string {
 // verdict sums the findings up: the worst level, with the reasons and keys of
 // that level in the order they were met.
 func (j *judge) verdict() Verdict {
-	v := Verdict{Commands: j.commands}
+	v := Verdict{Commands: j.commands, Files: j.runFiles, Rewrites: j.rewrites, Opens: j.opened(), Settings: j.settings}
 	for _, f := range j.findings {
 		v.Level = max(v.Level, f.level)
 	}

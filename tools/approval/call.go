@@ -278,6 +278,7 @@ func (j *judge) call(c *call) {
 		j.ask(c, "runs a program whose name has characters that look like others")
 	}
 	j.record(c)
+	j.known(c, program.text)
 	c.args = c.args[1:]
 	if strings.HasPrefix(program.text, "/etc/init.d/") {
 		j.service(c)
@@ -285,7 +286,10 @@ func (j *judge) call(c *call) {
 	}
 	if strings.Contains(program.text, "/") {
 		j.runsFile(c, program)
+		j.ran(c, program.text)
 	}
+	j.ranOptions(c)
+	j.rewrites = j.rewrites || contains("patch tar bsdtar unzip 7z rsync cpio", c.name)
 	if bodies := j.funcs[program.text]; bodies != nil {
 		j.callFunction(c, bodies)
 	}
@@ -454,7 +458,7 @@ func (j *judge) writes(c *call, targets ...field) {
 			if a.level == Runs && t.glob {
 				a = matches(name)
 			}
-			j.accessed(c, a)
+			j.accessed(c, name, a)
 			j.recordWrite(name)
 		}
 	}
@@ -495,9 +499,12 @@ func matches(name string) access {
 }
 
 // accessed records a judgement of a path, unless it runs.
-func (j *judge) accessed(c *call, a access) {
+func (j *judge) accessed(c *call, name string, a access) {
 	if a.level == Runs {
 		return
+	}
+	if a.settings && a.level == Asks {
+		j.open(name)
 	}
 	j.note(a.level, a.reason, j.key(c))
 	j.findings[len(j.findings)-1].settings = a.settings

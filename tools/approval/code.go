@@ -9,6 +9,11 @@ import (
 // interpreter judges Perl, Ruby, JavaScript and others by the code in their
 // options or on their standard input.
 func (j *judge) interpreter(c *call) {
+	if (c.name == "deno" || c.name == "bun") && len(c.args) > 1 && c.args[0].text == "run" {
+		if i := slices.IndexFunc(c.args[1:], func(a field) bool { return !a.option() }); i >= 0 {
+			j.ran(c, scriptFiles(c.name, c.args[1+i].text)...)
+		}
+	}
 	codes, script, none := interpreterCode(c)
 	for _, code := range codes {
 		j.scan(c, code.text)
@@ -21,6 +26,7 @@ func (j *judge) interpreter(c *call) {
 		j.script(c, script)
 		return
 	}
+	j.ranInput()
 	switch {
 	case j.stdin.known:
 		j.scan(c, j.stdin.text)
@@ -94,7 +100,7 @@ func subcommandCode(c *call) (codes []field, none, known bool) {
 		}
 		return args[1+i : 2+i], false, true
 	case "run":
-		return nil, hasWord(args, "-"), true
+		return nil, hasWord(args, "-"), true // its script: see runScript
 	case "test", "task", "fmt", "lint", "install", "check", "cache", "compile", "repl", "add":
 		return nil, false, true
 	}

@@ -124,7 +124,7 @@ func (j *judge) writesUnseen(c *call, src string) {
 		text = strings.TrimPrefix(strings.TrimLeft(text, "'\"`}>"), "~")
 		for _, name := range []string{"/" + strings.TrimLeft(text, "/"), j.place.Home + "/" + strings.TrimLeft(text, "/")} {
 			if a := j.place.classify(name); a.level == Refused || a.settings {
-				j.accessed(c, a)
+				j.accessed(c, name, a)
 				return
 			}
 		}

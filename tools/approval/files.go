@@ -174,7 +174,7 @@ func (j *judge) protected(c *call, targets ...field) {
 	for _, t := range targets {
 		for _, name := range absolute(c.st, t.text) {
 			if a := j.place.written(name); a.level == Refused || a.settings {
-				j.accessed(c, a)
+				j.accessed(c, name, a)
 			}
 			j.recordWrite(name)
 		}

@@ -52,6 +52,7 @@ func (j *judge) git(c *call) {
 		j.commands = append(j.commands, visible(render(append([]field{{text: "git"}}, args...))))
 	}
 	g := &call{name: args[0].text, args: args[1:], words: c.words, st: st}
+	j.gitOpens(g)
 	j.gitOutside(g)
 	j.gitVerb(g)
 	j.gitPrograms(g)
@@ -353,8 +354,12 @@ func (j *judge) gitConfig(c *call) {
 		j.ask(c, "changes a git setting that cannot be seen")
 		return
 	}
+	if len(rest) >= 2 && rest[0].seen() && rest[1].seen() {
+		j.settings = append(j.settings, strings.ToLower(rest[0].text)+"="+rest[1].text)
+	}
 	if len(rest) >= 2 && gitRuns(rest[0].text, rest[1].text) {
 		j.ask(c, "has a git setting that runs programs ("+visible(rest[0].text)+")")
+		j.findings[len(j.findings)-1].settings = true
 	}
 }
 

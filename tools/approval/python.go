@@ -34,6 +34,9 @@ func (j *judge) pythonProgram(c *call) {
 			}
 		}
 	}
+	if len(args) == 0 || args[0].text == "-" || args[0].text == "/dev/stdin" {
+		j.ranInput()
+	}
 	switch {
 	case len(args) > 0 && args[0].text != "-" && args[0].text != "/dev/stdin":
 		j.script(c, args[0])
@@ -56,6 +59,8 @@ func (j *judge) pythonModule(c *call, name string, args []field) {
 	}
 	if strings.Contains(name, unknown) {
 		j.ask(c, "runs a module that cannot be seen")
+	} else {
+		j.ran(c, moduleFiles(name)...)
 	}
 	if remoteChanges[name] != nil { // a program of that name, such as twine
 		j.remote(&call{name: name, args: args, words: c.words, st: c.st})
@@ -183,6 +188,11 @@ func pyString(src string, i int, prefix string) ([]pyToken, int) {
 // python judges Python code by the names it mentions and calls.
 func (j *judge) python(c *call, src string) {
 	p := pyReader{j: j, c: c, src: src, toks: pyTokens(src), names: map[string]string{}}
+	before := len(j.findings)
+	defer func() {
+		unseen := func(f finding) bool { return madeUp(f.reason) }
+		j.foreign = j.foreign || slices.ContainsFunc(j.findings[before:], unseen)
+	}()
 	p.imports()
 	p.variables()
 	for p.at = 0; p.at < len(p.toks); p.at++ {
@@ -191,6 +201,16 @@ func (j *judge) python(c *call, src string) {
 		}
 	}
 }
+
+// madeUp tells whether a reason says that code runs which is not seen.
+func madeUp(reason string) bool {
+	return strings.Contains(reason, "made up") || strings.Contains(reason, "cannot be seen") || strings.Contains(reason, "another program") ||
+		strings.Contains(reason, "ctypes") || strings.Contains(reason, "detour")
+}
+
+// ownModules are modules of Python that run nothing of the workspace.
+const ownModules = "os sys json re pathlib io shutil glob time datetime math collections itertools functools textwrap string random csv hashlib base64 " +
+	"configparser tomllib typing dataclasses hermes_tools fnmatch difflib stat tempfile uuid subprocess shlex posixpath __future__ enum copy operator"
 
 type pyReader struct {
 	j     *judge
@@ -248,6 +268,9 @@ func (p *pyReader) importList(i int, module string) {
 			p.stars = append(p.stars, module)
 		case t.kind == 'n':
 			full, k := p.dotted(i)
+			if first, _, _ := strings.Cut(module+full, "."); !contains(ownModules, first) {
+				p.j.foreign = true
+			}
 			if strings.HasPrefix(module+full, "ctypes") {
 				p.j.ask(p.c, "calls the system directly (ctypes)")
 			}

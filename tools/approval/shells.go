@@ -10,6 +10,8 @@ import (
 func (j *judge) code(c *call, f field) {
 	text := f.text
 	if strings.ContainsAny(text, unknown+fresh) {
+		j.ranSubstituted()
+		j.foreign = true
 		j.ask(c, "runs shell code that cannot be seen")
 	}
 	if strings.ContainsAny(text, unknown+fresh+number) {
@@ -56,6 +58,7 @@ func (j *judge) shell(c *call) {
 			code = true
 		case text == "--rcfile", text == "--init-file":
 			if len(args) > 0 {
+				j.ran(c, args[0].text)
 				args = args[1:]
 			}
 		case strings.HasPrefix(text, "--"):
@@ -95,6 +98,8 @@ func (j *judge) shellCode(c *call, f field) {
 
 // shellInput judges a shell that reads its code.
 func (j *judge) shellInput(c *call) {
+	j.ranInput()
+	j.foreign = j.foreign || !j.stdin.known
 	switch in := j.stdin; {
 	case in.known:
 		j.code(c, field{text: in.text})
@@ -113,6 +118,11 @@ func (j *judge) shellInput(c *call) {
 
 // script judges a file that a shell or an interpreter runs.
 func (j *judge) script(c *call, f field) {
+	j.foreign = true
+	if strings.HasPrefix(f.text, "/dev/fd/") || strings.HasPrefix(f.text, "/proc/self/fd/") {
+		j.ranSubstituted()
+	}
+	j.ran(c, scriptFiles(c.name, f.text)...)
 	switch {
 	case j.runsFile(c, f):
 	case strings.HasPrefix(f.text, "/dev/fd/"), strings.HasPrefix(f.text, "/dev/tcp/"), strings.HasPrefix(f.text, "/proc/self/fd/"):

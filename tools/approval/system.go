@@ -171,21 +171,6 @@ func (j *judge) apt(c *call) {
 	}
 }
 
-func (j *judge) make(c *call) {
-	o := parse(c.args, "fCjlIoW", "file makefile directory eval")
-	if c.name == "just" && (hasWord(c.args, "--command") || hasWord(c.args, "-c")) {
-		j.behind(c)
-	}
-	for _, a := range c.args {
-		if strings.HasPrefix(a.text, "SHELL=") || strings.HasPrefix(a.text, ".SHELLFLAGS=") || strings.HasPrefix(a.text, "--eval") {
-			j.ask(c, "gives make code of its own")
-		}
-	}
-	if v, ok := o.get("f", "file", "makefile"); ok && (v.value.text == "-" || strings.HasPrefix(v.value.text, "/dev/")) {
-		j.ask(c, "gives make code of its own")
-	}
-}
-
 // container judges what runs containers and what manages things elsewhere.
 func (j *judge) container(c *call) {
 	switch c.name {

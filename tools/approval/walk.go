@@ -36,6 +36,14 @@ type judge struct {
 	gaveUp     bool             // it was too long
 	elsewhere  bool             // the command runs in a container or on another machine
 	files      map[string]input // what the command itself has put into files, by their paths
+
+	runFiles   []string // files whose content the command runs
+	substFiles []string // files that substitutions read
+	opens      []string // protected places that the command itself writes
+	settings   []string // git settings that the command makes
+	rewrites   bool     // files change that are not named
+	foreign    bool     // a program runs code that is not known
+	hooked     bool     // git runs hooks, which the user has put there
 }
 
 type frame struct {
@@ -64,11 +72,12 @@ func (j *judge) start() *state {
 
 // input is what a command reads from its standard input.
 type input struct {
-	some  bool   // there is one that is not the terminal or a file
-	known bool   // text is all of it
-	text  string // with marks
-	how   string // where it comes from, when not known: "" a pipe, else a reason
-	below string // when its lines are the files below a folder: that, as each line begins
+	some  bool     // there is one that is not the terminal or a file
+	known bool     // text is all of it
+	text  string   // with marks
+	how   string   // where it comes from, when not known: "" a pipe, else a reason
+	below string   // when its lines are the files below a folder: that, as each line begins
+	files []string // those that it may be the content of
 }
 
 // source judges shell code. outer is the command that runs it, nil for the
@@ -261,9 +270,11 @@ func (j *judge) inner(st *state, n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
+			j.substitutes(st, n)
 			j.aside(n.Stmts, st)
 			return false
 		case *syntax.ProcSubst:
+			j.substitutes(st, n)
 			stdin := j.stdin
 			if n.Op == syntax.CmdOut && !stdin.known {
 				j.stdin = input{some: true}
@@ -524,7 +535,7 @@ func (j *judge) producer(s *syntax.Stmt, st *state) input {
 			}
 		}
 	}
-	return input{some: true, how: j.origin(s), below: j.below(st, s)}
+	return input{some: true, how: j.origin(s), below: j.below(st, s), files: j.sources(s, st)}
 }
 
 // printed returns what echo or printf writes, when it is plain to see.
@@ -629,7 +640,7 @@ func (j *judge) redirect(s *syntax.Stmt, r *syntax.Redirect, st *state) input {
 		if strings.HasPrefix(j.text(st, r.Word).text, "/dev/tcp/") {
 			return input{some: true, how: "runs what it downloads"}
 		}
-		return input{}
+		return input{files: absolute(st, j.text(st, r.Word).text)}
 	case syntax.DplIn, syntax.DplOut:
 		if target := j.text(st, r.Word).text; strings.Trim(target, "0123456789-"+number) == "" || r.Op == syntax.DplIn {
 			return j.stdin

@@ -192,6 +192,7 @@ func takesNext(text, short, long string) bool {
 
 // runner judges package managers that can also run a program.
 func (j *judge) runner(c *call) {
+	j.packageVerb(c)
 	args := c.args
 	o := parse(args, "c", "call")
 	if o.exact("script-shell") || hasWord(args, "script-shell") {

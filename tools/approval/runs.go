@@ -1,0 +1,154 @@
+package approval
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// A yes to a command that runs a file is a yes to what the file says now. So the files
+// whose content a command runs are part of its verdict.
+
+// ran notes the files that a field may stand for as run by a command.
+func (j *judge) ran(c *call, names ...string) {
+	if j.elsewhere {
+		return
+	}
+	for _, name := range names {
+		for _, file := range absolute(c.st, name) {
+			j.ranFile(file)
+		}
+	}
+}
+
+func (j *judge) ranFile(file string) {
+	if strings.ContainsAny(file, unknown+fresh+number) || strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "/proc/") {
+		return
+	}
+	if file = cleanPath(file); ofSystem(file) && !j.place.inside(file) || len(j.runFiles) >= maxFiles {
+		return
+	}
+	if !slices.Contains(j.runFiles, file) {
+		j.runFiles = append(j.runFiles, file)
+	}
+}
+
+// maxFiles is how many files of one command are noted.
+const maxFiles = 256
+
+// ofSystem tells whether a path lies where only an administrator writes.
+func ofSystem(name string) bool {
+	for _, dir := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix", "/snap", "/System", "/Library"} {
+		if under(name, dir) && !under(name, "/usr/local") {
+			return true
+		}
+	}
+	return false
+}
+
+// ranInput notes the files that standard input comes from.
+func (j *judge) ranInput() {
+	for _, file := range j.stdin.files {
+		j.ranFile(file)
+	}
+}
+
+// passOn are programs that write what they read from their arguments, changed or not.
+const passOn = "cat bat head tail tac sed gsed awk gawk grep rg envsubst m4 cpp jq yq base64 xxd openssl gpg gunzip zcat gzip bzcat xzcat rev tr sort uniq cut tee dd iconv fold fmt nl paste dos2unix unix2dos"
+
+// sources returns the files whose content a statement may write.
+func (j *judge) sources(n syntax.Node, st *state) (files []string) {
+	add := func(names ...field) {
+		for _, f := range names {
+			if !f.option() && f.text != "" {
+				files = append(files, absolute(st, strings.TrimPrefix(f.text, "if="))...)
+			}
+		}
+	}
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Redirect:
+			if n.Op == syntax.RdrIn || n.Op == syntax.RdrInOut {
+				add(j.text(st, n.Word))
+			}
+		case *syntax.CallExpr:
+			if len(n.Args) > 1 && contains(passOn, programName(n.Args[0].Lit())) {
+				add(j.expand(st, n.Args[1:])...)
+			}
+		}
+		return len(files) < maxFiles
+	})
+	return files
+}
+
+// substitutes notes the files that substitutions within a word read: what runs their
+// text runs those.
+func (j *judge) substitutes(st *state, n syntax.Node) {
+	if len(j.substFiles) < maxFiles {
+		j.substFiles = append(j.substFiles, j.sources(n, st)...)
+	}
+}
+
+// ranSubstituted notes that the text of a substitution is run.
+func (j *judge) ranSubstituted() {
+	for _, file := range j.substFiles {
+		j.ranFile(file)
+	}
+}
+
+// scriptFiles are the names that a program tries for the script it is given.
+func scriptFiles(program, name string) []string {
+	switch program {
+	case "node", "nodejs", "bun", "tsx", "ts-node", "deno":
+		name = strings.TrimSuffix(name, "/")
+		return []string{name, name + ".js", name + ".mjs", name + ".cjs", name + ".ts", name + "/package.json", name + "/index.js"}
+	case "python", "pypy", "ipython":
+		return []string{name, strings.TrimSuffix(name, "/") + "/__main__.py"}
+	case "make", "gmake":
+		return []string{name}
+	}
+	return []string{name}
+}
+
+// moduleFiles are the files that "python -m" looks for in a folder.
+func moduleFiles(module string) []string {
+	name := strings.ReplaceAll(module, ".", "/")
+	parts := strings.Split(name, "/")
+	files := []string{name + ".py", name + "/__main__.py", name + "/__init__.py"}
+	for i := 1; i < len(parts); i++ {
+		files = append(files, strings.Join(parts[:i], "/")+"/__init__.py")
+	}
+	return files
+}
+
+// codeFiles are options of programs that name a file with commands or code.
+var codeFiles = map[string]string{
+	"awk": "f", "gawk": "fiE", "mawk": "f", "nawk": "f", "sed": "f", "gsed": "f", "psql": "f", "gdb": "x", "lldb": "s", "vi": "S", "vim": "Su", "nvim": "Su",
+	"php": "f", "expect": "f", "at": "f", "batch": "f", "tclsh": "", "bc": "", "ansible-playbook": "", "gnuplot": "", "m4": "", "dc": "f", "parallel": "a", "xargs": "a", "octave": "",
+}
+
+// ranOptions notes the files that options of a program name as its code.
+func (j *judge) ranOptions(c *call) {
+	letters := codeFiles[c.name]
+	if letters == "" {
+		return
+	}
+	for i, a := range c.args {
+		if len(a.text) < 2 || a.text[0] != '-' {
+			continue
+		}
+		switch name, val, has := strings.Cut(strings.TrimLeft(a.text, "-"), "="); {
+		case strings.HasPrefix(a.text, "--"):
+			if has && contains("file source command init-file arg-file script", name) {
+				j.ran(c, val)
+			} else if contains("file source command init-file arg-file script", name) && i+1 < len(c.args) {
+				j.ran(c, c.args[i+1].text)
+			}
+		case strings.IndexByte(letters, a.text[1]) >= 0 && len(a.text) > 2:
+			j.ran(c, a.text[2:])
+		case strings.IndexByte(letters, a.text[1]) >= 0 && i+1 < len(c.args):
+			j.ran(c, c.args[i+1].text)
+		}
+	}
+}
