@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -130,7 +131,8 @@ func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *
 	c := r.command(env, s.python, k.stage, k.link, "kernel.py")
 	c.Stdin, k.commands = io.Pipe()
 	c.Stdout, c.Stderr = k.out, k.errs
-	if err = r.confine(ctx, env, &c, s.agreed); err == nil {
+	// Later scripts run in it, too: nothing that was approved for one is open to them.
+	if err = r.confine(ctx, env, &c, sandbox.Opening{}); err == nil {
 		k.process, err = proc.Start(r.ctx, c)
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/approval"
 )
@@ -53,7 +54,7 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if env.Call == nil || env.Files == nil {
 		return tools.Fail("This session has no tools that a script could call. Use normal tool calls instead."), nil
 	}
-	agreed, err := r.mayRun(ctx, env, call, code)
+	opening, err := r.mayRun(ctx, env, call, code)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -61,7 +62,7 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if err != nil {
 		return tools.Result{}, err
 	}
-	s := script{call: call, python: python, code: code, agreed: agreed}
+	s := script{call: call, python: python, code: code, opening: opening}
 	places := tools.WatchPlaces(env.Sandbox)
 	var done ending
 	if r.cfg.Persist {
@@ -82,10 +83,10 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 
 // script is what a call wants to run.
 type script struct {
-	call   tools.Call
-	python Python
-	code   string
-	agreed string // code that the user was asked about; empty: there was no need
+	call    tools.Call
+	python  Python
+	code    string
+	opening sandbox.Opening // what the user has approved for it
 }
 
 // program is the code to run, or what is wrong with it.
@@ -120,9 +121,9 @@ func unfenced(code string) string {
 
 // mayRun asks once about code that looks destructive. What runs is what was shown:
 // the code is in memory until then.
-func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, code string) (agreed string, err error) {
+func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, code string) (sandbox.Opening, error) {
 	folders := env.Files.Folders()
-	verdict := approval.Python(code, approval.Place{
+	place := approval.Place{
 		Cwd: folders[0], Roots: folders, Home: lookup(r.cfg.Environ, "HOME"), HermesHome: env.HermesHome,
 		Temp: env.Sandbox.OwnTemp(ctx),
 		Resolve: func(path string) string {
@@ -131,25 +132,14 @@ func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, co
 			}
 			return path
 		},
-	})
-	switch {
-	case env.Gate != nil:
-		if err := env.Gate.Check(ctx, env, call, tools.KindExecute, code, verdict); err != nil {
-			return "", err
-		}
-	case verdict.Level != approval.Runs:
-		return "", fmt.Errorf("the script was refused: it %s, and there is nobody to ask", verdict.Reason)
 	}
-	if verdict.Level == approval.Asks {
-		return code, nil
-	}
-	return "", nil
+	return tools.Approve(ctx, env, call, code, place, func(place approval.Place) approval.Verdict { return approval.Python(code, place) })
 }
 
 func (r *Runner) search(env *tools.Env) Search {
 	return Search{
 		Configured: r.cfg.Python, Folders: env.Files.Folders(), Environ: r.cfg.Environ, Strict: r.strict(),
-		Confine: func(ctx context.Context, c *proc.Cmd) error { return r.confine(ctx, env, c, "") },
+		Confine: func(ctx context.Context, c *proc.Cmd) error { return r.confine(ctx, env, c, sandbox.Opening{}) },
 	}
 }
 
@@ -229,7 +219,7 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 	link.open(ctx, w.desk)
 	c := r.command(env, s.python, stage, link, "start.py")
 	c.Stdout, c.Stderr = w.out, w.errs
-	if err := r.confine(ctx, env, &c, s.agreed); err != nil {
+	if err := r.confine(ctx, env, &c, s.opening); err != nil {
 		return done, err
 	}
 	p, err := proc.Start(ctx, c)
@@ -257,7 +247,7 @@ func (r *Runner) compile(ctx context.Context, env *tools.Env, python Python, mod
 	if r.cfg.Pythons.made.claim(python, module) {
 		compiling.Go(func() {
 			r.cfg.Pythons.made.compile(ctx, python, module, environ(r.cfg.Environ, nil), func(c *proc.Cmd) error {
-				return r.confine(ctx, env, c, "")
+				return r.confine(ctx, env, c, sandbox.Opening{})
 			})
 		})
 	}

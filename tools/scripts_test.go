@@ -4,6 +4,7 @@ package tools
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,6 +56,94 @@ func TestWhatRunsIsWhatWasShown(t *testing.T) {
 			_, result := runTerminal(t.Context(), t, env, tt.args)
 			if result.IsError != (tt.want != "") || !strings.Contains(string(result.JSON), tt.want) {
 				t.Errorf("%s", result.JSON)
+			}
+		})
+	}
+}
+
+// Each way to run a file binds what the file says, also beside a command that asks.
+func TestSwappedFilesDoNotRun(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ command, file string }{
+		"option with a value":   {"bash -o errexit x.sh", "x.sh"},
+		"options in a cluster":  {"bash -eo pipefail x.sh", "x.sh"},
+		"a space in the name":   {"sh 'my script.sh'", "my script.sh"},
+		"standard input":        {"sh < x.sh", "x.sh"},
+		"standard input, -s":    {"bash -s a b < x.sh", "x.sh"},
+		"a pipe":                {"cat x.sh | sh", "x.sh"},
+		"a pipe, changed":       {"sed s/a/b/ x.sh | grep -v c | sh", "x.sh"},
+		"a pipe, redirected":    {"cat < x.sh | bash", "x.sh"},
+		"another folder":        {"cd sub && sh x.sh", "sub/x.sh"},
+		"another folder, split": {"cd sub; ./x.sh", "sub/x.sh"},
+		"a subshell":            {"(cd sub && sh x.sh)", "sub/x.sh"},
+		"source":                {". ./x.sh", "x.sh"},
+		"source by name":        {"source x.sh a", "x.sh"},
+		"by itself":             {"./x.sh", "x.sh"},
+		"by a variable":         {"X=x.sh; sh $X", "x.sh"},
+		"by a pattern":          {"sh x.s?", "x.sh"},
+		"code in a shell":       {"bash -c '. ./x.sh'", "x.sh"},
+		"substituted code":      {`sh -c "$(cat x.sh)"`, "x.sh"},
+		"evaluated":             {`eval "$(cat x.sh)"`, "x.sh"},
+		"process substitution":  {"bash <(cat x.sh)", "x.sh"},
+		"behind a wrapper":      {"timeout 5 nice -n 3 sh x.sh", "x.sh"},
+		"behind xargs":          {"echo a | xargs -n 1 sh x.sh", "x.sh"},
+		"with find":             {"find . -name a -exec sh x.sh {} +", "x.sh"},
+		"an rc file":            {"bash --rcfile x.sh -i", "x.sh"},
+		"Python":                {"python3 -B x.py", "x.py"},
+		"Python, standard in":   {"python3 < x.py", "x.py"},
+		"Python, a module":      {"python3 -m mod", "mod.py"},
+		"Python, a package":     {"python3 -m pkg.mod", "pkg/mod.py"},
+		"Python, a package's":   {"python3 -m pkg", "pkg/__main__.py"},
+		"Perl":                  {"perl -I lib x.pl", "x.pl"},
+		"Node":                  {"node --trace-warnings x.js", "x.js"},
+		"Node, without suffix":  {"node x", "x.js"},
+		"Deno":                  {"deno run -A x.ts", "x.ts"},
+		"Ruby":                  {"ruby -w x.rb", "x.rb"},
+		"awk":                   {"awk -f x.awk a", "x.awk"},
+		"sed":                   {"sed -f x.sed a", "x.sed"},
+		"make":                  {"make", "Makefile"},
+		"make, a target":        {"make -j 4 all", "Makefile"},
+		"make, another file":    {"make -f x.mk", "x.mk"},
+		"make, another folder":  {"make -C sub", "sub/Makefile"},
+		"npm":                   {"npm run x", "package.json"},
+		"npm test":              {"npm test", "package.json"},
+		"yarn":                  {"yarn x", "package.json"},
+		"the end of 5 MB":       {"sh big.sh", "big.sh"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env, dir := newTerminal(t)
+			file := filepath.Join(dir, tt.file)
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			content := "#!/bin/sh\n#"
+			if tt.file == "big.sh" {
+				content += strings.Repeat("x", 5<<20) + "\n"
+			}
+			if filepath.Base(tt.file) == "Makefile" || tt.file == "package.json" {
+				content = "{}\n"
+			}
+			if err := os.WriteFile(file, []byte(content), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			asked := false
+			env.Gate = NewGate(GateConfig{Asker: meddler{func() {
+				asked = true
+				if err := os.WriteFile(file, []byte(content+"touch evil\n"), 0o755); err != nil {
+					t.Error(err)
+				}
+			}}})
+			args, err := json.Marshal(map[string]string{"command": "rm -rf y; " + tt.command})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, result := runTerminal(t.Context(), t, env, string(args))
+			if !asked || !result.IsError || !strings.Contains(string(result.JSON), "was changed while") {
+				t.Errorf("%s: asked %v: %s", tt.command, asked, result.JSON)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "evil")); err == nil {
+				t.Errorf("%s: it ran", tt.command)
 			}
 		})
 	}

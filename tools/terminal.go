@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -86,12 +85,12 @@ func terminal(ctx context.Context, env *Env, call Call, in terminalIn) (Result, 
 		}
 		c.Dir = dir
 	}
-	agreed, err := mayRun(ctx, env, call, c)
+	opening, err := mayRun(ctx, env, call, c)
 	if err != nil {
 		return Result{}, err
 	}
 	if !env.Shell.elsewhere() {
-		c.box = env.Sandbox.With(env.Sandbox.Named(agreed))
+		c.box = env.Sandbox.With(opening)
 	}
 	unsaved := ""
 	if !env.Shell.elsewhere() {
@@ -168,33 +167,24 @@ func folder(env *Env, path string) (string, error) {
 	return abs, nil
 }
 
-// mayRun asks the gate whether the command may run, and says what was agreed to,
-// if anything asked. The folder has to be the same afterwards: a question may stand
-// for minutes.
-func mayRun(ctx context.Context, env *Env, call Call, c Command) (agreed string, err error) {
+// mayRun asks the gate whether the command may run, and returns what the sandbox opens for
+// it. The folder has to be the same afterwards: an approval request may stand for minutes.
+func mayRun(ctx context.Context, env *Env, call Call, c Command) (sandbox.Opening, error) {
 	place := c.place(ctx, env)
-	dir, verdict := place.Cwd, approval.Command(c.Text, place)
-	if env.Shell.Name() == "fish" {
-		verdict = asFish(c.Text, verdict)
+	before, _ := os.Stat(place.Cwd)
+	opening, err := Approve(ctx, env, call, c.Text, place, func(place approval.Place) approval.Verdict {
+		if env.Shell.Name() == "fish" {
+			return asFish(c.Text, approval.Command(c.Text, place))
+		}
+		return approval.Command(c.Text, place)
+	})
+	if err != nil {
+		return opening, err
 	}
-	if verdict.Level == approval.Runs && env.Gate == nil {
-		return "", nil
+	if after, _ := os.Stat(place.Cwd); before != nil && (after == nil || !os.SameFile(before, after)) {
+		return opening, fmt.Errorf("the command was refused: the folder %s is not the one that it was judged in; call again", place.Cwd)
 	}
-	if env.Gate == nil {
-		return "", errors.New("the command was refused: it " + verdict.Reason + ", and there is nobody to ask")
-	}
-	before, _ := os.Stat(dir)
-	scripts := readScripts(verdict, dir)
-	if err := env.Gate.Check(ctx, env, call, KindExecute, c.Text, verdict); err != nil {
-		return "", err
-	}
-	if after, _ := os.Stat(dir); before != nil && (after == nil || !os.SameFile(before, after)) {
-		return "", fmt.Errorf("the command was refused: the folder %s is not the one that it was judged in; call again", dir)
-	}
-	if changed := scripts.changed(); changed != "" {
-		return "", fmt.Errorf("the command was refused: %s was changed while the user was being asked about it; call again", env.Files.Name(changed))
-	}
-	return strings.Join(verdict.Keys, "\n"), nil
+	return opening, nil
 }
 
 // place is where the command runs, for a judgement of it.

@@ -1,0 +1,79 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/tools/approval"
+)
+
+// Approve judges a command or code, asks the gate whether it may run, and returns what the
+// sandbox opens for it. A yes is for exactly what was shown: if a file that is run changes
+// while the request stands, Approve returns an error. After a yes, the files are frozen, so
+// that their judged content runs whatever else goes on. title is the command or the code.
+func Approve(ctx context.Context, env *Env, call Call, title string, place approval.Place, judge func(approval.Place) approval.Verdict) (sandbox.Opening, error) {
+	var judged scripts
+	elsewhere := env.Shell != nil && env.Shell.elsewhere()
+	if !elsewhere {
+		place.Read, place.Repository = judged.read, repositoryOf
+	}
+	verdict := judge(place)
+	if env.Gate == nil {
+		if verdict.Level != approval.Runs {
+			return sandbox.Opening{}, errors.New("the command was refused: it " + verdict.Reason + ", and there is nobody to ask")
+		}
+		return sandbox.Opening{Open: verdict.Opens}, nil
+	}
+	if !elsewhere {
+		judged.add(verdict)
+	}
+	if err := env.Gate.Check(ctx, env, call, KindExecute, title, verdict); err != nil {
+		return sandbox.Opening{}, err
+	}
+	if changed := judged.changed(); changed != "" {
+		return sandbox.Opening{}, errors.New("the command was refused: " + approval.Escape(env.Files.Name(changed)) + " was changed while the user was being asked about it; call again")
+	}
+	return sandbox.Opening{Open: verdict.Opens, Frozen: judged.frozen(verdict), Settings: verdict.Settings}, nil
+}
+
+// repositoryOf returns the git folders that git uses in a folder: .git of it or of one
+// above, or what a file of that name says, with what a worktree shares.
+func repositoryOf(dir string) []string {
+	for ; ; dir = filepath.Dir(dir) {
+		path := filepath.Join(dir, ".git")
+		info, err := os.Lstat(path)
+		switch {
+		case err == nil && info.Mode().IsRegular():
+			own := pointerIn(path, "gitdir:", dir)
+			if own == "" {
+				return nil
+			}
+			if common := pointerIn(filepath.Join(own, "commondir"), "", own); common != "" {
+				return []string{own, common}
+			}
+			return []string{own}
+		case err == nil:
+			return []string{followLinks(path)}
+		case dir == filepath.Dir(dir):
+			return nil
+		}
+	}
+}
+
+// pointerIn returns the path that a file of one line names, relative to a folder.
+func pointerIn(file, prefix, folder string) string {
+	text, err := safefile.Read(file, safefile.Line)
+	line, found := strings.CutPrefix(strings.TrimSpace(string(text)), prefix)
+	if line = strings.TrimSpace(line); err != nil || !found || line == "" {
+		return ""
+	}
+	if !filepath.IsAbs(line) {
+		line = filepath.Join(folder, line)
+	}
+	return followLinks(line)
+}
