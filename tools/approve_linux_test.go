@@ -1,0 +1,132 @@
+//go:build linux
+
+package tools
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func commandOf(t *testing.T, command string) string {
+	t.Helper()
+	args, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(args)
+}
+
+// What runs after a yes is what was judged, also if another process rewrites the file
+// once the command has started.
+func TestJudgedContentIsFrozen(t *testing.T) {
+	t.Parallel()
+	const wait = "rm -rf y; touch ready; until test -e go; do sleep 0.01; done; "
+	for name, command := range map[string]string{
+		"script":     "sh x.sh",
+		"stdin":      "sh < x.sh",
+		"pipe":       "cat x.sh | sh",
+		"folder":     "cd sub && sh ../x.sh",
+		"make":       "make -s -f x.mk",
+		"by itself":  "./x.sh",
+		"by bash -o": "bash -o errexit x.sh",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env, dir, _ := newSandboxed(t, DecisionOnce)
+			writeFile(t, filepath.Join(dir, "sub", "a"), "")
+			text := func(word string) {
+				writeFile(t, filepath.Join(dir, "x.sh"), "echo "+word+"\n")
+				writeFile(t, filepath.Join(dir, "x.mk"), "all:\n\t@echo "+word+"\n")
+			}
+			text("judged")
+			if err := os.Chmod(filepath.Join(dir, "x.sh"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for t.Context().Err() == nil {
+					if _, err := os.Stat(filepath.Join(dir, "ready")); err == nil {
+						text("swapped")
+						writeFile(t, filepath.Join(dir, "go"), "")
+						return
+					}
+					time.Sleep(time.Millisecond)
+				}
+			}()
+			out, _ := runTerminal(t.Context(), t, env, commandOf(t, wait+command))
+			<-done
+			if out.Output != "judged\n" {
+				t.Errorf("%+v", out)
+			}
+		})
+	}
+}
+
+// A yes to a command opens no protected place to code beside it.
+func TestApprovalOpensOnlyWhatTheLineWrites(t *testing.T) {
+	t.Parallel()
+	const evil = "mkdir -p .vscode; echo evil > .vscode/tasks.json; echo evil > .vscode/settings.json; git config core.fsmonitor ./evil; true"
+	for name, tt := range map[string]struct {
+		mode    string
+		first   string // agreed to for the session
+		command string
+		file    string // "" : nothing evil anywhere
+		has     string
+	}{
+		"a name that begins alike":    {command: "rm -rf .vscode-test && sh mk.sh"},
+		"the same, by settings":       {command: "rm -rf core.fsmonitor .vscode-test; sh mk.sh"},
+		"approvals off":               {mode: "off", command: "rm -rf build/.vscode-x; sh mk.sh"},
+		"approvals off, git":          {mode: "off", command: "rm -rf core.fsmonitor; sh mk.sh"},
+		"for the session":             {first: "echo {} > .vscode/settings.json", command: "echo {} > .vscode/settings.json; sh mk.sh"},
+		"for the session, a function": {first: "echo {} > .vscode/settings.json", command: "echo() { sh mk.sh; }; echo {} > .vscode/settings.json"},
+		"a Python beside it":          {command: "echo {} > .vscode/settings.json; python3 mk.py"},
+		"a program of the workspace":  {command: "echo {} > .vscode/settings.json; ./cat"},
+		"what it writes":              {command: "rm -rf x; echo good > .vscode/settings.json", file: ".vscode/settings.json", has: "good"},
+		"what it copies":              {command: "cp mk.sh .vscode/new.sh", file: ".vscode/new.sh", has: "mkdir"},
+		"what it edits":               {command: "sed -i s/{}/good/ .vscode/settings.json", file: ".vscode/settings.json", has: "good"},
+		"a setting of git":            {command: "git config user.email a@b.c && git remote add o https://x/y", file: ".git/config", has: "a@b.c"},
+		"a setting, from a folder":    {command: "mkdir -p a/b; cd a/b && git config user.email a@b.c", file: ".git/config", has: "a@b.c"},
+		"a setting that runs":         {command: "git config core.fsmonitor ./good", file: ".git/config", has: "good"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env, dir, _ := newSandboxed(t, DecisionSession, DecisionNo, DecisionNo, DecisionNo, DecisionNo, DecisionNo)
+			if tt.first != "" {
+				if out, result := runTerminal(t.Context(), t, env, commandOf(t, tt.first)); result.IsError || out.ExitCode != 0 {
+					t.Fatalf("%s", result.JSON)
+				}
+			}
+			if tt.mode != "" {
+				env.Gate.SetMode(tt.mode)
+			}
+			if tt.file == "" && tt.first == "" { // one yes, to the command
+				env.Gate.cfg.Asker = personSaying(DecisionOnce, DecisionNo, DecisionNo, DecisionNo, DecisionNo)
+				if tt.mode == "off" {
+					env.Gate.cfg.Asker = personSaying(DecisionNo, DecisionNo, DecisionNo, DecisionNo)
+				}
+			}
+			writeFile(t, filepath.Join(dir, "mk.sh"), evil)
+			writeFile(t, filepath.Join(dir, "mk.py"), "import subprocess\nsubprocess.run(['sh', 'mk.sh'])\n")
+			writeFile(t, filepath.Join(dir, "cat"), "#!/bin/sh\n"+evil)
+			if err := os.Chmod(filepath.Join(dir, "cat"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			out, result := runTerminal(t.Context(), t, env, commandOf(t, tt.command))
+			if tt.file != "" {
+				if !holds(filepath.Join(dir, tt.file), tt.has) {
+					t.Errorf("%s is not open: %s %+v", tt.file, result.JSON, out)
+				}
+				return
+			}
+			for _, file := range []string{".vscode/tasks.json", ".vscode/settings.json", ".git/config"} {
+				if holds(filepath.Join(dir, file), "evil") {
+					t.Errorf("%s is open to a script: %+v", file, out)
+				}
+			}
+		})
+	}
+}
