@@ -1,0 +1,148 @@
+package safefile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// handle is an open folder. A part of a path is compared with what was opened for it, so
+// that a link which appears meanwhile is found out.
+type handle struct {
+	root *os.Root
+	list *listing
+}
+
+// listing is a folder that is being read.
+type listing struct{ file *os.File }
+
+func openHandle(path string) (handle, error) {
+	root, err := OpenRoot(path)
+	return handle{root, &listing{}}, err
+}
+
+func (h handle) close() error {
+	if h.list.file != nil {
+		h.list.file.Close() //nolint:errcheck // only read
+	}
+	return h.root.Close()
+}
+
+func (h handle) folder(name string) (handle, error) {
+	at, err := h.root.OpenRoot(".")
+	for part := range strings.SplitSeq(name, `\`) {
+		if err != nil {
+			return handle{}, err
+		}
+		if part == "." {
+			continue
+		}
+		next, openErr := openPart(at, part)
+		at.Close() //nolint:errcheck // only looked into
+		at, err = next, openErr
+	}
+	return handle{at, &listing{}}, err
+}
+
+func openPart(dir *os.Root, name string) (*os.Root, error) {
+	before, err := dir.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if before.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
+		return nil, ErrLink
+	}
+	next, err := dir.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	now, err := next.Stat(".")
+	if err == nil && !os.SameFile(before, now) {
+		err = ErrLink
+	}
+	if err != nil {
+		next.Close() //nolint:errcheck // only looked into
+		return nil, err
+	}
+	return next, nil
+}
+
+func (h handle) lstat(base string) (fs.FileInfo, error)    { return h.root.Lstat(base) }
+func (h handle) readlink(base string) (string, error)      { return h.root.Readlink(base) }
+func (h handle) mkdir(base string, mode fs.FileMode) error { return h.root.Mkdir(base, mode) }
+func (h handle) rename(from, to string) error              { return h.root.Rename(from, to) }
+func (h handle) symlink(target, base string) error         { return h.root.Symlink(target, base) }
+func (h handle) remove(base string) error                  { return h.root.Remove(base) }
+
+func (h handle) open(base string) (*os.File, error) {
+	before, err := h.root.Lstat(base)
+	if err != nil {
+		return nil, err
+	}
+	if !before.Mode().IsRegular() {
+		return nil, &KindError{before.Mode()}
+	}
+	f, err := h.root.Open(base)
+	if err != nil {
+		return nil, err
+	}
+	if now, err := f.Stat(); err != nil || !os.SameFile(before, now) {
+		f.Close() //nolint:errcheck // only read
+		return nil, ErrLink
+	}
+	return f, nil
+}
+
+func (h handle) create(base string, mode fs.FileMode) (*os.File, error) {
+	return h.root.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+}
+
+// renameTo moves within one folder alone: the system knows no other way that stays below.
+func (h handle) renameTo(from string, dir handle, to string) error {
+	a, err := h.root.Stat(".")
+	if err != nil {
+		return err
+	}
+	b, err := dir.root.Stat(".")
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(a, b) {
+		return errors.ErrUnsupported
+	}
+	return h.root.Rename(from, to)
+}
+
+func (h handle) chmod(base string, mode fs.FileMode) error {
+	info, err := h.root.Lstat(base)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() && !info.IsDir() {
+		return ErrNotRegular
+	}
+	return h.root.Chmod(base, mode)
+}
+
+func (h handle) entries(limit int) ([]fs.DirEntry, error) {
+	if h.list.file == nil {
+		f, err := h.root.Open(".")
+		if err != nil {
+			return nil, err
+		}
+		h.list.file = f
+	}
+	return h.list.file.ReadDir(limit)
+}
+
+func (h handle) rewind() error {
+	if h.list.file == nil {
+		return nil
+	}
+	_, err := h.list.file.Seek(0, io.SeekStart)
+	return err
+}
+
+func linksOf(fs.FileInfo) (id FileID, names uint64, known bool) { return FileID{}, 0, false }
