@@ -21,7 +21,9 @@ type field struct {
 func fieldsOf(section reflect.Type) []field {
 	fields := make([]field, 0, section.NumField())
 	for f := range section.Fields() {
-		fields = append(fields, newField(f))
+		if f.IsExported() {
+			fields = append(fields, newField(f))
+		}
 	}
 	return fields
 }

@@ -15,15 +15,20 @@ type MCPServer struct {
 	Command        string            `json:"command" doc:"Program to start; empty: the server is at url."`
 	Args           []string          `json:"args" doc:"Its arguments."`
 	Env            map[string]string `json:"env" doc:"Variables that it gets beside a harmless part of yours."`
-	Cwd            string            `json:"cwd" doc:"Where it starts; empty: the workspace."`
-	Sandbox        bool              `json:"sandbox" guard:"the server is in the sandbox" safe:"true" doc:"Bound by the sandbox, as commands are."`
+	Cwd            string            `json:"cwd" doc:"Where it starts, . for the workspace; empty: an empty folder of hermes-ls."`
+	Sandbox        bool              `json:"sandbox" guard:"the server is in the sandbox" safe:"true" doc:"Bound by the sandbox, as commands are; not set: if it runs files of the workspace."`
 	URL            string            `json:"url" doc:"Address of a server that runs already."`
 	Transport      string            `json:"transport" enum:",stdio,http,sse" doc:"Empty: by command or url, and whichever works."`
 	Headers        map[string]string `json:"headers" doc:"Sent with every request to the url's host."`
 	Timeout        int               `json:"timeout" doc:"Seconds of a call without an answer or progress; 0: 120."`
 	ConnectTimeout int               `json:"connect_timeout" doc:"Seconds that the first prompt waits for it; 0: 10."`
 	Tools          MCPTools          `json:"tools" doc:"Which of its tools are offered."`
+
+	unbound bool // sandbox: false was set
 }
+
+// Unbound reports whether the user has set sandbox to false.
+func (s MCPServer) Unbound() bool { return s.unbound }
 
 // MCPTools selects a server's tools by their names there.
 type MCPTools struct {
@@ -38,7 +43,14 @@ func (s *MCPServer) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &p); err != nil {
 		return err
 	}
+	var set struct {
+		Sandbox *bool `json:"sandbox"`
+	}
+	if err := json.Unmarshal(data, &set); err != nil {
+		return err
+	}
 	*s = MCPServer(p)
+	s.unbound = set.Sandbox != nil && !*set.Sandbox
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,17 +14,36 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/approval"
 )
 
 // newServers makes the MCP servers of a session: none yet.
 func (x *Session) newServers() *mcp.Servers {
 	folders := x.ws.Folders()
 	return mcp.New(x.ctx, mcp.Config{
-		Version: x.svc.Version, Dir: folders[0], Roots: folders, Environ: x.svc.Environ,
-		Confine: func(ctx context.Context, c *proc.Cmd) error { return x.sandbox.Confine(ctx, c) },
-		Notice:  x.tell, Hide: func(text string) string { return x.secrets.Hide(text) }, Log: x.svc.Log,
+		Version: x.svc.Version, Dir: ServersDir(x.svc.Home), Roots: folders, Environ: x.svc.Environ,
+		Confine: func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error {
+			return x.sandbox.With(sandbox.Opening{Frozen: files}).Confine(ctx, c)
+		},
+		Permit: x.permitServer,
+		Notice: x.tell, Hide: func(text string) string { return x.secrets.Hide(text) }, Log: x.svc.Log,
 	})
+}
+
+// ServersDir is the folder that MCP servers start in: one that holds nothing, and that
+// commands of the agent cannot write.
+func ServersDir(home string) string { return filepath.Join(home, "mcp", "cwd") }
+
+// permitServer asks whether an MCP server that runs files of the workspace may start.
+func (x *Session) permitServer(ctx context.Context, p mcp.Permission) error {
+	verdict := approval.Verdict{
+		Level: approval.Asks, Reason: p.Reason, Keys: []string{p.Key}, Commands: []string{p.Title},
+		EveryMode: !p.Sandboxed,
+	}
+	call := tools.Call{ID: "mcp-server-" + p.Server, Name: "mcp"}
+	return x.gate.Check(ctx, &tools.Env{SessionID: x.id}, call, tools.KindExecute, p.Title, verdict)
 }
 
 // tell shows a word to the user now, or, before the first turn, with that.
@@ -69,9 +89,15 @@ func (x *Session) connectServers(given []mcp.Server) {
 // ServerOf is a configured MCP server as it is connected.
 func ServerOf(name string, c config.MCPServer) mcp.Server {
 	s := mcp.Server{
-		Name: name, Command: c.Command, Args: c.Args, Dir: c.Cwd, Sandbox: c.Sandbox, URL: c.URL, Transport: c.Transport, Headers: c.Headers,
+		Name: name, Command: c.Command, Args: c.Args, Dir: c.Cwd, URL: c.URL, Transport: c.Transport, Headers: c.Headers,
 		Timeout: time.Duration(c.Timeout) * time.Second, ConnectTimeout: time.Duration(c.ConnectTimeout) * time.Second,
 		Include: c.Tools.Include, Exclude: c.Tools.Exclude,
+	}
+	switch {
+	case c.Sandbox:
+		s.Sandbox = mcp.SandboxOn
+	case c.Unbound():
+		s.Sandbox = mcp.SandboxNever
 	}
 	for _, variable := range slices.Sorted(maps.Keys(c.Env)) {
 		s.Env = append(s.Env, variable+"="+c.Env[variable])
@@ -83,6 +109,7 @@ func ServerOf(name string, c config.MCPServer) mcp.Server {
 // begun before, those that the model was told of then.
 func (x *Session) serverTools(ctx context.Context, head store.Session) ([]tools.Tool, error) {
 	if head.System == "" {
+		x.servers.Approve(ctx)
 		late := time.AfterFunc(patience, func() { x.host.Sink(x.id).Event(agent.Notice{Text: x.awaited()}) })
 		x.servers.Wait(ctx)
 		late.Stop()

@@ -36,8 +36,10 @@ func mcpFindings(ctx context.Context, loaded *config.Loaded) (found []finding) {
 	})
 	defer box.Close()
 	all := mcp.New(ctx, mcp.Config{
-		Version: version, Dir: dir, Roots: []string{dir}, Environ: os.Environ(),
-		Confine: func(ctx context.Context, c *proc.Cmd) error { return box.Confine(ctx, c) },
+		Version: version, Dir: server.ServersDir(loaded.Home), Roots: []string{dir}, Environ: os.Environ(),
+		Confine: func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error {
+			return box.With(sandbox.Opening{Frozen: files}).Confine(ctx, c)
+		},
 	})
 	defer func() {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
@@ -60,6 +62,8 @@ func mcpFindings(ctx context.Context, loaded *config.Loaded) (found []finding) {
 			found = append(found, finding{"ok", "mcp", text})
 		case mcp.NeedsLogin:
 			found = append(found, finding{"note", "mcp", fmt.Sprintf("%s: needs login: %s (%s)", s.Name, s.Error, s.From)})
+		case mcp.NeedsApproval:
+			found = append(found, finding{"note", "mcp", fmt.Sprintf("%s: %s. The first prompt of a session asks whether it may start (%s)", s.Name, s.Error, s.From)})
 		case mcp.Connecting:
 			found = append(found, finding{"note", "mcp", fmt.Sprintf("%s: does not answer in time; a longer connect_timeout may help (%s)", s.Name, s.From)})
 		default:

@@ -89,6 +89,11 @@ func (s *Servers) find(ctx context.Context, full string) (*server, *link, defini
 			continue
 		}
 		l, err := one.linked(ctx)
+		if errors.Is(err, errPermission) {
+			if err = one.ask(ctx); err == nil {
+				l, err = one.linked(ctx)
+			}
+		}
 		if err != nil {
 			return nil, nil, definition{}, fmt.Errorf("%w. Go on without it, and tell the user", err)
 		}

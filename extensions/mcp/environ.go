@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,14 +25,16 @@ var harmless = []string{
 var harmlessPrefixes = []string{"LC_", "XDG_", "UV_", "npm_config_", "NPM_CONFIG_"}
 
 // environ is the environment of a server's program: the harmless part of ours, and
-// what was given for it.
-func environ(ours, given []string) []string {
+// what was given for it. A variable of ours that names a folder of the workspace, such
+// as VIRTUAL_ENV, is left out: programs load what they find there.
+func environ(ours, given, roots []string) []string {
 	var env []string
 	for _, kv := range ours {
-		name, _, _ := strings.Cut(kv, "=")
+		name, value, _ := strings.Cut(kv, "=")
 		safe := slices.Contains(harmless, name) || slices.Contains(harmless, strings.ToUpper(name)) ||
 			slices.ContainsFunc(harmlessPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
-		if safe && !proc.Secret(name) && !named(given, name) {
+		inside := name != "PATH" && filepath.IsAbs(value) && within(value, roots)
+		if safe && !inside && !proc.Secret(name) && !named(given, name) {
 			env = append(env, kv)
 		}
 	}

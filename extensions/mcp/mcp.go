@@ -12,7 +12,9 @@
 // was asked about. Its results pass the session's own dispatch like any other.
 //
 // Servers run with the user's rights and outside the sandbox unless they ask for it:
-// they are programs that the user has chosen. Everything is safe for concurrent use.
+// they are programs that the user has chosen. They start in a folder of ours, with
+// programs that do not lie in the workspace. A server that runs files of the workspace
+// runs in the sandbox, after the user has approved the content of these files. Everything is safe for concurrent use.
 package mcp
 
 import (
@@ -36,8 +38,8 @@ type Server struct {
 	Command string
 	Args    []string
 	Env     []string // "NAME=value", beside the harmless part of our own
-	Dir     string   // working directory; empty: Config.Dir
-	Sandbox bool     // bound by the session's sandbox
+	Dir     string   // working directory, perhaps relative to the first root; empty: Config.Dir
+	Sandbox Sandboxing
 
 	URL       string
 	Transport string            // TransportHTTP, TransportSSE; empty: whichever works
@@ -58,11 +60,14 @@ const (
 // Config is what servers are lent. All is optional but Dir.
 type Config struct {
 	Version string   // of hermes-ls, which servers are told
-	Dir     string   // where programs start
+	Dir     string   // a private folder of ours, where programs start; it is made when it is needed
 	Roots   []string // the workspace's folders, which servers are told
 	Environ []string // our own environment
-	// Confine bounds a program that asks for it.
-	Confine func(context.Context, *proc.Cmd) error
+	// Confine bounds a program. The files have the given content for it.
+	Confine func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error
+	// Permit asks the user whether a program that runs files of the workspace may be
+	// started. Nil: there is no user, so that it is not.
+	Permit func(context.Context, Permission) error
 	// Notice takes a word to the user. It is called from any goroutine.
 	Notice func(text string)
 	// Hide takes secrets out of what is logged or said.
@@ -185,10 +190,11 @@ type Status struct {
 
 // States of a server.
 const (
-	Connecting = "connecting"
-	Connected  = "connected"
-	NeedsLogin = "needs login"
-	Failed     = "failed"
+	Connecting    = "connecting"
+	Connected     = "connected"
+	NeedsLogin    = "needs login"
+	NeedsApproval = "needs approval"
+	Failed        = "failed"
 )
 
 // Status lists the servers.

@@ -30,26 +30,26 @@ type program struct {
 
 // launch starts a server's program. It ends by cut alone, not with ctx.
 func (s *server) launch(ctx context.Context) (*program, error) {
-	args := append([]string{s.Command}, s.Args...)
+	plan, err := s.plan()
+	if err != nil {
+		return nil, err
+	}
+	if !s.approved(plan.ask) {
+		return nil, errPermission
+	}
 	toChild, in := io.Pipe()
 	out, fromChild := io.Pipe()
 	p := &program{in: in, out: out, said: &said{server: s}}
-	c := proc.Cmd{
-		Args: args, Dir: s.Dir, Env: environ(s.owner.cfg.Environ, s.Env),
-		Stdin: toChild, Stdout: &messages{to: fromChild, other: p.said, tasks: &p.tasks}, Stderr: p.said, Grace: gentle,
-	}
-	if c.Dir == "" {
-		c.Dir = s.owner.cfg.Dir
-	}
-	if s.Sandbox {
+	c := plan.cmd
+	c.Stdin, c.Stdout, c.Stderr = toChild, &messages{to: fromChild, other: p.said, tasks: &p.tasks}, p.said
+	if plan.confine {
 		if s.owner.cfg.Confine == nil {
 			return nil, fmt.Errorf("it asks for the sandbox, and there is none here")
 		}
-		if err := s.owner.cfg.Confine(ctx, &c); err != nil {
+		if err := s.owner.cfg.Confine(ctx, &c, plan.files); err != nil {
 			return nil, fmt.Errorf("it cannot be bound by the sandbox: %w", err)
 		}
 	}
-	var err error
 	if p.process, err = proc.Start(context.WithoutCancel(ctx), c); err != nil {
 		return nil, err
 	}

@@ -43,6 +43,8 @@ type server struct {
 	tools   map[string]definition // by their names for the model
 	order   []string              // of tools
 	left    []string              // tools that are left out because they need a task
+	pending Permission            // of the last attempt; no Key: none is needed
+	granted string                // the key of what the user has approved
 }
 
 // link is one connection to a server, until either side ends it.
@@ -88,7 +90,7 @@ func (s *server) run() {
 	defer s.settle(nil, nil, errClosed)
 	for {
 		l, found, err := s.connect()
-		if err != nil && s.ctx.Err() == nil {
+		if err != nil && s.ctx.Err() == nil && !errors.Is(err, errPermission) {
 			how := "is not connected: "
 			if errors.Is(err, errLogin) {
 				how = "needs login: "
@@ -185,8 +187,7 @@ func (s *server) linked(ctx context.Context) (*link, error) {
 	select {
 	case <-s.attempt: // over, and failed
 		if s.err != errClosed {
-			s.attempt = make(chan struct{})
-			nudge(s.wanted)
+			s.again()
 		}
 	default:
 	}
@@ -203,6 +204,12 @@ func (s *server) linked(ctx context.Context) (*link, error) {
 		return nil, fmt.Errorf("the MCP server %s is not connected: %w", s.Name, s.err)
 	}
 	return s.link, nil
+}
+
+// again begins another attempt. The caller holds mu.
+func (s *server) again() {
+	s.attempt = make(chan struct{})
+	nudge(s.wanted)
 }
 
 // forget ends a connection that the other side does not know any more.
@@ -240,8 +247,10 @@ func (s *server) connect() (*link, []definition, error) {
 		err = cause
 	}
 	cancel(nil)
-	if errors.Is(err, errLogin) {
-		return nil, nil, errLogin
+	for _, known := range []error{errLogin, errPermission} {
+		if errors.Is(err, known) {
+			return nil, nil, known
+		}
 	}
 	return nil, nil, errors.New(s.owner.cfg.Hide(withoutQuery(err.Error(), s.URL)))
 }
@@ -380,6 +389,9 @@ func (s *server) status() Status {
 		st.State, st.Error, st.Tools, st.LeftOut = Failed, fmt.Sprint(s.err), nil, nil
 		if errors.Is(s.err, errLogin) {
 			st.State = NeedsLogin
+		}
+		if errors.Is(s.err, errPermission) {
+			st.State, st.Error = NeedsApproval, "it "+s.pending.Reason
 		}
 	}
 	return st

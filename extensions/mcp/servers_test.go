@@ -496,14 +496,17 @@ func TestReplaced(t *testing.T) {
 func TestSandbox(t *testing.T) {
 	t.Parallel()
 	asks := testProgram("p")
-	asks.Sandbox = true
+	asks.Sandbox = SandboxOn
 	for name, tc := range map[string]struct {
-		confine func(context.Context, *proc.Cmd) error
+		confine func(context.Context, *proc.Cmd, map[string][]byte) error
 		notice  string // empty: it runs
 	}{
 		"none":    {nil, "there is none here"},
-		"refused": {func(context.Context, *proc.Cmd) error { return errors.New("no namespaces") }, "cannot be bound by the sandbox: no namespaces"},
-		"bound":   {func(_ context.Context, c *proc.Cmd) error { c.Env = append(c.Env, "BOUND=yes"); return nil }, ""},
+		"refused": {func(context.Context, *proc.Cmd, map[string][]byte) error { return errors.New("no namespaces") }, "cannot be bound by the sandbox: no namespaces"},
+		"bound": {func(_ context.Context, c *proc.Cmd, _ map[string][]byte) error {
+			c.Env = append(c.Env, "BOUND=yes")
+			return nil
+		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

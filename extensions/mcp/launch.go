@@ -1,0 +1,302 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	programs "github.com/hermes-ls/hermes-ls/internal/program"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+)
+
+// Sandboxing says whether a server's program runs in the session's sandbox.
+type Sandboxing int
+
+const (
+	SandboxAuto  Sandboxing = iota // if it runs files of the workspace
+	SandboxOn                      // always
+	SandboxNever                   // the user has said so
+)
+
+// Permission is a request to start a program that runs files of the workspace.
+type Permission struct {
+	Server    string
+	Title     string // the command line
+	Reason    string // "runs tools/server.py of the workspace", for the user
+	Key       string // of exactly these files with this content
+	Sandboxed bool
+}
+
+// errPermission: the server runs files of the workspace that the user has not approved.
+var errPermission = errors.New("it runs files of the workspace. You are asked before it is started")
+
+// largestProgram bounds a file of the workspace that a server runs.
+const largestProgram = 64 << 20
+
+// start is how a server's program is started.
+type start struct {
+	cmd     proc.Cmd
+	confine bool
+	files   map[string][]byte // of the workspace that the program runs, by absolute path
+	ask     Permission        // Key is empty if the program runs nothing of the workspace
+}
+
+// plan finds the program, its folder and its environment. A program starts in a folder
+// of ours, because many of them load files of their working directory: python3 -m and
+// npx run what they find there.
+func (s *server) plan() (*start, error) {
+	roots := s.owner.folders()
+	env := environ(s.owner.cfg.Environ, s.Env, roots)
+	p := &start{files: map[string][]byte{}}
+	dir, err := s.workingDir(roots)
+	if err != nil {
+		return nil, err
+	}
+	path, err := s.find(env, roots)
+	if err != nil {
+		return nil, err
+	}
+	p.cmd = proc.Cmd{Args: append([]string{path}, s.Args...), Dir: dir, Env: programs.Environ(env, roots), Grace: gentle}
+	runs := within(dir, roots)
+	for _, file := range append([]string{path}, argumentFiles(s.Args, dir)...) {
+		if !within(file, roots) {
+			continue
+		}
+		runs = true
+		if p.files[file], err = safefile.Read(file, largestProgram); err != nil {
+			return nil, fmt.Errorf("its file %s cannot be read to judge it: %w", file, err)
+		}
+	}
+	p.confine = s.Sandbox == SandboxOn || runs && s.Sandbox == SandboxAuto
+	if runs {
+		p.ask = s.permission(p, roots)
+	}
+	if p.confine && s.Dir == "" {
+		p.cmd.Dir = string(filepath.Separator) // the sandbox hides the folder of ours
+	}
+	return p, nil
+}
+
+// workingDir is the folder that a program starts in. A relative cwd is one of the
+// workspace.
+func (s *server) workingDir(roots []string) (string, error) {
+	switch {
+	case s.Dir == "":
+		if err := os.MkdirAll(s.owner.cfg.Dir, 0o700); err != nil {
+			return "", fmt.Errorf("the folder that it starts in cannot be made: %w", err)
+		}
+		return s.owner.cfg.Dir, nil
+	case filepath.IsAbs(s.Dir) || len(roots) == 0:
+		return s.Dir, nil
+	}
+	return filepath.Join(roots[0], s.Dir), nil
+}
+
+// find returns the absolute path of the program. A program that is only in a folder of
+// the workspace is found there, and asks.
+func (s *server) find(env, roots []string) (string, error) {
+	if strings.ContainsAny(s.Command, `/\`) {
+		if base := s.Dir; !filepath.IsAbs(s.Command) && len(roots) > 0 {
+			if !filepath.IsAbs(base) {
+				base = filepath.Join(roots[0], base)
+			}
+			return filepath.Join(base, s.Command), nil
+		}
+		return s.Command, nil
+	}
+	path, err := programs.FindIn(variable(env, "PATH"), s.Command, roots)
+	if err == nil {
+		return path, nil
+	}
+	for _, folder := range filepath.SplitList(variable(env, "PATH")) {
+		if !filepath.IsAbs(folder) {
+			continue
+		}
+		if path, err := exec.LookPath(filepath.Join(folder, s.Command)); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("cannot start %s: not found in PATH", s.Command)
+}
+
+func variable(env []string, name string) (value string) {
+	for _, kv := range env {
+		if n, v, _ := strings.Cut(kv, "="); strings.EqualFold(n, name) {
+			value = v
+		}
+	}
+	return value
+}
+
+// dataEndings are endings of files that a server works on. They change all the time, and
+// nothing runs them.
+var dataEndings = []string{".db", ".sqlite", ".sqlite3", ".duckdb", ".csv", ".parquet", ".pdf", ".png", ".jpg", ".md", ".txt"}
+
+// argumentFiles are the arguments that name files which a program may run, also those
+// behind an option as in --config=FILE.
+func argumentFiles(args []string, dir string) (files []string) {
+	for _, arg := range args {
+		if _, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(arg, "-") {
+			arg = value
+		}
+		file := strings.TrimPrefix(arg, "file://")
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(dir, file)
+		}
+		info, err := os.Stat(file)
+		if err == nil && !info.IsDir() && !slices.Contains(dataEndings, strings.ToLower(filepath.Ext(file))) {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// within reports whether a path, as it is written or with its links resolved, lies in a
+// folder of the workspace.
+func within(path string, roots []string) bool {
+	paths := []string{filepath.Clean(path)}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		paths = append(paths, real)
+	}
+	for _, root := range roots {
+		folders := []string{filepath.Clean(root)}
+		if real, err := filepath.EvalSymlinks(root); err == nil {
+			folders = append(folders, real)
+		}
+		for _, folder := range folders {
+			for _, p := range paths {
+				if rel, err := filepath.Rel(folder, p); err == nil && filepath.IsLocal(rel) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// permission says what the user is asked. Its key holds for the same command line with
+// the same files.
+func (s *server) permission(p *start, roots []string) Permission {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%q %q %q %v\n", p.cmd.Args, p.cmd.Dir, telling(s.Env), p.confine)
+	var names []string
+	for _, file := range sortedNames(p.files) {
+		fmt.Fprintf(sum, "%q %d\n", file, len(p.files[file]))
+		sum.Write(p.files[file])
+		names = append(names, relative(file, roots))
+	}
+	reason := "starts an MCP server in the workspace, whose files it may load"
+	if len(names) > 0 {
+		reason = "starts an MCP server that runs " + list(names) + " of the workspace"
+	}
+	if !p.confine {
+		reason += ", outside of the sandbox"
+	}
+	return Permission{
+		Server: s.Name, Title: strings.Join(p.cmd.Args, " "), Reason: reason, Sandboxed: p.confine,
+		Key: "mcp-server " + s.label + "@" + hex.EncodeToString(sum.Sum(nil)[:16]),
+	}
+}
+
+func sortedNames(files map[string][]byte) []string {
+	names := make([]string, 0, len(files))
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func relative(file string, roots []string) string {
+	for _, root := range roots {
+		if rel, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	return file
+}
+
+// approved reports whether the user has approved these files with this content.
+func (s *server) approved(p Permission) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pending = p
+	return p.Key == "" || p.Key == s.granted
+}
+
+// ask asks for the permission that the last attempt lacked, and has the server connected
+// again if it is given. If the user denies it, ask returns why.
+func (s *server) ask(ctx context.Context) error {
+	s.mu.Lock()
+	p, lacking := s.pending, errors.Is(s.err, errPermission)
+	s.mu.Unlock()
+	if !lacking {
+		return nil
+	}
+	if s.owner.cfg.Permit == nil {
+		return fmt.Errorf("the MCP server %s is not connected: it %s, which needs approval, and there is no user to ask", s.Name, p.Reason)
+	}
+	if err := s.owner.cfg.Permit(ctx, p); err != nil {
+		return fmt.Errorf("the MCP server %s is not connected: %w", s.Name, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.granted = p.Key
+	if errors.Is(s.err, errPermission) {
+		s.again()
+	}
+	return nil
+}
+
+// Approve asks the user about each server that runs files of the workspace and has not
+// been started for that. It connects those that the user approves, and waits for them.
+func (s *Servers) Approve(ctx context.Context) {
+	for _, one := range s.all() {
+		select {
+		case <-one.first:
+		case <-ctx.Done():
+			return
+		}
+		if err := one.ask(ctx); err != nil {
+			if ctx.Err() == nil {
+				s.cfg.Notice(err.Error())
+			}
+			continue
+		}
+		one.await(ctx)
+	}
+}
+
+// await returns when an approved server is connected or has failed, or has had its time.
+func (s *server) await(ctx context.Context) {
+	s.mu.Lock()
+	attempt := s.attempt
+	s.mu.Unlock()
+	limit := s.ConnectTimeout
+	if limit <= 0 {
+		limit = waitLimit
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-attempt:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// folders are those of the workspace now.
+func (s *Servers) folders() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.roots
+}
