@@ -170,7 +170,7 @@ func (g *Gate) ask(ctx context.Context, env *Env, c Call, kind Kind, title strin
 	defer stop()
 	question := Question{
 		SessionID: env.SessionID, Call: c, Kind: kind,
-		Title: approval.Escape(title), Reason: v.Reason, Remember: strings.Join(v.Keys, " and "),
+		Title: approval.Escape(title), Reason: approval.Shown(v.Reason), Remember: strings.Join(v.Keys, " and "),
 	}
 	if env.Owner != "" {
 		question.SessionID, question.Subagent, question.For = env.Owner, env.SessionID, approval.Escape(env.For)

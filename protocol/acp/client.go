@@ -1,6 +1,11 @@
 package acp
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
 
 // RequestPermissionRequest asks the user before a call runs.
 type RequestPermissionRequest struct {
@@ -45,14 +50,28 @@ func (o *PermissionOutcome) UnmarshalJSON(data []byte) error {
 	return exactly(data, map[string]any{"outcome": &o.Outcome, "optionId": &o.OptionID})
 }
 
-// exactly decodes the fields of an object whose names are written exactly so.
+// exactly decodes the fields of an object whose names are written exactly so, and once.
 func exactly(data []byte, into map[string]any) error {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return err
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
+		return errors.Join(err, errors.New("the answer is not an object"))
 	}
-	for name, value := range into {
-		if raw, ok := fields[name]; ok {
+	seen := map[string]bool{}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		var raw json.RawMessage
+		if err := decoder.Decode(&raw); err != nil {
+			return err
+		}
+		field, _ := name.(string)
+		if seen[field] {
+			return fmt.Errorf("the answer has %q twice", field)
+		}
+		seen[field] = true
+		if value, ok := into[field]; ok {
 			if err := json.Unmarshal(raw, value); err != nil {
 				return err
 			}

@@ -19,7 +19,7 @@ func (a *Agent) AskPermission(ctx context.Context, q tools.Question) (tools.Deci
 		SessionID: q.SessionID,
 		ToolCall: acp.ToolCall{
 			ToolCallID: id, Title: title, Name: q.Call.Name, Kind: acp.ToolKind(q.Kind),
-			Status: acp.StatusPending, RawInput: object(q.Call.Args),
+			Status: acp.StatusPending, RawInput: input(q.Call.Args),
 		},
 		Options: permissionOptions(q.Remember),
 	}

@@ -1,15 +1,18 @@
 package acp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/approval"
 )
 
 // Sink turns the events of a session into session/update.
@@ -146,7 +149,7 @@ func started(e agent.CallStarted) *acp.ToolCall {
 	return &acp.ToolCall{
 		SessionUpdate: acp.UpdateToolCall, ToolCallID: e.Call.ID, Title: cmp.Or(e.Title, unnamedTitle), Name: e.Call.Name,
 		Kind: acp.ToolKind(e.Kind), Status: acp.StatusPending,
-		Locations: locations(e.Locations), RawInput: object(e.Call.Args),
+		Locations: locations(e.Locations), RawInput: input(e.Call.Args),
 	}
 }
 
@@ -209,7 +212,7 @@ func contents(shown []tools.Content) (content []acp.ToolCallContent, places []ac
 			content = append(content, acp.TextContent(c.Text))
 		}
 		if c.Location != nil {
-			places = append(places, acp.ToolCallLocation(*c.Location))
+			places = append(places, locations([]tools.Location{*c.Location})...)
 		}
 	}
 	return content, places
@@ -226,12 +229,65 @@ func innerCalls(shown []tools.Content) []*tools.Inner {
 	return calls
 }
 
+// locations leaves out files whose names hold what is not seen, such as an escape
+// sequence: no editor opens them by such a name, and it would be shown.
 func locations(places []tools.Location) []acp.ToolCallLocation {
 	var out []acp.ToolCallLocation
 	for _, p := range places {
-		out = append(out, acp.ToolCallLocation(p))
+		if approval.Shown(p.Path) == p.Path && !strings.ContainsAny(p.Path, "\n\t") {
+			out = append(out, acp.ToolCallLocation(p))
+		}
 	}
 	return out
+}
+
+// input is the arguments of a call as they are shown: controls, and what is invisible or
+// reorders text, are written by number.
+func input(raw json.RawMessage) json.RawMessage {
+	raw = object(raw)
+	if !bytes.ContainsFunc(raw, func(r rune) bool { return r == '\\' || r > '~' }) {
+		return raw
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return raw
+	}
+	value, changed := shown(value)
+	if !changed {
+		return raw
+	}
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return nil
+	}
+	return encoded
+}
+
+// shown writes the texts in a value of JSON as they are shown, and tells whether one changed.
+func shown(value any) (any, bool) {
+	changed := false
+	switch v := value.(type) {
+	case string:
+		text := approval.Shown(v)
+		return text, text != v
+	case []any:
+		for i := range v {
+			element, other := shown(v[i])
+			v[i], changed = element, changed || other
+		}
+	case map[string]any:
+		for name, element := range v {
+			element, other := shown(element)
+			key := approval.Shown(name)
+			if key != name {
+				delete(v, name)
+			}
+			v[key], changed = element, changed || other || key != name
+		}
+	}
+	return value, changed
 }
 
 // object passes JSON on if it is some: a model's arguments may be anything.

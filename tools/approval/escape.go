@@ -130,11 +130,48 @@ func disguised(src string) string {
 	}
 	last := rune(0)
 	for _, r := range src {
-		joiner := (r == 0x200C || r == 0x200D) && last >= utf8.RuneSelf // within emoji and scripts that join
-		if !joiner && (unicode.In(r, unicode.Cf, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Co) || r == 0x3164 || r == 0x115F || r == 0x1160 || r == 0x2800) {
+		if invisible(r, last) && r != '\n' && r != '\t' {
 			return "contains invisible characters"
 		}
 		last = r
 	}
 	return ""
+}
+
+// Shown writes s for a place that keeps line ends and tabs, such as the arguments of a
+// call: controls and what is invisible or reorders text become their numbers, ⟨U+202E⟩.
+func Shown(s string) string {
+	if plainLines(s) {
+		return s
+	}
+	var b strings.Builder
+	last := rune(0)
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, "⟨0x%02X⟩", s[i])
+		case r != '\n' && r != '\t' && invisible(r, last):
+			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
+		default:
+			b.WriteRune(r)
+		}
+		i, last = i+size, r
+	}
+	return b.String()
+}
+
+func plainLines(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if (s[i] < ' ' && s[i] != '\n' && s[i] != '\t') || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// invisible tells whether a character behind another is not seen, or reorders text.
+func invisible(r, last rune) bool {
+	joiner := (r == 0x200C || r == 0x200D) && last >= utf8.RuneSelf // within emoji and scripts that join
+	return !joiner && (unicode.In(r, unicode.Cf, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Co) || r == 0x3164 || r == 0x115F || r == 0x1160 || r == 0x2800)
 }
