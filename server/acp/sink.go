@@ -147,7 +147,7 @@ const unnamedTitle = "Tool call without a name"
 
 func started(e agent.CallStarted) *acp.ToolCall {
 	return &acp.ToolCall{
-		SessionUpdate: acp.UpdateToolCall, ToolCallID: e.Call.ID, Title: cmp.Or(e.Title, unnamedTitle), Name: e.Call.Name,
+		SessionUpdate: acp.UpdateToolCall, ToolCallID: e.Call.ID, Title: approval.Shown(cmp.Or(e.Title, unnamedTitle)), Name: e.Call.Name,
 		Kind: acp.ToolKind(e.Kind), Status: acp.StatusPending,
 		Locations: locations(e.Locations), RawInput: input(e.Call.Args),
 	}
