@@ -67,6 +67,17 @@ func TestSecrets(t *testing.T) {
 	if _, found := s.In("https://x.example/?q=pass%22word%5C1"); !found {
 		t.Error("a secret in an address was not found")
 	}
+	for _, spelled := range []string{
+		"sk%2Dabcdef123456", "sk%2dabcdef123456", "sk%252Dabcdef123456", "sk-%61bcdef123456", "%73%6B%2D%61%62%63%64%65%66%31%32%33%34%35%36",
+		"x%zz%2sk%2Dabcdef123456", "%25252573k%2Dabcdef123456", "Somebody+x%20sk-abcdef12345%36",
+	} {
+		if _, found := s.In("https://x.example/?q=" + spelled); !found {
+			t.Errorf("a secret spelled %s was not found", spelled)
+		}
+	}
+	if _, found := s.In("https://x.example/?q=100%25+%41sk"); found {
+		t.Error("found where there is none")
+	}
 	s.Set(map[string]string{"NEW_KEY": "another-value"})
 	if got := s.Hide("sk-abcdef123456 another-value"); got != "sk-abcdef123456 [secret NEW_KEY withheld]" {
 		t.Errorf("after a change: %q", got)

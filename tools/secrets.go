@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 )
@@ -135,12 +136,39 @@ func (s *Secrets) longest() int {
 
 // In names a secret that text holds, also as an address would spell it.
 func (s *Secrets) In(text string) (standIn string, found bool) {
-	for _, x := range s.all() {
-		if strings.Contains(text, x.value) || strings.Contains(text, url.QueryEscape(x.value)) || strings.Contains(text, url.PathEscape(x.value)) {
-			return x.standIn, true
+	for range 10 { // an address may be encoded within another, and again
+		for _, x := range s.all() {
+			if strings.Contains(text, x.value) || strings.Contains(text, url.QueryEscape(x.value)) || strings.Contains(text, url.PathEscape(x.value)) ||
+				strings.Contains(strings.ReplaceAll(text, "+", " "), x.value) {
+				return x.standIn, true
+			}
 		}
+		plain := percentDecoded(text)
+		if plain == text {
+			break
+		}
+		text = plain
 	}
 	return "", false
+}
+
+// percentDecoded replaces %2D and its like. What is no such code stays.
+func percentDecoded(text string) string {
+	if !strings.Contains(text, "%") {
+		return text
+	}
+	b := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		if text[i] == '%' && i+2 < len(text) {
+			if n, err := strconv.ParseUint(text[i+1:i+3], 16, 8); err == nil {
+				b = append(b, byte(n))
+				i += 2
+				continue
+			}
+		}
+		b = append(b, text[i])
+	}
+	return string(b)
 }
 
 func (s *Secrets) inJSON(value []byte) bool {

@@ -100,7 +100,8 @@ func (w *Workspace) resolve(path string, last bool) (place, error) {
 	return place{}, &PathError{path, fmt.Sprintf("%s is a link that leads back to itself", path), ErrNotFound}
 }
 
-// absolute spells path in full, without looking at the disk.
+// absolute spells path in full. It looks at the disk only where path begins with what
+// stands for something else in other programs, such as ~: it may be a name here.
 func (w *Workspace) absolute(path string) (string, error) {
 	folders := w.current()
 	switch {
@@ -110,6 +111,7 @@ func (w *Workspace) absolute(path string) (string, error) {
 		return "", &PathError{path, "no path was given; name a file or folder, relative to the workspace", ErrNotFound}
 	case strings.ContainsRune(path, 0):
 		return "", &PathError{path, fmt.Sprintf("%q is no path: it holds a NUL byte", path), ErrOutside}
+	case named(folders[0], path):
 	case path == "~" || strings.HasPrefix(path, "~/"):
 		return "", &PathError{path, fmt.Sprintf("%s: ~ stands for nothing here; paths are relative to the workspace or absolute inside it (%s)", path, w.scope()), ErrOutside}
 	case strings.HasPrefix(path, "file:/"):
@@ -118,6 +120,16 @@ func (w *Workspace) absolute(path string) (string, error) {
 		return filepath.Clean(path), nil
 	}
 	return filepath.Join(folders[0].path, filepath.FromSlash(path)), nil
+}
+
+// named reports whether a path begins with a file or folder whose name is "~" or "file:".
+func named(f *folder, path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	if first != "~" && first != "file:" {
+		return false
+	}
+	_, err := f.root.Lstat(first)
+	return err == nil
 }
 
 // within finds the folder that holds abs: the one with the longest path.

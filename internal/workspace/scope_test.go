@@ -123,6 +123,19 @@ func TestScope(t *testing.T) {
 	}
 }
 
+// A file is reached by its name, whatever the name stands for in other programs.
+func TestNamesThatStandForSomething(t *testing.T) {
+	t.Parallel()
+	dir := tempDir(t)
+	writeFiles(t, dir, map[string]string{"~": "a", "sub/~": "b", "-rf": "c", "*": "d", "$HOME": "e", "file:/x": "f", "con": "g", "~root": "h", " ": "i", "a\nb": "j", "a\x1bb": "k"})
+	w := openDirs(t, nil, dir)
+	for name, want := range map[string]string{"~": "a", "./~": "a", "sub/~": "b", "-rf": "c", "*": "d", "$HOME": "e", "file:/x": "f", "con": "g", "~root": "h", " ": "i", "a\nb": "j", "a\x1bb": "k"} {
+		if file, err := w.Read(t.Context(), name); err != nil || string(file.Text) != want {
+			t.Errorf("%q: %v, %v", name, file, err)
+		}
+	}
+}
+
 func TestAbsAndName(t *testing.T) {
 	t.Parallel()
 	w, dir, _ := scopeTree(t)
