@@ -486,13 +486,8 @@ func matches(name string) access {
 		if !strings.ContainsAny(part, "*?[") {
 			continue
 		}
-		for _, special := range []string{".git", ".vscode", ".idea", ".envrc", ".gitmodules", ".hermes", "AGENTS.md", "CLAUDE.md"} {
-			if special[0] == '.' && part[0] != '.' && part[0] != '[' {
-				continue
-			}
-			if ok, err := path.Match(part, special); err == nil && ok {
-				return access{Asks, "may change " + special + ", which the pattern matches", true}
-			}
+		if name := patternMayMatch(part); name != "" {
+			return access{Asks, "may change " + name + ", which the pattern matches", true}
 		}
 	}
 	return access{}

@@ -143,12 +143,9 @@ func (j *judge) repository(dir string) []string {
 func protectedPlace(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
-		if contains(settingFolders, fold(part)) {
+		if protectedFolders[fold(part)] != "" {
 			return strings.Join(parts[:i+1], "/")
 		}
 	}
 	return name
 }
-
-// settingFolders configure editors and agents, or hold what runs by itself, wherever they lie.
-const settingFolders = ".vscode .idea .zed .cursor .claude .fleet .devcontainer .husky .helix .kiro .gemini .windsurf .continue .roo .codex"

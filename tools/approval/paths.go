@@ -122,39 +122,6 @@ func (p Place) hermesHomes() []string {
 	return out
 }
 
-// special judges paths that configure or run something wherever they lie.
-func special(folded string) (Level, string) {
-	parts := strings.Split(folded, "/")
-	for i, part := range parts {
-		switch part {
-		case ".git":
-			return inGit(parts[i+1:])
-		case ".vscode", ".idea":
-			return Asks, "changes the editor's settings in " + part
-		}
-	}
-	last := parts[len(parts)-1]
-	switch last {
-	case ".envrc":
-		return Asks, "changes what the shell runs in this folder (.envrc)"
-	case "agents.md", "claude.md":
-		return Asks, "changes the instructions that agents follow (" + strings.ToUpper(last[:len(last)-3]) + ".md)"
-	case ".nvim.lua", ".exrc", ".nvimrc", ".vimrc":
-		return Asks, "changes what the editor runs (" + last + ")"
-	case ".gitmodules":
-		return Asks, "changes where submodules come from (.gitmodules)"
-	case ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",
-		".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", "config.fish":
-		return Asks, "changes a shell start file (" + last + ")"
-	case ".gitconfig":
-		return Asks, "changes git's configuration"
-	}
-	if strings.HasSuffix(last, ".code-workspace") {
-		return Asks, "changes the editor's settings (" + visible(last) + ")"
-	}
-	return Runs, ""
-}
-
 // inGit judges a path by what follows .git in it.
 func inGit(rest []string) (Level, string) {
 	for i, part := range rest {
