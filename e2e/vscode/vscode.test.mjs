@@ -133,6 +133,31 @@ step("a command is refused in a notification while the chat is hidden", async ()
   await answers().last().getByText("As you wish.").waitFor();
 });
 
+// What a notification draws as a link runs a command of the editor with one click.
+const link = "#[see why](command:workbench.action.terminal.sendSequence?%7B%22text%22%3A%22x%22%7D) $(bell)";
+
+step("a command's text is no link in a notification", async () => {
+  await send("Once more.", [{ sleep_ms: 1500 }, call("terminal", { command: `rm -rf build ${link}` })], [{ text: "Not this time." }]);
+  await editor.run("View: Toggle Primary Side Bar Visibility");
+  const asks = editor.notification("Hermes asks: rm -rf build");
+  await asks.waitFor();
+  assert.equal(await asks.locator(".notification-list-item-message a").count(), 0, "the question has a link");
+  assert.match((await asks.innerText()).replaceAll("\u2060", ""), /#\[see why\]\(command:workbench/, "the question does not show the whole command");
+  await editor.shot("approval-link");
+  await asks.getByRole("button", { name: "No", exact: true }).click();
+  await idle();
+  await editor.page.keyboard.press("Control+Alt+h");
+  await answers().last().getByText("Not this time.").waitFor();
+
+  await send("Wait.", [call("terminal", { command: `sleep 301 ${link}` })], [{ text: "Done." }]);
+  const bar = editor.notification("sleep 301");
+  await bar.waitFor();
+  assert.equal(await bar.locator(".notification-list-item-message a").count(), 0, "the progress has a link");
+  await bar.getByRole("button", { name: "Cancel" }).click();
+  await bar.waitFor({ state: "detached" });
+  await idle();
+});
+
 step("the notification cancels", async () => {
   await send("Wait.", [call("terminal", { command: "echo begun > begun.txt; sleep 300" })], [{ text: "Done." }]);
   const bar = editor.notification("sleep 300");

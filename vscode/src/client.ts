@@ -6,7 +6,13 @@ import {
   FeatureState,
   LanguageClient,
   LanguageClientOptions,
+  MessageType,
   RevealOutputChannelOn,
+  ServerOptions,
+  ShowMessageNotification,
+  ShowMessageParams,
+  ShowMessageRequest,
+  ShowMessageRequestParams,
   StaticFeature,
 } from "vscode-languageclient/node";
 
@@ -14,13 +20,21 @@ import { savingEdits } from "./edits";
 import { ProgressBars } from "./progress";
 import { Section, Version } from "./protocol";
 import { initializationOptions, sectionOf } from "./settings";
+import * as show from "./show";
 
 /**
- * Client is the library's, with three differences: the server's commands are not
+ * Client is the library's, with four differences: the server's commands are not
  * registered as the editor's, since ours have their names and more to say; the
- * server learns that it speaks to a plugin; and errors are no notifications.
+ * server learns that it speaks to a plugin; errors are no notifications; and messages
+ * of the server are shown as they are, without links.
  */
 export class Client extends LanguageClient {
+  constructor(id: string, name: string, start: ServerOptions, options: LanguageClientOptions) {
+    super(id, name, start, options);
+    this.onNotification(ShowMessageNotification.method, (p: ShowMessageParams) => void kinds(p.type)(p.message));
+    this.onRequest(ShowMessageRequest.method, async (p: ShowMessageRequestParams) => (await kinds(p.type)(p.message, ...(p.actions ?? []))) ?? null);
+  }
+
   override registerFeature(feature: StaticFeature | DynamicFeature<unknown>): void {
     if (DynamicFeature.is(feature) && feature.registrationType.method === ExecuteCommandRequest.method) {
       return;
@@ -37,6 +51,17 @@ export class Client extends LanguageClient {
     super.registerBuiltinFeatures();
     this.registerFeature(new Announcement());
   }
+}
+
+/** kinds returns the function that shows messages of a kind. */
+function kinds(type: MessageType): typeof show.inform {
+  switch (type) {
+    case MessageType.Error:
+      return show.fail;
+    case MessageType.Warning:
+      return show.warn;
+  }
+  return show.inform;
 }
 
 /** Announcement tells the server what this plugin can do. */

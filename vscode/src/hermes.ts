@@ -23,6 +23,7 @@ import {
   Update,
   UsageUpdate,
 } from "./protocol";
+import * as show from "./show";
 
 /** Where the server and the current session stand. */
 export interface State {
@@ -429,13 +430,13 @@ export class Hermes implements vscode.Disposable {
     } catch (error) {
       return this.offerRestart(`The Hermes server stopped unexpectedly and cannot be started again: ${message(error)}`);
     }
-    if (await vscode.window.showWarningMessage("The Hermes server stopped unexpectedly and was started again. The session goes on.", "Show Log")) {
+    if (await show.warn("The Hermes server stopped unexpectedly and was started again. The session goes on.", "Show Log")) {
       this.log.show();
     }
   }
 
   private async offerRestart(problem: string): Promise<void> {
-    const choice = await vscode.window.showErrorMessage(problem, "Start Again", "Show Log");
+    const choice = await show.fail(problem, "Start Again", "Show Log");
     if (choice === "Start Again") {
       await this.restart();
     } else if (choice === "Show Log") {

@@ -11,6 +11,7 @@ import { Hermes, message } from "./hermes";
 import { registerReview } from "./review/register";
 import { isKey } from "./secrets";
 import { Status } from "./status";
+import * as show from "./show";
 
 let hermes: Hermes | undefined;
 
@@ -42,7 +43,7 @@ export function deactivate(): Promise<void> | undefined {
 
 async function startFailed(h: Hermes, error: unknown): Promise<void> {
   h.log.error(message(error));
-  const choice = await vscode.window.showErrorMessage(`Hermes cannot start: ${message(error)}`, "Open Settings", "Show Log");
+  const choice = await show.fail(`Hermes cannot start: ${message(error)}`, "Open Settings", "Show Log");
   if (choice === "Open Settings") {
     await vscode.commands.executeCommand("hermes.settings");
   } else if (choice === "Show Log") {

@@ -1,6 +1,8 @@
 import * as vscode from "vscode";
 import { WorkDoneProgressBegin, WorkDoneProgressEnd, WorkDoneProgressReport } from "vscode-languageclient/node";
 
+import * as show from "./show";
+
 type News = WorkDoneProgressBegin | WorkDoneProgressReport | WorkDoneProgressEnd;
 
 /**
@@ -38,7 +40,7 @@ const patience = 500;
 
 /** Bar is one notification. */
 class Bar {
-  private progress: vscode.Progress<{ message?: string }> | undefined;
+  private say: ((message: string) => void) | undefined;
   private last: string | undefined;
   private readonly waiting: NodeJS.Timeout;
   private ended: () => void = () => {};
@@ -56,9 +58,9 @@ class Bar {
   private show(begin: WorkDoneProgressBegin, cancel: () => void): void {
     const options = { location: place(), title: begin.title.replace(/[\s.:]+$/, ""), cancellable: begin.cancellable ?? false };
     const ended = new Promise<void>((resolve) => (this.ended = resolve));
-    void vscode.window.withProgress(options, (progress, token) => {
+    void show.progress(options, (say, token) => {
       token.onCancellationRequested(cancel);
-      this.progress = progress;
+      this.say = say;
       this.report(this.last);
       return ended;
     });
@@ -67,7 +69,7 @@ class Bar {
   report(message: string | undefined): void {
     this.last = message;
     if (message !== undefined) {
-      this.progress?.report({ message });
+      this.say?.(message);
     }
   }
 }

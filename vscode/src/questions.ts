@@ -1,8 +1,7 @@
-import * as vscode from "vscode";
-
 import { RequestPermissionRequest } from "./protocol";
 import { broken, revealed } from "./webview/format";
 import { scopeOf } from "./webview/state";
+import * as show from "./show";
 
 /** What is asked, without the session. */
 export type Permission = Pick<RequestPermissionRequest, "toolCall" | "options">;
@@ -16,7 +15,7 @@ export async function askPermission(q: Permission): Promise<string | undefined> 
   return needsRoom(q) ? inDialog(q) : inNotification(q);
 }
 
-const show = { title: "Show", id: "show" };
+const open = { title: "Show", id: "show" };
 
 /** Buttons of a notification have room for a word or two; what is remembered is in its text. */
 const buttons: Record<string, string> = { once: "Allow Once", session: "This Session", always: "Always", no: "No" };
@@ -24,7 +23,7 @@ const buttons: Record<string, string> = { once: "Allow Once", session: "This Ses
 async function inNotification(q: Permission): Promise<string | undefined> {
   const items = q.options.map((o) => ({ title: buttons[o.optionId] ?? o.name, id: o.optionId }));
   const text = [`Hermes asks: ${what(q)}`, reason(q), remembered(q)].filter(Boolean).join(" — ");
-  return (await vscode.window.showWarningMessage(text, ...items, show))?.id;
+  return (await show.warn(text, ...items, open))?.id;
 }
 
 /** A notification cuts long text and joins lines. */
@@ -36,14 +35,14 @@ const readable = 400;
 async function inDialog(q: Permission): Promise<string | undefined> {
   const read = { title: "Read and Decide…", id: "read" };
   const no = { title: "No", id: "no" };
-  const first = await vscode.window.showWarningMessage(`Hermes asks: ${what(q).slice(0, 120)} …`, read, no, show);
+  const first = await show.warn(`Hermes asks: ${what(q).slice(0, 120)} …`, read, no, open);
   if (first !== read) {
     return first?.id;
   }
   const offered = scopeOf(q.options).length > readable ? q.options.filter((o) => o.kind !== "allow_always") : q.options;
   const items = offered.map((o) => ({ title: buttons[o.optionId] ?? o.name, id: o.optionId, isCloseAffordance: o.optionId === "no" }));
   const detail = [broken(what(q)), reason(q), offered === q.options && remembered(q)].filter(Boolean).join("\n\n");
-  return (await vscode.window.showWarningMessage("May Hermes do this?", { modal: true, detail }, ...items))?.id;
+  return (await show.warn("May Hermes do this?", { modal: true, detail }, ...items))?.id;
 }
 
 const what = (q: Permission) => revealed(q.toolCall.title ?? q.toolCall.name ?? "May this run?");

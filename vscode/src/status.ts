@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 
 import { Hermes, State } from "./hermes";
+import { literal } from "./literal";
 import { Category } from "./protocol";
 import { money, short } from "./words";
 
@@ -23,7 +24,7 @@ export class Status implements vscode.Disposable {
   }
 
   private show(s: State): void {
-    this.item.text = [`${icons[s.phase]} Hermes`, ...figures(s)].join(" · ");
+    this.item.text = [`${icons[s.phase]} Hermes`, ...figures(s).map(literal)].join(" · ");
     this.item.tooltip = tooltip(s);
     this.item.accessibilityInformation = { label: `Hermes, ${describe(s)}, ${figures(s).join(", ")}`, role: "button" };
     this.item.backgroundColor = background(s);
@@ -87,6 +88,7 @@ function background(s: State): vscode.ThemeColor | undefined {
 
 function tooltip(s: State): vscode.MarkdownString {
   const text = new vscode.MarkdownString("", true);
+  text.isTrusted = text.supportHtml = false;
   text.appendMarkdown("**Hermes** — ").appendText(describe(s)).appendMarkdown("\n\n");
   const line = (name: string, value: string | undefined) =>
     value && text.appendMarkdown(`${name}: `).appendText(value).appendMarkdown("  \n");

@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 
 import { target } from "./address";
 import { region } from "./region";
+import * as show from "../show";
 
 /** link opens what a link leads to: an address outside in the browser, a file here. */
 export async function link(href: string): Promise<void> {
@@ -27,7 +28,7 @@ function absolute(name: string): vscode.Uri {
 export async function insert(text: string): Promise<void> {
   const editor = editorInSight();
   if (!editor) {
-    void vscode.window.showInformationMessage("Open the file first that the code is for.");
+    void show.inform("Open the file first that the code is for.");
     return;
   }
   await editor.edit((edit) => editor.selections.forEach((s) => edit.replace(s, text)));
@@ -64,11 +65,11 @@ function rangeOf(document: vscode.TextDocument, text: string): vscode.Range | un
 async function askWhere(document: vscode.TextDocument, cursor: vscode.Position): Promise<vscode.Range | "new" | undefined> {
   const name = path.basename(document.uri.fsPath);
   const choices = [
-    { label: "$(insert) At the cursor", where: new vscode.Range(cursor, cursor) },
-    { label: `$(replace-all) In place of all of ${name}`, where: new vscode.Range(0, 0, document.lineCount, 0) },
-    { label: "$(new-file) In a new file", where: "new" as const },
+    { icon: "insert", label: "At the cursor", where: new vscode.Range(cursor, cursor) },
+    { icon: "replace-all", label: `In place of all of ${name}`, where: new vscode.Range(0, 0, document.lineCount, 0) },
+    { icon: "new-file", label: "In a new file", where: "new" as const },
   ];
-  return (await vscode.window.showQuickPick(choices, { title: "Where does this code go?" }))?.where;
+  return (await show.pick(choices, { title: "Where does this code go?" }))?.where;
 }
 
 async function replace(document: vscode.TextDocument, range: vscode.Range, text: string, compare: Compare): Promise<void> {
@@ -83,7 +84,7 @@ async function replace(document: vscode.TextDocument, range: vscode.Range, text:
 }
 
 async function offerComparison(document: vscode.TextDocument, before: string, compare: Compare): Promise<void> {
-  const choice = await vscode.window.showInformationMessage(`The code is in ${path.basename(document.uri.fsPath)}, which is not saved yet.`, "Compare");
+  const choice = await show.inform(`The code is in ${path.basename(document.uri.fsPath)}, which is not saved yet.`, "Compare");
   if (choice) await compare(document.uri.fsPath, before, document.getText());
 }
 

@@ -17,6 +17,7 @@ import { Prompts } from "./prompts";
 import { Questions } from "./questions";
 import { rank } from "./rank";
 import { Texts } from "./texts";
+import * as show from "../show";
 
 const whenBusyKey = "hermes.chat.whenBusy";
 const lastKey = "hermes.chat.last";
@@ -280,6 +281,6 @@ export class ChatView implements vscode.WebviewViewProvider {
 
   private notDone(error: unknown): void {
     this.hermes.log.error(message(error));
-    void vscode.window.showErrorMessage(`Hermes: ${message(error)}`);
+    void show.fail(`Hermes: ${message(error)}`);
   }
 }

@@ -5,6 +5,7 @@ import type { ElicitRequest, ElicitResponse, RequestPermissionRequest, RequestPe
 import { askPermission } from "../questions";
 import type { Ask } from "../webview/messages";
 import type { Conversation } from "./conversation";
+import * as show from "../show";
 
 interface Open {
   ask: Ask;
@@ -117,7 +118,7 @@ export class Questions {
   }
 
   private async notifyForm(ask: Extract<Ask, { kind: "form" }>): Promise<void> {
-    const chosen = await vscode.window.showInformationMessage(`Hermes asks: ${ask.request.message}`, "Answer");
+    const chosen = await show.inform(`Hermes asks: ${ask.request.message}`, "Answer");
     if (chosen) await this.view.show();
   }
 }

@@ -6,6 +6,7 @@ import { Hermes } from "../hermes";
 import { ActionArgs, Command, ContentBlock, DelegateArgs } from "../protocol";
 import { Place, placeHere, rangeOf, selectionHere } from "../places";
 import { command } from "./guard";
+import * as show from "../show";
 
 /** Prompts, and actions on a place in a document. */
 export function registerAsk(hermes: Hermes, chat: ChatView): vscode.Disposable[] {
@@ -36,7 +37,7 @@ const reviewChanges =
   "Look at the diff and at what is around it. Name bugs, missed cases, and unclear code, the worst first, each with its file and line and what to do about it. Change nothing.";
 
 async function ask(chat: ChatView, place?: Place): Promise<void> {
-  const text = await vscode.window.showInputBox({
+  const text = await show.ask({
     title: place ? `Ask Hermes about ${rangeOf(place)}` : "Ask Hermes",
     placeHolder: "What do you want to know, or done?",
     ignoreFocusOut: true,
@@ -83,7 +84,7 @@ async function problemsHere(): Promise<ActionArgs | undefined> {
   const here = all.filter((d) => d.range.intersection(editor.selection));
   const chosen = here.length > 0 ? here : all;
   if (chosen.length === 0) {
-    void vscode.window.showInformationMessage("There are no problems in this file.");
+    void show.inform("There are no problems in this file.");
     return undefined;
   }
   const range = chosen.map((d) => d.range).reduce((a, b) => a.union(b));
@@ -95,7 +96,7 @@ async function problemsHere(): Promise<ActionArgs | undefined> {
 }
 
 async function delegate(hermes: Hermes, chat: ChatView, given?: DelegateArgs): Promise<void> {
-  const goal = given ? undefined : await vscode.window.showInputBox({
+  const goal = given ? undefined : await show.ask({
     title: "Delegate to a subagent",
     placeHolder: "What is it to achieve?",
     ignoreFocusOut: true,

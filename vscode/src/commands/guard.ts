@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 
 import { message } from "../hermes";
+import * as show from "../show";
 
 /** Registers a command whose errors are shown to the user. */
 export function command<A extends unknown[]>(name: string, run: (...args: A) => unknown): vscode.Disposable {
@@ -8,7 +9,7 @@ export function command<A extends unknown[]>(name: string, run: (...args: A) => 
     try {
       return await run(...args);
     } catch (error) {
-      void vscode.window.showErrorMessage(`Hermes: ${message(error)}`);
+      void show.fail(`Hermes: ${message(error)}`);
       return undefined;
     }
   });

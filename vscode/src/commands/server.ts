@@ -6,6 +6,7 @@ import { environment } from "../options";
 import { serverEnvironment, serverPath } from "../server";
 import { initializationOptions } from "../settings";
 import { command } from "./guard";
+import * as show from "../show";
 
 /** What concerns the server itself, and the menu of the status bar. */
 export function registerServerCommands(context: vscode.ExtensionContext, hermes: Hermes): vscode.Disposable[] {
@@ -55,12 +56,12 @@ class Doctor implements vscode.TextDocumentContentProvider {
   }
 }
 
-interface Entry extends vscode.QuickPickItem {
+interface Entry extends show.Item {
   readonly command?: string;
 }
 
 async function menu(hermes: Hermes): Promise<void> {
-  const picked = await vscode.window.showQuickPick(entries(hermes), { title: "Hermes" });
+  const picked = await show.pick(entries(hermes), { title: "Hermes" });
   if (picked?.command) {
     await vscode.commands.executeCommand(picked.command);
   }
@@ -70,24 +71,24 @@ function entries({ state }: Hermes): Entry[] {
   const running = state.phase !== "stopped" && state.phase !== "starting";
   const busy = state.phase === "working" || state.phase === "waiting";
   const all: (Entry & { when?: boolean })[] = [
-    { label: "$(debug-restart) Start the server", command: "hermes.restart", description: state.problem, when: !running },
-    { label: "$(debug-stop) Cancel", command: "hermes.cancel", when: busy },
-    { label: "$(comment-discussion) Open chat", command: "hermes.chat.open", when: running },
-    { label: "$(diff-multiple) Changes of this turn", command: "hermes.changes.focus", when: running },
+    { icon: "debug-restart", label: "Start the server", command: "hermes.restart", description: state.problem, when: !running },
+    { icon: "debug-stop", label: "Cancel", command: "hermes.cancel", when: busy },
+    { icon: "comment-discussion", label: "Open chat", command: "hermes.chat.open", when: running },
+    { icon: "diff-multiple", label: "Changes of this turn", command: "hermes.changes.focus", when: running },
     { label: "Session", kind: vscode.QuickPickItemKind.Separator, when: running },
-    { label: "$(add) New session", command: "hermes.session.new", when: running },
-    { label: "$(history) Resume session…", command: "hermes.session.load", when: running },
-    { label: "$(discard) Roll back…", command: "hermes.rollback", when: running && !busy && begun(state) && !state.restricted },
-    { label: "$(organization) Subagents…", command: "hermes.subagents", when: running && begun(state) },
-    { label: "$(output) Show transcript", command: "hermes.transcript", when: running && begun(state) },
+    { icon: "add", label: "New session", command: "hermes.session.new", when: running },
+    { icon: "history", label: "Resume session…", command: "hermes.session.load", when: running },
+    { icon: "discard", label: "Roll back…", command: "hermes.rollback", when: running && !busy && begun(state) && !state.restricted },
+    { icon: "organization", label: "Subagents…", command: "hermes.subagents", when: running && begun(state) },
+    { icon: "output", label: "Show transcript", command: "hermes.transcript", when: running && begun(state) },
     { label: "Settings", kind: vscode.QuickPickItemKind.Separator },
-    { label: "$(shield) Manage workspace trust", description: "Restricted Mode: Hermes only reads", command: "workbench.trust.manage", when: state.restricted },
-    { label: "$(server) Choose model…", command: "hermes.model", when: running },
-    { label: "$(law) Choose approval mode…", command: "hermes.mode", when: running },
-    { label: "$(gear) Open settings", command: "hermes.settings" },
-    { label: "$(pulse) Doctor", command: "hermes.doctor" },
-    { label: "$(list-flat) Show log", command: "hermes.log" },
-    { label: "$(debug-restart) Restart server", command: "hermes.restart", when: running },
+    { icon: "shield", label: "Manage workspace trust", description: "Restricted Mode: Hermes only reads", command: "workbench.trust.manage", when: state.restricted },
+    { icon: "server", label: "Choose model…", command: "hermes.model", when: running },
+    { icon: "law", label: "Choose approval mode…", command: "hermes.mode", when: running },
+    { icon: "gear", label: "Open settings", command: "hermes.settings" },
+    { icon: "pulse", label: "Doctor", command: "hermes.doctor" },
+    { icon: "list-flat", label: "Show log", command: "hermes.log" },
+    { icon: "debug-restart", label: "Restart server", command: "hermes.restart", when: running },
   ];
   return all.filter((e) => e.when !== false);
 }

@@ -5,6 +5,7 @@ import { Hermes, place } from "../hermes";
 import { Category, CheckpointInfo, Command, Method, SessionConfigOption, SessionInfo, Subagent } from "../protocol";
 import { ago, counted } from "../words";
 import { command } from "./guard";
+import * as show from "../show";
 
 /** What is done with the current session, and how another one becomes it. */
 export function registerSessions(hermes: Hermes, chat: ChatView): vscode.Disposable[] {
@@ -42,7 +43,7 @@ async function pickSession(hermes: Hermes): Promise<string | undefined> {
     cursor = page.nextCursor;
   } while (cursor && found.length < 1000);
   if (found.length === 0) {
-    void vscode.window.showInformationMessage("There are no sessions of this workspace yet.");
+    void show.inform("There are no sessions of this workspace yet.");
     return undefined;
   }
   const items = found.map((s) => ({
@@ -50,7 +51,7 @@ async function pickSession(hermes: Hermes): Promise<string | undefined> {
     description: s.sessionId === hermes.session ? `${ago(s.updatedAt)} · current` : ago(s.updatedAt),
     id: s.sessionId,
   }));
-  return (await vscode.window.showQuickPick(items, { title: "Resume a session", matchOnDescription: true }))?.id;
+  return (await show.pick(items, { title: "Resume a session", matchOnDescription: true }))?.id;
 }
 
 /** Subagents have sessions, too; they are looked at from their parents'. */
@@ -60,16 +61,16 @@ async function rollback(hermes: Hermes): Promise<void> {
   const sessionId = await hermes.ensureSession();
   const { checkpoints } = await hermes.request(Method.CheckpointList, { sessionId });
   if (checkpoints.length === 0) {
-    void vscode.window.showInformationMessage("This session has changed no files yet.");
+    void show.inform("This session has changed no files yet.");
     return;
   }
-  const picked = await vscode.window.showQuickPick(checkpoints.map(checkpointItem), { title: "Roll the files back to the state before…", matchOnDescription: true });
+  const picked = await show.pick(checkpoints.map(checkpointItem), { title: "Roll the files back to the state before…", matchOnDescription: true });
   if (!picked) {
     return;
   }
   const later = checkpoints.slice(0, checkpoints.findIndex((c) => c.id === picked.id) + 1);
   const files = [...new Set(later.flatMap((c) => c.files))];
-  const yes = await vscode.window.showWarningMessage(
+  const yes = await show.warn(
     `Roll back ${counted(files.length, "file")} to the state before “${picked.label}”?`,
     { modal: true, detail: files.slice(0, 20).join("\n") + (files.length > 20 ? `\n… and ${files.length - 20} more` : "") },
     "Roll Back",
@@ -91,9 +92,9 @@ const checkpointItem = (c: CheckpointInfo) => ({
 export function tellRestored(restored: string[], kept: string[]): void {
   const text = `Brought back ${counted(restored.length, "file")}.`;
   if (kept.length > 0) {
-    void vscode.window.showWarningMessage(`${text} Kept, because you have changed them since: ${kept.join(", ")}`);
+    void show.warn(`${text} Kept, because you have changed them since: ${kept.join(", ")}`);
   } else {
-    void vscode.window.showInformationMessage(text);
+    void show.inform(text);
   }
 }
 
@@ -104,11 +105,12 @@ async function choose(hermes: Hermes, category: string, title: string): Promise<
     return;
   }
   const items = option.options.map((o) => ({
-    label: `${o.value === option.currentValue ? "$(check) " : "$(blank) "}${o.name}`,
+    icon: o.value === option.currentValue ? "check" : "blank",
+    label: o.name,
     detail: o.description,
     value: o.value,
   }));
-  const picked = await vscode.window.showQuickPick(items, { title });
+  const picked = await show.pick(items, { title });
   if (picked) {
     await hermes.request(Method.SessionSetValue, { sessionId, configId: option.id, value: picked.value });
   }
@@ -118,10 +120,10 @@ async function subagents(hermes: Hermes): Promise<void> {
   const sessionId = await hermes.ensureSession();
   const list = (await hermes.request(Method.SubagentList, { sessionId })).subagents;
   if (list.length === 0) {
-    void vscode.window.showInformationMessage("This session has had no subagents yet.");
+    void show.inform("This session has had no subagents yet.");
     return;
   }
-  const picked = await vscode.window.showQuickPick(list.map(subagentItem), { title: "Subagents", placeHolder: "Choose one to stop it or to send it a message" });
+  const picked = await show.pick(list.map(subagentItem), { title: "Subagents", placeHolder: "Choose one to stop it or to send it a message" });
   if (picked?.agent.status === "running") {
     await steer(hermes, sessionId, picked.agent);
   }
@@ -131,17 +133,18 @@ async function subagents(hermes: Hermes): Promise<void> {
 const headline = (agent: Subagent) => agent.goal.trim().split("\n", 1)[0]!;
 
 const subagentItem = (agent: Subagent) => ({
-  label: `${agent.status === "running" ? "$(loading~spin)" : agent.status === "completed" ? "$(check)" : "$(error)"} ${headline(agent)}`,
+  icon: agent.status === "running" ? "loading~spin" : agent.status === "completed" ? "check" : "error",
+  label: headline(agent),
   description: [agent.status, agent.doing, counted(agent.calls, "call")].filter(Boolean).join(" · "),
   agent,
 });
 
 async function steer(hermes: Hermes, sessionId: string, agent: Subagent): Promise<void> {
-  const act = await vscode.window.showQuickPick(["Stop", "Send a Message…"], { title: headline(agent) });
-  if (act === "Stop") {
+  const act = await show.pick([{ label: "Stop" }, { label: "Send a Message…" }], { title: headline(agent) });
+  if (act?.label === "Stop") {
     await hermes.request(Method.SubagentStop, { sessionId, subagentId: agent.subagentId });
   } else if (act) {
-    const text = await vscode.window.showInputBox({ title: headline(agent), placeHolder: "What is it to know?", ignoreFocusOut: true });
+    const text = await show.ask({ title: headline(agent), placeHolder: "What is it to know?", ignoreFocusOut: true });
     if (text?.trim()) {
       await hermes.request(Method.SubagentMessage, { sessionId, subagentId: agent.subagentId, message: text });
     }

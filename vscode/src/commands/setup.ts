@@ -2,6 +2,7 @@ import * as vscode from "vscode";
 
 import { keepKey, providers } from "../secrets";
 import { command } from "./guard";
+import * as show from "../show";
 
 /** The first steps: who serves the model, and the key for it. */
 export function registerSetup(context: vscode.ExtensionContext): vscode.Disposable[] {
@@ -25,7 +26,7 @@ const choices = [
 ];
 
 async function chooseProvider(context: vscode.ExtensionContext): Promise<void> {
-  const picked = await vscode.window.showQuickPick(choices, { title: "Who serves the model?" });
+  const picked = await show.pick(choices, { title: "Who serves the model?" });
   if (!picked) {
     return;
   }
@@ -46,7 +47,7 @@ async function chooseProvider(context: vscode.ExtensionContext): Promise<void> {
 }
 
 async function askAddress(): Promise<boolean> {
-  const address = await vscode.window.showInputBox({
+  const address = await show.ask({
     title: "Address of the endpoint",
     placeHolder: "https://example.org/v1",
     ignoreFocusOut: true,
@@ -60,7 +61,7 @@ async function askAddress(): Promise<boolean> {
 
 async function askModel(): Promise<boolean> {
   const value = vscode.workspace.getConfiguration("hermes").get<string>("model.default");
-  const model = await vscode.window.showInputBox({ title: "Which model?", prompt: "Its id at the provider.", value, ignoreFocusOut: true });
+  const model = await show.ask({ title: "Which model?", prompt: "Its id at the provider.", value, ignoreFocusOut: true });
   if (model) {
     await set("model.default", model);
   }
@@ -69,11 +70,11 @@ async function askModel(): Promise<boolean> {
 
 async function askKey(context: vscode.ExtensionContext, given?: (typeof providers)[number]): Promise<void> {
   const items = providers.map((p) => ({ label: p.name, p }));
-  const provider = given ?? (await vscode.window.showQuickPick(items, { title: "Key for which provider?" }))?.p;
+  const provider = given ?? (await show.pick(items, { title: "Key for which provider?" }))?.p;
   if (!provider) {
     return;
   }
-  const key = await vscode.window.showInputBox({
+  const key = await show.ask({
     title: `Key for ${provider.name}`,
     prompt: "Kept in the secret storage. Empty: forget the one that is there.",
     password: true,
@@ -81,7 +82,7 @@ async function askKey(context: vscode.ExtensionContext, given?: (typeof provider
   });
   if (key !== undefined) {
     await keepKey(context, provider, key.trim());
-    void vscode.window.showInformationMessage(key.trim() ? `The key for ${provider.name} is kept.` : `The key for ${provider.name} is forgotten.`);
+    void show.inform(key.trim() ? `The key for ${provider.name} is kept.` : `The key for ${provider.name} is forgotten.`);
   }
 }
 

@@ -5,6 +5,7 @@ import { tellRestored } from "../commands/sessions";
 import { Hermes, message, place } from "../hermes";
 import { CheckpointInfo, Method, RestoreResult, SessionNotification, Update } from "../protocol";
 import { Change, Changes, Turn } from "./changes";
+import * as show from "../show";
 
 /** The scheme of documents that show a file as it was before a turn. */
 export const beforeScheme = "hermes-before";
@@ -165,7 +166,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     if (touched.length === 0) {
       return true;
     }
-    const yes = await vscode.window.showWarningMessage("You have changed this since. Revert it all the same?", { modal: true, detail: touched.join("\n") }, "Revert");
+    const yes = await show.warn("You have changed this since. Revert it all the same?", { modal: true, detail: touched.join("\n") }, "Revert");
     return yes !== undefined;
   }
 

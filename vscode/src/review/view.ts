@@ -1,6 +1,7 @@
 import * as path from "node:path";
 import * as vscode from "vscode";
 
+import { literal } from "../literal";
 import { counted } from "../words";
 import { Change, Turn } from "./changes";
 import { Review } from "./review";
@@ -49,7 +50,7 @@ const filesOf = (turn: Turn): Row[] =>
   [...turn.changes.values()].sort((a, b) => a.path.localeCompare(b.path)).map((change) => ({ turn, change }));
 
 function turnItem(turn: Turn, newest: boolean): vscode.TreeItem {
-  const item = new vscode.TreeItem(turn.title, newest ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed);
+  const item = new vscode.TreeItem(literal(turn.title), newest ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed);
   item.id = `turn-${turn.id}`;
   item.description = counted(turn.changes.size, "file");
   item.contextValue = "turn";
@@ -62,8 +63,8 @@ function fileItem(change: Change, row: Row): vscode.TreeItem {
   const item = new vscode.TreeItem(uri);
   const folder = path.dirname(vscode.workspace.asRelativePath(uri));
   item.id = `file-${row.turn.id}-${change.path}`;
-  item.label = path.basename(change.path);
-  item.description = [folder === "." ? "" : folder, change.before === null ? "new" : ""].filter(Boolean).join(" · ");
+  item.label = literal(path.basename(change.path));
+  item.description = [folder === "." ? "" : folder, change.before === null ? "new" : ""].filter(Boolean).map(literal).join(" · ");
   item.tooltip = change.path;
   item.contextValue = "file";
   item.iconPath = vscode.ThemeIcon.File;
