@@ -33,7 +33,7 @@ var rooms = map[string][]string{
 // apart are folders within a room that may not import each other.
 var apart = map[string][]string{
 	"internal/workspace": {"internal/workspace", "internal/safefile", "internal/scratch"},
-	"internal/proc":      {"internal/proc", "internal/scratch"},
+	"internal/proc":      {"internal/proc", "internal/scratch", "internal/safefile"},
 }
 
 func TestImports(t *testing.T) {

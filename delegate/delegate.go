@@ -24,6 +24,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -41,7 +42,10 @@ type Config struct {
 	Runner Runner       // nil: children are sessions of this process
 	Host   string       // the editor, for the children's prompt
 	Log    *slog.Logger // nil: nothing is logged
-	Depth  int          // of the parent: 0 in a session that a person talks to
+	// Sandbox bounds what is started to look at what dead servers have left; nil:
+	// nothing does. What a call starts is bounded by the call's.
+	Sandbox *sandbox.Box
+	Depth   int // of the parent: 0 in a session that a person talks to
 }
 
 // Model is a model for a subagent.

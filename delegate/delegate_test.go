@@ -19,6 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/delegate"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -185,6 +186,7 @@ type bed struct {
 	room     int
 	output   string // where what is cut is kept
 	docs     workspace.Documents
+	box      *sandbox.Box // bounds commands; nil: nothing does
 	id       string
 }
 
@@ -216,7 +218,7 @@ func (b *bed) open() {
 		b.t.Fatal(err)
 	}
 	b.children = delegate.New(delegate.Config{
-		Store: b.store, Sink: b.sink, Ended: b.ended, Cwd: b.dir,
+		Sandbox: b.box, Store: b.store, Sink: b.sink, Ended: b.ended, Cwd: b.dir,
 		Limits: func() delegate.Limits { return b.limits },
 		Model: func(_ context.Context, route string) (delegate.Model, error) {
 			if route == "nowhere" {
@@ -236,7 +238,7 @@ func (b *bed) open() {
 	env := &tools.Env{
 		Files: b.files, Shell: tools.NewShell(b.dir, nil), Todos: tools.NewTodos(),
 		Gate:      tools.NewGate(tools.GateConfig{Mode: "ask", Asker: b.asker}),
-		OutputDir: b.output,
+		OutputDir: b.output, Sandbox: b.box,
 	}
 	c := agent.Config{Head: store.Session{ID: b.id, Cwd: b.dir}, Model: b.model, Store: b.store, Tools: set, Env: env, Window: b.room, CompactAt: -1}
 	if b.id == "" {

@@ -12,29 +12,74 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/program"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// git runs a git command that obeys nothing of the repository's: no hook, no monitor,
-// no filter (none of the commands used here checks out or adds), no fetch. If git does
-// not end within gitLimit, as when it waits for a named pipe, git returns an error.
-func git(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]byte, error) {
-	if path := gitWaitsFor(dir); path != "" {
+// git runs git on repositories that commands may have changed: a program from outside of
+// the workspace, in a sandbox in which it can only read, away from all settings of the
+// user and the system. What settings of the repository would run is off: hooks, the
+// monitor, fetches. Filters and external programs belong to commands that are not used.
+type git struct {
+	program string
+	env     []string
+	box     *sandbox.Box // nil: nothing bounds it
+}
+
+// newGit makes one for a session with these folders. The caller closes it.
+func newGit(folders []string, box *sandbox.Box) (*git, error) {
+	path, err := program.Find("git", folders)
+	if err != nil {
+		return nil, fmt.Errorf("git was not found on PATH outside of the workspace: %w", err)
+	}
+	return &git{path, program.Environ(gitEnviron(), folders), box}, nil
+}
+
+func (g *git) close() {
+	if g != nil {
+		g.box.Close()
+	}
+}
+
+// gitLimit is how long one git command may take, also in a large repository on a slow disk.
+const gitLimit = 2 * time.Minute
+
+// outputLimit bounds what git says: the names of more files than can be worked on.
+const outputLimit = 256 << 20
+
+// gitCall is one command of git.
+type gitCall struct {
+	repository           // empty: none
+	stdin      io.Reader // nil: nothing
+	stdout     io.Writer // nil: it is returned
+	writes     []string  // paths that git may write
+	scratch    string    // a folder to work in without a repository
+}
+
+// run runs a git command. If it does not end within gitLimit, as when it waits for a
+// named pipe, run returns an error.
+func (g *git) run(ctx context.Context, c gitCall, args ...string) ([]byte, error) {
+	if path := gitWaitsFor(c.common); path != "" {
 		return nil, fmt.Errorf("git %s: %s is not a regular file, and git would wait for it", args[0], path)
 	}
 	limited, stop := context.WithTimeout(ctx, gitLimit)
 	defer stop()
-	var out, failure bytes.Buffer
-	path, err := program.Find("git", []string{dir})
-	if err != nil {
+	out := &bounded{limit: outputLimit}
+	failure := &bounded{limit: 64 << 10}
+	cmd := proc.Cmd{Args: g.args(c, args), Dir: c.top, Env: g.env, Stdin: c.stdin, Stdout: out, Stderr: failure, Scratch: c.scratch}
+	if c.scratch != "" {
+		cmd.Dir = c.scratch
+		cmd.Env = append(g.env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(c.scratch))
+	} else {
+		cmd.Env = append(g.env, "GIT_COMMON_DIR="+c.common)
+	}
+	if c.stdout != nil {
+		cmd.Stdout = c.stdout
+	}
+	if err := g.box.ConfineOwn(limited, &cmd, c.writes...); err != nil {
 		return nil, fmt.Errorf("git %s: %w", args[0], err)
 	}
-	settings := []string{path, "--no-pager",
-		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false",
-		"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "submodule.recurse=false"}
-	exit, err := proc.Run(limited, proc.Cmd{
-		Args: append(settings, args...), Dir: dir, Env: program.Environ(gitEnviron(), []string{dir}),
-		Stdin: stdin, Stdout: &out, Stderr: &failure,
-	})
+	exit, err := proc.Run(limited, cmd)
 	switch {
 	case ctx.Err() == nil && limited.Err() != nil:
 		return nil, fmt.Errorf("git %s did not end within %v; the repository may be very slow, or have a named pipe where git reads a file", args[0], gitLimit)
@@ -42,15 +87,40 @@ func git(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]by
 		return nil, fmt.Errorf("git %s: %w", args[0], err)
 	case exit.Code != 0:
 		return nil, fmt.Errorf("git %s: %s", args[0], orExit(strings.TrimSpace(failure.String()), exit.Code))
-	}
-	if args[0] == "rev-parse" {
-		return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+	case out.over:
+		return nil, fmt.Errorf("git %s: its output has more than %d MB", args[0], outputLimit>>20)
 	}
 	return out.Bytes(), nil
 }
 
-// gitLimit is how long one git command may take, also in a large repository on a slow disk.
-const gitLimit = 2 * time.Minute
+func (g *git) args(c gitCall, args []string) []string {
+	all := []string{
+		g.program, "--no-pager",
+		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
+		"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "submodule.recurse=false", "-c", "safe.directory=*",
+	}
+	if path := workspace.ExcludesFile(); path != "" {
+		all = append(all, "-c", "core.excludesFile="+path)
+	}
+	if c.gitDir != "" {
+		all = append(all, "--git-dir="+c.gitDir, "--work-tree="+c.top)
+	}
+	return append(all, args...)
+}
+
+// bounded keeps what is written to it up to a limit.
+type bounded struct {
+	bytes.Buffer
+	limit int
+	over  bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	room := max(0, b.limit-b.Len())
+	b.over = b.over || len(p) > room
+	b.Buffer.Write(p[:min(len(p), room)])
+	return len(p), nil
+}
 
 // gitReads are files that git reads in a git folder, whatever it is asked for.
 var gitReads = []string{
@@ -59,11 +129,10 @@ var gitReads = []string{
 	"objects/info/alternates", "objects/info/commit-graph", "objects/pack/*",
 }
 
-// gitWaitsFor returns the path of a file that git would read for the worktree dir, and
-// wait for: a named pipe, a socket or a device. It looks at those that git reads always;
-// if none of them is such, it returns "".
-func gitWaitsFor(dir string) string {
-	common := commonDir(dir)
+// gitWaitsFor returns the path of a file that git would read in the folder that worktrees
+// share, and wait for: a named pipe, a socket or a device. It looks at those that git
+// reads always; if none of them is such, it returns "".
+func gitWaitsFor(common string) string {
 	if common == "" {
 		return ""
 	}
@@ -86,25 +155,6 @@ func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// gitWorktree runs git worktree. If another process adds a worktree at this moment, git
-// cannot read that one yet and fails; then gitWorktree tries again, for some seconds.
-func gitWorktree(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	for deadline, pause := time.Now().Add(worktreePatience), 10*time.Millisecond; ; pause *= 2 {
-		out, err := git(ctx, dir, nil, append([]string{"worktree"}, args...)...)
-		if err == nil || !strings.Contains(err.Error(), "failed to read") || time.Now().Add(pause).After(deadline) {
-			return out, err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
-// worktreePatience is far more than git needs to write down a new worktree.
-const worktreePatience = 5 * time.Second
-
 func orExit(text string, code int) string {
 	if text == "" {
 		return fmt.Sprintf("exit code %d", code)
@@ -112,10 +162,14 @@ func orExit(text string, code int) string {
 	return text
 }
 
-// gitEnviron is our own environment without what would lead git elsewhere.
+// gitEnviron is our own environment without secrets and without what would lead git
+// elsewhere or have it start something.
 func gitEnviron() []string {
 	own, _ := proc.Environ(nil)
-	env := []string{"GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"}
+	env := []string{
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0",
+		"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C",
+	}
 	for _, kv := range own {
 		if !strings.HasPrefix(kv, "GIT_") && !strings.HasPrefix(kv, "LC_ALL=") {
 			env = append(env, kv)

@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -40,66 +42,20 @@ const (
 
 const untoldNote = "This editor does not tell what it has open: the copy began with its text of the files that are changed in git, were read in this session or are named by the task, and with the saved text of all others."
 
-// state is what a file is; the zero value: it is not there.
-type state struct {
-	ID   string `json:"id"` // the blob of its text, or where a link leads
-	Link bool   `json:"link,omitempty"`
-	Exec bool   `json:"exec,omitempty"` // it may be run
-}
-
-// states tells what files of the worktree are; git has their texts afterwards. No
-// filter of the repository's runs.
-func (t *tree) states(ctx context.Context, names []string) (map[string]state, error) {
-	all := make(map[string]state, len(names))
-	var regular []string
-	var in bytes.Buffer
-	for _, name := range names {
-		info, err := os.Lstat(filepath.Join(t.root, name))
-		switch {
-		case err != nil:
-		case info.Mode()&os.ModeSymlink != 0:
-			if target, err := os.Readlink(filepath.Join(t.root, name)); err == nil {
-				all[name] = state{ID: target, Link: true}
-			}
-		case info.Mode().IsRegular() && strings.ContainsAny(name, "\n\""):
-			id, err := git(ctx, t.root, nil, "hash-object", "-w", "--no-filters", "--", name)
-			if err != nil {
-				return nil, err
-			}
-			all[name] = state{ID: strings.TrimSpace(string(id)), Exec: info.Mode()&0o100 != 0}
-		case info.Mode().IsRegular():
-			regular = append(regular, name)
-			in.WriteString(name + "\n")
-			all[name] = state{Exec: info.Mode()&0o100 != 0}
-		}
-	}
-	out, err := git(ctx, t.root, &in, "hash-object", "-w", "--no-filters", "--stdin-paths")
-	if err != nil {
-		return nil, err
-	}
-	for i, id := range strings.Fields(string(out)) {
-		s := all[regular[i]]
-		s.ID = id
-		all[regular[i]] = s
-	}
-	return all, nil
-}
-
 // merge brings the subagent's edits back into the workspace, by the way that all
 // edits go. What cannot be brought back is kept, and so is everything of a subagent
 // that did not complete.
 func (t *tree) merge(ctx context.Context, complete bool) (*Merge, error) {
-	names, err := listFiles(ctx, t.root)
+	names, strange, err := t.namesNow(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for name := range t.began { // also what git would ignore by now
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	names = slices.Compact(names)
 	now, err := t.states(ctx, names)
 	if err != nil {
+		return nil, err
+	}
+	differ := changed(t.began, now)
+	if err := t.fetchTexts(ctx, differ); err != nil {
 		return nil, err
 	}
 	var files *workspace.Workspace
@@ -109,10 +65,17 @@ func (t *tree) merge(ctx context.Context, complete bool) (*Merge, error) {
 		}
 		defer files.Close()
 	}
-	m := &Merge{Applied: []string{}}
-	for _, name := range changed(t.began, now) {
-		e := &edit{tree: t, files: files, name: name, path: filepath.Join(t.top, name), before: t.began[name], after: now[name]}
-		err := e.read(ctx)
+	root, err := safefile.OpenFolder(t.root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	kept := t.keeper()
+	defer kept.close()
+	m := &Merge{Applied: []string{}, Conflicts: strange}
+	for _, name := range differ {
+		e := &edit{tree: t, files: files, name: name, path: filepath.Join(t.top, name), was: t.began[name], is: now[name]}
+		err := e.read(root)
 		if err == nil && !complete {
 			err = errors.New("the subagent did not complete; its edits were not brought back")
 		}
@@ -120,15 +83,41 @@ func (t *tree) merge(ctx context.Context, complete bool) (*Merge, error) {
 			err = e.apply(ctx)
 		}
 		if err != nil {
-			m.Conflicts = append(m.Conflicts, e.conflict(err))
+			m.Conflicts = append(m.Conflicts, e.conflict(err, root, kept))
 			continue
 		}
 		m.Applied = append(m.Applied, filepath.ToSlash(name))
 	}
-	m.Conflicts = append(m.Conflicts, t.folders(names)...)
+	m.Conflicts = append(m.Conflicts, t.folders(ctx, root, kept, names)...)
 	t.rest(ctx, m)
 	return m, nil
 }
+
+// namesNow are the names of the files that are or were in the worktree. Names that no
+// file of the worktree can have are conflicts.
+func (t *tree) namesNow(ctx context.Context) (names []string, strange []Conflict, err error) {
+	if names, err = t.listFiles(ctx, t.own()); err != nil {
+		return nil, nil, err
+	}
+	for name := range t.began { // also what git would ignore by now
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	names = slices.DeleteFunc(names, func(name string) bool {
+		if usable(name) {
+			return false
+		}
+		if len(strange) < strangeShown {
+			strange = append(strange, Conflict{Path: strconv.Quote(name), Reason: "no file of a worktree can have this name; it was not looked at"})
+		}
+		return true
+	})
+	return names, strange, nil
+}
+
+// strangeShown is how many names are told that no file can have.
+const strangeShown = 20
 
 func changed(before, after map[string]state) []string {
 	var names []string
@@ -148,7 +137,7 @@ func changed(before, after map[string]state) []string {
 
 // rest tells of what is no edit of a file.
 func (t *tree) rest(ctx context.Context, m *Merge) {
-	out, err := git(ctx, t.root, nil, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+	out, err := t.git.run(ctx, t.call(t.own()), "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
 	for _, name := range fields(out) {
 		if _, known := t.began[name]; err == nil && !known {
 			m.Ignored = append(m.Ignored, filepath.ToSlash(name))
@@ -157,62 +146,31 @@ func (t *tree) rest(ctx context.Context, m *Merge) {
 	if n := len(m.Ignored); n > ignoredShown {
 		m.Ignored = append(m.Ignored[:ignoredShown], fmt.Sprintf("and %d more", n-ignoredShown))
 	}
-	if out, err := git(ctx, t.root, nil, "rev-parse", "HEAD"); err == nil && string(out) != t.commit {
-		m.Commit = string(out)
+	out, err = t.git.run(ctx, t.call(t.own()), "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if commit := strings.TrimSpace(string(out)); err == nil && isHex(commit) && commit != t.commit {
+		m.Commit = commit
 	}
 	if t.untold {
 		m.Note = untoldNote
 	}
 }
 
-// folders are what git knows as one thing: repositories of their own.
-func (t *tree) folders(names []string) (all []Conflict) {
-	for _, name := range names {
-		path := filepath.Join(t.root, name)
-		info, err := os.Lstat(path)
-		if err != nil || !info.IsDir() {
-			continue
-		}
-		if inside, err := os.ReadDir(path); err != nil || len(inside) == 0 {
-			continue // a submodule, which the copy has not got
-		}
-		kept := t.keepAt(name)
-		c := Conflict{Path: filepath.ToSlash(filepath.Clean(name)), Reason: "it is a git repository of its own, or a submodule; such are not brought back"}
-		if os.MkdirAll(filepath.Dir(kept), 0o700) == nil && os.CopyFS(kept, os.DirFS(path)) == nil {
-			c.Kept = filepath.ToSlash(kept)
-		}
-		all = append(all, c)
-	}
-	return all
-}
-
 // edit is what a subagent has made of one file.
 type edit struct {
 	*tree
-	files         *workspace.Workspace // the user's
-	name          string
-	path          string
-	before, after state
-	old, new      []byte // the texts; nil: there is none
+	files    *workspace.Workspace // the user's
+	name     string
+	path     string
+	was, is  state
+	old, new []byte // the texts; nil: there is none
 }
 
-func (e *edit) read(ctx context.Context) (err error) {
-	if e.old, err = e.text(ctx, e.before); err != nil {
+func (e *edit) read(root *safefile.Folder) (err error) {
+	if e.old, err = e.before(e.was); err != nil {
 		return err
 	}
-	e.new, err = e.text(ctx, e.after)
+	e.new, err = e.after(root, e.name, e.is)
 	return err
-}
-
-func (t *tree) text(ctx context.Context, s state) ([]byte, error) {
-	if s.ID == "" || s.Link {
-		return nil, nil
-	}
-	text, err := git(ctx, t.root, nil, "cat-file", "blob", s.ID)
-	if text == nil {
-		text = []byte{}
-	}
-	return text, err
 }
 
 // apply makes the change in the workspace.
@@ -224,30 +182,30 @@ func (e *edit) apply(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case e.after.Link:
+	case e.is.Link:
 		return e.link(ctx, link)
-	case e.before.Link && link != e.before.ID:
+	case e.was.Link && link != e.was.ID:
 		return errors.New("it was a link, and was changed meanwhile")
-	case e.before.Link:
+	case e.was.Link:
 		return e.unlink(ctx)
 	}
-	if err := e.write(ctx); err != nil || e.after.Exec == e.before.Exec || e.new == nil {
+	if err := e.write(ctx); err != nil || e.is.Exec == e.was.Exec || e.new == nil {
 		return err
 	}
-	return e.files.Executable(ctx, e.path, e.after.Exec)
+	return e.files.Executable(ctx, e.path, e.is.Exec)
 }
 
 // link puts a link where the user still has what was there before, or the same link.
 func (e *edit) link(ctx context.Context, is string) error {
-	target := e.after.ID
+	target := e.is.ID
 	if rest, inside := strings.CutPrefix(target, e.root+string(filepath.Separator)); inside {
 		target = filepath.Join(e.top, rest)
 	}
 	if is == target {
 		return nil
 	}
-	if e.before.Link {
-		if is != e.before.ID {
+	if e.was.Link {
+		if is != e.was.ID {
 			return errors.New("it was a link, and was changed meanwhile")
 		}
 		return e.files.Link(ctx, e.path, target)
@@ -274,7 +232,7 @@ func (e *edit) replace(ctx context.Context, target string) error {
 		return nil
 	}
 	_, undo := e.files.Write(context.WithoutCancel(ctx), e.path, e.old)
-	if undo == nil && e.before.Exec {
+	if undo == nil && e.was.Exec {
 		undo = e.files.Executable(context.WithoutCancel(ctx), e.path, true)
 	}
 	return errors.Join(err, undo)
@@ -287,9 +245,9 @@ func (e *edit) unlink(ctx context.Context) error {
 	}
 	_, err := e.files.Write(ctx, e.path, e.new)
 	if err != nil {
-		return errors.Join(err, e.files.Link(context.WithoutCancel(ctx), e.path, e.before.ID))
+		return errors.Join(err, e.files.Link(context.WithoutCancel(ctx), e.path, e.was.ID))
 	}
-	if e.after.Exec {
+	if e.is.Exec {
 		err = e.files.Executable(ctx, e.path, true)
 	}
 	return err
@@ -323,7 +281,7 @@ func (e *edit) write(ctx context.Context) error {
 		if bytes.Equal(e.old, e.new) { // only its mode is another
 			return ours, nil
 		}
-		return threeWay(ctx, ours, e.old, e.new)
+		return e.threeWay(ctx, ours)
 	})
 	return err
 }
@@ -335,52 +293,22 @@ func (t *tree) allowed(ctx context.Context, path string) error {
 	return tools.MayWrite(ctx, &env, tools.Call{ID: "merge", Name: ToolName}, "merge ", path)
 }
 
-// threeWay joins two changes of one text, or says that they touch the same lines.
-func threeWay(ctx context.Context, ours, base, theirs []byte) ([]byte, error) {
+// threeWay joins the subagent's change and the user's, or says that they touch the same
+// lines.
+func (e *edit) threeWay(ctx context.Context, ours []byte) ([]byte, error) {
 	dir, err := scratch.New("merge")
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Remove()
-	for name, text := range map[string][]byte{"ours": ours, "base": base, "theirs": theirs} {
+	for name, text := range map[string][]byte{"ours": ours, "base": e.old, "theirs": e.new} {
 		if err := os.WriteFile(dir.Path(name), text, 0o600); err != nil {
 			return nil, fmt.Errorf("merging: %w", err)
 		}
 	}
-	out, err := git(ctx, dir.Path(), nil, "merge-file", "--stdout", "--quiet", "ours", "base", "theirs")
+	out, err := e.git.run(ctx, gitCall{scratch: dir.Path()}, "merge-file", "--stdout", "--quiet", "ours", "base", "theirs")
 	if err != nil {
 		return nil, errors.New("it was changed meanwhile in the same place")
 	}
 	return out, nil
-}
-
-// conflict keeps what was not brought back.
-func (e *edit) conflict(why error) Conflict {
-	c := Conflict{Path: filepath.ToSlash(e.name), Reason: why.Error()}
-	c.Diff = workspace.UnifiedDiff(c.Path, e.old, e.new)
-	if e.after.Link {
-		c.Diff += "it became a link to " + e.after.ID + "\n"
-	} else if e.after.Exec && !e.before.Exec {
-		c.Diff += "it became executable\n"
-	}
-	if len(c.Diff) > diffShown {
-		c.Diff = strings.ToValidUTF8(c.Diff[:diffShown], "") + "\n[cut]"
-	}
-	if e.new == nil {
-		return c
-	}
-	path := e.keepAt(e.name)
-	if os.MkdirAll(filepath.Dir(path), 0o700) == nil && os.WriteFile(path, e.new, 0o600) == nil {
-		c.Kept = filepath.ToSlash(path)
-	}
-	return c
-}
-
-// keepAt is where a file is kept that was not brought back.
-func (t *tree) keepAt(name string) string {
-	dir := t.env.OutputDir
-	if dir == "" {
-		dir = filepath.Join(os.TempDir(), "hermes-conflicts")
-	}
-	return filepath.Join(dir, "worktree-"+t.task.ID, name)
 }

@@ -105,7 +105,7 @@ func (w *worker) enter(ctx context.Context, env *tools.Env, t *Task, storePath s
 	if w.apart, err = newTree(ctx, env, t, storePath); err != nil {
 		return err
 	}
-	files, err := tools.Local(env.Files).ForkIn(w.apart.workspace)
+	files, err := tools.Local(env.Files).ForkIn(w.apart.workspace())
 	if err == nil {
 		w.files = files
 	}
@@ -144,7 +144,7 @@ func (w *worker) lend(env *tools.Env, t *Task) *tools.Env {
 	}
 	if w.apart != nil {
 		lent.Diagnoser = nil // the editor knows nothing of what lies there
-		w.box = env.Sandbox.In(w.apart.root, w.apart.memory(), filepath.Join(w.apart.gitDir, "objects"))
+		w.box = w.apart.box()
 		lent.Sandbox = w.box
 	}
 	if env.OutputDir != "" {
@@ -196,6 +196,7 @@ func (l local) head(ctx context.Context, t *Task, set *tools.Set, files tools.Fi
 func (w *worker) Close(ctx context.Context, complete bool) (*Merge, error) {
 	var merge *Merge
 	var err error
+	w.stop(ctx) // a process in the background could still write what is brought back
 	if w.apart != nil {
 		merge, err = w.apart.merge(ctx, complete)
 	}
@@ -203,17 +204,23 @@ func (w *worker) Close(ctx context.Context, complete bool) (*Merge, error) {
 	return merge, err
 }
 
-func (w *worker) letGo(ctx context.Context) {
+// stop ends what still runs of the worker.
+func (w *worker) stop(ctx context.Context) {
 	if w.children != nil {
 		_ = w.children.Close(context.WithoutCancel(ctx)) // ends only when they have
 		w.leave()
+		w.children = nil
 	}
 	_ = w.processes.Close(context.WithoutCancel(ctx)) // ends only when they have
+}
+
+func (w *worker) letGo(ctx context.Context) {
+	w.stop(ctx)
 	if w.files != nil {
 		_ = w.files.Close() // only held for reading names
 	}
 	w.box.Close()
 	if w.apart != nil {
-		w.apart.remove(ctx)
+		w.apart.remove()
 	}
 }

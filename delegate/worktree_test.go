@@ -295,13 +295,10 @@ func TestWorktreesAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	added := time.AfterFunc(500*time.Millisecond, func() {
-		if err := os.WriteFile(link, text, 0o644); err != nil {
-			t.Error(err)
-		}
-	})
-	defer added.Stop()
 	b.prompt("parent")
+	if err := os.WriteFile(link, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	if a := b.answer(); len(a.Results) != 1 || a.Results[0].Status != "completed" || len(a.Results[0].Changes.Applied) != 1 {
 		t.Fatal(a.text)
 	}

@@ -29,6 +29,8 @@ func (x *Session) newChildren() *delegate.Children {
 		Ended:  x.wake,
 		Host:   x.editor,
 		Log:    x.svc.Log,
+
+		Sandbox: x.sandbox,
 	})
 }
 

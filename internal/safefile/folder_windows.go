@@ -1,10 +1,10 @@
 package safefile
 
 import (
-	"errors"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -99,20 +99,12 @@ func (h handle) create(base string, mode fs.FileMode) (*os.File, error) {
 	return h.root.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 }
 
-// renameTo moves within one folder alone: the system knows no other way that stays below.
+// renameTo moves from one folder to another by their paths: the system has no other way.
 func (h handle) renameTo(from string, dir handle, to string) error {
-	a, err := h.root.Stat(".")
-	if err != nil {
-		return err
+	if h.root == dir.root {
+		return h.root.Rename(from, to)
 	}
-	b, err := dir.root.Stat(".")
-	if err != nil {
-		return err
-	}
-	if !os.SameFile(a, b) {
-		return errors.ErrUnsupported
-	}
-	return h.root.Rename(from, to)
+	return os.Rename(filepath.Join(h.root.Name(), from), filepath.Join(dir.root.Name(), to))
 }
 
 func (h handle) chmod(base string, mode fs.FileMode) error {

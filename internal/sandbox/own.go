@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
@@ -40,4 +41,29 @@ func (b *Box) ConfineOwn(ctx context.Context, c *proc.Cmd, writable ...string) e
 		return fmt.Errorf("confining %s: %w", c.Args[0], err)
 	}
 	return nil
+}
+
+// Hidden tells of paths whether commands see what is there. The server copies no file to
+// where commands read that it hides from them elsewhere. If the sandbox is off, nothing is
+// hidden.
+func (b *Box) Hidden() func(path string) bool {
+	if b.off() {
+		return func(string) bool { return false }
+	}
+	p := b.Policy()
+	hidden := existing(p.Unreadable)
+	shown := existing(slices.Concat(p.Roots, p.Visible, p.Writable))
+	return func(path string) bool {
+		return longest(path, hidden) > longest(path, shown)
+	}
+}
+
+// longest is the length of the longest of dirs that holds a path; 0: none does.
+func longest(path string, dirs []string) (most int) {
+	for _, dir := range dirs {
+		if under(path, dir) {
+			most = max(most, len(dir))
+		}
+	}
+	return most
 }

@@ -2,18 +2,19 @@
 //
 // A [Dir] holds a lock as long as its process lives, so that another server can tell
 // a dead one's folders from those in use: [New] and [Sweep] remove the dead ones. What
-// may hold somebody's work is marked by [Dir.Keep], and stays for [Left] to look at.
+// may hold somebody's work is marked by [Dir.Keep], and stays for [Take].
 package scratch
 
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // prefix begins the name of every folder of ours in the temp folder, and no other's:
@@ -102,25 +103,23 @@ func (d *Dir) there() bool {
 // Keep has the folder stay when its server dies.
 func (d *Dir) Keep() error { return os.WriteFile(d.Path(keepMark), nil, 0o600) }
 
-// Left takes over the folders of a kind that dead servers have left, that were marked
-// by [Dir.Keep], and that are wanted, by what is in the folder. The others are not even
-// locked, since whoever wants them would take them for a living server's.
-// [Dir.Remove] or [Dir.Leave] follows.
-func Left(kind string, wanted func(dir string) bool) (dirs []*Dir) {
-	paths, _ := filepath.Glob(filepath.Join(temp(), prefix+kind+"-*"))
-	for _, path := range paths {
-		info, err := os.Lstat(path)
-		if err != nil || !info.IsDir() || !mine(info) {
-			continue
-		}
-		if !kept(path) || !wanted(path) {
-			continue
-		}
-		if lock, err := acquire(filepath.Join(path, lockName), 0); err == nil {
-			dirs = append(dirs, &Dir{path: path, lock: lock})
-		}
+// Take takes over a folder that a dead server has left. Who calls it must know the path
+// from a place that no command can write: anything may have been made beside the folders
+// of ours. [Dir.Remove] or [Dir.Leave] follows. If the folder is gone, the error is
+// [fs.ErrNotExist].
+func Take(path string) (*Dir, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
 	}
-	return dirs
+	if !info.IsDir() || !mine(info) || !strings.HasPrefix(filepath.Base(path), prefix) {
+		return nil, fmt.Errorf("%s is no folder of ours", path)
+	}
+	lock, err := acquire(filepath.Join(path, lockName), os.O_CREATE)
+	if err != nil {
+		return nil, fmt.Errorf("%s is in use: %w", path, err)
+	}
+	return &Dir{path: path, lock: lock}, nil
 }
 
 func kept(path string) bool {
@@ -151,7 +150,7 @@ func (d *Dir) Path(names ...string) string {
 // Remove removes the folder with all that is in it. The lock is held and stays until
 // nothing else is left: if the server is killed meanwhile, the next one can tell.
 func (d *Dir) Remove() {
-	_ = os.Remove(d.Path(keepMark)) // first: what is half removed is of no use to Left
+	_ = os.Remove(d.Path(keepMark)) // first: what is half removed is of no use
 	entries, _ := os.ReadDir(d.path)
 	for _, e := range entries {
 		if e.Name() != lockName {
@@ -165,18 +164,15 @@ func (d *Dir) Remove() {
 	}
 }
 
-// removeAll also removes what a command has left without the permission to enter.
+// removeAll also removes what a command has left without the permission to enter. It
+// follows no link that a command may put there meanwhile.
 func removeAll(dir string) {
-	if os.RemoveAll(dir) == nil {
+	above, err := safefile.OpenFolder(filepath.Dir(dir))
+	if err != nil {
 		return
 	}
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700) // what cannot be entered stays
-		}
-		return nil
-	})
-	_ = os.RemoveAll(dir) // the next server tries again
+	defer above.Close()                     //nolint:errcheck // nothing is written through it later
+	_ = above.RemoveAll(filepath.Base(dir)) // the next server tries again
 }
 
 // Sweep removes the folders of servers that have died.
@@ -193,7 +189,7 @@ func sweep(path string) {
 		return
 	}
 	stays := func() bool { return kept(path) && time.Since(info.ModTime()) <= keptFor }
-	if stays() { // a lock, even for a moment, would keep it from [Left]
+	if stays() { // a lock, even for a moment, would keep it from [Take]
 		return
 	}
 	lock, err := acquire(filepath.Join(path, lockName), 0)

@@ -2,6 +2,8 @@ package scratch
 
 import (
 	"bufio"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,9 +114,7 @@ func TestWhatIsNotOursStays(t *testing.T) {
 	}
 }
 
-func anyDir(string) bool { return true }
-
-// What is marked stays for whoever looks after it, and not for ever.
+// What is marked stays for whoever knows where it is, and not for ever.
 func TestKept(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	d, err := Make("work")
@@ -124,33 +124,32 @@ func TestKept(t *testing.T) {
 	if err := d.Keep(); err != nil {
 		t.Fatal(err)
 	}
-	if left := Left("work", anyDir); len(left) > 0 {
-		t.Errorf("taken from its living owner: %v", left[0].Path())
+	if _, err := Take(d.Path()); err == nil {
+		t.Error("taken from its living owner")
 	}
 	d.Leave() // as its server's death does
 	Sweep()
-	if len(Left("other", anyDir)) > 0 {
-		t.Error("a folder of another kind was taken")
-	}
-	if left := Left("work", func(dir string) bool { return dir != d.Path() }); len(left) > 0 {
-		t.Errorf("taken by somebody who does not want it: %v", left[0].Path())
-	}
 	for range 2 { // once left again
-		left := Left("work", anyDir)
-		if len(left) != 1 || left[0].Path() != d.Path() {
-			t.Fatalf("left: %v", left)
+		taken, err := Take(d.Path())
+		if err != nil {
+			t.Fatal(err)
 		}
-		if len(Left("work", anyDir)) > 0 {
+		if _, err := Take(d.Path()); err == nil {
 			t.Error("it was taken twice")
 		}
-		left[0].Leave()
+		taken.Leave()
 	}
 	old := time.Now().Add(-keptFor - time.Hour)
 	if err := os.Chtimes(d.Path(), old, old); err != nil {
 		t.Fatal(err)
 	}
 	Sweep()
-	if _, err := os.Stat(d.Path()); !os.IsNotExist(err) {
+	if _, err := Take(d.Path()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an old one is still there: %v", err)
+	}
+	for _, path := range []string{t.TempDir(), filepath.Join(os.TempDir(), "hermes-ls-work-none")} {
+		if _, err := Take(path); err == nil {
+			t.Errorf("%s was taken", path)
+		}
 	}
 }

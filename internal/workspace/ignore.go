@@ -217,13 +217,8 @@ func userGitConfig() gitConfig {
 
 // globalRules reads the file that core.excludesFile names, or git's default one.
 func (c gitConfig) globalRules() rules {
-	for _, file := range []string{filepath.Join(c.home, ".gitconfig"), filepath.Join(c.xdg, "git", "config")} {
-		if name := excludesFile(readRules(file)); name != "" {
-			if rest, ok := strings.CutPrefix(name, "~/"); ok {
-				name = filepath.Join(c.home, rest)
-			}
-			return parseRules(readRules(name))
-		}
+	if name := c.excludes(); name != "" {
+		return parseRules(readRules(name))
 	}
 	if c.xdg == "" {
 		return nil
@@ -285,4 +280,20 @@ func (g *globs) verdict(rel, name string, isFolder bool) verdict {
 		return ignored
 	}
 	return v
+}
+
+// ExcludesFile returns the path that the user's core.excludesFile names: the list of what
+// all repositories ignore. If the user names none, it is empty; git has a default then.
+func ExcludesFile() string { return userGitConfig().excludes() }
+
+func (c gitConfig) excludes() string {
+	for _, file := range []string{filepath.Join(c.home, ".gitconfig"), filepath.Join(c.xdg, "git", "config")} {
+		if name := excludesFile(readRules(file)); name != "" {
+			if rest, ok := strings.CutPrefix(name, "~/"); ok {
+				name = filepath.Join(c.home, rest)
+			}
+			return name
+		}
+	}
+	return ""
 }

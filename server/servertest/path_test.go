@@ -13,7 +13,8 @@ import (
 
 // The server was started in an activated environment, so its PATH begins with folders of
 // the workspace. Programs that a command leaves there are not run by the server itself:
-// not to check the syntax of a file, to search or to keep checkpoints. Not parallel: it changes PATH.
+// not to check the syntax of a file, to search, to make a worktree or to keep checkpoints.
+// Not parallel: it changes PATH.
 func TestProgramsOfWorkspaceNotRun(t *testing.T) {
 	root, home, outside := repository(t), t.TempDir(), t.TempDir()
 	t.Chdir(root)
@@ -26,11 +27,13 @@ func TestProgramsOfWorkspaceNotRun(t *testing.T) {
 	// The shell's own builtins make the programs, so that none of them is needed for it.
 	plant := `for d in .venv/bin node_modules/.bin . linked; do mkdir -p $d; for p in git rg python3 python ssh bwrap; do
 printf '#!/bin/sh\necho "$0 $*" >>` + marker + `\nexit 1\n' >$d/$p; chmod +x $d/$p; done; done 2>&1; echo pla''nted`
+	worktree := map[string]any{"tasks": []map[string]any{{"goal": "Look around", "isolation": "worktree", "toolsets": []string{"file"}}}}
 	m := fakemodel.Script(
 		calls("terminal", map[string]any{"command": plant}), says("Begun."),
 		calls("write_file", map[string]any{"path": "sub/new.py", "content": "x = 1\n"}),
 		calls("search_files", map[string]any{"pattern": "need" + "le"}),
 		calls("terminal", map[string]any{"command": "echo ch''anged >a.txt; printf '[x]\\ny=1\\n' >>.git/config"}),
+		calls("delegate_task", worktree), says("I looked."),
 		calls("execute_code", map[string]any{"code": "print('sc' + 'ript')"}),
 		says("Done."),
 	)

@@ -1,0 +1,6 @@
+package delegate
+
+import "io/fs"
+
+// ownerOf does not tell: git itself asks for it there.
+func ownerOf(fs.FileInfo) (uid int, known bool) { return 0, false }
