@@ -222,7 +222,9 @@ func (j *judge) variableSet(c *call, name, val string) {
 		"GIT_CONFIG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT",
 		"LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "ENV", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS", "ZDOTDIR",
 		"PERL5OPT", "PERL5DB", "RUBYOPT", "PYTHONSTARTUP", "PYTHONBREAKPOINT", "PYTHONINSPECT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS",
-		"LESSOPEN", "LESSCLOSE", "RSYNC_RSH", "CVS_RSH", "SVN_SSH", "TAR_OPTIONS", "HERMES_HOME", "PS0", "PS4":
+		"LESSOPEN", "LESSCLOSE", "RSYNC_RSH", "CVS_RSH", "SVN_SSH", "TAR_OPTIONS", "HERMES_HOME", "PS0", "PS4",
+		"FZF_DEFAULT_COMMAND", "FZF_DEFAULT_OPTS", "BORG_RSH", "BORG_PASSCOMMAND", "RESTIC_PASSWORD_COMMAND", "RCLONE_PASSWORD_COMMAND", "PYTHONHOME", "RUSTC",
+		"CARGO_BUILD_RUSTC", "RUSTDOC", "LUA_INIT", "GUILE_LOAD_PATH", "PERL5LIB_PRELOAD", "ELECTRON_RUN_AS_NODE", "VIMINIT", "EXINIT", "NVIM_APPNAME", "LESSKEYIN", "MAILCHECK":
 		if val != "" && val != "/dev/null" {
 			j.ask(c, "sets "+name+", which makes later programs run or load something else")
 		}
@@ -231,6 +233,10 @@ func (j *judge) variableSet(c *call, name, val string) {
 			strings.Contains(val, "loader") || strings.Contains(val, "eval") || strings.Contains(val, "SHELL") ||
 			strings.Contains(val, "exec") || strings.Contains(name, "RUSTC") && val != "" && val != "sccache" {
 			j.ask(c, "sets "+name+", which makes later programs run something else")
+		}
+	case "PS1", "PS2", "PS3", "PROMPT", "RPROMPT", "PROMPT0":
+		if strings.ContainsAny(val, "$`") && (strings.Contains(val, "$(") || strings.Contains(val, "`") || strings.Contains(val, "\\044")) {
+			j.ask(c, "sets "+name+", in which a shell runs commands")
 		}
 	case "HISTFILE", "HISTSIZE", "HISTFILESIZE", "HISTIGNORE", "SAVEHIST", "fish_history":
 		j.ask(c, hidesHistory)

@@ -14,11 +14,18 @@ func (j *judge) interpreter(c *call) {
 			j.ran(c, scriptFiles(c.name, c.args[1+i].text)...)
 		}
 	}
+	j.settingsOf(c)
+	if contains("tclsh groovy scala jshell kotlin ghc octave erl elixir julia swift", c.name) {
+		j.otherCode(c)
+	}
 	codes, script, none := interpreterCode(c)
 	for _, code := range codes {
 		j.scan(c, code.text)
 	}
 	j.inPlace(c)
+	if c.name == "perl" {
+		j.perlArguments(c)
+	}
 	if len(codes) > 0 {
 		return
 	}
@@ -36,6 +43,35 @@ func (j *judge) interpreter(c *call) {
 			how = "runs what comes through a pipe"
 		}
 		j.note(Asks, how+" in an interpreter", j.whole())
+	}
+}
+
+// settingsOf judges options that load other code, or code from elsewhere.
+func (j *judge) settingsOf(c *call) {
+	for i, a := range c.args {
+		switch {
+		case c.name == "php" && (strings.Contains(a.text, "auto_prepend_file") || strings.Contains(a.text, "auto_append_file") || strings.Contains(a.text, "extension=")):
+			j.ask(c, "loads other code")
+		case c.name == "deno" && i > 0 && (strings.HasPrefix(a.text, "data:") || strings.HasPrefix(a.text, "http:") || strings.HasPrefix(a.text, "https:")):
+			j.ask(c, downloads)
+		case c.name == "deno" && a.text == "--eval" && i+1 < len(c.args):
+			j.scan(c, c.args[i+1].text)
+		}
+	}
+}
+
+// perlArguments judges modules that bring code with them, and files that are commands.
+func (j *judge) perlArguments(c *call) {
+	reads := false
+	for _, a := range c.args {
+		switch {
+		case a.option() && (strings.HasPrefix(a.text, "-M") || strings.HasPrefix(a.text, "-m")) && strings.ContainsAny(a.text, ";(=") && strings.Contains(a.text, ";"):
+			j.scan(c, a.text[2:])
+		case a.option() && !strings.HasPrefix(a.text, "-M"):
+			reads = reads || strings.ContainsAny(a.text, "np")
+		case reads && (strings.HasSuffix(strings.TrimSpace(a.text), "|") || strings.HasPrefix(strings.TrimSpace(a.text), "|")) && len(a.text) > 1:
+			j.code(c, field{text: strings.Trim(a.text, " |")})
+		}
 	}
 }
 
@@ -118,6 +154,14 @@ func optionCode(program string, args []field) (code field, found bool, taken int
 
 func longOptionCode(args []field) (code field, found bool, taken int) {
 	name, val, has := strings.Cut(args[0].text[2:], "=")
+	if contains("import require loader experimental-loader", name) {
+		if !has && len(args) > 1 {
+			val = args[1].text
+		}
+		if strings.HasPrefix(val, "data:") {
+			return field{text: "eval(" + val + ")"}, true, 2 - min(1, len(args[0].text)-len(name)-2)
+		}
+	}
 	switch name {
 	case "eval", "print", "run", "execute", "expression":
 		if !has && len(args) > 1 {
@@ -176,9 +220,15 @@ func (j *judge) scan(c *call, code string) {
 		j.ask(c, "controls other programs by a script")
 		return
 	}
-	s := scanner{j: j, c: c, src: code, js: contains("node nodejs deno bun tsx ts-node", c.name)}
+	if contains(jsPrograms, c.name) {
+		j.scriptDetours(c, code)
+	}
+	s := scanner{j: j, c: c, src: code, js: contains(jsPrograms, c.name)}
 	s.run()
 }
+
+// dynamicCall is a call of Perl whose function is a variable or a text.
+var dynamicCall = lazily(`^&\s*(\$\w+\s*\(|\$\{|\{\s*["'$])`)
 
 type scanner struct {
 	j     *judge
@@ -206,6 +256,16 @@ func (s *scanner) run() {
 			i = skipTo(s.src, i, "\n")
 		case s.js && strings.HasPrefix(s.src[i:], "/*"):
 			i = skipTo(s.src, i+2, "*/")
+		case b == '&' && s.c.name == "perl" && dynamicCall().MatchString(s.src[i:]):
+			s.j.ask(s.c, "runs code that is made up while it runs")
+			i++
+		case b == '`' && i > 0 && s.src[i-1] == '$':
+			text, end, ok := quotedAt(s.src, i)
+			if !ok {
+				end = i + 1
+			}
+			s.command(text, !strings.Contains(text, "${"))
+			i = end
 		case b == '`' && !s.js:
 			text, end, ok := quotedAt(s.src, i)
 			if ok {
@@ -262,8 +322,15 @@ func (s *scanner) name(name string, i, k int) {
 	case "rm", "rmSync", "rmdir", "rmdirSync", "unlink", "unlinkSync", "rimraf", "removeSync", "emptyDirSync", "rm_r", "rm_rf", "rm_f", "rmtree",
 		"remove_tree", "removeItem", "remove_dir", "remove_entry", "remove_entry_secure", "safe_unlink", "unlinkat", "file_remove":
 		s.deletes(name, next)
+	case "truncate":
+		if s.c.name == "perl" || s.prev == "File" {
+			s.deletes(name, next)
+		}
 	case "delete", "remove":
-		if s.prev == "File" || s.prev == "Dir" || s.prev == "Deno" || s.prev == "fs" || s.prev == "os" || s.prev == "file" || s.prev == "Files" || s.prev == "FileUtils" {
+		if s.c.name == "ruby" && strings.HasSuffix(s.src[:i], ").") && strings.Contains(s.src, "Pathname") {
+			s.deletes(name, next)
+		}
+		if s.prev == "POSIX" || s.prev == "File" || s.prev == "Dir" || s.prev == "Deno" || s.prev == "fs" || s.prev == "os" || s.prev == "file" || s.prev == "Files" || s.prev == "FileUtils" {
 			s.deletes(name, next)
 		}
 	case "system", "exec", "shell_exec", "passthru", "popen", "proc_open", "popen2", "popen2e", "popen3", "capture2", "capture2e", "capture3", "spawn", "qx", "execute",
@@ -271,7 +338,7 @@ func (s *scanner) name(name string, i, k int) {
 		s.starts(name, next)
 	case "eval", "instance_eval", "class_eval", "module_eval", "Function", "create_function", "call_user_func", "call_user_func_array", "assert",
 		"send", "__send__", "public_send", "const_get", "define_method", "binding", "loadstring", "load", "dofile", "vm", "runInThisContext", "runInNewContext",
-		"syscall", "symlink_to":
+		"syscall", "symlink_to", "method", "instance_method":
 		s.madeUp(name, next)
 	case "require":
 		if list, whole := stringArgs(next); s.js && strings.HasPrefix(next, "(") && (!whole || len(list) != 1) {
@@ -298,6 +365,12 @@ func (s *scanner) deletes(name, next string) {
 func (s *scanner) starts(name, next string) {
 	if s.js && !strings.Contains(s.src, "child_process") && s.prev != "Bun" && s.prev != "Deno" && name != "execSync" && name != "execa" {
 		return // exec of a regular expression, for one
+	}
+	switch name {
+	case "Command":
+		if list, _ := stringArgs(next); s.js && len(list) > 0 && isDangerous(programName(list[0])) {
+			s.j.ask(s.c, "starts another program, which cannot be seen")
+		}
 	}
 	switch name {
 	case "execute", "sh", "Command":
@@ -334,6 +407,10 @@ func (s *scanner) madeUp(name, next string) {
 	case "eval":
 		if s.c.name == "perl" && strings.HasPrefix(next, "{") {
 			return // catches errors
+		}
+	case "method", "instance_method":
+		if s.c.name != "ruby" || !strings.HasPrefix(next, "(:") {
+			return
 		}
 	case "send", "load", "assert", "binding", "vm":
 		if s.js && name != "vm" || name == "vm" && !s.js || name == "send" && s.c.name != "ruby" {

@@ -445,6 +445,9 @@ func (j *judge) tar(c *call) {
 func (j *judge) download(c *call) {
 	j.putDownload(c)
 	if c.name == "curl" {
+		if hasWord(c.args, "-K") || hasWord(c.args, "--config") {
+			j.ask(c, "has a setting that cannot be judged")
+		}
 		o := parse(c.args, "oAbcdeFHKmQrTuUwxXyYzCDEhtP", "output output-dir header data request url user user-agent cookie cookie-jar form config max-time retry dump-header trace trace-ascii stderr data-raw data-binary json proxy cacert cert key connect-timeout write-out range referer upload-file etag-save hsts alt-svc libcurl create-file-mode")
 		for _, opt := range o.list {
 			switch opt.name {

@@ -88,6 +88,9 @@ func gitRuns(key, val string) bool {
 	if strings.Contains(key, unknown) {
 		return true
 	}
+	if scheme, _, ok := strings.Cut(val, "::"); ok && !strings.ContainsAny(scheme, "/:.@ ") {
+		return true // an address that is a command
+	}
 	section, _, _ := strings.Cut(key, ".")
 	last := key[strings.LastIndexByte(key, '.')+1:]
 	switch section {
@@ -99,6 +102,12 @@ func gitRuns(key, val string) bool {
 		return val != "true" && val != "false" && !harmlessHelper(val)
 	case "url":
 		return true
+	case "instaweb":
+		return last == "httpd" || last == "browser" || last == "modulepath"
+	case "sendemail":
+		if last == "smtpserver" {
+			return strings.ContainsAny(val, "/\\"+unknown)
+		}
 	case "protocol":
 		return last == "allow" && strings.Contains(key, "ext") || key == "protocol.allow"
 	}
@@ -113,7 +122,7 @@ func gitRuns(key, val string) bool {
 		return val != "" && val != "cache" && val != "osxkeychain"
 	case "sshcommand", "gitproxy", "external", "command", "textconv", "cmd", "path", "clean", "smudge", "process", "driver", "program",
 		"difffilter", "browser", "packobjectshook", "uploadpack", "receivepack", "uploadarchive", "vcs", "templatedir", "defaultkeycommand", "tunnel",
-		"sendmailcmd", "tocmd", "cccmd", "update", "alternaterefscommand", "sequenceeditor", "proxy", "guitool", "sshvariant", "worktree":
+		"sendmailcmd", "tocmd", "cccmd", "headercmd", "authorsprog", "smtpserver", "gitgui", "prog", "update", "alternaterefscommand", "sequenceeditor", "proxy", "guitool", "sshvariant", "worktree":
 		if last == "proxy" || last == "path" {
 			return section == "remote" && last == "proxy" || section == "difftool" || section == "mergetool" || section == "man" || section == "browser"
 		}

@@ -12,10 +12,11 @@ import (
 func (j *judge) make(c *call) {
 	o := parse(c.args, "fCjlIoWE", "file makefile directory eval old-file new-file include-dir")
 	if c.name == "just" && (hasWord(c.args, "--command") || hasWord(c.args, "-c")) {
-		j.behind(c)
+		j.handsOn(c)
 	}
 	for _, a := range c.args {
 		if strings.HasPrefix(a.text, "SHELL=") || strings.HasPrefix(a.text, ".SHELLFLAGS=") || strings.HasPrefix(a.text, "--eval") ||
+			strings.HasPrefix(a.text, "MAKEFLAGS=") || strings.HasSuffix(nameOf(a.text), "!") ||
 			strings.Contains(a.text, "=") && (strings.Contains(a.text, "$(shell") || strings.Contains(a.text, "${shell")) {
 			j.ask(c, "gives make code of its own")
 		}
@@ -47,6 +48,12 @@ func (j *judge) make(c *call) {
 	if c.name == "make" || c.name == "gmake" {
 		j.makefile(inner, names)
 	}
+}
+
+// nameOf returns what stands before "=".
+func nameOf(text string) string {
+	name, _, _ := strings.Cut(text, "=")
+	return name
 }
 
 // makefile judges the recipes of the targets that make is given, as far as they can be

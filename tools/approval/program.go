@@ -9,6 +9,7 @@ func (j *judge) program(c *call) {
 		return
 	}
 	j.remote(c)
+	j.offered(c)
 	switch c.name {
 	// what runs another command
 	case "sudo", "doas", "env", "nice", "ionice", "timeout", "gtimeout", "nohup", "setsid", "stdbuf", "time", "chrt", "taskset",
@@ -69,8 +70,14 @@ func (j *judge) program(c *call) {
 		j.builtin(c)
 	case "python", "pypy", "ipython":
 		j.pythonProgram(c)
-	case "perl", "ruby", "node", "nodejs", "php", "lua", "luajit", "deno", "tclsh", "rscript", "osascript", "groovy", "elixir", "julia", "swift", "guile", "racket", "irb", "ghc", "r", "octave", "scala", "erl", "tsx", "ts-node", "jshell", "kotlin":
+	case "perl", "ruby", "node", "nodejs", "php", "lua", "luajit", "deno", "tclsh", "rscript", "osascript", "groovy", "elixir", "julia", "swift", "irb", "ghc", "r", "octave", "scala", "erl", "tsx", "ts-node", "jshell", "kotlin", "zx", "electron":
 		j.interpreter(c)
+	case "guile", "racket", "clojure", "clj", "bb", "sbcl", "clisp", "ecl", "ocaml", "matlab", "maxima", "gp", "sage", "crystal", "nim", "v", "qjs", "phantomjs", "escript",
+		"gauche", "gosh", "chez", "csi", "janet", "fennel", "raku", "dart", "zig", "gforth", "rexx", "regina", "pike", "io", "rakudo", "spidermonkey", "js", "d8", "xs", "mujs", "duk":
+		j.foreign = true
+		j.otherCode(c)
+	case "nu", "xonsh", "elvish", "oil", "osh", "ysh", "yash", "rc", "es", "ion", "mrsh", "murex", "hush":
+		j.shell(c)
 	case "awk", "gawk", "mawk", "nawk":
 		j.awk(c)
 	case "powershell", "pwsh", "cmd", "wsl", "wscript", "cscript", "mshta", "rundll32":
@@ -79,12 +86,13 @@ func (j *judge) program(c *call) {
 		j.editor(c)
 	case "gdb", "lldb":
 		j.debugger(c)
+		j.handsOn(c)
 	case "make", "gmake", "ninja", "just":
 		j.make(c)
 	case "go":
 		j.goTool(c)
 	// files
-	case "rm", "unlink", "rmdir", "shred", "srm", "trash", "rimraf", "del-cli", "trash-put", "del", "rd", "erase":
+	case "rm", "unlink", "rmdir", "shred", "srm", "trash", "rimraf", "del-cli", "trash-cli", "trash-put", "del", "rd", "erase":
 		j.remove(c)
 	case "find", "gfind", "fd", "fdfind", "bfs":
 		j.find(c)
@@ -142,7 +150,7 @@ func (j *judge) program(c *call) {
 			j.service(c)
 		}
 	default:
-		j.behind(c)
+		j.handsOn(c)
 		if strings.HasPrefix(c.name, "ld-linux") || strings.HasPrefix(c.name, "ld-musl") {
 			j.wrapper(c)
 		}

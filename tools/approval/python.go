@@ -3,6 +3,9 @@ package approval
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // pythonProgram judges a Python interpreter by its code.
@@ -66,16 +69,34 @@ func (j *judge) pythonModule(c *call, name string, args []field) {
 		j.remote(&call{name: name, args: args, words: c.words, st: c.st})
 	}
 	switch name {
-	case "timeit", "cProfile", "profile", "trace", "pdb":
+	case "timeit":
 		for _, a := range args {
-			if !a.option() && name == "timeit" {
+			if !a.option() {
 				j.pythonCode(c, a.text)
 			}
+		}
+	case "code", "IPython", "ipython", "idlelib", "pdb", "ipdb", "bdb", "cProfile", "profile", "trace", "asyncio", "ptpython", "bpython", "pudb":
+		for _, a := range args { // commands and code, in one form or another
+			if strings.ContainsAny(a.text, " (;!") {
+				j.pythonCode(c, strings.TrimLeft(a.text, "! "))
+			}
+		}
+		if j.stdin.known {
+			j.pythonCode(c, j.stdin.text)
+		} else if j.stdin.some {
+			j.note(Asks, "runs what comes through a pipe in Python", j.whole())
 		}
 	}
 }
 
 func (j *judge) pythonCode(c *call, src string) {
+	if c.name == "ipython" {
+		for line := range strings.Lines(src) {
+			if line = strings.TrimSpace(line); strings.HasPrefix(line, "!") || strings.HasPrefix(line, "%sx ") || strings.HasPrefix(line, "%system ") {
+				j.code(c, field{text: strings.TrimLeft(line, "!%sxytem ")})
+			}
+		}
+	}
 	if strings.Contains(src, unknown) {
 		j.ask(c, "runs Python code that cannot be seen whole")
 	}
@@ -187,6 +208,9 @@ func pyString(src string, i int, prefix string) ([]pyToken, int) {
 
 // python judges Python code by the names it mentions and calls.
 func (j *judge) python(c *call, src string) {
+	if !isASCII(src) {
+		src = norm.NFKC.String(src) // as Python reads names
+	}
 	p := pyReader{j: j, c: c, src: src, toks: pyTokens(src), names: map[string]string{}}
 	before := len(j.findings)
 	defer func() {
@@ -200,6 +224,10 @@ func (j *judge) python(c *call, src string) {
 			p.name()
 		}
 	}
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
 // madeUp tells whether a reason says that code runs which is not seen.
@@ -396,6 +424,14 @@ func constant(arg []pyToken) (string, bool) {
 
 func (p *pyReader) judge(full, last string, attribute, called bool, args [][]pyToken) {
 	j, c := p.j, p.c
+	for _, alias := range []string{"posix.", "nt.", "_os."} {
+		if rest, ok := strings.CutPrefix(full, alias); ok && (p.imported(alias[:len(alias)-1]) || p.names[rest] == full) {
+			full = "os." + rest
+		}
+	}
+	if p.library(full, called, args) {
+		return
+	}
 	switch full {
 	case "shutil.rmtree":
 		p.tree(args)
@@ -405,7 +441,7 @@ func (p *pyReader) judge(full, last string, attribute, called bool, args [][]pyT
 		return
 	case "os.system", "os.popen", "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output", "subprocess.Popen",
 		"subprocess.getoutput", "subprocess.getstatusoutput", "asyncio.create_subprocess_shell", "asyncio.create_subprocess_exec", "pty.spawn",
-		"os.posix_spawn", "os.posix_spawnp", "commands.getoutput", "os.startfile":
+		"commands.getoutput", "os.startfile":
 		p.command(full, called, args)
 		return
 	case "os.killpg":
@@ -448,7 +484,7 @@ func (p *pyReader) judge(full, last string, attribute, called bool, args [][]pyT
 		p.paths(full, args)
 		return
 	}
-	if strings.HasPrefix(full, "os.exec") || strings.HasPrefix(full, "os.spawn") {
+	if strings.HasPrefix(full, "os.exec") || strings.HasPrefix(full, "os.spawn") || strings.HasPrefix(full, "os.posix_spawn") {
 		j.ask(c, "starts another program")
 		return
 	}
@@ -466,8 +502,17 @@ func (p *pyReader) attribute(full, last string, attribute, called bool, args [][
 	switch last {
 	case "unlink", "rmdir", "removedirs":
 		p.j.ask(p.c, "deletes files")
-	case "rmtree":
+	case "rmtree", "_rmtree", "remove_tree":
 		p.tree(args)
+	case "name": // of a temporary folder, which is then deleted
+		_, k := p.dotted(p.at)
+		if p.tok(k).text == "=" && p.tok(k+1).text != "=" && strings.Contains(p.src, "tempfile") {
+			p.j.ask(p.c, "deletes files")
+		}
+	case "extractall", "extract":
+		if len(args) > 0 && called {
+			p.writes(args[0][min(len(args[0]), named(args[0])):])
+		}
 	case "__dict__", "__getattribute__", "__subclasses__", "__globals__", "__builtins__", "__code__", "__import__":
 		p.j.ask(p.c, "runs code that is made up while it runs ("+last+")")
 	case "write_text", "write_bytes", "touch", "mkdir", "symlink_to", "hardlink_to":

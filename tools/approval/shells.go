@@ -54,8 +54,11 @@ func (j *judge) shell(c *call) {
 			break
 		}
 		switch {
-		case text == "--command":
+		case text == "--command", text == "--commands", text == "-C" && c.name == "fish":
 			code = true
+		case strings.HasPrefix(text, "--command="), strings.HasPrefix(text, "--commands="):
+			_, val, _ := strings.Cut(text, "=")
+			j.shellCode(c, field{text: val})
 		case text == "--rcfile", text == "--init-file":
 			if len(args) > 0 {
 				j.ran(c, args[0].text)
@@ -83,7 +86,10 @@ func (j *judge) shell(c *call) {
 
 func (j *judge) shellCode(c *call, f field) {
 	switch c.name {
-	case "fish", "csh", "tcsh", "zsh":
+	case "fish", "csh", "tcsh", "zsh", "nu", "xonsh", "elvish", "oil", "osh", "ysh", "yash", "rc", "es", "ion", "mrsh", "murex", "hush":
+		if c.name == "zsh" && (strings.HasPrefix(strings.TrimSpace(f.text), "=") || strings.Contains(f.text, "zmodload") || strings.Contains(f.text, " =")) {
+			j.ask(c, "runs code for zsh, which cannot be judged")
+		}
 		before := len(j.findings)
 		j.code(c, f)
 		for i := before; i < len(j.findings); i++ {

@@ -18,6 +18,7 @@ func (j *judge) database(c *call) {
 			if up := strings.ToUpper(a.text); up == "FLUSHALL" || up == "FLUSHDB" || up == "SHUTDOWN" {
 				j.ask(c, "empties or stops a database")
 			}
+			j.sql(c, a.text)
 		}
 		return
 	}
@@ -30,7 +31,11 @@ func (j *judge) database(c *call) {
 			}
 		}
 	}
+	if v, ok := o.get("pager"); ok && v.has && strings.HasPrefix(c.name, "m") && !harmlessHelper(v.value.text) {
+		j.ask(c, runsOption)
+	}
 	switch c.name {
+	case "redis-cli":
 	case "sqlite3", "sqlite", "duckdb":
 		rest := j.sqliteRest(c)
 		if len(rest) > 0 {
@@ -80,7 +85,7 @@ func (j *judge) sql(c *call, text string) {
 	}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		for _, p := range []string{".sh", ".sy", `\!`, ".load", ".imp", ".o", ".on"} {
+		for _, p := range []string{".sh", ".sy", `\!`, ".load", ".imp", ".o", ".on", ".read", ".backup", ".save"} {
 			if strings.HasPrefix(line, p) && (line[0] == '\\' || p == ".sh" || p == ".sy" || p == ".load" || strings.Contains(line, "|")) {
 				j.ask(c, "runs a command from within the database client")
 			}
@@ -89,10 +94,17 @@ func (j *judge) sql(c *call, text string) {
 	if psqlRuns(text) || strings.Contains(text, `\!`) || strings.HasPrefix(strings.TrimSpace(text), "system ") {
 		j.ask(c, "runs a command from within the database client")
 	}
+	if sqlRuns().MatchString(text) {
+		j.ask(c, "runs a command from within the database client")
+	}
 	for _, reason := range sqlReasons(text) {
 		j.ask(c, reason)
 	}
 }
+
+// sqlRuns finds what databases and their clients offer to run programs or write files.
+var sqlRuns = lazily(`(?i)\b(edit|writefile|load_extension|executable|runProgram|runNonMongoProgram|removeFile|sys_exec|sys_eval|lo_export|os\.execute)\s*\(|` +
+	`\bcopy\b[^;]*\b(from|to)\s+program\b|\bxp_cmdshell\b|\binto\s+(outfile|dumpfile)\b|^\s*\.(excel|www|sh|sys)|^\s*(pager|tee)\s|\bsetenv\s+(PAGER|EDITOR|PSQL_)|\brun\s*\(\s*["']|\bcopy\b[^;]*\bto\s+'[/~.]`)
 
 // psqlRuns tells whether a meta-command of psql, such as \o or \copy, may run a program.
 func psqlRuns(text string) bool {

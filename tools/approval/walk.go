@@ -286,6 +286,15 @@ func (j *judge) inner(st *state, n syntax.Node) {
 			return false
 		case *syntax.ParamExp:
 			j.expansion(st, n)
+			if n.Slice != nil {
+				j.counted(st, n.Slice.Offset)
+				j.counted(st, n.Slice.Length)
+			}
+			j.counted(st, n.Index)
+		case *syntax.ArithmExp:
+			j.counted(st, n.X)
+		case *syntax.ArithmCmd:
+			j.counted(st, n.X)
 		}
 		return true
 	})

@@ -63,8 +63,6 @@ func wrapperOptions(name string) (short, long string, before int) {
 		return "", "", 1
 	case "faketime":
 		return "", "", 1
-	case "setarch":
-		return "", "", 1
 	case "runuser", "gosu", "su-exec":
 		return "ugG", "user", map[string]int{"gosu": 1, "su-exec": 1}[name]
 	case "setpriv":
@@ -134,6 +132,9 @@ func (j *judge) unwrap(c *call) (rest []field, ok bool) {
 			args = args[1:]
 		}
 	}
+	if c.name == "setarch" && len(args) > 1 && args[0].seen() && archNames().MatchString(args[0].text) {
+		args = args[1:]
+	}
 	if len(args) < before {
 		return nil, true
 	}
@@ -169,6 +170,8 @@ func (j *judge) wrapperFlag(c *call, a field) bool {
 	return true
 }
 
+var archNames = lazily(`^(linux(32|64)|uname26|i[3-6]86|x86_64|amd64|athlon|ppc.*|powerpc.*|arm.*|aarch64|s390x?|sparc.*|mips.*|riscv.*|alpha|ia64|parisc.*|loong.*)$`)
+
 func assigns(name string) bool {
 	switch name {
 	case "env", "sudo", "doas", "cross-env", "dotenv":
@@ -193,6 +196,9 @@ func takesNext(text, short, long string) bool {
 // runner judges package managers that can also run a program.
 func (j *judge) runner(c *call) {
 	j.packageVerb(c)
+	if contains("uv hatch mise pixi rye pdm conda mamba", c.name) {
+		j.handsOn(c)
+	}
 	args := c.args
 	o := parse(args, "c", "call")
 	if o.exact("script-shell") || hasWord(args, "script-shell") {
@@ -248,6 +254,9 @@ func (j *judge) runner(c *call) {
 	}
 	if len(args) > 0 && args[0].text == "--" {
 		args = args[1:]
+	}
+	if c.name == "stack" && len(args) > 1 && args[1].text == "--" {
+		args = append([]field{args[0]}, args[2:]...)
 	}
 	if len(args) > 0 {
 		j.call(c.with(args))
