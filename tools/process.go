@@ -4,8 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -220,45 +218,32 @@ func typeInto(ctx context.Context, env *Env, call Call, b *background, in proces
 		return Fail("Nothing was typed: %v.", err), nil
 	}
 	b.mu.Lock()
-	b.typed = text[strings.LastIndexByte(text, '\n')+1:]
+	b.typed = pending(text)
 	b.mu.Unlock()
 	return OK(b.state(env.Processes)), nil
 }
 
-// judge tells what typed text does: as commands where a shell reads it, as Python
-// where Python does. Other programs take answers, of which only those count that
-// would be commands.
+// judge tells what typed text does.
 func (b *background) judge(text string) approval.Verdict {
-	text = strings.TrimRight(text, "\x00\x03\x04\r\n")
-	reader := filepath.Base(lastProgram(b.command))
-	if strings.HasPrefix(reader, "python") || reader == "ipython" {
-		return approval.Python(text, b.place)
-	}
-	if by, known := asArgument[reader]; known {
-		if quoted, err := syntax.Quote(text, syntax.LangBash); err == nil {
-			return approval.Command(by+" "+quoted, b.place)
-		}
-	}
-	v := approval.Command(text, b.place)
-	unread := v.Level == approval.Refused && strings.HasPrefix(v.Reason, "does not parse")
-	switch {
-	case !unread:
-	case slices.Contains(takeCommands, reader):
-		v.Level, v.Syntax, v.Keys = approval.Asks, "", []string{"type into " + approval.Escape(b.command)}
-	default:
-		v = approval.Verdict{}
-	}
-	return v
+	return approval.Typed(b.command, text, b.place)
 }
 
-// asArgument is how a program is given code that it would otherwise read.
-var asArgument = map[string]string{
-	"node": "node -e", "ruby": "ruby -e", "irb": "ruby -e", "perl": "perl -e", "php": "php -r",
-	"psql": "psql -c", "mysql": "mysql -e", "mariadb": "mariadb -e", "sqlite3": "sqlite3 db",
-}
+// pendingLimit is how much of what was typed is judged with what follows.
+const pendingLimit = 4 << 10
 
-// takeCommands are programs that run what is typed into them.
-var takeCommands = []string{"", "sh", "bash", "dash", "zsh", "fish", "ksh", "su", "sudo", "ssh", "docker", "podman", "kubectl", "screen", "tmux", "script", "expect", "xargs", "parallel"}
+// pending returns what of typed text is judged again with what follows: a line that has
+// not ended, also by a backslash, and text that is no whole command yet.
+func pending(text string) string {
+	line := text[strings.LastIndexByte(text, '\n')+1:]
+	for strings.HasSuffix(strings.TrimSuffix(text, line), "\\\n") {
+		before := strings.TrimSuffix(strings.TrimSuffix(text, line), "\\\n")
+		line = text[strings.LastIndexByte(before, '\n')+1:]
+	}
+	if _, err := syntax.NewParser().Parse(strings.NewReader(text), ""); err != nil {
+		line = text
+	}
+	return line[max(0, len(line)-pendingLimit):]
+}
 
 // mayDo asks the gate; without one, only what runs unasked may.
 func mayDo(ctx context.Context, env *Env, call Call, what string, v approval.Verdict) error {

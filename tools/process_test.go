@@ -228,6 +228,89 @@ func TestProcessInputIsJudged(t *testing.T) {
 		{"npm init", "y\n", approval.Runs},
 		{"npm init", "it's mine\n", approval.Runs},
 		{"./ask.sh", "rm -rf x\n", approval.Asks},
+		{"env bash", "rm -rf victim; echo '\n", approval.Asks},
+		{"bash | cat", "rm -rf victim; echo '\n", approval.Asks},
+		{"cat | bash", "rm -rf victim; echo '\n", approval.Asks},
+		{"nice bash", "rm -rf victim; echo '\n", approval.Asks},
+		{"(bash)", "rm -rf victim; echo '\n", approval.Asks},
+		{"{ bash; }", "rm -rf victim; echo '\n", approval.Asks},
+		{"bash; true", "rm -rf victim; echo '\n", approval.Asks},
+		{"bash || true", "for f in *; do\n", approval.Asks},
+		{"while true; do bash; done", "rm -rf victim; echo '\n", approval.Asks},
+		{"if true; then sh; fi", "rm -rf \"\n", approval.Asks},
+		{"f() { sh; }; f", "echo $(\n", approval.Asks},
+		{"timeout 100 nohup sh -i", "rm -rf '\n", approval.Asks},
+		{"$SHELL", "rm -rf '\n", approval.Asks},
+		{"./ask.sh", "rm -rf victim; echo '\n", approval.Asks},
+		{"./ask.sh", "true && rm -rf 'victim\n", approval.Asks},
+		{"npm init", "X=1 rm -rf '\n", approval.Asks},
+		{"sudo -s", "ls '\n", approval.Asks},
+		{"docker exec -i c sh", "rm -rf /x\n", approval.Asks},
+		{"kubectl exec -i p -- sh", "rm -rf /x\n", approval.Asks},
+		{"env python3 -i", "import os; os.remove('x')\n", approval.Asks},
+		{"python3 -i | cat", "import os; os.remove('x')\n", approval.Asks},
+		{"ipython", "import os; os.remove('x')\n", approval.Asks},
+		{"python3 -i -q", "__import__('os').remove('x')\n", approval.Asks},
+		{"uv run python", "import os; os.remove('x')\n", approval.Asks},
+		{"node -i", "fs.rmSync('x')\n", approval.Asks},
+		{"env node", "fs.rmSync('x')\n", approval.Asks},
+		{"deno", "Deno.removeSync('x')\n", approval.Asks},
+		{"irb", "File.delete('x')\n", approval.Asks},
+		{"perl", "unlink 'x';\n", approval.Asks},
+		{"php -a", "unlink('x');\n", approval.Asks},
+		{"lua", "os.remove('x')\n", approval.Asks},
+		{"julia", "rm(\"x\")\n", approval.Asks},
+		{"R", "unlink(\"x\")\n", approval.Asks},
+		{"ghci", "System.Directory.removeFile \"x\"\n", approval.Asks},
+		{"iex", "File.rm!(\"x\")\n", approval.Asks},
+		{"jshell", "new java.io.File(\"x\").delete()\n", approval.Asks},
+		{"clojure", "(.delete (java.io.File. \"x\"))\n", approval.Asks},
+		{"sbcl", "(delete-file \"x\")\n", approval.Asks},
+		{"guile", "(delete-file \"x\")\n", approval.Asks},
+		{"octave", "delete('x')\n", approval.Asks},
+		{"tclsh", "file delete x\n", approval.Asks},
+		{"psql db", "\\! rm -rf x\n", approval.Asks},
+		{"sqlite3 db", ".shell rm -rf x\n", approval.Asks},
+		{"mysql", "system rm -rf x\n", approval.Asks},
+		{"redis-cli", "FLUSHALL\n", approval.Asks},
+		{"mongosh", "db.dropDatabase()\n", approval.Asks},
+		{"gdb ./x", "shell rm -rf x\n", approval.Asks},
+		{"gdb ./x", "!rm -rf x\n", approval.Asks},
+		{"gdb ./x", "python import os; os.remove('x')\n", approval.Asks},
+		{"gdb ./x", "call (int)system(\"rm x\")\n", approval.Asks},
+		{"gdb ./x", "break main\n", approval.Runs},
+		{"gdb ./x", "bt\n", approval.Runs},
+		{"lldb x", "platform shell rm -rf x\n", approval.Asks},
+		{"ed f", "!rm -rf x\n", approval.Asks},
+		{"ed f", "r !rm -rf x\n", approval.Asks},
+		{"ed f", "w /etc/x\n", approval.Asks},
+		{"vim -es f", "!rm -rf x\n", approval.Asks},
+		{"vim -es f", "call delete('x')\n", approval.Asks},
+		{"vim -es f", ":%s/a/b/\n", approval.Runs},
+		{"nvim f", ":lua os.remove('x')\n", approval.Asks},
+		{"less f", "!rm -rf x\n", approval.Asks},
+		{"less f", "| $rm -rf x\n", approval.Asks},
+		{"less f", "/word\n", approval.Runs},
+		{"man ls", "!rm -rf x\n", approval.Asks},
+		{"git log", "!rm -rf x\n", approval.Asks},
+		{"git add -p", "y\n", approval.Runs},
+		{"gnuplot", "system 'rm -rf x'\n", approval.Asks},
+		{"dc", "!rm -rf x\n", approval.Asks},
+		{"ftp h", "!rm -rf x\n", approval.Asks},
+		{"ssh host", "rm -rf 'x\n", approval.Asks},
+		{"tmux", "rm -rf x\n", approval.Asks},
+		{"script -q", "rm -rf x '\n", approval.Asks},
+		{"xargs -n1 echo", "it's\n", approval.Asks},
+		{"bash", "!rm\n", approval.Asks},
+		{"bash -i", "^ls^rm -rf\n", approval.Asks},
+		{"bash -i", "-rf x\x01rm \n", approval.Asks},
+		{"python3 -i", "move('x')\x01os.re\n", approval.Asks},
+		{"bash", "! true && echo a != b\n", approval.Runs},
+		{"nice bash", "go test ./...\n", approval.Runs},
+		{"env python3 -i", "x = 'rm'; print(x)\n", approval.Runs},
+		{"npm create vite", "my-app\n", approval.Runs},
+		{"./configure.sh", "Let's go, it's fine\n", approval.Runs},
+		{"cat", "a line (with brackets\n", approval.Runs},
 	} {
 		b := &background{command: tt.command, place: place}
 		if v := b.judge(tt.typed); v.Level != tt.want {
@@ -239,6 +322,31 @@ func TestProcessInputIsJudged(t *testing.T) {
 	d.process(`{"action":"write","session_id":"%s","data":"rm "}`, id)
 	if out := d.process(`{"action":"submit","session_id":"%s","data":"-rf x"}`, id); !strings.Contains(fmt.Sprint(out["error"]), "nobody to ask") {
 		t.Errorf("in two pieces: %v", out)
+	}
+}
+
+// A command may come in lines that are none by themselves.
+func TestTypedLinesAreJudgedTogether(t *testing.T) {
+	t.Parallel()
+	for _, lines := range [][]string{
+		{"rm \\\n", "-rf victim\n"},
+		{"rm \\\n", "\\\n", "-rf victim\n"},
+		{"echo a; r\\\n", "m -rf victim\n"},
+		{"X='\n", "'; rm -rf victim\n"},
+		{"cat <<E\n", "E\n", "rm -rf victim\n"},
+		{"rm", " -rf", " victim\n"},
+	} {
+		for _, command := range []string{"bash", "./ask.sh"} {
+			b := &background{command: command, place: approval.Place{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u"}}
+			worst, typed := approval.Runs, ""
+			for _, line := range lines {
+				worst = max(worst, b.judge(typed+line).Level)
+				typed = pending(typed + line)
+			}
+			if worst == approval.Runs {
+				t.Errorf("%q into %s runs", lines, command)
+			}
+		}
 	}
 }
 
