@@ -90,8 +90,12 @@ func (r *Refusal) Error() string { return r.Text }
 // Check returns nil when the call may go on, else a [*Refusal]. title says what
 // would be done, whole and as it is: Check escapes it.
 func (g *Gate) Check(ctx context.Context, env *Env, c Call, kind Kind, title string, v approval.Verdict) error {
-	if rule := g.denied(title, v); rule != "" && v.Syntax == "" {
+	switch rule, certain := g.denied(title, v); {
+	case rule == "" || v.Syntax != "":
+	case certain:
 		return refusal(v, fmt.Sprintf("Denied: the user's rule %q (approvals.deny) forbids it. Do not try it in another form; do without it, or tell the user what you wanted it for.", rule))
+	case v.Level != approval.Refused:
+		v = maybeDenied(v, title, rule)
 	}
 	switch v.Level {
 	case approval.Runs:
@@ -251,25 +255,88 @@ func instead(reason string) string {
 	return "Do without it, or tell the user what to run by hand."
 }
 
-// denied returns the rule that forbids a call, or nothing.
-func (g *Gate) denied(title string, v approval.Verdict) string {
+// denied returns the rule that forbids a call, or nothing. If a part of the call cannot be
+// seen, and a rule would forbid it by some text there, certain is false.
+func (g *Gate) denied(title string, v approval.Verdict) (rule string, certain bool) {
 	g.mu.Lock()
 	deny := g.deny
 	g.mu.Unlock()
 	if len(deny) == 0 {
-		return ""
+		return "", false
 	}
 	said := append([]string{strings.Join(strings.Fields(title), " ")}, v.Commands...)
 	said = append(said, v.Keys...)
-	for _, rule := range deny {
-		pattern := strings.Join(strings.Fields(rule), " ")
+	for _, r := range deny {
+		pattern := strings.Join(strings.Fields(r), " ")
 		for _, s := range said {
-			if pattern != "" && (glob(pattern, s) || glob(pattern+" *", s)) {
-				return rule
+			switch {
+			case pattern == "":
+			case glob(pattern, s) || glob(pattern+" *", s):
+				return r, true
+			case rule == "" && (strings.Contains(s, unseenPart) || strings.ContainsAny(s, "?[")) && (mayMatch(pattern, s) || mayMatch(pattern+" *", s)):
+				rule = r
 			}
 		}
 	}
-	return ""
+	return rule, false
+}
+
+// unquoted writes a command without quotes; patterns of the shell outside of them become a
+// part that is not known.
+func unquoted(s string) string {
+	quoted := false
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\'':
+			quoted = !quoted
+			return -1
+		case !quoted && strings.ContainsRune("*?[]", r):
+			return 0
+		}
+		return r
+	}, s)
+}
+
+// maybeDenied returns the verdict on what a rule may forbid: it asks in every mode.
+func maybeDenied(v approval.Verdict, title, rule string) approval.Verdict {
+	reason := fmt.Sprintf("has a part that cannot be seen, by which the rule %q (approvals.deny) may forbid it", approval.Escape(rule))
+	if v.Level == approval.Asks {
+		reason = v.Reason + "; " + reason
+	}
+	v.Level, v.Reason, v.EveryMode, v.Keys = approval.Asks, reason, true, []string{approval.Escape(title)}
+	return v
+}
+
+// unseenPart stands in the commands of a verdict for text that is not known.
+const unseenPart = "$…"
+
+// mayMatch tells whether a pattern matches s with some text in each part that is not known.
+func mayMatch(pattern, s string) bool {
+	text := []rune(unquoted(strings.ReplaceAll(s, unseenPart, "\x00")))
+	const most = 4096
+	if len(text) > most {
+		text = append(text[:most:most], 0)
+	}
+	// row[i] tells whether the pattern from i on matches the text from where we are on.
+	p := []rune(strings.ReplaceAll(pattern, "'", ""))
+	row := make([]bool, len(p)+1)
+	for at := len(text); at >= 0; at-- {
+		next := slices.Clone(row)
+		for i := len(p); i >= 0; i-- {
+			more := at < len(text)
+			switch {
+			case i == len(p) && !more:
+				row[i] = true
+			case i < len(p) && p[i] == '*':
+				row[i] = row[i+1] || more && next[i]
+			case more && text[at] == 0:
+				row[i] = next[i] || i < len(p) && row[i+1]
+			default:
+				row[i] = more && i < len(p) && (p[i] == '?' || p[i] == text[at]) && next[i+1]
+			}
+		}
+	}
+	return row[0]
 }
 
 // glob matches the whole of s: * is any text, also with slashes and spaces, and

@@ -50,6 +50,42 @@ func check(ctx context.Context, g *Gate, src string) error {
 	return g.Check(ctx, &Env{SessionID: "s"}, Call{ID: "1"}, KindExecute, src, v)
 }
 
+// A rule holds through the spellings of a command: what it forbids is denied, what it may
+// forbid asks, also where approvals are off.
+func TestDenyHoldsThroughSpellings(t *testing.T) {
+	t.Parallel()
+	run := func(rule string, spellings, others []string) {
+		for i, src := range append(spellings, others...) {
+			p := personSaying(DecisionNo)
+			g := NewGate(GateConfig{Mode: "off", Asker: p, Deny: []string{rule}})
+			if err := check(t.Context(), g, src); (err != nil) != (i < len(spellings)) {
+				t.Errorf("%s: %q: %v", rule, src, err)
+			}
+		}
+	}
+	run("git push", []string{
+		"git push", "git push origin main", "git  push", "git\tpush", "git \\\n push", "git -C . push", "git --no-pager push", "git -c a.b=c push", "git -c a.b=c -C x push -q",
+		"git --git-dir=.git push", "git --git-dir .git push", "git -p push", "git --literal-pathspecs push", "git --namespace x push", "/usr/bin/git push", `"git" push`, `g\it push`, "'git' 'push'", "git $'push'",
+		`git "pu"sh`, "git.exe push", "X=push; git $X", "X=git; $X push", "X=pu; git ${X}sh", "git ${y:-push}", "git pu${y}sh", "git $y", "git pus?", "git {push,x}",
+		"env git push", "env -u A B=1 git push", "command git push", "sudo -u x git push", "sh -c 'git push'", "eval git push", `eval "git pu""sh"`, "(git push)", "{ git push; }", "git push &",
+		"true && git push", "false || git push", "if true; then git push; fi", "f() { git push; }; f", `f() { git "$@"; }; f push`, "echo $(git push)", "echo `git push`", "cat <(git push)",
+		"nice -n 5 git push", "timeout 5 git push", "echo push | xargs git", "xargs git push", "find . -exec git push \\;", "nohup git push", "trap 'git push' EXIT", "bash <<< 'git push'", "printf 'git push' | sh",
+		"G=1 git push", "exec git push", "watch git push", "parallel git ::: push", "alias g='git push'; g", `python3 -c 'import subprocess; subprocess.run(["git","push"])'`,
+		`python3 -c 'import os; os.system("git push")'`, `node -e 'require("child_process").execSync("git push")'`, `perl -e 'system "git push"'`, `awk 'BEGIN{system("git push")}'`, "stdbuf -o0 git push",
+		"some-tool -- git push", `git "$(echo push)"`, "cd sub && git push", "! git push", "time git push", "coproc git push", "script -c 'git push'", "ssh-agent git push",
+	}, []string{"git status", "git commit -m 'git push'", "git -C . pull", "git pushd", "echo git push", "gitpush", `git commit -m "$msg"`, "git log $x"})
+	run("npm publish", []string{
+		"npm publish", "npm --silent publish", "npm -w x publish", "npm --workspace x publish --tag y", "npm --prefix x publish", "npx npm publish", "npm $y", "npm --$y publish", "cd x; npm  publish",
+	}, []string{"npm test", "npm run publish-docs", "npm install", "npm --silent test"})
+	run("cat *secret*", []string{
+		"cat secretword", "cat secret${y}word", "cat s${y}word", "cat $y", "cat ./x/secret", "cat 'sec'ret", `cat "$(ls)"`, "cat -n secret", "sh -c 'cat secret'",
+	}, []string{"cat open", "ls secret", "head $y"})
+	run("write */secret/*", []string{
+		"echo x > secret/k", "echo x > secret/$y", `echo x > "out/$y"`, "cp a secret", "tee secret/a", "cd secret; touch a",
+	}, []string{"echo x > open/k", "cat secret/k"})
+	run("rm *", []string{"rm x", "rm -f x", "/bin/rm x", "busybox rm x", "sudo rm x", "rm $y", "xargs rm"}, []string{"ls", "rmdir x", "echo rm x"})
+}
+
 // want compares an error with what it should say; nothing means going on.
 func want(t *testing.T, src string, err error, text string) {
 	t.Helper()

@@ -316,6 +316,33 @@ func (j *judge) record(c *call) {
 		short := append([]field{{text: c.name}}, c.args[1:]...)
 		j.commands = append(j.commands, visible(render(short)))
 	}
+	for _, args := range withoutOptions(c.args[1:]) {
+		text := visible(render(append([]field{{text: c.name}}, args...)))
+		if !slices.Contains(j.commands, text) {
+			j.commands = append(j.commands, text)
+		}
+	}
+}
+
+// withoutOptions returns the arguments from the subcommand on, as in "npm --silent
+// publish": without the options before it, and without what may be their values.
+func withoutOptions(args []field) (all [][]field) {
+	if len(args) < 2 || !args[0].option() && !strings.HasPrefix(args[0].text, "+") {
+		return nil
+	}
+	for _, values := range []bool{false, true} {
+		rest := args
+		for len(rest) > 0 && (rest[0].option() || strings.HasPrefix(rest[0].text, "+")) {
+			valued := values && rest[0].option() && !strings.Contains(rest[0].text, "=")
+			if rest = rest[1:]; valued && len(rest) > 1 && !rest[0].option() {
+				rest = rest[1:]
+			}
+		}
+		if len(rest) > 0 {
+			all = append(all, rest)
+		}
+	}
+	return all
 }
 
 // visible writes what is not known as "$…".
@@ -473,7 +500,11 @@ func (j *judge) writes(c *call, targets ...field) {
 // recordWrite keeps the path of a file that is written for deny rules, in the words
 // of [Write]: as it was named, and where its links lead.
 func (j *judge) recordWrite(name string) {
-	if j.elsewhere || strings.ContainsAny(name, unknown+fresh+number) {
+	if j.elsewhere || strings.HasPrefix(name, unknown) || strings.HasPrefix(name, fresh) {
+		return
+	}
+	if strings.ContainsAny(name, unknown+fresh+number) {
+		j.commands = append(j.commands, "write "+visible(name))
 		return
 	}
 	name = cleanPath(name)
