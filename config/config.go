@@ -41,6 +41,7 @@ type Model struct {
 	APIKey        Keys     `json:"api_key" doc:"A key, or a list that is rotated on 401, 402 and 429; empty: the provider's environment variable."`
 	ContextWindow int      `json:"context_window" doc:"Tokens; 0: from the endpoint's metadata, else a table, else 128000."`
 	Fallback      []string `json:"fallback" doc:"Models tried when the first fails for good."`
+	TextCalls     string   `json:"text_calls" enum:"auto,never,always" guard:"text is never a call" safe:"never" doc:"Whether tool calls that a model writes as text count; auto: until it has made a native one."`
 }
 
 // Agent says how turns run.
@@ -160,7 +161,7 @@ type Sandbox struct {
 // Default is the configuration of a user who has set nothing.
 func Default() *Config {
 	return &Config{
-		Model: Model{Default: "gpt-5", Provider: "openai", Fallback: []string{}},
+		Model: Model{Default: "gpt-5", Provider: "openai", Fallback: []string{}, TextCalls: "auto"},
 		Agent: Agent{
 			MaxIterations: 90, OnNewPrompt: "interrupt", Personalities: map[string]string{},
 			Tools: Tools{Enabled: []string{}, Disabled: []string{}},

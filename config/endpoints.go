@@ -17,6 +17,8 @@ type Endpoint struct {
 	Model    string
 	Keys     []string // empty: the endpoint needs none
 	Window   int      // tokens; 0: not configured
+	// TextCalls is model.text_calls: auto, never or always.
+	TextCalls string
 }
 
 // provider is what is known of a provider's own endpoint.
@@ -82,7 +84,7 @@ func (l *Loaded) resolve(section string, m Model) (Endpoint, error) {
 	if m.Provider == "auto" {
 		m.Provider = l.firstWithKey(m)
 	}
-	out := Endpoint{Provider: m.Provider, Model: m.Default, Window: m.ContextWindow}
+	out := Endpoint{Provider: m.Provider, Model: m.Default, Window: m.ContextWindow, TextCalls: l.Model.TextCalls}
 	if m.Provider == "embedded" {
 		out.Model = "embedded"
 		return out, nil

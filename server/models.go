@@ -31,7 +31,7 @@ func (m *models) get(s *Service, endpoints []config.Endpoint) *openai.Model {
 	}
 	c := openai.Config{Log: s.Log, Rejections: s.rejections()}
 	for _, e := range endpoints {
-		to := openai.Endpoint{Provider: e.Provider, BaseURL: e.BaseURL, Model: e.Model, Keys: e.Keys, Window: e.Window}
+		to := openai.Endpoint{Provider: e.Provider, BaseURL: e.BaseURL, Model: e.Model, Keys: e.Keys, Window: e.Window, TextCalls: e.TextCalls}
 		if e.Provider == "embedded" {
 			to.Transport = embedded.Transport()
 		}

@@ -7,21 +7,28 @@ import (
 )
 
 // Inline passes a stream on and takes out of its text what is no text: thoughts
-// in <think>…</think> become Reasoning, and calls that a model without native
-// calls writes as text become calls at the end of the stream. Understood are
+// in <think>…</think> become Reasoning. If calls is true, what a model without native
+// calls writes as text becomes calls at the end of the stream. Understood are
 //
 //	<tool_call>{"name": "x", "arguments": {…}}</tool_call>
 //	<tool_call><function=x><parameter=a>…</parameter></function></tool_call>
 //	<function=x>{…}</function>
 //
-// and a fenced block marked json that holds nothing but such an object. A call
-// counts only if its tool is among offered; text that looked like the beginning of
-// one is passed on as soon as it turns out not to be.
+// and a fenced block marked json that is the whole reply and holds nothing but such an
+// object. A call counts only if its tool is among those of req, and only at the end of
+// the reply, after which nothing but white space and further calls come. What is quoted
+// is text: in backticks, quotation marks, code, block quotes or another tag, and each
+// call that a message of the user, a tool result or the system prompt holds. If one
+// call of a reply is text, all are. A reply with native calls has no others.
 //
-// On an error what is still held back is dropped: nobody has seen it.
-func Inline(offered []Tool, in iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
+// Text that looked like the beginning of a call is passed on as soon as it turns out not
+// to be. On an error what is still held back is dropped: nobody has seen it.
+func Inline(req *Request, calls bool, in iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
-		f := inline{last: '\n', offered: names(offered), yield: yield}
+		f := inline{req: req, last: '\n', yield: yield}
+		if calls {
+			f.offered = names(req.Tools)
+		}
 		for d, err := range in {
 			if err != nil {
 				yield(d, err)
@@ -43,28 +50,36 @@ func names(tools []Tool) map[string]bool {
 	return m
 }
 
-// inline is the state of one stream. Text is in held until it is known what it is.
+// inline is the state of one stream. Text is in held until it is known what it is, and
+// calls are in pending until it is known that nothing follows them.
 type inline struct {
-	offered map[string]bool
+	req     *Request
+	offered map[string]bool // empty: no calls are looked for
 	yield   func(Delta, error) bool
 	broken  bool // the consumer has broken off
 
 	held      []byte
 	in        *form // the form that held begins with; nil: text
 	scanned   int   // how much of held was searched for the form's end
+	tries     int   // ends that were none
 	last      byte  // the last byte of text before held
-	fenced    bool  // inside a fenced block, where nothing counts
+	around    around
+	said      bool // there was text
 	thinking  bool
-	skipSpace bool // after a thought or a call
+	skipSpace bool // after a thought
 
-	calls []Call
-	next  int // the first index after the native calls
+	pending []byte // calls as they were written
+	block   bool   // pending is a fenced block, which must be the whole reply
+	bodies  []string
+	calls   []Call
+	next    int // the first index after the native calls
 }
 
 // take handles one delta and tells whether to go on.
 func (f *inline) take(d Delta) bool {
-	if d.Call != nil && d.Call.Index >= f.next {
-		f.next = d.Call.Index + 1
+	if d.Call != nil {
+		f.next = max(f.next, d.Call.Index+1)
+		f.giveUp()
 	}
 	if d.Text != "" && !f.plain(d.Text) {
 		f.held = append(f.held, d.Text...)
@@ -81,12 +96,22 @@ func (f *inline) take(d Delta) bool {
 	return !f.broken
 }
 
+// giveUp makes everything text from here on.
+func (f *inline) giveUp() {
+	f.offered = nil
+	f.decline()
+	if f.in != nil {
+		f.leave()
+		f.scan()
+	}
+}
+
 // plain tells whether text can pass as it is: the usual case, and cheap.
 func (f *inline) plain(text string) bool {
-	if len(f.held) > 0 || f.thinking || f.skipSpace || strings.ContainsAny(text, "<`") {
+	if len(f.held) > 0 || len(f.pending) > 0 || f.thinking || f.skipSpace || strings.ContainsAny(text, "<`~") {
 		return false
 	}
-	f.last = text[len(text)-1]
+	f.passed(text)
 	return true
 }
 
@@ -130,7 +155,10 @@ func (f *inline) scanText() bool {
 		f.skipSpace = len(f.held) == 0
 		return !f.skipSpace
 	}
-	i := bytes.IndexAny(f.held, "<`")
+	if len(f.pending) > 0 && !f.scanAfter() {
+		return false
+	}
+	i := bytes.IndexAny(f.held, "<`~")
 	if i < 0 {
 		f.text(len(f.held))
 		return true
@@ -139,55 +167,69 @@ func (f *inline) scanText() bool {
 	if f.broken {
 		return false
 	}
-	if f.held[0] == '`' {
+	if f.held[0] != '<' {
 		return f.scanFence()
 	}
 	return f.scanTag()
 }
 
-// scanFence decides about a backtick at the start of held.
-func (f *inline) scanFence() bool {
-	const fence = "```"
-	if f.last != '\n' || (len(f.held) >= len(fence) && !bytes.HasPrefix(f.held, []byte(fence))) {
-		f.text(1)
-		return true
-	}
-	if len(f.held) < len(fence) && bytes.HasPrefix([]byte(fence), f.held) {
+// scanAfter decides about what follows a call: white space, and perhaps another call. If
+// it is neither, the calls are text. It returns false if there is nothing to scan for now.
+func (f *inline) scanAfter() bool {
+	rest := bytes.TrimLeft(f.held, " \t\r\n")
+	f.pending = append(f.pending, f.held[:len(f.held)-len(rest)]...)
+	f.held = rest
+	if len(rest) == 0 {
 		return false
 	}
-	if len(f.held) < len(fence) {
-		f.text(1)
-		return true
+	if rest[0] != '<' || f.block {
+		f.decline()
 	}
-	line, _, whole := bytes.Cut(f.held, []byte("\n"))
-	if f.fenced {
-		f.fenced = false
-		f.text(len(fence))
-		return true
-	}
-	if len(f.offered) > 0 && f.in == nil {
-		switch {
-		case whole && string(bytes.TrimSpace(line)) == jsonBlock.open:
-			f.enter(&jsonBlock)
-			return true
-		case !whole && strings.HasPrefix(jsonBlock.open, string(bytes.TrimSpace(line))):
-			return false
-		}
-	}
-	f.fenced = true
-	f.text(len(fence))
 	return true
 }
 
+// scanFence decides about backticks or tildes at the start of held.
+func (f *inline) scanFence() bool {
+	run := len(f.held) - len(bytes.TrimLeft(f.held, string(f.held[:1])))
+	if !f.around.bare() {
+		f.text(run)
+		return true
+	}
+	if run == len(f.held) {
+		return false // there may be more of them
+	}
+	switch fence := f.held[:run]; {
+	case run < 3:
+	case f.around.fenced():
+		f.around.closeFence(fence, f.held[run])
+	case run == 3 && fence[0] == '`' && len(f.offered) > 0 && !f.said:
+		line, _, whole := bytes.Cut(f.held, []byte("\n"))
+		if line = bytes.TrimSpace(line); whole && string(line) == jsonBlock.open {
+			f.enter(&jsonBlock)
+			return true
+		} else if !whole && strings.HasPrefix(jsonBlock.open, string(line)) {
+			return false
+		}
+		f.around.openFence(fence)
+	default:
+		f.around.openFence(fence)
+	}
+	f.text(run)
+	return true
+}
+
+// thoughtTags begin and end a thought, each at the beginning of a line.
+var thoughtTags = []string{"<think>", "<thinking>", "</think>", "</thinking>"}
+
 // scanTag decides about a "<" at the start of held.
 func (f *inline) scanTag() bool {
-	if f.fenced || f.last == '`' {
+	if f.around.fenced() || f.last == '`' {
 		f.text(1)
 		return true
 	}
 	wait := false
 	if f.last == '\n' {
-		for _, tag := range []string{"<think>", "<thinking>", "</think>", "</thinking>"} {
+		for _, tag := range thoughtTags {
 			if bytes.HasPrefix(f.held, []byte(tag)) {
 				f.held = f.held[len(tag):]
 				f.thinking = tag[1] != '/' // an end alone: the beginning was in the prompt
@@ -197,7 +239,7 @@ func (f *inline) scanTag() bool {
 			wait = wait || strings.HasPrefix(tag, string(f.held))
 		}
 	}
-	if len(f.offered) > 0 {
+	if len(f.offered) > 0 && !f.around.quotes(f.last) {
 		for _, form := range []*form{&toolCall, &function} {
 			if bytes.HasPrefix(f.held, []byte(form.open)) {
 				f.enter(form)
@@ -207,6 +249,7 @@ func (f *inline) scanTag() bool {
 		}
 	}
 	if !wait {
+		f.decline()
 		f.text(1)
 	}
 	return !wait
@@ -224,6 +267,7 @@ func (f *inline) scanThought() bool {
 			f.thought(i)
 			f.held = f.held[len(end):]
 			f.thinking, f.skipSpace, f.last = false, true, '\n'
+			f.around.line = f.around.line[:0]
 			return true
 		}
 	}
@@ -242,6 +286,9 @@ func (f *inline) enter(form *form) {
 	f.in, f.scanned = form, 0
 }
 
+// mostTries is how many ends a call may seem to have. Each costs a look at all of it.
+const mostTries = 64
+
 // scanCall looks for the end of a call, or for a sign that it is none.
 func (f *inline) scanCall() bool {
 	form := f.in
@@ -258,13 +305,29 @@ func (f *inline) scanCall() bool {
 		}
 		end := f.scanned + i
 		if calls, ok := form.parse(body[:end], f.offered); ok {
-			f.calls = append(f.calls, calls...)
-			f.held = body[end+len(form.close):]
-			f.in, f.skipSpace, f.last = nil, true, '\n'
+			f.found(calls, len(f.held)-len(body)+end+len(form.close))
 			return true
 		}
 		f.scanned = end + len(form.close) // the end may stand inside an argument
+		if f.tries++; f.tries == mostTries {
+			f.giveUp()
+			return true
+		}
 	}
+}
+
+// found takes calls that are written in the first n bytes of held.
+func (f *inline) found(calls []Call, n int) {
+	body := f.held[:n]
+	if f.in != &function {
+		body = bytes.TrimSuffix(f.body()[:len(f.body())-len(f.held)+n], []byte(f.in.close))
+	}
+	f.bodies = append(f.bodies, string(body))
+	f.calls = append(f.calls, calls...)
+	f.block = f.in == &jsonBlock
+	f.pending = append(f.pending, f.held[:n]...)
+	f.held = f.held[n:]
+	f.in, f.scanned = nil, 0
 }
 
 // body is what held has after the form's opening.
@@ -275,12 +338,26 @@ func (f *inline) body() []byte {
 	return f.held[len(f.in.open):]
 }
 
-// leave passes the opening on as text: it was no call.
+// leave passes the opening on as text: it was no call. So are those before it.
 func (f *inline) leave() {
+	f.decline()
 	n := len(f.in.open)
-	f.fenced = f.in == &jsonBlock
+	if f.in == &jsonBlock {
+		f.around.openFence([]byte("```"))
+	}
 	f.in = nil
 	f.text(n)
+}
+
+// decline passes the calls so far on as text.
+func (f *inline) decline() {
+	if len(f.pending) == 0 {
+		return
+	}
+	text := f.pending
+	f.pending, f.bodies, f.calls, f.block = nil, nil, nil, false
+	f.passed(string(text))
+	f.broken = f.broken || !f.yield(Delta{Text: string(text)}, nil)
 }
 
 // release decides about what is held when the stream is over.
@@ -292,16 +369,21 @@ func (f *inline) release(reason Finish) {
 			calls, ok = f.in.cut(body, f.offered)
 		}
 		if ok {
-			f.calls = append(f.calls, calls...)
-			f.held = nil
+			f.found(calls, len(f.held))
 		}
 	}
 	f.in = nil
 	if f.thinking {
 		f.thought(len(f.held))
-		return
+	}
+	if len(f.pending) > 0 {
+		f.held = bytes.TrimLeft(f.held, " \t\r\n")
+	}
+	if len(f.held) > 0 || quoted(f.bodies, f.req) {
+		f.decline()
 	}
 	f.text(len(f.held))
+	f.pending = nil
 }
 
 // text passes the first n held bytes on as text.
@@ -309,9 +391,17 @@ func (f *inline) text(n int) {
 	if n == 0 || f.broken {
 		return
 	}
-	f.last = f.held[n-1]
-	f.broken = !f.yield(Delta{Text: string(f.held[:n])}, nil)
+	text := string(f.held[:n])
+	f.passed(text)
+	f.broken = !f.yield(Delta{Text: text}, nil)
 	f.held = f.held[n:]
+}
+
+// passed notes a text that is passed on.
+func (f *inline) passed(text string) {
+	f.last = text[len(text)-1]
+	f.said = f.said || strings.TrimSpace(text) != ""
+	f.around.add(text)
 }
 
 // thought passes the first n held bytes on as reasoning.

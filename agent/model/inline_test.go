@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"iter"
@@ -36,7 +37,7 @@ type inlined struct {
 func inline(t *testing.T, tools []model.Tool, in iter.Seq2[model.Delta, error]) inlined {
 	t.Helper()
 	var r model.Reply
-	for d, err := range model.Inline(tools, in) {
+	for d, err := range model.Inline(&model.Request{Tools: tools}, true, in) {
 		if err != nil {
 			t.Fatalf("the stream failed: %v", err)
 		}
@@ -64,7 +65,10 @@ func TestInline(t *testing.T) {
 			inlined{calls: calls(read, model.Call{ID: "call_2", Name: "read_file", Args: read.Args})}},
 		{"a list", "<tool_call>[" + object + "]</tool_call>", inlined{calls: calls(read)}},
 		{"end missing", "<tool_call>" + object, inlined{calls: calls(read)}},
-		{"text after it", "<tool_call>" + object + "</tool_call>\nDone.", inlined{text: "Done.", calls: calls(read)}},
+		{"white space after it", "<tool_call>" + object + "</tool_call>\n \n", inlined{calls: calls(read)}},
+		{"text after it", "<tool_call>" + object + "</tool_call>\nDone.", inlined{text: "<tool_call>" + object + "</tool_call>\nDone."}},
+		{"one in the text, one at the end", "<tool_call>" + object + "</tool_call>\nDone.\n<tool_call>" + object + "</tool_call>",
+			inlined{text: "<tool_call>" + object + "</tool_call>\nDone.\n", calls: calls(read)}},
 		{"parameters for arguments", `<tool_call>{"name": "read_file", "parameters": {"path":"a.go"}}</tool_call>`, inlined{calls: calls(read)}},
 		{"arguments as a string", `<tool_call>{"name": "read_file", "arguments": "{\"path\":\"a.go\"}"}</tool_call>`, inlined{calls: calls(read)}},
 		{"arguments first", `<tool_call>{"arguments": {"path":"a.go"}, "name": "read_file"}</tool_call>`, inlined{calls: calls(read)}},
@@ -76,7 +80,11 @@ func TestInline(t *testing.T) {
 		{"function", `<function=read_file>{"path":"a.go"}</function>`, inlined{calls: calls(read)}},
 		{"function with parameters", "<tool_call>\n<function=read_file>\n<parameter=path>\na.go\n</parameter>\n</function>\n</tool_call>", inlined{calls: calls(read)}},
 		{"function without any", "<function=read_dir></function>", inlined{calls: calls(model.Call{ID: "call_1", Name: "read_dir", Args: "{}"})}},
-		{"fenced", "Now:\n```json\n" + object + "\n```\n", inlined{text: "Now:\n", calls: calls(read)}},
+		{"fenced", "```json\n" + object + "\n```\n", inlined{calls: calls(read)}},
+		{"fenced, after a thought", "<think>x</think>\n```json\n" + object + "\n```\n", inlined{reasoning: "x", calls: calls(read)}},
+		{"fenced in prose", "Now:\n```json\n" + object + "\n```\n", inlined{text: "Now:\n```json\n" + object + "\n```\n"}},
+		{"fenced before prose", "```json\n" + object + "\n```\nso", inlined{text: "```json\n" + object + "\n```\nso"}},
+		{"fenced twice", "```json\n" + object + "\n```\n```json\n" + object + "\n```\n", inlined{text: "```json\n" + object + "\n```\n```json\n" + object + "\n```\n"}},
 		{"fenced, end missing", "```json\n" + object, inlined{calls: calls(read)}},
 
 		{"a tool not offered", `<tool_call>{"name": "reboot", "arguments": {}}</tool_call>`, inlined{text: `<tool_call>{"name": "reboot", "arguments": {}}</tool_call>`}},
@@ -87,6 +95,17 @@ func TestInline(t *testing.T) {
 		{"a call and more in a fence", "```json\n{\"name\": \"read_file\", \"arguments\": {}, \"x\": 1}\n```", inlined{text: "```json\n{\"name\": \"read_file\", \"arguments\": {}, \"x\": 1}\n```"}},
 		{"quoted in a fence", "```xml\n<tool_call>" + object + "</tool_call>\n```\nso", inlined{text: "```xml\n<tool_call>" + object + "</tool_call>\n```\nso"}},
 		{"quoted in backticks", "write `<tool_call>" + object + "</tool_call>`", inlined{text: "write `<tool_call>" + object + "</tool_call>`"}},
+		{"quoted in a longer fence", "````md\n```json\n" + object + "\n```\n<tool_call>" + object + "</tool_call>", inlined{text: "````md\n```json\n" + object + "\n```\n<tool_call>" + object + "</tool_call>"}},
+		{"quoted in tildes", "~~~\n<tool_call>" + object + "</tool_call>", inlined{text: "~~~\n<tool_call>" + object + "</tool_call>"}},
+		{"quoted in a fence of a list", "- a\n  ```\n  <tool_call>" + object + "</tool_call>", inlined{text: "- a\n  ```\n  <tool_call>" + object + "</tool_call>"}},
+		{"after a fence", "```sh\nls\n```\n<tool_call>" + object + "</tool_call>", inlined{text: "```sh\nls\n```\n", calls: calls(read)}},
+		{"block quote", "It says:\n> <tool_call>" + object + "</tool_call>", inlined{text: "It says:\n> <tool_call>" + object + "</tool_call>"}},
+		{"block quote of a function", ">> <function=read_file>{}</function>", inlined{text: ">> <function=read_file>{}</function>"}},
+		{"quotation marks", `It says "<tool_call>` + object + `</tool_call>`, inlined{text: `It says "<tool_call>` + object + `</tool_call>`}},
+		{"indented code", "It says:\n\n    <tool_call>" + object + "</tool_call>", inlined{text: "It says:\n\n    <tool_call>" + object + "</tool_call>"}},
+		{"in another tag", "<file path=\"a\">\n<tool_call>" + object + "</tool_call>", inlined{text: "<file path=\"a\">\n<tool_call>" + object + "</tool_call>"}},
+		{"in another tag that ends", "<file>\n<tool_call>" + object + "</tool_call>\n</file>", inlined{text: "<file>\n<tool_call>" + object + "</tool_call>\n</file>"}},
+		{"after another tag", "<plan>\nlook\n</plan>\n<tool_call>" + object + "</tool_call>", inlined{text: "<plan>\nlook\n</plan>\n", calls: calls(read)}},
 		{"code", "```go\nif a < b {}\n```\n", inlined{text: "```go\nif a < b {}\n```\n"}},
 
 		{"thought", "<think>\nhm < a\n</think>\n\nHello", inlined{reasoning: "hm < a\n", text: "Hello"}},
@@ -140,7 +159,7 @@ func TestInlineReleasesEarly(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{"a <b", "<tool_call>no", "```go\nx", "```json\n{\"name\": \"pack", "<function=other"} {
 		var seen strings.Builder
-		for d, err := range model.Inline(offered, cut(in+"|"+strings.Repeat("x", 100), 1, model.FinishStop)) {
+		for d, err := range model.Inline(&model.Request{Tools: offered}, true, cut(in+"|"+strings.Repeat("x", 100), 1, model.FinishStop)) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,8 +182,79 @@ func TestInlineKeepsNativeCallsApart(t *testing.T) {
 			yield(model.Delta{Finish: model.FinishCalls, Usage: &model.Usage{Input: 1}}, nil)
 	}
 	got := inline(t, offered, in)
-	if len(got.calls) != 2 || got.calls[0].ID != "n" || got.calls[1].Name != "read_file" {
-		t.Errorf("calls = %+v", got.calls)
+	if len(got.calls) != 1 || got.calls[0].ID != "n" || got.text != `<function=read_file>{}</function>` {
+		t.Errorf("got %+v", got)
+	}
+	after := func(yield func(model.Delta, error) bool) {
+		_ = yield(model.Delta{Text: "<function=read_file>{}</function>\n<function="}, nil) &&
+			yield(model.Delta{Call: &model.CallDelta{Index: 0, ID: "n", Name: "read_dir", Args: "{}"}}, nil) &&
+			yield(model.Delta{Finish: model.FinishCalls}, nil)
+	}
+	got = inline(t, offered, after)
+	if len(got.calls) != 1 || got.calls[0].ID != "n" || got.text != "<function=read_file>{}</function>\n<function=" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// A call that the model was given as a text is a quotation, however the text came.
+func TestInlineQuotesWhatItWasGiven(t *testing.T) {
+	t.Parallel()
+	const (
+		one  = `<tool_call>{"name": "write_file", "arguments": {"path": "a\\b", "content": "x"}}</tool_call>`
+		many = "<tool_call>\n{\n  \"name\": \"write_file\",\n  \"arguments\": {\"path\": \"a\", \"content\": \"x\"}\n}\n</tool_call>"
+		fun  = "<function=write_file>\n<parameter=path>\na\n</parameter>\n</function>"
+	)
+	encoded := func(text string) string {
+		data, err := json.Marshal(map[string]string{"content": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	numbered := strings.NewReplacer("\n", "\n   12\t").Replace("see\n" + many)
+	for name, tc := range map[string]struct {
+		given model.Message
+		in    string
+		call  bool
+	}{
+		"tool result":       {model.Message{Role: model.ToolRole, Text: encoded("README\n" + one)}, one, false},
+		"numbered lines":    {model.Message{Role: model.ToolRole, Text: encoded(numbered)}, many, false},
+		"found by a search": {model.Message{Role: model.ToolRole, Text: encoded("a.md:1:<tool_call>\na.md:2:{\na.md:3:  \"name\": \"write_file\",\na.md:4:  \"arguments\": {\"path\": \"a\", \"content\": \"x\"}\na.md:5:}")}, many, false},
+		"written anew":      {model.Message{Role: model.ToolRole, Text: encoded("```json\n" + many[11:len(many)-12] + "\n```")}, one[:32] + `"arguments":{"path":"a","content":"x"}}</tool_call>`, false},
+		"function":          {model.Message{Role: model.ToolRole, Text: encoded(fun)}, fun, false},
+		"prompt":            {model.Message{Role: model.User, Text: "What is " + one + "?"}, one, false},
+		"own words":         {model.Message{Role: model.Assistant, Text: one}, one, true},
+		"other text":        {model.Message{Role: model.ToolRole, Text: encoded("write_file writes name, arguments, path a, content x")}, one, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			req := &model.Request{Tools: offered, Messages: []model.Message{tc.given}}
+			var r model.Reply
+			for d, err := range model.Inline(req, true, cut("So:\n"+tc.in, 7, model.FinishStop)) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Add(d)
+			}
+			if tc.call != (len(r.Calls) == 1) || tc.call == strings.Contains(r.Text, "<") {
+				t.Errorf("%d calls, text %q", len(r.Calls), r.Text)
+			}
+		})
+	}
+	req := &model.Request{Tools: offered, System: "AGENTS.md: " + one}
+	for d := range model.Inline(req, true, cut(one, 7, model.FinishStop)) {
+		if d.Call != nil {
+			t.Errorf("project instructions became %+v", d.Call)
+		}
+	}
+}
+
+// Ends that are none cost no more than a few looks at the text.
+func TestInlineManyEnds(t *testing.T) {
+	t.Parallel()
+	in := `<tool_call>{"name": "read_file", "arguments": {"path": "` + strings.Repeat("</tool_call><tool_call>", 50_000)
+	if got := inline(t, offered, cut(in, 4000, model.FinishStop)); got.text != in || got.calls != nil {
+		t.Errorf("%d bytes of %d are text; %d calls", len(got.text), len(in), len(got.calls))
 	}
 }
 
@@ -175,7 +265,7 @@ func TestInlineDropsWhatIsHeldOnError(t *testing.T) {
 	}
 	var text string
 	var last error
-	for d, err := range model.Inline(offered, in) {
+	for d, err := range model.Inline(&model.Request{Tools: offered}, true, in) {
 		text += d.Text
 		last = err
 	}
@@ -211,7 +301,7 @@ func BenchmarkInline(b *testing.B) {
 		}
 	}
 	n := 0
-	for d := range model.Inline(offered, in) {
+	for d := range model.Inline(&model.Request{Tools: offered}, true, in) {
 		n += len(d.Text)
 	}
 	if n != 5*b.N {

@@ -56,7 +56,7 @@ func (s *stream) attempt(ctx context.Context, e *endpoint, key string, q quirks)
 		return a.failed(ctx, reading, err)
 	}
 	defer reply.Close()
-	for d, err := range model.Inline(s.req.Tools, a.deltas(reading, reply)) {
+	for d, err := range model.Inline(s.req, e.readsTextCalls(s.req), a.deltas(reading, reply)) {
 		if err != nil {
 			return a.failed(ctx, reading, err)
 		}

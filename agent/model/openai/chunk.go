@@ -180,6 +180,9 @@ func (d *decoder) choice(ch *choice) error {
 }
 
 func (d *decoder) call(index int, id string, f named) {
+	if !d.calls {
+		d.endpoint.hasNativeCalls()
+	}
 	d.calls = true
 	d.emit(model.Delta{Call: &model.CallDelta{Index: index, ID: id, Name: f.Name, Args: asText(f.Arguments)}})
 }

@@ -24,6 +24,7 @@ type learned struct {
 	key    int                  // index of the key that goes first
 	quirks quirks               // parameters that the endpoint refuses
 	models map[string]*metadata // what the endpoint says of itself, by model; nil: it was not asked
+	native map[string]bool      // models that have made native calls
 	blind  map[string]time.Time // models of which the endpoint rejected pictures, and when
 }
 

@@ -59,6 +59,9 @@ type Endpoint struct {
 	Model    string   // the id sent
 	Keys     []string // tried in turn; may be empty where none is needed
 	Window   int      // context window in tokens; 0: from a table
+	// TextCalls says whether calls that the model writes as text count: TextCallsNever,
+	// TextCallsAlways, or else until the model has made a native call.
+	TextCalls string
 	// Transport carries this endpoint's requests; nil: Config.Transport.
 	Transport http.RoundTripper
 }

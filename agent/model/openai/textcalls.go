@@ -1,0 +1,57 @@
+package openai
+
+import (
+	"regexp"
+	"sync"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+// Values of Endpoint.TextCalls beside "auto".
+const (
+	TextCallsNever  = "never"
+	TextCallsAlways = "always"
+)
+
+// ourID matches the ids that calls without one get, among them all that were read from
+// text (see [model.Reply]).
+var ourID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^call_\d+(_\d+)*$`) })
+
+// readsTextCalls reports whether calls that the model writes as text count in the reply to
+// a request. Text of a model with native calls may be a quotation, so it does not count
+// once the model or the session has made a native call. OpenAI's own models and the
+// embedded one always have native calls.
+func (e *endpoint) readsTextCalls(req *model.Request) bool {
+	switch {
+	case len(req.Tools) == 0 || req.NoCalls || e.TextCalls == TextCallsNever:
+		return false
+	case e.TextCalls == TextCallsAlways:
+		return true
+	case e.Provider == "openai" || e.Provider == "embedded" || e.native():
+		return false
+	}
+	for i := range req.Messages {
+		for _, c := range req.Messages[i].Calls {
+			if !ourID().MatchString(c.ID) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (e *endpoint) native() bool {
+	e.learned.Lock()
+	defer e.learned.Unlock()
+	return e.learned.native[e.Model]
+}
+
+// hasNativeCalls remembers that the model has made a native call.
+func (e *endpoint) hasNativeCalls() {
+	e.learned.Lock()
+	defer e.learned.Unlock()
+	if e.learned.native == nil {
+		e.learned.native = map[string]bool{}
+	}
+	e.learned.native[e.Model] = true
+}

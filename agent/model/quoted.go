@@ -1,0 +1,128 @@
+package model
+
+import (
+	"slices"
+	"strings"
+)
+
+// around is what the text before a place says of it: whether it is quoted there.
+type around struct {
+	line  []byte   // the line so far, at most longestLine of it
+	fence []byte   // what opened the fenced block; empty: there is none
+	tags  []string // the tags that are open, each on a line of its own
+}
+
+const (
+	longestLine = 200
+	mostTags    = 32
+)
+
+// add notes the text that comes next.
+func (a *around) add(text string) {
+	for {
+		line, rest, whole := strings.Cut(text, "\n")
+		if room := longestLine - len(a.line); room > 0 {
+			a.line = append(a.line, line[:min(len(line), room)]...)
+		}
+		if !whole {
+			return
+		}
+		if !a.fenced() && len(a.line) < longestLine {
+			a.tag(strings.TrimSpace(string(a.line)))
+		}
+		a.line = a.line[:0]
+		text = rest
+	}
+}
+
+// tag notes a line that is a tag and nothing else.
+func (a *around) tag(line string) {
+	inside, opens := strings.CutPrefix(line, "<")
+	inside, ends := strings.CutSuffix(inside, ">")
+	if !opens || !ends || strings.ContainsAny(inside, "<>") || strings.HasSuffix(inside, "/") {
+		return
+	}
+	if name, closes := strings.CutPrefix(inside, "/"); closes {
+		if i := slices.Index(a.tags, name); i >= 0 {
+			a.tags = a.tags[:i]
+		}
+		return
+	}
+	name, _, _ := strings.Cut(inside, " ")
+	letter := name != "" && (name[0]|0x20 >= 'a' && name[0]|0x20 <= 'z')
+	if letter && name != "br" && name != "hr" && len(a.tags) < mostTags {
+		a.tags = append(a.tags, name)
+	}
+}
+
+// bare reports whether the line so far holds nothing but white space and the marks of
+// quotations and lists, so that a fence may follow.
+func (a *around) bare() bool {
+	return len(a.line) < longestLine && strings.Trim(string(a.line), " \t\r>-*+.)0123456789") == ""
+}
+
+func (a *around) fenced() bool { return len(a.fence) > 0 }
+
+func (a *around) openFence(fence []byte) { a.fence = slices.Clone(fence) }
+
+// closeFence ends the fenced block if the fence is as long as the one that opened it, and
+// nothing follows it on its line.
+func (a *around) closeFence(fence []byte, next byte) {
+	if fence[0] == a.fence[0] && len(fence) >= len(a.fence) && strings.IndexByte(" \t\r\n", next) >= 0 {
+		a.fence = nil
+	}
+}
+
+// quotes reports whether what comes after the byte last is quoted: in a block of code, a
+// block quote, quotation marks, or another tag.
+func (a *around) quotes(last byte) bool {
+	line := string(a.line)
+	return a.fenced() || len(a.tags) > 0 || strings.IndexByte("`\"'>", last) >= 0 ||
+		strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "    ") || strings.HasPrefix(strings.TrimLeft(line, " "), ">")
+}
+
+// quoted reports whether a call, as the model wrote it, stands in a text that the model
+// was given: a prompt, a tool result or the system prompt. White space, punctuation, numbers of
+// lines and levels of escapes make no difference, and the lines of a call may be apart.
+func quoted(bodies []string, req *Request) bool {
+	if len(bodies) == 0 {
+		return false
+	}
+	given := []string{letters(req.System)}
+	for i := range req.Messages {
+		if m := &req.Messages[i]; m.Role != Assistant {
+			given = append(given, letters(m.Text))
+		}
+	}
+	return slices.ContainsFunc(bodies, func(body string) bool {
+		lines := strings.Split(body, "\n")
+		for i := range lines {
+			lines[i] = letters(lines[i])
+		}
+		return slices.ContainsFunc(given, func(text string) bool {
+			return !slices.ContainsFunc(lines, func(line string) bool { return !strings.Contains(text, line) })
+		})
+	})
+}
+
+// letters returns the letters of a text in lower case. An escape such as \n is none.
+func letters(text string) string {
+	var b strings.Builder
+	escaped := false
+	for i := range len(text) {
+		c := text[i]
+		lower := c | 0x20
+		switch {
+		case c == '\\':
+			escaped = true
+			continue
+		case escaped && (c == 'n' || c == 't' || c == 'r'):
+		case c >= 0x80:
+			b.WriteByte(c)
+		case lower >= 'a' && lower <= 'z':
+			b.WriteByte(lower)
+		}
+		escaped = false
+	}
+	return b.String()
+}
