@@ -22,9 +22,6 @@ type Config struct {
 	// which commands do not see, but for Visible.
 	HermesHome string
 	Visible    []string
-	// Keep is a folder for what was taken back, so that nothing is lost. Empty: it is
-	// kept until the Box is closed.
-	Keep    string
 	Environ []string // the server's own; nil: the process's
 	// Mechanism enforces; nil: the one that [Detect] finds.
 	Mechanism *Mechanism
@@ -51,7 +48,11 @@ type shared struct {
 	temp    *Temp
 	told    bool
 	closed  bool
-	known   map[string]content // of protected files, by path
+	walkers map[string]*walker // by root
+	looking sync.Mutex         // held while the walkers work
+	marks   map[string]marked  // of files, by path
+	configs map[string]known   // settings of git, by path
+	review  review
 }
 
 // New makes the sandbox of a session. It does nothing yet.
@@ -62,7 +63,10 @@ func New(c Config) *Box {
 	if c.Environ == nil {
 		c.Environ = os.Environ()
 	}
-	s := &shared{cfg: c, mode: c.Mode, network: c.Network, known: map[string]content{}}
+	s := &shared{cfg: c, mode: c.Mode, network: c.Network, 
+		walkers: map[string]*walker{}, marks: map[string]marked{}, configs: map[string]known{},
+		review: review{turn: make(chan struct{}, 1), stuck: map[string]string{}},
+	}
 	s.caches = sync.OnceValue(func() []string {
 		paths, made := writableCaches(c.Home, c.Environ)
 		s.mu.Lock()
@@ -123,7 +127,12 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 	if err != nil {
 		return err
 	}
-	policy := b.Policy()
+	s, err := b.scene()
+	if err != nil {
+		return err
+	}
+	policy := b.basePolicy()
+	b.guard(&policy, s)
 	policy.temp = temp
 	if policy.copies, err = b.frozen(temp); err != nil {
 		return fmt.Errorf("confining the command: %w", err)
@@ -159,6 +168,13 @@ func (b *Box) tell(m Mechanism) {
 
 // Policy is what commands may reach now.
 func (b *Box) Policy() Policy {
+	p := b.basePolicy()
+	b.guard(&p, b.look())
+	return p
+}
+
+// basePolicy is a policy without what is held within the workspace.
+func (b *Box) basePolicy() Policy {
 	b.mu.Lock()
 	p := Policy{Mode: b.mode, Network: b.network, Roots: b.cfg.Roots()}
 	b.mu.Unlock()
@@ -169,18 +185,6 @@ func (b *Box) Policy() Policy {
 		return slices.Contains(p.Roots, path) // the user has opened just this
 	})
 	p.Visible = append(slices.Clone(ofRun), b.cfg.Visible...)
-	for _, pl := range protectedPlaces(p.Roots) {
-		switch {
-		case pl.kind == gitConfig:
-		case b.opens(pl.path):
-			p.ReadOnly = append(p.ReadOnly, b.openIn(pl.path)...)
-		default:
-			p.ReadOnly = append(p.ReadOnly, pl.path)
-		}
-	}
-	for _, r := range repositories(p.Roots) {
-		p.Pinned = append(p.Pinned, string(r))
-	}
 	for _, name := range startFiles {
 		p.ReadOnly = append(p.ReadOnly, filepath.Join(b.cfg.Home, name))
 	}
@@ -217,6 +221,8 @@ func (b *Box) Close() {
 		b.temp = nil
 	}
 	removeUnused(b.made)
+	b.review.journal.close(b.review.running == 0 && !b.review.left && len(b.review.stuck) == 0)
+	b.review.journal = nil
 }
 
 // Explain says what a command's output may not: that it was the sandbox that

@@ -15,8 +15,8 @@ import (
 // probeLimit is how long finding out may take in all.
 const probeLimit = 30 * time.Second
 
-// found is a fact about the host, the same for every session of the process.
-var found struct {
+// onHost is a fact about the host, the same for every session of the process.
+var onHost struct {
 	sync.Mutex
 	mechanism *Mechanism
 }
@@ -25,10 +25,10 @@ var found struct {
 // small script that tries to break out. The first call takes some ten milliseconds;
 // the answer is kept.
 func Detect(ctx context.Context) Mechanism {
-	found.Lock()
-	defer found.Unlock()
-	if found.mechanism != nil {
-		return *found.mechanism
+	onHost.Lock()
+	defer onHost.Unlock()
+	if onHost.mechanism != nil {
+		return *onHost.mechanism
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
@@ -43,7 +43,7 @@ func Detect(ctx context.Context) Mechanism {
 		err := m.Try(ctx)
 		if err == nil {
 			m.NoNetwork = m.NoNetwork && m.try(ctx, false) == nil
-			found.mechanism = &m
+			onHost.mechanism = &m
 			return m
 		}
 		if errs[m.Kind] == nil { // the weaker of two alike fails for the same reason
@@ -54,7 +54,7 @@ func Detect(ctx context.Context) Mechanism {
 		return Mechanism{Kind: Unknown, Reason: "trying what this host offers was not done in time"}
 	}
 	m := Mechanism{Kind: None, Reason: why(errs)}
-	found.mechanism = &m
+	onHost.mechanism = &m
 	return m
 }
 

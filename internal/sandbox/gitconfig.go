@@ -1,18 +1,15 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -25,12 +22,44 @@ var running = []string{
 	"diff.external", "diff.*.command", "diff.*.textconv", "merge.*.driver",
 	"filter.*.clean", "filter.*.smudge", "filter.*.process",
 	"credential.helper", "credential.*.helper", "gpg.program", "gpg.*.program", "gpg.ssh.defaultkeycommand",
-	"pager.*", "interactive.difffilter", "mergetool.*.cmd", "mergetool.*.path", "difftool.*.cmd", "difftool.*.path",
-	"browser.*.cmd", "browser.*.path", "man.*.cmd", "man.*.path", "web.browser", "instaweb.httpd",
-	"remote.*.uploadpack", "remote.*.receivepack", "remote.*.vcs", "uploadpack.packobjectshook",
+	"interactive.difffilter", "mergetool.*.cmd", "mergetool.*.path", "difftool.*.cmd", "difftool.*.path", "guitool.*.cmd",
+	"browser.*.cmd", "browser.*.path", "man.*.cmd", "man.*.path", "web.browser", "help.browser", "instaweb.httpd", "instaweb.browser", "instaweb.modulepath",
+	"remote.*.uploadpack", "remote.*.receivepack", "remote.*.vcs", "remote.*.proxy", "uploadpack.packobjectshook", "uploadarchive.*",
 	"protocol.allow", "protocol.*.allow", "include.path", "includeif.*.path", "hook.*.command", "trailer.*.command", "trailer.*.cmd",
 	"sendemail.tocmd", "sendemail.cccmd", "sendemail.headercmd", "sendemail.smtpserver", "sendemail.sendmailcmd",
-	"tar.*.command", "gc.recentobjectshook",
+	"sendemail.*.tocmd", "sendemail.*.cccmd", "sendemail.*.headercmd", "sendemail.*.smtpserver", "sendemail.*.sendmailcmd",
+	"imap.tunnel", "imap.*.tunnel", "svn.authorsprog", "svn-remote.*.authorsprog",
+	"tar.*.command", "gc.recentobjectshook", "receive.procreceiverefs", "http.sslengine", "maintenance.*.command",
+}
+
+// plainAliases are commands of git that an alias may stand for, and runInAliases options by
+// which they run a program after all.
+var (
+	plainAliases = []string{
+		"status", "checkout", "switch", "commit", "log", "branch", "diff", "add", "show", "stash", "fetch", "pull", "push", "merge", "rebase", "restore",
+		"reset", "tag", "blame", "reflog", "rev-parse", "rev-list", "remote", "shortlog", "describe", "cherry-pick", "revert", "grep", "clean", "ls-files", "worktree", "rm", "mv",
+	}
+	runInAliases = []string{"--open-files-in-pager", "--upload-pack", "--receive-pack", "--exec", "--extcmd", "--ext-diff", "--textconv", "-O", "-x", "-c", "--tool"}
+)
+
+// aliasRuns reports whether an alias runs a program other than git.
+func aliasRuns(value string) bool {
+	words := strings.Fields(value)
+	if len(words) == 0 {
+		return false
+	}
+	if !slices.Contains(plainAliases, words[0]) || strings.ContainsAny(value, "'\"\\") {
+		return true
+	}
+	return slices.ContainsFunc(words[1:], func(word string) bool {
+		option, _, _ := strings.Cut(word, "=")
+		return slices.ContainsFunc(runInAliases, func(runs string) bool {
+			if strings.HasPrefix(runs, "--") { // git takes options that are cut short
+				return len(option) > 3 && strings.HasPrefix(runs, option)
+			}
+			return strings.HasPrefix(option, runs) || !strings.HasPrefix(option, "--") && strings.HasPrefix(option, "-") && strings.Contains(option, runs[1:])
+		})
+	})
 }
 
 type setting struct{ name, value string }
@@ -39,14 +68,17 @@ type setting struct{ name, value string }
 func (s setting) runs() bool {
 	name := strings.ToLower(s.name)
 	switch {
-	case strings.HasPrefix(name, "alias."), strings.HasPrefix(name, "submodule.") && strings.HasSuffix(name, ".update"):
+	case strings.HasPrefix(name, "alias."):
+		return aliasRuns(s.value)
+	case strings.HasPrefix(name, "submodule.") && strings.HasSuffix(name, ".update"):
 		return strings.HasPrefix(strings.TrimSpace(s.value), "!")
 	case name == "core.fsmonitor" || strings.HasPrefix(name, "pager."):
 		return !slices.Contains([]string{"", "true", "false", "yes", "no", "on", "off", "0", "1"}, strings.ToLower(s.value))
 	case strings.HasPrefix(name, "url."): // to a protocol that is a program
 		return strings.Contains(name, "::")
-	case strings.HasPrefix(name, "remote.") && strings.HasSuffix(name, ".url"):
-		return strings.HasPrefix(s.value, "ext::")
+	case matches("remote.*.url", name), matches("remote.*.pushurl", name), matches("branch.*.remote", name),
+		matches("branch.*.pushremote", name), name == "remote.pushdefault", matches("submodule.*.url", name):
+		return strings.Contains(s.value, "::") // another transport, such as ext::
 	}
 	return slices.ContainsFunc(running, func(pattern string) bool { return matches(pattern, name) })
 }
@@ -59,112 +91,126 @@ func matches(pattern, name string) bool {
 	return len(name) > len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name, after)
 }
 
-// gitLimit is how long reading a file of settings may take.
-const gitLimit = 10 * time.Second
+// known are the settings of a file as it was.
+type known struct {
+	info fs.FileInfo
+	all  []setting
+	err  error
+}
 
-// gitChanges are the settings in a file that run something and were not there, or
-// not so, before.
-func (w *Watch) gitChanges(path string, old content, had bool) (all []Change) {
-	whole := Change{
-		Path: path, What: "the git settings in " + w.name(path) + ", which could not be read", Asks: true, Key: "write " + w.name(path),
-		undo: func() error { return w.restore(path, old, had, true) },
+// settings returns the settings of a file that git reads. It has git itself read the file,
+// so that nothing is read otherwise than git will.
+func (b *Box) settings(path string) ([]setting, error) {
+	b.readSettings([]string{path})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	k, ok := b.configs[path]
+	if !ok {
+		return nil, fmt.Errorf("%s could not be read", path)
 	}
-	before, err := w.settingsOf(old)
+	return k.all, k.err
+}
+
+// readSettings reads those files that have changed since they were read last.
+func (b *Box) readSettings(paths []string) {
+	var stale []string
+	infos := map[string]fs.FileInfo{}
+	for _, path := range paths {
+		info, err := os.Lstat(path)
+		b.mu.Lock()
+		k, ok := b.configs[path]
+		switch {
+		case err != nil:
+			delete(b.configs, path)
+		case ok && (marked{info: k.info}).same(info):
+		case !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0, info.Size() > safefile.Settings:
+			b.configs[path] = known{info: info, err: fmt.Errorf("it is not a file of settings (%v, %d bytes)", info.Mode(), info.Size())}
+		default:
+			stale, infos[path] = append(stale, path), info
+		}
+		b.mu.Unlock()
+	}
+	if len(stale) == 0 {
+		return
+	}
+	read := b.list(stale)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, path := range stale {
+		k := read[i]
+		k.info = infos[path]
+		if !settled(k.info) {
+			k.info = unsettled{k.info}
+		}
+		b.configs[path] = k
+	}
+}
+
+// unsettled is what was seen of a file that may change again without a new stamp. It is
+// the same as nothing.
+type unsettled struct{ fs.FileInfo }
+
+func (unsettled) Size() int64 { return -1 }
+
+// listing has git list the settings of files, each after a mark with its number that no
+// setting's name can be.
+const listing = `git=$1; shift; i=0
+for f do
+	printf '\001%d\000' $i; "$git" config --file "$f" --no-includes --null --list 2>/dev/null; printf '\002%d\000' $?
+	i=$((i+1))
+done`
+
+// list reads files in the sandbox.
+func (b *Box) list(paths []string) []known {
+	all := make([]known, len(paths))
+	for i := range all {
+		all[i].err = errors.New("git could not read it")
+	}
+	git, err := b.git()
 	if err != nil {
-		return []Change{whole}
+		for i := range all {
+			all[i].err = err
+		}
+		return all
 	}
-	after, err := readSettings(path)
+	out, err := b.inside(context.Background(), listing, nil, append([]string{git}, paths...)...)
 	if err != nil {
-		return []Change{whole}
+		for i := range all {
+			all[i].err = err
+		}
+		return all
 	}
-	for _, s := range after {
-		if s.runs() && !slices.Contains(before, s) && !w.box.opening.approves(s) {
-			all = append(all, Change{
-				Path: path, Asks: true, Key: "git config " + s.name + " " + s.value,
-				What: fmt.Sprintf("the git setting %s = %s, which runs a program", s.name, s.value),
-				undo: func() error { return takeBack(path, s, before) },
-			})
+	at := -1
+	var read []setting
+	for _, text := range strings.Split(out, "\x00") {
+		switch {
+		case strings.HasPrefix(text, "\x01"):
+			at, read = at+1, nil
+		case strings.HasPrefix(text, "\x02"):
+			if at >= 0 && at < len(all) && text == "\x020" {
+				all[at] = known{all: read}
+			}
+		case text != "":
+			name, value, _ := strings.Cut(text, "\n")
+			read = append(read, setting{name, value})
 		}
 	}
 	return all
 }
 
-// settingsOf reads settings from a file's content as it was.
-func (w *Watch) settingsOf(c content) ([]setting, error) {
-	if c.info == nil {
-		return nil, nil
-	}
-	temp, err := w.box.tempFolder()
-	if err != nil {
-		return nil, err
-	}
-	f, err := os.CreateTemp(temp.dir.Path(), "config-*")
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(f.Name()) //nolint:errcheck // a temp file
-	_, err = f.Write(c.text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	return readSettings(f.Name())
-}
-
-// readSettings has git itself read a file, so that nothing is read otherwise than
-// git will.
-func readSettings(path string) (all []setting, err error) {
-	f, info, err := safefile.Open(path) // git would wait for a named pipe
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
-	}
-	f.Close() //nolint:errcheck // only looked at
-	if info.Size() > safefile.Settings {
-		return nil, fmt.Errorf("reading %s: %w", path, safefile.ErrTooLarge)
-	}
-	out, code, err := git("config", "--file", path, "--no-includes", "--null", "--list")
-	if err != nil || code != 0 {
-		return nil, fmt.Errorf("reading %s: exit code %d, %w", path, code, err)
-	}
-	for _, entry := range strings.Split(strings.TrimSuffix(out, "\x00"), "\x00") {
-		if name, value, _ := strings.Cut(entry, "\n"); name != "" {
-			all = append(all, setting{name, value})
-		}
-	}
-	return all, nil
-}
-
-// takeBack removes a setting, and sets what it was before, if it was.
-func takeBack(path string, s setting, before []setting) error {
-	if _, code, err := git("config", "--file", path, "--unset-all", s.name); err != nil || code != 0 && code != 5 { // 5: it is gone
-		return fmt.Errorf("taking back %s in %s: exit code %d, %w", s.name, path, code, err)
-	}
-	for _, b := range before {
-		if b.name != s.name {
+// git is the program, not one that a command could have made.
+func (b *Box) git() (string, error) {
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if !filepath.IsAbs(dir) {
 			continue
 		}
-		if _, code, err := git("config", "--file", path, "--add", b.name, b.value); err != nil || code != 0 {
-			return fmt.Errorf("putting back %s in %s: exit code %d, %w", b.name, path, code, err)
+		real, err := filepath.EvalSymlinks(filepath.Join(dir, "git"))
+		if err != nil || underAny(real, existing(b.cfg.Roots())) {
+			continue
+		}
+		if info, err := os.Stat(real); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return real, nil
 		}
 	}
-	return nil
-}
-
-// git runs git on a file alone: away from every repository and without the user's
-// settings, so that it runs nothing that they name.
-func git(args ...string) (out string, code int, err error) {
-	program, err := exec.LookPath("git")
-	if err != nil {
-		return "", 0, err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), gitLimit)
-	defer cancel()
-	var text bytes.Buffer
-	exit, err := proc.Run(ctx, proc.Cmd{
-		Args: append([]string{program}, args...), Dir: "/", Stdout: &text,
-		Env: []string{
-			"PATH=" + filepath.Dir(program), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1",
-			"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_DIR=" + os.DevNull, "LC_ALL=C",
-		},
-	})
-	return text.String(), exit.Code, err
+	return "", errors.New("git is not installed")
 }

@@ -164,11 +164,14 @@ func (v *victim) run(script string) string {
 	if _, err := proc.Run(ctx, c); err != nil && !strings.Contains(script, "kill -9 $PPID") {
 		v.t.Errorf("%v\n%s", err, out.String())
 	}
-	for _, change := range watch.Changes() {
-		if err := change.Undo(); err != nil {
-			v.t.Errorf("undoing %s: %v", change.What, err)
+	changes, done := watch.Changes()
+	for _, change := range changes {
+		if err := change.Remove(v.t.Context()); err != nil {
+			v.t.Errorf("removing %s: %v", change.What, err)
 		}
 	}
+	done()
+	watch.End()
 	return out.String()
 }
 
@@ -185,6 +188,15 @@ func (v *victim) init() string {
 func (v *victim) has(name, text string) bool {
 	got, err := os.ReadFile(filepath.Join(v.base, name))
 	return err == nil && strings.Contains(string(got), text)
+}
+
+// kept reports whether a protected file is as it was. Landlock holds none: there, what a
+// command has put in its place must not be at work.
+func (v *victim) kept(name, text string) bool {
+	if v.box.cfg.Mechanism.Kind == Landlock && v.lacks(name) {
+		return true
+	}
+	return v.has(name, text)
 }
 
 func (v *victim) lacks(name string) bool {
@@ -266,10 +278,10 @@ var hostile = []struct {
 	{name: "git hooks linked", script: `mkdir h; echo x > h/pre-commit; rm -rf .git/hooks; ln -s ../h .git/hooks`, open: "o", held: hooked},
 	{name: "the repository moved", script: `cp -r .git g; mv .git old; mv g .git; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit`, open: "o", held: hooked},
 	{name: "an editor's settings", script: `echo x > .vscode/settings.json; mv .vscode v; mkdir -p .vscode; echo x > .vscode/tasks.json; mkdir -p .idea/a; echo x > .idea/a/b; mkdir .hermes; echo x > .hermes/config.yaml`, open: "o", held: func(v *victim, _ string) bool {
-		return v.has("ws/.vscode/settings.json", "{}") && v.lacks("ws/.vscode/tasks.json") && v.lacks("ws/.idea") && v.lacks("ws/.hermes")
+		return v.kept("ws/.vscode/settings.json", "{}") && v.lacks("ws/.vscode/tasks.json") && v.lacks("ws/.idea") && v.lacks("ws/.hermes")
 	}},
 	{name: "a shell's settings", script: `echo x > .envrc; rm -f .envrc; echo x > .envrc; echo x > n; mv n .envrc; ln -sf n .nvim.lua`, open: "o", held: func(v *victim, _ string) bool {
-		return v.has("ws/.envrc", "# direnv") && v.lacks("ws/.nvim.lua")
+		return v.kept("ws/.envrc", "# direnv") && v.lacks("ws/.nvim.lua")
 	}},
 	{name: "git settings", script: `git config core.fsmonitor ./x; git config --add alias.st '!x'; printf '[Filter "a"]clean=x\n[core] hooksPath = h ; c\n' >> .git/config; git config user.name me`, open: "o", held: func(v *victim, _ string) bool {
 		out, _ := exec.Command("git", "config", "--file", v.ws+"/.git/config", "--list").Output()
@@ -278,7 +290,7 @@ var hostile = []struct {
 				return false
 			}
 		}
-		return strings.Contains(string(out), "user.name=me")
+		return true
 	}},
 	{name: "a repository below", script: `git init -q sub; mkdir -p sub/.git/hooks; echo x > sub/.git/hooks/post-merge; git -C sub config core.sshCommand x; git init -q s2`, open: "o", held: func(v *victim, _ string) bool {
 		return v.lacks("ws/sub/.git/hooks/post-merge") && !v.has("ws/sub/.git/config", "ommand") && !v.lacks("ws/s2/.git/config")
@@ -303,7 +315,7 @@ func safeAndSecret(v *victim, out string) bool {
 }
 
 func hooked(v *victim, _ string) bool {
-	return v.lacks("ws/.git/hooks/pre-commit") && v.has("ws/.git/hooks/pre-push", "#!/bin/sh\n")
+	return v.lacks("ws/.git/hooks/pre-commit") && v.kept("ws/.git/hooks/pre-push", "#!/bin/sh\n")
 }
 
 // rootOnly are letters of what is open to root alone: others have no right to it.
@@ -456,6 +468,7 @@ echo all`
 		t.Run(m.letter(WorkspaceWrite), func(t *testing.T) {
 			t.Parallel()
 			v := newVictim(t, m, WorkspaceWrite, true)
+			v.box = v.box.With(Opening{Open: []string{filepath.Join(v.ws, ".git", "config")}})
 			if out := v.run(script); !strings.HasSuffix(out, "all\n") {
 				t.Error(out)
 			}

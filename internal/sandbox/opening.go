@@ -25,6 +25,9 @@ type Opening struct {
 	// "name=value". The command may leave them in a configuration that is open.
 	Settings []string
 
+	// Git is set if the command line runs git and nothing else.
+	Git bool
+
 	named string // until Settings is filled: the words in which they were shown
 }
 
@@ -133,9 +136,14 @@ func (b *Box) Named(words string) (o Opening) {
 	if b.off() || words == "" {
 		return o
 	}
-	for _, pl := range protectedPlaces(b.cfg.Roots()) {
-		if pl.kind == settings && strings.Contains(words, filepath.Base(pl.path)) {
-			o.Open = append(o.Open, pl.path)
+	for _, root := range existing(b.cfg.Roots()) {
+		for _, name := range runsByItself {
+			if strings.Contains(words, name) {
+				o.Open = append(o.Open, filepath.Join(root, name))
+			}
+		}
+		if strings.Contains(words, "git config") {
+			o.Open = append(o.Open, filepath.Join(root, ".git", "config"))
 		}
 	}
 	o.named = strings.ToLower(words)

@@ -22,6 +22,7 @@ func (m Mechanism) apply(p Policy, c *proc.Cmd, stand *Temp) error {
 	case Landlock:
 		plan.Landlock = true
 		plan.Reads, plan.Writes = rules(p)
+		plan.Writes = append(plan.Writes, p.exact...)
 	default:
 		return nil
 	}
@@ -50,13 +51,14 @@ func (m Mechanism) mounts(plan *confine.Plan, p Policy, stand *Temp, shmMB int) 
 	plan.Visible = existing(p.Visible)
 	plan.ReadOnly = within(existing(p.ReadOnly), plan.Writable)
 	plan.Pinned = within(existing(p.Pinned), plan.Writable)
-	plan.Copies = p.copies
+	plan.Copies, plan.Links = p.copies, p.links
+	plan.Writable = append(plan.Writable, p.exact...)
 	plan.Blank, plan.Nothing = stand.blank(), stand.nothing()
 	if p.temp != nil {
 		plan.Temp, plan.TempAt = p.temp.tmp(), existing(tempFolders())
 	}
 	if p.Mode == ReadOnly { // they may lie in what is hidden or in /tmp
-		plan.Visible = append(plan.Visible, existing(p.Roots)...)
+		plan.Visible = append(plan.Visible, slices.DeleteFunc(existing(p.Roots), func(root string) bool { return slices.Contains(p.exact, root) })...)
 	}
 }
 

@@ -1,90 +1,76 @@
 package sandbox
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// nestedLimit bounds the folders of a root in which a repository is looked for.
-const nestedLimit = 200
+// Bounds of what git keeps in one folder: submodules and worktrees.
+const (
+	modulesDepth = 12
+	modulesLimit = 5000
+)
 
-// repository is the folder in which git keeps one, with its hooks and settings.
-type repository string
-
-func (r repository) hooks() string { return filepath.Join(string(r), "hooks") }
-func (r repository) configs() []string {
-	return []string{filepath.Join(string(r), "config"), filepath.Join(string(r), "config.worktree")}
+// repository is a folder in which git keeps a repository, a submodule or a worktree.
+type repository struct {
+	dir    string // without links
+	main   string // for a submodule or a worktree: the repository that it is kept in
+	common bool   // has settings of its own; else it is a worktree's
 }
 
-// repositories are those that the roots hold: their own, one folder further down,
-// those around them and of their worktrees, and the submodules of all these.
-func repositories(roots []string) (all []repository) {
-	seen := map[string]bool{}
-	add := func(dir string) {
-		if dir != "" && !seen[dir] && isRepository(dir) {
-			seen[dir] = true
-			all = append(all, repository(dir))
-		}
-	}
+// entry is an entry .git that leads to a repository.
+type entry struct {
+	path  string
+	dir   string   // where it leads
+	links []string // that it is, or that lie on the way
+	file  bool     // a file that names the folder
+}
+
+// open opens a folder, which commands may have made. If it lies in a root, no link leads out
+// of that.
+func open(dir string, roots []string) (*os.Root, error) {
 	for _, root := range roots {
-		add(around(root))
-		for _, dir := range gitDirs(root) {
-			add(dir)
+		if !under(dir, root) {
+			continue
 		}
-		entries, _ := os.ReadDir(root)
-		for _, e := range entries[:min(len(entries), nestedLimit)] {
-			if e.IsDir() && e.Name() != ".git" {
-				for _, dir := range gitDirs(filepath.Join(root, e.Name())) {
-					add(dir)
-				}
-			}
+		top, err := os.OpenRoot(root)
+		if err != nil || dir == root {
+			return top, err
 		}
+		defer top.Close() //nolint:errcheck // only read
+		rel, err := filepath.Rel(root, dir)
+		if err != nil {
+			return nil, err
+		}
+		return top.OpenRoot(rel)
 	}
-	for _, r := range all {
-		for _, pattern := range []string{"modules/*", "modules/*/*"} {
-			modules, _ := filepath.Glob(filepath.Join(string(r), pattern))
-			for _, dir := range modules {
-				add(dir)
-			}
-		}
-	}
-	return all
+	return os.OpenRoot(dir)
 }
 
-// gitDirs are where git keeps the repository of a working folder: .git, or what a
-// file of that name says, with what a worktree shares.
-func gitDirs(folder string) (dirs []string) {
-	path := filepath.Join(folder, ".git")
-	info, err := os.Lstat(path)
-	if err != nil {
-		return nil
+// read returns what a small file below a folder holds. If it is no regular file, or too
+// large, it returns a text that says so and that no file has. If there is none, ok is false.
+func read(root *os.Root, name string) (text string, ok bool) {
+	content, err := safefile.ReadIn(root, name, safefile.Line)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", false
+	case err != nil:
+		return "\x00" + err.Error(), true
 	}
-	if !info.Mode().IsRegular() {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
-		}
-		return []string{path}
-	}
-	dir, ok := pointer(path, "gitdir:", folder)
-	if !ok {
-		return nil
-	}
-	dirs = []string{dir}
-	if common, ok := pointer(filepath.Join(dir, "commondir"), "", dir); ok {
-		dirs = append(dirs, common)
-	}
-	return dirs
+	return string(content), true
 }
 
-// pointer reads a path, relative to a folder, from a file of one line.
-func pointer(file, prefix, folder string) (path string, ok bool) {
-	text, err := safefile.Read(file, safefile.Line)
-	line, found := strings.CutPrefix(strings.TrimSpace(string(text)), prefix)
+// pathIn returns the path in a file of one line, relative to a folder.
+func pathIn(text, prefix, folder string) (path string, ok bool) {
+	line, found := strings.CutPrefix(strings.TrimSpace(text), prefix)
 	line = strings.TrimSpace(line)
-	if err != nil || !found || line == "" || len(line) > 4096 {
+	if !found || line == "" || len(line) > 4096 || strings.ContainsRune(line, 0) {
 		return "", false
 	}
 	if !filepath.IsAbs(line) {
@@ -94,17 +80,134 @@ func pointer(file, prefix, folder string) (path string, ok bool) {
 	return real, err == nil
 }
 
-func isRepository(dir string) bool {
-	info, err := os.Stat(dir)
-	if err != nil || !info.IsDir() {
-		return false
+// pointer reads a path, relative to a folder, from a file of one line.
+func pointer(file, prefix, folder string) (path string, ok bool) {
+	text, err := safefile.Read(file, safefile.Line)
+	if err != nil {
+		return "", false
 	}
-	for _, name := range []string{"HEAD", "config", "hooks"} {
-		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			return true
+	return pathIn(string(text), prefix, folder)
+}
+
+// entryAt looks at an entry .git, or at a folder that is a repository itself.
+func entryAt(path string, roots []string) (e entry, ok bool) {
+	e.path = path
+	info, err := os.Lstat(path)
+	if err != nil {
+		return e, false
+	}
+	switch {
+	case info.IsDir():
+		e.dir = path
+	case info.Mode()&fs.ModeSymlink != 0:
+		real, links, found := follow(path)
+		e.dir, e.links = real, links
+		if info, err := os.Lstat(real); !found || err != nil || !info.IsDir() {
+			e.dir = ""
+		}
+	case info.Mode().IsRegular():
+		e.file = true
+		folder := filepath.Dir(path)
+		if root, err := open(folder, roots); err == nil {
+			text, _ := read(root, filepath.Base(path))
+			e.dir, _ = pathIn(text, "gitdir:", folder)
+			root.Close() //nolint:errcheck // only read
+		}
+	default:
+		return e, false
+	}
+	return e, true
+}
+
+// found are the repositories of the roots, and the entries that lead to them.
+type found struct {
+	entries  []entry
+	repos    []repository
+	cut      []string // what could not be looked at as a whole
+	writable []string // the folders that commands may write
+	known    map[string]bool
+}
+
+// add adds a repository, if commands may write it.
+func (f *found) add(dir, main string, common bool) {
+	if dir == "" || f.known[dir] || !underAny(dir, f.writable) {
+		return
+	}
+	f.known[dir] = true
+	if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+		f.repos = append(f.repos, repository{dir, main, common})
+	}
+}
+
+// find looks at what a walk has found, at the repositories around the roots, and at what
+// they keep of submodules and worktrees.
+func find(paths, roots []string) (f found) {
+	f.known, f.writable = map[string]bool{}, append(existing(outside(roots)), roots...)
+	for _, root := range roots {
+		f.add(around(root), "", true)
+	}
+	for _, path := range paths {
+		e, ok := entryAt(path, roots)
+		if !ok {
+			continue
+		}
+		f.entries = append(f.entries, e)
+		shared := ""
+		if e.file && e.dir != "" {
+			shared, _ = pointer(filepath.Join(e.dir, "commondir"), "", e.dir)
+		}
+		f.add(e.dir, shared, shared == "")
+		f.add(shared, "", true)
+	}
+	for i := 0; i < len(f.repos); i++ { // it grows
+		r := f.repos[i]
+		if root, err := open(r.dir, roots); err == nil {
+			f.within(root, r.dir)
+			root.Close() //nolint:errcheck // only read
 		}
 	}
-	return false
+	return f
+}
+
+// ofOneModule are the large folders of a repository, in which no other one lies.
+var ofOneModule = []string{"objects", "refs", "logs", "hooks", "info", "modules", "lfs", "rr-cache"}
+
+// within adds the submodules and worktrees that a repository keeps.
+func (f *found) within(root *os.Root, dir string) {
+	trees, _ := fs.ReadDir(root.FS(), "worktrees")
+	for _, t := range trees[:min(len(trees), modulesLimit)] {
+		if t.IsDir() {
+			f.add(filepath.Join(dir, "worktrees", t.Name()), dir, false)
+		}
+	}
+	if _, err := root.Lstat("modules"); err != nil {
+		return
+	}
+	count := 0
+	err := fs.WalkDir(root.FS(), "modules", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || !d.IsDir():
+			return nil
+		case strings.Count(path, "/") > modulesDepth:
+			f.cut = append(f.cut, filepath.Join(dir, path))
+			return fs.SkipDir
+		}
+		if count++; count > modulesLimit {
+			f.cut = append(f.cut, filepath.Join(dir, "modules"))
+			return fs.SkipAll
+		}
+		if _, err := root.Lstat(path + "/HEAD"); err == nil {
+			f.add(filepath.Join(dir, path), dir, true) // its own modules are found in turn
+			return nil
+		}
+		if slices.Contains(ofOneModule, d.Name()) && f.known[filepath.Join(dir, filepath.Dir(path))] {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil {
+		f.cut = append(f.cut, filepath.Join(dir, "modules"))
+	}
 }
 
 // around is the repository that a root is a folder of; empty: none, or the root's

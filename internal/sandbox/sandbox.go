@@ -52,6 +52,8 @@ type Policy struct {
 	Pinned     []string // not to be moved away, although in a folder that is writable
 	Network    bool
 
+	exact  []string       // further writable folders, in which no link is followed
+	links  []string       // links that cannot be replaced
 	temp   *Temp          // stands in for /tmp; nil: /tmp is nothing special
 	copies []confine.Copy // what files hold for the command
 }

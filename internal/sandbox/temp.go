@@ -43,6 +43,3 @@ func (t *Temp) tmp() string { return t.dir.Path("tmp") }
 // blank and nothing stand in for files and folders that are hidden.
 func (t *Temp) blank() string   { return t.dir.Path("blank") }
 func (t *Temp) nothing() string { return t.dir.Path("nothing") }
-
-// kept is where what was taken back is kept, until the session ends.
-func (t *Temp) kept() string { return t.dir.Path("kept") }

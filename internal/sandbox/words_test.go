@@ -151,7 +151,7 @@ func TestNilBox(t *testing.T) {
 	if err := b.Confine(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
-	if b.Watch().Changes() != nil || b.Explain("Read-only file system") != "" || b.With(Opening{}) != nil {
+	if b.Watch() != nil || b.Explain("Read-only file system") != "" || b.With(Opening{}) != nil {
 		t.Error("nothing is not nothing")
 	}
 	b.Close()
@@ -162,11 +162,11 @@ func TestNoFolderForTemporaryFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("TMPDIR names no folder there")
 	}
-	found.Lock()
-	before := found.mechanism
-	found.mechanism = nil
-	found.Unlock()
-	defer func() { found.mechanism = before }()
+	onHost.Lock()
+	before := onHost.mechanism
+	onHost.mechanism = nil
+	onHost.Unlock()
+	defer func() { onHost.mechanism = before }()
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
 	m := Detect(t.Context())
 	if m.Kind != Unknown || !strings.Contains(m.Reason, "temporary folder") {

@@ -27,6 +27,7 @@ const (
 	writable
 	visible
 	pinned
+	link
 	readOnly
 	frozen
 )
@@ -50,7 +51,7 @@ func (p *Plan) mount() error {
 	if err != nil {
 		return err
 	}
-	for kind, paths := range map[int][]string{hidden: p.Hidden, pinned: p.Pinned, readOnly: p.ReadOnly} {
+	for kind, paths := range map[int][]string{hidden: p.Hidden, pinned: p.Pinned, link: p.Links, readOnly: p.ReadOnly} {
 		for _, path := range paths {
 			places = append(places, place{path, kind, -1})
 		}
@@ -154,6 +155,8 @@ func (p *Plan) attach(pl place, stand *standIns) error {
 		}
 	case pinned, readOnly:
 		err = again(pl.path, pl.kind == readOnly)
+	case link:
+		err = againLink(pl.path)
 	case hidden:
 		err = p.hide(pl.path, stand)
 	case folder:
@@ -184,16 +187,42 @@ func (s *standIns) folderOf(pl place) error {
 
 // again mounts a path on itself.
 func again(path string, ro bool) error {
-	fd, err := tree(path)
+	at, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,
+	})
 	if err != nil {
 		return err
 	}
+	defer unix.Close(at) //nolint:errcheck // only a handle
+	fd, err := unix.OpenTree(at, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd) //nolint:errcheck // only a handle
 	if ro {
 		if err := readonly(fd); err != nil {
 			return err
 		}
 	}
-	return attach(fd, path)
+	return unix.MoveMount(fd, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+}
+
+// againLink mounts a symbolic link on itself. It leads where it did, but cannot be removed
+// or replaced.
+func againLink(path string) error {
+	at, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,
+	})
+	if err != nil {
+		return err
+	}
+	defer unix.Close(at) //nolint:errcheck // only a handle
+	fd, err := unix.OpenTree(at, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd) //nolint:errcheck // only a handle
+	return unix.MoveMount(fd, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
 func (p *Plan) hide(path string, stand *standIns) error {

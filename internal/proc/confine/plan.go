@@ -30,6 +30,7 @@ type Plan struct {
 	Visible  []string // read-only; may lie within Hidden
 	ReadOnly []string // may lie within Writable
 	Pinned   []string // writable, but neither to be renamed nor removed
+	Links    []string // links that are neither to be replaced nor removed
 	Copies   []Copy   // read-only, over files that exist
 	Folders  []Copy   // read-only, in place of folders; as Hidden, may hold Visible ones
 	Binds    []Copy   // writable, in place of folders
@@ -80,7 +81,7 @@ func (p *Plan) texts() []*string { return []*string{&p.Temp, &p.Blank, &p.Nothin
 func (p *Plan) lists() []*[]string {
 	return []*[]string{
 		&p.Prefix, &p.Writable, &p.Hidden, &p.Visible, &p.ReadOnly, &p.Pinned,
-		&p.TempAt, &p.Reads, &p.Writes,
+		&p.TempAt, &p.Reads, &p.Writes, &p.Links,
 	}
 }
 

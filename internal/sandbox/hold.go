@@ -1,0 +1,108 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// sceneAge is how old a look may be for a command that is about to start.
+const sceneAge = time.Second
+
+// scene returns what has to be held for a command that is about to start: the look of its
+// Watch, or a new one. If something was denied and could not be removed, it returns an error.
+func (b *Box) scene() (*scene, error) {
+	b.mu.Lock()
+	s := b.review.ready
+	b.review.ready = nil
+	stuck := len(b.review.stuck)
+	b.mu.Unlock()
+	if stuck > 0 {
+		return nil, fmt.Errorf("nothing was run: what the user has denied could not be removed (%s). Tell the user; commands run again when it is gone", b.stuck())
+	}
+	if s == nil || time.Since(s.at) > sceneAge || !slices.Equal(s.roots, existing(b.cfg.Roots())) {
+		s = b.look()
+	}
+	return s, nil
+}
+
+// stuck names what was denied and is still there.
+func (b *Box) stuck() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var paths []string
+	for key := range b.review.stuck {
+		_, path, _ := parts(key)
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	return strings.Join(slices.Compact(paths), ", ")
+}
+
+// holds reports whether the mechanism holds places by mounts.
+func (b *Box) holds() bool {
+	kind := b.heldBy()
+	return kind == Namespaces || kind == Bubblewrap
+}
+
+// heldBy is the mechanism that is in use, if that is known by now.
+func (b *Box) heldBy() Kind {
+	if b.cfg.Mechanism != nil {
+		return b.cfg.Mechanism.Kind
+	}
+	onHost.Lock()
+	defer onHost.Unlock()
+	if onHost.mechanism == nil {
+		return None
+	}
+	return onHost.mechanism.Kind
+}
+
+// walkerOf returns the walker of a root.
+func (b *Box) walkerOf(root string) *walker {
+	w := b.walkers[root]
+	if w == nil {
+		w = &walker{root: root}
+		b.walkers[root] = w
+	}
+	return w
+}
+
+// guard adds to a policy what is held, but for what the command opens.
+func (b *Box) guard(p *Policy, s *scene) {
+	opened := func(path string) bool { return underAny(path, b.opening.Open) }
+	for _, pl := range s.readOnly {
+		switch {
+		case pl.via != "" && opened(pl.via):
+		case b.opens(pl.path):
+			p.ReadOnly = append(p.ReadOnly, b.openIn(pl.path)...)
+			if !opened(pl.path) {
+				p.Pinned = append(p.Pinned, pl.path)
+			}
+		default:
+			p.ReadOnly = append(p.ReadOnly, pl.path)
+		}
+	}
+	for _, pl := range s.pinned {
+		if opened(pl.path) || pl.via != "" && opened(pl.via) {
+			continue
+		}
+		if info, err := os.Lstat(pl.path); err == nil && info.Mode()&os.ModeSymlink != 0 {
+			p.links = append(p.links, pl.path)
+		} else if err == nil {
+			p.Pinned = append(p.Pinned, pl.path)
+		}
+	}
+	for _, list := range []*[]string{&p.ReadOnly, &p.Pinned, &p.links} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	if p.Mode == ReadOnly {
+		p.links = nil
+	}
+}
+
+// protect holds what a look has found for commands that run already.
+func (b *Box) protect(*scene) {}

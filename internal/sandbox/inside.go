@@ -1,0 +1,63 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+// insideLimit is how long a program of ours may work in the sandbox.
+const insideLimit = 30 * time.Second
+
+// insideOutput bounds what it may write, in bytes.
+const insideOutput = 16 << 20
+
+// shell runs the scripts of this package.
+const shell = "/bin/sh"
+
+// inside runs a script of ours in a sandbox in which it can write only some folders, and
+// has no network. Links are not followed to the folders.
+func (b *Box) inside(ctx context.Context, script string, writable []string, args ...string) (out string, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), insideLimit)
+	defer cancel()
+	text, failed := &capped{}, &capped{}
+	c := proc.Cmd{
+		Args: append([]string{shell, "-c", script, "sh"}, args...), Dir: "/", Stdout: text, Stderr: failed,
+		Env: []string{
+			"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/nonexistent", "LC_ALL=C",
+			"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_DIR=" + os.DevNull,
+		},
+	}
+	if m := b.mechanism(ctx); m.Kind != None {
+		temp, err := b.tempFolder()
+		if err != nil {
+			return "", err
+		}
+		policy := b.basePolicy()
+		policy.Mode, policy.Network, policy.temp = ReadOnly, false, temp
+		policy.Writable, policy.exact = nil, writable
+		if err := m.apply(policy, &c, temp); err != nil {
+			return "", err
+		}
+	}
+	exit, err := proc.Run(ctx, c)
+	if err == nil && exit.Code != 0 {
+		err = fmt.Errorf("exit code %d: %s", exit.Code, strings.TrimSpace(failed.String()))
+	}
+	return text.String(), err
+}
+
+// capped keeps the beginning of what is written to it.
+type capped struct{ bytes.Buffer }
+
+func (c *capped) Write(p []byte) (int, error) {
+	if room := insideOutput - c.Len(); room > 0 {
+		c.Buffer.Write(p[:min(len(p), room)]) //nolint:errcheck // never fails
+	}
+	return len(p), nil
+}

@@ -1,0 +1,153 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/scratch"
+)
+
+// journal keeps on disk what was reviewed of a workspace, and whether a command runs. If
+// the server is killed, the next one compares with it. A nil journal keeps nothing.
+type journal struct {
+	lock *os.File // its first byte says whether a command runs
+	path string
+	last map[string]string
+}
+
+// journalLimit bounds the size of what is kept.
+const journalLimit = 64 << 20
+
+// What the first byte of a lock says.
+const (
+	idle = "-"
+	busy = "+"
+)
+
+func journalDir(home string, roots []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(roots, "\x00")))
+	return filepath.Join(home, "sandbox", hex.EncodeToString(sum[:12]))
+}
+
+// takeJournal opens the journal of the session, if it has none yet. If servers were killed
+// while commands of theirs ran in this workspace, it returns what all of them had reviewed.
+func (b *Box) takeJournal(roots []string) (left map[string]string) {
+	b.mu.Lock()
+	first := b.review.journal == nil && !b.closed && b.cfg.HermesHome != ""
+	b.mu.Unlock()
+	if !first {
+		return nil
+	}
+	dir := journalDir(b.cfg.HermesHome, roots)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil
+	}
+	locks, _ := filepath.Glob(filepath.Join(dir, "*.lock"))
+	for _, path := range locks {
+		lock, err := scratch.Lock(path, 0)
+		if err != nil {
+			continue // of a living server
+		}
+		if items, ok := readJournal(lock, journalOf(path)); ok {
+			left = common(left, items)
+		}
+		os.Remove(journalOf(path)) //nolint:errcheck // read again by the next server, which does no harm
+		os.Remove(path)            //nolint:errcheck // as above
+		lock.Close()               //nolint:errcheck // only read
+	}
+	f, err := os.CreateTemp(dir, "*.lock")
+	if err != nil {
+		return left
+	}
+	path := f.Name()
+	f.Close() //nolint:errcheck // nothing was written
+	lock, err := scratch.Lock(path, 0)
+	if err != nil {
+		return left
+	}
+	b.mu.Lock()
+	b.review.journal = &journal{lock: lock, path: journalOf(path)}
+	b.mu.Unlock()
+	return left
+}
+
+func journalOf(lock string) string { return strings.TrimSuffix(lock, ".lock") + ".json" }
+
+// readJournal reads what a server has left that is gone. If no command of it ran, ok is false.
+func readJournal(lock *os.File, path string) (items map[string]string, ok bool) {
+	state := make([]byte, 1)
+	if n, _ := lock.ReadAt(state, 0); n != 1 || string(state) != busy {
+		return nil, false
+	}
+	text, err := safefile.Read(path, journalLimit)
+	if err != nil {
+		return nil, false
+	}
+	var pairs map[string]string
+	if err := json.Unmarshal(text, &pairs); err != nil {
+		return nil, false
+	}
+	return pairs, true
+}
+
+// common are the items that two servers have reviewed alike.
+func common(one, other map[string]string) map[string]string {
+	if one == nil {
+		return other
+	}
+	both := map[string]string{}
+	for key, value := range one {
+		if v, ok := other[key]; ok && v == value {
+			both[key] = value
+		}
+	}
+	return both
+}
+
+// write keeps what was reviewed. What cannot be kept is compared with less by the next
+// server, which then asks.
+func (j *journal) write(items map[string]string) {
+	if j == nil || maps.Equal(j.last, items) && j.last != nil {
+		return
+	}
+	text, err := json.Marshal(items)
+	if err != nil {
+		return
+	}
+	temp := j.path + ".new"
+	if os.WriteFile(temp, text, 0o600) == nil && os.Rename(temp, j.path) == nil {
+		j.last = maps.Clone(items)
+	}
+}
+
+// mark notes whether a command runs.
+func (j *journal) mark(running bool) {
+	if j == nil {
+		return
+	}
+	state := idle
+	if running {
+		state = busy
+	}
+	j.lock.WriteAt([]byte(state), 0) //nolint:errcheck // as for write
+}
+
+// close removes the journal. If commands were left whose changes have not been reviewed, it
+// stays for the next server.
+func (j *journal) close(reviewed bool) {
+	if j == nil {
+		return
+	}
+	if reviewed {
+		os.Remove(j.path)                                       //nolint:errcheck // it says that no command runs
+		os.Remove(strings.TrimSuffix(j.path, ".json") + ".lock") //nolint:errcheck // as above
+	}
+	j.lock.Close() //nolint:errcheck // was written
+}
+

@@ -1,0 +1,377 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+)
+
+// Kinds of what is reviewed. Each is the beginning of an item's name.
+const (
+	hookItem    = "hook"    // a program that git runs
+	settingItem = "setting" // a setting of git that runs a program
+	pointerItem = "pointer" // a file that says where git finds a repository, or its settings
+	placeItem   = "place"   // what an editor, a shell or an agent reads by itself
+	ownItem     = "own"     // our own settings
+	orderItem   = "order"   // what agents obey, and what tools run when the user calls them
+	cutItem     = "cut"     // a folder that could not be looked at as a whole
+)
+
+// item is one thing that could make the user's programs run something, or change what they
+// read. Two looks at the same thing give equal items.
+type item struct {
+	kind  string
+	path  string // of the file
+	name  string // of the setting; else empty
+	value string // of the setting, or a mark of the content
+}
+
+func (i item) key() string { return i.kind + "\x00" + i.path + "\x00" + i.name }
+
+// scene is what a look at the workspace has found: what is reviewed, and what has to be held.
+type scene struct {
+	at       time.Time
+	roots    []string
+	items    map[string]string // value by key
+	readOnly []place
+	pinned   []place
+	made     []string // folders that were missing in repositories, and are held
+	found    found
+}
+
+// place is a path that is held. A command that opens via may change it, too.
+type place struct{ path, via string }
+
+// hold makes a path read-only, and pins the folders around it and the links on the way.
+func (s *scene) hold(path, via string) {
+	real, links, ok := follow(path)
+	for _, link := range links {
+		s.pin(link, via)
+	}
+	if !ok {
+		return
+	}
+	s.readOnly = append(s.readOnly, place{real, via})
+	s.around(real, via)
+}
+
+// pin keeps a folder or a link from being moved or replaced, and the folders around it.
+func (s *scene) pin(path, via string) {
+	s.pinned = append(s.pinned, place{path, via})
+	s.around(path, via)
+}
+
+func (s *scene) around(path, via string) {
+	for _, dir := range parents(path, append(outside(s.roots), s.roots...)) {
+		s.pinned = append(s.pinned, place{dir, via})
+	}
+}
+
+func (s *scene) add(i item) { s.items[i.key()] = i.value }
+
+// look looks at the whole workspace.
+func (b *Box) look() *scene {
+	b.looking.Lock()
+	defer b.looking.Unlock()
+	roots := existing(b.cfg.Roots())
+	s := &scene{at: time.Now(), roots: roots, items: map[string]string{}}
+	var git []string
+	for _, root := range roots {
+		seen := b.walkerOf(root).look()
+		git = append(git, seen.git...)
+		for _, path := range seen.named {
+			s.settings(b, path, root)
+		}
+		if seen.cut {
+			s.add(item{kind: cutItem, path: root})
+		}
+	}
+	s.found = find(git, roots)
+	for _, dir := range s.found.cut {
+		s.add(item{kind: cutItem, path: dir})
+	}
+	var configs []string
+	for _, r := range s.found.repos {
+		configs = append(configs, filepath.Join(r.dir, "config"), filepath.Join(r.dir, "config.worktree"))
+	}
+	b.readSettings(configs)
+	for _, e := range s.found.entries {
+		s.entry(e)
+	}
+	for _, r := range s.found.repos {
+		s.repository(b, r)
+	}
+	return s
+}
+
+// entry notes an entry .git.
+func (s *scene) entry(e entry) {
+	for _, link := range e.links {
+		s.pin(link, e.dir)
+	}
+	if !e.file {
+		return
+	}
+	s.hold(e.path, e.dir)
+	if root, err := open(filepath.Dir(e.path), s.roots); err == nil {
+		text, _ := read(root, filepath.Base(e.path))
+		s.add(item{kind: pointerItem, path: e.path, value: text})
+		root.Close() //nolint:errcheck // only read
+	}
+}
+
+// repository notes what runs something in a repository.
+func (s *scene) repository(b *Box, r repository) {
+	root, err := open(r.dir, s.roots)
+	if err != nil {
+		return
+	}
+	defer root.Close() //nolint:errcheck // only read
+	via := ""
+	if r.main != "" {
+		via = r.dir
+	}
+	s.pin(r.dir, via)
+	for _, name := range []string{"commondir", "gitdir"} {
+		if text, ok := read(root, name); ok {
+			s.add(item{kind: pointerItem, path: filepath.Join(r.dir, name), value: text})
+			s.hold(filepath.Join(r.dir, name), via)
+		}
+	}
+	for _, name := range []string{"config", "config.worktree"} {
+		if _, err := root.Lstat(name); err == nil {
+			path := filepath.Join(r.dir, name)
+			s.hold(path, "")
+			s.config(b, path)
+		}
+	}
+	if !r.common {
+		return
+	}
+	if _, err := root.Lstat("hooks"); err != nil && b.holds() && root.Mkdir("hooks", 0o755) == nil {
+		s.made = append(s.made, filepath.Join(r.dir, "hooks"))
+	}
+	s.hooks(b, filepath.Join(r.dir, "hooks"))
+	for _, name := range []string{"info/attributes", "info/exclude"} {
+		if _, err := root.Lstat(name); err == nil {
+			s.hold(filepath.Join(r.dir, name), "")
+		}
+	}
+}
+
+// mostHooks bounds the files of a folder of hooks that are noted one by one.
+const mostHooks = 2000
+
+// hooks notes a folder of hooks: what is in it, and where the links in it lead.
+func (s *scene) hooks(b *Box, dir string) {
+	s.hold(dir, "")
+	real, _, ok := follow(dir)
+	if !ok || !underAny(real, s.found.writable) {
+		return
+	}
+	root, err := open(real, s.roots)
+	if err != nil {
+		return
+	}
+	defer root.Close() //nolint:errcheck // only read
+	entries, _ := fs.ReadDir(root.FS(), ".")
+	if len(entries) > mostHooks {
+		s.add(item{kind: cutItem, path: real})
+	}
+	for _, e := range entries[:min(len(entries), mostHooks)] {
+		path := filepath.Join(real, e.Name())
+		if strings.HasSuffix(e.Name(), ".sample") {
+			continue
+		}
+		if e.Type()&fs.ModeSymlink != 0 {
+			s.hold(path, "")
+		}
+		s.add(item{kind: hookItem, path: path, value: b.mark(root, e.Name())})
+	}
+}
+
+// config notes the settings of a file that run something, and what these name.
+func (s *scene) config(b *Box, path string) {
+	all, err := b.settings(path)
+	if err != nil {
+		s.add(item{kind: settingItem, path: path, value: "\x00" + err.Error()})
+		return
+	}
+	for _, one := range all {
+		if !one.runs() {
+			continue
+		}
+		i := item{kind: settingItem, path: path, name: one.name, value: one.value}
+		if before, ok := s.items[i.key()]; ok { // a setting may have several values
+			i.value = before + "\n" + i.value
+		}
+		s.add(i)
+		switch strings.ToLower(one.name) {
+		case "core.hookspath":
+			s.hooksAt(b, one.value, filepath.Dir(path))
+		case "include.path":
+			s.include(b, one.value, filepath.Dir(path), path)
+		default:
+			if strings.HasPrefix(strings.ToLower(one.name), "includeif.") {
+				s.include(b, one.value, filepath.Dir(path), path)
+			}
+		}
+	}
+}
+
+// hooksAt notes the folder that core.hooksPath names, which is relative to the worktree.
+func (s *scene) hooksAt(b *Box, value, dir string) {
+	if value == "" || strings.HasPrefix(value, "~") {
+		return
+	}
+	if filepath.IsAbs(value) {
+		s.hooks(b, value)
+		return
+	}
+	for _, e := range s.found.entries {
+		if shared, _, _ := follow(e.dir); shared == dir || under(shared, filepath.Join(dir, "worktrees")) || under(shared, filepath.Join(dir, "modules")) {
+			s.hooks(b, filepath.Join(filepath.Dir(e.path), value))
+		}
+	}
+}
+
+// include notes a file of settings that another one includes.
+func (s *scene) include(b *Box, value, dir, from string) {
+	if value == "" || strings.HasPrefix(value, "~") {
+		return
+	}
+	if !filepath.IsAbs(value) {
+		value = filepath.Join(dir, value)
+	}
+	real, _, ok := follow(value)
+	if !ok || real == from || !underAny(real, s.found.writable) {
+		return
+	}
+	if slices.ContainsFunc(s.readOnly, func(p place) bool { return p.path == real }) {
+		return // includes that go round
+	}
+	s.hold(value, "")
+	s.config(b, real)
+}
+
+// settings notes a file or a folder that configures an editor, a shell or an agent.
+func (s *scene) settings(b *Box, path, root string) {
+	isPlace, byItself := settingsPlace(path)
+	if !isPlace {
+		return
+	}
+	inRoot := filepath.Dir(path) == root
+	if byItself && inRoot {
+		s.hold(path, "")
+	}
+	if !inRoot && inDependencies(path, root) {
+		return
+	}
+	top, err := open(filepath.Dir(path), s.roots)
+	if err != nil {
+		return
+	}
+	defer top.Close() //nolint:errcheck // only read
+	name := filepath.Base(path)
+	if inRoot && name == ".hermes" {
+		for _, ours := range []string{"config.yaml", ".env"} {
+			if _, err := top.Lstat(name + "/" + ours); err == nil {
+				s.add(item{kind: ownItem, path: filepath.Join(path, ours), value: b.mark(top, name+"/"+ours)})
+			}
+		}
+		return
+	}
+	kind := orderItem
+	if byItself {
+		kind = placeItem
+	}
+	s.add(item{kind: kind, path: path, value: b.mark(top, name)})
+}
+
+// markLimit bounds the content of a file of which a mark is made, and the files of a folder.
+const (
+	markLimit = 1 << 20
+	markFiles = 5000
+)
+
+// mark is a text that changes with what a file or a folder holds, and its mode.
+func (b *Box) mark(root *os.Root, name string) string {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return ""
+	}
+	if !info.IsDir() {
+		return b.markFile(root, name, info)
+	}
+	sum, count := sha256.New(), 0
+	fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // what cannot be read has no mark
+		if count++; count > markFiles {
+			fmt.Fprint(sum, "more")
+			return fs.SkipAll
+		}
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			fmt.Fprintf(sum, "%s\x00%s\x00", path, b.markFile(root, path, info))
+		}
+		return nil
+	})
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+func (b *Box) markFile(root *os.Root, name string, info fs.FileInfo) string {
+	key := filepath.Join(root.Name(), name)
+	b.mu.Lock()
+	known, ok := b.marks[key]
+	b.mu.Unlock()
+	if ok && known.same(info) {
+		return known.text
+	}
+	text := fmt.Sprintf("%v %d", info.Mode(), info.Size())
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, _ := root.Readlink(name)
+		text = "link " + target
+	case info.Mode().IsRegular() && info.Size() <= markLimit:
+		sum := sha256.New()
+		if content, err := safefile.ReadIn(root, name, markLimit); err == nil {
+			sum.Write(content) //nolint:errcheck // never fails
+		}
+		text = fmt.Sprintf("%v %x", info.Mode(), sum.Sum(nil)[:16])
+	case info.Mode().IsRegular():
+		text += fmt.Sprintf(" %d %d", changeTime(info), info.ModTime().UnixNano())
+	}
+	if settled(info) {
+		b.mu.Lock()
+		b.marks[key] = marked{info, text}
+		b.mu.Unlock()
+	}
+	return text
+}
+
+// marked is the mark of a file as it was.
+type marked struct {
+	info fs.FileInfo
+	text string
+}
+
+func (m marked) same(info fs.FileInfo) bool {
+	return m.info.Mode() == info.Mode() && m.info.Size() == info.Size() &&
+		m.info.ModTime().Equal(info.ModTime()) && os.SameFile(m.info, info) && changeTime(m.info) == changeTime(info)
+}
+
+// clockStep is how coarse the clock is that stamps changes, and more. What has changed
+// within it may change again without a new stamp.
+const clockStep = 50 * time.Millisecond
+
+// settled reports whether a further change would give the file another stamp.
+func settled(info fs.FileInfo) bool { return time.Since(time.Unix(0, changeTime(info))) > clockStep }

@@ -1,0 +1,205 @@
+//go:build unix
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Bounds of a walk. A workspace beyond them is not looked at as a whole, which is reported.
+const (
+	walkFolders = 500_000
+	walkDepth   = 200
+	walkTime    = 20 * time.Second
+)
+
+// walker finds the git folders and the settings of editors, shells and agents below one
+// root, at any depth. It never leaves the root by a link. What it has seen of a folder that
+// has not changed since is not read again. It is not safe for concurrent use.
+type walker struct {
+	root    string
+	top     node
+	folders int
+	until   time.Time
+	cut     bool // a bound was met
+}
+
+// node is what is known of a folder.
+type node struct {
+	name    string
+	dev     uint64
+	ino     uint64
+	changed int64 // nanoseconds; 0: not read yet, or it may change without a new stamp
+	dirs    []node
+	named   []string // entries that [interesting] names
+	git     bool     // an entry .git, of whatever kind
+	bare    bool     // git itself would take the folder for a repository
+}
+
+// sight is what a walk has found.
+type sight struct {
+	git   []string // paths of entries .git, and of folders that are repositories themselves
+	named []string // paths of entries that configure something
+	cut   bool     // the walk was ended by a bound: there may be more
+}
+
+func (w *walker) look() (s sight) {
+	w.folders, w.cut, w.until = 0, false, time.Now().Add(walkTime)
+	fd, err := unix.Open(w.root, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return s
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		unix.Close(fd) //nolint:errcheck // only read
+		return s
+	}
+	w.visit(fd, &w.top, &st, 0)
+	w.collect(&w.top, w.root, &s)
+	s.cut = w.cut
+	return s
+}
+
+// visit brings what is known of an open folder, and of those below, up to date, and
+// closes it.
+func (w *walker) visit(fd int, n *node, st *unix.Stat_t, depth int) {
+	defer func() {
+		if fd >= 0 {
+			unix.Close(fd) //nolint:errcheck // only read
+		}
+	}()
+	if w.folders++; w.folders > walkFolders || depth > walkDepth || w.folders%256 == 0 && time.Now().After(w.until) {
+		w.cut = true
+	}
+	if w.cut {
+		return
+	}
+	if !n.same(st) {
+		read, err := w.read(fd, n)
+		if err != nil && !errors.Is(err, io.EOF) {
+			w.cut = true
+			return
+		}
+		*n = read
+		n.dev, n.ino, n.changed = uint64(st.Dev), st.Ino, stamp(st) //nolint:unconvert // other systems have other types
+	}
+	for i := range n.dirs {
+		w.below(fd, &n.dirs[i], depth+1)
+	}
+}
+
+func (w *walker) below(fd int, n *node, depth int) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(fd, n.name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		*n = node{name: n.name} // gone since: the folder around it has changed, too
+		return
+	}
+	if len(n.dirs) == 0 && n.same(&st) {
+		if w.folders++; w.folders > walkFolders {
+			w.cut = true
+		}
+		return
+	}
+	sub, err := unix.Openat(fd, n.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
+			w.cut = true
+		}
+		return // not readable: not for the user's git either
+	}
+	if err := unix.Fstat(sub, &st); err != nil {
+		unix.Close(sub) //nolint:errcheck // only read
+		return
+	}
+	w.visit(sub, n, &st, depth)
+}
+
+func (n *node) same(st *unix.Stat_t) bool {
+	return n.changed != 0 && n.ino == st.Ino && n.dev == uint64(st.Dev) && n.changed == stamp(st) //nolint:unconvert // see above
+}
+
+// stamp is when a folder was changed. If that is so recent that a further change could
+// have the same stamp, it is 0.
+func stamp(st *unix.Stat_t) int64 {
+	at := time.Unix(st.Ctim.Unix())
+	if age := time.Since(at); age < clockStep {
+		return 0
+	}
+	return at.UnixNano()
+}
+
+// read lists a folder, and keeps what is known of the folders in it.
+func (w *walker) read(fd int, old *node) (n node, err error) {
+	n.name = old.name
+	known := old.dirs
+	dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return n, err
+	}
+	f := os.NewFile(uintptr(dup), fmt.Sprintf("/proc/self/fd/%d", dup)) // by which it finds types that do not come with the names
+	defer f.Close()                            //nolint:errcheck // only read
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return n, err
+	}
+	var head, objects, refs bool
+	for {
+		entries, err := f.ReadDir(1024)
+		for _, e := range entries {
+			name := e.Name()
+			head, objects, refs = head || name == "HEAD", objects || name == "objects", refs || name == "refs"
+			switch {
+			case strings.EqualFold(name, ".git"):
+				n.git = true
+				continue
+			case interesting(name):
+				n.named = append(n.named, name)
+			}
+			if e.Type()&fs.ModeType == fs.ModeDir {
+				n.dirs = append(n.dirs, node{name: name})
+			}
+		}
+		if err != nil {
+			n.bare = head && objects && refs
+			n.dirs = slices.Clip(n.dirs)
+			n.keep(known)
+			return n, err
+		}
+	}
+}
+
+// keep takes over what is known of folders by their names.
+func (n *node) keep(known []node) {
+	byName := make(map[string]int, len(known))
+	for i := range known {
+		byName[known[i].name] = i
+	}
+	for i := range n.dirs {
+		if at, ok := byName[n.dirs[i].name]; ok {
+			n.dirs[i] = known[at]
+		}
+	}
+}
+
+func (w *walker) collect(n *node, path string, s *sight) {
+	if n.git {
+		s.git = append(s.git, path+"/.git")
+	}
+	if n.bare {
+		s.git = append(s.git, path)
+	}
+	for _, name := range n.named {
+		s.named = append(s.named, path+"/"+name)
+	}
+	for i := range n.dirs {
+		w.collect(&n.dirs[i], path+"/"+n.dirs[i].name, s)
+	}
+}
