@@ -63,7 +63,7 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 		return tools.Result{}, err
 	}
 	s := script{call: call, python: python, code: code, opening: opening}
-	places := tools.WatchPlaces(env.Sandbox)
+	places := tools.WatchPlaces(ctx, env, call, env.Sandbox.With(opening))
 	var done ending
 	if r.cfg.Persist {
 		done, err = r.kernel.execute(ctx, r, env, s, in.Reset)

@@ -3,12 +3,14 @@
 package codeexec
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // A script in the session's sandbox, and the same one without: what the sandbox adds,
@@ -39,6 +41,7 @@ func TestSandboxedScript(t *testing.T) {
 				t.Fatal(err)
 			}
 			b := newBed(t, Config{Persist: persist}, scriptFiles)
+			b.env.Gate = tools.NewGate(tools.GateConfig{Mode: "ask", Asker: deniesHooks{}})
 			b.env.Sandbox = sandbox.New(sandbox.Config{
 				Mode: mode, Network: true, Home: home, HermesHome: home + "/.hermes", Roots: b.env.Files.Folders, Environ: b.runner.cfg.Environ,
 			})
@@ -63,11 +66,21 @@ print("tool", read_file("a.txt")["total_lines"], write_file("by-tool.txt", "x").
 				t.Errorf("%s, %s, persist %v: got %q, want %q", enforced, mode, persist, a.Output, want)
 			}
 			_, err = os.Stat(filepath.Join(b.dir, ".git", "hooks", "pre-commit"))
-			if there := err == nil; there != (mode == sandbox.Off) || mode == sandbox.WorkspaceWrite && !strings.Contains(a.Note, "undone") {
+			if there := err == nil; there != (mode == sandbox.Off) || mode == sandbox.WorkspaceWrite && !strings.Contains(a.Note, "removed") {
 				t.Errorf("%s, %s, persist %v: the hook is there: %v; %s", enforced, mode, persist, there, a.Note)
 			}
 		}
 	}
+}
+
+// deniesHooks approves scripts, and denies what they leave behind.
+type deniesHooks struct{}
+
+func (deniesHooks) AskPermission(_ context.Context, q tools.Question) (tools.Decision, error) {
+	if strings.HasPrefix(q.Title, "keep ") {
+		return tools.DecisionNo, nil
+	}
+	return tools.DecisionOnce, nil
 }
 
 // An interpreter of the workspace's own is a program that a stranger has written: to

@@ -17,8 +17,8 @@ func (x *Session) newSandbox(conf *config.Loaded) *sandbox.Box {
 		Mode: sandbox.Mode(conf.Sandbox.Mode), Network: conf.Sandbox.Network,
 		Roots: x.ws.Folders, HermesHome: home,
 		Visible: []string{x.svc.outputDir(x.id), filepath.Join(home, "skills")},
-		Keep:    filepath.Join(x.svc.outputDir(x.id), "undone"),
 		Environ: x.svc.Environ,
+		Notice:  func(text string) { x.host.Sink(x.id).Event(agent.Notice{Text: "Sandbox: " + text + "."}) },
 		Tell: func(enforced string, gaps []string) {
 			x.svc.Log.Info("sandbox", "session", x.id, "enforced", enforced, "gaps", gaps)
 			text := "Sandbox: " + enforced + "."

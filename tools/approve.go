@@ -23,11 +23,12 @@ func Approve(ctx context.Context, env *Env, call Call, title string, place appro
 		place.Read, place.Repository = judged.read, repositoryOf
 	}
 	verdict := judge(place)
+	opening := openingOf(verdict)
 	if env.Gate == nil {
 		if verdict.Level != approval.Runs {
 			return sandbox.Opening{}, errors.New("the command was refused: it " + verdict.Reason + ", and there is nobody to ask")
 		}
-		return sandbox.Opening{Open: verdict.Opens}, nil
+		return opening, nil
 	}
 	if !elsewhere {
 		judged.add(verdict)
@@ -38,7 +39,8 @@ func Approve(ctx context.Context, env *Env, call Call, title string, place appro
 	if changed := judged.changed(); changed != "" {
 		return sandbox.Opening{}, errors.New("the command was refused: " + approval.Escape(env.Files.Name(changed)) + " was changed while the user was being asked about it; call again")
 	}
-	return sandbox.Opening{Open: verdict.Opens, Frozen: judged.frozen(verdict), Settings: verdict.Settings}, nil
+	opening.Frozen = judged.frozen(verdict)
+	return opening, nil
 }
 
 // repositoryOf returns the git folders that git uses in a folder: .git of it or of one

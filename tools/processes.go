@@ -130,8 +130,10 @@ func (p *Processes) start(ctx context.Context, env *Env, call Call, c Command, w
 	}
 	later := *env
 	later.Progress = nil // the call is over by then
-	places := WatchPlaces(c.box)
-	err = b.begin(ctx, p, env, c)
+	places := WatchPlaces(ctx, env, call, c.box)
+	if err = b.begin(ctx, p, env, c); err != nil {
+		places.Settle(ctx, env, call)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.starting--

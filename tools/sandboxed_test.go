@@ -22,7 +22,7 @@ func newSandboxed(t *testing.T, answers ...Decision) (*Env, string, *person) {
 	env.HermesHome = t.TempDir()
 	env.Sandbox = sandbox.New(sandbox.Config{
 		Mode: sandbox.WorkspaceWrite, Network: true, Roots: env.Files.Folders,
-		Home: t.TempDir(), HermesHome: env.HermesHome, Visible: []string{env.OutputDir}, Keep: filepath.Join(env.OutputDir, "undone"),
+		Home: t.TempDir(), HermesHome: env.HermesHome, Visible: []string{env.OutputDir},
 	})
 	t.Cleanup(env.Sandbox.Close)
 	if m := sandbox.Detect(t.Context()); m.Kind == sandbox.None {
@@ -52,7 +52,11 @@ func holds(path, text string) bool {
 
 func TestTerminalSandboxed(t *testing.T) {
 	t.Parallel()
-	const settings = `printf '[core]\nfsmonitor = ./x\n' >> .git/config`
+	const (
+		settings = `printf '[core]\nfsmonitor = ./x\n' >> .git/config`
+		made     = "git init -q sub; git -C sub config core.fsmonitor ./x"
+		asks     = "which an editor or a shell reads by itself"
+	)
 	for _, tt := range []struct {
 		name, script string // of a file, so that nothing of it is seen before it runs
 		command      string // instead
@@ -61,14 +65,19 @@ func TestTerminalSandboxed(t *testing.T) {
 		file, has    string // what a file has in the end; "" : it is not there
 		note         string
 	}{
-		{name: "a git setting, no", script: settings, answers: []Decision{DecisionNo}, asked: 1, file: ".git/config", has: "name = me", note: "undone, because commands may not leave behind what runs by itself: the git setting core.fsmonitor = ./x"},
-		{name: "a git setting, yes", script: settings, answers: []Decision{DecisionOnce}, asked: 1, file: ".git/config", has: "fsmonitor"},
+		{name: "a git setting", script: settings, file: ".git/config", has: "name = me", note: "run the git command alone"},
+		{name: "a git setting of a new repository, no", script: made, answers: []Decision{DecisionNo}, asked: 1, file: "sub/.git/config", has: "bare = false", note: "removed, because commands may not leave behind what runs by itself: the git setting core.fsmonitor = ./x"},
+		{name: "a git setting of a new repository, yes", script: made, answers: []Decision{DecisionOnce}, asked: 1, file: "sub/.git/config", has: "fsmonitor"},
+		{name: "a harmless git setting", command: "git config user.email me@x", file: ".git/config", has: "me@x"},
+		{name: "instructions, no", script: "echo x > AGENTS.md", answers: []Decision{DecisionNo}, asked: 1, file: "AGENTS.md", note: "AGENTS.md, which agents or tools obey"},
+		{name: "instructions in a folder, yes", script: "mkdir d; echo x > d/AGENTS.md", answers: []Decision{DecisionOnce}, asked: 1, file: "d/AGENTS.md", has: "x"},
 		{name: "a git setting, agreed to before", command: "git config core.hooksPath h", answers: []Decision{DecisionOnce}, asked: 1, file: ".git/config", has: "hooksPath"},
-		{name: "settings that are new, no", script: "echo x > .envrc", answers: []Decision{DecisionNo}, asked: 1, file: ".envrc", note: "(kept in "},
+		{name: "settings that are new, no", script: "echo x > .envrc", answers: []Decision{DecisionNo}, asked: 1, file: ".envrc", note: asks},
 		{name: "settings that are new, yes", script: "echo x > .envrc", answers: []Decision{DecisionOnce}, asked: 1, file: ".envrc", has: "x"},
 		{name: "settings that are there", script: "echo x > .vscode/settings.json", file: ".vscode/settings.json", has: "{}", note: "sandbox lets commands write only in"},
 		{name: "settings, agreed to before", command: "echo x > .vscode/settings.json", answers: []Decision{DecisionOnce}, asked: 1, file: ".vscode/settings.json", has: "x"},
 		{name: "a hook", script: "rm -rf .git/hooks; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit", file: ".git/hooks/pre-commit"},
+		{name: "a hook of a new repository", script: "git init -q d/e/sub; mkdir -p d/e/sub/.git/hooks; echo x > d/e/sub/.git/hooks/pre-commit", answers: []Decision{DecisionNo}, asked: 1, file: "d/e/sub/.git/hooks/pre-commit", note: "the git hook d/e/sub/.git/hooks/pre-commit"},
 		{name: "our own settings", script: "mkdir .hermes; echo x > .hermes/config.yaml", file: ".hermes/config.yaml", note: "our own settings, .hermes/config.yaml"},
 		{name: "a file of the workspace", script: "echo x > new", file: "new", has: "x"},
 	} {
@@ -89,7 +98,7 @@ func TestTerminalSandboxed(t *testing.T) {
 			if _, err := os.Lstat(path); tt.has == "" && err == nil || tt.has != "" && !holds(path, tt.has) {
 				t.Errorf("%s: %v\n%+v", tt.file, err, out)
 			}
-			if !strings.Contains(out.Note, tt.note) || tt.note == "" && strings.Contains(out.Note, "undone") && tt.name != "a hook" {
+			if !strings.Contains(out.Note, tt.note) || tt.note == "" && strings.Contains(out.Note, "removed") && tt.name != "a hook" {
 				t.Errorf("note %q, want %q in it", out.Note, tt.note)
 			}
 			if n := len(who.asked); n != tt.asked {

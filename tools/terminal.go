@@ -228,7 +228,7 @@ func runShown(ctx context.Context, env *Env, call Call, c Command, note string) 
 	out := newCapture(env.OutputDir, env.Secrets)
 	c.Output = out
 	inEditor := borrow(env, call, &c)
-	places := WatchPlaces(c.box)
+	places := WatchPlaces(ctx, env, call, c.box)
 	stopShowing := showLive(env, call, out)
 	outcome, err := env.Shell.Run(ctx, c)
 	stopShowing()

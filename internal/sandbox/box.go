@@ -22,13 +22,15 @@ type Config struct {
 	// which commands do not see, but for Visible.
 	HermesHome string
 	Visible    []string
-	Environ []string // the server's own; nil: the process's
+	Environ    []string // the server's own; nil: the process's
 	// Mechanism enforces; nil: the one that [Detect] finds.
 	Mechanism *Mechanism
 	// Tell takes, once, what of the policy is enforced, and by what, and what is not. It
 	// is called by the first command, and again when the policy has changed. Nil: nobody
 	// is told.
 	Tell func(enforced string, gaps []string)
+	// Notice takes what the user has to know of a command's changes. Nil: only the call says it.
+	Notice func(text string)
 }
 
 // Box is the sandbox of a session. The nil Box confines nothing.
@@ -63,7 +65,7 @@ func New(c Config) *Box {
 	if c.Environ == nil {
 		c.Environ = os.Environ()
 	}
-	s := &shared{cfg: c, mode: c.Mode, network: c.Network, 
+	s := &shared{cfg: c, mode: c.Mode, network: c.Network,
 		walkers: map[string]*walker{}, marks: map[string]marked{}, configs: map[string]known{},
 		review: review{turn: make(chan struct{}, 1), stuck: map[string]string{}},
 	}
@@ -231,13 +233,34 @@ func (b *Box) Explain(output string) string {
 	if b.off() {
 		return ""
 	}
-	for _, sign := range []string{"Read-only file system", "EROFS"} {
-		if strings.Contains(output, sign) {
-			if b.Policy().Mode == ReadOnly {
-				return "the sandbox (sandbox.mode: read-only) lets commands write only in /tmp"
-			}
-			return "the sandbox lets commands write only in the workspace, /tmp and tool caches, and not in .git/hooks, .vscode, .idea or .envrc; do without it, or tell the user what to run"
+	if b.wanted() == ReadOnly {
+		if slices.ContainsFunc(refused, func(sign string) bool { return strings.Contains(output, sign) }) {
+			return "the sandbox (sandbox.mode: read-only) lets commands write only in /tmp"
 		}
+		return ""
+	}
+	switch {
+	case gitRefused(output):
+		return "the sandbox keeps git's settings, hooks and worktrees from commands that run code of their own: run the git command alone, as a command of its own, so that it can be judged and shown"
+	case slices.ContainsFunc(refused, func(sign string) bool { return strings.Contains(output, sign) }):
+		return "the sandbox lets commands write only in the workspace, /tmp and tool caches, and not in git's hooks and settings, nor in places that run by themselves, such as .vscode or .envrc; do without it, or tell the user what to run"
+	case strings.Contains(output, "Device or resource busy"):
+		return "the sandbox keeps folders that hold a repository, or what runs by itself, from being moved or removed by commands that run code of their own: run the command alone, with the folder's name in it, or tell the user"
 	}
 	return ""
+}
+
+// refused are the words by which programs say that a place is read-only.
+var refused = []string{"Read-only file system", "EROFS"}
+
+// gitRefused reports whether git could not write a protected place.
+func gitRefused(output string) bool {
+	for line := range strings.Lines(output) {
+		busy := strings.Contains(line, "Device or resource busy") || strings.Contains(line, "Read-only file system")
+		if busy && (strings.Contains(line, "config") && strings.Contains(line, ".git") || strings.Contains(line, ".git/worktrees") || strings.Contains(line, ".git/modules") || strings.Contains(line, ".git/hooks") ||
+			strings.Contains(line, "config file")) {
+			return true
+		}
+	}
+	return false
 }

@@ -106,3 +106,10 @@ func (b *Box) guard(p *Policy, s *scene) {
 
 // protect holds what a look has found for commands that run already.
 func (b *Box) protect(*scene) {}
+
+// Tell tells the user something about the sandbox, where there is a way.
+func (b *Box) Tell(text string) {
+	if b != nil && b.cfg.Notice != nil {
+		b.cfg.Notice(text)
+	}
+}

@@ -145,9 +145,8 @@ func (j *journal) close(reviewed bool) {
 		return
 	}
 	if reviewed {
-		os.Remove(j.path)                                       //nolint:errcheck // it says that no command runs
+		os.Remove(j.path)                                        //nolint:errcheck // it says that no command runs
 		os.Remove(strings.TrimSuffix(j.path, ".json") + ".lock") //nolint:errcheck // as above
 	}
 	j.lock.Close() //nolint:errcheck // was written
 }
-

@@ -25,16 +25,18 @@ type Opening struct {
 	// "name=value". The command may leave them in a configuration that is open.
 	Settings []string
 
-	// Git is set if the command line runs git and nothing else.
+	// Git is set if the command line runs git and nothing else. What it leaves in files that
+	// agents and tools obey is not asked about: it comes from a repository.
 	Git bool
-
-	named string // until Settings is filled: the words in which they were shown
+	// Writes are absolute paths of files that the command line was seen to write, which was
+	// judged before it was started.
+	Writes []string
 }
 
 // approves reports whether the user was shown a git setting and has approved it.
 func (o Opening) approves(s setting) bool {
 	name := strings.ToLower(s.name)
-	return o.named != "" && strings.Contains(o.named, name) || slices.ContainsFunc(o.Settings, func(shown string) bool {
+	return slices.ContainsFunc(o.Settings, func(shown string) bool {
 		n, value, _ := strings.Cut(shown, "=")
 		return strings.ToLower(n) == name && value == s.value
 	})
@@ -128,24 +130,4 @@ func (t *Temp) freeze(content []byte, mode os.FileMode) (path string, err error)
 		return "", err
 	}
 	return path, nil
-}
-
-// Named returns the opening of a command that the user has approved, by the words that
-// it was shown in: the places of editors and shells, and the git settings, that they name.
-func (b *Box) Named(words string) (o Opening) {
-	if b.off() || words == "" {
-		return o
-	}
-	for _, root := range existing(b.cfg.Roots()) {
-		for _, name := range runsByItself {
-			if strings.Contains(words, name) {
-				o.Open = append(o.Open, filepath.Join(root, name))
-			}
-		}
-		if strings.Contains(words, "git config") {
-			o.Open = append(o.Open, filepath.Join(root, ".git", "config"))
-		}
-	}
-	o.named = strings.ToLower(words)
-	return o
 }

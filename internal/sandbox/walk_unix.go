@@ -146,7 +146,7 @@ func (w *walker) read(fd int, old *node) (n node, err error) {
 		return n, err
 	}
 	f := os.NewFile(uintptr(dup), fmt.Sprintf("/proc/self/fd/%d", dup)) // by which it finds types that do not come with the names
-	defer f.Close()                            //nolint:errcheck // only read
+	defer f.Close()                                                     //nolint:errcheck // only read
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return n, err
 	}

@@ -194,7 +194,7 @@ func (o Opening) covers(b *Box, kind, path, name, value, before string) bool {
 		inRoot := slices.Contains(existing(b.cfg.Roots()), filepath.Dir(path))
 		return b.opens(path) || o.Git && !inRoot && kind == placeItem
 	case orderItem:
-		return o.Git || b.opens(path)
+		return o.Git || b.opens(path) || slices.Contains(o.Writes, path)
 	}
 	return false
 }
