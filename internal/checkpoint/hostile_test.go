@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,5 +45,68 @@ func TestHostileObjects(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Since a checkpoint, a command has put a link in the place of a folder: nothing is
+// restored, removed, shown or kept through it, wherever it leads.
+func TestRestoreBehindLink(t *testing.T) {
+	t.Parallel()
+	for _, target := range []string{".git/hooks", "other", "OUTSIDE", "loop"} {
+		for _, again := range []string{"", "mkdir d.new; mv d d.link; mv d.new d; rm -r d; mv d.link d"} {
+			t.Run(target+again, func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t, map[string]string{"d/pre-commit": "evil\n", "d/e/deep": "evil\n", "other/x": "the user's\n"})
+				outside := t.TempDir()
+				b.sh("git init -q .; git add .; git commit -qm one; mkdir -p .git/hooks; rm -f .git/hooks/*; chmod +x d/pre-commit")
+				b.turn("one", func() {
+					b.shell("echo made >d/made; rm -r d; ln -s " + strings.Replace(target, "OUTSIDE", outside, 1) + " d; ln -s loop loop; " + again)
+				})
+				// By force, and folders as they are: the link is what was changed since.
+				b.turn("two", func() { b.shell("touch other/y") })
+				b.restoreWith("one", Choice{Force: func(string) bool { return true }}, "d/pre-commit", "d/e/deep")
+				for _, dir := range []string{b.path(".git/hooks"), outside} {
+					if found, err := os.ReadDir(dir); err != nil || len(found) > 0 {
+						t.Errorf("%s holds %v, %v", dir, found, err)
+					}
+				}
+				if found, err := os.ReadDir(b.path("other")); err != nil || len(found) != 2 {
+					t.Errorf("other holds %v, %v", found, err)
+				}
+				b.restoreWith("one", Choice{Force: func(string) bool { return true }})
+				if text, err := os.ReadFile(b.path("d/pre-commit")); string(text) != "evil\n" || err != nil {
+					t.Errorf("with its folder it is restored as %q, %v", text, err)
+				}
+			})
+		}
+	}
+}
+
+// While a restore runs, a command exchanges the folder for a link to .git/hooks and back.
+func TestRestoreWhileSwapped(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil)
+	for i := range 60 {
+		b.write("d/sub/"+string(rune('A'+i))+"-commit", "evil\n")
+	}
+	b.sh("git init -q .; git add .; git commit -qm one; rm -f .git/hooks/*; mkdir -p .git/hooks/sub; ln -s .git/hooks link")
+	b.turn("one", func() { b.shell("for f in d/sub/*; do echo spoiled >$f; done") })
+	var stop atomic.Bool
+	var swapping sync.WaitGroup
+	swapping.Go(func() {
+		for !stop.Load() {
+			for _, move := range [][2]string{{"d", "real"}, {"link", "d"}, {"d", "link"}, {"real", "d"}} {
+				_ = os.Rename(b.path(move[0]), b.path(move[1]))
+			}
+		}
+	})
+	for range 5 {
+		b.restoreWith("one", Choice{Force: func(string) bool { return true }})
+	}
+	stop.Store(true)
+	swapping.Wait()
+	found, err := os.ReadDir(b.path(".git/hooks/sub"))
+	if err != nil || len(found) > 0 {
+		t.Errorf("the hooks are %v, %v", found, err)
 	}
 }

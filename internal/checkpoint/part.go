@@ -490,7 +490,7 @@ func (c *comparison) path(path string) {
 	old, was := c.base.entries[path]
 	now, is := c.next.entries[path]
 	if !is {
-		if _, err := c.k.Files.Abs(path); err != nil {
+		if !c.k.Files.Holds(path) {
 			return // its folder is no longer one of the workspace's
 		}
 		if now, is = c.k.store.look(c.k.Files, path, c.limits); is && !was {

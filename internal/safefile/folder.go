@@ -327,3 +327,22 @@ func Links(info fs.FileInfo) (id FileID, names uint64, known bool) { return link
 
 // FileID is what a file is, whatever its names.
 type FileID struct{ device, inode uint64 }
+
+// FolderOf is the folder that root has open.
+func FolderOf(root *os.Root) (*Folder, error) {
+	h, err := handleOf(root)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{h, root.Name()}, nil
+}
+
+// Is reports whether root has the same folder open.
+func (f *Folder) Is(root *os.Root) bool {
+	ours, err := f.handle.stat()
+	if err != nil {
+		return false
+	}
+	theirs, err := root.Stat(".")
+	return err == nil && os.SameFile(ours, theirs)
+}

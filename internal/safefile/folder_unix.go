@@ -216,3 +216,10 @@ func linksOf(info fs.FileInfo) (id FileID, names uint64, known bool) {
 	}
 	return systemLinks(info)
 }
+
+func handleOf(root *os.Root) (handle, error) {
+	file, err := root.Open(".")
+	return handle{file}, err
+}
+
+func (h handle) stat() (fs.FileInfo, error) { return h.file.Stat() }

@@ -138,3 +138,10 @@ func (h handle) rewind() error {
 }
 
 func linksOf(fs.FileInfo) (id FileID, names uint64, known bool) { return FileID{}, 0, false }
+
+func handleOf(root *os.Root) (handle, error) {
+	own, err := root.OpenRoot(".")
+	return handle{own, &listing{}}, err
+}
+
+func (h handle) stat() (fs.FileInfo, error) { return h.root.Stat(".") }

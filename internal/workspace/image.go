@@ -75,12 +75,13 @@ func (w *Workspace) note(p place, old Image) (after func(now Image)) {
 }
 
 // Look returns what is at path: the editor's text if it is open there, else what is
-// on the disk. A link is looked at itself.
+// on the disk. No link is followed: one in the last place is looked at itself, and
+// behind one there is nothing to be seen.
 func (w *Workspace) Look(ctx context.Context, path string) (now Image, err error) {
-	err = w.atLink(path, func(p place) error {
+	p, err := w.literal(path)
+	if err == nil {
 		now, err = w.look(ctx, p)
-		return err
-	})
+	}
 	if err != nil {
 		return NoImage, w.explain(ctx, "reading", path, err)
 	}
@@ -96,7 +97,15 @@ func (w *Workspace) look(ctx context.Context, p place) (Image, error) {
 	if open {
 		return openImage(doc.Text), nil
 	}
-	return lookOnDisk(p)
+	held, err := p.hold()
+	switch {
+	case missing(err):
+		return NoImage, nil
+	case err != nil:
+		return NoImage, err
+	}
+	defer held.close()
+	return lookOnDisk(held)
 }
 
 // LookOnDisk is [Workspace.Look], but never at the editor.
@@ -134,7 +143,8 @@ func lookOnDisk(p place) (Image, error) {
 // ErrKept says that a place was left as it is, because its check said so.
 var ErrKept = errors.New("left as it is")
 
-// PutBack makes path what want says, whole or not at all; a link is replaced itself.
+// PutBack makes path what want says, whole or not at all; a link is replaced itself, and
+// none is followed on the way.
 // check looks at what is there now, and its error ends the call before anything is
 // done. What the editor has open is changed in the editor, and saved by its user;
 // on the disk only when the file is gone from there. To check, what is there is the
@@ -144,41 +154,11 @@ func (w *Workspace) PutBack(ctx context.Context, path string, want Image, check 
 		return err
 	}
 	defer w.unlockWrites()
+	p, err := w.literal(path)
 	var fromCheck error
-	err := w.atLink(path, func(p place) error {
-		doc, open, err := w.document(ctx, p)
-		if err != nil && !errors.Is(err, errAbsent) {
-			return err
-		}
-		now, err := lookOnDisk(p)
-		if err != nil {
-			return err
-		}
-		binary := w.Untold() && !utf8.Valid(want.Text) // which the editor takes for text
-		if open && want.There() && !binary && (want.Open || want.Mode.IsRegular() && now.There()) {
-			if !now.Mode.IsRegular() || w.differs(ctx, p, doc.Text) {
-				now = openImage(doc.Text)
-			}
-			if fromCheck = check(now); fromCheck != nil {
-				return nil
-			}
-			return w.putBackDocument(ctx, p, doc, want)
-		}
-		if fromCheck = check(now); fromCheck != nil {
-			return nil
-		}
-		was := now
-		if open {
-			was = openImage(doc.Text)
-		}
-		after := w.note(p, now)
-		if err := w.exchange(ctx, p, was, now, want); err != nil {
-			after(now)
-			return err
-		}
-		after(want)
-		return nil
-	})
+	if err == nil {
+		fromCheck, err = w.putBack(ctx, p, want, check)
+	}
 	if fromCheck != nil {
 		return fromCheck
 	}
@@ -186,6 +166,58 @@ func (w *Workspace) PutBack(ctx context.Context, path string, want Image, check 
 		return w.explain(ctx, "restoring", path, err)
 	}
 	return nil
+}
+
+func (w *Workspace) putBack(ctx context.Context, p place, want Image, check func(now Image) error) (fromCheck, err error) {
+	doc, open, err := w.document(ctx, p)
+	if err != nil && !errors.Is(err, errAbsent) {
+		return nil, err
+	}
+	held, err := p.hold()
+	gone := missing(err)
+	if err != nil && !gone {
+		return nil, err
+	}
+	now := NoImage
+	if !gone {
+		defer held.close()
+		if now, err = lookOnDisk(held); err != nil {
+			return nil, err
+		}
+	}
+	binary := w.Untold() && !utf8.Valid(want.Text) // which the editor takes for text
+	if open && want.There() && !binary && (want.Open || want.Mode.IsRegular() && now.There()) {
+		if !now.Mode.IsRegular() || w.differs(ctx, p, doc.Text) {
+			now = openImage(doc.Text)
+		}
+		if fromCheck = check(now); fromCheck != nil {
+			return fromCheck, nil
+		}
+		return nil, w.putBackDocument(ctx, p, doc, want)
+	}
+	if fromCheck = check(now); fromCheck != nil {
+		return fromCheck, nil
+	}
+	was := now
+	if open {
+		was = openImage(doc.Text)
+	}
+	after := w.note(p, now)
+	undo := func() {}
+	if gone {
+		if held, undo, err = p.makeParent(); err != nil {
+			after(now)
+			return nil, err
+		}
+		defer held.close()
+	}
+	if err := w.exchange(ctx, held, was, now, want); err != nil {
+		undo()
+		after(now)
+		return nil, err
+	}
+	after(want)
+	return nil, nil
 }
 
 func (w *Workspace) putBackDocument(ctx context.Context, p place, doc Document, want Image) error {

@@ -145,12 +145,23 @@ func isCache(entries []fs.DirEntry) bool {
 	return hasEntry(entries, "CACHEDIR.TAG") || hasEntry(entries, "pyvenv.cfg")
 }
 
+// Holds reports whether an absolute path lies in one of the folders, as it is spelled.
+func (w *Workspace) Holds(path string) bool {
+	_, inside := longest(w.current(), path)
+	return inside
+}
+
 // SurveyOne is what a survey would say of one path, whether or not it would come by.
 func (w *Workspace) SurveyOne(path string) (found Surveyed, ok bool) {
 	p, inside := longest(w.current(), path)
 	if !inside {
 		return found, false
 	}
+	p, err := p.hold()
+	if err != nil {
+		return found, false
+	}
+	defer p.close()
 	info, err := p.folder.root.Lstat(p.rel)
 	if err != nil {
 		return found, false
@@ -169,6 +180,10 @@ func (w *Workspace) ReadSurveyed(path string, limit int64) (text []byte, after f
 	if !inside {
 		return nil, nil, w.outside(path)
 	}
+	if p, err = p.hold(); err != nil {
+		return nil, nil, err
+	}
+	defer p.close()
 	if info, err := p.folder.root.Lstat(p.rel); err != nil {
 		return nil, nil, err
 	} else if !info.Mode().IsRegular() {

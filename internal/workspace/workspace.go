@@ -104,6 +104,8 @@ type folder struct {
 	path  string // absolute, links resolved
 	given string // as the editor spells it
 	root  *os.Root
+
+	strict *safefile.Folder // the same, for what follows no links
 }
 
 // Open opens folders, each of which must exist; the first is the main one, to
@@ -176,7 +178,12 @@ func openFolder(name string, opened, have []*folder) (*folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workspace folder %s cannot be opened: %w", name, plain(err))
 	}
-	return &folder{path: path, given: given, root: root}, nil
+	strict, err := safefile.FolderOf(root)
+	if err != nil {
+		root.Close()
+		return nil, fmt.Errorf("workspace folder %s cannot be opened: %w", name, plain(err))
+	}
+	return &folder{path: path, given: given, root: root, strict: strict}, nil
 }
 
 // closeFolders closes those of folders that are not kept.
@@ -184,7 +191,7 @@ func closeFolders(folders, keep []*folder) error {
 	var errs []error
 	for _, f := range folders {
 		if !holds(keep, f) {
-			errs = append(errs, f.root.Close())
+			errs = append(errs, f.root.Close(), f.strict.Close())
 		}
 	}
 	return errors.Join(errs...)

@@ -1,0 +1,79 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+)
+
+// literal is the place that a path names itself. The file tools follow links, because
+// users have links. What was recorded of a path, and is restored there, follows none: a
+// command may have put a link to .git/hooks in the place of a folder since.
+func (w *Workspace) literal(path string) (place, error) {
+	abs, err := w.absolute(path)
+	if err != nil {
+		return place{}, err
+	}
+	p, ok := w.within(abs)
+	if !ok {
+		return place{}, w.outside(path)
+	}
+	return p, nil
+}
+
+// hold opens the folder that p lies in, without a link on the way, and returns p as a
+// place of that folder: what is done there stays there, whatever becomes of the path. If
+// the folder is not there, the error is [fs.ErrNotExist]. close must follow.
+func (p place) hold() (held place, err error) {
+	if p.rel == "." {
+		return p, &PathError{p.abs(), p.abs() + " is a folder of the workspace itself", os.ErrInvalid}
+	}
+	dir, base := filepath.Dir(p.rel), filepath.Base(p.rel)
+	strict, err := p.folder.strict.Sub(dir)
+	if errors.Is(err, safefile.ErrLink) {
+		return p, p.byLink()
+	}
+	if err != nil {
+		return p, err
+	}
+	defer strict.Close()
+	root, err := safefile.OpenRootIn(p.folder.root, dir)
+	if err != nil {
+		return p, err
+	}
+	if !strict.Is(root) {
+		root.Close()
+		return p, p.byLink()
+	}
+	return place{&folder{path: filepath.Join(p.folder.path, dir), given: filepath.Join(p.folder.given, dir), root: root}, base}, nil
+}
+
+func (p place) byLink() error {
+	return &PathError{p.abs(), fmt.Sprintf("%s lies behind a link, which is not followed here", p.abs()), ErrOutside}
+}
+
+// close gives up what hold has opened.
+func (p place) close() { p.folder.root.Close() }
+
+// makeParent makes the folders above p that are not there, and holds p.
+func (p place) makeParent() (held place, undo func(), err error) {
+	gone := missingFolders(p)
+	undo = func() {
+		for i := len(gone) - 1; i >= 0; i-- {
+			if p.folder.strict.Remove(gone[i]) != nil {
+				return
+			}
+		}
+	}
+	if err := p.folder.strict.MkdirAll(filepath.Dir(p.rel), 0o755); err != nil {
+		undo()
+		return p, undo, err
+	}
+	if held, err = p.hold(); err != nil {
+		undo()
+	}
+	return held, undo, err
+}
