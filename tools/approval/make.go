@@ -132,9 +132,7 @@ func (j *judge) recipe(c *call, text, dir string) {
 	if j.keyAs == "" && wrapped {
 		j.keyAs = j.key(c)
 	}
-	st := &state{cwds: []string{dir}}
-	st.forget()
-	j.shellFile(&call{name: c.name, words: c.words, st: st}, text)
+	j.shellFile(&call{name: c.name, words: c.words, st: &state{cwds: []string{dir}}}, text)
 	j.keyAs = keyAs
 	kept := j.findings[:before]
 	for _, f := range j.findings[before:] {
