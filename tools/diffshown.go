@@ -53,16 +53,17 @@ func changedIn(lines []string, i int) (from, to int) {
 
 // briefLine is the part of a line about what lies between from and to.
 func briefLine(line string, from, to int) string {
-	start, end := max(from-diffAround, 1), min(min(to, from+diffLineBytes/2)+diffAround, len(line)-1)
+	_, first := utf8.DecodeRuneInString(line) // the sign of a diff, in what is one
+	start, end := max(from-diffAround, first), min(min(to, from+diffLineBytes/2)+diffAround, len(line)-1)
 	for start < end && !utf8.RuneStart(line[start]) {
 		start++
 	}
 	for end > start && !utf8.RuneStart(line[end]) {
 		end--
 	}
-	text := line[:1]
-	if start > 1 {
-		text += fmt.Sprintf("[… %d bytes] ", start-1)
+	text := line[:first]
+	if start > first {
+		text += fmt.Sprintf("[… %d bytes] ", start-first)
 	}
 	text += line[start:end]
 	if end < len(line)-1 {
