@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,9 @@ type Config struct {
 	// which commands do not see, but for Visible.
 	HermesHome string
 	Visible    []string
+	Read       []string // paths that commands can read although they lie in the home; may begin with ~
+	Caches     string   // [OwnCaches] or [SharedCaches]; empty: own
+	Workspace  string   // the folder that the layers of caches belong to; empty: the first of Roots
 	Environ    []string // the server's own; nil: the process's
 	// Mechanism enforces; nil: the one that [Detect] finds.
 	Mechanism *Mechanism
@@ -55,6 +59,12 @@ type shared struct {
 	marks   map[string]marked  // of files, by path
 	configs map[string]known   // settings of git, by path
 	review  review
+
+	layers  string    // the folder of the caches' layers; empty: not asked for yet
+	held    io.Closer // keeps it
+	sweeper *sweeper
+	views   views
+	sockets func() []string // of the system's services, found once
 }
 
 // New makes the sandbox of a session. It does nothing yet.
@@ -69,6 +79,7 @@ func New(c Config) *Box {
 		walkers: map[string]*walker{}, marks: map[string]marked{}, configs: map[string]known{},
 		review: review{turn: make(chan struct{}, 1), stuck: map[string]string{}},
 	}
+	s.sockets = sync.OnceValue(openSockets)
 	s.caches = sync.OnceValue(func() []string {
 		paths, made := writableCaches(c.Home, c.Environ)
 		s.mu.Lock()
@@ -133,6 +144,9 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 	if err != nil {
 		return err
 	}
+	if len(c.Args) > 0 {
+		b.starts(c.Args[0])
+	}
 	policy := b.basePolicy()
 	b.guard(&policy, s)
 	policy.temp = temp
@@ -143,6 +157,7 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 	if c.Scratch != "" {
 		policy.Writable = append(policy.Writable, c.Scratch)
 	}
+	b.arrangeCaches(ctx, m, &policy, c)
 	if err := m.apply(policy, c, temp); err != nil {
 		return fmt.Errorf("confining the command: %w", err)
 	}
@@ -181,15 +196,15 @@ func (b *Box) basePolicy() Policy {
 	p := Policy{Mode: b.mode, Network: b.network, Roots: b.cfg.Roots()}
 	b.mu.Unlock()
 	if p.Mode == WorkspaceWrite {
-		p.Writable = append(outside(p.Roots), b.caches()...)
+		p.Writable = outside(p.Roots)
 	}
-	p.Unreadable = slices.DeleteFunc(unreadable(b.cfg.Home, b.cfg.HermesHome, b.cfg.Environ), func(path string) bool {
-		return slices.Contains(p.Roots, path) // the user has opened just this
-	})
 	p.Visible = append(slices.Clone(ofRun), b.cfg.Visible...)
-	for _, name := range startFiles {
-		p.ReadOnly = append(p.ReadOnly, filepath.Join(b.cfg.Home, name))
+	for _, home := range append(homesAmong(p.Roots), b.cfg.Home) {
+		for _, name := range startFiles {
+			p.ReadOnly = append(p.ReadOnly, filepath.Join(home, name))
+		}
 	}
+	p.hide(b.viewHome(p.Roots), append(unreadable(b.cfg.Home, b.cfg.HermesHome, b.cfg.Environ), b.sockets()...))
 	return p
 }
 
@@ -223,6 +238,11 @@ func (b *Box) Close() {
 		b.temp = nil
 	}
 	removeUnused(b.made)
+	b.sweeper.stop()
+	if b.held != nil {
+		b.held.Close() //nolint:errcheck // only a lock
+		b.held = nil
+	}
 	b.review.journal.close(b.review.running == 0 && !b.review.left && len(b.review.stuck) == 0)
 	b.review.journal = nil
 }

@@ -1,41 +1,110 @@
 package sandbox
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// cache is a tool's, which is made when the tool is there.
-type cache struct{ path, program string }
-
-// caches in a home: what is downloaded or built, and not what is run from PATH or
-// read as settings, which a command could leave for the next shell to run.
-var caches = []cache{
-	{".cache", ""}, {"Library/Caches", "sw_vers"},
-	{"go/pkg", "go"}, {".npm", "npm"}, {".cargo/registry", "cargo"}, {".cargo/git", "cargo"},
-	{".local/share/pnpm/store", "pnpm"}, {".yarn/berry", "yarn"}, {".bun/install/cache", "bun"},
-	{".local/share/uv", "uv"}, {".local/share/virtualenvs", "pipenv"}, {".local/share/hatch", "hatch"},
-	{".conda/pkgs", "conda"}, {".m2/repository", "mvn"}, {".gradle/caches", "gradle"}, {".gradle/wrapper", "gradle"},
-	{".gradle/daemon", "gradle"}, {".gradle/native", "gradle"}, {".nuget/packages", "dotnet"},
-	{".local/share/NuGet", "dotnet"}, {".ccache", "ccache"}, {".bundle/cache", "bundle"}, {".composer/cache", "composer"},
-	{".hex/packages", "mix"}, {".cabal/packages", "cabal"}, {".stack/pantry", "stack"},
+// cacheFolder is a cache of this home.
+type cacheFolder struct {
+	cache
+	named   string // as the tool finds it
+	path    string // free of links
+	missing bool   // it does not exist; its tool does
 }
 
-// cacheVariables name caches that a user keeps elsewhere.
-var cacheVariables = []cache{
-	{"XDG_CACHE_HOME", ""}, {"GOCACHE", ""}, {"GOMODCACHE", ""}, {"GOPATH", "pkg"}, {"CARGO_HOME", "registry"},
-	{"CARGO_HOME", "git"}, {"npm_config_cache", ""}, {"PIP_CACHE_DIR", ""}, {"UV_CACHE_DIR", ""}, {"GRADLE_USER_HOME", "caches"},
-	{"CCACHE_DIR", ""}, {"POETRY_CACHE_DIR", ""}, {"YARN_CACHE_FOLDER", ""},
-}
-
-// writableCaches lists the tools' caches, and makes those of tools that are there, since
-// a command cannot: the home around them is read-only for it. made are the folders that
-// were missing, outermost first.
-func writableCaches(home string, environ []string) (paths, made []string) {
+// cacheFolders lists the caches of a home, and those that the environment names. One that
+// lies in another or in the workspace is left out. b.views.mu is held.
+func (b *Box) cacheFolders(home string, roots []string) (all []cacheFolder) {
+	add := func(c cache, named string) {
+		f := cacheFolder{cache: c, named: named, path: named}
+		info, err := os.Stat(named)
+		switch {
+		case err == nil && info.IsDir():
+			f.path = real(named)
+		case err == nil || !hideable(home) || !under(named, home) || !b.hasProgram(c.program):
+			return
+		default:
+			if _, err := os.Lstat(named); err == nil {
+				return // a link to nothing
+			}
+			f.missing = true
+		}
+		if f.path == "/" || under(home, f.path) {
+			return
+		}
+		for _, root := range roots {
+			if under(f.path, root) && !under(home, root) {
+				return
+			}
+		}
+		all = append(all, f)
+	}
 	for _, c := range caches {
+		add(c, filepath.Join(home, c.path))
+	}
+	for _, v := range cacheVariables {
+		if dir := b.variable(v.name, home); filepath.IsAbs(dir) {
+			add(cache{programs: v.programs}, filepath.Join(dir, v.within))
+		}
+	}
+	slices.SortStableFunc(all, func(a, b cacheFolder) int { return cmp.Compare(a.path, b.path) })
+	var kept []cacheFolder
+	for _, f := range all {
+		if !slices.ContainsFunc(kept, func(k cacheFolder) bool { return under(f.path, k.path) }) {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// hasProgram reports whether a tool is there. The empty one is.
+func (b *Box) hasProgram(name string) bool {
+	if name == "" {
+		return true
+	}
+	has, known := b.views.has[name]
+	if !known {
+		_, err := exec.LookPath(name)
+		has = err == nil
+		if b.views.has == nil {
+			b.views.has = map[string]bool{}
+		}
+		b.views.has[name] = has
+	}
+	return has
+}
+
+// variable is a variable of the environment, or of what "go env -w" has set.
+func (b *Box) variable(name, home string) string {
+	for _, kv := range b.cfg.Environ {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok && value != "" {
+			return value
+		}
+	}
+	if !strings.HasPrefix(name, "GO") {
+		return ""
+	}
+	text, _ := safefile.Read(filepath.Join(home, ".config/go/env"), safefile.Settings)
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, name+"="); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// writableCaches lists the tools' caches that are shared with the user's programs, and
+// makes those of tools that are there, since a command cannot: the home around them is
+// read-only for it. made are the folders that were missing, outermost first.
+func writableCaches(home string, environ []string) (paths, made []string) {
+	for _, c := range sharedCaches {
 		path := filepath.Join(home, c.path)
 		if _, err := os.Lstat(path); err != nil {
 			if _, missing := exec.LookPath(c.program); c.program != "" && missing != nil {
@@ -48,8 +117,8 @@ func writableCaches(home string, environ []string) (paths, made []string) {
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
 		for _, c := range cacheVariables {
-			if name == c.path && filepath.IsAbs(value) && filepath.Clean(value) != "/" && filepath.Clean(value) != home {
-				paths = append(paths, filepath.Join(value, c.program))
+			if name == c.name && !c.programs && filepath.IsAbs(value) && filepath.Clean(value) != "/" && filepath.Clean(value) != home {
+				paths = append(paths, filepath.Join(value, c.within))
 			}
 		}
 	}

@@ -8,7 +8,7 @@ func (b *Box) In(roots ...string) *Box {
 	}
 	b.mu.Lock()
 	c := b.cfg
-	c.Mode, c.Network = b.mode, b.network
+	c.Mode, c.Network, c.Workspace = b.mode, b.network, b.workspaceLocked()
 	b.mu.Unlock()
 	c.Roots = func() []string { return roots }
 	c.Tell = nil // was told by b

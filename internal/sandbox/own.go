@@ -31,12 +31,17 @@ func (b *Box) ConfineOwn(ctx context.Context, c *proc.Cmd, writable ...string) e
 	if err != nil {
 		return err
 	}
+	if len(c.Args) > 0 {
+		b.starts(c.Args[0])
+	}
 	policy := b.Policy()
 	policy.Mode, policy.Network, policy.Pinned = ReadOnly, false, nil
 	policy.Writable = writable
 	if c.Scratch != "" {
 		policy.Writable = append(policy.Writable, c.Scratch)
 	}
+	policy.Visible = append(policy.Visible, policy.view.entries...)
+	policy.showCaches()
 	if err := m.apply(policy, c, stand); err != nil {
 		return fmt.Errorf("confining %s: %w", c.Args[0], err)
 	}
@@ -51,7 +56,8 @@ func (b *Box) Hidden() func(path string) bool {
 		return func(string) bool { return false }
 	}
 	p := b.Policy()
-	hidden := existing(p.Unreadable)
+	p.showCaches()
+	hidden := existing(append(p.Unreadable, p.view.home))
 	shown := existing(slices.Concat(p.Roots, p.Visible, p.Writable))
 	return func(path string) bool {
 		return longest(path, hidden) > longest(path, shown)

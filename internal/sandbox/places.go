@@ -43,7 +43,35 @@ var startFiles = []string{
 var systemSecrets = []string{"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/krb5.keytab", "/etc/docker/key.json", "/var/lib/docker", "/var/lib/containerd"}
 
 // sockets are folders in which services of the system and the desktop listen.
-var sockets = []string{"/run", "/var/run", "/mnt/wslg", "/tmp/.X11-unix"}
+var sockets = []string{
+	"/run", "/var/run", "/mnt/wslg", "/tmp/.X11-unix", "/var/lib/lxd", "/var/snap/lxd/common/lxd", "/var/lib/incus", "/var/lib/libvirt/qemu",
+	"/var/lib/docker", "/var/lib/containerd", "/var/lib/containers/storage/podman",
+}
+
+// openSocketsLimit bounds the sockets that are hidden one by one.
+const openSocketsLimit = 100
+
+// needed are sockets without which users and names are not found.
+var neededSockets = []string{"/var/lib/sss/pipes", "/dev"}
+
+// openSockets lists the sockets of services that listen elsewhere now.
+func openSockets() (paths []string) {
+	text, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		_, path, ok := strings.Cut(line, " /")
+		path = "/" + strings.TrimSpace(path)
+		if !ok || underAny(path, sockets) || underAny(path, neededSockets) || underAny(path, tempFolders()) || len(paths) == openSocketsLimit {
+			continue
+		}
+		if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
+			paths = append(paths, path)
+		}
+	}
+	return existing(paths)
+}
 
 // ofRun is what programs need of /run: where names are resolved, and NixOS.
 var ofRun = []string{
@@ -68,7 +96,7 @@ func unreadable(home, hermesHome string, environ []string) (paths []string) {
 		if h == "" {
 			continue
 		}
-		for _, name := range secrets {
+		for _, name := range slices.Concat(secrets, toolSecrets) {
 			paths = append(paths, filepath.Join(h, name))
 		}
 		for name, token := range withTokens {

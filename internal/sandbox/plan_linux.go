@@ -15,7 +15,9 @@ func (m Mechanism) apply(p Policy, c *proc.Cmd, stand *Temp) error {
 	plan := &confine.Plan{Scoped: m.Scoped}
 	switch m.Kind {
 	case Namespaces, Bubblewrap:
-		m.mounts(plan, p, stand, c.Limits.MemoryMB)
+		if err := m.mounts(plan, p, stand, c.Limits.MemoryMB); err != nil {
+			return err
+		}
 		if m.Kind == Bubblewrap {
 			plan = m.wrapped(plan, p)
 		}
@@ -44,14 +46,14 @@ func (p Policy) writable() []string {
 	return existing(append(slices.Clone(p.Roots), p.Writable...))
 }
 
-func (m Mechanism) mounts(plan *confine.Plan, p Policy, stand *Temp, shmMB int) {
+func (m Mechanism) mounts(plan *confine.Plan, p Policy, stand *Temp, shmMB int) error {
 	plan.Namespaces, plan.Processes, plan.ShmMB = true, m.Processes, shmMB
 	plan.Writable = p.writable()
 	plan.Hidden = existing(p.Unreadable)
 	plan.Visible = existing(p.Visible)
 	plan.ReadOnly = within(existing(p.ReadOnly), plan.Writable)
 	plan.Pinned = within(existing(p.Pinned), plan.Writable)
-	plan.Copies, plan.Links = p.copies, p.links
+	plan.Copies, plan.Links = p.copies, within(slices.Clone(p.links), plan.Writable)
 	plan.Writable = append(plan.Writable, p.exact...)
 	plan.Blank, plan.Nothing = stand.blank(), stand.nothing()
 	if p.temp != nil {
@@ -60,6 +62,31 @@ func (m Mechanism) mounts(plan *confine.Plan, p Policy, stand *Temp, shmMB int) 
 	if p.Mode == ReadOnly { // they may lie in what is hidden or in /tmp
 		plan.Visible = append(plan.Visible, slices.DeleteFunc(existing(p.Roots), func(root string) bool { return slices.Contains(p.exact, root) })...)
 	}
+	plan.LayerDir, plan.Layers, plan.Binds = p.layerDir, p.layers, p.binds
+	return p.standIn(plan, stand)
+}
+
+// standIn puts a folder of ours in place of the home.
+func (p Policy) standIn(plan *confine.Plan, stand *Temp) error {
+	if p.view == nil || p.view.home == "" {
+		return nil
+	}
+	mounted := slices.Concat(plan.Writable, plan.Visible)
+	for _, c := range slices.Concat(plan.Layers, plan.Binds) {
+		mounted = append(mounted, c.At)
+	}
+	mounted = slices.DeleteFunc(mounted, func(path string) bool { return !under(path, p.view.home) })
+	dir, covers, err := stand.standIn(p.view, mounted)
+	if err != nil {
+		return err
+	}
+	plan.Folders = []confine.Copy{{From: dir, At: p.view.home}}
+	for _, c := range covers {
+		if underAny(c.At, mounted) {
+			plan.Folders = append(plan.Folders, c)
+		}
+	}
+	return nil
 }
 
 // within are those paths that lie in one of dirs, or are one.
@@ -92,6 +119,12 @@ func (m Mechanism) wrapped(mounts *confine.Plan, p Policy) *confine.Plan {
 	on := func(flag string) func(string) []string {
 		return func(path string) []string { return []string{flag, path, path} }
 	}
+	for _, c := range mounts.Folders {
+		all = append(all, mount{c.At, 1, []string{"--bind", c.From, c.At}})
+	}
+	for _, c := range mounts.Binds {
+		all = append(all, mount{c.At, 2, []string{"--bind", c.From, c.At}})
+	}
 	add(0, mounts.TempAt, func(path string) []string { return []string{"--bind", mounts.Temp, path} })
 	add(1, mounts.Hidden, func(path string) []string {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -112,6 +145,9 @@ func (m Mechanism) wrapped(mounts *confine.Plan, p Policy) *confine.Plan {
 	for _, one := range all {
 		args = append(args, one.args...)
 	}
+	for _, c := range mounts.Folders { // when what lies in them has its place
+		args = append(args, "--remount-ro", c.At)
+	}
 	args = append(args, "--proc", "/proc", "--dev", "/dev")
 	if os.Geteuid() == 0 {
 		for _, name := range []string{"sys", "sysrq-trigger", "irq", "bus", "fs"} {
@@ -131,11 +167,19 @@ func rules(p Policy) (reads, writes []string) {
 	if p.temp != nil {
 		writes = append(writes, existing([]string{"/tmp", "/var/tmp", "/dev/shm", os.TempDir()})...)
 	}
-	hidden := slices.DeleteFunc(existing(p.Unreadable), func(path string) bool {
+	visible := existing(p.Visible)
+	unreadable := slices.Clone(p.Unreadable)
+	if p.view != nil && p.view.home != "" {
+		unreadable = append(append(unreadable, p.view.home), p.view.dirty()...)
+		visible = append(visible, existing(p.view.clean())...)
+	}
+	hidden := slices.DeleteFunc(existing(unreadable), func(path string) bool {
 		return slices.Contains(sockets, path) // not kept by this means
 	})
 	reads = slices.DeleteFunc(beside("/", append(hidden, "/dev")), func(path string) bool { return under(path, "/dev") }) // devices have rules of their own
-	reads = append(reads, existing(p.Visible)...)
+	for _, v := range visible {
+		reads = append(reads, beside(v, within(slices.Clone(hidden), []string{v}))...)
+	}
 	var split []string
 	for _, w := range writes {
 		split = append(split, beside(w, hidden)...)

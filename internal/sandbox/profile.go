@@ -25,9 +25,20 @@ func profile(p Policy) string {
 		}
 	}
 	b.WriteString("(allow file-write* (literal \"/dev/null\") (literal \"/dev/zero\") (literal \"/dev/dtracehelper\") (regex #\"^/dev/(tty|pty|fd/)\"))\n")
+	visible := slices.Clone(p.Visible)
+	if p.view != nil && p.view.home != "" {
+		home := quote(p.view.home)
+		// Names on the way to what is visible have to be found.
+		fmt.Fprintf(&b, "(deny file-read* network-outbound (subpath %s))\n(allow file-read-metadata (subpath %s))\n", home, home)
+		visible = append(visible, p.view.clean()...)
+	}
 	allow("deny", "file-read*", p.Unreadable)
-	allow("allow", "file-read*", p.Visible)
-	allow("allow", "file-read* file-write*", writable)
+	allow("allow", "file-read*", visible)
+	if p.view != nil {
+		allow("deny", "file-read*", p.view.dirty())
+	}
+	allow("deny", "file-read*", hiddenWithin(p.Unreadable, visible))
+	allow("allow", "file-read* file-write* network-outbound", writable)
 	allow("deny", "file-read* file-write*", hiddenWithin(p.Unreadable, writable))
 	allow("deny", "file-write*", p.ReadOnly)
 	for _, path := range existing(p.Pinned) {

@@ -56,6 +56,11 @@ type Policy struct {
 	links  []string       // links that cannot be replaced
 	temp   *Temp          // stands in for /tmp; nil: /tmp is nothing special
 	copies []confine.Copy // what files hold for the command
+
+	view     *homeView      // of the user's home; nil: homes are not hidden
+	layerDir string         // where layers are kept
+	layers   []confine.Copy // caches with a layer of ours
+	binds    []confine.Copy // caches that are ours altogether
 }
 
 // Mechanism is what a host offers to enforce policies.

@@ -3,20 +3,27 @@ package sandbox
 import (
 	"fmt"
 	"os"
+	"sync"
 
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
 // Temp holds what a session's commands find in place of other things: of /tmp, and
 // of what is hidden. It goes with its server, also when that is killed.
-type Temp struct{ dir *scratch.Dir }
+type Temp struct {
+	dir *scratch.Dir
+
+	mu       sync.Mutex
+	homes    map[string]bool   // stand-ins for the home that were made
+	contents map[string][]byte // of files in them
+}
 
 func newTemp() (*Temp, error) {
 	dir, err := scratch.New("tmp")
 	if err != nil {
 		return nil, fmt.Errorf("making the session's temporary folder: %w", err)
 	}
-	t := &Temp{dir}
+	t := &Temp{dir: dir, homes: map[string]bool{}, contents: map[string][]byte{}}
 	if err := t.fill(); err != nil {
 		dir.Remove()
 		return nil, fmt.Errorf("making the session's temporary folder: %w", err)

@@ -18,7 +18,7 @@ func (p *Plan) Attr(attr *syscall.SysProcAttr) {
 		attr.Cloneflags |= unix.CLONE_NEWNET
 	}
 	if os.Geteuid() != 0 { // only root's programs get capabilities by themselves
-		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
+		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE} // the last for layers
 	}
 	attr.UidMappings = mapping(os.Geteuid(), unix.CAP_SETUID)
 	attr.GidMappings = mapping(os.Getegid(), unix.CAP_SETGID)

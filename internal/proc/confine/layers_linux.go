@@ -33,7 +33,8 @@ func takeSlot(dir string) (slot, error) {
 		if err := os.MkdirAll(s.dir, 0o700); err != nil {
 			return s, err
 		}
-		fd, err := unix.Open(filepath.Join(s.dir, "lock"), unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
+		// Not for writing: a mount with a file that is written cannot be made read-only.
+		fd, err := unix.Open(filepath.Join(s.dir, "lock"), unix.O_RDONLY|unix.O_CREAT|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
 		if err != nil {
 			return s, err
 		}
@@ -87,7 +88,7 @@ func (s slot) layer(l Copy) (fd int, err error) {
 	if err := as(lower, upper); err != nil {
 		return -1, err
 	}
-	if err := removeWork(work); err != nil {
+	if err := os.RemoveAll(work); err != nil { // what the kernel has left of an earlier mount
 		return -1, err
 	}
 	if err := os.Mkdir(work, 0o700); err != nil {
@@ -127,30 +128,6 @@ func as(fd int, path string) error {
 		os.Chown(path, int(st.Uid), int(st.Gid)) //nolint:errcheck // a user cannot, and need not
 	}
 	return os.Chmod(path, os.FileMode(st.Mode&0o777))
-}
-
-// removeWork removes what the kernel has left of an earlier mount. Its folders have no
-// rights at all.
-func removeWork(dir string) error {
-	err := os.RemoveAll(dir)
-	if err == nil || !errors.Is(err, fs.ErrPermission) {
-		return err
-	}
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			if err := os.Chmod(path, 0o700); err != nil {
-				return err
-			}
-			if err != nil { // it could not be read, but now can
-				return removeWork(path)
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return os.RemoveAll(dir)
 }
 
 // flagsOf are those of the mount that a folder lies on that its layer is to keep.

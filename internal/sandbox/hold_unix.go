@@ -1,0 +1,44 @@
+//go:build unix
+
+package sandbox
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// holdFolder keeps the layers of a workspace from being swept until it is closed.
+func holdFolder(dir string) (io.Closer, error) {
+	f, err := openLock(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); err != nil {
+		f.Close() //nolint:errcheck // nothing was written
+		return nil, err
+	}
+	now := time.Now()
+	os.Chtimes(f.Name(), now, now) //nolint:errcheck // it is swept earlier then
+	return f, nil
+}
+
+// ownFolder locks layers that nobody uses.
+func ownFolder(dir string) (io.Closer, error) {
+	f, err := openLock(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close() //nolint:errcheck // nothing was written
+		return nil, err
+	}
+	return f, nil
+}
+
+func openLock(dir string) (*os.File, error) {
+	return os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+}

@@ -1,0 +1,423 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+)
+
+// homeView is what commands find of a home: nothing but what is listed here. Paths are
+// absolute and free of links, but for those of links.
+type homeView struct {
+	home    string            // empty: it is not hidden
+	hidden  []string          // homes of others, of which nothing is there
+	visible []string          // read-only
+	entries []string          // writable, because the home is the workspace
+	links   map[string]string // links of the home that are there, and where they lead
+	files   []settingsFile    // copied into the home's stand-in
+	inTools []settingsFile    // in what is visible: a copy stands in for one that is dirty
+	caches  []cacheFolder
+}
+
+// settingsFile is a file of settings.
+type settingsFile struct {
+	name  string // in the home
+	path  string
+	text  []byte // without what looks like a secret
+	dirty bool   // there was something
+}
+
+// clean and dirty are the settings that hold no secret, and those that do, for where no
+// copy can stand in for a file.
+func (v *homeView) clean() []string { return v.settingsThat(false) }
+func (v *homeView) dirty() []string { return v.settingsThat(true) }
+
+func (v *homeView) settingsThat(dirty bool) (paths []string) {
+	for _, f := range slices.Concat(v.files, v.inTools) {
+		if f.dirty == dirty {
+			paths = append(paths, f.path)
+		}
+	}
+	return paths
+}
+
+// viewAge is how old a view may be. What the user installs meanwhile is not seen before.
+const viewAge = 10 * time.Second
+
+// views keeps the view of a box.
+type views struct {
+	mu       sync.Mutex
+	key      string
+	at       time.Time
+	view     *homeView
+	programs []string        // that commands were started with, by path
+	has      map[string]bool // programs that were looked for in PATH
+}
+
+// viewHome returns what commands find of the home, for these roots.
+func (b *Box) viewHome(roots []string) *homeView {
+	v := &b.views
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	key := strings.Join(roots, "\x00")
+	if v.view == nil || v.key != key || time.Since(v.at) > viewAge {
+		v.view, v.key, v.at = b.newView(roots, v.programs), key, time.Now()
+	}
+	return v.view
+}
+
+// starts has commands see the program that one is started with, if it lies in a home.
+func (b *Box) starts(program string) {
+	if !filepath.IsAbs(program) {
+		return
+	}
+	v := &b.views
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if under(program, b.cfg.Home) && !slices.Contains(v.programs, program) {
+		v.programs, v.view = append(v.programs, program), nil
+	}
+}
+
+func (b *Box) newView(roots, programs []string) *homeView {
+	roots = existing(roots)
+	v := &homeView{links: map[string]string{}}
+	v.hidden = otherHomes(b.cfg.Home, roots)
+	home := real(b.cfg.Home)
+	if !hideable(home) {
+		v.caches = b.cacheFolders(home, roots)
+		return v
+	}
+	v.home = home
+	for _, root := range roots {
+		if under(home, root) {
+			v.entries = append(v.entries, v.own(home)...)
+		}
+	}
+	s := search{view: v, home: home, roots: roots}
+	s.tools(b.cfg.Environ)
+	s.programs(programs)
+	s.settings()
+	for _, path := range b.cfg.Read {
+		s.add(expand(path, home))
+	}
+	v.caches = b.cacheFolders(home, roots)
+	for _, c := range v.caches {
+		s.link(c.named)
+	}
+	v.visible = outermost(v.visible, roots)
+	return v
+}
+
+// real is a path without links; itself if there is nothing.
+func real(path string) string {
+	if found, err := filepath.EvalSymlinks(path); err == nil {
+		return found
+	}
+	return path
+}
+
+// expand is a path that may begin with ~.
+func expand(path, home string) string {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
+		return home + rest
+	}
+	return path
+}
+
+// systemFolders hold what every program needs. A home that is or holds one is not hidden.
+var systemFolders = []string{"/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/var", "/nix", "/dev", "/proc", "/sys", "/srv", "/System", "/Library"}
+
+// hideable reports whether a home can be hidden: that of some services is the root or
+// lies among programs.
+func hideable(home string) bool {
+	if !filepath.IsAbs(home) || home == "/" {
+		return false
+	}
+	if info, err := os.Stat(home); err != nil || !info.IsDir() {
+		return false
+	}
+	for _, dir := range systemFolders {
+		if under(dir, home) || dir != "/var" && dir != "/opt" && dir != "/srv" && under(home, dir) {
+			return false
+		}
+	}
+	return true
+}
+
+// otherHomes are the homes of others, as folders that hold them where there are such.
+// One in which a root lies is hidden but for that.
+func otherHomes(home string, roots []string) (hidden []string) {
+	if runtime.GOOS != "linux" {
+		return nil
+	}
+	for _, dir := range []string{"/home", "/root"} {
+		dir := real(dir)
+		if dir == "/root" && os.Geteuid() != 0 || dir == real(home) || !hideable(dir) {
+			continue
+		}
+		if !slices.ContainsFunc(roots, func(root string) bool { return under(dir, root) }) {
+			hidden = append(hidden, dir)
+		}
+	}
+	return hidden
+}
+
+// closed are entries of a home that programs run or read as settings, although their
+// names do not begin with a dot.
+var closed = []string{"bin", "sbin", "Library", "Applications", "_netrc", "_vimrc", "go", "snap"}
+
+// entriesLimit bounds the entries of a home that is a workspace.
+const entriesLimit = 400
+
+// own are the entries of a home that commands may write if it is the workspace: not those
+// that configure or run something, whose names begin with a dot. There are too many of
+// these to know them all, and those that do not exist could be made: so nothing can be
+// made in the home itself.
+func (v *homeView) own(home string) (entries []string) {
+	found, _ := os.ReadDir(home)
+	for _, e := range found {
+		name := e.Name()
+		if name != ".git" && (name[0] == '.' || slices.Contains(closed, name)) || len(entries) == entriesLimit {
+			continue
+		}
+		path := filepath.Join(home, name)
+		switch {
+		case e.Type()&os.ModeSymlink != 0:
+			v.links[path] = real(path)
+		case e.IsDir(), e.Type().IsRegular():
+			entries = append(entries, path)
+		}
+	}
+	return entries
+}
+
+// outermost leaves out what lies in another of the paths, or in a root.
+func outermost(paths, roots []string) (kept []string) {
+	slices.Sort(paths)
+	for _, path := range paths {
+		if !underAny(path, kept) && !underAny(path, roots) {
+			kept = append(kept, path)
+		}
+	}
+	return kept
+}
+
+// search fills a view.
+type search struct {
+	view  *homeView
+	home  string
+	roots []string
+}
+
+// add shows a file or folder, and what a link on the way to it leads to.
+func (s *search) add(path string) {
+	if !filepath.IsAbs(path) {
+		return
+	}
+	path = filepath.Clean(path)
+	found, err := filepath.EvalSymlinks(path)
+	if err != nil || under(s.home, found) || found == filepath.Join(s.home, ".local") || found == filepath.Join(s.home, ".config") {
+		return
+	}
+	s.link(path)
+	s.view.visible = append(s.view.visible, found)
+}
+
+// link remembers the first link of the home on the way to a path.
+func (s *search) link(path string) {
+	rel, err := filepath.Rel(s.home, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return
+	}
+	at := s.home
+	for _, name := range strings.Split(rel, string(filepath.Separator)) {
+		at = filepath.Join(at, name)
+		info, err := os.Lstat(at)
+		if err != nil {
+			return
+		}
+		if info.Mode()&os.ModeSymlink != 0 {
+			s.view.links[at] = real(at)
+			return
+		}
+	}
+}
+
+// tools shows what is known to be a tool's, and what the environment names as such.
+func (s *search) tools(environ []string) {
+	for _, name := range toolFolders {
+		s.add(filepath.Join(s.home, name))
+	}
+	s.add("/home/linuxbrew/.linuxbrew")
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		switch {
+		case name == "PATH":
+			for _, dir := range filepath.SplitList(value) {
+				s.programFolder(dir)
+			}
+		case slices.Contains(folderVariables, name):
+			for _, dir := range filepath.SplitList(value) {
+				if s.inHome(dir) {
+					s.add(dir)
+				}
+			}
+		}
+	}
+	for _, root := range s.roots {
+		s.environment(root)
+		if dir := around(root); dir != "" {
+			s.add(filepath.Dir(dir)) // the repository that the root is a folder of
+		}
+	}
+}
+
+// inHome reports whether a path lies in the home, or in another that is hidden.
+func (s *search) inHome(path string) bool {
+	path = filepath.Clean(path)
+	return filepath.IsAbs(path) && (under(path, s.home) && path != s.home || underAny(path, s.view.hidden))
+}
+
+// linksLimit bounds the programs of one folder that are followed to where they lie.
+const linksLimit = 500
+
+// programFolder shows a folder of PATH, with what belongs to its programs.
+func (s *search) programFolder(dir string) {
+	if !s.inHome(dir) {
+		return
+	}
+	s.add(s.installed(dir))
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries[:min(len(entries), linksLimit)] {
+		if e.Type()&os.ModeSymlink != 0 {
+			s.program(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+// programs shows the programs that commands were started with.
+func (s *search) programs(paths []string) {
+	for _, path := range paths {
+		s.add(s.installed(filepath.Dir(path)))
+		s.program(path)
+	}
+	if self, err := os.Executable(); err == nil && s.inHome(self) {
+		s.add(self) // bubblewrap starts it inside
+	}
+}
+
+// program shows what a program that may be a link belongs to.
+func (s *search) program(path string) {
+	found, err := filepath.EvalSymlinks(path)
+	if err != nil || !s.inHome(found) || underAny(found, s.view.visible) {
+		return
+	}
+	if info, err := os.Stat(found); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+		s.add(s.installed(filepath.Dir(found)))
+	}
+}
+
+// installed is the folder that a folder of programs belongs to, with its libraries.
+func (s *search) installed(dir string) string {
+	switch filepath.Base(dir) {
+	case "bin", "sbin", ".bin", "Scripts", "shims":
+	default:
+		return dir
+	}
+	around := filepath.Dir(dir)
+	for _, wide := range []string{"", ".local", ".config", ".local/share", "go"} {
+		if real(around) == filepath.Join(s.home, wide) {
+			return dir
+		}
+	}
+	if !s.inHome(around) || slices.Contains(s.view.hidden, around) || filepath.Dir(around) == "/home" ||
+		slices.ContainsFunc(s.roots, func(root string) bool { return under(root, around) }) {
+		return dir
+	}
+	return around
+}
+
+// environment shows the interpreter of a root's virtual environment. The link is the
+// repository's: it has to lead to what looks like an interpreter.
+func (s *search) environment(root string) {
+	for _, name := range []string{".venv", "venv", "env"} {
+		found, err := filepath.EvalSymlinks(filepath.Join(root, name, "bin", "python"))
+		if err != nil || !s.inHome(found) || !strings.HasPrefix(filepath.Base(found), "python3") {
+			continue
+		}
+		dir := s.installed(filepath.Dir(found))
+		if libs, _ := filepath.Glob(filepath.Join(dir, "lib", "python3*")); len(libs) > 0 {
+			s.add(dir)
+		}
+	}
+}
+
+// settings reads the files of settings that there are.
+func (s *search) settings() {
+	s.view.files = s.read(append(slices.Clone(settingsFiles), s.gitFiles()...))
+	s.view.inTools = s.read(toolSettings)
+}
+
+func (s *search) read(names []string) (files []settingsFile) {
+	for _, name := range names {
+		path := filepath.Join(s.home, name)
+		text, err := safefile.Read(path, safefile.Settings)
+		if err != nil {
+			if info, err := os.Stat(path); err == nil && info.IsDir() && !slices.Contains(settingsFiles, name) {
+				s.add(path) // a folder of hooks or templates
+			}
+			continue
+		}
+		f := settingsFile{name: name, path: real(path)}
+		f.text, f.dirty = withoutSecrets(text)
+		files = append(files, f)
+	}
+	return files
+}
+
+// hide has nothing of the homes there but what the view says, and none of the places of
+// secrets that are seen then.
+func (p *Policy) hide(v *homeView, secrets []string) {
+	p.view = v
+	opened := slices.Clone(p.Roots) // the user has opened just these
+	if len(v.entries) > 0 {
+		p.Roots = slices.DeleteFunc(slices.Clone(p.Roots), func(root string) bool { return real(root) == v.home })
+		if p.Mode == WorkspaceWrite {
+			p.Writable = append(p.Writable, v.entries...)
+		} else {
+			p.Visible = append(p.Visible, v.entries...)
+		}
+	}
+	p.Visible = append(p.Visible, v.visible...)
+	shown := existing(slices.Concat(p.Roots, p.Writable, p.Visible))
+	for _, c := range v.caches {
+		shown = append(shown, c.path)
+	}
+	homes := v.hidden
+	if v.home != "" {
+		homes = append(slices.Clone(homes), v.home)
+	}
+	p.Unreadable = append(p.Unreadable, v.hidden...)
+	for _, path := range secrets {
+		if !slices.Contains(opened, path) && (!underAny(path, homes) || underAny(path, shown)) {
+			p.Unreadable = append(p.Unreadable, path)
+		}
+	}
+}
+
+// homesAmong are the roots that are the homes of users.
+func homesAmong(roots []string) (homes []string) {
+	for _, root := range roots {
+		if filepath.Dir(root) == "/home" || root == "/root" || filepath.Dir(root) == "/Users" {
+			homes = append(homes, root)
+		}
+	}
+	return homes
+}

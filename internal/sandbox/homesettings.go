@@ -1,0 +1,74 @@
+package sandbox
+
+import (
+	"bytes"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+)
+
+var (
+	// secretLine is a line that sets what looks like a secret.
+	secretLine = regexp.MustCompile(`(?i)(_auth\b|_authtoken|token|passw|passph|passwd|secret|api[-_]?key|authorization|extraheader|private[-_]?key)[^=:>]*[=:>]\s*(\S.*)`)
+	// named is a value that is taken from the environment.
+	fromEnvironment = regexp.MustCompile(`^["']?\$(\{\w+\}|\w+)["']?$`)
+	// withPassword and withToken are addresses that hold one.
+	withPassword = regexp.MustCompile(`://[^/\s:@]*:[^/\s@]*@`)
+	withToken    = regexp.MustCompile(`://[^/\s:@]{20,}@`)
+)
+
+// withoutSecrets returns settings without what looks like a secret, and whether there was
+// something: lines of passwords and tokens are left out, and those in addresses.
+func withoutSecrets(text []byte) (clean []byte, found bool) {
+	if bytes.Contains(text, []byte("-----BEGIN")) {
+		return nil, true
+	}
+	for line := range bytes.Lines(text) {
+		if m := secretLine.FindSubmatch(line); m != nil && !fromEnvironment.Match(bytes.TrimSpace(m[2])) {
+			found = true
+			continue
+		}
+		safe := withToken.ReplaceAll(withPassword.ReplaceAll(line, []byte("://")), []byte("://"))
+		found = found || len(safe) != len(line)
+		clean = append(clean, safe...)
+	}
+	return clean, found
+}
+
+// gitNames are the git settings that name a file, without their section.
+var gitNames = []string{"path", "excludesfile", "attributesfile", "template", "hookspath", "templatedir", "file", "allowedsignersfile", "ignorerevsfile"}
+
+// gitFiles are the files of the home that the user's git configuration names, as names in
+// the home. What is included names further ones.
+func (s *search) gitFiles() (names []string) {
+	todo := []string{".gitconfig", ".config/git/config"}
+	for i := 0; i < len(todo) && i < 20; i++ {
+		text, err := safefile.Read(filepath.Join(s.home, todo[i]), safefile.Settings)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			key, value, ok := strings.Cut(line, "=")
+			if !ok || !slices.Contains(gitNames, strings.ToLower(strings.TrimSpace(key))) {
+				continue
+			}
+			path := expand(strings.Trim(strings.TrimSpace(value), `"`), s.home)
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(s.home, filepath.Dir(todo[i]), path)
+			}
+			name, err := filepath.Rel(s.home, path)
+			if err == nil && filepath.IsLocal(name) && !slices.Contains(todo, name) && !secret(name) {
+				todo = append(todo, name)
+			}
+		}
+	}
+	return todo[2:]
+}
+
+// secret reports whether a name in a home is that of a place of secrets.
+func secret(name string) bool {
+	return underAny(name, secrets) || underAny(name, toolSecrets)
+}

@@ -1,0 +1,258 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
+)
+
+// Values of sandbox.caches.
+const (
+	OwnCaches    = "own"    // what commands write to caches is the agent's alone
+	SharedCaches = "shared" // commands write the user's caches
+)
+
+// layerDir returns the folder in which the layers of the workspace lie, and holds it
+// against being swept until the Box is closed.
+func (b *Box) layerDir(temp *Temp) (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.layers != "" {
+		return b.layers, nil
+	}
+	dir := temp.dir.Path("caches")
+	if b.cfg.HermesHome != "" {
+		dir = filepath.Join(b.cfg.HermesHome, "caches", workspaceName(b.workspaceLocked()))
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	lock, err := holdFolder(dir)
+	if err != nil {
+		return "", err
+	}
+	b.held = lock
+	if b.cfg.HermesHome != "" {
+		b.sweeper = startSweeper(filepath.Join(b.cfg.HermesHome, "caches"))
+		os.WriteFile(filepath.Join(dir, "workspace"), []byte(b.workspaceLocked()+"\n"), 0o600) //nolint:errcheck // for people
+	}
+	b.layers = real(dir)
+	return b.layers, nil
+}
+
+// workspaceLocked is the folder that the layers belong to. b.mu is held.
+func (b *Box) workspaceLocked() string {
+	if b.cfg.Workspace == "" {
+		if roots := b.cfg.Roots(); len(roots) > 0 {
+			b.cfg.Workspace = real(roots[0])
+		}
+	}
+	return b.cfg.Workspace
+}
+
+// workspaceName is the name of a workspace's folder: readable, and no other's.
+func workspaceName(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	base := strings.Map(func(r rune) rune {
+		if r < '0' || r > 'z' || r > '9' && r < 'A' || r > 'Z' && r < 'a' {
+			return '-'
+		}
+		return r
+	}, filepath.Base(path))
+	return base[:min(len(base), 40)] + "-" + hex.EncodeToString(sum[:8])
+}
+
+// layerName is the name of a cache's layer.
+func layerName(path, home string) string {
+	if rel, err := filepath.Rel(home, path); err == nil && filepath.IsLocal(rel) {
+		path = rel
+	}
+	name := url.PathEscape(path)
+	if len(name) > 200 {
+		sum := sha256.Sum256([]byte(path))
+		name = hex.EncodeToString(sum[:])
+	}
+	return name
+}
+
+// arrangeCaches adds to a policy what commands may do with the tools' caches.
+func (b *Box) arrangeCaches(ctx context.Context, m Mechanism, p *Policy, c *proc.Cmd) {
+	if p.Mode != WorkspaceWrite {
+		p.showCaches()
+		return
+	}
+	if b.cfg.Caches == SharedCaches {
+		shared := b.caches()
+		p.showCaches(shared...)
+		p.Writable = append(p.Writable, shared...)
+		return
+	}
+	dir, err := b.layerDir(p.temp)
+	if err != nil {
+		p.showCaches() // read-only, rather than shared
+		return
+	}
+	switch {
+	case m.Kind == Landlock || m.Kind == Seatbelt:
+		p.showCaches()
+		plain := filepath.Join(dir, "plain")
+		if os.MkdirAll(plain, 0o700) == nil {
+			p.Writable = append(p.Writable, plain)
+			c.Env = redirected(c.Env, plain, p.view)
+		}
+	case b.canLayer(ctx, m, *p, dir):
+		p.layer(dir)
+	default:
+		p.replace(dir)
+	}
+}
+
+// showCaches has the user's caches readable, but for those that are written.
+func (p *Policy) showCaches(written ...string) {
+	for _, f := range p.view.caches {
+		if !f.missing && !slices.Contains(written, f.path) {
+			p.Visible = append(p.Visible, f.path)
+		}
+	}
+}
+
+// layer has the caches written to a layer of ours.
+func (p *Policy) layer(dir string) {
+	p.layerDir = dir
+	for _, f := range p.view.caches {
+		if f.missing {
+			p.bind(dir, f.path)
+			continue
+		}
+		p.layers = append(p.layers, confine.Copy{From: layerName(f.path, p.view.home), At: f.path})
+	}
+}
+
+// replace has folders of ours stand in for the caches, where they cannot be layered. What
+// the user has installed stays, and cannot be changed.
+func (p *Policy) replace(dir string) {
+	for _, f := range p.view.caches {
+		if f.missing || !f.programs {
+			p.bind(dir, f.path)
+			continue
+		}
+		p.Visible = append(p.Visible, f.path)
+		for _, part := range f.parts {
+			if info, err := os.Lstat(filepath.Join(f.path, part)); err == nil && info.IsDir() {
+				p.bind(dir, filepath.Join(f.path, part))
+			}
+		}
+	}
+}
+
+func (p *Policy) bind(dir, path string) {
+	own := filepath.Join(dir, "plain", layerName(path, p.view.home))
+	if err := os.MkdirAll(own, 0o755); err == nil {
+		p.binds = append(p.binds, confine.Copy{From: own, At: path})
+	}
+}
+
+// layered remembers which folders can be layered, for all sessions of the process.
+var layered struct {
+	sync.Mutex
+	works map[string]bool
+}
+
+// canLayer reports whether the caches can be layered, by trying it once.
+func (b *Box) canLayer(ctx context.Context, m Mechanism, p Policy, dir string) bool {
+	if m.Kind != Namespaces {
+		return false
+	}
+	p.layers, p.binds = nil, nil
+	p.layer(dir)
+	args := []string{"/bin/sh", "-c", `for dir; do [ -w "$dir" ] || exit 20; done`, "sh"}
+	for _, l := range p.layers {
+		if under(l.At, p.view.home) {
+			args = append(args, l.At)
+		}
+	}
+	key := fmt.Sprintf("%q %q", filepath.Dir(dir), args)
+	layered.Lock()
+	defer layered.Unlock()
+	if works, known := layered.works[key]; known {
+		return works
+	}
+	c := proc.Cmd{Args: args, Dir: "/"}
+	if m.apply(p, &c, p.temp) != nil {
+		return false
+	}
+	exit, err := proc.Run(ctx, c)
+	if ctx.Err() != nil {
+		return false
+	}
+	if layered.works == nil {
+		layered.works = map[string]bool{}
+	}
+	layered.works[key] = err == nil && exit.Code == 0
+	return layered.works[key]
+}
+
+// redirection is a variable that has tools use another folder for a cache.
+type redirection struct{ name, dir, prefix string }
+
+// redirections are for where folders cannot stand in for others.
+var redirections = []redirection{
+	{name: "XDG_CACHE_HOME", dir: "cache"}, {name: "GOCACHE", dir: "go-build"}, {name: "GOMODCACHE", dir: "go-mod"}, {name: "GOBIN", dir: "go-bin"},
+	{name: "npm_config_cache", dir: "npm"}, {name: "npm_config_store_dir", dir: "pnpm"}, {name: "YARN_CACHE_FOLDER", dir: "yarn"},
+	{name: "YARN_GLOBAL_FOLDER", dir: "yarn-berry"}, {name: "BUN_INSTALL_CACHE_DIR", dir: "bun"}, {name: "DENO_DIR", dir: "deno"},
+	{name: "CARGO_HOME", dir: "cargo"}, {name: "PIP_CACHE_DIR", dir: "pip"}, {name: "UV_CACHE_DIR", dir: "uv"}, {name: "POETRY_CACHE_DIR", dir: "poetry"},
+	{name: "PRE_COMMIT_HOME", dir: "pre-commit"}, {name: "GRADLE_USER_HOME", dir: "gradle"}, {name: "MAVEN_ARGS", dir: "maven", prefix: "-Dmaven.repo.local="},
+	{name: "NUGET_PACKAGES", dir: "nuget"}, {name: "CCACHE_DIR", dir: "ccache"}, {name: "SCCACHE_DIR", dir: "sccache"}, {name: "BUNDLE_USER_CACHE", dir: "bundle"},
+	{name: "COMPOSER_CACHE_DIR", dir: "composer"}, {name: "CONDA_PKGS_DIRS", dir: "conda"}, {name: "JUPYTER_RUNTIME_DIR", dir: "jupyter"},
+}
+
+// redirected is an environment in which tools use caches below dir. Settings of the
+// user's that they would miss there are copied. Commands can write dir, so it is only
+// written beneath itself.
+func redirected(environ []string, dir string, v *homeView) []string {
+	environ = slices.Clone(environ)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return environ
+	}
+	defer root.Close() //nolint:errcheck // only a handle
+	for _, r := range redirections {
+		if err := root.MkdirAll(r.dir, 0o700); err != nil {
+			continue
+		}
+		environ = withVariable(environ, r, filepath.Join(dir, r.dir))
+	}
+	for from, to := range map[string]string{".cargo/": "cargo", ".gradle/": "gradle"} {
+		for _, f := range v.inTools {
+			if name, ok := strings.CutPrefix(f.name, from); ok {
+				root.Remove(filepath.Join(to, name))                   //nolint:errcheck // an earlier copy
+				root.WriteFile(filepath.Join(to, name), f.text, 0o600) //nolint:errcheck // the tool has its own defaults then
+			}
+		}
+	}
+	return environ
+}
+
+func withVariable(environ []string, r redirection, path string) []string {
+	value := r.prefix + path
+	i := slices.IndexFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, r.name+"=") })
+	switch {
+	case i < 0:
+		return append(environ, r.name+"="+value)
+	case r.prefix == "":
+		environ[i] = r.name + "=" + value
+	case !strings.Contains(environ[i], value):
+		environ[i] += " " + value
+	}
+	return environ
+}

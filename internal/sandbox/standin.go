@@ -1,0 +1,113 @@
+package sandbox
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
+)
+
+// standIn makes a folder that stands in for the home: with its links, and with copies of
+// settings that are as they are now. What is mounted in it finds its place there. covers
+// are files of ours that stand in for settings in tools' own folders.
+func (t *Temp) standIn(v *homeView, mounted []string) (dir string, covers []confine.Copy, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	dir = t.dir.Path("home", layoutOf(v, mounted))
+	if err := t.copies(dir, v.files); err != nil {
+		return "", nil, fmt.Errorf("making what stands in for the home: %w", err)
+	}
+	if err := link(dir, v); err != nil {
+		return "", nil, fmt.Errorf("making what stands in for the home: %w", err)
+	}
+	over := t.dir.Path("covers")
+	dirty := slices.DeleteFunc(slices.Clone(v.inTools), func(f settingsFile) bool { return !f.dirty })
+	if err := t.copies(over, dirty); err != nil {
+		return "", nil, fmt.Errorf("copying settings without secrets: %w", err)
+	}
+	for _, f := range dirty {
+		covers = append(covers, confine.Copy{From: filepath.Join(over, f.name), At: f.path})
+	}
+	return dir, covers, nil
+}
+
+// layoutOf names what is mounted and linked: another layout has a folder of its own, so
+// that a folder is never in the way of a link.
+func layoutOf(v *homeView, mounted []string) string {
+	h := sha256.New()
+	for _, path := range slices.Sorted(maps.Keys(v.links)) {
+		fmt.Fprintf(h, "%q %q\n", path, v.links[path])
+	}
+	slices.Sort(mounted)
+	fmt.Fprintf(h, "%q", mounted)
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// copies writes those files below dir that have changed since, and removes those that are
+// gone. A file in a folder that is a link has no copy: the link leads to it.
+func (t *Temp) copies(dir string, files []settingsFile) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // only a handle
+	there := map[string]bool{}
+	for _, f := range files {
+		path := filepath.Join(dir, f.name)
+		there[path] = true
+		if old, made := t.contents[path]; made && bytes.Equal(old, f.text) {
+			continue
+		}
+		if replaceIn(root, f.name, f.text) == nil {
+			t.contents[path] = f.text
+		}
+	}
+	for path := range t.contents {
+		if name, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(name) && !there[path] {
+			root.Remove(name) //nolint:errcheck // it is gone
+			delete(t.contents, path)
+		}
+	}
+	return nil
+}
+
+// replaceIn writes a file that others may be reading.
+func replaceIn(root *os.Root, name string, text []byte) error {
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	if err := root.WriteFile(name+".new", text, 0o644); err != nil {
+		return err
+	}
+	return root.Rename(name+".new", name)
+}
+
+// link makes the links of a home in what stands in for it.
+func link(dir string, v *homeView) error {
+	for path, to := range v.links {
+		name, err := filepath.Rel(v.home, path)
+		if err != nil {
+			return err
+		}
+		at := filepath.Join(dir, name)
+		if _, err := os.Lstat(at); err == nil {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			return err
+		}
+		if err := os.Symlink(to, at); err != nil && !os.IsExist(err) {
+			return err
+		}
+	}
+	return nil
+}
