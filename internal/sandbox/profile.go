@@ -29,7 +29,7 @@ func profile(p Policy) string {
 	if p.view != nil && p.view.home != "" {
 		home := quote(p.view.home)
 		// Names on the way to what is visible have to be found.
-		fmt.Fprintf(&b, "(deny file-read* network-outbound (subpath %s))\n(allow file-read-metadata (subpath %s))\n", home, home)
+		fmt.Fprintf(&b, "(deny file-read* (subpath %s))\n(allow file-read-metadata (subpath %s))\n", home, home)
 		visible = append(visible, p.view.clean()...)
 	}
 	allow("deny", "file-read*", p.Unreadable)
@@ -38,7 +38,7 @@ func profile(p Policy) string {
 		allow("deny", "file-read*", p.view.dirty())
 	}
 	allow("deny", "file-read*", hiddenWithin(p.Unreadable, visible))
-	allow("allow", "file-read* file-write* network-outbound", writable)
+	allow("allow", "file-read* file-write*", writable)
 	allow("deny", "file-read* file-write*", hiddenWithin(p.Unreadable, writable))
 	allow("deny", "file-write*", p.ReadOnly)
 	for _, path := range existing(p.Pinned) {
@@ -47,6 +47,10 @@ func profile(p Policy) string {
 	b.WriteString("(deny process-info*)\n(allow process-info* (target same-sandbox))\n(deny signal)\n(allow signal (target same-sandbox))\n")
 	if !p.Network {
 		b.WriteString("(deny network*)\n(allow network* (local unix-socket))\n(allow network* (remote unix-socket))\n")
+	}
+	if p.view != nil && p.view.home != "" { // sockets of the user's programs
+		fmt.Fprintf(&b, "(deny network-outbound (subpath %s))\n", quote(p.view.home))
+		allow("allow", "network-outbound", writable)
 	}
 	return b.String()
 }

@@ -100,7 +100,20 @@ func TestProfile(t *testing.T) {
 	if strings.Contains(got, "missing") || strings.Count(got, "(") != strings.Count(got, ")") {
 		t.Error(got)
 	}
-	p.Mode, p.Network = ReadOnly, true
+	p.view = &homeView{home: dir, files: []settingsFile{{path: at("clean")}, {path: at("dirty"), dirty: true}}}
+	got, last = profile(p), -1
+	for _, rule := range []string{
+		`(deny file-read* (subpath "` + dir + `"))`, `(allow file-read* (subpath "` + dir + `/clean"))`, `(deny file-read* (subpath "` + dir + `/dirty"))`,
+		`(allow file-read* file-write* (subpath "` + dir + `/ro\"ot"))`, "(allow network* (remote unix-socket))", `(deny network-outbound (subpath "` + dir + `"))`,
+		`(allow network-outbound (subpath "` + dir + `/ro\"ot"))`,
+	} {
+		i := strings.Index(got, rule)
+		if i <= last {
+			t.Errorf("%s: not there, or too early, in\n%s", rule, got)
+		}
+		last = i
+	}
+	p.Mode, p.Network, p.view = ReadOnly, true, nil
 	if got := profile(p); strings.Contains(got, `allow file-read* file-write* (subpath "`+dir+`/ro`) || strings.Contains(got, "network") {
 		t.Error(got)
 	}
