@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
 // planted are files that the user's own shell, editor, hooks or builds run if a command
@@ -72,9 +74,19 @@ func TestLayers(t *testing.T) {
 			if out := v.run(look); !strings.HasPrefix(out, "changed\none\n") || strings.Contains(out, "\n"+v.home) {
 				t.Errorf("the next command finds %q", out)
 			}
-			go v.run(`mkfifo p; read x < p`)
-			if out := v.run(`while [ ! -p p ]; do sleep 0.01; done; ` + look + `; echo x > ~/.cache/tool/beside && cat ~/.cache/tool/beside; echo > p`); !strings.HasPrefix(out, "changed\none\n") || !strings.HasSuffix(out, "x\n") {
+			beside := proc.Cmd{Args: []string{"/bin/sh", "-c", "mkfifo p; read x < p"}, Dir: v.ws}
+			if err := v.box.Confine(t.Context(), &beside); err != nil {
+				t.Fatal(err)
+			}
+			other, err := proc.Start(t.Context(), beside)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out := v.run(`while [ ! -p p ]; do sleep 0.01; done; ` + look + `; echo x > ~/.cache/tool/beside && cat ~/.cache/tool/beside; echo >> p`); !strings.HasPrefix(out, "changed\none\n") || !strings.HasSuffix(out, "x\n") {
 				t.Errorf("beside another command one finds %q", out)
+			}
+			if _, err := other.Wait(); err != nil {
+				t.Error(err)
 			}
 			c := v.box.cfg
 			v.box.Close()
