@@ -105,7 +105,9 @@ func sweepLayers(ctx context.Context, dir string, now time.Time, limit int64) {
 const trash = ".removed"
 
 // remove removes the layers of a workspace if nobody uses them.
-func (w workspaceLayers) remove(ctx context.Context) bool { return removeOwned(ctx, w.dir, w.dir+trash) }
+func (w workspaceLayers) remove(ctx context.Context) bool {
+	return removeOwned(ctx, w.dir, w.dir+trash)
+}
 
 // removeSlots removes the slots that commands beside others have used.
 func (w workspaceLayers) removeSlots(ctx context.Context, now time.Time) {
