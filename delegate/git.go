@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/gitrepo"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
@@ -49,34 +50,34 @@ const outputLimit = 256 << 20
 
 // gitCall is one command of git.
 type gitCall struct {
-	repository           // empty: none
-	stdin      io.Reader // nil: nothing
-	stdout     io.Writer // nil: it is returned
-	writes     []string  // paths that git may write
-	scratch    string    // a folder to work in without a repository
+	gitrepo.Repo           // empty: none
+	stdin        io.Reader // nil: nothing
+	stdout       io.Writer // nil: it is returned
+	writes       []string  // paths that git may write
+	scratch      string    // a folder to work in without a repository
 }
 
 // run runs a git command. If it does not end within gitLimit, as when it waits for a
 // named pipe, run returns an error.
 func (g *git) run(ctx context.Context, c gitCall, args ...string) ([]byte, error) {
-	if path := gitWaitsFor(c.common); path != "" {
+	if path := gitWaitsFor(c.Common); path != "" {
 		return nil, fmt.Errorf("git %s: %s is not a regular file, and git would wait for it", args[0], path)
 	}
 	limited, stop := context.WithTimeout(ctx, gitLimit)
 	defer stop()
 	out := &bounded{limit: outputLimit}
 	failure := &bounded{limit: 64 << 10}
-	cmd := proc.Cmd{Args: g.args(c, args), Dir: c.top, Env: g.env, Stdin: c.stdin, Stdout: out, Stderr: failure, Scratch: c.scratch}
+	cmd := proc.Cmd{Args: g.args(c, args), Dir: c.Top, Env: g.env, Stdin: c.stdin, Stdout: out, Stderr: failure, Scratch: c.scratch}
 	if c.scratch != "" {
 		cmd.Dir = c.scratch
 		cmd.Env = append(g.env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(c.scratch))
 	} else {
-		cmd.Env = append(g.env, "GIT_COMMON_DIR="+c.common)
+		cmd.Env = append(g.env, "GIT_COMMON_DIR="+c.Common)
 	}
 	if c.stdout != nil {
 		cmd.Stdout = c.stdout
 	}
-	if err := g.box.ConfineOwn(limited, &cmd, c.writes...); err != nil {
+	if err := g.box.ConfineOwn(limited, &cmd, sandbox.Own{Writes: c.writes}); err != nil {
 		return nil, fmt.Errorf("git %s: %w", args[0], err)
 	}
 	exit, err := proc.Run(limited, cmd)
@@ -102,8 +103,8 @@ func (g *git) args(c gitCall, args []string) []string {
 	if path := workspace.ExcludesFile(); path != "" {
 		all = append(all, "-c", "core.excludesFile="+path)
 	}
-	if c.gitDir != "" {
-		all = append(all, "--git-dir="+c.gitDir, "--work-tree="+c.top)
+	if c.GitDir != "" {
+		all = append(all, "--git-dir="+c.GitDir, "--work-tree="+c.Top)
 	}
 	return append(all, args...)
 }

@@ -74,7 +74,7 @@ func (t *tree) merge(ctx context.Context, complete bool) (*Merge, error) {
 	defer kept.close()
 	m := &Merge{Applied: []string{}, Conflicts: strange}
 	for _, name := range differ {
-		e := &edit{tree: t, files: files, name: name, path: filepath.Join(t.top, name), was: t.began[name], is: now[name]}
+		e := &edit{tree: t, files: files, name: name, path: filepath.Join(t.Top, name), was: t.began[name], is: now[name]}
 		err := e.read(root)
 		if err == nil && !complete {
 			err = errors.New("the subagent did not complete; its edits were not brought back")
@@ -199,7 +199,7 @@ func (e *edit) apply(ctx context.Context) error {
 func (e *edit) link(ctx context.Context, is string) error {
 	target := e.is.ID
 	if rest, inside := strings.CutPrefix(target, e.root+string(filepath.Separator)); inside {
-		target = filepath.Join(e.top, rest)
+		target = filepath.Join(e.Top, rest)
 	}
 	if is == target {
 		return nil

@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/gitrepo"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -173,7 +174,7 @@ func (t *tree) keepTexts(ctx context.Context, names []string) error {
 
 // staged are git's names of the texts that it has of files, by the files' names.
 func (t *tree) staged(ctx context.Context) (map[string]string, error) {
-	out, err := t.git.run(ctx, t.call(t.repository), "ls-files", "-z", "--stage")
+	out, err := t.git.run(ctx, t.call(t.Repo), "ls-files", "-z", "--stage")
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +209,7 @@ func (t *tree) fetchTexts(ctx context.Context, names []string) error {
 		_ = out.CloseWithError(err) // always nil
 		read <- err
 	}()
-	call := t.call(t.repository)
+	call := t.call(t.Repo)
 	call.stdin, call.stdout = strings.NewReader(strings.Join(ids, "\n")+"\n"), into
 	_, err := t.git.run(ctx, call, "cat-file", "--batch")
 	_ = into.Close() // always nil
@@ -257,13 +258,13 @@ const mostFiles = 300_000
 
 // listFiles are the files of a working folder that git does not ignore, those that it
 // does not know yet included.
-func (t *tree) listFiles(ctx context.Context, r repository) ([]string, error) {
+func (t *tree) listFiles(ctx context.Context, r gitrepo.Repo) ([]string, error) {
 	out, err := t.git.run(ctx, t.call(r), "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
 	if err != nil {
 		return nil, err
 	}
 	if n := bytes.Count(out, []byte{0}); n > mostFiles {
-		return nil, fmt.Errorf("%s has %d files, and at most %d can be copied", r.top, n, mostFiles)
+		return nil, fmt.Errorf("%s has %d files, and at most %d can be copied", r.Top, n, mostFiles)
 	}
 	return fields(out), nil
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/gitrepo"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -34,8 +35,8 @@ func (x *Children) rescue(ctx context.Context, folder string) {
 	for _, note := range deadNotes(x.Store.Path()) {
 		x.rescueFrom(ctx, note)
 	}
-	if r, err := findRepository(folder); err == nil {
-		removeDead(r.common)
+	if r, err := gitrepo.Find(folder); err == nil {
+		removeDead(r.Common)
 	}
 }
 
@@ -54,7 +55,7 @@ func (x *Children) rescueFrom(ctx context.Context, note *treeNote) {
 		return
 	}
 	t := &tree{
-		repository: repository{n.Top, n.GitDir, n.Common}, task: &Task{ID: n.Task}, root: n.Root,
+		Repo: gitrepo.Repo{Top: n.Top, GitDir: n.GitDir, Common: n.Common}, task: &Task{ID: n.Task}, root: n.Root,
 		note: note, began: n.Began, commit: n.Commit, env: &tools.Env{OutputDir: n.Output, Sandbox: x.Sandbox},
 	}
 	t.dir, err = scratch.Take(filepath.Dir(n.Root))
@@ -63,7 +64,7 @@ func (x *Children) rescueFrom(ctx context.Context, note *treeNote) {
 		return
 	}
 	if err == nil {
-		t.git, err = newGit([]string{n.Top, n.Root}, x.Sandbox.In(t.root, t.top, t.gitDir, t.common))
+		t.git, err = newGit([]string{n.Top, n.Root}, x.Sandbox.In(t.root, t.Top, t.GitDir, t.Common))
 	}
 	var m *Merge
 	if err == nil {
@@ -200,7 +201,7 @@ func (n *treeNote) remove() {
 
 // writeNote writes down what a later server needs to keep the work in the worktree.
 func (t *tree) writeNote(storePath string) error {
-	data, err := json.Marshal(noted{t.task.ID, t.root, t.top, t.gitDir, t.common, t.commit, t.env.OutputDir, t.began})
+	data, err := json.Marshal(noted{t.task.ID, t.root, t.Top, t.GitDir, t.Common, t.commit, t.env.OutputDir, t.began})
 	if err == nil {
 		err = os.WriteFile(filepath.Join(t.note.path, noteName), data, 0o600)
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/hermes-ls/hermes-ls/internal/gitrepo"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
@@ -25,16 +26,16 @@ import (
 // memory of it: what the server does there, it does through a [safefile.Folder], or by a
 // git that can only read.
 type tree struct {
-	repository            // of the user's files
-	env        *tools.Env // the parent's
-	task       *Task
-	git        *git
-	dir        *scratch.Dir
-	root       string // of the worktree
-	note       *treeNote
-	began      map[string]state // what each file was
-	commit     string           // that it began at
-	untold     bool             // the editor does not tell what it has open
+	gitrepo.Repo            // of the user's files
+	env          *tools.Env // the parent's
+	task         *Task
+	git          *git
+	dir          *scratch.Dir
+	root         string // of the worktree
+	note         *treeNote
+	began        map[string]state // what each file was
+	commit       string           // that it began at
+	untold       bool             // the editor does not tell what it has open
 }
 
 // checkRepository says why there can be no worktree.
@@ -57,13 +58,13 @@ func checkRepository(ctx context.Context, env *tools.Env) error {
 
 // find finds the repository around folder and its commit.
 func (t *tree) find(ctx context.Context, folder string) (err error) {
-	if t.repository, err = findRepository(folder); err != nil {
+	if t.Repo, err = gitrepo.Find(folder); err != nil {
 		return err
 	}
-	if t.git, err = newGit(t.env.Files.Folders(), t.env.Sandbox.In(t.top, t.gitDir, t.common)); err != nil {
+	if t.git, err = newGit(t.env.Files.Folders(), t.env.Sandbox.In(t.Top, t.GitDir, t.Common)); err != nil {
 		return err
 	}
-	out, err := t.git.run(ctx, t.call(t.repository), "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	out, err := t.git.run(ctx, t.call(t.Repo), "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	if err != nil {
 		return err
 	}
@@ -74,10 +75,12 @@ func (t *tree) find(ctx context.Context, folder string) (err error) {
 }
 
 // call is a command of git in a repository.
-func (t *tree) call(r repository) gitCall { return gitCall{repository: r} }
+func (t *tree) call(r gitrepo.Repo) gitCall { return gitCall{Repo: r} }
 
 // own is the repository as the worktree sees it.
-func (t *tree) own() repository { return repository{t.root, t.memory(), t.common} }
+func (t *tree) own() gitrepo.Repo {
+	return gitrepo.Repo{Top: t.root, GitDir: t.memory(), Common: t.Common}
+}
 
 func newTree(ctx context.Context, env *tools.Env, task *Task, storePath string) (_ *tree, err error) {
 	if !safefile.IsName(task.ID) {
@@ -92,7 +95,7 @@ func newTree(ctx context.Context, env *tools.Env, task *Task, storePath string) 
 	if err = t.find(ctx, env.Files.Folders()[0]); err != nil {
 		return nil, err
 	}
-	removeDead(t.common)
+	removeDead(t.Common)
 	name := treePrefix + task.ID + "-" + strings.ToLower(rand.Text()[:6])
 	if t.note, err = newTreeNote(storePath, name); err != nil {
 		return nil, err
@@ -113,7 +116,7 @@ func newTree(ctx context.Context, env *tools.Env, task *Task, storePath string) 
 // register makes the worktree's folder and tells git of it, as git worktree add
 // --no-checkout --detach does.
 func (t *tree) register() error {
-	common, err := safefile.OpenFolder(t.common)
+	common, err := safefile.OpenFolder(t.Common)
 	if err != nil {
 		return err
 	}
@@ -147,13 +150,13 @@ func (t *tree) fill(ctx context.Context) error {
 	if _, err := t.git.run(ctx, call, "read-tree", "HEAD"); err != nil {
 		return err
 	}
-	names, err := t.listFiles(ctx, t.repository)
+	names, err := t.listFiles(ctx, t.Repo)
 	if err != nil {
 		return err
 	}
 	hidden := t.env.Sandbox.Hidden()
-	names = slices.DeleteFunc(names, func(name string) bool { return !usable(name) || hidden(filepath.Join(t.top, name)) })
-	if names, err = tools.Local(t.env.Files).CopyOut(ctx, t.top, names, t.root); err != nil {
+	names = slices.DeleteFunc(names, func(name string) bool { return !usable(name) || hidden(filepath.Join(t.Top, name)) })
+	if names, err = tools.Local(t.env.Files).CopyOut(ctx, t.Top, names, t.root); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(t.workspace(), 0o755); err != nil {
@@ -174,7 +177,7 @@ func (t *tree) workspace() string {
 	if err != nil {
 		return t.root
 	}
-	rel, err := filepath.Rel(t.top, folder)
+	rel, err := filepath.Rel(t.Top, folder)
 	if err != nil || !filepath.IsLocal(rel) {
 		return t.root
 	}
@@ -193,7 +196,7 @@ func (t *tree) askFor(ctx context.Context, names []string) error {
 		return err
 	}
 	named := namesOf(t.task)
-	names, err = tools.Local(t.env.Files).CopyUntold(ctx, t.top, names, t.root, func(name string) bool {
+	names, err = tools.Local(t.env.Files).CopyUntold(ctx, t.Top, names, t.root, func(name string) bool {
 		return staged[name] != t.began[name].ID || named[filepath.Base(name)]
 	})
 	if err != nil {
@@ -215,18 +218,18 @@ func namesOf(t *Task) map[string]bool {
 }
 
 // memory is where git keeps what belongs to this worktree alone.
-func (t *tree) memory() string { return filepath.Join(t.common, "worktrees", filepath.Base(t.root)) }
+func (t *tree) memory() string { return filepath.Join(t.Common, "worktrees", filepath.Base(t.root)) }
 
 // box is the sandbox of the subagent's commands: the parent's, with the worktree in place
 // of the workspace.
 func (t *tree) box() *sandbox.Box {
-	return t.env.Sandbox.In(t.root, t.memory(), filepath.Join(t.common, "objects"))
+	return t.env.Sandbox.In(t.root, t.memory(), filepath.Join(t.Common, "objects"))
 }
 
 // remove takes the worktree away, whatever is in it, and git's memory of it.
 func (t *tree) remove() {
 	if t.root != "" {
-		_ = forget(t.common, filepath.Base(t.root)) // else the next one does
+		_ = forget(t.Common, filepath.Base(t.root)) // else the next one does
 	}
 	if t.dir != nil {
 		t.dir.Remove()

@@ -12,6 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -40,6 +42,9 @@ func (x *Session) newCheckpoints(conf *config.Loaded) *checkpoint.Keeper {
 	}
 	k := x.svc.checkpoints.Keeper(checkpoint.Config{
 		Session: x.id, Files: x.ws, Limits: x.checkpointLimits,
+		Confine: func(ctx context.Context, c *proc.Cmd, reads ...string) error {
+			return x.sandbox.ConfineOwn(ctx, c, sandbox.Own{Reads: reads})
+		},
 		Busy: func() bool { return x.processes.Busy() },
 		Tell: func(text string) { x.host.Sink(x.id).Event(agent.Notice{Text: text}) },
 	})

@@ -34,7 +34,7 @@ func ripgrep(folders []string, box *sandbox.Box) workspace.Runner {
 			Args: append([]string{path}, args...), Dir: dir, Env: env, Stdout: stdout,
 			Limits: proc.Limits{MemoryMB: searchMemory},
 		}
-		if err := box.ConfineOwn(ctx, &c); err != nil {
+		if err := box.ConfineOwn(ctx, &c, sandbox.Own{}); err != nil {
 			return 0, err
 		}
 		exit, err := proc.Run(ctx, c)

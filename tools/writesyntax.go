@@ -13,6 +13,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/program"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/syntax"
 )
 
@@ -135,7 +136,7 @@ func parseWith(ctx context.Context, env *Env, text []byte, name string, args ...
 	if runtime.GOOS == "windows" {
 		c.Dir = os.TempDir()
 	}
-	if env.Sandbox.ConfineOwn(ctx, &c) != nil {
+	if env.Sandbox.ConfineOwn(ctx, &c, sandbox.Own{}) != nil {
 		return "", 0, false
 	}
 	ended, err := proc.Run(ctx, c)

@@ -13,7 +13,7 @@ func BenchmarkLook(b *testing.B) {
 	}
 	w.sh("git init -q; git add .; git commit -qm x; sleep 1.1; git status")
 	for b.Loop() {
-		t, err := w.store.scan(b.Context(), w.Files, nil, plenty)
+		t, err := w.store.scan(b.Context(), nil, w.Files, nil, plenty)
 		if err != nil {
 			b.Fatal(err)
 		}

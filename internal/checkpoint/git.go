@@ -15,7 +15,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/gitrepo"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -60,28 +62,18 @@ func (x *gitIndex) clean(path string, now stamp) (id [20]byte, ok bool) {
 // openRepo reads the index of the repository whose .git lies in folder, unless known
 // is what is in there; nil: there is none that can be used.
 func openRepo(folder string, known *gitIndex) *gitIndex {
-	dir := filepath.Join(folder, ".git")
-	if info, err := os.Stat(dir); err != nil {
+	found, err := gitrepo.At(folder)
+	if err != nil {
 		return nil
-	} else if !info.IsDir() {
-		text, err := safefile.Read(dir, safefile.Line)
-		named, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir:")
-		if err != nil || !ok {
-			return nil
-		}
-		dir = within(folder, strings.TrimSpace(named))
 	}
-	common := dir
-	if text, err := safefile.Read(filepath.Join(dir, "commondir"), safefile.Line); err == nil {
-		common = within(dir, strings.TrimSpace(string(text)))
-	}
+	dir, common := found.GitDir, found.Common
 	config, err := safefile.Read(filepath.Join(common, "config"), safefile.Settings)
 	if err != nil || strings.Contains(strings.ToLower(string(config)), "objectformat") { // SHA-1 is what we read
 		return nil
 	}
 	x := &gitIndex{repo: repo{folder, filepath.Join(common, "objects")}, tracked: map[string]gitEntry{}, folders: map[string]bool{}}
 	file := filepath.Join(dir, "index")
-	info, err := os.Stat(file)
+	info, err := os.Lstat(file)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > mostIndex {
 		return nil
 	}
@@ -91,13 +83,22 @@ func openRepo(folder string, known *gitIndex) *gitIndex {
 		return known
 	}
 	x.readAt = stampNow()
-	data, err := safefile.Read(file, mostIndex)
+	data, err := readIndex(dir)
 	if err != nil || x.parse(data) != nil {
 		return nil
 	}
 	x.wrote = info.ModTime().UnixNano()
 	x.convert = x.convert || convert
 	return x
+}
+
+func readIndex(dir string) ([]byte, error) {
+	folder, err := safefile.OpenFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	return folder.Read("index", mostIndex)
 }
 
 func within(dir, path string) string {
@@ -292,8 +293,8 @@ func quotedAlternate(objects string) string {
 
 // blobs reads objects of a repository and gives each to take; those that are not
 // there are left out.
-func (s *Store) blobs(ctx context.Context, objects string, ids [][20]byte, take func(id [20]byte, text []byte) error) error {
-	return s.catFile(ctx, objects, "--batch", ids, func(id [20]byte, size int64, in *bufio.Reader) error {
+func (s *Store) blobs(ctx context.Context, confine Confiner, objects string, ids [][20]byte, take func(id [20]byte, text []byte) error) error {
+	return s.catFile(ctx, confine, objects, "--batch", ids, func(id [20]byte, size int64, in *bufio.Reader) error {
 		text := make([]byte, size)
 		if _, err := io.ReadFull(in, text); err != nil {
 			return err
@@ -307,9 +308,9 @@ func (s *Store) blobs(ctx context.Context, objects string, ids [][20]byte, take 
 
 // sizes tells how long objects of a repository are; those that are not there are
 // left out.
-func (s *Store) sizes(ctx context.Context, objects string, ids [][20]byte) (map[[20]byte]int64, error) {
+func (s *Store) sizes(ctx context.Context, confine Confiner, objects string, ids [][20]byte) (map[[20]byte]int64, error) {
 	known := make(map[[20]byte]int64, len(ids))
-	err := s.catFile(ctx, objects, "--batch-check", ids, func(id [20]byte, size int64, _ *bufio.Reader) error {
+	err := s.catFile(ctx, confine, objects, "--batch-check", ids, func(id [20]byte, size int64, _ *bufio.Reader) error {
 		known[id] = size
 		return nil
 	})
@@ -317,7 +318,7 @@ func (s *Store) sizes(ctx context.Context, objects string, ids [][20]byte) (map[
 }
 
 // catFile has git tell of objects; each is called for those that are there.
-func (s *Store) catFile(ctx context.Context, objects, how string, ids [][20]byte, each func(id [20]byte, size int64, rest *bufio.Reader) error) error {
+func (s *Store) catFile(ctx context.Context, confine Confiner, objects, how string, ids [][20]byte, each func(id [20]byte, size int64, rest *bufio.Reader) error) error {
 	if path := unreadableObject(objects, ids, 5); path != "" {
 		return fmt.Errorf("reading git's objects: %s is not a regular file of its kind", path)
 	}
@@ -339,9 +340,8 @@ func (s *Store) catFile(ctx context.Context, objects, how string, ids [][20]byte
 		answered <- err
 	}()
 	var words bytes.Buffer
-	exit, err := proc.Run(ctx, proc.Cmd{
-		Args: []string{s.git(), "--git-dir=" + dir, "cat-file", how},
-		Env:  gitEnviron(), Dir: dir, Stdin: &asked, Stdout: into, Stderr: &words,
+	exit, err := s.run(ctx, confine, proc.Cmd{
+		Args: []string{s.git(), "--git-dir=" + dir, "cat-file", how}, Dir: dir, Stdin: &asked, Stdout: into, Stderr: &words,
 	})
 	_ = into.Close() // always nil
 	failed := <-answered
@@ -355,6 +355,20 @@ func (s *Store) catFile(ctx context.Context, objects, how string, ids [][20]byte
 		return fmt.Errorf("reading git's objects: %w", err)
 	}
 	return nil
+}
+
+// run runs git, in the sandbox if there is one: only it reads objects that commands may
+// have changed, or that lie where commands have led it.
+func (s *Store) run(ctx context.Context, confine Confiner, c proc.Cmd) (proc.Exit, error) {
+	s.gitMu.Lock()
+	c.Env = program.Environ(gitEnviron(), s.avoided)
+	s.gitMu.Unlock()
+	if confine != nil {
+		if err := confine(ctx, &c, c.Dir); err != nil {
+			return proc.Exit{}, err
+		}
+	}
+	return proc.Run(ctx, c)
 }
 
 // unreadableObject names what git would open to read the objects with ids and would wait
@@ -397,7 +411,7 @@ func unreadableObject(objects string, ids [][20]byte, depth int) string {
 func gitEnviron() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
-		"GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1",
+		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1",
 	}
 }
 

@@ -76,7 +76,7 @@ func TestWhatGitHas(t *testing.T) {
 	b := newRepository(t)
 	check := func(want string) {
 		t.Helper()
-		tree, err := b.store.scan(t.Context(), b.Files, nil, plenty)
+		tree, err := b.store.scan(t.Context(), nil, b.Files, nil, plenty)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestWhatGitHas(t *testing.T) {
 	b.sh(`printf 'x\r\ny\r\n' > crlf.txt; echo '*.txt text=auto' > .gitattributes; git add .; git -c core.autocrlf=true commit -qm three; sleep 1.1; touch -d '1 hour ago' crlf.txt; git add crlf.txt; sleep 0.05; git status >/dev/null`)
 	check("crlf.txt")
 	b.sh(`git update-index --split-index`)
-	tree, err := b.store.scan(t.Context(), b.Files, nil, plenty)
+	tree, err := b.store.scan(t.Context(), nil, b.Files, nil, plenty)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestWorktreeAndSubmodule(t *testing.T) {
 	b := newRepository(t)
 	b.sh("git worktree add -q ../tree-$$ v1; mv ../tree-$$ tree 2>/dev/null && git worktree repair tree; git init -q sub; cd sub; echo s > s.txt; git add .; git commit -qm s; sleep 1.1; git status >/dev/null; cd ../tree; git status >/dev/null; sleep 0.05")
 	before := b.tree()
-	tree, err := b.store.scan(t.Context(), b.Files, nil, plenty)
+	tree, err := b.store.scan(t.Context(), nil, b.Files, nil, plenty)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
@@ -21,9 +22,16 @@ type Config struct {
 	Busy func() bool
 	// Patience is how long a command waits for contents to be kept; 0: 5 s.
 	Patience time.Duration
+	// Confine bounds git, which is started to read objects; it needs to see reads. Nil:
+	// nothing does.
+	Confine Confiner
 	// Tell takes words for the user about what is not kept. Nil: nobody listens.
 	Tell func(text string)
 }
+
+// Confiner bounds a program that is about to be started, so that it only reads, reads
+// included.
+type Confiner func(ctx context.Context, c *proc.Cmd, reads ...string) error
 
 // Keeper keeps the checkpoints of one session. Its methods may be called at any time
 // by any goroutine, but for [Keeper.Begin] and [Keeper.End], which belong to the one

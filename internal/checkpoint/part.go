@@ -96,7 +96,7 @@ func (k *Keeper) baseline(ctx context.Context, t *tree, limits Limits) (*tree, e
 	defer done()
 	known := k.newest()
 	if t == nil {
-		if t, err = k.store.scan(ctx, k.Files, known, limits); err != nil {
+		if t, err = k.store.scan(ctx, k.Confine, k.Files, known, limits); err != nil {
 			return nil, err
 		}
 	}
@@ -388,7 +388,7 @@ func (p *part) look() {
 	}
 	defer done()
 	limits := p.k.Limits()
-	next, err := p.k.store.scan(p.k.ctx, p.k.Files, p.k.newest(), limits)
+	next, err := p.k.store.scan(p.k.ctx, p.k.Confine, p.k.Files, p.k.newest(), limits)
 	if err != nil {
 		p.mu.Lock()
 		p.blind = true // the next look is made after all
@@ -408,8 +408,8 @@ func (p *part) look() {
 // compare notes what is another in next than it was in base.
 func (p *part) compare(base, next *tree, limits Limits, busy bool) {
 	paths := p.alsoNoted(difference(base, next))
-	p.k.store.fetch(p.k.ctx, base, paths)
-	p.k.store.fetch(p.k.ctx, next, paths)
+	p.k.store.fetch(p.k.ctx, p.k.Confine, base, paths)
+	p.k.store.fetch(p.k.ctx, p.k.Confine, next, paths)
 	running := p.k.running()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -457,7 +457,7 @@ func (p *part) settleLate(base, next *tree) {
 		e, there := base.entries[c.Path]
 		switch {
 		case there && e.safe():
-			p.k.store.fetch(p.k.ctx, base, []string{c.Path})
+			p.k.store.fetch(p.k.ctx, p.k.Confine, base, []string{c.Path})
 			c.Before = base.entries[c.Path].state()
 		case !there && (next.covers(c.Path) || p.k.Files.Surveys(c.Path)):
 			c.Before = State{}

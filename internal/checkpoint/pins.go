@@ -2,9 +2,13 @@ package checkpoint
 
 import (
 	"encoding/hex"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // A repository's objects may go while a turn needs them: by git gc, or with all of
@@ -28,42 +32,62 @@ func (s *Store) hold(t *tree) {
 		if err != nil || len(needed[i]) == 0 {
 			continue // what goes is lost then
 		}
-		own := filepath.Join(dir, "objects")
-		if second(filepath.Join(r.Objects, "pack"), filepath.Join(own, "pack"), isPack) != nil {
-			continue // on another file system
+		from, err := safefile.OpenFolder(filepath.Dir(r.Objects))
+		if err != nil {
+			continue
 		}
-		folders, _ := os.ReadDir(r.Objects)
-		for _, f := range folders {
-			if len(f.Name()) != 2 {
-				continue
-			}
-			_ = second(filepath.Join(r.Objects, f.Name()), filepath.Join(own, f.Name()), func(name string) bool {
-				var id [20]byte
-				n, err := hex.Decode(id[:], []byte(f.Name()+name))
-				return err == nil && n == len(id) && needed[i][id]
-			})
-		}
+		holdIn(from, filepath.Join(dir, "objects"), needed[i])
+		_ = from.Close() // only read
 	}
 }
+
+// holdIn gives objects in the folder common of a repository second names below own.
+func holdIn(common *safefile.Folder, own string, needed map[[20]byte]bool) {
+	to, err := safefile.OpenFolder(own)
+	if err != nil {
+		return
+	}
+	defer to.Close()
+	if second(common, to, "pack", isPack) != nil {
+		return // on another file system
+	}
+	folders, _ := common.ReadDir("objects", mostNames)
+	for _, f := range folders {
+		if len(f.Name()) != 2 {
+			continue
+		}
+		_ = second(common, to, f.Name(), func(name string) bool {
+			var id [20]byte
+			n, err := hex.Decode(id[:], []byte(f.Name()+name))
+			return err == nil && n == len(id) && needed[id]
+		})
+	}
+}
+
+// mostNames is how many objects or packs a folder of git may have to be looked at.
+const mostNames = 1_000_000
 
 func isPack(name string) bool {
 	return strings.HasSuffix(name, ".pack") || strings.HasSuffix(name, ".idx")
 }
 
-// second gives the files of a folder that are wanted a second name in another. What
-// has one is left alone; the first failure is the last try.
-func second(from, to string, wanted func(name string) bool) error {
-	entries, err := os.ReadDir(from)
+// second gives the files of a folder of objects that are wanted a second name in the
+// folder of the same name below to. What has one is left alone; the first failure is the
+// last try.
+func second(common, to *safefile.Folder, name string, wanted func(name string) bool) error {
+	from := filepath.Join("objects", name)
+	entries, err := common.ReadDir(from, mostNames)
 	if err != nil {
 		return nil // there are none
 	}
-	there := map[string]bool{}
-	have, err := os.ReadDir(to)
-	if err != nil {
-		if err := os.MkdirAll(to, 0o700); err != nil {
-			return err
-		}
+	if err := to.MkdirAll(name, 0o700); err != nil {
+		return err
 	}
+	have, err := to.ReadDir(name, mostNames)
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
 	for _, e := range have {
 		there[e.Name()] = true
 	}
@@ -71,7 +95,8 @@ func second(from, to string, wanted func(name string) bool) error {
 		if there[e.Name()] || !e.Type().IsRegular() || len(e.Name()) > 80 || !wanted(e.Name()) {
 			continue
 		}
-		if err := os.Link(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil && !os.IsExist(err) && !os.IsNotExist(err) {
+		err := common.Link(filepath.Join(from, e.Name()), to, filepath.Join(name, e.Name()))
+		if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

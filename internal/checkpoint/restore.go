@@ -444,7 +444,7 @@ func (k *Keeper) recoverOne(r *record) error {
 	k.settleBegun(r)
 	if base, err := k.store.load(r.Base); r.Base != "" && err == nil {
 		limits := k.Limits()
-		next, err := k.store.scan(k.ctx, k.Files, base, limits)
+		next, err := k.store.scan(k.ctx, k.Confine, k.Files, base, limits)
 		if err != nil {
 			return err
 		}

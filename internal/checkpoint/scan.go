@@ -28,11 +28,12 @@ type Limits struct {
 
 // scanner makes a tree of a workspace.
 type scanner struct {
-	store  *Store
-	files  *workspace.Workspace
-	limits Limits
-	before *tree // what was known earlier; nil: nothing
-	stop   context.CancelCauseFunc
+	store   *Store
+	confine Confiner
+	files   *workspace.Workspace
+	limits  Limits
+	before  *tree // what was known earlier; nil: nothing
+	stop    context.CancelCauseFunc
 
 	reposMu sync.RWMutex
 	repos   []*gitIndex
@@ -44,11 +45,11 @@ type scanner struct {
 
 // scan looks at all folders. Contents are not read; what was known of files that are
 // as they were is taken over, and what git has is noted.
-func (s *Store) scan(ctx context.Context, files *workspace.Workspace, before *tree, limits Limits) (*tree, error) {
+func (s *Store) scan(ctx context.Context, confine Confiner, files *workspace.Workspace, before *tree, limits Limits) (*tree, error) {
 	s.avoid(files.Folders())
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	x := &scanner{store: s, files: files, limits: limits, before: before, stop: stop}
+	x := &scanner{store: s, confine: confine, files: files, limits: limits, before: before, stop: stop}
 	size := 64
 	if before != nil {
 		size = len(before.entries)
@@ -190,7 +191,7 @@ func (x *scanner) settleDoubt(ctx context.Context) error {
 		for i, path := range paths {
 			ids[i] = x.tree.entries[path].git
 		}
-		sizes, err := x.store.sizes(ctx, x.tree.repos[number-1].Objects, ids)
+		sizes, err := x.store.sizes(ctx, x.confine, x.tree.repos[number-1].Objects, ids)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -297,7 +298,7 @@ func (s *Store) keep(files *workspace.Workspace, path string, e *entry, limits L
 }
 
 // fetch takes contents of entries from git and keeps them: those of paths, in t.
-func (s *Store) fetch(ctx context.Context, t *tree, paths []string) {
+func (s *Store) fetch(ctx context.Context, confine Confiner, t *tree, paths []string) {
 	byRepo := map[uint16]map[[20]byte][]string{}
 	for _, path := range paths {
 		e := t.entries[path]
@@ -314,7 +315,7 @@ func (s *Store) fetch(ctx context.Context, t *tree, paths []string) {
 		for id := range wanted {
 			ids = append(ids, id)
 		}
-		_ = s.blobs(ctx, t.repos[number-1].Objects, ids, func(id [20]byte, text []byte) error { // what does not come is lost
+		_ = s.blobs(ctx, confine, t.repos[number-1].Objects, ids, func(id [20]byte, text []byte) error { // what does not come is lost
 			for _, path := range wanted[id] {
 				s.take(t, path, text)
 			}

@@ -237,6 +237,23 @@ func (f *Folder) Rename(from, to string) error {
 	})
 }
 
+// Link gives a regular file below f a second name, below to. If there is no regular file,
+// it returns a [*KindError].
+func (f *Folder) Link(from string, to *Folder, name string) error {
+	return f.in("link", from, func(old handle, oldBase string) error {
+		return to.in("link", name, func(next handle, base string) error {
+			if err := old.link(oldBase, next, base); err != nil {
+				return err
+			}
+			info, err := next.lstat(base)
+			if err == nil && !info.Mode().IsRegular() {
+				err = errors.Join(&KindError{info.Mode()}, next.remove(base))
+			}
+			return err
+		})
+	})
+}
+
 // Symlink makes a link where nothing is.
 func (f *Folder) Symlink(target, name string) error {
 	return f.in("symlink", name, func(dir handle, base string) error { return dir.symlink(target, base) })

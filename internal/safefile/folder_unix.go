@@ -144,6 +144,11 @@ func (h handle) renameTo(from string, dir handle, to string) error {
 	return retried(func() error { return unix.Renameat(h.fd(), from, dir.fd(), to) })
 }
 
+// link does not follow a link at from.
+func (h handle) link(from string, dir handle, to string) error {
+	return retried(func() error { return unix.Linkat(h.fd(), from, dir.fd(), to, 0) })
+}
+
 func (h handle) symlink(target, base string) error {
 	return retried(func() error { return unix.Symlinkat(target, h.fd(), base) })
 }

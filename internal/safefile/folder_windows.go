@@ -107,6 +107,10 @@ func (h handle) renameTo(from string, dir handle, to string) error {
 	return os.Rename(filepath.Join(h.root.Name(), from), filepath.Join(dir.root.Name(), to))
 }
 
+func (h handle) link(from string, dir handle, to string) error {
+	return os.Link(filepath.Join(h.root.Name(), from), filepath.Join(dir.root.Name(), to))
+}
+
 func (h handle) chmod(base string, mode fs.FileMode) error {
 	info, err := h.root.Lstat(base)
 	if err != nil {

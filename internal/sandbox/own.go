@@ -8,15 +8,18 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
+// Own is what a program of the server's own may reach besides what commands may read.
+type Own struct{ Reads, Writes []string }
+
 // ConfineOwn bounds a program that the server starts on its own account, such as rg for a
 // search, on files that commands may have changed. The program reads what commands may
-// read. It writes only c.Scratch and the paths in writable, and has no network. If the
+// read, and o.Reads. It writes only c.Scratch and o.Writes, and has no network. If the
 // sandbox is off or none works here, ConfineOwn changes nothing. If it returns an error,
 // the program must not be started.
 //
-// Calls without writable paths have one policy for the whole session, so that they share
-// what is set up for it.
-func (b *Box) ConfineOwn(ctx context.Context, c *proc.Cmd, writable ...string) error {
+// Calls with the zero Own have one policy for the whole session, so that they share what
+// is set up for it.
+func (b *Box) ConfineOwn(ctx context.Context, c *proc.Cmd, o Own) error {
 	if b.off() || b.wanted().Check() != nil {
 		return nil
 	}
@@ -36,7 +39,8 @@ func (b *Box) ConfineOwn(ctx context.Context, c *proc.Cmd, writable ...string) e
 	}
 	policy := b.Policy()
 	policy.Mode, policy.Network, policy.Pinned = ReadOnly, false, nil
-	policy.Writable = writable
+	policy.Writable = slices.Clone(o.Writes)
+	policy.Visible = slices.Concat(policy.Visible, outside(policy.Roots), o.Reads)
 	if c.Scratch != "" {
 		policy.Writable = append(policy.Writable, c.Scratch)
 	}

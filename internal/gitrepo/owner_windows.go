@@ -1,4 +1,4 @@
-package delegate
+package gitrepo
 
 import "io/fs"
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package delegate
+package gitrepo
 
 import (
 	"io/fs"
