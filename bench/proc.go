@@ -42,6 +42,40 @@ func cpu(pid int) (time.Duration, error) {
 	return time.Duration(ticks) * 10 * time.Millisecond, nil
 }
 
+// cpuOfAll is the processor time of a process and everything below it, whether it still
+// runs or has been waited for.
+func cpuOfAll(root int) (time.Duration, error) {
+	parents := map[int]int{}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if data, err := os.ReadFile("/proc/" + e.Name() + "/stat"); err == nil {
+			fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
+			parents[pid], _ = strconv.Atoi(fields[1])
+		}
+	}
+	all := time.Duration(0)
+	for pid := range parents {
+		for up := pid; up > 1; up = parents[up] {
+			if up == root {
+				used, err := cpu(pid)
+				if err != nil {
+					return 0, err
+				}
+				all += used
+				break
+			}
+		}
+	}
+	return all, nil
+}
+
 // alive tells whether a process whose arguments hold mark exists.
 func alive(mark string) bool {
 	entries, err := os.ReadDir("/proc")
