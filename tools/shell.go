@@ -140,18 +140,23 @@ func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 		return s.runAway(ctx, c, before)
 	}
 	lost := s.leaveLost(&before)
-	dump, err := newDump()
+	start, held := c.start, c.start == nil && c.box.Holds(ctx)
+	if start == nil {
+		start = runLimited
+	}
+	dump, err := newDump(held)
 	if err != nil {
 		return Outcome{Cwd: before.dir}, err
 	}
 	defer dump.remove()
 
-	start := c.start
-	if start == nil {
-		start = runLimited
-	}
 	child := c.process(before)
-	child.Args, child.Scratch = s.args(c.Text, dump.path), dump.dir.Path()
+	child.Args = s.args(c.Text, dump.path)
+	if dump.lent {
+		child.Left = dump.file
+	} else {
+		child.Scratch = dump.dir.Path()
+	}
 	if err := c.box.Confine(ctx, &child); err != nil {
 		return Outcome{Cwd: before.dir}, err
 	}
@@ -256,19 +261,27 @@ func (s *Shell) left(d dump, before []string) (after shellState, ok bool) {
 // may be secret. It is open from before the command starts, so that what the command
 // puts in its place is never opened.
 type dump struct {
-	dir  *scratch.Dir
-	path string
+	dir  *scratch.Dir // nil: the file is in none
+	path string       // for the command
 	file *os.File
+	lent bool // the command has it open
 }
 
-func newDump() (dump, error) {
-	dir, err := scratch.Make("shell")
-	if err != nil {
+// newDump makes one: in memory for a command that is held (see [proc.Cmd.Held]), where the
+// system can, else in a folder of its own.
+func newDump(held bool) (d dump, err error) {
+	if held {
+		if d.file, err = proc.MemoryFile("shell's state"); err == nil {
+			d.path, d.lent = fmt.Sprintf("/proc/self/fd/%d", proc.LeftFD), true
+			return d, nil
+		}
+	}
+	if d.dir, err = scratch.Make("shell"); err != nil {
 		return dump{}, fmt.Errorf("making a folder for the shell's state: %w", err)
 	}
-	d := dump{dir: dir, path: dir.Path("state")}
+	d.path = d.dir.Path("state")
 	if d.file, err = os.OpenFile(d.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
-		dir.Remove()
+		d.dir.Remove()
 		return dump{}, fmt.Errorf("making a file for the shell's state: %w", err)
 	}
 	return d, nil
@@ -276,11 +289,16 @@ func newDump() (dump, error) {
 
 func (d dump) remove() {
 	d.file.Close() //nolint:errcheck // nothing was written by us
-	d.dir.Remove()
+	if d.dir != nil {
+		d.dir.Remove()
+	}
 }
 
 // read returns the state that was left, if a whole one was.
 func (d dump) read(before []string, parse func([]byte, []string) (shellState, bool)) (after shellState, ok bool) {
+	if _, err := d.file.Seek(0, io.SeekStart); err != nil { // a command that has it open may have moved it
+		return shellState{}, false
+	}
 	text, err := safefile.ReadAll(d.file, 0, stateLimit)
 	if err != nil {
 		return shellState{}, false

@@ -16,6 +16,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
@@ -46,10 +47,19 @@ type Cmd struct {
 	Limits Limits
 	// Confine bounds what they reach; nil: nothing does. See package sandbox.
 	Confine *confine.Plan
+	// Holders keeps what Confine needs between commands; nil: it is made for this one
+	// alone. See [Cmd.Held].
+	Holders *Holders
+	// Left is a file that a held child has open as descriptor [LeftFD], for what it leaves.
+	Left *os.File
 	// Grace is how long a child has between SIGTERM and SIGKILL when ctx ends.
 	// Zero is 200 ms.
 	Grace time.Duration
 }
+
+// LeftFD is the number under which a child finds [Cmd.Left]: one that neither shells nor
+// scripts use.
+const LeftFD = 57
 
 // WindowSize of a terminal, in characters.
 type WindowSize struct{ Rows, Cols uint16 }

@@ -30,7 +30,8 @@ func (c Cmd) grace() time.Duration {
 // Process is a child that runs, and everything below it.
 type Process struct {
 	pid        int
-	supervisor *os.Process
+	owner      owner // of it and everything below
+	settled    bool  // the owner has said that nothing is left
 	status     *bufio.Reader
 	statusFile *os.File
 	outputs    []*output
@@ -77,39 +78,90 @@ func (c Cmd) spec() (encoded []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	encoded, err = spec{path: path, dir: c.Dir, scratch: c.Scratch, pty: c.PTY != nil, trusted: c.Trusted, limits: c.Limits, plan: c.Confine, args: c.Args, env: c.Env}.encode()
+	s := spec{path: path, dir: c.Dir, scratch: c.Scratch, pty: c.PTY != nil, trusted: c.Trusted, limits: c.Limits, plan: c.Confine, args: c.Args, env: c.Env}
+	if c.Held() {
+		s.plan = nil // the holder has entered it
+	}
+	encoded, err = s.encode()
 	if err != nil {
 		return nil, &StartError{Program: strconv.Quote(c.Args[0]), Reason: err.Error(), Err: err}
 	}
 	return encoded, nil
 }
 
-// launch starts the supervisor, tells it what to start, and hears whether it did.
-// On an error nothing is left open or running.
+// owner owns a child and everything below it, between the server and them: a supervisor
+// of this child alone, or a worker of a holder.
+type owner interface {
+	wake() // has it go on if something has stopped it
+	kill() // ends everything below it, and it
+	// wait returns once nothing of the child is left. settled: the owner has said so.
+	// The error is of the owner's own end, if that can be told.
+	wait(settled bool) error
+	// sweep ends what can be found of a child whose owner was killed.
+	sweep(child int)
+}
+
+// errStale is a holder's answer: its mounts are not what they were.
+var errStale = errors.New("the mounts of the sandbox have changed")
+
+// mostHolders is how often a start is tried again in another holder.
+const mostHolders = 3
+
+// launch finds an owner, tells it what to start, and hears whether it did. On an error
+// nothing is left open or running.
 func (p *Process) launch(ctx context.Context, c Cmd, encoded []byte) (err error) {
+	for range mostHolders {
+		if err = p.launchOnce(ctx, c, encoded); !errors.Is(err, errStale) {
+			break
+		}
+	}
+	return err
+}
+
+func (p *Process) launchOnce(ctx context.Context, c Cmd, encoded []byte) (err error) {
 	pipes, err := newPipes(c)
 	if err != nil {
 		return fmt.Errorf("making pipes for %s: %w", c.Args[0], err)
 	}
 	p.group = newGroup(c.Limits)
-	if p.supervisor, err = startSupervisor(pipes.theirs, p.group); err != nil && p.group != nil {
-		p.group.remove() // it may be made, but not entered
-		p.group = nil
-		p.supervisor, err = startSupervisor(pipes.theirs, nil)
+	if c.Held() {
+		p.owner, err = c.Holders.take(ctx, c, pipes.theirs, p.group)
+	} else if err = p.supervise(pipes.theirs); err != nil {
+		err = fmt.Errorf("its supervisor: %w", err)
 	}
 	pipes.closeTheirs()
 	if err != nil {
 		pipes.closeOurs()
-		return fmt.Errorf("starting the supervisor of %s: %w", c.Args[0], err)
+		p.group.remove()
+		return fmt.Errorf("starting %s: %w", c.Args[0], err)
 	}
+	return p.begin(ctx, c, pipes, encoded)
+}
+
+// supervise starts a supervisor.
+func (p *Process) supervise(files []*os.File) error {
+	supervisor, err := startSupervisor(files, p.group)
+	if err != nil && p.group != nil {
+		p.group.remove() // it may be made, but not entered
+		p.group = nil
+		supervisor, err = startSupervisor(files, nil)
+	}
+	p.owner = supervised{supervisor}
+	return err
+}
+
+// begin tells the owner what to start, and hears whether it did.
+func (p *Process) begin(ctx context.Context, c Cmd, pipes *pipes, encoded []byte) (err error) {
 	p.control, p.statusFile, p.status = pipes.control, pipes.status, bufio.NewReaderSize(pipes.status, 256)
 	rest := p.keepAwake(ctx)
-	p.control.Write(encoded) //nolint:errcheck // a supervisor that is gone shows below
-	p.pid, err = p.started(c)
+	p.control.Write(encoded) //nolint:errcheck // an owner that is gone shows below
+	if p.pid, err = p.started(c); err != nil {
+		p.follow() // to the end
+	}
 	rest()
 	if err != nil {
 		pipes.closeOurs()
-		p.supervisor.Wait() //nolint:errcheck // its answer was heard
+		p.owner.wait(p.settled) //nolint:errcheck // its answer was heard
 		p.group.remove()
 		return err
 	}
@@ -120,6 +172,42 @@ func (p *Process) launch(ctx context.Context, c Cmd, encoded []byte) (err error)
 		p.input = newInput(pipes.stdin, c.Stdin)
 	}
 	return nil
+}
+
+// supervised is the supervisor of one child.
+type supervised struct{ process *os.Process }
+
+func (s supervised) wake() { s.process.Signal(syscall.SIGCONT) } //nolint:errcheck // it may be gone
+
+// kill kills what is below the supervisor, and then it.
+func (s supervised) kill() {
+	for range 100 {
+		all := descendants(s.process.Pid)
+		if len(all) == 0 {
+			break
+		}
+		for _, one := range all {
+			syscall.Kill(one.pid, syscall.SIGKILL) //nolint:errcheck // it may be gone
+		}
+		time.Sleep(time.Millisecond)
+	}
+	s.process.Kill() //nolint:errcheck // it may be gone
+}
+
+// wait returns at once: the supervisor's end of the status pipe is closed.
+func (s supervised) wait(bool) error {
+	_, err := s.process.Wait()
+	return err
+}
+
+// sweep kills the child's group, which is all that can be done.
+func (s supervised) sweep(child int) {
+	for range 1000 {
+		if syscall.Kill(-child, syscall.SIGKILL) != nil {
+			return // nothing is left in it
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 func startSupervisor(files []*os.File, g *group) (*os.Process, error) {
@@ -137,8 +225,10 @@ func startSupervisor(files []*os.File, g *group) (*os.Process, error) {
 func (p *Process) started(c Cmd) (pid int, err error) {
 	kind, numbers, text := p.line()
 	switch {
+	case kind == "R":
+		return 0, errStale
 	case kind == "S":
-		return 0, fmt.Errorf("starting %s: its sandbox could not be made: %s", c.Args[0], text)
+		return 0, fmt.Errorf("starting %s: the sandbox could not be made: %s", c.Args[0], text)
 	case kind == "P" && len(numbers) == 1:
 		return numbers[0], nil
 	case kind == "E" && len(numbers) == 1:
@@ -175,26 +265,16 @@ func (p *Process) run(ctx context.Context, grace time.Duration) {
 		stopping.Wait()
 	}
 	p.closeControl()
-	p.statusFile.Close()              //nolint:errcheck // read to its end
-	_, waitErr := p.supervisor.Wait() // ends at once: its end of the status pipe is closed
+	p.statusFile.Close() //nolint:errcheck // read to its end
+	waitErr := p.owner.wait(p.settled)
 	if !told && left == 0 {
-		p.killGroup()
+		p.owner.sweep(p.pid)
 	}
 	if p.exit.Limit == "" {
 		p.exit.Limit = p.group.exceeded()
 	}
 	p.group.remove()
 	p.err = p.finish(ctx, told, left, waitErr)
-}
-
-// killGroup is all that can be done when somebody has killed the supervisor.
-func (p *Process) killGroup() {
-	for range 1000 {
-		if syscall.Kill(-p.pid, syscall.SIGKILL) != nil {
-			return // nothing is left in it
-		}
-		time.Sleep(time.Millisecond)
-	}
 }
 
 // follow hears how the child ended, and returns when the supervisor has ended
@@ -212,6 +292,8 @@ func (p *Process) follow() (told bool, left int) {
 			p.exit.Limit = limitNames[numbers[0]]
 		case kind == "L" && len(numbers) == 1:
 			left = numbers[0]
+		case kind == "Z":
+			p.settled = true
 		case kind == "":
 			p.drain()
 			return told, left
@@ -320,12 +402,12 @@ func (p *Process) insist(followed <-chan struct{}) {
 			return
 		case <-wake.C:
 		}
-		p.supervisor.Signal(syscall.SIGCONT) //nolint:errcheck // it may be gone
+		p.owner.wake()
 		p.controlMu.Lock()
 		late := time.Now().After(p.deadline)
 		p.controlMu.Unlock()
 		if late {
-			p.force()
+			p.owner.kill()
 		}
 	}
 }
@@ -348,7 +430,7 @@ func (p *Process) awaitAsked(followed <-chan struct{}) bool {
 	for {
 		select {
 		case <-wake.C:
-			p.supervisor.Signal(syscall.SIGCONT) //nolint:errcheck // it may be gone
+			p.owner.wake()
 		case <-followed:
 			return false
 		case <-p.asked:
@@ -372,32 +454,17 @@ func (p *Process) keepAwake(ctx context.Context) (rest func()) {
 				return
 			case <-wake.C:
 			}
-			p.supervisor.Signal(syscall.SIGCONT) //nolint:errcheck // it may be gone
+			p.owner.wake()
 			switch {
 			case ctx.Err() == nil:
 			case late.IsZero():
 				late = time.Now().Add(supervisorTries)
 			case time.Now().After(late):
-				p.force()
+				p.owner.kill()
 			}
 		}
 	})
 	return func() { close(started); awake.Wait() }
-}
-
-// force kills what is below the supervisor, and then it.
-func (p *Process) force() {
-	for range 100 {
-		all := descendants(p.supervisor.Pid)
-		if len(all) == 0 {
-			break
-		}
-		for _, one := range all {
-			syscall.Kill(one.pid, syscall.SIGKILL) //nolint:errcheck // it may be gone
-		}
-		time.Sleep(time.Millisecond)
-	}
-	p.supervisor.Kill() //nolint:errcheck // it may be gone
 }
 
 func (p *Process) closeControl() {
@@ -431,17 +498,21 @@ func newPipes(c Cmd) (p *pipes, err error) {
 	if err := p.addStdio(c); err != nil {
 		return nil, err
 	}
+	return p, p.addControl()
+}
+
+func (p *pipes) addControl() error {
 	r, w, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.theirs, p.control = append(p.theirs, r), w
 	r, w, err = os.Pipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.theirs, p.status = append(p.theirs, w), r
-	return p, nil
+	return nil
 }
 
 func (p *pipes) addStdio(c Cmd) error {

@@ -21,6 +21,7 @@ type spec struct {
 	scratch   string
 	trusted   bool
 	pty       bool // the child's stdin is a terminal that becomes its own
+	hold      bool // start nothing, but hold the sandbox for others: see holder
 	limits    Limits
 	plan      *confine.Plan
 	args, env []string
@@ -36,7 +37,7 @@ func (s spec) encode() ([]byte, error) {
 		plan = &confine.Plan{}
 	}
 	bounds := append(s.limits.fields(), plan.Fields()...)
-	fields := append([]string{s.path, s.dir, s.scratch, strconv.FormatBool(s.pty), strconv.FormatBool(s.trusted), strconv.Itoa(len(bounds))}, bounds...)
+	fields := append([]string{s.path, s.dir, s.scratch, strconv.FormatBool(s.pty), strconv.FormatBool(s.trusted), strconv.FormatBool(s.hold), strconv.Itoa(len(bounds))}, bounds...)
 	fields = append(append(fields, strconv.Itoa(len(s.args))), s.args...)
 	fields = append(fields, s.env...)
 	for _, f := range fields {
@@ -58,11 +59,11 @@ func readSpec(r io.Reader) (spec, error) {
 		return spec{}, fmt.Errorf("reading what to start: %w", err)
 	}
 	fields := strings.Split(string(text), "\x00")
-	if len(fields) < 6 {
+	if len(fields) < 7 {
 		return spec{}, errors.New("too little was said of what to start")
 	}
-	s := spec{path: fields[0], dir: fields[1], scratch: fields[2], pty: fields[3] == "true", trusted: fields[4] == "true"}
-	bounds, fields, err := counted(fields[5:])
+	s := spec{path: fields[0], dir: fields[1], scratch: fields[2], pty: fields[3] == "true", trusted: fields[4] == "true", hold: fields[5] == "true"}
+	bounds, fields, err := counted(fields[6:])
 	if err == nil {
 		s.args, s.env, err = counted(fields)
 	}

@@ -47,6 +47,8 @@ func Supervise() {
 		supervise()
 	case len(os.Args) == 3 && os.Args[1] == insideWord:
 		inside(os.Args[2])
+	case len(os.Args) == 3 && os.Args[1] == workerWord:
+		work(os.Args[2])
 	case len(os.Args) == 3 && os.Args[1] == outsideWord:
 		outside(os.Args[2])
 	}
@@ -113,8 +115,12 @@ func (s supervisor) run() {
 			return
 		}
 		s.forked(stops)
-		go watch(s.control, stops, &orphaned)
+		go watch(s.control, stops, &orphaned, nil)
 		r.follow(s, stops)
+		return
+	}
+	if what.hold {
+		s.hold(what)
 		return
 	}
 	if what.plan.Apply() {
@@ -123,30 +129,34 @@ func (s supervisor) run() {
 			return
 		}
 	}
-	pid, err := what.start(s.attr, s.within)
+	pid, err := what.start(s.attr, []uintptr{0, 1, 2}, s.within && what.plan.Namespaces)
 	if err != nil {
-		var errno syscall.Errno
-		errors.As(err, &errno)
-		s.tell("E", int(errno))
+		s.tell("E", errnoOf(err))
 		return
 	}
 	s.tell("P", pid)
 	s.forked(stops)
-	go watch(s.control, stops, &orphaned)
+	go watch(s.control, stops, &orphaned, nil)
 	t := newTree(pid)
 	s.follow(t, stops, what.limits.watch(t))
 }
 
-// start starts the program with its limits.
-func (s spec) start(attr *syscall.SysProcAttr, within bool) (pid int, err error) {
-	defer s.limits.lower(within && s.plan.Namespaces)(&pid)
+func errnoOf(err error) int {
+	var errno syscall.Errno
+	errors.As(err, &errno)
+	return int(errno)
+}
+
+// start starts the program with its limits and descriptors. apart: see [Limits.lower].
+func (s spec) start(attr *syscall.SysProcAttr, files []uintptr, apart bool) (pid int, err error) {
+	defer s.limits.lower(apart)(&pid)
 	if s.pty {
 		own := *attr
 		own.Setctty, own.Ctty = true, 0
 		attr = &own
 	}
 	return syscall.ForkExec(s.path, s.args, &syscall.ProcAttr{
-		Dir: s.dir, Env: s.env, Files: []uintptr{0, 1, 2}, Sys: attr,
+		Dir: s.dir, Env: s.env, Files: files, Sys: attr,
 	})
 }
 
@@ -191,16 +201,23 @@ func (s supervisor) report(t *tree) {
 	}
 }
 
-// watch passes stops on, up to a goodbye or the end of the pipe.
-func watch(control *os.File, stops chan<- time.Duration, orphaned *atomic.Bool) {
+// watch passes stops on, up to a goodbye, the end of the pipe, or that of over.
+func watch(control *os.File, stops chan<- time.Duration, orphaned *atomic.Bool, over <-chan struct{}) {
 	for {
 		grace, err := readStop(control)
-		if err != nil || grace == goodbye {
+		last := err != nil || grace == goodbye
+		if last {
 			orphaned.Store(err != nil)
-			stops <- defaultGrace
+			grace = defaultGrace
+		}
+		select {
+		case stops <- grace:
+		case <-over:
 			return
 		}
-		stops <- grace
+		if last {
+			return
+		}
 	}
 }
 

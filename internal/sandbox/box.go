@@ -48,6 +48,8 @@ type shared struct {
 	caches func() []string // found once
 	made   []string        // the caches that were missing
 
+	holders proc.Holders // of what commands are confined by
+
 	mu      sync.Mutex
 	mode    Mode
 	network bool
@@ -115,6 +117,16 @@ func (b *Box) wanted() Mode {
 	return b.mode
 }
 
+// Holds reports whether the sandbox is kept between commands, so that a command that
+// needs no folder of its own starts sooner. See [proc.Cmd.Held].
+func (b *Box) Holds(ctx context.Context) bool {
+	if b.off() || b.wanted().Check() != nil {
+		return false
+	}
+	m := b.mechanism(ctx)
+	return (m.Kind == Namespaces || m.Kind == Bubblewrap) && m.Processes
+}
+
 // Confine bounds a command that is about to be started. It may write c.Scratch and
 // the folders and files of writable, too. On an error it must not be started.
 func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) error {
@@ -161,6 +173,7 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 	if err := m.apply(policy, c, temp); err != nil {
 		return fmt.Errorf("confining the command: %w", err)
 	}
+	c.Holders = &b.holders
 	return nil
 }
 
@@ -230,6 +243,7 @@ func (b *Box) Close() {
 	if b == nil {
 		return
 	}
+	b.holders.Close()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true

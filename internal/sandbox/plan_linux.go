@@ -156,7 +156,7 @@ func (m Mechanism) wrapped(mounts *confine.Plan, p Policy) *confine.Plan {
 			}
 		}
 	}
-	return &confine.Plan{Prefix: append(args, "--"), Scoped: mounts.Scoped}
+	return &confine.Plan{Prefix: append(args, "--"), Processes: true, Scoped: mounts.Scoped}
 }
 
 // rules are what Landlock is to allow. It only ever allows, and what it allows of a

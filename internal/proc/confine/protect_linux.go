@@ -1,0 +1,37 @@
+package confine
+
+import (
+	"fmt"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// Protect adds mounts to those of a plan that has been entered: of files and folders that
+// become read-only, and of others that can no longer be renamed or removed. Paths that do
+// not exist are passed over. The calling thread must have kept the capability for mounts.
+func Protect(readOnly, pinned []string) error {
+	for _, list := range []struct {
+		paths []string
+		ro    bool
+	}{{pinned, false}, {readOnly, true}} {
+		for _, path := range list.paths {
+			if err := again(path, list.ro); err != nil && !gone(err) {
+				return fmt.Errorf("protecting %s: %w", path, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Scope keeps this thread and what it starts from the abstract sockets of others, and from
+// the memory of processes that do not descend from it. The thread must have given up new
+// privileges.
+func Scope() error {
+	fd, err := ll.LandlockCreateRuleset(&ll.RulesetAttr{Scoped: ll.ScopeAbstractUnixSocket}, 0)
+	if err != nil {
+		return fmt.Errorf("making rules: %w", err)
+	}
+	defer unix.Close(fd) //nolint:errcheck // only a handle
+	return ll.LandlockRestrictSelf(fd, 0)
+}

@@ -1,0 +1,434 @@
+package proc
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
+)
+
+// namespace is a holder as its own process sees it: the first of a process namespace,
+// in which workers start commands. It starts a worker when the server asks for one, kills
+// what a killed worker has left, and takes everything with it when it ends, which it does
+// when the server does.
+type namespace struct {
+	socket int
+	how    string // for workers
+	mounts chan func()
+
+	mu      sync.Mutex
+	workers map[int]string // ids by process
+	some    *sync.Cond     // a worker was started
+}
+
+// workerWord is the first argument of the binary when it is a worker.
+const workerWord = "__work"
+
+// scopedWorker is what a worker is told of its start, in letters.
+const scopedWorker = "s"
+
+// holdGrace is how long workers have to end by themselves, beside the grace of their
+// commands.
+const holdGrace = 300 * time.Millisecond
+
+// hold is the supervisor's run when it holds a sandbox. It never returns.
+func (s supervisor) hold(what spec) {
+	n := &namespace{workers: map[int]string{}, mounts: make(chan func())}
+	n.some = sync.NewCond(&n.mu)
+	standFirm()
+	ready := make(chan struct{})
+	go func() { // the one thread that keeps what mounts need
+		runtime.LockOSThread()
+		close(ready)
+		for mount := range n.mounts {
+			mount()
+		}
+	}()
+	<-ready
+	plan := *what.plan
+	if plan.Scoped { // each worker has a scope of its own, so that none reaches another's memory
+		n.how, plan.Scoped = scopedWorker, false
+	}
+	err := plan.Enter()
+	if err == nil {
+		n.socket, err = unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, 3)
+	}
+	if err != nil {
+		s.tell("S", err)
+		return
+	}
+	letGo()
+	s.tell("P", os.Getpid())
+	stops := make(chan time.Duration)
+	var orphaned atomic.Bool
+	go watch(s.control, stops, &orphaned, nil)
+	go n.reap()
+	go n.end(s, stops)
+	n.serve()
+	select {} // the end of the control pipe ends us, once workers have ended what runs
+}
+
+// standFirm has signals do nothing to us: the kernel spares the first process of a
+// namespace those that it does not catch, and the Go runtime would catch and die of many.
+func standFirm() {
+	signal.Reset()
+	for s := unix.SIGHUP; s <= unix.SIGSYS; s++ {
+		switch s {
+		case unix.SIGKILL, unix.SIGSTOP, unix.SIGCHLD, unix.SIGURG: // not ours to set; the runtime's
+		default:
+			defaultAction(s)
+		}
+	}
+}
+
+// end ends everything: after a grace for the commands that still run, if there are any.
+func (n *namespace) end(s supervisor, stops <-chan time.Duration) {
+	grace := <-stops
+	if grace > 0 {
+		for deadline := time.Now().Add(grace + holdGrace); n.works() && time.Now().Before(deadline); {
+			select {
+			case <-time.After(time.Millisecond):
+			case grace := <-stops:
+				deadline = time.Now().Add(grace)
+			}
+		}
+	}
+	s.tell("X", 0, 0)
+	syscall.Exit(0)
+}
+
+func (n *namespace) works() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.workers) > 0
+}
+
+// serve does what the server asks for, until it ends. Its thread is the one that has
+// entered the plan, so what it starts is bound.
+func (n *namespace) serve() {
+	buf := make([]byte, longestMessage)
+	for {
+		m, err := receive(n.socket, buf)
+		if err != nil {
+			return
+		}
+		switch {
+		case m.kind == startWorker && len(m.files) == 1:
+			n.start(m)
+		case m.kind == protect && len(m.fields) > 1:
+			n.protect(m)
+		}
+		m.close()
+	}
+}
+
+// start starts a worker.
+func (n *namespace) start(m message) {
+	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		n.say(message{kind: workerFailed, fields: []string{m.fields[0], err.Error()}})
+		return
+	}
+	defer unix.Close(null) //nolint:errcheck // the worker's
+	files := []uintptr{uintptr(null), uintptr(null), uintptr(null), uintptr(m.files[0])}
+	pidfd := -1
+	n.mu.Lock()
+	pid, err := syscall.ForkExec(self(), []string{"hermes-ls", workerWord, n.how}, &syscall.ProcAttr{
+		Dir: "/", Env: []string{"GOMAXPROCS=2"}, Files: files,
+		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, PidFD: &pidfd},
+	})
+	if err == nil {
+		n.workers[pid] = m.fields[0]
+		n.some.Signal()
+	}
+	n.mu.Unlock()
+	if err != nil {
+		n.say(message{kind: workerFailed, fields: []string{m.fields[0], "starting a worker: " + err.Error()}})
+		return
+	}
+	n.say(message{kind: startWorker, fields: m.fields, files: []int{pidfd}})
+	unix.Close(pidfd) //nolint:errcheck // the server's
+}
+
+// say answers the server.
+func (n *namespace) say(m message) {
+	send(n.socket, m) //nolint:errcheck // a server that is gone shows on the control pipe
+}
+
+// reap collects what has ended, and kills what a worker has left.
+func (n *namespace) reap() {
+	for {
+		n.mu.Lock()
+		for len(n.workers) == 0 {
+			n.some.Wait()
+		}
+		n.mu.Unlock()
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &ws, 0, nil)
+		if err != nil {
+			continue // a signal
+		}
+		n.mu.Lock()
+		id, ours := n.workers[pid]
+		delete(n.workers, pid)
+		n.mu.Unlock()
+		if ours {
+			n.endOrphans()
+			n.say(message{kind: workerGone, fields: []string{id}})
+		}
+	}
+}
+
+// endOrphans kills all processes that have come to us and are no workers, and what is
+// below them. What cannot be killed one by one, because it makes more all the time, ends
+// with us.
+func (n *namespace) endOrphans() {
+	for deadline := time.Now().Add(lastTries); ; time.Sleep(time.Millisecond) {
+		orphans := n.orphans()
+		if len(orphans) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			syscall.Exit(1)
+		}
+		for _, p := range orphans {
+			unix.Kill(p.pid, unix.SIGKILL) //nolint:errcheck // it may be gone
+		}
+	}
+}
+
+// orphans lists them.
+func (n *namespace) orphans() (found []process) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	children := map[int][]process{}
+	for _, p := range processes() {
+		children[p.parent] = append(children[p.parent], p)
+	}
+	for _, p := range children[os.Getpid()] {
+		if _, ours := n.workers[p.pid]; !ours {
+			found = append(found, p)
+		}
+	}
+	for i := 0; i < len(found); i++ {
+		found = append(found, children[found[i].pid]...)
+	}
+	return found
+}
+
+// protect adds mounts to those that everything in the namespace sees.
+func (n *namespace) protect(m message) {
+	count, err := strconv.Atoi(m.fields[1])
+	paths := m.fields[2:]
+	if err != nil || count < 0 || count > len(paths) {
+		err = errMessage
+	} else {
+		done := make(chan error)
+		n.mounts <- func() { done <- confine.Protect(paths[:count], paths[count:]) }
+		err = <-done
+	}
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	n.say(message{kind: protected, fields: []string{m.fields[0], text}})
+}
+
+// What comes with a command beside its own descriptors and the two pipes, in letters.
+const (
+	withLeft  = "l"
+	withGroup = "g"
+)
+
+// Numbers of the descriptors in a command's message.
+const (
+	controlFile = 3
+	statusFile  = 4
+	furtherFile = 5
+)
+
+// standby is a worker as its own process sees it.
+type standby struct {
+	mounts mountTable
+	limits []unix.Rlimit // at its start, and so is nice
+	nice   int
+}
+
+// work is a worker: it starts commands, one after the other, and owns each as a supervisor
+// does. It never returns.
+func work(how string) {
+	runtime.LockOSThread()
+	hide()
+	keepFromChildren(true)
+	// Caught and not ignored: a child would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
+		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
+	if strings.Contains(how, scopedWorker) && confine.Scope() != nil {
+		syscall.Exit(1)
+	}
+	w := &standby{limits: allLimits()}
+	w.nice, _ = unix.Getpriority(unix.PRIO_PROCESS, 0)
+	if w.mounts.open() != nil {
+		syscall.Exit(1)
+	}
+	buf := make([]byte, longestMessage)
+	for {
+		m, err := receive(3, buf)
+		if err != nil || m.kind != runCommand || len(m.files) < furtherFile {
+			syscall.Exit(0)
+		}
+		if !w.command(m) {
+			syscall.Exit(0)
+		}
+	}
+}
+
+// command runs a command to its end. If it returns false, the worker must not start
+// another one.
+func (w *standby) command(m message) (again bool) {
+	unix.SetNonblock(m.files[controlFile], true) //nolint:errcheck // so that closing it wakes who reads
+	control, status := os.NewFile(uintptr(m.files[controlFile]), "control"), os.NewFile(uintptr(m.files[statusFile]), "status")
+	defer status.Close()  //nolint:errcheck // nothing is buffered
+	defer control.Close() //nolint:errcheck // only read
+	s := supervisor{control: control, tell: teller(status)}
+	stdio := m
+	stdio.files = append(append([]int{}, m.files[:controlFile]...), m.files[furtherFile:]...)
+	pid, limits, err := w.start(s, stdio)
+	stdio.close()
+	if err != nil {
+		return false
+	}
+	if pid > 0 {
+		stops, over := make(chan time.Duration), make(chan struct{})
+		defer close(over)
+		var orphaned atomic.Bool
+		go watch(control, stops, &orphaned, over)
+		t := newTree(pid)
+		s.follow(t, stops, limits.watch(t))
+		again = t.isGone(0)
+	}
+	if again = (again || pid == 0) && w.unchanged(); again {
+		s.tell("Z")
+	}
+	return again
+}
+
+// start starts a command's program. If that does not start, pid is 0. An error means that
+// the server is gone.
+func (w *standby) start(s supervisor, m message) (pid int, l Limits, err error) {
+	what, err := readSpec(s.control)
+	if err != nil {
+		return 0, l, err
+	}
+	if w.mounts.lost() {
+		s.tell("R")
+		return 0, l, nil
+	}
+	files := []uintptr{uintptr(m.files[0]), uintptr(m.files[1]), uintptr(m.files[2])}
+	attr, with, further := childAttr(), strings.Join(m.fields, ""), m.files[controlFile:]
+	if strings.Contains(with, withLeft) && len(further) > 0 {
+		for len(files) < LeftFD {
+			files = append(files, ^uintptr(0))
+		}
+		files, further = append(files, uintptr(further[0])), further[1:]
+	}
+	if strings.Contains(with, withGroup) && len(further) > 0 {
+		attr.UseCgroupFD, attr.CgroupFD = true, further[0]
+	}
+	pid, err = what.start(attr, files, true)
+	if err != nil && attr.UseCgroupFD { // it may be made, but not entered
+		attr.UseCgroupFD = false
+		pid, err = what.start(attr, files, true)
+	}
+	if err != nil {
+		s.tell("E", errnoOf(err))
+		return 0, l, nil
+	}
+	s.tell("P", pid)
+	return pid, what.limits, nil
+}
+
+// unchanged reports whether no command has changed what the next one would inherit.
+func (w *standby) unchanged() bool {
+	now := allLimits()
+	for i := range now {
+		// Those that limit a command are set by us.
+		if i != unix.RLIMIT_DATA && i != unix.RLIMIT_NOFILE && now[i] != w.limits[i] {
+			return false
+		}
+	}
+	nice, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	return err == nil && nice == w.nice
+}
+
+// allLimits are this process's, by their numbers.
+func allLimits() (all []unix.Rlimit) {
+	for resource := unix.RLIMIT_CPU; resource <= unix.RLIMIT_RTTIME; resource++ {
+		var l unix.Rlimit
+		unix.Getrlimit(resource, &l) //nolint:errcheck // all are known
+		all = append(all, l)
+	}
+	return all
+}
+
+// mountTable is what a worker knows of the mounts around it. What protects a file or folder
+// goes when that is removed from outside, and another one of its name is not protected.
+type mountTable struct {
+	file  int
+	known map[string]bool
+}
+
+func (t *mountTable) open() (err error) {
+	if t.file, err = unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		return err
+	}
+	t.known, err = t.points()
+	return err
+}
+
+// lost reports whether a mount has gone.
+func (t *mountTable) lost() bool {
+	events := []unix.PollFd{{Fd: int32(t.file), Events: unix.POLLPRI}}
+	if n, err := unix.Poll(events, 0); err == nil && n == 0 {
+		return false
+	}
+	now, err := t.points()
+	if err != nil {
+		return true
+	}
+	for point := range t.known {
+		if !now[point] {
+			return true
+		}
+	}
+	t.known = now
+	return false
+}
+
+// points are the places where something is mounted.
+func (t *mountTable) points() (map[string]bool, error) {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	points := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) > 4 {
+			points[fields[0]+" "+fields[4]] = true
+		}
+	}
+	if len(points) == 0 {
+		return nil, fmt.Errorf("reading the mounts: %w", errMessage)
+	}
+	return points, nil
+}

@@ -1,0 +1,550 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
+)
+
+// Holders keeps the namespaces and mounts of plans for commands to come: for each plan a
+// holder, which is a process of ours that is the first of its process namespace. A
+// command in it costs the start of its program and no more. Commands of one plan see each
+// other's processes, as those of one terminal do. The zero Holders is ready for use.
+//
+// A holder is used as long as the plan and the files and folders that it names are the
+// same. Nothing in it outlives the server.
+type Holders struct {
+	mu     sync.Mutex
+	all    []*holder // the one that was used last is the last
+	closed bool
+	ending sync.WaitGroup
+}
+
+const (
+	mostIdle  = 2               // holders without a command that are kept
+	idleLimit = 5 * time.Minute // and how long
+)
+
+var errClosed = errors.New("the session is closed")
+
+// Held reports whether the command runs in a holder: if it has a process namespace and
+// nothing that is made for it alone.
+func (c Cmd) Held() bool {
+	return c.Holders != nil && c.Confine != nil && c.Confine.Apart() && c.Confine.Processes && c.Scratch == "" && !c.Trusted
+}
+
+// take finds the holder of a command's plan, or makes one, and gives the command's
+// descriptors to a worker in it. Workers that have died while they waited are passed over.
+func (h *Holders) take(ctx context.Context, c Cmd, files []*os.File, g *group) (owner, error) {
+	m := commandMessage(c, files, g)
+	for {
+		holder, err := h.of(ctx, c.Confine)
+		if err != nil {
+			return nil, err
+		}
+		w, err := holder.worker(ctx, c.Limits)
+		if err == nil {
+			if send(w.socket, m) == nil {
+				return w, nil
+			}
+			w.release(false)
+		}
+		h.done(holder, errors.Is(err, errStale))
+		if err != nil && !errors.Is(err, errStale) {
+			return nil, err
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func commandMessage(c Cmd, files []*os.File, g *group) message {
+	m := message{kind: runCommand, fields: []string{""}}
+	for _, f := range files {
+		m.files = append(m.files, int(f.Fd()))
+	}
+	if c.Left != nil {
+		m.fields[0] += withLeft
+		m.files = append(m.files, int(c.Left.Fd()))
+	}
+	if g != nil {
+		m.fields[0] += withGroup
+		m.files = append(m.files, g.fd)
+	}
+	return m
+}
+
+// of is the holder of a plan, with one user more.
+func (h *Holders) of(ctx context.Context, plan *confine.Plan) (*holder, error) {
+	key := keyOf(plan)
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil, errClosed
+	}
+	i := slices.IndexFunc(h.all, func(o *holder) bool { return o.key == key && !o.stale && !o.isOver() })
+	var found *holder
+	if i >= 0 {
+		found = h.all[i]
+		h.all = append(slices.Delete(h.all, i, i+1), found)
+	} else {
+		found = newHolder(h, key)
+		h.all = append(h.all, found)
+		h.ending.Go(func() { found.run(plan) })
+	}
+	found.users++
+	found.idle.Stop()
+	h.mu.Unlock()
+	select {
+	case <-found.up:
+	case <-ctx.Done():
+		h.done(found, false)
+		return nil, ctx.Err()
+	}
+	if found.failed != nil {
+		h.done(found, true)
+		return nil, found.failed
+	}
+	return found, nil
+}
+
+// done gives a holder back. The holders that nobody uses end, but for those that were used
+// last.
+func (h *Holders) done(o *holder, stale bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	o.stale = o.stale || stale
+	if o.users--; o.users > 0 {
+		return
+	}
+	o.idle.Reset(idleLimit)
+	h.trim()
+}
+
+// trim ends what is not to be kept. Its caller holds mu.
+func (h *Holders) trim() {
+	kept := 0
+	for i := len(h.all) - 1; i >= 0; i-- {
+		o := h.all[i]
+		if o.users > 0 {
+			continue
+		}
+		if kept == mostIdle || o.stale || o.isOver() {
+			h.drop(i)
+			continue
+		}
+		kept++
+	}
+}
+
+// drop ends a holder. Its caller holds mu.
+func (h *Holders) drop(i int) {
+	o := h.all[i]
+	h.all = slices.Delete(h.all, i, i+1)
+	o.idle.Stop()
+	o.end()
+}
+
+// expire ends a holder that nobody has used for a while.
+func (h *Holders) expire(o *holder) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if i := slices.Index(h.all, o); i >= 0 && o.users == 0 {
+		h.drop(i)
+	}
+}
+
+// Close ends all holders, and with them every command that still runs in one. It returns
+// when nothing is left.
+func (h *Holders) Close() {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	h.closed = true
+	for len(h.all) > 0 {
+		h.drop(len(h.all) - 1)
+	}
+	h.mu.Unlock()
+	h.ending.Wait()
+}
+
+// Protect makes paths read-only, and others impossible to rename or remove, for all
+// commands that run in a holder, at once.
+func (h *Holders) Protect(ctx context.Context, readOnly, pinned []string) error {
+	h.mu.Lock()
+	all := slices.Clone(h.all)
+	for _, o := range all {
+		o.users++
+	}
+	h.mu.Unlock()
+	var errs []error
+	for _, o := range all {
+		select {
+		case <-o.up:
+			if o.failed == nil && !o.isOver() {
+				errs = append(errs, o.protect(ctx, readOnly, pinned))
+			}
+		case <-ctx.Done():
+			errs = append(errs, ctx.Err())
+		}
+		h.done(o, true) // what it protects is not what its plan says
+	}
+	return errors.Join(errs...)
+}
+
+// keyOf is a plan, and which files and folders the paths in it are now: a mount is of a
+// file or folder and not of its name.
+func keyOf(plan *confine.Plan) string {
+	var key strings.Builder
+	for _, field := range plan.Fields() {
+		key.WriteString(field)
+		key.WriteByte(0)
+		if strings.HasPrefix(field, "/") {
+			var st unix.Stat_t
+			if unix.Lstat(field, &st) == nil {
+				key.WriteString(strconv.FormatUint(st.Dev, 36) + ":" + strconv.FormatUint(st.Ino, 36))
+			}
+			key.WriteByte(0)
+		}
+	}
+	return key.String()
+}
+
+// holder is the server's side of one.
+type holder struct {
+	owner *Holders
+	key   string
+	users int  // commands; guarded by owner.mu
+	stale bool // no new ones; guarded by owner.mu
+	idle  *time.Timer
+
+	up     chan struct{} // closed when it holds, or failed says why it does not
+	failed error
+	over   chan struct{} // closed when nothing of it is left
+
+	ctx     context.Context // ends with the holder
+	cancel  context.CancelFunc
+	process *Process
+	socket  *os.File
+	fd      int // of socket
+
+	mu      sync.Mutex
+	ended   bool
+	ids     int
+	waiting map[Limits][]*worker // for a command
+	workers map[int]*worker
+	answers map[int]chan error // to what else was asked
+}
+
+func newHolder(owner *Holders, key string) *holder {
+	o := &holder{
+		owner: owner, key: key, up: make(chan struct{}), over: make(chan struct{}),
+		waiting: map[Limits][]*worker{}, workers: map[int]*worker{}, answers: map[int]chan error{},
+	}
+	o.ctx, o.cancel = context.WithCancel(context.Background())
+	o.idle = time.AfterFunc(idleLimit, func() { owner.expire(o) })
+	return o
+}
+
+func (o *holder) isOver() bool {
+	select {
+	case <-o.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// run makes the holder and hears it until nothing of it is left.
+func (o *holder) run(plan *confine.Plan) {
+	defer close(o.over)
+	defer o.cancel()
+	o.failed = o.start(plan)
+	close(o.up)
+	if o.failed != nil {
+		return
+	}
+	o.hear()
+	o.end()
+	o.process.Wait() //nolint:errcheck // a holder that was killed has taken all with it
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = true
+	for _, w := range o.workers {
+		w.left()
+	}
+	for _, answer := range o.answers {
+		answer <- errStale
+	}
+	o.workers, o.waiting, o.answers = nil, nil, nil
+	o.socket.Close() //nolint:errcheck // nothing is buffered
+}
+
+// start starts the holder's process, with its end of the socket as stdin.
+func (o *holder) start(plan *confine.Plan) (err error) {
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return err
+	}
+	if err := unix.SetNonblock(ours, true); err != nil {
+		return err
+	}
+	o.socket, o.fd = os.NewFile(uintptr(ours), "holder"), ours
+	stdin := os.NewFile(uintptr(theirs), "holder's")
+	defer func() {
+		if err != nil {
+			o.socket.Close() //nolint:errcheck // not used
+		}
+	}()
+	defer stdin.Close() //nolint:errcheck // the holder's, and closed by then
+	encoded, err := spec{path: "/", dir: "/", args: []string{"holder"}, plan: plan, hold: true}.encode()
+	if err != nil {
+		return err
+	}
+	p := &Process{done: make(chan struct{}), asked: make(chan struct{})}
+	if err := p.hold(o.ctx, stdin, encoded); err != nil {
+		return err
+	}
+	o.process = p
+	go p.run(o.ctx, 0)
+	return nil
+}
+
+// hold starts a holder.
+func (p *Process) hold(ctx context.Context, stdin *os.File, encoded []byte) error {
+	pipes := &pipes{theirs: []*os.File{stdin}}
+	err := errors.Join(pipes.addNull(os.O_WRONLY), pipes.addNull(os.O_WRONLY), pipes.addControl())
+	if err == nil {
+		err = p.supervise(pipes.theirs)
+	}
+	pipes.closeTheirs()
+	if err != nil {
+		pipes.closeOurs()
+		return fmt.Errorf("starting the holder of a sandbox: %w", err)
+	}
+	return p.begin(ctx, Cmd{Args: []string{"the holder of a sandbox"}}, pipes, encoded)
+}
+
+// end begins to end the holder and everything in it.
+func (o *holder) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = true
+	o.cancel()
+}
+
+// hear takes the holder's messages until it ends.
+func (o *holder) hear() {
+	raw, err := o.socket.SyscallConn()
+	if err != nil {
+		return
+	}
+	buf := make([]byte, longestMessage)
+	for {
+		var m message
+		var err error
+		if waited := raw.Read(func(fd uintptr) bool {
+			m, err = receive(int(fd), buf)
+			return err != unix.EAGAIN
+		}); waited != nil || err != nil {
+			return
+		}
+		o.take(m)
+	}
+}
+
+func (o *holder) take(m message) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	id := m.number()
+	switch w := o.workers[id]; {
+	case m.kind == startWorker && w != nil && len(m.files) == 1:
+		if w.is(m.files[0]) {
+			m.files = nil
+		}
+		o.answer(id, nil)
+	case m.kind == workerFailed && w != nil:
+		delete(o.workers, id)
+		w.left()
+		o.answer(id, fmt.Errorf("%w: %s", errStale, m.text()))
+	case m.kind == workerGone && w != nil:
+		delete(o.workers, id)
+		w.left()
+	case m.kind == protected && m.text() == "":
+		o.answer(id, nil)
+	case m.kind == protected:
+		o.answer(id, errors.New(m.text()))
+	}
+	m.close()
+}
+
+// answer passes an answer on. Its caller holds mu.
+func (o *holder) answer(id int, err error) {
+	if asked := o.answers[id]; asked != nil {
+		asked <- err
+		delete(o.answers, id)
+	}
+}
+
+// ask sends a message whose first field is id and waits for the answer. errStale: the
+// holder has ended.
+func (o *holder) ask(ctx context.Context, id int, m message) error {
+	answer := make(chan error, 1)
+	o.mu.Lock()
+	if o.ended {
+		o.mu.Unlock()
+		return errStale
+	}
+	o.answers[id] = answer
+	o.mu.Unlock()
+	if err := send(o.fd, m); err != nil {
+		return errStale
+	}
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// next is a number for what is asked.
+func (o *holder) next() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ids++
+	return o.ids
+}
+
+func (o *holder) protect(ctx context.Context, readOnly, pinned []string) error {
+	id := o.next()
+	fields := append([]string{strconv.Itoa(id), strconv.Itoa(len(readOnly))}, readOnly...)
+	return o.ask(ctx, id, message{kind: protect, fields: append(fields, pinned...)})
+}
+
+// worker is one that waits, else a new one.
+func (o *holder) worker(ctx context.Context, l Limits) (*worker, error) {
+	o.mu.Lock()
+	if o.ended {
+		o.mu.Unlock()
+		return nil, errStale
+	}
+	if n := len(o.waiting[l]); n > 0 {
+		w := o.waiting[l][n-1]
+		o.waiting[l] = o.waiting[l][:n-1]
+		o.mu.Unlock()
+		return w, nil
+	}
+	o.ids++
+	w := &worker{holder: o, id: o.ids, limits: l, pidfd: -1, gone: make(chan struct{})}
+	ours, theirs, err := socketPair()
+	if err != nil {
+		o.mu.Unlock()
+		return nil, err
+	}
+	w.socket = ours
+	o.workers[w.id] = w
+	o.mu.Unlock()
+	err = o.ask(ctx, w.id, message{kind: startWorker, fields: []string{strconv.Itoa(w.id)}, files: []int{theirs}})
+	unix.Close(theirs) //nolint:errcheck // the worker's
+	if err != nil {
+		w.release(false)
+		return nil, err
+	}
+	return w, nil
+}
+
+// worker is the server's side of a process that starts and owns commands, one after the
+// other.
+type worker struct {
+	holder *holder
+	id     int
+	limits Limits
+	socket int
+	pidfd  int
+
+	gone   chan struct{} // closed when it and everything below it has gone
+	once   sync.Once
+	fdsMu  sync.Mutex
+	closed bool
+}
+
+// left notes that the worker has gone.
+func (w *worker) left() { w.once.Do(func() { close(w.gone) }) }
+
+// is notes the worker's process. If the worker was given up, it returns false.
+func (w *worker) is(pidfd int) bool {
+	w.fdsMu.Lock()
+	defer w.fdsMu.Unlock()
+	if !w.closed {
+		w.pidfd = pidfd
+	}
+	return !w.closed
+}
+
+func (w *worker) signal(s unix.Signal) {
+	w.fdsMu.Lock()
+	defer w.fdsMu.Unlock()
+	if !w.closed && w.pidfd >= 0 {
+		unix.PidfdSendSignal(w.pidfd, s, nil, 0) //nolint:errcheck // it may be gone
+	}
+}
+
+func (w *worker) wake() { w.signal(unix.SIGCONT) }
+
+// kill kills the worker. Its holder kills what it leaves.
+func (w *worker) kill() { w.signal(unix.SIGKILL) }
+
+// wait gives the worker back. If it has not said that nothing is left, it and what is
+// below it are waited for.
+func (w *worker) wait(settled bool) error {
+	defer w.holder.owner.done(w.holder, false)
+	w.release(settled)
+	if settled {
+		return nil
+	}
+	select {
+	case <-w.gone:
+	case <-time.After(2*lastTries + supervisorTries):
+		w.holder.end()
+		<-w.holder.over
+	}
+	return nil
+}
+
+// sweep does nothing: the holder has done it.
+func (w *worker) sweep(int) {}
+
+// mostWaiting is how many workers wait for a command.
+const mostWaiting = 2
+
+// release lets the worker wait for a command, or end.
+func (w *worker) release(again bool) {
+	o := w.holder
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if again && !o.ended && len(o.waiting[w.limits]) < mostWaiting && o.workers[w.id] == w {
+		o.waiting[w.limits] = append(o.waiting[w.limits], w)
+		return
+	}
+	w.kill()
+	w.fdsMu.Lock()
+	defer w.fdsMu.Unlock()
+	w.closed = true
+	unix.Close(w.socket) //nolint:errcheck // its end is all that counts
+	if w.pidfd >= 0 {
+		unix.Close(w.pidfd) //nolint:errcheck // only a handle
+	}
+}
