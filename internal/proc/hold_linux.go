@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
@@ -26,6 +25,8 @@ type namespace struct {
 	how    string // for workers
 	mounts chan func()
 
+	inherited inherited
+
 	mu      sync.Mutex
 	workers map[int]string // ids by process
 	some    *sync.Cond     // a worker was started
@@ -34,8 +35,11 @@ type namespace struct {
 // workerWord is the first argument of the binary when it is a worker.
 const workerWord = "__work"
 
-// scopedWorker is what a worker is told of its start, in letters.
-const scopedWorker = "s"
+// What a worker is told of its start, in letters.
+const (
+	scopedWorker = "s" // it keeps others from its memory
+	apartWorker  = "a" // it is in a user namespace of ours
+)
 
 // holdGrace is how long workers have to end by themselves, beside the grace of their
 // commands.
@@ -43,7 +47,7 @@ const holdGrace = 300 * time.Millisecond
 
 // hold is the supervisor's run when it holds a sandbox. It never returns.
 func (s supervisor) hold(what spec) {
-	n := &namespace{workers: map[int]string{}, mounts: make(chan func())}
+	n := &namespace{workers: map[int]string{}, mounts: make(chan func()), inherited: whatChildrenInherit()}
 	n.some = sync.NewCond(&n.mu)
 	standFirm()
 	ready := make(chan struct{})
@@ -58,6 +62,9 @@ func (s supervisor) hold(what spec) {
 	plan := *what.plan
 	if plan.Scoped { // each worker has a scope of its own, so that none reaches another's memory
 		n.how, plan.Scoped = scopedWorker, false
+	}
+	if plan.Namespaces {
+		n.how += apartWorker
 	}
 	err := plan.Enter()
 	if err == nil {
@@ -132,8 +139,13 @@ func (n *namespace) serve() {
 	}
 }
 
-// start starts a worker.
+// start starts a worker. If a command has changed what it would inherit from us, it does
+// not, and the server makes another holder.
 func (n *namespace) start(m message) {
+	if !n.inherited.unchanged() {
+		n.say(message{kind: workerFailed, fields: []string{m.fields[0], "a command has changed the limits of its holder"}})
+		return
+	}
 	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		n.say(message{kind: workerFailed, fields: []string{m.fields[0], err.Error()}})
@@ -259,9 +271,9 @@ const (
 
 // standby is a worker as its own process sees it.
 type standby struct {
-	mounts mountTable
-	limits []unix.Rlimit // at its start, and so is nice
-	nice   int
+	mounts    mountTable
+	inherited inherited
+	where     neighbors
 }
 
 // work is a worker: it starts commands, one after the other, and owns each as a supervisor
@@ -276,9 +288,12 @@ func work(how string) {
 	if strings.Contains(how, scopedWorker) && confine.Scope() != nil {
 		syscall.Exit(1)
 	}
-	w := &standby{limits: allLimits()}
-	w.nice, _ = unix.Getpriority(unix.PRIO_PROCESS, 0)
-	if w.mounts.open() != nil {
+	w := &standby{inherited: whatChildrenInherit(), where: hosts}
+	if strings.Contains(how, apartWorker) {
+		w.where = commands
+	}
+	var err error
+	if w.mounts, err = mountPlaces(); err != nil {
 		syscall.Exit(1)
 	}
 	buf := make([]byte, longestMessage)
@@ -317,7 +332,7 @@ func (w *standby) command(m message) (again bool) {
 		s.follow(t, stops, limits.watch(t))
 		again = t.isGone(0)
 	}
-	if again = (again || pid == 0) && w.unchanged(); again {
+	if again = (again || pid == 0) && w.inherited.unchanged(); again {
 		s.tell("Z")
 	}
 	return again
@@ -345,10 +360,10 @@ func (w *standby) start(s supervisor, m message) (pid int, l Limits, err error) 
 	if strings.Contains(with, withGroup) && len(further) > 0 {
 		attr.UseCgroupFD, attr.CgroupFD = true, further[0]
 	}
-	pid, err = what.start(attr, files, true)
+	pid, err = what.start(attr, files, w.where)
 	if err != nil && attr.UseCgroupFD { // it may be made, but not entered
 		attr.UseCgroupFD = false
-		pid, err = what.start(attr, files, true)
+		pid, err = what.start(attr, files, w.where)
 	}
 	if err != nil {
 		s.tell("E", errnoOf(err))
@@ -358,17 +373,31 @@ func (w *standby) start(s supervisor, m message) (pid int, l Limits, err error) 
 	return pid, what.limits, nil
 }
 
-// unchanged reports whether no command has changed what the next one would inherit.
-func (w *standby) unchanged() bool {
-	now := allLimits()
-	for i := range now {
-		// Those that limit a command are set by us.
-		if i != unix.RLIMIT_DATA && i != unix.RLIMIT_NOFILE && now[i] != w.limits[i] {
+// inherited is what children inherit of a process, and what other processes of the same
+// user can change.
+type inherited struct {
+	limits []unix.Rlimit
+	nice   int
+}
+
+func whatChildrenInherit() inherited {
+	nice, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	if err != nil {
+		nice = -1
+	}
+	return inherited{allLimits(), nice}
+}
+
+// unchanged reports whether no command has changed it.
+func (i inherited) unchanged() bool {
+	now := whatChildrenInherit()
+	for resource, limit := range now.limits {
+		// Those of a command are set by us, and the runtime raises that of files.
+		if resource != unix.RLIMIT_DATA && resource != unix.RLIMIT_NOFILE && limit != i.limits[resource] {
 			return false
 		}
 	}
-	nice, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
-	return err == nil && nice == w.nice
+	return now.nice == i.nice
 }
 
 // allLimits are this process's, by their numbers.
@@ -381,54 +410,50 @@ func allLimits() (all []unix.Rlimit) {
 	return all
 }
 
-// mountTable is what a worker knows of the mounts around it. What protects a file or folder
-// goes when that is removed from outside, and another one of its name is not protected.
-type mountTable struct {
-	file  int
-	known map[string]bool
-}
+// mountTable is what a worker knows of the mounts around it, by their places. What protects
+// a file or folder goes when that is removed from outside, and another one of its name is
+// not protected. The kernel does not tell of that, so each place is looked at.
+type mountTable map[string]uint64
 
-func (t *mountTable) open() (err error) {
-	if t.file, err = unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
-		return err
-	}
-	t.known, err = t.points()
-	return err
-}
-
-// lost reports whether a mount has gone.
-func (t *mountTable) lost() bool {
-	events := []unix.PollFd{{Fd: int32(t.file), Events: unix.POLLPRI}}
-	if n, err := unix.Poll(events, 0); err == nil && n == 0 {
-		return false
-	}
-	now, err := t.points()
-	if err != nil {
-		return true
-	}
-	for point := range t.known {
-		if !now[point] {
-			return true
-		}
-	}
-	t.known = now
-	return false
-}
-
-// points are the places where something is mounted.
-func (t *mountTable) points() (map[string]bool, error) {
+// mountPlaces lists the mounts that there are, but for those of the kernel's own places.
+func mountPlaces() (mountTable, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil, err
 	}
-	points := map[string]bool{}
+	t := mountTable{}
 	for line := range strings.Lines(string(text)) {
-		if fields := strings.Fields(line); len(fields) > 4 {
-			points[fields[0]+" "+fields[4]] = true
+		fields := strings.Fields(line)
+		if len(fields) < 5 {
+			return nil, errMessage
+		}
+		place := unescaped.Replace(fields[4])
+		if top, _, _ := strings.Cut(strings.TrimPrefix(place, "/"), "/"); top == "proc" || top == "sys" || top == "dev" {
+			continue
+		}
+		if t[place], err = mountAt(place); err != nil {
+			delete(t, place) // it lies in what is hidden
 		}
 	}
-	if len(points) == 0 {
-		return nil, fmt.Errorf("reading the mounts: %w", errMessage)
+	return t, nil
+}
+
+// unescaped is a path as it is, and not as the kernel writes it.
+var unescaped = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+
+// mountAt is the number of the mount that a path leads to.
+func mountAt(path string) (uint64, error) {
+	var st unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT|unix.AT_STATX_DONT_SYNC, unix.STATX_MNT_ID, &st)
+	return st.Mnt_id, err
+}
+
+// lost reports whether a mount has gone, or another one has come over it.
+func (t mountTable) lost() bool {
+	for place, was := range t {
+		if now, err := mountAt(place); err != nil || now != was {
+			return true
+		}
 	}
-	return points, nil
+	return false
 }

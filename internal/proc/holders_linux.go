@@ -507,6 +507,14 @@ func (w *worker) wake() { w.signal(unix.SIGCONT) }
 // kill kills the worker. Its holder kills what it leaves.
 func (w *worker) kill() { w.signal(unix.SIGKILL) }
 
+// outdated has no further command start in the holder.
+func (w *worker) outdated() {
+	h := w.holder.owner
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w.holder.stale = true
+}
+
 // wait gives the worker back. If it has not said that nothing is left, it and what is
 // below it are waited for.
 func (w *worker) wait(settled bool) error {

@@ -46,7 +46,7 @@ func asKiller(count string) int {
 	}
 	slowest, code := time.Duration(0), 0
 	for i := range n {
-		took, left := killOne(fmt.Sprint(i % 5))
+		took, left := killOne(fmt.Sprint(i % 7))
 		slowest = max(slowest, took)
 		if left != "" {
 			fmt.Printf("kill %d: left after %v: %s\n", i, took, left)
@@ -114,17 +114,18 @@ func asVictim(kind string) int {
 		fmt.Println(err)
 		return 1
 	}
+	var h Holders
 	for _, script := range []string{":", "sleep 1000"} {
 		go func() {
 			for {
-				victimsCommand(kind, script)
+				victimsCommand(&h, kind, script)
 			}
 		}()
 	}
 	select {}
 }
 
-func victimsCommand(kind, script string) {
+func victimsCommand(h *Holders, kind, script string) {
 	dir, err := scratch.Make("shell")
 	if err != nil {
 		return
@@ -138,6 +139,12 @@ func victimsCommand(kind, script string) {
 	}
 	switch kind {
 	case "0":
+	case "5", "6":
+		c.Scratch, c.Holders = "", h
+		c.Confine = &confine.Plan{Namespaces: true, Processes: true, Writable: []string{"/"}}
+		if kind == "6" { // a plan of its own for each
+			c.Confine.Visible = []string{dir.Path()}
+		}
 	case "4":
 		c.Confine = &confine.Plan{Processes: true, Prefix: []string{
 			"/usr/bin/bwrap", "--unshare-user", "--unshare-pid", "--as-pid-1", "--die-with-parent", "--bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--",

@@ -31,13 +31,13 @@ const (
 )
 
 // lower sets the limits that a child inherits, on ourselves: later would be too
-// late, since the child runs by then. apart: in a user namespace of our own, where
-// the kernel counts nobody else's processes; it counts our threads too, so that
+// late, since the child runs by then. where tells whose processes the kernel counts in
+// our user namespace; it counts our threads too, so that
 // limit is taken from us again by what lower returns, and made final for the child.
 // The kernel does not hold root to that limit, whatever its capabilities.
 //
 // Data and not address space: what a program only reserves costs nothing.
-func (l Limits) lower(apart bool) (raise func(pid *int)) {
+func (l Limits) lower(where neighbors) (raise func(pid *int)) {
 	if l.MemoryMB > 0 {
 		final(unix.RLIMIT_DATA, uint64(max(l.MemoryMB, leastMemoryMB))<<20)
 	}
@@ -45,12 +45,16 @@ func (l Limits) lower(apart bool) (raise func(pid *int)) {
 		final(unix.RLIMIT_NOFILE, uint64(max(l.OpenFiles, leastOpenFiles)))
 	}
 	var was unix.Rlimit
-	if l.Processes <= 0 || !apart || unix.Getrlimit(unix.RLIMIT_NPROC, &was) != nil {
+	if l.Processes <= 0 || where == hosts || unix.Getrlimit(unix.RLIMIT_NPROC, &was) != nil {
 		return func(*int) {}
 	}
 	// The exact count is kept by watch; this is for the time between two looks.
 	own, _ := os.ReadDir("/proc/self/task")
-	limit := min(was.Max, uint64(l.Processes+threads()+len(own)+spareThreads))
+	limit := uint64(l.Processes + threads() + len(own) + spareThreads)
+	if where == commands {
+		limit += besideProcesses
+	}
+	limit = min(was.Max, limit)
 	unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: limit, Max: was.Max}) //nolint:errcheck // lowering is always allowed
 	return func(pid *int) {
 		unix.Setrlimit(unix.RLIMIT_NPROC, &was) //nolint:errcheck // as it was
@@ -59,6 +63,9 @@ func (l Limits) lower(apart bool) (raise func(pid *int)) {
 		}
 	}
 }
+
+// besideProcesses are left to other commands in the same namespace.
+const besideProcesses = 4096
 
 // spareThreads are some that the runtime of ours may yet start.
 const spareThreads = 8

@@ -7,7 +7,7 @@ import "golang.org/x/sys/unix"
 // lower sets the limit on open files on ourselves for the fork alone; what it
 // returns puts ours back. What runs below cannot be counted on this system, so the
 // other limits are not kept.
-func (l Limits) lower(bool) (raise func(pid *int)) {
+func (l Limits) lower(neighbors) (raise func(pid *int)) {
 	var was unix.Rlimit
 	if l.OpenFiles <= 0 || unix.Getrlimit(unix.RLIMIT_NOFILE, &was) != nil {
 		return func(*int) {}

@@ -109,14 +109,15 @@ type limitTest struct {
 func checkLimits(t *testing.T, tests []limitTest) {
 	t.Helper()
 	for _, tt := range tests {
-		for name, plan := range map[string]*confine.Plan{"": nil, " apart": apart(t)} {
+		for name, where := range map[string]func(*Cmd){"": func(*Cmd) {}, " apart": func(c *Cmd) { c.Confine = apart(t) }, " held": hold(t)} {
 			t.Run(tt.name+name, func(t *testing.T) {
 				t.Parallel()
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 				defer cancel()
 				var out bytes.Buffer
 				c := sh(tt.script)
-				c.Stdout, c.Stderr, c.Limits, c.Confine = &out, &out, tt.limits, plan
+				c.Stdout, c.Stderr, c.Limits = &out, &out, tt.limits
+				where(&c)
 				got, err := Run(ctx, c)
 				if err != nil || got.Limit != tt.limit || !strings.Contains(out.String(), tt.out) {
 					t.Errorf("%+v, %v: %.500q", got, err, out.String())

@@ -97,6 +97,7 @@ type owner interface {
 	// wait returns once nothing of the child is left. settled: the owner has said so.
 	// The error is of the owner's own end, if that can be told.
 	wait(settled bool) error
+	outdated() // no other child is to start where it is
 	// sweep ends what can be found of a child whose owner was killed.
 	sweep(child int)
 }
@@ -161,6 +162,9 @@ func (p *Process) begin(ctx context.Context, c Cmd, pipes *pipes, encoded []byte
 	rest()
 	if err != nil {
 		pipes.closeOurs()
+		if errors.Is(err, errStale) {
+			p.owner.outdated()
+		}
 		p.owner.wait(p.settled) //nolint:errcheck // its answer was heard
 		p.group.remove()
 		return err
@@ -199,6 +203,9 @@ func (s supervised) wait(bool) error {
 	_, err := s.process.Wait()
 	return err
 }
+
+// outdated does nothing: there is no other child.
+func (s supervised) outdated() {}
 
 // sweep kills the child's group, which is all that can be done.
 func (s supervised) sweep(child int) {

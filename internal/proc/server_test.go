@@ -26,15 +26,19 @@ func serveStandIn(script string) int {
 	}
 	env, _ := Environ(nil)
 	var plan *confine.Plan
-	if os.Getenv("APART") != "" {
+	var h *Holders
+	if os.Getenv("APART")+os.Getenv("HELD") != "" {
 		plan = &confine.Plan{Namespaces: true, Processes: true, Writable: []string{"/"}}
+	}
+	if os.Getenv("HELD") != "" {
+		h = &Holders{}
 	}
 	if prefix := os.Getenv("PREFIX"); prefix != "" {
 		plan = &confine.Plan{Prefix: []string{"/bin/sh", "-c", prefix}}
 	}
 	_, err := Run(context.Background(), Cmd{
 		Args: []string{"sh", "-c", script}, Dir: "/", Env: append(env, fmt.Sprintf("SERVER=%d", os.Getpid())),
-		Stdout: os.Stdout, Stderr: os.Stdout, Scratch: os.Getenv("SCRATCH"), Confine: plan,
+		Stdout: os.Stdout, Stderr: os.Stdout, Scratch: os.Getenv("SCRATCH"), Confine: plan, Holders: h,
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

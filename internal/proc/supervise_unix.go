@@ -129,7 +129,11 @@ func (s supervisor) run() {
 			return
 		}
 	}
-	pid, err := what.start(s.attr, []uintptr{0, 1, 2}, s.within && what.plan.Namespaces)
+	where := hosts
+	if s.within && what.plan.Namespaces {
+		where = nobodys
+	}
+	pid, err := what.start(s.attr, []uintptr{0, 1, 2}, where)
 	if err != nil {
 		s.tell("E", errnoOf(err))
 		return
@@ -147,9 +151,9 @@ func errnoOf(err error) int {
 	return int(errno)
 }
 
-// start starts the program with its limits and descriptors. apart: see [Limits.lower].
-func (s spec) start(attr *syscall.SysProcAttr, files []uintptr, apart bool) (pid int, err error) {
-	defer s.limits.lower(apart)(&pid)
+// start starts the program with its limits and descriptors.
+func (s spec) start(attr *syscall.SysProcAttr, files []uintptr, where neighbors) (pid int, err error) {
+	defer s.limits.lower(where)(&pid)
 	if s.pty {
 		own := *attr
 		own.Setctty, own.Ctty = true, 0
