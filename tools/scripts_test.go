@@ -109,12 +109,17 @@ func TestSwappedFilesDoNotRun(t *testing.T) {
 		"npm test":              {"npm test", "package.json"},
 		"yarn":                  {"yarn x", "package.json"},
 		"the end of 5 MB":       {"sh big.sh", "big.sh"},
+		"sourced by a script":   {"sh with.sh", "lib.sh"},
+		"run by a script":       {"./with.sh", "tool.py"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			env, dir := newTerminal(t)
 			file := filepath.Join(dir, tt.file)
 			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "with.sh"), []byte("#!/bin/sh\n. ./lib.sh\npython3 tool.py\n"), 0o755); err != nil {
 				t.Fatal(err)
 			}
 			content := "#!/bin/sh\n#"

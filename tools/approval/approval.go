@@ -83,7 +83,11 @@ const maxSource = 64 << 10
 func Command(src string, p Place) Verdict {
 	j := newJudge(src, p)
 	j.source(src, j.start(), nil)
-	return j.verdict()
+	v := j.verdict()
+	if v.Level == Asks {
+		v.Files = followed(v.Files, p)
+	}
+	return v
 }
 
 // Python judges a piece of Python as it would run in a place.

@@ -152,3 +152,36 @@ func (j *judge) ranOptions(c *call) {
 		}
 	}
 }
+
+// followed adds to files that a command runs those that shell scripts among them run.
+func followed(files []string, p Place) []string {
+	if p.Read == nil {
+		return files
+	}
+	for i := 0; i < len(files) && i < maxFollowed; i++ {
+		text, ok := p.Read(files[i])
+		if !ok || len(text) > maxSource || !shellScript(files[i], text) {
+			continue
+		}
+		j := newJudge(text, p)
+		j.source(text, j.start(), nil)
+		for _, file := range j.runFiles {
+			if !slices.Contains(files, file) && len(files) < maxFiles {
+				files = append(files, file)
+			}
+		}
+	}
+	return files
+}
+
+// maxFollowed is how many files of one command are looked into for others.
+const maxFollowed = 16
+
+// shellScript tells whether a file is one of a shell, by its name or its first line.
+func shellScript(name, text string) bool {
+	first := firstLine(text)
+	if strings.HasPrefix(first, "#!") {
+		return strings.Contains(first, "sh")
+	}
+	return strings.HasSuffix(name, "sh") || !strings.Contains(cleanPath(name)[strings.LastIndexByte(cleanPath(name), '/')+1:], ".")
+}
