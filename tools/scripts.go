@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,13 +17,15 @@ import (
 // scripts are the files whose content a command runs, as they were when it was judged.
 // A yes to ./deploy.sh is a yes to what the file says now.
 type scripts struct {
+	roots []string // the workspace's folders
 	files map[string]script
 }
 
 // script is the content of a file. The zero script is no file.
 type script struct {
+	real string // where it lies, links followed
 	sum  string // of the whole content; for a pattern: of the names it matches
-	text []byte // nil: too long to be kept
+	text []byte // nil: too long to be kept, or outside of the workspace
 }
 
 const (
@@ -38,7 +41,7 @@ func (s *scripts) read(path string) (string, bool) {
 	}
 	f, ok := s.files[path]
 	if !ok {
-		f = readScript(path)
+		f = s.open(path)
 		s.files[path] = f
 	}
 	return string(f.text), f.text != nil
@@ -80,7 +83,7 @@ func isPattern(path string) bool {
 // changed returns a file that is not as it was. If all are, it returns "".
 func (s *scripts) changed() string {
 	for path, was := range s.files {
-		if readScript(path).sum != was.sum {
+		if now := s.open(path); now.sum != was.sum || now.real != was.real {
 			return path
 		}
 	}
@@ -95,36 +98,61 @@ func (s *scripts) frozen(v approval.Verdict) map[string][]byte {
 	}
 	frozen := map[string][]byte{}
 	for path, f := range s.files {
-		if f.text != nil && !isPattern(path) && !slices.Contains(v.Commands, "write "+approval.Escape(path)) {
-			frozen[path] = f.text
+		wrote := slices.Contains(v.Commands, "write "+approval.Escape(path)) || slices.Contains(v.Commands, "write "+approval.Escape(f.real))
+		if f.text != nil && !wrote {
+			frozen[f.real] = f.text
 		}
 	}
 	return frozen
 }
 
-// readScript reads a regular file. Of anything else it returns the zero script.
-func readScript(path string) script {
+// open reads a regular file. Of anything else it returns the zero script. A file in the
+// workspace is read from where its links lead now, without following others: what is there
+// may become known to the model. Of a file elsewhere, there is only the sum.
+func (s *scripts) open(path string) script {
 	if isPattern(path) {
 		found, _ := filepath.Glob(path) // a wrong pattern matches nothing
 		return script{sum: strings.Join(found, "\x00")}
+	}
+	real := followLinks(path)
+	for _, root := range s.roots {
+		rel, err := filepath.Rel(root, real)
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		folder, err := safefile.OpenFolder(root)
+		if err != nil {
+			return script{}
+		}
+		defer folder.Close() //nolint:errcheck // only read
+		f, info, err := folder.Open(rel)
+		if err != nil {
+			return script{}
+		}
+		return readScript(f, info, real, true)
 	}
 	f, info, err := safefile.Open(path)
 	if err != nil {
 		return script{}
 	}
+	return readScript(f, info, real, false)
+}
+
+// readScript reads a file, and closes it.
+func readScript(f *os.File, info fs.FileInfo, real string, keep bool) script {
 	defer f.Close() //nolint:errcheck // only read
 	sum := sha256.New()
 	var kept bytes.Buffer
 	var to io.Writer = sum
-	if info.Size() <= scriptLimit {
+	if keep = keep && info.Size() <= scriptLimit; keep {
 		to = io.MultiWriter(sum, &kept)
 	}
 	if _, err := io.Copy(to, io.LimitReader(f, hashedLimit)); err != nil {
 		return script{}
 	}
-	s := script{sum: string(sum.Sum(nil))}
-	if info.Size() <= scriptLimit {
-		s.text = append([]byte{}, kept.Bytes()...)
+	read := script{real: real, sum: string(sum.Sum(nil))}
+	if keep {
+		read.text = append([]byte{}, kept.Bytes()...)
 	}
-	return s
+	return read
 }

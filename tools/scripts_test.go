@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/tools/approval"
 )
 
 // meddler agrees, after it has done something.
@@ -151,6 +152,52 @@ func TestSwappedFilesDoNotRun(t *testing.T) {
 				t.Errorf("%s: it ran", tt.command)
 			}
 		})
+	}
+}
+
+// What a link of the workspace leads to outside of it is compared, and never shown: neither
+// judged nor mounted for the command.
+func TestScriptsOutsideAreNotRead(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{filepath.Join(home, "key"): "secret: x\n\trm -rf /\n", filepath.Join(dir, "in.sh"): "ls\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"Makefile": filepath.Join(home, "key"), "x.sh": filepath.Join(home, "key"), "l": home, "in": "in.sh"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := scripts{roots: []string{dir}}
+	for _, path := range []string{"Makefile", "x.sh", "l/key", "../" + filepath.Base(home) + "/key"} {
+		if text, ok := s.read(filepath.Join(dir, path)); ok || text != "" {
+			t.Errorf("%s: read %q", path, text)
+		}
+	}
+	if text, ok := s.read(filepath.Join(dir, "in")); !ok || text != "ls\n" {
+		t.Errorf("a link within: %q", text)
+	}
+	frozen := s.frozen(approval.Verdict{Level: approval.Asks})
+	if len(frozen) != 1 || string(frozen[filepath.Join(dir, "in.sh")]) != "ls\n" {
+		t.Errorf("frozen: %q", frozen)
+	}
+	if s.changed() != "" {
+		t.Error("something is said to have changed")
+	}
+	if err := os.WriteFile(filepath.Join(home, "key"), []byte("other"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s.changed() == "" {
+		t.Error("a change outside is not seen")
 	}
 }
 
