@@ -154,8 +154,10 @@ type Store struct {
 
 // Sandbox bounds child processes.
 type Sandbox struct {
-	Mode    string `json:"mode" enum:"off,workspace-write,read-only" guard:"commands and scripts are rejected" doc:"What child processes may write."`
-	Network bool   `json:"network" guard:"child processes have no network" safe:"false" doc:"Let child processes use the network."`
+	Mode    string   `json:"mode" enum:"off,workspace-write,read-only" guard:"commands and scripts are rejected" doc:"What child processes may write."`
+	Network bool     `json:"network" guard:"child processes have no network" safe:"false" doc:"Let child processes use the network."`
+	Caches  string   `json:"caches" enum:"own,shared" guard:"tools have caches of their own" safe:"own" doc:"own: what child processes write to the caches of tools is the agent's, and your programs never run it; shared: they write your caches."`
+	Read    []string `json:"read" doc:"Files and folders of your home that child processes can read, besides tools, caches and settings; may begin with ~."`
 }
 
 // Default is the configuration of a user who has set nothing.
@@ -184,7 +186,7 @@ func Default() *Config {
 		Checkpoints: Checkpoints{Enabled: true, MaxMB: 500, MaxFileMB: 10},
 		Compaction:  Compaction{At: 0.8},
 		Store:       Store{Synchronous: "normal"},
-		Sandbox:     Sandbox{Mode: "workspace-write", Network: true},
+		Sandbox:     Sandbox{Mode: "workspace-write", Network: true, Caches: "own", Read: []string{}},
 		MCPServers:  map[string]MCPServer{},
 		Hooks:       map[string]any{},
 	}

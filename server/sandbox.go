@@ -15,6 +15,7 @@ func (x *Session) newSandbox(conf *config.Loaded) *sandbox.Box {
 	home := x.svc.Home
 	return sandbox.New(sandbox.Config{
 		Mode: sandbox.Mode(conf.Sandbox.Mode), Network: conf.Sandbox.Network,
+		Caches: conf.Sandbox.Caches, Read: conf.Sandbox.Read,
 		Roots: x.ws.Folders, HermesHome: home,
 		Visible: []string{x.svc.outputDir(x.id), filepath.Join(home, "skills")},
 		Environ: x.svc.Environ,
@@ -36,4 +37,5 @@ func (x *Session) applySandbox() {
 	want := x.conf.Sandbox
 	x.mu.Unlock()
 	x.sandbox.Set(sandbox.Mode(want.Mode), want.Network)
+	x.sandbox.SetHome(want.Caches, want.Read)
 }

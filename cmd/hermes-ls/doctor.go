@@ -157,6 +157,7 @@ func pythonFinding(ctx context.Context, loaded *config.Loaded) finding {
 	// One of the workspace's own is tried as its scripts run: in the sandbox.
 	box := sandbox.New(sandbox.Config{
 		Mode: sandbox.Mode(loaded.Sandbox.Mode), Network: loaded.Sandbox.Network,
+		Caches: loaded.Sandbox.Caches, Read: loaded.Sandbox.Read,
 		HermesHome: loaded.Home, Roots: func() []string { return search.Folders },
 	})
 	defer box.Close()

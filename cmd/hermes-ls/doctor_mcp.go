@@ -32,6 +32,7 @@ func mcpFindings(ctx context.Context, loaded *config.Loaded) (found []finding) {
 	}
 	box := sandbox.New(sandbox.Config{
 		Mode: sandbox.Mode(loaded.Sandbox.Mode), Network: loaded.Sandbox.Network,
+		Caches: loaded.Sandbox.Caches, Read: loaded.Sandbox.Read,
 		Roots: func() []string { return []string{dir} }, HermesHome: loaded.Home,
 	})
 	defer box.Close()

@@ -81,6 +81,7 @@ func New(c Config) *Box {
 		walkers: map[string]*walker{}, marks: map[string]marked{}, configs: map[string]known{},
 		review: review{turn: make(chan struct{}, 1), stuck: map[string]string{}},
 	}
+	s.views.read = c.Read
 	s.sockets = sync.OnceValue(openSockets)
 	s.caches = sync.OnceValue(func() []string {
 		paths, made := writableCaches(c.Home, c.Environ)
@@ -99,6 +100,17 @@ func (b *Box) Set(mode Mode, network bool) {
 	if b.mode != mode || b.network != network {
 		b.mode, b.network, b.told = mode, network, false
 	}
+}
+
+// SetHome changes what commands that start from now on see of the home, and whether they
+// share the user's caches. See Config.
+func (b *Box) SetHome(caches string, read []string) {
+	b.mu.Lock()
+	b.cfg.Caches = caches
+	b.mu.Unlock()
+	b.views.mu.Lock()
+	b.views.read, b.views.view = read, nil
+	b.views.mu.Unlock()
 }
 
 // off reports whether there is nothing to do at all.

@@ -56,6 +56,7 @@ type views struct {
 	key      string
 	at       time.Time
 	view     *homeView
+	read     []string        // what is read besides
 	programs []string        // that commands were started with, by path
 	has      map[string]bool // programs that were looked for in PATH
 }
@@ -104,7 +105,7 @@ func (b *Box) newView(roots, programs []string) *homeView {
 	s.tools(b.cfg.Environ)
 	s.programs(programs)
 	s.settings()
-	for _, path := range b.cfg.Read {
+	for _, path := range b.views.read {
 		s.add(expand(path, home))
 	}
 	v.caches = b.cacheFolders(home, roots)

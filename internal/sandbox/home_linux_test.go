@@ -112,7 +112,7 @@ func TestSharedCaches(t *testing.T) {
 		t.Run(m.letter(WorkspaceWrite), func(t *testing.T) {
 			t.Parallel()
 			v := newVictim(t, m, WorkspaceWrite, true)
-			v.box.cfg.Caches = SharedCaches
+			v.box.SetHome(SharedCaches, nil)
 			v.write("home/.cargo/bin/tool", "program")
 			v.write("home/.cargo/registry/x", "x")
 			out := v.run(`echo y > ~/.cache/y; echo y > ~/.cargo/registry/y; cat ~/.cargo/bin/tool; echo y > ~/.cargo/bin/tool`)
@@ -144,7 +144,7 @@ func TestHomeHidden(t *testing.T) {
 			v.host("rm", "-r", v.home+"/.cache")
 			v.host("ln", "-s", "elsewhere/cache", v.home+"/.cache")
 			v.box.cfg.Environ = append(v.box.cfg.Environ, "PATH="+v.home+"/opt/tool/bin:"+v.home+"/.local/bin:/usr/bin:/bin", "VIRTUAL_ENV="+v.home+"/venvs/a")
-			v.box.cfg.Read = []string{"~/data"}
+			v.box.SetHome(OwnCaches, []string{"~/data"})
 			out := v.run(`cd ~; cat .1password/secret Documents/diary.txt .bash_history .unknown/token .config/unknown/token .local/share/unknown/x apps/other opt/none
 cat .gitconfig .config/pip/pip.conf; echo x > new; echo x > .gitconfig; mkdir .config/fish; true`)
 			if strings.Contains(out, canary) || !v.lacks("home/new") || !v.has("home/.gitconfig", "name = me") || !v.lacks("home/.config/fish") {

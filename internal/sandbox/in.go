@@ -10,6 +10,9 @@ func (b *Box) In(roots ...string) *Box {
 	c := b.cfg
 	c.Mode, c.Network, c.Workspace = b.mode, b.network, b.workspaceLocked()
 	b.mu.Unlock()
+	b.views.mu.Lock()
+	c.Read = b.views.read
+	b.views.mu.Unlock()
 	c.Roots = func() []string { return roots }
 	c.Tell = nil // was told by b
 	return New(c)

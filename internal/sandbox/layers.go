@@ -91,7 +91,10 @@ func (b *Box) arrangeCaches(ctx context.Context, m Mechanism, p *Policy, c *proc
 		p.showCaches()
 		return
 	}
-	if b.cfg.Caches == SharedCaches {
+	b.mu.Lock()
+	own := b.cfg.Caches != SharedCaches
+	b.mu.Unlock()
+	if !own {
 		shared := b.caches()
 		p.showCaches(shared...)
 		p.Writable = append(p.Writable, shared...)
