@@ -141,6 +141,22 @@ func (v *victim) listen() {
 // asks is undone.
 func (v *victim) run(script string) string {
 	v.t.Helper()
+	watch := v.box.Watch()
+	out := v.start(script)
+	changes, done := watch.Changes()
+	for _, change := range changes {
+		if err := change.Remove(v.t.Context()); err != nil {
+			v.t.Errorf("removing %s: %v", change.What, err)
+		}
+	}
+	done()
+	watch.End()
+	return out
+}
+
+// start runs a script whose changes nobody reviews, as while it goes on in the background.
+func (v *victim) start(script string) string {
+	v.t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		v.t.Fatal(err)
@@ -158,7 +174,6 @@ func (v *victim) run(script string) string {
 			fmt.Sprintf("SERVER=%d", os.Getpid()), "INIT=" + v.init(), fmt.Sprintf("OTHER=%d", v.process.Process.Pid),
 		},
 	}
-	watch := v.box.Watch()
 	if err := v.box.Confine(v.t.Context(), &c); err != nil {
 		v.t.Fatal(err)
 	}
@@ -167,14 +182,6 @@ func (v *victim) run(script string) string {
 	if _, err := proc.Run(ctx, c); err != nil && !strings.Contains(script, "kill -9 $PPID") {
 		v.t.Errorf("%v\n%s", err, out.String())
 	}
-	changes, done := watch.Changes()
-	for _, change := range changes {
-		if err := change.Remove(v.t.Context()); err != nil {
-			v.t.Errorf("removing %s: %v", change.What, err)
-		}
-	}
-	done()
-	watch.End()
 	return out.String()
 }
 

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// holding are the mechanisms of this host that hold places by mounts.
+// holding are the mechanisms of this host that hold places by mounts, one of each kind.
 func holding(t *testing.T) (all []Mechanism) {
 	t.Helper()
 	for _, m := range here(t) {
-		if m.Kind == Namespaces || m.Kind == Bubblewrap {
+		if m.Processes {
 			all = append(all, m)
 		}
 	}

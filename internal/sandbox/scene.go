@@ -194,7 +194,7 @@ func (s *scene) hooks(b *Box, dir string) {
 		if e.Type()&fs.ModeSymlink != 0 {
 			s.hold(path, "")
 		}
-		s.add(item{kind: hookItem, path: path, value: b.mark(root, e.Name())})
+		s.add(item{kind: hookItem, path: path, value: b.mark(root, real, e.Name())})
 	}
 }
 
@@ -284,7 +284,7 @@ func (s *scene) settings(b *Box, path, root string) {
 	if inRoot && name == ".hermes" {
 		for _, ours := range []string{"config.yaml", ".env"} {
 			if _, err := top.Lstat(name + "/" + ours); err == nil {
-				s.add(item{kind: ownItem, path: filepath.Join(path, ours), value: b.mark(top, name+"/"+ours)})
+				s.add(item{kind: ownItem, path: filepath.Join(path, ours), value: b.mark(top, filepath.Dir(path), name+"/"+ours)})
 			}
 		}
 		return
@@ -293,7 +293,7 @@ func (s *scene) settings(b *Box, path, root string) {
 	if byItself {
 		kind = placeItem
 	}
-	s.add(item{kind: kind, path: path, value: b.mark(top, name)})
+	s.add(item{kind: kind, path: path, value: b.mark(top, filepath.Dir(path), name)})
 }
 
 // markLimit bounds the content of a file of which a mark is made, and the files of a folder.
@@ -302,14 +302,15 @@ const (
 	markFiles = 5000
 )
 
-// mark is a text that changes with what a file or a folder holds, and its mode.
-func (b *Box) mark(root *os.Root, name string) string {
+// mark is a text that changes with what a file or a folder holds, and its mode. root is
+// the folder dir.
+func (b *Box) mark(root *os.Root, dir, name string) string {
 	info, err := root.Lstat(name)
 	if err != nil {
 		return ""
 	}
 	if !info.IsDir() {
-		return b.markFile(root, name, info)
+		return b.markFile(root, dir, name, info)
 	}
 	sum, count := sha256.New(), 0
 	fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // what cannot be read has no mark
@@ -321,15 +322,19 @@ func (b *Box) mark(root *os.Root, name string) string {
 			return nil
 		}
 		if info, err := d.Info(); err == nil {
-			fmt.Fprintf(sum, "%s\x00%s\x00", path, b.markFile(root, path, info))
+			fmt.Fprintf(sum, "%s\x00%s\x00", path, b.markFile(root, dir, path, info))
 		}
 		return nil
 	})
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-func (b *Box) markFile(root *os.Root, name string, info fs.FileInfo) string {
-	key := filepath.Join(root.Name(), name)
+func (b *Box) markFile(root *os.Root, dir, name string, info fs.FileInfo) string {
+	key := filepath.Join(dir, name)
+	if info.Mode()&fs.ModeSymlink != 0 {
+		target, _ := root.Readlink(name)
+		return "link " + target + " " + b.markTarget(key)
+	}
 	b.mu.Lock()
 	known, ok := b.marks[key]
 	b.mu.Unlock()
@@ -338,9 +343,6 @@ func (b *Box) markFile(root *os.Root, name string, info fs.FileInfo) string {
 	}
 	text := fmt.Sprintf("%v %d", info.Mode(), info.Size())
 	switch {
-	case info.Mode()&fs.ModeSymlink != 0:
-		target, _ := root.Readlink(name)
-		text = "link " + target
 	case info.Mode().IsRegular() && info.Size() <= markLimit:
 		sum := sha256.New()
 		if content, err := safefile.ReadIn(root, name, markLimit); err == nil {
@@ -356,6 +358,26 @@ func (b *Box) markFile(root *os.Root, name string, info fs.FileInfo) string {
 		b.mu.Unlock()
 	}
 	return text
+}
+
+// markTarget is the mark of the file that a link leads to. Of what lies where no command
+// can write it is the path, and so it is of a folder, which is held.
+func (b *Box) markTarget(link string) string {
+	real, _, ok := follow(link)
+	roots := existing(b.cfg.Roots())
+	if !ok || !underAny(real, roots) {
+		return real
+	}
+	root, err := open(filepath.Dir(real), roots)
+	if err != nil {
+		return real
+	}
+	defer root.Close() //nolint:errcheck // only read
+	info, err := root.Lstat(filepath.Base(real))
+	if err != nil || !info.Mode().IsRegular() {
+		return real
+	}
+	return real + " " + b.markFile(root, filepath.Dir(real), filepath.Base(real), info)
 }
 
 // marked is the mark of a file as it was.

@@ -1,0 +1,210 @@
+package sandbox
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// planted is what attacks leave: a program that leaves a trace beside the workspace when
+// the user's git runs it. No command in the sandbox can write there.
+const planted = `
+printf '#!/bin/sh\ntouch %s/PWNED\n' "$BASE" > m.sh; chmod +x m.sh
+hook() { mkdir -p "$1" && cp m.sh "$1/pre-commit" && cp m.sh "$1/post-checkout"; }
+monitor() { git config --file "$1" core.fsmonitor "$PWD/m.sh" || printf '[core]\nfsmonitor = %s/m.sh\n' "$PWD" >> "$1"; }
+`
+
+// gitAttacks make the user's git run something. The set-up is the user's, before.
+var gitAttacks = []struct {
+	id     string
+	setup  string
+	script string
+	user   string // what the user types afterwards
+	// review is set if no mount can hold it: it is held by the review after the command.
+	review bool
+	links  bool // bubblewrap cannot hold links: as above
+}{
+	{id: "hook", script: `hook .git/hooks`},
+	{id: "hook without hooks", setup: `rm -rf .git/hooks`, script: `hook .git/hooks`},
+	{id: "fsmonitor", script: `monitor .git/config`},
+	{id: "repository copied", script: `mv .git g; cp -r g .git; cp -r .git g; rm -rf .git; mv g .git; hook .git/hooks; monitor .git/config`},
+	{id: "watch-301-files", setup: `mkdir -p .vscode/s; for i in $(seq 305); do echo x > .vscode/s/$i; done`, script: `monitor .git/config; hook .git/hooks`},
+	{id: "watch-301-hooks", setup: `mkdir -p .vscode/s; for i in $(seq 305); do echo x > .vscode/s/$i; done; rm -rf .git/hooks`, script: `hook .git/hooks`},
+	{id: "nested-moved", setup: `git init -q sub`, script: `mv sub old; cp -r old sub; hook sub/.git/hooks; monitor sub/.git/config`, user: `cd sub`},
+	{id: "nested-deep", setup: `git init -q a/b/c/d`, script: `mv a o; cp -r o a; hook a/b/c/d/.git/hooks; monitor a/b/c/d/.git/config`, user: `cd a/b/c/d`},
+	{id: "many-folders", setup: `for i in $(seq 210); do mkdir f$i; done; git init -q zz`, script: `hook zz/.git/hooks`, user: `cd zz`},
+	{id: "submodule-moved", setup: modules("sub"), script: `mv .git/modules .git/m; cp -r .git/m .git/modules; hook .git/modules/sub/hooks`, user: `cd sub`},
+	{id: "submodule-deep", setup: modules("third_party/github.com/x/lib"), script: `hook .git/modules/third_party/github.com/x/lib/hooks`, user: `cd third_party/github.com/x/lib`},
+	{id: "submodule-deep-config", setup: modules("third_party/github.com/x/lib"), script: `monitor .git/modules/third_party/github.com/x/lib/config`, user: `cd third_party/github.com/x/lib`},
+	{id: "submodule turned", setup: modules("sub"), script: `git init -q e; monitor e/.git/config; echo "gitdir: $PWD/e/.git" > sub/.git; rm -f sub/.git; echo "gitdir: $PWD/e/.git" > sub/.git`, user: `cd sub`},
+	{id: "hooks-link", setup: `mkdir githooks; rm -rf .git/hooks; ln -s ../githooks .git/hooks`, script: `hook githooks; rm -f .git/hooks; hook .git/hooks`, links: true},
+	{id: "hooks-link moved", setup: `mkdir githooks; rm -rf .git/hooks; ln -s ../githooks .git/hooks`, script: `mv githooks g; hook githooks`},
+	{id: "hooks-path-set", setup: `mkdir .husky; git config core.hooksPath .husky`, script: `hook .husky; mv .husky h; hook .husky`},
+	{id: "hooks-path-set, missing", setup: `git config core.hooksPath tools/hooks`, script: `hook tools/hooks`, review: true},
+	{id: "hook-link-target", setup: `mkdir scripts; printf '#!/bin/sh\n' > scripts/p; chmod +x scripts/p; ln -s ../../scripts/p .git/hooks/pre-commit`, script: `cp m.sh scripts/p; mv scripts s; mkdir scripts; cp m.sh scripts/p`},
+	{id: "hook-link-target, by links", setup: `mkdir scripts; printf '#!/bin/sh\n' > scripts/p; chmod +x scripts/p; ln -s scripts l; ln -s ../../l/p .git/hooks/pre-commit`, script: `rm l; mkdir l; cp m.sh l/p`, links: true},
+	{id: "include-there", setup: `touch .gitconfig; git config include.path ../.gitconfig`, script: `monitor .gitconfig; rm -f .gitconfig; monitor .gitconfig`},
+	{id: "worktree-config", setup: `git config extensions.worktreeConfig true; git commit -q --allow-empty -m x; git worktree add -q ../tree; git -C ../tree config --worktree user.name n`, script: `monitor .git/worktrees/tree/config.worktree`, user: `cd ../tree`},
+	{id: "worktree-commondir", setup: `git commit -q --allow-empty -m x; git worktree add -q ../tree`, script: `cp -r .git evil; monitor evil/config; echo $PWD/evil > .git/worktrees/tree/commondir; rm -f .git/worktrees/tree/commondir; echo $PWD/evil > .git/worktrees/tree/commondir`, user: `cd ../tree`},
+	{id: "worktrees moved", setup: `git commit -q --allow-empty -m x; git worktree add -q ../tree`, script: `cp -r .git evil; monitor evil/config; mv .git/worktrees .git/w; cp -r .git/w .git/worktrees; echo $PWD/evil > .git/worktrees/tree/commondir`, user: `cd ../tree`},
+	{id: "commondir made", script: `cp -r .git evil; monitor evil/config; echo ../evil > .git/commondir`, review: true},
+	{id: "linked .git", setup: `mkdir l; git init -q real; ln -s ../real/.git l/.git`, script: `git init -q e; monitor e/.git/config; rm -f l/.git; ln -s ../e/.git l/.git`, user: `cd l`, links: true},
+	{id: "new repository", script: `git init -q n; hook n/.git/hooks; monitor n/.git/config`, user: `cd n`, review: true},
+	{id: "new repository, deep", script: `mkdir -p node_modules/a/b; git init -q node_modules/a/b/n; hook node_modules/a/b/n/.git/hooks; monitor node_modules/a/b/n/.git/config`, user: `cd node_modules/a/b/n`, review: true},
+	{id: "new repository, bare", script: `git init -q --bare n; monitor n/config`, user: `git --work-tree=. --git-dir=n status`, review: true},
+	{id: "new repository, hooksPath", script: `git init -q n; hook n/h; git -C n config core.hooksPath h`, user: `cd n`, review: true},
+	{id: "new repository, alias", script: `git init -q n; git -C n config alias.status "grep --open-files-in-pager=$PWD/m.sh x"; git -C n config alias.st '!'$PWD/m.sh; git -C n config alias.s2 "rebase --exe=$PWD/m.sh x"`, user: `cd n; git st; git s2`, review: true},
+	{id: "undo-config-lock", script: `git init -q n; monitor n/.git/config; touch n/.git/config.lock`, user: `cd n`, review: true},
+	{id: "undo-config-lock folder", script: `git init -q n; monitor n/.git/config; mkdir -p n/.git/config.lock/x`, user: `cd n`, review: true},
+	{id: "undo-git-ro", script: `git init -q n; monitor n/.git/config; chmod 444 n/.git/config; chmod 555 n/.git`, user: `cd n`, review: true},
+	{id: "undo-hooks-ro", script: `git init -q n; hook n/.git/hooks; chmod 555 n/.git/hooks`, user: `cd n`, review: true},
+	{id: "many settings", script: `git init -q n; for i in 1 2 3; do git config --file n/.git/config --add core.sshCommand $PWD/m.sh; done; git config --file n/.git/config --add core.fsmonitor $PWD/m.sh; git config --file n/.git/config --add core.fsmonitor false;  git config --file n/.git/config --add core.fsmonitor $PWD/m.sh`, user: `cd n`, review: true},
+}
+
+func modules(path string) string {
+	return `git init -q ../lib; git -C ../lib -c user.name=n -c user.email=e commit -q --allow-empty -m x
+git -c protocol.file.allow=always submodule --quiet add "$BASE/lib" ` + path
+}
+
+// user runs what the user types in the workspace, outside of every sandbox.
+func (v *victim) user(script string) string {
+	v.t.Helper()
+	cmd := exec.Command("/bin/sh", "-c", script)
+	cmd.Dir = v.ws
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + v.base, "BASE=" + v.base, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=n", "GIT_AUTHOR_EMAIL=e",
+		"GIT_COMMITTER_NAME=n", "GIT_COMMITTER_EMAIL=e", "GIT_PAGER=cat",
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return string(out) + err.Error()
+	}
+	return string(out)
+}
+
+const types = "\ngit status; git add -A; git commit -qm x --allow-empty; git checkout -qb other; git fetch -q; git log -1 -p; true"
+
+// An attack that does not work without a sandbox would test nothing.
+func TestGitAttacksWork(t *testing.T) {
+	t.Parallel()
+	for _, a := range gitAttacks {
+		t.Run(a.id, func(t *testing.T) {
+			t.Parallel()
+			v := newVictim(t, Mechanism{Kind: None}, Off, true)
+			v.user(a.setup)
+			out := v.start(planted + a.script)
+			typed := v.user(a.user + types)
+			if v.lacks("PWNED") {
+				t.Errorf("it did not run:\n%s\n%s", out, typed)
+			}
+		})
+	}
+}
+
+func TestGitData(t *testing.T) {
+	t.Parallel()
+	for _, m := range holding(t) {
+		for _, a := range gitAttacks {
+			t.Run(m.letter(WorkspaceWrite)+"/"+a.id, func(t *testing.T) {
+				t.Parallel()
+				v := newVictim(t, m, WorkspaceWrite, true)
+				if out := v.user(a.setup); strings.Contains(out, "exit status") {
+					t.Fatal(out)
+				}
+				v.run("true") // the second command of a session
+				run := v.start
+				if a.review || a.links && m.Kind == Bubblewrap {
+					run = v.run
+				}
+				out := run(planted + a.script)
+				typed := v.user(a.user + types)
+				if !v.lacks("PWNED") {
+					t.Errorf("it ran:\n%s\n%s", out, typed)
+				}
+			})
+		}
+	}
+}
+
+// What editors, shells and agents run by themselves is as it was.
+func TestSettingsPlaces(t *testing.T) {
+	t.Parallel()
+	for _, a := range []struct {
+		id, setup, script string
+		has               map[string]string // text of files; empty: there is none
+		links             bool
+	}{
+		{id: "vscode-link", setup: `mkdir conf; mv .vscode/* conf; rmdir .vscode; ln -s conf .vscode`, script: `rm .vscode; mkdir .vscode; echo x > .vscode/tasks.json; echo x > conf/tasks.json; mv conf c; mkdir conf; echo x > conf/tasks.json`, has: map[string]string{".vscode/tasks.json": "", ".vscode/settings.json": "{}"}, links: true},
+		{id: "own-moved", setup: `mkdir .hermes; echo old > .hermes/config.yaml`, script: `mv .hermes h; mkdir .hermes; echo x > .hermes/config.yaml`, has: map[string]string{".hermes/config.yaml": "old"}},
+		{id: "own-made", script: `mkdir .hermes; echo x > .hermes/config.yaml`, has: map[string]string{".hermes/config.yaml": ""}},
+		{id: "undo-vscode-ro", setup: `rm -rf .vscode`, script: `mkdir -p .vscode/a; echo x > .vscode/tasks.json; chmod 555 .vscode .vscode/a`, has: map[string]string{".vscode": ""}},
+		{id: "protected-files", script: `for f in AGENTS.md CLAUDE.md x.code-workspace .gitmodules sub/.envrc sub/AGENTS.md sub/.vscode/tasks.json .mcp.json .claude/settings.json .zed/x .npmrc .cargo/config.toml .github/copilot-instructions.md; do mkdir -p $(dirname $f); echo x > $f; done`,
+			has: map[string]string{"AGENTS.md": "", "CLAUDE.md": "", "x.code-workspace": "", ".gitmodules": "", "sub/.envrc": "", "sub/AGENTS.md": "", "sub/.vscode": "", ".mcp.json": "", ".claude": "", ".zed": "", ".npmrc": "", ".cargo/config.toml": "", ".github/copilot-instructions.md": ""}},
+		{id: "a link out", script: `rm -rf .idea; ln -s $OUT .idea; mkdir sub; ln -s $OUT/file sub/AGENTS.md`, has: map[string]string{".idea": "", "sub/AGENTS.md": "", "../out/file": "precious"}},
+	} {
+		for _, m := range holding(t) {
+			t.Run(m.letter(WorkspaceWrite)+"/"+a.id, func(t *testing.T) {
+				t.Parallel()
+				v := newVictim(t, m, WorkspaceWrite, true)
+				if out := v.user(a.setup); strings.Contains(out, "exit status") {
+					t.Fatal(out)
+				}
+				v.run("true")
+				out := v.run(a.script)
+				for name, text := range a.has {
+					if a.links && m.Kind == Bubblewrap && text != "" {
+						continue // no mount holds a link: what was put in its place is removed
+					}
+					if text == "" && !v.lacks("ws/"+name) || text != "" && !v.has("ws/"+name, text) {
+						t.Errorf("%s\n%s", name, out)
+					}
+				}
+				if !safe(v, "") {
+					t.Error("something outside was changed")
+				}
+			})
+		}
+	}
+}
+
+// A server is killed while a command goes on: the next one reviews what it left.
+func TestKilledBeforeReview(t *testing.T) {
+	t.Parallel()
+	m := holding(t)[0]
+	v := newVictim(t, m, WorkspaceWrite, true)
+	v.run("true")
+	v.box.Watch()
+	v.start(planted + `git init -q n; hook n/.git/hooks; monitor n/.git/config; mkdir .idea`)
+	dead := v.box                    // it is not closed; its lock goes with it
+	dead.review.journal.lock.Close() //nolint:errcheck // as if the process were gone
+	v.box = New(Config{
+		Mode: WorkspaceWrite, Network: true, Roots: dead.cfg.Roots, Home: v.home, HermesHome: v.hermes, Environ: dead.cfg.Environ, Mechanism: &m,
+	})
+	t.Cleanup(v.box.Close)
+	w := v.box.Watch()
+	if !w.Left() {
+		t.Fatal("nothing is known of the killed server")
+	}
+	changes, done := w.Changes()
+	if len(changes) != 3 {
+		t.Errorf("%+v", changes)
+	}
+	for _, c := range changes {
+		if err := c.Remove(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	done()
+	w.End()
+	v.user("cd n" + types)
+	if !v.lacks("PWNED") || !v.lacks("ws/.idea") {
+		t.Error("it is still there")
+	}
+	v.box.Close()
+	left, _ := filepath.Glob(filepath.Join(v.hermes, "sandbox", "*", "*"))
+	if len(left) != 0 {
+		t.Error(left)
+	}
+}
