@@ -111,7 +111,7 @@ func onlyGit(commands []string) bool {
 		case len(words) > 1 && words[0] == "git" && slices.Contains(gitTakes, words[1]):
 			found = true
 		case len(words) > 2 && words[0] == "git" && (words[1] == "-C" || words[1] == "--no-pager"): // the verb stands in a line of its own
-		case len(words) > 0 && slices.Contains(besideGit, words[0]):
+		case len(words) > 0 && (words[0] == "write" || slices.Contains(besideGit, words[0])): // a write that is seen was judged
 		default:
 			return false
 		}
