@@ -29,9 +29,9 @@ mkdir remotes
 mkdir -p package/.vscode package/.git/hooks && cd package && echo x > AGENTS.md && echo {} > .vscode/tasks.json && echo x > .git/hooks/x && printf '{"name":"dep","version":"1.0.0","scripts":{"prepare":"true"}}' > package.json && cd .. && tar czf remotes/dep.tgz --exclude=.git package && rm -rf package
 git init -q -b main remotes/lib && git -C remotes/lib commit -q --allow-empty -m lib
 git init -q -b main remotes/origin && cd remotes/origin && git config receive.denyCurrentBranch ignore
-echo one > AGENTS.md && echo 'registry=x' > .npmrc && echo a > a.txt && printf 'all:\n\tmkdir -p build; echo x > build/x; git status\n' > Makefile && mkdir pkg && echo b > pkg/b.txt && git add . && git commit -qm one
+echo one > AGENTS.md && echo 'fund=false' > .npmrc && echo a > a.txt && printf 'all:\n\tmkdir -p build; echo x > build/x; git status\n' > Makefile && mkdir pkg && echo b > pkg/b.txt && git add . && git commit -qm one
 git -c protocol.file.allow=always submodule --quiet add ../lib sub && git commit -qm sub
-git checkout -qb feature && echo two > AGENTS.md && echo 'registry=y' > .npmrc && echo f > f.txt && git add . && git commit -qm two && git checkout -q main
+git checkout -qb feature && echo two > AGENTS.md && echo 'audit=false' > .npmrc && echo f > f.txt && git add . && git commit -qm two && git checkout -q main
 cd "$OLDPWD" && git clone -q remotes/origin clone && mv clone/.git clone/* clone/.npmrc clone/.gitmodules . && rmdir clone`)
 	for _, command := range []string{
 		`git config user.email a@b && git config user.name n`,
@@ -42,7 +42,7 @@ cd "$OLDPWD" && git clone -q remotes/origin clone && mv clone/.git clone/* clone
 		`GIT_ALLOW_PROTOCOL=file git submodule update --init`,
 		`cd sub && git checkout -q -b work && git commit -q --allow-empty -m sub; cd ..`,
 		`make -s`,
-		`npm install --offline --no-audit --no-fund --loglevel=error ./remotes/dep.tgz`,
+		`npm install --cache .npmcache --offline --no-audit --no-fund --loglevel=error ./remotes/dep.tgz`,
 		`echo d >> a.txt; git stash; git stash pop; git commit -qam four`,
 		`git merge -q -m merged x`,
 		`git rebase -q origin/main`,

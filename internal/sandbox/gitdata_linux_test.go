@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// planted is what attacks leave: a program that leaves a trace beside the workspace when
+// gitPayload is what attacks leave: a program that leaves a trace beside the workspace when
 // the user's git runs it. No command in the sandbox can write there.
-const planted = `
+const gitPayload = `
 printf '#!/bin/sh\ntouch %s/PWNED\n' "$BASE" > m.sh; chmod +x m.sh
 hook() { mkdir -p "$1" && cp m.sh "$1/pre-commit" && cp m.sh "$1/post-checkout"; }
 monitor() { git config --file "$1" core.fsmonitor "$PWD/m.sh" || printf '[core]\nfsmonitor = %s/m.sh\n' "$PWD" >> "$1"; }
@@ -94,7 +94,7 @@ func TestGitAttacksWork(t *testing.T) {
 			t.Parallel()
 			v := newVictim(t, Mechanism{Kind: None}, Off, true)
 			v.user(a.setup)
-			out := v.start(planted + a.script)
+			out := v.start(gitPayload + a.script)
 			typed := v.user(a.user + types)
 			if v.lacks("PWNED") {
 				t.Errorf("it did not run:\n%s\n%s", out, typed)
@@ -118,7 +118,7 @@ func TestGitData(t *testing.T) {
 				if a.review || a.links && m.Kind == Bubblewrap {
 					run = v.run
 				}
-				out := run(planted + a.script)
+				out := run(gitPayload + a.script)
 				typed := v.user(a.user + types)
 				if !v.lacks("PWNED") {
 					t.Errorf("it ran:\n%s\n%s", out, typed)
@@ -176,7 +176,7 @@ func TestKilledBeforeReview(t *testing.T) {
 	v := newVictim(t, m, WorkspaceWrite, true)
 	v.run("true")
 	v.box.Watch()
-	v.start(planted + `git init -q n; hook n/.git/hooks; monitor n/.git/config; mkdir .idea`)
+	v.start(gitPayload + `git init -q n; hook n/.git/hooks; monitor n/.git/config; mkdir .idea`)
 	dead := v.box                    // it is not closed; its lock goes with it
 	dead.review.journal.lock.Close() //nolint:errcheck // as if the process were gone
 	v.box = New(Config{
