@@ -206,7 +206,9 @@ func (t *turn) notesOf(ctx context.Context, messages []model.Message, text strin
 		if delta.Notice != "" {
 			t.sink.Event(Notice{Text: delta.Notice})
 		}
-		reply.Add(delta)
+		if err := reply.Add(delta); err != nil {
+			return reply, err
+		}
 	}
 	return reply, nil
 }

@@ -207,7 +207,9 @@ func (t *turn) ask(ctx context.Context, id string) (*model.Reply, error) {
 				return reply, err
 			}
 		}
-		reply.Add(delta)
+		if err := reply.Add(delta); err != nil {
+			return reply, err
+		}
 	}
 	if reply.Finish == "" {
 		return reply, &model.Error{Kind: model.ErrCut, Model: t.head.Model}
@@ -227,13 +229,26 @@ func (t *turn) broken(ctx context.Context, id string, reply *model.Reply, failur
 	return "", fmt.Errorf("asking the model: %w", failure)
 }
 
+// longestPart bounds what is kept of a reply that was broken off. Much more would leave no
+// room for the next request.
+const longestPart = 64 << 10
+
+func clipPart(text string) string {
+	if len(text) <= longestPart {
+		return text
+	}
+	kept := strings.ToValidUTF8(text[:longestPart], "")
+	return fmt.Sprintf("%s\n[%d more bytes of this reply, which was broken off, were not kept]", kept, len(text)-len(kept))
+}
+
 func (t *turn) keepPart(id string, reply *model.Reply) error {
 	var m *store.Message
+	text, reasoning := clipPart(reply.Text), clipPart(reply.Reasoning)
 	switch {
-	case strings.TrimSpace(reply.Text) != "":
-		m = &store.Message{Message: model.Message{Role: model.Assistant, Text: reply.Text, Reasoning: reply.Reasoning}}
-	case reply.Reasoning != "":
-		m = silence(reply.Reasoning, nil)
+	case strings.TrimSpace(text) != "":
+		m = &store.Message{Message: model.Message{Role: model.Assistant, Text: text, Reasoning: reasoning}}
+	case reasoning != "":
+		m = silence(reasoning, nil)
 	default:
 		return nil
 	}

@@ -28,7 +28,9 @@ func (x *Session) judge(ctx context.Context, action, reason string) bool {
 			x.svc.Log.Info("no judgement of an action; a person is asked", "session", x.id, "error", err)
 			return false
 		}
-		reply.Add(delta)
+		if reply.Add(delta) != nil {
+			return false
+		}
 	}
 	x.spend(reply.Usage)
 	return ctx.Err() == nil && reply.Finish == model.FinishStop && len(reply.Calls) == 0 && strings.TrimSpace(reply.Text) == "ALLOW"

@@ -59,6 +59,8 @@ func (e *Error) what() string {
 		return where + " stopped answering" + model
 	case ErrCut:
 		return "the answer of " + where + " was cut off before its end"
+	case ErrEndless:
+		return "the answer of " + where + " did not end"
 	case ErrGarbage:
 		return "the answer of " + where + " was not understood" + status
 	case ErrOverflow:
@@ -97,6 +99,8 @@ func (e *Error) advice() string {
 		return "Check model.default, or try another model."
 	case ErrGarbage:
 		return "Check that model.base_url is an OpenAI-compatible endpoint (most end in /v1)."
+	case ErrEndless:
+		return "Send the prompt again, or choose another model."
 	case ErrOverflow:
 		return "Start a new session, or choose a model with a larger window."
 	default:

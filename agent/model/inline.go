@@ -207,7 +207,7 @@ func (f *inline) scanFence() bool {
 		if line = bytes.TrimSpace(line); whole && string(line) == jsonBlock.open {
 			f.enter(&jsonBlock)
 			return true
-		} else if !whole && strings.HasPrefix(jsonBlock.open, string(line)) {
+		} else if !whole && isStart(line, jsonBlock.open) {
 			return false
 		}
 		f.around.openFence(fence)
@@ -236,7 +236,7 @@ func (f *inline) scanTag() bool {
 				f.skipSpace = true
 				return true
 			}
-			wait = wait || strings.HasPrefix(tag, string(f.held))
+			wait = wait || isStart(f.held, tag)
 		}
 	}
 	if len(f.offered) > 0 && !f.around.quotes(f.last) {
@@ -245,7 +245,7 @@ func (f *inline) scanTag() bool {
 				f.enter(form)
 				return true
 			}
-			wait = wait || strings.HasPrefix(form.open, string(f.held))
+			wait = wait || isStart(f.held, form.open)
 		}
 	}
 	if !wait {

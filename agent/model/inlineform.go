@@ -30,7 +30,7 @@ func viableCall(body []byte, offered map[string]bool) bool {
 	if inner, ok := bytes.CutPrefix(body, []byte(function.open)); ok {
 		return viableFunction(inner, offered)
 	}
-	if strings.HasPrefix(function.open, string(body)) || body[0] == '[' {
+	if isStart(body, function.open) || body[0] == '[' {
 		return true
 	}
 	return viableObject(body, offered)
@@ -43,32 +43,35 @@ func viableObject(body []byte, offered map[string]bool) bool {
 		after, ok := bytes.CutPrefix(rest, []byte(want))
 		if !ok {
 			later := want == `"name"` && (begins(rest, `"arguments"`) || begins(rest, `"function"`) || begins(rest, `"type"`) || begins(rest, `"id"`))
-			return later || strings.HasPrefix(want, string(rest))
+			return later || isStart(rest, want)
 		}
 		rest = bytes.TrimLeft(after, " \t\r\n")
 	}
 	name, _, whole := bytes.Cut(rest, []byte(`"`))
-	return offers(offered, string(name), whole)
+	return offers(offered, name, whole)
 }
+
+// isStart reports whether want begins with s.
+func isStart(s []byte, want string) bool { return len(s) <= len(want) && want[:len(s)] == string(s) }
 
 // begins tells whether s begins with want, as far as s goes.
 func begins(s []byte, want string) bool {
-	return bytes.HasPrefix(s, []byte(want)) || strings.HasPrefix(want, string(s))
+	return bytes.HasPrefix(s, []byte(want)) || isStart(s, want)
 }
 
 // viableFunction: x> with x offered.
 func viableFunction(body []byte, offered map[string]bool) bool {
 	name, _, whole := bytes.Cut(body, []byte(">"))
-	return offers(offered, string(name), whole)
+	return offers(offered, name, whole)
 }
 
 // offers tells whether name is offered, or begins a name that is.
-func offers(offered map[string]bool, name string, whole bool) bool {
+func offers(offered map[string]bool, name []byte, whole bool) bool {
 	if whole {
-		return offered[name]
+		return offered[string(name)]
 	}
 	for o := range offered {
-		if strings.HasPrefix(o, name) {
+		if isStart(name, o) {
 			return true
 		}
 	}

@@ -30,8 +30,9 @@ type Reply struct {
 }
 
 // Add takes the next delta. Text, Reasoning and Calls are up to date after each;
-// calls have their final ids and arguments once Finish is set.
-func (r *Reply) Add(d Delta) {
+// calls have their final ids and arguments once Finish is set. If there are more than
+// MaxCalls calls, Add returns an [*Error].
+func (r *Reply) Add(d Delta) error {
 	if d.Text != "" {
 		r.text.WriteString(d.Text)
 		r.Text = r.text.String()
@@ -53,6 +54,10 @@ func (r *Reply) Add(d Delta) {
 		r.Finish = d.Finish
 		r.settle()
 	}
+	if len(r.Calls) > MaxCalls {
+		return endless("more than %d tool calls came; none of them was run", MaxCalls)
+	}
+	return nil
 }
 
 // pieces is a call that is still coming.
@@ -62,6 +67,7 @@ type pieces struct {
 	name  string
 	args  strings.Builder
 	last  string // the last piece of arguments
+	looks int    // at whether args are one whole object
 	grows bool   // every piece so far began with the one before: snapshots, perhaps
 }
 
@@ -99,12 +105,12 @@ func (r *Reply) find(c *CallDelta) int {
 // id, is another call.
 func (p *pieces) followedBy(c *CallDelta) bool {
 	if c.ID != "" && c.ID == p.id {
-		return c.Index >= 0 && c.Index != p.index && c.Name != "" && wholeObject(p.args.String())
+		return c.Index >= 0 && c.Index != p.index && c.Name != "" && p.whole()
 	}
 	if c.ID != "" && p.id != "" {
-		return c.Name != "" || wholeObject(p.args.String())
+		return c.Name != "" || p.whole()
 	}
-	if c.Name == "" || p.name == "" || !wholeObject(p.args.String()) {
+	if c.Name == "" || p.name == "" || !p.whole() {
 		return false
 	}
 	return c.Name != p.name || (c.Args != p.args.String() && wholeObject(c.Args))
@@ -120,7 +126,7 @@ func (p *pieces) add(c *CallDelta) {
 	}
 	p.grows = strings.HasPrefix(c.Args, p.last) && (p.grows || p.last == "")
 	p.last = c.Args
-	if c.Args[0] == '{' && wholeObject(p.args.String()) && wholeObject(c.Args) {
+	if c.Args[0] == '{' && p.whole() && wholeObject(c.Args) {
 		p.args.Reset() // said again, as a whole
 	}
 	p.args.WriteString(c.Args)
@@ -152,6 +158,17 @@ func (r *Reply) settle() {
 		}
 		used[c.ID] = true
 	}
+}
+
+// mostLooks bounds how often the arguments of a call are read as a whole.
+const mostLooks = 200
+
+// whole tells whether the arguments so far are one complete JSON object.
+func (p *pieces) whole() bool {
+	if p.args.Len() > 64<<10 {
+		p.looks++
+	}
+	return p.looks <= mostLooks && wholeObject(p.args.String())
 }
 
 // wholeObject tells whether s is one complete JSON object.

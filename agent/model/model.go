@@ -171,5 +171,6 @@ const (
 	ErrStalled  ErrorKind = "stalled"         // no event within the idle limit
 	ErrCut      ErrorKind = "cut off"         // stream ended without a finish
 	ErrGarbage  ErrorKind = "not understood"  // what came was no stream of deltas
+	ErrEndless  ErrorKind = "does not end"    // more came than a reply may hold
 	ErrOverflow ErrorKind = "context full"    // the conversation is longer than the window
 )

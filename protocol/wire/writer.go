@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	maxWaiting = 64 << 20               // bytes that may wait for the reader
+	maxWaiting = 16 << 20               // bytes that may wait for the reader
 	mergeFrom  = 32                     // notes merge while so many messages wait
 	maxWrite   = 1 << 20                // bytes for one call of Write
 	stallLimit = 30 * time.Second       // a full queue that does not move for so long ends the writer
@@ -99,13 +99,16 @@ func (w *Writer) Post(key string, n Note) error {
 	if err := w.room(); err != nil {
 		return err
 	}
-	size := n.Size()
-	if i, ok := w.last[key]; ok && len(w.waiting) >= mergeFrom && w.waiting[i].note.Merge(n) {
-		w.size += size
-		return nil
+	if i, ok := w.last[key]; ok && len(w.waiting) >= mergeFrom {
+		last := w.waiting[i].note
+		before := last.Size()
+		if last.Merge(n) {
+			w.size += last.Size() - before
+			return nil
+		}
 	}
 	w.last[key] = len(w.waiting)
-	w.push(message{note: n}, size)
+	w.push(message{note: n}, n.Size())
 	return nil
 }
 

@@ -20,7 +20,7 @@ import (
 
 const (
 	maxRefusal  = 64 << 10               // bytes of an error's body that are read
-	maxReply    = 32 << 20               // bytes of a reply that is not streamed
+	maxReply    = maxEvent               // bytes of a reply that is not streamed
 	afterFinish = 5 * time.Second        // wait for the usage once the reply is whole
 	afterDone   = 100 * time.Millisecond // wait for the end of the body, to keep the connection
 )
@@ -56,7 +56,7 @@ func (s *stream) attempt(ctx context.Context, e *endpoint, key string, q quirks)
 		return a.failed(ctx, reading, err)
 	}
 	defer reply.Close()
-	for d, err := range model.Inline(s.req, e.readsTextCalls(s.req), a.deltas(reading, reply)) {
+	for d, err := range model.Inline(s.req, e.readsTextCalls(s.req), model.Bounded(a.deltas(reading, reply))) {
 		if err != nil {
 			return a.failed(ctx, reading, err)
 		}
@@ -189,6 +189,8 @@ func (a *attempt) failed(caller, reading context.Context, err error) error {
 		err = address.Err // without the URL, which may hold a secret
 	}
 	switch {
+	case errors.As(err, &known) && known.Endpoint == "":
+		return e.fail(known.Kind, 0, known.Message, nil)
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, goopenai.ErrChatCompletionInvalidModel):

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
 // events reads a stream of server-sent events as vendors really write them and
@@ -28,12 +30,14 @@ type events struct {
 	seen    bool   // there was an event
 	done    bool   // [DONE] has come
 	started bool   // the byte order mark is behind us
+	read    int    // bytes of the source
 	sample  []byte // the first lines that are no events
 	err     error
 }
 
 const (
-	maxEvent  = 32 << 20
+	maxEvent  = 16 << 20  // bytes of an event: more than a whole reply may hold, as JSON
+	maxStream = 256 << 20 // bytes of all events and comments of a reply: some 300 for each token
 	maxSample = 200
 )
 
@@ -110,7 +114,7 @@ func (r *events) add(value []byte) error {
 		}
 	}
 	if len(r.data)+len(value) > maxEvent {
-		return fmt.Errorf("an event is larger than %d MB", maxEvent>>20)
+		return endless("an event of more than %d MB came", maxEvent)
 	}
 	if len(r.data) > 0 {
 		r.data = append(r.data, ' ')
@@ -142,9 +146,12 @@ func (r *events) line() ([]byte, error) {
 	r.long = r.long[:0]
 	for {
 		piece, err := r.src.ReadSlice('\n')
+		if r.read += len(piece); r.read > maxStream {
+			return nil, endless("more than %d MB came", maxStream)
+		}
 		if err == bufio.ErrBufferFull {
 			if r.long = append(r.long, piece...); len(r.long) > maxEvent {
-				return nil, fmt.Errorf("a line is longer than %d MB", maxEvent>>20)
+				return nil, endless("a line of more than %d MB came", maxEvent)
 			}
 			continue
 		}
@@ -161,6 +168,10 @@ func (r *events) line() ([]byte, error) {
 		}
 		return bytes.TrimRight(piece, "\r\n"), nil
 	}
+}
+
+func endless(format string, bytes int) error {
+	return &model.Error{Kind: model.ErrEndless, Message: fmt.Sprintf(format, bytes>>20)}
 }
 
 // wholeReply turns a reply that was not streamed into one event.

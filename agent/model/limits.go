@@ -1,0 +1,45 @@
+package model
+
+import (
+	"fmt"
+	"iter"
+)
+
+// Limits of one reply. The longest replies of models have some 130,000 tokens, about half
+// a megabyte; a reply with more than these does not end by itself.
+const (
+	MaxText      = 4 << 20 // bytes
+	MaxReasoning = 4 << 20 // bytes
+	MaxArgs      = 8 << 20 // bytes of the arguments of all calls
+	MaxCalls     = 128
+)
+
+// Bounded passes a stream on and ends it with an [*Error] of kind ErrEndless if it holds
+// more than a reply may. The deltas before stand.
+func Bounded(in iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
+	return func(yield func(Delta, error) bool) {
+		var text, reasoning, args int
+		for d, err := range in {
+			text, reasoning = text+len(d.Text), reasoning+len(d.Reasoning)
+			if d.Call != nil {
+				args += len(d.Call.ID) + len(d.Call.Name) + len(d.Call.Args)
+			}
+			switch {
+			case err != nil:
+			case text > MaxText:
+				d, err = Delta{}, endless("more than %d MB of text came", MaxText>>20)
+			case reasoning > MaxReasoning:
+				d, err = Delta{}, endless("more than %d MB of reasoning came", MaxReasoning>>20)
+			case args > MaxArgs:
+				d, err = Delta{}, endless("more than %d MB of tool calls came; none of them was run", MaxArgs>>20)
+			}
+			if !yield(d, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func endless(format string, args ...any) *Error {
+	return &Error{Kind: ErrEndless, Message: fmt.Sprintf(format, args...)}
+}
