@@ -100,7 +100,7 @@ func (c *chosen) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 // how to set a model up.
 func (x *Session) ready() error {
 	if x.svc.Model != nil {
-		x.model.set(x.svc.Model)
+		x.model.set(x.svc.Instruments.model(x.svc.Model))
 		return nil
 	}
 	x.mu.Lock()
@@ -113,7 +113,7 @@ func (x *Session) ready() error {
 	if err != nil {
 		return &model.Error{Kind: model.ErrNoKey, Message: err.Error(), Err: err}
 	}
-	x.model.set(x.svc.models.get(x.svc, preferred(endpoints, x.model.choice())))
+	x.model.set(x.svc.Instruments.model(x.svc.models.get(x.svc, preferred(endpoints, x.model.choice()))))
 	return nil
 }
 

@@ -44,13 +44,14 @@ type Host interface {
 
 // Options are the surroundings of a service. Home is required.
 type Options struct {
-	Home    string       // $HERMES_HOME, absolute
-	Version string       // of the program
-	Environ []string     // where keys are looked for; nil: the process's own
-	Store   *store.Store // nil: hermes-ls.db in Home, opened when needed
-	Log     *slog.Logger // nil: nothing is logged
-	Model   model.Model  // takes the place of the configured one; for tests
-	Static  bool         // leave changes of the configuration files unnoticed; for tests in virtual time
+	Home        string       // $HERMES_HOME, absolute
+	Version     string       // of the program
+	Environ     []string     // where keys are looked for; nil: the process's own
+	Store       *store.Store // nil: hermes-ls.db in Home, opened when needed
+	Log         *slog.Logger // nil: nothing is logged
+	Model       model.Model  // takes the place of the configured one; for tests
+	Instruments Instruments
+	Static      bool // leave changes of the configuration files unnoticed; for tests in virtual time
 }
 
 // Service holds the sessions of a process.

@@ -34,6 +34,7 @@ type Session struct {
 	host    Host
 	preset  string // chooses the default toolset
 	editor  string // the host's name, for the model
+	opened  time.Time
 	ws      *workspace.Workspace
 	gate    *tools.Gate
 	secrets *tools.Secrets // follow the configuration
@@ -74,7 +75,7 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 	ws.Unfinished = unfinished
 	conf := s.Config(ws.Folders())
 	x := &Session{
-		id: head.ID, svc: s, host: h, preset: p.Preset, editor: p.Editor, ws: ws, conf: conf, head: head,
+		id: head.ID, svc: s, host: h, preset: p.Preset, editor: p.Editor, opened: time.Now(), ws: ws, conf: conf, head: head,
 		beginMu: make(chan struct{}, 1),
 	}
 	x.ctx, x.cancel = context.WithCancelCause(s.ctx)

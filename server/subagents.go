@@ -25,7 +25,7 @@ func (x *Session) newChildren() *delegate.Children {
 		Model:  x.childModel,
 		Limits: x.childLimits,
 		Cwd:    x.head.Cwd,
-		Sink:   x.host.Sink(x.id),
+		Sink:   x.svc.Instruments.sink(x.id, x.host.Sink(x.id)),
 		Ended:  x.wake,
 		Host:   x.editor,
 		Log:    x.svc.Log,
@@ -61,10 +61,10 @@ func (x *Session) childModel(ctx context.Context, route string) (delegate.Model,
 		return delegate.Model{Model: x.model, Name: x.modelName(), Window: x.model.Window()}, nil
 	}
 	if x.svc.Model != nil {
-		return delegate.Model{Model: x.svc.Model, Name: endpoints[0].Model}, nil
+		return delegate.Model{Model: x.svc.Instruments.model(x.svc.Model), Name: endpoints[0].Model}, nil
 	}
 	m := x.svc.models.get(x.svc, endpoints)
-	return delegate.Model{Model: m, Name: endpoints[0].Model, Window: m.Window()}, nil
+	return delegate.Model{Model: x.svc.Instruments.model(m), Name: endpoints[0].Model, Window: m.Window()}, nil
 }
 
 func (x *Session) modelName() string {

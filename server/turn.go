@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent"
 )
@@ -20,10 +21,11 @@ type Turn struct {
 	first  chan struct{} // closed when it is this turn's turn
 	done   chan struct{} // closed when it has left the session
 	err    error         // why there is no place for it
+	since  time.Time     // when it came
 }
 
 func (x *Session) newTurn() *Turn {
-	t := &Turn{x: x, first: make(chan struct{}), done: make(chan struct{})}
+	t := &Turn{x: x, since: time.Now(), first: make(chan struct{}), done: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancelCause(x.ctx)
 	return t
 }
@@ -150,7 +152,7 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 	if err != nil {
 		return "", err
 	}
-	sink := x.host.Sink(x.id)
+	sink := x.svc.Instruments.sink(x.id, x.host.Sink(x.id))
 	if also != nil {
 		sink = both{sink, also}
 	}

@@ -2,28 +2,25 @@ package main
 
 import (
 	"context"
-	"log/slog"
-	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/acp"
 )
 
 func acpCommand() *cobra.Command {
-	var logFile string
+	var flags serveFlags
 	cmd := &cobra.Command{
 		Use:   "acp",
 		Short: "Agent Client Protocol agent on stdio (Zed, JetBrains, Emacs agent-shell, …)",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serveOn(cmd, logFile, func(ctx context.Context, s *server.Service, log *slog.Logger) error {
-				return acp.Serve(ctx, os.Stdin, os.Stdout, acp.ServeOptions{Service: s, Log: log})
+			return serveOn(cmd, flags, "acp", func(ctx context.Context, c connection) error {
+				return acp.Serve(ctx, c.in, c.out, acp.ServeOptions{Service: c.service, Log: c.log, Inspect: c.inspect})
 			})
 		},
 	}
 	cmd.AddCommand(loginCommand())
-	cmd.PersistentFlags().StringVar(&logFile, "log", "", "append the log to `FILE` instead of stderr")
+	flags.add(cmd.PersistentFlags())
 	return cmd
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -24,6 +23,7 @@ import (
 type runFlags struct {
 	model, approve string
 	json           bool
+	log            logFlags
 }
 
 func runCommand() *cobra.Command {
@@ -50,6 +50,7 @@ func runCommand() *cobra.Command {
 	cmd.Flags().StringVar(&flags.model, "model", "", "model `id` instead of the configured one")
 	cmd.Flags().StringVar(&flags.approve, "approve", "ask", "what needs a yes: `ask|never|always`; without a terminal, ask denies")
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print one JSON event a line instead of the answer")
+	flags.log.add(cmd.Flags(), "warn")
 	return cmd
 }
 
@@ -77,7 +78,11 @@ func promptText(in io.Reader, args []string) (string, error) {
 }
 
 func runPrompt(cmd *cobra.Command, flags runFlags, prompt string) error {
-	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log, done, err := flags.log.open(cmd, knownSecrets())
+	if err != nil {
+		return err
+	}
+	defer done()
 	if err := proc.Harden(); err != nil {
 		log.Warn("this process may be readable by its children", "err", err)
 	}

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -12,19 +12,20 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/protocol/wire"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/lsp"
 )
 
 func serveCommand() *cobra.Command {
-	var logFile string
+	var flags serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Language server on stdio (what an editor starts)",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serveOn(cmd, logFile, func(ctx context.Context, s *server.Service, log *slog.Logger) error {
-				code, err := lsp.Serve(ctx, os.Stdin, os.Stdout, lsp.Options{Service: s, Version: version, Log: log})
+			return serveOn(cmd, flags, "lsp", func(ctx context.Context, c connection) error {
+				code, err := lsp.Serve(ctx, c.in, c.out, lsp.Options{Service: c.service, Version: version, Log: c.log, Inspect: c.inspect})
 				if err != nil || code != 0 {
 					return &exitError{max(code, exitFailed), err}
 				}
@@ -32,14 +33,24 @@ func serveCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&logFile, "log", "", "append the log to `FILE` instead of stderr")
+	flags.add(cmd.Flags())
 	cmd.Flags().Bool("stdio", true, "accepted for editors that pass it; stdio is the only way")
 	return cmd
 }
 
-// serveOn runs one face until it ends or the process is told to.
-func serveOn(cmd *cobra.Command, logFile string, face func(context.Context, *server.Service, *slog.Logger) error) error {
-	log, done, err := openLog(cmd, logFile)
+// connection is what a protocol serves.
+type connection struct {
+	in      io.Reader
+	out     io.Writer
+	service *server.Service
+	log     *slog.Logger
+	inspect func(func() wire.Queues) // gets the queues of the connection; nil: nobody looks
+}
+
+// serveOn serves a protocol until its connection ends or the process is told to end.
+func serveOn(cmd *cobra.Command, flags serveFlags, protocol string, serve func(context.Context, connection) error) error {
+	secrets := knownSecrets()
+	log, done, err := flags.log.open(cmd, secrets)
 	if err != nil {
 		return err
 	}
@@ -51,18 +62,14 @@ func serveOn(cmd *cobra.Command, logFile string, face func(context.Context, *ser
 	defer stop()
 	// An editor that has closed its end is an error of the write, and an orderly end.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	service := server.New(server.Options{Home: config.Home(os.Environ()), Version: version, Log: log})
-	return face(ctx, service, log)
-}
-
-// openLog opens the log: stderr, where editors look for it, or a file.
-func openLog(cmd *cobra.Command, name string) (*slog.Logger, func(), error) {
-	if name == "" {
-		return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)), func() {}, nil
-	}
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	instruments, err := flags.instruments(protocol, secrets, log)
 	if err != nil {
-		return nil, nil, usage(fmt.Errorf("opening the log: %w", err))
+		return err
 	}
-	return slog.New(slog.NewTextHandler(file, nil)), func() { _ = file.Close() }, nil
+	defer instruments.close()
+	c := connection{log: log}
+	c.service = server.New(server.Options{Home: config.Home(os.Environ()), Version: version, Log: log, Instruments: instruments.service()})
+	c.in, c.out = instruments.wrap(os.Stdin, os.Stdout)
+	c.inspect = instruments.serve(c.service)
+	return serve(ctx, c)
 }

@@ -163,6 +163,21 @@ func (w *Writer) signal() {
 	}
 }
 
+// Queues are the sizes of what waits in a connection, for the debug socket.
+type Queues struct {
+	Messages int // of ours that wait to be written
+	Bytes    int // of theirs
+	Requests int // of the client that wait for their turn or run
+	Held     int // messages that follow a response which has not been read
+}
+
+// Waiting returns how many messages wait to be written, and their size.
+func (w *Writer) Waiting() (messages, bytes int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.waiting), w.size
+}
+
 // Done is closed when nothing more will be written: after Close, or when the
 // output has failed.
 func (w *Writer) Done() <-chan struct{} { return w.done }

@@ -17,6 +17,8 @@ import (
 type ServeOptions struct {
 	Service *server.Service
 	Log     *slog.Logger
+	// Inspect gets a function that returns the sizes of the queues. It may be nil.
+	Inspect func(func() wire.Queues)
 }
 
 // settleLimit is what messages that were read before the end of a connection may
@@ -33,7 +35,20 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) err
 	}
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	return newConn(requests, in, out, o).run(ctx, cancel)
+	c := newConn(requests, in, out, o)
+	if o.Inspect != nil {
+		o.Inspect(c.queues)
+	}
+	return c.run(ctx, cancel)
+}
+
+// queues returns the sizes of what waits.
+func (c *conn) queues() (q wire.Queues) {
+	q.Messages, q.Bytes = c.out.Waiting()
+	c.runningMu.Lock()
+	defer c.runningMu.Unlock()
+	q.Requests = len(c.running)
+	return q
 }
 
 // run is [Serve] for a connection that has been made. cancel ends its requests.

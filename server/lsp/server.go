@@ -29,6 +29,8 @@ type Options struct {
 	Service *service.Service
 	Version string // serverInfo.version
 	Log     *slog.Logger
+	// Inspect gets a function that returns the sizes of the queues. It may be nil.
+	Inspect func(func() wire.Queues)
 }
 
 // Serve runs one connection until exit, the end of in, the death of the editor's
@@ -45,6 +47,9 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) (exitCod
 	s := newServer(ctx, o, writer)
 	s.leave = cancel
 	s.rpc = jsonrpc2.NewConn(&stream{wire.NewHeaderStream(in, writer), s, cancel}, jsonrpc2.WithCodec(codec{}))
+	if o.Inspect != nil {
+		o.Inspect(s.queues)
+	}
 	s.rpc.Go(ctx, s.handle)
 
 	select {
@@ -65,6 +70,18 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) (exitCod
 		return 0, err
 	}
 	return 1, err
+}
+
+// queues returns the sizes of what waits.
+func (s *server) queues() (q wire.Queues) {
+	q.Messages, q.Bytes = s.writer.Waiting()
+	s.requests.mu.Lock()
+	q.Requests = len(s.requests.cancels)
+	s.requests.mu.Unlock()
+	s.out.mu.Lock()
+	q.Held = len(s.out.held)
+	s.out.mu.Unlock()
+	return q
 }
 
 // errLeave ends a connection as agreed: exit, or the editor's process is gone.

@@ -39,10 +39,24 @@ func RunScripts(t *testing.T, pattern string, check func(t testing.TB, toServer 
 	}
 }
 
+// RunScript runs one script. Setup is called inside the bubble of virtual time before the
+// server starts, and may change its options; done is called when the server has ended.
+func RunScript(t *testing.T, path string, setup func(*Options) (done func())) {
+	playFile(t, path, nil, setup)
+}
+
 func runScript(t *testing.T, path string, check func(testing.TB, bool, []byte)) {
+	playFile(t, path, check, func(*Options) func() { return func() {} })
+}
+
+func playFile(t *testing.T, path string, check func(testing.TB, bool, []byte), setup func(*Options) func()) {
 	archive, err := txtar.ParseFile(path)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if slices.ContainsFunc(archive.Files, func(f txtar.File) bool { return f.Name == "trace" }) {
+		PlayTrace(t, archive, check)
+		return
 	}
 	s := &script{t: t, lines: strings.HasPrefix(filepath.Base(path), "acp_"), check: check}
 	s.o.Files = map[string]string{}
@@ -60,11 +74,14 @@ func runScript(t *testing.T, path string, check func(testing.TB, bool, []byte)) 
 		case f.Name == "server":
 			expected = text
 		default:
-			t.Fatalf("%s: unknown section %q; there are files/…, client, model, server", path, f.Name)
+			t.Fatalf("%s: unknown section %q; there are files/…, client, model, server, or a trace", path, f.Name)
 		}
 	}
 	s.o.fill(t)
-	synctest.Test(t, func(t *testing.T) { s.play(t) })
+	synctest.Test(t, func(t *testing.T) {
+		defer setup(&s.o)()
+		s.play(t)
+	})
 	if *update {
 		s.rewrite(path, archive)
 		return
@@ -96,6 +113,7 @@ type script struct {
 	replies *replies
 
 	check      func(testing.TB, bool, []byte) // nil: none
+	onRequest  func(Frame)                    // takes the server's requests; nil: request
 	editor     *Editor
 	told       int // frames that are in the transcript already
 	waited     int // frames that a wait has gone past
@@ -135,6 +153,9 @@ func (s *script) begin() {
 	e.run = start(s.t, s.o, s.lines)
 	e.conn = e.run.conn
 	e.conn.request, e.conn.note = s.request, e.note
+	if s.onRequest != nil {
+		e.conn.request = s.onRequest
+	}
 	s.editor = e
 	e.conn.start()
 }
@@ -326,6 +347,7 @@ type item struct {
 	Call    *struct {
 		ID, Name string
 		Args     json.RawMessage
+		Raw      string // the arguments if they are no JSON
 	}
 	Sleep string
 	Hold  bool
@@ -342,7 +364,7 @@ func (it item) play(x *fakemodel.Exchange, id string) {
 		if it.Call.ID != "" {
 			id = it.Call.ID
 		}
-		x.Call(id, it.Call.Name, string(it.Call.Args))
+		x.Call(id, it.Call.Name, string(it.Call.Args)+it.Call.Raw)
 	case it.Sleep != "":
 		if d, err := time.ParseDuration(it.Sleep); err == nil {
 			time.Sleep(d)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/internal/debug/tap"
 	"github.com/hermes-ls/hermes-ls/protocol"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/acp"
@@ -36,7 +37,10 @@ type Options struct {
 	NoProgress bool                                           // it shows no progress
 	Modal      bool                                           // it does nothing else while its user thinks about a question
 	Swallows   bool                                           // it tells what edits change while a question is open only with the next change
-	Unbegun    bool                                           // initialize is left to the test
+	// Observers see the frames of the connection, and Instruments what the service does.
+	Observers   []tap.Observer
+	Instruments server.Instruments
+	Unbegun     bool // initialize is left to the test
 }
 
 // fill makes the folders that a test did not bring.
@@ -75,14 +79,19 @@ func start(t testing.TB, o Options, lines bool) *running {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	service := server.New(server.Options{
-		Home: o.Home, Version: "test", Environ: []string{}, Log: log, Model: o.Model, Static: true,
+		Home: o.Home, Version: "test", Environ: []string{}, Log: log, Model: o.Model, Static: true, Instruments: o.Instruments,
 	})
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()
 	r := &running{conn: &conn{lines: lines, in: clientIn, out: clientOut}, code: make(chan int, 1)}
+	framing := tap.Headers
+	if lines {
+		framing = tap.Lines
+	}
+	in, out := tap.Wrap(serverIn, serverOut, framing, o.Observers...)
 	go func() {
 		if lines {
-			err := acp.Serve(context.Background(), serverIn, serverOut, acp.ServeOptions{Service: service, Log: log})
+			err := acp.Serve(context.Background(), in, out, acp.ServeOptions{Service: service, Log: log})
 			if err != nil {
 				t.Logf("acp.Serve: %v", err)
 			}
@@ -90,7 +99,7 @@ func start(t testing.TB, o Options, lines bool) *running {
 			r.code <- 0
 			return
 		}
-		code, err := lsp.Serve(context.Background(), serverIn, serverOut, lsp.Options{Service: service, Version: "test", Log: log})
+		code, err := lsp.Serve(context.Background(), in, out, lsp.Options{Service: service, Version: "test", Log: log})
 		if err != nil {
 			t.Logf("lsp.Serve: %v", err)
 		}

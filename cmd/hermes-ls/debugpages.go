@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"text/tabwriter"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/internal/debug"
+	"github.com/hermes-ls/hermes-ls/protocol/wire"
+	"github.com/hermes-ls/hermes-ls/server"
+)
+
+// debugPages are the pages of a service and its connection.
+func debugPages(s *server.Service, queues func() wire.Queues) []debug.Page {
+	return []debug.Page{
+		{Path: "/sessions", About: "the open sessions", Write: func(w io.Writer) { writeSessions(w, s.Inspect()) }},
+		{Path: "/queues", About: "turns that run and wait, and messages that wait", Write: func(w io.Writer) {
+			writeQueues(w, queues(), s.Inspect())
+		}},
+	}
+}
+
+func writeSessions(w io.Writer, open []server.SessionState) {
+	if len(open) == 0 {
+		fmt.Fprintln(w, "No session is open.")
+	}
+	for _, x := range open {
+		fmt.Fprintf(w, "%s\n  opened %s ago, last changed %s ago\n  works in %s\n", x.ID, since(x.Opened), since(x.Updated), x.Cwd)
+		if len(x.Folders) > 0 {
+			fmt.Fprintf(w, "  further folders: %s\n", strings.Join(x.Folders, ", "))
+		}
+		if x.Editor != "" {
+			fmt.Fprintf(w, "  editor: %s\n", x.Editor)
+		}
+		if x.Model != "" {
+			fmt.Fprintf(w, "  chosen model: %s\n", x.Model)
+		}
+		fmt.Fprintf(w, "  mode %s, history in memory: %t, %d turns\n", x.Mode, x.Loaded, len(x.Queue))
+	}
+}
+
+func writeQueues(w io.Writer, q wire.Queues, open []server.SessionState) {
+	fmt.Fprintf(w, "to the client: %d messages (%d bytes) wait to be written, %d follow an unread response\n", q.Messages, q.Bytes, q.Held)
+	fmt.Fprintf(w, "of the client: %d requests run or wait\n\n", q.Requests)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "session\tplace\tkind\tstate\tfor")
+	for _, x := range open {
+		for i, turn := range x.Queue {
+			kind, state := "prompt", "waits"
+			if turn.Replay {
+				kind = "alone"
+			}
+			if turn.Running {
+				state = "runs"
+			}
+			if turn.Cancelled {
+				state += ", cancelled"
+			}
+			fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\n", x.ID, i+1, kind, state, since(turn.Since))
+		}
+	}
+	_ = t.Flush() // the reader has gone
+}
+
+func since(t time.Time) time.Duration { return time.Since(t).Round(time.Millisecond) }
+
+// countEvent counts the tool calls and subagents of a turn.
+func countEvent(m *debug.Meter, session string, e agent.Event) {
+	switch e := e.(type) {
+	case agent.ChildEvent:
+		countEvent(m, e.SessionID, e.Event)
+	case agent.CallStarted:
+		m.Begin(debug.ToolCall, session+":"+e.Call.ID, e.Call.Name)
+	case agent.CallEnded:
+		m.End(debug.ToolCall, session+":"+e.Call.ID)
+		m.Count("tool calls", len(e.Result.JSON))
+	case agent.ChildStarted:
+		m.Begin(debug.Subagent, e.SessionID, "subagent")
+	case agent.ChildEnded:
+		m.End(debug.Subagent, e.SessionID)
+		m.Count("subagents", 0)
+	}
+}
+
+// meteredModel counts requests and remembers those that are open.
+type meteredModel struct {
+	model.Model
+	meter *debug.Meter
+	last  *atomic.Int64 // id of a request
+}
+
+func (m *meteredModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		id := strconv.FormatInt(m.last.Add(1), 10)
+		m.meter.Begin(debug.ModelRequest, id, "request")
+		defer m.meter.End(debug.ModelRequest, id)
+		m.meter.Count("model requests", 0)
+		for d, err := range m.Model.Stream(ctx, req) {
+			if err != nil {
+				m.meter.Count("model requests that failed", 0)
+			}
+			if d.Usage != nil {
+				m.meter.Add("tokens of requests", d.Usage.Input)
+				m.meter.Add("tokens of responses", d.Usage.Output)
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+}
+
+func (m *meteredModel) Window() int {
+	if sized, ok := m.Model.(interface{ Window() int }); ok {
+		return sized.Window()
+	}
+	return 0
+}
+
+func (m *meteredModel) Sees(ctx context.Context) bool {
+	seeing, ok := m.Model.(interface{ Sees(context.Context) bool })
+	return ok && seeing.Sees(ctx)
+}

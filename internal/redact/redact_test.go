@@ -1,0 +1,111 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"log/slog"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func setOf(kv ...string) *Set {
+	values := map[string]string{}
+	for i := 0; i < len(kv); i += 2 {
+		values[kv[i]] = kv[i+1]
+	}
+	return New(func() map[string]string { return values })
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	s := setOf("OPENAI_API_KEY", "abcd1234efgh", "SHORT", "hunter2", "WORD", "none", "PATHLIKE", "/run/user/agent", "PEM",
+		"-----BEGIN X-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\n-----END X-----", "QUOTED", `a"b\c d/e+f`)
+	for _, tc := range []struct{ in, want string }{
+		{"key=abcd1234efgh.", "key=[secret OPENAI_API_KEY withheld]."},
+		{"is hunter2, not hunter22", "is [secret SHORT withheld], not hunter22"},
+		{"none at /run/user/agent", "none at /run/user/agent"},
+		{"MIIEvQIBADANBgkqhkiG9w0BAQ", "[secret PEM withheld]"},
+		{`{"x":"a\"b\\c d/e+f"}`, `{"x":"[secret QUOTED withheld]"}`},
+		{url.QueryEscape(`a"b\c d/e+f`), "[secret QUOTED withheld]"},
+		{"got sk-proj-aaaaaaaaaaaaaaaa1", "got [token withheld]"},
+		{"ghp_" + strings.Repeat("a1", 18), "[token withheld]"},
+		{"Authorization: Bearer abcdefabcdefabcdef", "Authorization: Bearer [token withheld]"},
+		{"https://me:letmein@host/x", "https://me:[token withheld]@host/x"},
+		{"a task-list of sk-ills, basic authentication", "a task-list of sk-ills, basic authentication"},
+	} {
+		got := s.Text(tc.in)
+		if got != tc.want {
+			t.Errorf("Text(%q) = %q, want %q", tc.in, got, tc.want)
+		}
+		if found := s.Find(got); found != "" {
+			t.Errorf("Find(%q) = %q after redaction", got, found)
+		}
+	}
+}
+
+func TestFindsEncodings(t *testing.T) {
+	t.Parallel()
+	key := "abcd1234efgh5678"
+	s := setOf("KEY", key)
+	for _, text := range []string{
+		key, base64.StdEncoding.EncodeToString([]byte(key)), base64.StdEncoding.EncodeToString([]byte("u:" + key)),
+		base64.StdEncoding.EncodeToString([]byte("me:" + key)), base64.URLEncoding.EncodeToString([]byte("root:" + key)), "616263643132333465666768" + "35363738",
+	} {
+		if s.Find("x "+text+" y") != "KEY" {
+			t.Errorf("not found in %s", text)
+		}
+	}
+	if found := s.Find("nothing here"); found != "" {
+		t.Errorf("found %s in innocent text", found)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	s := setOf("KEY", `abcd"1234`)
+	for _, tc := range []struct{ in, want string }{
+		{`{"id":1,"n":1.50,"z":null,"ok":true,"a":[],"o":{}}`, `{"id":1,"n":1.50,"z":null,"ok":true,"a":[],"o":{}}`},
+		{`{"text":"is abcd\"1234 <&>"}`, `{"text":"is [secret KEY withheld] <&>"}`},
+		{`{"token":"hermes-1","workDoneToken":"t"}`, `{"token":"hermes-1","workDoneToken":"t"}`},
+		{`{"api_key":"short"}`, `{"api_key":"[secret api_key withheld]"}`},
+		{`{"env":[{"name":"GITHUB_TOKEN","value":"v"},{"name":"LANG","value":"C"}]}`, `{"env":[{"name":"GITHUB_TOKEN","value":"[secret GITHUB_TOKEN withheld]"},{"name":"LANG","value":"C"}]}`},
+		{`{"text":"says learnedsecret1","model":{"api_key":["learnedsecret1"]}}`, `{"text":"says [secret api_key withheld]","model":{"api_key":["[secret api_key withheld]"]}}`},
+		{`{"later":"learnedsecret1"}`, `{"later":"[secret api_key withheld]"}`},
+	} {
+		got, ok := s.JSON([]byte(tc.in))
+		if string(got) != tc.want || !ok {
+			t.Errorf("JSON(%s) = %s, %v, want %s", tc.in, got, ok, tc.want)
+		}
+	}
+	if got, ok := s.JSON([]byte(`{"a": learnedsecret1`)); ok || strings.Contains(string(got), "learnedsecret1") {
+		t.Errorf("no JSON: %s, %v", got, ok)
+	}
+}
+
+func TestLog(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	slog.New(slog.NewTextHandler(setOf("K", "abcd1234 \"x\"").Writer(&b), nil)).Info("calling", "with", `abcd1234 "x"`)
+	if strings.Contains(b.String(), "abcd1234") || !strings.Contains(b.String(), "withheld") {
+		t.Errorf("logged %s", b.String())
+	}
+}
+
+func TestArgs(t *testing.T) {
+	t.Parallel()
+	got := strings.Join((&Set{}).Args([]string{"serve", "--token", "x", "--api-key=y", "--port", "80"}), " ")
+	if want := "serve --token [secret token withheld] --api-key=[secret api-key withheld] --port 80"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func FuzzJSON(f *testing.F) {
+	f.Add(`{"id":1,"params":{"x":["a",{"name":"A_KEY","value":"b"}]}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		if got, ok := (&Set{}).JSON([]byte(text)); ok && !json.Valid(got) {
+			t.Errorf("%q became %q", text, got)
+		}
+	})
+}

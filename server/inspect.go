@@ -1,0 +1,104 @@
+package server
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+// Instruments observe a service, for traces and for the debug socket. Each may be nil.
+type Instruments struct {
+	// Model wraps each model that requests are sent to.
+	Model func(model.Model) model.Model
+	// Event gets the events of turns, subagents included, before the host gets them.
+	Event func(sessionID string, e agent.Event)
+}
+
+// model returns the model that requests are sent to.
+func (i Instruments) model(m model.Model) model.Model {
+	if i.Model == nil {
+		return m
+	}
+	return i.Model(m)
+}
+
+// sink returns a sink that observes events and passes them on.
+func (i Instruments) sink(sessionID string, to agent.Sink) agent.Sink {
+	if i.Event == nil {
+		return to
+	}
+	return both{observer{sessionID, i.Event}, to}
+}
+
+type observer struct {
+	id    string
+	event func(string, agent.Event)
+}
+
+func (o observer) Event(e agent.Event) { o.event(o.id, e) }
+
+// SessionState describes an open session. It holds nothing of the conversation.
+type SessionState struct {
+	ID      string
+	Cwd     string
+	Folders []string // further ones
+	Editor  string   // the host's name; empty: unknown
+	Mode    string   // ask, auto or plan
+	Model   string   // the chosen model; empty: the first that is configured
+	Opened  time.Time
+	Updated time.Time
+	Queue   []TurnState // the first one runs, the others wait
+	Loaded  bool        // the history is in memory
+}
+
+// TurnState describes a turn in a session's queue.
+type TurnState struct {
+	Replay    bool // it shows the history, or does work that no prompt may run beside
+	Running   bool
+	Cancelled bool
+	Since     time.Time
+}
+
+// Inspect returns the state of the open sessions, the oldest first.
+func (s *Service) Inspect() []SessionState {
+	s.mu.Lock()
+	open := slices.Collect(maps.Values(s.sessions))
+	s.mu.Unlock()
+	out := make([]SessionState, 0, len(open))
+	for _, x := range open {
+		out = append(out, x.inspect())
+	}
+	slices.SortFunc(out, func(a, b SessionState) int {
+		return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+func (x *Session) inspect() SessionState {
+	head := x.Head()
+	st := SessionState{
+		ID: x.id, Cwd: head.Cwd, Folders: head.Folders, Editor: x.editor, Mode: x.Mode(),
+		Model: x.model.choice(), Opened: x.opened, Updated: head.UpdatedAt,
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	st.Loaded = x.agent != nil
+	for i, t := range x.turns {
+		st.Queue = append(st.Queue, TurnState{Replay: t.replay, Running: i == 0, Cancelled: t.ctx.Err() != nil, Since: t.since})
+	}
+	return st
+}
+
+// Secrets returns the values that no output may show, by name: configured keys, what
+// MCP servers get, and variables of the environment and of .env whose names say so.
+func Secrets(conf *config.Loaded) map[string]string {
+	out := conf.Secrets(proc.Secret)
+	maps.Copy(out, serverSecrets(conf, nil))
+	return out
+}
