@@ -474,8 +474,11 @@ func stringArgs(next string) (list []string, whole bool) {
 func (j *judge) awk(c *call) {
 	o := parse(c.args, "vFfiEe", "assign field-separator file include exec source")
 	if o.has("f", "file", "i", "include", "E", "exec") && !o.exact("source") {
-		if v, _ := o.get("f", "file", "E", "exec"); strings.HasPrefix(v.value.text, "/dev/") {
-			j.ask(c, "runs what another command writes")
+		if v, _ := o.get("f", "file", "E", "exec"); strings.HasPrefix(v.value.text, "/dev/") || v.value.text == "-" {
+			if v.value.text != "-" && v.value.text != "/dev/stdin" || !j.stdin.known {
+				j.ask(c, "runs what another command writes")
+			}
+			j.awkCode(c, j.stdin.text)
 		}
 		if v, ok := o.get("i", "include"); ok && v.value.text == "inplace" {
 			j.writes(c, o.rest...)
@@ -708,7 +711,7 @@ func (j *judge) editor(c *call) {
 			continue
 		}
 		for _, word := range []string{"!", "system(", "delete(", "writefile(", "os.execute", "os.remove", "io.popen", "jobstart", "shell-command", "delete-file",
-			"delete-directory", "call-process", "start-process", "vim.system", "vim.fn.delete", "fs_unlink", "terminal"} {
+			"delete-directory", "call-process", "start-process", "vim.system", "vim.fn.delete", "vim.fs.rm", "vim.uv", "vim.loop", "os.rename", "fs_unlink", "terminal"} {
 			if strings.Contains(t, word) {
 				j.ask(c, "runs commands within an editor")
 				return

@@ -148,6 +148,11 @@ func (j *judge) copy(c *call) {
 		return
 	}
 	j.writes(c, to)
+	for _, s := range sources {
+		if strings.Contains(s.text, "/bin/") && isDangerous(programName(s.text)) {
+			j.ask(c, "gives a program that deletes, or runs others, another place or name")
+		}
+	}
 	switch c.name {
 	case "mv", "gmv":
 		j.destroys(c, false, sources...)
@@ -224,6 +229,11 @@ func (j *judge) create(c *call) {
 		return
 	}
 	j.writes(c, o.rest...)
+	if c.name == "mkfifo" || c.name == "mknod" {
+		for _, f := range o.rest {
+			j.put(c.st, f, input{some: true, how: "runs what another command writes"}, false)
+		}
+	}
 	if c.name == "tee" {
 		for _, f := range o.rest {
 			j.put(c.st, f, j.stdin, o.has("a", "append"))
@@ -515,6 +525,12 @@ func (j *judge) sed(c *call) {
 	_, fromFile := o.get("f", "file")
 	if len(scripts) == 0 && !fromFile && len(files) > 0 {
 		scripts, files = files[:1], files[1:]
+	}
+	if v, _ := o.get("f", "file"); v.value.text == "-" || v.value.text == "/dev/stdin" {
+		scripts = append(scripts, field{text: j.stdin.text})
+		if !j.stdin.known {
+			j.ask(c, "runs what another command writes")
+		}
 	}
 	for _, s := range scripts {
 		j.sedScript(c, s.text)

@@ -43,7 +43,7 @@ func (j *judge) below(st *state, s *syntax.Stmt) string {
 
 // put remembers what a command writes into a file.
 func (j *judge) put(st *state, target field, in input, more bool) {
-	if target.open() || in.how != downloads && !in.known {
+	if target.open() || in.how == "" && !in.known {
 		in = input{}
 	}
 	for _, name := range absolute(st, target.text) {
@@ -63,6 +63,17 @@ func (j *judge) put(st *state, target field, in input, more bool) {
 	}
 }
 
+// fromFile is the input that comes from a file: what the command itself has put there.
+func (j *judge) fromFile(names []string) input {
+	for _, name := range names {
+		if in, ok := j.files[cleanPath(name)]; ok && in.some {
+			in.files = names
+			return in
+		}
+	}
+	return input{files: names}
+}
+
 // redirected is what a statement writes into the file that its output goes to.
 func (j *judge) redirected(s *syntax.Stmt, st *state) input {
 	if c, ok := s.Cmd.(*syntax.CallExpr); ok && len(c.Args) > 0 {
@@ -77,8 +88,10 @@ func (j *judge) redirected(s *syntax.Stmt, st *state) input {
 			}
 		}
 	}
-	if s.Cmd != nil && j.origin(s.Cmd) == downloads {
-		return input{some: true, how: downloads}
+	if s.Cmd != nil {
+		if how := j.origin(s.Cmd); how != "" {
+			return input{some: true, how: how}
+		}
 	}
 	return input{}
 }
@@ -133,10 +146,34 @@ func (j *judge) runsFile(c *call, f field) bool {
 			j.note(Asks, in.how, j.whole())
 		case runsAsShell(c.name, name, in.text):
 			j.shellFile(c, in.text)
+		default:
+			j.otherFile(c, in.text)
 		}
 		return true
 	}
 	return false
+}
+
+// otherFile judges a file that a program other than a shell runs.
+func (j *judge) otherFile(c *call, text string) {
+	name := c.name
+	if first := firstLine(text); strings.HasPrefix(first, "#!") {
+		words := strings.Fields(first[2:])
+		if len(words) > 1 && programName(words[0]) == "env" {
+			words = words[1:]
+		}
+		if len(words) > 0 {
+			name = programName(words[0])
+		}
+	}
+	inner := *c
+	inner.name = name
+	switch {
+	case contains("python pypy ipython py", name):
+		j.pythonCode(&inner, text)
+	case contains("perl ruby php lua luajit "+jsPrograms, name):
+		j.scan(&inner, text)
+	}
 }
 
 // runsAsShell tells whether a file is shell code: by the shell that runs it, else by
@@ -147,7 +184,7 @@ func runsAsShell(program, file, text string) bool {
 		return true
 	case path.Base(file):
 		first := firstLine(text)
-		return !strings.HasPrefix(first, "#!") || strings.HasSuffix(first, "sh")
+		return !strings.HasPrefix(first, "#!") || strings.HasSuffix(first, "sh") || strings.Contains(first, "sh ")
 	}
 	return false
 }

@@ -61,6 +61,10 @@ var offers = map[string]offer{
 	"jj": {asks: "--config --config-toml --config-file", verbs: "abandon|op abandon|restore|util exec"}, "p4": {verbs: "revert|obliterate|clean"},
 	"cargo":   {asks: "--config"},
 	"nodemon": {code: "--exec -x"}, "concurrently": {}, "watchexec": {},
+	// packages of the machine
+	"brew": {verbs: "uninstall|remove|rm|autoremove"}, "snap": {verbs: "remove"}, "flatpak": {verbs: "uninstall|remove"}, "dnf": {verbs: "remove|erase|autoremove"}, "yum": {verbs: "remove|erase|autoremove"},
+	"zypper": {verbs: "rm|remove"}, "pacman": {verbs: "-R|-Rs|-Rns|-Rsc|-Rn"}, "apk": {verbs: "del"}, "pkg": {verbs: "delete|remove"}, "port": {verbs: "uninstall"}, "rpm": {verbs: "-e|--erase"},
+	"btrfs": {verbs: "subvolume delete"}, "ip": {verbs: "link delete|link del|link set|addr flush|address flush|route flush|route del|route delete"}, "nmcli": {verbs: "con delete|connection delete|con down"},
 	// machines
 	"ansible": {always: "runs modules, which change machines", unless: "ping setup debug stat ansible.builtin.ping --version"}, "ansible-console": {always: "runs modules, which change machines"}, "ansible-pull": {always: "runs modules, which change machines"},
 	"salt": {always: "runs modules, which change machines"}, "salt-call": {always: "runs modules, which change machines"}, "salt-ssh": {always: "runs modules, which change machines"},

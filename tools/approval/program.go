@@ -68,7 +68,7 @@ func (j *judge) program(c *call) {
 	case "export", "declare", "typeset", "readonly", "local", "read", "mapfile", "readarray", "printf", "getopts", "unset", "set", "shift",
 		"cd", "pushd", "popd", "let", "enable", "hash", "bind", "complete", "compgen", "shopt":
 		j.builtin(c)
-	case "python", "pypy", "ipython":
+	case "python", "pypy", "ipython", "py":
 		j.pythonProgram(c)
 	case "perl", "ruby", "node", "nodejs", "php", "lua", "luajit", "deno", "tclsh", "rscript", "osascript", "groovy", "elixir", "julia", "swift", "irb", "ghc", "r", "octave", "scala", "erl", "tsx", "ts-node", "jshell", "kotlin", "zx", "electron":
 		j.interpreter(c)

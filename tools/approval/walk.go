@@ -649,8 +649,13 @@ func (j *judge) redirect(s *syntax.Stmt, r *syntax.Redirect, st *state) input {
 		if strings.HasPrefix(j.text(st, r.Word).text, "/dev/tcp/") {
 			return input{some: true, how: "runs what it downloads"}
 		}
-		return input{files: absolute(st, j.text(st, r.Word).text)}
-	case syntax.DplIn, syntax.DplOut:
+		return j.fromFile(absolute(st, j.text(st, r.Word).text))
+	case syntax.DplIn:
+		if target := j.text(st, r.Word).text; target != "0" && target != "-" {
+			return input{some: true} // what was opened before
+		}
+		return j.stdin
+	case syntax.DplOut:
 		if target := j.text(st, r.Word).text; strings.Trim(target, "0123456789-"+number) == "" || r.Op == syntax.DplIn {
 			return j.stdin
 		}
