@@ -3,9 +3,11 @@
 package tools
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -61,6 +63,43 @@ func TestJudgedContentIsFrozen(t *testing.T) {
 			<-done
 			if out.Output != "judged\n" {
 				t.Errorf("%+v", out)
+			}
+		})
+	}
+}
+
+// The same, where a background command of the session puts another file, or another folder,
+// in the place of what was judged.
+func TestJudgedContentIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	const wait = "rm -rf y; touch ready; until test -e go; do sleep 0.01; done; "
+	for name, tt := range map[string]struct{ command, swap string }{
+		"written": {"sh x.sh", "echo 'echo swapped' > x.sh"},
+		"renamed": {"sh x.sh", "echo 'echo swapped' > n; mv -f n x.sh"},
+		"removed": {"sh x.sh", "rm -f x.sh; echo 'echo swapped' > x.sh"},
+		"moved":   {"sh x.sh", "mv x.sh o; echo 'echo swapped' > x.sh"},
+		"folder":  {"sh sub/x.sh", "mv sub o; mkdir sub; echo 'echo swapped' > sub/x.sh"},
+		"link":    {"cd l && sh x.sh", "mkdir e; echo 'echo swapped' > e/x.sh; ln -sfn e l"},
+		"above":   {"sh a/b/x.sh", "mv a o; mkdir -p a/b; echo 'echo swapped' > a/b/x.sh"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env, dir, _ := newSandboxed(t, DecisionOnce)
+			for _, path := range []string{"x.sh", "sub/x.sh", "a/b/x.sh"} {
+				writeFile(t, filepath.Join(dir, path), "echo judged\n")
+			}
+			if err := os.Symlink("sub", filepath.Join(dir, "l")); err != nil {
+				t.Fatal(err)
+			}
+			writeFile(t, filepath.Join(dir, "bg.sh"), "until test -e ready; do sleep 0.01; done\n"+tt.swap+"\ntouch go\n")
+			env.Processes = NewProcesses(func(string) {})
+			defer env.Processes.Close(context.Background()) //nolint:errcheck // the test's end
+			if _, result := runTerminal(t.Context(), t, env, `{"command":"sh bg.sh","background":true}`); result.IsError {
+				t.Fatalf("%s", result.JSON)
+			}
+			out, result := runTerminal(t.Context(), t, env, commandOf(t, wait+tt.command))
+			if strings.Contains(out.Output, "swapped") || !result.IsError && out.Output == "" {
+				t.Errorf("%s %+v", result.JSON, out)
 			}
 		})
 	}

@@ -100,7 +100,7 @@ func (s *scripts) frozen(v approval.Verdict) map[string][]byte {
 	for path, f := range s.files {
 		wrote := slices.Contains(v.Commands, "write "+approval.Escape(path)) || slices.Contains(v.Commands, "write "+approval.Escape(f.real))
 		if f.text != nil && !wrote {
-			frozen[f.real] = f.text
+			frozen[path] = f.text
 		}
 	}
 	return frozen

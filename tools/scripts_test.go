@@ -187,7 +187,7 @@ func TestScriptsOutsideAreNotRead(t *testing.T) {
 		t.Errorf("a link within: %q", text)
 	}
 	frozen := s.frozen(approval.Verdict{Level: approval.Asks})
-	if len(frozen) != 1 || string(frozen[filepath.Join(dir, "in.sh")]) != "ls\n" {
+	if len(frozen) != 1 || string(frozen[filepath.Join(dir, "in")]) != "ls\n" {
 		t.Errorf("frozen: %q", frozen)
 	}
 	if s.changed() != "" {

@@ -3,6 +3,7 @@
 package proc
 
 import (
+	"context"
 	"errors"
 	"os"
 )
@@ -15,6 +16,9 @@ func (c Cmd) Held() bool { return false }
 
 // Close does nothing.
 func (h *Holders) Close() {}
+
+// Protect does nothing: no command is held.
+func (h *Holders) Protect(context.Context, []string, []string) error { return nil }
 
 // MemoryFile is not there.
 func MemoryFile(string) (*os.File, error) { return nil, errors.ErrUnsupported }

@@ -174,6 +174,9 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 	policy := b.basePolicy()
 	b.guard(&policy, s)
 	policy.temp = temp
+	if err := b.keepJudged(ctx, policy.Roots); err != nil {
+		return fmt.Errorf("confining the command: %w", err)
+	}
 	if policy.copies, err = b.frozen(temp); err != nil {
 		return fmt.Errorf("confining the command: %w", err)
 	}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -98,6 +99,31 @@ func (b *Box) frozen(temp *Temp) (copies []confine.Copy, err error) {
 		copies = append(copies, confine.Copy{From: from, At: real})
 	}
 	return copies, nil
+}
+
+// keepJudged keeps commands that run already from moving away the files that were judged,
+// the folders around them and the links that lead to them, and putting others in their
+// place: a mount alone stays with the file that is moved.
+func (b *Box) keepJudged(ctx context.Context, roots []string) error {
+	var files, pinned []string
+	for path := range b.opening.Frozen {
+		real, links, ok := follow(path)
+		if !ok {
+			continue
+		}
+		files = append(files, real)
+		for _, link := range links {
+			if dirs := parents(link, roots); dirs != nil || underAny(link, roots) {
+				pinned = append(append(pinned, link), dirs...)
+			}
+		}
+		pinned = append(pinned, parents(real, roots)...)
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	slices.Sort(pinned)
+	return b.holders.Protect(ctx, files, slices.Compact(pinned))
 }
 
 // freeze keeps a content under its hash, and returns where.

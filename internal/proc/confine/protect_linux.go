@@ -16,7 +16,12 @@ func Protect(readOnly, pinned []string) error {
 		ro    bool
 	}{{pinned, false}, {readOnly, true}} {
 		for _, path := range list.paths {
-			if err := again(path, list.ro); err != nil && !gone(err) {
+			mount := func() error { return again(path, list.ro) }
+			var st unix.Stat_t
+			if !list.ro && unix.Lstat(path, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK {
+				mount = func() error { return againLink(path) }
+			}
+			if err := mount(); err != nil && !gone(err) {
 				return fmt.Errorf("protecting %s: %w", path, err)
 			}
 		}
