@@ -3,8 +3,11 @@
 package tools
 
 import (
+	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -140,4 +143,30 @@ func TestShellSandboxed(t *testing.T) {
 	env.Terminals = editorTerminals{t: t}
 	out, _ = runTerminal(t.Context(), t, env, `{"command":"sh made.sh"}`)
 	check("in the editor's terminal", out)
+}
+
+// Commands of a session see what runs in its background, and can end it by its number.
+func TestBackgroundIsSeenInside(t *testing.T) {
+	t.Parallel()
+	env, _, _ := newSandboxed(t, DecisionSession, DecisionSession)
+	if m := sandbox.Detect(t.Context()); !m.Processes {
+		t.Skip("this host has no process namespaces of ours")
+	}
+	env.Processes = NewProcesses(func(string) {})
+	defer env.Processes.Close(context.Background()) //nolint:errcheck // of this test alone
+	_, result := runTerminal(t.Context(), t, env, `{"command":"exec sleep 1000","background":true}`)
+	var started startedOut
+	if err := json.Unmarshal(result.JSON, &started); err != nil || started.PID == 0 {
+		t.Fatalf("%s, %v", result.JSON, err)
+	}
+	pid := strconv.Itoa(started.PID)
+	out, _ := runTerminal(t.Context(), t, env, `{"command":"tr '\\0' ' ' </proc/`+pid+`/cmdline; kill `+pid+`"}`)
+	if !strings.Contains(out.Output, "sleep 1000") || out.ExitCode != 0 {
+		t.Errorf("%+v", out)
+	}
+	b := env.Processes.find(started.SessionID)
+	<-b.process.Done()
+	if exit, _ := b.process.Wait(); exit.Signal != "SIGTERM" {
+		t.Errorf("%+v", exit)
+	}
 }

@@ -181,6 +181,8 @@ func (c Command) process(state shellState) proc.Cmd {
 		Stdout: c.Output,
 		Stderr: c.Output,
 		Limits: proc.Limits{Processes: mostProcesses},
+
+		Together: true,
 	}
 	if c.pty {
 		child.PTY, child.Env = &proc.WindowSize{Rows: 50, Cols: 160}, override(state.env, []string{terminalType})

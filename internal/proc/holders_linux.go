@@ -37,10 +37,10 @@ const (
 
 var errClosed = errors.New("the session is closed")
 
-// Held reports whether the command runs in a holder: if it has a process namespace and
-// nothing that is made for it alone.
+// Held reports whether the command runs in a holder: if it may, has a process namespace,
+// and nothing that is made for it alone.
 func (c Cmd) Held() bool {
-	return c.Holders != nil && c.Confine != nil && c.Confine.Apart() && c.Confine.Processes && c.Scratch == "" && !c.Trusted
+	return c.Together && c.Holders != nil && c.Confine != nil && c.Confine.Apart() && c.Confine.Processes && c.Scratch == "" && !c.Trusted
 }
 
 // take finds the holder of a command's plan, or makes one, and gives the command's
@@ -99,7 +99,7 @@ func (h *Holders) of(ctx context.Context, plan *confine.Plan) (*holder, error) {
 		found = h.all[i]
 		h.all = append(slices.Delete(h.all, i, i+1), found)
 	} else {
-		found = newHolder(h, key)
+		found = newHolder(h, plan, key)
 		h.all = append(h.all, found)
 		h.ending.Go(func() { found.run(plan) })
 	}
@@ -181,25 +181,22 @@ func (h *Holders) Close() {
 }
 
 // Protect makes paths read-only, and others impossible to rename or remove, for all
-// commands that run in a holder, at once.
+// commands that run in a holder, at once. What a command has open stays open to it.
 func (h *Holders) Protect(ctx context.Context, readOnly, pinned []string) error {
 	h.mu.Lock()
-	all := slices.Clone(h.all)
-	for _, o := range all {
-		o.users++
+	var used []*holder
+	for _, o := range h.all {
+		if o.users > 0 {
+			o.users++
+			used = append(used, o)
+		}
 	}
 	h.mu.Unlock()
 	var errs []error
-	for _, o := range all {
-		select {
-		case <-o.up:
-			if o.failed == nil && !o.isOver() {
-				errs = append(errs, o.protect(ctx, readOnly, pinned))
-			}
-		case <-ctx.Done():
-			errs = append(errs, ctx.Err())
-		}
-		h.done(o, true) // what it protects is not what its plan says
+	for _, o := range used {
+		changed, err := o.protect(ctx, readOnly, pinned)
+		errs = append(errs, err)
+		h.done(o, changed) // what it protects is no longer what its plan says
 	}
 	return errors.Join(errs...)
 }
@@ -230,6 +227,8 @@ type holder struct {
 	stale bool // no new ones; guarded by owner.mu
 	idle  *time.Timer
 
+	readOnly, pinned []string // by the plan
+
 	up     chan struct{} // closed when it holds, or failed says why it does not
 	failed error
 	over   chan struct{} // closed when nothing of it is left
@@ -248,9 +247,9 @@ type holder struct {
 	answers map[int]chan error // to what else was asked
 }
 
-func newHolder(owner *Holders, key string) *holder {
+func newHolder(owner *Holders, plan *confine.Plan, key string) *holder {
 	o := &holder{
-		owner: owner, key: key, up: make(chan struct{}), over: make(chan struct{}),
+		owner: owner, key: key, readOnly: plan.ReadOnly, pinned: plan.Pinned, up: make(chan struct{}), over: make(chan struct{}),
 		waiting: map[Limits][]*worker{}, workers: map[int]*worker{}, answers: map[int]chan error{},
 	}
 	o.ctx, o.cancel = context.WithCancel(context.Background())
@@ -428,10 +427,47 @@ func (o *holder) next() int {
 	return o.ids
 }
 
-func (o *holder) protect(ctx context.Context, readOnly, pinned []string) error {
+// protect protects what the plan does not. changed reports whether there is anything.
+func (o *holder) protect(ctx context.Context, readOnly, pinned []string) (changed bool, err error) {
+	select {
+	case <-o.up:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	readOnly, pinned = except(readOnly, o.readOnly), except(pinned, o.pinned)
+	if o.failed != nil || o.isOver() || len(readOnly)+len(pinned) == 0 {
+		return false, nil
+	}
+	for _, some := range portions(readOnly) {
+		err = errors.Join(err, o.mount(ctx, some, nil))
+	}
+	for _, some := range portions(pinned) {
+		err = errors.Join(err, o.mount(ctx, nil, some))
+	}
+	return true, err
+}
+
+func (o *holder) mount(ctx context.Context, readOnly, pinned []string) error {
 	id := o.next()
 	fields := append([]string{strconv.Itoa(id), strconv.Itoa(len(readOnly))}, readOnly...)
 	return o.ask(ctx, id, message{kind: protect, fields: append(fields, pinned...)})
+}
+
+// portions splits paths so that each part fits into a message.
+func portions(paths []string) (all [][]string) {
+	size := 0
+	for i, path := range paths {
+		if size += len(path) + 1; i == 0 || size > longestMessage/2 {
+			all, size = append(all, nil), len(path)+1
+		}
+		all[len(all)-1] = append(all[len(all)-1], path)
+	}
+	return all
+}
+
+// except lists those paths that are not known.
+func except(paths, known []string) []string {
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return slices.Contains(known, path) })
 }
 
 // worker is one that waits, else a new one.

@@ -31,7 +31,7 @@ func holders(t *testing.T) *Holders {
 func hold(t *testing.T) func(*Cmd) {
 	t.Helper()
 	h := holders(t)
-	return func(c *Cmd) { c.Confine, c.Holders = apart(t), h }
+	return func(c *Cmd) { c.Confine, c.Holders, c.Together = apart(t), h, true }
 }
 
 // shown runs a script to its end and returns its output.
@@ -113,7 +113,7 @@ func TestHeldCannotBeMade(t *testing.T) {
 	t.Parallel()
 	c := sh("echo ran")
 	var out bytes.Buffer
-	c.Stdout, c.Holders = &out, holders(t)
+	c.Stdout, c.Holders, c.Together = &out, holders(t), true
 	c.Confine = &confine.Plan{Namespaces: true, Processes: true, Temp: "/no/such/folder", TempAt: []string{"/tmp"}}
 	if _, err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "sandbox could not be made") || out.Len() > 0 {
 		t.Errorf("%v, %q", err, out.String())
@@ -339,7 +339,7 @@ func TestThousandCommands(t *testing.T) {
 			all.Go(func() {
 				for range n / 4 {
 					c := sh("(true &)")
-					c.Env, c.Confine, c.Holders = append(c.Env, marker), apart(t), h
+					c.Env, c.Confine, c.Holders, c.Together = append(c.Env, marker), apart(t), h, true
 					if exit, err := Run(t.Context(), c); err != nil || exit.Code != 0 {
 						t.Error(exit, err)
 						return
@@ -349,7 +349,7 @@ func TestThousandCommands(t *testing.T) {
 		}
 		all.Wait()
 	}
-	in := func(c *Cmd) { c.Confine, c.Holders = apart(t), h }
+	in := func(c *Cmd) { c.Confine, c.Holders, c.Together = apart(t), h, true }
 	const files = "ls /proc/$PPID/fd 2>/dev/null | wc -l; ls /proc/self/fd | wc -l"
 	run(40)
 	before := shown(t, in, files)
@@ -374,7 +374,7 @@ func TestTwoPlans(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	h := holders(t)
-	write := func(c *Cmd) { c.Confine, c.Holders = apart(t), h; c.Confine.Writable = []string{dir} }
+	write := func(c *Cmd) { c.Confine, c.Holders, c.Together = apart(t), h, true; c.Confine.Writable = []string{dir} }
 	read := func(c *Cmd) { write(c); c.Confine.ReadOnly = []string{dir} }
 	const script = "echo x >$1/f && echo written || echo refused"
 	put := "exec 2>/dev/null; set -- " + dir + "; " + script
@@ -414,7 +414,7 @@ func TestReplacedOutside(t *testing.T) {
 			}
 			root := filepath.Dir(filepath.Dir(dir))
 			in := func(c *Cmd) {
-				c.Confine, c.Holders = apart(t), h
+				c.Confine, c.Holders, c.Together = apart(t), h, true
 				c.Confine.Writable, c.Confine.ReadOnly = []string{root}, []string{dir}
 			}
 			for range 3 {
@@ -441,7 +441,7 @@ func TestProtect(t *testing.T) {
 		}
 	}
 	h := holders(t)
-	in := func(c *Cmd) { c.Confine, c.Holders = apart(t), h; c.Confine.Writable = []string{dir} }
+	in := func(c *Cmd) { c.Confine, c.Holders, c.Together = apart(t), h, true; c.Confine.Writable = []string{dir} }
 	r, w := io.Pipe()
 	defer w.Close() //nolint:errcheck // ends the child's reading
 	var out bytes.Buffer
@@ -467,6 +467,23 @@ func TestProtect(t *testing.T) {
 	}
 }
 
+func TestPortions(t *testing.T) {
+	t.Parallel()
+	var paths []string
+	for i := range 1000 {
+		paths = append(paths, "/"+strings.Repeat("x", 100)+strconv.Itoa(i))
+	}
+	n := 0
+	for _, some := range portions(paths) {
+		if n += len(some); len(strings.Join(some, "\x00")) > longestMessage {
+			t.Error("too long")
+		}
+	}
+	if n != len(paths) || len(portions(nil)) != 0 {
+		t.Error(n)
+	}
+}
+
 // Holders that nobody uses end, and Close ends the rest.
 func TestHoldersEnd(t *testing.T) {
 	t.Parallel()
@@ -477,7 +494,7 @@ func TestHoldersEnd(t *testing.T) {
 		if err := os.Mkdir(dir, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		shown(t, func(c *Cmd) { c.Confine, c.Holders = apart(t), h; c.Confine.ReadOnly = []string{dir} }, "true")
+		shown(t, func(c *Cmd) { c.Confine, c.Holders, c.Together = apart(t), h, true; c.Confine.ReadOnly = []string{dir} }, "true")
 	}
 	h.mu.Lock()
 	n := len(h.all)
@@ -487,7 +504,7 @@ func TestHoldersEnd(t *testing.T) {
 	}
 	marker := fmt.Sprintf("MARK=close%d", os.Getpid())
 	c := sh("trap '' TERM; sleep 1000")
-	c.Env, c.Confine, c.Holders = append(c.Env, marker), apart(t), h
+	c.Env, c.Confine, c.Holders, c.Together = append(c.Env, marker), apart(t), h, true
 	p, err := Start(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -511,7 +528,7 @@ func TestHeldCanceledEarly(t *testing.T) {
 	for i := range 20 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*time.Millisecond)
 		c := sh("sleep 1000")
-		c.Confine, c.Holders = apart(t), h
+		c.Confine, c.Holders, c.Together = apart(t), h, true
 		c.Confine.ShmMB = i + 1 // a holder of its own
 		if _, err := Run(ctx, c); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
@@ -525,7 +542,7 @@ func BenchmarkHeld(b *testing.B) {
 	defer h.Close()
 	for b.Loop() {
 		var out bytes.Buffer
-		c := Cmd{Args: []string{"/bin/sh", "-c", ":"}, Dir: "/", Stdout: &out, Stderr: &out, Holders: h,
+		c := Cmd{Args: []string{"/bin/sh", "-c", ":"}, Dir: "/", Stdout: &out, Stderr: &out, Holders: h, Together: true,
 			Confine: &confine.Plan{Namespaces: true, Processes: true, Writable: []string{"/"}}}
 		if _, err := Run(b.Context(), c); err != nil {
 			b.Fatal(err)

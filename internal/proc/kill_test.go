@@ -140,7 +140,7 @@ func victimsCommand(h *Holders, kind, script string) {
 	switch kind {
 	case "0":
 	case "5", "6":
-		c.Scratch, c.Holders = "", h
+		c.Scratch, c.Holders, c.Together = "", h, true
 		c.Confine = &confine.Plan{Namespaces: true, Processes: true, Writable: []string{"/"}}
 		if kind == "6" { // a plan of its own for each
 			c.Confine.Visible = []string{dir.Path()}

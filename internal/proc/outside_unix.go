@@ -30,6 +30,7 @@ type Guest struct {
 // 128+signal, 127 when the program is not there, 126 when it may not run. The
 // writers and the reader of c are not used. Close has to be called in the end.
 func Outside(c Cmd) (*Guest, error) {
+	c.Together = false // the editor's terminal is not ours to give away
 	encoded, err := c.spec()
 	if err != nil {
 		return nil, err

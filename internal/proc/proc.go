@@ -47,8 +47,12 @@ type Cmd struct {
 	Limits Limits
 	// Confine bounds what they reach; nil: nothing does. See package sandbox.
 	Confine *confine.Plan
-	// Holders keeps what Confine needs between commands; nil: it is made for this one
-	// alone. See [Cmd.Held].
+	// Together lets the child share its namespaces with other commands of its session: they
+	// see each other's processes. It is for what the model runs, and not for what has
+	// secrets of its own.
+	Together bool
+	// Holders keeps what Confine needs between commands that are together; nil: it is made
+	// for this one alone. See [Cmd.Held].
 	Holders *Holders
 	// Left is a file that a held child has open as descriptor [LeftFD], for what it leaves.
 	Left *os.File

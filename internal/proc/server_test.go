@@ -38,7 +38,7 @@ func serveStandIn(script string) int {
 	}
 	_, err := Run(context.Background(), Cmd{
 		Args: []string{"sh", "-c", script}, Dir: "/", Env: append(env, fmt.Sprintf("SERVER=%d", os.Getpid())),
-		Stdout: os.Stdout, Stderr: os.Stdout, Scratch: os.Getenv("SCRATCH"), Confine: plan, Holders: h,
+		Stdout: os.Stdout, Stderr: os.Stdout, Scratch: os.Getenv("SCRATCH"), Confine: plan, Holders: h, Together: h != nil,
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

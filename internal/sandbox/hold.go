@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -104,8 +105,30 @@ func (b *Box) guard(p *Policy, s *scene) {
 	}
 }
 
+// protectLimit is how long protecting something from commands that run may take.
+const protectLimit = 10 * time.Second
+
 // protect holds what a look has found for commands that run already.
-func (b *Box) protect(*scene) {}
+func (b *Box) protect(s *scene) {
+	var readOnly, pinned []string
+	for _, pl := range s.readOnly {
+		readOnly = append(readOnly, pl.path)
+	}
+	for _, pl := range s.pinned {
+		if info, err := os.Lstat(pl.path); err == nil && info.Mode()&os.ModeSymlink == 0 {
+			pinned = append(pinned, pl.path)
+		}
+	}
+	for _, list := range []*[]string{&readOnly, &pinned} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), protectLimit)
+	defer cancel()
+	if err := b.holders.Protect(ctx, readOnly, pinned); err != nil {
+		b.Tell("Commands that run in the background can still change " + strings.Join(readOnly, ", ") + ": " + err.Error())
+	}
+}
 
 // Tell tells the user something about the sandbox, where there is a way.
 func (b *Box) Tell(text string) {

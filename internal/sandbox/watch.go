@@ -113,7 +113,20 @@ func (w *Watch) Changes() (all []Change, done func()) {
 	b := w.box
 	b.review.turn <- struct{}{}
 	s := b.look()
-	b.protect(s)
+	changes := b.changed(s)
+	if len(changes) > 0 { // else what runs may just be making a repository
+		b.protect(s)
+	}
+	return changes, func() {
+		b.mu.Lock()
+		b.review.left = false
+		b.mu.Unlock()
+		<-b.review.turn
+	}
+}
+
+// changed lists what differs from what was reviewed, and forgets what has gone.
+func (b *Box) changed(s *scene) []Change {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	changes := b.compare(s)
@@ -124,12 +137,7 @@ func (w *Watch) Changes() (all []Change, done func()) {
 		}
 	}
 	b.review.journal.write(kept)
-	return changes, func() {
-		b.mu.Lock()
-		b.review.left = false
-		b.mu.Unlock()
-		<-b.review.turn
-	}
+	return changes
 }
 
 // compare lists what differs from what was reviewed. The caller holds the mutex.
