@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -32,6 +33,9 @@ type Search struct {
 	// Confine bounds an interpreter that is tried, which may be the workspace's own, as
 	// a script is bounded. An error means that it may not be started. Nil: nothing does.
 	Confine func(context.Context, *proc.Cmd) error
+	// Allow is asked before an interpreter of the workspace is started. An error means
+	// that it may not be. Nil: all may.
+	Allow func(ctx context.Context, path string) error
 }
 
 // candidate is a place where an interpreter may be.
@@ -51,6 +55,12 @@ func (p *Pythons) Find(ctx context.Context, s Search) (Python, error) {
 				passed = append(passed, c.missing)
 			}
 			continue
+		}
+		if s.Allow != nil && program.In(c.path, s.Folders) {
+			if err := s.Allow(ctx, c.path); err != nil && ctx.Err() == nil {
+				passed = append(passed, fmt.Sprintf("%s, %s, was not started: %v", c.path, c.why, err))
+				continue
+			}
 		}
 		found, err := p.probe(ctx, c, s)
 		if ctx.Err() != nil {

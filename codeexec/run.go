@@ -58,7 +58,7 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if err != nil {
 		return tools.Result{}, err
 	}
-	python, err := r.cfg.Pythons.Find(ctx, r.search(env))
+	python, err := r.cfg.Pythons.Find(ctx, r.search(env, call))
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -136,10 +136,11 @@ func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, co
 	return tools.Approve(ctx, env, call, code, place, func(place approval.Place) approval.Verdict { return approval.Python(code, place) })
 }
 
-func (r *Runner) search(env *tools.Env) Search {
+func (r *Runner) search(env *tools.Env, call tools.Call) Search {
 	return Search{
 		Configured: r.cfg.Python, Folders: env.Files.Folders(), Environ: r.cfg.Environ, Strict: r.strict(),
 		Confine: func(ctx context.Context, c *proc.Cmd) error { return r.confine(ctx, env, c, sandbox.Opening{}) },
+		Allow:   func(ctx context.Context, path string) error { return r.allow(ctx, env, call, path) },
 	}
 }
 

@@ -46,6 +46,9 @@ type Runner struct {
 	kernel   *kernelSlot
 	grace    time.Duration // between SIGTERM and SIGKILL when a script's time is up
 
+	allowedMu sync.Mutex
+	allowed   map[string]bool // interpreters of the workspace that the user has approved
+
 	// after calls over when a script's time is up, unless its timer is stopped before
 	after func(limit time.Duration, over func()) *time.Timer
 }

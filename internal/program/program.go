@@ -48,6 +48,17 @@ func FindIn(path, name string, workspace []string) (string, error) {
 	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
 }
 
+// In reports whether the program at path, which exists, lies in the workspace, or is reached
+// through it.
+func In(path string, workspace []string) bool {
+	r := rules(workspace)
+	if r.within(path) {
+		return true
+	}
+	_, ok := r.follow(path)
+	return !ok
+}
+
 // Path returns those folders of a value of PATH that commands of the agent do not write:
 // absolute ones outside of the workspace's folders, which are in no environment of a
 // project (.venv/bin, node_modules/.bin) and which not everybody may write. Links are

@@ -52,6 +52,11 @@ func (b *Box) ConfineOwn(ctx context.Context, c *proc.Cmd, o Own) error {
 	return nil
 }
 
+// Enforced reports whether something bounds commands now.
+func (b *Box) Enforced(ctx context.Context) bool {
+	return !b.off() && b.mechanism(ctx).Kind != None
+}
+
 // Hidden tells of paths whether commands see what is there. The server copies no file to
 // where commands read that it hides from them elsewhere. If the sandbox is off, nothing is
 // hidden.

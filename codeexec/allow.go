@@ -1,0 +1,81 @@
+package codeexec
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"path/filepath"
+
+	"github.com/hermes-ls/hermes-ls/internal/program"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/approval"
+)
+
+// interpreterSize bounds an interpreter that is looked at.
+const interpreterSize = 256 << 20
+
+// allow asks whether an interpreter of the workspace may be started. It is code of the
+// workspace, as is what it imports by itself. If a sandbox bounds it, no question is asked.
+// An approval counts in this session as long as the interpreter and its environment's
+// settings are the same.
+func (r *Runner) allow(ctx context.Context, env *tools.Env, call tools.Call, path string) error {
+	if env.Sandbox.Enforced(ctx) {
+		return nil
+	}
+	key, err := contentOf(path, env.Files.Folders())
+	if err != nil {
+		return err
+	}
+	r.allowedMu.Lock()
+	allowed := r.allowed[key]
+	r.allowedMu.Unlock()
+	if allowed {
+		return nil
+	}
+	name := approval.Escape(env.Files.Name(path))
+	verdict := approval.Verdict{
+		Level: approval.Asks, Keys: []string{"run " + name + " " + key[:16]},
+		Reason: "runs a Python of the workspace, and no sandbox is there to bound it",
+	}
+	if env.Gate == nil {
+		return errors.New("there is no user to ask whether it may run")
+	}
+	if err := env.Gate.Check(ctx, env, call, tools.KindExecute, "start "+name+" for scripts", verdict); err != nil {
+		return err
+	}
+	if now, err := contentOf(path, env.Files.Folders()); err != nil || now != key {
+		return errors.New("it was changed while the user was being asked about it")
+	}
+	r.allowedMu.Lock()
+	defer r.allowedMu.Unlock()
+	if r.allowed == nil {
+		r.allowed = map[string]bool{}
+	}
+	r.allowed[key] = true
+	return nil
+}
+
+// contentOf is a sum of an interpreter's path, the settings of its environment, and its
+// content, or where the path leads if that is outside of the workspace.
+func contentOf(path string, workspace []string) (string, error) {
+	sum := sha256.New()
+	sum.Write([]byte(path)) //nolint:errcheck // never fails
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
+	}
+	text := []byte(real)
+	if program.In(real, workspace) {
+		if text, err = safefile.Read(path, interpreterSize); err != nil {
+			return "", err
+		}
+	}
+	settings, _ := safefile.Read(filepath.Join(filepath.Dir(path), "..", "pyvenv.cfg"), safefile.Line) // none: no environment
+	for _, part := range [][]byte{text, settings} {
+		one := sha256.Sum256(part)
+		sum.Write(one[:]) //nolint:errcheck // never fails
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
