@@ -17,7 +17,10 @@ import (
 // while the request stands, Approve returns an error. After a yes, the files are frozen, so
 // that their judged content runs whatever else goes on. title is the command or the code.
 func Approve(ctx context.Context, env *Env, call Call, title string, place approval.Place, judge func(approval.Place) approval.Verdict) (sandbox.Opening, error) {
-	judged := scripts{roots: env.Files.Folders()}
+	judged := scripts{roots: env.Files.Folders(), temp: env.Sandbox.TempFolder()}
+	if judged.temp != "" {
+		judged.temps = place.Temp
+	}
 	elsewhere := env.Shell != nil && env.Shell.elsewhere()
 	if !elsewhere {
 		place.Read, place.Repository = judged.read, repositoryOf

@@ -68,6 +68,32 @@ func TestJudgedContentIsFrozen(t *testing.T) {
 	}
 }
 
+// The session's own temporary files, which the host has elsewhere, are compared, too.
+func TestTemporaryScriptIsBound(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"sh /tmp/approved-x.sh", "cd /tmp && ./approved-x.sh", "sh < /var/tmp/approved-x.sh"} {
+		env, _, _ := newSandboxed(t, DecisionOnce)
+		if out, _ := runTerminal(t.Context(), t, env, commandOf(t, "echo 'echo judged' > /tmp/approved-x.sh; chmod +x /tmp/approved-x.sh")); out.ExitCode != 0 {
+			t.Fatalf("%+v", out)
+		}
+		env.Gate.cfg.Asker = meddler{func() {
+			plain := *env
+			plain.Gate = nil
+			if out, result := runTerminal(t.Context(), t, &plain, commandOf(t, "echo 'echo swapped' > /tmp/approved-x.sh")); out.ExitCode != 0 || result.IsError {
+				t.Errorf("%s", result.JSON)
+			}
+		}}
+		out, result := runTerminal(t.Context(), t, env, commandOf(t, "rm -rf y; "+command))
+		if !result.IsError || !strings.Contains(string(result.JSON), "was changed while") {
+			t.Errorf("%s: %s %+v", command, result.JSON, out)
+		}
+		env.Gate.cfg.Asker = personSaying(DecisionOnce)
+		if out, result := runTerminal(t.Context(), t, env, commandOf(t, "rm -rf y; "+command)); out.Output != "swapped\n" {
+			t.Errorf("%s, unchanged: %s", command, result.JSON)
+		}
+	}
+}
+
 // The same, where a background command of the session puts another file, or another folder,
 // in the place of what was judged.
 func TestJudgedContentIsNotReplaced(t *testing.T) {

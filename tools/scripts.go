@@ -18,6 +18,8 @@ import (
 // A yes to ./deploy.sh is a yes to what the file says now.
 type scripts struct {
 	roots []string // the workspace's folders
+	temps []string // folders for temporary files that are the session's own, as commands see them
+	temp  string   // where the host keeps what is in them; "" if there is none
 	files map[string]script
 }
 
@@ -26,6 +28,7 @@ type script struct {
 	real string // where it lies, links followed
 	sum  string // of the whole content; for a pattern: of the names it matches
 	text []byte // nil: too long to be kept, or outside of the workspace
+	own  bool   // it is one of the session's temporary files, which the host has elsewhere
 }
 
 const (
@@ -99,7 +102,7 @@ func (s *scripts) frozen(v approval.Verdict) map[string][]byte {
 	frozen := map[string][]byte{}
 	for path, f := range s.files {
 		wrote := slices.Contains(v.Commands, "write "+approval.Escape(path)) || slices.Contains(v.Commands, "write "+approval.Escape(f.real))
-		if f.text != nil && !wrote {
+		if f.text != nil && !wrote && !f.own {
 			frozen[path] = f.text
 		}
 	}
@@ -120,22 +123,34 @@ func (s *scripts) open(path string) script {
 		if err != nil || !filepath.IsLocal(rel) {
 			continue
 		}
-		folder, err := safefile.OpenFolder(root)
-		if err != nil {
-			return script{}
+		return readBelow(root, rel, real)
+	}
+	for _, dir := range s.temps {
+		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+			read := readBelow(s.temp, rel, path)
+			read.own = true
+			return read
 		}
-		defer folder.Close() //nolint:errcheck // only read
-		f, info, err := folder.Open(rel)
-		if err != nil {
-			return script{}
-		}
-		return readScript(f, info, real, true)
 	}
 	f, info, err := safefile.Open(path)
 	if err != nil {
 		return script{}
 	}
 	return readScript(f, info, real, false)
+}
+
+// readBelow reads a regular file below a folder. It follows no link.
+func readBelow(dir, rel, real string) script {
+	folder, err := safefile.OpenFolder(dir)
+	if err != nil {
+		return script{}
+	}
+	defer folder.Close() //nolint:errcheck // only read
+	f, info, err := folder.Open(rel)
+	if err != nil {
+		return script{}
+	}
+	return readScript(f, info, real, true)
 }
 
 // readScript reads a file, and closes it.

@@ -22,6 +22,20 @@ func (b *Box) OwnTemp(ctx context.Context) []string {
 	return slices.Compact(slices.Sorted(slices.Values(append(tempFolders(), existing(tempFolders())...))))
 }
 
+// TempFolder returns where the host keeps what commands see in the folders of [Box.OwnTemp].
+// It returns "" if no command has run yet.
+func (b *Box) TempFolder() string {
+	if b == nil {
+		return ""
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.temp == nil {
+		return ""
+	}
+	return b.temp.tmp()
+}
+
 // ReadOnly reports whether the session is not to write into the workspace.
 func (b *Box) ReadOnly() bool {
 	if b == nil {
