@@ -347,3 +347,17 @@ func TestDebugSocket(t *testing.T) {
 	page(t, socket, "/sessions")
 	next.end()
 }
+
+// Importing a profiler must not serve it to whatever uses the default mux.
+func TestDefaultMux(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/", "/debug/pprof/", "/debug/vars", "/debug/requests"} {
+		r, err := http.NewRequest(http.MethodGet, path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, pattern := http.DefaultServeMux.Handler(r); pattern != "" {
+			t.Errorf("the default mux serves %s", pattern)
+		}
+	}
+}

@@ -3,7 +3,6 @@
 package debug
 
 import (
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,18 +90,6 @@ func TestRemoveOwn(t *testing.T) {
 	Serve(second, "test", NewMeter()).Close()
 	if _, err := os.Lstat(path); err == nil {
 		t.Error("the socket is still there")
-	}
-}
-
-// Nothing may be served by a server of another part of the program.
-func TestDefaultMux(t *testing.T) {
-	t.Parallel()
-	r, err := http.NewRequest(http.MethodGet, "/debug/pprof/", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, pattern := http.DefaultServeMux.Handler(r); pattern != "" {
-		t.Errorf("the default mux serves %s", pattern)
 	}
 }
 
