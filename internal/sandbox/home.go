@@ -109,10 +109,14 @@ func (b *Box) newView(roots, programs []string) *homeView {
 		s.add(expand(path, home))
 	}
 	v.caches = b.cacheFolders(home, roots)
+	elsewhere := slices.Clone(roots) // is arranged for on its own
 	for _, c := range v.caches {
 		s.link(c.named)
+		if !c.missing {
+			elsewhere = append(elsewhere, c.path)
+		}
 	}
-	v.visible = outermost(v.visible, roots)
+	v.visible = outermost(v.visible, elsewhere)
 	return v
 }
 
