@@ -288,11 +288,16 @@ func (b *Box) Explain(output string) string {
 		}
 		return ""
 	}
+	view := b.viewHome(b.cfg.Roots())
 	switch {
+	case len(view.entries) > 0 && slices.ContainsFunc(append(refused, "Permission denied"), func(sign string) bool { return strings.Contains(output, sign) }):
+		return "the workspace is the user's home: commands change what is in its folders, but make nothing in the home itself, and do not change what begins with a dot, since shells and editors run some of it by its name; make it in a folder of the home, or use write_file"
 	case gitRefused(output):
 		return "the sandbox keeps git's settings, hooks and worktrees from commands that run code of their own: run the git command alone, as a command of its own, so that it can be judged and shown"
 	case slices.ContainsFunc(refused, func(sign string) bool { return strings.Contains(output, sign) }):
 		return "the sandbox lets commands write only in the workspace, /tmp and tool caches, and not in git's hooks and settings, nor in places that run by themselves, such as .vscode or .envrc; do without it, or tell the user what to run"
+	case view.missed(output) != "":
+		return "of the user's home, commands see the workspace, tools, caches and settings, and not " + view.missed(output) + ": if it is needed, the user can add it, or a folder around it, to sandbox.read"
 	case strings.Contains(output, "Device or resource busy"):
 		return "the sandbox keeps folders that hold a repository, or what runs by itself, from being moved or removed by commands that run code of their own: run the command alone, with the folder's name in it, or tell the user"
 	}

@@ -18,6 +18,7 @@ type homeView struct {
 	home    string            // empty: it is not hidden
 	hidden  []string          // homes of others, of which nothing is there
 	visible []string          // read-only
+	roots   []string          // the workspace
 	entries []string          // writable, because the home is the workspace
 	links   map[string]string // links of the home that are there, and where they lead
 	files   []settingsFile    // copied into the home's stand-in
@@ -88,7 +89,7 @@ func (b *Box) starts(program string) {
 
 func (b *Box) newView(roots, programs []string) *homeView {
 	roots = existing(roots)
-	v := &homeView{links: map[string]string{}}
+	v := &homeView{roots: roots, links: map[string]string{}}
 	v.hidden = otherHomes(b.cfg.Home, roots)
 	home := real(b.cfg.Home)
 	if !hideable(home) {
@@ -385,6 +386,41 @@ func (s *search) read(names []string) (files []settingsFile) {
 		files = append(files, f)
 	}
 	return files
+}
+
+// notFound are the words by which programs say that something is not there, or closed.
+var notFound = []string{"o such file", "not found", "not exist", "ENOENT", "Permission denied", "cannot find"}
+
+// missed is a path of the home that a command's output says was not found, and that is
+// hidden whether it exists or not. Empty: there is none. What begins with a dot does not
+// count: programs look for much of it.
+func (v *homeView) missed(output string) string {
+	if v.home == "" || !slices.ContainsFunc(notFound, func(sign string) bool { return strings.Contains(output, sign) }) {
+		return ""
+	}
+	for line := range strings.Lines(output) {
+		_, rest, ok := strings.Cut(line, v.home+"/")
+		if !ok || !slices.ContainsFunc(notFound, func(sign string) bool { return strings.Contains(line, sign) }) {
+			continue
+		}
+		end := strings.IndexAny(rest, " \t\n\"'`:,;()")
+		path := filepath.Join(v.home, rest[:max(end, 0)])
+		if strings.HasPrefix(rest, ".") || path == v.home || v.shows(path) {
+			continue
+		}
+		return path
+	}
+	return ""
+}
+
+// shows reports whether commands see what is at a path of the home.
+func (v *homeView) shows(path string) bool {
+	for _, c := range v.caches {
+		if under(path, c.path) {
+			return true
+		}
+	}
+	return underAny(path, v.visible) || underAny(path, v.entries) || underAny(path, v.roots)
 }
 
 // hide has nothing of the homes there but what the view says, and none of the places of
