@@ -103,11 +103,11 @@ func (m Mechanism) Enforces(mode Mode) string {
 		if m.Kind == Bubblewrap {
 			by += " made by " + m.Program
 		}
-		return "enforced by " + by + ": writes only in " + writes + "; the places of secrets, and sockets of containers and the desktop, out of reach"
+		return "enforced by " + by + ": writes only in " + writes + "; your home but for tools, caches and settings, and sockets of other programs out of reach"
 	case Landlock:
-		return "enforced by Landlock: writes only in " + writes + "; the places of secrets unreadable"
+		return "enforced by Landlock: writes only in " + writes + "; your home but for tools, caches and settings unreadable"
 	case Seatbelt:
-		return "enforced by sandbox-exec: writes only in " + writes + "; the places of secrets unreadable"
+		return "enforced by sandbox-exec: writes only in " + writes + "; your home but for tools, caches and settings unreadable"
 	}
 	return "not enforced: " + m.Reason
 }
@@ -139,9 +139,9 @@ func (m Mechanism) Lacks(p Policy) (gaps []string) {
 	case None:
 		return []string{"commands run with your own rights, because no sandbox works on this host. " + m.Reason + ". Approvals and the path scope of the file tools still apply"}
 	case Landlock:
-		gaps = append(gaps, ".git/hooks, .vscode and other places in the workspace that configure or run something can be written by commands, and are only looked after when they end; the names, though not the content, of files in the places of secrets can be listed; modes, times and other attributes of files everywhere, though not their content, can be changed as far as you may; /tmp is shared; Unix sockets of the system and the desktop can be reached")
+		gaps = append(gaps, ".git/hooks, .vscode and other places in the workspace that configure or run something can be written by commands, and are only looked after when they end; the names, though not the content, of files in your home can be listed; modes, times and other attributes of files everywhere, though not their content, can be changed as far as you may; /tmp is shared; Unix sockets of the system, the desktop and your programs can be reached")
 	case Seatbelt:
-		gaps = append(gaps, "/tmp is shared")
+		gaps = append(gaps, "/tmp is shared; names of files in your home can be found")
 	case Namespaces, Bubblewrap:
 		if !m.Processes {
 			gaps = append(gaps, "commands see your other processes")
