@@ -6,6 +6,8 @@ import (
 	"time"
 
 	lsp "go.lsp.dev/protocol"
+
+	"github.com/hermes-ls/hermes-ls/tools/approval"
 )
 
 // flushLimit is how long a question waits for the chats to show what comes before it.
@@ -86,16 +88,29 @@ func (f *floor) when(ctx context.Context, ok func() bool, then func()) error {
 	}
 }
 
-// showQuestion asks with window/showMessageRequest. The chats show before it what the
-// answers say so far.
-func (s *server) showQuestion(ctx context.Context, params, result any) error {
+// showQuestion asks with window/showMessageRequest, in which characters that a screen
+// hides or obeys are written out. The chats show before it what the answers say so far.
+func (s *server) showQuestion(ctx context.Context, params *lsp.ShowMessageRequestParams, chosen *lsp.MessageActionItem) error {
 	s.flushChats(ctx)
 	done, err := s.floor.question(ctx)
 	defer done()
 	if err != nil {
 		return err
 	}
-	return s.question(ctx, lsp.MethodWindowShowMessageRequest, params, result)
+	shown := lsp.ShowMessageRequestParams{Type: params.Type, Message: approval.Shown(params.Message)}
+	for _, a := range params.Actions {
+		shown.Actions = append(shown.Actions, lsp.MessageActionItem{Title: approval.Shown(a.Title)})
+	}
+	if err := s.question(ctx, lsp.MethodWindowShowMessageRequest, &shown, chosen); err != nil {
+		return err
+	}
+	for i, a := range shown.Actions {
+		if a.Title == chosen.Title {
+			*chosen = params.Actions[i]
+			break
+		}
+	}
+	return nil
 }
 
 // flushChats has all answers written as far as they are known. It waits until that is

@@ -14,6 +14,7 @@ import (
 	lsp "go.lsp.dev/protocol"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/tools/approval"
 )
 
 const (
@@ -277,9 +278,13 @@ func (p *progress) send(value any) {
 	p.s.notify(lsp.MethodProgress, &lsp.ProgressParams{Token: p.token, Value: body})
 }
 
-// oneLine shortens text to one line of at most limit characters.
+// oneLine shortens text to one line of at most limit characters, in which those that a
+// screen hides or obeys are written out.
 func oneLine(text string, limit int) string {
-	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > 8*limit { // enough for so many characters, however long they are
+		text = text[:8*limit]
+	}
+	text = approval.Shown(strings.Join(strings.Fields(text), " "))
 	if r := []rune(text); len(r) > limit {
 		return string(r[:limit-1]) + "…"
 	}
