@@ -68,6 +68,52 @@ func TestJudgedContentIsFrozen(t *testing.T) {
 	}
 }
 
+// Folders that hold a repository or settings can be moved and removed by a command that
+// names them, and by nothing beside it.
+func TestFoldersThatAreNamedMove(t *testing.T) {
+	t.Parallel()
+	const made = "for d in a b; do mkdir -p $d/.vscode && git init -q $d && (cd $d && git -c user.name=x -c user.email=x@y commit -q --allow-empty -m x); done; git init -q . ; git -c user.name=x -c user.email=x@y commit -q --allow-empty -m x"
+	for name, tt := range map[string]struct {
+		command string
+		gone    string
+		there   string
+	}{
+		"removed":             {command: "rm -rf a", gone: "a"},
+		"removed, from it":    {command: "cd a && rm -rf ../b", gone: "b"},
+		"moved":               {command: "mv a c", gone: "a", there: "c/.git/HEAD"},
+		"moved into":          {command: "mkdir d; mv a b d/", gone: "b", there: "d/b/.git/HEAD"},
+		"by a pattern":        {command: "rm -rf [ab]", gone: "b"},
+		"moved by git":        {command: "mkdir -p s; echo x > s/f; git add s; git mv s t", gone: "s", there: "t/f"},
+		"cleaned":             {command: "git clean -qffdx", gone: "a/.git"},
+		"worktree":            {command: "git worktree add -q w && git worktree remove w", gone: "w", there: "a"},
+		"worktree, moved":     {command: "git worktree add -q w && git worktree move w v", gone: "w", there: "v/.git"},
+		"by a script":         {command: "sh -c 'sh rm.sh'; true", there: "a/.git/config"},
+		"by a script, beside": {command: "rm -rf b; sh rm.sh; true", there: "a/.git/config"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env, dir, _ := newSandboxed(t, DecisionSession, DecisionSession, DecisionSession, DecisionSession, DecisionSession)
+			writeFile(t, filepath.Join(dir, "rm.sh"), "mv a z; rm -rf a b\n")
+			for _, command := range []string{made, tt.command} {
+				for part := range strings.SplitSeq(command, " && git worktree ") {
+					if strings.HasPrefix(part, "remove") || strings.HasPrefix(part, "move") {
+						part = "git worktree " + part // as a command of its own
+					}
+					if out, result := runTerminal(t.Context(), t, env, commandOf(t, part)); result.IsError || out.ExitCode != 0 {
+						t.Fatalf("%s: %s", part, result.JSON)
+					}
+				}
+			}
+			if _, err := os.Lstat(filepath.Join(dir, tt.gone)); tt.gone != "" && err == nil {
+				t.Errorf("%s is still there", tt.gone)
+			}
+			if _, err := os.Lstat(filepath.Join(dir, tt.there)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // The session's own temporary files, which the host has elsewhere, are compared, too.
 func TestTemporaryScriptIsBound(t *testing.T) {
 	t.Parallel()

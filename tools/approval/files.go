@@ -10,6 +10,7 @@ func (j *judge) remove(c *call) {
 	}
 	o := parse(c.args, valued, "iterations size random-source")
 	j.writes(c, o.rest...)
+	j.openNamed(c, o.rest...)
 	recursive := o.has("r", "R", "recursive") || c.name == "rimraf" || c.name == "rd" || c.name == "del-cli"
 	forced := o.has("f", "force") && c.name == "rm"
 	if recursive || c.name != "rm" {
@@ -157,6 +158,7 @@ func (j *judge) copy(c *call) {
 	case "mv", "gmv":
 		j.destroys(c, false, sources...)
 		j.writes(c, sources...)
+		j.openNamed(c, sources...)
 		if to.text == "/dev/null" {
 			j.ask(c, "throws files away")
 		}

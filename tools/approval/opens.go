@@ -48,6 +48,21 @@ func (j *judge) open(name string) {
 	}
 }
 
+// openNamed notes what a command removes or moves away by itself: a folder may hold places
+// that are protected. Of a pattern that is the folder in which it is matched.
+func (j *judge) openNamed(c *call, targets ...field) {
+	for _, t := range targets {
+		for _, name := range absolute(c.st, t.text) {
+			if t.glob {
+				name = name[:strings.LastIndexByte(name[:strings.IndexAny(name+"*", "*?[")], '/')+1]
+			}
+			if name != "" && j.place.inside(cleanPath(name)) {
+				j.open(name)
+			}
+		}
+	}
+}
+
 func (j *judge) resolved(name string) string {
 	if j.place.Resolve == nil {
 		return name
@@ -65,7 +80,7 @@ func (j *judge) opened() []string {
 	}
 	var git []string
 	for _, place := range j.opens {
-		if inside, _ := gitPath(place); inside {
+		if inside, _ := gitPath(place); inside || slices.Contains(j.gitMoves, place) {
 			git = append(git, place)
 		}
 	}
@@ -95,6 +110,18 @@ func (j *judge) gitOpens(c *call) {
 		j.foreign = true // an alias
 	}
 	j.rewrites = j.rewrites || contains(gitRewrites, c.name)
+	switch c.name {
+	case "clean":
+		j.openNamed(c, field{text: "."})
+	case "rm", "mv":
+		j.openNamed(c, parse(c.args, "", "pathspec-from-file").rest...)
+	case "worktree":
+		if rest := parse(c.args, "bB", "reason expire").rest; len(rest) > 1 && (rest[0].text == "remove" || rest[0].text == "move") {
+			before := len(j.opens)
+			j.openNamed(c, rest[1])
+			j.gitMoves = append(j.gitMoves, j.opens[before:]...)
+		}
+	}
 	if !contains(gitConfigures, c.name) {
 		return
 	}

@@ -40,6 +40,7 @@ type judge struct {
 	runFiles   []string // files whose content the command runs
 	substFiles []string // files that substitutions read
 	opens      []string // protected places that the command itself writes
+	gitMoves   []string // those that git itself moves or removes
 	settings   []string // git settings that the command makes
 	rewrites   bool     // files change that are not named
 	foreign    bool     // a program runs code that is not known
