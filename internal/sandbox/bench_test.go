@@ -36,7 +36,9 @@ func BenchmarkCommand(b *testing.B) {
 			if _, err := proc.Run(b.Context(), c); err != nil {
 				b.Fatal(err)
 			}
-			watch.Changes()
+			_, done := watch.Changes()
+			done()
+			watch.End()
 		}
 	}
 	b.Run("off", func(b *testing.B) { run(b, nil) })
@@ -68,7 +70,9 @@ func BenchmarkCommand(b *testing.B) {
 			if err := box.Confine(b.Context(), &c); err != nil {
 				b.Fatal(err)
 			}
-			watch.Changes()
+			_, done := watch.Changes()
+			done()
+			watch.End()
 		}
 	})
 }

@@ -24,7 +24,7 @@ func (b *Box) scene() (*scene, error) {
 		return nil, fmt.Errorf("nothing was run: what the user has denied could not be removed (%s). Tell the user; commands run again when it is gone", b.stuck())
 	}
 	if s == nil || time.Since(s.at) > sceneAge || !slices.Equal(s.roots, existing(b.cfg.Roots())) {
-		s = b.look()
+		s = b.lookAt(true)
 	}
 	return s, nil
 }

@@ -70,7 +70,7 @@ func (s *scene) pin(path, via string) {
 }
 
 func (s *scene) around(path, via string) {
-	for _, dir := range parents(path, append(outside(s.roots), s.roots...)) {
+	for _, dir := range parents(path, s.found.writable) {
 		s.pinned = append(s.pinned, place{dir, via})
 	}
 }
@@ -78,14 +78,18 @@ func (s *scene) around(path, via string) {
 func (s *scene) add(i item) { s.items[i.key()] = i.value }
 
 // look looks at the whole workspace.
-func (b *Box) look() *scene {
+func (b *Box) look() *scene { return b.lookAt(false) }
+
+// lookAt is look. If it is brief, it does not look for what is new in dependencies, which
+// the look after the command finds.
+func (b *Box) lookAt(brief bool) *scene {
 	b.looking.Lock()
 	defer b.looking.Unlock()
 	roots := existing(b.cfg.Roots())
 	s := &scene{at: time.Now(), roots: roots, items: map[string]string{}}
 	var git []string
 	for _, root := range roots {
-		seen := b.walkerOf(root).look()
+		seen := b.walkerOf(root).look(brief)
 		git = append(git, seen.git...)
 		for _, path := range seen.named {
 			s.settings(b, path, root)

@@ -11,4 +11,4 @@ type sight struct {
 	cut   bool
 }
 
-func (w *walker) look() sight { return sight{} }
+func (w *walker) look(bool) sight { return sight{} }

@@ -27,6 +27,7 @@ const (
 // has not changed since is not read again. It is not safe for concurrent use.
 type walker struct {
 	root    string
+	brief   bool // folders of dependencies are taken as they were at the last walk
 	top     node
 	folders int
 	until   time.Time
@@ -52,7 +53,9 @@ type sight struct {
 	cut   bool     // the walk was ended by a bound: there may be more
 }
 
-func (w *walker) look() (s sight) {
+// look walks. A brief walk passes over folders of dependencies that were walked before.
+func (w *walker) look(brief bool) (s sight) {
+	w.brief = brief
 	w.folders, w.cut, w.until = 0, false, time.Now().Add(walkTime)
 	fd, err := unix.Open(w.root, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -98,6 +101,9 @@ func (w *walker) visit(fd int, n *node, st *unix.Stat_t, depth int) {
 }
 
 func (w *walker) below(fd int, n *node, depth int) {
+	if w.brief && n.changed != 0 && slices.Contains(dependencies, n.name) {
+		return
+	}
 	var st unix.Stat_t
 	if err := unix.Fstatat(fd, n.name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		*n = node{name: n.name} // gone since: the folder around it has changed, too

@@ -36,7 +36,7 @@ func (b *Box) Watch() *Watch {
 	}
 	b.review.turn <- struct{}{}
 	defer func() { <-b.review.turn }()
-	s := b.look()
+	s := b.lookAt(true)
 	left := b.takeJournal(s.roots)
 	b.mu.Lock()
 	defer b.mu.Unlock()
