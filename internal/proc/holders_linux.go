@@ -227,7 +227,8 @@ type holder struct {
 	stale bool // no new ones; guarded by owner.mu
 	idle  *time.Timer
 
-	readOnly, pinned []string // by the plan
+	heldMu sync.Mutex
+	held   map[string]string // what is read-only or pinned, by kind and path: which file that was
 
 	up     chan struct{} // closed when it holds, or failed says why it does not
 	failed error
@@ -249,7 +250,7 @@ type holder struct {
 
 func newHolder(owner *Holders, plan *confine.Plan, key string) *holder {
 	o := &holder{
-		owner: owner, key: key, readOnly: plan.ReadOnly, pinned: plan.Pinned, up: make(chan struct{}), over: make(chan struct{}),
+		owner: owner, key: key, held: heldBy(plan), up: make(chan struct{}), over: make(chan struct{}),
 		waiting: map[Limits][]*worker{}, workers: map[int]*worker{}, answers: map[int]chan error{},
 	}
 	o.ctx, o.cancel = context.WithCancel(context.Background())
@@ -434,7 +435,9 @@ func (o *holder) protect(ctx context.Context, readOnly, pinned []string) (change
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
-	readOnly, pinned = except(readOnly, o.readOnly), except(pinned, o.pinned)
+	o.heldMu.Lock()
+	defer o.heldMu.Unlock()
+	readOnly, pinned = o.missing("r", readOnly), o.missing("p", pinned)
 	if o.failed != nil || o.isOver() || len(readOnly)+len(pinned) == 0 {
 		return false, nil
 	}
@@ -444,7 +447,44 @@ func (o *holder) protect(ctx context.Context, readOnly, pinned []string) (change
 	for _, some := range portions(pinned) {
 		err = errors.Join(err, o.mount(ctx, nil, some))
 	}
-	return true, err
+	if err != nil {
+		return true, err
+	}
+	note(o.held, "r", readOnly)
+	note(o.held, "p", pinned)
+	return true, nil
+}
+
+// heldBy is what a plan holds.
+func heldBy(plan *confine.Plan) map[string]string {
+	held := map[string]string{}
+	note(held, "r", plan.ReadOnly)
+	note(held, "p", plan.Pinned)
+	return held
+}
+
+func note(held map[string]string, kind string, paths []string) {
+	for _, path := range paths {
+		held[kind+path] = identity(path)
+	}
+}
+
+// identity is which file or folder a path is now: a mount is of that, and is gone when a
+// program outside of the namespace replaces it.
+func identity(path string) string {
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil {
+		return ""
+	}
+	return strconv.FormatUint(st.Dev, 36) + ":" + strconv.FormatUint(st.Ino, 36)
+}
+
+// missing are the paths that are not held, or are not what they were then.
+func (o *holder) missing(kind string, paths []string) []string {
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		was, ok := o.held[kind+path]
+		return ok && was == identity(path)
+	})
 }
 
 func (o *holder) mount(ctx context.Context, readOnly, pinned []string) error {
@@ -463,11 +503,6 @@ func portions(paths []string) (all [][]string) {
 		all[len(all)-1] = append(all[len(all)-1], path)
 	}
 	return all
-}
-
-// except lists those paths that are not known.
-func except(paths, known []string) []string {
-	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return slices.Contains(known, path) })
 }
 
 // worker is one that waits, else a new one.

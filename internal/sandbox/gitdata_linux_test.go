@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // gitPayload is what attacks leave: a program that leaves a trace beside the workspace when
@@ -206,5 +207,46 @@ func TestKilledBeforeReview(t *testing.T) {
 	left, _ := filepath.Glob(filepath.Join(v.hermes, "sandbox", "*", "*"))
 	if len(left) != 0 {
 		t.Error(left)
+	}
+}
+
+// A command goes on in the background while the user changes a configuration, and another
+// command makes a repository: neither is open to it.
+func TestBackgroundIsBound(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t, holding(t)[0], WorkspaceWrite, true)
+	v.together = true
+	watch := v.box.Watch()
+	ended := make(chan string)
+	go func() {
+		ended <- v.start(gitPayload + `touch started; until [ -e go ]; do sleep 0.02; done
+monitor .git/config; hook .git/hooks; monitor n/.git/config; hook n/.git/hooks; mv n o; touch done`)
+	}()
+	v.await("ws/started")
+	v.host("git", "-C", v.ws, "config", "user.name", "me") // replaces the file, and with it the mount
+	v.run(`git init -q n; mkdir -p n/.git/hooks`)
+	v.run("true") // a repository is held from the second look on: the first may see it half made
+	v.write("ws/go", "")
+	out := <-ended
+	v.user(types + "cd n" + types)
+	if !v.lacks("PWNED") || v.lacks("ws/n") {
+		t.Error(out)
+	}
+	changes, done := watch.Changes()
+	if len(changes) > 0 {
+		t.Errorf("%+v", changes)
+	}
+	done()
+	watch.End()
+}
+
+// await waits until a file is there.
+func (v *victim) await(name string) {
+	v.t.Helper()
+	for v.lacks(name) {
+		if v.t.Context().Err() != nil {
+			v.t.Fatal("the test has ended")
+		}
+		time.Sleep(5 * time.Millisecond)
 	}
 }

@@ -31,6 +31,7 @@ type victim struct {
 	base, home, hermes, ws, out string
 	tcp, udp                    string
 	heard                       chan struct{} // something came over udp
+	together                    bool          // commands are started in a holder, as in a session
 	process                     *exec.Cmd
 	box                         *Box
 }
@@ -167,7 +168,7 @@ func (v *victim) start(script string) string {
 	}
 	var out bytes.Buffer
 	c := proc.Cmd{
-		Args: []string{"/bin/sh", "-c", script}, Dir: v.ws, Stdout: &out, Stderr: &out,
+		Args: []string{"/bin/sh", "-c", script}, Dir: v.ws, Stdout: &out, Stderr: &out, Together: v.together,
 		Env: []string{
 			"PATH=" + os.Getenv("PATH"), "HOME=" + v.home, "WS=" + v.ws, "OUT=" + v.out, "BASE=" + v.base,
 			"HERMES=" + v.hermes, "TCP=" + v.tcp, "UDP=" + v.udp, "ATTACK=" + binary + " " + attack,

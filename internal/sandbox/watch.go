@@ -15,6 +15,7 @@ type review struct {
 	running  int               // commands that have not been reviewed
 	left     bool              // approved is what a server that was killed had reviewed
 	stuck    map[string]string // items that were denied, and could not be removed
+	held     map[string]bool   // paths that the last look wanted held
 	ready    *scene            // what the last look found, for the command that starts next
 	journal  *journal
 	turn     chan struct{} // holds a token while a review goes on
@@ -37,6 +38,7 @@ func (b *Box) Watch() *Watch {
 	b.review.turn <- struct{}{}
 	defer func() { <-b.review.turn }()
 	s := b.lookAt(true)
+	b.protect(s, false)
 	left := b.takeJournal(s.roots)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -114,9 +116,7 @@ func (w *Watch) Changes() (all []Change, done func()) {
 	b.review.turn <- struct{}{}
 	s := b.look()
 	changes := b.changed(s)
-	if len(changes) > 0 { // else what runs may just be making a repository
-		b.protect(s)
-	}
+	b.protect(s, len(changes) > 0)
 	return changes, func() {
 		b.mu.Lock()
 		b.review.left = false
