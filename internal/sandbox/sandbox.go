@@ -11,8 +11,8 @@
 //	defer box.Close()
 //	if err := box.Confine(ctx, &cmd); err != nil { … } // and do not start it
 //
-// Apart from the boundary, a [Watch] compares, before and after a command, places
-// of a repository that run programs by themselves, and takes back what it changed.
+// Places that run programs by themselves, such as git's hooks, are held by mounts. A [Watch]
+// finds what a command has left of new ones, for the user to review.
 // A Box is safe for concurrent use.
 package sandbox
 
@@ -139,7 +139,7 @@ func (m Mechanism) Lacks(p Policy) (gaps []string) {
 	case None:
 		return []string{"commands run with your own rights, because no sandbox works on this host. " + m.Reason + ". Approvals and the path scope of the file tools still apply"}
 	case Landlock:
-		gaps = append(gaps, ".git/hooks, .vscode and other places in the workspace that configure or run something can be written by commands, and are only looked after when they end; the names, though not the content, of files in your home can be listed; modes, times and other attributes of files everywhere, though not their content, can be changed as far as you may; /tmp is shared; Unix sockets of the system, the desktop and your programs can be reached")
+		gaps = append(gaps, "git's settings and hooks, .vscode and other places in the workspace that run by themselves can be written by commands, and are only reviewed when they end; the names, though not the content, of files in your home can be listed; modes, times and other attributes of files everywhere, though not their content, can be changed as far as you may; /tmp is shared; Unix sockets of the system, the desktop and your programs can be reached")
 	case Seatbelt:
 		gaps = append(gaps, "/tmp is shared; names of files in your home can be found")
 	case Namespaces, Bubblewrap:

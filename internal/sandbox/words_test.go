@@ -29,7 +29,7 @@ func TestLacks(t *testing.T) {
 		{"no processes", Mechanism{Kind: Namespaces, NoNetwork: true, Scoped: true}, on, []string{"processes"}},
 		{"not scoped", Mechanism{Kind: Bubblewrap, Processes: true, NoNetwork: true}, on, []string{"abstract"}},
 		{"not scoped, no network", Mechanism{Kind: Bubblewrap, Processes: true, NoNetwork: true}, off, nil},
-		{"landlock", Mechanism{Kind: Landlock}, off, []string{".git/hooks", "sandbox.network"}},
+		{"landlock", Mechanism{Kind: Landlock}, off, []string{"hooks, .vscode", "sandbox.network"}},
 	} {
 		got := tt.m.Lacks(tt.p)
 		if len(got) != len(tt.want) {
@@ -54,6 +54,10 @@ func TestGitSettingsThatRun(t *testing.T) {
 		{"remote.origin.url", "ext::sh -c x"}: true, {"remote.o.uploadpack", "x"}: true, {"url.ext::sh.insteadof", "x"}: true,
 		{"url.https://x/.insteadof", "gh:"}: false, {"pager.log", "false"}: false, {"pager.log", "less"}: true,
 		{"includeif.gitdir:/x.path", "y"}: true, {"credential.https://x.helper", "y"}: true, {"diff.A.textconv", "y"}: true,
+		{"alias.st", "grep --open-files-in-pager=./m.sh x"}: true, {"alias.a", "ls-remote --upload-pack=./m.sh ."}: true, {"alias.b", "difftool --extcmd ./m"}: true,
+		{"alias.c", "bisect run ./m.sh"}: true, {"alias.d", "submodule foreach ./m.sh"}: true, {"alias.e", "rebase --exe ./m.sh x"}: true, {"alias.f", "log --oneline --graph"}: false, {"alias.g", "grep -nO./m.sh x"}: true,
+		{"guitool.x.cmd", "y"}: true, {"imap.tunnel", "y"}: true, {"sendemail.id.smtpserver", "./m"}: true, {"sendemail.id.tocmd", "./m"}: true, {"svn.authorsprog", "y"}: true,
+		{"remote.o.pushurl", "ext::sh"}: true, {"branch.main.remote", "ext::sh -c x"}: true, {"branch.main.pushremote", "ext::x"}: true, {"remote.pushdefault", "ext::x"}: true,
 		{"merge.conflictstyle", "diff3"}: false, {"CORE.SSHCommand", "x"}: true,
 	} {
 		if got := s.runs(); got != want {

@@ -162,7 +162,7 @@ func (p *Plan) attach(pl place, stand *standIns) error {
 	case folder:
 		err = stand.folderOf(pl)
 	}
-	if gone(err) && pl.kind > writable && pl.kind != frozen {
+	if gone(err) && (pl.kind == hidden || pl.kind > writable && pl.kind != frozen) {
 		return nil
 	}
 	if pl.kind == writable && (gone(err) || errors.Is(err, unix.EROFS)) {
