@@ -1,0 +1,53 @@
+//go:build linux
+
+package codeexec
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// firstOnly approves the first request, and denies the others.
+type firstOnly struct{ asked atomic.Bool }
+
+func (f *firstOnly) AskPermission(context.Context, tools.Question) (tools.Decision, error) {
+	if f.asked.Swap(true) {
+		return tools.DecisionNo, nil
+	}
+	return tools.DecisionOnce, nil
+}
+
+// A script that was approved writes the places that it names, and code that it starts does
+// not.
+func TestApprovedScriptOpensWhatItNames(t *testing.T) {
+	t.Parallel()
+	if m := sandbox.Detect(t.Context()).Kind; m != sandbox.Namespaces && m != sandbox.Bubblewrap {
+		t.Skip("nothing holds places by mounts here")
+	}
+	for code, want := range map[string]string{
+		"open('.vscode/settings.json', 'w').write('good')":                                                              "good",
+		"from pathlib import Path\nPath('.vscode/settings.json').write_text('good')":                                    "good",
+		"import subprocess\nprint('.vscode/settings.json')\nsubprocess.run(['sh', 'mk.sh', 'rm -rf'])":                  "{}",
+		"import subprocess, mk\ntry: open('.vscode/settings.json', 'w').write('good')\nexcept OSError: pass":            "{}",
+		"try: open('.vscode/settings.json', 'w').write('good')\nexcept OSError: pass\nimport os\nos.system('sh mk.sh')": "{}",
+	} {
+		b := newBed(t, Config{}, map[string]string{".vscode/settings.json": "{}", "mk.sh": "echo evil > .vscode/settings.json", "mk.py": ""})
+		home := t.TempDir()
+		b.env.Sandbox = sandbox.New(sandbox.Config{
+			Mode: sandbox.WorkspaceWrite, Network: true, Home: home, HermesHome: home + "/.hermes", Roots: b.env.Files.Folders, Environ: b.runner.cfg.Environ,
+		})
+		b.env.Gate = tools.NewGate(tools.GateConfig{Mode: "ask", Asker: new(firstOnly)})
+		a := b.run(code)
+		b.env.Sandbox.Close()
+		if text, err := os.ReadFile(filepath.Join(b.dir, ".vscode/settings.json")); err != nil || strings.TrimSpace(string(text)) != want {
+			t.Errorf("%s: %q, %v; %+v", code, text, err, a)
+		}
+	}
+}
