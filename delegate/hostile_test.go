@@ -363,16 +363,28 @@ func TestForgedTree(t *testing.T) {
 // subagents' commands reach nothing else.
 func TestWorktreeInSandbox(t *testing.T) {
 	t.Parallel()
-	if m := sandbox.Detect(t.Context()); m.Kind == sandbox.None || m.Kind == sandbox.Unknown {
-		t.Skip(m.Reason)
+	found := sandbox.Detect(t.Context())
+	if found.Kind == sandbox.None || found.Kind == sandbox.Unknown {
+		t.Skip(found.Reason)
 	}
+	for _, m := range []sandbox.Mechanism{found, {Kind: sandbox.Landlock}} {
+		t.Run(string(m.Kind), func(t *testing.T) {
+			t.Parallel()
+			if m.Kind == sandbox.Landlock && !landlocked() {
+				t.Skip("there is no Landlock here")
+			}
+			worktreeIn(t, &m)
+		})
+	}
+}
+
+func worktreeIn(t *testing.T, by *sandbox.Mechanism) {
 	var box *sandbox.Box
 	b := newBed(t, map[string][][]step{
 		"parent":   {call("delegate_task", isolated("Change things")), say("ok")},
 		"Change t": {run("git status --short; sed -i s/two/TWO/ a.txt; rm b.txt; mkdir d; echo n >d/new; git add d; git -c user.name=x -c user.email=x@y commit -qm mine; echo i >ignored"), say("Done.")},
 	}, func(b *bed) {
-		home := t.TempDir()
-		box = sandbox.New(sandbox.Config{Mode: sandbox.WorkspaceWrite, Network: true, Roots: func() []string { return []string{b.dir} }, Home: home, HermesHome: filepath.Dir(b.store.Path())})
+		box = sandbox.New(sandbox.Config{Mechanism: by, Mode: sandbox.WorkspaceWrite, Network: true, Roots: func() []string { return []string{b.dir} }, HermesHome: filepath.Dir(b.store.Path())})
 		b.box = box
 	})
 	defer box.Close()

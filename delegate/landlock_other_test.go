@@ -1,0 +1,5 @@
+//go:build unix && !linux
+
+package delegate_test
+
+func landlocked() bool { return false }
