@@ -28,7 +28,7 @@ func BenchmarkCommand(b *testing.B) {
 		b.Helper()
 		for b.Loop() {
 			var out bytes.Buffer
-			c := proc.Cmd{Args: []string{"/bin/sh", "-c", ":"}, Dir: root, Stdout: &out, Stderr: &out}
+			c := proc.Cmd{Args: []string{"/bin/sh", "-c", ":"}, Dir: root, Stdout: &out, Stderr: &out, Together: true}
 			watch := box.Watch()
 			if err := box.Confine(b.Context(), &c); err != nil {
 				b.Fatal(err)
