@@ -18,8 +18,8 @@ func (x *Session) newSandbox(conf *config.Loaded) *sandbox.Box {
 		Caches: conf.Sandbox.Caches, Read: conf.Sandbox.Read,
 		Roots: x.ws.Folders, HermesHome: home,
 		Visible: []string{x.svc.outputDir(x.id), filepath.Join(home, "skills")},
-		Environ: x.svc.Environ,
-		Notice:  func(text string) { x.host.Sink(x.id).Event(agent.Notice{Text: "Sandbox: " + text + "."}) },
+		Environ: x.svc.Environ, Alone: x.svc.Static,
+		Notice: func(text string) { x.host.Sink(x.id).Event(agent.Notice{Text: "Sandbox: " + text + "."}) },
 		Tell: func(enforced string, gaps []string) {
 			x.svc.Log.Info("sandbox", "session", x.id, "enforced", enforced, "gaps", gaps)
 			text := "Sandbox: " + enforced + "."

@@ -51,7 +51,7 @@ type Options struct {
 	Log         *slog.Logger // nil: nothing is logged
 	Model       model.Model  // takes the place of the configured one; for tests
 	Instruments Instruments
-	Static      bool // leave changes of the configuration files unnoticed; for tests in virtual time
+	Static      bool // leave changes of the configuration files unnoticed, and keep no namespaces between commands; for tests in virtual time
 }
 
 // Service holds the sessions of a process.

@@ -57,7 +57,9 @@ func (b *Box) ConfineOwn(ctx context.Context, c *proc.Cmd, o Own) error {
 		return fmt.Errorf("confining %s: %w", c.Args[0], err)
 	}
 	if len(o.Writes) == 0 {
-		c.Holders, c.Together = &b.holders, true
+		if !b.cfg.Alone {
+			c.Holders, c.Together = &b.holders, true
+		}
 	}
 	return nil
 }
