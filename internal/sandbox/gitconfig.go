@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -199,18 +199,4 @@ func (b *Box) list(paths []string) []known {
 }
 
 // git is the program, not one that a command could have made.
-func (b *Box) git() (string, error) {
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		real, err := filepath.EvalSymlinks(filepath.Join(dir, "git"))
-		if err != nil || underAny(real, existing(b.cfg.Roots())) {
-			continue
-		}
-		if info, err := os.Stat(real); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return real, nil
-		}
-	}
-	return "", errors.New("git is not installed")
-}
+func (b *Box) git() (string, error) { return program.Find("git", b.cfg.Roots()) }
