@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -71,9 +72,13 @@ func newProject(t *testing.T, name string) *project {
 		}
 	}
 	write(t, filepath.Join(b.workspace, ".git", "info", "exclude"), "node_modules\ntarget\n.venv\n.tree\nlog.txt\n")
-	// The tools of the user's own home, such as rustup and pyenv, and not those of an empty one.
+	// The home of the account, in which tools such as rustup and pyenv are, and not an empty one.
+	account, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
 	server := exec.Command("env", "-u", "XDG_CONFIG_HOME", "-u", "XDG_DATA_HOME", "-u", "XDG_STATE_HOME", "-u", "XDG_CACHE_HOME",
-		"HOME="+os.Getenv("HOME"), b.binary, "acp")
+		"HOME="+account.HomeDir, b.binary, "acp")
 	p := &project{t: t, bed: b, line: b.lineIn(t, server)}
 	p.session = p.line.newSession(b.workspace)
 	return p

@@ -7,6 +7,12 @@ cd "$(dirname "$0")/../.."
 projects=$PWD/.cache/hosts/projects
 mkdir -p "$projects"
 
+# Tools such as rustup and pyenv keep their programs in the home of the account.
+if ! cargo --version >/dev/null 2>&1; then
+	HOME=$(getent passwd "$(id -u)" | cut -d: -f6)
+	export HOME
+fi
+
 for program in go cargo npm python3 mvn jar; do
 	command -v "$program" >/dev/null || {
 		echo "setup: please install $program: the public projects are built with it" >&2
