@@ -85,17 +85,28 @@ func (s supervisor) hold(what spec) {
 	select {} // the end of the control pipe ends us, once workers have ended what runs
 }
 
-// standFirm has signals do nothing to us: the kernel spares the first process of a
-// namespace those that it does not catch, and the Go runtime would catch and die of many.
+// Signals whose action the Go runtime leaves to the C libraries: it has no handler for them.
+const (
+	signal32 = unix.Signal(32)
+	signal34 = unix.Signal(34)
+)
+
+// standFirm has signals do nothing to us. The Go runtime would die of many that it catches.
+// The default action is not enough, although the kernel spares the first process of a
+// namespace: a signal that one thread blocks, such as during a fork, ends us through another.
 func standFirm() {
 	signal.Reset()
 	for s := unix.SIGHUP; s <= unix.SIGSYS; s++ {
 		switch s {
-		case unix.SIGKILL, unix.SIGSTOP, unix.SIGCHLD, unix.SIGURG: // not ours to set; the runtime's
+		case unix.SIGKILL, unix.SIGSTOP: // not ours to set
+		case unix.SIGCHLD, unix.SIGURG: // the runtime's: it only wakes
+		case unix.SIGCONT, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU: // they do not end anything
 		default:
-			defaultAction(s)
+			setAction(s, actIgnore)
 		}
 	}
+	setAction(signal32, actIgnore)
+	setAction(signal34, actIgnore)
 }
 
 // end ends everything: after a grace for the commands that still run, if there are any.
@@ -282,6 +293,8 @@ func work(how string) {
 	runtime.LockOSThread()
 	hide()
 	keepFromChildren(true)
+	setAction(signal32, actDefault) // the holder ignores them
+	setAction(signal34, actDefault)
 	// Caught and not ignored: a child would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
 		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)

@@ -272,6 +272,12 @@ func TestHolderStandsFirm(t *testing.T) {
 	holder := shown(t, in, "stat -L -c %i /proc/self/ns/pid")
 	shown(t, in, "i=1; while [ $i -lt 65 ]; do kill -$i 1; i=$((i+1)); done 2>/dev/null; true")
 	shown(t, in, "sleep 0.2; true") // what was sent has come
+	for range 20 {                  // while another worker starts, too
+		shown(t, in, "for i in 17 18 20 21 22 23 24 25 26 27 28 29 30 31 32 34 64; do kill -$i 1; done 2>/dev/null; true")
+	}
+	if got := shown(t, in, "sed -nE 's/^Sig(Ign|Blk):\\s*0*//p' /proc/self/status"); got != "" {
+		t.Errorf("a command inherits %s", got)
+	}
 	shown(t, in, "true & for p in /proc/[0-9]*; do grep -q ^hermes-ls.__work $p/cmdline && [ ${p#/proc/} != $PPID ] && kill -STOP ${p#/proc/}; done; true")
 	if got := shown(t, in, "stat -L -c %i /proc/self/ns/pid; kill -0 "+background+" && echo runs"); got != holder+"\nruns" {
 		t.Errorf("%q, the holder was %s", got, holder)
