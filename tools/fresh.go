@@ -11,7 +11,7 @@ func (s *Shell) Fresh(dir string) *Shell {
 	s.stateMu.Lock()
 	defer s.stateMu.Unlock()
 	return &Shell{
-		Timeout: s.Timeout, program: s.program, first: dir, state: shellState{dir: dir, env: s.state.env},
+		Timeout: s.Timeout, program: s.program, first: dir, began: s.began, state: shellState{dir: dir, env: s.state.env},
 		on: s.on, broken: s.broken, home: s.home,
 	}
 }

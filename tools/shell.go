@@ -33,8 +33,9 @@ type Shell struct {
 	// the first.
 	Timeout time.Duration
 
-	program string // absolute
-	first   string // the folder that the session began in
+	program string   // absolute
+	first   string   // the folder that the session began in
+	began   []string // the environment that it began with
 
 	on     backend.Backend // where commands run; nil: here
 	broken error           // why they run nowhere
@@ -61,6 +62,7 @@ type Command struct {
 	from  *shellState // start from this state, which was judged; nil: from the session's as it is
 	start starter     // how the shell is started; nil: as a child of ours
 	box   *sandbox.Box
+	path  *string // the session's PATH, if the command has another one
 }
 
 // starter runs a child until it ends or the limit is over, which is no failure.
@@ -95,7 +97,8 @@ const terminalType = "TERM=xterm-256color"
 // looks secret and is not named in passthrough.
 func NewShell(dir string, passthrough []string) *Shell {
 	env, _ := proc.Environ(passthrough)
-	return &Shell{program: findShell("", dir), first: dir, state: shellState{dir: dir, env: override(env, calm)}}
+	env = override(env, calm)
+	return &Shell{program: findShell("", dir), first: dir, began: env, state: shellState{dir: dir, env: env}}
 }
 
 // Name is the shell's, such as "bash".
@@ -165,6 +168,9 @@ func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 		if after, ok := s.left(dump, before.env); ok {
 			if c.pty {
 				after.restore("TERM", before)
+			}
+			if c.path != nil {
+				after.env = override(after.env, []string{"PATH=" + *c.path})
 			}
 			s.adopt(after, c.Dir == "")
 		}

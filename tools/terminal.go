@@ -89,12 +89,9 @@ func terminal(ctx context.Context, env *Env, call Call, in terminalIn) (Result, 
 	if err != nil {
 		return Result{}, err
 	}
-	if !env.Shell.elsewhere() {
-		c.box = env.Sandbox.With(opening)
-	}
 	unsaved := ""
 	if !env.Shell.elsewhere() {
-		unsaved = explainUnsaved(env.Files.Unsaved(ctx))
+		unsaved = sentence(c.open(env, opening), explainUnsaved(env.Files.Unsaved(ctx)))
 	}
 	switch {
 	case apart && in.Background:

@@ -45,3 +45,17 @@ func (b *Box) ReadOnly() bool {
 	defer b.mu.Unlock()
 	return b.mode == ReadOnly
 }
+
+// Changeable returns the folders that the session's commands may write: those of the
+// workspace, for temporary files, and the tools' caches.
+func (b *Box) Changeable() []string {
+	if b == nil {
+		return nil
+	}
+	p := b.basePolicy()
+	all := slices.Concat(p.Roots, p.Writable, tempFolders())
+	for _, f := range p.view.caches {
+		all = append(all, f.named, f.path)
+	}
+	return all
+}

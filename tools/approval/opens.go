@@ -33,6 +33,36 @@ func (j *judge) known(c *call, program string) {
 	if strings.Contains(program, "/") && dir != "/bin" && dir != "/usr/bin" || !contains(ownCode, c.name) || j.funcs[c.name] != nil || j.aliases[c.name] {
 		j.foreign = true
 	}
+	if c.name == "install" && slices.ContainsFunc(c.args, func(a field) bool { return strings.HasPrefix(a.text, "--strip-program") }) {
+		j.foreign = true
+	}
+	j.foreign = j.foreign || slices.ContainsFunc(loaders, func(name string) bool { _, set := c.st.get(name); return set })
+}
+
+// loaders are variables by which a program that is known runs or loads another one. Those
+// that ask when they are set are among them, since a script can set them for the session,
+// too. See [Loads].
+var loaders = strings.Fields("PATH HOME XDG_CONFIG_HOME LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH BASH_ENV ENV PROMPT_COMMAND SHELLOPTS BASHOPTS ZDOTDIR PS4 " +
+	"GIT_SSH GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_TEMPLATE_DIR GIT_EXEC_PATH GIT_CONFIG GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_PARAMETERS GIT_CONFIG_COUNT " +
+	"GIT_DIR GIT_COMMON_DIR GIT_WORK_TREE GIT_EDITOR GIT_SEQUENCE_EDITOR EDITOR VISUAL GIT_PAGER PAGER GIT_ASKPASS SSH_ASKPASS SUDO_ASKPASS " +
+	"AWKPATH AWKLIBPATH RIPGREP_CONFIG_PATH TAR_OPTIONS ZIPOPT UNZIP GZIP IFS GCONV_PATH GLIBC_TUNABLES")
+
+// Loads reports whether a known program may run or load something else by a variable.
+func Loads(variable string) bool {
+	return slices.Contains(loaders, variable) || strings.HasPrefix(variable, "BASH_FUNC_") ||
+		strings.HasPrefix(variable, "GIT_CONFIG_KEY_") || strings.HasPrefix(variable, "GIT_CONFIG_VALUE_")
+}
+
+// ownActs begin the reasons of what a program does by itself. Other reasons say that
+// it runs or loads something, or that this cannot be told.
+const ownActs = "changes deletes removes destroys empties overwrites moves rewrites discards throws edits writes links checks ends publishes pushes sends stops erases"
+
+// runsOthers reports whether a program that is known was told to run another one.
+func (j *judge) runsOthers() bool {
+	return slices.ContainsFunc(j.findings, func(f finding) bool {
+		verb, _, _ := strings.Cut(f.reason, " ")
+		return !f.settings && !contains(ownActs, verb)
+	})
 }
 
 // open notes that the command itself writes a protected place.
@@ -72,7 +102,7 @@ func (j *judge) resolved(name string) string {
 
 // opened returns the places to open, or none.
 func (j *judge) opened() []string {
-	if j.foreign {
+	if j.foreign || j.runsOthers() {
 		return nil
 	}
 	if !j.hooked {

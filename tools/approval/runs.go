@@ -23,6 +23,9 @@ func (j *judge) ran(c *call, names ...string) {
 }
 
 func (j *judge) ranFile(file string) {
+	if clean := cleanPath(file); !ofSystem(clean) || j.place.inside(clean) {
+		j.foreign = true
+	}
 	if strings.ContainsAny(file, unknown+fresh+number) || strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "/proc/") {
 		return
 	}
@@ -124,7 +127,7 @@ func moduleFiles(module string) []string {
 
 // codeFiles are options of programs that name a file with commands or code.
 var codeFiles = map[string]string{
-	"awk": "f", "gawk": "fiE", "mawk": "f", "nawk": "f", "sed": "f", "gsed": "f", "psql": "f", "gdb": "x", "lldb": "s", "vi": "S", "vim": "Su", "nvim": "Su",
+	"awk": "f", "gawk": "fiEl", "mawk": "f", "nawk": "f", "sed": "f", "gsed": "f", "psql": "f", "gdb": "x", "lldb": "s", "vi": "S", "vim": "Su", "nvim": "Su",
 	"php": "f", "expect": "f", "at": "f", "batch": "f", "tclsh": "", "bc": "", "ansible-playbook": "", "gnuplot": "", "m4": "", "dc": "f", "parallel": "a", "xargs": "a", "octave": "",
 }
 
