@@ -27,8 +27,8 @@ func TestLacks(t *testing.T) {
 		{"switched off, no network", best, Policy{Mode: Off}, []string{"so is the sandbox"}},
 		{"nothing", Mechanism{Kind: None, Reason: "no luck"}, off, []string{"no luck"}},
 		{"no processes", Mechanism{Kind: Namespaces, NoNetwork: true, Scoped: true}, on, []string{"processes"}},
-		{"not scoped", Mechanism{Kind: Bubblewrap, Processes: true, NoNetwork: true}, on, []string{"abstract"}},
-		{"not scoped, no network", Mechanism{Kind: Bubblewrap, Processes: true, NoNetwork: true}, off, nil},
+		{"not scoped", Mechanism{Kind: Bubblewrap, Processes: true, NoNetwork: true}, on, []string{"links to git's settings", "abstract"}},
+		{"not scoped, no network", Mechanism{Kind: Bubblewrap, Processes: true, NoNetwork: true}, off, []string{"links to git's settings"}},
 		{"landlock", Mechanism{Kind: Landlock}, off, []string{"hooks, .vscode", "sandbox.network"}},
 	} {
 		got := tt.m.Lacks(tt.p)
