@@ -27,7 +27,6 @@ type Holders struct {
 	mu     sync.Mutex
 	all    []*holder // the one that was used last is the last
 	closed bool
-	ending sync.WaitGroup
 }
 
 const (
@@ -101,7 +100,7 @@ func (h *Holders) of(ctx context.Context, plan *confine.Plan) (*holder, error) {
 	} else {
 		found = newHolder(h, plan, key)
 		h.all = append(h.all, found)
-		h.ending.Go(func() { found.run(plan) })
+		go found.run(plan) // ends with the holder
 	}
 	found.users++
 	found.idle.Stop()
@@ -166,18 +165,26 @@ func (h *Holders) expire(o *holder) {
 }
 
 // Close ends all holders, and with them every command that still runs in one. It returns
-// when nothing is left.
+// when no command is left. Holders without a command end by themselves: the kernel takes
+// their namespaces apart in some ten milliseconds, and nobody has to wait for that.
 func (h *Holders) Close() {
 	if h == nil {
 		return
 	}
 	h.mu.Lock()
 	h.closed = true
+	var used []*holder
 	for len(h.all) > 0 {
-		h.drop(len(h.all) - 1)
+		last := len(h.all) - 1
+		if o := h.all[last]; o.users > 0 {
+			used = append(used, o)
+		}
+		h.drop(last)
 	}
 	h.mu.Unlock()
-	h.ending.Wait()
+	for _, o := range used {
+		<-o.over
+	}
 }
 
 // Protect makes paths read-only, and others impossible to rename or remove, for all
