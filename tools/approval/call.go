@@ -227,6 +227,9 @@ func (j *judge) variableSet(c *call, name, val string) {
 		"FZF_DEFAULT_COMMAND", "FZF_DEFAULT_OPTS", "BORG_RSH", "BORG_PASSCOMMAND", "RESTIC_PASSWORD_COMMAND", "RCLONE_PASSWORD_COMMAND", "PYTHONHOME", "RUSTC",
 		"CARGO_BUILD_RUSTC", "RUSTDOC", "LUA_INIT", "GUILE_LOAD_PATH", "PERL5LIB_PRELOAD", "ELECTRON_RUN_AS_NODE", "VIMINIT", "EXINIT", "NVIM_APPNAME", "LESSKEYIN", "MAILCHECK":
 		if val != "" && val != "/dev/null" {
+			if c.st != nil && (name == "BASH_ENV" || name == "ENV") {
+				j.ran(c, val)
+			}
 			j.ask(c, "sets "+name+", which makes later programs run or load something else")
 		}
 	case "NODE_OPTIONS", "MAKEFLAGS", "GOFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER":

@@ -1,6 +1,8 @@
 package approval
 
 import (
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -58,7 +60,7 @@ func (j *judge) ranInput() {
 }
 
 // passOn are programs that write what they read from their arguments, changed or not.
-const passOn = "cat bat head tail tac sed gsed awk gawk grep rg envsubst m4 cpp jq yq base64 xxd openssl gpg gunzip zcat gzip bzcat xzcat rev tr sort uniq cut tee dd iconv fold fmt nl paste dos2unix unix2dos"
+const passOn = "ls find cat bat head tail tac sed gsed awk gawk grep rg envsubst m4 cpp jq yq base64 xxd openssl gpg gunzip zcat gzip bzcat xzcat rev tr sort uniq cut tee dd iconv fold fmt nl paste dos2unix unix2dos"
 
 // sources returns the files whose content a statement may write.
 func (j *judge) sources(n syntax.Node, st *state) (files []string) {
@@ -156,25 +158,68 @@ func (j *judge) ranOptions(c *call) {
 	}
 }
 
-// followed adds to files that a command runs those that shell scripts among them run.
+// followed adds to files that a command runs those that scripts of shells and of Python
+// among them run.
 func followed(files []string, p Place) []string {
 	if p.Read == nil {
 		return files
 	}
-	for i := 0; i < len(files) && i < maxFollowed; i++ {
+	for i, looked := 0, 0; i < len(files) && looked < maxFollowed; i++ {
 		text, ok := p.Read(files[i])
-		if !ok || len(text) > maxSource || !shellScript(files[i], text) {
+		if !ok || len(text) > maxSource {
 			continue
 		}
-		j := newJudge(text, p)
-		j.source(text, j.start(), nil)
-		for _, file := range j.runFiles {
+		looked++
+		var more []string
+		switch {
+		case strings.HasSuffix(files[i], ".py"):
+			more = imported(files[i], text)
+		case shellScript(files[i], text):
+			j := newJudge(text, p)
+			st := j.start()
+			st.set("0", []value{{text: clean(files[i])}})
+			j.source(text, st, nil)
+			more = j.runFiles
+		}
+		for _, file := range more {
 			if !slices.Contains(files, file) && len(files) < maxFiles {
 				files = append(files, file)
 			}
 		}
 	}
 	return files
+}
+
+// imports are lines of Python that import modules.
+var imports = regexp.MustCompile(`(?m)^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import|import[ \t]+([\w., \t]+))`)
+
+// imported returns the files beside a Python script that its imports may mean.
+func imported(script, text string) (files []string) {
+	for _, m := range imports.FindAllStringSubmatch(text, maxFiles) {
+		for name := range strings.SplitSeq(m[1]+m[2], ",") {
+			name, _, _ = strings.Cut(strings.TrimSpace(name), " ")
+			if name = strings.TrimLeft(name, "."); name == "" {
+				continue
+			}
+			for _, file := range moduleFiles(name) {
+				if path.Base(file) != "__main__.py" {
+					files = append(files, path.Join(path.Dir(slashes(script)), file))
+				}
+			}
+		}
+	}
+	return files
+}
+
+// ranRead notes the files that a command reads or copies, if it runs what cannot be seen:
+// that may be their text.
+func (j *judge) ranRead(file *syntax.File, st *state) {
+	if !slices.ContainsFunc(j.findings, func(f finding) bool { return strings.HasPrefix(f.reason, "runs ") }) {
+		return
+	}
+	for _, name := range j.sources(file, st) {
+		j.ranFile(name)
+	}
 }
 
 // maxFollowed is how many files of one command are looked into for others.

@@ -107,9 +107,11 @@ func (j *judge) source(src string, st *state, outer *call) {
 		return
 	}
 	j.subscripts(file)
+	began := st.clone()
 	j.stmts(file.Stmts, st)
 	if outer == nil {
 		j.uncalled(st)
+		j.ranRead(file, began)
 	}
 }
 

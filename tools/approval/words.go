@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -304,6 +305,9 @@ func plain(p *syntax.ParamExp) bool {
 
 // param returns what an expansion of a parameter gives in the current world.
 func (j *judge) param(st *state, p *syntax.ParamExp) value {
+	if p.Param != nil && p.Param.Value == "BASH_SOURCE" && !p.Excl && !p.Length && p.Exp == nil && p.Slice == nil && p.Repl == nil {
+		return j.variable(st, "0") // of a script it is the same
+	}
 	if p.Param == nil || p.Excl || p.Index != nil {
 		return anything[0]
 	}
@@ -396,12 +400,18 @@ func (j *judge) substituted(st *state, p syntax.WordPart) value {
 
 // output returns what a substituted command prints, where that is plain to see.
 func (j *judge) output(st *state, s *syntax.Stmt) value {
-	c, ok := s.Cmd.(*syntax.CallExpr)
-	if !ok || len(c.Args) == 0 || len(s.Redirs) > 0 || j.substDepth > 4 {
+	if j.substDepth > 4 || len(s.Redirs) > 0 {
 		return anything[0]
 	}
 	j.substDepth++
 	defer func() { j.substDepth-- }()
+	if folder, ok := j.entered(st, s); ok {
+		return folder
+	}
+	c, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(c.Args) == 0 {
+		return anything[0]
+	}
 	switch c.Args[0].Lit() {
 	case "pwd":
 		return value{text: j.pwd(st)}
@@ -419,6 +429,14 @@ func (j *judge) output(st *state, s *syntax.Stmt) value {
 		if in := j.printed(st, c.Args); in.known {
 			return value{text: strings.TrimRight(in.text, "\n")}
 		}
+	case "dirname":
+		args := j.expand(st, c.Args[1:])
+		if len(args) == 2 && args[0].text == "--" {
+			args = args[1:]
+		}
+		if len(args) == 1 && args[0].seen() && !args[0].option() && args[0].text != "" {
+			return value{text: path.Dir(slashes(args[0].text))}
+		}
 	case "git":
 		if namesCommit(literals(c.Args[1:])) {
 			return value{text: number}
@@ -429,6 +447,28 @@ func (j *judge) output(st *state, s *syntax.Stmt) value {
 		}
 	}
 	return anything[0]
+}
+
+// entered returns the folder that "cd folder && pwd" prints.
+func (j *judge) entered(st *state, s *syntax.Stmt) (value, bool) {
+	b, ok := s.Cmd.(*syntax.BinaryCmd)
+	if !ok || b.Op != syntax.AndStmt || len(b.X.Redirs)+len(b.Y.Redirs) > 0 {
+		return value{}, false
+	}
+	cd, ok1 := b.X.Cmd.(*syntax.CallExpr)
+	pwd, ok2 := b.Y.Cmd.(*syntax.CallExpr)
+	if !ok1 || !ok2 || len(cd.Args) != 2 || cd.Args[0].Lit() != "cd" || len(pwd.Args) != 1 || pwd.Args[0].Lit() != "pwd" {
+		return value{}, false
+	}
+	to := j.expand(st, cd.Args[1:])
+	if len(to) != 1 || !to[0].seen() || to[0].option() {
+		return value{}, false
+	}
+	paths := absolute(st, to[0].text)
+	if len(paths) != 1 || strings.Contains(paths[0], unknown) {
+		return value{}, false
+	}
+	return value{text: cleanPath(paths[0])}, true
 }
 
 // literals returns words that are written plainly; an empty one is none.
