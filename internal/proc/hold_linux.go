@@ -24,6 +24,7 @@ type namespace struct {
 	socket int
 	how    string // for workers
 	mounts chan func()
+	keeper *keeper
 
 	inherited inherited
 
@@ -67,6 +68,9 @@ func (s supervisor) hold(what spec) {
 		n.how += apartWorker
 	}
 	err := plan.Enter()
+	if err == nil && plan.Namespaces {
+		n.keeper = newKeeper(&plan)
+	}
 	if err == nil {
 		n.socket, err = unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, 3)
 	}
@@ -81,6 +85,9 @@ func (s supervisor) hold(what spec) {
 	go watch(s.control, stops, &orphaned, nil)
 	go n.reap()
 	go n.end(s, stops)
+	if n.keeper != nil {
+		go n.keeper.watch(n.mounts)
+	}
 	n.serve()
 	select {} // the end of the control pipe ends us, once workers have ended what runs
 }
@@ -253,16 +260,23 @@ func (n *namespace) orphans() (found []process) {
 func (n *namespace) protect(m message) {
 	count, err := strconv.Atoi(m.fields[1])
 	paths := m.fields[2:]
-	if err != nil || count < 0 || count > len(paths) {
+	changed := false
+	if err != nil || count < 0 || count > len(paths) || n.keeper == nil {
 		err = errMessage
 	} else {
-		done := make(chan error)
-		n.mounts <- func() { done <- confine.Protect(paths[:count], paths[count:]) }
-		err = <-done
+		done := make(chan struct{})
+		n.mounts <- func() {
+			changed, err = n.keeper.protect(paths[:count], paths[count:])
+			close(done)
+		}
+		<-done
 	}
 	text := ""
-	if err != nil {
+	switch {
+	case err != nil:
 		text = err.Error()
+	case !changed:
+		text = unchangedWord
 	}
 	n.say(message{kind: protected, fields: []string{m.fields[0], text}})
 }

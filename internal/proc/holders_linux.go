@@ -34,6 +34,11 @@ const (
 	idleLimit = 5 * time.Minute // and how long
 )
 
+// errUnchanged says that all was protected, and unchangedWord is how a holder says so.
+var errUnchanged = errors.New("all was protected already")
+
+const unchangedWord = "="
+
 var errClosed = errors.New("the session is closed")
 
 // Held reports whether the command runs in a holder: if it may, has a process namespace,
@@ -98,7 +103,7 @@ func (h *Holders) of(ctx context.Context, plan *confine.Plan) (*holder, error) {
 		found = h.all[i]
 		h.all = append(slices.Delete(h.all, i, i+1), found)
 	} else {
-		found = newHolder(h, plan, key)
+		found = newHolder(h, key)
 		h.all = append(h.all, found)
 		go found.run(plan) // ends with the holder
 	}
@@ -234,9 +239,6 @@ type holder struct {
 	stale bool // no new ones; guarded by owner.mu
 	idle  *time.Timer
 
-	heldMu sync.Mutex
-	held   map[string]string // what is read-only or pinned, by kind and path: which file that was
-
 	up     chan struct{} // closed when it holds, or failed says why it does not
 	failed error
 	over   chan struct{} // closed when nothing of it is left
@@ -255,9 +257,9 @@ type holder struct {
 	answers map[int]chan error // to what else was asked
 }
 
-func newHolder(owner *Holders, plan *confine.Plan, key string) *holder {
+func newHolder(owner *Holders, key string) *holder {
 	o := &holder{
-		owner: owner, key: key, held: heldBy(plan), up: make(chan struct{}), over: make(chan struct{}),
+		owner: owner, key: key, up: make(chan struct{}), over: make(chan struct{}),
 		waiting: map[Limits][]*worker{}, workers: map[int]*worker{}, answers: map[int]chan error{},
 	}
 	o.ctx, o.cancel = context.WithCancel(context.Background())
@@ -391,6 +393,8 @@ func (o *holder) take(m message) {
 		w.left()
 	case m.kind == protected && m.text() == "":
 		o.answer(id, nil)
+	case m.kind == protected && m.text() == unchangedWord:
+		o.answer(id, errUnchanged)
 	case m.kind == protected:
 		o.answer(id, errors.New(m.text()))
 	}
@@ -435,63 +439,30 @@ func (o *holder) next() int {
 	return o.ids
 }
 
-// protect protects what the plan does not. changed reports whether there is anything.
+// protect protects what is not protected yet. changed reports whether there is anything.
 func (o *holder) protect(ctx context.Context, readOnly, pinned []string) (changed bool, err error) {
 	select {
 	case <-o.up:
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
-	o.heldMu.Lock()
-	defer o.heldMu.Unlock()
-	readOnly, pinned = o.missing("r", readOnly), o.missing("p", pinned)
-	if o.failed != nil || o.isOver() || len(readOnly)+len(pinned) == 0 {
+	if o.failed != nil || o.isOver() {
 		return false, nil
 	}
+	ask := func(readOnly, pinned []string) {
+		e := o.mount(ctx, readOnly, pinned)
+		if errors.Is(e, errUnchanged) {
+			return
+		}
+		changed, err = true, errors.Join(err, e)
+	}
+	for _, some := range portions(pinned) { // folders before what lies in them
+		ask(nil, some)
+	}
 	for _, some := range portions(readOnly) {
-		err = errors.Join(err, o.mount(ctx, some, nil))
+		ask(some, nil)
 	}
-	for _, some := range portions(pinned) {
-		err = errors.Join(err, o.mount(ctx, nil, some))
-	}
-	if err != nil {
-		return true, err
-	}
-	note(o.held, "r", readOnly)
-	note(o.held, "p", pinned)
-	return true, nil
-}
-
-// heldBy is what a plan holds.
-func heldBy(plan *confine.Plan) map[string]string {
-	held := map[string]string{}
-	note(held, "r", plan.ReadOnly)
-	note(held, "p", plan.Pinned)
-	return held
-}
-
-func note(held map[string]string, kind string, paths []string) {
-	for _, path := range paths {
-		held[kind+path] = identity(path)
-	}
-}
-
-// identity is which file or folder a path is now: a mount is of that, and is gone when a
-// program outside of the namespace replaces it.
-func identity(path string) string {
-	var st unix.Stat_t
-	if unix.Lstat(path, &st) != nil {
-		return ""
-	}
-	return strconv.FormatUint(st.Dev, 36) + ":" + strconv.FormatUint(st.Ino, 36)
-}
-
-// missing are the paths that are not held, or are not what they were then.
-func (o *holder) missing(kind string, paths []string) []string {
-	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
-		was, ok := o.held[kind+path]
-		return ok && was == identity(path)
-	})
+	return changed, err
 }
 
 func (o *holder) mount(ctx context.Context, readOnly, pinned []string) error {

@@ -467,9 +467,77 @@ func TestProtect(t *testing.T) {
 	if err := h.Protect(t.Context(), []string{filepath.Join(dir, "made"), "/no/such/file"}, []string{filepath.Join(dir, "pinned")}); err != nil {
 		t.Fatal(err)
 	}
+	if changed, err := h.all[0].protect(t.Context(), []string{filepath.Join(dir, "made")}, []string{filepath.Join(dir, "pinned")}); changed || err != nil {
+		t.Errorf("protected again: %v, %v", changed, err)
+	}
 	fmt.Fprintln(w, "go") //nolint:errcheck // it waits for that
 	if _, err := p.Wait(); err != nil || out.String() != "in it\n" {
 		t.Errorf("%v, %q", err, out.String())
+	}
+}
+
+// What is replaced from outside while a command runs, as the user's own git replaces its
+// settings, is protected from that command like what was there before.
+func TestReplacedWhileRunning(t *testing.T) {
+	t.Parallel()
+	for name, replace := range map[string]func(path string) error{
+		"renamed over": func(path string) error {
+			return errors.Join(os.WriteFile(path+".lock", nil, 0o666), os.Rename(path+".lock", path))
+		},
+		"removed": func(path string) error {
+			err := os.Remove(path)
+			time.Sleep(2 * missingEvery)
+			return errors.Join(err, os.WriteFile(path, nil, 0o666))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			path := filepath.Join(dir, "settings")
+			if err := os.WriteFile(path, nil, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			h := holders(t)
+			in := func(c *Cmd) {
+				c.Confine, c.Holders, c.Together = apart(t), h, true
+				c.Confine.Writable, c.Confine.ReadOnly = []string{dir}, []string{path}
+			}
+			r, w := io.Pipe()
+			defer w.Close() //nolint:errcheck // ends the child's reading
+			var out bytes.Buffer
+			c := sh("exec 2>/dev/null; cd " + dir + "; echo x >started; while read go; do " +
+				"until grep -q settings /proc/self/mountinfo; do sleep 0.01; done; echo x >settings && echo written; echo x >seen; done")
+			c.Stdin, c.Stdout = r, &out
+			in(&c)
+			p, err := Start(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for mark := range 3 {
+				there(t, filepath.Join(dir, []string{"started", "seen", "seen"}[mark]))
+				os.Remove(filepath.Join(dir, "seen")) //nolint:errcheck // not there at first
+				if err := replace(path); err != nil {
+					t.Fatal(err)
+				}
+				fmt.Fprintln(w, "go") //nolint:errcheck // it waits for that
+			}
+			there(t, filepath.Join(dir, "seen"))
+			w.Close() //nolint:errcheck // ends the child's reading
+			if _, err := p.Wait(); err != nil || out.String() != "" {
+				t.Errorf("%v, %q", err, out.String())
+			}
+		})
+	}
+}
+
+// there waits for a file.
+func there(t *testing.T, path string) {
+	t.Helper()
+	for t.Context().Err() == nil {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		time.Sleep(time.Millisecond)
 	}
 }
 

@@ -1,0 +1,129 @@
+package proc
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
+)
+
+// keeper keeps what is protected in a holder protected. The kernel removes the mount of a
+// file that another program replaces from outside, as the user's own git does with its
+// settings, and the new file of that name could be written. A keeper sees that and protects
+// the new file. Everything but watch is called by the thread that makes mounts.
+type keeper struct {
+	readOnly, pinned map[string]bool // paths that are protected
+}
+
+// newKeeper notes what a plan protects.
+func newKeeper(plan *confine.Plan) *keeper {
+	k := &keeper{map[string]bool{}, map[string]bool{}}
+	k.note(plan.ReadOnly, slices.Concat(plan.Pinned, plan.Links))
+	return k
+}
+
+func (k *keeper) note(readOnly, pinned []string) {
+	for _, path := range readOnly {
+		k.readOnly[path] = true
+	}
+	for _, path := range pinned {
+		k.pinned[path] = true
+	}
+}
+
+// protect protects those paths that are not protected yet. changed reports whether there
+// are any.
+func (k *keeper) protect(readOnly, pinned []string) (changed bool, err error) {
+	k.note(readOnly, pinned)
+	readOnly, pinned = slices.DeleteFunc(readOnly, isReadOnly), slices.DeleteFunc(pinned, isPinned)
+	if len(readOnly)+len(pinned) == 0 {
+		return false, nil
+	}
+	return true, confine.Protect(readOnly, pinned)
+}
+
+// isReadOnly reports whether a path lies in a mount that is read-only, or nothing is there.
+func isReadOnly(path string) bool {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return true
+	}
+	defer unix.Close(fd) //nolint:errcheck // only a handle
+	var st unix.Statfs_t
+	return unix.Fstatfs(fd, &st) == nil && st.Flags&unix.ST_RDONLY != 0
+}
+
+// isPinned reports whether a path is a mount, or nothing is there.
+func isPinned(path string) bool {
+	var st unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, 0, &st)
+	return err != nil || st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
+}
+
+// How long a keeper waits for a change. The kernel tells of mounts only, and it tells before
+// another file has its place.
+const (
+	untilTold    = -1 * time.Millisecond
+	missingEvery = 20 * time.Millisecond  // something was removed, and may be made again
+	replacing    = time.Millisecond       // something cannot be protected yet
+	mostWait     = 250 * time.Millisecond // either, after a while
+)
+
+// renew protects what has been replaced. It returns how long to wait for the next change.
+func (k *keeper) renew() (wait time.Duration) {
+	readOnly, pinned := slices.Sorted(maps.Keys(k.readOnly)), slices.Sorted(maps.Keys(k.pinned))
+	k.protect(slices.Clone(readOnly), slices.Clone(pinned)) //nolint:errcheck // looked at below
+	open := func(path string, held bool) time.Duration {
+		switch {
+		case !held:
+			return replacing
+		case unix.Access(path, unix.F_OK) == unix.ENOENT:
+			return missingEvery
+		}
+		return untilTold
+	}
+	wait = untilTold
+	for _, path := range readOnly {
+		wait = sooner(wait, open(path, isReadOnly(path)))
+	}
+	for _, path := range pinned {
+		wait = sooner(wait, open(path, isPinned(path)))
+	}
+	return wait
+}
+
+// sooner is the shorter of two waits, of which one may have no end.
+func sooner(a, b time.Duration) time.Duration {
+	if a < 0 || b >= 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// watch renews whatever loses its mount, until the process ends.
+func (k *keeper) watch(mounts chan<- func()) {
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return
+	}
+	defer f.Close() //nolint:errcheck // only polled
+	for wait := untilTold; ; {
+		poll := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLPRI}}
+		told, err := unix.Poll(poll, int(wait.Milliseconds()))
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return
+		}
+		next := make(chan time.Duration)
+		mounts <- func() { next <- k.renew() }
+		if again := <-next; again > 0 && told == 0 {
+			wait = min(max(again, 2*wait), mostWait)
+		} else {
+			wait = again
+		}
+	}
+}
