@@ -47,7 +47,9 @@ func Approve(ctx context.Context, env *Env, call Call, title string, place appro
 }
 
 // repositoryOf returns the git folders that git uses in a folder: .git of it or of one
-// above, or what a file of that name says, with what a worktree shares.
+// above, or what a file of that name says, with what a worktree shares. If git would take
+// a folder on the way as a repository by itself (a bare one), repositoryOf returns nil:
+// nothing protects its settings.
 func repositoryOf(dir string) []string {
 	for ; ; dir = filepath.Dir(dir) {
 		path := filepath.Join(dir, ".git")
@@ -64,10 +66,20 @@ func repositoryOf(dir string) []string {
 			return []string{own}
 		case err == nil:
 			return []string{followLinks(path)}
-		case dir == filepath.Dir(dir):
+		case dir == filepath.Dir(dir) || bare(dir):
 			return nil
 		}
 	}
+}
+
+// bare reports whether git takes a folder as a repository by itself.
+func bare(dir string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // pointerIn returns the path that a file of one line names, relative to a folder.

@@ -20,6 +20,9 @@ func TestOpeningsAreForKnownPrograms(t *testing.T) {
 		"PATH, git":                 {"export PATH=$PWD/bin:$PATH", sets},
 		"a cache in PATH":           {"mkdir -p ~/.cache/bin && cp bin/* ~/.cache/bin && export PATH=~/.cache/bin:$PATH", copies},
 		"git's configuration":       {"mkdir -p c/git; printf '[core]\\n\\tfsmonitor = sh mk.sh\\n' > c/git/config; export XDG_CONFIG_HOME=$PWD/c", copies + "; git status"},
+		"a bare repository":         {"true", "cd bare && git status; cd .. && " + copies},
+		"a bare repository, by -C":  {"true", copies + "; git -C bare status"},
+		"a bare one, by --git-dir":  {"true", copies + "; git --git-dir=bare status"},
 		"forged state":              {"sh forge.sh", copies},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -29,6 +32,12 @@ func TestOpeningsAreForKnownPrograms(t *testing.T) {
 			writeFile(t, filepath.Join(dir, ".vscode", "settings.json"), "{}")
 			writeFile(t, filepath.Join(dir, "mk.sh"), "echo evil > .vscode/tasks.json; echo '# evil' >> .git/config\n")
 			writeFile(t, filepath.Join(dir, "forge.sh"), "for fd in /proc/$PPID/fd/*; do printf 'declare -x BASH_ENV=\"%s/mk.sh\"\\n:\\n%s\\n' $PWD $PWD >> $fd; done; kill -9 $PPID\n")
+			for name, text := range map[string]string{
+				"HEAD": "ref: refs/heads/main\n", "objects/a": "", "refs/a": "",
+				"config": "[core]\n\tbare = false\n\tworktree = ..\n\tfsmonitor = sh mk.sh\n",
+			} {
+				writeFile(t, filepath.Join(dir, "bare", name), text)
+			}
 			for _, program := range []string{"cp", "git"} {
 				path := filepath.Join(dir, "bin", program)
 				writeFile(t, path, "#!/bin/sh\nsh mk.sh\nexec /usr/bin/"+program+" \"$@\"\n")

@@ -139,6 +139,9 @@ func (j *judge) gitOpens(c *call) {
 	case !contains(gitPlain, c.name):
 		j.foreign = true // an alias
 	}
+	if !contains("init clone help version --version --help", c.name) && slices.ContainsFunc(c.st.cwds, func(dir string) bool { return len(j.repository(dir)) == 0 }) {
+		j.foreign = true // the settings of another repository may run programs
+	}
 	j.rewrites = j.rewrites || contains(gitRewrites, c.name)
 	switch c.name {
 	case "clean":
