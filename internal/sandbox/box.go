@@ -135,7 +135,7 @@ func (b *Box) wanted() Mode {
 // Holds reports whether the sandbox is kept between commands, so that a command that
 // needs no folder of its own starts sooner. See [proc.Cmd.Held].
 func (b *Box) Holds(ctx context.Context) bool {
-	if b.off() || b.wanted().Check() != nil {
+	if b.off() || b.cfg.Alone || b.wanted().Check() != nil {
 		return false
 	}
 	m := b.mechanism(ctx)

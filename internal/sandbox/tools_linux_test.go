@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -65,10 +66,12 @@ var projects = []struct {
 
 func TestTools(t *testing.T) {
 	t.Parallel()
-	home, err := os.UserHomeDir()
+	// The home of the account, in which rustup and pyenv keep their programs, and not another HOME.
+	account, err := user.Current()
 	if err != nil {
 		t.Fatal(err)
 	}
+	home, environ := account.HomeDir, append(os.Environ(), "HOME="+account.HomeDir)
 	for _, m := range here(t) {
 		for _, p := range projects {
 			if _, err := exec.LookPath(p.program); err != nil || m.Kind == Namespaces && !m.Processes || p.name == "go" && m.Kind != Namespaces {
@@ -98,7 +101,7 @@ func TestTools(t *testing.T) {
 				t.Cleanup(box.Close)
 				for range 2 { // with what the first has left
 					var out bytes.Buffer
-					c := proc.Cmd{Args: []string{"/bin/sh", "-c", p.script}, Dir: ws, Env: os.Environ(), Stdout: &out, Stderr: &out}
+					c := proc.Cmd{Args: []string{"/bin/sh", "-c", p.script}, Dir: ws, Env: environ, Stdout: &out, Stderr: &out}
 					if err := box.Confine(t.Context(), &c); err != nil {
 						t.Fatal(err)
 					}
