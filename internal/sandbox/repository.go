@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,6 +36,9 @@ type entry struct {
 // open opens a folder, which commands may have made. If it lies in a root, no link leads out
 // of that.
 func open(dir string, roots []string) (*os.Root, error) {
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() { // opening a pipe would wait for its writer
+		return nil, fmt.Errorf("%s is no folder", dir)
+	}
 	for _, root := range roots {
 		if !under(dir, root) {
 			continue
@@ -174,7 +178,10 @@ var ofOneModule = []string{"objects", "refs", "logs", "hooks", "info", "modules"
 
 // within adds the submodules and worktrees that a repository keeps.
 func (f *found) within(root *os.Root, dir string) {
-	trees, _ := fs.ReadDir(root.FS(), "worktrees")
+	var trees []fs.DirEntry
+	if info, err := root.Lstat("worktrees"); err == nil && info.IsDir() { // opening a pipe would wait for its writer
+		trees, _ = fs.ReadDir(root.FS(), "worktrees")
+	}
 	for _, t := range trees[:min(len(trees), modulesLimit)] {
 		if t.IsDir() {
 			f.add(filepath.Join(dir, "worktrees", t.Name()), dir, false)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -61,5 +62,32 @@ func TestHeldWhileItRuns(t *testing.T) {
 	}
 	if text, _ := os.ReadFile(hook); string(text) != "x\n" {
 		t.Errorf("the hook holds %q", text)
+	}
+}
+
+// Pipes in the place of what a repository holds keep no review waiting.
+func TestPipesInARepository(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	git := filepath.Join(root, "sub/.git")
+	for _, name := range []string{"objects", "refs"} {
+		if err := os.MkdirAll(filepath.Join(git, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"HEAD", "config", "config.worktree", "commondir", "gitdir", "info", "hooks", "modules", "worktrees"} {
+		if err := syscall.Mkfifo(filepath.Join(git, name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := Detect(t.Context())
+	box := New(Config{Mode: WorkspaceWrite, Network: true, Home: t.TempDir(), Roots: func() []string { return []string{root} }, Mechanism: &m})
+	defer box.Close()
+	looked := make(chan struct{})
+	go func() { box.look(); close(looked) }()
+	select {
+	case <-looked:
+	case <-time.After(time.Minute):
+		t.Fatal("the review waits for a pipe")
 	}
 }
