@@ -66,7 +66,7 @@ func (s *server) plan() (*start, error) {
 		return nil, err
 	}
 	p.cmd = proc.Cmd{Args: append([]string{path}, s.Args...), Dir: dir, Env: programs.Environ(env, roots), Grace: gentle}
-	runs := within(dir, roots)
+	runs := within(dir, roots) || enters(path, s.Args, s.Env, roots)
 	for _, file := range append([]string{path}, argumentFiles(s.Args, dir)...) {
 		if !within(file, roots) {
 			continue
