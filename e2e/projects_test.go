@@ -22,6 +22,8 @@ var publicProjects = map[string][]string{
 		"python3 -m venv .venv",
 		".venv/bin/python -m pip install --disable-pip-version-check -e . pytest",
 		".venv/bin/python -m pytest",
+		".venv/bin/python -m pip install --disable-pip-version-check uv",
+		"UV_PROJECT_ENVIRONMENT=.venv/uv .venv/bin/uv run --python .venv/bin/python --with pytest python -m pytest",
 	},
 	"java-commons-cli": {"mvn -q -B -Drat.skip test"},
 }
