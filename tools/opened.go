@@ -45,7 +45,7 @@ func (s *Shell) loads(env []string) string {
 	began, now := shellState{env: s.began}.exports(), shellState{env: env}.exports()
 	for _, kv := range slices.Concat(env, s.began) {
 		name, _, _ := strings.Cut(kv, "=")
-		if name != "PATH" && approval.Loads(name) && began[name] != now[name] {
+		if name != "PATH" && approval.Loads(name, now[name]) && began[name] != now[name] {
 			return name
 		}
 	}

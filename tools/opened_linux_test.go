@@ -61,3 +61,14 @@ func TestOpeningsAreForKnownPrograms(t *testing.T) {
 		})
 	}
 }
+
+// Variables that only name a usual editor or pager close nothing.
+func TestOpeningsWithAUsualEditor(t *testing.T) {
+	t.Parallel()
+	env, dir, _ := newSandboxed(t)
+	runTerminal(t.Context(), t, env, commandOf(t, "export EDITOR=vim PAGER=less PATH=$PWD/bin:$PATH"))
+	out, result := runTerminal(t.Context(), t, env, commandOf(t, "GIT_EDITOR=true git config user.name Ann"))
+	if !holds(filepath.Join(dir, ".git", "config"), "Ann") {
+		t.Errorf("%+v %s", out, result.JSON)
+	}
+}

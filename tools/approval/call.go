@@ -212,7 +212,7 @@ func (j *judge) declare(c *syntax.DeclClause, st *state) {
 // something else.
 func (j *judge) variableSet(c *call, name, val string) {
 	unseen := strings.Contains(val, unknown)
-	j.foreign = j.foreign || Loads(name) && !(harmlessHelper(val) && strings.Contains(name, "PAGER"))
+	j.foreign = j.foreign || Loads(name, val)
 	switch name {
 	case "PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "BAT_PAGER", "DELTA_PAGER", "AWS_PAGER", "GH_PAGER",
 		"EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "BROWSER", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS":

@@ -47,8 +47,12 @@ var loaders = strings.Fields("PATH HOME XDG_CONFIG_HOME LD_PRELOAD LD_AUDIT LD_L
 	"GIT_DIR GIT_COMMON_DIR GIT_WORK_TREE GIT_EDITOR GIT_SEQUENCE_EDITOR EDITOR VISUAL GIT_PAGER PAGER GIT_ASKPASS SSH_ASKPASS SUDO_ASKPASS " +
 	"AWKPATH AWKLIBPATH RIPGREP_CONFIG_PATH TAR_OPTIONS ZIPOPT UNZIP GZIP IFS GCONV_PATH GLIBC_TUNABLES")
 
-// Loads reports whether a known program may run or load something else by a variable.
-func Loads(variable string) bool {
+// Loads reports whether a known program may run or load something else by a variable with
+// this value.
+func Loads(variable, value string) bool {
+	if helper := strings.Contains(variable, "PAGER") || strings.Contains(variable, "EDITOR") || variable == "VISUAL"; helper && harmlessHelper(value) {
+		return false
+	}
 	return slices.Contains(loaders, variable) || strings.HasPrefix(variable, "BASH_FUNC_") ||
 		strings.HasPrefix(variable, "GIT_CONFIG_KEY_") || strings.HasPrefix(variable, "GIT_CONFIG_VALUE_")
 }
