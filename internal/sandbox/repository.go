@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -36,14 +35,11 @@ type entry struct {
 // open opens a folder, which commands may have made. If it lies in a root, no link leads out
 // of that.
 func open(dir string, roots []string) (*os.Root, error) {
-	if info, err := os.Lstat(dir); err != nil || !info.IsDir() { // opening a pipe would wait for its writer
-		return nil, fmt.Errorf("%s is no folder", dir)
-	}
 	for _, root := range roots {
 		if !under(dir, root) {
 			continue
 		}
-		top, err := os.OpenRoot(root)
+		top, err := safefile.OpenRoot(root)
 		if err != nil || dir == root {
 			return top, err
 		}
@@ -52,9 +48,9 @@ func open(dir string, roots []string) (*os.Root, error) {
 		if err != nil {
 			return nil, err
 		}
-		return top.OpenRoot(rel)
+		return safefile.OpenRootIn(top, rel)
 	}
-	return os.OpenRoot(dir)
+	return safefile.OpenRoot(dir)
 }
 
 // read returns what a small file below a folder holds. If it is no regular file, or too
