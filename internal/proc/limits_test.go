@@ -119,7 +119,9 @@ func checkLimits(t *testing.T, tests []limitTest) {
 				c.Stdout, c.Stderr, c.Limits = &out, &out, tt.limits
 				where(&c)
 				got, err := Run(ctx, c)
-				if err != nil || got.Limit != tt.limit || !strings.Contains(out.String(), tt.out) {
+				// In namespaces the kernel may have refused a user's forks before they were counted.
+				refused := tt.limit == LimitProcesses && name != "" && strings.Contains(out.String(), "Cannot fork")
+				if err != nil || got.Limit != tt.limit && !refused || !strings.Contains(out.String(), tt.out) {
 					t.Errorf("%+v, %v: %.500q", got, err, out.String())
 				}
 			})
