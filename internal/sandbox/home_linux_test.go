@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -70,6 +71,12 @@ func TestLayers(t *testing.T) {
 			if !v.has("home/.cache/tool/warm", "warm") || !v.lacks("home/.cache/tool/cold") || v.lacks("home/.cargo/bin/tool") {
 				t.Error("the user's cache was changed")
 			}
+			filepath.WalkDir(v.box.cfg.HermesHome, func(path string, d fs.DirEntry, err error) error {
+				if info, statErr := os.Stat(path); err != nil || statErr == nil && d.IsDir() && info.Mode().Perm()&0o700 != 0o700 {
+					t.Errorf("the user cannot remove %s: %v", path, err)
+				}
+				return nil
+			})
 			const look = `cat ~/.cache/tool/warm ~/.cache/tool/cold; ls -d ~/.cargo/bin`
 			if out := v.run(look); !strings.HasPrefix(out, "changed\none\n") || strings.Contains(out, "\n"+v.home) {
 				t.Errorf("the next command finds %q", out)

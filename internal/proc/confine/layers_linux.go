@@ -169,5 +169,9 @@ func overlay(lower, upper, work string, flags int) (fd int, err error) {
 	if err := unix.FsconfigCreate(fsfd); err != nil {
 		return -1, err
 	}
+	// The kernel closes its own folders even to their owner, who could not remove them then.
+	for _, name := range []string{"work", "work/incompat", "work/incompat/volatile"} {
+		unix.Fchmodat(fds[1], name, 0o700, 0) //nolint:errcheck // not every kernel makes all of them
+	}
 	return unix.Fsmount(fsfd, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|flags)
 }
