@@ -113,7 +113,7 @@ func TestRepositoryIsNotLoaded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if _, err := exec.LookPath(tc.server.Command); err != nil {
-				t.Skipf("%s is missing", tc.server.Command)
+				t.Fatalf("%s is missing", tc.server.Command)
 			}
 			r := newRepository(t, tc.files)
 			if tc.server.Name = "s"; tc.server.ConnectTimeout == 0 {
@@ -259,7 +259,7 @@ func TestDataOfTheWorkspaceDoesNotAsk(t *testing.T) {
 func TestNpxRunsTheUsersPackage(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("npx"); err != nil {
-		t.Skip("npx is missing")
+		t.Fatal("npx is missing")
 	}
 	r := newRepository(t, map[string]string{
 		"package.json":                  `{}`,

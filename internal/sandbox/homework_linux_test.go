@@ -61,7 +61,7 @@ func TestPrompt(t *testing.T) {
 	t.Parallel()
 	zsh, err := exec.LookPath("zsh")
 	if err != nil {
-		t.Skip("zsh is not installed")
+		t.Fatal("zsh is missing: run `make hosts`")
 	}
 	for _, m := range append(here(t), Mechanism{Kind: None}) {
 		mode := WorkspaceWrite
