@@ -22,7 +22,7 @@ import (
 // call of a reply is text, all are. A reply with native calls has no others.
 //
 // Text that looked like the beginning of a call is passed on as soon as it turns out not
-// to be. On an error what is still held back is dropped: nobody has seen it.
+// to be. On an error, text that is still held back is dropped.
 func Inline(req *Request, calls bool, in iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		f := inline{req: req, last: '\n', yield: yield}

@@ -123,7 +123,7 @@ func (h *Holders) of(ctx context.Context, plan *confine.Plan) (*holder, error) {
 	return found, nil
 }
 
-// done gives a holder back. The holders that nobody uses end, but for those that were used
+// done gives a holder back. Holders without a command end, except for those that were used
 // last.
 func (h *Holders) done(o *holder, stale bool) {
 	h.mu.Lock()
@@ -160,7 +160,7 @@ func (h *Holders) drop(i int) {
 	o.end()
 }
 
-// expire ends a holder that nobody has used for a while.
+// expire ends a holder that has had no command for a while.
 func (h *Holders) expire(o *holder) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -171,7 +171,7 @@ func (h *Holders) expire(o *holder) {
 
 // Close ends all holders, and with them every command that still runs in one. It returns
 // when no command is left. Holders without a command end by themselves: the kernel takes
-// their namespaces apart in some ten milliseconds, and nobody has to wait for that.
+// their namespaces apart in some ten milliseconds, and Close does not wait for that.
 func (h *Holders) Close() {
 	if h == nil {
 		return

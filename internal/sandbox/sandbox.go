@@ -1,4 +1,4 @@
-// Package sandbox bounds what commands and scripts reach, whoever wrote them: what
+// Package sandbox bounds what commands and scripts reach: what
 // they may write, which of the user's secrets they may read, and whether they may
 // use the network.
 //
