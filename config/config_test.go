@@ -40,16 +40,16 @@ func TestLoadProblems(t *testing.T) {
 		{"unknown inner key", "model:\n  default: m\n  defualt: n\n", ":3: model.defualt is not a key we know (did you mean default?); it is ignored", "model.default", "m"},
 		{"wrong type", "agent:\n  max_iterations: many\nmodel:\n  default: m\n", ":2: agent.max_iterations must be a whole number, 0 or more, not the text given; it is ignored", "model.default", "m"},
 		{"wrong word", "store:\n  synchronous: never\n", ":2: store.synchronous must be one of normal, full, not the text given; it is ignored", "store.synchronous", "normal"},
-		{"unknown approvals.mode", "approvals:\n  mode: never\n", ":2: approvals.mode is \"never\", which is not known; known are ask, manual, smart, off. Until then actions ask as in mode ask", "approvals.mode", "ask"},
+		{"unknown approvals.mode", "approvals:\n  mode: never\n", ":2: approvals.mode is \"never\", which is not known; known are ask, manual, smart, off. Until then actions require approval as in mode ask", "approvals.mode", "ask"},
 		{"unknown backend", "terminal: {backend: dockr}\n", ":1: terminal.backend is \"dockr\", which is not known; known are local, ssh, docker, singularity. Until then commands are rejected", "terminal.backend", "dockr"},
-		{"a text for approvals.deny", "approvals: {deny: git push*}\n", ":1: approvals.deny must be a list of texts. Until then its texts count, and for what is no text, every command is rejected", "approvals.deny", `["git push*"]`},
-		{"no text in approvals.deny", "approvals: {deny: [a, {b: c}]}\n", ":1: approvals.deny must be a list of texts. Until then its texts count, and for what is no text, every command is rejected", "approvals.deny", `["a","*"]`},
-		{"a mapping for approvals.deny", "approvals: {deny: {rm: true}}\n", ":1: approvals.deny must be a list of texts. Until then its texts count, and for what is no text, every command is rejected", "approvals.deny", `["*"]`},
-		{"a text for tools.disabled", "agent: {tools: {disabled: terminal}}\n", ":1: agent.tools.disabled must be a list of texts. Until then its texts count", "agent.tools.disabled", `["terminal"]`},
-		{"a text for tools.enabled", "agent: {tools: {enabled: file}}\n", ":1: agent.tools.enabled must be a list of texts. Until then its texts count", "agent.tools.enabled", `["file"]`},
+		{"a text for approvals.deny", "approvals: {deny: git push*}\n", ":1: approvals.deny must be a list of texts. Until then its texts apply, and for a value that is no text, every command is rejected", "approvals.deny", `["git push*"]`},
+		{"no text in approvals.deny", "approvals: {deny: [a, {b: c}]}\n", ":1: approvals.deny must be a list of texts. Until then its texts apply, and for a value that is no text, every command is rejected", "approvals.deny", `["a","*"]`},
+		{"a mapping for approvals.deny", "approvals: {deny: {rm: true}}\n", ":1: approvals.deny must be a list of texts. Until then its texts apply, and for a value that is no text, every command is rejected", "approvals.deny", `["*"]`},
+		{"a text for tools.disabled", "agent: {tools: {disabled: terminal}}\n", ":1: agent.tools.disabled must be a list of texts. Until then its texts apply", "agent.tools.disabled", `["terminal"]`},
+		{"a text for tools.enabled", "agent: {tools: {enabled: file}}\n", ":1: agent.tools.enabled must be a list of texts. Until then its texts apply", "agent.tools.enabled", `["file"]`},
 		{"a list for a backend", "terminal: {backend: [docker]}\n", ":1: terminal.backend is \"the list given\", which is not known; known are local, ssh, docker, singularity. Until then commands are rejected", "terminal.backend", "the list given"},
 		{"a backend for its section", "terminal: docker\n", ":1: terminal must hold keys, not the text given. Until then commands are rejected", "terminal.backend", "the text given"},
-		{"a mode for its section", "sandbox: off\n", ":1: sandbox must hold keys, not the text given. Until then commands and scripts are rejected, child processes have no network, tools have caches of their own", "sandbox.network", "false"},
+		{"a mode for its section", "sandbox: off\n", ":1: sandbox must hold keys, not the text given. Until then commands and scripts are rejected, commands and scripts have no network, tools have caches of their own", "sandbox.network", "false"},
 		{"unknown sandbox.mode", "sandbox: {mode: readonly}\n", ":1: sandbox.mode is \"readonly\", which is not known; known are off, workspace-write, read-only. Until then commands and scripts are rejected", "sandbox.mode", "readonly"},
 		{"sandbox.mode is no number", "sandbox: {mode: 0}\n", ":1: sandbox.mode is \"0\", which is not known; known are off, workspace-write, read-only. Until then commands and scripts are rejected", "sandbox.mode", "0"},
 		{"sandbox.mode is not true", "sandbox: {mode: true}\n", ":1: sandbox.mode is \"true\", which is not known; known are off, workspace-write, read-only. Until then commands and scripts are rejected", "sandbox.mode", "true"},
@@ -58,7 +58,7 @@ func TestLoadProblems(t *testing.T) {
 		{"no sandbox.mode", "sandbox: {mode: }\n", "", "sandbox.mode", "workspace-write"},
 		{"network off", "sandbox: {network: off}\n", "", "sandbox.network", "false"},
 		{"unknown caches", "sandbox: {caches: mine}\n", ":1: sandbox.caches is \"mine\", which is not known; known are own, shared. Until then tools have caches of their own", "sandbox.caches", "own"},
-		{"unknown network", "sandbox: {network: never}\n", ":1: sandbox.network is \"never\"; it must be true or false. Until then child processes have no network", "sandbox.network", "false"},
+		{"unknown network", "sandbox: {network: never}\n", ":1: sandbox.network is \"never\"; it must be true or false. Until then commands and scripts have no network", "sandbox.network", "false"},
 		{"unknown provider", "model: {provider: anthropic}\n", ":1: model.provider is \"anthropic\", which is not known; known are auto, openai, openrouter, ollama, lmstudio, custom, embedded. Until then no request is sent", "model.provider", "anthropic"},
 		{"a key for a provider", "model: {provider: sk-0123456789012345678901234567890123456789}\n", ":1: model.provider is \"the text given\", which is not known; known are auto, openai, openrouter, ollama, lmstudio, custom, embedded. Until then no request is sent", "model.provider", "the text given"},
 		{"off is a word", "approvals: {mode: off}\n", "", "approvals.mode", "off"},
@@ -470,7 +470,7 @@ func TestAppendAllowlist(t *testing.T) {
 func TestSchemaAcceptsDefaultsAndRefusesUnknown(t *testing.T) {
 	t.Parallel()
 	var schema jsonschema.Schema
-	if err := json.Unmarshal(Schema(), &schema); err != nil {
+	if err := json.Unmarshal(schemaJSON(), &schema); err != nil {
 		t.Fatal(err)
 	}
 	resolved, err := schema.Resolve(nil)

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Route says which model a subagent uses, and where. What is empty is as the
-// parent's; a key goes to no other endpoint than the one it stands beside.
+// Route selects the model of a subagent and its endpoint. An empty field is as in the session. A
+// key is sent only to the endpoint of its own route.
 type Route struct {
-	Model    string `json:"model" doc:"Empty: the parent's."`
-	Provider string `json:"provider" enum:",openai,openrouter,ollama,lmstudio,custom,embedded" guard:"no subagent uses it" doc:"Empty: the parent's, or custom where base_url is set."`
-	BaseURL  string `json:"base_url" doc:"Empty: the provider's, or the parent's."`
-	APIKey   Keys   `json:"api_key" doc:"Goes to this endpoint only; one key, or several that take turns."`
+	Model    string `json:"model" doc:"Model of the route. Empty: the session's."`
+	Provider string `json:"provider" enum:",openai,openrouter,ollama,lmstudio,custom,embedded" guard:"no subagent uses it" doc:"Provider of the route. Empty: custom if base_url is set, else the session's."`
+	BaseURL  string `json:"base_url" doc:"Endpoint of the route. Empty: the provider's or the session's."`
+	APIKey   Keys   `json:"api_key" doc:"A key or a list of keys. It is sent only to this endpoint."`
 }
 
 // ChildEndpoints are the model of subagents and its fallbacks: of the route that is

@@ -20,37 +20,29 @@ import (
 // Get returns the value of a dotted key as it counts now, as text: plain values as
 // they are, everything else as JSON.
 func (l *Loaded) Get(key string) (string, error) {
-	if _, ok := lookup(key); !ok {
-		return "", unknownKey(key)
+	if _, ok := l.schema.root.find(key); !ok {
+		return "", l.schema.unknownKey(key)
 	}
-	data, err := json.Marshal(l.Config)
+	value, ok := valueAt(l.Values(), key)
+	if !ok { // a name that the user could choose
+		return "", fmt.Errorf("%s is not set", key)
+	}
+	if text, ok := value.(string); ok {
+		return text, nil
+	}
+	data, err := json.Marshal(value)
 	if err != nil {
 		return "", fmt.Errorf("reading %s: %w", key, err)
-	}
-	for name := range strings.SplitSeq(key, ".") {
-		section := map[string]json.RawMessage{}
-		if err := json.Unmarshal(data, &section); err != nil {
-			return "", fmt.Errorf("reading %s: %w", key, err)
-		}
-		value, there := section[name]
-		if !there { // a name of the user's that is not used
-			return "", fmt.Errorf("%s is not set", key)
-		}
-		data = value
-	}
-	var text string
-	if json.Unmarshal(data, &text) == nil {
-		return text, nil
 	}
 	return string(data), nil
 }
 
 // Set writes one plain value, or a list of texts ("a, b" or "[a, b]"), into
 // config.yaml. Every other byte of the file stays as it is, comments included.
-func Set(home, key, text string) error {
-	f, ok := lookup(key)
+func (s *Schema) Set(home, key, text string) error {
+	f, ok := s.root.find(key)
 	if !ok {
-		return unknownKey(key)
+		return s.unknownKey(key)
 	}
 	value, err := settable(f, key, text)
 	if err != nil {
@@ -68,9 +60,9 @@ func AppendAllowlist(home, entry string) error {
 	})
 }
 
-func unknownKey(key string) error {
+func (s *Schema) unknownKey(key string) error {
 	hint := ""
-	if near := nearestKey(key); near != "" {
+	if near := s.nearestKey(key); near != "" {
 		hint = " (did you mean " + near + "?)"
 	}
 	return fmt.Errorf("%s is no key of config.yaml%s; `hermes-ls config schema` lists them", key, hint)
@@ -78,13 +70,13 @@ func unknownKey(key string) error {
 
 // nearestKey is the key of which each name differs little from that in key. If there is
 // none, it returns "".
-func nearestKey(key string) string {
-	at := field{typ: reflect.TypeFor[Config]()}
+func (s *Schema) nearestKey(key string) string {
+	at := s.root
 	var names []string
 	for name := range strings.SplitSeq(key, ".") {
 		next, ok := at.below(name)
 		if !ok && at.section() {
-			next, ok = named(fieldsOf(at.typ), nearestName(name, fieldsOf(at.typ)))
+			next, ok = named(at.keys, nearestName(name, at.keys))
 			name = next.name
 		}
 		if !ok {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -39,7 +40,7 @@ func (e providerError) Is(target error) bool { return target == ErrProvider }
 
 // providers are the names of model.provider.
 func providers() []string {
-	f, _ := lookup("model.provider")
+	f, _ := named(fieldsOf(reflect.TypeFor[Model]()), "provider")
 	return f.enum
 }
 

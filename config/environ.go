@@ -68,10 +68,10 @@ func unquote(value string) string {
 
 // environSource reads HERMES_<SECTION>_<KEY>, such as HERMES_MODEL_DEFAULT, for
 // every key that holds a plain value.
-func environSource(environ []string) source {
+func environSource(root field, environ []string) source {
 	env := environMap(environ)
 	s := source{name: "environment", tree: map[string]any{}, trusted: true}
-	leaves(func(key string, f field) {
+	root.leaves("", func(key string, f field) {
 		name := EnvironName(key)
 		text, ok := env[name]
 		if !ok || text == "" {
@@ -120,7 +120,7 @@ func parseList(f field, text string) any {
 			return list
 		}
 	}
-	if f.typ == reflect.TypeFor[Keys]() && !strings.Contains(text, ",") {
+	if f.typ == typeOfKeys && !strings.Contains(text, ",") {
 		return text
 	}
 	var list []any

@@ -2,19 +2,22 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 )
 
-// field is one key of the configuration, read off the struct tags.
+// field is one key of the configuration, as its struct tags describe it.
 type field struct {
 	name     string // as in config.yaml
 	typ      reflect.Type
 	doc      string
 	enum     []string
-	guard    string // what happens while the value is wrong; empty: a wrong value is ignored
-	safe     string // what counts in place of a wrong value; empty: the wrong value
-	harmless bool   // a repository may set it
-	plain    bool   // a repository may set it to a plain name only
+	guard    string  // what happens while the value is wrong; empty: a wrong value is ignored
+	safe     string  // the value that applies in place of a wrong one; empty: the wrong value
+	harmless bool    // a repository may set it
+	plain    bool    // a repository may set it to a plain name only
+	secret   string  // yes: the text is a secret; names: those whose names say so
+	keys     []field // of a section, in the order of the struct
 }
 
 // fieldsOf lists the keys of a section in the order of the struct.
@@ -29,74 +32,76 @@ func fieldsOf(section reflect.Type) []field {
 }
 
 func newField(f reflect.StructField) field {
-	out := field{
-		name:     f.Tag.Get("json"),
-		typ:      f.Type,
-		doc:      f.Tag.Get("doc"),
-		guard:    f.Tag.Get("guard"),
-		safe:     f.Tag.Get("safe"),
-		harmless: f.Tag.Get("repo") != "",
-		plain:    f.Tag.Get("repo") == "name",
-	}
-	if words, ok := f.Tag.Lookup("enum"); ok {
-		out.enum = strings.Split(words, ",")
+	out := fieldOf(f.Tag.Get("json"), f.Tag.Get("doc"), f.Type)
+	out.guard, out.safe = f.Tag.Get("guard"), f.Tag.Get("safe")
+	out.secret = f.Tag.Get("secret")
+	out.harmless, out.plain = f.Tag.Get("repo") != "", f.Tag.Get("repo") == "name"
+	if values, ok := f.Tag.Lookup("enum"); ok {
+		out.enum = strings.Split(values, ",")
 	}
 	return out
 }
 
-// section tells whether the field holds keys of its own that are known.
-func (f field) section() bool { return f.typ.Kind() == reflect.Struct }
-
-// sections tells whether the field holds sections under names of the user's.
-func (f field) sections() bool {
-	return f.typ.Kind() == reflect.Map && f.typ.Elem().Kind() == reflect.Struct
+func fieldOf(name, doc string, typ reflect.Type) field {
+	out := field{name: name, doc: doc, typ: typ}
+	if out.section() {
+		out.keys = fieldsOf(typ)
+	}
+	return out
 }
 
-// lookup finds the field of a dotted key, such as "model.default" or
+// section reports whether the field holds known keys.
+func (f field) section() bool { return f.typ == nil || f.typ.Kind() == reflect.Struct }
+
+// sections reports whether the field holds sections under names that the user chooses.
+func (f field) sections() bool {
+	return f.typ != nil && f.typ.Kind() == reflect.Map && f.typ.Elem().Kind() == reflect.Struct
+}
+
+// elem is the section below each name of a field that holds sections.
+func (f field) elem() field { return fieldOf("", "", f.typ.Elem()) }
+
+// find returns the field of a dotted key below f, such as "model.default" or
 // "mcp_servers.NAME.command".
-func lookup(key string) (field, bool) {
-	at := field{typ: reflect.TypeFor[Config]()}
+func (f field) find(key string) (field, bool) {
 	for name := range strings.SplitSeq(key, ".") {
-		next, ok := at.below(name)
+		next, ok := f.below(name)
 		if !ok {
 			return field{}, false
 		}
-		at = next
+		f = next
 	}
-	return at, true
+	return f, true
 }
 
-// below finds the field of a name in a section, or in what holds names of the user's.
+// below finds the field of a name in a section, or in a field with names that the user chooses.
 func (f field) below(name string) (field, bool) {
 	switch {
 	case f.section():
-		return named(fieldsOf(f.typ), name)
+		return named(f.keys, name)
 	case f.typ.Kind() == reflect.Map && name != "":
-		return field{name: name, typ: f.typ.Elem(), harmless: f.harmless}, true
+		below := fieldOf(name, "", f.typ.Elem())
+		below.harmless = f.harmless
+		return below, true
 	}
 	return field{}, false
+}
+
+// leaves calls visit with each key below f that holds a value, dotted, in order.
+func (f field) leaves(prefix string, visit func(key string, f field)) {
+	for _, k := range f.keys {
+		if k.section() {
+			k.leaves(prefix+k.name+".", visit)
+		} else {
+			visit(prefix+k.name, k)
+		}
+	}
 }
 
 func named(fields []field, name string) (field, bool) {
-	for _, f := range fields {
-		if f.name == name {
-			return f, true
-		}
+	i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
+	if i < 0 {
+		return field{}, false
 	}
-	return field{}, false
-}
-
-// leaves calls visit with each key that holds a value, dotted, in order.
-func leaves(visit func(key string, f field)) {
-	var walk func(prefix string, section reflect.Type)
-	walk = func(prefix string, section reflect.Type) {
-		for _, f := range fieldsOf(section) {
-			if f.section() {
-				walk(prefix+f.name+".", f.typ)
-			} else {
-				visit(prefix+f.name, f)
-			}
-		}
-	}
-	walk("", reflect.TypeFor[Config]())
+	return fields[i], true
 }

@@ -3,8 +3,11 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 )
+
+var typeOfKeys = reflect.TypeFor[Keys]()
 
 // Keys is one API key or a pool of them; in YAML a string or a list.
 type Keys []string

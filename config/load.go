@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -50,6 +51,8 @@ type Loaded struct {
 	// Broken says that the user's file could not be understood at all: whoever
 	// has an earlier configuration should keep it.
 	Broken  bool
+	schema  *Schema
+	tree    map[string]any    // what the sources set
 	environ map[string]string // the process's, over that of .env
 	parted  Keys              // keys of endpoints that a higher source has replaced
 	kept    bool              // see Options.Kept
@@ -76,8 +79,8 @@ func Path(home string) string { return filepath.Join(home, "config.yaml") }
 
 // Load reads every source. It does not fail: what cannot be read or understood is
 // in Problems, and the last good value, or the default, stands.
-func Load(home string, o Options) *Loaded {
-	l := &Loaded{Config: Default(), Home: home, kept: o.Kept}
+func (s *Schema) Load(home string, o Options) *Loaded {
+	l := &Loaded{Config: Default(), Home: home, schema: s, kept: o.Kept}
 	l.environ = l.readEnviron(o.Environ)
 
 	var repo []source
@@ -91,16 +94,16 @@ func Load(home string, o Options) *Loaded {
 	// Rising precedence; a repository never outranks what the user has set.
 	sources := append(repo,
 		l.readYAML(Path(home), true),
-		environSource(o.Environ),
+		environSource(s.root, o.Environ),
 		l.readJSON("initializationOptions", o.Init, true))
 	tree := map[string]any{}
-	for _, s := range sources {
-		clean, problems := s.check()
+	for _, from := range sources {
+		clean, problems := from.check(s.root)
 		if more := len(problems) - mostProblems; more > 0 {
-			problems = append(problems[:mostProblems], Problem{Source: s.name, Text: fmt.Sprintf("has %d more problems", more)})
+			problems = append(problems[:mostProblems], Problem{Source: from.name, Text: fmt.Sprintf("has %d more problems", more)})
 		}
 		l.Problems = append(l.Problems, problems...)
-		l.partKey(tree, s, clean)
+		l.partKey(tree, from, clean)
 		merge(tree, clean)
 	}
 	l.fill(tree)
@@ -138,14 +141,68 @@ func says(tree map[string]any, key string) bool {
 // fill decodes the merged tree over the defaults. The tree has been checked, so a
 // failure here is a mistake of ours; it is reported like any other problem.
 func (l *Loaded) fill(tree map[string]any) {
+	l.tree = tree
 	data, err := json.Marshal(tree)
 	if err == nil {
 		err = json.Unmarshal(data, l.Config)
 	}
 	if err != nil {
-		l.problem("configuration", 0, fmt.Sprintf("cannot be used: %v; the defaults count", err))
+		l.problem("configuration", 0, fmt.Sprintf("cannot be used: %v; the defaults apply", err))
 		l.Config = Default()
 	}
+}
+
+// Section decodes the section of a feature into a pointer to its settings. A key that is not set
+// has its default. If the schema has no such section, or into is of another type, it panics.
+func (l *Loaded) Section(name string, into any) {
+	defaults, ok := l.schema.defaults[name]
+	if !ok {
+		panic(fmt.Sprintf("config.yaml has no section %s", name))
+	}
+	settings := reflect.New(reflect.TypeOf(defaults))
+	copyJSON(defaults, settings.Interface())
+	if set, ok := l.tree[name]; ok {
+		copyJSON(set, settings.Interface())
+	}
+	reflect.ValueOf(into).Elem().Set(settings.Elem())
+}
+
+// copyJSON decodes the JSON of a value over another. Both have been checked.
+func copyJSON(from, into any) {
+	data, err := json.Marshal(from)
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("settings that were checked cannot be decoded: %v", err))
+	}
+}
+
+// Values returns the value of each key as it applies now, as JSON values.
+func (l *Loaded) Values() map[string]any {
+	tree := treeOf(l.Config)
+	sections := map[string]any{}
+	for name, defaults := range l.schema.defaults {
+		settings := reflect.New(reflect.TypeOf(defaults))
+		l.Section(name, settings.Interface())
+		sections[name] = settings.Interface()
+	}
+	for name, value := range treeOf(sections) {
+		tree[name] = value
+	}
+	return tree
+}
+
+// valueAt returns the value of a dotted key. If there is none, it returns false.
+func valueAt(tree map[string]any, key string) (value any, ok bool) {
+	value = tree
+	for name := range strings.SplitSeq(key, ".") {
+		section, _ := value.(map[string]any)
+		if value, ok = section[name]; !ok {
+			return nil, false
+		}
+	}
+	return value, true
 }
 
 // Manner is the words of the chosen personality; empty: none is chosen.

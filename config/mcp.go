@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// MCPServer is a server of the Model Context Protocol: a program, or a URL.
+// MCPServer is a server of the Model Context Protocol: a program, or an address.
 type MCPServer struct {
-	Enabled        bool              `json:"enabled" guard:"the server is not started" safe:"false" doc:"false: it is left alone."`
-	Command        string            `json:"command" doc:"Program to start; empty: the server is at url."`
-	Args           []string          `json:"args" doc:"Its arguments."`
-	Env            map[string]string `json:"env" doc:"Variables that it gets beside a harmless part of yours."`
-	Cwd            string            `json:"cwd" doc:"Where it starts, . for the workspace; empty: an empty folder of hermes-ls."`
-	Sandbox        bool              `json:"sandbox" guard:"the server is in the sandbox" safe:"true" doc:"Bound by the sandbox, as commands are; not set: if it runs files of the workspace."`
+	Enabled        bool              `json:"enabled" guard:"the server is not started" safe:"false" doc:"false: the server is not used."`
+	Command        string            `json:"command" doc:"Program to start. Empty: the server is at url."`
+	Args           []string          `json:"args" doc:"Arguments of the program."`
+	Env            map[string]string `json:"env" secret:"names" doc:"Environment variables of the program, besides a harmless part of yours."`
+	Cwd            string            `json:"cwd" doc:"Directory in which the program starts, . for the workspace folder. Empty: an empty directory of hermes-ls."`
+	Sandbox        bool              `json:"sandbox" guard:"the server is in the sandbox" safe:"true" doc:"Run the program in the sandbox, as commands. Not set: only if it runs files of the workspace."`
 	URL            string            `json:"url" doc:"Address of a server that runs already."`
-	Transport      string            `json:"transport" enum:",stdio,http,sse" doc:"Empty: by command or url, and whichever works."`
-	Headers        map[string]string `json:"headers" doc:"Sent with every request to the url's host."`
-	Timeout        int               `json:"timeout" doc:"Seconds of a call without an answer or progress; 0: 120."`
-	ConnectTimeout int               `json:"connect_timeout" doc:"Seconds that the first prompt waits for it; 0: 10."`
-	Tools          MCPTools          `json:"tools" doc:"Which of its tools are offered."`
+	Transport      string            `json:"transport" enum:",stdio,http,sse" doc:"Transport of the server. Empty: stdio for a command, for url the one that works."`
+	Headers        map[string]string `json:"headers" secret:"names" doc:"Headers of each request to the host of url."`
+	Timeout        int               `json:"timeout" doc:"Seconds that a call can take without an answer or progress. 0: 120."`
+	ConnectTimeout int               `json:"connect_timeout" doc:"Seconds for which the first prompt waits for the server. 0: 10."`
+	Tools          MCPTools          `json:"tools" doc:"Which tools of the server are offered."`
 
 	unbound bool // sandbox: false was set
 }
@@ -32,8 +32,8 @@ func (s MCPServer) Unbound() bool { return s.unbound }
 
 // MCPTools selects a server's tools by their names there.
 type MCPTools struct {
-	Include []string `json:"include" guard:"its texts count" doc:"Only these; empty: all."`
-	Exclude []string `json:"exclude" guard:"its texts count" doc:"Not these."`
+	Include []string `json:"include" guard:"its texts apply" doc:"Only these tools. Empty: all."`
+	Exclude []string `json:"exclude" guard:"its texts apply" doc:"All tools but these."`
 }
 
 // UnmarshalJSON has a server count unless it is said otherwise.

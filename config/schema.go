@@ -2,38 +2,119 @@ package config
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of config.yaml.
-func Schema() json.RawMessage {
-	defaults, err := json.Marshal(Default())
+// Section is a top-level key of config.yaml that belongs to a feature.
+type Section struct {
+	Name string // the key
+	Doc  string // one sentence about it
+	// Defaults holds the values of a user who has set nothing: a struct, or a map with structs
+	// under names that the user chooses. Its fields have the struct tags of [Config].
+	Defaults any
+}
+
+// Schema describes all keys of config.yaml: those of [Config] and the sections of features. It
+// never changes and is safe for concurrent use.
+type Schema struct {
+	root     field
+	defaults map[string]any // of each section, by its name
+}
+
+// NewSchema returns the schema with the keys of [Config] and the given sections. It panics if two
+// of them have the same name, since the program lists them.
+func NewSchema(sections ...Section) *Schema {
+	s := &Schema{root: field{keys: fieldsOf(reflect.TypeFor[Config]())}, defaults: map[string]any{}}
+	for _, section := range sections {
+		if _, taken := named(s.root.keys, section.Name); taken {
+			panic(fmt.Sprintf("two sections of config.yaml are named %s", section.Name))
+		}
+		s.root.keys = append(s.root.keys, fieldOf(section.Name, section.Doc, reflect.TypeOf(section.Defaults)))
+		s.defaults[section.Name] = section.Defaults
+	}
+	return s
+}
+
+// Defaults returns the value of each key of a user who has set nothing, as JSON values.
+func (s *Schema) Defaults() map[string]any {
+	tree := treeOf(Default())
+	for name, value := range treeOf(s.defaults) {
+		tree[name] = value
+	}
+	return tree
+}
+
+// treeOf returns plain Go values as JSON values.
+func treeOf(value any) map[string]any {
+	tree := map[string]any{}
+	data, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(data, &tree)
+	}
 	if err != nil {
-		panic(err) // the defaults are plain values
+		panic(err) // the program's own values can be encoded
 	}
-	var tree map[string]any
-	if err := json.Unmarshal(defaults, &tree); err != nil {
-		panic(err)
-	}
-	s := sectionSchema(reflect.TypeFor[Config](), tree)
-	s.Schema = "https://json-schema.org/draft/2020-12/schema"
-	s.Title = "hermes-ls config.yaml"
-	out, err := json.MarshalIndent(s, "", "  ")
+	return tree
+}
+
+// JSON returns the JSON Schema (draft 2020-12) of config.yaml.
+func (s *Schema) JSON() json.RawMessage {
+	out := sectionSchema(s.root, s.Defaults())
+	out.Schema = "https://json-schema.org/draft/2020-12/schema"
+	out.Title = "hermes-ls config.yaml"
+	data, err := json.MarshalIndent(out, "", "  ")
 	if err != nil {
-		panic(err)
+		panic(err) // a schema can be encoded
 	}
+	return data
+}
+
+// Key is one key of config.yaml that holds a value.
+type Key struct {
+	Name    string // dotted
+	Doc     string
+	Default string   // as JSON; empty: none
+	Values  []string // all that it may have; empty: any
+	Repo    bool     // a repository may set it
+}
+
+// Keys lists the keys that hold a value, in order.
+func (s *Schema) Keys() []Key {
+	defaults := s.Defaults()
+	var out []Key
+	s.root.leaves("", func(name string, f field) {
+		out = append(out, Key{name, f.doc, defaultText(defaults, name), f.enum, f.harmless})
+		if f.sections() {
+			f.elem().leaves(name+".NAME.", func(name string, f field) {
+				out = append(out, Key{name, f.doc, "", f.enum, f.harmless})
+			})
+		}
+	})
 	return out
 }
 
-func sectionSchema(typ reflect.Type, defaults map[string]any) *jsonschema.Schema {
+func defaultText(defaults map[string]any, key string) string {
+	value, ok := valueAt(defaults, key)
+	if !ok {
+		return ""
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+func sectionSchema(section field, defaults map[string]any) *jsonschema.Schema {
 	s := &jsonschema.Schema{
 		Type:                 "object",
 		Properties:           map[string]*jsonschema.Schema{},
 		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}
-	for _, f := range fieldsOf(typ) {
+	for _, f := range section.keys {
 		s.PropertyOrder = append(s.PropertyOrder, f.name)
 		s.Properties[f.name] = fieldSchema(f, defaults[f.name])
 	}
@@ -43,17 +124,17 @@ func sectionSchema(typ reflect.Type, defaults map[string]any) *jsonschema.Schema
 func fieldSchema(f field, value any) *jsonschema.Schema {
 	if f.section() {
 		tree, _ := value.(map[string]any)
-		s := sectionSchema(f.typ, tree)
+		s := sectionSchema(f, tree)
 		s.Description = f.doc
 		return s
 	}
 	s := valueSchema(f.typ)
 	if f.sections() {
-		s.AdditionalProperties = sectionSchema(f.typ.Elem(), nil)
+		s.AdditionalProperties = sectionSchema(f.elem(), nil)
 	}
 	s.Description = f.doc
-	for _, word := range f.enum {
-		s.Enum = append(s.Enum, word)
+	for _, value := range f.enum {
+		s.Enum = append(s.Enum, value)
 	}
 	if value != nil {
 		if data, err := json.Marshal(value); err == nil {
@@ -79,7 +160,7 @@ func valueSchema(typ reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "object"}
 	case reflect.Slice:
 		list := &jsonschema.Schema{Type: "array", Items: text}
-		if typ == reflect.TypeFor[Keys]() {
+		if typ == typeOfKeys {
 			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{text, list}}
 		}
 		return list

@@ -2,43 +2,63 @@ package config
 
 import "fmt"
 
-// Secrets are the values that nobody should see: the configured keys, and the
-// variables of the environment and of .env whose names secret says so of. The
-// names are for people to tell them apart by.
+// Secrets returns the values that no output may show, by a name that tells the user which value it
+// is: the configured keys, and the variables of the environment and of .env for whose names secret
+// returns true.
 func (l *Loaded) Secrets(secret func(name string) bool) map[string]string {
-	out := map[string]string{}
+	c := secretCollector{secret: secret, out: map[string]string{}}
 	for name, value := range l.environ {
 		if secret(name) {
-			out[name] = value
+			c.out[name] = value
 		}
 	}
-	keys := func(name string, list Keys) {
-		for i, key := range list {
-			if i > 0 {
-				out[fmt.Sprintf("%s %d", name, i+1)] = key
-			} else {
-				out[name] = key
+	c.keys("api_key of an unused endpoint", l.parted)
+	for _, f := range l.schema.root.keys {
+		if value, ok := l.tree[f.name]; ok { // no default is a secret
+			c.collect(f.name, f, value)
+		}
+	}
+	return c.out
+}
+
+type secretCollector struct {
+	secret func(name string) bool
+	out    map[string]string
+}
+
+func (c secretCollector) collect(key string, f field, value any) {
+	tree, isTree := value.(map[string]any)
+	switch {
+	case f.typ == typeOfKeys:
+		c.keys(key, keysOf(value))
+	case f.secret == "yes":
+		c.keys(key, keysOf(value))
+	case !isTree:
+	case f.section():
+		for _, below := range f.keys {
+			if value, ok := tree[below.name]; ok {
+				c.collect(key+"."+below.name, below, value)
+			}
+		}
+	case f.sections():
+		for name, value := range tree {
+			c.collect(key+"."+name, f.elem(), value)
+		}
+	case f.secret == "names":
+		for name, value := range tree {
+			if text, ok := value.(string); ok && c.secret(name) {
+				c.out[key+"."+name] = text
 			}
 		}
 	}
-	keys("model.api_key", l.Model.APIKey)
-	keys("delegation.api_key", l.Delegation.APIKey)
-	keys("api_key of an unused endpoint", l.parted)
-	keys("web.search.api_key", Keys{l.Web.Search.APIKey})
-	for server, s := range l.MCPServers {
-		for name, value := range s.Env {
-			if secret(name) {
-				out["mcp_servers."+server+".env."+name] = value
-			}
-		}
-		for name, value := range s.Headers {
-			if secret(name) {
-				out["mcp_servers."+server+".headers."+name] = value
-			}
+}
+
+func (c secretCollector) keys(name string, list Keys) {
+	for i, key := range list {
+		if i > 0 {
+			c.out[fmt.Sprintf("%s %d", name, i+1)] = key
+		} else {
+			c.out[name] = key
 		}
 	}
-	for name, route := range l.Delegation.Routes {
-		keys("delegation.routes."+name+".api_key", route.APIKey)
-	}
-	return out
 }

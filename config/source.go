@@ -21,9 +21,9 @@ type source struct {
 
 // check returns the part of the tree that counts, and a problem for each key that
 // does not.
-func (s source) check() (map[string]any, []Problem) {
+func (s source) check(root field) (map[string]any, []Problem) {
 	c := checker{source: s.renamed()}
-	clean := c.section("", reflect.TypeFor[Config](), c.tree)
+	clean := c.section("", root, c.tree)
 	return clean, c.problems
 }
 
@@ -60,14 +60,13 @@ func shortened(key string) string {
 	return strings.ToValidUTF8(key[:200], "") + "…"
 }
 
-func (c *checker) section(prefix string, typ reflect.Type, tree map[string]any) map[string]any {
-	fields := fieldsOf(typ)
+func (c *checker) section(prefix string, section field, tree map[string]any) map[string]any {
 	clean := map[string]any{}
 	for _, name := range sortedKeys(tree) {
 		key := prefix + name
-		f, ok := named(fields, name)
+		f, ok := named(section.keys, name)
 		if !ok {
-			c.problem(key, "is not a key we know%s; it is ignored", nearest(name, fields))
+			c.problem(key, "is not a key we know%s; it is ignored", nearest(name, section.keys))
 			continue
 		}
 		if value, ok := c.field(key, f, tree[name]); ok {
@@ -86,7 +85,7 @@ func (c *checker) field(key string, f field, value any) (any, bool) {
 		if !ok {
 			return c.guards(key, f, value)
 		}
-		return c.section(key+".", f.typ, tree), true
+		return c.section(key+".", f, tree), true
 	}
 	if !c.trusted && !f.harmless {
 		c.problem(key, "is ignored here: a repository may not set it; set it in your own config.yaml")
@@ -167,7 +166,7 @@ func (c *checker) guardedList(key string, f field, value any) []any {
 func (c *checker) guards(key string, section field, value any) (any, bool) {
 	clean := map[string]any{}
 	var then []string
-	for _, f := range fieldsOf(section.typ) {
+	for _, f := range section.keys {
 		if f.guard == "" || !c.trusted || f.typ.Kind() == reflect.Slice {
 			continue
 		}
@@ -216,7 +215,7 @@ func (c *checker) sections(key string, f field, value any) (any, bool) {
 			c.problem(key+"."+name, "must hold keys, not %s; it is ignored", kindOf(tree[name]))
 			continue
 		}
-		clean[name] = c.section(key+"."+name+".", f.typ.Elem(), section)
+		clean[name] = c.section(key+"."+name+".", f.elem(), section)
 	}
 	return clean, true
 }
@@ -293,7 +292,7 @@ func convertString(f field, value any) (any, string) {
 }
 
 func convertList(f field, value any) (any, string) {
-	if text, ok := value.(string); ok && f.typ == reflect.TypeFor[Keys]() {
+	if text, ok := value.(string); ok && f.typ == typeOfKeys {
 		return text, ""
 	}
 	list, ok := value.([]any)

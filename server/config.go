@@ -31,7 +31,7 @@ func (s *Service) Config(folders []string) *config.Loaded {
 	s.mu.Lock()
 	o := s.sources(folders)
 	s.mu.Unlock()
-	return config.Load(s.Home, o)
+	return s.Options.Config.Load(s.Home, o)
 }
 
 // sources are those beside the user's files; the lock is held.
@@ -45,7 +45,7 @@ func (s *Service) again(folders []string) *config.Loaded {
 	o := s.sources(folders)
 	s.mu.Unlock()
 	o.Kept = true
-	return config.Load(s.Home, o)
+	return s.Options.Config.Load(s.Home, o)
 }
 
 // watch follows the user's files from the first session on.

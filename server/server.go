@@ -44,12 +44,13 @@ type Host interface {
 
 // Options are the surroundings of a service. Home is required.
 type Options struct {
-	Home        string       // $HERMES_HOME, absolute
-	Version     string       // of the program
-	Environ     []string     // where keys are looked for; nil: the process's own
-	Store       *store.Store // nil: hermes-ls.db in Home, opened when needed
-	Log         *slog.Logger // nil: nothing is logged
-	Model       model.Model  // takes the place of the configured one; for tests
+	Home        string         // $HERMES_HOME, absolute
+	Version     string         // of the program
+	Environ     []string       // where keys are looked for; nil: the process's own
+	Config      *config.Schema // the keys of config.yaml; nil: without the sections of features
+	Store       *store.Store   // nil: hermes-ls.db in Home, opened when needed
+	Log         *slog.Logger   // nil: nothing is logged
+	Model       model.Model    // takes the place of the configured one; for tests
 	Instruments Instruments
 	Static      bool // leave changes of the configuration files unnoticed, and keep no namespaces between commands; for tests in virtual time
 }
@@ -80,6 +81,9 @@ type Service struct {
 func New(o Options) *Service {
 	if o.Environ == nil {
 		o.Environ = os.Environ()
+	}
+	if o.Config == nil {
+		o.Config = config.NewSchema()
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 type manifest struct {
@@ -60,7 +61,7 @@ type schema struct {
 
 func TestSettings(t *testing.T) {
 	t.Parallel()
-	text, err := json.Marshal(config.Schema())
+	text, err := json.Marshal(app.Config().JSON())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +135,7 @@ func mayRepositorySet(t *testing.T, key string, s setting) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return len(config.Load(t.TempDir(), config.Options{Editor: editor}).Problems) == 0
+	return len(app.Config().Load(t.TempDir(), config.Options{Editor: editor}).Problems) == 0
 }
 
 func TestCommands(t *testing.T) {

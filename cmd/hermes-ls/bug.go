@@ -21,6 +21,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/redact"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 func bugCommand() *cobra.Command {
@@ -148,15 +149,7 @@ func doctorText(ctx context.Context, loaded *config.Loaded) string {
 
 // changedSettings returns the settings that differ from the defaults, as JSON.
 func changedSettings(loaded *config.Loaded, secrets *redact.Set) (string, error) {
-	now, err := treeOf(loaded.Config)
-	if err != nil {
-		return "", err
-	}
-	defaults, err := treeOf(config.Default())
-	if err != nil {
-		return "", err
-	}
-	changed := difference(now, defaults)
+	changed := difference(loaded.Values(), app.Config().Defaults())
 	if len(changed) == 0 {
 		return "none", nil
 	}
@@ -171,17 +164,6 @@ func changedSettings(loaded *config.Loaded, secrets *redact.Set) (string, error)
 		return "", fmt.Errorf("describing the settings: %w", err)
 	}
 	return b.String(), nil
-}
-
-func treeOf(c *config.Config) (tree map[string]any, err error) {
-	data, err := json.Marshal(c)
-	if err == nil {
-		err = json.Unmarshal(data, &tree)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("describing the settings: %w", err)
-	}
-	return tree, nil
 }
 
 // difference returns the part of a tree that is not in the defaults.

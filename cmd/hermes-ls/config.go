@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 func configCommand() *cobra.Command {
@@ -32,12 +33,12 @@ func configCommand() *cobra.Command {
 		&cobra.Command{
 			Use: "set KEY VALUE", Short: "Write a value; the rest of the file stays as it is", Args: exactly(2),
 			RunE: func(_ *cobra.Command, args []string) error {
-				return config.Set(config.Home(os.Environ()), args[0], args[1])
+				return app.Config().Set(config.Home(os.Environ()), args[0], args[1])
 			},
 		},
 		&cobra.Command{
 			Use: "schema", Short: "Print the JSON Schema of config.yaml", Args: noArgs,
-			Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintf(cmd.OutOrStdout(), "%s\n", config.Schema()) },
+			Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintf(cmd.OutOrStdout(), "%s\n", app.Config().JSON()) },
 		},
 	)
 	return cmd
@@ -71,5 +72,5 @@ func loadConfig() *config.Loaded {
 	if cwd, err := os.Getwd(); err == nil {
 		options.Folders = []string{cwd}
 	}
-	return config.Load(config.Home(os.Environ()), options)
+	return app.Config().Load(config.Home(os.Environ()), options)
 }

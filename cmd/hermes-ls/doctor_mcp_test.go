@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 func TestMCPFindings(t *testing.T) {
@@ -27,7 +28,7 @@ func TestMCPFindings(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, f := range mcpFindings(t.Context(), config.Load(home, config.Options{})) {
+	for _, f := range mcpFindings(t.Context(), app.Config().Load(home, config.Options{})) {
 		got = append(got, f.state+" "+f.text)
 	}
 	want := []string{"note mcp_servers.odd: it has neither", "note gone: not connected: cannot start /no/such/server", "ok there: 1 tools (" + web.URL + ")"}

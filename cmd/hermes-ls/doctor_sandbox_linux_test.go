@@ -8,6 +8,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/proc/proctest"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 // In a process of another host nothing of this test binary comes before that.
@@ -54,7 +55,7 @@ func TestDoctorOnHost(t *testing.T) {
 		t.Skip("TestDoctorOnHosts runs it")
 	}
 	home := filepath.Join(os.Getenv("HOME"), ".hermes") // not a temporary folder, which may be missing
-	f := sandboxFinding(t.Context(), config.Load(home, config.Options{}))
+	f := sandboxFinding(t.Context(), app.Config().Load(home, config.Options{}))
 	if got := f.state + ": " + f.text; !strings.Contains(got, want) {
 		t.Errorf("%s\nwant %q in it", got, want)
 	}

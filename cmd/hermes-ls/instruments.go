@@ -21,6 +21,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/redact"
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
 	"github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/app"
 	"github.com/hermes-ls/hermes-ls/server/recording"
 )
 
@@ -70,7 +71,7 @@ func knownSecrets() *redact.Set {
 		mu.Lock()
 		defer mu.Unlock()
 		if values == nil || now != stamp {
-			loaded := config.Load(home, config.Options{Environ: os.Environ()})
+			loaded := app.Config().Load(home, config.Options{Environ: os.Environ()})
 			values, stamp = server.Secrets(loaded), now
 		}
 		return values

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 // loginCommand asks for what a model needs. Editors run it in a terminal, as
@@ -64,10 +65,10 @@ func login(home, provider string, a *asker) error {
 			}
 		}
 	}
-	if err := config.Set(home, "model.provider", provider); err != nil {
+	if err := app.Config().Set(home, "model.provider", provider); err != nil {
 		return err
 	}
-	if _, err := config.Load(home, config.Options{Environ: os.Environ()}).Endpoints(); err != nil {
+	if _, err := app.Config().Load(home, config.Options{Environ: os.Environ()}).Endpoints(); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "Done. Sessions use %s from now on; `hermes-ls doctor` tells whether it answers.\n", provider)
@@ -77,7 +78,7 @@ func login(home, provider string, a *asker) error {
 // loginEndpoint sets where a provider is reached, which all but custom know
 // themselves, and which of its models answers.
 func loginEndpoint(home, provider string, a *asker) error {
-	now := config.Load(home, config.Options{}).Model
+	now := app.Config().Load(home, config.Options{}).Model
 	base := ""
 	if provider == "custom" {
 		var err error
@@ -89,7 +90,7 @@ func loginEndpoint(home, provider string, a *asker) error {
 		}
 	}
 	if base != now.BaseURL {
-		if err := config.Set(home, "model.base_url", base); err != nil {
+		if err := app.Config().Set(home, "model.base_url", base); err != nil {
 			return err
 		}
 	}
@@ -100,7 +101,7 @@ func loginEndpoint(home, provider string, a *asker) error {
 	if err != nil || name == "" {
 		return err
 	}
-	return config.Set(home, "model.default", name)
+	return app.Config().Set(home, "model.default", name)
 }
 
 // asker asks whoever started the program.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 func TestLogin(t *testing.T) {
@@ -49,7 +50,7 @@ func TestLogin(t *testing.T) {
 				t.Fatal(err)
 			}
 			env, _ := os.ReadFile(config.EnvPath(home))
-			got, err := config.Load(home, config.Options{}).Get(tc.key)
+			got, err := app.Config().Load(home, config.Options{}).Get(tc.key)
 			if string(env) != tc.env || got != tc.value || err != nil {
 				t.Errorf(".env %q, %s = %q, %v", env, tc.key, got, err)
 			}

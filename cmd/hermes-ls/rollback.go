@@ -19,6 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 // rollbackFlags are the flags of rollback.
@@ -61,7 +62,7 @@ func rollback(cmd *cobra.Command, flags rollbackFlags, args []string) (err error
 	}
 	files.Unfinished = workspace.UnfinishedIn(home)
 	workspace.Sweep(files.Unfinished)
-	conf := config.Load(home, config.Options{Environ: os.Environ(), Folders: files.Folders()}).Checkpoints
+	conf := app.Config().Load(home, config.Options{Environ: os.Environ(), Folders: files.Folders()}).Checkpoints
 	keeper := at.Keeper(checkpoint.Config{Session: head.ID, Files: files, Limits: func() checkpoint.Limits {
 		return checkpoint.Limits{Total: int64(conf.MaxMB) << 20, File: int64(conf.MaxFileMB) << 20}
 	}})

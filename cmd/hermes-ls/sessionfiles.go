@@ -15,6 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 func sessionsExport() *cobra.Command {
@@ -151,7 +152,7 @@ func sessionsRemove() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				service := server.New(server.Options{Home: config.Home(os.Environ()), Version: version, Store: st})
+				service := server.New(server.Options{Home: config.Home(os.Environ()), Config: app.Config(), Version: version, Store: st})
 				for _, id := range ids {
 					if err := removeSession(cmd.Context(), st, service, id); err != nil {
 						return err

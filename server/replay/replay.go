@@ -24,6 +24,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/app"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -95,7 +96,7 @@ func Play(ctx context.Context, c Config) (*Report, error) {
 	}
 	p := &player{Config: c, then: results(c.Messages), unsafe: !enforced}
 	m := &recorded{}
-	svc := server.New(server.Options{Home: c.Home, Version: c.Version, Model: m, Log: c.Log, Static: true})
+	svc := server.New(server.Options{Home: c.Home, Config: app.Config(), Version: c.Version, Model: m, Log: c.Log, Static: true})
 	defer svc.Close() //nolint:errcheck // what was played is thrown away
 	settings, err := json.Marshal(map[string]any{
 		"agent":       map[string]any{"tools": map[string]any{"disabled": without}},

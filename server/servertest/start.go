@@ -14,6 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/acp"
+	"github.com/hermes-ls/hermes-ls/server/app"
 	"github.com/hermes-ls/hermes-ls/server/lsp"
 )
 
@@ -79,7 +80,7 @@ func start(t testing.TB, o Options, lines bool) *running {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	service := server.New(server.Options{
-		Home: o.Home, Version: "test", Environ: []string{}, Log: log, Model: o.Model, Static: true, Instruments: o.Instruments,
+		Home: o.Home, Config: app.Config(), Version: "test", Environ: []string{}, Log: log, Model: o.Model, Static: true, Instruments: o.Instruments,
 	})
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()

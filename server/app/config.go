@@ -1,0 +1,8 @@
+// Package app is the list of the features that the program is made of. To add a feature, add its
+// package here; nothing else names it.
+package app
+
+import "github.com/hermes-ls/hermes-ls/config"
+
+// Config returns the schema of config.yaml with the sections of all features.
+func Config() *config.Schema { return config.NewSchema() }
