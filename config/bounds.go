@@ -13,7 +13,7 @@ import (
 const (
 	mostNested = 32
 	mostTokens = 20_000
-	mostValues = 10_000 // with each alias as large as what it stands for
+	mostValues = 10_000 // an alias counts as the value that it refers to
 )
 
 // complexError says which limit a text exceeds.
@@ -32,7 +32,7 @@ func checkNesting(text string) error {
 		return tooComplex("it has more than %d words and signs", mostTokens)
 	}
 	flow, inLine, line := 0, 0, 0
-	var columns []int // of the blocks that are open
+	var columns []int // of the open blocks
 	documents := 0
 	for _, t := range tokens {
 		if t.Position.Line != line {
@@ -67,7 +67,7 @@ func checkNesting(text string) error {
 }
 
 // countValues returns an error if node has too many values once its aliases are
-// replaced, or if an alias stands for something that it is a part of.
+// replaced, or if an alias refers to a value that contains it.
 func countValues(node ast.Node) error {
 	c := valueCounter{anchors: map[string]int{}}
 	_, err := c.count(node)

@@ -36,8 +36,8 @@ func TestLoadProblems(t *testing.T) {
 		{"empty", "", "", "model.default", "gpt-5"},
 		{"comments only", "# nothing\n", "", "model.default", "gpt-5"},
 		{"plain", "model:\n  default: m\n", "", "model.default", "m"},
-		{"unknown key", "modle:\n  default: m\nagent: {max_iterations: 3}\n", ":1: modle is not a key we know (did you mean model?); it is ignored", "agent.max_iterations", "3"},
-		{"unknown inner key", "model:\n  default: m\n  defualt: n\n", ":3: model.defualt is not a key we know (did you mean default?); it is ignored", "model.default", "m"},
+		{"unknown key", "modle:\n  default: m\nagent: {max_iterations: 3}\n", ":1: modle is an unknown key (did you mean model?); it is ignored", "agent.max_iterations", "3"},
+		{"unknown inner key", "model:\n  default: m\n  defualt: n\n", ":3: model.defualt is an unknown key (did you mean default?); it is ignored", "model.default", "m"},
 		{"wrong type", "agent:\n  max_iterations: many\nmodel:\n  default: m\n", ":2: agent.max_iterations must be a whole number, 0 or more, not the text given; it is ignored", "model.default", "m"},
 		{"wrong word", "store:\n  synchronous: never\n", ":2: store.synchronous must be one of normal, full, not the text given; it is ignored", "store.synchronous", "normal"},
 		{"unknown approvals.mode", "approvals:\n  mode: never\n", ":2: approvals.mode is \"never\", which is not known; known are ask, manual, smart, off. Until then actions require approval as in mode ask", "approvals.mode", "ask"},
@@ -518,7 +518,7 @@ func TestWatch(t *testing.T) {
 			select {
 			case <-changed:
 				seen = true
-			case <-time.After(3 * settle):
+			case <-time.After(3 * quietTime):
 				continue
 			}
 			break

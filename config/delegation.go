@@ -17,8 +17,9 @@ type Route struct {
 	APIKey   Keys   `json:"api_key" doc:"A key or a list of keys. It is sent only to this endpoint."`
 }
 
-// ChildEndpoints are the model of subagents and its fallbacks: of the route that is
-// named, else of the section delegation. Nothing and no error: as the parent's.
+// ChildEndpoints returns the endpoints of subagents, in the order in which they are tried: those of
+// the named route, or, without a name, of the section delegation. If nothing is configured, it
+// returns nil and no error: subagents use the session's model.
 func (l *Loaded) ChildEndpoints(route string) ([]Endpoint, error) {
 	d := l.Delegation
 	section, r := "delegation", Route{d.Model, d.Provider, d.BaseURL, d.APIKey}
@@ -39,7 +40,7 @@ func (l *Loaded) ChildEndpoints(route string) ([]Endpoint, error) {
 	return []Endpoint{out}, nil
 }
 
-// Routes are the names that a task may ask for, sorted.
+// Routes returns the names of the routes, sorted.
 func (l *Loaded) Routes() []string { return slices.Sorted(maps.Keys(l.Delegation.Routes)) }
 
 func (l *Loaded) route(name string) (Route, error) {
@@ -61,8 +62,8 @@ const emptyRoute = "names neither a model nor an endpoint"
 
 func (r Route) empty() bool { return r.Model == "" && r.Provider == "" && r.BaseURL == "" }
 
-// checkRoutes tells at once of what a task would only meet when it asks for it. line
-// finds where something is written.
+// checkRoutes reports routes that cannot be used, so that the user learns of them before a task
+// does. line returns where a key is written.
 func (l *Loaded) checkRoutes(line func(key string) (source string, line int)) {
 	d := l.Delegation
 	all := map[string]Route{"delegation": {d.Model, d.Provider, d.BaseURL, d.APIKey}}
@@ -73,11 +74,11 @@ func (l *Loaded) checkRoutes(line func(key string) (source string, line int)) {
 		r, text := all[section], ""
 		switch {
 		case r.empty() && section != "delegation":
-			text = section + " " + emptyRoute + "; a task that asks for it is refused"
+			text = section + " " + emptyRoute + "; a task that names it is rejected"
 		case r.Provider != "" || r.BaseURL != "":
-			if _, err := l.childEndpoint(section, r); err != nil && !errors.Is(err, ErrProvider) { // which was reported
-				said, _, _ := strings.Cut(err.Error(), ". ") // how to set up the main model is no help here
-				text = said + "; subagents that would use it are refused"
+			if _, err := l.childEndpoint(section, r); err != nil && !errors.Is(err, ErrProvider) { // that is already reported
+				problem, _, _ := strings.Cut(err.Error(), ". ") // the rest is about the session's model
+				text = problem + "; subagents that use it are rejected"
 			}
 		}
 		if text != "" {
@@ -99,7 +100,7 @@ func (l *Loaded) childEndpoint(section string, r Route) (Endpoint, error) {
 			parent.Keys = r.APIKey
 		}
 		if r.Model != "" && r.Model != l.Model.Default {
-			parent.Window = 0 // what is configured is another model's
+			parent.Window = 0 // the configured one is of another model
 		}
 		return parent, nil
 	}
@@ -107,7 +108,7 @@ func (l *Loaded) childEndpoint(section string, r Route) (Endpoint, error) {
 		m.Provider = "custom"
 	}
 	if len(m.APIKey) == 0 && failed == nil && strings.TrimRight(firstOf(m.BaseURL, providerOf(m.Provider).baseURL), "/") == parent.BaseURL {
-		m.APIKey = parent.Keys // the very same endpoint
+		m.APIKey = parent.Keys // the same endpoint
 	}
 	out, err := l.resolve(section, m)
 	if out.Provider == "custom" && len(m.APIKey) == 0 {

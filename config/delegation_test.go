@@ -88,7 +88,7 @@ delegation:
 		`:2: no key for the model provider "openrouter": OPENROUTER_API_KEY is not set`,
 		":5: delegation.routes.empty names neither a model nor an endpoint",
 		":6: delegation.routes.keyed names neither",
-		":9: delegation.routes.misspelt.modell is not a key we know (did you mean model?)",
+		":9: delegation.routes.misspelt.modell is an unknown key (did you mean model?)",
 		":8: delegation.routes.misspelt names neither",
 		":10: delegation.routes.listed must hold keys, not the list given",
 		":11: delegation.routes.typed.model must be text",

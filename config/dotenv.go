@@ -11,14 +11,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// EnvPath is the user's file of secrets in home.
+// EnvPath returns the path of the user's file of secrets in home.
 func EnvPath(home string) string { return filepath.Join(home, ".env") }
 
-// KeyName is the environment variable of a provider's key; empty: it needs none.
+// KeyName returns the environment variable of a provider's key. If the provider needs no key, it
+// returns "".
 func KeyName(provider string) string { return providerOf(provider).keyName }
 
-// SetEnv writes a variable into .env, which is then readable for its owner alone. The
-// rest of the file stays as it is.
+// SetEnv writes a variable to .env and sets the file's mode to 0600. The other lines do not change.
 func SetEnv(home, name, value string) error {
 	if value == "" || strings.ContainsAny(value, "\r\n\"' \t#") {
 		return fmt.Errorf("%s cannot hold an empty value, white space, quotes or #", name)
@@ -33,7 +33,7 @@ func SetEnv(home, name, value string) error {
 	})
 }
 
-// RemoveEnv takes a variable out of .env; false: it is not there.
+// RemoveEnv removes a variable from .env. If the file does not set it, it returns false.
 func RemoveEnv(home, name string) (removed bool, err error) {
 	err = editEnv(home, func(lines []string) []string {
 		left, at := without(lines, name)
@@ -45,7 +45,7 @@ func RemoveEnv(home, name string) (removed bool, err error) {
 	return removed, err
 }
 
-// without leaves the lines out that set a variable; at is where the first one was.
+// without returns the lines that do not set a variable, and the index of the first one that did, or -1.
 func without(lines []string, name string) (left []string, at int) {
 	at = -1
 	for _, line := range lines {
@@ -59,7 +59,7 @@ func without(lines []string, name string) (left []string, at int) {
 	return left, at
 }
 
-// editEnv changes .env; nil leaves it as it is.
+// editEnv changes the lines of .env. If change returns nil, the file does not change.
 func editEnv(home string, change func(lines []string) []string) error {
 	file := EnvPath(home)
 	data, err := safefile.Read(file, fileLimit)
@@ -70,7 +70,7 @@ func editEnv(home string, change func(lines []string) []string) error {
 	if lines == nil {
 		return nil
 	}
-	if err == nil { // before there is a secret in it
+	if err == nil { // before a secret is in it
 		if err := os.Chmod(file, 0o600); err != nil {
 			return fmt.Errorf("closing %s to others: %w", file, err)
 		}

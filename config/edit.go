@@ -17,8 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// Get returns the value of a dotted key as it counts now, as text: plain values as
-// they are, everything else as JSON.
+// Get returns the value of a dotted key as it applies now: a text as it is, any other value as JSON.
 func (l *Loaded) Get(key string) (string, error) {
 	if _, ok := l.schema.root.find(key); !ok {
 		return "", l.schema.unknownKey(key)
@@ -38,7 +37,7 @@ func (l *Loaded) Get(key string) (string, error) {
 }
 
 // Set writes one plain value, or a list of texts ("a, b" or "[a, b]"), into
-// config.yaml. Every other byte of the file stays as it is, comments included.
+// config.yaml. All other bytes of the file stay, comments included.
 func (s *Schema) Set(home, key, text string) error {
 	f, ok := s.root.find(key)
 	if !ok {
@@ -53,7 +52,7 @@ func (s *Schema) Set(home, key, text string) error {
 	})
 }
 
-// AppendAllowlist adds an entry to command_allowlist, unless it is there.
+// AppendAllowlist adds an entry to command_allowlist. If the list has it, nothing changes.
 func AppendAllowlist(home, entry string) error {
 	return editFile(home, func(d *document) error {
 		return d.appendItem("command_allowlist", entry)
@@ -68,8 +67,7 @@ func (s *Schema) unknownKey(key string) error {
 	return fmt.Errorf("%s is no key of config.yaml%s; `hermes-ls config schema` lists them", key, hint)
 }
 
-// nearestKey is the key of which each name differs little from that in key. If there is
-// none, it returns "".
+// nearestKey returns the key that is spelled most like key. If there is none, it returns "".
 func (s *Schema) nearestKey(key string) string {
 	at := s.root
 	var names []string
@@ -99,7 +97,7 @@ func settable(f field, key, text string) (string, error) {
 	if want != "" {
 		return "", fmt.Errorf("%s must be %s", key, want)
 	}
-	data, err := json.Marshal(out) // JSON is YAML, quoted where it must be
+	data, err := json.Marshal(out) // JSON is YAML, quoted if necessary
 	if err != nil {
 		return "", fmt.Errorf("writing %s: %w", key, err)
 	}
@@ -109,7 +107,7 @@ func settable(f field, key, text string) (string, error) {
 	return string(data), nil
 }
 
-// plainYAML tells whether a text may stand without quotes.
+// plainYAML reports whether a text needs no quotes.
 func plainYAML(s string) bool {
 	if s == "" || slices.Contains([]string{"true", "false", "yes", "no", "on", "off", "null"}, strings.ToLower(s)) {
 		return false
@@ -123,7 +121,7 @@ func plainYAML(s string) bool {
 	return !strings.HasSuffix(s, ":")
 }
 
-// editFile changes config.yaml in one step: another reader sees it before or after.
+// editFile changes config.yaml atomically.
 func editFile(home string, change func(*document) error) error {
 	file := Path(home)
 	data, err := safefile.Read(file, fileLimit)
@@ -163,7 +161,7 @@ func writeFile(file string, data []byte) error {
 	return nil
 }
 
-// document is a YAML text as lines, each with its end.
+// document is a YAML text as lines with their line ends.
 type document struct{ lines []string }
 
 func splitLines(text string) []string {
@@ -185,7 +183,7 @@ func (d *document) root() (ast.Node, error) {
 	return file.Docs[0].Body, nil
 }
 
-// set gives the key at path a value on its own line.
+// set sets the value of the key at path.
 func (d *document) set(path []string, value string) error {
 	node, err := d.root()
 	if err != nil {
@@ -214,7 +212,7 @@ func find(node ast.Node, name string) *ast.MappingValueNode {
 	return nil
 }
 
-// insert adds path below parent (nil: the top), which does not have it yet.
+// insert adds path below parent, which does not have it. If parent is nil, it adds it at the top.
 func (d *document) insert(parent *ast.MappingValueNode, path []string, value string) error {
 	indent, at := 0, len(d.lines)
 	if parent != nil {
@@ -264,26 +262,26 @@ func (d *document) insertFlow(flow *ast.MappingNode, path []string, value string
 	return nil
 }
 
-// keyYAML is a name as a key, quoted where it must be.
+// keyYAML returns a name as a YAML key, quoted if necessary.
 func keyYAML(name string) string {
 	if plainYAML(name) {
 		return name
 	}
 	quoted, err := json.Marshal(name)
 	if err != nil {
-		return name // texts always marshal
+		return name // a text can be encoded
 	}
 	return string(quoted)
 }
 
-// replace puts value where the pair's value is, whatever its shape.
+// replace replaces the pair's value.
 func (d *document) replace(pair *ast.MappingValueNode, value string) error {
 	key := pair.Key.GetToken().Position
 	last := lastToken(pair.Value)
 	line := d.lines[key.Line-1]
 	start := valueColumn(line, key.Column)
 	if last.Type == token.ImplicitNullType {
-		d.lines[key.Line-1] = line[:start] + " " + value + line[start:] // nothing stands there yet
+		d.lines[key.Line-1] = line[:start] + " " + value + line[start:] // the pair has no value
 		return nil
 	}
 	if last.Position.Line == key.Line {
@@ -296,7 +294,7 @@ func (d *document) replace(pair *ast.MappingValueNode, value string) error {
 	return nil
 }
 
-// lastToken is the last token that belongs to a value.
+// lastToken returns the last token of a value.
 func lastToken(node ast.Node) *token.Token {
 	last := node.GetToken()
 	ast.Walk(visitor(func(n ast.Node) {
@@ -329,7 +327,7 @@ func (v visitor) Visit(node ast.Node) ast.Visitor {
 	return v
 }
 
-// columnByte turns a 1-based column in runes into a byte offset.
+// columnByte converts a 1-based column in runes to a byte offset.
 func columnByte(line string, column int) int {
 	for i := range line {
 		if column--; column == 0 {
@@ -339,13 +337,13 @@ func columnByte(line string, column int) int {
 	return len(line)
 }
 
-// valueColumn is the byte after the colon of the key at column.
+// valueColumn returns the byte offset after the colon of the key at column.
 func valueColumn(line string, column int) int {
 	start := columnByte(line, column)
 	return start + strings.Index(line[start:], ":") + 1
 }
 
-// appendItem adds a text to a list at the top, making the list when there is none.
+// appendItem adds a text to a top-level list. If there is no list, it adds one.
 func (d *document) appendItem(key, item string) error {
 	node, err := d.root()
 	if err != nil {

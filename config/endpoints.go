@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Endpoint is where a model is reached, with the keys that belong there.
+// Endpoint is the address of a model with the keys for it.
 type Endpoint struct {
 	Provider string
 	BaseURL  string // without a trailing slash; empty for the embedded model
@@ -22,23 +22,23 @@ type Endpoint struct {
 	TextCalls string
 }
 
-// provider is what is known of a provider's own endpoint.
+// provider describes a provider's own endpoint.
 type provider struct {
 	baseURL  string
-	keyName  string // environment variable that belongs to it
+	keyName  string // environment variable with its key
 	needsKey bool
 }
 
-// ErrProvider is the failure of an endpoint whose provider is not known.
+// ErrProvider is the error of an endpoint with an unknown provider.
 var ErrProvider = errors.New("unknown provider")
 
-// providerError has a text of its own.
+// providerError is an [ErrProvider] with its own text.
 type providerError string
 
 func (e providerError) Error() string        { return string(e) }
 func (e providerError) Is(target error) bool { return target == ErrProvider }
 
-// providers are the names of model.provider.
+// providers returns the values of model.provider.
 func providers() []string {
 	f, _ := named(fieldsOf(reflect.TypeFor[Model]()), "provider")
 	return f.enum
@@ -58,8 +58,8 @@ func providerOf(name string) provider {
 	return provider{keyName: "HERMES_API_KEY"}
 }
 
-// Endpoints are the configured model and its fallbacks, in the order in which they
-// are tried. The error says how to set one up.
+// Endpoints returns the endpoints of the model and its fallbacks, in the order in which they are
+// tried. The error says how to configure one.
 func (l *Loaded) Endpoints() ([]Endpoint, error) {
 	first, err := l.endpoint()
 	if err != nil {
@@ -76,7 +76,7 @@ func (l *Loaded) Endpoints() ([]Endpoint, error) {
 
 func (l *Loaded) endpoint() (Endpoint, error) { return l.resolve("model", l.Model) }
 
-// resolve finds the endpoint that a section describes.
+// resolve returns the endpoint that a section describes.
 func (l *Loaded) resolve(section string, m Model) (Endpoint, error) {
 	if !slices.Contains(providers(), m.Provider) {
 		return Endpoint{}, providerError(fmt.Sprintf("%s.provider is %q, which is not known. Known are %s. No request was sent. "+
@@ -92,8 +92,8 @@ func (l *Loaded) resolve(section string, m Model) (Endpoint, error) {
 	}
 	p := providerOf(m.Provider)
 	if m.BaseURL != "" && !sameHost(m.BaseURL, p.baseURL) {
-		// Somebody else's endpoint: the provider's own key must not go there. Of the
-		// environment's, custom's does where no other provider is named.
+		// Another service's endpoint: the provider's key is not sent there. If no other provider is
+		// named, the key of custom is.
 		if p = (provider{}); m.Provider == "openai" || m.Provider == "custom" {
 			p = providerOf("custom")
 		}
@@ -116,8 +116,8 @@ func (l *Loaded) resolve(section string, m Model) (Endpoint, error) {
 	return out, nil
 }
 
-// firstWithKey is the provider that auto means. If none has a key, it is openai, whose
-// error names its key.
+// firstWithKey returns the provider for auto. If none has a key, it returns openai, whose error
+// names its key.
 func (l *Loaded) firstWithKey(m Model) string {
 	if m.BaseURL == "" && len(m.APIKey) == 0 && l.environ["OPENAI_API_KEY"] == "" && l.environ["OPENROUTER_API_KEY"] != "" {
 		return "openrouter"
@@ -131,9 +131,9 @@ func (l *Loaded) howTo() string {
 		"To try it offline without a key: `hermes-ls config set model.provider embedded` (a small scripted model, not a real one)."
 }
 
-// partKey takes a key away from what a higher source is about to make another endpoint:
-// it goes to none that it was not written for.
-func (l *Loaded) partKey(tree map[string]any, above source, clean map[string]any) {
+// detachKeys removes an api_key from a section if a higher source sets another endpoint there. A key
+// is sent only to the endpoint that it was configured for.
+func (l *Loaded) detachKeys(tree map[string]any, above source, clean map[string]any) {
 	for _, section := range []string{"model", "delegation"} {
 		below, _ := tree[section].(map[string]any)
 		over, _ := clean[section].(map[string]any)
@@ -142,19 +142,19 @@ func (l *Loaded) partKey(tree map[string]any, above source, clean map[string]any
 		}
 		after := maps.Clone(below)
 		merge(after, over)
-		if !parts(below, after) {
+		if !otherEndpoint(below, after) {
 			continue
 		}
-		l.parted = append(l.parted, keysOf(below["api_key"])...)
+		l.detached = append(l.detached, keysOf(below["api_key"])...)
 		delete(below, "api_key")
 		key := section + ".api_key"
 		l.problem(above.name, 0, fmt.Sprintf("%s was written for %s and is not sent to %s; set %[1]s beside the new endpoint", key, addressOf(below), addressOf(after)))
 	}
 }
 
-// parts tells whether after is another endpoint than the one that was said before. A
-// key that stands alone is for whatever base_url is.
-func parts(before, after map[string]any) bool {
+// otherEndpoint reports whether after describes another endpoint than before. A key without provider
+// and base_url belongs to any base_url.
+func otherEndpoint(before, after map[string]any) bool {
 	if addressOf(before) == addressOf(after) {
 		return false
 	}
@@ -164,13 +164,13 @@ func parts(before, after map[string]any) bool {
 	return textOf(after, "base_url") == ""
 }
 
-// addressOf is where the endpoint of a section is, as far as the section says.
+// addressOf returns the address of a section's endpoint. If only the provider is known, it returns its name.
 func addressOf(section map[string]any) string {
 	if url := textOf(section, "base_url"); url != "" {
 		return strings.TrimRight(url, "/")
 	}
 	name := firstOf(textOf(section, "provider"), "openai")
-	if name == "auto" { // a configured key is openai's
+	if name == "auto" { // a configured key is for openai
 		name = "openai"
 	}
 	return firstOf(providerOf(name).baseURL, name)

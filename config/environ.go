@@ -24,7 +24,7 @@ func environMap(environ []string) map[string]string {
 	return out
 }
 
-// readEnviron is the process environment over what the home's .env says.
+// readEnviron returns the variables of .env, replaced by those of the process environment.
 func (l *Loaded) readEnviron(environ []string) map[string]string {
 	file := filepath.Join(l.Home, ".env")
 	data, err := safefile.Read(file, fileLimit)
@@ -57,7 +57,7 @@ func (l *Loaded) parseDotenv(file, text string) map[string]string {
 	return out
 }
 
-// unquote takes one pair of quotes away, or a comment after an unquoted value.
+// unquote removes one pair of quotes, or the comment after a value without quotes.
 func unquote(value string) string {
 	if len(value) >= 2 && (value[0] == '"' || value[0] == '\'') && value[len(value)-1] == value[0] {
 		return value[1 : len(value)-1]
@@ -86,13 +86,13 @@ func environSource(root field, environ []string) source {
 	return s
 }
 
-// EnvironName is the environment variable that sets a key: HERMES_MODEL_DEFAULT.
+// EnvironName returns the environment variable that sets a key, such as HERMES_MODEL_DEFAULT.
 func EnvironName(key string) string {
 	return "HERMES_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
-// parseScalar reads text as the field's type; what does not parse stays text, and
-// the check that follows says what was wanted.
+// parseScalar parses text as the field's type. If that fails, it returns the text, and the check that
+// follows says which type is wanted.
 func parseScalar(f field, text string) (any, bool) {
 	switch f.typ.Kind() {
 	case reflect.Bool:
@@ -111,8 +111,7 @@ func parseScalar(f field, text string) (any, bool) {
 	return text, true
 }
 
-// parseList reads "[a, b]" as YAML does, and "a, b" as a list of texts. A single key
-// is a text.
+// parseList parses "[a, b]" as YAML, and "a, b" as a list of texts. A single key is a text.
 func parseList(f field, text string) any {
 	if strings.HasPrefix(text, "[") {
 		var list []any

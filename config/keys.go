@@ -9,10 +9,10 @@ import (
 
 var typeOfKeys = reflect.TypeFor[Keys]()
 
-// Keys is one API key or a pool of them; in YAML a string or a list.
+// Keys is one API key or several; in YAML a string or a list.
 type Keys []string
 
-// MarshalJSON writes what the user would: one key is a text.
+// MarshalJSON encodes one key as a string, several as a list.
 func (k Keys) MarshalJSON() ([]byte, error) {
 	if len(k) > 1 {
 		return json.Marshal([]string(k))
@@ -20,7 +20,7 @@ func (k Keys) MarshalJSON() ([]byte, error) {
 	return json.Marshal(strings.Join(k, ""))
 }
 
-// UnmarshalJSON takes a string or a list of strings; an empty string is no key.
+// UnmarshalJSON decodes a string or a list of strings. An empty string is no key.
 func (k *Keys) UnmarshalJSON(data []byte) error {
 	var one string
 	if json.Unmarshal(data, &one) == nil {

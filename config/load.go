@@ -14,26 +14,26 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// fileLimit bounds a file of settings. Reading YAML takes hundreds of times its size.
+// fileLimit is the most bytes of a settings file. Parsing YAML needs hundreds of times its size.
 const fileLimit = 256 << 10
 
-// mostProblems is how many are told of one source.
+// mostProblems is the number of problems that are reported of one source.
 const mostProblems = 30
 
-// Options are the sources beside the home folder's own files. All are optional.
+// Options are the sources beside the files in the home directory. All are optional.
 type Options struct {
 	Environ []string        // the process environment, "NAME=value"
 	Init    json.RawMessage // the editor's initializationOptions: the user's
 	Editor  json.RawMessage // workspace/configuration, section hermes: perhaps the repository's
 	Folders []string        // workspace folders, for their .hermes/config.yaml
-	Kept    bool            // an earlier configuration stays where the user's file is broken
+	Kept    bool            // an earlier configuration stays in effect if the user's file is broken
 }
 
-// Problem is something in a source that does not count.
+// Problem is a part of a source that does not apply.
 type Problem struct {
 	Source string // a file's path, or the name of another source
-	Line   int    // 1-based; 0 where there are no lines
-	Text   string // what is wrong and what happens now
+	Line   int    // 1-based; 0 if the source has no lines
+	Text   string // the mistake and its effect
 }
 
 func (p Problem) String() string {
@@ -43,23 +43,22 @@ func (p Problem) String() string {
 	return p.Source + ": " + p.Text
 }
 
-// Loaded is a configuration with what was needed to make it.
+// Loaded is a configuration with the data that it was made of.
 type Loaded struct {
 	*Config
 	Home     string
 	Problems []Problem
-	// Broken says that the user's file could not be understood at all: whoever
-	// has an earlier configuration should keep it.
-	Broken  bool
-	schema  *Schema
-	tree    map[string]any    // what the sources set
-	environ map[string]string // the process's, over that of .env
-	parted  Keys              // keys of endpoints that a higher source has replaced
-	kept    bool              // see Options.Kept
-	lost    bool              // the user's file has a mistake, so its settings are not known
+	// Broken: the user's file could not be parsed. If there is an earlier configuration, keep it.
+	Broken   bool
+	schema   *Schema
+	tree     map[string]any    // what the sources set
+	environ  map[string]string // the process's, over that of .env
+	detached Keys              // of endpoints that a higher source has replaced
+	kept     bool              // see Options.Kept
+	lost     bool              // the user's file has a mistake, so its settings are not known
 }
 
-// Home is the folder of everything of ours: $HERMES_HOME, or ~/.hermes.
+// Home returns the directory of settings and sessions: $HERMES_HOME, or ~/.hermes.
 func Home(environ []string) string {
 	env := environMap(environ)
 	if home := env["HERMES_HOME"]; home != "" {
@@ -74,11 +73,11 @@ func Home(environ []string) string {
 	return ".hermes"
 }
 
-// Path is the user's config file in home.
+// Path returns the path of config.yaml in home.
 func Path(home string) string { return filepath.Join(home, "config.yaml") }
 
-// Load reads every source. It does not fail: what cannot be read or understood is
-// in Problems, and the last good value, or the default, stands.
+// Load reads all sources. It does not fail. A source or key that cannot be used is in Problems, and
+// a lower source or the default applies.
 func (s *Schema) Load(home string, o Options) *Loaded {
 	l := &Loaded{Config: Default(), Home: home, schema: s, kept: o.Kept}
 	l.environ = l.readEnviron(o.Environ)
@@ -103,43 +102,43 @@ func (s *Schema) Load(home string, o Options) *Loaded {
 			problems = append(problems[:mostProblems], Problem{Source: from.name, Text: fmt.Sprintf("has %d more problems", more)})
 		}
 		l.Problems = append(l.Problems, problems...)
-		l.partKey(tree, from, clean)
+		l.detachKeys(tree, from, clean)
 		merge(tree, clean)
 	}
 	l.fill(tree)
-	if l.lost && !says(tree, "sandbox.mode") {
+	if l.lost && !sets(tree, "sandbox.mode") {
 		l.Sandbox.Mode = lostMode
 	}
 	l.checkRoutes(func(key string) (string, int) { return written(sources, key) })
 	return l
 }
 
-// lostMode is the sandbox.mode of a user whose file is no YAML. What it says of the
-// sandbox, the backend or denied commands is not known, so commands are rejected.
+// lostMode is the sandbox.mode if the user's file is no YAML. Its settings for the sandbox, the
+// backend and denied commands are unknown, so commands are rejected.
 const lostMode = "unknown, because config.yaml is no YAML"
 
-// written finds the source that says something of key, the highest first.
+// written returns the highest source that sets key, and the line.
 func written(sources []source, key string) (name string, line int) {
 	for _, s := range slices.Backward(sources) {
-		if says(s.tree, key) {
+		if sets(s.tree, key) {
 			return s.name, s.lines[key]
 		}
 	}
 	return "configuration", 0
 }
 
-func says(tree map[string]any, key string) bool {
+func sets(tree map[string]any, key string) bool {
 	if _, whole := tree[key]; whole { // names may have dots in them
 		return true
 	}
 	head, rest, more := strings.Cut(key, ".")
 	value, there := tree[head]
 	inner, deeper := value.(map[string]any)
-	return there && (!more || deeper && says(inner, rest))
+	return there && (!more || deeper && sets(inner, rest))
 }
 
-// fill decodes the merged tree over the defaults. The tree has been checked, so a
-// failure here is a mistake of ours; it is reported like any other problem.
+// fill decodes the merged tree over the defaults. The tree has been checked, so a failure is a
+// defect of the program. It is reported as a problem.
 func (l *Loaded) fill(tree map[string]any) {
 	l.tree = tree
 	data, err := json.Marshal(tree)
@@ -205,26 +204,25 @@ func valueAt(tree map[string]any, key string) (value any, ok bool) {
 	return value, true
 }
 
-// Manner is the words of the chosen personality; empty: none is chosen.
-func (l *Loaded) Manner() string { return l.Agent.Personalities[l.Agent.Personality] }
+// Persona returns the text of the chosen personality. If none is chosen, it returns "".
+func (l *Loaded) Persona() string { return l.Agent.Personalities[l.Agent.Personality] }
 
 func (l *Loaded) problem(source string, line int, text string) {
 	l.Problems = append(l.Problems, Problem{Source: source, Line: line, Text: text})
 }
 
-// readRepository reads the file that a repository brings. A link that leads out of the
-// folder is not followed.
+// readRepository reads a repository's settings. It does not follow a link out of the folder.
 func (l *Loaded) readRepository(folder, file string) source {
 	data, err := safefile.ReadBelow(folder, filepath.Join(".hermes", "config.yaml"), fileLimit)
-	return l.takeYAML(file, data, err, false)
+	return l.decodeYAML(file, data, err, false)
 }
 
 func (l *Loaded) readYAML(file string, trusted bool) source {
 	data, err := safefile.Read(file, fileLimit)
-	return l.takeYAML(file, data, err, trusted)
+	return l.decodeYAML(file, data, err, trusted)
 }
 
-func (l *Loaded) takeYAML(file string, data []byte, err error, trusted bool) source {
+func (l *Loaded) decodeYAML(file string, data []byte, err error, trusted bool) source {
 	if errors.Is(err, fs.ErrNotExist) {
 		return source{}
 	}
@@ -236,21 +234,21 @@ func (l *Loaded) takeYAML(file string, data []byte, err error, trusted bool) sou
 	s, err := parseYAML(file, data)
 	if err != nil {
 		l.Broken = l.Broken || trusted
-		what, instead := "is no YAML", l.instead(trusted)
+		problem, instead := "is no YAML", l.instead(trusted)
 		if complex := (*complexError)(nil); errors.As(err, &complex) {
-			what = "is too complex"
+			problem = "is too complex"
 		} else if trusted && !l.kept {
 			l.lost = true
 			instead = "nothing of it applies, and commands are rejected until you fix it"
 		}
-		l.problem(file, errorLine(err), fmt.Sprintf("%s: %s; %s", what, errorText(err), instead))
+		l.problem(file, errorLine(err), fmt.Sprintf("%s: %s; %s", problem, errorText(err), instead))
 		return source{}
 	}
 	s.trusted = trusted
 	return s
 }
 
-// unreadable is err in words that fit behind "cannot be read:".
+// unreadable returns err with a text that fits behind "cannot be read:".
 func unreadable(err error) error {
 	var kind *safefile.KindError
 	if errors.As(err, &kind) {
@@ -259,12 +257,12 @@ func unreadable(err error) error {
 	return err
 }
 
-// instead says what counts while a file is broken.
+// instead says what applies while a file is broken.
 func (l *Loaded) instead(trusted bool) string {
 	if l.kept && trusted {
-		return "the last good settings stay"
+		return "the last valid settings stay in effect"
 	}
-	return "nothing of it counts"
+	return "nothing of it applies"
 }
 
 func (l *Loaded) readJSON(name string, data json.RawMessage, trusted bool) source {
@@ -273,13 +271,13 @@ func (l *Loaded) readJSON(name string, data json.RawMessage, trusted bool) sourc
 	}
 	tree := map[string]any{}
 	if err := json.Unmarshal(data, &tree); err != nil {
-		l.problem(name, 0, "is no JSON object; nothing of it counts")
+		l.problem(name, 0, "is no JSON object; nothing of it applies")
 		return source{}
 	}
 	return source{name: name, tree: nested(tree), trusted: trusted}
 }
 
-// nested turns dotted keys, as settings editors like them, into nested objects.
+// nested converts dotted keys, which settings editors send, to nested objects.
 func nested(tree map[string]any) map[string]any {
 	out := map[string]any{}
 	for key, value := range tree {
@@ -295,7 +293,7 @@ func nested(tree map[string]any) map[string]any {
 	return out
 }
 
-// merge puts src over dst: objects key by key, anything else whole.
+// merge copies src over dst. Objects are merged key by key, other values are replaced.
 func merge(dst, src map[string]any) {
 	for key, value := range src {
 		if from, ok := value.(map[string]any); ok {

@@ -30,13 +30,13 @@ type MCPServer struct {
 // Unbound reports whether the user has set sandbox to false.
 func (s MCPServer) Unbound() bool { return s.unbound }
 
-// MCPTools selects a server's tools by their names there.
+// MCPTools selects tools of a server by the names that the server uses.
 type MCPTools struct {
 	Include []string `json:"include" guard:"its texts apply" doc:"Only these tools. Empty: all."`
 	Exclude []string `json:"exclude" guard:"its texts apply" doc:"All tools but these."`
 }
 
-// UnmarshalJSON has a server count unless it is said otherwise.
+// UnmarshalJSON decodes a server that is enabled by default.
 func (s *MCPServer) UnmarshalJSON(data []byte) error {
 	type plain MCPServer
 	p := plain{Enabled: true}
@@ -54,9 +54,8 @@ func (s *MCPServer) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Servers are the servers that count, sorted by name, with ${NAME} and
-// ${NAME:-default} replaced from the environment and .env. What is wrong with the
-// others is in problems.
+// Servers returns the enabled servers, with ${NAME} and ${NAME:-default} replaced from the
+// environment and .env, and a problem for each server that cannot be used.
 func (l *Loaded) Servers() (servers map[string]MCPServer, problems []string) {
 	servers = map[string]MCPServer{}
 	for _, name := range slices.Sorted(maps.Keys(l.MCPServers)) {
@@ -104,7 +103,7 @@ func expandAll(texts map[string]string, expand func(string) string) map[string]s
 	return out
 }
 
-// expand replaces ${NAME}. A dollar without a brace is a dollar.
+// expand replaces ${NAME}. A dollar without a brace stays.
 func (l *Loaded) expand(text string, unset *[]string) string {
 	var out strings.Builder
 	for {

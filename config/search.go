@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// SearchEngine is what web_search is to be asked with. URL and Key are filled in.
+// SearchEngine is the configured search engine, with its URL and key.
 type SearchEngine struct {
 	WebSearch
 	Key string
 }
 
-// searchBackend is what is known of a backend's own endpoint.
+// searchBackend returns a backend's own endpoint and the environment variable of its key.
 func searchBackend(name string) (home, keyName string) {
 	switch name {
 	case "brave":
@@ -24,8 +24,8 @@ func searchBackend(name string) (home, keyName string) {
 	return "", ""
 }
 
-// SearchEngine says where web_search asks; nil: nowhere. A backend's environment
-// variable goes to its own endpoint only. The error says what to set.
+// SearchEngine returns the search engine of web_search. If none is configured, it returns nil. The key
+// from the environment is sent only to the backend's own endpoint. The error names the key to set.
 func (l *Loaded) SearchEngine() (*SearchEngine, error) {
 	e := &SearchEngine{WebSearch: l.Web.Search, Key: l.Web.Search.APIKey}
 	if e.Backend == "" {

@@ -12,7 +12,7 @@ func (l *Loaded) Secrets(secret func(name string) bool) map[string]string {
 			c.out[name] = value
 		}
 	}
-	c.keys("api_key of an unused endpoint", l.parted)
+	c.keys("api_key of an unused endpoint", l.detached)
 	for _, f := range l.schema.root.keys {
 		if value, ok := l.tree[f.name]; ok { // no default is a secret
 			c.collect(f.name, f, value)

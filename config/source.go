@@ -11,23 +11,22 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// source is one place that settings came from, as a tree of plain values.
+// source is one source of settings, as a tree of plain values.
 type source struct {
 	name    string
 	tree    map[string]any
 	trusted bool           // the user's own, not the repository's
-	lines   map[string]int // dotted key → line, where the source has lines
+	lines   map[string]int // dotted key → line, if the source has lines
 }
 
-// check returns the part of the tree that counts, and a problem for each key that
-// does not.
+// check returns the part of the tree that applies, and a problem for each key that does not.
 func (s source) check(root field) (map[string]any, []Problem) {
 	c := checker{source: s.renamed()}
 	clean := c.section("", root, c.tree)
 	return clean, c.problems
 }
 
-// renamed puts a value that editors know by another word where it belongs.
+// renamed moves the value of an alias that editors use to its key.
 func (s source) renamed() source {
 	python, ok := s.tree["python"].(string)
 	if !ok {
@@ -52,7 +51,7 @@ func (c *checker) problem(key, format string, args ...any) {
 	})
 }
 
-// shortened is the beginning of a very long key.
+// shortened returns the start of a very long key.
 func shortened(key string) string {
 	if len(key) <= 200 {
 		return key
@@ -66,7 +65,7 @@ func (c *checker) section(prefix string, section field, tree map[string]any) map
 		key := prefix + name
 		f, ok := named(section.keys, name)
 		if !ok {
-			c.problem(key, "is not a key we know%s; it is ignored", nearest(name, section.keys))
+			c.problem(key, "is an unknown key%s; it is ignored", nearest(name, section.keys))
 			continue
 		}
 		if value, ok := c.field(key, f, tree[name]); ok {
@@ -117,8 +116,8 @@ const (
 	nameSigns   = "_ . / : @ + -"
 )
 
-// plainName reports whether a text from a repository is fit to be the name of a model.
-// Such a name is shown in status bars, some of which run programs that a text names.
+// plainName reports whether a text from a repository can be the name of a model. Such a name is
+// shown in status bars, and some of them run commands in a text.
 func plainName(text string) bool {
 	odd := func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_./:@+-", r))
@@ -126,7 +125,7 @@ func plainName(text string) bool {
 	return len(text) <= longestName && !strings.ContainsFunc(text, odd)
 }
 
-// guarded reports a wrong value of a guarded field and returns what counts instead.
+// guarded reports a wrong value of a guarded field and returns the value that applies instead.
 func (c *checker) guarded(key string, f field, value any) any {
 	if f.typ.Kind() == reflect.Bool {
 		c.problem(key, "is %s; it must be true or false. Until then %s", shown(value), f.guard)
@@ -137,8 +136,8 @@ func (c *checker) guarded(key string, f field, value any) any {
 	return firstOf(f.safe, unknownValue(value))
 }
 
-// guardedList returns the texts of a guarded list. One text counts as a list of one. If
-// there is anything else, it is reported, and the field's safe text counts instead.
+// guardedList returns the texts of a guarded list. One text is a list with one
+// item. Another value is reported, and the field's safe text applies instead.
 func (c *checker) guardedList(key string, f field, value any) []any {
 	list, isList := value.([]any)
 	if !isList {
@@ -161,8 +160,8 @@ func (c *checker) guardedList(key string, f field, value any) []any {
 	return texts
 }
 
-// guards reports a wrong value in the place of a section and returns what counts
-// instead, for each guarded field in it.
+// guards reports a wrong value in the place of a section. It returns the value that applies instead
+// for each guarded field of the section.
 func (c *checker) guards(key string, section field, value any) (any, bool) {
 	clean := map[string]any{}
 	var then []string
@@ -183,7 +182,7 @@ func (c *checker) guards(key string, section field, value any) (any, bool) {
 	return clean, true
 }
 
-// unknownValue is a wrong value as a text that is no known value.
+// unknownValue returns a wrong value as a text that is no known value.
 func unknownValue(value any) string {
 	switch value := value.(type) {
 	case string:
@@ -197,11 +196,11 @@ func unknownValue(value any) string {
 	return fmt.Sprint(value)
 }
 
-const longestShown = 40 // bytes; what is longer may be a key in the wrong place
+const longestShown = 40 // bytes; a longer text could be a secret in the wrong place
 
 func shown(value any) string { return fmt.Sprintf("%q", unknownValue(value)) }
 
-// sections checks what holds sections under names of the user's.
+// sections checks a mapping with sections under names that the user chooses.
 func (c *checker) sections(key string, f field, value any) (any, bool) {
 	tree, ok := value.(map[string]any)
 	if !ok {
@@ -220,7 +219,7 @@ func (c *checker) sections(key string, f field, value any) (any, bool) {
 	return clean, true
 }
 
-// convert returns value as the field wants it, or what the field wants.
+// convert returns value in the field's type. If it cannot, it returns a description of the type.
 func convert(f field, value any) (out any, want string) {
 	switch f.typ.Kind() {
 	case reflect.String:
@@ -258,7 +257,7 @@ func convert(f field, value any) (out any, want string) {
 	return value, ""
 }
 
-// boolOf also takes the spellings that YAML 1.1 had for true and false.
+// boolOf also accepts the spellings of YAML 1.1 for true and false.
 func boolOf(value any) (b, ok bool) {
 	switch value := value.(type) {
 	case bool:
@@ -321,7 +320,7 @@ func number(value any) (float64, bool) {
 	return 0, false
 }
 
-// kindOf names a value without showing it: it may be a secret in the wrong place.
+// kindOf describes a value without showing it: it could be a secret in the wrong place.
 func kindOf(value any) string {
 	switch value.(type) {
 	case nil:
@@ -346,8 +345,8 @@ func nearest(name string, fields []field) string {
 	return ""
 }
 
-// nearestName is the name that differs least from name, by two letters at most. If there
-// is none, it returns "".
+// nearestName returns the name that differs least from name, by two letters at most. If there is
+// none, it returns "".
 func nearestName(name string, fields []field) string {
 	best, distance := "", 3
 	for _, f := range fields {

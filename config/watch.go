@@ -11,15 +11,14 @@ import (
 )
 
 const (
-	settle = 100 * time.Millisecond // how long a burst of writes is left to end
-	absent = 2 * time.Second        // how often a file is looked for that is not there
+	quietTime = 100 * time.Millisecond // without events after which a burst of writes has ended
+	retryTime = 2 * time.Second        // between checks for a file that does not exist
 )
 
-// Watch calls changed after config.yaml or .env in home has changed, come or gone,
-// until ctx ends. An editor's save of several steps counts once.
+// Watch calls changed after config.yaml or .env in home was changed, created or removed, until ctx
+// ends. For a save in several steps it calls changed once.
 //
-// The files are watched, not the folder: the store lies there too, and each message
-// written to it would wake us.
+// It watches the files and not the directory, because each write to the store in it would be an event.
 func Watch(ctx context.Context, home string, changed func()) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -27,8 +26,8 @@ func Watch(ctx context.Context, home string, changed func()) error {
 	}
 	defer watcher.Close()
 	w := &watch{watcher: watcher, files: map[string]bool{Path(home): false, filepath.Join(home, ".env"): false}}
-	w.look()
-	quiet, again := time.NewTimer(time.Hour), time.NewTimer(absent)
+	w.addNew()
+	quiet, again := time.NewTimer(time.Hour), time.NewTimer(retryTime)
 	defer quiet.Stop()
 	defer again.Stop()
 	quiet.Stop()
@@ -40,48 +39,48 @@ func Watch(ctx context.Context, home string, changed func()) error {
 			if !open {
 				return nil
 			}
-			quiet.Reset(settle)
-		case <-watcher.Errors: // an overflow: something may have been missed
-			quiet.Reset(settle)
+			quiet.Reset(quietTime)
+		case <-watcher.Errors: // an overflow: an event could be lost
+			quiet.Reset(quietTime)
 		case <-quiet.C:
-			w.forget() // a file that was replaced is another one
-			w.look()
+			w.forget() // a replaced file needs a new watch
+			w.addNew()
 			changed()
-			again.Reset(absent)
+			again.Reset(retryTime)
 		case <-again.C:
-			if w.look() {
-				quiet.Reset(settle)
+			if w.addNew() {
+				quiet.Reset(quietTime)
 			}
 			if w.missing() {
-				again.Reset(absent)
+				again.Reset(retryTime)
 			}
 		}
 	}
 }
 
-// watch holds which of the files are there, and so watched.
+// watch holds the files with whether they are watched.
 type watch struct {
 	watcher *fsnotify.Watcher
 	files   map[string]bool
 }
 
-// look watches what has come, and tells whether anything has.
-func (w *watch) look() (came bool) {
+// addNew starts to watch files that now exist, and reports whether there are any.
+func (w *watch) addNew() (added bool) {
 	for file, watched := range w.files {
 		if watched {
 			continue
 		}
 		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && w.watcher.Add(file) == nil {
 			w.files[file] = true
-			came = true
+			added = true
 		}
 	}
-	return came
+	return added
 }
 
 func (w *watch) forget() {
 	for file := range w.files {
-		_ = w.watcher.Remove(file) // the system has often done it already
+		_ = w.watcher.Remove(file) // the system has often removed it
 		w.files[file] = false
 	}
 }

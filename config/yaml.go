@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// parse is the only way to the parser.
+// parse parses a YAML text within the limits. All code of the package uses it.
 func parse(data []byte) (*ast.File, error) {
 	if err := checkNesting(string(data)); err != nil {
 		return nil, err
@@ -18,7 +18,7 @@ func parse(data []byte) (*ast.File, error) {
 	return parser.ParseBytes(data, 0)
 }
 
-// parseYAML reads one document whose top is a mapping, with the line of each key.
+// parseYAML parses a document with a mapping at its top, and records the line of each key.
 func parseYAML(name string, data []byte) (source, error) {
 	s := source{name: name, tree: map[string]any{}, lines: map[string]int{}}
 	file, err := parse(data)
@@ -48,7 +48,7 @@ func parseYAML(name string, data []byte) (source, error) {
 	return s, nil
 }
 
-// mappings are the key-value pairs of a mapping node; nil for any other node.
+// mappings returns the key-value pairs of a mapping node. For another node it returns nil.
 func mappings(node ast.Node) []*ast.MappingValueNode {
 	switch node := node.(type) {
 	case *ast.MappingNode:
@@ -79,7 +79,7 @@ func errorLine(err error) int {
 	return 0
 }
 
-// errorText is the message without the excerpt of the source, which may hold a key.
+// errorText returns the message without the excerpt of the source, which could contain a secret.
 func errorText(err error) string {
 	var located yaml.Error
 	if errors.As(err, &located) {

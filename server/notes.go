@@ -32,10 +32,10 @@ func (x *Session) manner() []string {
 	if err != nil {
 		x.Warn(err.Error())
 	}
-	if name := conf.Agent.Personality; name != "" && conf.Manner() == "" {
+	if name := conf.Agent.Personality; name != "" && conf.Persona() == "" {
 		x.Warn(fmt.Sprintf("agent.personality is %q, but agent.personalities has no words for it: the usual manner is kept.", name))
 	}
-	return slices.DeleteFunc([]string{soul, conf.Manner()}, func(text string) bool { return text == "" })
+	return slices.DeleteFunc([]string{soul, conf.Persona()}, func(text string) bool { return text == "" })
 }
 
 func (s *Service) soul() (string, error) {
