@@ -169,7 +169,7 @@ func OpenRootIn(root *os.Root, name string) (*os.Root, error) {
 	if info, err := root.Stat(name); err == nil && !info.IsDir() {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("not a directory")}
 	}
-	return root.OpenRoot(asFolder(name))
+	return root.OpenRoot(name + "/.") // the name itself is opened as a folder then
 }
 
 // asFolder has the system reject what is no folder.

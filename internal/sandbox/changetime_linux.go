@@ -2,7 +2,11 @@ package sandbox
 
 import (
 	"io/fs"
+	"os"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // changeTime is when a file was last changed in any way, which no program can set.
@@ -11,4 +15,19 @@ func changeTime(info fs.FileInfo) int64 {
 		return st.Ctim.Nano()
 	}
 	return 0
+}
+
+// bornAt returns when a folder was made, which no program can set. If the file system does
+// not say, known is false.
+func bornAt(root *os.Root) (at time.Time, known bool) {
+	f, err := root.Open(".")
+	if err != nil {
+		return at, false
+	}
+	defer f.Close() //nolint:errcheck // only read
+	var st unix.Statx_t
+	if err := unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &st); err != nil || st.Mask&unix.STATX_BTIME == 0 {
+		return at, false
+	}
+	return time.Unix(st.Btime.Sec, int64(st.Btime.Nsec)), true
 }

@@ -108,27 +108,26 @@ func (b *Box) guard(p *Policy, s *scene) {
 // protectLimit is how long protecting something from commands that run may take.
 const protectLimit = 10 * time.Second
 
-// protect holds what a look has found for commands that run already. Unless it is all, what
-// the look before had not found is left out: a command may just be making a repository.
+// protect holds the places that a look has found for commands that run already. It leaves out
+// those of an unfinished repository that the look before had not found, since a command may
+// be making that. If all is set, it leaves out none.
 func (b *Box) protect(s *scene, all bool) {
 	var readOnly, pinned []string
-	held := map[string]bool{}
-	for _, list := range [][]place{s.readOnly, s.pinned} {
-		for _, pl := range list {
-			held[pl.path] = true
-		}
+	found := map[string]bool{}
+	for _, pl := range slices.Concat(s.readOnly, s.pinned) {
+		found[pl.path] = true
 	}
 	b.mu.Lock()
 	before := b.review.held
-	b.review.held = held
+	b.review.held = found
 	b.mu.Unlock()
 	for _, pl := range s.readOnly {
-		if all || before[pl.path] {
+		if all || !pl.later || before[pl.path] {
 			readOnly = append(readOnly, pl.path)
 		}
 	}
 	for _, pl := range s.pinned {
-		if info, err := os.Lstat(pl.path); err == nil && info.Mode()&os.ModeSymlink == 0 && (all || before[pl.path]) {
+		if info, err := os.Lstat(pl.path); err == nil && info.Mode()&os.ModeSymlink == 0 && (all || !pl.later || before[pl.path]) {
 			pinned = append(pinned, pl.path)
 		}
 	}

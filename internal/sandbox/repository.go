@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/gitrepo"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -22,6 +24,8 @@ type repository struct {
 	dir    string // without links
 	main   string // for a submodule or a worktree: the repository that it is kept in
 	common bool   // has settings of its own; else it is a worktree's
+	// unfinished is set if git may still be making it.
+	unfinished bool
 }
 
 // entry is an entry .git that leads to a repository.
@@ -125,6 +129,7 @@ type found struct {
 	repos    []repository
 	cut      []string // what could not be looked at as a whole
 	writable []string // the folders that commands may write
+	roots    []string
 	known    map[string]bool
 }
 
@@ -134,15 +139,46 @@ func (f *found) add(dir, main string, common bool) {
 		return
 	}
 	f.known[dir] = true
-	if info, err := os.Lstat(dir); err == nil && info.IsDir() {
-		f.repos = append(f.repos, repository{dir, main, common})
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() {
+		return
 	}
+	r := repository{dir: dir, main: main, common: common}
+	if root, err := open(dir, f.roots); err == nil {
+		r.unfinished = unfinished(root, time.Now())
+		root.Close() //nolint:errcheck // only read
+	}
+	f.repos = append(f.repos, r)
+}
+
+// unfinishedAge is how long git may be making a repository.
+const unfinishedAge = 10 * time.Minute
+
+// unfinished reports whether git may still be making a repository: it is young, and holds a
+// lock, receives a pack, or has no branch.
+func unfinished(root *os.Root, now time.Time) bool {
+	if born, known := bornAt(root); known && now.Sub(born) > unfinishedAge {
+		return false
+	}
+	for _, pattern := range []string{"*.lock", "objects/pack/tmp_*"} {
+		if found, _ := fs.Glob(safefile.Folders(root), pattern); len(found) > 0 {
+			return true
+		}
+	}
+	_, err := root.Lstat("packed-refs")
+	branches, unread := fs.ReadDir(safefile.Folders(root), "refs/heads")
+	return err != nil && unread == nil && len(branches) == 0
+}
+
+// isUnfinished reports whether git may still be making the repository in dir.
+func (f *found) isUnfinished(dir string) bool {
+	return slices.ContainsFunc(f.repos, func(r repository) bool { return r.dir == dir && r.unfinished })
 }
 
 // find looks at what a walk has found, at the repositories around the roots, and at what
 // they keep of submodules and worktrees.
 func find(paths, roots []string) (f found) {
-	f.known, f.writable = map[string]bool{}, append(existing(outside(roots)), roots...)
+	f.roots, f.known, f.writable = roots, map[string]bool{}, append(existing(outside(roots)), roots...)
 	for _, root := range roots {
 		f.add(around(root), "", true)
 	}
@@ -174,10 +210,7 @@ var ofOneModule = []string{"objects", "refs", "logs", "hooks", "info", "modules"
 
 // within adds the submodules and worktrees that a repository keeps.
 func (f *found) within(root *os.Root, dir string) {
-	var trees []fs.DirEntry
-	if info, err := root.Lstat("worktrees"); err == nil && info.IsDir() { // opening a pipe would wait for its writer
-		trees, _ = fs.ReadDir(root.FS(), "worktrees")
-	}
+	trees, _ := fs.ReadDir(safefile.Folders(root), "worktrees")
 	for _, t := range trees[:min(len(trees), modulesLimit)] {
 		if t.IsDir() {
 			f.add(filepath.Join(dir, "worktrees", t.Name()), dir, false)
@@ -187,7 +220,7 @@ func (f *found) within(root *os.Root, dir string) {
 		return
 	}
 	count := 0
-	err := fs.WalkDir(root.FS(), "modules", func(path string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(safefile.Folders(root), "modules", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil || !d.IsDir():
 			return nil
@@ -242,23 +275,20 @@ func complete(dir string) bool {
 }
 
 // outside are the repositories of roots that lie outside of them, and that git
-// has to write when something is committed. A file .git is part of the workspace,
-// and could name any folder: what it names counts only if it names the file, too.
+// has to write when something is committed. A file .git is part of the workspace, and could
+// name any folder: see [gitrepo.At].
 func outside(roots []string) (dirs []string) {
 	for _, root := range roots {
 		if dir := around(root); dir != "" {
 			dirs = append(dirs, dir)
 		}
-		file := filepath.Join(root, ".git")
-		dir, ok := pointer(file, "gitdir:", root)
-		if !ok || underAny(dir, roots) {
+		r, err := gitrepo.At(root)
+		if err != nil || underAny(r.GitDir, roots) {
 			continue
 		}
-		if back, ok := pointer(filepath.Join(dir, "gitdir"), "", dir); ok && back == file {
-			dirs = append(dirs, dir)
-			if common, ok := pointer(filepath.Join(dir, "commondir"), "", dir); ok && complete(common) {
-				dirs = append(dirs, common)
-			}
+		dirs = append(dirs, r.GitDir)
+		if r.Common != r.GitDir && complete(r.Common) {
+			dirs = append(dirs, r.Common)
 		}
 	}
 	return dirs

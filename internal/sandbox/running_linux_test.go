@@ -91,3 +91,31 @@ func TestPipesInARepository(t *testing.T) {
 		t.Fatal("the review waits for a pipe")
 	}
 }
+
+// The user clones a repository while a command runs. The first look protects it.
+func TestCloneIsHeldAtOnce(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t, holding(t)[0], WorkspaceWrite, true)
+	v.together = true
+	watch := v.box.Watch()
+	ended := make(chan string)
+	go func() {
+		ended <- v.start(gitPayload + `touch started; until [ -e go ]; do sleep 0.02; done; monitor n/.git/config; hook n/.git/hooks; mv n o; touch done`)
+	}()
+	v.await("ws/started")
+	v.host("git", "init", "-q", v.base+"/from")
+	v.host("git", "-C", v.base+"/from", "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "--allow-empty", "-m", "x")
+	v.host("git", "clone", "-q", v.base+"/from", v.ws+"/n")
+	changes, done := watch.Changes()
+	if len(changes) > 0 {
+		t.Errorf("%+v", changes)
+	}
+	done()
+	v.write("ws/go", "")
+	out := <-ended
+	v.user("cd n" + types)
+	if !v.lacks("PWNED") || v.lacks("ws/n") || v.lacks("ws/done") {
+		t.Error(out)
+	}
+	watch.End()
+}

@@ -45,10 +45,14 @@ type scene struct {
 	pinned   []place
 	made     []string // folders that were missing in repositories, and are held
 	found    found
+	later    bool // what is noted now belongs to an unfinished repository
 }
 
 // place is a path that is held. A command that opens via may change it, too.
-type place struct{ path, via string }
+type place struct {
+	path, via string
+	later     bool // commands that run already may need it once more: see [Box.protect]
+}
 
 // hold makes a path read-only, and pins the folders around it and the links on the way.
 func (s *scene) hold(path, via string) {
@@ -59,19 +63,19 @@ func (s *scene) hold(path, via string) {
 	if !ok {
 		return
 	}
-	s.readOnly = append(s.readOnly, place{real, via})
+	s.readOnly = append(s.readOnly, place{real, via, s.later})
 	s.around(real, via)
 }
 
 // pin keeps a folder or a link from being moved or replaced, and the folders around it.
 func (s *scene) pin(path, via string) {
-	s.pinned = append(s.pinned, place{path, via})
+	s.pinned = append(s.pinned, place{path, via, s.later})
 	s.around(path, via)
 }
 
 func (s *scene) around(path, via string) {
 	for _, dir := range parents(path, s.found.writable) {
-		s.pinned = append(s.pinned, place{dir, via})
+		s.pinned = append(s.pinned, place{dir, via, s.later})
 	}
 }
 
@@ -108,9 +112,11 @@ func (b *Box) lookAt(brief bool) *scene {
 	}
 	b.readSettings(configs)
 	for _, e := range s.found.entries {
+		s.later = s.found.isUnfinished(e.dir)
 		s.entry(e)
 	}
 	for _, r := range s.found.repos {
+		s.later = r.unfinished
 		s.repository(b, r)
 	}
 	return s
@@ -208,6 +214,9 @@ func (s *scene) config(b *Box, path string) {
 	if err != nil {
 		s.add(item{kind: settingItem, path: path, value: "\x00" + err.Error()})
 		return
+	}
+	if info, err := os.Lstat(path); err == nil && hasOtherName(info) {
+		s.add(item{kind: settingItem, path: path, value: "\x00" + otherName})
 	}
 	for _, one := range all {
 		if !one.runs() {
@@ -317,7 +326,7 @@ func (b *Box) mark(root *os.Root, dir, name string) string {
 		return b.markFile(root, dir, name, info)
 	}
 	sum, count := sha256.New(), 0
-	fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // what cannot be read has no mark
+	fs.WalkDir(safefile.Folders(root), name, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // what cannot be read has no mark
 		if count++; count > markFiles {
 			fmt.Fprint(sum, "more")
 			return fs.SkipAll
@@ -356,12 +365,23 @@ func (b *Box) markFile(root *os.Root, dir, name string, info fs.FileInfo) string
 	case info.Mode().IsRegular():
 		text += fmt.Sprintf(" %d %d", changeTime(info), info.ModTime().UnixNano())
 	}
+	if info.Mode().IsRegular() && hasOtherName(info) {
+		text += " " + otherName
+	}
 	if settled(info) {
 		b.mu.Lock()
 		b.marks[key] = marked{info, text}
 		b.mu.Unlock()
 	}
 	return text
+}
+
+// otherName is part of the mark of a file with several names. No mount holds the others.
+const otherName = "has another name"
+
+func hasOtherName(info fs.FileInfo) bool {
+	_, names, known := safefile.Links(info)
+	return known && names > 1
 }
 
 // markTarget is the mark of the file that a link leads to. Of what lies where no command

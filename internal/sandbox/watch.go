@@ -220,11 +220,15 @@ func (c *Change) describe(roots []string) {
 			c.Path = filepath.Dir(path)
 		}
 		c.Key = "git hooks in " + filepath.Dir(path)
+		c.addOtherName(value)
 	case settingItem:
 		c.Key = "git config " + name + " " + value
 		c.What = fmt.Sprintf("the git setting %s = %s, which runs a program", name, value)
 		if name == "" {
 			c.Key, c.What = "write "+path, "the git settings in "+short+", which could not be read"
+			if strings.HasSuffix(value, otherName) {
+				c.What = "the git settings in " + short + ", which have another name, by which they can be changed"
+			}
 		}
 	case pointerItem:
 		c.Key, c.What = "write "+path, short+", by which git finds a repository, and which could not be read"
@@ -232,10 +236,19 @@ func (c *Change) describe(roots []string) {
 		c.What = "our own settings, " + short
 	case orderItem:
 		c.Key, c.What = "write "+path, short+", which agents or tools obey"
+		c.addOtherName(value)
 	case cutItem:
 		c.Key, c.What = "folders in "+path, "more folders in "+short+" than can be looked at"
 	default:
 		c.Key, c.What = "write "+path, short+", which an editor or a shell reads by itself"
+		c.addOtherName(value)
+	}
+}
+
+// addOtherName says of a file that it has another name.
+func (c *Change) addOtherName(value string) {
+	if strings.HasSuffix(value, otherName) {
+		c.What += ", which has another name, by which it can be changed"
 	}
 }
 

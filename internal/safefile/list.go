@@ -1,0 +1,29 @@
+package safefile
+
+import (
+	"io/fs"
+	"os"
+)
+
+// Folders returns the file system below root for functions that list folders, such as
+// [fs.WalkDir] and [fs.Glob]. It never waits for a named pipe that a command puts in the
+// place of a folder, which os.Root.FS does. It opens no files, and describes a link and
+// not its target.
+func Folders(root *os.Root) fs.FS { return folders{root} }
+
+type folders struct{ root *os.Root }
+
+func (f folders) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+}
+
+func (f folders) Stat(name string) (fs.FileInfo, error) { return f.root.Lstat(name) }
+
+func (f folders) ReadDir(name string) ([]fs.DirEntry, error) {
+	sub, err := OpenRootIn(f.root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer sub.Close() //nolint:errcheck // only read
+	return fs.ReadDir(sub.FS(), ".")
+}

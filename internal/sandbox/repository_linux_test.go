@@ -1,0 +1,112 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+)
+
+// With shared caches, a command can forge a worktree in a cache. A commondir file in it does
+// not make another repository of the user writable.
+func TestForgedCommondir(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t, Mechanism{Kind: None}, Off, true)
+	v.host("git", "init", "-q", filepath.Join(v.base, "other"))
+	forged := "home/.cache/f/worktrees/ws"
+	v.write(forged+"/gitdir", filepath.Join(v.ws, ".git"))
+	v.write(forged+"/commondir", filepath.Join(v.base, "other/.git"))
+	if err := os.RemoveAll(filepath.Join(v.ws, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	v.write("ws/.git", "gitdir: "+filepath.Join(v.base, forged))
+	for _, dir := range outside([]string{v.ws}) {
+		if !under(dir, filepath.Join(v.home, ".cache")) {
+			t.Errorf("%s is writable", dir)
+		}
+	}
+}
+
+// A worktree's repository is writable, and so is the one that keeps a submodule.
+func TestOutside(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t, Mechanism{Kind: None}, Off, true)
+	if out := v.user(modules("sub") + `
+git commit -q --allow-empty -m x; git worktree add -q ../tree`); strings.Contains(out, "exit status") {
+		t.Fatal(out)
+	}
+	for root, want := range map[string][]string{
+		"ws": nil, "tree": {"ws/.git/worktrees/tree", "ws/.git"}, "ws/sub": {"ws/.git/modules/sub"},
+	} {
+		var got []string
+		for _, dir := range outside([]string{filepath.Join(v.base, root)}) {
+			got = append(got, strings.TrimPrefix(dir, v.base+"/"))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", root, got, want)
+		}
+	}
+}
+
+func TestUnfinished(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t, Mechanism{Kind: None}, Off, true)
+	git := filepath.Join(v.ws, ".git")
+	at := func(later time.Duration) bool {
+		t.Helper()
+		root, err := safefile.OpenRoot(git)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer root.Close() //nolint:errcheck // only read
+		return unfinished(root, time.Now().Add(later))
+	}
+	if !at(0) {
+		t.Error("it has no branch")
+	}
+	v.user("git commit -q --allow-empty -m x")
+	if at(0) {
+		t.Error("it is finished")
+	}
+	for _, name := range []string{"config.lock", "objects/pack/tmp_pack_1"} {
+		v.write("ws/.git/"+name, "")
+		if !at(0) {
+			t.Error(name)
+		}
+		if at(time.Hour) {
+			t.Errorf("%s, which any command can make, counts in an old repository", name)
+		}
+		if err := os.Remove(filepath.Join(git, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A file of settings or a hook that has another name can be changed by that, so the user is
+// asked about it in a new repository. What the user has linked is theirs.
+func TestHardLinks(t *testing.T) {
+	t.Parallel()
+	m := holding(t)[0]
+	v := newVictim(t, m, WorkspaceWrite, true)
+	v.host("ln", filepath.Join(v.ws, ".git/config"), filepath.Join(v.out, "config"))
+	watch := v.box.Watch()
+	v.start(`git init -q n; ln n/.git/config a; git init -q o; ln .git/config b; touch h; mkdir -p o/.git/hooks; ln h o/.git/hooks/pre-commit; true`)
+	changes, done := watch.Changes()
+	var found []string
+	for _, c := range changes {
+		found = append(found, c.What)
+	}
+	done()
+	watch.End()
+	want := []string{
+		"the git hook o/.git/hooks/pre-commit, which has another name, by which it can be changed",
+		"the git settings in n/.git/config, which have another name, by which they can be changed",
+	}
+	if !slices.Equal(found, want) {
+		t.Errorf("%q, want %q", found, want)
+	}
+}
