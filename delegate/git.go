@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/gitrepo"
+	"github.com/hermes-ls/hermes-ls/internal/ignore"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
 // git runs git on repositories that commands may have changed: a program from outside of
@@ -100,7 +100,7 @@ func (g *git) args(c gitCall, args []string) []string {
 		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
 		"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "submodule.recurse=false", "-c", "safe.directory=*",
 	}
-	if path := workspace.ExcludesFile(); path != "" {
+	if path := ignore.ExcludesFile(); path != "" {
 		all = append(all, "-c", "core.excludesFile="+path)
 	}
 	if c.GitDir != "" {

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/diff"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
 // keeper keeps what is not brought back, in the session's outputs, below a folder of the
@@ -156,7 +156,7 @@ func (t *tree) folders(ctx context.Context, root *safefile.Folder, kept *keeper,
 // conflict keeps what was not brought back.
 func (e *edit) conflict(why error, root *safefile.Folder, kept *keeper) Conflict {
 	c := Conflict{Path: filepath.ToSlash(e.name), Reason: why.Error()}
-	c.Diff = workspace.UnifiedDiff(c.Path, e.old, e.new)
+	c.Diff = diff.Unified(c.Path, e.old, e.new)
 	if e.is.Link {
 		c.Diff += "it became a link to " + e.is.ID + "\n"
 	} else if e.is.Exec && !e.was.Exec {

@@ -86,7 +86,7 @@ func newTree(ctx context.Context, env *tools.Env, task *Task, storePath string) 
 	if !safefile.IsName(task.ID) {
 		return nil, fmt.Errorf("%q is no id of a task", task.ID)
 	}
-	t := &tree{env: env, task: task, untold: tools.Local(env.Files).Untold()}
+	t := &tree{env: env, task: task, untold: tools.Local(env.Files).HasUnlistedBuffers()}
 	defer func() {
 		if err != nil {
 			t.remove()

@@ -8,7 +8,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/internal/search"
 )
 
 // searchLimit is how long one search may take; then the built-in engine answers.
@@ -20,7 +20,7 @@ const searchMemory = 2048
 
 // ripgrep runs rg in the session's sandbox, where it can only read. If there is no rg on
 // PATH, apart from one in the workspace, ripgrep returns nil.
-func ripgrep(folders []string, box *sandbox.Box) workspace.Runner {
+func ripgrep(folders []string, box *sandbox.Box) search.Runner {
 	path, err := program.Find("rg", folders)
 	if err != nil {
 		return nil

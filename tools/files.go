@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 
+	"github.com/hermes-ls/hermes-ls/internal/search"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools/backend"
 )
@@ -19,7 +20,7 @@ type Files interface {
 	List(ctx context.Context, dir string) ([]fs.DirEntry, error)
 	Read(ctx context.Context, path string) (*workspace.File, error)
 	Lines(ctx context.Context, path string, offset, limit int) (*workspace.Window, error)
-	Search(ctx context.Context, q workspace.Query) (*workspace.Found, error)
+	Search(ctx context.Context, q search.Query) (*search.Found, error)
 	Unsaved(ctx context.Context) []string
 	Write(ctx context.Context, path string, text []byte) (*workspace.Written, error)
 	Edit(ctx context.Context, path string, change func(old []byte) ([]byte, error)) (*workspace.Written, error)

@@ -8,7 +8,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/internal/diff"
 )
 
 // span is a piece of a text, in bytes.
@@ -111,10 +111,10 @@ func occurrences[E comparable](list, wanted []E) []int {
 // replacement is what is asked for: old becomes new.
 type replacement struct {
 	old, new string
-	all      bool                  // in every place
-	lines    bool                  // old is whole lines, without the end of the last one
-	within   func(span) bool       // where it may be; nil: anywhere
-	said     []workspace.Differing // the lines that differ, if the edit says so; nil: they are compared
+	all      bool            // in every place
+	lines    bool            // old is whole lines, without the end of the last one
+	within   func(span) bool // where it may be; nil: anywhere
+	said     []diff.Change   // the lines that differ, if the edit says so; nil: they are compared
 }
 
 // hits is where the old text of an edit stands, and how it was recognised.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/agnivade/levenshtein"
 
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/internal/diff"
 )
 
 // textLine is a line of a text, without its end.
@@ -205,15 +205,15 @@ func (b *block) like(ctx context.Context, s *textSearch, x, y int32) (float64, e
 
 // differences tells where the lines of old and next differ: as the edit says, else by
 // comparing them.
-func (e replacement) differences(old, next []string) []workspace.Differing {
+func (e replacement) differences(old, next []string) []diff.Change {
 	if e.said != nil && fits(e.said, old, next) {
 		return e.said
 	}
-	return workspace.Compare(old, next)
+	return diff.Compare(old, next)
 }
 
 // fits tells whether the lines outside the differences are the same.
-func fits(said []workspace.Differing, old, next []string) bool {
+func fits(said []diff.Change, old, next []string) bool {
 	i, j := 0, 0
 	for _, d := range said {
 		if d.OldTo > len(old) || d.NewTo > len(next) || !slices.Equal(old[i:d.OldFrom], next[j:d.NewFrom]) {

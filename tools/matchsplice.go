@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/internal/diff"
 )
 
 // apply makes the replacement in every place.
@@ -72,7 +72,7 @@ func (h hits) at(s span) string {
 		}
 	}
 	i, j := 0, 0
-	for _, d := range slices.Concat(h.differences(oldTexts, newTexts), []workspace.Differing{{OldFrom: len(old), OldTo: len(old), NewFrom: len(next), NewTo: len(next)}}) {
+	for _, d := range slices.Concat(h.differences(oldTexts, newTexts), []diff.Change{{OldFrom: len(old), OldTo: len(old), NewFrom: len(next), NewTo: len(next)}}) {
 		for ; i < d.OldFrom; i, j = i+1, j+1 {
 			write(have[i].text, j, i, len(have))
 		}
@@ -133,8 +133,8 @@ func (f fold) merge(have, old, next string) string {
 		m.at[i+1] = m.at[i] + len(w)
 	}
 	i, j := 0, 0
-	end := workspace.Differing{OldFrom: len(m.old), OldTo: len(m.old), NewFrom: len(m.next), NewTo: len(m.next)}
-	for _, d := range append(workspace.Compare(m.old, m.next), end) {
+	end := diff.Change{OldFrom: len(m.old), OldTo: len(m.old), NewFrom: len(m.next), NewTo: len(m.next)}
+	for _, d := range append(diff.Compare(m.old, m.next), end) {
 		m.take(i, d.OldFrom, j, d.NewFrom)
 		m.write(d.NewFrom, d.NewTo)
 		i, j = d.OldTo, d.NewTo

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
@@ -103,7 +104,7 @@ const mark = "\ufeff"
 // in, it stays written in that, and begins with a byte order mark if it did.
 func asText(change func(old string) (string, error)) func([]byte) ([]byte, error) {
 	return func(old []byte) ([]byte, error) {
-		charset := workspace.CharsetOf(old)
+		charset := textenc.CharsetOf(old)
 		before, marked := strings.CutPrefix(string(charset.Decode(old)), mark)
 		text, err := change(before)
 		if err != nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/internal/diff"
 )
 
 // What a patch may do to a file.
@@ -30,8 +30,8 @@ type hunk struct {
 	line     int      // in the patch, for messages
 	under    []string // lines of the file that stand before the place, from @@
 	old, new []string
-	said     []workspace.Differing // where old and new differ
-	atEnd    bool                  // the place is the end of the file
+	said     []diff.Change // where old and new differ
+	atEnd    bool          // the place is the end of the file
 }
 
 // stays adds a line that is the same before and after.
@@ -52,12 +52,12 @@ func (h *hunk) comes(line string) {
 }
 
 // difference is the one that the next line belongs to.
-func (h *hunk) difference() *workspace.Differing {
+func (h *hunk) difference() *diff.Change {
 	o, n := len(h.old), len(h.new)
 	if last := len(h.said) - 1; last >= 0 && h.said[last].OldTo == o && h.said[last].NewTo == n {
 		return &h.said[last]
 	}
-	h.said = append(h.said, workspace.Differing{OldFrom: o, OldTo: o, NewFrom: n, NewTo: n})
+	h.said = append(h.said, diff.Change{OldFrom: o, OldTo: o, NewFrom: n, NewTo: n})
 	return &h.said[len(h.said)-1]
 }
 

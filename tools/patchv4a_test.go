@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
 // filesIn reads what lies below a folder.
@@ -316,7 +316,7 @@ func FuzzParsePatch(f *testing.F) {
 func TestCharsetsAreKept(t *testing.T) {
 	t.Parallel()
 	wide := func(text string) string {
-		b, err := workspace.CharsetUTF16LE.Encode([]byte("\ufeff" + text))
+		b, err := textenc.CharsetUTF16LE.Encode([]byte("\ufeff" + text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
@@ -116,7 +117,7 @@ func window(w *workspace.Window, offset int) readOut {
 	out := readOut{TotalLines: w.Total, FileSize: w.Size}
 	var b strings.Builder
 	var n notes
-	if w.Charset != workspace.CharsetUTF8 {
+	if w.Charset != textenc.CharsetUTF8 {
 		n.add(fmt.Sprintf("the file is written in %v; edits keep that", w.Charset))
 	}
 	shown, chars := 0, 0

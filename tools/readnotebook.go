@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
@@ -65,7 +66,7 @@ func readNotebook(ctx context.Context, env *Env, w *workspace.Window, asked show
 	lines := n.lines()
 	first := min(asked.offset-1, len(lines))
 	last := min(first+asked.limit, len(lines))
-	out := window(&workspace.Window{Path: w.Path, Lines: lines[first:last], Total: len(lines), Size: w.Size}, asked.offset)
+	out := window(&workspace.Window{Path: w.Path, Window: textenc.Window{Lines: lines[first:last], Total: len(lines), Size: w.Size}}, asked.offset)
 	said := notes{"a notebook, shown by its cells; in the file they are JSON, and edits are made in that"}
 	if out.Note != "" {
 		said.add(out.Note)

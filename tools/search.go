@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/internal/search"
 )
 
 const (
@@ -70,7 +70,7 @@ func searchTool() Tool {
 		Name: "search_files", Toolset: "file", Kind: KindSearch, ReadOnly: true,
 		Description: strings.TrimSpace(searchWords),
 		Title:       titled(searchTitle),
-	}, search)
+	}, searchFiles)
 }
 
 func searchTitle(in searchIn) string {
@@ -85,7 +85,7 @@ func searchTitle(in searchIn) string {
 	return title
 }
 
-func search(ctx context.Context, env *Env, _ Call, in searchIn) (Result, error) {
+func searchFiles(ctx context.Context, env *Env, _ Call, in searchIn) (Result, error) {
 	if in.Pattern == "" && in.Target != "files" {
 		return Fail("pattern is empty, and would match every line: give a regular expression, or target=files to list files"), nil
 	}
@@ -111,7 +111,7 @@ var brackets = strings.NewReplacer("[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`)
 
 // searchNames searches. If a glob with brackets matches no name, it looks for names
 // that hold the brackets, and note says so.
-func searchNames(ctx context.Context, files Files, q workspace.Query) (found *workspace.Found, note string, err error) {
+func searchNames(ctx context.Context, files Files, q search.Query) (found *search.Found, note string, err error) {
 	found, err = files.Search(ctx, q)
 	if !q.Files || !strings.ContainsAny(q.Pattern, "[]{}") || err == nil && found.Total > 0 {
 		return found, "", err
@@ -124,7 +124,7 @@ func searchNames(ctx context.Context, files Files, q workspace.Query) (found *wo
 }
 
 // inFolder names what was found from the root of the disk.
-func inFolder(found *workspace.Found, folder string) *workspace.Found {
+func inFolder(found *search.Found, folder string) *search.Found {
 	named := *found
 	named.Matches, named.Files, named.Counts = nil, nil, map[string]int{}
 	at := func(name string) string { return filepath.ToSlash(filepath.Join(folder, name)) }
@@ -142,12 +142,12 @@ func inFolder(found *workspace.Found, folder string) *workspace.Found {
 }
 
 // query puts sane numbers in the place of others.
-func query(in searchIn) workspace.Query {
+func query(in searchIn) search.Query {
 	limit := in.Limit
 	if limit <= 0 {
 		limit = searchLimit
 	}
-	return workspace.Query{
+	return search.Query{
 		Pattern: in.Pattern,
 		Files:   in.Target == "files",
 		Path:    cmp.Or(in.Path, "."),
@@ -155,12 +155,12 @@ func query(in searchIn) workspace.Query {
 		Limit:   min(limit, searchLimitMax),
 		Offset:  max(in.Offset, 0),
 		Context: min(max(in.Context, 0), searchContextMax),
-		Mode:    cmp.Or(string(in.OutputMode), workspace.ModeContent),
+		Mode:    cmp.Or(string(in.OutputMode), search.ModeContent),
 	}
 }
 
 // shownFound is a page as the model gets it. One that would be too long ends earlier.
-func shownFound(found *workspace.Found, in searchIn, q workspace.Query) searchOut {
+func shownFound(found *search.Found, in searchIn, q search.Query) searchOut {
 	out := searchOut{TotalCount: found.Total, Truncated: found.Truncated}
 	shown, room := 0, searchBytes
 	fits := func(entry any) bool {
@@ -172,7 +172,7 @@ func shownFound(found *workspace.Found, in searchIn, q workspace.Query) searchOu
 		return true
 	}
 	switch {
-	case q.Mode == workspace.ModeCount && !q.Files:
+	case q.Mode == search.ModeCount && !q.Files:
 		counts := map[string]int{}
 		for _, name := range slices.Sorted(maps.Keys(found.Counts)) {
 			if !fits(map[string]int{visible(name): found.Counts[name]}) {
@@ -181,7 +181,7 @@ func shownFound(found *workspace.Found, in searchIn, q workspace.Query) searchOu
 			counts[visible(name)] = found.Counts[name]
 		}
 		out.Counts = &counts
-	case q.Files || q.Mode == workspace.ModeFiles:
+	case q.Files || q.Mode == search.ModeFiles:
 		files := []string{}
 		for _, name := range found.Files {
 			if !fits(visible(name)) {
@@ -248,7 +248,7 @@ func cutAround(line string, match *regexp.Regexp) string {
 }
 
 // nothing says why there may be no results.
-func nothing(found *workspace.Found, in searchIn, q workspace.Query) string {
+func nothing(found *search.Found, in searchIn, q search.Query) string {
 	if found.Total > 0 {
 		return fmt.Sprintf("there are only %d results; offset %d is past them", found.Total, q.Offset)
 	}

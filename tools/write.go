@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/diff"
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
@@ -129,9 +131,9 @@ func tabular(name string) bool {
 
 // texts are what a change has made of what, as UTF-8 whatever the file is written in.
 func texts(w *workspace.Written) (old, new []byte) {
-	charset := workspace.CharsetOf(w.Old)
+	charset := textenc.CharsetOf(w.Old)
 	if w.Old == nil {
-		charset = workspace.CharsetOf(w.New)
+		charset = textenc.CharsetOf(w.New)
 	}
 	return charset.Decode(w.Old), charset.Decode(w.New)
 }
@@ -140,9 +142,9 @@ func texts(w *workspace.Written) (old, new []byte) {
 func shownDiff(w *workspace.Written) string {
 	old, new := texts(w)
 	if w.From == "" {
-		return workspace.UnifiedDiff(w.Name, old, new)
+		return diff.Unified(w.Name, old, new)
 	}
-	return workspace.MoveDiff(w.From, w.Name, old, new)
+	return diff.Move(w.From, w.Name, old, new)
 }
 
 // shownEdit is what the editor shows of a changed file.

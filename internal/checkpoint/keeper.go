@@ -201,7 +201,7 @@ func (k *Keeper) settle(ctx context.Context) error {
 	if last == nil {
 		return nil
 	}
-	defer k.Files.Hurry()()
+	defer k.Files.Boost()()
 	select {
 	case <-last.done:
 		return nil

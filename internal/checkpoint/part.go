@@ -133,7 +133,7 @@ func (k *Keeper) newest() *tree {
 
 // await waits for the first look, as long as that is bearable.
 func (p *part) await(ctx context.Context) {
-	defer p.k.Files.Hurry()()
+	defer p.k.Files.Boost()()
 	limit, stop := context.WithTimeout(ctx, p.k.Patience)
 	defer stop()
 	select {
@@ -459,7 +459,7 @@ func (p *part) settleLate(base, next *tree) {
 		case there && e.safe():
 			p.k.store.fetch(p.k.ctx, p.k.Confine, base, []string{c.Path})
 			c.Before = base.entries[c.Path].state()
-		case !there && (next.covers(c.Path) || p.k.Files.Surveys(c.Path)):
+		case !there && (next.covers(c.Path) || p.k.Files.InScan(c.Path)):
 			c.Before = State{}
 		default:
 			continue

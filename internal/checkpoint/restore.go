@@ -85,7 +85,7 @@ func (k *Keeper) lookNow(ctx context.Context) {
 	if p == nil {
 		return
 	}
-	defer k.Files.Hurry()()
+	defer k.Files.Boost()()
 	select {
 	case p.looking <- struct{}{}:
 		p.look()

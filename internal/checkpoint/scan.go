@@ -62,7 +62,7 @@ func (s *Store) scan(ctx context.Context, confine Confiner, files *workspace.Wor
 			}
 		}
 	}
-	err := files.Survey(ctx, workspace.Survey{Enter: x.enter, Tracked: x.tracked, Visit: x.visit})
+	err := files.Scan(ctx, workspace.Scan{Enter: x.enter, Tracked: x.tracked, Visit: x.visit})
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause
 	}
@@ -108,7 +108,7 @@ func (x *scanner) tracked(path string) bool {
 }
 
 // visit takes what is in a folder.
-func (x *scanner) visit(found []workspace.Surveyed) {
+func (x *scanner) visit(found []workspace.Entry) {
 	entries := make([]entry, len(found))
 	for i, f := range found {
 		entries[i] = x.entry(f)
@@ -124,7 +124,7 @@ func (x *scanner) visit(found []workspace.Surveyed) {
 }
 
 // entry is what is known of a thing without reading it.
-func (x *scanner) entry(f workspace.Surveyed) entry {
+func (x *scanner) entry(f workspace.Entry) entry {
 	e := entry{stamp: stampOf(f.Info), link: f.Link}
 	if e.kind() != kindFile {
 		return e
@@ -274,7 +274,7 @@ func (s *Store) homeless(t *tree, limits Limits) (paths []string) {
 // keep reads one file and keeps its content, if it is still what e says.
 func (s *Store) keep(files *workspace.Workspace, path string, e *entry, limits Limits) {
 	readAt := stampNow()
-	text, after, err := files.ReadSurveyed(path, limits.File)
+	text, after, err := files.ReadEntry(path, limits.File)
 	switch {
 	case errors.Is(err, workspace.ErrTooLarge), errors.Is(err, workspace.ErrNotRegular), errors.Is(err, fs.ErrNotExist):
 		e.lost = changedFor
@@ -350,7 +350,7 @@ func (s *Store) take(t *tree, path string, text []byte) {
 // look is the entry of one path as it is now, content included; false: nothing is
 // there that counts.
 func (s *Store) look(files *workspace.Workspace, path string, limits Limits) (e entry, ok bool) {
-	found, ok := files.SurveyOne(path)
+	found, ok := files.Entry(path)
 	if !ok {
 		return e, false
 	}

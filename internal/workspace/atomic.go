@@ -145,7 +145,7 @@ func (w *Workspace) stillThere(p place, dir *os.Root, base string, old fs.FileIn
 }
 
 func stampWritten(dir *os.Root, base string, text []byte) (stamp, error) {
-	if len(text) <= maxWhole {
+	if len(text) <= MaxWhole {
 		return stampOf(text), nil
 	}
 	info, err := dir.Stat(base)

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
 // tree reads all that is in dir: links as →target, files as mode and text.
@@ -124,7 +126,7 @@ func TestBatchAllOrNothing(t *testing.T) {
 			e.Open(filepath.Join(dir, "open"), 1, "o")
 			if name == "editor is stale" { // the user types when the edit comes
 				e.typing = []func(){func() {}, func() {
-					must(t, e.Change(filepath.Join(dir, "open"), 2, []Change{{Text: "typed"}}, UTF16))
+					must(t, e.Change(filepath.Join(dir, "open"), 2, []Change{{Text: "typed"}}, textenc.UTF16))
 				}}
 			}
 			before := tree(t, dir)
@@ -166,7 +168,7 @@ func TestBatchTakesBackOnlyItsOwn(t *testing.T) {
 	e.Open(path, 1, "o")
 	e.typing = []func(){func() {
 		must(t, os.WriteFile(filepath.Join(dir, "a"), []byte("theirs\n"), 0o644))
-		must(t, e.Change(path, 2, []Change{{Text: "typed"}}, UTF16))
+		must(t, e.Change(path, 2, []Change{{Text: "typed"}}, textenc.UTF16))
 	}}
 	_, err := w.Batch(t.Context(), []Action{{Path: "a", Change: replace("one", "1")}, {Path: "b", Change: replace("two", "2")}, {Path: "open", Change: replace("o", "O")}})
 	if !errors.Is(err, ErrStale) || !strings.Contains(err.Error(), "could not all be taken back") {

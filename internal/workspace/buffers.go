@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
 // ErrNotOpen says that a document is not open in the editor, or no longer.
@@ -24,14 +26,14 @@ type Buffers struct {
 // when somebody asks.
 type buffer struct {
 	version int32
-	whole   []byte   // nil: ask pieces
-	pieces  *gapText // nil: only whole
+	whole   []byte             // nil: ask pieces
+	pieces  *textenc.GapBuffer // nil: only whole
 	moved   chan struct{}
 }
 
 // Change is one entry of a didChange. No Range: Text is the whole document.
 type Change struct {
-	Range *Range
+	Range *textenc.Range
 	Text  string
 }
 
@@ -86,7 +88,7 @@ func (b *Buffers) Paths() []string {
 
 // Change applies what a didChange says, in order. A document that is not open is
 // [ErrNotOpen].
-func (b *Buffers) Change(path string, version int32, changes []Change, enc Encoding) error {
+func (b *Buffers) Change(path string, version int32, changes []Change, enc textenc.Encoding) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	buf, ok := b.docs[filepath.Clean(path)]
@@ -145,20 +147,20 @@ func (b *buffer) announce() {
 
 func (b *buffer) document(path string) Document {
 	if b.whole == nil {
-		b.whole = b.pieces.bytes()
+		b.whole = b.pieces.Bytes()
 	}
 	return Document{Path: path, Version: b.version, Text: b.whole}
 }
 
-func (b *buffer) apply(c Change, enc Encoding) {
+func (b *buffer) apply(c Change, enc textenc.Encoding) {
 	if c.Range == nil {
 		b.whole, b.pieces = []byte(c.Text), nil
 		return
 	}
 	if b.pieces == nil {
-		b.pieces = newGapText(b.whole)
+		b.pieces = textenc.NewGapBuffer(b.whole)
 	}
 	b.whole = nil
-	from, to := b.pieces.offset(c.Range.Start, enc), b.pieces.offset(c.Range.End, enc)
-	b.pieces.replace(min(from, to), max(from, to), []byte(c.Text))
+	from, to := b.pieces.Offset(c.Range.Start, enc), b.pieces.Offset(c.Range.End, enc)
+	b.pieces.Replace(min(from, to), max(from, to), []byte(c.Text))
 }

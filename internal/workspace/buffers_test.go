@@ -9,43 +9,37 @@ import (
 	"testing/synctest"
 
 	"pgregory.net/rapid"
+
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
+	"github.com/hermes-ls/hermes-ls/internal/textenc/texttest"
 )
 
-var encodings = []Encoding{UTF8, UTF16, UTF32}
+var encodings = []textenc.Encoding{textenc.UTF8, textenc.UTF16, textenc.UTF32}
 
-// texts draws texts with what is hard about positions: every kind of line end,
-// characters of every width, bytes that are no UTF-8.
-func texts() *rapid.Generator[string] {
-	pieces := []string{"\n", "\r\n", "\r", "a", "bc", " ", "é", "€", "😀", "\xff", "\xe2\x82", "line\n", "line\r\n"}
-	return rapid.Custom(func(t *rapid.T) string {
-		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 30).Draw(t, "pieces"), "")
-	})
-}
-
-func ranges() *rapid.Generator[Range] {
-	return rapid.Custom(func(t *rapid.T) Range {
-		position := func(name string) Position {
-			return Position{rapid.Uint32Range(0, 12).Draw(t, name+".line"), rapid.Uint32Range(0, 12).Draw(t, name+".character")}
-		}
-		return Range{position("start"), position("end")}
-	})
-}
-
-// applied is what a range edit means, said the slow and simple way.
-func applied(text string, r Range, with string, enc Encoding) string {
-	from, to := Offset([]byte(text), r.Start, enc), Offset([]byte(text), r.End, enc)
+// applied replaces a range of a text in the slow and simple way.
+func applied(text string, r textenc.Range, with string, enc textenc.Encoding) string {
+	from, to := textenc.Offset([]byte(text), r.Start, enc), textenc.Offset([]byte(text), r.End, enc)
 	return text[:min(from, to)] + with + text[max(from, to):]
+}
+
+func ranges() *rapid.Generator[textenc.Range] {
+	return rapid.Custom(func(t *rapid.T) textenc.Range {
+		position := func(name string) textenc.Position {
+			return textenc.Position{Line: rapid.Uint32Range(0, 12).Draw(t, name+".line"), Character: rapid.Uint32Range(0, 12).Draw(t, name+".character")}
+		}
+		return textenc.Range{Start: position("start"), End: position("end")}
+	})
 }
 
 func TestChangesAgreeWithPlainText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		enc := rapid.SampledFrom(encodings).Draw(t, "encoding")
-		want := texts().Draw(t, "text")
+		want := texttest.Texts().Draw(t, "text")
 		b := NewBuffers()
 		b.Open("/f", 1, want)
 		for version := int32(2); version < 12; version++ {
-			r, with := ranges().Draw(t, "range"), texts().Draw(t, "with")
+			r, with := ranges().Draw(t, "range"), texttest.Texts().Draw(t, "with")
 			want = applied(want, r, with, enc)
 			if err := b.Change("/f", version, []Change{{&r, with}}, enc); err != nil {
 				t.Fatal(err)
@@ -62,30 +56,10 @@ func TestChangesAgreeWithPlainText(t *testing.T) {
 	})
 }
 
-func TestGapTextLines(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		text := newGapText([]byte(texts().Draw(t, "text")))
-		for range 10 {
-			from := rapid.IntRange(0, text.len()).Draw(t, "from")
-			to := rapid.IntRange(from, text.len()).Draw(t, "to")
-			text.replace(from, to, []byte(texts().Draw(t, "with")))
-			for line, want := range lineStarts(text.bytes()) {
-				if got, ok := text.lineStart(line); !ok || got != want {
-					t.Fatalf("%q: line %d starts at %d, %v; want %d", text.bytes(), line, got, ok, want)
-				}
-			}
-			if _, more := text.lineStart(len(lineStarts(text.bytes()))); more {
-				t.Fatalf("%q: a line too many", text.bytes())
-			}
-		}
-	})
-}
-
 func TestBuffers(t *testing.T) {
 	t.Parallel()
 	b := NewBuffers()
-	if err := b.Change("/none", 1, nil, UTF16); !errors.Is(err, ErrNotOpen) {
+	if err := b.Change("/none", 1, nil, textenc.UTF16); !errors.Is(err, ErrNotOpen) {
 		t.Errorf("Change of what is not open = %v", err)
 	}
 	b.Open("/b", 1, "one\ntwo\n")
@@ -94,9 +68,11 @@ func TestBuffers(t *testing.T) {
 		t.Errorf("Paths = %q", got)
 	}
 	before, _ := b.Get("/b")
-	at := func(line, from, to uint32) *Range { return &Range{Position{line, from}, Position{line, to}} }
+	at := func(line, from, to uint32) *textenc.Range {
+		return &textenc.Range{Start: textenc.Position{Line: line, Character: from}, End: textenc.Position{Line: line, Character: to}}
+	}
 	// The second change is in positions of what the first one leaves.
-	must(t, b.Change("/b", 2, []Change{{at(0, 0, 3), "1\n1.5"}, {at(2, 0, 9), "2"}}, UTF16))
+	must(t, b.Change("/b", 2, []Change{{at(0, 0, 3), "1\n1.5"}, {at(2, 0, 9), "2"}}, textenc.UTF16))
 	after, ok := b.Get("/b")
 	if !ok || string(after.Text) != "1\n1.5\n2\n" || after.Version != 2 || after.Path != "/b" {
 		t.Errorf("Get = %q, %v", after, ok)
@@ -104,7 +80,7 @@ func TestBuffers(t *testing.T) {
 	if string(before.Text) != "one\ntwo\n" {
 		t.Errorf("a document that was handed out has changed: %q", before.Text)
 	}
-	must(t, b.Change("/b", 3, []Change{{nil, "whole"}, {at(0, 5, 5), "!"}}, UTF16))
+	must(t, b.Change("/b", 3, []Change{{nil, "whole"}, {at(0, 5, 5), "!"}}, textenc.UTF16))
 	if doc, _ := b.Get("/b"); string(doc.Text) != "whole!" {
 		t.Errorf("Get = %q", doc.Text)
 	}
@@ -121,7 +97,7 @@ func TestAwait(t *testing.T) {
 		want      string
 		err       error
 	}{
-		"changed":  {func(b *Buffers, _ func()) { _ = b.Change("/f", 2, []Change{{nil, "new"}}, UTF16) }, "new", nil},
+		"changed":  {func(b *Buffers, _ func()) { _ = b.Change("/f", 2, []Change{{nil, "new"}}, textenc.UTF16) }, "new", nil},
 		"closed":   {func(b *Buffers, _ func()) { b.Close("/f") }, "", ErrNotOpen},
 		"reopened": {func(b *Buffers, _ func()) { b.Open("/f", 7, "again") }, "again", nil},
 		"cancel":   {func(_ *Buffers, cancel func()) { cancel() }, "", context.Canceled},
@@ -166,12 +142,12 @@ func BenchmarkChange(b *testing.B) {
 		b.Run(size.name, func(b *testing.B) {
 			buffers := NewBuffers()
 			buffers.Open("/f", 0, strings.Repeat("func main() { println() }\n", size.lines))
-			at := Position{uint32(size.lines / 2), 3}
-			key := []Change{{&Range{at, at}, "x"}}
-			back := []Change{{&Range{at, Position{at.Line, 4}}, ""}}
+			at := textenc.Position{Line: uint32(size.lines / 2), Character: 3}
+			key := []Change{{&textenc.Range{Start: at, End: at}, "x"}}
+			back := []Change{{&textenc.Range{Start: at, End: textenc.Position{Line: at.Line, Character: 4}}, ""}}
 			for i := 0; b.Loop(); i += 2 {
-				_ = buffers.Change("/f", int32(i), key, UTF16)
-				_ = buffers.Change("/f", int32(i+1), back, UTF16)
+				_ = buffers.Change("/f", int32(i), key, textenc.UTF16)
+				_ = buffers.Change("/f", int32(i+1), back, textenc.UTF16)
 			}
 		})
 	}

@@ -67,15 +67,16 @@ func (w *Workspace) openIn(top string) map[string]bool {
 	return open
 }
 
-// Untold reports whether there is an editor that does not tell what it has open.
-func (w *Workspace) Untold() bool { return w.docs != nil && w.docs.Paths() == nil }
+// HasUnlistedBuffers reports whether there is an editor that does not list its open
+// documents.
+func (w *Workspace) HasUnlistedBuffers() bool { return w.docs != nil && w.docs.Paths() == nil }
 
 // CopyUntold asks an editor that does not tell what it has open for those of the
 // files of the folder top that may be: likely chooses some, and the session has seen
 // some. Where its text is another than the file's it takes the file's place in the
 // folder dest. It names the files that are another there now.
 func (w *Workspace) CopyUntold(ctx context.Context, top string, names []string, dest string, likely func(name string) bool) (changed []string, err error) {
-	if !w.Untold() {
+	if !w.HasUnlistedBuffers() {
 		return nil, nil
 	}
 	to, err := safefile.OpenRoot(dest)

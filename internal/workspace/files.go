@@ -175,7 +175,7 @@ func (w *Workspace) vacant(ctx context.Context, path string, q place) error {
 
 // move takes the file, or the text of the document open there, from p to q.
 func (w *Workspace) move(ctx context.Context, p, q place, open *Document) (err error) {
-	if open == nil && p.folder == q.folder && !w.Untold() {
+	if open == nil && p.folder == q.folder && !w.HasUnlistedBuffers() {
 		return w.moveFile(p, q)
 	}
 	var text []byte

@@ -23,7 +23,7 @@ func (w *Workspace) Fork() (*Workspace, error) {
 // editor knows nothing of what lies there. What the editor refuses to read is refused
 // in the copy, too, if the editor is one that does not tell what it has open.
 func (w *Workspace) ForkIn(folder string) (*Workspace, error) {
-	if !w.Untold() {
+	if !w.HasUnlistedBuffers() {
 		return w.fork([]string{folder}, nil)
 	}
 	return w.fork([]string{folder}, copied{w, folder})
@@ -75,6 +75,6 @@ func (w *Workspace) fork(folders []string, docs Documents) (*Workspace, error) {
 		return nil, err
 	}
 	forked.Ripgrep, forked.Unfinished = w.Ripgrep, w.Unfinished
-	forked.turnstile, forked.refusals = w.turnstile, w.refusals
+	forked.gate, forked.refusals = w.gate, w.refusals
 	return forked, nil
 }

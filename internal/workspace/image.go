@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
 // Image is what is at a path: a file with its text, a link, a folder, or nothing.
@@ -185,7 +186,7 @@ func (w *Workspace) putBack(ctx context.Context, p place, want Image, check func
 			return nil, err
 		}
 	}
-	binary := w.Untold() && !utf8.Valid(want.Text) // which the editor takes for text
+	binary := w.HasUnlistedBuffers() && !utf8.Valid(want.Text) // which the editor takes for text
 	if open && want.There() && !binary && (want.Open || want.Mode.IsRegular() && now.There()) {
 		if !now.Mode.IsRegular() || w.differs(ctx, p, doc.Text) {
 			now = openImage(doc.Text)
@@ -223,7 +224,7 @@ func (w *Workspace) putBack(ctx context.Context, p place, want Image, check func
 func (w *Workspace) putBackDocument(ctx context.Context, p place, doc Document, want Image) error {
 	text := want.Text
 	if !want.Open { // bytes of a file, which the editor shows as UTF-8
-		text = bytes.TrimPrefix(CharsetOf(text).Decode(text), []byte("\ufeff"))
+		text = bytes.TrimPrefix(textenc.CharsetOf(text).Decode(text), []byte("\ufeff"))
 	}
 	if bytes.Equal(doc.Text, text) {
 		return nil

@@ -1,39 +1,23 @@
 package workspace
 
 import (
-	"fmt"
 	"io/fs"
-	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/diff"
 )
 
-// ImageDiff is [UnifiedDiff] with git's words for modes, links, and files that are
-// empty. A folder is nothing to it.
+// ImageDiff returns the change from old to next as [diff.Git] does. Folders have no diff.
 func ImageDiff(name string, old, next Image) string {
 	from, to := old.gitMode(), next.gitMode()
-	if from != 0 && to != 0 && from>>12 != to>>12 { // a link in the place of a file: two steps
-		return ImageDiff(name, old, NoImage) + ImageDiff(name, NoImage, next)
+	if from != 0 && to != 0 && from>>12 == to>>12 && (old.Open || next.Open) { // the editor knows no mode
+		from = max(from, to)
+		to = from
 	}
-	if from != 0 && to != 0 && (old.Open || next.Open) { // of a mode, nothing is known
-		from, to = max(from, to), max(from, to)
-	}
-	body := UnifiedDiff(name, old.Content(), next.Content())
-	if body == "" && from == to {
-		return ""
-	}
-	name = strings.TrimPrefix(name, "/")
-	head := "diff --git " + headName("a/"+name) + " " + headName("b/"+name) + "\n"
-	switch {
-	case from == 0:
-		head += fmt.Sprintf("new file mode %06o\n", to)
-	case to == 0:
-		head += fmt.Sprintf("deleted file mode %06o\n", from)
-	case from != to:
-		head += fmt.Sprintf("old mode %06o\nnew mode %06o\n", from, to)
-	}
-	return head + body
+	return diff.Git(name, from, to, old.Content(), next.Content())
 }
 
-// gitMode is the mode as git has them; 0: nothing that git knows is there.
+// gitMode returns the mode that git records. If the image is not of a file or a link, it
+// returns 0.
 func (i Image) gitMode() int {
 	switch {
 	case !i.There(), i.Mode.IsDir():
@@ -46,7 +30,8 @@ func (i Image) gitMode() int {
 	return 0o100644
 }
 
-// Content is the text of a file, or where a link leads; nil where there is neither.
+// Content returns the text of a file, or the target of a link. If the image is of
+// neither, it returns nil.
 func (i Image) Content() []byte {
 	switch {
 	case i.gitMode() == 0:

@@ -12,26 +12,17 @@ import (
 	"os"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
-// What is read whole, and hashed in passing, is at most this long.
-const maxWhole = 64 << 20
+// MaxWhole is the most bytes that are read, hashed or edited as one text.
+const MaxWhole = 64 << 20
 
-// Binary files are known by a NUL byte among their first bytes, as git does.
-const binaryPrefix = 8 << 10
-
-// Window is a part of a text, by lines.
+// Window is a part of the text at a path.
 type Window struct {
-	Path      string   // absolute
-	Name      string   // as the model says it
-	Lines     []string // without their ends; each at most 64 KiB, the rest of it cut
-	Offset    int      // number of the first line, from 1
-	Total     int      // lines in the whole text
-	Size      int64    // bytes in the whole text
-	Next      int      // where the next window begins; 0 when this one reaches the end
-	Truncated bool     // there are lines after this window
-	Binary    bool     // there is no text to show; Lines is empty and Total 0
-	Charset   Charset  // of the file; Lines are UTF-8 all the same
+	Path string // absolute
+	Name string // as the model says it
+	textenc.Window
 }
 
 // Read returns the whole text at path, the editor's when it is open there. What
@@ -66,7 +57,7 @@ func (w *Workspace) Read(ctx context.Context, path string) (*File, error) {
 // does not tell what it has open is asked only if the disk has the file, since some
 // editors report each question for a missing file as an error.
 func (w *Workspace) ReadIfThere(ctx context.Context, path string) (*File, error) {
-	if w.Untold() {
+	if w.HasUnlistedBuffers() {
 		if _, err := w.Stat(ctx, path); err != nil {
 			return nil, err
 		}
@@ -83,7 +74,7 @@ func (w *Workspace) readWhole(ctx context.Context, path string) ([]byte, fs.File
 	defer f.Close()
 	text, err := readAll(f, info.Size())
 	if errors.Is(err, ErrTooLarge) {
-		return nil, nil, &PathError{path, fmt.Sprintf("%s is too large to be taken whole (%d MiB, the limit is %d); read a window of it, or change it with a command", path, info.Size()>>20, maxWhole>>20), ErrTooLarge}
+		return nil, nil, &PathError{path, fmt.Sprintf("%s is too large to be taken whole (%d MiB, the limit is %d); read a window of it, or change it with a command", path, info.Size()>>20, MaxWhole>>20), ErrTooLarge}
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading %s: %w", path, plain(err))
@@ -91,8 +82,8 @@ func (w *Workspace) readWhole(ctx context.Context, path string) ([]byte, fs.File
 	return text, info, nil
 }
 
-// readAll reads at most maxWhole bytes; size is what to expect.
-func readAll(r io.Reader, size int64) ([]byte, error) { return safefile.ReadAll(r, size, maxWhole) }
+// readAll reads at most MaxWhole bytes; size is what to expect.
+func readAll(r io.Reader, size int64) ([]byte, error) { return safefile.ReadAll(r, size, MaxWhole) }
 
 // openFile opens the regular file at path, and nothing else.
 func (w *Workspace) openFile(ctx context.Context, path string) (p place, f *os.File, info fs.FileInfo, err error) {
@@ -153,15 +144,15 @@ func (w *Workspace) Lines(ctx context.Context, path string, offset, limit int) (
 // nil for a document.
 func (w *Workspace) window(ctx context.Context, p place, r io.Reader, size int64, info fs.FileInfo, offset, limit int) (*Window, error) {
 	var sum hash.Hash
-	if info == nil || size <= maxWhole {
+	if info == nil || size <= MaxWhole {
 		sum = sha256.New()
 		r = io.TeeReader(r, sum)
 	}
-	win, err := WindowOf(ctx, r, size, offset, limit)
+	read, err := textenc.ReadWindow(ctx, r, size, offset, limit)
 	if err != nil {
 		return nil, err
 	}
-	win.Path, win.Name = p.abs(), w.Name(p.abs())
+	win := &Window{p.abs(), w.Name(p.abs()), *read}
 	w.remember(win.Path, windowStamp(sum, info))
 	return win, nil
 }
@@ -171,43 +162,4 @@ func windowStamp(sum hash.Hash, info fs.FileInfo) stamp {
 		return stamp{sum: sum.Sum(nil)}
 	}
 	return stamp{info: info}
-}
-
-// drain feeds all of r to picked, UTF-16 as UTF-8, and tells what it was.
-func drain(ctx context.Context, r io.Reader, size int64, picked *picker) (Charset, error) {
-	pooled := chunks.Get().(*[]byte)
-	defer chunks.Put(pooled)
-	buf := *pooled
-	var head [2]byte
-	n, err := io.ReadFull(r, head[:])
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return 0, err
-	}
-	r = io.MultiReader(bytes.NewReader(head[:n]), r)
-	marked := markedCharset(head[:n], size)
-	if marked != CharsetUTF8 {
-		r = decoded(r)
-	}
-	var counted tally
-	for {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		n, err := r.Read(buf)
-		if marked == CharsetUTF8 {
-			counted.write(buf[:n])
-		}
-		picked.write(buf[:n])
-		switch {
-		case picked.binary && size > maxWhole:
-			return CharsetUTF8, nil // nothing of the rest is said, and it is not hashed
-		case errors.Is(err, io.EOF) && marked == CharsetUTF8:
-			picked.binary = picked.binary || counted.noText()
-			return counted.charset(), nil
-		case errors.Is(err, io.EOF):
-			return marked, nil
-		case err != nil:
-			return 0, err
-		}
-	}
 }

@@ -9,41 +9,44 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/diff"
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
 func TestLines(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("é", maxLine)
+	long := strings.Repeat("é", textenc.MaxLine)
 	w, _ := open(t, map[string]string{
 		"three": "a\nb\nc\n", "noend": "a\nb", "crlf": "a\r\nb\r\n", "empty": "", "blank": "\n",
 		"noise": "\xfeu\x12R]\xb8-\x9f\b\x12\x02\xd3?\x8e7+\n", "bell": "caf\xe9" + strings.Repeat("x", 300) + "\a\n",
-		"binary": "a\nb\x00c\n", "late": strings.Repeat("x\n", binaryPrefix) + "\x00\n",
+		"binary": "a\nb\x00c\n", "late": strings.Repeat("x\n", (8<<10)) + "\x00\n",
 		"long": "1\n" + long + "\n3\n", "latin": "caf\xe9\n", "cr": "a\rb\n",
 		"huge": strings.Repeat("a line\n", 1_000_000),
 	}, nil)
 	for _, test := range []struct {
 		path          string
 		offset, limit int
-		want          Window
+		want          textenc.Window
 	}{
-		{"three", 1, 500, Window{Lines: []string{"a", "b", "c"}, Offset: 1, Total: 3}},
-		{"three", 1, 2, Window{Lines: []string{"a", "b"}, Offset: 1, Total: 3, Next: 3, Truncated: true}},
-		{"three", 3, 2, Window{Lines: []string{"c"}, Offset: 3, Total: 3}},
-		{"three", 9, 2, Window{Offset: 9, Total: 3}},
-		{"three", -1, 0, Window{Lines: []string{"a", "b", "c"}, Offset: 1, Total: 3}},
-		{"noend", 2, 1, Window{Lines: []string{"b"}, Offset: 2, Total: 2}},
-		{"noend", 1, 1, Window{Lines: []string{"a"}, Offset: 1, Total: 2, Next: 2, Truncated: true}},
-		{"crlf", 1, 9, Window{Lines: []string{"a", "b"}, Offset: 1, Total: 2}},
-		{"empty", 1, 9, Window{Offset: 1}},
-		{"blank", 1, 9, Window{Lines: []string{""}, Offset: 1, Total: 1}},
-		{"noise", 1, 9, Window{Offset: 1, Binary: true}},
-		{"bell", 1, 1, Window{Lines: []string{"caf\xe9" + strings.Repeat("x", 300) + "\a"}, Offset: 1, Total: 1}},
-		{"binary", 1, 9, Window{Offset: 1, Binary: true}},
-		{"late", binaryPrefix, 9, Window{Lines: []string{"x", "\x00"}, Offset: binaryPrefix, Total: binaryPrefix + 1}},
-		{"long", 1, 9, Window{Lines: []string{"1", long[:maxLine], "3"}, Offset: 1, Total: 3}},
-		{"latin", 1, 9, Window{Lines: []string{"café"}, Offset: 1, Total: 1, Charset: CharsetLatin1}},
-		{"cr", 1, 9, Window{Lines: []string{"a\rb"}, Offset: 1, Total: 1}},
-		{"huge", 999_999, 9, Window{Lines: []string{"a line", "a line"}, Offset: 999_999, Total: 1_000_000}},
+		{"three", 1, 500, textenc.Window{Lines: []string{"a", "b", "c"}, Offset: 1, Total: 3}},
+		{"three", 1, 2, textenc.Window{Lines: []string{"a", "b"}, Offset: 1, Total: 3, Next: 3, Truncated: true}},
+		{"three", 3, 2, textenc.Window{Lines: []string{"c"}, Offset: 3, Total: 3}},
+		{"three", 9, 2, textenc.Window{Offset: 9, Total: 3}},
+		{"three", -1, 0, textenc.Window{Lines: []string{"a", "b", "c"}, Offset: 1, Total: 3}},
+		{"noend", 2, 1, textenc.Window{Lines: []string{"b"}, Offset: 2, Total: 2}},
+		{"noend", 1, 1, textenc.Window{Lines: []string{"a"}, Offset: 1, Total: 2, Next: 2, Truncated: true}},
+		{"crlf", 1, 9, textenc.Window{Lines: []string{"a", "b"}, Offset: 1, Total: 2}},
+		{"empty", 1, 9, textenc.Window{Offset: 1}},
+		{"blank", 1, 9, textenc.Window{Lines: []string{""}, Offset: 1, Total: 1}},
+		{"noise", 1, 9, textenc.Window{Offset: 1, Binary: true}},
+		{"bell", 1, 1, textenc.Window{Lines: []string{"caf\xe9" + strings.Repeat("x", 300) + "\a"}, Offset: 1, Total: 1}},
+		{"binary", 1, 9, textenc.Window{Offset: 1, Binary: true}},
+		{"late", (8 << 10), 9, textenc.Window{Lines: []string{"x", "\x00"}, Offset: (8 << 10), Total: (8 << 10) + 1}},
+		{"long", 1, 9, textenc.Window{Lines: []string{"1", long[:textenc.MaxLine], "3"}, Offset: 1, Total: 3}},
+		{"latin", 1, 9, textenc.Window{Lines: []string{"café"}, Offset: 1, Total: 1, Charset: textenc.CharsetLatin1}},
+		{"cr", 1, 9, textenc.Window{Lines: []string{"a\rb"}, Offset: 1, Total: 1}},
+		{"huge", 999_999, 9, textenc.Window{Lines: []string{"a line", "a line"}, Offset: 999_999, Total: 1_000_000}},
 	} {
 		got, err := w.Lines(t.Context(), test.path, test.offset, test.limit)
 		if err != nil {
@@ -54,12 +57,12 @@ func TestLines(t *testing.T) {
 			t.Errorf("Lines(%s): size %d, name %q", test.path, got.Size, got.Name)
 		}
 		got.Path, got.Name, got.Size = "", "", 0
-		if !reflect.DeepEqual(*got, test.want) {
+		if !reflect.DeepEqual(got.Window, test.want) {
 			t.Errorf("Lines(%s, %d, %d) = %.200v, want %.200v", test.path, test.offset, test.limit, *got, test.want)
 		}
 	}
 	win, err := w.Lines(t.Context(), "huge", 1, 0)
-	if err != nil || win.Total != 1_000_000 || !win.Truncated || win.Next != len(win.Lines)+1 || len(win.Lines)*6 > maxWindow+6 {
+	if err != nil || win.Total != 1_000_000 || !win.Truncated || win.Next != len(win.Lines)+1 || len(win.Lines)*6 > (4<<20)+6 {
 		t.Errorf("a window without limit: %d lines, next %d of %d, %v", len(win.Lines), win.Next, win.Total, err)
 	}
 }
@@ -72,7 +75,7 @@ func TestLargeFile(t *testing.T) {
 	f, err := os.Create(path)
 	must(t, err)
 	line := []byte(strings.Repeat("x", 1<<20-1) + "\n")
-	for range maxWhole>>20 + 1 {
+	for range MaxWhole>>20 + 1 {
 		_, err := f.Write(line)
 		must(t, err)
 	}
@@ -83,8 +86,8 @@ func TestLargeFile(t *testing.T) {
 	if _, err := w.Edit(t.Context(), "big", replace("x", "y")); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("Edit = %v", err)
 	}
-	win, err := w.Lines(t.Context(), "big", maxWhole>>20, 5)
-	if err != nil || win.Total != maxWhole>>20+1 || len(win.Lines) != 2 || len(win.Lines[0]) != maxLine {
+	win, err := w.Lines(t.Context(), "big", MaxWhole>>20, 5)
+	if err != nil || win.Total != MaxWhole>>20+1 || len(win.Lines) != 2 || len(win.Lines[0]) != textenc.MaxLine {
 		t.Fatalf("Lines: %d of %d, %v", len(win.Lines), win.Total, err)
 	}
 	f, err = os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
@@ -136,7 +139,7 @@ func ExampleWorkspace_Edit() {
 	defer w.Close()
 	_, _ = w.Write(context.Background(), "greeting.txt", []byte("hello\nworld\n"))
 	written, _ := w.Edit(context.Background(), "greeting.txt", replace("world", "there"))
-	fmt.Print(UnifiedDiff(written.Name, written.Old, written.New))
+	fmt.Print(diff.Unified(written.Name, written.Old, written.New))
 	// Output:
 	// --- a/greeting.txt
 	// +++ b/greeting.txt

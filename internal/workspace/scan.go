@@ -1,96 +1,250 @@
 package workspace
 
 import (
-	"bytes"
+	"context"
 	"errors"
-	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
 
-	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/transform"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hermes-ls/hermes-ls/internal/ignore"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// A line longer than this is searched in parts of this length.
-const maxSearchLine = 16 << 20
+// Scan receives the entries of the workspace folders: files, links and directories, also
+// hidden ones. It does not receive paths that git's rules ignore (also without a
+// repository), .git, and directories of caches and installed packages.
+type Scan struct {
+	// Enter is called with each directory that has a .git, before its entries are
+	// visited. It may be nil.
+	Enter func(dir string)
+	// Tracked reports whether the scan includes a path that git ignores or that is in a
+	// cache. If it is nil, the scan includes none.
+	Tracked func(path string) bool
+	// Visit is called with the entries of a directory, from several goroutines.
+	Visit func(found []Entry)
+}
 
-// scan searches one text. hit is called with each matching line's number. It
-// reports a NUL byte anywhere, which makes the text binary: its hits do not count.
-func (p *pattern) scan(r io.Reader, hit func(line int)) (binary bool, err error) {
-	pooled := chunks.Get().(*[]byte)
-	defer chunks.Put(pooled)
-	s := scanner{pattern: p, hit: hit, line: 1}
-	buf, held := *pooled, 0 // what is held is an unfinished line
-	for first := true; ; first = false {
-		n, err := r.Read(buf[held:])
-		if first {
-			n, r, err = sniff(buf, n, r, err)
+// Entry is one entry that a scan has found.
+type Entry struct {
+	Path string      // absolute
+	Info fs.FileInfo // of a link, that of the link itself
+	Link string      // the target of a link
+}
+
+// Scan lists all workspace folders. It waits while searches run. Directories that cannot be
+// read are left out; the error is that of the context or of a workspace folder.
+func (w *Workspace) Scan(ctx context.Context, s Scan) error {
+	var errs []error
+	for _, f := range w.current() {
+		root, err := f.root.OpenRoot(".")
+		if err != nil {
+			errs = append(errs, err)
+			continue
 		}
-		if bytes.IndexByte(buf[held:held+n], 0) >= 0 {
-			return true, nil
-		}
-		held += n
-		switch {
-		case errors.Is(err, io.EOF):
-			s.feed(buf[:held])
-			return false, nil
-		case err != nil:
-			return false, err
-		case held == len(buf):
-			buf, held = s.consume(buf)
-		}
+		start := place{f, "."}
+		k := &scanner{ctx: ctx, rules: w.gitRules(start), skip: w.skipped(start.location()), Scan: s, yield: w.Yield}
+		k.running.SetLimit(runtime.GOMAXPROCS(0))
+		k.dir(root, f.path, k.rules.Above, false)
+		_ = k.running.Wait() // directories that cannot be read are left out
 	}
+	return errors.Join(append(errs, ctx.Err())...)
 }
 
-// sniff looks for a byte order mark at the start of a text and drops it; what is
-// UTF-16 is read as UTF-8 from then on.
-func sniff(buf []byte, n int, r io.Reader, err error) (int, io.Reader, error) {
-	switch {
-	case bytes.HasPrefix(buf[:n], []byte("\xef\xbb\xbf")):
-		return copy(buf, buf[3:n]), r, err
-	case bytes.HasPrefix(buf[:n], []byte("\xff\xfe")), bytes.HasPrefix(buf[:n], []byte("\xfe\xff")):
-		head := bytes.NewReader(bytes.Clone(buf[:n]))
-		return 0, decoded(io.MultiReader(head, r)), nil
-	}
-	return n, r, err
+// gitRules returns git's ignore rules for a walk from start.
+func (w *Workspace) gitRules(start place) *ignore.Matcher {
+	rules := w.rules(start)
+	rules.AsGit = true
+	return rules
 }
 
-// decoded reads UTF-8 and, by its byte order mark, UTF-16.
-func decoded(r io.Reader) io.Reader {
-	return transform.NewReader(r, unicode.BOMOverride(transform.Nop))
-}
-
-// scanner counts lines from hit to hit.
 type scanner struct {
-	pattern *pattern
-	hit     func(line int)
-	line    int // number of the first line of what is fed next
-	last    int // the line of the last hit
+	Scan
+	ctx     context.Context
+	rules   *ignore.Matcher
+	skip    func(dir string) bool
+	yield   func(context.Context)
+	running errgroup.Group
 }
 
-// consume searches the whole lines of a full buffer and keeps the rest. A line
-// that fills the buffer gets a larger one, up to a limit.
-func (s *scanner) consume(buf []byte) (next []byte, held int) {
-	if end := bytes.LastIndexByte(buf, '\n') + 1; end > 0 {
-		s.feed(buf[:end])
-		return buf, copy(buf, buf[end:])
+// dir scans one directory and closes it. If strict is set, only tracked entries count.
+func (k *scanner) dir(dir *os.Root, path string, above *ignore.Dir, strict bool) {
+	defer dir.Close()
+	k.yield(k.ctx)
+	if k.ctx.Err() != nil || isProc(path) {
+		return
 	}
-	if len(buf) < maxSearchLine {
-		larger := make([]byte, 2*len(buf))
-		return larger, copy(larger, buf)
+	entries := readDir(dir)
+	if k.Enter != nil && hasEntry(entries, ".git") {
+		k.Enter(path)
 	}
-	s.feed(buf)
-	return buf, 0
-}
-
-// feed searches text, which continues what was fed before.
-func (s *scanner) feed(text []byte) {
-	counted := 0
-	s.pattern.matches(text, func(start int) {
-		s.line += bytes.Count(text[counted:start], []byte{'\n'})
-		counted = start
-		if s.line != s.last { // else a very long line, fed in parts
-			s.hit(s.line)
+	rules := above.EnterEntries(path, entries, func(name string) []byte { return ignore.ReadIn(dir, name) })
+	strict = strict || isCache(entries)
+	slashed := strings.TrimSuffix(filepath.ToSlash(path), "/")
+	found := make([]Entry, 0, len(entries))
+	for _, e := range entries {
+		name := e.Name()
+		if name == ".git" || isTemp(name) {
+			continue
 		}
-		s.last = s.line
+		at := filepath.Join(path, name)
+		ignored := strict || e.IsDir() && isInstalled(name) || k.rules.Verdict(rules, slashed+"/"+name, name, e.IsDir()) == ignore.Ignored
+		if ignored && (k.Tracked == nil || !k.Tracked(at)) {
+			continue
+		}
+		if entry, ok := entryOf(dir, e, at); ok {
+			found = append(found, entry)
+		}
+		if e.IsDir() && !k.skip(at) {
+			k.enter(dir, name, at, rules, ignored)
+		}
+	}
+	k.Visit(found)
+}
+
+func (k *scanner) enter(dir *os.Root, name, path string, rules *ignore.Dir, strict bool) {
+	sub, err := safefile.OpenRootIn(dir, name)
+	if err != nil {
+		return // deleted, unreadable, or replaced by a link
+	}
+	scan := func() { k.dir(sub, path, rules, strict) }
+	if !k.running.TryGo(func() error { scan(); return nil }) {
+		scan()
+	}
+}
+
+// entryOf returns an entry of dir. If it is not a file, a directory or a link, ok is false.
+func entryOf(dir *os.Root, e fs.DirEntry, path string) (entry Entry, ok bool) {
+	if kind := e.Type(); !kind.IsRegular() && !kind.IsDir() && kind&fs.ModeSymlink == 0 {
+		return Entry{}, false
+	}
+	info, err := e.Info() // found when dir was read
+	if err != nil {
+		return Entry{}, false
+	}
+	entry = Entry{Path: path, Info: info}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		entry.Link, err = dir.Readlink(e.Name())
+	}
+	return entry, err == nil
+}
+
+func readDir(dir *os.Root) []fs.DirEntry {
+	f, err := dir.Open(".")
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	entries, _ := f.ReadDir(-1) // after an error, the entries that were read
+	return entries
+}
+
+func hasEntry(entries []fs.DirEntry, name string) bool {
+	for _, e := range entries {
+		if e.Name() == name {
+			return true
+		}
+	}
+	return false
+}
+
+// isInstalled reports whether a directory, by its name, can be generated again from the
+// files beside it.
+func isInstalled(name string) bool {
+	return name == "node_modules" || name == "__pycache__"
+}
+
+// isCache reports whether a directory is marked as a cache: by CACHEDIR.TAG, or by
+// pyvenv.cfg as Python's environments are.
+func isCache(entries []fs.DirEntry) bool {
+	return hasEntry(entries, "CACHEDIR.TAG") || hasEntry(entries, "pyvenv.cfg")
+}
+
+// Holds reports whether an absolute path is in a workspace folder, without resolving links.
+func (w *Workspace) Holds(path string) bool {
+	_, inside := longest(w.current(), path)
+	return inside
+}
+
+// Entry returns the entry at one path, also if a scan does not include it. If there is no
+// entry, ok is false.
+func (w *Workspace) Entry(path string) (found Entry, ok bool) {
+	p, inside := longest(w.current(), path)
+	if !inside {
+		return found, false
+	}
+	p, err := p.hold()
+	if err != nil {
+		return found, false
+	}
+	defer p.close()
+	info, err := p.folder.root.Lstat(p.rel)
+	if err != nil {
+		return found, false
+	}
+	found = Entry{Path: path, Info: info}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		found.Link, err = p.folder.root.Readlink(p.rel)
+	}
+	return found, err == nil
+}
+
+// ReadEntry reads a file that a scan has found, without following links. If it is longer
+// than limit, the error is [ErrTooLarge]. after describes the file after it was read.
+func (w *Workspace) ReadEntry(path string, limit int64) (text []byte, after fs.FileInfo, err error) {
+	p, inside := longest(w.current(), path)
+	if !inside {
+		return nil, nil, w.outside(path)
+	}
+	if p, err = p.hold(); err != nil {
+		return nil, nil, err
+	}
+	defer p.close()
+	if info, err := p.folder.root.Lstat(p.rel); err != nil {
+		return nil, nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, nil, &safefile.KindError{Mode: info.Mode()}
+	}
+	f, info, err := safefile.OpenSeen(p.folder.root, p.rel)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	if info.Size() > min(limit, MaxWhole) {
+		return nil, nil, ErrTooLarge
+	}
+	if text, err = readAll(f, info.Size()); err != nil {
+		return nil, nil, err
+	}
+	after, err = f.Stat()
+	return text, after, err
+}
+
+// InScan reports whether a scan includes a path, apart from tracked ones. The path need not
+// exist.
+func (w *Workspace) InScan(path string) bool {
+	p, inside := longest(w.current(), path)
+	if !inside || p.rel == "." {
+		return false
+	}
+	start := place{p.folder, "."}
+	rules := w.gitRules(start)
+	return rules.Descend(p.folder.path, p.rel, func(dir *ignore.Dir, at, name string, isDir bool) bool {
+		return name != ".git" && !inCache(filepath.Dir(at)) && !(isDir && isInstalled(name)) &&
+			rules.Verdict(dir, filepath.ToSlash(at), name, isDir) != ignore.Ignored
 	})
-	s.line += bytes.Count(text[counted:], []byte{'\n'})
+}
+
+// inCache is isCache for a directory that is not open.
+func inCache(dir string) bool {
+	for _, name := range []string{"CACHEDIR.TAG", "pyvenv.cfg"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/search"
 )
 
 // scopeTree is a workspace with an outside beside it, and links both ways.
@@ -111,7 +113,7 @@ func TestScope(t *testing.T) {
 		if _, err := w.Write(t.Context(), test.path, []byte("x")); !errors.Is(err, ErrOutside) {
 			t.Errorf("Write(%q) = %v", test.path, err)
 		}
-		if _, err := w.Search(t.Context(), Query{Pattern: "s", Path: test.path}); !errors.Is(err, ErrOutside) {
+		if _, err := w.Search(t.Context(), search.Query{Pattern: "s", Path: test.path}); !errors.Is(err, ErrOutside) {
 			t.Errorf("Search in %q = %v", test.path, err)
 		}
 	}
@@ -226,7 +228,7 @@ func TestSwapRace(t *testing.T) {
 	}
 }
 
-func abuse(t *testing.T, dir string, runner Runner) {
+func abuse(t *testing.T, dir string, runner search.Runner) {
 	w := openDirs(t, nil, dir)
 	for range 4000 { // quick ones, to hit the short moment between two steps
 		if f, err := w.Read(t.Context(), "d/f.txt"); err == nil && strings.Contains(string(f.Text), "OUTSIDE") {
@@ -252,10 +254,10 @@ func abuse(t *testing.T, dir string, runner Runner) {
 				}
 			}
 		}
-		if found, err := w.Search(t.Context(), Query{Pattern: "OUTSIDE"}); err == nil && len(found.Matches) > 0 {
+		if found, err := w.Search(t.Context(), search.Query{Pattern: "OUTSIDE"}); err == nil && len(found.Matches) > 0 {
 			t.Error("searched the outside")
 		}
-		if found, err := w.Search(t.Context(), Query{Pattern: "only.txt", Files: true}); err == nil && len(found.Files) > 0 {
+		if found, err := w.Search(t.Context(), search.Query{Pattern: "only.txt", Files: true}); err == nil && len(found.Files) > 0 {
 			t.Error("found a name of the outside")
 		}
 		_, _ = w.Write(t.Context(), "d/f.txt", []byte("written"))

@@ -9,18 +9,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"pgregory.net/rapid"
+	"github.com/hermes-ls/hermes-ls/internal/search"
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
 // rg returns a runner for the real ripgrep, which these tests need.
-func rg(t testing.TB) Runner {
+func rg(t testing.TB) search.Runner {
 	t.Helper()
 	path, err := exec.LookPath("rg")
 	if err != nil {
@@ -43,7 +43,7 @@ func rg(t testing.TB) Runner {
 // engines runs check with each engine.
 func engines(t *testing.T, w *Workspace, check func(t *testing.T)) {
 	t.Helper()
-	for name, runner := range map[string]Runner{"in-process": nil, "rg": rg(t)} {
+	for name, runner := range map[string]search.Runner{"in-process": nil, "rg": rg(t)} {
 		w.Ripgrep = runner
 		if !t.Run(name, check) {
 			return
@@ -108,7 +108,7 @@ func shownByRg(t *testing.T, dir string, args ...string) []string {
 	return slices.DeleteFunc(lines, func(l string) bool { return l == "" || strings.Contains(l, "latebin") })
 }
 
-func flat(found *Found) []string {
+func flat(found *search.Found) []string {
 	var lines []string
 	for _, m := range found.Matches {
 		lines = append(lines, fmt.Sprintf("%s:%d:%s", m.Path, m.Line, m.Content))
@@ -133,11 +133,11 @@ func TestSearchAgainstRg(t *testing.T) {
 				if glob != "" {
 					args = append(args, "--glob="+glob)
 				}
-				found, err := w.Search(t.Context(), Query{Pattern: pattern, Glob: glob, Limit: 1_000_000})
+				found, err := w.Search(t.Context(), search.Query{Pattern: pattern, Glob: glob, Limit: 1_000_000})
 				if pattern == ".*" {
 					// Too many to show: only the numbers.
 					args = append(args, "--count")
-					found, err = w.Search(t.Context(), Query{Pattern: pattern, Glob: glob, Limit: 1_000_000, Mode: ModeCount})
+					found, err = w.Search(t.Context(), search.Query{Pattern: pattern, Glob: glob, Limit: 1_000_000, Mode: search.ModeCount})
 				}
 				if err != nil {
 					t.Errorf("Search(%q, %q): %v", pattern, glob, err)
@@ -167,7 +167,7 @@ func TestSearchAgainstRg(t *testing.T) {
 			}
 		}
 		for _, glob := range []string{"", "*.txt", "!sub", ".dot", ".hidden", "b/"} {
-			found, err := w.Search(t.Context(), Query{Files: true, Glob: glob, Limit: 1000})
+			found, err := w.Search(t.Context(), search.Query{Files: true, Glob: glob, Limit: 1000})
 			args := []string{"--files"}
 			if glob != "" {
 				args = append(args, "--glob="+glob)
@@ -189,7 +189,7 @@ func TestSearchPages(t *testing.T) {
 	all := []string{"a.txt:2:x4", "a/c.txt:1:x5", "b.txt:1:x1", "b.txt:2:x2", "b.txt:3:x3"}
 	engines(t, w, func(t *testing.T) {
 		for _, test := range []struct{ offset, limit int }{{0, 0}, {0, 5}, {0, 2}, {1, 2}, {2, 2}, {3, 9}, {5, 1}, {9, 9}, {-1, 1}} {
-			found, err := w.Search(t.Context(), Query{Pattern: "x", Offset: test.offset, Limit: test.limit})
+			found, err := w.Search(t.Context(), search.Query{Pattern: "x", Offset: test.offset, Limit: test.limit})
 			must(t, err)
 			limit := test.limit
 			if limit == 0 {
@@ -205,19 +205,19 @@ func TestSearchPages(t *testing.T) {
 				t.Errorf("%v: %q of %d, %v", test, got, found.Total, found.Truncated)
 			}
 		}
-		files, err := w.Search(t.Context(), Query{Pattern: "x", Mode: ModeFiles, Limit: 2})
+		files, err := w.Search(t.Context(), search.Query{Pattern: "x", Mode: search.ModeFiles, Limit: 2})
 		if err != nil || !slices.Equal(files.Files, []string{"a.txt", "a/c.txt"}) || files.Total != 3 || !files.Truncated {
 			t.Errorf("files: %+v, %v", files, err)
 		}
-		counts, err := w.Search(t.Context(), Query{Pattern: "x", Mode: ModeCount, Offset: 2})
+		counts, err := w.Search(t.Context(), search.Query{Pattern: "x", Mode: search.ModeCount, Offset: 2})
 		if err != nil || len(counts.Counts) != 1 || counts.Counts["b.txt"] != 3 || counts.Total != 5 || counts.Truncated {
 			t.Errorf("counts: %+v, %v", counts, err)
 		}
-		around, err := w.Search(t.Context(), Query{Pattern: "x2", Context: 1})
+		around, err := w.Search(t.Context(), search.Query{Pattern: "x2", Context: 1})
 		if err != nil || len(around.Matches) != 1 || !slices.Equal(around.Matches[0].Before, []string{"x1"}) || !slices.Equal(around.Matches[0].After, []string{"x3"}) {
 			t.Errorf("context: %+v, %v", around, err)
 		}
-		edge, err := w.Search(t.Context(), Query{Pattern: "x[14]", Context: 5})
+		edge, err := w.Search(t.Context(), search.Query{Pattern: "x[14]", Context: 5})
 		if err != nil || len(edge.Matches) != 2 || len(edge.Matches[0].Before) != 1 || len(edge.Matches[0].After) != 0 || len(edge.Matches[1].After) != 2 {
 			t.Errorf("context at the ends: %+v, %v", edge, err)
 		}
@@ -235,12 +235,12 @@ func TestSearchManyMatches(t *testing.T) {
 	files["zz"] = strings.Repeat("x\n", 30_000)
 	w, _ := open(t, files, nil)
 	engines(t, w, func(t *testing.T) {
-		found, err := w.Search(t.Context(), Query{Pattern: "x", Offset: maxHits - 1, Limit: 10})
+		found, err := w.Search(t.Context(), search.Query{Pattern: "x", Offset: 9_999, Limit: 10})
 		if err != nil || found.Total != 90_000 || !found.Truncated || len(found.Matches) == 0 ||
 			found.Matches[0].Path != "f09" || found.Matches[0].Line != 1000 {
 			t.Errorf("found %+v, %v", found, err)
 		}
-		found, err = w.Search(t.Context(), Query{Pattern: "x", Path: "zz"})
+		found, err = w.Search(t.Context(), search.Query{Pattern: "x", Path: "zz"})
 		if err != nil || found.Total != 30_000 || len(found.Matches) != 50 {
 			t.Errorf("in one file: %d of %d, %v", len(found.Matches), found.Total, err)
 		}
@@ -265,12 +265,12 @@ func TestSearchFileNames(t *testing.T) {
 			"nothing":     {},
 			"main?test.*": {"main_test.go"},
 		} {
-			found, err := w.Search(t.Context(), Query{Pattern: pattern, Files: true})
+			found, err := w.Search(t.Context(), search.Query{Pattern: pattern, Files: true})
 			if err != nil || !slices.Equal(found.Files, want) || found.Total != len(want) || found.Truncated {
 				t.Errorf("%q: %+v, %v; want %q", pattern, found, err, want)
 			}
 		}
-		found, err := w.Search(t.Context(), Query{Files: true, Path: "cmd", Limit: 1, Offset: 1})
+		found, err := w.Search(t.Context(), search.Query{Files: true, Path: "cmd", Limit: 1, Offset: 1})
 		if err != nil || !slices.Equal(found.Files, []string{"cmd/tool/x.txt"}) || found.Total != 2 {
 			t.Errorf("in cmd: %+v, %v", found, err)
 		}
@@ -289,7 +289,7 @@ func TestSearchOpenDocuments(t *testing.T) {
 	e.Open(filepath.Join(dir, "ignored.txt"), 1, "needle\n")
 	e.Open("/elsewhere/x", 1, "needle\n")
 	engines(t, w, func(t *testing.T) {
-		for q, want := range map[Query][]string{
+		for q, want := range map[search.Query][]string{
 			{Pattern: "needle"}:                                            {"new.txt:1:needle, never saved", "same.txt:1:needle", "sub/moved.txt:2:unsaved needle"},
 			{Pattern: "needle", Path: "sub"}:                               {"sub/moved.txt:2:unsaved needle"},
 			{Pattern: "needle", Glob: "m*"}:                                {"sub/moved.txt:2:unsaved needle"},
@@ -319,7 +319,7 @@ func TestSearchSeveralFolders(t *testing.T) {
 			"": {filepath.ToSlash(two) + "/c", "a", "inner/b"}, ".": {filepath.ToSlash(two) + "/c", "a", "inner/b"},
 			one: {"a"}, two: {filepath.ToSlash(two) + "/c"}, "inner": {"inner/b"},
 		} {
-			found, err := w.Search(t.Context(), Query{Pattern: "needle", Path: path, Mode: ModeFiles})
+			found, err := w.Search(t.Context(), search.Query{Pattern: "needle", Path: path, Mode: search.ModeFiles})
 			if err != nil || !slices.Equal(found.Files, want) || found.Total != len(want) {
 				t.Errorf("in %q: %+v, %v; want %q", path, found, err, want)
 			}
@@ -332,17 +332,17 @@ func TestSearchErrors(t *testing.T) {
 	w, _ := open(t, map[string]string{"a.txt": "f(x\n"}, nil)
 	engines(t, w, func(t *testing.T) {
 		for _, test := range []struct {
-			q    Query
+			q    search.Query
 			want string
 		}{
-			{Query{Pattern: "f(x"}, `escape it: f\(x`},
-			{Query{Pattern: "a\nb"}, "line break"},
-			{Query{Pattern: `a\nb`}, "line break"},
-			{Query{}, "empty"},
-			{Query{Pattern: "x", Glob: "[a"}, "glob"},
-			{Query{Pattern: "[a", Files: true}, "glob"},
-			{Query{Pattern: "x", Mode: "yaml"}, "files_only"},
-			{Query{Pattern: "x", Path: "a.tx"}, "did you mean a.txt?"},
+			{search.Query{Pattern: "f(x"}, `escape it: f\(x`},
+			{search.Query{Pattern: "a\nb"}, "line break"},
+			{search.Query{Pattern: `a\nb`}, "line break"},
+			{search.Query{}, "empty"},
+			{search.Query{Pattern: "x", Glob: "[a"}, "glob"},
+			{search.Query{Pattern: "[a", Files: true}, "glob"},
+			{search.Query{Pattern: "x", Mode: "yaml"}, "files_only"},
+			{search.Query{Pattern: "x", Path: "a.tx"}, "did you mean a.txt?"},
 		} {
 			if found, err := w.Search(t.Context(), test.q); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("Search(%+v) = %v, %v; want …%s", test.q, found, err, test.want)
@@ -350,7 +350,7 @@ func TestSearchErrors(t *testing.T) {
 		}
 		cancelled, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := w.Search(cancelled, Query{Pattern: "f"}); !errors.Is(err, context.Canceled) {
+		if _, err := w.Search(cancelled, search.Query{Pattern: "f"}); !errors.Is(err, context.Canceled) {
 			t.Errorf("a cancelled search = %v", err)
 		}
 	})
@@ -361,7 +361,7 @@ func TestSearchErrors(t *testing.T) {
 func TestSearchWithBrokenRg(t *testing.T) {
 	t.Parallel()
 	w, _ := open(t, map[string]string{"a.txt": "needle\n", "b.txt": "x\n"}, nil)
-	say := func(text string, exit int, err error) Runner {
+	say := func(text string, exit int, err error) search.Runner {
 		return func(_ context.Context, _ []string, _ string, out io.Writer) (int, error) {
 			if _, err := io.WriteString(out, text); err != nil {
 				return -1, err
@@ -372,17 +372,17 @@ func TestSearchWithBrokenRg(t *testing.T) {
 	const begun = `{"type":"begin","data":{"path":{"text":"./a.txt"}}}` + "\n" +
 		`{"type":"match","data":{"path":{"text":"./a.txt"},"lines":{"text":"needle\n"},"line_number":1,"absolute_offset":0,"submatches":[]}}` + "\n" +
 		`{"type":"end","data":{"path":{"text":"./a.txt"},"binary_offset":null}}` + "\n"
-	for name, runner := range map[string]Runner{
+	for name, runner := range map[string]search.Runner{
 		"missing":  say("", -1, exec.ErrNotFound),
 		"died":     say(begun, 137, nil),
 		"nonsense": say("{]\n", 0, nil),
-		"long":     say(strings.Repeat("x", maxRecord+1), 0, nil),
+		"long":     say(strings.Repeat("x", (64<<20)+1), 0, nil),
 	} {
 		w.Ripgrep = runner
-		if found, err := w.Search(t.Context(), Query{Pattern: "needle"}); err != nil || found.Total != 1 || len(found.Matches) != 1 {
+		if found, err := w.Search(t.Context(), search.Query{Pattern: "needle"}); err != nil || found.Total != 1 || len(found.Matches) != 1 {
 			t.Errorf("%s: %+v, %v", name, found, err)
 		}
-		if found, err := w.Search(t.Context(), Query{Files: true}); name != "nonsense" && (err != nil || found.Total != 2) {
+		if found, err := w.Search(t.Context(), search.Query{Files: true}); name != "nonsense" && (err != nil || found.Total != 2) {
 			t.Errorf("%s: files %+v, %v", name, found, err)
 		}
 	}
@@ -409,7 +409,7 @@ func TestSearchOutsideByRg(t *testing.T) {
 		_, err := io.WriteString(out, said)
 		return 0, err
 	}
-	for _, q := range []Query{{Pattern: "secret"}, {Pattern: "secret", Mode: ModeFiles}, {Pattern: "secret", Mode: ModeCount}, {Pattern: "secret", Files: true}} {
+	for _, q := range []search.Query{{Pattern: "secret"}, {Pattern: "secret", Mode: search.ModeFiles}, {Pattern: "secret", Mode: search.ModeCount}, {Pattern: "secret", Files: true}} {
 		q.Path = dir
 		found, err := w.Search(t.Context(), q)
 		if err != nil || found.Total != 1 { // it was reported …
@@ -425,7 +425,7 @@ func TestSearchRustPattern(t *testing.T) {
 	t.Parallel()
 	w, _ := open(t, map[string]string{"a.txt": "foo\nbar\n"}, nil)
 	engines(t, w, func(t *testing.T) {
-		found, err := w.Search(t.Context(), Query{Pattern: `(?x) b a r # a comment`})
+		found, err := w.Search(t.Context(), search.Query{Pattern: `(?x) b a r # a comment`})
 		if w.Ripgrep != nil && (err != nil || found.Total != 1) {
 			t.Errorf("with rg: %+v, %v", found, err)
 		}
@@ -435,90 +435,21 @@ func TestSearchRustPattern(t *testing.T) {
 	})
 }
 
-// The quick way finds the lines that the regular expression alone would find.
-func TestPatternAgreesWithRegexp(t *testing.T) {
-	t.Parallel()
-	alphabet := rapid.SampledFrom([]string{"a", "b", "K", "k", "s", "S", "\u017f", "\u212a", "é", "É", " ", "_", "\n", "\r\n", "needle", "NEEDLE", "xyz"})
-	sources := rapid.SampledFrom([]string{
-		"a", "ab", "needle", "(?i)needle", "(?i)k", "(?i)sk", "(?i)a k", "(?i:a)b", "é", "(?i)é", "(?i)aéb", "needle|xyz", "(?i)needle|xyz", "a|b|", "(ab)+", "(ab){2,}", "a?b",
-		"^a", "b$", "^$", "a.b", `\s`, `\w+_`, "[ab]k", "x*", "(?i)needle_xyz", "b\\b",
-	})
-	rapid.Check(t, func(t *rapid.T) {
-		source := sources.Draw(t, "pattern")
-		text := strings.Join(rapid.SliceOfN(alphabet, 0, 40).Draw(t, "text"), "")
-		p, err := compilePattern(source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		expr := regexp.MustCompile(widened(source)) // in ASCII the same
-		var got, want []int
-		if _, err := p.scan(strings.NewReader(text), func(line int) { got = append(got, line) }); err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(text, "\n")
-		if lines[len(lines)-1] == "" {
-			lines = lines[:len(lines)-1]
-		}
-		for i, line := range lines {
-			if expr.MatchString(strings.TrimSuffix(line, "\r")) {
-				want = append(want, i+1)
-			}
-		}
-		if !slices.Equal(got, want) {
-			t.Fatalf("%q in %q: %v, want %v", source, text, got, want)
-		}
-	})
-}
-
 // Of a line too long to be shown, the part about the match is.
 func TestSearchShowsMatchOfLongLine(t *testing.T) {
 	t.Parallel()
-	w, _ := open(t, map[string]string{"min.js": "x\n" + strings.Repeat("é", maxLine) + "needle" + strings.Repeat("b", maxLine) + "\ny\n"}, nil)
+	w, _ := open(t, map[string]string{"min.js": "x\n" + strings.Repeat("é", textenc.MaxLine) + "needle" + strings.Repeat("b", textenc.MaxLine) + "\ny\n"}, nil)
 	engines(t, w, func(t *testing.T) {
-		found, err := w.Search(t.Context(), Query{Pattern: "need.e", Context: 1})
+		found, err := w.Search(t.Context(), search.Query{Pattern: "need.e", Context: 1})
 		must(t, err)
 		if len(found.Matches) != 1 {
 			t.Fatalf("found %+v", found)
 		}
 		m := found.Matches[0]
-		if !strings.Contains(m.Content, "éneedleb") || len(m.Content) > maxLine || !utf8.ValidString(m.Content) || m.Line != 2 || !slices.Equal(m.After, []string{"y"}) {
+		if !strings.Contains(m.Content, "éneedleb") || len(m.Content) > textenc.MaxLine || !utf8.ValidString(m.Content) || m.Line != 2 || !slices.Equal(m.After, []string{"y"}) {
 			t.Errorf("line %d, %d bytes: %.20q…, after it %q", m.Line, len(m.Content), m.Content, m.After)
 		}
 	})
-}
-
-// Looking for two bytes at a time finds what looking at each place does.
-func TestFoldLiteral(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		pattern := rapid.StringMatching(`[abAB@\[_\x60{]{1,12}`).Draw(t, "pattern")
-		l := foldLiteral([]rune(pattern))[0]
-		text := []byte(rapid.StringMatching(`[abAB@\[_\x60{\n\x{e9}]{0,60}`).Draw(t, "text"))
-		for _, text := range [][]byte{text, append(text, strings.ToUpper(pattern)...)} {
-			want := -1
-			for i := 0; i+len(pattern) <= len(text) && want < 0; i++ {
-				if bytes.EqualFold(text[i:i+len(pattern)], []byte(pattern)) {
-					want = i
-				}
-			}
-			if got := l.index(text); got != want {
-				t.Fatalf("%q in %q: %d, want %d", pattern, text, got, want)
-			}
-		}
-	})
-}
-
-// A line longer than any buffer is one line, found once.
-func TestScanLongLine(t *testing.T) {
-	t.Parallel()
-	text := "needle\n" + strings.Repeat("x", maxSearchLine-20) + "needle" + strings.Repeat("y", maxSearchLine) + "needle\nneedle"
-	p, err := compilePattern("needle")
-	must(t, err)
-	var got []int
-	binary, err := p.scan(strings.NewReader(text), func(line int) { got = append(got, line) })
-	if err != nil || binary || !slices.Equal(got, []int{1, 2, 3}) {
-		t.Errorf("%v, %v, %v", got, binary, err)
-	}
 }
 
 // The Go standard library is the tree; the ratio to rg itself is what counts.
@@ -542,11 +473,11 @@ func BenchmarkSearch(b *testing.B) {
 				}
 			}
 		})
-		for engine, runner := range map[string]Runner{"rg": run, "in-process": nil} {
+		for engine, runner := range map[string]search.Runner{"rg": run, "in-process": nil} {
 			b.Run(name+"/"+engine, func(b *testing.B) {
 				w.Ripgrep = runner
 				for b.Loop() {
-					if found, err := w.Search(b.Context(), Query{Pattern: pattern}); err != nil || found.Total == 0 {
+					if found, err := w.Search(b.Context(), search.Query{Pattern: pattern}); err != nil || found.Total == 0 {
 						b.Fatal(err)
 					}
 				}
@@ -565,7 +496,7 @@ func TestSearchLedOutside(t *testing.T) {
 	w.Ripgrep = func(ctx context.Context, args []string, _ string, out io.Writer) (int, error) {
 		return real(ctx, args, filepath.Join(dir, "out", "work"), out)
 	}
-	found, err := w.Search(t.Context(), Query{Pattern: "OUTSIDE"})
+	found, err := w.Search(t.Context(), search.Query{Pattern: "OUTSIDE"})
 	must(t, err)
 	var got []string
 	for _, m := range found.Matches {
@@ -573,5 +504,29 @@ func TestSearchLedOutside(t *testing.T) {
 	}
 	if want := []string{"wörd", "OUTSIDE"}; !slices.Equal(got, want) { // the first may be a word that only rg knows
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Both engines know the letters, digits and space of all scripts.
+func TestSearchBeyondASCII(t *testing.T) {
+	t.Parallel()
+	dir := tempDir(t)
+	writeFiles(t, dir, map[string]string{"a.txt": "plain = 1\né\ncafé au\u00a0lait\n٣٤٥ x\nnaïve_wörd=12\n\u3000\nἄλφα beta\n", "b.txt": "ascii only = 22\n"})
+	for _, pattern := range []string{`^\w$`, `\w+é`, `\d{3}`, `^\s$`, `au\slait`, `^[\w=]+$`, `\w\w\w\w\s\w`, `^\W`, `[^\w\s]`, `^\D+$`, `[\p{Greek}]\S`, `\w+ = \d+`, `=\s?\d\d`, `.\w_w`, `-?-\w*|é`, `--\d|=`} {
+		counts := map[bool]string{}
+		for _, ripgrep := range []bool{true, false} {
+			w := openDirs(t, nil, dir)
+			if ripgrep {
+				w.Ripgrep = rg(t)
+			}
+			found, err := w.Search(t.Context(), search.Query{Pattern: pattern})
+			must(t, err)
+			for _, m := range found.Matches {
+				counts[ripgrep] += fmt.Sprintf("%s:%d ", filepath.Base(m.Path), m.Line)
+			}
+		}
+		if counts[true] != counts[false] || counts[true] == "" {
+			t.Errorf("%s: rg found %s, we %s", pattern, counts[true], counts[false])
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/search"
 )
 
 const (
@@ -89,14 +90,14 @@ func (w *Workspace) sameName(ctx context.Context, p place, base string) []string
 	var mu sync.Mutex
 	var names []string
 	// An error is a walk that was stopped: what was found counts.
-	_ = w.walk(ctx, place{p.folder, "."}, nil, func(f walked) {
+	_ = w.walk(ctx, place{p.folder, "."}, func(f search.File) {
 		if looked.Add(1) > maxSuggestLooks {
 			cancel()
 		}
-		if strings.EqualFold(f.name, base) {
+		if strings.EqualFold(f.Name, base) {
 			mu.Lock()
 			defer mu.Unlock()
-			names = append(names, w.Name(f.path))
+			names = append(names, w.Name(f.Path))
 		}
 	})
 	slices.Sort(names)

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/search"
 )
 
 // What is no regular file is refused at once: an open that waited for the other
@@ -44,11 +46,11 @@ func TestSpecialFiles(t *testing.T) {
 			if _, err := w.Write(t.Context(), name+"/new", nil); err == nil {
 				t.Errorf("Write(%s/new) has succeeded", name)
 			}
-			if _, err := w.Search(t.Context(), Query{Pattern: "x", Path: name}); !errors.Is(err, want) {
+			if _, err := w.Search(t.Context(), search.Query{Pattern: "x", Path: name}); !errors.Is(err, want) {
 				t.Errorf("Search(%s) = %v", name, err)
 			}
 		}
-		if found, err := w.Search(t.Context(), Query{Pattern: "x"}); err != nil || found.Total != 1 {
+		if found, err := w.Search(t.Context(), search.Query{Pattern: "x"}); err != nil || found.Total != 1 {
 			t.Errorf("Search = %v, %v", found, err)
 		}
 	}()

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
 // Unsaved names the open documents whose text in the editor is not that of the
@@ -47,5 +49,5 @@ func (w *Workspace) differs(ctx context.Context, p place, text []byte) bool {
 		return false
 	}
 	plain := func(b []byte) []byte { return bytes.TrimPrefix(b, []byte("\ufeff")) }
-	return !bytes.Equal(plain(CharsetOf(onDisk).Decode(onDisk)), plain(text))
+	return !bytes.Equal(plain(textenc.CharsetOf(onDisk).Decode(onDisk)), plain(text))
 }

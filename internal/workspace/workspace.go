@@ -28,7 +28,9 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/hermes-ls/hermes-ls/internal/ignore"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/search"
 )
 
 // Documents is where open documents live: the editor. Paths are absolute.
@@ -68,7 +70,7 @@ type File struct {
 type Workspace struct {
 	// Ripgrep runs rg for [Workspace.Search]; nil searches in-process. Set it
 	// before the first search.
-	Ripgrep Runner
+	Ripgrep search.Runner
 
 	// Journal is told of every change before it is made; nil: nobody is. Set it
 	// before the first change.
@@ -92,11 +94,11 @@ type Workspace struct {
 	// mutex, so that a cancelled caller need not wait.
 	writing chan struct{}
 
-	turnstile *turnstile
+	gate *priorityGate
 
 	refusals *refusals
 
-	gitConfig gitConfig
+	gitConfig ignore.GitConfig
 }
 
 // folder is one workspace folder, held open.
@@ -120,9 +122,9 @@ func Open(folders []string, docs Documents) (*Workspace, error) {
 		folders:   opened,
 		seen:      make(map[string]stamp),
 		writing:   make(chan struct{}, 1),
-		turnstile: &turnstile{},
+		gate:      &priorityGate{},
 		refusals:  &refusals{},
-		gitConfig: userGitConfig(),
+		gitConfig: ignore.UserGitConfig(),
 	}, nil
 }
 

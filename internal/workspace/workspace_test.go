@@ -9,6 +9,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/diff"
+	"github.com/hermes-ls/hermes-ls/internal/ignore"
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
 // open makes a workspace of a fresh folder with the given files. The user's own
@@ -27,7 +31,7 @@ func openDirs(t *testing.T, docs Documents, dirs ...string) *Workspace {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.Close() })
-	w.gitConfig = gitConfig{}
+	w.gitConfig = ignore.GitConfig{}
 	return w
 }
 
@@ -111,10 +115,10 @@ func (e *editor) Replace(_ context.Context, doc Document, text []byte) error {
 	}
 	e.replaced++
 	var changes []Change
-	for _, edit := range slices.Backward(Edits(now.Text, text, UTF16)) {
+	for _, edit := range slices.Backward(diff.Edits(now.Text, text, textenc.UTF16)) {
 		changes = append(changes, Change{Range: &edit.Range, Text: edit.NewText})
 	}
-	return e.Change(doc.Path, doc.Version+1, changes, UTF16)
+	return e.Change(doc.Path, doc.Version+1, changes, textenc.UTF16)
 }
 
 func TestOpenFolders(t *testing.T) {

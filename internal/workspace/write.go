@@ -187,7 +187,7 @@ func (w *Workspace) updateFile(ctx context.Context, path string, u update) (writ
 	case fromChange != nil:
 		return nil, fromChange
 	case errors.Is(err, ErrTooLarge):
-		return nil, &PathError{path, fmt.Sprintf("%s is too large to be edited here (the limit is %d MiB); change it with a command", path, maxWhole>>20), ErrTooLarge}
+		return nil, &PathError{path, fmt.Sprintf("%s is too large to be edited here (the limit is %d MiB); change it with a command", path, MaxWhole>>20), ErrTooLarge}
 	case u.whole && missing(err):
 		return nil, &PathError{path, fmt.Sprintf("writing %s: %v", path, plain(err)), err}
 	case err != nil:

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
 func replace(from, to string) func([]byte) ([]byte, error) {
@@ -223,7 +225,7 @@ func TestOpenDocumentThroughLink(t *testing.T) {
 func TestStaleDocument(t *testing.T) {
 	t.Parallel()
 	typed := func(e *editor, path string, version int32, text string) func() {
-		return func() { must(t, e.Change(path, version, []Change{{Text: text}}, UTF16)) }
+		return func() { must(t, e.Change(path, version, []Change{{Text: text}}, textenc.UTF16)) }
 	}
 	for _, test := range []struct {
 		name   string

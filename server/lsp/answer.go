@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/internal/diff"
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -324,9 +326,9 @@ func (c *chat) send(ctx context.Context, in insertion, piece string) error {
 		return c.save(ctx, in, piece)
 	}
 	offset, text := beforeLastLineEnd(in.doc.Text, in.at, piece)
-	at := workspace.PositionAt(in.doc.Text, offset, c.s.encoding)
-	edit := workspace.TextEdit{Range: workspace.Range{Start: at, End: at}, NewText: text}
-	err := c.s.documents.applyWithin(ctx, tryLimit, in.doc, []workspace.TextEdit{edit}, "Hermes")
+	at := textenc.PositionAt(in.doc.Text, offset, c.s.encoding)
+	edit := diff.Edit{Range: textenc.Range{Start: at, End: at}, NewText: text}
+	err := c.s.documents.applyWithin(ctx, tryLimit, in.doc, []diff.Edit{edit}, "Hermes")
 	if err != nil {
 		select {
 		case <-in.landed: // the change came, whatever the answer said

@@ -16,6 +16,8 @@ import (
 	"go.lsp.dev/uri"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/internal/diff"
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/protocol"
 	service "github.com/hermes-ls/hermes-ls/server"
@@ -386,9 +388,9 @@ func (c *chat) append(ctx context.Context, block string) error {
 	if !in.open {
 		return c.save(ctx, in, piece)
 	}
-	at := workspace.PositionAt(in.doc.Text, in.at, c.s.encoding)
-	edit := workspace.TextEdit{Range: workspace.Range{Start: at, End: at}, NewText: piece}
-	return c.s.documents.apply(ctx, in.doc, []workspace.TextEdit{edit}, "Quote")
+	at := textenc.PositionAt(in.doc.Text, in.at, c.s.encoding)
+	edit := diff.Edit{Range: textenc.Range{Start: at, End: at}, NewText: piece}
+	return c.s.documents.apply(ctx, in.doc, []diff.Edit{edit}, "Quote")
 }
 
 // markdown quotes a piece of a document in a fence that its text cannot close.
@@ -536,7 +538,7 @@ func (s *server) inWorkspace(cwd string) bool {
 // reveal brings the chat before the user, with the cursor at its end, where they write.
 func (c *chat) reveal() bool {
 	text := c.text.snapshot()
-	end := lsp.Position(workspace.PositionAt(text, len(text), c.s.encoding))
+	end := lsp.Position(textenc.PositionAt(text, len(text), c.s.encoding))
 	return c.s.showDocument(c.path, &lsp.Range{Start: end, End: end})
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
@@ -57,14 +58,14 @@ func (c *chatText) giveUp() {
 }
 
 // changed takes the editor's changes.
-func (c *chatText) changed(version int32, changes []workspace.Change, enc workspace.Encoding) {
+func (c *chatText) changed(version int32, changes []workspace.Change, enc textenc.Encoding) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, ch := range changes {
 		start, end := 0, len(c.text)
 		if ch.Range != nil {
-			start = workspace.Offset(c.text, ch.Range.Start, enc)
-			end = max(start, workspace.Offset(c.text, ch.Range.End, enc))
+			start = textenc.Offset(c.text, ch.Range.Start, enc)
+			end = max(start, textenc.Offset(c.text, ch.Range.End, enc))
 		}
 		c.follow(change{start, end, []byte(ch.Text)})
 	}

@@ -6,19 +6,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
 // edit is one change as an editor reports it: by range, or as the whole text.
-func edit(c *chatText, start, end int, text string, whole bool, enc workspace.Encoding) {
+func edit(c *chatText, start, end int, text string, whole bool, enc textenc.Encoding) {
 	c.mu.Lock()
 	before, version := string(c.text), c.version
 	c.mu.Unlock()
 	change := workspace.Change{Text: before[:start] + text + before[end:]}
 	if !whole {
-		r := workspace.Range{
-			Start: workspace.PositionAt([]byte(before), start, enc),
-			End:   workspace.PositionAt([]byte(before), end, enc),
+		r := textenc.Range{
+			Start: textenc.PositionAt([]byte(before), start, enc),
+			End:   textenc.PositionAt([]byte(before), end, enc),
 		}
 		change = workspace.Change{Range: &r, Text: text}
 	}
@@ -30,7 +31,7 @@ func TestAnswerGrowsWhileTheUserTypes(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		enc := []workspace.Encoding{"utf-8", "utf-16"}[rng.IntN(2)]
+		enc := []textenc.Encoding{"utf-8", "utf-16"}[rng.IntN(2)]
 		whole := rng.IntN(3) == 0
 		var c chatText
 		c.opened(1, []byte("# Chat\n\n## You\n\nwhat is 1€?\n"))

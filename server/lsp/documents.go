@@ -16,6 +16,8 @@ import (
 	lsp "go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
+	"github.com/hermes-ls/hermes-ls/internal/diff"
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
@@ -233,7 +235,7 @@ func (d *documents) Replace(ctx context.Context, doc workspace.Document, text []
 	if !open || now.Version != doc.Version {
 		return fmt.Errorf("%s has changed in the editor: %w", filepath.Base(doc.Path), workspace.ErrStale)
 	}
-	edits := workspace.Edits(doc.Text, text, d.s.encoding)
+	edits := diff.Edits(doc.Text, text, d.s.encoding)
 	if err := d.apply(ctx, doc, edits, "Edit "+filepath.Base(doc.Path)); err != nil {
 		return err
 	}
@@ -249,7 +251,7 @@ var errNoEdits = errors.New("the editor does not take edits from language server
 
 // apply sends versioned edits. An edit that the editor refuses is stale: it
 // refuses what was made for another version.
-func (d *documents) apply(ctx context.Context, doc workspace.Document, edits []workspace.TextEdit, label string) error {
+func (d *documents) apply(ctx context.Context, doc workspace.Document, edits []diff.Edit, label string) error {
 	limit := applyLimit
 	if d.applies.Load() {
 		limit = busyLimit
@@ -257,7 +259,7 @@ func (d *documents) apply(ctx context.Context, doc workspace.Document, edits []w
 	return d.applyWithin(ctx, limit, doc, edits, label)
 }
 
-func (d *documents) applyWithin(ctx context.Context, limit time.Duration, doc workspace.Document, edits []workspace.TextEdit, label string) error {
+func (d *documents) applyWithin(ctx context.Context, limit time.Duration, doc workspace.Document, edits []diff.Edit, label string) error {
 	if !d.s.client.applyEdit {
 		return fmt.Errorf("editing %s: %w; save and close the document, then it can be edited on the disk", doc.Path, errNoEdits)
 	}
@@ -282,7 +284,7 @@ func (d *documents) applyWithin(ctx context.Context, limit time.Duration, doc wo
 
 // workspaceEdit is always versioned, also for Neovim, which does not announce that
 // it takes documentChanges but does, and then refuses stale ones.
-func (d *documents) workspaceEdit(doc workspace.Document, edits []workspace.TextEdit) lsp.WorkspaceEdit {
+func (d *documents) workspaceEdit(doc workspace.Document, edits []diff.Edit) lsp.WorkspaceEdit {
 	u := d.uri(doc.Path)
 	list := make([]lsp.TextEdit, len(edits))
 	for i, e := range edits {
@@ -297,14 +299,14 @@ func (d *documents) workspaceEdit(doc workspace.Document, edits []workspace.Text
 	return lsp.WorkspaceEdit{DocumentChanges: []lsp.DocumentChange{edit}}
 }
 
-func rangeOf(r lsp.Range) workspace.Range {
-	return workspace.Range{
-		Start: workspace.Position{Line: r.Start.Line, Character: r.Start.Character},
-		End:   workspace.Position{Line: r.End.Line, Character: r.End.Character},
+func rangeOf(r lsp.Range) textenc.Range {
+	return textenc.Range{
+		Start: textenc.Position{Line: r.Start.Line, Character: r.Start.Character},
+		End:   textenc.Position{Line: r.End.Line, Character: r.End.Character},
 	}
 }
 
-func toRange(r workspace.Range) lsp.Range {
+func toRange(r textenc.Range) lsp.Range {
 	return lsp.Range{
 		Start: lsp.Position{Line: r.Start.Line, Character: r.Start.Character},
 		End:   lsp.Position{Line: r.End.Line, Character: r.End.Character},

@@ -9,7 +9,7 @@ import (
 
 	"go.lsp.dev/uri"
 
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
 // initializeParams is the part of InitializeParams that the server uses. It is read
@@ -105,13 +105,13 @@ func folderPaths(list []folder) []string {
 
 // encodingOf chooses among the encodings that a client offers. Without a known one, it
 // returns LSP's default.
-func encodingOf(offered []string) workspace.Encoding {
-	for _, want := range []workspace.Encoding{workspace.UTF8, workspace.UTF16, workspace.UTF32} {
+func encodingOf(offered []string) textenc.Encoding {
+	for _, want := range []textenc.Encoding{textenc.UTF8, textenc.UTF16, textenc.UTF32} {
 		if slices.Contains(offered, string(want)) {
 			return want
 		}
 	}
-	return workspace.UTF16
+	return textenc.UTF16
 }
 
 // isObject reports whether a value is a JSON object.

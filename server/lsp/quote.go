@@ -11,6 +11,7 @@ import (
 	"go.lsp.dev/uri"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/protocol"
 )
@@ -100,12 +101,12 @@ func linesName(first, last uint32) string {
 }
 
 // quoteLines is the selection, or the whole line where nothing is selected.
-func quoteLines(text []byte, r protocol.Range, enc workspace.Encoding) string {
-	start := workspace.Offset(text, workspace.Position(r.Start), enc)
-	end := workspace.Offset(text, workspace.Position(r.End), enc)
+func quoteLines(text []byte, r protocol.Range, enc textenc.Encoding) string {
+	start := textenc.Offset(text, textenc.Position(r.Start), enc)
+	end := textenc.Offset(text, textenc.Position(r.End), enc)
 	if start >= end {
-		start = workspace.Offset(text, workspace.Position{Line: r.Start.Line}, enc)
-		end = workspace.Offset(text, workspace.Position{Line: r.Start.Line + 1}, enc)
+		start = textenc.Offset(text, textenc.Position{Line: r.Start.Line}, enc)
+		end = textenc.Offset(text, textenc.Position{Line: r.Start.Line + 1}, enc)
 	}
 	if end-start > maxQuote {
 		end = start + maxQuote

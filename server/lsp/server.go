@@ -13,7 +13,7 @@ import (
 	"go.lsp.dev/jsonrpc2"
 	lsp "go.lsp.dev/protocol"
 
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	protocolacp "github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
 	service "github.com/hermes-ls/hermes-ls/server"
@@ -142,7 +142,7 @@ type server struct {
 	floor     floor
 	line      line
 	client    client
-	encoding  workspace.Encoding
+	encoding  textenc.Encoding
 	documents *documents
 	progress  progresses
 	sessions  sessions

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/internal/diff"
 )
 
 // passing are fields of results that are never the same twice.
@@ -22,7 +22,7 @@ var changing = sync.OnceValue(func() *regexp.Regexp {
 
 // difference is a diff between two results, empty when they say the same.
 func difference(then, now string) string {
-	diff := workspace.UnifiedDiff("result", readable(then), readable(now))
+	diff := diff.Unified("result", readable(then), readable(now))
 	if _, hunks, ok := strings.Cut(diff, "\n@@"); ok {
 		return "--- then\n+++ now\n@@" + hunks
 	}

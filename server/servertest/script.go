@@ -18,7 +18,7 @@ import (
 	"go.lsp.dev/uri"
 
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/internal/diff"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected part of the scripts")
@@ -87,7 +87,7 @@ func playFile(t *testing.T, path string, check func(testing.TB, bool, []byte), s
 		return
 	}
 	if got := s.transcript.String(); got != expected {
-		t.Errorf("the server's frames differ; -update accepts them:\n%s", workspace.UnifiedDiff("server", []byte(expected), []byte(got)))
+		t.Errorf("the server's frames differ; -update accepts them:\n%s", diff.Unified("server", []byte(expected), []byte(got)))
 	}
 }
 

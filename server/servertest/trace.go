@@ -16,7 +16,7 @@ import (
 	"go.lsp.dev/uri"
 
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/internal/diff"
 )
 
 // PlayTrace plays a recorded session against a fresh server, in virtual time: it sends
@@ -361,7 +361,7 @@ func (p *player) compare() {
 	was, is := p.list(p.expected, true), p.list(p.actual, false)
 	if was != is {
 		p.t.Errorf("the server's frames differ from the recorded ones:\n%s",
-			workspace.UnifiedDiff("server", []byte(was), []byte(is)))
+			diff.Unified("server", []byte(was), []byte(is)))
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/agnivade/levenshtein"
 	"github.com/pkg/sftp"
 
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
@@ -275,11 +276,11 @@ func (f *Files) Lines(ctx context.Context, name string, offset, limit int) (win 
 		}
 		defer file.Close() //nolint:errcheck // only read
 		sum := sha256.New()
-		win, err = workspace.WindowOf(ctx, io.TeeReader(bufio.NewReaderSize(file, readAhead), sum), info.Size(), offset, limit)
+		read, err := textenc.ReadWindow(ctx, io.TeeReader(bufio.NewReaderSize(file, readAhead), sum), info.Size(), offset, limit)
 		if err != nil {
 			return err
 		}
-		win.Path, win.Name = p, f.Name(p)
+		win = &workspace.Window{Path: p, Name: f.Name(p), Window: *read}
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.seen[p] = [sha256.Size]byte(sum.Sum(nil))

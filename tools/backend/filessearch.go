@@ -13,8 +13,9 @@ import (
 
 	"github.com/pkg/sftp"
 
+	"github.com/hermes-ls/hermes-ls/internal/ignore"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/internal/search"
 )
 
 // What a search may bring over, and how many matches of it are kept.
@@ -25,7 +26,7 @@ const (
 
 // Search finds lines or files by the rg that is there, in the way of
 // [workspace.Workspace.Search].
-func (f *Files) Search(ctx context.Context, q workspace.Query) (*workspace.Found, error) {
+func (f *Files) Search(ctx context.Context, q search.Query) (*search.Found, error) {
 	var root, start string
 	err := f.at(ctx, "searching", cmpPath(q.Path), func(c *sftp.Client, p string) error {
 		root, start = f.Folders()[0], p
@@ -41,7 +42,7 @@ func (f *Files) Search(ctx context.Context, q workspace.Query) (*workspace.Found
 	}
 	named := func(string, string) bool { return true }
 	if q.Files {
-		if named, err = workspace.NameMatcher(q.Pattern); err != nil {
+		if named, err = ignore.NamePattern(q.Pattern); err != nil {
 			return nil, err
 		}
 		args = append(args, "--files", "--null")
@@ -100,8 +101,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func pageOfFiles(out []byte, start string, named func(rel, name string) bool, q workspace.Query) *workspace.Found {
-	found := &workspace.Found{Matches: []workspace.Match{}, Files: []string{}, Counts: map[string]int{}}
+func pageOfFiles(out []byte, start string, named func(rel, name string) bool, q search.Query) *search.Found {
+	found := &search.Found{Matches: []search.Match{}, Files: []string{}, Counts: map[string]int{}}
 	var files []string
 	for file := range strings.SplitSeq(string(out), "\x00") {
 		name := strings.TrimPrefix(file, "./")
@@ -116,7 +117,7 @@ func pageOfFiles(out []byte, start string, named func(rel, name string) bool, q 
 	return found
 }
 
-func page[T any](all []T, q workspace.Query) []T {
+func page[T any](all []T, q search.Query) []T {
 	from := min(q.Offset, len(all))
 	return all[from:min(from+q.Limit, len(all))]
 }
@@ -128,30 +129,30 @@ type hit struct {
 	text    map[int]string
 }
 
-func pageOfLines(out []byte, q workspace.Query) (*workspace.Found, error) {
+func pageOfLines(out []byte, q search.Query) (*search.Found, error) {
 	hits, err := hitsOf(out)
 	if err != nil {
 		return nil, err
 	}
-	found := &workspace.Found{Matches: []workspace.Match{}, Files: []string{}, Counts: map[string]int{}}
+	found := &search.Found{Matches: []search.Match{}, Files: []string{}, Counts: map[string]int{}}
 	total := 0
 	for _, h := range hits {
 		total += len(h.matches)
 	}
 	found.Total, found.Truncated = total, q.Offset+q.Limit < total
 	switch q.Mode {
-	case workspace.ModeFiles:
+	case search.ModeFiles:
 		for _, h := range page(hits, q) {
 			found.Files = append(found.Files, h.name)
 		}
 		found.Total, found.Truncated = len(hits), q.Offset+q.Limit < len(hits)
-	case workspace.ModeCount:
+	case search.ModeCount:
 		for _, h := range page(hits, q) {
 			found.Counts[h.name] = len(h.matches)
 		}
 		found.Truncated = q.Offset+q.Limit < len(hits)
 	default:
-		var all []workspace.Match
+		var all []search.Match
 		for _, h := range hits {
 			for _, line := range h.matches {
 				if len(all) < searchHits {
@@ -164,8 +165,8 @@ func pageOfLines(out []byte, q workspace.Query) (*workspace.Found, error) {
 	return found, nil
 }
 
-func (h *hit) match(line, around int) workspace.Match {
-	m := workspace.Match{Path: h.name, Line: line, Content: h.text[line]}
+func (h *hit) match(line, around int) search.Match {
+	m := search.Match{Path: h.name, Line: line, Content: h.text[line]}
 	for at := line - around; at <= line+around; at++ {
 		text, ok := h.text[at]
 		if ok && at < line {

@@ -19,8 +19,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/diff"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
 //go:embed all:project
@@ -120,7 +120,7 @@ func play(ctx context.Context, e *editor, s *screen, folder string) error {
 
 	after := e.text(file)
 	s.heading("The change, as a diff")
-	s.diff(workspace.UnifiedDiff(openFile, before, []byte(after)))
+	s.diff(diff.Unified(openFile, before, []byte(after)))
 	failed, output := runTests(ctx, folder)
 	s.heading("The tests once more, without the agent")
 	s.lines(lastLine(output))

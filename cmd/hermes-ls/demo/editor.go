@@ -15,7 +15,7 @@ import (
 
 	"go.lsp.dev/jsonrpc2"
 
-	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/protocol"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 )
@@ -219,8 +219,8 @@ func (e *editor) applyEdit(ctx context.Context, params []byte) (any, error) {
 		text := []byte(doc.text)
 		for i := len(change.Edits) - 1; i >= 0; i-- { // from the end, so that positions hold
 			edit := change.Edits[i]
-			start := workspace.Offset(text, workspace.Position(edit.Range.Start), "utf-8")
-			end := workspace.Offset(text, workspace.Position(edit.Range.End), "utf-8")
+			start := textenc.Offset(text, textenc.Position(edit.Range.Start), "utf-8")
+			end := textenc.Offset(text, textenc.Position(edit.Range.End), "utf-8")
 			text = append(append(append([]byte{}, text[:start]...), edit.NewText...), text[end:]...)
 		}
 		doc.text = string(text)

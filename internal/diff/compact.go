@@ -1,0 +1,98 @@
+package diff
+
+// group is a run of marked lines of one text; it may be empty. The groups of two
+// compared texts correspond: between two neighbours lies one common line.
+type group struct {
+	lines      []int // numbers; equal lines have equal ones
+	gone       []bool
+	start, end int
+}
+
+func firstGroup(lines []int, gone []bool) *group {
+	g := &group{lines: lines, gone: gone}
+	g.extend()
+	return g
+}
+
+func (g *group) empty() bool { return g.start == g.end }
+
+func (g *group) extend() {
+	for g.end < len(g.gone) && g.gone[g.end] {
+		g.end++
+	}
+}
+
+func (g *group) extendUp() {
+	for g.start > 0 && g.gone[g.start-1] {
+		g.start--
+	}
+}
+
+func (g *group) next() bool {
+	if g.end == len(g.gone) {
+		return false
+	}
+	g.start, g.end = g.end+1, g.end+1
+	g.extend()
+	return true
+}
+
+func (g *group) previous() {
+	g.start, g.end = g.start-1, g.start-1
+	g.extendUp()
+}
+
+// down moves the marks one line down, if that marks an equal line instead. If the group
+// then touches the next one, the two become one.
+func (g *group) down() bool {
+	if g.end == len(g.gone) || g.lines[g.start] != g.lines[g.end] {
+		return false
+	}
+	g.gone[g.start], g.gone[g.end] = false, true
+	g.start, g.end = g.start+1, g.end+1
+	g.extend()
+	return true
+}
+
+func (g *group) up() bool {
+	if g.start == 0 || g.lines[g.start-1] != g.lines[g.end-1] {
+		return false
+	}
+	g.start, g.end = g.start-1, g.end-1
+	g.gone[g.start], g.gone[g.end] = true, false
+	g.extendUp()
+	return true
+}
+
+// compact moves marks between equal lines, as git does: removed lines go next to added
+// ones, and other marks go down as far as possible.
+func compact(lines []int, gone []bool, otherLines []int, otherGone []bool) {
+	g, other := firstGroup(lines, gone), firstGroup(otherLines, otherGone)
+	for {
+		if !g.empty() {
+			align(g, other)
+		}
+		if !g.next() {
+			return
+		}
+		other.next()
+	}
+}
+
+func align(g, other *group) {
+	meets := false // somewhere on its way g stands where the other text has marks
+	for size := -1; size != g.end-g.start; {
+		size = g.end - g.start
+		for g.up() {
+			other.previous()
+		}
+		meets = !other.empty()
+		for g.down() {
+			other.next()
+			meets = meets || !other.empty()
+		}
+	}
+	for meets && other.empty() && g.up() {
+		other.previous()
+	}
+}

@@ -1,0 +1,72 @@
+package search
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+)
+
+// pattern is a compiled search pattern. It matches line by line.
+type pattern struct {
+	expr     *regexp.Regexp
+	literals [][]byte // every matching line contains one of them; empty: not known
+}
+
+// compilePattern compiles a regular expression (RE2), in which \w, \d and \s match in all
+// scripts. The error is a [*QueryError] that says how to search for the text itself.
+func compilePattern(source string) (*pattern, error) {
+	tree, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		return nil, queryError("the pattern %q is no valid regular expression: %s; to search for exactly this text, escape it: %s",
+			source, strings.TrimPrefix(err.Error(), "error parsing regexp: "), regexp.QuoteMeta(source))
+	}
+	if spansLines(tree) {
+		return nil, queryError("the pattern %q holds a line break, but a search goes line by line; search for one of its lines", source)
+	}
+	expr, err := regexp.Compile(unicodeClasses(source))
+	if err != nil {
+		return nil, queryError("the pattern %q cannot be used: %v", source, err)
+	}
+	return &pattern{expr, literals(tree)}, nil
+}
+
+// spansLines reports whether a pattern contains a line break.
+func spansLines(re *syntax.Regexp) bool {
+	if re.Op == syntax.OpLiteral && slices.Contains(re.Rune, '\n') {
+		return true
+	}
+	return slices.ContainsFunc(re.Sub, spansLines)
+}
+
+// matches calls hit with the offset of each matching line of text, which has whole
+// lines. The end of a line, LF or CRLF, is not part of it.
+func (p *pattern) matches(text []byte, hit func(start int)) {
+	filter := newPrefilter(text, p.literals)
+	for at := 0; at < len(text); {
+		candidate := filter.from(at)
+		if candidate < 0 {
+			return
+		}
+		start := at + bytes.LastIndexByte(text[at:candidate], '\n') + 1
+		end := len(text)
+		if n := bytes.IndexByte(text[candidate:], '\n'); n >= 0 {
+			end = candidate + n
+		}
+		if p.expr.Match(bytes.TrimSuffix(text[start:end], []byte{'\r'})) {
+			hit(start)
+		}
+		at = end + 1
+	}
+}
+
+// QueryError reports a query that cannot be searched for. Its text is for the model.
+type QueryError struct{ text string }
+
+func (e *QueryError) Error() string { return e.text }
+
+func queryError(format string, args ...any) error {
+	return &QueryError{fmt.Sprintf(format, args...)}
+}

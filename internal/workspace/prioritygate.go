@@ -1,0 +1,70 @@
+package workspace
+
+import (
+	"context"
+	"sync"
+)
+
+// priorityGate makes scans wait while searches run: a user waits for a search, and a scan
+// runs in the background. A workspace shares its gate with its forks, which use the same
+// machine.
+type priorityGate struct {
+	mu       sync.Mutex
+	searches int           // running
+	boosts   int           // that are open
+	changed  chan struct{} // closed when the gate opens; nil: nothing waits
+}
+
+// searching notes that a search starts. done notes that it has ended.
+func (t *priorityGate) searching() (done func()) { return t.count(&t.searches) }
+
+func (t *priorityGate) count(counter *int) (done func()) {
+	t.add(counter, 1)
+	return sync.OnceFunc(func() { t.add(counter, -1) })
+}
+
+func (t *priorityGate) add(counter *int, n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	*counter += n
+	if t.changed != nil && !t.shut() {
+		close(t.changed)
+		t.changed = nil
+	}
+}
+
+// shut reports whether scans wait. Its caller holds mu.
+func (t *priorityGate) shut() bool { return t.searches > 0 && t.boosts == 0 }
+
+// wait returns a channel that is closed when the gate opens. If it is open, it returns nil.
+func (t *priorityGate) wait() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.shut() {
+		return nil
+	}
+	if t.changed == nil {
+		t.changed = make(chan struct{})
+	}
+	return t.changed
+}
+
+// Yield waits until no search runs, a [Workspace.Boost] is open, or ctx ends. Background
+// work such as [Workspace.Scan] calls it between its steps.
+func (w *Workspace) Yield(ctx context.Context) {
+	for {
+		wait := w.gate.wait()
+		if wait == nil {
+			return
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Boost makes [Workspace.Yield] return at once until done is called. Call it while a turn
+// waits for background work.
+func (w *Workspace) Boost() (done func()) { return w.gate.count(&w.gate.boosts) }
