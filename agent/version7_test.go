@@ -1,0 +1,143 @@
+package agent_test
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"io"
+	"iter"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/openai"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+)
+
+// TestVersion7Requests opens the store that hermes-ls wrote when its schema had version 7,
+// and sends one prompt in each session. The requests are byte for byte those that the
+// version that wrote the store sent: they are in testdata/version7_requests.txtar.gz.
+func TestVersion7Requests(t *testing.T) {
+	t.Parallel()
+	want := txtar.Parse(unzip(t, "testdata/version7_requests.txtar.gz"))
+	if len(want.Files) < 20 {
+		t.Fatalf("%d requests only", len(want.Files))
+	}
+	st := version7(t)
+	sessions, _, err := st.List(t.Context(), store.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := map[string][]byte{}
+	for _, head := range sessions {
+		for _, to := range []openai.Endpoint{
+			{Provider: "custom", BaseURL: "http://127.0.0.1:41209/v1", Model: cmp.Or(head.Preferred, head.Model)}, // as before
+			{Provider: "openai", Model: "gpt-5", Keys: []string{"key"}},
+		} {
+			for n, body := range requestsOf(t, st, head.ID, to) {
+				sent[head.ID+" "+to.Model+" "+string(rune('0'+n))] = body
+			}
+		}
+	}
+	for _, f := range want.Files {
+		if got := string(sent[f.Name]) + "\n"; got != string(f.Data) {
+			t.Errorf("%s:\n got %s\nwant %s", f.Name, got, f.Data)
+		}
+		delete(sent, f.Name)
+	}
+	for name := range sent {
+		t.Errorf("%s: a further request", name)
+	}
+}
+
+// version7 returns a copy of the old store.
+func version7(t *testing.T) *store.Store {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), store.FileName)
+	if err := os.WriteFile(path, unzip(t, "store/testdata/version7.db.gz"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	st := store.New(path, store.Options{})
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return st
+}
+
+func unzip(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// requestsOf sends two prompts in a fork of the session, whose end stays as it is.
+func requestsOf(t *testing.T, st *store.Store, id string, to openai.Endpoint) [][]byte {
+	t.Helper()
+	head, err := agent.Fork(t.Context(), st, id, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wire := &requestLog{}
+	to.Transport = wire
+	s, err := agent.Load(t.Context(), agent.Config{Head: head, Store: st, Model: only{openai.New(openai.Config{Endpoints: []openai.Endpoint{to}})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"And now?", "Thank you."} {
+		if _, err := s.Turn(t.Context(), agent.Input{Text: text}, &recorder{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range wire.bodies { // the fork's id is new
+		wire.bodies[i] = bytes.ReplaceAll(wire.bodies[i], []byte(head.ID), []byte("SESSION"))
+	}
+	return wire.bodies
+}
+
+// only asks the model of its endpoint, whatever the session's model is.
+type only struct{ model.Model }
+
+func (o only) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
+	own := *r
+	own.Model = ""
+	return o.Model.Stream(ctx, &own)
+}
+
+// requestLog answers each chat completion and remembers the requests.
+type requestLog struct{ bodies [][]byte }
+
+func (l *requestLog) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer := &http.Response{StatusCode: http.StatusNotFound, Body: http.NoBody, Header: http.Header{}, Request: r}
+	if r.Method != http.MethodPost {
+		return answer, nil
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	l.bodies = append(l.bodies, body)
+	answer.StatusCode = http.StatusOK
+	answer.Header.Set("Content-Type", "text/event-stream")
+	answer.Body = io.NopCloser(strings.NewReader(`data: {"choices":[{"index":0,"delta":{"reasoning_content":"Hm.","content":"Fine."},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"))
+	return answer, nil
+}
