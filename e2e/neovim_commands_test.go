@@ -111,7 +111,7 @@ func (p *plugin) ask() {
 	p.t.Helper()
 	p.line(":wincmd p")
 	p.line(":Hermes ask fix the “café” — naïve | quoted 'so' and \"so\"")
-	p.wait("fix the “café” — naïve | quoted 'so' and \"so\"", "● idle", "I cannot do that")
+	p.wait("fix the “café” — naïve | quoted 'so' and \"so\"", "● idle", "I am not a real model")
 	p.line(":Hermes ask")
 	p.wait("Ask Hermes:")
 	p.line("read shop.py")
@@ -277,7 +277,7 @@ func (p *plugin) sayTo(what, away string) {
 			p.keys("C-l")
 		}
 		_, after, said := strings.Cut(text, "Said to "+what)
-		return said && strings.Contains(after, "I cannot do that") && strings.Contains(text, "● idle")
+		return said && strings.Contains(after, "I am not a real model") && strings.Contains(text, "● idle")
 	})
 }
 
@@ -293,7 +293,7 @@ func (p *plugin) deleteBuffer() {
 	p.line(":Hermes")
 	p.wait("It comes whole.", "● idle", "kept words")
 	p.keys("Enter")
-	p.wait("kept words", "I cannot do that", "● idle")
+	p.wait("kept words", "I am not a real model", "● idle")
 }
 
 // undoPrompt takes a prompt back: the chat shows what is left, and the prompt to be asked again.

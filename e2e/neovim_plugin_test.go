@@ -350,7 +350,7 @@ func (p *plugin) surviveKill() {
 		p.t.Errorf("servers after the kill: %v, before: %v\n%s", after, before, shown)
 	}
 	p.keys("Enter")
-	p.wait("● idle", "I cannot do that")
+	p.wait("● idle", "I am not a real model")
 }
 
 // help has its tags, names every sub-command, and the health check finds all it needs.

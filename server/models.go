@@ -19,10 +19,19 @@ import (
 // sessions whose configuration is the same.
 type models struct {
 	mu   sync.Mutex
-	made map[string]*openai.Model
+	made map[string]sizedModel
 }
 
-func (m *models) get(s *Service, endpoints []config.Endpoint) *openai.Model {
+// sizedModel is a model that knows its context window.
+type sizedModel interface {
+	model.Model
+	Window() int
+}
+
+func (m *models) get(s *Service, endpoints []config.Endpoint) sizedModel {
+	if endpoints[0].Provider == "embedded" {
+		return embedded.Model{Name: endpoints[0].Model}
+	}
 	key := fmt.Sprintf("%#v", endpoints)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -31,14 +40,12 @@ func (m *models) get(s *Service, endpoints []config.Endpoint) *openai.Model {
 	}
 	c := openai.Config{Log: s.Log, Rejections: s.rejections()}
 	for _, e := range endpoints {
-		to := openai.Endpoint{Provider: e.Provider, BaseURL: e.BaseURL, Model: e.Model, Keys: e.Keys, Window: e.Window, TextCalls: e.TextCalls}
-		if e.Provider == "embedded" {
-			to.Transport = embedded.Transport()
-		}
-		c.Endpoints = append(c.Endpoints, to)
+		c.Endpoints = append(c.Endpoints, openai.Endpoint{
+			Provider: e.Provider, BaseURL: e.BaseURL, Model: e.Model, Keys: e.Keys, Window: e.Window, TextCalls: e.TextCalls,
+		})
 	}
 	if m.made == nil {
-		m.made = map[string]*openai.Model{}
+		m.made = map[string]sizedModel{}
 	}
 	m.made[key] = openai.New(c)
 	return m.made[key]

@@ -1,107 +1,251 @@
-// Package embedded is a small scripted model inside the binary, for the demo, a
-// first start without a key, and tests. It is no language model, and says so in the
-// first words of a session.
+// Package embedded is a scripted model inside the binary, for the demo, a first start
+// without a key, and tests. It is not a language model.
 //
-// It speaks the same HTTP and the same event stream as a real endpoint, over a pipe
-// in memory: no port is opened. What it does next it decides from the request's
-// messages alone, by the rules in [answer]; it has no state, and a tool's result is
-// never made up: everything it says of the workspace it has read there.
+// [Model] plays the responses that a prompt contains in a fenced block:
 //
-// It understands
+//	```hermes-script
+//	[{"thought":"Hm."},{"text":"I look. "},{"call":{"name":"read_file","args":{"path":"a.go"}}}]
+//	[{"sleep_ms":50},{"text":"It has "},{"result":"total_lines"},{"text":" lines."}]
+//	```
 //
-//   - "The tests fail …, fix it": it makes a plan, runs the tests (the command in
-//     backticks in the prompt, or guessed from the files), reads the failing test
-//     and the code that it imports, mends one cause by the rules in mend.go, runs
-//     the tests again, and so on until they pass or no rule helps;
-//   - "Count … with a script": it has execute_code look into every Python file;
-//   - a question: it lists the files, reads the README and what the question
-//     names, and answers with what stands there;
-//   - "Have subagents read …": it lists the files and hands two of them to subagents,
-//     each of which is asked as in a question, and tells what they report;
-//   - lines such as "read PATH", "run COMMAND", "search PATTERN",
-//     "write PATH: text", "replace A with B in PATH": the matching calls;
-//   - a fenced block marked hermes-script, see [script]: exactly those replies.
-//
-// The demo project that the fixing rules were written for is a Python package
-// inventory/ whose pricing.py takes a discount off twice and has "> 50.00" where
-// its docstring says "from 50.00 on", with tests in tests/test_pricing.py.
+// Each line is the response to one request, a list of steps. If the last prompt has no
+// script, or the script has no further line, the response is one sentence that says how
+// to set up a model.
 package embedded
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
+	"iter"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
+	"time"
 
-	"github.com/hermes-ls/hermes-ls/agent/model/internal/memhttp"
+	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// Transport returns a round tripper that reaches the model, whatever the host of
-// the request. Nothing runs between requests, and nothing needs to be closed.
-func Transport() http.RoundTripper { return memhttp.Transport(http.HandlerFunc(serve)) }
+// setUp is the response without a script.
+const setUp = "I am not a real model (provider embedded): to set one up, run `hermes-ls login`, or put a key into the environment " +
+	"and choose its provider with `hermes-ls config set model.provider NAME`."
 
-const maxRequest = 64 << 20
+// Model is the scripted model. It has no state and makes no connection.
+type Model struct{ Name string }
 
-// serve answers one request for a chat completion.
-func serve(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
-	var req request
-	switch {
-	case err != nil:
-		refuse(w, http.StatusRequestEntityTooLarge, "reading the request: "+err.Error())
-	case !strings.HasSuffix(r.URL.Path, "/chat/completions"):
-		refuse(w, http.StatusNotFound, "the embedded model has chat completions only, not "+r.URL.Path)
-	case json.Unmarshal(body, &req) != nil || len(req.Messages) == 0:
-		refuse(w, http.StatusBadRequest, "the request is no chat completion")
-	default:
-		reply := answer(converse(&req))
-		s := &sender{w: w, ctx: r.Context(), model: req.Model, asked: len(body), call: len(req.Messages)}
-		s.send(reply)
+// Window returns a context window in tokens.
+func (Model) Window() int { return 128000 }
+
+// Sees reports that pictures can be sent.
+func (Model) Sees(context.Context) bool { return true }
+
+// step is a part of a response. One of its fields is set.
+type step struct {
+	Text    string       `json:"text"`
+	Thought string       `json:"thought"`
+	Call    *call        `json:"call"`
+	Result  string       `json:"result"`   // text: a field of the newest tool result, such as "results.0.summary"
+	SleepMS int          `json:"sleep_ms"` // a pause
+	Finish  model.Finish `json:"finish"`   // in place of stop or tool_calls
+	Cut     bool         `json:"cut"`      // the connection breaks
+	Status  int          `json:"status"`   // the request is rejected with this HTTP status
+}
+
+// call is a tool call. If Args is a string, it is sent as it is, valid or not.
+type call struct {
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+// Stream plays the next line of the newest script.
+func (m Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		p := &player{ctx: ctx, model: m.Name, req: req, yield: yield}
+		line, err := next(req.Messages)
+		if err != nil {
+			p.text(err.Error())
+		}
+		for _, s := range line {
+			if !p.play(s) {
+				return
+			}
+		}
+		p.end()
 	}
 }
 
-func refuse(w http.ResponseWriter, status int, message string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{ // the client is gone if this fails
-		"error": map[string]any{"message": message, "type": http.StatusText(status)},
-	})
+var block = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?ms)^```hermes-script[ \t]*\n(.*?)^```") })
+
+// notice begins a message that is not from the user.
+const notice = "News from hermes-ls"
+
+// next returns the response to the last message.
+func next(messages []model.Message) ([]step, error) {
+	responses := 0
+	for i := len(messages) - 1; i >= 0; i-- {
+		m := &messages[i]
+		if m.Role == model.Assistant && (m.Text != "" || len(m.Calls) > 0) {
+			responses++
+		}
+		if m.Role != model.User || strings.HasPrefix(m.Text, notice) {
+			continue
+		}
+		if script := block().FindStringSubmatch(m.Text + "\n"); script != nil {
+			return line(script[1], responses)
+		}
+		break
+	}
+	return []step{{Text: setUp}}, nil
 }
 
-// rules are tried in order; the first that has a reply gives it.
-var rules = [...]func(*conversation) (reply, bool){delegation, direct, count, fix, question}
-
-// answer decides what to say next.
-func answer(c *conversation) reply {
-	if strings.HasPrefix(c.prompt, compaction) {
-		return say("The embedded model keeps no notes: what you asked, the plan and the files are told above.")
-	}
-	if r, ok := script(c); ok {
-		return r
-	}
-	r, ok := reply(nil), false
-	for _, rule := range rules {
-		if r, ok = rule(c); ok {
-			break
+// line parses line n of a script. Empty lines do not count.
+func line(script string, n int) (steps []step, err error) {
+	for text := range strings.Lines(script) {
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		if n--; n < 0 {
+			decoder := json.NewDecoder(strings.NewReader(text))
+			decoder.DisallowUnknownFields()
+			if err := decoder.Decode(&steps); err != nil {
+				return nil, fmt.Errorf("cannot read this line of the script: %w: %s", err, text)
+			}
+			return steps, nil
 		}
 	}
-	if !ok {
-		r = say(fmt.Sprintf("I cannot do that: %s\n\n%s", standIn, understood))
-	}
-	if c.first {
-		r = append(say(introduction), r...)
-	}
-	return r
+	return []step{{Text: setUp}}, nil
 }
 
-const (
-	introduction = "I am the embedded model: a small script inside hermes-ls, not a real language model. "
+// player streams one response.
+type player struct {
+	ctx    context.Context
+	model  string
+	req    *model.Request
+	yield  func(model.Delta, error) bool
+	calls  int
+	bytes  int // of the response
+	finish model.Finish
+}
 
-	standIn = "I only stand in where no model is configured. For real work, choose one: " +
-		"`hermes-ls config set model.provider openrouter` (or openai, ollama, lmstudio, custom), " +
-		"then `hermes-ls config set model.default NAME`, with the key in the provider's environment variable."
+// play streams a step. If the response ends with it, play returns false.
+func (p *player) play(s step) bool {
+	switch {
+	case s.Thought != "":
+		return p.pieces(s.Thought, func(piece string) model.Delta { return model.Delta{Reasoning: piece} })
+	case s.Result != "":
+		return p.text(p.field(s.Result))
+	case s.Call != nil:
+		return p.call(s.Call)
+	case s.SleepMS > 0:
+		select {
+		case <-time.After(time.Duration(s.SleepMS) * time.Millisecond):
+		case <-p.ctx.Done():
+			p.yield(model.Delta{}, p.ctx.Err())
+			return false
+		}
+	case s.Finish != "":
+		p.finish = s.Finish
+	case s.Cut:
+		return p.fail(model.ErrCut, 0)
+	case s.Status == 401:
+		return p.fail(model.ErrAuth, s.Status)
+	case s.Status != 0:
+		return p.fail(model.ErrServer, s.Status)
+	}
+	return p.text(s.Text)
+}
 
-	understood = "What I can do: answer a question about the project from its README and code, mend simple bugs that its tests show, " +
-		"count its lines with a script, and follow lines such as `read PATH`, `run COMMAND`, `search PATTERN`, `write PATH: text`, `replace A with B in PATH`."
-)
+func (p *player) fail(kind model.ErrorKind, status int) bool {
+	p.yield(model.Delta{}, &model.Error{Kind: kind, Status: status, Endpoint: "the script", Model: p.model})
+	return false
+}
+
+func (p *player) text(text string) bool {
+	return p.pieces(text, func(piece string) model.Delta { return model.Delta{Text: piece} })
+}
+
+// pieces streams a text word by word.
+func (p *player) pieces(text string, delta func(string) model.Delta) bool {
+	p.bytes += len(text)
+	for piece := range strings.SplitAfterSeq(text, " ") {
+		if piece != "" && !p.yield(delta(piece), nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// call streams a call: its name, and its arguments in pieces.
+func (p *player) call(c *call) bool {
+	var args string
+	if json.Unmarshal(c.Args, &args) != nil {
+		args = string(c.Args)
+	}
+	p.bytes += len(args)
+	d := &model.CallDelta{Index: p.calls, ID: fmt.Sprintf("call_%d_%d", len(p.req.Messages), p.calls+1), Name: c.Name}
+	p.calls++
+	for {
+		n := min(200, len(args))
+		if d.Args = args[:n]; !p.yield(model.Delta{Call: d}, nil) {
+			return false
+		}
+		if args = args[n:]; args == "" {
+			return true
+		}
+		d = &model.CallDelta{Index: d.Index}
+	}
+}
+
+// field returns a field of the newest tool result. If there is no such field, it
+// returns the whole result.
+func (p *player) field(path string) string {
+	result := ""
+	for _, m := range p.req.Messages {
+		if m.Role == model.ToolRole {
+			result = m.Text
+		}
+	}
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader([]byte(result)))
+	decoder.UseNumber()
+	if decoder.Decode(&value) != nil {
+		return result
+	}
+	for name := range strings.SplitSeq(path, ".") {
+		if list, ok := value.([]any); ok {
+			if n, err := strconv.Atoi(name); err == nil && n >= 0 && n < len(list) {
+				value = list[n]
+				continue
+			}
+		}
+		object, _ := value.(map[string]any)
+		if object[name] == nil {
+			return result
+		}
+		value = object[name]
+	}
+	return fmt.Sprint(value)
+}
+
+// end streams the end of the response. Four bytes are counted as one token.
+func (p *player) end() {
+	finish := p.finish
+	if finish == "" && p.calls > 0 {
+		finish = model.FinishCalls
+	} else if finish == "" {
+		finish = model.FinishStop
+	}
+	size := len(p.req.System)
+	for _, m := range p.req.Messages {
+		size += len(m.Text)
+		for _, c := range m.Calls {
+			size += len(c.Args)
+		}
+	}
+	for _, t := range p.req.Tools {
+		size += len(t.Description) + len(t.Schema)
+	}
+	p.yield(model.Delta{Finish: finish, Model: p.model, Usage: &model.Usage{Input: size/4 + 1, Output: p.bytes/4 + 1}}, nil)
+}

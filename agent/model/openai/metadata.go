@@ -82,8 +82,8 @@ func (e *endpoint) wasAsked() bool {
 // ask asks an endpoint about its model, once. One that does not tell is not asked
 // again; one that could not be reached is.
 func (e *endpoint) ask(ctx context.Context) {
-	if e.Provider == "openai" || e.Provider == "embedded" || e.wasAsked() {
-		return // they do not tell
+	if e.Provider == "openai" || e.wasAsked() {
+		return // OpenAI does not tell
 	}
 	ctx, cancel := context.WithTimeout(ctx, metadataTimeout)
 	defer cancel()

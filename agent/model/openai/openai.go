@@ -54,7 +54,7 @@ type Rejections struct {
 
 // Endpoint is one model somewhere.
 type Endpoint struct {
-	Provider string   // openai, openrouter, ollama, lmstudio, custom, embedded
+	Provider string   // openai, openrouter, ollama, lmstudio, custom
 	BaseURL  string   // up to and without /chat/completions; empty: the provider's
 	Model    string   // the id sent
 	Keys     []string // tried in turn; may be empty where none is needed
@@ -72,7 +72,6 @@ var baseURLs = map[string]string{
 	"openrouter": "https://openrouter.ai/api/v1",
 	"ollama":     "http://localhost:11434/v1",
 	"lmstudio":   "http://localhost:1234/v1",
-	"embedded":   "http://embedded.invalid/v1",
 }
 
 // Model is a [model.Model] on OpenAI-compatible endpoints.

@@ -224,7 +224,7 @@ func TestSees(t *testing.T) {
 		"o1-mini": false, "x/o3-mini": false, "gemma3:1b": false,
 		"hermes-4": true, "": true, // not known: they get a picture until their endpoint rejects one
 	} {
-		m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{Provider: "embedded", Model: id}}})
+		m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{Provider: "openai", Model: id}}})
 		if got := m.Sees(t.Context()); got != want {
 			t.Errorf("%q sees: %v", id, got)
 		}

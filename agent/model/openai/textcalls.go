@@ -19,15 +19,15 @@ var ourID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^c
 
 // readsTextCalls reports whether calls that the model writes as text count in the reply to
 // a request. Text of a model with native calls may be a quotation, so it does not count
-// once the model or the session has made a native call. OpenAI's own models and the
-// embedded one always have native calls.
+// once the model or the session has made a native call. OpenAI's own models always have
+// native calls.
 func (e *endpoint) readsTextCalls(req *model.Request) bool {
 	switch {
 	case len(req.Tools) == 0 || req.NoCalls || e.TextCalls == TextCallsNever:
 		return false
 	case e.TextCalls == TextCallsAlways:
 		return true
-	case e.Provider == "openai" || e.Provider == "embedded" || e.native():
+	case e.Provider == "openai" || e.native():
 		return false
 	}
 	for i := range req.Messages {

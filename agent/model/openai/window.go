@@ -37,5 +37,5 @@ var windows = [...]struct {
 	{"llama-4-scout", 1048576}, {"llama-4-maverick", 1048576}, {"llama-3", 8192}, {"llama3", 8192},
 	{"hermes-3", 131072}, {"hermes-4", 131072}, {"hermes3", 131072}, {"hermes4", 131072},
 	{"mistral-large", 131072}, {"mistral-medium", 131072}, {"mistral-small", 131072}, {"codestral", 262144}, {"devstral", 131072}, {"mistral-7b", 32768},
-	{"phi-4", 16384}, {"phi4", 16384}, {"command-r", 131072}, {"command-a", 262144}, {"embedded", 128000}, {"hermes-embedded", 128000},
+	{"phi-4", 16384}, {"phi4", 16384}, {"command-r", 131072}, {"command-a", 262144},
 }

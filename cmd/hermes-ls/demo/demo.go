@@ -1,9 +1,10 @@
 // Package demo runs the main job in front of the user: it makes a small project,
 // starts the real server as a child over stdio, plays the editor, and shows what
-// comes. The model is the embedded one; everything else is real.
+// comes. The embedded model plays the recorded responses in responses; everything else
+// is real.
 //
-// Nothing shown is canned: each line comes from a frame that the server sent, or
-// from the disk. [Run] fails when something that it was to show did not happen.
+// No result is recorded: each line comes from a frame that the server sent, or from the
+// disk. [Run] fails if something that it is meant to show did not happen.
 package demo
 
 import (
@@ -32,12 +33,17 @@ const (
 	unsaved  = "# Prices are in euros.\n"
 )
 
-// The prompts. The embedded model finds its way by reading, as a real one would.
-const (
-	question = "What does this project do, and how is an order's price worked out?"
-	parts    = "Have two subagents look at once: one reads inventory/pricing.py, one reads tests/test_pricing.py."
-	counting = "Count the lines, functions and imports of every Python file with a script."
-	job      = "The tests fail (`python3 -m unittest`). Find out why, fix the code, and run them again."
+//go:embed responses
+var responses embed.FS
+
+// prompt is a prompt of the demo, with the recorded responses to it.
+type prompt struct{ text, responses string }
+
+var (
+	question  = prompt{"What does this project do, and how is the price of an order computed?", "question.jsonl"}
+	subagents = prompt{"Have two subagents work at once: one reads inventory/pricing.py, one reads tests/test_pricing.py.", "subagents.jsonl"}
+	counting  = prompt{"Count the lines, functions and imports of every Python file with a script.", "counting.jsonl"}
+	job       = prompt{"The tests fail (`python3 -m unittest`). Find out why, fix the code, and run them again.", "job.jsonl"}
 )
 
 // Options of a run.
@@ -95,7 +101,7 @@ func play(ctx context.Context, e *editor, s *screen, folder string) error {
 	if err != nil {
 		return err
 	}
-	shared, err := e.ask(ctx, parts)
+	shared, err := e.ask(ctx, subagents)
 	if err != nil {
 		return err
 	}

@@ -123,10 +123,19 @@ func (e *editor) usage() usage {
 	return e.costs
 }
 
-// ask sends a prompt and waits for the end of its turn.
-func (e *editor) ask(ctx context.Context, prompt string) (turn, error) {
-	e.screen.prompt(prompt)
-	return e.send(ctx, prompt)
+// ask shows a prompt, sends it, and waits for the end of its turn.
+func (e *editor) ask(ctx context.Context, p prompt) (turn, error) {
+	script, err := responses.ReadFile("responses/" + p.responses)
+	if err != nil {
+		return turn{}, fmt.Errorf("reading the recorded responses: %w", err)
+	}
+	e.screen.prompt(p.text)
+	return e.send(ctx, scripted(p.text, string(script)))
+}
+
+// scripted is a prompt with the responses that the embedded model plays, one a line.
+func scripted(prompt, script string) string {
+	return prompt + "\n```hermes-script\n" + script + "```\n"
 }
 
 func (e *editor) send(ctx context.Context, prompt string) (turn, error) {

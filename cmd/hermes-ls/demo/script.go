@@ -70,7 +70,7 @@ func (e *editor) replay(ctx context.Context, calls []innerCall) (turn, error) {
 		}
 		fmt.Fprintf(&script, "%s\n", step)
 	}
-	return e.send(ctx, "Make these calls.\n```hermes-script\n"+script.String()+`[{"text":"Done."}]`+"\n```\n")
+	return e.send(ctx, scripted("Make these calls.", script.String()+`[{"text":"Done."}]`+"\n"))
 }
 
 // countLines counts what the script has counted, apart from it.
