@@ -114,8 +114,8 @@ func (p *plugin) ask() {
 	p.wait("fix the “café” — naïve | quoted 'so' and \"so\"", "● idle", "I am not a real model")
 	p.line(":Hermes ask")
 	p.wait("Ask Hermes:")
-	p.line("read shop.py")
-	p.wait("✓ Read shop.py", "● idle")
+	p.line("what does shop.py do")
+	p.wait("what does shop.py do", "● idle")
 	if got := p.eval("&filetype"); got != "python" {
 		p.t.Errorf("the cursor has left the file for a %q", got)
 	}
