@@ -5,13 +5,11 @@ package codeexec
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -120,11 +118,12 @@ import socket, struct, os, time
 from hermes_tools import read_file
 def connect(hello=None):
     s = socket.socket(socket.AF_UNIX); s.settimeout(100); s.connect(os.environ["HERMES_RPC_SOCKET"])
-    s.sendall(b"hermes-1 " + os.environ["HERMES_RPC_TOKEN"].encode() + b"\n" if hello is None else hello)
+    s.sendall(frame(os.environ["HERMES_RPC_TOKEN"].encode()) if hello is None else hello)
     return s
-def frame(name, args, number=1, size=None):
-    body = name + b"\0" + args
-    return struct.pack("!II", 4 + len(body) if size is None else size, number) + body
+def frame(body, size=None):
+    return struct.pack("!I", len(body) if size is None else size) + body
+def call(tool, args=b"{}"):
+    return frame(b'{"tool":"' + tool + b'","args":' + args + b'}')
 def read(s):
     data = b""
     try:
@@ -132,25 +131,35 @@ def read(s):
             more = s.recv(65536)
             if not more: return data + b"<closed>"
             data += more
-            if len(data) > 4 and len(data) >= 4 + struct.unpack("!I", data[:4])[0]: return data[12:].decode(errors="replace")
+            if len(data) > 4 and len(data) >= 4 + struct.unpack("!I", data[:4])[0]: return data[4:].decode(errors="replace")
+    except ConnectionError: return data + b"<closed>"
     except socket.timeout: return data + b"<nothing>"
 `
 	tests := []struct{ name, code, want string }{
-		{"a wrong token", `print(read(connect(b"hermes-1 " + b"A" * 26 + b"\n")))`, "does not know the token"},
-		{"no token", `s = connect(b""); s.shutdown(1); print(read(s))`, "it said no hello"},
+		{"a wrong token", `print(read(connect(frame(b"A" * 26))))`, "does not know the token"},
+		{"no token", `s = connect(b""); s.shutdown(1); print(read(s))`, "it sent no token"},
 		{"something else", `print(read(connect(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")))`, "does not know the token"},
-		{"a forged name", `s = connect(); s.sendall(frame(b"execute_code", b"{}")); print(read(s))`, "Tool 'execute_code' is not available"},
-		{"a name of bytes", `s = connect(); s.sendall(frame(b"\xff\x00\n" * 80, b"{}")); print(read(s))`, "is not available"},
-		{"no JSON", `s = connect(); s.sendall(frame(b"read_file", b"\x00\xff{{{")); print(read(s))`, "error"},
-		{"nested too deep", `s = connect(); s.sendall(frame(b"read_file", b"[" * 100000)); print(read(s))`, "error"},
-		{"a length that is too short", `s = connect(); s.sendall(frame(b"read_file", b"{}", size=3)); print(read(s))`, "<closed>"},
-		{"a giant frame that is announced", `s = connect(); s.sendall(frame(b"read_file", b"{}", size=0xFFFFFFF0)); print(read(s))`, "<closed>"},
-		{"a giant frame that comes", `s = connect(); s.sendall(frame(b"write_file", b"x" * (20 << 20))); print(read(s))`, "too long"},
-		{"half a frame", `s = connect(); s.sendall(frame(b"read_file", b"{}")[:6]); s.close(); print("closed")`, "closed"},
+		{"a forged name", `s = connect(); s.sendall(call(b"execute_code")); print(read(s))`, "Tool 'execute_code' is not available"},
+		{"a name of bytes", `s = connect(); s.sendall(call(b"\xff\xfe" * 80)); print(read(s))`, "is not available"},
+		{"a name with an escape", `s = connect(); s.sendall(call(b"\\u0000\\u001b[31m\\ud800")); print(read(s))`, "is not available"},
+		{"an empty frame", `s = connect(); s.sendall(frame(b"")); print(read(s))`, "not valid"},
+		{"a list", `s = connect(); s.sendall(frame(b"[]")); print(read(s))`, "not valid"},
+		{"no name", `s = connect(); s.sendall(frame(b"{}")); print(read(s))`, "is not available"},
+		{"two names", `s = connect(); s.sendall(frame(b'{"tool":"read_file","tool":"todo","args":{}}')); print(read(s))`, "Tool 'todo' is not available"},
+		{"arguments that are no object", `s = connect(); s.sendall(call(b"read_file", b"[1]")); print(read(s))`, "error"},
+		{"no arguments", `s = connect(); s.sendall(frame(b'{"tool":"read_file"}')); print(read(s))`, "error"},
+		{"no JSON", `s = connect(); s.sendall(call(b"read_file", b"\x00\xff{{{")); print(read(s))`, "not valid"},
+		{"nested too deep", `s = connect(); s.sendall(call(b"read_file", b"[" * 100000 + b"]" * 100000)); print(read(s))`, "not valid"},
+		{"a length that is too short", `s = connect(); s.sendall(frame(call(b"read_file")[4:], size=3)); print(read(s), read(s))`, "<closed>"},
+		{"a giant frame that is announced", `s = connect(); s.sendall(frame(b"{}", size=0xFFFFFFF0)); print(read(s))`, "<closed>"},
+		{"a giant frame that comes", `s = connect(); s.sendall(frame(b"x" * (20 << 20))); print(read(s))`, "too long"},
+		{"half a frame", `s = connect(); s.sendall(call(b"read_file")[:6]); s.close(); print("closed")`, "closed"},
 		{"a reader that stops", `
 s = connect()
-for i in range(40): s.sendall(frame(b"read_file", b'{"path":"big.txt"}', i))
-print("sent")`, "sent"},
+s.setblocking(False)
+try:
+    while True: s.sendall(call(b"read_file", b'{"path":"big.txt"}'))
+except BlockingIOError: print("sent")`, "sent"},
 		{"a thousand connections", `
 import resource
 held = []
@@ -162,7 +171,7 @@ print(len(held) > 100)`, "True"},
 held = []
 for i in range(250):
     try:
-        s = connect(); s.sendall(frame(b"write_file", b"", size=16 << 20)); held.append(s)
+        s = connect(); s.sendall(frame(b"", size=16 << 20)); held.append(s)
     except OSError: pass
 print(len(held) > 100)`, "True"},
 	}
@@ -197,7 +206,8 @@ pid = os.fork()
 if pid == 0:
     os.setuid(65534)
     s = socket.socket(socket.AF_UNIX); s.connect(where)
-    try: s.sendall(b"hermes-1 " + os.environ["HERMES_RPC_TOKEN"].encode() + b"\n")
+    token = os.environ["HERMES_RPC_TOKEN"].encode()
+    try: s.sendall(len(token).to_bytes(4, "big") + token)
     except OSError: pass
     print(s.recv(1000).decode(errors="replace"), flush=True)
     os._exit(0)
@@ -336,46 +346,22 @@ func TestOpenFilesLimit(t *testing.T) {
 	}
 }
 
-// FuzzSocket sends bytes after a good hello; the server lives, and other links too.
+// FuzzSocket sends bytes after the right token. The server still answers other connections.
 func FuzzSocket(f *testing.F) {
-	f.Add([]byte("\x00\x00\x00\x07\x00\x00\x00\x01xy\x00"))
-	f.Add([]byte("\x00\x00\x00\x10\x00\x00\x00\x01read_file\x00{}"))
-	f.Add([]byte("\xff\xff\xff\xff\x00\x00\x00\x01read_file"))
-	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
-	stage, err := newStaging()
-	if err != nil {
-		f.Fatal(err)
+	for _, frame := range []string{`{"tool":"read_file","args":{}}`, `{"tool":"x\u0000","args":[]}`, `{}`, ``, `[[`} {
+		f.Add([]byte(framed(frame)))
 	}
-	f.Cleanup(stage.dir.Remove)
-	s, err := listen(f.Context(), stage.path("s"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(s.close)
+	f.Add([]byte("\xff\xff\xff\xff{}"))
+	f.Add([]byte("\x00\x00"))
+	s := testSocket(f)
 	f.Fuzz(func(t *testing.T, sent []byte) {
-		d := &desk{allowed: []string{"read_file"}, limit: 1 << 30, run: echoArguments}
-		s.open(t.Context(), d)
+		s.open(t.Context(), &callQueue{functions: named("read_file"), limit: 1 << 30, run: echoArguments})
 		defer s.shut()
-		dial := func() net.Conn {
-			conn, err := net.Dial("unix", s.path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			fmt.Fprintf(conn, "%s%s\n", helloWord, s.token)
-			return conn
-		}
-		bad := dial()
-		defer bad.Close()
+		bad := dial(t, s)
 		go bad.Write(sent)
-		good := dial()
-		defer good.Close()
-		if _, err := good.Write([]byte("\x00\x00\x00\x10\x00\x00\x00\x07read_file\x00{}")); err != nil {
-			t.Fatal(err)
-		}
-		good.SetReadDeadline(time.Now().Add(maxWait))
-		got := make([]byte, 14)
-		if n, err := good.Read(got); err != nil || string(got[:n]) != "\x00\x00\x00\x0a\x00\x00\x00\x07\x00\x00\x00\x02{}" {
-			t.Fatalf("answer %q, %v", got[:n], err)
+		good := dial(t, s)
+		if got := exchange(t, good, request{"read_file", []byte(`{"a":1}`)}); got != `{"a":1}` {
+			t.Fatalf("response %q", got)
 		}
 	})
 }

@@ -37,7 +37,7 @@ func newKernelSlot(idle time.Duration) *kernelSlot {
 type kernel struct {
 	python    Python
 	stage     *staging
-	link      *socket
+	socket    *socket
 	commands  *io.PipeWriter
 	out, errs *splitter
 	process   *proc.Process
@@ -122,13 +122,13 @@ func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *
 			k.stage.dir.Remove()
 		}
 	}()
-	if err := k.stage.fill(stub(functions(env))); err != nil {
+	if err := k.stage.fill(functions(env)); err != nil {
 		return nil, err
 	}
-	if k.link, err = listen(r.ctx, k.stage.path("s")); err != nil {
+	if k.socket, err = listen(k.stage.path("s")); err != nil {
 		return nil, err
 	}
-	c := r.command(env, s.python, k.stage, k.link, "kernel.py")
+	c := r.command(env, s.python, k.stage, k.socket, "kernel.py")
 	c.Stdin, k.commands = io.Pipe()
 	c.Stdout, c.Stderr = k.out, k.errs
 	// Later scripts run in it, too: nothing that was approved for one is open to them.
@@ -136,7 +136,7 @@ func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *
 		k.process, err = proc.Start(r.ctx, c)
 	}
 	if err != nil {
-		k.link.close()
+		k.socket.close()
 		return nil, fmt.Errorf("starting the scripts' interpreter: %w", err)
 	}
 	go func() { // ends with the process; end waits for it
@@ -159,7 +159,7 @@ func (k *kernel) end(grace time.Duration) {
 	k.process.Stop(grace)
 	<-k.gone
 	k.commands.Close() //nolint:errcheck // never fails
-	k.link.close()
+	k.socket.close()
 	k.stage.dir.Remove()
 }
 
@@ -168,8 +168,8 @@ func (k *kernel) end(grace time.Duration) {
 func (k *kernel) run(ctx context.Context, r *Runner, env *tools.Env, s script) (ending, error) {
 	k.scripts++
 	name := fmt.Sprintf("script%d.py", k.scripts)
-	w := r.newWatch(env, s)
-	k.link.open(ctx, w.desk)
+	w := r.newRunningScript(env, s, functions(env))
+	k.socket.open(ctx, w.queue)
 	token := rand.Text()
 	outEnd, errEnd := k.out.begin(w.out, token), k.errs.begin(w.errs, token)
 	release := context.AfterFunc(ctx, func() { k.process.Stop(cancelGrace) })
@@ -188,7 +188,7 @@ func (k *kernel) run(ctx context.Context, r *Runner, env *tools.Env, s script) (
 	if k.dead() {
 		exit = k.exit
 	}
-	k.link.shut()
+	k.socket.shut()
 	k.out.finish()
 	k.errs.finish()
 	done := w.end(exit, ctx.Err() != nil)

@@ -97,7 +97,7 @@ func openBed(dir, out string, c Config) (*bed, error) {
 			defer b.mu.Unlock()
 			b.news = append(b.news, p)
 		},
-		Call: b.set.Call,
+		Call: b.set.Call, Tools: b.set,
 	}
 	offered := map[string]bool{}
 	for _, tool := range b.set.Offered(context.Background()) {

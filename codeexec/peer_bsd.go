@@ -4,6 +4,7 @@ package codeexec
 
 import "golang.org/x/sys/unix"
 
+// peerUID returns the user at the other end of the socket fd.
 func peerUID(fd int) (int, error) {
 	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {

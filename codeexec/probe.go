@@ -30,12 +30,11 @@ type Pythons struct {
 	limit time.Duration // of one probe
 	turn  chan struct{} // one probe at a time; a channel, so that a cancelled one need not wait
 	tried map[string]verdict
-	made  *bytecodes
 }
 
 // NewPythons returns one that has tried nothing.
 func NewPythons() *Pythons {
-	return &Pythons{limit: probeLimit, turn: make(chan struct{}, 1), tried: map[string]verdict{}, made: newBytecodes()}
+	return &Pythons{limit: probeLimit, turn: make(chan struct{}, 1), tried: map[string]verdict{}}
 }
 
 // verdict is what a probe gave.

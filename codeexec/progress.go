@@ -16,7 +16,7 @@ const (
 
 // show tells the editor of the script while it runs: its code, its output as it
 // comes, its calls and its time, until the function it returns is called.
-func (r *Runner) show(env *tools.Env, call tools.Call, code string, d *desk, out, errs *output) (hide func()) {
+func (r *Runner) show(env *tools.Env, call tools.Call, code string, q *callQueue, out, errs *output) (hide func()) {
 	if env.Progress == nil {
 		return func() {}
 	}
@@ -25,7 +25,7 @@ func (r *Runner) show(env *tools.Env, call tools.Call, code string, d *desk, out
 		script = script[:longCode] + "\n…"
 	}
 	script = fenced("python", script)
-	env.Progress(tools.Progress{CallID: call.ID, Line: r.line(d, 0), Shown: []tools.Content{{Text: script}}})
+	env.Progress(tools.Progress{CallID: call.ID, Line: r.line(q, 0), Shown: []tools.Content{{Text: script}}})
 
 	done := make(chan struct{})
 	var showing sync.WaitGroup
@@ -43,7 +43,7 @@ func (r *Runner) show(env *tools.Env, call tools.Call, code string, d *desk, out
 			}
 			end, size := out.live()
 			errEnd, errSize := errs.live()
-			line := r.line(d, time.Since(began))
+			line := r.line(q, time.Since(began))
 			if line == lastLine && size+errSize == lastSize {
 				continue
 			}
@@ -59,8 +59,8 @@ func (r *Runner) show(env *tools.Env, call tools.Call, code string, d *desk, out
 }
 
 // line is "execute_code · 3/50 calls · 12 s · read_file main.go".
-func (r *Runner) line(d *desk, took time.Duration) string {
-	made, now := d.counts()
+func (r *Runner) line(q *callQueue, took time.Duration) string {
+	made, now := q.counts()
 	line := fmt.Sprintf("execute_code · %d/%d calls · %d s", made, r.cfg.MaxCalls, int(took.Seconds()))
 	if now != nil {
 		line += " · " + brief(now.tool, now.args)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -158,12 +157,7 @@ type ending struct {
 	full        string
 	fullErrs    string
 	note        string
-	functions   []string // that it could call
-}
-
-// desk is where a script's calls of the session's tools are taken.
-func (r *Runner) desk(env *tools.Env, call tools.Call, stubborn func()) *desk {
-	return &desk{allowed: functions(env), limit: r.cfg.MaxCalls, stubborn: stubborn, run: caller(env, call)}
+	functions   []string // names of those that it could call
 }
 
 // caller runs a script's calls as calls of the session, which share its shell. Questions
@@ -198,27 +192,22 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 		return done, err
 	}
 	defer stage.dir.Remove()
-	module := stub(functions(env))
-	if err := stage.fill(module); err != nil {
-		return done, err
-	}
-	compiling := r.compile(ctx, env, s.python, module)
-	defer compiling.Wait()
-	if err := stage.addBytecode(r.cfg.Pythons.made.of(s.python, module)); err != nil {
+	functions := functions(env)
+	if err := stage.fill(functions); err != nil {
 		return done, err
 	}
 	if err := stage.write(scriptName, s.code); err != nil {
 		return done, err
 	}
-	link, err := listen(ctx, stage.path("s"))
+	socket, err := listen(stage.path("s"))
 	if err != nil {
 		return done, err
 	}
-	defer link.close()
+	defer socket.close()
 
-	w := r.newWatch(env, s)
-	link.open(ctx, w.desk)
-	c := r.command(env, s.python, stage, link, "start.py")
+	w := r.newRunningScript(env, s, functions)
+	socket.open(ctx, w.queue)
+	c := r.command(env, s.python, stage, socket, "start.py")
 	c.Stdout, c.Stderr = w.out, w.errs
 	if err := r.confine(ctx, env, &c, s.opening); err != nil {
 		return done, err
@@ -232,7 +221,7 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 	}
 	w.begin(p.Stop)
 	exit, err := p.Wait()
-	link.close()
+	socket.close()
 	done = w.end(exit, ctx.Err() != nil)
 	if err != nil && ctx.Err() == nil {
 		done.note = "After the script: " + err.Error()
@@ -241,24 +230,10 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 	return done, nil
 }
 
-// compile has the module compiled for the scripts to come while this one runs, unless
-// that was done already.
-func (r *Runner) compile(ctx context.Context, env *tools.Env, python Python, module string) *sync.WaitGroup {
-	var compiling sync.WaitGroup
-	if r.cfg.Pythons.made.claim(python, module) {
-		compiling.Go(func() {
-			r.cfg.Pythons.made.compile(ctx, python, module, environ(r.cfg.Environ, nil), func(c *proc.Cmd) error {
-				return r.confine(ctx, env, c, sandbox.Opening{})
-			})
-		})
-	}
-	return &compiling
-}
-
 // command starts an interpreter on one of our programs. It is isolated (-I), so
 // nothing of the workspace has a say in its start: no sitecustomize, no PYTHON*
 // variable, no module of the working directory.
-func (r *Runner) command(env *tools.Env, python Python, stage *staging, link *socket, program string) proc.Cmd {
+func (r *Runner) command(env *tools.Env, python Python, stage *staging, socket *socket, program string) proc.Cmd {
 	args := []string{python.Path, "-I", "-B", "-X", "utf8", stage.path("boot/" + program), stage.path(scriptName)}
 	dir := stage.path("work")
 	base := environ(r.cfg.Environ, r.cfg.Passthrough)
@@ -267,7 +242,7 @@ func (r *Runner) command(env *tools.Env, python Python, stage *staging, link *so
 		args, dir = append(args, folders...), folders[0]
 	}
 	return proc.Cmd{
-		Args: args, Dir: dir, Env: scriptEnviron(base, python, link.path, link.token),
+		Args: args, Dir: dir, Env: scriptEnviron(base, python, socket.path, socket.token),
 		Scratch: stage.dir.Path(), Grace: cancelGrace,
 	}
 }

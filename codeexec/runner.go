@@ -138,7 +138,7 @@ func (r *Runner) describe() string {
 	}
 	limits := fmt.Sprintf("%v seconds, %d tool calls, %s of output, %s of errors, %d MB of memory, no stdin",
 		r.cfg.Timeout.Seconds(), r.cfg.MaxCalls, kilobytes(r.cfg.MaxStdout), kilobytes(r.cfg.MaxStderr), r.cfg.MaxMemoryMB)
-	return strings.TrimSpace(strings.NewReplacer("PLACE", place+" "+state, "LIMITS", limits).Replace(words))
+	return strings.TrimSpace(strings.NewReplacer("USAGES", usages(), "PLACE", place+" "+state, "LIMITS", limits).Replace(words))
 }
 
 func orString(s, other string) string {

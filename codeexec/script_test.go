@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hermes-ls/hermes-ls/internal/websearch"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -475,21 +476,76 @@ func TestOnlyOfferedFunctions(t *testing.T) {
 	}
 }
 
-// From the second script on hermes_tools is compiled already, and still it is what the
-// session offers.
-func TestBytecode(t *testing.T) {
+// hermes_tools has the tools that the session offers, with the parameters of their schemas
+// in order, type hints and documentation.
+func TestModule(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Config{}, scriptFiles)
-	code := "import os, hermes_tools\nprint(os.path.exists(hermes_tools.__cached__), hermes_tools.read_file('a.txt')['total_lines'], hasattr(hermes_tools, 'terminal'))"
-	for i, want := range []string{"False 2 True\n", "True 2 True\n"} {
-		if a := b.run(code); a.Output != want {
-			t.Errorf("script %d: %+v, want %s", i, a, want)
+	for _, tool := range tools.Web(tools.WebConfig{Search: &websearch.Engine{}, Version: "test"}) {
+		if err := b.set.Add(tool); err != nil {
+			t.Fatal(err)
 		}
 	}
-	offered := b.env.Offered
-	b.env.Offered = func(name string) bool { return offered(name) && name != "terminal" }
-	if a := b.run(code); a.Output != "False 2 False\n" {
+	b.env.Offered = nil // all are
+	a := b.run(`
+import hermes_tools, inspect
+for name, f in inspect.getmembers(hermes_tools, inspect.isfunction):
+    if not name.startswith("_") and f.__module__ == "hermes_tools":
+        print(name + str(inspect.signature(f)))
+print(hermes_tools.read_file.__doc__)
+`)
+	want := `
+json_parse(text: str)
+patch(path: 'str | None' = None, old_string: 'str | None' = None, new_string: 'str | None' = None, replace_all: 'bool | None' = None, mode: 'str | None' = None, patch: 'str | None' = None) -> dict
+read_file(path: str, offset: 'int | None' = None, limit: 'int | None' = None) -> dict
+retry(fn, max_attempts: int = 3, delay: float = 2)
+search_files(pattern: str, target: 'str | None' = None, path: 'str | None' = None, file_glob: 'str | None' = None, limit: 'int | None' = None, offset: 'int | None' = None, context: 'int | None' = None, output_mode: 'str | None' = None) -> dict
+shell_quote(text: str) -> str
+terminal(command: str, timeout: 'float | None' = None, workdir: 'str | None' = None, background: 'bool | None' = None, pty: 'bool | None' = None, watch_patterns: 'list | None' = None) -> dict
+web_extract(urls: list, char_limit: 'int | None' = None) -> dict
+web_search(query: str, limit: 'int | None' = None) -> dict
+write_file(path: str, content: str) -> dict
+Read a text file: lines as ` + "`N|text`" + ` (the number and | are not in the file).
+
+read_file(path, offset=1, limit=500) → content ("1|line\n…"), total_lines, truncated, next_offset
+
+path: relative to the workspace folder
+offset: first line (default 1)
+limit: number of lines (default 500)
+`
+	if a.Output != strings.TrimPrefix(want, "\n") {
+		t.Errorf("got\n%s", a.Output)
+	}
+	b.env.Offered = func(name string) bool { return name == "write_file" }
+	if a := b.run("import hermes_tools\nprint(hasattr(hermes_tools, 'read_file'), hasattr(hermes_tools, 'write_file'))"); a.Output != "False True\n" {
 		t.Errorf("%+v", a)
+	}
+}
+
+// A tool may have any schema and any description.
+func TestModuleOfAnyTool(t *testing.T) {
+	t.Parallel()
+	text := "Says \"\"\"so\"\"\" \\N{x} \u2603\" and more"
+	schema, err := json.Marshal(map[string]any{"type": "object", "properties": map[string]any{
+		"optional": map[string]any{"type": "object", "description": text},
+		"needed":   map[string]any{"type": []string{"array", "null"}},
+	}, "required": []string{"needed"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := module([]function{{Tool: tools.Tool{Name: "any", Description: text, Schema: schema}, usage: text}, {Tool: tools.Tool{Name: "none", Schema: []byte("{}")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBed(t, Config{}, map[string]string{"m/generated.py": source})
+	a := b.run(`
+import sys, inspect
+sys.path.append("m")
+import generated
+print(inspect.signature(generated.any), inspect.signature(generated.none), generated.any.__doc__.count('Says """so""" \\N{x} \u2603" and more'))
+`)
+	if want := "(needed: object, optional: 'dict | None' = None) -> dict () -> dict 3\n"; a.Output != want {
+		t.Errorf("got %q, want %q\n%s", a.Output, want, source)
 	}
 }
 

@@ -6,149 +6,279 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// echoArguments answers a call with its arguments.
+// testSocket returns a socket that is closed at the end of the test.
+func testSocket(t testing.TB) *socket {
+	t.Helper()
+	stage, err := newStaging()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stage.dir.Remove)
+	s, err := listen(stage.path("s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	return s
+}
+
+// named returns functions without tools. Those that write files have the names of tools
+// that do.
+func named(names ...string) (list []function) {
+	for _, name := range names {
+		kind := tools.KindRead
+		if name == "write_file" || name == "patch" {
+			kind = tools.KindEdit
+		}
+		list = append(list, function{Tool: tools.Tool{Name: name, Kind: kind}})
+	}
+	return list
+}
+
+// echoArguments returns the arguments of a call as its result.
 func echoArguments(_ context.Context, _ string, args json.RawMessage) tools.Result {
 	return tools.Result{JSON: args}
 }
 
-func request(number uint32, tool, args string) []byte {
-	body := tool + "\x00" + args
-	head := binary.BigEndian.AppendUint32(nil, uint32(4+len(body)))
-	return append(binary.BigEndian.AppendUint32(head, number), body...)
+func framed(body string) string {
+	return string(binary.BigEndian.AppendUint32(nil, uint32(len(body)))) + body
 }
 
-// A script that sends before it reads what it was answered is heard: else both sides
-// would wait for each other to read.
-func TestAnswersDoNotHoldUpRequests(t *testing.T) {
+// dial connects to s and sends the token.
+func dial(t *testing.T, s *socket) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("unix", s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(maxWait))
+	if _, err := io.WriteString(conn, framed(s.token)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func send(t *testing.T, conn net.Conn, r request) {
+	t.Helper()
+	body, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, framed(string(body))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func receive(t *testing.T, conn net.Conn) string {
+	t.Helper()
+	size, err := readSize(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := make([]byte, size)
+	if _, err := io.ReadFull(conn, body); err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+func exchange(t *testing.T, conn net.Conn, r request) string {
+	t.Helper()
+	send(t, conn, r)
+	return receive(t, conn)
+}
+
+// Frames that come in pieces, and several that come at once, are answered one by one.
+func TestFramesInPieces(t *testing.T) {
 	t.Parallel()
-	stage, err := newStaging()
-	if err != nil {
-		t.Fatal(err)
+	s := testSocket(t)
+	s.open(t.Context(), &callQueue{functions: named("read_file"), limit: 1000, run: echoArguments})
+	text := ""
+	var want []string
+	for _, path := range []string{"a", "b\\n\\u2603", strings.Repeat("c", 40_000)} {
+		text += framed(`{"tool":"read_file","args":{"path":"` + path + `"}}`)
+		want = append(want, `{"path":"`+path+`"}`)
 	}
-	defer stage.dir.Remove()
-	s, err := listen(t.Context(), stage.path("s"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
-	large := tools.OK(map[string]string{"content": strings.Repeat("x", 100_000)})
-	s.open(t.Context(), &desk{allowed: callable, limit: 20, run: func(_ context.Context, tool string, args json.RawMessage) tools.Result {
-		if tool == "write_file" {
-			return tools.OK(map[string]int{"bytes_written": len(args)})
+	for _, size := range []int{1, 3, 7, 1000, len(text)} {
+		conn := dial(t, s)
+		go func() {
+			for rest := text; rest != ""; {
+				n, err := io.WriteString(conn, rest[:min(size, len(rest))])
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				rest = rest[n:]
+			}
+		}()
+		for _, want := range want {
+			if got := receive(t, conn); got != want {
+				t.Errorf("in pieces of %d: %.100q, want %.100q", size, got, want)
+			}
 		}
+	}
+	eventually(t, "no request is pending", func() bool { return s.pending.Load() == 0 })
+}
+
+// A connection on which a script sends and does not read delays no other connection, and
+// not the end of the script.
+func TestUnreadResponses(t *testing.T) {
+	t.Parallel()
+	s := testSocket(t)
+	large := tools.OK(map[string]string{"content": strings.Repeat("x", 100_000)})
+	s.open(t.Context(), &callQueue{functions: named("read_file"), limit: 1 << 20, run: func(context.Context, string, json.RawMessage) tools.Result {
 		return large
 	}})
-	conn, err := net.Dial("unix", s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	fmt.Fprintf(conn, "%s%s\n", helloWord, s.token)
-	conn.SetDeadline(time.Now().Add(maxWait))
-	const each = 10
-	for i := range uint32(each) {
-		for _, one := range [][]byte{
-			request(3*i, "read_file", `{"path":"a"}`), request(3*i+1, "todo", `{}`),
-			request(3*i+2, "write_file", `{"path":"b","content":"`+strings.Repeat("y", 300_000)+`"}`),
-		} {
-			if _, err := conn.Write(one); err != nil {
-				t.Fatalf("round %d: %v", i, err)
+	deaf := dial(t, s)
+	blocked := make(chan struct{})
+	go func() {
+		defer close(blocked)
+		request := framed(`{"tool":"read_file","args":{"path":"` + strings.Repeat("y", 100_000) + `"}}`)
+		for {
+			if _, err := io.WriteString(deaf, request); err != nil {
+				return // the socket was closed
 			}
 		}
-	}
-	answered := map[uint32]int{}
-	for range 3 * each {
-		var head [8]byte
-		if _, err := io.ReadFull(conn, head[:]); err != nil {
-			t.Fatal(err)
-		}
-		size := binary.BigEndian.Uint32(head[:]) - 4
-		if _, err := io.CopyN(io.Discard, conn, int64(size)); err != nil {
-			t.Fatal(err)
-		}
-		answered[binary.BigEndian.Uint32(head[4:])] = int(size)
-	}
-	for i := range uint32(each) {
-		if answered[3*i] < 100_000 || answered[3*i+1] == 0 || answered[3*i+2] == 0 {
-			t.Errorf("round %d: answers of %d, %d and %d bytes", i, answered[3*i], answered[3*i+1], answered[3*i+2])
+	}()
+	other := dial(t, s)
+	for range 100 {
+		if got := exchange(t, other, request{"read_file", []byte(`{}`)}); len(got) < 100_000 {
+			t.Fatalf("response %.100q", got)
 		}
 	}
+	s.close()
+	<-blocked
 }
 
-// A call that takes long holds up no other, also when nothing was overseen for a while.
-func TestReaderIsReplaced(t *testing.T) {
+// At most maxRunning calls run at a time; the others wait and then run.
+func TestRunningCallsAreBounded(t *testing.T) {
 	t.Parallel()
-	stage, err := newStaging()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stage.dir.Remove()
-	s, err := listen(t.Context(), stage.path("s"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
-	began, other := make(chan struct{}, 1), make(chan struct{}, 1)
-	s.open(t.Context(), &desk{allowed: callable, limit: 20, run: func(ctx context.Context, tool string, args json.RawMessage) tools.Result {
-		if tool == "write_file" {
-			other <- struct{}{}
-			return tools.OK(map[string]bool{"created": true})
-		}
+	s := testSocket(t)
+	began, finish := make(chan struct{}, 1000), make(chan struct{})
+	q := &callQueue{functions: named("read_file"), limit: 1000, run: func(context.Context, string, json.RawMessage) tools.Result {
 		began <- struct{}{}
-		select {
-		case <-other:
-		case <-ctx.Done():
-		}
-		return tools.OK(map[string]string{"content": "x"})
-	}})
-	conn, err := net.Dial("unix", s.path)
-	if err != nil {
-		t.Fatal(err)
+		<-finish
+		return tools.Result{JSON: []byte(`{}`)}
+	}}
+	s.open(t.Context(), q)
+	var conns []net.Conn
+	for range 2 * maxRunning {
+		conn := dial(t, s)
+		send(t, conn, request{"read_file", []byte(`{}`)})
+		conns = append(conns, conn)
 	}
-	defer conn.Close()
-	fmt.Fprintf(conn, "%s%s\n", helloWord, s.token)
-	conn.SetDeadline(time.Now().Add(maxWait))
-	for i := range uint32(3) {
-		for deadline := time.Now().Add(maxWait); !s.resting.Load(); time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("the overseer does not rest")
-			}
-		}
-		s.forgetSlowness()
-		if _, err := conn.Write(request(2*i, "read_file", `{"path":"a"}`)); err != nil {
-			t.Fatal(err)
-		}
+	eventually(t, "all calls have come", func() bool { made, _ := q.counts(); return made == len(conns) })
+	for range maxRunning {
 		<-began
-		if _, err := conn.Write(request(2*i+1, "write_file", `{"path":"b","content":""}`)); err != nil {
-			t.Fatal(err)
-		}
-		for range 2 {
-			var head [8]byte
-			if _, err := io.ReadFull(conn, head[:]); err != nil {
-				t.Fatalf("round %d: %v", i, err)
-			}
-			if _, err := io.CopyN(io.Discard, conn, int64(binary.BigEndian.Uint32(head[:])-4)); err != nil {
-				t.Fatal(err)
-			}
-		}
+	}
+	if n := len(began); n > 0 {
+		t.Errorf("%d more calls run than may", n)
+	}
+	close(finish)
+	for _, conn := range conns {
+		receive(t, conn)
 	}
 }
 
-// forgetSlowness has readers run their next call themselves.
-func (s *socket) forgetSlowness() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.links {
-		l.slow.Store(0)
+// Calls that write files run one at a time, also beside those that read.
+func TestWritingCallsRunAlone(t *testing.T) {
+	t.Parallel()
+	s := testSocket(t)
+	var writing atomic.Int32
+	reading := make(chan struct{})
+	q := &callQueue{functions: named("read_file", "write_file", "patch"), limit: 1000}
+	q.run = func(_ context.Context, tool string, _ json.RawMessage) tools.Result {
+		if tool == "read_file" {
+			<-reading
+			return tools.Result{JSON: []byte(`{}`)}
+		}
+		if n := writing.Add(1); n > 1 {
+			t.Errorf("%d calls write", n)
+		}
+		eventually(t, "all calls have come", func() bool { made, _ := q.counts(); return made == 41 })
+		writing.Add(-1)
+		return tools.Result{JSON: []byte(`{}`)}
+	}
+	s.open(t.Context(), q)
+	reader := dial(t, s)
+	send(t, reader, request{"read_file", []byte(`{}`)})
+	var conns []net.Conn
+	for i := range 40 {
+		conn := dial(t, s)
+		send(t, conn, request{[]string{"write_file", "patch"}[i%2], []byte(`{}`)})
+		conns = append(conns, conn)
+	}
+	for _, conn := range conns {
+		receive(t, conn)
+	}
+	close(reading)
+	receive(t, reader)
+}
+
+// The end of a script cancels its calls, those that wait too, and answers later ones.
+func TestShutCancelsCalls(t *testing.T) {
+	t.Parallel()
+	s := testSocket(t)
+	q := &callQueue{functions: named("write_file"), limit: 1000, run: func(ctx context.Context, _ string, _ json.RawMessage) tools.Result {
+		<-ctx.Done()
+		return tools.Fail("canceled")
+	}}
+	s.open(t.Context(), q)
+	var conns []net.Conn
+	for range 3 {
+		conn := dial(t, s)
+		send(t, conn, request{"write_file", []byte(`{}`)})
+		conns = append(conns, conn)
+	}
+	eventually(t, "all calls have come", func() bool { made, _ := q.counts(); return made == len(conns) })
+	s.shut()
+	for _, conn := range conns {
+		if got := receive(t, conn); !strings.Contains(got, "canceled") && !strings.Contains(got, lateText) {
+			t.Errorf("response %q", got)
+		}
+		if got := exchange(t, conn, request{"write_file", []byte(`{}`)}); !strings.Contains(got, lateText) {
+			t.Errorf("response %q after the end", got)
+		}
+	}
+	calls, _ := q.records()
+	for _, c := range calls {
+		if c.Status != "interrupted" {
+			t.Errorf("%+v", c)
+		}
+	}
+	if len(calls) != len(conns) {
+		t.Errorf("%d calls in the transcript, want %d", len(calls), len(conns))
+	}
+}
+
+// A script that is being canceled gets no response, since it must not continue.
+func TestCanceledScriptGetsNoResponse(t *testing.T) {
+	t.Parallel()
+	s := testSocket(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	began := make(chan struct{})
+	s.open(ctx, &callQueue{functions: named("read_file"), limit: 1000, run: func(ctx context.Context, _ string, _ json.RawMessage) tools.Result {
+		close(began)
+		<-ctx.Done()
+		return tools.Fail("canceled")
+	}})
+	conn := dial(t, s)
+	send(t, conn, request{"read_file", []byte(`{}`)})
+	<-began
+	cancel()
+	go s.close()
+	if got, err := io.ReadAll(conn); len(got) > 0 {
+		t.Errorf("response %q, %v", got, err)
 	}
 }

@@ -48,7 +48,11 @@ func (s *staging) write(name, text string) error {
 
 // fill puts there what a script needs. Only hermes_tools lies where imports look: a
 // workspace may have modules of its own called start and kernel.
-func (s *staging) fill(module string) error {
+func (s *staging) fill(functions []function) error {
+	module, err := module(functions)
+	if err != nil {
+		return err
+	}
 	if err := s.write("lib/hermes_tools.py", module); err != nil {
 		return err
 	}
@@ -56,15 +60,4 @@ func (s *staging) fill(module string) error {
 		return err
 	}
 	return s.write("boot/start.py", startSource)
-}
-
-// addBytecode puts the module beside its source as an interpreter reads it fastest.
-func (s *staging) addBytecode(made *bytecode) error {
-	if made == nil {
-		return nil
-	}
-	if err := os.Mkdir(s.path("lib/__pycache__"), 0o700); err != nil {
-		return fmt.Errorf("writing the script's files: %w", err)
-	}
-	return s.write("lib/__pycache__/"+made.name, string(made.data))
 }

@@ -1,8 +1,8 @@
 """Runs scripts one after another in one namespace: python -I kernel.py folder folder...
 
 A script comes on stdin: a line "token length path", and then its bytes. The file at
-path is for tracebacks. The end of a script is told on stdout and stderr, where its
-output ends.
+path is for tracebacks. A mark with the token and the exit code on stdout and stderr
+says where the output of a script ends.
 """
 import sys
 
@@ -16,7 +16,7 @@ def serve():
     sys.path.insert(0, boot)
     from start import prepare, show_from
     sys.path.remove(boot)
-    del sys.modules["start"]  # the workspace may have one
+    del sys.modules["start"]  # the workspace may have a module of that name
     commands = os.fdopen(os.dup(0), "rb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -36,13 +36,13 @@ def serve():
         names["__file__"] = path
         code = 0
         try:
-            try:  # earlier scripts may have put something there
+            try:  # an earlier script may have put something there
                 if os.path.lexists(path):
                     os.unlink(path)
                 with open(path, "xb") as file:
                     file.write(source)
             except OSError:
-                pass  # tracebacks go without its lines
+                pass  # then tracebacks have no source lines
             exec(compile(source, path, "exec", dont_inherit=True), names)
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1

@@ -1,13 +1,13 @@
 """Runs a script as if it were the program: python -I start.py script folder...
 
-The interpreter is isolated (-I), so nothing of the workspace has run so far. Only
-then its folders become importable, behind the standard library and hermes_tools.
+The interpreter is isolated (-I), so no code of the workspace has run before. Then the
+workspace folders become importable, after hermes_tools and the standard library.
 """
 import sys
 
 
 def start():
-    import sys  # our own names are gone when the script runs
+    import sys  # the module's own names are cleared before the script runs
 
     script = sys.argv[1]
     prepare(__file__.rpartition("/boot/")[0] + "/lib", sys.argv[2:])
@@ -24,45 +24,42 @@ def start():
 
 
 def prepare(ours, folders):
-    """Makes the process what a script expects of it."""
-    import _signal
+    """Prepares the process for a script: imports, streams, and SIGTERM."""
     import os
+    import signal
     import sys
-    from _thread import get_ident
 
-    def stop(number, _):  # what was printed so far is not lost
+    def stop(number, _):  # flush the text that was printed, and end as without a handler
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
             except Exception:
                 pass
-        _signal.signal(number, _signal.SIG_DFL)
+        signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
-    # A forked process ends by SIGTERM as it would without us: Python loses the signal when
-    # it comes as the process begins, or as it goes to wait, and multiprocessing then hangs.
-    masks = {}
+    # A forked process has no handler of ours: Python loses a signal that comes when the
+    # process begins or is about to wait, and then multiprocessing hangs.
+    def block():
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM,))
 
-    def hold():
-        masks[get_ident()] = _signal.pthread_sigmask(_signal.SIG_BLOCK, (_signal.SIGTERM,))
-
-    def let_go():
-        _signal.pthread_sigmask(_signal.SIG_SETMASK, masks.pop(get_ident()))
+    def unblock():
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM,))
 
     def forked():
-        if _signal.getsignal(_signal.SIGTERM) is stop:
-            _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
-        let_go()
+        if signal.getsignal(signal.SIGTERM) is stop:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        unblock()
 
-    os.register_at_fork(before=hold, after_in_parent=let_go, after_in_child=forked)
+    os.register_at_fork(before=block, after_in_parent=unblock, after_in_child=forked)
     sys.meta_path.insert(0, First(set_path(os, ours, folders)))
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True, errors="backslashreplace")
-    _signal.signal(_signal.SIGTERM, stop)
+    signal.signal(signal.SIGTERM, stop)
 
 
 def show_from(here):
-    """An excepthook whose tracebacks begin in the script."""
+    """Returns an excepthook whose tracebacks begin in the script."""
     import sys
 
     def show(kind, error, trace):
@@ -76,7 +73,7 @@ def show_from(here):
 def set_path(os, ours, folders):
     """The order is: our module, the standard library, the workspace, installed packages.
 
-    Returns the places of the first two.
+    Returns the folders of the first two.
     """
     library = os.path.dirname(os.__file__)
     standard = [p for p in sys.path if p in (library, library + "/lib-dynload")
@@ -90,17 +87,17 @@ def set_path(os, ours, folders):
     sys.path[:] = [ours] + standard + folders + extra + installed
     if folders and sys.prefix == sys.base_prefix:
         import site
-        user = site.getusersitepackages()  # -I leaves it out
+        user = site.getusersitepackages()  # left out by -I
         if os.path.isdir(user):
             site.addsitedir(user)
     return [ours] + standard
 
 
 class First:
-    """Finds hermes_tools and the standard library, whatever the script does to sys.path."""
+    """Finds hermes_tools and the standard library, also if the script changes sys.path."""
 
     def __init__(self, folders):
-        from _frozen_importlib_external import PathFinder
+        from importlib.machinery import PathFinder
         self.find = lambda name: PathFinder.find_spec(name, folders)
 
     def find_spec(self, name, path=None, target=None):

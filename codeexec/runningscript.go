@@ -8,10 +8,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// watched is a script under way, with everything that is kept of it.
-type watched struct {
+// runningScript is a script under way, with everything that is kept of it.
+type runningScript struct {
 	r         *Runner
-	desk      *desk
+	queue     *callQueue
 	out, errs *output
 	show      func() (hide func())
 
@@ -24,18 +24,18 @@ type watched struct {
 }
 
 // newWatch prepares for a script that has not begun.
-func (r *Runner) newWatch(env *tools.Env, s script) *watched {
-	w := &watched{r: r, out: newOutput(r.cfg.MaxStdout, env), errs: newOutput(r.cfg.MaxStderr, env)}
-	w.desk = r.desk(env, s.call, func() {
+func (r *Runner) newRunningScript(env *tools.Env, s script, functions []function) *runningScript {
+	w := &runningScript{r: r, out: newOutput(r.cfg.MaxStdout, env), errs: newOutput(r.cfg.MaxStderr, env)}
+	w.queue = &callQueue{functions: functions, limit: r.cfg.MaxCalls, run: caller(env, s.call), onLimitAbuse: func() {
 		w.stubborn.Store(true)
 		w.halt(cancelGrace)
-	})
-	w.show = func() func() { return r.show(env, s.call, s.code, w.desk, w.out, w.errs) }
+	}}
+	w.show = func() func() { return r.show(env, s.call, s.code, w.queue, w.out, w.errs) }
 	return w
 }
 
 // begin is the script's beginning. stop ends it.
-func (w *watched) begin(stop func(grace time.Duration)) {
+func (w *runningScript) begin(stop func(grace time.Duration)) {
 	w.began = time.Now()
 	w.stop.Store(&stop)
 	if w.stubborn.Load() { // that early, before there was something to stop
@@ -48,22 +48,22 @@ func (w *watched) begin(stop func(grace time.Duration)) {
 	w.hide = w.show()
 }
 
-func (w *watched) halt(grace time.Duration) {
+func (w *runningScript) halt(grace time.Duration) {
 	if stop := w.stop.Load(); stop != nil {
 		(*stop)(grace)
 	}
 }
 
 // end is the script's end. Its calls have ended before.
-func (w *watched) end(exit proc.Exit, interrupted bool) ending {
+func (w *runningScript) end(exit proc.Exit, interrupted bool) ending {
 	w.timer.Stop()
 	w.hide()
 	e := ending{
 		exit: exit, took: time.Since(w.began), interrupted: interrupted,
-		timedOut: w.expired.Load(), stubborn: w.stubborn.Load(), functions: w.desk.allowed,
+		timedOut: w.expired.Load(), stubborn: w.stubborn.Load(), functions: namesOf(w.queue.functions),
 	}
-	e.calls, _ = w.desk.counts()
-	e.record, e.changes = w.desk.records()
+	e.calls, _ = w.queue.counts()
+	e.record, e.changes = w.queue.records()
 	e.out, e.full = w.out.finish()
 	e.errs, e.fullErrs = w.errs.finish()
 	return e

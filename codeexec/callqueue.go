@@ -1,0 +1,172 @@
+package codeexec
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+const (
+	maxRejected = 1000     // rejected calls after the limit before the script is ended
+	maxRecorded = 500      // calls in the transcript
+	maxArgs     = 16 << 10 // bytes of the arguments of each
+)
+
+// callQueue takes the calls of one script.
+type callQueue struct {
+	functions []function
+	limit     int // of calls
+	run       func(ctx context.Context, tool string, args json.RawMessage) tools.Result
+	// onLimitAbuse is called once if the script makes maxRejected calls above the
+	// limit. It must not wait.
+	onLimitAbuse func()
+
+	script context.Context // of the script
+	ctx    context.Context // of the calls: ends with script, and with close
+	cancel context.CancelFunc
+	taken  sync.WaitGroup // calls without a result
+
+	writing sync.Mutex // held by the call that writes files
+
+	mu       sync.Mutex
+	closed   bool
+	made     int // calls that count
+	rejected int
+	current  []*openCall // oldest first
+	record   []tools.Inner
+	changes  []tools.Content // of files, for the editor
+}
+
+// openCall is a call without a result.
+type openCall struct {
+	tool   string
+	args   json.RawMessage
+	writes bool // files
+}
+
+// call runs a call when there is room in running. If a call writes files, it runs
+// after the writing calls that came before it.
+func (q *callQueue) call(running chan struct{}, tool string, args json.RawMessage) tools.Result {
+	c, rejection := q.begin(tool, args)
+	if rejection != "" {
+		return tools.Fail("%s", rejection)
+	}
+	defer q.taken.Done()
+	if c.writes {
+		q.writing.Lock()
+		defer q.writing.Unlock()
+	}
+	select {
+	case running <- struct{}{}:
+		defer func() { <-running }()
+	case <-q.ctx.Done():
+	}
+	began, result := time.Now(), tools.Fail(lateText)
+	if q.ctx.Err() == nil {
+		result = q.run(q.ctx, tool, args)
+	}
+	q.end(c, result, time.Since(began))
+	return result
+}
+
+// close takes no more calls, cancels the running ones, and waits for them.
+func (q *callQueue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.cancel()
+	q.taken.Wait()
+}
+
+// begin counts a call, or returns the reason for its rejection.
+func (q *callQueue) begin(tool string, args json.RawMessage) (c *openCall, rejection string) {
+	f, ok := find(q.functions, tool)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if rejection = q.reject(tool, ok, args); rejection != "" {
+		q.rejected++
+		q.note(tool, args, 0, "refused")
+		return nil, rejection
+	}
+	q.made++
+	q.taken.Add(1)
+	c = &openCall{tool, args, f.Kind == tools.KindEdit}
+	q.current = append(q.current, c)
+	return c, ""
+}
+
+// reject returns the reason why a call must not run, or "". known says whether tool is a
+// function of the script. The caller holds mu.
+func (q *callQueue) reject(tool string, known bool, args json.RawMessage) string {
+	switch {
+	case q.closed:
+		return lateText
+	case !known:
+		return fmt.Sprintf("Tool '%s' is not available in execute_code. Use it as a normal tool call instead.", shorten(tool, 80))
+	case q.made >= q.limit:
+		if q.rejected+1 == maxRejected && q.onLimitAbuse != nil {
+			q.onLimitAbuse()
+		}
+		return fmt.Sprintf("Tool call limit reached (%d). No more tool calls allowed in this execution.", q.limit)
+	case tool == "terminal":
+		return foreground(args)
+	}
+	return ""
+}
+
+// end records the result of a call.
+func (q *callQueue) end(c *openCall, result tools.Result, took time.Duration) {
+	status := "completed"
+	switch {
+	case q.ctx.Err() != nil:
+		status = "interrupted"
+	case result.IsError:
+		status = "failed"
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.note(c.tool, c.args, took, status)
+	q.current = slices.DeleteFunc(q.current, func(o *openCall) bool { return o == c })
+	for _, shown := range result.Shown {
+		if shown.Diff != nil {
+			q.changes = append(q.changes, shown)
+		}
+	}
+}
+
+// note adds a call to the record. Its caller holds mu.
+func (q *callQueue) note(tool string, args []byte, took time.Duration, status string) {
+	if len(args) > maxArgs {
+		args = bytes.Clone(args[:maxArgs])
+	}
+	if len(q.record) < maxRecorded {
+		q.record = append(q.record, tools.Inner{Tool: tool, Arguments: args, Duration: seconds(took), Status: status})
+	}
+}
+
+// records returns the calls for the transcript, and the changes of files for the editor.
+func (q *callQueue) records() (calls []tools.Inner, changes []tools.Content) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i := range q.record {
+		q.record[i].Tool = shorten(q.record[i].Tool, 80)
+		q.record[i].Arguments = abridged(q.record[i].Arguments)
+	}
+	return q.record, q.changes
+}
+
+// counts returns how many calls were made, and the newest one that runs, or nil.
+func (q *callQueue) counts() (made int, now *openCall) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if n := len(q.current); n > 0 {
+		now = q.current[n-1]
+	}
+	return q.made, now
+}
