@@ -12,14 +12,7 @@ func OK(v any) Result {
 	if err != nil {
 		return Fail("the result could not be written as JSON: %v", err)
 	}
-	return Result{JSON: data, marshalled: &data[0], size: len(data), source: v}
-}
-
-// Source is the value that OK has made the JSON of, as long as nobody has put another
-// JSON in its place. Who passes a long text on as it is need not take it out of the JSON.
-func (r Result) Source() (v any, ok bool) {
-	ok = r.marshalled != nil && len(r.JSON) == r.size && &r.JSON[0] == r.marshalled
-	return r.source, ok
+	return Result{JSON: data, marshalled: &data[0]}
 }
 
 // Fail is a failure that the model can read and mend: what was wrong, and what

@@ -82,8 +82,6 @@ type Result struct {
 	// marshalled is the first byte of a JSON that OK has made, which need not be
 	// parsed to know that it is one. A hook that puts another in its place leaves it.
 	marshalled *byte
-	size       int // of that JSON
-	source     any // what it was made of
 }
 
 // Image is a picture.
