@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 
-import { begun, Hermes, State } from "./hermes";
+import { Hermes, State } from "./hermes";
+import { begun } from "./sessions";
 
 /** Keeps the when clauses of menus and keys up to date. */
 export function setContexts(hermes: Hermes): vscode.Disposable {

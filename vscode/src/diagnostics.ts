@@ -10,7 +10,7 @@ const quiet = 150;
 /** Answers the server's question what the editor's tools say about a file. */
 export function answerDiagnostics(hermes: Hermes): vscode.Disposable {
   const judged = new Judged();
-  hermes.onRequest(Method.Diagnostics, async (q: DiagnosticsRequest): Promise<DiagnosticsResponse> => {
+  hermes.server.onRequest(Method.Diagnostics, async (q: DiagnosticsRequest): Promise<DiagnosticsResponse> => {
     const uri = vscode.Uri.parse(q.uri);
     if (judged.has(uri)) {
       await news(uri, q.wait);

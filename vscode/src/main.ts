@@ -7,9 +7,10 @@ import { registerSessions } from "./commands/sessions";
 import { registerSetup } from "./commands/setup";
 import { setContexts } from "./context";
 import { answerDiagnostics } from "./diagnostics";
-import { Hermes, message } from "./hermes";
+import { Hermes } from "./hermes";
 import { registerReview } from "./review/register";
 import { isKey } from "./secrets";
+import { message } from "./server/process";
 import { Status } from "./status";
 import * as show from "./show";
 
@@ -33,12 +34,12 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerReview(hermes),
     ...restartWhenNeeded(context, hermes),
   );
-  void hermes.start().catch((error) => startFailed(hermes!, error)); // nobody waits for the server to open a view
+  void hermes.server.start().catch((error) => startFailed(hermes!, error)); // nobody waits for the server to open a view
 }
 
 /** The server ends with the window. */
 export function deactivate(): Promise<void> | undefined {
-  return hermes?.stop();
+  return hermes?.server.stop();
 }
 
 async function startFailed(h: Hermes, error: unknown): Promise<void> {
@@ -59,22 +60,22 @@ function restartWhenNeeded(context: vscode.ExtensionContext, h: Hermes): vscode.
   let wanted = false;
   const restart = () => {
     wanted = true;
-    if (!h.working && h.state.phase !== "starting") {
+    if (!h.sessions.working && h.state.phase !== "starting") {
       wanted = false;
-      void h.restart().catch((error) => startFailed(h, error));
+      void h.server.restart().catch((error) => startFailed(h, error));
     }
   };
-  let before = h.startedWith();
+  let before = h.server.startedWith();
   return [
     vscode.workspace.onDidChangeConfiguration((e) => {
-      if (e.affectsConfiguration("hermes") && h.startedWith() !== before) {
-        before = h.startedWith();
+      if (e.affectsConfiguration("hermes") && h.server.startedWith() !== before) {
+        before = h.server.startedWith();
         restart();
       }
     }),
     context.secrets.onDidChange((e) => isKey(e.key) && restart()),
     vscode.workspace.onDidGrantWorkspaceTrust(restart),
     h.onState(() => wanted && restart()),
-    h.onWork(() => wanted && restart()),
+    h.sessions.onWork(() => wanted && restart()),
   ];
 }

@@ -1,6 +1,6 @@
 import { RequestPermissionRequest } from "./protocol";
-import { broken, revealed } from "./webview/format";
-import { scopeOf } from "./webview/state";
+import { broken, revealed } from "./shared/format";
+import { scopeOf } from "./shared/state";
 import * as show from "./show";
 
 /** What is asked, without the session. */

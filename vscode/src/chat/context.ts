@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 
 import type { ContentBlock } from "../protocol";
-import type { Attachment } from "../webview/messages";
+import type { Attachment } from "../shared/messages";
 import { pieces } from "./mentions";
 
 /** How much of a selection or of a list of problems goes with a prompt, in characters. */

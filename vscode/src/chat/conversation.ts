@@ -1,6 +1,6 @@
-import { reduce } from "../webview/reducer";
-import { initial, type State } from "../webview/state";
-import type { Session, ToPage } from "../webview/messages";
+import { reduce } from "../shared/reducer";
+import { initial, type State } from "../shared/state";
+import type { Session, ToPage } from "../shared/messages";
 
 /** How often the page hears news, in milliseconds: a frame or two. */
 const every = 24;

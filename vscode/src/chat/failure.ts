@@ -1,5 +1,5 @@
 import { Code } from "../protocol";
-import type { Way } from "../webview/messages";
+import type { Way } from "../shared/messages";
 
 /** What a turn's failure says in the chat, and the ways out of it, where there are. */
 export interface Failure {

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 
-import type { Hermes } from "../hermes";
+import type { Sessions } from "../sessions";
 import type { ContentBlock } from "../protocol";
-import { blockImage, blockText } from "../webview/state";
-import type { ToPage, WhenBusy } from "../webview/messages";
+import { blockImage, blockText } from "../shared/state";
+import type { ToPage, WhenBusy } from "../shared/messages";
 import type { Conversation } from "./conversation";
 import { failure } from "./failure";
 
@@ -25,8 +25,8 @@ export class Prompts {
   private switches = 0; // between sessions: what waits here is for the one that is shown
   private ids = 1;
 
-  constructor(private readonly hermes: Pick<Hermes, "onTurn" | "ensureSession" | "prompt" | "cancel">, private readonly conversation: Conversation, private readonly askAgain: (text: string) => void = () => {}) {
-    hermes.onTurn((running) => this.turned(running));
+  constructor(private readonly sessions: Pick<Sessions, "onTurn" | "ensureSession" | "prompt" | "cancel">, private readonly conversation: Conversation, private readonly askAgain: (text: string) => void = () => {}) {
+    sessions.onTurn((running) => this.turned(running));
   }
 
   /** send is for a message of the user's. */
@@ -36,7 +36,7 @@ export class Prompts {
     const interrupts = this.busy && whenBusy === "interrupt";
     const w: Waiting = { id: `queued-${this.ids++}`, prompt, ...(interrupts && { next: true }) };
     this.waiting = interrupts ? [w, ...this.waiting] : [...this.waiting, w];
-    if (interrupts) await this.hermes.cancel();
+    if (interrupts) await this.sessions.cancel();
     await this.go();
   }
 
@@ -45,7 +45,7 @@ export class Prompts {
     if (!w) return;
     this.paused = false;
     this.waiting = [{ ...w, next: true }, ...this.waiting.filter((x) => x !== w)];
-    if (this.busy) await this.hermes.cancel();
+    if (this.busy) await this.sessions.cancel();
     await this.go();
   }
 
@@ -57,7 +57,7 @@ export class Prompts {
   /** cancel stops the turn; what waits goes on waiting, until the user sends something. */
   async cancel(): Promise<void> {
     this.paused = true;
-    await this.hermes.cancel();
+    await this.sessions.cancel();
   }
 
   /** Another session: what waited was for the one before. */
@@ -98,14 +98,14 @@ export class Prompts {
     const tell = (m: ToPage) => this.conversation.tell(m, session);
     const messageId = randomUUID();
     try {
-      session = await this.hermes.ensureSession();
+      session = await this.sessions.ensureSession();
       tell({
         type: "user", text: shown(prompt), messageId, at: Date.now(),
         images: prompt.map(blockImage).filter((i) => i !== undefined),
       });
       tell({ type: "turn", running: true, at: Date.now() });
       // What ran has ended or was stopped; a turn that began meanwhile is not torn.
-      const { stopReason } = await this.hermes.prompt(prompt, { hermes: { onNewPrompt: "queue", messageId } });
+      const { stopReason } = await this.sessions.prompt(prompt, { hermes: { onNewPrompt: "queue", messageId } });
       tell({ type: "turn", running: false, at: Date.now(), stopReason });
     } catch (error) {
       const failed = failure(error);

@@ -4,9 +4,11 @@
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
-import { begun, Hermes, message, type SessionChange, type State } from "../hermes";
+import { Hermes, type State } from "../hermes";
+import { message } from "../server/process";
+import { begun, type SessionChange } from "../sessions";
 import { Command, Method, Update, type ContentBlock, type Rewound, type SessionNotification } from "../protocol";
-import type { Session, ToHost, ToPage, Way, WhenBusy } from "../webview/messages";
+import type { Session, ToHost, ToPage, Way, WhenBusy } from "../shared/messages";
 import { blocks, mentioned } from "./context";
 import { Conversation } from "./conversation";
 import * as editor from "./editor";
@@ -41,7 +43,7 @@ export class ChatView implements vscode.WebviewViewProvider {
 
   constructor(private readonly context: vscode.ExtensionContext, private readonly hermes: Hermes) {
     this.questions = new Questions(hermes, this.conversation, this);
-    this.prompts = new Prompts(hermes, this.conversation, (text) => this.askAgain(text));
+    this.prompts = new Prompts(hermes.sessions, this.conversation, (text) => this.askAgain(text));
     const { texts, registration } = Texts.register();
     this.texts = texts;
     this.tell({ type: "preferences", whenBusy: context.globalState.get<WhenBusy>(whenBusyKey) ?? "interrupt" });
@@ -50,13 +52,13 @@ export class ChatView implements vscode.WebviewViewProvider {
     this.follow(hermes.state);
     context.subscriptions.push(
       registration,
-      hermes.onUpdate((n) => this.updated(n)),
-      hermes.onSubagentsReady((r) => r.sessionId === hermes.session && this.tell({ type: "update", at: Date.now(), update: {
+      hermes.sessions.onUpdate((n) => this.updated(n)),
+      hermes.sessions.onSubagentsReady((r) => r.sessionId === hermes.sessions.session && this.tell({ type: "update", at: Date.now(), update: {
         sessionUpdate: "notice", severity: "info", title: `${r.subagents.length === 1 ? "A subagent is" : `${r.subagents.length} subagents are`} done. What came of it goes with your next message.`,
       } })),
       hermes.onState((s) => this.follow(s)),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.trusted()),
-      hermes.onSession((c) => this.switched(c)),
+      hermes.sessions.onSession((c) => this.switched(c)),
     );
   }
 
@@ -114,7 +116,7 @@ export class ChatView implements vscode.WebviewViewProvider {
 
   /** While a session is loaded, what comes of it has happened some time ago. */
   private isPast(session: string): boolean {
-    return this.conversation.state.loading && session === this.hermes.session;
+    return this.conversation.state.loading && session === this.hermes.sessions.session;
   }
 
   private tell(m: ToPage): void {
@@ -140,7 +142,7 @@ export class ChatView implements vscode.WebviewViewProvider {
 
   private updated({ sessionId, update }: SessionNotification): void {
     this.conversation.tell({ type: "update", update, ...(!this.isPast(sessionId) && { at: Date.now() }) }, sessionId);
-    if (sessionId !== this.hermes.session || update.sessionUpdate !== Update.Info) return;
+    if (sessionId !== this.hermes.sessions.session || update.sessionUpdate !== Update.Info) return;
     const { rewound } = (update._meta?.hermes ?? {}) as { rewound?: Rewound };
     if (rewound?.text) this.askAgain(rewound.text);
   }
@@ -178,8 +180,8 @@ export class ChatView implements vscode.WebviewViewProvider {
 
   /** A chat that is seen has a session, and with it the model's name, the settings and the commands. */
   private begin(): void {
-    if (!this.ready || this.hermes.session !== undefined || this.hermes.state.phase !== "idle") return;
-    void this.hermes.ensureSession().catch((error) => this.hermes.log.warn(`no session: ${message(error)}`));
+    if (!this.ready || this.hermes.sessions.session !== undefined || this.hermes.state.phase !== "idle") return;
+    void this.hermes.sessions.ensureSession().catch((error) => this.hermes.log.warn(`no session: ${message(error)}`));
   }
 
   private switched({ session, reason }: SessionChange): void {
@@ -220,7 +222,7 @@ export class ChatView implements vscode.WebviewViewProvider {
       case "fill":
         return this.questions.fill(m.askId, { action: m.action, content: m.content });
       case "stopSubagent":
-        await this.hermes.request(Method.SubagentStop, { sessionId: this.hermes.session!, subagentId: m.subagentId });
+        await this.hermes.server.request(Method.SubagentStop, { sessionId: this.hermes.sessions.session!, subagentId: m.subagentId });
         return;
       case "setOption":
         return this.setOption(m.id, m.value);
@@ -230,7 +232,7 @@ export class ChatView implements vscode.WebviewViewProvider {
       case "session":
         return this.session(m);
       case "restart":
-        return this.hermes.restart();
+        return this.hermes.server.restart();
       case "run":
         if (/^hermes\.|^workbench\.trust\.manage$/.test(m.command)) await vscode.commands.executeCommand(m.command);
         return;
@@ -261,8 +263,8 @@ export class ChatView implements vscode.WebviewViewProvider {
   }
 
   private async setOption(configId: string, value: string): Promise<void> {
-    const sessionId = await this.hermes.ensureSession();
-    await this.hermes.request(Method.SessionSetValue, { sessionId, configId, value });
+    const sessionId = await this.hermes.sessions.ensureSession();
+    await this.hermes.server.request(Method.SessionSetValue, { sessionId, configId, value });
   }
 
   private async session({ action, sessionId, messageId }: Extract<ToHost, { type: "session" }>): Promise<void> {

@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { Hermes } from "../hermes";
 import type { ElicitRequest, ElicitResponse, RequestPermissionRequest, RequestPermissionResponse } from "../protocol";
 import { askPermission } from "../questions";
-import type { Ask } from "../webview/messages";
+import type { Ask } from "../shared/messages";
 import type { Conversation } from "./conversation";
 import * as show from "../show";
 
@@ -31,8 +31,8 @@ export class Questions {
   private next = 1;
 
   constructor(private readonly hermes: Hermes, private readonly conversation: Conversation, private readonly view: View) {
-    hermes.onPermission((q, token) => this.permission(q, token));
-    hermes.onElicit((q, token) => this.elicit(q, token));
+    hermes.questions.onPermission((q, token) => this.permission(q, token));
+    hermes.questions.onElicit((q, token) => this.elicit(q, token));
   }
 
   /** The page's answer to a question of whether something may run. */
@@ -70,7 +70,7 @@ export class Questions {
   /** ask puts a question into its session, and, if that is not shown, into the one that is. */
   private ask({ ask, session }: Pick<Open, "ask" | "session">): void {
     this.conversation.tell({ type: "ask", ask }, session);
-    if (session !== this.hermes.session) this.conversation.tell({ type: "ask", ask: { ...ask, elsewhere: true } });
+    if (session !== this.hermes.sessions.session) this.conversation.tell({ type: "ask", ask: { ...ask, elsewhere: true } });
   }
 
   private async permission(q: RequestPermissionRequest, token: vscode.CancellationToken): Promise<RequestPermissionResponse> {

@@ -23,10 +23,10 @@ export function registerAsk(hermes: Hermes, chat: ChatView): vscode.Disposable[]
     act(Command.Fix, problemsHere),
     command("hermes.reviewChanges", () => chat.ask(reviewChanges)),
     command(Command.Delegate, (given?: DelegateArgs) => delegate(hermes, chat, given)),
-    command(Command.Cancel, () => hermes.cancel()),
+    command(Command.Cancel, () => hermes.sessions.cancel()),
     command(Command.ChatOpen, (place?: Partial<Place>) => openChat(chat, place)),
     command("hermes.mention", (uri?: vscode.Uri) => mention(chat, uri)),
-    command(Command.ChatSend, (args: { textDocument: { uri: string } }) => hermes.command(Command.ChatSend, args)),
+    command(Command.ChatSend, (args: { textDocument: { uri: string } }) => hermes.server.command(Command.ChatSend, args)),
   ];
 }
 
@@ -60,7 +60,7 @@ async function action(hermes: Hermes, chat: ChatView, name: ActionCommand, place
   if (!place) {
     return;
   }
-  await turn(chat, () => hermes.commandTurn(name, place));
+  await turn(chat, () => hermes.sessions.commandTurn(name, place));
 }
 
 /** Runs a turn in sight: how it ends is seen in the chat. */
@@ -103,7 +103,7 @@ async function delegate(hermes: Hermes, chat: ChatView, given?: DelegateArgs): P
   });
   const args = given ?? (goal?.trim() ? { goal } : undefined);
   if (args) {
-    await turn(chat, () => hermes.commandTurn(Command.Delegate, args));
+    await turn(chat, () => hermes.sessions.commandTurn(Command.Delegate, args));
   }
 }
 

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 
-import { message } from "../hermes";
+import { message } from "../server/process";
 import * as show from "../show";
 
 /** Registers a command whose errors are shown to the user. */

@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
 import * as vscode from "vscode";
 
-import { begun, Hermes, place } from "../hermes";
+import { Hermes } from "../hermes";
+import { begun, folders } from "../sessions";
 import { environment } from "../options";
-import { serverEnvironment, serverPath } from "../server";
+import { serverEnvironment, serverPath } from "../server/launch";
 import { initializationOptions } from "../settings";
 import { command } from "./guard";
 import * as show from "../show";
@@ -12,7 +13,7 @@ import * as show from "../show";
 export function registerServerCommands(context: vscode.ExtensionContext, hermes: Hermes): vscode.Disposable[] {
   const doctor = new Doctor(context);
   return [
-    command("hermes.restart", () => hermes.restart()),
+    command("hermes.restart", () => hermes.server.restart()),
     command("hermes.log", () => hermes.log.show()),
     command("hermes.settings", () => vscode.commands.executeCommand("workbench.action.openSettings", `@ext:${context.extension.id}`)),
     command("hermes.doctor", () => doctor.run()),
@@ -49,7 +50,7 @@ class Doctor implements vscode.TextDocumentContentProvider {
 
   private async checks(): Promise<string> {
     const settings = environment(initializationOptions(this.context)); // the program knows no initialize here
-    const options = { cwd: place().cwd, env: { ...(await serverEnvironment(this.context)), ...settings }, timeout: 60_000 };
+    const options = { cwd: folders().cwd, env: { ...(await serverEnvironment(this.context)), ...settings }, timeout: 60_000 };
     return new Promise((resolve) =>
       execFile(serverPath(this.context), ["doctor"], options, (error, stdout, stderr) => resolve(stdout + stderr || String(error))),
     );

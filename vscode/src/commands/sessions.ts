@@ -1,7 +1,8 @@
 import * as vscode from "vscode";
 
 import { ChatView } from "../chat/provider";
-import { Hermes, place } from "../hermes";
+import { Hermes } from "../hermes";
+import { folders } from "../sessions";
 import { Category, CheckpointInfo, Command, Method, SessionConfigOption, SessionInfo, Subagent } from "../protocol";
 import { ago, counted } from "../words";
 import { command } from "./guard";
@@ -11,23 +12,23 @@ import * as show from "../show";
 export function registerSessions(hermes: Hermes, chat: ChatView): vscode.Disposable[] {
   return [
     command(Command.SessionNew, async () => {
-      await hermes.newSession();
+      await hermes.sessions.newSession();
       await chat.show();
     }),
     command(Command.SessionLoad, async (given?: { sessionId?: string }) => {
       const id = given?.sessionId ?? (await pickSession(hermes));
       if (id !== undefined) {
         await chat.show();
-        await hermes.loadSession(id);
+        await hermes.sessions.loadSession(id);
       }
     }),
     command(Command.SessionFork, async (given?: { messageId?: string }) => {
-      await hermes.forkSession(await hermes.ensureSession(), given?.messageId);
+      await hermes.sessions.forkSession(await hermes.sessions.ensureSession(), given?.messageId);
       await chat.show();
       chat.note("From here on this is a copy. The session it was made of is as it was.", [{ label: "Resume a Session…", command: Command.SessionLoad }]);
     }),
     command("hermes.rollback", () => rollback(hermes)),
-    command(Command.Transcript, async () => hermes.command(Command.Transcript, { sessionId: await hermes.ensureSession() })),
+    command(Command.Transcript, async () => hermes.server.command(Command.Transcript, { sessionId: await hermes.sessions.ensureSession() })),
     command("hermes.model", () => choose(hermes, Category.Model, "Choose a model")),
     command("hermes.mode", () => choose(hermes, Category.Mode, "Choose what asks before it runs")),
     command("hermes.subagents", () => subagents(hermes)),
@@ -38,7 +39,7 @@ async function pickSession(hermes: Hermes): Promise<string | undefined> {
   const found: SessionInfo[] = [];
   let cursor: string | undefined;
   do {
-    const page = await hermes.request(Method.SessionList, { cwd: place().cwd, ...(cursor && { cursor }) });
+    const page = await hermes.server.request(Method.SessionList, { cwd: folders().cwd, ...(cursor && { cursor }) });
     found.push(...page.sessions.filter((s) => !isSubagent(s)));
     cursor = page.nextCursor;
   } while (cursor && found.length < 1000);
@@ -48,7 +49,7 @@ async function pickSession(hermes: Hermes): Promise<string | undefined> {
   }
   const items = found.map((s) => ({
     label: s.title || "Untitled",
-    description: s.sessionId === hermes.session ? `${ago(s.updatedAt)} · current` : ago(s.updatedAt),
+    description: s.sessionId === hermes.sessions.session ? `${ago(s.updatedAt)} · current` : ago(s.updatedAt),
     id: s.sessionId,
   }));
   return (await show.pick(items, { title: "Resume a session", matchOnDescription: true }))?.id;
@@ -58,8 +59,8 @@ async function pickSession(hermes: Hermes): Promise<string | undefined> {
 const isSubagent = (s: SessionInfo) => (s._meta?.hermes as { subagent?: boolean } | undefined)?.subagent === true;
 
 async function rollback(hermes: Hermes): Promise<void> {
-  const sessionId = await hermes.ensureSession();
-  const { checkpoints } = await hermes.request(Method.CheckpointList, { sessionId });
+  const sessionId = await hermes.sessions.ensureSession();
+  const { checkpoints } = await hermes.server.request(Method.CheckpointList, { sessionId });
   if (checkpoints.length === 0) {
     void show.inform("This session has changed no files yet.");
     return;
@@ -76,7 +77,7 @@ async function rollback(hermes: Hermes): Promise<void> {
     "Roll Back",
   );
   if (yes) {
-    const result = await hermes.request(Method.CheckpointRestore, { sessionId, checkpointId: picked.id });
+    const result = await hermes.server.request(Method.CheckpointRestore, { sessionId, checkpointId: picked.id });
     await vscode.commands.executeCommand("hermes.changes.refresh");
     tellRestored(result.restored, result.kept);
   }
@@ -99,7 +100,7 @@ export function tellRestored(restored: string[], kept: string[]): void {
 }
 
 async function choose(hermes: Hermes, category: string, title: string): Promise<void> {
-  const sessionId = await hermes.ensureSession();
+  const sessionId = await hermes.sessions.ensureSession();
   const option = hermes.state.options.find((o: SessionConfigOption) => o.category === category);
   if (!option?.options) {
     return;
@@ -112,13 +113,13 @@ async function choose(hermes: Hermes, category: string, title: string): Promise<
   }));
   const picked = await show.pick(items, { title });
   if (picked) {
-    await hermes.request(Method.SessionSetValue, { sessionId, configId: option.id, value: picked.value });
+    await hermes.server.request(Method.SessionSetValue, { sessionId, configId: option.id, value: picked.value });
   }
 }
 
 async function subagents(hermes: Hermes): Promise<void> {
-  const sessionId = await hermes.ensureSession();
-  const list = (await hermes.request(Method.SubagentList, { sessionId })).subagents;
+  const sessionId = await hermes.sessions.ensureSession();
+  const list = (await hermes.server.request(Method.SubagentList, { sessionId })).subagents;
   if (list.length === 0) {
     void show.inform("This session has had no subagents yet.");
     return;
@@ -142,11 +143,11 @@ const subagentItem = (agent: Subagent) => ({
 async function steer(hermes: Hermes, sessionId: string, agent: Subagent): Promise<void> {
   const act = await show.pick([{ label: "Stop" }, { label: "Send a Message…" }], { title: headline(agent) });
   if (act?.label === "Stop") {
-    await hermes.request(Method.SubagentStop, { sessionId, subagentId: agent.subagentId });
+    await hermes.server.request(Method.SubagentStop, { sessionId, subagentId: agent.subagentId });
   } else if (act) {
     const text = await show.ask({ title: headline(agent), placeHolder: "What is it to know?", ignoreFocusOut: true });
     if (text?.trim()) {
-      await hermes.request(Method.SubagentMessage, { sessionId, subagentId: agent.subagentId, message: text });
+      await hermes.server.request(Method.SubagentMessage, { sessionId, subagentId: agent.subagentId, message: text });
     }
   }
 }

@@ -2,7 +2,9 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 
 import { tellRestored } from "../commands/sessions";
-import { Hermes, message, place } from "../hermes";
+import { Hermes } from "../hermes";
+import { message } from "../server/process";
+import { folders } from "../sessions";
 import { CheckpointInfo, Method, RestoreResult, SessionNotification, Update } from "../protocol";
 import { Change, Changes, Turn } from "./changes";
 import * as show from "../show";
@@ -21,9 +23,9 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
 
   constructor(private readonly hermes: Hermes) {
     this.subscriptions = [
-      hermes.onWork(({ session, running }) => (running ? this.begin(session) : void this.end(session))),
-      hermes.onUpdate((n) => this.updated(n)),
-      hermes.onSession((s) => s.reason === "load" && void this.checkpoints(s.session!).catch(() => {})),
+      hermes.sessions.onWork(({ session, running }) => (running ? this.begin(session) : void this.end(session))),
+      hermes.sessions.onUpdate((n) => this.updated(n)),
+      hermes.sessions.onSession((s) => s.reason === "load" && void this.checkpoints(s.session!).catch(() => {})),
       vscode.workspace.onDidSaveTextDocument((d) => this.changes.find(d.uri.fsPath) && void this.lookAgain()),
     ];
   }
@@ -35,7 +37,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
   // ---- following turns ----
 
   private begin(session: string): void {
-    this.changes.begin(session, (session === this.hermes.session && this.hermes.state.title) || "This turn");
+    this.changes.begin(session, (session === this.hermes.sessions.session && this.hermes.state.title) || "This turn");
   }
 
   private updated({ sessionId, update }: SessionNotification): void {
@@ -80,7 +82,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
 
   /** The checkpoints of a session that are new since it was last asked, newest first. */
   private async checkpoints(sessionId: string): Promise<CheckpointInfo[]> {
-    const { checkpoints } = await this.hermes.request(Method.CheckpointList, { sessionId });
+    const { checkpoints } = await this.hermes.server.request(Method.CheckpointList, { sessionId });
     const fresh = checkpoints.filter((c) => !this.seen.has(c.id));
     fresh.forEach((c) => this.seen.add(c.id));
     return fresh;
@@ -102,7 +104,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
   async textBefore(turn: Turn, change: Change): Promise<string | null> {
     if (change.before === undefined && turn.checkpoint !== undefined) {
       const file = { sessionId: turn.session, checkpointId: turn.checkpoint, path: change.path };
-      change.before = (await this.hermes.request(Method.CheckpointFile, file)).content;
+      change.before = (await this.hermes.server.request(Method.CheckpointFile, file)).content;
     }
     return change.before ?? null;
   }
@@ -151,7 +153,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
   }
 
   private restore(turn: Turn, files: string[]): Promise<RestoreResult> {
-    return this.hermes.request(Method.CheckpointRestore, { sessionId: turn.session, checkpointId: turn.checkpoint!, files });
+    return this.hermes.server.request(Method.CheckpointRestore, { sessionId: turn.session, checkpointId: turn.checkpoint!, files });
   }
 
   /** Naming files brings them back whatever they are: what a person wrote is asked about. */
@@ -209,7 +211,7 @@ async function closeComparisons(paths: string[], all: boolean): Promise<void> {
   await vscode.window.tabGroups.close(tabs, true);
 }
 
-const absolute = (file: string) => (path.isAbsolute(file) ? file : path.join(place().cwd, file));
+const absolute = (file: string) => (path.isAbsolute(file) ? file : path.join(folders().cwd, file));
 
 /** A text without regard to its line ends; null: there is no file. */
 const plainText = (text: string | null) => text && text.replace(/\r\n/g, "\n");

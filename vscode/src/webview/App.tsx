@@ -1,14 +1,14 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Composer } from "./Composer";
-import { oneLine, plural } from "./format";
+import { oneLine, plural } from "../shared/format";
 import { Header } from "./Header";
 import { post } from "./host";
 import { Icon, IconButton } from "./icons";
 import { Log } from "./Log";
 import { memo } from "./memo";
-import type { Ask, Queued, Server, Session, ToPage } from "./messages";
+import type { Ask, Queued, Server, Session, ToPage } from "../shared/messages";
 import { Plan } from "./Plan";
-import type { Call, Item, State } from "./state";
+import type { Call, Item, State } from "../shared/state";
 
 export function App({ state: s, hear }: { state: State; hear: (listener: (m: ToPage) => void) => () => void }) {
   const [spoken, say] = useState("");

@@ -1,11 +1,11 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { PermissionOption } from "../protocol";
-import { broken, oneLine, revealed } from "./format";
+import { broken, oneLine, revealed } from "../shared/format";
 import { fieldsOf, filled, type Field } from "./form";
 import { post } from "./host";
 import { Icon } from "./icons";
-import type { Ask } from "./messages";
-import { ofSubagent, scopeOf } from "./state";
+import type { Ask } from "../shared/messages";
+import { ofSubagent, scopeOf } from "../shared/state";
 
 /** AskCard stands where the agent waits for an answer. */
 export function AskCard({ ask }: { ask: Ask }) {

@@ -5,11 +5,11 @@ import { Blocks } from "./Blocks";
 import { Code } from "./Code";
 import { counts } from "./compare";
 import { Diff } from "./Diff";
-import { duration, oneLine, plural, tokens } from "./format";
+import { duration, oneLine, plural, tokens } from "../shared/format";
 import { post } from "./host";
 import { Icon, iconOf } from "./icons";
 import { memo } from "./memo";
-import { lastPart, ofSubagent, type Call, type Inner } from "./state";
+import { lastPart, ofSubagent, type Call, type Inner } from "../shared/state";
 
 /** A tool call or a subagent: a row that opens, its question, and what it has started. */
 export const CallRow = memo(({ call }: { call: Call }) => {

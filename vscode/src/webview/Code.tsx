@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { revealed } from "./format";
+import { revealed } from "../shared/format";
 import { post } from "./host";
 import { IconButton } from "./icons";
 import { coloured } from "./markdown";

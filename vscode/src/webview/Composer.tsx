@@ -2,11 +2,11 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { AvailableCommand, SessionConfigOption } from "../protocol";
 import { fromFiles, urisOf } from "./attachments";
 import { accepted, completing, isWhole, suggestions, type Completing, type Suggestion } from "./completion";
-import { plural } from "./format";
+import { plural } from "../shared/format";
 import { keep, kept, post } from "./host";
 import { Icon, IconButton } from "./icons";
 import { memo } from "./memo";
-import type { Attachment, ToPage, WhenBusy } from "./messages";
+import type { Attachment, ToPage, WhenBusy } from "../shared/messages";
 import { Pickers } from "./Pickers";
 
 const maxHistory = 100;

@@ -1,9 +1,9 @@
 import { useMemo } from "preact/hooks";
 import { compare, type Line } from "./compare";
-import { revealed } from "./format";
+import { revealed } from "../shared/format";
 import { post } from "./host";
 import { Icon, IconButton } from "./icons";
-import { lastPart } from "./state";
+import { lastPart } from "../shared/state";
 
 /** Beyond this the diff editor is the better place. */
 const maxLines = 400;

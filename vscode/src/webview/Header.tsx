@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
-import { money, tokens } from "./format";
+import { money, tokens } from "../shared/format";
 import { post } from "./host";
 import { IconButton } from "./icons";
 import { memo } from "./memo";
-import type { Usage } from "./state";
+import type { Usage } from "../shared/state";
 
 export const Header = memo(({ title, usage, hasSession }: { title: string; usage?: Usage; hasSession: boolean }) => {
   const [details, show] = useState(false);

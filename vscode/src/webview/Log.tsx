@@ -1,11 +1,11 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Blocks } from "./Blocks";
 import { CallRow } from "./Call";
-import { duration } from "./format";
+import { duration } from "../shared/format";
 import { post } from "./host";
 import { Icon, IconButton } from "./icons";
 import { memo, sameList } from "./memo";
-import type { Answer, Item, Note, Thought, User } from "./state";
+import type { Answer, Item, Note, Thought, User } from "../shared/state";
 import { UserMessage } from "./UserMessage";
 
 /** How many items are looked at together: a chunk without changes is passed over as one. */

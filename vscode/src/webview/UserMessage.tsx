@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
-import { revealed } from "./format";
+import { revealed } from "../shared/format";
 import { post } from "./host";
 import { Icon } from "./icons";
-import type { User } from "./state";
+import type { User } from "../shared/state";
 
 /** How many lines of a message are shown before it is opened. */
 const shortLines = 12;

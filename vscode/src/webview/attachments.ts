@@ -1,6 +1,6 @@
 // Files and pictures that are dropped or pasted.
 
-import type { Attachment } from "./messages";
+import type { Attachment } from "../shared/messages";
 
 const maxImage = 10 << 20;
 const maxText = 512 << 10;

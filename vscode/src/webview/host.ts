@@ -1,6 +1,6 @@
 // The way to the host, and what it keeps for the page while the page is away.
 
-import type { ToHost, ToPage } from "./messages";
+import type { ToHost, ToPage } from "../shared/messages";
 
 interface VsCodeApi {
   postMessage(message: ToHost): void;

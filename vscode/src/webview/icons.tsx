@@ -1,4 +1,4 @@
-import type { Call } from "./state";
+import type { Call } from "../shared/state";
 
 export function Icon({ name, spin }: { name: string; spin?: boolean }) {
   return <span class={`codicon codicon-${name}${spin ? " codicon-modifier-spin" : ""}`} aria-hidden="true" />;

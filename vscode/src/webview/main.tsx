@@ -9,9 +9,9 @@ import "./style/footer.css";
 import { render } from "preact";
 import { App } from "./App";
 import { listen, post } from "./host";
-import type { ToPage } from "./messages";
-import { reduce } from "./reducer";
-import { initial, type State } from "./state";
+import type { ToPage } from "../shared/messages";
+import { reduce } from "../shared/reducer";
+import { initial, type State } from "../shared/state";
 
 let state: State = initial;
 let drawing = false;

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { html } from "../../chat/html";
-import type { ToHost, ToPage } from "../messages";
+import type { ToHost, ToPage } from "../../shared/messages";
 import themes from "./themes.json";
 
 export type Theme = keyof typeof themes;

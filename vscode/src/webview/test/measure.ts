@@ -2,7 +2,7 @@
 // diffs, thoughts, messages), against one of 20 in the same run.
 
 import { dist, Harness, type View } from "./harness";
-import type { ToPage } from "../messages";
+import type { ToPage } from "../../shared/messages";
 
 const session: ToPage = { type: "reset", session: { id: "s", title: "A long conversation" } };
 const update = (u: Record<string, unknown>) => ({ type: "update", update: u, at: 1000 }) as unknown as ToPage;

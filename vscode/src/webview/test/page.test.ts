@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, describe, it } from "node:test";
-import type { ToPage } from "../messages";
+import type { ToPage } from "../../shared/messages";
 import { dist, Harness, themeNames, type View } from "./harness";
 import { now, scenes } from "./scenes";
 import { stream } from "./streams";

@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { accepted, completing, suggestions } from "../completion";
 import { compare } from "../compare";
 import { fieldsOf, filled } from "../form";
-import { duration, money, oneLine, revealed, tokens } from "../format";
-import { ofSubagent } from "../state";
+import { duration, money, oneLine, revealed, tokens } from "../../shared/format";
+import { ofSubagent } from "../../shared/state";
 
 describe("completion", () => {
   const at = (marked: string) => completing(marked.replace("|", ""), marked.indexOf("|"));

@@ -3,9 +3,9 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ToPage } from "../messages";
-import { reduce } from "../reducer";
-import { initial, type Answer, type Call, type Item, type State } from "../state";
+import type { ToPage } from "../../shared/messages";
+import { reduce } from "../../shared/reducer";
+import { initial, type Answer, type Call, type Item, type State } from "../../shared/state";
 import { stream } from "./streams";
 
 const replay = (messages: readonly ToPage[], from: State = initial) => messages.reduce(reduce, from);

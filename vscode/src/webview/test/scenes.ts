@@ -1,7 +1,7 @@
 // States of the page that are worth a look, and a check by axe.
 
 import { failure } from "../../chat/failure";
-import type { ToPage } from "../messages";
+import type { ToPage } from "../../shared/messages";
 import type { View } from "./harness";
 
 export interface Scene {

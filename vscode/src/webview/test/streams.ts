@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ToPage } from "../messages";
+import type { ToPage } from "../../shared/messages";
 
 /** stream is a recorded conversation (record.mjs). The tests run from build/test. */
 export function stream(name: string): ToPage[] {

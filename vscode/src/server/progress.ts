@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import { WorkDoneProgressBegin, WorkDoneProgressEnd, WorkDoneProgressReport } from "vscode-languageclient/node";
 
-import * as show from "./show";
+import * as show from "../show";
 
 type News = WorkDoneProgressBegin | WorkDoneProgressReport | WorkDoneProgressEnd;
 

@@ -16,11 +16,11 @@ import {
   StaticFeature,
 } from "vscode-languageclient/node";
 
-import { savingEdits } from "./edits";
+import { savingEdits } from "../edits";
 import { ProgressBars } from "./progress";
-import { Section, Version } from "./protocol";
-import { initializationOptions, sectionOf } from "./settings";
-import * as show from "./show";
+import { Section, Version } from "../protocol";
+import { initializationOptions, sectionOf } from "../settings";
+import * as show from "../show";
 
 /**
  * Client is the library's, with four differences: the server's commands are not

@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
 
-import { keysForServer } from "./secrets";
+import { keysForServer } from "../secrets";
 
 /** The program: hermes.path, else the one that came with the extension. */
 export function serverPath(context: vscode.ExtensionContext): string {
