@@ -35,6 +35,7 @@ func Approve(ctx context.Context, env *Env, call Call, title string, place appro
 	}
 	if !elsewhere {
 		judged.add(verdict)
+		judged.bind(&verdict)
 	}
 	if err := env.Gate.Check(ctx, env, call, KindExecute, title, verdict); err != nil {
 		return sandbox.Opening{}, err

@@ -86,7 +86,8 @@ type Question struct {
 	For       string // the goal of the subagent that asks; empty: the session itself
 	Title     string // what would be done, whole, with control and bidi characters escaped
 	Reason    string // why it asks, for a person
-	Remember  string // exactly what "session" and "always" would remember, such as "git push --force"
+	Alone     bool   // no tool call of the model stands behind it, which would be ended later
+	Remember  string // exactly what "session" and "always" would remember, such as "git push --force"; "": nothing can be remembered
 }
 
 // Decision is a person's answer; the values are the option ids of the contract.

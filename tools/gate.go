@@ -88,7 +88,8 @@ type Refusal struct {
 func (r *Refusal) Error() string { return r.Text }
 
 // Check returns nil when the call may go on, else a [*Refusal]. title says what
-// would be done, whole and as it is: Check escapes it.
+// would be done, whole and as it is: Check escapes it. A call without arguments is none of
+// the model's: the request then stands alone.
 func (g *Gate) Check(ctx context.Context, env *Env, c Call, kind Kind, title string, v approval.Verdict) error {
 	switch rule, certain := g.denied(title, v); {
 	case rule == "" || v.Syntax != "":
@@ -153,7 +154,7 @@ func (g *Gate) passes(v approval.Verdict) bool {
 	if g.mode == "off" && !v.EveryMode {
 		return true
 	}
-	return len(v.Keys) > 0 && !slices.ContainsFunc(v.Keys, func(k string) bool { return !g.allow[k] && !g.session[k] })
+	return len(v.Keys) > 0 && !v.Once && !slices.ContainsFunc(v.Keys, func(k string) bool { return !g.allow[k] && !g.session[k] })
 }
 
 func (g *Gate) remember(keys []string) {
@@ -175,6 +176,10 @@ func (g *Gate) ask(ctx context.Context, env *Env, c Call, kind Kind, title strin
 	question := Question{
 		SessionID: env.SessionID, Call: c, Kind: kind,
 		Title: approval.Escape(title), Reason: approval.Shown(v.Reason), Remember: strings.Join(v.Keys, " and "),
+		Alone: c.Args == nil,
+	}
+	if v.Once {
+		question.Remember = ""
 	}
 	if env.Owner != "" {
 		question.SessionID, question.Subagent, question.For = env.Owner, env.SessionID, approval.Escape(env.For)
@@ -194,12 +199,14 @@ func (g *Gate) ask(ctx context.Context, env *Env, c Call, kind Kind, title strin
 	switch decision {
 	case DecisionOnce:
 		return nil
-	case DecisionSession:
+	case DecisionSession, DecisionAlways:
+		if v.Once {
+			return nil
+		}
 		g.remember(v.Keys)
-		return nil
-	case DecisionAlways:
-		g.remember(v.Keys)
-		g.keep(env, c, v.Keys)
+		if decision == DecisionAlways {
+			g.keep(env, c, v.Keys)
+		}
 		return nil
 	case DecisionNo:
 		return refusal(v, "The user denied this: it "+v.Reason+". Do not retry it in another form. Go on without it, or ask what they would like instead.")

@@ -3,6 +3,7 @@ package tools
 import (
 	"bytes"
 	"crypto/sha256"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -60,6 +61,28 @@ func (s *scripts) add(v approval.Verdict) {
 			s.read(match)
 		}
 	}
+}
+
+// bind ties the keys of a verdict to the content of the files that they cover: if a file
+// changes, an approval that was remembered does not cover it any more.
+func (s *scripts) bind(v *approval.Verdict) {
+	if v.Level != approval.Asks {
+		return
+	}
+	keys := slices.Clone(v.Keys)
+	for i, key := range keys {
+		sum := sha256.New()
+		for _, path := range v.KeyFiles[key] {
+			for _, match := range matches(path) {
+				s.read(match)
+				if f := s.files[match]; f.sum != "" {
+					fmt.Fprintf(sum, "%q %x\n", match, f.sum)
+					keys[i] = fmt.Sprintf("%s (files %x)", key, sum.Sum(nil)[:10])
+				}
+			}
+		}
+	}
+	v.Keys = keys
 }
 
 // matches returns the files that a pattern stands for, and the pattern. Of a path without

@@ -112,6 +112,9 @@ func TestSwappedFilesDoNotRun(t *testing.T) {
 		"the end of 5 MB":       {"sh big.sh", "big.sh"},
 		"sourced by a script":   {"sh with.sh", "lib.sh"},
 		"run by a script":       {"./with.sh", "tool.py"},
+		"a copy":                {"cp x.sh g; sh g", "x.sh"},
+		"a copy of a copy":      {"cat x.sh > g; cp g h; ./h", "x.sh"},
+		"a folder that moves":   {"mv sub d; sh d/x.sh", "sub/x.sh"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -227,4 +230,67 @@ func TestTerminalTellsOfUnsavedText(t *testing.T) {
 	if got := explainUnsaved([]string{"1", "2", "3", "4", "5", "6", "7"}); got != "not saved in the editor: 1, 2, 3, 4, 5, and 2 more; commands see the versions on the disk" {
 		t.Error(got)
 	}
+}
+
+// An approval that is remembered holds for the content that was shown. If a script changes,
+// the same command asks again; if it is not known which scripts run, it always does.
+func TestRememberedApprovalsCoverTheContent(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		command, file string
+		again         bool // it asks also if nothing has changed
+	}{
+		"script":              {"PAGER=./p sh x.sh", "x.sh", false},
+		"program":             {"PAGER=./p true", "p", false},
+		"standard input":      {"PAGER=./p sh < x.sh", "x.sh", false},
+		"sourced by a script": {"PAGER=./p sh with.sh", "x.sh", false},
+		"made later":          {"PAGER=./p python3 x.py", "new.py", false},
+		"make":                {"PAGER=./p make -f x.mk", "x.mk", false},
+		"another file":        {"PAGER=./p true", "x.sh", false},
+		"what is found":       {"find . -name 'x.sh' -exec sh {} ';'", "x.sh", true},
+		"what is piped":       {"ls x.sh | xargs sh", "x.sh", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env, dir := newTerminal(t)
+			for file, text := range map[string]string{"x.sh": "true\n", "x.py": "import new\n", "p": "#!/bin/sh\n", "with.sh": ". ./x.sh\n", "x.mk": "all:\n\t@true\n"} {
+				writeFile(t, filepath.Join(dir, file), text)
+			}
+			user := personSaying(DecisionAlways, DecisionSession, DecisionAlways, DecisionNo)
+			env.Gate = NewGate(GateConfig{Asker: user})
+			run := func(want int, when string) {
+				t.Helper()
+				runTerminal(t.Context(), t, env, quotedArgs(t, tt.command))
+				if len(user.asked) != want {
+					t.Errorf("%s: asked %d times, want %d", when, len(user.asked), want)
+				}
+			}
+			run(1, "at first")
+			if remember := user.asked[0].Remember; (remember == "") != tt.again {
+				t.Errorf("it would remember %q", remember)
+			}
+			if tt.again {
+				run(2, "again")
+				return
+			}
+			run(1, "again")
+			old, _ := os.ReadFile(filepath.Join(dir, tt.file)) //nolint:errcheck // it may not be there
+			writeFile(t, filepath.Join(dir, tt.file), string(old)+"\n# more\n")
+			want := 2
+			if name == "another file" {
+				want = 1
+			}
+			run(want, "after a change")
+			run(want, "after that")
+		})
+	}
+}
+
+func quotedArgs(t *testing.T, command string) string {
+	t.Helper()
+	args, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(args)
 }

@@ -164,17 +164,22 @@ func jsonEvent(e agent.Event) map[string]any {
 func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
 	if h.in == nil {
 		fmt.Fprintf(h.progress, "not approved, because no user can be asked: %s (%s); --approve always lets it run\n", q.Title, q.Reason)
-		return tools.DecisionNo, &tools.Unasked{
-			Why: "no user is present to approve it",
-			How: "run hermes-ls with --approve always, or add " + strconv.Quote(q.Remember) + " to command_allowlist in config.yaml",
+		how := "run hermes-ls with --approve always"
+		if q.Remember != "" {
+			how += ", or add " + strconv.Quote(q.Remember) + " to command_allowlist in config.yaml"
 		}
+		return tools.DecisionNo, &tools.Unasked{Why: "no user is present to approve it", How: how}
 	}
 	h.mu.Lock()
 	h.endLine()
 	if q.For != "" {
 		fmt.Fprintf(h.progress, "\nThe subagent “%s” asks:", q.For)
 	}
-	fmt.Fprintf(h.progress, "\n%s\n  %s\n  once, session or always (remembers %q), no? ", q.Title, q.Reason, q.Remember)
+	remembering := ""
+	if q.Remember != "" {
+		remembering = fmt.Sprintf(", session or always (remembers %q)", q.Remember)
+	}
+	fmt.Fprintf(h.progress, "\n%s\n  %s\n  once%s, no? ", q.Title, q.Reason, remembering)
 	h.mu.Unlock()
 	line, err := h.line(ctx)
 	if err != nil {

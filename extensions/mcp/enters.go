@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,10 +71,54 @@ func enters(program string, args []string, env, roots []string) bool {
 	return false
 }
 
-// mentions reports whether a text names a folder of the workspace, or something in it.
+// mentions reports whether a text, such as code or a list of paths, names a folder of the
+// workspace, or something in it. It compares paths by their components.
 func mentions(text string, roots []string) bool {
-	return slices.ContainsFunc(roots, func(root string) bool {
+	for _, root := range roots {
 		real, err := filepath.EvalSymlinks(root)
-		return strings.Contains(text, filepath.Clean(root)) || err == nil && strings.Contains(text, real)
+		if names(text, filepath.Clean(root), roots) || err == nil && names(text, real, roots) {
+			return true
+		}
+	}
+	// A path may name the folder in another way, such as by a link.
+	return slices.ContainsFunc(strings.FieldsFunc(text, separates), func(word string) bool {
+		return filepath.IsAbs(word) && within(existing(word), roots)
 	})
 }
+
+// names reports whether a folder, as it is written, occurs in a text as a whole path or as
+// the beginning of one. The folder may hold characters that end other paths, such as spaces.
+func names(text, folder string, roots []string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], folder)
+		if i < 0 {
+			return false
+		}
+		start, end := from+i, from+i+len(folder)
+		before := text[strings.LastIndexFunc(text[:start], separates)+1 : start]
+		after := text[end:]
+		if k := strings.IndexFunc(after, separates); k >= 0 {
+			after = after[:k]
+		}
+		if within(existing(before+folder+after), roots) {
+			return true
+		}
+		from = start + 1
+	}
+}
+
+// existing returns the part of a path that exists, or the path if none of it does.
+func existing(path string) string {
+	for part := path; len(part) > 1; part = filepath.Dir(part) {
+		if _, err := os.Lstat(part); err == nil {
+			return part
+		}
+		if part == filepath.Dir(part) {
+			break
+		}
+	}
+	return path
+}
+
+// separates reports whether a path written in code or in a list ends at a character.
+func separates(r rune) bool { return strings.ContainsRune(" \t\n\r\"'`=:;,()[]{}<>|&$!?*#%", r) }

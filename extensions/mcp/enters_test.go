@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -15,6 +17,9 @@ func TestEnters(t *testing.T) {
 		"env -C /ws ./bin/tool": true, "env -C/ws ./bin/tool": true, "make -C /ws serve": true, "cargo run --manifest-path /ws/Cargo.toml": true, "go run -C /ws .": true,
 		"node /ws": true, "node --import=x /ws/server": true, "python3.12 /ws/pkg": true, "sh -c cd_/ws&&./tool;": true, "python3 -c import_sys;sys.path.insert(0,'/ws')": true,
 		"poetry -C /ws run s": true, "bun run /ws/server": true, "PYTHONPATH=/ws python3 -m server": true, "NODE_OPTIONS=--require=/ws/x node /usr/lib/s.js": true, "PATH=/usr/bin:/ws/bin s": true,
+		"sh -c cd_/ws": true, "sh -c cd_/ws/": true, "sh -c .('/ws/a')": true, "sh -c cd_/opt/../ws;x": true, "sh -c cd_//ws;x": true, "sh -c X=/ws;x": true,
+		"sh -c cat<file:///ws/x>y(": true, "PYTHONPATH=/a:/ws python3 -m s": true, "NODE_OPTIONS=--import=file:///ws/x.mjs node /usr/lib/s.js": true, "PYTHONPATH=/ws/../ws/a s": true,
+		"sh -c cd_/ws2;x": false, "sh -c cd_/ws-old/a;x": false, "sh -c cd_/opt/ws;x": false, "sh -c cd_/ws.bak;x": false, "PYTHONPATH=/opt/ws:/wsx python3 -m s": false, "sh -c cd_/ws/../opt;x": false,
 
 		"npx -y @modelcontextprotocol/server-filesystem /ws": false, "uvx mcp-server-git --repository /ws": false, "uvx --from git+https://x/serena serena start --project /ws": false,
 		"uv tool run mcp-server-git --repository /ws": false, "node /opt/server.js /ws": false, "python3 -m mcp_server_git --repository /ws": false, "server --directory /ws": false,
@@ -25,8 +30,42 @@ func TestEnters(t *testing.T) {
 		for strings.Contains(words[0], "=") {
 			env, words = append(env, words[0]), words[1:]
 		}
+		for i := range words {
+			words[i] = strings.ReplaceAll(words[i], "cd_/", "cd /")
+		}
 		if got := enters("/usr/bin/"+words[0], words[1:], env, []string{"/ws"}); got != want {
 			t.Errorf("%s: %v", line, got)
+		}
+	}
+}
+
+// A folder of the workspace is found by what it is, however a text names it.
+func TestMentions(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ws := filepath.Join(dir, "my ws")
+	for _, name := range []string{ws, ws + " 2", filepath.Join(dir, "other")} {
+		if err := os.Mkdir(name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(ws, link); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{
+		"cd '" + ws + "' && x": true, "import '" + ws + "/a.js'": true, link: true, link + "/new/file": true, "cd " + link + ";x": true, "/opt:" + link + "/a": true,
+		dir + "/other/../link/x": true, "file://" + ws: true,
+		"cd '" + dir + "/my'": false, dir + "/other": false, "cd '" + ws + "2'": false, ws + "/../other/x": false, link + "s/x": false,
+	} {
+		if got := mentions(text, []string{ws}); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+		if got := mentions(text, []string{link}); got != want {
+			t.Errorf("%q, where the folder is a link: %v", text, got)
 		}
 	}
 }

@@ -28,10 +28,13 @@ func (a *Agent) AskPermission(ctx context.Context, q tools.Question) (tools.Deci
 	}
 	var response acp.RequestPermissionResponse
 	if err := a.peer.Call(ctx, acp.MethodRequestPermission, request, &response); err != nil {
+		if q.Alone {
+			a.answered(q.SessionID, id, tools.DecisionNo)
+		}
 		return tools.DecisionNo, fmt.Errorf("asking for permission: %w", err)
 	}
 	decision := decisionOf(response.Outcome)
-	if q.Subagent != "" {
+	if q.Subagent != "" || q.Alone {
 		a.answered(q.SessionID, id, decision)
 		return decision, nil
 	}
@@ -43,8 +46,8 @@ func (a *Agent) AskPermission(ctx context.Context, q tools.Question) (tools.Deci
 	return decision, nil
 }
 
-// answered ends the call that stood for a subagent's question: its own session shows
-// what comes of it.
+// answered ends the call that stood for an approval request of no tool call of this
+// session, such as one of a subagent: its own session shows the rest.
 func (a *Agent) answered(session, id string, d tools.Decision) {
 	status := acp.StatusCompleted
 	if !d.Allows() {
@@ -53,19 +56,17 @@ func (a *Agent) answered(session, id string, d tools.Decision) {
 	a.update(session, &acp.ToolCall{SessionUpdate: acp.UpdateToolCallNews, ToolCallID: id, Status: status})
 }
 
-// permissionOptions says on each what exactly is remembered. Every name contains
-// its id, so that somebody who reads or scripts them can tell them apart.
+// permissionOptions says on each what exactly is remembered. If nothing can be remembered,
+// it returns only the options that remember nothing. Every name contains its id, so that
+// a user who reads or scripts them can tell them apart.
 func permissionOptions(remember string) []acp.PermissionOption {
-	what := remember
-	if what == "" {
-		what = "this same call"
+	options := []acp.PermissionOption{{OptionID: string(tools.DecisionOnce), Name: "Allow once", Kind: acp.AllowOnce}}
+	if remember != "" {
+		options = append(options,
+			acp.PermissionOption{OptionID: string(tools.DecisionSession), Name: "Allow for this session: " + remember, Kind: acp.AllowAlways},
+			acp.PermissionOption{OptionID: string(tools.DecisionAlways), Name: "Allow always, in every session: " + remember, Kind: acp.AllowAlways})
 	}
-	return []acp.PermissionOption{
-		{OptionID: string(tools.DecisionOnce), Name: "Allow once", Kind: acp.AllowOnce},
-		{OptionID: string(tools.DecisionSession), Name: "Allow for this session: " + what, Kind: acp.AllowAlways},
-		{OptionID: string(tools.DecisionAlways), Name: "Allow always, in every session: " + what, Kind: acp.AllowAlways},
-		{OptionID: string(tools.DecisionNo), Name: "Say no", Kind: acp.RejectOnce},
-	}
+	return append(options, acp.PermissionOption{OptionID: string(tools.DecisionNo), Name: "Say no", Kind: acp.RejectOnce})
 }
 
 func decisionOf(o acp.PermissionOutcome) tools.Decision {

@@ -44,9 +44,27 @@ func TestServerOfTheWorkspace(t *testing.T) {
 	if len(asked) != 1 || !strings.HasSuffix(asked[0].ToolCall.Title, "/run.sh") || !strings.Contains(string(encoded(t, asked[0])), "runs run.sh of the workspace") {
 		t.Errorf("asked %s", encoded(t, asked))
 	}
+	c.ends("mcp-server-mine", id, protocol.StatusFailed)
 	option = "once"
-	if got := c.stop(c.call(protocol.MethodSessionPrompt, say(c.newSession(), "go"))); got != "end_turn" || !ran() || len(asked) != 2 {
+	id = c.newSession()
+	if got := c.stop(c.call(protocol.MethodSessionPrompt, say(id, "go"))); got != "end_turn" || !ran() || len(asked) != 2 {
 		t.Errorf("stop %q, ran %v, asked %d times", got, ran(), len(asked))
+	}
+	c.ends("mcp-server-mine", id, protocol.StatusCompleted)
+}
+
+// ends checks that the last state of a tool call of a session is an end.
+func (c *client) ends(call, session string, want protocol.ToolCallStatus) {
+	c.t.Helper()
+	var last protocol.ToolCallStatus
+	for _, u := range c.seen() {
+		var news protocol.ToolCall
+		if u.SessionID == session && json.Unmarshal(u.Raw, &news) == nil && news.ToolCallID == call {
+			last = news.Status
+		}
+	}
+	if last != want {
+		c.t.Errorf("%s of %s: %q, want %q", call, session, last, want)
 	}
 }
 

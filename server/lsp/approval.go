@@ -30,7 +30,11 @@ func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decisi
 	if err := h.s.showQuestion(ctx, params, &chosen); err != nil {
 		if unknownMethod(err) {
 			h.s.unasked(q)
-			err = &tools.Unasked{Why: "this editor cannot show approval requests", How: "add " + q.Remember + " to command_allowlist; the chat says how"}
+			unasked := &tools.Unasked{Why: "this editor cannot show approval requests"}
+			if q.Remember != "" {
+				unasked.How = "add " + q.Remember + " to command_allowlist; the chat says how"
+			}
+			err = unasked
 		}
 		return tools.DecisionNo, err
 	}
@@ -47,20 +51,17 @@ type choice struct {
 	title    string
 }
 
-// choicesFor are the answers in the contract's order. Each title begins with its
-// word and says exactly what is remembered; of the other words it has none, not even
-// within a longer one.
+// choicesFor are the answers in the contract's order; without those that remember
+// something if nothing can be remembered. Each title begins with its word and says exactly
+// what is remembered; of the other words it has none, not even within a longer one.
 func choicesFor(q tools.Question) []choice {
-	what := q.Remember
-	if what == "" {
-		what = q.Title
+	choices := []choice{{tools.DecisionOnce, "once: allow this call only"}}
+	if q.Remember != "" {
+		choices = append(choices,
+			choice{tools.DecisionSession, "session: allow “" + q.Remember + "” until this session ends"},
+			choice{tools.DecisionAlways, "always: allow “" + q.Remember + "” for good"})
 	}
-	return []choice{
-		{tools.DecisionOnce, "once: allow this call only"},
-		{tools.DecisionSession, "session: allow “" + what + "” until this session ends"},
-		{tools.DecisionAlways, "always: allow “" + what + "” for good"},
-		{tools.DecisionNo, "no: refuse"},
-	}
+	return append(choices, choice{tools.DecisionNo, "no: refuse"})
 }
 
 func questionText(q tools.Question) string {

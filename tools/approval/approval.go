@@ -46,6 +46,11 @@ type Verdict struct {
 	// Files are the files, absolute, whose content the command runs, such as scripts and
 	// Makefiles. They need not exist, and may be patterns.
 	Files []string
+	// KeyFiles are, by key, those of Files that an approval of the key covers.
+	KeyFiles map[string][]string
+	// Once is set if an approval cannot be remembered: a key covers a file that is run and
+	// cannot be named, such as those that find finds.
+	Once bool
 	// Rewrites is set if the line changes files of the workspace that are not in it, such
 	// as git reset, before or while it runs others.
 	Rewrites bool
@@ -86,6 +91,9 @@ func Command(src string, p Place) Verdict {
 	v := j.verdict()
 	if v.Level == Asks {
 		v.Files = followed(v.Files, p)
+		for key, files := range v.KeyFiles {
+			v.KeyFiles[key] = followed(files, p)
+		}
 	}
 	return v
 }
@@ -143,6 +151,7 @@ func (j *judge) verdict() Verdict {
 			v.Keys = append(v.Keys, f.key)
 		}
 	}
+	j.bind(&v)
 	v.Reason = strings.Join(reasons, "; ")
 	if !slices.ContainsFunc(reasons, func(r string) bool { return !strings.HasPrefix(r, unparsed) }) {
 		v.Syntax = syntaxOf(reasons[0])

@@ -217,6 +217,7 @@ func (j *judge) variableSet(c *call, name, val string) {
 	case "PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "BAT_PAGER", "DELTA_PAGER", "AWS_PAGER", "GH_PAGER",
 		"EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "BROWSER", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS":
 		if !harmlessHelper(val) {
+			j.ranValue(c, val)
 			j.ask(c, "sets "+name+", a program that others then run")
 		}
 	case "GIT_SSH", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_TEMPLATE_DIR", "GIT_EXEC_PATH",
@@ -227,8 +228,10 @@ func (j *judge) variableSet(c *call, name, val string) {
 		"FZF_DEFAULT_COMMAND", "FZF_DEFAULT_OPTS", "BORG_RSH", "BORG_PASSCOMMAND", "RESTIC_PASSWORD_COMMAND", "RCLONE_PASSWORD_COMMAND", "PYTHONHOME", "RUSTC",
 		"CARGO_BUILD_RUSTC", "RUSTDOC", "LUA_INIT", "GUILE_LOAD_PATH", "PERL5LIB_PRELOAD", "ELECTRON_RUN_AS_NODE", "VIMINIT", "EXINIT", "NVIM_APPNAME", "LESSKEYIN", "MAILCHECK":
 		if val != "" && val != "/dev/null" {
-			if c.st != nil && (name == "BASH_ENV" || name == "ENV") {
+			if name == "BASH_ENV" || name == "ENV" {
 				j.ran(c, val)
+			} else {
+				j.ranValue(c, val)
 			}
 			j.ask(c, "sets "+name+", which makes later programs run or load something else")
 		}

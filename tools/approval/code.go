@@ -33,7 +33,7 @@ func (j *judge) interpreter(c *call) {
 		j.script(c, script)
 		return
 	}
-	j.ranInput()
+	j.ranInput(c)
 	switch {
 	case j.stdin.known:
 		j.scan(c, j.stdin.text)

@@ -148,6 +148,9 @@ func (j *judge) copy(c *call) {
 	if to.text == "" {
 		return
 	}
+	for _, s := range sources {
+		j.makes(c.st, to, absolute(c.st, s.text)...)
+	}
 	j.writes(c, to)
 	for _, s := range sources {
 		if strings.Contains(s.text, "/bin/") && isDangerous(programName(s.text)) {
@@ -239,6 +242,7 @@ func (j *judge) create(c *call) {
 	if c.name == "tee" {
 		for _, f := range o.rest {
 			j.put(c.st, f, j.stdin, o.has("a", "append"))
+			j.makes(c.st, f, j.stdin.files...)
 		}
 	}
 }
@@ -270,6 +274,11 @@ func (j *judge) dd(c *call) {
 	for _, a := range c.args {
 		if to, ok := strings.CutPrefix(a.text, "of="); ok {
 			j.writes(c, field{text: to})
+			for _, from := range c.args {
+				if name, ok := strings.CutPrefix(from.text, "if="); ok {
+					j.makes(c.st, field{text: to}, absolute(c.st, name)...)
+				}
+			}
 			if to != "/dev/null" && to != "/dev/stdout" {
 				j.ask(c, "overwrites a file or device block by block")
 			}

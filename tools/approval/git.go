@@ -78,6 +78,7 @@ func (j *judge) gitOutside(c *call) {
 func (j *judge) gitSetting(c *call, setting string) {
 	key, val, _ := strings.Cut(setting, "=")
 	if gitRuns(key, val) {
+		j.ranValue(c, strings.TrimPrefix(val, "!"))
 		j.ask(c, "has a git setting that runs programs ("+visible(key)+")")
 	}
 }

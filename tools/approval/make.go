@@ -26,7 +26,7 @@ func (j *judge) make(c *call) {
 	}
 	file, given := o.get("f", "file", "makefile")
 	if given && (file.value.text == "-" || strings.HasPrefix(file.value.text, "/dev/")) {
-		j.ranInput()
+		j.ranInput(c)
 		j.ask(c, "gives make code of its own")
 		return
 	}

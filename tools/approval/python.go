@@ -38,7 +38,7 @@ func (j *judge) pythonProgram(c *call) {
 		}
 	}
 	if len(args) == 0 || args[0].text == "-" || args[0].text == "/dev/stdin" {
-		j.ranInput()
+		j.ranInput(c)
 	}
 	switch {
 	case len(args) > 0 && args[0].text != "-" && args[0].text != "/dev/stdin":

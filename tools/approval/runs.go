@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -18,10 +19,97 @@ func (j *judge) ran(c *call, names ...string) {
 		return
 	}
 	for _, name := range names {
-		for _, file := range absolute(c.st, name) {
-			j.ranFile(file)
+		j.ranFiles(c, absolute(c.st, name)...)
+	}
+}
+
+// ranValue notes the program that a variable or a setting names by its path.
+func (j *judge) ranValue(c *call, value string) {
+	if program, _, _ := strings.Cut(strings.TrimSpace(value), " "); strings.Contains(program, "/") {
+		j.ran(c, program)
+	}
+}
+
+// ranFiles notes files that a command runs, and those that the line has made them of.
+func (j *judge) ranFiles(c *call, files ...string) {
+	for i := 0; i < len(files) && i < maxFiles; i++ {
+		j.ranFile(files[i])
+		j.bound(c, files[i])
+		for _, source := range j.madeOf(files[i]) {
+			if !slices.Contains(files, source) {
+				files = append(slices.Clip(files), source)
+			}
 		}
 	}
+}
+
+// bound notes that an approval of a command covers the content of a file.
+func (j *judge) bound(c *call, file string) {
+	key := cmp.Or(j.keyAs, j.key(c))
+	if j.keyFiles == nil {
+		j.keyFiles = map[string][]string{}
+	}
+	if list := j.keyFiles[key]; len(list) < maxFiles && !slices.Contains(list, file) {
+		j.keyFiles[key] = append(list, file)
+	}
+}
+
+// bind sets the files that the keys of a verdict cover.
+func (j *judge) bind(v *Verdict) {
+	for _, key := range v.Keys {
+		files := j.keyFiles[key]
+		if key == j.wholeKey {
+			for _, more := range j.keyFiles {
+				files = union(files, more)
+			}
+		}
+		named := slices.DeleteFunc(slices.Clone(files), func(file string) bool { return strings.ContainsAny(file, unknown+fresh+number) })
+		v.Once = v.Once || slices.ContainsFunc(files, func(file string) bool { return strings.Contains(file, unknown) })
+		for i, file := range named {
+			named[i] = cleanPath(file)
+		}
+		if named = slices.DeleteFunc(named, func(file string) bool { return !slices.Contains(j.runFiles, file) }); len(named) == 0 {
+			continue
+		}
+		if v.KeyFiles == nil {
+			v.KeyFiles = map[string][]string{}
+		}
+		slices.Sort(named)
+		v.KeyFiles[key] = named
+	}
+}
+
+// copied is a file or a folder that the line makes of another.
+type copied struct{ from, to string }
+
+// makes notes that a command makes a file of others.
+func (j *judge) makes(st *state, to field, from ...string) {
+	for _, name := range absolute(st, to.text) {
+		for _, source := range from {
+			if len(j.made) < maxFiles && !strings.ContainsAny(name+source, unknown+fresh+number) {
+				j.made = append(j.made, copied{cleanPath(source), cleanPath(name)})
+			}
+		}
+	}
+}
+
+// madeOf returns the files that a file may be a copy of: of one in a folder that was copied
+// that is the file in the source.
+func (j *judge) madeOf(file string) (from []string) {
+	file = cleanPath(file)
+	for _, c := range j.made {
+		if rest, ok := strings.CutPrefix(file+"/", c.to+"/"); ok {
+			rest = strings.TrimSuffix(rest, "/")
+			from = append(from, path.Join(c.from, rest))
+			if base, below, _ := strings.Cut(rest, "/"); rest != "" {
+				from = append(from, c.from)
+				if base == path.Base(c.from) {
+					from = append(from, path.Join(c.from, below))
+				}
+			}
+		}
+	}
+	return from
 }
 
 func (j *judge) ranFile(file string) {
@@ -53,11 +141,7 @@ func ofSystem(name string) bool {
 }
 
 // ranInput notes the files that standard input comes from.
-func (j *judge) ranInput() {
-	for _, file := range j.stdin.files {
-		j.ranFile(file)
-	}
-}
+func (j *judge) ranInput(c *call) { j.ranFiles(c, j.stdin.files...) }
 
 // passOn are programs that write what they read from their arguments, changed or not.
 const passOn = "ls find cat bat head tail tac sed gsed awk gawk grep rg envsubst m4 cpp jq yq base64 xxd openssl gpg gunzip zcat gzip bzcat xzcat rev tr sort uniq cut tee dd iconv fold fmt nl paste dos2unix unix2dos"
@@ -96,11 +180,7 @@ func (j *judge) substitutes(st *state, n syntax.Node) {
 }
 
 // ranSubstituted notes that the text of a substitution is run.
-func (j *judge) ranSubstituted() {
-	for _, file := range j.substFiles {
-		j.ranFile(file)
-	}
-}
+func (j *judge) ranSubstituted(c *call) { j.ranFiles(c, j.substFiles...) }
 
 // scriptFiles are the names that a program tries for the script it is given.
 func scriptFiles(program, name string) []string {
@@ -217,9 +297,7 @@ func (j *judge) ranRead(file *syntax.File, st *state) {
 	if !slices.ContainsFunc(j.findings, func(f finding) bool { return strings.HasPrefix(f.reason, "runs ") }) {
 		return
 	}
-	for _, name := range j.sources(file, st) {
-		j.ranFile(name)
-	}
+	j.ranFiles(&call{st: st}, j.sources(file, st)...)
 }
 
 // maxFollowed is how many files of one command are looked into for others.

@@ -10,7 +10,7 @@ import (
 func (j *judge) code(c *call, f field) {
 	text := f.text
 	if strings.ContainsAny(text, unknown+fresh) {
-		j.ranSubstituted()
+		j.ranSubstituted(c)
 		j.foreign = true
 		j.ask(c, "runs shell code that cannot be seen")
 	}
@@ -104,7 +104,7 @@ func (j *judge) shellCode(c *call, f field) {
 
 // shellInput judges a shell that reads its code.
 func (j *judge) shellInput(c *call) {
-	j.ranInput()
+	j.ranInput(c)
 	j.foreign = j.foreign || !j.stdin.known
 	switch in := j.stdin; {
 	case in.known:
@@ -126,7 +126,7 @@ func (j *judge) shellInput(c *call) {
 func (j *judge) script(c *call, f field) {
 	j.foreign = true
 	if strings.HasPrefix(f.text, "/dev/fd/") || strings.HasPrefix(f.text, "/proc/self/fd/") {
-		j.ranSubstituted()
+		j.ranSubstituted(c)
 	}
 	j.ran(c, scriptFiles(c.name, f.text)...)
 	switch {

@@ -37,14 +37,16 @@ type judge struct {
 	elsewhere  bool             // the command runs in a container or on another machine
 	files      map[string]input // what the command itself has put into files, by their paths
 
-	runFiles   []string // files whose content the command runs
-	substFiles []string // files that substitutions read
-	opens      []string // protected places that the command itself writes
-	gitMoves   []string // those that git itself moves or removes
-	settings   []string // git settings that the command makes
-	rewrites   bool     // files change that are not named
-	foreign    bool     // a program runs code that is not known
-	hooked     bool     // git runs hooks, which the user has put there
+	runFiles   []string            // files whose content the command runs
+	keyFiles   map[string][]string // the same by the key of the command that runs them, those that cannot be named too
+	made       []copied            // files that the command makes of others
+	substFiles []string            // files that substitutions read
+	opens      []string            // protected places that the command itself writes
+	gitMoves   []string            // those that git itself moves or removes
+	settings   []string            // git settings that the command makes
+	rewrites   bool                // files change that are not named
+	foreign    bool                // a program runs code that is not known
+	hooked     bool                // git runs hooks, which the user has put there
 }
 
 type frame struct {
@@ -669,6 +671,7 @@ func (j *judge) redirect(s *syntax.Stmt, r *syntax.Redirect, st *state) input {
 		c := &call{st: st, words: j.statementWords(s, st, r, target)}
 		j.writes(c, target)
 		j.put(st, target, j.redirected(s, st), r.Op == syntax.AppOut)
+		j.makes(st, target, j.sources(s, st)...)
 	})
 	return j.stdin
 }

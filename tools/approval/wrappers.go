@@ -455,6 +455,7 @@ func (j *judge) copyRemote(c *call) {
 	if !remote(to.text) {
 		j.writes(c, to)
 		for _, from := range o.rest[:len(o.rest)-1] {
+			j.makes(c.st, to, absolute(c.st, strings.TrimSuffix(from.text, "/"))...)
 			if remote(from.text) {
 				j.putDownloaded(c.st, to, from.text[strings.LastIndexAny(from.text, ":/")+1:])
 			}
