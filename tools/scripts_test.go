@@ -254,7 +254,7 @@ func TestRememberedApprovalsCoverTheContent(t *testing.T) {
 			t.Parallel()
 			env, dir := newTerminal(t)
 			for file, text := range map[string]string{"x.sh": "true\n", "x.py": "import new\n", "p": "#!/bin/sh\n", "with.sh": ". ./x.sh\n", "x.mk": "all:\n\t@true\n"} {
-				write(t, filepath.Join(dir, file), text)
+				putText(t, filepath.Join(dir, file), text)
 			}
 			user := personSaying(DecisionAlways, DecisionSession, DecisionAlways, DecisionNo)
 			env.Gate = NewGate(GateConfig{Asker: user})
@@ -275,7 +275,7 @@ func TestRememberedApprovalsCoverTheContent(t *testing.T) {
 			}
 			run(1, "again")
 			old, _ := os.ReadFile(filepath.Join(dir, tt.file)) //nolint:errcheck // it may not be there
-			write(t, filepath.Join(dir, tt.file), string(old)+"\n# more\n")
+			putText(t, filepath.Join(dir, tt.file), string(old)+"\n# more\n")
 			want := 2
 			if name == "another file" {
 				want = 1
@@ -295,7 +295,7 @@ func quotedArgs(t *testing.T, command string) string {
 	return string(args)
 }
 
-func write(t *testing.T, name, text string) {
+func putText(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
