@@ -172,6 +172,22 @@ func control(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\f' || r >= 0x7f && r < 0xa0
 }
 
+// WithoutControls is a model's text without control characters: in a terminal they could
+// hide a question or fill the clipboard, and some editors take a lone carriage return for a
+// line end, or no NUL. Line feeds and tabs stay.
+func WithoutControls(s string) string {
+	drop := func(r rune) bool { return r == '\r' || r == '\f' || control(r) }
+	if !strings.ContainsFunc(s, drop) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if drop(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
 // plainly takes escape sequences, whole, and other control characters out of text.
 // Unlike what [PlainText] makes of a terminal's output, the rest stays as it is.
 func plainly(s string) string {

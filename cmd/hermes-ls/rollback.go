@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,7 +89,7 @@ func rollback(cmd *cobra.Command, flags rollbackFlags, args []string) (err error
 	if flags.diff {
 		text, err := keeper.Diff(ctx, chosen.ID, paths)
 		if err == nil {
-			_, err = fmt.Fprint(cmd.OutOrStdout(), text)
+			_, err = fmt.Fprint(shownOn(cmd.OutOrStdout()), text)
 		}
 		return err
 	}
@@ -178,7 +179,7 @@ func chooseCheckpoint(all []checkpoint.Info, said string) (checkpoint.Info, erro
 }
 
 func printCheckpoints(cmd *cobra.Command, head store.Session, all []checkpoint.Info) error {
-	out := cmd.OutOrStdout()
+	out := harmless{cmd.OutOrStdout()}
 	if len(all) == 0 {
 		_, err := fmt.Fprintf(out, "The session %q has no checkpoints: it has changed nothing.\n", head.Title)
 		return err
@@ -188,12 +189,21 @@ func printCheckpoints(cmd *cobra.Command, head store.Session, all []checkpoint.I
 	for i, c := range all {
 		files := fmt.Sprintf("%d files", len(c.Files))
 		if len(c.Files) == 1 {
-			files = filepath.Base(c.Files[0])
+			files = printable(filepath.Base(c.Files[0]))
 		}
 		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", i+1, c.Created.Local().Format("2006-01-02 15:04:05"), c.ID[max(0, len(c.ID)-8):], files, printable(c.Title))
 	}
 	fmt.Fprintln(table)
 	return table.Flush()
+}
+
+// shownOn is out without what controls a terminal, if it is one: a diff for another program
+// stays as it is.
+func shownOn(out io.Writer) io.Writer {
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return harmless{out}
+	}
+	return out
 }
 
 // printable takes out what would move a terminal's cursor.
@@ -227,7 +237,7 @@ func printRestored(cmd *cobra.Command, files *workspace.Workspace, out checkpoin
 		fmt.Fprintf(cmd.OutOrStdout(), "restored  %s\n", printable(files.Name(path)))
 	}
 	for _, k := range out.Kept {
-		fmt.Fprintf(cmd.OutOrStdout(), "kept      %s: %s\n", printable(files.Name(k.Path)), k.Why)
+		fmt.Fprintf(cmd.OutOrStdout(), "kept      %s: %s\n", printable(files.Name(k.Path)), printable(k.Why))
 	}
 	if len(out.Restored)+len(out.Kept) == 0 {
 		fmt.Fprintln(cmd.OutOrStdout(), "Nothing had to be brought back.")

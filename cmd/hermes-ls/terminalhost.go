@@ -16,10 +16,12 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/approval"
 )
 
 // terminalHost is the person at a terminal as a session's host: the answer goes to
-// out, progress and questions to progress.
+// out, progress and questions to progress. Neither controls the terminal: a model could
+// otherwise hide a question, or write to the clipboard.
 type terminalHost struct {
 	out, progress io.Writer
 	in            *bufio.Reader // nil: nobody to ask
@@ -33,7 +35,10 @@ type terminalHost struct {
 }
 
 func newTerminalHost(cmd *cobra.Command, flags runFlags) *terminalHost {
-	h := &terminalHost{out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr(), json: flags.json}
+	h := &terminalHost{out: cmd.OutOrStdout(), progress: harmless{cmd.ErrOrStderr()}, json: flags.json}
+	if !flags.json {
+		h.out = harmless{h.out}
+	}
 	if canAsk(flags) {
 		h.in = bufio.NewReader(os.Stdin)
 	}
@@ -173,7 +178,7 @@ func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (too
 	h.mu.Lock()
 	h.endLine()
 	if q.For != "" {
-		fmt.Fprintf(h.progress, "\nThe subagent “%s” asks:", q.For)
+		fmt.Fprintf(h.progress, "\nThe subagent “%s” asks:", approval.Escape(q.For))
 	}
 	remembering := ""
 	if q.Remember != "" {

@@ -59,6 +59,55 @@ func TestQuestionHoldsNothingHidden(t *testing.T) {
 	}
 }
 
+// What a model says, its calls and its subagents hold nothing that steers a client's terminal.
+func TestAnswerDoesNotSteerATerminal(t *testing.T) {
+	t.Parallel()
+	const hostile = "a\x1b[8m\x1b]52;c;ZXZpbA==\x07\u009b2Jbc\x7f"
+	goal, err := json.Marshal(map[string]any{"goal": hostile, "toolsets": []string{"file"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := json.Marshal(map[string]string{"path": "n" + hostile, "content": "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := connect(t, setup{model: fakemodel.Script(
+		tool("delegate_task", string(goal)), reply(hostile), func(x *fakemodel.Exchange) { x.Call("call-1", "no"+hostile, "{}"); x.End() }, tool("write_file", string(path)), reply(hostile),
+	)})
+	c.must(protocol.MethodSessionPrompt, say(c.newSession(), "go"), nil)
+	said := 0
+	for _, u := range c.seen() {
+		var value any
+		if err := json.Unmarshal(u.Raw, &value); err != nil {
+			t.Fatal(err)
+		}
+		said += strings.Count(string(u.Raw), "52;c;")
+		checkSteers(t, value)
+	}
+	if said < 8 {
+		t.Errorf("the text was shown %d times only", said)
+	}
+}
+
+func checkSteers(t *testing.T, value any) {
+	t.Helper()
+	switch v := value.(type) {
+	case string:
+		if strings.ContainsFunc(v, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+			t.Errorf("raw: %q", v)
+		}
+	case []any:
+		for _, e := range v {
+			checkSteers(t, e)
+		}
+	case map[string]any:
+		for k, e := range v {
+			checkSteers(t, k)
+			checkSteers(t, e)
+		}
+	}
+}
+
 func checkShown(t *testing.T, value any) {
 	t.Helper()
 	switch v := value.(type) {

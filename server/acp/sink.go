@@ -88,7 +88,7 @@ func (s *sink) Pace(ctx context.Context) error { return s.agent.peer.Drain(ctx, 
 func (s *sink) post(u acp.Update) { s.agent.update(s.session, u) }
 
 func (s *sink) chunk(kind, messageID, text string) {
-	n := &chunk{session: s.session, kind: kind, message: messageID, text: []byte(text)}
+	n := &chunk{session: s.session, kind: kind, message: messageID, text: []byte(tools.WithoutControls(text))}
 	_ = s.agent.peer.Post(s.session, n)
 }
 
@@ -147,7 +147,7 @@ const unnamedTitle = "Tool call without a name"
 
 func started(e agent.CallStarted) *acp.ToolCall {
 	return &acp.ToolCall{
-		SessionUpdate: acp.UpdateToolCall, ToolCallID: e.Call.ID, Title: approval.Shown(cmp.Or(e.Title, unnamedTitle)), Name: e.Call.Name,
+		SessionUpdate: acp.UpdateToolCall, ToolCallID: e.Call.ID, Title: approval.Shown(cmp.Or(e.Title, unnamedTitle)), Name: approval.Shown(e.Call.Name),
 		Kind: acp.ToolKind(e.Kind), Status: acp.StatusPending,
 		Locations: locations(e.Locations), RawInput: input(e.Call.Args),
 	}
@@ -205,7 +205,7 @@ func contents(shown []tools.Content) (content []acp.ToolCallContent, places []ac
 	for _, c := range shown {
 		switch {
 		case c.Diff != nil:
-			content = append(content, acp.DiffContent(c.Diff.Path, c.Diff.Old, c.Diff.New))
+			content = append(content, acp.DiffContent(approval.Shown(c.Diff.Path), c.Diff.Old, c.Diff.New))
 		case c.Terminal != "":
 			content = append(content, acp.TerminalContent(c.Terminal))
 		case c.Text != "":

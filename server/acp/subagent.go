@@ -9,6 +9,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/delegate"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/approval"
 )
 
 // Subagents are shown as tool calls of their parent's session whose content moves:
@@ -41,7 +43,7 @@ func (s *sink) childStarted(e agent.ChildStarted) {
 	c := &subagent{Child: e.Child, id: "subagent-" + e.SessionID, open: map[string]string{}}
 	s.children[e.SessionID] = c
 	s.post(&acp.ToolCall{
-		SessionUpdate: acp.UpdateToolCall, ToolCallID: c.id, Title: "Subagent: " + line(e.Goal, 100), Kind: acp.ToolKind("other"),
+		SessionUpdate: acp.UpdateToolCall, ToolCallID: c.id, Title: approval.Shown("Subagent: " + line(e.Goal, 100)), Kind: acp.ToolKind("other"),
 		Status: acp.StatusInProgress, Meta: c.meta("running"),
 	})
 }
@@ -61,7 +63,7 @@ func (s *sink) childEvent(e agent.ChildEvent) {
 	c.sent = time.Now()
 	s.post(&acp.ToolCall{
 		SessionUpdate: acp.UpdateToolCallNews, ToolCallID: c.id, Status: acp.StatusInProgress,
-		Content: []acp.ToolCallContent{acp.TextContent(c.content())}, Meta: c.meta("running"),
+		Content: []acp.ToolCallContent{acp.TextContent(tools.WithoutControls(c.content()))}, Meta: c.meta("running"),
 	})
 }
 
@@ -78,7 +80,7 @@ func (s *sink) childEnded(e agent.ChildEnded) {
 		u.Status = acp.StatusFailed
 		text = e.Status + ": " + e.Error + "\n\n" + text
 	}
-	u.Content = []acp.ToolCallContent{acp.TextContent(text)}
+	u.Content = []acp.ToolCallContent{acp.TextContent(tools.WithoutControls(text))}
 	s.post(u)
 }
 
@@ -133,7 +135,7 @@ func (c *subagent) content() string {
 
 func (c *subagent) meta(status string) acp.Meta {
 	m := map[string]any{
-		"sessionId": c.SessionID, "parentSessionId": c.ParentID, "goal": c.Goal, "status": status,
+		"sessionId": c.SessionID, "parentSessionId": c.ParentID, "goal": tools.WithoutControls(c.Goal), "status": status,
 		"model": c.Model, "calls": c.calls, "tokens": c.used,
 	}
 	if c.CallID != "" {
@@ -166,7 +168,7 @@ func (a *Agent) SubagentsReady(sessionID string, ready []delegate.Status) {
 
 func subagentInfo(s delegate.Status) acp.Subagent {
 	return acp.Subagent{
-		SubagentID: s.SessionID, ParentID: s.ParentID, Goal: s.Goal, Status: s.Status, Doing: s.Doing,
+		SubagentID: s.SessionID, ParentID: s.ParentID, Goal: tools.WithoutControls(s.Goal), Status: s.Status, Doing: s.Doing,
 		Calls: s.Calls, Tokens: s.Tokens, Seconds: s.Seconds, Background: s.Background,
 	}
 }

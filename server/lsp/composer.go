@@ -1,6 +1,10 @@
 package lsp
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
 
 // composer turns a turn's events into Markdown, piece by piece. What it has given
 // out is never changed: a line that may become one of the chat's headings is held
@@ -26,6 +30,7 @@ func newComposer() composer { return composer{blank: 2} }
 
 // text adds a piece of the answer.
 func (c *composer) text(s string) {
+	s = tools.WithoutControls(s)
 	if c.block != prose {
 		if s = strings.TrimLeft(s, "\r\n"); s == "" {
 			return

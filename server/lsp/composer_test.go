@@ -51,6 +51,8 @@ func TestComposer(t *testing.T) {
 	checkComposed(t, "\\## You  \nx", "## You  \nx")
 	checkComposed(t, "## Your plan\n# H", "## Your plan\n# H")
 	checkComposed(t, "text ## You", "text ## You")
+	checkComposed(t, "a## You\nb]c\td", "a\r## You\r\nb\x1b]\x00c\td") // a lone carriage return is a line end to some editors
+	checkComposed(t, "\\## You\nb", "\r## You\r\nb")
 	checkComposed(t, "", "")
 }
 
