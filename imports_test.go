@@ -24,9 +24,10 @@ var layers = map[string][]string{
 	"tools":      {"internal"},
 	"agent":      {"tools", "internal"},
 	"codeexec":   {"tools", "internal"},
-	"delegate":   {"agent", "tools", "internal"},
-	"extensions": {"tools", "internal"},
-	"server":     {"protocol", "config", "tools", "agent", "codeexec", "delegate", "extensions", "internal"},
+	"delegate":   {"agent", "extension", "tools", "internal"},
+	"extension":  {"tools", "agent/prompt", "agent/model", "internal"},
+	"extensions": {"extension", "tools", "agent", "internal"},
+	"server":     {"protocol", "config", "tools", "agent", "codeexec", "delegate", "extension", "extensions", "internal"},
 	"bench":      {""},
 	"e2e":        {""},
 }

@@ -166,6 +166,7 @@ func caller(env *tools.Env, call tools.Call) func(context.Context, string, json.
 	inner := *env
 	inner.Progress, inner.Terminals, inner.Call, inner.Recall, inner.Diagnoser, inner.Sees = nil, nil, nil, nil, nil, nil
 	inner.Processes = nil // commands run in the foreground only
+	inner.Script = true
 	return func(ctx context.Context, tool string, args json.RawMessage) tools.Result {
 		result, _ := env.Call(ctx, &inner, tools.Call{ID: call.ID, Name: tool, Args: args}) // the error is ctx's, and the result says so
 		return result

@@ -24,6 +24,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -46,6 +47,8 @@ type Config struct {
 	// nothing does. What a call starts is bounded by the call's.
 	Sandbox *sandbox.Box
 	Depth   int // of the parent: 0 in a session that a person talks to
+	// Extensions are those of the parent's session; nil: there are none.
+	Extensions *extension.Set
 }
 
 // Model is a model for a subagent.
@@ -88,6 +91,9 @@ type Children struct {
 func New(c Config) *Children {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Extensions == nil {
+		c.Extensions = &extension.Set{}
 	}
 	x := &Children{Config: c}
 	if x.Runner == nil {

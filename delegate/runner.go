@@ -13,6 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -43,6 +44,7 @@ type worker struct {
 	files     tools.Files
 	processes *tools.Processes // its own, in the background; nil: none
 	children  *Children        // its own subagents; nil: it may have none
+	extended  *extension.Set   // its extensions
 	leave     func()           // takes children off their parent's
 	apart     *tree            // where it works; nil: with everybody else
 	box       *sandbox.Box     // bounds commands in apart; nil: nothing of its own
@@ -66,12 +68,15 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 	if err := w.enter(ctx, env, t, l.Store.Path()); err != nil {
 		return nil, err
 	}
+	lent := w.lend(env, t)
+	if set, err = w.extend(ctx, l.Children, lent, set); err != nil {
+		return nil, err
+	}
 	if _, deeper := set.Get(ToolName); deeper {
 		if set, err = w.deepen(l.Children, t, set); err != nil {
 			return nil, err
 		}
 	}
-	lent := w.lend(env, t)
 	c := agent.Config{
 		Head: store.Session{ID: t.ID}, Model: m, Store: l.Store, Tools: set, Env: lent,
 		MaxIterations: t.Iterations, Window: m.Window, Log: l.Log, News: w.processes.News,
@@ -79,7 +84,7 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 	if t.message != "" {
 		w.Session, err = agent.Load(ctx, c)
 	} else {
-		if c.Head, err = l.head(ctx, t, set, w.files, lent); err != nil {
+		if c.Head, err = l.head(ctx, t, set, w, lent); err != nil {
 			return nil, err
 		}
 		w.Session, err = agent.New(ctx, c)
@@ -112,11 +117,34 @@ func (w *worker) enter(ctx context.Context, env *tools.Env, t *Task, storePath s
 	return err
 }
 
+// extend opens the subagent's extensions. Each tool of an extension is replaced by that
+// of the derived instance. If that has no such tool, the subagent has none.
+func (w *worker) extend(ctx context.Context, parent *Children, env *tools.Env, set *tools.Set) (*tools.Set, error) {
+	extended, err := parent.Extensions.Derive(ctx, extension.Subagent, func(string) *extension.Session {
+		return &extension.Session{
+			ID: env.SessionID, Kind: extension.Subagent, Cwd: parent.Cwd, Folders: w.files.Folders, Files: w.files, Editor: w.files,
+		}
+	})
+	if err != nil {
+		parent.Log.Warn("a subagent works without an extension", "session", env.SessionID, "error", err)
+	}
+	w.extended, env.Recall.OnForget = extended, extended.Forget
+	derived, err := extended.Tools(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	set, err = set.Replace(derived)
+	if err == nil {
+		set.Events = extended.Events()
+	}
+	return set, err
+}
+
 // deepen gives the subagent subagents of its own.
 func (w *worker) deepen(parent *Children, t *Task, set *tools.Set) (*tools.Set, error) {
 	c := parent.Config
 	c.Depth += t.below + 1
-	c.Sink, c.Ended, c.Runner = parent, nil, nil
+	c.Sink, c.Ended, c.Runner, c.Extensions = parent, nil, nil, w.extended
 	w.children = New(c)
 	w.leave = parent.enter(w.children)
 	tool := w.children.Tool()
@@ -154,13 +182,13 @@ func (w *worker) lend(env *tools.Env, t *Task) *tools.Env {
 }
 
 // head is a new session's.
-func (l local) head(ctx context.Context, t *Task, set *tools.Set, files tools.Files, env *tools.Env) (store.Session, error) {
+func (l local) head(ctx context.Context, t *Task, set *tools.Set, w *worker, env *tools.Env) (store.Session, error) {
 	kept, err := json.Marshal(origin{Task: *t})
 	if err != nil {
 		return store.Session{}, fmt.Errorf("keeping the task: %w", err)
 	}
 	head := store.Session{ID: t.ID, Cwd: l.Cwd, Parent: t.Parent, Model: t.Model, Origin: string(kept), Tools: []model.Tool{}}
-	place := prompt.Config{Folders: files.Folders(), OS: runtime.GOOS, Date: time.Now(), Host: l.Host}
+	place := prompt.Config{Folders: w.files.Folders(), OS: runtime.GOOS, Date: time.Now(), Host: l.Host}
 	if head.Cwd == "" {
 		head.Cwd = place.Folders[0]
 	}
@@ -173,13 +201,7 @@ func (l local) head(ctx context.Context, t *Task, set *tools.Set, files tools.Fi
 	}
 	_, err = os.Lstat(filepath.Join(place.Folders[0], ".git"))
 	place.Git = err == nil
-	place.Notes = prompt.ReadNotes(place.Folders, func(path string) ([]byte, error) {
-		f, err := files.Read(ctx, path)
-		if err != nil {
-			return nil, err
-		}
-		return f.Text, nil
-	})
+	place.Sections = w.extended.Sections(ctx)
 	task := prompt.Task{Goal: t.Goal, Context: t.Context}
 	if len(t.Schema) > 0 {
 		schema, err := json.Marshal(t.Schema)
@@ -212,6 +234,10 @@ func (w *worker) stop(ctx context.Context) {
 		w.children = nil
 	}
 	_ = w.processes.Close(context.WithoutCancel(ctx)) // ends only when they have
+	if w.extended != nil {
+		_ = w.extended.Close(context.WithoutCancel(ctx))
+		w.extended = nil
+	}
 }
 
 func (w *worker) letGo(ctx context.Context) {

@@ -46,18 +46,6 @@ func (x *Session) permitServer(ctx context.Context, p mcp.Permission) error {
 	return x.gate.Check(ctx, &tools.Env{SessionID: x.id}, call, tools.KindExecute, p.Title, verdict)
 }
 
-// tell shows a word to the user now, or, before the first turn, with that.
-func (x *Session) tell(text string) {
-	x.mu.Lock()
-	begun := x.agent != nil
-	x.mu.Unlock()
-	if begun {
-		x.host.Sink(x.id).Event(agent.Notice{Text: text})
-		return
-	}
-	x.Warn(text)
-}
-
 // connectServers begins to connect the servers that the host has given and those that
 // the user has configured. Nil leaves those of an earlier call.
 func (x *Session) connectServers(given []mcp.Server) {

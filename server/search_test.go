@@ -9,7 +9,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
-	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/extensions/history"
 )
 
 // A session can look into those that were in its workspace before it, and is offered
@@ -56,7 +57,7 @@ func TestSessionSearch(t *testing.T) {
 		t.Fatalf("%s, %v", results["found"], err)
 	}
 
-	p := past{s.opened(), second.ID(), cwd}
+	p := history.Past(s.opened(), second.ID(), cwd)
 	talk, err := p.ReadSaid(t.Context(), first.ID(), found.Hits[0].MessageID, 10, false)
 	if err != nil || len(talk.Messages) != 2 || talk.Messages[0].Text != "Which widget?" || talk.Earlier != 0 || talk.Later != 0 {
 		t.Errorf("%+v, %v", talk, err)
@@ -70,8 +71,17 @@ func TestSessionSearch(t *testing.T) {
 		t.Errorf("%+v, %v", talk, err)
 	}
 	// A session that was begun without the tool goes on without it.
-	head, err := s.opened().Session(t.Context(), first.ID())
-	if err != nil || len(first.pastTool(t.Context(), head)) > 0 || len(second.pastTool(t.Context(), store.Session{Cwd: cwd})) != 1 {
-		t.Error("offered to a session that was begun without it", err)
+	for id, want := range map[string]int{first.ID(): 0, second.ID(): 1} {
+		head, err := s.opened().Session(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened, err := history.New(s.Store).Open(t.Context(), &extension.Session{ID: id, Cwd: cwd})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list, err := opened.(extension.Tools).Tools(t.Context(), told(head)); len(list) != want || err != nil {
+			t.Errorf("%d tools of history, want %d: %v", len(list), want, err)
+		}
 	}
 }

@@ -52,12 +52,15 @@ type Options struct {
 	Log         *slog.Logger   // nil: nothing is logged
 	Model       model.Model    // takes the place of the configured one; for tests
 	Instruments Instruments
-	Static      bool // leave changes of the configuration files unnoticed, and keep no namespaces between commands; for tests in virtual time
+	// Features returns the extensions of all sessions; nil: there are none.
+	Features func(*Service) []Feature
+	Static   bool // leave changes of the configuration files unnoticed, and keep no namespaces between commands; for tests in virtual time
 }
 
 // Service holds the sessions of a process.
 type Service struct {
 	Options
+	features    []Feature
 	models      models
 	pythons     *codeexec.Pythons // that sessions have tried
 	checkpoints *checkpoint.Store
@@ -98,6 +101,9 @@ func New(o Options) *Service {
 		checkpoints: checkpoint.New(o.Home),
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	if o.Features != nil {
+		s.features = o.Features(s)
+	}
 	return s
 }
 

@@ -60,12 +60,16 @@ func (g *guest) notices() (all []string) {
 	return all
 }
 
+// TestFeatures are the extensions of the tests' sessions.
+var TestFeatures func(*Service) []Feature
+
 func open(t testing.TB, o Options) *Service {
 	t.Helper()
 	if o.Home == "" {
 		o.Home = t.TempDir()
 	}
 	o.Environ = []string{}
+	o.Features = TestFeatures
 	s := New(o)
 	t.Cleanup(func() { _ = s.Close() })
 	return s

@@ -20,6 +20,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/codeexec"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/delegate"
+	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
@@ -43,6 +44,8 @@ type Session struct {
 	model   *chosen
 	ctx     context.Context // ends with the session
 	cancel  context.CancelCauseFunc
+
+	extensions *extension.Set
 
 	children  *delegate.Children
 	processes *tools.Processes // in the background
@@ -92,9 +95,10 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 	x.model = &chosen{name: head.Preferred, effort: head.Thinking}
 	x.secrets = &tools.Secrets{}
 	x.servers = x.newServers()
-	x.children = x.newChildren()
 	x.processes = tools.NewProcesses(func(text string) { x.host.Sink(x.id).Event(agent.Notice{Text: text}) })
 	x.checkpoints = x.newCheckpoints(conf)
+	x.openExtensions()
+	x.children = x.newChildren()
 	x.applyMode()
 	x.report(conf.Problems)
 	s.watch()
@@ -204,6 +208,7 @@ func (x *Session) agentConfig(ctx context.Context, conf *config.Loaded, head sto
 		x.svc.Log.Info("no model yet", "session", x.id, "reason", err)
 	}
 	env := x.env(conf)
+	env.Recall.OnForget = x.extensions.Forget
 	lent := *env
 	lent.Tools = set
 	x.children.Lend(&lent)
@@ -240,12 +245,16 @@ func (x *Session) tools(ctx context.Context, conf *config.Loaded, head store.Ses
 	if err := all.Add(x.children.Tool()); err != nil {
 		return nil, fmt.Errorf("listing the tools: %w", err)
 	}
-	for _, t := range slices.Concat(x.webTools(conf), x.clarifyTool(conf), x.pastTool(ctx, head), x.checkpointTool()) {
+	extended, err := x.extensions.Tools(ctx, told(head))
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range slices.Concat(extended, x.checkpointTool()) {
 		if err := all.Add(t); err != nil {
 			return nil, fmt.Errorf("listing the tools: %w", err)
 		}
 	}
-	all.Hook(x.folderNotes())
+	all.Events = x.extensions.Events()
 	x.checkpointed(all)
 	servers, err := x.serverTools(ctx, head)
 	if err != nil {
@@ -331,9 +340,9 @@ func (x *Session) systemPrompt(ctx context.Context, offered []tools.Spec, shell 
 		Shell:   shell,
 		Date:    time.Now(),
 		Tools:   names,
-		Notes:   prompt.ReadNotes(folders, func(path string) ([]byte, error) { return x.read(ctx, path) }),
 		Host:    x.editor,
-		Manner:  x.manner(),
+
+		Sections: x.extensions.Sections(ctx),
 	})
 }
 
@@ -349,14 +358,6 @@ func inGit(folder string) bool {
 		}
 		folder = above
 	}
-}
-
-func (x *Session) read(ctx context.Context, path string) ([]byte, error) {
-	f, err := x.ws.ReadIfThere(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return f.Text, nil
 }
 
 // Replay shows the log to the host's sink, from the beginning.
@@ -402,7 +403,7 @@ func (x *Session) close(ctx context.Context) error {
 	if err := x.closeCheckpoints(ctx); err != nil {
 		return err
 	}
-	late := x.servers.Close(ctx) // they were told to end with x.ctx
+	late := errors.Join(x.extensions.Close(ctx), x.servers.Close(ctx)) // they were told to end with x.ctx
 	x.away.close()
 	x.sandbox.Close()
 	return errors.Join(late, x.ws.Close())

@@ -30,7 +30,7 @@ func (x *Session) newChildren() *delegate.Children {
 		Host:   x.editor,
 		Log:    x.svc.Log,
 
-		Sandbox: x.sandbox,
+		Sandbox: x.sandbox, Extensions: x.extensions,
 	})
 }
 

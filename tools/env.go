@@ -32,6 +32,8 @@ type Env struct {
 	Secrets *Secrets
 	// Sandbox bounds what commands reach; nil: nothing does.
 	Sandbox *sandbox.Box
+	// Script says that a script makes the call.
+	Script bool
 	// Progress takes what a running call has to show, such as output so far.
 	// Nil: nobody looks.
 	Progress func(Progress)

@@ -13,7 +13,9 @@ type Recall struct {
 	mu     sync.Mutex
 	shown  map[shownWindow][sha256.Size]byte
 	failed map[string]int // edits in a row, by absolute path
-	told   map[string]bool
+
+	// OnForget is called by Forget; nil: nothing is. Set it before the first call.
+	OnForget func()
 }
 
 // shownWindow is what a read has asked for.
@@ -24,7 +26,7 @@ type shownWindow struct {
 
 // NewRecall remembers nothing yet.
 func NewRecall() *Recall {
-	return &Recall{shown: map[shownWindow][sha256.Size]byte{}, failed: map[string]int{}, told: map[string]bool{}}
+	return &Recall{shown: map[shownWindow][sha256.Size]byte{}, failed: map[string]int{}}
 }
 
 // Forget is for when the model no longer has before it what it was shown: a history
@@ -34,22 +36,11 @@ func (r *Recall) Forget() {
 		return
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	clear(r.shown)
-	clear(r.told)
-}
-
-// First reports whether what is named is to be told for the first time, or for the
-// first time since [Recall.Forget]. A nil Recall is told nothing.
-func (r *Recall) First(name string) bool {
-	if r == nil {
-		return false
+	r.mu.Unlock()
+	if r.OnForget != nil {
+		r.OnForget()
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	first := !r.told[name]
-	r.told[name] = true
-	return first
 }
 
 // again reports whether the same was shown for w the last time, and notes that it

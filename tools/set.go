@@ -14,6 +14,9 @@ type Set struct {
 	// model gets an error without the stack. Set it before the first call.
 	Defect func(tool string, panicked any, stack []byte)
 
+	// Events sees the calls of the set. Set it before the first call; nil: nothing does.
+	Events Events
+
 	mu    sync.Mutex // never held while a tool or a hook runs
 	tools []Tool     // in the order they were added
 	hooks []Hook
@@ -100,7 +103,7 @@ func (s *Set) wrapped() []Tool {
 func (s *Set) empty() *Set {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &Set{Defect: s.Defect, hooks: slices.Clone(s.hooks)}
+	return &Set{Defect: s.Defect, Events: s.Events, hooks: slices.Clone(s.hooks)}
 }
 
 // The letters that every model endpoint takes in a function's name.

@@ -38,6 +38,8 @@ type Tool struct {
 	Schema      json.RawMessage
 	// ReadOnly tools change nothing: neighbouring calls of them run together.
 	ReadOnly bool
+	// Owner is the extension that the tool belongs to. Its set fills it in.
+	Owner string
 	// Available is asked once per listing; an error leaves the tool out. Nil: always there.
 	Available func(context.Context) error
 	// RequiredEnv names environment variables without which the tool is left out.

@@ -27,20 +27,41 @@ type Config struct {
 	Shell   string    // what terminal runs commands with, such as "bash"
 	Date    time.Time // only the day is told
 	Tools   []string  // names of the offered tools
-	Notes   []Note    // see [ReadNotes]
 	Host    string    // the editor, such as "Neovim 0.12"; empty: unknown
-	// Manner is how the user wants it to speak, in the user's own words.
-	Manner []string
+	// Sections are further texts; those of a slot stand in their order.
+	Sections []Section
 }
+
+// Section is a text of the system prompt beside the fixed ones.
+type Section struct {
+	Slot Slot
+	Text string // whole, with its heading
+}
+
+// Slot is the place of a section.
+type Slot int
+
+const (
+	Persona Slot = iota // behind the rules: how the agent behaves
+	Project             // behind the environment: data about the project
+)
 
 // System is the whole system prompt.
 func System(c Config) string {
 	var b strings.Builder
 	b.WriteString(about(words, c.conditions()))
-	writeManner(&b, c.Manner)
+	writeSections(&b, c.Sections, Persona)
 	writePlace(&b, c)
-	writeNotes(&b, c.Notes)
+	writeSections(&b, c.Sections, Project)
 	return b.String()
+}
+
+func writeSections(b *strings.Builder, all []Section, slot Slot) {
+	for _, s := range all {
+		if s.Slot == slot {
+			b.WriteString(s.Text)
+		}
+	}
 }
 
 // Task is what a subagent is to do. Goal is required.
@@ -56,7 +77,7 @@ func Child(c Config, t Task) string {
 	var b strings.Builder
 	b.WriteString(about(childWords, c.conditions()))
 	writePlace(&b, c)
-	writeNotes(&b, c.Notes)
+	writeSections(&b, c.Sections, Project)
 	fmt.Fprintf(&b, "\n# Your task\n\n%s\n", strings.TrimSpace(t.Goal))
 	if t.Context != "" {
 		fmt.Fprintf(&b, "\n# What you have to know\n\n%s\n", strings.TrimSpace(t.Context))
@@ -67,15 +88,15 @@ func Child(c Config, t Task) string {
 	return b.String()
 }
 
-// writeManner says what the user wants, who may ask for any manner but for no other
-// rules.
-func writeManner(b *strings.Builder, manner []string) {
-	text := strings.TrimSpace(strings.Join(manner, "\n\n"))
+// PersonaSection is the section for texts in which the user says how the agent behaves.
+// They change its tone and not the rules. If all are empty, it returns no section.
+func PersonaSection(texts ...string) []Section {
+	text := strings.TrimSpace(strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "\n\n"))
 	if text == "" {
-		return
+		return nil
 	}
-	text, _ = begin(text, mannerLimit)
-	fmt.Fprintf(b, "\n# Your manner\n\nThe user wants you to be like this. It shapes how you speak and what you care about; the rules above stay.\n\n%s\n", text)
+	text, _ = begin(text, personaLimit)
+	return []Section{{Persona, fmt.Sprintf("\n# Your manner\n\nThe user wants you to be like this. It shapes how you speak and what you care about; the rules above stay.\n\n%s\n", text)}}
 }
 
 func writePlace(b *strings.Builder, c Config) {

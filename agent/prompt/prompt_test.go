@@ -84,14 +84,14 @@ func TestNotes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := config()
-			cfg.Notes = prompt.ReadNotes(cfg.Folders, func(path string) ([]byte, error) {
+			cfg.Sections = prompt.NotesSection(prompt.ReadNotes(cfg.Folders, func(path string) ([]byte, error) {
 				for name, text := range c.files {
 					if path == filepath.Join("/home/ann", name) {
 						return []byte(text), nil
 					}
 				}
 				return nil, errors.New("not there")
-			})
+			}))
 			text := prompt.System(cfg)
 			if len(text) > 5000+9000 {
 				t.Errorf("%d bytes", len(text))

@@ -90,7 +90,7 @@ func runPrompt(cmd *cobra.Command, flags runFlags, prompt string) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	service := server.New(server.Options{Home: config.Home(os.Environ()), Config: app.Config(), Version: version, Log: log})
+	service := app.New(server.Options{Home: config.Home(os.Environ()), Version: version, Log: log})
 	defer service.Close()
 	service.SetInit(flags.overrides())
 	cwd, err := os.Getwd()

@@ -69,7 +69,7 @@ func serveOn(cmd *cobra.Command, flags serveFlags, protocol string, serve func(c
 	}
 	defer instruments.close()
 	c := connection{log: log}
-	c.service = server.New(server.Options{Home: config.Home(os.Environ()), Config: app.Config(), Version: version, Log: log, Instruments: instruments.service()})
+	c.service = app.New(server.Options{Home: config.Home(os.Environ()), Version: version, Log: log, Instruments: instruments.service()})
 	c.in, c.out = instruments.wrap(os.Stdin, os.Stdout)
 	c.inspect = instruments.serve(c.service)
 	return serve(ctx, c)

@@ -152,7 +152,7 @@ func sessionsRemove() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				service := server.New(server.Options{Home: config.Home(os.Environ()), Config: app.Config(), Version: version, Store: st})
+				service := app.New(server.Options{Home: config.Home(os.Environ()), Version: version, Store: st})
 				for _, id := range ids {
 					if err := removeSession(cmd.Context(), st, service, id); err != nil {
 						return err

@@ -17,6 +17,7 @@ import (
 	protocol "github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/acp"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 func TestInitialize(t *testing.T) {
@@ -586,7 +587,7 @@ func TestWhatCameBeforeTheEndIsAnswered(t *testing.T) {
 
 func TestAPanicIsAnswered(t *testing.T) {
 	t.Parallel()
-	svc := server.New(server.Options{Home: t.TempDir()})
+	svc := app.New(server.Options{Home: t.TempDir()})
 	t.Cleanup(func() { _ = svc.Close() })
 	a := acp.NewAgent(svc, nil, acp.Options{}) // no peer: telling it anything panics
 	result, err := a.Handle(t.Context(), protocol.MethodSessionNew, json.RawMessage(fmt.Sprintf(`{"cwd":%q}`, t.TempDir())), nil)

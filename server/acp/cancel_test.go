@@ -14,6 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 // TestCancelOvertakes wants session/cancel to wait for no other request: neither when
@@ -26,7 +27,7 @@ func TestCancelOvertakes(t *testing.T) {
 			home, ws := t.TempDir(), t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				m := fakemodel.New()
-				svc := server.New(server.Options{Home: home, Environ: []string{}, Model: m, Static: true})
+				svc := app.New(server.Options{Home: home, Environ: []string{}, Model: m, Static: true})
 				in, toAgent := io.Pipe()
 				fromAgent, out := io.Pipe()
 				ctx, cancel := context.WithCancel(t.Context())

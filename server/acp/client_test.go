@@ -24,6 +24,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp/acptest"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/acp"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 func TestMain(m *testing.M) {
@@ -107,7 +108,7 @@ func dial(t testing.TB, s setup) *client {
 	if s.env == nil {
 		s.env = []string{}
 	}
-	svc := server.New(server.Options{Home: c.home, Version: "0.0-test", Environ: s.env, Model: s.model, Static: s.static, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	svc := app.New(server.Options{Home: c.home, Version: "0.0-test", Environ: s.env, Model: s.model, Static: s.static, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	in, toAgent := io.Pipe()
 	fromAgent, out := io.Pipe()
 	c.in = toAgent

@@ -13,6 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp/acptest"
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
 	"github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/app"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -40,7 +41,7 @@ func TestASlowClientGetsTheSameInFewerFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &gate{open: make(chan struct{})}
 		w := wire.NewWriter(out, wire.LineFraming)
-		a := NewAgent(server.New(server.Options{Home: t.TempDir()}), writing{w: w}, Options{})
+		a := NewAgent(app.New(server.Options{Home: t.TempDir()}), writing{w: w}, Options{})
 		s := a.Sink("s")
 		var want strings.Builder
 		for i := range 1000 {
@@ -103,7 +104,7 @@ func TestASlowClientGetsTheSameInFewerFrames(t *testing.T) {
 func BenchmarkDelta(b *testing.B) {
 	w := wire.NewWriter(io.Discard, wire.LineFraming)
 	defer w.Close()
-	a := NewAgent(server.New(server.Options{Home: b.TempDir()}), writing{w: w}, Options{})
+	a := NewAgent(app.New(server.Options{Home: b.TempDir()}), writing{w: w}, Options{})
 	s := a.Sink("01900000-0000-7000-8000-000000000000")
 	b.ReportAllocs()
 	for b.Loop() {

@@ -14,6 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/acp"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 // TestAClientThatStopsReading holds up neither a turn nor the end.
@@ -22,7 +23,7 @@ func TestAClientThatStopsReading(t *testing.T) {
 	home, ws := t.TempDir(), t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		m := fakemodel.New()
-		svc := server.New(server.Options{Home: home, Environ: []string{}, Model: m, Static: true})
+		svc := app.New(server.Options{Home: home, Environ: []string{}, Model: m, Static: true})
 		in, toAgent := io.Pipe()
 		fromAgent, out := io.Pipe()
 		ended := make(chan error, 1)

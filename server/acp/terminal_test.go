@@ -11,6 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
 	"github.com/hermes-ls/hermes-ls/server"
 	face "github.com/hermes-ls/hermes-ls/server/acp"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 // terminalPeer is a client that lends terminals.
@@ -50,7 +51,7 @@ func (p *terminalPeer) Call(ctx context.Context, method string, params, result a
 }
 
 func newTerminals(t *testing.T, p *terminalPeer) *face.Agent {
-	svc := server.New(server.Options{Home: t.TempDir()})
+	svc := app.New(server.Options{Home: t.TempDir()})
 	t.Cleanup(func() { _ = svc.Close() })
 	a := face.NewAgent(svc, p, face.Options{})
 	if a.Terminals("s") != nil {

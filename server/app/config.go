@@ -1,5 +1,5 @@
-// Package app is the list of the features that the program is made of. To add a feature, add its
-// package here; nothing else names it.
+// Package app is the list of the features that the program is made of. To add a feature, add one
+// line to [Features]; nothing else names it.
 package app
 
 import "github.com/hermes-ls/hermes-ls/config"

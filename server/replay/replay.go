@@ -96,7 +96,7 @@ func Play(ctx context.Context, c Config) (*Report, error) {
 	}
 	p := &player{Config: c, then: results(c.Messages), unsafe: !enforced}
 	m := &recorded{}
-	svc := server.New(server.Options{Home: c.Home, Config: app.Config(), Version: c.Version, Model: m, Log: c.Log, Static: true})
+	svc := app.New(server.Options{Home: c.Home, Version: c.Version, Model: m, Log: c.Log, Static: true})
 	defer svc.Close() //nolint:errcheck // what was played is thrown away
 	settings, err := json.Marshal(map[string]any{
 		"agent":       map[string]any{"tools": map[string]any{"disabled": without}},

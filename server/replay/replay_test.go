@@ -17,6 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/app"
 	"github.com/hermes-ls/hermes-ls/server/replay"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -53,7 +54,7 @@ func record(t *testing.T, cwd string, replies []func(*fakemodel.Exchange), promp
 	t.Helper()
 	home := t.TempDir()
 	st := store.New(filepath.Join(home, store.FileName), store.Options{})
-	svc := server.New(server.Options{Home: home, Environ: []string{}, Store: st, Model: fakemodel.Script(replies...), Static: true})
+	svc := app.New(server.Options{Home: home, Environ: []string{}, Store: st, Model: fakemodel.Script(replies...), Static: true})
 	defer svc.Close() //nolint:errcheck // read below
 	x, err := svc.NewSession(t.Context(), server.Place{Cwd: cwd}, user{})
 	if err != nil {

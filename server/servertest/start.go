@@ -79,8 +79,8 @@ type running struct {
 func start(t testing.TB, o Options, lines bool) *running {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	service := server.New(server.Options{
-		Home: o.Home, Config: app.Config(), Version: "test", Environ: []string{}, Log: log, Model: o.Model, Static: true, Instruments: o.Instruments,
+	service := app.New(server.Options{
+		Home: o.Home, Version: "test", Environ: []string{}, Log: log, Model: o.Model, Static: true, Instruments: o.Instruments,
 	})
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()

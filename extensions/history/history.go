@@ -1,4 +1,5 @@
-package server
+// Package history lets the model search the earlier sessions of the workspace.
+package history
 
 import (
 	"context"
@@ -9,26 +10,58 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// pastTool looks into other conversations of the workspace. It is offered where there
-// are any; a session that was begun with it keeps it.
-func (x *Session) pastTool(ctx context.Context, head store.Session) []tools.Tool {
-	begun := head.System != ""
-	if begun && !slices.ContainsFunc(head.Tools, func(t model.Tool) bool { return t.Name == "session_search" }) {
-		return nil
-	}
-	st := x.svc.theStore(x.conf.Store.Synchronous)
-	if !begun {
-		page, _, err := st.List(ctx, store.Filter{Cwd: head.Cwd, Talks: true, Limit: 2})
-		others := slices.DeleteFunc(page, func(s store.Session) bool { return s.ID == head.ID })
-		if err != nil || len(others) == 0 {
-			return nil // a store that cannot be read says so to the prompt
-		}
-	}
-	return []tools.Tool{tools.SessionSearch(past{st, head.ID, head.Cwd})}
+// New returns the extension. Sessions returns the store; it is called when a session
+// first needs it.
+func New(sessions func() *store.Store) extension.Extension { return history{sessions} }
+
+type history struct{ store func() *store.Store }
+
+func (history) Name() string { return "history" }
+
+func (e history) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+	return instance{e, s}, nil
 }
+
+type instance struct {
+	history
+	session *extension.Session
+}
+
+func (instance) Close(context.Context) error { return nil }
+
+// Derive lets a subagent search, too.
+func (x instance) Derive(_ context.Context, kind extension.Kind, _ *extension.Session) (extension.Instance, error) {
+	if kind != extension.Subagent {
+		return nil, nil
+	}
+	return x, nil // the earlier sessions are the same
+}
+
+// Tools returns session_search if there are earlier sessions. A stored session that began
+// with it keeps it; one that began without it gets none.
+func (x instance) Tools(ctx context.Context, told []tools.Spec) ([]tools.Tool, error) {
+	st, cwd := x.store(), x.session.Cwd
+	search := tools.SessionSearch(Past(st, x.session.ID, cwd))
+	if told != nil {
+		if !slices.ContainsFunc(told, func(t tools.Spec) bool { return t.Name == search.Name }) {
+			return nil, nil
+		}
+		return []tools.Tool{search}, nil
+	}
+	page, _, err := st.List(ctx, store.Filter{Cwd: cwd, Talks: true, Limit: 2})
+	others := slices.DeleteFunc(page, func(s store.Session) bool { return s.ID == x.session.ID })
+	if err != nil || len(others) == 0 {
+		return nil, nil // the prompt reports an unreadable store
+	}
+	return []tools.Tool{search}, nil
+}
+
+// Past returns the sessions of a store that the session own, of the folder cwd, can search.
+func Past(st *store.Store, own, cwd string) tools.Past { return past{st, own, cwd} }
 
 // past is what was said in sessions other than one.
 type past struct {

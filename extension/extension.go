@@ -1,0 +1,121 @@
+package extension
+
+import (
+	"context"
+
+	"github.com/hermes-ls/hermes-ls/agent/prompt"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Extension is a feature. Its values that sessions share, such as a cache, belong to it.
+type Extension interface {
+	// Name is unique. It names the extension's configuration section and its state.
+	Name() string
+	// Open makes the instance of a session. It runs while the editor waits for the
+	// session, so it starts nothing and reads nothing that can wait. If Open returns
+	// an error, the session is opened without the extension and the user is told.
+	Open(ctx context.Context, s *Session) (Instance, error)
+}
+
+// Instance is an extension in one session.
+type Instance interface {
+	// Close ends everything that the instance has started, and returns when that has
+	// ended or ctx has. Instances are closed in reverse order.
+	Close(ctx context.Context) error
+}
+
+// Tools is an instance with tools. It is asked when a session begins, at each
+// compaction, and when a stored session is opened.
+type Tools interface {
+	// Tools returns the tools of the session. told are the tools that the model was
+	// told of when a stored session began; they do not change before the next
+	// compaction. If told is nil, the session begins now.
+	Tools(ctx context.Context, told []tools.Spec) ([]tools.Tool, error)
+}
+
+// Sections is an instance with texts of the system prompt. It is asked when a session
+// begins and at each compaction. Between these, the system prompt does not change.
+type Sections interface {
+	Sections(ctx context.Context) []prompt.Section
+}
+
+// Commands is an instance with slash commands.
+type Commands interface {
+	Commands() []Command
+}
+
+// Command is a slash command. The model sees neither it nor its answer.
+type Command struct {
+	Name        string // without the slash
+	Description string
+	Hint        string // tells which arguments may follow; empty: none
+	Order       int    // among all commands in lists; equal ones stand in the order of extensions
+	// Run does the work and returns the answer for the user, as Markdown. It runs
+	// beside a turn.
+	Run func(ctx context.Context, args string) (string, error)
+}
+
+// Notices is an instance that tells the model what has happened in the background.
+// Nothing else reaches the model between requests.
+type Notices interface {
+	// Notices returns the texts that the model has not got yet. It is asked before
+	// each prompt, and before each request of a turn.
+	Notices(ctx context.Context, when When) []string
+}
+
+// When says where a notice will stand.
+type When int
+
+const (
+	WithPrompt  When = iota // beside the user's next prompt
+	WithRequest             // before a further request of a running turn
+)
+
+// Waiting is a [Notices] that wants the user to know when notices wait while no turn
+// runs. See [Session.Wake].
+type Waiting interface {
+	Waiting() bool
+}
+
+// Attach is an instance that is told when a host opens the session, or opens it again
+// while it is open.
+type Attach interface {
+	// Attach gets what the host gives to extensions. If given is nil, the host has not
+	// said anything, and what it gave before stays.
+	Attach(given []any)
+}
+
+// Forget is an instance that remembers what the model was told.
+type Forget interface {
+	// Forget is called when the model may no longer have what earlier results said: the
+	// history was compacted or rewound, or a result was cut.
+	Forget()
+}
+
+// Secrets is an instance that knows texts which no output may show.
+type Secrets interface {
+	// Secrets returns them by name. It is asked when a session is opened, when a host
+	// attaches, and when the configuration changes.
+	Secrets() map[string]string
+}
+
+// Derive is an instance of which subagents, scripts or replays get something.
+type Derive interface {
+	// Derive returns the instance for a session of that kind, with no more rights than
+	// s has. If it returns nil, that session gets nothing.
+	Derive(ctx context.Context, kind Kind, s *Session) (Instance, error)
+}
+
+// Kind is a kind of session.
+type Kind int
+
+const (
+	Main     Kind = iota // opened by a host
+	Subagent             // works on a delegated task
+	Script               // calls tools for a program that the model wrote
+	Replay               // repeats a recorded session
+)
+
+func (k Kind) String() string {
+	return [...]string{"main", "subagent", "script", "replay"}[k]
+}

@@ -1,0 +1,96 @@
+package extension
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Session is the session that an instance belongs to. Its fields are all the rights of
+// an extension. The session's builder sets all of them; in tests, a field that is not
+// needed may be nil.
+type Session struct {
+	ID   string
+	Kind Kind
+
+	// Cwd is the working directory under which the session is stored.
+	Cwd string
+	// Folders are the workspace folders, the working directory first. They may change.
+	Folders func() []string
+	// Files are where tools work, unsaved buffers included.
+	Files tools.Files
+	// Editor are the files of the editor's workspace. They are the same as Files, unless
+	// the session works on another machine.
+	Editor tools.Files
+	// Confine bounds a process by the session's sandbox. If it fails, the process must
+	// not be started.
+	Confine func(ctx context.Context, c *proc.Cmd) error
+	// Ask asks the user.
+	Ask Asker
+	// Notify shows a text to the user.
+	Notify func(text string)
+	// Wake says that notices wait, so that the user can be told if no turn runs.
+	Wake func()
+	// Redact replaces known secrets by placeholders.
+	Redact func(text string) string
+	// State is what the extension stores with the session.
+	State State
+	// Config decodes the extension's configuration section over the value at into, as
+	// the section is now.
+	Config func(into any) error
+	// Spawn runs a subagent. It is nil where there can be none.
+	Spawn func(ctx context.Context, t Task) (Report, error)
+}
+
+// Asker asks the user, one question at a time in a session and its subagents.
+type Asker interface {
+	// Approve asks the user to allow an action, by the rules of the session's gate. If
+	// the action may not go on, it returns an error whose text is for the model.
+	Approve(ctx context.Context, r Request) error
+	// CanClarify reports whether the user can answer questions. Clarify asks one.
+	tools.Clarifier
+}
+
+// Request asks the user to allow an action. Reason completes the sentence “it …”.
+type Request struct {
+	Kind      tools.Kind
+	Title     string   // the action, whole
+	Reason    string   // why it requires approval
+	Keys      []string // are remembered if the user allows it for longer; empty: nothing is
+	EveryMode bool     // also requires approval in mode auto
+	Call      tools.Call
+}
+
+// State stores values of an extension with its session, by key.
+type State interface {
+	// Load decodes the value of key into v. If there is none, it returns false.
+	Load(ctx context.Context, key string, v any) (bool, error)
+	// Save stores v. If v is nil, it removes the value.
+	Save(ctx context.Context, key string, v any) error
+}
+
+// Task is work for a subagent.
+type Task struct {
+	Goal     string
+	Context  string
+	Toolsets []string
+}
+
+// Report is the result of a subagent.
+type Report struct {
+	Summary string
+	Status  string // completed, failed, interrupted or timeout
+}
+
+// Decode is a Config function that decodes a fixed section, for tests.
+func Decode(section any) func(into any) error {
+	return func(into any) error {
+		data, err := json.Marshal(section)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(data, into)
+	}
+}

@@ -1,0 +1,224 @@
+package extension
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hermes-ls/hermes-ls/agent/prompt"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Set holds the instances of one session. The zero value is an empty set.
+type Set struct {
+	opened []opened
+	events Dispatcher
+}
+
+// opened is an instance with the interfaces that it implements.
+type opened struct {
+	ext      Extension
+	instance Instance // nil: a derived session gets nothing of ext
+	tools    Tools
+	sections Sections
+	commands Commands
+	events   Events
+	notices  Notices
+	waiting  Waiting
+	attach   Attach
+	secrets  Secrets
+	forget   Forget
+	derive   Derive
+}
+
+func implemented(ext Extension, x Instance) opened {
+	o := opened{ext: ext, instance: x}
+	o.tools, _ = x.(Tools)
+	o.sections, _ = x.(Sections)
+	o.commands, _ = x.(Commands)
+	o.events, _ = x.(Events)
+	o.notices, _ = x.(Notices)
+	o.waiting, _ = x.(Waiting)
+	o.attach, _ = x.(Attach)
+	o.secrets, _ = x.(Secrets)
+	o.forget, _ = x.(Forget)
+	o.derive, _ = x.(Derive)
+	return o
+}
+
+// Open opens the extensions of a session in their order. For each, session returns the
+// rights that it gets. The error joins those of the extensions that could not be
+// opened; the set holds all others.
+func Open(ctx context.Context, all []Extension, session func(name string) *Session) (*Set, error) {
+	s := &Set{}
+	var failed error
+	for _, ext := range all {
+		x, err := open(ctx, ext, session(ext.Name()))
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("the extension %s is not available in this session: %w", ext.Name(), err))
+			continue
+		}
+		s.opened = append(s.opened, implemented(ext, x))
+	}
+	s.collectEvents(nil)
+	return s, failed
+}
+
+func open(ctx context.Context, ext Extension, session *Session) (x Instance, err error) {
+	defer recovered(&err)
+	x, err = ext.Open(ctx, session)
+	if err == nil && x == nil {
+		err = errors.New("it opened nothing")
+	}
+	return x, err
+}
+
+// recovered turns a panic into an error.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("it failed by a mistake: %v", p)
+	}
+}
+
+// Derive opens the set of a subagent, a script or a replay of s's session. The error
+// joins those of the instances that could not be derived; the set holds all others.
+func (s *Set) Derive(ctx context.Context, kind Kind, session func(name string) *Session) (*Set, error) {
+	d := &Set{}
+	d.events.kind, d.events.Failed = kind, s.events.Failed
+	var failed error
+	for _, o := range s.opened {
+		x, err := derived(ctx, o, kind, session)
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("the extension %s is not available in this %s: %w", o.ext.Name(), kind, err))
+		}
+		d.opened = append(d.opened, implemented(o.ext, x))
+	}
+	d.collectEvents(s)
+	return d, failed
+}
+
+func derived(ctx context.Context, o opened, kind Kind, session func(name string) *Session) (x Instance, err error) {
+	defer recovered(&err)
+	if o.derive == nil {
+		return nil, nil
+	}
+	return o.derive.Derive(ctx, kind, session(o.ext.Name()))
+}
+
+// Find returns the instance in s that is a T. If there is none, it returns false.
+func Find[T any](s *Set) (T, bool) {
+	for _, o := range s.opened {
+		if x, ok := o.instance.(T); ok {
+			return x, true
+		}
+	}
+	var none T
+	return none, false
+}
+
+// Tools returns the tools of all instances in order. See [Tools].
+func (s *Set) Tools(ctx context.Context, told []tools.Spec) ([]tools.Tool, error) {
+	var all []tools.Tool
+	for _, o := range s.opened {
+		if o.tools == nil {
+			continue
+		}
+		list, err := o.tools.Tools(ctx, told)
+		if err != nil {
+			return nil, fmt.Errorf("listing the tools of %s: %w", o.ext.Name(), err)
+		}
+		for i := range list {
+			list[i].Owner = o.ext.Name()
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}
+
+// Sections returns the prompt sections of all instances in order.
+func (s *Set) Sections(ctx context.Context) []prompt.Section {
+	var all []prompt.Section
+	for _, o := range s.opened {
+		if o.sections != nil {
+			all = append(all, o.sections.Sections(ctx)...)
+		}
+	}
+	return all
+}
+
+// Commands returns the slash commands of all instances.
+func (s *Set) Commands() []Command {
+	var all []Command
+	for _, o := range s.opened {
+		if o.commands != nil {
+			all = append(all, o.commands.Commands()...)
+		}
+	}
+	return all
+}
+
+// Notices returns the notices of all instances in order.
+func (s *Set) Notices(ctx context.Context, when When) []string {
+	var all []string
+	for _, o := range s.opened {
+		if o.notices != nil {
+			all = append(all, o.notices.Notices(ctx, when)...)
+		}
+	}
+	return all
+}
+
+// Waiting reports whether an instance wants the user to know that notices wait.
+func (s *Set) Waiting() bool {
+	return slices.ContainsFunc(s.opened, func(o opened) bool { return o.waiting != nil && o.waiting.Waiting() })
+}
+
+// Attach tells all instances that a host has opened the session.
+func (s *Set) Attach(given []any) {
+	for _, o := range s.opened {
+		if o.attach != nil {
+			o.attach.Attach(given)
+		}
+	}
+}
+
+// Forget tells all instances that the model may no longer have what earlier results said.
+func (s *Set) Forget() {
+	for _, o := range s.opened {
+		if o.forget != nil {
+			o.forget.Forget()
+		}
+	}
+}
+
+// Secrets returns the texts that no output may show, of all instances.
+func (s *Set) Secrets() map[string]string {
+	all := map[string]string{}
+	for _, o := range s.opened {
+		if o.secrets != nil {
+			maps.Copy(all, o.secrets.Secrets())
+		}
+	}
+	return all
+}
+
+// Close closes all instances in reverse order, and returns their errors.
+func (s *Set) Close(ctx context.Context) error {
+	failed := s.events.close(ctx)
+	for _, o := range slices.Backward(s.opened) {
+		if o.instance == nil {
+			continue
+		}
+		if err := closeOne(ctx, o.instance); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("closing %s: %w", o.ext.Name(), err))
+		}
+	}
+	return failed
+}
+
+func closeOne(ctx context.Context, x Instance) (err error) {
+	defer recovered(&err)
+	return x.Close(ctx)
+}

@@ -1,0 +1,81 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/hermes-ls/hermes-ls/tools/approval"
+)
+
+// Events sees each call of a set, whoever makes it: the model, a script, a subagent or
+// a slash command. The order is BeforeCall, the check of the arguments, the gate, the
+// tool, AfterCall.
+type Events interface {
+	BeforeCall(ctx context.Context, env *Env, t Tool, c Call) Admission
+	// AfterCall returns the result that takes the place of r, which has no known secrets.
+	AfterCall(ctx context.Context, env *Env, t Tool, c Call, r Result) Result
+}
+
+// Admission says whether and how a call runs.
+type Admission struct {
+	Call   Call    // with the arguments that are checked next
+	Answer *Result // is the call's result, and the tool does not run; nil: it does
+	Ask    string  // completes “it …”: the call requires approval in every mode
+	Ended  []func()
+}
+
+func (s *Set) before(ctx context.Context, env *Env, t Tool, c Call) Admission {
+	if s.Events == nil {
+		return Admission{Call: c}
+	}
+	return s.Events.BeforeCall(ctx, env, t, c)
+}
+
+// end tells that the call has ended.
+func (b Admission) end() {
+	for _, ended := range slices.Backward(b.Ended) {
+		ended()
+	}
+}
+
+// ask asks the user whether the call may run, if an event requires that.
+func (b Admission) ask(ctx context.Context, env *Env, t Tool, c Call) error {
+	if b.Ask == "" {
+		return nil
+	}
+	verdict := approval.Verdict{Level: approval.Asks, Reason: b.Ask, EveryMode: true}
+	if env.Gate == nil {
+		return errors.New("Not run: it " + b.Ask + ", which requires approval, and no user is present to approve it.")
+	}
+	return env.Gate.Check(ctx, env, c, t.Kind, t.Name+" "+string(c.Args), verdict)
+}
+
+// after lets the events see a result. What they add is cleaned, too.
+func (s *Set) after(ctx context.Context, env *Env, t Tool, c Call, r Result) Result {
+	if s.Events == nil {
+		return r
+	}
+	now := s.Events.AfterCall(ctx, env, t, c, r)
+	if sameBytes(now.JSON, r.JSON) && len(now.Shown) == len(r.Shown) {
+		return now
+	}
+	return cleaned(env, t, whole(t.Name, now))
+}
+
+func sameBytes(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// WithField adds a field at the end of the result's object.
+func (r Result) WithField(name string, value any) Result {
+	field, err := marshal(map[string]any{name: value})
+	body := bytes.TrimSuffix(bytes.TrimSpace(r.JSON), []byte("}"))
+	if err != nil || len(body) < 2 {
+		return r
+	}
+	r.JSON = slices.Concat(body, json.RawMessage(","), field[1:])
+	return r
+}
