@@ -71,7 +71,7 @@ func At(top string) (Repo, error) {
 
 // linked is the repository of a worktree or a submodule, whose .git is a file.
 func linked(top, file string) (Repo, error) {
-	dir, ok := pointer(file, "gitdir:", top)
+	dir, ok := pointer(file, "gitdir: ", top)
 	if !ok {
 		return Repo{}, fmt.Errorf("%s names no git repository", file)
 	}
@@ -95,19 +95,20 @@ func linked(top, file string) (Repo, error) {
 // pointer reads a path, relative to a folder, from a file of one line.
 func pointer(file, prefix, folder string) (path string, ok bool) {
 	text, err := safefile.Read(file, safefile.Line)
-	line, found := strings.CutPrefix(strings.TrimSpace(string(text)), prefix)
-	if line = strings.TrimSpace(line); err != nil || !found || line == "" {
+	line, found := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), prefix) // git keeps spaces
+	if err != nil || !found || line == "" || strings.ContainsRune(line, 0) {
 		return "", false
 	}
 	path, err = filepath.EvalSymlinks(absolute(folder, filepath.FromSlash(line)))
 	return path, err == nil
 }
 
+// absolute does not clean the path: there may be links before "..".
 func absolute(folder, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(folder, path)
+	return folder + string(filepath.Separator) + path
 }
 
 // worksIn is the working folder that the repository of a submodule names.

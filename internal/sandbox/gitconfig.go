@@ -30,6 +30,8 @@ var running = []string{
 	"sendemail.*.tocmd", "sendemail.*.cccmd", "sendemail.*.headercmd", "sendemail.*.smtpserver", "sendemail.*.sendmailcmd",
 	"imap.tunnel", "imap.*.tunnel", "svn.authorsprog", "svn-remote.*.authorsprog",
 	"tar.*.command", "gc.recentobjectshook", "receive.procreceiverefs", "http.sslengine", "maintenance.*.command",
+	"lfs.customtransfer.*.path", "lfs.standalonetransferagent", "lfs.*.standalonetransferagent", "lfs.extension.*.clean", "lfs.extension.*.smudge",
+	"annex.*-command", "tig.*",
 }
 
 // plainAliases are commands of git that an alias may stand for, and runInAliases options by
@@ -72,6 +74,8 @@ func (s setting) runs() bool {
 		return aliasRuns(s.value)
 	case strings.HasPrefix(name, "submodule.") && strings.HasSuffix(name, ".update"):
 		return strings.HasPrefix(strings.TrimSpace(s.value), "!")
+	case strings.HasPrefix(name, "remote.") && strings.Contains(name, ".annex-"):
+		return true
 	case name == "core.fsmonitor" || strings.HasPrefix(name, "pager."):
 		return !slices.Contains([]string{"", "true", "false", "yes", "no", "on", "off", "0", "1"}, strings.ToLower(s.value))
 	case strings.HasPrefix(name, "url."): // to a protocol that is a program

@@ -61,8 +61,24 @@ var gitAttacks = []struct {
 	{id: "undo-config-lock folder", script: `git init -q n; monitor n/.git/config; mkdir -p n/.git/config.lock/x`, user: `cd n`, review: true},
 	{id: "undo-git-ro", script: `git init -q n; monitor n/.git/config; chmod 444 n/.git/config; chmod 555 n/.git`, user: `cd n`, review: true},
 	{id: "undo-hooks-ro", script: `git init -q n; hook n/.git/hooks; chmod 555 n/.git/hooks`, user: `cd n`, review: true},
+	{id: "commondir, no HEAD", script: evilCommon + `monitor evil/config; hook evil/hooks; echo ../evil > .git/commondir`, review: true},
+	{id: "commondir, no HEAD, new repository", script: `git init -q n; ` + evilCommon + `monitor evil/config; hook evil/hooks; echo ../../evil > n/.git/commondir`, user: `cd n`, review: true},
+	{id: "commondir, a link", script: evilCommon + `monitor evil/config; hook evil/hooks; echo ../evil > evil/cd; ln -s ../evil/cd .git/commondir`, review: true},
+	{id: "commondir, lexical", script: evilCommon + `monitor evil/config; hook evil/hooks; mkdir -p d/e; ln -s d/e l; mv evil d/evil; echo ../l/../evil > .git/commondir; cp -r .git evil`, review: true},
+	{id: "commondir, spaces", script: evilCommon + `monitor evil/config; hook evil/hooks; cp -r .git "evil "; mv evil x; mv "evil " evil; mv x "evil "; echo "../evil " > .git/commondir`, review: true},
+	{id: "a worktree without commondir", script: evilCommon + `monitor evil/config; hook evil/hooks; cp .git/HEAD evil; mkdir worktrees sub; mv evil worktrees/n; echo "gitdir: ../worktrees/n" > sub/.git`, user: `cd sub`, review: true},
+	{id: "gitdir, spaces", script: evilCommon + `monitor evil/config; hook evil/hooks; mkdir sub x 'x '; cp .git/HEAD 'x /'; echo ../evil > 'x /commondir'; printf 'gitdir: ../x \n' > sub/.git`, user: `cd sub`, review: true},
+	{id: "a link to a gitfile", script: evilCommon + `monitor evil/config; hook evil/hooks; mkdir sub mid; cp .git/HEAD mid; echo ../evil > mid/commondir; echo "gitdir: ../mid" > mid/gf; ln -s ../mid/gf sub/.git`, user: `cd sub`, review: true},
+	{id: "unlisted root", setup: `chmod 311 .`, script: `printf '[core]\n fsmonitor = %s/m.sh\n' "$PWD" >> .git/config; hook .git/hooks`},
+	{id: "unlisted folder", script: `git init -q n/n; monitor n/n/.git/config; hook n/n/.git/hooks; chmod 311 n n/n n/n/.git n/n/.git/hooks`, user: `cd n/n`, review: true},
+	{id: "unlisted modules", script: `git init -q n; git init -q m; mkdir -p n/.git/modules/a n/m; mv m/.git n/.git/modules/a/b; monitor n/.git/modules/a/b/config; hook n/.git/modules/a/b/hooks; echo "gitdir: ../.git/modules/a/b" > n/m/.git; chmod 311 n/.git/modules n/.git/modules/a`, user: `cd n/m`, review: true},
+	{id: "settings by a link", script: `git init -q n; mv n/.git/config cfg; ln -s ../../cfg n/.git/config; printf '[core]\n fsmonitor = %s/m.sh\n' "$PWD" >> cfg`, user: `cd n`, review: true},
 	{id: "many settings", script: `git init -q n; for i in 1 2 3; do git config --file n/.git/config --add core.sshCommand $PWD/m.sh; done; git config --file n/.git/config --add core.fsmonitor $PWD/m.sh; git config --file n/.git/config --add core.fsmonitor false;  git config --file n/.git/config --add core.fsmonitor $PWD/m.sh`, user: `cd n`, review: true},
 }
+
+// evilCommon makes a folder that git takes for what a repository shares, and in which nothing
+// but the settings and hooks is of the command.
+const evilCommon = `mkdir evil; cp -r .git/objects .git/refs evil/; printf '[core]\n repositoryformatversion = 0\n bare = false\n' > evil/config; `
 
 func modules(path string) string {
 	return `git init -q ../lib; git -C ../lib -c user.name=n -c user.email=e commit -q --allow-empty -m x

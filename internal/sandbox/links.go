@@ -9,15 +9,23 @@ import (
 // mostLinks bounds the links that are followed on the way to a file.
 const mostLinks = 40
 
-// follow resolves the links of an absolute path, one by one. links are those that it met,
-// by their own paths, whose folders have no links in them. If the end is missing, real is
-// where it would be, and ok is false.
+// follow resolves the links of an absolute path, one by one and as the kernel does: ".." leads
+// out of where a link has led. links are those that it met, by their own paths, whose folders
+// have no links in them. If the end is missing, real is where it would be, and ok is false.
 func follow(path string) (real string, links []string, ok bool) {
-	rest := strings.Split(strings.TrimPrefix(filepath.Clean(path), "/"), "/")
+	rest := strings.Split(path, "/")
 	real = "/"
 	for len(rest) > 0 {
-		next := filepath.Join(real, rest[0])
+		part := rest[0]
 		rest = rest[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			real = filepath.Dir(real)
+			continue
+		}
+		next := filepath.Join(real, part)
 		info, err := os.Lstat(next)
 		if err != nil {
 			return filepath.Join(append([]string{next}, rest...)...), links, false
@@ -33,10 +41,7 @@ func follow(path string) (real string, links []string, ok bool) {
 		if filepath.IsAbs(target) {
 			real = "/"
 		}
-		rest = append(strings.Split(strings.Trim(filepath.Clean(target), "/"), "/"), rest...)
-		if target == "/" {
-			rest = rest[1:]
-		}
+		rest = append(strings.Split(target, "/"), rest...)
 	}
 	return real, links, true
 }

@@ -41,6 +41,7 @@ const unsetting = `git=$1; cd -- "$2" || exit 1
 file=./$3; name=$4; shift 4
 chmod u+rwx . 2>/dev/null; chmod u+rw -- "$file" 2>/dev/null
 rm -rf -- "$file.lock"
+if [ -L "$file" ]; then rm -rf -- "$file` + denied + `" && mv -- "$file" "$file` + denied + `"; exit; fi # git would write beside its target
 "$git" config --file "$file" --unset-all "$name"
 code=$?
 [ $code = 0 ] || [ $code = 5 ] || exit $code

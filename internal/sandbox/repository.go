@@ -26,6 +26,9 @@ type repository struct {
 	common bool   // has settings of its own; else it is a worktree's
 	// unfinished is set if git may still be making it.
 	unfinished bool
+	// commondir is what the file of this name holds, and at is where that leads. If no git
+	// makes such a file, commondir begins with a NUL character.
+	commondir, at string
 }
 
 // entry is an entry .git that leads to a repository.
@@ -34,6 +37,7 @@ type entry struct {
 	dir   string   // where it leads
 	links []string // that it is, or that lie on the way
 	file  bool     // a file that names the folder
+	text  string   // of the file
 }
 
 // open opens a folder, which commands may have made. If it lies in a root, no link leads out
@@ -52,7 +56,15 @@ func open(dir string, roots []string) (*os.Root, error) {
 		if err != nil {
 			return nil, err
 		}
-		return safefile.OpenRootIn(top, rel)
+		sub, err := safefile.OpenRootIn(top, rel)
+		if errors.Is(err, fs.ErrPermission) {
+			parts := strings.Split(rel, string(filepath.Separator))
+			for i := range parts { // from above: each is needed to open the next one
+				listerOf(top).ReadDir(filepath.Join(parts[:i+1]...)) //nolint:errcheck // shows when the folder is opened
+			}
+			return safefile.OpenRootIn(top, rel)
+		}
+		return sub, err
 	}
 	return safefile.OpenRoot(dir)
 }
@@ -70,28 +82,51 @@ func read(root *os.Root, name string) (text string, ok bool) {
 	return string(content), true
 }
 
-// pathIn returns the path in a file of one line, relative to a folder.
-func pathIn(text, prefix, folder string) (path string, ok bool) {
-	line, found := strings.CutPrefix(strings.TrimSpace(text), prefix)
-	line = strings.TrimSpace(line)
-	if !found || line == "" || len(line) > 4096 || strings.ContainsRune(line, 0) {
+// pointed returns the path that a file of one line names to git, without its end of line.
+// It may begin with the path of a folder. git keeps spaces, and ends at a NUL character. If
+// the text is no such line, ok is false.
+func pointed(text, prefix, folder string) (path string, ok bool) {
+	path, found := strings.CutPrefix(strings.TrimRight(text, "\r\n"), prefix)
+	if !found || path == "" || len(path) > mostPath || strings.ContainsRune(path, 0) {
 		return "", false
 	}
-	if !filepath.IsAbs(line) {
-		line = filepath.Join(folder, line)
+	if !filepath.IsAbs(path) {
+		path = folder + "/" + path // not cleaned: there may be links before ".."
 	}
-	real, err := filepath.EvalSymlinks(line)
-	return real, err == nil
+	return path, true
 }
 
-// pointer reads a path, relative to a folder, from a file of one line.
-func pointer(file, prefix, folder string) (path string, ok bool) {
-	text, err := safefile.Read(file, safefile.Line)
-	if err != nil {
-		return "", false
-	}
-	return pathIn(string(text), prefix, folder)
+// mostPath is the length of the longest path that the kernel takes.
+const mostPath = 4096
+
+// gitdirPrefix begins a file .git.
+const gitdirPrefix = "gitdir: "
+
+// lister lists the folders below root. A folder of ours that cannot be listed can hold what
+// git finds by its name all the same, so lister makes it listable.
+type lister struct {
+	fs.FS
+	root *os.Root
 }
+
+func listerOf(root *os.Root) lister { return lister{safefile.Folders(root), root} }
+
+func (l lister) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(l.FS, name)
+	if !errors.Is(err, fs.ErrPermission) {
+		return entries, err
+	}
+	info, statErr := l.root.Lstat(name)
+	if statErr != nil || !info.IsDir() || l.root.Chmod(name, info.Mode().Perm()|listable) != nil {
+		return entries, err
+	}
+	return fs.ReadDir(l.FS, name)
+}
+
+func (l lister) Stat(name string) (fs.FileInfo, error) { return fs.Stat(l.FS, name) }
+
+// listable is the mode that the owner of a folder needs to list it and to open what is in it.
+const listable = 0o500
 
 // entryAt looks at an entry .git, or at a folder that is a repository itself.
 func entryAt(path string, roots []string) (e entry, ok bool) {
@@ -100,27 +135,45 @@ func entryAt(path string, roots []string) (e entry, ok bool) {
 	if err != nil {
 		return e, false
 	}
+	file := path
+	if info.Mode()&fs.ModeSymlink != 0 {
+		real, links, _ := follow(path)
+		e.links = links
+		if info, err = os.Lstat(real); err != nil {
+			return e, true // it leads nowhere yet
+		}
+		file = real
+	}
 	switch {
 	case info.IsDir():
-		e.dir = path
-	case info.Mode()&fs.ModeSymlink != 0:
-		real, links, found := follow(path)
-		e.dir, e.links = real, links
-		if info, err := os.Lstat(real); !found || err != nil || !info.IsDir() {
-			e.dir = ""
-		}
+		e.dir = file
 	case info.Mode().IsRegular():
 		e.file = true
-		folder := filepath.Dir(path)
-		if root, err := open(folder, roots); err == nil {
-			text, _ := read(root, filepath.Base(path))
-			e.dir, _ = pathIn(text, "gitdir:", folder)
-			root.Close() //nolint:errcheck // only read
+		text, ok := readAt(file, roots)
+		if e.text = text; !ok {
+			return e, true
+		}
+		if target, ok := pointed(text, gitdirPrefix, filepath.Dir(path)); ok { // of the link, as git does
+			real, links, found := follow(target)
+			e.links = append(e.links, links...)
+			if found {
+				e.dir = real
+			}
 		}
 	default:
 		return e, false
 	}
 	return e, true
+}
+
+// readAt is read for a file by its path.
+func readAt(path string, roots []string) (text string, ok bool) {
+	root, err := open(filepath.Dir(path), roots)
+	if err != nil {
+		return "\x00" + err.Error(), true
+	}
+	defer root.Close() //nolint:errcheck // only read
+	return read(root, filepath.Base(path))
 }
 
 // found are the repositories of the roots, and the entries that lead to them.
@@ -134,7 +187,7 @@ type found struct {
 }
 
 // add adds a repository, if commands may write it.
-func (f *found) add(dir, main string, common bool) {
+func (f *found) add(dir, main string) {
 	if dir == "" || f.known[dir] || !underAny(dir, f.writable) {
 		return
 	}
@@ -143,7 +196,7 @@ func (f *found) add(dir, main string, common bool) {
 	if err != nil || !info.IsDir() {
 		return
 	}
-	r := repository{dir: dir, main: main, common: common}
+	r := repository{dir: dir, main: main, common: true}
 	if root, err := open(dir, f.roots); err == nil {
 		r.unfinished = unfinished(root, time.Now())
 		root.Close() //nolint:errcheck // only read
@@ -161,12 +214,12 @@ func unfinished(root *os.Root, now time.Time) bool {
 		return false
 	}
 	for _, pattern := range []string{"*.lock", "objects/pack/tmp_*"} {
-		if found, _ := fs.Glob(safefile.Folders(root), pattern); len(found) > 0 {
+		if found, _ := fs.Glob(listerOf(root), pattern); len(found) > 0 {
 			return true
 		}
 	}
 	_, err := root.Lstat("packed-refs")
-	branches, unread := fs.ReadDir(safefile.Folders(root), "refs/heads")
+	branches, unread := fs.ReadDir(listerOf(root), "refs/heads")
 	return err != nil && unread == nil && len(branches) == 0
 }
 
@@ -180,7 +233,7 @@ func (f *found) isUnfinished(dir string) bool {
 func find(paths, roots []string) (f found) {
 	f.roots, f.known, f.writable = roots, map[string]bool{}, append(existing(outside(roots)), roots...)
 	for _, root := range roots {
-		f.add(around(root), "", true)
+		f.add(around(root), "")
 	}
 	for _, path := range paths {
 		e, ok := entryAt(path, roots)
@@ -188,21 +241,44 @@ func find(paths, roots []string) (f found) {
 			continue
 		}
 		f.entries = append(f.entries, e)
-		shared := ""
-		if e.file && e.dir != "" {
-			shared, _ = pointer(filepath.Join(e.dir, "commondir"), "", e.dir)
-		}
-		f.add(e.dir, shared, shared == "")
-		f.add(shared, "", true)
+		f.add(e.dir, "")
 	}
 	for i := 0; i < len(f.repos); i++ { // it grows
-		r := f.repos[i]
-		if root, err := open(r.dir, roots); err == nil {
-			f.within(root, r.dir)
-			root.Close() //nolint:errcheck // only read
+		r := &f.repos[i]
+		root, err := open(r.dir, roots)
+		if err != nil {
+			f.cut = append(f.cut, r.dir)
+			continue
 		}
+		if r.shared(root) {
+			f.add(r.at, "")
+		}
+		f.within(root, f.repos[i].dir) // r may have moved
+		root.Close()                   //nolint:errcheck // only read
 	}
 	return f
+}
+
+// shared reads from a repository where it finds what it shares with others. If it shares
+// nothing, shared returns false.
+func (r *repository) shared(root *os.Root) bool {
+	info, err := root.Lstat("commondir")
+	if err != nil {
+		return false
+	}
+	r.commondir, _ = read(root, "commondir")
+	target, ok := pointed(r.commondir, "", r.dir)
+	if !ok || !info.Mode().IsRegular() { // git follows a link, and we do not
+		r.commondir = "\x00" + r.commondir
+		return false
+	}
+	r.at, _, _ = follow(target)
+	if filepath.Dir(r.dir) != filepath.Join(r.at, "worktrees") { // git makes no other
+		r.commondir = "\x00" + r.commondir
+		return true
+	}
+	r.main, r.common = r.at, false
+	return true
 }
 
 // ofOneModule are the large folders of a repository, in which no other one lies.
@@ -210,19 +286,25 @@ var ofOneModule = []string{"objects", "refs", "logs", "hooks", "info", "modules"
 
 // within adds the submodules and worktrees that a repository keeps.
 func (f *found) within(root *os.Root, dir string) {
-	trees, _ := fs.ReadDir(safefile.Folders(root), "worktrees")
+	trees, err := fs.ReadDir(listerOf(root), "worktrees")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || len(trees) > modulesLimit {
+		f.cut = append(f.cut, filepath.Join(dir, "worktrees"))
+	}
 	for _, t := range trees[:min(len(trees), modulesLimit)] {
 		if t.IsDir() {
-			f.add(filepath.Join(dir, "worktrees", t.Name()), dir, false)
+			f.add(filepath.Join(dir, "worktrees", t.Name()), dir)
 		}
 	}
 	if _, err := root.Lstat("modules"); err != nil {
 		return
 	}
 	count := 0
-	err := fs.WalkDir(safefile.Folders(root), "modules", func(path string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(listerOf(root), "modules", func(path string, d fs.DirEntry, err error) error {
 		switch {
-		case err != nil || !d.IsDir():
+		case err != nil:
+			f.cut = append(f.cut, filepath.Join(dir, path))
+			return fs.SkipDir
+		case !d.IsDir():
 			return nil
 		case strings.Count(path, "/") > modulesDepth:
 			f.cut = append(f.cut, filepath.Join(dir, path))
@@ -233,7 +315,7 @@ func (f *found) within(root *os.Root, dir string) {
 			return fs.SkipAll
 		}
 		if _, err := root.Lstat(path + "/HEAD"); err == nil {
-			f.add(filepath.Join(dir, path), dir, true) // its own modules are found in turn
+			f.add(filepath.Join(dir, path), dir) // its own modules are found in turn
 			return nil
 		}
 		if slices.Contains(ofOneModule, d.Name()) && f.known[filepath.Join(dir, filepath.Dir(path))] {

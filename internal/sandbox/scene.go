@@ -3,6 +3,7 @@ package sandbox
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -131,11 +132,7 @@ func (s *scene) entry(e entry) {
 		return
 	}
 	s.hold(e.path, e.dir)
-	if root, err := open(filepath.Dir(e.path), s.roots); err == nil {
-		text, _ := read(root, filepath.Base(e.path))
-		s.add(item{kind: pointerItem, path: e.path, value: text})
-		root.Close() //nolint:errcheck // only read
-	}
+	s.add(item{kind: pointerItem, path: e.path, value: e.text})
 }
 
 // repository notes what runs something in a repository.
@@ -150,9 +147,11 @@ func (s *scene) repository(b *Box, r repository) {
 		via = r.dir
 	}
 	s.pin(r.dir, via)
+	if r.commondir != "" {
+		s.add(item{kind: pointerItem, path: filepath.Join(r.dir, "commondir"), value: r.commondir})
+	}
 	for _, name := range []string{"commondir", "gitdir"} {
-		if text, ok := read(root, name); ok {
-			s.add(item{kind: pointerItem, path: filepath.Join(r.dir, name), value: text})
+		if _, err := root.Lstat(name); err == nil {
 			s.hold(filepath.Join(r.dir, name), via)
 		}
 	}
@@ -188,12 +187,15 @@ func (s *scene) hooks(b *Box, dir string) {
 		return
 	}
 	root, err := open(real, s.roots)
+	if errors.Is(err, fs.ErrPermission) {
+		s.add(item{kind: cutItem, path: real})
+	}
 	if err != nil {
 		return
 	}
 	defer root.Close() //nolint:errcheck // only read
-	entries, _ := fs.ReadDir(root.FS(), ".")
-	if len(entries) > mostHooks {
+	entries, err := fs.ReadDir(listerOf(root), ".")
+	if err != nil || len(entries) > mostHooks {
 		s.add(item{kind: cutItem, path: real})
 	}
 	for _, e := range entries[:min(len(entries), mostHooks)] {
@@ -219,7 +221,7 @@ func (s *scene) config(b *Box, path string) {
 		s.add(item{kind: settingItem, path: path, value: "\x00" + otherName})
 	}
 	for _, one := range all {
-		if !one.runs() {
+		if !one.runs() && !s.leadsOut(one, filepath.Dir(path)) {
 			continue
 		}
 		i := item{kind: settingItem, path: path, name: one.name, value: one.value}
@@ -240,6 +242,20 @@ func (s *scene) config(b *Box, path string) {
 	}
 }
 
+// leadsOut reports whether a setting has git write the files of a repository to a folder
+// outside of the workspace.
+func (s *scene) leadsOut(one setting, dir string) bool {
+	if !strings.EqualFold(one.name, "core.worktree") {
+		return false
+	}
+	path := one.value
+	if !filepath.IsAbs(path) {
+		path = dir + "/" + path
+	}
+	real, _, _ := follow(path)
+	return !underAny(real, s.roots)
+}
+
 // hooksAt notes the folder that core.hooksPath names, which is relative to the worktree.
 func (s *scene) hooksAt(b *Box, value, dir string) {
 	if value == "" || strings.HasPrefix(value, "~") {
@@ -251,7 +267,7 @@ func (s *scene) hooksAt(b *Box, value, dir string) {
 	}
 	for _, e := range s.found.entries {
 		if shared, _, _ := follow(e.dir); shared == dir || under(shared, filepath.Join(dir, "worktrees")) || under(shared, filepath.Join(dir, "modules")) {
-			s.hooks(b, filepath.Join(filepath.Dir(e.path), value))
+			s.hooks(b, filepath.Dir(e.path)+"/"+value)
 		}
 	}
 }
@@ -262,7 +278,7 @@ func (s *scene) include(b *Box, value, dir, from string) {
 		return
 	}
 	if !filepath.IsAbs(value) {
-		value = filepath.Join(dir, value)
+		value = dir + "/" + value // not cleaned: see follow
 	}
 	real, _, ok := follow(value)
 	if !ok || real == from || !underAny(real, s.found.writable) {
@@ -326,7 +342,7 @@ func (b *Box) mark(root *os.Root, dir, name string) string {
 		return b.markFile(root, dir, name, info)
 	}
 	sum, count := sha256.New(), 0
-	fs.WalkDir(safefile.Folders(root), name, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // what cannot be read has no mark
+	fs.WalkDir(listerOf(root), name, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // what cannot be read has no mark
 		if count++; count > markFiles {
 			fmt.Fprint(sum, "more")
 			return fs.SkipAll

@@ -12,19 +12,26 @@ import (
 var runsByItself = []string{
 	".vscode", ".idea", ".zed", ".helix", ".fleet", ".devcontainer", ".devcontainer.json", ".vim", ".exrc", ".nvimrc", ".nvim.lua", ".vimrc", ".lvimrc",
 	".dir-locals.el", ".gdbinit", ".lldbinit", ".envrc", ".mise.toml", "mise.toml", ".mise", ".autoenv.zsh", ".env.fish",
-	".hermes", ".claude", ".cursor", ".gemini", ".codex", ".windsurf", ".continue", ".roo", ".kiro", ".mcp.json",
+	".dir-locals-2.el", ".local.vimrc", ".autoenv", ".mise.local.toml", "mise.local.toml",
+	".Rprofile", ".pdbrc", ".ghci", ".irbrc", ".pryrc", "jupyter_server_config.py", "jupyter_notebook_config.py", "ipython_config.py",
+	".hermes", ".claude", ".cursor", ".gemini", ".codex", ".windsurf", ".continue", ".roo", ".kiro", ".mcp.json", ".opencode", "opencode.json", ".amazonq", ".junie", ".aider.conf.yml",
 }
 
 // instructs are names of files that agents obey, or that a tool runs from when the user
 // calls it. Repositories change them all the time, so they are not read-only: a command
 // that changes one is asked about, unless it is git itself.
 var instructs = []string{
-	"AGENTS.md", "CLAUDE.md", "GEMINI.md", ".hermes.md", ".cursorrules", ".windsurfrules", ".clinerules", "copilot-instructions.md",
+	"AGENTS.md", "CLAUDE.md", "GEMINI.md", ".hermes.md", ".cursorrules", ".windsurfrules", ".clinerules",
 	".gitmodules", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", ".npmrc", ".yarnrc.yml", ".pnpmfile.cjs",
+	".yarnrc", "bunfig.toml", ".bazelrc", ".mvn", ".lfsconfig", "rust-analyzer.toml",
 }
 
-// inFolder are files that configure a tool by a name which means nothing elsewhere.
-var inFolder = map[string]string{"config.toml": ".cargo", "config": ".cargo"}
+// inFolder are files that configure a tool in a folder of one of these names, and mean
+// nothing elsewhere.
+var inFolder = map[string][]string{
+	"config.toml": {".cargo", "repo"}, "config": {".cargo", ".bundle"}, "hgrc": {".hg"}, // repo: of .jj
+	"copilot-instructions.md": {".github"},
+}
 
 func selfRunning(name string) bool {
 	return slices.Contains(runsByItself, name) || strings.HasSuffix(name, ".code-workspace")
@@ -36,22 +43,19 @@ func interesting(name string) bool {
 		return false
 	}
 	switch name[0] {
-	case '.', 'A', 'C', 'G', 'c', 'l', 'm':
+	case '.', 'A', 'C', 'G', 'b', 'c', 'h', 'i', 'j', 'l', 'm', 'o', 'r':
 	default:
 		return strings.HasSuffix(name, ".code-workspace")
 	}
-	return selfRunning(name) || slices.Contains(instructs, name) || inFolder[name] != ""
+	return selfRunning(name) || slices.Contains(instructs, name) || inFolder[name] != nil
 }
 
 // settingsPlace reports whether a path is a place that configures something, and whether it
 // runs by itself.
 func settingsPlace(path string) (place, byItself bool) {
 	name := filepath.Base(path)
-	if folder := inFolder[name]; folder != "" {
-		return filepath.Base(filepath.Dir(path)) == folder, false
-	}
-	if name == "copilot-instructions.md" {
-		return filepath.Base(filepath.Dir(path)) == ".github", false
+	if folders := inFolder[name]; folders != nil {
+		return slices.Contains(folders, filepath.Base(filepath.Dir(path))), false
 	}
 	return interesting(name), selfRunning(name)
 }

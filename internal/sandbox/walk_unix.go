@@ -57,8 +57,9 @@ type sight struct {
 func (w *walker) look(brief bool) (s sight) {
 	w.brief = brief
 	w.folders, w.cut, w.until = 0, false, time.Now().Add(walkTime)
-	fd, err := unix.Open(w.root, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	fd, err := openListable(unix.AT_FDCWD, w.root, 0)
 	if err != nil {
+		s.cut = !errors.Is(err, unix.ENOENT)
 		return s
 	}
 	var st unix.Stat_t
@@ -115,18 +116,37 @@ func (w *walker) below(fd int, n *node, depth int) {
 		}
 		return
 	}
-	sub, err := unix.Openat(fd, n.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	sub, err := openListable(fd, n.name, unix.O_NOFOLLOW)
 	if err != nil {
-		if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
-			w.cut = true
+		// If it cannot be entered either, git finds nothing in it.
+		if !errors.Is(err, unix.EACCES) || unix.Faccessat(fd, n.name, unix.X_OK, unix.AT_EACCESS) == nil {
+			w.cut = w.cut || !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) && !errors.Is(err, unix.ELOOP)
 		}
-		return // not readable: not for the user's git either
+		return
 	}
 	if err := unix.Fstat(sub, &st); err != nil {
 		unix.Close(sub) //nolint:errcheck // only read
 		return
 	}
 	w.visit(sub, n, &st, depth)
+}
+
+// openListable opens a folder. If it is ours and can be entered but not listed, it makes it
+// listable: git finds by their names what is in such a folder.
+func openListable(dir int, name string, flags int) (fd int, err error) {
+	flags |= unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC | unix.O_NONBLOCK
+	fd, err = unix.Openat(dir, name, flags, 0)
+	if !errors.Is(err, unix.EACCES) {
+		return fd, err
+	}
+	var st unix.Stat_t
+	if unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Mode&0o100 == 0 {
+		return -1, err
+	}
+	if unix.Fchmodat(dir, name, uint32(st.Mode&0o7777|listable), unix.AT_SYMLINK_NOFOLLOW) != nil {
+		return -1, err
+	}
+	return unix.Openat(dir, name, flags, 0)
 }
 
 func (n *node) same(st *unix.Stat_t) bool {

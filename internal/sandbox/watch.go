@@ -232,6 +232,9 @@ func (c *Change) describe(roots []string) {
 		}
 	case pointerItem:
 		c.Key, c.What = "write "+path, short+", by which git finds a repository, and which could not be read"
+		if filepath.Base(path) == "commondir" {
+			c.What = short + ", by which git takes the settings and hooks of another folder"
+		}
 	case ownItem:
 		c.What = "our own settings, " + short
 	case orderItem:
