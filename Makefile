@@ -26,6 +26,7 @@ lint:
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
 	go vet -tags e2e,kakoune ./...
 	go run $(STATICCHECK) -tags e2e,kakoune ./...
+	go test -run 'TestImports|TestSizes|TestLanguage' .
 
 cross:
 	GOOS=darwin GOARCH=arm64 $(GO) build -trimpath -o /dev/null ./cmd/hermes-ls

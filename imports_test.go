@@ -3,7 +3,6 @@ package hermes
 import (
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -45,22 +44,11 @@ var strict = map[string][]string{
 func TestImports(t *testing.T) {
 	t.Parallel()
 	files := 0
-	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	for file := range goFiles(t) {
+		if !strings.HasSuffix(file, "_test.go") {
+			files++
+			checkImports(t, filepath.ToSlash(file))
 		}
-		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && file != "." || d.Name() == "node_modules" || d.Name() == "testdata") {
-			return filepath.SkipDir
-		}
-		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
-			return nil
-		}
-		files++
-		checkImports(t, filepath.ToSlash(file))
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	if files < 10 {
 		t.Errorf("only %d files were checked: the walk is broken", files)

@@ -1,0 +1,138 @@
+package hermes
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	maxPackageLines = 4000
+	maxTypeMethods  = 40
+)
+
+// tooLarge has the packages and types that are still above the limits, with their size.
+// A size may only shrink; remove an entry when it is below its limit.
+var tooLarge = map[string]int{
+	"agent/store.Store":            42,
+	"delegate.Children":            53,
+	"internal/checkpoint.Store":    43,
+	"internal/proc":                4120,
+	"internal/sandbox":             5165,
+	"internal/sandbox.Box":         58,
+	"internal/workspace.Workspace": 102,
+	"server.Session":               118,
+	"server/acp.Agent":             56,
+	"server/lsp":                   5442,
+	"server/lsp.server":            98,
+	"server/servertest.Editor":     41,
+	"tools":                        11130,
+	"tools/approval":               9078,
+	"tools/approval.judge":         193,
+}
+
+// TestSizes limits packages to 4,000 lines and types to 40 methods, without tests and
+// generated files.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	lines, methods := map[string]int{}, map[string]int{}
+	for file := range goFiles(t) {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ast.IsGenerated(parsed) {
+			continue
+		}
+		dir := filepath.ToSlash(filepath.Dir(file))
+		lines[dir] += bytes.Count(text, []byte{'\n'})
+		for _, d := range parsed.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+				methods[dir+"."+receiver(f.Recv.List[0].Type)]++
+			}
+		}
+	}
+	sizes := map[string]int{}
+	for dir, n := range lines {
+		if n > maxPackageLines {
+			sizes[dir] = n
+		}
+	}
+	for name, n := range methods {
+		if n > maxTypeMethods {
+			sizes[name] = n
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(sizes)) {
+		switch bound, listed := tooLarge[name]; {
+		case !listed:
+			t.Errorf("%s has %d lines or methods: a package has at most %d lines, a type at most %d methods", name, sizes[name], maxPackageLines, maxTypeMethods)
+		case sizes[name] > bound:
+			t.Errorf("%s has grown from %d to %d lines or methods; it may only shrink", name, bound, sizes[name])
+		}
+	}
+	for name := range tooLarge {
+		if sizes[name] == 0 {
+			t.Errorf("%s is within the limits: remove it from the list", name)
+		}
+	}
+	if len(lines) < 20 {
+		t.Errorf("only %d packages were counted: the walk is broken", len(lines))
+	}
+}
+
+// receiver returns the name of the type of a receiver.
+func receiver(expr ast.Expr) string {
+	for {
+		switch e := expr.(type) {
+		case *ast.StarExpr:
+			expr = e.X
+		case *ast.IndexExpr:
+			expr = e.X
+		case *ast.IndexListExpr:
+			expr = e.X
+		case *ast.Ident:
+			return e.Name
+		default:
+			return "?"
+		}
+	}
+}
+
+// goFiles yields the Go files of the module, without testdata.
+func goFiles(t *testing.T) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		t.Helper()
+		err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && file != "." || d.Name() == "node_modules" || d.Name() == "testdata"):
+				return filepath.SkipDir
+			case d.IsDir() || !strings.HasSuffix(file, ".go"):
+				return nil
+			case !yield(file):
+				return filepath.SkipAll
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
