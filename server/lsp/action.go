@@ -10,9 +10,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol"
 )
 
-// wishes are what the actions ask of the model; %s is the place. The first line
+// actionPrompts are what the actions ask of the model; %s is the place. The first line
 // names the session and the progress.
-var wishes = map[string]string{
+var actionPrompts = map[string]string{
 	protocol.CommandExplain: "Explain %s.\n\nWhat it does, how, and what is easy to get wrong about it. Read what you need around it. Change nothing.",
 	protocol.CommandFix:     "Fix %s.\n\nFind the cause before you change anything, make the smallest change that removes it, and check the result.",
 	protocol.CommandReview: "Review %s.\n\nLook for bugs, missed cases, and unclear code, the worst first, each with its line and what to do about it. " +
@@ -31,7 +31,7 @@ func (s *server) action(name string, a protocol.ActionArgs, token lsp.ProgressTo
 	if err != nil {
 		return command{}, err
 	}
-	wish := fmt.Sprintf(wishes[name], q.place)
+	wish := fmt.Sprintf(actionPrompts[name], q.place)
 	input := agent.Input{Text: wish, Context: []agent.Resource{q.resource()}}
 	if len(a.Diagnostics) > 0 {
 		list := diagnosticsText(a.Diagnostics)

@@ -29,7 +29,7 @@ func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decisi
 	var chosen lsp.MessageActionItem
 	if err := h.s.showQuestion(ctx, params, &chosen); err != nil {
 		if unknownMethod(err) {
-			h.s.unasked(q)
+			h.s.reportDenied(q)
 			unasked := &tools.Unasked{Why: "this editor cannot show approval requests"}
 			if q.Remember != "" {
 				unasked.How = "add " + q.Remember + " to command_allowlist; the chat says how"

@@ -18,7 +18,7 @@ import (
 func (s *server) cancelTurns(id string) bool {
 	current := s.sessions.currentID()
 	named := orElse(id, current)
-	found := s.line.cancel(func(t turnToCome) bool {
+	found := s.queue.cancel(func(t pendingTurn) bool {
 		return t.session == named || t.session == "" && (id == "" || id == current)
 	})
 	if x := s.service.Opened(named); x != nil {
@@ -59,8 +59,8 @@ func (s *server) cancelSession(_ context.Context, params jsonrpc2.RawMessage, _ 
 
 // cancelProgress stops exactly the work that the token stands for.
 func (s *server) cancelProgress(_ context.Context, p *lsp.WorkDoneProgressCancelParams) error {
-	s.floor.goOn()
-	s.line.cancel(func(t turnToCome) bool { return t.token != nil && t.token == p.Token })
+	s.edits.reopen()
+	s.queue.cancel(func(t pendingTurn) bool { return t.token != nil && t.token == p.Token })
 	s.progress.mu.Lock()
 	cancel := s.progress.cancels[p.Token]
 	s.progress.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"go.lsp.dev/uri"
 
 	"github.com/hermes-ls/hermes-ls/protocol"
+	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
 )
 
 // offered is one entry of the code action menu.
@@ -86,11 +87,11 @@ func selected(r lsp.Range) protocol.Range {
 // chatOffers is what can be done in a chat.
 func (s *server) chatOffers(path string, doc protocol.TextDocument) []offered {
 	send := offered{title: protocol.TitleSend, kind: lsp.CodeActionKindRefactor, command: protocol.CommandChatSend, args: protocol.ChatSendArgs{TextDocument: doc}}
-	c, err := s.chatAt(path)
+	c, err := s.chats.At(path)
 	if err != nil {
 		return []offered{send}
 	}
-	return append([]offered{send}, s.cancelOffer(c.sessionID())...)
+	return append([]offered{send}, s.cancelOffer(c.SessionID())...)
 }
 
 // cancelOffer cancels what runs in a session, if something does. Many editors show no
@@ -158,7 +159,7 @@ func (s *server) codeLens(_ context.Context, p *lsp.CodeLensParams) (any, error)
 	if !open || !s.isChat(u) {
 		return jsonrpc2.RawMessage("[]"), nil
 	}
-	line, ok := promptLine(doc.Text)
+	line, ok := chat.PromptLine(doc.Text)
 	if !ok {
 		return jsonrpc2.RawMessage("[]"), nil
 	}
@@ -168,7 +169,7 @@ func (s *server) codeLens(_ context.Context, p *lsp.CodeLensParams) (any, error)
 	}
 	at := lsp.Position{Line: line}
 	lens := []lsp.CodeLens{{
-		Range:   lsp.Range{Start: at, End: lsp.Position{Line: line, Character: uint32(len(headingYou))}},
+		Range:   lsp.Range{Start: at, End: lsp.Position{Line: line, Character: uint32(len(chat.HeadingYou))}},
 		Command: lsp.Command{Title: protocol.TitleSend, Command: protocol.CommandChatSend, Arguments: []lsp.LSPAny{args}},
 	}}
 	body, err := lsp.Marshal(lens)

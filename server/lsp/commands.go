@@ -17,13 +17,13 @@ import (
 type command struct {
 	// run runs in its turn, away from the reader. It calls next of its place when later
 	// commands need not wait for it any more.
-	run  func(ctx context.Context, at *place) (any, error)
-	turn *turnToCome // that it begins; nil: none
+	run  func(ctx context.Context, at *ticket) (any, error)
+	turn *pendingTurn // that it begins; nil: none
 }
 
 // executeCommand answers workspace/executeCommand.
 func (s *server) executeCommand(ctx context.Context, p *lsp.ExecuteCommandParams, free func()) (any, error) {
-	s.floor.goOn()
+	s.edits.reopen()
 	if p.Command == protocol.CommandCancel {
 		return s.cancelCommand(p, free)
 	}
@@ -31,16 +31,16 @@ func (s *server) executeCommand(ctx context.Context, p *lsp.ExecuteCommandParams
 	if err != nil {
 		return nil, err
 	}
-	at := s.line.enter(c.turn)
-	defer at.next()
+	at := s.queue.acquire(c.turn)
+	defer at.release()
 	free()
 	if err = at.wait(ctx); err != nil {
-		at.begun()
+		at.begin()
 		return nil, err
 	}
 	result, err := c.run(ctx, at)
 	if err != nil {
-		at.begun()
+		at.begin()
 		return nil, err
 	}
 	return raw(result)
@@ -97,7 +97,7 @@ func prepared[A any](p *lsp.ExecuteCommandParams, prepare func(A) (command, erro
 
 func simple[A any](p *lsp.ExecuteCommandParams, run func(context.Context, A) (any, error)) (command, error) {
 	return prepared(p, func(args A) (command, error) {
-		return command{run: func(ctx context.Context, _ *place) (any, error) { return run(ctx, args) }}, nil
+		return command{run: func(ctx context.Context, _ *ticket) (any, error) { return run(ctx, args) }}, nil
 	})
 }
 
@@ -105,8 +105,8 @@ func simple[A any](p *lsp.ExecuteCommandParams, run func(context.Context, A) (an
 // commands need not wait for it.
 func released[A any](p *lsp.ExecuteCommandParams, run func(context.Context, A) (any, error)) (command, error) {
 	return prepared(p, func(args A) (command, error) {
-		return command{run: func(ctx context.Context, at *place) (any, error) {
-			at.next()
+		return command{run: func(ctx context.Context, at *ticket) (any, error) {
+			at.release()
 			return run(ctx, args)
 		}}, nil
 	})

@@ -19,6 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/diff"
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
 )
 
 const (
@@ -45,13 +46,13 @@ type documents struct {
 	paths map[uri.URI]string  // open files, as the editor names them
 	uris  map[string]uri.URI  // and back
 	spelt map[uri.URI]uri.URI // as the editor writes it, where that differs
-	chats map[string]*chatText
+	chats map[string]*chat.Text
 }
 
 func newDocuments(s *server) *documents {
 	d := &documents{
 		s: s, buffers: workspace.NewBuffers(), others: workspace.NewBuffers(),
-		paths: map[uri.URI]string{}, uris: map[string]uri.URI{}, spelt: map[uri.URI]uri.URI{}, chats: map[string]*chatText{},
+		paths: map[uri.URI]string{}, uris: map[string]uri.URI{}, spelt: map[uri.URI]uri.URI{}, chats: map[string]*chat.Text{},
 	}
 	d.inOrder.apply = d.change
 	return d
@@ -72,8 +73,8 @@ func (d *documents) didOpen(_ context.Context, p *lsp.DidOpenTextDocumentParams)
 	defer d.mu.Unlock()
 	d.paths[u], d.uris[path] = path, u
 	d.buffers.Open(path, doc.Version, text)
-	if chat := d.chats[path]; chat != nil {
-		chat.opened(doc.Version, []byte(text))
+	if follower := d.chats[path]; follower != nil {
+		follower.Opened(doc.Version, []byte(text))
 	}
 	return nil
 }
@@ -113,8 +114,8 @@ func (d *documents) change(r revision) error {
 	if !ok {
 		return fmt.Errorf("a change of %s, which is not open", u)
 	}
-	if chat := d.chats[path]; chat != nil {
-		chat.changed(version, changes, enc)
+	if text := d.chats[path]; text != nil {
+		text.Changed(version, changes, enc)
 	}
 	return d.buffers.Change(path, version, changes, enc)
 }
@@ -137,8 +138,8 @@ func (d *documents) didClose(_ context.Context, p *lsp.DidCloseTextDocumentParam
 	if d.uris[path] == u {
 		delete(d.uris, path)
 	}
-	if chat := d.chats[path]; chat != nil {
-		chat.closed()
+	if text := d.chats[path]; text != nil {
+		text.Closed()
 	}
 	d.buffers.Close(path)
 	return nil
@@ -185,15 +186,15 @@ func (d *documents) uri(path string) uri.URI {
 
 // follow lets a chat follow its document from now on. An editor that takes no edits
 // is as good as none: then the chat is a file.
-func (d *documents) follow(path string, chat *chatText) {
+func (d *documents) follow(path string, text *chat.Text) {
 	if !d.s.client.applyEdit {
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.chats[path] = chat
+	d.chats[path] = text
 	if doc, open := d.buffers.Get(path); open {
-		chat.opened(doc.Version, doc.Text)
+		text.Opened(doc.Version, doc.Text)
 	}
 }
 
@@ -226,7 +227,7 @@ func (d *documents) Replace(ctx context.Context, doc workspace.Document, text []
 	if bytes.Equal(doc.Text, text) {
 		return nil
 	}
-	sent, err := d.s.floor.edit(ctx)
+	sent, err := d.s.edits.edit(ctx)
 	if err != nil {
 		return fmt.Errorf("%s was not edited, since a question is open in the editor: %w", doc.Path, err)
 	}
@@ -236,7 +237,7 @@ func (d *documents) Replace(ctx context.Context, doc workspace.Document, text []
 		return fmt.Errorf("%s has changed in the editor: %w", filepath.Base(doc.Path), workspace.ErrStale)
 	}
 	edits := diff.Edits(doc.Text, text, d.s.encoding)
-	if err := d.apply(ctx, doc, edits, "Edit "+filepath.Base(doc.Path)); err != nil {
+	if err := d.apply(ctx, 0, doc, edits, "Edit "+filepath.Base(doc.Path)); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, changeLimit)
@@ -249,19 +250,18 @@ func (d *documents) Replace(ctx context.Context, doc workspace.Document, text []
 
 var errNoEdits = errors.New("the editor does not take edits from language servers (workspace/applyEdit)")
 
-// apply sends versioned edits. An edit that the editor refuses is stale: it
-// refuses what was made for another version.
-func (d *documents) apply(ctx context.Context, doc workspace.Document, edits []diff.Edit, label string) error {
-	limit := applyLimit
-	if d.applies.Load() {
-		limit = busyLimit
-	}
-	return d.applyWithin(ctx, limit, doc, edits, label)
-}
-
-func (d *documents) applyWithin(ctx context.Context, limit time.Duration, doc workspace.Document, edits []diff.Edit, label string) error {
+// apply sends versioned edits, and waits at most limit for the answer. If limit is 0, it has
+// a default. If the editor refuses the edit, which it does if the version has changed, the
+// error is [workspace.ErrStale].
+func (d *documents) apply(ctx context.Context, limit time.Duration, doc workspace.Document, edits []diff.Edit, label string) error {
 	if !d.s.client.applyEdit {
 		return fmt.Errorf("editing %s: %w; save and close the document, then it can be edited on the disk", doc.Path, errNoEdits)
+	}
+	switch {
+	case limit == 0 && d.applies.Load():
+		limit = busyLimit
+	case limit == 0:
+		limit = applyLimit
 	}
 	params := &lsp.ApplyWorkspaceEditParams{Label: &label, Edit: d.workspaceEdit(doc, edits)}
 	var result lsp.ApplyWorkspaceEditResult

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"go.lsp.dev/jsonrpc2"
 	lsp "go.lsp.dev/protocol"
@@ -64,9 +65,9 @@ func (s *server) agentMethod(name string) method {
 		params := json.RawMessage(slices.Clone(borrowed))
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		at := s.line.enter(turnOf(name, params))
-		defer at.next()
-		defer at.begun()
+		at := s.queue.acquire(turnOf(name, params))
+		defer at.release()
+		defer at.begin()
 		free()
 		if err := at.wait(ctx); err != nil {
 			return nil, err
@@ -78,10 +79,10 @@ func (s *server) agentMethod(name string) method {
 			if name == acp.MethodSessionLoad { // before a prompt that waits for the replay
 				s.sessions.wantsUpdates(at.turn.session)
 			}
-			if at.begun() {
+			if at.begin() {
 				cancel()
 			}
-			at.next()
+			at.release()
 		})
 		if err != nil {
 			return nil, err
@@ -96,14 +97,14 @@ func (s *server) agentMethod(name string) method {
 }
 
 // turnOf is the turn, or the replay, that a method begins; nil: it begins none.
-func turnOf(name string, params json.RawMessage) *turnToCome {
+func turnOf(name string, params json.RawMessage) *pendingTurn {
 	var p struct {
 		SessionID string `json:"sessionId"`
 	}
 	switch name {
 	case acp.MethodSessionPrompt, acp.MethodSessionLoad:
 		_ = json.Unmarshal(params, &p) // the agent says what is wrong
-		return &turnToCome{session: p.SessionID}
+		return &pendingTurn{session: p.SessionID}
 	}
 	return nil
 }
@@ -131,4 +132,13 @@ func (s *server) noteSession(name string, params json.RawMessage, result any) {
 	if session, err := s.service.Session(p.SessionID); err == nil {
 		s.sessions.keep(session)
 	}
+}
+
+// CanDiagnose reports whether there is a plugin that answers: a language server does not
+// receive the diagnostics of others.
+func (h host) CanDiagnose() bool { return h.s.client.acp != nil && h.s.agent.CanDiagnose() }
+
+// Diagnose asks the plugin for the diagnostics of a file.
+func (h host) Diagnose(ctx context.Context, path string, wait time.Duration) ([]tools.Diagnostic, error) {
+	return h.s.agent.DiagnoseURI(ctx, string(h.s.documents.uri(path)), wait)
 }

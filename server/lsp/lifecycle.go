@@ -50,7 +50,7 @@ func (s *server) initialize(_ context.Context, params jsonrpc2.RawMessage, _ fun
 		s.settings.expect()
 	}
 	if p.ProcessID > 0 {
-		s.goOn("watching the editor", func() { s.watchEditor(p.ProcessID) })
+		s.background("watching the editor", func() { s.watchEditor(p.ProcessID) })
 	}
 	return s.offer()
 }
@@ -96,9 +96,9 @@ func (s *server) offerCommands() lsp.ExecuteCommandOptions {
 
 // initialized is the first moment at which the editor may be asked something.
 func (s *server) initialized(context.Context) error {
-	s.goOn("opening the store", s.service.Warm)
+	s.background("opening the store", s.service.Warm)
 	if s.client.configuration {
-		s.goOn("reading the editor's settings", func() {
+		s.background("reading the editor's settings", func() {
 			defer s.settings.known()
 			s.readSettings()
 		})
@@ -156,7 +156,7 @@ func withPython(settings, extension json.RawMessage) json.RawMessage {
 
 func (s *server) didChangeConfiguration(context.Context) error {
 	if s.client.configuration {
-		s.goOn("reading the editor's settings", s.readSettings)
+		s.background("reading the editor's settings", s.readSettings)
 	}
 	return nil
 }

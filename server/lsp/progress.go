@@ -14,7 +14,7 @@ import (
 	lsp "go.lsp.dev/protocol"
 
 	"github.com/hermes-ls/hermes-ls/agent"
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
 )
 
 const (
@@ -106,18 +106,18 @@ func (p *progress) Event(e agent.Event) {
 		p.say("thinking", false)
 	case agent.CallStarted:
 		if p.open = append(p.open, e); len(p.open) == 1 {
-			p.say(oneLine(e.Title, 80), true)
+			p.say(chat.OneLine(e.Title, 80), true)
 		}
 	case agent.CallProgress:
 		if e.Line != "" && !p.apart {
-			p.line = oneLine(e.Line, 120)
+			p.line = chat.OneLine(e.Line, 120)
 			p.tell()
 		}
 	case agent.CallEnded:
 		p.calls++
 		p.callEnded(e.Call.ID)
 	case agent.Notice:
-		p.say(oneLine(e.Text, 80), false)
+		p.say(chat.OneLine(e.Text, 80), false)
 	case agent.Compaction:
 		p.say("summing up the conversation", e.Status == agent.CompactionRunning)
 	}
@@ -134,7 +134,7 @@ func (p *progress) callEnded(id string) {
 	case len(p.open) == 0:
 		p.say("thinking", false)
 	case ended == 0:
-		p.say(oneLine(p.open[0].Title, 80), true)
+		p.say(chat.OneLine(p.open[0].Title, 80), true)
 	default:
 		p.tell()
 	}
@@ -276,17 +276,4 @@ func (p *progress) send(value any) {
 		return
 	}
 	p.s.notify(lsp.MethodProgress, &lsp.ProgressParams{Token: p.token, Value: body})
-}
-
-// oneLine shortens text to one line of at most limit characters, in which those that a
-// screen hides or obeys are written out.
-func oneLine(text string, limit int) string {
-	if len(text) > 8*limit { // enough for so many characters, however long they are
-		text = text[:8*limit]
-	}
-	text = approval.Shown(strings.Join(strings.Fields(text), " "))
-	if r := []rune(text); len(r) > limit {
-		return string(r[:limit-1]) + "…"
-	}
-	return text
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/protocol"
 	service "github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
 )
 
 // job is one prompt on its way: what to ask, and where the answer goes.
@@ -18,9 +19,9 @@ type job struct {
 	input   agent.Input
 	title   string            // of the progress
 	token   lsp.ProgressToken // the editor's; nil: ours
-	chat    *chat             // the document that shows the answer; nil: none
+	chat    *chat.Chat        // the document that shows the answer; nil: none
 	shown   string            // the prompt as the chat shows it; empty: it stands there already
-	at      *place            // of the command; nil: there is none
+	at      *ticket           // of the command; nil: there is none
 }
 
 // prompt is hermes.prompt.
@@ -45,16 +46,18 @@ func (s *server) prompt(a protocol.PromptArgs, token lsp.ProgressToken) (command
 // For an editor without a plugin an answer that nobody waits for goes into the
 // chat, so that it is never invisible.
 func (s *server) prompting(sessionID string, input agent.Input, shown string, token lsp.ProgressToken, wait bool) command {
-	run := func(ctx context.Context, at *place) (any, error) {
+	run := func(ctx context.Context, at *ticket) (any, error) {
 		session, err := s.session(ctx, sessionID)
 		if err != nil {
 			return nil, err
 		}
 		j := job{session: session, input: input, title: titleOf(shown), token: token, shown: shown, at: at}
 		if !s.updates(session.ID()) && !wait {
-			if j.chat, err = s.chatOf(ctx, session); err != nil {
+			if j.chat, err = s.ensureChat(ctx, session); err != nil {
 				s.log.Warn("there is no chat document for the answer", "error", err)
 				s.show(lsp.MessageTypeWarning, "Hermes cannot keep a chat document: %v", err)
+			} else {
+				j.chat.ShowBeforeAnswer()
 			}
 		}
 		result := protocol.TurnResult{SessionID: session.ID()}
@@ -62,19 +65,19 @@ func (s *server) prompting(sessionID string, input agent.Input, shown string, to
 			return followed{result, s.start(j)}, nil
 		}
 		work := s.begin(j)
-		at.next()
+		at.release()
 		outcome := work(ctx)
 		result.StopReason, result.Text = string(outcome.stop), &outcome.text
 		return result, outcome.err
 	}
-	return command{run, &turnToCome{sessionID, token}}
+	return command{run, &pendingTurn{sessionID, token}}
 }
 
 // start claims the job's place in its session. The function that it returns, which must
 // be called, does the work in the background.
 func (s *server) start(j job) func() {
 	work := s.begin(j)
-	return func() { s.goOn("a turn", func() { s.tell(j, work(s.ctx)) }) }
+	return func() { s.background("a turn", func() { s.tell(j, work(s.ctx)) }) }
 }
 
 // outcome is how a turn ended.
@@ -94,7 +97,7 @@ func (s *server) begin(j job) func(context.Context) outcome {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		progress := s.startTurn(j.token, j.title, cancel)
-		if j.at != nil && j.at.begun() {
+		if j.at != nil && j.at.begin() {
 			cancel()
 		}
 		sink.progress = progress
@@ -102,11 +105,11 @@ func (s *server) begin(j job) func(context.Context) outcome {
 			sink.echo = s.agent.EchoSink(j.session.ID())
 		}
 		if j.chat != nil {
-			sink.answer = j.chat.answer(j.shown)
+			sink.answer = j.chat.Answer(j.shown)
 		}
 		stop, err := turn.Run(ctx)
 		if sink.answer != nil {
-			sink.answer.finish(stop, err)
+			sink.answer.Finish(stop, err)
 		}
 		progress.finish(endOf(stop, err))
 		return outcome{stop, sink.answerText(), err}
@@ -144,14 +147,14 @@ func (s *server) acpTurn(ctx context.Context, _ string, in agent.Input) (context
 
 func titleOf(prompt string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(prompt), "\n")
-	return oneLine(first, 50)
+	return chat.OneLine(first, 50)
 }
 
 // fanOut passes a turn's events on and keeps the last answer.
 type fanOut struct {
 	progress *progress
-	answer   *answer    // nil: no chat
-	echo     agent.Sink // shows a plugin the prompt of a command; nil: no plugin
+	answer   *chat.Answer // nil: no chat
+	echo     agent.Sink   // shows a plugin the prompt of a command; nil: no plugin
 
 	mu   sync.Mutex
 	text strings.Builder

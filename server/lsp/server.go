@@ -18,11 +18,12 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
 	service "github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/acp"
+	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
 )
 
-// settleLimit is how long what belongs to a connection may take to see that it is
-// over, after its turns have ended.
-const settleLimit = 100 * time.Millisecond
+// idleLimit is the time that the goroutines of a connection have to end after its turns
+// have ended.
+const idleLimit = 100 * time.Millisecond
 
 // Options is what a connection serves. Service is required; [Serve] closes it.
 type Options struct {
@@ -59,10 +60,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) (exitCod
 	}
 	free(in)
 	err = o.Service.Close()
-	s.settle()
+	s.waitIdle()
 	err = errors.Join(err, writer.Close())
 	free(out)
-	s.chats.close()
+	s.chats.Close()
 	if cause := context.Cause(ctx); !errors.Is(cause, errLeave) && !errors.Is(cause, io.EOF) && !errors.Is(cause, context.Canceled) {
 		err = errors.Join(err, cause)
 	}
@@ -139,21 +140,24 @@ type server struct {
 	out       outbox
 	questions atomic.Int64 // that a person thinks about
 	answers   atomic.Int64 // that persons have given
-	floor     floor
-	line      line
+	edits     editGate
+	queue     queue
 	client    client
 	encoding  textenc.Encoding
 	documents *documents
 	progress  progresses
 	sessions  sessions
-	chats     chats
+	chats     *chat.Set
+	blind     atomic.Bool // the editor does not answer showDocument
+	warned    sync.Map    // subjects of warnOnce
 }
 
 func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
 	s := &server{log: o.Log, version: o.Version, service: o.Service, writer: w, ctx: ctx, encoding: "utf-16"}
 	s.out.writer, s.out.prove = w, s.prove
-	s.out.start = func(f func()) { s.goOn("sending what was held", f) }
+	s.out.start = func(f func()) { s.background("sending what was held", f) }
 	s.documents = newDocuments(s)
+	s.chats = chat.NewSet(s.chatEditor())
 	s.agent = acp.NewAgent(o.Service, peer{s}, acp.Options{Host: host{s}, Log: o.Log, Preset: preset, Turn: s.acpTurn})
 	s.methods = map[string]method{
 		lsp.MethodInitialize:              s.initialize,
@@ -188,9 +192,9 @@ func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
 	return s
 }
 
-// goOn runs what outlives its request. [Serve] waits for it; once it does, what
-// still comes runs at once, and finds its context ended.
-func (s *server) goOn(what string, f func()) {
+// background runs f, which outlives its request, in a goroutine that [Serve] waits for.
+// Once Serve waits, f runs at once and finds its context ended.
+func (s *server) background(what string, f func()) {
 	s.workMu.Lock()
 	if s.closing {
 		s.workMu.Unlock()
@@ -219,15 +223,15 @@ func (s *server) finishWork() {
 	s.work.Wait()
 }
 
-// settle waits, for a moment, until all that belongs to the connection has gone.
-func (s *server) settle() {
+// waitIdle waits, at most idleLimit, for the goroutines of the connection to end.
+func (s *server) waitIdle() {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
 		s.finishWork()
 		<-s.rpc.Done()
 	}()
-	limit := time.NewTimer(settleLimit)
+	limit := time.NewTimer(idleLimit)
 	defer limit.Stop()
 	select {
 	case <-gone:

@@ -12,6 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/delegate"
 	"github.com/hermes-ls/hermes-ls/protocol"
 	service "github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
 )
 
 // workBars shows each subagent, and each call that says how it goes on, as a work-done
@@ -62,7 +63,7 @@ func (b *workBars) callSays(e agent.CallProgress) {
 	}
 	bar := b.bars[e.CallID]
 	if bar == nil {
-		bar = b.s.startProgress(nil, "Hermes › "+oneLine(call.Title, 60), false, call.Stop)
+		bar = b.s.startProgress(nil, "Hermes › "+chat.OneLine(call.Title, 60), false, call.Stop)
 		b.bars[e.CallID] = bar
 	}
 	bar.Event(e)
@@ -72,7 +73,7 @@ func (b *workBars) callSays(e agent.CallProgress) {
 func (b *workBars) finish(id, end string) {
 	if p := b.bars[id]; p != nil {
 		delete(b.bars, id)
-		b.s.goOn("the end of a piece of work", func() { p.finish(end) })
+		b.s.background("the end of a piece of work", func() { p.finish(end) })
 	}
 }
 
@@ -186,7 +187,7 @@ func (h host) SubagentsReady(sessionID string, ready []delegate.Status) {
 		h.s.agent.SubagentsReady(sessionID, ready)
 		return
 	}
-	h.s.goOn("asking whether to go on", func() { h.s.offerResults(sessionID, ready) })
+	h.s.background("asking whether to go on", func() { h.s.offerResults(sessionID, ready) })
 }
 
 const goOnTitle = "Go on"
@@ -194,7 +195,7 @@ const goOnTitle = "Go on"
 func (s *server) offerResults(sessionID string, ready []delegate.Status) {
 	goals := make([]string, len(ready))
 	for i, r := range ready {
-		goals[i] = fmt.Sprintf("“%s” (%s)", oneLine(r.Goal, 60), r.Status)
+		goals[i] = fmt.Sprintf("“%s” (%s)", chat.OneLine(r.Goal, 60), r.Status)
 	}
 	params := &lsp.ShowMessageRequestParams{
 		Type:    lsp.MessageTypeInfo,

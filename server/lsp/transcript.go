@@ -15,7 +15,7 @@ import (
 // transcript is hermes.transcript: the whole log as a Markdown file, results
 // included, shown to the user.
 func (s *server) transcript(a protocol.SessionArgs) (command, error) {
-	return command{run: func(ctx context.Context, at *place) (any, error) {
+	return command{run: func(ctx context.Context, at *ticket) (any, error) {
 		id := orElse(a.SessionID, s.sessions.currentID())
 		if id == "" {
 			return nil, invalidParams("%s: there is no current session; name one with sessionId", protocol.CommandTranscript)
@@ -24,7 +24,7 @@ func (s *server) transcript(a protocol.SessionArgs) (command, error) {
 		if err != nil {
 			return nil, err
 		}
-		at.next()
+		at.release()
 		var text strings.Builder
 		t := transcript.Writer{Out: &text}
 		t.Head(session.Title(), session.ID(), session.Cwd())

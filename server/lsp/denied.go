@@ -10,6 +10,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
+	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -24,21 +25,21 @@ func unknownMethod(err error) bool {
 
 // unasked says what was not done because nobody could be asked, and how to allow it:
 // in the chat that the answer is written into, else in a message.
-func (s *server) unasked(q tools.Question) {
-	if c := s.chats.ofSession(q.SessionID); c != nil {
-		if a := c.writing.Load(); a != nil {
-			a.note("> " + strings.Join(unaskedText(q, config.Path(s.service.Home)), "\n> "))
+func (s *server) reportDenied(q tools.Question) {
+	if c := s.chats.OfSession(q.SessionID); c != nil {
+		if a := c.Writing(); a != nil {
+			a.Note("> " + strings.Join(deniedText(q, config.Path(s.service.Home)), "\n> "))
 			return
 		}
 	}
-	s.show(lsp.MessageTypeWarning, "Not done: %s, since it asks first and this editor cannot show questions.", oneLine(q.Title, 200))
+	s.show(lsp.MessageTypeWarning, "Not done: %s, since it asks first and this editor cannot show questions.", chat.OneLine(q.Title, 200))
 }
 
-// unaskedText is what the chat says of it, by line.
-func unaskedText(q tools.Question, configFile string) []string {
+// deniedText is what the chat says of it, by line.
+func deniedText(q tools.Question, configFile string) []string {
 	who := "it"
 	if q.For != "" {
-		who = "the subagent “" + oneLine(q.For, 60) + "”"
+		who = "the subagent “" + chat.OneLine(q.For, 60) + "”"
 	}
 	lines := []string{
 		fmt.Sprintf("**Not done**, though %s asked to: %s", who, code(q.Title)),

@@ -1,4 +1,4 @@
-package lsp
+package chat
 
 import (
 	"bytes"
@@ -12,14 +12,14 @@ import (
 
 // The headings of a chat document, each a line of its own.
 const (
-	headingYou    = "## You"
+	HeadingYou    = "## You"
 	headingHermes = "## Hermes"
 )
 
-// chatText is a chat document, and the place in it where the answer grows. The
-// place follows whatever the user does to the document meanwhile. It knows no
-// editor: it is told of changes, and says what to insert where.
-type chatText struct {
+// Text is the text of a chat document, and the position at which the answer grows. The
+// position moves with the edits of the user. A Text knows no editor: it receives the changes
+// of the document, and returns insertions.
+type Text struct {
 	mu      sync.Mutex
 	text    []byte
 	version int32
@@ -31,34 +31,33 @@ type chatText struct {
 	gone    chan struct{} // closed when it will not
 }
 
-// opened says that the editor has opened the document, perhaps with other text
-// than the last known.
-func (c *chatText) opened(version int32, text []byte) {
+// Opened notes that the editor has opened the document, perhaps with another text.
+func (c *Text) Opened(version int32, text []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.follow(change{0, len(c.text), text})
 	c.version, c.open = version, true
 }
 
-// closed says that the document is a file again; what was not saved is kept here
-// and written with the next piece.
-func (c *chatText) closed() {
+// Closed notes that the document is a file again. Text that was not saved is written with
+// the next piece.
+func (c *Text) Closed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open = false
 	c.giveUp()
 }
 
-// giveUp says that pending does not come any more; the lock is held.
-func (c *chatText) giveUp() {
+// giveUp drops the pending piece. The caller holds the lock.
+func (c *Text) giveUp() {
 	if c.landed != nil {
 		close(c.gone)
 		c.pending, c.landed, c.overdue = "", nil, false
 	}
 }
 
-// changed takes the editor's changes.
-func (c *chatText) changed(version int32, changes []workspace.Change, enc textenc.Encoding) {
+// Changed applies changes of the editor.
+func (c *Text) Changed(version int32, changes []workspace.Change, enc textenc.Encoding) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, ch := range changes {
@@ -75,18 +74,18 @@ func (c *chatText) changed(version int32, changes []workspace.Change, enc texten
 	}
 }
 
-// late says that the edit with pending was applied and that its change is late. The next
-// change tells all, perhaps in one with other changes: what is not there then, is lost.
-func (c *chatText) late() {
+// late notes that the editor has applied the pending piece but has not sent its change. The
+// next change contains it, perhaps together with others; if it does not, the piece is lost.
+func (c *Text) late() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.overdue = c.pending != "" && !c.find()
 }
 
-// find looks for pending right behind the place; the lock is held.
-func (c *chatText) find() bool {
+// find looks for the pending piece right after the position. The caller holds the lock.
+func (c *Text) find() bool {
 	i := bytes.Index(c.text[c.at:], []byte(c.pending))
-	if i < 0 || plain(string(c.text[c.at:c.at+i])) != "" {
+	if i < 0 || normalized(string(c.text[c.at:c.at+i])) != "" {
 		return false
 	}
 	c.at += i + len(c.pending)
@@ -94,14 +93,14 @@ func (c *chatText) find() bool {
 	return true
 }
 
-// change puts text in the place of [start, end).
+// change replaces [start, end) by text.
 type change struct {
 	start, end int
 	text       []byte
 }
 
-// follow applies a change and moves the place with it.
-func (c *chatText) follow(ch change) {
+// follow applies a change and moves the position with it.
+func (c *Text) follow(ch change) {
 	before := c.text
 	after := make([]byte, 0, len(before)-(ch.end-ch.start)+len(ch.text))
 	after = append(append(append(after, before[:ch.start]...), ch.text...), before[ch.end:]...)
@@ -113,8 +112,8 @@ func (c *chatText) follow(ch change) {
 	}
 	ch = ch.trim(before)
 	switch {
-	case c.at <= ch.start: // what is typed right at the place comes after it
-	case c.at == ch.end && blank(before[ch.start:ch.end]): // so does what takes spaces away with it
+	case c.at <= ch.start: // text typed right at the position comes after it
+	case c.at == ch.end && blank(before[ch.start:ch.end]): // also if it replaces spaces
 		c.at = ch.start
 	case c.at >= ch.end:
 		c.at += len(ch.text) - (ch.end - ch.start)
@@ -123,9 +122,9 @@ func (c *chatText) follow(ch change) {
 	}
 }
 
-// ours tells whether a change is the insertion that was sent, however the editor
-// words it.
-func (c *chatText) ours(before, after []byte) bool {
+// ours reports whether a change is the insertion that was sent, in any form in which an
+// editor may report it.
+func (c *Text) ours(before, after []byte) bool {
 	if c.pending == "" || !bytes.HasPrefix(after, before[:c.at]) || !bytes.HasSuffix(after, before[c.at:]) {
 		return false
 	}
@@ -133,16 +132,16 @@ func (c *chatText) ours(before, after []byte) bool {
 		return false
 	}
 	inserted := after[c.at : len(after)-(len(before)-c.at)]
-	return plain(string(inserted)) == plain(c.pending)
+	return normalized(string(inserted)) == normalized(c.pending)
 }
 
-// plain makes texts comparable that an editor may have changed in passing: its
-// line ends, spaces at the ends.
-func plain(s string) string {
+// normalized removes the differences that an editor may make: line ends, and spaces at the
+// ends.
+func normalized(s string) string {
 	return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n"))
 }
 
-// trim leaves out what a change replaces by itself.
+// trim removes the text that a change replaces by itself.
 func (ch change) trim(before []byte) change {
 	old := before[ch.start:ch.end]
 	for len(old) > 0 && len(ch.text) > 0 && old[0] == ch.text[0] {
@@ -156,7 +155,7 @@ func (ch change) trim(before []byte) change {
 
 func blank(text []byte) bool { return len(bytes.Trim(text, " \t")) == 0 }
 
-func (c *chatText) land() {
+func (c *Text) land() {
 	c.pending, c.overdue = "", false
 	if c.landed != nil {
 		close(c.landed)
@@ -164,7 +163,7 @@ func (c *chatText) land() {
 	}
 }
 
-// insertion is a piece on its way into the document.
+// insertion is a piece that is being inserted.
 type insertion struct {
 	doc    workspace.Document // before the piece
 	at     int
@@ -173,15 +172,14 @@ type insertion struct {
 	gone   <-chan struct{}
 }
 
-// with is the document's text with the piece in it.
+// with returns the text of the document with the piece.
 func (in insertion) with(piece string) []byte {
 	return slices.Concat(in.doc.Text[:in.at], []byte(piece), in.doc.Text[in.at:])
 }
 
-// insert says where a piece goes now. In an open document it has to be sent to the
-// editor, and has got in when landed is closed; in a file it has to be written, and
-// wrote then told.
-func (c *chatText) insert(path, piece string) insertion {
+// insert returns where a piece goes now. If the document is open, send the piece to the
+// editor; it is in the document when landed is closed. If not, write the file and call wrote.
+func (c *Text) insert(path, piece string) insertion {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	in := insertion{at: c.at, open: c.open}
@@ -193,9 +191,9 @@ func (c *chatText) insert(path, piece string) insertion {
 	return in
 }
 
-// wrote says that a piece is in the file. It is false when the editor has opened
-// the document meanwhile, as it was before: then the piece has to go there too.
-func (c *chatText) wrote(in insertion, piece string) bool {
+// wrote notes that a piece is in the file. If the editor has opened the document without the
+// piece since, it returns false, and the piece must be inserted there, too.
+func (c *Text) wrote(in insertion, piece string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := in.with(piece)
@@ -206,44 +204,44 @@ func (c *chatText) wrote(in insertion, piece string) bool {
 	return true
 }
 
-// missed says that a piece did not get in.
-func (c *chatText) missed() {
+// missed notes that a piece was not inserted.
+func (c *Text) missed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pending, c.landed, c.overdue = "", nil, false
 }
 
-// step moves the place back over bytes that belong behind it.
-func (c *chatText) step(back int) {
+// step moves the position back over bytes that belong after it.
+func (c *Text) step(back int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at = max(0, c.at-back)
 }
 
-// begin finds the place for the next answer, and says what comes before and after
-// it. Where the prompt stands in the document already, shown is empty; else the
-// prompt is put there too, before whatever the user is just writing.
-func (c *chatText) begin(shown string) (head, tail string) {
+// begin sets the position for the next answer, and returns the text before and after it. If
+// shown is not empty, it is a prompt that is not in the document; head then has it, and comes
+// before the prompt that the user is writing.
+func (c *Text) begin(shown string) (head, tail string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at = len(c.text)
-	tail = "\n\n" + headingYou + "\n"
+	tail = "\n\n" + HeadingYou + "\n"
 	if shown == "" {
 		return gap(c.text) + headingHermes + "\n\n", tail
 	}
 	start, draft, ok := lastPrompt(c.text)
-	exchange := defuse(strings.TrimSpace(shown)) + "\n\n" + headingHermes + "\n\n"
+	exchange := Defuse(strings.TrimSpace(shown)) + "\n\n" + headingHermes + "\n\n"
 	switch {
 	case !ok:
-		return gap(c.text) + headingYou + "\n\n" + exchange, tail
+		return gap(c.text) + HeadingYou + "\n\n" + exchange, tail
 	case strings.TrimSpace(draft) == "":
 		return gap(c.text) + exchange, tail
 	}
 	c.at = start
-	return headingYou + "\n\n" + exchange, "\n"
+	return HeadingYou + "\n\n" + exchange, "\n"
 }
 
-// gap is what separates a block from the text before.
+// gap returns the line ends between text and a block after it.
 func gap(text []byte) string {
 	body := bytes.ReplaceAll(text[max(0, len(text)-4):], []byte("\r"), nil)
 	switch {
@@ -255,43 +253,41 @@ func gap(text []byte) string {
 	return "\n\n"
 }
 
-func (c *chatText) isOpen() bool {
+func (c *Text) isOpen() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.open
 }
 
-// reset takes up the text of the file; the place follows what has changed.
-func (c *chatText) reset(text []byte) {
+// reset sets the text of the file. The position moves with the difference.
+func (c *Text) reset(text []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.follow(change{0, len(c.text), text})
 }
 
-// end is the end of the document.
-func (c *chatText) end(path string) insertion {
+// end returns an insertion at the end of the document.
+func (c *Text) end(path string) insertion {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return insertion{doc: workspace.Document{Path: path, Version: c.version, Text: c.text}, at: len(c.text), open: c.open}
 }
 
-// draft is the text behind the place: what the user has written while an answer
-// was on its way.
-func (c *chatText) draft() string {
+// draft returns the text after the position, which the user has written during an answer.
+func (c *Text) draft() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return strings.TrimSpace(string(c.text[c.at:]))
 }
 
-// snapshot is the document as it is known.
-func (c *chatText) snapshot() []byte {
+// snapshot returns the text.
+func (c *Text) snapshot() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.text
 }
 
-// lastPrompt is what stands behind the last “## You”: where that line starts, and
-// the text after it.
+// lastPrompt returns the start of the last line “## You” and the text after it.
 func lastPrompt(text []byte) (start int, prompt string, ok bool) {
 	start = -1
 	for at := 0; at < len(text); {
@@ -299,7 +295,7 @@ func lastPrompt(text []byte) (start int, prompt string, ok bool) {
 		if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
 			end = at + i + 1
 		}
-		if string(bytes.TrimRight(text[at:end], " \t\r\n")) == headingYou {
+		if string(bytes.TrimRight(text[at:end], " \t\r\n")) == HeadingYou {
 			start, prompt = at, string(text[end:])
 		}
 		at = end
@@ -307,13 +303,13 @@ func lastPrompt(text []byte) (start int, prompt string, ok bool) {
 	return max(start, 0), prompt, start >= 0
 }
 
-// promptLine is the line of the last “## You”, from 0.
-func promptLine(text []byte) (uint32, bool) {
+// PromptLine returns the line of the last “## You”, from 0.
+func PromptLine(text []byte) (uint32, bool) {
 	start, _, ok := lastPrompt(text)
 	return uint32(bytes.Count(text[:start], []byte("\n"))), ok
 }
 
-// unfinished tells that a prompt holds an answer: one that was cut off.
+// unfinished reports whether a prompt contains an answer, which was cut off.
 func unfinished(prompt string) bool {
 	for line := range strings.Lines(prompt) {
 		if strings.TrimRight(line, " \t\r\n") == headingHermes {
@@ -323,11 +319,11 @@ func unfinished(prompt string) bool {
 	return false
 }
 
-// defuse takes from text the power to look like a heading of the chat.
-func defuse(text string) string {
+// Defuse escapes the lines of text that look like a heading of the chat.
+func Defuse(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		if bare := strings.TrimRight(line, " \t\r\n"); bare == headingYou || bare == headingHermes {
+		if bare := strings.TrimRight(line, " \t\r\n"); bare == HeadingYou || bare == headingHermes {
 			b.WriteByte('\\')
 		}
 		b.WriteString(line)

@@ -10,23 +10,23 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/approval"
 )
 
-// flushLimit is how long a question waits for the chats to show what comes before it.
+// flushLimit is the time that a question waits for the chats to show the text before it.
 const flushLimit = 10 * time.Second
 
-// floor keeps edits and questions apart: an edit is not sent while a question is open,
-// and a question is not sent before the changes of the edits have come. Some editors do
-// nothing but ask while a question is open. eglot applies edits then, but does not send
-// the changes. Several edits, and several questions, go together.
-type floor struct {
+// editGate keeps edits and questions apart: no edit is sent while a question is open, and no
+// question is sent before the changes of the edits have come. While a question is open, some
+// editors do nothing else, and eglot applies edits but does not send the changes. Several
+// edits may be open together, and several questions, too.
+type editGate struct {
 	mu        sync.Mutex
 	edits     int
 	questions map[*int]struct{} // that keep edits back
-	moved     chan struct{}     // closed at the next change; nil: nobody waits
+	moved     chan struct{}     // closed at the next change; nil: nothing waits
 }
 
 // edit waits until no question keeps edits back, or until ctx ends. The caller must call
 // sent when the change of its edit has come.
-func (f *floor) edit(ctx context.Context) (sent func(), err error) {
+func (f *editGate) edit(ctx context.Context) (sent func(), err error) {
 	if err = f.when(ctx, func() bool { return len(f.questions) == 0 }, func() { f.edits++ }); err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (f *floor) edit(ctx context.Context) (sent func(), err error) {
 
 // question keeps edits back from now on, and waits for those that have been sent, or
 // until ctx ends. The caller must call done when the question is closed.
-func (f *floor) question(ctx context.Context) (done func(), err error) {
+func (f *editGate) question(ctx context.Context) (done func(), err error) {
 	id := new(int)
 	f.change(func() {
 		if f.questions == nil {
@@ -48,15 +48,15 @@ func (f *floor) question(ctx context.Context) (done func(), err error) {
 }
 
 // asked waits for a question that keeps edits back, or until ctx ends.
-func (f *floor) asked(ctx context.Context) {
+func (f *editGate) asked(ctx context.Context) {
 	_ = f.when(ctx, func() bool { return len(f.questions) > 0 }, func() {}) // both are an answer
 }
 
-// goOn lets edits be sent though questions are open: a user who has sent a command is not
-// held up by them.
-func (f *floor) goOn() { f.change(func() { clear(f.questions) }) }
+// reopen lets edits be sent although questions are open. It is called when the user sends a
+// command, which must not wait for them.
+func (f *editGate) reopen() { f.change(func() { clear(f.questions) }) }
 
-func (f *floor) change(how func()) {
+func (f *editGate) change(how func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	how()
@@ -66,8 +66,8 @@ func (f *floor) change(how func()) {
 	}
 }
 
-// when calls then as soon as ok returns true. Both are called with the lock held.
-func (f *floor) when(ctx context.Context, ok func() bool, then func()) error {
+// when calls then as soon as ok returns true. It holds the lock during both calls.
+func (f *editGate) when(ctx context.Context, ok func() bool, then func()) error {
 	for {
 		f.mu.Lock()
 		if ok() {
@@ -88,11 +88,11 @@ func (f *floor) when(ctx context.Context, ok func() bool, then func()) error {
 	}
 }
 
-// showQuestion asks with window/showMessageRequest, in which characters that a screen
-// hides or obeys are written out. The chats show before it what the answers say so far.
+// showQuestion asks with window/showMessageRequest. Characters that are invisible or control a
+// terminal are written as their code. The chats show the answers so far before it.
 func (s *server) showQuestion(ctx context.Context, params *lsp.ShowMessageRequestParams, chosen *lsp.MessageActionItem) error {
 	s.flushChats(ctx)
-	done, err := s.floor.question(ctx)
+	done, err := s.edits.question(ctx)
 	defer done()
 	if err != nil {
 		return err
@@ -113,8 +113,8 @@ func (s *server) showQuestion(ctx context.Context, params *lsp.ShowMessageReques
 	return nil
 }
 
-// flushChats has all answers written as far as they are known. It waits until that is
-// done, until another question is open, or for flushLimit.
+// flushChats waits until the chats have all answers as far as they are known, another
+// question is open, or flushLimit has passed.
 func (s *server) flushChats(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, flushLimit)
 	defer cancel()
@@ -122,10 +122,10 @@ func (s *server) flushChats(ctx context.Context) {
 	defer watch.Wait()
 	watch.Go(func() {
 		defer cancel()
-		s.floor.asked(ctx)
+		s.edits.asked(ctx)
 	})
-	for _, a := range s.chats.answers() {
-		a.flush(ctx)
+	for _, a := range s.chats.Answers() {
+		a.Flush(ctx)
 	}
 	cancel()
 }

@@ -1,4 +1,4 @@
-package lsp
+package chat
 
 import (
 	"slices"
@@ -22,15 +22,15 @@ func checkComposed(t *testing.T, want string, steps ...string) {
 			case cut:
 				for i := range len(step) {
 					c.text(step[i : i+1])
-					got.WriteString(c.take())
+					got.WriteString(c.drain())
 				}
 			default:
 				c.text(step)
 			}
-			got.WriteString(c.take())
+			got.WriteString(c.drain())
 		}
-		c.close("\n\n" + headingYou + "\n")
-		got.WriteString(c.take())
+		c.close("\n\n" + HeadingYou + "\n")
+		got.WriteString(c.drain())
 		whole := strings.TrimPrefix(want+"\n\n## You\n", "\n\n") // the heading before ends with a blank line
 		if got.String() != whole {
 			t.Errorf("cut %v: composed %q, want %q", cut, got.String(), whole)
@@ -61,9 +61,9 @@ func TestComposerKeepsSpaces(t *testing.T) {
 	t.Parallel()
 	c := newComposer()
 	c.text("The sum ")
-	first := c.take()
+	first := c.drain()
 	c.text("is 3.  \n")
-	if got := []string{first, c.take()}; !slices.Equal(got, []string{"The sum", " is 3.  \n"}) {
+	if got := []string{first, c.drain()}; !slices.Equal(got, []string{"The sum", " is 3.  \n"}) {
 		t.Errorf("pieces = %q", got)
 	}
 }

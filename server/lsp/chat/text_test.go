@@ -1,4 +1,4 @@
-package lsp
+package chat
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 )
 
 // edit is one change as an editor reports it: by range, or as the whole text.
-func edit(c *chatText, start, end int, text string, whole bool, enc textenc.Encoding) {
+func edit(c *Text, start, end int, text string, whole bool, enc textenc.Encoding) {
 	c.mu.Lock()
 	before, version := string(c.text), c.version
 	c.mu.Unlock()
@@ -23,7 +23,7 @@ func edit(c *chatText, start, end int, text string, whole bool, enc textenc.Enco
 		}
 		change = workspace.Change{Range: &r, Text: text}
 	}
-	c.changed(version+1, []workspace.Change{change}, enc)
+	c.Changed(version+1, []workspace.Change{change}, enc)
 }
 
 // The agent's words come out whole and in order wherever the user types.
@@ -33,8 +33,8 @@ func TestAnswerGrowsWhileTheUserTypes(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		enc := []textenc.Encoding{"utf-8", "utf-16"}[rng.IntN(2)]
 		whole := rng.IntN(3) == 0
-		var c chatText
-		c.opened(1, []byte("# Chat\n\n## You\n\nwhat is 1€?\n"))
+		var c Text
+		c.Opened(1, []byte("# Chat\n\n## You\n\nwhat is 1€?\n"))
 		head, tail := c.begin("")
 		want, typed := "", 0
 		insert := func(piece string, back int) {
@@ -81,8 +81,8 @@ func TestAnswerGrowsWhileTheUserTypes(t *testing.T) {
 // Some editors take the spaces at the end of a line away when a new one is begun below it.
 func TestFollowLineBegunAtThePlace(t *testing.T) {
 	t.Parallel()
-	var c chatText
-	c.opened(1, []byte("## You\n\nHi\n"))
+	var c Text
+	c.Opened(1, []byte("## You\n\nHi\n"))
 	head, _ := c.begin("")
 	for _, piece := range []string{head + "\n", "The sum "} {
 		in := c.insert("x.md", piece)
@@ -99,8 +99,8 @@ func TestFollowLineBegunAtThePlace(t *testing.T) {
 
 func TestFollowDeletionOfThePlace(t *testing.T) {
 	t.Parallel()
-	var c chatText
-	c.opened(1, []byte("abcdef"))
+	var c Text
+	c.Opened(1, []byte("abcdef"))
 	c.at = 4
 	edit(&c, 2, 5, "", false, "utf-8")
 	if c.at != 2 {
@@ -119,8 +119,8 @@ func TestFollowDeletionOfThePlace(t *testing.T) {
 // An editor may change line ends in what it inserts.
 func TestInsertionWithOtherLineEnds(t *testing.T) {
 	t.Parallel()
-	var c chatText
-	c.opened(1, []byte("a\r\nb"))
+	var c Text
+	c.Opened(1, []byte("a\r\nb"))
 	c.at = 3
 	in := c.insert("x", "1\n2\n")
 	edit(&c, 3, 3, "1\r\n2\r\n", false, "utf-8")
@@ -146,7 +146,7 @@ func TestBegin(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			doc := chatText{text: []byte(c.text)}
+			doc := Text{text: []byte(c.text)}
 			head, _ := doc.begin(c.shown)
 			doc.wrote(doc.insert("x", head), head)
 			got := string(doc.text[:doc.at]) + "|" + string(doc.text[doc.at:])
@@ -175,7 +175,7 @@ func TestPromptOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := promptOf([]byte(c.text), c.draft, c.running)
+			got, err := PromptOf([]byte(c.text), c.draft, c.running)
 			if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("got %q, %v; want %q, %q", got, err, c.want, c.err)
 			}
@@ -199,8 +199,8 @@ func TestLatePiece(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var text chatText
-			text.opened(1, []byte("## Hermes\n\n\n"))
+			var text Text
+			text.Opened(1, []byte("## Hermes\n\n\n"))
 			text.at = len("## Hermes\n\n")
 			in := text.insert("x.md", "All is well.\n")
 			tell := func() { edit(&text, 0, len(text.text), c.next, true, "utf-8") }

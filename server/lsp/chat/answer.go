@@ -1,4 +1,4 @@
-package lsp
+package chat
 
 import (
 	"bytes"
@@ -20,13 +20,16 @@ const (
 	editEvery = 100 * time.Millisecond // a chat is edited at most ten times a second
 	tryLimit  = 3 * time.Second        // an editor may be silent to a piece for so long, before it is sent again
 	putLimit  = time.Minute
+	// changeLimit is the time that an editor has to send the change of an edit that it has
+	// applied.
+	changeLimit = time.Minute
 )
 
-// answer writes one turn into a chat document. It takes the turn's events at any
-// pace and edits at one that an editor can follow, from a goroutine of its own
-// that [answer.finish] waits for. Answers in one document take turns.
-type answer struct {
-	chat    *chat
+// Answer writes one turn into a chat document. It accepts the events of the turn at any
+// rate, and edits at most ten times a second, in a goroutine that [Answer.Finish] waits
+// for. Of several answers in one document, one is written after the other.
+type Answer struct {
+	chat    *Chat
 	shown   string
 	wake    chan struct{}
 	flushes chan chan struct{} // a channel that is closed when all so far is written
@@ -40,10 +43,10 @@ type answer struct {
 	titles   map[string]string // call id → title
 }
 
-// answer starts writing. Shown is the prompt where it does not stand in the
-// document yet.
-func (c *chat) answer(shown string) *answer {
-	a := &answer{
+// Answer starts to write an answer. If the prompt is not in the document yet, shown is the
+// prompt.
+func (c *Chat) Answer(shown string) *Answer {
+	a := &Answer{
 		chat: c, shown: shown, composer: newComposer(), titles: map[string]string{},
 		wake: make(chan struct{}, 1), flushes: make(chan chan struct{}), stop: make(chan struct{}),
 		over: make(chan struct{}), late: make(chan struct{}), done: make(chan struct{}),
@@ -52,40 +55,40 @@ func (c *chat) answer(shown string) *answer {
 	return a
 }
 
-// Event makes answer an [agent.Sink].
-func (a *answer) Event(e agent.Event) {
+// Event makes Answer an [agent.Sink].
+func (a *Answer) Event(e agent.Event) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch e := e.(type) {
 	case agent.Text:
 		a.composer.text(e.Text)
 	case agent.CallStarted:
-		a.titles[e.Call.ID] = oneLine(e.Title, 120)
+		a.titles[e.Call.ID] = OneLine(e.Title, 120)
 		return
 	case agent.CallEnded:
 		a.composer.item(callLine(a.titles[e.Call.ID], e.Call, e.Result))
 	case agent.Notice:
-		a.composer.note("> " + oneLine(e.Text, 300))
+		a.composer.note("> " + OneLine(e.Text, 300))
 	case agent.Compaction:
 		if e.Status == agent.CompactionRunning {
 			return
 		}
-		a.composer.note("> " + oneLine(e.String(), 300))
+		a.composer.note("> " + OneLine(e.String(), 300))
 	default:
 		return
 	}
 	a.signal()
 }
 
-// note adds a paragraph that is no part of the answer.
-func (a *answer) note(text string) {
+// Note adds a paragraph that is not part of the answer.
+func (a *Answer) Note(text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.composer.note(text)
 	a.signal()
 }
 
-// callLine is a call on one line: "✓ Read main.go".
+// callLine returns a call on one line: "✓ Read main.go".
 func callLine(title string, call tools.Call, result tools.Result) string {
 	if title == "" {
 		title = call.Name
@@ -96,20 +99,20 @@ func callLine(title string, call tools.Call, result tools.Result) string {
 	return "✗ " + title
 }
 
-func (a *answer) signal() {
+func (a *Answer) signal() {
 	select {
 	case a.wake <- struct{}{}:
 	default:
 	}
 }
 
-// finish writes the end, and returns when it is in the document. If the editor does not
-// send the change of an edit, finish returns before, and the rest is written when it does.
-func (a *answer) finish(stop agent.StopReason, err error) {
+// Finish writes the end, and returns when it is in the document. If the editor does not send
+// the change of an edit, Finish returns earlier, and the rest is written when it does.
+func (a *Answer) Finish(stop agent.StopReason, err error) {
 	a.mu.Lock()
 	switch {
 	case err != nil:
-		a.composer.note("**Failed:** " + oneLine(err.Error(), 1000))
+		a.composer.note("**Failed:** " + OneLine(err.Error(), 1000))
 	case stop == agent.Cancelled:
 		a.composer.note("*Cancelled.*")
 	case stop != agent.EndTurn:
@@ -123,7 +126,7 @@ func (a *answer) finish(stop agent.StopReason, err error) {
 	}
 }
 
-func (a *answer) run() {
+func (a *Answer) run() {
 	defer close(a.done)
 	if !a.chat.claim() {
 		close(a.over)
@@ -132,7 +135,7 @@ func (a *answer) run() {
 	defer a.chat.release()
 	a.chat.writing.Store(a)
 	defer a.chat.writing.Store(nil)
-	err := a.write(a.chat.s.ctx)
+	err := a.write(a.chat.editor.Ctx)
 	close(a.over)
 	if err != nil {
 		a.lost(err)
@@ -140,17 +143,17 @@ func (a *answer) run() {
 }
 
 // write writes the answer from its heading to the next prompt's.
-func (a *answer) write(ctx context.Context) error {
-	if err := a.chat.load(ctx); err != nil {
+func (a *Answer) write(ctx context.Context) error {
+	if err := a.chat.Load(ctx); err != nil {
 		return err
 	}
 	a.chat.showOnce()
-	if err := a.chat.load(ctx); err != nil {
+	if err := a.chat.Load(ctx); err != nil {
 		return err
 	}
 	head, tail := a.chat.text.begin(a.shown)
-	// A line end stays behind the place, so that what the user types at the end of
-	// the document has a line of its own.
+	// A line end stays after the position, so that text that the user types at the end of
+	// the document is on its own line.
 	if err := a.put(ctx, head+"\n", 1); err != nil {
 		return err
 	}
@@ -159,13 +162,13 @@ func (a *answer) write(ctx context.Context) error {
 	}
 	a.mu.Lock()
 	a.composer.close(tail)
-	last := a.composer.take()
+	last := a.composer.drain()
 	a.mu.Unlock()
 	return a.put(ctx, last, 0)
 }
 
-// stream writes what comes until the turn is over.
-func (a *answer) stream(ctx context.Context) error {
+// stream writes the events until the turn is over.
+func (a *Answer) stream(ctx context.Context) error {
 	for {
 		var written chan struct{}
 		select {
@@ -175,7 +178,7 @@ func (a *answer) stream(ctx context.Context) error {
 		case written = <-a.flushes:
 		}
 		a.mu.Lock()
-		piece := a.composer.take()
+		piece := a.composer.drain()
 		a.mu.Unlock()
 		if piece != "" {
 			if err := a.put(ctx, piece, 0); err != nil {
@@ -195,9 +198,8 @@ func (a *answer) stream(ctx context.Context) error {
 	}
 }
 
-// flush returns when the answer so far is in the document, when it will not be, or when
-// ctx ends.
-func (a *answer) flush(ctx context.Context) {
+// Flush waits until the answer so far is in the document or was dropped, or until ctx ends.
+func (a *Answer) Flush(ctx context.Context) {
 	written := make(chan struct{})
 	select {
 	case a.flushes <- written:
@@ -213,31 +215,31 @@ func (a *answer) flush(ctx context.Context) {
 	}
 }
 
-// lost tells the user where an answer is that its document did not take.
-func (a *answer) lost(err error) {
-	if a.chat.s.ctx.Err() != nil {
+// lost tells the user where an answer is that could not be written into its document.
+func (a *Answer) lost(err error) {
+	if a.chat.editor.Ctx.Err() != nil {
 		return
 	}
-	a.chat.s.log.Warn("the chat document was not written", "path", a.chat.path, "error", err)
-	a.chat.s.warnOnce(a.chat.path, "The answer could not be written into %s: %v. It is in the transcript (hermes.transcript).", a.chat.path, err)
+	a.chat.editor.Log.Warn("the chat document was not written", "path", a.chat.path, "error", err)
+	a.chat.editor.Warn(a.chat.path, "The answer could not be written into %s: %v. It is in the transcript (hermes.transcript).", a.chat.path, err)
 	<-a.stop
 }
 
-// put inserts a piece where the answer grows; back bytes of it stay behind that
-// place. When the user types at the same moment the editor refuses the piece, and
-// it is put where the place has moved to.
-func (a *answer) put(ctx context.Context, piece string, back int) error {
+// put inserts a piece at the position of the answer; the last back bytes of it stay after
+// that position. If the user types at the same moment, the editor refuses the piece, and put
+// inserts it at the moved position.
+func (a *Answer) put(ctx context.Context, piece string, back int) error {
 	c := a.chat
 	began, version := time.Now(), int32(-1)
 	for {
 		asked := time.Now()
-		sent, err := c.mayEdit(ctx)
+		sent, err := c.beginEdit(ctx)
 		if err != nil {
 			return err
 		}
 		began = began.Add(time.Since(asked))
 		in := c.text.insert(c.path, piece)
-		if in.doc.Version != version { // somebody is typing
+		if in.doc.Version != version { // the user is typing
 			began, version = time.Now(), in.doc.Version
 		}
 		err = c.send(ctx, in, piece)
@@ -250,9 +252,9 @@ func (a *answer) put(ctx context.Context, piece string, back int) error {
 			c.text.step(back)
 			return nil
 		}
-		// An edit that was lost may be sent again: of two for the same version one is refused.
+		// A lost edit may be sent again: the editor refuses the second of two for one version.
 		lost := errors.Is(err, context.DeadlineExceeded)
-		if !lost && !errors.Is(err, workspace.ErrStale) || time.Since(began) > c.patience() {
+		if !lost && !errors.Is(err, workspace.ErrStale) || time.Since(began) > c.refusalLimit() {
 			return err
 		}
 		retry := time.NewTimer(editEvery)
@@ -265,20 +267,20 @@ func (a *answer) put(ctx context.Context, piece string, back int) error {
 	}
 }
 
-// mayEdit waits until an edit may be sent. The caller must call sent when its change has
-// come. A chat that is not open is a file, and waits for nothing.
-func (c *chat) mayEdit(ctx context.Context) (sent func(), err error) {
+// beginEdit waits until an edit may be sent. Call done when its change has come. For a chat
+// that is not open it returns at once.
+func (c *Chat) beginEdit(ctx context.Context) (done func(), err error) {
 	if !c.text.isOpen() {
 		return func() {}, nil
 	}
-	return c.s.floor.edit(ctx)
+	return c.editor.BeginEdit(ctx)
 }
 
 var errLate = errors.New("the editor has not sent the change")
 
 // await waits for a change that is late, for as long as the connection lasts: eglot sends
 // it with the next change, or when the document is saved.
-func (a *answer) await(ctx context.Context, in insertion) error {
+func (a *Answer) await(ctx context.Context, in insertion) error {
 	select {
 	case <-a.late:
 	default:
@@ -286,8 +288,8 @@ func (a *answer) await(ctx context.Context, in insertion) error {
 	}
 	c := a.chat
 	c.text.late()
-	c.s.log.Warn("the editor has not sent the change of an edit", "path", c.path)
-	c.s.warnOnce("late "+c.path, "The editor has taken an edit of %s but has not sent the change. Save the chat or type in it: then the answer goes on. It is also in the transcript (hermes.transcript).", c.path)
+	c.editor.Log.Warn("the editor has not sent the change of an edit", "path", c.path)
+	c.editor.Warn("late "+c.path, "The editor has taken an edit of %s but has not sent the change. Save the chat or type in it: then the answer goes on. It is also in the transcript (hermes.transcript).", c.path)
 	select {
 	case <-in.landed:
 		return nil
@@ -301,17 +303,17 @@ func (a *answer) await(ctx context.Context, in insertion) error {
 
 var errClosed = fmt.Errorf("the editor has closed the chat, or has changed it without the edit: %w", workspace.ErrStale)
 
-// patience is how long an editor may refuse a piece, or say nothing to it, while the
-// document stays as it is. One that has never taken an edit is not waited for long.
-func (c *chat) patience() time.Duration {
-	if c.s.documents.applies.Load() {
+// refusalLimit returns how long an editor may refuse a piece, or not answer, while the
+// document does not change. It is shorter for an editor that has never applied an edit.
+func (c *Chat) refusalLimit() time.Duration {
+	if c.editor.HasEdited() {
 		return putLimit
 	}
 	return 2 * tryLimit
 }
 
-// beforeLastLineEnd says the same insertion differently where it is behind the last
-// line end: Neovim has no line there, and would add one too many.
+// beforeLastLineEnd moves an insertion from after the last line end to before it: Neovim has
+// no line after it, and would add one too many.
 func beforeLastLineEnd(text []byte, at int, piece string) (int, string) {
 	if at < len(text) || !bytes.HasSuffix(text, []byte("\n")) || bytes.HasSuffix(text, []byte("\r\n")) || !strings.HasSuffix(piece, "\n") {
 		return at, piece
@@ -321,17 +323,17 @@ func beforeLastLineEnd(text []byte, at int, piece string) (int, string) {
 
 // send sends a piece and waits for its change. If the editor has applied the edit and the
 // change does not come within changeLimit, it returns errLate, and the change may come yet.
-func (c *chat) send(ctx context.Context, in insertion, piece string) error {
+func (c *Chat) send(ctx context.Context, in insertion, piece string) error {
 	if !in.open {
 		return c.save(ctx, in, piece)
 	}
 	offset, text := beforeLastLineEnd(in.doc.Text, in.at, piece)
-	at := textenc.PositionAt(in.doc.Text, offset, c.s.encoding)
+	at := textenc.PositionAt(in.doc.Text, offset, c.editor.Encoding())
 	edit := diff.Edit{Range: textenc.Range{Start: at, End: at}, NewText: text}
-	err := c.s.documents.applyWithin(ctx, tryLimit, in.doc, []diff.Edit{edit}, "Hermes")
+	err := c.editor.Apply(ctx, tryLimit, in.doc, []diff.Edit{edit}, "Hermes")
 	if err != nil {
 		select {
-		case <-in.landed: // the change came, whatever the answer said
+		case <-in.landed: // the change has come, also after an error
 			return nil
 		default:
 		}

@@ -1,4 +1,4 @@
-package lsp
+package chat
 
 import (
 	"strings"
@@ -6,15 +6,15 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// composer turns a turn's events into Markdown, piece by piece. What it has given
-// out is never changed: a line that may become one of the chat's headings is held
-// back until it is clear that it does not.
+// composer converts the events of a turn to Markdown, piece by piece. It never changes a
+// piece that it has returned: it keeps a line that may become a heading of the chat until
+// it is known that it does not.
 type composer struct {
 	ready strings.Builder
 	held  string // the start of a line
 	mid   bool   // the line has begun, and is no heading
 	block block
-	blank int // line ends at the end of what was given out
+	blank int // line ends at the end of the pieces so far
 }
 
 type block int
@@ -25,7 +25,7 @@ const (
 	list
 )
 
-// newComposer begins after a heading and a blank line.
+// newComposer returns a composer for text after a heading and a blank line.
 func newComposer() composer { return composer{blank: 2} }
 
 // text adds a piece of the answer.
@@ -47,7 +47,7 @@ func (c *composer) text(s string) {
 	}
 }
 
-// piece takes a line or the start of one.
+// piece adds a line or the start of one.
 func (c *composer) piece(s string, whole bool) {
 	if c.mid {
 		c.emit(s)
@@ -59,14 +59,14 @@ func (c *composer) piece(s string, whole bool) {
 		return
 	}
 	s, c.held = c.held, ""
-	c.emit(defuse(s))
+	c.emit(Defuse(s))
 	c.mid = !whole
 }
 
-// maybeHeading tells whether a start of a line can still become a heading.
+// maybeHeading reports whether the start of a line can still become a heading.
 func maybeHeading(start string) bool {
 	bare := strings.TrimRight(start, " \t\r")
-	return strings.HasPrefix(headingYou, start) || strings.HasPrefix(headingHermes, start) || bare == headingYou || bare == headingHermes
+	return strings.HasPrefix(HeadingYou, start) || strings.HasPrefix(headingHermes, start) || bare == HeadingYou || bare == headingHermes
 }
 
 // item adds a line of the list of calls.
@@ -81,7 +81,7 @@ func (c *composer) item(s string) {
 	c.emit("- " + s)
 }
 
-// note adds a paragraph that is no part of the answer.
+// note adds a paragraph that is not part of the answer.
 func (c *composer) note(s string) {
 	c.release()
 	c.separate(2)
@@ -89,7 +89,7 @@ func (c *composer) note(s string) {
 	c.block = nothing
 }
 
-// close adds what comes last.
+// close adds the end.
 func (c *composer) close(tail string) {
 	c.release()
 	c.emit(strings.Repeat("\n", max(0, leadingLines(tail)-c.blank)) + strings.TrimLeft(tail, "\n"))
@@ -97,11 +97,11 @@ func (c *composer) close(tail string) {
 
 func leadingLines(s string) int { return len(s) - len(strings.TrimLeft(s, "\n")) }
 
-// release gives out what was held back: nothing more comes on that line.
+// release emits the kept start of a line, which is complete.
 func (c *composer) release() {
 	s := c.held
 	c.held, c.mid = "", false
-	c.emit(defuse(s))
+	c.emit(Defuse(s))
 }
 
 func (c *composer) separate(lines int) {
@@ -122,9 +122,9 @@ func (c *composer) emit(s string) {
 	c.blank += len(s) - len(trimmed)
 }
 
-// take gives out what is ready, but for spaces at its end: editors take them away while
-// somebody types below, and the next word would stick to the last one.
-func (c *composer) take() string {
+// drain returns the next piece, without spaces at its end: editors remove them while the
+// user types below, and the next word would follow without a space.
+func (c *composer) drain() string {
 	s := c.ready.String()
 	c.ready.Reset()
 	whole := strings.TrimRight(s, " \t")

@@ -1,4 +1,4 @@
-package lsp
+package chat
 
 import (
 	"strings"
@@ -13,11 +13,11 @@ func TestOneLineHidesNothing(t *testing.T) {
 		"$ go  test\n./…": "$ go test ./…", "a\x1b]52;c;eA==\ab": "a⟨U+001B⟩]52;c;eA==⟨U+0007⟩b",
 		"a\u202eb\u200bc": "a⟨U+202E⟩b⟨U+200B⟩c", "x\xffy": "x⟨0xFF⟩y",
 	} {
-		if got := oneLine(in, 80); got != want {
+		if got := OneLine(in, 80); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
 		}
 	}
-	if got := oneLine(strings.Repeat("é ", 1<<20), 10); got != "é é é é é…" {
+	if got := OneLine(strings.Repeat("é ", 1<<20), 10); got != "é é é é é…" {
 		t.Errorf("a long text became %q", got)
 	}
 }
