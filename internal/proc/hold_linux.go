@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"errors"
 	"os"
 	"os/signal"
 	"runtime"
@@ -139,15 +140,17 @@ func (n *namespace) works() bool {
 }
 
 // serve does what the server asks for, until it ends. Its thread is the one that has
-// entered the plan, so what it starts is bound.
+// entered the plan, so what it starts is bound. If a message cannot be received, such as
+// with no descriptor left, the holder ends, and the server makes another one.
 func (n *namespace) serve() {
 	buf := make([]byte, longestMessage)
 	for {
 		m, err := receive(n.socket, buf)
-		if err != nil {
-			return
-		}
 		switch {
+		case errors.Is(err, syscall.ECONNRESET):
+			return // the server has ended; see end
+		case err != nil:
+			syscall.Exit(1)
 		case m.kind == startWorker && len(m.files) == 1:
 			n.start(m)
 		case m.kind == protect && len(m.fields) > 1:
@@ -186,14 +189,16 @@ func (n *namespace) start(m message) {
 		n.say(message{kind: workerFailed, fields: []string{m.fields[0], "starting a worker: " + err.Error()}})
 		return
 	}
-	n.say(message{kind: startWorker, fields: m.fields, files: []int{pidfd}})
+	err = n.say(message{kind: startWorker, fields: m.fields, files: []int{pidfd}})
 	unix.Close(pidfd) //nolint:errcheck // the server's
+	if err != nil {   // too many descriptors are on their way between processes of this user
+		unix.Kill(pid, unix.SIGKILL) //nolint:errcheck // it may have ended
+		n.say(message{kind: workerFailed, fields: []string{m.fields[0], err.Error()}})
+	}
 }
 
-// say answers the server.
-func (n *namespace) say(m message) {
-	send(n.socket, m) //nolint:errcheck // a server that is gone shows on the control pipe
-}
+// say answers the server. A server that has ended shows on the control pipe.
+func (n *namespace) say(m message) error { return send(n.socket, m) }
 
 // reap collects what has ended, and kills what a worker has left.
 func (n *namespace) reap() {

@@ -47,11 +47,20 @@ func (c Cmd) Held() bool {
 	return c.Together && c.Holders != nil && c.Confine != nil && c.Confine.Apart() && c.Confine.Processes && c.Scratch == "" && !c.Trusted
 }
 
+// mostTakes is the number of workers and holders that take tries. All that wait could have
+// ended; more is no accident.
+const mostTakes = 8
+
+// errUnreachable is returned if no holder takes a command. A command can cause that: the
+// kernel counts the descriptors that all processes of a user have sent and not received.
+var errUnreachable = errors.New("no process of the sandbox takes the command. Nothing was run. A background command can cause this; stop those that you do not need, and try again")
+
 // take finds the holder of a command's plan, or makes one, and gives the command's
-// descriptors to a worker in it. Workers that have died while they waited are passed over.
+// descriptors to a worker in it. It skips workers that ended while they waited. If no
+// worker takes the command, it returns [errUnreachable].
 func (h *Holders) take(ctx context.Context, c Cmd, files []*os.File, g *group) (owner, error) {
 	m := commandMessage(c, files, g)
-	for {
+	for range mostTakes {
 		holder, err := h.of(ctx, c.Confine)
 		if err != nil {
 			return nil, err
@@ -71,6 +80,7 @@ func (h *Holders) take(ctx context.Context, c Cmd, files []*os.File, g *group) (
 			return nil, ctx.Err()
 		}
 	}
+	return nil, errUnreachable
 }
 
 func commandMessage(c Cmd, files []*os.File, g *group) message {
@@ -409,8 +419,12 @@ func (o *holder) answer(id int, err error) {
 	}
 }
 
-// ask sends a message whose first field is id and waits for the answer. errStale: the
-// holder has ended.
+// answerLimit bounds how long a holder may take to answer. It answers within milliseconds; one
+// that a command has hindered never does.
+const answerLimit = 30 * time.Second
+
+// ask sends a message whose first field is id and waits for the answer. If the holder has
+// ended, or does not answer, it returns errStale.
 func (o *holder) ask(ctx context.Context, id int, m message) error {
 	answer := make(chan error, 1)
 	o.mu.Lock()
@@ -423,11 +437,16 @@ func (o *holder) ask(ctx context.Context, id int, m message) error {
 	if err := send(o.fd, m); err != nil {
 		return errStale
 	}
+	limit := time.NewTimer(answerLimit)
+	defer limit.Stop()
 	select {
 	case err := <-answer:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-limit.C:
+		o.end()
+		return errStale
 	}
 }
 

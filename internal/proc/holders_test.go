@@ -322,11 +322,11 @@ func TestWorkerChanged(t *testing.T) {
 	in := hold(t)
 	const show = "ulimit -f; ulimit -n; nice"
 	before := shown(t, in, show)
-	shown(t, in, "prlimit --pid $PPID --fsize=5:5; renice -n 5 -p $PPID")
+	shown(t, in, "renice -n 5 -p $PPID")
 	if after := shown(t, in, show); after != before {
 		t.Errorf("%q, then %q", before, after)
 	}
-	shown(t, in, "prlimit --pid 1 --fsize=5:5; renice -n 5 -p 1; kill -9 $(grep -l ^hermes-ls.__work /proc/[0-9]*/cmdline | grep -v /$PPID/ | cut -d/ -f3) 2>/dev/null; true")
+	shown(t, in, "renice -n 5 -p 1; kill -9 $(grep -l ^hermes-ls.__work /proc/[0-9]*/cmdline | grep -v /$PPID/ | cut -d/ -f3) 2>/dev/null; true")
 	_, _ = background(t, in, "echo up; sleep 1000")
 	if after := shown(t, in, show); after != before {
 		t.Errorf("%q, then %q", before, after)

@@ -139,7 +139,7 @@ func (m Mechanism) Lacks(p Policy) (gaps []string) {
 	case None:
 		return []string{"commands run with your own rights, because no sandbox works on this host. " + m.Reason + ". Approvals and the path scope of the file tools still apply"}
 	case Landlock:
-		gaps = append(gaps, "git's settings and hooks, .vscode and other places in the workspace that run by themselves can be written by commands, and are only reviewed when they end; the names, though not the content, of files in your home can be listed; modes, times and other attributes of files everywhere, though not their content, can be changed as far as you may; /tmp is shared; Unix sockets of the system, the desktop and your programs can be reached; tool caches start empty")
+		gaps = append(gaps, "git's settings and hooks, .vscode and other places in the workspace that run by themselves can be written by commands, and are only reviewed when they end; the names, though not the content, of files in your home can be listed; modes, times and other attributes of files everywhere, though not their content, can be changed as far as you may; /tmp is shared; Unix sockets of the system, the desktop and your programs, their shared memory and the priority of their processes can be reached; programs that open terminals, such as tmux and script, fail; tool caches start empty")
 	case Seatbelt:
 		gaps = append(gaps, "/tmp is shared; names of files in your home can be found; links to git's settings and hooks are only reviewed when a command ends; tool caches start empty")
 	case Namespaces, Bubblewrap:

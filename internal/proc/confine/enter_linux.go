@@ -87,8 +87,8 @@ func (p *Plan) Enter() error {
 			return fmt.Errorf("giving up capabilities: %w", err)
 		}
 	}
-	if err := p.filterSockets(); err != nil {
-		return fmt.Errorf("filtering sockets: %w", err)
+	if err := p.filterCalls(); err != nil {
+		return fmt.Errorf("filtering system calls: %w", err)
 	}
 	return nil
 }

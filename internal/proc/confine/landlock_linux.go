@@ -3,6 +3,8 @@ package confine
 import (
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
@@ -83,11 +85,18 @@ func (p *Plan) addRules(rules int, handled uint64) error {
 	return nil
 }
 
-// devicePaths are the devices that programs need; see deviceNames.
+// devicePaths returns the devices that programs need; see deviceNames. Of terminals, these are
+// the ones that the command itself has. A rule for /dev/pts would open all terminals of the
+// user, with the passwords that are typed there, so no program can open further terminals.
 func devicePaths() []string {
-	paths := []string{"/dev/pts", "/dev/ptmx"}
+	paths := []string{"/dev/ptmx"}
 	for _, name := range deviceNames() {
 		paths = append(paths, "/dev/"+name)
+	}
+	for fd := range 3 {
+		if path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil && strings.HasPrefix(path, "/dev/pts/") {
+			paths = append(paths, path)
+		}
 	}
 	return paths
 }
