@@ -13,13 +13,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/approval"
 )
 
-// interpreterSize bounds an interpreter that is looked at.
+// interpreterSize is the maximum size of an interpreter in the workspace.
 const interpreterSize = 256 << 20
 
-// allow asks whether an interpreter of the workspace may be started. It is code of the
-// workspace, as is what it imports by itself. If a sandbox bounds it, no question is asked.
-// An approval counts in this session as long as the interpreter and its environment's
-// settings are the same.
+// allow asks the user whether an interpreter in the workspace may start. It is code of the
+// workspace, and so are the modules that it imports at its start. In a sandbox it needs no
+// approval. An approval applies to this session, until the interpreter or the settings of
+// its environment change. If the interpreter must not start, allow returns an error.
 func (r *Runner) allow(ctx context.Context, env *tools.Env, call tools.Call, path string) error {
 	if env.Sandbox.Enforced(ctx) {
 		return nil
@@ -37,7 +37,7 @@ func (r *Runner) allow(ctx context.Context, env *tools.Env, call tools.Call, pat
 	name := approval.Escape(env.Files.Name(path))
 	verdict := approval.Verdict{
 		Level: approval.Asks, Keys: []string{"run " + name + " " + key[:16]},
-		Reason: "runs a Python of the workspace, and no sandbox is there to bound it",
+		Reason: "runs a Python of the workspace without a sandbox",
 	}
 	if env.Gate == nil {
 		return errors.New("there is no user to ask whether it may run")
@@ -57,8 +57,8 @@ func (r *Runner) allow(ctx context.Context, env *tools.Env, call tools.Call, pat
 	return nil
 }
 
-// contentOf is a sum of an interpreter's path, the settings of its environment, and its
-// content, or where the path leads if that is outside of the workspace.
+// contentOf returns a hash of an interpreter's path, of the settings of its environment, and
+// of its content. If the path leads outside the workspace, the target replaces the content.
 func contentOf(path string, workspace []string) (string, error) {
 	sum := sha256.New()
 	sum.Write([]byte(path)) //nolint:errcheck // never fails
@@ -72,7 +72,7 @@ func contentOf(path string, workspace []string) (string, error) {
 			return "", err
 		}
 	}
-	settings, _ := safefile.Read(filepath.Join(filepath.Dir(path), "..", "pyvenv.cfg"), safefile.Line) // none: no environment
+	settings, _ := safefile.Read(filepath.Join(filepath.Dir(path), "..", "pyvenv.cfg"), safefile.Line) // without settings it is no environment
 	for _, part := range [][]byte{text, settings} {
 		one := sha256.Sum256(part)
 		sum.Write(one[:]) //nolint:errcheck // never fails

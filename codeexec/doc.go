@@ -1,14 +1,13 @@
-// Package codeexec is the execute_code tool: a Python script in a child process
-// that calls the session's tools as functions, of which only what it prints comes
-// back.
+// Package codeexec is the execute_code tool: a Python script in a child process calls
+// the session's tools as functions, and the model gets only the text that it prints.
 //
-// A [Runner] belongs to one session. Its script's calls go over a Unix socket to
-// the session's own dispatch (tools.Env.Call), so hooks, approvals, scope and caps
-// are those of any other call. The child sees an environment made from a list of
-// harmless names, starts isolated from what lies in the workspace, and is ended
-// with everything below it at its time limit, when the call is cancelled, and when
-// the server dies; its calls are cancelled and waited for. Nothing of it is left:
-// no process, no folder, no goroutine.
+// A [Runner] runs the scripts of one session and is safe for concurrent use. The calls
+// of a script go over a Unix socket to the session's dispatch (tools.Env.Call), so the
+// same hooks, approvals, path scope and limits apply as to other calls. The child gets
+// an environment with listed names only, and starts without code of the workspace. At
+// its timeout, on cancel, and if the server dies, it ends with all its descendants. Its
+// calls are canceled, and the runner waits for them. Afterwards no process, directory or
+// goroutine is left.
 //
 //	r := codeexec.New(codeexec.Config{Timeout: 300 * time.Second, MaxCalls: 50, …})
 //	defer r.Close()

@@ -3,6 +3,7 @@
 package codeexec
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,6 +105,61 @@ func TestTimeout(t *testing.T) {
 					t.Error("something is left running")
 				}
 			})
+		}
+	}
+}
+
+// A script's time counts from its start, however long its interpreter takes to start.
+func TestTimeCountsFromTheStart(t *testing.T) {
+	t.Parallel()
+	python, err := NewPythons().Find(t.Context(), Search{Environ: plainEnviron()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, persist := range []bool{false, true} {
+		b := newBed(t, Config{Persist: persist}, nil)
+		slow := filepath.Join(t.TempDir(), "python3")
+		// The interpreter waits until the test has seen that its time does not count.
+		text := fmt.Sprintf("#!/bin/sh\ncase $* in *script*|*kernel*) touch %s/starting; while ! test -e %s/go; do sleep 0.05; done;; esac\nexec %s \"$@\"\n", b.dir, b.dir, python.Path)
+		if err := os.WriteFile(slow, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		b.runner.cfg.Python = slow
+		var limits []time.Duration
+		b.runner.after = func(limit time.Duration, over func()) *time.Timer {
+			limits = append(limits, limit)
+			return time.AfterFunc(limit, over)
+		}
+		go func() {
+			eventually(t, "the interpreter starts", func() bool { return isFile(filepath.Join(b.dir, "starting")) })
+			if err := os.WriteFile(filepath.Join(b.dir, "go"), nil, 0o600); err != nil {
+				t.Error(err)
+			}
+		}()
+		if a := b.run("print('ok')"); a.Output != "ok\n" {
+			t.Errorf("persist %v: %+v", persist, a)
+		}
+		if want := []time.Duration{300*time.Second + startLimit, 300 * time.Second}; !slices.Equal(limits, want) {
+			t.Errorf("persist %v: limits %v, want %v", persist, limits, want)
+		}
+	}
+}
+
+// The mark of the start is removed from the output, however the bytes come.
+func TestStartMark(t *testing.T) {
+	t.Parallel()
+	text := "out\x00put\x00hermes-start\x00hermes-start TOKEN\x00rest\x00hermes-start TOKEN\x00"
+	for size := 1; size <= len(text); size++ {
+		var got bytes.Buffer
+		starts := 0
+		w := &startWriter{to: &got, mark: []byte("\x00hermes-start TOKEN\x00"), start: func() { starts++ }}
+		for rest := []byte(text); len(rest) > 0; {
+			n := min(size, len(rest))
+			w.Write(rest[:n])
+			rest = rest[n:]
+		}
+		if got.String() != "out\x00put\x00hermes-startrest\x00hermes-start TOKEN\x00" || starts != 1 {
+			t.Fatalf("in pieces of %d: output %q, %d starts", size, got.String(), starts)
 		}
 	}
 }

@@ -8,9 +8,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// harmless are the variables that a script sees. Everything else stays with the
-// server: a secret may have any name (DATABASE_URL, SLACK_WEBHOOK), so only a list
-// of what is none can keep them.
+// harmless are the variables that a script sees. It is a list of harmless names, not of
+// secret ones, because a secret may have any name (DATABASE_URL, SLACK_WEBHOOK).
 var harmless = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TZ",
 	"TMPDIR", "TMP", "TEMP", "COLUMNS", "LINES",
@@ -20,8 +19,8 @@ var harmless = []string{
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
 }
 
-// environ is what a child sees of the server's environment: the harmless names, and
-// those that the user has named.
+// environ returns the part of an environment that a child sees: harmless variables, and
+// those in passthrough.
 func environ(all, passthrough []string) []string {
 	var env []string
 	for _, kv := range all {
@@ -34,14 +33,14 @@ func environ(all, passthrough []string) []string {
 	return env
 }
 
-// scriptEnviron is the environment of a script that p runs.
+// scriptEnviron adds to base the variables of a script that p runs.
 func scriptEnviron(base []string, p Python, socket, token string) []string {
 	env := set(base,
 		"HERMES_RPC_SOCKET="+socket, "HERMES_RPC_TOKEN="+token,
-		// For a Python that the script starts itself.
+		// for a Python that the script starts
 		"PYTHONDONTWRITEBYTECODE=1", "PYTHONIOENCODING=utf-8", "PYTHONUTF8=1",
 	)
-	if p.Prefix != "" { // what is installed beside it is found by name, as in an activated shell
+	if p.Prefix != "" { // programs in it are found by name, as in an activated shell
 		env = set(env, "PATH="+filepath.Dir(p.Path)+string(filepath.ListSeparator)+lookup(env, "PATH"))
 		if p.Conda {
 			env = set(env, "CONDA_PREFIX="+p.Prefix)
@@ -52,7 +51,7 @@ func scriptEnviron(base []string, p Python, socket, token string) []string {
 	return env
 }
 
-// set puts variables in place of those of the same name.
+// set returns env with these variables. It removes others of the same names.
 func set(env []string, settings ...string) []string {
 	out := slices.Clone(env)
 	for _, kv := range settings {
@@ -63,6 +62,7 @@ func set(env []string, settings ...string) []string {
 	return out
 }
 
+// lookup returns the value of the last variable of a name, or "".
 func lookup(env []string, name string) string {
 	for _, kv := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(kv, name+"="); ok {

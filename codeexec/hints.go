@@ -10,12 +10,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// hint is a classic mistake and what to do about it.
+// hint is a usual mistake and its correction.
 type hint struct {
-	pattern func() *regexp.Regexp // of the last lines of the errors
-	text    func(r *Runner, m []string, python Python, names []string) string
+	pattern func() *regexp.Regexp // matches the end of the error output
+	// text returns "" if the hint does not apply
+	text func(r *Runner, m []string, python Python, names []string) string
 }
 
+// pattern compiles an expression at its first use.
 func pattern(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
@@ -58,7 +60,7 @@ func dictHint(*Runner, []string, Python, []string) string {
 	return `The functions return dicts, not text: use result["content"] of read_file, result["output"] of terminal, result["matches"] of search_files, and look for result.get("error").`
 }
 
-// hints says what to do about classic mistakes. At most one.
+// hints returns at most one hint, or "".
 func (r *Runner) hints(e ending, status string, python Python, code string) string {
 	switch status {
 	case "success":
@@ -81,8 +83,10 @@ func (r *Runner) hints(e ending, status string, python Python, code string) stri
 	return r.exitHint(e)
 }
 
+// shellLike matches code that looks like a shell command.
 var shellLike = pattern(`^\s*(?:#!.*sh\b|(?:cd|ls|git|npm|npx|pip|make|go|cargo|echo|cat|grep|find|sudo|rm|mkdir|export|curl|docker)\s|[a-z][\w.-]* --?[a-z])`)
 
+// exitHint explains why a process was killed.
 func (r *Runner) exitHint(e ending) string {
 	switch e.exit.Limit {
 	case proc.LimitMemory:
@@ -99,7 +103,7 @@ func (r *Runner) exitHint(e ending) string {
 	return ""
 }
 
-// successHint is for scripts that worked and yet are not how it is meant.
+// successHint returns a hint for a script that worked but was not needed.
 func successHint(e ending, code string) string {
 	switch {
 	case strings.TrimSpace(e.out) == "" && strings.TrimSpace(e.errs) == "":

@@ -16,21 +16,21 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// kernelIdle is how long a kernel waits for its next script.
+// kernelIdle is how long a kernel stays without a script.
 const kernelIdle = 15 * time.Minute
 
 const lostText = "The variables of earlier scripts are lost."
 
-// kernelSlot is the place for a session's kernel, which one script uses at a time.
+// kernelSlot holds the kernel of a session, which one script uses at a time.
 type kernelSlot struct {
-	turn   chan struct{}
+	lock   chan struct{} // guards the rest; a channel, so that a canceled call need not wait
 	idle   time.Duration
-	kernel *kernel // nil: none; the holder of turn may look
+	kernel *kernel // nil: none
 	reaper *time.Timer
 }
 
 func newKernelSlot(idle time.Duration) *kernelSlot {
-	return &kernelSlot{turn: make(chan struct{}, 1), idle: idle}
+	return &kernelSlot{lock: make(chan struct{}, 1), idle: idle}
 }
 
 // kernel is an interpreter that runs one script after another in one namespace.
@@ -47,14 +47,14 @@ type kernel struct {
 	exit proc.Exit
 }
 
-// close ends the kernel, and waits for it.
+// close ends the kernel and waits for it.
 func (k *kernelSlot) close() {
-	k.turn <- struct{}{}
-	defer func() { <-k.turn }()
+	k.lock <- struct{}{}
+	defer func() { <-k.lock }()
 	k.end()
 }
 
-// end is for the holder of turn.
+// end ends the kernel, if there is one. Its caller holds lock.
 func (k *kernelSlot) end() {
 	if k.reaper != nil {
 		k.reaper.Stop()
@@ -65,21 +65,21 @@ func (k *kernelSlot) end() {
 	}
 }
 
-// reap ends a kernel that nobody has used for a while.
+// reap ends an idle kernel.
 func (k *kernelSlot) reap() {
 	select {
-	case k.turn <- struct{}{}:
+	case k.lock <- struct{}{}:
 		k.end()
-		<-k.turn
-	default: // in use again
+		<-k.lock
+	default: // a script uses it
 	}
 }
 
-// execute runs a script in the session's kernel, which is started when there is none.
+// execute runs a script in the session's kernel. If there is none, it starts one.
 func (k *kernelSlot) execute(ctx context.Context, r *Runner, env *tools.Env, s script, reset bool) (done ending, err error) {
 	select {
-	case k.turn <- struct{}{}:
-		defer func() { <-k.turn }()
+	case k.lock <- struct{}{}:
+		defer func() { <-k.lock }()
 	case <-ctx.Done():
 		return done, ctx.Err()
 	}
@@ -131,7 +131,7 @@ func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *
 	c := r.command(env, s.python, k.stage, k.socket, "kernel.py")
 	c.Stdin, k.commands = io.Pipe()
 	c.Stdout, c.Stderr = k.out, k.errs
-	// Later scripts run in it, too: nothing that was approved for one is open to them.
+	// Later scripts run in it too, so it gets nothing that was approved for this one.
 	if err = r.confine(ctx, env, &c, sandbox.Opening{}); err == nil {
 		k.process, err = proc.Start(r.ctx, c)
 	}
@@ -163,18 +163,17 @@ func (k *kernel) end(grace time.Duration) {
 	k.stage.dir.Remove()
 }
 
-// run runs one script. The kernel lives on, unless the script, its time limit or ctx
-// ends it.
+// run runs one script. The kernel continues, unless the script, its timeout or ctx ends it.
 func (k *kernel) run(ctx context.Context, r *Runner, env *tools.Env, s script) (ending, error) {
 	k.scripts++
 	name := fmt.Sprintf("script%d.py", k.scripts)
-	w := r.newRunningScript(env, s, functions(env))
-	k.socket.open(ctx, w.queue)
+	running := r.newRunningScript(env, s, functions(env))
+	k.socket.open(ctx, running.queue)
 	token := rand.Text()
-	outEnd, errEnd := k.out.begin(w.out, token), k.errs.begin(w.errs, token)
+	outEnd, errEnd := k.out.begin(running.stdout(token), token), k.errs.begin(running.errs, token)
 	release := context.AfterFunc(ctx, func() { k.process.Stop(cancelGrace) })
 	defer release()
-	w.begin(k.process.Stop)
+	running.begin(k.process.Stop)
 	var exit proc.Exit
 	// The interpreter itself writes the file: earlier scripts can put links into its folder.
 	if _, err := fmt.Fprintf(k.commands, "%s %d %s\n%s", token, len(s.code), k.stage.path(name), s.code); err == nil {
@@ -182,7 +181,7 @@ func (k *kernel) run(ctx context.Context, r *Runner, env *tools.Env, s script) (
 	} else {
 		<-k.gone
 	}
-	if ctx.Err() != nil || w.expired.Load() { // then it is about to end
+	if ctx.Err() != nil || running.timedOut.Load() { // then the process is being ended
 		<-k.gone
 	}
 	if k.dead() {
@@ -191,12 +190,12 @@ func (k *kernel) run(ctx context.Context, r *Runner, env *tools.Env, s script) (
 	k.socket.shut()
 	k.out.finish()
 	k.errs.finish()
-	done := w.end(exit, ctx.Err() != nil)
+	done := running.end(exit, ctx.Err() != nil)
 	done.errs = strings.ReplaceAll(done.errs, k.stage.dir.Path()+"/", "")
 	return done, nil
 }
 
-// await waits for the end of a script on both streams, or for that of the kernel.
+// await waits for the end of a script on both streams, or for the end of the kernel.
 func (k *kernel) await(outEnd, errEnd <-chan int) (code int) {
 	for range 2 {
 		select {
@@ -211,72 +210,72 @@ func (k *kernel) await(outEnd, errEnd <-chan int) (code int) {
 	return code
 }
 
-// splitter gives what a kernel writes to the script that runs, up to the mark at
-// its end. What comes later, from a thread that was left behind, goes to the next.
+// splitter passes the output of a kernel to the running script, up to the mark at its
+// end. Later output, such as that of a thread, goes to the next script.
 type splitter struct {
 	mu    sync.Mutex
-	to    io.Writer // nil: nobody
+	to    io.Writer // nil: no script runs
 	mark  []byte
 	ended chan int
-	kept  []byte // perhaps the beginning of a mark, or nobody's output
+	held  []byte // perhaps the beginning of a mark, or output between scripts
 }
 
-// begin sends output to w from now on. The channel gets the exit code at its end.
+// begin sends output to w from now on. At the mark, the channel gets the exit code.
 func (s *splitter) begin(w io.Writer, token string) <-chan int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.to, s.mark, s.ended = w, []byte("\x00hermes-end "+token+" "), make(chan int, 1)
-	if len(s.kept) > 0 {
-		w.Write(s.kept) //nolint:errcheck // an output never fails
-		s.kept = nil
+	if len(s.held) > 0 {
+		w.Write(s.held) //nolint:errcheck // an output never fails
+		s.held = nil
 	}
 	return s.ended
 }
 
-// finish gives up the writer.
+// finish sends no more output to the writer.
 func (s *splitter) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.to != nil && len(s.kept) > 0 {
-		s.to.Write(s.kept) //nolint:errcheck // an output never fails
-		s.kept = nil
+	if s.to != nil && len(s.held) > 0 {
+		s.to.Write(s.held) //nolint:errcheck // an output never fails
+		s.held = nil
 	}
 	s.to = nil
 }
 
-// strayLimit bounds what is kept of output between scripts.
+// strayLimit is how many bytes of output between scripts are held.
 const strayLimit = 8 << 10
 
-// Write takes output. It never fails.
+// Write takes output. It never returns an error.
 func (s *splitter) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	data := append(s.kept, b...)
-	s.kept = nil
+	data := append(s.held, b...)
+	s.held = nil
 	if s.to == nil {
-		s.kept = bytes.Clone(data[max(0, len(data)-strayLimit):])
+		s.held = bytes.Clone(data[max(0, len(data)-strayLimit):])
 		return len(b), nil
 	}
 	at := bytes.Index(data, s.mark)
 	if at < 0 {
 		at = len(data) - beginning(data, s.mark)
 		s.to.Write(data[:at]) //nolint:errcheck // an output never fails
-		s.kept = bytes.Clone(data[at:])
+		s.held = bytes.Clone(data[at:])
 		return len(b), nil
 	}
 	number, rest, whole := bytes.Cut(data[at+len(s.mark):], []byte{0})
 	s.to.Write(data[:at]) //nolint:errcheck // an output never fails
 	if !whole {
-		s.kept = bytes.Clone(data[at:])
+		s.held = bytes.Clone(data[at:])
 		return len(b), nil
 	}
-	code, _ := strconv.Atoi(string(number)) // a forged one is the script's own affair
-	s.to, s.kept = nil, bytes.Clone(rest)
+	code, _ := strconv.Atoi(string(number)) // a script can forge it, for itself only
+	s.to, s.held = nil, bytes.Clone(rest)
 	s.ended <- code
 	return len(b), nil
 }
 
-// beginning is the length of the longest end of data that mark begins with.
+// beginning returns the length of the longest suffix of data that is a prefix of mark.
 func beginning(data, mark []byte) int {
 	for n := min(len(mark)-1, len(data)); n > 0; n-- {
 		if bytes.HasSuffix(data, mark[:n]) {

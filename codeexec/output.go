@@ -11,22 +11,21 @@ import (
 )
 
 const (
-	wholeLimit = 5 << 20 // bytes of a whole output that are kept in a file
-	liveTail   = 4000    // bytes that are shown while it runs
+	wholeLimit = 5 << 20 // bytes of the file with the whole output
+	liveTail   = 4000    // bytes that the editor shows while the script runs
 )
 
-// output keeps what a script writes, in bounded memory however much it is: all of
-// it up to a limit, then two fifths of the limit from the beginning and the rest
-// from the end. Once the middle is cut, the whole goes to a file in dir, if there
-// is one.
+// output keeps the output of a script in limited memory: all of it up to limit, else two
+// fifths of limit from the beginning and the rest from the end. If the middle is cut, the
+// whole output goes to a file in dir.
 type output struct {
-	limit int // bytes
-	dir   string
+	limit int    // bytes
+	dir   string // empty: no file
 
 	mu    sync.Mutex
 	plain *tools.PlainText
 	head  []byte
-	tail  []byte // once the limit was passed
+	tail  []byte // empty up to the limit
 	total int64
 	file  *os.File
 	filed int
@@ -38,14 +37,14 @@ func newOutput(limit int, env *tools.Env) *output {
 	return o
 }
 
-// Write takes output. It never fails.
+// Write takes output. It never returns an error.
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.plain.Write(b)
 }
 
-// add takes plain text. Its caller holds mu.
+// add takes text without control sequences. Its caller holds mu.
 func (o *output) add(text []byte) {
 	before := o.total
 	o.total += int64(len(text))
@@ -68,10 +67,10 @@ func (o *output) add(text []byte) {
 	}
 }
 
-// split is when the limit is passed: the head's end becomes the tail's beginning.
+// split moves the end of head to tail and opens the file.
 func (o *output) split() {
 	if o.dir != "" && os.MkdirAll(o.dir, 0o700) == nil {
-		o.file, _ = os.CreateTemp(o.dir, "execute_code-*.txt") // 0600; nil: not kept
+		o.file, _ = os.CreateTemp(o.dir, "execute_code-*.txt") // mode 0600; on an error there is no file
 	}
 	o.keep(o.head)
 	cut := o.limit * 2 / 5
@@ -83,7 +82,7 @@ func (o *output) split() {
 	o.head = o.head[:cut]
 }
 
-// keep writes to the file, up to its limit. A file that fails is given up.
+// keep writes to the file, up to wholeLimit. If that fails, keep removes the file.
 func (o *output) keep(text []byte) {
 	if o.file == nil || o.filed >= wholeLimit {
 		return
@@ -91,14 +90,14 @@ func (o *output) keep(text []byte) {
 	text = text[:min(len(text), wholeLimit-o.filed)]
 	o.filed += len(text)
 	if _, err := o.file.Write(text); err != nil {
-		o.file.Close()           //nolint:errcheck // it failed already
-		os.Remove(o.file.Name()) //nolint:errcheck // nothing better to do
+		o.file.Close()           //nolint:errcheck // it has failed before
+		os.Remove(o.file.Name()) //nolint:errcheck // there is nothing else to do
 		o.file = nil
 	}
 }
 
-// finish ends the stream, and returns what the model sees of it and the file with
-// the whole, if there is one.
+// finish ends the stream. It returns the text for the result and the file with the whole
+// output, or "".
 func (o *output) finish() (text, whole string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -106,7 +105,7 @@ func (o *output) finish() (text, whole string) {
 	if o.file != nil {
 		whole = o.file.Name()
 		if o.file.Close() != nil {
-			os.Remove(whole) //nolint:errcheck // nothing better to do
+			os.Remove(whole) //nolint:errcheck // there is nothing else to do
 			whole = ""
 		}
 		o.file = nil
@@ -121,7 +120,7 @@ func (o *output) finish() (text, whole string) {
 	return fmt.Sprintf("%s\n[output truncated at %s]\n%s", o.head, kilobytes(o.limit), o.tail[from:]), whole
 }
 
-// live is the end of the output so far, and how much there is of it.
+// live returns the end of the output so far, and the size of all of it.
 func (o *output) live() (end string, size int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -19,35 +19,36 @@ const (
 	oldestMinor = 8 // of Python 3
 )
 
-// probeCode answers with version, program, prefix and base prefix, a line each, and
-// whether what a script needs is there.
+// probeCode prints the version, program, prefix and base prefix, a line each. It fails if a
+// module that scripts need is missing.
 const probeCode = `import sys, json, socket, threading
 print('.'.join(map(str, sys.version_info[:3])), sys.executable, sys.prefix, sys.base_prefix, sep='\n')`
 
-// Pythons remembers what it has tried, by path and time of change. It is safe for
-// concurrent use, and may serve many sessions.
+// Pythons remembers the interpreters that it has tried, by path and time of change. It is
+// safe for concurrent use, and many sessions may share it.
 type Pythons struct {
 	limit time.Duration // of one probe
-	turn  chan struct{} // one probe at a time; a channel, so that a cancelled one need not wait
+	lock  chan struct{} // one probe at a time; a channel, so that a canceled one need not wait
 	tried map[string]verdict
 }
 
-// NewPythons returns one that has tried nothing.
+// NewPythons returns a Pythons that has tried nothing.
 func NewPythons() *Pythons {
-	return &Pythons{limit: probeLimit, turn: make(chan struct{}, 1), tried: map[string]verdict{}}
+	return &Pythons{limit: probeLimit, lock: make(chan struct{}, 1), tried: map[string]verdict{}}
 }
 
-// verdict is what a probe gave.
+// verdict is the result of a probe.
 type verdict struct {
 	python Python
 	err    error
 }
 
-// probe tries an interpreter, unless it has been tried and is still the same.
+// probe tries an interpreter. If it was tried before and has not changed, probe returns
+// that result.
 func (p *Pythons) probe(ctx context.Context, c candidate, s Search) (Python, error) {
 	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
+	case p.lock <- struct{}{}:
+		defer func() { <-p.lock }()
 	case <-ctx.Done():
 		return Python{}, ctx.Err()
 	}
@@ -56,7 +57,7 @@ func (p *Pythons) probe(ctx context.Context, c candidate, s Search) (Python, err
 	if !known {
 		v.python, v.err = p.try(ctx, c.path, s)
 		var late *lateError
-		if ctx.Err() == nil && !errors.As(v.err, &late) { // a slow disk may be faster next time
+		if ctx.Err() == nil && !errors.As(v.err, &late) { // a slow disk may be faster the next time
 			p.tried[key] = v
 		}
 	}
@@ -76,7 +77,7 @@ func (p *Pythons) try(ctx context.Context, path string, s Search) (Python, error
 	var out, errs bytes.Buffer
 	dir := filepath.Dir(path)
 	if len(s.Folders) > 0 {
-		dir = s.Folders[0] // a shim decides by the folder
+		dir = s.Folders[0] // a shim chooses by the working directory
 	}
 	c := proc.Cmd{
 		Args: []string{path, "-I", "-B", "-c", probeCode}, Dir: dir, Env: environ(s.Environ, nil),
@@ -101,6 +102,7 @@ func (p *Pythons) try(ctx context.Context, path string, s Search) (Python, error
 	return understand(path, out.String())
 }
 
+// lastWords returns the last line of an error output, for a message.
 func lastWords(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
@@ -109,8 +111,8 @@ func lastWords(text string) string {
 	return ""
 }
 
-// understand reads what the probe printed; something in the interpreter's start-up
-// may have printed before it.
+// understand reads the output of a probe. The start of the interpreter may have printed
+// something before it.
 func understand(path, said string) (Python, error) {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	if len(lines) < 4 {
@@ -139,11 +141,12 @@ func understand(path, said string) (Python, error) {
 	return found, nil
 }
 
-// isShim: a program of pyenv, asdf or mise that chooses the real one when it runs.
+// isShim reports whether path is a program of pyenv, asdf or mise that chooses the real
+// interpreter when it runs.
 func isShim(path string) bool { return filepath.Base(filepath.Dir(path)) == "shims" }
 
-// stamp names the state of an interpreter: the program that a link leads to, its
-// environment, and for a shim what decides for it.
+// stamp identifies the state of an interpreter: the program that a link leads to, its
+// environment, and for a shim the files that decide for it.
 func stamp(path string, s Search) string {
 	files := []string{path, filepath.Join(filepath.Dir(path), "..", "pyvenv.cfg")}
 	key := path
@@ -175,7 +178,7 @@ func stamp(path string, s Search) string {
 	return key
 }
 
-// atMost keeps the beginning of what is written.
+// atMost keeps the beginning of the bytes that are written.
 type atMost struct {
 	to   *bytes.Buffer
 	left int

@@ -18,35 +18,36 @@ import (
 type Python struct {
 	Path    string   // absolute
 	Version string   // "3.12.1"
-	Why     string   // such as "the workspace's .venv"
-	Prefix  string   // of a virtual environment or conda; empty: of neither
+	Why     string   // the reason for the choice, such as "the workspace's .venv"
+	Prefix  string   // of a virtual environment or conda; empty: neither
 	Conda   bool     // Prefix is conda's
-	Passed  []string // what stood before it and does not work, and why
+	Passed  []string // earlier candidates and why they do not work
 }
 
-// Search says where to look for an interpreter.
+// Search says where Find looks for an interpreter.
 type Search struct {
-	Configured string   // code_execution.python, or what the editor has selected
-	Folders    []string // of the workspace, absolute; the first is the main one
+	Configured string   // code_execution.python, or the selection in the editor
+	Folders    []string // of the workspace, absolute; the first one is the main one
 	Environ    []string // VIRTUAL_ENV, CONDA_PREFIX, PATH, … are looked up here
 	Strict     bool     // only python3 from PATH
-	// Confine bounds an interpreter that is tried, which may be the workspace's own, as
-	// a script is bounded. An error means that it may not be started. Nil: nothing does.
+	// Confine sets the limits and the sandbox of an interpreter that is tried, which may be
+	// in the workspace. An error means that it must not start. Nil: there are none.
 	Confine func(context.Context, *proc.Cmd) error
-	// Allow is asked before an interpreter of the workspace is started. An error means
-	// that it may not be. Nil: all may.
+	// Allow is called before an interpreter in the workspace starts. An error means that it
+	// must not start. Nil: all may.
 	Allow func(ctx context.Context, path string) error
 }
 
-// candidate is a place where an interpreter may be.
+// candidate is a path where an interpreter may be.
 type candidate struct {
 	path string
 	why  string
-	// missing says what to tell when nothing is there. Empty: nobody promised it.
+	// missing is the message if there is no such file. Empty: the file is not expected.
 	missing string
 }
 
-// Find returns the first interpreter of the search order that works.
+// Find returns the first interpreter of the search order that works. If there is none, the
+// error lists the candidates.
 func (p *Pythons) Find(ctx context.Context, s Search) (Python, error) {
 	var passed []string
 	for _, c := range s.candidates() {
@@ -80,7 +81,7 @@ func (p *Pythons) Find(ctx context.Context, s Search) (Python, error) {
 	return Python{}, fmt.Errorf("%s: install one, or name one in code_execution.python", text)
 }
 
-// Likely tells, without running anything, whether Find has something to try.
+// Likely reports whether Find has a candidate. It starts no process.
 func (s Search) Likely() bool {
 	return slices.ContainsFunc(s.candidates(), func(c candidate) bool { return isFile(c.path) })
 }
@@ -97,8 +98,8 @@ func (s Search) candidates() []candidate {
 	return slices.Concat(list, s.onPath("python3", "python"), s.beyondPath())
 }
 
-// configured is the interpreter that somebody chose: a program, a name on PATH, or
-// the folder of an environment.
+// configured returns the configured interpreter: a program, a name on PATH, or the
+// directory of an environment.
 func (s Search) configured() []candidate {
 	named := s.expand(s.Configured)
 	if named == "" {
@@ -122,7 +123,7 @@ func (s Search) configured() []candidate {
 	return []candidate{{named, why, missing}}
 }
 
-// expand fills in what editors write in such settings.
+// expand replaces the variables that editors use in such settings.
 func (s Search) expand(text string) string {
 	text = strings.TrimSpace(text)
 	if len(s.Folders) > 0 {
@@ -138,7 +139,7 @@ func (s Search) expand(text string) string {
 	return text
 }
 
-// activated is the environment that the server was started in.
+// activated returns the interpreter of the environment that the server was started in.
 func (s Search) activated() []candidate {
 	var list []candidate
 	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
@@ -149,9 +150,9 @@ func (s Search) activated() []candidate {
 	return list
 }
 
-// inFolder is the environment that a workspace folder brings: one of the usual
-// names (uv, Poetry and PDM make .venv there, too, VS Code .conda), what PDM wrote
-// down, or a version that pyenv has installed.
+// inFolder returns the interpreters of a workspace folder: in an environment with a usual
+// name (uv, Poetry and PDM make .venv, VS Code .conda), named in PDM's file, or installed by
+// pyenv.
 func (s Search) inFolder(folder string) []candidate {
 	var list []candidate
 	if dir := lookup(s.Environ, "UV_PROJECT_ENVIRONMENT"); dir != "" {
@@ -174,8 +175,8 @@ func (s Search) inFolder(folder string) []candidate {
 	return append(list, s.pyenv(folder)...)
 }
 
-// pyenv finds the versions that .python-version names, without its shims, which
-// take long and are not on the PATH of an editor that was started from a menu.
+// pyenv returns the versions that .python-version names. It does not use the shims, which
+// are slow and not on the PATH of an editor that was started from a menu.
 func (s Search) pyenv(folder string) []candidate {
 	data, err := safefile.ReadBelow(folder, ".python-version", safefile.Line)
 	if err != nil {
@@ -192,7 +193,7 @@ func (s Search) pyenv(folder string) []candidate {
 		}
 		dir := filepath.Join(root, "versions", version)
 		if !isFile(inEnvironment(dir)) {
-			// 3.12 means the newest 3.12.x.
+			// 3.12 means the newest 3.12.x
 			found, _ := filepath.Glob(dir + ".*")
 			slices.SortFunc(found, func(a, b string) int { return newer(a, b) })
 			if len(found) > 0 {
@@ -204,7 +205,7 @@ func (s Search) pyenv(folder string) []candidate {
 	return list
 }
 
-// newer orders versions: the newest first. "3.12.10" is newer than "3.12.9".
+// newer orders versions, the newest first: "3.12.10" is newer than "3.12.9".
 func newer(a, b string) int {
 	if d := len(b) - len(a); d != 0 {
 		return d
@@ -212,7 +213,7 @@ func newer(a, b string) int {
 	return strings.Compare(b, a)
 }
 
-// onPath is each program of these names on PATH.
+// onPath returns each program of these names on PATH.
 func (s Search) onPath(names ...string) []candidate {
 	var list []candidate
 	for _, name := range names {
@@ -225,8 +226,8 @@ func (s Search) onPath(names ...string) []candidate {
 	return list
 }
 
-// beyondPath is where the short PATH of an editor that was started from a menu does
-// not reach.
+// beyondPath returns interpreters in directories that are not on the short PATH of an
+// editor that was started from a menu.
 func (s Search) beyondPath() []candidate {
 	var list []candidate
 	for _, dir := range []string{"/opt/homebrew/bin", "/usr/local/bin", "/usr/bin"} {
@@ -241,7 +242,7 @@ func (s Search) path() []string {
 	return slices.DeleteFunc(filepath.SplitList(lookup(s.Environ, "PATH")), func(dir string) bool { return !filepath.IsAbs(dir) })
 }
 
-// dialogOnly is macOS's placeholder, which runs nothing but asks to install Xcode.
+// dialogOnly reports whether path is macOS's placeholder, which only asks to install Xcode.
 func dialogOnly(path string) bool {
 	if runtime.GOOS != "darwin" || path != "/usr/bin/python3" {
 		return false
@@ -254,7 +255,7 @@ func dialogOnly(path string) bool {
 	return true
 }
 
-// inEnvironment is the interpreter of an environment in dir.
+// inEnvironment returns the path of the interpreter of an environment in dir.
 func inEnvironment(dir string) string {
 	if path := filepath.Join(dir, "bin", "python3"); isFile(path) {
 		return path

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,18 +17,21 @@ import (
 )
 
 const (
-	timeoutGrace = 5 * time.Second // between SIGTERM and SIGKILL when a script's time is up
+	timeoutGrace = 5 * time.Second // between SIGTERM and SIGKILL at a timeout
 	cancelGrace  = 200 * time.Millisecond
 )
 
-// The words of an ending that was not the script's own.
+// openFiles is how many file descriptors a script may have.
+const openFiles = 1024
+
+// Texts for scripts that were ended.
 const (
 	interruptedText = "[execution interrupted — user sent a new message]"
 	timeoutText     = "Script timed out after %vs and was killed."
-	stubbornText    = "The script was ended: it went on calling tools after the limit of %d calls was reached."
+	limitAbuseText  = "The script was ended: it went on calling tools after the limit of %d calls was reached."
 )
 
-// outcome is the result as the model sees it.
+// outcome is the tool result.
 type outcome struct {
 	Status     string  `json:"status"` // success, error, timeout or interrupted
 	Output     string  `json:"output"`
@@ -35,20 +39,20 @@ type outcome struct {
 	ExitCode   int     `json:"exit_code"`
 	ToolCalls  int     `json:"tool_calls_made"`
 	Duration   float64 `json:"duration_seconds"`
-	Python     string  `json:"python,omitempty"`      // which one ran it, when not the first choice
+	Python     string  `json:"python,omitempty"`      // the interpreter, if it is not the first choice
 	Note       string  `json:"note,omitempty"`        // hints
-	FullOutput string  `json:"full_output,omitempty"` // file with what was cut
+	FullOutput string  `json:"full_output,omitempty"` // file with the whole output, if it was cut
 	FullErrors string  `json:"full_errors,omitempty"`
 }
 
-// execute is the tool.
+// execute runs the tool.
 func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, in input) (tools.Result, error) {
 	if r.cfg.GOOS == "windows" {
 		return tools.Fail("%s", windowsText), nil
 	}
-	code, wrong := in.program()
-	if wrong != "" {
-		return tools.Fail("%s", wrong), nil
+	code, invalid := in.program()
+	if invalid != "" {
+		return tools.Fail("%s", invalid), nil
 	}
 	if env.Call == nil || env.Files == nil {
 		return tools.Fail("This session has no tools that a script could call. Use normal tool calls instead."), nil
@@ -80,16 +84,16 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	return r.result(done, python, code), nil
 }
 
-// script is what a call wants to run.
+// script is the code of a call.
 type script struct {
 	call    tools.Call
 	python  Python
 	code    string
-	opening sandbox.Opening // what the user has approved for it
+	opening sandbox.Opening // that the user has approved for it
 }
 
-// program is the code to run, or what is wrong with it.
-func (in input) program() (code, wrong string) {
+// program returns the code to run. If the input is invalid, it returns the reason.
+func (in input) program() (code, invalid string) {
 	code = unfenced(in.Code)
 	switch {
 	case strings.TrimSpace(code) == "" && in.Command != "":
@@ -104,7 +108,7 @@ func (in input) program() (code, wrong string) {
 	return code, ""
 }
 
-// unfenced takes away the Markdown fence that models like to put around code.
+// unfenced removes a Markdown fence around the code.
 func unfenced(code string) string {
 	text := strings.TrimSpace(code)
 	if !strings.HasPrefix(text, "```") || !strings.HasSuffix(text, "\n```") {
@@ -118,8 +122,8 @@ func unfenced(code string) string {
 	return code
 }
 
-// mayRun asks once about code that looks destructive. What runs is what was shown:
-// the code is in memory until then.
+// mayRun asks once about code that looks destructive. The code that runs is the code
+// that was shown: until then it is only in memory.
 func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, code string) (sandbox.Opening, error) {
 	folders := env.Files.Folders()
 	place := approval.Place{
@@ -143,13 +147,13 @@ func (r *Runner) search(env *tools.Env, call tools.Call) Search {
 	}
 }
 
-// ending is how a script ended, before it is put into words.
+// ending is how a script ended.
 type ending struct {
 	exit        proc.Exit
 	took        time.Duration
 	timedOut    bool
 	interrupted bool
-	stubborn    bool
+	limitAbuse  bool // it was ended because it called on after the limit
 	calls       int
 	record      []tools.Inner
 	changes     []tools.Content
@@ -160,23 +164,24 @@ type ending struct {
 	functions   []string // names of those that it could call
 }
 
-// caller runs a script's calls as calls of the session, which share its shell. Questions
-// about them stand beside the script's own call, which is the one that the editor knows.
+// caller returns a function that runs a script's calls in the session's dispatch. They
+// share the session's shell. Approval requests show the script's call, since the editor
+// knows no other.
 func caller(env *tools.Env, call tools.Call) func(context.Context, string, json.RawMessage) tools.Result {
 	inner := *env
 	inner.Progress, inner.Terminals, inner.Call, inner.Recall, inner.Diagnoser, inner.Sees = nil, nil, nil, nil, nil, nil
-	inner.Processes = nil // commands run in the foreground only
+	inner.Processes = nil // so commands run in the foreground only
 	inner.Script = true
 	return func(ctx context.Context, tool string, args json.RawMessage) tools.Result {
-		result, _ := env.Call(ctx, &inner, tools.Call{ID: call.ID, Name: tool, Args: args}) // the error is ctx's, and the result says so
+		result, _ := env.Call(ctx, &inner, tools.Call{ID: call.ID, Name: tool, Args: args}) // an error is that of ctx, and the result says so
 		return result
 	}
 }
 
-// foreground refuses a command that would outlive its call.
+// foreground returns the reason why a script must not make this call of terminal, or "".
 func foreground(args json.RawMessage) string {
 	var in struct{ Background, PTY bool }
-	_ = json.Unmarshal(args, &in) // what does not fit is the tool's affair
+	_ = json.Unmarshal(args, &in) // the tool reports wrong types
 	switch {
 	case in.Background:
 		return "terminal runs in the foreground only in a script: leave background out, and start background processes with a normal call of terminal."
@@ -186,7 +191,18 @@ func foreground(args json.RawMessage) string {
 	return ""
 }
 
-// once runs a script in a process of its own.
+// confine sets the limits of a script's process and the session's sandbox, in which the
+// staging directory is writable. opening is what the user has approved for the script. If
+// confine returns an error, the process must not start.
+func (r *Runner) confine(ctx context.Context, env *tools.Env, c *proc.Cmd, opening sandbox.Opening) error {
+	c.Limits = proc.Limits{MemoryMB: r.cfg.MaxMemoryMB, Processes: r.cfg.MaxProcs, OpenFiles: openFiles}
+	if err := env.Sandbox.With(opening).Confine(ctx, c); err != nil {
+		return fmt.Errorf("the script was not started: %w", err)
+	}
+	return nil
+}
+
+// once runs a script in its own process.
 func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done ending, err error) {
 	stage, err := newStaging()
 	if err != nil {
@@ -206,10 +222,10 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 	}
 	defer socket.close()
 
-	w := r.newRunningScript(env, s, functions)
-	socket.open(ctx, w.queue)
+	running := r.newRunningScript(env, s, functions)
+	socket.open(ctx, running.queue)
 	c := r.command(env, s.python, stage, socket, "start.py")
-	c.Stdout, c.Stderr = w.out, w.errs
+	c.Stdout, c.Stderr = running.stdout(socket.token), running.errs
 	if err := r.confine(ctx, env, &c, s.opening); err != nil {
 		return done, err
 	}
@@ -220,10 +236,10 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 		}
 		return done, fmt.Errorf("starting the script: %w", err)
 	}
-	w.begin(p.Stop)
+	running.begin(p.Stop)
 	exit, err := p.Wait()
 	socket.close()
-	done = w.end(exit, ctx.Err() != nil)
+	done = running.end(exit, ctx.Err() != nil)
 	if err != nil && ctx.Err() == nil {
 		done.note = "After the script: " + err.Error()
 	}
@@ -231,8 +247,8 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 	return done, nil
 }
 
-// command starts an interpreter on one of our programs. It is isolated (-I), so
-// nothing of the workspace has a say in its start: no sitecustomize, no PYTHON*
+// command returns the command that runs start.py or kernel.py. The interpreter is isolated
+// (-I), so nothing of the workspace affects its start: no sitecustomize, no PYTHON*
 // variable, no module of the working directory.
 func (r *Runner) command(env *tools.Env, python Python, stage *staging, socket *socket, program string) proc.Cmd {
 	args := []string{python.Path, "-I", "-B", "-X", "utf8", stage.path("boot/" + program), stage.path(scriptName)}
@@ -248,7 +264,7 @@ func (r *Runner) command(env *tools.Env, python Python, stage *staging, socket *
 	}
 }
 
-// result words an ending.
+// result makes the tool result of an ending.
 func (r *Runner) result(e ending, python Python, code string) tools.Result {
 	o := outcome{
 		Status: "success", Output: e.out, Errors: e.errs, ExitCode: e.exit.Code,
@@ -257,14 +273,14 @@ func (r *Runner) result(e ending, python Python, code string) tools.Result {
 	switch {
 	case e.interrupted:
 		o.Status = "interrupted"
-		o.Output = ended(o.Output, interruptedText)
+		o.Output = withLine(o.Output, interruptedText)
 	case e.timedOut:
 		o.Status = "timeout"
 		text := fmt.Sprintf(timeoutText, r.cfg.Timeout.Seconds())
-		o.Output, o.Errors = ended(o.Output, text), ended(o.Errors, text)
-	case e.stubborn:
+		o.Output, o.Errors = withLine(o.Output, text), withLine(o.Errors, text)
+	case e.limitAbuse:
 		o.Status = "error"
-		o.Errors = ended(o.Errors, fmt.Sprintf(stubbornText, r.cfg.MaxCalls))
+		o.Errors = withLine(o.Errors, fmt.Sprintf(limitAbuseText, r.cfg.MaxCalls))
 	case e.exit.Code != 0:
 		o.Status = "error"
 	}
@@ -286,9 +302,10 @@ func (r *Runner) result(e ending, python Python, code string) tools.Result {
 	return result
 }
 
-// shownChanges bounds what an editor is shown of a script's changes, in bytes.
+// shownChanges limits the changes of files that the editor shows, in bytes.
 const shownChanges = 512 << 10
 
+// fewChanges returns the first changes, up to shownChanges.
 func fewChanges(changes []tools.Content) []tools.Content {
 	left := shownChanges
 	for i, c := range changes {
@@ -303,24 +320,21 @@ func fewChanges(changes []tools.Content) []tools.Content {
 	return changes
 }
 
-// ended adds a line at the end.
-func ended(text, line string) string {
+// withLine adds a line at the end of text.
+func withLine(text, line string) string {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
 	return text + line
 }
 
+// joined joins the notes that are not empty.
 func joined(notes ...string) string {
-	var said []string
-	for _, n := range notes {
-		if n != "" {
-			said = append(said, n)
-		}
-	}
-	return strings.Join(said, " ")
+	notes = slices.DeleteFunc(notes, func(n string) bool { return n == "" })
+	return strings.Join(notes, " ")
 }
 
+// fenced returns text in a Markdown fence that text does not contain.
 func fenced(lang, text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {

@@ -20,20 +20,20 @@ var words string
 
 const windowsText = "execute_code is not available on Windows. Use normal tool calls instead."
 
-// Config bounds the scripts of a session. A limit of zero is the contract's default.
+// Config configures the scripts of a session. Zero values mean the defaults.
 type Config struct {
 	Mode        string        // "project" or "strict"; empty: project
 	Timeout     time.Duration // of a script; 0: 300 s
 	MaxCalls    int           // tool calls of a script; 0: 50
-	MaxStdout   int           // bytes of output that the model sees; 0: 50,000
-	MaxStderr   int           // bytes of error output; 0: 10,000
+	MaxStdout   int           // bytes of output in a result; 0: 50,000
+	MaxStderr   int           // bytes of error output in a result; 0: 10,000
 	MaxMemoryMB int           // 0: 2048
 	MaxProcs    int           // processes of a script; 0: 256
-	Python      string        // the interpreter that somebody chose; empty: found
-	Persist     bool          // variables stay between the scripts of a session
-	Passthrough []string      // variables that a script sees although no list has them
+	Python      string        // the configured interpreter; empty: the first one found
+	Persist     bool          // variables stay for the next script of a session
+	Passthrough []string      // names of variables that a script sees besides the usual ones
 	Environ     []string      // the server's environment; nil: the process's
-	Pythons     *Pythons      // shared by sessions; nil: one of our own
+	Pythons     *Pythons      // may be shared by sessions; nil: new
 	GOOS        string        // for tests; empty: runtime.GOOS
 }
 
@@ -44,17 +44,17 @@ type Runner struct {
 	cancel   context.CancelFunc
 	sweeping sync.WaitGroup
 	kernel   *kernelSlot
-	grace    time.Duration // between SIGTERM and SIGKILL when a script's time is up
+	grace    time.Duration // between SIGTERM and SIGKILL at a timeout
 
 	allowedMu sync.Mutex
 	allowed   map[string]bool // interpreters of the workspace that the user has approved
 
-	// after calls over when a script's time is up, unless its timer is stopped before
+	// after calls over after limit, unless the returned timer is stopped before.
 	after func(limit time.Duration, over func()) *time.Timer
 }
 
-// New makes a runner, which has to be closed. It begins to remove what dead servers
-// have left, and does nothing else yet.
+// New returns a runner. The caller must close it. In the background, New removes what
+// dead servers have left.
 func New(c Config) *Runner {
 	c.Mode = orString(c.Mode, "project")
 	c.GOOS = orString(c.GOOS, runtime.GOOS)
@@ -78,14 +78,14 @@ func New(c Config) *Runner {
 	return r
 }
 
-// Close ends what is still there: the kernel of a persistent session.
+// Close ends the kernel, if there is one, and waits for it.
 func (r *Runner) Close() {
 	r.cancel()
 	r.kernel.close()
 	r.sweeping.Wait()
 }
 
-// input is what the model gives. Command is a classic mistake.
+// input is the input of the tool. Command is a usual mistake of models.
 type input struct {
 	Code    string `json:"code" jsonschema:"Python source"`
 	Command string `json:"command,omitempty" offer:"no"`
@@ -98,12 +98,12 @@ type persistentInput struct {
 	Reset   bool   `json:"reset,omitempty" jsonschema:"forget all variables first"`
 }
 
-// Tool is execute_code for the session.
+// Tool returns execute_code for the session.
 func (r *Runner) Tool() tools.Tool {
 	t := tools.Tool{
 		Name: "execute_code", Toolset: "code_execution", Kind: tools.KindExecute,
 		Description: r.describe(),
-		ResultCap:   8*(r.cfg.MaxStdout+r.cfg.MaxStderr) + 16<<10, // bytes: what is cut is cut already
+		ResultCap:   8*(r.cfg.MaxStdout+r.cfg.MaxStderr) + 16<<10, // bytes; the output is cut before
 		Available:   r.available,
 	}
 	if r.cfg.Persist {
@@ -114,7 +114,7 @@ func (r *Runner) Tool() tools.Tool {
 	return tools.New(t, r.execute)
 }
 
-// available is asked at the beginning of a session, so it only looks.
+// available returns an error if scripts cannot run here. It starts no process.
 func (r *Runner) available(context.Context) error {
 	if r.cfg.GOOS == "windows" {
 		return errors.New("there is no execute_code on Windows")
@@ -128,9 +128,9 @@ func (r *Runner) available(context.Context) error {
 func (r *Runner) strict() bool { return r.cfg.Mode == "strict" }
 
 func (r *Runner) describe() string {
-	place := "It runs in the workspace's first folder, with the workspace's own Python packages."
+	dir := "It runs in the workspace's first folder, with the workspace's own Python packages."
 	if r.strict() {
-		place = "It runs in a folder of its own; reach the workspace through the functions."
+		dir = "It runs in a folder of its own; reach the workspace through the functions."
 	}
 	state := "Each script starts fresh."
 	if r.cfg.Persist {
@@ -138,7 +138,7 @@ func (r *Runner) describe() string {
 	}
 	limits := fmt.Sprintf("%v seconds, %d tool calls, %s of output, %s of errors, %d MB of memory, no stdin",
 		r.cfg.Timeout.Seconds(), r.cfg.MaxCalls, kilobytes(r.cfg.MaxStdout), kilobytes(r.cfg.MaxStderr), r.cfg.MaxMemoryMB)
-	return strings.TrimSpace(strings.NewReplacer("USAGES", usages(), "PLACE", place+" "+state, "LIMITS", limits).Replace(words))
+	return strings.TrimSpace(strings.NewReplacer("USAGES", usages(), "PLACE", dir+" "+state, "LIMITS", limits).Replace(words))
 }
 
 func orString(s, other string) string {

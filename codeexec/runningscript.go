@@ -1,6 +1,12 @@
 package codeexec
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -8,63 +14,200 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// runningScript is a script under way, with everything that is kept of it.
+// runningScript is a script from its start to its end, with its calls and its output.
 type runningScript struct {
-	r         *Runner
+	runner    *Runner
 	queue     *callQueue
 	out, errs *output
 	show      func() (hide func())
 
-	began    time.Time
-	timer    *time.Timer
-	hide     func()
-	stop     atomic.Pointer[func(grace time.Duration)]
-	expired  atomic.Bool
-	stubborn atomic.Bool
+	began      time.Time
+	hide       func()
+	timedOut   atomic.Bool
+	limitAbuse atomic.Bool
+
+	mu      sync.Mutex
+	stop    func(grace time.Duration) // nil: the process has not started
+	started bool                      // the interpreter is ready, and the script runs
+	timer   *time.Timer               // nil before begin
 }
 
-// newWatch prepares for a script that has not begun.
+// startLimit is how long an interpreter may take to start, in addition to the script's
+// timeout. On a busy machine that is seconds.
+const startLimit = time.Minute
+
+// newRunningScript returns a script that has not started.
 func (r *Runner) newRunningScript(env *tools.Env, s script, functions []function) *runningScript {
-	w := &runningScript{r: r, out: newOutput(r.cfg.MaxStdout, env), errs: newOutput(r.cfg.MaxStderr, env)}
-	w.queue = &callQueue{functions: functions, limit: r.cfg.MaxCalls, run: caller(env, s.call), onLimitAbuse: func() {
-		w.stubborn.Store(true)
-		w.halt(cancelGrace)
+	x := &runningScript{runner: r, out: newOutput(r.cfg.MaxStdout, env), errs: newOutput(r.cfg.MaxStderr, env)}
+	x.queue = &callQueue{functions: functions, limit: r.cfg.MaxCalls, run: caller(env, s.call), onLimitAbuse: func() {
+		x.limitAbuse.Store(true)
+		x.halt(cancelGrace)
 	}}
-	w.show = func() func() { return r.show(env, s.call, s.code, w.queue, w.out, w.errs) }
-	return w
+	x.show = func() func() { return r.show(env, s.call, s.code, x.queue, x.out, x.errs) }
+	return x
 }
 
-// begin is the script's beginning. stop ends it.
-func (w *runningScript) begin(stop func(grace time.Duration)) {
-	w.began = time.Now()
-	w.stop.Store(&stop)
-	if w.stubborn.Load() { // that early, before there was something to stop
+// begin is called when the process of the script has started. stop ends the process.
+func (x *runningScript) begin(stop func(grace time.Duration)) {
+	x.began = time.Now()
+	x.mu.Lock()
+	x.stop = stop
+	x.setTimer()
+	x.mu.Unlock()
+	if x.limitAbuse.Load() { // before stop was set
 		stop(cancelGrace)
 	}
-	w.timer = w.r.after(w.r.cfg.Timeout, func() {
-		w.expired.Store(true)
-		w.halt(w.r.grace)
+	x.hide = x.show()
+}
+
+// start is called when the interpreter is ready. From then on the script's time counts.
+func (x *runningScript) start() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.started = true
+	if x.timer != nil {
+		x.timer.Stop()
+		x.setTimer()
+	}
+}
+
+// setTimer sets the timer of the timeout. Its caller holds mu.
+func (x *runningScript) setTimer() {
+	limit := x.runner.cfg.Timeout
+	if !x.started {
+		limit += startLimit
+	}
+	x.timer = x.runner.after(limit, func() {
+		x.timedOut.Store(true)
+		x.halt(x.runner.grace)
 	})
-	w.hide = w.show()
 }
 
-func (w *runningScript) halt(grace time.Duration) {
-	if stop := w.stop.Load(); stop != nil {
-		(*stop)(grace)
+func (x *runningScript) halt(grace time.Duration) {
+	x.mu.Lock()
+	stop := x.stop
+	x.mu.Unlock()
+	if stop != nil {
+		stop(grace)
 	}
 }
 
-// end is the script's end. Its calls have ended before.
-func (w *runningScript) end(exit proc.Exit, interrupted bool) ending {
-	w.timer.Stop()
-	w.hide()
+// stdout returns a writer for the script's output. The interpreter writes a mark with token
+// when it is ready, which the writer removes.
+func (x *runningScript) stdout(token string) io.Writer {
+	return &startWriter{to: x.out, mark: []byte("\x00hermes-start " + token + "\x00"), start: x.start}
+}
+
+// startWriter calls start at the first mark in the output, and passes on the rest.
+type startWriter struct {
+	to    io.Writer
+	mark  []byte // nil: it has come
+	start func()
+	held  []byte // perhaps the beginning of the mark
+}
+
+func (w *startWriter) Write(b []byte) (int, error) {
+	if w.mark == nil {
+		return w.to.Write(b)
+	}
+	data := append(w.held, b...)
+	before, after, found := bytes.Cut(data, w.mark)
+	if found {
+		w.mark, w.held = nil, nil
+		w.start()
+		w.to.Write(append(before[:len(before):len(before)], after...)) //nolint:errcheck // an output never fails
+		return len(b), nil
+	}
+	n := len(data) - beginning(data, w.mark)
+	w.to.Write(data[:n]) //nolint:errcheck // an output never fails
+	w.held = bytes.Clone(data[n:])
+	return len(b), nil
+}
+
+// end is called when the process of the script and its calls have ended.
+func (x *runningScript) end(exit proc.Exit, interrupted bool) ending {
+	x.mu.Lock()
+	x.timer.Stop()
+	x.mu.Unlock()
+	x.hide()
 	e := ending{
-		exit: exit, took: time.Since(w.began), interrupted: interrupted,
-		timedOut: w.expired.Load(), stubborn: w.stubborn.Load(), functions: namesOf(w.queue.functions),
+		exit: exit, took: time.Since(x.began), interrupted: interrupted,
+		timedOut: x.timedOut.Load(), limitAbuse: x.limitAbuse.Load(), functions: namesOf(x.queue.functions),
 	}
-	e.calls, _ = w.queue.counts()
-	e.record, e.changes = w.queue.records()
-	e.out, e.full = w.out.finish()
-	e.errs, e.fullErrs = w.errs.finish()
+	e.calls, _ = x.queue.counts()
+	e.record, e.changes = x.queue.records()
+	e.out, e.full = x.out.finish()
+	e.errs, e.fullErrs = x.errs.finish()
 	return e
+}
+
+const (
+	showEvery = 100 * time.Millisecond
+	longCode  = 8 << 10 // bytes of the code that are shown while it runs
+)
+
+// show reports the script to the editor while it runs: its code, output, calls and time.
+// The returned function ends that.
+func (r *Runner) show(env *tools.Env, call tools.Call, code string, q *callQueue, out, errs *output) (hide func()) {
+	if env.Progress == nil {
+		return func() {}
+	}
+	script := code
+	if len(script) > longCode {
+		script = script[:longCode] + "\n…"
+	}
+	script = fenced("python", script)
+	env.Progress(tools.Progress{CallID: call.ID, Line: r.line(q, 0), Shown: []tools.Content{{Text: script}}})
+
+	done := make(chan struct{})
+	var showing sync.WaitGroup
+	showing.Go(func() {
+		tick := time.NewTicker(showEvery)
+		defer tick.Stop()
+		began := time.Now()
+		var lastLine string
+		var lastSize int64
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+			end, size := out.live()
+			errEnd, errSize := errs.live()
+			line := r.line(q, time.Since(began))
+			if line == lastLine && size+errSize == lastSize {
+				continue
+			}
+			p := tools.Progress{CallID: call.ID, Line: line}
+			if size+errSize != lastSize {
+				p.Shown = []tools.Content{{Text: script}, {Text: fenced("", strings.TrimSpace(end+"\n"+errEnd))}}
+			}
+			lastLine, lastSize = line, size+errSize
+			env.Progress(p)
+		}
+	})
+	return func() { close(done); showing.Wait() }
+}
+
+// line returns "execute_code · 3/50 calls · 12 s · read_file main.go".
+func (r *Runner) line(q *callQueue, took time.Duration) string {
+	made, now := q.counts()
+	line := fmt.Sprintf("execute_code · %d/%d calls · %d s", made, r.cfg.MaxCalls, int(took.Seconds()))
+	if now != nil {
+		line += " · " + brief(now.tool, now.args)
+	}
+	return line
+}
+
+// brief names a call by its tool and its main argument.
+func brief(tool string, args json.RawMessage) string {
+	var in struct{ Path, Command, Pattern, Query string }
+	_ = json.Unmarshal(args, &in) // arguments of other types are not shown
+	for _, about := range []string{in.Command, in.Pattern, in.Query, in.Path} {
+		if about != "" {
+			return tool + " " + shorten(about, 60)
+		}
+	}
+	return tool
 }

@@ -8,23 +8,23 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
-// scriptName is what a script's file is called in tracebacks.
+// scriptName is the file name of a script in tracebacks.
 const scriptName = "script.py"
 
-// staging is the private folder of a script: the script, our module, the socket.
+// staging is the private directory of a script: the script, hermes_tools, the socket.
 type staging struct{ dir *scratch.Dir }
 
-// newStaging makes one, which does not outlive its server.
+// newStaging makes a staging directory. If the server dies, the directory is removed.
 func newStaging() (*staging, error) {
 	dir, err := scratch.Make("exec")
 	if err != nil {
-		return nil, fmt.Errorf("making a folder for the script: %w", err)
+		return nil, fmt.Errorf("making a directory for the script: %w", err)
 	}
 	s := &staging{dir}
 	for _, name := range []string{"lib", "boot", "work"} {
 		if err := os.Mkdir(s.path(name), 0o700); err != nil {
 			dir.Remove()
-			return nil, fmt.Errorf("making a folder for the script: %w", err)
+			return nil, fmt.Errorf("making a directory for the script: %w", err)
 		}
 	}
 	return s, nil
@@ -32,8 +32,7 @@ func newStaging() (*staging, error) {
 
 func (s *staging) path(name string) string { return s.dir.Path(name) }
 
-// write makes a file there. If something has its name, write changes nothing and
-// returns an error.
+// write makes a file in it. If the name exists, write changes nothing and returns an error.
 func (s *staging) write(name, text string) error {
 	f, err := os.OpenFile(s.path(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
@@ -46,8 +45,8 @@ func (s *staging) write(name, text string) error {
 	return nil
 }
 
-// fill puts there what a script needs. Only hermes_tools lies where imports look: a
-// workspace may have modules of its own called start and kernel.
+// fill writes the Python files of ours. Only hermes_tools is where imports look, because a
+// workspace may have modules called start and kernel.
 func (s *staging) fill(functions []function) error {
 	module, err := module(functions)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// shorten makes one line of at most limit characters.
+// shorten returns text as one line of at most limit characters.
 func shorten(text string, limit int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if r := []rune(text); len(r) > limit {
@@ -18,10 +18,10 @@ func shorten(text string, limit int) string {
 
 func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }
 
-// longArgument is how much a transcript keeps of a text among a call's arguments.
+// longArgument is how many characters of a text argument a transcript keeps.
 const longArgument = 500
 
-// abridged is a call's arguments with their long texts cut.
+// abridged returns the arguments of a call with long texts cut.
 func abridged(args []byte) json.RawMessage {
 	if len(args) <= longArgument && json.Valid(args) {
 		return args
@@ -48,16 +48,4 @@ func abridged(args []byte) json.RawMessage {
 		return json.RawMessage(`{}`)
 	}
 	return text
-}
-
-// brief names a call by its tool and what it is about.
-func brief(tool string, args json.RawMessage) string {
-	var in struct{ Path, Command, Pattern, Query string }
-	_ = json.Unmarshal(args, &in) // what does not fit is not shown
-	for _, about := range []string{in.Command, in.Pattern, in.Query, in.Path} {
-		if about != "" {
-			return tool + " " + shorten(about, 60)
-		}
-	}
-	return tool
 }

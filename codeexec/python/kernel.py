@@ -1,8 +1,8 @@
 """Runs scripts one after another in one namespace: python -I kernel.py folder folder...
 
 A script comes on stdin: a line "token length path", and then its bytes. The file at
-path is for tracebacks. A mark with the token and the exit code on stdout and stderr
-says where the output of a script ends.
+path is for tracebacks. A mark with the token on stdout says that the script starts. A
+mark with the token and the exit code on stdout and stderr says where its output ends.
 """
 import sys
 
@@ -35,6 +35,7 @@ def serve():
         sys.argv = [path]
         names["__file__"] = path
         code = 0
+        os.write(1, b"\0hermes-start %s\0" % token.encode())
         try:
             try:  # an earlier script may have put something there
                 if os.path.lexists(path):

@@ -1,5 +1,7 @@
 """Runs a script as if it were the program: python -I start.py script folder...
 
+A mark with the token of the run on stdout says that the script starts.
+
 The interpreter is isolated (-I), so no code of the workspace has run before. Then the
 workspace folders become importable, after hermes_tools and the standard library.
 """
@@ -7,6 +9,7 @@ import sys
 
 
 def start():
+    import os
     import sys  # the module's own names are cleared before the script runs
 
     script = sys.argv[1]
@@ -20,6 +23,7 @@ def start():
     names.clear()
     names.update(__name__="__main__", __file__=script, __builtins__=builtins, __doc__=None,
                  __package__=None, __spec__=None, __loader__=None)
+    os.write(1, b"\0hermes-start %s\0" % os.environ["HERMES_RPC_TOKEN"].encode())
     exec(compile(source, script, "exec", dont_inherit=True), names)
 
 
