@@ -28,33 +28,30 @@ class Result(dict):
         raise KeyError("%r is not there; the result has %s" % (key, ", ".join(map(repr, self))))
 
 
-class _Connection:
-    """A connection to hermes-ls. One call at a time uses it."""
+def _connect():
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.connect(_ADDRESS)
+    _send(connection, _TOKEN.encode())
+    return connection
 
-    def __init__(self):
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.socket.connect(_ADDRESS)
-        self.reader = self.socket.makefile("rb")
-        self.send(_TOKEN.encode())
 
-    def send(self, frame):
-        self.socket.sendall(len(frame).to_bytes(4, "big") + frame)
+def _send(connection, frame):
+    connection.sendall(len(frame).to_bytes(4, "big") + frame)
 
-    def receive(self):
-        return self.read(int.from_bytes(self.read(4), "big"))
 
-    def read(self, size):
-        data = self.reader.read(size)
-        if len(data) < size:
+def _receive(connection):
+    data, size = b"", 4
+    while len(data) < size:
+        more = connection.recv(65536)
+        if not more:
             raise ConnectionError("it was closed")
-        return data
+        data += more
+        if len(data) >= 4:
+            size = 4 + int.from_bytes(data[:4], "big")
+    return data[4:]
 
-    def close(self):
-        self.reader.close()
-        self.socket.close()
 
-
-_idle = []  # connections that no call uses
+_idle = []  # connections without a call; a connection has one call at a time
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_idle.clear)  # they are the parent's
@@ -83,9 +80,9 @@ def _call(tool, args):
         try:
             connection = _idle.pop()
         except IndexError:
-            connection = _Connection()
-        connection.send(request)
-        response = connection.receive()
+            connection = _connect()
+        _send(connection, request)
+        response = _receive(connection)
     except BaseException as error:
         if connection is not None:
             connection.close()  # it may be in the middle of a frame
