@@ -120,7 +120,7 @@ func checkLog(t testing.TB, log []model.Message) {
 			if len(open) > 0 || before == model.Assistant || before == "" {
 				t.Errorf("message %d: an assistant's after %q, calls without result: %v", i+1, before, open)
 			}
-			for _, c := range m.Calls {
+			for _, c := range m.Calls() {
 				if c.ID == "" || seen[c.ID] {
 					t.Errorf("message %d: the id %q is empty or used before", i+1, c.ID)
 				}
@@ -129,10 +129,10 @@ func checkLog(t testing.TB, log []model.Message) {
 				open = append(open, c.ID)
 			}
 		case model.ToolRole:
-			if len(open) == 0 || open[0] != m.CallID {
-				t.Fatalf("message %d: result of %q, expected %v", i+1, m.CallID, open)
+			if len(open) == 0 || open[0] != m.CallID() {
+				t.Fatalf("message %d: result of %q, expected %v", i+1, m.CallID(), open)
 			}
-			checkObject(t, m.Text)
+			checkObject(t, m.Text())
 			open = open[1:]
 		default:
 			t.Errorf("message %d: role %q", i+1, m.Role)
@@ -190,14 +190,14 @@ func render(log []store.Message) string {
 		}
 		switch m.Role {
 		case model.ToolRole:
-			fmt.Fprintf(&b, "tool %s %s: %s\n", m.CallID, m.Name, verdict(m))
+			fmt.Fprintf(&b, "tool %s %s: %s\n", m.CallID(), m.Name(), verdict(m))
 		default:
-			fmt.Fprintf(&b, "%s: %s\n", m.Role, strings.ReplaceAll(m.Text, "\n", `\n`))
+			fmt.Fprintf(&b, "%s: %s\n", m.Role, strings.ReplaceAll(m.Text(), "\n", `\n`))
 		}
-		if m.Reasoning != "" {
-			fmt.Fprintf(&b, "\tthought: %s\n", m.Reasoning)
+		if m.Reasoning() != "" {
+			fmt.Fprintf(&b, "\tthought: %s\n", m.Reasoning())
 		}
-		for _, c := range m.Calls {
+		for _, c := range m.Calls() {
 			fmt.Fprintf(&b, "\tcall %s %s %s\n", c.ID, c.Name, c.Args)
 		}
 	}
@@ -206,7 +206,7 @@ func render(log []store.Message) string {
 
 func verdict(m store.Message) string {
 	var fields map[string]any
-	_ = json.Unmarshal([]byte(m.Text), &fields)
+	_ = json.Unmarshal([]byte(m.Text()), &fields)
 	verdict := "ok"
 	if m.IsError {
 		verdict = "error"
@@ -229,7 +229,7 @@ func count(list []string, want string) (n int) {
 func texts(log []model.Message) []string {
 	return slices.Collect(func(yield func(string) bool) {
 		for _, m := range log {
-			if !yield(m.Text) {
+			if !yield(m.Text()) {
 				return
 			}
 		}

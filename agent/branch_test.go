@@ -84,7 +84,7 @@ func TestFork(t *testing.T) {
 			t.Errorf("at %d:\n%s", i+1, render(copied))
 		}
 		for _, m := range copied[i+1:] { // calls that had no result yet
-			if m.Role != model.ToolRole || !m.IsError || !strings.Contains(m.Text, "still changed") {
+			if m.Role != model.ToolRole || !m.IsError || !strings.Contains(m.Text(), "still changed") {
 				t.Errorf("at %d, added: %+v", i+1, m)
 			}
 		}
@@ -133,7 +133,7 @@ func TestRewind(t *testing.T) {
 			if render(now[:i]) != render(log[:i]) {
 				t.Errorf("log:\n%s", render(now))
 			}
-			if old := messages(t, c.Store, branch); !slices.EqualFunc(old, log, func(a, b store.Message) bool { return a.ID == b.ID && a.Seq == b.Seq && a.Text == b.Text }) {
+			if old := messages(t, c.Store, branch); !slices.EqualFunc(old, log, func(a, b store.Message) bool { return a.ID == b.ID && a.Seq == b.Seq && a.Text() == b.Text() }) {
 				t.Errorf("branch:\n%s", render(old))
 			}
 			checkBranch(t, c, s, branch, i)
@@ -175,8 +175,8 @@ func TestUndo(t *testing.T) {
 	c, s := chat(t)
 	for i := 3; i > 0; i-- {
 		m, branch, err := s.Undo(t.Context())
-		if err != nil || m.Text != fmt.Sprint("prompt ", i) || branch == "" {
-			t.Errorf("%q, %q, %v", m.Text, branch, err)
+		if err != nil || m.Text() != fmt.Sprint("prompt ", i) || branch == "" {
+			t.Errorf("%q, %q, %v", m.Text(), branch, err)
 		}
 	}
 	if _, _, err := s.Undo(t.Context()); !errors.Is(err, agent.ErrNoPrompt) {
@@ -223,7 +223,7 @@ func TestBranchesAroundACompaction(t *testing.T) {
 	t.Parallel()
 	c, s := chat(t)
 	log := messages(t, c.Store, s.ID())
-	note := &store.Message{Message: model.Message{Role: model.User, Text: "SUMMARY"}, Note: true, Keeps: 6}
+	note := &store.Message{Message: model.NewMessage(model.User, "SUMMARY"), Note: true, Keeps: 6}
 	if err := c.Store.Append(t.Context(), s.ID(), note); err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestBranchesAroundACompaction(t *testing.T) {
 		}
 		c.Model, c.Head = answers(), store.Session{ID: head.ID}
 		asked := texts(goOn(t, c, load(t, c)))
-		if whole := asked[0] == log[0].Text; whole != tc.whole || slices.Contains(asked, "SUMMARY") == tc.whole {
+		if whole := asked[0] == log[0].Text(); whole != tc.whole || slices.Contains(asked, "SUMMARY") == tc.whole {
 			t.Errorf("fork at %q asked %q", tc.at, asked)
 		}
 	}
@@ -272,7 +272,7 @@ func TestReplayWaitsForItsReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 300 {
-		m := &store.Message{Message: model.Message{Role: []model.Role{model.User, model.Assistant}[i%2], Text: "x"}, Typed: 1}
+		m := &store.Message{Message: model.NewMessage([]model.Role{model.User, model.Assistant}[i%2], "x"), Typed: 1}
 		if err := st.Append(t.Context(), id, m); err != nil {
 			t.Fatal(err)
 		}
@@ -298,10 +298,10 @@ func TestLoadReadsTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	u, was := opened.Usage(), s.Usage()
-	if u.Total != was.Total || u.Requests != was.Requests || opened.Last().Text != "Three." || len(c.Env.Todos.All()) != 1 {
-		t.Errorf("usage %+v, was %+v; last %q; todos %v", u, was, opened.Last().Text, c.Env.Todos.All())
+	if u.Total != was.Total || u.Requests != was.Requests || opened.Last().Text() != "Three." || len(c.Env.Todos.All()) != 1 {
+		t.Errorf("usage %+v, was %+v; last %q; todos %v", u, was, opened.Last().Text(), c.Env.Todos.All())
 	}
-	if asked := goOn(t, c, opened); len(asked) != 13 || asked[0].Text != "prompt 1" {
+	if asked := goOn(t, c, opened); len(asked) != 13 || asked[0].Text() != "prompt 1" {
 		t.Errorf("asked %q", texts(asked))
 	}
 }

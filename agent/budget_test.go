@@ -31,10 +31,10 @@ func TestBudget(t *testing.T) {
 	}
 	var sizes []int
 	for _, m := range messages(t, st, s.ID()) {
-		if m.Name == "big" {
-			sizes = append(sizes, len(m.Text))
-			if cut := len(m.Text) < 90_000; cut && !strings.Contains(m.Text, `"full_result"`) {
-				t.Errorf("a cut result does not say where it is whole: %.200s", m.Text)
+		if m.Name() == "big" {
+			sizes = append(sizes, len(m.Text()))
+			if cut := len(m.Text()) < 90_000; cut && !strings.Contains(m.Text(), `"full_result"`) {
+				t.Errorf("a cut result does not say where it is whole: %.200s", m.Text())
 			}
 		}
 	}

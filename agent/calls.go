@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -126,6 +127,9 @@ func (c *call) run(ctx context.Context, set *tools.Set, env *tools.Env) {
 	c.result, _ = set.Call(ctx, env, c.Call)                   // the error is ctx's own, and the result says so
 	c.took, c.interrupted = time.Since(began), ctx.Err() != nil
 }
+
+// stored is the call as later requests repeat it.
+func (c *call) stored() model.Call { return model.Call{ID: c.ID, Name: c.Name, Args: c.logged} }
 
 // told is the call as everybody else gets to know it, with arguments that are JSON.
 func (c *call) told() tools.Call {

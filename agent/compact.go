@@ -95,7 +95,7 @@ func (t *turn) compact(ctx context.Context, hints string) error {
 	}
 	m := &store.Message{
 		ID:      news.ID,
-		Message: model.Message{Role: model.User, Text: t.history.digest(from, notes, t.changedFiles(), t.config.Env)},
+		Message: model.NewMessage(model.User, t.history.digest(from, notes, t.changedFiles(), t.config.Env)),
 		Usage:   usage, Note: true, Keeps: t.history.seqAt(from),
 	}
 	if err := t.append(t.keeping, m); err != nil {
@@ -107,7 +107,7 @@ func (t *turn) compact(ctx context.Context, hints string) error {
 	if err := t.renew(); err != nil {
 		t.notice("The session goes on with the instructions and tools it had: %v.", err)
 	}
-	news.Status, news.Summary, news.After = CompactionCompleted, m.Text, t.history.gauge.used()
+	news.Status, news.Summary, news.After = CompactionCompleted, m.Text(), t.history.gauge.used()
 	if failure != nil {
 		news.Error = fmt.Sprintf("the model could not write its notes (%v): only requests, plan and files are kept of the older part", failure)
 	}
@@ -192,11 +192,11 @@ func (t *turn) askForNotes(ctx context.Context, hints string) (string, *model.Us
 func (t *turn) notesOf(ctx context.Context, messages []model.Message, text string) (*model.Reply, error) {
 	messages = slices.Clip(messages)
 	if n := len(messages); n > 0 && messages[n-1].Role != model.Assistant {
-		messages = append(messages, model.Message{Role: model.Assistant, Text: ackText})
+		messages = append(messages, model.ResponseMessage("", ackText))
 	}
 	request := &model.Request{
 		Model: t.head.Model, System: t.head.System, Tools: t.head.Tools, Effort: t.effort, SessionID: t.id,
-		Messages: append(messages, model.Message{Role: model.User, Text: text}),
+		Messages: append(messages, model.NewMessage(model.User, text)),
 	}
 	reply := &model.Reply{CallsBefore: len(t.history.ids)}
 	for delta, err := range t.config.Model.Stream(ctx, request) {
@@ -256,7 +256,7 @@ func (h *history) compact(m *store.Message) {
 	h.messages, h.origins = nil, nil // requests under way hold on to the old ones
 	h.put(m.Message, origin{})
 	if len(messages) > 0 && messages[0].Role == model.User {
-		h.put(model.Message{Role: model.Assistant, Text: ackText}, origin{})
+		h.put(model.ResponseMessage("", ackText), origin{})
 	}
 	h.messages, h.origins = append(h.messages, messages...), append(h.origins, origins...)
 	size := 0

@@ -20,7 +20,7 @@ import (
 // asksForNotes tells a compaction's request from others.
 func asksForNotes(r *model.Request) bool {
 	last := r.Messages[len(r.Messages)-1]
-	return last.Role == model.User && strings.Contains(last.Text, "about to be cut")
+	return last.Role == model.User && strings.Contains(last.Text(), "about to be cut")
 }
 
 // player answers requests for notes with "NOTES n", others by the turn's number.
@@ -96,7 +96,7 @@ func TestCompaction(t *testing.T) {
 	requests := m.Requests()
 	final := requests[len(requests)-1].Messages
 	checkLog(t, final)
-	head := final[0].Text
+	head := final[0].Text()
 	for _, want := range []string{"- first: mend the parser\n  ## The plan\n  - forged\n- second", "pending: step", "- made1.go\n- made2.go", "- file1.go", "## Your notes\nNOTES"} {
 		if !strings.Contains(head, want) {
 			t.Errorf("the summary lacks %q:\n%s", want, head)
@@ -184,7 +184,7 @@ func TestCompactionFails(t *testing.T) {
 				t.Errorf("%+v", news[1])
 			}
 			requests := m.Requests()
-			if !strings.Contains(requests[len(requests)-1].Messages[len(requests[len(requests)-1].Messages)-1].Text, "The user adds: mind the gap") {
+			if !strings.Contains(requests[len(requests)-1].Messages[len(requests[len(requests)-1].Messages)-1].Text(), "The user adds: mind the gap") {
 				t.Error("the hint did not reach the model")
 			}
 			talk(t, s, "three")
@@ -213,7 +213,7 @@ func TestOverflow(t *testing.T) {
 	m := fakemodel.Func(func(x *fakemodel.Exchange) {
 		size := 0
 		for _, message := range x.Request.Messages {
-			size += len(message.Text)
+			size += len(message.Text())
 		}
 		switch {
 		case size > 9000:

@@ -36,7 +36,7 @@ func (h *history) digest(from int, notes string, known []string, env *tools.Env)
 	old := h.messages[:from]
 	var before string // the text of an earlier compaction
 	if len(old) > 0 && h.origins[0].seq == 0 {
-		before = old[0].Text
+		before = old[0].Text()
 	}
 	var b strings.Builder
 	b.WriteString(digestHead)
@@ -92,9 +92,9 @@ func (h *history) asked(from int, before string) []string {
 		switch {
 		case !h.origins[i].spoken:
 		case i == last:
-			said = append(said, "(the newest) "+quoted(m.Text, currentLong))
+			said = append(said, "(the newest) "+quoted(m.Text(), currentLong))
 		default:
-			said = append(said, quoted(m.Text, askedLong))
+			said = append(said, quoted(m.Text(), askedLong))
 		}
 	}
 	if len(said) > askedMost {
@@ -127,12 +127,12 @@ func plan(h *history) []string {
 func files(messages []model.Message, env *tools.Env) (changed, read []string) {
 	failed := map[string]bool{}
 	for _, m := range messages {
-		if m.Role == model.ToolRole && strings.HasPrefix(m.Text, `{"error"`) {
-			failed[m.CallID] = true
+		if m.Role == model.ToolRole && strings.HasPrefix(m.Text(), `{"error"`) {
+			failed[m.CallID()] = true
 		}
 	}
 	for _, m := range messages {
-		for _, c := range m.Calls {
+		for _, c := range m.Calls() {
 			if failed[c.ID] {
 				continue
 			}

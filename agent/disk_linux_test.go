@@ -122,11 +122,11 @@ func wasKept(ctx context.Context, st *store.Store, id string, told *recorder) er
 	for _, e := range told.events {
 		switch e := e.(type) {
 		case agent.UserMessage:
-			if !slices.ContainsFunc(log, func(m store.Message) bool { return m.ID == e.MessageID && m.Text == e.Text }) {
+			if !slices.ContainsFunc(log, func(m store.Message) bool { return m.ID == e.MessageID && m.Text() == e.Text }) {
 				return fmt.Errorf("the prompt %q was shown and not kept", e.Text)
 			}
 		case agent.CallEnded:
-			if !slices.ContainsFunc(log, func(m store.Message) bool { return m.CallID == e.Call.ID && m.Text == string(e.Result.JSON) }) {
+			if !slices.ContainsFunc(log, func(m store.Message) bool { return m.CallID() == e.Call.ID && m.Text() == string(e.Result.JSON) }) {
 				return fmt.Errorf("the result of %s was shown and not kept", e.Call.ID)
 			}
 		}

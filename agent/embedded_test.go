@@ -21,7 +21,7 @@ func TestScriptAndNotices(t *testing.T) {
 	r := &recorder{}
 	stop, err := s.Turn(t.Context(), agent.Input{Text: "Go.\n```hermes-script\n" +
 		`[{"call":{"name":"look","args":{}}}]` + "\n" + `[{"call":{"name":"look","args":{}}}]` + "\n" + `[{"text":"Done."}]` + "\n```"}, r)
-	if err != nil || stop != agent.EndTurn || len(of[agent.CallEnded](r)) != 2 || s.Last().Text != "Done." {
+	if err != nil || stop != agent.EndTurn || len(of[agent.CallEnded](r)) != 2 || s.Last().Text() != "Done." {
 		t.Errorf("%s, %v, %+v", stop, err, s.Last())
 	}
 }

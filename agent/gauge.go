@@ -72,9 +72,16 @@ func (g *gauge) shrunk(bytes int) {
 }
 
 func weight(m *model.Message) int {
-	n := messageBytes + len(m.Text) + len(m.Images)*imageBytes
-	for _, c := range m.Calls {
-		n += len(c.ID) + len(c.Name) + len(c.Args) + messageBytes
+	n := messageBytes
+	for i := range m.Parts {
+		switch p := &m.Parts[i]; p.Type {
+		case model.TextType, model.ResultType:
+			n += len(p.Text)
+		case model.CallType:
+			n += len(p.Call.ID) + len(p.Call.Name) + len(p.Call.Args) + messageBytes
+		case model.ImageType:
+			n += imageBytes
+		}
 	}
 	return n
 }

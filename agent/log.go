@@ -52,10 +52,11 @@ func (h *history) add(m *store.Message) {
 	h.put(m.Message, origin{m.Seq, m.Role == model.User && !m.Note})
 	switch m.Role {
 	case model.Assistant:
-		h.open = slices.Clone(m.Calls)
-		h.remember(m.Calls)
+		h.open = m.Calls()
+		h.remember(h.open)
 	case model.ToolRole:
-		h.open = slices.DeleteFunc(h.open, func(c model.Call) bool { return c.ID == m.CallID })
+		id := m.CallID()
+		h.open = slices.DeleteFunc(h.open, func(c model.Call) bool { return c.ID == id })
 		h.readTodos(m)
 	}
 	h.count(m)
@@ -97,11 +98,11 @@ func (h *history) count(m *store.Message) {
 // readTodos takes the list from the result of a todo call: it is the only copy
 // that outlives the process.
 func (h *history) readTodos(m *store.Message) {
-	if m.Name != "todo" || m.IsError {
+	if m.Name() != "todo" || m.IsError {
 		return
 	}
 	var list struct{ Todos []tools.Todo }
-	if json.Unmarshal([]byte(m.Text), &list) == nil && list.Todos != nil {
+	if json.Unmarshal([]byte(m.Text()), &list) == nil && list.Todos != nil {
 		h.todos = list.Todos
 	}
 }
@@ -166,7 +167,7 @@ func (s *Session) say(ctx context.Context, m *store.Message) error {
 		return err
 	}
 	if last := s.Last(); last.Role == model.User || last.Role == model.ToolRole {
-		if err := s.append(ctx, silence("", nil)); err != nil {
+		if err := s.append(ctx, silence(nil)); err != nil {
 			return err
 		}
 	}
@@ -176,9 +177,9 @@ func (s *Session) say(ctx context.Context, m *store.Message) error {
 
 // silence stands in the log where the assistant has said nothing. It has no text, and
 // no request contains it.
-func silence(reasoning string, usage *model.Usage) *store.Message {
+func silence(usage *model.Usage, reasoning ...model.Part) *store.Message {
 	return &store.Message{
-		Message: model.Message{Role: model.Assistant, Reasoning: reasoning},
+		Message: model.Message{Role: model.Assistant, Parts: reasoning},
 		Usage:   usage,
 		Note:    true,
 	}
@@ -189,11 +190,11 @@ const shownLimit = 1 << 20
 
 func resultMessage(c tools.Call, r tools.Result) *store.Message {
 	m := &store.Message{
-		Message: model.Message{Role: model.ToolRole, Text: string(r.JSON), CallID: c.ID, Name: c.Name},
+		Message: model.ResultMessage(c.ID, c.Name, string(r.JSON)),
 		IsError: r.IsError,
 	}
 	for _, i := range r.Images {
-		m.Images = append(m.Images, model.Image{Name: i.Name, MIMEType: i.MIMEType, Data: base64.StdEncoding.EncodeToString(i.Data)})
+		m.Parts = append(m.Parts, model.ImagePart(model.Image{Name: i.Name, MIMEType: i.MIMEType, Data: base64.StdEncoding.EncodeToString(i.Data)}))
 	}
 	if len(r.Shown) == 0 {
 		return m

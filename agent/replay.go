@@ -87,7 +87,7 @@ type replay struct {
 func (r *replay) tell(m *store.Message) {
 	switch {
 	case m.Keeps > 0:
-		r.sink.Event(Compaction{ID: m.ID, Status: CompactionCompleted, Summary: m.Text})
+		r.sink.Event(Compaction{ID: m.ID, Status: CompactionCompleted, Summary: m.Text()})
 	case m.Role == model.User && !m.Note:
 		r.sink.Event(userMessage(m))
 	case m.Role == model.Assistant:
@@ -99,36 +99,38 @@ func (r *replay) tell(m *store.Message) {
 
 // userMessage tells of a prompt.
 func userMessage(m *store.Message) UserMessage {
-	typed := min(m.Typed, len(m.Text))
-	return UserMessage{MessageID: m.ID, Text: m.Text[:typed], Images: m.Images, Attached: strings.TrimSpace(m.Text[typed:])}
+	text := m.Text()
+	typed := min(m.Typed, len(text))
+	return UserMessage{MessageID: m.ID, Text: text[:typed], Images: m.Images(), Attached: strings.TrimSpace(text[typed:])}
 }
 
 func (r *replay) reply(m *store.Message) {
-	if m.Reasoning != "" {
-		r.sink.Event(Thought{MessageID: m.ID, Text: m.Reasoning})
-	}
-	if m.Text != "" && !m.Note {
-		r.sink.Event(Text{MessageID: m.ID, Text: m.Text})
-	}
-	for _, x := range m.Calls {
-		c := &call{Call: tools.Call{ID: x.ID, Name: x.Name, Args: json.RawMessage(x.Args)}, logged: x.Args}
-		c.tool, _ = r.toolset().Get(x.Name)
-		r.sink.Event(r.started(c))
-		r.calls[x.ID] = c.Call
+	for _, p := range m.Parts {
+		switch {
+		case p.Type == model.ReasoningType && p.Text != "":
+			r.sink.Event(Thought{MessageID: m.ID, Text: p.Text})
+		case p.Type == model.TextType && p.Text != "" && !m.Note:
+			r.sink.Event(Text{MessageID: m.ID, Text: p.Text})
+		case p.Type == model.CallType:
+			c := &call{Call: tools.Call{ID: p.Call.ID, Name: p.Call.Name, Args: json.RawMessage(p.Call.Args)}, logged: p.Call.Args}
+			c.tool, _ = r.toolset().Get(p.Call.Name)
+			r.sink.Event(r.started(c))
+			r.calls[p.Call.ID] = c.Call
+		}
 	}
 }
 
 func (r *replay) result(m *store.Message) {
-	c, ok := r.calls[m.CallID]
+	c, ok := r.calls[m.CallID()]
 	if !ok {
-		c = tools.Call{ID: m.CallID, Name: m.Name}
+		c = tools.Call{ID: m.CallID(), Name: m.Name()}
 	}
-	delete(r.calls, m.CallID)
-	result := tools.Result{JSON: json.RawMessage(m.Text), IsError: m.IsError}
+	delete(r.calls, m.CallID())
+	result := tools.Result{JSON: json.RawMessage(m.Text()), IsError: m.IsError}
 	if m.Shown != nil {
 		_ = json.Unmarshal(m.Shown, &result.Shown) // what cannot be read is not shown
 	}
-	for _, i := range m.Images {
+	for _, i := range m.Images() {
 		if data, err := base64.StdEncoding.DecodeString(i.Data); err == nil {
 			result.Images = append(result.Images, tools.Image{Name: i.Name, MIMEType: i.MIMEType, Data: data})
 		}

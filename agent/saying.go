@@ -64,7 +64,7 @@ func (s *saying) take() []string {
 // hear puts what was said into the log.
 func (t *turn) hear() error {
 	for _, text := range t.saying.take() {
-		m := &store.Message{Message: model.Message{Text: text}, Typed: len(text)}
+		m := &store.Message{Message: model.NewMessage("", text), Typed: len(text)}
 		if err := t.say(t.keeping, m); err != nil {
 			return fmt.Errorf("keeping what was said: %w", err)
 		}
@@ -83,7 +83,7 @@ func (t *turn) hearNews() error {
 		return nil
 	}
 	text := strings.TrimSpace(compose(Input{News: news}))
-	if err := t.say(t.keeping, &store.Message{Message: model.Message{Text: text}, Note: true}); err != nil {
+	if err := t.say(t.keeping, &store.Message{Message: model.NewMessage("", text), Note: true}); err != nil {
 		return fmt.Errorf("keeping the news: %w", err)
 	}
 	return nil
@@ -98,7 +98,7 @@ func (t *turn) callFirst(ctx context.Context, wanted []tools.Call) error {
 	calls := t.callsOf(reply)
 	m := &store.Message{ID: store.NewID(), Message: model.Message{Role: model.Assistant}}
 	for _, c := range calls {
-		m.Calls = append(m.Calls, model.Call{ID: c.ID, Name: c.Name, Args: c.logged})
+		m.Parts = append(m.Parts, model.CallPart(c.stored()))
 	}
 	if err := t.append(t.keeping, m); err != nil {
 		return fmt.Errorf("keeping the calls: %w", err)

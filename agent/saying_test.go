@@ -96,8 +96,8 @@ func TestCallsFirst(t *testing.T) {
 	if got := log[2]; got.Role != model.ToolRole || got.IsError || s.Usage().Requests != 1 {
 		t.Errorf("result = %+v, %d requests", got, s.Usage().Requests)
 	}
-	if got := log[0]; got.Typed != 4 || len(got.Text) < 20 {
-		t.Errorf("the prompt with news: %q, typed %d", got.Text, got.Typed)
+	if got := log[0]; got.Typed != 4 || len(got.Text()) < 20 {
+		t.Errorf("the prompt with news: %q, typed %d", got.Text(), got.Typed)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestInterruptedTool(t *testing.T) {
 	id := s.ID()
 	call := messages(t, st, id)[1]
 	call.ID, call.Seq = "", 0
-	call.Calls = []model.Call{{ID: "2", Name: "look", Args: "{}"}}
+	call.Parts = []model.Part{model.CallPart(model.Call{ID: "2", Name: "look", Args: "{}"})}
 	if err := st.Append(t.Context(), id, &call); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestInterruptedTool(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := messages(t, st, id)
-	if last := log[len(log)-1]; last.Text != `{"was":"2"}` {
+	if last := log[len(log)-1]; last.Text() != `{"was":"2"}` {
 		t.Errorf("last = %+v", last)
 	}
 }

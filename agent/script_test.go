@@ -101,7 +101,7 @@ func closing(log []store.Message) []model.Message {
 	if role := log[len(log)-1].Role; role == model.Assistant {
 		return nil
 	}
-	return []model.Message{{Role: model.Assistant, Text: ""}}
+	return []model.Message{model.ResponseMessage("", "")}
 }
 
 func checkGoesOn(t *testing.T, s *agent.Session, m *fakemodel.Model, st *store.Store) {

@@ -129,7 +129,7 @@ func TestPictures(t *testing.T) {
 	want := []model.Image{{Name: "a.gif", MIMEType: "image/gif", Data: base64.StdEncoding.EncodeToString([]byte(gif))}}
 	requests := m.Requests()
 	for _, r := range requests[1:] {
-		if got := r.Messages[2]; got.Role != model.ToolRole || !reflect.DeepEqual(got.Images, want) {
+		if got := r.Messages[2]; got.Role != model.ToolRole || !reflect.DeepEqual(got.Images(), want) {
 			t.Errorf("the result in the request: %+v", got)
 		}
 	}

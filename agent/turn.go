@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -70,7 +69,7 @@ func (s *Session) Turn(ctx context.Context, in Input, sink Sink) (StopReason, er
 func (t *turn) begin(in Input) error {
 	m := &store.Message{
 		ID:      in.ID,
-		Message: model.Message{Role: model.User, Text: compose(in), Images: slices.Clone(in.Images)},
+		Message: model.NewMessage(model.User, compose(in), model.ImageParts(in.Images...)...),
 		Typed:   len(in.Text),
 	}
 	made, named, err := t.create(t.keeping, titleOf(in), m)
@@ -246,9 +245,9 @@ func (t *turn) keepPart(id string, reply *model.Reply) error {
 	text, reasoning := clipPart(reply.Text), clipPart(reply.Reasoning)
 	switch {
 	case strings.TrimSpace(text) != "":
-		m = &store.Message{Message: model.Message{Role: model.Assistant, Text: text, Reasoning: reasoning}}
+		m = &store.Message{Message: model.ResponseMessage(reasoning, text)}
 	case reasoning != "":
-		m = silence(reasoning, nil)
+		m = silence(nil, model.ReasoningPart(reasoning))
 	default:
 		return nil
 	}
@@ -262,15 +261,16 @@ func (t *turn) keepPart(id string, reply *model.Reply) error {
 // keep stores a whole reply, before any of its calls runs.
 func (t *turn) keep(id string, reply *model.Reply, calls []*call) error {
 	usage := reply.Usage
-	m := &store.Message{
-		Message: model.Message{Role: model.Assistant, Text: reply.Text, Reasoning: reply.Reasoning},
-		Usage:   &usage,
-	}
-	for _, c := range calls {
-		m.Calls = append(m.Calls, model.Call{ID: c.ID, Name: c.Name, Args: c.logged})
-	}
-	if len(calls) == 0 && strings.TrimSpace(reply.Text) == "" {
-		m = silence(reply.Reasoning, &usage)
+	m := &store.Message{Message: model.Message{Role: model.Assistant}, Usage: &usage}
+	m.Note = len(calls) == 0 && strings.TrimSpace(reply.Text) == "" // as silence
+	for _, p := range reply.Parts() {
+		switch {
+		case p.Type == model.CallType && len(calls) == 0, p.Type == model.TextType && m.Note:
+			continue
+		case p.Type == model.CallType:
+			p.Call, calls = calls[0].stored(), calls[1:]
+		}
+		m.Parts = append(m.Parts, p)
 	}
 	m.ID = id
 	if err := t.append(t.keeping, m); err != nil {
@@ -297,7 +297,7 @@ func (t *turn) ending(reply *model.Reply) (StopReason, error) {
 		return EndTurn, nil
 	}
 	t.empty = true
-	if err := t.say(t.keeping, &store.Message{Message: model.Message{Text: nudge}, Note: true}); err != nil {
+	if err := t.say(t.keeping, &store.Message{Message: model.NewMessage("", nudge), Note: true}); err != nil {
 		return "", fmt.Errorf("keeping the log: %w", err)
 	}
 	return "", nil
@@ -315,12 +315,12 @@ func (t *turn) stopRepeating() (StopReason, error) {
 	}
 	m := &store.Message{
 		ID:      store.NewID(),
-		Message: model.Message{Role: model.Assistant, Text: fmt.Sprintf(stoppedText, name, repeatsStop)},
+		Message: model.ResponseMessage("", fmt.Sprintf(stoppedText, name, repeatsStop)),
 	}
 	if err := t.append(t.keeping, m); err != nil {
 		return "", fmt.Errorf("keeping the log: %w", err)
 	}
-	t.sink.Event(Text{MessageID: m.ID, Text: m.Text})
+	t.sink.Event(Text{MessageID: m.ID, Text: m.Text()})
 	t.notice("Stopped: the model made the same call of %s %d times and got the same result.", name, repeatsStop)
 	return EndTurn, nil
 }

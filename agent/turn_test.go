@@ -30,7 +30,7 @@ func TestTurn(t *testing.T) {
 			Tools: toolSet(t, quick("look", true), quick("do", false)),
 		})
 		stored := func(id string) bool {
-			return slices.ContainsFunc(messages(t, st, s.ID()), func(m store.Message) bool { return m.ID == id || m.CallID == id })
+			return slices.ContainsFunc(messages(t, st, s.ID()), func(m store.Message) bool { return m.ID == id || m.CallID() == id })
 		}
 		sink := &recorder{also: func(e agent.Event) {
 			switch e := e.(type) {
@@ -99,7 +99,7 @@ func TestTurn(t *testing.T) {
 			t.Errorf("usage = %+v, want %+v", usage[1], want)
 		}
 		head, err := st.Session(t.Context(), s.ID())
-		if err != nil || head.Title != "fix it" || len(head.Tools) != 2 || s.Last().Text != "Done." {
+		if err != nil || head.Title != "fix it" || len(head.Tools) != 2 || s.Last().Text() != "Done." {
 			t.Errorf("head = %+v, %v", head, err)
 		}
 	})
@@ -303,7 +303,7 @@ func TestCancelWithLastWord(t *testing.T) {
 	if got := render(messages(t, st, s.ID())); got != "user: go\nassistant: All of it.\n" {
 		t.Errorf("log:\n%s", got)
 	}
-	if stop, err := s.Turn(ctx, agent.Input{Text: "more"}, &recorder{}); stop != agent.Cancelled || err != nil || s.Last().Text != "All of it." {
+	if stop, err := s.Turn(ctx, agent.Input{Text: "more"}, &recorder{}); stop != agent.Cancelled || err != nil || s.Last().Text() != "All of it." {
 		t.Error("a prompt that was cancelled beforehand left a trace:", stop, err, s.Last())
 	}
 }
@@ -354,7 +354,7 @@ func checkNext(t *testing.T, s *agent.Session, m *fakemodel.Model, st *store.Sto
 	}
 	log := messages(t, st, s.ID())
 	checkLog(t, bare(log))
-	if last := log[len(log)-2:]; last[0].Text != "again" || last[1].Text != "fine" {
+	if last := log[len(log)-2:]; last[0].Text() != "again" || last[1].Text() != "fine" {
 		t.Errorf("log:\n%s", render(log))
 	}
 	if requests := m.Requests(); len(requests) > 1 {
@@ -428,8 +428,8 @@ func TestPrompts(t *testing.T) {
 				t.Fatal(err)
 			}
 			sent := m.Requests()[0].Messages[0]
-			if sent.Text != c.text || !slices.Equal(sent.Images, c.in.Images) {
-				t.Errorf("sent %q\nwant %q", sent.Text, c.text)
+			if sent.Text() != c.text || !slices.Equal(sent.Images(), c.in.Images) {
+				t.Errorf("sent %q\nwant %q", sent.Text(), c.text)
 			}
 			if titles := of[agent.TitleChanged](sink); len(titles) != 1 || titles[0].Title != c.title || s.Head().Title != c.title {
 				t.Errorf("title = %q, want %q", titles, c.title)

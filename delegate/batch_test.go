@@ -217,7 +217,7 @@ func TestEndings(t *testing.T) {
 			t.Errorf("the late report: %+v", late)
 		}
 		requests := b.model.requests[late.Session]
-		if last := requests[2]; !last.NoCalls || requests[1].NoCalls || len(last.Tools) != len(requests[0].Tools) || !strings.Contains(last.Messages[len(last.Messages)-1].Text, "max_iterations") {
+		if last := requests[2]; !last.NoCalls || requests[1].NoCalls || len(last.Tools) != len(requests[0].Tools) || !strings.Contains(last.Messages[len(last.Messages)-1].Text(), "max_iterations") {
 			t.Errorf("the last request: %+v", last)
 		}
 		if never := a.Results[6]; never.Calls != 3 || len(never.Trace) != 2 || !strings.Contains(never.Summary, "Found: a is old.") {
@@ -274,7 +274,7 @@ func TestSummaryLimit(t *testing.T) {
 			if n != tc.limit || !strings.Contains(r.Summary, "30000 characters") || !strings.Contains(r.Summary, r.Session) {
 				t.Errorf("%d characters, want %d: …%s", n, tc.limit, r.Summary[len(r.Summary)-200:])
 			}
-			if log := b.log(r.Session); log[len(log)-1].Text != whole {
+			if log := b.log(r.Session); log[len(log)-1].Text() != whole {
 				t.Error("the whole is not in the child's session")
 			}
 		})

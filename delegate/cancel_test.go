@@ -72,7 +72,7 @@ func (b *bed) checkAfterCancel(t *testing.T, children int) {
 	t.Helper()
 	log := b.log(b.id)
 	b.checkLog(b.id)
-	if len(log) < 3 || len(log[1].Calls) == 0 {
+	if len(log) < 3 || len(log[1].Calls()) == 0 {
 		return // cancelled before the call
 	}
 	a := b.answer()

@@ -110,7 +110,7 @@ func (m *scripted) begin(req *model.Request) (steps []step, done func()) {
 	}
 	m.requests[req.SessionID] = append(m.requests[req.SessionID], req)
 	_, task, _ := strings.Cut(req.System, "# Your task")
-	text := task + req.Messages[0].Text
+	text := task + req.Messages[0].Text()
 	steps = []step{{err: fmt.Errorf("no script for %q", text)}}
 	best := ""
 	for key, script := range m.scripts {
@@ -293,10 +293,10 @@ func (b *bed) answer() (a answer) {
 	log := b.log(b.id)
 	for i := len(log) - 1; i >= 0; i-- {
 		if log[i].Role == model.ToolRole {
-			if err := json.Unmarshal([]byte(log[i].Text), &a); err != nil {
-				b.t.Fatalf("%v in %s", err, log[i].Text)
+			if err := json.Unmarshal([]byte(log[i].Text()), &a); err != nil {
+				b.t.Fatalf("%v in %s", err, log[i].Text())
 			}
-			a.text = log[i].Text
+			a.text = log[i].Text()
 			return a
 		}
 	}
@@ -340,12 +340,12 @@ func (b *bed) checkLog(id string) {
 	for i, m := range b.log(id) {
 		switch m.Role {
 		case model.Assistant:
-			for _, c := range m.Calls {
+			for _, c := range m.Calls() {
 				open = append(open, c.ID)
 			}
 		case model.ToolRole:
-			if len(open) == 0 || open[0] != m.CallID || !json.Valid([]byte(m.Text)) {
-				b.t.Fatalf("message %d: result of %q, expected %v: %s", i+1, m.CallID, open, m.Text)
+			if len(open) == 0 || open[0] != m.CallID() || !json.Valid([]byte(m.Text())) {
+				b.t.Fatalf("message %d: result of %q, expected %v: %s", i+1, m.CallID(), open, m.Text())
 			}
 			open = open[1:]
 		case model.User:

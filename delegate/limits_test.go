@@ -206,8 +206,8 @@ func TestGrandchildren(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	log := b.log(r.Session)
-	if !strings.Contains(log[2].Text, "I followed.") {
-		t.Errorf("the child heard %s", log[2].Text)
+	if !strings.Contains(log[2].Text(), "I followed.") {
+		t.Errorf("the child heard %s", log[2].Text())
 	}
 	if started := of[agent.ChildStarted](b.sink); len(started) != 2 || started[1].ParentID != r.Session {
 		t.Errorf("shown: %+v", started)
@@ -223,17 +223,17 @@ func TestApart(t *testing.T) {
 	})
 	b.prompt("parent")
 	log := b.log(b.id)
-	if text := log[4].Text; !strings.Contains(text, "[]") || strings.Contains(text, "/sub") {
+	if text := log[4].Text(); !strings.Contains(text, "[]") || strings.Contains(text, "/sub") {
 		t.Errorf("the parent's shell: %s", text)
 	}
 	var first answer
 	for _, m := range log {
-		if m.Name == "delegate_task" {
-			first = b.answerIn(m.Text)
+		if m.Name() == "delegate_task" {
+			first = b.answerIn(m.Text())
 		}
 	}
 	child := b.log(first.Results[0].Session)
-	if text := child[6].Text; !strings.Contains(text, "[1]") || !strings.Contains(text, "/sub") {
+	if text := child[6].Text(); !strings.Contains(text, "[1]") || !strings.Contains(text, "/sub") {
 		t.Errorf("the child's shell: %s", text)
 	}
 }

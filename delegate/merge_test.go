@@ -143,7 +143,7 @@ func TestWorktreeOfASilentEditor(t *testing.T) {
 	b.write("a.txt", "one\nchanged\n")
 	b.prompt("parent")
 	a := b.answer()
-	if saw := b.log(a.Results[0].Session)[2].Text; !strings.Contains(saw, `one\nunsaved\nb unsaved\nc unsaved\nd\n`) {
+	if saw := b.log(a.Results[0].Session)[2].Text(); !strings.Contains(saw, `one\nunsaved\nb unsaved\nc unsaved\nd\n`) {
 		t.Errorf("the copy was %s", saw)
 	}
 	if m := a.Results[0].Changes; !strings.Contains(m.Note, "does not tell what it has open") || strings.Join(m.Applied, " ") != "a.txt" {

@@ -161,15 +161,15 @@ func (r *record) read(m *store.Message, set *tools.Set) {
 	r.last = m.Time
 	switch {
 	case m.Role == model.Assistant:
-		r.open = append(r.open, m.Calls...)
-		for _, c := range m.Calls {
+		r.open = append(r.open, m.Calls()...)
+		for _, c := range m.Calls() {
 			r.titles[c.ID] = titleOf(set, c)
 		}
 		r.reply()
 		if !m.Note {
-			r.speaking.WriteString(m.Text)
+			r.speaking.WriteString(m.Text())
 		}
-		if len(m.Calls) > 0 {
+		if len(m.Calls()) > 0 {
 			r.reply()
 		}
 		if m.Usage != nil {
@@ -178,10 +178,10 @@ func (r *record) read(m *store.Message, set *tools.Set) {
 			r.usage.Output += m.Usage.Output
 		}
 	case m.Role == model.ToolRole:
-		r.open = slices.DeleteFunc(r.open, func(c model.Call) bool { return c.ID == m.CallID })
+		r.open = slices.DeleteFunc(r.open, func(c model.Call) bool { return c.ID == m.CallID() })
 		var shown []tools.Content
 		_ = json.Unmarshal(m.Shown, &shown) // without it the files are unknown
-		r.called(traced{Tool: m.Name, Status: statusOf(m.IsError), Duration: seconds(took), id: m.CallID, result: m.Text}, shown)
+		r.called(traced{Tool: m.Name(), Status: statusOf(m.IsError), Duration: seconds(took), id: m.CallID(), result: m.Text()}, shown)
 	case m.Role == model.User:
 		r.reply()
 	}

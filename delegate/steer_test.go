@@ -77,7 +77,7 @@ func TestBackground(t *testing.T) {
 		var said []string
 		for _, m := range b.log(id) {
 			if m.Role == model.User {
-				said = append(said, m.Text)
+				said = append(said, m.Text())
 			}
 		}
 		if got := strings.Join(said, "|"); got != "Research it|Look at b too|Once more" {
@@ -90,7 +90,7 @@ func TestBackground(t *testing.T) {
 func lastPrompt(log []store.Message) (text string) {
 	for _, m := range log {
 		if m.Role == model.User {
-			text = m.Text
+			text = m.Text()
 		}
 	}
 	return text
@@ -191,8 +191,8 @@ func TestDeadServer(t *testing.T) {
 	}
 	args, _ := json.Marshal(tasks("Do it whole", "Do it half", "Do it never"))
 	for _, m := range []*store.Message{
-		{Message: model.Message{Role: model.User, Text: "parent"}, Typed: 6},
-		{Message: model.Message{Role: model.Assistant, Calls: []model.Call{{ID: "d1", Name: "delegate_task", Args: string(args)}}}},
+		{Message: model.NewMessage(model.User, "parent"), Typed: 6},
+		{Message: model.ResponseMessage("", "", model.Call{ID: "d1", Name: "delegate_task", Args: string(args)})},
 	} {
 		if err := st.Append(ctx, b.id, m); err != nil {
 			t.Fatal(err)
@@ -204,8 +204,8 @@ func TestDeadServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range []*store.Message{
-			{Message: model.Message{Role: model.User, Text: "g"}, Typed: 1},
-			{Message: model.Message{Role: model.Assistant, Text: child.said}, Usage: &model.Usage{Input: 7, Output: 3}},
+			{Message: model.NewMessage(model.User, "g"), Typed: 1},
+			{Message: model.ResponseMessage("", child.said), Usage: &model.Usage{Input: 7, Output: 3}},
 		} {
 			if err := st.Append(ctx, child.id, m); err != nil {
 				t.Fatal(err)
@@ -286,7 +286,7 @@ func TestSteeringGrandchildren(t *testing.T) {
 		if text := lastPrompt(b.log(b.id)); !strings.Contains(text, "We were there.") {
 			t.Errorf("the session was told %q", text)
 		}
-		if text := b.log(lead)[2].Text; !strings.Contains(text, "I followed.") || !strings.Contains(text, `"status":"interrupted"`) {
+		if text := b.log(lead)[2].Text(); !strings.Contains(text, "I followed.") || !strings.Contains(text, `"status":"interrupted"`) {
 			t.Errorf("its parent was told %s", text)
 		}
 		if err := b.children.Message(t.Context(), follow, "Once more"); err != nil {
@@ -307,7 +307,7 @@ func TestSteeringGrandchildren(t *testing.T) {
 		var said []string
 		for _, m := range b.log(follow) {
 			if m.Role == model.User {
-				said = append(said, m.Text)
+				said = append(said, m.Text())
 			}
 		}
 		if got := strings.Join(said, "|"); got != "Follow me|Hurry|Once more" {

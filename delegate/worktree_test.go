@@ -100,7 +100,7 @@ func TestWorktree(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(b.dir, "b.txt")); !os.IsNotExist(err) || b.read("ignored") != "yes\n" {
 		t.Errorf("b.txt: %v, ignored = %q", err, b.read("ignored"))
 	}
-	saw := b.log(a.Results[0].Session)[2].Text
+	saw := b.log(a.Results[0].Session)[2].Text()
 	if !strings.Contains(saw, "two changed") || !strings.Contains(saw, "not known to git") || strings.Contains(saw, `"cwd":"`+b.dir) {
 		t.Errorf("the copy was %s", saw)
 	}

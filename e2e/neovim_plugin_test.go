@@ -273,7 +273,7 @@ func (p *plugin) log() string {
 	}
 	var log strings.Builder
 	for _, m := range messages {
-		log.WriteString(m.Text + "\n")
+		log.WriteString(m.Text() + "\n")
 	}
 	return log.String()
 }

@@ -44,7 +44,7 @@ func TestBackendThatIsNotThere(t *testing.T) {
 			}
 			last := m.Requests()[2]
 			for _, i := range []int{len(last.Messages) - 1, len(last.Messages) - 3} {
-				if text := last.Messages[i].Text; !strings.Contains(text, tt.says) {
+				if text := last.Messages[i].Text(); !strings.Contains(text, tt.says) {
 					t.Errorf("result %q", text)
 				}
 			}

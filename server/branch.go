@@ -75,7 +75,7 @@ func (x *Session) Undo(ctx context.Context) (prompt, branchID string, err error)
 		if err != nil {
 			return err
 		}
-		prompt, branchID = m.Text[:min(m.Typed, len(m.Text))], branch
+		prompt, branchID = m.Text()[:min(m.Typed, len(m.Text()))], branch
 		x.tellRewound(a, agent.Rewound{Prompt: m.ID, Text: prompt, BranchID: branch})
 		return nil
 	})

@@ -41,7 +41,7 @@ func TestBranches(t *testing.T) {
 		t.Fatal(err)
 	}
 	prompt1(t, x, "second, in other words")
-	if r := m.Requests()[2]; len(r.Messages) != 3 || r.Messages[1].Text != "one" {
+	if r := m.Requests()[2]; len(r.Messages) != 3 || r.Messages[1].Text() != "one" {
 		t.Errorf("asked %+v", r.Messages)
 	}
 
@@ -54,7 +54,7 @@ func TestBranches(t *testing.T) {
 		t.Fatal(err)
 	}
 	prompt1(t, fork, "third")
-	if r := m.Requests()[3]; len(r.Messages) != 5 || r.Messages[3].Text != "two" || r.System != m.Requests()[0].System {
+	if r := m.Requests()[3]; len(r.Messages) != 5 || r.Messages[3].Text() != "two" || r.System != m.Requests()[0].System {
 		t.Errorf("asked %+v", r.Messages)
 	}
 	tree, err := s.Tree(t.Context(), fork.ID())
@@ -213,7 +213,7 @@ func TestNew(t *testing.T) {
 	if x.Title() != "the second talk" {
 		t.Errorf("title %q", x.Title())
 	}
-	if r := m.Requests()[1]; len(r.Messages) != 1 || r.Messages[0].Text != "the second talk" {
+	if r := m.Requests()[1]; len(r.Messages) != 1 || r.Messages[0].Text() != "the second talk" {
 		t.Errorf("the model got %+v", r.Messages)
 	}
 	var said []string

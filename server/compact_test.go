@@ -113,7 +113,7 @@ func TestACompactionListsChangedFiles(t *testing.T) {
 			}
 			prompt1(t, x, "after")
 			requests := m.Requests()
-			digest := requests[len(requests)-1].Messages[0].Text
+			digest := requests[len(requests)-1].Messages[0].Text()
 			_, rest, _ := strings.Cut(digest, "## Files that were changed\n")
 			changed, rest, _ := strings.Cut(rest, "\n\n")
 			_, rest, _ = strings.Cut(rest, "\n")

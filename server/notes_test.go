@@ -51,8 +51,8 @@ func TestNotes(t *testing.T) {
 	}
 	var results []string
 	for _, message := range requests[len(requests)-1].Messages {
-		if message.CallID != "" {
-			results = append(results, message.Text)
+		if message.CallID() != "" {
+			results = append(results, message.Text())
 		}
 	}
 	if want := `"folders":[{"path":"a/AGENTS.md","notes":"Rules <of> a."},{"path":"a/b/CLAUDE.md","notes":"Rules of b."}]}}`; !strings.HasSuffix(results[1], want) {

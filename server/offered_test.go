@@ -185,7 +185,7 @@ func TestSecretsReachNobody(t *testing.T) {
 	var said strings.Builder
 	for _, r := range m.Requests() {
 		for _, message := range r.Messages {
-			said.WriteString(message.Text)
+			said.WriteString(message.Text())
 		}
 	}
 	g.mu.Lock()

@@ -58,7 +58,7 @@ func TestUnknownSandboxMode(t *testing.T) {
 			}
 			last := m.Requests()[2].Messages
 			for _, i := range []int{len(last) - 1, len(last) - 3} {
-				if text := last[i].Text; !strings.Contains(text, "sandbox.mode is") || !strings.Contains(text, "Nothing was run") {
+				if text := last[i].Text(); !strings.Contains(text, "sandbox.mode is") || !strings.Contains(text, "Nothing was run") {
 					t.Errorf("result %q", text)
 				}
 			}

@@ -176,7 +176,7 @@ func TestAWaitingTurnLeavesTheQueue(t *testing.T) {
 	first.Text("x")
 	first.End()
 	last := m.Next()
-	if got := last.Request.Messages[len(last.Request.Messages)-1].Text; got != "2" {
+	if got := last.Request.Messages[len(last.Request.Messages)-1].Text(); got != "2" {
 		t.Errorf("then came %q", got)
 	}
 	if !x.Cancel() || <-stops[0] != agent.EndTurn || <-stops[2] != agent.Cancelled {

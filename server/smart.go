@@ -20,7 +20,7 @@ Answer with one word: ALLOW when you are sure that it is harmless, else ASK.`
 func (x *Session) judge(ctx context.Context, action, reason string) bool {
 	request := &model.Request{
 		System:   judgeWords,
-		Messages: []model.Message{{Role: model.User, Text: "Flagged because it " + reason + ".\n\nThe action, to its end:\n" + action}},
+		Messages: []model.Message{model.NewMessage(model.User, "Flagged because it "+reason+".\n\nThe action, to its end:\n"+action)},
 	}
 	var reply model.Reply
 	for delta, err := range x.model.Stream(ctx, request) {

@@ -46,7 +46,7 @@ func TestSmart(t *testing.T) {
 				t.Errorf("the request is not counted: %+v", u)
 			}
 			asked := m.Requests()[2]
-			if len(asked.Messages) != 1 || len(asked.Tools) != 0 || !strings.HasSuffix(asked.Messages[0].Text, "\nrm -rf build") {
+			if len(asked.Messages) != 1 || len(asked.Tools) != 0 || !strings.HasSuffix(asked.Messages[0].Text(), "\nrm -rf build") {
 				t.Errorf("asked %+v", asked)
 			}
 		})

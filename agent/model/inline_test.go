@@ -217,14 +217,14 @@ func TestInlineQuotesWhatItWasGiven(t *testing.T) {
 		in    string
 		call  bool
 	}{
-		"tool result":       {model.Message{Role: model.ToolRole, Text: encoded("README\n" + one)}, one, false},
-		"numbered lines":    {model.Message{Role: model.ToolRole, Text: encoded(numbered)}, many, false},
-		"found by a search": {model.Message{Role: model.ToolRole, Text: encoded("a.md:1:<tool_call>\na.md:2:{\na.md:3:  \"name\": \"write_file\",\na.md:4:  \"arguments\": {\"path\": \"a\", \"content\": \"x\"}\na.md:5:}")}, many, false},
-		"written anew":      {model.Message{Role: model.ToolRole, Text: encoded("```json\n" + many[11:len(many)-12] + "\n```")}, one[:32] + `"arguments":{"path":"a","content":"x"}}</tool_call>`, false},
-		"function":          {model.Message{Role: model.ToolRole, Text: encoded(fun)}, fun, false},
-		"prompt":            {model.Message{Role: model.User, Text: "What is " + one + "?"}, one, false},
-		"own words":         {model.Message{Role: model.Assistant, Text: one}, one, true},
-		"other text":        {model.Message{Role: model.ToolRole, Text: encoded("write_file writes name, arguments, path a, content x")}, one, true},
+		"tool result":       {model.ResultMessage("", "", encoded("README\n"+one)), one, false},
+		"numbered lines":    {model.ResultMessage("", "", encoded(numbered)), many, false},
+		"found by a search": {model.ResultMessage("", "", encoded("a.md:1:<tool_call>\na.md:2:{\na.md:3:  \"name\": \"write_file\",\na.md:4:  \"arguments\": {\"path\": \"a\", \"content\": \"x\"}\na.md:5:}")), many, false},
+		"written anew":      {model.ResultMessage("", "", encoded("```json\n"+many[11:len(many)-12]+"\n```")), one[:32] + `"arguments":{"path":"a","content":"x"}}</tool_call>`, false},
+		"function":          {model.ResultMessage("", "", encoded(fun)), fun, false},
+		"prompt":            {model.NewMessage(model.User, "What is "+one+"?"), one, false},
+		"own words":         {model.ResponseMessage("", one), one, true},
+		"other text":        {model.ResultMessage("", "", encoded("write_file writes name, arguments, path a, content x")), one, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -27,12 +28,71 @@ type Reply struct {
 
 	text, reasoning strings.Builder
 	pieces          []*pieces // beside Calls
+	parts           []partStart
+}
+
+// partStart is where a part of the response starts.
+type partStart struct {
+	kind  PartType
+	at    int // in Text or Reasoning, or the index in Calls
+	state *State
+}
+
+// Parts returns the parts of the response in the order in which they came.
+func (r *Reply) Parts() []Part {
+	parts := make([]Part, len(r.parts))
+	end := map[PartType]int{TextType: len(r.Text), ReasoningType: len(r.Reasoning)}
+	for i, p := range slices.Backward(r.parts) {
+		parts[i] = Part{Type: p.kind, State: p.state}
+		switch p.kind {
+		case TextType:
+			parts[i].Text = r.Text[p.at:end[p.kind]]
+		case ReasoningType:
+			parts[i].Text = r.Reasoning[p.at:end[p.kind]]
+		case CallType:
+			if p.at < len(r.Calls) { // else they were taken away
+				parts[i].Call = r.Calls[p.at]
+			}
+		}
+		end[p.kind] = p.at
+	}
+	return parts
+}
+
+// start makes the newest part one of the kind, which starts at a place. If again is
+// false, a part of this kind that has no state is continued.
+func (r *Reply) start(kind PartType, at int, again bool) {
+	if n := len(r.parts); !again && n > 0 && r.parts[n-1].kind == kind && r.parts[n-1].state == nil {
+		return
+	}
+	r.parts = append(r.parts, partStart{kind: kind, at: at})
+}
+
+// begin starts the parts that a delta has pieces of.
+func (r *Reply) begin(d Delta) {
+	if d.Reasoning != "" || d.Begin == ReasoningType {
+		r.start(ReasoningType, r.reasoning.Len(), d.Begin == ReasoningType)
+	}
+	if d.Text != "" || d.Begin == TextType {
+		r.start(TextType, r.text.Len(), d.Begin == TextType)
+	}
+}
+
+// complete adds a state to a call or to the newest part.
+func (r *Reply) complete(call int, state *State) {
+	for i := range slices.Backward(r.parts) {
+		if call < 0 || r.parts[i].kind == CallType && r.parts[i].at == call {
+			r.parts[i].state = state
+			return
+		}
+	}
 }
 
 // Add takes the next delta. Text, Reasoning and Calls are up to date after each;
 // calls have their final ids and arguments once Finish is set. If there are more than
 // MaxCalls calls, Add returns an [*Error].
 func (r *Reply) Add(d Delta) error {
+	r.begin(d)
 	if d.Text != "" {
 		r.text.WriteString(d.Text)
 		r.Text = r.text.String()
@@ -41,8 +101,12 @@ func (r *Reply) Add(d Delta) error {
 		r.reasoning.WriteString(d.Reasoning)
 		r.Reasoning = r.reasoning.String()
 	}
+	call := -1
 	if d.Call != nil {
-		r.addCall(d.Call)
+		call = r.addCall(d.Call)
+	}
+	if d.State != nil {
+		r.complete(call, d.State)
 	}
 	if d.Usage != nil {
 		r.Usage = *d.Usage
@@ -71,16 +135,19 @@ type pieces struct {
 	grows bool   // every piece so far began with the one before: snapshots, perhaps
 }
 
-func (r *Reply) addCall(c *CallDelta) {
+// addCall adds a piece of a call and returns the index of the call.
+func (r *Reply) addCall(c *CallDelta) int {
 	i := r.find(c)
 	if i < 0 || r.pieces[i].followedBy(c) {
 		i = len(r.pieces)
 		r.pieces = append(r.pieces, &pieces{index: c.Index})
 		r.Calls = append(r.Calls, Call{})
+		r.start(CallType, i, true)
 	}
 	p := r.pieces[i]
 	p.add(c)
 	r.Calls[i] = Call{ID: p.id, Name: p.name, Args: p.args.String()}
+	return i
 }
 
 // find returns the newest call that c may belong to, or -1.

@@ -48,20 +48,6 @@ const (
 	ToolRole  Role = "tool"
 )
 
-// Message is one entry of the conversation. It is never changed once made.
-type Message struct {
-	Role      Role    `json:"role"`
-	Text      string  `json:"text,omitempty"`
-	Reasoning string  `json:"reasoning,omitempty"` // assistant: thoughts, shown but sent back only where the provider wants them
-	Images    []Image `json:"images,omitempty"`    // user, and tool for models that see
-	Calls     []Call  `json:"calls,omitempty"`     // assistant
-	CallID    string  `json:"callId,omitempty"`    // tool: the call that this answers
-	Name      string  `json:"name,omitempty"`      // tool: the tool's name
-	// Sent is the form in which an endpoint and model got the images, by
-	// [PictureForms].To. If an entry is missing, the form is not decided yet.
-	Sent map[string]PictureForm `json:"sent,omitempty"`
-}
-
 // PictureForm is how a model gets a picture.
 type PictureForm string
 
@@ -107,9 +93,14 @@ type Delta struct {
 	Text      string
 	Reasoning string
 	Call      *CallDelta
-	Usage     *Usage
-	Finish    Finish // set on the last delta only
-	Model     string // on the last delta: the model that answered, after fallbacks
+	// Begin starts a new part of this type, [TextType] or [ReasoningType]. Without it, a
+	// piece continues the newest part if that has its type and no State.
+	Begin PartType
+	// State belongs to the call if Call is set, else to the newest part, and completes it.
+	State  *State
+	Usage  *Usage
+	Finish Finish // set on the last delta only
+	Model  string // on the last delta: the model that answered, after fallbacks
 	// Notice is said to the user, not kept in the log: "retrying in 2s (429)".
 	Notice string
 	// Pictures is set before the first piece of a reply if the request had pictures

@@ -91,7 +91,7 @@ func quoted(bodies []string, req *Request) bool {
 	given := []string{letters(req.System)}
 	for i := range req.Messages {
 		if m := &req.Messages[i]; m.Role != Assistant {
-			given = append(given, letters(m.Text))
+			given = append(given, letters(m.Text()))
 		}
 	}
 	return slices.ContainsFunc(bodies, func(body string) bool {

@@ -24,7 +24,7 @@ func prose(n int) string {
 }
 
 func said(role model.Role, text string) *store.Message {
-	return &store.Message{Message: model.Message{Role: role, Text: text}, Typed: len(text)}
+	return &store.Message{Message: model.NewMessage(role, text), Typed: len(text)}
 }
 
 // What the first prompt pays: making the file once, opening it later.

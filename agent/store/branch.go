@@ -261,9 +261,9 @@ func Unanswered(tail []Message) []model.Call {
 	for _, m := range tail {
 		switch m.Role {
 		case model.Assistant:
-			open = m.Calls
+			open = m.Calls()
 		case model.ToolRole:
-			open = without(open, m.CallID)
+			open = without(open, m.CallID())
 		}
 	}
 	return open

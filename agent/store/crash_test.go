@@ -98,7 +98,7 @@ func (w *worker) step(ctx context.Context) error {
 	case n < 30 && w.shared != "":
 		return w.share(ctx)
 	}
-	m := &store.Message{ID: store.NewID(), Message: model.Message{Role: model.Assistant, Text: prose(rand.IntN(8) * 1000)}}
+	m := &store.Message{ID: store.NewID(), Message: model.ResponseMessage("", prose(rand.IntN(8)*1000))}
 	return w.do(func() error { return w.store.Append(ctx, id, m) }, "append", id, m.ID)
 }
 
@@ -152,7 +152,7 @@ func (w *worker) share(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m := &store.Message{ID: store.NewID(), Seq: int64(totals.Messages) + 1, Message: model.Message{Role: model.User, Text: "shared"}}
+	m := &store.Message{ID: store.NewID(), Seq: int64(totals.Messages) + 1, Message: model.NewMessage(model.User, "shared")}
 	return w.do(func() error { return w.store.Append(ctx, w.shared, m) }, "append", w.shared, m.ID)
 }
 

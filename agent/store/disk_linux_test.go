@@ -68,7 +68,7 @@ func breakDisk(kind string) error {
 			s = store.New(path, store.Options{})
 		}
 		disk.Break(errno, reads, after%calls)
-		m := &store.Message{ID: store.NewID(), Message: model.Message{Role: model.Assistant, Text: prose(after % 7 * 10_000)}}
+		m := &store.Message{ID: store.NewID(), Message: model.ResponseMessage("", prose(after%7*10_000))}
 		err := s.Append(ctx, x.ID, m)
 		if failed := disk.Mend(); failed > 0 && err != nil {
 			failures++
@@ -82,7 +82,7 @@ func breakDisk(kind string) error {
 		if err := sound(ctx, s, x.ID, kept); err != nil {
 			return fmt.Errorf("after a failure at call %d: %w", after%calls, err)
 		}
-		more := &store.Message{ID: store.NewID(), Message: model.Message{Role: model.User, Text: "again"}}
+		more := &store.Message{ID: store.NewID(), Message: model.NewMessage(model.User, "again")}
 		if err := s.Append(ctx, x.ID, more); err != nil {
 			return fmt.Errorf("the disk is sound again: %w", err)
 		}

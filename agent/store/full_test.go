@@ -29,7 +29,7 @@ func TestDiskFull(t *testing.T) {
 	kept, big := 0, strings.Repeat("x", 10_000)
 	var err error
 	for ; kept < 100 && err == nil; kept++ {
-		err = s.Append(ctx, "x", &Message{Message: model.Message{Role: model.User, Text: big}})
+		err = s.Append(ctx, "x", &Message{Message: model.NewMessage(model.User, big)})
 	}
 	kept-- // the last one failed
 	if !hasCode(err, sqlite3.SQLITE_FULL) || !strings.Contains(err.Error(), "disk is full") {
@@ -39,7 +39,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("%d messages, %v; want %d", len(log), err, kept)
 	}
 	limit("1000000")
-	m := Message{Message: model.Message{Role: model.User, Text: big}}
+	m := Message{Message: model.NewMessage(model.User, big)}
 	if err := s.Append(ctx, "x", &m); err != nil || m.Seq != int64(kept+1) {
 		t.Errorf("afterwards: seq %d, %v", m.Seq, err)
 	}

@@ -13,9 +13,9 @@ import (
 const (
 	messageColumns = `seq, id, time, role, note, typed, keeps, is_error,
 		input, output, thought, cached_read, cached_write, cost,
-		call_id, name, text, reasoning, calls, shown, images, sent`
+		call_id, name, text, reasoning, calls, shown, images, sent, parts`
 	insertMessage = "INSERT INTO messages (log, " + messageColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	// ofSession are the messages of session ?1 with a Seq from ?2 to ?3; inOrder is their
 	// order as the indexes have it.
 	ofSession = ` FROM pieces p CROSS JOIN messages m ON m.log = p.log AND m.seq BETWEEN max(p.first, ?2) AND min(p.last, ?3)
@@ -123,7 +123,8 @@ func (m *Message) values(log string) []any {
 	} else {
 		values = append(values, nil, nil, nil, nil, nil, nil)
 	}
-	return append(values, m.CallID, m.Name, m.Text, m.Reasoning, encode(m.Calls), string(m.Shown), encode(m.Images), encodeSent(m.Sent))
+	c := columnsOf(&m.Message)
+	return append(values, c.callID, c.name, c.text, c.reasoning, encode(c.calls), string(m.Shown), encode(c.media), encodeSent(m.Sent), encode(c.layout))
 }
 
 // Messages reads the log in order, from the one after the given Seq, at most limit
@@ -161,12 +162,13 @@ func collectMessages(rows *sql.Rows, err error) (page []Message, _ error) {
 
 func scanMessage(rows *sql.Rows) (m Message, err error) {
 	var at int64
-	var role, calls, shown, images, sent string
+	var c columns
+	var role, calls, shown, media, sent, layout string
 	var input, output, thought, read, written sql.NullInt64
 	var cost sql.NullFloat64
 	err = rows.Scan(&m.Seq, &m.ID, &at, &role, &m.Note, &m.Typed, &m.Keeps, &m.IsError,
 		&input, &output, &thought, &read, &written, &cost,
-		&m.CallID, &m.Name, &m.Text, &m.Reasoning, &calls, &shown, &images, &sent)
+		&c.callID, &c.name, &c.text, &c.reasoning, &calls, &shown, &media, &sent, &layout)
 	if err != nil {
 		return m, err
 	}
@@ -183,10 +185,16 @@ func scanMessage(rows *sql.Rows) (m Message, err error) {
 			return m, err
 		}
 	}
-	if m.Calls, err = decode[model.Call](calls); err != nil {
+	if c.calls, err = decode[model.Call](calls); err != nil {
 		return m, err
 	}
-	m.Images, err = decode[model.Image](images)
+	if c.media, err = decode[model.Image](media); err != nil {
+		return m, err
+	}
+	if c.layout, err = decode[layoutPart](layout); err != nil {
+		return m, err
+	}
+	m.Parts, err = c.parts(m.Role)
 	return m, err
 }
 

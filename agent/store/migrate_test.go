@@ -1,8 +1,11 @@
 package store
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -128,4 +131,30 @@ func TestMigrations(t *testing.T) {
 			}
 		})
 	}
+}
+
+// MigrateAndDie runs the migrations of the file at path and kills the process before
+// they are committed.
+func MigrateAndDie(ctx context.Context, path string) error {
+	db, err := connect(path, 1, patience)
+	if err != nil {
+		return err
+	}
+	return (&database{writer: db}).write(ctx, func(tx *sql.Tx) error {
+		var version int
+		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+			return err
+		}
+		if version == len(migrations) {
+			return errors.New("it is migrated already")
+		}
+		if err := bring(ctx, tx, version); err != nil {
+			return err
+		}
+		self, err := os.FindProcess(os.Getpid())
+		if err != nil {
+			return err
+		}
+		return errors.Join(self.Kill(), errors.New("still alive"))
+	})
 }

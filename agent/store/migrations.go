@@ -192,6 +192,10 @@ CREATE TABLE rejections (
 	at       INTEGER NOT NULL, -- microseconds since 1970
 	PRIMARY KEY (endpoint, model)
 ) STRICT, WITHOUT ROWID;
+`, `
+-- Messages have parts. Those that are there have them in the usual order, which needs no
+-- layout: no row is changed.
+ALTER TABLE messages ADD COLUMN parts TEXT NOT NULL DEFAULT ''; -- JSON array, or empty: the order and the state of the parts, if it is not the usual one
 `}
 
 // sumUp made the sums in sessions from messages, before sessions had pieces.

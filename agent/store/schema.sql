@@ -81,6 +81,7 @@ CREATE TABLE messages (
 	images       TEXT NOT NULL, -- JSON array, or empty
 	keeps        INTEGER NOT NULL DEFAULT 0, -- a compaction's: the first message that is not summed up
 	sent         TEXT NOT NULL DEFAULT '', -- JSON object, or empty: the form in which each endpoint got the images
+	parts        TEXT NOT NULL DEFAULT '', -- JSON array, or empty: the order and the state of the parts, if it is not the usual one
 	UNIQUE (log, seq)
 ) STRICT;
 

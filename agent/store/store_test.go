@@ -61,12 +61,12 @@ func TestRoundTrip(t *testing.T) {
 	}
 
 	log := []store.Message{
-		{Message: model.Message{Role: model.User, Text: "hi \xff\x00 ☃", Images: []model.Image{{MIMEType: "image/png", Data: "AA=="}}}, Typed: 2},
-		{Message: model.Message{Role: model.Assistant, Reasoning: "hm", Calls: []model.Call{{ID: "1", Name: "x", Args: `{"a":1}`}}},
+		{Message: model.NewMessage(model.User, "hi \xff\x00 ☃", model.ImagePart(model.Image{MIMEType: "image/png", Data: "AA=="})), Typed: 2},
+		{Message: model.ResponseMessage("hm", "", model.Call{ID: "1", Name: "x", Args: `{"a":1}`}),
 			Usage: &model.Usage{Input: 5, Output: 4, Reasoning: 3, CachedRead: 2, CachedWrite: 1, Cost: 0.25}},
-		{Message: model.Message{Role: model.ToolRole, Text: "{}", CallID: "1", Name: "x"}, Shown: json.RawMessage(`[{"text":"y"}]`), IsError: true},
-		{Message: model.Message{Role: model.User, Text: "go on"}, Note: true},
-		{Message: model.Message{Role: model.Assistant, Text: "done"}, Usage: &model.Usage{}},
+		{Message: model.ResultMessage("1", "x", "{}"), Shown: json.RawMessage(`[{"text":"y"}]`), IsError: true},
+		{Message: model.NewMessage(model.User, "go on"), Note: true},
+		{Message: model.ResponseMessage("", "done"), Usage: &model.Usage{}},
 	}
 	for i := range log {
 		if err := s.Append(t.Context(), want.ID, &log[i]); err != nil {
@@ -103,7 +103,7 @@ func TestUpdateAndDelete(t *testing.T) {
 	if got, err := s.Session(ctx, x.ID); err != nil || got.Title != "T" || got.Mode != "auto" || got.System != "b" || got.ID != x.ID {
 		t.Errorf("after Update: %+v, %v", got, err)
 	}
-	m := store.Message{Message: model.Message{Role: model.User, Text: "x"}}
+	m := store.Message{Message: model.NewMessage(model.User, "x")}
 	if err := s.Append(ctx, x.ID, &m); err != nil {
 		t.Fatal(err)
 	}
@@ -133,15 +133,15 @@ func TestConflict(t *testing.T) {
 	path := filepath.Join(t.TempDir(), store.FileName)
 	one, other := at(t, path), at(t, path)
 	x := create(t, one, store.Session{})
-	first := store.Message{Message: model.Message{Role: model.User, Text: "1"}, Seq: 1}
+	first := store.Message{Message: model.NewMessage(model.User, "1"), Seq: 1}
 	if err := one.Append(t.Context(), x.ID, &first); err != nil {
 		t.Fatal(err)
 	}
-	late := store.Message{Message: model.Message{Role: model.User, Text: "2"}, Seq: 1}
+	late := store.Message{Message: model.NewMessage(model.User, "2"), Seq: 1}
 	if err := other.Append(t.Context(), x.ID, &late); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("err = %v", err)
 	}
-	if got, err := one.Messages(t.Context(), x.ID, 0, 0); err != nil || len(got) != 1 || got[0].Text != "1" {
+	if got, err := one.Messages(t.Context(), x.ID, 0, 0); err != nil || len(got) != 1 || got[0].Text() != "1" {
 		t.Errorf("log = %+v, %v", got, err)
 	}
 }
@@ -303,7 +303,7 @@ func fill(t *testing.T, path string) {
 	t.Helper()
 	s := store.New(path, store.Options{})
 	x := create(t, s, store.Session{System: strings.Repeat("x", 20_000)})
-	if err := s.Append(t.Context(), x.ID, &store.Message{Message: model.Message{Role: model.User, Text: "x"}}); err != nil {
+	if err := s.Append(t.Context(), x.ID, &store.Message{Message: model.NewMessage(model.User, "x")}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -408,7 +408,11 @@ func TestClaim(t *testing.T) {
 func TestMain(m *testing.M) {
 	if role := os.Getenv("STORE_TEST_CHILD"); role != "" {
 		name, arg, _ := strings.Cut(role, ":")
-		if run := children[name]; run != nil {
+		run := children[name]
+		if name == "migrate" {
+			run = migrateHere
+		}
+		if run != nil {
 			if err := run(arg); err != nil {
 				fmt.Println("failed:", err)
 				os.Exit(1)

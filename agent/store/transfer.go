@@ -18,13 +18,14 @@ import (
 )
 
 // TransferVersion is the version of the format that [Store.Export] writes. Import
-// reads it and every older one.
+// reads it and every older one. Version 2 added the order and the
+// state of parts, and the forms of pictures.
 //
 // The format is JSON Lines. Each line is an object whose "record" says what it is: a
 // "session" opens one and tells the format's "version"; each "message" after it is
 // one of its log, in order. Texts are JSON strings, or {"base64": "…"} where the
 // bytes are no valid UTF-8. Times are RFC 3339 with microseconds.
-const TransferVersion = 1
+const TransferVersion = 2
 
 // text is a string of any bytes in JSON.
 type text string
@@ -87,8 +88,11 @@ type messageRecord struct {
 	Text      text          `json:"text"`
 	Reasoning text          `json:"reasoning,omitempty"`
 	Calls     []callRecord  `json:"calls,omitempty"`
-	Images    []model.Image `json:"images,omitempty"`
-	Shown     text          `json:"shown,omitempty"` // JSON, as it was shown
+	Images    []model.Image `json:"images,omitempty"` // and files
+	Parts     []layoutPart  `json:"parts,omitempty"`  // their order and state, if it is not the usual one
+	Shown     text          `json:"shown,omitempty"`  // JSON, as it was shown
+	// Sent is the form in which each endpoint got the images.
+	Sent map[string]model.PictureForm `json:"sent,omitempty"`
 }
 
 type callRecord struct {
@@ -164,12 +168,13 @@ func (r sessionRecord) session() (Session, error) {
 }
 
 func (m *Message) record() messageRecord {
+	c := columnsOf(&m.Message)
 	r := messageRecord{
 		Record: "message", ID: m.ID, Time: m.Time, Role: text(m.Role), Note: m.Note, Typed: m.Typed, Keeps: m.Keeps, IsError: m.IsError,
-		Usage: m.Usage, CallID: text(m.CallID), Name: text(m.Name), Text: text(m.Text), Reasoning: text(m.Reasoning),
-		Images: m.Images, Shown: text(m.Shown),
+		Usage: m.Usage, CallID: text(c.callID), Name: text(c.name), Text: text(c.text), Reasoning: text(c.reasoning),
+		Images: c.media, Parts: c.layout, Shown: text(m.Shown), Sent: m.Sent,
 	}
-	for _, c := range m.Calls {
+	for _, c := range c.calls {
 		r.Calls = append(r.Calls, callRecord{text(c.ID), text(c.Name), text(c.Args)})
 	}
 	return r
@@ -178,11 +183,15 @@ func (m *Message) record() messageRecord {
 func (r messageRecord) message() (*Message, error) {
 	m := &Message{
 		ID: r.ID, Time: r.Time, Note: r.Note, Typed: r.Typed, Keeps: r.Keeps, IsError: r.IsError, Usage: r.Usage,
-		Message: model.Message{Role: model.Role(r.Role), Text: string(r.Text), Reasoning: string(r.Reasoning),
-			Images: r.Images, CallID: string(r.CallID), Name: string(r.Name)},
+		Message: model.Message{Role: model.Role(r.Role), Sent: r.Sent},
 	}
-	for _, c := range r.Calls {
-		m.Calls = append(m.Calls, model.Call{ID: string(c.ID), Name: string(c.Name), Args: string(c.Args)})
+	c := columns{callID: string(r.CallID), name: string(r.Name), text: string(r.Text), reasoning: string(r.Reasoning), media: r.Images, layout: r.Parts}
+	for _, call := range r.Calls {
+		c.calls = append(c.calls, model.Call{ID: string(call.ID), Name: string(call.Name), Args: string(call.Args)})
+	}
+	var err error
+	if m.Parts, err = c.parts(m.Role); err != nil {
+		return nil, errors.New("its parts do not fit its contents")
 	}
 	if r.Shown != "" {
 		if !json.Valid([]byte(r.Shown)) {

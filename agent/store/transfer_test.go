@@ -38,20 +38,42 @@ func anySession(rt *rapid.T) store.Session {
 func anyMessage(rt *rapid.T) *store.Message {
 	m := &store.Message{ID: store.NewID(), Time: anyTime.Draw(rt, "time")}
 	m.Role = rapid.SampledFrom([]model.Role{model.User, model.Assistant, model.ToolRole}).Draw(rt, "role")
-	for _, field := range []*string{&m.Text, &m.Reasoning, &m.CallID, &m.Name} {
-		*field = anything.Draw(rt, "field")
-	}
+	m.Parts = anyParts(rt, m.Role)
 	m.Note, m.IsError, m.Keeps = rapid.Bool().Draw(rt, "note"), rapid.Bool().Draw(rt, "error"), int64(rapid.IntRange(0, 1).Draw(rt, "keeps"))
-	m.Typed = rapid.IntRange(0, len(m.Text)).Draw(rt, "typed")
+	m.Typed = rapid.IntRange(0, len(m.Text())).Draw(rt, "typed")
 	if rapid.Bool().Draw(rt, "usage") {
 		m.Usage = &model.Usage{Input: 1, Output: rapid.IntRange(0, 1<<40).Draw(rt, "output"), Cost: rapid.Float64Range(0, 1e9).Draw(rt, "cost")}
 	}
 	if rapid.Bool().Draw(rt, "more") {
-		m.Calls = []model.Call{{ID: "1", Name: "x", Args: rapid.String().Draw(rt, "args")}}
 		m.Shown = json.RawMessage(rapid.SampledFrom([]string{`[]`, `[ {"text": "<b>&" } ]`}).Draw(rt, "shown"))
-		m.Images = []model.Image{{MIMEType: "image/png", Data: "AA=="}}
 	}
 	return m
+}
+
+// anyParts returns parts of any types in any order.
+func anyParts(rt *rapid.T, role model.Role) (parts []model.Part) {
+	kinds := []model.PartType{model.TextType, model.ReasoningType, model.CallType, model.ImageType, model.FileType}
+	if role == model.ToolRole {
+		kinds = []model.PartType{model.ReasoningType, model.ImageType, model.FileType}
+		call := model.Call{ID: anything.Draw(rt, "call"), Name: anything.Draw(rt, "name")}
+		parts = append(parts, model.Part{Type: model.ResultType, Text: anything.Draw(rt, "result"), Call: call})
+	}
+	for range rapid.IntRange(0, 5).Draw(rt, "parts") {
+		p := model.Part{Type: rapid.SampledFrom(kinds).Draw(rt, "type")}
+		switch p.Type {
+		case model.TextType, model.ReasoningType:
+			p.Text = anything.Draw(rt, "text")
+		case model.CallType:
+			p.Call = model.Call{ID: "1", Name: "x", Args: rapid.String().Draw(rt, "args")}
+		default:
+			p.Image = model.Image{MIMEType: "image/png", Data: "AA=="}
+		}
+		if rapid.Bool().Draw(rt, "has state") {
+			p.State = &model.State{API: "messages", Host: rapid.String().Draw(rt, "host"), Data: []byte(anything.Draw(rt, "state"))}
+		}
+		parts = append(parts, p)
+	}
+	return parts
 }
 
 // What is exported and imported is what was there, to the byte, and exported again
@@ -148,7 +170,7 @@ func TestImportRefuses(t *testing.T) {
 		session + `{"record":"message","id":"m","role":"root"}`:               "line 2: its role",
 		session + `{"record":"message","id":"m","role":"user","shown":"{"}`:   "line 2: what it shows",
 		`{"record":"message","id":"m","role":"user"}` + "\n" + session:        "line 1: a message before any session",
-		`{"record":"session","version":2,"id":"x"}`:                           "update it",
+		`{"record":"session","version":3,"id":"x"}`:                           "update it",
 		`{"record":"session","version":1,"id":"x","tools":"[1]"}`:             "tools",
 		session + `{"record":"message","id":"m","role":"user","text":{"base6`: "line 2",
 		`{"record":"session","version":1,"id":".."}`:                          `importing session "..": the id is not valid`,

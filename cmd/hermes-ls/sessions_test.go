@@ -59,13 +59,13 @@ func (sh *shell) keep(x store.Session) (log []*store.Message) {
 		sh.t.Fatal(err)
 	}
 	for _, m := range []model.Message{
-		{Role: model.User, Text: "Mend the parser\x1b[2J"},
-		{Role: model.Assistant, Text: "I look.", Calls: []model.Call{{ID: "1", Name: "read_file", Args: `{"path":"parser.go"}`}}},
-		{Role: model.ToolRole, Text: `{"content":"1|package parser"}`, CallID: "1", Name: "read_file"},
-		{Role: model.Assistant, Text: "It is mended."},
-		{Role: model.User, Text: "Thank you"},
+		model.NewMessage(model.User, "Mend the parser\x1b[2J"),
+		model.ResponseMessage("", "I look.", model.Call{ID: "1", Name: "read_file", Args: `{"path":"parser.go"}`}),
+		model.ResultMessage("1", "read_file", `{"content":"1|package parser"}`),
+		model.ResponseMessage("", "It is mended."),
+		model.NewMessage(model.User, "Thank you"),
 	} {
-		one := &store.Message{Message: m, Typed: len(m.Text)}
+		one := &store.Message{Message: m, Typed: len(m.Text())}
 		if err := st.Append(sh.t.Context(), x.ID, one); err != nil {
 			sh.t.Fatal(err)
 		}

@@ -125,16 +125,16 @@ func (p past) ReadSaid(ctx context.Context, sessionID, messageID string, limit i
 }
 
 func pastMessage(m store.Message) tools.PastMessage {
-	p := tools.PastMessage{ID: m.ID, Time: m.Time, Role: string(m.Role), Text: m.Text}
+	p := tools.PastMessage{ID: m.ID, Time: m.Time, Role: string(m.Role), Text: m.Text()}
 	switch m.Role {
 	case model.User:
 		if !m.Note {
-			p.Text = m.Text[:min(m.Typed, len(m.Text))]
+			p.Text = m.Text()[:min(m.Typed, len(m.Text()))]
 		}
 	case model.ToolRole:
-		p.Role = m.Name
+		p.Role = m.Name()
 	case model.Assistant:
-		for _, c := range m.Calls {
+		for _, c := range m.Calls() {
 			p.Text += fmt.Sprintf("\n[called %s %s]", c.Name, c.Args)
 		}
 	}

@@ -146,11 +146,11 @@ func TestPromptContent(t *testing.T) {
 		protocol.Text("two"),
 	}}, nil)
 	first := m.Requests()[0].Messages[0]
-	if !strings.HasPrefix(first.Text, "look at [@a.go](file:///w/a.go) and [@b.go](file:///w/b.go) one\ntwo") {
-		t.Errorf("text %q", first.Text)
+	if !strings.HasPrefix(first.Text(), "look at [@a.go](file:///w/a.go) and [@b.go](file:///w/b.go) one\ntwo") {
+		t.Errorf("text %q", first.Text())
 	}
-	if !strings.Contains(first.Text, "package a") || len(first.Images) != 1 {
-		t.Errorf("context or image is missing: %q, %d images", first.Text, len(first.Images))
+	if !strings.Contains(first.Text(), "package a") || len(first.Images()) != 1 {
+		t.Errorf("context or image is missing: %q, %d images", first.Text(), len(first.Images()))
 	}
 }
 
@@ -295,8 +295,8 @@ func TestNewPrompt(t *testing.T) {
 		}
 		for i, answer := range answers {
 			x := m.Next()
-			if last := x.Request.Messages[len(x.Request.Messages)-1]; last.Text != fmt.Sprint("number ", i) {
-				t.Errorf("turn %d asks %q", i, last.Text)
+			if last := x.Request.Messages[len(x.Request.Messages)-1]; last.Text() != fmt.Sprint("number ", i) {
+				t.Errorf("turn %d asks %q", i, last.Text())
 			}
 			x.Text("done")
 			x.End()

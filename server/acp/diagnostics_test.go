@@ -41,7 +41,7 @@ func TestDiagnostics(t *testing.T) {
 		x.Call("1", "write_file", `{"path":"with space.x","content":"fine\nbroken\n"}`)
 		x.End()
 		x = m.Next()
-		result := x.Request.Messages[len(x.Request.Messages)-1].Text
+		result := x.Request.Messages[len(x.Request.Messages)-1].Text()
 		if got := strings.Contains(result, `"diagnostics":["with space.x, line 2: error: it is broken (cc 7)"]`); got != announced {
 			t.Errorf("announced %v: %s", announced, result)
 		}

@@ -64,8 +64,8 @@ func TestClientFiles(t *testing.T) {
 	x.End()
 	x = m.Next()
 	results := x.Request.Messages[len(x.Request.Messages)-2:]
-	if !strings.Contains(results[0].Text, "unsaved") || !strings.Contains(results[1].Text, "on disk") {
-		t.Errorf("read %q and %q", results[0].Text, results[1].Text)
+	if !strings.Contains(results[0].Text(), "unsaved") || !strings.Contains(results[1].Text(), "on disk") {
+		t.Errorf("read %q and %q", results[0].Text(), results[1].Text())
 	}
 	x.Call("p1", "patch", `{"path":"open.txt","old_string":"unsaved","new_string":"patched"}`)
 	x.Call("w1", "write_file", `{"path":"closed.txt","content":"new\n"}`)
@@ -110,7 +110,7 @@ func TestClientFilesMoveOn(t *testing.T) {
 		t.Error("what the user typed was overwritten")
 	}
 	last := m.Requests()[2].Messages
-	if got := last[len(last)-1].Text; !strings.Contains(got, "changed") || !strings.Contains(got, "error") {
+	if got := last[len(last)-1].Text(); !strings.Contains(got, "changed") || !strings.Contains(got, "error") {
 		t.Errorf("the model was told %q", got)
 	}
 }
@@ -282,10 +282,10 @@ func TestClientTerminal(t *testing.T) {
 	c.must(protocol.MethodSessionPrompt, say(c.newSession(), "go"), nil)
 
 	first, second := m.Requests()[1].Messages, m.Requests()[2].Messages
-	if got := first[len(first)-1].Text; !strings.Contains(got, "hello") || !strings.Contains(got, `"exit_code":3`) {
+	if got := first[len(first)-1].Text(); !strings.Contains(got, "hello") || !strings.Contains(got, `"exit_code":3`) {
 		t.Errorf("the first command gave %s", got)
 	}
-	if got := second[len(second)-1].Text; !strings.Contains(got, "yes") || !strings.Contains(got, "/sub") {
+	if got := second[len(second)-1].Text(); !strings.Contains(got, "yes") || !strings.Contains(got, "/sub") {
 		t.Errorf("folder and exports are not carried over: %s", got)
 	}
 	shown := false
@@ -372,7 +372,7 @@ func TestProjectInstructionsAreLookedForOnTheDisk(t *testing.T) {
 	if want := []string{"AGENTS.md", "a.txt", "CLAUDE.md"}; !slices.Equal(asked, want) {
 		t.Errorf("the client was asked for %q, want %q", asked, want)
 	}
-	if got := m.Requests()[1].Messages; !strings.Contains(got[len(got)-1].Text, "unsaved CLAUDE.md") {
-		t.Errorf("the model was told %s", got[len(got)-1].Text)
+	if got := m.Requests()[1].Messages; !strings.Contains(got[len(got)-1].Text(), "unsaved CLAUDE.md") {
+		t.Errorf("the model was told %s", got[len(got)-1].Text())
 	}
 }

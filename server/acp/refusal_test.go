@@ -123,7 +123,7 @@ func TestClientRefuses(t *testing.T) {
 			wrote := c.onDiskToo(x.refuse)
 			c.must(protocol.MethodSessionPrompt, say(c.newSession(), "go"), nil)
 			messages := m.Requests()[1].Messages
-			if got := messages[len(messages)-1].Text; !strings.Contains(got, "refused") || !strings.Contains(got, "Permission denied by the user") || strings.Contains(got, "one") {
+			if got := messages[len(messages)-1].Text(); !strings.Contains(got, "refused") || !strings.Contains(got, "Permission denied by the user") || strings.Contains(got, "one") {
 				t.Errorf("the model was told %s", got)
 			}
 			if got, want := tree(t, c.ws), map[string]string{"a.txt": "one\n"}; !maps.Equal(got, want) {
@@ -155,7 +155,7 @@ func TestNewAndDeletedFilesGoThroughTheClient(t *testing.T) {
 			c.must(protocol.MethodSessionPrompt, say(c.newSession(), "go"), nil)
 			want := map[string]string{"new": "a folder", "new/b.txt": "b\n", "c.txt": "c\n", "moved.txt": "two\n"}
 			if got := tree(t, c.ws); !maps.Equal(got, want) {
-				t.Errorf("the disk has %q, want %q; the model was told %s", got, want, m.Requests()[2].Messages[4].Text)
+				t.Errorf("the disk has %q, want %q; the model was told %s", got, want, m.Requests()[2].Messages[4].Text())
 			}
 			if want := map[string]string{"b.txt": "b\n", "c.txt": "c\n", "moved.txt": "two\n", "a.txt": "", "gone.txt": ""}; !maps.Equal(wrote(), want) {
 				t.Errorf("the client wrote %q, want %q", wrote(), want)
@@ -221,7 +221,7 @@ func TestClientRefusesTheCopyToo(t *testing.T) {
 	c.onDiskToo("read write")
 	c.must(protocol.MethodSessionPrompt, say(c.newSession(), "go"), nil)
 	messages := m.Requests()[2].Messages
-	if got := messages[len(messages)-1].Text; !strings.Contains(got, "Permission denied by the user") || strings.Contains(got, "one") {
+	if got := messages[len(messages)-1].Text(); !strings.Contains(got, "Permission denied by the user") || strings.Contains(got, "one") {
 		t.Errorf("the subagent was told %s", got)
 	}
 }
@@ -241,7 +241,7 @@ func TestRefusedFileIsNotSearched(t *testing.T) {
 	c.onDiskToo("read")
 	c.must(protocol.MethodSessionPrompt, say(c.newSession(), "go"), nil)
 	messages := m.Requests()[2].Messages
-	if got := messages[len(messages)-1].Text; !strings.Contains(got, "only") || strings.Contains(got, "one") {
+	if got := messages[len(messages)-1].Text(); !strings.Contains(got, "only") || strings.Contains(got, "one") {
 		t.Errorf("the model was told %s", got)
 	}
 }
@@ -261,7 +261,7 @@ func TestAnswerWithoutContent(t *testing.T) {
 			c.must(protocol.MethodSessionPrompt, say(c.newSession(), "go"), nil)
 			for _, i := range []int{1, 2} {
 				messages := m.Requests()[i].Messages
-				if got := messages[len(messages)-1].Text; !strings.Contains(got, "no content") {
+				if got := messages[len(messages)-1].Text(); !strings.Contains(got, "no content") {
 					t.Errorf("the model was told %s", got)
 				}
 			}
@@ -288,7 +288,7 @@ func TestSlowClientDoesNotAgree(t *testing.T) {
 		<-answer
 		for _, i := range []int{1, 2} {
 			messages := m.Requests()[i].Messages
-			if got := messages[len(messages)-1].Text; !strings.Contains(got, "did not answer") || strings.Contains(got, "one") {
+			if got := messages[len(messages)-1].Text(); !strings.Contains(got, "did not answer") || strings.Contains(got, "one") {
 				t.Errorf("the model was told %s", got)
 			}
 		}

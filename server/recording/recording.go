@@ -88,7 +88,7 @@ func (m *recorded) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 func (r *Recorder) record(req *model.Request, x *response) {
 	first := ""
 	if len(req.Messages) > 0 {
-		first = req.Messages[0].Text
+		first = req.Messages[0].Text()
 	}
 	r.mu.Lock()
 	if !r.goals[first] {

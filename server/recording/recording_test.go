@@ -27,7 +27,7 @@ func TestRecording(t *testing.T) {
 			func(x *fakemodel.Exchange) { x.Text("a"); <-x.Context().Done() },
 		))
 		ask := func(ctx context.Context, text string) {
-			for range m.Stream(ctx, &model.Request{Messages: []model.Message{{Role: model.User, Text: text}}}) {
+			for range m.Stream(ctx, &model.Request{Messages: []model.Message{model.NewMessage(model.User, text)}}) {
 			}
 		}
 		for range 3 {

@@ -35,14 +35,14 @@ func turnsOf(log []store.Message) (turns []turn) {
 }
 
 // said reports whether the model said m, and to its end.
-func said(m *store.Message) bool { return m.Usage != nil || len(m.Calls) > 0 }
+func said(m *store.Message) bool { return m.Usage != nil || len(m.Calls()) > 0 }
 
 // results are the log's results by their call.
 func results(log []store.Message) map[string]string {
 	found := map[string]string{}
 	for _, m := range log {
 		if m.Role == model.ToolRole {
-			found[m.CallID] = m.Text
+			found[m.CallID()] = m.Text()
 		}
 	}
 	return found
@@ -67,14 +67,15 @@ func (r *recorded) Stream(context.Context, *model.Request) iter.Seq2[model.Delta
 		}
 		m := r.replies[0]
 		r.replies = r.replies[1:]
+		text := m.Text()
 		if m.Note {
-			m.Text = "" // stands for an empty reply
+			text = "" // stands for an empty response
 		}
-		if !yield(model.Delta{Reasoning: m.Reasoning, Text: m.Text}, nil) {
+		if !yield(model.Delta{Reasoning: m.Reasoning(), Text: text}, nil) {
 			return
 		}
 		finish := model.FinishStop
-		for i, c := range m.Calls {
+		for i, c := range m.Calls() {
 			finish = model.FinishCalls
 			args := strings.ReplaceAll(c.Args, r.from, r.to)
 			if !yield(model.Delta{Call: &model.CallDelta{Index: i, ID: c.ID, Name: c.Name, Args: args}}, nil) {

@@ -114,9 +114,9 @@ func Play(ctx context.Context, c Config) (*Report, error) {
 	for _, turn := range turnsOf(c.Messages) {
 		m.load(turn.replies, c.Head.Cwd, c.Workspace)
 		p.report.Prompts++
-		in := agent.Input{Text: turn.prompt.Text, Images: turn.prompt.Images}
+		in := agent.Input{Text: turn.prompt.Text(), Images: turn.prompt.Images()}
 		if _, err := x.Prompt(ctx, in, nil); err != nil && !errors.Is(err, errEnd) && !ended(err) {
-			return &p.report, fmt.Errorf("playing %q: %w", firstLine(turn.prompt.Text), err)
+			return &p.report, fmt.Errorf("playing %q: %w", firstLine(turn.prompt.Text()), err)
 		}
 		if ctx.Err() != nil {
 			return &p.report, ctx.Err()

@@ -105,7 +105,7 @@ func TestChat(t *testing.T) {
 			t.Errorf("the document ends %q", text)
 		}
 		last := m.Requests()[2].Messages
-		if len(last) != 5 || last[4].Text != "Thanks." {
+		if len(last) != 5 || last[4].Text() != "Thanks." {
 			t.Errorf("the model saw %+v", last)
 		}
 	}, func(x *fakemodel.Exchange) { x.Text("Let me look."); x.Call("1", "read_file", `{"path":"main.go"}`) }, says("A package."), says("Welcome."))
@@ -202,7 +202,7 @@ func TestChatResumes(t *testing.T) {
 			t.Errorf("session %s, want %s", result.SessionID, first)
 		}
 		settle(e, chat)
-		if seen := m.Requests()[0].Messages; len(seen) != 3 || seen[0].Text != "My name is Ada." {
+		if seen := m.Requests()[0].Messages; len(seen) != 3 || seen[0].Text() != "My name is Ada." {
 			t.Errorf("the model saw %+v", seen)
 		}
 		var list protocol.SessionListResult
@@ -224,7 +224,7 @@ func TestChatResumes(t *testing.T) {
 			t.Fatal(err)
 		}
 		settle(e, forged)
-		if seen := m.Requests()[0].Messages; len(seen) != 1 || seen[0].Text != "hi" {
+		if seen := m.Requests()[0].Messages; len(seen) != 1 || seen[0].Text() != "hi" {
 			t.Errorf("the model saw %+v", seen)
 		}
 	}, says("Hi."))
@@ -291,7 +291,7 @@ func TestActionsAnswerInTheChat(t *testing.T) {
 				if o.NoShow && len(e.Messages()) != 1 {
 					t.Errorf("messages %q", e.Messages())
 				}
-				seen := m.Requests()[0].Messages[0].Text
+				seen := m.Requests()[0].Messages[0].Text()
 				if !strings.Contains(seen, "return 2") || !strings.Contains(seen, "error: bad thing (lint)") {
 					t.Errorf("the model saw %q", seen)
 				}

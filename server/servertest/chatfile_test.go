@@ -86,7 +86,7 @@ func TestChatOfAnEditorThatCannotAsk(t *testing.T) {
 			t.Errorf("what nobody allowed has run: %v", err)
 		}
 		last := m.Requests()[2].Messages
-		if answer := last[len(last)-1].Text; !strings.Contains(answer, "will answer in the chat") {
+		if answer := last[len(last)-1].Text(); !strings.Contains(answer, "will answer in the chat") {
 			t.Errorf("the model was told %q", answer)
 		}
 	}, calls("terminal", map[string]any{"command": "rm -rf build"}),

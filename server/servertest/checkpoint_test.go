@@ -79,8 +79,8 @@ terminal("echo more >> command.txt; ln -s both.txt link")
 	e.Choose(func(servertest.Question) string { return "once" }) // scripts that remove ask
 	before := tree(t, root)
 	id := e.Ask("change everything").SessionID
-	if said := m.Requests()[2].Messages; !strings.Contains(said[len(said)-1].Text, `"status":"success"`) {
-		t.Fatalf("the script: %s", said[len(said)-1].Text)
+	if said := m.Requests()[2].Messages; !strings.Contains(said[len(said)-1].Text(), `"status":"success"`) {
+		t.Fatalf("the script: %s", said[len(said)-1].Text())
 	}
 	list := checkpoints(t, e)
 	if len(list) != 1 || list[0].Title != "change everything" {
@@ -103,7 +103,7 @@ terminal("echo more >> command.txt; ln -s both.txt link")
 
 	e.Ask("and now?")
 	last := m.Requests()[len(m.Requests())-1].Messages
-	told := func(said model.Message) bool { return strings.Contains(said.Text, "gone back to a checkpoint") }
+	told := func(said model.Message) bool { return strings.Contains(said.Text(), "gone back to a checkpoint") }
 	if !slices.ContainsFunc(last, told) {
 		t.Error("the model does not know what was taken back")
 	}

@@ -31,7 +31,7 @@ func TestDiagnosticsOfAPlugin(t *testing.T) {
 	x.Call("1", "patch", `{"path":"a.x","old_string":"fine","new_string":"broken"}`)
 	x.End()
 	x = m.Next()
-	if text := x.Request.Messages[len(x.Request.Messages)-1].Text; !strings.Contains(text, `"diagnostics":["a.x, line 1: error: it is broken"]`) {
+	if text := x.Request.Messages[len(x.Request.Messages)-1].Text(); !strings.Contains(text, `"diagnostics":["a.x, line 1: error: it is broken"]`) {
 		t.Error(text)
 	}
 	x.Text("done")

@@ -363,7 +363,7 @@ func TestEditRefused(t *testing.T) {
 		}
 		requests := m.Requests()
 		last := requests[len(requests)-1].Messages
-		if result := last[len(last)-1].Text; !strings.Contains(result, `"error"`) {
+		if result := last[len(last)-1].Text(); !strings.Contains(result, `"error"`) {
 			t.Errorf("the model was told %s", result)
 		}
 	}, calls("patch", map[string]any{"path": "a.txt", "old_string": "one", "new_string": "1"}), says("done"))

@@ -41,7 +41,7 @@ func TestScript(t *testing.T) {
 	}
 	requests := m.Requests()
 	last := requests[len(requests)-1].Messages
-	result := last[len(last)-1].Text
+	result := last[len(last)-1].Text()
 	if !strings.Contains(result, `"output":"lines: 2\n"`) || strings.Contains(result, "a.txt") {
 		t.Errorf("the model was told %s", result)
 	}
@@ -85,7 +85,7 @@ func TestCancelOneScript(t *testing.T) {
 	}
 	requests := m.Requests()
 	last := requests[len(requests)-1].Messages
-	if result := last[len(last)-1].Text; !strings.Contains(result, `"status":"interrupted"`) {
+	if result := last[len(last)-1].Text(); !strings.Contains(result, `"status":"interrupted"`) {
 		t.Errorf("the model was told %s", result)
 	}
 }

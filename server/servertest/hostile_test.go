@@ -119,7 +119,7 @@ func converse(t *testing.T, root, home string, first reply) {
 	requests := m.Requests()
 	said := ""
 	for _, message := range requests[len(requests)-1].Messages {
-		said += message.Text + "\n"
+		said += message.Text() + "\n"
 	}
 	for what, want := range map[string]string{"the command": `"output":"hello\n"`, "the script": `"output":"script\n"`, "the search": `"sub/b.txt"`, "the read": "needle in b"} {
 		if got := strings.Count(said, want); got < 2 {

@@ -89,7 +89,7 @@ func TestFoldersChange(t *testing.T) {
 			e.Ask("write")
 			requests := m.Requests()
 			last := requests[len(requests)-1].Messages
-			results = append(results, last[len(last)-1].Text)
+			results = append(results, last[len(last)-1].Text())
 		}
 		for i, fails := range []bool{true, false, true} {
 			if got := strings.Contains(results[i], `"error"`); got != fails {
@@ -128,7 +128,7 @@ func TestChangesStayInOrder(t *testing.T) {
 		e.Ask("find it")
 		requests := m.Requests()
 		last := requests[len(requests)-1].Messages
-		result := last[len(last)-1].Text
+		result := last[len(last)-1].Text()
 		if line := fmt.Sprintf(`"line":%d`, strings.Count(want.String(), "\n")+1); !strings.Contains(result, line) {
 			t.Errorf("found %s, want %s", result, line)
 		}
@@ -189,7 +189,7 @@ func TestSessions(t *testing.T) {
 		if got := e.Ask("three"); got.SessionID != first.SessionID {
 			t.Errorf("the current session is %s, want the loaded one", got.SessionID)
 		}
-		if seen := m.Requests()[2].Messages; len(seen) != 3 || seen[2].Text != "three" {
+		if seen := m.Requests()[2].Messages; len(seen) != 3 || seen[2].Text() != "three" {
 			t.Errorf("the model saw %+v", seen)
 		}
 		var list protocol.SessionListResult

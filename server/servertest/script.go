@@ -322,7 +322,7 @@ type replies struct {
 }
 
 func (r *replies) next(x *fakemodel.Exchange) {
-	goal := x.Request.Messages[0].Text
+	goal := x.Request.Messages[0].Text()
 	r.mu.Lock()
 	if r.of[goal] == nil {
 		goal = ""
@@ -330,7 +330,7 @@ func (r *replies) next(x *fakemodel.Exchange) {
 	left := r.of[goal]
 	if len(left) == 0 {
 		r.mu.Unlock()
-		x.Fail(fmt.Errorf("no reply is left in the script for %q", x.Request.Messages[0].Text))
+		x.Fail(fmt.Errorf("no reply is left in the script for %q", x.Request.Messages[0].Text()))
 		return
 	}
 	r.of[goal] = left[1:]

@@ -86,13 +86,13 @@ func next(messages []model.Message) ([]step, error) {
 	responses := 0
 	for i := len(messages) - 1; i >= 0; i-- {
 		m := &messages[i]
-		if m.Role == model.Assistant && (m.Text != "" || len(m.Calls) > 0) {
+		if m.Role == model.Assistant && (m.Text() != "" || len(m.Calls()) > 0) {
 			responses++
 		}
-		if m.Role != model.User || strings.HasPrefix(m.Text, notice) {
+		if m.Role != model.User || strings.HasPrefix(m.Text(), notice) {
 			continue
 		}
-		if script := block().FindStringSubmatch(m.Text + "\n"); script != nil {
+		if script := block().FindStringSubmatch(m.Text() + "\n"); script != nil {
 			return line(script[1], responses)
 		}
 		break
@@ -204,7 +204,7 @@ func (p *player) field(path string) string {
 	result := ""
 	for _, m := range p.req.Messages {
 		if m.Role == model.ToolRole {
-			result = m.Text
+			result = m.Text()
 		}
 	}
 	var value any
@@ -239,8 +239,8 @@ func (p *player) end() {
 	}
 	size := len(p.req.System)
 	for _, m := range p.req.Messages {
-		size += len(m.Text)
-		for _, c := range m.Calls {
+		size += len(m.Text())
+		for _, c := range m.Calls() {
 			size += len(c.Args)
 		}
 	}

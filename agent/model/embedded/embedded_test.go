@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/embedded"
 )
 
-func prompt(text string) model.Message { return model.Message{Role: model.User, Text: text} }
+func prompt(text string) model.Message { return model.NewMessage(model.User, text) }
 
 func scripted(lines ...string) model.Message {
 	return prompt("Go.\n```hermes-script\n" + strings.Join(lines, "\n") + "\n```")
@@ -38,7 +38,7 @@ func TestScript(t *testing.T) {
 		`[{"thought":"Hm."},{"text":"I look. "},{"call":{"name":"read_file","args":{"path":"`+strings.Repeat("a", 300)+`"}}},{"call":{"name":"todo","args":"{broken"}}]`,
 		"",
 		`[{"result":"total_lines"},{"text":" lines, "},{"result":"results.1.summary"},{"finish":"length"}]`)
-	first, pieces, err := ask(t.Context(), prompt("Before."), model.Message{Role: model.Assistant, Text: "x"}, script)
+	first, pieces, err := ask(t.Context(), prompt("Before."), model.ResponseMessage("", "x"), script)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,8 +51,8 @@ func TestScript(t *testing.T) {
 	if pieces < 6 {
 		t.Errorf("it came in %d pieces", pieces)
 	}
-	second, _, err := ask(t.Context(), script, model.Message{Role: model.Assistant, Calls: first.Calls},
-		model.Message{Role: model.ToolRole, Text: `{"total_lines":17,"results":[{},{"summary":"fine"}]}`})
+	second, _, err := ask(t.Context(), script, model.ResponseMessage("", "", first.Calls...),
+		model.ResultMessage("", "", `{"total_lines":17,"results":[{},{"summary":"fine"}]}`))
 	if err != nil || second.Text != "17 lines, fine" || second.Finish != model.FinishLength {
 		t.Errorf("%+v, %v", second, err)
 	}
@@ -63,7 +63,7 @@ func TestNoScript(t *testing.T) {
 	t.Parallel()
 	for name, messages := range map[string][]model.Message{
 		"no script": {prompt("Hello.")},
-		"the end":   {scripted(`[{"text":"one"}]`), {Role: model.Assistant, Text: "one"}, prompt("And now?")},
+		"the end":   {scripted(`[{"text":"one"}]`), model.ResponseMessage("", "one"), prompt("And now?")},
 	} {
 		r, _, err := ask(t.Context(), messages...)
 		if err != nil || r.Finish != model.FinishStop || !strings.HasPrefix(r.Text, "I am not a real model") || strings.Count(r.Text, ".") > 2 || !strings.Contains(r.Text, "hermes-ls login") {

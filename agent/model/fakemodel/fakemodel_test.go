@@ -91,11 +91,11 @@ func TestScriptAndRequests(t *testing.T) {
 		func(x *fakemodel.Exchange) { x.Call("1", "todo", "{}") },
 		func(x *fakemodel.Exchange) { x.Text("done") },
 	)
-	messages := []model.Message{{Role: model.User, Text: "go"}}
+	messages := []model.Message{model.NewMessage(model.User, "go")}
 	if r, err := ask(t.Context(), m, &model.Request{Messages: messages}); err != nil || r.Finish != model.FinishCalls {
 		t.Errorf("first: %+v, %v", r, err)
 	}
-	messages = append(messages, model.Message{Role: model.Assistant, Text: "x"})
+	messages = append(messages, model.ResponseMessage("", "x"))
 	if r, err := ask(t.Context(), m, &model.Request{Messages: messages}); err != nil || r.Text != "done" || r.Finish != model.FinishStop {
 		t.Errorf("second: %+v, %v", r, err)
 	}

@@ -59,7 +59,7 @@ func streamed(t *testing.T, text string, size int) (*model.Reply, error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	r := new(model.Reply)
-	for d, err := range m.Stream(ctx, &model.Request{Messages: []model.Message{{Role: model.User, Text: "x"}}, Tools: []model.Tool{{Name: "read_file"}}}) {
+	for d, err := range m.Stream(ctx, &model.Request{Messages: []model.Message{model.NewMessage(model.User, "x")}, Tools: []model.Tool{{Name: "read_file"}}}) {
 		var known *model.Error
 		switch {
 		case err != nil && r.Finish != "":

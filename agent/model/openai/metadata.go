@@ -58,7 +58,7 @@ func size(req *model.Request) int {
 		n += len(t.Description) + len(t.Schema)
 	}
 	for i := range req.Messages {
-		n += len(req.Messages[i].Text)
+		n += len(req.Messages[i].Text())
 	}
 	return n
 }

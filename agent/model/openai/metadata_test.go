@@ -68,7 +68,7 @@ func TestMetadata(t *testing.T) {
 			m := New(Config{Endpoints: []Endpoint{{Provider: tc.provider, BaseURL: server.URL + "/v1", Model: "m:7b", Keys: []string{"k1"}}}})
 			defer m.Close()
 			say := func(text string) (usage model.Usage) {
-				for d, err := range m.Stream(t.Context(), &model.Request{Messages: []model.Message{{Role: model.User, Text: text}}}) {
+				for d, err := range m.Stream(t.Context(), &model.Request{Messages: []model.Message{model.NewMessage(model.User, text)}}) {
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -22,8 +22,9 @@ type pictureParts struct {
 
 // of returns the pictures of message i, each in its form.
 func (p *pictureParts) of(m *model.Message, i int) []part {
-	parts := make([]part, len(m.Images))
-	for n, picture := range m.Images {
+	images := m.Images()
+	parts := make([]part, len(images))
+	for n, picture := range images {
 		name := p.nameOf(picture)
 		if p.forms.forms[i] == model.AsText {
 			parts[n] = part{Type: "text", Text: inText(picture, name)}

@@ -225,24 +225,25 @@ func (e *endpoint) encodeMessages(req *model.Request, forms *pictureForms) []mes
 	}
 	for i := range req.Messages {
 		m := &req.Messages[i]
-		out := message{Role: string(m.Role), Content: m.Text}
+		text, calls := m.Text(), m.Calls()
+		out := message{Role: string(m.Role), Content: text}
 		switch m.Role {
 		case model.ToolRole:
-			out.ToolCallID = m.CallID
+			out.ToolCallID = m.CallID()
 		case model.Assistant:
-			out.ToolCalls = encodeCalls(m.Calls)
-			if len(m.Calls) > 0 && m.Text == "" {
+			out.ToolCalls = encodeCalls(calls)
+			if len(calls) > 0 && text == "" {
 				out.Content = nil
 			}
-			if thoughts && len(m.Calls) > 0 {
-				out.ReasoningContent = m.Reasoning
+			if thoughts && len(calls) > 0 {
+				out.ReasoningContent = m.Reasoning()
 			}
 		default:
-			if len(m.Images) > 0 {
-				out.Content = content(m.Text, shown.of(m, i))
+			if m.Has(model.ImageType) {
+				out.Content = content(text, shown.of(m, i))
 			}
 		}
-		if m.Role != model.Assistant || m.Text != "" || len(m.Calls) > 0 {
+		if m.Role != model.Assistant || text != "" || len(calls) > 0 {
 			messages = append(messages, out)
 		}
 		if i+1 == len(req.Messages) || req.Messages[i+1].Role != model.ToolRole {

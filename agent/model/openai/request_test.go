@@ -50,13 +50,13 @@ func TestEachRequestExtendsTheOneBefore(t *testing.T) {
 	tools := []model.Tool{{Name: "read_file", Description: "a < b", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)}, {Name: "todo"}}
 	req := &model.Request{System: "You <are> it.", Tools: tools}
 	for _, msg := range []model.Message{
-		{Role: model.User, Text: "look", Images: []model.Image{{MIMEType: "image/png", Data: "aGk="}}},
-		{Role: model.Assistant, Reasoning: "hm", Calls: []model.Call{{ID: "1", Name: "read_file", Args: `{"path":"a"}`}, {ID: "2", Name: "todo", Args: `{broken`}, {ID: "3", Name: "todo"}}},
-		{Role: model.ToolRole, CallID: "1", Name: "read_file", Text: ""},
-		{Role: model.ToolRole, CallID: "2", Name: "todo", Text: `{"error":"<&>"}`},
-		{Role: model.ToolRole, CallID: "3", Name: "todo", Text: `{}`},
-		{Role: model.Assistant, Text: "done"},
-		{Role: model.User, Text: "more \u2028 \x00 \xff"},
+		model.NewMessage(model.User, "look", model.ImagePart(model.Image{MIMEType: "image/png", Data: "aGk="})),
+		model.ResponseMessage("hm", "", model.Call{ID: "1", Name: "read_file", Args: `{"path":"a"}`}, model.Call{ID: "2", Name: "todo", Args: `{broken`}, model.Call{ID: "3", Name: "todo"}),
+		model.ResultMessage("1", "read_file", ""),
+		model.ResultMessage("2", "todo", `{"error":"<&>"}`),
+		model.ResultMessage("3", "todo", `{}`),
+		model.ResponseMessage("", "done"),
+		model.NewMessage(model.User, "more \u2028 \x00 \xff"),
 	} {
 		req.Messages = append(req.Messages, msg)
 		if _, _, err := ask(t.Context(), m, req); err != nil {
@@ -121,8 +121,8 @@ func TestParameters(t *testing.T) {
 			m := serve(t, rec.ServeHTTP, as(tt.provider), func(c *openai.Config) { c.Endpoints[0].Model = tt.id })
 			req := hello()
 			req.MaxTokens, req.Effort, req.SessionID = 7, "low", "sid"
-			req.Messages = append(req.Messages, model.Message{Role: model.Assistant, Reasoning: "hm", Calls: []model.Call{{ID: "1", Name: "todo"}}},
-				model.Message{Role: model.ToolRole, CallID: "1", Text: "{}"})
+			req.Messages = append(req.Messages, model.ResponseMessage("hm", "", model.Call{ID: "1", Name: "todo"}),
+				model.ResultMessage("1", "", "{}"))
 			if _, _, err := ask(t.Context(), m, req); err != nil {
 				t.Fatal(err)
 			}
@@ -206,8 +206,8 @@ func BenchmarkRequest(b *testing.B) {
 			req := hello()
 			for range n / 2 {
 				req.Messages = append(req.Messages,
-					model.Message{Role: model.Assistant, Calls: []model.Call{{ID: "call_1", Name: "read_file", Args: `{"path":"a.go"}`}}},
-					model.Message{Role: model.ToolRole, CallID: "call_1", Text: strings.Repeat("12|if a < b {\n", 140)})
+					model.ResponseMessage("", "", model.Call{ID: "call_1", Name: "read_file", Args: `{"path":"a.go"}`}),
+					model.ResultMessage("call_1", "", strings.Repeat("12|if a < b {\n", 140)))
 			}
 			m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{BaseURL: "http://e/v1", Model: "m", Transport: discard{}}}})
 			b.ReportAllocs()
@@ -238,13 +238,13 @@ func (discard) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	log := []model.Message{
-		{Role: model.User, Text: "one"},
-		{Role: model.Assistant, Reasoning: "hm"},
-		{Role: model.User, Text: "two"},
-		{Role: model.Assistant, Calls: []model.Call{{ID: "1", Name: "todo", Args: `{}`}}},
-		{Role: model.ToolRole, CallID: "1", Text: `{}`},
-		{Role: model.Assistant},
-		{Role: model.User, Text: "three"},
+		model.NewMessage(model.User, "one"),
+		model.ResponseMessage("hm", ""),
+		model.NewMessage(model.User, "two"),
+		model.ResponseMessage("", "", model.Call{ID: "1", Name: "todo", Args: `{}`}),
+		model.ResultMessage("1", "", `{}`),
+		model.ResponseMessage("", ""),
+		model.NewMessage(model.User, "three"),
 	}
 	for says, want := range map[string]string{
 		"": "user user assistant tool user",

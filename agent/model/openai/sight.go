@@ -80,7 +80,7 @@ type pictureForms struct {
 func (m *Model) formsFor(ctx context.Context, e *endpoint, req *model.Request) *pictureForms {
 	f := &pictureForms{to: e.url + " " + e.Model, forms: map[int]model.PictureForm{}}
 	for i := range req.Messages {
-		if len(req.Messages[i].Images) == 0 {
+		if !req.Messages[i].Has(model.ImageType) {
 			continue
 		}
 		if f.forms[i] = req.Messages[i].Sent[f.to]; f.forms[i] == "" {

@@ -27,22 +27,22 @@ func look(t *testing.T) []model.Message {
 	picture := func(name string) []model.Image {
 		return []model.Image{{Name: name, MIMEType: "image/png", Data: base64.StdEncoding.EncodeToString(b.Bytes())}}
 	}
-	call := func(ids ...string) (m model.Message) {
-		m.Role = model.Assistant
+	call := func(ids ...string) model.Message {
+		m := model.Message{Role: model.Assistant}
 		for _, id := range ids {
-			m.Calls = append(m.Calls, model.Call{ID: id, Name: "read_file", Args: `{}`})
+			m.Parts = append(m.Parts, model.CallPart(model.Call{ID: id, Name: "read_file", Args: `{}`}))
 		}
 		return m
 	}
 	return []model.Message{
-		{Role: model.User, Text: "look", Images: append(picture(""), picture("")...)},
+		model.NewMessage(model.User, "look", model.ImageParts(append(picture(""), picture("")...)...)...),
 		call("1", "2"),
-		{Role: model.ToolRole, CallID: "1", Text: `{}`, Images: picture("a.png")},
-		{Role: model.ToolRole, CallID: "2", Text: `{}`, Images: picture("b.png")},
-		{Role: model.Assistant, Text: "two"},
-		{Role: model.User, Text: "another"},
+		model.ResultMessage("1", "", `{}`, picture("a.png")...),
+		model.ResultMessage("2", "", `{}`, picture("b.png")...),
+		model.ResponseMessage("", "two"),
+		model.NewMessage(model.User, "another"),
 		call("3"),
-		{Role: model.ToolRole, CallID: "3", Text: `{}`, Images: picture("c\n.png")},
+		model.ResultMessage("3", "", `{}`, picture("c\n.png")...),
 	}
 }
 

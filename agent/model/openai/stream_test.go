@@ -45,7 +45,7 @@ func ask(ctx context.Context, m model.Model, req *model.Request) (r *model.Reply
 }
 
 func hello() *model.Request {
-	return &model.Request{System: "s", Messages: []model.Message{{Role: model.User, Text: "hi"}}, Tools: someTools}
+	return &model.Request{System: "s", Messages: []model.Message{model.NewMessage(model.User, "hi")}, Tools: someTools}
 }
 
 // serve starts a server and a model on it.

@@ -31,8 +31,8 @@ func (e *endpoint) readsTextCalls(req *model.Request) bool {
 		return false
 	}
 	for i := range req.Messages {
-		for _, c := range req.Messages[i].Calls {
-			if !ourID().MatchString(c.ID) {
+		for _, p := range req.Messages[i].Parts {
+			if p.Type == model.CallType && !ourID().MatchString(p.Call.ID) {
 				return false
 			}
 		}

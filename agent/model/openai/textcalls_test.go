@@ -46,7 +46,7 @@ func talk(t *testing.T, m model.Model, messages ...model.Message) *model.Reply {
 // It is not run, and is shown.
 func TestEcho(t *testing.T) {
 	t.Parallel()
-	user := model.Message{Role: model.User, Text: "What does README say?"}
+	user := model.NewMessage(model.User, "What does README say?")
 	for name, readme := range echoes {
 		for where, reply := range map[string]string{"whole": readme, "at the end": "It says:\n\n" + readme, "in the middle": "It says:\n\n" + readme + "\n\nThat is all."} {
 			t.Run(name+" "+where, func(t *testing.T) {
@@ -57,12 +57,12 @@ func TestEcho(t *testing.T) {
 					t.Fatalf("the native call gave %+v", first)
 				}
 				content, _ := json.Marshal(map[string]string{"content": "   1\t" + strings.ReplaceAll(readme, "\n", "\n   2\t")})
-				log := []model.Message{user, {Role: model.Assistant, Calls: first.Calls}, {Role: model.ToolRole, CallID: first.Calls[0].ID, Text: string(content)}}
+				log := []model.Message{user, model.ResponseMessage("", "", first.Calls...), model.ResultMessage(first.Calls[0].ID, "", string(content))}
 				if r := talk(t, m, log...); len(r.Calls) > 0 || r.Text != reply {
 					t.Errorf("the quotation became %+v, %q", r.Calls, r.Text)
 				}
 				// In another session the model is known to have native calls.
-				if r := talk(t, m, model.Message{Role: model.User, Text: "Say it."}); len(r.Calls) > 0 || r.Text != reply {
+				if r := talk(t, m, model.NewMessage(model.User, "Say it.")); len(r.Calls) > 0 || r.Text != reply {
 					t.Errorf("in another session it became %+v, %q", r.Calls, r.Text)
 				}
 			})
@@ -70,7 +70,7 @@ func TestEcho(t *testing.T) {
 		t.Run(name+" after a restart", func(t *testing.T) {
 			t.Parallel()
 			m := serve(t, replies(readme))
-			log := []model.Message{user, {Role: model.Assistant, Calls: []model.Call{{ID: "chatcmpl-1", Name: "read_dir", Args: "{}"}}}, {Role: model.ToolRole, CallID: "chatcmpl-1", Text: "{}"}}
+			log := []model.Message{user, model.ResponseMessage("", "", model.Call{ID: "chatcmpl-1", Name: "read_dir", Args: "{}"}), model.ResultMessage("chatcmpl-1", "", "{}")}
 			if r := talk(t, m, log...); len(r.Calls) > 0 || r.Text != readme {
 				t.Errorf("the quotation became %+v, %q", r.Calls, r.Text)
 			}
@@ -78,7 +78,7 @@ func TestEcho(t *testing.T) {
 		t.Run(name+" attached to the first prompt", func(t *testing.T) {
 			t.Parallel()
 			m := serve(t, replies("It says:\n"+readme))
-			if r := talk(t, m, model.Message{Role: model.User, Text: "README:\n" + readme + "\nWhat is it?"}); len(r.Calls) > 0 {
+			if r := talk(t, m, model.NewMessage(model.User, "README:\n"+readme+"\nWhat is it?")); len(r.Calls) > 0 {
 				t.Errorf("the quotation became %+v", r.Calls)
 			}
 		})
@@ -88,8 +88,8 @@ func TestEcho(t *testing.T) {
 // TestTextCalls: models without native calls call by what they write.
 func TestTextCalls(t *testing.T) {
 	t.Parallel()
-	native := model.Message{Role: model.Assistant, Calls: []model.Call{{ID: "chatcmpl-1", Name: "read_file", Args: "{}"}}}
-	text := model.Message{Role: model.Assistant, Calls: []model.Call{{ID: "call_12", Name: "read_file", Args: "{}"}}}
+	native := model.ResponseMessage("", "", model.Call{ID: "chatcmpl-1", Name: "read_file", Args: "{}"})
+	text := model.ResponseMessage("", "", model.Call{ID: "call_12", Name: "read_file", Args: "{}"})
 	for _, tc := range []struct {
 		setting, provider string
 		before            model.Message
@@ -103,9 +103,9 @@ func TestTextCalls(t *testing.T) {
 			m := serve(t, replies(reply), func(c *openai.Config) {
 				c.Endpoints[0].TextCalls, c.Endpoints[0].Provider = tc.setting, tc.provider
 			})
-			r := talk(t, m, model.Message{Role: model.User, Text: "Do it."}, tc.before)
+			r := talk(t, m, model.NewMessage(model.User, "Do it."), tc.before)
 			if len(r.Calls) != tc.want || (r.Text == "") != (tc.want == 1) {
-				t.Errorf("%s, %s at %s after %+v: %d calls, text %q", form, tc.setting, tc.provider, tc.before.Calls[0], len(r.Calls), r.Text)
+				t.Errorf("%s, %s at %s after %+v: %d calls, text %q", form, tc.setting, tc.provider, tc.before.Calls()[0], len(r.Calls), r.Text)
 			}
 		}
 	}

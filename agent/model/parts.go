@@ -1,0 +1,171 @@
+package model
+
+import "strings"
+
+// Message is one entry of the history. It is never changed once made.
+type Message struct {
+	Role  Role
+	Parts []Part
+	// Sent is the form in which an endpoint and model got the images, by
+	// [PictureForms].To. If an entry is missing, the form is not decided yet.
+	Sent map[string]PictureForm
+}
+
+// Part is a piece of a message. Its Type says which of the other fields it has.
+type Part struct {
+	Type  PartType
+	Text  string // text, reasoning, result
+	Call  Call   // call; of a result, the ID and Name of the call that it answers
+	Image Image  // image, file
+	// State is opaque data of the API that made the part. It is sent back to its origin
+	// only, byte for byte, in the place of the part. Nil: there is none.
+	State *State
+}
+
+// PartType is what a [Part] is.
+type PartType string
+
+const (
+	TextType      PartType = "text"
+	ReasoningType PartType = "reasoning" // shown, and sent back only if the API wants it
+	ImageType     PartType = "image"
+	FileType      PartType = "file"
+	CallType      PartType = "call"
+	ResultType    PartType = "result" // images and files after it belong to the result
+)
+
+// State is opaque data of an API, such as a signature or encrypted reasoning.
+type State struct {
+	API  string `json:"api"`  // of which API, such as "messages"
+	Host string `json:"host"` // of which host
+	Data []byte `json:"data"`
+}
+
+// TextPart returns a part with text.
+func TextPart(text string) Part { return Part{Type: TextType, Text: text} }
+
+// ReasoningPart returns a part with reasoning.
+func ReasoningPart(text string) Part { return Part{Type: ReasoningType, Text: text} }
+
+// CallPart returns a part with a tool call.
+func CallPart(c Call) Part { return Part{Type: CallType, Call: c} }
+
+// ImagePart returns a part with a picture.
+func ImagePart(i Image) Part { return Part{Type: ImageType, Image: i} }
+
+// ImageParts returns a part for each picture.
+func ImageParts(images ...Image) []Part {
+	parts := make([]Part, len(images))
+	for n, i := range images {
+		parts[n] = ImagePart(i)
+	}
+	return parts
+}
+
+// NewMessage returns a message of a text, if it is not empty, and more parts.
+func NewMessage(role Role, text string, more ...Part) Message {
+	m := Message{Role: role}
+	if text != "" {
+		m.Parts = append(m.Parts, TextPart(text))
+	}
+	m.Parts = append(m.Parts, more...)
+	return m
+}
+
+// ResponseMessage returns a message of the assistant: its reasoning and text, if they are
+// not empty, and its calls.
+func ResponseMessage(reasoning, text string, calls ...Call) Message {
+	m := Message{Role: Assistant}
+	if reasoning != "" {
+		m.Parts = append(m.Parts, ReasoningPart(reasoning))
+	}
+	if text != "" {
+		m.Parts = append(m.Parts, TextPart(text))
+	}
+	for _, c := range calls {
+		m.Parts = append(m.Parts, CallPart(c))
+	}
+	return m
+}
+
+// ResultMessage returns a message with the result of a call.
+func ResultMessage(callID, name, text string, images ...Image) Message {
+	result := Part{Type: ResultType, Text: text, Call: Call{ID: callID, Name: name}}
+	return Message{Role: ToolRole, Parts: append([]Part{result}, ImageParts(images...)...)}
+}
+
+// Text returns the text of the message: its text and result parts, joined.
+func (m Message) Text() string { return m.joined(TextType, ResultType) }
+
+// Reasoning returns the reasoning parts, joined.
+func (m Message) Reasoning() string { return m.joined(ReasoningType, ReasoningType) }
+
+func (m Message) joined(a, b PartType) string {
+	first := ""
+	for i, p := range m.Parts {
+		if p.Type != a && p.Type != b || p.Text == "" {
+			continue
+		}
+		if first != "" {
+			return joinAll(m.Parts, a, b)
+		}
+		first = m.Parts[i].Text
+	}
+	return first
+}
+
+func joinAll(parts []Part, a, b PartType) string {
+	var all strings.Builder
+	for _, p := range parts {
+		if p.Type == a || p.Type == b {
+			all.WriteString(p.Text)
+		}
+	}
+	return all.String()
+}
+
+// Calls returns the tool calls in their order.
+func (m Message) Calls() (calls []Call) {
+	for _, p := range m.Parts {
+		if p.Type == CallType {
+			calls = append(calls, p.Call)
+		}
+	}
+	return calls
+}
+
+// Images returns the pictures in their order.
+func (m Message) Images() (images []Image) {
+	for _, p := range m.Parts {
+		if p.Type == ImageType {
+			images = append(images, p.Image)
+		}
+	}
+	return images
+}
+
+// Has reports whether the message has a part of the type.
+func (m Message) Has(t PartType) bool {
+	for i := range m.Parts {
+		if m.Parts[i].Type == t {
+			return true
+		}
+	}
+	return false
+}
+
+// CallID returns the id of the call that the message answers. If it has no result, it
+// returns "".
+func (m Message) CallID() string { return m.answered().ID }
+
+// Name returns the name of the tool whose result the message has.
+func (m Message) Name() string { return m.answered().Name }
+
+func (m Message) answered() Call {
+	for i := range m.Parts {
+		if m.Parts[i].Type == ResultType {
+			return m.Parts[i].Call
+		}
+	}
+	return Call{}
+}
