@@ -22,7 +22,7 @@ type Part struct {
 	State *State
 }
 
-// PartType is what a [Part] is.
+// PartType is the kind of a [Part].
 type PartType string
 
 const (

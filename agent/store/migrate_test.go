@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A new file begins with what the migrations make.
+// A new file begins with the schema that the migrations make.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	stepwise, atOnce := shape(t, migrations...), shape(t, schema)

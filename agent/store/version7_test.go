@@ -148,7 +148,7 @@ func TestVersion7(t *testing.T) {
 	want := oldMessages(t, path)
 	s := at(t, path)
 	checkVersion7(t, s, want)
-	for id := range want { // what it exports can be imported, whole
+	for id := range want { // an export can be imported, whole
 		var file bytes.Buffer
 		if err := s.Export(t.Context(), id, &file); err != nil {
 			t.Fatal(err)
@@ -162,7 +162,7 @@ func TestVersion7(t *testing.T) {
 	checkVersion7(t, s, want)
 }
 
-// TestMigrationIsReversible drops what the migrations have added. The rest is as it was.
+// TestMigrationIsReversible drops the additions of the migrations. The rest is as it was.
 func TestMigrationIsReversible(t *testing.T) {
 	t.Parallel()
 	path := version7(t)
