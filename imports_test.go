@@ -22,7 +22,7 @@ var layers = map[string][]string{
 	"internal":   {},
 	"tools":      {"internal"},
 	"agent":      {"tools", "internal"},
-	"codeexec":   {"tools", "internal"},
+	"codeexec":   {"extension", "tools", "internal"},
 	"delegate":   {"agent", "extension", "tools", "internal"},
 	"extension":  {"tools", "agent/prompt", "agent/model", "internal"},
 	"extensions": {"extension", "tools", "agent", "internal"},
@@ -33,6 +33,8 @@ var layers = map[string][]string{
 
 // strict has packages that may import less than their top directory: exactly these.
 var strict = map[string][]string{
+	"server": {"config", "extension", "tools", "agent",
+		"internal/proc", "internal/program", "internal/safefile", "internal/sandbox", "internal/search", "internal/workspace"},
 	"internal/workspace": {"internal/diff", "internal/ignore", "internal/safefile", "internal/scratch", "internal/search", "internal/textenc"},
 	"internal/search":    {"internal/ignore", "internal/safefile", "internal/textenc"},
 	"internal/ignore":    {"internal/safefile"},
@@ -105,6 +107,12 @@ func TestLayersForbid(t *testing.T) {
 		{"tools", "protocol/acp", false},
 		{"protocol/acp", "agent", false},
 		{"internal/workspace", "internal/proc", false},
+		{"server", "extensions/mcp", false},
+		{"server", "codeexec", false},
+		{"server", "delegate", false},
+		{"server", "internal/checkpoint", false},
+		{"server", "internal/websearch", false},
+		{"server/app", "extensions/mcp", true},
 		{"server/lsp", "agent/model", true},
 		{"cmd/hermes-ls", "server/lsp", true},
 		{"internal/search", "internal/workspace", false},

@@ -50,6 +50,7 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if r.cfg.GOOS == "windows" {
 		return tools.Fail("%s", windowsText), nil
 	}
+	r.used.Store(true)
 	code, invalid := in.program()
 	if invalid != "" {
 		return tools.Fail("%s", invalid), nil

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
@@ -45,6 +46,8 @@ type Runner struct {
 	sweeping sync.WaitGroup
 	kernel   *kernelSlot
 	grace    time.Duration // between SIGTERM and SIGKILL at a timeout
+
+	used atomic.Bool // a script was run
 
 	allowedMu sync.Mutex
 	allowed   map[string]bool // interpreters of the workspace that the user has approved
@@ -101,7 +104,7 @@ type persistentInput struct {
 // Tool returns execute_code for the session.
 func (r *Runner) Tool() tools.Tool {
 	t := tools.Tool{
-		Name: "execute_code", Toolset: "code_execution", Kind: tools.KindExecute,
+		Name: "execute_code", Toolset: "code_execution", Order: -50, Kind: tools.KindExecute,
 		Description: r.describe(),
 		ResultCap:   8*(r.cfg.MaxStdout+r.cfg.MaxStderr) + 16<<10, // bytes; the output is cut before
 		Available:   r.available,

@@ -47,8 +47,8 @@ type Config struct {
 	// nothing does. What a call starts is bounded by the call's.
 	Sandbox *sandbox.Box
 	Depth   int // of the parent: 0 in a session that a person talks to
-	// Extensions are those of the parent's session; nil: there are none.
-	Extensions *extension.Set
+	// Extensions returns those of the parent's session; nil: there are none.
+	Extensions func() *extension.Set
 }
 
 // Model is a model for a subagent.
@@ -93,7 +93,7 @@ func New(c Config) *Children {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Extensions == nil {
-		c.Extensions = &extension.Set{}
+		c.Extensions = func() *extension.Set { return &extension.Set{} }
 	}
 	x := &Children{Config: c}
 	if x.Runner == nil {

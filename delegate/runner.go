@@ -41,13 +41,12 @@ type local struct{ *Children }
 
 type worker struct {
 	*agent.Session
-	files     tools.Files
-	processes *tools.Processes // its own, in the background; nil: none
-	children  *Children        // its own subagents; nil: it may have none
-	extended  *extension.Set   // its extensions
-	leave     func()           // takes children off their parent's
-	apart     *tree            // where it works; nil: with everybody else
-	box       *sandbox.Box     // bounds commands in apart; nil: nothing of its own
+	files    tools.Files
+	children *Children      // its own subagents; nil: it may have none
+	extended *extension.Set // its extensions
+	leave    func()         // takes children off their parent's
+	apart    *tree          // where it works; nil: with everybody else
+	box      *sandbox.Box   // bounds commands in apart; nil: nothing of its own
 }
 
 func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err error) {
@@ -68,18 +67,19 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 	if err := w.enter(ctx, env, t, l.Store.Path()); err != nil {
 		return nil, err
 	}
-	lent := w.lend(env, t)
-	if set, err = w.extend(ctx, l.Children, lent, set); err != nil {
+	_, deeper := set.Get(ToolName)
+	if set, err = w.extend(ctx, l.Children, t, set); err != nil {
 		return nil, err
 	}
-	if _, deeper := set.Get(ToolName); deeper {
+	lent := w.lend(env, t)
+	if deeper {
 		if set, err = w.deepen(l.Children, t, set); err != nil {
 			return nil, err
 		}
 	}
 	c := agent.Config{
 		Head: store.Session{ID: t.ID}, Model: m, Store: l.Store, Tools: set, Env: lent,
-		MaxIterations: t.Iterations, Window: m.Window, Log: l.Log, News: w.processes.News,
+		MaxIterations: t.Iterations, Window: m.Window, Log: l.Log, News: w.notices(),
 	}
 	if t.message != "" {
 		w.Session, err = agent.Load(ctx, c)
@@ -117,18 +117,24 @@ func (w *worker) enter(ctx context.Context, env *tools.Env, t *Task, storePath s
 	return err
 }
 
+// notices returns a function for the notices of the subagent's extensions.
+func (w *worker) notices() func() []string {
+	extended := w.extended
+	return func() []string { return extended.Notices(context.Background(), extension.WithRequest) }
+}
+
 // extend opens the subagent's extensions. Each tool of an extension is replaced by that
 // of the derived instance. If that has no such tool, the subagent has none.
-func (w *worker) extend(ctx context.Context, parent *Children, env *tools.Env, set *tools.Set) (*tools.Set, error) {
-	extended, err := parent.Extensions.Derive(ctx, extension.Subagent, func(string) *extension.Session {
+func (w *worker) extend(ctx context.Context, parent *Children, t *Task, set *tools.Set) (*tools.Set, error) {
+	extended, err := parent.Extensions().Derive(ctx, extension.Subagent, func(name string) *extension.Session {
 		return &extension.Session{
-			ID: env.SessionID, Kind: extension.Subagent, Cwd: parent.Cwd, Folders: w.files.Folders, Files: w.files, Editor: w.files,
+			ID: t.ID, Name: name, Kind: extension.Subagent, Cwd: parent.Cwd, Folders: w.files.Folders, Files: w.files, Editor: w.files,
 		}
 	})
 	if err != nil {
-		parent.Log.Warn("a subagent works without an extension", "session", env.SessionID, "error", err)
+		parent.Log.Warn("a subagent works without an extension", "session", t.ID, "error", err)
 	}
-	w.extended, env.Recall.OnForget = extended, extended.Forget
+	w.extended = extended
 	derived, err := extended.Tools(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -144,11 +150,11 @@ func (w *worker) extend(ctx context.Context, parent *Children, env *tools.Env, s
 func (w *worker) deepen(parent *Children, t *Task, set *tools.Set) (*tools.Set, error) {
 	c := parent.Config
 	c.Depth += t.below + 1
-	c.Sink, c.Ended, c.Runner, c.Extensions = parent, nil, nil, w.extended
+	extended := w.extended
+	c.Sink, c.Ended, c.Runner, c.Extensions = parent, nil, nil, func() *extension.Set { return extended }
 	w.children = New(c)
 	w.leave = parent.enter(w.children)
 	tool := w.children.Tool()
-	tool.Override = true
 	set = set.Where(func(t tools.Tool) bool { return t.Name != ToolName })
 	return set, set.Add(tool)
 }
@@ -166,9 +172,9 @@ func (w *worker) lend(env *tools.Env, t *Task) *tools.Env {
 	if env.Shell != nil {
 		lent.Shell = env.Shell.Fresh(w.files.Folders()[0])
 	}
-	if env.Processes != nil {
-		w.processes = tools.NewProcesses(nil)
-		lent.Processes = w.processes
+	lent.Processes, lent.Recall.OnForget = nil, w.extended.Forget
+	if own, ok := extension.Find[interface{ Background() *tools.Processes }](w.extended); ok {
+		lent.Processes = own.Background()
 	}
 	if w.apart != nil {
 		lent.Diagnoser = nil // the editor knows nothing of what lies there
@@ -233,9 +239,8 @@ func (w *worker) stop(ctx context.Context) {
 		w.leave()
 		w.children = nil
 	}
-	_ = w.processes.Close(context.WithoutCancel(ctx)) // ends only when they have
 	if w.extended != nil {
-		_ = w.extended.Close(context.WithoutCancel(ctx))
+		_ = w.extended.Close(context.WithoutCancel(ctx)) // ends only when its processes have
 		w.extended = nil
 	}
 }

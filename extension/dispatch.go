@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,7 +21,7 @@ type Dispatcher struct {
 	kind   Kind
 
 	preTool, transform, postTool   []Handlers
-	prompt, output, compress       []Handlers
+	turn, prompt, output, compress []Handlers
 	sessionStart, sessionEnd       []Handlers
 	subagentStart, subagentStopped []Handlers
 
@@ -49,7 +50,7 @@ func (s *Set) collectEvents(parent *Set) {
 	}
 }
 
-// Events returns what calls the functions of the set at events.
+// Events returns the dispatcher that calls the functions of the set at events.
 func (s *Set) Events() *Dispatcher { return &s.events }
 
 func (d *Dispatcher) add(h Handlers) {
@@ -58,7 +59,7 @@ func (d *Dispatcher) add(h Handlers) {
 		has  bool
 	}{
 		{&d.preTool, h.PreToolCall != nil}, {&d.transform, h.TransformToolResult != nil}, {&d.postTool, h.PostToolCall != nil},
-		{&d.prompt, h.PreLLMCall != nil}, {&d.output, h.TransformLLMOutput != nil}, {&d.compress, h.PreCompress != nil},
+		{&d.turn, h.Turn != nil}, {&d.prompt, h.PreLLMCall != nil}, {&d.output, h.TransformLLMOutput != nil}, {&d.compress, h.PreCompress != nil},
 		{&d.sessionStart, h.SessionStart != nil}, {&d.sessionEnd, h.SessionEnd != nil},
 		{&d.subagentStart, h.SubagentStart != nil}, {&d.subagentStopped, h.SubagentStop != nil},
 	} {
@@ -127,7 +128,7 @@ func changed(args json.RawMessage, d Decision) json.RawMessage {
 	}
 	object := map[string]json.RawMessage{}
 	if json.Unmarshal(args, &object) != nil {
-		return args // the argument check says what is wrong with them
+		return args // the argument check reports the mistake
 	}
 	maps.Copy(object, d.Merge)
 	merged, err := json.Marshal(object)
@@ -169,6 +170,19 @@ func (d *Dispatcher) callOf(env *tools.Env, t tools.Tool, c tools.Call) ToolCall
 	return ToolCall{Call: c, Tool: t, SessionID: env.SessionID, Kind: kind}
 }
 
+// Turn is called before a turn begins. The function that it returns must be called when
+// the turn has ended.
+func (d *Dispatcher) Turn(ctx context.Context, p Prompt) (ended func()) {
+	answers := ask(ctx, d, "turn", d.turn, func(ctx context.Context, h Handlers) (func(), error) { return h.Turn(ctx, p) })
+	return func() {
+		for _, a := range slices.Backward(answers) {
+			if a.value != nil {
+				a.value()
+			}
+		}
+	}
+}
+
 // Prompt is called before a prompt is sent. If one function blocks it, Prompt returns
 // the reason.
 func (d *Dispatcher) Prompt(ctx context.Context, p Prompt) (added []string, block string) {
@@ -191,7 +205,7 @@ func (d *Dispatcher) Prompt(ctx context.Context, p Prompt) (added []string, bloc
 func (d *Dispatcher) HasOutput() bool { return len(d.output) > 0 }
 
 // Output is called with the text that would end a turn. It returns the text to show,
-// and, if a function continues the turn, what the model gets.
+// and, if a function continues the turn, the text that the model gets.
 func (d *Dispatcher) Output(ctx context.Context, o Output) (text, more string) {
 	text = o.Text
 	for _, a := range ask(ctx, d, "transform_llm_output", d.output, func(ctx context.Context, h Handlers) (OutputDecision, error) { return h.TransformLLMOutput(ctx, o) }) {
@@ -233,7 +247,7 @@ func (d *Dispatcher) SubagentStop(ctx context.Context, s SubagentEvent) {
 	ask(ctx, d, "subagent_stop", d.subagentStopped, func(ctx context.Context, h Handlers) (struct{}, error) { return struct{}{}, h.SubagentStop(ctx, s) })
 }
 
-// answer is what a function returned.
+// answer holds the value or error of a function.
 type answer[T any] struct {
 	value T
 	err   error

@@ -11,7 +11,7 @@
 //	Events    functions that are called before and after calls, prompts, and so on
 //	Notices   text that the model gets with its next request
 //	Attach    a host has opened the session, and perhaps gives something
-//	Forget    the model no longer has what earlier results said
+//	Forget    the model no longer has the text of earlier results
 //	Secrets   texts that no output may show
 //	Derive    the instance that a subagent, a script or a replay gets
 //

@@ -14,6 +14,9 @@ type Events interface {
 	Events() []Handlers
 }
 
+// NoLimit is the Limit of functions that may take as long as they need.
+const NoLimit = time.Duration(-1)
+
 // DefaultLimit is the time limit of a function without one of its own.
 const DefaultLimit = 30 * time.Second
 
@@ -44,6 +47,9 @@ type Handlers struct {
 	// empty, nothing is added.
 	PostToolCall func(ctx context.Context, c ToolCall, r tools.Result) (note string, err error)
 
+	// Turn is called before a turn begins. If it returns a function, that is called when
+	// the turn has ended.
+	Turn func(ctx context.Context, p Prompt) (ended func(), err error)
 	// PreLLMCall is called before a prompt is stored and sent.
 	PreLLMCall func(ctx context.Context, p Prompt) (PromptDecision, error)
 	// TransformLLMOutput is called with the text that ends a turn, before the user sees it.
@@ -88,7 +94,7 @@ type Prompt struct {
 	Text      string
 }
 
-// PromptDecision says whether a prompt is sent, and what is added to it.
+// PromptDecision says whether a prompt is sent, and with which text.
 type PromptDecision struct {
 	Block   string // text for the user: the prompt is not sent; empty: it is
 	Context string // text that the model gets with the prompt

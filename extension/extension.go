@@ -55,7 +55,7 @@ type Command struct {
 	Run func(ctx context.Context, args string) (string, error)
 }
 
-// Notices is an instance that tells the model what has happened in the background.
+// Notices is an instance that tells the model about events in the background.
 // Nothing else reaches the model between requests.
 type Notices interface {
 	// Notices returns the texts that the model has not got yet. It is asked before
@@ -80,14 +80,34 @@ type Waiting interface {
 // Attach is an instance that is told when a host opens the session, or opens it again
 // while it is open.
 type Attach interface {
-	// Attach gets what the host gives to extensions. If given is nil, the host has not
-	// said anything, and what it gave before stays.
-	Attach(given []any)
+	// Attach gets the values that the host gives to extensions. If given is nil, the host
+	// has not said anything, and the values that it gave before stay. The function that Attach returns is
+	// called when the session redacts the instance's new secrets; it may be nil.
+	Attach(given []any) (start func())
 }
 
-// Forget is an instance that remembers what the model was told.
+// Folders is an instance that depends on the workspace folders.
+type Folders interface {
+	// FoldersChanged is called when Session.Folders returns other folders.
+	FoldersChanged()
+}
+
+// Begun is an instance that calls tools by itself.
+type Begun interface {
+	// Begun gets the Env of calls of the session's tools, each time when the session's
+	// tools are listed.
+	Begun(env *tools.Env)
+}
+
+// Status is an instance with a line in the answer of /status.
+type Status interface {
+	// StatusLine returns a name and a text. If the text is empty, there is no line.
+	StatusLine(ctx context.Context) (name, text string)
+}
+
+// Forget is an instance that remembers which texts the model has.
 type Forget interface {
-	// Forget is called when the model may no longer have what earlier results said: the
+	// Forget is called when the model may no longer have the text of earlier results: the
 	// history was compacted or rewound, or a result was cut.
 	Forget()
 }

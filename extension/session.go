@@ -13,7 +13,9 @@ import (
 // needed may be nil.
 type Session struct {
 	ID   string
+	Name string // the extension's
 	Kind Kind
+	New  bool // it had no prompt yet when it was opened
 
 	// Cwd is the working directory under which the session is stored.
 	Cwd string
@@ -35,7 +37,7 @@ type Session struct {
 	Wake func()
 	// Redact replaces known secrets by placeholders.
 	Redact func(text string) string
-	// State is what the extension stores with the session.
+	// State is the extension's data in the stored session.
 	State State
 	// Config decodes the extension's configuration section over the value at into, as
 	// the section is now.

@@ -30,6 +30,9 @@ type opened struct {
 	attach   Attach
 	secrets  Secrets
 	forget   Forget
+	folders  Folders
+	begun    Begun
+	status   Status
 	derive   Derive
 }
 
@@ -44,6 +47,9 @@ func implemented(ext Extension, x Instance) opened {
 	o.attach, _ = x.(Attach)
 	o.secrets, _ = x.(Secrets)
 	o.forget, _ = x.(Forget)
+	o.folders, _ = x.(Folders)
+	o.begun, _ = x.(Begun)
+	o.status, _ = x.(Status)
 	o.derive, _ = x.(Derive)
 	return o
 }
@@ -175,20 +181,60 @@ func (s *Set) Waiting() bool {
 	return slices.ContainsFunc(s.opened, func(o opened) bool { return o.waiting != nil && o.waiting.Waiting() })
 }
 
-// Attach tells all instances that a host has opened the session.
-func (s *Set) Attach(given []any) {
+// Attach tells all instances that a host has opened the session. The function that it
+// returns must be called when their secrets are redacted.
+func (s *Set) Attach(given []any) (start func()) {
+	var all []func()
 	for _, o := range s.opened {
-		if o.attach != nil {
-			o.attach.Attach(given)
+		if o.attach == nil {
+			continue
+		}
+		if start := o.attach.Attach(given); start != nil {
+			all = append(all, start)
+		}
+	}
+	return func() {
+		for _, start := range all {
+			start()
 		}
 	}
 }
 
-// Forget tells all instances that the model may no longer have what earlier results said.
+// Forget tells all instances that the model may no longer have the text of earlier results.
 func (s *Set) Forget() {
 	for _, o := range s.opened {
 		if o.forget != nil {
 			o.forget.Forget()
+		}
+	}
+}
+
+// FoldersChanged tells all instances that the workspace folders have changed.
+func (s *Set) FoldersChanged() {
+	for _, o := range s.opened {
+		if o.folders != nil {
+			o.folders.FoldersChanged()
+		}
+	}
+}
+
+// Begun gives all instances the Env of calls of the session's tools.
+func (s *Set) Begun(env *tools.Env) {
+	for _, o := range s.opened {
+		if o.begun != nil {
+			o.begun.Begun(env)
+		}
+	}
+}
+
+// Status calls line with the status lines, those of the last extension first.
+func (s *Set) Status(ctx context.Context, line func(name, text string)) {
+	for _, o := range slices.Backward(s.opened) {
+		if o.status == nil {
+			continue
+		}
+		if name, text := o.status.StatusLine(ctx); text != "" {
+			line(name, text)
 		}
 	}
 }

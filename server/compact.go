@@ -44,6 +44,6 @@ func (x *Session) renew(ctx context.Context, env tools.Env, shell string) (agent
 		return agent.Beginning{}, err
 	}
 	env.Tools = set
-	x.children.Lend(&env)
+	x.extensions.Begun(&env)
 	return agent.Beginning{System: x.systemPrompt(ctx, set.Specs(ctx), shell), Tools: set}, nil
 }

@@ -2,20 +2,15 @@ package server
 
 import (
 	"errors"
-	"fmt"
 
+	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// InputError is a mistake of the one who asked: which parameter, and what is wrong
-// with it.
-type InputError struct{ Param, Text string }
+// InputError is a mistake in what a user or client gave.
+type InputError = extension.InputError
 
-func (e *InputError) Error() string { return e.Param + ": " + e.Text }
-
-func badInput(param, format string, a ...any) error {
-	return &InputError{param, fmt.Sprintf(format, a...)}
-}
+func badInput(param, format string, a ...any) error { return extension.BadInput(param, format, a...) }
 
 // What may be wrong with a session that somebody names.
 var (

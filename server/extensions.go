@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/approval"
 )
@@ -19,24 +23,123 @@ import (
 // Feature is an extension with its part of the configuration.
 type Feature struct {
 	extension.Extension
+	// Core makes the extension of a session, in place of Extension, for features of the
+	// program itself that need more of the session than an [extension.Session].
+	Core func(*Core) extension.Extension
 	// Section returns the extension's configuration section. An error is reported as a
 	// problem of the configuration; the section applies all the same. If Section is
 	// nil, there is no section.
-	Section func(c *config.Loaded) (any, error)
+	Section  func(c *config.Loaded) (any, error)
+	Shutdown func() error                 // is called when the service is closed; may be nil
+	Deleted  func(sessionID string) error // is called when a session is deleted; may be nil
+}
+
+// Core is what features of the program itself get of a session.
+type Core struct {
+	Workspace *workspace.Workspace
+	Sandbox   *sandbox.Box
+	Remote    bool   // commands run on another machine
+	Editor    string // the host's name, for the model
+	Sink      agent.Sink
+	Show      func(text string) // shows a text to the user at once
+	// Ask asks the user a question that the gate has no rule for, within its time limit.
+	Ask func(ctx context.Context, q tools.Question) (tools.Decision, error)
+	// Background returns the commands in the background; nil: there are none.
+	Background func() *tools.Processes
+	// Extensions returns the session's extensions, when all are open.
+	Extensions func() *extension.Set
+	// Model returns the model of a route, its name and context window.
+	Model func(ctx context.Context, route string) (m model.Model, name string, window int, err error)
+	// Exclusive runs work while no turn runs; prompts that come meanwhile wait. If a turn
+	// runs, it returns [ErrRunning].
+	Exclusive func(ctx context.Context, work func(context.Context) error) error
+}
+
+func (x *Session) core() *Core {
+	return &Core{
+		Workspace: x.ws, Sandbox: x.sandbox, Remote: x.away.away() || x.away.broken != nil, Editor: x.editor,
+		Sink:       x.svc.Instruments.sink(x.id, x.host.Sink(x.id)),
+		Show:       func(text string) { x.host.Sink(x.id).Event(agent.Notice{Text: text}) },
+		Ask:        x.ask,
+		Background: x.background,
+		Extensions: x.Extensions,
+		Model:      x.childModel,
+		Exclusive:  x.exclusive,
+	}
+}
+
+// ask asks the host's user. It waits as long as the gate would.
+func (x *Session) ask(ctx context.Context, q tools.Question) (tools.Decision, error) {
+	x.mu.Lock()
+	limit := time.Duration(x.conf.Approvals.Timeout) * time.Second
+	x.mu.Unlock()
+	ctx, stop := context.WithTimeout(ctx, max(limit, time.Second))
+	defer stop()
+	q.SessionID = x.id
+	return x.host.AskPermission(ctx, q)
 }
 
 // Store returns the store of sessions, which is opened by its first use.
 func (s *Service) Store() *store.Store { return s.theStore(s.synchronous()) }
 
+// Extensions returns the session's extensions.
+func (x *Session) Extensions() *extension.Set { return x.extensions }
+
+// Find returns the extension of a session that is a T. If there is none, it returns an
+// error.
+func Find[T any](x *Session) (T, error) {
+	found, ok := extension.Find[T](x.extensions)
+	if !ok {
+		return found, fmt.Errorf("session %q has no such extension: %T", x.id, found)
+	}
+	return found, nil
+}
+
+// Begin reads the session and makes its tools, if that was not done yet.
+func (x *Session) Begin(ctx context.Context) error {
+	_, err := x.begin(ctx)
+	return err
+}
+
+// exclusive runs work while no turn runs.
+func (x *Session) exclusive(ctx context.Context, work func(context.Context) error) error {
+	t, err := x.quiet(func(ctx context.Context) (agent.StopReason, error) { return "", work(ctx) })
+	if err != nil {
+		return err
+	}
+	stop, err := t.Run(ctx)
+	if err == nil && stop == agent.Cancelled {
+		err = context.Canceled
+	}
+	return err
+}
+
+// attach tells the extensions that a host has opened the session.
+func (x *Session) attach(given []any) {
+	start := x.extensions.Attach(given)
+	x.applyMode() // for the secrets
+	start()
+}
+
 // openExtensions opens the session's extensions. Those that fail are left out.
-func (x *Session) openExtensions() {
+func (x *Session) openExtensions(draft bool) {
+	x.extensions = &extension.Set{} // while they are opened
 	var list []extension.Extension
 	sections := map[string]func(*config.Loaded) (any, error){}
+	core := x.core()
 	for _, f := range x.svc.features {
-		list = append(list, f.Extension)
-		sections[f.Name()] = f.Section
+		ext := f.Extension
+		if f.Core != nil {
+			ext = f.Core(core)
+		}
+		list = append(list, ext)
+		sections[ext.Name()] = f.Section
 	}
-	set, err := extension.Open(x.ctx, list, func(name string) *extension.Session { return x.rights(name, sections[name]) })
+	set, err := extension.Open(x.ctx, list, func(name string) *extension.Session {
+		rights := x.rights(name, sections[name])
+		rights.New = draft
+		return rights
+	})
 	if err != nil {
 		x.Warn(err.Error())
 	}
@@ -51,7 +154,7 @@ func (x *Session) eventFailed(event, name string, err error) {
 // rights returns what an extension gets of the session.
 func (x *Session) rights(name string, section func(*config.Loaded) (any, error)) *extension.Session {
 	return &extension.Session{
-		ID: x.id, Kind: extension.Main, Cwd: x.head.Cwd,
+		ID: x.id, Name: name, Kind: extension.Main, Cwd: x.head.Cwd,
 		Folders: x.ws.Folders, Files: x.toolFiles(), Editor: x.ws,
 		Confine: func(ctx context.Context, c *proc.Cmd) error { return x.sandbox.Confine(ctx, c) },
 		Ask:     asker{x},
@@ -72,7 +175,7 @@ func (x *Session) section(of func(*config.Loaded) (any, error), into any) error 
 	x.mu.Unlock()
 	value, err := of(conf)
 	if err != nil {
-		x.report([]config.Problem{{Source: config.Path(x.svc.Home), Text: err.Error()}})
+		x.report(problems(config.Path(x.svc.Home), err))
 	}
 	to, from := reflect.ValueOf(into), reflect.ValueOf(value)
 	if to.Kind() == reflect.Pointer && from.IsValid() && from.Type().AssignableTo(to.Elem().Type()) {
@@ -87,6 +190,18 @@ func (x *Session) section(of func(*config.Loaded) (any, error), into any) error 
 		return fmt.Errorf("reading the configuration: %w", err)
 	}
 	return nil
+}
+
+// problems are the parts of a joined error.
+func problems(source string, err error) []config.Problem {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []config.Problem
+		for _, one := range joined.Unwrap() {
+			all = append(all, problems(source, one)...)
+		}
+		return all
+	}
+	return []config.Problem{{Source: source, Text: err.Error()}}
 }
 
 // asker asks the session's user for its extensions.

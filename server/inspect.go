@@ -8,8 +8,6 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
-	"github.com/hermes-ls/hermes-ls/config"
-	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
 // Instruments observe a service, for traces and for the debug socket. Each may be nil.
@@ -93,12 +91,4 @@ func (x *Session) inspect() SessionState {
 		st.Queue = append(st.Queue, TurnState{Replay: t.replay, Running: i == 0, Cancelled: t.ctx.Err() != nil, Since: t.since})
 	}
 	return st
-}
-
-// Secrets returns the values that no output may show, by name: configured keys, what
-// MCP servers get, and variables of the environment and of .env whose names say so.
-func Secrets(conf *config.Loaded) map[string]string {
-	out := conf.Secrets(proc.Secret)
-	maps.Copy(out, serverSecrets(conf, nil))
-	return out
 }

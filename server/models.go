@@ -173,3 +173,33 @@ func (x *Session) sees() bool {
 	seeing, ok := m.(interface{ Sees(context.Context) bool })
 	return ok && seeing.Sees(x.ctx)
 }
+
+// childModel returns the model of a route, its name and its context window; without a
+// route and without a configured one the session's own, as it is chosen then.
+func (x *Session) childModel(_ context.Context, route string) (m model.Model, name string, window int, err error) {
+	x.mu.Lock()
+	conf := x.conf
+	x.mu.Unlock()
+	endpoints, err := conf.ChildEndpoints(route)
+	if err != nil {
+		return nil, "", 0, err
+	}
+	if endpoints == nil {
+		if err := x.ready(); err != nil {
+			return nil, "", 0, err
+		}
+		return x.model, x.modelName(), x.model.Window(), nil
+	}
+	if x.svc.Model != nil {
+		return x.svc.Instruments.model(x.svc.Model), endpoints[0].Model, 0, nil
+	}
+	made := x.svc.models.get(x.svc, endpoints)
+	return x.svc.Instruments.model(made), endpoints[0].Model, made.Window(), nil
+}
+
+func (x *Session) modelName() string {
+	if name := x.model.choice(); name != "" {
+		return name
+	}
+	return x.Options()[1].Value
+}

@@ -24,9 +24,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
-	"github.com/hermes-ls/hermes-ls/codeexec"
 	"github.com/hermes-ls/hermes-ls/config"
-	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -60,14 +58,12 @@ type Options struct {
 // Service holds the sessions of a process.
 type Service struct {
 	Options
-	features    []Feature
-	models      models
-	pythons     *codeexec.Pythons // that sessions have tried
-	checkpoints *checkpoint.Store
-	ctx         context.Context // ends with the service
-	cancel      context.CancelCauseFunc
-	watched     sync.WaitGroup // the watcher of the configuration, and what opens the store ahead
-	ahead       sync.Once      // the store is opened ahead of the first prompt
+	features []Feature
+	models   models
+	ctx      context.Context // ends with the service
+	cancel   context.CancelCauseFunc
+	watched  sync.WaitGroup // the watcher of the configuration, and what opens the store ahead
+	ahead    sync.Once      // the store is opened ahead of the first prompt
 
 	mu       sync.Mutex
 	init     json.RawMessage          // initializationOptions
@@ -92,13 +88,11 @@ func New(o Options) *Service {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{
-		Options:     o,
-		sessions:    map[string]*Session{},
-		drafts:      map[string]store.Session{},
-		reported:    map[string]bool{},
-		store:       o.Store,
-		pythons:     codeexec.NewPythons(),
-		checkpoints: checkpoint.New(o.Home),
+		Options:  o,
+		sessions: map[string]*Session{},
+		drafts:   map[string]store.Session{},
+		reported: map[string]bool{},
+		store:    o.Store,
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	if o.Features != nil {
@@ -140,7 +134,11 @@ func (s *Service) Close() error {
 			late = fmt.Errorf("closing session %s: %w", x.id, err)
 		}
 	}
-	late = errors.Join(late, s.checkpoints.Close())
+	for _, f := range s.features {
+		if f.Shutdown != nil {
+			late = errors.Join(late, f.Shutdown())
+		}
+	}
 	if st := s.opened(); st != nil { // before the wait: it ends the opening ahead
 		late = errors.Join(late, st.Close())
 	}

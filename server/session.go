@@ -17,12 +17,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/agent/store"
-	"github.com/hermes-ls/hermes-ls/codeexec"
 	"github.com/hermes-ls/hermes-ls/config"
-	"github.com/hermes-ls/hermes-ls/delegate"
 	"github.com/hermes-ls/hermes-ls/extension"
-	"github.com/hermes-ls/hermes-ls/extensions/mcp"
-	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -47,28 +43,19 @@ type Session struct {
 
 	extensions *extension.Set
 
-	children  *delegate.Children
-	processes *tools.Processes // in the background
-	servers   *mcp.Servers
-
-	checkpoints *checkpoint.Keeper // nil: they are off
-
 	beginMu chan struct{} // one place: whoever makes or waits for the conversation
 	agent   *agent.Session
 
 	mu       sync.Mutex
-	code     *codeexec.Runner // nil until there is an agent
 	conf     *config.Loaded
 	head     store.Session // until there is an agent; then the agent's counts
 	problems []string      // still to be told
 	turns    []*Turn       // the first one runs, the others wait
-	woken    bool          // the host knows that results of subagents wait
-	given    []mcp.Server  // by the host; nil: it has not said
-	wentBack []string      // files that the user has restored, for the model
+	woken    bool          // the host knows that notices wait
 	closed   bool
 }
 
-func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, error) {
+func (s *Service) newSession(head store.Session, p Place, h Host, draft bool) (*Session, error) {
 	unfinished := workspace.UnfinishedIn(s.Home)
 	workspace.Sweep(unfinished)
 	ws, err := workspace.Open(append([]string{head.Cwd}, head.Folders...), h.Documents(head.ID))
@@ -94,11 +81,7 @@ func (s *Service) newSession(head store.Session, p Place, h Host) (*Session, err
 	x.away = x.newAway(conf)
 	x.model = &chosen{name: head.Preferred, effort: head.Thinking}
 	x.secrets = &tools.Secrets{}
-	x.servers = x.newServers()
-	x.processes = tools.NewProcesses(func(text string) { x.host.Sink(x.id).Event(agent.Notice{Text: text}) })
-	x.checkpoints = x.newCheckpoints(conf)
-	x.openExtensions()
-	x.children = x.newChildren()
+	x.openExtensions(draft)
 	x.applyMode()
 	x.report(conf.Problems)
 	s.watch()
@@ -138,7 +121,7 @@ func (x *Session) SetFolders(folders []string) error {
 	if err := x.ws.SetFolders(folders); err != nil {
 		return badInput("folders", "%v", err)
 	}
-	x.servers.SetRoots(x.ws.Folders())
+	x.extensions.FoldersChanged()
 	return nil
 }
 
@@ -211,7 +194,7 @@ func (x *Session) agentConfig(ctx context.Context, conf *config.Loaded, head sto
 	env.Recall.OnForget = x.extensions.Forget
 	lent := *env
 	lent.Tools = set
-	x.children.Lend(&lent)
+	x.extensions.Begun(&lent)
 	shell := x.away.describe(env.Shell.Name())
 	if head.System == "" {
 		offered := set.Specs(ctx)
@@ -226,7 +209,7 @@ func (x *Session) agentConfig(ctx context.Context, conf *config.Loaded, head sto
 		Store:         x.svc.theStore(conf.Store.Synchronous),
 		MaxIterations: conf.Agent.MaxIterations,
 		CompactAt:     cmp.Or(conf.Compaction.At, -1),
-		News:          x.processes.News,
+		News:          func() []string { return x.extensions.Notices(x.ctx, extension.WithRequest) },
 		Changed:       x.changedFiles,
 		Renew:         func(ctx context.Context) (agent.Beginning, error) { return x.renew(ctx, lent, shell) },
 		Log:           x.svc.Log,
@@ -238,33 +221,17 @@ func (x *Session) tools(ctx context.Context, conf *config.Loaded, head store.Ses
 	if err != nil {
 		return nil, fmt.Errorf("listing the tools: %w", err)
 	}
-	scripts := x.scripts(conf)
-	if err := all.Add(scripts.Tool()); err != nil {
-		return nil, fmt.Errorf("listing the tools: %w", err)
-	}
-	if err := all.Add(x.children.Tool()); err != nil {
-		return nil, fmt.Errorf("listing the tools: %w", err)
-	}
 	extended, err := x.extensions.Tools(ctx, told(head))
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range slices.Concat(extended, x.checkpointTool()) {
+	slices.SortStableFunc(extended, func(a, b tools.Tool) int { return cmp.Compare(a.Order, b.Order) })
+	for _, t := range extended {
 		if err := all.Add(t); err != nil {
 			return nil, fmt.Errorf("listing the tools: %w", err)
 		}
 	}
 	all.Events = x.extensions.Events()
-	x.checkpointed(all)
-	servers, err := x.serverTools(ctx, head)
-	if err != nil {
-		return nil, fmt.Errorf("waiting for MCP servers: %w", err)
-	}
-	for _, t := range servers {
-		if err := all.Add(t); err != nil {
-			return nil, fmt.Errorf("listing the tools: %w", err)
-		}
-	}
 	all.Defect = func(tool string, panicked any, stack []byte) {
 		x.svc.Log.Error("a tool panicked", "tool", tool, "panic", panicked, "stack", string(stack))
 	}
@@ -279,49 +246,43 @@ func (x *Session) tools(ctx context.Context, conf *config.Loaded, head store.Ses
 	return set, nil
 }
 
-// scripts is what runs the scripts of the session.
-func (x *Session) scripts(conf *config.Loaded) *codeexec.Runner {
-	c := conf.CodeExecution
-	fresh := codeexec.New(codeexec.Config{
-		Mode: c.Mode, Timeout: time.Duration(c.Timeout) * time.Second, MaxCalls: c.MaxToolCalls,
-		MaxStdout: c.MaxStdoutBytes, MaxStderr: c.MaxStderrBytes, MaxMemoryMB: c.MaxMemoryMB, MaxProcs: c.MaxProcesses,
-		Python: c.Python, Persist: c.Persist, Passthrough: conf.Terminal.EnvPassthrough,
-		Environ: x.svc.Environ, Pythons: x.svc.pythons,
-	})
-	x.mu.Lock()
-	old, begun := x.code, x.agent != nil
-	if !begun {
-		x.code = fresh
-	}
-	x.mu.Unlock()
-	if begun { // what its scripts keep would be lost
-		fresh.Close()
-		return old
-	}
-	if old != nil { // of a beginning that failed
-		old.Close()
-	}
-	return fresh
-}
-
 func (x *Session) env(conf *config.Loaded) *tools.Env {
 	return &tools.Env{
-		SessionID:   x.id,
-		Files:       x.toolFiles(),
-		Shell:       x.newShell(conf),
-		Todos:       tools.NewTodos(),
-		Recall:      tools.NewRecall(),
-		Sees:        x.sees,
-		Processes:   x.processes,
-		Gate:        x.gate,
-		Diagnoser:   x.diagnoser(),
-		Secrets:     x.secrets,
-		Checkpoints: x.checkpoints,
-		Terminals:   x.host.Terminals(x.id),
-		Sandbox:     x.sandbox,
-		OutputDir:   x.svc.outputDir(x.id),
-		HermesHome:  x.svc.Home,
+		SessionID:  x.id,
+		Files:      x.toolFiles(),
+		Shell:      x.newShell(conf),
+		Todos:      tools.NewTodos(),
+		Recall:     tools.NewRecall(),
+		Sees:       x.sees,
+		Processes:  x.background(),
+		Gate:       x.gate,
+		Diagnoser:  x.diagnoser(),
+		Secrets:    x.secrets,
+		Terminals:  x.host.Terminals(x.id),
+		Sandbox:    x.sandbox,
+		OutputDir:  x.svc.outputDir(x.id),
+		HermesHome: x.svc.Home,
 	}
+}
+
+// background returns the session's commands in the background; nil: there can be none.
+func (x *Session) background() *tools.Processes {
+	own, ok := extension.Find[interface{ Background() *tools.Processes }](x.extensions)
+	if !ok {
+		return nil
+	}
+	return own.Background()
+}
+
+// changedFiles returns the files that were changed in the session, if an extension knows.
+func (x *Session) changedFiles(ctx context.Context) ([]string, error) {
+	known, ok := extension.Find[interface {
+		ChangedFiles(context.Context) ([]string, error)
+	}](x.extensions)
+	if !ok {
+		return nil, nil
+	}
+	return known.ChangedFiles(ctx)
 }
 
 func (x *Session) systemPrompt(ctx context.Context, offered []tools.Spec, shell string) string {
@@ -388,22 +349,7 @@ func (x *Session) close(ctx context.Context) error {
 			return fmt.Errorf("waiting for the turn that runs: %w", context.Cause(ctx))
 		}
 	}
-	x.mu.Lock()
-	code := x.code
-	x.mu.Unlock()
-	if code != nil {
-		code.Close()
-	}
-	if err := x.endChildren(ctx); err != nil {
-		return err
-	}
-	if err := x.processes.Close(ctx); err != nil {
-		return err
-	}
-	if err := x.closeCheckpoints(ctx); err != nil {
-		return err
-	}
-	late := errors.Join(x.extensions.Close(ctx), x.servers.Close(ctx)) // they were told to end with x.ctx
+	late := x.extensions.Close(ctx)
 	x.away.close()
 	x.sandbox.Close()
 	return errors.Join(late, x.ws.Close())

@@ -13,18 +13,17 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
-	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // Place is where a session works, and as whose guest.
 type Place struct {
-	Cwd     string       // absolute, an existing folder
-	Folders []string     // further folders, absolute
-	Preset  string       // "acp" or "lsp": chooses the default toolset
-	Editor  string       // the host's name for the model, such as "Neovim 0.12"; empty: unknown
-	Servers []mcp.Server // MCP servers of the host's; nil: it does not say
-	ID      string       // of a new session, a UUID that no session has; empty: one is made
+	Cwd     string   // absolute, an existing folder
+	Folders []string // further folders, absolute
+	Preset  string   // "acp" or "lsp": chooses the default toolset
+	Editor  string   // the host's name for the model, such as "Neovim 0.12"; empty: unknown
+	Given   []any    // for extensions, found by their types; nil: the host does not say
+	ID      string   // of a new session, a UUID that no session has; empty: one is made
 }
 
 // check says what is wrong with a place before anything is made.
@@ -78,7 +77,7 @@ func (s *Service) NewSession(ctx context.Context, p Place, h Host) (*Session, er
 	if err != nil {
 		return nil, err
 	}
-	x.connectServers(p.Servers)
+	x.attach(p.Given)
 	return x, nil
 }
 
@@ -113,7 +112,7 @@ func (s *Service) LoadSession(ctx context.Context, id string, p Place, h Host) (
 		return nil, badInput("cwd", "the session belongs to %q, not to %q", head.Cwd, p.Cwd)
 	}
 	if x, err := s.Session(id); err == nil {
-		x.connectServers(p.Servers)
+		x.attach(p.Given)
 		return x, x.setFurther(ctx, p.Folders)
 	}
 	moved := !slices.Equal(head.Folders, p.Folders)
@@ -122,7 +121,7 @@ func (s *Service) LoadSession(ctx context.Context, id string, p Place, h Host) (
 	if err != nil {
 		return nil, err
 	}
-	x.connectServers(p.Servers)
+	x.attach(p.Given)
 	if !draft {
 		// Now, so that calls which a crash left open are answered before anybody
 		// looks at the log.
@@ -169,7 +168,7 @@ func (s *Service) synchronous() string {
 }
 
 func (s *Service) admit(head store.Session, p Place, h Host, draft bool) (*Session, error) {
-	x, err := s.newSession(head, p, h)
+	x, err := s.newSession(head, p, h, draft)
 	if err != nil {
 		return nil, err
 	}
@@ -182,10 +181,8 @@ func (s *Service) admit(head store.Session, p Place, h Host, draft bool) (*Sessi
 		return other, x.ws.Close()
 	}
 	s.sessions[head.ID] = x
-	x.children.Sweep(x.ws.Folders()[0])
 	if draft {
 		s.drafts[head.ID] = head
-		x.children.Fresh()
 	}
 	return x, nil
 }
@@ -279,8 +276,13 @@ func (s *Service) Delete(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	if err := s.checkpoints.Forget(id); err != nil {
-		return err
+	for _, f := range s.features {
+		if f.Deleted == nil {
+			continue
+		}
+		if err := f.Deleted(id); err != nil {
+			return err
+		}
 	}
 	if uuid.Validate(id) != nil {
 		return nil // not a name that we have made a folder for

@@ -96,11 +96,12 @@ func (x *Session) save(ctx context.Context, change func(*store.Session)) error {
 // applyMode tells the gate, and who hides secrets, what the configuration and the
 // session's mode say.
 func (x *Session) applyMode() {
+	known := x.extensions.Secrets()
 	x.mu.Lock()
 	mode, configured := x.mode(), x.conf.Approvals.Mode
 	x.gate.SetRules(x.conf.Approvals.Deny, x.conf.CommandAllowlist)
 	hidden := secrets(x.conf)
-	maps.Copy(hidden, serverSecrets(x.conf, x.given))
+	maps.Copy(hidden, known)
 	x.secrets.Set(hidden)
 	x.mu.Unlock()
 	switch {

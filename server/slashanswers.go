@@ -5,19 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
-	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/extension"
 )
 
 func (x *Session) help(context.Context, string) (string, error) {
 	var b strings.Builder
-	for _, c := range Commands() {
+	for _, c := range x.Commands() {
 		name := "/" + c.Name
 		if c.Hint != "" {
 			name += " [" + c.Hint + "]"
@@ -57,12 +56,7 @@ func (x *Session) statusText(ctx context.Context, _ string) (string, error) {
 	if x.away.kind != "" {
 		line("Commands run on", "%s", x.away.kind)
 	}
-	if list, err := x.Subagents(ctx); err == nil && len(list) > 0 {
-		line("Subagents", "%d", len(list))
-	}
-	if servers := x.Servers(); len(servers) > 0 {
-		line("MCP servers", "%d, see `/mcp`", len(servers))
-	}
+	x.extensions.Status(ctx, func(name, text string) { line(name, "%s", text) })
 	if x.Running() {
 		line("Turn", "running")
 	}
@@ -169,51 +163,15 @@ func (x *Session) halt(ctx context.Context) error {
 	return nil
 }
 
-// restoreSince brings files back as they were when a prompt came, which is taken back
-// with all that was read and written since.
-func (x *Session) restoreSince(ctx context.Context, prompt time.Time) (said string, err error) {
-	all, err := x.Checkpoints(ctx)
-	if err != nil {
-		return "", err
+// restoreSince restores files as they were when a prompt came, if an extension can.
+func (x *Session) restoreSince(ctx context.Context, prompt time.Time) (done string, err error) {
+	files, ok := extension.Find[interface {
+		RestoreSince(context.Context, time.Time) (string, error)
+	}](x.extensions)
+	if !ok {
+		return "Files stay as they are.", nil
 	}
-	oldest := -1 // that is no older than the prompt
-	for i, c := range all {
-		if !c.CreatedAt.Before(prompt) {
-			oldest = i
-		}
-	}
-	if oldest < 0 {
-		return "No files had been changed.", nil
-	}
-	r, err := x.Restore(ctx, all[oldest].ID, nil)
-	if err != nil {
-		return "", err
-	}
-	x.ws.Forget(x.filePaths(r.Restored)...)
-	return restoredText(r), nil
-}
-
-func restoredText(r Restored) string {
-	text := "Nothing had to be brought back."
-	if len(r.Restored) > 0 {
-		text = "Brought back: " + codes(r.Restored) + "."
-	}
-	if len(r.Kept) > 0 {
-		text += " Kept as they are, because somebody else has changed them since or they were not kept: " + codes(r.Kept) + "."
-	}
-	return text
-}
-
-func codes(names []string) string {
-	const shown = 20
-	var out []string
-	for _, n := range names[:min(len(names), shown)] {
-		out = append(out, "`"+n+"`")
-	}
-	if len(names) > shown {
-		out = append(out, fmt.Sprintf("and %d more", len(names)-shown))
-	}
-	return strings.Join(out, ", ")
+	return files.RestoreSince(ctx, prompt)
 }
 
 func quoted(text string) string {
@@ -224,7 +182,7 @@ func (x *Session) forkHere(ctx context.Context, _ string) (string, error) {
 	if x.draft() {
 		return "", errors.New("nothing was said yet")
 	}
-	fork, err := x.svc.Fork(ctx, x.id, "", Place{Preset: x.preset, Editor: x.editor, Servers: []mcp.Server{}}, x.host)
+	fork, err := x.svc.Fork(ctx, x.id, "", Place{Preset: x.preset, Editor: x.editor, Given: []any{}}, x.host)
 	if err != nil {
 		return "", err
 	}
@@ -234,54 +192,6 @@ func (x *Session) forkHere(ctx context.Context, _ string) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("Session %s `%s` has everything that was said here. Open it from your editor's list of sessions.", titled(head), fork.ID()), nil
-}
-
-func (x *Session) keepFiles(ctx context.Context, name string) (string, error) {
-	c, err := x.NameCheckpoint(ctx, name)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("Kept as “%s”. `/rollback` lists what was kept.", c.Title), nil
-}
-
-// rollback lists checkpoints, or restores the one of that number or id.
-func (x *Session) rollback(ctx context.Context, args string) (string, error) {
-	all, err := x.Checkpoints(ctx)
-	if err != nil {
-		return "", err
-	}
-	words := strings.Fields(args)
-	if len(words) == 0 {
-		return checkpointList(all), nil
-	}
-	id := words[0]
-	if n, err := strconv.Atoi(id); err == nil && n >= 1 && n <= len(all) {
-		id = all[n-1].ID
-	}
-	r, err := x.Restore(ctx, id, words[1:])
-	if err != nil {
-		return "", err
-	}
-	return restoredText(r), nil
-}
-
-func checkpointList(all []Checkpoint) string {
-	if len(all) == 0 {
-		return "There are no checkpoints yet: nothing was changed."
-	}
-	var b strings.Builder
-	for i, c := range all {
-		changed := "nothing changed after it"
-		if n := len(c.Files); n > 0 {
-			changed = codes(c.Files[:min(n, 5)])
-			if n > 5 {
-				changed += fmt.Sprintf(" and %d more", n-5)
-			}
-		}
-		fmt.Fprintf(&b, "%d. %s, “%s”: %s\n", i+1, humanize.Time(c.CreatedAt), c.Title, changed)
-	}
-	b.WriteString("\n`/rollback 1` brings all files back as they were at the first of these; name files after the number for those alone.")
-	return b.String()
 }
 
 func (x *Session) listSessions(ctx context.Context, _ string) (string, error) {
@@ -360,29 +270,4 @@ func (x *Session) offered(ctx context.Context) (names []string, err error) {
 		names = append(names, t.Name)
 	}
 	return names, nil
-}
-
-func (x *Session) listServers(ctx context.Context, _ string) (string, error) {
-	starting, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	x.servers.Wait(starting)
-	servers := x.Servers()
-	if len(servers) == 0 {
-		return "There are no MCP servers: neither the editor nor `mcp_servers` in your config.yaml names any.", nil
-	}
-	var b strings.Builder
-	for _, s := range servers {
-		fmt.Fprintf(&b, "- **%s** (`%s`): %s", s.Name, s.From, s.State)
-		if s.Error != "" {
-			b.WriteString(": " + s.Error)
-		}
-		if len(s.Tools) > 0 {
-			b.WriteString("; " + codes(s.Tools))
-		}
-		if len(s.LeftOut) > 0 {
-			b.WriteString("; left out, because they run only as tasks: " + codes(s.LeftOut))
-		}
-		b.WriteByte('\n')
-	}
-	return b.String(), nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/extension"
 )
 
 // Turn is a place in a session's queue: a prompt's, or a replay's.
@@ -45,7 +46,7 @@ const (
 // StartAs is Start for a user who has said what becomes of the turn that runs;
 // empty leaves it to the configuration.
 func (x *Session) StartAs(onNewPrompt string, in agent.Input, also agent.Sink) *Turn {
-	if c, args, ok := slash(in); ok {
+	if c, args, ok := x.slash(in); ok {
 		return x.startCommand(c, in, args, also)
 	}
 	return x.start(onNewPrompt, func(ctx context.Context) (agent.StopReason, error) { return x.prompt(ctx, in, also) })
@@ -158,8 +159,36 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 	}
 	x.tellProblems(sink)
 	defer x.prompted()
-	defer x.keepBefore(in)()
-	return a.Turn(ctx, x.withNews(ctx, in), sink)
+	events := x.extensions.Events()
+	defer events.Turn(ctx, extension.Prompt{SessionID: x.id, Text: in.Text})()
+	in.News = append(in.News, x.extensions.Notices(ctx, extension.WithPrompt)...)
+	x.mu.Lock()
+	x.woken = false
+	x.mu.Unlock()
+	return a.Turn(ctx, in, sink)
+}
+
+// Waker is a [Host] that can tell its user, or its plugin, that notices wait for the
+// next prompt while no turn runs.
+type Waker interface {
+	NoticesWaiting(x *Session)
+}
+
+// wake tells the host, once, of notices that wait while no turn runs.
+func (x *Session) wake() {
+	w, ok := x.host.(Waker)
+	if !ok || !x.extensions.Waiting() {
+		return
+	}
+	x.mu.Lock()
+	quiet := len(x.turns) > 0 || x.woken || x.closed
+	if !quiet {
+		x.woken = true
+	}
+	x.mu.Unlock()
+	if !quiet {
+		w.NoticesWaiting(x)
+	}
 }
 
 // both shows events to two sinks.

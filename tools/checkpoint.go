@@ -47,12 +47,15 @@ const (
 
 // CheckpointTool lets the model keep and look at states of the files, and ask to go
 // back to one.
-func CheckpointTool() Tool {
+func CheckpointTool(k *checkpoint.Keeper) Tool {
 	return New(Tool{
 		Name: "checkpoint", Toolset: "checkpoint", Kind: KindOther,
 		Description: strings.TrimSpace(checkpointWords),
 		Title:       titled(checkpointTitle),
-	}, checkpoints)
+		Order:       -5,
+	}, func(ctx context.Context, env *Env, call Call, in checkpointIn) (Result, error) {
+		return checkpoints(ctx, env, call, k, in)
+	})
 }
 
 func checkpointTitle(in checkpointIn) string {
@@ -67,11 +70,7 @@ func checkpointTitle(in checkpointIn) string {
 	return "Go back to a checkpoint"
 }
 
-func checkpoints(ctx context.Context, env *Env, call Call, in checkpointIn) (Result, error) {
-	k := env.Checkpoints
-	if k == nil {
-		return Fail("there are no checkpoints in this session (checkpoints.enabled is off); use git, or copies of files"), nil
-	}
+func checkpoints(ctx context.Context, env *Env, call Call, k *checkpoint.Keeper, in checkpointIn) (Result, error) {
 	files, err := checkpointFiles(env, in.Files)
 	if err != nil {
 		return Result{}, err
@@ -88,7 +87,7 @@ func checkpoints(ctx context.Context, env *Env, call Call, in checkpointIn) (Res
 		}
 		return OK(map[string]any{"diff": text}), nil
 	}
-	return restoreCheckpoint(ctx, env, call, in.ID, files)
+	return restoreCheckpoint(ctx, env, call, k, in.ID, files)
 }
 
 func checkpointFiles(env *Env, names []string) (paths []string, err error) {
@@ -132,8 +131,8 @@ func listCheckpoints(ctx context.Context, env *Env, k *checkpoint.Keeper) (Resul
 
 // restoreCheckpoint asks, whatever is allowed already: what would be lost is the
 // user's to judge.
-func restoreCheckpoint(ctx context.Context, env *Env, call Call, id string, files []string) (Result, error) {
-	all, err := env.Checkpoints.List(ctx)
+func restoreCheckpoint(ctx context.Context, env *Env, call Call, k *checkpoint.Keeper, id string, files []string) (Result, error) {
+	all, err := k.List(ctx)
 	if err != nil {
 		return Result{}, err
 	}
@@ -157,7 +156,7 @@ func restoreCheckpoint(ctx context.Context, env *Env, call Call, id string, file
 	if err := env.Gate.Check(ctx, env, call, KindEdit, title, verdict); err != nil {
 		return Result{}, err
 	}
-	out, err := env.Checkpoints.Restore(ctx, id, checkpoint.Choice{Files: files})
+	out, err := k.Restore(ctx, id, checkpoint.Choice{Files: files})
 	if err != nil {
 		return Fail("%s", checkpointTrouble(err)), nil
 	}
@@ -186,28 +185,9 @@ func checkpointTrouble(err error) string {
 	return "checkpoint: " + err.Error()
 }
 
-// Checkpointed is a hook by which k learns of the calls that may write anywhere. What
-// the file tools write k is told by the workspace itself, and what a subagent's calls
-// do by those calls.
-func Checkpointed(k *checkpoint.Keeper) Hook {
-	return func(t Tool) Tool {
-		if !writesAnywhere(t) {
-			return t
-		}
-		run := t.Run
-		t.Run = func(ctx context.Context, env *Env, call Call) (Result, error) {
-			if env.Shell != nil && env.Shell.elsewhere() && t.Toolset == "terminal" {
-				return run(ctx, env, call) // on files that are not here
-			}
-			done := k.Opaque(ctx)
-			defer done()
-			return run(ctx, env, call)
-		}
-		return t
-	}
-}
-
-func writesAnywhere(t Tool) bool {
+// WritesAnywhere reports whether a call of the tool may change files beside those that
+// the workspace knows of.
+func (t Tool) WritesAnywhere() bool {
 	switch {
 	case t.ReadOnly, t.Toolset == "delegation", t.Toolset == "checkpoint":
 		return false
@@ -216,6 +196,9 @@ func writesAnywhere(t Tool) bool {
 	}
 	return slices.Contains([]Kind{KindExecute, KindOther, KindDelete, KindMove}, t.Kind)
 }
+
+// RunsCommands reports whether a call of the tool runs shell commands.
+func (t Tool) RunsCommands() bool { return t.Toolset == "terminal" }
 
 // Busy tells whether one of the processes still runs.
 func (p *Processes) Busy() bool {

@@ -69,7 +69,7 @@ const (
 // long one stands.
 func Clarify(who Clarifier, limit time.Duration) Tool {
 	return New(Tool{
-		Name: "clarify", Toolset: "clarify", Kind: KindThink,
+		Name: "clarify", Toolset: "clarify", Order: -20, Kind: KindThink,
 		Description: strings.TrimSpace(clarifyWords),
 		Title:       titled(func(in clarifyIn) string { return "Ask: " + in.Question }),
 		Available: func(context.Context) error {

@@ -3,7 +3,6 @@ package tools
 import (
 	"context"
 
-	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 )
 
@@ -26,8 +25,6 @@ type Env struct {
 	Sees func() bool
 	// Diagnoser tells what the editor's tools say of an edit; nil: nobody does.
 	Diagnoser Diagnoser
-	// Checkpoints are the states of files that can be brought back; nil: there are none.
-	Checkpoints *checkpoint.Keeper
 	// Secrets are what no result may show; nil: there are none.
 	Secrets *Secrets
 	// Sandbox bounds what commands reach; nil: nothing does.

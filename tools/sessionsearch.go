@@ -83,7 +83,7 @@ const (
 // SessionSearch looks into past conversations.
 func SessionSearch(past Past) Tool {
 	return New(Tool{
-		Name: "session_search", Toolset: "session_search", Kind: KindSearch, ReadOnly: true,
+		Name: "session_search", Toolset: "session_search", Order: -10, Kind: KindSearch, ReadOnly: true,
 		Description: strings.TrimSpace(sessionSearchWords),
 		Title: titled(func(in sessionSearchIn) string {
 			if in.Query == "" {

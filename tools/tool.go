@@ -38,6 +38,9 @@ type Tool struct {
 	Schema      json.RawMessage
 	// ReadOnly tools change nothing: neighbouring calls of them run together.
 	ReadOnly bool
+	// Order is the tool's place among those of extensions; those of an equal order stand
+	// in the order of extensions.
+	Order int
 	// Owner is the extension that the tool belongs to. Its set fills it in.
 	Owner string
 	// Available is asked once per listing; an error leaves the tool out. Nil: always there.

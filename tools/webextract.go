@@ -52,7 +52,7 @@ type extractor struct {
 
 func (x *extractor) tool() Tool {
 	return New(Tool{
-		Name: "web_extract", Toolset: "web", Kind: KindFetch, ReadOnly: true, ResultCap: extractedBytes,
+		Name: "web_extract", Toolset: "web", Order: -30, Kind: KindFetch, ReadOnly: true, ResultCap: extractedBytes,
 		Description: strings.TrimSpace(webExtractWords),
 		Title:       titled(extractTitle),
 	}, x.run)

@@ -25,7 +25,7 @@ const (
 
 func searchWebTool(engine websearch.Engine) Tool {
 	return New(Tool{
-		Name: "web_search", Toolset: "web", Kind: KindFetch, ReadOnly: true,
+		Name: "web_search", Toolset: "web", Order: -30, Kind: KindFetch, ReadOnly: true,
 		Description: strings.TrimSpace(webSearchWords),
 		Title:       titled(func(in webSearchIn) string { return "Search the web for “" + in.Query + "”" }),
 	}, func(ctx context.Context, env *Env, _ Call, in webSearchIn) (Result, error) {

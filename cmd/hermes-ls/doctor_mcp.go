@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
-	"github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 // mcpFindings connects the configured MCP servers. None of them is needed for the main
@@ -37,7 +37,7 @@ func mcpFindings(ctx context.Context, loaded *config.Loaded) (found []finding) {
 	})
 	defer box.Close()
 	all := mcp.New(ctx, mcp.Config{
-		Version: version, Dir: server.ServersDir(loaded.Home), Roots: []string{dir}, Environ: os.Environ(),
+		Version: version, Dir: mcp.Dir(loaded.Home), Roots: []string{dir}, Environ: os.Environ(),
 		Confine: func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error {
 			return box.With(sandbox.Opening{Frozen: files}).Confine(ctx, c)
 		},
@@ -49,7 +49,7 @@ func mcpFindings(ctx context.Context, loaded *config.Loaded) (found []finding) {
 	}()
 	var list []mcp.Server
 	for _, name := range slices.Sorted(maps.Keys(configured)) {
-		list = append(list, server.ServerOf(name, configured[name]))
+		list = append(list, app.ServerOf(name, configured[name]))
 	}
 	all.Connect(list)
 	all.Wait(ctx)

@@ -72,7 +72,7 @@ func knownSecrets() *redact.Set {
 		defer mu.Unlock()
 		if values == nil || now != stamp {
 			loaded := app.Config().Load(home, config.Options{Environ: os.Environ()})
-			values, stamp = server.Secrets(loaded), now
+			values, stamp = app.Secrets(loaded), now
 		}
 		return values
 	})

@@ -31,16 +31,16 @@ func (a *Agent) Answered(name string, params json.RawMessage, result any) {
 	} else if decode(params, &p) != nil {
 		return
 	}
-	a.update(p.SessionID, commands())
 	if x := a.svc.Opened(p.SessionID); x != nil {
+		a.update(p.SessionID, commands(x))
 		x.Warm()
 	}
 }
 
 // commands are the slash commands, whole.
-func commands() *acp.CommandsUpdate {
+func commands(x *server.Session) *acp.CommandsUpdate {
 	u := &acp.CommandsUpdate{SessionUpdate: acp.UpdateCommands}
-	for _, c := range server.Commands() {
+	for _, c := range x.Commands() {
 		told := acp.AvailableCommand{Name: c.Name, Description: c.Description}
 		if c.Hint != "" {
 			told.Input = &acp.AvailableCommandInput{Hint: c.Hint}

@@ -4,17 +4,18 @@ import (
 	"context"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/extensions/checkpoints"
 	"github.com/hermes-ls/hermes-ls/protocol"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/server"
 )
 
 func (a *Agent) listCheckpoints(ctx context.Context, p *protocol.CheckpointArgs) (*protocol.CheckpointListResult, error) {
-	x, err := a.session(p.SessionID)
+	x, err := find[*checkpoints.Instance](a, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	list, err := x.Checkpoints(ctx)
+	list, err := x.List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +23,7 @@ func (a *Agent) listCheckpoints(ctx context.Context, p *protocol.CheckpointArgs)
 }
 
 // CheckpointList is a list of checkpoints in the protocol's words.
-func CheckpointList(list []server.Checkpoint) *protocol.CheckpointListResult {
+func CheckpointList(list []checkpoints.Checkpoint) *protocol.CheckpointListResult {
 	r := &protocol.CheckpointListResult{Checkpoints: make([]protocol.CheckpointInfo, len(list))}
 	for i, c := range list {
 		r.Checkpoints[i] = protocol.CheckpointInfo{ID: c.ID, CreatedAt: c.CreatedAt.UTC().Format(time.RFC3339), Title: c.Title, Files: orEmpty(c.Files), Restore: c.Restore}
@@ -37,12 +38,21 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-// checkpointOf finds the session of what names a checkpoint in it.
-func (a *Agent) checkpointOf(p *protocol.CheckpointArgs) (*server.Session, error) {
+// checkpointOf returns the checkpoints of the session that a request names.
+func (a *Agent) checkpointOf(p *protocol.CheckpointArgs) (*checkpoints.Instance, error) {
 	if p.CheckpointID == "" {
 		return nil, missing("checkpointId")
 	}
-	return a.session(p.SessionID)
+	return find[*checkpoints.Instance](a, p.SessionID)
+}
+
+// find returns the extension of a session that is a T.
+func find[T any](a *Agent, sessionID string) (found T, err error) {
+	x, err := a.session(sessionID)
+	if err != nil {
+		return found, err
+	}
+	return server.Find[T](x)
 }
 
 func (a *Agent) checkpointDiff(ctx context.Context, p *protocol.CheckpointArgs, next func()) (*protocol.CheckpointDiffResult, error) {
@@ -51,7 +61,7 @@ func (a *Agent) checkpointDiff(ctx context.Context, p *protocol.CheckpointArgs, 
 		return nil, err
 	}
 	next()
-	text, err := x.CheckpointDiff(ctx, p.CheckpointID, p.Files)
+	text, err := x.Diff(ctx, p.CheckpointID, p.Files)
 	if err != nil {
 		return nil, err
 	}
@@ -79,12 +89,12 @@ func (a *Agent) checkpointFile(ctx context.Context, p *acp.CheckpointFileRequest
 	case p.Path == "":
 		return nil, missing("path")
 	}
-	x, err := a.session(p.SessionID)
+	x, err := find[*checkpoints.Instance](a, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
 	next()
-	text, err := x.CheckpointFile(ctx, p.CheckpointID, p.Path)
+	text, err := x.File(ctx, p.CheckpointID, p.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/server"
 )
@@ -23,8 +24,10 @@ func (a *Agent) newSession(ctx context.Context, p *acp.NewSessionRequest) (*acp.
 
 func (a *Agent) place(cwd string, further []string, servers []acp.MCPServer) (server.Place, error) {
 	p := server.Place{Cwd: cwd, Folders: further, Preset: a.o.Preset, Editor: *a.editor.Load()}
-	var err error
-	p.Servers, err = serversOf(servers)
+	list, err := serversOf(servers)
+	if list != nil {
+		p.Given = []any{mcp.Given(list)}
+	}
 	return p, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/delegate"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
+	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/approval"
 )
@@ -157,13 +158,17 @@ func line(text string, limit int) string {
 	return text
 }
 
-// SubagentsReady tells a plugin that results wait for the next prompt.
-func (a *Agent) SubagentsReady(sessionID string, ready []delegate.Status) {
-	n := acp.SubagentsReady{SessionID: sessionID}
-	for _, r := range ready {
+// NoticesWaiting tells a plugin that results of subagents wait for the next prompt.
+func (a *Agent) NoticesWaiting(x *server.Session) {
+	children, err := server.Find[*delegate.Instance](x)
+	if err != nil {
+		return
+	}
+	n := acp.SubagentsReady{SessionID: x.ID()}
+	for _, r := range children.Ready() {
 		n.Subagents = append(n.Subagents, subagentInfo(r))
 	}
-	_ = a.peer.Post(sessionID, wire.Notification(acp.MethodSubagentsReady, n)) // nobody there: it is told with the next prompt
+	_ = a.peer.Post(x.ID(), wire.Notification(acp.MethodSubagentsReady, n)) // nobody there: it is told with the next prompt
 }
 
 func subagentInfo(s delegate.Status) acp.Subagent {
@@ -174,11 +179,11 @@ func subagentInfo(s delegate.Status) acp.Subagent {
 }
 
 func (a *Agent) listSubagents(ctx context.Context, p *acp.SubagentRequest) (*acp.SubagentList, error) {
-	x, err := a.session(p.SessionID)
+	children, err := find[*delegate.Instance](a, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	list, err := x.Subagents(ctx)
+	list, err := children.All(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -195,18 +200,25 @@ func (a *Agent) messageSubagent(ctx context.Context, p *acp.SubagentRequest, nex
 		return nil, err
 	}
 	next()
-	if err := x.MessageSubagent(ctx, p.SubagentID, p.Message); err != nil {
+	children, err := server.Find[*delegate.Instance](x)
+	if err == nil {
+		err = x.Begin(ctx)
+	}
+	if err == nil {
+		err = children.Send(ctx, p.SubagentID, p.Message)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return &acp.SubagentStatus{SubagentID: p.SubagentID, Status: "running"}, nil
 }
 
 func (a *Agent) stopSubagent(_ context.Context, p *acp.SubagentRequest) (*acp.SubagentStatus, error) {
-	x, err := a.session(p.SessionID)
+	children, err := find[*delegate.Instance](a, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	stopped, err := x.StopSubagent(p.SubagentID)
+	stopped, err := children.Cancel(p.SubagentID)
 	if err != nil {
 		return nil, err
 	}

@@ -1,14 +1,27 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/codeexec"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/delegate"
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/extensions/background"
+	"github.com/hermes-ls/hermes-ls/extensions/checkpoints"
 	"github.com/hermes-ls/hermes-ls/extensions/clarify"
 	"github.com/hermes-ls/hermes-ls/extensions/history"
 	"github.com/hermes-ls/hermes-ls/extensions/instructions"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/web"
+	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/websearch"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -20,14 +33,122 @@ func New(o server.Options) *server.Service {
 	return server.New(o)
 }
 
-// Features is the list. Its order is that of tools, sections and events.
+// Features is the list. Instances are opened in its order, and closed in reverse: each
+// may use those before it.
 func Features(s *server.Service) []server.Feature {
+	kept := checkpoint.New(s.Home)
+	pythons := codeexec.NewPythons()
 	return []server.Feature{
 		{Extension: instructions.New(s.Home), Section: persona},
+		{Core: mcpServers(s), Section: servers},
+		{Core: restorePoints(kept), Section: restoreLimits, Shutdown: kept.Close, Deleted: kept.Forget},
+		{Core: func(c *server.Core) extension.Extension { return background.New(c.Show) }},
 		{Extension: web.New(s.Version), Section: webSearch},
 		{Extension: clarify.New(), Section: questions},
 		{Extension: history.New(s.Store)},
+		{Extension: codeexec.Extension(func(c *codeexec.Config) { c.Environ, c.Pythons = s.Environ, pythons }), Section: scripts},
+		{Core: subagents(s), Section: subagentLimits},
 	}
+}
+
+func mcpServers(s *server.Service) func(*server.Core) extension.Extension {
+	return func(c *server.Core) extension.Extension {
+		return mcp.Extension(mcp.Options{Show: c.Show, Config: mcp.Config{
+			Version: s.Version, Dir: mcp.Dir(s.Home), Environ: s.Environ, Log: s.Log,
+			Confine: func(ctx context.Context, p *proc.Cmd, files map[string][]byte) error {
+				return c.Sandbox.With(sandbox.Opening{Frozen: files}).Confine(ctx, p)
+			},
+		}})
+	}
+}
+
+func servers(c *config.Loaded) (any, error) {
+	configured, wrong := c.Servers()
+	section := mcp.Section{Offers: func(toolset string) bool {
+		return tools.Offers(toolset, c.Agent.Tools.Enabled, c.Agent.Tools.Disabled)
+	}}
+	for _, name := range slices.Sorted(maps.Keys(configured)) {
+		section.Servers = append(section.Servers, ServerOf(name, configured[name]))
+	}
+	var problems []error
+	for _, text := range wrong {
+		problems = append(problems, errors.New(text))
+	}
+	return section, errors.Join(problems...)
+}
+
+// ServerOf is a configured MCP server as it is connected.
+func ServerOf(name string, c config.MCPServer) mcp.Server {
+	s := mcp.Server{
+		Name: name, Command: c.Command, Args: c.Args, Dir: c.Cwd, URL: c.URL, Transport: c.Transport, Headers: c.Headers,
+		Timeout: time.Duration(c.Timeout) * time.Second, ConnectTimeout: time.Duration(c.ConnectTimeout) * time.Second,
+		Include: c.Tools.Include, Exclude: c.Tools.Exclude,
+	}
+	switch {
+	case c.Sandbox:
+		s.Sandbox = mcp.SandboxOn
+	case c.Unbound():
+		s.Sandbox = mcp.SandboxNever
+	}
+	for _, variable := range slices.Sorted(maps.Keys(c.Env)) {
+		s.Env = append(s.Env, variable+"="+c.Env[variable])
+	}
+	return s
+}
+
+// Secrets returns the values that no output may show, by name: configured keys, the
+// secrets of MCP servers, and variables of the environment and of .env whose names say so.
+func Secrets(c *config.Loaded) map[string]string {
+	all := c.Secrets(proc.Secret)
+	section, _ := servers(c) // its problems are reported by sessions
+	maps.Copy(all, mcp.SecretsOf(section.(mcp.Section).Servers))
+	return all
+}
+
+func restorePoints(kept *checkpoint.Store) func(*server.Core) extension.Extension {
+	return func(c *server.Core) extension.Extension {
+		return checkpoints.New(checkpoints.Options{
+			Store: kept, Workspace: c.Workspace, Remote: c.Remote, Show: c.Show, Ask: c.Ask, Exclusive: c.Exclusive,
+			Busy: func() bool { return c.Background().Busy() },
+			Confine: func(ctx context.Context, p *proc.Cmd, reads ...string) error {
+				return c.Sandbox.ConfineOwn(ctx, p, sandbox.Own{Reads: reads})
+			},
+		})
+	}
+}
+
+func restoreLimits(c *config.Loaded) (any, error) {
+	k := c.Checkpoints
+	return checkpoints.Config{Enabled: k.Enabled, Limits: checkpoint.Limits{Total: int64(k.MaxMB) << 20, File: int64(k.MaxFileMB) << 20}}, nil
+}
+
+func scripts(conf *config.Loaded) (any, error) {
+	c := conf.CodeExecution
+	return codeexec.Config{
+		Mode: c.Mode, Timeout: time.Duration(c.Timeout) * time.Second, MaxCalls: c.MaxToolCalls,
+		MaxStdout: c.MaxStdoutBytes, MaxStderr: c.MaxStderrBytes, MaxMemoryMB: c.MaxMemoryMB, MaxProcs: c.MaxProcesses,
+		Python: c.Python, Persist: c.Persist, Passthrough: conf.Terminal.EnvPassthrough,
+	}, nil
+}
+
+func subagents(s *server.Service) func(*server.Core) extension.Extension {
+	return func(c *server.Core) extension.Extension {
+		return delegate.Extension(delegate.Config{
+			Store: s.Store(), Sink: c.Sink, Host: c.Editor, Log: s.Log, Sandbox: c.Sandbox, Extensions: c.Extensions,
+			Model: func(ctx context.Context, route string) (delegate.Model, error) {
+				m, name, window, err := c.Model(ctx, route)
+				return delegate.Model{Model: m, Name: name, Window: window}, err
+			},
+		})
+	}
+}
+
+func subagentLimits(c *config.Loaded) (any, error) {
+	d := c.Delegation
+	return delegate.Limits{
+		Children: d.MaxConcurrentChildren, Depth: d.MaxSpawnDepth, Iterations: d.MaxIterations, Toolsets: d.DefaultToolsets,
+		Inactivity: time.Duration(d.InactivityTimeout) * time.Second, Tokens: d.MaxBatchTokens,
+	}, nil
 }
 
 func persona(c *config.Loaded) (any, error) {

@@ -8,6 +8,7 @@ import (
 
 	lsp "go.lsp.dev/protocol"
 
+	"github.com/hermes-ls/hermes-ls/extensions/checkpoints"
 	"github.com/hermes-ls/hermes-ls/protocol"
 	service "github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/acp"
@@ -19,7 +20,11 @@ func (s *server) checkpointList(ctx context.Context, a protocol.CheckpointArgs) 
 	if err != nil || session == nil {
 		return acp.CheckpointList(nil), err
 	}
-	list, err := session.Checkpoints(ctx)
+	kept, err := service.Find[*checkpoints.Instance](session)
+	if err != nil {
+		return nil, err
+	}
+	list, err := kept.List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -28,11 +33,11 @@ func (s *server) checkpointList(ctx context.Context, a protocol.CheckpointArgs) 
 
 // checkpointDiff is hermes.checkpoint.diff.
 func (s *server) checkpointDiff(ctx context.Context, a protocol.CheckpointArgs) (any, error) {
-	session, err := s.checkpointOf(protocol.CommandCheckpointDiff, a)
+	kept, err := s.checkpointOf(protocol.CommandCheckpointDiff, a)
 	if err != nil {
 		return nil, err
 	}
-	text, err := session.CheckpointDiff(ctx, a.CheckpointID, a.Files)
+	text, err := kept.Diff(ctx, a.CheckpointID, a.Files)
 	if err != nil {
 		return nil, checkpointError(protocol.CommandCheckpointDiff, err)
 	}
@@ -42,11 +47,11 @@ func (s *server) checkpointDiff(ctx context.Context, a protocol.CheckpointArgs) 
 // restore is hermes.checkpoint.restore. What came of it is shown to the user of an
 // editor without a plugin, who sees no results.
 func (s *server) restore(ctx context.Context, a protocol.CheckpointArgs) (any, error) {
-	session, err := s.checkpointOf(protocol.CommandRestore, a)
+	kept, err := s.checkpointOf(protocol.CommandRestore, a)
 	if err != nil {
 		return nil, err
 	}
-	r, err := session.Restore(ctx, a.CheckpointID, a.Files)
+	r, err := kept.Restore(ctx, a.CheckpointID, a.Files)
 	if err != nil {
 		return nil, checkpointError(protocol.CommandRestore, err)
 	}
@@ -57,7 +62,7 @@ func (s *server) restore(ctx context.Context, a protocol.CheckpointArgs) (any, e
 }
 
 // restoredText says what a restore has done.
-func restoredText(r service.Restored) string {
+func restoredText(r checkpoints.Restored) string {
 	const most = 5
 	text := "Nothing had to be brought back."
 	if n := len(r.Restored); n > 0 {
@@ -80,7 +85,7 @@ func plural(n int, word string) string {
 	return word + "s"
 }
 
-func (s *server) checkpointOf(command string, a protocol.CheckpointArgs) (*service.Session, error) {
+func (s *server) checkpointOf(command string, a protocol.CheckpointArgs) (*checkpoints.Instance, error) {
 	if a.CheckpointID == "" {
 		return nil, invalidParams("%s: checkpointId is missing; %s names those there are", command, protocol.CommandCheckpoints)
 	}
@@ -88,7 +93,10 @@ func (s *server) checkpointOf(command string, a protocol.CheckpointArgs) (*servi
 	if err == nil && session == nil {
 		err = invalidParams("%s: there is no session yet, and so no checkpoint", command)
 	}
-	return session, err
+	if err != nil {
+		return nil, err
+	}
+	return service.Find[*checkpoints.Instance](session)
 }
 
 // checkpointError says what is wrong with what a command names.

@@ -110,7 +110,7 @@ func (s *server) delegate(a protocol.DelegateArgs, token lsp.ProgressToken) (com
 	if err != nil {
 		return command{}, fmt.Errorf("encoding the tasks: %w", err)
 	}
-	input := service.Delegation(goals, args)
+	input := delegate.Prompt(goals, args)
 	return s.prompting(a.SessionID, input, input.Text, token, a.Wait), nil
 }
 
@@ -132,7 +132,11 @@ func (s *server) subagentList(ctx context.Context, a protocol.SubagentArgs) (any
 	if err != nil || session == nil {
 		return result, err
 	}
-	list, err := session.Subagents(ctx)
+	children, err := service.Find[*delegate.Instance](session)
+	if err != nil {
+		return nil, err
+	}
+	list, err := children.All(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +154,14 @@ func (s *server) subagentMessage(ctx context.Context, a protocol.SubagentArgs) (
 	if err != nil {
 		return nil, err
 	}
-	if err := session.MessageSubagent(ctx, a.SubagentID, a.Message); err != nil {
+	children, err := service.Find[*delegate.Instance](session)
+	if err == nil {
+		err = session.Begin(ctx)
+	}
+	if err == nil {
+		err = children.Send(ctx, a.SubagentID, a.Message)
+	}
+	if err != nil {
 		return nil, invalidParams("%v", err)
 	}
 	return protocol.SubagentResult{SubagentID: a.SubagentID, Status: "running"}, nil
@@ -161,7 +172,11 @@ func (s *server) subagentStop(_ context.Context, a protocol.SubagentArgs) (any, 
 	if err != nil {
 		return nil, err
 	}
-	stopped, err := session.StopSubagent(a.SubagentID)
+	children, err := service.Find[*delegate.Instance](session)
+	if err != nil {
+		return nil, err
+	}
+	stopped, err := children.Cancel(a.SubagentID)
 	if err != nil {
 		return nil, invalidParams("%v", err)
 	}
@@ -180,14 +195,19 @@ func (s *server) owner(command string, a protocol.SubagentArgs) (*service.Sessio
 	return session, err
 }
 
-// SubagentsReady wakes the parent of subagents that worked in the background, if the
+// NoticesWaiting wakes the parent of subagents that worked in the background, if the
 // user wants that; otherwise the results come with the next prompt.
-func (h host) SubagentsReady(sessionID string, ready []delegate.Status) {
+func (h host) NoticesWaiting(x *service.Session) {
 	if h.s.client.acp != nil {
-		h.s.agent.SubagentsReady(sessionID, ready)
+		h.s.agent.NoticesWaiting(x)
 		return
 	}
-	h.s.background("asking whether to go on", func() { h.s.offerResults(sessionID, ready) })
+	children, err := service.Find[*delegate.Instance](x)
+	if err != nil {
+		return
+	}
+	ready := children.Ready()
+	h.s.background("asking whether to go on", func() { h.s.offerResults(x.ID(), ready) })
 }
 
 const goOnTitle = "Go on"

@@ -1,0 +1,62 @@
+package codeexec
+
+import (
+	"context"
+	"reflect"
+	"sync"
+
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Extension returns the extension. Its configuration section is a [Config], to which
+// set adds the parts that sessions share.
+func Extension(set func(*Config)) extension.Extension { return scripts{set} }
+
+type scripts struct{ set func(*Config) }
+
+func (scripts) Name() string { return "code_execution" }
+
+func (e scripts) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+	return &instance{scripts: e, session: s}, nil
+}
+
+type instance struct {
+	scripts
+	session *extension.Session
+
+	mu     sync.Mutex
+	config Config
+	runner *Runner // nil until the session begins
+}
+
+// Tools returns execute_code. The runner stays until the session is closed, as its
+// scripts may keep variables; one that has run nothing yet follows the configuration.
+func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
+	var c Config
+	if err := x.session.Config(&c); err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.runner != nil && !x.runner.used.Load() && !reflect.DeepEqual(c, x.config) {
+		x.runner.Close()
+		x.runner = nil
+	}
+	if x.runner == nil {
+		x.config = c
+		x.set(&c)
+		x.runner = New(c)
+	}
+	return []tools.Tool{x.runner.Tool()}, nil
+}
+
+// Close ends the kernel of persistent scripts.
+func (x *instance) Close(context.Context) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.runner != nil {
+		x.runner.Close()
+	}
+	return nil
+}

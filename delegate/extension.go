@@ -1,0 +1,119 @@
+package delegate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Extension returns the extension. C needs neither Limits, Cwd nor Ended: they come
+// from the session. Its configuration section is a [Limits].
+func Extension(c Config) extension.Extension { return delegation{c} }
+
+type delegation struct{ Config }
+
+func (delegation) Name() string { return toolset }
+
+func (e delegation) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+	c := e.Config
+	c.Cwd, c.Ended = s.Cwd, s.Wake
+	c.Limits = func() (l Limits) {
+		if err := s.Config(&l); err != nil {
+			c.Log.Warn("the limits of subagents cannot be read", "error", err)
+		}
+		return l
+	}
+	return &Instance{Children: New(c), session: s}, nil
+}
+
+// Instance are the subagents of a session, as an extension.
+type Instance struct {
+	*Children
+	session *extension.Session
+	swept   sync.Once
+}
+
+// Attach removes the worktrees that dead servers have left of the session's subagents.
+func (x *Instance) Attach([]any) (start func()) {
+	x.swept.Do(func() {
+		x.Sweep(x.session.Folders()[0])
+		if x.session.New {
+			x.Fresh()
+		}
+	})
+	return nil
+}
+
+// Tools returns delegate_task.
+func (x *Instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
+	return []tools.Tool{x.Tool()}, nil
+}
+
+// Notices returns the results of subagents that worked in the background.
+func (x *Instance) Notices(ctx context.Context, when extension.When) []string {
+	if when != extension.WithPrompt {
+		return nil
+	}
+	if news := x.News(ctx, x.session.ID); news != "" {
+		return []string{news}
+	}
+	return nil
+}
+
+// Waiting reports whether results wait.
+func (x *Instance) Waiting() bool { return x.Children.Waiting() > 0 }
+
+// Close ends the subagents.
+func (x *Instance) Close(ctx context.Context) error {
+	if err := x.Children.Close(ctx); err != nil {
+		return fmt.Errorf("waiting for subagents: %w", err)
+	}
+	return nil
+}
+
+// All lists the session's subagents, those of earlier processes included.
+func (x *Instance) All(ctx context.Context) ([]Status, error) { return x.List(ctx, x.session.ID) }
+
+// Begun lends the subagents the Env of the session's calls.
+func (x *Instance) Begun(env *tools.Env) { x.Lend(env) }
+
+// Send sends a message to a subagent. One that has ended is resumed.
+func (x *Instance) Send(ctx context.Context, id, text string) error {
+	if err := x.Message(ctx, id, text); err != nil {
+		return extension.BadInput("subagentId", "%v", err)
+	}
+	return nil
+}
+
+// Cancel ends one subagent. If it had ended already, it returns false.
+func (x *Instance) Cancel(id string) (bool, error) {
+	stopped, err := x.Stop(id)
+	if err != nil {
+		return false, extension.BadInput("subagentId", "%v", err)
+	}
+	return stopped, nil
+}
+
+// StatusLine is the line of /status.
+func (x *Instance) StatusLine(ctx context.Context) (name, text string) {
+	if list, err := x.List(ctx, x.session.ID); err == nil && len(list) > 0 {
+		return "Subagents", fmt.Sprint(len(list))
+	}
+	return "", ""
+}
+
+// Prompt is the prompt that delegates tasks without asking the model first; args are
+// those of the tool.
+func Prompt(goals []string, args json.RawMessage) agent.Input {
+	text := "Delegate: " + strings.Join(goals, "\n")
+	if len(goals) > 1 {
+		text = fmt.Sprintf("Delegate %d tasks:\n\n- %s", len(goals), strings.Join(goals, "\n- "))
+	}
+	return agent.Input{Text: text, Calls: []tools.Call{{Name: ToolName, Args: args}}}
+}

@@ -1,0 +1,360 @@
+// Package checkpoints keeps the state of the workspace before each turn, so that the
+// user and the model can compare files with it and restore them.
+package checkpoints
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Options are the parts of the process and of the session's core that the extension uses.
+type Options struct {
+	Store     *checkpoint.Store
+	Workspace *workspace.Workspace
+	Confine   func(ctx context.Context, c *proc.Cmd, reads ...string) error // for the server's own git
+	Busy      func() bool                                                   // commands run in the background
+	Remote    bool                                                          // commands run on another machine
+	Show      func(text string)                                             // shows a text to the user at once
+	Ask       func(ctx context.Context, q tools.Question) (tools.Decision, error)
+	// Exclusive runs work while no turn runs; prompts that come meanwhile wait. If a
+	// turn runs, it returns an error.
+	Exclusive func(ctx context.Context, work func(context.Context) error) error
+}
+
+// Config is the configuration section.
+type Config struct {
+	Enabled bool
+	Limits  checkpoint.Limits
+}
+
+// New returns the extension.
+func New(o Options) extension.Extension { return checkpoints{o} }
+
+type checkpoints struct{ Options }
+
+func (checkpoints) Name() string { return "checkpoints" }
+
+func (e checkpoints) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+	x := &Instance{Options: e.Options, session: s}
+	var c Config
+	if err := s.Config(&c); err != nil {
+		return nil, err
+	}
+	if c.Enabled {
+		x.keeper = e.Store.Keeper(checkpoint.Config{
+			Session: s.ID, Files: e.Workspace, Limits: x.limits, Confine: e.Confine, Busy: e.Busy, Tell: e.Show,
+		})
+		e.Workspace.Journal = x.keeper.Journal
+	}
+	return x, nil
+}
+
+// Instance are the checkpoints of a session.
+type Instance struct {
+	Options
+	session *extension.Session
+	keeper  *checkpoint.Keeper // nil: they are off
+
+	mu       sync.Mutex
+	restored []string // files that the user has restored, for the model
+}
+
+// Checkpoint is the state before a turn that changed files, or a named one.
+type Checkpoint struct {
+	ID        string
+	CreatedAt time.Time
+	Title     string
+	Files     []string // that were changed since, up to the next checkpoint; relative to the working directory where possible
+	Restore   bool     // made by a restore, of the state that it replaced
+}
+
+// Restored is the outcome of a restore. Paths are as in [Checkpoint.Files].
+type Restored struct {
+	Restored []string
+	Kept     []string // stay as they are: changed by others since, or not stored
+	Why      []string // for each of Kept
+}
+
+var errOff = errors.New("there are no checkpoints: checkpoints.enabled is off")
+
+func (x *Instance) limits() checkpoint.Limits {
+	var c Config
+	_ = x.session.Config(&c) // Open has read it
+	return c.Limits
+}
+
+// Close waits, within ctx, until the changes of the last turn are stored.
+func (x *Instance) Close(ctx context.Context) error {
+	if x.keeper == nil {
+		return nil
+	}
+	return x.keeper.Close(ctx)
+}
+
+// Tools returns the model's way to the checkpoints, if they are on.
+func (x *Instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
+	if x.keeper == nil {
+		return nil, nil
+	}
+	return []tools.Tool{tools.CheckpointTool(x.keeper)}, nil
+}
+
+// Derive lets a subagent use its parent's checkpoints.
+func (x *Instance) Derive(_ context.Context, kind extension.Kind, _ *extension.Session) (extension.Instance, error) {
+	if kind != extension.Subagent || x.keeper == nil {
+		return nil, nil
+	}
+	return derived{x}, nil
+}
+
+type derived struct{ parent *Instance }
+
+func (derived) Close(context.Context) error { return nil }
+
+func (d derived) Tools(ctx context.Context, told []tools.Spec) ([]tools.Tool, error) {
+	return d.parent.Tools(ctx, told)
+}
+
+func (d derived) Events() []extension.Handlers { return d.parent.callEvents() }
+
+// Events begins a checkpoint with each turn, and lets the keeper know which calls may
+// write anywhere.
+func (x *Instance) Events() []extension.Handlers {
+	if x.keeper == nil {
+		return nil
+	}
+	return append(x.callEvents(), extension.Handlers{Limit: extension.NoLimit, Turn: x.begin})
+}
+
+func (x *Instance) callEvents() []extension.Handlers {
+	return []extension.Handlers{{Limit: extension.NoLimit, PreToolCall: x.beforeCall}}
+}
+
+func (x *Instance) begin(_ context.Context, p extension.Prompt) (ended func(), err error) {
+	first, _, _ := strings.Cut(strings.TrimSpace(p.Text), "\n")
+	if r := []rune(first); len(r) > 80 {
+		first = string(r[:79]) + "…"
+	}
+	x.keeper.Begin(first)
+	return x.keeper.End, nil
+}
+
+// beforeCall tells the keeper of a call that may write anywhere. The workspace itself
+// tells it about writes of file tools.
+func (x *Instance) beforeCall(ctx context.Context, c extension.ToolCall) (d extension.Decision, err error) {
+	if !c.Tool.WritesAnywhere() || x.Remote && c.Tool.RunsCommands() {
+		return d, nil
+	}
+	d.Ended = x.keeper.Opaque(ctx)
+	return d, nil
+}
+
+// Notices tells the model of files that the user has restored.
+func (x *Instance) Notices(_ context.Context, when extension.When) []string {
+	if when != extension.WithPrompt {
+		return nil
+	}
+	x.mu.Lock()
+	files := x.restored
+	x.restored = nil
+	x.mu.Unlock()
+	if len(files) == 0 {
+		return nil
+	}
+	slices.Sort(files)
+	files = slices.Compact(files)
+	const most = 50
+	text := "The user has gone back to a checkpoint: these files are again as they were before you changed them: " + strings.Join(files[:min(len(files), most)], ", ")
+	if len(files) > most {
+		text += fmt.Sprintf(" and %d more", len(files)-most)
+	}
+	return []string{text + ". Read them again before you rely on them."}
+}
+
+// List lists the checkpoints, newest first.
+func (x *Instance) List(ctx context.Context) ([]Checkpoint, error) {
+	if x.keeper == nil {
+		return nil, errOff
+	}
+	all, err := x.keeper.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Checkpoint, len(all))
+	for i, c := range all {
+		list[i] = x.checkpoint(c)
+	}
+	return list, nil
+}
+
+func (x *Instance) checkpoint(c checkpoint.Info) Checkpoint {
+	return Checkpoint{ID: c.ID, CreatedAt: c.Created, Title: c.Title, Files: x.names(c.Files), Restore: c.Restore}
+}
+
+// ChangedFiles returns the files that were changed since the first checkpoint; those that
+// were changed last come last. If checkpoints are off, it returns none.
+func (x *Instance) ChangedFiles(ctx context.Context) ([]string, error) {
+	if x.keeper == nil {
+		return nil, nil
+	}
+	all, err := x.keeper.List(ctx)
+	var paths []string
+	for _, c := range slices.Backward(all) { // the newest comes first
+		paths = append(paths, c.Files...)
+	}
+	return paths, err
+}
+
+// names returns paths for users: relative to the working directory where possible.
+func (x *Instance) names(paths []string) []string {
+	names := make([]string, len(paths))
+	for i, p := range paths {
+		names[i] = x.Workspace.Name(p)
+	}
+	return names
+}
+
+// paths is the reverse of names.
+func (x *Instance) paths(names []string) (paths []string) {
+	for _, name := range names {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(x.Workspace.Folders()[0], filepath.FromSlash(name))
+		} else if rel := x.Workspace.Name(name); !filepath.IsAbs(rel) { // spelled through a link, perhaps
+			name = filepath.Join(x.Workspace.Folders()[0], filepath.FromSlash(rel))
+		}
+		paths = append(paths, filepath.Clean(name))
+	}
+	return paths
+}
+
+// Diff is the change from a checkpoint to now, for git apply.
+func (x *Instance) Diff(ctx context.Context, id string, files []string) (string, error) {
+	if x.keeper == nil {
+		return "", errOff
+	}
+	text, err := x.keeper.Diff(ctx, id, x.paths(files))
+	return text, inputError(err)
+}
+
+func inputError(err error) error {
+	switch {
+	case errors.Is(err, checkpoint.ErrUnknown):
+		return extension.BadInput("checkpointId", "%v in this session", err)
+	case errors.Is(err, checkpoint.ErrUnchanged):
+		return extension.BadInput("files", "%v", err)
+	}
+	return err
+}
+
+// File is a file as it was at a checkpoint; nil: there was none.
+func (x *Instance) File(ctx context.Context, id, path string) (*string, error) {
+	if x.keeper == nil {
+		return nil, errOff
+	}
+	if path == "" {
+		return nil, extension.BadInput("path", "a file is required")
+	}
+	data, err := x.keeper.File(ctx, id, x.paths([]string{path})[0])
+	if err != nil || data == nil {
+		return nil, inputError(err)
+	}
+	text := string(data)
+	return &text, nil
+}
+
+// Create stores the present state under a title.
+func (x *Instance) Create(ctx context.Context, title string) (Checkpoint, error) {
+	if x.keeper == nil {
+		return Checkpoint{}, errOff
+	}
+	if title = strings.TrimSpace(title); title == "" {
+		title = "Checkpoint"
+	}
+	made, err := x.keeper.Name(ctx, title)
+	return x.checkpoint(made), err
+}
+
+// Restore writes files back as they were at a checkpoint: all that a turn has changed
+// since, or those of them that are named; a directory stands for its files. A file that
+// others have changed since is kept; if it was named, the user is asked about it. If a
+// turn runs, Restore returns an error.
+func (x *Instance) Restore(ctx context.Context, id string, files []string) (Restored, error) {
+	return x.restore(ctx, id, files, func(ctx context.Context, kept []string) bool {
+		return len(files) > 0 && x.mayOverwrite(ctx, kept)
+	})
+}
+
+// RestoreAll is [Instance.Restore] for a user who has decided that changes of others are
+// overwritten.
+func (x *Instance) RestoreAll(ctx context.Context, id string, files []string) (Restored, error) {
+	return x.restore(ctx, id, files, func(context.Context, []string) bool { return true })
+}
+
+func (x *Instance) restore(ctx context.Context, id string, files []string, overwrite func(context.Context, []string) bool) (r Restored, err error) {
+	if x.keeper == nil {
+		return r, errOff
+	}
+	err = x.Exclusive(ctx, func(ctx context.Context) error {
+		var err error
+		r, err = x.restoreNow(ctx, id, x.paths(files), overwrite)
+		return err
+	})
+	return r, err
+}
+
+func (x *Instance) restoreNow(ctx context.Context, id string, files []string, overwrite func(context.Context, []string) bool) (Restored, error) {
+	out, err := x.keeper.Restore(ctx, id, checkpoint.Choice{Files: files})
+	if err == nil && len(out.Kept) > 0 {
+		out, err = x.restoreKept(ctx, id, out, overwrite)
+	}
+	var r Restored
+	r.Restored = x.names(out.Restored)
+	for _, k := range out.Kept {
+		r.Kept, r.Why = append(r.Kept, x.Workspace.Name(k.Path)), append(r.Why, k.Why)
+	}
+	if len(r.Restored) > 0 {
+		x.mu.Lock()
+		x.restored = append(x.restored, r.Restored...)
+		x.mu.Unlock()
+	}
+	return r, inputError(err)
+}
+
+// restoreKept restores files that were kept, if overwrite allows it.
+func (x *Instance) restoreKept(ctx context.Context, id string, out checkpoint.Outcome, overwrite func(context.Context, []string) bool) (checkpoint.Outcome, error) {
+	var changed []string
+	for _, k := range out.Kept {
+		if k.Others {
+			changed = append(changed, k.Path)
+		}
+	}
+	if len(changed) == 0 || !overwrite(ctx, x.names(changed)) {
+		return out, nil
+	}
+	more, err := x.keeper.Restore(ctx, id, checkpoint.Choice{Files: changed, Force: func(string) bool { return true }})
+	out.Kept = append(slices.DeleteFunc(out.Kept, func(k checkpoint.Kept) bool { return k.Others }), more.Kept...)
+	out.Restored = append(out.Restored, more.Restored...)
+	return out, err
+}
+
+// mayOverwrite asks the user.
+func (x *Instance) mayOverwrite(ctx context.Context, kept []string) bool {
+	decision, err := x.Ask(ctx, tools.Question{
+		Kind: tools.KindEdit, Call: tools.Call{ID: "restore", Name: "restore", Args: []byte("{}")},
+		Title:  "Overwrite " + strings.Join(kept, ", "),
+		Reason: "overwrites what was changed there since, by you or somebody else; what is there now stays in a checkpoint of its own",
+	})
+	return err == nil && decision.Allows()
+}

@@ -1,0 +1,104 @@
+package checkpoints
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/hermes-ls/hermes-ls/extension"
+)
+
+// Commands returns /checkpoint and /rollback.
+func (x *Instance) Commands() []extension.Command {
+	return []extension.Command{
+		{Name: "checkpoint", Description: "Keep the files as they are now", Hint: "a name for it", Order: 100, Run: x.create},
+		{Name: "rollback", Description: "List checkpoints, or bring files back as they were at one", Hint: "number, and files if not all", Order: 110, Run: x.rollback},
+	}
+}
+
+func (x *Instance) create(ctx context.Context, name string) (string, error) {
+	c, err := x.Create(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Kept as “%s”. `/rollback` lists what was kept.", c.Title), nil
+}
+
+// rollback lists checkpoints, or restores the one of that number or id.
+func (x *Instance) rollback(ctx context.Context, args string) (string, error) {
+	all, err := x.List(ctx)
+	if err != nil {
+		return "", err
+	}
+	words := strings.Fields(args)
+	if len(words) == 0 {
+		return listed(all), nil
+	}
+	id := words[0]
+	if n, err := strconv.Atoi(id); err == nil && n >= 1 && n <= len(all) {
+		id = all[n-1].ID
+	}
+	r, err := x.Restore(ctx, id, words[1:])
+	if err != nil {
+		return "", err
+	}
+	return r.text(), nil
+}
+
+// RestoreSince restores all files as they were when a prompt came. It returns a
+// report, as Markdown.
+func (x *Instance) RestoreSince(ctx context.Context, prompt time.Time) (done string, err error) {
+	all, err := x.List(ctx)
+	if err != nil {
+		return "", err
+	}
+	oldest := -1 // that is no older than the prompt
+	for i, c := range all {
+		if !c.CreatedAt.Before(prompt) {
+			oldest = i
+		}
+	}
+	if oldest < 0 {
+		return "No files had been changed.", nil
+	}
+	r, err := x.Restore(ctx, all[oldest].ID, nil)
+	if err != nil {
+		return "", err
+	}
+	x.Workspace.Forget(x.paths(r.Restored)...)
+	return r.text(), nil
+}
+
+func (r Restored) text() string {
+	text := "Nothing had to be brought back."
+	if len(r.Restored) > 0 {
+		text = "Brought back: " + extension.CodeList(r.Restored) + "."
+	}
+	if len(r.Kept) > 0 {
+		text += " Kept as they are, because somebody else has changed them since or they were not kept: " + extension.CodeList(r.Kept) + "."
+	}
+	return text
+}
+
+func listed(all []Checkpoint) string {
+	if len(all) == 0 {
+		return "There are no checkpoints yet: nothing was changed."
+	}
+	var b strings.Builder
+	for i, c := range all {
+		changed := "nothing changed after it"
+		if n := len(c.Files); n > 0 {
+			changed = extension.CodeList(c.Files[:min(n, 5)])
+			if n > 5 {
+				changed += fmt.Sprintf(" and %d more", n-5)
+			}
+		}
+		fmt.Fprintf(&b, "%d. %s, “%s”: %s\n", i+1, humanize.Time(c.CreatedAt), c.Title, changed)
+	}
+	b.WriteString("\n`/rollback 1` brings all files back as they were at the first of these; name files after the number for those alone.")
+	return b.String()
+}

@@ -1,0 +1,241 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Section is the configuration section.
+type Section struct {
+	Servers []Server                  // in the order of their names
+	Offers  func(toolset string) bool // whether the tools of a toolset are offered
+}
+
+// Options are the parts of the process and of the session's core that the extension uses.
+type Options struct {
+	Config              // Permit, Notice and Hide come from the session
+	Show   func(string) // shows a text to the user at once
+}
+
+// Dir is the directory in which servers start: it holds nothing, and commands of the agent
+// cannot write there.
+func Dir(home string) string { return filepath.Join(home, "mcp", "cwd") }
+
+// Extension returns the extension.
+func Extension(o Options) extension.Extension { return servers{o} }
+
+type servers struct{ Options }
+
+func (servers) Name() string { return "mcp" }
+
+func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Instance, error) {
+	x := &Instance{session: s, show: e.Show}
+	c := e.Config
+	c.Roots = s.Folders()
+	c.Permit, c.Notice, c.Hide = x.permit, s.Notify, s.Redact
+	x.Servers = New(ctx, c)
+	return x, nil
+}
+
+// Instance are the MCP servers of a session: those that the host gives, and those that
+// the user has configured.
+type Instance struct {
+	*Servers
+	session *extension.Session
+	show    func(string)
+
+	mu    sync.Mutex
+	given []Server // by the host; nil: it has not said
+}
+
+// permit asks whether a server that runs files of the workspace may start.
+func (x *Instance) permit(ctx context.Context, p Permission) error {
+	return x.session.Ask.Approve(ctx, extension.Request{
+		Kind: tools.KindExecute, Title: p.Title, Reason: p.Reason, Keys: []string{p.Key}, EveryMode: !p.Sandboxed,
+		Call: tools.Call{ID: "mcp-server-" + p.Server, Name: x.session.Name},
+	})
+}
+
+// Given are the servers that a host gives to a session.
+type Given []Server
+
+// Attach connects the servers that the host has given, and the configured ones.
+func (x *Instance) Attach(given []any) (start func()) {
+	var own []Server
+	for _, g := range given {
+		if list, ok := g.(Given); ok {
+			own = append([]Server{}, list...)
+		}
+	}
+	x.mu.Lock()
+	if own == nil && x.given != nil {
+		x.mu.Unlock()
+		return nil
+	}
+	x.given = append([]Server{}, own...)
+	x.mu.Unlock()
+	var c Section
+	if err := x.session.Config(&c); err != nil {
+		x.session.Notify(err.Error())
+	}
+	list := slices.Clone(own)
+	for _, s := range c.Servers {
+		if !slices.ContainsFunc(own, func(g Server) bool { return g.Name == s.Name }) { // the host's have precedence
+			list = append(list, s)
+		}
+	}
+	notOffered := func(s Server) bool { return c.Offers != nil && !c.Offers(Toolset(s.Name)) }
+	return func() { x.Connect(slices.DeleteFunc(list, notOffered)) }
+}
+
+// FoldersChanged tells the servers the workspace folders.
+func (x *Instance) FoldersChanged() { x.SetRoots(x.session.Folders()) }
+
+// Tools returns the tools of the connected servers, or, of a stored session, those that
+// the model was told of.
+func (x *Instance) Tools(ctx context.Context, told []tools.Spec) ([]tools.Tool, error) {
+	if told == nil {
+		x.Approve(ctx)
+		late := time.AfterFunc(firstWait, func() { x.show(x.awaited()) })
+		x.Wait(ctx)
+		late.Stop()
+		return x.Servers.Tools(), ctx.Err()
+	}
+	var recalled []tools.Tool
+	for _, t := range told {
+		if IsTool(t.Name) {
+			recalled = append(recalled, x.Recalled(t.Name, t.Description, t.Schema))
+		}
+	}
+	return recalled, nil
+}
+
+// firstWait is how long a first prompt waits for servers before the user is told.
+const firstWait = time.Second
+
+func (x *Instance) awaited() string {
+	var names []string
+	for _, s := range x.Status() {
+		if s.State == Connecting {
+			names = append(names, s.Name)
+		}
+	}
+	return "Waiting for MCP servers to start: " + strings.Join(names, ", ")
+}
+
+// Derive lets subagents call the tools of the parent's servers.
+func (x *Instance) Derive(_ context.Context, kind extension.Kind, _ *extension.Session) (extension.Instance, error) {
+	if kind != extension.Subagent {
+		return nil, nil
+	}
+	return lent{x}, nil
+}
+
+// lent are the servers as a subagent has them: they stay the parent's.
+type lent struct{ *Instance }
+
+func (lent) Close(context.Context) error { return nil }
+func (lent) Attach([]any) func()         { return nil }
+func (lent) FoldersChanged()             {}
+func (lent) Secrets() map[string]string  { return nil }
+
+func (lent) Commands() []extension.Command               { return nil }
+func (lent) StatusLine(context.Context) (string, string) { return "", "" }
+
+// Tools returns the parent's tools, whether their servers are connected now or not.
+func (l lent) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
+	return l.Servers.Tools(), nil
+}
+
+// Secrets returns the secrets that the servers were given.
+func (x *Instance) Secrets() map[string]string {
+	x.mu.Lock()
+	list := slices.Clone(x.given)
+	x.mu.Unlock()
+	var c Section
+	_ = x.session.Config(&c) // Attach reports it
+	return SecretsOf(append(list, c.Servers...))
+}
+
+// SecretsOf returns the secrets that servers were given, by names that tell the user
+// which they are.
+func SecretsOf(list []Server) map[string]string {
+	found := map[string]string{}
+	add := func(name, value string) {
+		found[name] = value
+		if _, token, ok := strings.Cut(value, " "); ok { // Bearer …
+			found[name+" token"] = token
+		}
+	}
+	for _, s := range list {
+		for _, kv := range s.Env {
+			if name, value, _ := strings.Cut(kv, "="); proc.Secret(name) {
+				add(s.Name+" "+name, value)
+			}
+		}
+		for name, value := range s.Headers {
+			if proc.Secret(name) || strings.EqualFold(name, "cookie") {
+				add(s.Name+" "+name, value)
+			}
+		}
+		if u, err := url.Parse(s.URL); err == nil {
+			for name, values := range u.Query() {
+				if proc.Secret(name) {
+					add(s.Name+" "+name, values[0])
+				}
+			}
+			if password, ok := u.User.Password(); ok {
+				add(s.Name+" password", password)
+			}
+		}
+	}
+	return found
+}
+
+// Commands returns /mcp.
+func (x *Instance) Commands() []extension.Command {
+	return []extension.Command{{Name: "mcp", Description: "Show the MCP servers and their tools", Order: 160, Run: x.list}}
+}
+
+// StatusLine is the line of /status.
+func (x *Instance) StatusLine(context.Context) (name, text string) {
+	if n := len(x.Status()); n > 0 {
+		return "MCP servers", fmt.Sprintf("%d, see `/mcp`", n)
+	}
+	return "", ""
+}
+
+func (x *Instance) list(ctx context.Context, _ string) (string, error) {
+	starting, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	x.Wait(starting)
+	servers := x.Status()
+	if len(servers) == 0 {
+		return "There are no MCP servers: neither the editor nor `mcp_servers` in your config.yaml names any.", nil
+	}
+	var b strings.Builder
+	for _, s := range servers {
+		fmt.Fprintf(&b, "- **%s** (`%s`): %s", s.Name, s.From, s.State)
+		if s.Error != "" {
+			b.WriteString(": " + s.Error)
+		}
+		if len(s.Tools) > 0 {
+			b.WriteString("; " + extension.CodeList(s.Tools))
+		}
+		if len(s.LeftOut) > 0 {
+			b.WriteString("; left out, because they run only as tasks: " + extension.CodeList(s.LeftOut))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String(), nil
+}
