@@ -107,13 +107,16 @@ func (s *Store) HasCall(ctx context.Context, id, call string) (has bool, err err
 
 // Fork adds a session, made of head, with the log of another up to a Seq, that one
 // included, and more messages behind it. The messages keep their IDs, times and Seqs;
-// the sessions share them.
+// the sessions share them. The state of extensions is copied as it is now.
 func (s *Store) Fork(ctx context.Context, from string, upTo int64, head Session, more []*Message) error {
 	err := s.branch(ctx, from, upTo, func(tx *sql.Tx, db *database, shared Totals) error {
 		if err := db.addHead(ctx, tx, head); err != nil {
 			return err
 		}
 		if err := db.share(ctx, tx, from, head.ID, int64(shared.Messages)); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, copyState, head.ID, from); err != nil {
 			return err
 		}
 		if err := setTotals(ctx, tx, head.ID, shared); err != nil {
@@ -126,7 +129,8 @@ func (s *Store) Fork(ctx context.Context, from string, upTo int64, head Session,
 
 // Rewind goes back in a session: its log ends with the message of Seq upTo, and more
 // are added behind it. What came after is kept as another session, made of branch,
-// which has the whole log as it was.
+// which has the whole log as it was, and a copy of the state of extensions. The session
+// keeps its state: an extension whose values follow from messages has to read them again.
 func (s *Store) Rewind(ctx context.Context, id string, upTo int64, branch Session, more []*Message) error {
 	err := s.branch(ctx, id, upTo, func(tx *sql.Tx, db *database, shared Totals) error {
 		if err := db.addHead(ctx, tx, branch); err != nil {
@@ -138,6 +142,7 @@ func (s *Store) Rewind(ctx context.Context, id string, upTo int64, branch Sessio
 		}{
 			{"UPDATE pieces SET session_id = ? WHERE session_id = ?", []any{branch.ID, id}},
 			{"UPDATE sessions SET (" + sumColumns + ") = (SELECT " + sumColumns + " FROM sessions WHERE id = ?) WHERE id = ?", []any{id, branch.ID}},
+			{copyState, []any{branch.ID, id}},
 			{"UPDATE sessions SET rewinds = rewinds + 1, updated_at = max(updated_at, ?) WHERE id = ?", []any{Now().UnixMicro(), id}},
 		} {
 			if _, err := tx.ExecContext(ctx, step.query, step.args...); err != nil {

@@ -148,7 +148,7 @@ func MigrateAndDie(ctx context.Context, path string) error {
 		if version == len(migrations) {
 			return errors.New("it is migrated already")
 		}
-		if err := bring(ctx, tx, version); err != nil {
+		if err := sessionFormat.bring(ctx, tx, version); err != nil {
 			return err
 		}
 		self, err := os.FindProcess(os.Getpid())

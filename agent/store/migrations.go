@@ -196,6 +196,15 @@ CREATE TABLE rejections (
 -- Messages have parts. Those that are there have them in the usual order, which needs no
 -- layout: no row is changed.
 ALTER TABLE messages ADD COLUMN parts TEXT NOT NULL DEFAULT ''; -- JSON array, or empty: the order and the state of the parts, if it is not the usual one
+`, `
+-- Values that extensions keep with a session.
+CREATE TABLE state (
+	session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+	namespace  TEXT NOT NULL,
+	key        TEXT NOT NULL,
+	value      BLOB NOT NULL,
+	PRIMARY KEY (session_id, namespace, key)
+) STRICT, WITHOUT ROWID;
 `}
 
 // sumUp made the sums in sessions from messages, before sessions had pieces.

@@ -63,29 +63,13 @@ func (s *Store) database(ctx context.Context) (*database, error) {
 }
 
 func (s *Store) openFile(ctx context.Context) (_ *database, err error) {
-	if err := createPrivate(s.path); err != nil {
-		return nil, err
-	}
-	if err := s.prepareFile(ctx); err != nil {
-		return nil, err
-	}
 	db := &database{sweeper: newSweeper(s)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, db.close())
 		}
 	}()
-	synchronous := "normal"
-	if s.synchronous == "full" {
-		synchronous = "full"
-	}
-	if db.writer, err = connect(s.path, 1, patience, "foreign_keys(1)", "synchronous("+synchronous+")"); err != nil {
-		return nil, err
-	}
-	if db.reader, err = connect(s.path, 3, patience, "query_only(1)"); err != nil {
-		return nil, err
-	}
-	if err := migrate(ctx, db.writer); err != nil {
+	if db.writer, db.reader, err = sessionFormat.open(ctx, s.path, s.synchronous); err != nil {
 		return nil, err
 	}
 	if err := db.prepare(ctx); err != nil {
@@ -94,14 +78,39 @@ func (s *Store) openFile(ctx context.Context) (_ *database, err error) {
 	return db, db.sweepLeft(ctx)
 }
 
-// prepareFile judges what is in the file before anything is changed in it, and
-// then turns write-ahead logging on.
-func (s *Store) prepareFile(ctx context.Context) error {
-	db, err := connect(s.path, 1, 0)
+// open makes the file if there is none, checks it, and brings it up to date. It returns
+// one connection that writes and a few that read. If it fails, nothing stays open.
+func (f format) open(ctx context.Context, path, synchronous string) (writer, reader *sql.DB, err error) {
+	if err := createPrivate(path); err != nil {
+		return nil, nil, err
+	}
+	if err := f.prepareFile(ctx, path); err != nil {
+		return nil, nil, err
+	}
+	if synchronous != "full" {
+		synchronous = "normal"
+	}
+	if writer, err = connect(path, 1, patience, "foreign_keys(1)", "synchronous("+synchronous+")"); err != nil {
+		return nil, nil, err
+	}
+	reader, err = connect(path, 3, patience, "query_only(1)")
+	if err == nil {
+		if err = f.migrate(ctx, writer); err == nil {
+			return writer, reader, nil
+		}
+		err = errors.Join(err, reader.Close())
+	}
+	return nil, nil, errors.Join(err, writer.Close())
+}
+
+// prepareFile checks the file before anything is changed in it, and then turns
+// write-ahead logging on.
+func (f format) prepareFile(ctx context.Context, path string) error {
+	db, err := connect(path, 1, 0)
 	if err != nil {
 		return err
 	}
-	err = patiently(ctx, func() error { return recognise(ctx, db) })
+	err = patiently(ctx, func() error { return f.recognize(ctx, db) })
 	if err == nil {
 		err = patiently(ctx, func() error { return enableWAL(ctx, db) })
 	}

@@ -17,8 +17,17 @@ const applicationID = 0x48726d73
 //go:embed schema.sql
 var schema string
 
-// recognise refuses a file that is not ours or not yet known to us.
-func recognise(ctx context.Context, db *sql.DB) error {
+// format is how a file is recognized and made.
+type format struct {
+	id         int      // its application_id
+	migrations []string // see [migrations]
+	schema     string   // of a new file; empty: the migrations make it
+}
+
+var sessionFormat = format{applicationID, migrations, schema}
+
+// recognize rejects a file that is not of the format, or of a newer version of it.
+func (f format) recognize(ctx context.Context, db *sql.DB) error {
 	var id, version, tables int
 	row := db.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id),
 		(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`)
@@ -28,42 +37,42 @@ func recognise(ctx context.Context, db *sql.DB) error {
 	switch empty := id == 0 && version == 0 && tables == 0; {
 	case empty:
 		return nil
-	case id != applicationID:
+	case id != f.id:
 		return ErrDamaged
-	case version > len(migrations):
-		return fmt.Errorf("version %d, known up to %d: %w", version, len(migrations), ErrNewer)
+	case version > len(f.migrations):
+		return fmt.Errorf("version %d, known up to %d: %w", version, len(f.migrations), ErrNewer)
 	}
 	return nil
 }
 
 // migrate brings the file up to date. The version is read again inside the
 // transaction, as another process may have done the work meanwhile.
-func migrate(ctx context.Context, db *sql.DB) error {
+func (f format) migrate(ctx context.Context, db *sql.DB) error {
 	var version int
 	const read = "PRAGMA user_version"
-	if err := db.QueryRowContext(ctx, read).Scan(&version); err != nil || version == len(migrations) {
+	if err := db.QueryRowContext(ctx, read).Scan(&version); err != nil || version == len(f.migrations) {
 		return err
 	}
 	return (&database{writer: db}).write(ctx, func(tx *sql.Tx) error {
 		if err := tx.QueryRowContext(ctx, read).Scan(&version); err != nil {
 			return err
 		}
-		if err := bring(ctx, tx, version); err != nil {
+		if err := f.bring(ctx, tx, version); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(migrations)))
+		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", f.id, len(f.migrations)))
 		return err
 	})
 }
 
 // bring takes a file from a version to the newest. Version 0 is an empty file.
-func bring(ctx context.Context, tx *sql.Tx, version int) error {
-	if version == 0 {
-		_, err := tx.ExecContext(ctx, schema)
+func (f format) bring(ctx context.Context, tx *sql.Tx, version int) error {
+	if version == 0 && f.schema != "" {
+		_, err := tx.ExecContext(ctx, f.schema)
 		return err
 	}
-	for n := version; n < len(migrations); n++ {
-		if _, err := tx.ExecContext(ctx, migrations[n]); err != nil {
+	for n := version; n < len(f.migrations); n++ {
+		if _, err := tx.ExecContext(ctx, f.migrations[n]); err != nil {
 			return fmt.Errorf("bringing it to version %d: %w", n+1, err)
 		}
 	}

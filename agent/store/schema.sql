@@ -93,6 +93,15 @@ CREATE TABLE rejections (
 	PRIMARY KEY (endpoint, model)
 ) STRICT, WITHOUT ROWID;
 
+-- Values that extensions keep with a session.
+CREATE TABLE state (
+	session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+	namespace  TEXT NOT NULL,
+	key        TEXT NOT NULL,
+	value      BLOB NOT NULL,
+	PRIMARY KEY (session_id, namespace, key)
+) STRICT, WITHOUT ROWID;
+
 -- What is looked for in a log without reading it.
 CREATE INDEX messages_compactions ON messages (log, seq) WHERE keeps != 0;
 CREATE INDEX messages_results ON messages (log, call_id) WHERE call_id != '';

@@ -178,7 +178,7 @@ func TestMigrationIsReversible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Exec("ALTER TABLE messages DROP COLUMN parts; PRAGMA user_version = 7"); err != nil {
+	if _, err := db.Exec("ALTER TABLE messages DROP COLUMN parts; DROP TABLE state; PRAGMA user_version = 7"); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

@@ -1,0 +1,118 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Limits of a [State]. An extension with more data opens a file of its own, see [OpenFile].
+const (
+	MaxStateValue = 64 << 10 // bytes of a value
+	MaxStateKey   = 200      // bytes of a key
+)
+
+// State has the values that one extension keeps with one session. They are deleted with
+// the session, copied by a fork, and copied to the branch by a rewind. They are not
+// exported. A State is safe for concurrent use.
+type State struct {
+	store              *Store
+	session, namespace string
+}
+
+// State returns the state of a session in a namespace, such as an extension's name. The
+// session need not be stored yet.
+func (s *Store) State(session, namespace string) *State { return &State{s, session, namespace} }
+
+const (
+	selectState = "SELECT value FROM state WHERE session_id = ? AND namespace = ? AND key = ?"
+	setState    = "INSERT INTO state VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
+	deleteState = "DELETE FROM state WHERE session_id = ? AND namespace = ? AND key = ?"
+	listState   = "SELECT key FROM state WHERE session_id = ? AND namespace = ? ORDER BY key"
+	copyState   = "INSERT INTO state SELECT ?, namespace, key, value FROM state WHERE session_id = ?"
+)
+
+// Get returns the value of key. If there is none, it returns nil.
+func (x *State) Get(ctx context.Context, key string) (value []byte, err error) {
+	db, err := x.store.database(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = db.reader.QueryRowContext(ctx, selectState, x.session, x.namespace, key).Scan(&value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return value, x.explain("reading", key, err)
+}
+
+// Set stores the value of key. If the value or the key is too long, or the session is
+// not stored yet ([ErrNotFound]), nothing is changed.
+func (x *State) Set(ctx context.Context, key string, value []byte) error {
+	if len(value) > MaxStateValue || key == "" || len(key) > MaxStateKey {
+		return x.explain("storing", key, fmt.Errorf("the value has %d bytes and the key %d; at most %d and 1 to %d are stored; nothing was changed",
+			len(value), len(key), MaxStateValue, MaxStateKey))
+	}
+	if value == nil {
+		value = []byte{} // not NULL
+	}
+	return x.change(ctx, "storing", key, setState, x.session, x.namespace, key, value)
+}
+
+// Delete removes key. If there is no such key, it does nothing.
+func (x *State) Delete(ctx context.Context, key string) error {
+	return x.change(ctx, "deleting", key, deleteState, x.session, x.namespace, key)
+}
+
+// List returns the keys in order.
+func (x *State) List(ctx context.Context) ([]string, error) {
+	db, err := x.store.database(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := texts(db.reader.QueryContext(ctx, listState, x.session, x.namespace))
+	return keys, x.explain("listing", "", err)
+}
+
+// Load decodes the JSON value of key into v. If there is none, it returns false.
+func (x *State) Load(ctx context.Context, key string, v any) (bool, error) {
+	value, err := x.Get(ctx, key)
+	if err != nil || value == nil {
+		return false, err
+	}
+	return true, x.explain("decoding", key, json.Unmarshal(value, v))
+}
+
+// Save stores v as JSON. If v is nil, it removes the value.
+func (x *State) Save(ctx context.Context, key string, v any) error {
+	if v == nil {
+		return x.Delete(ctx, key)
+	}
+	value, err := json.Marshal(v)
+	if err != nil {
+		return x.explain("encoding", key, err)
+	}
+	return x.Set(ctx, key, value)
+}
+
+func (x *State) change(ctx context.Context, doing, key, query string, args ...any) error {
+	db, err := x.store.database(ctx)
+	if err != nil {
+		return err
+	}
+	err = db.writeShared(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, query, args...)
+		if hasCode(err, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY) {
+			err = ErrNotFound
+		}
+		return err
+	})
+	return x.explain(doing, key, err)
+}
+
+func (x *State) explain(doing, key string, err error) error {
+	return x.store.explain(fmt.Sprintf("%s %q of %s in session %s", doing, key, x.namespace, x.session), err)
+}
