@@ -75,15 +75,17 @@ func (s *Shell) runAway(ctx context.Context, c Command, before shellState) (Outc
 	child := s.process(c, before, []string{"-c", fmt.Sprintf(awayWrapper, mark), s.Name(), c.Text})
 	exit, timedOut, err := runLimited(ctx, child, c.Timeout)
 	out.end()
+	var tooLarge []string
 	if err == nil && !timedOut {
 		if after, ok := parseState(out.cut, nil); ok {
 			if c.pty {
 				after.restore("TERM", before)
 			}
+			after.env, tooLarge = fitting(after.env, awayLimit)
 			s.adopt(after, c.Dir == "")
 		}
 	}
-	return Outcome{Exit: exit, Cwd: s.Cwd(), TimedOut: timedOut}, err
+	return Outcome{Exit: exit, Cwd: s.Cwd(), TimedOut: timedOut, TooLarge: tooLarge}, err
 }
 
 // process is the local program that runs the shell there with args.

@@ -74,6 +74,8 @@ type Outcome struct {
 	Cwd      string // the session's folder now
 	TimedOut bool
 	LostDir  string // the session's folder before, if it was gone; the command ran in the first one
+
+	TooLarge []string // names of variables that are not carried over: no program could be started with them
 }
 
 // stateLimit bounds what a command leaves behind.
@@ -164,6 +166,7 @@ func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 		return Outcome{Cwd: before.dir}, err
 	}
 	exit, timedOut, err := start(ctx, child, c.Timeout)
+	var tooLarge []string
 	if err == nil && !timedOut {
 		if after, ok := s.left(dump, before.env); ok {
 			if c.pty {
@@ -172,10 +175,11 @@ func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 			if c.path != nil {
 				after.env = override(after.env, []string{"PATH=" + *c.path})
 			}
+			after.env, tooLarge = fitting(after.env, environLimit)
 			s.adopt(after, c.Dir == "")
 		}
 	}
-	return Outcome{Exit: exit, Cwd: s.Cwd(), TimedOut: timedOut, LostDir: lost}, err
+	return Outcome{Exit: exit, Cwd: s.Cwd(), TimedOut: timedOut, LostDir: lost, TooLarge: tooLarge}, err
 }
 
 // process is the child in which c runs, but for its arguments.
@@ -240,6 +244,34 @@ func (s *Shell) adopt(after shellState, dirToo bool) {
 		after.dir = s.state.dir
 	}
 	s.state = after
+}
+
+// The most that a variable, and all together, may hold to be carried over. Linux starts no
+// program with a longer variable, and other systems with little more than all.
+const (
+	variableLimit = 128<<10 - 1
+	environLimit  = 768 << 10
+	awayLimit     = 64 << 10 // on a backend, where all of it is one word of a command
+)
+
+// fitting returns an environment without the variables that would keep programs from being
+// started, the longest first, and their names.
+func fitting(env []string, limit int) (kept, tooLarge []string) {
+	total := 0
+	for _, kv := range env {
+		total += len(kv) + 1
+	}
+	longest := slices.SortedFunc(slices.Values(env), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	for _, kv := range longest {
+		if len(kv) < variableLimit && total <= limit {
+			break
+		}
+		total -= len(kv) + 1
+		name, _, _ := strings.Cut(kv, "=")
+		tooLarge = append(tooLarge, name)
+		env = without(env, name)
+	}
+	return env, tooLarge
 }
 
 // runLimited is the usual starter.

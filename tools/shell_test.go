@@ -378,6 +378,44 @@ func TestShellKeepsOddValues(t *testing.T) {
 
 // A command that puts something else in the place of the state changes nothing of it,
 // and its turn goes on.
+// A variable with which no program could be started would end the session's shell for good.
+func TestShellLargeExports(t *testing.T) {
+	t.Parallel()
+	for _, program := range append(shells(t), programPath(t, "fish")) {
+		t.Run(filepath.Base(program), func(t *testing.T) {
+			t.Parallel()
+			s, _ := newTestShell(t, "")
+			s.program = program
+			set := "export BIG=$(head -c 200000 /dev/zero | tr '\\0' x); export SMALL=1; cd sub"
+			if filepath.Base(program) == "fish" {
+				set = "set -gx BIG (head -c 120000 /dev/zero | tr '\\0' x); set -gx SMALL 1; cd sub"
+			}
+			_, o := do(t, s, set)
+			if filepath.Base(program) != "fish" && !slices.Equal(o.TooLarge, []string{"BIG"}) {
+				t.Errorf("too large: %v", o.TooLarge)
+			}
+			if out, o := do(t, s, `echo "$SMALL"`); out != "1\n" || filepath.Base(o.Cwd) != "sub" {
+				t.Errorf("afterwards: %q in %s", out, o.Cwd)
+			}
+		})
+	}
+}
+
+func TestFitting(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 1000)
+	many := []string{"A=" + long, "B=1", "C=" + long + long, "D=" + long}
+	for limit, want := range map[int]string{10_000: "", 4500: "", 3000: "C", 1500: "C A", 1100: "C A", 900: "C A D"} {
+		kept, tooLarge := fitting(many, limit)
+		if got := strings.Join(tooLarge, " "); got != want || len(kept)+len(tooLarge) != len(many) {
+			t.Errorf("%d: not kept: %q, want %q; kept: %d", limit, got, want, len(kept))
+		}
+	}
+	if _, tooLarge := fitting([]string{"A=" + strings.Repeat("x", variableLimit)}, 1<<30); len(tooLarge) != 1 {
+		t.Error("a variable that Linux passes to no program was kept")
+	}
+}
+
 func TestShellStateReplaced(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	secret := filepath.Join(t.TempDir(), "secret")

@@ -242,7 +242,7 @@ func runShown(ctx context.Context, env *Env, call Call, c Command, note string) 
 	return OK(terminalOut{
 		Output: text, ExitCode: outcome.Code, Cwd: outcome.Cwd,
 		TimedOut: outcome.TimedOut, Interrupted: ctx.Err() != nil,
-		Note:       sentence(note, explainEnd(ctx, env, c, outcome, text), explainCwd(env, outcome), settled),
+		Note:       sentence(note, explainEnd(ctx, env, c, outcome, text), explainCwd(env, outcome), explainTooLarge(outcome), settled),
 		FullOutput: full,
 	}).With(shown), nil
 }
@@ -380,6 +380,14 @@ func explainCwd(env *Env, o Outcome) string {
 		return "the folder is outside the workspace now; the file tools do not reach it"
 	}
 	return ""
+}
+
+// explainTooLarge says which variables the next command does not have.
+func explainTooLarge(o Outcome) string {
+	if len(o.TooLarge) == 0 {
+		return ""
+	}
+	return "not kept for the next command, because no program could be started with them: " + strings.Join(o.TooLarge, ", ") + "; put large values into files"
 }
 
 // explainJobs says that what & has started does not go on.
