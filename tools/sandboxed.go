@@ -2,6 +2,8 @@ package tools
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -39,24 +41,27 @@ func (p Places) review(ctx context.Context, env *Env, call Call, by string) stri
 	changes, done := p.watch.Changes()
 	defer done()
 	var removed, failed []string
-	for _, c := range changes {
-		if c.Asks && p.approved(ctx, env, call, c, by) {
-			c.Keep()
-			continue
+	for _, alike := range grouped(changes) {
+		keep := alike[0].Asks && p.approved(ctx, env, call, alike, by)
+		for _, c := range alike {
+			if keep {
+				c.Keep()
+				continue
+			}
+			if err := c.Remove(ctx); err != nil {
+				failed = append(failed, approval.Escape(c.What)+" ("+err.Error()+")")
+				continue
+			}
+			removed = append(removed, approval.Escape(c.What))
 		}
-		if err := c.Remove(ctx); err != nil {
-			failed = append(failed, approval.Escape(c.What)+" ("+err.Error()+")")
-			continue
-		}
-		removed = append(removed, approval.Escape(c.What))
 	}
 	var notes []string
 	if len(removed) > 0 {
-		notes = append(notes, "removed, because commands may not leave behind what runs by itself: "+strings.Join(removed, ", ")+
+		notes = append(notes, "removed, because commands may not leave behind what runs by itself: "+listed(removed, mostListed)+
 			"; if it is really wanted, tell the user what to change")
 	}
 	if len(failed) > 0 {
-		text := "this was denied and could not be removed: " + strings.Join(failed, ", ")
+		text := "this was denied and could not be removed: " + listed(failed, mostListed)
 		tell(env, call, text+". Remove it by hand; until then, no command runs")
 		notes = append(notes, text+"; tell the user. No command runs until it is gone")
 	}
@@ -71,16 +76,66 @@ func tell(env *Env, call Call, text string) {
 	env.Sandbox.Tell(text)
 }
 
-// approved asks the user whether a change may stay.
-func (p Places) approved(ctx context.Context, env *Env, call Call, c sandbox.Change, by string) bool {
+// askedApart is how many changes of files of one name are asked about one by one, and
+// mostListed how many things a sentence lists. More settings and hooks than mostShown are
+// not asked about, since the user could not see them all.
+const (
+	askedApart = 5
+	mostListed = 20
+	mostShown  = 100
+)
+
+// grouped puts changes together that are asked about by one question: those of files of one
+// name, if they are many. A script that unpacks a large repository leaves hundreds of them.
+func grouped(changes []sandbox.Change) (groups [][]sandbox.Change) {
+	count, at := map[string]int{}, map[string]int{}
+	for _, c := range changes {
+		count[filepath.Base(c.Path)]++
+	}
+	for _, c := range changes {
+		name := filepath.Base(c.Path)
+		i, begun := at[name]
+		if !c.Asks || count[name] <= askedApart || !begun {
+			i = len(groups)
+			groups = append(groups, nil)
+		}
+		if c.Asks {
+			at[name] = i
+		}
+		groups[i] = append(groups[i], c)
+	}
+	return groups
+}
+
+// listed joins what a sentence lists, up to a number.
+func listed(all []string, most int) string {
+	if more := len(all) - most; more > 0 {
+		return strings.Join(all[:most], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(all, ", ")
+}
+
+// approved asks the user whether changes may stay.
+func (p Places) approved(ctx context.Context, env *Env, call Call, alike []sandbox.Change, by string) bool {
 	if env.Gate == nil || ctx.Err() != nil {
 		return false
 	}
-	verdict := approval.Verdict{
-		Level: approval.Asks, EveryMode: true, Keys: []string{approval.Escape(c.Key)},
-		Reason: by + "has left behind " + c.What,
+	first := alike[0]
+	title, reason := "keep "+first.What+" in "+first.Path, first.What
+	verdict := approval.Verdict{Level: approval.Asks, EveryMode: true, Keys: []string{approval.Escape(first.Key)}}
+	if len(alike) > mostShown && strings.HasPrefix(first.What, "the git ") {
+		return false
 	}
-	return env.Gate.Check(ctx, env, call, KindEdit, "keep "+c.What+" in "+c.Path, verdict) == nil
+	if len(alike) > 1 {
+		var all []string
+		for _, c := range alike {
+			all = append(all, c.What)
+		}
+		title, reason = fmt.Sprintf("keep %d changes: ", len(alike))+listed(all, mostShown), fmt.Sprintf("%d changes of files named %s", len(alike), filepath.Base(first.Path))
+		verdict.Once = true // a remembered yes would be for more than was shown
+	}
+	verdict.Reason = by + "has left behind " + reason
+	return env.Gate.Check(ctx, env, call, KindEdit, title, verdict) == nil
 }
 
 // openingOf returns what the sandbox opens for a command line that was judged.

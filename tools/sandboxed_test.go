@@ -111,6 +111,45 @@ func TestTerminalSandboxed(t *testing.T) {
 	}
 }
 
+// What a script unpacks may hold instructions in each folder: that is one question.
+func TestManyChangesAreOneQuestion(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []Decision{DecisionOnce, DecisionNo} {
+		t.Run(string(answer), func(t *testing.T) {
+			t.Parallel()
+			env, dir, who := newSandboxed(t, answer, answer)
+			writeFile(t, filepath.Join(dir, "made.sh"), "for i in 1 2 3 4 5 6 7 8; do mkdir d$i; echo x > d$i/AGENTS.md; done; mkdir d1/.vscode; echo x > d1/.vscode/tasks.json")
+			writeFile(t, filepath.Join(dir, "Makefile"), "all:\n\t@sh made.sh\n")
+			out, _ := runTerminal(t.Context(), t, env, `{"command":"make -s"}`)
+			if len(who.asked) != 2 || !strings.Contains(who.asked[0].Title+who.asked[1].Title, "keep 8 changes: d1/AGENTS.md, ") {
+				t.Errorf("asked %+v\n%+v", who.asked, out)
+			}
+			for _, name := range []string{"d1/AGENTS.md", "d8/AGENTS.md", "d1/.vscode/tasks.json"} {
+				if _, err := os.Lstat(filepath.Join(dir, name)); (err == nil) != (answer == DecisionOnce) {
+					t.Errorf("%s: %v\n%+v", name, err, out)
+				}
+			}
+		})
+	}
+}
+
+// A question that could not show all settings is not asked.
+func TestTooManySettingsAreDenied(t *testing.T) {
+	t.Parallel()
+	env, _, who := newSandboxed(t, DecisionOnce, DecisionOnce)
+	for _, what := range []string{"the git setting alias.x = !sh, which runs a program", "AGENTS.md, which agents or tools obey"} {
+		var changes []sandbox.Change
+		for range mostShown + 1 {
+			changes = append(changes, sandbox.Change{Path: "/w/x", What: what, Asks: true})
+		}
+		before := len(who.asked)
+		kept := Places{}.approved(t.Context(), env, Call{ID: "1"}, changes, "")
+		if settings := strings.HasPrefix(what, "the git "); kept == settings || (len(who.asked) == before) != settings {
+			t.Errorf("%s: kept %v, asked %d times", what, kept, len(who.asked)-before)
+		}
+	}
+}
+
 // What a shell carries over, the editor's terminal and what runs in the background
 // are the same inside.
 func TestShellSandboxed(t *testing.T) {
