@@ -93,7 +93,7 @@ func readyTool() tools.Tool {
 		ready[in{"a", 0, size}] = tools.OK(out{strings.Repeat("x", size)})
 		ready[in{"lines", 0, size}] = tools.OK(out{strings.Repeat("\tcall(x, \"some text\")\n", size/22+1)[:size]})
 	}
-	return tools.New(tools.Tool{Name: "read_file", Toolset: "file", Kind: tools.KindRead, ReadOnly: true, ResultCap: 1 << 20},
+	return tools.New(tools.Tool{Name: "read_file", Toolset: "file", Kind: tools.KindRead, ReadOnly: true, ResultCap: 1 << 20, Script: "(path, offset, limit) → content"},
 		func(_ context.Context, _ *tools.Env, _ tools.Call, in in) (tools.Result, error) {
 			if in.Path == "slow" {
 				time.Sleep(5 * time.Millisecond)

@@ -20,7 +20,7 @@ const (
 
 // callQueue takes the calls of one script.
 type callQueue struct {
-	functions []function
+	functions []tools.Tool
 	limit     int // of calls
 	run       func(ctx context.Context, tool string, args json.RawMessage) tools.Result
 	// onLimitAbuse is called once if the script makes maxRejected calls above the
@@ -86,24 +86,24 @@ func (q *callQueue) close() {
 
 // begin counts a call, or returns the reason for its rejection.
 func (q *callQueue) begin(tool string, args json.RawMessage) (c *openCall, rejection string) {
-	f, ok := find(q.functions, tool)
+	i := slices.IndexFunc(q.functions, func(t tools.Tool) bool { return t.Name == tool })
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if rejection = q.reject(tool, ok, args); rejection != "" {
+	if rejection = q.reject(tool, i >= 0); rejection != "" {
 		q.rejected++
 		q.note(tool, args, 0, "refused")
 		return nil, rejection
 	}
 	q.made++
 	q.taken.Add(1)
-	c = &openCall{tool, args, f.Kind == tools.KindEdit}
+	c = &openCall{tool, args, q.functions[i].Kind == tools.KindEdit}
 	q.current = append(q.current, c)
 	return c, ""
 }
 
 // reject returns the reason why a call must not run, or "". known says whether tool is a
 // function of the script. The caller holds mu.
-func (q *callQueue) reject(tool string, known bool, args json.RawMessage) string {
+func (q *callQueue) reject(tool string, known bool) string {
 	switch {
 	case q.closed:
 		return lateText
@@ -114,8 +114,6 @@ func (q *callQueue) reject(tool string, known bool, args json.RawMessage) string
 			q.onLimitAbuse()
 		}
 		return fmt.Sprintf("Tool call limit reached (%d). No more tool calls allowed in this execution.", q.limit)
-	case tool == "terminal":
-		return foreground(args)
 	}
 	return ""
 }

@@ -69,10 +69,14 @@ func (r *Runner) hints(e ending, status string, python Python, code string) stri
 	default:
 		return ""
 	}
+	var names []string
+	for _, t := range e.functions {
+		names = append(names, t.Name)
+	}
 	last := e.errs[max(0, len(e.errs)-4000):]
 	for _, h := range mistakes {
 		if m := h.pattern().FindStringSubmatch(last); m != nil {
-			if text := h.text(r, m, python, e.functions); text != "" {
+			if text := h.text(r, m, python, names); text != "" {
 				return text
 			}
 		}

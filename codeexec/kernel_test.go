@@ -125,8 +125,8 @@ func TestKernelIsOfferedOnlyWherePersistent(t *testing.T) {
 		if got := bytes.Contains(tool.Schema, []byte(`"reset"`)); got != want {
 			t.Errorf("persist %v: schema %s", persist, tool.Schema)
 		}
-		if got := strings.Contains(tool.Description, "stay for the next script"); got != want {
-			t.Errorf("persist %v: %s", persist, tool.Description)
+		if got := strings.Contains(tool.Describe(nil), "stay for the next script"); got != want {
+			t.Errorf("persist %v: %s", persist, tool.Describe(nil))
 		}
 	}
 }

@@ -20,71 +20,34 @@ var startSource string
 //go:embed python/kernel.py
 var kernelSource string
 
-// scriptTools are the tools that scripts may call if the session offers them, each with
-// its signature and its result in the words of execute_code's description.
-var scriptTools = []struct{ name, usage string }{
-	{"read_file", `(path, offset=1, limit=500) → content ("1|line\n…"), total_lines, truncated, next_offset`},
-	{"write_file", `(path, content) → bytes_written, created`},
-	{"patch", `(path, old_string, new_string, replace_all=False) → success, diff`},
-	{"search_files", `(pattern, target="content", path=".", file_glob=None, limit=50) → matches [{path, line, content}], total_count; target="files" → files`},
-	{"terminal", `(command, timeout=None, workdir=None) → output, exit_code; foreground`},
-	{"web_search", `(query, limit=5) → data.web [{url, title, description}]`},
-	{"web_extract", `(urls, char_limit=None) → results [{url, title, content, error}]`},
-}
-
-// function is a tool that a script may call.
-type function struct {
-	tools.Tool
-	usage string
-}
-
-// functions returns the tools that a script of this session may call.
-func functions(env *tools.Env) []function {
-	var list []function
-	for _, s := range scriptTools {
-		if env.Tools == nil || env.Offered != nil && !env.Offered(s.name) {
-			continue
-		}
-		if t, ok := env.Tools.Get(s.name); ok {
-			list = append(list, function{t, s.usage})
-		}
+// functions returns the tools that a script of this session may call: those with the
+// property Script that the session offers.
+func functions(env *tools.Env) []tools.Tool {
+	if env.Tools == nil {
+		return nil
 	}
-	return list
+	return slices.DeleteFunc(env.Tools.List(), func(t tools.Tool) bool {
+		return t.Script == "" || env.Offered != nil && !env.Offered(t.Name)
+	})
 }
 
-// find returns the function of a tool. If there is none, ok is false.
-func find(functions []function, tool string) (f function, ok bool) {
-	i := slices.IndexFunc(functions, func(f function) bool { return f.Name == tool })
-	if i < 0 {
-		return function{}, false
-	}
-	return functions[i], true
-}
-
-func namesOf(functions []function) []string {
-	names := make([]string, len(functions))
-	for i, f := range functions {
-		names[i] = f.Name
-	}
-	return names
-}
-
-// usages lists the functions for the description of execute_code, each only where its
-// tool is offered.
-func usages() string {
+// usages lists the functions for the description of execute_code.
+func usages(offered []tools.Tool) string {
 	var b strings.Builder
-	for _, s := range scriptTools {
-		fmt.Fprintf(&b, "{{if offered %q}}- %s%s\n{{end}}", s.name, s.name, s.usage)
+	for _, t := range offered {
+		if t.Script != "" {
+			fmt.Fprintf(&b, "- %s%s\n", t.Name, t.Script)
+		}
 	}
 	return b.String()
 }
 
 // module returns the source of the Python module hermes_tools with these functions.
-func module(functions []function) (string, error) {
+func module(functions []tools.Tool) (string, error) {
 	var b strings.Builder
 	b.WriteString(moduleSource)
 	for _, f := range functions {
-		text, err := f.python()
+		text, err := pythonOf(f)
 		if err != nil {
 			return "", fmt.Errorf("writing the function %s of hermes_tools: %w", f.Name, err)
 		}
@@ -93,15 +56,15 @@ func module(functions []function) (string, error) {
 	return b.String(), nil
 }
 
-// python returns the source of a function, with type hints and a docstring from the
-// tool's schema. A parameter that can be left out is None by default, which is not sent.
-func (f function) python() (string, error) {
-	parameters, err := parametersOf(f.Schema)
+// pythonOf returns the source of the function of a tool, with type hints and a docstring
+// from its schema. A parameter that can be left out is None by default, which is not sent.
+func pythonOf(t tools.Tool) (string, error) {
+	parameters, err := parametersOf(t.Schema)
 	if err != nil {
 		return "", err
 	}
 	var signature, sent []string
-	doc := firstSentence(f.Description) + "\n\n" + f.Name + f.usage + "\n"
+	doc := firstSentence(t.Description) + "\n\n" + t.Name + t.Script + "\n"
 	for _, p := range parameters {
 		hint := "object"
 		if name, ok := p.Type.(string); ok {
@@ -118,7 +81,7 @@ func (f function) python() (string, error) {
 	}
 	doc = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(strings.TrimSpace(doc))
 	return fmt.Sprintf("\n\ndef %s(%s) -> dict:\n    \"\"\"%s\"\"\"\n    return _call(%q, {%s})\n",
-		f.Name, strings.Join(signature, ", "), doc, f.Name, strings.Join(sent, ", ")), nil
+		t.Name, strings.Join(signature, ", "), doc, t.Name, strings.Join(sent, ", ")), nil
 }
 
 // hints are Python's names for the types of JSON schemas.

@@ -162,7 +162,7 @@ type ending struct {
 	full        string
 	fullErrs    string
 	note        string
-	functions   []string // names of those that it could call
+	functions   []tools.Tool
 }
 
 // caller returns a function that runs a script's calls in the session's dispatch. They
@@ -177,19 +177,6 @@ func caller(env *tools.Env, call tools.Call) func(context.Context, string, json.
 		result, _ := env.Call(ctx, &inner, tools.Call{ID: call.ID, Name: tool, Args: args}) // an error is that of ctx, and the result says so
 		return result
 	}
-}
-
-// foreground returns the reason why a script must not make this call of terminal, or "".
-func foreground(args json.RawMessage) string {
-	var in struct{ Background, PTY bool }
-	_ = json.Unmarshal(args, &in) // the tool reports wrong types
-	switch {
-	case in.Background:
-		return "terminal runs in the foreground only in a script: leave background out, and start background processes with a normal call of terminal."
-	case in.PTY:
-		return "terminal has no pty in a script: leave pty out."
-	}
-	return ""
 }
 
 // confine sets the limits of a script's process and the session's sandbox, in which the

@@ -105,9 +105,9 @@ type persistentInput struct {
 func (r *Runner) Tool() tools.Tool {
 	t := tools.Tool{
 		Name: "execute_code", Toolset: "code_execution", Order: -50, Kind: tools.KindExecute,
-		Description: r.describe(),
-		ResultCap:   8*(r.cfg.MaxStdout+r.cfg.MaxStderr) + 16<<10, // bytes; the output is cut before
-		Available:   r.available,
+		Describe:  r.describe,
+		ResultCap: 8*(r.cfg.MaxStdout+r.cfg.MaxStderr) + 16<<10, // bytes; the output is cut before
+		Available: r.available,
 	}
 	if r.cfg.Persist {
 		return tools.New(t, func(ctx context.Context, env *tools.Env, call tools.Call, in persistentInput) (tools.Result, error) {
@@ -130,7 +130,8 @@ func (r *Runner) available(context.Context) error {
 
 func (r *Runner) strict() bool { return r.cfg.Mode == "strict" }
 
-func (r *Runner) describe() string {
+// describe returns the description, with the functions for the offered tools.
+func (r *Runner) describe(offered []tools.Tool) string {
 	dir := "It runs in the workspace's first folder, with the workspace's own Python packages."
 	if r.strict() {
 		dir = "It runs in a folder of its own; reach the workspace through the functions."
@@ -141,7 +142,7 @@ func (r *Runner) describe() string {
 	}
 	limits := fmt.Sprintf("%v seconds, %d tool calls, %s of output, %s of errors, %d MB of memory, no stdin",
 		r.cfg.Timeout.Seconds(), r.cfg.MaxCalls, kilobytes(r.cfg.MaxStdout), kilobytes(r.cfg.MaxStderr), r.cfg.MaxMemoryMB)
-	return strings.TrimSpace(strings.NewReplacer("USAGES", usages(), "PLACE", dir+" "+state, "LIMITS", limits).Replace(words))
+	return strings.TrimSpace(strings.NewReplacer("USAGES", usages(offered), "PLACE", dir+" "+state, "LIMITS", limits).Replace(words))
 }
 
 func orString(s, other string) string {

@@ -37,7 +37,7 @@ type runningScript struct {
 const startLimit = time.Minute
 
 // newRunningScript returns a script that has not started.
-func (r *Runner) newRunningScript(env *tools.Env, s script, functions []function) *runningScript {
+func (r *Runner) newRunningScript(env *tools.Env, s script, functions []tools.Tool) *runningScript {
 	x := &runningScript{runner: r, out: newOutput(r.cfg.MaxStdout, env), errs: newOutput(r.cfg.MaxStderr, env)}
 	x.queue = &callQueue{functions: functions, limit: r.cfg.MaxCalls, run: caller(env, s.call), onLimitAbuse: func() {
 		x.limitAbuse.Store(true)
@@ -132,7 +132,7 @@ func (x *runningScript) end(exit proc.Exit, interrupted bool) ending {
 	x.hide()
 	e := ending{
 		exit: exit, took: time.Since(x.began), interrupted: interrupted,
-		timedOut: x.timedOut.Load(), limitAbuse: x.limitAbuse.Load(), functions: namesOf(x.queue.functions),
+		timedOut: x.timedOut.Load(), limitAbuse: x.limitAbuse.Load(), functions: x.queue.functions,
 	}
 	e.calls, _ = x.queue.counts()
 	e.record, e.changes = x.queue.records()

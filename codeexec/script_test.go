@@ -225,7 +225,7 @@ print("ok")`},
 from hermes_tools import terminal
 import hermes_tools
 assert "foreground only" in terminal("sleep 100", background=True)["error"]
-assert "foreground only" in hermes_tools._call("terminal", {"command": "sleep 100", "BACKGROUND": True})["error"]
+assert "error" in hermes_tools._call("terminal", {"command": "sleep 100", "BACKGROUND": True})
 assert "error" in hermes_tools._call("terminal", {"command": "sleep 100", "background": "true"})
 assert "no pty" in terminal("tty", None, None, False, True)["error"]
 assert terminal("echo x", background=False, pty=False)["output"] == "x\n"
@@ -533,7 +533,7 @@ func TestModuleOfAnyTool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := module([]function{{Tool: tools.Tool{Name: "any", Description: text, Schema: schema}, usage: text}, {Tool: tools.Tool{Name: "none", Schema: []byte("{}")}}})
+	source, err := module([]tools.Tool{{Name: "any", Description: text, Schema: schema, Script: text}, {Name: "none", Schema: []byte("{}")}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,15 +32,15 @@ func testSocket(t testing.TB) *socket {
 	return s
 }
 
-// named returns functions without tools. Those that write files have the names of tools
-// that do.
-func named(names ...string) (list []function) {
+// named returns tools with these names that do nothing. Those with write in the name write
+// files.
+func named(names ...string) (list []tools.Tool) {
 	for _, name := range names {
 		kind := tools.KindRead
-		if name == "write_file" || name == "patch" {
+		if strings.Contains(name, "write") {
 			kind = tools.KindEdit
 		}
-		list = append(list, function{Tool: tools.Tool{Name: name, Kind: kind}})
+		list = append(list, tools.Tool{Name: name, Kind: kind})
 	}
 	return list
 }
@@ -197,7 +197,7 @@ func TestWritingCallsRunAlone(t *testing.T) {
 	s := testSocket(t)
 	var writing atomic.Int32
 	reading := make(chan struct{})
-	q := &callQueue{functions: named("read_file", "write_file", "patch"), limit: 1000}
+	q := &callQueue{functions: named("read_file", "write_file", "overwrite"), limit: 1000}
 	q.run = func(_ context.Context, tool string, _ json.RawMessage) tools.Result {
 		if tool == "read_file" {
 			<-reading
@@ -216,7 +216,7 @@ func TestWritingCallsRunAlone(t *testing.T) {
 	var conns []net.Conn
 	for i := range 40 {
 		conn := dial(t, s)
-		send(t, conn, request{[]string{"write_file", "patch"}[i%2], []byte(`{}`)})
+		send(t, conn, request{[]string{"write_file", "overwrite"}[i%2], []byte(`{}`)})
 		conns = append(conns, conn)
 	}
 	for _, conn := range conns {

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // scriptName is the file name of a script in tracebacks.
@@ -47,7 +48,7 @@ func (s *staging) write(name, text string) error {
 
 // fill writes the Python files of ours. Only hermes_tools is where imports look, because a
 // workspace may have modules called start and kernel.
-func (s *staging) fill(functions []function) error {
+func (s *staging) fill(functions []tools.Tool) error {
 	module, err := module(functions)
 	if err != nil {
 		return err

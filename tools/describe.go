@@ -24,7 +24,7 @@ const availabilityLimit = 2 * time.Second
 // descriptions that mention no others. Each tool is asked once; an error, a panic
 // or no answer in two seconds leaves it out.
 func (s *Set) Offered(ctx context.Context) []Tool {
-	all := s.wrapped()
+	all := s.List()
 	there := make([]bool, len(all))
 	var asked sync.WaitGroup
 	for i, t := range all {
@@ -44,7 +44,10 @@ func (s *Set) Offered(ctx context.Context) []Tool {
 			offered = append(offered, t)
 		}
 	}
-	for i := range offered {
+	for i, t := range offered {
+		if t.Describe != nil {
+			offered[i].Description = t.Describe(offered)
+		}
 		offered[i].Description = render(offered[i].Description, func(name string) bool { return names[name] })
 	}
 	return offered

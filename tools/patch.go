@@ -42,6 +42,7 @@ func patchTool() Tool {
 		Name: "patch", Toolset: "file", Kind: KindEdit,
 		Description: strings.TrimSpace(patchWords),
 		Title:       titled(patchTitle),
+		Script:      `(path, old_string, new_string, replace_all=False) → success, diff`,
 	}, patch)
 }
 

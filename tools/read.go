@@ -46,6 +46,7 @@ func readTool() Tool {
 		Description: strings.TrimSpace(readWords),
 		ResultCap:   readResultCap,
 		Title:       titled(readTitle),
+		Script:      `(path, offset=1, limit=500) → content ("1|line\n…"), total_lines, truncated, next_offset`,
 	}, read)
 }
 

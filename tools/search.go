@@ -70,6 +70,7 @@ func searchTool() Tool {
 		Name: "search_files", Toolset: "file", Kind: KindSearch, ReadOnly: true,
 		Description: strings.TrimSpace(searchWords),
 		Title:       titled(searchTitle),
+		Script:      `(pattern, target="content", path=".", file_glob=None, limit=50) → matches [{path, line, content}], total_count; target="files" → files`,
 	}, searchFiles)
 }
 

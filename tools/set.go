@@ -88,8 +88,8 @@ func (s *Set) all() []Tool {
 	return slices.Clone(s.tools)
 }
 
-// wrapped lists the tools with their hooks.
-func (s *Set) wrapped() []Tool {
+// List returns the tools with their hooks, in the order they were added.
+func (s *Set) List() []Tool {
 	s.mu.Lock()
 	tools, hooks := slices.Clone(s.tools), slices.Clone(s.hooks)
 	s.mu.Unlock()

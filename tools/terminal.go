@@ -62,6 +62,7 @@ func terminalTool() Tool {
 		ResultCap:   8 * outputLimit, // bytes: the output is cut by characters already
 		Description: strings.TrimSpace(terminalWords),
 		Title:       titled(func(in terminalIn) string { return "$ " + in.Command }),
+		Script:      `(command, timeout=None, workdir=None) → output, exit_code; foreground`,
 	}, terminal)
 }
 
@@ -121,6 +122,10 @@ func (in terminalIn) check(env *Env) string {
 		return "command is empty: give a shell command, such as \"ls\"."
 	case strings.ContainsRune(in.Command, 0):
 		return "command holds a NUL character, which no shell takes: leave it out."
+	case in.Background && env.Script:
+		return "terminal runs in the foreground only in a script: leave background out, and start background processes with a normal call of terminal."
+	case in.PTY && env.Script:
+		return "terminal has no pty in a script: leave pty out."
 	case in.Background && env.Processes == nil:
 		return "background=true is not offered here: run the command in the foreground, with a timeout if it does not end by itself."
 	case in.PTY && runtime.GOOS == "windows":

@@ -51,6 +51,11 @@ type Tool struct {
 	ResultCap int
 	// Override lets the tool take the place of one of the same name.
 	Override bool
+	// Script is the signature and the result of the tool as a function of scripts, such as
+	// "(path, offset=1) → content". Empty: scripts cannot call the tool.
+	Script string
+	// Describe returns the description if it depends on the offered tools. Nil: Description.
+	Describe func(offered []Tool) string
 	// Title is the line that the editor shows for a call, such as "Read main.go".
 	// Nil, or an empty answer: the tool's name.
 	Title func(args json.RawMessage) string

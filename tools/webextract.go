@@ -55,6 +55,7 @@ func (x *extractor) tool() Tool {
 		Name: "web_extract", Toolset: "web", Order: -30, Kind: KindFetch, ReadOnly: true, ResultCap: extractedBytes,
 		Description: strings.TrimSpace(webExtractWords),
 		Title:       titled(extractTitle),
+		Script:      `(urls, char_limit=None) → results [{url, title, content, error}]`,
 	}, x.run)
 }
 

@@ -28,6 +28,7 @@ func searchWebTool(engine websearch.Engine) Tool {
 		Name: "web_search", Toolset: "web", Order: -30, Kind: KindFetch, ReadOnly: true,
 		Description: strings.TrimSpace(webSearchWords),
 		Title:       titled(func(in webSearchIn) string { return "Search the web for “" + in.Query + "”" }),
+		Script:      `(query, limit=5) → data.web [{url, title, description}]`,
 	}, func(ctx context.Context, env *Env, _ Call, in webSearchIn) (Result, error) {
 		query := strings.Join(strings.Fields(in.Query), " ")
 		switch n := len([]rune(query)); {

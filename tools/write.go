@@ -43,6 +43,7 @@ func writeTool() Tool {
 		Name: "write_file", Toolset: "file", Kind: KindEdit,
 		Description: strings.TrimSpace(writeWords),
 		Title:       titled(func(in writeIn) string { return "Write " + in.Path }),
+		Script:      `(path, content) → bytes_written, created`,
 	}, write)
 }
 

@@ -113,11 +113,14 @@ func (m *Meter) Add(name string, n int) {
 	m.counts[name] = count{c.n + n, c.bytes}
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_$][A-Za-z0-9_/$.:-]{0,79}$`)
+// plainName is compiled at its first use: it is large, and each start of the server would pay.
+var plainName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_$][A-Za-z0-9_/$.:-]{0,79}$`)
+})
 
 // plain returns a name that can hold no text of a session.
 func plain(name string) string {
-	if plainName.MatchString(name) {
+	if plainName().MatchString(name) {
 		return name
 	}
 	return "(other)"
