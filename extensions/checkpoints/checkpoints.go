@@ -157,7 +157,7 @@ func (x *Instance) beforeCall(ctx context.Context, c extension.ToolCall) (d exte
 	if !c.Tool.WritesAnywhere() || x.Remote && c.Tool.RunsCommands() {
 		return d, nil
 	}
-	d.Ended = x.keeper.Opaque(ctx)
+	d.Ended = x.keeper.BeginCommand(ctx)
 	return d, nil
 }
 

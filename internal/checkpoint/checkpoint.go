@@ -16,7 +16,7 @@
 //
 //	k := store.Keeper(checkpoint.Config{Session: id, Files: ws})
 //	k.Begin("Make it faster")
-//	done := k.Opaque(ctx) // before a command
+//	done := k.BeginCommand(ctx) // before a command
 //	…
 //	done()
 //	k.End()
@@ -157,8 +157,8 @@ func sumOf(text []byte) string {
 // Names of files need not be text, and JSON knows nothing else: such a name is kept
 // as a NUL character, which no name has, and its bytes in hexadecimal.
 
-// armoured is the change as it can be written down.
-func (c Change) armoured() Change {
+// encode is the change as it can be written down.
+func (c Change) encode() Change {
 	for _, name := range c.names() {
 		if !utf8.ValidString(*name) {
 			*name = "\x00" + hex.EncodeToString([]byte(*name))

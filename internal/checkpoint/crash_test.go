@@ -39,7 +39,7 @@ func victim(dir string) {
 			}
 		}
 		use(fmt.Sprintf("tool%d", i%3))
-		done := k.Opaque(ctx)
+		done := k.BeginCommand(ctx)
 		name := filepath.Join(dir, "ws", fmt.Sprintf("command%d", i%3))
 		if err := os.WriteFile(name, []byte(title+strings.Repeat("x", 20_000)), 0o644); err != nil {
 			panic(err)

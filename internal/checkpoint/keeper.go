@@ -44,15 +44,15 @@ type Keeper struct {
 
 	restoring chan struct{} // has room for one: who goes back, or makes a checkpoint by name
 
-	mu     sync.Mutex
-	part   *part  // what is changed now; nil: nothing is
-	last   *part  // the newest that has ended
-	turn   string // the title of the turn that runs
-	inTurn bool
-	closed bool
-	known  *tree        // the newest look at the workspace, as it is on the disk
-	open   map[int]call // commands that run
-	calls  int
+	mu       sync.Mutex
+	snapshot *snapshot // what is changed now; nil: nothing is
+	last     *snapshot // the newest that has ended
+	turn     string    // the title of the turn that runs
+	inTurn   bool
+	closed   bool
+	known    *tree        // the newest look at the workspace, as it is on the disk
+	open     map[int]call // commands that run
+	calls    int
 
 	toldMu sync.Mutex
 	told   map[string]bool
@@ -82,7 +82,7 @@ func (k *Keeper) Begin(title string) {
 		return
 	}
 	k.turn, k.inTurn = title, true
-	k.enter(kindTurn, title).survey()
+	k.enter(kindTurn, title).startScan()
 }
 
 // End says that the turn has ended. What it has changed is found out after that;
@@ -94,40 +94,40 @@ func (k *Keeper) End() {
 	k.leave()
 }
 
-// enter begins a part, after the one that goes on now. Its caller holds mu.
-func (k *Keeper) enter(kind, title string) *part {
+// enter starts a snapshot after the current one. Its caller holds mu.
+func (k *Keeper) enter(kind, title string) *snapshot {
 	k.leave()
-	k.part = newPart(k, header{ID: newID(), Kind: kind, Title: title, Created: time.Now().UTC(), Folders: k.Files.Folders()}, k.last)
-	return k.part
+	k.snapshot = newSnapshot(k, header{ID: newID(), Kind: kind, Title: title, Created: time.Now().UTC(), Folders: k.Files.Folders()}, k.last)
+	return k.snapshot
 }
 
-// leave ends the part that goes on. Its caller holds mu.
+// leave ends the current snapshot. Its caller holds mu.
 func (k *Keeper) leave() {
-	if k.part != nil {
-		k.last, k.part = k.part, nil
+	if k.snapshot != nil {
+		k.last, k.snapshot = k.snapshot, nil
 		k.last.end()
 	}
 }
 
 // current is the part that goes on; one is begun where there is none. Its caller
 // holds mu.
-func (k *Keeper) current() *part {
-	if k.part == nil {
+func (k *Keeper) current() *snapshot {
+	if k.snapshot == nil {
 		k.enter(kindBackground, "In the background")
 	}
-	return k.part
+	return k.snapshot
 }
 
-// Opaque says that something begins that may write anywhere. It returns when what it
+// BeginCommand says that something begins that may write anywhere. It returns when what it
 // may destroy is kept, as far as that can be done; done says that it has ended.
-func (k *Keeper) Opaque(ctx context.Context) (done func()) {
+func (k *Keeper) BeginCommand(ctx context.Context) (done func()) {
 	k.mu.Lock()
 	if k.closed {
 		k.mu.Unlock()
 		return func() {}
 	}
 	p := k.current()
-	p.survey()
+	p.startScan()
 	k.mu.Unlock()
 	p.await(ctx)
 	k.mu.Lock()
@@ -153,7 +153,7 @@ func (k *Keeper) Opaque(ctx context.Context) (done func()) {
 			q.ran(began, end)
 		}
 		if len(k.open) == 0 {
-			k.part.lookSoon()
+			k.snapshot.scanSoon()
 		}
 	}
 }
@@ -169,15 +169,15 @@ func (k *Keeper) Journal(path string, old workspace.Image) func(workspace.Image)
 		p, last := k.current(), k.last
 		k.mu.Unlock()
 		if last != nil {
-			last.overtaken(path, old)
+			last.recordSuperseded(path, old)
 		}
-		switch err := p.begun(path, old); {
+		switch err := p.willWrite(path, old); {
 		case errors.Is(err, errClosed):
-			continue // between one part and the next
+			continue // between two snapshots
 		case err != nil:
 			return func(workspace.Image) {}
 		}
-		return func(now workspace.Image) { p.made(path, now) }
+		return func(now workspace.Image) { p.didWrite(path, now) }
 	}
 }
 

@@ -75,7 +75,7 @@ func (b *bench) write(name, text string) {
 // shell runs a command as a turn does.
 func (b *bench) shell(script string) {
 	b.t.Helper()
-	done := b.Opaque(b.t.Context())
+	done := b.BeginCommand(b.t.Context())
 	defer done()
 	b.sh(script)
 }

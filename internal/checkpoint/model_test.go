@@ -153,7 +153,7 @@ func (w *world) turn() {
 	w.keeper.Begin(title)
 	for range rapid.IntRange(1, 3).Draw(w.t, "calls") {
 		if rapid.Bool().Draw(w.t, "command") {
-			done := w.keeper.Opaque(context.Background())
+			done := w.keeper.BeginCommand(context.Background())
 			for range rapid.IntRange(0, 3).Draw(w.t, "changes") {
 				w.change(w.path())
 			}

@@ -15,9 +15,9 @@ import (
 // .git. So what a tree needs of them gets a second name in a folder of our own, where
 // both lie on one file system. That takes no room as long as the first one is there.
 
-// hold gives the objects that t takes from git second names, where that can be done.
+// pinGitObjects gives the objects that t takes from git second names, where that can be done.
 // Objects that have been there for long are in packs, so there are few of them.
-func (s *Store) hold(t *tree) {
+func (s *Store) pinGitObjects(t *tree) {
 	needed := make([]map[[20]byte]bool, len(t.repos))
 	for i := range needed {
 		needed[i] = map[[20]byte]bool{}
@@ -103,9 +103,9 @@ func second(common, to *safefile.Folder, name string, wanted func(name string) b
 	return nil
 }
 
-// letGo takes second names away again from what has no first one any more, and from
+// unpinGitObjects takes second names away again from what has no first one any more, and from
 // all packs, so that a git gc gives room back.
-func (s *Store) letGo(t *tree) {
+func (s *Store) unpinGitObjects(t *tree) {
 	for _, r := range t.repos {
 		if dir, err := s.gitFolder(r.Objects); err == nil {
 			letGoOf(filepath.Join(dir, "objects"), r.Objects)

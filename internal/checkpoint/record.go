@@ -94,7 +94,7 @@ func (s *Store) write(session string, r *record) error {
 		return fmt.Errorf("writing a checkpoint: %w", err)
 	}
 	for _, c := range r.changes {
-		if err := enc.Encode(c.armoured()); err != nil {
+		if err := enc.Encode(c.encode()); err != nil {
 			return fmt.Errorf("writing a checkpoint: %w", err)
 		}
 	}
@@ -106,7 +106,7 @@ func (s *Store) write(session string, r *record) error {
 
 // add writes one change behind those in the file.
 func (s *Store) add(session, id string, c *Change) error {
-	line, err := json.Marshal(c.armoured())
+	line, err := json.Marshal(c.encode())
 	if err != nil {
 		return fmt.Errorf("writing a checkpoint: %w", err)
 	}

@@ -80,7 +80,7 @@ func (k *Keeper) records(ctx context.Context) ([]*record, error) {
 // lookNow has what commands have changed so far in this turn written down.
 func (k *Keeper) lookNow(ctx context.Context) {
 	k.mu.Lock()
-	p := k.part
+	p := k.snapshot
 	k.mu.Unlock()
 	if p == nil {
 		return
@@ -88,7 +88,7 @@ func (k *Keeper) lookNow(ctx context.Context) {
 	defer k.Files.Boost()()
 	select {
 	case p.looking <- struct{}{}:
-		p.look()
+		p.scan()
 		<-p.looking
 	case <-ctx.Done():
 	case <-p.done:
@@ -232,7 +232,7 @@ func (k *Keeper) Name(ctx context.Context, title string) (Info, error) {
 	}
 	p := k.enter(kindNamed, title)
 	if k.inTurn {
-		p.survey()
+		p.startScan()
 	}
 	k.mu.Unlock()
 	if err := k.settle(ctx); err != nil {
@@ -253,7 +253,7 @@ func (k *Keeper) Name(ctx context.Context, title string) (Info, error) {
 }
 
 // writeNow makes the record's file even though nothing has changed yet.
-func (p *part) writeNow() error {
+func (p *snapshot) writeNow() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.writeDown()
@@ -309,7 +309,7 @@ func (k *Keeper) Restore(ctx context.Context, id string, choice Choice) (Outcome
 	r.run(all)
 	k.mu.Lock()
 	if inTurn {
-		k.enter(kindTurn, turn).survey()
+		k.enter(kindTurn, turn).startScan()
 	} else {
 		k.leave()
 	}
@@ -448,8 +448,8 @@ func (k *Keeper) recoverOne(r *record) error {
 		if err != nil {
 			return err
 		}
-		k.store.shelter(k.ctx, k.Files, next, limits)
-		p := newPart(k, r.header, nil)
+		k.store.saveBlobs(k.ctx, k.Files, next, limits)
+		p := newSnapshot(k, r.header, nil)
 		defer p.skip()
 		p.record = r
 		p.compare(base, next, limits, false)

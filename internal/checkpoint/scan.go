@@ -206,10 +206,10 @@ func (x *scanner) settleDoubt(ctx context.Context) error {
 	return nil
 }
 
-// shelter keeps every content of t that can be had from nowhere else, the smallest
+// saveBlobs keeps every content of t that can be had from nowhere else, the smallest
 // files first, as far as there is room. What is not kept says why. It reports
 // whether anything in t is another now.
-func (s *Store) shelter(ctx context.Context, files *workspace.Workspace, t *tree, limits Limits) (changed bool) {
+func (s *Store) saveBlobs(ctx context.Context, files *workspace.Workspace, t *tree, limits Limits) (changed bool) {
 	paths := s.homeless(t, limits)
 	if len(paths) == 0 {
 		return false

@@ -13,11 +13,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// part is the time between one checkpoint and the next, while it goes on: what is
+// snapshot is the time between one checkpoint and the next, while it goes on: what is
 // changed in it is what the checkpoint brings back.
-type part struct {
+type snapshot struct {
 	k       *Keeper
-	before  *part         // ends before this one looks; nil: none
+	before  *snapshot     // ends before this one looks; nil: none
 	since   int64         // when it began
 	started time.Time     // the same, by the clock that tests may hold
 	done    chan struct{} // closed when it has ended and is written down
@@ -47,14 +47,14 @@ type part struct {
 // errClosed says that nothing is taken any more.
 var errClosed = errors.New("the session is closed")
 
-func newPart(k *Keeper, h header, before *part) *part {
-	p := &part{k: k, before: before, since: now(), started: h.Created, done: make(chan struct{}), ready: make(chan struct{}), looking: make(chan struct{}, 1), record: newRecord(h)}
+func newSnapshot(k *Keeper, h header, before *snapshot) *snapshot {
+	p := &snapshot{k: k, before: before, since: now(), started: h.Created, done: make(chan struct{}), ready: make(chan struct{}), looking: make(chan struct{}, 1), record: newRecord(h)}
 	p.ctx, p.skip = context.WithCancel(k.ctx)
 	return p
 }
 
-// survey starts the first look, once.
-func (p *part) survey() {
+// startScan starts the first look, once.
+func (p *snapshot) startScan() {
 	p.surveyed.Do(func() {
 		p.k.work.Go(func() {
 			defer close(p.ready)
@@ -65,7 +65,7 @@ func (p *part) survey() {
 
 // first looks at the workspace as it is before anything happens, and keeps what can
 // be had from nowhere else.
-func (p *part) first() {
+func (p *snapshot) first() {
 	var fresh *tree
 	if p.before != nil {
 		<-p.before.done
@@ -100,9 +100,9 @@ func (k *Keeper) baseline(ctx context.Context, t *tree, limits Limits) (*tree, e
 			return nil, err
 		}
 	}
-	changed := k.store.shelter(ctx, k.Files, t, limits)
+	changed := k.store.saveBlobs(ctx, k.Files, t, limits)
 	k.Files.Yield(ctx)
-	k.store.hold(t)
+	k.store.pinGitObjects(t)
 	if known != nil && !changed && len(difference(known, t)) == 0 {
 		t.file = known.file
 	} else if err := k.store.save(t, newest(k.Files.Folders())); err != nil {
@@ -132,7 +132,7 @@ func (k *Keeper) newest() *tree {
 }
 
 // await waits for the first look, as long as that is bearable.
-func (p *part) await(ctx context.Context) {
+func (p *snapshot) await(ctx context.Context) {
 	defer p.k.Files.Boost()()
 	limit, stop := context.WithTimeout(ctx, p.k.Patience)
 	defer stop()
@@ -148,7 +148,7 @@ func (p *part) await(ctx context.Context) {
 }
 
 // opaque says that commands run from now on. Its caller holds the keeper's mu.
-func (p *part) opaque() {
+func (p *snapshot) opaque() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.blind, p.used = true, true
@@ -158,7 +158,7 @@ func (p *part) opaque() {
 
 // pinBase keeps the tree of the first look for whoever has to go on with the record.
 // Its caller holds mu.
-func (p *part) pinBase() {
+func (p *snapshot) pinBase() {
 	if p.base == nil || p.record.Base != "" {
 		return
 	}
@@ -172,7 +172,7 @@ func (p *part) pinBase() {
 }
 
 // ran notes when a command ran.
-func (p *part) ran(from, to int64) {
+func (p *snapshot) ran(from, to int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.past = append(p.past, [2]int64{from, to})
@@ -181,7 +181,7 @@ func (p *part) ran(from, to int64) {
 
 // writeDown makes the record's file, so that somebody can go on with it should this
 // process be killed. Its caller holds mu.
-func (p *part) writeDown() {
+func (p *snapshot) writeDown() {
 	if p.written || p.failed != nil {
 		return
 	}
@@ -199,8 +199,8 @@ func (p *part) writeDown() {
 	p.written = true
 }
 
-// begun notes that a tool is about to change a path, and keeps what is there.
-func (p *part) begun(path string, old workspace.Image) error {
+// willWrite notes that a tool is about to change a path, and keeps what is there.
+func (p *snapshot) willWrite(path string, old workspace.Image) error {
 	state := stateOf(old)
 	done, err := p.k.store.writing()
 	if err != nil {
@@ -236,9 +236,9 @@ func (p *part) begun(path string, old workspace.Image) error {
 	return nil
 }
 
-// overtaken notes what a path was when the next part changed it: the last look of this
+// recordSuperseded notes what a path was when the next part changed it: the last look of this
 // one, which goes on beside, may come too late to see it.
-func (p *part) overtaken(path string, old workspace.Image) {
+func (p *snapshot) recordSuperseded(path string, old workspace.Image) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || !p.used {
@@ -252,8 +252,8 @@ func (p *part) overtaken(path string, old workspace.Image) {
 	}
 }
 
-// made notes what a tool has made of a path.
-func (p *part) made(path string, image workspace.Image) {
+// didWrite notes what a tool has didWrite of a path.
+func (p *snapshot) didWrite(path string, image workspace.Image) {
 	state := stateOf(image)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -264,7 +264,7 @@ func (p *part) made(path string, image workspace.Image) {
 }
 
 // add writes a change down. Its caller holds mu.
-func (p *part) add(c *Change) {
+func (p *snapshot) add(c *Change) {
 	if !p.written {
 		return
 	}
@@ -273,9 +273,9 @@ func (p *part) add(c *Change) {
 	}
 }
 
-// lookSoon looks at what commands have changed, beside whatever comes next, so that
-// less is left to find out at the end. It takes but a part of the time.
-func (p *part) lookSoon() {
+// scanSoon scans what commands have changed, in the background, so that
+// less is left to scan at the end. It uses only a part of the time.
+func (p *snapshot) scanSoon() {
 	p.mu.Lock()
 	rest := time.Since(p.looked) < 4*p.took
 	p.mu.Unlock()
@@ -289,12 +289,12 @@ func (p *part) lookSoon() {
 	}
 	p.k.work.Go(func() {
 		defer func() { <-p.looking }()
-		p.look()
+		p.scan()
 	})
 }
 
-// end has the part written down, after a last look. It does not wait.
-func (p *part) end() {
+// end writes the snapshot after a last scan. It does not wait.
+func (p *snapshot) end() {
 	p.mu.Lock()
 	needed := p.blind || p.used
 	p.mu.Unlock()
@@ -309,7 +309,7 @@ func (p *part) end() {
 			<-p.before.done
 			p.before = nil
 		}
-		p.look()
+		p.scan()
 		p.finish()
 		p.skip()
 		close(p.done)
@@ -318,7 +318,7 @@ func (p *part) end() {
 }
 
 // finish closes the record.
-func (p *part) finish() {
+func (p *snapshot) finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
@@ -347,7 +347,7 @@ func (p *part) finish() {
 	} else if base != "" {
 		_ = os.Remove(p.k.store.treeFile(base)) // else the next clean-up does
 		if p.base != nil {
-			p.k.store.letGo(p.base)
+			p.k.store.unpinGitObjects(p.base)
 		}
 	}
 }
@@ -366,8 +366,8 @@ func (k *Keeper) settleBegun(r *record) {
 	}
 }
 
-// look finds out what commands have changed so far.
-func (p *part) look() {
+// scan finds out what commands have changed so far.
+func (p *snapshot) scan() {
 	busy := p.k.Busy != nil && p.k.Busy()
 	p.mu.Lock()
 	base, blind := p.base, p.blind || busy && p.written
@@ -398,7 +398,7 @@ func (p *part) look() {
 		}
 		return
 	}
-	p.k.store.shelter(p.k.ctx, p.k.Files, next, limits)
+	p.k.store.saveBlobs(p.k.ctx, p.k.Files, next, limits)
 	p.compare(base, next, limits, busy)
 	p.mu.Lock()
 	p.newest = next
@@ -406,14 +406,14 @@ func (p *part) look() {
 }
 
 // compare notes what is another in next than it was in base.
-func (p *part) compare(base, next *tree, limits Limits, busy bool) {
+func (p *snapshot) compare(base, next *tree, limits Limits, busy bool) {
 	paths := p.alsoNoted(difference(base, next))
 	p.k.store.fetch(p.k.ctx, p.k.Confine, base, paths)
 	p.k.store.fetch(p.k.ctx, p.k.Confine, next, paths)
 	running := p.k.running()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := comparison{part: p, base: base, next: next, limits: limits, spans: append(running, p.past...)}
+	c := comparison{snapshot: p, base: base, next: next, limits: limits, spans: append(running, p.past...)}
 	c.sure = busy || !stampsTell
 	for _, path := range paths {
 		if strings.HasSuffix(path, string(filepath.Separator)+".gitignore") {
@@ -427,7 +427,7 @@ func (p *part) compare(base, next *tree, limits Limits, busy bool) {
 }
 
 // alsoNoted adds to paths what tools have changed: a command may have taken it back.
-func (p *part) alsoNoted(paths []string) []string {
+func (p *snapshot) alsoNoted(paths []string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.record.changes {
@@ -449,7 +449,7 @@ func (k *Keeper) running() (all spans) {
 
 // settleLate corrects what tools noted of files after a command had run: the tree of
 // the beginning knows what was there before that. Its caller holds mu.
-func (p *part) settleLate(base, next *tree) {
+func (p *snapshot) settleLate(base, next *tree) {
 	for _, c := range p.record.changes {
 		if !c.late || c.Before.Editor {
 			continue
@@ -477,7 +477,7 @@ func (t *tree) covers(path string) bool {
 
 // comparison goes through what differs between two trees.
 type comparison struct {
-	*part
+	*snapshot
 	base, next *tree
 	limits     Limits
 	spans      spans
