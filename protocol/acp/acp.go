@@ -1,11 +1,12 @@
-// Package acp is the vocabulary of the Agent Client Protocol, version 1: method
-// names, parameters, results, errors. It knows no agent and no wire.
+// Package acp has the names, types and errors of the Agent Client Protocol, version 1. It
+// knows no agent and no wire.
 //
-// Types are written after the official JSON Schema (testdata/schema.json), and
-// the tests validate them against it. Slices that the schema requires marshal as
-// [] when nil. What other implementations add in _meta is kept where we read it
-// and ignored elsewhere.
+// types_gen.go is generated from the official JSON Schema (testdata/schema.json), and the
+// tests validate frames against it. A union is one struct with the fields of all variants.
+// A slice that the schema requires marshals as [] if it is nil.
 package acp
+
+//go:generate go run ./generate
 
 import (
 	"encoding/json"
@@ -62,7 +63,7 @@ const (
 	CodeUnknownResource = -32002
 )
 
-// Error is a JSON-RPC error. Its message is for people.
+// Error is a JSON-RPC error. Its message is for the user.
 type Error struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -71,12 +72,12 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Errorf makes an error of a code.
+// Errorf returns an error with a code.
 func Errorf(code int, format string, a ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, a...)}
 }
 
-// Meta is the place for what the protocol has no word for.
+// Meta has members that are not part of the protocol.
 type Meta map[string]any
 
 // List is a slice that marshals as [] when nil.
@@ -89,121 +90,11 @@ func (l List[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]T(l))
 }
 
-// Implementation names a program.
-type Implementation struct {
-	Name    string `json:"name"`
-	Title   string `json:"title,omitempty"`
-	Version string `json:"version"`
-}
-
-// Supported stands for a capability that is written {}.
+// Supported is a capability that is written {}.
 type Supported struct{}
-
-// InitializeRequest opens a connection.
-type InitializeRequest struct {
-	ProtocolVersion    int                `json:"protocolVersion"`
-	ClientCapabilities ClientCapabilities `json:"clientCapabilities"`
-	ClientInfo         *Implementation    `json:"clientInfo,omitempty"`
-}
-
-// ClientCapabilities is what the client lends.
-type ClientCapabilities struct {
-	FS          FileSystemCapabilities     `json:"fs"`
-	Terminal    bool                       `json:"terminal"`
-	Session     *ClientSessionCapabilities `json:"session,omitempty"`
-	Auth        *ClientAuthCapabilities    `json:"auth,omitempty"`
-	Elicitation *ElicitationCapabilities   `json:"elicitation,omitempty"`
-	Meta        Meta                       `json:"_meta,omitempty"` // hermes: {diagnostics: true}: it answers MethodDiagnostics
-}
-
-// ClientAuthCapabilities says whether the client can run the agent in a terminal for
-// its user to log in.
-type ClientAuthCapabilities struct {
-	Terminal bool `json:"terminal"`
-}
-
-type FileSystemCapabilities struct {
-	ReadTextFile  bool `json:"readTextFile"`
-	WriteTextFile bool `json:"writeTextFile"`
-}
-
-type ClientSessionCapabilities struct {
-	Compaction    *Supported                      `json:"compaction,omitempty"`
-	ConfigOptions *SessionConfigOptionsCapability `json:"configOptions,omitempty"`
-	Notices       *Supported                      `json:"notices,omitempty"`
-}
-
-type SessionConfigOptionsCapability struct {
-	Boolean *Supported `json:"boolean,omitempty"`
-}
-
-type ElicitationCapabilities struct {
-	Form *Supported `json:"form,omitempty"`
-	URL  *Supported `json:"url,omitempty"`
-}
-
-// InitializeResponse says what the agent can do.
-type InitializeResponse struct {
-	ProtocolVersion   int               `json:"protocolVersion"`
-	AgentCapabilities AgentCapabilities `json:"agentCapabilities"`
-	AuthMethods       List[AuthMethod]  `json:"authMethods"`
-	AgentInfo         *Implementation   `json:"agentInfo,omitempty"`
-}
-
-type AgentCapabilities struct {
-	LoadSession         bool                `json:"loadSession"`
-	PromptCapabilities  PromptCapabilities  `json:"promptCapabilities"`
-	MCPCapabilities     MCPCapabilities     `json:"mcpCapabilities"`
-	SessionCapabilities SessionCapabilities `json:"sessionCapabilities"`
-	Auth                *AuthCapabilities   `json:"auth,omitempty"`
-	Meta                Meta                `json:"_meta,omitempty"`
-}
-
-type PromptCapabilities struct {
-	Image           bool `json:"image"`
-	Audio           bool `json:"audio"`
-	EmbeddedContext bool `json:"embeddedContext"`
-}
-
-type MCPCapabilities struct {
-	HTTP bool `json:"http"`
-	SSE  bool `json:"sse"`
-}
-
-type SessionCapabilities struct {
-	List                  *Supported `json:"list,omitempty"`
-	Delete                *Supported `json:"delete,omitempty"`
-	AdditionalDirectories *Supported `json:"additionalDirectories,omitempty"`
-	Resume                *Supported `json:"resume,omitempty"`
-	Close                 *Supported `json:"close,omitempty"`
-}
-
-type AuthCapabilities struct {
-	Logout *Supported `json:"logout,omitempty"`
-}
-
-// AuthMethod is a way to log in. Type is "agent" when empty, else "terminal".
-type AuthMethod struct {
-	ID          string            `json:"id"`
-	Name        string            `json:"name"`
-	Description string            `json:"description,omitempty"`
-	Type        string            `json:"type,omitempty"`
-	Args        []string          `json:"args,omitempty"`
-	Env         map[string]string `json:"env,omitempty"`
-	Meta        Meta              `json:"_meta,omitempty"`
-}
-
-type AuthenticateRequest struct {
-	MethodID string `json:"methodId"`
-}
 
 type (
 	AuthenticateResponse struct{}
 	LogoutRequest        struct{}
 	LogoutResponse       struct{}
 )
-
-// CancelRequestNotification asks to stop a request; ID is a number or a string.
-type CancelRequestNotification struct {
-	RequestID json.RawMessage `json:"requestId"`
-}

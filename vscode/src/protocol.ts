@@ -71,14 +71,6 @@ export const Outcome = {
   Cancelled: "cancelled",
 } as const;
 
-export const Content = {
-  Text: "text",
-  Image: "image",
-  Audio: "audio",
-  ResourceLink: "resource_link",
-  Resource: "resource",
-} as const;
-
 export const StopReason = {
   EndTurn: "end_turn",
   MaxTokens: "max_tokens",
@@ -118,6 +110,14 @@ export const ToolCallStatus = {
 } as const;
 export type ToolCallStatus = (typeof ToolCallStatus)[keyof typeof ToolCallStatus];
 
+export const Content = {
+  Text: "text",
+  Image: "image",
+  Audio: "audio",
+  ResourceLink: "resource_link",
+  Resource: "resource",
+} as const;
+
 export const Command = {
   Prompt: "hermes.prompt",
   Explain: "hermes.explain",
@@ -153,116 +153,8 @@ export const Title = {
   Cancel: "Cancel Hermes",
 } as const;
 
-/** Implementation names a program. */
-export interface Implementation {
-  name: string;
-  title?: string;
-  version: string;
-}
-
-/** Supported stands for a capability that is written {}. */
+/** Supported is a capability that is written {}. */
 export type Supported = Record<string, never>;
-
-/** InitializeRequest opens a connection. */
-export interface InitializeRequest {
-  protocolVersion: number;
-  clientCapabilities: ClientCapabilities;
-  clientInfo?: Implementation;
-}
-
-/** ClientCapabilities is what the client lends. */
-export interface ClientCapabilities {
-  fs: FileSystemCapabilities;
-  terminal: boolean;
-  session?: ClientSessionCapabilities;
-  auth?: ClientAuthCapabilities;
-  elicitation?: ElicitationCapabilities;
-  /** hermes: {diagnostics: true}: it answers MethodDiagnostics */
-  _meta?: Record<string, unknown>;
-}
-
-/**
- * ClientAuthCapabilities says whether the client can run the agent in a terminal for
- * its user to log in.
- */
-export interface ClientAuthCapabilities {
-  terminal: boolean;
-}
-
-export interface FileSystemCapabilities {
-  readTextFile: boolean;
-  writeTextFile: boolean;
-}
-
-export interface ClientSessionCapabilities {
-  compaction?: Supported;
-  configOptions?: SessionConfigOptionsCapability;
-  notices?: Supported;
-}
-
-export interface SessionConfigOptionsCapability {
-  boolean?: Supported;
-}
-
-export interface ElicitationCapabilities {
-  form?: Supported;
-  url?: Supported;
-}
-
-/** InitializeResponse says what the agent can do. */
-export interface InitializeResponse {
-  protocolVersion: number;
-  agentCapabilities: AgentCapabilities;
-  authMethods: AuthMethod[];
-  agentInfo?: Implementation;
-}
-
-export interface AgentCapabilities {
-  loadSession: boolean;
-  promptCapabilities: PromptCapabilities;
-  mcpCapabilities: MCPCapabilities;
-  sessionCapabilities: SessionCapabilities;
-  auth?: AuthCapabilities;
-  _meta?: Record<string, unknown>;
-}
-
-export interface PromptCapabilities {
-  image: boolean;
-  audio: boolean;
-  embeddedContext: boolean;
-}
-
-export interface MCPCapabilities {
-  http: boolean;
-  sse: boolean;
-}
-
-export interface SessionCapabilities {
-  list?: Supported;
-  delete?: Supported;
-  additionalDirectories?: Supported;
-  resume?: Supported;
-  close?: Supported;
-}
-
-export interface AuthCapabilities {
-  logout?: Supported;
-}
-
-/** AuthMethod is a way to log in. Type is "agent" when empty, else "terminal". */
-export interface AuthMethod {
-  id: string;
-  name: string;
-  description?: string;
-  type?: string;
-  args?: string[];
-  env?: Record<string, string>;
-  _meta?: Record<string, unknown>;
-}
-
-export interface AuthenticateRequest {
-  methodId: string;
-}
 
 export type AuthenticateResponse = Record<string, never>;
 
@@ -270,72 +162,7 @@ export type LogoutRequest = Record<string, never>;
 
 export type LogoutResponse = Record<string, never>;
 
-/** CancelRequestNotification asks to stop a request; ID is a number or a string. */
-export interface CancelRequestNotification {
-  requestId: unknown;
-}
-
-/** RequestPermissionRequest asks the user before a call runs. */
-export interface RequestPermissionRequest {
-  sessionId: string;
-  /** without SessionUpdate */
-  toolCall: ToolCall;
-  options: PermissionOption[];
-}
-
-/** PermissionOption is one possible answer. */
-export interface PermissionOption {
-  optionId: string;
-  name: string;
-  kind: string;
-}
-
-export interface RequestPermissionResponse {
-  outcome: PermissionOutcome;
-}
-
-/** PermissionOutcome is "selected" with an option, or "cancelled". */
-export interface PermissionOutcome {
-  outcome: string;
-  optionId?: string;
-}
-
-/**
- * ReadTextFileRequest reads through the editor, unsaved text included. Line counts
- * from 1; zero Line and Limit read the whole file.
- */
-export interface ReadTextFileRequest {
-  sessionId: string;
-  path: string;
-  line?: number;
-  limit?: number;
-}
-
-export interface ReadTextFileResponse {
-  content: string;
-}
-
-export interface WriteTextFileRequest {
-  sessionId: string;
-  path: string;
-  content: string;
-}
-
 export type WriteTextFileResponse = Record<string, never>;
-
-/** CreateTerminalRequest starts a command in a terminal that the editor shows. */
-export interface CreateTerminalRequest {
-  sessionId: string;
-  command: string;
-  args?: string[];
-  env?: EnvVariable[];
-  cwd?: string;
-  outputByteLimit?: number;
-}
-
-export interface CreateTerminalResponse {
-  terminalId: string;
-}
 
 /**
  * TerminalRequest names a terminal: the parameters of output, wait_for_exit, kill
@@ -346,80 +173,7 @@ export interface TerminalRequest {
   terminalId: string;
 }
 
-export interface TerminalOutputResponse {
-  output: string;
-  truncated: boolean;
-  exitStatus?: ExitStatus;
-}
-
-/** ExitStatus is how a command ended: a code, or the signal that ended it. */
-export interface ExitStatus {
-  exitCode?: number;
-  signal?: string;
-}
-
 export type WaitForTerminalExitResponse = ExitStatus;
-
-/**
- * ElicitRequest asks the user for something. Mode "form" has a RequestedSchema,
- * mode "url" a URL and an ElicitationID. It belongs to a session.
- */
-export interface ElicitRequest {
-  sessionId: string;
-  toolCallId?: string;
-  message: string;
-  mode: string;
-  requestedSchema?: unknown;
-  elicitationId?: string;
-  url?: string;
-}
-
-/** ElicitResponse is "accept" with content, "decline", or "cancel". */
-export interface ElicitResponse {
-  action: string;
-  content?: Record<string, unknown>;
-}
-
-/**
- * ContentBlock is one piece of a prompt, a message, or a tool call's output. Type
- * says which fields count.
- */
-export interface ContentBlock {
-  type: string;
-  /** text */
-  text?: string;
-  /** image, audio: base64 */
-  data?: string;
-  /** image, audio; resource_link: optional */
-  mimeType?: string;
-  /** resource_link; image: optional */
-  uri?: string;
-  /** resource_link */
-  name?: string;
-  /** resource_link, optional */
-  title?: string;
-  /** resource_link, optional */
-  description?: string;
-  /** resource_link, bytes; 0: unknown */
-  size?: number;
-  /** resource */
-  resource?: ResourceContents;
-  annotations?: Annotations;
-}
-
-/** ResourceContents is an embedded resource: text, or base64 in Blob. */
-export interface ResourceContents {
-  uri: string;
-  mimeType?: string;
-  text?: string;
-  blob?: string;
-}
-
-export interface Annotations {
-  audience?: string[];
-  lastModified?: string;
-  priority?: number;
-}
 
 /**
  * ForkSessionRequest names a session and the last of its messages that is kept;
@@ -519,87 +273,8 @@ export interface DiagnosticsResponse {
   diagnostics: Diagnostic[];
 }
 
-/** NewSessionRequest begins a conversation. Paths are absolute. */
-export interface NewSessionRequest {
-  cwd: string;
-  additionalDirectories?: string[];
-  mcpServers: MCPServer[];
-  _meta?: Record<string, unknown>;
-}
-
-/**
- * MCPServer is a server that the client wants connected. Type is "http", "sse", or
- * empty for one that is started and spoken to over stdio.
- */
-export interface MCPServer {
-  type?: string;
-  name: string;
-  url?: string;
-  headers?: HTTPHeader[];
-  command?: string;
-  args?: string[];
-  env?: EnvVariable[];
-}
-
-export interface HTTPHeader {
-  name: string;
-  value: string;
-}
-
-export interface EnvVariable {
-  name: string;
-  value: string;
-}
-
-export interface NewSessionResponse {
-  sessionId: string;
-  modes?: SessionModeState;
-  configOptions?: SessionConfigOption[];
-}
-
-/** LoadSessionRequest reopens a session and has its history replayed. */
-export interface LoadSessionRequest {
-  sessionId: string;
-  cwd: string;
-  additionalDirectories?: string[];
-  mcpServers: MCPServer[];
-}
-
-export interface LoadSessionResponse {
-  modes?: SessionModeState;
-  configOptions?: SessionConfigOption[];
-}
-
-/** ResumeSessionRequest reopens a session without its history. */
-export interface ResumeSessionRequest {
-  sessionId: string;
-  cwd: string;
-  additionalDirectories?: string[];
-  mcpServers?: MCPServer[];
-}
-
+/** ResumeSessionResponse has the modes and options of the session. */
 export type ResumeSessionResponse = LoadSessionResponse;
-
-/** ListSessionsRequest asks for a page of sessions, newest first. */
-export interface ListSessionsRequest {
-  cwd?: string;
-  cursor?: string;
-}
-
-export interface ListSessionsResponse {
-  sessions: SessionInfo[];
-  nextCursor?: string;
-}
-
-/** SessionInfo is one listed session. UpdatedAt is RFC 3339. */
-export interface SessionInfo {
-  sessionId: string;
-  cwd: string;
-  additionalDirectories?: string[];
-  title?: string;
-  updatedAt?: string;
-  _meta?: Record<string, unknown>;
-}
 
 /** SessionRequest names a session: the parameters of close and delete. */
 export interface SessionRequest {
@@ -616,71 +291,7 @@ export type CloseSessionResponse = Record<string, never>;
 
 export type DeleteSessionResponse = Record<string, never>;
 
-/** PromptRequest is the user's turn. */
-export interface PromptRequest {
-  sessionId: string;
-  prompt: ContentBlock[];
-  _meta?: Record<string, unknown>;
-}
-
-export interface PromptResponse {
-  stopReason: StopReason;
-  _meta?: Record<string, unknown>;
-}
-
-/** SessionModeState is what modes there are and which one holds. */
-export interface SessionModeState {
-  currentModeId: string;
-  availableModes: SessionMode[];
-}
-
-export interface SessionMode {
-  id: string;
-  name: string;
-  description?: string;
-}
-
-export interface SetSessionModeRequest {
-  sessionId: string;
-  modeId: string;
-}
-
 export type SetSessionModeResponse = Record<string, never>;
-
-/**
- * SessionConfigOption is a selector and its state. Type is "select": CurrentValue
- * is the id of one of Options; or "boolean": CurrentValue is true or false.
- */
-export interface SessionConfigOption {
-  id: string;
-  name: string;
-  description?: string;
-  category?: string;
-  type: string;
-  currentValue: unknown;
-  options?: SessionConfigSelectOption[];
-}
-
-export interface SessionConfigSelectOption {
-  value: string;
-  name: string;
-  description?: string;
-}
-
-/**
- * SetSessionConfigOptionRequest chooses a value: a string, or a boolean where Type
- * is "boolean".
- */
-export interface SetSessionConfigOptionRequest {
-  sessionId: string;
-  configId: string;
-  type?: string;
-  value: unknown;
-}
-
-export interface SetSessionConfigOptionResponse {
-  configOptions: SessionConfigOption[];
-}
 
 /**
  * SubagentRequest names a session and one of its subagents, by the subagent's own
@@ -729,19 +340,319 @@ export interface SubagentStatus {
   stopped?: boolean;
 }
 
+/** Implementation: Metadata about the implementation of the client or agent. */
+export interface Implementation {
+  name: string;
+  title?: string;
+  version: string;
+}
+
+/** InitializeRequest: Request parameters for the initialize method. */
+export interface InitializeRequest {
+  protocolVersion: number;
+  clientCapabilities: ClientCapabilities;
+  clientInfo?: Implementation;
+}
+
+/** ClientCapabilities: Capabilities supported by the client. */
+export interface ClientCapabilities {
+  fs: FileSystemCapabilities;
+  terminal: boolean;
+  session?: ClientSessionCapabilities;
+  auth?: ClientAuthCapabilities;
+  elicitation?: ElicitationCapabilities;
+  _meta?: Record<string, unknown>;
+}
+
+/** ClientAuthCapabilities: Authentication capabilities supported by the client. */
+export interface ClientAuthCapabilities {
+  terminal: boolean;
+}
+
+/** FileSystemCapabilities: File system capabilities that a client may support. */
+export interface FileSystemCapabilities {
+  readTextFile: boolean;
+  writeTextFile: boolean;
+}
+
+/** ClientSessionCapabilities: Session-related capabilities supported by the client. */
+export interface ClientSessionCapabilities {
+  compaction?: Supported;
+  configOptions?: SessionConfigOptionsCapability;
+  notices?: Supported;
+}
+
 /**
- * SessionNotification carries one update of a session to the client. Update is one
- * of the types below.
+ * SessionConfigOptionsCapability: Session configuration option capabilities supported by
+ * the client.
  */
+export interface SessionConfigOptionsCapability {
+  boolean?: Supported;
+}
+
+/** ElicitationCapabilities: Elicitation capabilities supported by the client. */
+export interface ElicitationCapabilities {
+  form?: Supported;
+  url?: Supported;
+}
+
+/** InitializeResponse: Response to the `initialize` method. */
+export interface InitializeResponse {
+  protocolVersion: number;
+  agentCapabilities: AgentCapabilities;
+  authMethods: AuthMethod[];
+  agentInfo?: Implementation;
+}
+
+/** AgentCapabilities: Capabilities supported by the agent. */
+export interface AgentCapabilities {
+  loadSession: boolean;
+  promptCapabilities: PromptCapabilities;
+  mcpCapabilities: MCPCapabilities;
+  sessionCapabilities: SessionCapabilities;
+  auth?: AuthCapabilities;
+  _meta?: Record<string, unknown>;
+}
+
+/**
+ * PromptCapabilities: Prompt capabilities supported by the agent in `session/prompt`
+ * requests.
+ */
+export interface PromptCapabilities {
+  image: boolean;
+  audio: boolean;
+  embeddedContext: boolean;
+}
+
+/** MCPCapabilities: MCP capabilities supported by the agent */
+export interface MCPCapabilities {
+  http: boolean;
+  sse: boolean;
+}
+
+/** SessionCapabilities: Session capabilities supported by the agent. */
+export interface SessionCapabilities {
+  list?: Supported;
+  delete?: Supported;
+  additionalDirectories?: Supported;
+  resume?: Supported;
+  close?: Supported;
+}
+
+/** AuthCapabilities: Authentication-related capabilities supported by the agent. */
+export interface AuthCapabilities {
+  logout?: Supported;
+}
+
+/** AuthMethod: Describes an available authentication method. */
+export interface AuthMethod {
+  id: string;
+  name: string;
+  description?: string;
+  type?: string;
+  args?: string[];
+  env?: Record<string, string>;
+  _meta?: Record<string, unknown>;
+}
+
+/** AuthenticateRequest: Request parameters for the authenticate method. */
+export interface AuthenticateRequest {
+  methodId: string;
+}
+
+/** CancelRequestNotification: Notification to cancel an ongoing request. */
+export interface CancelRequestNotification {
+  requestId: unknown;
+}
+
+/** NewSessionRequest: Request parameters for creating a new session. */
+export interface NewSessionRequest {
+  cwd: string;
+  additionalDirectories?: string[];
+  mcpServers: MCPServer[];
+  _meta?: Record<string, unknown>;
+}
+
+/** MCPServer: Configuration for connecting to an MCP (Model Context Protocol) server. */
+export interface MCPServer {
+  type?: string;
+  name: string;
+  url?: string;
+  headers?: HTTPHeader[];
+  command?: string;
+  args?: string[];
+  env?: EnvVariable[];
+}
+
+/** HTTPHeader: An HTTP header to set when making requests to the MCP server. */
+export interface HTTPHeader {
+  name: string;
+  value: string;
+}
+
+/** EnvVariable: An environment variable to set when launching an MCP server. */
+export interface EnvVariable {
+  name: string;
+  value: string;
+}
+
+/** NewSessionResponse: Response from creating a new session. */
+export interface NewSessionResponse {
+  sessionId: string;
+  modes?: SessionModeState;
+  configOptions?: SessionConfigOption[];
+}
+
+/** LoadSessionRequest: Request parameters for loading an existing session. */
+export interface LoadSessionRequest {
+  sessionId: string;
+  cwd: string;
+  additionalDirectories?: string[];
+  mcpServers: MCPServer[];
+}
+
+/** LoadSessionResponse: Response from loading an existing session. */
+export interface LoadSessionResponse {
+  modes?: SessionModeState;
+  configOptions?: SessionConfigOption[];
+}
+
+/** ResumeSessionRequest: Request parameters for resuming an existing session. */
+export interface ResumeSessionRequest {
+  sessionId: string;
+  cwd: string;
+  additionalDirectories?: string[];
+  mcpServers?: MCPServer[];
+}
+
+/** ListSessionsRequest: Request parameters for listing existing sessions. */
+export interface ListSessionsRequest {
+  cwd?: string;
+  cursor?: string;
+}
+
+/** ListSessionsResponse: Response from listing sessions. */
+export interface ListSessionsResponse {
+  sessions: SessionInfo[];
+  nextCursor?: string;
+}
+
+/** SessionInfo: Information about a session returned by session/list */
+export interface SessionInfo {
+  sessionId: string;
+  cwd: string;
+  additionalDirectories?: string[];
+  title?: string;
+  updatedAt?: string;
+  _meta?: Record<string, unknown>;
+}
+
+/** PromptRequest: Request parameters for sending a user prompt to the agent. */
+export interface PromptRequest {
+  sessionId: string;
+  prompt: ContentBlock[];
+  _meta?: Record<string, unknown>;
+}
+
+/** PromptResponse: Response from processing a user prompt. */
+export interface PromptResponse {
+  stopReason: StopReason;
+  _meta?: Record<string, unknown>;
+}
+
+/** SessionModeState: The set of modes and the one currently active. */
+export interface SessionModeState {
+  currentModeId: string;
+  availableModes: SessionMode[];
+}
+
+/** SessionMode: A mode the agent can operate in. */
+export interface SessionMode {
+  id: string;
+  name: string;
+  description?: string;
+}
+
+/** SetSessionModeRequest: Request parameters for setting a session mode. */
+export interface SetSessionModeRequest {
+  sessionId: string;
+  modeId: string;
+}
+
+/** SessionConfigOption: A session configuration option selector and its current state. */
+export interface SessionConfigOption {
+  id: string;
+  name: string;
+  description?: string;
+  category?: string;
+  type: string;
+  currentValue: unknown;
+  options?: SessionConfigSelectOption[];
+}
+
+/** SessionConfigSelectOption: A possible value for a session configuration option. */
+export interface SessionConfigSelectOption {
+  value: string;
+  name: string;
+  description?: string;
+}
+
+/**
+ * SetSessionConfigOptionRequest: Request parameters for setting a session configuration
+ * option.
+ */
+export interface SetSessionConfigOptionRequest {
+  sessionId: string;
+  configId: string;
+  type?: string;
+  value: unknown;
+}
+
+/** SetSessionConfigOptionResponse: Response to `session/set_config_option` method. */
+export interface SetSessionConfigOptionResponse {
+  configOptions: SessionConfigOption[];
+}
+
+/**
+ * ContentBlock: Content blocks represent displayable information in the Agent Client
+ * Protocol.
+ */
+export interface ContentBlock {
+  type: string;
+  text?: string;
+  data?: string;
+  mimeType?: string;
+  uri?: string;
+  name?: string;
+  title?: string;
+  description?: string;
+  size?: number;
+  resource?: ResourceContents;
+  annotations?: Annotations;
+}
+
+/** ResourceContents: Resource content that can be embedded in a message. */
+export interface ResourceContents {
+  uri: string;
+  mimeType?: string;
+  text?: string;
+  blob?: string;
+}
+
+/** Annotations: Optional annotations for the client. */
+export interface Annotations {
+  audience?: string[];
+  lastModified?: string;
+  priority?: number;
+}
+
+/** SessionNotification: Notification containing a session update from the agent. */
 export interface SessionNotification {
   sessionId: string;
   update: SessionUpdate;
 }
 
-/**
- * ContentChunk is a piece of a message: UpdateUserMessage, UpdateAgentMessage or
- * UpdateAgentThought. Chunks of one message share MessageID.
- */
+/** ContentChunk: A streamed item of content */
 export interface ContentChunk {
   sessionUpdate: "user_message_chunk" | "agent_message_chunk" | "agent_thought_chunk";
   content: ContentBlock;
@@ -749,10 +660,7 @@ export interface ContentChunk {
   _meta?: Record<string, unknown>;
 }
 
-/**
- * ToolCall announces a call (UpdateToolCall) or brings news of one
- * (UpdateToolCallNews; then only what is set has changed).
- */
+/** ToolCall: Represents a tool call that the language model has requested. */
 export interface ToolCall {
   sessionUpdate?: "tool_call" | "tool_call_update";
   toolCallId: string;
@@ -767,41 +675,39 @@ export interface ToolCall {
   _meta?: Record<string, unknown>;
 }
 
-/** Plan is the whole list. */
+/** Plan: An execution plan for accomplishing complex tasks. */
 export interface Plan {
   sessionUpdate: "plan";
   entries: PlanEntry[];
 }
 
-/** CommandsUpdate is the whole list of slash commands. */
+/** CommandsUpdate: Available commands are ready or have changed */
 export interface CommandsUpdate {
   sessionUpdate: "available_commands_update";
   availableCommands: AvailableCommand[];
 }
 
+/** ModeUpdate: The current mode of the session has changed */
 export interface ModeUpdate {
   sessionUpdate: "current_mode_update";
   currentModeId: string;
 }
 
-/** OptionsUpdate is the whole list of options with their values. */
+/** OptionsUpdate: Session configuration options have been updated. */
 export interface OptionsUpdate {
   sessionUpdate: "config_option_update";
   configOptions: SessionConfigOption[];
 }
 
+/** InfoUpdate: Update to session metadata. */
 export interface InfoUpdate {
   sessionUpdate: "session_info_update";
   title?: string;
   updatedAt?: string;
-  /** hermes.rewound: Rewound */
   _meta?: Record<string, unknown>;
 }
 
-/**
- * UsageUpdate says how full the context is, in tokens, and what the session has
- * cost so far.
- */
+/** UsageUpdate: Context window and cost update for a session. */
 export interface UsageUpdate {
   sessionUpdate: "usage_update";
   used: number;
@@ -810,76 +716,152 @@ export interface UsageUpdate {
   _meta?: Record<string, unknown>;
 }
 
-/**
- * CompactionUpdate says that the older part of the conversation is being summed up
- * for the model, or has been. Only for clients with the capability
- * session.compaction.
- */
+/** CompactionUpdate: A context compaction upsert. */
 export interface CompactionUpdate {
   sessionUpdate: "compaction_update";
   compactionId: string;
-  /** in_progress, completed, failed, cancelled */
   status: string;
   summary?: ContentBlock[];
   error?: string;
 }
 
-/**
- * Notice is a word to the user that is no part of the conversation. Only for
- * clients with the capability session.notices.
- */
+/** Notice: Fire-and-forget information for the user. */
 export interface Notice {
   sessionUpdate: "notice";
-  /** info, warning, error */
   severity: string;
   title: string;
   description?: string;
 }
 
-/**
- * ToolCallContent is a block ("content"), a file's change ("diff"), or a live
- * terminal of the client's ("terminal").
- */
+/** ToolCallContent: Content produced by a tool call. */
 export interface ToolCallContent {
   type: string;
   content?: ContentBlock;
-  /** diff, absolute */
   path?: string;
-  /** diff; nil: a new file */
   oldText?: string;
-  /** diff */
   newText?: string;
   terminalId?: string;
 }
 
-/** ToolCallLocation is a place that a call touches. Line counts from 1; 0: the file. */
+/** ToolCallLocation: A file location being accessed or modified by a tool. */
 export interface ToolCallLocation {
   path: string;
   line?: number;
 }
 
+/** PlanEntry: A single entry in the execution plan. */
 export interface PlanEntry {
   content: string;
-  /** high, medium, low */
   priority: string;
-  /** pending, in_progress, completed */
   status: string;
 }
 
+/** AvailableCommand: Information about a command. */
 export interface AvailableCommand {
   name: string;
   description: string;
   input?: AvailableCommandInput;
 }
 
+/** AvailableCommandInput: The input specification for a command. */
 export interface AvailableCommandInput {
   hint: string;
 }
 
+/** Cost: Cost information for a session. */
 export interface Cost {
   amount: number;
-  /** ISO 4217 */
   currency: string;
+}
+
+/** RequestPermissionRequest: Request for user permission to execute a tool call. */
+export interface RequestPermissionRequest {
+  sessionId: string;
+  toolCall: ToolCall;
+  options: PermissionOption[];
+}
+
+/** PermissionOption: An option presented to the user when requesting permission. */
+export interface PermissionOption {
+  optionId: string;
+  name: string;
+  kind: string;
+}
+
+/** RequestPermissionResponse: Response to a permission request. */
+export interface RequestPermissionResponse {
+  outcome: PermissionOutcome;
+}
+
+/** PermissionOutcome: The outcome of a permission request. */
+export interface PermissionOutcome {
+  outcome: string;
+  optionId?: string;
+}
+
+/** ReadTextFileRequest: Request to read content from a text file. */
+export interface ReadTextFileRequest {
+  sessionId: string;
+  path: string;
+  line?: number;
+  limit?: number;
+}
+
+/** ReadTextFileResponse: Response containing the contents of a text file. */
+export interface ReadTextFileResponse {
+  content: string;
+}
+
+/** WriteTextFileRequest: Request to write content to a text file. */
+export interface WriteTextFileRequest {
+  sessionId: string;
+  path: string;
+  content: string;
+}
+
+/** CreateTerminalRequest: Request to create a new terminal and execute a command. */
+export interface CreateTerminalRequest {
+  sessionId: string;
+  command: string;
+  args?: string[];
+  env?: EnvVariable[];
+  cwd?: string;
+  outputByteLimit?: number;
+}
+
+/** CreateTerminalResponse: Response containing the ID of the created terminal. */
+export interface CreateTerminalResponse {
+  terminalId: string;
+}
+
+/** TerminalOutputResponse: Response containing the terminal output and exit status. */
+export interface TerminalOutputResponse {
+  output: string;
+  truncated: boolean;
+  exitStatus?: ExitStatus;
+}
+
+/** ExitStatus: Exit status of a terminal command. */
+export interface ExitStatus {
+  exitCode?: number;
+  signal?: string;
+}
+
+/** ElicitRequest: Request from the agent to elicit structured user input. */
+export interface ElicitRequest {
+  sessionId: string;
+  toolCallId?: string;
+  message: string;
+  mode: string;
+  requestedSchema?: unknown;
+  elicitationId?: string;
+  url?: string;
+}
+
+/** ElicitResponse: Response from the client to an elicitation request. */
+export interface ElicitResponse {
+  action: string;
+  content?: Record<string, unknown>;
 }
 
 /** Position and Range are LSP's, in the negotiated encoding. */

@@ -73,14 +73,6 @@ M.outcome = {
   cancelled = "cancelled",
 }
 
-M.content = {
-  text = "text",
-  image = "image",
-  audio = "audio",
-  resource_link = "resource_link",
-  resource = "resource",
-}
-
 ---@alias hermes.StopReason "end_turn"|"max_tokens"|"max_turn_requests"|"refusal"|"cancelled"
 M.stop_reason = {
   end_turn = "end_turn",
@@ -120,6 +112,14 @@ M.tool_call_status = {
   failed = "failed",
 }
 
+M.content = {
+  text = "text",
+  image = "image",
+  audio = "audio",
+  resource_link = "resource_link",
+  resource = "resource",
+}
+
 M.command = {
   prompt = "hermes.prompt", -- PromptArgs → TurnResult
   explain = "hermes.explain", -- ActionArgs → TurnResult
@@ -155,97 +155,8 @@ M.title = {
   cancel = "Cancel Hermes",
 }
 
---- Implementation names a program.
----@class hermes.Implementation
----@field name string
----@field title? string
----@field version string
-
---- Supported stands for a capability that is written {}.
+--- Supported is a capability that is written {}.
 ---@class hermes.Supported
-
---- InitializeRequest opens a connection.
----@class hermes.InitializeRequest
----@field protocolVersion number
----@field clientCapabilities hermes.ClientCapabilities
----@field clientInfo? hermes.Implementation
-
---- ClientCapabilities is what the client lends.
----@class hermes.ClientCapabilities
----@field fs hermes.FileSystemCapabilities
----@field terminal boolean
----@field session? hermes.ClientSessionCapabilities
----@field auth? hermes.ClientAuthCapabilities
----@field elicitation? hermes.ElicitationCapabilities
----@field _meta? table<string, any> hermes: {diagnostics: true}: it answers MethodDiagnostics
-
---- ClientAuthCapabilities says whether the client can run the agent in a terminal for
---- its user to log in.
----@class hermes.ClientAuthCapabilities
----@field terminal boolean
-
----@class hermes.FileSystemCapabilities
----@field readTextFile boolean
----@field writeTextFile boolean
-
----@class hermes.ClientSessionCapabilities
----@field compaction? hermes.Supported
----@field configOptions? hermes.SessionConfigOptionsCapability
----@field notices? hermes.Supported
-
----@class hermes.SessionConfigOptionsCapability
----@field boolean? hermes.Supported
-
----@class hermes.ElicitationCapabilities
----@field form? hermes.Supported
----@field url? hermes.Supported
-
---- InitializeResponse says what the agent can do.
----@class hermes.InitializeResponse
----@field protocolVersion number
----@field agentCapabilities hermes.AgentCapabilities
----@field authMethods hermes.AuthMethod[]
----@field agentInfo? hermes.Implementation
-
----@class hermes.AgentCapabilities
----@field loadSession boolean
----@field promptCapabilities hermes.PromptCapabilities
----@field mcpCapabilities hermes.MCPCapabilities
----@field sessionCapabilities hermes.SessionCapabilities
----@field auth? hermes.AuthCapabilities
----@field _meta? table<string, any>
-
----@class hermes.PromptCapabilities
----@field image boolean
----@field audio boolean
----@field embeddedContext boolean
-
----@class hermes.MCPCapabilities
----@field http boolean
----@field sse boolean
-
----@class hermes.SessionCapabilities
----@field list? hermes.Supported
----@field delete? hermes.Supported
----@field additionalDirectories? hermes.Supported
----@field resume? hermes.Supported
----@field close? hermes.Supported
-
----@class hermes.AuthCapabilities
----@field logout? hermes.Supported
-
---- AuthMethod is a way to log in. Type is "agent" when empty, else "terminal".
----@class hermes.AuthMethod
----@field id string
----@field name string
----@field description? string
----@field type? string
----@field args? string[]
----@field env? table<string, string>
----@field _meta? table<string, any>
-
----@class hermes.AuthenticateRequest
----@field methodId string
 
 ---@class hermes.AuthenticateResponse
 
@@ -253,59 +164,7 @@ M.title = {
 
 ---@class hermes.LogoutResponse
 
---- CancelRequestNotification asks to stop a request; ID is a number or a string.
----@class hermes.CancelRequestNotification
----@field requestId any
-
---- RequestPermissionRequest asks the user before a call runs.
----@class hermes.RequestPermissionRequest
----@field sessionId string
----@field toolCall hermes.ToolCall without SessionUpdate
----@field options hermes.PermissionOption[]
-
---- PermissionOption is one possible answer.
----@class hermes.PermissionOption
----@field optionId string
----@field name string
----@field kind string
-
----@class hermes.RequestPermissionResponse
----@field outcome hermes.PermissionOutcome
-
---- PermissionOutcome is "selected" with an option, or "cancelled".
----@class hermes.PermissionOutcome
----@field outcome string
----@field optionId? string
-
---- ReadTextFileRequest reads through the editor, unsaved text included. Line counts
---- from 1; zero Line and Limit read the whole file.
----@class hermes.ReadTextFileRequest
----@field sessionId string
----@field path string
----@field line? number
----@field limit? number
-
----@class hermes.ReadTextFileResponse
----@field content string
-
----@class hermes.WriteTextFileRequest
----@field sessionId string
----@field path string
----@field content string
-
 ---@class hermes.WriteTextFileResponse
-
---- CreateTerminalRequest starts a command in a terminal that the editor shows.
----@class hermes.CreateTerminalRequest
----@field sessionId string
----@field command string
----@field args? string[]
----@field env? hermes.EnvVariable[]
----@field cwd? string
----@field outputByteLimit? number
-
----@class hermes.CreateTerminalResponse
----@field terminalId string
 
 --- TerminalRequest names a terminal: the parameters of output, wait_for_exit, kill
 --- and release.
@@ -313,60 +172,7 @@ M.title = {
 ---@field sessionId string
 ---@field terminalId string
 
----@class hermes.TerminalOutputResponse
----@field output string
----@field truncated boolean
----@field exitStatus? hermes.ExitStatus
-
---- ExitStatus is how a command ended: a code, or the signal that ended it.
----@class hermes.ExitStatus
----@field exitCode? number
----@field signal? string
-
 ---@alias hermes.WaitForTerminalExitResponse hermes.ExitStatus
-
---- ElicitRequest asks the user for something. Mode "form" has a RequestedSchema,
---- mode "url" a URL and an ElicitationID. It belongs to a session.
----@class hermes.ElicitRequest
----@field sessionId string
----@field toolCallId? string
----@field message string
----@field mode string
----@field requestedSchema? any
----@field elicitationId? string
----@field url? string
-
---- ElicitResponse is "accept" with content, "decline", or "cancel".
----@class hermes.ElicitResponse
----@field action string
----@field content? table<string, any>
-
---- ContentBlock is one piece of a prompt, a message, or a tool call's output. Type
---- says which fields count.
----@class hermes.ContentBlock
----@field type string
----@field text? string text
----@field data? string image, audio: base64
----@field mimeType? string image, audio; resource_link: optional
----@field uri? string resource_link; image: optional
----@field name? string resource_link
----@field title? string resource_link, optional
----@field description? string resource_link, optional
----@field size? number resource_link, bytes; 0: unknown
----@field resource? hermes.ResourceContents resource
----@field annotations? hermes.Annotations
-
---- ResourceContents is an embedded resource: text, or base64 in Blob.
----@class hermes.ResourceContents
----@field uri string
----@field mimeType? string
----@field text? string
----@field blob? string
-
----@class hermes.Annotations
----@field audience? string[]
----@field lastModified? string
----@field priority? number
 
 --- ForkSessionRequest names a session and the last of its messages that is kept;
 --- empty is all of them. To fork is to open a new session with them; to rewind is
@@ -441,74 +247,8 @@ M.title = {
 ---@class hermes.DiagnosticsResponse
 ---@field diagnostics hermes.Diagnostic[]
 
---- NewSessionRequest begins a conversation. Paths are absolute.
----@class hermes.NewSessionRequest
----@field cwd string
----@field additionalDirectories? string[]
----@field mcpServers hermes.MCPServer[]
----@field _meta? table<string, any>
-
---- MCPServer is a server that the client wants connected. Type is "http", "sse", or
---- empty for one that is started and spoken to over stdio.
----@class hermes.MCPServer
----@field type? string
----@field name string
----@field url? string
----@field headers? hermes.HTTPHeader[]
----@field command? string
----@field args? string[]
----@field env? hermes.EnvVariable[]
-
----@class hermes.HTTPHeader
----@field name string
----@field value string
-
----@class hermes.EnvVariable
----@field name string
----@field value string
-
----@class hermes.NewSessionResponse
----@field sessionId string
----@field modes? hermes.SessionModeState
----@field configOptions? hermes.SessionConfigOption[]
-
---- LoadSessionRequest reopens a session and has its history replayed.
----@class hermes.LoadSessionRequest
----@field sessionId string
----@field cwd string
----@field additionalDirectories? string[]
----@field mcpServers hermes.MCPServer[]
-
----@class hermes.LoadSessionResponse
----@field modes? hermes.SessionModeState
----@field configOptions? hermes.SessionConfigOption[]
-
---- ResumeSessionRequest reopens a session without its history.
----@class hermes.ResumeSessionRequest
----@field sessionId string
----@field cwd string
----@field additionalDirectories? string[]
----@field mcpServers? hermes.MCPServer[]
-
+--- ResumeSessionResponse has the modes and options of the session.
 ---@alias hermes.ResumeSessionResponse hermes.LoadSessionResponse
-
---- ListSessionsRequest asks for a page of sessions, newest first.
----@class hermes.ListSessionsRequest
----@field cwd? string
----@field cursor? string
-
----@class hermes.ListSessionsResponse
----@field sessions hermes.SessionInfo[]
----@field nextCursor? string
-
---- SessionInfo is one listed session. UpdatedAt is RFC 3339.
----@class hermes.SessionInfo
----@field sessionId string
----@field cwd string
----@field additionalDirectories? string[]
----@field title? string
----@field updatedAt? string
----@field _meta? table<string, any>
 
 --- SessionRequest names a session: the parameters of close and delete.
 ---@class hermes.SessionRequest
@@ -524,58 +264,7 @@ M.title = {
 
 ---@class hermes.DeleteSessionResponse
 
---- PromptRequest is the user's turn.
----@class hermes.PromptRequest
----@field sessionId string
----@field prompt hermes.ContentBlock[]
----@field _meta? table<string, any>
-
----@class hermes.PromptResponse
----@field stopReason hermes.StopReason
----@field _meta? table<string, any>
-
---- SessionModeState is what modes there are and which one holds.
----@class hermes.SessionModeState
----@field currentModeId string
----@field availableModes hermes.SessionMode[]
-
----@class hermes.SessionMode
----@field id string
----@field name string
----@field description? string
-
----@class hermes.SetSessionModeRequest
----@field sessionId string
----@field modeId string
-
 ---@class hermes.SetSessionModeResponse
-
---- SessionConfigOption is a selector and its state. Type is "select": CurrentValue
---- is the id of one of Options; or "boolean": CurrentValue is true or false.
----@class hermes.SessionConfigOption
----@field id string
----@field name string
----@field description? string
----@field category? string
----@field type string
----@field currentValue any
----@field options? hermes.SessionConfigSelectOption[]
-
----@class hermes.SessionConfigSelectOption
----@field value string
----@field name string
----@field description? string
-
---- SetSessionConfigOptionRequest chooses a value: a string, or a boolean where Type
---- is "boolean".
----@class hermes.SetSessionConfigOptionRequest
----@field sessionId string
----@field configId string
----@field type? string
----@field value any
-
----@class hermes.SetSessionConfigOptionResponse
----@field configOptions hermes.SessionConfigOption[]
 
 --- SubagentRequest names a session and one of its subagents, by the subagent's own
 --- session; the list needs no subagent. Message is what the subagent is told.
@@ -612,22 +301,277 @@ M.title = {
 ---@field status? string
 ---@field stopped? boolean false: it had ended already
 
---- SessionNotification carries one update of a session to the client. Update is one
---- of the types below.
+--- Implementation: Metadata about the implementation of the client or agent.
+---@class hermes.Implementation
+---@field name string
+---@field title? string
+---@field version string
+
+--- InitializeRequest: Request parameters for the initialize method.
+---@class hermes.InitializeRequest
+---@field protocolVersion number
+---@field clientCapabilities hermes.ClientCapabilities
+---@field clientInfo? hermes.Implementation
+
+--- ClientCapabilities: Capabilities supported by the client.
+---@class hermes.ClientCapabilities
+---@field fs hermes.FileSystemCapabilities
+---@field terminal boolean
+---@field session? hermes.ClientSessionCapabilities
+---@field auth? hermes.ClientAuthCapabilities
+---@field elicitation? hermes.ElicitationCapabilities
+---@field _meta? table<string, any>
+
+--- ClientAuthCapabilities: Authentication capabilities supported by the client.
+---@class hermes.ClientAuthCapabilities
+---@field terminal boolean
+
+--- FileSystemCapabilities: File system capabilities that a client may support.
+---@class hermes.FileSystemCapabilities
+---@field readTextFile boolean
+---@field writeTextFile boolean
+
+--- ClientSessionCapabilities: Session-related capabilities supported by the client.
+---@class hermes.ClientSessionCapabilities
+---@field compaction? hermes.Supported
+---@field configOptions? hermes.SessionConfigOptionsCapability
+---@field notices? hermes.Supported
+
+--- SessionConfigOptionsCapability: Session configuration option capabilities supported by
+--- the client.
+---@class hermes.SessionConfigOptionsCapability
+---@field boolean? hermes.Supported
+
+--- ElicitationCapabilities: Elicitation capabilities supported by the client.
+---@class hermes.ElicitationCapabilities
+---@field form? hermes.Supported
+---@field url? hermes.Supported
+
+--- InitializeResponse: Response to the `initialize` method.
+---@class hermes.InitializeResponse
+---@field protocolVersion number
+---@field agentCapabilities hermes.AgentCapabilities
+---@field authMethods hermes.AuthMethod[]
+---@field agentInfo? hermes.Implementation
+
+--- AgentCapabilities: Capabilities supported by the agent.
+---@class hermes.AgentCapabilities
+---@field loadSession boolean
+---@field promptCapabilities hermes.PromptCapabilities
+---@field mcpCapabilities hermes.MCPCapabilities
+---@field sessionCapabilities hermes.SessionCapabilities
+---@field auth? hermes.AuthCapabilities
+---@field _meta? table<string, any>
+
+--- PromptCapabilities: Prompt capabilities supported by the agent in `session/prompt`
+--- requests.
+---@class hermes.PromptCapabilities
+---@field image boolean
+---@field audio boolean
+---@field embeddedContext boolean
+
+--- MCPCapabilities: MCP capabilities supported by the agent
+---@class hermes.MCPCapabilities
+---@field http boolean
+---@field sse boolean
+
+--- SessionCapabilities: Session capabilities supported by the agent.
+---@class hermes.SessionCapabilities
+---@field list? hermes.Supported
+---@field delete? hermes.Supported
+---@field additionalDirectories? hermes.Supported
+---@field resume? hermes.Supported
+---@field close? hermes.Supported
+
+--- AuthCapabilities: Authentication-related capabilities supported by the agent.
+---@class hermes.AuthCapabilities
+---@field logout? hermes.Supported
+
+--- AuthMethod: Describes an available authentication method.
+---@class hermes.AuthMethod
+---@field id string
+---@field name string
+---@field description? string
+---@field type? string
+---@field args? string[]
+---@field env? table<string, string>
+---@field _meta? table<string, any>
+
+--- AuthenticateRequest: Request parameters for the authenticate method.
+---@class hermes.AuthenticateRequest
+---@field methodId string
+
+--- CancelRequestNotification: Notification to cancel an ongoing request.
+---@class hermes.CancelRequestNotification
+---@field requestId any
+
+--- NewSessionRequest: Request parameters for creating a new session.
+---@class hermes.NewSessionRequest
+---@field cwd string
+---@field additionalDirectories? string[]
+---@field mcpServers hermes.MCPServer[]
+---@field _meta? table<string, any>
+
+--- MCPServer: Configuration for connecting to an MCP (Model Context Protocol) server.
+---@class hermes.MCPServer
+---@field type? string
+---@field name string
+---@field url? string
+---@field headers? hermes.HTTPHeader[]
+---@field command? string
+---@field args? string[]
+---@field env? hermes.EnvVariable[]
+
+--- HTTPHeader: An HTTP header to set when making requests to the MCP server.
+---@class hermes.HTTPHeader
+---@field name string
+---@field value string
+
+--- EnvVariable: An environment variable to set when launching an MCP server.
+---@class hermes.EnvVariable
+---@field name string
+---@field value string
+
+--- NewSessionResponse: Response from creating a new session.
+---@class hermes.NewSessionResponse
+---@field sessionId string
+---@field modes? hermes.SessionModeState
+---@field configOptions? hermes.SessionConfigOption[]
+
+--- LoadSessionRequest: Request parameters for loading an existing session.
+---@class hermes.LoadSessionRequest
+---@field sessionId string
+---@field cwd string
+---@field additionalDirectories? string[]
+---@field mcpServers hermes.MCPServer[]
+
+--- LoadSessionResponse: Response from loading an existing session.
+---@class hermes.LoadSessionResponse
+---@field modes? hermes.SessionModeState
+---@field configOptions? hermes.SessionConfigOption[]
+
+--- ResumeSessionRequest: Request parameters for resuming an existing session.
+---@class hermes.ResumeSessionRequest
+---@field sessionId string
+---@field cwd string
+---@field additionalDirectories? string[]
+---@field mcpServers? hermes.MCPServer[]
+
+--- ListSessionsRequest: Request parameters for listing existing sessions.
+---@class hermes.ListSessionsRequest
+---@field cwd? string
+---@field cursor? string
+
+--- ListSessionsResponse: Response from listing sessions.
+---@class hermes.ListSessionsResponse
+---@field sessions hermes.SessionInfo[]
+---@field nextCursor? string
+
+--- SessionInfo: Information about a session returned by session/list
+---@class hermes.SessionInfo
+---@field sessionId string
+---@field cwd string
+---@field additionalDirectories? string[]
+---@field title? string
+---@field updatedAt? string
+---@field _meta? table<string, any>
+
+--- PromptRequest: Request parameters for sending a user prompt to the agent.
+---@class hermes.PromptRequest
+---@field sessionId string
+---@field prompt hermes.ContentBlock[]
+---@field _meta? table<string, any>
+
+--- PromptResponse: Response from processing a user prompt.
+---@class hermes.PromptResponse
+---@field stopReason hermes.StopReason
+---@field _meta? table<string, any>
+
+--- SessionModeState: The set of modes and the one currently active.
+---@class hermes.SessionModeState
+---@field currentModeId string
+---@field availableModes hermes.SessionMode[]
+
+--- SessionMode: A mode the agent can operate in.
+---@class hermes.SessionMode
+---@field id string
+---@field name string
+---@field description? string
+
+--- SetSessionModeRequest: Request parameters for setting a session mode.
+---@class hermes.SetSessionModeRequest
+---@field sessionId string
+---@field modeId string
+
+--- SessionConfigOption: A session configuration option selector and its current state.
+---@class hermes.SessionConfigOption
+---@field id string
+---@field name string
+---@field description? string
+---@field category? string
+---@field type string
+---@field currentValue any
+---@field options? hermes.SessionConfigSelectOption[]
+
+--- SessionConfigSelectOption: A possible value for a session configuration option.
+---@class hermes.SessionConfigSelectOption
+---@field value string
+---@field name string
+---@field description? string
+
+--- SetSessionConfigOptionRequest: Request parameters for setting a session configuration
+--- option.
+---@class hermes.SetSessionConfigOptionRequest
+---@field sessionId string
+---@field configId string
+---@field type? string
+---@field value any
+
+--- SetSessionConfigOptionResponse: Response to `session/set_config_option` method.
+---@class hermes.SetSessionConfigOptionResponse
+---@field configOptions hermes.SessionConfigOption[]
+
+--- ContentBlock: Content blocks represent displayable information in the Agent Client
+--- Protocol.
+---@class hermes.ContentBlock
+---@field type string
+---@field text? string
+---@field data? string
+---@field mimeType? string
+---@field uri? string
+---@field name? string
+---@field title? string
+---@field description? string
+---@field size? number
+---@field resource? hermes.ResourceContents
+---@field annotations? hermes.Annotations
+
+--- ResourceContents: Resource content that can be embedded in a message.
+---@class hermes.ResourceContents
+---@field uri string
+---@field mimeType? string
+---@field text? string
+---@field blob? string
+
+--- Annotations: Optional annotations for the client.
+---@class hermes.Annotations
+---@field audience? string[]
+---@field lastModified? string
+---@field priority? number
+
+--- SessionNotification: Notification containing a session update from the agent.
 ---@class hermes.SessionNotification
 ---@field sessionId string
 ---@field update hermes.SessionUpdate
 
---- ContentChunk is a piece of a message: UpdateUserMessage, UpdateAgentMessage or
---- UpdateAgentThought. Chunks of one message share MessageID.
+--- ContentChunk: A streamed item of content
 ---@class hermes.ContentChunk
 ---@field sessionUpdate "user_message_chunk"|"agent_message_chunk"|"agent_thought_chunk"
 ---@field content hermes.ContentBlock
 ---@field messageId? string
 ---@field _meta? table<string, any>
 
---- ToolCall announces a call (UpdateToolCall) or brings news of one
---- (UpdateToolCallNews; then only what is set has changed).
+--- ToolCall: Represents a tool call that the language model has requested.
 ---@class hermes.ToolCall
 ---@field sessionUpdate? "tool_call"|"tool_call_update"
 ---@field toolCallId string
@@ -641,33 +585,34 @@ M.title = {
 ---@field rawOutput? any
 ---@field _meta? table<string, any>
 
---- Plan is the whole list.
+--- Plan: An execution plan for accomplishing complex tasks.
 ---@class hermes.Plan
 ---@field sessionUpdate "plan"
 ---@field entries hermes.PlanEntry[]
 
---- CommandsUpdate is the whole list of slash commands.
+--- CommandsUpdate: Available commands are ready or have changed
 ---@class hermes.CommandsUpdate
 ---@field sessionUpdate "available_commands_update"
 ---@field availableCommands hermes.AvailableCommand[]
 
+--- ModeUpdate: The current mode of the session has changed
 ---@class hermes.ModeUpdate
 ---@field sessionUpdate "current_mode_update"
 ---@field currentModeId string
 
---- OptionsUpdate is the whole list of options with their values.
+--- OptionsUpdate: Session configuration options have been updated.
 ---@class hermes.OptionsUpdate
 ---@field sessionUpdate "config_option_update"
 ---@field configOptions hermes.SessionConfigOption[]
 
+--- InfoUpdate: Update to session metadata.
 ---@class hermes.InfoUpdate
 ---@field sessionUpdate "session_info_update"
 ---@field title? string
 ---@field updatedAt? string
----@field _meta? table<string, any> hermes.rewound: Rewound
+---@field _meta? table<string, any>
 
---- UsageUpdate says how full the context is, in tokens, and what the session has
---- cost so far.
+--- UsageUpdate: Context window and cost update for a session.
 ---@class hermes.UsageUpdate
 ---@field sessionUpdate "usage_update"
 ---@field used number
@@ -675,55 +620,132 @@ M.title = {
 ---@field cost? hermes.Cost
 ---@field _meta? table<string, any>
 
---- CompactionUpdate says that the older part of the conversation is being summed up
---- for the model, or has been. Only for clients with the capability
---- session.compaction.
+--- CompactionUpdate: A context compaction upsert.
 ---@class hermes.CompactionUpdate
 ---@field sessionUpdate "compaction_update"
 ---@field compactionId string
----@field status string in_progress, completed, failed, cancelled
+---@field status string
 ---@field summary? hermes.ContentBlock[]
 ---@field error? string
 
---- Notice is a word to the user that is no part of the conversation. Only for
---- clients with the capability session.notices.
+--- Notice: Fire-and-forget information for the user.
 ---@class hermes.Notice
 ---@field sessionUpdate "notice"
----@field severity string info, warning, error
+---@field severity string
 ---@field title string
 ---@field description? string
 
---- ToolCallContent is a block ("content"), a file's change ("diff"), or a live
---- terminal of the client's ("terminal").
+--- ToolCallContent: Content produced by a tool call.
 ---@class hermes.ToolCallContent
 ---@field type string
 ---@field content? hermes.ContentBlock
----@field path? string diff, absolute
----@field oldText? string diff; nil: a new file
----@field newText? string diff
+---@field path? string
+---@field oldText? string
+---@field newText? string
 ---@field terminalId? string
 
---- ToolCallLocation is a place that a call touches. Line counts from 1; 0: the file.
+--- ToolCallLocation: A file location being accessed or modified by a tool.
 ---@class hermes.ToolCallLocation
 ---@field path string
 ---@field line? number
 
+--- PlanEntry: A single entry in the execution plan.
 ---@class hermes.PlanEntry
 ---@field content string
----@field priority string high, medium, low
----@field status string pending, in_progress, completed
+---@field priority string
+---@field status string
 
+--- AvailableCommand: Information about a command.
 ---@class hermes.AvailableCommand
 ---@field name string
 ---@field description string
 ---@field input? hermes.AvailableCommandInput
 
+--- AvailableCommandInput: The input specification for a command.
 ---@class hermes.AvailableCommandInput
 ---@field hint string
 
+--- Cost: Cost information for a session.
 ---@class hermes.Cost
 ---@field amount number
----@field currency string ISO 4217
+---@field currency string
+
+--- RequestPermissionRequest: Request for user permission to execute a tool call.
+---@class hermes.RequestPermissionRequest
+---@field sessionId string
+---@field toolCall hermes.ToolCall
+---@field options hermes.PermissionOption[]
+
+--- PermissionOption: An option presented to the user when requesting permission.
+---@class hermes.PermissionOption
+---@field optionId string
+---@field name string
+---@field kind string
+
+--- RequestPermissionResponse: Response to a permission request.
+---@class hermes.RequestPermissionResponse
+---@field outcome hermes.PermissionOutcome
+
+--- PermissionOutcome: The outcome of a permission request.
+---@class hermes.PermissionOutcome
+---@field outcome string
+---@field optionId? string
+
+--- ReadTextFileRequest: Request to read content from a text file.
+---@class hermes.ReadTextFileRequest
+---@field sessionId string
+---@field path string
+---@field line? number
+---@field limit? number
+
+--- ReadTextFileResponse: Response containing the contents of a text file.
+---@class hermes.ReadTextFileResponse
+---@field content string
+
+--- WriteTextFileRequest: Request to write content to a text file.
+---@class hermes.WriteTextFileRequest
+---@field sessionId string
+---@field path string
+---@field content string
+
+--- CreateTerminalRequest: Request to create a new terminal and execute a command.
+---@class hermes.CreateTerminalRequest
+---@field sessionId string
+---@field command string
+---@field args? string[]
+---@field env? hermes.EnvVariable[]
+---@field cwd? string
+---@field outputByteLimit? number
+
+--- CreateTerminalResponse: Response containing the ID of the created terminal.
+---@class hermes.CreateTerminalResponse
+---@field terminalId string
+
+--- TerminalOutputResponse: Response containing the terminal output and exit status.
+---@class hermes.TerminalOutputResponse
+---@field output string
+---@field truncated boolean
+---@field exitStatus? hermes.ExitStatus
+
+--- ExitStatus: Exit status of a terminal command.
+---@class hermes.ExitStatus
+---@field exitCode? number
+---@field signal? string
+
+--- ElicitRequest: Request from the agent to elicit structured user input.
+---@class hermes.ElicitRequest
+---@field sessionId string
+---@field toolCallId? string
+---@field message string
+---@field mode string
+---@field requestedSchema? any
+---@field elicitationId? string
+---@field url? string
+
+--- ElicitResponse: Response from the client to an elicitation request.
+---@class hermes.ElicitResponse
+---@field action string
+---@field content? table<string, any>
 
 --- Position and Range are LSP's, in the negotiated encoding.
 ---@class hermes.Position
