@@ -58,7 +58,7 @@ func (x *Children) rescueFrom(ctx context.Context, note *treeNote) {
 		Repo: gitrepo.Repo{Top: n.Top, GitDir: n.GitDir, Common: n.Common}, task: &Task{ID: n.Task}, root: n.Root,
 		note: note, began: n.Began, commit: n.Commit, env: &tools.Env{OutputDir: n.Output, Sandbox: x.Sandbox},
 	}
-	t.dir, err = scratch.Take(filepath.Dir(n.Root))
+	t.dir, err = scratch.TakeOver(filepath.Dir(n.Root))
 	if errors.Is(err, fs.ErrNotExist) {
 		t.remove()
 		return

@@ -196,7 +196,7 @@ func (t *tree) askFor(ctx context.Context, names []string) error {
 		return err
 	}
 	named := namesOf(t.task)
-	names, err = tools.Local(t.env.Files).CopyUntold(ctx, t.Top, names, t.root, func(name string) bool {
+	names, err = tools.Local(t.env.Files).CopyUnlisted(ctx, t.Top, names, t.root, func(name string) bool {
 		return staged[name] != t.began[name].ID || named[filepath.Base(name)]
 	})
 	if err != nil {

@@ -24,7 +24,7 @@ func applied(text string, r textenc.Range, with string, enc textenc.Encoding) st
 	return text[:min(from, to)] + with + text[max(from, to):]
 }
 
-// applyEdits does what an editor does with edits, the last one first.
+// applyEdits applies edits as an editor does, the last one first.
 func applyEdits(text string, edits []Edit, enc textenc.Encoding) string {
 	for _, e := range slices.Backward(edits) {
 		text = applied(text, e.Range, e.NewText, enc)
@@ -109,7 +109,7 @@ func scattered(lines, changes int) (old, next []byte) {
 	return old, next
 }
 
-// gitApply makes a file of old, lets git apply the diff, and returns what there is.
+// gitApply makes a file of old, lets git apply the diff, and returns the result.
 func gitApply(t interface{ Fatalf(string, ...any) }, dir, name string, old []byte, diff string) (string, error) {
 	path := filepath.Join(dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

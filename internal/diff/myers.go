@@ -115,7 +115,7 @@ func inBoth(ids []int, inOther, gone []bool) (picked, at []int) {
 	return picked, at
 }
 
-// compare marks what differs between old[oldFrom:oldTo] and new[newFrom:newTo].
+// compare marks the lines that differ between old[oldFrom:oldTo] and new[newFrom:newTo].
 func (d *differ) compare(oldFrom, oldTo, newFrom, newTo int) {
 	for oldFrom < oldTo && newFrom < newTo && d.old[oldFrom] == d.new[newFrom] {
 		oldFrom, newFrom = oldFrom+1, newFrom+1

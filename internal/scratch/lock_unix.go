@@ -11,7 +11,7 @@ import (
 )
 
 // acquire opens a file and locks it until it is closed, or we are dead. An error
-// says that it is not there, or that somebody else holds it.
+// says that it is not there, or that another process holds it.
 func acquire(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package scratch makes private temporary folders that do not outlive their server.
 //
 // A [Dir] holds a lock as long as its process lives, so that another server can tell
-// a dead one's folders from those in use: [New] and [Sweep] remove the dead ones. What
-// may hold somebody's work is marked by [Dir.Keep], and stays for [Take].
+// a dead one's folders from those in use: [New] and [Sweep] remove the dead ones. Folders
+// that may hold the user's work are marked by [Dir.Keep], and stay for [TakeOver].
 package scratch
 
 import (
@@ -18,7 +18,7 @@ import (
 )
 
 // prefix begins the name of every folder of ours in the temp folder, and no other's:
-// what has that name and no server is removed.
+// folders with that name and without a server are removed.
 const prefix = "hermes-ls-"
 
 // lockName is a file that the server of a folder has locked. keepMark is one in a folder
@@ -49,8 +49,7 @@ func New(kind string) (*Dir, error) {
 	return Make(kind)
 }
 
-// Make is New without the look for what others have left: for folders that come and
-// go all the time.
+// Make is New without Sweep: for folders that are created often.
 func Make(kind string) (*Dir, error) {
 	for tries := 0; ; tries++ {
 		d, err := create(kind)
@@ -103,11 +102,10 @@ func (d *Dir) there() bool {
 // Keep has the folder stay when its server dies.
 func (d *Dir) Keep() error { return os.WriteFile(d.Path(keepMark), nil, 0o600) }
 
-// Take takes over a folder that a dead server has left. Who calls it must know the path
-// from a place that no command can write: anything may have been made beside the folders
-// of ours. [Dir.Remove] or [Dir.Leave] follows. If the folder is gone, the error is
+// TakeOver locks a folder that a dead server has left. The caller must know the path from a
+// place that no command can write: commands can create other folders beside ours. [Dir.Remove] or [Dir.Leave] follows. If the folder is gone, the error is
 // [fs.ErrNotExist].
-func Take(path string) (*Dir, error) {
+func TakeOver(path string) (*Dir, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return nil, err
@@ -150,7 +148,7 @@ func (d *Dir) Path(names ...string) string {
 // Remove removes the folder with all that is in it. The lock is held and stays until
 // nothing else is left: if the server is killed meanwhile, the next one can tell.
 func (d *Dir) Remove() {
-	_ = os.Remove(d.Path(keepMark)) // first: what is half removed is of no use
+	_ = os.Remove(d.Path(keepMark)) // first: a half removed folder is of no use
 	entries, _ := os.ReadDir(d.path)
 	for _, e := range entries {
 		if e.Name() != lockName {
@@ -164,7 +162,7 @@ func (d *Dir) Remove() {
 	}
 }
 
-// removeAll also removes what a command has left without the permission to enter. It
+// removeAll also removes folders that a command has left without the permission to enter. It
 // follows no link that a command may put there meanwhile.
 func removeAll(dir string) {
 	above, err := safefile.OpenFolder(filepath.Dir(dir))

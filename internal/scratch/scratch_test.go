@@ -124,17 +124,17 @@ func TestKept(t *testing.T) {
 	if err := d.Keep(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Take(d.Path()); err == nil {
+	if _, err := TakeOver(d.Path()); err == nil {
 		t.Error("taken from its living owner")
 	}
 	d.Leave() // as its server's death does
 	Sweep()
 	for range 2 { // once left again
-		taken, err := Take(d.Path())
+		taken, err := TakeOver(d.Path())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Take(d.Path()); err == nil {
+		if _, err := TakeOver(d.Path()); err == nil {
 			t.Error("it was taken twice")
 		}
 		taken.Leave()
@@ -144,11 +144,11 @@ func TestKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	Sweep()
-	if _, err := Take(d.Path()); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := TakeOver(d.Path()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an old one is still there: %v", err)
 	}
 	for _, path := range []string{t.TempDir(), filepath.Join(os.TempDir(), "hermes-ls-work-none")} {
-		if _, err := Take(path); err == nil {
+		if _, err := TakeOver(path); err == nil {
 			t.Errorf("%s was taken", path)
 		}
 	}

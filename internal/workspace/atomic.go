@@ -13,8 +13,9 @@ import (
 )
 
 // replaceFile puts text at p: through the editor unless it leaves the file to the
-// disk, and there in one step, so that whoever looks sees the old text or the new one. A hard link is broken, not written through. When it fails, nothing is
-// left behind. It returns the stamp of what is there now.
+// disk, and there in one step: readers see the old text or the new one. A hard link is
+// replaced, not written through. If it fails, it leaves no files. It returns the stamp of the
+// new text.
 func (w *Workspace) replaceFile(ctx context.Context, p place, text []byte, old before) (after stamp, err error) {
 	if old.exists() && old.text != nil && bytes.Equal(old.text, text) {
 		return old.stamp, nil
@@ -55,7 +56,7 @@ func (w *Workspace) replaceFile(ctx context.Context, p place, text []byte, old b
 }
 
 // openParent opens the folder that will hold p, which is made when it is not
-// there; made lists what was, outermost first.
+// there; made lists the created folders, outermost first.
 func openParent(p place) (dir *os.Root, made []string, err error) {
 	root, parent := p.folder.root, filepath.Dir(p.rel)
 	if p.rel == "." {
@@ -76,7 +77,7 @@ func openParent(p place) (dir *os.Root, made []string, err error) {
 	return dir, made, err
 }
 
-// removeFolders takes back what openParent made, unless something is in there now.
+// removeFolders removes the folders that openParent has created, unless they have entries.
 func removeFolders(root *os.Root, made []string) {
 	for i := len(made) - 1; i >= 0; i-- {
 		if root.Remove(made[i]) != nil {
@@ -85,7 +86,7 @@ func removeFolders(root *os.Root, made []string) {
 	}
 }
 
-// writable refuses what the user has made read-only, since a rename would not.
+// writable returns an error if the user has made the file read-only: a rename ignores that.
 func writable(dir *os.Root, base string, old fs.FileInfo) error {
 	if old == nil {
 		return nil
@@ -131,7 +132,7 @@ func writeTemp(dir *os.Root, temp string, text []byte, old fs.FileInfo) (err err
 	return f.Sync()
 }
 
-// stillThere tells, by an error, of a base that is not as it was when we looked.
+// stillThere returns an error if base has changed since old was read.
 func (w *Workspace) stillThere(p place, dir *os.Root, base string, old fs.FileInfo) error {
 	now, err := dir.Lstat(base)
 	gone := errors.Is(err, fs.ErrNotExist)

@@ -11,10 +11,10 @@ import (
 )
 
 // Action is one change of a [Workspace.Batch]. One of Change, Text and Remove says
-// what it does; MoveTo may go with Change, or stand alone.
+// its kind; MoveTo may go with Change, or stand alone.
 type Action struct {
 	Path string
-	// Change makes the new text of what is there. Its error ends the batch as it is.
+	// Change returns the new text for the old one. Batch returns its error unchanged.
 	Change func(old []byte) ([]byte, error)
 	Text   []byte // of a new file, where nothing is yet; not nil
 	Remove bool
@@ -22,10 +22,10 @@ type Action struct {
 }
 
 // Batch makes all of the changes or, when one cannot be made, none. The actions see
-// what those before them have done. Everything is checked before anything is written;
-// when a write fails all the same, those before it are taken back. It returns one
+// the results of those before them. Everything is checked before anything is written. If a
+// write fails, the writes before it are undone. It returns one
 // entry for each file that is another now: a file that was removed has a nil New,
-// one that was moved says from where. What the editor has open is changed there.
+// one that was moved says from where. Open documents are changed in the editor.
 func (w *Workspace) Batch(ctx context.Context, actions []Action) ([]*Written, error) {
 	if err := w.lockWrites(ctx); err != nil {
 		return nil, err
@@ -53,10 +53,10 @@ type batch struct {
 	files map[string]*batchFile // by absolute path
 	order []*batchFile
 	undo  []func() error
-	// settled tells the journal of each change that was made. A batch that is taken
-	// back tells of none: what it has noted is there again.
+	// settled reports each change to the journal. A batch that is undone reports none: the
+	// files are as they were.
 	settled []func()
-	trash   []func() error // removes what was put aside
+	trash   []func() error // removes the files that were put aside
 }
 
 // batchFile is a file before and after the batch.
@@ -76,7 +76,7 @@ type batchFile struct {
 	refused error
 }
 
-// plan notes what an action does, and refuses what cannot be done.
+// plan adds an action to the plan. If it cannot be done, it returns an error.
 func (b *batch) plan(a Action) error {
 	f, err := b.file(a.Path, a.Remove || a.MoveTo != "")
 	if err != nil {
@@ -92,7 +92,7 @@ func (b *batch) plan(a Action) error {
 		return b.w.notFound(b.ctx, a.Path)
 	}
 	if f.link && !a.Remove {
-		return &PathError{a.Path, a.Path + " is a link, which cannot be moved here; move what it points to, or use a command", ErrNotRegular}
+		return &PathError{a.Path, a.Path + " is a link, which cannot be moved here; move its target, or use a command", ErrNotRegular}
 	}
 	if a.Remove {
 		f.text, f.gone = nil, f.link
@@ -135,7 +135,7 @@ func (b *batch) move(f *batchFile, to string, text []byte) error {
 	return nil
 }
 
-// file is what the batch knows of a path, which it looks at once.
+// file returns the state of a path in the batch, which it reads once.
 func (b *batch) file(path string, itself bool) (*batchFile, error) {
 	at := b.w.at
 	if itself {
@@ -214,13 +214,13 @@ func (f *batchFile) changed() bool {
 	return f.gone || (f.old == nil) != (f.text == nil) || !bytes.Equal(f.old, f.text)
 }
 
-// run makes the planned changes: files first, then what the editor has open, then
+// run makes the planned changes: files first, then open documents, then
 // removals, which are put aside until everything else is there.
 func (b *batch) run() error {
 	for _, phase := range []func(*batchFile) error{b.writeFile, b.changeDocument, b.putAside} {
 		for _, f := range b.order {
 			if err := phase(f); err != nil {
-				return b.takeBack(b.w.explain(b.ctx, "changing", f.path, err))
+				return b.undoAll(b.w.explain(b.ctx, "changing", f.path, err))
 			}
 		}
 	}
@@ -228,7 +228,7 @@ func (b *batch) run() error {
 		tell()
 	}
 	for _, remove := range b.trash {
-		_ = remove() // what is left has a name of ours, and hides nothing
+		_ = remove() // a file that stays has a temporary name
 	}
 	for _, f := range b.order {
 		switch {
@@ -274,7 +274,7 @@ func missingFolders(p place) (gone []string) {
 	return gone
 }
 
-// restore takes back what writeFile has written, unless somebody has been there since.
+// restore undoes a write of writeFile, unless the file has changed since.
 func (b *batch) restore(f *batchFile, made []string) error {
 	now, err := readBefore(f.place, false)
 	if err != nil {
@@ -374,8 +374,9 @@ func (b *batch) putAside(f *batchFile) error {
 	return nil
 }
 
-// takeBack undoes what was done, the last first, and says what it could not undo.
-func (b *batch) takeBack(failure error) error {
+// undoAll undoes the changes, the last first. Its error contains failure, and says if a
+// change could not be undone.
+func (b *batch) undoAll(failure error) error {
 	var stuck []error
 	for _, undo := range slices.Backward(b.undo) {
 		if err := undo(); err != nil {
@@ -383,10 +384,10 @@ func (b *batch) takeBack(failure error) error {
 		}
 	}
 	if len(stuck) > 0 {
-		return fmt.Errorf("%w. Changes made before that could not all be taken back (%v): look at the files", failure, errors.Join(stuck...))
+		return fmt.Errorf("%w. Changes made before that could not all be undone (%v): check the files", failure, errors.Join(stuck...))
 	}
 	if len(b.undo) > 0 {
-		return fmt.Errorf("%w. The changes made before that were taken back", failure)
+		return fmt.Errorf("%w. The changes made before that were undone", failure)
 	}
 	return failure
 }

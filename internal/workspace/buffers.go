@@ -22,8 +22,8 @@ type Buffers struct {
 }
 
 // buffer is one open document. Its text is kept whole until the first small
-// change, then in a form that makes more of them cheap; the whole is made again
-// when somebody asks.
+// change, then in a form that makes more of them cheap. The whole is built again when
+// it is read.
 type buffer struct {
 	version int32
 	whole   []byte             // nil: ask pieces
@@ -86,8 +86,8 @@ func (b *Buffers) Paths() []string {
 	return paths
 }
 
-// Change applies what a didChange says, in order. A document that is not open is
-// [ErrNotOpen].
+// Change applies the changes of a didChange, in order. If the document is not open, the
+// error is [ErrNotOpen].
 func (b *Buffers) Change(path string, version int32, changes []Change, enc textenc.Encoding) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -137,7 +137,7 @@ func (b *Buffers) newer(path string, version int32) (Document, <-chan struct{}, 
 	return Document{}, buf.moved, nil
 }
 
-// announce wakes who waits for a change.
+// announce wakes the callers that wait for a change.
 func (b *buffer) announce() {
 	if b.moved != nil {
 		close(b.moved)

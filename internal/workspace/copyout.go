@@ -14,9 +14,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// CopyOut copies files of the folder top to the folder dest: names are relative, what
-// the editor has open goes as it stands there, and links stay links. What is not
-// there, or is no file, is left out. Nothing outside either folder is touched.
+// CopyOut copies files of the folder top to the folder dest. names are relative. Of open
+// documents it copies the text in the editor, and links stay links. It leaves out names that
+// do not exist or are not files. It touches nothing outside either folder.
 func (w *Workspace) CopyOut(ctx context.Context, top string, names []string, dest string) (copied []string, err error) {
 	from, err := safefile.OpenRoot(top)
 	if err != nil {
@@ -71,11 +71,11 @@ func (w *Workspace) openIn(top string) map[string]bool {
 // documents.
 func (w *Workspace) HasUnlistedBuffers() bool { return w.docs != nil && w.docs.Paths() == nil }
 
-// CopyUntold asks an editor that does not tell what it has open for those of the
-// files of the folder top that may be: likely chooses some, and the session has seen
-// some. Where its text is another than the file's it takes the file's place in the
-// folder dest. It names the files that are another there now.
-func (w *Workspace) CopyUntold(ctx context.Context, top string, names []string, dest string, likely func(name string) bool) (changed []string, err error) {
+// CopyUnlisted asks an editor that does not list its open documents for files of the folder
+// top that it may have open: those that likely chooses, and those that the session has read.
+// If the text in the editor differs from the file, it replaces the file in the folder dest.
+// It returns the names of these files.
+func (w *Workspace) CopyUnlisted(ctx context.Context, top string, names []string, dest string, likely func(name string) bool) (changed []string, err error) {
 	if !w.HasUnlistedBuffers() {
 		return nil, nil
 	}
@@ -91,7 +91,7 @@ func (w *Workspace) CopyUntold(ctx context.Context, top string, names []string, 
 		}
 		onDisk, err := to.ReadFile(name)
 		if err != nil || !utf8.Valid(onDisk) || bytes.IndexByte(onDisk, 0) >= 0 {
-			continue // a link, or what an editor may take for text all the same
+			continue // a link, or a binary file, which an editor may return as text
 		}
 		text, err := w.editorText(ctx, path)
 		if err != nil {
@@ -116,8 +116,8 @@ func (w *Workspace) seenAt(abs string) bool {
 	return seen
 }
 
-// editorText is what the editor has at an absolute path; nil: it has nothing. A path
-// that is a link has nothing of its own.
+// editorText returns the editor's text at an absolute path. If the editor has none, or the
+// path is a link, it returns nil.
 func (w *Workspace) editorText(ctx context.Context, path string) ([]byte, error) {
 	doc, ok, err := Document{}, false, error(nil)
 	switch p, outside := w.locate(path); {

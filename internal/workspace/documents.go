@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// document returns what the editor has open at p. The editor may spell the path
+// document returns the document that is open at p. The editor may spell the path
 // through a link that we resolved, so every open document is asked where it lies.
 func (w *Workspace) document(ctx context.Context, p place) (Document, bool, error) {
 	if w.docs == nil {
@@ -90,7 +90,7 @@ func (r *refusals) has(path string) bool {
 	return r.paths[path]
 }
 
-// hidden reports whether the editor refuses to read what is at p. It asks only if the
+// hidden reports whether the editor refuses to read the file at p. It asks only if the
 // editor has refused before: a search would have it open every file.
 func (w *Workspace) hidden(ctx context.Context, p place) bool {
 	if c, ok := w.docs.(copied); ok {
@@ -127,7 +127,7 @@ func (w *Workspace) writeThroughEditor(ctx context.Context, p place, text []byte
 	return done, nil
 }
 
-// remove deletes what is at p. The text of a file is emptied through the editor
+// remove deletes the file at p. The text of a file is emptied through the editor
 // first: an editor that refuses this write refuses the deletion. If the deletion
 // fails, remove writes old back.
 func (w *Workspace) remove(ctx context.Context, p place, old Image, del func() error) (undo func() error, err error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// What went wrong with a path; each is wrapped by a [*PathError] whose text is a
+// The kinds of errors; each is wrapped by a [*PathError] whose text is a
 // sentence for the model.
 var (
 	ErrOutside    = errors.New("outside the workspace")
@@ -21,7 +21,7 @@ var (
 	ErrRefused    = errors.New("refused by the editor")
 )
 
-// PathError says what was wrong with a path and what to do instead.
+// PathError describes a problem with a path and the next step.
 type PathError struct {
 	Path string // as it was asked for
 	Text string // the whole sentence

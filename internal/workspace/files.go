@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// Stat describes what is at path; a link inside the folders is followed.
+// Stat describes the file at path. It follows a link inside the folders.
 func (w *Workspace) Stat(ctx context.Context, path string) (info fs.FileInfo, err error) {
 	err = w.at(path, func(p place) error {
 		info, err = p.folder.root.Stat(p.rel)
@@ -47,8 +47,8 @@ func (w *Workspace) List(ctx context.Context, dir string) (entries []fs.DirEntry
 	return entries, nil
 }
 
-// Remove deletes the file at path; a link is deleted itself. What has changed
-// since this session read it is [ErrStale]. A document that is open stays open in
+// Remove deletes the file at path; a link is deleted itself. If the file has changed
+// since this session read it, the error is [ErrStale]. A document that is open stays open in
 // the editor. An editor that refuses to read or to write the file refuses the
 // deletion, too.
 func (w *Workspace) Remove(ctx context.Context, path string) error {
@@ -85,7 +85,7 @@ func (w *Workspace) Remove(ctx context.Context, path string) error {
 }
 
 // Rename moves the file from to a place where nothing is yet; parents are made.
-// What moves is the text as the editor has it. A link is moved itself.
+// Of an open document, the text in the editor moves. A link is moved itself.
 func (w *Workspace) Rename(ctx context.Context, from, to string) error {
 	if err := w.lockWrites(ctx); err != nil {
 		return err

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// Fork opens the same folders and documents for somebody else who works in them,
-// such as a subagent: it remembers by itself what it has read.
+// Fork opens the same folders and documents for another session, such as a subagent's, which
+// has its own memory of the texts that it has read.
 func (w *Workspace) Fork() (*Workspace, error) {
 	var names []string
 	for _, f := range w.current() {
@@ -20,8 +20,8 @@ func (w *Workspace) Fork() (*Workspace, error) {
 }
 
 // ForkIn is Fork in a copy of the first folder, alone and without documents: the
-// editor knows nothing of what lies there. What the editor refuses to read is refused
-// in the copy, too, if the editor is one that does not tell what it has open.
+// editor does not know the copy. If the editor does not list its open documents, files that
+// it refuses to read are refused in the copy, too.
 func (w *Workspace) ForkIn(folder string) (*Workspace, error) {
 	if !w.HasUnlistedBuffers() {
 		return w.fork([]string{folder}, nil)

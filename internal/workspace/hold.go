@@ -10,7 +10,7 @@ import (
 )
 
 // literal is the place that a path names itself. The file tools follow links, because
-// users have links. What was recorded of a path, and is restored there, follows none: a
+// users have links. A restored path follows none: a
 // command may have put a link to .git/hooks in the place of a folder since.
 func (w *Workspace) literal(path string) (place, error) {
 	abs, err := w.absolute(path)
@@ -25,7 +25,7 @@ func (w *Workspace) literal(path string) (place, error) {
 }
 
 // hold opens the folder that p lies in, without a link on the way, and returns p as a
-// place of that folder: what is done there stays there, whatever becomes of the path. If
+// place of that folder: operations on it stay in that folder, even if the path changes. If
 // the folder is not there, the error is [fs.ErrNotExist]. close must follow.
 func (p place) hold() (held place, err error) {
 	if p.rel == "." {
@@ -55,7 +55,7 @@ func (p place) byLink() error {
 	return &PathError{p.abs(), fmt.Sprintf("%s lies behind a link, which is not followed here", p.abs()), ErrOutside}
 }
 
-// close gives up what hold has opened.
+// close closes the folder that hold has opened.
 func (p place) close() { p.folder.root.Close() }
 
 // makeParent makes the folders above p that are not there, and holds p.

@@ -14,7 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
-// Image is what is at a path: a file with its text, a link, a folder, or nothing.
+// Image is the state of a path: a file with its text, a link, a folder, or nothing.
 type Image struct {
 	Mode fs.FileMode // type and permissions; ModeIrregular: nothing is there
 	Text []byte      // of a file; nil when it is too large to be held
@@ -44,10 +44,9 @@ func openImage(text []byte) Image {
 	return Image{Text: text, Size: int64(len(text)), Open: true}
 }
 
-// A Journal is told of every change that a workspace makes, before it makes it: of
-// what is at an absolute path now. The function that it returns is told what is
-// there afterwards, the same when the change has failed. What they take is time of
-// the change.
+// A Journal is called before each change that a workspace makes, with the image at an
+// absolute path. The function that it returns is called after the change, with the new
+// image; if the change has failed, with the old one. The change waits for both.
 type Journal func(path string, old Image) (after func(now Image))
 
 // note tells the journal of a change at p, and of the folders that it will make.
@@ -75,9 +74,9 @@ func (w *Workspace) note(p place, old Image) (after func(now Image)) {
 	}
 }
 
-// Look returns what is at path: the editor's text if it is open there, else what is
-// on the disk. No link is followed: one in the last place is looked at itself, and
-// behind one there is nothing to be seen.
+// Look returns the image at path: the editor's text if it is open there, else the image on
+// the disk. It follows no link: of a link at path it returns the link, and below a link it
+// finds nothing.
 func (w *Workspace) Look(ctx context.Context, path string) (now Image, err error) {
 	p, err := w.literal(path)
 	if err == nil {
@@ -144,12 +143,12 @@ func lookOnDisk(p place) (Image, error) {
 // ErrKept says that a place was left as it is, because its check said so.
 var ErrKept = errors.New("left as it is")
 
-// PutBack makes path what want says, whole or not at all; a link is replaced itself, and
-// none is followed on the way.
-// check looks at what is there now, and its error ends the call before anything is
-// done. What the editor has open is changed in the editor, and saved by its user;
-// on the disk only when the file is gone from there. To check, what is there is the
-// editor's text when it is not saved. What this session has read counts for nothing.
+// PutBack replaces the image at path by want, completely or not at all. It follows no link.
+//
+// check receives the image that is there now; for an open document with unsaved text, that
+// is the editor's text. If check returns an error, PutBack returns it and does nothing. An
+// open document is changed in the editor, and saved by the user; it is changed on the disk
+// only if the file does not exist there. PutBack ignores which texts this session has read.
 func (w *Workspace) PutBack(ctx context.Context, path string, want Image, check func(now Image) error) error {
 	if err := w.lockWrites(ctx); err != nil {
 		return err
@@ -293,7 +292,7 @@ func (w *Workspace) replaceByText(ctx context.Context, p place, dir *os.Root, wa
 	return nil
 }
 
-// replaceByImage puts a file or a link in the place of what may be there, in one step.
+// replaceByImage replaces the file or link at p, if any, by want in one step.
 func (w *Workspace) replaceByImage(p place, dir *os.Root, want Image) (err error) {
 	base := filepath.Base(p.rel)
 	temp, done := w.temp(p)

@@ -76,7 +76,8 @@ func (w *Workspace) putLink(p place, target string) error {
 	return nil
 }
 
-// Executable lets the file at path be run by whoever may read it, or by nobody.
+// Executable sets or removes the permission to execute the file at path, for all who may
+// read it.
 func (w *Workspace) Executable(ctx context.Context, path string, on bool) error {
 	if err := w.lockWrites(ctx); err != nil {
 		return err

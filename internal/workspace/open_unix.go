@@ -20,7 +20,7 @@ func keepOwner(f *os.File, old fs.FileInfo) {
 		return
 	}
 	if is, ok := info.Sys().(*syscall.Stat_t); ok && (is.Uid != was.Uid || is.Gid != was.Gid) {
-		// Not allowed is no failure: the content is what counts.
+		// If it is not permitted, the file keeps the owner of this process.
 		_ = f.Chown(int(was.Uid), int(was.Gid))
 	}
 }

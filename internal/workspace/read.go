@@ -25,8 +25,8 @@ type Window struct {
 	textenc.Window
 }
 
-// Read returns the whole text at path, the editor's when it is open there. What
-// is longer than 64 MiB is [ErrTooLarge].
+// Read returns the whole text at path, the editor's if it is open there. If it is longer
+// than 64 MiB, the error is [ErrTooLarge].
 func (w *Workspace) Read(ctx context.Context, path string) (*File, error) {
 	p, err := w.locate(path)
 	if err != nil {
@@ -54,7 +54,7 @@ func (w *Workspace) Read(ctx context.Context, path string) (*File, error) {
 }
 
 // ReadIfThere is [Workspace.Read] of a file that perhaps is not there. An editor that
-// does not tell what it has open is asked only if the disk has the file, since some
+// does not list its open documents is asked only if the disk has the file, since some
 // editors report each question for a missing file as an error.
 func (w *Workspace) ReadIfThere(ctx context.Context, path string) (*File, error) {
 	if w.HasUnlistedBuffers() {
@@ -82,7 +82,7 @@ func (w *Workspace) readWhole(ctx context.Context, path string) ([]byte, fs.File
 	return text, info, nil
 }
 
-// readAll reads at most MaxWhole bytes; size is what to expect.
+// readAll reads at most MaxWhole bytes; size is the expected number.
 func readAll(r io.Reader, size int64) ([]byte, error) { return safefile.ReadAll(r, size, MaxWhole) }
 
 // openFile opens the regular file at path, and nothing else.

@@ -9,7 +9,7 @@ import (
 )
 
 // place is a path inside a folder. Its links were resolved, but that may have
-// changed since: whoever uses it goes through the folder's root.
+// changed since: use it only through the root of the folder.
 type place struct {
 	folder *folder
 	rel    string // "." for the folder itself
@@ -79,8 +79,8 @@ func (w *Workspace) locate(path string) (place, error) { return w.resolve(path, 
 func (w *Workspace) locateLink(path string) (place, error) { return w.resolve(path, false) }
 
 // resolve follows the links of path by hand, absolute ones too, which an os.Root
-// refuses even when they stay inside. It only decides where to look: what it
-// found is opened through the root.
+// refuses even if they stay inside. Its result is only a path: files are opened through the
+// root.
 func (w *Workspace) resolve(path string, last bool) (place, error) {
 	abs, err := w.absolute(path)
 	if err != nil {
@@ -100,8 +100,8 @@ func (w *Workspace) resolve(path string, last bool) (place, error) {
 	return place{}, &PathError{path, fmt.Sprintf("%s is a link that leads back to itself", path), ErrNotFound}
 }
 
-// absolute spells path in full. It looks at the disk only where path begins with what
-// stands for something else in other programs, such as ~: it may be a name here.
+// absolute returns path as an absolute path. It reads the disk only if path begins with a
+// name that has a special meaning in other programs, such as ~: here it may be a file.
 func (w *Workspace) absolute(path string) (string, error) {
 	folders := w.current()
 	switch {

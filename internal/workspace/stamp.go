@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// stamp is what a session remembers of a text: its hash, or, when it was too
-// large to hash in passing, what the file system says about it.
+// stamp identifies a text that a session has read: by its hash or, if it is too large, by
+// the attributes of the file.
 type stamp struct {
 	sum  []byte      // SHA-256, or nil
 	info fs.FileInfo // used when sum is nil
@@ -52,8 +52,8 @@ func (w *Workspace) forget(abs string) {
 	delete(w.seen, abs)
 }
 
-// known reports whether the session may write over what now has stamp s: it has
-// seen exactly that, or has never looked at the path.
+// known reports whether the session may overwrite a text with stamp s: it has read exactly
+// that text, or has never read the path.
 func (w *Workspace) known(abs string, s stamp) bool {
 	w.seenMu.Lock()
 	defer w.seenMu.Unlock()

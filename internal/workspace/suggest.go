@@ -21,8 +21,8 @@ const (
 	maxSuggestLooks = 20_000 // files looked at for one of the same name elsewhere
 )
 
-// notFound is the error for a path where nothing is, with what may have been meant:
-// looked for only when somebody reads the sentence, since that may walk every folder.
+// notFound returns the error for a path that does not exist, with similar names. It searches
+// for them only when the text is read, since that may walk every folder.
 func (w *Workspace) notFound(ctx context.Context, path string) error {
 	return &missingError{PathError{path, path + " does not exist", ErrNotFound}, sync.OnceValue(func() string {
 		if near := w.near(ctx, path); len(near) > 0 {
@@ -73,7 +73,7 @@ func (w *Workspace) siblings(p place) []string {
 		return nil
 	}
 	defer f.Close()             // only read
-	entries, _ := f.ReadDir(-1) // what could be read counts
+	entries, _ := f.ReadDir(-1) // after an error, the entries that were read
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	var names []string
 	for _, e := range entries {
@@ -89,7 +89,7 @@ func (w *Workspace) sameName(ctx context.Context, p place, base string) []string
 	var looked atomic.Int32
 	var mu sync.Mutex
 	var names []string
-	// An error is a walk that was stopped: what was found counts.
+	// An error means that the walk was stopped; the names so far are enough.
 	_ = w.walk(ctx, place{p.folder, "."}, func(f search.File) {
 		if looked.Add(1) > maxSuggestLooks {
 			cancel()

@@ -22,7 +22,7 @@ import (
 type unfinished struct {
 	mu   sync.Mutex
 	file *os.File // nil until the first note
-	open int      // notes of what is not done yet
+	open int      // notes of files that are not done yet
 }
 
 // leftover is the note of a temporary file. Paths are relative to the folder.
@@ -122,14 +122,14 @@ func newNotes(dir string) *os.File {
 	return nil
 }
 
-// UnfinishedIn is what [Workspace.Unfinished] is for all that have this HERMES_HOME.
+// UnfinishedIn returns the value of [Workspace.Unfinished] for a HERMES_HOME.
 func UnfinishedIn(home string) string { return filepath.Join(home, "unfinished") }
 
 // notesLimit is how much of a file of notes is read.
 const notesLimit = 1 << 20
 
-// Sweep removes the temporary files that processes have left which were killed, and
-// puts back what they had put aside. dir is what [Workspace.Unfinished] was for them.
+// Sweep removes the temporary files of processes that were killed, and restores the files
+// that they had put aside. dir is the value of [Workspace.Unfinished].
 func Sweep(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -3,12 +3,12 @@
 //
 // Every path goes through an [os.Root], so nothing outside the folders is ever
 // read or written: not by "..", not through a symbolic link, not by a folder
-// that is swapped for a link between the check and the use. What the editor has
-// open wins over what lies on the disk, unsaved text included. The one thing
-// looked at outside the folders are ignore rules (.gitignore of the parents, the
-// user's global one), as git does; their text is shown to nobody.
+// that is replaced by a link between the check and the use. For open documents, the text in
+// the editor applies, also if it is not saved. Outside the folders only ignore files are
+// read (.gitignore of the parents, the user's global one), as git does; their text is not
+// shown.
 //
-// A [Workspace] belongs to one session: it remembers what that session has read,
+// A [Workspace] belongs to one session: it remembers the texts that the session has read,
 // and refuses to write over a file that has changed since. It is safe for
 // concurrent use.
 //
@@ -38,15 +38,15 @@ type Documents interface {
 	// Get returns the document that is open at path; ok is false when none is. If the
 	// editor refuses to show the path, the error is [ErrRefused].
 	Get(ctx context.Context, path string) (doc Document, ok bool, err error)
-	// Replace changes doc, which must still be as it was when it was got, so
-	// that it reads text. A document that has moved on is [ErrStale].
+	// Replace changes the text of doc, which must not have changed since Get. If it has
+	// changed, the error is [ErrStale].
 	Replace(ctx context.Context, doc Document, text []byte) error
 	// Write makes text the whole content of the file at path. unknown means that the
 	// disk has the file, and Get has not found it. If the editor leaves the file to
 	// the disk, Write does nothing and returns false.
 	Write(ctx context.Context, path string, text []byte, unknown bool) (done bool, err error)
-	// Paths lists the open documents, for a search that must see unsaved text. Nil:
-	// the editor does not tell what is open.
+	// Paths lists the open documents, for a search that must see unsaved text. If the
+	// editor does not list them, it is nil.
 	Paths() []string
 }
 
@@ -57,7 +57,7 @@ type Document struct {
 	Text    []byte // UTF-8; never changed in place
 }
 
-// File is what was read from one place.
+// File is the text at one path.
 type File struct {
 	Path string      // absolute
 	Name string      // as the model says it: relative to the first folder, else absolute; slashes
@@ -72,8 +72,7 @@ type Workspace struct {
 	// before the first search.
 	Ripgrep search.Runner
 
-	// Journal is told of every change before it is made; nil: nobody is. Set it
-	// before the first change.
+	// Journal is called before each change. It may be nil. Set it before the first change.
 	Journal Journal
 
 	// Unfinished is a folder of ours that notes which temporary files are being written,
@@ -88,7 +87,7 @@ type Workspace struct {
 	folders   []*folder // never changed in place
 
 	seenMu sync.Mutex
-	seen   map[string]stamp // what this session last read or wrote, by absolute path
+	seen   map[string]stamp // the texts that this session last read or wrote, by absolute path
 
 	// writing has room for one: writes go one after another. A channel and not a
 	// mutex, so that a cancelled caller need not wait.
@@ -107,7 +106,7 @@ type folder struct {
 	given string // as the editor spells it
 	root  *os.Root
 
-	strict *safefile.Folder // the same, for what follows no links
+	strict *safefile.Folder // the same, for operations that follow no links
 }
 
 // Open opens folders, each of which must exist; the first is the main one, to
@@ -128,7 +127,7 @@ func Open(folders []string, docs Documents) (*Workspace, error) {
 	}, nil
 }
 
-// openFolders opens what is named, taking over those of have that are named again.
+// openFolders opens the named folders, and reuses those in have.
 func openFolders(names []string, have []*folder) ([]*folder, error) {
 	if len(names) == 0 {
 		return nil, errors.New("a workspace needs at least one folder")
@@ -208,7 +207,7 @@ func holds(folders []*folder, f *folder) bool {
 	return false
 }
 
-// Close lets go of the folders. What runs meanwhile fails.
+// Close closes the folders. Operations that are running fail.
 func (w *Workspace) Close() error {
 	w.foldersMu.Lock()
 	defer w.foldersMu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// Written is what a write did.
+// Written is the result of a write.
 type Written struct {
 	Path    string // absolute
 	Name    string // as the model says it
@@ -25,7 +25,7 @@ type Written struct {
 type change func(old []byte) ([]byte, error)
 
 // Write makes text the whole content of path, which is created with its parents
-// when it is not there. What the editor has open is changed there; a file is
+// if it does not exist. An open document is changed in the editor; a file is
 // replaced atomically and keeps its mode. A text that this session has read or
 // written and that has changed since is [ErrStale].
 func (w *Workspace) Write(ctx context.Context, path string, text []byte) (*Written, error) {
@@ -38,7 +38,7 @@ func (w *Workspace) Write(ctx context.Context, path string, text []byte) (*Writt
 	})
 }
 
-// Edit changes what is at path, which must exist. Staleness is as for
+// Edit changes the text at path, which must exist. Staleness is as for
 // [Workspace.Write] and found before change is called. When the editor's buffer
 // moves during the edit, change is called a second time with the newer text; when
 // it moves again, the edit is [ErrStale]. An error of change is returned as it is,
@@ -196,7 +196,7 @@ func (w *Workspace) updateFile(ctx context.Context, path string, u update) (writ
 	return written, nil
 }
 
-// before is what a write found.
+// before is the file that a write replaces.
 type before struct {
 	text  []byte      // nil when there is no file, or one too large to be held
 	info  fs.FileInfo // nil when there is no file
@@ -205,7 +205,7 @@ type before struct {
 
 func (b before) exists() bool { return b.info != nil }
 
-// readBefore looks at what will be written over. When whole is set, no file is
+// readBefore reads the file that will be replaced. If whole is set, no file is
 // fine, and one too large to be read is too.
 func readBefore(p place, whole bool) (before, error) {
 	f, info, err := safefile.OpenIn(p.folder.root, p.rel)
