@@ -114,7 +114,7 @@ func TestWhatIsNotOursStays(t *testing.T) {
 	}
 }
 
-// What is marked stays for whoever knows where it is, and not for ever.
+// A marked folder stays for a caller that knows its path, but not forever.
 func TestKept(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	d, err := Make("work")

@@ -53,7 +53,7 @@ func TestBatch(t *testing.T) {
 	must(t, os.Symlink("real", filepath.Join(dir, "old link")))
 	got, err := w.Batch(t.Context(), []Action{
 		{Path: "a", Change: replace("one", "1")},
-		{Path: "a", Change: replace("1", "eins")}, // sees what the one before has done
+		{Path: "a", Change: replace("1", "eins")}, // sees the change before it
 		{Path: "b", Remove: true},
 		{Path: "c", Change: replace("three", "3"), MoveTo: "deep/er/c2"},
 		{Path: "new/x", Text: []byte("x\n")},
@@ -81,7 +81,7 @@ func TestBatch(t *testing.T) {
 	}; !slices.Equal(said, wanted) {
 		t.Errorf("said\n%s", strings.Join(said, "\n"))
 	}
-	// What was written is known, what was removed is forgotten.
+	// Written texts are known, removed ones are forgotten.
 	_, err = w.Batch(t.Context(), []Action{{Path: "a", Change: replace("eins", "uno")}, {Path: "b", Text: []byte("new\n")}})
 	must(t, err)
 }
@@ -159,8 +159,8 @@ func TestBatchAllOrNothing(t *testing.T) {
 	}
 }
 
-// What is taken back does not run over what somebody has written meanwhile.
-func TestBatchTakesBackOnlyItsOwn(t *testing.T) {
+// Undoing a batch does not overwrite later changes of others.
+func TestBatchUndoesOnlyItsOwn(t *testing.T) {
 	t.Parallel()
 	e := newEditor()
 	w, dir := open(t, map[string]string{"a": "one\n", "b": "two\n", "open": "o"}, e)
@@ -171,7 +171,7 @@ func TestBatchTakesBackOnlyItsOwn(t *testing.T) {
 		must(t, e.Change(path, 2, []Change{{Text: "typed"}}, textenc.UTF16))
 	}}
 	_, err := w.Batch(t.Context(), []Action{{Path: "a", Change: replace("one", "1")}, {Path: "b", Change: replace("two", "2")}, {Path: "open", Change: replace("o", "O")}})
-	if !errors.Is(err, ErrStale) || !strings.Contains(err.Error(), "could not all be taken back") {
+	if !errors.Is(err, ErrStale) || !strings.Contains(err.Error(), "could not all be undone") {
 		t.Errorf("err = %v", err)
 	}
 	if a, b := onDisk(t, filepath.Join(dir, "a")), onDisk(t, filepath.Join(dir, "b")); a != "theirs\n" || b != "two\n" {

@@ -71,7 +71,7 @@ func TestBuffers(t *testing.T) {
 	at := func(line, from, to uint32) *textenc.Range {
 		return &textenc.Range{Start: textenc.Position{Line: line, Character: from}, End: textenc.Position{Line: line, Character: to}}
 	}
-	// The second change is in positions of what the first one leaves.
+	// The second change has positions in the result of the first one.
 	must(t, b.Change("/b", 2, []Change{{at(0, 0, 3), "1\n1.5"}, {at(2, 0, 9), "2"}}, textenc.UTF16))
 	after, ok := b.Get("/b")
 	if !ok || string(after.Text) != "1\n1.5\n2\n" || after.Version != 2 || after.Path != "/b" {

@@ -7,7 +7,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile/hostile"
 )
 
-// TestBelowNoFolder: what is below something that is no folder is not there, and
+// TestBelowNoFolder: a path below a file does not exist, and
 // nothing waits to find that out.
 func TestBelowNoFolder(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A file too large to hash is known by what the file system says about it.
+// A file too large to hash is known by its attributes.
 func TestLargeFile(t *testing.T) {
 	t.Parallel()
 	w, dir := open(t, nil, nil)

@@ -118,7 +118,7 @@ func flat(found *search.Found) []string {
 	return lines
 }
 
-// Both engines find what rg shows.
+// Both engines find the results that rg shows.
 func TestSearchAgainstRg(t *testing.T) {
 	t.Parallel()
 	w, dir := open(t, searchTree(t), nil)
@@ -357,7 +357,7 @@ func TestSearchErrors(t *testing.T) {
 }
 
 // An rg that is missing, dies, or talks nonsense is replaced by the other engine,
-// and what it said so far does not count.
+// and its output so far is dropped.
 func TestSearchWithBrokenRg(t *testing.T) {
 	t.Parallel()
 	w, _ := open(t, map[string]string{"a.txt": "needle\n", "b.txt": "x\n"}, nil)
@@ -388,7 +388,7 @@ func TestSearchWithBrokenRg(t *testing.T) {
 	}
 }
 
-// What rg reports is shown only when the folder's root shows it too: rg may have
+// A result of rg is shown only if the folder's root shows it, too: rg may have
 // been led outside by a folder swapped for a link.
 func TestSearchOutsideByRg(t *testing.T) {
 	t.Parallel()
@@ -420,7 +420,7 @@ func TestSearchOutsideByRg(t *testing.T) {
 	}
 }
 
-// What only rg understands works where rg is; without it, the error says so.
+// A pattern that only rg understands works with rg; without it, the error says so.
 func TestSearchRustPattern(t *testing.T) {
 	t.Parallel()
 	w, _ := open(t, map[string]string{"a.txt": "foo\nbar\n"}, nil)
@@ -452,7 +452,7 @@ func TestSearchShowsMatchOfLongLine(t *testing.T) {
 	})
 }
 
-// The Go standard library is the tree; the ratio to rg itself is what counts.
+// The tree is the Go standard library. Compare the times with those of rg itself.
 func BenchmarkSearch(b *testing.B) {
 	goroot, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -486,7 +486,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// What rg has found in another file than the folder's root shows is no match.
+// A match of rg in another file than the folder's root shows is dropped.
 func TestSearchLedOutside(t *testing.T) {
 	t.Parallel()
 	dir := tempDir(t)

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// child names what a process of these tests does instead of testing.
+// child names the function that a process of these tests runs instead of tests.
 const child = "WORKSPACE_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -131,7 +131,7 @@ func killInWrite(t *testing.T, dir, notes string) {
 	}
 }
 
-// What a batch had put aside comes back, unless everything was done or something is in
+// A file that a batch has put aside is restored, unless the batch was done or something is in
 // its place.
 func TestSweepOfBatch(t *testing.T) {
 	t.Parallel()
@@ -173,7 +173,7 @@ func TestSweepOfBatch(t *testing.T) {
 	}
 }
 
-// A write that the disk has no room for leaves what was there, and nothing besides.
+// A write to a full disk leaves the old file, and nothing else.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := tempDir(t)

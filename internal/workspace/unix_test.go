@@ -15,7 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/search"
 )
 
-// What is no regular file is refused at once: an open that waited for the other
+// A file that is not regular is rejected at once: an open that waited for the other
 // end of a pipe would never come back.
 func TestSpecialFiles(t *testing.T) {
 	t.Parallel()

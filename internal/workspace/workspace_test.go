@@ -72,7 +72,7 @@ func onDisk(t *testing.T, path string) string {
 	return string(text)
 }
 
-// names lists what is in dir, hidden files too.
+// names lists the entries of dir, with hidden ones.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -85,7 +85,7 @@ func names(t *testing.T, dir string) []string {
 }
 
 // editor keeps open documents in real [Buffers], and plays the user: before each
-// Replace it does what is next in typing.
+// Replace it calls the next function of typing.
 type editor struct {
 	*Buffers
 	mu       sync.Mutex

@@ -229,7 +229,7 @@ func TestStaleDocument(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name   string
-		typing []string // what the buffer becomes at each attempt to change it
+		typing []string // the text of the buffer at each attempt to change it
 		whole  bool
 		want   string
 		stale  bool

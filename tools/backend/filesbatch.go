@@ -197,10 +197,10 @@ func (b *batch) takeBack(failure error) error {
 		}
 	}
 	if len(stuck) > 0 {
-		return fmt.Errorf("%w. Changes made before that could not all be taken back (%v): look at the files", failure, errors.Join(stuck...))
+		return fmt.Errorf("%w. Changes made before that could not all be undone (%v): check the files", failure, errors.Join(stuck...))
 	}
 	if len(b.undo) > 0 {
-		return fmt.Errorf("%w. The changes made before that were taken back", failure)
+		return fmt.Errorf("%w. The changes made before that were undone", failure)
 	}
 	return failure
 }
