@@ -1,4 +1,4 @@
-// Package protocol is what hermes-ls adds to the Language Server Protocol: the
+// Package protocol has the additions of hermes-ls to the Language Server Protocol: the
 // names of its commands, their arguments and results, and the titles of its code
 // actions. The editor plugins are generated from it.
 //
@@ -41,7 +41,7 @@ const (
 	CommandTranscript      = "hermes.transcript"         // SessionArgs → TranscriptResult
 )
 
-// Commands lists what executeCommandProvider offers.
+// Commands lists the commands of executeCommandProvider.
 func Commands() []string {
 	return []string{
 		CommandPrompt, CommandExplain, CommandFix, CommandReview, CommandTest, CommandDocument,
@@ -138,7 +138,7 @@ type DelegateTask struct {
 type SubagentArgs struct {
 	SessionID  string `json:"sessionId,omitempty"`
 	SubagentID string `json:"subagentId,omitempty"`
-	Message    string `json:"message,omitempty"` // what the subagent is told
+	Message    string `json:"message,omitempty"` // to the subagent
 }
 
 // SubagentListResult is every subagent of a session, the oldest first.
@@ -252,8 +252,8 @@ type CheckpointDiffResult struct {
 	Diff string `json:"diff"`
 }
 
-// RestoreResult says what was brought back, and what was kept because a person has
-// changed it since.
+// RestoreResult lists the files that were restored, and those that were kept because they
+// have changed since.
 type RestoreResult struct {
 	Restored []string `json:"restored"`
 	Kept     []string `json:"kept"`

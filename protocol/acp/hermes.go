@@ -39,11 +39,11 @@ type (
 		BranchID  string `json:"branchId"`
 	}
 
-	// Rewound says that a session has lost the end of its log, which the session
-	// BranchID keeps; it is _meta.hermes.rewound of a session_info_update. A view drops
-	// the user's message Prompt and all after it; without one, all that comes after the
-	// message MessageID and its calls, or, without that too, everything. Text is what
-	// Prompt said, to be asked in other words.
+	// Rewound reports that the end of a session's history was moved to the session
+	// BranchID; it is _meta.hermes.rewound of a session_info_update. A view drops the
+	// user's message Prompt and all after it. If Prompt is empty, it drops all after the
+	// message MessageID and its calls; if that is empty too, everything. Text is the text
+	// of Prompt, for the user to change and send again.
 	//
 	// Prompts get their ids from the client, by _meta.hermes.messageId of
 	// session/prompt (a UUID); a client that gives none learns them when the session is
@@ -55,8 +55,8 @@ type (
 		BranchID  string `json:"branchId"`
 	}
 
-	// DescribeSessionRequest gives a session another title, or notes of the person's
-	// own; what is not there stays.
+	// DescribeSessionRequest sets the title of a session, or the user's notes. If one is
+	// missing, it does not change.
 	DescribeSessionRequest struct {
 		SessionID string  `json:"sessionId"`
 		Title     *string `json:"title,omitempty"`
@@ -94,8 +94,8 @@ type (
 		Content *string `json:"content"`
 	}
 
-	// DiagnosticsRequest asks what the editor's tools say about a file that was just
-	// edited. The client waits a moment, at most Wait milliseconds, for news of it.
+	// DiagnosticsRequest asks for the editor's diagnostics of a file that was just edited.
+	// The client waits at most Wait milliseconds for new ones.
 	DiagnosticsRequest struct {
 		URI  string `json:"uri"`
 		Wait int    `json:"wait"`

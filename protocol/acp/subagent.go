@@ -10,7 +10,7 @@ const (
 
 type (
 	// SubagentRequest names a session and one of its subagents, by the subagent's own
-	// session; the list needs no subagent. Message is what the subagent is told.
+	// session; the list needs no subagent. Message is the text for the subagent.
 	SubagentRequest struct {
 		SessionID  string `json:"sessionId"`
 		SubagentID string `json:"subagentId,omitempty"`

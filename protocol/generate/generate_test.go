@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestGenerated compares the plugins' files with what the Go source says now.
+// TestGenerated compares the plugins' files with the output for the Go source.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
@@ -20,7 +20,7 @@ func TestGenerated(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		} else if strings.ReplaceAll(string(got), "\r\n", "\n") != want {
-			t.Errorf("%s is not what the Go source says: run go generate ./protocol", name)
+			t.Errorf("%s is out of date: run go generate ./protocol", name)
 		}
 	}
 }

@@ -3,7 +3,7 @@
 //
 // It reads the source, not the types: comments travel, and so do the words “A → B”
 // behind a command or a method, which name its argument and its result. A test
-// compares what it would write with what is there.
+// compares its output with the files.
 //
 //	go generate ./protocol
 package main

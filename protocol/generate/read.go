@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// vocabulary is what the source says, in its order.
+// vocabulary has the declarations of the source, in its order.
 type vocabulary struct {
 	groups []group
 	types  []definition
@@ -205,8 +205,8 @@ func literal(e ast.Expr) string {
 	return ""
 }
 
-// What a constant's comment may say: the argument and the result of a command or a
-// method, what a notification carries, which type an update is.
+// The forms of a constant's comment: the argument and the result of a command or a method,
+// the parameters of a notification, the type of an update.
 var (
 	exchange     = regexp.MustCompile(`((?:\w+\.)?\w+) → ((?:\w+\.)?\w+)`)
 	notification = regexp.MustCompile(`^notification[^:]*: ((?:\w+\.)?\w+)`)

@@ -27,9 +27,9 @@ const (
 )
 
 // HeaderStream is LSP's framing: "Content-Length: N", a blank line, N bytes of
-// JSON. It is a [jsonrpc2.Stream] that outlives bad input: what is no message is
-// answered with an error and the next frame is read. Only a header whose length
-// cannot be known ends the stream.
+// JSON. It is a [jsonrpc2.Stream] that continues after bad input: it answers a frame that is
+// not a message with an error, and reads the next one. Only a header without a valid length
+// ends the stream.
 type HeaderStream struct {
 	in   *bufio.Reader
 	out  *Writer
@@ -281,14 +281,14 @@ func whyInvalid(body []byte) string {
 	return fmt.Sprint(err)
 }
 
-// refuse answers what cannot be attributed to a request.
+// refuse answers a frame that belongs to no request with an error.
 func (s *HeaderStream) refuse(code jsonrpc2.Code, format string, args ...any) {
 	s.answer(jsonrpc2.ID{}, code, format, args...)
 }
 
 func (s *HeaderStream) answer(id jsonrpc2.ID, code jsonrpc2.Code, format string, args ...any) {
 	err := jsonrpc2.Errorf(code, format, args...)
-	// A writer that is gone is noticed by whoever reads next.
+	// The next read notices a writer that is closed.
 	_ = s.out.Send(jsonrpc2.AppendResponse(nil, id, nil, err))
 }
 

@@ -14,8 +14,8 @@ import (
 	"go.lsp.dev/jsonrpc2"
 )
 
-// checkHeader feeds raw bytes to a stream and compares the methods or ids of what
-// it read, and the errors it answered, each as "id code", with want.
+// checkHeader feeds raw bytes to a stream and compares the methods or ids of the
+// messages that it read, and of the errors that it answered, each as "id code", with want.
 func checkHeader(t *testing.T, raw io.Reader, wantRead, wantAnswered string, wantEnd error) {
 	t.Helper()
 	var out bytes.Buffer

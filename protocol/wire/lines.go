@@ -27,8 +27,8 @@ func LineFraming(dst, message []byte) []byte {
 }
 
 // LineStream reads one JSON message a line. It is an ObjectStream for
-// sourcegraph/jsonrpc2 that outlives bad input: what is no message is answered
-// with an error and the next line is read.
+// sourcegraph/jsonrpc2 that continues after bad input: it answers a line that is not a
+// message with an error, and reads the next one.
 //
 // That library decodes a request's parameters four times over, and its ids know no
 // negative number. So it is given the bare request, and parameters and id are
@@ -172,8 +172,8 @@ func (s *LineStream) accept(v json.Unmarshaler, m *envelope) bool {
 	return v.UnmarshalJSON(append(bare, '}')) == nil
 }
 
-// acceptResponse passes an answer on. One that the library would stumble over is
-// passed on as an error, so that whoever waits for it learns so.
+// acceptResponse passes a response on. One that the library cannot decode is passed on as an
+// error, so that the caller that waits for it gets one.
 func (s *LineStream) acceptResponse(v json.Unmarshaler, m *envelope) bool {
 	if m.Result == nil && m.Error == nil {
 		s.refuse(m.ID, codeInvalidRequest, `a message needs "method", "result" or "error"`)
@@ -197,12 +197,12 @@ func (s *LineStream) acceptResponse(v json.Unmarshaler, m *envelope) bool {
 	return v.UnmarshalJSON(append(append(append(bare, `,"result":`...), m.Result...), '}')) == nil
 }
 
-// refuse answers what is no message.
+// refuse answers a line that is not a message with an error.
 func (s *LineStream) refuse(id json.RawMessage, code int, format string, a ...any) {
 	if !isID(id) {
 		id = nil
 	}
-	// A writer that is gone is noticed by whoever sends next.
+	// The next send notices a writer that is closed.
 	_ = s.out.Send(AppendError(nil, id, code, fmt.Sprintf(format, a...), nil))
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// seen is what came through a stream: requests as "method id params", answers as
-// given to whoever waits.
+// seen has the messages of a stream: requests as "method id params", responses as the
+// caller gets them.
 type seen struct {
 	lines *LineStream
 	got   []string
@@ -28,8 +28,8 @@ func (s *seen) Handle(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) 
 // testLimit stands for MaxLine where a test fills it.
 const testLimit = 200 << 10
 
-// feed runs input through a real connection and returns what the handler saw and
-// what was answered.
+// feed runs input through a real connection and returns the requests that the handler
+// saw and the responses.
 func feed(t *testing.T, input io.Reader) (got []string, answers string) {
 	t.Helper()
 	var out bytes.Buffer

@@ -2,8 +2,8 @@
 // everything that goes out, and two framings, lines and headers.
 //
 // A [Writer] never makes a turn wait for a slow reader below a generous bound, and
-// never drops a response. The readers outlive bad input: what is no message is
-// answered with an error and the next one is read. The package knows no methods.
+// never drops a response. The readers continue after bad input: they answer a frame that is
+// not a message with an error, and read the next one. The package knows no methods.
 package wire
 
 import (
@@ -21,7 +21,7 @@ const (
 	mergeFrom  = 32                     // notes merge while so many messages wait
 	maxWrite   = 1 << 20                // bytes for one call of Write
 	stallLimit = 30 * time.Second       // a full queue that does not move for so long ends the writer
-	closeGrace = 250 * time.Millisecond // what still waits at Close has so long
+	closeGrace = 250 * time.Millisecond // for the messages that wait at Close
 )
 
 // ErrStalled says that the other side has stopped reading.
@@ -163,7 +163,7 @@ func (w *Writer) signal() {
 	}
 }
 
-// Queues are the sizes of what waits in a connection, for the debug socket.
+// Queues has the sizes of the queues of a connection, for the debug socket.
 type Queues struct {
 	Messages int // of ours that wait to be written
 	Bytes    int // of theirs
@@ -182,9 +182,8 @@ func (w *Writer) Waiting() (messages, bytes int) {
 // output has failed.
 func (w *Writer) Done() <-chan struct{} { return w.done }
 
-// Close takes no more messages and writes out what waits. When the reader does
-// not read, Close gives up after a short moment and leaves the blocked write
-// behind; closing the output frees that.
+// Close accepts no more messages and writes the waiting ones. If the reader does not read,
+// Close returns after closeGrace with a write still blocked; close the output to end that.
 func (w *Writer) Close() error {
 	w.fail(ErrClosed)
 	grace := time.NewTimer(closeGrace)
@@ -231,7 +230,7 @@ func (w *Writer) run() {
 	}
 }
 
-// take swaps what waits for an empty list, whose memory is reused.
+// take returns the waiting messages. The memory of empty becomes the new list.
 func (w *Writer) take(empty []message) ([]message, int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -262,7 +261,7 @@ func (w *Writer) write(buf []byte, batch []message) ([]byte, error) {
 	for _, m := range batch {
 		if m.note == nil {
 			buf = w.frame(buf, m.ready)
-		} else if b, err := m.note.AppendJSON(body[:0]); err == nil { // what cannot be encoded is nobody's loss
+		} else if b, err := m.note.AppendJSON(body[:0]); err == nil { // a note that cannot be encoded is dropped
 			body = b
 			buf = w.frame(buf, body)
 		}

@@ -113,7 +113,7 @@ func TestWriterMergesOnlyUnderPressure(t *testing.T) {
 			}
 		}
 		if gotA.String() != a.String() || gotB.String() != b.String() {
-			t.Error("merged text differs from what was posted")
+			t.Error("merged text differs from the posted text")
 		}
 		if response != 1 || other != 1 {
 			t.Errorf("responses %d, others %d, want 1 and 1", response, other)
@@ -207,7 +207,7 @@ func TestDrain(t *testing.T) {
 		synctest.Wait()
 		select {
 		case err := <-drained:
-			t.Error("drained before anybody has read", err)
+			t.Error("drained before a read", err)
 		default:
 		}
 		ctx, cancel := context.WithCancel(t.Context())

@@ -199,11 +199,11 @@ export interface RewindSessionResponse {
 }
 
 /**
- * Rewound says that a session has lost the end of its log, which the session
- * BranchID keeps; it is _meta.hermes.rewound of a session_info_update. A view drops
- * the user's message Prompt and all after it; without one, all that comes after the
- * message MessageID and its calls, or, without that too, everything. Text is what
- * Prompt said, to be asked in other words.
+ * Rewound reports that the end of a session's history was moved to the session
+ * BranchID; it is _meta.hermes.rewound of a session_info_update. A view drops the
+ * user's message Prompt and all after it. If Prompt is empty, it drops all after the
+ * message MessageID and its calls; if that is empty too, everything. Text is the text
+ * of Prompt, for the user to change and send again.
  *
  * Prompts get their ids from the client, by _meta.hermes.messageId of
  * session/prompt (a UUID); a client that gives none learns them when the session is
@@ -217,8 +217,8 @@ export interface Rewound {
 }
 
 /**
- * DescribeSessionRequest gives a session another title, or notes of the person's
- * own; what is not there stays.
+ * DescribeSessionRequest sets the title of a session, or the user's notes. If one is
+ * missing, it does not change.
  */
 export interface DescribeSessionRequest {
   sessionId: string;
@@ -261,8 +261,8 @@ export interface CheckpointFileResponse {
 }
 
 /**
- * DiagnosticsRequest asks what the editor's tools say about a file that was just
- * edited. The client waits a moment, at most Wait milliseconds, for news of it.
+ * DiagnosticsRequest asks for the editor's diagnostics of a file that was just edited.
+ * The client waits at most Wait milliseconds for new ones.
  */
 export interface DiagnosticsRequest {
   uri: string;
@@ -295,7 +295,7 @@ export type SetSessionModeResponse = Record<string, never>;
 
 /**
  * SubagentRequest names a session and one of its subagents, by the subagent's own
- * session; the list needs no subagent. Message is what the subagent is told.
+ * session; the list needs no subagent. Message is the text for the subagent.
  */
 export interface SubagentRequest {
   sessionId: string;
@@ -946,7 +946,7 @@ export interface DelegateTask {
 export interface SubagentArgs {
   sessionId?: string;
   subagentId?: string;
-  /** what the subagent is told */
+  /** to the subagent */
   message?: string;
 }
 
@@ -1076,8 +1076,8 @@ export interface CheckpointDiffResult {
 }
 
 /**
- * RestoreResult says what was brought back, and what was kept because a person has
- * changed it since.
+ * RestoreResult lists the files that were restored, and those that were kept because they
+ * have changed since.
  */
 export interface RestoreResult {
   restored: string[];

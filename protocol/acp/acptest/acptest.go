@@ -3,9 +3,9 @@
 //	acptest.Validate(t, acptest.FromAgent, frame)
 //
 // The published schema takes any params for any method, since extensions are
-// allowed. Here a frame is held to the schema of its own method, and what we send
-// may have no field that the schema does not know. A [Log] remembers who asked
-// what, so that responses are judged too.
+// allowed. Here a frame is validated by the schema of its own method, and the agent's frames
+// may have no field that the schema does not have. A [Log] remembers the requests, so that
+// responses are validated, too.
 package acptest
 
 import (
@@ -37,8 +37,8 @@ func (d Direction) other() Direction {
 	return FromAgent
 }
 
-// Validate fails t when a frame is none of the protocol's. Of a response, which
-// does not say what it answers, only the outside is judged: see [Log].
+// Validate fails t if a frame does not follow the protocol. A response does not have the
+// method of its request, so only its envelope is validated: see [Log].
 func Validate(t testing.TB, dir Direction, frame []byte) {
 	t.Helper()
 	if err := Check(dir, frame); err != nil {

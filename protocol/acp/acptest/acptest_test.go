@@ -6,7 +6,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp/acptest"
 )
 
-// TestJudges shows that the judge can say no.
+// TestJudges shows that invalid frames fail.
 func TestJudges(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
