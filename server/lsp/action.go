@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol"
 )
 
-// actionPrompts are what the actions ask of the model; %s is the place. The first line
+// actionPrompts are the prompts of the code actions; %s is the location. The first line
 // names the session and the progress.
 var actionPrompts = map[string]string{
 	protocol.CommandExplain: "Explain %s.\n\nWhat it does, how, and what is easy to get wrong about it. Read what you need around it. Change nothing.",
@@ -43,7 +43,7 @@ func (s *server) action(name string, a protocol.ActionArgs, token lsp.ProgressTo
 
 var severities = [...]string{"problem", "error", "warning", "information", "hint"}
 
-// diagnosticsText lists what the editor reports, one a line.
+// diagnosticsText lists the editor's diagnostics, one on each line.
 func diagnosticsText(list []protocol.Diagnostic) string {
 	var b strings.Builder
 	for _, d := range list {

@@ -52,8 +52,8 @@ type choice struct {
 }
 
 // choicesFor are the answers in the contract's order; without those that remember
-// something if nothing can be remembered. Each title begins with its word and says exactly
-// what is remembered; of the other words it has none, not even within a longer one.
+// something if nothing can be remembered. Each title begins with its word and has the exact
+// rule that is remembered; it contains none of the other words, not even within a longer one.
 func choicesFor(q tools.Question) []choice {
 	choices := []choice{{tools.DecisionOnce, "once: allow this call only"}}
 	if q.Remember != "" {

@@ -44,7 +44,7 @@ func (s *server) checkpointDiff(ctx context.Context, a protocol.CheckpointArgs) 
 	return protocol.CheckpointDiffResult{Diff: text}, nil
 }
 
-// restore is hermes.checkpoint.restore. What came of it is shown to the user of an
+// restore is hermes.checkpoint.restore. The result is shown to the user of an
 // editor without a plugin, who sees no results.
 func (s *server) restore(ctx context.Context, a protocol.CheckpointArgs) (any, error) {
 	kept, err := s.checkpointOf(protocol.CommandRestore, a)
@@ -61,7 +61,7 @@ func (s *server) restore(ctx context.Context, a protocol.CheckpointArgs) (any, e
 	return protocol.RestoreResult{Restored: append([]string{}, r.Restored...), Kept: append([]string{}, r.Kept...)}, nil
 }
 
-// restoredText says what a restore has done.
+// restoredText describes the result of a restore.
 func restoredText(r checkpoints.Restored) string {
 	const most = 5
 	text := "Nothing had to be brought back."
@@ -99,7 +99,7 @@ func (s *server) checkpointOf(command string, a protocol.CheckpointArgs) (*check
 	return service.Find[*checkpoints.Instance](session)
 }
 
-// checkpointError says what is wrong with what a command names.
+// checkpointError describes a problem with the checkpoint that a command names.
 func checkpointError(command string, err error) error {
 	var input *service.InputError
 	if errors.As(err, &input) || errors.Is(err, service.ErrRunning) {

@@ -8,7 +8,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// What stands beside the choices: a message has buttons, and no field to write in.
+// The text beside the choices: a message has buttons, and no field to write in.
 const (
 	answerInChat = "Answer in the chat"
 	youDecide    = "You decide"

@@ -21,7 +21,7 @@ import (
 // no person has to think about it. Some editors never answer some requests.
 const answerLimit = 5 * time.Second
 
-// client is what the editor can do, as it said in initialize.
+// client has the capabilities of the editor from initialize.
 type client struct {
 	name          string
 	applyEdit     bool
@@ -55,8 +55,8 @@ func clientOf(p initializeParams) client {
 // lspMode is the name that lsp-mode gives in initialize.
 const lspMode = "emacs"
 
-// isEglot tells whether a client may be eglot, which gives no name in version 1.9. When it
-// has waited for a response, it leaves what it has read behind that until more comes.
+// isEglot reports whether a client may be eglot, which gives no name in version 1.9. After it
+// has waited for a response, it handles messages that follow only when more arrive.
 func isEglot(name string) bool { return name == "" || strings.Contains(strings.ToLower(name), "eglot") }
 
 // call asks the editor, for at most limit. Result may be nil; null leaves it as
@@ -96,7 +96,7 @@ func (s *server) call(ctx context.Context, limit time.Duration, name string, par
 func (s *server) question(ctx context.Context, name string, params, result any) error {
 	s.questions.Add(1)
 	defer func() {
-		s.answers.Add(1) // before the other, so that nobody sees neither
+		s.answers.Add(1) // before the other, so that a reader sees at least one
 		s.questions.Add(-1)
 	}()
 	return s.ask(ctx, name, params, result)
@@ -177,7 +177,7 @@ func (o *outgoing) forget(id int64) {
 	delete(o.waiting, id)
 }
 
-// deliver passes an answer on. One that nobody waits for is dropped.
+// deliver passes a response on. If no request waits for it, it is dropped.
 func (o *outgoing) deliver(r *jsonrpc2.Response) {
 	id, ok := r.ID().Number()
 	o.mu.Lock()

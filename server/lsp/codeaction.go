@@ -24,7 +24,7 @@ type offered struct {
 	fixes   []lsp.Diagnostic
 }
 
-// codeAction lists what can be done here. It computes nothing.
+// codeAction lists the actions for a position. It computes nothing.
 func (s *server) codeAction(_ context.Context, p *lsp.CodeActionParams) (any, error) {
 	list := []lsp.CommandOrCodeAction{}
 	for _, o := range s.offers(p) {
@@ -74,7 +74,7 @@ func (s *server) offers(p *lsp.CodeActionParams) []offered {
 	)
 }
 
-// selected is what is selected; the cursor of some editors is one character wide, and
+// selected returns the selection. The cursor of some editors is one character wide, and
 // selects nothing.
 func selected(r lsp.Range) protocol.Range {
 	at := protocol.Range{Start: protocol.Position(r.Start), End: protocol.Position(r.End)}
@@ -84,7 +84,7 @@ func selected(r lsp.Range) protocol.Range {
 	return at
 }
 
-// chatOffers is what can be done in a chat.
+// chatOffers lists the actions in a chat.
 func (s *server) chatOffers(path string, doc protocol.TextDocument) []offered {
 	send := offered{title: protocol.TitleSend, kind: lsp.CodeActionKindRefactor, command: protocol.CommandChatSend, args: protocol.ChatSendArgs{TextDocument: doc}}
 	c, err := s.chats.At(path)
@@ -94,8 +94,8 @@ func (s *server) chatOffers(path string, doc protocol.TextDocument) []offered {
 	return append([]offered{send}, s.cancelOffer(c.SessionID())...)
 }
 
-// cancelOffer cancels what runs in a session, if something does. Many editors show no
-// other way.
+// cancelOffer is the action that cancels the running turn of a session, if there is one. Many
+// editors show no other way.
 func (s *server) cancelOffer(id string) []offered {
 	session := s.sessions.byID(id)
 	if session == nil || !session.Running() {

@@ -101,7 +101,7 @@ func simple[A any](p *lsp.ExecuteCommandParams, run func(context.Context, A) (an
 	})
 }
 
-// released is simple for what may take long, such as a question to the user: later
+// released is simple for commands that may take long, such as a question to the user: later
 // commands need not wait for it.
 func released[A any](p *lsp.ExecuteCommandParams, run func(context.Context, A) (any, error)) (command, error) {
 	return prepared(p, func(args A) (command, error) {
@@ -112,7 +112,7 @@ func released[A any](p *lsp.ExecuteCommandParams, run func(context.Context, A) (
 	})
 }
 
-// decode reads a command's one argument. What does not fit is named.
+// decode reads a command's one argument. Its error names a member that does not fit.
 func decode(p *lsp.ExecuteCommandParams, args any) error {
 	if len(p.Arguments) > 1 {
 		return invalidParams("%s takes one object, not %d arguments", p.Command, len(p.Arguments))

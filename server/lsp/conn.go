@@ -35,7 +35,7 @@ func typed[P any](f func(ctx context.Context, p *P, free func()) (any, error)) m
 	}
 }
 
-// short is typed for what is answered inside the reader.
+// short is typed for requests that are answered inside the reader.
 func short[P any](f func(context.Context, *P) (any, error)) method {
 	return typed(func(ctx context.Context, p *P, _ func()) (any, error) { return f(ctx, p) })
 }
@@ -51,8 +51,8 @@ func bare(f func(context.Context) error) method {
 }
 
 // handle is the one door for messages: no panic and no notification's error gets past
-// it, and every error has a code. It responds by itself, so that what follows a response
-// can be given to the writer after it; what it returns goes nowhere: see [stream.Write].
+// it, and every error has a code. It responds by itself, so that messages after a response
+// are given to the writer after it. Its results are not used: see [stream.Write].
 func (s *server) handle(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	name := strings.Clone(req.Method())
 	// The library's own context is used again for another request once this one
@@ -100,8 +100,8 @@ func (s *server) request(ctx context.Context, name string, params jsonrpc2.RawMe
 	return m(ctx, params, free)
 }
 
-// notification handles what has no answer. Unknown ones, and those that come when
-// there is no session with the editor, are dropped, as LSP says.
+// notification handles a notification. Unknown ones, and those before initialize or after
+// shutdown, are dropped, as LSP says.
 func (s *server) notification(ctx context.Context, name string, params jsonrpc2.RawMessage, free func()) error {
 	m := s.notes[name]
 	if m == nil || (s.life.state() != up && name != lsp.MethodExit) {
@@ -111,7 +111,7 @@ func (s *server) notification(ctx context.Context, name string, params jsonrpc2.
 	return err
 }
 
-// coded gives an error the code that says what kind it is.
+// coded gives an error the code of its kind.
 func coded(err error) error {
 	var rpc *jsonrpc2.Error
 	switch {
@@ -125,7 +125,7 @@ func coded(err error) error {
 	said := acp.Error(err)
 	rpc = jsonrpc2.NewError(jsonrpc2.Code(said.Code), said.Message)
 	if said.Data != nil {
-		rpc.Data, _ = json.Marshal(said.Data) // what helps a machine; people have the message
+		rpc.Data, _ = json.Marshal(said.Data) // for programs; the user sees the message
 	}
 	return rpc
 }
@@ -134,7 +134,7 @@ func invalidParams(format string, args ...any) error {
 	return jsonrpc2.Errorf(jsonrpc2.InvalidParams, format, args...)
 }
 
-// codec encodes LSP's types, unions included, and passes what is encoded already.
+// codec encodes LSP's types, unions included. It passes values that are encoded already.
 type codec struct{}
 
 func (codec) Marshal(v any) ([]byte, error) {

@@ -23,8 +23,8 @@ func unknownMethod(err error) bool {
 		errors.As(err, &carried) && carried.Code == acp.CodeMethodNotFound
 }
 
-// unasked says what was not done because nobody could be asked, and how to allow it:
-// in the chat that the answer is written into, else in a message.
+// reportDenied reports an action that was denied because the editor cannot show approval
+// requests, and how to allow it: in the chat of the answer, else in a message.
 func (s *server) reportDenied(q tools.Question) {
 	if c := s.chats.OfSession(q.SessionID); c != nil {
 		if a := c.Writing(); a != nil {
@@ -35,7 +35,7 @@ func (s *server) reportDenied(q tools.Question) {
 	s.show(lsp.MessageTypeWarning, "Not done: %s, since it asks first and this editor cannot show questions.", chat.OneLine(q.Title, 200))
 }
 
-// deniedText is what the chat says of it, by line.
+// deniedText returns the lines of the report in a chat.
 func deniedText(q tools.Question, configFile string) []string {
 	who := "it"
 	if q.For != "" {

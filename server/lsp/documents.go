@@ -27,12 +27,12 @@ const (
 	// that has never answered, and one that does, and is busy now.
 	applyLimit = 5 * time.Second
 	busyLimit  = time.Minute
-	// changeLimit is how long it may take from then to sending the change. Emacs
-	// sends only when its user pauses, so whoever types on is waited for.
+	// changeLimit is the time until it has sent the change. Emacs sends only when the
+	// user pauses.
 	changeLimit = time.Minute
 )
 
-// documents is what the editor holds open. Files are known by their path with
+// documents has the open documents of the editor. Files are known by their path with
 // links resolved, as the workspace knows them; anything else, such as a text that
 // was never saved, by its URI.
 type documents struct {
@@ -60,7 +60,7 @@ func newDocuments(s *server) *documents {
 
 func (d *documents) didOpen(_ context.Context, p *lsp.DidOpenTextDocumentParams) error {
 	u, doc := p.TextDocument.URI, &p.TextDocument
-	text := strings.Clone(doc.Text) // what was decoded holds on to the whole message
+	text := strings.Clone(doc.Text) // the decoded text keeps the whole message in memory
 	if d.s.client.overtakes {
 		d.inOrder.opened(u, doc.Version)
 	}
@@ -170,7 +170,7 @@ func (d *documents) path(u uri.URI) (string, bool) {
 	return path, ok
 }
 
-// uri is what the editor calls a file.
+// uri returns the URI that the editor uses for a file.
 func (d *documents) uri(path string) uri.URI {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -198,7 +198,7 @@ func (d *documents) follow(path string, text *chat.Text) {
 	}
 }
 
-// text is what the editor shows under a URI, if it is open.
+// text returns the open document of a URI.
 func (d *documents) text(u uri.URI) (workspace.Document, bool) {
 	if !u.IsFile() {
 		return d.others.Get(string(u))
@@ -217,7 +217,7 @@ func (d *documents) Get(_ context.Context, path string) (workspace.Document, boo
 
 func (d *documents) Paths() []string { return d.buffers.Paths() }
 
-// Write leaves what is not open to the disk. An open document is edited; see Replace.
+// Write leaves files that are not open to the disk. An open document is edited; see Replace.
 func (d *documents) Write(context.Context, string, []byte, bool) (bool, error) { return false, nil }
 
 // Replace asks the editor to edit a document, at the version that was read, and

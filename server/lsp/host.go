@@ -32,29 +32,29 @@ func (h host) SettingsChanged(x *service.Session) {
 	}
 }
 
-// ShowProblem tells at once of what is wrong in the configuration: its user may be
-// editing it here.
+// ShowProblem shows a problem of the configuration at once: the user may be editing it in this
+// editor.
 func (h host) ShowProblem(text string) { h.s.show(lsp.MessageTypeWarning, "Hermes: %s", text) }
 
 // Terminals are not lent: LSP has none.
 func (h host) Terminals(string) tools.Terminals { return nil }
 
-// Sink sends session/update to an editor that gets updates. For others, what there is
-// to see goes through the turn's own sink.
+// Sink sends session/update to an editor that gets updates. For others, the sink of the turn
+// shows the events.
 func (h host) Sink(sessionID string) agent.Sink {
 	if !h.s.updates(sessionID) {
-		return h.s.newWorkBars(nil)
+		return h.s.newProgressSink(nil)
 	}
-	return h.s.newWorkBars(h.s.agent.Sink(sessionID))
+	return h.s.newProgressSink(h.s.agent.Sink(sessionID))
 }
 
-// setAgentClient passes on what the editor's plugin can do. Files and terminals are
-// LSP's business on this connection.
+// setAgentClient passes on the capabilities of the editor's plugin. On this connection, LSP
+// provides files and terminals.
 func (s *server) setAgentClient() {
 	var said struct {
 		Capabilities json.RawMessage `json:"clientCapabilities"`
 	}
-	_ = json.Unmarshal(s.client.acp, &said) // what is no object has no capabilities
+	_ = json.Unmarshal(s.client.acp, &said) // other values than an object have no capabilities
 	s.agent.SetClient(agentface.ReadClient(said.Capabilities))
 }
 
@@ -103,7 +103,7 @@ func turnOf(name string, params json.RawMessage) *pendingTurn {
 	}
 	switch name {
 	case acp.MethodSessionPrompt, acp.MethodSessionLoad:
-		_ = json.Unmarshal(params, &p) // the agent says what is wrong
+		_ = json.Unmarshal(params, &p) // the agent reports the error
 		return &pendingTurn{session: p.SessionID}
 	}
 	return nil

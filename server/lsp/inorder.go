@@ -65,7 +65,7 @@ func (o *inOrder) closed(u uri.URI) {
 }
 
 // take applies a change, and those that waited for it; or keeps it, when others have to
-// come before. What does not come is not waited for long.
+// come before. If one does not come, the others wait only for heldFor.
 func (o *inOrder) take(r revision) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -86,7 +86,8 @@ func (o *inOrder) take(r revision) error {
 	return err
 }
 
-// drain applies what is due; all of it when there is no more waiting. The lock is held.
+// drain applies the revisions that are due; all of them if it may wait no longer. The lock is
+// held.
 func (o *inOrder) drain(s *sequence, all bool) error {
 	var errs []error
 	for len(s.held) > 0 && (all || s.held[0].version <= s.last+1) {

@@ -55,7 +55,7 @@ func (s *server) initialize(_ context.Context, params jsonrpc2.RawMessage, _ fun
 	return s.offer()
 }
 
-// offer is what the server can do.
+// offer returns the capabilities of the server.
 func (s *server) offer() (any, error) {
 	experimental, err := json.Marshal(map[string]any{"agentClientProtocol": map[string]any{
 		"protocolVersion": 1, "agentCapabilities": s.agent.Capabilities(),
@@ -161,7 +161,7 @@ func (s *server) didChangeConfiguration(context.Context) error {
 	return nil
 }
 
-// shutdown cancels what is running and answers at once: editors give up soon.
+// shutdown cancels the running turns and responds at once: editors give up soon.
 func (s *server) shutdown(context.Context) error {
 	s.life.at.Store(down)
 	s.sessions.cancelAll()

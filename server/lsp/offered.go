@@ -59,7 +59,7 @@ type capabilities struct {
 	} `json:"experimental"`
 }
 
-// readInitialize decodes what fits. What does not fit counts as not sent: clients have
+// readInitialize decodes the members with the right type, and ignores others: clients have
 // sent [] for {}, null for a string, and numbers for booleans. The error, which is for
 // the log, names the first such member.
 func readInitialize(params []byte) (initializeParams, error) {

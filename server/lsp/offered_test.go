@@ -10,7 +10,7 @@ import (
 	"go.lsp.dev/uri"
 )
 
-// What names no folder is not taken for one, and the next source counts.
+// If a URI names no folder, the next source applies.
 func TestFolders(t *testing.T) {
 	t.Parallel()
 	started, err := os.Getwd()

@@ -15,9 +15,9 @@ import (
 )
 
 // outbox gives messages to the connection's one writer, in the order in which it gets
-// them. What has to follow a response is given to it after that response: see [followed].
+// them. Messages after a response are given to it after that response: see [followed].
 //
-// For lsp-mode it holds what follows a response until lsp-mode has read that response.
+// For lsp-mode it holds messages that follow a response until lsp-mode has read that response.
 // When lsp-mode has waited for a response, it leaves its process filter with a throw and
 // loses the messages that it has read together with the response. Its answer to a request
 // that was sent behind the response shows that it has read on.
@@ -42,8 +42,8 @@ func (o *outbox) response(m []byte) error {
 	return o.writer.Send(m)
 }
 
-// message sends what is no response, or holds it. The error of what was held is lost:
-// the reader of the connection notices that it is over.
+// message sends a message that is not a response, or holds it. The error of a held message is
+// dropped: the reader notices that the connection has ended.
 func (o *outbox) message(send func() error) error {
 	if !o.holds.Load() {
 		return send()
@@ -62,7 +62,7 @@ func (o *outbox) message(send func() error) error {
 	return nil
 }
 
-// release sends what is held once the last response has been read. If the client does
+// release sends the held messages once the last response was read. If the client does
 // not answer, it sends it all the same.
 func (o *outbox) release() {
 	for {
@@ -115,7 +115,7 @@ func (s *server) prove() bool {
 	}
 }
 
-// followed is a result with what has to come after its response. Then is called once the
+// followed is a result with a function for messages after its response. Then is called once the
 // response has been given to the writer, or could not be.
 type followed struct {
 	result any

@@ -23,7 +23,7 @@ const (
 	createGrace = time.Second            // a finished turn waits so long for its progress to exist
 )
 
-// progresses holds what can be cancelled by its token.
+// progresses has the progress of the turns and scripts that a token cancels.
 type progresses struct {
 	next   atomic.Int64
 	broken atomic.Bool // the editor never answers create: do not ask again
@@ -55,23 +55,23 @@ type progress struct {
 	token lsp.ProgressToken
 	title string
 	given bool // the token came from the editor: it exists already
-	apart bool // what calls say of themselves is shown by bars of their own
+	apart bool // the progress of calls is shown by bars of their own
 	news  chan struct{}
 	stop  chan struct{}
 	done  chan struct{}
 
 	mu    sync.Mutex
-	doing string    // the running call, or a word for what the model does
+	doing string    // the running call, or a word for the state of the model
 	since time.Time // when doing began
 	call  bool      // doing is a call
-	line  string    // what the running call says of itself, in place of all else
+	line  string    // the progress of the running call, in place of all else
 	open  []agent.CallStarted
 	calls int
 	end   string
 }
 
-// startTurn shows a turn; what in it says how it goes on, such as a script, has a
-// progress of its own, if the editor shows more than what it has asked for.
+// startTurn shows a turn. Calls that report progress, such as a script, have a progress of
+// their own, if the editor shows more than those that it has started.
 func (s *server) startTurn(token lsp.ProgressToken, title string, cancel func()) *progress {
 	return s.startProgress(token, "Hermes: "+title, s.client.progress, cancel)
 }
@@ -123,8 +123,7 @@ func (p *progress) Event(e agent.Event) {
 	}
 }
 
-// callEnded shows what is still at work: the oldest call, of those that a reply asked
-// for together. The lock is held.
+// callEnded shows the oldest call that still runs, of those of one response. The lock is held.
 func (p *progress) callEnded(id string) {
 	ended := slices.IndexFunc(p.open, func(c agent.CallStarted) bool { return c.Call.ID == id })
 	if ended >= 0 {
@@ -149,7 +148,7 @@ func (p *progress) say(doing string, call bool) {
 	p.tell()
 }
 
-// tell wakes whoever reports.
+// tell wakes report.
 func (p *progress) tell() {
 	select {
 	case p.news <- struct{}{}:
@@ -157,7 +156,7 @@ func (p *progress) tell() {
 	}
 }
 
-// message is what to show now: "$ go test ./… · 12 s · 3 calls".
+// message returns the text to show now: "$ go test ./… · 12 s · 3 calls".
 func (p *progress) message() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -212,7 +211,7 @@ func (p *progress) run() {
 	p.send(&lsp.WorkDoneProgressEnd{Kind: "end", Message: &end})
 }
 
-// report sends what is new until the work stops.
+// report sends changes until the work ends.
 func (p *progress) report() {
 	clock := time.NewTicker(time.Second)
 	defer clock.Stop()

@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
 )
 
-// job is one prompt on its way: what to ask, and where the answer goes.
+// job is one prompt and the destination of its answer.
 type job struct {
 	session *service.Session
 	input   agent.Input
@@ -43,8 +43,8 @@ func (s *server) prompt(a protocol.PromptArgs, token lsp.ProgressToken) (command
 }
 
 // prompting makes the command that runs a prompt: at once, or waiting for the answer.
-// For an editor without a plugin an answer that nobody waits for goes into the
-// chat, so that it is never invisible.
+// For an editor without a plugin, the answer goes into the chat unless the command waits for
+// it, so that it is visible.
 func (s *server) prompting(sessionID string, input agent.Input, shown string, token lsp.ProgressToken, wait bool) command {
 	run := func(ctx context.Context, at *ticket) (any, error) {
 		session, err := s.session(ctx, sessionID)
@@ -116,7 +116,7 @@ func (s *server) begin(j job) func(context.Context) outcome {
 	}
 }
 
-// tell shows how a turn ended that nobody waits for, where nothing else has.
+// tell shows the error of a turn that no command waits for.
 func (s *server) tell(j job, o outcome) {
 	if o.err != nil && s.ctx.Err() == nil {
 		s.show(lsp.MessageTypeError, "Hermes: %v", o.err)
@@ -173,7 +173,7 @@ func (f *fanOut) Event(e agent.Event) {
 	switch e := e.(type) {
 	case agent.Text:
 		f.text.WriteString(e.Text)
-	case agent.CallStarted: // what was said before a call is not the answer
+	case agent.CallStarted: // text before a call is not the answer
 		if f.text.Len() > 0 {
 			f.text.Reset()
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol"
 )
 
-// maxQuote bounds what a prompt quotes of a document; the model can read the rest.
+// maxQuote limits the quotation of a document in a prompt; the model can read the rest.
 const maxQuote = 60_000
 
 // quotation is a piece of a document, as it was when the command came.
@@ -57,8 +57,8 @@ func (s *server) quote(documentURI string, r *protocol.Range) (quotation, error)
 	return q, nil
 }
 
-// textOf is what a document says, where it may be known: what is open, and the text
-// files of the workspace.
+// textOf returns the text of an open document, or of a text file of the workspace. If it is
+// neither, known is false.
 func (s *server) textOf(u uri.URI) (text []byte, known bool, err error) {
 	if doc, open := s.documents.text(u); open {
 		return doc.Text, true, nil
@@ -75,8 +75,8 @@ func (s *server) textOf(u uri.URI) (text []byte, known bool, err error) {
 	return nil, false, nil
 }
 
-// onDisk reads a file below root. What is no text, or no file, the model may look at
-// with its tools; what is not there nobody can.
+// onDisk reads a file below root. If it is not a text file, known is false, and the model can
+// read it with its tools. If it does not exist, onDisk returns an error.
 func (s *server) onDisk(root, path string) (text []byte, known bool, err error) {
 	ws, err := workspace.Open([]string{root}, nil)
 	if err != nil {
@@ -114,7 +114,7 @@ func quoteLines(text []byte, r protocol.Range, enc textenc.Encoding) string {
 	return strings.ToValidUTF8(string(text[start:end]), "")
 }
 
-// placeName is what people call a document: its path in the workspace.
+// placeName returns the name of a document for the user: its path in the workspace.
 func (s *server) placeName(u uri.URI) string {
 	if !u.IsFile() {
 		return string(u)

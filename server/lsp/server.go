@@ -25,7 +25,7 @@ import (
 // have ended.
 const idleLimit = 100 * time.Millisecond
 
-// Options is what a connection serves. Service is required; [Serve] closes it.
+// Options has the settings of a connection. Service is required; [Serve] closes it.
 type Options struct {
 	Service *service.Service
 	Version string // serverInfo.version
@@ -73,7 +73,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) (exitCod
 	return 1, err
 }
 
-// queues returns the sizes of what waits.
+// queues returns the sizes of the queues.
 func (s *server) queues() (q wire.Queues) {
 	q.Messages, q.Bytes = s.writer.Waiting()
 	s.requests.mu.Lock()
@@ -88,8 +88,8 @@ func (s *server) queues() (q wire.Queues) {
 // errLeave ends a connection as agreed: exit, or the editor's process is gone.
 var errLeave = errors.New("the editor has left")
 
-// stream hands answers to those who wait for them, and tells the connection when
-// there is nothing more to read, so that what is running ends at once.
+// stream passes responses to the requests that wait for them. At the end of the input it ends
+// the connection, so that running requests end at once.
 type stream struct {
 	*wire.HeaderStream
 	s   *server
@@ -111,7 +111,7 @@ func (x *stream) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
 	}
 }
 
-// Write drops what the library writes, which is a response to each request that
+// Write drops the messages of the library, which are responses to requests that
 // [server.handle] has responded to.
 func (x *stream) Write(context.Context, jsonrpc2.Message) (int64, error) { return 0, nil }
 
@@ -130,7 +130,7 @@ type server struct {
 	leave context.CancelCauseFunc
 
 	workMu  sync.Mutex
-	work    sync.WaitGroup // what goes on after its request was answered
+	work    sync.WaitGroup // that outlives its request
 	closing bool
 
 	life      life
@@ -194,7 +194,7 @@ func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
 
 // background runs f, which outlives its request, in a goroutine that [Serve] waits for.
 // Once Serve waits, f runs at once and finds its context ended.
-func (s *server) background(what string, f func()) {
+func (s *server) background(name string, f func()) {
 	s.workMu.Lock()
 	if s.closing {
 		s.workMu.Unlock()
@@ -207,15 +207,15 @@ func (s *server) background(what string, f func()) {
 		defer s.work.Done()
 		defer func() {
 			if p := recover(); p != nil {
-				s.log.Error("background work panicked", "what", what, "panic", p, "stack", string(debug.Stack()))
-				s.show(lsp.MessageTypeError, "hermes-ls failed inside, in %s: %v", what, p)
+				s.log.Error("background work panicked", "what", name, "panic", p, "stack", string(debug.Stack()))
+				s.show(lsp.MessageTypeError, "hermes-ls failed inside, in %s: %v", name, p)
 			}
 		}()
 		f()
 	}()
 }
 
-// finishWork waits for what goes on.
+// finishWork waits for the background work.
 func (s *server) finishWork() {
 	s.workMu.Lock()
 	s.closing = true
@@ -240,7 +240,7 @@ func (s *server) waitIdle() {
 	}
 }
 
-// free closes an end, so that nobody stays blocked in it.
+// free closes an end, so that no goroutine stays blocked in it.
 func free(end any) {
 	if c, ok := end.(io.Closer); ok {
 		_ = c.Close() // it is over in any case

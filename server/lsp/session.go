@@ -15,7 +15,7 @@ import (
 	service "github.com/hermes-ls/hermes-ls/server"
 )
 
-// sessions is what this connection knows of sessions: where they work, and which
+// sessions has the sessions of this connection: where they work, and which
 // one is meant when none is named.
 type sessions struct {
 	mu      sync.Mutex
@@ -164,7 +164,7 @@ func (s *server) session(ctx context.Context, id string) (*service.Session, erro
 	return session, nil
 }
 
-// sessionError says what is wrong with a session that a command names. The code
+// sessionError describes a problem with a session that a command names. The code
 // that ACP has for an unknown one means something else in LSP.
 func sessionError(id string, err error) error {
 	switch {

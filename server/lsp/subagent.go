@@ -15,21 +15,21 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
 )
 
-// workBars shows each subagent, and each call that says how it goes on, as a work-done
+// progressSink shows each subagent, and each call that says how it goes on, as a work-done
 // progress of its own, and passes all events on to the plugin, if there is one.
-type workBars struct {
+type progressSink struct {
 	s    *server
 	bars map[string]*progress         // by the subagent's session, or the call
 	open map[string]agent.CallStarted // calls
 	next agent.Sink                   // nil: no plugin
 }
 
-func (s *server) newWorkBars(next agent.Sink) *workBars {
-	return &workBars{s: s, bars: map[string]*progress{}, open: map[string]agent.CallStarted{}, next: next}
+func (s *server) newProgressSink(next agent.Sink) *progressSink {
+	return &progressSink{s: s, bars: map[string]*progress{}, open: map[string]agent.CallStarted{}, next: next}
 }
 
-// Event makes workBars an [agent.Sink].
-func (b *workBars) Event(e agent.Event) {
+// Event makes progressSink an [agent.Sink].
+func (b *progressSink) Event(e agent.Event) {
 	switch e := e.(type) {
 	case agent.CallStarted:
 		b.open[e.Call.ID] = e
@@ -55,8 +55,8 @@ func (b *workBars) Event(e agent.Event) {
 	}
 }
 
-// callSays shows what a call says of itself, such as "execute_code · 3/50 calls · 12 s".
-func (b *workBars) callSays(e agent.CallProgress) {
+// callSays shows the progress of a call, such as "execute_code · 3/50 calls · 12 s".
+func (b *progressSink) callSays(e agent.CallProgress) {
 	call, open := b.open[e.CallID]
 	if !open || e.Line == "" || call.Stop == nil {
 		return
@@ -70,7 +70,7 @@ func (b *workBars) callSays(e agent.CallProgress) {
 }
 
 // finish ends the bar of a piece of work, if it has one. The turn does not wait.
-func (b *workBars) finish(id, end string) {
+func (b *progressSink) finish(id, end string) {
 	if p := b.bars[id]; p != nil {
 		delete(b.bars, id)
 		b.s.background("the end of a piece of work", func() { p.finish(end) })
@@ -92,7 +92,7 @@ func endOfChild(e agent.ChildEnded) string {
 }
 
 // delegate is hermes.delegate: subagents begin without the model being asked first,
-// and what they report comes into the session as if it had asked.
+// and their reports come into the session as if it had asked.
 func (s *server) delegate(a protocol.DelegateArgs, token lsp.ProgressToken) (command, error) {
 	tasks := a.Tasks
 	if len(tasks) == 0 {
@@ -235,8 +235,8 @@ func (s *server) offerResults(sessionID string, ready []delegate.Status) {
 	}
 }
 
-// Pace makes workBars an [agent.Pacer] where the next sink is one.
-func (b *workBars) Pace(ctx context.Context) error {
+// Pace makes progressSink an [agent.Pacer] where the next sink is one.
+func (b *progressSink) Pace(ctx context.Context) error {
 	if p, ok := b.next.(agent.Pacer); ok {
 		return p.Pace(ctx)
 	}
