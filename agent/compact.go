@@ -87,7 +87,12 @@ func (t *turn) compact(ctx context.Context, hints string) error {
 	}
 	news := Compaction{ID: store.NewID(), Status: CompactionRunning, Before: t.history.gauge.used()}
 	t.sink.Event(news)
+	var added []string
+	if t.config.Compress != nil {
+		added = t.config.Compress(ctx, hints)
+	}
 	notes, usage, failure := t.askForNotes(ctx, hints)
+	notes = strings.TrimSpace(strings.Join(append([]string{notes}, added...), "\n\n"))
 	if ctx.Err() != nil {
 		news.Status = CompactionCancelled
 		t.sink.Event(news)

@@ -51,6 +51,13 @@ type Config struct {
 	// tools, commands and scripts, oldest change first. If it is nil, they are not known.
 	Changed func(context.Context) ([]string, error)
 
+	// Output is called with the text that would end a turn, before the sink gets it. It
+	// returns the text that takes its place and, if the turn shall continue, a text for the
+	// model. continued says that the turn was continued before. Nil: texts stay.
+	Output func(ctx context.Context, text string, continued bool) (shown, more string)
+	// Compress is called before a compaction. It returns texts for the summary. Nil: none.
+	Compress func(ctx context.Context, hints string) []string
+
 	MaxIterations int // requests a turn at most; 0: 90
 	Window        int // the model's context window in tokens; 0: what its method Window says, if it has one
 	// CompactAt is the share of the window at which the log is summed up; 0: 0.8,

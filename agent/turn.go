@@ -23,6 +23,8 @@ type turn struct {
 	repeats repeats
 	shown   []tools.Todo // the list as the editor knows it
 	budget  budget       // of the results of the reply that is being worked on
+	more    string       // text for the model that continues the turn; empty: nothing does
+	goneOn  bool         // the turn was continued by [Config.Output]
 	report  bool         // this turn is one request without calls, see [Input]
 }
 
@@ -150,6 +152,7 @@ func (t *turn) step(ctx context.Context) (StopReason, error) {
 		reply.Calls = nil // not meant to be run
 	}
 	called := len(reply.Calls) > 0
+	t.output(ctx, id, reply)
 	if t.report {
 		reply.Calls = nil
 	}
@@ -195,7 +198,7 @@ func (t *turn) ask(ctx context.Context, id string) (*model.Reply, error) {
 		if delta.Reasoning != "" {
 			t.sink.Event(Thought{MessageID: id, Text: delta.Reasoning})
 		}
-		if delta.Text != "" {
+		if delta.Text != "" && t.config.Output == nil {
 			t.sink.Event(Text{MessageID: id, Text: delta.Text})
 		}
 		if delta.Notice != "" {
@@ -216,9 +219,42 @@ func (t *turn) ask(ctx context.Context, id string) (*model.Reply, error) {
 	return reply, nil
 }
 
+// output lets [Config.Output] see the text of a response that would end the turn, and
+// gives the text to the sink, which has not got it yet.
+func (t *turn) output(ctx context.Context, id string, reply *model.Reply) {
+	if t.config.Output == nil || strings.TrimSpace(reply.Text) == "" {
+		return
+	}
+	if len(reply.Calls) == 0 && reply.Finish != model.FinishRefusal {
+		text, more := t.config.Output(ctx, reply.Text, t.goneOn)
+		t.more = more
+		if text != reply.Text {
+			reply.SetText(text)
+		}
+		if t.goneOn {
+			t.more = ""
+		}
+	}
+	if reply.Text != "" {
+		t.sink.Event(Text{MessageID: id, Text: reply.Text})
+	}
+}
+
+// goOnFor continues the turn with a text for the model, once.
+func (t *turn) goOnFor(text string) (StopReason, error) {
+	t.more, t.goneOn = "", true
+	if err := t.say(t.keeping, &store.Message{Message: model.NewMessage("", strings.TrimSpace(compose(Input{News: []string{text}}))), Note: true}); err != nil {
+		return "", fmt.Errorf("keeping the log: %w", err)
+	}
+	return "", nil
+}
+
 // broken ends a turn whose reply did not: what was shown is kept, calls that may
 // be half written are not.
 func (t *turn) broken(ctx context.Context, id string, reply *model.Reply, failure error) (StopReason, error) {
+	if t.config.Output != nil && reply.Text != "" {
+		t.sink.Event(Text{MessageID: id, Text: reply.Text})
+	}
 	if err := t.keepPart(id, reply); err != nil {
 		return "", errors.Join(failure, fmt.Errorf("keeping the reply: %w", err))
 	}
@@ -288,6 +324,8 @@ func (t *turn) ending(reply *model.Reply) (StopReason, error) {
 	case reply.Finish == model.FinishLength:
 		t.notice("The answer reached the model's length limit and is not complete. Say “go on” to let it continue.")
 		return MaxTokens, nil
+	case t.more != "":
+		return t.goOnFor(t.more)
 	case strings.TrimSpace(reply.Text) != "":
 		return EndTurn, nil
 	case t.report:

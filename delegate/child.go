@@ -12,6 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -58,6 +59,14 @@ func (x *Children) run(c *child, limits Limits) {
 	c.mu.Unlock()
 	x.keep(context.WithoutCancel(c.ctx), c, c.result())
 	x.emit(c.ended())
+	e := c.event()
+	e.Status, e.Summary = c.outcome.Status, c.outcome.Summary
+	x.Extensions().Events().SubagentStop(context.WithoutCancel(c.ctx), e)
+}
+
+// event describes the child to functions of extensions.
+func (c *child) event() extension.SubagentEvent {
+	return extension.SubagentEvent{SessionID: c.ID, ParentID: c.Parent, Goal: c.Goal}
 }
 
 // announce says that a result waits, now that it does.
@@ -110,7 +119,8 @@ func (c *child) turns(w Worker) (agent.StopReason, error) {
 	if c.message != "" {
 		text = c.message
 	}
-	stop, err := w.Turn(c.ctx, agent.Input{Text: text}, c)
+	started := c.owner.Extensions().Events().SubagentStart(c.ctx, c.event())
+	stop, err := w.Turn(c.ctx, agent.Input{Text: text, News: started}, c)
 	for err == nil && stop == agent.EndTurn {
 		if text = c.heard(); text == "" {
 			break

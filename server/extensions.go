@@ -26,12 +26,25 @@ type Feature struct {
 	// Core makes the extension of a session, in place of Extension, for features of the
 	// program itself that need more of the session than an [extension.Session].
 	Core func(*Core) extension.Extension
-	// Section returns the extension's configuration section. An error is reported as a
-	// problem of the configuration; the section applies all the same. If Section is
-	// nil, there is no section.
+	// Settings is the extension's own section of config.yaml; nil: it has none.
+	Settings *config.Section
+	// Section makes the section of other settings, in place of Settings. An error is reported as a
+	// problem of the configuration; the section applies all the same.
 	Section  func(c *config.Loaded) (any, error)
 	Shutdown func() error                 // is called when the service is closed; may be nil
 	Deleted  func(sessionID string) error // is called when a session is deleted; may be nil
+}
+
+// section returns the function that reads the feature's settings; nil: it has none.
+func (f Feature) section() func(*config.Loaded) (any, error) {
+	if f.Settings == nil {
+		return f.Section
+	}
+	return func(c *config.Loaded) (any, error) {
+		settings := reflect.New(reflect.TypeOf(f.Settings.Defaults))
+		c.Section(f.Settings.Name, settings.Interface())
+		return settings.Elem().Interface(), nil
+	}
 }
 
 // Core is what features of the program itself get of a session.
@@ -133,7 +146,7 @@ func (x *Session) openExtensions(draft bool) {
 			ext = f.Core(core)
 		}
 		list = append(list, ext)
-		sections[ext.Name()] = f.Section
+		sections[ext.Name()] = f.section()
 	}
 	set, err := extension.Open(x.ctx, list, func(name string) *extension.Session {
 		rights := x.rights(name, sections[name])

@@ -211,8 +211,12 @@ func (x *Session) agentConfig(ctx context.Context, conf *config.Loaded, head sto
 		CompactAt:     cmp.Or(conf.Compaction.At, -1),
 		News:          func() []string { return x.extensions.Notices(x.ctx, extension.WithRequest) },
 		Changed:       x.changedFiles,
-		Renew:         func(ctx context.Context) (agent.Beginning, error) { return x.renew(ctx, lent, shell) },
-		Log:           x.svc.Log,
+		Output:        x.output(),
+		Compress: func(ctx context.Context, hints string) []string {
+			return x.extensions.Events().Compress(ctx, extension.Compression{SessionID: x.id, Hints: hints})
+		},
+		Renew: func(ctx context.Context) (agent.Beginning, error) { return x.renew(ctx, lent, shell) },
+		Log:   x.svc.Log,
 	}, nil
 }
 
@@ -262,6 +266,17 @@ func (x *Session) env(conf *config.Loaded) *tools.Env {
 		Sandbox:    x.sandbox,
 		OutputDir:  x.svc.outputDir(x.id),
 		HermesHome: x.svc.Home,
+	}
+}
+
+// output returns the function that sees the texts that end turns; nil: none does.
+func (x *Session) output() func(context.Context, string, bool) (string, string) {
+	events := x.extensions.Events()
+	if !events.HasOutput() {
+		return nil
+	}
+	return func(ctx context.Context, text string, continued bool) (string, string) {
+		return events.Output(ctx, extension.Output{SessionID: x.id, Text: text, Continued: continued})
 	}
 }
 
@@ -339,7 +354,7 @@ func (x *Session) ReplayTo(ctx context.Context, sink agent.Sink) error {
 func (x *Session) close(ctx context.Context) error {
 	x.mu.Lock()
 	x.closed = true
-	turns := append([]*Turn(nil), x.turns...)
+	turns, begun := append([]*Turn(nil), x.turns...), x.agent != nil
 	x.mu.Unlock()
 	x.cancel(errClosing)
 	for _, t := range turns {
@@ -348,6 +363,9 @@ func (x *Session) close(ctx context.Context) error {
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for the turn that runs: %w", context.Cause(ctx))
 		}
+	}
+	if begun && !x.draft() {
+		x.extensions.Events().SessionEnd(ctx, x.event())
 	}
 	late := x.extensions.Close(ctx)
 	x.away.close()

@@ -158,14 +158,34 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 		sink = both{sink, also}
 	}
 	x.tellProblems(sink)
-	defer x.prompted()
 	events := x.extensions.Events()
 	defer events.Turn(ctx, extension.Prompt{SessionID: x.id, Text: in.Text})()
-	in.News = append(in.News, x.extensions.Notices(ctx, extension.WithPrompt)...)
+	added, block := x.beforePrompt(ctx, in)
+	if block != "" {
+		sink.Event(agent.Notice{Text: block})
+		return agent.EndTurn, nil
+	}
+	in.News = slices.Concat(in.News, added, x.extensions.Notices(ctx, extension.WithPrompt))
 	x.mu.Lock()
 	x.woken = false
 	x.mu.Unlock()
+	defer x.prompted()
 	return a.Turn(ctx, in, sink)
+}
+
+// beforePrompt calls the functions at the start of a session, and of its prompts. It
+// returns texts for the model, or the reason why the prompt is not sent.
+func (x *Session) beforePrompt(ctx context.Context, in agent.Input) (added []string, block string) {
+	events := x.extensions.Events()
+	if x.draft() {
+		added = events.SessionStart(ctx, x.event())
+	}
+	more, block := events.Prompt(ctx, extension.Prompt{SessionID: x.id, Text: in.Text})
+	return append(added, more...), block
+}
+
+func (x *Session) event() extension.SessionEvent {
+	return extension.SessionEvent{SessionID: x.id, Folders: x.ws.Folders()}
 }
 
 // Waker is a [Host] that can tell its user, or its plugin, that notices wait for the

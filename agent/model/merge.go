@@ -38,6 +38,19 @@ type partStart struct {
 	state *State
 }
 
+// SetText replaces the text of the response. It stands where its first text stood.
+func (r *Reply) SetText(text string) {
+	r.Text = text
+	r.text.Reset()
+	r.text.WriteString(text)
+	found := false
+	r.parts = slices.DeleteFunc(r.parts, func(p partStart) bool {
+		again := found && p.kind == TextType
+		found = found || p.kind == TextType
+		return again
+	})
+}
+
 // Parts returns the parts of the response in the order in which they came.
 func (r *Reply) Parts() []Part {
 	parts := make([]Part, len(r.parts))

@@ -2,7 +2,18 @@
 // line to [Features]; nothing else names it.
 package app
 
-import "github.com/hermes-ls/hermes-ls/config"
+import (
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/server"
+)
 
 // Config returns the schema of config.yaml with the sections of all features.
-func Config() *config.Schema { return config.NewSchema() }
+func Config() *config.Schema {
+	var sections []config.Section
+	for _, f := range Features(&server.Service{}) {
+		if f.Settings != nil {
+			sections = append(sections, *f.Settings)
+		}
+	}
+	return config.NewSchema(sections...)
+}
