@@ -2,18 +2,14 @@ package delegate
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// blocked are the toolsets that no subagent has: it asks nobody, remembers nothing
-// for others, and writes to nobody.
-var blocked = []string{"clarify", "memory", "code_execution", "send_message"}
-
 // toolsFor is the set of a task's subagent: what it asks for, of what its parent is
-// offered, less what is blocked.
+// offered, less the tools of extensions that give subagents nothing.
 func (x *Children) toolsFor(env *tools.Env, t *Task) (*tools.Set, error) {
 	if env.Tools == nil {
 		return nil, fmt.Errorf("this session has no tools to lend")
@@ -30,8 +26,7 @@ func (x *Children) toolsFor(env *tools.Env, t *Task) (*tools.Set, error) {
 	deeper := x.Depth+t.below+1 < limits.Depth
 	left := 0
 	set = set.Where(func(tool tools.Tool) bool {
-		ok := !slices.Contains(blocked, tool.Toolset) && (tool.Toolset != toolset || deeper) &&
-			(env.Offered == nil || env.Offered(tool.Name))
+		ok := lends(x.Extensions(), tool, deeper) && (env.Offered == nil || env.Offered(tool.Name))
 		if ok {
 			left++
 		}
@@ -41,4 +36,12 @@ func (x *Children) toolsFor(env *tools.Env, t *Task) (*tools.Set, error) {
 		return nil, fmt.Errorf("the toolsets %s leave a subagent no tool here; it may have what you have yourself, less delegation, clarify, memory and code_execution", strings.Join(asked, ", "))
 	}
 	return set, nil
+}
+
+// lends reports whether a subagent may have a tool of a session with these extensions.
+func lends(extended *extension.Set, t tools.Tool, deeper bool) bool {
+	if t.Toolset == toolset {
+		return deeper
+	}
+	return t.Owner == "" || extended.Derives(t.Owner)
 }

@@ -105,6 +105,11 @@ func (s *Set) Derive(ctx context.Context, kind Kind, session func(name string) *
 	return d, failed
 }
 
+// Derives reports whether an extension may give something to derived sessions.
+func (s *Set) Derives(name string) bool {
+	return slices.ContainsFunc(s.opened, func(o opened) bool { return o.ext.Name() == name && o.derive != nil })
+}
+
 func derived(ctx context.Context, o opened, kind Kind, session func(name string) *Session) (x Instance, err error) {
 	defer recovered(&err)
 	if o.derive == nil {

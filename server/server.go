@@ -50,6 +50,8 @@ type Options struct {
 	Log         *slog.Logger   // nil: nothing is logged
 	Model       model.Model    // takes the place of the configured one; for tests
 	Instruments Instruments
+	// Offers says which tools are offered; nil: all that the configuration does.
+	Offers func(tools.Tool) bool
 	// Features returns the extensions of all sessions; nil: there are none.
 	Features func(*Service) []Feature
 	Static   bool // leave changes of the configuration files unnoticed, and keep no namespaces between commands; for tests in virtual time

@@ -211,7 +211,7 @@ func (x *Session) agentConfig(ctx context.Context, conf *config.Loaded, head sto
 		CompactAt:     cmp.Or(conf.Compaction.At, -1),
 		News:          func() []string { return x.extensions.Notices(x.ctx, extension.WithRequest) },
 		Changed:       x.changedFiles,
-		Output:        x.output(),
+		Output:        outputOf(x),
 		Compress: func(ctx context.Context, hints string) []string {
 			return x.extensions.Events().Compress(ctx, extension.Compression{SessionID: x.id, Hints: hints})
 		},
@@ -243,6 +243,9 @@ func (x *Session) tools(ctx context.Context, conf *config.Loaded, head store.Ses
 	if len(enabled) == 0 {
 		enabled = tools.Preset(strings.TrimPrefix(x.preset, "hermes-"))
 	}
+	if x.svc.Offers != nil {
+		all = all.Where(x.svc.Offers)
+	}
 	set, err := all.Select(enabled, slices.Concat(conf.Agent.Tools.Disabled, x.away.without()))
 	if err != nil {
 		return nil, fmt.Errorf("agent.tools in the configuration: %w", err)
@@ -269,8 +272,8 @@ func (x *Session) env(conf *config.Loaded) *tools.Env {
 	}
 }
 
-// output returns the function that sees the texts that end turns; nil: none does.
-func (x *Session) output() func(context.Context, string, bool) (string, string) {
+// outputOf returns the function that sees the texts that end turns; nil: none does.
+func outputOf(x *Session) func(context.Context, string, bool) (string, string) {
 	events := x.extensions.Events()
 	if !events.HasOutput() {
 		return nil
@@ -365,7 +368,7 @@ func (x *Session) close(ctx context.Context) error {
 		}
 	}
 	if begun && !x.draft() {
-		x.extensions.Events().SessionEnd(ctx, x.event())
+		x.extensions.Events().SessionEnd(ctx, eventOf(x))
 	}
 	late := x.extensions.Close(ctx)
 	x.away.close()

@@ -160,7 +160,7 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 	x.tellProblems(sink)
 	events := x.extensions.Events()
 	defer events.Turn(ctx, extension.Prompt{SessionID: x.id, Text: in.Text})()
-	added, block := x.beforePrompt(ctx, in)
+	added, block := beforePrompt(ctx, x, in)
 	if block != "" {
 		sink.Event(agent.Notice{Text: block})
 		return agent.EndTurn, nil
@@ -175,16 +175,16 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 
 // beforePrompt calls the functions at the start of a session, and of its prompts. It
 // returns texts for the model, or the reason why the prompt is not sent.
-func (x *Session) beforePrompt(ctx context.Context, in agent.Input) (added []string, block string) {
+func beforePrompt(ctx context.Context, x *Session, in agent.Input) (added []string, block string) {
 	events := x.extensions.Events()
 	if x.draft() {
-		added = events.SessionStart(ctx, x.event())
+		added = events.SessionStart(ctx, eventOf(x))
 	}
 	more, block := events.Prompt(ctx, extension.Prompt{SessionID: x.id, Text: in.Text})
 	return append(added, more...), block
 }
 
-func (x *Session) event() extension.SessionEvent {
+func eventOf(x *Session) extension.SessionEvent {
 	return extension.SessionEvent{SessionID: x.id, Folders: x.ws.Folders()}
 }
 

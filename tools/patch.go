@@ -39,7 +39,7 @@ type patchOut struct {
 
 func patchTool() Tool {
 	return New(Tool{
-		Name: "patch", Toolset: "file", Kind: KindEdit,
+		Name: "patch", Toolset: "file", Replay: Replayed, Kind: KindEdit,
 		Description: strings.TrimSpace(patchWords),
 		Title:       titled(patchTitle),
 		Script:      `(path, old_string, new_string, replace_all=False) → success, diff`,

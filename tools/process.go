@@ -61,7 +61,7 @@ type processLogOut struct {
 
 func processTool() Tool {
 	return New(Tool{
-		Name: "process", Toolset: "terminal", Kind: KindExecute,
+		Name: "process", Toolset: "terminal", Replay: ReplayedIf, Kind: KindExecute,
 		ResultCap:   8 * outputLimit, // bytes: the output is cut by characters already
 		Description: strings.TrimSpace(processWords),
 		Title:       titled(func(in processIn) string { return strings.TrimSpace(string(in.Action) + " " + in.SessionID) }),

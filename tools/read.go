@@ -42,7 +42,7 @@ type readOut struct {
 
 func readTool() Tool {
 	return New(Tool{
-		Name: "read_file", Toolset: "file", Kind: KindRead, ReadOnly: true,
+		Name: "read_file", Toolset: "file", Replay: Replayed, Kind: KindRead, ReadOnly: true,
 		Description: strings.TrimSpace(readWords),
 		ResultCap:   readResultCap,
 		Title:       titled(readTitle),

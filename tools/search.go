@@ -67,7 +67,7 @@ type searchOut struct {
 
 func searchTool() Tool {
 	return New(Tool{
-		Name: "search_files", Toolset: "file", Kind: KindSearch, ReadOnly: true,
+		Name: "search_files", Toolset: "file", Replay: Replayed, Kind: KindSearch, ReadOnly: true,
 		Description: strings.TrimSpace(searchWords),
 		Title:       titled(searchTitle),
 		Script:      `(pattern, target="content", path=".", file_glob=None, limit=50) → matches [{path, line, content}], total_count; target="files" → files`,

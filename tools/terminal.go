@@ -58,7 +58,7 @@ type startedOut struct {
 
 func terminalTool() Tool {
 	return New(Tool{
-		Name: "terminal", Toolset: "terminal", Kind: KindExecute,
+		Name: "terminal", Toolset: "terminal", Replay: ReplayedIf, Kind: KindExecute,
 		ResultCap:   8 * outputLimit, // bytes: the output is cut by characters already
 		Description: strings.TrimSpace(terminalWords),
 		Title:       titled(func(in terminalIn) string { return "$ " + in.Command }),

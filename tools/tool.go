@@ -38,6 +38,8 @@ type Tool struct {
 	Schema      json.RawMessage
 	// ReadOnly tools change nothing: neighbouring calls of them run together.
 	ReadOnly bool
+	// Replay says whether calls of the tool are repeated when a session is replayed.
+	Replay Replay
 	// Order is the tool's place among those of extensions; those of an equal order stand
 	// in the order of extensions.
 	Order int
@@ -71,6 +73,15 @@ type Tool struct {
 	// parameters that are understood but not offered. Set by New, else by a Set.
 	accepts *jsonschema.Schema
 }
+
+// Replay says whether calls of a tool are repeated in a replay.
+type Replay int
+
+const (
+	NotReplayed Replay = iota // it reaches more than the workspace, or asks the user
+	Replayed                  // it works in the workspace only
+	ReplayedIf                // it is repeated if a sandbox bounds it, as it may do anything
+)
 
 // Hook wraps a tool, to look at, change, or refuse its calls.
 type Hook func(Tool) Tool

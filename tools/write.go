@@ -40,7 +40,7 @@ type writeOut struct {
 
 func writeTool() Tool {
 	return New(Tool{
-		Name: "write_file", Toolset: "file", Kind: KindEdit,
+		Name: "write_file", Toolset: "file", Replay: Replayed, Kind: KindEdit,
 		Description: strings.TrimSpace(writeWords),
 		Title:       titled(func(in writeIn) string { return "Write " + in.Path }),
 		Script:      `(path, content) → bytes_written, created`,

@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent"
@@ -78,28 +77,16 @@ func (r *Report) Count(v Verdict) (n int) {
 	return n
 }
 
-// elsewhere are toolsets whose tools work outside the workspace, or ask somebody.
-var elsewhere = []string{"web", "delegation", "clarify", "session_search", "checkpoint"}
-
-// commands are toolsets that need the sandbox here: a recorded command may do anything
-// that it could do then.
-var commands = []string{"terminal", "code_execution"}
-
 // Play plays the record. An error means that it could not be played, not that results
 // differ.
 func Play(ctx context.Context, c Config) (*Report, error) {
-	without := slices.Clone(elsewhere)
 	box := sandbox.Detect(ctx)
 	enforced := box.Kind != sandbox.None && box.Kind != sandbox.Unknown && box.NoNetwork
-	if !enforced {
-		without = append(without, commands...)
-	}
-	p := &player{Config: c, then: results(c.Messages), unsafe: !enforced}
+	p := &player{Config: c, then: results(c.Messages), enforced: enforced}
 	m := &recorded{}
-	svc := app.New(server.Options{Home: c.Home, Version: c.Version, Model: m, Log: c.Log, Static: true})
+	svc := app.New(server.Options{Home: c.Home, Version: c.Version, Model: m, Log: c.Log, Static: true, Offers: p.offers})
 	defer svc.Close() //nolint:errcheck // what was played is thrown away
 	settings, err := json.Marshal(map[string]any{
-		"agent":       map[string]any{"tools": map[string]any{"disabled": without}},
 		"sandbox":     map[string]any{"mode": "workspace-write", "network": false},
 		"checkpoints": map[string]any{"enabled": false},
 	})
@@ -151,11 +138,24 @@ func CopyWorkspace(from, to string) error {
 // player is the host of the played session. It compares as results come.
 type player struct {
 	Config
-	then   map[string]string // results by their call
-	unsafe bool              // there is no sandbox
-	report Report
-	asked  map[string]bool // calls that were not allowed
-	titles map[string]string
+	then     map[string]string // results by their call
+	enforced bool              // there is a sandbox
+	unsafe   map[string]bool   // tools that are left out because there is none
+	report   Report
+	asked    map[string]bool // calls that were not allowed
+	titles   map[string]string
+}
+
+// offers reports whether calls of a tool are repeated.
+func (p *player) offers(t tools.Tool) bool {
+	if t.Replay == tools.ReplayedIf && !p.enforced {
+		if p.unsafe == nil {
+			p.unsafe = map[string]bool{}
+		}
+		p.unsafe[t.Name] = true
+		return false
+	}
+	return t.Replay != tools.NotReplayed
 }
 
 func (p *player) Documents(string) workspace.Documents { return nil }
@@ -196,7 +196,7 @@ func (p *player) ended(e agent.CallEnded) {
 		c.Verdict, c.Why = NotPlayed, "the record has no result of it"
 	case strings.HasPrefix(now, `{"error":"Unknown tool`) && !strings.HasPrefix(then, `{"error":"Unknown tool`):
 		c.Verdict, c.Why = NotPlayed, "it works outside the workspace"
-		if p.unsafe && (c.Tool == "terminal" || c.Tool == "process" || c.Tool == "execute_code") {
+		if p.unsafe[c.Tool] {
 			c.Why = "no sandbox works here, and a command could do anything"
 		}
 	case p.asked[e.Call.ID] && !strings.HasPrefix(then, `{"error"`):

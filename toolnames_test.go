@@ -1,0 +1,101 @@
+package hermes
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// stillNamed has the strings, by package, that are a tool's name outside its own folder.
+// Some mean other things: toolsets, slash commands, or fields of a protocol. The numbers
+// may only shrink.
+var stillNamed = map[string]int{
+	"agent":                  4, // the plan and the changed files, found in stored calls
+	"agent/prompt":           1, // the shell is told if commands can run
+	"cmd/hermes-ls":          2, // a part of the configuration
+	"cmd/hermes-ls/demo":     5, // its own story
+	"codeexec":               8, // functions of hermes_tools
+	"config":                 1, // a section
+	"extensions/checkpoints": 1, // a slash command
+	"extensions/clarify":     1, // the extension
+	"server":                 2, // toolsets
+	"server/acp":             1, // a way to log in
+	"protocol/acp":           1, // a kind of content
+	"tools/approval":         4, // programs of the shell
+}
+
+// TestToolNames lets no package name a tool of another: properties of a tool say what may
+// be done with it.
+func TestToolNames(t *testing.T) {
+	t.Parallel()
+	owners := map[string]string{"delegate_task": "delegate"} // of tools' names, whose literal has a constant
+	used := map[string][]string{}                            // strings by their folder
+	for file := range goFiles(t) {
+		dir := path.Dir(file)
+		if strings.HasSuffix(file, "_test.go") || dir == "bench" || dir == "e2e" {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CompositeLit:
+				if name := declaredTool(n); name != "" {
+					owners[name] = dir
+				}
+			case *ast.BasicLit:
+				if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING {
+					used[dir] = append(used[dir], text)
+				}
+			case *ast.ImportSpec, *ast.Field:
+				return false // paths and tags
+			}
+			return true
+		})
+	}
+	if len(owners) < 12 {
+		t.Errorf("only %d tools were found: %v", len(owners), owners)
+	}
+	for _, dir := range slices.Sorted(maps.Keys(used)) {
+		var names []string
+		for _, text := range used[dir] {
+			if owner := owners[text]; owner != "" && owner != dir {
+				names = append(names, text)
+			}
+		}
+		if len(names) != stillNamed[dir] {
+			t.Errorf("%s has %d names of tools of other packages, %d are listed: %s. Use a property of tools.Tool", dir, len(names), stillNamed[dir], strings.Join(names, ", "))
+		}
+	}
+}
+
+// declaredTool returns the name in a literal of a tools.Tool; empty: it is none.
+func declaredTool(lit *ast.CompositeLit) (name string) {
+	toolset := false
+	for _, e := range lit.Elts {
+		kv, ok := e.(*ast.KeyValueExpr)
+		if !ok {
+			return ""
+		}
+		key, ok := kv.Key.(*ast.Ident)
+		if !ok {
+			return ""
+		}
+		toolset = toolset || key.Name == "Toolset"
+		if value, ok := kv.Value.(*ast.BasicLit); ok && key.Name == "Name" {
+			name, _ = strconv.Unquote(value.Value)
+		}
+	}
+	if !toolset {
+		return ""
+	}
+	return name
+}
