@@ -20,7 +20,6 @@ var stillNamed = map[string]int{
 	"agent/prompt":           1, // the shell is told if commands can run
 	"cmd/hermes-ls":          2, // a part of the configuration
 	"cmd/hermes-ls/demo":     5, // its own story
-	"codeexec":               8, // functions of hermes_tools
 	"config":                 1, // a section
 	"extensions/checkpoints": 1, // a slash command
 	"extensions/clarify":     1, // the extension
@@ -30,8 +29,8 @@ var stillNamed = map[string]int{
 	"tools/approval":         4, // programs of the shell
 }
 
-// TestToolNames lets no package name a tool of another: properties of a tool say what may
-// be done with it.
+// TestToolNames lets no package name a tool of another: properties of a tool say how it may
+// be used.
 func TestToolNames(t *testing.T) {
 	t.Parallel()
 	owners := map[string]string{"delegate_task": "delegate"} // of tools' names, whose literal has a constant

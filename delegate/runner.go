@@ -129,6 +129,7 @@ func (w *worker) extend(ctx context.Context, parent *Children, t *Task, set *too
 	extended, err := parent.Extensions().Derive(ctx, extension.Subagent, func(name string) *extension.Session {
 		return &extension.Session{
 			ID: t.ID, Name: name, Kind: extension.Subagent, Cwd: parent.Cwd, Folders: w.files.Folders, Files: w.files, Editor: w.files,
+			State: parent.Store.State(t.ID, name),
 		}
 	})
 	if err != nil {

@@ -174,6 +174,7 @@ func (x *Session) rights(name string, section func(*config.Loaded) (any, error))
 		Notify:  x.tell,
 		Wake:    x.wake,
 		Redact:  func(text string) string { return x.secrets.Hide(text) },
+		State:   x.svc.Store().State(x.id, name),
 		Config:  func(into any) error { return x.section(section, into) },
 	}
 }

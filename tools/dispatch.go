@@ -12,7 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Call runs one call through hooks and tool. Whatever goes wrong is in the
+// Call runs one call through events and tool. Whatever goes wrong is in the
 // result, as {"error": "…"}: an unknown tool, arguments that do not fit, an error,
 // a panic. The error is ctx's, and only when ctx ended the call; the result beside
 // it is then what the tool still gave. The result is always one JSON object of no
@@ -97,7 +97,7 @@ func whole(tool string, r Result) Result {
 // unknown answers a call of a tool that is not in the set.
 func (s *Set) unknown(env *Env, name string) Result {
 	var names []string
-	for _, t := range s.all() {
+	for _, t := range s.List() {
 		if env.Offered == nil || env.Offered(t.Name) {
 			names = append(names, t.Name)
 		}
@@ -133,7 +133,7 @@ func (s *Set) elsewhere(env *Env, t Tool, args json.RawMessage) string {
 	if json.Unmarshal(args, &given.Properties) != nil || json.Unmarshal(t.Schema, &own) != nil {
 		return ""
 	}
-	for _, other := range s.all() {
+	for _, other := range s.List() {
 		if other.Name == t.Name || env.Offered != nil && !env.Offered(other.Name) {
 			continue
 		}

@@ -143,60 +143,6 @@ func TestCancelledCall(t *testing.T) {
 	})
 }
 
-func TestHooks(t *testing.T) {
-	t.Parallel()
-	s := setOf(t, plain("x", func(_ context.Context, _ *Env, c Call) (Result, error) { return OK(map[string]string{"id": c.ID}), nil }))
-	mark := func(word string) Hook {
-		return Before(func(_ context.Context, _ *Env, c Call) (Call, *Result) { c.ID += word; return c, nil })
-	}
-	s.Hook(mark("1"))
-	s.Hook(mark("2"))
-	s.Hook(After(func(_ context.Context, _ *Env, _ Call, r Result) Result {
-		r.JSON = json.RawMessage(strings.Replace(string(r.JSON), "}", `,"seen":true}`, 1))
-		return r
-	}))
-	got, err := s.Call(t.Context(), nil, Call{ID: "0", Name: "x"})
-	if want := `{"id":"012","seen":true}`; err != nil || string(got.JSON) != want {
-		t.Errorf("got %s, %v; want %s", got.JSON, err, want)
-	}
-	selected, err := s.Select([]string{"file"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, _ := selected.Call(t.Context(), nil, Call{ID: "0", Name: "x"}); string(again.JSON) != string(got.JSON) {
-		t.Errorf("a selection lost its hooks: %s", again.JSON)
-	}
-}
-
-func TestHooksFailClosed(t *testing.T) {
-	t.Parallel()
-	for name, hook := range map[string]Hook{
-		"before":   Before(func(context.Context, *Env, Call) (Call, *Result) { panic("oh") }),
-		"after":    After(func(context.Context, *Env, Call, Result) Result { panic("oh") }),
-		"wrapping": func(Tool) Tool { panic("oh") },
-		"nothing":  func(Tool) Tool { return Tool{} },
-		"renaming": func(t Tool) Tool { t.Name = "y"; return t },
-		"refusing": Before(func(_ context.Context, _ *Env, c Call) (Call, *Result) { r := Fail("no"); return c, &r }),
-	} {
-		ran := false
-		s := setOf(t, plain("x", func(context.Context, *Env, Call) (Result, error) {
-			ran = true
-			return OK(map[string]string{"secret": "1"}), nil
-		}))
-		s.Hook(hook)
-		got, err := s.Call(t.Context(), nil, Call{Name: "x"})
-		if err != nil || !got.IsError || strings.Contains(string(got.JSON), "secret") {
-			t.Errorf("%s: %s, %v", name, got.JSON, err)
-		}
-		if ran != (name == "after") {
-			t.Errorf("%s: the tool ran: %t", name, ran)
-		}
-		if listed := s.Offered(t.Context()); len(listed) != 1 || listed[0].Name != "x" {
-			t.Errorf("%s: lists %v", name, listed)
-		}
-	}
-}
-
 func TestAddRefuses(t *testing.T) {
 	t.Parallel()
 	s := setOf(t, answering("x", `{"n":1}`))

@@ -53,20 +53,16 @@ func (b Admission) ask(ctx context.Context, env *Env, t Tool, c Call) error {
 	return env.Gate.Check(ctx, env, c, t.Kind, t.Name+" "+string(c.Args), verdict)
 }
 
-// after lets the events see a result. What they add is cleaned, too.
+// after lets the events see a result. Their additions are cleaned, too.
 func (s *Set) after(ctx context.Context, env *Env, t Tool, c Call, r Result) Result {
 	if s.Events == nil {
 		return r
 	}
 	now := s.Events.AfterCall(ctx, env, t, c, r)
-	if sameBytes(now.JSON, r.JSON) && len(now.Shown) == len(r.Shown) {
+	if same := len(now.JSON) == len(r.JSON) && len(r.JSON) > 0 && &now.JSON[0] == &r.JSON[0]; same && len(now.Shown) == len(r.Shown) {
 		return now
 	}
 	return cleaned(env, t, whole(t.Name, now))
-}
-
-func sameBytes(a, b []byte) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // WithField adds a field at the end of the result's object.

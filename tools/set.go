@@ -17,9 +17,8 @@ type Set struct {
 	// Events sees the calls of the set. Set it before the first call; nil: nothing does.
 	Events Events
 
-	mu    sync.Mutex // never held while a tool or a hook runs
+	mu    sync.Mutex // never held while a tool runs
 	tools []Tool     // in the order they were added
-	hooks []Hook
 }
 
 // NewSet returns a set of tools.
@@ -60,51 +59,26 @@ func (s *Set) Add(t Tool) error {
 	return nil
 }
 
-// Hook wraps every tool, those added later too. The first hook is the outermost:
-// it sees a call first and its result last.
-func (s *Set) Hook(h Hook) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hooks = append(s.hooks, h)
-}
-
-// Get returns the tool named name, with its hooks.
+// Get returns the tool named name.
 func (s *Set) Get(name string) (Tool, bool) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.tools, func(t Tool) bool { return t.Name == name })
 	if i < 0 {
-		s.mu.Unlock()
 		return Tool{}, false
 	}
-	t, hooks := s.tools[i], slices.Clone(s.hooks)
-	s.mu.Unlock()
-	return hooked(t, hooks), true
+	return s.tools[i], true
 }
 
-// all lists the tools without hooks.
-func (s *Set) all() []Tool {
+// List returns the tools in the order they were added.
+func (s *Set) List() []Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.tools)
 }
 
-// List returns the tools with their hooks, in the order they were added.
-func (s *Set) List() []Tool {
-	s.mu.Lock()
-	tools, hooks := slices.Clone(s.tools), slices.Clone(s.hooks)
-	s.mu.Unlock()
-	for i := range tools {
-		tools[i] = hooked(tools[i], hooks)
-	}
-	return tools
-}
-
-// empty is a set with the hooks of s and no tools.
-func (s *Set) empty() *Set {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return &Set{Defect: s.Defect, Events: s.Events, hooks: slices.Clone(s.hooks)}
-}
+// empty is a set with the events of s and no tools.
+func (s *Set) empty() *Set { return &Set{Defect: s.Defect, Events: s.Events} }
 
 // The letters that every model endpoint takes in a function's name.
 var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })

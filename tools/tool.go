@@ -29,7 +29,7 @@ const (
 	KindOther   Kind = "other"
 )
 
-// Tool is one thing the model may call. Make it with [New]; wrap Run to hook it.
+// Tool is one thing the model may call. Make it with [New].
 type Tool struct {
 	Name        string
 	Toolset     string
@@ -82,9 +82,6 @@ const (
 	Replayed                  // it works in the workspace only
 	ReplayedIf                // it is repeated if a sandbox bounds it, as it may do anything
 )
-
-// Hook wraps a tool, to look at, change, or refuse its calls.
-type Hook func(Tool) Tool
 
 // Call is one call of a tool, as the model made it.
 type Call struct {

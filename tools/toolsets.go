@@ -36,12 +36,12 @@ func Preset(host string) []string {
 }
 
 // Select returns the tools of the enabled toolsets less those of the disabled
-// ones, in a set with the same hooks. No enabled names mean coding.
+// ones, in a set with the same events. No enabled names mean coding.
 func (s *Set) Select(enabled, disabled []string) (*Set, error) {
 	if len(enabled) == 0 {
 		enabled = Preset("")
 	}
-	all := s.all()
+	all := s.List()
 	on, err := matchers(enabled, all)
 	if err != nil {
 		return nil, err

@@ -2,10 +2,10 @@ package tools
 
 import "slices"
 
-// Where is the set of those tools that keep chooses, with the same hooks.
+// Where is the set of those tools that keep chooses, with the same events.
 func (s *Set) Where(keep func(Tool) bool) *Set {
 	chosen := s.empty()
-	for _, t := range s.all() {
+	for _, t := range s.List() {
 		if keep(t) {
 			chosen.tools = append(chosen.tools, t)
 		}
@@ -17,7 +17,7 @@ func (s *Set) Where(keep func(Tool) bool) *Set {
 // name. Those that have none are left out; tools of no extension stay.
 func (s *Set) Replace(tools []Tool) (*Set, error) {
 	replaced := s.empty()
-	for _, t := range s.all() {
+	for _, t := range s.List() {
 		if t.Owner != "" {
 			i := slices.IndexFunc(tools, func(other Tool) bool { return other.Name == t.Name && other.Owner == t.Owner })
 			if i < 0 {

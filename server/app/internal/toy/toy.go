@@ -1,5 +1,5 @@
 // Package toy is an extension with one of everything, for tests: a tool, a prompt
-// section, a slash command, events, a notice and a configuration section.
+// section, a slash command, events, a notice, state and a configuration section.
 package toy
 
 import (
@@ -50,10 +50,13 @@ func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 		Name string `json:"name"`
 	}
 	play := tools.New(tools.Tool{Name: "play", Toolset: "toy", Kind: tools.KindThink, Description: "Plays."},
-		func(_ context.Context, _ *tools.Env, _ tools.Call, in input) (tools.Result, error) {
+		func(ctx context.Context, _ *tools.Env, _ tools.Call, in input) (tools.Result, error) {
 			x.mu.Lock()
 			defer x.mu.Unlock()
 			x.played++
+			if err := x.session.State.Save(ctx, "played", x.played); err != nil {
+				return tools.Result{}, err
+			}
 			return tools.OK(map[string]string{"greeting": x.greet(in.Name)}), nil
 		})
 	return []tools.Tool{play}, nil
@@ -72,10 +75,10 @@ func (x *instance) Sections(context.Context) []prompt.Section {
 }
 
 func (x *instance) Commands() []extension.Command {
-	return []extension.Command{{Name: "toy", Description: "Count the games", Order: 200, Run: func(context.Context, string) (string, error) {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		return fmt.Sprintf("Played %d times.", x.played), nil
+	return []extension.Command{{Name: "toy", Description: "Count the games", Order: 200, Run: func(ctx context.Context, _ string) (string, error) {
+		played := 0
+		_, err := x.session.State.Load(ctx, "played", &played)
+		return fmt.Sprintf("Played %d times.", played), err
 	}}}
 }
 
