@@ -62,7 +62,7 @@ func TestInterpreterOfWorkspaceAsks(t *testing.T) {
 	}
 }
 
-// In a sandbox it is started without a question.
+// In a sandbox it starts without approval.
 func TestInterpreterOfWorkspaceInSandbox(t *testing.T) {
 	t.Parallel()
 	if m := sandbox.Detect(t.Context()); m.Kind == sandbox.None || m.Kind == sandbox.Unknown {

@@ -19,7 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// aliveWith tells whether a process with mark among its arguments is there.
+// aliveWith reports whether a process with mark in its arguments exists.
 func aliveWith(mark string) bool {
 	out, _ := exec.Command("ps", "-eo", "stat,args").Output()
 	for line := range strings.Lines(string(out)) {
@@ -30,8 +30,8 @@ func aliveWith(mark string) bool {
 	return false
 }
 
-// Scripts that do not want to end. Each leaves processes with MARK among their
-// arguments, and prints ready when they are there.
+// Scripts that do not end. Each starts processes with MARK in their arguments and then prints
+// ready.
 var clinging = map[string]string{
 	"computes": `
 print("ready", flush=True)
@@ -204,7 +204,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// What a script has written before it is killed is not lost, even half a line.
+// The output of a script before it is killed is not lost, even half a line.
 func TestHalfALineIsKept(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Config{}, nil)
@@ -267,7 +267,7 @@ print(oct(info.st_mode & 0o777), oct(os.stat(os.environ["HERMES_RPC_SOCKET"]).st
 	}
 }
 
-// What a server leaves that is killed is gone when the next one has a session.
+// The directories of a killed server are removed when the next one has a session.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	temp, err := os.MkdirTemp("", "swept-") // short: a socket lies there
@@ -283,7 +283,7 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = server.Wait()                                    // killed; its supervisors may have taken the folders away by now
-	dead := filepath.Join(temp, "hermes-ls-script-dead") // one that nobody took away, with a lock that nobody holds
+	dead := filepath.Join(temp, "hermes-ls-script-dead") // of a dead server: no process holds the lock
 	if err := errors.Join(os.Mkdir(dead, 0o700), os.WriteFile(filepath.Join(dead, "lock"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}

@@ -14,13 +14,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Scripts that look for the stand-in's secrets. Each prints what it finds.
+// Scripts that look for the stand-in's secrets and print those that they find.
 var thieves = map[string]string{
 	"its environment": `
 import os, subprocess
 print(dict(os.environ)); print(subprocess.run(["env"], capture_output=True, text=True).stdout)
 print(open("/proc/self/environ").read() if os.path.exists("/proc/self") else "")`,
-	// Looked at for a while: a server of another test that has just begun hides itself.
+	// It tries for a while: the server of another test protects itself only after its start.
 	"every process's environment": `
 import os, time
 def readable(p):
@@ -62,8 +62,8 @@ for line in terminal("env; cat /proc/$PPID/environ | tr '\\0' '\\n'; cat /proc/1
     if line.split("=")[0] not in ("HARMLESS", "DATABASE_URL", "SLACK_WEBHOOK"): print(line)`,
 }
 
-// users are those that hostile scripts run as: whoever tests, and when that is root
-// an ordinary user as well.
+// users returns the users that hostile scripts run as: the one that runs the tests (0), and
+// if that is root, also an ordinary user.
 func users(t *testing.T) []int {
 	t.Helper()
 	if os.Getuid() == 0 && isFile("/usr/bin/python3") {
@@ -110,7 +110,7 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
-// What a script can do to its socket harms nobody else.
+// After abuse of the socket, the script and the next one can still make calls.
 func TestSocketAbuse(t *testing.T) {
 	t.Parallel()
 	head := `
@@ -191,7 +191,7 @@ print(len(held) > 100)`, "True"},
 	}
 }
 
-// A process of another user, even one with the token, is refused.
+// A process of another user is rejected, even with the token.
 func TestOtherUserIsRefused(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can be two users")
@@ -218,7 +218,7 @@ os.waitpid(pid, 0)
 	}
 }
 
-// What is kept of an output has no secret that the server knows, nor has a transcript.
+// Saved outputs and transcripts contain no secret that the server knows.
 func TestKeptOutputHasNoSecret(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Config{}, map[string]string{"key.txt": "the key is s3cret-value\n"})
@@ -277,7 +277,7 @@ func TestOutputLimits(t *testing.T) {
 	}
 }
 
-// Whatever is printed, the server's memory stays.
+// The server's memory does not grow with the output.
 func TestFlood(t *testing.T) {
 	if testing.Short() {
 		t.Skip("prints 600 MB")

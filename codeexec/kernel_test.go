@@ -37,7 +37,7 @@ func TestVariablesStay(t *testing.T) {
 	}
 }
 
-// What an earlier script has put in the place of the next one's file is not written to.
+// The file of the next script is not written through a link of an earlier script.
 func TestNextScriptIsNotWrittenThroughLinks(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Config{Persist: true}, scriptFiles)
@@ -131,7 +131,7 @@ func TestKernelIsOfferedOnlyWherePersistent(t *testing.T) {
 	}
 }
 
-// What follows the end of a script is not lost, and goes to the next.
+// Output after the end of a script is not lost. It goes to the next script.
 func TestStrayOutput(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Config{Persist: true}, nil)

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// bed is a session that scripts run in: real tools on a real folder.
+// bed is a session for scripts, with the real tools in a real workspace folder.
 type bed struct {
 	t      *testing.T
 	dir    string
@@ -41,7 +41,7 @@ type bed struct {
 	says  tools.Decision // to questions; empty: once
 }
 
-// AskPermission makes the bed its own user.
+// AskPermission makes the bed the user of its session.
 func (b *bed) AskPermission(_ context.Context, q tools.Question) (tools.Decision, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -76,7 +76,7 @@ func newBed(t *testing.T, c Config, files map[string]string) *bed {
 	return b
 }
 
-// openBed opens a session in dir, which keeps whole outputs in out.
+// openBed opens a session in dir. Whole outputs go to out.
 func openBed(dir, out string, c Config) (*bed, error) {
 	ws, err := workspace.Open([]string{dir}, nil)
 	if err != nil {
@@ -112,7 +112,7 @@ func (b *bed) close() {
 	b.env.Files.Close() //nolint:errcheck // a folder of the test's
 }
 
-// plainEnviron is an environment without a virtual environment around the test.
+// plainEnviron returns the environment without a virtual environment of Python.
 func plainEnviron() []string {
 	var env []string
 	for _, kv := range os.Environ() {
@@ -123,7 +123,7 @@ func plainEnviron() []string {
 	return env
 }
 
-// answer is a result as the model reads it, a failure included.
+// answer is a tool result, also of a failed call.
 type answer struct {
 	outcome
 	Error string `json:"error"`
@@ -143,7 +143,7 @@ func (b *bed) call(ctx context.Context, args map[string]any) (answer, tools.Resu
 	return a, result
 }
 
-// run runs a script that has to work.
+// run runs a script that must succeed.
 func (b *bed) run(code string) answer {
 	b.t.Helper()
 	a, result := b.call(b.t.Context(), map[string]any{"code": code})
@@ -153,15 +153,14 @@ func (b *bed) run(code string) answer {
 	return a
 }
 
-// fail runs a script that may not work.
+// fail runs a script that may fail.
 func (b *bed) fail(code string) answer {
 	b.t.Helper()
 	a, _ := b.call(b.t.Context(), map[string]any{"code": code})
 	return a
 }
 
-// timeIsUpAt ends the time of each script as soon as it has printed word, and not
-// before, however slow this machine is.
+// timeIsUpAt makes each script time out when it has printed word, and not before.
 func (b *bed) timeIsUpAt(word string) {
 	var timer *time.Timer
 	b.runner.after = func(_ time.Duration, over func()) *time.Timer {
@@ -171,7 +170,7 @@ func (b *bed) timeIsUpAt(word string) {
 	b.onOutput(word, func() { timer.Reset(0) })
 }
 
-// onOutput does something once, when a script has printed word.
+// onOutput calls do once, when a script has printed word.
 func (b *bed) onOutput(word string, do func()) {
 	once, progress := sync.OnceFunc(do), b.env.Progress
 	b.env.Progress = func(p tools.Progress) {
@@ -182,16 +181,15 @@ func (b *bed) onOutput(word string, do func()) {
 	}
 }
 
-// maxWait is how long something may take on a busy machine. What takes longer does
-// not happen at all.
+// maxWait is the limit of all waits: more than anything takes on a busy machine.
 const maxWait = 2 * time.Minute
 
 // eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
+func eventually(t *testing.T, condition string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(maxWait); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("it never happened that %s", what)
+			t.Fatalf("it never happened that %s", condition)
 		}
 	}
 }

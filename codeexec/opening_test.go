@@ -24,8 +24,8 @@ func (f *firstOnly) AskPermission(context.Context, tools.Question) (tools.Decisi
 	return tools.DecisionOnce, nil
 }
 
-// A script that was approved writes the places that it names, and code that it starts does
-// not.
+// A script that was approved can write the protected files that it names. Code that it starts
+// cannot.
 func TestApprovedScriptOpensWhatItNames(t *testing.T) {
 	t.Parallel()
 	if m := sandbox.Detect(t.Context()).Kind; m != sandbox.Namespaces && m != sandbox.Bubblewrap {

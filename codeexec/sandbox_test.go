@@ -13,8 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// A script in the session's sandbox, and the same one without: what the sandbox adds,
-// and what holds anyway.
+// The same script in the session's sandbox and without it.
 func TestSandboxedScript(t *testing.T) {
 	t.Parallel()
 	enforced := sandbox.Detect(t.Context()).Kind
@@ -73,7 +72,7 @@ print("tool", read_file("a.txt")["total_lines"], write_file("by-tool.txt", "x").
 	}
 }
 
-// deniesHooks approves scripts, and denies what they leave behind.
+// deniesHooks approves scripts, and denies to keep the git hooks that they write.
 type deniesHooks struct{}
 
 func (deniesHooks) AskPermission(_ context.Context, q tools.Question) (tools.Decision, error) {
@@ -83,8 +82,7 @@ func (deniesHooks) AskPermission(_ context.Context, q tools.Question) (tools.Dec
 	return tools.DecisionOnce, nil
 }
 
-// An interpreter of the workspace's own is a program that a stranger has written: to
-// try it is to run it.
+// An interpreter in the workspace is untrusted, so it is also tried in the sandbox.
 func TestProbeIsSandboxed(t *testing.T) {
 	t.Parallel()
 	if sandbox.Detect(t.Context()).Kind == sandbox.None {

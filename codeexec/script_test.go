@@ -18,8 +18,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// interpreters are those of this machine that will do, one of each version, and the
-// one that is found without being named.
+// interpreters returns the usable interpreters of this machine: one of each version, and the
+// one that is found without a configuration.
 func interpreters(t *testing.T) []string {
 	t.Helper()
 	found, _ := filepath.Glob(os.Getenv("HOME") + "/.pyenv/versions/3.*/bin/python3")
@@ -57,7 +57,7 @@ func interpreters(t *testing.T) []string {
 	return list
 }
 
-// Each script prints ok, or what is wrong, with every interpreter.
+// Each script must print ok with every interpreter.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, code string }{
@@ -265,8 +265,8 @@ var scriptFiles = map[string]string{
 	"a.txt": "one\ntwo\n", "n0.txt": "0", "n1.txt": "1", "n2.txt": "2", "n3.txt": "3", "sub/x.txt": "",
 }
 
-// Nothing of the workspace runs before the script, or takes the place of what it
-// means to import.
+// No code of the workspace runs before the script, and no module of the workspace replaces
+// one of the standard library or hermes_tools.
 func TestWorkspaceReplacesNothing(t *testing.T) {
 	t.Parallel()
 	bad := "import os\nopen(os.path.join(os.path.dirname(__file__), 'ran-' + __name__.split('.')[-1]), 'w')\n"
@@ -455,7 +455,7 @@ for _ in range(5):
 	}
 }
 
-// A script that goes on calling whatever it is told is ended.
+// A script that continues to call tools after the limit is ended.
 func TestStubbornScript(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Config{MaxCalls: 2}, scriptFiles)
@@ -581,7 +581,7 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// What the editor is shown, and what only transcripts tell.
+// The editor shows code, output and changes; transcripts also list the calls.
 func TestShown(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Config{}, scriptFiles)
@@ -613,21 +613,21 @@ hermes_tools._call("todo", {})
 			inner = append(inner, *c.Inner)
 		}
 	}
-	var told []string
+	var listed []string
 	for _, c := range inner {
-		told = append(told, c.Tool+" "+c.Status)
+		listed = append(listed, c.Tool+" "+c.Status)
 		if len(c.Arguments) > 1000 || !json.Valid(c.Arguments) {
 			t.Errorf("arguments of %s: %s", c.Tool, c.Arguments)
 		}
 	}
-	if want := []string{"read_file completed", "read_file failed", "write_file completed", "terminal completed", "todo refused"}; !slices.Equal(told, want) {
-		t.Errorf("told %q, want %q", told, want)
+	if want := []string{"read_file completed", "read_file failed", "write_file completed", "terminal completed", "todo refused"}; !slices.Equal(listed, want) {
+		t.Errorf("listed %q, want %q", listed, want)
 	}
 	if diffs != 1 || !strings.Contains(text, "```python\n") || !strings.Contains(text, "begun") {
 		t.Errorf("%d diffs, text %s", diffs, text)
 	}
 	if strings.Contains(string(result.JSON), "missing.txt") {
-		t.Errorf("the model is told of calls: %s", result.JSON)
+		t.Errorf("the result lists calls: %s", result.JSON)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -650,7 +650,7 @@ func TestApprovals(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		code  string
-		asks  []string // what the questions show
+		asks  []string // parts of the titles of approval requests
 		yes   bool
 		gives string
 	}{
@@ -688,8 +688,8 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
-// What the commands of a script leave behind is the session's, as after normal calls:
-// also when the script is canceled, but for the command that was cut off.
+// Commands of a script change the session's shell state, as normal calls do. If the script is
+// canceled, the command that was running does not.
 func TestShellStateStays(t *testing.T) {
 	t.Parallel()
 	for name, persist := range map[string]bool{"its own process": false, "kernel": true} {

@@ -22,19 +22,19 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// serverWord makes the test binary a server of its own, which runs one script. It may
-// be killed, be another user, and have secrets.
+// serverWord as an argument makes the test binary a server that runs one script. Tests can
+// kill it, run it as another user, and give it secrets.
 const serverWord = "stand-in-server"
 
 // sandboxWord in its environment makes the stand-in use the sandbox.
 const sandboxWord = "STAND_IN_SANDBOX"
 
-// canary is a secret of the stand-in. No script may come to know it. It is put
-// together, so that the program does not hold it.
+// canary is a secret of the stand-in, which no script may get. It is joined at run time, so
+// that the program file does not contain it.
 var canary = strings.Join([]string{"XYZZY", "CANARY"}, "-")
 
-// serveStandIn runs the script in code, in the workspace dir, and prints what the
-// script prints while it runs, and then its result.
+// serveStandIn runs the script in code, in the workspace folder dir. It prints the output of
+// the script while it runs, and then its result.
 func serveStandIn(dir, code string) int {
 	fail := func(err error) int { fmt.Fprintln(os.Stderr, err); return 1 }
 	if err := proc.Harden(); err != nil {
@@ -69,7 +69,7 @@ func serveStandIn(dir, code string) int {
 	return 0
 }
 
-// printed is what a stand-in has printed so far.
+// printed is the output of a stand-in so far.
 type printed struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -95,7 +95,7 @@ func (p *printed) wait(t *testing.T, want string) (line string) {
 	return line
 }
 
-// startStandIn starts one that runs code, as user uid; 0 is whoever tests.
+// startStandIn starts a stand-in that runs code as user uid; 0 is the user of the tests.
 func startStandIn(t *testing.T, uid int, code string, environ ...string) (*exec.Cmd, *printed) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "standin-") // not below a folder of ours, which others may not enter
@@ -136,7 +136,7 @@ func startStandIn(t *testing.T, uid int, code string, environ ...string) (*exec.
 	return cmd, out
 }
 
-// copyFor puts the test binary where another user can run it.
+// copyFor copies the test binary to a path where another user can run it.
 func copyFor(t *testing.T, dir, binary string) string {
 	t.Helper()
 	from, err := os.Open(binary)

@@ -14,8 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// The web tools in a script: against a server of the test's own, which the user has
-// allowed, and refused where he has not.
+// The web tools in a script, against a local server. They read it only if the configuration
+// allows private addresses.
 func TestWeb(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
