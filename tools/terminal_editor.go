@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -35,7 +36,11 @@ func borrow(env *Env, call Call, c *Command) *editorTerminal {
 }
 
 func (t *editorTerminal) run(ctx context.Context, c proc.Cmd, limit time.Duration) (proc.Exit, bool, error) {
-	guest, err := proc.Outside(c)
+	dir := ""
+	if t.env.HermesHome != "" {
+		dir = filepath.Join(t.env.HermesHome, "run") // commands do not see it
+	}
+	guest, err := proc.Outside(c, dir)
 	if err != nil {
 		return proc.Exit{}, false, err
 	}

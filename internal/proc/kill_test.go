@@ -158,7 +158,7 @@ func victimsCommand(h *Holders, kind, script string) {
 		}
 		return
 	}
-	guest, err := Outside(c)
+	guest, err := Outside(c, "")
 	if err != nil {
 		return
 	}

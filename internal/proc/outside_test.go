@@ -12,12 +12,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
 // editor starts a guest as an editor would: with its own environment and folder.
 func editor(t *testing.T, c Cmd) (*Guest, *exec.Cmd) {
 	t.Helper()
-	g, err := Outside(c)
+	g, err := Outside(c, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +57,7 @@ func TestOutside(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Outside(Cmd{Args: []string{"no-such-program"}, Env: []string{"PATH=/bin"}}); err == nil {
+	if _, err := Outside(Cmd{Args: []string{"no-such-program"}, Env: []string{"PATH=/bin"}}, ""); err == nil {
 		t.Error("a program that is not there")
 	}
 }
@@ -107,5 +109,26 @@ func TestOutsideTooLate(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Dir(g.Args[2])); err == nil {
 		t.Error("its folder is left")
+	}
+}
+
+// A command that shares the folder could put its own program into the pipe, and the editor
+// would start that without a sandbox.
+func TestOutsideIsOutOfReach(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := sh("true")
+	c.Confine = &confine.Plan{Landlock: true, Writes: []string{filepath.Dir(dir)}}
+	if _, err := Outside(c, dir); err == nil {
+		t.Error("a folder that the command can write")
+	}
+	g, cmd := editor(t, sh("echo ran"))
+	defer g.Close()
+	path := g.Args[len(g.Args)-1]
+	if err := errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, []byte("forged"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "too late") {
+		t.Errorf("%v, %q", err, out)
 	}
 }

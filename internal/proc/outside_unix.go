@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -29,8 +30,18 @@ type Guest struct {
 // stderr are what that program gives it; its exit code is the child's, or
 // 128+signal, 127 when the program is not there, 126 when it may not run. The
 // writers and the reader of c are not used. Close has to be called in the end.
-func Outside(c Cmd) (*Guest, error) {
+//
+// What is started comes over a pipe in dir. No command may read or write there: it would
+// start a program of its own without a sandbox. If c itself may write dir, Outside returns an
+// error. If dir is empty, the pipe lies in the folder for temporary files.
+func Outside(c Cmd, dir string) (*Guest, error) {
 	c.Together = false // the editor's terminal is not ours to give away
+	if dir == "" {
+		dir = os.TempDir()
+	}
+	if plan := c.Confine; plan != nil && plan.Landlock && slices.ContainsFunc(plan.Writes, func(w string) bool { return isIn(dir, w) }) {
+		return nil, fmt.Errorf("commands can write %s, where an editor's terminal would get its command from", dir)
+	}
 	encoded, err := c.spec()
 	if err != nil {
 		return nil, err
@@ -40,7 +51,7 @@ func Outside(c Cmd) (*Guest, error) {
 		return nil, fmt.Errorf("finding our own binary: %w", err)
 	}
 	g := &Guest{told: make(chan struct{})}
-	if g.dir, err = scratch.Make("guest"); err != nil {
+	if g.dir, err = scratch.MakeIn(dir, "guest"); err != nil {
 		return nil, fmt.Errorf("making a folder for the control pipe: %w", err)
 	}
 	path := g.dir.Path("control")
@@ -59,6 +70,12 @@ func Outside(c Cmd) (*Guest, error) {
 		g.control.Write(encoded) //nolint:errcheck // closed before anyone came
 	}()
 	return g, nil
+}
+
+// isIn reports whether a path lies in a folder, or is it.
+func isIn(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // Stop begins to end everything below, as [Process.Stop] does.
@@ -81,8 +98,8 @@ func (g *Guest) Close() {
 // outside is the supervisor in another program's hands. It never returns.
 func outside(path string) {
 	// Without waiting for a writer: none means that the server is gone.
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if err != nil || !isPipe(fd) {
 		fmt.Fprintln(os.Stderr, "hermes-ls: this command was started too late: its session is gone")
 		syscall.Exit(1)
 	}
@@ -128,6 +145,12 @@ func outside(path string) {
 	}.run()
 	os.RemoveAll(filepath.Dir(path)) //nolint:errcheck // its maker does too, if it lives
 	syscall.Exit(code)
+}
+
+// isPipe reports whether a descriptor is of a named pipe of this user.
+func isPipe(fd int) bool {
+	var st unix.Stat_t
+	return unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO && int(st.Uid) == os.Geteuid()
 }
 
 // refusedCode is a shell's exit code for a program that did not start.

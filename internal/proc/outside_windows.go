@@ -9,7 +9,7 @@ import (
 type Guest struct{ Args []string }
 
 // Outside is not there on Windows: commands run without the editor's terminals.
-func Outside(Cmd) (*Guest, error) {
+func Outside(Cmd, string) (*Guest, error) {
 	return nil, errors.New("commands in an editor's terminal are not supported on Windows")
 }
 

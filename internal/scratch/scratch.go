@@ -50,9 +50,21 @@ func New(kind string) (*Dir, error) {
 }
 
 // Make is New without Sweep: for folders that are created often.
-func Make(kind string) (*Dir, error) {
+func Make(kind string) (*Dir, error) { return makeIn(temp(), kind) }
+
+// MakeIn is New for a folder in another one than that for temporary files, which commands
+// may share with us. It makes dir if that is missing.
+func MakeIn(dir, kind string) (*Dir, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	sweepIn(dir)
+	return makeIn(dir, kind)
+}
+
+func makeIn(dir, kind string) (*Dir, error) {
 	for tries := 0; ; tries++ {
-		d, err := create(kind)
+		d, err := create(dir, kind)
 		if err == nil && d.there() {
 			return d, nil
 		}
@@ -65,9 +77,9 @@ func Make(kind string) (*Dir, error) {
 	}
 }
 
-func create(kind string) (*Dir, error) {
+func create(dir, kind string) (*Dir, error) {
 	name := prefix + kind + "-" + strconv.FormatInt(int64(os.Getpid()), 36) + "-"
-	path, err := os.MkdirTemp(temp(), name) // 0700, and never one that exists
+	path, err := os.MkdirTemp(dir, name) // 0700, and never one that exists
 	if err != nil {
 		return nil, err
 	}
@@ -174,8 +186,10 @@ func removeAll(dir string) {
 }
 
 // Sweep removes the folders of servers that have died.
-func Sweep() {
-	left, _ := filepath.Glob(filepath.Join(temp(), prefix+"*"))
+func Sweep() { sweepIn(temp()) }
+
+func sweepIn(dir string) {
+	left, _ := filepath.Glob(filepath.Join(dir, prefix+"*"))
 	for _, path := range left {
 		sweep(path)
 	}
