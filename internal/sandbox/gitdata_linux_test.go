@@ -69,6 +69,9 @@ var gitAttacks = []struct {
 	{id: "a worktree without commondir", script: evilCommon + `monitor evil/config; hook evil/hooks; cp .git/HEAD evil; mkdir worktrees sub; mv evil worktrees/n; echo "gitdir: ../worktrees/n" > sub/.git`, user: `cd sub`, review: true},
 	{id: "gitdir, spaces", script: evilCommon + `monitor evil/config; hook evil/hooks; mkdir sub x 'x '; cp .git/HEAD 'x /'; echo ../evil > 'x /commondir'; printf 'gitdir: ../x \n' > sub/.git`, user: `cd sub`, review: true},
 	{id: "a link to a gitfile", script: evilCommon + `monitor evil/config; hook evil/hooks; mkdir sub mid; cp .git/HEAD mid; echo ../evil > mid/commondir; echo "gitdir: ../mid" > mid/gf; ln -s ../mid/gf sub/.git`, user: `cd sub`, review: true},
+	{id: "hooksPath for all repositories", setup: `mkdir .githooks; git config --global core.hooksPath .githooks; cp ../.gitconfig ../home`, script: `hook .githooks; mv .githooks g; hook .githooks`},
+	{id: "hooksPath in the home", setup: `mkdir hk; ln -s ../ws ../home/ws; git config core.hooksPath '~/ws/hk'`, script: `hook hk; mv hk g; hook hk`},
+	{id: "a program of the settings", setup: `mkdir bin; printf '#!/bin/sh\n' > bin/fs; chmod +x bin/fs; git config core.fsmonitor bin/fs`, script: `cp m.sh bin/fs; mv bin b; mkdir bin; cp m.sh bin/fs`},
 	{id: "unlisted root", setup: `chmod 311 .`, script: `printf '[core]\n fsmonitor = %s/m.sh\n' "$PWD" >> .git/config; hook .git/hooks`},
 	{id: "unlisted folder", script: `git init -q n/n; monitor n/n/.git/config; hook n/n/.git/hooks; chmod 311 n n/n n/n/.git n/n/.git/hooks`, user: `cd n/n`, review: true},
 	{id: "unlisted modules", script: `git init -q n; git init -q m; mkdir -p n/.git/modules/a n/m; mv m/.git n/.git/modules/a/b; monitor n/.git/modules/a/b/config; hook n/.git/modules/a/b/hooks; echo "gitdir: ../.git/modules/a/b" > n/m/.git; chmod 311 n/.git/modules n/.git/modules/a`, user: `cd n/m`, review: true},
@@ -154,6 +157,7 @@ func TestSettingsPlaces(t *testing.T) {
 		links             bool
 	}{
 		{id: "vscode-link", setup: `mkdir conf; mv .vscode/* conf; rmdir .vscode; ln -s conf .vscode`, script: `rm .vscode; mkdir .vscode; echo x > .vscode/tasks.json; echo x > conf/tasks.json; mv conf c; mkdir conf; echo x > conf/tasks.json`, has: map[string]string{".vscode/tasks.json": "", ".vscode/settings.json": "{}"}, links: true},
+		{id: "vscode-link, two deep", setup: `mkdir -p a/b; mv .vscode/* a/b; rmdir .vscode; ln -s a/b .vscode`, script: `mv a x; mkdir -p a/b; echo x > a/b/tasks.json`, has: map[string]string{".vscode/tasks.json": "", ".vscode/settings.json": "{}"}},
 		{id: "own-moved", setup: `mkdir .hermes; echo old > .hermes/config.yaml`, script: `mv .hermes h; mkdir .hermes; echo x > .hermes/config.yaml`, has: map[string]string{".hermes/config.yaml": "old"}},
 		{id: "own-made", script: `mkdir .hermes; echo x > .hermes/config.yaml`, has: map[string]string{".hermes/config.yaml": ""}},
 		{id: "undo-vscode-ro", setup: `rm -rf .vscode`, script: `mkdir -p .vscode/a; echo x > .vscode/tasks.json; chmod 555 .vscode .vscode/a`, has: map[string]string{".vscode": ""}},

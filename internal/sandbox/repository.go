@@ -229,9 +229,9 @@ func (f *found) isUnfinished(dir string) bool {
 }
 
 // find looks at what a walk has found, at the repositories around the roots, and at what
-// they keep of submodules and worktrees.
-func find(paths, roots []string) (f found) {
-	f.roots, f.known, f.writable = roots, map[string]bool{}, append(existing(outside(roots)), roots...)
+// they keep of submodules and worktrees. writable are the folders that commands may write.
+func find(paths, roots, writable []string) (f found) {
+	f.roots, f.known, f.writable = roots, map[string]bool{}, writable
 	for _, root := range roots {
 		f.add(around(root), "")
 	}

@@ -92,6 +92,7 @@ func (b *Box) lookAt(brief bool) *scene {
 	defer b.looking.Unlock()
 	roots := existing(b.cfg.Roots())
 	s := &scene{at: time.Now(), roots: roots, items: map[string]string{}}
+	s.found.writable = append(existing(outside(roots)), roots...)
 	var git []string
 	for _, root := range roots {
 		seen := b.walkerOf(root).look(brief)
@@ -103,7 +104,7 @@ func (b *Box) lookAt(brief bool) *scene {
 			s.add(item{kind: cutItem, path: root})
 		}
 	}
-	s.found = find(git, roots)
+	s.found = find(git, roots, s.found.writable)
 	for _, dir := range s.found.cut {
 		s.add(item{kind: cutItem, path: dir})
 	}
@@ -111,7 +112,11 @@ func (b *Box) lookAt(brief bool) *scene {
 	for _, r := range s.found.repos {
 		configs = append(configs, filepath.Join(r.dir, "config"), filepath.Join(r.dir, "config.worktree"))
 	}
+	for _, name := range globalSettings {
+		configs = append(configs, filepath.Join(b.cfg.Home, name))
+	}
 	b.readSettings(configs)
+	s.global(b)
 	for _, e := range s.found.entries {
 		s.later = s.found.isUnfinished(e.dir)
 		s.entry(e)
@@ -237,9 +242,70 @@ func (s *scene) config(b *Box, path string) {
 		default:
 			if strings.HasPrefix(strings.ToLower(one.name), "includeif.") {
 				s.include(b, one.value, filepath.Dir(path), path)
+			} else if !strings.HasPrefix(strings.ToLower(one.name), "alias.") { // what the user types is theirs
+				s.programs(b, one.value, filepath.Dir(path))
 			}
 		}
 	}
+}
+
+// globalSettings are the files of settings that git reads for all repositories of the user.
+var globalSettings = []string{".gitconfig", ".config/git/config"}
+
+// global notes the hooks and the files that the user's settings for all repositories name.
+func (s *scene) global(b *Box) {
+	for _, name := range globalSettings {
+		path := filepath.Join(b.cfg.Home, name)
+		all, _ := b.settings(path)
+		for _, one := range all {
+			switch name := strings.ToLower(one.name); {
+			case name == "core.hookspath":
+				s.hooksAt(b, one.value, "")
+			case name == "include.path", strings.HasPrefix(name, "includeif."):
+				s.include(b, one.value, filepath.Dir(path), path)
+			}
+		}
+	}
+}
+
+// mostWords bounds the words of a setting that are looked at.
+const mostWords = 8
+
+// programs notes the files of the workspace that a setting runs. Settings are run in the
+// working folder of the repository in dir.
+func (s *scene) programs(b *Box, value, dir string) {
+	words := strings.Fields(value)
+	for _, top := range s.tops(dir) {
+		for _, word := range words[:min(len(words), mostWords)] {
+			if !filepath.IsAbs(word) {
+				word = top + "/" + word
+			}
+			real, _, ok := follow(word)
+			if !ok || !underAny(real, s.roots) {
+				continue
+			}
+			root, err := open(filepath.Dir(real), s.roots)
+			if err != nil {
+				continue
+			}
+			if info, err := root.Lstat(filepath.Base(real)); err == nil && info.Mode().IsRegular() {
+				s.hold(word, "")
+				s.add(item{kind: hookItem, path: real, value: b.mark(root, filepath.Dir(real), filepath.Base(real))})
+			}
+			root.Close() //nolint:errcheck // only read
+		}
+	}
+}
+
+// tops lists the working folders of the repository in dir. If dir is empty, it lists all.
+func (s *scene) tops(dir string) (tops []string) {
+	for _, e := range s.found.entries {
+		shared, _, _ := follow(e.dir)
+		if dir == "" || shared == dir || under(shared, filepath.Join(dir, "worktrees")) || under(shared, filepath.Join(dir, "modules")) {
+			tops = append(tops, filepath.Dir(e.path))
+		}
+	}
+	return tops
 }
 
 // leadsOut reports whether a setting has git write the files of a repository to a folder
@@ -256,8 +322,10 @@ func (s *scene) leadsOut(one setting, dir string) bool {
 	return !underAny(real, s.roots)
 }
 
-// hooksAt notes the folder that core.hooksPath names, which is relative to the worktree.
+// hooksAt notes the folder that core.hooksPath names for the repository in dir. It is relative
+// to the worktree. If dir is empty, it is for all repositories.
 func (s *scene) hooksAt(b *Box, value, dir string) {
+	value = b.expand(value)
 	if value == "" || strings.HasPrefix(value, "~") {
 		return
 	}
@@ -265,15 +333,22 @@ func (s *scene) hooksAt(b *Box, value, dir string) {
 		s.hooks(b, value)
 		return
 	}
-	for _, e := range s.found.entries {
-		if shared, _, _ := follow(e.dir); shared == dir || under(shared, filepath.Join(dir, "worktrees")) || under(shared, filepath.Join(dir, "modules")) {
-			s.hooks(b, filepath.Dir(e.path)+"/"+value)
-		}
+	for _, top := range s.tops(dir) {
+		s.hooks(b, top+"/"+value)
 	}
+}
+
+// expand puts the home in the place of "~" in a git setting.
+func (b *Box) expand(value string) string {
+	if rest, ok := strings.CutPrefix(value, "~/"); ok && b.cfg.Home != "" {
+		return b.cfg.Home + "/" + rest
+	}
+	return value
 }
 
 // include notes a file of settings that another one includes.
 func (s *scene) include(b *Box, value, dir, from string) {
+	value = b.expand(value)
 	if value == "" || strings.HasPrefix(value, "~") {
 		return
 	}
@@ -339,7 +414,7 @@ func (b *Box) mark(root *os.Root, dir, name string) string {
 		return ""
 	}
 	if !info.IsDir() {
-		return b.markFile(root, dir, name, info)
+		return b.markFile(root, dir, name, info) + b.markFolderBehind(filepath.Join(dir, name), info)
 	}
 	sum, count := sha256.New(), 0
 	fs.WalkDir(listerOf(root), name, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // what cannot be read has no mark
@@ -400,24 +475,54 @@ func hasOtherName(info fs.FileInfo) bool {
 	return known && names > 1
 }
 
-// markTarget is the mark of the file that a link leads to. Of what lies where no command
-// can write it is the path, and so it is of a folder, which is held.
+// markTarget is the mark of the file that a link leads to. Of a folder, and of what lies where
+// no command can write it, it is the path.
 func (b *Box) markTarget(link string) string {
-	real, _, ok := follow(link)
-	roots := existing(b.cfg.Roots())
-	if !ok || !underAny(real, roots) {
-		return real
-	}
-	root, err := open(filepath.Dir(real), roots)
-	if err != nil {
+	real, info, root := b.behind(link)
+	if root == nil {
 		return real
 	}
 	defer root.Close() //nolint:errcheck // only read
-	info, err := root.Lstat(filepath.Base(real))
-	if err != nil || !info.Mode().IsRegular() {
+	if !info.Mode().IsRegular() {
 		return real
 	}
 	return real + " " + b.markFile(root, filepath.Dir(real), filepath.Base(real), info)
+}
+
+// markFolderBehind is the mark of the folder that a link leads to. If it leads to none, the
+// mark is empty.
+func (b *Box) markFolderBehind(link string, info fs.FileInfo) string {
+	if info.Mode()&fs.ModeSymlink == 0 {
+		return ""
+	}
+	real, info, root := b.behind(link)
+	if root == nil {
+		return ""
+	}
+	defer root.Close() //nolint:errcheck // only read
+	if !info.IsDir() {
+		return ""
+	}
+	return " " + b.mark(root, filepath.Dir(real), filepath.Base(real))
+}
+
+// behind returns where a link leads, and the folder around that. If no command can write
+// there, or nothing is there, root is nil.
+func (b *Box) behind(link string) (real string, info fs.FileInfo, root *os.Root) {
+	real, _, ok := follow(link)
+	roots := existing(b.cfg.Roots())
+	if !ok || !underAny(real, roots) {
+		return real, nil, nil
+	}
+	root, err := open(filepath.Dir(real), roots)
+	if err != nil {
+		return real, nil, nil
+	}
+	if info, err = root.Lstat(filepath.Base(real)); err != nil {
+		root.Close() //nolint:errcheck // only read
+		return real, nil, nil
+	}
+	return real, info, root
 }
 
 // marked is the mark of a file as it was.
