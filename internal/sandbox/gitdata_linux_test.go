@@ -68,6 +68,7 @@ var gitAttacks = []struct {
 	{id: "commondir, spaces", script: evilCommon + `monitor evil/config; hook evil/hooks; cp -r .git "evil "; mv evil x; mv "evil " evil; mv x "evil "; echo "../evil " > .git/commondir`, review: true},
 	{id: "a worktree without commondir", script: evilCommon + `monitor evil/config; hook evil/hooks; cp .git/HEAD evil; mkdir worktrees sub; mv evil worktrees/n; echo "gitdir: ../worktrees/n" > sub/.git`, user: `cd sub`, review: true},
 	{id: "gitdir, spaces", script: evilCommon + `monitor evil/config; hook evil/hooks; mkdir sub x 'x '; cp .git/HEAD 'x /'; echo ../evil > 'x /commondir'; printf 'gitdir: ../x \n' > sub/.git`, user: `cd sub`, review: true},
+	{id: "gitdir, NUL", script: evilCommon + `monitor evil/config; hook evil/hooks; mkdir sub x; cp .git/HEAD x; git config --file evil/config core.worktree "$PWD/sub"; echo ../evil > x/commondir; printf 'gitdir: ../x\000zzz' > sub/.git`, user: `cd sub`, review: true},
 	{id: "a link to a gitfile", script: evilCommon + `monitor evil/config; hook evil/hooks; mkdir sub mid; cp .git/HEAD mid; echo ../evil > mid/commondir; echo "gitdir: ../mid" > mid/gf; ln -s ../mid/gf sub/.git`, user: `cd sub`, review: true},
 	{id: "hooksPath for all repositories", setup: `mkdir .githooks; git config --global core.hooksPath .githooks; cp ../.gitconfig ../home`, script: `hook .githooks; mv .githooks g; hook .githooks`},
 	{id: "hooksPath in the home", setup: `mkdir hk; ln -s ../ws ../home/ws; git config core.hooksPath '~/ws/hk'`, script: `hook hk; mv hk g; hook hk`},

@@ -282,7 +282,7 @@ var hostile = []struct {
 	{name: "a socket by another root", script: `for p in self $INIT $PPID $OTHER; do $ATTACK connect /proc/$p/root$BASE/docker.sock; done`, open: "lo"},
 	{name: "an abstract socket", script: `$ATTACK connect @$BASE`, open: "o"},
 	{name: "sockets of the host's and of the wire", script: trySocket(40, 1) + trySocket(40, 2) + trySocket(17, 2) + trySocket(17, 3) + trySocket(2, 3) + trySocket(10, 3) + trySocket(38, 5) + trySocket(44, 3), open: "o"},
-	{name: "raw sockets of a network of one's own", script: `unshare -Urn ` + trySocket(17, 3) + `unshare -Urn ` + trySocket(2, 3), open: "o"},
+	{name: "raw sockets of a network of one's own", script: `unshare -Urn ` + trySocket(17, 3) + `unshare -Urn ` + trySocket(2, 3) + `unshare -Urn ` + trySocket(2, 10), open: "o"},
 	// What persists in a repository.
 	{name: "a git hook", script: `echo x > .git/hooks/pre-commit; echo x > .git/hooks/pre-push; chmod +x .git/hooks/*`, open: "o", held: hooked},
 	{name: "git hooks moved", script: `mv .git/hooks .git/h; mkdir .git/hooks; echo x > .git/hooks/pre-commit`, open: "o", held: hooked},

@@ -86,8 +86,9 @@ func read(root *os.Root, name string) (text string, ok bool) {
 // It may begin with the path of a folder. git keeps spaces, and ends at a NUL character. If
 // the text is no such line, ok is false.
 func pointed(text, prefix, folder string) (path string, ok bool) {
-	path, found := strings.CutPrefix(strings.TrimRight(text, "\r\n"), prefix)
-	if !found || path == "" || len(path) > mostPath || strings.ContainsRune(path, 0) {
+	text, _, _ = strings.Cut(strings.TrimRight(text, "\r\n"), "\x00")
+	path, found := strings.CutPrefix(text, prefix)
+	if !found || path == "" || len(path) > mostPath {
 		return "", false
 	}
 	if !filepath.IsAbs(path) {
@@ -150,8 +151,11 @@ func entryAt(path string, roots []string) (e entry, ok bool) {
 	case info.Mode().IsRegular():
 		e.file = true
 		text, ok := readAt(file, roots)
-		if e.text = text; !ok {
+		if !ok {
 			return e, true
+		}
+		if e.text = text; strings.ContainsRune(text, 0) {
+			e.text = "\x00" + text // nothing but an attack writes it
 		}
 		if target, ok := pointed(text, gitdirPrefix, filepath.Dir(path)); ok { // of the link, as git does
 			real, links, found := follow(target)
@@ -268,7 +272,7 @@ func (r *repository) shared(root *os.Root) bool {
 	}
 	r.commondir, _ = read(root, "commondir")
 	target, ok := pointed(r.commondir, "", r.dir)
-	if !ok || !info.Mode().IsRegular() { // git follows a link, and we do not
+	if !ok || !info.Mode().IsRegular() || strings.ContainsRune(r.commondir, 0) { // git follows a link, and we do not
 		r.commondir = "\x00" + r.commondir
 		return false
 	}

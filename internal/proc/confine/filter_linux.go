@@ -165,10 +165,12 @@ func sockets(socket uint32, families []uint32) []unix.SockFilter {
 		if family == unix.AF_INET || family == unix.AF_INET6 {
 			f = append(
 				f,
-				unix.SockFilter{Code: jeq, K: family, Jf: 5},
+				unix.SockFilter{Code: jeq, K: family, Jf: 7},
 				argument(1, false),
 				unix.SockFilter{Code: and, K: typeMask},
 				unix.SockFilter{Code: jeq, K: unix.SOCK_RAW, Jf: 1},
+				unix.SockFilter{Code: ret, K: denied},
+				unix.SockFilter{Code: jeq, K: unix.SOCK_PACKET, Jf: 1}, // another name of AF_PACKET
 				unix.SockFilter{Code: ret, K: denied},
 				unix.SockFilter{Code: ret, K: allow},
 			)
