@@ -112,6 +112,33 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+// A command that takes its own rights to a cache away, or a user who has a read-only one, does
+// not lose the others.
+func TestReadOnlyCaches(t *testing.T) {
+	t.Parallel()
+	m := here(t)[0]
+	v := newVictim(t, m, WorkspaceWrite, true)
+	v.write("home/.cache/tool/warm", "warm")
+	v.write("home/.m2/repository/x", "jar")
+	v.write("home/.npm/_cacache/x", "npm")
+	if err := os.Chmod(filepath.Join(v.home, ".m2"), 0o555); err != nil {
+		t.Fatal(err)
+	}
+	const look = `cat ~/.cache/tool/warm ~/.npm/_cacache/x; echo; echo x > ~/.cache/tool/new; echo x > ~/.npm/new; cat ~/.cache/tool/new ~/.npm/new`
+	for range 2 {
+		if out := v.run(look + `; chmod 0 ~/.cache`); out != "warmnpm\nx\nx\n" {
+			t.Errorf("%q", out)
+		}
+		layered.Lock()
+		layered.trials = nil // as in another server
+		layered.Unlock()
+		c := v.box.cfg
+		v.box.Close()
+		v.box = New(c)
+		defer v.box.Close()
+	}
+}
+
 // TestSharedCaches has the user's caches written, and nothing beside them.
 func TestSharedCaches(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
@@ -113,10 +114,8 @@ func (b *Box) arrangeCaches(ctx context.Context, m Mechanism, p *Policy, c *proc
 			p.Writable = append(p.Writable, plain)
 			c.Env = redirected(c.Env, plain, p.view)
 		}
-	case b.canLayer(ctx, m, *p, dir):
-		p.layer(dir)
 	default:
-		p.replace(dir)
+		p.layer(dir, b.cannotLayer(ctx, m, *p, dir))
 	}
 }
 
@@ -129,31 +128,32 @@ func (p *Policy) showCaches(written ...string) {
 	}
 }
 
-// layer has the caches written to a layer of ours.
-func (p *Policy) layer(dir string) {
+// layer has the caches written to a layer of ours, but for those that cannot have one.
+func (p *Policy) layer(dir string, without func(path string) bool) {
 	p.layerDir = dir
 	for _, f := range p.view.caches {
-		if f.missing {
+		switch {
+		case f.missing:
 			p.bind(dir, f.path)
-			continue
+		case without(f.path):
+			p.replace(dir, f)
+		default:
+			p.layers = append(p.layers, confine.Copy{From: layerName(f.path, p.view.home), At: f.path})
 		}
-		p.layers = append(p.layers, confine.Copy{From: layerName(f.path, p.view.home), At: f.path})
 	}
 }
 
-// replace has folders of ours stand in for the caches, where they cannot be layered. What
-// the user has installed stays, and cannot be changed.
-func (p *Policy) replace(dir string) {
-	for _, f := range p.view.caches {
-		if f.missing || !f.programs {
-			p.bind(dir, f.path)
-			continue
-		}
-		p.Visible = append(p.Visible, f.path)
-		for _, part := range f.parts {
-			if info, err := os.Lstat(filepath.Join(f.path, part)); err == nil && info.IsDir() {
-				p.bind(dir, filepath.Join(f.path, part))
-			}
+// replace has a folder of ours stand in for a cache that cannot be layered. What the user has
+// installed stays, and cannot be changed.
+func (p *Policy) replace(dir string, f cacheFolder) {
+	if !f.programs {
+		p.bind(dir, f.path)
+		return
+	}
+	p.Visible = append(p.Visible, f.path)
+	for _, part := range f.parts {
+		if info, err := os.Lstat(filepath.Join(f.path, part)); err == nil && info.IsDir() {
+			p.bind(dir, filepath.Join(f.path, part))
 		}
 	}
 }
@@ -165,20 +165,29 @@ func (p *Policy) bind(dir, path string) {
 	}
 }
 
-// layered remembers which folders can be layered, for all sessions of the process.
+// layered remembers which folders cannot be layered, for all sessions of the process.
 var layered struct {
 	sync.Mutex
-	works map[string]bool
+	trials map[string]trial
 }
 
-// canLayer reports whether the caches can be layered, by trying it once.
-func (b *Box) canLayer(ctx context.Context, m Mechanism, p Policy, dir string) bool {
+// trial is which of some folders could not be layered, and when that was tried.
+type trial struct {
+	without []string
+	at      time.Time
+}
+
+// trialAge is how long a trial counts that failed: the cause, such as a full disk, may go.
+const trialAge = time.Minute
+
+// cannotLayer reports of paths whether the caches there cannot be layered, by trying it once.
+func (b *Box) cannotLayer(ctx context.Context, m Mechanism, p Policy, dir string) func(path string) bool {
 	if m.Kind != Namespaces {
-		return false
+		return func(string) bool { return true }
 	}
 	p.layers, p.binds = nil, nil
-	p.layer(dir)
-	args := []string{"/bin/sh", "-c", `for dir; do [ -w "$dir" ] || exit 20; done`, "sh"}
+	p.layer(dir, func(string) bool { return false })
+	args := []string{"/bin/sh", "-c", `for dir; do [ -w "$dir" ] || printf '%s\0' "$dir"; done`, "sh"}
 	for _, l := range p.layers {
 		if under(l.At, p.view.home) {
 			args = append(args, l.At)
@@ -187,22 +196,33 @@ func (b *Box) canLayer(ctx context.Context, m Mechanism, p Policy, dir string) b
 	key := fmt.Sprintf("%q %q", filepath.Dir(dir), args)
 	layered.Lock()
 	defer layered.Unlock()
-	if works, known := layered.works[key]; known {
-		return works
+	t, known := layered.trials[key]
+	if !known || len(t.without) > 0 && time.Since(t.at) > trialAge {
+		t = trial{tryLayers(ctx, m, p, args), time.Now()}
+		if layered.trials == nil {
+			layered.trials = map[string]trial{}
+		}
+		if ctx.Err() == nil {
+			layered.trials[key] = t
+		}
 	}
-	c := proc.Cmd{Args: args, Dir: "/"}
-	if m.apply(p, &c, p.temp) != nil {
-		return false
+	return func(path string) bool { return slices.Contains(t.without, path) }
+}
+
+// tryLayers runs a command in the layers that lists which of its arguments it cannot write.
+// If it does not run, tryLayers returns all.
+func tryLayers(ctx context.Context, m Mechanism, p Policy, args []string) (without []string) {
+	out := &capped{}
+	c := proc.Cmd{Args: args, Dir: "/", Stdout: out}
+	if m.apply(p, &c, p.temp) == nil {
+		if exit, err := proc.Run(ctx, c); err == nil && exit.Code == 0 {
+			return strings.Split(out.String(), "\x00")
+		}
 	}
-	exit, err := proc.Run(ctx, c)
-	if ctx.Err() != nil {
-		return false
+	for _, l := range p.layers {
+		without = append(without, l.At)
 	}
-	if layered.works == nil {
-		layered.works = map[string]bool{}
-	}
-	layered.works[key] = err == nil && exit.Code == 0
-	return layered.works[key]
+	return without
 }
 
 // redirection is a variable that has tools use another folder for a cache.

@@ -117,17 +117,13 @@ func as(fd int, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	err := os.Mkdir(path, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	if int(st.Uid) != os.Geteuid() || int(st.Gid) != os.Getegid() {
 		os.Chown(path, int(st.Uid), int(st.Gid)) //nolint:errcheck // a user cannot, and need not
 	}
-	return os.Chmod(path, os.FileMode(st.Mode&0o777))
+	return os.Chmod(path, os.FileMode(st.Mode&0o777|0o700)) // a command may have taken our own rights
 }
 
 // flagsOf are those of the mount that a folder lies on that its layer is to keep.
