@@ -19,6 +19,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
@@ -63,10 +65,18 @@ func rollback(cmd *cobra.Command, flags rollbackFlags, args []string) (err error
 	}
 	files.Unfinished = workspace.UnfinishedIn(home)
 	workspace.Sweep(files.Unfinished)
-	conf := app.Config().Load(home, config.Options{Environ: os.Environ(), Folders: files.Folders()}).Checkpoints
-	keeper := at.Keeper(checkpoint.Config{Session: head.ID, Files: files, Limits: func() checkpoint.Limits {
-		return checkpoint.Limits{Total: int64(conf.MaxMB) << 20, File: int64(conf.MaxFileMB) << 20}
-	}})
+	conf := app.Config().Load(home, config.Options{Environ: os.Environ(), Folders: files.Folders()})
+	box := sandbox.New(sandbox.Config{Mode: sandbox.Mode(conf.Sandbox.Mode), Roots: files.Folders, HermesHome: home})
+	defer box.Close()
+	keeper := at.Keeper(checkpoint.Config{
+		Session: head.ID, Files: files,
+		Limits: func() checkpoint.Limits {
+			return checkpoint.Limits{Total: int64(conf.Checkpoints.MaxMB) << 20, File: int64(conf.Checkpoints.MaxFileMB) << 20}
+		},
+		Confine: func(ctx context.Context, c *proc.Cmd, reads ...string) error {
+			return box.ConfineOwn(ctx, c, sandbox.Own{Reads: reads})
+		},
+	})
 	files.Journal = keeper.Journal
 	defer func() {
 		err = errors.Join(err, keeper.Close(context.WithoutCancel(ctx)), files.Close(), at.Close())
