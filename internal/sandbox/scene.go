@@ -242,11 +242,19 @@ func (s *scene) config(b *Box, path string) {
 		default:
 			if strings.HasPrefix(strings.ToLower(one.name), "includeif.") {
 				s.include(b, one.value, filepath.Dir(path), path)
-			} else if !strings.HasPrefix(strings.ToLower(one.name), "alias.") { // what the user types is theirs
+			} else if !strings.HasPrefix(strings.ToLower(one.name), "alias.") && b.reviewed(i.key(), one.value) { // the user types an alias
 				s.programs(b, one.value, filepath.Dir(path))
 			}
 		}
 	}
+}
+
+// reviewed reports whether a setting counts as reviewed with this value, among others.
+func (b *Box) reviewed(key, value string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before, had := b.review.approved[key]
+	return b.review.approved == nil || had && slices.Contains(strings.Split(before, "\n"), value)
 }
 
 // globalSettings are the files of settings that git reads for all repositories of the user.
