@@ -3,19 +3,23 @@ package search
 import (
 	"bytes"
 	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode/utf8"
 )
 
 // maxLiterals is the number of alternatives up to which a prefilter is worth its time.
 const maxLiterals = 8
 
-// literals returns texts of which every match contains one. If none are known, it
-// returns nil.
+// literals returns texts of which every match contains one, if case is ignored. If none are
+// known, it returns nil.
 func literals(re *syntax.Regexp) [][]byte {
 	switch re.Op {
 	case syntax.OpLiteral:
 		if re.Flags&syntax.FoldCase == 0 {
 			return [][]byte{[]byte(string(re.Rune))}
 		}
+		return foldLiteral(re.Rune)
 	case syntax.OpCapture, syntax.OpPlus:
 		return literals(re.Sub[0])
 	case syntax.OpRepeat:
@@ -42,6 +46,38 @@ func literals(re *syntax.Regexp) [][]byte {
 		return all
 	}
 	return nil
+}
+
+// foldLiteral returns the longest part of a text that has only ASCII in each case: k and s
+// have a third form (the Kelvin sign, the long s).
+func foldLiteral(text []rune) [][]byte {
+	other := func(r rune) bool { return r >= utf8.RuneSelf || strings.ContainsRune("kKsS", r) }
+	best := ""
+	for part := range strings.FieldsFuncSeq(string(text), other) {
+		if len(part) > len(best) {
+			best = part
+		}
+	}
+	if best == "" {
+		return nil
+	}
+	return [][]byte{[]byte(best)}
+}
+
+// ignoresCase reports whether a part of a pattern ignores case.
+func ignoresCase(re *syntax.Regexp) bool {
+	return re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase != 0 || slices.ContainsFunc(re.Sub, ignoresCase)
+}
+
+// lower appends text with ASCII in lower case to buf.
+func lower(buf, text []byte) []byte {
+	for _, c := range text {
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		buf = append(buf, c)
+	}
+	return buf
 }
 
 func shortest(texts [][]byte) int {

@@ -13,6 +13,7 @@ import (
 type pattern struct {
 	expr     *regexp.Regexp
 	literals [][]byte // every matching line contains one of them; empty: not known
+	fold     bool     // in any case; the literals are in lower case
 }
 
 // compilePattern compiles a regular expression (RE2), in which \w, \d and \s match in all
@@ -30,7 +31,13 @@ func compilePattern(source string) (*pattern, error) {
 	if err != nil {
 		return nil, queryError("the pattern %q cannot be used: %v", source, err)
 	}
-	return &pattern{expr, literals(tree)}, nil
+	p := &pattern{expr: expr, literals: literals(tree), fold: ignoresCase(tree)}
+	for i, literal := range p.literals {
+		if p.fold {
+			p.literals[i] = lower(nil, literal)
+		}
+	}
+	return p, nil
 }
 
 // spansLines reports whether a pattern contains a line break.
@@ -44,7 +51,11 @@ func spansLines(re *syntax.Regexp) bool {
 // matches calls hit with the offset of each matching line of text, which has whole
 // lines. The end of a line, LF or CRLF, is not part of it.
 func (p *pattern) matches(text []byte, hit func(start int)) {
-	filter := newPrefilter(text, p.literals)
+	searched := text
+	if p.fold && len(p.literals) > 0 {
+		searched = lower(make([]byte, 0, len(text)), text)
+	}
+	filter := newPrefilter(searched, p.literals)
 	for at := 0; at < len(text); {
 		candidate := filter.from(at)
 		if candidate < 0 {

@@ -92,7 +92,7 @@ func TestLiterals(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{
 		"needle": "needle", "a.bcd": "bcd", "(foo|barbaz)+x": "foo,barbaz", `\w+AtLeast\(`: "AtLeast(", "x{2,3}y*": "x",
-		"(?i)needle": "", "a|b*": "", "[ab]": "", "(abc){0,2}": "", "a|b|c|d|e|f|g|h|i.": "",
+		"(?i)needle": "needle", "(?i)ask|X": "a,x", "(?i)sk": "", "a|b*": "", "[ab]": "", "(abc){0,2}": "", "a|b|c|d|e|f|g|h|i.": "",
 	} {
 		p, err := compilePattern(source)
 		if err != nil {
