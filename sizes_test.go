@@ -34,7 +34,7 @@ var tooLarge = map[string]int{
 	"server/lsp":                   4320,
 	"server/lsp.server":            97,
 	"server/servertest.Editor":     41,
-	"tools":                        11278,
+	"tools":                        11279,
 	"tools/approval":               9183,
 	"tools/approval.judge":         199,
 }
