@@ -137,3 +137,21 @@ func openTerminal() (*os.File, string, error) {
 	n, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPTN)
 	return f, fmt.Sprintf("/dev/pts/%d", n), err
 }
+
+// If a command kills the supervisor that is bound with it, what it has started ends, also
+// where only Landlock bounds it.
+func TestLandlockSupervisor(t *testing.T) {
+	t.Parallel()
+	marker := fmt.Sprintf("MARK=landlock%d", os.Getpid())
+	c := sh(`(trap "" TERM; setsid sleep 1000 >/dev/null 2>&1 &)
+for p in /proc/$PPID/task/*; do kill -9 ${p##*/}; done
+sleep 1000`)
+	c.Confine = &confine.Plan{Landlock: true, Scoped: true, Reads: []string{"/usr", "/bin", "/lib", "/lib64", "/etc", "/proc"}, Writes: []string{t.TempDir()}}
+	c.Env = append(c.Env, marker)
+	if exit, err := Run(t.Context(), c); err == nil {
+		t.Errorf("%+v without an error", exit)
+	}
+	if left := carriers(t, marker); len(left) > 0 {
+		t.Errorf("still alive: %v", left)
+	}
+}

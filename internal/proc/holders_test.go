@@ -81,7 +81,7 @@ func TestHeld(t *testing.T) {
 		{"exit 7", "", Exit{Code: 7}},
 		{"kill -9 $$", "", Exit{Code: 137, Signal: "SIGKILL"}},
 		{"cat; echo err >&2; pwd", "from stdin\nerr\n/\n", Exit{}},
-		{"(sleep 0.02; echo late) & (setsid sleep 1000 >/dev/null 2>&1 &) ; echo early", "early\nlate\n", Exit{}},
+		{"(while kill -0 $$ 2>/dev/null; do sleep 0.01; done; echo late) & (setsid sleep 1000 >/dev/null 2>&1 &) ; echo early", "early\nlate\n", Exit{}},
 		{"cat /proc/1/cmdline | tr '\\0' ' '", "hermes-ls __inside  ", Exit{}},
 		{"cat /proc/1/environ /proc/$PPID/environ /proc/$PPID/mem", "cat: /proc/1/environ: Permission denied\ncat: /proc/" + worker + "/environ: Permission denied\ncat: /proc/" + worker + "/mem: Permission denied\n", Exit{Code: 1}},
 		{"ls /proc/self/fd | tr '\\n' ' '", "0 1 2 3 ", Exit{}},

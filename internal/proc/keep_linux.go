@@ -40,29 +40,54 @@ func (k *keeper) note(readOnly, pinned []string) {
 // are any.
 func (k *keeper) protect(readOnly, pinned []string) (changed bool, err error) {
 	k.note(readOnly, pinned)
-	readOnly, pinned = slices.DeleteFunc(readOnly, isReadOnly), slices.DeleteFunc(pinned, isPinned)
+	open := func(look func(string) protection) func(string) bool {
+		return func(path string) bool { return look(path) != unprotected }
+	}
+	readOnly, pinned = slices.DeleteFunc(readOnly, open(readOnlyAt)), slices.DeleteFunc(pinned, open(pinnedAt))
 	if len(readOnly)+len(pinned) == 0 {
 		return false, nil
 	}
 	return true, confine.Protect(readOnly, pinned)
 }
 
-// isReadOnly reports whether a path lies in a mount that is read-only, or nothing is there.
-func isReadOnly(path string) bool {
+// protection says what is at a path. One look tells it, since another file can come between
+// two.
+type protection int
+
+const (
+	isMissing protection = iota
+	unprotected
+	isProtected
+)
+
+// readOnlyAt reports whether a path lies in a mount that is read-only.
+func readOnlyAt(path string) protection {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return true
+	switch {
+	case err == unix.ENOENT:
+		return isMissing
+	case err != nil:
+		return isProtected // as its folder is
 	}
 	defer unix.Close(fd) //nolint:errcheck // only a handle
 	var st unix.Statfs_t
-	return unix.Fstatfs(fd, &st) == nil && st.Flags&unix.ST_RDONLY != 0
+	if unix.Fstatfs(fd, &st) == nil && st.Flags&unix.ST_RDONLY != 0 {
+		return isProtected
+	}
+	return unprotected
 }
 
-// isPinned reports whether a path is a mount, or nothing is there.
-func isPinned(path string) bool {
+// pinnedAt reports whether a path is a mount.
+func pinnedAt(path string) protection {
 	var st unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, 0, &st)
-	return err != nil || st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
+	switch {
+	case err == unix.ENOENT:
+		return isMissing
+	case err != nil, st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0:
+		return isProtected
+	}
+	return unprotected
 }
 
 // How long a keeper waits for a change. The kernel tells of mounts only, and it tells before
@@ -78,23 +103,24 @@ const (
 func (k *keeper) renew() (wait time.Duration) {
 	readOnly, pinned := slices.Sorted(maps.Keys(k.readOnly)), slices.Sorted(maps.Keys(k.pinned))
 	k.protect(slices.Clone(readOnly), slices.Clone(pinned)) //nolint:errcheck // looked at below
-	open := func(path string, held bool) time.Duration {
-		switch {
-		case !held:
-			return replacing
-		case unix.Access(path, unix.F_OK) == unix.ENOENT:
-			return missingEvery
-		}
-		return untilTold
-	}
 	wait = untilTold
 	for _, path := range readOnly {
-		wait = sooner(wait, open(path, isReadOnly(path)))
+		wait = sooner(wait, waitFor(readOnlyAt(path)))
 	}
 	for _, path := range pinned {
-		wait = sooner(wait, open(path, isPinned(path)))
+		wait = sooner(wait, waitFor(pinnedAt(path)))
 	}
 	return wait
+}
+
+func waitFor(p protection) time.Duration {
+	switch p {
+	case unprotected:
+		return replacing
+	case isMissing:
+		return missingEvery
+	}
+	return untilTold
 }
 
 // sooner is the shorter of two waits, of which one may have no end.

@@ -22,7 +22,8 @@ import (
 // only one that has but one thread can make a user namespace for itself, which a
 // Go program never is. The first one passes messages on, and ends the second when
 // it does not end by itself. With the first of its processes a process namespace
-// ends as a whole.
+// ends as a whole. Where only Landlock bounds a program, it can send signals to the
+// supervisor that is bound with it, and not to the first one, which ends what is left.
 type relay struct {
 	pid     int
 	control *os.File      // stops for the second

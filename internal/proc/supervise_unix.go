@@ -108,7 +108,7 @@ func (s supervisor) run() {
 	}()
 	keepFromChildren(s.within || what.trusted)
 	stops := make(chan time.Duration)
-	if what.plan.Apart() && !s.within {
+	if (what.plan.Apart() || what.plan.Landlock) && !s.within {
 		r, err := s.relay(what)
 		if err != nil {
 			s.tell("S", err)
