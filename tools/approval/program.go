@@ -9,7 +9,9 @@ func (j *judge) program(c *call) {
 		return
 	}
 	j.remote(c)
-	j.offered(c)
+	if j.apply(c, rulesOf(c.name)) {
+		return
+	}
 	switch c.name {
 	// what runs another command
 	case "sudo", "doas", "env", "nice", "ionice", "timeout", "gtimeout", "nohup", "setsid", "stdbuf", "time", "chrt", "taskset",

@@ -65,8 +65,8 @@ func (j *judge) pythonModule(c *call, name string, args []field) {
 	} else {
 		j.ran(c, moduleFiles(name)...)
 	}
-	if remoteChanges[name] != nil { // a program of that name, such as twine
-		j.remote(&call{name: name, args: args, words: c.words, st: c.st})
+	if slices.ContainsFunc(rulesOf(name).rules, func(r rule) bool { return r.action == "changes" }) { // a program of that name, such as twine
+		j.apply(&call{name: name, args: args, words: c.words, st: c.st}, rulesOf(name))
 	}
 	switch name {
 	case "timeit":
