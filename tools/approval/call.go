@@ -294,7 +294,7 @@ func (j *judge) call(c *call) {
 	j.known(c, program.text)
 	c.args = c.args[1:]
 	if strings.HasPrefix(program.text, "/etc/init.d/") {
-		j.service(c)
+		j.apply(c, rulesOf("service"))
 		return
 	}
 	if strings.Contains(program.text, "/") {

@@ -1,6 +1,9 @@
 package approval
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // remove judges rm and its like.
 func (j *judge) remove(c *call) {
@@ -119,12 +122,8 @@ func (j *judge) findExec(c *call, i int) int {
 // destroysAll refuses the deletion of everything that find starts from; with a
 // test, such as -name, it is not everything.
 func (j *judge) destroysAll(c *call) {
-	for _, a := range c.args {
-		switch a.text {
-		case "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-mtime", "-atime", "-ctime", "-mmin", "-amin", "-cmin",
-			"-newer", "-size", "-empty", "-user", "-group", "-nouser", "-nogroup", "-perm", "-inum", "-links", "-lname", "-samefile":
-			return
-		}
+	if slices.ContainsFunc(c.args, func(a field) bool { return in("find-test", a.text) }) {
+		return
 	}
 	j.destroys(c, true, starts(c.args)...)
 }
@@ -204,69 +203,32 @@ func (j *judge) links(c *call, target field) {
 	}
 }
 
-// create judges programs that write every file they are given.
-func (j *judge) create(c *call) {
-	o := parse(c.args, "dtrsmZpablnCfkN", "date reference time size mode tmpdir suffix filter lines bytes number")
-	switch c.name {
-	case "mkdir":
-		o = parse(c.args, "mZ", "mode context")
-	case "tee", "sponge":
-		o = parse(c.args, "", "")
-	case "touch":
-		o = parse(c.args, "dtr", "date reference time")
-	case "mktemp":
-		if p, ok := o.get("p", "tmpdir"); ok && p.has {
-			j.writes(c, p.value)
-		}
-		for _, t := range o.rest {
-			if strings.Contains(t.text, "/") && !strings.HasPrefix(t.text, "/tmp/") {
-				j.writes(c, t)
-			}
-		}
-		return
-	case "split", "csplit":
-		if f, ok := o.get("filter"); ok {
-			j.code(c, f.value)
-		}
-		if len(o.rest) > 1 {
-			j.writes(c, o.rest[1])
-		}
-		return
+// mktemp judges where a temporary file is made.
+func (j *judge) mktemp(c *call) {
+	o := rulesOf("mktemp").parse(c.args)
+	if p, ok := o.get("p", "tmpdir"); ok && p.has {
+		j.writes(c, p.value)
 	}
-	j.writes(c, o.rest...)
-	if c.name == "mkfifo" || c.name == "mknod" {
-		for _, f := range o.rest {
-			j.put(c.st, f, input{some: true, how: "runs what another command writes"}, false)
-		}
-	}
-	if c.name == "tee" {
-		for _, f := range o.rest {
-			j.put(c.st, f, j.stdin, o.has("a", "append"))
-			j.makes(c.st, f, j.stdin.files...)
+	for _, t := range o.rest {
+		if strings.Contains(t.text, "/") && !strings.HasPrefix(t.text, "/tmp/") {
+			j.writes(c, t)
 		}
 	}
 }
 
-// mode judges chmod, chown and their like.
-func (j *judge) mode(c *call) {
-	o := parse(c.args, "", "reference from")
-	what := map[string]string{"chmod": "permissions", "setfacl": "permissions", "chown": "owners", "chgrp": "owners"}[c.name]
-	if what == "" {
-		what = "attributes"
+// pipe notes the named pipes that a command makes.
+func (j *judge) pipe(c *call) {
+	for _, f := range rulesOf(c.name).parse(c.args).rest {
+		j.put(c.st, f, input{some: true, how: "runs what another command writes"}, false)
 	}
-	targets := o.rest
-	if !o.has("reference") && len(targets) > 0 && c.name != "setfacl" && c.name != "xattr" {
-		targets = targets[1:]
-	}
-	if c.name == "xattr" || c.name == "setfacl" {
-		targets = nil
-	}
-	j.writes(c, targets...)
-	switch {
-	case o.has("R", "recursive") || c.name == "xattr" && o.has("r"):
-		j.ask(c, "changes "+what+" recursively")
-	case o.open && len(o.rest) > 0 && o.rest[0].open():
-		j.ask(c, "changes "+what+" in a way that cannot be seen")
+}
+
+// tee notes what is written into files.
+func (j *judge) tee(c *call) {
+	o := parse(c.args, "", "")
+	for _, f := range o.rest {
+		j.put(c.st, f, j.stdin, o.has("a", "append"))
+		j.makes(c.st, f, j.stdin.files...)
 	}
 }
 
@@ -288,86 +250,6 @@ func (j *judge) dd(c *call) {
 	}
 }
 
-// disk judges programs that make file systems and partitions.
-func (j *judge) disk(c *call) {
-	for _, a := range c.args {
-		if rest, ok := strings.CutPrefix(a.text, "/dev/"); ok && blockDevice(rest) && !readsDisk(c) {
-			j.refuse(c, "overwrites a block device")
-		}
-	}
-	if strings.HasPrefix(c.name, "mk") || c.name == "newfs" {
-		j.ask(c, "makes a file system, which erases what was there")
-		return
-	}
-	if !readsDisk(c) {
-		j.ask(c, "changes disks or file systems")
-	}
-}
-
-func readsDisk(c *call) bool {
-	o := parse(c.args, "", "")
-	if o.has("l", "list", "p", "print", "help", "version", "V") && !o.has("d", "delete", "zap-all", "Z") || len(c.args) == 0 {
-		return true
-	}
-	switch c.args[0].text {
-	case "list", "status", "get", "info", "help", "id-ctrl", "smart-log", "history", "iostat", "apfs":
-		return c.name == "zpool" || c.name == "zfs" || c.name == "diskutil" || c.name == "nvme"
-	}
-	return false
-}
-
-func (j *judge) sort(c *call) {
-	o := parse(c.args, "oTkStm", "output temporary-directory key field-separator compress-program buffer-size files0-from parallel batch-size")
-	if v, ok := o.get("o", "output"); ok {
-		j.writes(c, v.value)
-	}
-	if o.has("compress-program") {
-		j.ask(c, "runs a program given as an option")
-	}
-}
-
-// reader judges programs that only read, but for an option that runs a program.
-func (j *judge) reader(c *call) {
-	o := parse(c.args, "PHz", "pre pager hostname-bin html preprocessor")
-	switch c.name {
-	case "rg":
-		if o.exact("pre") || o.exact("hostname-bin") {
-			j.ask(c, "runs a program given as an option")
-		}
-		return
-	case "tcpdump":
-		o = parse(c.args, "zwrciFsWCGyZ", "")
-		if v, ok := o.get("w"); ok {
-			j.writes(c, v.value)
-		}
-		if o.has("z") {
-			j.ask(c, "runs a program given as an option")
-		}
-		return
-	case "less", "more":
-		for _, a := range c.args {
-			if strings.HasPrefix(a.text, "+!") || strings.HasPrefix(a.text, "+|") || strings.HasPrefix(a.text, "++!") {
-				j.ask(c, "runs a command within the pager")
-			}
-		}
-		if v, ok := parse(c.args, "oO", "log-file LOG-FILE").get("o", "O", "log-file", "LOG-FILE"); ok && c.name == "less" && v.has {
-			j.writes(c, v.value)
-		}
-		return
-	case "journalctl":
-		if o.exact("vacuum-size") || o.exact("vacuum-time") || o.exact("vacuum-files") {
-			j.ask(c, "deletes logs")
-		}
-		return
-	}
-	if v, ok := o.get("pager"); ok && v.has && !harmlessHelper(v.value.text) && v.value.text != "never" {
-		j.ask(c, "runs a program given as an option")
-	}
-	if c.name == "man" && o.has("P", "H", "html") {
-		j.ask(c, "runs a program given as an option")
-	}
-}
-
 // exact tells whether a long option is given by its whole name.
 func (o options) exact(name string) bool {
 	for _, opt := range o.list {
@@ -376,39 +258,6 @@ func (o options) exact(name string) bool {
 		}
 	}
 	return false
-}
-
-// archive judges tar, zip and their like.
-func (j *judge) archive(c *call) {
-	switch c.name {
-	case "zip":
-		if o := parse(c.args, "bnitx", "unzip-command"); o.has("TT", "unzip-command") || hasWord(c.args, "-TT") {
-			j.ask(c, "runs a program given as an option")
-		} else if o.has("m", "move") {
-			j.ask(c, "deletes the files it packs")
-		} else if len(o.rest) > 0 {
-			j.writes(c, o.rest[0])
-		}
-	case "unzip":
-		if v, ok := parse(c.args, "dP", "").get("d"); ok {
-			j.writes(c, v.value)
-		}
-	case "7z", "7za":
-		for _, a := range c.args {
-			if to, ok := strings.CutPrefix(a.text, "-o"); ok {
-				j.writes(c, field{text: to})
-			}
-		}
-		if hasWord(c.args, "-sdel") {
-			j.ask(c, "deletes the files it packs")
-		}
-	case "cpio":
-		if v, ok := parse(c.args, "DFOE", "directory file").get("D", "directory"); ok {
-			j.writes(c, v.value)
-		}
-	default:
-		j.tar(c)
-	}
 }
 
 func hasWord(args []field, word string) bool {
@@ -460,62 +309,6 @@ func (j *judge) tar(c *call) {
 	}
 	if o.open {
 		j.ask(c, "has an argument that cannot be seen")
-	}
-}
-
-func (j *judge) download(c *call) {
-	j.putDownload(c)
-	if c.name == "curl" {
-		if hasWord(c.args, "-K") || hasWord(c.args, "--config") {
-			j.ask(c, "has a setting that cannot be judged")
-		}
-		o := parse(c.args, "oAbcdeFHKmQrTuUwxXyYzCDEhtP", "output output-dir header data request url user user-agent cookie cookie-jar form config max-time retry dump-header trace trace-ascii stderr data-raw data-binary json proxy cacert cert key connect-timeout write-out range referer upload-file etag-save hsts alt-svc libcurl create-file-mode")
-		for _, opt := range o.list {
-			switch opt.name {
-			case "o", "output", "output-dir", "c", "cookie-jar", "D", "dump-header", "trace", "trace-ascii", "stderr", "etag-save", "hsts", "libcurl":
-				if opt.has && opt.value.text != "-" {
-					j.writes(c, opt.value)
-				}
-			}
-		}
-		if o.has("O", "remote-name", "remote-name-all", "J") && !o.exact("output-dir") {
-			j.writes(c, field{text: "."})
-		}
-		return
-	}
-	o := parse(c.args, "oOPaQtTUeIADRXBwld", "output-document directory-prefix output-file append-output header user-agent dir out use-askpass post-data input-file tries timeout wait limit-rate")
-	for _, opt := range o.list {
-		switch opt.name {
-		case "O", "P", "o", "a", "d", "output-document", "directory-prefix", "output-file", "append-output", "dir":
-			if opt.has && opt.value.text != "-" {
-				j.writes(c, opt.value)
-			}
-		case "use-askpass", "on-download-complete", "on-download-start":
-			j.ask(c, "runs a program given as an option")
-		case "e", "execute":
-			j.ask(c, "has a setting that cannot be judged")
-		}
-	}
-	if !o.has("O", "P", "output-document", "directory-prefix") {
-		j.writes(c, field{text: "."})
-	}
-}
-
-func (j *judge) patch(c *call) {
-	o := parse(c.args, "dioprFBDgVYz", "directory input output strip reject-file")
-	for _, n := range [][]string{{"d", "directory"}, {"o", "output"}, {"r", "reject-file"}} {
-		if v, ok := o.get(n...); ok && v.has && v.value.text != "-" {
-			j.writes(c, v.value)
-		}
-	}
-	if len(o.rest) > 0 {
-		j.writes(c, o.rest[0])
-	}
-}
-
-func (j *judge) crontab(c *call) {
-	if o := parse(c.args, "u", ""); !o.has("l") || len(o.rest) > 0 || o.has("r", "e") {
-		j.ask(c, "changes what this machine runs on its own (crontab)")
 	}
 }
 

@@ -96,8 +96,8 @@ func (j *judge) redirected(s *syntax.Stmt, st *state) input {
 	return input{}
 }
 
-// putDownload remembers the files that curl or wget makes.
-func (j *judge) putDownload(c *call) {
+// download remembers the files that curl or wget makes.
+func (j *judge) download(c *call) {
 	short, keeps := map[string]string{"curl": "o", "wget": "OP", "aria2c": "od"}[c.name], c.name != "curl"
 	var to, dir string
 	o := parse(c.args, short+"HXeUuA", "output output-document out output-dir directory-prefix dir header data request user-agent user")

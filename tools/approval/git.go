@@ -15,8 +15,7 @@ func (j *judge) git(c *call) {
 		name, val, has := strings.Cut(text, "=")
 		args = args[1:]
 		if !has && len(args) > 0 {
-			switch text {
-			case "-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix", "--attr-source":
+			if in("git-option-with-value", text) {
 				val, args = args[0].text, args[1:]
 			}
 		}
@@ -60,10 +59,7 @@ func (j *judge) git(c *call) {
 
 // gitOutside asks about changes to a repository outside the workspace.
 func (j *judge) gitOutside(c *call) {
-	switch c.name {
-	case "log", "status", "diff", "show", "grep", "blame", "ls-files", "ls-tree", "ls-remote", "rev-parse", "rev-list", "cat-file", "describe",
-		"shortlog", "help", "version", "config", "branch", "tag", "remote", "clone", "init", "--version", "check-ignore", "name-rev", "merge-base",
-		"for-each-ref", "show-ref", "symbolic-ref", "var", "whatchanged", "reflog", "stash", "worktree", "count-objects", "fsck", "diff-tree", "range-diff":
+	if in("git-harmless-outside", c.name) {
 		return
 	}
 	for _, cwd := range c.st.cwds {
@@ -121,126 +117,20 @@ func gitRuns(key, val string) bool {
 		return val != "/dev/null" && val != ""
 	case "helper":
 		return val != "" && val != "cache" && val != "osxkeychain"
-	case "sshcommand", "gitproxy", "external", "command", "textconv", "cmd", "path", "clean", "smudge", "process", "driver", "program",
-		"difffilter", "browser", "packobjectshook", "uploadpack", "receivepack", "uploadarchive", "vcs", "templatedir", "defaultkeycommand", "tunnel",
-		"sendmailcmd", "tocmd", "cccmd", "headercmd", "authorsprog", "smtpserver", "gitgui", "prog", "update", "alternaterefscommand", "sequenceeditor", "proxy", "guitool", "sshvariant", "worktree":
-		if last == "proxy" || last == "path" {
-			return section == "remote" && last == "proxy" || section == "difftool" || section == "mergetool" || section == "man" || section == "browser"
-		}
-		return true
 	}
-	return false
+	return in("git-setting-runs", last) || in("git-setting-runs", section+"."+last)
 }
 
 // gitVerb judges what a git command throws away.
 func (j *judge) gitVerb(c *call) {
-	o := parse(c.args, "mFCcbBtuSXsxor", "message file author date branch orphan source pathspec-from-file conflict strategy strategy-option format output exec upload-pack receive-pack push-option onto template origin depth reference config keep until expire prune-expire path")
+	p := rulesOf("git " + c.name)
+	j.apply(c, p)
 	switch c.name {
-	case "reset":
-		if o.has("hard") || o.has("merge") || o.has("keep") {
-			j.ask(c, "throws away changes that are not committed")
-		} else if o.open {
-			j.ask(c, "has an argument that cannot be seen")
-		}
-	case "clean":
-		if !onlyTried(parse(c.args, "e", "exclude")) {
-			j.ask(c, "deletes files that git does not know")
-		}
-	case "push":
-		j.gitPush(c)
 	case "checkout":
 		j.gitCheckout(c)
-	case "restore":
-		p := parse(c.args, "s", "source conflict pathspec-from-file")
-		if !p.has("S", "staged") || p.has("W", "worktree") {
-			j.ask(c, "throws away changes that are not committed")
-		}
-	case "switch":
-		p := parse(c.args, "cC", "create force-create orphan conflict")
-		if p.has("f", "force", "discard-changes") {
-			j.ask(c, "throws away changes that are not committed")
-		} else if p.has("C", "force-create") {
-			j.ask(c, "moves a branch, which can lose commits")
-		}
-	case "branch":
-		p := parse(c.args, "u", "set-upstream-to format sort contains points-at merged no-merged")
-		switch {
-		case p.has("d", "D", "delete"):
-			j.ask(c, "deletes a branch")
-		case p.has("f", "force", "M", "C"):
-			j.ask(c, "moves a branch by force, which can lose commits")
-		case p.open:
-			j.ask(c, "has an argument that cannot be seen")
-		}
-	case "tag":
-		if p := parse(c.args, "muFn", "message file local-user sort format contains points-at"); p.has("d", "delete") {
-			j.ask(c, "deletes a tag")
-		} else if p.has("f", "force") {
-			j.ask(c, "moves a tag by force")
-		}
-	default:
-		j.gitRare(c, o)
-	}
-}
-
-func (j *judge) gitRare(c *call, o options) {
-	verb := ""
-	if len(o.rest) > 0 {
-		verb = o.rest[0].text
-	}
-	switch c.name {
-	case "subtree", "lfs", "svn", "p4":
-		if verb == "push" || verb == "dcommit" || verb == "submit" {
-			j.ask(c, "publishes commits")
-		}
-	case "send-email":
-		if !onlyShows(c.args, "") {
-			j.ask(c, "sends commits to others")
-		}
-	case "stash":
-		if verb == "drop" || verb == "clear" {
-			j.ask(c, "deletes stashed changes")
-		}
-	case "rm":
-		if p := parse(c.args, "", "pathspec-from-file"); !p.has("cached") && (p.has("r") || p.has("f", "force")) {
-			j.ask(c, "deletes files recursively or by force")
-		} else if !p.has("cached") {
-			j.writes(c, p.rest...)
-		}
-	case "mv":
-		j.writes(c, o.rest...)
-	case "reflog":
-		if verb == "expire" || verb == "delete" {
-			j.ask(c, "deletes the record of lost commits")
-		}
-	case "gc", "prune":
-		if p := parse(c.args, "", "expire"); c.name == "prune" && !onlyTried(p) || p.has("prune") {
-			j.ask(c, "deletes commits that nothing refers to")
-		}
-	case "update-ref":
-		if o.has("d", "stdin") {
-			j.ask(c, "deletes a reference")
-		} else if strings.HasPrefix(verb, "refs/heads/") {
-			j.ask(c, "moves a branch, which can lose commits")
-		}
-	case "filter-branch", "filter-repo":
-		j.ask(c, "rewrites the history")
-	case "checkout-index", "read-tree":
-		if o.has("f", "force", "u", "reset", "a", "all") {
-			j.ask(c, "throws away changes that are not committed")
-		}
-	case "worktree":
-		j.gitWorktree(c, o, verb)
 	case "remote":
-		if verb == "add" || verb == "set-url" {
-			j.transports(c, o.rest[1:])
-		}
-	case "submodule":
-		if verb == "deinit" && o.has("f", "force", "all") {
-			j.ask(c, "throws away changes in submodules")
-		}
-		if verb == "foreach" {
-			j.code(c, joined(afterWord(c.args, "foreach")))
+		if rest := parse(c.args, "tm", "").rest; len(rest) > 0 && (rest[0].text == "add" || rest[0].text == "set-url") {
+			j.transports(c, rest[1:])
 		}
 	case "config":
 		j.gitConfig(c)
@@ -260,39 +150,6 @@ func afterWord(args []field, word string) []field {
 		}
 	}
 	return nil
-}
-
-// onlyTried tells whether git is told to show what it would do, and not to do it. Git
-// takes the last of two options that contradict each other; here one of them is enough.
-func onlyTried(o options) bool {
-	return o.has("n", "dry-run") && !o.has("no-dry-run") && !o.open
-}
-
-func (j *judge) gitPush(c *call) {
-	o := parse(c.args, "o", "repo push-option receive-pack exec")
-	forced, deletes := false, o.has("d", "delete", "prune")
-	for _, opt := range o.list {
-		if opt.name == "f" && !opt.double || opt.double && strings.HasPrefix(opt.name, "for") || opt.double && opt.name == "mirror" {
-			forced = true
-		}
-	}
-	for i, ref := range o.rest {
-		if ref.open() {
-			j.ask(c, "pushes what cannot be seen")
-			continue
-		}
-		forced = forced || i > 0 && strings.HasPrefix(ref.text, "+")
-		deletes = deletes || i > 0 && strings.HasPrefix(ref.text, ":")
-	}
-	if forced {
-		j.ask(c, "force-pushes, which can lose others' commits")
-	}
-	if deletes {
-		j.ask(c, "deletes branches on the remote")
-	}
-	if !forced && !deletes && !onlyTried(o) && !o.has("h", "help") {
-		j.ask(c, "publishes commits")
-	}
 }
 
 func (j *judge) gitCheckout(c *call) {
@@ -315,19 +172,6 @@ func (j *judge) gitCheckout(c *call) {
 		j.ask(c, "moves a branch, which can lose commits")
 	case o.open && !o.has("b", "orphan"):
 		j.ask(c, "checks out what cannot be seen")
-	}
-}
-
-func (j *judge) gitWorktree(c *call, o options, verb string) {
-	switch verb {
-	case "add":
-		if len(o.rest) > 1 {
-			j.writes(c, o.rest[1])
-		}
-	case "remove":
-		if o.has("f", "force") {
-			j.ask(c, "deletes a worktree with its changes")
-		}
 	}
 }
 

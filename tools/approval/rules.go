@@ -2,6 +2,7 @@ package approval
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -24,6 +25,7 @@ type ruleset struct {
 // program is what is known of a program, or of a command of git: then its name is "git push".
 type program struct {
 	short, long string // options that take a value: letters, and names separated by spaces
+	known       bool   // its arguments are no programs
 	skips       int    // arguments before the command that it runs
 	handlers    []string
 	rules       []rule
@@ -66,9 +68,6 @@ func readRules(files fs.FS) (*ruleset, error) {
 		for line := range strings.Lines(string(text)) {
 			number++
 			reader.at = fmt.Sprintf("%s:%d", name, number)
-			if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
-				continue
-			}
 			if err := reader.line(line); err != nil {
 				return nil, fmt.Errorf("%s: %w", reader.at, err)
 			}
@@ -88,6 +87,19 @@ type ruleReader struct {
 }
 
 func (r *ruleReader) line(line string) error {
+	indented := strings.HasPrefix(line, " ")
+	line = strings.TrimSpace(line)
+	switch {
+	case line == "" || line[0] == '#' && !indented:
+		return nil
+	case indented && r.list == nil:
+		return errors.New("an indented line stands in no list")
+	case indented:
+		for _, word := range strings.Fields(line) {
+			r.list[strings.ReplaceAll(word, "␠", " ")] = r.reason
+		}
+		return nil
+	}
 	word, rest, _ := strings.Cut(line, " ")
 	rest = strings.TrimSpace(rest)
 	switch word {
@@ -111,12 +123,6 @@ func (r *ruleReader) line(line string) error {
 		r.list, r.reason = r.set.lists[name], reason
 		return nil
 	}
-	if r.list != nil {
-		for _, word := range strings.Fields(line) {
-			r.list[strings.ReplaceAll(word, "␠", " ")] = r.reason
-		}
-		return nil
-	}
 	if len(r.block) == 0 {
 		return fmt.Errorf("%q stands in no block", line)
 	}
@@ -135,6 +141,10 @@ func (r *ruleReader) ofProgram(word, rest string) error {
 					p.short += option[1:]
 				}
 			}
+		}
+	case "known":
+		for _, p := range r.block {
+			p.known = true
 		}
 	case "skips":
 		for _, p := range r.block {
@@ -212,6 +222,9 @@ func reasonIn(list, word string) string { return rules().lists[list][word] }
 
 // rulesOf returns what is known of a program: the zero program if that is nothing.
 func rulesOf(name string) *program {
+	if strings.HasPrefix(name, "mkfs") {
+		name = "mkfs"
+	}
 	if p := rules().programs[name]; p != nil {
 		return p
 	}
@@ -267,8 +280,16 @@ func (t terms) holds(term string) bool {
 	switch term[0] {
 	case '*':
 		return true
+	case '.':
+		if term == ".." {
+			return len(t.o.rest) > 0
+		}
+		return len(t.c.args) > 0 && t.c.args[0].text == text
+	case '%':
+		v, ok := t.o.get(strings.TrimLeft(text, "-"))
+		return ok && v.has && !harmlessHelper(v.value.text) && v.value.text != "never"
 	case '?':
-		return t.o.open
+		return t.o.open && (term == "?" || len(t.o.rest) > 0 && t.o.rest[0].open())
 	case '#':
 		return len(t.c.args) == int(term[1]-'0')
 	case '=':
@@ -284,10 +305,18 @@ func (t terms) holds(term string) bool {
 	case '+':
 		return slices.ContainsFunc(t.o.rest, func(a field) bool { return a.text == text })
 	case '-':
-		return t.o.has(strings.TrimLeft(term, "-"))
+		name, value, valued := strings.Cut(strings.TrimLeft(term, "-"), "=")
+		opt, ok := t.o.get(name)
+		return ok && (!valued || opt.value.text == value)
 	}
-	if term == "dry" {
+	switch term {
+	case "dry":
 		return onlyShows(t.c.args, "")
+	case "device":
+		return anyArg(func(arg string) bool {
+			rest, ok := strings.CutPrefix(arg, "/dev/")
+			return ok && blockDevice(rest)
+		})
 	}
 	return len(t.o.rest) > 0 && t.o.rest[0].text == term
 }
@@ -303,9 +332,7 @@ func (t terms) do(r rule) bool {
 	case "changes", "uploads", "deletes":
 		return t.changes(r)
 	case "runs":
-		if rest := t.p.command(t.c.args); len(rest) > 0 {
-			t.j.call(t.c.with(rest))
-		}
+		return t.runs(r.what)
 	case "writes", "code", "sql":
 		operands := t.operands(r.what)
 		for _, f := range operands {
@@ -319,6 +346,30 @@ func (t terms) do(r rule) bool {
 			}
 		}
 		return len(operands) > 0
+	}
+	return true
+}
+
+// runs judges arguments as a command: all, those behind the options, or behind a word.
+func (t terms) runs(what []string) bool {
+	rest := t.c.args
+	switch {
+	case what[0] == "command":
+		rest = t.p.command(rest)
+	case what[0] != "arguments":
+		i := slices.IndexFunc(rest, func(a field) bool { return slices.Contains(what, "@"+a.text) })
+		if i < 0 {
+			return false
+		}
+		rest = rest[i+1:]
+	}
+	switch {
+	case len(rest) == 0:
+		return false
+	case len(rest) > 1 && (rest[0].text == "-c" || rest[0].text == "--command"):
+		t.j.code(t.c, rest[1])
+	default:
+		t.j.call(t.c.with(rest))
 	}
 	return true
 }
@@ -364,9 +415,19 @@ func (t terms) operands(what []string) (list []field) {
 			list = append(list, field{text: "."})
 		case w[0] == '@':
 			list = append(list, valuesOf(t.c.args, w[1:])...)
+		case w[0] == '>':
+			list = append(list, joined(afterWord(t.c.args, w[1:])))
+		case w[0] == '^':
+			for _, a := range t.c.args {
+				if value, ok := strings.CutPrefix(a.text, w[1:]); ok {
+					list = append(list, field{text: value})
+				}
+			}
 		case w[0] == '-':
 			for _, opt := range t.o.list {
-				if opt.has && (opt.double == strings.HasPrefix(w, "--")) && opt.name == strings.TrimLeft(w, "-") {
+				name := strings.TrimLeft(w, "-")
+				short := opt.name != "" && strings.HasPrefix(name, opt.name) && !slices.Contains(what, "--"+opt.name)
+				if opt.has && opt.double == (len(name) > 1) && (opt.name == name || short) {
 					list = append(list, opt.value)
 				}
 			}

@@ -2,40 +2,9 @@ package approval
 
 import "strings"
 
-// database judges database clients by the SQL they are given.
+// database judges the SQL that a database client reads, and the words of SQLite.
 func (j *judge) database(c *call) {
 	switch c.name {
-	case "dropdb", "dropuser":
-		j.ask(c, "deletes a database or its users")
-		return
-	case "mysqladmin":
-		if hasWord(c.args, "drop") || hasWord(c.args, "shutdown") {
-			j.ask(c, "deletes or stops a database")
-		}
-		return
-	case "redis-cli":
-		for _, a := range c.args {
-			if up := strings.ToUpper(a.text); up == "FLUSHALL" || up == "FLUSHDB" || up == "SHUTDOWN" {
-				j.ask(c, "empties or stops a database")
-			}
-			j.sql(c, a.text)
-		}
-		return
-	}
-	o := parse(c.args, "ceQqdhUpPuDSfvo", "command execute query eval dbname host port username user password database file init-command set")
-	for _, opt := range o.list {
-		switch opt.name {
-		case "c", "e", "Q", "q", "command", "execute", "query", "eval", "cmd", "init-command", "multiquery":
-			if opt.has {
-				j.sql(c, opt.value.text)
-			}
-		}
-	}
-	if v, ok := o.get("pager"); ok && v.has && strings.HasPrefix(c.name, "m") && !harmlessHelper(v.value.text) {
-		j.ask(c, runsOption)
-	}
-	switch c.name {
-	case "redis-cli":
 	case "sqlite3", "sqlite", "duckdb":
 		rest := j.sqliteRest(c)
 		if len(rest) > 0 {
@@ -45,10 +14,6 @@ func (j *judge) database(c *call) {
 			if i > 0 {
 				j.sql(c, a.text)
 			}
-		}
-	case "clickhouse", "cockroach", "usql", "bq":
-		for _, a := range o.rest {
-			j.sql(c, a.text)
 		}
 	}
 	switch {
@@ -190,6 +155,8 @@ func sqlStatement(words []string) string {
 			return "drops tables or other parts of a database (SQL DROP)"
 		case "DROPDATABASE", "DROPCOLLECTION":
 			return "drops tables or other parts of a database"
+		case "FLUSHALL", "FLUSHDB":
+			return "empties or stops a database"
 		case "TRUNCATE":
 			if at(i+1) != "(" {
 				return "empties tables (SQL TRUNCATE)"

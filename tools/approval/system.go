@@ -8,95 +8,8 @@ import (
 
 func cleanPath(name string) string { return path.Clean(slashes(name)) }
 
-// power refuses the end of the machine.
-func (j *judge) power(c *call) {
-	if c.name == "init" || c.name == "telinit" {
-		if len(c.args) == 0 || strings.Trim(c.args[0].text, "0123456sS") != "" {
-			if len(c.args) > 0 && c.args[0].open() {
-				j.ask(c, "has an argument that cannot be seen")
-			}
-			return
-		}
-	}
-	j.refuse(c, "shuts down or restarts the machine")
-}
-
-const startsAlone = "changes what starts by itself on this machine"
-
-// service judges what manages services.
-func (j *judge) service(c *call) {
-	o := parse(c.args, "HMtps", "host machine type property state signal root kill-whom job-mode")
-	for i, a := range o.rest {
-		switch a.text {
-		case "poweroff", "reboot", "halt", "kexec", "soft-reboot", "emergency", "rescue":
-			if i == 0 && (c.name == "systemctl" || c.name == "loginctl" || c.name == "launchctl" || c.name == "initctl") {
-				j.refuse(c, "shuts down or restarts the machine")
-				return
-			}
-		case "stop", "restart", "disable", "mask", "kill", "isolate", "try-restart", "reload-or-restart", "force-stop", "shutdown", "suspend", "hibernate",
-			"hybrid-sleep", "unload", "bootout", "remove", "terminate-user", "terminate-session", "kill-user", "kill-session", "off", "delete", "del",
-			"preset-all", "set-default", "revert", "down", "exit", "kickstart":
-			j.ask(c, "stops or disables services")
-			return
-		case "enable", "reenable", "preset", "link", "edit", "set-property", "unmask", "load", "bootstrap", "submit", "enable-linger", "disable-linger", "add", "defaults", "on":
-			if i == 0 || c.name != "systemctl" && c.name != "launchctl" && c.name != "loginctl" {
-				j.ask(c, startsAlone)
-				return
-			}
-		case "start", "run":
-			if c.name == "brew" {
-				j.ask(c, startsAlone)
-				return
-			}
-		}
-		if a.open() && i < 2 {
-			j.ask(c, "does something to services that cannot be seen")
-			return
-		}
-	}
-}
-
-// machineReads are the first arguments with which programs that change the kernel, the
-// firewall or the settings of this machine only show them.
-var machineReads = map[string]string{
-	"iptables": "-L -S -nL -vL -vnL -nvL --list --list-rules -V", "ip6tables": "-L -S -nL -vL -vnL -nvL --list --list-rules -V",
-	"nft": "list -l", "ufw": "status version", "firewall-cmd": "--state --list-all --get-zones --get-default-zone",
-	"modprobe": "-n -c -D --show-depends --dry-run --show --showconfig", "csrutil": "status", "spctl": "--status -a", "pmset": "-g",
-	"sysctl": "-a -n -A --all -b", "defaults": "read read-type domains find export help", "scutil": "--get --dns --proxy --nwi",
-	"networksetup": "-listallhardwareports -listallnetworkservices", "mount": "-l", "auditctl": "-l -s",
-}
-
-// machine judges what changes the kernel, the firewall or settings of this machine.
-func (j *judge) machine(c *call) {
-	switch {
-	case len(c.args) == 0, contains(machineReads[c.name], c.args[0].text), strings.HasPrefix(c.args[0].text, "-get"), strings.HasPrefix(c.args[0].text, "-t") && c.name == "iptables" && hasWord(c.args, "-L"):
-		return
-	case c.name == "sysctl" && !hasWord(c.args, "-w") && !hasWord(c.args, "-p") && !slices.ContainsFunc(c.args, func(a field) bool { return strings.Contains(a.text, "=") || a.open() }):
-		return // the name of a setting
-	}
-	j.ask(c, "changes the kernel, the firewall or the settings of this machine")
-}
-
 // kill judges the ending of processes.
 func (j *judge) kill(c *call) {
-	switch c.name {
-	case "kill":
-	case "fuser":
-		if parse(c.args, "ns", "namespace signal").has("k", "kill") {
-			j.ask(c, "ends every process that uses a file")
-		}
-		return
-	default:
-		if len(c.args) == 1 && contains("-l -L --list -V", c.args[0].text) && c.name != "pkill" {
-			return
-		}
-		if c.name == "killall5" {
-			j.refuse(c, "ends every process")
-			return
-		}
-		j.ask(c, "ends every process of a name")
-		return
-	}
 	pids := killed(c.args)
 	if len(pids) == 0 && len(c.args) == 1 && c.args[0].text == "-1" {
 		j.refuse(c, "ends every process")
@@ -156,71 +69,11 @@ func (j *judge) ourselves(c *call) {
 	}
 }
 
-func (j *judge) apt(c *call) {
-	o := parse(c.args, "octat", "option config-file")
-	if o.has("o", "option", "c", "config-file") {
-		j.ask(c, "has a setting that can run programs")
+// inCluster judges what runs in a container of a cluster.
+func (j *judge) inCluster(c *call) {
+	if i := slices.IndexFunc(c.args, func(a field) bool { return a.text == "--" }); i >= 0 && (hasWord(c.args, "exec") || hasWord(c.args, "debug")) {
+		j.within(c, c.args[i+1:])
 	}
-	for _, a := range o.rest {
-		if a.text == "purge" || a.text == "autoremove" || a.text == "remove" {
-			j.ask(c, "removes packages of this machine")
-		}
-	}
-	if c.name == "dpkg" && o.has("r", "remove", "P", "purge") {
-		j.ask(c, "removes packages of this machine")
-	}
-}
-
-// container judges what runs containers and what manages things elsewhere.
-func (j *judge) container(c *call) {
-	switch c.name {
-	case "docker", "podman", "nerdctl", "docker-compose", "podman-compose", "finch":
-		j.docker(c)
-		return
-	case "singularity", "apptainer":
-		if hasWord(c.args, "exec") || hasWord(c.args, "run") || hasWord(c.args, "shell") {
-			j.ask(c, "runs a container, which sees this machine's files")
-		}
-		return
-	}
-	verb := func(words ...string) bool {
-		for _, w := range words {
-			if hasWord(c.args, w) {
-				return true
-			}
-		}
-		return false
-	}
-	switch c.name {
-	case "kubectl", "oc", "k3s":
-		if verb("delete", "drain", "--force") {
-			j.ask(c, "deletes things in a cluster")
-		}
-		if verb("exec", "debug") {
-			j.within(c, afterDashes(c.args))
-		}
-	case "helm":
-		if verb("uninstall", "delete", "del", "un") {
-			j.ask(c, "deletes things in a cluster")
-		}
-	case "terraform", "tofu", "pulumi":
-		if verb("destroy", "-destroy", "-auto-approve", "--auto-approve", "--yes", "-y") {
-			j.ask(c, "changes or destroys infrastructure without a plan being looked at")
-		}
-	case "aws", "gsutil", "gcloud", "az", "gh", "heroku", "flyctl", "fly", "vagrant", "lxc":
-		if verb("rm", "rb", "delete", "destroy", "terminate-instances", "purge", "apps:destroy", "delete-bucket", "--delete") {
-			j.ask(c, "deletes things elsewhere")
-		}
-	}
-}
-
-func afterDashes(args []field) []field {
-	for i, a := range args {
-		if a.text == "--" {
-			return args[i+1:]
-		}
-	}
-	return nil
 }
 
 // within judges a command that runs on another machine or in a container: what
@@ -366,20 +219,4 @@ func dockerOption(name, val string) string {
 		}
 	}
 	return ""
-}
-
-// goTool judges the go command by the programs it is told to run things with.
-func (j *judge) goTool(c *call) {
-	for i, a := range c.args {
-		name, val, has := strings.Cut(strings.TrimPrefix(a.text, "-"), "=")
-		switch name {
-		case "-exec", "-toolexec", "-vettool", "exec", "toolexec", "vettool":
-			if !has && i+1 < len(c.args) {
-				val = c.args[i+1].text
-			}
-			if strings.HasPrefix(a.text, "-") {
-				j.code(c, field{text: val})
-			}
-		}
-	}
 }

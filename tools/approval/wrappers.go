@@ -1,9 +1,6 @@
 package approval
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // wrapper judges programs that run the rest of their arguments as a command.
 func (j *judge) wrapper(c *call) {
@@ -22,89 +19,16 @@ func (j *judge) wrapper(c *call) {
 		}
 		return
 	}
-	if c.name == "systemd-run" && slices.ContainsFunc(c.args[:len(c.args)-len(rest)], func(a field) bool {
-		return strings.HasPrefix(a.text, "--on-") || strings.HasPrefix(a.text, "--timer-") || strings.HasPrefix(a.text, "--path-") || strings.HasPrefix(a.text, "--socket-")
-	}) {
-		j.ask(c, startsAlone)
-	}
 	if (c.name == "sudo" || c.name == "doas") && len(rest) == 1 && !j.stdin.some && contains("bash sh zsh dash ksh fish su", programName(rest[0].text)) {
 		j.ask(c, "becomes another user, who runs what cannot be seen")
 	}
 	j.call(c.with(rest))
 }
 
-// wrapperOptions returns the letters and names of options that take a value,
-// and how many arguments come before the command.
-func wrapperOptions(name string) (short, long string, before int) {
-	switch name {
-	case "sudo", "doas":
-		return "ugpCDhRrtTU", "user group prompt chdir host role type chroot command-timeout other-user close-from", 0
-	case "env":
-		return "uCS", "unset chdir split-string", 0
-	case "nice":
-		return "n", "adjustment", 0
-	case "ionice":
-		return "cnpPu", "class classdata pid", 0
-	case "timeout", "gtimeout":
-		return "ks", "kill-after signal", 1
-	case "stdbuf":
-		return "ioe", "input output error", 0
-	case "time":
-		return "fo", "format output", 0
-	case "chrt":
-		return "TPD", "", 1
-	case "taskset":
-		return "", "", 1
-	case "exec":
-		return "a", "", 0
-	case "strace", "ltrace":
-		return "oepsuaEXPSIbO", "", 0
-	case "chroot":
-		return "", "", 1
-	case "faketime":
-		return "", "", 1
-	case "runuser", "gosu", "su-exec":
-		return "ugG", "user", map[string]int{"gosu": 1, "su-exec": 1}[name]
-	case "setpriv":
-		return "", "reuid regid groups inh-caps ambient-caps bounding-set securebits pdeathsig selinux-label apparmor-profile", 0
-	case "unshare", "nsenter":
-		return "StG", "target setuid setgid root wd map-user map-group", 0
-	case "systemd-run":
-		return "pHMtPuE", "unit property description slice uid gid nice working-directory setenv on-active on-calendar machine host", 0
-	case "cgexec":
-		return "g", "", 0
-	case "firejail", "bwrap":
-		return "", "bind ro-bind dev-bind dev proc tmpfs dir symlink setenv unsetenv chdir hostname", 0
-	case "cpulimit":
-		return "lpP", "limit pid path", 0
-	case "choom":
-		return "np", "adjust pid", 0
-	case "uclampset":
-		return "mMp", "", 0
-	case "daemonize":
-		return "aceoplu", "", 0
-	case "logsave":
-		return "", "", 1
-	case "numactl":
-		return "NmCip", "", 0
-	case "systemd-cat":
-		return "tp", "identifier priority stderr-priority level-prefix", 0
-	case "sshpass":
-		return "pfdPe", "", 0
-	case "xvfb-run":
-		return "nsefpwa", "server-num server-args", 0
-	case "run0", "pkexec":
-		return "ug", "user", 0
-	case "hyperfine":
-		return "wrmMNSpclnuD", "warmup runs", 0
-	}
-	return "", "", 0
-}
-
 // unwrap returns the command that a wrapper runs; ok is false when it cannot be
 // seen.
 func (j *judge) unwrap(c *call) (rest []field, ok bool) {
-	short, long, before := wrapperOptions(c.name)
+	p := rulesOf(c.name)
 	args := c.args
 	for len(args) > 0 {
 		a := args[0]
@@ -113,7 +37,7 @@ func (j *judge) unwrap(c *call) (rest []field, ok bool) {
 			break
 		}
 		name, val, assign := strings.Cut(a.text, "=")
-		if assign && envName(name) && assigns(c.name) {
+		if assign && envName(name) && in("sets-variables", c.name) {
 			j.variableSet(c, name, val)
 			args = args[1:]
 			continue
@@ -128,26 +52,26 @@ func (j *judge) unwrap(c *call) (rest []field, ok bool) {
 			return nil, false
 		}
 		args = args[1:]
-		if takesNext(a.text, short, long) && len(args) > 0 {
+		if takesNext(a.text, p.short, p.long) && len(args) > 0 {
 			args = args[1:]
 		}
 	}
 	if c.name == "setarch" && len(args) > 1 && args[0].seen() && archNames().MatchString(args[0].text) {
 		args = args[1:]
 	}
-	if len(args) < before {
+	if len(args) < p.skips {
 		return nil, true
 	}
 	if c.name == "hyperfine" {
-		for _, a := range args[before:] {
+		for _, a := range args[p.skips:] {
 			j.code(c, a)
 		}
 		return nil, true
 	}
-	if c.name == "chroot" || c.name == "bwrap" || c.name == "firejail" {
+	if in("other-root", c.name) {
 		return nil, false // another root: what it names is not what we know
 	}
-	return args[before:], true
+	return args[p.skips:], true
 }
 
 // wrapperFlag judges one option of a wrapper; false when the wrapper then does
@@ -171,14 +95,6 @@ func (j *judge) wrapperFlag(c *call, a field) bool {
 }
 
 var archNames = lazily(`^(linux(32|64)|uname26|i[3-6]86|x86_64|amd64|athlon|ppc.*|powerpc.*|arm.*|aarch64|s390x?|sparc.*|mips.*|riscv.*|alpha|ia64|parisc.*|loong.*)$`)
-
-func assigns(name string) bool {
-	switch name {
-	case "env", "sudo", "doas", "cross-env", "dotenv":
-		return true
-	}
-	return false
-}
 
 func envName(s string) bool {
 	return s != "" && !strings.ContainsAny(s, "-/. \x00") && !(s[0] >= '0' && s[0] <= '9')
@@ -320,20 +236,6 @@ func (j *judge) xargs(c *call) {
 	j.call(c.with(inner))
 }
 
-func (j *judge) watch(c *call) {
-	args := c.args
-	for len(args) > 0 && args[0].option() {
-		next := takesNext(args[0].text, "nq", "interval equexit")
-		args = args[1:]
-		if next && len(args) > 0 {
-			args = args[1:]
-		}
-	}
-	if len(args) > 0 {
-		j.code(c, joined(args))
-	}
-}
-
 // joined is what a program makes of its arguments that hands them to a shell.
 func joined(args []field) field {
 	var f field
@@ -344,49 +246,6 @@ func joined(args []field) field {
 		f.text += a.text
 	}
 	return f
-}
-
-func (j *judge) flock(c *call) {
-	args := c.args
-	for len(args) > 0 && args[0].option() {
-		if args[0].text == "-c" || args[0].text == "--command" {
-			break
-		}
-		next := takesNext(args[0].text, "wE", "timeout wait conflict-exit-code")
-		args = args[1:]
-		if next && len(args) > 0 {
-			args = args[1:]
-		}
-	}
-	if len(args) > 0 && args[0].text != "-c" {
-		args = args[1:] // the lock
-	}
-	switch {
-	case len(args) > 1 && (args[0].text == "-c" || args[0].text == "--command"):
-		j.code(c, args[1])
-	case len(args) > 0:
-		j.call(c.with(args))
-	}
-}
-
-// codeOption judges the shell code in one option.
-func (j *judge) codeOption(c *call, short, long, valued string) {
-	o := parse(c.args, short+valued, long)
-	if v, ok := o.get(short, long); ok && v.has {
-		j.code(c, v.value)
-	}
-	if o.open {
-		j.ask(c, "has an argument that cannot be seen")
-	}
-}
-
-func (j *judge) su(c *call) {
-	o := parse(c.args, "csgGTw", "command shell session-command group supp-group")
-	if v, ok := o.get("c", "command", "session-command"); ok && v.has {
-		j.code(c, v.value)
-		return
-	}
-	j.ask(c, "becomes another user, who runs what cannot be seen")
 }
 
 func (j *judge) ssh(c *call) {
@@ -412,19 +271,6 @@ func (j *judge) ssh(c *call) {
 		j.code(c, joined(args[1:]))
 	} else if j.stdin.known {
 		j.code(c, field{text: j.stdin.text})
-	}
-}
-
-// connects judges programs that can hand a connection to another.
-func (j *judge) connects(c *call) {
-	o := parse(c.args, "ceglmopqsTtwXx", "exec sh-exec lua-exec")
-	runs := c.name != "socat" && o.has("c", "e", "exec", "sh-exec", "lua-exec")
-	for _, a := range c.args {
-		up := strings.ToUpper(a.text)
-		runs = runs || c.name == "socat" && (strings.Contains(up, "EXEC:") || strings.Contains(up, "SYSTEM:"))
-	}
-	if runs {
-		j.ask(c, "runs a program for whoever connects")
 	}
 }
 
@@ -469,48 +315,4 @@ func (j *judge) copyRemote(c *call) {
 func remote(s string) bool {
 	host, _, ok := strings.Cut(s, ":")
 	return ok && !strings.Contains(host, "/") && len(host) > 1 || strings.Contains(s, "://")
-}
-
-// opaqueRunner judges programs that run commands in ways of their own.
-func (j *judge) opaqueRunner(c *call) {
-	first := ""
-	if len(c.args) > 0 {
-		first = c.args[0].text
-	}
-	switch c.name {
-	case "nix-shell":
-		j.codeOption(c, "", "run", "pA")
-		j.codeOption(c, "", "command", "pA")
-	case "nix":
-		for i, a := range c.args {
-			if (a.text == "-c" || a.text == "--command") && i+1 < len(c.args) {
-				j.call(c.with(c.args[i+1:]))
-				return
-			}
-		}
-	case "entr":
-		args := c.args
-		for len(args) > 0 && args[0].option() {
-			args = args[1:]
-		}
-		if len(args) > 0 {
-			j.call(c.with(args))
-		}
-	case "tmux":
-		switch first {
-		case "", "ls", "list-sessions", "list-windows", "list-panes", "capture-pane", "attach", "a", "has-session", "display-message", "-V":
-			return
-		}
-		j.ask(c, "runs commands in a terminal of its own, which cannot be judged")
-	case "screen":
-		if first == "-ls" || first == "-list" || first == "" {
-			return
-		}
-		j.ask(c, "runs commands in a terminal of its own, which cannot be judged")
-	default:
-		if first == "-l" || first == "-V" {
-			return
-		}
-		j.ask(c, "runs commands that cannot be seen")
-	}
 }
