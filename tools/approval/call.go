@@ -213,56 +213,40 @@ func (j *judge) declare(c *syntax.DeclClause, st *state) {
 func (j *judge) variableSet(c *call, name, val string) {
 	unseen := strings.Contains(val, unknown)
 	j.foreign = j.foreign || Loads(name, val)
-	switch name {
-	case "PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "BAT_PAGER", "DELTA_PAGER", "AWS_PAGER", "GH_PAGER",
-		"EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "BROWSER", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS":
+	asks := func(why string) { j.ask(c, "sets "+name+", "+why) }
+	const other = "which makes later programs run something else"
+	switch {
+	case in("variable-program", name):
 		if !harmlessHelper(val) {
 			j.ranValue(c, val)
-			j.ask(c, "sets "+name+", a program that others then run")
+			asks("a program that others then run")
 		}
-	case "GIT_SSH", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_TEMPLATE_DIR", "GIT_EXEC_PATH",
-		"GIT_CONFIG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT",
-		"LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "ENV", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS", "ZDOTDIR",
-		"PERL5OPT", "PERL5DB", "RUBYOPT", "PYTHONSTARTUP", "PYTHONBREAKPOINT", "PYTHONINSPECT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS",
-		"LESSOPEN", "LESSCLOSE", "RSYNC_RSH", "CVS_RSH", "SVN_SSH", "TAR_OPTIONS", "HERMES_HOME", "PS0", "PS4",
-		"FZF_DEFAULT_COMMAND", "FZF_DEFAULT_OPTS", "BORG_RSH", "BORG_PASSCOMMAND", "RESTIC_PASSWORD_COMMAND", "RCLONE_PASSWORD_COMMAND", "PYTHONHOME", "RUSTC",
-		"CARGO_BUILD_RUSTC", "RUSTDOC", "LUA_INIT", "GUILE_LOAD_PATH", "PERL5LIB_PRELOAD", "ELECTRON_RUN_AS_NODE", "VIMINIT", "EXINIT", "NVIM_APPNAME", "LESSKEYIN", "MAILCHECK":
+	case in("variable-loads", name):
 		if val != "" && val != "/dev/null" {
 			if name == "BASH_ENV" || name == "ENV" {
 				j.ran(c, val)
 			} else {
 				j.ranValue(c, val)
 			}
-			j.ask(c, "sets "+name+", which makes later programs run or load something else")
+			asks("which makes later programs run or load something else")
 		}
-	case "NODE_OPTIONS", "MAKEFLAGS", "GOFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER":
-		if unseen || strings.Contains(val, "-r ") || strings.Contains(val, "require") || strings.Contains(val, "import") ||
-			strings.Contains(val, "loader") || strings.Contains(val, "eval") || strings.Contains(val, "SHELL") ||
-			strings.Contains(val, "exec") || strings.Contains(name, "RUSTC") && val != "" && val != "sccache" {
-			j.ask(c, "sets "+name+", which makes later programs run something else")
+	case in("variable-options", name):
+		if unseen || containsOf("option-that-runs", val) || strings.Contains(name, "RUSTC") && val != "" && val != "sccache" {
+			asks(other)
 		}
-	case "PS1", "PS2", "PS3", "PROMPT", "RPROMPT", "PROMPT0":
-		if strings.ContainsAny(val, "$`") && (strings.Contains(val, "$(") || strings.Contains(val, "`") || strings.Contains(val, "\\044")) {
-			j.ask(c, "sets "+name+", in which a shell runs commands")
+	case in("variable-prompt", name):
+		if strings.Contains(val, "$(") || strings.Contains(val, "`") || strings.Contains(val, "\\044") && strings.Contains(val, "$") {
+			asks("in which a shell runs commands")
 		}
-	case "HISTFILE", "HISTSIZE", "HISTFILESIZE", "HISTIGNORE", "SAVEHIST", "fish_history":
+	case in("variable-history", name):
 		j.ask(c, hidesHistory)
-	default:
-		if strings.HasPrefix(name, "GIT_CONFIG_KEY_") || strings.HasPrefix(name, "GIT_CONFIG_VALUE_") || strings.HasPrefix(name, "BASH_FUNC_") {
-			j.ask(c, "sets "+name+", which makes later programs run something else")
-		}
+	case beginsOf("variable-prefix", name):
+		asks(other)
 	}
 }
 
 // harmlessHelper tells whether a pager or editor is one that does nothing else.
-func harmlessHelper(val string) bool {
-	switch val {
-	case "", "cat", "/bin/cat", "/usr/bin/cat", "less", "less -R", "less -FRX", "less -FR", "more", "true", "/bin/true", "/usr/bin/true", ":",
-		"false", "/bin/false", "echo", "vi", "vim", "nvim", "nano", "emacs", "code --wait", "code -w", "delta":
-		return true
-	}
-	return false
-}
+func harmlessHelper(val string) bool { return val == "" || in("harmless-helper", val) }
 
 // call judges a program with its arguments; the first is the program.
 func (j *judge) call(c *call) {

@@ -173,7 +173,7 @@ func (j *judge) repository(dir string) []string {
 func protectedPlace(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
-		if protectedFolders[fold(part)] != "" {
+		if in("protected-folder", fold(part)) {
 			return strings.Join(parts[:i+1], "/")
 		}
 	}

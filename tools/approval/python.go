@@ -236,10 +236,6 @@ func madeUp(reason string) bool {
 		strings.Contains(reason, "ctypes") || strings.Contains(reason, "detour")
 }
 
-// ownModules are modules of Python that run nothing of the workspace.
-const ownModules = "os sys json re pathlib io shutil glob time datetime math collections itertools functools textwrap string random csv hashlib base64 " +
-	"configparser tomllib typing dataclasses hermes_tools fnmatch difflib stat tempfile uuid subprocess shlex posixpath __future__ enum copy operator"
-
 type pyReader struct {
 	j     *judge
 	c     *call
@@ -296,7 +292,7 @@ func (p *pyReader) importList(i int, module string) {
 			p.stars = append(p.stars, module)
 		case t.kind == 'n':
 			full, k := p.dotted(i)
-			if first, _, _ := strings.Cut(module+full, "."); !contains(ownModules, first) {
+			if first, _, _ := strings.Cut(module+full, "."); !in("python-plain-module", first) {
 				p.j.foreign = true
 			}
 			if strings.HasPrefix(module+full, "ctypes") {
@@ -432,63 +428,39 @@ func (p *pyReader) judge(full, last string, attribute, called bool, args [][]pyT
 	if p.library(full, called, args) {
 		return
 	}
-	switch full {
-	case "shutil.rmtree":
+	if reason := reasonIn("python-call", full); reason != "" {
+		j.ask(c, reason)
+		return
+	}
+	switch {
+	case full == "shutil.rmtree":
 		p.tree(args)
-		return
-	case "os.remove", "os.unlink", "os.rmdir", "os.removedirs", "send2trash.send2trash", "os.truncate":
-		j.ask(c, "deletes files")
-		return
-	case "os.system", "os.popen", "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output", "subprocess.Popen",
-		"subprocess.getoutput", "subprocess.getstatusoutput", "asyncio.create_subprocess_shell", "asyncio.create_subprocess_exec", "pty.spawn",
-		"commands.getoutput", "os.startfile":
+	case in("python-starts", full):
 		p.command(full, called, args)
-		return
-	case "os.killpg":
-		j.ask(c, "ends a whole group of processes")
-		return
-	case "os.kill":
+	case full == "os.kill":
 		if len(args) > 0 && len(args[0]) > 0 && args[0][0].text == "-" {
 			j.refuse(c, "ends every process")
 		}
-		return
-	case "os.fork", "os.forkpty":
+	case full == "os.fork" || full == "os.forkpty":
 		if p.forks++; p.forks > manyForks || p.loops() && !p.exits() {
 			j.refuse(c, "is a fork bomb: it starts itself over and over")
 		}
-		return
-	case "globals", "locals", "vars", "sys.modules": // to look at them is nothing
-		if !attribute && p.takesFrom(full, called) {
-			j.ask(c, "runs code that is made up while it runs ("+full+")")
-		}
-		return
-	case "importlib.import_module":
-		if !attribute && !p.plainModule(args) {
-			j.ask(c, "runs code that is made up while it runs ("+full+")")
-		}
-		return
-	case "exec", "eval", "compile", "__import__", "execfile", "breakpoint", "builtins.exec", "builtins.eval", "builtins.compile",
-		"importlib.__import__", "runpy.run_path", "marshal.loads", "pickle.loads", "code.interact":
+	case full == "importlib.import_module" && p.plainModule(args), in("python-namespace", full) && !p.takesFrom(full, called): // to look at them is nothing
+	case in("python-made-up", full) || in("python-namespace", full):
 		if !attribute {
 			j.ask(c, "runs code that is made up while it runs ("+full+")")
 		}
-		return
-	case "getattr", "setattr", "operator.attrgetter", "operator.methodcaller":
+	case in("python-detour", full):
 		p.getattr(full, args)
-		return
-	case "open", "io.open", "codecs.open":
+	case in("python-open", full):
 		p.open(args, attribute)
-		return
-	case "os.makedirs", "os.mkdir", "os.rename", "os.replace", "os.renames", "os.symlink", "os.link", "os.chmod", "os.chown", "os.open", "os.utime",
-		"shutil.copy", "shutil.copy2", "shutil.copyfile", "shutil.copytree", "shutil.move", "shutil.make_archive":
+	case in("python-path", full):
 		p.paths(full, args)
-		return
-	}
-	if strings.HasPrefix(full, "os.exec") || strings.HasPrefix(full, "os.spawn") || strings.HasPrefix(full, "os.posix_spawn") {
+	case beginsOf("python-exec", full):
 		j.ask(c, "starts another program")
-		return
+	default:
+		p.attribute(full, last, attribute, called, args)
 	}
-	p.attribute(full, last, attribute, called, args)
 }
 
 // attribute judges methods by their names, whatever they are called on.
@@ -606,7 +578,7 @@ func (p *pyReader) getattr(full string, args [][]pyToken) {
 	case !ok && !strings.HasPrefix(full, "operator.") && p.plainVariable(args[0]):
 	case !ok, strings.HasPrefix(text, "__"):
 		p.j.ask(p.c, "runs code that is made up while it runs ("+full+")")
-	case contains("remove unlink rmdir removedirs rmtree system popen run call check_call check_output Popen exec eval compile execv execve execvp fork kill killpg spawn", text):
+	case in("python-dangerous-name", text):
 		p.j.ask(p.c, "calls "+text+" by a detour")
 	}
 }

@@ -2,27 +2,11 @@ package approval
 
 import "strings"
 
-// pythonLibrary says what functions of modules do that are not os, shutil or subprocess: by
-// the beginning of their names.
-var pythonLibrary = map[string]string{
-	"code.": evaluates, "codeop.": evaluates, "bdb.": evaluates, "runpy.": evaluates, "types.FunctionType": evaluates, "types.CodeType": evaluates,
-	"doctest.debug": evaluates, "sys.breakpointhook": evaluates, "pdb.": evaluates, "trace.Trace": evaluates, "importlib.util.spec_from_loader": evaluates,
-	"webbrowser.get": startsOther, "webbrowser.register": startsOther, "webbrowser.GenericBrowser": startsOther, "webbrowser.BackgroundBrowser": startsOther,
-	"_posixsubprocess.": startsOther, "plumbum.": startsOther, "sh.": startsOther, "pexpect.": startsOther, "invoke.run": startsOther, "invoke.Context": startsOther,
-	"fabric.": startsOther, "paramiko.": startsOther, "multiprocessing.util.spawnv_passfds": startsOther, "xonsh.": startsOther, "envoy.": startsOther, "delegator.": startsOther,
-	"distutils.dir_util.remove_tree": removesTree, "distutils.spawn.spawn": startsOther, "setuptools._distutils.dir_util.remove_tree": removesTree,
-	"distutils.file_util.move_file": "moves files", "tempfile._rmtree": removesTree, "tempfile._shutil.": removesTree, "py.path.local": "may delete files", "cffi.": "calls the system directly",
-	"send2trash.": removesTree, "ctypes.": "calls the system directly (ctypes)",
-}
-
 const (
 	evaluates   = "runs code that is made up while it runs"
 	startsOther = "starts another program"
 	removesTree = "deletes files recursively"
 )
-
-// pythonRuns are functions whose first argument is code in a text.
-const pythonRuns = "timeit.timeit timeit.repeat timeit.Timer timeit.main cProfile.run cProfile.runctx profile.run profile.runctx"
 
 // library judges a function by pythonLibrary, and tells whether that is all there is to it.
 func (p *pyReader) library(full string, called bool, args [][]pyToken) bool {
@@ -31,7 +15,7 @@ func (p *pyReader) library(full string, called bool, args [][]pyToken) bool {
 		return false
 	}
 	switch {
-	case contains(pythonRuns, full):
+	case in("python-code-argument", full):
 		for _, a := range args {
 			if text, ok := constant(a[min(len(a), named(a)):]); ok {
 				p.j.pythonCode(p.c, text)
@@ -52,7 +36,7 @@ func (p *pyReader) library(full string, called bool, args [][]pyToken) bool {
 		return true
 	}
 	for i := len(full); i > 0; i-- {
-		if reason := pythonLibrary[full[:i]]; reason != "" {
+		if reason := reasonIn("python-prefix", full[:i]); reason != "" {
 			p.j.ask(p.c, reason+" ("+full+")")
 			return true
 		}

@@ -100,5 +100,5 @@ func (p *pyReader) plainModule(args [][]pyToken) bool {
 	}
 	name, ok := constant(args[0])
 	top, _, _ := strings.Cut(name, ".")
-	return ok && top != "" && !contains("os posix shutil subprocess pathlib sys builtins importlib runpy ctypes pty asyncio multiprocessing signal", top)
+	return ok && top != "" && !in("python-strong-module", top)
 }

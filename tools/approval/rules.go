@@ -220,6 +220,26 @@ func in(list, word string) bool {
 // reasonIn returns the reason of the list that a word is in, or "".
 func reasonIn(list, word string) string { return rules().lists[list][word] }
 
+// containsOf reports whether a text contains a word of a list.
+func containsOf(list, text string) bool {
+	for word := range rules().lists[list] {
+		if strings.Contains(text, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// beginsOf reports whether a text begins with a word of a list.
+func beginsOf(list, text string) bool {
+	for word := range rules().lists[list] {
+		if strings.HasPrefix(text, word) {
+			return true
+		}
+	}
+	return false
+}
+
 // rulesOf returns what is known of a program: the zero program if that is nothing.
 func rulesOf(name string) *program {
 	if strings.HasPrefix(name, "mkfs") {

@@ -49,30 +49,6 @@ func readers(command string, p Place) (names []string) {
 	return names
 }
 
-// typedAsCode is how a program is given code that it would otherwise read.
-var typedAsCode = map[string]string{
-	"node": "node -e", "nodejs": "node -e", "deno": "deno eval", "bun": "bun -e", "tsx": "tsx -e", "ts-node": "ts-node -e", "ruby": "ruby -e", "irb": "ruby -e", "pry": "ruby -e", "rails": "ruby -e",
-	"perl": "perl -e", "re.pl": "perl -e", "php": "php -r", "psysh": "php -r", "lua": "lua -e", "luajit": "lua -e", "tclsh": "tclsh -c", "julia": "julia -e", "r": "Rscript -e", "rscript": "Rscript -e",
-	"psql": "psql -c", "pgcli": "psql -c", "mysql": "mysql -e", "mariadb": "mysql -e", "mycli": "mysql -e", "sqlite3": "sqlite3 db", "sqlite": "sqlite3 db", "litecli": "sqlite3 db", "duckdb": "duckdb db",
-	"mongosh": "mongosh --eval", "mongo": "mongosh --eval", "redis-cli": "redis-cli", "awk": "awk", "gawk": "awk", "sed": "sed", "guile": "guile -c", "racket": "racket -e", "ocaml": "ocaml -e", "utop": "ocaml -e",
-	"ghci": "ghc -e", "ghc": "ghc -e", "scala": "scala -e", "groovy": "groovy -e", "groovysh": "groovy -e", "jshell": "jshell -e", "kotlin": "kotlin -e", "kotlinc": "kotlin -e", "clojure": "clojure -e", "clj": "clojure -e",
-	"iex": "elixir -e", "elixir": "elixir -e", "erl": "erl -eval", "sbcl": "sbcl --eval", "clisp": "sbcl --eval", "octave": "octave --eval", "gnuplot": "gnuplot -e", "dc": "dc -e", "m4": "m4 -e", "swift": "swift -e",
-	"lftp": "lftp -e", "sqlplus": "sqlplus x", "cqlsh": "cqlsh -e", "gp": "gp -e", "maxima": "maxima -e", "emacs": "emacs --eval", "xonsh": "xonsh -c", "nu": "nu -c", "bb": "bb -e",
-}
-
-// typedShells run what is typed into them as commands.
-const typedShells = "sh bash dash zsh fish ksh mksh ash rbash csh tcsh yash elvish osh ysh oil rc es ion su sudo doas ssh mosh sshpass telnet nc ncat netcat socat docker podman nerdctl kubectl oc lxc " +
-	"screen tmux script expect xargs parallel watch busybox toybox distrobox toolbox nsenter unshare chroot machinectl systemd-run vagrant adb mysqlsh rlwrap dtach abduco at batch " +
-	"xterm poetry pipenv nix-shell nix devbox flatpak firejail bwrap proot fakeroot virsh gcloud aws az heroku fly flyctl zellij byobu ftp sftp make entr eval exec source ."
-
-// typedEditors run a command behind a sign, or delete and write files by commands of their own.
-const typedEditors = "vi vim nvim ex view ed red kak hx micro nano emacs emacsclient less more most man gdb lldb cgdb pdb ipdb mutt neomutt tig lazygit fzf sk ranger lf nnn mc vifm top htop btop " +
-	"git gh gdbserver rr bpftrace perf delve dlv jdb rdbg radare2 r2 rizin info lynx w3m links elinks crontab visudo bc calc tftp nslookup dig hg svn"
-
-// editorMarks are what in text typed into these runs a command or deletes or writes a file.
-var editorMarks = []string{"!", "shell", "system", "python", "pipe ", "delete", "remove", "unlink", "source ", "exec", "lua ", "perl ", "ruby ", "writefile", "make ", "| ", "|", "call ", "call(",
-	"os.", "terminal", ":w ", ":r ", "w ", "e ", "q: ", "%sh", "rm ", "popen", "spawn", "script ", "eval", "norm", "autocmd"}
-
 func typedInto(name, text, key string, p Place) Verdict {
 	asks := func(why string) Verdict {
 		return Verdict{Level: Asks, Reason: why, Keys: []string{key + ": " + Escape(text)}, Commands: []string{visible(Escape(text))}}
@@ -83,16 +59,16 @@ func typedInto(name, text, key string, p Place) Verdict {
 	switch {
 	case name == "python", name == "pypy", name == "ipython", name == "bpython", name == "ptpython":
 		return Python(text, p)
-	case typedAsCode[name] != "":
+	case reasonIn("typed-as-code", name) != "":
 		if quoted, err := syntax.Quote(text, syntax.LangBash); err == nil {
-			return Command(typedAsCode[name]+" "+quoted, p)
+			return Command(reasonIn("typed-as-code", name)+" "+quoted, p)
 		}
 		return asks("types what cannot be judged")
-	case contains(typedEditors, name):
+	case in("typed-editor", name):
 		return typedEditor(text, p, asks)
 	}
 	v := Command(text, p)
-	shell := name == "" || contains(typedShells, name)
+	shell := name == "" || in("typed-shell", name)
 	switch {
 	case v.Syntax != "" && (shell || startsDangerous(text)):
 		return asks("types a part of a command")
@@ -110,10 +86,8 @@ func typedEditor(text string, p Place, asks func(string) Verdict) Verdict {
 	if v.Syntax == "" && (v.Level == Refused || v.Level == Asks && startsDangerous(text)) {
 		return v
 	}
-	for _, mark := range editorMarks {
-		if strings.Contains(text, mark) {
-			return asks("may run a command or change files in the program that it is typed into")
-		}
+	if containsOf("editor-mark", text) {
+		return asks("may run a command or change files in the program that it is typed into")
 	}
 	return Verdict{}
 }
