@@ -15,7 +15,7 @@ func (j *judge) interpreter(c *call) {
 		}
 	}
 	j.settingsOf(c)
-	if contains("tclsh groovy scala jshell kotlin ghc octave erl elixir julia swift", c.name) {
+	if in("scanned-too", c.name) {
 		j.otherCode(c)
 	}
 	codes, script, none := interpreterCode(c)
@@ -220,10 +220,10 @@ func (j *judge) scan(c *call, code string) {
 		j.ask(c, "controls other programs by a script")
 		return
 	}
-	if contains(jsPrograms, c.name) {
+	if in("javascript-program", c.name) {
 		j.scriptDetours(c, code)
 	}
-	s := scanner{j: j, c: c, src: code, js: contains(jsPrograms, c.name)}
+	s := scanner{j: j, c: c, src: code, js: in("javascript-program", c.name)}
 	s.run()
 }
 
@@ -314,14 +314,19 @@ func (s *scanner) computed(i, end int, text string) {
 func (s *scanner) name(name string, i, k int) {
 	next := strings.TrimLeft(s.src[k:], " \t")
 	s.writes(name, next)
+	switch {
+	case in("code-deletes", name):
+		s.deletes(name, next)
+	case in("code-starts", name):
+		s.starts(name, next)
+	case in("code-made-up", name):
+		s.madeUp(name, next)
+	}
 	switch name {
 	case "while", "for", "until", "loop":
 		s.loops = true
 	case "fork":
 		s.forks = true
-	case "rm", "rmSync", "rmdir", "rmdirSync", "unlink", "unlinkSync", "rimraf", "removeSync", "emptyDirSync", "rm_r", "rm_rf", "rm_f", "rmtree",
-		"remove_tree", "removeItem", "remove_dir", "remove_entry", "remove_entry_secure", "safe_unlink", "unlinkat", "file_remove":
-		s.deletes(name, next)
 	case "truncate":
 		if s.c.name == "perl" || s.prev == "File" {
 			s.deletes(name, next)
@@ -330,16 +335,9 @@ func (s *scanner) name(name string, i, k int) {
 		if s.c.name == "ruby" && strings.HasSuffix(s.src[:i], ").") && strings.Contains(s.src, "Pathname") {
 			s.deletes(name, next)
 		}
-		if s.prev == "POSIX" || s.prev == "File" || s.prev == "Dir" || s.prev == "Deno" || s.prev == "fs" || s.prev == "os" || s.prev == "file" || s.prev == "Files" || s.prev == "FileUtils" {
+		if in("code-delete-owner", s.prev) {
 			s.deletes(name, next)
 		}
-	case "system", "exec", "shell_exec", "passthru", "popen", "proc_open", "popen2", "popen2e", "popen3", "capture2", "capture2e", "capture3", "spawn", "qx", "execute",
-		"execSync", "spawnSync", "execFile", "execFileSync", "pcntl_exec", "execa", "Command", "sh", "readpipe":
-		s.starts(name, next)
-	case "eval", "instance_eval", "class_eval", "module_eval", "Function", "create_function", "call_user_func", "call_user_func_array", "assert",
-		"send", "__send__", "public_send", "const_get", "define_method", "binding", "loadstring", "load", "dofile", "vm", "runInThisContext", "runInNewContext",
-		"syscall", "symlink_to", "method", "instance_method":
-		s.madeUp(name, next)
 	case "require":
 		if list, whole := stringArgs(next); s.js && strings.HasPrefix(next, "(") && (!whole || len(list) != 1) {
 			s.j.ask(s.c, "loads a module that cannot be seen")
@@ -710,12 +708,9 @@ func (j *judge) editor(c *call) {
 		if !strings.HasPrefix(t, "+") && !strings.ContainsAny(t, " (!:") {
 			continue
 		}
-		for _, word := range []string{"!", "system(", "delete(", "writefile(", "os.execute", "os.remove", "io.popen", "jobstart", "shell-command", "delete-file",
-			"delete-directory", "call-process", "start-process", "vim.system", "vim.fn.delete", "vim.fs.rm", "vim.uv", "vim.loop", "os.rename", "fs_unlink", "terminal"} {
-			if strings.Contains(t, word) {
-				j.ask(c, "runs commands within an editor")
-				return
-			}
+		if containsOf("editor-command", t) {
+			j.ask(c, "runs commands within an editor")
+			return
 		}
 	}
 	if strings.Contains(c.name, "vi") {
@@ -747,15 +742,5 @@ func (j *judge) vimFiles(c *call) {
 	}
 	if told {
 		j.writes(c, files...)
-	}
-}
-
-func (j *judge) debugger(c *call) {
-	for _, a := range c.args {
-		if strings.Contains(a.text, "shell") || strings.Contains(a.text, "!") || strings.Contains(a.text, "python") || strings.Contains(a.text, "system(") ||
-			strings.Contains(a.text, "pipe ") || strings.Contains(a.text, "script ") {
-			j.ask(c, "runs commands within a debugger")
-			return
-		}
 	}
 }

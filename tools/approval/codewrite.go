@@ -21,16 +21,6 @@ func lazily(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// writerNames are functions that write, make or replace the files that they are given. A
-// name behind a dot counts only with the owner that is written before it.
-const writerNames = "writeFile writeFileSync appendFile appendFileSync createWriteStream rename renameSync copyFile copyFileSync symlink symlinkSync link linkSync " +
-	"truncate truncateSync outputFile outputFileSync outputJson outputJsonSync writeJson writeJsonSync writeTextFile writeTextFileSync " +
-	"file_put_contents mkdir mkdirSync cp cpSync mv copy move copy_file touch ln ln_s ln_sf install binwrite write_file append_file spew spew_utf8 " +
-	"File.write IO.write Bun.write Deno.writeFile Deno.create Deno.createSync"
-
-// openerNames are functions that write only if their mode says so.
-const openerNames = "open openSync fopen sysopen new SplFileObject"
-
 // writes judges a call by the files that it writes, if it is one that writes.
 func (s *scanner) writes(name, next string) {
 	call := next
@@ -38,7 +28,7 @@ func (s *scanner) writes(name, next string) {
 		call = next[:end]
 	}
 	switch {
-	case contains(openerNames, name):
+	case in("code-opens", name):
 		if !writeMode().MatchString(call) || name == "new" && s.prev != "File" {
 			return
 		}
@@ -46,7 +36,7 @@ func (s *scanner) writes(name, next string) {
 			s.j.writes(s.c, field{text: target})
 			return
 		}
-	case contains(writerNames, name), s.prev != "" && contains(writerNames, s.prev+"."+name):
+	case in("code-writes", name), s.prev != "" && in("code-writes", s.prev+"."+name):
 		list, whole := stringArgs(next)
 		if writesFirst(name) && len(list) > 0 {
 			list, whole = list[:1], true

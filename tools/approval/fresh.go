@@ -171,7 +171,7 @@ func (j *judge) otherFile(c *call, text string) {
 	switch {
 	case contains("python pypy ipython py", name):
 		j.pythonCode(&inner, text)
-	case contains("perl ruby php lua luajit "+jsPrograms, name):
+	case contains("perl ruby php lua luajit", name) || in("javascript-program", name):
 		j.scan(&inner, text)
 	}
 }

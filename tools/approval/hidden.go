@@ -57,10 +57,3 @@ func (j *judge) counted(st *state, x syntax.ArithmExpr) {
 		return true
 	})
 }
-
-// Programs that name others among their arguments without running them.
-const namesOnly = "echo grep egrep fgrep which whereis type whatis apropos tldr help cat ls head tail test [ wc stat file diff cmp basename dirname expr strings seq hash logger"
-
-// destructive are programs that are judged also behind one that is not known, as it may
-// run what follows.
-const destructive = "rm shred srm wipefs dd shutdown reboot poweroff halt chmod chown find kill pkill killall sudo"

@@ -2,8 +2,6 @@ package approval
 
 import "regexp"
 
-const jsPrograms = "node nodejs deno bun tsx ts-node zx electron qjs"
-
 // Ways of JavaScript to reach a function without its name.
 var (
 	jsSystem  = lazily("([\\w$]+)\\s*=\\s*(?:await\\s+)?(?:require|import)\\s*\\(\\s*['\"`](?:node:)?(?:fs|fs/promises|child_process|process|module|vm|worker_threads)['\"`]|\\*\\s+as\\s+([\\w$]+)\\s+from\\s*['\"`](?:node:)?(?:fs|child_process)")

@@ -1,6 +1,10 @@
 package approval
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 const runsOption = "runs a program given as an option"
 
@@ -28,7 +32,7 @@ func (j *judge) otherCode(c *call) {
 		j.note(Asks, "runs what comes through a pipe in an interpreter", j.whole())
 	}
 	lower := strings.ToLower(text)
-	for word := range strings.FieldsSeq(deletingWords) {
+	for _, word := range slices.Sorted(maps.Keys(rules().lists["code-word"])) {
 		if strings.Contains(lower, word) {
 			j.ask(c, "may delete files or start programs ("+word+")")
 			return
@@ -36,13 +40,10 @@ func (j *judge) otherCode(c *call) {
 	}
 }
 
-const deletingWords = "delete remove unlink rmdir rmtree rm_r rm-r removefile deltree del_dir truncate system( system2 (system shell exec( .exec execv popen spawn run-program runprocess callcommand " +
-	"callprocess sys.command process( processbuilder getruntime dlopen eval( do_script os.execute os:cmd cmd( \".! .execute( 'rm "
-
 // handsOn judges what a program that is not known may be given to run: a program among its
 // arguments, or code in one of them.
 func (j *judge) handsOn(c *call) {
-	if contains(namesOnly, c.name) {
+	if in("names-only", c.name) {
 		return
 	}
 	judged := 0
@@ -55,7 +56,7 @@ func (j *judge) handsOn(c *call) {
 		case i+1 < len(c.args) && mayBeRun(name, c.args[i+1:]):
 			j.call(c.with(c.args[i:]))
 			judged++
-		case a.option() && strings.HasPrefix(a.text, "--") && contains(destructive, a.text[strings.IndexByte(a.text, '=')+1:]):
+		case a.option() && strings.HasPrefix(a.text, "--") && in("destructive", a.text[strings.IndexByte(a.text, '=')+1:]):
 			j.ask(c, runsOption)
 		case strings.ContainsAny(a.text, " \t"):
 			text := a.text
@@ -71,13 +72,13 @@ func (j *judge) handsOn(c *call) {
 }
 
 func isDangerous(name string) bool {
-	return contains(destructive, name) || contains("sh bash zsh dash ksh fish git python perl ruby node", name) || strings.HasPrefix(name, "mkfs")
+	return in("destructive", name) || contains("sh bash zsh dash ksh fish git python perl ruby node", name) || strings.HasPrefix(name, "mkfs")
 }
 
 // mayBeRun tells whether a word names a program that destroys, or one that is given code.
 func mayBeRun(name string, rest []field) bool {
 	switch {
-	case contains(destructive, name), strings.HasPrefix(name, "mkfs"):
+	case in("destructive", name), strings.HasPrefix(name, "mkfs"):
 		return true
 	case name == "git":
 		return contains("push reset clean checkout restore branch tag stash rm reflog gc update-ref filter-branch", rest[0].text)

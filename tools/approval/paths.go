@@ -162,11 +162,8 @@ func device(name string) (level Level, reason string, ok bool) {
 
 // blockDevice tells whether a name under /dev is a disk or memory, patterns too.
 func blockDevice(rest string) bool {
-	for _, p := range []string{"disk", "rdisk", "block/", "mapper/", "nvme", "mmcblk", "loop", "dm-", "md", "sr", "ram", "zram", "nbd",
-		"root", "mem", "kmem", "port", "mtd", "ubi", "zvol", "bcache", "drbd", "rbd"} {
-		if strings.HasPrefix(rest, p) {
-			return true
-		}
+	if beginsOf("block-device", rest) {
+		return true
 	}
 	if len(rest) >= 3 && rest[1] == 'd' && strings.IndexByte("shvmf", rest[0]) >= 0 || strings.HasPrefix(rest, "xvd") {
 		return true
@@ -207,20 +204,13 @@ func systemFolder(name string, whole bool) bool {
 	if name == "/tmp" || name == "/var/tmp" {
 		return !whole
 	}
-	for _, all := range []string{"/bin", "/sbin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sys",
-		"/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/include",
-		"/System", "/Library", "/private/etc", "/nix/store", "/var/lib/dpkg", "/var/lib/rpm"} {
-		if under(fold(name), fold(all)) {
+	folded := fold(name)
+	for tree := range rules().lists["system-tree"] {
+		if under(folded, tree) {
 			return true
 		}
 	}
-	switch fold(name) {
-	case "/home", "/users", "/usr", "/usr/local", "/usr/share", "/usr/local/bin", "/usr/local/lib", "/usr/local/share", "/usr/src",
-		"/var", "/var/lib", "/var/log", "/var/cache", "/var/db", "/var/run", "/var/spool", "/run", "/opt", "/srv", "/mnt", "/media",
-		"/applications", "/private", "/private/var", "/volumes", "/cores", "/nix", "/snap", "/c:", "/c:/windows", "c:", "c:/windows":
-		return true
-	}
-	return false
+	return in("system-folder", folded)
 }
 
 func under(name, folder string) bool {

@@ -8,20 +8,10 @@ const (
 	remotely  = "changes things elsewhere"
 )
 
-// Build tools run their tasks in one go, at any place among the arguments.
-var remoteTasks = map[string]string{
-	"mvn": "deploy deploy:deploy nexus-staging:release release:perform jib:build", "mvnw": "deploy deploy:deploy nexus-staging:release release:perform jib:build",
-	"gradle": "publish uploadArchives publishPlugins jib bintrayUpload", "gradlew": "publish uploadArchives publishPlugins jib bintrayUpload",
-	"sbt": "publish publishSigned", "rebar3": "publish",
-}
-
-// showsOnly are options with which these programs do nothing, but show what they would do.
-const showsOnly = "--dry-run --help -h --noop --no-op --snapshot --check --syntax-check --list-hosts --list-tasks --check-only"
-
 // remote judges build tools, and requests to hosts of repositories, by what they change for others.
 func (j *judge) remote(c *call) {
 	name := strings.TrimSuffix(c.name, ".cmd")
-	if tasks := remoteTasks[name]; tasks != "" && !onlyShows(c.args, "-m") {
+	if tasks := reasonIn("publishing-task", name); tasks != "" && !onlyShows(c.args, "-m") {
 		for _, a := range c.args {
 			task := a.text[strings.LastIndexByte(a.text, ':')+1:] // of a part of the project
 			if contains(tasks, a.text) || !a.option() && (contains(tasks, task) || strings.HasPrefix(task, "publish") && strings.HasSuffix(task, "Repository")) {
@@ -53,11 +43,11 @@ func onlyShows(args []field, also string) bool {
 		switch {
 		case a.text == "--":
 			return shows
-		case negated && contains(showsOnly, "--"+opposite):
+		case negated && in("shows-only", "--"+opposite):
 			return false
-		case contains(showsOnly, name) && a.option() && contains("none false", val):
+		case in("shows-only", name) && a.option() && contains("none false", val):
 			return false
-		case contains(showsOnly, name) && a.option(), also != "" && a.text == also:
+		case in("shows-only", name) && a.option(), also != "" && a.text == also:
 			shows = true
 		}
 	}

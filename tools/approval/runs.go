@@ -132,7 +132,7 @@ const maxFiles = 256
 
 // ofSystem tells whether a path lies where only an administrator writes.
 func ofSystem(name string) bool {
-	for _, dir := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix", "/snap", "/System", "/Library"} {
+	for dir := range rules().lists["system-program-folder"] {
 		if under(name, dir) && !under(name, "/usr/local") {
 			return true
 		}
@@ -142,9 +142,6 @@ func ofSystem(name string) bool {
 
 // ranInput notes the files that standard input comes from.
 func (j *judge) ranInput(c *call) { j.ranFiles(c, j.stdin.files...) }
-
-// passOn are programs that write what they read from their arguments, changed or not.
-const passOn = "ls find cat bat head tail tac sed gsed awk gawk grep rg envsubst m4 cpp jq yq base64 xxd openssl gpg gunzip zcat gzip bzcat xzcat rev tr sort uniq cut tee dd iconv fold fmt nl paste dos2unix unix2dos"
 
 // sources returns the files whose content a statement may write.
 func (j *judge) sources(n syntax.Node, st *state) (files []string) {
@@ -162,7 +159,7 @@ func (j *judge) sources(n syntax.Node, st *state) (files []string) {
 				add(j.text(st, n.Word))
 			}
 		case *syntax.CallExpr:
-			if len(n.Args) > 1 && contains(passOn, programName(n.Args[0].Lit())) {
+			if len(n.Args) > 1 && in("passes-on", programName(n.Args[0].Lit())) {
 				add(j.expand(st, n.Args[1:])...)
 			}
 		}
@@ -207,15 +204,9 @@ func moduleFiles(module string) []string {
 	return files
 }
 
-// codeFiles are options of programs that name a file with commands or code.
-var codeFiles = map[string]string{
-	"awk": "f", "gawk": "fiEl", "mawk": "f", "nawk": "f", "sed": "f", "gsed": "f", "psql": "f", "gdb": "x", "lldb": "s", "vi": "S", "vim": "Su", "nvim": "Su",
-	"php": "f", "expect": "f", "at": "f", "batch": "f", "tclsh": "", "bc": "", "ansible-playbook": "", "gnuplot": "", "m4": "", "dc": "f", "parallel": "a", "xargs": "a", "octave": "",
-}
-
 // ranOptions notes the files that options of a program name as its code.
 func (j *judge) ranOptions(c *call) {
-	letters := codeFiles[c.name]
+	letters := reasonIn("code-file-letters", c.name)
 	if letters == "" {
 		return
 	}

@@ -85,8 +85,8 @@ func (j *judge) shell(c *call) {
 }
 
 func (j *judge) shellCode(c *call, f field) {
-	switch c.name {
-	case "fish", "csh", "tcsh", "zsh", "nu", "xonsh", "elvish", "oil", "osh", "ysh", "yash", "rc", "es", "ion", "mrsh", "murex", "hush":
+	switch {
+	case in("other-shell", c.name):
 		if c.name == "zsh" && (strings.HasPrefix(strings.TrimSpace(f.text), "=") || strings.Contains(f.text, "zmodload") || strings.Contains(f.text, " =")) {
 			j.ask(c, "runs code for zsh, which cannot be judged")
 		}

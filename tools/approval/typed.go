@@ -53,7 +53,7 @@ func typedInto(name, text, key string, p Place) Verdict {
 	asks := func(why string) Verdict {
 		return Verdict{Level: Asks, Reason: why, Keys: []string{key + ": " + Escape(text)}, Commands: []string{visible(Escape(text))}}
 	}
-	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7F }) && !contains(namesOnly, name) {
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7F }) && !in("names-only", name) {
 		return asks("types control characters, which edit what was typed before")
 	}
 	switch {
