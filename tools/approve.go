@@ -16,7 +16,7 @@ import (
 // sandbox opens for it. A yes is for exactly what was shown: if a file that is run changes
 // while the request stands, Approve returns an error. After a yes, the files are frozen, so
 // that their judged content runs whatever else goes on. title is the command or the code.
-func Approve(ctx context.Context, env *Env, call Call, title string, place approval.Place, judge func(approval.Place) approval.Verdict) (sandbox.Opening, error) {
+func Approve(ctx context.Context, env *Env, call Call, title string, place approval.Scope, judge func(approval.Scope) approval.Verdict) (sandbox.Opening, error) {
 	judged := scripts{roots: env.Files.Folders(), temp: env.Sandbox.TempFolder()}
 	if judged.temp != "" {
 		judged.temps = place.Temp

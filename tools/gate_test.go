@@ -46,7 +46,7 @@ func (p *person) AskPermission(ctx context.Context, q Question) (Decision, error
 
 // check asks a gate about a command in /ws.
 func check(ctx context.Context, g *Gate, src string) error {
-	v := approval.Command(src, approval.Place{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u"})
+	v := approval.Command(src, approval.Scope{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u"})
 	return g.Check(ctx, &Env{SessionID: "s"}, Call{ID: "1"}, KindExecute, src, v)
 }
 
@@ -281,7 +281,7 @@ func TestGateAlways(t *testing.T) {
 	full = errors.New("disk full")
 	var said []Progress
 	env := &Env{Progress: func(p Progress) { said = append(said, p) }}
-	v := approval.Command("rm -rf b", approval.Place{Cwd: "/ws", Roots: []string{"/ws"}})
+	v := approval.Command("rm -rf b", approval.Scope{Cwd: "/ws", Roots: []string{"/ws"}})
 	for range 2 {
 		want(t, "not saved", g.Check(t.Context(), env, Call{ID: "7"}, KindExecute, "rm -rf b", v), "")
 	}

@@ -211,7 +211,7 @@ func TestProcessInput(t *testing.T) {
 // What is typed into a shell is judged like a command.
 func TestProcessInputIsJudged(t *testing.T) {
 	t.Parallel()
-	place := approval.Place{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u"}
+	place := approval.Scope{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u"}
 	for _, tt := range []struct {
 		command, typed string
 		want           approval.Level
@@ -337,7 +337,7 @@ func TestTypedLinesAreJudgedTogether(t *testing.T) {
 		{"rm", " -rf", " victim\n"},
 	} {
 		for _, command := range []string{"bash", "./ask.sh"} {
-			b := &background{command: command, place: approval.Place{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u"}}
+			b := &background{command: command, place: approval.Scope{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u"}}
 			worst, typed := approval.Runs, ""
 			for _, line := range lines {
 				worst = max(worst, b.judge(typed+line).Level)

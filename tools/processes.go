@@ -47,7 +47,7 @@ type processNews struct {
 // background is one command in the background.
 type background struct {
 	id, command string
-	place       approval.Place // where it was started
+	place       approval.Scope // where it was started
 	watch       []string       // a line with one of these in it is told
 	began       time.Time
 	log         *processLog

@@ -38,7 +38,7 @@ const (
 	manyMatches = 200       // files that a pattern stands for
 )
 
-// read is [approval.Place.Read]: what the judgement is made by counts as shown.
+// read is [approval.Scope.Read]: what the judgement is made by counts as shown.
 func (s *scripts) read(path string) (string, bool) {
 	if s.files == nil {
 		s.files = map[string]script{}

@@ -185,7 +185,7 @@ func TestShellFish(t *testing.T) {
 
 func TestAsFish(t *testing.T) {
 	t.Parallel()
-	place := approval.Place{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u"}
+	place := approval.Scope{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u"}
 	for text, want := range map[string]approval.Level{
 		"ls; and rm -rf x": approval.Asks, `\x72m -rf x`: approval.Asks, "if true; rm -rf x; end": approval.Asks,
 		"ls | grep x": approval.Runs, "set -x A 1; echo $A": approval.Runs, "rm -rf /": approval.Refused, "echo (pwd)": approval.Asks,

@@ -174,7 +174,7 @@ func folder(env *Env, path string) (string, error) {
 func mayRun(ctx context.Context, env *Env, call Call, c Command) (sandbox.Opening, error) {
 	place := c.place(ctx, env)
 	before, _ := os.Stat(place.Cwd)
-	opening, err := Approve(ctx, env, call, c.Text, place, func(place approval.Place) approval.Verdict {
+	opening, err := Approve(ctx, env, call, c.Text, place, func(place approval.Scope) approval.Verdict {
 		if env.Shell.Name() == "fish" {
 			return asFish(c.Text, approval.Command(c.Text, place))
 		}
@@ -190,12 +190,12 @@ func mayRun(ctx context.Context, env *Env, call Call, c Command) (sandbox.Openin
 }
 
 // place is where the command runs, for a judgement of it.
-func (c Command) place(ctx context.Context, env *Env) approval.Place {
+func (c Command) place(ctx context.Context, env *Env) approval.Scope {
 	if s := env.Shell; s.elsewhere() {
-		return approval.Place{Cwd: cmp.Or(c.Dir, c.from.dir), Roots: []string{s.first}, Home: s.home, Env: c.from.exports()}
+		return approval.Scope{Cwd: cmp.Or(c.Dir, c.from.dir), Roots: []string{s.first}, Home: s.home, Env: c.from.exports()}
 	}
 	home, _ := os.UserHomeDir()
-	return approval.Place{
+	return approval.Scope{
 		Cwd: cmp.Or(c.Dir, c.from.dir), Roots: env.Files.Folders(), Home: home, HermesHome: env.HermesHome,
 		Temp: env.Sandbox.OwnTemp(ctx), Env: c.from.exports(), Resolve: followLinks,
 	}

@@ -13,7 +13,7 @@ import (
 func TestNoUserIsNoDenial(t *testing.T) {
 	t.Parallel()
 	gate := tools.NewGate(tools.GateConfig{Asker: &terminalHost{progress: io.Discard}})
-	v := approval.Command("rm -rf build", approval.Place{Cwd: "/ws", Roots: []string{"/ws"}})
+	v := approval.Command("rm -rf build", approval.Scope{Cwd: "/ws", Roots: []string{"/ws"}})
 	err := gate.Check(t.Context(), &tools.Env{}, tools.Call{}, tools.KindExecute, "rm -rf build", v)
 	if err == nil {
 		t.Fatal("it went through")

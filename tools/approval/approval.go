@@ -62,8 +62,8 @@ type Verdict struct {
 	Settings []string
 }
 
-// Place is where a command would run, and what it could see there.
-type Place struct {
+// Scope is where a command would run, and what it could see there.
+type Scope struct {
 	Cwd        string            // absolute
 	Roots      []string          // the workspace's folders, absolute; the first is the main one
 	Home       string            // the home folder of the user
@@ -85,8 +85,8 @@ type Place struct {
 const maxSource = 64 << 10
 
 // Command judges a command for bash, as it would run in a place.
-func Command(src string, p Place) Verdict {
-	j := newJudge(src, p)
+func Command(src string, p Scope) Verdict {
+	j := newAnalyzer(src, p)
 	j.source(src, j.start(), nil)
 	v := j.verdict()
 	if v.Level == Asks {
@@ -99,10 +99,10 @@ func Command(src string, p Place) Verdict {
 }
 
 // Python judges a piece of Python as it would run in a place.
-func Python(src string, p Place) Verdict {
-	j := newJudge(src, p)
+func Python(src string, p Scope) Verdict {
+	j := newAnalyzer(src, p)
 	c := &call{name: "python3", st: j.start()}
-	j.keyAs = Escape(src)
+	j.rememberAs = Escape(src)
 	if len(src) > maxSource {
 		j.refuse(c, "is longer than 64 KB")
 	} else {
@@ -130,7 +130,7 @@ func syntaxOf(reason string) string {
 
 // verdict sums the findings up: the worst level, with the reasons and keys of
 // that level in the order they were met.
-func (j *judge) verdict() Verdict {
+func (j *analyzer) verdict() Verdict {
 	v := Verdict{Commands: j.commands, Files: j.runFiles, Rewrites: j.rewrites, Opens: j.opened(), Settings: j.settings}
 	for _, f := range j.findings {
 		v.Level = max(v.Level, f.level)

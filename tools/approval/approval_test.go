@@ -13,7 +13,7 @@ import (
 )
 
 // here is where the commands of the tests run.
-var here = Place{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u", HermesHome: "/home/u/.hermes"}
+var here = Scope{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u", HermesHome: "/home/u/.hermes"}
 
 // corpus reads the commands of one level.
 func corpus(t testing.TB, l Level) []string {
@@ -202,7 +202,7 @@ func TestPlace(t *testing.T) {
 	inEtc.Cwd = "/etc"
 	for _, c := range []struct {
 		src   string
-		place Place
+		place Scope
 		level Level
 	}{
 		{"touch $OUT/a", env, Runs},
@@ -214,11 +214,11 @@ func TestPlace(t *testing.T) {
 		{"touch /other/a", here, Asks},
 		{"touch a", inEtc, Asks},
 		{"cd /ws && touch a", inEtc, Runs},
-		{"rm -rf *", Place{Cwd: "/", Roots: []string{"/ws"}, Home: "/home/u"}, Refused},
-		{"rm -rf ~", Place{Cwd: "/home/u", Roots: []string{"/home/u"}, Home: "/home/u"}, Refused},
-		{"rm -rf /home/u/a", Place{Cwd: "/home/u", Roots: []string{"/home/u"}, Home: "/home/u"}, Asks},
-		{"ls", Place{}, Runs},
-		{"touch a", Place{}, Asks},
+		{"rm -rf *", Scope{Cwd: "/", Roots: []string{"/ws"}, Home: "/home/u"}, Refused},
+		{"rm -rf ~", Scope{Cwd: "/home/u", Roots: []string{"/home/u"}, Home: "/home/u"}, Refused},
+		{"rm -rf /home/u/a", Scope{Cwd: "/home/u", Roots: []string{"/home/u"}, Home: "/home/u"}, Asks},
+		{"ls", Scope{}, Runs},
+		{"touch a", Scope{}, Asks},
 	} {
 		if v := Command(c.src, c.place); v.Level != c.level {
 			t.Errorf("%q in %+v: %s (%s), want %s", c.src, c.place, v.Level, v.Reason, c.level)

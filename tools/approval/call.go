@@ -23,9 +23,9 @@ func (c *call) with(args []field) *call {
 }
 
 // note records a finding under a key.
-func (j *judge) note(level Level, reason, key string) {
-	if j.keyAs != "" {
-		key = j.keyAs
+func (j *analyzer) note(level Level, reason, key string) {
+	if j.rememberAs != "" {
+		key = j.rememberAs
 	}
 	if j.elsewhere && level == Refused {
 		level = Asks
@@ -33,14 +33,14 @@ func (j *judge) note(level Level, reason, key string) {
 	j.findings = append(j.findings, finding{level: level, reason: reason, key: key})
 }
 
-func (j *judge) ask(c *call, reason string) { j.note(Asks, reason, j.key(c)) }
+func (j *analyzer) ask(c *call, reason string) { j.note(Asks, reason, j.key(c)) }
 
-func (j *judge) refuse(c *call, reason string) { j.note(Refused, reason, j.key(c)) }
+func (j *analyzer) refuse(c *call, reason string) { j.note(Refused, reason, j.key(c)) }
 
 // key is what a remembered yes to a command covers: its words with all that is
 // known filled in, and the folder when that is not the main one. What has a part
 // that is not known is the whole source instead.
-func (j *judge) key(c *call) string {
+func (j *analyzer) key(c *call) string {
 	if len(c.words) == 0 {
 		return j.whole()
 	}
@@ -53,24 +53,24 @@ func (j *judge) key(c *call) string {
 }
 
 // whole is the key of the whole source.
-func (j *judge) whole() string {
+func (j *analyzer) whole() string {
 	if j.wholeKey == "" {
 		j.wholeKey = j.inFolder(j.start(), Escape(j.src))
 	}
 	return j.wholeKey
 }
 
-func (j *judge) inFolder(st *state, key string) string {
-	if st == nil || len(j.place.Roots) == 0 {
+func (j *analyzer) inFolder(st *state, key string) string {
+	if st == nil || len(j.scope.Roots) == 0 {
 		return key
 	}
 	if len(st.cwds) != 1 || strings.Contains(st.cwds[0], unknown) {
-		if j.place.Cwd == "" {
+		if j.scope.Cwd == "" {
 			return key
 		}
 		return j.whole()
 	}
-	root := path.Clean(slashes(j.place.Roots[0]))
+	root := path.Clean(slashes(j.scope.Roots[0]))
 	cwd := path.Clean(slashes(st.cwds[0]))
 	if cwd == root {
 		return key
@@ -98,7 +98,7 @@ func render(words []field) string {
 }
 
 // simple judges assignments, or a command with those before it.
-func (j *judge) simple(c *syntax.CallExpr, st *state) {
+func (j *analyzer) simple(c *syntax.CallExpr, st *state) {
 	for _, a := range c.Assigns {
 		j.assign(a, st)
 	}
@@ -108,7 +108,7 @@ func (j *judge) simple(c *syntax.CallExpr, st *state) {
 	}
 	j.words(st, c.Args...)
 	before, after := st.cwds, []string(nil)
-	j.eachWorld(func() {
+	j.eachEnvironment(func() {
 		st.cwds = before
 		defer func() { after = union(after, st.cwds) }()
 		args := j.expand(st, c.Args)
@@ -130,7 +130,7 @@ func (j *judge) simple(c *syntax.CallExpr, st *state) {
 }
 
 // assign judges what stands within the value of an assignment.
-func (j *judge) assign(a *syntax.Assign, st *state) {
+func (j *analyzer) assign(a *syntax.Assign, st *state) {
 	j.words(st, a.Value)
 	if a.Index != nil {
 		j.inner(st, a.Index)
@@ -141,7 +141,7 @@ func (j *judge) assign(a *syntax.Assign, st *state) {
 }
 
 // keep puts assignments into the state and judges the variables they set.
-func (j *judge) keep(assigns []*syntax.Assign, st *state) {
+func (j *analyzer) keep(assigns []*syntax.Assign, st *state) {
 	for _, a := range assigns {
 		if a.Name == nil {
 			continue
@@ -169,7 +169,7 @@ func appended(st *state, name string, vals []value) []value {
 }
 
 // assigned writes assignments as words, for a key.
-func (j *judge) assigned(st *state, assigns []*syntax.Assign) []field {
+func (j *analyzer) assigned(st *state, assigns []*syntax.Assign) []field {
 	var out []field
 	for _, a := range assigns {
 		if a.Name == nil || a.Array != nil || a.Index != nil {
@@ -182,7 +182,7 @@ func (j *judge) assigned(st *state, assigns []*syntax.Assign) []field {
 }
 
 // declare judges export, declare, local, readonly and typeset.
-func (j *judge) declare(c *syntax.DeclClause, st *state) {
+func (j *analyzer) declare(c *syntax.DeclClause, st *state) {
 	word := c.Variant.Value
 	for _, a := range c.Args {
 		j.assign(a, st)
@@ -210,7 +210,7 @@ func (j *judge) declare(c *syntax.DeclClause, st *state) {
 
 // variableSet judges the setting of a variable that makes later programs run
 // something else.
-func (j *judge) variableSet(c *call, name, val string) {
+func (j *analyzer) variableSet(c *call, name, val string) {
 	unseen := strings.Contains(val, unknown)
 	j.foreign = j.foreign || Loads(name, val)
 	asks := func(why string) { j.ask(c, "sets "+name+", "+why) }
@@ -249,7 +249,7 @@ func (j *judge) variableSet(c *call, name, val string) {
 func harmlessHelper(val string) bool { return val == "" || in("harmless-helper", val) }
 
 // call judges a program with its arguments; the first is the program.
-func (j *judge) call(c *call) {
+func (j *analyzer) call(c *call) {
 	if len(c.args) == 0 {
 		return
 	}
@@ -298,7 +298,7 @@ func (j *judge) call(c *call) {
 
 // record keeps a command for deny rules: as it was written and, where the
 // program was called by a path, by its name.
-func (j *judge) record(c *call) {
+func (j *analyzer) record(c *call) {
 	text := visible(render(c.args))
 	if !slices.Contains(j.commands, text) {
 		j.commands = append(j.commands, text)
@@ -475,10 +475,10 @@ func absolute(st *state, name string) []string {
 }
 
 // writes judges arguments as files that a command writes, creates or deletes.
-func (j *judge) writes(c *call, targets ...field) {
+func (j *analyzer) writes(c *call, targets ...field) {
 	for _, t := range targets {
 		for _, name := range absolute(c.st, t.text) {
-			a := j.place.written(name)
+			a := j.scope.written(name)
 			if a.level == Runs && t.glob {
 				a = matches(name)
 			}
@@ -490,7 +490,7 @@ func (j *judge) writes(c *call, targets ...field) {
 
 // recordWrite keeps the path of a file that is written for deny rules, in the words
 // of [Write]: as it was named, and where its links lead.
-func (j *judge) recordWrite(name string) {
+func (j *analyzer) recordWrite(name string) {
 	if j.elsewhere || strings.HasPrefix(name, unknown) || strings.HasPrefix(name, fresh) {
 		return
 	}
@@ -500,10 +500,10 @@ func (j *judge) recordWrite(name string) {
 	}
 	name = cleanPath(name)
 	j.commands = append(j.commands, "write "+Escape(name))
-	if j.place.Resolve == nil {
+	if j.scope.Resolve == nil {
 		return
 	}
-	if real := j.place.Resolve(name); real != name {
+	if real := j.scope.Resolve(name); real != name {
 		j.commands = append(j.commands, "write "+Escape(real))
 	}
 }
@@ -522,7 +522,7 @@ func matches(name string) access {
 }
 
 // accessed records a judgement of a path, unless it runs.
-func (j *judge) accessed(c *call, name string, a access) {
+func (j *analyzer) accessed(c *call, name string, a access) {
 	if a.level == Runs {
 		return
 	}
@@ -534,13 +534,13 @@ func (j *judge) accessed(c *call, name string, a access) {
 }
 
 // destroys refuses the deletion or replacement of what must never go.
-func (j *judge) destroys(c *call, deep bool, targets ...field) {
+func (j *analyzer) destroys(c *call, deep bool, targets ...field) {
 	for _, t := range targets {
 		for _, name := range absolute(c.st, t.text) {
 			if strings.HasPrefix(name, unknown) || strings.HasPrefix(name, fresh) {
 				continue
 			}
-			if why := j.place.precious(name, deep); why != "" {
+			if why := j.scope.protects(name, deep); why != "" {
 				j.refuse(c, why)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 
 // interpreter judges Perl, Ruby, JavaScript and others by the code in their
 // options or on their standard input.
-func (j *judge) interpreter(c *call) {
+func (j *analyzer) interpreter(c *call) {
 	if (c.name == "deno" || c.name == "bun") && len(c.args) > 1 && c.args[0].text == "run" {
 		if i := slices.IndexFunc(c.args[1:], func(a field) bool { return !a.option() }); i >= 0 {
 			j.ran(c, scriptFiles(c.name, c.args[1+i].text)...)
@@ -47,7 +47,7 @@ func (j *judge) interpreter(c *call) {
 }
 
 // settingsOf judges options that load other code, or code from elsewhere.
-func (j *judge) settingsOf(c *call) {
+func (j *analyzer) settingsOf(c *call) {
 	for i, a := range c.args {
 		switch {
 		case c.name == "php" && (strings.Contains(a.text, "auto_prepend_file") || strings.Contains(a.text, "auto_append_file") || strings.Contains(a.text, "extension=")):
@@ -61,7 +61,7 @@ func (j *judge) settingsOf(c *call) {
 }
 
 // perlArguments judges modules that bring code with them, and files that are commands.
-func (j *judge) perlArguments(c *call) {
+func (j *analyzer) perlArguments(c *call) {
 	reads := false
 	for _, a := range c.args {
 		switch {
@@ -76,7 +76,7 @@ func (j *judge) perlArguments(c *call) {
 }
 
 // inPlace judges the files that Perl and Ruby change by -i.
-func (j *judge) inPlace(c *call) {
+func (j *analyzer) inPlace(c *call) {
 	valued := map[string]string{"perl": "eEmMIF", "ruby": "eICKFrxE"}[c.name]
 	if valued == "" {
 		return
@@ -212,7 +212,7 @@ func lettersCode(program string, args []field) (code field, found bool, taken in
 
 // scan judges code by the names in it. It does not parse: a name within a string
 // counts too, except in JavaScript, where strings are skipped.
-func (j *judge) scan(c *call, code string) {
+func (j *analyzer) scan(c *call, code string) {
 	if strings.Contains(code, unknown) {
 		j.ask(c, "runs code that cannot be seen whole")
 	}
@@ -231,7 +231,7 @@ func (j *judge) scan(c *call, code string) {
 var dynamicCall = lazily(`^&\s*(\$\w+\s*\(|\$\{|\{\s*["'$])`)
 
 type scanner struct {
-	j     *judge
+	j     *analyzer
 	c     *call
 	src   string
 	js    bool
@@ -469,7 +469,7 @@ func stringArgs(next string) (list []string, whole bool) {
 }
 
 // awk judges an awk program: it can start others and write files.
-func (j *judge) awk(c *call) {
+func (j *analyzer) awk(c *call) {
 	o := parse(c.args, "vFfiEe", "assign field-separator file include exec source")
 	if o.has("f", "file", "i", "include", "E", "exec") && !o.exact("source") {
 		if v, _ := o.get("f", "file", "E", "exec"); strings.HasPrefix(v.value.text, "/dev/") || v.value.text == "-" {
@@ -493,7 +493,7 @@ func (j *judge) awk(c *call) {
 	j.awkCode(c, src.text)
 }
 
-func (j *judge) awkCode(c *call, src string) {
+func (j *analyzer) awkCode(c *call, src string) {
 	if strings.HasPrefix(src, unknown) {
 		j.ask(c, "runs awk code that cannot be seen")
 	}
@@ -560,7 +560,7 @@ func (j *judge) awkCode(c *call, src string) {
 
 // awkCommand judges a pipe at i: the command is the string after it, or before
 // it for getline.
-func (j *judge) awkCommand(c *call, src string, i int) {
+func (j *analyzer) awkCommand(c *call, src string, i int) {
 	rest := strings.TrimLeft(src[i+1:], "& \t")
 	if strings.HasPrefix(rest, `"`) {
 		text, _, _ := quotedAt(rest, 0)
@@ -584,7 +584,7 @@ func regexAllowed(before string) bool {
 }
 
 // sedScript judges the commands of a sed script that run programs or write.
-func (j *judge) sedScript(c *call, src string) {
+func (j *analyzer) sedScript(c *call, src string) {
 	if strings.HasPrefix(src, unknown) {
 		j.ask(c, "runs a sed script that cannot be seen")
 		return
@@ -691,7 +691,7 @@ func sedSubstitute(src string, i int) (end int, flags string) {
 	return k, src[start:k]
 }
 
-func (j *judge) sedFlags(c *call, flags string) {
+func (j *analyzer) sedFlags(c *call, flags string) {
 	before, file, writes := strings.Cut(flags, "w")
 	if strings.Contains(before, "e") {
 		j.ask(c, "runs what it makes of its input as commands")
@@ -702,7 +702,7 @@ func (j *judge) sedFlags(c *call, flags string) {
 }
 
 // editor judges an editor that is given commands.
-func (j *judge) editor(c *call) {
+func (j *analyzer) editor(c *call) {
 	for _, a := range c.args {
 		t := a.text
 		if !strings.HasPrefix(t, "+") && !strings.ContainsAny(t, " (!:") {
@@ -729,7 +729,7 @@ func (j *judge) editor(c *call) {
 }
 
 // vimFiles judges the files of a vim that is told what to do with them.
-func (j *judge) vimFiles(c *call) {
+func (j *analyzer) vimFiles(c *call) {
 	o := parse(c.args, "cSuUTwWi", "cmd startuptime listen")
 	told := o.has("c", "e", "S", "s", "cmd")
 	var files []field

@@ -107,13 +107,13 @@ func (s *scanner) opened(call string) (string, bool) {
 
 // writesUnseen judges code that writes a file whose path is made up when it runs: any
 // part of a path in it that names what configures or runs something by itself counts.
-func (j *judge) writesUnseen(c *call, src string) {
+func (j *analyzer) writesUnseen(c *call, src string) {
 	src = glued().ReplaceAllString(src, "")
 	joined := listed().ReplaceAllString(src, "/") // the parts of a path may be given one by one
 	for _, text := range append(pathText().FindAllString(joined, -1), pathText().FindAllString(src, -1)...) {
 		text = strings.TrimPrefix(strings.TrimLeft(text, "'\"`}>"), "~")
-		for _, name := range []string{"/" + strings.TrimLeft(text, "/"), j.place.Home + "/" + strings.TrimLeft(text, "/")} {
-			if a := j.place.classify(name); a.level == Refused || a.settings {
+		for _, name := range []string{"/" + strings.TrimLeft(text, "/"), j.scope.Home + "/" + strings.TrimLeft(text, "/")} {
+			if a := j.scope.classify(name); a.level == Refused || a.settings {
 				j.accessed(c, name, a)
 				return
 			}

@@ -6,7 +6,7 @@ import (
 )
 
 // remove judges rm and its like.
-func (j *judge) remove(c *call) {
+func (j *analyzer) remove(c *call) {
 	valued := ""
 	if c.name == "shred" {
 		valued = "ns"
@@ -41,7 +41,7 @@ func unseen(args []field) bool {
 }
 
 // find judges find and fd by what they do with what they find.
-func (j *judge) find(c *call) {
+func (j *analyzer) find(c *call) {
 	fd := c.name == "fd" || c.name == "fdfind"
 	for i := 0; i < len(c.args); i++ {
 		a := c.args[i]
@@ -82,7 +82,7 @@ func starts(args []field) []field {
 }
 
 // findExec judges the command from argument i on and returns where it ends.
-func (j *judge) findExec(c *call, i int) int {
+func (j *analyzer) findExec(c *call, i int) int {
 	var inner []field
 	placed := false
 	found := unknown // what is found lies below where the search starts
@@ -121,7 +121,7 @@ func (j *judge) findExec(c *call, i int) int {
 
 // destroysAll refuses the deletion of everything that find starts from; with a
 // test, such as -name, it is not everything.
-func (j *judge) destroysAll(c *call) {
+func (j *analyzer) destroysAll(c *call) {
 	if slices.ContainsFunc(c.args, func(a field) bool { return in("find-test", a.text) }) {
 		return
 	}
@@ -129,7 +129,7 @@ func (j *judge) destroysAll(c *call) {
 }
 
 // copy judges cp, mv, ln and install.
-func (j *judge) copy(c *call) {
+func (j *analyzer) copy(c *call) {
 	o := parse(c.args, "tSgmo", "target-directory suffix mode owner group")
 	if c.name == "install" && o.has("d", "directory") {
 		j.writes(c, o.rest...)
@@ -179,10 +179,10 @@ func (j *judge) copy(c *call) {
 }
 
 // protected judges targets only by what must not change wherever it lies.
-func (j *judge) protected(c *call, targets ...field) {
+func (j *analyzer) protected(c *call, targets ...field) {
 	for _, t := range targets {
 		for _, name := range absolute(c.st, t.text) {
-			if a := j.place.written(name); a.level == Refused || a.settings {
+			if a := j.scope.written(name); a.level == Refused || a.settings {
 				j.accessed(c, name, a)
 			}
 			j.recordWrite(name)
@@ -192,9 +192,9 @@ func (j *judge) protected(c *call, targets ...field) {
 
 // links judges what a link points to: writing through it must not be a way
 // around the checks of where is written.
-func (j *judge) links(c *call, target field) {
+func (j *analyzer) links(c *call, target field) {
 	for _, name := range absolute(c.st, target.text) {
-		switch a := j.place.written(name); a.level {
+		switch a := j.scope.written(name); a.level {
 		case Refused:
 			j.refuse(c, a.reason)
 		case Asks:
@@ -204,7 +204,7 @@ func (j *judge) links(c *call, target field) {
 }
 
 // mktemp judges where a temporary file is made.
-func (j *judge) mktemp(c *call) {
+func (j *analyzer) mktemp(c *call) {
 	o := rulesOf("mktemp").parse(c.args)
 	if p, ok := o.get("p", "tmpdir"); ok && p.has {
 		j.writes(c, p.value)
@@ -217,14 +217,14 @@ func (j *judge) mktemp(c *call) {
 }
 
 // pipe notes the named pipes that a command makes.
-func (j *judge) pipe(c *call) {
+func (j *analyzer) pipe(c *call) {
 	for _, f := range rulesOf(c.name).parse(c.args).rest {
 		j.put(c.st, f, input{some: true, how: "runs what another command writes"}, false)
 	}
 }
 
 // tee notes what is written into files.
-func (j *judge) tee(c *call) {
+func (j *analyzer) tee(c *call) {
 	o := parse(c.args, "", "")
 	for _, f := range o.rest {
 		j.put(c.st, f, j.stdin, o.has("a", "append"))
@@ -232,7 +232,7 @@ func (j *judge) tee(c *call) {
 	}
 }
 
-func (j *judge) dd(c *call) {
+func (j *analyzer) dd(c *call) {
 	for _, a := range c.args {
 		if to, ok := strings.CutPrefix(a.text, "of="); ok {
 			j.writes(c, field{text: to})
@@ -269,7 +269,7 @@ func hasWord(args []field, word string) bool {
 	return false
 }
 
-func (j *judge) tar(c *call) {
+func (j *analyzer) tar(c *call) {
 	args := c.args
 	if len(args) > 0 && !args[0].option() && !strings.ContainsAny(args[0].text, "/.\x00") {
 		old := args[0].text // "tar xzf file": letters without a dash
@@ -313,7 +313,7 @@ func (j *judge) tar(c *call) {
 }
 
 // sed judges sed by its script and by the files it changes in place.
-func (j *judge) sed(c *call) {
+func (j *analyzer) sed(c *call) {
 	o := parse(withoutSuffix(c.args, "efl"), "efl", "expression file line-length")
 	inPlace := false
 	files := o.rest

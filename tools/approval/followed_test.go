@@ -15,7 +15,7 @@ func TestRunsFilesInRoundaboutWays(t *testing.T) {
 		"/w/a.sh": `. "$(dirname "$0")/lib/l.sh"`, "/w/b.sh": `. "$(dirname "${BASH_SOURCE[0]}")/lib/l.sh"`,
 		"/w/c.sh": `here=$(cd "$(dirname "$0")" && pwd); source "$here/lib/l.sh"`, "/w/d.sh": `cd "$(dirname -- "$0")"; sh ./x.sh`,
 	}
-	place := approval.Place{Cwd: "/w", Roots: []string{"/w"}, Home: "/home/u", Read: func(path string) (string, bool) { text, ok := files[path]; return text, ok }}
+	place := approval.Scope{Cwd: "/w", Roots: []string{"/w"}, Home: "/home/u", Read: func(path string) (string, bool) { text, ok := files[path]; return text, ok }}
 	for command, file := range map[string]string{
 		"sh a.sh": "/w/lib/l.sh", "sh b.sh": "/w/lib/l.sh", "sh c.sh": "/w/lib/l.sh",
 		"sh d.sh": "/w/x.sh", "python3 s.py": "/w/m.py", "python3 ./s.py": "/w/p/__init__.py",
@@ -38,7 +38,7 @@ func TestRunsFilesInRoundaboutWays(t *testing.T) {
 // cannot be named, it is for one time.
 func TestKeysCoverFiles(t *testing.T) {
 	t.Parallel()
-	place := approval.Place{Cwd: "/w", Roots: []string{"/w"}, Home: "/home/u", Read: func(path string) (string, bool) {
+	place := approval.Scope{Cwd: "/w", Roots: []string{"/w"}, Home: "/home/u", Read: func(path string) (string, bool) {
 		text, ok := map[string]string{"/w/Makefile": "x:\n\tgit push -f\n", "/w/a.sh": ". ./b.sh\n"}[path]
 		return text, ok
 	}}

@@ -9,7 +9,7 @@ import (
 // Nothing is opened for a line in which any program runs code that the line does not show.
 func TestOpensNothingForForeignCode(t *testing.T) {
 	t.Parallel()
-	place := approval.Place{Cwd: "/w", Roots: []string{"/w"}, Home: "/home/u", Env: map[string]string{"PATH": "/usr/bin", "HOME": "/home/u"}}
+	place := approval.Scope{Cwd: "/w", Roots: []string{"/w"}, Home: "/home/u", Env: map[string]string{"PATH": "/usr/bin", "HOME": "/home/u"}}
 	if v := approval.Command("cp a .vscode/a", place); len(v.Opens) == 0 {
 		t.Fatal("a plain copy opens nothing")
 	}

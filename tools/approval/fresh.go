@@ -14,7 +14,7 @@ const downloads = "runs what it downloads"
 
 // below tells the folder that all files lie in whose names a statement prints; empty
 // when that is not plain. Each name begins with the folder, so it is no option.
-func (j *judge) below(st *state, s *syntax.Stmt) string {
+func (j *analyzer) below(st *state, s *syntax.Stmt) string {
 	if b, ok := s.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.Pipe {
 		if c, ok := b.Y.Cmd.(*syntax.CallExpr); ok && len(c.Args) > 0 && contains("sort uniq head tail grep", c.Args[0].Lit()) {
 			return j.below(st, b.X)
@@ -42,7 +42,7 @@ func (j *judge) below(st *state, s *syntax.Stmt) string {
 }
 
 // put remembers what a command writes into a file.
-func (j *judge) put(st *state, target field, in input, more bool) {
+func (j *analyzer) put(st *state, target field, in input, more bool) {
 	if target.open() || in.how == "" && !in.known {
 		in = input{}
 	}
@@ -64,7 +64,7 @@ func (j *judge) put(st *state, target field, in input, more bool) {
 }
 
 // fromFile is the input that comes from a file: what the command itself has put there.
-func (j *judge) fromFile(names []string) input {
+func (j *analyzer) fromFile(names []string) input {
 	for _, name := range names {
 		if in, ok := j.files[cleanPath(name)]; ok && in.some {
 			in.files = names
@@ -75,7 +75,7 @@ func (j *judge) fromFile(names []string) input {
 }
 
 // redirected is what a statement writes into the file that its output goes to.
-func (j *judge) redirected(s *syntax.Stmt, st *state) input {
+func (j *analyzer) redirected(s *syntax.Stmt, st *state) input {
 	if c, ok := s.Cmd.(*syntax.CallExpr); ok && len(c.Args) > 0 {
 		switch c.Args[0].Lit() {
 		case "echo", "printf":
@@ -97,7 +97,7 @@ func (j *judge) redirected(s *syntax.Stmt, st *state) input {
 }
 
 // download remembers the files that curl or wget makes.
-func (j *judge) download(c *call) {
+func (j *analyzer) download(c *call) {
 	short, keeps := map[string]string{"curl": "o", "wget": "OP", "aria2c": "od"}[c.name], c.name != "curl"
 	var to, dir string
 	o := parse(c.args, short+"HXeUuA", "output output-document out output-dir directory-prefix dir header data request user-agent user")
@@ -125,7 +125,7 @@ func (j *judge) download(c *call) {
 }
 
 // putDownloaded remembers a copy from elsewhere: a file, or one in a folder.
-func (j *judge) putDownloaded(st *state, to field, name string) {
+func (j *analyzer) putDownloaded(st *state, to field, name string) {
 	in := input{some: true, how: downloads}
 	j.put(st, to, in, false)
 	j.put(st, field{text: to.text + "/" + name}, in, false)
@@ -133,7 +133,7 @@ func (j *judge) putDownloaded(st *state, to field, name string) {
 
 // runsFile judges the running of a file that the command itself has made, and tells
 // whether it is one.
-func (j *judge) runsFile(c *call, f field) bool {
+func (j *analyzer) runsFile(c *call, f field) bool {
 	if f.open() || j.files == nil {
 		return false
 	}
@@ -155,7 +155,7 @@ func (j *judge) runsFile(c *call, f field) bool {
 }
 
 // otherFile judges a file that a program other than a shell runs.
-func (j *judge) otherFile(c *call, text string) {
+func (j *analyzer) otherFile(c *call, text string) {
 	name := c.name
 	if first := firstLine(text); strings.HasPrefix(first, "#!") {
 		words := strings.Fields(first[2:])
@@ -191,7 +191,7 @@ func runsAsShell(program, file, text string) bool {
 
 // shellFile judges the text of a script. What does not parse is no reason to refuse:
 // it may be for another shell, and other scripts are not looked at either.
-func (j *judge) shellFile(c *call, text string) {
+func (j *analyzer) shellFile(c *call, text string) {
 	if _, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), ""); err == nil {
 		j.code(c, field{text: text})
 	}

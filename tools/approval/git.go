@@ -3,7 +3,7 @@ package approval
 import "strings"
 
 // git judges git by its own options and its verb.
-func (j *judge) git(c *call) {
+func (j *analyzer) git(c *call) {
 	args := c.args
 	st := c.st.clone()
 	for len(args) > 0 && (args[0].option() || args[0].open()) {
@@ -58,12 +58,12 @@ func (j *judge) git(c *call) {
 }
 
 // gitOutside asks about changes to a repository outside the workspace.
-func (j *judge) gitOutside(c *call) {
+func (j *analyzer) gitOutside(c *call) {
 	if in("git-harmless-outside", c.name) {
 		return
 	}
 	for _, cwd := range c.st.cwds {
-		if len(j.place.Roots) > 0 && !strings.HasPrefix(cwd, unknown) && !j.place.inside(cleanPath(cwd)) && !j.place.ownTemp(cleanPath(cwd)) {
+		if len(j.scope.Roots) > 0 && !strings.HasPrefix(cwd, unknown) && !j.scope.inside(cleanPath(cwd)) && !j.scope.ownTemp(cleanPath(cwd)) {
 			j.ask(c, "changes a repository outside the workspace")
 			return
 		}
@@ -71,7 +71,7 @@ func (j *judge) gitOutside(c *call) {
 }
 
 // gitSetting judges "key=value" as given with -c.
-func (j *judge) gitSetting(c *call, setting string) {
+func (j *analyzer) gitSetting(c *call, setting string) {
 	key, val, _ := strings.Cut(setting, "=")
 	if gitRuns(key, val) {
 		j.ranValue(c, strings.TrimPrefix(val, "!"))
@@ -122,7 +122,7 @@ func gitRuns(key, val string) bool {
 }
 
 // gitVerb judges what a git command throws away.
-func (j *judge) gitVerb(c *call) {
+func (j *analyzer) gitVerb(c *call) {
 	p := rulesOf("git " + c.name)
 	j.apply(c, p)
 	switch c.name {
@@ -152,7 +152,7 @@ func afterWord(args []field, word string) []field {
 	return nil
 }
 
-func (j *judge) gitCheckout(c *call) {
+func (j *analyzer) gitCheckout(c *call) {
 	o := parse(c.args, "bB", "orphan conflict pathspec-from-file")
 	discards := o.has("f", "force") || o.exact("pathspec-from-file")
 	for i, a := range c.args {
@@ -175,7 +175,7 @@ func (j *judge) gitCheckout(c *call) {
 	}
 }
 
-func (j *judge) gitConfig(c *call) {
+func (j *analyzer) gitConfig(c *call) {
 	p := parse(c.args, "ft", "file blob type default get get-all get-regexp unset unset-all")
 	if p.has("e", "edit") {
 		j.ask(c, "edits git's configuration")
@@ -217,7 +217,7 @@ func (j *judge) gitConfig(c *call) {
 	}
 }
 
-func (j *judge) gitClone(c *call) {
+func (j *analyzer) gitClone(c *call) {
 	o := parse(c.args, "bocujd", "branch origin config upload-pack jobs depth template reference reference-if-able separate-git-dir filter shallow-since shallow-exclude server-option initial-branch object-format bundle-uri")
 	for _, opt := range o.list {
 		switch {
@@ -240,7 +240,7 @@ func (j *judge) gitClone(c *call) {
 }
 
 // gitPrograms judges what makes a git command run other programs or write files.
-func (j *judge) gitPrograms(c *call) {
+func (j *analyzer) gitPrograms(c *call) {
 	j.transports(c, c.args)
 	for i, a := range c.args {
 		name, val, has := strings.Cut(a.text, "=")
@@ -271,7 +271,7 @@ func (j *judge) gitPrograms(c *call) {
 	}
 }
 
-func (j *judge) gitExec(c *call, name, val string) {
+func (j *analyzer) gitExec(c *call, name, val string) {
 	switch c.name {
 	case "rebase":
 		j.code(c, field{text: val})
@@ -284,7 +284,7 @@ func (j *judge) gitExec(c *call, name, val string) {
 }
 
 // transports asks about addresses that are commands.
-func (j *judge) transports(c *call, args []field) {
+func (j *analyzer) transports(c *call, args []field) {
 	switch c.name {
 	case "clone", "fetch", "pull", "push", "ls-remote", "remote", "submodule", "archive":
 	default:

@@ -9,7 +9,7 @@ import (
 var subscript = lazily("^[\\w\\s=+*/%(<>&|!?:,-]*\\w\\[[^\\]]*(\\$\\(|`)")
 
 // subscripts asks about commands that hide in quoted texts of that form.
-func (j *judge) subscripts(file *syntax.File) {
+func (j *analyzer) subscripts(file *syntax.File) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		text := ""
 		switch n := n.(type) {
@@ -33,7 +33,7 @@ func (j *judge) subscripts(file *syntax.File) {
 
 // counted asks if a variable that is counted with holds an element of an array in which a
 // command is substituted.
-func (j *judge) counted(st *state, x syntax.ArithmExpr) {
+func (j *analyzer) counted(st *state, x syntax.ArithmExpr) {
 	if x == nil {
 		return
 	}

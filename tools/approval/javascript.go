@@ -11,7 +11,7 @@ var (
 )
 
 // scriptDetours asks about JavaScript that reaches what it calls by a detour.
-func (j *judge) scriptDetours(c *call, code string) {
+func (j *analyzer) scriptDetours(c *call, code string) {
 	const reason = "runs code that is made up while it runs"
 	if jsDetours().MatchString(code) || escapedName(code) {
 		j.ask(c, reason)

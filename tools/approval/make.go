@@ -9,7 +9,7 @@ import (
 
 // make judges build tools by the code that their arguments give them, and by the recipes
 // that they would run.
-func (j *judge) make(c *call) {
+func (j *analyzer) make(c *call) {
 	o := parse(c.args, "fCjlIoWE", "file makefile directory eval old-file new-file include-dir")
 	if c.name == "just" && (hasWord(c.args, "--command") || hasWord(c.args, "-c")) {
 		j.handsOn(c)
@@ -58,7 +58,7 @@ func nameOf(text string) string {
 
 // makefile judges the recipes of the targets that make is given, as far as they can be
 // read: make is ordinary work, so nothing that cannot be resolved asks.
-func (j *judge) makefile(c *call, names []string) {
+func (j *analyzer) makefile(c *call, names []string) {
 	text, dir := j.firstText(c.st, names)
 	if text == "" {
 		return
@@ -83,8 +83,8 @@ func (j *judge) makefile(c *call, names []string) {
 }
 
 // firstText returns the content of the first file that there is, and its folder.
-func (j *judge) firstText(st *state, names []string) (text, dir string) {
-	if j.place.Read == nil || j.elsewhere || len(st.cwds) != 1 {
+func (j *analyzer) firstText(st *state, names []string) (text, dir string) {
+	if j.scope.Read == nil || j.elsewhere || len(st.cwds) != 1 {
 		return "", ""
 	}
 	for _, name := range names {
@@ -92,7 +92,7 @@ func (j *judge) firstText(st *state, names []string) (text, dir string) {
 			if strings.ContainsAny(file, unknown+fresh+number) {
 				continue
 			}
-			if text, ok := j.place.Read(cleanPath(file)); ok && len(text) <= 1<<20 {
+			if text, ok := j.scope.Read(cleanPath(file)); ok && len(text) <= 1<<20 {
 				return text, cleanPath(st.cwds[0])
 			}
 		}
@@ -101,7 +101,7 @@ func (j *judge) firstText(st *state, names []string) (text, dir string) {
 }
 
 // recipes judges the recipe of a target and those of what it needs.
-func (j *judge) recipes(c *call, m *makefile, target, dir string, seen map[string]bool) {
+func (j *analyzer) recipes(c *call, m *makefile, target, dir string, seen map[string]bool) {
 	if seen[target] || len(seen) > 500 {
 		return
 	}
@@ -126,14 +126,14 @@ func stem(pattern, target string) bool {
 
 // recipe judges shell code that a file of the project gives. What deletes in the workspace
 // and what cannot be seen do not ask: they are ordinary there.
-func (j *judge) recipe(c *call, text, dir string) {
-	before, keyAs := len(j.findings), j.keyAs
+func (j *analyzer) recipe(c *call, text, dir string) {
+	before, rememberAs := len(j.findings), j.rememberAs
 	wrapped := len(c.words) > 0 && programName(c.words[0].text) != c.name
-	if j.keyAs == "" && wrapped {
-		j.keyAs = j.key(c)
+	if j.rememberAs == "" && wrapped {
+		j.rememberAs = j.key(c)
 	}
 	j.shellFile(&call{name: c.name, words: c.words, st: &state{cwds: []string{dir}}}, text)
-	j.keyAs = keyAs
+	j.rememberAs = rememberAs
 	kept := j.findings[:before]
 	for _, f := range j.findings[before:] {
 		if f.level == Refused || f.settings || !ordinaryInRecipes(f.reason) {
@@ -296,7 +296,7 @@ func (m *makefile) expandOnce(text string) (out string, more bool) {
 }
 
 // packageScripts judges the scripts of package.json that a package manager would run.
-func (j *judge) packageScripts(c *call, dir []string, names ...string) {
+func (j *analyzer) packageScripts(c *call, dir []string, names ...string) {
 	st := c.st.clone()
 	st.cwds = dir
 	if len(dir) != 1 || strings.ContainsAny(dir[0], unknown+fresh+number) {
@@ -307,21 +307,21 @@ func (j *judge) packageScripts(c *call, dir []string, names ...string) {
 	for {
 		file := path.Join(root, "package.json")
 		j.ran(inner, file)
-		if j.place.Read == nil {
+		if j.scope.Read == nil {
 			return
 		}
-		if text, ok := j.place.Read(file); ok {
+		if text, ok := j.scope.Read(file); ok {
 			j.scriptsOf(inner, text, root, names)
 			return
 		}
-		if root == path.Dir(root) || !j.place.inside(path.Dir(root)) {
+		if root == path.Dir(root) || !j.scope.inside(path.Dir(root)) {
 			return
 		}
 		root = path.Dir(root)
 	}
 }
 
-func (j *judge) scriptsOf(c *call, text, dir string, names []string) {
+func (j *analyzer) scriptsOf(c *call, text, dir string, names []string) {
 	var manifest struct {
 		Scripts map[string]string `json:"scripts"`
 	}
@@ -340,7 +340,7 @@ func (j *judge) scriptsOf(c *call, text, dir string, names []string) {
 }
 
 // packageVerb judges what a package manager runs of package.json.
-func (j *judge) packageVerb(c *call) {
+func (j *analyzer) packageVerb(c *call) {
 	if !contains("npm pnpm yarn bun", c.name) {
 		return
 	}

@@ -19,7 +19,7 @@ func wordsOf(args []field) []verb {
 
 // otherCode judges interpreters whose languages are not read: by the words in their code
 // that delete files or start programs.
-func (j *judge) otherCode(c *call) {
+func (j *analyzer) otherCode(c *call) {
 	text := ""
 	for i, a := range c.args {
 		if i > 0 && c.args[i-1].option() || strings.ContainsAny(a.text, " (\"") || a.option() && strings.ContainsAny(a.text, "=:") {
@@ -42,7 +42,7 @@ func (j *judge) otherCode(c *call) {
 
 // handsOn judges what a program that is not known may be given to run: a program among its
 // arguments, or code in one of them.
-func (j *judge) handsOn(c *call) {
+func (j *analyzer) handsOn(c *call) {
 	if in("names-only", c.name) {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 // nobody else's code, opens one.
 
 // known notes whether a program of a command runs code that is not known.
-func (j *judge) known(c *call, program string) {
+func (j *analyzer) known(c *call, program string) {
 	dir := path.Dir(slashes(program))
 	if strings.Contains(program, "/") && dir != "/bin" && dir != "/usr/bin" || !in("own-code", c.name) || j.funcs[c.name] != nil || j.aliases[c.name] {
 		j.foreign = true
@@ -36,7 +36,7 @@ func Loads(variable, value string) bool {
 }
 
 // runsOthers reports whether a program that is known was told to run another one.
-func (j *judge) runsOthers() bool {
+func (j *analyzer) runsOthers() bool {
 	return slices.ContainsFunc(j.findings, func(f finding) bool {
 		verb, _, _ := strings.Cut(f.reason, " ")
 		return !f.settings && !in("own-act", verb)
@@ -44,7 +44,7 @@ func (j *judge) runsOthers() bool {
 }
 
 // open notes that the command itself writes a protected place.
-func (j *judge) open(name string) {
+func (j *analyzer) open(name string) {
 	if strings.ContainsAny(name, unknown+fresh+number) || j.elsewhere {
 		return
 	}
@@ -58,28 +58,28 @@ func (j *judge) open(name string) {
 
 // openNamed notes what a command removes or moves away by itself: a folder may hold places
 // that are protected. Of a pattern that is the folder in which it is matched.
-func (j *judge) openNamed(c *call, targets ...field) {
+func (j *analyzer) openNamed(c *call, targets ...field) {
 	for _, t := range targets {
 		for _, name := range absolute(c.st, t.text) {
 			if t.glob {
 				name = name[:strings.LastIndexByte(name[:strings.IndexAny(name+"*", "*?[")], '/')+1]
 			}
-			if name != "" && j.place.inside(cleanPath(name)) {
+			if name != "" && j.scope.inside(cleanPath(name)) {
 				j.open(name)
 			}
 		}
 	}
 }
 
-func (j *judge) resolved(name string) string {
-	if j.place.Resolve == nil {
+func (j *analyzer) resolved(name string) string {
+	if j.scope.Resolve == nil {
 		return name
 	}
-	return j.place.Resolve(name)
+	return j.scope.Resolve(name)
 }
 
 // opened returns the places to open, or none.
-func (j *judge) opened() []string {
+func (j *analyzer) opened() []string {
 	if j.foreign || j.runsOthers() {
 		return nil
 	}
@@ -107,7 +107,7 @@ func gitPath(name string) (bool, string) {
 }
 
 // gitOpens notes what a command of git writes in the settings of its repository.
-func (j *judge) gitOpens(c *call) {
+func (j *analyzer) gitOpens(c *call) {
 	switch {
 	case in("git-foreign", c.name), c.name == "submodule" && hasWord(c.args, "foreach"),
 		c.name == "rebase" && slices.ContainsFunc(c.args, func(a field) bool { return strings.HasPrefix(a.text, "-x") || strings.HasPrefix(a.text, "--exec") }):
@@ -157,13 +157,13 @@ func (j *judge) gitOpens(c *call) {
 }
 
 // repository returns the git folders that git uses in a folder.
-func (j *judge) repository(dir string) []string {
+func (j *analyzer) repository(dir string) []string {
 	if strings.ContainsAny(dir, unknown+fresh+number) {
 		return nil
 	}
 	dir = cleanPath(dir)
-	if j.place.Repository != nil {
-		return j.place.Repository(dir)
+	if j.scope.Repository != nil {
+		return j.scope.Repository(dir)
 	}
 	return []string{path.Join(dir, ".git")}
 }

@@ -11,7 +11,7 @@ import (
 func Write(name string, roots []string, hermesHome string) Verdict {
 	key := "write " + Escape(name)
 	v := Verdict{Commands: []string{key}}
-	p := Place{Roots: roots, HermesHome: hermesHome}
+	p := Scope{Roots: roots, HermesHome: hermesHome}
 	a := p.written(name)
 	v.Level, v.Reason, v.EveryMode = a.level, a.reason, a.settings
 	if v.Level == Asks {
@@ -28,7 +28,7 @@ type access struct {
 }
 
 // written judges the writing of an absolute path.
-func (p Place) written(name string) access {
+func (p Scope) written(name string) access {
 	a := p.classify(name)
 	if p.Resolve != nil && !p.ownTemp(name) && a.level != Refused && !strings.ContainsAny(name, unknown+fresh+number) {
 		if real := p.Resolve(name); real != name {
@@ -40,7 +40,7 @@ func (p Place) written(name string) access {
 	return a
 }
 
-func (p Place) classify(name string) access {
+func (p Scope) classify(name string) access {
 	if strings.HasPrefix(name, fresh) {
 		return access{}
 	}
@@ -49,7 +49,7 @@ func (p Place) classify(name string) access {
 		return access{level: level, reason: reason}
 	}
 	folded := fold(name)
-	if p.ours(folded) {
+	if p.isOwnState(folded) {
 		return access{level: Refused, reason: "changes the configuration of hermes-ls"}
 	}
 	if level, reason := special(folded); level != Runs {
@@ -67,7 +67,7 @@ func (p Place) classify(name string) access {
 }
 
 // inside tells whether an absolute path lies in one of the workspace's folders.
-func (p Place) inside(name string) bool {
+func (p Scope) inside(name string) bool {
 	for _, r := range p.Roots {
 		if under(name, path.Clean(slashes(r))) {
 			return true
@@ -78,7 +78,7 @@ func (p Place) inside(name string) bool {
 
 // ownTemp tells whether an absolute path lies in the session's own temporary files,
 // and not in a workspace's folder below them.
-func (p Place) ownTemp(name string) bool {
+func (p Scope) ownTemp(name string) bool {
 	name = path.Clean(slashes(name))
 	for _, dir := range p.Temp {
 		if under(name, dir) && !p.inside(name) {
@@ -88,8 +88,8 @@ func (p Place) ownTemp(name string) bool {
 	return false
 }
 
-// ours tells whether a folded path is our own configuration or state.
-func (p Place) ours(folded string) bool {
+// isOwnState tells whether a folded path is our own configuration or state.
+func (p Scope) isOwnState(folded string) bool {
 	for _, home := range p.hermesHomes() {
 		rest, ok := strings.CutPrefix(folded, home+"/")
 		if folded == home {
@@ -111,7 +111,7 @@ func (p Place) ours(folded string) bool {
 }
 
 // hermesHomes returns the folded folders of our own configuration.
-func (p Place) hermesHomes() []string {
+func (p Scope) hermesHomes() []string {
 	var out []string
 	if p.HermesHome != "" {
 		out = append(out, fold(path.Clean(slashes(p.HermesHome))))
@@ -171,12 +171,12 @@ func blockDevice(rest string) bool {
 	return strings.ContainsAny(rest, "*?[")
 }
 
-// precious tells what the deletion or replacement of an absolute path would
+// protects tells what the deletion or replacement of an absolute path would
 // destroy; empty when it is nothing that is never deleted.
 //
 // deep tells that all below it goes as well, so that a folder within a system
 // folder counts as one.
-func (p Place) precious(name string, deep bool) string {
+func (p Scope) protects(name string, deep bool) string {
 	name = path.Clean(slashes(name))
 	target := name
 	// A pattern that matches all of a folder counts as the folder.

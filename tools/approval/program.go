@@ -4,7 +4,7 @@ import "strings"
 
 // program judges a call by what its program is known to do. A program that the rule files
 // do not know runs; it may be given another one to run.
-func (j *judge) program(c *call) {
+func (j *analyzer) program(c *call) {
 	if asksForHelp(c.args) {
 		return
 	}
@@ -26,7 +26,7 @@ func (j *judge) program(c *call) {
 }
 
 // by judges a call by the function that the rule files name.
-func (j *judge) by(handler string, c *call) {
+func (j *analyzer) by(handler string, c *call) {
 	switch handler {
 	case "wrapper":
 		j.wrapper(c)

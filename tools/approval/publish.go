@@ -9,7 +9,7 @@ const (
 )
 
 // remote judges build tools, and requests to hosts of repositories, by what they change for others.
-func (j *judge) remote(c *call) {
+func (j *analyzer) remote(c *call) {
 	name := strings.TrimSuffix(c.name, ".cmd")
 	if tasks := reasonIn("publishing-task", name); tasks != "" && !onlyShows(c.args, "-m") {
 		for _, a := range c.args {
@@ -90,7 +90,7 @@ func begins(words []verb, pattern []string) bool {
 }
 
 // hostAPI judges "gh api": what it sends, changes something, but for a query.
-func (j *judge) hostAPI(c *call, words []verb) {
+func (j *analyzer) hostAPI(c *call, words []verb) {
 	if !begins(words, []string{"api"}) {
 		return
 	}

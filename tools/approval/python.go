@@ -9,7 +9,7 @@ import (
 )
 
 // pythonProgram judges a Python interpreter by its code.
-func (j *judge) pythonProgram(c *call) {
+func (j *analyzer) pythonProgram(c *call) {
 	args := c.args
 	for len(args) > 0 && args[0].option() {
 		text := args[0].text
@@ -56,7 +56,7 @@ func (j *judge) pythonProgram(c *call) {
 
 // pythonModule judges "python -m": a module that runs other code runs what
 // follows it.
-func (j *judge) pythonModule(c *call, name string, args []field) {
+func (j *analyzer) pythonModule(c *call, name string, args []field) {
 	if name == "" && len(args) > 0 {
 		name, args = args[0].text, args[1:]
 	}
@@ -89,7 +89,7 @@ func (j *judge) pythonModule(c *call, name string, args []field) {
 	}
 }
 
-func (j *judge) pythonCode(c *call, src string) {
+func (j *analyzer) pythonCode(c *call, src string) {
 	if c.name == "ipython" {
 		for line := range strings.Lines(src) {
 			if line = strings.TrimSpace(line); strings.HasPrefix(line, "!") || strings.HasPrefix(line, "%sx ") || strings.HasPrefix(line, "%system ") {
@@ -207,7 +207,7 @@ func pyString(src string, i int, prefix string) ([]pyToken, int) {
 }
 
 // python judges Python code by the names it mentions and calls.
-func (j *judge) python(c *call, src string) {
+func (j *analyzer) python(c *call, src string) {
 	if !isASCII(src) {
 		src = norm.NFKC.String(src) // as Python reads names
 	}
@@ -237,7 +237,7 @@ func madeUp(reason string) bool {
 }
 
 type pyReader struct {
-	j     *judge
+	j     *analyzer
 	c     *call
 	src   string
 	toks  []pyToken
@@ -367,7 +367,7 @@ func (p *pyReader) name() {
 		}
 	}
 	for _, name := range candidates {
-		p.judge(name, last, attribute, called, args)
+		p.assess(name, last, attribute, called, args)
 	}
 	p.at = k - 1
 }
@@ -418,7 +418,7 @@ func constant(arg []pyToken) (string, bool) {
 	return b.String(), true
 }
 
-func (p *pyReader) judge(full, last string, attribute, called bool, args [][]pyToken) {
+func (p *pyReader) assess(full, last string, attribute, called bool, args [][]pyToken) {
 	j, c := p.j, p.c
 	for _, alias := range []string{"posix.", "nt.", "_os."} {
 		if rest, ok := strings.CutPrefix(full, alias); ok && (p.imported(alias[:len(alias)-1]) || p.names[rest] == full) {

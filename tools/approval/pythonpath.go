@@ -214,7 +214,7 @@ func (r *pyPath) named() (string, bool) {
 	name = r.p.resolve(name)
 	if name == "os.environ" && r.take("[") {
 		text, ok := r.sum()
-		return r.p.j.place.Home, ok && text == "HOME" && r.take("]")
+		return r.p.j.scope.Home, ok && text == "HOME" && r.take("]")
 	}
 	args, ok := r.args()
 	if !ok {
@@ -229,9 +229,9 @@ func (r *pyPath) named() (string, bool) {
 	case "os.path.abspath", "os.path.realpath", "os.path.normpath", "str", "os.fspath":
 		return strings.Join(args, ""), one
 	case "os.environ.get", "os.getenv":
-		return r.p.j.place.Home, len(args) > 0 && args[0] == "HOME"
+		return r.p.j.scope.Home, len(args) > 0 && args[0] == "HOME"
 	case "pathlib.Path.home", "Path.home":
-		return r.p.j.place.Home, len(args) == 0
+		return r.p.j.scope.Home, len(args) == 0
 	case "pathlib.Path.cwd", "Path.cwd", "os.getcwd":
 		return ".", len(args) == 0
 	}
@@ -260,7 +260,7 @@ func (r *pyPath) args() (list []string, ok bool) {
 func (r *pyPath) expanded(text string) string {
 	for _, prefix := range []string{"~", "$HOME", "${HOME}"} {
 		if rest, ok := strings.CutPrefix(text, prefix); ok && (rest == "" || rest[0] == '/') {
-			return r.p.j.place.Home + rest
+			return r.p.j.scope.Home + rest
 		}
 	}
 	return text

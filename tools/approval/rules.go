@@ -254,7 +254,7 @@ func rulesOf(name string) *program {
 func (p *program) parse(args []field) options { return parse(args, p.short, p.long) }
 
 // apply judges a call by the rules of a program, and reports whether they end the judgment.
-func (j *judge) apply(c *call, p *program) (done bool) {
+func (j *analyzer) apply(c *call, p *program) (done bool) {
 	if len(p.rules) == 0 {
 		return false
 	}
@@ -274,7 +274,7 @@ func (j *judge) apply(c *call, p *program) (done bool) {
 
 // terms evaluates the conditions of rules for a call.
 type terms struct {
-	j *judge
+	j *analyzer
 	c *call
 	o options
 	p *program

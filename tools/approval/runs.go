@@ -14,7 +14,7 @@ import (
 // whose content a command runs are part of its verdict.
 
 // ran notes the files that a field may stand for as run by a command.
-func (j *judge) ran(c *call, names ...string) {
+func (j *analyzer) ran(c *call, names ...string) {
 	if j.elsewhere {
 		return
 	}
@@ -24,14 +24,14 @@ func (j *judge) ran(c *call, names ...string) {
 }
 
 // ranValue notes the program that a variable or a setting names by its path.
-func (j *judge) ranValue(c *call, value string) {
+func (j *analyzer) ranValue(c *call, value string) {
 	if program, _, _ := strings.Cut(strings.TrimSpace(value), " "); strings.Contains(program, "/") {
 		j.ran(c, program)
 	}
 }
 
 // ranFiles notes files that a command runs, and those that the line has made them of.
-func (j *judge) ranFiles(c *call, files ...string) {
+func (j *analyzer) ranFiles(c *call, files ...string) {
 	for i := 0; i < len(files) && i < maxFiles; i++ {
 		j.ranFile(files[i])
 		j.bound(c, files[i])
@@ -44,8 +44,8 @@ func (j *judge) ranFiles(c *call, files ...string) {
 }
 
 // bound notes that an approval of a command covers the content of a file.
-func (j *judge) bound(c *call, file string) {
-	key := cmp.Or(j.keyAs, j.key(c))
+func (j *analyzer) bound(c *call, file string) {
+	key := cmp.Or(j.rememberAs, j.key(c))
 	if j.keyFiles == nil {
 		j.keyFiles = map[string][]string{}
 	}
@@ -55,7 +55,7 @@ func (j *judge) bound(c *call, file string) {
 }
 
 // bind sets the files that the keys of a verdict cover.
-func (j *judge) bind(v *Verdict) {
+func (j *analyzer) bind(v *Verdict) {
 	for _, key := range v.Keys {
 		files := j.keyFiles[key]
 		if key == j.wholeKey {
@@ -83,7 +83,7 @@ func (j *judge) bind(v *Verdict) {
 type copied struct{ from, to string }
 
 // makes notes that a command makes a file of others.
-func (j *judge) makes(st *state, to field, from ...string) {
+func (j *analyzer) makes(st *state, to field, from ...string) {
 	for _, name := range absolute(st, to.text) {
 		for _, source := range from {
 			if len(j.made) < maxFiles && !strings.ContainsAny(name+source, unknown+fresh+number) {
@@ -95,7 +95,7 @@ func (j *judge) makes(st *state, to field, from ...string) {
 
 // madeOf returns the files that a file may be a copy of: of one in a folder that was copied
 // that is the file in the source.
-func (j *judge) madeOf(file string) (from []string) {
+func (j *analyzer) madeOf(file string) (from []string) {
 	file = cleanPath(file)
 	for _, c := range j.made {
 		if rest, ok := strings.CutPrefix(file+"/", c.to+"/"); ok {
@@ -112,14 +112,14 @@ func (j *judge) madeOf(file string) (from []string) {
 	return from
 }
 
-func (j *judge) ranFile(file string) {
-	if clean := cleanPath(file); !ofSystem(clean) || j.place.inside(clean) {
+func (j *analyzer) ranFile(file string) {
+	if clean := cleanPath(file); !ofSystem(clean) || j.scope.inside(clean) {
 		j.foreign = true
 	}
 	if strings.ContainsAny(file, unknown+fresh+number) || strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "/proc/") {
 		return
 	}
-	if file = cleanPath(file); ofSystem(file) && !j.place.inside(file) || len(j.runFiles) >= maxFiles {
+	if file = cleanPath(file); ofSystem(file) && !j.scope.inside(file) || len(j.runFiles) >= maxFiles {
 		return
 	}
 	if !slices.Contains(j.runFiles, file) {
@@ -141,10 +141,10 @@ func ofSystem(name string) bool {
 }
 
 // ranInput notes the files that standard input comes from.
-func (j *judge) ranInput(c *call) { j.ranFiles(c, j.stdin.files...) }
+func (j *analyzer) ranInput(c *call) { j.ranFiles(c, j.stdin.files...) }
 
 // sources returns the files whose content a statement may write.
-func (j *judge) sources(n syntax.Node, st *state) (files []string) {
+func (j *analyzer) sources(n syntax.Node, st *state) (files []string) {
 	add := func(names ...field) {
 		for _, f := range names {
 			if !f.option() && f.text != "" {
@@ -170,14 +170,14 @@ func (j *judge) sources(n syntax.Node, st *state) (files []string) {
 
 // substitutes notes the files that substitutions within a word read: what runs their
 // text runs those.
-func (j *judge) substitutes(st *state, n syntax.Node) {
+func (j *analyzer) substitutes(st *state, n syntax.Node) {
 	if len(j.substFiles) < maxFiles {
 		j.substFiles = append(j.substFiles, j.sources(n, st)...)
 	}
 }
 
 // ranSubstituted notes that the text of a substitution is run.
-func (j *judge) ranSubstituted(c *call) { j.ranFiles(c, j.substFiles...) }
+func (j *analyzer) ranSubstituted(c *call) { j.ranFiles(c, j.substFiles...) }
 
 // scriptFiles are the names that a program tries for the script it is given.
 func scriptFiles(program, name string) []string {
@@ -205,7 +205,7 @@ func moduleFiles(module string) []string {
 }
 
 // ranOptions notes the files that options of a program name as its code.
-func (j *judge) ranOptions(c *call) {
+func (j *analyzer) ranOptions(c *call) {
 	letters := reasonIn("code-file-letters", c.name)
 	if letters == "" {
 		return
@@ -231,7 +231,7 @@ func (j *judge) ranOptions(c *call) {
 
 // followed adds to files that a command runs those that scripts of shells and of Python
 // among them run.
-func followed(files []string, p Place) []string {
+func followed(files []string, p Scope) []string {
 	if p.Read == nil {
 		return files
 	}
@@ -246,7 +246,7 @@ func followed(files []string, p Place) []string {
 		case strings.HasSuffix(files[i], ".py"):
 			more = imported(files[i], text)
 		case shellScript(files[i], text):
-			j := newJudge(text, p)
+			j := newAnalyzer(text, p)
 			st := j.start()
 			st.set("0", []value{{text: clean(files[i])}})
 			j.source(text, st, nil)
@@ -284,7 +284,7 @@ func imported(script, text string) (files []string) {
 
 // ranRead notes the files that a command reads or copies, if it runs what cannot be seen:
 // that may be their text.
-func (j *judge) ranRead(file *syntax.File, st *state) {
+func (j *analyzer) ranRead(file *syntax.File, st *state) {
 	if !slices.ContainsFunc(j.findings, func(f finding) bool { return strings.HasPrefix(f.reason, "runs ") }) {
 		return
 	}

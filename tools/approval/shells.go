@@ -7,7 +7,7 @@ import (
 
 // code judges the text of an argument as shell code that a program runs in a
 // shell of its own.
-func (j *judge) code(c *call, f field) {
+func (j *analyzer) code(c *call, f field) {
 	text := f.text
 	if strings.ContainsAny(text, unknown+fresh) {
 		j.ranSubstituted(c)
@@ -27,22 +27,22 @@ func (j *judge) code(c *call, f field) {
 // subsource judges code that a command runs. Its findings have keys of their
 // own, unless the command is run by another, such as sudo, that changes what
 // they mean.
-func (j *judge) subsource(text string, st *state, c *call) {
-	keyAs, saved := j.keyAs, j.worlds
-	if j.keyAs == "" && len(c.words) > 0 && programName(c.words[0].text) != c.name {
-		j.keyAs = j.key(c)
+func (j *analyzer) subsource(text string, st *state, c *call) {
+	rememberAs, saved := j.rememberAs, j.environments
+	if j.rememberAs == "" && len(c.words) > 0 && programName(c.words[0].text) != c.name {
+		j.rememberAs = j.key(c)
 	}
-	j.worlds = new(worlds)
+	j.environments = new(environments)
 	if !slices.Contains(j.running, text) { // code that runs itself is judged once
 		j.running = append(j.running, text)
 		j.source(text, st, c)
 		j.running = j.running[:len(j.running)-1]
 	}
-	j.keyAs, j.worlds = keyAs, saved
+	j.rememberAs, j.environments = rememberAs, saved
 }
 
 // shell judges a shell by its code, its script or its standard input.
-func (j *judge) shell(c *call) {
+func (j *analyzer) shell(c *call) {
 	args, code := c.args, false
 	for len(args) > 0 && len(args[0].text) > 1 && (args[0].text[0] == '-' || args[0].text[0] == '+') {
 		text := args[0].text
@@ -84,7 +84,7 @@ func (j *judge) shell(c *call) {
 	}
 }
 
-func (j *judge) shellCode(c *call, f field) {
+func (j *analyzer) shellCode(c *call, f field) {
 	switch {
 	case in("other-shell", c.name):
 		if c.name == "zsh" && (strings.HasPrefix(strings.TrimSpace(f.text), "=") || strings.Contains(f.text, "zmodload") || strings.Contains(f.text, " =")) {
@@ -103,7 +103,7 @@ func (j *judge) shellCode(c *call, f field) {
 }
 
 // shellInput judges a shell that reads its code.
-func (j *judge) shellInput(c *call) {
+func (j *analyzer) shellInput(c *call) {
 	j.ranInput(c)
 	j.foreign = j.foreign || !j.stdin.known
 	switch in := j.stdin; {
@@ -123,7 +123,7 @@ func (j *judge) shellInput(c *call) {
 }
 
 // script judges a file that a shell or an interpreter runs.
-func (j *judge) script(c *call, f field) {
+func (j *analyzer) script(c *call, f field) {
 	j.foreign = true
 	if strings.HasPrefix(f.text, "/dev/fd/") || strings.HasPrefix(f.text, "/proc/self/fd/") {
 		j.ranSubstituted(c)
@@ -140,7 +140,7 @@ func (j *judge) script(c *call, f field) {
 	}
 }
 
-func (j *judge) eval(c *call) {
+func (j *analyzer) eval(c *call) {
 	args := c.args
 	if len(args) > 0 && args[0].text == "--" {
 		args = args[1:]
@@ -154,7 +154,7 @@ func (j *judge) eval(c *call) {
 	j.subsource(strings.ReplaceAll(f.text, number, "0"), c.st, c)
 }
 
-func (j *judge) sourceFile(c *call) {
+func (j *analyzer) sourceFile(c *call) {
 	if len(c.args) > 0 {
 		if c.args[0].text == "/dev/stdin" {
 			j.shellInput(c)
@@ -165,7 +165,7 @@ func (j *judge) sourceFile(c *call) {
 	c.st.forget()
 }
 
-func (j *judge) trap(c *call) {
+func (j *analyzer) trap(c *call) {
 	args := c.args
 	if len(args) > 0 && args[0].text == "--" {
 		args = args[1:]
@@ -180,7 +180,7 @@ func (j *judge) trap(c *call) {
 	j.subsource(args[0].text, c.st.clone(), c)
 }
 
-func (j *judge) alias(c *call) {
+func (j *analyzer) alias(c *call) {
 	for _, a := range c.args {
 		name, val, ok := strings.Cut(a.text, "=")
 		if !ok {
@@ -195,7 +195,7 @@ func (j *judge) alias(c *call) {
 }
 
 // builtin keeps up with what the shell's own commands change.
-func (j *judge) builtin(c *call) {
+func (j *analyzer) builtin(c *call) {
 	switch c.name {
 	case "cd", "pushd", "popd":
 		j.cd(c)
@@ -242,13 +242,13 @@ func (j *judge) builtin(c *call) {
 const hidesHistory = "hides or deletes the history of commands"
 
 // history judges the shell's list of earlier commands: to show it is nothing.
-func (j *judge) history(c *call) {
+func (j *analyzer) history(c *call) {
 	if o := parse(c.args, "", "delete"); o.has("c", "d", "w", "a", "r", "n", "clear", "delete") || hasWord(c.args, "clear") || hasWord(c.args, "delete") {
 		j.ask(c, hidesHistory)
 	}
 }
 
-func (j *judge) set(c *call) {
+func (j *analyzer) set(c *call) {
 	for i, a := range c.args {
 		if a.text == "history" && i > 0 && c.args[i-1].text == "+o" {
 			j.ask(c, hidesHistory)
@@ -263,7 +263,7 @@ func (j *judge) set(c *call) {
 	}
 }
 
-func (j *judge) cd(c *call) {
+func (j *analyzer) cd(c *call) {
 	var to field
 	for _, a := range c.args {
 		if !a.option() && a.text != "--" {

@@ -3,7 +3,7 @@ package approval
 import "strings"
 
 // database judges the SQL that a database client reads, and the words of SQLite.
-func (j *judge) database(c *call) {
+func (j *analyzer) database(c *call) {
 	switch c.name {
 	case "sqlite3", "sqlite", "duckdb":
 		rest := j.sqliteRest(c)
@@ -25,7 +25,7 @@ func (j *judge) database(c *call) {
 }
 
 // sqliteRest returns the file and the SQL after it; what -cmd runs is judged.
-func (j *judge) sqliteRest(c *call) (rest []field) {
+func (j *analyzer) sqliteRest(c *call) (rest []field) {
 	args := c.args
 	for i := 0; i < len(args); i++ {
 		switch t := args[i].text; t {
@@ -43,7 +43,7 @@ func (j *judge) sqliteRest(c *call) (rest []field) {
 	return rest
 }
 
-func (j *judge) sql(c *call, text string) {
+func (j *analyzer) sql(c *call, text string) {
 	if strings.HasPrefix(strings.TrimSpace(text), unknown) {
 		j.ask(c, "runs SQL that cannot be seen")
 		return

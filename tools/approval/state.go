@@ -40,7 +40,7 @@ func (s *state) clone() *state {
 }
 
 func (s *state) set(name string, vals []value) {
-	if len(vals) == 0 || len(vals) > maxWorlds {
+	if len(vals) == 0 || len(vals) > maxEnvironments {
 		vals = anything
 	}
 	s.vars = &binding{s.vars, name, vals}
@@ -108,21 +108,21 @@ func union[T comparable](a, b []T) []T {
 	return out
 }
 
-// maxWorlds is how many combinations of the values of variables are followed
+// maxEnvironments is how many combinations of the values of variables are followed
 // for one command before they count as unknown.
-const maxWorlds = 64
+const maxEnvironments = 64
 
-// worlds walks through the combinations of values that the variables in one
+// environments walks through the combinations of values that the variables in one
 // command may have: each expansion of it asks pick for every variable it meets,
 // and next moves on to the next combination.
-type worlds struct {
+type environments struct {
 	names []string
 	sizes []int
 	at    []int
 	blur  bool // there were too many: all that is ambiguous is unknown
 }
 
-func (w *worlds) pick(name string, vals []value) value {
+func (w *environments) pick(name string, vals []value) value {
 	if len(vals) == 1 {
 		return vals[0]
 	}
@@ -139,7 +139,7 @@ func (w *worlds) pick(name string, vals []value) value {
 	return vals[min(w.at[i], len(vals)-1)]
 }
 
-func (w *worlds) next() bool {
+func (w *environments) next() bool {
 	for i := len(w.at) - 1; i >= 0; i-- {
 		if w.at[i]+1 < w.sizes[i] {
 			w.at[i]++

@@ -9,7 +9,7 @@ import (
 func cleanPath(name string) string { return path.Clean(slashes(name)) }
 
 // kill judges the ending of processes.
-func (j *judge) kill(c *call) {
+func (j *analyzer) kill(c *call) {
 	pids := killed(c.args)
 	if len(pids) == 0 && len(c.args) == 1 && c.args[0].text == "-1" {
 		j.refuse(c, "ends every process")
@@ -51,7 +51,7 @@ func killed(args []field) []field {
 }
 
 // ourselves keeps the model from our own configuration.
-func (j *judge) ourselves(c *call) {
+func (j *analyzer) ourselves(c *call) {
 	var verbs []string
 	for _, a := range c.args {
 		if !a.option() {
@@ -70,7 +70,7 @@ func (j *judge) ourselves(c *call) {
 }
 
 // inCluster judges what runs in a container of a cluster.
-func (j *judge) inCluster(c *call) {
+func (j *analyzer) inCluster(c *call) {
 	if i := slices.IndexFunc(c.args, func(a field) bool { return a.text == "--" }); i >= 0 && (hasWord(c.args, "exec") || hasWord(c.args, "debug")) {
 		j.within(c, c.args[i+1:])
 	}
@@ -78,7 +78,7 @@ func (j *judge) inCluster(c *call) {
 
 // within judges a command that runs on another machine or in a container: what
 // it would destroy there asks, and is never refused.
-func (j *judge) within(c *call, args []field) {
+func (j *analyzer) within(c *call, args []field) {
 	if len(args) == 0 {
 		return
 	}
@@ -86,19 +86,19 @@ func (j *judge) within(c *call, args []field) {
 	j.elsewhere = true
 	inner := c.with(args)
 	inner.st = &state{cwds: []string{unknown}}
-	place := j.place
-	j.place = Place{Home: place.Home, HermesHome: "", Roots: []string{"/"}} // nothing there is ours
+	place := j.scope
+	j.scope = Scope{Home: place.Home, HermesHome: "", Roots: []string{"/"}} // nothing there is ours
 	before := len(j.findings)
 	j.call(inner)
-	j.place, j.elsewhere = place, was
+	j.scope, j.elsewhere = place, was
 	for i := before; i < len(j.findings); i++ {
-		if j.keyAs == "" {
+		if j.rememberAs == "" {
 			j.findings[i].key = j.key(c)
 		}
 	}
 }
 
-func (j *judge) docker(c *call) {
+func (j *analyzer) docker(c *call) {
 	args := c.args
 	for len(args) > 0 && args[0].option() {
 		next := takesNext(args[0].text, "HclfpP", "host context config log-level file project-name profile env-file project-directory")
@@ -140,7 +140,7 @@ func (j *judge) docker(c *call) {
 	}
 }
 
-func (j *judge) dockerGroup(c *call, group string, args []field) {
+func (j *analyzer) dockerGroup(c *call, group string, args []field) {
 	verb := args[0].text
 	o := parse(args[1:], "st", "signal timeout")
 	switch {
@@ -154,7 +154,7 @@ func (j *judge) dockerGroup(c *call, group string, args []field) {
 }
 
 // dockerRun judges a container by its mounts and by what runs in it.
-func (j *judge) dockerRun(c *call, verb string, args []field) {
+func (j *analyzer) dockerRun(c *call, verb string, args []field) {
 	for len(args) > 0 && (args[0].option() || args[0].open()) {
 		a := args[0]
 		if a.open() {

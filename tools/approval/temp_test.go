@@ -19,7 +19,7 @@ func TestOwnTemp(t *testing.T) {
 	below.Cwd, below.Roots = "/tmp/ws", []string{"/tmp/ws"}
 	for _, c := range []struct {
 		src    string
-		place  Place
+		place  Scope
 		level  Level
 		shared Level // where they are not the session's own
 	}{

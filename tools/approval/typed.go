@@ -11,7 +11,7 @@ import (
 // be the one that reads it: a shell takes it as commands, Python as Python, an editor runs
 // what follows "!". Other programs take answers, of which only those count that would be
 // commands.
-func Typed(command, text string, p Place) Verdict {
+func Typed(command, text string, p Scope) Verdict {
 	text = strings.TrimRight(text, "\x00\x03\x04\r\n")
 	key := "type into " + Escape(command)
 	worst := Verdict{}
@@ -25,7 +25,7 @@ func Typed(command, text string, p Place) Verdict {
 }
 
 // readers returns the names of all programs in a command, and "" if one is not known.
-func readers(command string, p Place) (names []string) {
+func readers(command string, p Scope) (names []string) {
 	v := Command(command, p)
 	if v.Syntax != "" {
 		return []string{""}
@@ -49,7 +49,7 @@ func readers(command string, p Place) (names []string) {
 	return names
 }
 
-func typedInto(name, text, key string, p Place) Verdict {
+func typedInto(name, text, key string, p Scope) Verdict {
 	asks := func(why string) Verdict {
 		return Verdict{Level: Asks, Reason: why, Keys: []string{key + ": " + Escape(text)}, Commands: []string{visible(Escape(text))}}
 	}
@@ -81,7 +81,7 @@ func typedInto(name, text, key string, p Place) Verdict {
 }
 
 // typedEditor judges text for an editor, a pager or a debugger.
-func typedEditor(text string, p Place, asks func(string) Verdict) Verdict {
+func typedEditor(text string, p Scope, asks func(string) Verdict) Verdict {
 	v := Command(text, p)
 	if v.Syntax == "" && (v.Level == Refused || v.Level == Asks && startsDangerous(text)) {
 		return v

@@ -10,15 +10,15 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// judge walks one command and all that is in it, and collects what it would do.
-type judge struct {
-	place    Place
-	src      string // what was asked about, whole
-	findings []finding
-	commands []string
-	worlds   *worlds
-	keyAs    string // when set, the key of all findings
-	wholeKey string // of the whole source, once it was needed
+// analyzer walks one command and all that is in it, and collects what it would do.
+type analyzer struct {
+	scope        Scope
+	src          string // what was asked about, whole
+	findings     []finding
+	commands     []string
+	environments *environments
+	rememberAs   string // when set, the key of all findings
+	wholeKey     string // of the whole source, once it was needed
 
 	funcs   map[string][]*syntax.Stmt // every definition met
 	used    map[*syntax.Stmt]bool     // bodies that were called
@@ -61,12 +61,12 @@ const (
 	maxNest  = 400 // brackets open at once, before parsing
 )
 
-func newJudge(src string, p Place) *judge {
-	return &judge{place: p, src: src, worlds: new(worlds)}
+func newAnalyzer(src string, p Scope) *analyzer {
+	return &analyzer{scope: p, src: src, environments: new(environments)}
 }
 
-func (j *judge) start() *state {
-	cwd := j.place.Cwd
+func (j *analyzer) start() *state {
+	cwd := j.scope.Cwd
 	if cwd == "" {
 		cwd = unknown
 	}
@@ -85,7 +85,7 @@ type input struct {
 
 // source judges shell code. outer is the command that runs it, nil for the
 // whole command.
-func (j *judge) source(src string, st *state, outer *call) {
+func (j *analyzer) source(src string, st *state, outer *call) {
 	c := outer
 	if c == nil {
 		c = &call{st: st}
@@ -158,7 +158,7 @@ func unfit(src string) string {
 
 // uncalled judges the functions that were only declared: something may call
 // them that was not seen.
-func (j *judge) uncalled(st *state) {
+func (j *analyzer) uncalled(st *state) {
 	for _, bodies := range j.funcs {
 		for _, body := range bodies {
 			if !j.used[body] {
@@ -171,7 +171,7 @@ func (j *judge) uncalled(st *state) {
 }
 
 // enter counts one more level of nesting; false when there are too many.
-func (j *judge) enter() bool {
+func (j *analyzer) enter() bool {
 	if j.depth >= maxDepth {
 		j.note(Asks, "is nested too deeply to be judged", Escape(j.src))
 		return false
@@ -180,18 +180,18 @@ func (j *judge) enter() bool {
 	return true
 }
 
-func (j *judge) leave() { j.depth-- }
+func (j *analyzer) leave() { j.depth-- }
 
-func (j *judge) stmts(list []*syntax.Stmt, st *state) {
+func (j *analyzer) stmts(list []*syntax.Stmt, st *state) {
 	for _, s := range list {
 		j.stmt(s, st)
 	}
 }
 
 // aside judges statements whose changes of state are lost, as in a subshell.
-func (j *judge) aside(list []*syntax.Stmt, st *state) { j.stmts(list, st.clone()) }
+func (j *analyzer) aside(list []*syntax.Stmt, st *state) { j.stmts(list, st.clone()) }
 
-func (j *judge) stmt(s *syntax.Stmt, st *state) {
+func (j *analyzer) stmt(s *syntax.Stmt, st *state) {
 	if s == nil || !j.enter() {
 		return
 	}
@@ -216,7 +216,7 @@ func (j *judge) stmt(s *syntax.Stmt, st *state) {
 
 // spent counts one more step and tells whether there were too many; then the
 // whole asks.
-func (j *judge) spent() bool {
+func (j *analyzer) spent() bool {
 	if j.steps++; j.steps <= maxSteps && j.work <= maxWork {
 		return false
 	}
@@ -227,7 +227,7 @@ func (j *judge) spent() bool {
 	return true
 }
 
-func (j *judge) command(s *syntax.Stmt, st *state) {
+func (j *analyzer) command(s *syntax.Stmt, st *state) {
 	switch c := s.Cmd.(type) {
 	case nil:
 	case *syntax.CallExpr:
@@ -271,7 +271,7 @@ func (j *judge) command(s *syntax.Stmt, st *state) {
 }
 
 // inner judges what is substituted within the words of a node.
-func (j *judge) inner(st *state, n syntax.Node) {
+func (j *analyzer) inner(st *state, n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
@@ -306,7 +306,7 @@ func (j *judge) inner(st *state, n syntax.Node) {
 }
 
 // expansion judges what an expansion does beside giving a text.
-func (j *judge) expansion(st *state, p *syntax.ParamExp) {
+func (j *analyzer) expansion(st *state, p *syntax.ParamExp) {
 	if p.Exp == nil {
 		return
 	}
@@ -323,7 +323,7 @@ func (j *judge) expansion(st *state, p *syntax.ParamExp) {
 }
 
 // words judges what is substituted within words, cheaply when nothing is.
-func (j *judge) words(st *state, words ...*syntax.Word) {
+func (j *analyzer) words(st *state, words ...*syntax.Word) {
 	for _, w := range words {
 		if w == nil {
 			continue
@@ -338,7 +338,7 @@ func (j *judge) words(st *state, words ...*syntax.Word) {
 	}
 }
 
-func (j *judge) conditional(c *syntax.IfClause, st *state) {
+func (j *analyzer) conditional(c *syntax.IfClause, st *state) {
 	if len(c.Cond) == 0 { // else
 		j.stmts(c.Then, st)
 		return
@@ -378,7 +378,7 @@ func ends(list []*syntax.Stmt) bool {
 }
 
 // loop judges a body that may run never, once, or again after itself.
-func (j *judge) loop(st *state, body func(*state)) {
+func (j *analyzer) loop(st *state, body func(*state)) {
 	base, after := st.clone(), st.clone()
 	body(after)
 	if after.vars != base.vars || !slices.Equal(after.cwds, base.cwds) {
@@ -389,7 +389,7 @@ func (j *judge) loop(st *state, body func(*state)) {
 	*st = *join(base, base.clone(), after)
 }
 
-func (j *judge) forLoop(c *syntax.ForClause, st *state) {
+func (j *analyzer) forLoop(c *syntax.ForClause, st *state) {
 	var name string
 	var vals []value
 	switch l := c.Loop.(type) {
@@ -410,7 +410,7 @@ func (j *judge) forLoop(c *syntax.ForClause, st *state) {
 }
 
 // items returns the values that a loop variable takes.
-func (j *judge) items(st *state, l *syntax.WordIter) []value {
+func (j *analyzer) items(st *state, l *syntax.WordIter) []value {
 	var vals []value
 	if !l.InPos.IsValid() {
 		if !st.argsKnown {
@@ -421,7 +421,7 @@ func (j *judge) items(st *state, l *syntax.WordIter) []value {
 		}
 		return vals
 	}
-	j.eachWorld(func() {
+	j.eachEnvironment(func() {
 		for _, f := range j.expand(st, l.Items) {
 			vals = union(vals, []value{{f.text, f.glob}})
 		}
@@ -432,7 +432,7 @@ func (j *judge) items(st *state, l *syntax.WordIter) []value {
 	return vals
 }
 
-func (j *judge) cases(c *syntax.CaseClause, st *state) {
+func (j *analyzer) cases(c *syntax.CaseClause, st *state) {
 	j.words(st, c.Word)
 	base, out := st.clone(), st.clone()
 	for _, item := range c.Items {
@@ -446,7 +446,7 @@ func (j *judge) cases(c *syntax.CaseClause, st *state) {
 	*st = *out
 }
 
-func (j *judge) function(c *syntax.FuncDecl) {
+func (j *analyzer) function(c *syntax.FuncDecl) {
 	if j.funcs == nil {
 		j.funcs, j.used = map[string][]*syntax.Stmt{}, map[*syntax.Stmt]bool{}
 	}
@@ -460,7 +460,7 @@ func (j *judge) function(c *syntax.FuncDecl) {
 }
 
 // callFunction judges the bodies of a function with its arguments in place.
-func (j *judge) callFunction(c *call, bodies []*syntax.Stmt) {
+func (j *analyzer) callFunction(c *call, bodies []*syntax.Stmt) {
 	for _, body := range bodies {
 		j.used[body] = true
 		for _, f := range j.frames {
@@ -474,16 +474,16 @@ func (j *judge) callFunction(c *call, bodies []*syntax.Stmt) {
 		j.frames = append(j.frames, frame{body, j.forks})
 		args, known := c.st.args, c.st.argsKnown
 		c.st.args, c.st.argsKnown = c.args, !slices.ContainsFunc(c.args, func(f field) bool { return strings.Contains(f.text, unknown) })
-		saved := j.worlds
-		j.worlds = new(worlds)
+		saved := j.environments
+		j.environments = new(environments)
 		j.stmt(body, c.st)
-		j.worlds = saved
+		j.environments = saved
 		c.st.args, c.st.argsKnown = args, known
 		j.frames = j.frames[:len(j.frames)-1]
 	}
 }
 
-func (j *judge) binary(c *syntax.BinaryCmd, st *state) {
+func (j *analyzer) binary(c *syntax.BinaryCmd, st *state) {
 	switch c.Op {
 	case syntax.Pipe, syntax.PipeAll:
 		j.forks++
@@ -516,7 +516,7 @@ func andChain(c *syntax.BinaryCmd) []*syntax.Stmt {
 
 // chain judges "a && b && c": within it each knows that those before it have
 // run; what comes after it may find that the chain broke off at any of them.
-func (j *judge) chain(list []*syntax.Stmt, st *state) {
+func (j *analyzer) chain(list []*syntax.Stmt, st *state) {
 	var broken *state
 	for i, s := range list {
 		if broken == nil && i > 0 && !succeeds(list[i-1]) {
@@ -536,7 +536,7 @@ func succeeds(s *syntax.Stmt) bool {
 }
 
 // producer says what a statement writes into a pipe.
-func (j *judge) producer(s *syntax.Stmt, st *state) input {
+func (j *analyzer) producer(s *syntax.Stmt, st *state) input {
 	if c, ok := s.Cmd.(*syntax.CallExpr); ok && len(c.Args) > 0 {
 		switch c.Args[0].Lit() {
 		case "echo", "printf":
@@ -553,7 +553,7 @@ func (j *judge) producer(s *syntax.Stmt, st *state) input {
 }
 
 // printed returns what echo or printf writes, when it is plain to see.
-func (j *judge) printed(st *state, args []*syntax.Word) input {
+func (j *analyzer) printed(st *state, args []*syntax.Word) input {
 	f := j.expand(st, args)
 	if len(f) == 0 {
 		return input{some: true}
@@ -589,7 +589,7 @@ func (j *judge) printed(st *state, args []*syntax.Word) input {
 
 // origin says how a stream came to be, for those origins that matter when a
 // shell reads it.
-func (j *judge) origin(n syntax.Node) string {
+func (j *analyzer) origin(n syntax.Node) string {
 	how := ""
 	syntax.Walk(n, func(n syntax.Node) bool {
 		c, ok := n.(*syntax.CallExpr)
@@ -612,7 +612,7 @@ func (j *judge) origin(n syntax.Node) string {
 }
 
 // here returns the text of a here-document or here-string.
-func (j *judge) here(st *state, r *syntax.Redirect) input {
+func (j *analyzer) here(st *state, r *syntax.Redirect) input {
 	if r.Op == syntax.WordHdoc {
 		return input{some: true, known: true, text: j.text(st, r.Word).text + "\n"}
 	}
@@ -642,7 +642,7 @@ func quotedDelimiter(w *syntax.Word) bool {
 }
 
 // redirect judges one redirection and returns what it makes of the input.
-func (j *judge) redirect(s *syntax.Stmt, r *syntax.Redirect, st *state) input {
+func (j *analyzer) redirect(s *syntax.Stmt, r *syntax.Redirect, st *state) input {
 	j.words(st, r.Word, r.Hdoc)
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
@@ -665,7 +665,7 @@ func (j *judge) redirect(s *syntax.Stmt, r *syntax.Redirect, st *state) input {
 			return j.stdin
 		}
 	}
-	j.eachWorld(func() {
+	j.eachEnvironment(func() {
 		target := j.text(st, r.Word)
 		target.glob = strings.ContainsAny(target.text, "*?[")
 		c := &call{st: st, words: j.statementWords(s, st, r, target)}
@@ -678,7 +678,7 @@ func (j *judge) redirect(s *syntax.Stmt, r *syntax.Redirect, st *state) input {
 
 // statementWords writes a statement and one of its redirections for a key. A
 // here-document makes it unseen, so that the key is the whole source.
-func (j *judge) statementWords(s *syntax.Stmt, st *state, r *syntax.Redirect, target field) []field {
+func (j *analyzer) statementWords(s *syntax.Stmt, st *state, r *syntax.Redirect, target field) []field {
 	words := []field{{text: unknown}}
 	if c, ok := s.Cmd.(*syntax.CallExpr); ok {
 		words = append(j.assigned(st, c.Assigns), j.expand(st, c.Args)...)
@@ -693,20 +693,20 @@ func (j *judge) statementWords(s *syntax.Stmt, st *state, r *syntax.Redirect, ta
 	return append(words, field{text: r.Op.String(), glob: true, dyn: true}, target)
 }
 
-// eachWorld runs do once for every combination of the values of the variables
+// eachEnvironment runs do once for every combination of the values of the variables
 // that do expands.
-func (j *judge) eachWorld(do func()) {
-	saved := j.worlds
-	defer func() { j.worlds = saved }()
-	j.worlds = new(worlds)
+func (j *analyzer) eachEnvironment(do func()) {
+	saved := j.environments
+	defer func() { j.environments = saved }()
+	j.environments = new(environments)
 	for n := 0; ; n++ {
-		if n == maxWorlds || j.work > maxWork {
-			j.worlds = &worlds{blur: true}
+		if n == maxEnvironments || j.work > maxWork {
+			j.environments = &environments{blur: true}
 			do()
 			return
 		}
 		do()
-		if !j.worlds.next() {
+		if !j.environments.next() {
 			return
 		}
 	}

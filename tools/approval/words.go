@@ -34,8 +34,8 @@ const (
 	maxArgs   = 4096 // arguments of one command; beyond that the last is unknown
 )
 
-// expand returns the arguments that words become in the current world.
-func (j *judge) expand(st *state, words []*syntax.Word) []field {
+// expand returns the arguments that words become in the current environment.
+func (j *analyzer) expand(st *state, words []*syntax.Word) []field {
 	e := expander{j: j, st: st, out: make([]field, 0, len(words)+1)}
 	for _, w := range words {
 		if e.braces(w); len(e.out) >= maxArgs {
@@ -46,7 +46,7 @@ func (j *judge) expand(st *state, words []*syntax.Word) []field {
 }
 
 // text returns what a word becomes where it is not split, as in an assignment.
-func (j *judge) text(st *state, w *syntax.Word) field {
+func (j *analyzer) text(st *state, w *syntax.Word) field {
 	if w == nil {
 		return field{}
 	}
@@ -59,9 +59,9 @@ func (j *judge) text(st *state, w *syntax.Word) field {
 }
 
 // values returns every text that a word may become where it is not split.
-func (j *judge) values(st *state, w *syntax.Word) []value {
+func (j *analyzer) values(st *state, w *syntax.Word) []value {
 	var out []value
-	j.eachWorld(func() {
+	j.eachEnvironment(func() {
 		f := j.text(st, w)
 		out = union(out, []value{{text: f.text}})
 	})
@@ -70,7 +70,7 @@ func (j *judge) values(st *state, w *syntax.Word) []value {
 
 // expander builds fields from the parts of words.
 type expander struct {
-	j     *judge
+	j     *analyzer
 	st    *state
 	out   []field
 	cur   []byte
@@ -303,8 +303,8 @@ func plain(p *syntax.ParamExp) bool {
 		len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
 }
 
-// param returns what an expansion of a parameter gives in the current world.
-func (j *judge) param(st *state, p *syntax.ParamExp) value {
+// param returns what an expansion of a parameter gives in the current environment.
+func (j *analyzer) param(st *state, p *syntax.ParamExp) value {
 	if p.Param != nil && p.Param.Value == "BASH_SOURCE" && !p.Excl && !p.Length && p.Exp == nil && p.Slice == nil && p.Repl == nil {
 		return j.variable(st, "0") // of a script it is the same
 	}
@@ -328,15 +328,15 @@ func (j *judge) param(st *state, p *syntax.ParamExp) value {
 			return v
 		}
 		other := value{text: j.text(st, p.Exp.Word).text}
-		return j.worlds.pick("${"+name+":-}", []value{v, other})
+		return j.environments.pick("${"+name+":-}", []value{v, other})
 	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
 		return v
 	}
 	return anything[0]
 }
 
-// variable returns what a variable holds in the current world.
-func (j *judge) variable(st *state, name string) value {
+// variable returns what a variable holds in the current environment.
+func (j *analyzer) variable(st *state, name string) value {
 	switch name {
 	case "#", "?", "$", "!", "LINENO", "RANDOM", "SECONDS", "PPID", "UID", "EUID", "BASHPID":
 		return value{text: number}
@@ -350,27 +350,27 @@ func (j *judge) variable(st *state, name string) value {
 		return value{}
 	}
 	if vals, ok := st.get(name); ok {
-		if name == "HOME" && vals[0].text == unknown && len(vals) == 1 && j.place.Home != "" {
-			return value{text: j.place.Home} // something unseen ran; it is still home
+		if name == "HOME" && vals[0].text == unknown && len(vals) == 1 && j.scope.Home != "" {
+			return value{text: j.scope.Home} // something unseen ran; it is still home
 		}
-		return j.worlds.pick(name, vals)
+		return j.environments.pick(name, vals)
 	}
 	switch name {
 	case "HOME":
-		return value{text: j.place.Home}
+		return value{text: j.scope.Home}
 	case "IFS":
 		return value{text: " \t\n"}
 	}
-	if v, ok := j.place.Env[name]; ok {
+	if v, ok := j.scope.Env[name]; ok {
 		return value{text: clean(v)}
 	}
-	if name == "TMPDIR" && len(j.place.Temp) > 0 {
-		return value{text: j.place.Temp[0]} // what is meant, as programs take it so
+	if name == "TMPDIR" && len(j.scope.Temp) > 0 {
+		return value{text: j.scope.Temp[0]} // what is meant, as programs take it so
 	}
 	return anything[0]
 }
 
-func (j *judge) home(st *state) string {
+func (j *analyzer) home(st *state) string {
 	if h := j.variable(st, "HOME").text; h != "" {
 		return h
 	}
@@ -378,7 +378,7 @@ func (j *judge) home(st *state) string {
 }
 
 // pwd is the folder the shell is in, when there is only one it can be.
-func (j *judge) pwd(st *state) string {
+func (j *analyzer) pwd(st *state) string {
 	if len(st.cwds) == 1 && st.cwds[0] != "" {
 		return st.cwds[0]
 	}
@@ -386,7 +386,7 @@ func (j *judge) pwd(st *state) string {
 }
 
 // substituted returns what an expansion other than of a parameter gives.
-func (j *judge) substituted(st *state, p syntax.WordPart) value {
+func (j *analyzer) substituted(st *state, p syntax.WordPart) value {
 	switch p := p.(type) {
 	case *syntax.ArithmExp:
 		return value{text: number}
@@ -399,7 +399,7 @@ func (j *judge) substituted(st *state, p syntax.WordPart) value {
 }
 
 // output returns what a substituted command prints, where that is plain to see.
-func (j *judge) output(st *state, s *syntax.Stmt) value {
+func (j *analyzer) output(st *state, s *syntax.Stmt) value {
 	if j.substDepth > 4 || len(s.Redirs) > 0 {
 		return anything[0]
 	}
@@ -417,7 +417,7 @@ func (j *judge) output(st *state, s *syntax.Stmt) value {
 		return value{text: j.pwd(st)}
 	case "mktemp":
 		for _, a := range j.expand(st, c.Args[1:]) {
-			if a.seen() && (a.text == "--tmpdir" || j.place.ownTemp(a.text)) {
+			if a.seen() && (a.text == "--tmpdir" || j.scope.ownTemp(a.text)) {
 				continue
 			}
 			if strings.Contains(a.text, "/") || strings.HasPrefix(a.text, "-p") || strings.HasPrefix(a.text, "--tmp") || !a.seen() {
@@ -450,7 +450,7 @@ func (j *judge) output(st *state, s *syntax.Stmt) value {
 }
 
 // entered returns the folder that "cd folder && pwd" prints.
-func (j *judge) entered(st *state, s *syntax.Stmt) (value, bool) {
+func (j *analyzer) entered(st *state, s *syntax.Stmt) (value, bool) {
 	b, ok := s.Cmd.(*syntax.BinaryCmd)
 	if !ok || b.Op != syntax.AndStmt || len(b.X.Redirs)+len(b.Y.Redirs) > 0 {
 		return value{}, false

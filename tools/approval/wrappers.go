@@ -3,7 +3,7 @@ package approval
 import "strings"
 
 // wrapper judges programs that run the rest of their arguments as a command.
-func (j *judge) wrapper(c *call) {
+func (j *analyzer) wrapper(c *call) {
 	rest, ok := j.unwrap(c)
 	if !ok {
 		j.ask(c, "runs something that cannot be seen")
@@ -27,7 +27,7 @@ func (j *judge) wrapper(c *call) {
 
 // unwrap returns the command that a wrapper runs; ok is false when it cannot be
 // seen.
-func (j *judge) unwrap(c *call) (rest []field, ok bool) {
+func (j *analyzer) unwrap(c *call) (rest []field, ok bool) {
 	p := rulesOf(c.name)
 	args := c.args
 	for len(args) > 0 {
@@ -76,7 +76,7 @@ func (j *judge) unwrap(c *call) (rest []field, ok bool) {
 
 // wrapperFlag judges one option of a wrapper; false when the wrapper then does
 // something that cannot be seen.
-func (j *judge) wrapperFlag(c *call, a field) bool {
+func (j *analyzer) wrapperFlag(c *call, a field) bool {
 	switch c.name {
 	case "sudo", "doas":
 		if !strings.HasPrefix(a.text, "--") && strings.ContainsAny(a.text, "eis") || strings.HasPrefix(a.text, "--edit") ||
@@ -110,7 +110,7 @@ func takesNext(text, short, long string) bool {
 }
 
 // runner judges package managers that can also run a program.
-func (j *judge) runner(c *call) {
+func (j *analyzer) runner(c *call) {
 	j.packageVerb(c)
 	if contains("uv hatch mise pixi rye pdm conda mamba", c.name) {
 		j.handsOn(c)
@@ -180,7 +180,7 @@ func (j *judge) runner(c *call) {
 }
 
 // xargs judges commands that get arguments which are not seen.
-func (j *judge) xargs(c *call) {
+func (j *analyzer) xargs(c *call) {
 	args := c.args
 	placeholder := ""
 	if c.name == "parallel" {
@@ -248,7 +248,7 @@ func joined(args []field) field {
 	return f
 }
 
-func (j *judge) ssh(c *call) {
+func (j *analyzer) ssh(c *call) {
 	args := c.args
 	for len(args) > 0 && args[0].option() {
 		text := args[0].text
@@ -275,7 +275,7 @@ func (j *judge) ssh(c *call) {
 }
 
 // copyRemote judges scp, sftp and rsync.
-func (j *judge) copyRemote(c *call) {
+func (j *analyzer) copyRemote(c *call) {
 	o := parse(c.args, "eoSFiPclJBfTM", "rsh rsync-path exclude include filter files-from exclude-from include-from backup-dir temp-dir partial-dir compare-dest link-dest log-file chmod")
 	if o.open && c.name == "rsync" {
 		j.ask(c, "has an argument that cannot be seen, which may be one that deletes")
