@@ -84,7 +84,7 @@ type Scope struct {
 // maxSource is the longest command or code that is judged at all, in bytes.
 const maxSource = 64 << 10
 
-// Command judges a command for bash, as it would run in a place.
+// Command judges a command for bash, as it would run in a scope.
 func Command(src string, p Scope) Verdict {
 	j := newAnalyzer(src, p)
 	j.source(src, j.start(), nil)
@@ -98,7 +98,7 @@ func Command(src string, p Scope) Verdict {
 	return v
 }
 
-// Python judges a piece of Python as it would run in a place.
+// Python judges a piece of Python as it would run in a scope.
 func Python(src string, p Scope) Verdict {
 	j := newAnalyzer(src, p)
 	c := &call{name: "python3", st: j.start()}

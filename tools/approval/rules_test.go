@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 // Each rule applies to the commands that it names as examples, and to none of the others.
@@ -37,5 +38,35 @@ func TestRules(t *testing.T) {
 	}
 	if examples < 200 {
 		t.Errorf("only %d examples", examples)
+	}
+}
+
+// Each function that a rule file names judges a program without arguments.
+func TestHandlers(t *testing.T) {
+	t.Parallel()
+	for name, p := range rules().programs {
+		for _, handler := range p.handlers {
+			j := newAnalyzer(name, here)
+			j.by(handler, &call{name: name, words: []field{{text: name}}, st: j.start()}) // panics if there is none
+		}
+	}
+}
+
+// A rule file that is not well formed is an error with its place.
+func TestRuleErrors(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"asks -f: deletes":                  "no block",
+		"program x\ndoes -f":                "unknown word",
+		"program x\nasks -f":                "wrong form",
+		"program x\nmatch x":                "without a rule",
+		"  x y":                             "in no list",
+		"program x\nwrites":                 "wrong form",
+		"list a\n  b\nprogram x\nelse when": "unknown word",
+	} {
+		_, err := readRules(fstest.MapFS{"rules/a.txt": {Data: []byte(text)}})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "rules/a.txt:") {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }
