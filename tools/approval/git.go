@@ -54,7 +54,6 @@ func (j *analyzer) git(c *call) {
 	j.gitOpens(g)
 	j.gitOutside(g)
 	j.gitVerb(g)
-	j.gitPrograms(g)
 }
 
 // gitOutside asks about changes to a repository outside the workspace.
@@ -123,20 +122,14 @@ func gitRuns(key, val string) bool {
 
 // gitVerb judges what a git command throws away.
 func (j *analyzer) gitVerb(c *call) {
-	p := rulesOf("git " + c.name)
-	j.apply(c, p)
+	j.apply(c, rulesOf("git "+c.name))
 	switch c.name {
 	case "checkout":
 		j.gitCheckout(c)
-	case "remote":
-		if rest := parse(c.args, "tm", "").rest; len(rest) > 0 && (rest[0].text == "add" || rest[0].text == "set-url") {
-			j.transports(c, rest[1:])
-		}
 	case "config":
 		j.gitConfig(c)
-	case "clone", "init":
-		j.gitClone(c)
 	}
+	j.transports(c, c.args)
 }
 
 func afterWord(args []field, word string) []field {
@@ -214,72 +207,6 @@ func (j *analyzer) gitConfig(c *call) {
 	if len(rest) >= 2 && gitRuns(rest[0].text, rest[1].text) {
 		j.ask(c, "has a git setting that runs programs ("+visible(rest[0].text)+")")
 		j.findings[len(j.findings)-1].settings = true
-	}
-}
-
-func (j *analyzer) gitClone(c *call) {
-	o := parse(c.args, "bocujd", "branch origin config upload-pack jobs depth template reference reference-if-able separate-git-dir filter shallow-since shallow-exclude server-option initial-branch object-format bundle-uri")
-	for _, opt := range o.list {
-		switch {
-		case opt.name == "c" || opt.double && opt.name == "config":
-			j.gitSetting(c, opt.value.text)
-		case opt.double && opt.name == "template" && opt.value.text != "":
-			j.ask(c, "takes git hooks from a template")
-		case opt.double && opt.name == "separate-git-dir":
-			j.writes(c, opt.value)
-		}
-	}
-	to := field{text: "."}
-	switch {
-	case c.name == "init" && len(o.rest) > 0:
-		to = o.rest[0]
-	case c.name == "clone" && len(o.rest) > 1:
-		to = o.rest[1]
-	}
-	j.writes(c, to)
-}
-
-// gitPrograms judges what makes a git command run other programs or write files.
-func (j *analyzer) gitPrograms(c *call) {
-	j.transports(c, c.args)
-	for i, a := range c.args {
-		name, val, has := strings.Cut(a.text, "=")
-		if !has && i+1 < len(c.args) {
-			val = c.args[i+1].text
-		}
-		switch name {
-		case "--upload-pack", "--receive-pack", "--exec", "-x", "--extcmd", "--open-files-in-pager":
-			j.gitExec(c, name, val)
-		case "-u":
-			if c.name == "clone" || c.name == "fetch" || c.name == "ls-remote" || c.name == "pull" {
-				j.ask(c, "runs a program given as an option")
-			}
-		case "--output", "--output-directory", "-o":
-			switch c.name {
-			case "diff", "log", "show", "archive", "format-patch", "bugreport", "diagnose":
-				if val != "" {
-					j.writes(c, field{text: val})
-				}
-			}
-		}
-		if c.name == "grep" && strings.HasPrefix(a.text, "-O") && a.text != "-O" || c.name == "grep" && a.text == "-O" {
-			j.ask(c, "opens a program on what it finds")
-		}
-	}
-	if c.name == "bisect" && len(c.args) > 1 && c.args[0].text == "run" {
-		j.call(c.with(c.args[1:]))
-	}
-}
-
-func (j *analyzer) gitExec(c *call, name, val string) {
-	switch c.name {
-	case "rebase":
-		j.code(c, field{text: val})
-	case "difftool", "clone", "fetch", "fetch-pack", "send-pack", "ls-remote", "pull", "push", "archive", "grep":
-		if name == "-x" && c.name != "difftool" {
-			return
-		}
-		j.ask(c, "runs a program given as an option")
 	}
 }
 

@@ -174,7 +174,7 @@ func (r *ruleReader) ofProgram(word, rest string) error {
 // ruleActions says of each action whether its first group of terms is what it is done with.
 var ruleActions = map[string]bool{
 	"asks": false, "refused": false, "allows": false,
-	"writes": true, "code": true, "runs": true, "sql": true, "changes": true, "uploads": true, "deletes": true,
+	"writes": true, "code": true, "setting": true, "runs": true, "sql": true, "changes": true, "uploads": true, "deletes": true,
 }
 
 func (r *ruleReader) rule(word, rest string) error {
@@ -353,7 +353,7 @@ func (t terms) do(r rule) bool {
 		return t.changes(r)
 	case "runs":
 		return t.runs(r.what)
-	case "writes", "code", "sql":
+	case "writes", "code", "sql", "setting":
 		operands := t.operands(r.what)
 		for _, f := range operands {
 			switch {
@@ -361,6 +361,8 @@ func (t terms) do(r rule) bool {
 				t.j.code(t.c, f)
 			case r.action == "sql":
 				t.j.sql(t.c, f.text)
+			case r.action == "setting":
+				t.j.gitSetting(t.c, f.text)
 			case f.text != "-":
 				t.j.writes(t.c, f)
 			}

@@ -187,36 +187,21 @@ func (j *analyzer) dockerRun(c *call, verb string, args []field) {
 
 // dockerFlag tells whether an option of docker run takes no value.
 func dockerFlag(text string) bool {
-	if !strings.HasPrefix(text, "--") {
-		return strings.Trim(text[1:], "itdPqT") == ""
-	}
-	switch text {
-	case "--rm", "--interactive", "--tty", "--detach", "--privileged", "--init", "--read-only", "--publish-all", "--no-healthcheck", "--oom-kill-disable",
-		"--quiet", "--no-deps", "--service-ports", "--build", "--no-TTY", "--use-aliases", "--remove-orphans", "--replace":
-		return true
-	}
-	return false
+	return in("docker-flag", text) || !strings.HasPrefix(text, "--") && strings.Trim(text[1:], "itdPqT") == ""
 }
 
+// dockerOption says why an option of a container asks.
 func dockerOption(name, val string) string {
-	switch name {
-	case "-v", "--volume":
-		from, _, ok := strings.Cut(val, ":")
-		if ok && (strings.ContainsAny(from, "/.~\\"+unknown+fresh) || len(from) == 1) {
-			return "starts a container with a folder of this machine mounted"
-		}
-	case "--mount":
-		if strings.Contains(val, "type=bind") || strings.Contains(val, unknown) || strings.Contains(val, "src=/") || strings.Contains(val, "source=/") {
-			return "starts a container with a folder of this machine mounted"
-		}
-	case "--privileged", "--device", "--cap-add", "--security-opt", "--volumes-from", "--gpus":
-		if name != "--gpus" && name != "--volumes-from" {
-			return "starts a container with power over this machine (" + name + ")"
-		}
-	case "--pid", "--ipc", "--userns", "--uts", "--cgroupns":
-		if val == "host" {
-			return "starts a container with power over this machine (" + name + "=host)"
-		}
+	const mounts = "starts a container with a folder of this machine mounted"
+	switch from, _, bound := strings.Cut(val, ":"); {
+	case (name == "-v" || name == "--volume") && bound && (strings.ContainsAny(from, "/.~\\"+unknown+fresh) || len(from) == 1):
+		return mounts
+	case name == "--mount" && (containsOf("docker-bind", val) || strings.Contains(val, unknown)):
+		return mounts
+	case in("docker-power", name):
+		return "starts a container with power over this machine (" + name + ")"
+	case in("docker-namespace", name) && val == "host":
+		return "starts a container with power over this machine (" + name + "=host)"
 	}
 	return ""
 }

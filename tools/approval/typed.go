@@ -119,3 +119,47 @@ func recalls(text string) bool {
 	}
 	return false
 }
+
+// editor judges an editor that is given commands.
+func (j *analyzer) editor(c *call) {
+	for _, a := range c.args {
+		t := a.text
+		if !strings.HasPrefix(t, "+") && !strings.ContainsAny(t, " (!:") {
+			continue
+		}
+		if containsOf("editor-command", t) {
+			j.ask(c, "runs commands within an editor")
+			return
+		}
+	}
+	if strings.Contains(c.name, "vi") {
+		j.vimFiles(c)
+	}
+	if c.name == "ed" || c.name == "ex" {
+		if j.stdin.known && strings.Contains(j.stdin.text, "!") {
+			j.ask(c, "runs commands within an editor")
+		}
+		for _, a := range c.args {
+			if !a.option() {
+				j.writes(c, a)
+			}
+		}
+	}
+}
+
+// vimFiles judges the files of a vim that is told what to do with them.
+func (j *analyzer) vimFiles(c *call) {
+	o := parse(c.args, "cSuUTwWi", "cmd startuptime listen")
+	told := o.has("c", "e", "S", "s", "cmd")
+	var files []field
+	for _, a := range o.rest {
+		if strings.HasPrefix(a.text, "+") {
+			told = true
+		} else {
+			files = append(files, a)
+		}
+	}
+	if told {
+		j.writes(c, files...)
+	}
+}
