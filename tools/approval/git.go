@@ -89,32 +89,24 @@ func gitRuns(key, val string) bool {
 	}
 	section, _, _ := strings.Cut(key, ".")
 	last := key[strings.LastIndexByte(key, '.')+1:]
-	switch section {
-	case "alias":
+	switch {
+	case in("git-section-runs", section):
 		return true
-	case "include", "includeif":
-		return true
-	case "pager":
+	case section == "pager":
 		return val != "true" && val != "false" && !harmlessHelper(val)
-	case "url":
-		return true
-	case "instaweb":
+	case section == "instaweb":
 		return last == "httpd" || last == "browser" || last == "modulepath"
-	case "sendemail":
-		if last == "smtpserver" {
-			return strings.ContainsAny(val, "/\\"+unknown)
-		}
-	case "protocol":
+	case section == "sendemail" && last == "smtpserver":
+		return strings.ContainsAny(val, "/\\"+unknown)
+	case section == "protocol":
 		return last == "allow" && strings.Contains(key, "ext") || key == "protocol.allow"
-	}
-	switch last {
-	case "pager", "editor", "askpass":
+	case last == "pager", last == "editor", last == "askpass":
 		return !harmlessHelper(val)
-	case "fsmonitor":
+	case last == "fsmonitor":
 		return val != "true" && val != "false" && val != ""
-	case "hookspath", "attributesfile":
+	case last == "hookspath", last == "attributesfile":
 		return val != "/dev/null" && val != ""
-	case "helper":
+	case last == "helper":
 		return val != "" && val != "cache" && val != "osxkeychain"
 	}
 	return in("git-setting-runs", last) || in("git-setting-runs", section+"."+last)

@@ -259,6 +259,9 @@ func (j *analyzer) apply(c *call, p *program) (done bool) {
 		return false
 	}
 	t := terms{j: j, c: c, o: p.parse(c.args), p: p}
+	if slices.Contains(p.handlers, "wrapper") { // what follows are options of another program
+		t.o = p.parse(c.args[:len(c.args)-len(j.leading(c, p))])
+	}
 	held := false
 	for _, r := range p.rules {
 		if r.other && held {

@@ -25,36 +25,40 @@ func (j *analyzer) wrapper(c *call) {
 	j.call(c.with(rest))
 }
 
-// unwrap returns the command that a wrapper runs; ok is false when it cannot be
-// seen.
-func (j *analyzer) unwrap(c *call) (rest []field, ok bool) {
-	p := rulesOf(c.name)
+// leading returns the arguments behind the options and variables of a wrapper.
+func (j *analyzer) leading(c *call, p *program) []field {
 	args := c.args
 	for len(args) > 0 {
-		a := args[0]
-		if a.text == "--" {
+		name, _, assign := strings.Cut(args[0].text, "=")
+		switch {
+		case args[0].text == "--":
+			return args[1:]
+		case assign && envName(name) && in("sets-variables", c.name):
 			args = args[1:]
-			break
+		case args[0].option():
+			next := takesNext(args[0].text, p.short, p.long)
+			if args = args[1:]; next && len(args) > 0 {
+				args = args[1:]
+			}
+		default:
+			return args
 		}
-		name, val, assign := strings.Cut(a.text, "=")
-		if assign && envName(name) && in("sets-variables", c.name) {
+	}
+	return nil
+}
+
+// unwrap returns the command that a wrapper runs. If that cannot be seen, ok is false.
+func (j *analyzer) unwrap(c *call) (rest []field, ok bool) {
+	p := rulesOf(c.name)
+	args := j.leading(c, p)
+	for _, a := range c.args[:len(c.args)-len(args)] {
+		if name, val, assign := strings.Cut(a.text, "="); assign && envName(name) && in("sets-variables", c.name) {
 			j.variableSet(c, name, val)
-			args = args[1:]
-			continue
 		}
-		if !a.option() {
-			break
-		}
-		if !j.wrapperFlag(c, a) {
-			return nil, false
-		}
-		if c.name == "env" && (strings.HasPrefix(a.text, "-S") || strings.HasPrefix(a.text, "--split-string")) {
-			return nil, false
-		}
-		args = args[1:]
-		if takesNext(a.text, p.short, p.long) && len(args) > 0 {
-			args = args[1:]
-		}
+	}
+	hides := p.parse(c.args[:len(c.args)-len(args)])
+	if in("hides-command", c.name) && hides.has("e", "i", "s", "edit", "shell", "login") || c.name == "env" && hides.has("S", "split-string") {
+		return nil, false
 	}
 	if c.name == "setarch" && len(args) > 1 && args[0].seen() && archNames().MatchString(args[0].text) {
 		args = args[1:]
@@ -68,30 +72,7 @@ func (j *analyzer) unwrap(c *call) (rest []field, ok bool) {
 		}
 		return nil, true
 	}
-	if in("other-root", c.name) {
-		return nil, false // another root: what it names is not what we know
-	}
-	return args[p.skips:], true
-}
-
-// wrapperFlag judges one option of a wrapper; false when the wrapper then does
-// something that cannot be seen.
-func (j *analyzer) wrapperFlag(c *call, a field) bool {
-	switch c.name {
-	case "sudo", "doas":
-		if !strings.HasPrefix(a.text, "--") && strings.ContainsAny(a.text, "eis") || strings.HasPrefix(a.text, "--edit") ||
-			strings.HasPrefix(a.text, "--shell") || strings.HasPrefix(a.text, "--login") {
-			return false
-		}
-	case "strace", "ltrace", "time":
-		if strings.HasPrefix(a.text, "-o") || strings.HasPrefix(a.text, "--output") {
-			o := parse(c.args, "o", "output")
-			if v, ok := o.get("o", "output"); ok {
-				j.writes(c, v.value)
-			}
-		}
-	}
-	return true
+	return args[p.skips:], !in("other-root", c.name) // what is named there is not what is known
 }
 
 var archNames = lazily(`^(linux(32|64)|uname26|i[3-6]86|x86_64|amd64|athlon|ppc.*|powerpc.*|arm.*|aarch64|s390x?|sparc.*|mips.*|riscv.*|alpha|ia64|parisc.*|loong.*)$`)
@@ -276,10 +257,7 @@ func (j *analyzer) ssh(c *call) {
 
 // copyRemote judges scp, sftp and rsync.
 func (j *analyzer) copyRemote(c *call) {
-	o := parse(c.args, "eoSFiPclJBfTM", "rsh rsync-path exclude include filter files-from exclude-from include-from backup-dir temp-dir partial-dir compare-dest link-dest log-file chmod")
-	if o.open && c.name == "rsync" {
-		j.ask(c, "has an argument that cannot be seen, which may be one that deletes")
-	}
+	o := rulesOf(c.name).parse(c.args)
 	if v, ok := o.get("S", "rsh", "rsync-path", "e"); ok && v.has && c.name != "sftp" {
 		first, _, _ := strings.Cut(v.value.text, " ")
 		if programName(first) != "ssh" || strings.Contains(strings.ToLower(v.value.text), "command") {
@@ -289,9 +267,6 @@ func (j *analyzer) copyRemote(c *call) {
 	for _, opt := range o.list {
 		if opt.name == "o" && strings.Contains(strings.ToLower(opt.value.text), "command") {
 			j.ask(c, "has an ssh setting that runs a program")
-		}
-		if c.name == "rsync" && opt.double && (strings.HasPrefix(opt.name, "del") || opt.name == "remove-source-files") {
-			j.ask(c, "deletes files that are not in the source")
 		}
 	}
 	if len(o.rest) < 2 || c.name == "sftp" {
