@@ -17,6 +17,12 @@ func wordsOf(args []field) []verb {
 	return words
 }
 
+// unread judges a program that runs code in a language which is not read.
+func (j *analyzer) unread(c *call) {
+	j.foreign = true
+	j.otherCode(c)
+}
+
 // otherCode judges interpreters whose languages are not read: by the words in their code
 // that delete files or start programs.
 func (j *analyzer) otherCode(c *call) {

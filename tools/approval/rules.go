@@ -27,7 +27,8 @@ type program struct {
 	short, long string // options that take a value: letters, and names separated by spaces
 	known       bool   // its arguments are no programs
 	skips       int    // arguments before the command that it runs
-	handlers    []string
+	handlers    []func(*analyzer, *call)
+	leads       bool // only the options before the command are its own
 	rules       []rule
 }
 
@@ -43,14 +44,21 @@ type rule struct {
 	at     string   // file and line
 }
 
+var (
+	parsed     *ruleset
+	parsedOnce sync.Once
+)
+
 // rules parses the files when the first command is judged.
-var rules = sync.OnceValue(func() *ruleset {
-	set, err := readRules(ruleFiles)
-	if err != nil {
-		panic(err) // a test reads the same files
-	}
-	return set
-})
+func rules() *ruleset {
+	parsedOnce.Do(func() {
+		var err error
+		if parsed, err = readRules(ruleFiles); err != nil {
+			panic(err) // a test reads the same files
+		}
+	})
+	return parsed
+}
 
 func readRules(files fs.FS) (*ruleset, error) {
 	set := &ruleset{programs: map[string]*program{}, lists: map[string]map[string]string{}}
@@ -63,7 +71,7 @@ func readRules(files fs.FS) (*ruleset, error) {
 		if err != nil {
 			return nil, err
 		}
-		reader := ruleReader{set: set}
+		reader := ruleReader{set: set, handlers: handlers()}
 		number := 0
 		for line := range strings.Lines(string(text)) {
 			number++
@@ -78,12 +86,13 @@ func readRules(files fs.FS) (*ruleset, error) {
 
 // ruleReader reads one file.
 type ruleReader struct {
-	set    *ruleset
-	at     string
-	block  []*program        // those of the current block
-	list   map[string]string // the current list
-	reason string            // of the current list
-	last   []*rule           // the rule that examples belong to, of each program
+	set      *ruleset
+	handlers map[string]func(*analyzer, *call)
+	at       string
+	block    []*program        // those of the current block
+	list     map[string]string // the current list
+	reason   string            // of the current list
+	last     []*rule           // the rule that examples belong to, of each program
 }
 
 func (r *ruleReader) line(line string) error {
@@ -151,8 +160,12 @@ func (r *ruleReader) ofProgram(word, rest string) error {
 			p.skips = len(strings.Fields(rest))
 		}
 	case "by":
+		judge := r.handlers[rest]
+		if judge == nil {
+			return fmt.Errorf("no function %q", rest)
+		}
 		for _, p := range r.block {
-			p.handlers = append(p.handlers, strings.Fields(rest)...)
+			p.handlers, p.leads = append(p.handlers, judge), p.leads || rest == "wrapper"
 		}
 	case "match", "not_match":
 		if len(r.last) == 0 {
@@ -259,7 +272,7 @@ func (j *analyzer) apply(c *call, p *program) (done bool) {
 		return false
 	}
 	t := terms{j: j, c: c, o: p.parse(c.args), p: p}
-	if slices.Contains(p.handlers, "wrapper") { // what follows are options of another program
+	if p.leads { // what follows are options of another program
 		t.o = p.parse(c.args[:len(c.args)-len(j.leading(c, p))])
 	}
 	held := false

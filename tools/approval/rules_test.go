@@ -47,7 +47,7 @@ func TestHandlers(t *testing.T) {
 	for name, p := range rules().programs {
 		for _, handler := range p.handlers {
 			j := newAnalyzer(name, here)
-			j.by(handler, &call{name: name, words: []field{{text: name}}, st: j.start()}) // panics if there is none
+			handler(j, &call{name: name, words: []field{{text: name}}, st: j.start()})
 		}
 	}
 }
@@ -60,6 +60,7 @@ func TestRuleErrors(t *testing.T) {
 		"program x\ndoes -f":                "unknown word",
 		"program x\nasks -f":                "wrong form",
 		"program x\nmatch x":                "without a rule",
+		"program x\nby nothing":             "no function",
 		"  x y":                             "in no list",
 		"program x\nwrites":                 "wrong form",
 		"list a\n  b\nprogram x\nelse when": "unknown word",
