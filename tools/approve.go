@@ -13,8 +13,8 @@ import (
 )
 
 // Approve judges a command or code, asks the gate whether it may run, and returns what the
-// sandbox opens for it. A yes is for exactly what was shown: if a file that is run changes
-// while the request stands, Approve returns an error. After a yes, the files are frozen, so
+// sandbox opens for it. An approval is for exactly the shown content: if a file that is run
+// changes while the request stands, Approve returns an error. After approval, the files are frozen, so
 // that their judged content runs whatever else goes on. title is the command or the code.
 func Approve(ctx context.Context, env *Env, call Call, title string, place approval.Scope, judge func(approval.Scope) approval.Verdict) (sandbox.Opening, error) {
 	judged := scripts{roots: env.Files.Folders(), temp: env.Sandbox.TempFolder()}

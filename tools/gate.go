@@ -15,9 +15,9 @@ import (
 // GateConfig says what a [Gate] lets through.
 type GateConfig struct {
 	// Mode is "ask" (also "manual"), "smart" or "off". In smart, Judge is asked before
-	// the person is.
+	// the user is.
 	Mode string
-	// Deny are globs that are refused whatever else is set: * is any text and ? one
+	// Deny are globs that are blocked whatever else is set: * is any text and ? one
 	// character. A rule matches a whole command, or its beginning up to a space;
 	// each simple command within another counts.
 	Deny []string
@@ -25,19 +25,18 @@ type GateConfig struct {
 	Allow []string
 	// Timeout is how long a question stands before it counts as no; zero is 300 s.
 	Timeout time.Duration
-	// Asker puts the questions; nil: nobody is there, and that is a no.
+	// Asker asks the user. If it is nil, all requests are denied.
 	Asker Asker
-	// Judge tells whether something that asks is plainly harmless, by its title as a
-	// person would be shown it. It can only let pass: whatever else it says, the person
-	// is asked. What asks in every mode it is never shown. Nil: there is none.
+	// Judge reports whether an action is plainly harmless, by its title as the user would see
+	// it. If it does not, the user is asked. Actions that require approval in every mode are
+	// never shown to it. Nil: there is none.
 	Judge func(ctx context.Context, title, reason string) (harmless bool)
 	// Always remembers a key for good. Nil: "always" holds for the session.
 	Always func(key string) error
 }
 
-// Gate decides whether a call may go on, and asks the person where a verdict
-// says so. It is a courtesy that catches mistakes; the boundaries are the path
-// scope and the sandbox. A session and its subagents share one Gate, which has
+// Gate decides whether a call may go on, and asks the user if a verdict requires approval.
+// It is advisory; the boundaries are the path scope and the sandbox. A session and its subagents share one Gate, which has
 // at most one question open. It is safe for concurrent use.
 type Gate struct {
 	cfg  GateConfig
@@ -60,8 +59,7 @@ func NewGate(cfg GateConfig) *Gate {
 	return g
 }
 
-// SetRules changes what is always refused and what was allowed for good. What the
-// person has allowed for the session stays.
+// SetRules changes the deny rules and the allowlist. Approvals for the session stay.
 func (g *Gate) SetRules(deny, allow []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -81,8 +79,8 @@ func (g *Gate) SetMode(mode string) {
 
 // Refusal is why a call may not go on, in words for the model.
 type Refusal struct {
-	Reason string // what the call would have done
-	Text   string // what was refused, why, and what to do instead
+	Reason string // the effect of the call
+	Text   string // the call, the reason, and the next step
 }
 
 func (r *Refusal) Error() string { return r.Text }
@@ -125,7 +123,7 @@ func (g *Gate) Check(ctx context.Context, env *Env, c Call, kind Kind, title str
 	return g.ask(ctx, env, c, kind, title, v)
 }
 
-// judgeLimit is how long a judgement may take before the person is asked.
+// judgeLimit is how long a judgment may take before the user is asked.
 const judgeLimit = 20 * time.Second
 
 // harmless asks the judge, if there is one for this.
@@ -147,7 +145,7 @@ func (g *Gate) harmless(ctx context.Context, env *Env, c Call, title string, v a
 	return true
 }
 
-// passes tells whether something that asks may go on unasked.
+// passes reports whether an action that requires approval has been approved before.
 func (g *Gate) passes(v approval.Verdict) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -232,8 +230,8 @@ func unapproved(v approval.Verdict, u *Unasked) error {
 	return refusal(v, text)
 }
 
-// keep remembers keys for good. Where that fails the yes holds for the session,
-// and the call says so.
+// keep writes keys to the allowlist. If that fails, the approval holds for the session, and
+// the call says so.
 func (g *Gate) keep(env *Env, c Call, keys []string) {
 	if g.cfg.Always == nil {
 		return
@@ -249,7 +247,7 @@ func refusal(v approval.Verdict, text string) error {
 	return &Refusal{Reason: v.Reason, Text: text}
 }
 
-// instead says what to do in place of what is refused.
+// instead returns the next step after a blocked call.
 func instead(reason string) string {
 	switch {
 	case strings.Contains(reason, "too long"):

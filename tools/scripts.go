@@ -16,7 +16,7 @@ import (
 )
 
 // scripts are the files whose content a command runs, as they were when it was judged.
-// A yes to ./deploy.sh is a yes to what the file says now.
+// An approval of ./deploy.sh is for the content of the file at that time.
 type scripts struct {
 	roots []string // the workspace's folders
 	temps []string // folders for temporary files that are the session's own, as commands see them

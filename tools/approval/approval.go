@@ -1,10 +1,10 @@
-// Package approval judges what the model wants to do before it is done: a shell
-// command, a piece of Python, a path to write. It decides by parsing, not by
-// searching text: what it cannot resolve asks, what does not parse is refused.
+// Package approval judges an action of the model before it runs: a shell command,
+// Python code, a path to write. It parses commands and does not search text. A command
+// that it cannot resolve requires approval. A command that does not parse is blocked.
 //
-// It is a courtesy that catches mistakes, not a boundary: the boundaries are the
-// path scope and the sandbox. It runs nothing and holds no state, so every
-// function may be called from many goroutines at once.
+// It is advisory and catches mistakes. The boundaries are the path scope and the sandbox.
+// It runs nothing and holds no state: all functions are safe for concurrent use.
+// The files in rules list programs and their options.
 package approval
 
 import (
@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// Level is how far a verdict lets something go.
+// Level says whether an action runs, requires approval, or is blocked.
 type Level int
 
 const (
-	Runs    Level = iota // without asking
-	Asks                 // a person decides
-	Refused              // nothing lifts it
+	Runs    Level = iota // without approval
+	Asks                 // the user decides
+	Refused              // policy forbids it; it cannot be approved
 )
 
 func (l Level) String() string {
@@ -28,16 +28,16 @@ func (l Level) String() string {
 // Verdict is a level with its reason.
 type Verdict struct {
 	Level  Level
-	Reason string // for a person and the model: what it would do, such as "deletes files recursively"
-	// Syntax is set if nothing but the syntax is wrong: what is wrong, with its position.
+	Reason string // for the user and the model: the effect, such as "deletes files recursively"
+	// Syntax is set if only the syntax is wrong: the error, with its position.
 	// The level is Refused then, as the command cannot run at all.
 	Syntax string
-	// Keys are what a remembered yes covers, each as narrow as it is honest, such
-	// as "rm -rf build"; all of them must have been agreed to. Empty unless Asks.
+	// Keys are the subjects that a remembered approval covers, such as "rm -rf build". All of
+	// them must have been approved. Empty unless Asks.
 	// They hold no control characters.
 	Keys []string
-	// EveryMode is set when it changes what configures or runs something by itself,
-	// such as .vscode: that asks also where approvals are off.
+	// EveryMode is set if the action changes files that configure or run something by
+	// themselves, such as .vscode. It requires approval also if approvals are off.
 	EveryMode bool
 	// Commands are all simple commands that were seen, normalised: quoting undone,
 	// constants filled in, also those within others, and "write PATH" for each file
@@ -62,7 +62,7 @@ type Verdict struct {
 	Settings []string
 }
 
-// Scope is where a command would run, and what it could see there.
+// Scope is the place where a command would run, with the files and variables there.
 type Scope struct {
 	Cwd        string            // absolute
 	Roots      []string          // the workspace's folders, absolute; the first is the main one
@@ -111,7 +111,7 @@ func Python(src string, p Scope) Verdict {
 	return j.verdict()
 }
 
-// finding is one thing that something would do.
+// finding is one effect of a command.
 type finding struct {
 	level    Level
 	reason   string
@@ -119,10 +119,10 @@ type finding struct {
 	settings bool
 }
 
-// unparsed begins the reason of what does not parse.
+// unparsed begins the reason of a command that does not parse.
 const unparsed = "does not parse"
 
-// syntaxOf returns what is wrong with a command that does not parse.
+// syntaxOf returns the error of a command that does not parse.
 func syntaxOf(reason string) string {
 	_, what, _ := strings.Cut(reason, ": ")
 	return what

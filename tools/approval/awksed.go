@@ -160,7 +160,7 @@ func firstLine(s string) string {
 	return line
 }
 
-// sedLabel returns what follows a branch or a colon up to the next command.
+// sedLabel returns the label of a branch or a colon.
 func sedLabel(s string) string {
 	if i := strings.IndexAny(s, ";}\n"); i >= 0 {
 		return s[:i]

@@ -37,9 +37,9 @@ func (j *analyzer) ask(c *call, reason string) { j.note(Asks, reason, j.key(c)) 
 
 func (j *analyzer) refuse(c *call, reason string) { j.note(Refused, reason, j.key(c)) }
 
-// key is what a remembered yes to a command covers: its words with all that is
-// known filled in, and the folder when that is not the main one. What has a part
-// that is not known is the whole source instead.
+// key returns the subject that a remembered approval of a command covers: its words with
+// known values filled in, and the folder if that is not the main one. If a part is not
+// known, it returns the whole source.
 func (j *analyzer) key(c *call) string {
 	if len(c.words) == 0 {
 		return j.whole()
@@ -129,7 +129,7 @@ func (j *analyzer) simple(c *syntax.CallExpr, st *state) {
 	st.cwds = after
 }
 
-// assign judges what stands within the value of an assignment.
+// assign judges the value of an assignment.
 func (j *analyzer) assign(a *syntax.Assign, st *state) {
 	j.words(st, a.Value)
 	if a.Index != nil {
@@ -316,7 +316,7 @@ func (j *analyzer) record(c *call) {
 }
 
 // withoutOptions returns the arguments from the subcommand on, as in "npm --silent
-// publish": without the options before it, and without what may be their values.
+// publish": without the options before it and their possible values.
 func withoutOptions(args []field) (all [][]field) {
 	if len(args) < 2 || !args[0].option() && !strings.HasPrefix(args[0].text, "+") {
 		return nil
@@ -336,7 +336,7 @@ func withoutOptions(args []field) (all [][]field) {
 	return all
 }
 
-// visible writes what is not known as "$…".
+// visible writes unknown parts as "$…".
 func visible(s string) string {
 	if !strings.ContainsAny(s, unknown+fresh+number) {
 		return Escape(s)
@@ -359,7 +359,7 @@ func programName(text string) string {
 	return name
 }
 
-// options are the options of a command and what remains.
+// options are the options of a command and its operands.
 type options struct {
 	list []option
 	rest []field
@@ -533,7 +533,7 @@ func (j *analyzer) accessed(c *call, name string, a access) {
 	j.findings[len(j.findings)-1].settings = a.settings
 }
 
-// destroys refuses the deletion or replacement of what must never go.
+// destroys blocks the deletion or replacement of protected folders.
 func (j *analyzer) destroys(c *call, deep bool, targets ...field) {
 	for _, t := range targets {
 		for _, name := range absolute(c.st, t.text) {

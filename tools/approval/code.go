@@ -114,7 +114,7 @@ func interpreterCode(c *call) (codes []field, script field, none bool) {
 // showOptions have an interpreter say something of itself, or look at a script only.
 var showOptions = []string{"--version", "--help", "--check", "-v", "-V", "-h"}
 
-// subcommandCode is interpreterCode for what is told by a word what to do.
+// subcommandCode is interpreterCode for programs with subcommands.
 func subcommandCode(c *call) (codes []field, none, known bool) {
 	args := c.args
 	if c.name == "erl" {
@@ -349,7 +349,7 @@ func (s *scanner) name(name string, i, k int) {
 	}
 }
 
-// deletes judges a call that deletes what it is given, as far as that can be seen.
+// deletes judges a call that deletes its arguments, as far as they are known.
 func (s *scanner) deletes(name, next string) {
 	list, _ := stringArgs(next)
 	for _, text := range list {

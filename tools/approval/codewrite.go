@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// What code in an interpreter writes is judged by the file, if that is a plain text.
-// If it is not, every text in the code counts that names what must not change.
+// Writes of code in an interpreter are judged by the file, if that is a plain text. If it is
+// not, every text in the code counts that names a protected place.
 
 // They are compiled when they are first needed: every process of ours would pay for it.
 var (
@@ -72,7 +72,7 @@ func (s *scanner) filled(text string) bool {
 }
 
 // opened returns the file that a call opens, if that is plain: the first text, or in
-// Perl what stands behind the mode.
+// Perl the text behind the mode.
 func (s *scanner) opened(call string) (string, bool) {
 	if s.c.name != "perl" {
 		list, _ := stringArgs(call)
@@ -106,7 +106,7 @@ func (s *scanner) opened(call string) (string, bool) {
 }
 
 // writesUnseen judges code that writes a file whose path is made up when it runs: any
-// part of a path in it that names what configures or runs something by itself counts.
+// part of a path in it that names a protected place counts.
 func (j *analyzer) writesUnseen(c *call, src string) {
 	src = glued().ReplaceAllString(src, "")
 	joined := listed().ReplaceAllString(src, "/") // the parts of a path may be given one by one

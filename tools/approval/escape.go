@@ -10,9 +10,9 @@ import (
 // maxRun is how many blanks or line ends in a row are shown as they are.
 const maxRun = 15
 
-// Escape writes s so that a person sees all of it, on one line: line ends become
-// ⏎, tabs ⇥, and what a screen would hide, reorder or show as something else
-// becomes its number, ⟨U+202E⟩, or for bytes that are no text ⟨0xFF⟩. Padding is
+// Escape writes s so that the user sees all of it, on one line: line ends become
+// ⏎, tabs ⇥, and characters that a screen would hide, reorder or show as others
+// become their numbers, ⟨U+202E⟩, or for bytes that are no text ⟨0xFF⟩. Padding is
 // counted, ⟨40 spaces⟩. Two different texts never look the same: the signs used
 // here are themselves written by number.
 func Escape(s string) string {
@@ -111,7 +111,7 @@ func hidden(r rune) bool {
 	return false
 }
 
-// disguised says what in a source hides from the reader; empty when nothing does.
+// disguised returns why a source hides a part from the reader. If it does not, it returns "".
 func disguised(src string) string {
 	ascii := true
 	for i := 0; i < len(src); i++ {
@@ -139,7 +139,7 @@ func disguised(src string) string {
 }
 
 // Shown writes s for a place that keeps line ends and tabs, such as the arguments of a
-// call: controls and what is invisible or reorders text become their numbers, ⟨U+202E⟩.
+// call: control characters, invisible ones and those that reorder text become their numbers.
 func Shown(s string) string {
 	if plainLines(s) {
 		return s

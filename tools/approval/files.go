@@ -40,7 +40,7 @@ func unseen(args []field) bool {
 	return false
 }
 
-// find judges find and fd by what they do with what they find.
+// find judges find and fd by the actions on the files that they find.
 func (j *analyzer) find(c *call) {
 	fd := c.name == "fd" || c.name == "fdfind"
 	for i := 0; i < len(c.args); i++ {
@@ -85,7 +85,7 @@ func starts(args []field) []field {
 func (j *analyzer) findExec(c *call, i int) int {
 	var inner []field
 	placed := false
-	found := unknown // what is found lies below where the search starts
+	found := unknown // the files lie below the start of the search
 	if from := starts(c.args); len(from) == 1 && !strings.Contains(c.name, "fd") {
 		found = from[0].text + "/" + unknown
 	} else if len(from) == 0 {
@@ -119,8 +119,8 @@ func (j *analyzer) findExec(c *call, i int) int {
 	return i
 }
 
-// destroysAll refuses the deletion of everything that find starts from; with a
-// test, such as -name, it is not everything.
+// destroysAll blocks the deletion of all folders that find starts from. With a test, such as
+// -name, find does not delete all.
 func (j *analyzer) destroysAll(c *call) {
 	if slices.ContainsFunc(c.args, func(a field) bool { return in("find-test", a.text) }) {
 		return
@@ -178,7 +178,7 @@ func (j *analyzer) copy(c *call) {
 	}
 }
 
-// protected judges targets only by what must not change wherever it lies.
+// protected judges targets only by names that are protected in every folder.
 func (j *analyzer) protected(c *call, targets ...field) {
 	for _, t := range targets {
 		for _, name := range absolute(c.st, t.text) {
@@ -190,8 +190,7 @@ func (j *analyzer) protected(c *call, targets ...field) {
 	}
 }
 
-// links judges what a link points to: writing through it must not be a way
-// around the checks of where is written.
+// links judges the target of a link: a write through it must not avoid the checks of paths.
 func (j *analyzer) links(c *call, target field) {
 	for _, name := range absolute(c.st, target.text) {
 		switch a := j.scope.written(name); a.level {
@@ -223,7 +222,7 @@ func (j *analyzer) pipe(c *call) {
 	}
 }
 
-// tee notes what is written into files.
+// tee notes the text that is written into files.
 func (j *analyzer) tee(c *call) {
 	o := parse(c.args, "", "")
 	for _, f := range o.rest {

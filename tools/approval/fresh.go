@@ -7,8 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// What a command puts into a file and then runs is judged as if it ran it at once:
-// a download, or shell code in a here-document.
+// A file that a command makes and then runs is judged like code that it runs at once, such
+// as a download or shell code in a here-document.
 
 const downloads = "runs what it downloads"
 
@@ -41,7 +41,7 @@ func (j *analyzer) below(st *state, s *syntax.Stmt) string {
 	return strings.TrimSuffix(from[0].text, "/") + "/"
 }
 
-// put remembers what a command writes into a file.
+// put remembers the text that a command writes into a file.
 func (j *analyzer) put(st *state, target field, in input, more bool) {
 	if target.open() || in.how == "" && !in.known {
 		in = input{}
@@ -63,7 +63,7 @@ func (j *analyzer) put(st *state, target field, in input, more bool) {
 	}
 }
 
-// fromFile is the input that comes from a file: what the command itself has put there.
+// fromFile returns the input from a file, with the text if the command itself has written it.
 func (j *analyzer) fromFile(names []string) input {
 	for _, name := range names {
 		if in, ok := j.files[cleanPath(name)]; ok && in.some {
@@ -74,7 +74,7 @@ func (j *analyzer) fromFile(names []string) input {
 	return input{files: names}
 }
 
-// redirected is what a statement writes into the file that its output goes to.
+// redirected returns the text that a statement writes into its output file.
 func (j *analyzer) redirected(s *syntax.Stmt, st *state) input {
 	if c, ok := s.Cmd.(*syntax.CallExpr); ok && len(c.Args) > 0 {
 		switch c.Args[0].Lit() {
@@ -189,8 +189,8 @@ func runsAsShell(program, file, text string) bool {
 	return false
 }
 
-// shellFile judges the text of a script. What does not parse is no reason to refuse:
-// it may be for another shell, and other scripts are not looked at either.
+// shellFile judges the text of a script. A script that does not parse is not blocked: it may
+// be for another shell.
 func (j *analyzer) shellFile(c *call, text string) {
 	if _, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), ""); err == nil {
 		j.code(c, field{text: text})

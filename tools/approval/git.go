@@ -47,7 +47,7 @@ func (j *analyzer) git(c *call) {
 		j.ask(c, "runs a git command that cannot be seen")
 		return
 	}
-	if len(args) < len(c.args) { // for deny rules: the command without what stands before its verb
+	if len(args) < len(c.args) { // for deny rules: the command without the options before its verb
 		j.commands = append(j.commands, visible(render(append([]field{{text: "git"}}, args...))))
 	}
 	g := &call{name: args[0].text, args: args[1:], words: c.words, st: st}
@@ -112,7 +112,7 @@ func gitRuns(key, val string) bool {
 	return in("git-setting-runs", last) || in("git-setting-runs", section+"."+last)
 }
 
-// gitVerb judges what a git command throws away.
+// gitVerb judges a command of git by its rules.
 func (j *analyzer) gitVerb(c *call) {
 	j.apply(c, rulesOf("git "+c.name))
 	switch c.name {

@@ -4,8 +4,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// subscript is a text that the shell takes for an element of an array and runs what is
-// substituted in it, wherever it counts with it: a[$(…)].
+// subscript is a text that the shell takes for an element of an array: if it calculates with
+// it, it runs the substitution, as in a[$(…)].
 var subscript = lazily("^[\\w\\s=+*/%(<>&|!?:,-]*\\w\\[[^\\]]*(\\$\\(|`)")
 
 // subscripts asks about commands that hide in quoted texts of that form.

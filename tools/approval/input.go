@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// input is what a command reads from its standard input.
+// input is the standard input of a command.
 type input struct {
 	some  bool     // there is one that is not the terminal or a file
 	known bool     // text is all of it
@@ -17,7 +17,7 @@ type input struct {
 	files []string // those that it may be the content of
 }
 
-// producer says what a statement writes into a pipe.
+// producer returns the text that a statement writes into a pipe.
 func (j *analyzer) producer(s *syntax.Stmt, st *state) input {
 	if c, ok := s.Cmd.(*syntax.CallExpr); ok && len(c.Args) > 0 {
 		switch c.Args[0].Lit() {
@@ -34,7 +34,7 @@ func (j *analyzer) producer(s *syntax.Stmt, st *state) input {
 	return input{some: true, how: j.origin(s), below: j.below(st, s), files: j.sources(s, st)}
 }
 
-// printed returns what echo or printf writes, when it is plain to see.
+// printed returns the text that echo or printf writes, if it is known.
 func (j *analyzer) printed(st *state, args []*syntax.Word) input {
 	f := j.expand(st, args)
 	if len(f) == 0 {
@@ -123,7 +123,7 @@ func quotedDelimiter(w *syntax.Word) bool {
 	return false
 }
 
-// redirect judges one redirection and returns what it makes of the input.
+// redirect judges one redirection and returns the input after it.
 func (j *analyzer) redirect(s *syntax.Stmt, r *syntax.Redirect, st *state) input {
 	j.words(st, r.Word, r.Hdoc)
 	switch r.Op {
@@ -139,7 +139,7 @@ func (j *analyzer) redirect(s *syntax.Stmt, r *syntax.Redirect, st *state) input
 		return j.fromFile(absolute(st, j.text(st, r.Word).text))
 	case syntax.DplIn:
 		if target := j.text(st, r.Word).text; target != "0" && target != "-" {
-			return input{some: true} // what was opened before
+			return input{some: true} // a file that was opened before
 		}
 		return j.stdin
 	case syntax.DplOut:

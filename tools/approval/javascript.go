@@ -10,7 +10,7 @@ var (
 	jsEscape = lazily("\\\\u(\\{|[0-9a-fA-F]{4})")
 )
 
-// scriptDetours asks about JavaScript that reaches what it calls by a detour.
+// scriptDetours requires approval for JavaScript that reaches functions by a detour.
 func (j *analyzer) scriptDetours(c *call, code string) {
 	const reason = "runs code that is made up while it runs"
 	if jsDetours().MatchString(code) || escapedName(code) {

@@ -50,7 +50,7 @@ func (j *analyzer) make(c *call) {
 	}
 }
 
-// nameOf returns what stands before "=".
+// nameOf returns the part before "=".
 func nameOf(text string) string {
 	name, _, _ := strings.Cut(text, "=")
 	return name
@@ -100,7 +100,7 @@ func (j *analyzer) firstText(st *state, names []string) (text, dir string) {
 	return "", ""
 }
 
-// recipes judges the recipe of a target and those of what it needs.
+// recipes judges the recipe of a target and those of its prerequisites.
 func (j *analyzer) recipes(c *call, m *makefile, target, dir string, seen map[string]bool) {
 	if seen[target] || len(seen) > 500 {
 		return
@@ -124,8 +124,8 @@ func stem(pattern, target string) bool {
 	return ok && len(target) >= len(pattern)-1 && strings.HasPrefix(target, before) && strings.HasSuffix(target, after)
 }
 
-// recipe judges shell code that a file of the project gives. What deletes in the workspace
-// and what cannot be seen do not ask: they are ordinary there.
+// recipe judges shell code of a file of the project. Deletions in the workspace and parts
+// that cannot be seen run without approval: they are ordinary there.
 func (j *analyzer) recipe(c *call, text, dir string) {
 	before, rememberAs := len(j.findings), j.rememberAs
 	wrapped := len(c.words) > 0 && programName(c.words[0].text) != c.name
@@ -155,7 +155,7 @@ func ordinaryInRecipes(reason string) bool {
 	return false
 }
 
-// makefile is what can be read of a Makefile.
+// makefile holds the parts of a Makefile that can be read.
 type makefile struct {
 	rules []makeRule
 	vars  map[string]string
@@ -250,7 +250,7 @@ func (m *makefile) shellIn(line string) {
 	}
 }
 
-// unseenWord is how code of a recipe names what cannot be resolved.
+// unseenWord stands in code of a recipe for a part that cannot be resolved.
 const unseenWord = "${__unseen}"
 
 // expand fills in the variables of make that are known; the others become one of the shell
@@ -339,7 +339,7 @@ func (j *analyzer) scriptsOf(c *call, text, dir string, names []string) {
 	}
 }
 
-// packageVerb judges what a package manager runs of package.json.
+// packageVerb judges the scripts of package.json that a package manager runs.
 func (j *analyzer) packageVerb(c *call) {
 	if !contains("npm pnpm yarn bun", c.name) {
 		return

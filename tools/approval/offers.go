@@ -46,8 +46,8 @@ func (j *analyzer) otherCode(c *call) {
 	}
 }
 
-// handsOn judges what a program that is not known may be given to run: a program among its
-// arguments, or code in one of them.
+// handsOn judges a command that an unknown program may run: a program among its arguments,
+// or code in one of them.
 func (j *analyzer) handsOn(c *call) {
 	if in("names-only", c.name) {
 		return

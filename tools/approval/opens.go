@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// A command line may write a protected place, such as .vscode, after a yes. The place is
-// opened for the whole line, so only a line of which every program is known, and runs
-// nobody else's code, opens one.
+// A command line may write a protected place, such as .vscode, after an approval. The place
+// is open for the whole line, so only a line of which each program is known and runs no
+// other code opens one.
 
 // known notes whether a program of a command runs code that is not known.
 func (j *analyzer) known(c *call, program string) {
@@ -56,7 +56,7 @@ func (j *analyzer) open(name string) {
 	}
 }
 
-// openNamed notes what a command removes or moves away by itself: a folder may hold places
+// openNamed notes the paths that a command itself removes or moves: a folder may hold places
 // that are protected. Of a pattern that is the folder in which it is matched.
 func (j *analyzer) openNamed(c *call, targets ...field) {
 	for _, t := range targets {
@@ -106,7 +106,7 @@ func gitPath(name string) (bool, string) {
 	return false, ""
 }
 
-// gitOpens notes what a command of git writes in the settings of its repository.
+// gitOpens notes the settings of its repository that a command of git writes.
 func (j *analyzer) gitOpens(c *call) {
 	switch {
 	case in("git-foreign", c.name), c.name == "submodule" && hasWord(c.args, "foreach"),
@@ -168,7 +168,7 @@ func (j *analyzer) repository(dir string) []string {
 	return []string{path.Join(dir, ".git")}
 }
 
-// protectedPlace returns the place that protects a path: the folder for what lies in a
+// protectedPlace returns the place that protects a path: the folder, if the path lies in a
 // folder of settings, else the path.
 func protectedPlace(name string) string {
 	parts := strings.Split(name, "/")

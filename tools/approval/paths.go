@@ -122,10 +122,10 @@ func (p Scope) hermesHomes() []string {
 	return out
 }
 
-// inGit judges a path by what follows .git in it.
+// inGit judges a path by the part after .git.
 func inGit(rest []string) (Level, string) {
 	for i, part := range rest {
-		// hooks itself and what is in it; also those of submodules (modules/NAME/hooks)
+		// hooks itself and the files in it; also those of submodules (modules/NAME/hooks)
 		// and of worktrees, but not a branch of that name.
 		if part == "hooks" && (i == 0 || rest[0] == "modules" || rest[0] == "worktrees") {
 			return Refused, "changes git hooks, which run by themselves"
@@ -171,8 +171,8 @@ func blockDevice(rest string) bool {
 	return strings.ContainsAny(rest, "*?[")
 }
 
-// protects tells what the deletion or replacement of an absolute path would
-// destroy; empty when it is nothing that is never deleted.
+// protects returns why an absolute path must not be deleted or replaced. If it may be, it
+// returns "".
 //
 // deep tells that all below it goes as well, so that a folder within a system
 // folder counts as one.

@@ -2,7 +2,7 @@ package approval
 
 import "strings"
 
-// program judges a call by what its program is known to do. A program that the rule files
+// program judges a call by the rules of its program. A program that the rule files
 // do not know runs; it may be given another one to run.
 func (j *analyzer) program(c *call) {
 	if asksForHelp(c.args) {

@@ -2,13 +2,13 @@ package approval
 
 import "strings"
 
-// What a command changes for others: packages, releases, clusters, accounts.
+// Reasons of changes that others see: packages, releases, clusters, accounts.
 const (
 	publishes = "publishes, so that others can see or use it"
 	remotely  = "changes things elsewhere"
 )
 
-// remote judges build tools, and requests to hosts of repositories, by what they change for others.
+// remote judges build tools and requests to hosts of repositories by their changes for others.
 func (j *analyzer) remote(c *call) {
 	name := strings.TrimSuffix(c.name, ".cmd")
 	if tasks := reasonIn("publishing-task", name); tasks != "" && !onlyShows(c.args, "-m") {
@@ -30,8 +30,8 @@ func fetches(operands []verb) bool {
 	return len(operands) > 1 && strings.Contains(operands[0].text, "://") && !strings.Contains(operands[1].text, ":") && !strings.Contains(operands[1].text, unknown)
 }
 
-// onlyShows tells whether a command is asked for help, or only for what it would do. If
-// another option takes that back, it returns false.
+// onlyShows reports whether a command only prints help or shows its effect. If another option
+// cancels that, it returns false.
 func onlyShows(args []field, also string) bool {
 	shows := false
 	for i, a := range args {
@@ -70,8 +70,8 @@ func verbsOf(args []field) (words []verb) {
 	return words
 }
 
-// begins tells whether words begin with those of a pattern. What may be the value of
-// an option counts as a word and as none.
+// begins reports whether words begin with those of a pattern. A word that may be the value
+// of an option may be skipped.
 func begins(words []verb, pattern []string) bool {
 	switch {
 	case len(pattern) == 0:
@@ -89,7 +89,7 @@ func begins(words []verb, pattern []string) bool {
 	return begins(words[1:], pattern[1:])
 }
 
-// hostAPI judges "gh api": what it sends, changes something, but for a query.
+// hostAPI judges "gh api": each request that sends data changes something, except a query.
 func (j *analyzer) hostAPI(c *call, words []verb) {
 	if !begins(words, []string{"api"}) {
 		return

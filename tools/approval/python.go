@@ -54,8 +54,7 @@ func (j *analyzer) pythonProgram(c *call) {
 	}
 }
 
-// pythonModule judges "python -m": a module that runs other code runs what
-// follows it.
+// pythonModule judges "python -m". A module that runs other code runs the arguments behind it.
 func (j *analyzer) pythonModule(c *call, name string, args []field) {
 	if name == "" && len(args) > 0 {
 		name, args = args[0].text, args[1:]
@@ -241,7 +240,7 @@ type pyReader struct {
 	c     *call
 	src   string
 	toks  []pyToken
-	names map[string]string // what a name stands for, such as rm → os.remove
+	names map[string]string // meanings of names, such as rm → os.remove
 	stars []string          // modules all of whose names were imported
 	mods  []string          // modules that were imported, by their local names
 	texts map[string]string // variables that are set once, to a plain text or path
@@ -257,7 +256,7 @@ func (p *pyReader) tok(i int) pyToken {
 	return p.toks[i]
 }
 
-// imports notes what names stand for: by import, and by plain assignment.
+// imports notes the meaning of names: by import, and by plain assignment.
 func (p *pyReader) imports() {
 	for i := 0; i < len(p.toks); i++ {
 		t := p.toks[i]

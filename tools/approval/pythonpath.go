@@ -13,7 +13,7 @@ func (p *pyReader) path(expr []pyToken) (string, bool) {
 	return text, ok && r.at == len(expr)
 }
 
-// variables notes those that are set once: to what path can read, or to a list.
+// variables notes those that are set once: to a text or path, or to a list.
 func (p *pyReader) variables() {
 	p.texts, p.lists = map[string]string{}, map[string][]pyToken{}
 	times := map[string]int{}
@@ -198,7 +198,7 @@ func (r *pyPath) value() (text string, ok bool) {
 	return text, true
 }
 
-// named reads what begins with a name.
+// named reads an expression that begins with a name.
 func (r *pyPath) named() (string, bool) {
 	if text, ok := r.p.texts[r.next().text]; ok {
 		r.at++

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// What follows keeps ordinary scripts from asking: constructs that can hide what a
-// program does, and mostly do not.
+// The following constructs can hide the effect of a program, and mostly do not. They keep
+// ordinary scripts from requiring approval.
 
 // manyForks is how often a program may say that it forks.
 const manyForks = 16
@@ -57,7 +57,7 @@ func (p *pyReader) takesFrom(full string, called bool) bool {
 	if !called {
 		return false
 	}
-	// To go through what there is, is to look at it.
+	// A loop over a namespace only reads it.
 	looks := func(k int) bool { return contains("items keys", p.tok(k).text) }
 	for depth := 0; k < len(p.toks); k++ {
 		switch t := p.toks[k]; {

@@ -10,19 +10,19 @@ import (
 	"sync"
 )
 
-// The files in rules say of programs what their options and words do. rules/README.md
-// describes the format.
+// The files in rules describe the effects of programs by their options and words.
+// rules/README.md describes the format.
 //
 //go:embed rules/*.txt
 var ruleFiles embed.FS
 
-// ruleset is what the rule files say. It does not change.
+// ruleset is the content of the rule files. It does not change.
 type ruleset struct {
 	programs map[string]*program
 	lists    map[string]map[string]string // by list and word: the reason of the list
 }
 
-// program is what is known of a program, or of a command of git: then its name is "git push".
+// program holds the rules of a program, or of a command of git with a name like "git push".
 type program struct {
 	short, long string // options that take a value: letters, and names separated by spaces
 	known       bool   // its arguments are no programs
@@ -32,11 +32,11 @@ type program struct {
 	rules       []rule
 }
 
-// rule is one line: what a program does under conditions.
+// rule is one line: an effect under conditions.
 type rule struct {
 	action string
 	other  bool       // it holds only if the rule before it did not
-	what   []string   // what the action is done with
+	what   []string   // the operands of the action
 	when   [][]string // terms: of each group, one must hold
 	reason string
 	match  []string // commands that it applies to, for tests
@@ -184,7 +184,7 @@ func (r *ruleReader) ofProgram(word, rest string) error {
 	return nil
 }
 
-// ruleActions says of each action whether its first group of terms is what it is done with.
+// ruleActions says of each action whether its first group of terms are operands.
 var ruleActions = map[string]bool{
 	"asks": false, "refused": false, "allows": false,
 	"writes": true, "code": true, "setting": true, "runs": true, "sql": true, "changes": true, "uploads": true, "deletes": true,
@@ -253,7 +253,7 @@ func beginsOf(list, text string) bool {
 	return false
 }
 
-// rulesOf returns what is known of a program: the zero program if that is nothing.
+// rulesOf returns the rules of a program. If there are none, it returns the zero program.
 func rulesOf(name string) *program {
 	if strings.HasPrefix(name, "mkfs") {
 		name = "mkfs"
@@ -272,7 +272,7 @@ func (j *analyzer) apply(c *call, p *program) (done bool) {
 		return false
 	}
 	t := terms{j: j, c: c, o: p.parse(c.args), p: p}
-	if p.leads { // what follows are options of another program
+	if p.leads { // later options belong to another program
 		t.o = p.parse(c.args[:len(c.args)-len(j.leading(c, p))])
 	}
 	held := false
@@ -430,7 +430,7 @@ func (t terms) changes(r rule) bool {
 	return false
 }
 
-// operands returns what an action is done with.
+// operands returns the operands of an action.
 func (t terms) operands(what []string) (list []field) {
 	rest := t.o.rest
 	for _, w := range what {
@@ -489,7 +489,7 @@ func valuesOf(args []field, option string) (list []field) {
 	return list
 }
 
-// command returns the arguments behind the options and what stands before the command.
+// command returns the arguments behind the options and the words before the command.
 func (p *program) command(args []field) []field {
 	args = p.behindOptions(args)
 	return args[min(p.skips, len(args)):]

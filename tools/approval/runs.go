@@ -10,8 +10,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A yes to a command that runs a file is a yes to what the file says now. So the files
-// whose content a command runs are part of its verdict.
+// An approval of a command that runs a file is for the present content of the file. So the
+// files whose content a command runs are part of its verdict.
 
 // ran notes the files that a field may stand for as run by a command.
 func (j *analyzer) ran(c *call, names ...string) {
@@ -168,8 +168,8 @@ func (j *analyzer) sources(n syntax.Node, st *state) (files []string) {
 	return files
 }
 
-// substitutes notes the files that substitutions within a word read: what runs their
-// text runs those.
+// substitutes notes the files that substitutions within a word read: a command that runs
+// their text runs these files.
 func (j *analyzer) substitutes(st *state, n syntax.Node) {
 	if len(j.substFiles) < maxFiles {
 		j.substFiles = append(j.substFiles, j.sources(n, st)...)
@@ -282,8 +282,8 @@ func imported(script, text string) (files []string) {
 	return files
 }
 
-// ranRead notes the files that a command reads or copies, if it runs what cannot be seen:
-// that may be their text.
+// ranRead notes the files that a command reads or copies, if it runs text that cannot be
+// seen: it may be theirs.
 func (j *analyzer) ranRead(file *syntax.File, st *state) {
 	if !slices.ContainsFunc(j.findings, func(f finding) bool { return strings.HasPrefix(f.reason, "runs ") }) {
 		return

@@ -25,8 +25,7 @@ func (j *analyzer) code(c *call, f field) {
 }
 
 // subsource judges code that a command runs. Its findings have keys of their
-// own, unless the command is run by another, such as sudo, that changes what
-// they mean.
+// own, unless the command is run by another one that changes their meaning, such as sudo.
 func (j *analyzer) subsource(text string, st *state, c *call) {
 	rememberAs, saved := j.rememberAs, j.environments
 	if j.rememberAs == "" && len(c.words) > 0 && programName(c.words[0].text) != c.name {
@@ -114,7 +113,7 @@ func (j *analyzer) shellInput(c *call) {
 	case in.some:
 		j.ask(c, "runs in a shell what comes through a pipe")
 	}
-	// What is piped in decides what runs: agreeing once is no yes to other pipes.
+	// The piped text is the code: an approval does not cover other pipes.
 	for i := range j.findings {
 		if f := &j.findings[i]; !j.stdin.known && strings.HasSuffix(f.reason, "in a shell") {
 			f.key = j.whole()
@@ -194,7 +193,7 @@ func (j *analyzer) alias(c *call) {
 	}
 }
 
-// builtin keeps up with what the shell's own commands change.
+// builtin judges the shell's own commands and applies their changes to the state.
 func (j *analyzer) builtin(c *call) {
 	switch c.name {
 	case "cd", "pushd", "popd":
@@ -238,7 +237,7 @@ func (j *analyzer) builtin(c *call) {
 	}
 }
 
-// hidesHistory is why what a shell keeps of its commands is not changed unasked.
+// hidesHistory is the reason of commands that change the history of the shell.
 const hidesHistory = "hides or deletes the history of commands"
 
 // history judges the shell's list of earlier commands: to show it is nothing.

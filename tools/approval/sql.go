@@ -24,7 +24,7 @@ func (j *analyzer) database(c *call) {
 	}
 }
 
-// sqliteRest returns the file and the SQL after it; what -cmd runs is judged.
+// sqliteRest returns the file and the SQL after it. It judges the command of -cmd.
 func (j *analyzer) sqliteRest(c *call) (rest []field) {
 	args := c.args
 	for i := 0; i < len(args); i++ {
@@ -67,7 +67,7 @@ func (j *analyzer) sql(c *call, text string) {
 	}
 }
 
-// sqlRuns finds what databases and their clients offer to run programs or write files.
+// sqlRuns finds functions of databases and their clients that run programs or write files.
 var sqlRuns = lazily(`(?i)\b(edit|writefile|load_extension|executable|runProgram|runNonMongoProgram|removeFile|sys_exec|sys_eval|lo_export|os\.execute)\s*\(|` +
 	`\bcopy\b[^;]*\b(from|to)\s+program\b|\bxp_cmdshell\b|\binto\s+(outfile|dumpfile)\b|^\s*\.(excel|www|sh|sys)|^\s*(pager|tee)\s|\bsetenv\s+(PAGER|EDITOR|PSQL_)|\brun\s*\(\s*["']|\bcopy\b[^;]*\bto\s+'[/~.]`)
 
@@ -82,7 +82,7 @@ func psqlRuns(text string) bool {
 	return false
 }
 
-// sqlReasons says what SQL or a Mongo script would delete.
+// sqlReasons returns the deletions of SQL or a Mongo script.
 func sqlReasons(text string) []string {
 	var reasons []string
 	var stmt []string

@@ -2,7 +2,7 @@ package approval
 
 import "slices"
 
-// Marks stand in the text of a word for what cannot be known. They cannot come
+// Marks stand in the text of a word for parts that cannot be known. They cannot come
 // from a source: NUL and control characters there become unknown.
 const (
 	unknown = "\x00" // any text at all
@@ -26,7 +26,7 @@ type binding struct {
 	vals []value
 }
 
-// state is what the shell knows at one point of a script.
+// state holds the variables and folders of the shell at one point of a script.
 type state struct {
 	vars      *binding
 	cwds      []string // where it may be; unknown is one of them
@@ -50,8 +50,8 @@ func (s *state) set(name string, vals []value) {
 // set any of them.
 func (s *state) forget() { s.vars = &binding{s.vars, "", nil} }
 
-// get returns what a variable may hold; ok is false when nothing in the script
-// has set it.
+// get returns the possible values of a variable. If nothing in the script has set it, ok is
+// false.
 func (s *state) get(name string) (vals []value, ok bool) {
 	for b := s.vars; b != nil; b = b.next {
 		if b.name == name {

@@ -69,15 +69,15 @@ func (j *analyzer) ourselves(c *call) {
 	}
 }
 
-// inCluster judges what runs in a container of a cluster.
+// inCluster judges a command that runs in a container of a cluster.
 func (j *analyzer) inCluster(c *call) {
 	if i := slices.IndexFunc(c.args, func(a field) bool { return a.text == "--" }); i >= 0 && (hasWord(c.args, "exec") || hasWord(c.args, "debug")) {
 		j.within(c, c.args[i+1:])
 	}
 }
 
-// within judges a command that runs on another machine or in a container: what
-// it would destroy there asks, and is never refused.
+// within judges a command that runs on another machine or in a container. Its destructive
+// effects require approval and are never blocked.
 func (j *analyzer) within(c *call, args []field) {
 	if len(args) == 0 {
 		return
@@ -153,7 +153,7 @@ func (j *analyzer) dockerGroup(c *call, group string, args []field) {
 	}
 }
 
-// dockerRun judges a container by its mounts and by what runs in it.
+// dockerRun judges a container by its mounts and its command.
 func (j *analyzer) dockerRun(c *call, verb string, args []field) {
 	for len(args) > 0 && (args[0].option() || args[0].open()) {
 		a := args[0]

@@ -147,7 +147,7 @@ func (j *analyzer) editor(c *call) {
 	}
 }
 
-// vimFiles judges the files of a vim that is told what to do with them.
+// vimFiles judges the files that commands of vim change.
 func (j *analyzer) vimFiles(c *call) {
 	o := parse(c.args, "cSuUTwWi", "cmd startuptime listen")
 	told := o.has("c", "e", "S", "s", "cmd")

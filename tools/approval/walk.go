@@ -9,10 +9,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// analyzer walks one command and all that is in it, and collects what it would do.
+// analyzer walks one command and all its parts, and collects their effects.
 type analyzer struct {
 	scope        Scope
-	src          string // what was asked about, whole
+	src          string // the whole source
 	findings     []finding
 	commands     []string
 	environments *environments
@@ -34,7 +34,7 @@ type analyzer struct {
 	stdin      input
 	gaveUp     bool             // it was too long
 	elsewhere  bool             // the command runs in a container or on another machine
-	files      map[string]input // what the command itself has put into files, by their paths
+	files      map[string]input // texts that the command itself has written into files, by their paths
 
 	runFiles   []string            // files whose content the command runs
 	keyFiles   map[string][]string // the same by the key of the command that runs them, those that cannot be named too
@@ -106,7 +106,7 @@ func (j *analyzer) source(src string, st *state, outer *call) {
 	}
 }
 
-// position writes what the parser says of its input, with the place.
+// position writes the error of the parser, with the position.
 func position(err error) string {
 	var at syntax.ParseError
 	if errors.As(err, &at) {
@@ -259,7 +259,7 @@ func (j *analyzer) command(s *syntax.Stmt, st *state) {
 	}
 }
 
-// inner judges what is substituted within the words of a node.
+// inner judges the substitutions within the words of a node.
 func (j *analyzer) inner(st *state, n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -294,7 +294,7 @@ func (j *analyzer) inner(st *state, n syntax.Node) {
 	})
 }
 
-// expansion judges what an expansion does beside giving a text.
+// expansion judges the side effects of an expansion.
 func (j *analyzer) expansion(st *state, p *syntax.ParamExp) {
 	if p.Exp == nil {
 		return
@@ -311,7 +311,7 @@ func (j *analyzer) expansion(st *state, p *syntax.ParamExp) {
 	}
 }
 
-// words judges what is substituted within words, cheaply when nothing is.
+// words judges the substitutions within words.
 func (j *analyzer) words(st *state, words ...*syntax.Word) {
 	for _, w := range words {
 		if w == nil {
@@ -504,7 +504,7 @@ func andChain(c *syntax.BinaryCmd) []*syntax.Stmt {
 }
 
 // chain judges "a && b && c": within it each knows that those before it have
-// run; what comes after it may find that the chain broke off at any of them.
+// run. After it, the chain may have ended at any of them.
 func (j *analyzer) chain(list []*syntax.Stmt, st *state) {
 	var broken *state
 	for i, s := range list {

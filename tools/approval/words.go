@@ -12,9 +12,9 @@ import (
 
 // field is one argument as a program would get it, as far as it can be known.
 type field struct {
-	text string // marks stand for what is not known
+	text string // marks stand for unknown parts
 	glob bool   // a pattern
-	dyn  bool   // what follows the last slash comes from an expansion
+	dyn  bool   // the part after the last slash comes from an expansion
 }
 
 // open tells whether the argument may begin with anything, and so be an option.
@@ -29,7 +29,7 @@ func (f field) option() bool {
 }
 
 const (
-	maxFields = 256  // what brace expansion may make of one word
+	maxFields = 256  // words from the brace expansion of one word
 	maxBraces = 16   // braces in one word
 	maxArgs   = 4096 // arguments of one command; beyond that the last is unknown
 )
@@ -45,7 +45,7 @@ func (j *analyzer) expand(st *state, words []*syntax.Word) []field {
 	return e.out
 }
 
-// text returns what a word becomes where it is not split, as in an assignment.
+// text returns the value of a word that is not split, as in an assignment.
 func (j *analyzer) text(st *state, w *syntax.Word) field {
 	if w == nil {
 		return field{}
@@ -240,7 +240,7 @@ func (e *expander) dynamic(s string) {
 	e.add(s)
 }
 
-// add bounds what variables that hold each other may grow to.
+// add bounds the length of variables that hold each other.
 func (e *expander) add(s string) {
 	if len(e.cur)+len(s) > maxSource {
 		e.cur, s = e.cur[:0], unknown
@@ -303,7 +303,7 @@ func plain(p *syntax.ParamExp) bool {
 		len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
 }
 
-// param returns what an expansion of a parameter gives in the current environment.
+// param returns the value of an expansion of a parameter in the current environment.
 func (j *analyzer) param(st *state, p *syntax.ParamExp) value {
 	if p.Param != nil && p.Param.Value == "BASH_SOURCE" && !p.Excl && !p.Length && p.Exp == nil && p.Slice == nil && p.Repl == nil {
 		return j.variable(st, "0") // of a script it is the same
@@ -335,7 +335,7 @@ func (j *analyzer) param(st *state, p *syntax.ParamExp) value {
 	return anything[0]
 }
 
-// variable returns what a variable holds in the current environment.
+// variable returns the value of a variable in the current environment.
 func (j *analyzer) variable(st *state, name string) value {
 	switch name {
 	case "#", "?", "$", "!", "LINENO", "RANDOM", "SECONDS", "PPID", "UID", "EUID", "BASHPID":
@@ -365,7 +365,7 @@ func (j *analyzer) variable(st *state, name string) value {
 		return value{text: clean(v)}
 	}
 	if name == "TMPDIR" && len(j.scope.Temp) > 0 {
-		return value{text: j.scope.Temp[0]} // what is meant, as programs take it so
+		return value{text: j.scope.Temp[0]} // as programs take it
 	}
 	return anything[0]
 }
@@ -385,7 +385,7 @@ func (j *analyzer) pwd(st *state) string {
 	return unknown
 }
 
-// substituted returns what an expansion other than of a parameter gives.
+// substituted returns the value of an expansion other than of a parameter.
 func (j *analyzer) substituted(st *state, p syntax.WordPart) value {
 	switch p := p.(type) {
 	case *syntax.ArithmExp:
@@ -398,7 +398,7 @@ func (j *analyzer) substituted(st *state, p syntax.WordPart) value {
 	return anything[0]
 }
 
-// output returns what a substituted command prints, where that is plain to see.
+// output returns the output of a substituted command, if it is known.
 func (j *analyzer) output(st *state, s *syntax.Stmt) value {
 	if j.substDepth > 4 || len(s.Redirs) > 0 {
 		return anything[0]
@@ -496,7 +496,7 @@ func namesCommit(words []string) bool {
 	return false
 }
 
-// ansiC undoes the escapes of $'…'. What follows a NUL is lost, as in bash.
+// ansiC undoes the escapes of $'…'. Text after a NUL is lost, as in bash.
 func ansiC(s string) string {
 	text, _, err := expand.Format(&expand.Config{}, s, nil)
 	if err != nil || strings.Contains(text, `\c`) {
@@ -523,7 +523,7 @@ func unescapeDouble(s string) string {
 	return string(b)
 }
 
-// clean makes unknown of what could be taken for a mark.
+// clean replaces characters that could be taken for marks by unknown.
 func clean(s string) string {
 	if !strings.ContainsAny(s, unknown+fresh+number) {
 		return s

@@ -72,7 +72,7 @@ func (j *analyzer) unwrap(c *call) (rest []field, ok bool) {
 		}
 		return nil, true
 	}
-	return args[p.skips:], !in("other-root", c.name) // what is named there is not what is known
+	return args[p.skips:], !in("other-root", c.name) // paths there are not those that are known
 }
 
 var archNames = lazily(`^(linux(32|64)|uname26|i[3-6]86|x86_64|amd64|athlon|ppc.*|powerpc.*|arm.*|aarch64|s390x?|sparc.*|mips.*|riscv.*|alpha|ia64|parisc.*|loong.*)$`)
@@ -139,7 +139,7 @@ func (j *analyzer) runner(c *call) {
 			case "npm", "pnpm", "yarn", "bun": // a script of the project
 				return
 			}
-		case "rimraf", "del-cli", "shx": // yarn runs what is installed without a word before it
+		case "rimraf", "del-cli", "shx": // yarn runs installed programs without a word before them
 			args = append([]field{{text: verb}}, args...)
 		default:
 			return
@@ -217,7 +217,7 @@ func (j *analyzer) xargs(c *call) {
 	j.call(c.with(inner))
 }
 
-// joined is what a program makes of its arguments that hands them to a shell.
+// joined returns the arguments as one text, as programs hand them to a shell.
 func joined(args []field) field {
 	var f field
 	for i, a := range args {
