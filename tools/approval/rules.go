@@ -320,19 +320,20 @@ func (t terms) holds(term string) bool {
 		if term == ".." {
 			return len(t.o.rest) > 0
 		}
-		return len(t.c.args) > 0 && t.c.args[0].text == text
+		prefix, pattern := strings.CutSuffix(text, "*")
+		return len(t.c.args) > 0 && (t.c.args[0].text == text || pattern && strings.HasPrefix(t.c.args[0].text, prefix))
 	case '%':
 		v, ok := t.o.get(strings.TrimLeft(text, "-"))
 		return ok && v.has && !harmlessHelper(v.value.text) && v.value.text != "never"
 	case '?':
-		return t.o.open && (term == "?" || len(t.o.rest) > 0 && t.o.rest[0].open())
+		return term == "?" && t.o.open || term == "?1" && len(t.o.rest) > 0 && t.o.rest[0].open()
 	case '#':
 		return len(t.c.args) == int(term[1]-'0')
 	case '=':
 		return t.o.exact(text[2:])
 	case '@':
 		return anyArg(func(arg string) bool {
-			return arg == text || len(text) > 2 && text[0] == '-' && strings.HasPrefix(arg, text+"=")
+			return arg == text || text[0] == '-' && len(text) > 1 && strings.HasPrefix(arg, text+"=")
 		})
 	case '~':
 		return anyArg(func(arg string) bool { return strings.Contains(arg, text) }) || t.j.stdin.known && strings.Contains(t.j.stdin.text, text)
@@ -464,7 +465,7 @@ func (t terms) operands(what []string) (list []field) {
 		case w[0] == '-':
 			for _, opt := range t.o.list {
 				name := strings.TrimLeft(w, "-")
-				short := opt.name != "" && strings.HasPrefix(name, opt.name) && !slices.Contains(what, "--"+opt.name)
+				short := opt.name != "" && strings.HasPrefix(name, opt.name) && !slices.Contains(what, "--"+opt.name) && !contains(t.p.long, opt.name)
 				if opt.has && opt.double == (len(name) > 1) && (opt.name == name || short) {
 					list = append(list, opt.value)
 				}
