@@ -57,7 +57,7 @@ func repositoryOf(dir string) []string {
 		info, err := os.Lstat(path)
 		switch {
 		case err == nil && info.Mode().IsRegular():
-			own := pointerIn(path, "gitdir:", dir)
+			own := pointerIn(path, "gitdir: ", dir)
 			if own == "" {
 				return nil
 			}
@@ -83,11 +83,12 @@ func bare(dir string) bool {
 	return true
 }
 
-// pointerIn returns the path that a file of one line names, relative to a folder.
+// pointerIn returns the path that a file of one line names, relative to a folder. It reads
+// the file as git does: only line ends are cut off, and spaces belong to the path.
 func pointerIn(file, prefix, folder string) string {
 	text, err := safefile.Read(file, safefile.Line)
-	line, found := strings.CutPrefix(strings.TrimSpace(string(text)), prefix)
-	if line = strings.TrimSpace(line); err != nil || !found || line == "" {
+	line, found := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), prefix)
+	if err != nil || !found || line == "" || strings.Contains(line, "\x00") {
 		return ""
 	}
 	if !filepath.IsAbs(line) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -299,5 +300,34 @@ func putText(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The git folders of a repository are those that git itself uses, also if a pointer ends
+// with spaces, beside a folder without them.
+func TestRepositoryOfPointers(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"sub/.git": "gitdir: ../x \n", "x /commondir": "../real \n", "x/a": "", "real/a": "", "real /a": "",
+		"nul/.git": "gitdir: ../x\x00\n", "bare/.git": "gitdir:../x\n", "crlf/.git": "gitdir: ../x\r\n",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		putText(t, file, text)
+	}
+	for folder, want := range map[string][]string{"sub": {"x ", "real "}, "nul": nil, "bare": nil, "crlf": {"x"}} {
+		var paths []string
+		for _, w := range want {
+			paths = append(paths, filepath.Join(dir, w))
+		}
+		if got := repositoryOf(filepath.Join(dir, folder)); !slices.Equal(got, paths) {
+			t.Errorf("%s: %q, want %q", folder, got, paths)
+		}
 	}
 }

@@ -132,6 +132,12 @@ func (j *analyzer) simple(c *syntax.CallExpr, st *state) {
 // assign judges the value of an assignment.
 func (j *analyzer) assign(a *syntax.Assign, st *state) {
 	j.words(st, a.Value)
+	if a.Index != nil || a.Array != nil {
+		j.foreign = true
+	}
+	if a.Name != nil {
+		j.sets(a.Name.Value, j.text(st, a.Value).text)
+	}
 	if a.Index != nil {
 		j.inner(st, a.Index)
 	}
@@ -184,6 +190,7 @@ func (j *analyzer) assigned(st *state, assigns []*syntax.Assign) []field {
 // declare judges export, declare, local, readonly and typeset.
 func (j *analyzer) declare(c *syntax.DeclClause, st *state) {
 	word := c.Variant.Value
+	j.foreign = j.foreign || word != "export"
 	for _, a := range c.Args {
 		j.assign(a, st)
 		if !a.Naked {
@@ -212,7 +219,6 @@ func (j *analyzer) declare(c *syntax.DeclClause, st *state) {
 // something else.
 func (j *analyzer) variableSet(c *call, name, val string) {
 	unseen := strings.Contains(val, unknown)
-	j.foreign = j.foreign || Loads(name, val)
 	asks := func(why string) { j.ask(c, "sets "+name+", "+why) }
 	const other = "which makes later programs run something else"
 	switch {

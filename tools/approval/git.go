@@ -14,6 +14,7 @@ func (j *analyzer) git(c *call) {
 		}
 		name, val, has := strings.Cut(text, "=")
 		args = args[1:]
+		j.foreign = j.foreign || name != "-c" && !in("git-opens-option", name)
 		if !has && len(args) > 0 {
 			if in("git-option-with-value", text) {
 				val, args = args[0].text, args[1:]
@@ -72,6 +73,7 @@ func (j *analyzer) gitOutside(c *call) {
 // gitSetting judges "key=value" as given with -c.
 func (j *analyzer) gitSetting(c *call, setting string) {
 	key, val, _ := strings.Cut(setting, "=")
+	j.foreign = j.foreign || !in("git-opens-setting", strings.ToLower(key))
 	if gitRuns(key, val) {
 		j.ranValue(c, strings.TrimPrefix(val, "!"))
 		j.ask(c, "has a git setting that runs programs ("+visible(key)+")")
@@ -92,6 +94,8 @@ func gitRuns(key, val string) bool {
 	switch {
 	case in("git-section-runs", section):
 		return true
+	case section == "lfs":
+		return strings.Contains(key, "transfer") || strings.Contains(key, "extension")
 	case section == "pager":
 		return val != "true" && val != "false" && !harmlessHelper(val)
 	case section == "instaweb":

@@ -10,18 +10,65 @@ import (
 // is open for the whole line, so only a line of which each program is known and runs no
 // other code opens one.
 
-// known notes whether a program of a command runs code that is not known.
+// known notes whether a program of a command may run code that is not known. Only programs
+// and options that the rule files name, written out in full, do not.
 func (j *analyzer) known(c *call, program string) {
 	dir := path.Dir(slashes(program))
-	if strings.Contains(program, "/") && dir != "/bin" && dir != "/usr/bin" || !in("own-code", c.name) || j.funcs[c.name] != nil || j.aliases[c.name] {
-		j.foreign = true
-	}
-	if c.name == "install" && slices.ContainsFunc(c.args, func(a field) bool { return strings.HasPrefix(a.text, "--strip-program") }) {
+	plain := !strings.Contains(program, "/") || dir == "/bin" || dir == "/usr/bin"
+	if p := rulesOf(c.name); !plain || j.funcs[c.name] != nil || j.aliases[c.name] || c.name != "git" && !p.opensWith(c.args[1:]) {
 		j.foreign = true
 	}
 	for name := range rules().lists["loader"] {
 		_, set := c.st.get(name)
 		j.foreign = j.foreign || set
+	}
+}
+
+// opensWith reports whether a program runs no other code with these arguments.
+func (p *program) opensWith(args []field) bool {
+	if p.opens == nil || p.opens["*"] {
+		return p.opens != nil
+	}
+	for i, a := range args {
+		name, _, _ := strings.Cut(a.text, "=")
+		switch {
+		case a.text == "--":
+			return true
+		case valued(p, args, i):
+		case a.open():
+			return false
+		case !a.option() || p.opens[name] || strings.Trim(a.text[1:], "0123456789") == "":
+		case strings.HasPrefix(name, "--") || !p.opensCluster(a.text[1:]):
+			return false
+		}
+	}
+	return true
+}
+
+// valued reports whether an argument is the value of the option before it.
+func valued(p *program, args []field, i int) bool {
+	return i > 0 && args[i-1].option() && takesNext(args[i-1].text, p.short, p.long)
+}
+
+// opensCluster reports the same of short options in one word. The last may have a value.
+func (p *program) opensCluster(letters string) bool {
+	for _, letter := range letters {
+		if !p.opens["-"+string(letter)] {
+			return false
+		}
+		if strings.ContainsRune(p.short, letter) {
+			return true
+		}
+	}
+	return true
+}
+
+// sets notes the setting of a variable: of one that is not known to be harmless, a program
+// may run or load something.
+func (j *analyzer) sets(name, value string) {
+	helper := strings.Contains(name, "PAGER") || strings.Contains(name, "EDITOR") || name == "VISUAL"
+	if name != strings.ToLower(name) && !in("harmless-variable", name) && !(helper && harmlessHelper(value)) {
+		j.foreign = true
 	}
 }
 
@@ -31,8 +78,7 @@ func Loads(variable, value string) bool {
 	if helper := strings.Contains(variable, "PAGER") || strings.Contains(variable, "EDITOR") || variable == "VISUAL"; helper && harmlessHelper(value) {
 		return false
 	}
-	return in("loader", variable) || strings.HasPrefix(variable, "BASH_FUNC_") ||
-		strings.HasPrefix(variable, "GIT_CONFIG_KEY_") || strings.HasPrefix(variable, "GIT_CONFIG_VALUE_")
+	return in("loader", variable) || beginsOf("loader-prefix", variable) && !in("harmless-variable", variable)
 }
 
 // runsOthers reports whether a program that is known was told to run another one.
@@ -108,14 +154,9 @@ func gitPath(name string) (bool, string) {
 
 // gitOpens notes the settings of its repository that a command of git writes.
 func (j *analyzer) gitOpens(c *call) {
-	switch {
-	case in("git-foreign", c.name), c.name == "submodule" && hasWord(c.args, "foreach"),
-		c.name == "rebase" && slices.ContainsFunc(c.args, func(a field) bool { return strings.HasPrefix(a.text, "-x") || strings.HasPrefix(a.text, "--exec") }):
-		j.foreign = true
-	case in("git-hooked", c.name):
-		j.hooked = true
-	case !in("git-plain", c.name):
-		j.foreign = true // an alias
+	j.hooked = j.hooked || in("git-hooked", c.name)
+	if !rulesOf("git "+c.name).opensWith(c.args) || hasWord(c.args, "foreach") {
+		j.foreign = true // an option, or an alias, may run something
 	}
 	if !contains("init clone help version --version --help", c.name) && slices.ContainsFunc(c.st.cwds, func(dir string) bool { return len(j.repository(dir)) == 0 }) {
 		j.foreign = true // the settings of another repository may run programs
@@ -138,7 +179,9 @@ func (j *analyzer) gitOpens(c *call) {
 	}
 	for _, cwd := range c.st.cwds {
 		for _, dir := range j.repository(cwd) {
-			j.open(dir + "/config")
+			if !contains("fetch pull push", c.name) || hasWord(c.args, "-u") || hasWord(c.args, "--set-upstream") {
+				j.open(dir + "/config")
+			}
 			switch c.name {
 			case "config", "sparse-checkout", "worktree":
 				j.open(dir + "/config.worktree")

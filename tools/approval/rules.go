@@ -24,9 +24,10 @@ type ruleset struct {
 
 // program holds the rules of a program, or of a command of git with a name like "git push".
 type program struct {
-	short, long string // options that take a value: letters, and names separated by spaces
-	known       bool   // its arguments are no programs
-	skips       int    // arguments before the command that it runs
+	short, long string          // options that take a value: letters, and names separated by spaces
+	opens       map[string]bool // options with which it runs no other code; "*" is any; nil: it may
+	known       bool            // its arguments are no programs
+	skips       int             // arguments before the command that it runs
 	handlers    []func(*analyzer, *call)
 	leads       bool // only the options before the command are its own
 	rules       []rule
@@ -154,6 +155,15 @@ func (r *ruleReader) ofProgram(word, rest string) error {
 	case "known":
 		for _, p := range r.block {
 			p.known = true
+		}
+	case "opens":
+		for _, p := range r.block {
+			if p.opens == nil {
+				p.opens = map[string]bool{}
+			}
+			for _, option := range strings.Fields(rest) {
+				p.opens[option] = true
+			}
 		}
 	case "skips":
 		for _, p := range r.block {

@@ -252,9 +252,11 @@ func (j *analyzer) command(s *syntax.Stmt, st *state) {
 		j.forks--
 		j.stdin = stdin
 	case *syntax.ArithmCmd, *syntax.LetClause:
+		j.foreign = true // it may run what is in a subscript
 		j.inner(st, c)
 		st.forget() // it may assign
 	default:
+		j.foreign = true // a test calculates, too
 		j.inner(st, c)
 	}
 }
@@ -280,12 +282,14 @@ func (j *analyzer) inner(st *state, n syntax.Node) {
 			return false
 		case *syntax.ParamExp:
 			j.expansion(st, n)
+			j.foreign = j.foreign || n.Slice != nil || n.Index != nil || n.Excl
 			if n.Slice != nil {
 				j.counted(st, n.Slice.Offset)
 				j.counted(st, n.Slice.Length)
 			}
 			j.counted(st, n.Index)
 		case *syntax.ArithmExp:
+			j.foreign = true
 			j.counted(st, n.X)
 		case *syntax.ArithmCmd:
 			j.counted(st, n.X)
@@ -384,6 +388,7 @@ func (j *analyzer) forLoop(c *syntax.ForClause, st *state) {
 	switch l := c.Loop.(type) {
 	case *syntax.WordIter:
 		name = l.Name.Value
+		j.sets(name, unknown)
 		j.words(st, l.Items...)
 		vals = j.items(st, l)
 	default:
@@ -443,6 +448,7 @@ func (j *analyzer) function(c *syntax.FuncDecl) {
 	if c.Name != nil {
 		names = append(names, c.Name)
 	}
+	j.foreign = true // it may take the place of a program
 	for _, n := range names {
 		j.funcs[n.Value] = append(j.funcs[n.Value], c.Body)
 	}
