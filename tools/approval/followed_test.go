@@ -7,7 +7,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/approval"
 )
 
-// Files whose content a command runs in roundabout ways are bound to a yes.
+// Files whose content a command runs in roundabout ways are bound to an approval.
 func TestRunsFilesInRoundaboutWays(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{

@@ -8,7 +8,7 @@ import (
 // mostHarmless is how many harmless commands may ask, at most.
 const mostHarmless = 12
 
-// The commands by which other agents test what they let pass are facts about what users
+// The commands by which other agents test their allowlists are facts about what users
 // expect. harmless.txt must hardly ever ask; of never.txt, nothing may run.
 func TestPeers(t *testing.T) {
 	t.Parallel()
@@ -33,6 +33,6 @@ func TestPeers(t *testing.T) {
 	}
 	t.Logf("%d harmless commands ask:\n%s", len(asked), strings.Join(asked, "\n"))
 	if ran := judged("never.txt", 170, func(l Level) bool { return l == Runs }); len(ran) > 0 {
-		t.Errorf("%d commands run that nobody lets pass:\n%s", len(ran), strings.Join(ran, "\n"))
+		t.Errorf("%d commands run that no agent allows:\n%s", len(ran), strings.Join(ran, "\n"))
 	}
 }

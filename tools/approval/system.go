@@ -65,7 +65,7 @@ func (j *analyzer) ourselves(c *call) {
 		j.refuse(c, "changes the configuration of hermes-ls")
 	}
 	if v, ok := parse(c.args, "", "approve").get("approve"); ok && v.value.text != "never" && v.value.text != "ask" {
-		j.ask(c, "starts an agent that asks nobody")
+		j.ask(c, "starts an agent that asks for no approval")
 	}
 }
 
