@@ -17,7 +17,7 @@ func TestProtectedFiles(t *testing.T) {
 		"lefthook.yml .husky/pre-commit .husky/_/husky.sh .githooks/pre-push .mise.toml mise.toml .dir-locals.el .gdbinit .lldbinit .lvimrc .vimrc .exrc .nvim.lua .envrc " +
 		".bazelrc .mvn/jvm.config .rprofile .Rprofile .pdbrc .irbrc .curlrc .wgetrc pip.conf sitecustomize.py " +
 		".vscode/settings.json .vscode/tasks.json .idea/workspace.xml AGENTS.md CLAUDE.md CLAUDE.local.md x.code-workspace .gitmodules .git/config .git/info/exclude .fleet/run.json " +
-		".bashrc .profile .zshrc config.fish .gitconfig .tmux.conf .emacs .ghci .condarc"
+		".hg/hgrc jupyter_server_config.py ipython_config.py rust-analyzer.toml .bashrc .profile .zshrc config.fish .gitconfig .tmux.conf .emacs .ghci .condarc"
 	for _, file := range strings.Fields(files) {
 		for _, folder := range []string{"", "sub/", "a/b c/"} {
 			name := path.Join("/ws", folder+file)
