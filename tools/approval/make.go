@@ -2,6 +2,7 @@ package approval
 
 import (
 	"encoding/json"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -63,7 +64,18 @@ func (j *analyzer) makefile(c *call, names []string) {
 	if text == "" {
 		return
 	}
-	m := readMakefile(text)
+	if !j.once("make", dir, render(c.args)) {
+		return
+	}
+	if j.makefiles == nil {
+		j.makefiles = map[string]*makefile{}
+	}
+	if j.makefiles[text] == nil {
+		j.makefiles[text] = readMakefile(text)
+	}
+	shared := *j.makefiles[text]
+	m := &shared
+	m.vars = maps.Clone(m.vars)
 	for _, a := range c.args {
 		if name, val, ok := strings.Cut(a.text, "="); ok {
 			m.vars[strings.TrimRight(name, ":?+")] = val
@@ -80,6 +92,19 @@ func (j *analyzer) makefile(c *call, names []string) {
 	for _, code := range m.shell {
 		j.recipe(c, m.expand(code), dir)
 	}
+}
+
+// once reports whether a recipe is judged for the first time.
+func (j *analyzer) once(what ...string) bool {
+	key := strings.Join(what, "\x00")
+	if j.judged[key] {
+		return false
+	}
+	if j.judged == nil {
+		j.judged = map[string]bool{}
+	}
+	j.judged[key] = true
+	return true
 }
 
 // firstText returns the content of the first file that there is, and its folder.
@@ -102,8 +127,11 @@ func (j *analyzer) firstText(st *state, names []string) (text, dir string) {
 
 // recipes judges the recipe of a target and those of its prerequisites.
 func (j *analyzer) recipes(c *call, m *makefile, target, dir string, seen map[string]bool) {
-	if seen[target] || len(seen) > 500 {
+	if seen[target] || len(seen) > 500 || j.recipeGaveUp() {
 		return
+	}
+	if j.recipeDepth > 0 {
+		j.spent() // a look through all rules is work, too
 	}
 	seen[target] = true
 	for _, r := range m.rules {
@@ -127,6 +155,20 @@ func stem(pattern, target string) bool {
 // recipe judges shell code of a file of the project. Deletions in the workspace and parts
 // that cannot be seen run without approval: they are ordinary there.
 func (j *analyzer) recipe(c *call, text, dir string) {
+	if j.recipeGaveUp() {
+		return
+	}
+	if j.recipeDepth++; j.recipeDepth == 1 {
+		j.budget, j.recipeBudget = j.recipeBudget, j.budget
+	}
+	defer func() {
+		if j.recipeDepth--; j.recipeDepth == 0 {
+			j.budget, j.recipeBudget = j.recipeBudget, j.budget
+			if j.recipeBudget.gaveUp {
+				j.note(Asks, "runs recipes that are too involved to be judged", j.whole())
+			}
+		}
+	}()
 	before, rememberAs := len(j.findings), j.rememberAs
 	wrapped := len(c.words) > 0 && programName(c.words[0].text) != c.name
 	if j.rememberAs == "" && wrapped {
@@ -141,6 +183,11 @@ func (j *analyzer) recipe(c *call, text, dir string) {
 		}
 	}
 	j.findings = kept
+}
+
+// recipeGaveUp reports whether recipes were too involved to be judged.
+func (j *analyzer) recipeGaveUp() bool {
+	return j.recipeBudget.gaveUp && j.recipeDepth == 0 || j.gaveUp && j.recipeDepth > 0
 }
 
 // ordinaryInRecipes tells whether a reason to ask is none in a recipe.
@@ -322,18 +369,26 @@ func (j *analyzer) packageScripts(c *call, dir []string, names ...string) {
 }
 
 func (j *analyzer) scriptsOf(c *call, text, dir string, names []string) {
-	var manifest struct {
-		Scripts map[string]string `json:"scripts"`
-	}
-	if json.Unmarshal([]byte(text), &manifest) != nil {
+	if j.recipeGaveUp() {
 		return
+	}
+	if j.manifests == nil {
+		j.manifests = map[string]map[string]string{}
+	}
+	scripts, parsed := j.manifests[text]
+	if !parsed {
+		var manifest struct {
+			Scripts map[string]string `json:"scripts"`
+		}
+		if json.Unmarshal([]byte(text), &manifest) == nil {
+			scripts = manifest.Scripts
+		}
+		j.manifests[text] = scripts
 	}
 	for _, name := range names {
 		for _, script := range []string{"pre" + name, name, "post" + name} {
-			if code := manifest.Scripts[script]; code != "" && !slices.Contains(j.running, "script "+script) {
-				j.running = append(j.running, "script "+script)
+			if code := scripts[script]; code != "" && j.once("script", dir, script, j.rememberAs) {
 				j.recipe(c, code, dir)
-				j.running = j.running[:len(j.running)-1]
 			}
 		}
 	}

@@ -1,8 +1,11 @@
 package approval
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 const testMakefile = `SHELL := /bin/sh
@@ -104,5 +107,44 @@ func TestHostileRecipes(t *testing.T) {
 				t.Errorf("%s, %s: %s", name, src, v.Reason)
 			}
 		}
+	}
+}
+
+// A command, a Makefile or a package.json that is made to take for ever is judged at once,
+// and the rest of the line is judged, too.
+func TestInvolvedCommandsAreJudged(t *testing.T) {
+	t.Parallel()
+	var scripts, targets strings.Builder
+	scripts.WriteString(`{"scripts":{"a":"true"`)
+	for i := range 300 {
+		scripts.WriteString(`,"s` + strconv.Itoa(i) + `":"`)
+		for k := range 300 {
+			scripts.WriteString("npm run s" + strconv.Itoa(k) + " && ")
+		}
+		scripts.WriteString(`true"`)
+	}
+	scripts.WriteString("}}")
+	for i := range 400 {
+		targets.WriteString("t" + strconv.Itoa(i) + ":")
+		for k := i + 1; k < 400; k++ {
+			targets.WriteString(" t" + strconv.Itoa(k))
+		}
+		next := strconv.Itoa(i + 1)
+		targets.WriteString("\n\tmake -n t" + next + "\n\tmake -n t" + next + "; make A=" + next + " t" + next + "\n")
+	}
+	place := here
+	place.Read = func(file string) (string, bool) {
+		text, ok := map[string]string{"/ws/package.json": scripts.String(), "/ws/Makefile": targets.String()}[file]
+		return text, ok
+	}
+	for _, command := range []string{
+		strings.Repeat("if [ $RANDOM = 1 ]; then cd d0; fi; ", 60), strings.Repeat("cd a || cd b; ", 60), strings.Repeat("case $x in a) cd a;; b) cd b;; esac; ", 60),
+		strings.Repeat("while x; do cd a; done; ", 60), "npm run s0;", "make t0;", strings.Repeat("make t0; npm run s1; ", 50),
+	} {
+		began := time.Now()
+		if v := Command(command+" git push -f", place); v.Level != Asks || !slices.Contains(v.Keys, "git push -f") && !strings.Contains(v.Reason, "force-pushes") {
+			t.Errorf("%.40s: %s (%s), keys %q", command, v.Level, v.Reason, v.Keys)
+		}
+		t.Logf("%.40s: %v", command, time.Since(began))
 	}
 }

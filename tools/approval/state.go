@@ -67,7 +67,9 @@ func (s *state) get(name string) (vals []value, ok bool) {
 // join is the state after one of two branches, both begun from base.
 func join(base, a, b *state) *state {
 	out := a.clone()
-	out.cwds = union(a.cwds, b.cwds)
+	if out.cwds = union(a.cwds, b.cwds); len(out.cwds) > maxCwds {
+		out.cwds = []string{unknown}
+	}
 	if !b.argsKnown {
 		out.argsKnown = false
 	}

@@ -26,15 +26,18 @@ type analyzer struct {
 
 	running []string // code being judged within code
 
-	steps      int // statements looked at
-	work       int // bytes that words became, about
-	depth      int // nesting of statements and of code within code
-	forks      int // pipelines and background jobs around the current statement
-	substDepth int
-	stdin      input
-	gaveUp     bool             // it was too long
-	elsewhere  bool             // the command runs in a container or on another machine
-	files      map[string]input // texts that the command itself has written into files, by their paths
+	budget              // of the line
+	recipeBudget budget // of recipes of Makefiles and of package.json
+	recipeDepth  int
+	judged       map[string]bool              // recipes that were judged
+	makefiles    map[string]*makefile         // by text
+	manifests    map[string]map[string]string // scripts of package.json, by text
+	depth        int                          // nesting of statements and of code within code
+	forks        int                          // pipelines and background jobs around the current statement
+	substDepth   int
+	stdin        input
+	elsewhere    bool             // the command runs in a container or on another machine
+	files        map[string]input // texts that the command itself has written into files, by their paths
 
 	runFiles   []string            // files whose content the command runs
 	keyFiles   map[string][]string // the same by the key of the command that runs them, those that cannot be named too
@@ -48,6 +51,13 @@ type analyzer struct {
 	hooked     bool                // git runs hooks, which the user has put there
 }
 
+// budget is how much was judged.
+type budget struct {
+	steps  int  // statements looked at
+	work   int  // bytes that words became, about
+	gaveUp bool // it was too much
+}
+
 type frame struct {
 	body  *syntax.Stmt
 	forks int
@@ -55,6 +65,7 @@ type frame struct {
 
 const (
 	maxSteps = 10000
+	maxCwds  = 32 // folders that a command may be in, before that is unknown
 	maxWork  = 8 << 20
 	maxDepth = 100
 	maxNest  = 400 // brackets open at once, before parsing
