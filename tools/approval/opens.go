@@ -67,6 +67,9 @@ func (p *program) opensCluster(letters string) bool {
 // may run or load something.
 func (j *analyzer) sets(name, value string) {
 	helper := strings.Contains(name, "PAGER") || strings.Contains(name, "EDITOR") || name == "VISUAL"
+	if name == "GIT_ALLOW_PROTOCOL" && !slices.ContainsFunc(strings.Split(value, ":"), func(p string) bool { return !in("harmless-protocol", p) }) {
+		return
+	}
 	if name != strings.ToLower(name) && !in("harmless-variable", name) && !(helper && harmlessHelper(value)) {
 		j.foreign = true
 	}
