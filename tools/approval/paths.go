@@ -30,6 +30,9 @@ type access struct {
 // written judges the writing of an absolute path.
 func (p Scope) written(name string) access {
 	a := p.classify(name)
+	if _, _, ok := device(path.Clean(slashes(name))); ok {
+		return a // streams are the command's own, and not those of the server
+	}
 	if p.Resolve != nil && !p.ownTemp(name) && a.level != Refused && !strings.ContainsAny(name, unknown+fresh+number) {
 		if real := p.Resolve(name); real != name {
 			if b := p.classify(real); b.level > a.level || b.level == a.level && b.settings {

@@ -1,6 +1,9 @@
 package approval
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // What a command writes into temporary files asks only if these are shared.
 func TestOwnTemp(t *testing.T) {
@@ -60,5 +63,25 @@ func TestOwnTemp(t *testing.T) {
 		if v := Command(c.src, shared); v.Level != c.shared {
 			t.Errorf("%q where they are shared: %s (%s), want %s", c.src, v.Level, v.Reason, c.shared)
 		}
+	}
+}
+
+// The streams of a command are its own, wherever those of the server lead.
+func TestStreamsAreNotResolved(t *testing.T) {
+	t.Parallel()
+	place := here
+	place.Resolve = func(path string) string {
+		if strings.HasPrefix(path, "/dev/") {
+			return "/var/log/server.log"
+		}
+		return path
+	}
+	for _, src := range []string{"echo x > /dev/stderr", "make | tee /dev/stderr", "echo x > /dev/stdout", "echo x >> /dev/fd/2", "cat < /dev/stdin > a", "echo x > /dev/null"} {
+		if v := Command(src, place); v.Level != Runs {
+			t.Errorf("%s: %s (%s)", src, v.Level, v.Reason)
+		}
+	}
+	if v := Command("echo x > /dev/sda", place); v.Level != Refused {
+		t.Errorf("a disk: %s", v.Level)
 	}
 }
