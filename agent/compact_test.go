@@ -144,6 +144,40 @@ func TestCompaction(t *testing.T) {
 }
 
 // However a compaction's request ends, the session is as good as before.
+// Texts of extensions stand in the summary, and a text that would end a turn may be
+// replaced, or continue the turn once.
+func TestTextsOfExtensions(t *testing.T) {
+	t.Parallel()
+	notes := 0
+	m := player(&notes, func(x *fakemodel.Exchange) { x.Text(strings.Repeat("long ", 300)); x.End() })
+	s := begin(t, agent.Config{
+		Model: m, Store: openStore(t), Window: 100_000,
+		Compress: func(_ context.Context, hints string) []string { return []string{"Extra about " + hints} },
+		Output: func(_ context.Context, text string, continued bool) (string, string) {
+			return fmt.Sprintf("continued: %t", continued), "Once more."
+		},
+	})
+	r := talk(t, s, "one", "two", "three")
+	if got := strings.Join(said(r), ";"); got != "continued: false;continued: true;continued: false;continued: true;continued: false;continued: true" {
+		t.Errorf("the user saw %s", got)
+	}
+	c := &recorder{}
+	if _, err := s.Compact(t.Context(), "tea", c); err != nil {
+		t.Fatal(err)
+	}
+	news := of[agent.Compaction](c)
+	if len(news) != 2 || !strings.Contains(news[1].Summary, "NOTES 1") || !strings.Contains(news[1].Summary, "Extra about tea") {
+		t.Errorf("%+v", news)
+	}
+}
+
+func said(r *recorder) (texts []string) {
+	for _, e := range of[agent.Text](r) {
+		texts = append(texts, e.Text)
+	}
+	return texts
+}
+
 func TestCompactionFails(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
