@@ -77,6 +77,8 @@ var gitAttacks = []struct {
 	{id: "unlisted folder", script: `git init -q n/n; monitor n/n/.git/config; hook n/n/.git/hooks; chmod 311 n n/n n/n/.git n/n/.git/hooks`, user: `cd n/n`, review: true},
 	{id: "unlisted modules", script: `git init -q n; git init -q m; mkdir -p n/.git/modules/a n/m; mv m/.git n/.git/modules/a/b; monitor n/.git/modules/a/b/config; hook n/.git/modules/a/b/hooks; echo "gitdir: ../.git/modules/a/b" > n/m/.git; chmod 311 n/.git/modules n/.git/modules/a`, user: `cd n/m`, review: true},
 	{id: "settings by a link", script: `git init -q n; mv n/.git/config cfg; ln -s ../../cfg n/.git/config; printf '[core]\n fsmonitor = %s/m.sh\n' "$PWD" >> cfg`, user: `cd n`, review: true},
+	{id: "rebase todo", setup: `echo a > f; git add f; git commit -qm a; echo b > f; git commit -qam b; GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -q -i HEAD~1`, script: `echo "exec touch $BASE/PWNED" >> .git/rebase-merge/git-rebase-todo`, user: `git rebase --continue`, review: true},
+	{id: "rebase todo, short", setup: `echo a > f; git add f; git commit -qm a; echo b > f; git commit -qam b; GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -q -i HEAD~1`, script: `printf ' x\ttouch %s/PWNED\n' $BASE >> .git/rebase-merge/git-rebase-todo`, user: `git rebase --continue`, review: true},
 	{id: "many settings", script: `git init -q n; for i in 1 2 3; do git config --file n/.git/config --add core.sshCommand $PWD/m.sh; done; git config --file n/.git/config --add core.fsmonitor $PWD/m.sh; git config --file n/.git/config --add core.fsmonitor false;  git config --file n/.git/config --add core.fsmonitor $PWD/m.sh`, user: `cd n`, review: true},
 }
 

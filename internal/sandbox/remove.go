@@ -92,7 +92,7 @@ func (c Change) remove(ctx context.Context) error {
 	for _, key := range keys {
 		_, path, _ := parts(key)
 		verb := "remove"
-		if _, had := c.before[key]; had || kind == settingItem {
+		if _, had := c.before[key]; had || kind == settingItem || kind == todoItem { // the rest of the list is the user's
 			verb = "aside"
 		}
 		args = append(args, verb, filepath.Base(path))

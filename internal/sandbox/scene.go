@@ -24,6 +24,7 @@ const (
 	ownItem     = "own"     // our own settings
 	orderItem   = "order"   // what agents obey, and what tools run when the user calls them
 	cutItem     = "cut"     // a folder that could not be looked at as a whole
+	todoItem    = "todo"    // the programs that git runs when the user continues a rebase
 )
 
 // item is one thing that could make the user's programs run something, or change what they
@@ -167,6 +168,9 @@ func (s *scene) repository(b *Box, r repository) {
 			s.config(b, path)
 		}
 	}
+	if runs := todo(root); runs != "" {
+		s.add(item{kind: todoItem, path: filepath.Join(r.dir, todoFile), value: runs})
+	}
 	if !r.common {
 		return
 	}
@@ -179,6 +183,28 @@ func (s *scene) repository(b *Box, r repository) {
 			s.hold(filepath.Join(r.dir, name), "")
 		}
 	}
+}
+
+// todoFile is the list of what git does when a rebase continues.
+const todoFile = "rebase-merge/git-rebase-todo"
+
+// todo lists the lines of a rebase that run a program. If the list cannot be read, todo returns
+// a text that no list has.
+func todo(root *os.Root) string {
+	if _, err := root.Lstat(todoFile); err != nil {
+		return ""
+	}
+	text, err := safefile.ReadIn(root, todoFile, safefile.Settings)
+	if err != nil {
+		return "\x00" + err.Error()
+	}
+	var runs []string
+	for line := range strings.Lines(string(text)) {
+		if verb, program, _ := strings.Cut(strings.TrimLeft(line, " \t"), " "); verb == "x" || verb == "exec" || strings.HasPrefix(verb, "exec\t") || strings.HasPrefix(verb, "x\t") {
+			runs = append(runs, strings.TrimSpace(program+strings.TrimPrefix(strings.TrimPrefix(verb, "exec"), "x")))
+		}
+	}
+	return strings.Join(runs, "\n")
 }
 
 // mostHooks bounds the files of a folder of hooks that are noted one by one.

@@ -201,11 +201,16 @@ func (o Opening) covers(b *Box, kind, path, name, value, before string) bool {
 	case placeItem, ownItem:
 		inRoot := slices.Contains(existing(b.cfg.Roots()), filepath.Dir(path))
 		return b.opens(path) || o.Git && !inRoot && kind == placeItem
+	case todoItem: // a rebase that goes on has fewer
+		return !spoiled(value) && isTail(value, before) || o.Git
 	case orderItem:
 		return o.Git || b.opens(path) || slices.Contains(o.Writes, path)
 	}
 	return false
 }
+
+// isTail reports whether some lines are the last ones of others.
+func isTail(lines, of string) bool { return lines == of || strings.HasSuffix(of, "\n"+lines) }
 
 // describe fills in the texts.
 func (c *Change) describe(roots []string) {
@@ -240,6 +245,8 @@ func (c *Change) describe(roots []string) {
 	case orderItem:
 		c.Key, c.What = "write "+path, short+", which agents or tools obey"
 		c.addOtherName(value)
+	case todoItem:
+		c.Key, c.What = "write "+path, "programs that git runs when the rebase in "+short+" continues: "+value
 	case cutItem:
 		c.Key, c.What = "folders in "+path, "more folders in "+short+" than can be looked at"
 	default:
