@@ -10,13 +10,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// branchedText answers a call whose result lies beyond the point where a branch begins.
+// branchedText is the result of a call whose real one comes after the fork.
 const branchedText = "this branch of the conversation begins before the call's result; what the call has changed is still changed"
 
-// Fork keeps a new session with the log of another up to a message, that one
-// included; an empty messageID means all of it. System prompt and tools stay as
-// they were frozen; calls that have no result by then get one. The other session is
-// not touched, and may have a turn running.
+// Fork stores a new session with the history of another up to a message, including that
+// message. An empty messageID means the whole history. System prompt and tools are copied;
+// calls without a result get one. The other session is not changed and may have a running
+// turn.
 func Fork(ctx context.Context, st *store.Store, id, messageID string) (store.Session, error) {
 	head, last, err := branchPoint(ctx, st, id, messageID)
 	if err != nil {
@@ -29,15 +29,14 @@ func Fork(ctx context.Context, st *store.Store, id, messageID string) (store.Ses
 	return branch, nil
 }
 
-// point is where a log forks.
+// point is the place in a history where a branch begins.
 type point struct {
 	seq       int64
 	messageID string           // of that message; empty: before all of them
 	answers   []*store.Message // results of the calls that are open there
 }
 
-// branchPoint reads what there is to know of the place behind a message; an empty
-// messageID means the end.
+// branchPoint returns the place after a message. An empty messageID means the end.
 func branchPoint(ctx context.Context, st *store.Store, id, messageID string) (head store.Session, p point, err error) {
 	if head, err = st.Session(ctx, id); err != nil {
 		return head, p, err
@@ -65,7 +64,7 @@ func pointAt(ctx context.Context, st *store.Store, id string, seq int64) (point,
 	return p, nil
 }
 
-// branch is the head of a session that shares the log of head up to the point.
+// branch returns the head of a session that shares the history of head up to the point.
 func (p point) branch(head store.Session, title string) store.Session {
 	b := head
 	b.ID, b.Title = store.NewID(), title
@@ -78,7 +77,7 @@ func (p point) branch(head store.Session, title string) store.Session {
 	return b
 }
 
-// What is added to the title of a branch, once.
+// Endings of the titles of branches. A title has one of them at most.
 const (
 	forkTitle   = " (fork)"
 	rewindTitle = " (before going back)"
@@ -91,12 +90,12 @@ func titled(title, what string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(title, forkTitle), rewindTitle) + what
 }
 
-// Rewind goes back to a message: the log ends with it, and the next prompt goes on
-// from there. The log as it was is kept as another session, branchID. An empty
-// messageID means before the first message.
+// Rewind moves the session back to a message: the history ends with it. Another session,
+// branchID, keeps the history as it was. An empty messageID means the place before the
+// first message.
 //
-// Files are not touched. [ErrBusy]: a turn is running here; [store.ErrClaimed]: in
-// another process.
+// Files are not changed. If a turn runs in this process, Rewind returns [ErrBusy]; if one
+// runs in another, [store.ErrClaimed].
 func (s *Session) Rewind(ctx context.Context, messageID string) (branchID string, err error) {
 	return s.rewind(ctx, func(seq int64) (int64, error) {
 		if messageID == "" {
@@ -106,8 +105,8 @@ func (s *Session) Rewind(ctx context.Context, messageID string) (branchID string
 	})
 }
 
-// Undo goes back to before the last prompt, and gives that prompt to be asked again.
-// [ErrNoPrompt]: there is none. Else it is as [Session.Rewind].
+// Undo rewinds to the place before the last prompt and returns that prompt. If there is
+// none, it returns [ErrNoPrompt]. Other errors are those of [Session.Rewind].
 func (s *Session) Undo(ctx context.Context) (prompt store.Message, branchID string, err error) {
 	branchID, err = s.rewind(ctx, func(int64) (int64, error) {
 		prompt, err = s.config.Store.LastPrompt(ctx, s.id)
@@ -119,10 +118,10 @@ func (s *Session) Undo(ctx context.Context) (prompt store.Message, branchID stri
 	return prompt, branchID, err
 }
 
-// ErrNoPrompt: the session has no prompt that could be taken back.
+// ErrNoPrompt means that the session has no prompt that could be undone.
 var ErrNoPrompt = errors.New("there is no prompt to take back")
 
-// rewind goes back to the Seq that to gives for the present last one.
+// rewind moves the session back to the Seq that to returns for the last one.
 func (s *Session) rewind(ctx context.Context, to func(last int64) (int64, error)) (branchID string, err error) {
 	if !s.running.CompareAndSwap(false, true) {
 		return "", ErrBusy
@@ -150,13 +149,13 @@ func (s *Session) rewind(ctx context.Context, to func(last int64) (int64, error)
 	if err := s.config.Store.Rewind(ctx, s.id, seq, branch, p.answers); err != nil {
 		return "", err
 	}
-	return branch.ID, s.reread(context.WithoutCancel(ctx))
+	return branch.ID, s.reload(context.WithoutCancel(ctx))
 }
 
-// reread takes note of a log that has lost its end.
-func (s *Session) reread(ctx context.Context) error {
+// reload reads a history that was rewound.
+func (s *Session) reload(ctx context.Context) error {
 	s.config.Env.Recall.Forget() // what was read after the message is no longer before the model
-	if err := s.catchUp(ctx); err != nil {
+	if err := s.sync(ctx); err != nil {
 		return fmt.Errorf("reading session %s again: %w", s.id, err)
 	}
 	return nil

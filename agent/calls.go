@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// call is one call of a reply on its way to a result.
+// call is one tool call of a response.
 type call struct {
 	tools.Call        // Args as the model wrote them: dispatch mends them, or says what is wrong
 	logged     string // the arguments as the log keeps them: always one JSON object
@@ -26,11 +26,11 @@ type call struct {
 	interrupted bool // a cancel, or a stop of this call alone, came before its end
 }
 
-// together is how many read-only calls run at the same time at most.
+// together limits the read-only calls that run at the same time.
 const together = 16
 
-// callAll runs the calls of a reply: neighbouring read-only ones together, any
-// other alone, and keeps the results in the model's order.
+// callAll runs the calls of a response: adjacent read-only ones together, any other alone.
+// Results keep the order of the calls.
 func (t *turn) callAll(ctx context.Context, calls []*call) error {
 	t.budget = budget{replyCap}
 	for _, c := range calls {
@@ -62,8 +62,8 @@ func batches(calls []*call) iter.Seq[[]*call] {
 	}
 }
 
-// callBatch runs calls side by side. It owns their goroutines, and is the only one
-// that speaks to the sink and the log meanwhile.
+// callBatch runs calls at the same time. It owns their goroutines, and only it uses the
+// sink and the history meanwhile.
 func (t *turn) callBatch(ctx context.Context, batch []*call) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -102,10 +102,10 @@ func (t *turn) callBatch(ctx context.Context, batch []*call) error {
 	return failure
 }
 
-// errCallStopped is the cause if the user stops one call and lets the turn go on.
+// errCallStopped is the cause if the user stops one call and not the turn.
 var errCallStopped = &tools.Stopped{Who: "the user stopped this call", Again: "Do not run it again unless the user asks for it"}
 
-// run gives the call a result, whatever happens.
+// run runs the call. The call has a result afterwards in any case.
 func (c *call) run(ctx context.Context, set *tools.Set, env *tools.Env) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -131,14 +131,14 @@ func (c *call) run(ctx context.Context, set *tools.Set, env *tools.Env) {
 // stored is the call as later requests repeat it.
 func (c *call) stored() model.Call { return model.Call{ID: c.ID, Name: c.Name, Args: c.logged} }
 
-// told is the call as everybody else gets to know it, with arguments that are JSON.
-func (c *call) told() tools.Call {
+// display returns the call with arguments that are JSON.
+func (c *call) display() tools.Call {
 	return tools.Call{ID: c.ID, Name: c.Name, Args: json.RawMessage(c.logged)}
 }
 
-// started is what the editor is told of a call before it runs.
+// started returns the event that announces a call.
 func (s *Session) started(c *call) CallStarted {
-	e := CallStarted{Call: c.told(), Kind: c.tool.Kind, Title: c.Name}
+	e := CallStarted{Call: c.display(), Kind: c.tool.Kind, Title: c.Name}
 	if e.Kind == "" {
 		e.Kind = tools.KindOther
 	}
@@ -151,7 +151,7 @@ func (s *Session) started(c *call) CallStarted {
 	return e
 }
 
-// locations lets an editor follow along: the place that a call names.
+// locations returns the location that a call names, for editors that follow along.
 func (s *Session) locations(kind tools.Kind, args json.RawMessage) []tools.Location {
 	var in struct {
 		Path   string
@@ -172,7 +172,7 @@ func (s *Session) locations(kind tools.Kind, args json.RawMessage) []tools.Locat
 	return []tools.Location{place}
 }
 
-// todosChanged gives the list when it is another than the editor was last shown.
+// todosChanged returns the plan, and whether it differs from the one that the editor has.
 func (t *turn) todosChanged() (todos []tools.Todo, changed bool) {
 	if t.config.Env.Todos == nil {
 		return nil, false

@@ -25,12 +25,12 @@ const (
 	ackText       = "Understood. I go on from there."
 )
 
-// errNothingToCompact: all there is belongs to the newest messages.
+// errNothingToCompact means that all messages belong to the newest ones.
 var errNothingToCompact = errors.New("there is nothing old enough to be summed up")
 
-// Compact sums up the older part of the log for the model, on request. Hints tell
-// what matters; they may be empty. The editor sees a [Compaction], or a [Notice]
-// when there is nothing to sum up. Cancelling leaves the log as it was.
+// Compact replaces the older part of the history by a summary, on request. Hints tell the
+// model which facts matter; they may be empty. The sink gets a [Compaction], or a [Notice]
+// if there is nothing to compact. If ctx is canceled, the history is unchanged.
 func (s *Session) Compact(ctx context.Context, hints string, sink Sink) (StopReason, error) {
 	if !s.running.CompareAndSwap(false, true) {
 		return "", ErrBusy
@@ -41,8 +41,8 @@ func (s *Session) Compact(ctx context.Context, hints string, sink Sink) (StopRea
 		return "", err
 	}
 	defer release()
-	t := &turn{Session: s, sink: sink, keeping: context.WithoutCancel(ctx), head: s.Head()}
-	if err := errors.Join(t.catchUp(t.keeping), t.closeCalls(t.keeping)); err != nil {
+	t := &turn{Session: s, sink: sink, storeCtx: context.WithoutCancel(ctx), head: s.Head()}
+	if err := errors.Join(t.sync(t.storeCtx), t.closeCalls(t.storeCtx)); err != nil {
 		return "", fmt.Errorf("reading the log: %w", err)
 	}
 	switch err := t.compact(ctx, hints); {
@@ -56,7 +56,7 @@ func (s *Session) Compact(ctx context.Context, hints string, sink Sink) (StopRea
 	return EndTurn, nil
 }
 
-// makeRoom compacts when the next request would fill the window.
+// makeRoom compacts the history if the next request would fill the context window.
 func (t *turn) makeRoom(ctx context.Context) error {
 	used, limit := t.history.gauge.used(), t.config.CompactAt*float64(t.window())
 	if limit <= 0 || float64(used) < max(limit, growthBefore*float64(t.history.floor)) {
@@ -73,9 +73,9 @@ func overflowed(err error) bool {
 	return errors.As(err, &failure) && failure.Kind == model.ErrOverflow
 }
 
-// compact puts a summary in the place of all but the newest messages. It asks the
-// model for its notes; when that fails, what hermes-ls itself knows has to do. No
-// error and an ended ctx mean that nothing was changed.
+// compact replaces all but the newest messages by a summary. It asks the model for notes;
+// if that fails, the summary has only the facts that hermes-ls knows. If it returns no
+// error and ctx has ended, nothing was changed.
 func (t *turn) compact(ctx context.Context, hints string) error {
 	window := t.window()
 	if window <= 0 {
@@ -103,7 +103,7 @@ func (t *turn) compact(ctx context.Context, hints string) error {
 		Message: model.NewMessage(model.User, t.history.digest(from, notes, t.changedFiles(), t.config.Env)),
 		Usage:   usage, Note: true, Keeps: t.history.seqAt(from),
 	}
-	if err := t.append(t.keeping, m); err != nil {
+	if err := t.append(t.storeCtx, m); err != nil {
 		news.Status, news.Error = CompactionFailed, err.Error()
 		t.sink.Event(news)
 		return fmt.Errorf("keeping the summary: %w", err)
@@ -121,13 +121,13 @@ func (t *turn) compact(ctx context.Context, hints string) error {
 	return nil
 }
 
-// changedFiles are the files that the session has changed, as far as its checkpoints
-// know. If they cannot be had, the calls in the history have to do.
+// changedFiles returns the files that the session has changed. If they cannot be read, it
+// returns nil, and the summary has the files of the calls.
 func (t *turn) changedFiles() []string {
 	if t.config.Changed == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(t.keeping, changedWithin)
+	ctx, cancel := context.WithTimeout(t.storeCtx, changedWithin)
 	defer cancel()
 	paths, err := t.config.Changed(ctx)
 	if err != nil {
@@ -139,20 +139,20 @@ func (t *turn) changedFiles() []string {
 	return paths
 }
 
-// renew lets the request after a compaction begin with what is configured and written
-// in the workspace now. Nothing can be reused of the requests before in any case.
+// renew replaces the system prompt and the tools by the current ones. The prompt cache
+// holds nothing after a compaction in any case.
 func (t *turn) renew() error {
 	if t.config.Renew == nil {
 		return nil
 	}
-	fresh, err := t.config.Renew(t.keeping)
+	fresh, err := t.config.Renew(t.storeCtx)
 	if err != nil {
 		return fmt.Errorf("making them anew: %w", err)
 	}
-	offered := offeredBy(t.keeping, fresh.Tools)
+	offered := offeredBy(t.storeCtx, fresh.Tools)
 	change := func(head *store.Session) { head.System, head.Tools = fresh.System, offered }
 	t.headMu.Lock()
-	if err = t.config.Store.Update(t.keeping, t.id, change); err == nil {
+	if err = t.config.Store.Update(t.storeCtx, t.id, change); err == nil {
 		change(&t.Session.head)
 		t.tools = fresh.Tools
 	}
@@ -168,9 +168,8 @@ func (t *turn) renew() error {
 	return nil
 }
 
-// askForNotes has the model write down what it will need. The request is the last
-// one with one message more, so that a provider's cache holds. When all of it is too
-// long, the newer half has to do.
+// askForNotes asks the model for notes. The request is the last one with one more message,
+// so that the prompt cache holds. If it is too long, the newer half is sent.
 func (t *turn) askForNotes(ctx context.Context, hints string) (string, *model.Usage, error) {
 	text := compactWords
 	if hints = strings.TrimSpace(hints); hints != "" {
@@ -218,10 +217,10 @@ func (t *turn) notesOf(ctx context.Context, messages []model.Message, text strin
 	return reply, nil
 }
 
-// boundary is where the newest messages begin that together have at most so many
-// tokens: at a prompt, or at a reply whose predecessors' calls are all answered. The
-// last of these belongs to them in any case, unless it has more than most.
-// Negative: before it is nothing that could be summed up.
+// boundary returns the index of the first of the newest messages, which together have at
+// most so many tokens. It is a prompt, or a response before which all calls have results.
+// The last such message is included unless it has more than most tokens. If nothing before
+// it can be compacted, boundary returns a negative number.
 func (h *history) boundary(tokens, most int) int {
 	from, bytes := len(h.messages), 0
 	for i := len(h.messages) - 1; i >= 0 && h.origins[i].seq > 0; i-- {
@@ -243,7 +242,8 @@ func (h *history) boundary(tokens, most int) int {
 	return from
 }
 
-// seqAt is the log's number of the message at i, or of the next one to come.
+// seqAt returns the Seq of the message at i. If i is the end, it is the Seq of the next
+// message.
 func (h *history) seqAt(i int) int64 {
 	if i < len(h.origins) {
 		return h.origins[i].seq
@@ -251,7 +251,7 @@ func (h *history) seqAt(i int) int64 {
 	return h.seq + 1
 }
 
-// compact lets m stand for what it does not keep.
+// compact replaces the messages that m does not keep by m.
 func (h *history) compact(m *store.Message) {
 	from := slices.IndexFunc(h.origins, func(o origin) bool { return o.seq >= m.Keeps })
 	if from < 0 {

@@ -12,7 +12,7 @@ import (
 func TestScriptAndNotices(t *testing.T) {
 	t.Parallel()
 	notices := [][]string{nil, {"process 1 has exited"}, {"process 2 has exited"}}
-	s := begin(t, agent.Config{Model: embedded.Model{}, Tools: toolSet(t, quick("look", true)), News: func() (n []string) {
+	s := begin(t, agent.Config{Model: embedded.Model{}, Tools: toolSet(t, quick("look", true)), Notices: func() (n []string) {
 		if len(notices) > 0 {
 			n, notices = notices[0], notices[1:]
 		}

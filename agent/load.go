@@ -7,29 +7,28 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// page is how many messages are read at once.
+// page is the number of messages that are read at once.
 const page = 200
 
-// glance reads of a log what is to be known without reading it: its sums, the plan,
-// and the end, where calls may be open.
-func (s *Session) glance(ctx context.Context, totals store.Totals) error {
+// loadTail reads the sums, the plan and the end of the history, where calls may be open.
+func (s *Session) loadTail(ctx context.Context, totals store.Totals) error {
 	tail, err := s.config.Store.Tail(ctx, s.id, int64(totals.Messages))
 	if err != nil {
 		return err
 	}
-	h, err := s.blank(ctx, totals)
+	h, err := s.newHistory(ctx, totals)
 	if err != nil {
 		return err
 	}
 	for i := range tail {
 		h.add(&tail[i])
 	}
-	s.take(h, totals)
+	s.setHistory(h, totals)
 	return nil
 }
 
-// blank is a history without messages, but with what the sums say.
-func (s *Session) blank(ctx context.Context, totals store.Totals) (history, error) {
+// newHistory returns a history without messages that has the sums.
+func (s *Session) newHistory(ctx context.Context, totals store.Totals) (history, error) {
 	h := history{usage: totals.Usage, requests: totals.Requests, counted: int64(totals.Messages)}
 	head := s.Head()
 	h.gauge.ground(head.System, head.Tools)
@@ -42,7 +41,7 @@ func (s *Session) blank(ctx context.Context, totals store.Totals) (history, erro
 	return h, nil
 }
 
-func (s *Session) take(h history, totals store.Totals) {
+func (s *Session) setHistory(h history, totals store.Totals) {
 	s.historyMu.Lock()
 	s.history, s.rewinds = h, totals.Rewinds
 	s.historyMu.Unlock()
@@ -51,9 +50,9 @@ func (s *Session) take(h history, totals store.Totals) {
 	}
 }
 
-// catchUp brings the history up to the log: at first, and when the log has lost its
-// end, all that the next request needs of it; else what another window has added.
-func (s *Session) catchUp(ctx context.Context) error {
+// sync reads the messages that another process has added. If the history is not loaded, or
+// was rewound, sync loads all that the next request needs.
+func (s *Session) sync(ctx context.Context) error {
 	totals, err := s.config.Store.Totals(ctx, s.id)
 	if err != nil {
 		return err
@@ -64,11 +63,11 @@ func (s *Session) catchUp(ctx context.Context) error {
 		}
 		return s.readFrom(ctx, s.history.seq, s.remember)
 	}
-	h, err := s.blank(ctx, totals)
+	h, err := s.newHistory(ctx, totals)
 	if err != nil {
 		return err
 	}
-	// What a compaction stands for need not be read.
+	// Messages that a compaction replaces are not read.
 	last, keeps, err := s.config.Store.LastCompaction(ctx, s.id)
 	if err != nil {
 		return err
@@ -77,7 +76,7 @@ func (s *Session) catchUp(ctx context.Context) error {
 	if err := s.readFrom(ctx, max(keeps-1, 0), h.add); err != nil {
 		return err
 	}
-	s.take(h, totals)
+	s.setHistory(h, totals)
 	s.read = true
 	return nil
 }
@@ -98,8 +97,8 @@ func (s *Session) readFrom(ctx context.Context, after int64, add func(*store.Mes
 	}
 }
 
-// readUp reads the history if nobody has yet. A turn that runs has.
-func (s *Session) readUp(ctx context.Context) error {
+// ensureLoaded loads the history unless that was done. A running turn has done it.
+func (s *Session) ensureLoaded(ctx context.Context) error {
 	if !s.running.CompareAndSwap(false, true) {
 		return nil
 	}
@@ -107,15 +106,15 @@ func (s *Session) readUp(ctx context.Context) error {
 	if s.read {
 		return nil
 	}
-	return s.catchUp(ctx)
+	return s.sync(ctx)
 }
 
-// compactedCall tells whether a call of that id is in the part of the log that is not
-// in memory. Where the store cannot say, what follows will fail in any case.
+// compactedCall reports whether a call of that id is in the part of the history that is
+// not in memory. If the store cannot be read, it returns false: the next write fails.
 func (t *turn) compactedCall(id string) bool {
 	if id == "" || t.history.unmeasured == 0 {
 		return false
 	}
-	has, _ := t.config.Store.HasCall(t.keeping, t.id, id)
+	has, _ := t.config.Store.HasCall(t.storeCtx, t.id, id)
 	return has
 }

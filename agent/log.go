@@ -13,13 +13,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// What the loop writes into the log where a reply or a result is missing.
+// Results that the loop writes for calls without one.
 const (
 	serverStopped = "interrupted: the server stopped before this ended. Run it again if it is still needed"
 )
 
-// history is the log in memory: what the next request will say, and what can be
-// known from it. It only grows, but for a compaction.
+// history is in memory: the messages of the next request, and values that follow from
+// them. It only grows, except at a compaction.
 type history struct {
 	messages []model.Message
 	origins  []origin        // of messages
@@ -32,12 +32,12 @@ type history struct {
 	counted  int64 // usage and requests have everything up to this Seq in them
 	gauge    gauge
 	floor    int // tokens that the last compaction has left
-	// unmeasured: counts of tokens up to this Seq are of requests that had more before
-	// them than is here.
+	// unmeasured is a Seq: counts of tokens up to it belong to requests with messages that
+	// are not in memory.
 	unmeasured int64
 }
 
-// origin is what a message in memory is in the log.
+// origin says where a message in memory comes from.
 type origin struct {
 	seq    int64 // 0: it stands for others that were compacted
 	spoken bool  // by a person
@@ -65,7 +65,7 @@ func (h *history) add(m *store.Message) {
 	}
 }
 
-// put makes m the last message of the next request.
+// put appends m to the next request.
 func (h *history) put(m model.Message, o origin) {
 	h.messages, h.origins = append(h.messages, m), append(h.origins, o)
 	h.gauge.bytes += weight(&m)
@@ -80,7 +80,7 @@ func (h *history) remember(calls []model.Call) {
 	}
 }
 
-// count adds the cost of a request, if it is known and not yet in the sums.
+// count adds the usage of m to the sums, unless it is in them already.
 func (h *history) count(m *store.Message) {
 	u := m.Usage
 	if u == nil || m.Seq <= h.counted {
@@ -95,8 +95,7 @@ func (h *history) count(m *store.Message) {
 	h.usage.Cost += u.Cost
 }
 
-// readTodos takes the list from the result of a todo call: it is the only copy
-// that outlives the process.
+// readTodos sets the plan from the result of a todo call.
 func (h *history) readTodos(m *store.Message) {
 	if m.Name() != "todo" || m.IsError {
 		return
@@ -107,7 +106,8 @@ func (h *history) readTodos(m *store.Message) {
 	}
 }
 
-// append stores m at the end of the log and only then remembers it.
+// append stores m at the end of the history. If that fails, the history in memory is
+// unchanged.
 func (s *Session) append(ctx context.Context, m *store.Message) error {
 	m.Seq = s.history.seq + 1
 	if err := s.config.Store.Append(ctx, s.id, m); err != nil {
@@ -117,15 +117,15 @@ func (s *Session) append(ctx context.Context, m *store.Message) error {
 	return nil
 }
 
-// remember adds what the store has.
+// remember adds a stored message to the history in memory.
 func (s *Session) remember(m *store.Message) {
 	s.historyMu.Lock()
 	defer s.historyMu.Unlock()
 	s.history.add(m)
 }
 
-// mendAfterCrash answers the calls that a dead server left open. A claim that
-// somebody else holds means that the server is not dead.
+// mendAfterCrash adds results for calls that a killed server left open. If another process
+// has claimed the session, it does nothing.
 func (s *Session) mendAfterCrash(ctx context.Context) error {
 	if len(s.history.open) == 0 {
 		return nil
@@ -141,7 +141,7 @@ func (s *Session) mendAfterCrash(ctx context.Context) error {
 	return s.closeCalls(ctx)
 }
 
-// closeCalls gives every open call a result.
+// closeCalls adds a result for every open call.
 func (s *Session) closeCalls(ctx context.Context) error {
 	for _, c := range slices.Clone(s.history.open) {
 		m := resultMessage(tools.Call{ID: c.ID, Name: c.Name}, s.leftOpen(ctx, c))
@@ -152,7 +152,7 @@ func (s *Session) closeCalls(ctx context.Context) error {
 	return nil
 }
 
-// leftOpen is the result of a call that nobody can finish any more.
+// leftOpen returns the result of a call that was interrupted.
 func (s *Session) leftOpen(ctx context.Context, c model.Call) tools.Result {
 	if tool, ok := s.toolset().Get(c.Name); ok && tool.Interrupted != nil {
 		return tool.Interrupted(ctx, s.env(s.Head(), nil), tools.Call{ID: c.ID, Name: c.Name, Args: json.RawMessage(c.Args)})
@@ -160,9 +160,9 @@ func (s *Session) leftOpen(ctx context.Context, c model.Call) tools.Result {
 	return tools.Fail(serverStopped)
 }
 
-// say adds what a user says. Before it, every call gets a result, and a message of the
-// assistant without text separates two of the user.
-func (s *Session) say(ctx context.Context, m *store.Message) error {
+// appendPrompt appends a user message. It first closes open calls, and separates two user
+// messages by an assistant message without text.
+func (s *Session) appendPrompt(ctx context.Context, m *store.Message) error {
 	if err := s.closeCalls(ctx); err != nil {
 		return err
 	}
@@ -175,8 +175,7 @@ func (s *Session) say(ctx context.Context, m *store.Message) error {
 	return s.append(ctx, m)
 }
 
-// silence stands in the log where the assistant has said nothing. It has no text, and
-// no request contains it.
+// silence returns an assistant message without text. No request contains it.
 func silence(usage *model.Usage, reasoning ...model.Part) *store.Message {
 	return &store.Message{
 		Message: model.Message{Role: model.Assistant, Parts: reasoning},
@@ -185,7 +184,7 @@ func silence(usage *model.Usage, reasoning ...model.Part) *store.Message {
 	}
 }
 
-// shownLimit bounds what is kept of a result for the editor alone.
+// shownLimit limits the bytes that are stored of a result for the editor alone.
 const shownLimit = 1 << 20
 
 func resultMessage(c tools.Call, r tools.Result) *store.Message {

@@ -21,7 +21,7 @@ func (t *turn) keepForms(p *model.PictureForms) error {
 		}
 		sent[p.To] = form
 		if seq := t.history.origins[i].seq; seq > 0 {
-			if err := t.config.Store.SetSent(t.keeping, t.id, seq, sent); err != nil {
+			if err := t.config.Store.SetSent(t.storeCtx, t.id, seq, sent); err != nil {
 				return fmt.Errorf("keeping the form of a picture: %w", err)
 			}
 		}

@@ -20,7 +20,7 @@ func (s *Session) Replay(ctx context.Context, sink Sink) error {
 	if err := s.tell(ctx, sink); err != nil {
 		return err
 	}
-	if err := s.readUp(ctx); err != nil {
+	if err := s.ensureLoaded(ctx); err != nil {
 		return err
 	}
 	s.historyMu.Lock()

@@ -1,11 +1,12 @@
-// Package agent runs turns: model, tools, model, until a reply asks for nothing.
+// Package agent runs turns. A turn alternates model requests and tool calls until a
+// response contains no tool calls.
 //
-// A [Session] has at most one turn running. [Session.Turn] returns after every
-// goroutine it started; cancelling its context ends the turn, not the session.
-// The log only grows: each request to the model is an extension of the one before,
-// but for a compaction, and what the editor is told has been stored first. Whatever ends a turn (a
-// cancel, an error of the model, a kill -9), every call in the log has a result
-// before the next prompt is added, and the session goes on.
+// A [Session] runs at most one turn at a time. [Session.Turn] returns after all
+// goroutines that it started. Canceling its context ends the turn, not the session. The
+// history only grows: each request extends the one before, except after a compaction.
+// Everything that the editor gets has been stored before. If a cancel, an error of the
+// model or a kill -9 ends a turn, every call gets a result before the next prompt is
+// appended, and the session continues.
 //
 //	s, err := agent.New(ctx, agent.Config{Head: head, Model: m, Tools: set, Env: env, Store: st})
 //	stop, err := s.Turn(ctx, agent.Input{Text: "why does the build fail?"}, sink)
@@ -25,30 +26,30 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// ErrBusy: the session has a turn running.
+// ErrBusy means that the session has a running turn.
 var ErrBusy = errors.New("a turn is running in this session")
 
-// Config is what a session is made of.
+// Config configures a session.
 type Config struct {
-	// Head is the session's beginning. For [New]: ID (empty: a fresh one), Cwd,
-	// Folders, Model, System and so on; empty Tools are filled in from the set
-	// with the first prompt. For [Load] only the ID counts.
+	// Head is the head of the session. For [New]: ID (empty: a new one), Cwd, Folders, Model,
+	// System and so on; empty Tools are set with the first prompt. [Load] uses only the ID.
 	Head store.Session
 
 	Model model.Model  // required
 	Store *store.Store // required
 	Tools *tools.Set   // nil: none
 	Env   *tools.Env   // lent to the tools; nil: empty
-	// News is asked before each request of a turn for what the model has to be told,
-	// such as what became of processes in the background. Nil: there is none.
-	News func() []string
+	// Notices returns the notices for the model, such as the exit of a background command.
+	// It is called before each request of a turn. Nil means that there are none.
+	Notices func() []string
 
-	// Renew is asked at a compaction for what the session says of itself and offers from
-	// then on: the request after it is a new beginning in any case. Nil: nothing changes.
-	Renew func(context.Context) (Beginning, error)
+	// Renew returns the system prompt and the tools from a compaction on. Nil means that
+	// they stay.
+	Renew func(context.Context) (Prefix, error)
 
-	// Changed is asked at a compaction for the files that the session has changed by
-	// tools, commands and scripts, oldest change first. If it is nil, they are not known.
+	// Changed returns the files that tools, commands and scripts have changed in the
+	// session, oldest change first. It is called at a compaction. Nil means that they are
+	// not known.
 	Changed func(context.Context) ([]string, error)
 
 	// Output is called with the text that would end a turn, before the sink gets it. It
@@ -60,20 +61,20 @@ type Config struct {
 
 	MaxIterations int // requests a turn at most; 0: 90
 	Window        int // the model's context window in tokens; 0: what its method Window says, if it has one
-	// CompactAt is the share of the window at which the log is summed up; 0: 0.8,
-	// negative: never by itself.
+	// CompactAt is the share of the context window at which the history is compacted. 0
+	// means 0.8; a negative value means never without a request.
 	CompactAt float64
 	Effort    string // reasoning effort; empty: the model's default
 	Log       *slog.Logger
 }
 
-// Beginning is what stands before the log in each request.
-type Beginning struct {
+// Prefix is the start of each request, before the history.
+type Prefix struct {
 	System string
 	Tools  *tools.Set
 }
 
-// Session is one conversation. It is safe for concurrent use.
+// Session is one stored conversation. It is safe for concurrent use.
 type Session struct {
 	config Config
 	id     string
@@ -86,8 +87,8 @@ type Session struct {
 	tools  *tools.Set
 	effort string
 
-	saying   saying // what is said to the running turn
-	spending spending
+	inbox   inbox // messages to the running turn
+	pending pendingUsage
 
 	historyMu sync.Mutex // only the running turn writes
 	history   history
@@ -95,7 +96,7 @@ type Session struct {
 	rewinds   int  // of the log, when the history was read
 }
 
-// New begins a session. The store learns of it with its first prompt.
+// New returns a new session. Its first prompt stores it.
 func New(_ context.Context, c Config) (*Session, error) {
 	if c.Head.ID == "" {
 		c.Head.ID = store.NewID()
@@ -108,9 +109,10 @@ func New(_ context.Context, c Config) (*Session, error) {
 	return s, nil
 }
 
-// Load takes up a stored session; an unknown one is [store.ErrNotFound]. Calls
-// that a dead server left without a result get one, unless another window is at
-// work in the session. Of the log only the end is read; the rest when it is needed.
+// Load opens a stored session. If there is none with the id, it returns
+// [store.ErrNotFound]. Calls that a killed server left open get a result, unless another
+// process has claimed the session. Load reads only the end of the history; the rest is
+// read when it is needed.
 func Load(ctx context.Context, c Config) (*Session, error) {
 	s, err := newSession(c)
 	if err != nil {
@@ -120,7 +122,7 @@ func Load(ctx context.Context, c Config) (*Session, error) {
 		return nil, fmt.Errorf("loading a session: %w", err)
 	}
 	s.stored = true
-	if err := s.glance(ctx, s.head.Totals); err != nil {
+	if err := s.loadTail(ctx, s.head.Totals); err != nil {
 		return nil, fmt.Errorf("loading a session: %w", err)
 	}
 	if err := s.mendAfterCrash(ctx); err != nil {
@@ -151,10 +153,10 @@ func newSession(c Config) (*Session, error) {
 	return &Session{config: c, id: c.Head.ID, head: c.Head, tools: c.Tools, effort: c.Effort}, nil
 }
 
-// ID is the session's id.
+// ID returns the id of the session.
 func (s *Session) ID() string { return s.id }
 
-// Head is the session's head as it is now.
+// Head returns the head of the session as it is now.
 func (s *Session) Head() store.Session {
 	s.headMu.Lock()
 	defer s.headMu.Unlock()
@@ -163,8 +165,8 @@ func (s *Session) Head() store.Session {
 	return head
 }
 
-// Update changes the head, here and in the store. ID, System and Tools stay; a
-// running turn goes on as it began.
+// Update changes the head, here and in the store. ID, System and Tools stay. A running
+// turn keeps the head that it began with.
 func (s *Session) Update(ctx context.Context, change func(*store.Session)) error {
 	s.headMu.Lock()
 	defer s.headMu.Unlock()
@@ -189,8 +191,8 @@ func (s *Session) SetEffort(effort string) {
 	s.effort = effort
 }
 
-// window is the model's context window in tokens; 0: unknown. A model that knows its
-// own may learn it from its endpoint meanwhile.
+// window returns the context window of the model in tokens. If it is not known, it returns
+// 0.
 func (s *Session) window() int {
 	if s.config.Window > 0 {
 		return s.config.Window
@@ -201,7 +203,7 @@ func (s *Session) window() int {
 	return 0
 }
 
-// Last is the newest entry of the log; without one it is zero.
+// Last returns the newest message. If there is none, it returns the zero value.
 func (s *Session) Last() model.Message {
 	s.historyMu.Lock()
 	defer s.historyMu.Unlock()
@@ -211,14 +213,14 @@ func (s *Session) Last() model.Message {
 	return model.Message{}
 }
 
-// Usage is what the session has cost so far.
+// Usage returns the usage of the session so far.
 func (s *Session) Usage() UsageChanged {
 	s.historyMu.Lock()
 	defer s.historyMu.Unlock()
 	return UsageChanged{Total: s.history.usage, Requests: s.history.requests, Used: s.history.gauge.used(), Window: s.window()}
 }
 
-// Todos is the plan as it stands.
+// Todos returns the plan.
 func (s *Session) Todos() []tools.Todo {
 	if s.config.Env.Todos == nil {
 		return nil
@@ -226,8 +228,8 @@ func (s *Session) Todos() []tools.Todo {
 	return s.config.Env.Todos.All()
 }
 
-// create stores the head, once, with what is frozen at the first prompt, and that
-// prompt with it; made: it did so now.
+// create stores the head, once, with the first prompt. It returns whether it did so now,
+// and whether the session got a title.
 func (s *Session) create(ctx context.Context, title string, prompt *store.Message) (made, named bool, err error) {
 	s.headMu.Lock()
 	defer s.headMu.Unlock()
@@ -263,21 +265,21 @@ func offeredBy(ctx context.Context, set *tools.Set) (offered []model.Tool) {
 	return offered
 }
 
-// toolset are the tools that there are now.
+// toolset returns the tools of the session.
 func (s *Session) toolset() *tools.Set {
 	s.headMu.Lock()
 	defer s.headMu.Unlock()
 	return s.tools
 }
 
-// env is what the tools of one turn are lent.
+// env returns the environment of the tool calls of one turn.
 func (s *Session) env(head store.Session, progress func(tools.Progress)) *tools.Env {
 	env := *s.config.Env
 	env.SessionID = s.id
 	env.Progress = progress
 	env.Tools = s.toolset()
 	env.Call = env.Tools.Call
-	env.Room = s.room()
+	env.Room = s.freeTokens()
 	env.Offered = func(name string) bool {
 		return slices.ContainsFunc(head.Tools, func(t model.Tool) bool { return t.Name == name })
 	}

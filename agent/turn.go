@@ -12,28 +12,27 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// turn is one prompt and everything until its answer.
+// turn is one prompt and all work until its answer.
 type turn struct {
 	*Session
-	sink    Sink
-	head    store.Session   // as the turn began
-	effort  string          // as the turn began
-	keeping context.Context // for the log, which a cancel does not stop
-	empty   bool            // the reply before this one was empty
-	repeats repeats
-	shown   []tools.Todo // the list as the editor knows it
-	budget  budget       // of the results of the reply that is being worked on
-	more    string       // text for the model that continues the turn; empty: nothing does
-	goneOn  bool         // the turn was continued by [Config.Output]
-	report  bool         // this turn is one request without calls, see [Input]
+	sink     Sink
+	head     store.Session   // as the turn began
+	effort   string          // as the turn began
+	storeCtx context.Context // for the log, which a cancel does not stop
+	empty    bool            // the reply before this one was empty
+	repeats  repeats
+	shown    []tools.Todo // the list as the editor knows it
+	budget   budget       // of the results of the reply that is being worked on
+	more     string       // text for the model that continues the turn; empty: nothing does
+	goneOn   bool         // the turn was continued by [Config.Output]
+	report   bool         // this turn is one request without calls, see [Input]
 }
 
-// Turn answers a prompt. It returns when the answer is complete and everything
-// that it started has ended. A cancelled turn is no error: it ends with
-// [Cancelled], what was said so far is kept, and every call has a result. An error
-// of the model leaves a *[model.Error] to be found by errors.As. After any of
-// these the session takes the next prompt. [ErrBusy]: a turn is running here;
-// [store.ErrClaimed]: in another process.
+// Turn runs a turn. It returns when the answer is complete and every goroutine that it
+// started has ended. If ctx is canceled, it returns [Cancelled] and no error; the partial
+// response is stored, and every call has a result. If the model fails, the error wraps a
+// *[model.Error]. After each of these the session accepts the next prompt. If a turn runs
+// in this process, Turn returns [ErrBusy]; if one runs in another, [store.ErrClaimed].
 func (s *Session) Turn(ctx context.Context, in Input, sink Sink) (StopReason, error) {
 	if !s.running.CompareAndSwap(false, true) {
 		return "", ErrBusy
@@ -50,9 +49,9 @@ func (s *Session) Turn(ctx context.Context, in Input, sink Sink) (StopReason, er
 		return "", err
 	}
 	defer release()
-	s.saying.listen()
-	defer s.saying.deaf()
-	t := &turn{Session: s, sink: sink, keeping: context.WithoutCancel(ctx), report: in.Report}
+	s.inbox.listen()
+	defer s.inbox.close()
+	t := &turn{Session: s, sink: sink, storeCtx: context.WithoutCancel(ctx), report: in.Report}
 	if err := t.begin(in); err != nil {
 		return "", fmt.Errorf("keeping the prompt: %w", err)
 	}
@@ -67,14 +66,14 @@ func (s *Session) Turn(ctx context.Context, in Input, sink Sink) (StopReason, er
 	return t.run(ctx)
 }
 
-// begin makes the prompt durable.
+// begin stores the prompt.
 func (t *turn) begin(in Input) error {
 	m := &store.Message{
 		ID:      in.ID,
 		Message: model.NewMessage(model.User, compose(in), model.ImageParts(in.Images...)...),
 		Typed:   len(in.Text),
 	}
-	made, named, err := t.create(t.keeping, titleOf(in), m)
+	made, named, err := t.create(t.storeCtx, titleOf(in), m)
 	if err != nil {
 		return err
 	}
@@ -85,7 +84,7 @@ func (t *turn) begin(in Input) error {
 	t.headMu.Unlock()
 	if made {
 		t.remember(m)
-	} else if err := t.goOn(t.keeping, m); err != nil {
+	} else if err := t.appendPending(t.storeCtx, m); err != nil {
 		return err
 	}
 	t.sink.Event(userMessage(m))
@@ -96,25 +95,25 @@ func (t *turn) begin(in Input) error {
 	return nil
 }
 
-// goOn puts a prompt behind all that the log has by now.
-func (t *turn) goOn(ctx context.Context, m *store.Message) error {
-	if err := t.catchUp(ctx); err != nil {
+// appendPending appends a prompt to all that the history has by now.
+func (t *turn) appendPending(ctx context.Context, m *store.Message) error {
+	if err := t.sync(ctx); err != nil {
 		return err
 	}
-	return t.say(ctx, m)
+	return t.appendPrompt(ctx, m)
 }
 
-// run asks and calls until a reply asks for nothing.
+// run alternates requests and calls until a response has no calls.
 func (t *turn) run(ctx context.Context) (StopReason, error) {
 	if t.report {
 		return t.reportOnly(ctx)
 	}
 	for range t.config.MaxIterations {
-		if err := t.hear(); err != nil {
+		if err := t.drainInbox(); err != nil {
 			return "", err
 		}
 		stop, err := t.step(ctx)
-		if stop == EndTurn && err == nil && !t.saying.close() {
+		if stop == EndTurn && err == nil && !t.inbox.closeIfEmpty() {
 			continue // somebody spoke meanwhile
 		}
 		if err != nil || stop != "" {
@@ -125,17 +124,17 @@ func (t *turn) run(ctx context.Context) (StopReason, error) {
 	return MaxTurnRequests, nil
 }
 
-// reportOnly is one request whose calls do not run. If the response has calls or no
+// reportOnly sends one request whose calls do not run. If the response has calls or no
 // text, it returns MaxTurnRequests.
 func (t *turn) reportOnly(ctx context.Context) (StopReason, error) {
-	if err := t.hear(); err != nil {
+	if err := t.drainInbox(); err != nil {
 		return "", err
 	}
 	return t.step(ctx)
 }
 
-// step is one request, its reply, and the calls of that. No stop reason and no
-// error means that the turn goes on.
+// step runs one request and the calls of its response. If it returns no stop reason and no
+// error, the turn continues.
 func (t *turn) step(ctx context.Context) (StopReason, error) {
 	if err := t.makeRoom(ctx); err != nil {
 		return "", err
@@ -146,7 +145,7 @@ func (t *turn) step(ctx context.Context) (StopReason, error) {
 		reply, err = t.ask(ctx, id)
 	}
 	if err != nil || ctx.Err() != nil {
-		return t.broken(ctx, id, reply, err)
+		return t.abort(ctx, id, reply, err)
 	}
 	if reply.Finish == model.FinishRefusal {
 		reply.Calls = nil // not meant to be run
@@ -157,14 +156,14 @@ func (t *turn) step(ctx context.Context) (StopReason, error) {
 		reply.Calls = nil
 	}
 	calls := t.callsOf(reply)
-	if err := t.keep(id, reply, calls); err != nil {
+	if err := t.saveResponse(id, reply, calls); err != nil {
 		return "", fmt.Errorf("keeping the reply: %w", err)
 	}
 	if t.report && called {
 		return MaxTurnRequests, nil
 	}
 	if len(calls) == 0 {
-		return t.ending(reply)
+		return t.stopReason(reply)
 	}
 	t.empty = false
 	if err := t.callAll(ctx, calls); err != nil {
@@ -176,8 +175,8 @@ func (t *turn) step(ctx context.Context) (StopReason, error) {
 	return t.stopRepeating()
 }
 
-// ask sends the log and passes on what comes back. The reply is what there is of
-// it, also beside an error.
+// ask streams one request to the sink. If it fails, it returns the partial response and
+// the error.
 func (t *turn) ask(ctx context.Context, id string) (*model.Reply, error) {
 	messages := t.history.messages
 	request := &model.Request{
@@ -243,19 +242,19 @@ func (t *turn) output(ctx context.Context, id string, reply *model.Reply) {
 // goOnFor continues the turn with a text for the model, once.
 func (t *turn) goOnFor(text string) (StopReason, error) {
 	t.more, t.goneOn = "", true
-	if err := t.say(t.keeping, &store.Message{Message: model.NewMessage("", strings.TrimSpace(compose(Input{News: []string{text}}))), Note: true}); err != nil {
+	if err := t.appendPrompt(t.storeCtx, &store.Message{Message: model.NewMessage("", strings.TrimSpace(compose(Input{News: []string{text}}))), Note: true}); err != nil {
 		return "", fmt.Errorf("keeping the log: %w", err)
 	}
 	return "", nil
 }
 
-// broken ends a turn whose reply did not: what was shown is kept, calls that may
-// be half written are not.
-func (t *turn) broken(ctx context.Context, id string, reply *model.Reply, failure error) (StopReason, error) {
+// abort ends a turn whose response is not complete. It stores the text and the reasoning,
+// but no calls.
+func (t *turn) abort(ctx context.Context, id string, reply *model.Reply, failure error) (StopReason, error) {
 	if t.config.Output != nil && reply.Text != "" {
 		t.sink.Event(Text{MessageID: id, Text: reply.Text})
 	}
-	if err := t.keepPart(id, reply); err != nil {
+	if err := t.savePartial(id, reply); err != nil {
 		return "", errors.Join(failure, fmt.Errorf("keeping the reply: %w", err))
 	}
 	if ctx.Err() != nil {
@@ -264,8 +263,8 @@ func (t *turn) broken(ctx context.Context, id string, reply *model.Reply, failur
 	return "", fmt.Errorf("asking the model: %w", failure)
 }
 
-// longestPart bounds what is kept of a reply that was broken off. Much more would leave no
-// room for the next request.
+// longestPart limits the bytes that are stored of a partial response. Much more would
+// leave no room for the next request.
 const longestPart = 64 << 10
 
 func clipPart(text string) string {
@@ -276,7 +275,7 @@ func clipPart(text string) string {
 	return fmt.Sprintf("%s\n[%d more bytes of this reply, which was broken off, were not kept]", kept, len(text)-len(kept))
 }
 
-func (t *turn) keepPart(id string, reply *model.Reply) error {
+func (t *turn) savePartial(id string, reply *model.Reply) error {
 	var m *store.Message
 	text, reasoning := clipPart(reply.Text), clipPart(reply.Reasoning)
 	switch {
@@ -291,11 +290,11 @@ func (t *turn) keepPart(id string, reply *model.Reply) error {
 	if reply.Usage != (model.Usage{}) {
 		m.Usage = &reply.Usage
 	}
-	return t.append(t.keeping, m)
+	return t.append(t.storeCtx, m)
 }
 
-// keep stores a whole reply, before any of its calls runs.
-func (t *turn) keep(id string, reply *model.Reply, calls []*call) error {
+// saveResponse stores a complete response before its calls run.
+func (t *turn) saveResponse(id string, reply *model.Reply, calls []*call) error {
 	usage := reply.Usage
 	m := &store.Message{Message: model.Message{Role: model.Assistant}, Usage: &usage}
 	m.Note = len(calls) == 0 && strings.TrimSpace(reply.Text) == "" // as silence
@@ -309,15 +308,15 @@ func (t *turn) keep(id string, reply *model.Reply, calls []*call) error {
 		m.Parts = append(m.Parts, p)
 	}
 	m.ID = id
-	if err := t.append(t.keeping, m); err != nil {
+	if err := t.append(t.storeCtx, m); err != nil {
 		return err
 	}
 	t.sink.Event(t.Usage())
 	return nil
 }
 
-// ending tells how a reply without calls ends the turn.
-func (t *turn) ending(reply *model.Reply) (StopReason, error) {
+// stopReason returns the stop reason after a response without calls.
+func (t *turn) stopReason(reply *model.Reply) (StopReason, error) {
 	switch {
 	case reply.Finish == model.FinishRefusal:
 		return Refusal, nil
@@ -335,7 +334,7 @@ func (t *turn) ending(reply *model.Reply) (StopReason, error) {
 		return EndTurn, nil
 	}
 	t.empty = true
-	if err := t.say(t.keeping, &store.Message{Message: model.NewMessage("", nudge), Note: true}); err != nil {
+	if err := t.appendPrompt(t.storeCtx, &store.Message{Message: model.NewMessage("", nudge), Note: true}); err != nil {
 		return "", fmt.Errorf("keeping the log: %w", err)
 	}
 	return "", nil
@@ -345,7 +344,8 @@ func (t *turn) notice(format string, args ...any) {
 	t.sink.Event(Notice{Text: fmt.Sprintf(format, args...)})
 }
 
-// stopRepeating ends a turn that goes in circles, with a last word in the log.
+// stopRepeating ends a turn that repeats a call with the same result. It stores a last
+// text.
 func (t *turn) stopRepeating() (StopReason, error) {
 	name, over := t.repeats.over()
 	if !over {
@@ -355,7 +355,7 @@ func (t *turn) stopRepeating() (StopReason, error) {
 		ID:      store.NewID(),
 		Message: model.ResponseMessage("", fmt.Sprintf(stoppedText, name, repeatsStop)),
 	}
-	if err := t.append(t.keeping, m); err != nil {
+	if err := t.append(t.storeCtx, m); err != nil {
 		return "", fmt.Errorf("keeping the log: %w", err)
 	}
 	t.sink.Event(Text{MessageID: m.ID, Text: m.Text()})
@@ -363,18 +363,18 @@ func (t *turn) stopRepeating() (StopReason, error) {
 	return EndTurn, nil
 }
 
-// end stores a call's result and tells of it.
+// end stores the result of a call and sends it to the sink.
 func (t *turn) end(c *call) error {
 	t.budget.fit(t.config.Env, c)
 	if n := t.repeats.count(c); n >= repeatsTell {
 		c.result.JSON = withNote(c.result.JSON, fmt.Sprintf(repeatedText, n))
 	}
 	m := resultMessage(c.Call, c.result)
-	m.Usage = t.spending.take()
-	if err := t.append(t.keeping, m); err != nil {
+	m.Usage = t.pending.drain()
+	if err := t.append(t.storeCtx, m); err != nil {
 		return err
 	}
-	t.sink.Event(CallEnded{Call: c.told(), Result: c.result, Duration: c.took.Round(time.Microsecond), Interrupted: c.interrupted})
+	t.sink.Event(CallEnded{Call: c.display(), Result: c.result, Duration: c.took.Round(time.Microsecond), Interrupted: c.interrupted})
 	if todos, changed := t.todosChanged(); changed {
 		t.sink.Event(PlanChanged{Todos: todos})
 	}

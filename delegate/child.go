@@ -192,7 +192,7 @@ func (c *child) say(text string) bool {
 	if c.deaf || c.ctx.Err() != nil || c.outcome != nil {
 		return false
 	}
-	if c.worker == nil || !c.worker.Interject(text) {
+	if c.worker == nil || !c.worker.Steer(text) {
 		c.unheard = append(c.unheard, text) // no turn runs yet, or it ends just now
 	}
 	return true
@@ -200,7 +200,7 @@ func (c *child) say(text string) bool {
 
 // catchUp tells the turn that has begun what was said before; the lock is held.
 func (c *child) catchUp() {
-	for len(c.unheard) > 0 && c.worker != nil && c.worker.Interject(c.unheard[0]) {
+	for len(c.unheard) > 0 && c.worker != nil && c.worker.Steer(c.unheard[0]) {
 		c.unheard = c.unheard[1:]
 	}
 }

@@ -27,9 +27,9 @@ type Runner interface {
 
 // Worker is one subagent at work. *[agent.Session] is most of one.
 type Worker interface {
-	// Turn and Interject are as in [agent.Session].
+	// Turn and Steer are as in [agent.Session].
 	Turn(ctx context.Context, in agent.Input, sink agent.Sink) (agent.StopReason, error)
-	Interject(text string) bool
+	Steer(text string) bool
 	// Close ends the work, also after ctx has ended, and says what became of edits
 	// that were kept apart; nil: there were none. They are brought back only of work
 	// that is complete.
@@ -79,7 +79,7 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 	}
 	c := agent.Config{
 		Head: store.Session{ID: t.ID}, Model: m, Store: l.Store, Tools: set, Env: lent,
-		MaxIterations: t.Iterations, Window: m.Window, Log: l.Log, News: w.notices(),
+		MaxIterations: t.Iterations, Window: m.Window, Log: l.Log, Notices: w.notices(),
 	}
 	if t.message != "" {
 		w.Session, err = agent.Load(ctx, c)

@@ -34,16 +34,16 @@ func (x *Session) StartCompaction(hints string, also agent.Sink) *Turn {
 
 // renew is what a session that began now would say of itself and offer, for a
 // compaction. Env is what the tools were lent.
-func (x *Session) renew(ctx context.Context, env tools.Env, shell string) (agent.Beginning, error) {
+func (x *Session) renew(ctx context.Context, env tools.Env, shell string) (agent.Prefix, error) {
 	x.mu.Lock()
 	conf := x.conf
 	x.mu.Unlock()
 	head := x.Head()
 	set, err := x.tools(ctx, conf, store.Session{ID: head.ID, Cwd: head.Cwd, Folders: head.Folders})
 	if err != nil {
-		return agent.Beginning{}, err
+		return agent.Prefix{}, err
 	}
 	env.Tools = set
 	x.extensions.Begun(&env)
-	return agent.Beginning{System: x.systemPrompt(ctx, set.Specs(ctx), shell), Tools: set}, nil
+	return agent.Prefix{System: x.systemPrompt(ctx, set.Specs(ctx), shell), Tools: set}, nil
 }

@@ -209,13 +209,13 @@ func (x *Session) agentConfig(ctx context.Context, conf *config.Loaded, head sto
 		Store:         x.svc.theStore(conf.Store.Synchronous),
 		MaxIterations: conf.Agent.MaxIterations,
 		CompactAt:     cmp.Or(conf.Compaction.At, -1),
-		News:          func() []string { return x.extensions.Notices(x.ctx, extension.WithRequest) },
+		Notices:       func() []string { return x.extensions.Notices(x.ctx, extension.WithRequest) },
 		Changed:       x.changedFiles,
 		Output:        outputOf(x),
 		Compress: func(ctx context.Context, hints string) []string {
 			return x.extensions.Events().Compress(ctx, extension.Compression{SessionID: x.id, Hints: hints})
 		},
-		Renew: func(ctx context.Context) (agent.Beginning, error) { return x.renew(ctx, lent, shell) },
+		Renew: func(ctx context.Context) (agent.Prefix, error) { return x.renew(ctx, lent, shell) },
 		Log:   x.svc.Log,
 	}, nil
 }

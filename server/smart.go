@@ -42,6 +42,6 @@ func (x *Session) spend(u model.Usage) {
 	a := x.agent
 	x.mu.Unlock()
 	if a != nil && u != (model.Usage{}) {
-		a.Spend(u)
+		a.AddUsage(u)
 	}
 }

@@ -54,7 +54,7 @@ func (e *endpoint) name() string { return e.Model + " at " + e.url }
 
 // fail makes an error of this endpoint's, without secrets.
 func (e *endpoint) fail(kind model.ErrorKind, status int, message string, cause error) *model.Error {
-	return &model.Error{Kind: kind, Endpoint: e.url, Model: e.Model, Status: status, Message: e.scrub(message), Err: cause}
+	return &model.Error{Kind: kind, Endpoint: e.url, Model: e.Model, Status: status, Message: e.redact(message), Err: cause}
 }
 
 // needsKey tells whether the provider answers nobody without one.
@@ -112,8 +112,8 @@ var looksLikeKey = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(sk|pk|rk|gsk|xai|key|hf|AIza)[-_][A-Za-z0-9_*.…-]{6,}|(?i:bearer)\s+[^\s"']{6,}`)
 })
 
-// scrub takes this endpoint's keys, and what looks like one, out of a text.
-func (e *endpoint) scrub(text string) string {
+// redact replaces the keys of this endpoint, and texts that look like keys.
+func (e *endpoint) redact(text string) string {
 	for _, k := range e.Keys {
 		if len(k) >= 8 { // shorter ones are place holders, such as "none"
 			text = strings.ReplaceAll(text, k, "[key]")

@@ -11,19 +11,19 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Interject says text to the turn that runs: the model reads it with its next
-// request, and the turn goes on if it was about to end. False: no turn runs, and
-// nothing was said.
-func (s *Session) Interject(text string) bool { return s.saying.add(text) }
+// Steer sends text to the running turn: the model gets it with its next request, and the
+// turn continues if it was about to end. If no turn runs, Steer returns false and does
+// nothing.
+func (s *Session) Steer(text string) bool { return s.inbox.add(text) }
 
-// saying is what was said to a running turn and is not in the log yet.
-type saying struct {
+// inbox holds the messages to a running turn that are not in the history yet.
+type inbox struct {
 	mu    sync.Mutex
 	open  bool // a turn runs and will hear
 	texts []string
 }
 
-func (s *saying) add(text string) bool {
+func (s *inbox) add(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open {
@@ -32,28 +32,29 @@ func (s *saying) add(text string) bool {
 	return s.open
 }
 
-func (s *saying) listen() {
+func (s *inbox) listen() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open = true
 }
 
-// deaf ends the listening, whatever is still unheard: the next turn hears it.
-func (s *saying) deaf() {
+// close makes the inbox accept nothing more. The next turn gets the messages that are
+// left.
+func (s *inbox) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open = false
 }
 
-// close ends the listening unless there is something to hear.
-func (s *saying) close() bool {
+// closeIfEmpty closes the inbox if it has no messages, and reports whether it did.
+func (s *inbox) closeIfEmpty() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open = len(s.texts) > 0
 	return !s.open
 }
 
-func (s *saying) take() []string {
+func (s *inbox) drain() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	texts := s.texts
@@ -61,35 +62,35 @@ func (s *saying) take() []string {
 	return texts
 }
 
-// hear puts what was said into the log.
-func (t *turn) hear() error {
-	for _, text := range t.saying.take() {
+// drainInbox appends the messages of the inbox to the history, and then the notices.
+func (t *turn) drainInbox() error {
+	for _, text := range t.inbox.drain() {
 		m := &store.Message{Message: model.NewMessage("", text), Typed: len(text)}
-		if err := t.say(t.keeping, m); err != nil {
+		if err := t.appendPrompt(t.storeCtx, m); err != nil {
 			return fmt.Errorf("keeping what was said: %w", err)
 		}
 		t.sink.Event(UserMessage{MessageID: m.ID, Text: text})
 	}
-	return t.hearNews()
+	return t.appendNotices()
 }
 
-// hearNews puts what is new into the log, for the model alone.
-func (t *turn) hearNews() error {
-	if t.config.News == nil {
+// appendNotices appends new notices to the history, for the model alone.
+func (t *turn) appendNotices() error {
+	if t.config.Notices == nil {
 		return nil
 	}
-	news := t.config.News()
+	news := t.config.Notices()
 	if len(news) == 0 {
 		return nil
 	}
 	text := strings.TrimSpace(compose(Input{News: news}))
-	if err := t.say(t.keeping, &store.Message{Message: model.NewMessage("", text), Note: true}); err != nil {
+	if err := t.appendPrompt(t.storeCtx, &store.Message{Message: model.NewMessage("", text), Note: true}); err != nil {
 		return fmt.Errorf("keeping the news: %w", err)
 	}
 	return nil
 }
 
-// callFirst makes the calls that came with the prompt, as if the model had asked.
+// callFirst runs the calls that came with the prompt, as if the model had made them.
 func (t *turn) callFirst(ctx context.Context, wanted []tools.Call) error {
 	reply := &model.Reply{Finish: model.FinishCalls}
 	for _, c := range wanted {
@@ -100,7 +101,7 @@ func (t *turn) callFirst(ctx context.Context, wanted []tools.Call) error {
 	for _, c := range calls {
 		m.Parts = append(m.Parts, model.CallPart(c.stored()))
 	}
-	if err := t.append(t.keeping, m); err != nil {
+	if err := t.append(t.storeCtx, m); err != nil {
 		return fmt.Errorf("keeping the calls: %w", err)
 	}
 	if err := t.callAll(ctx, calls); err != nil {
@@ -109,8 +110,9 @@ func (t *turn) callFirst(ctx context.Context, wanted []tools.Call) error {
 	return nil
 }
 
-// room is how many tokens the model's window still has; 0: nobody knows.
-func (s *Session) room() int {
+// freeTokens returns the tokens that are left of the context window. If the window is not
+// known, it returns 0.
+func (s *Session) freeTokens() int {
 	s.historyMu.Lock()
 	defer s.historyMu.Unlock()
 	window := s.window()

@@ -14,32 +14,32 @@ import (
 
 // What is said to a running turn is heard between two requests, and by a turn that
 // was about to end; nobody hears it when none runs.
-func TestInterject(t *testing.T) {
+func TestSteer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st, m := openStore(t), fakemodel.New()
 		s := begin(t, agent.Config{Model: m, Store: st, Tools: toolSet(t, quick("look", true))})
-		if s.Interject("nobody is there") {
+		if s.Steer("nobody is there") {
 			t.Error("heard without a turn")
 		}
 		done := make(chan agent.StopReason)
 		go func() { stop, _ := s.Turn(t.Context(), agent.Input{Text: "go"}, &recorder{}); done <- stop }()
 		x := m.Next()
-		if !s.Interject("in the middle") {
+		if !s.Steer("in the middle") {
 			t.Error("not heard in a turn")
 		}
 		x.Call("1", "look", `{}`)
 		x.End()
 		x = m.Next()
 		x.Text("Done.")
-		if !s.Interject("at the end") {
+		if !s.Steer("at the end") {
 			t.Error("not heard at the end")
 		}
 		x.End()
 		x = m.Next()
 		x.Text("Really done.")
 		x.End()
-		if stop := <-done; stop != agent.EndTurn || s.Interject("over") {
+		if stop := <-done; stop != agent.EndTurn || s.Steer("over") {
 			t.Errorf("stop = %s, or heard after it", stop)
 		}
 		log := messages(t, st, s.ID())
@@ -61,7 +61,7 @@ func TestNews(t *testing.T) {
 		func(x *fakemodel.Exchange) { news <- "too late"; x.Text("Done.") },
 	)
 	st, heard := openStore(t), &recorder{}
-	s := begin(t, agent.Config{Model: m, Store: st, Tools: toolSet(t, quick("look", true)), News: func() []string {
+	s := begin(t, agent.Config{Model: m, Store: st, Tools: toolSet(t, quick("look", true)), Notices: func() []string {
 		select {
 		case text := <-news:
 			return []string{text}

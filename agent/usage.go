@@ -1,0 +1,39 @@
+package agent
+
+import (
+	"sync"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+// pendingUsage is the usage of requests outside the history that no message has yet.
+type pendingUsage struct {
+	mu    sync.Mutex
+	usage *model.Usage // nil: there is none
+}
+
+// AddUsage adds the usage of a request outside the history, such as a judgment of an
+// action. The next result of a call stores it.
+func (s *Session) AddUsage(u model.Usage) {
+	s.pending.mu.Lock()
+	defer s.pending.mu.Unlock()
+	sum := s.pending.usage
+	if sum == nil {
+		sum = &model.Usage{}
+		s.pending.usage = sum
+	}
+	sum.Input += u.Input
+	sum.Output += u.Output
+	sum.Reasoning += u.Reasoning
+	sum.CachedRead += u.CachedRead
+	sum.CachedWrite += u.CachedWrite
+	sum.Cost += u.Cost
+}
+
+func (s *pendingUsage) drain() *model.Usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := s.usage
+	s.usage = nil
+	return taken
+}
