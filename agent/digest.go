@@ -77,9 +77,9 @@ func listed(text, title string) []string {
 	return strings.Split(strings.TrimRight(text, "\n"), "\n- ")
 }
 
-// asked is what the person has said, quoted so that no line of it can look like a
-// part of ours. The newest request is kept nearly whole when it is among the old
-// messages: it may still be worked on.
+// asked returns the user's prompts, quoted so that no line looks like a heading. If the
+// newest prompt is among the old messages, it is kept nearly whole: it may still be worked
+// on.
 func (h *history) asked(from int, before string) []string {
 	said := listed(before, askedPart)
 	last := -1

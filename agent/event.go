@@ -8,8 +8,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Sink takes a turn's events, in order, from one goroutine at a time. It must not
-// block for long: a face queues, merges, and goes on.
+// Sink gets the events of a turn, in order, from one goroutine at a time. It must not
+// block for long.
 type Sink interface{ Event(Event) }
 
 // Event is something that happened in a turn; one of the types below.
@@ -27,7 +27,7 @@ type (
 	Text struct{ MessageID, Text string }
 	// Thought is a piece of the model's reasoning.
 	Thought struct{ MessageID, Text string }
-	// CallStarted says that a call will run now, or waits for its turn.
+	// CallStarted announces a call that runs now or waits for others.
 	CallStarted struct {
 		Call      tools.Call
 		Kind      tools.Kind
@@ -66,8 +66,8 @@ type (
 		Text      string // what that prompt said
 		BranchID  string // the session that keeps the log as it was
 	}
-	// Compaction says that the older part of the conversation is being summed up for
-	// the model, or has been. What was shown stays.
+	// Compaction announces that the older part of the history is being compacted for the
+	// model, or has been. The editor keeps all messages.
 	Compaction struct {
 		ID      string // of its message in the log
 		Status  CompactionStatus
@@ -76,7 +76,7 @@ type (
 		Before  int    // tokens that the next request would have had, and has
 		After   int
 	}
-	// ChildStarted says that a subagent works now, for the first time or again.
+	// ChildStarted announces that a subagent works now, for the first time or again.
 	ChildStarted struct {
 		Child
 		Stop func() // ends this subagent alone
@@ -100,7 +100,7 @@ type (
 	Notice struct{ Text string }
 )
 
-// CompactionStatus is where a compaction stands, in ACP's words.
+// CompactionStatus is the state of a compaction, as ACP names it.
 type CompactionStatus string
 
 const (
@@ -120,7 +120,7 @@ type Child struct {
 	Background bool // the parent does not wait for it
 }
 
-// String is what a person is told in one line; empty while it runs.
+// String returns one line for the user. While the compaction runs, it is empty.
 func (c Compaction) String() string {
 	switch {
 	case c.Status == CompactionRunning:
@@ -155,7 +155,7 @@ func (ChildEvent) event()   {}
 func (ChildEnded) event()   {}
 func (Notice) event()       {}
 
-// StopReason is why a turn ended, in ACP's words.
+// StopReason is the reason for the end of a turn, as ACP names it.
 type StopReason string
 
 const (

@@ -2,8 +2,8 @@ package agent
 
 import "github.com/hermes-ls/hermes-ls/agent/model"
 
-// gauge tells how full the context window is: what the endpoint has counted, and
-// an estimate of what came since.
+// gauge estimates how full the context window is: the endpoint's count, and an estimate of
+// the messages since.
 type gauge struct {
 	base    int // bytes of the system prompt and the tools
 	bytes   int // of everything that the next request says
@@ -11,15 +11,14 @@ type gauge struct {
 	tokens  int // what the endpoint counted
 }
 
-// bytesPerToken is what English and code come to with the usual tokenizers; an
-// endpoint's own count takes its place.
+// bytesPerToken is usual for English and code. The endpoint's own count replaces it.
 const bytesPerToken = 4
 
 // imageBytes is what a picture counts for; endpoints charge by its size, not by
 // its bytes.
 const imageBytes = 1500 * bytesPerToken
 
-// messageBytes is what a message costs besides its words.
+// messageBytes is the cost of a message besides its text.
 const messageBytes = 4 * bytesPerToken
 
 // used estimates the tokens of the next request.
@@ -36,8 +35,8 @@ func (g *gauge) estimate(bytes int) int {
 	return bytes / bytesPerToken
 }
 
-// measured takes an endpoint's count of a request and its reply, the last message.
-// Thoughts are not sent back.
+// measured sets the endpoint's count of a request and its response, the last message.
+// Reasoning is not sent back.
 func (g *gauge) measured(u *model.Usage) {
 	if u.Input == 0 {
 		return // an endpoint that does not count
@@ -65,7 +64,7 @@ func (g *gauge) reground(system string, offered []model.Tool) {
 	g.shrunk(messages)
 }
 
-// shrunk begins anew after a compaction that has left so many bytes of messages.
+// shrunk starts again after a compaction that has left so many bytes of messages.
 func (g *gauge) shrunk(bytes int) {
 	bytes += g.base
 	g.tokens, g.counted, g.bytes = g.estimate(bytes), bytes, bytes

@@ -15,8 +15,8 @@ const (
 	linkedText   = "The editor linked this; read it if it matters:"
 )
 
-// compose is what the model gets of a prompt: the person's words, then what the
-// editor attached, each fenced and named.
+// compose returns the text of a prompt for the model: the user's text, then notices and
+// attachments, each fenced and named.
 func compose(in Input) string {
 	var b strings.Builder
 	b.WriteString(in.Text)
@@ -66,7 +66,7 @@ func shortened(text string, limit int) string {
 	return strings.TrimRight(text, " .,;:") + "…"
 }
 
-// printable drops what could move the cursor or turn the text around.
+// printable drops characters that move the cursor or reverse the text.
 func printable(r rune) rune {
 	switch {
 	case r == '\t':

@@ -11,7 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// What real models do, and what they are told.
+// Mistakes of real models, and the answers to them.
 const (
 	nudge = "Your last reply was empty. Answer in text, or call a tool to go on."
 
@@ -59,8 +59,9 @@ func uniqueID(id string, taken func(string) bool) string {
 	return id
 }
 
-// loggedArgs is what later requests repeat to the endpoint, which may refuse
-// arguments that are no JSON object. The call's result says what was wrong.
+// loggedArgs returns the arguments that later requests repeat: always one JSON object,
+// because an endpoint may reject others. The result of the call says which error there
+// was.
 func loggedArgs(args string, cut bool) string {
 	if cut {
 		return "{}"
@@ -77,15 +78,14 @@ func isObject(text string) bool {
 	return json.Unmarshal([]byte(text), &object) == nil && object != nil
 }
 
-// repeats notices a turn that goes in circles. Whenever a call or its result is
-// new the turn gets on, and counting begins again: tests may be run after each
-// edit, and fail the same way each time.
+// repeats detects a turn that repeats itself. Each new call or result resets the counts:
+// tests may run after each edit and fail the same way each time.
 type repeats struct {
 	counts map[[sha256.Size]byte]int
 	stuck  string // the tool that has been called too often
 }
 
-// count says how often the call has come to the same result since the turn last got on.
+// count returns how often the call had the same result since the last reset.
 func (r *repeats) count(c *call) int {
 	key := sha256.Sum256(bytes.Join([][]byte{[]byte(c.Name), c.Args, c.result.JSON}, []byte{0}))
 	if r.counts == nil {

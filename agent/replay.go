@@ -13,9 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Replay tells the log again as the events that it was made of, in order, and at
-// the end plan, title and usage as they are now. It reads page by page. What the
-// loop wrote for the model alone is left out.
+// Replay sends the history to the sink as events, in order, and then plan, title and usage
+// as they are now. It reads page by page. Messages for the model alone are left out.
 func (s *Session) Replay(ctx context.Context, sink Sink) error {
 	if err := s.tell(ctx, sink); err != nil {
 		return err
@@ -36,9 +35,8 @@ func (s *Session) Replay(ctx context.Context, sink Sink) error {
 	return nil
 }
 
-// Tell tells a stored log as [Session.Replay] does, for those who only want to look
-// at it: nothing is opened, claimed or changed. Titles of calls come from set, which
-// may be nil.
+// Tell sends a stored history to the sink as [Session.Replay] does. It opens, claims and
+// changes nothing. The titles of calls come from set, which may be nil.
 func Tell(ctx context.Context, st *store.Store, id string, set *tools.Set, sink Sink) error {
 	if set == nil {
 		set = &tools.Set{}
@@ -69,11 +67,11 @@ func (s *Session) tell(ctx context.Context, sink Sink) error {
 	}
 }
 
-// replayPage is how many messages are told at once.
+// replayPage is the number of messages of a page.
 const replayPage = 64
 
-// Pacer is a [Sink] that a replay asks, page by page, when it may go on: whoever reads
-// slowly then makes neither memory fill up nor others wait.
+// Pacer is a [Sink] that a replay asks after each page whether to continue, so that a slow
+// reader fills no memory.
 type Pacer interface {
 	Pace(context.Context) error
 }
@@ -97,7 +95,7 @@ func (r *replay) tell(m *store.Message) {
 	}
 }
 
-// userMessage tells of a prompt.
+// userMessage returns the event of a prompt.
 func userMessage(m *store.Message) UserMessage {
 	text := m.Text()
 	typed := min(m.Typed, len(text))

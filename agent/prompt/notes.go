@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Note is what a project says of itself to agents.
+// Note is a file of project instructions.
 type Note struct {
 	Path string // absolute
 	Text string

@@ -19,7 +19,7 @@ var words string
 //go:embed child.md
 var childWords string
 
-// Config is what the prompt depends on.
+// Config has all that the prompt depends on.
 type Config struct {
 	Folders []string  // absolute; the first is the main one; none: the work is on another machine
 	Git     bool      // the first folder is in a git repository
@@ -64,7 +64,7 @@ func writeSections(b *strings.Builder, all []Section, slot Slot) {
 	}
 }
 
-// Task is what a subagent is to do. Goal is required.
+// Task is the work of a subagent. Goal is required.
 type Task struct {
 	Goal    string
 	Context string // what it has to know
@@ -164,7 +164,7 @@ func applies(names string, offered []string) bool {
 	return true
 }
 
-// oneLine keeps a name from being read as more than a name.
+// oneLine returns a name that cannot be read as more than a name.
 func oneLine(name string) string {
 	for _, r := range name {
 		if !strconv.IsPrint(r) {

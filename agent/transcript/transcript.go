@@ -71,8 +71,8 @@ func (w *Writer) Event(e agent.Event) {
 	}
 }
 
-// attached shows what went to the model with a prompt: pictures by name, the rest as the
-// model got it.
+// attached lists the attachments of a prompt: pictures by name, the rest as the model got
+// it.
 func (w *Writer) attached(e agent.UserMessage) {
 	for _, image := range e.Images {
 		w.printf("\n- picture %s · %s\n", quoted(cmp.Or(image.Name, "pasted")), oneLine(image.MIMEType, 60))
@@ -89,7 +89,7 @@ func (w *Writer) id(message string) string {
 	return " · " + message
 }
 
-// End writes what the last line still needs.
+// End completes the last line.
 func (w *Writer) End() {
 	if w.inText {
 		w.printf("\n")
