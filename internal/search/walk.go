@@ -34,6 +34,11 @@ type File struct {
 	Path string // absolute
 }
 
+// LongestPath is the length of a directory's path beyond which walks do not enter it: by
+// such a path, no program opens a file on Linux. A chain of a few thousand directories,
+// which a command makes in an instant, would otherwise fill the memory with paths.
+const LongestPath = 4096
+
 // Walk visits the regular files below start that the rules do not leave out, in no order
 // and several at a time. It does not follow links, and skips directories that cannot be
 // read and those for which skip returns true. It returns after all visits; the error is
@@ -105,6 +110,9 @@ func (k *walker) read(path string) func(name string) []byte {
 }
 
 func (k *walker) descend(dir openDir, name, path string, rules *ignore.Dir) {
+	if len(path) > LongestPath {
+		return
+	}
 	sub, err := dir.sub(name, path)
 	if err != nil {
 		return // deleted, unreadable, or replaced by a link

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/ignore"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/search"
 )
 
 // Scan receives the entries of the workspace folders: files, links and directories, also
@@ -107,6 +108,9 @@ func (k *scanner) dir(dir *os.Root, path string, above *ignore.Dir, strict bool)
 }
 
 func (k *scanner) enter(dir *os.Root, name, path string, rules *ignore.Dir, strict bool) {
+	if len(path) > search.LongestPath {
+		return
+	}
 	sub, err := safefile.OpenRootIn(dir, name)
 	if err != nil {
 		return // deleted, unreadable, or replaced by a link
