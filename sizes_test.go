@@ -34,7 +34,7 @@ var tooLarge = map[string]int{
 	"server/lsp":                   4320,
 	"server/lsp.server":            97,
 	"server/servertest.Editor":     41,
-	"tools":                        11279,
+	"tools":                        11283,
 	"tools/approval":               8378,
 	"tools/approval.analyzer":      178,
 }

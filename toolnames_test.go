@@ -26,7 +26,6 @@ var stillNamed = map[string]int{
 	"server":                 2, // toolsets
 	"server/acp":             1, // a way to log in
 	"protocol/acp":           1, // a kind of content
-	"tools/approval":         4, // programs of the shell
 }
 
 // TestToolNames lets no package name a tool of another: properties of a tool say how it may
