@@ -300,17 +300,15 @@ func within[T any](ctx context.Context, d *Dispatcher, h Handlers, f func(contex
 	defer stop()
 	answered := make(chan answer[T], 1)
 	d.running.Go(func() { answered <- guarded(limited, h, f) })
+	var a answer[T]
 	select {
-	case a := <-answered:
-		return a
+	case a = <-answered:
 	case <-limited.Done():
 	}
-	select {
-	case a := <-answered: // at the same time
-		return a
-	default:
-		return answer[T]{err: context.Cause(limited)}
+	if limited.Err() != nil { // an answer that comes with the limit is late
+		a.err = context.Cause(limited)
 	}
+	return a
 }
 
 type errLimit time.Duration
