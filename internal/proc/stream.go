@@ -38,7 +38,38 @@ func (o *output) copy() {
 			}
 			o.extend()
 		}
-		if err != nil { // end of the pipe, or nothing came for a while after the child's end
+		if errors.Is(err, os.ErrDeadlineExceeded) { // nothing came for a while after the child's end
+			o.copyRest(buf)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// mostRest is the number of reads in which copyRest empties any pipe.
+const mostRest = 64
+
+// copyRest copies what is in the pipe and does not wait for more. A read after its deadline
+// returns nothing, also if the process was too busy to read in time.
+func (o *output) copyRest(buf []byte) {
+	if o.r.SetReadDeadline(time.Time{}) != nil {
+		return
+	}
+	raw, err := o.r.SyscallConn()
+	if err != nil {
+		return
+	}
+	for range mostRest {
+		n := 0
+		raw.Read(func(fd uintptr) bool { //nolint:errcheck // n tells
+			n, _ = syscall.Read(int(fd), buf)
+			return true
+		})
+		if n <= 0 {
+			return
+		}
+		if _, o.err = o.w.Write(buf[:n]); o.err != nil {
 			return
 		}
 	}

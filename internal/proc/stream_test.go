@@ -1,0 +1,34 @@
+//go:build unix
+
+package proc
+
+import (
+	"bytes"
+	"os"
+	"testing"
+	"time"
+)
+
+// Output that is there when the time for it is over is not lost: the process may have been
+// too busy to read it.
+func TestOutputAfterTheDeadline(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close() //nolint:errcheck // a background process that holds the pipe
+	want := bytes.Repeat([]byte("late "), 10_000)
+	if _, err := w.Write(want); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	o := newOutput(r, &got)
+	<-o.done
+	if o.err != nil || !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("%d bytes of %d, %v", got.Len(), len(want), o.err)
+	}
+}
