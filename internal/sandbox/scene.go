@@ -24,7 +24,7 @@ const (
 	ownItem     = "own"     // our own settings
 	orderItem   = "order"   // what agents obey, and what tools run when the user calls them
 	cutItem     = "cut"     // a folder that could not be looked at as a whole
-	todoItem    = "rebase" // the programs that git runs when the user continues a rebase
+	todoItem    = "rebase"  // the programs that git runs when the user continues a rebase
 )
 
 // item is one thing that could make the user's programs run something, or change what they
