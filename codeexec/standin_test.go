@@ -144,6 +144,10 @@ func copyFor(t *testing.T, dir, binary string) string {
 		t.Fatal(err)
 	}
 	defer from.Close()
+	// A process that another test starts meanwhile would hold the file open for writing, and it
+	// could not be run.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	to, err := os.OpenFile(filepath.Join(dir, "server"), os.O_CREATE|os.O_WRONLY, 0o755)
 	if err != nil {
 		t.Fatal(err)

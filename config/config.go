@@ -24,13 +24,10 @@ package config
 type Config struct {
 	Model            Model                `json:"model" doc:"The language model and its endpoint."`
 	Agent            Agent                `json:"agent" doc:"How turns run."`
-	CodeExecution    CodeExecution        `json:"code_execution" doc:"Scripts that call the tools."`
 	Terminal         Terminal             `json:"terminal" doc:"Shell commands."`
-	Web              Web                  `json:"web" doc:"Web search and extraction."`
 	Approvals        Approvals            `json:"approvals" doc:"Which actions require approval. Approvals are advisory: they catch mistakes and are no boundary."`
 	CommandAllowlist []string             `json:"command_allowlist" doc:"Commands for which the user chose “Always allow”."`
 	Delegation       Delegation           `json:"delegation" doc:"Subagents."`
-	Checkpoints      Checkpoints          `json:"checkpoints" doc:"Recorded states of the workspace."`
 	Compaction       Compaction           `json:"compaction" doc:"When older messages are replaced by a summary."`
 	Store            Store                `json:"store" doc:"The session store."`
 	Sandbox          Sandbox              `json:"sandbox" doc:"What commands and scripts can reach."`
@@ -64,19 +61,6 @@ type Tools struct {
 	Disabled []string `json:"disabled" guard:"its texts apply" doc:"Toolsets that are then removed."`
 }
 
-// CodeExecution bounds execute_code.
-type CodeExecution struct {
-	Mode           string `json:"mode" enum:"project,strict" repo:"yes" doc:"project: scripts run in the workspace with its interpreter. strict: in a directory of their own."`
-	Timeout        int    `json:"timeout" doc:"Timeout of a script in seconds."`
-	MaxToolCalls   int    `json:"max_tool_calls" doc:"Most tool calls of one script."`
-	MaxStdoutBytes int    `json:"max_stdout_bytes" doc:"Most bytes of output that are kept."`
-	MaxStderrBytes int    `json:"max_stderr_bytes" doc:"Most bytes of error output that are kept."`
-	Python         string `json:"python" repo:"yes" doc:"Python interpreter. Empty: the first that works."`
-	Persist        bool   `json:"persist" doc:"Keep variables between the scripts of a session."`
-	MaxMemoryMB    int    `json:"max_memory_mb" doc:"Most memory of a script in MiB."`
-	MaxProcesses   int    `json:"max_processes" doc:"Most processes of a script."`
-}
-
 // Terminal says where and for how long commands run.
 type Terminal struct {
 	Backend          string   `json:"backend" enum:"local,ssh,docker,singularity" guard:"commands are rejected" doc:"Where commands run."`
@@ -92,30 +76,6 @@ type Terminal struct {
 	SingularityImage string   `json:"singularity_image" doc:"Image of the backend singularity."`
 	Timeout          int      `json:"timeout" repo:"yes" doc:"Timeout of a command in seconds."`
 	EnvPassthrough   []string `json:"env_passthrough" doc:"Environment variables that scripts and commands can see although their names look secret."`
-}
-
-// Web configures web_search and web_extract.
-type Web struct {
-	Search       WebSearch `json:"search" doc:"Search engine of web_search. Without a backend, web_search is not offered."`
-	AllowPrivate bool      `json:"allow_private" doc:"Let web_extract reach loopback and private addresses, and use the environment's proxy."`
-}
-
-// WebSearch selects a search engine.
-type WebSearch struct {
-	Backend string         `json:"backend" enum:",searxng,brave,tavily,firecrawl,json" doc:"Search engine. json: any engine that answers in JSON, described by the keys below."`
-	URL     string         `json:"url" doc:"Endpoint. Empty: the backend's own. json: a template with {searchTerms} and {count}."`
-	APIKey  string         `json:"api_key" secret:"yes" doc:"Key of the search engine. Empty: the backend's environment variable."`
-	Headers map[string]any `json:"headers" doc:"json: headers by name. {key} in a value is replaced by the key."`
-	Body    string         `json:"body" doc:"json: a template of the JSON that is posted. Empty: a GET request without a body."`
-	Results string         `json:"results" doc:"json: path of the list of results, such as web.results."`
-	Fields  SearchFields   `json:"fields" doc:"json: paths within a result."`
-}
-
-// SearchFields are the paths of a result's fields.
-type SearchFields struct {
-	URL         string `json:"url" doc:"Path of its address."`
-	Title       string `json:"title" doc:"Path of its title."`
-	Description string `json:"description" doc:"Path of its description."`
 }
 
 // Approvals says which actions require approval, and for how long a request waits.
@@ -138,13 +98,6 @@ type Delegation struct {
 	BaseURL               string           `json:"base_url" doc:"Endpoint of subagents. Empty: the session's."`
 	APIKey                Keys             `json:"api_key" doc:"Key of that endpoint. Empty: the session's, which is sent only to the session's endpoint."`
 	Routes                map[string]Route `json:"routes" doc:"Models that a task can name."`
-}
-
-// Checkpoints bounds checkpoints.
-type Checkpoints struct {
-	Enabled   bool `json:"enabled" doc:"Record the files that a turn changes."`
-	MaxMB     int  `json:"max_mb" doc:"Most MiB of all checkpoints."`
-	MaxFileMB int  `json:"max_file_mb" doc:"Most MiB of one file. A larger file is not recorded."`
 }
 
 // Compaction says when older messages are replaced by a summary.
@@ -173,26 +126,17 @@ func Default() *Config {
 			MaxIterations: 90, OnNewPrompt: "interrupt", Personalities: map[string]string{},
 			Tools: Tools{Enabled: []string{}, Disabled: []string{}},
 		},
-		CodeExecution: CodeExecution{
-			Mode: "project", Timeout: 300, MaxToolCalls: 50, MaxStdoutBytes: 50000,
-			MaxStderrBytes: 10000, MaxMemoryMB: 2048, MaxProcesses: 256,
-		},
-		Terminal: Terminal{Backend: "local", Timeout: 180, SSHOptions: []string{}, EnvPassthrough: []string{}},
-		Web: Web{Search: WebSearch{
-			Headers: map[string]any{}, Results: "results",
-			Fields: SearchFields{URL: "url", Title: "title", Description: "description"},
-		}},
+		Terminal:         Terminal{Backend: "local", Timeout: 180, SSHOptions: []string{}, EnvPassthrough: []string{}},
 		Approvals:        Approvals{Mode: "ask", Timeout: 300, Deny: []string{}},
 		CommandAllowlist: []string{},
 		Delegation: Delegation{
 			MaxConcurrentChildren: 3, MaxSpawnDepth: 1, MaxIterations: 50,
 			DefaultToolsets: []string{"terminal", "file", "web"}, Routes: map[string]Route{},
 		},
-		Checkpoints: Checkpoints{Enabled: true, MaxMB: 500, MaxFileMB: 10},
-		Compaction:  Compaction{At: 0.8},
-		Store:       Store{Synchronous: "normal"},
-		Sandbox:     Sandbox{Mode: "workspace-write", Network: true, Caches: "own", Read: []string{}},
-		MCPServers:  map[string]MCPServer{},
-		Hooks:       map[string]any{},
+		Compaction: Compaction{At: 0.8},
+		Store:      Store{Synchronous: "normal"},
+		Sandbox:    Sandbox{Mode: "workspace-write", Network: true, Caches: "own", Read: []string{}},
+		MCPServers: map[string]MCPServer{},
+		Hooks:      map[string]any{},
 	}
 }

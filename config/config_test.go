@@ -557,8 +557,10 @@ func TestPythonAlias(t *testing.T) {
 		`{"code_execution.python":"/three"}`:                                   "/three",
 	} {
 		l := Load(t.TempDir(), Options{Editor: json.RawMessage(editor)})
-		if l.CodeExecution.Python != want || len(l.Problems) > 0 {
-			t.Errorf("%s: %q, %v", editor, l.CodeExecution.Python, l.Problems)
+		var s scripts
+		l.Section("code_execution", &s)
+		if s.Python != want || len(l.Problems) > 0 {
+			t.Errorf("%s: %q, %v", editor, s.Python, l.Problems)
 		}
 	}
 }

@@ -91,7 +91,7 @@ func (l *Loaded) resolve(section string, m Model) (Endpoint, error) {
 		return out, nil
 	}
 	p := providerOf(m.Provider)
-	if m.BaseURL != "" && !sameHost(m.BaseURL, p.baseURL) {
+	if m.BaseURL != "" && !SameHost(m.BaseURL, p.baseURL) {
 		// Another service's endpoint: the provider's key is not sent there. If no other provider is
 		// named, the key of custom is.
 		if p = (provider{}); m.Provider == "openai" || m.Provider == "custom" {
@@ -189,7 +189,8 @@ func keysOf(value any) Keys {
 	return keys
 }
 
-func sameHost(a, b string) bool {
+// SameHost reports whether two addresses have the same scheme and host.
+func SameHost(a, b string) bool {
 	ua, errA := url.Parse(a)
 	ub, errB := url.Parse(b)
 	return errA == nil && errB == nil && ua.Scheme == ub.Scheme && strings.EqualFold(ua.Host, ub.Host)

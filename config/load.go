@@ -204,6 +204,10 @@ func valueAt(tree map[string]any, key string) (value any, ok bool) {
 	return value, true
 }
 
+// Getenv returns a variable of the process environment, else of .env. If neither sets it, it
+// returns "".
+func (l *Loaded) Getenv(name string) string { return l.environ[name] }
+
 // Persona returns the text of the chosen personality. If none is chosen, it returns "".
 func (l *Loaded) Persona() string { return l.Agent.Personalities[l.Agent.Personality] }
 

@@ -28,8 +28,9 @@ type Feature struct {
 	Core func(*Core) extension.Extension
 	// Settings is the extension's own section of config.yaml; nil: it has none.
 	Settings *config.Section
-	// Section makes the section of other settings, in place of Settings. An error is reported as a
-	// problem of the configuration; the section applies all the same.
+	// Section makes the extension's configuration of all settings. An error is
+	// reported as a problem of the configuration; the result applies all the same. If it is nil,
+	// the extension gets its own section.
 	Section  func(c *config.Loaded) (any, error)
 	Shutdown func() error                 // is called when the service is closed; may be nil
 	Deleted  func(sessionID string) error // is called when a session is deleted; may be nil
@@ -37,7 +38,7 @@ type Feature struct {
 
 // section returns the function that reads the feature's settings; nil: it has none.
 func (f Feature) section() func(*config.Loaded) (any, error) {
-	if f.Settings == nil {
+	if f.Settings == nil || f.Section != nil {
 		return f.Section
 	}
 	return func(c *config.Loaded) (any, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/codeexec"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/extensions/web"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	programs "github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
@@ -147,10 +148,8 @@ func listModels(ctx context.Context, e config.Endpoint) (status int, err error) 
 // pythonFinding names the interpreter that scripts of this folder get, and why not
 // another one.
 func pythonFinding(ctx context.Context, loaded *config.Loaded) finding {
-	search := codeexec.Search{
-		Configured: loaded.CodeExecution.Python, Environ: os.Environ(),
-		Strict: loaded.CodeExecution.Mode == "strict",
-	}
+	settings := codeexec.SettingsOf(loaded)
+	search := codeexec.Search{Configured: settings.Python, Environ: os.Environ(), Strict: settings.Mode == "strict"}
 	if cwd, err := os.Getwd(); err == nil {
 		search.Folders = []string{cwd}
 	}
@@ -213,7 +212,8 @@ func environFinding(loaded *config.Loaded) finding {
 }
 
 func searchFinding(loaded *config.Loaded) finding {
-	engine, err := loaded.SearchEngine()
+	search := web.SettingsOf(loaded).Search
+	engine, err := search.Engine(loaded)
 	switch {
 	case err != nil:
 		return finding{"note", "web search", err.Error()}
@@ -221,7 +221,7 @@ func searchFinding(loaded *config.Loaded) finding {
 		return finding{"note", "web search", "none: web_search is offered once web.search.backend is set (searxng, brave, tavily, firecrawl, json)"}
 	}
 	where, _, _ := strings.Cut(engine.URL, "?")
-	return finding{"ok", "web search", engine.Backend + " at " + where}
+	return finding{"ok", "web search", search.Backend + " at " + where}
 }
 
 func editorsFinding() finding {

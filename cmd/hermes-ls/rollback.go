@@ -18,6 +18,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/extensions/checkpoints"
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
@@ -70,9 +71,7 @@ func rollback(cmd *cobra.Command, flags rollbackFlags, args []string) (err error
 	defer box.Close()
 	keeper := at.Keeper(checkpoint.Config{
 		Session: head.ID, Files: files,
-		Limits: func() checkpoint.Limits {
-			return checkpoint.Limits{Total: int64(conf.Checkpoints.MaxMB) << 20, File: int64(conf.Checkpoints.MaxFileMB) << 20}
-		},
+		Limits: checkpoints.SettingsOf(conf).Limits,
 		Confine: func(ctx context.Context, c *proc.Cmd, reads ...string) error {
 			return box.ConfineOwn(ctx, c, sandbox.Own{Reads: reads})
 		},

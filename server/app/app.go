@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -22,7 +21,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
-	"github.com/hermes-ls/hermes-ls/internal/websearch"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -41,12 +39,12 @@ func Features(s *server.Service) []server.Feature {
 	return []server.Feature{
 		{Extension: instructions.New(s.Home), Section: persona},
 		{Core: mcpServers(s), Section: servers},
-		{Core: restorePoints(kept), Section: restoreLimits, Shutdown: kept.Close, Deleted: kept.Forget},
+		{Core: restorePoints(kept), Settings: checkpoints.Section(), Section: restoreLimits, Shutdown: kept.Close, Deleted: kept.Forget},
 		{Core: func(c *server.Core) extension.Extension { return background.New(c.Show) }},
-		{Extension: web.New(s.Version), Section: webSearch},
+		{Extension: web.New(s.Version), Settings: web.Section(), Section: webSearch},
 		{Extension: clarify.New(), Section: questions},
 		{Extension: history.New(s.Store)},
-		{Extension: codeexec.Extension(func(c *codeexec.Config) { c.Environ, c.Pythons = s.Environ, pythons }), Section: scripts},
+		{Extension: codeexec.Extension(func(c *codeexec.Config) { c.Environ, c.Pythons = s.Environ, pythons }), Settings: codeexec.Section(), Section: scripts},
 		{Core: subagents(s), Section: subagentLimits},
 	}
 }
@@ -118,17 +116,14 @@ func restorePoints(kept *checkpoint.Store) func(*server.Core) extension.Extensio
 }
 
 func restoreLimits(c *config.Loaded) (any, error) {
-	k := c.Checkpoints
-	return checkpoints.Config{Enabled: k.Enabled, Limits: checkpoint.Limits{Total: int64(k.MaxMB) << 20, File: int64(k.MaxFileMB) << 20}}, nil
+	s := checkpoints.SettingsOf(c)
+	return checkpoints.Config{Enabled: s.Enabled, Limits: s.Limits()}, nil
 }
 
 func scripts(conf *config.Loaded) (any, error) {
-	c := conf.CodeExecution
-	return codeexec.Config{
-		Mode: c.Mode, Timeout: time.Duration(c.Timeout) * time.Second, MaxCalls: c.MaxToolCalls,
-		MaxStdout: c.MaxStdoutBytes, MaxStderr: c.MaxStderrBytes, MaxMemoryMB: c.MaxMemoryMB, MaxProcs: c.MaxProcesses,
-		Python: c.Python, Persist: c.Persist, Passthrough: conf.Terminal.EnvPassthrough,
-	}, nil
+	c := codeexec.SettingsOf(conf).Config()
+	c.Passthrough = conf.Terminal.EnvPassthrough
+	return c, nil
 }
 
 func subagents(s *server.Service) func(*server.Core) extension.Extension {
@@ -160,30 +155,7 @@ func questions(c *config.Loaded) (any, error) {
 }
 
 func webSearch(c *config.Loaded) (any, error) {
-	engine, err := searchEngine(c)
-	return tools.WebConfig{AllowPrivate: c.Web.AllowPrivate, Search: engine}, err
-}
-
-// searchEngine is where searches go; nil: nowhere.
-func searchEngine(conf *config.Loaded) (*websearch.Engine, error) {
-	set, err := conf.SearchEngine()
-	if set == nil || err != nil {
-		return nil, err
-	}
-	e := websearch.Engine{
-		URL: set.URL, Headers: map[string]string{}, Body: set.Body, Key: set.Key, Results: []string{set.Results},
-		Address: []string{set.Fields.URL}, Title: []string{set.Fields.Title}, Description: []string{set.Fields.Description},
-	}
-	for name, value := range set.Headers {
-		e.Headers[name] = fmt.Sprint(value)
-	}
-	if set.Backend != "json" {
-		if e, err = websearch.Named(set.Backend, set.URL, set.Key); err != nil {
-			return nil, fmt.Errorf("web.search.backend: %w", err)
-		}
-	}
-	if err := e.Check(); err != nil {
-		return nil, fmt.Errorf("web.search: %w; web_search is not offered", err)
-	}
-	return &e, nil
+	s := web.SettingsOf(c)
+	engine, err := s.Search.Engine(c)
+	return tools.WebConfig{AllowPrivate: s.AllowPrivate, Search: engine}, err
 }

@@ -8,8 +8,10 @@ import (
 )
 
 // Config returns the schema of config.yaml with the sections of all features.
-func Config() *config.Schema {
-	var sections []config.Section
+func Config() *config.Schema { return ConfigWith() }
+
+// ConfigWith is Config with further sections.
+func ConfigWith(sections ...config.Section) *config.Schema {
 	for _, f := range Features(&server.Service{}) {
 		if f.Settings != nil {
 			sections = append(sections, *f.Settings)

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -83,5 +84,36 @@ func TestDescriptions(t *testing.T) {
 		if k.Doc == "" || !strings.HasSuffix(k.Doc, ".") {
 			t.Errorf("%s has the description %q", k.Name, k.Doc)
 		}
+	}
+}
+
+// docs/configuration.md names no key that does not exist.
+func TestDocumentedKeysExist(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, sections := map[string]bool{}, map[string]bool{}
+	for _, k := range app.Config().Keys() {
+		names := strings.Split(k.Name, ".")
+		sections[names[0]] = true
+		for i := range names {
+			known[strings.Join(names[:i+1], ".")] = true
+		}
+	}
+	seen := 0
+	for _, m := range regexp.MustCompile("`([a-z_]+(\\.[A-Za-z_]+)+)`").FindAllStringSubmatch(string(text), -1) {
+		section, _, _ := strings.Cut(m[1], ".")
+		if !sections[section] {
+			continue
+		}
+		seen++
+		if !known[m[1]] {
+			t.Errorf("docs/configuration.md names %s, which is no key", m[1])
+		}
+	}
+	if seen < 80 {
+		t.Errorf("only %d keys were found: the page or the test is broken", seen)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
-	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/app"
@@ -64,7 +63,7 @@ func withToy(t *testing.T, m model.Model, l *log) *server.Service {
 		t.Fatal(err)
 	}
 	s := server.New(server.Options{
-		Home: home, Environ: []string{}, Model: m, Static: true, Config: config.NewSchema(toy.Section),
+		Home: home, Environ: []string{}, Model: m, Static: true, Config: app.ConfigWith(toy.Section),
 		Features: func(s *server.Service) []server.Feature {
 			return append(app.Features(s), server.Feature{Extension: toy.New(l.add), Settings: &toy.Section})
 		},
