@@ -36,6 +36,20 @@ type Feature struct {
 	Deleted  func(sessionID string) error // is called when a session is deleted; may be nil
 }
 
+// SchemaOf returns the schema of config.yaml with the sections of features.
+func SchemaOf(features func(*Service) []Feature) *config.Schema {
+	if features == nil {
+		return config.NewSchema()
+	}
+	var sections []config.Section
+	for _, f := range features(&Service{}) {
+		if f.Settings != nil {
+			sections = append(sections, *f.Settings)
+		}
+	}
+	return config.NewSchema(sections...)
+}
+
 // section returns the function that reads the feature's settings; nil: it has none.
 func (f Feature) section() func(*config.Loaded) (any, error) {
 	if f.Settings == nil || f.Section != nil {

@@ -45,7 +45,7 @@ type Options struct {
 	Home        string         // $HERMES_HOME, absolute
 	Version     string         // of the program
 	Environ     []string       // where keys are looked for; nil: the process's own
-	Config      *config.Schema // the keys of config.yaml; nil: without the sections of features
+	Config      *config.Schema // the keys of config.yaml; nil: with the sections of Features
 	Store       *store.Store   // nil: hermes-ls.db in Home, opened when needed
 	Log         *slog.Logger   // nil: nothing is logged
 	Model       model.Model    // takes the place of the configured one; for tests
@@ -84,7 +84,7 @@ func New(o Options) *Service {
 		o.Environ = os.Environ()
 	}
 	if o.Config == nil {
-		o.Config = config.NewSchema()
+		o.Config = SchemaOf(o.Features)
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -8,14 +8,4 @@ import (
 )
 
 // Config returns the schema of config.yaml with the sections of all features.
-func Config() *config.Schema { return ConfigWith() }
-
-// ConfigWith is Config with further sections.
-func ConfigWith(sections ...config.Section) *config.Schema {
-	for _, f := range Features(&server.Service{}) {
-		if f.Settings != nil {
-			sections = append(sections, *f.Settings)
-		}
-	}
-	return config.NewSchema(sections...)
-}
+func Config() *config.Schema { return server.SchemaOf(Features) }

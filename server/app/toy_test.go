@@ -63,7 +63,7 @@ func withToy(t *testing.T, m model.Model, l *log) *server.Service {
 		t.Fatal(err)
 	}
 	s := server.New(server.Options{
-		Home: home, Environ: []string{}, Model: m, Static: true, Config: app.ConfigWith(toy.Section),
+		Home: home, Environ: []string{}, Model: m, Static: true,
 		Features: func(s *server.Service) []server.Feature {
 			return append(app.Features(s), server.Feature{Extension: toy.New(l.add), Settings: &toy.Section})
 		},
