@@ -126,9 +126,8 @@ func (l *Loaded) firstWithKey(m Model) string {
 }
 
 func (l *Loaded) howTo() string {
-	return "To set one up, put a key into the environment or " + l.Home + "/.env (OPENAI_API_KEY=…), " +
-		"or in " + Path(l.Home) + " set model.provider to ollama, lmstudio or openrouter, or model.base_url to any OpenAI-compatible endpoint. " +
-		"To try it offline without a key: `hermes-ls config set model.provider embedded` (a small scripted model, not a real one)."
+	return "Run `hermes-ls login`, or put the key into the environment or " + l.Home + "/.env. " +
+		"For another model, set model.provider (ollama, lmstudio, openrouter) or model.base_url in " + Path(l.Home) + "."
 }
 
 // detachKeys removes an api_key from a section if a higher source sets another endpoint there. A key

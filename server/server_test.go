@@ -413,7 +413,7 @@ func TestNotConfigured(t *testing.T) {
 	x, g := session(t, open(t, Options{}), t.TempDir())
 	_, err := x.Prompt(t.Context(), agent.Input{Text: "hi"}, nil)
 	var e *model.Error
-	if !errors.As(err, &e) || e.Kind != model.ErrNoKey || !strings.Contains(err.Error(), "provider embedded") {
+	if !errors.As(err, &e) || e.Kind != model.ErrNoKey || !strings.Contains(err.Error(), "hermes-ls login") {
 		t.Errorf("%v", err)
 	}
 	if len(g.events) > 0 {

@@ -109,7 +109,7 @@ func endpointFinding(ctx context.Context, loaded *config.Loaded) finding {
 	}
 	e := endpoints[0]
 	if e.Provider == "embedded" {
-		return finding{"ok", "model", "embedded: a small scripted model for trying things out, not a real one"}
+		return finding{"ok", "model", "embedded: it plays scripts and is not a real model; run `hermes-ls login` to set one up"}
 	}
 	name := fmt.Sprintf("%s at %s", e.Model, e.BaseURL)
 	status, err := listModels(ctx, e)

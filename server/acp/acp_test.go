@@ -494,7 +494,7 @@ func TestModelErrors(t *testing.T) {
 	c := connect(t, setup{})
 	id := c.newSession()
 	r := c.call(protocol.MethodSessionPrompt, say(id, "hi"))
-	if r.Error == nil || !strings.Contains(r.Error.Message, "embedded") || !strings.Contains(r.Error.Message, "OPENAI_API_KEY") {
+	if r.Error == nil || !strings.Contains(r.Error.Message, "hermes-ls login") || !strings.Contains(r.Error.Message, "OPENAI_API_KEY") {
 		t.Errorf("without a key: %+v", r.Error)
 	}
 	c = connect(t, setup{model: fakemodel.Script(
