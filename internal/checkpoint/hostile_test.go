@@ -110,3 +110,36 @@ func TestRestoreWhileSwapped(t *testing.T) {
 		t.Errorf("the hooks are %v, %v", found, err)
 	}
 }
+
+// A command has put a pipe or a socket in the place of a file or a folder. These hold
+// nothing: a restore replaces them, and waits for none.
+func TestRestoreOverPipe(t *testing.T) {
+	t.Parallel()
+	for _, thing := range hostile.Things(t) {
+		if thing.Name != "named pipe" && thing.Name != "socket" {
+			continue
+		}
+		t.Run(thing.Name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, map[string]string{"a.txt": "one\n", "d/b.txt": "two\n"})
+			b.sh("git init -q .; git add .; git commit -qm one")
+			before := b.tree()
+			b.turn("one", func() {
+				done := b.BeginCommand(t.Context())
+				defer done()
+				thing.Put(t, b.path("a.txt"))
+				thing.Put(t, b.path("d"))
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			list := b.list()
+			if diff, err := b.Diff(ctx, list[0].ID, nil); err != nil || !strings.Contains(diff, "two") {
+				t.Errorf("%q, %v", diff, err)
+			}
+			out, err := b.Restore(ctx, list[0].ID, Choice{})
+			if now := b.tree(); err != nil || now != before || len(out.Kept) > 0 {
+				t.Errorf("%+v, %v: it is\n%s\nand was\n%s", out, err, now, before)
+			}
+		})
+	}
+}

@@ -105,7 +105,7 @@ func (w *Workspace) look(ctx context.Context, p place) (Image, error) {
 		return NoImage, err
 	}
 	defer held.close()
-	return lookOnDisk(held)
+	return lookPastPipe(held)
 }
 
 // LookOnDisk is [Workspace.Look], but never at the editor.
@@ -118,6 +118,21 @@ func (w *Workspace) LookOnDisk(ctx context.Context, path string) (now Image, err
 		return NoImage, w.explain(ctx, "reading", path, err)
 	}
 	return now, nil
+}
+
+// lookPastPipe is [lookOnDisk], but takes a pipe or a socket for nothing, since it holds
+// nothing.
+func lookPastPipe(p place) (Image, error) {
+	if isPipe(p) {
+		return NoImage, nil
+	}
+	return lookOnDisk(p)
+}
+
+// isPipe reports whether a named pipe or a socket is at p.
+func isPipe(p place) bool {
+	info, err := p.folder.root.Lstat(p.rel)
+	return err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0
 }
 
 func lookOnDisk(p place) (Image, error) {
@@ -170,7 +185,7 @@ func (w *Workspace) PutBack(ctx context.Context, path string, want Image, check 
 
 func (w *Workspace) putBack(ctx context.Context, p place, want Image, check func(now Image) error) (fromCheck, err error) {
 	doc, open, err := w.document(ctx, p)
-	if err != nil && !errors.Is(err, errAbsent) {
+	if err != nil && !errors.Is(err, errAbsent) && !(errors.Is(err, ErrRefused) && isPipe(p)) {
 		return nil, err
 	}
 	held, err := p.hold()
@@ -181,7 +196,7 @@ func (w *Workspace) putBack(ctx context.Context, p place, want Image, check func
 	now := NoImage
 	if !gone {
 		defer held.close()
-		if now, err = lookOnDisk(held); err != nil {
+		if now, err = lookPastPipe(held); err != nil {
 			return nil, err
 		}
 	}
@@ -241,9 +256,14 @@ func (w *Workspace) putBackDocument(ctx context.Context, p place, doc Document, 
 }
 
 // exchange puts want where now is on the disk. was is that, or the text that the
-// editor has.
+// editor has. A pipe is removed first: an editor that writes into it would wait.
 func (w *Workspace) exchange(ctx context.Context, p place, was, now, want Image) error {
 	root := p.folder.root
+	if want.There() && isPipe(p) {
+		if err := root.Remove(p.rel); err != nil {
+			return err
+		}
+	}
 	if !want.There() {
 		_, err := w.remove(ctx, p, was, func() error { return root.Remove(p.rel) })
 		return err

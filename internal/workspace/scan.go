@@ -123,7 +123,7 @@ func (k *scanner) enter(dir *os.Root, name, path string, rules *ignore.Dir, stri
 
 // entryOf returns an entry of dir. If it is not a file, a directory or a link, ok is false.
 func entryOf(dir *os.Root, e fs.DirEntry, path string) (entry Entry, ok bool) {
-	if kind := e.Type(); !kind.IsRegular() && !kind.IsDir() && kind&fs.ModeSymlink == 0 {
+	if !counts(e.Type()) {
 		return Entry{}, false
 	}
 	info, err := e.Info() // found when dir was read
@@ -135,6 +135,11 @@ func entryOf(dir *os.Root, e fs.DirEntry, path string) (entry Entry, ok bool) {
 		entry.Link, err = dir.Readlink(e.Name())
 	}
 	return entry, err == nil
+}
+
+// counts reports whether a scan includes entries of a kind: files, directories and links.
+func counts(kind fs.FileMode) bool {
+	return kind.IsRegular() || kind.IsDir() || kind&fs.ModeSymlink != 0
 }
 
 func readDir(dir *os.Root) []fs.DirEntry {
@@ -174,8 +179,8 @@ func (w *Workspace) Holds(path string) bool {
 	return inside
 }
 
-// Entry returns the entry at one path, also if a scan does not include it. If there is no
-// entry, ok is false.
+// Entry returns the entry at one path, also if a scan does not include the path. If there is
+// no file, directory or link, ok is false.
 func (w *Workspace) Entry(path string) (found Entry, ok bool) {
 	p, inside := longest(w.current(), path)
 	if !inside {
@@ -187,7 +192,7 @@ func (w *Workspace) Entry(path string) (found Entry, ok bool) {
 	}
 	defer p.close()
 	info, err := p.folder.root.Lstat(p.rel)
-	if err != nil {
+	if err != nil || !counts(info.Mode()) {
 		return found, false
 	}
 	found = Entry{Path: path, Info: info}

@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"net"
 	"os"
@@ -97,5 +98,50 @@ func TestModeIsKept(t *testing.T) {
 	}
 	if got := names(t, dir); len(got) != 1 || onDisk(t, path) != "1111" {
 		t.Errorf("left behind: %q, %q", got, onDisk(t, path))
+	}
+}
+
+// regularOnly is an editor that refuses to read anything but a regular file, and writes as
+// a program does: into a pipe, it would wait.
+type regularOnly struct{ Documents }
+
+func (regularOnly) Get(_ context.Context, path string) (Document, bool, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return Document{}, false, ErrRefused
+	}
+	return Document{}, false, nil
+}
+
+func (regularOnly) Write(_ context.Context, path string, text []byte, _ bool) (bool, error) {
+	return true, os.WriteFile(path, text, 0o600)
+}
+
+func (regularOnly) Paths() []string { return nil }
+
+// A file is put back in the place of a pipe, by the editor too.
+func TestPutBackOverPipe(t *testing.T) {
+	t.Parallel()
+	for _, docs := range []Documents{nil, regularOnly{}} {
+		w, dir := open(t, nil, docs)
+		path := filepath.Join(dir, "a")
+		must(t, syscall.Mkfifo(path, 0o644))
+		put := make(chan error, 1)
+		go func() {
+			put <- w.PutBack(t.Context(), path, Image{Mode: 0o640, Text: []byte("x"), Size: 1}, func(Image) error { return nil })
+		}()
+		select {
+		case err := <-put:
+			must(t, err)
+		case <-time.After(time.Minute):
+			t.Fatal("it waits for the pipe")
+		}
+		info, err := os.Lstat(path)
+		must(t, err)
+		if !info.Mode().IsRegular() {
+			t.Fatalf("it is %v", info.Mode())
+		}
+		if text, err := os.ReadFile(path); info.Mode() != 0o640 || string(text) != "x" || err != nil {
+			t.Errorf("it is %v with %q, %v", info.Mode(), text, err)
+		}
 	}
 }
