@@ -67,18 +67,20 @@ step("without a model it says what to do, and what was asked is not lost", async
   await editor.openFile("pricing.py");
   await editor.ask("Hello");
   const note = editor.chat.locator(".note.error").filter({ hasText: "there is no key for openai" });
-  for (const way of ["Set API Key…", "Choose Provider…", "Try the Embedded Model"]) await note.getByRole("button", { name: way }).waitFor();
+  for (const way of ["Set API Key…", "Choose Provider…"]) await note.getByRole("button", { name: way }).waitFor();
   assert.equal(await box().inputValue(), "Hello");
   await editor.shot("no-model");
 });
 
-step("the walkthrough lets one try the embedded model", async () => {
+step("the walkthrough leads to the choice of a provider", async () => {
   await editor.run("Welcome: Open Walkthrough...");
   await pick("Get started with Hermes");
   const start = editor.page.locator(".gettingStartedContainer");
-  await start.getByRole("button", { name: "Try the Embedded Model" }).waitFor();
+  await start.getByRole("button", { name: "Choose Provider" }).waitFor();
   await editor.shot("walkthrough");
-  await start.getByRole("button", { name: "Try the Embedded Model" }).click();
+  await start.getByRole("button", { name: "Choose Provider" }).click();
+  await title("Who serves the model?");
+  await pick("Embedded");
   await editor.status.filter({ hasText: "embedded" }).waitFor();
   assert.equal(settings()["hermes.model.provider"], "embedded");
   assert.equal(await box().inputValue(), "Hello");

@@ -73,7 +73,7 @@ export async function open({ dir, vsix, extensions, files, trusted = true, setti
   });
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: chromiumFlags });
   const page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(120_000);
   await page.goto(`${address}/?folder=${encodeURIComponent(at("ws"))}`);
   await page.locator(".monaco-workbench").waitFor();
   return new Editor({ dir, page, browser, server });
@@ -181,7 +181,7 @@ export class Editor {
    * Does something with the quick input until it succeeds: its list is made when it
    * opens, and the editor closes it when something else wants the focus.
    */
-  async again(run, end = Date.now() + 60_000) {
+  async again(run, end = Date.now() + 120_000) {
     try {
       await run();
     } catch (error) {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 /** Makes steps of a file of tests: when one fails, there is a picture. editor gives the one that is open then. */
 export function stepsOf(file, editor) {
   return (name, run) =>
-    test(name, { timeout: 120_000 }, async () => {
+    test(name, { timeout: 300_000 }, async () => {
       try {
         await run();
       } catch (error) {

@@ -10,7 +10,6 @@ export interface Failure {
 const setUp: readonly Way[] = [
   { label: "Set API Key…", command: "hermes.key" },
   { label: "Choose Provider…", command: "hermes.provider" },
-  { label: "Try the Embedded Model", command: "hermes.embedded" },
 ];
 
 /** failure reads an error. The server's words about a missing key are for people with a shell; here are buttons. */

@@ -9,10 +9,6 @@ export function registerSetup(context: vscode.ExtensionContext): vscode.Disposab
   return [
     command("hermes.provider", () => chooseProvider(context)),
     command("hermes.key", () => askKey(context)),
-    command("hermes.embedded", async () => {
-      await set("model.provider", "embedded");
-      await vscode.commands.executeCommand("hermes.chat.open");
-    }),
   ];
 }
 
@@ -22,7 +18,7 @@ const choices = [
   { label: "Ollama", id: "ollama", detail: "On this machine, at port 11434." },
   { label: "LM Studio", id: "lmstudio", detail: "On this machine, at port 1234." },
   { label: "Another endpoint…", id: "custom", detail: "Anything that speaks OpenAI's protocol." },
-  { label: "Embedded", id: "embedded", detail: "A small scripted model, to try things offline. It is not a real model." },
+  { label: "Embedded", id: "embedded", detail: "Plays scripts, for tests. It is not a real model." },
 ];
 
 async function chooseProvider(context: vscode.ExtensionContext): Promise<void> {

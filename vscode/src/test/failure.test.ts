@@ -5,7 +5,7 @@ import { failure } from "../chat/failure";
 it("a model that is not set up has ways out", () => {
   const noKey = failure(Object.assign(new Error('no API key is configured: no key for the model provider "openai": OPENAI_API_KEY is not set'), { code: -32000 }));
   assert.equal(noKey.error, "No model can be asked yet: there is no key for openai.");
-  assert.deepEqual(noKey.ways?.map((w) => w.command), ["hermes.key", "hermes.provider", "hermes.embedded"]);
+  assert.deepEqual(noKey.ways?.map((w) => w.command), ["hermes.key", "hermes.provider"]);
   assert.equal(failure(new Error("model.base_url is empty")).error, "No model can be asked yet: its endpoint has no address.");
 });
 
