@@ -18,6 +18,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // again is set in processes that this package starts: they start no further ones.
@@ -131,7 +132,8 @@ func AsUser(t *testing.T, pattern string) {
 // that match pattern. It fails if one of them fails or none matches.
 func Tests(t *testing.T, cmd *exec.Cmd, pattern string) {
 	t.Helper()
-	cmd.Args = append(cmd.Args, "-test.run="+pattern, "-test.v", "-test.count=1", "-test.timeout=10m")
+	cmd.Args = append(cmd.Args, "-test.run="+pattern, "-test.v", "-test.count=1", "-test.timeout=15m") // less than make test gives this process
+	cmd.WaitDelay = time.Minute                                                                        // a process that a test has left could hold the output open
 	if testing.Short() {
 		cmd.Args = append(cmd.Args, "-test.short")
 	}
