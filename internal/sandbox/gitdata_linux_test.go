@@ -65,6 +65,7 @@ var gitAttacks = []struct {
 	{id: "commondir, no HEAD, new repository", script: `git init -q n; ` + evilCommon + `monitor evil/config; hook evil/hooks; echo ../../evil > n/.git/commondir`, user: `cd n`, review: true},
 	{id: "commondir, a link", script: evilCommon + `monitor evil/config; hook evil/hooks; echo ../evil > evil/cd; ln -s ../evil/cd .git/commondir`, review: true},
 	{id: "commondir, lexical", script: evilCommon + `monitor evil/config; hook evil/hooks; mkdir -p d/e; ln -s d/e l; mv evil d/evil; echo ../l/../evil > .git/commondir; cp -r .git evil`, review: true},
+	{id: "commondir, a repository itself", script: evilCommon + `git config --file evil/config alias.st '!'$PWD/m.sh; mkdir n; cp .git/HEAD n; echo ../evil > n/commondir`, user: `cd n; git st`, review: true},
 	{id: "commondir, spaces", script: evilCommon + `monitor evil/config; hook evil/hooks; cp -r .git "evil "; mv evil x; mv "evil " evil; mv x "evil "; echo "../evil " > .git/commondir`, review: true},
 	{id: "a worktree without commondir", script: evilCommon + `monitor evil/config; hook evil/hooks; cp .git/HEAD evil; mkdir worktrees sub; mv evil worktrees/n; echo "gitdir: ../worktrees/n" > sub/.git`, user: `cd sub`, review: true},
 	{id: "gitdir, spaces", script: evilCommon + `monitor evil/config; hook evil/hooks; mkdir sub x 'x '; cp .git/HEAD 'x /'; echo ../evil > 'x /commondir'; printf 'gitdir: ../x \n' > sub/.git`, user: `cd sub`, review: true},

@@ -176,12 +176,12 @@ func (w *walker) read(fd int, old *node) (n node, err error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return n, err
 	}
-	var head, objects, refs bool
-	for {
+	for head, common, objects, refs := false, false, false, false; ; {
 		entries, err := f.ReadDir(1024)
 		for _, e := range entries {
 			name := e.Name()
-			head, objects, refs = head || name == "HEAD", objects || name == "objects", refs || name == "refs"
+			head, common = head || name == "HEAD", common || name == "commondir"
+			objects, refs = objects || name == "objects", refs || name == "refs"
 			switch {
 			case strings.EqualFold(name, ".git"):
 				n.git = true
@@ -194,7 +194,7 @@ func (w *walker) read(fd int, old *node) (n node, err error) {
 			}
 		}
 		if err != nil {
-			n.bare = head && objects && refs
+			n.bare = head && (objects && refs || common) // git finds both where commondir leads
 			n.dirs = slices.Clip(n.dirs)
 			n.keep(known)
 			return n, err
