@@ -103,7 +103,7 @@ func TestTools(t *testing.T) {
 				})
 				t.Cleanup(box.Close)
 				box.sockets = func() []string { return nil } // those of other tests come and go
-				for range 2 { // with what the first has left
+				for range 2 {                                // with what the first has left
 					var out bytes.Buffer
 					c := proc.Cmd{Args: []string{"/bin/sh", "-c", p.script}, Dir: ws, Env: environ, Stdout: &out, Stderr: &out}
 					if err := box.Confine(t.Context(), &c); err != nil {
