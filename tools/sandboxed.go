@@ -40,20 +40,22 @@ func (p Places) Settle(ctx context.Context, env *Env, call Call) string {
 func (p Places) review(ctx context.Context, env *Env, call Call, by string) string {
 	changes, done := p.watch.Changes()
 	defer done()
-	var removed, failed []string
+	var unwanted []sandbox.Change
 	for _, alike := range grouped(changes) {
-		keep := alike[0].Asks && p.approved(ctx, env, call, alike, by)
-		for _, c := range alike {
-			if keep {
-				c.Keep()
-				continue
-			}
-			if err := c.Remove(ctx); err != nil {
-				failed = append(failed, approval.Escape(c.What)+" ("+err.Error()+")")
-				continue
-			}
-			removed = append(removed, approval.Escape(c.What))
+		if alike[0].Asks && p.approved(ctx, env, call, alike, by) {
+			p.watch.Keep(alike)
+			continue
 		}
+		unwanted = append(unwanted, alike...)
+	}
+	var removed, failed []string
+	for i, err := range p.watch.Remove(ctx, unwanted) {
+		what := approval.Escape(unwanted[i].What)
+		if err != nil {
+			failed = append(failed, what+" ("+err.Error()+")")
+			continue
+		}
+		removed = append(removed, what)
 	}
 	var notes []string
 	if len(removed) > 0 {

@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -216,10 +218,8 @@ func TestKilledBeforeReview(t *testing.T) {
 	if len(changes) != 3 {
 		t.Errorf("%+v", changes)
 	}
-	for _, c := range changes {
-		if err := c.Remove(t.Context()); err != nil {
-			t.Error(err)
-		}
+	if err := errors.Join(w.Remove(t.Context(), changes)...); err != nil {
+		t.Error(err)
 	}
 	done()
 	w.End()
@@ -231,6 +231,51 @@ func TestKilledBeforeReview(t *testing.T) {
 	left, _ := filepath.Glob(filepath.Join(v.hermes, "sandbox", "*", "*"))
 	if len(left) != 0 {
 		t.Error(left)
+	}
+}
+
+// Many changes are removed at once: each is gone, and what was there before is as it was.
+// A folder that a link to another has replaced keeps nothing else from being removed, and
+// nothing is removed behind the link.
+func TestManyAreRemoved(t *testing.T) {
+	t.Parallel()
+	for _, m := range here(t) {
+		t.Run(m.letter(WorkspaceWrite), func(t *testing.T) {
+			t.Parallel()
+			v := newVictim(t, m, WorkspaceWrite, true)
+			for i := range 10 {
+				v.write(fmt.Sprintf("ws/old%d/AGENTS.md", i), "before")
+			}
+			v.write("ws/user/.npmrc", "before")
+			watch := v.box.Watch()
+			v.start(`for i in $(seq 250); do mkdir d$i; echo x >d$i/AGENTS.md; done; mkdir -p n/.vscode link; echo x >link/.npmrc; echo x >user/AGENTS.md
+for i in 0 1 2 3 4 5 6 7 8 9; do echo x >old$i/AGENTS.md; done
+git init -q n; for i in $(seq 20); do git -C n config alias.a$i '!x'; git -C n config --add alias.a$i '!y'; done; git -C n config user.name kept`)
+			changes, done := watch.Changes()
+			defer watch.End()
+			defer done()
+			if len(changes) != 250+1+1+1+10+20 {
+				t.Errorf("%d changes", len(changes))
+			}
+			v.host("rm", "-r", v.ws+"/link")
+			v.host("ln", "-s", "user", v.ws+"/link")
+			for i, err := range watch.Remove(t.Context(), changes) {
+				if linked := changes[i].Path == v.ws+"/link/.npmrc"; (err != nil) != linked {
+					t.Errorf("%s: %v", changes[i].What, err)
+				}
+			}
+			if !v.has("ws/user/.npmrc", "before") || !v.lacks("ws/user/AGENTS.md") || !v.lacks("ws/n/.vscode") || !v.has("ws/old9/AGENTS.md.denied", "x") {
+				t.Error("what was removed is not what was denied")
+			}
+			for i := range 250 {
+				if name := fmt.Sprintf("ws/d%d/AGENTS.md", i+1); !v.lacks(name) {
+					t.Errorf("%s is still there", name)
+				}
+			}
+			if v.has("ws/n/.git/config", "!") || !v.has("ws/n/.git/config", "kept") {
+				t.Error("the settings are not as they were")
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ package sandbox
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -145,10 +146,8 @@ func (v *victim) run(script string) string {
 	watch := v.box.Watch()
 	out := v.start(script)
 	changes, done := watch.Changes()
-	for _, change := range changes {
-		if err := change.Remove(v.t.Context()); err != nil {
-			v.t.Errorf("removing %s: %v", change.What, err)
-		}
+	if err := errors.Join(watch.Remove(v.t.Context(), changes)...); err != nil {
+		v.t.Error(err)
 	}
 	done()
 	watch.End()

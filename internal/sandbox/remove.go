@@ -1,13 +1,13 @@
 package sandbox
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -15,95 +15,205 @@ import (
 // changed it, and which the user has denied.
 const denied = ".denied"
 
-// removing takes away names in one folder, and moves others aside. The first argument is the
-// folder; each name follows its verb. Nothing outside of the folder can be written.
-const removing = `cd -- "$1" || exit 1
-shift
-chmod u+rwx . 2>/dev/null
-failed=0
-while [ $# -gt 1 ]; do
-	name=./$2
-	if [ "$1" = remove ]; then
+// removing takes away names, and moves others aside. The arguments are a folder, a verb and
+// a name each. Nothing outside of the folders can be written. A folder that a link has
+// replaced is passed over, since the link could lead to another of the folders. removing
+// writes the numbers, from 0, of those that it could not take away.
+const removing = `take() {
+	cd -P -- "$1" && [ "$PWD" = "$1" ] || return
+	chmod u+rwx . 2>/dev/null
+	name=./$3
+	if [ "$2" = remove ]; then
 		[ -L "$name" ] || chmod -R u+rwX -- "$name" 2>/dev/null
 		rm -rf -- "$name"
 	else
 		chmod u+w -- "$name" 2>/dev/null
 		rm -rf -- "$name` + denied + `" && mv -- "$name" "$name` + denied + `"
 	fi
-	if [ -e "$name" ] || [ -L "$name" ]; then failed=1; fi
-	shift 2
-done
-exit $failed`
-
-// unsetting removes a setting from a file, and sets what it was before. The arguments are
-// git, the folder, the file's name, the setting's name, and its values before.
-const unsetting = `git=$1; cd -- "$2" || exit 1
-file=./$3; name=$4; shift 4
-chmod u+rwx . 2>/dev/null; chmod u+rw -- "$file" 2>/dev/null
-rm -rf -- "$file.lock"
-if [ -L "$file" ]; then rm -rf -- "$file` + denied + `" && mv -- "$file" "$file` + denied + `"; exit; fi # git would write beside its target
-"$git" config --file "$file" --unset-all "$name"
-code=$?
-[ $code = 0 ] || [ $code = 5 ] || exit $code
-for value do
-	"$git" config --file "$file" --add "$name" "$value" || exit
+	[ ! -e "$name" ] && [ ! -L "$name" ]
+}
+number=0
+while [ $# -gt 2 ]; do
+	take "$@" || echo $number
+	number=$((number + 1)); shift 3
 done`
 
-// Remove takes the change away, by a program in the sandbox that can write nothing but the
-// folder around it. What was there before the command is moved aside. If it is still there,
-// Remove returns an error.
-func (c Change) Remove(ctx context.Context) error {
-	err := c.remove(ctx)
-	s := c.box.look()
-	c.box.mu.Lock()
-	defer c.box.mu.Unlock()
-	for key, value := range c.after {
-		if now, there := s.items[key]; there && now == value {
-			c.box.review.stuck[key] = value
-			err = cmp.Or(err, errors.New("it is still there"))
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("removing %s: %w", c.Path, err)
-	}
-	return nil
+// unsetting removes settings from files, and sets what they were before. The arguments are
+// git, and for each setting the folder, the file's name, the setting's name, the number of
+// its values before, and these. It writes numbers as removing does.
+const unsetting = `git=$1; shift
+unset_all() {
+	cd -P -- "$1" && [ "$PWD" = "$1" ] || return
+	chmod u+rwx . 2>/dev/null; chmod u+rw -- "$file" 2>/dev/null
+	rm -rf -- "$file.lock"
+	if [ -L "$file" ]; then # git would write beside its target
+		rm -rf -- "$file` + denied + `" && mv -- "$file" "$file` + denied + `" || return
+		aside=yes
+		return
+	fi
+	"$git" config --file "$file" --unset-all "$name"
+	code=$?
+	[ $code = 0 ] || [ $code = 5 ]
+}
+number=0
+while [ $# -gt 3 ]; do
+	file=./$2 name=$3 values=$4 failed= aside=
+	unset_all "$1" || failed=yes
+	shift 4
+	while [ $values -gt 0 ]; do
+		[ "$failed$aside" ] || "$git" config --file "$file" --add "$name" "$1" || failed=yes
+		values=$((values - 1)); shift
+	done
+	[ ! "$failed" ] || echo $number
+	number=$((number + 1))
+done`
+
+// mostRemoved bounds how many steps one program takes, since the folders of all of them are
+// open to it.
+const mostRemoved = 200
+
+// step is one thing that a program does to remove a change.
+type step struct {
+	change int    // which one
+	dir    string // can be written
+	args   []string
 }
 
-func (c Change) remove(ctx context.Context) error {
-	keys := slices.Sorted(maps.Keys(c.after))
-	kind, path, name := parts(keys[0])
-	dir := filepath.Dir(path)
-	switch {
-	case kind == cutItem:
-		return errors.New("only the user can make them fewer")
-	case kind == settingItem && name != "":
-		git, err := c.box.git()
-		if err != nil {
-			return err
-		}
-		args := []string{git, dir, filepath.Base(path), name}
-		if before, had := c.before[keys[0]]; had {
-			args = append(args, strings.Split(before, "\n")...)
-		}
-		_, err = c.box.inside(ctx, unsetting, []string{dir}, args...)
-		return err
+// Remove takes changes away, by programs in the sandbox that can write nothing but the
+// folders around them. What was there before the command is moved aside. For each change
+// that is still there or could not be taken away, it returns an error.
+func (w *Watch) Remove(ctx context.Context, changes []Change) (errs []error) {
+	errs = make([]error, len(changes))
+	if len(changes) == 0 {
+		return errs
 	}
-	args := []string{dir}
-	for _, key := range keys {
-		_, path, _ := parts(key)
+	b := w.box
+	var names, settings, own []step
+	for i, c := range changes {
+		switch kind, _, name := parts(c.first()); {
+		case kind == cutItem:
+			errs[i] = errors.New("only the user can make them fewer")
+		case kind == settingItem && name != "":
+			settings = append(settings, c.unset(i))
+		default:
+			names = append(names, c.steps(i)...)
+			if kind == ownItem {
+				dir := filepath.Dir(c.Path)
+				own = append(own, step{i, filepath.Dir(dir), []string{filepath.Dir(dir), filepath.Base(dir)}})
+			}
+		}
+	}
+	b.inBatches(ctx, removing, names, errs)
+	if len(settings) > 0 {
+		git, err := b.git()
+		for _, s := range settings {
+			errs[s.change] = err
+		}
+		if err == nil {
+			b.inBatches(ctx, unsetting, settings, errs, git)
+		}
+	}
+	for _, s := range own { // the folder around our settings may be the command's, too
+		if _, err := b.inside(ctx, `rmdir -- "$1/$2" 2>/dev/null; true`, []string{s.dir}, s.args...); err != nil && errs[s.change] == nil {
+			errs[s.change] = err
+		}
+	}
+	b.stillThere(changes, errs)
+	for i, err := range errs {
+		if err != nil {
+			errs[i] = fmt.Errorf("removing %s: %w", changes[i].Path, err)
+		}
+	}
+	return errs
+}
+
+// inBatches runs a script with the arguments of steps, and notes the errors of their
+// changes. If a program fails as a whole, each of its steps gets one of its own.
+func (b *Box) inBatches(ctx context.Context, script string, steps []step, errs []error, first ...string) {
+	for batch := range slices.Chunk(steps, mostRemoved) {
+		failed, err := b.batch(ctx, script, batch, first)
+		if err != nil && len(batch) > 1 {
+			for _, s := range batch {
+				b.inBatches(ctx, script, []step{s}, errs, first...)
+			}
+			continue
+		}
+		if err != nil {
+			errs[batch[0].change] = err
+		}
+		for _, number := range failed {
+			errs[batch[number].change] = errors.New("it could not be moved or changed")
+		}
+	}
+}
+
+// batch runs a script with the arguments of steps. It returns the numbers of those that
+// have failed.
+func (b *Box) batch(ctx context.Context, script string, steps []step, first []string) (failed []int, err error) {
+	args := slices.Clone(first)
+	var writable []string
+	for _, s := range steps {
+		args, writable = append(args, s.args...), append(writable, s.dir)
+	}
+	slices.Sort(writable)
+	out, err := b.inside(ctx, script, slices.Compact(writable), args...)
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range strings.Fields(out) {
+		number, err := strconv.Atoi(line)
+		if err != nil || number < 0 || number >= len(steps) {
+			return nil, fmt.Errorf("the program that removes answers %q", line)
+		}
+		failed = append(failed, number)
+	}
+	return failed, nil
+}
+
+// stillThere notes an error of each change that a look finds again.
+func (b *Box) stillThere(changes []Change, errs []error) {
+	s := b.look()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, c := range changes {
+		for key, value := range c.after {
+			now, there := s.items[key]
+			if !there || now != value {
+				continue
+			}
+			b.review.stuck[key] = value
+			if errs[i] == nil {
+				errs[i] = errors.New("it is still there")
+			}
+		}
+	}
+}
+
+// first is the name of the first item of a change.
+func (c Change) first() string { return slices.Min(slices.Collect(maps.Keys(c.after))) }
+
+// unset is the step that removes a setting.
+func (c Change) unset(number int) step {
+	key := c.first()
+	_, path, name := parts(key)
+	var values []string
+	if before, had := c.before[key]; had {
+		values = strings.Split(before, "\n")
+	}
+	dir := filepath.Dir(path)
+	return step{number, dir, append([]string{dir, filepath.Base(path), name, strconv.Itoa(len(values))}, values...)}
+}
+
+// steps are those that remove a change of files.
+func (c Change) steps(number int) (all []step) {
+	for _, key := range slices.Sorted(maps.Keys(c.after)) {
+		kind, path, _ := parts(key)
 		verb := "remove"
 		if _, had := c.before[key]; had || kind == settingItem || kind == todoItem { // the rest of the list is the user's
 			verb = "aside"
 		}
-		args = append(args, verb, filepath.Base(path))
+		dir := filepath.Dir(path)
+		all = append(all, step{number, dir, []string{dir, verb, filepath.Base(path)}})
 	}
-	if kind == ownItem { // the folder around it may be the command's, too
-		if _, err := c.box.inside(ctx, removing, []string{dir}, args...); err != nil {
-			return err
-		}
-		_, err := c.box.inside(ctx, `rmdir -- "$1/$2" 2>/dev/null; true`, []string{filepath.Dir(dir)}, filepath.Dir(dir), filepath.Base(dir))
-		return err
-	}
-	_, err := c.box.inside(ctx, removing, []string{dir}, args...)
-	return err
+	return all
 }

@@ -93,17 +93,22 @@ type Change struct {
 	Asks bool   // the user may let it stand; else it has to be removed
 	Key  string // what a remembered approval would cover
 
-	box    *Box
 	after  map[string]string // the items that changed, as they are
 	before map[string]string
 }
 
-// Keep has the change count as reviewed.
-func (c Change) Keep() {
-	c.box.mu.Lock()
-	defer c.box.mu.Unlock()
-	maps.Copy(c.box.review.approved, c.after)
-	c.box.review.journal.write(c.box.review.approved)
+// Keep has changes count as reviewed.
+func (w *Watch) Keep(changes []Change) {
+	if len(changes) == 0 {
+		return
+	}
+	r := &w.box.review
+	w.box.mu.Lock()
+	defer w.box.mu.Unlock()
+	for _, c := range changes {
+		maps.Copy(r.approved, c.after)
+	}
+	r.journal.write(r.approved)
 }
 
 // Changes are what was changed in these places and has not been reviewed. Reviewing them
@@ -160,7 +165,7 @@ func (b *Box) compare(s *scene) (all []Change) {
 		}
 		c := groups[group]
 		if c == nil {
-			c = &Change{Path: path, box: b, after: map[string]string{}, before: map[string]string{}, Asks: kind != ownItem}
+			c = &Change{Path: path, after: map[string]string{}, before: map[string]string{}, Asks: kind != ownItem}
 			groups[group] = c
 		}
 		c.after[key] = value
