@@ -234,6 +234,48 @@ func TestKilledBeforeReview(t *testing.T) {
 	}
 }
 
+// A server that lives, and has looked at the workspace since, reviews what a killed one has
+// left before a further command.
+func TestKilledBesideALivingServer(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t, holding(t)[0], WorkspaceWrite, true)
+	v.run("true")
+	dead := v.box // it is not closed; its lock goes with it
+	dead.Watch()
+	v.box = New(Config{
+		Mode: WorkspaceWrite, Network: true, Roots: dead.cfg.Roots, Home: v.home, HermesHome: v.hermes, Environ: dead.cfg.Environ, Mechanism: dead.cfg.Mechanism,
+	})
+	t.Cleanup(v.box.Close)
+	v.run("true")
+	v.write("ws/n/.vscode/tasks.json", "of a command in the background")
+	v.run("true")
+	if v.lacks("ws/n/.vscode") {
+		t.Fatal("what another server will ask about was removed")
+	}
+	dead.review.journal.lock.Close() //nolint:errcheck // as if the process were gone
+	for v.t.Context().Err() == nil {
+		w := v.box.Watch()
+		if !w.Left() {
+			w.End()
+			time.Sleep(5 * time.Millisecond)
+			continue
+		}
+		changes, done := w.Changes()
+		if len(changes) != 1 || changes[0].Path != v.ws+"/n/.vscode" {
+			t.Errorf("%+v", changes)
+		}
+		w.Keep(changes)
+		done()
+		w.End()
+		break
+	}
+	if w := v.box.Watch(); w.Left() {
+		t.Error("it is asked about again")
+	} else {
+		w.End()
+	}
+}
+
 // Many changes are removed at once: each is gone, and what was there before is as it was.
 // A folder that a link to another has replaced keeps nothing else from being removed, and
 // nothing is removed behind the link.

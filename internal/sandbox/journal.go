@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
@@ -35,32 +36,33 @@ func journalDir(home string, roots []string) string {
 	return filepath.Join(home, "sandbox", hex.EncodeToString(sum[:12]))
 }
 
+// takeOverPause is how often a server looks for what killed servers have left.
+const takeOverPause = time.Second
+
 // takeJournal opens the journal of the session, if it has none yet. If servers were killed
 // while commands of theirs ran in this workspace, it returns what all of them had reviewed.
 func (b *Box) takeJournal(roots []string) (left map[string]string) {
-	b.mu.Lock()
-	first := b.review.journal == nil && !b.closed && b.cfg.HermesHome != ""
-	b.mu.Unlock()
-	if !first {
+	if b.cfg.HermesHome == "" {
 		return nil
 	}
 	dir := journalDir(b.cfg.HermesHome, roots)
+	b.mu.Lock()
+	first, r := b.review.journal == nil, &b.review
+	wait := b.closed || !first && time.Since(r.tookOver) < takeOverPause
+	if !wait {
+		r.tookOver = time.Now()
+	}
+	b.mu.Unlock()
+	if wait {
+		return nil
+	}
+	if !first {
+		return takeOver(dir, false)
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil
 	}
-	locks, _ := filepath.Glob(filepath.Join(dir, "*.lock"))
-	for _, path := range locks {
-		lock, err := scratch.Lock(path, 0)
-		if err != nil {
-			continue // of a living server
-		}
-		if items, ok := readJournal(lock, journalOf(path)); ok {
-			left = common(left, items)
-		}
-		os.Remove(journalOf(path)) //nolint:errcheck // read again by the next server, which does no harm
-		os.Remove(path)            //nolint:errcheck // as above
-		lock.Close()               //nolint:errcheck // only read
-	}
+	left = takeOver(dir, true)
 	f, err := os.CreateTemp(dir, "*.lock")
 	if err != nil {
 		return left
@@ -74,6 +76,29 @@ func (b *Box) takeJournal(roots []string) (left map[string]string) {
 	b.mu.Lock()
 	b.review.journal = &journal{lock: lock, path: journalOf(path)}
 	b.mu.Unlock()
+	return left
+}
+
+// takeOver removes the journals of servers that are gone. It returns what all of them had
+// reviewed whose commands ran. Unless empty is set, it leaves empty locks: a server may be
+// making one.
+func takeOver(dir string, empty bool) (left map[string]string) {
+	locks, _ := filepath.Glob(filepath.Join(dir, "*.lock"))
+	for _, path := range locks {
+		if info, err := os.Lstat(path); err != nil || info.Size() == 0 && !empty {
+			continue
+		}
+		lock, err := scratch.Lock(path, 0)
+		if err != nil {
+			continue // of a living server
+		}
+		if items, ok := readJournal(lock, journalOf(path)); ok {
+			left = common(left, items)
+		}
+		os.Remove(journalOf(path)) //nolint:errcheck // read again by the next server, which does no harm
+		os.Remove(path)            //nolint:errcheck // as above
+		lock.Close()               //nolint:errcheck // only read
+	}
 	return left
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // review is what is known of the workspace's places that run or configure something, since
@@ -18,6 +19,7 @@ type review struct {
 	held     map[string]bool   // paths that the last look wanted held
 	ready    *scene            // what the last look found, for the command that starts next
 	journal  *journal
+	tookOver time.Time     // when the journals of killed servers were looked for
 	turn     chan struct{} // holds a token while a review goes on
 }
 
@@ -46,6 +48,7 @@ func (b *Box) Watch() *Watch {
 	switch {
 	case left != nil:
 		r.approved, r.left = left, true
+		r.release(s)
 	case r.left:
 	case r.approved == nil || r.running == 0:
 		r.approved = maps.Clone(s.items)
