@@ -454,7 +454,7 @@ func TestNoModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := servertest.New(t, servertest.Options{})
 		_, err := e.Call("workspace/executeCommand", prompt("hi", true))
-		if err == nil || !strings.Contains(err.Error(), "embedded") {
+		if err == nil || !strings.Contains(err.Error(), "hermes-ls login") {
 			t.Errorf("%v", err)
 		}
 	})
