@@ -33,5 +33,3 @@ func newSchema() *Schema {
 func Load(home string, o Options) *Loaded    { return newSchema().Load(home, o) }
 func Set(home, key, text string) error       { return newSchema().Set(home, key, text) }
 func schemaJSON() json.RawMessage            { return newSchema().JSON() }
-func lookup(key string) (field, bool)        { return newSchema().root.find(key) }
-func leaves(visit func(key string, f field)) { newSchema().root.leaves("", visit) }
