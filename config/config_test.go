@@ -237,7 +237,7 @@ func TestEndpoints(t *testing.T) {
 		{"openrouter elsewhere gets no key", "model: {provider: openrouter, base_url: 'http://x.example/v1'}", all, "http://x.example/v1", "", ""},
 		{"pool", "model: {api_key: [a, b]}", all, "https://api.openai.com/v1", "a b", ""},
 		{"no key", "", nil, "", "", "OPENAI_API_KEY is not set"},
-		{"no key names the way out", "", nil, "", "", "model.provider embedded"},
+		{"no key names the way out", "", nil, "", "", "hermes-ls login"},
 		{"custom without url", "model: {provider: custom}", all, "", "", "model.base_url is empty"},
 		{"unknown provider", "model: {provider: anthropic}", all, "", "", `model.provider is "anthropic", which is not known. Known are auto, openai, openrouter, ollama, lmstudio, custom, embedded.`},
 		{"unknown provider with a key", "model: {provider: anthropic, api_key: mine, base_url: 'http://x.example/v1'}", all, "", "", `model.provider is "anthropic"`},

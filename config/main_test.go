@@ -30,6 +30,6 @@ func newSchema() *Schema {
 }
 
 // Load and the others use newSchema.
-func Load(home string, o Options) *Loaded    { return newSchema().Load(home, o) }
-func Set(home, key, text string) error       { return newSchema().Set(home, key, text) }
-func schemaJSON() json.RawMessage            { return newSchema().JSON() }
+func Load(home string, o Options) *Loaded { return newSchema().Load(home, o) }
+func Set(home, key, text string) error    { return newSchema().Set(home, key, text) }
+func schemaJSON() json.RawMessage         { return newSchema().JSON() }
