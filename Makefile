@@ -46,7 +46,7 @@ ROOT    := $(filter 0,$(shell id -u))
 user: hosts
 ifdef ROOT
 	go test -exec $(AS_USER) -skip '^TestTerminal(OverSSH|InAContainer|InApptainer)$$' \
-		./agent/store ./codeexec ./delegate ./internal/checkpoint ./internal/scratch ./internal/workspace ./server/... ./tools
+		./agent/store ./codeexec ./delegate ./internal/checkpoint ./internal/scratch ./internal/search ./internal/workspace ./server/... ./tools
 endif
 
 # Real editors and the official clients against the built binary, as an ordinary user.
