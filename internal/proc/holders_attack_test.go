@@ -155,3 +155,19 @@ sleep 1000`)
 		t.Errorf("still alive: %v", left)
 	}
 }
+
+// In namespaces without one for processes, a command sees those of the user, such as the
+// server. It cannot keep them from starting programs.
+func TestLimitsOfTheUser(t *testing.T) {
+	t.Parallel()
+	victim := exec.CommandContext(t.Context(), "sleep", "1000")
+	if err := victim.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { victim.Process.Kill(); victim.Wait() }) //nolint:errcheck // it was killed
+	in := func(c *Cmd) { c.Confine = &confine.Plan{Namespaces: true, Writable: []string{"/"}} }
+	out := shown(t, in, fmt.Sprintf("prlimit --pid %d --nproc=1:1", victim.Process.Pid))
+	if !strings.Contains(out, "not permitted") {
+		t.Errorf("%q", out)
+	}
+}

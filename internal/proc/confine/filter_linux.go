@@ -64,7 +64,7 @@ func (p *Plan) filterCalls() error {
 		}
 		return fmt.Errorf("not known how on %s", runtime.GOARCH)
 	}
-	filter := a.filter(families(p.Sockets), p.Apart())
+	filter := a.filter(families(p.Sockets), p.Apart() && p.Processes)
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
 }
@@ -88,8 +88,8 @@ const (
 )
 
 // filter returns a program for the kernel. Each test is followed by its answer.
-func (a architecture) filter(families []uint32, apart bool) []unix.SockFilter {
-	native := a.native.answers(families, apart)
+func (a architecture) filter(families []uint32, ownProcesses bool) []unix.SockFilter {
+	native := a.native.answers(families, ownProcesses)
 	if a.native.arch == unix.AUDIT_ARCH_X86_64 {
 		native = append(answer(jge, x32, absent), native...)
 	}
@@ -97,7 +97,7 @@ func (a architecture) filter(families []uint32, apart bool) []unix.SockFilter {
 	for _, one := range []struct {
 		arch    uint32
 		answers []unix.SockFilter
-	}{{a.other.arch, a.other.answers(families, apart)}, {a.native.arch, native}} {
+	}{{a.other.arch, a.other.answers(families, ownProcesses)}, {a.native.arch, native}} {
 		f = append(f, unix.SockFilter{Code: jeq, K: one.arch, Jf: uint8(1 + len(one.answers))}, unix.SockFilter{Code: load, K: numberAt})
 		f = append(f, one.answers...)
 	}
@@ -105,11 +105,11 @@ func (a architecture) filter(families []uint32, apart bool) []unix.SockFilter {
 }
 
 // answers returns the part of the filter for an architecture. The call's number is loaded.
-func (c calls) answers(families []uint32, apart bool) (f []unix.SockFilter) {
+func (c calls) answers(families []uint32, ownProcesses bool) (f []unix.SockFilter) {
 	for _, number := range c.keys {
 		f = append(f, answer(jeq, number, notPermitted)...)
 	}
-	limits := limitsOfOthers(apart)
+	limits := limitsOfOthers(ownProcesses)
 	f = append(f, unix.SockFilter{Code: jeq, K: c.prlimit, Jf: uint8(len(limits))})
 	f = append(f, limits...)
 	if families == nil {
@@ -140,9 +140,9 @@ func argument(n uint32, upper bool) unix.SockFilter {
 
 // limitsOfOthers answers prlimit(pid, resource, new, old): it reads the limits of any
 // process, and sets those of the caller.
-func limitsOfOthers(apart bool) []unix.SockFilter {
+func limitsOfOthers(ownProcesses bool) []unix.SockFilter {
 	f := append([]unix.SockFilter{argument(0, false)}, answer(jeq, 0, allow)...)
-	if apart {
+	if ownProcesses {
 		f = append(f, argument(1, false))
 		f = append(f, answer(jeq, unix.RLIMIT_NPROC, allow)...)
 	}
