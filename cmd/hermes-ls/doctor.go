@@ -66,7 +66,7 @@ func examine(ctx context.Context, loaded *config.Loaded) []finding {
 func configFinding(loaded *config.Loaded) finding {
 	path := config.Path(loaded.Home)
 	if _, err := os.Stat(path); err != nil {
-		return finding{"ok", "config", path + " does not exist; the defaults count"}
+		return finding{"ok", "config", path + " does not exist; the defaults apply"}
 	}
 	return finding{"ok", "config", path}
 }

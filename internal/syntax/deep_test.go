@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
@@ -48,7 +49,11 @@ func TestDeep(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				ext, _, _ := strings.Cut(name, " ")
-				Check(t.Context(), ext, []byte(text)) // a test that hangs is ended by go test
+				began := time.Now()
+				Check(t.Context(), ext, []byte(text))
+				if took := time.Since(began); took > 12*time.Second {
+					t.Errorf("it took %v", took)
+				}
 			})
 		}
 	})
@@ -58,16 +63,17 @@ func TestDeep(t *testing.T) {
 	}
 }
 
-// Short files are checked in this process, and need little memory.
+// Short files are checked in this process, and need little memory and processor time.
 func TestShortDeep(t *testing.T) {
 	for name, text := range deep(shortText - 30) {
 		ext, _, _ := strings.Cut(name, " ")
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
+		began := cpuTime()
 		Check(t.Context(), ext, []byte(text))
 		runtime.ReadMemStats(&after)
-		if used := int64(after.TotalAlloc+after.StackSys-before.TotalAlloc-before.StackSys) >> 20; used > 64 {
-			t.Errorf("%q: %d MB", name, used)
+		if used := int64(after.TotalAlloc+after.StackSys-before.TotalAlloc-before.StackSys) >> 20; used > 64 || cpuTime()-began > 2*time.Second {
+			t.Errorf("%q: %d MB, %v", name, used, cpuTime()-began)
 		}
 	}
 }
