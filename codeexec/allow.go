@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/tools"
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // interpreterSize is the maximum size of an interpreter in the workspace.
@@ -34,9 +34,9 @@ func (r *Runner) allow(ctx context.Context, env *tools.Env, call tools.Call, pat
 	if allowed {
 		return nil
 	}
-	name := approval.Escape(env.Files.Name(path))
-	verdict := approval.Verdict{
-		Level: approval.Asks, Keys: []string{"run " + name + " " + key[:16]},
+	name := policy.Escape(env.Files.Name(path))
+	verdict := policy.Verdict{
+		Level: policy.Asks, Keys: []string{"run " + name + " " + key[:16]},
 		Reason: "runs a Python of the workspace without a sandbox",
 	}
 	if env.Gate == nil {

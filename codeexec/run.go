@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 const (
@@ -127,7 +127,7 @@ func unfenced(code string) string {
 // that was shown: until then it is only in memory.
 func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, code string) (sandbox.Opening, error) {
 	folders := env.Files.Folders()
-	place := approval.Scope{
+	place := policy.Scope{
 		Cwd: folders[0], Roots: folders, Home: lookup(r.cfg.Environ, "HOME"), HermesHome: env.HermesHome,
 		Temp: env.Sandbox.OwnTemp(ctx),
 		Resolve: func(path string) string {
@@ -137,7 +137,7 @@ func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, co
 			return path
 		},
 	}
-	return tools.Approve(ctx, env, call, code, place, func(place approval.Scope) approval.Verdict { return approval.Python(code, place) })
+	return tools.Approve(ctx, env, call, code, place, func(place policy.Scope) policy.Verdict { return policy.Python(code, place) })
 }
 
 func (r *Runner) search(env *tools.Env, call tools.Call) Search {

@@ -17,7 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // Feature is an extension with its part of the configuration.
@@ -237,7 +237,7 @@ func problems(source string, err error) []config.Problem {
 type asker struct{ x *Session }
 
 func (a asker) Approve(ctx context.Context, r extension.Request) error {
-	verdict := approval.Verdict{Level: approval.Asks, Reason: r.Reason, Keys: r.Keys, Commands: []string{r.Title}, EveryMode: r.EveryMode}
+	verdict := policy.Verdict{Level: policy.Asks, Reason: r.Reason, Keys: r.Keys, Commands: []string{r.Title}, EveryMode: r.EveryMode}
 	return a.x.gate.Check(ctx, &tools.Env{SessionID: a.x.id}, r.Call, r.Kind, r.Title, verdict)
 }
 

@@ -9,14 +9,14 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // Approve judges a command or code, asks the gate whether it may run, and returns what the
 // sandbox opens for it. An approval is for exactly the shown content: if a file that is run
 // changes while the request stands, Approve returns an error. After approval, the files are frozen, so
 // that their judged content runs whatever else goes on. title is the command or the code.
-func Approve(ctx context.Context, env *Env, call Call, title string, place approval.Scope, judge func(approval.Scope) approval.Verdict) (sandbox.Opening, error) {
+func Approve(ctx context.Context, env *Env, call Call, title string, place policy.Scope, judge func(policy.Scope) policy.Verdict) (sandbox.Opening, error) {
 	judged := scripts{roots: env.Files.Folders(), temp: env.Sandbox.TempFolder()}
 	if judged.temp != "" {
 		judged.temps = place.Temp
@@ -28,7 +28,7 @@ func Approve(ctx context.Context, env *Env, call Call, title string, place appro
 	verdict := judge(place)
 	opening := openingOf(verdict)
 	if env.Gate == nil {
-		if verdict.Level != approval.Runs {
+		if verdict.Level != policy.Runs {
 			return sandbox.Opening{}, errors.New("the command was refused: it " + verdict.Reason + ", and there is nobody to ask")
 		}
 		return opening, nil
@@ -41,7 +41,7 @@ func Approve(ctx context.Context, env *Env, call Call, title string, place appro
 		return sandbox.Opening{}, err
 	}
 	if changed := judged.changed(); changed != "" {
-		return sandbox.Opening{}, errors.New("the command was refused: " + approval.Escape(env.Files.Name(changed)) + " was changed while the user was being asked about it; call again")
+		return sandbox.Opening{}, errors.New("the command was refused: " + policy.Escape(env.Files.Name(changed)) + " was changed while the user was being asked about it; call again")
 	}
 	opening.Frozen = judged.frozen(verdict)
 	return opening, nil

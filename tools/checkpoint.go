@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 //go:embed checkpoint.md
@@ -149,7 +149,7 @@ func restoreCheckpoint(ctx context.Context, env *Env, call Call, k *checkpoint.K
 		what = strings.Join(names, ", ")
 	}
 	title := fmt.Sprintf("Bring back %s as at the checkpoint “%s”", what, all[i].Title)
-	verdict := approval.Verdict{Level: approval.Asks, Reason: "takes back changes that were made since the checkpoint"}
+	verdict := policy.Verdict{Level: policy.Asks, Reason: "takes back changes that were made since the checkpoint"}
 	if env.Gate == nil {
 		return Fail("Refused: it %s, and there is nobody to ask", verdict.Reason), nil
 	}

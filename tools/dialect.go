@@ -15,7 +15,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/hermes-ls/hermes-ls/internal/program"
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // dialect is how a kind of shell is told to run a command and to leave its state
@@ -199,17 +199,17 @@ var fishWords = []string{"and", "or", "not", "begin", "if", "while", "for", "els
 
 // asFish is the verdict of a command that fish runs: what fish reads in its own way
 // asks, in every mode, because nobody can tell what is in it.
-func asFish(text string, v approval.Verdict) approval.Verdict {
-	unparsed := v.Level == approval.Refused && strings.HasPrefix(v.Reason, "does not parse as")
+func asFish(text string, v policy.Verdict) policy.Verdict {
+	unparsed := v.Level == policy.Refused && strings.HasPrefix(v.Reason, "does not parse as")
 	own := escapesOfFish(text) || slices.ContainsFunc(v.Commands, func(c string) bool {
 		word, _, _ := strings.Cut(c, " ")
 		return slices.Contains(fishWords, word)
 	})
-	if !unparsed && !(own && v.Level == approval.Runs) {
+	if !unparsed && !(own && v.Level == policy.Runs) {
 		return v
 	}
-	return approval.Verdict{
-		Level: approval.Asks, EveryMode: true, Commands: v.Commands, Keys: []string{approval.Escape(text)},
+	return policy.Verdict{
+		Level: policy.Asks, EveryMode: true, Commands: v.Commands, Keys: []string{policy.Escape(text)},
 		Reason: "is written in fish's own way, which cannot be judged",
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // Events sees each call of a set, whoever makes it: the model, a script, a subagent or
@@ -46,7 +46,7 @@ func (b Admission) ask(ctx context.Context, env *Env, t Tool, c Call) error {
 	if b.Ask == "" {
 		return nil
 	}
-	verdict := approval.Verdict{Level: approval.Asks, Reason: b.Ask, EveryMode: true}
+	verdict := policy.Verdict{Level: policy.Asks, Reason: b.Ask, EveryMode: true}
 	if env.Gate == nil {
 		return errors.New("Not run: it " + b.Ask + ", which requires approval, and no user is present to approve it.")
 	}

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // GateConfig says what a [Gate] lets through.
@@ -88,18 +88,18 @@ func (r *Refusal) Error() string { return r.Text }
 // Check returns nil when the call may go on, else a [*Refusal]. title says what
 // would be done, whole and as it is: Check escapes it. A call without arguments is none of
 // the model's: the request then stands alone.
-func (g *Gate) Check(ctx context.Context, env *Env, c Call, kind Kind, title string, v approval.Verdict) error {
+func (g *Gate) Check(ctx context.Context, env *Env, c Call, kind Kind, title string, v policy.Verdict) error {
 	switch rule, certain := g.denied(title, v); {
 	case rule == "" || v.Syntax != "":
 	case certain:
 		return refusal(v, fmt.Sprintf("Denied: the user's rule %q (approvals.deny) forbids it. Do not try it in another form; do without it, or tell the user what you wanted it for.", rule))
-	case v.Level != approval.Refused:
+	case v.Level != policy.Refused:
 		v = maybeDenied(v, title, rule)
 	}
 	switch v.Level {
-	case approval.Runs:
+	case policy.Runs:
 		return nil
-	case approval.Refused:
+	case policy.Refused:
 		if v.Syntax != "" {
 			return refusal(v, "Syntax error: "+v.Syntax+". Nothing was run. Correct the command and call again; put long or oddly quoted text into a file first.")
 		}
@@ -127,7 +127,7 @@ func (g *Gate) Check(ctx context.Context, env *Env, c Call, kind Kind, title str
 const judgeLimit = 20 * time.Second
 
 // harmless asks the judge, if there is one for this.
-func (g *Gate) harmless(ctx context.Context, env *Env, c Call, title string, v approval.Verdict) bool {
+func (g *Gate) harmless(ctx context.Context, env *Env, c Call, title string, v policy.Verdict) bool {
 	g.mu.Lock()
 	asked := g.mode == "smart" && g.cfg.Judge != nil && !v.EveryMode
 	g.mu.Unlock()
@@ -136,7 +136,7 @@ func (g *Gate) harmless(ctx context.Context, env *Env, c Call, title string, v a
 	}
 	limited, stop := context.WithTimeout(ctx, judgeLimit)
 	defer stop()
-	if !g.cfg.Judge(limited, approval.Escape(title), v.Reason) || ctx.Err() != nil {
+	if !g.cfg.Judge(limited, policy.Escape(title), v.Reason) || ctx.Err() != nil {
 		return false
 	}
 	if env.Progress != nil {
@@ -146,7 +146,7 @@ func (g *Gate) harmless(ctx context.Context, env *Env, c Call, title string, v a
 }
 
 // passes reports whether an action that requires approval has been approved before.
-func (g *Gate) passes(v approval.Verdict) bool {
+func (g *Gate) passes(v policy.Verdict) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.mode == "off" && !v.EveryMode {
@@ -165,7 +165,7 @@ func (g *Gate) remember(keys []string) {
 
 // ask puts the question and turns the answer into a decision. Everything that is
 // not one of the answers offered, and every answer that comes too late, is a no.
-func (g *Gate) ask(ctx context.Context, env *Env, c Call, kind Kind, title string, v approval.Verdict) error {
+func (g *Gate) ask(ctx context.Context, env *Env, c Call, kind Kind, title string, v policy.Verdict) error {
 	if g.cfg.Asker == nil {
 		return unapproved(v, &Unasked{Why: "no user is present to approve it"})
 	}
@@ -173,14 +173,14 @@ func (g *Gate) ask(ctx context.Context, env *Env, c Call, kind Kind, title strin
 	defer stop()
 	question := Question{
 		SessionID: env.SessionID, Call: c, Kind: kind,
-		Title: approval.Escape(title), Reason: approval.Shown(v.Reason), Remember: strings.Join(v.Keys, " and "),
+		Title: policy.Escape(title), Reason: policy.Shown(v.Reason), Remember: strings.Join(v.Keys, " and "),
 		Alone: c.Args == nil,
 	}
 	if v.Once {
 		question.Remember = ""
 	}
 	if env.Owner != "" {
-		question.SessionID, question.Subagent, question.For = env.Owner, env.SessionID, approval.Escape(env.For)
+		question.SessionID, question.Subagent, question.For = env.Owner, env.SessionID, policy.Escape(env.For)
 	}
 	var unasked *Unasked
 	decision, err := g.cfg.Asker.AskPermission(waiting, question)
@@ -222,7 +222,7 @@ func (u *Unasked) Error() string { return u.Why }
 
 // unapproved says that a call did not run because it was not approved, which is
 // another thing than denied.
-func unapproved(v approval.Verdict, u *Unasked) error {
+func unapproved(v policy.Verdict, u *Unasked) error {
 	text := "Not run: it " + v.Reason + ", which requires approval, and " + u.Why + ". Do not retry it in another form; go on without it, and say what is left to do."
 	if u.How != "" {
 		text += " To allow it, the user can " + u.How + "."
@@ -243,7 +243,7 @@ func (g *Gate) keep(env *Env, c Call, keys []string) {
 	}
 }
 
-func refusal(v approval.Verdict, text string) error {
+func refusal(v policy.Verdict, text string) error {
 	return &Refusal{Reason: v.Reason, Text: text}
 }
 
@@ -262,7 +262,7 @@ func instead(reason string) string {
 
 // denied returns the rule that forbids a call, or nothing. If a part of the call cannot be
 // seen, and a rule would forbid it by some text there, certain is false.
-func (g *Gate) denied(title string, v approval.Verdict) (rule string, certain bool) {
+func (g *Gate) denied(title string, v policy.Verdict) (rule string, certain bool) {
 	g.mu.Lock()
 	deny := g.deny
 	g.mu.Unlock()
@@ -303,12 +303,12 @@ func unquoted(s string) string {
 }
 
 // maybeDenied returns the verdict on what a rule may forbid: it asks in every mode.
-func maybeDenied(v approval.Verdict, title, rule string) approval.Verdict {
-	reason := fmt.Sprintf("has a part that cannot be seen, by which the rule %q (approvals.deny) may forbid it", approval.Escape(rule))
-	if v.Level == approval.Asks {
+func maybeDenied(v policy.Verdict, title, rule string) policy.Verdict {
+	reason := fmt.Sprintf("has a part that cannot be seen, by which the rule %q (approvals.deny) may forbid it", policy.Escape(rule))
+	if v.Level == policy.Asks {
 		reason = v.Reason + "; " + reason
 	}
-	v.Level, v.Reason, v.EveryMode, v.Keys = approval.Asks, reason, true, []string{approval.Escape(title)}
+	v.Level, v.Reason, v.EveryMode, v.Keys = policy.Asks, reason, true, []string{policy.Escape(title)}
 	return v
 }
 

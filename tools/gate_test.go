@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // person answers questions from a list, and keeps what was asked.
@@ -46,7 +46,7 @@ func (p *person) AskPermission(ctx context.Context, q Question) (Decision, error
 
 // check asks a gate about a command in /ws.
 func check(ctx context.Context, g *Gate, src string) error {
-	v := approval.Command(src, approval.Scope{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u"})
+	v := policy.Command(src, policy.Scope{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u"})
 	return g.Check(ctx, &Env{SessionID: "s"}, Call{ID: "1"}, KindExecute, src, v)
 }
 
@@ -281,7 +281,7 @@ func TestGateAlways(t *testing.T) {
 	full = errors.New("disk full")
 	var said []Progress
 	env := &Env{Progress: func(p Progress) { said = append(said, p) }}
-	v := approval.Command("rm -rf b", approval.Scope{Cwd: "/ws", Roots: []string{"/ws"}})
+	v := policy.Command("rm -rf b", policy.Scope{Cwd: "/ws", Roots: []string{"/ws"}})
 	for range 2 {
 		want(t, "not saved", g.Check(t.Context(), env, Call{ID: "7"}, KindExecute, "rm -rf b", v), "")
 	}
@@ -320,7 +320,7 @@ func TestGateWrite(t *testing.T) {
 	p := personSaying(DecisionSession)
 	g := NewGate(GateConfig{Mode: "off", Asker: p, Deny: []string{"write */secret/*"}})
 	for path, text := range map[string]string{"/ws/a": "", "/ws/AGENTS.md": "", "/ws/secret/a": "approvals.deny", "/ws/.git/hooks/x": "git hooks"} {
-		v := approval.Write(path, []string{"/ws"}, "/h")
+		v := policy.Write(path, []string{"/ws"}, "/h")
 		want(t, path, g.Check(t.Context(), &Env{}, Call{}, KindEdit, "Edit "+path, v), text)
 	}
 	if len(p.asked) != 1 || p.asked[0].Remember != "write /ws/AGENTS.md" {
@@ -350,7 +350,7 @@ func TestGateRulesChange(t *testing.T) {
 	g := NewGate(GateConfig{Mode: "ask", Allow: []string{"rm -rf build"}})
 	check := func(want bool) {
 		t.Helper()
-		v := approval.Verdict{Level: approval.Asks, Reason: "deletes", Keys: []string{"rm -rf build"}}
+		v := policy.Verdict{Level: policy.Asks, Reason: "deletes", Keys: []string{"rm -rf build"}}
 		err := g.Check(t.Context(), &Env{}, Call{}, KindExecute, "rm -rf build", v)
 		if (err == nil) != want {
 			t.Errorf("err = %v, want allowed = %v", err, want)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // open gives the command its sandbox with an opening, and returns a note for the model.
@@ -45,7 +45,7 @@ func (s *Shell) loads(env []string) string {
 	began, now := shellState{env: s.began}.exports(), shellState{env: env}.exports()
 	for _, kv := range slices.Concat(env, s.began) {
 		name, _, _ := strings.Cut(kv, "=")
-		if name != "PATH" && approval.Loads(name, now[name]) && began[name] != now[name] {
+		if name != "PATH" && policy.Loads(name, now[name]) && began[name] != now[name] {
 			return name
 		}
 	}

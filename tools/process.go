@@ -9,7 +9,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 //go:embed process.md
@@ -224,8 +224,8 @@ func typeInto(ctx context.Context, env *Env, call Call, b *background, in proces
 }
 
 // judge tells what typed text does.
-func (b *background) judge(text string) approval.Verdict {
-	return approval.Typed(b.command, text, b.place)
+func (b *background) judge(text string) policy.Verdict {
+	return policy.Typed(b.command, text, b.place)
 }
 
 // pendingLimit is how much of what was typed is judged with what follows.
@@ -246,11 +246,11 @@ func pending(text string) string {
 }
 
 // mayDo asks the gate; without one, only what runs unasked may.
-func mayDo(ctx context.Context, env *Env, call Call, what string, v approval.Verdict) error {
+func mayDo(ctx context.Context, env *Env, call Call, what string, v policy.Verdict) error {
 	if env.Gate != nil {
 		return env.Gate.Check(ctx, env, call, KindExecute, what, v)
 	}
-	if v.Level != approval.Runs {
+	if v.Level != policy.Runs {
 		return fmt.Errorf("refused: it %s, and there is nobody to ask", v.Reason)
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 const (
@@ -47,8 +47,8 @@ type processNews struct {
 // background is one command in the background.
 type background struct {
 	id, command string
-	place       approval.Scope // where it was started
-	watch       []string       // a line with one of these in it is told
+	place       policy.Scope // where it was started
+	watch       []string     // a line with one of these in it is told
 	began       time.Time
 	log         *processLog
 	keys        *keyboard
@@ -322,7 +322,7 @@ func (b *background) tellWatched(p *Processes) {
 	if b.unsaid > len(b.untold) {
 		text += fmt.Sprintf("\n(the last %d of them)", len(b.untold))
 	}
-	p.add(processNews{b, false, text}, "wrote: "+approval.Escape(b.untold[len(b.untold)-1]))
+	p.add(processNews{b, false, text}, "wrote: "+policy.Escape(b.untold[len(b.untold)-1]))
 	b.untold, b.unsaid = nil, 0
 }
 
@@ -332,7 +332,7 @@ func (p *Processes) add(n processNews, brief string) {
 	p.news = append(p.news, n)
 	p.mu.Unlock()
 	if p.tell != nil && p.ctx.Err() == nil {
-		p.tell(fmt.Sprintf("Background process %s (%s) %s", n.of.id, oneLine(approval.Escape(n.of.command), 80), brief))
+		p.tell(fmt.Sprintf("Background process %s (%s) %s", n.of.id, oneLine(policy.Escape(n.of.command), 80), brief))
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // mayWrite asks the gate whether path may be written, and is nil when it may.
@@ -18,21 +18,21 @@ func mayWrite(ctx context.Context, env *Env, call Call, doing, path string) erro
 		return err
 	}
 	roots := env.Files.Folders()
-	verdict := approval.Write(abs, roots, env.HermesHome)
-	if named := path; verdict.Level == approval.Runs {
+	verdict := policy.Write(abs, roots, env.HermesHome)
+	if named := path; verdict.Level == policy.Runs {
 		if !filepath.IsAbs(named) {
 			named = filepath.Join(roots[0], named)
 		}
 		if named = filepath.Clean(named); named != abs {
-			verdict = worse(verdict, approval.Write(named, append(roots, filepath.Dir(named)), env.HermesHome))
+			verdict = worse(verdict, policy.Write(named, append(roots, filepath.Dir(named)), env.HermesHome))
 		}
 	}
-	if verdict.Level == approval.Runs && env.Sandbox.ReadOnly() {
-		verdict.Level, verdict.Keys = approval.Asks, slices.Clone(verdict.Commands)
+	if verdict.Level == policy.Runs && env.Sandbox.ReadOnly() {
+		verdict.Level, verdict.Keys = policy.Asks, slices.Clone(verdict.Commands)
 		verdict.Reason = "writes a file, although the session is read-only (sandbox.mode)"
 	}
 	if env.Gate == nil {
-		if verdict.Level == approval.Runs {
+		if verdict.Level == policy.Runs {
 			return nil
 		}
 		return errors.New(doing + env.Files.Name(abs) + " was refused: it " + verdict.Reason + ", and there is nobody to ask")
@@ -40,7 +40,7 @@ func mayWrite(ctx context.Context, env *Env, call Call, doing, path string) erro
 	return env.Gate.Check(ctx, env, call, KindEdit, doing+env.Files.Name(abs), verdict)
 }
 
-func worse(a, b approval.Verdict) approval.Verdict {
+func worse(a, b policy.Verdict) policy.Verdict {
 	if b.Level > a.Level {
 		return b
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // Places are those of the workspace that run or configure something by themselves,
@@ -50,7 +50,7 @@ func (p Places) review(ctx context.Context, env *Env, call Call, by string) stri
 	}
 	var removed, failed []string
 	for i, err := range p.watch.Remove(ctx, unwanted) {
-		what := approval.Escape(unwanted[i].What)
+		what := policy.Escape(unwanted[i].What)
 		if err != nil {
 			failed = append(failed, what+" ("+err.Error()+")")
 			continue
@@ -124,7 +124,7 @@ func (p Places) approved(ctx context.Context, env *Env, call Call, alike []sandb
 	}
 	first := alike[0]
 	title, reason := "keep "+first.What+" in "+first.Path, first.What
-	verdict := approval.Verdict{Level: approval.Asks, EveryMode: true, Keys: []string{approval.Escape(first.Key)}}
+	verdict := policy.Verdict{Level: policy.Asks, EveryMode: true, Keys: []string{policy.Escape(first.Key)}}
 	if len(alike) > mostShown && strings.HasPrefix(first.What, "the git ") {
 		return false
 	}
@@ -141,7 +141,7 @@ func (p Places) approved(ctx context.Context, env *Env, call Call, alike []sandb
 }
 
 // openingOf returns what the sandbox opens for a command line that was judged.
-func openingOf(v approval.Verdict) sandbox.Opening {
+func openingOf(v policy.Verdict) sandbox.Opening {
 	o := sandbox.Opening{Open: v.Opens, Settings: v.Settings, Git: onlyGit(v.Commands)}
 	for _, command := range v.Commands {
 		if path, ok := strings.CutPrefix(command, "write "); ok {

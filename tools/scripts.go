@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // scripts are the files whose content a command runs, as they were when it was judged.
@@ -38,7 +38,7 @@ const (
 	manyMatches = 200       // files that a pattern stands for
 )
 
-// read is [approval.Scope.Read]: what the judgement is made by counts as shown.
+// read is [policy.Scope.Read]: what the judgement is made by counts as shown.
 func (s *scripts) read(path string) (string, bool) {
 	if s.files == nil {
 		s.files = map[string]script{}
@@ -52,8 +52,8 @@ func (s *scripts) read(path string) (string, bool) {
 }
 
 // add looks at the files that a verdict names, if it asks.
-func (s *scripts) add(v approval.Verdict) {
-	if v.Level != approval.Asks {
+func (s *scripts) add(v policy.Verdict) {
+	if v.Level != policy.Asks {
 		return
 	}
 	for _, path := range v.Files {
@@ -65,8 +65,8 @@ func (s *scripts) add(v approval.Verdict) {
 
 // bind ties the keys of a verdict to the content of the files that they cover: if a file
 // changes, an approval that was remembered does not cover it any more.
-func (s *scripts) bind(v *approval.Verdict) {
-	if v.Level != approval.Asks {
+func (s *scripts) bind(v *policy.Verdict) {
+	if v.Level != policy.Asks {
 		return
 	}
 	keys := slices.Clone(v.Keys)
@@ -118,13 +118,13 @@ func (s *scripts) changed() string {
 
 // frozen returns the content that was judged, by path. Files that the command line itself
 // changes are left out: what it runs then is what it makes of them.
-func (s *scripts) frozen(v approval.Verdict) map[string][]byte {
-	if v.Level != approval.Asks || v.Rewrites {
+func (s *scripts) frozen(v policy.Verdict) map[string][]byte {
+	if v.Level != policy.Asks || v.Rewrites {
 		return nil
 	}
 	frozen := map[string][]byte{}
 	for path, f := range s.files {
-		wrote := slices.Contains(v.Commands, "write "+approval.Escape(path)) || slices.Contains(v.Commands, "write "+approval.Escape(f.real))
+		wrote := slices.Contains(v.Commands, "write "+policy.Escape(path)) || slices.Contains(v.Commands, "write "+policy.Escape(f.real))
 		if f.text != nil && !wrote && !f.own {
 			frozen[path] = f.text
 		}

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // meddler agrees, after it has done something.
@@ -190,7 +190,7 @@ func TestScriptsOutsideAreNotRead(t *testing.T) {
 	if text, ok := s.read(filepath.Join(dir, "in")); !ok || text != "ls\n" {
 		t.Errorf("a link within: %q", text)
 	}
-	frozen := s.frozen(approval.Verdict{Level: approval.Asks})
+	frozen := s.frozen(policy.Verdict{Level: policy.Asks})
 	if len(frozen) != 1 || string(frozen[filepath.Join(dir, "in")]) != "ls\n" {
 		t.Errorf("frozen: %q", frozen)
 	}

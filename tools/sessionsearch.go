@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 //go:embed sessionsearch.md
@@ -112,7 +112,7 @@ func SessionSearch(past Past) Tool {
 
 // mayLookEverywhere asks: what was said in other folders is not this one's business.
 func mayLookEverywhere(ctx context.Context, env *Env, c Call) error {
-	v := approval.Verdict{Level: approval.Asks, Reason: "reads conversations of other workspaces", Keys: []string{"session_search everywhere"}}
+	v := policy.Verdict{Level: policy.Asks, Reason: "reads conversations of other workspaces", Keys: []string{"session_search everywhere"}}
 	if env == nil || env.Gate == nil {
 		return fmt.Errorf("session_search: conversations of other workspaces need the user's permission, and nobody is there to give it; search without everywhere")
 	}

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // newTestShell is a shell in a temp folder, and that folder.
@@ -185,14 +185,14 @@ func TestShellFish(t *testing.T) {
 
 func TestAsFish(t *testing.T) {
 	t.Parallel()
-	place := approval.Scope{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u"}
-	for text, want := range map[string]approval.Level{
-		"ls; and rm -rf x": approval.Asks, `\x72m -rf x`: approval.Asks, "if true; rm -rf x; end": approval.Asks,
-		"ls | grep x": approval.Runs, "set -x A 1; echo $A": approval.Runs, "rm -rf /": approval.Refused, "echo (pwd)": approval.Asks,
-		"begin; reboot; end": approval.Refused,
+	place := policy.Scope{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u"}
+	for text, want := range map[string]policy.Level{
+		"ls; and rm -rf x": policy.Asks, `\x72m -rf x`: policy.Asks, "if true; rm -rf x; end": policy.Asks,
+		"ls | grep x": policy.Runs, "set -x A 1; echo $A": policy.Runs, "rm -rf /": policy.Refused, "echo (pwd)": policy.Asks,
+		"begin; reboot; end": policy.Refused,
 	} {
-		v := asFish(text, approval.Command(text, place))
-		if v.Level != want || (want == approval.Asks && len(v.Keys) == 0) {
+		v := asFish(text, policy.Command(text, place))
+		if v.Level != want || (want == policy.Asks && len(v.Keys) == 0) {
 			t.Errorf("%s: %+v, want %v", text, v, want)
 		}
 	}

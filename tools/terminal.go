@@ -17,7 +17,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 //go:embed terminal.md
@@ -174,11 +174,11 @@ func folder(env *Env, path string) (string, error) {
 func mayRun(ctx context.Context, env *Env, call Call, c Command) (sandbox.Opening, error) {
 	place := c.place(ctx, env)
 	before, _ := os.Stat(place.Cwd)
-	opening, err := Approve(ctx, env, call, c.Text, place, func(place approval.Scope) approval.Verdict {
+	opening, err := Approve(ctx, env, call, c.Text, place, func(place policy.Scope) policy.Verdict {
 		if env.Shell.Name() == "fish" {
-			return asFish(c.Text, approval.Command(c.Text, place))
+			return asFish(c.Text, policy.Command(c.Text, place))
 		}
-		return approval.Command(c.Text, place)
+		return policy.Command(c.Text, place)
 	})
 	if err != nil {
 		return opening, err
@@ -190,12 +190,12 @@ func mayRun(ctx context.Context, env *Env, call Call, c Command) (sandbox.Openin
 }
 
 // place is where the command runs, for a judgement of it.
-func (c Command) place(ctx context.Context, env *Env) approval.Scope {
+func (c Command) place(ctx context.Context, env *Env) policy.Scope {
 	if s := env.Shell; s.elsewhere() {
-		return approval.Scope{Cwd: cmp.Or(c.Dir, c.from.dir), Roots: []string{s.first}, Home: s.home, Env: c.from.exports()}
+		return policy.Scope{Cwd: cmp.Or(c.Dir, c.from.dir), Roots: []string{s.first}, Home: s.home, Env: c.from.exports()}
 	}
 	home, _ := os.UserHomeDir()
-	return approval.Scope{
+	return policy.Scope{
 		Cwd: cmp.Or(c.Dir, c.from.dir), Roots: env.Files.Folders(), Home: home, HermesHome: env.HermesHome,
 		Temp: env.Sandbox.OwnTemp(ctx), Env: c.from.exports(), Resolve: followLinks,
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // terminalHost is the person at a terminal as a session's host: the answer goes to
@@ -178,7 +178,7 @@ func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (too
 	h.mu.Lock()
 	h.endLine()
 	if q.For != "" {
-		fmt.Fprintf(h.progress, "\nThe subagent “%s” asks:", approval.Escape(q.For))
+		fmt.Fprintf(h.progress, "\nThe subagent “%s” asks:", policy.Escape(q.For))
 	}
 	remembering := ""
 	if q.Remember != "" {

@@ -14,7 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hermes-ls/hermes-ls/tools"
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 const (
@@ -111,8 +111,8 @@ func (s *Servers) find(ctx context.Context, full string) (*server, *link, defini
 // permit asks for permission unless the server says that the tool only reads, in the
 // same words as before.
 func permit(ctx context.Context, env *tools.Env, c tools.Call, one *server, told, now definition) error {
-	v := approval.Verdict{
-		Level: approval.Asks, Reason: fmt.Sprintf("calls %s of the MCP server %s", oneLine(now.name, nameLimit), one.label),
+	v := policy.Verdict{
+		Level: policy.Asks, Reason: fmt.Sprintf("calls %s of the MCP server %s", oneLine(now.name, nameLimit), one.label),
 		Commands: []string{now.full},
 	}
 	if now.key != "" {
@@ -123,10 +123,10 @@ func permit(ctx context.Context, env *tools.Env, c tools.Call, one *server, told
 	case changed:
 		v.Reason += ", which is described in other words than when this session began"
 	case now.readOnly:
-		v.Level, v.Keys = approval.Runs, nil
+		v.Level, v.Keys = policy.Runs, nil
 	}
 	if env.Gate == nil {
-		if v.Level == approval.Runs {
+		if v.Level == policy.Runs {
 			return nil
 		}
 		return fmt.Errorf("refused: it %s, which needs the user's permission, and nobody is there to give it", v.Reason)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/tools"
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // repository is a hostile workspace: whatever runs of it makes the file pwned.
@@ -70,7 +70,7 @@ func (r *repository) servers(answer tools.Decision, list ...Server) *bed {
 	}
 	b.cfg.Permit = func(ctx context.Context, p Permission) error {
 		return b.env.Gate.Check(ctx, b.env, tools.Call{ID: "m"}, tools.KindExecute, p.Title,
-			approval.Verdict{Level: approval.Asks, Reason: p.Reason, Keys: []string{p.Key}, EveryMode: !p.Sandboxed})
+			policy.Verdict{Level: policy.Asks, Reason: p.Reason, Keys: []string{p.Key}, EveryMode: !p.Sandboxed})
 	}
 	b.cfg.Confine = func(_ context.Context, c *proc.Cmd, files map[string][]byte) error {
 		c.Env = append(c.Env, "BOUND=yes")

@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/tools"
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // Sink turns the events of a session into session/update.
@@ -147,7 +147,7 @@ const unnamedTitle = "Tool call without a name"
 
 func started(e agent.CallStarted) *acp.ToolCall {
 	return &acp.ToolCall{
-		SessionUpdate: acp.UpdateToolCall, ToolCallID: e.Call.ID, Title: approval.Shown(cmp.Or(e.Title, unnamedTitle)), Name: approval.Shown(e.Call.Name),
+		SessionUpdate: acp.UpdateToolCall, ToolCallID: e.Call.ID, Title: policy.Shown(cmp.Or(e.Title, unnamedTitle)), Name: policy.Shown(e.Call.Name),
 		Kind: acp.ToolKind(e.Kind), Status: acp.StatusPending,
 		Locations: locations(e.Locations), RawInput: input(e.Call.Args),
 	}
@@ -205,7 +205,7 @@ func contents(shown []tools.Content) (content []acp.ToolCallContent, places []ac
 	for _, c := range shown {
 		switch {
 		case c.Diff != nil:
-			content = append(content, acp.DiffContent(approval.Shown(c.Diff.Path), c.Diff.Old, c.Diff.New))
+			content = append(content, acp.DiffContent(policy.Shown(c.Diff.Path), c.Diff.Old, c.Diff.New))
 		case c.Terminal != "":
 			content = append(content, acp.TerminalContent(c.Terminal))
 		case c.Text != "":
@@ -234,7 +234,7 @@ func innerCalls(shown []tools.Content) []*tools.Inner {
 func locations(places []tools.Location) []acp.ToolCallLocation {
 	var out []acp.ToolCallLocation
 	for _, p := range places {
-		if approval.Shown(p.Path) == p.Path && !strings.ContainsAny(p.Path, "\n\t") {
+		if policy.Shown(p.Path) == p.Path && !strings.ContainsAny(p.Path, "\n\t") {
 			out = append(out, acp.ToolCallLocation(p))
 		}
 	}
@@ -270,7 +270,7 @@ func shown(value any) (any, bool) {
 	changed := false
 	switch v := value.(type) {
 	case string:
-		text := approval.Shown(v)
+		text := policy.Shown(v)
 		return text, text != v
 	case []any:
 		for i := range v {
@@ -280,7 +280,7 @@ func shown(value any) (any, bool) {
 	case map[string]any:
 		for name, element := range v {
 			element, other := shown(element)
-			key := approval.Shown(name)
+			key := policy.Shown(name)
 			if key != name {
 				delete(v, name)
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/tools"
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // Subagents are shown as tool calls of their parent's session whose content moves:
@@ -44,7 +44,7 @@ func (s *sink) childStarted(e agent.ChildStarted) {
 	c := &subagent{Child: e.Child, id: "subagent-" + e.SessionID, open: map[string]string{}}
 	s.children[e.SessionID] = c
 	s.post(&acp.ToolCall{
-		SessionUpdate: acp.UpdateToolCall, ToolCallID: c.id, Title: approval.Shown("Subagent: " + line(e.Goal, 100)), Kind: acp.ToolKind("other"),
+		SessionUpdate: acp.UpdateToolCall, ToolCallID: c.id, Title: policy.Shown("Subagent: " + line(e.Goal, 100)), Kind: acp.ToolKind("other"),
 		Status: acp.StatusInProgress, Meta: c.meta("running"),
 	})
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // answerLimit is how long a request to the editor may stay without an answer when
@@ -206,7 +206,7 @@ func (s *server) notify(name string, params any) {
 // show puts a message before the user, in which characters that a screen hides or obeys
 // are written out.
 func (s *server) show(kind lsp.MessageType, format string, args ...any) {
-	s.notify(lsp.MethodWindowShowMessage, &lsp.ShowMessageParams{Type: kind, Message: approval.Shown(fmt.Sprintf(format, args...))})
+	s.notify(lsp.MethodWindowShowMessage, &lsp.ShowMessageParams{Type: kind, Message: policy.Shown(fmt.Sprintf(format, args...))})
 }
 
 // send sends a message that is no response.

@@ -7,7 +7,7 @@ import (
 
 	lsp "go.lsp.dev/protocol"
 
-	"github.com/hermes-ls/hermes-ls/tools/approval"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // flushLimit is the time that a question waits for the chats to show the text before it.
@@ -97,9 +97,9 @@ func (s *server) showQuestion(ctx context.Context, params *lsp.ShowMessageReques
 	if err != nil {
 		return err
 	}
-	shown := lsp.ShowMessageRequestParams{Type: params.Type, Message: approval.Shown(params.Message)}
+	shown := lsp.ShowMessageRequestParams{Type: params.Type, Message: policy.Shown(params.Message)}
 	for _, a := range params.Actions {
-		shown.Actions = append(shown.Actions, lsp.MessageActionItem{Title: approval.Shown(a.Title)})
+		shown.Actions = append(shown.Actions, lsp.MessageActionItem{Title: policy.Shown(a.Title)})
 	}
 	if err := s.question(ctx, lsp.MethodWindowShowMessageRequest, &shown, chosen); err != nil {
 		return err

@@ -1,0 +1,38 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+)
+
+// mostHarmless is how many harmless commands may ask, at most.
+const mostHarmless = 12
+
+// The commands by which other agents test their allowlists are facts about what users
+// expect. harmless.txt must hardly ever ask; of never.txt, nothing may run.
+func TestPeers(t *testing.T) {
+	t.Parallel()
+	place := here
+	place.Temp = []string{"/tmp", "/var/tmp"}
+	judged := func(file string, least int, bad func(Level) bool) (found []string) {
+		commands := commandsIn(t, file)
+		if len(commands) < least {
+			t.Errorf("only %d commands in %s", len(commands), file)
+		}
+		for _, src := range commands {
+			src = strings.ReplaceAll(src, "⇥", "\t")
+			if v := Command(src, place); bad(v.Level) {
+				found = append(found, src+" ("+v.Reason+")")
+			}
+		}
+		return found
+	}
+	asked := judged("harmless.txt", 250, func(l Level) bool { return l != Runs })
+	if len(asked) > mostHarmless {
+		t.Errorf("%d harmless commands ask, at most %d may:\n%s", len(asked), mostHarmless, strings.Join(asked, "\n"))
+	}
+	t.Logf("%d harmless commands ask:\n%s", len(asked), strings.Join(asked, "\n"))
+	if ran := judged("never.txt", 170, func(l Level) bool { return l == Runs }); len(ran) > 0 {
+		t.Errorf("%d commands run that no agent allows:\n%s", len(ran), strings.Join(ran, "\n"))
+	}
+}

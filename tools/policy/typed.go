@@ -1,0 +1,165 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Typed judges text that is typed into a command that runs. Each program of the command may
+// be the one that reads it: a shell takes it as commands, Python as Python, an editor runs
+// what follows "!". Other programs take answers, of which only those count that would be
+// commands.
+func Typed(command, text string, p Scope) Verdict {
+	text = strings.TrimRight(text, "\x00\x03\x04\r\n")
+	key := "type into " + Escape(command)
+	worst := Verdict{}
+	for i, name := range readers(command, p) {
+		if v := typedInto(name, text, key, p); i == 0 || v.Level > worst.Level {
+			worst = v
+		}
+	}
+	worst.Once = worst.Once || len(worst.KeyFiles) > 0 // their content is not looked at
+	return worst
+}
+
+// readers returns the names of all programs in a command, and "" if one is not known.
+func readers(command string, p Scope) (names []string) {
+	v := Command(command, p)
+	if v.Syntax != "" {
+		return []string{""}
+	}
+	for _, c := range v.Commands {
+		word, _, _ := strings.Cut(c, " ")
+		if word == "write" {
+			continue
+		}
+		name := programName(strings.Trim(word, "'"))
+		if strings.Contains(word, "$…") {
+			name = ""
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return []string{""}
+	}
+	return names
+}
+
+func typedInto(name, text, key string, p Scope) Verdict {
+	asks := func(why string) Verdict {
+		return Verdict{Level: Asks, Reason: why, Keys: []string{key + ": " + Escape(text)}, Commands: []string{visible(Escape(text))}}
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7F }) && !in("names-only", name) {
+		return asks("types control characters, which edit what was typed before")
+	}
+	switch {
+	case name == "python", name == "pypy", name == "ipython", name == "bpython", name == "ptpython":
+		return Python(text, p)
+	case reasonIn("typed-as-code", name) != "":
+		if quoted, err := syntax.Quote(text, syntax.LangBash); err == nil {
+			return Command(reasonIn("typed-as-code", name)+" "+quoted, p)
+		}
+		return asks("types what cannot be judged")
+	case in("typed-editor", name):
+		return typedEditor(text, p, asks)
+	}
+	v := Command(text, p)
+	shell := name == "" || in("typed-shell", name)
+	switch {
+	case v.Syntax != "" && (shell || startsDangerous(text)):
+		return asks("types a part of a command")
+	case v.Syntax != "":
+		return Verdict{}
+	case v.Level == Runs && shell && recalls(text):
+		return asks("runs an earlier command again")
+	}
+	return v
+}
+
+// typedEditor judges text for an editor, a pager or a debugger.
+func typedEditor(text string, p Scope, asks func(string) Verdict) Verdict {
+	v := Command(text, p)
+	if v.Syntax == "" && (v.Level == Refused || v.Level == Asks && startsDangerous(text)) {
+		return v
+	}
+	if containsOf("editor-mark", text) {
+		return asks("may run a command or change files in the program that it is typed into")
+	}
+	return Verdict{}
+}
+
+// startsDangerous tells whether a text that does not parse begins a command, at a place
+// where one may stand, that destroys or runs others.
+func startsDangerous(text string) bool {
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(";&|(){}`\n", r) }) {
+		words := strings.Fields(part)
+		for len(words) > 1 && (strings.Contains(words[0], "=") || contains("$ ! then do else if while time command exec env nohup nice", words[0])) {
+			words = words[1:]
+		}
+		if len(words) > 0 && (isDangerous(programName(strings.Trim(words[0], `'"\$`))) || contains("eval exec source .", words[0])) {
+			return true
+		}
+	}
+	return false
+}
+
+// recalls tells whether an interactive shell would fill in an earlier command.
+func recalls(text string) bool {
+	if strings.HasPrefix(text, "^") {
+		return true
+	}
+	for i := 0; i+1 < len(text); i++ {
+		if text[i] == '!' && (i == 0 || strings.IndexByte(" \t\n;&|(", text[i-1]) >= 0) && strings.IndexByte(" \t\n=(\"[", text[i+1]) < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// editor judges an editor that is given commands.
+func (j *analyzer) editor(c *call) {
+	for _, a := range c.args {
+		t := a.text
+		if !strings.HasPrefix(t, "+") && !strings.ContainsAny(t, " (!:") {
+			continue
+		}
+		if containsOf("editor-command", t) {
+			j.ask(c, "runs commands within an editor")
+			return
+		}
+	}
+	if strings.Contains(c.name, "vi") {
+		j.vimFiles(c)
+	}
+	if c.name == "ed" || c.name == "ex" {
+		if j.stdin.known && strings.Contains(j.stdin.text, "!") {
+			j.ask(c, "runs commands within an editor")
+		}
+		for _, a := range c.args {
+			if !a.option() {
+				j.writes(c, a)
+			}
+		}
+	}
+}
+
+// vimFiles judges the files that commands of vim change.
+func (j *analyzer) vimFiles(c *call) {
+	o := parse(c.args, "cSuUTwWi", "cmd startuptime listen")
+	told := o.has("c", "e", "S", "s", "cmd")
+	var files []field
+	for _, a := range o.rest {
+		if strings.HasPrefix(a.text, "+") {
+			told = true
+		} else {
+			files = append(files, a)
+		}
+	}
+	if told {
+		j.writes(c, files...)
+	}
+}
