@@ -22,9 +22,7 @@ const (
 // tooLarge has the packages and types that are still above the limits, with their size.
 // A size may only shrink; remove an entry when it is below its limit.
 var tooLarge = map[string]int{
-	"agent/store.Store":            42,
 	"delegate.Children":            53,
-	"internal/checkpoint.Store":    43,
 	"internal/proc":                4225,
 	"internal/sandbox":             5613,
 	"internal/sandbox.Box":         65,
@@ -35,8 +33,8 @@ var tooLarge = map[string]int{
 	"server/lsp.server":            97,
 	"server/servertest.Editor":     41,
 	"tools":                        11285,
-	"tools/policy":               8378,
-	"tools/policy.analyzer":      178,
+	"tools/policy":                 8378,
+	"tools/policy.analyzer":        178,
 }
 
 // TestSizes limits packages to 4,000 lines and types to 40 methods, without tests and

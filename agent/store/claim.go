@@ -7,26 +7,41 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
-// inherited is how long a claim may outlive its process: a child that it was just
+// inherited is how long a claim can outlive its process. A child that the process was
 // starting when it was killed has the lock until it runs its own program.
 const inherited = 300 * time.Millisecond
 
-// Claim takes a session for a turn, so that no other window works in it at the
-// same time; whoever comes second gets [ErrClaimed]. The claim is a lock of the
-// operating system and so ends with the process, however it ends. A file system
-// that knows no locks lets everybody in: then [ErrConflict] is what is left.
-func (s *Store) Claim(id string) (release func(), err error) { return s.claim(id, inherited) }
+// claims are the locks that say which session is in use. Each is a file in dir.
+type claims struct {
+	dir string
+	mu  sync.Mutex // held while files are made and removed
+}
 
-func (s *Store) claim(id string, patience time.Duration) (release func(), err error) {
-	path := filepath.Join(s.claims(), url.PathEscape(id)+".lock")
+// Claim reserves a session for one turn, so that no other window works in it at the same
+// time. If another one has it, Claim returns [ErrClaimed]. The claim is a lock of the
+// operating system, so it ends with the process, however that ends. On a file system
+// without locks, every Claim succeeds, and only [ErrConflict] protects the session.
+func (s *Store) Claim(id string) (release func(), err error) {
+	release, err = s.claims.take(id, inherited)
+	if err != nil && !errors.Is(err, ErrClaimed) {
+		err = s.explain("claiming session "+id, fmt.Errorf("%w; "+adviceHome, err))
+	}
+	return release, err
+}
+
+// take locks the file of a session. If another process has it, take tries again until
+// patience is over.
+func (c *claims) take(id string, patience time.Duration) (release func(), err error) {
+	path := filepath.Join(c.dir, url.PathEscape(id)+".lock")
 	deadline := time.Now().Add(patience)
 	for range 100 {
-		f, err := s.openClaim(path)
+		f, err := c.open(path)
 		if err != nil {
-			return nil, s.unclaimable(id, err)
+			return nil, err
 		}
 		err = lockFile(f)
 		for errors.Is(err, errLocked) && time.Now().Before(deadline) {
@@ -37,37 +52,33 @@ func (s *Store) claim(id string, patience time.Duration) (release func(), err er
 			return nil, errors.Join(fmt.Errorf("session %s: %w", id, ErrClaimed), f.Close())
 		}
 		if sameFile(f, path) {
-			return func() { s.unclaim(f, path) }, nil
+			return func() { c.release(f, path) }, nil
 		}
-		_ = f.Close() // its last holder removed it between our opening and our locking
+		_ = f.Close() // its last holder removed it after we opened it and before we locked it
 	}
-	return nil, s.unclaimable(id, fmt.Errorf("%s is never the same file twice", path))
+	return nil, fmt.Errorf("%s is never the same file twice", path)
 }
 
-// openClaim makes and opens a claim's file. One at a time: a kernel spins where many
-// threads make files in one folder at once, as many subagents would.
-func (s *Store) openClaim(path string) (*os.File, error) {
-	s.claimsMu.Lock()
-	defer s.claimsMu.Unlock()
+// open makes and opens the file of a claim, one at a time: if many threads make files in one
+// folder at once, as many subagents do, the kernel spends most of the time waiting for locks.
+func (c *claims) open(path string) (*os.File, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	const flags = os.O_CREATE | os.O_RDWR
 	f, err := os.OpenFile(path, flags, 0o600)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
-	if err := os.MkdirAll(s.claims(), 0o700); err != nil {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return nil, err
 	}
 	return os.OpenFile(path, flags, 0o600)
 }
 
-func (s *Store) unclaim(f *os.File, path string) {
-	s.claimsMu.Lock()
-	defer s.claimsMu.Unlock()
+func (c *claims) release(f *os.File, path string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	unlockFile(f, path)
-}
-
-func (s *Store) unclaimable(id string, err error) error {
-	return s.explain("claiming session "+id, fmt.Errorf("%w; "+adviceHome, err))
 }
 
 func sameFile(f *os.File, path string) bool {

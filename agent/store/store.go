@@ -93,12 +93,12 @@ type Store struct {
 	open   *database // nil until first use
 	closed bool
 
-	claimsMu sync.Mutex // held while files of claims come and go
+	claims claims
 }
 
 // New makes a store of the file at path. Nothing is opened or created yet.
 func New(path string, o Options) *Store {
-	s := &Store{path: path, synchronous: o.Synchronous}
+	s := &Store{path: path, synchronous: o.Synchronous, claims: claims{dir: filepath.Join(filepath.Dir(path), "sessions")}}
 	s.closing, s.end = context.WithCancel(context.Background())
 	return s
 }
@@ -120,9 +120,6 @@ func (s *Store) Close() error {
 	s.open = nil
 	return s.explain("closing", err)
 }
-
-// claims is the folder of the locks that tell which session is at work.
-func (s *Store) claims() string { return filepath.Join(filepath.Dir(s.path), "sessions") }
 
 // The store keeps microseconds, so that what is read equals what was written.
 func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }

@@ -39,7 +39,7 @@ func TestHostileObjects(t *testing.T) {
 				thing.Put(t, filepath.Join(objects, filepath.FromSlash(strings.Replace(place, "LOOSE", text[:2]+"/"+text[2:], 1))))
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
-				_, err = b.store.sizes(ctx, nil, objects, [][20]byte{id})
+				_, err = b.store.git.sizes(ctx, nil, objects, [][20]byte{id})
 				if ctx.Err() != nil {
 					t.Errorf("git waited: %v", err)
 				}

@@ -68,7 +68,7 @@ func (s *Store) Keeper(c Config) *Keeper {
 	if c.Patience == 0 {
 		c.Patience = 5 * time.Second
 	}
-	s.avoid(c.Files.Folders())
+	s.git.avoid(c.Files.Folders())
 	k := &Keeper{Config: c, store: s, restoring: make(chan struct{}, 1), open: map[int]call{}, told: map[string]bool{}}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	return k

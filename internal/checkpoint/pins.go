@@ -28,7 +28,7 @@ func (s *Store) pinGitObjects(t *tree) {
 		}
 	}
 	for i, r := range t.repos {
-		dir, err := s.gitFolder(r.Objects)
+		dir, err := s.git.folder(r.Objects)
 		if err != nil || len(needed[i]) == 0 {
 			continue // what goes is lost then
 		}
@@ -107,7 +107,7 @@ func second(common, to *safefile.Folder, name string, wanted func(name string) b
 // all packs, so that a git gc gives room back.
 func (s *Store) unpinGitObjects(t *tree) {
 	for _, r := range t.repos {
-		if dir, err := s.gitFolder(r.Objects); err == nil {
+		if dir, err := s.git.folder(r.Objects); err == nil {
 			letGoOf(filepath.Join(dir, "objects"), r.Objects)
 		}
 	}

@@ -46,7 +46,7 @@ type scanner struct {
 // scan looks at all folders. Contents are not read; what was known of files that are
 // as they were is taken over, and what git has is noted.
 func (s *Store) scan(ctx context.Context, confine Confiner, files *workspace.Workspace, before *tree, limits Limits) (*tree, error) {
-	s.avoid(files.Folders())
+	s.git.avoid(files.Folders())
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	x := &scanner{store: s, confine: confine, files: files, limits: limits, before: before, stop: stop}
@@ -55,10 +55,10 @@ func (s *Store) scan(ctx context.Context, confine Confiner, files *workspace.Wor
 		size = len(before.entries)
 	}
 	x.tree = &tree{began: now(), stamped: stampNow(), entries: make(map[string]entry, size)}
-	if s.git() != "" {
+	if s.git.program() != "" {
 		for _, folder := range files.Folders() {
 			if outer := findRepo(folder); outer != "" {
-				x.addRepo(s.index(outer))
+				x.addRepo(s.git.index(outer))
 			}
 		}
 	}
@@ -76,8 +76,8 @@ func (s *Store) scan(ctx context.Context, confine Confiner, files *workspace.Wor
 }
 
 func (x *scanner) enter(folder string) {
-	if x.store.git() != "" {
-		x.addRepo(x.store.index(folder))
+	if x.store.git.program() != "" {
+		x.addRepo(x.store.git.index(folder))
 	}
 }
 
@@ -191,7 +191,7 @@ func (x *scanner) settleDoubt(ctx context.Context) error {
 		for i, path := range paths {
 			ids[i] = x.tree.entries[path].git
 		}
-		sizes, err := x.store.sizes(ctx, x.confine, x.tree.repos[number-1].Objects, ids)
+		sizes, err := x.store.git.sizes(ctx, x.confine, x.tree.repos[number-1].Objects, ids)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -315,7 +315,7 @@ func (s *Store) fetch(ctx context.Context, confine Confiner, t *tree, paths []st
 		for id := range wanted {
 			ids = append(ids, id)
 		}
-		_ = s.blobs(ctx, confine, t.repos[number-1].Objects, ids, func(id [20]byte, text []byte) error { // what does not come is lost
+		_ = s.git.blobs(ctx, confine, t.repos[number-1].Objects, ids, func(id [20]byte, text []byte) error { // what does not come is lost
 			for _, path := range wanted[id] {
 				s.take(t, path, text)
 			}

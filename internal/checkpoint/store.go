@@ -6,13 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/hermes-ls/hermes-ls/internal/program"
 )
 
 // Store is the place of all checkpoints of a user. It is safe for concurrent use, by
@@ -22,17 +19,13 @@ type Store struct {
 	added  atomic.Int64 // bytes since the last look at what there is in all
 	tidied atomic.Bool  // it was looked at once
 
-	gitMu     sync.Mutex
-	gitSought bool
-	gitPath   string
-	avoided   []string // folders of workspaces
+	git gitReader
 
 	mu      sync.Mutex
 	owner   *lock // held as long as this process may have unfinished checkpoints
 	ownerID string
 
-	indexes map[string]*gitIndex // by folder
-	recent  map[string]left      // what sessions of this process have left lately
+	recent map[string]left // what sessions of this process have left lately
 
 	shared sharedLock // held while something is written that nothing names yet
 }
@@ -68,31 +61,8 @@ func (s *Store) leftByOthers(session string, since time.Time, path string, now S
 
 // New is the store in $HERMES_HOME.
 func New(home string) *Store {
-	return &Store{
-		dir: filepath.Join(home, "checkpoints"),
-	}
-}
-
-// avoid has git never be a program of these folders, which commands write.
-func (s *Store) avoid(folders []string) {
-	s.gitMu.Lock()
-	defer s.gitMu.Unlock()
-	for _, f := range folders {
-		if !slices.Contains(s.avoided, f) {
-			s.avoided, s.gitSought = append(s.avoided, f), false
-		}
-	}
-}
-
-// git is the path of the program; empty: there is none.
-func (s *Store) git() string {
-	s.gitMu.Lock()
-	defer s.gitMu.Unlock()
-	if !s.gitSought {
-		s.gitPath, _ = program.Find("git", s.avoided)
-		s.gitSought = true
-	}
-	return s.gitPath
+	dir := filepath.Join(home, "checkpoints")
+	return &Store{dir: dir, git: gitReader{dir: filepath.Join(dir, "git")}}
 }
 
 // writing keeps a clean-up, here or in another process, from taking what is written
