@@ -22,7 +22,7 @@ const (
 // tooLarge has the packages and types that are still above the limits, with their size.
 // A size may only shrink; remove an entry when it is below its limit.
 var tooLarge = map[string]int{
-	"delegate.Children":            53,
+	"delegate.Children":            52,
 	"internal/proc":                4225,
 	"internal/sandbox":             5613,
 	"internal/sandbox.Box":         65,

@@ -12,6 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/delegate/worktree"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -78,7 +79,7 @@ func (x *Children) announce(c *child) {
 
 // work opens a worker and has it do the task. Whatever happens, the worker is
 // closed, and a panic stays within the child.
-func (c *child) work(limits Limits) (stop agent.StopReason, merge *Merge, err error) {
+func (c *child) work(limits Limits) (stop agent.StopReason, merge *worktree.Merge, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.owner.Log.Error("a subagent panicked", "session", c.ID, "panic", p, "stack", string(debug.Stack()))

@@ -14,7 +14,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/store"
-	"github.com/hermes-ls/hermes-ls/delegate"
+	"github.com/hermes-ls/hermes-ls/delegate/worktree"
 )
 
 const victimDir = "HERMES_TEST_VICTIM"
@@ -113,7 +113,7 @@ func TestKilled(t *testing.T) {
 			t.Errorf("result %d: %+v", i, r)
 		}
 	}
-	conflicts := map[string]delegate.Conflict{}
+	conflicts := map[string]worktree.Conflict{}
 	for _, c := range a.Results[1].Changes.Conflicts {
 		conflicts[c.Path] = c
 	}

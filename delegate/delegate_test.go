@@ -18,6 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/delegate"
+	"github.com/hermes-ls/hermes-ls/delegate/worktree"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
@@ -194,7 +195,7 @@ func newBed(t testing.TB, scripts map[string][][]step, options ...func(*bed)) *b
 	t.Helper()
 	b := &bed{
 		t: t, dir: t.TempDir(), model: &scripted{scripts: scripts}, sink: &recorder{},
-		limits: defaultLimits,
+		limits: defaultLimits, output: filepath.Join(t.TempDir(), "parent"),
 	}
 	b.store = store.New(filepath.Join(t.TempDir(), store.FileName), store.Options{})
 	for _, o := range options {
@@ -323,7 +324,7 @@ type answer struct {
 			Duration     *float64 `json:"duration_seconds"`
 		} `json:"tool_trace"`
 		Session string `json:"session_id"`
-		Changes *delegate.Merge
+		Changes *worktree.Merge
 		Error   string
 	}
 	Total     *float64          `json:"total_duration_seconds"`

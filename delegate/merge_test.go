@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent"
-	"github.com/hermes-ls/hermes-ls/delegate"
+	"github.com/hermes-ls/hermes-ls/delegate/worktree"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -64,7 +64,7 @@ func TestWorktreeMergesWhatIsNoText(t *testing.T) {
 			t.Errorf("%q is %q, want %q", name, got, want)
 		}
 	}
-	reasons := map[string]delegate.Conflict{}
+	reasons := map[string]worktree.Conflict{}
 	for _, c := range m.Conflicts {
 		reasons[c.Path] = c
 	}

@@ -9,20 +9,21 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/delegate/worktree"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // origin is what the store keeps of a child beside its conversation.
 type origin struct {
 	Task
-	Status   string   `json:"status,omitempty"` // empty: it is at work, or its server died
-	Exit     string   `json:"exit_reason,omitempty"`
-	Error    string   `json:"error,omitempty"`
-	Duration float64  `json:"duration_seconds,omitempty"`
-	Told     bool     `json:"told,omitempty"`              // the parent has the result
-	Reported bool     `json:"reported,omitempty"`          // the last thing said is the report
-	Cut      []string `json:"interrupted_calls,omitempty"` // ids of calls that a cancel or a stop cut off
-	Changes  *Merge   `json:"changes,omitempty"`
+	Status   string          `json:"status,omitempty"` // empty: it is at work, or its server died
+	Exit     string          `json:"exit_reason,omitempty"`
+	Error    string          `json:"error,omitempty"`
+	Duration float64         `json:"duration_seconds,omitempty"`
+	Told     bool            `json:"told,omitempty"`              // the parent has the result
+	Reported bool            `json:"reported,omitempty"`          // the last thing said is the report
+	Cut      []string        `json:"interrupted_calls,omitempty"` // ids of calls that a cancel or a stop cut off
+	Changes  *worktree.Merge `json:"changes,omitempty"`
 }
 
 // result is what is kept of a child that has ended.
@@ -194,7 +195,7 @@ func (x *Children) interrupted(ctx context.Context, env *tools.Env, c tools.Call
 	if json.Unmarshal(c.Args, &in) != nil || in.Action != "" && in.Action != actionRun {
 		return tools.Fail(serverStopped)
 	}
-	x.rescueIn(ctx, env)
+	x.recoverWorktreesOf(ctx, env)
 	heads, err := x.stored(ctx, env.SessionID)
 	if err != nil {
 		return tools.Fail("%s; what its subagents had done could not be read: %v", serverStopped, err)

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/delegate/worktree"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -39,7 +40,7 @@ type outcome struct {
 	Tokens   tokens          `json:"tokens"`
 	Trace    []traced        `json:"tool_trace"`
 	Session  string          `json:"session_id"`
-	Changes  *Merge          `json:"changes,omitempty"` // of a worktree
+	Changes  *worktree.Merge `json:"changes,omitempty"` // of a worktree
 	Error    string          `json:"error,omitempty"`
 
 	reported bool // the summary is the subagent's own report

@@ -1,6 +1,7 @@
 package delegate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/delegate/worktree"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -30,10 +32,9 @@ type Worker interface {
 	// Turn and Steer are as in [agent.Session].
 	Turn(ctx context.Context, in agent.Input, sink agent.Sink) (agent.StopReason, error)
 	Steer(text string) bool
-	// Close ends the work, also after ctx has ended, and says what became of edits
-	// that were kept apart; nil: there were none. They are brought back only of work
-	// that is complete.
-	Close(ctx context.Context, complete bool) (*Merge, error)
+	// Close ends the work, also after ctx has ended, and merges the worktree. If complete is
+	// false, it saves the changed files as conflicts. Without a worktree it returns nil.
+	Close(ctx context.Context, complete bool) (*worktree.Merge, error)
 }
 
 // local runs subagents as sessions of this process.
@@ -45,8 +46,8 @@ type worker struct {
 	children *Children      // its own subagents; nil: it may have none
 	extended *extension.Set // its extensions
 	leave    func()         // takes children off their parent's
-	apart    *tree          // where it works; nil: with everybody else
-	box      *sandbox.Box   // bounds commands in apart; nil: nothing of its own
+	worktree *worktree.Tree // nil: it works in the workspace of its parent
+	box      *sandbox.Box   // bounds commands in the worktree; nil: it has none
 }
 
 func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err error) {
@@ -61,7 +62,7 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 	w := &worker{}
 	defer func() {
 		if err != nil {
-			w.letGo(context.WithoutCancel(ctx))
+			w.cleanup(context.WithoutCancel(ctx))
 		}
 	}()
 	if err := w.enter(ctx, env, t, l.Store.Path()); err != nil {
@@ -107,14 +108,28 @@ func (w *worker) enter(ctx context.Context, env *tools.Env, t *Task, storePath s
 		w.files, err = tools.ForkFiles(env.Files)
 		return err
 	}
-	if w.apart, err = newTree(ctx, env, t, storePath); err != nil {
+	local := tools.Local(env.Files)
+	w.worktree, err = worktree.New(ctx, worktree.Config{
+		ID: t.ID, Task: t.Goal + " " + t.Context, Files: local, Sandbox: env.Sandbox, Output: env.OutputDir,
+		Records: worktree.RecordsOf(storePath), Allow: mergeGate(env, t),
+	})
+	if err != nil {
 		return err
 	}
-	files, err := tools.Local(env.Files).ForkIn(w.apart.workspace())
+	files, err := local.ForkIn(w.worktree.Workspace())
 	if err == nil {
 		w.files = files
 	}
 	return err
+}
+
+// mergeGate returns a function that asks the gate for a merge, in the subagent's name.
+func mergeGate(env *tools.Env, t *Task) func(ctx context.Context, path string) error {
+	own := *env
+	own.Owner, own.SessionID, own.For = cmp.Or(env.Owner, env.SessionID), t.ID, headline(t.Goal, 200)
+	return func(ctx context.Context, path string) error {
+		return tools.MayWrite(ctx, &own, tools.Call{ID: "merge", Name: ToolName}, "merge ", path)
+	}
 }
 
 // notices returns a function for the notices of the subagent's extensions.
@@ -177,9 +192,9 @@ func (w *worker) lend(env *tools.Env, t *Task) *tools.Env {
 	if own, ok := extension.Find[interface{ Background() *tools.Processes }](w.extended); ok {
 		lent.Processes = own.Background()
 	}
-	if w.apart != nil {
-		lent.Diagnoser = nil // the editor knows nothing of what lies there
-		w.box = w.apart.box()
+	if w.worktree != nil {
+		lent.Diagnoser = nil // the editor does not know the files there
+		w.box = w.worktree.Box()
 		lent.Sandbox = w.box
 	}
 	if env.OutputDir != "" {
@@ -222,14 +237,14 @@ func (l local) head(ctx context.Context, t *Task, set *tools.Set, w *worker, env
 }
 
 // Close lets go of everything, after what was kept apart has been brought back.
-func (w *worker) Close(ctx context.Context, complete bool) (*Merge, error) {
-	var merge *Merge
+func (w *worker) Close(ctx context.Context, complete bool) (*worktree.Merge, error) {
+	var merge *worktree.Merge
 	var err error
 	w.stop(ctx) // a process in the background could still write what is brought back
-	if w.apart != nil {
-		merge, err = w.apart.merge(ctx, complete)
+	if w.worktree != nil {
+		merge, err = w.worktree.Merge(ctx, complete)
 	}
-	w.letGo(ctx)
+	w.cleanup(ctx)
 	return merge, err
 }
 
@@ -246,13 +261,13 @@ func (w *worker) stop(ctx context.Context) {
 	}
 }
 
-func (w *worker) letGo(ctx context.Context) {
+func (w *worker) cleanup(ctx context.Context) {
 	w.stop(ctx)
 	if w.files != nil {
 		_ = w.files.Close() // only held for reading names
 	}
 	w.box.Close()
-	if w.apart != nil {
-		w.apart.remove()
+	if w.worktree != nil {
+		w.worktree.Remove()
 	}
 }

@@ -376,7 +376,7 @@ func (x *Children) restore(ctx context.Context, parent string) {
 		return
 	}
 	if env, err := x.lent(); err == nil {
-		x.rescueIn(ctx, env)
+		x.recoverWorktreesOf(ctx, env)
 	}
 	heads, err := x.descendants(ctx, parent)
 	if err != nil {

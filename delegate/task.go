@@ -92,10 +92,10 @@ func (s *outputSchema) UnmarshalJSON(data []byte) error {
 
 type isolation string
 
-const worktree isolation = "worktree"
+const isolated isolation = "worktree"
 
 // Enum lists the values.
-func (isolation) Enum() []string { return []string{"none", string(worktree)} }
+func (isolation) Enum() []string { return []string{"none", string(isolated)} }
 
 type action string
 
@@ -138,8 +138,8 @@ func (x *Children) plan(ctx context.Context, env *tools.Env, call tools.Call, in
 			Schema: a.OutputSchema, Iterations: iterations(limits, a.MaxIterations, in.MaxIterations),
 			Call: call.ID, Index: i, Background: in.Background,
 		}
-		if a.Isolation == worktree {
-			t.Isolation = string(worktree)
+		if a.Isolation == isolated {
+			t.Isolation = string(isolated)
 		}
 		if err := x.check(ctx, env, t); err != nil {
 			if len(asked) > 1 {
@@ -174,7 +174,7 @@ func (x *Children) check(ctx context.Context, env *tools.Env, t *Task) error {
 		return fmt.Errorf("output_schema is no JSON Schema: %w", err)
 	}
 	if t.Isolation != "" {
-		if err := checkRepository(ctx, env); err != nil {
+		if err := checkIsolation(ctx, env); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package delegate
+package worktree
 
 import (
 	"bufio"
@@ -22,30 +22,30 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// state is what a file is; the zero value: it is not there.
+// state describes a file. The zero value means that there is none.
 type state struct {
-	ID   string `json:"id"` // git's name of its text, or where a link leads
+	ID   string `json:"id"` // git's hash of its text, or the target of a link
 	Link bool   `json:"link,omitempty"`
-	Exec bool   `json:"exec,omitempty"` // it may be run
-	// Bad says why the text of a file is not taken, such as its size. ID tells then two
-	// such files apart.
+	Exec bool   `json:"exec,omitempty"` // it is executable
+	// Bad is the reason why the text is not merged, such as its size. Then ID only tells
+	// whether the file has changed.
 	Bad string `json:"bad,omitempty"`
 }
 
-// textLimit bounds one file of a worktree that is compared and brought back.
+// textLimit bounds one file of a worktree that is compared and merged.
 const textLimit = 256 << 20
 
-// Why a text is not taken.
+// Values of [state].Bad.
 const (
 	tooLarge   = "it is larger than 256 MB"
 	otherNames = "it is a hard link to a file outside of the copy"
 	unreadable = "it could not be read"
 )
 
-// states tells what files of the worktree are. Their texts are read here, and never by
-// git: a command may have put links in the place of folders, or names into git's index
-// that lead elsewhere.
-func (t *tree) states(ctx context.Context, names []string) (map[string]state, error) {
+// states returns the states of files of the worktree. It reads their texts itself, because a
+// command may have replaced folders by links, or written names into git's index that lead
+// out of the worktree.
+func (t *Tree) states(ctx context.Context, names []string) (map[string]state, error) {
 	root, err := safefile.OpenFolder(t.root)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (t *tree) states(ctx context.Context, names []string) (map[string]state, er
 	for _, name := range names {
 		info, err := root.Lstat(name)
 		if err != nil {
-			continue // nothing is there, or something that the copy does not hold
+			continue // there is no such file, or it is not in the worktree
 		}
 		seen[name] = info
 		if id, count, known := safefile.Links(info); known && count > 1 {
@@ -84,8 +84,8 @@ func (t *tree) states(ctx context.Context, names []string) (map[string]state, er
 	return all, nil
 }
 
-// stateOf is the state of a regular file.
-func (t *tree) stateOf(root *safefile.Folder, name string, info fs.FileInfo) state {
+// stateOf returns the state of a regular file.
+func (t *Tree) stateOf(root *safefile.Folder, name string, info fs.FileInfo) state {
 	s := state{Exec: info.Mode()&0o100 != 0}
 	if info.Size() > textLimit {
 		return state{ID: fmt.Sprint(info.Size(), info.ModTime()), Exec: s.Exec, Bad: tooLarge}
@@ -98,8 +98,8 @@ func (t *tree) stateOf(root *safefile.Folder, name string, info fs.FileInfo) sta
 	return s
 }
 
-// idOf is the name that git has for a text.
-func (t *tree) idOf(text []byte) string {
+// idOf returns git's hash of a text.
+func (t *Tree) idOf(text []byte) string {
 	var h hash.Hash = sha1.New() //nolint:gosec // as git
 	if len(t.commit) == 2*sha256.Size {
 		h = sha256.New()
@@ -109,8 +109,8 @@ func (t *tree) idOf(text []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// after is the text of a file of the worktree as s says it is.
-func (t *tree) after(root *safefile.Folder, name string, s state) ([]byte, error) {
+// textNow returns the text of a file of the worktree in state s.
+func (t *Tree) textNow(root *safefile.Folder, name string, s state) ([]byte, error) {
 	if s.ID == "" && s.Bad == "" || s.Link {
 		return nil, nil
 	}
@@ -127,15 +127,15 @@ func (t *tree) after(root *safefile.Folder, name string, s state) ([]byte, error
 	return text, nil
 }
 
-// before is the text of a file as the task began.
-func (t *tree) before(s state) ([]byte, error) {
+// textBefore returns the text that a file in state s had when the task started.
+func (t *Tree) textBefore(s state) ([]byte, error) {
 	if s.ID == "" && s.Bad == "" || s.Link {
 		return nil, nil
 	}
 	if s.Bad != "" {
 		return nil, errors.New(s.Bad)
 	}
-	text, err := t.note.texts.Read(s.ID, textLimit)
+	text, err := t.record.texts.Read(s.ID, textLimit)
 	if err == nil && t.idOf(text) != s.ID {
 		err = errors.New("it is damaged")
 	}
@@ -145,8 +145,9 @@ func (t *tree) before(s state) ([]byte, error) {
 	return text, nil
 }
 
-// keepTexts keeps the texts of files as the task begins, as far as git has not got them.
-func (t *tree) keepTexts(ctx context.Context, names []string) error {
+// saveTexts saves the texts that files have when the task starts, as far as git does not
+// have them.
+func (t *Tree) saveTexts(ctx context.Context, names []string) error {
 	has, err := t.staged(ctx)
 	if err != nil {
 		return err
@@ -157,13 +158,13 @@ func (t *tree) keepTexts(ctx context.Context, names []string) error {
 	}
 	defer root.Close() //nolint:errcheck // only read
 	for _, name := range names {
-		s := t.began[name]
+		s := t.before[name]
 		if s.ID == "" || s.Link || s.Bad != "" || has[name] == s.ID {
 			continue
 		}
 		text, err := root.Read(name, textLimit)
 		if err == nil {
-			err = t.note.texts.Write(s.ID, text, 0o600)
+			err = t.record.texts.Write(s.ID, text, 0o600)
 		}
 		if err != nil {
 			return fmt.Errorf("keeping %s as it is: %w", name, err)
@@ -172,8 +173,8 @@ func (t *tree) keepTexts(ctx context.Context, names []string) error {
 	return nil
 }
 
-// staged are git's names of the texts that it has of files, by the files' names.
-func (t *tree) staged(ctx context.Context) (map[string]string, error) {
+// staged returns the hashes of files in git's index, by the names of the files.
+func (t *Tree) staged(ctx context.Context) (map[string]string, error) {
 	out, err := t.git.run(ctx, t.call(t.Repo), "ls-files", "-z", "--stage")
 	if err != nil {
 		return nil, err
@@ -188,13 +189,13 @@ func (t *tree) staged(ctx context.Context) (map[string]string, error) {
 	return staged, nil
 }
 
-// fetchTexts has the texts of files as the task began from git, where they are not kept.
-// Those that git has no longer are missing afterwards. One git reads them all.
-func (t *tree) fetchTexts(ctx context.Context, names []string) error {
+// fetchTexts saves the texts that files had when the task started, from git. It skips saved
+// ones, and those that git no longer has. One git process reads them all.
+func (t *Tree) fetchTexts(ctx context.Context, names []string) error {
 	wanted := map[string]bool{}
 	for _, name := range names {
-		s := t.began[name]
-		if _, err := t.note.texts.Lstat(s.ID); s.ID != "" && !s.Link && s.Bad == "" && err != nil && isHex(s.ID) {
+		s := t.before[name]
+		if _, err := t.record.texts.Lstat(s.ID); s.ID != "" && !s.Link && s.Bad == "" && err != nil && isHex(s.ID) {
 			wanted[s.ID] = true
 		}
 	}
@@ -204,7 +205,7 @@ func (t *tree) fetchTexts(ctx context.Context, names []string) error {
 	ids := slices.Sorted(maps.Keys(wanted))
 	out, into := io.Pipe()
 	read := make(chan error, 1)
-	go func() { // ends when git has, or nobody writes any more
+	go func() { // ends when git has ended, or at a failure
 		err := t.readTexts(bufio.NewReaderSize(out, 64<<10), ids)
 		_ = out.CloseWithError(err) // always nil
 		read <- err
@@ -216,8 +217,8 @@ func (t *tree) fetchTexts(ctx context.Context, names []string) error {
 	return errors.Join(err, <-read)
 }
 
-// readTexts keeps what cat-file answers, if it is what its name says.
-func (t *tree) readTexts(in *bufio.Reader, ids []string) error {
+// readTexts saves the answers of cat-file, if each text has the hash that was asked for.
+func (t *Tree) readTexts(in *bufio.Reader, ids []string) error {
 	for _, id := range ids {
 		line, err := in.ReadString('\n')
 		if err != nil {
@@ -241,7 +242,7 @@ func (t *tree) readTexts(in *bufio.Reader, ids []string) error {
 		if t.idOf(text) != id {
 			continue
 		}
-		if err := t.note.texts.Write(id, text, 0o600); err != nil {
+		if err := t.record.texts.Write(id, text, 0o600); err != nil {
 			return err
 		}
 	}
@@ -253,12 +254,12 @@ func isHex(id string) bool {
 	return err == nil && len(id) <= 2*sha256.Size
 }
 
-// mostFiles is how many files a worktree may have.
+// mostFiles limits the files of a worktree.
 const mostFiles = 300_000
 
-// listFiles are the files of a working folder that git does not ignore, those that it
-// does not know yet included.
-func (t *tree) listFiles(ctx context.Context, r gitrepo.Repo) ([]string, error) {
+// listFiles returns the files of a worktree that git does not ignore, untracked ones
+// included.
+func (t *Tree) listFiles(ctx context.Context, r gitrepo.Repo) ([]string, error) {
 	out, err := t.git.run(ctx, t.call(r), "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
 	if err != nil {
 		return nil, err
@@ -269,7 +270,7 @@ func (t *tree) listFiles(ctx context.Context, r gitrepo.Repo) ([]string, error) 
 	return fields(out), nil
 }
 
-// fields are what git has ended with NUL characters.
+// fields splits output that git separates by NUL characters.
 func fields(out []byte) (names []string) {
 	for name := range strings.SplitSeq(string(out), "\x00") {
 		if name != "" {
@@ -279,8 +280,8 @@ func fields(out []byte) (names []string) {
 	return names
 }
 
-// usable reports whether a name from git's index is one of a file in its working folder.
-// An index is written by commands: it may name files elsewhere, or git's own.
+// usable reports whether a name from git's index names a file in the worktree. A command may
+// have written an index that names other files, or git's own.
 func usable(name string) bool {
 	if !filepath.IsLocal(name) || strings.ContainsRune(name, 0) {
 		return false
@@ -293,9 +294,8 @@ func usable(name string) bool {
 	return true
 }
 
-// isGit reports whether some system takes a name for ".git": without regard to case,
-// with dots, spaces or a stream behind it, in the short form of Windows, or with
-// characters in it that macOS does not see.
+// isGit reports whether some system treats a name as ".git": in other case, with dots, spaces
+// or a stream after it, in the short form of Windows, or with characters that macOS ignores.
 func isGit(name string) bool {
 	visible := strings.Map(func(r rune) rune {
 		switch {

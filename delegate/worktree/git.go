@@ -1,4 +1,4 @@
-package delegate
+package worktree
 
 import (
 	"bytes"
@@ -17,17 +17,17 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 )
 
-// git runs git on repositories that commands may have changed: a program from outside of
-// the workspace, in a sandbox in which it can only read, away from all settings of the
-// user and the system. What settings of the repository would run is off: hooks, the
-// monitor, fetches. Filters and external programs belong to commands that are not used.
+// git runs git on repositories that commands may have changed. The program is outside of
+// the workspace, runs in a sandbox in which it can only read, and ignores the settings of
+// the user and the system. Hooks, the monitor and fetches of the repository are off.
+// Filters and external programs belong to commands that are not used.
 type git struct {
 	program string
 	env     []string
 	box     *sandbox.Box // nil: nothing bounds it
 }
 
-// newGit makes one for a session with these folders. The caller closes it.
+// newGit finds git for a session with these folders. The caller closes it.
 func newGit(folders []string, box *sandbox.Box) (*git, error) {
 	path, err := program.Find("git", folders)
 	if err != nil {
@@ -42,10 +42,10 @@ func (g *git) close() {
 	}
 }
 
-// gitLimit is how long one git command may take, also in a large repository on a slow disk.
+// gitLimit is the timeout of one git command, also in a large repository on a slow disk.
 const gitLimit = 2 * time.Minute
 
-// outputLimit bounds what git says: the names of more files than can be worked on.
+// outputLimit bounds the output of git. It has room for more names than [mostFiles].
 const outputLimit = 256 << 20
 
 // gitCall is one command of git.
@@ -109,7 +109,7 @@ func (g *git) args(c gitCall, args []string) []string {
 	return append(all, args...)
 }
 
-// bounded keeps what is written to it up to a limit.
+// bounded is a buffer that drops all bytes after its limit.
 type bounded struct {
 	bytes.Buffer
 	limit int
@@ -123,7 +123,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// gitReads are files that git reads in a git folder, whatever it is asked for.
+// gitReads are files in a git folder that every git command reads.
 var gitReads = []string{
 	"HEAD", "index", "config", "config.worktree", "commondir", "gitdir", "packed-refs", "shallow", "refs/heads/*",
 	"info/exclude", "info/attributes", "info/grafts", "info/sparse-checkout", "worktrees/*/*",
@@ -148,7 +148,7 @@ func gitWaitsFor(common string) string {
 	return ""
 }
 
-// escapeGlob has [filepath.Glob] take path as it is.
+// escapeGlob escapes the special characters of [filepath.Glob] in path.
 func escapeGlob(path string) string {
 	if filepath.Separator != '/' {
 		return path // no name has *, ? or \ there
@@ -163,8 +163,8 @@ func orExit(text string, code int) string {
 	return text
 }
 
-// gitEnviron is our own environment without secrets and without what would lead git
-// elsewhere or have it start something.
+// gitEnviron returns the server's environment without secrets, and without variables that
+// give git another repository or another program.
 func gitEnviron() []string {
 	own, _ := proc.Environ(nil)
 	env := []string{

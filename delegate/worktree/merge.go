@@ -1,8 +1,7 @@
-package delegate
+package worktree
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,24 +14,23 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
-	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Merge says what became of edits in a worktree.
+// Merge is the result of [Tree.Merge].
 type Merge struct {
 	Applied   []string   `json:"applied"`
 	Conflicts []Conflict `json:"conflicts,omitempty"`
-	Ignored   []string   `json:"not_brought_back,omitempty"` // made there, but git ignores it
-	Commit    string     `json:"commit,omitempty"`           // what the subagent committed last; the files came back without it
+	Ignored   []string   `json:"not_brought_back,omitempty"` // made in the worktree, but git ignores it
+	Commit    string     `json:"commit,omitempty"`           // the subagent's last commit; the files were merged without it
 	Note      string     `json:"note,omitempty"`
 }
 
-// Conflict is a file whose edits were not brought back.
+// Conflict is a file whose changes were not merged.
 type Conflict struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
-	Kept   string `json:"kept,omitempty"` // where the subagent's whole text is; empty: there is none
-	Diff   string `json:"diff,omitempty"` // what it changed, cut
+	Kept   string `json:"kept,omitempty"` // path of the subagent's whole text; empty: there is none
+	Diff   string `json:"diff,omitempty"` // of the subagent's change, cut
 }
 
 const (
@@ -40,12 +38,11 @@ const (
 	ignoredShown = 20
 )
 
-const untoldNote = "This editor does not tell what it has open: the copy began with its text of the files that are changed in git, were read in this session or are named by the task, and with the saved text of all others."
+const unlistedNote = "This editor does not tell what it has open: the copy began with its text of the files that are changed in git, were read in this session or are named by the task, and with the saved text of all others."
 
-// merge brings the subagent's edits back into the workspace, by the way that all
-// edits go. What cannot be brought back is kept, and so is everything of a subagent
-// that did not complete.
-func (t *tree) merge(ctx context.Context, complete bool) (*Merge, error) {
+// Merge brings the subagent's changes back into the workspace, as edits. Files that cannot
+// be merged are saved as conflicts. If complete is false, all changed files are.
+func (t *Tree) Merge(ctx context.Context, complete bool) (*Merge, error) {
 	names, strange, err := t.namesNow(ctx)
 	if err != nil {
 		return nil, err
@@ -54,13 +51,13 @@ func (t *tree) merge(ctx context.Context, complete bool) (*Merge, error) {
 	if err != nil {
 		return nil, err
 	}
-	differ := changed(t.began, now)
+	differ := changed(t.before, now)
 	if err := t.fetchTexts(ctx, differ); err != nil {
 		return nil, err
 	}
 	var files *workspace.Workspace
 	if complete {
-		if files, err = tools.Local(t.env.Files).Fork(); err != nil {
+		if files, err = t.Files.Fork(); err != nil {
 			return nil, err
 		}
 		defer files.Close()
@@ -70,14 +67,14 @@ func (t *tree) merge(ctx context.Context, complete bool) (*Merge, error) {
 		return nil, err
 	}
 	defer root.Close()
-	kept := t.keeper()
+	kept := t.saver()
 	defer kept.close()
 	m := &Merge{Applied: []string{}, Conflicts: strange}
 	for _, name := range differ {
-		e := &edit{tree: t, files: files, name: name, path: filepath.Join(t.Top, name), was: t.began[name], is: now[name]}
+		e := &edit{Tree: t, files: files, name: name, path: filepath.Join(t.Top, name), was: t.before[name], is: now[name]}
 		err := e.read(root)
 		if err == nil && !complete {
-			err = errors.New("the subagent did not complete; its edits were not brought back")
+			err = errors.New("the subagent did not complete; its changes were not merged")
 		}
 		if err == nil {
 			err = e.apply(ctx)
@@ -93,13 +90,13 @@ func (t *tree) merge(ctx context.Context, complete bool) (*Merge, error) {
 	return m, nil
 }
 
-// namesNow are the names of the files that are or were in the worktree. Names that no
+// namesNow returns the names of the files that are or were in the worktree. Names that no
 // file of the worktree can have are conflicts.
-func (t *tree) namesNow(ctx context.Context) (names []string, strange []Conflict, err error) {
+func (t *Tree) namesNow(ctx context.Context) (names []string, strange []Conflict, err error) {
 	if names, err = t.listFiles(ctx, t.own()); err != nil {
 		return nil, nil, err
 	}
-	for name := range t.began { // also what git would ignore by now
+	for name := range t.before { // also files that git ignores by now
 		names = append(names, name)
 	}
 	slices.Sort(names)
@@ -116,7 +113,7 @@ func (t *tree) namesNow(ctx context.Context) (names []string, strange []Conflict
 	return names, strange, nil
 }
 
-// strangeShown is how many names are told that no file can have.
+// strangeShown is how many names that no file can have are listed.
 const strangeShown = 20
 
 func changed(before, after map[string]state) []string {
@@ -135,11 +132,11 @@ func changed(before, after map[string]state) []string {
 	return names
 }
 
-// rest tells of what is no edit of a file.
-func (t *tree) rest(ctx context.Context, m *Merge) {
+// rest adds ignored files, the last commit and the note to m.
+func (t *Tree) rest(ctx context.Context, m *Merge) {
 	out, err := t.git.run(ctx, t.call(t.own()), "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
 	for _, name := range fields(out) {
-		if _, known := t.began[name]; err == nil && !known {
+		if _, known := t.before[name]; err == nil && !known {
 			m.Ignored = append(m.Ignored, filepath.ToSlash(name))
 		}
 	}
@@ -150,14 +147,14 @@ func (t *tree) rest(ctx context.Context, m *Merge) {
 	if commit := strings.TrimSpace(string(out)); err == nil && isHex(commit) && commit != t.commit {
 		m.Commit = commit
 	}
-	if t.untold {
-		m.Note = untoldNote
+	if t.unlisted {
+		m.Note = unlistedNote
 	}
 }
 
-// edit is what a subagent has made of one file.
+// edit is a subagent's change of one file.
 type edit struct {
-	*tree
+	*Tree
 	files    *workspace.Workspace // the user's
 	name     string
 	path     string
@@ -166,16 +163,16 @@ type edit struct {
 }
 
 func (e *edit) read(root *safefile.Folder) (err error) {
-	if e.old, err = e.before(e.was); err != nil {
+	if e.old, err = e.textBefore(e.was); err != nil {
 		return err
 	}
-	e.new, err = e.after(root, e.name, e.is)
+	e.new, err = e.textNow(root, e.name, e.is)
 	return err
 }
 
 // apply makes the change in the workspace.
 func (e *edit) apply(ctx context.Context) error {
-	if err := e.allowed(ctx, e.path); err != nil {
+	if err := e.Allow(ctx, e.path); err != nil {
 		return err
 	}
 	link, err := e.files.LinkTarget(e.path)
@@ -195,7 +192,7 @@ func (e *edit) apply(ctx context.Context) error {
 	return e.files.Executable(ctx, e.path, e.is.Exec)
 }
 
-// link puts a link where the user still has what was there before, or the same link.
+// link makes a link, if the user has not changed the file meanwhile or made the same link.
 func (e *edit) link(ctx context.Context, is string) error {
 	target := e.is.ID
 	if rest, inside := strings.CutPrefix(target, e.root+string(filepath.Separator)); inside {
@@ -222,7 +219,7 @@ func (e *edit) link(ctx context.Context, is string) error {
 	return e.files.Link(ctx, e.path, target)
 }
 
-// replace puts a link in the place of a file, which comes back if that fails.
+// replace puts a link in the place of a file. If that fails, it writes the file again.
 func (e *edit) replace(ctx context.Context, target string) error {
 	if err := e.files.Remove(ctx, e.path); err != nil {
 		return err
@@ -238,7 +235,7 @@ func (e *edit) replace(ctx context.Context, target string) error {
 	return errors.Join(err, undo)
 }
 
-// unlink puts a file, or nothing, in the place of a link.
+// unlink removes a link, and writes the file that took its place, if there is one.
 func (e *edit) unlink(ctx context.Context) error {
 	if err := e.files.Remove(ctx, e.path); err != nil || e.new == nil {
 		return err
@@ -278,7 +275,7 @@ func (e *edit) write(ctx context.Context) error {
 		if bytes.Equal(ours, e.old) || bytes.Equal(ours, e.new) {
 			return e.new, nil
 		}
-		if bytes.Equal(e.old, e.new) { // only its mode is another
+		if bytes.Equal(e.old, e.new) { // only the mode differs
 			return ours, nil
 		}
 		return e.threeWay(ctx, ours)
@@ -286,15 +283,8 @@ func (e *edit) write(ctx context.Context) error {
 	return err
 }
 
-// allowed asks for what asks whoever writes it, in the subagent's name.
-func (t *tree) allowed(ctx context.Context, path string) error {
-	env := *t.env
-	env.Owner, env.SessionID, env.For = cmp.Or(t.env.Owner, t.env.SessionID), t.task.ID, headline(t.task.Goal, 200)
-	return tools.MayWrite(ctx, &env, tools.Call{ID: "merge", Name: ToolName}, "merge ", path)
-}
-
-// threeWay joins the subagent's change and the user's, or says that they touch the same
-// lines.
+// threeWay merges the subagent's change and the user's. If both change the same lines, it
+// returns an error.
 func (e *edit) threeWay(ctx context.Context, ours []byte) ([]byte, error) {
 	dir, err := scratch.New("merge")
 	if err != nil {
