@@ -22,19 +22,18 @@ const (
 // tooLarge has the packages and types that are still above the limits, with their size.
 // A size may only shrink; remove an entry when it is below its limit.
 var tooLarge = map[string]int{
-	"delegate.Children":            52,
-	"internal/proc":                4225,
-	"internal/sandbox":             5613,
-	"internal/sandbox.Box":         65,
-	"internal/workspace.Workspace": 102,
-	"server.Session":               89,
-	"server/acp.Agent":             56,
-	"server/lsp":                   4320,
-	"server/lsp.server":            97,
-	"server/servertest.Editor":     41,
-	"tools":                        11285,
-	"tools/policy":                 8378,
-	"tools/policy.analyzer":        178,
+	"delegate.Children":        52,
+	"internal/proc":            4225,
+	"internal/sandbox":         5613,
+	"internal/sandbox.Box":     65,
+	"server.Session":           89,
+	"server/acp.Agent":         56,
+	"server/lsp":               4320,
+	"server/lsp.server":        97,
+	"server/servertest.Editor": 41,
+	"tools":                    11285,
+	"tools/policy":             8378,
+	"tools/policy.analyzer":    178,
 }
 
 // TestSizes limits packages to 4,000 lines and types to 40 methods, without tests and

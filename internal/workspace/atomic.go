@@ -133,7 +133,7 @@ func writeTemp(dir *os.Root, temp string, text []byte, old fs.FileInfo) (err err
 }
 
 // stillThere returns an error if base has changed since old was read.
-func (w *Workspace) stillThere(p place, dir *os.Root, base string, old fs.FileInfo) error {
+func (s *scope) stillThere(p place, dir *os.Root, base string, old fs.FileInfo) error {
 	now, err := dir.Lstat(base)
 	gone := errors.Is(err, fs.ErrNotExist)
 	switch {
@@ -142,7 +142,7 @@ func (w *Workspace) stillThere(p place, dir *os.Root, base string, old fs.FileIn
 	case old == nil && gone, old != nil && !gone && unmoved(now, old):
 		return nil
 	}
-	return w.staleError(p.abs(), "on disk")
+	return s.staleError(p.abs(), "on disk")
 }
 
 func stampWritten(dir *os.Root, base string, text []byte) (stamp, error) {

@@ -27,10 +27,10 @@ type Action struct {
 // entry for each file that is another now: a file that was removed has a nil New,
 // one that was moved says from where. Open documents are changed in the editor.
 func (w *Workspace) Batch(ctx context.Context, actions []Action) ([]*Written, error) {
-	if err := w.lockWrites(ctx); err != nil {
+	if err := w.writing.lock(ctx); err != nil {
 		return nil, err
 	}
-	defer w.unlockWrites()
+	defer w.writing.unlock()
 	b := &batch{w: w, ctx: ctx, files: map[string]*batchFile{}}
 	for _, a := range actions {
 		if err := b.plan(a); err != nil {
@@ -247,7 +247,7 @@ func (b *batch) writeFile(f *batchFile) error {
 	}
 	gone := missingFolders(f.place)
 	old := fileImage(f.disk.text, f.disk.info)
-	noted := b.w.note(f.place, old)
+	noted := b.w.Journal.note(f.place, old)
 	if _, err := b.w.replaceFile(b.ctx, f.place, f.text, f.disk); err != nil {
 		noted(old)
 		return err
@@ -336,7 +336,7 @@ func (b *batch) putAside(f *batchFile) error {
 			return err
 		}
 	}
-	noted := b.w.note(f.place, old)
+	noted := b.w.Journal.note(f.place, old)
 	temp := tempName()
 	aside, done := filepath.Join(filepath.Dir(rel), temp), b.w.noteTemp(f.place, temp, rel)
 	was := old

@@ -17,7 +17,7 @@ import (
 // CopyOut copies files of the folder top to the folder dest. names are relative. Of open
 // documents it copies the text in the editor, and links stay links. It leaves out names that
 // do not exist or are not files. It touches nothing outside either folder.
-func (w *Workspace) CopyOut(ctx context.Context, top string, names []string, dest string) (copied []string, err error) {
+func (v *view) CopyOut(ctx context.Context, top string, names []string, dest string) (copied []string, err error) {
 	from, err := safefile.OpenRoot(top)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", top, err)
@@ -28,14 +28,14 @@ func (w *Workspace) CopyOut(ctx context.Context, top string, names []string, des
 		return nil, fmt.Errorf("opening %s: %w", dest, err)
 	}
 	defer to.Close()
-	open := w.openIn(top)
+	open := v.openIn(top)
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return copied, err
 		}
 		var text []byte
 		if path := filepath.Join(top, name); open[path] {
-			if text, err = w.editorText(ctx, path); err != nil {
+			if text, err = v.editorText(ctx, path); err != nil {
 				return copied, err
 			}
 		}
@@ -51,13 +51,13 @@ func (w *Workspace) CopyOut(ctx context.Context, top string, names []string, des
 }
 
 // openIn are the open documents below top, by their path with links resolved.
-func (w *Workspace) openIn(top string) map[string]bool {
+func (v *view) openIn(top string) map[string]bool {
 	open := map[string]bool{}
-	if w.docs == nil {
+	if v.docs == nil {
 		return open
 	}
-	for _, path := range w.docs.Paths() {
-		if p, err := w.locate(path); err == nil {
+	for _, path := range v.docs.Paths() {
+		if p, err := v.locate(path); err == nil {
 			path = p.abs()
 		}
 		if _, below := below(top, path); below {
@@ -69,7 +69,7 @@ func (w *Workspace) openIn(top string) map[string]bool {
 
 // HasUnlistedBuffers reports whether there is an editor that does not list its open
 // documents.
-func (w *Workspace) HasUnlistedBuffers() bool { return w.docs != nil && w.docs.Paths() == nil }
+func (v *view) HasUnlistedBuffers() bool { return v.docs != nil && v.docs.Paths() == nil }
 
 // CopyUnlisted asks an editor that does not list its open documents for files of the folder
 // top that it may have open: those that likely chooses, and those that the session has read.
@@ -109,22 +109,22 @@ func (w *Workspace) CopyUnlisted(ctx context.Context, top string, names []string
 }
 
 // seenAt reports whether the session has read or written the file at an absolute path.
-func (w *Workspace) seenAt(abs string) bool {
-	w.seenMu.Lock()
-	defer w.seenMu.Unlock()
-	_, seen := w.seen[abs]
+func (r *readTexts) seenAt(abs string) bool {
+	r.seenMu.Lock()
+	defer r.seenMu.Unlock()
+	_, seen := r.seen[abs]
 	return seen
 }
 
 // editorText returns the editor's text at an absolute path. If the editor has none, or the
 // path is a link, it returns nil.
-func (w *Workspace) editorText(ctx context.Context, path string) ([]byte, error) {
+func (v *view) editorText(ctx context.Context, path string) ([]byte, error) {
 	doc, ok, err := Document{}, false, error(nil)
-	switch p, outside := w.locate(path); {
+	switch p, outside := v.locate(path); {
 	case outside != nil: // in the repository, but not in the session's folders
-		doc, ok, err = w.get(ctx, path)
+		doc, ok, err = v.get(ctx, path)
 	case p.abs() == path:
-		doc, ok, err = w.document(ctx, p)
+		doc, ok, err = v.document(ctx, p)
 	}
 	if err != nil || !ok {
 		return nil, err

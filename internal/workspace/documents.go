@@ -11,8 +11,8 @@ import (
 
 // document returns the document that is open at p. The editor may spell the path
 // through a link that we resolved, so every open document is asked where it lies.
-func (w *Workspace) document(ctx context.Context, p place) (Document, bool, error) {
-	if w.docs == nil {
+func (v *view) document(ctx context.Context, p place) (Document, bool, error) {
+	if v.docs == nil {
 		return Document{}, false, nil
 	}
 	tried := []string{filepath.Join(p.folder.given, p.rel)}
@@ -20,20 +20,20 @@ func (w *Workspace) document(ctx context.Context, p place) (Document, bool, erro
 		tried = append(tried, abs)
 	}
 	for _, path := range tried {
-		doc, ok, err := w.get(ctx, path)
+		doc, ok, err := v.get(ctx, path)
 		if errors.Is(err, ErrRefused) && p.absent() {
-			err = &PathError{w.Name(path), err.Error(), errAbsent}
+			err = &PathError{v.Name(path), err.Error(), errAbsent}
 		}
 		if ok || err != nil {
 			return doc, ok, err
 		}
 	}
-	for _, path := range w.docs.Paths() {
+	for _, path := range v.docs.Paths() {
 		if path == tried[0] || path == tried[len(tried)-1] {
 			continue
 		}
-		if q, err := w.locate(path); err == nil && q == p {
-			return w.get(ctx, path)
+		if q, err := v.locate(path); err == nil && q == p {
+			return v.get(ctx, path)
 		}
 	}
 	return Document{}, false, nil
@@ -50,16 +50,16 @@ func (p place) absent() bool {
 	return missing(err)
 }
 
-func (w *Workspace) get(ctx context.Context, path string) (Document, bool, error) {
-	doc, ok, err := w.docs.Get(ctx, path)
+func (v *view) get(ctx context.Context, path string) (Document, bool, error) {
+	doc, ok, err := v.docs.Get(ctx, path)
 	if refused := errors.Is(err, ErrRefused); refused || err == nil {
-		w.refusals.note(path, refused)
+		v.refusals.note(path, refused)
 	}
 	switch {
 	case errors.Is(err, ErrRefused):
-		return Document{}, false, w.refused("read", path, err)
+		return Document{}, false, v.refused("read", path, err)
 	case err != nil:
-		return Document{}, false, fmt.Errorf("asking the editor for %s: %w", w.Name(path), err)
+		return Document{}, false, fmt.Errorf("asking the editor for %s: %w", v.Name(path), err)
 	}
 	return doc, ok, nil
 }
@@ -92,37 +92,37 @@ func (r *refusals) has(path string) bool {
 
 // hidden reports whether the editor refuses to read the file at p. It asks only if the
 // editor has refused before: a search would have it open every file.
-func (w *Workspace) hidden(ctx context.Context, p place) bool {
-	if c, ok := w.docs.(copied); ok {
+func (v *view) hidden(ctx context.Context, p place) bool {
+	if c, ok := v.docs.(copied); ok {
 		q, err := c.original(p.abs())
 		return err == nil && c.of.hidden(ctx, q)
 	}
-	if !w.refusals.has(filepath.Join(p.folder.given, p.rel)) && !w.refusals.has(p.abs()) {
+	if !v.refusals.has(filepath.Join(p.folder.given, p.rel)) && !v.refusals.has(p.abs()) {
 		return false
 	}
-	_, _, err := w.document(ctx, p)
+	_, _, err := v.document(ctx, p)
 	return errors.Is(err, ErrRefused)
 }
 
 // refused is the error for a path that the editor refuses to read or write.
-func (w *Workspace) refused(verb, path string, err error) error {
-	name := w.Name(path)
+func (v *view) refused(verb, path string, err error) error {
+	name := v.Name(path)
 	return &PathError{name, fmt.Sprintf("The editor refused to %s %s: %v. Nothing was read or changed on the disk. Ask the user, or work without this file.", verb, name, err), ErrRefused}
 }
 
 // writeThroughEditor makes text the content of p through the editor. If the editor
 // leaves the file to the disk, it returns false; see [Documents].
-func (w *Workspace) writeThroughEditor(ctx context.Context, p place, text []byte, unknown bool) (done bool, err error) {
-	if w.docs == nil {
+func (v *view) writeThroughEditor(ctx context.Context, p place, text []byte, unknown bool) (done bool, err error) {
+	if v.docs == nil {
 		return false, nil
 	}
 	path := filepath.Join(p.folder.given, p.rel)
-	done, err = w.docs.Write(ctx, path, text, unknown)
+	done, err = v.docs.Write(ctx, path, text, unknown)
 	switch {
 	case errors.Is(err, ErrRefused):
-		return false, w.refused("write", path, err)
+		return false, v.refused("write", path, err)
 	case err != nil:
-		return false, fmt.Errorf("writing %s through the editor: %w", w.Name(path), err)
+		return false, fmt.Errorf("writing %s through the editor: %w", v.Name(path), err)
 	}
 	return done, nil
 }
@@ -166,17 +166,17 @@ func (w *Workspace) rewrite(ctx context.Context, p place, old Image) error {
 }
 
 // documents returns the open documents that lie in the folders, by resolved path.
-func (w *Workspace) documents(ctx context.Context) (map[string]Document, error) {
+func (v *view) documents(ctx context.Context) (map[string]Document, error) {
 	docs := make(map[string]Document)
-	if w.docs == nil {
+	if v.docs == nil {
 		return docs, nil
 	}
-	for _, path := range w.docs.Paths() {
-		p, err := w.locate(path)
+	for _, path := range v.docs.Paths() {
+		p, err := v.locate(path)
 		if err != nil {
 			continue // a document from elsewhere
 		}
-		doc, ok, err := w.get(ctx, path)
+		doc, ok, err := v.get(ctx, path)
 		if err != nil {
 			return nil, err
 		}

@@ -11,20 +11,20 @@ import (
 )
 
 // Stat describes the file at path. It follows a link inside the folders.
-func (w *Workspace) Stat(ctx context.Context, path string) (info fs.FileInfo, err error) {
-	err = w.at(path, func(p place) error {
+func (d *disk) Stat(ctx context.Context, path string) (info fs.FileInfo, err error) {
+	err = d.at(path, func(p place) error {
 		info, err = p.folder.root.Stat(p.rel)
 		return err
 	})
 	if err != nil {
-		return nil, w.explain(ctx, "looking at", path, err)
+		return nil, d.explain(ctx, "looking at", path, err)
 	}
 	return info, nil
 }
 
 // List lists the folder dir, by name.
-func (w *Workspace) List(ctx context.Context, dir string) (entries []fs.DirEntry, err error) {
-	err = w.at(dir, func(p place) error {
+func (d *disk) List(ctx context.Context, dir string) (entries []fs.DirEntry, err error) {
+	err = d.at(dir, func(p place) error {
 		f, err := p.folder.root.OpenFile(p.rel, safefile.Flags, 0)
 		if err != nil {
 			return err
@@ -41,7 +41,7 @@ func (w *Workspace) List(ctx context.Context, dir string) (entries []fs.DirEntry
 		return err
 	})
 	if err != nil {
-		return nil, w.explain(ctx, "listing", dir, err)
+		return nil, d.explain(ctx, "listing", dir, err)
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, nil
@@ -52,10 +52,10 @@ func (w *Workspace) List(ctx context.Context, dir string) (entries []fs.DirEntry
 // the editor. An editor that refuses to read or to write the file refuses the
 // deletion, too.
 func (w *Workspace) Remove(ctx context.Context, path string) error {
-	if err := w.lockWrites(ctx); err != nil {
+	if err := w.writing.lock(ctx); err != nil {
 		return err
 	}
-	defer w.unlockWrites()
+	defer w.writing.unlock()
 	err := w.atLink(path, func(p place) error {
 		open, err := w.movable(ctx, p)
 		if err != nil {
@@ -69,7 +69,7 @@ func (w *Workspace) Remove(ctx context.Context, path string) error {
 		if open != nil {
 			was = openImage(open.Text)
 		}
-		noted := w.note(p, old)
+		noted := w.Journal.note(p, old)
 		if _, err := w.remove(ctx, p, was, func() error { return p.folder.root.Remove(p.rel) }); err != nil {
 			noted(old)
 			return err
@@ -87,10 +87,10 @@ func (w *Workspace) Remove(ctx context.Context, path string) error {
 // Rename moves the file from to a place where nothing is yet; parents are made.
 // Of an open document, the text in the editor moves. A link is moved itself.
 func (w *Workspace) Rename(ctx context.Context, from, to string) error {
-	if err := w.lockWrites(ctx); err != nil {
+	if err := w.writing.lock(ctx); err != nil {
 		return err
 	}
-	defer w.unlockWrites()
+	defer w.writing.unlock()
 	err := w.atLink(from, func(p place) error {
 		open, err := w.movable(ctx, p)
 		if err != nil {
@@ -104,7 +104,7 @@ func (w *Workspace) Rename(ctx context.Context, from, to string) error {
 			if err != nil {
 				return err
 			}
-			from, into := w.note(p, old), w.note(q, NoImage)
+			from, into := w.Journal.note(p, old), w.Journal.note(q, NoImage)
 			if err := w.move(ctx, p, q, open); err != nil {
 				from(old)
 				into(NoImage)
@@ -159,9 +159,9 @@ func (w *Workspace) movable(ctx context.Context, p place) (*Document, error) {
 }
 
 // vacant checks that nothing is at q, on the disk or in the editor.
-func (w *Workspace) vacant(ctx context.Context, path string, q place) error {
+func (v *view) vacant(ctx context.Context, path string, q place) error {
 	_, err := q.folder.root.Lstat(q.rel)
-	_, open, docErr := w.document(ctx, q)
+	_, open, docErr := v.document(ctx, q)
 	switch {
 	case docErr != nil:
 		return docErr
@@ -215,13 +215,6 @@ func (w *Workspace) moveFile(p, q place) error {
 		removeFolders(p.folder.root, made)
 		return err
 	}
-	w.seenMu.Lock()
-	defer w.seenMu.Unlock()
-	if s, ok := w.seen[p.abs()]; ok {
-		w.seen[q.abs()] = s
-		delete(w.seen, p.abs())
-	} else {
-		delete(w.seen, q.abs())
-	}
+	w.moved(p.abs(), q.abs())
 	return nil
 }

@@ -75,6 +75,6 @@ func (w *Workspace) fork(folders []string, docs Documents) (*Workspace, error) {
 		return nil, err
 	}
 	forked.Ripgrep, forked.Unfinished = w.Ripgrep, w.Unfinished
-	forked.gate, forked.refusals = w.gate, w.refusals
+	forked.priorityGate, forked.refusals = w.priorityGate, w.refusals
 	return forked, nil
 }

@@ -12,14 +12,14 @@ import (
 // literal is the place that a path names itself. The file tools follow links, because
 // users have links. A restored path follows none: a
 // command may have put a link to .git/hooks in the place of a folder since.
-func (w *Workspace) literal(path string) (place, error) {
-	abs, err := w.absolute(path)
+func (s *scope) literal(path string) (place, error) {
+	abs, err := s.absolute(path)
 	if err != nil {
 		return place{}, err
 	}
-	p, ok := w.within(abs)
+	p, ok := s.within(abs)
 	if !ok {
-		return place{}, w.outside(path)
+		return place{}, s.outside(path)
 	}
 	return p, nil
 }

@@ -50,17 +50,17 @@ func openImage(text []byte) Image {
 type Journal func(path string, old Image) (after func(now Image))
 
 // note tells the journal of a change at p, and of the folders that it will make.
-func (w *Workspace) note(p place, old Image) (after func(now Image)) {
-	if w.Journal == nil {
+func (j Journal) note(p place, old Image) (after func(now Image)) {
+	if j == nil {
 		return func(Image) {}
 	}
 	var folders []func(Image)
 	if !old.There() {
 		for _, rel := range missingFolders(p) {
-			folders = append(folders, w.Journal(filepath.Join(p.folder.path, rel), NoImage))
+			folders = append(folders, j(filepath.Join(p.folder.path, rel), NoImage))
 		}
 	}
-	noted := w.Journal(p.abs(), old)
+	noted := j(p.abs(), old)
 	return func(now Image) {
 		for _, f := range folders {
 			f(Image{Mode: fs.ModeDir | 0o755})
@@ -77,20 +77,20 @@ func (w *Workspace) note(p place, old Image) (after func(now Image)) {
 // Look returns the image at path: the editor's text if it is open there, else the image on
 // the disk. It follows no link: of a link at path it returns the link, and below a link it
 // finds nothing.
-func (w *Workspace) Look(ctx context.Context, path string) (now Image, err error) {
-	p, err := w.literal(path)
+func (v *view) Look(ctx context.Context, path string) (now Image, err error) {
+	p, err := v.literal(path)
 	if err == nil {
-		now, err = w.look(ctx, p)
+		now, err = v.look(ctx, p)
 	}
 	if err != nil {
-		return NoImage, w.explain(ctx, "reading", path, err)
+		return NoImage, v.explain(ctx, "reading", path, err)
 	}
 	return now, nil
 }
 
 // look is Look of a place.
-func (w *Workspace) look(ctx context.Context, p place) (Image, error) {
-	doc, open, err := w.document(ctx, p)
+func (v *view) look(ctx context.Context, p place) (Image, error) {
+	doc, open, err := v.document(ctx, p)
 	if err != nil {
 		return NoImage, err
 	}
@@ -109,13 +109,13 @@ func (w *Workspace) look(ctx context.Context, p place) (Image, error) {
 }
 
 // LookOnDisk is [Workspace.Look], but never at the editor.
-func (w *Workspace) LookOnDisk(ctx context.Context, path string) (now Image, err error) {
-	err = w.atLink(path, func(p place) error {
+func (d *disk) LookOnDisk(ctx context.Context, path string) (now Image, err error) {
+	err = d.atLink(path, func(p place) error {
 		now, err = lookOnDisk(p)
 		return err
 	})
 	if err != nil {
-		return NoImage, w.explain(ctx, "reading", path, err)
+		return NoImage, d.explain(ctx, "reading", path, err)
 	}
 	return now, nil
 }
@@ -165,10 +165,10 @@ var ErrKept = errors.New("left as it is")
 // open document is changed in the editor, and saved by the user; it is changed on the disk
 // only if the file does not exist there. PutBack ignores which texts this session has read.
 func (w *Workspace) PutBack(ctx context.Context, path string, want Image, check func(now Image) error) error {
-	if err := w.lockWrites(ctx); err != nil {
+	if err := w.writing.lock(ctx); err != nil {
 		return err
 	}
-	defer w.unlockWrites()
+	defer w.writing.unlock()
 	p, err := w.literal(path)
 	var fromCheck error
 	if err == nil {
@@ -217,7 +217,7 @@ func (w *Workspace) putBack(ctx context.Context, p place, want Image, check func
 	if open {
 		was = openImage(doc.Text)
 	}
-	after := w.note(p, now)
+	after := w.Journal.note(p, now)
 	undo := func() {}
 	if gone {
 		if held, undo, err = p.makeParent(); err != nil {
@@ -243,7 +243,7 @@ func (w *Workspace) putBackDocument(ctx context.Context, p place, doc Document, 
 	if bytes.Equal(doc.Text, text) {
 		return nil
 	}
-	after := w.note(p, openImage(doc.Text))
+	after := w.Journal.note(p, openImage(doc.Text))
 	if err := w.docs.Replace(ctx, doc, text); err != nil {
 		after(openImage(doc.Text))
 		if errors.Is(err, ErrRefused) {

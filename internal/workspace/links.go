@@ -12,8 +12,8 @@ import (
 
 // LinkTarget says where the symbolic link at path leads; empty: it is none, or
 // nothing is there.
-func (w *Workspace) LinkTarget(path string) (target string, err error) {
-	err = w.atLink(path, func(p place) error {
+func (d *disk) LinkTarget(path string) (target string, err error) {
+	err = d.atLink(path, func(p place) error {
 		info, err := p.folder.root.Lstat(p.rel)
 		if missing(err) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
 			return nil
@@ -29,10 +29,10 @@ func (w *Workspace) LinkTarget(path string) (target string, err error) {
 // Link puts a symbolic link at path, where nothing or another link is. It must lead
 // to a place in the folders.
 func (w *Workspace) Link(ctx context.Context, path, target string) error {
-	if err := w.lockWrites(ctx); err != nil {
+	if err := w.writing.lock(ctx); err != nil {
 		return err
 	}
-	defer w.unlockWrites()
+	defer w.writing.unlock()
 	err := w.atLink(path, func(p place) error {
 		leads := target
 		if !filepath.IsAbs(leads) {
@@ -79,10 +79,10 @@ func (w *Workspace) putLink(p place, target string) error {
 // Executable sets or removes the permission to execute the file at path, for all who may
 // read it.
 func (w *Workspace) Executable(ctx context.Context, path string, on bool) error {
-	if err := w.lockWrites(ctx); err != nil {
+	if err := w.writing.lock(ctx); err != nil {
 		return err
 	}
-	defer w.unlockWrites()
+	defer w.writing.unlock()
 	err := w.at(path, func(p place) error {
 		info, err := p.folder.root.Stat(p.rel)
 		if err != nil {

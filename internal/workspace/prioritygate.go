@@ -51,9 +51,9 @@ func (t *priorityGate) wait() <-chan struct{} {
 
 // Yield waits until no search runs, a [Workspace.Boost] is open, or ctx ends. Background
 // work such as [Workspace.Scan] calls it between its steps.
-func (w *Workspace) Yield(ctx context.Context) {
+func (t *priorityGate) Yield(ctx context.Context) {
 	for {
-		wait := w.gate.wait()
+		wait := t.wait()
 		if wait == nil {
 			return
 		}
@@ -67,4 +67,4 @@ func (w *Workspace) Yield(ctx context.Context) {
 
 // Boost makes [Workspace.Yield] return at once until done is called. Call it while a turn
 // waits for background work.
-func (w *Workspace) Boost() (done func()) { return w.gate.count(&w.gate.boosts) }
+func (t *priorityGate) Boost() (done func()) { return t.count(&t.boosts) }

@@ -66,8 +66,8 @@ func (w *Workspace) ReadIfThere(ctx context.Context, path string) (*File, error)
 }
 
 // readWhole reads the file at path from the disk. The text is never nil.
-func (w *Workspace) readWhole(ctx context.Context, path string) ([]byte, fs.FileInfo, error) {
-	_, f, info, err := w.openFile(ctx, path)
+func (d *disk) readWhole(ctx context.Context, path string) ([]byte, fs.FileInfo, error) {
+	_, f, info, err := d.openFile(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,21 +86,21 @@ func (w *Workspace) readWhole(ctx context.Context, path string) ([]byte, fs.File
 func readAll(r io.Reader, size int64) ([]byte, error) { return safefile.ReadAll(r, size, MaxWhole) }
 
 // openFile opens the regular file at path, and nothing else.
-func (w *Workspace) openFile(ctx context.Context, path string) (p place, f *os.File, info fs.FileInfo, err error) {
-	err = w.at(path, func(at place) error {
+func (d *disk) openFile(ctx context.Context, path string) (p place, f *os.File, info fs.FileInfo, err error) {
+	err = d.at(path, func(at place) error {
 		p = at
 		f, info, err = safefile.OpenIn(at.folder.root, at.rel)
 		return err
 	})
 	if err != nil {
-		return place{}, nil, nil, w.explain(ctx, "reading", path, err)
+		return place{}, nil, nil, d.explain(ctx, "reading", path, err)
 	}
 	return p, f, info, nil
 }
 
 // explain turns an error of the disk into a sentence about path. doing is a word
 // such as "reading".
-func (w *Workspace) explain(ctx context.Context, doing, path string, err error) error {
+func (s *scope) explain(ctx context.Context, doing, path string, err error) error {
 	var known *PathError
 	var kind *safefile.KindError
 	switch {
@@ -109,7 +109,7 @@ func (w *Workspace) explain(ctx context.Context, doing, path string, err error) 
 	case errors.As(err, &kind):
 		return &PathError{path, path + " " + kind.Error(), ErrNotRegular}
 	case missing(err):
-		return w.notFound(ctx, path)
+		return s.notFound(ctx, path)
 	}
 	return &PathError{path, fmt.Sprintf("%s %s: %v", doing, path, plain(err)), err}
 }

@@ -57,8 +57,8 @@ func (w *Workspace) Scan(ctx context.Context, s Scan) error {
 }
 
 // gitRules returns git's ignore rules for a walk from start.
-func (w *Workspace) gitRules(start place) *ignore.Matcher {
-	rules := w.rules(start)
+func (s *scope) gitRules(start place) *ignore.Matcher {
+	rules := s.rules(start)
 	rules.AsGit = true
 	return rules
 }
@@ -174,15 +174,15 @@ func isCache(entries []fs.DirEntry) bool {
 }
 
 // Holds reports whether an absolute path is in a workspace folder, without resolving links.
-func (w *Workspace) Holds(path string) bool {
-	_, inside := longest(w.current(), path)
+func (s *scope) Holds(path string) bool {
+	_, inside := longest(s.current(), path)
 	return inside
 }
 
 // Entry returns the entry at one path, also if a scan does not include the path. If there is
 // no file, directory or link, ok is false.
-func (w *Workspace) Entry(path string) (found Entry, ok bool) {
-	p, inside := longest(w.current(), path)
+func (d *disk) Entry(path string) (found Entry, ok bool) {
+	p, inside := longest(d.current(), path)
 	if !inside {
 		return found, false
 	}
@@ -204,10 +204,10 @@ func (w *Workspace) Entry(path string) (found Entry, ok bool) {
 
 // ReadEntry reads a file that a scan has found, without following links. If it is longer
 // than limit, the error is [ErrTooLarge]. after describes the file after it was read.
-func (w *Workspace) ReadEntry(path string, limit int64) (text []byte, after fs.FileInfo, err error) {
-	p, inside := longest(w.current(), path)
+func (d *disk) ReadEntry(path string, limit int64) (text []byte, after fs.FileInfo, err error) {
+	p, inside := longest(d.current(), path)
 	if !inside {
-		return nil, nil, w.outside(path)
+		return nil, nil, d.outside(path)
 	}
 	if p, err = p.hold(); err != nil {
 		return nil, nil, err
@@ -235,13 +235,13 @@ func (w *Workspace) ReadEntry(path string, limit int64) (text []byte, after fs.F
 
 // InScan reports whether a scan includes a path, apart from tracked ones. The path need not
 // exist.
-func (w *Workspace) InScan(path string) bool {
-	p, inside := longest(w.current(), path)
+func (d *disk) InScan(path string) bool {
+	p, inside := longest(d.current(), path)
 	if !inside || p.rel == "." {
 		return false
 	}
 	start := place{p.folder, "."}
-	rules := w.gitRules(start)
+	rules := d.gitRules(start)
 	return rules.Descend(p.folder.path, p.rel, func(dir *ignore.Dir, at, name string, isDir bool) bool {
 		return name != ".git" && !inCache(filepath.Dir(at)) && !(isDir && isInstalled(name)) &&
 			rules.Verdict(dir, filepath.ToSlash(at), name, isDir) != ignore.Ignored

@@ -25,8 +25,8 @@ const maxSwaps = 8
 
 // Abs returns where path lies: absolute, in scope, links inside the folders
 // resolved. It need not exist. The error is a [*PathError].
-func (w *Workspace) Abs(path string) (string, error) {
-	p, err := w.locate(path)
+func (s *scope) Abs(path string) (string, error) {
+	p, err := s.locate(path)
 	if err != nil {
 		return "", err
 	}
@@ -35,9 +35,9 @@ func (w *Workspace) Abs(path string) (string, error) {
 
 // Name returns an absolute path as the model says it: relative to the first
 // folder, else absolute; with slashes. A name stays as it is.
-func (w *Workspace) Name(path string) string {
+func (s *scope) Name(path string) string {
 	path = filepath.Clean(path)
-	folders := w.current()
+	folders := s.current()
 	if !filepath.IsAbs(path) || len(folders) == 0 {
 		return filepath.ToSlash(path)
 	}
@@ -52,16 +52,16 @@ func (w *Workspace) Name(path string) string {
 // at runs do on the place that path leads to. do must reach the disk through the
 // folder's root; when that refuses a link that was not there a moment ago, the
 // path is resolved anew.
-func (w *Workspace) at(path string, do func(place) error) error {
-	return w.retry(path, w.locate, do)
+func (s *scope) at(path string, do func(place) error) error {
+	return s.retry(path, s.locate, do)
 }
 
 // atLink is like at, but a link in the last place is meant itself.
-func (w *Workspace) atLink(path string, do func(place) error) error {
-	return w.retry(path, w.locateLink, do)
+func (s *scope) atLink(path string, do func(place) error) error {
+	return s.retry(path, s.locateLink, do)
 }
 
-func (w *Workspace) retry(path string, locate func(string) (place, error), do func(place) error) error {
+func (s *scope) retry(path string, locate func(string) (place, error), do func(place) error) error {
 	for range maxSwaps {
 		p, err := locate(path)
 		if err != nil {
@@ -71,25 +71,25 @@ func (w *Workspace) retry(path string, locate func(string) (place, error), do fu
 			return err
 		}
 	}
-	return w.outside(path)
+	return s.outside(path)
 }
 
-func (w *Workspace) locate(path string) (place, error) { return w.resolve(path, true) }
+func (s *scope) locate(path string) (place, error) { return s.resolve(path, true) }
 
-func (w *Workspace) locateLink(path string) (place, error) { return w.resolve(path, false) }
+func (s *scope) locateLink(path string) (place, error) { return s.resolve(path, false) }
 
 // resolve follows the links of path by hand, absolute ones too, which an os.Root
 // refuses even if they stay inside. Its result is only a path: files are opened through the
 // root.
-func (w *Workspace) resolve(path string, last bool) (place, error) {
-	abs, err := w.absolute(path)
+func (s *scope) resolve(path string, last bool) (place, error) {
+	abs, err := s.absolute(path)
 	if err != nil {
 		return place{}, err
 	}
 	for range maxLinks {
-		p, ok := w.within(abs)
+		p, ok := s.within(abs)
 		if !ok {
-			return place{}, w.outside(path)
+			return place{}, s.outside(path)
 		}
 		target, found := firstLink(p, last)
 		if !found {
@@ -102,8 +102,8 @@ func (w *Workspace) resolve(path string, last bool) (place, error) {
 
 // absolute returns path as an absolute path. It reads the disk only if path begins with a
 // name that has a special meaning in other programs, such as ~: here it may be a file.
-func (w *Workspace) absolute(path string) (string, error) {
-	folders := w.current()
+func (s *scope) absolute(path string) (string, error) {
+	folders := s.current()
 	switch {
 	case len(folders) == 0:
 		return "", &PathError{path, "the workspace is closed", os.ErrClosed}
@@ -113,7 +113,7 @@ func (w *Workspace) absolute(path string) (string, error) {
 		return "", &PathError{path, fmt.Sprintf("%q is no path: it holds a NUL byte", path), ErrOutside}
 	case named(folders[0], path):
 	case path == "~" || strings.HasPrefix(path, "~/"):
-		return "", &PathError{path, fmt.Sprintf("%s: ~ stands for nothing here; paths are relative to the workspace or absolute inside it (%s)", path, w.scope()), ErrOutside}
+		return "", &PathError{path, fmt.Sprintf("%s: ~ stands for nothing here; paths are relative to the workspace or absolute inside it (%s)", path, s.scope()), ErrOutside}
 	case strings.HasPrefix(path, "file:/"):
 		return "", &PathError{path, fmt.Sprintf("%s is an address, not a path; give the path alone, relative to the workspace or absolute", path), ErrOutside}
 	case filepath.IsAbs(path):
@@ -133,11 +133,11 @@ func named(f *folder, path string) bool {
 }
 
 // within finds the folder that holds abs: the one with the longest path.
-func (w *Workspace) within(abs string) (place, bool) {
+func (s *scope) within(abs string) (place, bool) {
 	if isProc(abs) {
 		return place{}, false
 	}
-	folders := w.current()
+	folders := s.current()
 	if p, ok := longest(folders, abs); ok {
 		return p, true
 	}
@@ -247,8 +247,8 @@ func firstLink(p place, last bool) (target string, found bool) {
 }
 
 // outside is the error for a path that leaves every folder.
-func (w *Workspace) outside(path string) error {
-	return &PathError{path, fmt.Sprintf("%s is outside the workspace; use a path inside it (%s)", path, w.scope()), ErrOutside}
+func (s *scope) outside(path string) error {
+	return &PathError{path, fmt.Sprintf("%s is outside the workspace; use a path inside it (%s)", path, s.scope()), ErrOutside}
 }
 
-func (w *Workspace) scope() string { return strings.Join(w.Folders(), ", ") }
+func (s *scope) scope() string { return strings.Join(s.Folders(), ", ") }

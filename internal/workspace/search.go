@@ -11,7 +11,7 @@ import (
 // Search finds lines or files. It leaves out ignored, hidden and binary files and links, as
 // rg does. It searches the unsaved text of open documents instead of their files.
 func (w *Workspace) Search(ctx context.Context, q search.Query) (*search.Found, error) {
-	defer w.gate.searching()()
+	defer w.searching()()
 	s, err := search.New(q)
 	if err != nil {
 		return nil, err
@@ -53,33 +53,33 @@ func (w *Workspace) Search(ctx context.Context, q search.Query) (*search.Found, 
 }
 
 // starts lists the places where a search of path begins.
-func (w *Workspace) starts(ctx context.Context, path string) ([]place, error) {
+func (v *view) starts(ctx context.Context, path string) ([]place, error) {
 	if path == "" || path == "." {
 		var all []place
-		for _, f := range w.current() {
+		for _, f := range v.current() {
 			all = append(all, place{f, "."})
 		}
 		return all, nil
 	}
 	var start place
-	err := w.at(path, func(p place) error {
+	err := v.at(path, func(p place) error {
 		start = p
 		_, err := p.folder.root.Stat(p.rel)
 		return err
 	})
 	if err != nil {
-		if _, open, _ := w.document(ctx, start); start.folder != nil && open {
+		if _, open, _ := v.document(ctx, start); start.folder != nil && open {
 			return []place{start}, nil
 		}
-		return nil, w.explain(ctx, "searching", path, err)
+		return nil, v.explain(ctx, "searching", path, err)
 	}
 	return []place{start}, nil
 }
 
 // searchedTexts returns the texts of open documents. If the search is of one file and the
 // editor does not list its open documents, searchedTexts asks it for this one.
-func (w *Workspace) searchedTexts(ctx context.Context, starts []place) (map[string][]byte, error) {
-	docs, err := w.documents(ctx)
+func (v *view) searchedTexts(ctx context.Context, starts []place) (map[string][]byte, error) {
+	docs, err := v.documents(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -87,14 +87,14 @@ func (w *Workspace) searchedTexts(ctx context.Context, starts []place) (map[stri
 	for path, doc := range docs {
 		texts[path] = doc.Text
 	}
-	if !w.HasUnlistedBuffers() || len(starts) != 1 {
+	if !v.HasUnlistedBuffers() || len(starts) != 1 {
 		return texts, nil
 	}
 	p := starts[0]
 	if info, err := p.folder.root.Stat(p.rel); err != nil || info.IsDir() {
 		return texts, nil
 	}
-	doc, open, err := w.document(ctx, p)
+	doc, open, err := v.document(ctx, p)
 	if open {
 		texts[p.abs()] = doc.Text
 	}
@@ -106,8 +106,8 @@ func (p place) location() search.Location {
 }
 
 // location returns abs in the workspace folder that it lies in.
-func (w *Workspace) location(abs string) (search.Location, bool) {
-	p, ok := longest(w.current(), abs)
+func (s *scope) location(abs string) (search.Location, bool) {
+	p, ok := longest(s.current(), abs)
 	if !ok {
 		return search.Location{}, false
 	}
@@ -116,9 +116,9 @@ func (w *Workspace) location(abs string) (search.Location, bool) {
 
 // skipped returns a function that reports whether a walk from start leaves out a
 // directory: other workspace folders have their own walk, and /proc has none.
-func (w *Workspace) skipped(start search.Location) func(dir string) bool {
+func (s *scope) skipped(start search.Location) func(dir string) bool {
 	others := make(map[string]bool)
-	for _, other := range w.current() {
+	for _, other := range s.current() {
 		if other.path != start.Folder {
 			others[other.path] = true
 		}
@@ -128,12 +128,12 @@ func (w *Workspace) skipped(start search.Location) func(dir string) bool {
 
 // walk visits the regular files below start that are neither ignored nor hidden; see
 // [search.Walk].
-func (w *Workspace) walk(ctx context.Context, start place, visit func(search.File)) error {
+func (s *scope) walk(ctx context.Context, start place, visit func(search.File)) error {
 	l := start.location()
-	return search.Walk(ctx, l, w.rules(start), w.skipped(l), visit)
+	return search.Walk(ctx, l, s.rules(start), s.skipped(l), visit)
 }
 
 // rules returns the ignore rules for a walk from start.
-func (w *Workspace) rules(start place) *ignore.Matcher {
-	return search.Rules(start.location(), w.gitConfig, nil)
+func (s *scope) rules(start place) *ignore.Matcher {
+	return search.Rules(start.location(), s.gitConfig, nil)
 }

@@ -23,9 +23,9 @@ const (
 
 // notFound returns the error for a path that does not exist, with similar names. It searches
 // for them only when the text is read, since that may walk every folder.
-func (w *Workspace) notFound(ctx context.Context, path string) error {
+func (s *scope) notFound(ctx context.Context, path string) error {
 	return &missingError{PathError{path, path + " does not exist", ErrNotFound}, sync.OnceValue(func() string {
-		if near := w.near(ctx, path); len(near) > 0 {
+		if near := s.near(ctx, path); len(near) > 0 {
 			return fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
 		}
 		return "; look for it with a file search, or list the folder"
@@ -44,30 +44,30 @@ func (e *missingError) Unwrap() error { return &e.PathError }
 
 // near lists names like path: first those beside it, then files of the same name
 // elsewhere.
-func (w *Workspace) near(ctx context.Context, path string) []string {
-	p, err := w.locate(path)
+func (s *scope) near(ctx context.Context, path string) []string {
+	p, err := s.locate(path)
 	if err != nil {
 		return nil
 	}
 	base := filepath.Base(p.rel)
 	var names []string
-	for _, name := range w.siblings(p) {
+	for _, name := range s.siblings(p) {
 		if levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(base)) <= 1+len(base)/5 {
-			names = append(names, w.Name(filepath.Join(filepath.Dir(p.abs()), name)))
+			names = append(names, s.Name(filepath.Join(filepath.Dir(p.abs()), name)))
 		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int {
 		return levenshtein.ComputeDistance(filepath.Base(a), base) - levenshtein.ComputeDistance(filepath.Base(b), base)
 	})
 	if len(names) == 0 {
-		names = w.sameName(ctx, p, base)
+		names = s.sameName(ctx, p, base)
 	}
 	return names[:min(len(names), maxSuggestions)]
 }
 
 // siblings lists the folder in which p would be. If something else is in the folder's
 // place, such as a named pipe, it returns nil.
-func (w *Workspace) siblings(p place) []string {
+func (s *scope) siblings(p place) []string {
 	f, err := p.folder.root.OpenFile(filepath.Dir(p.rel), safefile.Flags, 0)
 	if err != nil {
 		return nil
@@ -83,21 +83,21 @@ func (w *Workspace) siblings(p place) []string {
 }
 
 // sameName looks for files called base in p's folder.
-func (w *Workspace) sameName(ctx context.Context, p place, base string) []string {
+func (s *scope) sameName(ctx context.Context, p place, base string) []string {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var looked atomic.Int32
 	var mu sync.Mutex
 	var names []string
 	// An error means that the walk was stopped; the names so far are enough.
-	_ = w.walk(ctx, place{p.folder, "."}, func(f search.File) {
+	_ = s.walk(ctx, place{p.folder, "."}, func(f search.File) {
 		if looked.Add(1) > maxSuggestLooks {
 			cancel()
 		}
 		if strings.EqualFold(f.Name, base) {
 			mu.Lock()
 			defer mu.Unlock()
-			names = append(names, w.Name(f.Path))
+			names = append(names, s.Name(f.Path))
 		}
 	})
 	slices.Sort(names)

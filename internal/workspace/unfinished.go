@@ -20,6 +20,10 @@ import (
 // is locked as long as the process lives. After a kill, [Sweep] reads the notes. Its
 // methods are safe for concurrent use.
 type unfinished struct {
+	// Unfinished is a folder of ours for the notes. If it is empty, nothing is noted. Set it
+	// before the first change.
+	Unfinished string
+
 	mu   sync.Mutex
 	file *os.File // nil until the first note
 	open int      // notes of files that are not done yet
@@ -46,18 +50,18 @@ func isTemp(name string) bool {
 
 // temp names a temporary file beside p, and notes it. The caller calls done when the
 // file is there no more.
-func (w *Workspace) temp(p place) (name string, done func()) {
+func (u *unfinished) temp(p place) (name string, done func()) {
 	name = tempName()
-	return name, w.noteTemp(p, name, "")
+	return name, u.noteTemp(p, name, "")
 }
 
 // noteTemp notes that name, beside p, may be left behind. A later note of the same name
 // takes the place of an earlier one.
-func (w *Workspace) noteTemp(p place, name, back string) (done func()) {
-	if w.Unfinished == "" {
+func (u *unfinished) noteTemp(p place, name, back string) (done func()) {
+	if u.Unfinished == "" {
 		return func() {}
 	}
-	return w.unfinished.add(w.Unfinished, leftover{p.folder.path, filepath.Join(filepath.Dir(p.rel), name), back})
+	return u.add(u.Unfinished, leftover{p.folder.path, filepath.Join(filepath.Dir(p.rel), name), back})
 }
 
 // add writes a note. If it cannot be written, the change is made without it: only a

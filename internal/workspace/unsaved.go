@@ -14,16 +14,16 @@ import (
 // Unsaved names the open documents whose text in the editor is not that of the
 // file, sorted; those that a program which reads the disk sees otherwise. Our own
 // chat documents are none of them.
-func (w *Workspace) Unsaved(ctx context.Context) []string {
-	docs, err := w.documents(ctx)
+func (v *view) Unsaved(ctx context.Context) []string {
+	docs, err := v.documents(ctx)
 	if err != nil {
 		return nil // an editor that does not answer: the next command asks again
 	}
 	var names []string
 	for path, doc := range docs {
-		p, err := w.locate(path)
-		if err == nil && !strings.HasPrefix(p.rel, ".hermes/") && w.differs(ctx, p, doc.Text) {
-			names = append(names, w.Name(path))
+		p, err := v.locate(path)
+		if err == nil && !strings.HasPrefix(p.rel, ".hermes/") && v.differs(ctx, p, doc.Text) {
+			names = append(names, v.Name(path))
 		}
 	}
 	slices.Sort(names)
@@ -33,7 +33,7 @@ func (w *Workspace) Unsaved(ctx context.Context) []string {
 // differs compares a text with the file. Sizes nearly always tell. A file in
 // another encoding, or with a mark at its beginning, comes to the editor as UTF-8
 // without.
-func (w *Workspace) differs(ctx context.Context, p place, text []byte) bool {
+func (v *view) differs(ctx context.Context, p place, text []byte) bool {
 	info, err := p.folder.root.Stat(p.rel)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -44,7 +44,7 @@ func (w *Workspace) differs(ctx context.Context, p place, text []byte) bool {
 	if size := info.Size(); size > 2*int64(len(text))+4 || 2*size < int64(len(text)) {
 		return true
 	}
-	onDisk, _, err := w.readWhole(ctx, p.abs())
+	onDisk, _, err := v.readWhole(ctx, p.abs())
 	if err != nil || bytes.Equal(onDisk, text) {
 		return false
 	}

@@ -75,29 +75,28 @@ type Workspace struct {
 	// Journal is called before each change. It may be nil. Set it before the first change.
 	Journal Journal
 
-	// Unfinished is a folder of ours that notes which temporary files are being written,
-	// for [Sweep]; empty: nothing is noted. Set it before the first change.
-	Unfinished string
+	view
+	readTexts
+	unfinished
+	*priorityGate
+	writing writeLock
+}
 
-	unfinished unfinished
-
-	docs Documents
-
+// scope is the folders of a workspace: how paths lead into them, and which paths git ignores.
+type scope struct {
 	foldersMu sync.RWMutex
 	folders   []*folder // never changed in place
-
-	seenMu sync.Mutex
-	seen   map[string]stamp // the texts that this session last read or wrote, by absolute path
-
-	// writing has room for one: writes go one after another. A channel and not a
-	// mutex, so that a cancelled caller need not wait.
-	writing chan struct{}
-
-	gate *priorityGate
-
-	refusals *refusals
-
 	gitConfig ignore.GitConfig
+}
+
+// disk reads files in the folders, without the editor.
+type disk struct{ scope }
+
+// view is what a session sees: the text of open documents, and else the disk.
+type view struct {
+	disk
+	docs     Documents
+	refusals *refusals
 }
 
 // folder is one workspace folder, held open.
@@ -117,13 +116,13 @@ func Open(folders []string, docs Documents) (*Workspace, error) {
 		return nil, err
 	}
 	return &Workspace{
-		docs:      docs,
-		folders:   opened,
-		seen:      make(map[string]stamp),
-		writing:   make(chan struct{}, 1),
-		gate:      &priorityGate{},
-		refusals:  &refusals{},
-		gitConfig: ignore.UserGitConfig(),
+		view: view{
+			disk: disk{scope{folders: opened, gitConfig: ignore.UserGitConfig()}},
+			docs: docs, refusals: &refusals{},
+		},
+		readTexts:    readTexts{seen: make(map[string]stamp)},
+		writing:      make(writeLock, 1),
+		priorityGate: &priorityGate{},
 	}, nil
 }
 
@@ -218,29 +217,29 @@ func (w *Workspace) Close() error {
 }
 
 // Folders lists the folders, absolute, links resolved; the first is the main one.
-func (w *Workspace) Folders() []string {
+func (s *scope) Folders() []string {
 	var paths []string
-	for _, f := range w.current() {
+	for _, f := range s.current() {
 		paths = append(paths, f.path)
 	}
 	return paths
 }
 
 // SetFolders replaces the folders. When one cannot be opened, nothing changes.
-func (w *Workspace) SetFolders(folders []string) error {
-	w.foldersMu.Lock()
-	defer w.foldersMu.Unlock()
-	opened, err := openFolders(folders, w.folders)
+func (s *scope) SetFolders(folders []string) error {
+	s.foldersMu.Lock()
+	defer s.foldersMu.Unlock()
+	opened, err := openFolders(folders, s.folders)
 	if err != nil {
 		return err
 	}
-	old := w.folders
-	w.folders = opened
+	old := s.folders
+	s.folders = opened
 	return closeFolders(old, opened)
 }
 
-func (w *Workspace) current() []*folder {
-	w.foldersMu.RLock()
-	defer w.foldersMu.RUnlock()
-	return w.folders
+func (s *scope) current() []*folder {
+	s.foldersMu.RLock()
+	defer s.foldersMu.RUnlock()
+	return s.folders
 }

@@ -53,10 +53,10 @@ type update struct {
 }
 
 func (w *Workspace) update(ctx context.Context, path string, u update) (*Written, error) {
-	if err := w.lockWrites(ctx); err != nil {
+	if err := w.writing.lock(ctx); err != nil {
 		return nil, err
 	}
-	defer w.unlockWrites()
+	defer w.writing.unlock()
 	p, err := w.locate(path)
 	if err != nil {
 		return nil, err
@@ -78,19 +78,23 @@ func (w *Workspace) update(ctx context.Context, path string, u update) (*Written
 	return written, nil
 }
 
-func (w *Workspace) lockWrites(ctx context.Context) error {
+// writeLock has one place, so that writes run one after another. It is a channel and not a
+// mutex, so that a caller that is canceled does not wait.
+type writeLock chan struct{}
+
+func (l writeLock) lock(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	select {
-	case w.writing <- struct{}{}:
+	case l <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (w *Workspace) unlockWrites() { <-w.writing }
+func (l writeLock) unlock() { <-l }
 
 // updateDocument changes an open document through the editor.
 func (w *Workspace) updateDocument(ctx context.Context, p place, doc Document, u update) (*Written, error) {
@@ -127,7 +131,7 @@ func (w *Workspace) replaceDocument(ctx context.Context, p place, doc Document, 
 		text = []byte{}
 	}
 	if !slices.Equal(text, old) {
-		after := w.note(p, openImage(old))
+		after := w.Journal.note(p, openImage(old))
 		err := w.docs.Replace(ctx, doc, text)
 		if err != nil {
 			after(openImage(old))
@@ -147,8 +151,8 @@ func (w *Workspace) replaceDocument(ctx context.Context, p place, doc Document, 
 	return &Written{Path: abs, Old: old, New: text, Open: true}, nil
 }
 
-func (w *Workspace) staleError(abs, where string) error {
-	name := w.Name(abs)
+func (s *scope) staleError(abs, where string) error {
+	name := s.Name(abs)
 	return &PathError{name, fmt.Sprintf("%s has changed %s since it was read; read it again", name, where), ErrStale}
 }
 
@@ -172,7 +176,7 @@ func (w *Workspace) updateFile(ctx context.Context, path string, u update) (writ
 			text = []byte{}
 		}
 		old := fileImage(before.text, before.info)
-		noted := w.note(p, old)
+		noted := w.Journal.note(p, old)
 		after, err := w.replaceFile(ctx, p, text, before)
 		if err != nil {
 			noted(old)
