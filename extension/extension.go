@@ -44,17 +44,6 @@ type Commands interface {
 	Commands() []Command
 }
 
-// Command is a slash command. The model sees neither it nor its answer.
-type Command struct {
-	Name        string // without the slash
-	Description string
-	Hint        string // tells which arguments may follow; empty: none
-	Order       int    // among all commands in lists; equal ones stand in the order of extensions
-	// Run does the work and returns the answer for the user, as Markdown. It runs
-	// beside a turn.
-	Run func(ctx context.Context, args string) (string, error)
-}
-
 // Notices is an instance that tells the model about events in the background.
 // Nothing else reaches the model between requests.
 type Notices interface {

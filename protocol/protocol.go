@@ -41,18 +41,6 @@ const (
 	CommandTranscript      = "hermes.transcript"         // SessionArgs → TranscriptResult
 )
 
-// Commands lists the commands of executeCommandProvider.
-func Commands() []string {
-	return []string{
-		CommandPrompt, CommandExplain, CommandFix, CommandReview, CommandTest, CommandDocument,
-		CommandDelegate, CommandSubagentList, CommandSubagentMessage, CommandSubagentStop,
-		CommandChatOpen, CommandChatSend, CommandCancel,
-		CommandSessionNew, CommandSessionList, CommandSessionLoad, CommandSessionDelete, CommandSessionFork,
-		CommandCheckpoints, CommandCheckpointDiff, CommandRestore,
-		CommandTranscript,
-	}
-}
-
 // The titles of code actions and of the code lens.
 const (
 	TitleChat     = "Chat with Hermes"

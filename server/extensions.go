@@ -26,6 +26,8 @@ type Feature struct {
 	// Core makes the extension of a session, in place of Extension, for features of the
 	// program itself that need more of the session than an [extension.Session].
 	Core func(*Core) extension.Extension
+	// Commands are the extension's rows of the command table.
+	Commands []extension.Command
 	// Settings is the extension's own section of config.yaml; nil: it has none.
 	Settings *config.Section
 	// Section makes the extension's configuration of all settings. An error is

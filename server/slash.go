@@ -13,52 +13,57 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/extension"
 )
 
 // Command is a slash command: a prompt that begins with its name is for us, not for
 // the model.
 type Command struct {
-	Name        string // without the slash
-	Description string
-	Hint        string // what may follow the name; empty: nothing
-	Order       int    // among all commands
+	extension.Command
+	answer slashFunc
+	start  func(x *Session, args string, also agent.Sink) *Turn // takes a turn's place; nil: answer
+}
 
-	// answer does the work and says what came of it. It runs beside a turn.
-	answer func(x *Session, ctx context.Context, args string) (string, error)
-	// start takes a turn's place instead. Nil: answer.
-	start func(x *Session, args string, also agent.Sink) *Turn
+// slashFunc does the work of a slash command and returns its report. It runs beside a turn.
+type slashFunc func(x *Session, ctx context.Context, args string) (string, error)
+
+// answers has the functions of our own slash commands, by their names in the table.
+func answers() map[string]Command {
+	return map[string]Command{
+		"help":     {answer: (*Session).help},
+		"status":   {answer: (*Session).statusText},
+		"model":    {answer: option(optionModel)},
+		"mode":     {answer: option(optionMode)},
+		"think":    {answer: option(optionThought)},
+		"compact":  {start: (*Session).StartCompaction},
+		"undo":     {answer: (*Session).undoPrompt},
+		"new":      {answer: (*Session).beginAnew},
+		"fork":     {answer: (*Session).forkHere},
+		"sessions": {answer: (*Session).listSessions},
+		"title":    {answer: (*Session).retitle},
+		"notes":    {answer: (*Session).renote},
+		"tools":    {answer: (*Session).listTools},
+	}
 }
 
 // Commands returns the slash commands of the session: ours, and those of extensions.
 func (x *Session) Commands() []Command {
-	all := coreCommands()
+	var all []Command
+	ours := answers()
+	for _, row := range table {
+		if c, ok := ours[row.Name]; ok {
+			c.Command = row
+			all = append(all, c)
+		}
+	}
 	for _, c := range x.extensions.Commands() {
 		all = append(all, Command{
-			Name: c.Name, Description: c.Description, Hint: c.Hint, Order: c.Order,
-			answer: func(_ *Session, ctx context.Context, args string) (string, error) { return c.Run(ctx, args) },
+			Command: c,
+			answer:  func(_ *Session, ctx context.Context, args string) (string, error) { return c.Run(ctx, args) },
 		})
 	}
 	slices.SortStableFunc(all, func(a, b Command) int { return cmp.Compare(a.Order, b.Order) })
 	return all
-}
-
-// coreCommands are the commands that need no extension.
-func coreCommands() []Command {
-	return []Command{
-		{Name: "help", Description: "List the commands", Order: 10, answer: (*Session).help},
-		{Name: "status", Description: "Show model, usage, mode and sandbox", Order: 20, answer: (*Session).statusText},
-		{Name: "model", Description: "Show or choose the model", Hint: "name of a model", Order: 30, answer: option(optionModel)},
-		{Name: "mode", Description: "Show or choose what asks before it runs", Hint: "ask or auto", Order: 40, answer: option(optionMode)},
-		{Name: "think", Description: "Show or choose how long the model thinks", Hint: "default, low, medium or high", Order: 50, answer: option(optionThought)},
-		{Name: "compact", Description: "Sum up the older part of the conversation to make room", Hint: "what matters", Order: 60, start: (*Session).StartCompaction},
-		{Name: "undo", Description: "Go back to before your last prompt, files included", Order: 70, answer: (*Session).undoPrompt},
-		{Name: "new", Description: "Begin anew here; what was said is kept as another session", Order: 80, answer: (*Session).beginAnew},
-		{Name: "fork", Description: "Begin another session with what was said here", Order: 90, answer: (*Session).forkHere},
-		{Name: "sessions", Description: "List the sessions of this folder", Order: 120, answer: (*Session).listSessions},
-		{Name: "title", Description: "Show or change the session's title", Hint: "a title", Order: 130, answer: (*Session).retitle},
-		{Name: "notes", Description: "Show or replace your notes on the session", Hint: "notes; the model does not see them", Order: 140, answer: (*Session).renote},
-		{Name: "tools", Description: "List the tools that the model has", Order: 150, answer: (*Session).listTools},
-	}
 }
 
 // slash tells whether a prompt is a command, or would be one. A path that begins a
@@ -85,7 +90,8 @@ func (x *Session) slash(in agent.Input) (c Command, args string, ok bool) {
 	if _, err := os.Lstat("/" + name); err == nil { // /etc is …
 		return c, "", false
 	}
-	return Command{Name: name, answer: func(*Session, context.Context, string) (string, error) { return x.unknownCommand(name), nil }}, args, true
+	unknown := func(*Session, context.Context, string) (string, error) { return x.unknownCommand(name), nil }
+	return Command{Command: extension.Command{Name: name}, answer: unknown}, args, true
 }
 
 func commandLike(name string) bool {

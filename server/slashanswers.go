@@ -71,7 +71,7 @@ func titled(head store.Session) string {
 }
 
 // option shows a setting of the session, or changes it.
-func option(id string) func(*Session, context.Context, string) (string, error) {
+func option(id string) slashFunc {
 	return func(x *Session, ctx context.Context, value string) (string, error) {
 		if value != "" {
 			if err := x.SetOption(ctx, id, value); err != nil {

@@ -1,9 +1,10 @@
 // Package vscode_test compares the extension's manifest with what it mirrors: the
-// keys of config.yaml, and the commands that it declares itself.
+// keys of config.yaml, the command table, and the commands that it declares itself.
 package vscode_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"reflect"
 	"regexp"
@@ -12,12 +13,13 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 type manifest struct {
 	Contributes struct {
-		Commands      []struct{ Command, Title string }
+		Commands      []struct{ Command, Category, Title string }
 		Menus         map[string][]struct{ Command, Submenu string }
 		Keybindings   []struct{ Command string }
 		Configuration []struct {
@@ -136,6 +138,29 @@ func mayRepositorySet(t *testing.T, key string, s setting) bool {
 		t.Fatal(err)
 	}
 	return len(app.Config().Load(t.TempDir(), config.Options{Editor: editor}).Problems) == 0
+}
+
+// TestPalette compares the commands and their titles with the command table.
+func TestPalette(t *testing.T) {
+	t.Parallel()
+	svc := app.New(server.Options{Home: t.TempDir(), Environ: []string{}})
+	t.Cleanup(func() { _ = svc.Close() })
+	want := map[string]string{}
+	for _, c := range svc.CommandTable() {
+		if c.VSCode != "" {
+			want[c.VSCode] = c.Title
+		}
+	}
+	got := map[string]string{}
+	for _, c := range read(t).Contributes.Commands {
+		got[c.Command] = c.Title
+		if c.Category != "Hermes" {
+			t.Errorf("%s has the category %q", c.Command, c.Category)
+		}
+	}
+	if len(want) < 30 || !maps.Equal(got, want) {
+		t.Errorf("package.json has\n%v, the table has\n%v", got, want)
+	}
 }
 
 func TestCommands(t *testing.T) {

@@ -12,12 +12,25 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 )
 
+var (
+	create  = extension.Command{Name: "checkpoint", Description: "Record the files as they are now", Hint: "a name", Order: 100}
+	restore = extension.Command{
+		Name: "rollback", Execute: "hermes.checkpoint.restore", VSCode: "hermes.rollback", Neovim: "rollback", Title: "Roll Back…",
+		Description: "List checkpoints, or restore the files of one", Hint: "a number, and files if not all", Order: 110,
+	}
+)
+
+// Table has the rows of the command table.
+var Table = []extension.Command{
+	create,
+	{Execute: "hermes.checkpoint.list", Description: "List the checkpoints of a session", Order: 101},
+	{Execute: "hermes.checkpoint.diff", Description: "Compare files with a checkpoint", Order: 102},
+	restore,
+}
+
 // Commands returns /checkpoint and /rollback.
 func (x *Instance) Commands() []extension.Command {
-	return []extension.Command{
-		{Name: "checkpoint", Description: "Keep the files as they are now", Hint: "a name for it", Order: 100, Run: x.create},
-		{Name: "rollback", Description: "List checkpoints, or bring files back as they were at one", Hint: "number, and files if not all", Order: 110, Run: x.rollback},
-	}
+	return []extension.Command{create.With(x.create), restore.With(x.rollback)}
 }
 
 func (x *Instance) create(ctx context.Context, name string) (string, error) {

@@ -202,9 +202,12 @@ func SecretsOf(list []Server) map[string]string {
 	return found
 }
 
+// Table has the rows of the command table.
+var Table = []extension.Command{{Name: "mcp", Description: "Show the MCP servers and their tools", Order: 160}}
+
 // Commands returns /mcp.
 func (x *Instance) Commands() []extension.Command {
-	return []extension.Command{{Name: "mcp", Description: "Show the MCP servers and their tools", Order: 160, Run: x.list}}
+	return []extension.Command{Table[0].With(x.list)}
 }
 
 // StatusLine is the line of /status.

@@ -38,14 +38,17 @@ func Features(s *server.Service) []server.Feature {
 	pythons := codeexec.NewPythons()
 	return []server.Feature{
 		{Extension: instructions.New(s.Home), Section: persona},
-		{Core: mcpServers(s), Section: servers},
-		{Core: restorePoints(kept), Settings: checkpoints.Section(), Section: restoreLimits, Shutdown: kept.Close, Deleted: kept.Forget},
+		{Core: mcpServers(s), Section: servers, Commands: mcp.Table},
+		{
+			Core: restorePoints(kept), Settings: checkpoints.Section(), Section: restoreLimits, Commands: checkpoints.Table,
+			Shutdown: kept.Close, Deleted: kept.Forget,
+		},
 		{Core: func(c *server.Core) extension.Extension { return background.New(c.Show) }},
 		{Extension: web.New(s.Version), Settings: web.Section(), Section: webSearch},
 		{Extension: clarify.New(), Section: questions},
 		{Extension: history.New(s.Store)},
 		{Extension: codeexec.Extension(func(c *codeexec.Config) { c.Environ, c.Pythons = s.Environ, pythons }), Settings: codeexec.Section(), Section: scripts},
-		{Core: subagents(s), Section: subagentLimits},
+		{Core: subagents(s), Section: subagentLimits, Commands: delegate.Table},
 	}
 }
 

@@ -60,7 +60,7 @@ func (s *server) ensureChat(ctx context.Context, session *service.Session) (*cha
 }
 
 // chatOpen is hermes.chat.open.
-func (s *server) chatOpen(a protocol.ChatOpenArgs) (command, error) {
+func (s *server) chatOpen(a protocol.ChatOpenArgs, _ *lsp.ExecuteCommandParams) (command, error) {
 	var quoted string
 	if a.TextDocument != nil {
 		q, err := s.quote(a.TextDocument.URI, a.Range)
@@ -127,7 +127,7 @@ func (q quotation) markdown() string {
 }
 
 // chatSend is hermes.chat.send. The prompt is the text below the last “## You”.
-func (s *server) chatSend(a protocol.ChatSendArgs, token lsp.ProgressToken) (command, error) {
+func (s *server) chatSend(a protocol.ChatSendArgs, p *lsp.ExecuteCommandParams) (command, error) {
 	u, err := uri.Parse(a.TextDocument.URI)
 	if err != nil || a.TextDocument.URI == "" {
 		return command{}, invalidParams("%s: textDocument.uri %q is not a URI", protocol.CommandChatSend, a.TextDocument.URI)
@@ -166,10 +166,10 @@ func (s *server) chatSend(a protocol.ChatSendArgs, token lsp.ProgressToken) (com
 		if inFile, err := chat.PromptOf(c.Snapshot(), draft, running); inEditor && !streams && (err != nil || inFile != prompt) {
 			j.shown = prompt
 		}
-		j.token, j.at = token, at
+		j.token, j.at = p.WorkDoneToken, at
 		return followed{protocol.SessionResult{SessionID: session.ID()}, s.start(j)}, nil
 	}
-	return command{run, &pendingTurn{c.SessionID(), token}}, nil
+	return command{run, &pendingTurn{c.SessionID(), p.WorkDoneToken}}, nil
 }
 
 // sessionOf returns the session of a chat. If the store has a session of its name in this

@@ -10,6 +10,7 @@ import (
 	lsp "go.lsp.dev/protocol"
 
 	"github.com/hermes-ls/hermes-ls/protocol"
+	service "github.com/hermes-ls/hermes-ls/server"
 )
 
 // command is a command whose argument has been understood, and whose documents
@@ -46,65 +47,76 @@ func (s *server) executeCommand(ctx context.Context, p *lsp.ExecuteCommandParams
 	return raw(result)
 }
 
+// handler prepares a command.
+type handler func(p *lsp.ExecuteCommandParams) (command, error)
+
+// handlers has the functions of the commands of [executable], except hermes.cancel.
+func handlers(s *server) map[string]handler {
+	return map[string]handler{
+		protocol.CommandPrompt:          prepared(s.prompt),
+		protocol.CommandExplain:         prepared(s.action),
+		protocol.CommandFix:             prepared(s.action),
+		protocol.CommandReview:          prepared(s.action),
+		protocol.CommandTest:            prepared(s.action),
+		protocol.CommandDocument:        prepared(s.action),
+		protocol.CommandDelegate:        prepared(s.delegate),
+		protocol.CommandSubagentList:    simple(s.subagentList),
+		protocol.CommandSubagentMessage: simple(s.subagentMessage),
+		protocol.CommandSubagentStop:    simple(s.subagentStop),
+		protocol.CommandChatOpen:        prepared(s.chatOpen),
+		protocol.CommandChatSend:        prepared(s.chatSend),
+		protocol.CommandSessionNew:      simple(s.sessionNew),
+		protocol.CommandSessionList:     simple(s.sessionList),
+		protocol.CommandSessionLoad:     simple(s.sessionLoad),
+		protocol.CommandSessionDelete:   simple(s.sessionDelete),
+		protocol.CommandSessionFork:     simple(s.sessionFork),
+		protocol.CommandCheckpoints:     simple(s.checkpointList),
+		protocol.CommandCheckpointDiff:  simple(s.checkpointDiff),
+		protocol.CommandRestore:         released(s.restore),
+		protocol.CommandTranscript:      prepared(s.transcript),
+	}
+}
+
 func (s *server) command(p *lsp.ExecuteCommandParams) (command, error) {
-	token := p.WorkDoneToken
-	switch p.Command {
-	case protocol.CommandPrompt:
-		return prepared(p, func(a protocol.PromptArgs) (command, error) { return s.prompt(a, token) })
-	case protocol.CommandExplain, protocol.CommandFix, protocol.CommandReview, protocol.CommandTest, protocol.CommandDocument:
-		return prepared(p, func(a protocol.ActionArgs) (command, error) { return s.action(p.Command, a, token) })
-	case protocol.CommandDelegate:
-		return prepared(p, func(a protocol.DelegateArgs) (command, error) { return s.delegate(a, token) })
-	case protocol.CommandSubagentList:
-		return simple(p, s.subagentList)
-	case protocol.CommandSubagentMessage:
-		return simple(p, s.subagentMessage)
-	case protocol.CommandSubagentStop:
-		return simple(p, s.subagentStop)
-	case protocol.CommandChatOpen:
-		return prepared(p, s.chatOpen)
-	case protocol.CommandChatSend:
-		return prepared(p, func(a protocol.ChatSendArgs) (command, error) { return s.chatSend(a, token) })
-	case protocol.CommandSessionNew:
-		return simple(p, s.sessionNew)
-	case protocol.CommandSessionList:
-		return simple(p, s.sessionList)
-	case protocol.CommandSessionLoad:
-		return simple(p, s.sessionLoad)
-	case protocol.CommandSessionDelete:
-		return simple(p, s.sessionDelete)
-	case protocol.CommandSessionFork:
-		return simple(p, s.sessionFork)
-	case protocol.CommandCheckpoints:
-		return simple(p, s.checkpointList)
-	case protocol.CommandCheckpointDiff:
-		return simple(p, s.checkpointDiff)
-	case protocol.CommandRestore:
-		return released(p, s.restore)
-	case protocol.CommandTranscript:
-		return prepared(p, s.transcript)
+	if prepare := s.commands[p.Command]; prepare != nil {
+		return prepare(p)
 	}
-	return command{}, invalidParams("unknown command %q; the commands are %s", p.Command, strings.Join(protocol.Commands(), ", "))
+	return command{}, invalidParams("unknown command %q; the commands are %s", p.Command, strings.Join(executable(s.service), ", "))
 }
 
-func prepared[A any](p *lsp.ExecuteCommandParams, prepare func(A) (command, error)) (command, error) {
-	var args A
-	if err := decode(p, &args); err != nil {
-		return command{}, err
+// executable returns the names of the commands, from the command table.
+func executable(svc *service.Service) []string {
+	var names []string
+	for _, c := range svc.CommandTable() {
+		if c.Execute != "" {
+			names = append(names, c.Execute)
+		}
 	}
-	return prepare(args)
+	return names
 }
 
-func simple[A any](p *lsp.ExecuteCommandParams, run func(context.Context, A) (any, error)) (command, error) {
-	return prepared(p, func(args A) (command, error) {
+// prepared decodes the argument of a command for prepare.
+func prepared[A any](prepare func(A, *lsp.ExecuteCommandParams) (command, error)) handler {
+	return func(p *lsp.ExecuteCommandParams) (command, error) {
+		var args A
+		if err := decode(p, &args); err != nil {
+			return command{}, err
+		}
+		return prepare(args, p)
+	}
+}
+
+// simple is prepared for commands that start no turn and read no document.
+func simple[A any](run func(context.Context, A) (any, error)) handler {
+	return prepared(func(args A, _ *lsp.ExecuteCommandParams) (command, error) {
 		return command{run: func(ctx context.Context, _ *ticket) (any, error) { return run(ctx, args) }}, nil
 	})
 }
 
 // released is simple for commands that may take long, such as a question to the user: later
-// commands need not wait for it.
-func released[A any](p *lsp.ExecuteCommandParams, run func(context.Context, A) (any, error)) (command, error) {
-	return prepared(p, func(args A) (command, error) {
+// commands do not wait for it.
+func released[A any](run func(context.Context, A) (any, error)) handler {
+	return prepared(func(args A, _ *lsp.ExecuteCommandParams) (command, error) {
 		return command{run: func(ctx context.Context, at *ticket) (any, error) {
 			at.release()
 			return run(ctx, args)

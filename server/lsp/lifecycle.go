@@ -88,7 +88,7 @@ func (s *server) offerActions() lsp.CodeActionProvider {
 }
 
 func (s *server) offerCommands() lsp.ExecuteCommandOptions {
-	o := lsp.ExecuteCommandOptions{Commands: protocol.Commands()}
+	o := lsp.ExecuteCommandOptions{Commands: executable(s.service)}
 	yes := true
 	o.WorkDoneProgress = &yes
 	return o

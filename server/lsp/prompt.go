@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -25,7 +26,7 @@ type job struct {
 }
 
 // prompt is hermes.prompt.
-func (s *server) prompt(a protocol.PromptArgs, token lsp.ProgressToken) (command, error) {
+func (s *server) prompt(a protocol.PromptArgs, p *lsp.ExecuteCommandParams) (command, error) {
 	if strings.TrimSpace(a.Prompt) == "" {
 		return command{}, invalidParams("%s: prompt is missing or empty", protocol.CommandPrompt)
 	}
@@ -39,7 +40,7 @@ func (s *server) prompt(a protocol.PromptArgs, token lsp.ProgressToken) (command
 		input.Context = append(input.Context, q.resource())
 		shown += "\n\n(" + q.place + ")"
 	}
-	return s.prompting(a.SessionID, input, shown, token, a.Wait), nil
+	return s.prompting(a.SessionID, input, shown, p.WorkDoneToken, a.Wait), nil
 }
 
 // prompting makes the command that runs a prompt: at once, or waiting for the answer.
@@ -184,4 +185,54 @@ func (f *fanOut) answerText() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.text.String()
+}
+
+// actionPrompts are the prompts of the code actions; %s is the location. The first line
+// names the session and the progress.
+var actionPrompts = map[string]string{
+	protocol.CommandExplain: "Explain %s.\n\nWhat it does, how, and what is easy to get wrong about it. Read what you need around it. Change nothing.",
+	protocol.CommandFix:     "Fix %s.\n\nFind the cause before you change anything, make the smallest change that removes it, and check the result.",
+	protocol.CommandReview: "Review %s.\n\nLook for bugs, missed cases, and unclear code, the worst first, each with its line and what to do about it. " +
+		"Change nothing.",
+	protocol.CommandTest: "Write tests for %s.\n\nFollow the tests that are there already, and run them.",
+	protocol.CommandDocument: "Document %s.\n\nComments in the way of the language and of the code around it, saying why where it is not plain. " +
+		"Change no behaviour.",
+}
+
+// action is hermes.explain and its kin: a prompt about a place in a document.
+func (s *server) action(a protocol.ActionArgs, p *lsp.ExecuteCommandParams) (command, error) {
+	if a.TextDocument.URI == "" {
+		return command{}, invalidParams("%s: textDocument.uri is missing", p.Command)
+	}
+	q, err := s.quote(a.TextDocument.URI, a.Range)
+	if err != nil {
+		return command{}, err
+	}
+	wish := fmt.Sprintf(actionPrompts[p.Command], q.place)
+	input := agent.Input{Text: wish, Context: []agent.Resource{q.resource()}}
+	if len(a.Diagnostics) > 0 {
+		list := diagnosticsText(a.Diagnostics)
+		input.Context = append(input.Context, agent.Resource{URI: a.TextDocument.URI + "#diagnostics", Text: list})
+		wish += "\n\nReported there:\n\n" + list
+	}
+	return s.prompting(a.SessionID, input, wish, p.WorkDoneToken, a.Wait), nil
+}
+
+var severities = [...]string{"problem", "error", "warning", "information", "hint"}
+
+// diagnosticsText lists the editor's diagnostics, one on each line.
+func diagnosticsText(list []protocol.Diagnostic) string {
+	var b strings.Builder
+	for _, d := range list {
+		severity := severities[0]
+		if d.Severity > 0 && d.Severity < len(severities) {
+			severity = severities[d.Severity]
+		}
+		fmt.Fprintf(&b, "- line %d: %s: %s", d.Range.Start.Line+1, severity, strings.Join(strings.Fields(d.Message), " "))
+		if d.Source != "" {
+			fmt.Fprintf(&b, " (%s)", d.Source)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
 }

@@ -117,14 +117,15 @@ func (x *stream) Write(context.Context, jsonrpc2.Message) (int64, error) { retur
 
 // server is one connection.
 type server struct {
-	log     *slog.Logger
-	version string
-	service *service.Service
-	agent   *acp.Agent
-	writer  *wire.Writer
-	rpc     jsonrpc2.Conn
-	methods map[string]method // requests
-	notes   map[string]method // notifications
+	log      *slog.Logger
+	version  string
+	service  *service.Service
+	agent    *acp.Agent
+	writer   *wire.Writer
+	rpc      jsonrpc2.Conn
+	methods  map[string]method // requests
+	commands map[string]handler
+	notes    map[string]method // notifications
 
 	ctx   context.Context // the connection's life
 	leave context.CancelCauseFunc
@@ -159,6 +160,7 @@ func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
 	s.documents = newDocuments(s)
 	s.chats = chat.NewSet(s.chatEditor())
 	s.agent = acp.NewAgent(o.Service, peer{s}, acp.Options{Host: host{s}, Log: o.Log, Preset: preset, Turn: s.acpTurn})
+	s.commands = handlers(s)
 	s.methods = map[string]method{
 		lsp.MethodInitialize:              s.initialize,
 		lsp.MethodShutdown:                bare(s.shutdown),

@@ -93,7 +93,7 @@ func endOfChild(e agent.ChildEnded) string {
 
 // delegate is hermes.delegate: subagents begin without the model being asked first,
 // and their reports come into the session as if it had asked.
-func (s *server) delegate(a protocol.DelegateArgs, token lsp.ProgressToken) (command, error) {
+func (s *server) delegate(a protocol.DelegateArgs, p *lsp.ExecuteCommandParams) (command, error) {
 	tasks := a.Tasks
 	if len(tasks) == 0 {
 		tasks = []protocol.DelegateTask{{Goal: a.Goal, Context: a.Context, Toolsets: a.Toolsets}}
@@ -111,7 +111,7 @@ func (s *server) delegate(a protocol.DelegateArgs, token lsp.ProgressToken) (com
 		return command{}, fmt.Errorf("encoding the tasks: %w", err)
 	}
 	input := delegate.Prompt(goals, args)
-	return s.prompting(a.SessionID, input, input.Text, token, a.Wait), nil
+	return s.prompting(a.SessionID, input, input.Text, p.WorkDoneToken, a.Wait), nil
 }
 
 // ofSession finds the session whose subagents are meant; nil: there is none.

@@ -13,7 +13,7 @@ local M = {}
 ---@field last? integer
 
 ---@class hermes.SubCommand
----@field what string
+---@field description string the table of the server's commands has the same
 ---@field run fun(call: hermes.Call)
 ---@field complete? fun(): string[] what may stand behind it
 
@@ -272,9 +272,9 @@ local review_changes = table.concat({
 
 ---@type table<string, hermes.SubCommand>
 M.sub = {
-  ask = { what = "ask; lines that are given go with it", run = ask },
+  ask = { description = "Send a prompt, with the selected lines", run = ask },
   chat = {
-    what = "open the chat; lines that are given are quoted there",
+    description = "Open the chat and quote the selected lines",
     run = function(call)
       local shown = view.show(current(call), { focus = true })
       if call.first then
@@ -283,7 +283,7 @@ M.sub = {
     end,
   },
   toggle = {
-    what = "show or hide the chat",
+    description = "Show or hide the chat",
     run = function(call)
       if view.window() then
         return view.hide()
@@ -291,11 +291,11 @@ M.sub = {
       M.sub.chat.run(vim.tbl_extend("force", call, { first = false }))
     end,
   },
-  close = { what = "hide the chat", run = view.hide },
-  explain = { what = "explain a file, or lines of it", run = about(protocol.command.explain) },
-  fix = { what = "fix what is reported at the cursor, else in the file", run = about(protocol.command.fix, true) },
+  close = { description = "Hide the chat", run = view.hide },
+  explain = { description = "Explain a file or the selected lines", run = about(protocol.command.explain) },
+  fix = { description = "Fix the diagnostics at the cursor, else of the file", run = about(protocol.command.fix, true) },
   review = {
-    what = "review a file, lines of it, or “changes”: what is not committed yet",
+    description = "Review a file, the selected lines, or “changes”: the uncommitted changes",
     run = function(call)
       if call.words == "changes" then
         return ask(vim.tbl_extend("force", call, { words = review_changes }))
@@ -306,10 +306,10 @@ M.sub = {
       return { "changes" }
     end,
   },
-  test = { what = "write tests for a file, or lines of it", run = about(protocol.command.test) },
-  document = { what = "document a file, or lines of it", run = about(protocol.command.document) },
+  test = { description = "Write tests for a file or the selected lines", run = about(protocol.command.test) },
+  document = { description = "Document a file or the selected lines", run = about(protocol.command.document) },
   delegate = {
-    what = "have a subagent reach a goal",
+    description = "Delegate a goal to a subagent",
     run = function(call)
       local function go(words)
         if words and vim.trim(words) ~= "" then
@@ -323,13 +323,13 @@ M.sub = {
     end,
   },
   subagents = {
-    what = "show the subagents, with keys to stop and to tell",
+    description = "Show the subagents",
     run = function(call)
       require("hermes.subagents").open(current(call))
     end,
   },
   cancel = {
-    what = "cancel what runs",
+    description = "Cancel the running turn",
     run = function(call)
       local conversation = known(call.buf)
       if not (conversation and conversation:running()) then
@@ -339,13 +339,13 @@ M.sub = {
     end,
   },
   new = {
-    what = "begin a new conversation",
+    description = "Start a new session; the old one is kept",
     run = function(call)
       view.show(connection.of(call.buf):begin(), { focus = true })
     end,
   },
   resume = {
-    what = "go on with an earlier conversation",
+    description = "Resume an earlier session",
     run = function(call)
       pick(call, "Go on with", function(session, of)
         open(of, session.sessionId)
@@ -353,13 +353,13 @@ M.sub = {
     end,
   },
   delete = {
-    what = "delete an earlier conversation",
+    description = "Delete an earlier session",
     run = function(call)
       pick(call, "Delete for good", delete)
     end,
   },
   fork = {
-    what = "go on in a copy of this conversation",
+    description = "Create another session from this one",
     run = function(call)
       local conversation = current(call)
       local of = conversation.connection
@@ -372,19 +372,19 @@ M.sub = {
     end,
   },
   diff = {
-    what = "compare what the last turn changed with what was before",
+    description = "Compare the files of the last turn with their earlier text",
     run = function(call)
       changes.review(current(call), call.words ~= "" and call.words or nil)
     end,
   },
   rollback = {
-    what = "bring files back to before a turn",
+    description = "List checkpoints, or restore the files of one",
     run = function(call)
       changes.rollback(current(call))
     end,
   },
   transcript = {
-    what = "show all of the conversation, results included",
+    description = "Show the session as Markdown, results included",
     run = function(call)
       local conversation = current(call)
       view.leave()
@@ -392,22 +392,22 @@ M.sub = {
     end,
   },
   model = {
-    what = "choose the model",
+    description = "Show or choose the model",
     run = choose(protocol.category.model),
     complete = values(protocol.category.model),
   },
   mode = {
-    what = "choose what asks before it runs",
+    description = "Show or choose the approval mode",
     run = choose(protocol.category.mode),
     complete = values(protocol.category.mode),
   },
   thinking = {
-    what = "choose how long the model thinks",
+    description = "Show or choose how long the model thinks",
     run = choose(protocol.category.thought_level),
     complete = values(protocol.category.thought_level),
   },
   doctor = {
-    what = "say what works and what is missing",
+    description = "Check the installation",
     run = function()
       program({ "doctor" }, function(out)
         vim.cmd("botright new")
@@ -418,7 +418,7 @@ M.sub = {
     end,
   },
   settings = {
-    what = "edit config.yaml",
+    description = "Edit the settings",
     run = function()
       program({ "config", "path" }, function(out)
         view.leave()
@@ -427,7 +427,7 @@ M.sub = {
     end,
   },
   restart = {
-    what = "stop the server and start it again",
+    description = "Restart the server",
     run = function(call)
       local of = connection.of(call.buf)
       of.died = {}

@@ -1,0 +1,30 @@
+package extension
+
+import "context"
+
+// Command is a row of the command table: one command with its name on each face. A face
+// that gives it no name does not have it. The table feeds the slash commands (and with
+// them /help and the list of the Agent Client Protocol), the list of
+// workspace/executeCommand, the palette of VS Code and the subcommands of :Hermes.
+//
+// An extension adds rows in two ways. Rows that hold for all sessions stand in the list
+// of server/app. Slash commands of one session come from [Commands].
+type Command struct {
+	Name        string // the slash command, without the slash
+	Execute     string // the command of workspace/executeCommand
+	VSCode      string // the command of VS Code
+	Neovim      string // the subcommand of :Hermes
+	Title       string // in the palette of VS Code
+	Description string // in lists: a verb and an object
+	Hint        string // tells which arguments may follow Name; empty: none
+	Order       int    // in all lists; equal ones stand in the order of extensions
+	// Run runs the slash command and returns the answer for the user, as Markdown. The
+	// model sees neither the command nor its answer. Run runs beside a turn.
+	Run func(ctx context.Context, args string) (string, error)
+}
+
+// With returns the slash command with its function.
+func (c Command) With(run func(ctx context.Context, args string) (string, error)) Command {
+	c.Run = run
+	return c
+}
