@@ -3,58 +3,37 @@ package policy
 import "strings"
 
 // git judges git by its own options and its verb.
-func (j *analyzer) git(c *call) {
-	args := c.args
+func git(j *analyzer, c *call) {
+	p := rulesOf("git")
+	o := p.parse(c.args)
 	st := c.st.clone()
-	for len(args) > 0 && (args[0].option() || args[0].open()) {
-		text := args[0].text
-		if args[0].open() {
-			j.ask(c, "runs git with arguments that cannot be seen")
-			return
-		}
-		name, val, has := strings.Cut(text, "=")
-		args = args[1:]
-		j.foreign = j.foreign || name != "-c" && !in("git-opens-option", name)
-		if !has && len(args) > 0 {
-			if in("git-option-with-value", text) {
-				val, args = args[0].text, args[1:]
+	for _, opt := range o.list {
+		switch opt.name {
+		case "C", "work-tree":
+			st.cwds = absolute(st, opt.value.text)
+		case "git-dir":
+			if at := absolute(st, strings.TrimSuffix(strings.TrimSuffix(opt.value.text, "/"), ".git")); len(at) > 0 {
+				st.cwds = at
 			}
-		}
-		switch name {
-		case "-c":
-			j.gitSetting(c, val)
-		case "-C", "--work-tree":
-			st.cwds = absolute(st, val)
-		case "--git-dir":
-			st.cwds = absolute(st, strings.TrimSuffix(strings.TrimSuffix(val, "/"), ".git"))
-			if len(st.cwds) == 0 {
-				st.cwds = c.st.cwds
-			}
-		case "--exec-path":
-			if has {
-				j.ask(c, "runs git's programs from another place")
-			}
-		case "--config-env":
-			j.ask(c, "sets a git setting that cannot be seen")
-		}
-		if strings.HasPrefix(text, "-c") && len(text) > 2 {
-			j.gitSetting(c, text[2:])
 		}
 	}
-	if len(args) == 0 {
+	j.foreign = j.foreign || !p.opensWith(c.args)
+	if len(o.rest) == 0 {
 		return
 	}
-	if args[0].open() {
-		j.ask(c, "runs a git command that cannot be seen")
-		return
+	if len(o.list) > 0 { // for deny rules: the command without the options before its verb
+		j.commands = append(j.commands, visible(render(append([]field{{text: "git"}}, o.rest...))))
 	}
-	if len(args) < len(c.args) { // for deny rules: the command without the options before its verb
-		j.commands = append(j.commands, visible(render(append([]field{{text: "git"}}, args...))))
-	}
-	g := &call{name: args[0].text, args: args[1:], words: c.words, st: st}
+	g := &call{name: o.rest[0].text, args: o.rest[1:], words: c.words, st: st}
 	j.gitOpens(g)
 	j.gitOutside(g)
-	j.gitVerb(g)
+	p = rulesOf("git " + g.name)
+	if j.apply(g, p) {
+		return
+	}
+	for _, judge := range p.handlers {
+		judge(j, g)
+	}
 }
 
 // gitOutside asks about changes to a repository outside the workspace.
@@ -116,106 +95,21 @@ func gitRuns(key, val string) bool {
 	return in("git-setting-runs", last) || in("git-setting-runs", section+"."+last)
 }
 
-// gitVerb judges a command of git by its rules.
-func (j *analyzer) gitVerb(c *call) {
-	j.apply(c, rulesOf("git "+c.name))
-	switch c.name {
-	case "checkout":
-		j.gitCheckout(c)
-	case "config":
-		j.gitConfig(c)
+// gitConfig judges a change of settings.
+func gitConfig(j *analyzer, c *call) {
+	rest := rulesOf("git config").parse(c.args).rest
+	if len(rest) > 0 && contains("set unset rename-section remove-section edit", rest[0].text) {
+		rest = rest[1:]
 	}
-	j.transports(c, c.args)
-}
-
-func afterWord(args []field, word string) []field {
-	for i, a := range args {
-		if a.text == word {
-			args = args[i+1:]
-			for len(args) > 0 && args[0].option() {
-				args = args[1:]
-			}
-			return args
-		}
-	}
-	return nil
-}
-
-func (j *analyzer) gitCheckout(c *call) {
-	o := parse(c.args, "bB", "orphan conflict pathspec-from-file")
-	discards := o.has("f", "force") || o.exact("pathspec-from-file")
-	for i, a := range c.args {
-		if a.text == "--" && i+1 < len(c.args) {
-			discards = true
-		}
-	}
-	for i, a := range o.rest {
-		t := a.text
-		discards = discards || t == "." || t == ".." || strings.HasPrefix(t, "./") || strings.HasPrefix(t, "../") || strings.HasPrefix(t, ":") ||
-			strings.HasSuffix(t, "/") || a.glob || i > 0 && !o.has("b", "B", "t", "track", "orphan")
-	}
-	switch {
-	case discards:
-		j.ask(c, "throws away changes that are not committed")
-	case o.has("B"):
-		j.ask(c, "moves a branch, which can lose commits")
-	case o.open && !o.has("b", "orphan"):
-		j.ask(c, "checks out what cannot be seen")
-	}
-}
-
-func (j *analyzer) gitConfig(c *call) {
-	p := parse(c.args, "ft", "file blob type default get get-all get-regexp unset unset-all")
-	if p.has("e", "edit") {
-		j.ask(c, "edits git's configuration")
+	if len(rest) < 2 {
 		return
 	}
-	reads := p.has("l", "list", "get", "get-all", "get-regexp", "get-urlmatch", "show-origin", "name-only", "get-color")
-	rest := p.rest
-	if len(rest) > 0 {
-		switch rest[0].text {
-		case "get", "list":
-			reads = true
-		case "set", "unset", "rename-section", "remove-section", "edit":
-			rest = rest[1:]
-			if len(rest) == 1 {
-				rest = append(rest, field{})
-			}
-		}
+	key, val := rest[0].text, rest[1].text
+	if rest[0].seen() && rest[1].seen() {
+		j.settings = append(j.settings, strings.ToLower(key)+"="+val)
 	}
-	if reads || len(rest) < 2 && !p.has("unset", "unset-all", "add", "replace-all", "remove-section", "rename-section") {
-		return
-	}
-	if v, ok := p.get("f", "file"); ok && v.has {
-		j.writes(c, v.value)
-	}
-	if p.has("global", "system") {
-		j.ask(c, "changes git's configuration outside the workspace")
-		return
-	}
-	if p.open {
-		j.ask(c, "changes a git setting that cannot be seen")
-		return
-	}
-	if len(rest) >= 2 && rest[0].seen() && rest[1].seen() {
-		j.settings = append(j.settings, strings.ToLower(rest[0].text)+"="+rest[1].text)
-	}
-	if len(rest) >= 2 && gitRuns(rest[0].text, rest[1].text) {
-		j.ask(c, "has a git setting that runs programs ("+visible(rest[0].text)+")")
+	if gitRuns(key, val) {
+		j.ask(c, "has a git setting that runs programs ("+visible(key)+")")
 		j.findings[len(j.findings)-1].settings = true
-	}
-}
-
-// transports asks about addresses that are commands.
-func (j *analyzer) transports(c *call, args []field) {
-	switch c.name {
-	case "clone", "fetch", "pull", "push", "ls-remote", "remote", "submodule", "archive":
-	default:
-		return
-	}
-	for _, a := range args {
-		if scheme, _, ok := strings.Cut(a.text, "::"); ok && !strings.ContainsAny(scheme, "/:.@") {
-			j.ask(c, "has an address that is a command ("+visible(scheme)+"::)")
-		}
 	}
 }

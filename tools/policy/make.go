@@ -13,7 +13,7 @@ import (
 func (j *analyzer) make(c *call) {
 	o := parse(c.args, "fCjlIoWE", "file makefile directory eval old-file new-file include-dir")
 	if c.name == "just" && (hasWord(c.args, "--command") || hasWord(c.args, "-c")) {
-		j.handsOn(c)
+		handsOn(j, c)
 	}
 	for _, a := range c.args {
 		if strings.HasPrefix(a.text, "SHELL=") || strings.HasPrefix(a.text, ".SHELLFLAGS=") || strings.HasPrefix(a.text, "--eval") ||

@@ -24,45 +24,6 @@ func (j *analyzer) known(c *call, program string) {
 	}
 }
 
-// opensWith reports whether a program runs no other code with these arguments.
-func (p *program) opensWith(args []field) bool {
-	if p.opens == nil || p.opens["*"] {
-		return p.opens != nil
-	}
-	for i, a := range args {
-		name, _, _ := strings.Cut(a.text, "=")
-		switch {
-		case a.text == "--":
-			return true
-		case valued(p, args, i):
-		case a.open():
-			return false
-		case !a.option() || p.opens[name] || strings.Trim(a.text[1:], "0123456789") == "":
-		case strings.HasPrefix(name, "--") || !p.opensCluster(a.text[1:]):
-			return false
-		}
-	}
-	return true
-}
-
-// valued reports whether an argument is the value of the option before it.
-func valued(p *program, args []field, i int) bool {
-	return i > 0 && args[i-1].option() && takesNext(args[i-1].text, p.short, p.long)
-}
-
-// opensCluster reports the same of short options in one word. The last may have a value.
-func (p *program) opensCluster(letters string) bool {
-	for _, letter := range letters {
-		if !p.opens["-"+string(letter)] {
-			return false
-		}
-		if strings.ContainsRune(p.short, letter) {
-			return true
-		}
-	}
-	return true
-}
-
 // sets notes the setting of a variable: of one that is not known to be harmless, a program
 // may run or load something.
 func (j *analyzer) sets(name, value string) {

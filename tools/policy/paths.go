@@ -271,3 +271,17 @@ func foldRune(r rune) rune {
 	}
 	return r
 }
+
+func cleanPath(name string) string { return path.Clean(slashes(name)) }
+
+// protected judges targets only by names that are protected in every folder.
+func (j *analyzer) protected(c *call, targets ...field) {
+	for _, t := range targets {
+		for _, name := range absolute(c.st, t.text) {
+			if a := j.scope.written(name); a.level == Refused || a.settings {
+				j.accessed(c, name, a)
+			}
+			j.recordWrite(name)
+		}
+	}
+}

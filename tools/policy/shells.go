@@ -240,13 +240,6 @@ func (j *analyzer) builtin(c *call) {
 // hidesHistory is the reason of commands that change the history of the shell.
 const hidesHistory = "hides or deletes the history of commands"
 
-// history judges the shell's list of earlier commands: to show it is nothing.
-func (j *analyzer) history(c *call) {
-	if o := parse(c.args, "", "delete"); o.has("c", "d", "w", "a", "r", "n", "clear", "delete") || hasWord(c.args, "clear") || hasWord(c.args, "delete") {
-		j.ask(c, hidesHistory)
-	}
-}
-
 func (j *analyzer) set(c *call) {
 	for i, a := range c.args {
 		if a.text == "history" && i > 0 && c.args[i-1].text == "+o" {

@@ -1,0 +1,516 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// options are the options of a command and its operands.
+type options struct {
+	list []option
+	rest []field
+	sets []field // NAME=VALUE before the command
+	open bool    // an argument may be an option that cannot be seen
+}
+
+type option struct {
+	name   string // without dashes; one character for a short one
+	value  field
+	has    bool // it has a value
+	double bool
+}
+
+// parse reads GNU style options. short are the letters and long the names that
+// take a value (names separated by spaces). Single-dash words are clusters.
+func parse(args []field, short, long string) options {
+	return (&program{short: short, long: long}).parse(args)
+}
+
+func (p *program) parse(args []field) (o options) {
+	if p.bundled && len(args) > 0 && !args[0].option() && !strings.ContainsAny(args[0].text, "/."+unknown) {
+		letters := strings.ReplaceAll(args[0].text, "f", "") // "tar xzf file"
+		if letters != args[0].text {
+			letters += "f"
+		}
+		args = append([]field{{text: "-" + letters}}, args[1:]...)
+	}
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
+		case a.text == "--":
+			o.rest = append(o.rest, args[i+1:]...)
+			return o
+		case a.option() && strings.HasPrefix(a.text, "--"):
+			name, val, has := strings.Cut(a.text[2:], "=")
+			opt := option{name: name, value: field{text: val, glob: a.glob}, has: has, double: true}
+			if !has && i+1 < len(args) && p.takes("--"+name) {
+				i++
+				opt.value, opt.has = args[i], true
+			}
+			o.list = append(o.list, opt)
+		case a.option():
+			o.open = o.open || strings.Contains(a.text, unknown)
+			i = o.cluster(p, args, i)
+		default:
+			name, _, assign := strings.Cut(a.text, "=")
+			if p.assigns && assign && envName(name) {
+				o.sets = append(o.sets, a)
+				continue
+			}
+			o.open = o.open || a.open()
+			if p.leads {
+				o.rest = append(o.rest, args[i:]...)
+				return o
+			}
+			o.rest = append(o.rest, a)
+		}
+	}
+	return o
+}
+
+// cluster reads short options in one word and returns the last index it used.
+func (o *options) cluster(p *program, args []field, i int) int {
+	text := args[i].text[1:]
+	for k, r := range text {
+		opt := option{name: string(r)}
+		if p.takes("-" + opt.name) {
+			if rest := text[k+len(opt.name):]; rest == "" && i+1 < len(args) {
+				i++
+				opt.value, opt.has = args[i], true
+			} else {
+				opt.value, opt.has = field{text: strings.TrimPrefix(rest, "=")}, rest != ""
+			}
+			o.list = append(o.list, opt)
+			return i
+		}
+		o.list = append(o.list, opt)
+	}
+	return i
+}
+
+// takes reports whether an option takes a value.
+func (p *program) takes(option string) bool {
+	if p.flags != nil {
+		return !p.flags[option]
+	}
+	if name, long := strings.CutPrefix(option, "--"); long {
+		return contains(p.long, name)
+	}
+	return strings.Contains(p.short, option[1:])
+}
+
+// get returns the last of the named options. A single character is a short one; a longer
+// name counts also when it is abbreviated.
+func (o options) get(names ...string) (option, bool) {
+	for _, opt := range slices.Backward(o.list) {
+		for _, n := range names {
+			if !opt.double && opt.name == n || opt.double && opt.name != "" && len(n) > 1 && strings.HasPrefix(n, opt.name) {
+				return opt, true
+			}
+		}
+	}
+	return option{}, false
+}
+
+func (o options) has(names ...string) bool {
+	_, ok := o.get(names...)
+	return ok
+}
+
+// exact tells whether a long option is given by its whole name.
+func (o options) exact(name string) bool {
+	return slices.ContainsFunc(o.list, func(opt option) bool { return opt.double && opt.name == name })
+}
+
+// opensWith reports whether a program runs no other code with these arguments.
+func (p *program) opensWith(args []field) bool {
+	if p.opens == nil || p.opens["*"] {
+		return p.opens != nil
+	}
+	o := p.parse(args)
+	return !o.open && !slices.ContainsFunc(o.list, func(opt option) bool {
+		if opt.double {
+			return !p.opens["--"+opt.name]
+		}
+		return !p.opens["-"+opt.name] && strings.Trim(opt.name, "0123456789") != ""
+	})
+}
+
+func contains(list, word string) bool {
+	for one := range strings.SplitSeq(list, " ") {
+		if one == word {
+			return true
+		}
+	}
+	return false
+}
+
+func hasWord(args []field, word string) bool {
+	return slices.ContainsFunc(args, func(a field) bool { return a.text == word })
+}
+
+func envName(s string) bool {
+	return s != "" && !strings.ContainsAny(s, "-/. \x00") && !(s[0] >= '0' && s[0] <= '9')
+}
+
+// program judges a call by the rules of its program. A program that the rule files
+// do not know runs; it may be given another one to run.
+func (j *analyzer) program(c *call) {
+	if len(c.args) == 1 && contains("--help --version", c.args[0].text) {
+		return
+	}
+	j.remote(c)
+	p := rulesOf(c.name)
+	if j.apply(c, p) {
+		return
+	}
+	for _, judge := range p.handlers {
+		judge(j, c)
+	}
+	if len(p.handlers) == 0 && !p.known {
+		handsOn(j, c)
+	}
+}
+
+// apply judges a call by the rules of a program, and reports whether they end the judgment.
+func (j *analyzer) apply(c *call, p *program) (done bool) {
+	if len(p.rules) == 0 {
+		return false
+	}
+	t := newTerms(j, c, p)
+	held := false
+	for _, r := range p.rules {
+		if r.other && held {
+			continue
+		}
+		holds := t.all(r.when) && t.do(r)
+		if held = holds || r.other && held; holds && r.action == "allows" {
+			return true
+		}
+	}
+	return false
+}
+
+// terms evaluates the conditions of rules for a call, and applies their actions.
+type terms struct {
+	j     *analyzer
+	c     *call
+	o     options
+	p     *program
+	found string // the part that the last pattern matched, or the option of the value
+}
+
+func newTerms(j *analyzer, c *call, p *program) *terms {
+	return &terms{j: j, c: c, o: p.parse(c.args), p: p}
+}
+
+func (t *terms) all(groups [][]string) bool {
+	for _, group := range groups {
+		if !slices.ContainsFunc(group, t.holds) {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *terms) holds(term string) bool {
+	if rest, not := strings.CutPrefix(term, "!"); not && rest != "" {
+		return !t.holds(rest)
+	}
+	if head, pattern, ok := patternTerm(term); ok {
+		return t.matches(head, pattern)
+	}
+	text, rest := strings.ReplaceAll(term[1:], "␠", " "), t.o.rest
+	anyArg := func(is func(arg string) bool) bool {
+		return slices.ContainsFunc(t.c.args, func(a field) bool { return is(a.text) })
+	}
+	switch term[0] {
+	case '*':
+		return true
+	case '.':
+		if term == ".." {
+			return len(rest) > 0
+		}
+		prefix, pattern := strings.CutSuffix(text, "*")
+		return len(t.c.args) > 0 && (t.c.args[0].text == text || pattern && strings.HasPrefix(t.c.args[0].text, prefix))
+	case ':':
+		command := t.command()
+		return len(command) == 1 && programName(command[0].text) == text && !t.j.stdin.some
+	case '%':
+		name, list, listed := strings.Cut(strings.TrimLeft(text, "-"), ":")
+		v, ok := t.o.get(name)
+		program, _, _ := strings.Cut(v.value.text, " ")
+		return ok && v.has && (!listed && !harmlessHelper(v.value.text) && v.value.text != "never" || listed && !in(list, programName(program)))
+	case '?':
+		return term == "?" && t.o.open || term == "?1" && len(rest) > 0 && rest[0].open() || term == "??" && unseen(t.c.args)
+	case '#':
+		return strings.HasPrefix(text, "#") && len(rest) >= int(text[1]-'0') || len(t.c.args) == int(text[0]-'0')
+	case '=':
+		return t.o.exact(text[2:])
+	case '@':
+		return anyArg(func(arg string) bool {
+			return arg == text || text[0] == '-' && len(text) > 1 && strings.HasPrefix(arg, text+"=")
+		})
+	case '~':
+		return anyArg(func(arg string) bool { return strings.Contains(arg, text) }) || t.j.stdin.known && strings.Contains(t.j.stdin.text, text)
+	case '^':
+		return anyArg(func(arg string) bool { return strings.HasPrefix(arg, text) })
+	case '+':
+		return hasWord(rest, text)
+	case '-':
+		name, value, valued := strings.Cut(strings.TrimLeft(term, "-"), "=")
+		opt, ok := t.o.get(name)
+		return ok && (!valued || opt.value.text == value)
+	}
+	switch term {
+	case "dry":
+		return onlyShows(t.c.args, "")
+	case "device":
+		return anyArg(func(arg string) bool {
+			rest, ok := strings.CutPrefix(arg, "/dev/")
+			return ok && blockDevice(rest)
+		})
+	case "glob":
+		return slices.ContainsFunc(rest, func(a field) bool { return a.glob })
+	}
+	return len(rest) > 0 && rest[0].text == term
+}
+
+// matches reports whether a pattern matches an argument (~), an operand (+), or the value of
+// an option.
+func (t *terms) matches(head, pattern string) bool {
+	var texts []string
+	switch head {
+	case "~", "+":
+		list := t.c.args
+		if head == "+" {
+			list = t.o.rest
+		}
+		for _, a := range list {
+			texts = append(texts, a.text)
+		}
+	default:
+		for _, opt := range t.o.list {
+			if name := strings.TrimLeft(head, "-"); opt.name == name && opt.double == (len(name) > 1) {
+				texts = append(texts, opt.value.text)
+			}
+		}
+	}
+	for _, text := range texts {
+		if m := rules().patterns[pattern].FindStringSubmatch(text); m != nil {
+			if t.found = m[min(1, len(m)-1)]; head[0] == '-' {
+				t.found = head
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// do applies a rule whose conditions hold. It reports whether there was anything to apply
+// it to.
+func (t *terms) do(r rule) bool {
+	j, c := t.j, t.c
+	switch r.action {
+	case "asks":
+		j.ask(c, strings.ReplaceAll(r.reason, "{}", visible(t.found)))
+	case "refused":
+		j.refuse(c, r.reason)
+	case "changes", "uploads", "deletes":
+		return t.changes(r)
+	case "runs", "within":
+		rest := t.commandOf(r.what)
+		switch {
+		case len(rest) == 0:
+			return false
+		case r.action == "within":
+			j.within(c, rest)
+		case len(rest) > 1 && (rest[0].text == "-c" || rest[0].text == "--command"):
+			j.code(c, rest[1])
+		default:
+			t.run(rest)
+		}
+	case "verbs":
+		if rest := t.o.rest; len(rest) > 0 {
+			inner := *c
+			inner.args = rest[1:]
+			return j.apply(&inner, rulesOf(r.what[0]+" "+rest[0].text))
+		}
+	case "makes":
+		for _, to := range t.operands(r.what[:1]) {
+			for _, from := range t.operands(r.what[1:]) {
+				j.makes(c.st, to, absolute(c.st, from.text)...)
+			}
+		}
+	case "allows":
+	default:
+		operands := t.operands(r.what)
+		for _, f := range operands {
+			t.one(r.action, f)
+		}
+		return len(operands) > 0
+	}
+	return true
+}
+
+// one applies an action to one operand.
+func (t *terms) one(action string, f field) {
+	j, c := t.j, t.c
+	switch action {
+	case "code":
+		j.code(c, f)
+	case "script":
+		j.script(c, f)
+	case "sql":
+		j.sql(c, f.text)
+	case "setting":
+		j.gitSetting(c, f.text)
+	case "destroys", "empties":
+		j.destroys(c, action == "empties", f)
+	case "removes":
+		j.writes(c, f)
+		j.openNamed(c, f)
+	case "writes":
+		if f.text != "-" {
+			j.writes(c, f)
+		}
+	}
+}
+
+// run judges arguments as a command that a program runs.
+func (t *terms) run(rest []field) {
+	if rest[0].open() {
+		t.j.ask(t.c, "runs a command that cannot be seen")
+		rest = rest[1:]
+	}
+	if len(rest) > 0 {
+		t.j.call(t.c.with(rest))
+	}
+}
+
+// command returns the arguments behind the options and the words before the command.
+func (t *terms) command() []field { return t.o.rest[min(t.p.skips, len(t.o.rest)):] }
+
+// commandOf returns the command that a program runs: all arguments, those behind the
+// options, behind a word at any place (@word) or at the first (.word), or from a word on
+// that is at the first (=word).
+func (t *terms) commandOf(what []string) []field {
+	for _, w := range what {
+		switch {
+		case w == "arguments":
+			return t.c.args
+		case w == "command":
+			return t.command()
+		case w[0] == '@':
+			if i := slices.IndexFunc(t.c.args, func(a field) bool { return a.text == w[1:] }); i >= 0 {
+				return t.c.args[i+1:]
+			}
+		case len(t.o.rest) > 0 && t.o.rest[0].text == w[1:] && w[0] == '=':
+			return t.o.rest
+		case len(t.o.rest) > 0 && t.o.rest[0].text == w[1:]:
+			behind := terms{p: t.p, o: t.p.parse(t.o.rest[1:])}
+			command := behind.command()
+			if len(command) > 1 && command[1].text == "--" {
+				return append(command[:1:1], command[2:]...)
+			}
+			return command
+		}
+	}
+	return nil
+}
+
+// changes applies a rule about the first words of a command.
+func (t *terms) changes(r rule) bool {
+	words := verbsOf(t.c.args)
+	if r.action == "deletes" { // options are words, too
+		words = words[:0]
+		for i, a := range t.c.args {
+			value := a.option() && !contains("-E -C", a.text) || i > 0 && t.c.args[i-1].option() && t.c.args[i-1].text != "-E"
+			words = append(words, verb{text: a.text, value: value})
+		}
+	} else if onlyShows(t.c.args, reasonIn("also-shows", t.c.name)) {
+		return false
+	}
+	for _, pattern := range r.what {
+		parts := strings.Fields(pattern)
+		if begins(words, parts) && !(r.action == "uploads" && fetches(words[len(parts):])) {
+			t.j.ask(t.c, r.reason)
+			return true
+		}
+	}
+	return false
+}
+
+// operands returns the operands of an action.
+func (t *terms) operands(what []string) (list []field) {
+	rest := t.o.rest
+	n := len(rest)
+	for _, w := range what {
+		switch {
+		case w == "all":
+			list = append(list, rest...)
+		case w == "first" && n > 0:
+			list = append(list, rest[0])
+		case w == "second" && n > 1:
+			list = append(list, rest[1])
+		case w == "last" && n > 1:
+			list = append(list, rest[n-1])
+		case w == "others" && n > 1:
+			list = append(list, rest[1:]...)
+		case w == "command" && len(t.command()) > 0:
+			list = append(list, joined(t.command()))
+		case w == "input" && t.j.stdin.known:
+			list = append(list, field{text: t.j.stdin.text})
+		case w == ".":
+			list = append(list, field{text: "."})
+		case w[0] == '>':
+			if i := slices.IndexFunc(t.c.args, func(a field) bool { return a.text == w[1:] }); i >= 0 {
+				list = append(list, joined((&program{leads: true}).parse(t.c.args[i+1:]).rest))
+			}
+		case w[0] == '@', w[0] == '^':
+			for i, a := range t.c.args {
+				name, val, has := strings.Cut(a.text, "=")
+				switch value, begins := strings.CutPrefix(a.text, w[1:]); {
+				case w[0] == '^' && begins:
+					list = append(list, field{text: value})
+				case w[0] == '^' || name != w[1:]:
+				case has:
+					list = append(list, field{text: val})
+				case i+1 < len(t.c.args):
+					list = append(list, field{text: t.c.args[i+1].text})
+				}
+			}
+		case w[0] == '-':
+			name := strings.TrimLeft(w, "-")
+			for _, opt := range t.o.list {
+				short := opt.name != "" && strings.HasPrefix(name, opt.name) && !slices.Contains(what, "--"+opt.name) && !contains(t.p.long, opt.name)
+				if opt.has && opt.double == (len(name) > 1) && (opt.name == name || short) {
+					list = append(list, opt.value)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// joined returns the arguments as one text, as programs hand them to a shell.
+func joined(args []field) field {
+	texts := make([]string, len(args))
+	for i, a := range args {
+		texts[i] = a.text
+	}
+	return field{text: strings.Join(texts, " ")}
+}
+
+// within judges a command that runs on another machine or in a container. Its destructive
+// effects require approval and are never blocked.
+func (j *analyzer) within(c *call, args []field) {
+	inner := c.with(args)
+	inner.st = &state{cwds: []string{unknown}}
+	elsewhere, scope, before := j.elsewhere, j.scope, len(j.findings)
+	j.elsewhere, j.scope = true, Scope{Home: scope.Home, Roots: []string{"/"}} // nothing there is ours
+	j.call(inner)
+	j.elsewhere, j.scope = elsewhere, scope
+	for i := before; i < len(j.findings) && j.rememberAs == ""; i++ {
+		j.findings[i].key = j.key(c)
+	}
+}
