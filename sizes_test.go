@@ -26,7 +26,6 @@ var tooLarge = map[string]int{
 	"internal/proc":            4225,
 	"internal/sandbox":         5613,
 	"internal/sandbox.Box":     65,
-	"server.Session":           89,
 	"server/acp.Agent":         56,
 	"server/lsp":               4320,
 	"server/lsp.server":        97,
@@ -90,6 +89,43 @@ func TestSizes(t *testing.T) {
 	}
 	if len(lines) < 20 {
 		t.Errorf("only %d packages were counted: the walk is broken", len(lines))
+	}
+}
+
+// maxFields limits the fields of types that features would otherwise add to.
+var maxFields = map[string]int{"server.Session": 12}
+
+// TestFields counts the fields of the types in maxFields, embedded ones included.
+func TestFields(t *testing.T) {
+	t.Parallel()
+	counted := map[string]int{}
+	for file := range goFiles(t) {
+		dir := filepath.ToSlash(filepath.Dir(file))
+		if strings.HasSuffix(file, "_test.go") || !slices.ContainsFunc(slices.Collect(maps.Keys(maxFields)), func(name string) bool {
+			return strings.HasPrefix(name, dir+".")
+		}) {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok {
+				if structure, ok := spec.Type.(*ast.StructType); ok {
+					counted[dir+"."+spec.Name.Name] = max(structure.Fields.NumFields(), 1)
+				}
+			}
+			return true
+		})
+	}
+	for name, most := range maxFields {
+		switch n := counted[name]; {
+		case n == 0:
+			t.Errorf("%s was not found", name)
+		case n > most:
+			t.Errorf("%s has %d fields, at most %d", name, n, most)
+		}
 	}
 }
 

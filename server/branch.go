@@ -55,9 +55,9 @@ func noMessage(id, messageID string) error {
 // branchID. An empty id means before the first message. While a turn runs it is
 // refused with [ErrRunning]. Files stay as they are.
 func (x *Session) Rewind(ctx context.Context, messageID string) (branchID string, err error) {
-	err = x.alone(ctx, func(ctx context.Context, a *agent.Session) error {
+	err = x.exclusively(ctx, func(ctx context.Context, a *agent.Session) error {
 		if branchID, err = a.Rewind(ctx, messageID); err == nil {
-			x.tellRewound(a, agent.Rewound{MessageID: messageID, BranchID: branchID})
+			showRewound(x.notifier.sink(nil), a, agent.Rewound{MessageID: messageID, BranchID: branchID})
 		}
 		return err
 	})
@@ -70,47 +70,37 @@ func (x *Session) Rewind(ctx context.Context, messageID string) (branchID string
 // Undo goes back to before the last prompt, which it gives back to be asked again, or
 // in other words. Else it is as [Session.Rewind].
 func (x *Session) Undo(ctx context.Context) (prompt, branchID string, err error) {
-	err = x.alone(ctx, func(ctx context.Context, a *agent.Session) error {
+	err = x.exclusively(ctx, func(ctx context.Context, a *agent.Session) error {
 		m, branch, err := a.Undo(ctx)
 		if err != nil {
 			return err
 		}
 		prompt, branchID = m.Text()[:min(m.Typed, len(m.Text()))], branch
-		x.tellRewound(a, agent.Rewound{Prompt: m.ID, Text: prompt, BranchID: branch})
+		showRewound(x.notifier.sink(nil), a, agent.Rewound{Prompt: m.ID, Text: prompt, BranchID: branch})
 		return nil
 	})
 	return prompt, branchID, err
 }
 
-// tellRewound lets the views of the session show what is left of it.
-func (x *Session) tellRewound(a *agent.Session, r agent.Rewound) {
-	sink := x.host.Sink(x.id)
+// showRewound updates the views of a session.
+func showRewound(sink agent.Sink, a *agent.Session, r agent.Rewound) {
 	sink.Event(r)
 	sink.Event(agent.PlanChanged{Todos: a.Todos()})
 	sink.Event(a.Usage())
 }
 
-// alone works on the conversation while no turn runs; prompts that come meanwhile
-// wait.
-func (x *Session) alone(ctx context.Context, work func(context.Context, *agent.Session) error) error {
-	t, err := x.quiet(func(ctx context.Context) (agent.StopReason, error) {
-		if x.draft() {
-			return "", badInput("sessionId", "nothing was said in session %q yet", x.id)
+// exclusively runs work while no turn runs. Later prompts wait for it.
+func (x *Session) exclusively(ctx context.Context, work func(context.Context, *agent.Session) error) error {
+	return x.queue.runExclusive(ctx, func(ctx context.Context) error {
+		if x.record.draft() {
+			return badInput("sessionId", "session %q has no messages yet", x.id)
 		}
-		a, err := x.begin(ctx)
+		a, err := x.open(ctx)
 		if err != nil {
-			return "", err
+			return err
 		}
-		return "", work(ctx, a)
+		return work(ctx, a)
 	})
-	if err != nil {
-		return err
-	}
-	stop, err := t.Run(ctx)
-	if err == nil && stop == agent.Cancelled {
-		err = context.Canceled
-	}
-	return err
 }
 
 const (
@@ -125,11 +115,11 @@ func (x *Session) Describe(ctx context.Context, title, notes *string) error {
 	if err := change.Check(); err != nil {
 		return err
 	}
-	if err := x.save(ctx, change.Apply); err != nil {
+	if err := x.record.save(ctx, change.Apply); err != nil {
 		return fmt.Errorf("keeping what session %s is called: %w", x.id, err)
 	}
 	if title != nil {
-		x.host.Sink(x.id).Event(agent.TitleChanged{Title: x.Title()})
+		x.notifier.sink(nil).Event(agent.TitleChanged{Title: x.Title()})
 	}
 	return nil
 }

@@ -29,9 +29,7 @@ func TestACompactionTakesWhatIsConfiguredNow(t *testing.T) {
 	write(t, filepath.Join(cwd, "AGENTS.md"), "Rules of later.")
 	save(t, home, "model: {context_window: 100000}\nagent: {tools: {disabled: [terminal]}}\n")
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		x.mu.Lock()
-		followed := slices.Contains(x.conf.Agent.Tools.Disabled, "terminal")
-		x.mu.Unlock()
+		followed := slices.Contains(x.settings.config().Agent.Tools.Disabled, "terminal")
 		if followed {
 			break
 		}

@@ -3,22 +3,20 @@ package server
 import (
 	"encoding/json"
 	"reflect"
-	"strings"
 
-	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/config"
 )
 
-// SetInit takes the editor's initializationOptions, the highest of all sources.
-// It counts for sessions that are opened afterwards.
+// SetInit sets the editor's initializationOptions, which have the highest precedence. They
+// apply to sessions that are opened afterwards.
 func (s *Service) SetInit(options json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.init = options
 }
 
-// SetEditor takes the section hermes of workspace/configuration, of which only
-// harmless keys count. Open sessions follow.
+// SetEditor sets the section hermes of workspace/configuration. Only its harmless keys apply,
+// also to open sessions.
 func (s *Service) SetEditor(settings json.RawMessage) {
 	s.mu.Lock()
 	s.editor = settings
@@ -26,7 +24,7 @@ func (s *Service) SetEditor(settings json.RawMessage) {
 	s.reload()
 }
 
-// Config is the configuration as folders see it, read now.
+// Config reads the configuration that applies in folders.
 func (s *Service) Config(folders []string) *config.Loaded {
 	s.mu.Lock()
 	o := s.sources(folders)
@@ -34,12 +32,12 @@ func (s *Service) Config(folders []string) *config.Loaded {
 	return s.Options.Config.Load(s.Home, o)
 }
 
-// sources are those beside the user's files; the lock is held.
+// sources returns the sources besides the user's files. The caller holds the lock.
 func (s *Service) sources(folders []string) config.Options {
 	return config.Options{Environ: s.Environ, Init: s.init, Editor: s.editor, Folders: folders}
 }
 
-// again is Config where an earlier one stays if the user's file is broken now.
+// again is Config. If the user's file cannot be read now, the earlier values apply.
 func (s *Service) again(folders []string) *config.Loaded {
 	s.mu.Lock()
 	o := s.sources(folders)
@@ -48,7 +46,7 @@ func (s *Service) again(folders []string) *config.Loaded {
 	return s.Options.Config.Load(s.Home, o)
 }
 
-// watch follows the user's files from the first session on.
+// watch starts to watch the user's files, once.
 func (s *Service) watch() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,31 +56,29 @@ func (s *Service) watch() {
 	s.watching = true
 	s.watched.Go(func() {
 		if err := config.Watch(s.ctx, s.Home, s.reload); err != nil && s.ctx.Err() == nil {
-			s.Log.Warn("the configuration is not watched; changes count after a restart", "error", err)
+			s.Log.Warn("the configuration is not watched; changes apply after a restart", "error", err)
 		}
 	})
 }
 
-// reload gives open sessions what may change in their lifetime.
+// reload applies a changed configuration to open sessions.
 func (s *Service) reload() {
 	for _, x := range s.open() {
-		fresh := s.again(x.ws.Folders())
+		fresh := s.again(x.location.ws.Folders())
 		before := x.Options()
-		x.mu.Lock()
 		if !fresh.Broken {
-			x.conf = fresh
+			x.settings.setConfig(fresh)
 		}
-		x.mu.Unlock()
-		x.report(fresh.Problems)
-		x.applyMode()
-		x.applySandbox()
+		x.notifier.report(fresh.Problems)
+		x.applySettings()
+		x.location.apply(x.settings.config())
 		if !reflect.DeepEqual(before, x.Options()) {
 			x.settingsChanged()
 		}
 	}
 }
 
-// Reload reads the configuration again, without waiting for news of its files.
+// Reload reads the configuration again, without waiting for a change of its files.
 func (s *Service) Reload() { s.reload() }
 
 func (s *Service) open() []*Session {
@@ -95,8 +91,8 @@ func (s *Service) open() []*Session {
 	return all
 }
 
-// news are the problems that nobody has been told yet.
-func (s *Service) news(problems []config.Problem) []string {
+// unreported returns the texts of the problems that were not reported yet.
+func (s *Service) unreported(problems []config.Problem) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var fresh []string
@@ -108,40 +104,4 @@ func (s *Service) news(problems []config.Problem) []string {
 		}
 	}
 	return fresh
-}
-
-// ProblemViewer is a [Host] whose user sees at once what is wrong in the
-// configuration. Elsewhere it is told in the next turn of the session that met it.
-type ProblemViewer interface {
-	ShowProblem(text string)
-}
-
-// report tells of problems that nobody has been told of yet.
-func (x *Session) report(problems []config.Problem) {
-	fresh := x.svc.news(problems)
-	if v, ok := x.host.(ProblemViewer); ok && len(fresh) > 0 {
-		v.ShowProblem(strings.Join(fresh, "\n"))
-		return
-	}
-	for _, text := range fresh {
-		x.Warn(text)
-	}
-}
-
-// tellProblems shows what could not be shown at once.
-func (x *Session) tellProblems(sink agent.Sink) {
-	x.mu.Lock()
-	problems := x.problems
-	x.problems = nil
-	x.mu.Unlock()
-	for _, p := range problems {
-		sink.Event(agent.Notice{Text: p})
-	}
-}
-
-// Warn has something told to the user with the next turn.
-func (x *Session) Warn(text string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.problems = append(x.problems, text)
 }

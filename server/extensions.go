@@ -86,34 +86,21 @@ type Core struct {
 }
 
 func (x *Session) core() *Core {
+	n, at := x.notifier, x.location
 	return &Core{
-		Workspace: x.ws, Sandbox: x.sandbox, Remote: x.away.away() || x.away.broken != nil, Editor: x.editor,
-		Sink:       x.svc.Instruments.sink(x.id, x.host.Sink(x.id)),
-		Show:       func(text string) { x.host.Sink(x.id).Event(agent.Notice{Text: text}) },
-		Ask:        x.ask,
-		Background: x.background,
-		Extensions: x.Extensions,
-		Model:      x.childModel,
-		Exclusive:  x.exclusive,
+		Workspace: at.ws, Sandbox: at.box, Remote: at.remote.otherFiles() || at.remote.broken != nil, Editor: x.place.Editor,
+		Sink:       x.svc.Instruments.sink(x.id, n.sink(nil)),
+		Show:       n.show,
+		Ask:        asker{x}.ask,
+		Background: func() *tools.Processes { return background(x.extensions) },
+		Extensions: func() *extension.Set { return x.extensions },
+		Model:      x.settings.childModel,
+		Exclusive:  x.queue.runExclusive,
 	}
-}
-
-// ask asks the host's user. It waits as long as the gate would.
-func (x *Session) ask(ctx context.Context, q tools.Question) (tools.Decision, error) {
-	x.mu.Lock()
-	limit := time.Duration(x.conf.Approvals.Timeout) * time.Second
-	x.mu.Unlock()
-	ctx, stop := context.WithTimeout(ctx, max(limit, time.Second))
-	defer stop()
-	q.SessionID = x.id
-	return x.host.AskPermission(ctx, q)
 }
 
 // Store returns the store of sessions, which is opened by its first use.
 func (s *Service) Store() *store.Store { return s.theStore(s.synchronous()) }
-
-// Extensions returns the session's extensions.
-func (x *Session) Extensions() *extension.Set { return x.extensions }
 
 // Find returns the extension of a session that is a T. If there is none, it returns an
 // error.
@@ -125,29 +112,10 @@ func Find[T any](x *Session) (T, error) {
 	return found, nil
 }
 
-// Begin reads the session and makes its tools, if that was not done yet.
-func (x *Session) Begin(ctx context.Context) error {
-	_, err := x.begin(ctx)
-	return err
-}
-
-// exclusive runs work while no turn runs.
-func (x *Session) exclusive(ctx context.Context, work func(context.Context) error) error {
-	t, err := x.quiet(func(ctx context.Context) (agent.StopReason, error) { return "", work(ctx) })
-	if err != nil {
-		return err
-	}
-	stop, err := t.Run(ctx)
-	if err == nil && stop == agent.Cancelled {
-		err = context.Canceled
-	}
-	return err
-}
-
 // attach tells the extensions that a host has opened the session.
 func (x *Session) attach(given []any) {
 	start := x.extensions.Attach(given)
-	x.applyMode() // for the secrets
+	x.applySettings() // for the secrets
 	start()
 }
 
@@ -165,48 +133,44 @@ func (x *Session) openExtensions(draft bool) {
 		list = append(list, ext)
 		sections[ext.Name()] = f.section()
 	}
-	set, err := extension.Open(x.ctx, list, func(name string) *extension.Session {
-		rights := x.rights(name, sections[name])
+	set, err := extension.Open(x.queue.ctx, list, func(name string) *extension.Session {
+		rights := rightsOf(x, name, sections[name])
 		rights.New = draft
 		return rights
 	})
 	if err != nil {
 		x.Warn(err.Error())
 	}
-	set.Events().Failed = x.eventFailed
+	set.Events().Failed = func(event, name string, err error) {
+		x.svc.Log.Warn("an extension failed at an event", "session", x.id, "event", event, "extension", name, "error", err)
+	}
 	x.extensions = set
 }
 
-func (x *Session) eventFailed(event, name string, err error) {
-	x.svc.Log.Warn("an extension failed at an event", "session", x.id, "event", event, "extension", name, "error", err)
-}
-
-// rights returns what an extension gets of the session.
-func (x *Session) rights(name string, section func(*config.Loaded) (any, error)) *extension.Session {
+// rightsOf returns the rights of an extension in the session.
+func rightsOf(x *Session, name string, section func(*config.Loaded) (any, error)) *extension.Session {
+	at := x.location
 	return &extension.Session{
-		ID: x.id, Name: name, Kind: extension.Main, Cwd: x.head.Cwd,
-		Folders: x.ws.Folders, Files: x.toolFiles(), Editor: x.ws,
-		Confine: func(ctx context.Context, c *proc.Cmd) error { return x.sandbox.Confine(ctx, c) },
+		ID: x.id, Name: name, Kind: extension.Main, Cwd: x.Cwd(),
+		Folders: at.ws.Folders, Files: at.files(), Editor: at.ws,
+		Confine: func(ctx context.Context, c *proc.Cmd) error { return at.box.Confine(ctx, c) },
 		Ask:     asker{x},
-		Notify:  x.tell,
+		Notify:  x.notify,
 		Wake:    x.wake,
-		Redact:  func(text string) string { return x.secrets.Hide(text) },
+		Redact:  func(text string) string { return x.settings.secrets.Hide(text) },
 		State:   x.svc.Store().State(x.id, name),
-		Config:  func(into any) error { return x.section(section, into) },
+		Config:  func(into any) error { return decodeSection(x, section, into) },
 	}
 }
 
-// section decodes an extension's configuration section.
-func (x *Session) section(of func(*config.Loaded) (any, error), into any) error {
+// decodeSection decodes the configuration section of an extension.
+func decodeSection(x *Session, of func(*config.Loaded) (any, error), into any) error {
 	if of == nil {
 		return nil
 	}
-	x.mu.Lock()
-	conf := x.conf
-	x.mu.Unlock()
-	value, err := of(conf)
+	value, err := of(x.settings.config())
 	if err != nil {
-		x.report(problems(config.Path(x.svc.Home), err))
+		x.notifier.report(problems(config.Path(x.svc.Home), err))
 	}
 	to, from := reflect.ValueOf(into), reflect.ValueOf(value)
 	if to.Kind() == reflect.Pointer && from.IsValid() && from.Type().AssignableTo(to.Elem().Type()) {
@@ -235,48 +199,41 @@ func problems(source string, err error) []config.Problem {
 	return []config.Problem{{Source: source, Text: err.Error()}}
 }
 
-// asker asks the session's user for its extensions.
+// asker asks the user of a session.
 type asker struct{ x *Session }
 
 func (a asker) Approve(ctx context.Context, r extension.Request) error {
 	verdict := policy.Verdict{Level: policy.Asks, Reason: r.Reason, Keys: r.Keys, Commands: []string{r.Title}, EveryMode: r.EveryMode}
-	return a.x.gate.Check(ctx, &tools.Env{SessionID: a.x.id}, r.Call, r.Kind, r.Title, verdict)
+	return a.x.settings.gate.Check(ctx, &tools.Env{SessionID: a.x.id}, r.Call, r.Kind, r.Title, verdict)
+}
+
+// ask asks a question that the gate has no rule for, with the timeout of the gate.
+func (a asker) ask(ctx context.Context, q tools.Question) (tools.Decision, error) {
+	limit := time.Duration(a.x.settings.config().Approvals.Timeout) * time.Second
+	ctx, stop := context.WithTimeout(ctx, max(limit, time.Second))
+	defer stop()
+	q.SessionID = a.x.id
+	return a.x.host.AskPermission(ctx, q)
 }
 
 func (a asker) CanClarify() bool {
-	who, ok := a.x.host.(tools.Clarifier)
-	return ok && who.CanClarify()
+	host, ok := a.x.host.(tools.Clarifier)
+	return ok && host.CanClarify()
 }
 
 func (a asker) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
-	who, ok := a.x.host.(tools.Clarifier)
+	host, ok := a.x.host.(tools.Clarifier)
 	if !ok {
-		return tools.Answer{}, errors.New("nobody can be asked here")
+		return tools.Answer{}, errors.New("this editor cannot show questions")
 	}
-	return who.Clarify(ctx, q)
+	return host.Clarify(ctx, q)
 }
 
-// tell shows a text to the user now, or, before the first turn, with that.
-func (x *Session) tell(text string) {
-	x.mu.Lock()
-	begun := x.agent != nil
-	x.mu.Unlock()
-	if begun {
-		x.host.Sink(x.id).Event(agent.Notice{Text: text})
+// notify shows a text to the user at once. Before the first turn, it is shown with that.
+func (x *Session) notify(text string) {
+	if x.record.opened() != nil {
+		x.notifier.show(text)
 		return
 	}
-	x.Warn(text)
-}
-
-// told returns the tools that the model was told of when a stored session began; nil:
-// the session begins now.
-func told(head store.Session) []tools.Spec {
-	if head.System == "" {
-		return nil
-	}
-	specs := make([]tools.Spec, len(head.Tools))
-	for i, t := range head.Tools {
-		specs[i] = tools.Spec(t)
-	}
-	return specs
+	x.notifier.warn(text)
 }

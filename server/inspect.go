@@ -31,7 +31,7 @@ func (i Instruments) sink(sessionID string, to agent.Sink) agent.Sink {
 	if i.Event == nil {
 		return to
 	}
-	return both{observer{sessionID, i.Event}, to}
+	return teeSink{observer{sessionID, i.Event}, to}
 }
 
 type observer struct {
@@ -41,7 +41,7 @@ type observer struct {
 
 func (o observer) Event(e agent.Event) { o.event(o.id, e) }
 
-// SessionState describes an open session. It holds nothing of the conversation.
+// SessionState describes an open session. It has no text of the history.
 type SessionState struct {
 	ID      string
 	Cwd     string
@@ -80,15 +80,9 @@ func (s *Service) Inspect() []SessionState {
 
 func (x *Session) inspect() SessionState {
 	head := x.Head()
-	st := SessionState{
-		ID: x.id, Cwd: head.Cwd, Folders: head.Folders, Editor: x.editor, Mode: x.Mode(),
-		Model: x.model.choice(), Opened: x.opened, Updated: head.UpdatedAt,
+	name, _ := x.settings.model.choice()
+	return SessionState{
+		ID: x.id, Cwd: head.Cwd, Folders: head.Folders, Editor: x.place.Editor, Mode: x.Mode(),
+		Model: name, Opened: x.opened, Updated: head.UpdatedAt, Loaded: x.record.opened() != nil, Queue: x.queue.state(),
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	st.Loaded = x.agent != nil
-	for i, t := range x.turns {
-		st.Queue = append(st.Queue, TurnState{Replay: t.replay, Running: i == 0, Cancelled: t.ctx.Err() != nil, Since: t.since})
-	}
-	return st
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 )
 
-// models shares one model, with its connections and its key pool, among the
-// sessions whose configuration is the same.
+// models has one model, with its connections and its key pool, for all sessions with the
+// same configuration.
 type models struct {
 	mu   sync.Mutex
 	made map[string]sizedModel
@@ -51,7 +51,7 @@ func (m *models) get(s *Service, endpoints []config.Endpoint) sizedModel {
 	return m.made[key]
 }
 
-// rejections are kept in the store.
+// rejections returns functions that load and save rejections in the store.
 func (s *Service) rejections() openai.Rejections {
 	return openai.Rejections{
 		Known: func(ctx context.Context, endpoint, id string) bool {
@@ -75,8 +75,7 @@ func (s *Service) rejections() openai.Rejections {
 	}
 }
 
-// chosen is the model of one session, as its options have it. The conversation
-// holds on to it while the options change.
+// chosen is the model of one session. It follows the options.
 type chosen struct {
 	mu     sync.Mutex
 	model  model.Model
@@ -84,8 +83,8 @@ type chosen struct {
 	effort string // empty: the endpoint's own
 }
 
-// Stream sends the request to the model that is chosen now. Its name is the
-// model's own affair, because a fallback has another.
+// Stream sends the request to the chosen model. The model sets the name itself, because a
+// fallback has another one.
 func (c *chosen) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
 	c.mu.Lock()
 	m, effort := c.model, c.effort
@@ -103,24 +102,22 @@ func (c *chosen) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 	return m.Stream(ctx, &r)
 }
 
-// ready brings the model up to the configuration and the options. The error says
-// how to set a model up.
-func (x *Session) ready() error {
-	if x.svc.Model != nil {
-		x.model.set(x.svc.Instruments.model(x.svc.Model))
+// ready applies the configuration and the options to the model. If there is none, the error
+// tells how to set a model up.
+func (s *settings) ready() error {
+	if s.svc.Model != nil {
+		s.model.set(s.svc.Instruments.model(s.svc.Model))
 		return nil
 	}
-	x.mu.Lock()
-	conf := x.conf
-	x.mu.Unlock()
-	endpoints, err := conf.Endpoints()
+	endpoints, err := s.config().Endpoints()
 	if errors.Is(err, config.ErrProvider) {
 		return err // a key would not help
 	}
 	if err != nil {
 		return &model.Error{Kind: model.ErrNoKey, Message: err.Error(), Err: err}
 	}
-	x.model.set(x.svc.Instruments.model(x.svc.models.get(x.svc, preferred(endpoints, x.model.choice()))))
+	name, _ := s.model.choice()
+	s.model.set(s.svc.Instruments.model(s.svc.models.get(s.svc, preferred(endpoints, name))))
 	return nil
 }
 
@@ -140,7 +137,7 @@ func (c *chosen) set(m model.Model) {
 	c.model = m
 }
 
-// choose takes what is kept with the session. It reports whether there is a model yet.
+// choose sets the options of a stored session. It reports whether there is a model yet.
 func (c *chosen) choose(head store.Session) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,58 +145,57 @@ func (c *chosen) choose(head store.Session) bool {
 	return c.model != nil
 }
 
-func (c *chosen) choice() string {
+// choice returns the options.
+func (c *chosen) choice() (name, effort string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.name
+	return c.name, c.effort
 }
 
-// Window is the context window in tokens; 0: not known yet.
-func (c *chosen) Window() int {
+// current returns the model. Before the first [settings.ready], it returns nil.
+func (c *chosen) current() model.Model {
 	c.mu.Lock()
-	m := c.model
-	c.mu.Unlock()
-	if sized, ok := m.(interface{ Window() int }); ok {
+	defer c.mu.Unlock()
+	return c.model
+}
+
+// Window returns the context window in tokens; 0: not known yet.
+func (c *chosen) Window() int {
+	if sized, ok := c.current().(interface{ Window() int }); ok {
 		return sized.Window()
 	}
 	return 0
 }
 
-// sees reports whether the model that is chosen now takes pictures.
-func (x *Session) sees() bool {
-	x.model.mu.Lock()
-	m := x.model.model
-	x.model.mu.Unlock()
-	seeing, ok := m.(interface{ Sees(context.Context) bool })
-	return ok && seeing.Sees(x.ctx)
+// sees reports whether the chosen model accepts pictures.
+func (c *chosen) sees(ctx context.Context) bool {
+	m, ok := c.current().(interface{ Sees(context.Context) bool })
+	return ok && m.Sees(ctx)
 }
 
-// childModel returns the model of a route, its name and its context window; without a
-// route and without a configured one the session's own, as it is chosen then.
-func (x *Session) childModel(_ context.Context, route string) (m model.Model, name string, window int, err error) {
-	x.mu.Lock()
-	conf := x.conf
-	x.mu.Unlock()
-	endpoints, err := conf.ChildEndpoints(route)
+// childModel returns the model of a route, its name and its context window. If neither the
+// task nor the configuration has a route, it returns the session's own model.
+func (s *settings) childModel(_ context.Context, route string) (m model.Model, name string, window int, err error) {
+	endpoints, err := s.config().ChildEndpoints(route)
 	if err != nil {
 		return nil, "", 0, err
 	}
 	if endpoints == nil {
-		if err := x.ready(); err != nil {
+		if err := s.ready(); err != nil {
 			return nil, "", 0, err
 		}
-		return x.model, x.modelName(), x.model.Window(), nil
+		return s.model, s.modelName(), s.model.Window(), nil
 	}
-	if x.svc.Model != nil {
-		return x.svc.Instruments.model(x.svc.Model), endpoints[0].Model, 0, nil
+	if s.svc.Model != nil {
+		return s.svc.Instruments.model(s.svc.Model), endpoints[0].Model, 0, nil
 	}
-	made := x.svc.models.get(x.svc, endpoints)
-	return x.svc.Instruments.model(made), endpoints[0].Model, made.Window(), nil
+	made := s.svc.models.get(s.svc, endpoints)
+	return s.svc.Instruments.model(made), endpoints[0].Model, made.Window(), nil
 }
 
-func (x *Session) modelName() string {
-	if name := x.model.choice(); name != "" {
+func (s *settings) modelName() string {
+	if name, _ := s.model.choice(); name != "" {
 		return name
 	}
-	return x.Options()[1].Value
+	return s.options()[1].Value
 }

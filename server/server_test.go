@@ -332,9 +332,9 @@ func TestConfigurationIsFollowed(t *testing.T) {
 	})
 	save(t, home, "approvals: {mode: [\n")
 	prompted := func() bool {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		return len(x.problems) > 0
+		x.notifier.mu.Lock()
+		defer x.notifier.mu.Unlock()
+		return len(x.notifier.pending) > 0
 	}
 	within("the broken file is not noticed", prompted)
 	if x.Mode() != ModeAuto {
@@ -349,9 +349,7 @@ func TestConfigurationIsFollowed(t *testing.T) {
 	}
 	save(t, home, "approvals: {mode: off}\nagent: {on_new_prompt: queue}\n")
 	within("the new file is not loaded", func() bool {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		return x.conf.Agent.OnNewPrompt == "queue"
+		return x.settings.config().Agent.OnNewPrompt == "queue"
 	})
 	if x.Mode() != ModeAsk {
 		t.Error("the session's own mode was overruled")
@@ -370,8 +368,8 @@ func TestARepositoryCannotChooseTheMode(t *testing.T) {
 	s := open(t, Options{Model: fakemodel.New()})
 	s.SetEditor([]byte(`{"approvals":{"mode":"off"}}`))
 	x, _ := session(t, s, ws)
-	if x.Mode() != ModeAsk || x.conf.Model.BaseURL != "" {
-		t.Errorf("mode %s, base_url %q", x.Mode(), x.conf.Model.BaseURL)
+	if x.Mode() != ModeAsk || x.settings.config().Model.BaseURL != "" {
+		t.Errorf("mode %s, base_url %q", x.Mode(), x.settings.config().Model.BaseURL)
 	}
 	s.SetInit([]byte(`{"approvals":{"mode":"off"}}`))
 	if x, _ := session(t, s, ws); x.Mode() != ModeAuto {
@@ -391,13 +389,13 @@ func TestModelsAreSharedByConfiguration(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := x.ready(); err != nil {
+		if err := x.settings.ready(); err != nil {
 			t.Fatal(err)
 		}
-		if have := models[choice]; have != nil && have != x.model.model {
+		if have := models[choice]; have != nil && have != x.settings.model.model {
 			t.Errorf("a second model for %q", choice)
 		}
-		models[choice] = x.model.model
+		models[choice] = x.settings.model.model
 	}
 	if models[""] != models["a"] || models["a"] == models["b"] {
 		t.Error("the models are not shared as the configuration is")

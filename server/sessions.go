@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// Place is where a session works, and as whose guest.
+// Place is the folders of a session, and its host.
 type Place struct {
 	Cwd     string   // absolute, an existing folder
 	Folders []string // further folders, absolute
@@ -26,7 +26,7 @@ type Place struct {
 	ID      string   // of a new session, a UUID that no session has; empty: one is made
 }
 
-// check says what is wrong with a place before anything is made.
+// check returns an error if a folder of the place does not exist.
 func (p *Place) check() error {
 	if err := checkFolder("cwd", p.Cwd); err != nil {
 		return err
@@ -59,7 +59,7 @@ func checkFolder(param, path string) error {
 	return nil
 }
 
-// NewSession opens a new session. It gets into the store with its first prompt.
+// NewSession opens a new session. It is stored with its first prompt.
 func (s *Service) NewSession(ctx context.Context, p Place, h Host) (*Session, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (s *Service) NewSession(ctx context.Context, p Place, h Host) (*Session, er
 	return x, nil
 }
 
-// free says what keeps an id from being a new session's.
+// free returns an error if a new session cannot have this id.
 func (s *Service) free(ctx context.Context, id string) error {
 	if uuid.Validate(id) != nil {
 		return badInput("sessionId", "%q is not a UUID", id)
@@ -94,9 +94,8 @@ func (s *Service) free(ctx context.Context, id string) error {
 	return nil
 }
 
-// LoadSession opens a session of the store again; an open one is given back as it
-// is. An empty p.Cwd means where the session was. Nothing is replayed: see
-// [Session.Replay].
+// LoadSession opens a stored session. If it is open, LoadSession returns it. If p.Cwd is
+// empty, the session keeps its folders. It replays nothing: see [Session.Replay].
 func (s *Service) LoadSession(ctx context.Context, id string, p Place, h Host) (*Session, error) {
 	head, draft, err := s.head(ctx, id)
 	if err != nil {
@@ -123,9 +122,9 @@ func (s *Service) LoadSession(ctx context.Context, id string, p Place, h Host) (
 	}
 	x.attach(p.Given)
 	if !draft {
-		// Now, so that calls which a crash left open are answered before anybody
-		// looks at the log.
-		if _, err := x.begin(ctx); err != nil {
+		// Now, so that calls which a crash left open have a result before the history is
+		// shown.
+		if _, err := x.open(ctx); err != nil {
 			return nil, errors.Join(err, s.CloseSession(ctx, id))
 		}
 	}
@@ -144,7 +143,7 @@ func sameFolder(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(ia, ib)
 }
 
-// head finds a session that is known, in memory or in the store.
+// head returns the head of a session, from memory or from the store.
 func (s *Service) head(ctx context.Context, id string) (head store.Session, draft bool, err error) {
 	s.mu.Lock()
 	head, draft = s.drafts[id]
@@ -159,7 +158,7 @@ func (s *Service) head(ctx context.Context, id string) (head store.Session, draf
 	return head, false, err
 }
 
-// synchronous is needed only where the store is opened before any session is.
+// synchronous returns the setting of the store. If the store is open, it returns "".
 func (s *Service) synchronous() string {
 	if s.opened() != nil {
 		return ""
@@ -175,10 +174,10 @@ func (s *Service) admit(head store.Session, p Place, h Host, draft bool) (*Sessi
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, errors.Join(errClosing, x.ws.Close())
+		return nil, errors.Join(errClosing, x.location.ws.Close())
 	}
 	if other := s.sessions[head.ID]; other != nil { // opened by another request meanwhile
-		return other, x.ws.Close()
+		return other, x.location.ws.Close()
 	}
 	s.sessions[head.ID] = x
 	if draft {
@@ -194,14 +193,14 @@ func (s *Service) Cancel(id string) bool {
 	return x != nil && x.Cancel()
 }
 
-// Opened is an open session; nil: none of this id is open. It does not ask the store.
+// Opened returns an open session. If it is not open, it returns nil. It does not read the store.
 func (s *Service) Opened(id string) *Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sessions[id]
 }
 
-// Session is an open session.
+// Session returns an open session. If it is not open, it returns an error.
 func (s *Service) Session(id string) (*Session, error) {
 	if x := s.Opened(id); x != nil {
 		return x, nil
@@ -214,9 +213,9 @@ func (s *Service) Session(id string) (*Session, error) {
 
 const pageSize = 50
 
-// List is a page of sessions, newest first, with the cursor of the next one, which
-// is empty on the last. An empty cwd lists all. Sessions without a prompt yet are
-// on the first page. Those of subagents name their parent.
+// List returns a page of sessions, newest first, and the cursor of the next page, which is
+// empty after the last one. If cwd is empty, it lists all. Sessions without a prompt are on
+// the first page. Those of subagents name their parent.
 func (s *Service) List(ctx context.Context, cwd, cursor string) ([]store.Session, string, error) {
 	if cwd != "" {
 		if !filepath.IsAbs(cwd) {
@@ -247,8 +246,8 @@ func (s *Service) draftsIn(cwd string) []store.Session {
 	return found
 }
 
-// CloseSession cancels what runs in a session, waits for it, and frees what it
-// holds. It stays listed. Closing a closed one is no error.
+// CloseSession cancels the turns of a session, waits for them, and closes it. It stays in
+// the list. If it is closed already, CloseSession returns nil.
 func (s *Service) CloseSession(ctx context.Context, id string) error {
 	s.mu.Lock()
 	x := s.sessions[id]
@@ -285,7 +284,7 @@ func (s *Service) Delete(ctx context.Context, id string) error {
 		}
 	}
 	if uuid.Validate(id) != nil {
-		return nil // not a name that we have made a folder for
+		return nil // it has no folder
 	}
 	if err := os.RemoveAll(s.outputDir(id)); err != nil {
 		return fmt.Errorf("removing the outputs of session %s: %w", id, err)
@@ -293,8 +292,8 @@ func (s *Service) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// deleteStored removes a session from the store, after those of its subagents. What
-// was forked from it stays.
+// deleteStored removes a session from the store, after those of its subagents. Its forks
+// stay.
 func (s *Service) deleteStored(ctx context.Context, id string) error {
 	st := s.theStore(s.synchronous())
 	for cursor := ""; ; {
@@ -320,7 +319,7 @@ func (s *Service) deleteStored(ctx context.Context, id string) error {
 	return nil
 }
 
-// outputDir is where a session's cut outputs are kept whole.
+// outputDir returns the folder where the whole outputs of a session are saved.
 func (s *Service) outputDir(id string) string {
 	return filepath.Join(s.Home, "sessions", safefile.NameOf(id))
 }

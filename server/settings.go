@@ -6,11 +6,16 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Choice is one of several things that a user may choose.
+// Choice is a value that a user can choose.
 type Choice struct{ ID, Name, Description string }
 
 // Option is a setting of a session with its value.
@@ -21,7 +26,7 @@ type Option struct {
 	Choices  []Choice
 }
 
-// Modes of a session: what its commands and edits do without asking.
+// Modes of a session. They decide which actions require approval.
 const (
 	ModeAsk  = "ask"
 	ModeAuto = "auto"
@@ -35,83 +40,100 @@ func Modes() []Choice {
 	}
 }
 
-// Mode is the session's mode: the one chosen, else the configured one.
-func (x *Session) Mode() string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.mode()
+func checkMode(id string) error {
+	if !slices.ContainsFunc(Modes(), func(c Choice) bool { return c.ID == id }) {
+		return badInput("modeId", "%q is not a mode; there are %s", id, ids(Modes()))
+	}
+	return nil
 }
 
-func (x *Session) mode() string {
+// settings are the configuration of a session and the options that its user has chosen.
+type settings struct {
+	svc     *Service
+	record  *record
+	gate    *tools.Gate
+	secrets *tools.Secrets // follow the configuration
+	model   *chosen
+
+	mu   sync.Mutex
+	conf *config.Loaded
+}
+
+func newSettings(svc *Service, r *record, conf *config.Loaded, asker tools.Asker) *settings {
+	s := &settings{svc: svc, record: r, secrets: &tools.Secrets{}, conf: conf}
+	head := r.head()
+	s.model = &chosen{name: head.Preferred, effort: head.Thinking}
+	s.gate = tools.NewGate(tools.GateConfig{
+		Mode:    conf.Approvals.Mode,
+		Timeout: time.Duration(conf.Approvals.Timeout) * time.Second,
+		Asker:   asker,
+		Judge:   s.judge,
+		Always:  func(key string) error { return config.AppendAllowlist(svc.Home, key) },
+	})
+	return s
+}
+
+// config returns the configuration as it is now.
+func (s *settings) config() *config.Loaded {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conf
+}
+
+// setConfig replaces the configuration. [settings.apply] must follow.
+func (s *settings) setConfig(conf *config.Loaded) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conf = conf
+}
+
+// mode returns the chosen mode. If none is chosen, it returns the configured one.
+func (s *settings) mode() string {
+	return modeOf(s.record.chosenMode(), s.config())
+}
+
+func modeOf(chosen string, conf *config.Loaded) string {
 	switch {
-	case x.head.Mode != "":
-		return x.head.Mode
-	case x.conf.Approvals.Mode == "off":
+	case chosen != "":
+		return chosen
+	case conf.Approvals.Mode == "off":
 		return ModeAuto
 	}
 	return ModeAsk
 }
 
-// SetMode chooses a mode for this session alone. It is kept with the session.
-func (x *Session) SetMode(ctx context.Context, id string) error {
-	if !slices.ContainsFunc(Modes(), func(c Choice) bool { return c.ID == id }) {
-		return badInput("modeId", "%q is not a mode; there are %s", id, ids(Modes()))
-	}
-	err := x.save(ctx, func(h *store.Session) { h.Mode = id })
-	x.applyMode()
-	x.settingsChanged()
-	return err
+// setMode chooses a mode.
+func (s *settings) setMode(ctx context.Context, id string) error {
+	return s.record.save(ctx, func(h *store.Session) { h.Mode = id })
 }
 
-// SettingsViewer is a [Host] that shows the settings of sessions, wherever they are
-// changed.
-type SettingsViewer interface {
-	SettingsChanged(x *Session)
-}
-
-func (x *Session) settingsChanged() {
-	if v, ok := x.host.(SettingsViewer); ok {
-		v.SettingsChanged(x)
-	}
-}
-
-// save changes the head where it is kept.
-func (x *Session) save(ctx context.Context, change func(*store.Session)) error {
-	x.mu.Lock()
-	change(&x.head)
-	made := x.agent
-	x.mu.Unlock()
-	if made != nil {
-		return made.Update(ctx, change)
-	}
-	x.svc.mu.Lock()
-	defer x.svc.mu.Unlock()
-	if head, draft := x.svc.drafts[x.id]; draft {
-		change(&head)
-		x.svc.drafts[x.id] = head
-	}
-	return nil
-}
-
-// applyMode tells the gate, and who hides secrets, what the configuration and the
-// session's mode say.
-func (x *Session) applyMode() {
-	known := x.extensions.Secrets()
-	x.mu.Lock()
-	mode, configured := x.mode(), x.conf.Approvals.Mode
-	x.gate.SetRules(x.conf.Approvals.Deny, x.conf.CommandAllowlist)
-	hidden := secrets(x.conf)
-	maps.Copy(hidden, known)
-	x.secrets.Set(hidden)
-	x.mu.Unlock()
+// apply gives the gate the mode and the rules, and redacts the secrets of the configuration
+// and those in known.
+func (s *settings) apply(known map[string]string) {
+	chosen := s.record.chosenMode()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	mode, configured := modeOf(chosen, s.conf), s.conf.Approvals.Mode
+	s.gate.SetRules(s.conf.Approvals.Deny, s.conf.CommandAllowlist)
+	all := secrets(s.conf)
+	maps.Copy(all, known)
+	s.secrets.Set(all)
 	switch {
 	case mode == ModeAuto:
-		x.gate.SetMode("off")
+		s.gate.SetMode("off")
 	case configured == "off":
-		x.gate.SetMode("ask")
+		s.gate.SetMode("ask")
 	default:
-		x.gate.SetMode(configured)
+		s.gate.SetMode(configured)
 	}
+}
+
+// secrets returns the keys of the configuration, and the variables of the environment that
+// commands do not get.
+func secrets(conf *config.Loaded) map[string]string {
+	return conf.Secrets(func(name string) bool {
+		return proc.Secret(name) && !slices.Contains(conf.Terminal.EnvPassthrough, name)
+	})
 }
 
 // Options of a session.
@@ -122,14 +144,9 @@ const (
 	thoughtAuto   = "default"
 )
 
-// Options are the session's settings.
-func (x *Session) Options() []Option {
-	x.mu.Lock()
-	conf := x.conf
-	x.mu.Unlock()
-	x.model.mu.Lock()
-	name, effort := x.model.name, x.model.effort
-	x.model.mu.Unlock()
+func (s *settings) options() []Option {
+	conf := s.config()
+	name, effort := s.model.choice()
 
 	names := []string{conf.Model.Default}
 	if conf.Model.Provider == "embedded" {
@@ -151,7 +168,7 @@ func (x *Session) Options() []Option {
 		models[i] = Choice{ID: m, Name: m}
 	}
 	return []Option{
-		{Choice{optionMode, "Approvals", "What asks before it runs."}, "mode", x.Mode(), Modes()},
+		{Choice{optionMode, "Approvals", "What asks before it runs."}, "mode", s.mode(), Modes()},
 		{Choice{optionModel, "Model", "Which configured model answers first; the others stand in when it fails."}, "model", name, models},
 		{Choice{optionThought, "Thinking", "How long the model thinks before it answers, where it can be told."}, "thought_level", effort, []Choice{
 			{thoughtAuto, "Default", "As the model likes."}, {"low", "Low", ""}, {"medium", "Medium", ""}, {"high", "High", ""},
@@ -159,10 +176,9 @@ func (x *Session) Options() []Option {
 	}
 }
 
-// SetOption chooses a value. It counts from the next request to the model on, and is
-// kept with the session.
-func (x *Session) SetOption(ctx context.Context, id, value string) error {
-	options := x.Options()
+// check returns an error if value is not a value of the option.
+func (s *settings) check(id, value string) error {
+	options := s.options()
 	i := slices.IndexFunc(options, func(o Option) bool { return o.ID == id })
 	if i < 0 {
 		var known []Choice
@@ -174,10 +190,12 @@ func (x *Session) SetOption(ctx context.Context, id, value string) error {
 	if !slices.ContainsFunc(options[i].Choices, func(c Choice) bool { return c.ID == value }) {
 		return badInput("value", "%q is not a value of %s; there are %s", value, id, ids(options[i].Choices))
 	}
-	if id == optionMode {
-		return x.SetMode(ctx, value)
-	}
-	err := x.save(ctx, func(h *store.Session) {
+	return nil
+}
+
+// setModel chooses a model or a thinking level for later requests.
+func (s *settings) setModel(ctx context.Context, id, value string) error {
+	err := s.record.save(ctx, func(h *store.Session) {
 		switch {
 		case id == optionModel:
 			h.Preferred = value
@@ -187,10 +205,9 @@ func (x *Session) SetOption(ctx context.Context, id, value string) error {
 			h.Thinking = value
 		}
 	})
-	wasSet := x.model.choose(x.Head())
-	x.settingsChanged()
+	wasSet := s.model.choose(s.record.head())
 	if id == optionModel && wasSet {
-		err = errors.Join(err, x.ready()) // a turn that runs goes on with the new model
+		err = errors.Join(err, s.ready()) // a running turn continues with the new model
 	}
 	return err
 }

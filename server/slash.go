@@ -16,37 +16,36 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 )
 
-// Command is a slash command: a prompt that begins with its name is for us, not for
-// the model.
+// Command is a slash command. A prompt that starts with its name is not sent to the model.
 type Command struct {
 	extension.Command
 	answer slashFunc
 	start  func(x *Session, args string, also agent.Sink) *Turn // takes a turn's place; nil: answer
 }
 
-// slashFunc does the work of a slash command and returns its report. It runs beside a turn.
-type slashFunc func(x *Session, ctx context.Context, args string) (string, error)
+// slashFunc does the work of a slash command and returns its answer. It runs beside a turn.
+type slashFunc func(ctx context.Context, x *Session, args string) (string, error)
 
 // answers has the functions of our own slash commands, by their names in the table.
 func answers() map[string]Command {
 	return map[string]Command{
-		"help":     {answer: (*Session).help},
-		"status":   {answer: (*Session).statusText},
+		"help":     {answer: help},
+		"status":   {answer: statusText},
 		"model":    {answer: option(optionModel)},
 		"mode":     {answer: option(optionMode)},
 		"think":    {answer: option(optionThought)},
 		"compact":  {start: (*Session).StartCompaction},
-		"undo":     {answer: (*Session).undoPrompt},
-		"new":      {answer: (*Session).beginAnew},
-		"fork":     {answer: (*Session).forkHere},
-		"sessions": {answer: (*Session).listSessions},
-		"title":    {answer: (*Session).retitle},
-		"notes":    {answer: (*Session).renote},
-		"tools":    {answer: (*Session).listTools},
+		"undo":     {answer: undoPrompt},
+		"new":      {answer: clearSession},
+		"fork":     {answer: forkHere},
+		"sessions": {answer: listSessions},
+		"title":    {answer: retitle},
+		"notes":    {answer: renote},
+		"tools":    {answer: listTools},
 	}
 }
 
-// Commands returns the slash commands of the session: ours, and those of extensions.
+// Commands returns the slash commands of the session, those of extensions included.
 func (x *Session) Commands() []Command {
 	var all []Command
 	ours := answers()
@@ -59,16 +58,16 @@ func (x *Session) Commands() []Command {
 	for _, c := range x.extensions.Commands() {
 		all = append(all, Command{
 			Command: c,
-			answer:  func(_ *Session, ctx context.Context, args string) (string, error) { return c.Run(ctx, args) },
+			answer:  func(ctx context.Context, _ *Session, args string) (string, error) { return c.Run(ctx, args) },
 		})
 	}
 	slices.SortStableFunc(all, func(a, b Command) int { return cmp.Compare(a.Order, b.Order) })
 	return all
 }
 
-// slash tells whether a prompt is a command, or would be one. A path that begins a
-// prompt is none.
-func (x *Session) slash(in agent.Input) (c Command, args string, ok bool) {
+// commandOf returns the command in a prompt. For an unknown command, it returns one whose
+// answer says so. If the prompt starts with a path or with no slash, it returns false.
+func commandOf(x *Session, in agent.Input) (c Command, args string, ok bool) {
 	line, is := strings.CutPrefix(in.Text, "/")
 	if !is || len(in.Calls) > 0 {
 		return c, "", false
@@ -90,7 +89,7 @@ func (x *Session) slash(in agent.Input) (c Command, args string, ok bool) {
 	if _, err := os.Lstat("/" + name); err == nil { // /etc is …
 		return c, "", false
 	}
-	unknown := func(*Session, context.Context, string) (string, error) { return x.unknownCommand(name), nil }
+	unknown := func(context.Context, *Session, string) (string, error) { return unknownCommand(x, name), nil }
 	return Command{Command: extension.Command{Name: name}, answer: unknown}, args, true
 }
 
@@ -98,8 +97,8 @@ func commandLike(name string) bool {
 	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
-func (x *Session) unknownCommand(name string) string {
-	const slips = 2 // of the finger
+func unknownCommand(x *Session, name string) string {
+	const slips = 2 // typing mistakes
 	var near []string
 	for distance := range slips + 1 {
 		for _, c := range x.Commands() {
@@ -115,21 +114,15 @@ func (x *Session) unknownCommand(name string) string {
 	return text + " `/help` lists those there are. Nothing was sent to the model; to send it, begin with another character than `/`."
 }
 
-// startCommand runs a command. One that only answers has no place in the queue: it
-// neither waits for the turn that runs nor ends it.
-func (x *Session) startCommand(c Command, in agent.Input, args string, also agent.Sink) *Turn {
+// startCommand runs a command. One that only answers runs beside the turns in the queue.
+func startCommand(x *Session, c Command, in agent.Input, args string, also agent.Sink) *Turn {
 	if c.start != nil {
 		return c.start(x, args, also)
 	}
-	t := x.newTurn()
-	close(t.first)
-	t.work = func(ctx context.Context) (agent.StopReason, error) {
-		sink := x.host.Sink(x.id)
-		if also != nil {
-			sink = both{sink, also}
-		}
+	return x.queue.beside(func(ctx context.Context) (agent.StopReason, error) {
+		sink := x.notifier.sink(also)
 		sink.Event(agent.UserMessage{MessageID: store.NewID(), Text: in.Text})
-		text, err := c.answer(x, ctx, args)
+		text, err := c.answer(ctx, x, args)
 		switch {
 		case ctx.Err() != nil:
 			return agent.Cancelled, nil
@@ -138,16 +131,10 @@ func (x *Session) startCommand(c Command, in agent.Input, args string, also agen
 		}
 		sink.Event(agent.Text{MessageID: store.NewID(), Text: strings.TrimSpace(text) + "\n"})
 		return agent.EndTurn, nil
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.closed {
-		t.err = fmt.Errorf("session %q: %w", x.id, ErrClosed)
-	}
-	return t
+	})
 }
 
-// plainly is an error without the name of a parameter that nobody has written.
+// plainly returns the text of an error without the name of a parameter.
 func plainly(err error) string {
 	var input *InputError
 	if errors.As(err, &input) {

@@ -14,7 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 )
 
-func (x *Session) help(context.Context, string) (string, error) {
+func help(_ context.Context, x *Session, _ string) (string, error) {
 	var b strings.Builder
 	for _, c := range x.Commands() {
 		name := "/" + c.Name
@@ -27,7 +27,7 @@ func (x *Session) help(context.Context, string) (string, error) {
 	return b.String(), nil
 }
 
-func (x *Session) statusText(ctx context.Context, _ string) (string, error) {
+func statusText(ctx context.Context, x *Session, _ string) (string, error) {
 	var b strings.Builder
 	line := func(name, format string, a ...any) { fmt.Fprintf(&b, "- %s: %s\n", name, fmt.Sprintf(format, a...)) }
 	head := x.Head()
@@ -36,11 +36,8 @@ func (x *Session) statusText(ctx context.Context, _ string) (string, error) {
 	for _, o := range x.Options() {
 		line(o.Name, "%s", o.Value)
 	}
-	x.mu.Lock()
-	conf, made := x.conf, x.agent
-	x.mu.Unlock()
-	if made != nil {
-		u := made.Usage()
+	if a := x.record.opened(); a != nil {
+		u := a.Usage()
 		used := fmt.Sprintf("%s tokens", humanize.Comma(int64(u.Used)))
 		if u.Window > 0 {
 			used += fmt.Sprintf(" of %s (%d %%)", humanize.Comma(int64(u.Window)), u.Used*100/u.Window)
@@ -52,9 +49,10 @@ func (x *Session) statusText(ctx context.Context, _ string) (string, error) {
 		}
 		line("Used", "%s", total)
 	}
+	conf := x.settings.config()
 	line("Sandbox", "%s, network %s", conf.Sandbox.Mode, map[bool]string{true: "on", false: "off"}[conf.Sandbox.Network])
-	if x.away.kind != "" {
-		line("Commands run on", "%s", x.away.kind)
+	if x.location.remote.kind != "" {
+		line("Commands run on", "%s", x.location.remote.kind)
 	}
 	x.extensions.Status(ctx, func(name, text string) { line(name, "%s", text) })
 	if x.Running() {
@@ -70,9 +68,9 @@ func titled(head store.Session) string {
 	return "“" + head.Title + "”"
 }
 
-// option shows a setting of the session, or changes it.
+// option returns the command that shows or changes an option.
 func option(id string) slashFunc {
-	return func(x *Session, ctx context.Context, value string) (string, error) {
+	return func(ctx context.Context, x *Session, value string) (string, error) {
 		if value != "" {
 			if err := x.SetOption(ctx, id, value); err != nil {
 				return "", err
@@ -89,13 +87,13 @@ func option(id string) slashFunc {
 	}
 }
 
-// undoPrompt takes the last prompt back with what came of it. What else runs is ended
-// first, because it may be that very prompt.
-func (x *Session) undoPrompt(ctx context.Context, _ string) (string, error) {
-	if err := x.halt(ctx); err != nil {
+// undoPrompt undoes the last prompt, files included. It cancels the turns in the queue
+// first, because the last prompt may be among them.
+func undoPrompt(ctx context.Context, x *Session, _ string) (string, error) {
+	if err := x.queue.halt(ctx); err != nil {
 		return "", err
 	}
-	if x.draft() {
+	if x.record.draft() {
 		return "", errors.New("nothing was said yet")
 	}
 	last, err := x.svc.theStore(x.svc.synchronous()).LastPrompt(ctx, x.id)
@@ -105,7 +103,7 @@ func (x *Session) undoPrompt(ctx context.Context, _ string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	files, err := x.restoreSince(ctx, last.Time)
+	files, err := restoreSince(ctx, x.extensions, last.Time)
 	if err != nil {
 		return "", fmt.Errorf("the files could not be brought back, so the conversation stays too: %w", err)
 	}
@@ -116,13 +114,13 @@ func (x *Session) undoPrompt(ctx context.Context, _ string) (string, error) {
 	return fmt.Sprintf("Back before this prompt:\n\n%s\n\n%s\n\nWhat came of it is kept as session `%s`.", quoted(prompt), files, branch), nil
 }
 
-// beginAnew empties the session, since only an editor can open another one.
-func (x *Session) beginAnew(ctx context.Context, _ string) (string, error) {
-	if err := x.halt(ctx); err != nil {
+// clearSession rewinds the session to its start, because only an editor can open another one.
+func clearSession(ctx context.Context, x *Session, _ string) (string, error) {
+	if err := x.queue.halt(ctx); err != nil {
 		return "", err
 	}
 	const already = "This is a new conversation already."
-	if x.draft() {
+	if x.record.draft() {
 		return already, nil
 	}
 	sums, err := x.svc.theStore(x.svc.synchronous()).Totals(ctx, x.id)
@@ -143,31 +141,11 @@ func (x *Session) beginAnew(ctx context.Context, _ string) (string, error) {
 	return fmt.Sprintf("A new conversation begins. The one before is kept as session `%s`. Files stay as they are.", branch), nil
 }
 
-// halt ends what runs in the session, and waits for it.
-func (x *Session) halt(ctx context.Context) error {
-	x.mu.Lock()
-	turns := slices.Clone(x.turns)
-	x.mu.Unlock()
-	for _, t := range turns {
-		if !t.replay { // what only looks is let end
-			t.cancel(errCancelled)
-		}
-	}
-	for _, t := range turns {
-		select {
-		case <-t.done:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
-// restoreSince restores files as they were when a prompt came, if an extension can.
-func (x *Session) restoreSince(ctx context.Context, prompt time.Time) (done string, err error) {
+// restoreSince restores the files from before a prompt, if an extension can.
+func restoreSince(ctx context.Context, s *extension.Set, prompt time.Time) (done string, err error) {
 	files, ok := extension.Find[interface {
 		RestoreSince(context.Context, time.Time) (string, error)
-	}](x.extensions)
+	}](s)
 	if !ok {
 		return "Files stay as they are.", nil
 	}
@@ -178,23 +156,23 @@ func quoted(text string) string {
 	return "> " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n> ")
 }
 
-func (x *Session) forkHere(ctx context.Context, _ string) (string, error) {
-	if x.draft() {
+func forkHere(ctx context.Context, x *Session, _ string) (string, error) {
+	if x.record.draft() {
 		return "", errors.New("nothing was said yet")
 	}
-	fork, err := x.svc.Fork(ctx, x.id, "", Place{Preset: x.preset, Editor: x.editor, Given: []any{}}, x.host)
+	fork, err := x.svc.Fork(ctx, x.id, "", Place{Preset: x.place.Preset, Editor: x.place.Editor, Given: []any{}}, x.host)
 	if err != nil {
 		return "", err
 	}
 	head := fork.Head()
-	// The editor opens it when its user wants to, with what it then lends.
+	// The editor opens it if its user wants to.
 	if err := x.svc.CloseSession(ctx, fork.ID()); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("Session %s `%s` has everything that was said here. Open it from your editor's list of sessions.", titled(head), fork.ID()), nil
 }
 
-func (x *Session) listSessions(ctx context.Context, _ string) (string, error) {
+func listSessions(ctx context.Context, x *Session, _ string) (string, error) {
 	page, next, err := x.svc.List(ctx, x.Cwd(), "")
 	if err != nil {
 		return "", err
@@ -202,7 +180,7 @@ func (x *Session) listSessions(ctx context.Context, _ string) (string, error) {
 	var b strings.Builder
 	for _, head := range page {
 		if head.Origin != "" {
-			continue // a subagent's
+			continue // of a subagent
 		}
 		mark := ""
 		if head.ID == x.id {
@@ -216,7 +194,7 @@ func (x *Session) listSessions(ctx context.Context, _ string) (string, error) {
 	return b.String(), nil
 }
 
-func (x *Session) retitle(ctx context.Context, title string) (string, error) {
+func retitle(ctx context.Context, x *Session, title string) (string, error) {
 	if title != "" {
 		if err := x.Describe(ctx, &title, nil); err != nil {
 			return "", err
@@ -225,7 +203,7 @@ func (x *Session) retitle(ctx context.Context, title string) (string, error) {
 	return "The title is " + titled(x.Head()) + ".", nil
 }
 
-func (x *Session) renote(ctx context.Context, notes string) (string, error) {
+func renote(ctx context.Context, x *Session, notes string) (string, error) {
 	if notes != "" {
 		if err := x.Describe(ctx, nil, &notes); err != nil {
 			return "", err
@@ -237,37 +215,10 @@ func (x *Session) renote(ctx context.Context, notes string) (string, error) {
 	return "Your notes:\n\n" + quoted(notes), nil
 }
 
-func (x *Session) listTools(ctx context.Context, _ string) (string, error) {
-	names, err := x.offered(ctx)
+func listTools(ctx context.Context, x *Session, _ string) (string, error) {
+	names, err := toolNames(ctx, x)
 	if err != nil {
 		return "", err
 	}
 	return "The model has `" + strings.Join(names, "`, `") + "`.", nil
-}
-
-// offered are the tools that the model was told of, or would be told of now.
-func (x *Session) offered(ctx context.Context) (names []string, err error) {
-	select {
-	case x.beginMu <- struct{}{}: // a turn that begins lists them too
-		defer func() { <-x.beginMu }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	x.mu.Lock()
-	conf, head, made := x.conf, x.head, x.agent
-	x.mu.Unlock()
-	if made != nil {
-		for _, t := range made.Head().Tools {
-			names = append(names, t.Name)
-		}
-		return names, nil
-	}
-	set, err := x.tools(ctx, conf, head)
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range set.Offered(ctx) {
-		names = append(names, t.Name)
-	}
-	return names, nil
 }

@@ -17,31 +17,21 @@ Answer with one word: ALLOW when you are sure that it is harmless, else ASK.`
 
 // judge asks the session's model whether an action is harmless. If the answer is not the one
 // word, or if the request fails, it returns false.
-func (x *Session) judge(ctx context.Context, action, reason string) bool {
+func (s *settings) judge(ctx context.Context, action, reason string) bool {
 	request := &model.Request{
 		System:   judgeWords,
 		Messages: []model.Message{model.NewMessage(model.User, "Flagged because it "+reason+".\n\nThe action, to its end:\n"+action)},
 	}
 	var reply model.Reply
-	for delta, err := range x.model.Stream(ctx, request) {
+	for delta, err := range s.model.Stream(ctx, request) {
 		if err != nil {
-			x.svc.Log.Info("no judgement of an action; a person is asked", "session", x.id, "error", err)
+			s.svc.Log.Info("no judgement of an action; the user is asked", "session", s.record.id, "error", err)
 			return false
 		}
 		if reply.Add(delta) != nil {
 			return false
 		}
 	}
-	x.spend(reply.Usage)
+	s.record.spend(reply.Usage)
 	return ctx.Err() == nil && reply.Finish == model.FinishStop && len(reply.Calls) == 0 && strings.TrimSpace(reply.Text) == "ALLOW"
-}
-
-// spend adds the usage of a request that is not part of the history.
-func (x *Session) spend(u model.Usage) {
-	x.mu.Lock()
-	a := x.agent
-	x.mu.Unlock()
-	if a != nil && u != (model.Usage{}) {
-		a.AddUsage(u)
-	}
 }

@@ -42,7 +42,7 @@ func TestSmart(t *testing.T) {
 			if n := len(m.Requests()); n != 4 {
 				t.Fatalf("%d requests", n)
 			}
-			if u := x.agent.Usage(); u.Total.Input < 100 || says == "ALLOW" && u.Total != (model.Usage{Input: 100, Output: 1}) {
+			if u := x.record.opened().Usage(); u.Total.Input < 100 || says == "ALLOW" && u.Total != (model.Usage{Input: 100, Output: 1}) {
 				t.Errorf("the request is not counted: %+v", u)
 			}
 			asked := m.Requests()[2]

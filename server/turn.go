@@ -3,83 +3,44 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/extension"
 )
 
-// Turn is a place in a session's queue: a prompt's, or a replay's.
-type Turn struct {
-	x      *Session
-	work   func(ctx context.Context) (agent.StopReason, error)
-	replay bool // not a prompt: a later one does not cancel it
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	first  chan struct{} // closed when it is this turn's turn
-	done   chan struct{} // closed when it has left the session
-	err    error         // why there is no place for it
-	since  time.Time     // when it came
-}
-
-func (x *Session) newTurn() *Turn {
-	t := &Turn{x: x, since: time.Now(), first: make(chan struct{}), done: make(chan struct{})}
-	t.ctx, t.cancel = context.WithCancelCause(x.ctx)
-	return t
-}
-
-// Start claims a place for a prompt, at once: what is started later comes later.
-// By agent.on_new_prompt it cancels what runs and waits, or queues behind it.
-// The events of this turn go to the host's sink and then to also, which may be
-// nil. [Turn.Run] must follow.
-func (x *Session) Start(in agent.Input, also agent.Sink) *Turn { return x.StartAs("", in, also) }
-
-// What a prompt does to the turn that runs in its session.
+// Values of agent.on_new_prompt: a prompt interrupts the running turn, or waits for it.
 const (
 	Interrupt = "interrupt"
 	Queue     = "queue"
 )
 
-// StartAs is Start for a user who has said what becomes of the turn that runs;
-// empty leaves it to the configuration.
+// Start adds a prompt to the session's queue, at once. By agent.on_new_prompt it cancels the
+// turns in the queue or waits for them. The events of the turn go to the host's sink, and to
+// also if it is not nil. [Turn.Run] must follow.
+func (x *Session) Start(in agent.Input, also agent.Sink) *Turn { return x.StartAs("", in, also) }
+
+// StartAs is Start for a user who has chosen what to do with the running turn. If onNewPrompt
+// is empty, the configuration decides.
 func (x *Session) StartAs(onNewPrompt string, in agent.Input, also agent.Sink) *Turn {
-	if c, args, ok := x.slash(in); ok {
-		return x.startCommand(c, in, args, also)
+	if c, args, ok := commandOf(x, in); ok {
+		return startCommand(x, c, in, args, also)
 	}
 	return x.start(onNewPrompt, func(ctx context.Context) (agent.StopReason, error) { return x.prompt(ctx, in, also) })
 }
 
 func (x *Session) start(onNewPrompt string, work func(context.Context) (agent.StopReason, error)) *Turn {
-	t := x.newTurn()
-	t.work = work
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.closed {
-		t.err = fmt.Errorf("session %q: %w", x.id, ErrClosed)
-		return t
-	}
-	if cmp.Or(onNewPrompt, x.conf.Agent.OnNewPrompt) != Queue {
-		for _, before := range x.turns {
-			if !before.replay {
-				before.cancel(errNewPrompt)
-			}
-		}
-	}
-	x.enter(t)
-	return t
+	return x.queue.add(cmp.Or(onNewPrompt, x.settings.config().Agent.OnNewPrompt) != Queue, work)
 }
 
-// StartReplay claims a place for showing the log to sink. While a turn runs it is
-// refused, because the two would mix. [Turn.Run] must follow.
+// StartReplay adds a replay of the history for sink to the queue. If a turn runs, it returns
+// [ErrRunning], because the events of both would be mixed. [Turn.Run] must follow.
 func (x *Session) StartReplay(sink agent.Sink) (*Turn, error) {
-	return x.quiet(func(ctx context.Context) (agent.StopReason, error) {
-		if x.draft() {
+	return x.queue.exclusive(func(ctx context.Context) (agent.StopReason, error) {
+		if x.record.draft() {
 			return "", nil
 		}
-		a, err := x.begin(ctx)
+		a, err := x.open(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -87,77 +48,31 @@ func (x *Session) StartReplay(sink agent.Sink) (*Turn, error) {
 	})
 }
 
-// quiet claims a place for work that no turn may mix with: none runs, and those that
-// are started meanwhile wait for it.
-func (x *Session) quiet(work func(context.Context) (agent.StopReason, error)) (*Turn, error) {
-	t := x.newTurn()
-	t.work, t.replay = work, true
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if len(x.turns) > 0 || x.closed {
-		t.cancel(nil)
-		return nil, fmt.Errorf("session %q: %w", x.id, ErrRunning)
-	}
-	x.enter(t)
-	return t, nil
+// Prompt runs a turn; see [Session.Start] and [Turn.Run].
+func (x *Session) Prompt(ctx context.Context, in agent.Input, also agent.Sink) (agent.StopReason, error) {
+	return x.Start(in, also).Run(ctx)
 }
 
-func (x *Session) enter(t *Turn) {
-	x.turns = append(x.turns, t)
-	if len(x.turns) == 1 {
-		close(t.first)
-	}
-}
+// Cancel cancels the turns in the queue. It does not wait for them. If there is none, it
+// returns false.
+func (x *Session) Cancel() bool { return x.queue.cancel() }
 
-// Run waits for the turn's place and runs it. The end of ctx, a later prompt and
-// [Session.Cancel] end it with [agent.Cancelled] and no error. When Run returns,
-// nothing of the turn runs any more.
-func (t *Turn) Run(ctx context.Context) (agent.StopReason, error) {
-	if t.err != nil {
-		t.cancel(nil)
-		return "", t.err
-	}
-	defer t.x.wake()
-	defer t.leave()
-	end := func() {
-		cause := context.Cause(ctx)
-		if errors.Is(cause, context.Canceled) { // the editor took its request back
-			cause = errCancelled
-		}
-		t.cancel(cause)
-	}
-	if ctx.Err() != nil { // AfterFunc would be late: it uses another goroutine
-		end()
-	}
-	unlink := context.AfterFunc(ctx, end)
-	defer unlink()
-	select {
-	case <-t.first:
-	case <-t.ctx.Done():
-	}
-	if t.ctx.Err() != nil {
-		return agent.Cancelled, nil
-	}
-	stop, err := t.work(t.ctx)
-	if t.ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return agent.Cancelled, nil
-	}
-	return stop, err
-}
+// Running reports whether a turn runs or waits.
+func (x *Session) Running() bool { return x.queue.running() }
 
 func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (agent.StopReason, error) {
-	if err := x.ready(); err != nil {
+	if err := x.settings.ready(); err != nil {
 		return "", err
 	}
-	a, err := x.begin(ctx)
+	a, err := x.open(ctx)
 	if err != nil {
 		return "", err
 	}
 	sink := x.svc.Instruments.sink(x.id, x.host.Sink(x.id))
 	if also != nil {
-		sink = both{sink, also}
+		sink = teeSink{sink, also}
 	}
-	x.tellProblems(sink)
+	x.notifier.flush(sink)
 	events := x.extensions.Events()
 	defer events.Turn(ctx, extension.Prompt{SessionID: x.id, Text: in.Text})()
 	added, block := beforePrompt(ctx, x, in)
@@ -166,10 +81,8 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 		return agent.EndTurn, nil
 	}
 	in.News = slices.Concat(in.News, added, x.extensions.Notices(ctx, extension.WithPrompt))
-	x.mu.Lock()
-	x.woken = false
-	x.mu.Unlock()
-	defer x.prompted()
+	x.queue.prompted()
+	defer x.record.prompted()
 	return a.Turn(ctx, in, sink)
 }
 
@@ -177,7 +90,7 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 // returns texts for the model, or the reason why the prompt is not sent.
 func beforePrompt(ctx context.Context, x *Session, in agent.Input) (added []string, block string) {
 	events := x.extensions.Events()
-	if x.draft() {
+	if x.record.draft() {
 		added = events.SessionStart(ctx, eventOf(x))
 	}
 	more, block := events.Prompt(ctx, extension.Prompt{SessionID: x.id, Text: in.Text})
@@ -185,77 +98,26 @@ func beforePrompt(ctx context.Context, x *Session, in agent.Input) (added []stri
 }
 
 func eventOf(x *Session) extension.SessionEvent {
-	return extension.SessionEvent{SessionID: x.id, Folders: x.ws.Folders()}
+	return extension.SessionEvent{SessionID: x.id, Folders: x.location.ws.Folders()}
 }
 
-// Waker is a [Host] that can tell its user, or its plugin, that notices wait for the
-// next prompt while no turn runs.
-type Waker interface {
-	NoticesWaiting(x *Session)
-}
-
-// wake tells the host, once, of notices that wait while no turn runs.
-func (x *Session) wake() {
-	w, ok := x.host.(Waker)
-	if !ok || !x.extensions.Waiting() {
-		return
-	}
-	x.mu.Lock()
-	quiet := len(x.turns) > 0 || x.woken || x.closed
-	if !quiet {
-		x.woken = true
-	}
-	x.mu.Unlock()
-	if !quiet {
-		w.NoticesWaiting(x)
-	}
-}
-
-// both shows events to two sinks.
-type both [2]agent.Sink
-
-func (b both) Event(e agent.Event) {
-	b[0].Event(e)
-	b[1].Event(e)
-}
-
-// leave lets the next turn run. A turn that was cancelled while it waited leaves
-// from the middle of the queue.
-func (t *Turn) leave() {
-	x := t.x
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.turns = slices.DeleteFunc(x.turns, func(o *Turn) bool { return o == t })
-	if len(x.turns) > 0 {
-		select {
-		case <-x.turns[0].first:
-		default:
-			close(x.turns[0].first)
+// StartCompaction adds a compaction to the queue, as Start adds a prompt. Hints say which
+// parts matter; they may be empty. The events go to the host's sink, and to also if it is not
+// nil. [Turn.Run] must follow.
+func (x *Session) StartCompaction(hints string, also agent.Sink) *Turn {
+	return x.start("", func(ctx context.Context) (agent.StopReason, error) {
+		sink := x.notifier.sink(also)
+		if x.record.draft() {
+			sink.Event(agent.Notice{Text: "There is nothing to compact yet: the session has no messages."})
+			return agent.EndTurn, nil
 		}
-	}
-	t.cancel(nil)
-	close(t.done)
-}
-
-// Prompt runs a turn; see [Session.Start] and [Turn.Run].
-func (x *Session) Prompt(ctx context.Context, in agent.Input, also agent.Sink) (agent.StopReason, error) {
-	return x.Start(in, also).Run(ctx)
-}
-
-// Cancel ends the turn that runs and those that wait; false: there was none. It
-// does not wait for them.
-func (x *Session) Cancel() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for _, t := range x.turns {
-		t.cancel(errCancelled)
-	}
-	return len(x.turns) > 0
-}
-
-// Running reports whether a turn runs or waits.
-func (x *Session) Running() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return len(x.turns) > 0
+		if err := x.settings.ready(); err != nil {
+			return "", err
+		}
+		a, err := x.open(ctx)
+		if err != nil {
+			return "", err
+		}
+		return a.Compact(ctx, hints, sink)
+	})
 }

@@ -1,0 +1,140 @@
+package server
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/program"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/internal/search"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// location has the files of a session, and the machine and the sandbox of its commands.
+type location struct {
+	ws     *workspace.Workspace
+	box    *sandbox.Box
+	remote remote
+}
+
+// openLocation opens the folders of a session.
+func openLocation(svc *Service, head store.Session, documents workspace.Documents) (*location, error) {
+	unfinished := workspace.UnfinishedIn(svc.Home)
+	workspace.Sweep(unfinished)
+	ws, err := workspace.Open(append([]string{head.Cwd}, head.Folders...), documents)
+	if err != nil {
+		return nil, badInput("cwd", "%v", err)
+	}
+	ws.Unfinished = unfinished
+	return &location{ws: ws}, nil
+}
+
+// configure makes the sandbox and the backend.
+func (l *location) configure(svc *Service, conf *config.Loaded, n *notifier) {
+	l.box = newSandbox(svc, conf, l.ws, n)
+	l.ws.Ripgrep = ripgrep(l.ws.Folders(), l.box)
+	l.remote = newRemote(conf, l.ws.Folders(), n.warn)
+}
+
+// files returns the files of the tools.
+func (l *location) files() tools.Files {
+	if l.remote.files != nil {
+		return l.remote.files
+	}
+	return l.ws
+}
+
+// shell makes the shell of a session.
+func (l *location) shell(conf *config.Loaded) *tools.Shell {
+	var shell *tools.Shell
+	if l.remote.kind == "" {
+		shell = tools.NewShell(l.ws.Folders()[0], conf.Terminal.EnvPassthrough)
+		shell.Use(conf.Terminal.Shell)
+	} else {
+		shell = tools.NewShellOn(l.remote.backend, l.remote.broken, l.ws.Folders()[0])
+	}
+	shell.Timeout = time.Duration(conf.Terminal.Timeout) * time.Second
+	return shell
+}
+
+// diagnoser returns the host's function for diagnostics of edited files. If it has none, or
+// if the files are not those of the editor, diagnoser returns nil.
+func (l *location) diagnoser(h Host) tools.Diagnoser {
+	d, ok := h.(tools.Diagnoser)
+	if !ok || l.remote.otherFiles() {
+		return nil
+	}
+	return d
+}
+
+// apply applies the sandbox's configuration to later commands.
+func (l *location) apply(conf *config.Loaded) {
+	want := conf.Sandbox
+	l.box.Set(sandbox.Mode(want.Mode), want.Network)
+	l.box.SetHome(want.Caches, want.Read)
+}
+
+func (l *location) close() error {
+	l.remote.close()
+	l.box.Close()
+	return l.ws.Close()
+}
+
+// newSandbox makes the sandbox of a session. With the first command, the user is told which
+// limits the host enforces.
+func newSandbox(svc *Service, conf *config.Loaded, ws *workspace.Workspace, n *notifier) *sandbox.Box {
+	return sandbox.New(sandbox.Config{
+		Mode: sandbox.Mode(conf.Sandbox.Mode), Network: conf.Sandbox.Network,
+		Caches: conf.Sandbox.Caches, Read: conf.Sandbox.Read,
+		Roots: ws.Folders, HermesHome: svc.Home,
+		Visible: []string{svc.outputDir(n.id), filepath.Join(svc.Home, "skills")},
+		Environ: svc.Environ, Alone: svc.Static,
+		Notice: func(text string) { n.show("Sandbox: " + text + ".") },
+		Tell: func(enforced string, gaps []string) {
+			svc.Log.Info("sandbox", "session", n.id, "enforced", enforced, "gaps", gaps)
+			text := "Sandbox: " + enforced + "."
+			if len(gaps) > 0 {
+				text += " Not enforced: " + strings.Join(gaps, ". ") + "."
+			}
+			n.show(text)
+		},
+	})
+}
+
+// searchLimit is the timeout of one search. After it, the built-in engine searches.
+const searchLimit = 30 * time.Second
+
+// searchMemory is a limit in megabytes, far more than a search needs. A file in the place of
+// an ignore file may have no end.
+const searchMemory = 2048
+
+// ripgrep returns a function that runs rg in the session's sandbox, where it can only read.
+// If there is no rg on PATH outside of the workspace, ripgrep returns nil.
+func ripgrep(folders []string, box *sandbox.Box) search.Runner {
+	path, err := program.Find("rg", folders)
+	if err != nil {
+		return nil
+	}
+	env, _ := proc.Environ(nil)
+	env = program.Environ(env, folders)
+	return func(ctx context.Context, args []string, dir string, stdout io.Writer) (int, error) {
+		ctx, cancel := context.WithTimeout(ctx, searchLimit)
+		defer cancel()
+		c := proc.Cmd{
+			Args: append([]string{path}, args...), Dir: dir, Env: env, Stdout: stdout,
+			Limits: proc.Limits{MemoryMB: searchMemory},
+		}
+		if err := box.ConfineOwn(ctx, &c, sandbox.Own{}); err != nil {
+			return 0, err
+		}
+		exit, err := proc.Run(ctx, c)
+		return exit.Code, err
+	}
+}

@@ -1,0 +1,75 @@
+package server
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/config"
+)
+
+// notifier shows notices to the user of a session.
+type notifier struct {
+	svc  *Service
+	id   string
+	host Host
+
+	mu      sync.Mutex
+	pending []string // are shown with the next turn
+}
+
+// ProblemViewer is a [Host] that shows problems of the configuration at once. Without it,
+// they are shown in the next turn of the session that found them.
+type ProblemViewer interface {
+	ShowProblem(text string)
+}
+
+// show shows a text to the user at once.
+func (n *notifier) show(text string) { n.sink(nil).Event(agent.Notice{Text: text}) }
+
+// warn shows a text to the user with the next turn.
+func (n *notifier) warn(text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.pending = append(n.pending, text)
+}
+
+// report shows the problems that were not shown in any session yet.
+func (n *notifier) report(problems []config.Problem) {
+	unknown := n.svc.unreported(problems)
+	if v, ok := n.host.(ProblemViewer); ok && len(unknown) > 0 {
+		v.ShowProblem(strings.Join(unknown, "\n"))
+		return
+	}
+	for _, text := range unknown {
+		n.warn(text)
+	}
+}
+
+// flush shows the pending texts.
+func (n *notifier) flush(sink agent.Sink) {
+	n.mu.Lock()
+	pending := n.pending
+	n.pending = nil
+	n.mu.Unlock()
+	for _, text := range pending {
+		sink.Event(agent.Notice{Text: text})
+	}
+}
+
+// sink returns the host's sink. If also is not nil, it gets the events, too.
+func (n *notifier) sink(also agent.Sink) agent.Sink {
+	sink := n.host.Sink(n.id)
+	if also == nil {
+		return sink
+	}
+	return teeSink{sink, also}
+}
+
+// teeSink passes events to two sinks.
+type teeSink [2]agent.Sink
+
+func (t teeSink) Event(e agent.Event) {
+	t[0].Event(e)
+	t[1].Event(e)
+}

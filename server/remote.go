@@ -1,0 +1,100 @@
+package server
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/tools/backend"
+)
+
+// remote is the backend that runs a session's commands. The zero value runs them on this
+// machine.
+type remote struct {
+	kind    string // terminal.backend; empty: local
+	backend backend.Backend
+	files   *backend.Files // of the other machine; nil: the workspace is the same
+	broken  error          // the reason why there is no backend
+}
+
+// newRemote makes the configured backend. If that fails, every command fails. Warn gets
+// texts for the user.
+func newRemote(conf *config.Loaded, folders []string, warn func(string)) (a remote) {
+	t := conf.Terminal
+	if t.Backend == "" || t.Backend == "local" {
+		return remote{}
+	}
+	a.kind = t.Backend
+	a.backend, a.broken = backend.New(BackendConfig(conf, folders))
+	if a.broken != nil {
+		warn("Commands cannot run: " + a.broken.Error())
+	} else if a.otherFiles() {
+		if runtime.GOOS != "windows" { // its paths have another form
+			a.files = backend.FilesOf(a.backend)
+		}
+		warn(fmt.Sprintf("Commands run on %s, and the file tools work on the files there, not on those of this editor. Scripts (execute_code), checkpoints and the editor's unsaved text have no part in that.", t.SSHHost))
+	}
+	return a
+}
+
+// BackendConfig returns the configuration of the backend for a workspace of folders.
+func BackendConfig(conf *config.Loaded, folders []string) backend.Config {
+	t := conf.Terminal
+	c := backend.Config{
+		Kind: t.Backend, Cwd: t.Cwd, Folders: folders, Network: conf.Sandbox.Network,
+		SSH: backend.SSHConfig{Host: t.SSHHost, User: t.SSHUser, Port: t.SSHPort, Key: t.SSHKey, Options: t.SSHOptions},
+	}
+	switch t.Backend {
+	case "docker":
+		c.Image, c.Program = t.DockerImage, t.DockerProgram
+	case "singularity":
+		c.Image = t.SingularityImage
+	}
+	return c
+}
+
+// unknown reports whether the configured backend does not exist.
+func (a remote) unknown() bool {
+	return a.kind != "" && !slices.Contains([]string{"ssh", "docker", "singularity"}, a.kind)
+}
+
+// otherFiles reports whether commands see other files than those of this machine.
+func (a remote) otherFiles() bool { return a.kind == "ssh" }
+
+// without returns the toolsets that would work on other files than the commands.
+func (a remote) without() []string {
+	switch {
+	case a.unknown(): // scripts run commands, too
+		return []string{"code_execution"}
+	case !a.otherFiles():
+		return nil
+	case a.files == nil:
+		return []string{"file", "code_execution", "checkpoint"}
+	}
+	return []string{"code_execution", "checkpoint"}
+}
+
+// describe returns the description of the shell for the model.
+func (a remote) describe(shell string) string {
+	switch {
+	case a.kind == "":
+		return shell
+	case a.unknown():
+		return "no shell: terminal.backend in the configuration is wrong, and commands are rejected"
+	}
+	switch a.kind {
+	case "ssh":
+		if a.files == nil {
+			return "bash or sh, on another machine over ssh; the files to work with are there, and terminal is the way to them"
+		}
+		return "bash or sh, on another machine over ssh; the file tools work there, too, and relative paths begin where commands begin (pwd tells)"
+	}
+	return "bash or sh, in a container; the workspace is in it"
+}
+
+func (a remote) close() {
+	if a.backend != nil {
+		a.backend.Close()
+	}
+}
