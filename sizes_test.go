@@ -30,7 +30,7 @@ var tooLarge = map[string]int{
 	"server/lsp":               4320,
 	"server/lsp.server":        97,
 	"server/servertest.Editor": 41,
-	"tools":                    11285,
+	"tools":                    10438,
 	"tools/policy":             7856,
 	"tools/policy.analyzer":    145,
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/websearch"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/web"
 )
 
 // interpreters returns the usable interpreters of this machine: one of each version, and the
@@ -481,7 +482,7 @@ func TestOnlyOfferedFunctions(t *testing.T) {
 func TestModule(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Config{}, scriptFiles)
-	for _, tool := range tools.Web(tools.WebConfig{Search: &websearch.Engine{}, Version: "test"}) {
+	for _, tool := range web.Tools(web.Config{Search: &websearch.Engine{}, Version: "test"}) {
 		if err := b.set.Add(tool); err != nil {
 			t.Fatal(err)
 		}

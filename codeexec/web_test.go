@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/internal/websearch"
-	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/web"
 )
 
 // The web tools in a script, against a local server. They read it only if the configuration
@@ -47,7 +47,7 @@ print(len(web_extract([found[0]["url"]], char_limit=1000)["results"][0]["content
 `, server.URL+"/page", server.URL+"/missing", server.URL+"/page?again")
 	for _, allowed := range []bool{true, false} {
 		b := newBed(t, Config{}, nil)
-		for _, tool := range tools.Web(tools.WebConfig{Search: engine, AllowPrivate: allowed, Version: "test"}) {
+		for _, tool := range web.Tools(web.Config{Search: engine, AllowPrivate: allowed, Version: "test"}) {
 			if err := b.set.Add(tool); err != nil {
 				t.Fatal(err)
 			}

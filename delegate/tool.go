@@ -22,7 +22,7 @@ var words string
 // Tool is delegate_task.
 func (x *Children) Tool() tools.Tool {
 	t := tools.New(tools.Tool{
-		Name: ToolName, Toolset: toolset, Order: -40, Kind: tools.KindOther,
+		Name: ToolName, Toolset: toolset, Order: -40, Kind: tools.KindOther, Tracked: true,
 		Description: strings.TrimSpace(words),
 		ResultCap:   1 << 20, // summaries are bounded one by one
 		Title:       title,

@@ -12,6 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/extensions/history"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -101,7 +102,7 @@ func TestWordsAreShort(t *testing.T) {
 	t.Parallel()
 	size := 0
 	all := offeredTo(t, "web: {search: {backend: searxng, url: 'http://127.0.0.1:1'}}", &talker{})
-	past := tools.SessionSearch(nil) // offered once there are other sessions
+	past := history.SessionSearch(nil) // offered once there are other sessions
 	all = append(all, model.Tool{Name: past.Name, Description: past.Description, Schema: past.Schema})
 	for _, tool := range all {
 		n := len(tool.Name) + len(tool.Description) + len(tool.Schema)
@@ -118,7 +119,7 @@ func TestWordsAreShort(t *testing.T) {
 func TestSchemasSuitEveryAPI(t *testing.T) {
 	t.Parallel()
 	all := offeredTo(t, "web: {search: {backend: searxng, url: 'http://127.0.0.1:1'}}\ncode_execution: {persist: true}", &talker{})
-	past := tools.SessionSearch(nil) // offered once there are other sessions
+	past := history.SessionSearch(nil) // offered once there are other sessions
 	all = append(all, model.Tool{Name: past.Name, Schema: past.Schema})
 	for _, name := range []string{"delegate_task", "execute_code", "todo", "clarify", "web_search", "checkpoint", "process"} {
 		if !slices.ContainsFunc(all, func(t model.Tool) bool { return t.Name == name }) {

@@ -17,7 +17,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -174,7 +173,12 @@ func (s *Service) openAhead(conf *config.Loaded, cwd string) {
 				s.Log.Debug("the store could not be opened ahead", "error", err)
 			}
 			if s.ctx.Err() == nil {
-				_ = slices.Concat(tools.Builtin(), tools.Web(tools.WebConfig{}))
+				_ = tools.Builtin()
+				for _, f := range s.features {
+					if f.Ahead != nil {
+						f.Ahead()
+					}
+				}
 			}
 		})
 	})

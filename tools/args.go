@@ -28,7 +28,7 @@ func fit(schema *jsonschema.Schema, args json.RawMessage) (json.RawMessage, erro
 	if err != nil || !f.changed {
 		return args, err
 	}
-	return marshal(fitted)
+	return Marshal(fitted)
 }
 
 // unknownParam is the error of a parameter that a tool does not have.
@@ -145,7 +145,7 @@ func (f *fitter) oneOf(s *jsonschema.Schema, word, path string) (any, error) {
 		}
 		known = append(known, value)
 	}
-	return nil, fmt.Errorf("%q must be one of %s, not %q", path, quoted(known), oneLine(word, 60))
+	return nil, fmt.Errorf("%q must be one of %s, not %q", path, quoted(known), OneLine(word, 60))
 }
 
 // coerce finds the value of a wanted kind that v is another spelling of.

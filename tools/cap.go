@@ -98,7 +98,7 @@ func shorten(object json.RawMessage, limit int, kept string) json.RawMessage {
 		tree := clone(root).(map[string]any)
 		for _, cut := range []func(map[string]any, int){cutStrings, cutLists} {
 			cut(tree, budget)
-			if out, err := marshal(tree); err == nil && len(out) <= limit {
+			if out, err := Marshal(tree); err == nil && len(out) <= limit {
 				return out
 			}
 		}
@@ -107,7 +107,7 @@ func shorten(object json.RawMessage, limit int, kept string) json.RawMessage {
 	if kept != "" {
 		last["full_result"] = kept
 	}
-	out, err := marshal(last)
+	out, err := Marshal(last)
 	if err != nil || len(out) > limit {
 		return Fail("the result was too long to show").JSON
 	}
@@ -222,7 +222,7 @@ func cutLists(tree map[string]any, budget int) {
 }
 
 func size(v any) int {
-	data, err := marshal(v)
+	data, err := Marshal(v)
 	if err != nil {
 		return 0
 	}

@@ -85,7 +85,7 @@ func hideInDiff(d *Diff, secrets *Secrets) *Diff {
 
 func cleanText(s string, secrets *Secrets) string {
 	if strings.IndexFunc(s, control) >= 0 {
-		s = plainly(s)
+		s = StripControl(s)
 	}
 	return secrets.Hide(s)
 }
@@ -143,7 +143,7 @@ func changeQuoted(quoted []byte, change func(string) string) []byte {
 	if changed == s {
 		return quoted
 	}
-	out, err := marshal(changed)
+	out, err := Marshal(changed)
 	if err != nil {
 		return quoted
 	}
@@ -190,7 +190,7 @@ func WithoutControls(s string) string {
 
 // plainly takes escape sequences, whole, and other control characters out of text.
 // Unlike what [PlainText] makes of a terminal's output, the rest stays as it is.
-func plainly(s string) string {
+func StripControl(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	for len(s) > 0 {

@@ -35,7 +35,7 @@ func TestPlainly(t *testing.T) {
 		"no UTF-8":         {"a\xffb\x01", "a\xffb"},
 		"other characters": {"é\u00a0\u2028\u202e日本", "é\u00a0\u2028\u202e日本"},
 	} {
-		if got := plainly(tc[0]); got != tc[1] {
+		if got := StripControl(tc[0]); got != tc[1] {
 			t.Errorf("%s: %q, want %q", name, got, tc[1])
 		}
 	}
@@ -114,7 +114,7 @@ func FuzzCleanJSON(f *testing.F) {
 	f.Add("\u009d\u009c\x1b[", "\\u001b")
 	f.Add("secret\tvalue", "\x1b\x1b\x9b")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		value, err := marshal(map[string]any{"a": a, b: []string{b, a + b}})
+		value, err := Marshal(map[string]any{"a": a, b: []string{b, a + b}})
 		if err != nil {
 			return
 		}
@@ -148,7 +148,7 @@ func leaky(kind Kind) Tool {
 			env.Progress(Progress{CallID: c.ID, Message: in.Text, Line: in.Text, Shown: []Content{{Text: in.Text}}})
 		}
 		old := in.Text
-		args, err := marshal(in)
+		args, err := Marshal(in)
 		return OK(map[string]string{"text": in.Text}).With(
 			Content{Text: in.Text}, Content{Diff: &Diff{Path: "/f", Old: &old, New: in.Text}}, Content{Inner: &Inner{Tool: "x", Arguments: args}},
 		), err
@@ -166,7 +166,7 @@ func TestCallShowsNoSecret(t *testing.T) {
 		Progress: func(p Progress) { fmt.Fprintf(&all, "%+v", p) },
 	}
 	text := "\x1b]52;c;x\x07 s3cret-value " + strings.Repeat("x", 2*defaultResultCap)
-	args, err := marshal(map[string]string{"text": text})
+	args, err := Marshal(map[string]string{"text": text})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,8 +148,8 @@ func (d Diagnostic) text(name string) string {
 	if d.Warning {
 		kind = "warning"
 	}
-	text := fmt.Sprintf("%s, line %d: %s: %s", name, d.Line, kind, oneLine(d.Message, 200))
-	if by := strings.TrimSpace(oneLine(d.Source, 30) + " " + oneLine(d.Code, 40)); by != "" {
+	text := fmt.Sprintf("%s, line %d: %s: %s", name, d.Line, kind, OneLine(d.Message, 200))
+	if by := strings.TrimSpace(OneLine(d.Source, 30) + " " + OneLine(d.Code, 40)); by != "" {
 		text += " (" + by + ")"
 	}
 	return text

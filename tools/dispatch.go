@@ -23,7 +23,7 @@ func (s *Set) Call(ctx context.Context, env *Env, c Call) (result Result, err er
 			if s.Defect != nil {
 				s.Defect(c.Name, p, debug.Stack())
 			}
-			result, err = Fail("%s failed by a mistake in hermes-ls: %s. Try another way, and tell the user.", c.Name, oneLine(fmt.Sprint(p), 500)), nil
+			result, err = Fail("%s failed by a mistake in hermes-ls: %s. Try another way, and tell the user.", c.Name, OneLine(fmt.Sprint(p), 500)), nil
 		}
 	}()
 	if env == nil {
@@ -34,7 +34,7 @@ func (s *Set) Call(ctx context.Context, env *Env, c Call) (result Result, err er
 		return s.unknown(env, c.Name), nil
 	}
 	if err := ctx.Err(); err != nil {
-		return interrupted(ctx, t.Name), err
+		return Interrupted(ctx, t.Name), err
 	}
 	before := s.before(ctx, env, t, c)
 	defer before.end()
@@ -68,11 +68,11 @@ func run(ctx context.Context, env *Env, t Tool, c Call) (Result, error) {
 	case len(result.JSON) > 0:
 		return whole(t.Name, result), ctx.Err()
 	default:
-		return interrupted(ctx, t.Name), ctx.Err()
+		return Interrupted(ctx, t.Name), ctx.Err()
 	}
 }
 
-func interrupted(ctx context.Context, tool string) Result {
+func Interrupted(ctx context.Context, tool string) Result {
 	return Fail("interrupted: %s has no result: %s", tool, StoppedText(ctx))
 }
 
@@ -85,7 +85,7 @@ func whole(tool string, r Result) Result {
 		bad.Shown = r.Shown
 		return bad
 	case &text[0] != r.marshalled && !json.Valid(text):
-		bad := Fail("%s gave a result that is not JSON: %s", tool, oneLine(string(text), 500))
+		bad := Fail("%s gave a result that is not JSON: %s", tool, OneLine(string(text), 500))
 		bad.Shown = r.Shown
 		return bad
 	case text[0] != '{':
@@ -102,7 +102,7 @@ func (s *Set) unknown(env *Env, name string) Result {
 			names = append(names, t.Name)
 		}
 	}
-	msg := fmt.Sprintf("Unknown tool: %s. Available: %s", oneLine(name, 80), strings.Join(names, ", "))
+	msg := fmt.Sprintf("Unknown tool: %s. Available: %s", OneLine(name, 80), strings.Join(names, ", "))
 	if near := nearest(name, names); len(near) > 0 {
 		msg += ". Did you mean " + strings.Join(near, " or ") + "?"
 	}

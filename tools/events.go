@@ -67,7 +67,7 @@ func (s *Set) after(ctx context.Context, env *Env, t Tool, c Call, r Result) Res
 
 // WithField adds a field at the end of the result's object.
 func (r Result) WithField(name string, value any) Result {
-	field, err := marshal(map[string]any{name: value})
+	field, err := Marshal(map[string]any{name: value})
 	body := bytes.TrimSuffix(bytes.TrimSpace(r.JSON), []byte("}"))
 	if err != nil || len(body) < 2 {
 		return r

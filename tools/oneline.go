@@ -9,7 +9,7 @@ import (
 
 // oneLine makes text fit to be shown in a line of at most limit characters:
 // white space becomes single spaces, what controls a terminal is written out.
-func oneLine(text string, limit int) string {
+func OneLine(text string, limit int) string {
 	// Enough for limit characters of four bytes, however long the text is.
 	if len(text) > 8*limit {
 		text = text[:8*limit]

@@ -41,7 +41,7 @@ func patchTool() Tool {
 	return New(Tool{
 		Name: "patch", Toolset: "file", Replay: Replayed, Kind: KindEdit,
 		Description: strings.TrimSpace(patchWords),
-		Title:       titled(patchTitle),
+		Title:       Titled(patchTitle),
 		Script:      `(path, old_string, new_string, replace_all=False) → success, diff`,
 	}, patch)
 }

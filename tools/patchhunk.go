@@ -173,7 +173,7 @@ func (r region) find(under string) (span, error) {
 			return span{}, errors.New(strings.NewReplacer("old_string occurs", fmt.Sprintf("the line %q after @@ occurs", under), "Add lines around it until it occurs once, or set replace_all", "Name one that is there once").Replace(err.Error()))
 		}
 	}
-	return span{}, fmt.Errorf("the line %q after @@ is not in the file: copy a line that stands above the place, or leave it out", oneLine(under, 80))
+	return span{}, fmt.Errorf("the line %q after @@ is not in the file: copy a line that stands above the place, or leave it out", OneLine(under, 80))
 }
 
 // blockEnd is where the block ends that a line begins: before the next line that is

@@ -167,7 +167,7 @@ func (p *patchReader) file() (op fileOp, err error) {
 		op.moveTo, _ = p.directive("Move to")
 		op.hunks, err = p.hunks()
 	} else {
-		return op, fmt.Errorf("%q is not the beginning of a file. %s", oneLine(p.lines[p.at], 80), patchFormat)
+		return op, fmt.Errorf("%q is not the beginning of a file. %s", OneLine(p.lines[p.at], 80), patchFormat)
 	}
 	if err == nil && op.path == "" {
 		err = errors.New("no path is given")
@@ -184,7 +184,7 @@ func (p *patchReader) added() (string, error) {
 			if header(strings.TrimLeft(p.lines[p.at], " \t")) || p.restEmpty() {
 				break
 			}
-			return "", fmt.Errorf("%q: each line of a new file begins with +", oneLine(p.lines[p.at], 80))
+			return "", fmt.Errorf("%q: each line of a new file begins with +", OneLine(p.lines[p.at], 80))
 		}
 		b.WriteString(line + "\n")
 	}
@@ -265,7 +265,7 @@ func (p *patchReader) hunk(h *hunk) error {
 			h.comes(line[1:])
 		case strings.HasPrefix(line, `\ No newline`):
 		default:
-			return fmt.Errorf("%q begins with neither a space (a line that stays), - (one that goes) nor + (one that comes)", oneLine(line, 80))
+			return fmt.Errorf("%q begins with neither a space (a line that stays), - (one that goes) nor + (one that comes)", OneLine(line, 80))
 		}
 	}
 	return nil

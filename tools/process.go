@@ -61,10 +61,10 @@ type processLogOut struct {
 
 func processTool() Tool {
 	return New(Tool{
-		Name: "process", Toolset: "terminal", Replay: ReplayedIf, Kind: KindExecute,
+		Name: "process", Toolset: "terminal", RunsCommands: true, Replay: ReplayedIf, Kind: KindExecute,
 		ResultCap:   8 * outputLimit, // bytes: the output is cut by characters already
 		Description: strings.TrimSpace(processWords),
-		Title:       titled(func(in processIn) string { return strings.TrimSpace(string(in.Action) + " " + in.SessionID) }),
+		Title:       Titled(func(in processIn) string { return strings.TrimSpace(string(in.Action) + " " + in.SessionID) }),
 	}, process)
 }
 
@@ -119,7 +119,7 @@ func (p *Processes) named(in processIn) (b *background, wrong string) {
 	if in.SessionID == "" {
 		return nil, fmt.Sprintf("%s needs a session_id. %s", in.Action, there)
 	}
-	return nil, fmt.Sprintf("There is no background process %q (those that ended are kept for %d minutes). %s", oneLine(in.SessionID, 60), int(keptAfter.Minutes()), there)
+	return nil, fmt.Sprintf("There is no background process %q (those that ended are kept for %d minutes). %s", OneLine(in.SessionID, 60), int(keptAfter.Minutes()), there)
 }
 
 func (b *background) status() string {

@@ -277,7 +277,7 @@ func (b *background) reason() string {
 
 // farewell is what the model is told of the end.
 func (b *background) farewell() string {
-	text := fmt.Sprintf("Background process %s (%s) %s.", b.id, oneLine(b.command, 200), b.ending())
+	text := fmt.Sprintf("Background process %s (%s) %s.", b.id, OneLine(b.command, 200), b.ending())
 	end, err := b.log.read(-1, noticeLines)
 	if err == nil && strings.TrimSpace(end.text) != "" {
 		text += " Its last lines:\n" + string(lastChars([]byte(end.text), liveTail))
@@ -293,7 +293,7 @@ func (b *background) sees(p *Processes, line string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.unsaid++
-	if b.untold = append(b.untold, oneLine(line, 500)); len(b.untold) > noticeLines {
+	if b.untold = append(b.untold, OneLine(line, 500)); len(b.untold) > noticeLines {
 		b.untold = b.untold[1:]
 	}
 	if b.nextTell != nil {
@@ -318,7 +318,7 @@ func (b *background) tellLater(p *Processes) {
 func (b *background) tellWatched(p *Processes) {
 	b.toldAt = time.Now()
 	text := fmt.Sprintf("Background process %s (%s) wrote %s that you watch for:\n%s",
-		b.id, oneLine(b.command, 200), plural(b.unsaid, "line"), strings.Join(b.untold, "\n"))
+		b.id, OneLine(b.command, 200), plural(b.unsaid, "line"), strings.Join(b.untold, "\n"))
 	if b.unsaid > len(b.untold) {
 		text += fmt.Sprintf("\n(the last %d of them)", len(b.untold))
 	}
@@ -332,7 +332,7 @@ func (p *Processes) add(n processNews, brief string) {
 	p.news = append(p.news, n)
 	p.mu.Unlock()
 	if p.tell != nil && p.ctx.Err() == nil {
-		p.tell(fmt.Sprintf("Background process %s (%s) %s", n.of.id, oneLine(policy.Escape(n.of.command), 80), brief))
+		p.tell(fmt.Sprintf("Background process %s (%s) %s", n.of.id, OneLine(policy.Escape(n.of.command), 80), brief))
 	}
 }
 
@@ -341,4 +341,9 @@ func (p *Processes) heard(b *background) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.news = slices.DeleteFunc(p.news, func(n processNews) bool { return n.end && n.of == b })
+}
+
+// Busy tells whether one of the processes still runs.
+func (p *Processes) Busy() bool {
+	return p != nil && slices.ContainsFunc(p.list(), func(b *background) bool { return !b.isOver() })
 }

@@ -45,7 +45,7 @@ func readTool() Tool {
 		Name: "read_file", Toolset: "file", Replay: Replayed, Kind: KindRead, ReadOnly: true,
 		Description: strings.TrimSpace(readWords),
 		ResultCap:   readResultCap,
-		Title:       titled(readTitle),
+		Title:       Titled(readTitle),
 		Script:      `(path, offset=1, limit=500) → content ("1|line\n…"), total_lines, truncated, next_offset`,
 	}, read)
 }

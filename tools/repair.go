@@ -146,7 +146,7 @@ func (p *reader) fail(i int, format string, args ...any) error {
 	i = min(i, len(p.src))
 	line := 1 + strings.Count(p.src[:i], "\n")
 	column := 1 + utf8.RuneCountInString(p.src[strings.LastIndexByte(p.src[:i], '\n')+1:i])
-	near := oneLine(p.src[max(0, i-20):min(len(p.src), i+10)], 40)
+	near := OneLine(p.src[max(0, i-20):min(len(p.src), i+10)], 40)
 	return fmt.Errorf("%s at line %d, column %d, near %q", fmt.Sprintf(format, args...), line, column, near)
 }
 
@@ -409,7 +409,7 @@ func (p *reader) unicode(b *strings.Builder) error {
 }
 
 func (p *reader) write(s string) error {
-	data, err := marshal(s)
+	data, err := Marshal(s)
 	p.out.Write(data)
 	return err
 }

@@ -8,7 +8,7 @@ import (
 
 // OK is the result that shows v, which must marshal to a JSON object.
 func OK(v any) Result {
-	data, err := marshal(v)
+	data, err := Marshal(v)
 	if err != nil {
 		return Fail("the result could not be written as JSON: %v", err)
 	}
@@ -18,7 +18,7 @@ func OK(v any) Result {
 // Fail is a failure that the model can read and mend: what was wrong, and what
 // to do instead.
 func Fail(format string, args ...any) Result {
-	data, err := marshal(map[string]string{"error": fmt.Sprintf(format, args...)})
+	data, err := Marshal(map[string]string{"error": fmt.Sprintf(format, args...)})
 	if err != nil {
 		data = []byte(`{"error":"unknown"}`)
 	}
@@ -33,7 +33,7 @@ func (r Result) With(shown ...Content) Result {
 
 // marshal is json.Marshal that leaves <, > and & as they are: code is full of
 // them, and the model pays for every escape.
-func marshal(v any) (json.RawMessage, error) {
+func Marshal(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -41,4 +41,12 @@ func marshal(v any) (json.RawMessage, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// orEmpty makes a nil list an empty one, which JSON shows as [].
+func OrEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
 }

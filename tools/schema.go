@@ -57,13 +57,13 @@ func decode[In any](plain plainFields, args json.RawMessage) (in In, err error) 
 }
 
 // titled makes a Title out of a typed one. Arguments that do not decode have no title.
-func titled[In any](title func(In) string) func(json.RawMessage) string {
+func Titled[In any](title func(In) string) func(json.RawMessage) string {
 	return func(args json.RawMessage) string {
 		var in In
 		if json.Unmarshal(args, &in) != nil {
 			return ""
 		}
-		return oneLine(title(in), 120)
+		return OneLine(title(in), 120)
 	}
 }
 
@@ -118,7 +118,7 @@ func schemaOf(t reflect.Type) (*jsonschema.Schema, json.RawMessage, error) {
 			s.Type, s.Types = s.Types[0], nil // some APIs reject a list of types
 		}
 	}
-	data, err := marshal(offered)
+	data, err := Marshal(offered)
 	return accepts, data, err
 }
 

@@ -69,7 +69,7 @@ func searchTool() Tool {
 	return New(Tool{
 		Name: "search_files", Toolset: "file", Replay: Replayed, Kind: KindSearch, ReadOnly: true,
 		Description: strings.TrimSpace(searchWords),
-		Title:       titled(searchTitle),
+		Title:       Titled(searchTitle),
 		Script:      `(pattern, target="content", path=".", file_glob=None, limit=50) → matches [{path, line, content}], total_count; target="files" → files`,
 	}, searchFiles)
 }

@@ -87,7 +87,7 @@ func newSecret(name, value string) (secret, bool) {
 	if len(value) < shortestSecret || filepath.IsAbs(value) || strings.HasPrefix(value, "~/") || plainAddress(value) {
 		return secret{}, false
 	}
-	quoted, err := marshal(value)
+	quoted, err := Marshal(value)
 	if err != nil {
 		return secret{}, false
 	}

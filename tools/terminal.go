@@ -58,10 +58,10 @@ type startedOut struct {
 
 func terminalTool() Tool {
 	return New(Tool{
-		Name: "terminal", Toolset: "terminal", Replay: ReplayedIf, Kind: KindExecute,
+		Name: "terminal", Toolset: "terminal", RunsCommands: true, Replay: ReplayedIf, Kind: KindExecute,
 		ResultCap:   8 * outputLimit, // bytes: the output is cut by characters already
 		Description: strings.TrimSpace(terminalWords),
-		Title:       titled(func(in terminalIn) string { return "$ " + in.Command }),
+		Title:       Titled(func(in terminalIn) string { return "$ " + in.Command }),
 		Script:      `(command, timeout=None, workdir=None) → output, exit_code; foreground`,
 	}, terminal)
 }

@@ -109,7 +109,7 @@ func todoTool() Tool {
 	return New(Tool{
 		Name: "todo", Toolset: "todo", Replay: Replayed, Kind: KindThink,
 		Description: strings.TrimSpace(todoWords),
-		Title:       titled(todoTitle),
+		Title:       Titled(todoTitle),
 	}, todo)
 }
 
@@ -137,7 +137,7 @@ func todo(_ context.Context, env *Env, _ Call, in todoIn) (Result, error) {
 	if err != nil {
 		return Fail("todo: %v. The list is as it was.", err), nil
 	}
-	return OK(map[string]any{"todos": orEmpty(items)}), nil
+	return OK(map[string]any{"todos": OrEmpty(items)}), nil
 }
 
 // mergeTodos changes the items of have that given names, and adds the others.
@@ -156,7 +156,7 @@ func mergeTodos(have []Todo, given []todoItem) ([]Todo, error) {
 			have = append(have, Todo{ID: string(item.ID), Status: TodoPending})
 			at = len(have) - 1
 		}
-		if text := strings.TrimSpace(plainly(item.Content)); text != "" {
+		if text := strings.TrimSpace(StripControl(item.Content)); text != "" {
 			have[at].Content = text
 		}
 		if item.Status != "" {
@@ -167,12 +167,4 @@ func mergeTodos(have []Todo, given []todoItem) ([]Todo, error) {
 		}
 	}
 	return have, nil
-}
-
-// orEmpty makes a nil list an empty one, which JSON shows as [].
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }

@@ -10,6 +10,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -38,6 +39,10 @@ type Tool struct {
 	Schema      json.RawMessage
 	// ReadOnly tools change nothing: neighbouring calls of them run together.
 	ReadOnly bool
+	// Tracked tools change files only through the workspace, which knows each change.
+	Tracked bool
+	// RunsCommands is set for tools that run shell commands.
+	RunsCommands bool
 	// Replay says whether calls of the tool are repeated when a session is replayed.
 	Replay Replay
 	// Order is the tool's place among those of extensions; those of an equal order stand
@@ -72,6 +77,11 @@ type Tool struct {
 	// accepts is what arguments are held against: Schema, parsed, with the
 	// parameters that are understood but not offered. Set by New, else by a Set.
 	accepts *jsonschema.Schema
+}
+
+// WritesAnywhere reports whether a call of the tool may change files without the workspace.
+func (t Tool) WritesAnywhere() bool {
+	return !t.ReadOnly && !t.Tracked && slices.Contains([]Kind{KindExecute, KindOther, KindDelete, KindMove}, t.Kind)
 }
 
 // Replay says whether calls of a tool are repeated in a replay.

@@ -42,7 +42,7 @@ func writeTool() Tool {
 	return New(Tool{
 		Name: "write_file", Toolset: "file", Replay: Replayed, Kind: KindEdit,
 		Description: strings.TrimSpace(writeWords),
-		Title:       titled(func(in writeIn) string { return "Write " + in.Path }),
+		Title:       Titled(func(in writeIn) string { return "Write " + in.Path }),
 		Script:      `(path, content) → bytes_written, created`,
 	}, write)
 }

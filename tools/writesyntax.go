@@ -43,7 +43,7 @@ func newSyntaxErrors(ctx context.Context, env *Env, name string, old, new []byte
 		if e.Line > 0 {
 			where += ", line " + strconv.Itoa(e.Line)
 		}
-		said = append(said, where+": "+oneLine(e.Text, 200))
+		said = append(said, where+": "+OneLine(e.Text, 200))
 	}
 	return said
 }

@@ -108,7 +108,7 @@ func (x *Instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	if x.keeper == nil {
 		return nil, nil
 	}
-	return []tools.Tool{tools.CheckpointTool(x.keeper)}, nil
+	return []tools.Tool{CheckpointTool(x.keeper)}, nil
 }
 
 // Derive lets a subagent use its parent's checkpoints.
@@ -154,7 +154,7 @@ func (x *Instance) begin(_ context.Context, p extension.Prompt) (ended func(), e
 // beforeCall tells the keeper of a call that may write anywhere. The workspace itself
 // tells it about writes of file tools.
 func (x *Instance) beforeCall(ctx context.Context, c extension.ToolCall) (d extension.Decision, err error) {
-	if !c.Tool.WritesAnywhere() || x.Remote && c.Tool.RunsCommands() {
+	if !c.Tool.WritesAnywhere() || x.Remote && c.Tool.RunsCommands {
 		return d, nil
 	}
 	d.Ended = x.keeper.BeginCommand(ctx)

@@ -35,5 +35,5 @@ func (x instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	if err := x.session.Config(&c); err != nil {
 		return nil, err
 	}
-	return []tools.Tool{tools.Clarify(x.session.Ask, c.Timeout)}, nil
+	return []tools.Tool{Clarify(x.session.Ask, c.Timeout)}, nil
 }

@@ -7,17 +7,21 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/web"
 )
 
 // New returns the extension. Version is the program's, for servers to see. Its
-// configuration section is a [tools.WebConfig].
-func New(version string) extension.Extension { return web{version} }
+// configuration section is a [web.Config].
+func New(version string) extension.Extension { return feature{version} }
 
-type web struct{ version string }
+// Ahead has the tools describe their inputs, which they keep.
+func Ahead() { _ = web.Tools(web.Config{}) }
 
-func (web) Name() string { return "web" }
+type feature struct{ version string }
 
-func (e web) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+func (feature) Name() string { return "web" }
+
+func (e feature) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
 	return &instance{session: s, version: e.version}, nil
 }
 
@@ -31,8 +35,8 @@ func (*instance) Close(context.Context) error { return nil }
 // Tools returns the web tools. If the search engine's configuration has a mistake,
 // there is no search; the session has told the user.
 func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
-	var c tools.WebConfig
+	var c web.Config
 	_ = x.session.Config(&c)
 	c.Version = x.version
-	return tools.Web(c), nil
+	return web.Tools(c), nil
 }

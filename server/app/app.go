@@ -23,6 +23,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/tools"
+	webtools "github.com/hermes-ls/hermes-ls/tools/web"
 )
 
 // New makes a service with all extensions.
@@ -44,7 +45,7 @@ func Features(s *server.Service) []server.Feature {
 			Shutdown: kept.Close, Deleted: kept.Forget,
 		},
 		{Core: func(c *server.Core) extension.Extension { return background.New(c.Show) }},
-		{Extension: web.New(s.Version), Settings: web.Section(), Section: webSearch},
+		{Extension: web.New(s.Version), Settings: web.Section(), Section: webSearch, Ahead: web.Ahead},
 		{Extension: clarify.New(), Section: questions},
 		{Extension: history.New(s.Store)},
 		{Extension: codeexec.Extension(func(c *codeexec.Config) { c.Environ, c.Pythons = s.Environ, pythons }), Settings: codeexec.Section(), Section: scripts},
@@ -160,5 +161,5 @@ func questions(c *config.Loaded) (any, error) {
 func webSearch(c *config.Loaded) (any, error) {
 	s := web.SettingsOf(c)
 	engine, err := s.Search.Engine(c)
-	return tools.WebConfig{AllowPrivate: s.AllowPrivate, Search: engine}, err
+	return webtools.Config{AllowPrivate: s.AllowPrivate, Search: engine}, err
 }

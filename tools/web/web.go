@@ -1,29 +1,33 @@
-package tools
+// Package web has the tools web_search and web_extract.
+//
+// [Tools] makes the tools of one session. They are safe for concurrent use.
+package web
 
 import (
 	"github.com/hermes-ls/hermes-ls/internal/fetch"
 	"github.com/hermes-ls/hermes-ls/internal/websearch"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// WebConfig says what the web tools reach.
-type WebConfig struct {
+// Config configures the web tools of a session.
+type Config struct {
 	Search       *websearch.Engine // nil: web_search is not there
 	AllowPrivate bool              // web_extract may reach loopback and private addresses
 	Version      string            // of the program, for servers to see
 }
 
-// Web returns the web tools of a session. They share what they have read.
-func Web(c WebConfig) []Tool {
+// Tools returns the web tools of a session. They share a cache of pages.
+func Tools(c Config) []tools.Tool {
 	x := &extractor{client: fetch.New(fetch.Options{AllowPrivate: c.AllowPrivate, Version: c.Version})}
-	list := []Tool{x.tool()}
+	list := []tools.Tool{x.tool()}
 	if c.Search != nil {
 		list = append(list, searchWebTool(*c.Search))
 	}
 	return list
 }
 
-// refuseSecret keeps what a tool would send out from holding a secret.
-func refuseSecret(env *Env, text string) (refusal string, found bool) {
+// refuseSecret reports whether a text that would be sent holds a secret, and why it is not sent.
+func refuseSecret(env *tools.Env, text string) (refusal string, found bool) {
 	standIn, found := env.Secrets.In(text)
 	if !found {
 		return "", false

@@ -1,4 +1,4 @@
-package tools
+package history
 
 import (
 	"context"
@@ -7,14 +7,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-//go:embed sessionsearch.md
+//go:embed tool.md
 var sessionSearchWords string
 
-// Past is the record of conversations that are over.
-type Past interface {
+// Sessions are the earlier sessions that a session can search.
+type Sessions interface {
 	// FindSaid gives the best hits. SessionID narrows it to one conversation; without
 	// everywhere only those of this workspace are looked at.
 	FindSaid(ctx context.Context, query, sessionID string, limit int, everywhere bool) ([]PastHit, error)
@@ -81,26 +82,26 @@ const (
 )
 
 // SessionSearch looks into past conversations.
-func SessionSearch(past Past) Tool {
-	return New(Tool{
-		Name: "session_search", Toolset: "session_search", Order: -10, Kind: KindSearch, ReadOnly: true,
+func SessionSearch(past Sessions) tools.Tool {
+	return tools.New(tools.Tool{
+		Name: "session_search", Toolset: "session_search", Order: -10, Kind: tools.KindSearch, ReadOnly: true,
 		Description: strings.TrimSpace(sessionSearchWords),
-		Title: titled(func(in sessionSearchIn) string {
+		Title: tools.Titled(func(in sessionSearchIn) string {
 			if in.Query == "" {
 				return "Read a past conversation"
 			}
 			return "Search past conversations for “" + in.Query + "”"
 		}),
-	}, func(ctx context.Context, env *Env, c Call, in sessionSearchIn) (Result, error) {
+	}, func(ctx context.Context, env *tools.Env, c tools.Call, in sessionSearchIn) (tools.Result, error) {
 		if strings.TrimSpace(in.Query) == "" && in.SessionID == "" {
-			return Fail("session_search: say a query, or a session_id to read"), nil
+			return tools.Fail("session_search: say a query, or a session_id to read"), nil
 		}
 		if in.Limit < 0 {
-			return Fail("session_search: limit must be 1 to %d", sessionMost), nil
+			return tools.Fail("session_search: limit must be 1 to %d", sessionMost), nil
 		}
 		if in.Everywhere {
 			if err := mayLookEverywhere(ctx, env, c); err != nil {
-				return Result{}, err
+				return tools.Result{}, err
 			}
 		}
 		if strings.TrimSpace(in.Query) == "" {
@@ -110,35 +111,35 @@ func SessionSearch(past Past) Tool {
 	})
 }
 
-// mayLookEverywhere asks: what was said in other folders is not this one's business.
-func mayLookEverywhere(ctx context.Context, env *Env, c Call) error {
+// mayLookEverywhere asks the user, since sessions of other folders do not belong to this one.
+func mayLookEverywhere(ctx context.Context, env *tools.Env, c tools.Call) error {
 	v := policy.Verdict{Level: policy.Asks, Reason: "reads conversations of other workspaces", Keys: []string{"session_search everywhere"}}
 	if env == nil || env.Gate == nil {
 		return fmt.Errorf("session_search: conversations of other workspaces need the user's permission, and nobody is there to give it; search without everywhere")
 	}
-	return env.Gate.Check(ctx, env, c, KindSearch, "Look into the conversations of all workspaces", v)
+	return env.Gate.Check(ctx, env, c, tools.KindSearch, "Look into the conversations of all workspaces", v)
 }
 
-func findPast(ctx context.Context, past Past, in sessionSearchIn) (Result, error) {
+func findPast(ctx context.Context, past Sessions, in sessionSearchIn) (tools.Result, error) {
 	hits, err := past.FindSaid(ctx, in.Query, in.SessionID, pastLimit(in.Limit, sessionHits), in.Everywhere)
 	if err != nil {
-		return Result{}, fmt.Errorf("session_search: %w", err)
+		return tools.Result{}, fmt.Errorf("session_search: %w", err)
 	}
 	out, shown := []sessionHit{}, ""
 	for _, h := range hits {
-		out = append(out, sessionHit{h.SessionID, plainly(h.Title), pastDate(h.Time), h.MessageID, h.Role, plainly(h.Snippet)})
-		shown += fmt.Sprintf("%s · %s\n%s\n", pastDate(h.Time), oneLine(h.Title, 80), oneLine(h.Snippet, 300))
+		out = append(out, sessionHit{h.SessionID, tools.StripControl(h.Title), pastDate(h.Time), h.MessageID, h.Role, tools.StripControl(h.Snippet)})
+		shown += fmt.Sprintf("%s · %s\n%s\n", pastDate(h.Time), tools.OneLine(h.Title, 80), tools.OneLine(h.Snippet, 300))
 	}
 	if shown == "" {
 		shown = "Nothing was found."
 	}
-	return OK(map[string]any{"hits": out}).With(Content{Text: strings.TrimSpace(shown)}), nil
+	return tools.OK(map[string]any{"hits": out}).With(tools.Content{Text: strings.TrimSpace(shown)}), nil
 }
 
-func readPast(ctx context.Context, past Past, in sessionSearchIn) (Result, error) {
+func readPast(ctx context.Context, past Sessions, in sessionSearchIn) (tools.Result, error) {
 	talk, err := past.ReadSaid(ctx, in.SessionID, in.MessageID, pastLimit(in.Limit, sessionMessages), in.Everywhere)
 	if err != nil {
-		return Result{}, fmt.Errorf("session_search: %w", err)
+		return tools.Result{}, fmt.Errorf("session_search: %w", err)
 	}
 	messages := []sessionMessage{}
 	for _, m := range talk.Messages {
@@ -146,13 +147,13 @@ func readPast(ctx context.Context, past Past, in sessionSearchIn) (Result, error
 		if m.Role != "user" && m.Role != "assistant" {
 			limit = pastResultLimit
 		}
-		messages = append(messages, sessionMessage{m.ID, m.Role, cutText(plainly(m.Text), limit)})
+		messages = append(messages, sessionMessage{m.ID, m.Role, cutText(tools.StripControl(m.Text), limit)})
 	}
-	result := map[string]any{"session_id": talk.SessionID, "title": plainly(talk.Title), "earlier": talk.Earlier, "messages": messages, "later": talk.Later}
+	result := map[string]any{"session_id": talk.SessionID, "title": tools.StripControl(talk.Title), "earlier": talk.Earlier, "messages": messages, "later": talk.Later}
 	if len(talk.Messages) > 0 {
 		result["date"] = pastDate(talk.Messages[0].Time)
 	}
-	return OK(result).With(Content{Text: fmt.Sprintf("%s: %d messages", oneLine(talk.Title, 80), len(messages))}), nil
+	return tools.OK(result).With(tools.Content{Text: fmt.Sprintf("%s: %d messages", tools.OneLine(talk.Title, 80), len(messages))}), nil
 }
 
 func pastLimit(asked, usual int) int {
@@ -164,7 +165,7 @@ func pastLimit(asked, usual int) int {
 
 func pastDate(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
-// cutText is the beginning of text, with a word on what is missing.
+// cutText returns the beginning of a text, with the size of the rest.
 func cutText(text string, limit int) string {
 	runes := []rune(text)
 	if len(runes) <= limit {

@@ -1,4 +1,4 @@
-package tools
+package checkpoints
 
 import (
 	"context"
@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
+	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-//go:embed checkpoint.md
+//go:embed tool.md
 var checkpointWords string
 
 type checkpointAction string
@@ -47,21 +48,21 @@ const (
 
 // CheckpointTool lets the model keep and look at states of the files, and ask to go
 // back to one.
-func CheckpointTool(k *checkpoint.Keeper) Tool {
-	return New(Tool{
-		Name: "checkpoint", Toolset: "checkpoint", Kind: KindOther,
+func CheckpointTool(k *checkpoint.Keeper) tools.Tool {
+	return tools.New(tools.Tool{
+		Name: "checkpoint", Toolset: "checkpoint", Tracked: true, Kind: tools.KindOther,
 		Description: strings.TrimSpace(checkpointWords),
-		Title:       titled(checkpointTitle),
+		Title:       tools.Titled(checkpointTitle),
 		Order:       -5,
-	}, func(ctx context.Context, env *Env, call Call, in checkpointIn) (Result, error) {
-		return checkpoints(ctx, env, call, k, in)
+	}, func(ctx context.Context, env *tools.Env, call tools.Call, in checkpointIn) (tools.Result, error) {
+		return act(ctx, env, call, k, in)
 	})
 }
 
 func checkpointTitle(in checkpointIn) string {
 	switch in.Action {
 	case "create":
-		return "Keep a checkpoint: " + oneLine(in.Name, 60)
+		return "Keep a checkpoint: " + tools.OneLine(in.Name, 60)
 	case "list":
 		return "List checkpoints"
 	case "diff":
@@ -70,10 +71,10 @@ func checkpointTitle(in checkpointIn) string {
 	return "Go back to a checkpoint"
 }
 
-func checkpoints(ctx context.Context, env *Env, call Call, k *checkpoint.Keeper, in checkpointIn) (Result, error) {
+func act(ctx context.Context, env *tools.Env, call tools.Call, k *checkpoint.Keeper, in checkpointIn) (tools.Result, error) {
 	files, err := checkpointFiles(env, in.Files)
 	if err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
 	switch in.Action {
 	case "create":
@@ -83,14 +84,14 @@ func checkpoints(ctx context.Context, env *Env, call Call, k *checkpoint.Keeper,
 	case "diff":
 		text, err := k.Diff(ctx, in.ID, files)
 		if err != nil {
-			return Fail("%s", checkpointTrouble(err)), nil
+			return tools.Fail("%s", checkpointTrouble(err)), nil
 		}
-		return OK(map[string]any{"diff": text}), nil
+		return tools.OK(map[string]any{"diff": text}), nil
 	}
 	return restoreCheckpoint(ctx, env, call, k, in.ID, files)
 }
 
-func checkpointFiles(env *Env, names []string) (paths []string, err error) {
+func checkpointFiles(env *tools.Env, names []string) (paths []string, err error) {
 	for _, name := range names {
 		path, err := env.Files.Abs(name)
 		if err != nil {
@@ -101,21 +102,21 @@ func checkpointFiles(env *Env, names []string) (paths []string, err error) {
 	return paths, nil
 }
 
-func createCheckpoint(ctx context.Context, k *checkpoint.Keeper, name string) (Result, error) {
-	if name = oneLine(strings.TrimSpace(name), 200); name == "" {
-		return Fail("give the checkpoint a name that says what state this is, such as “before the rewrite”"), nil
+func createCheckpoint(ctx context.Context, k *checkpoint.Keeper, name string) (tools.Result, error) {
+	if name = tools.OneLine(strings.TrimSpace(name), 200); name == "" {
+		return tools.Fail("give the checkpoint a name that says what state this is, such as “before the rewrite”"), nil
 	}
 	made, err := k.Name(ctx, name)
 	if err != nil {
-		return Result{}, fmt.Errorf("the checkpoint was not made: %w", err)
+		return tools.Result{}, fmt.Errorf("the checkpoint was not made: %w", err)
 	}
-	return OK(checkpointInfo{ID: made.ID, CreatedAt: made.Created.UTC().Format(time.RFC3339), Title: made.Title}), nil
+	return tools.OK(checkpointInfo{ID: made.ID, CreatedAt: made.Created.UTC().Format(time.RFC3339), Title: made.Title}), nil
 }
 
-func listCheckpoints(ctx context.Context, env *Env, k *checkpoint.Keeper) (Result, error) {
+func listCheckpoints(ctx context.Context, env *tools.Env, k *checkpoint.Keeper) (tools.Result, error) {
 	all, err := k.List(ctx)
 	if err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
 	list := []checkpointInfo{}
 	for _, c := range all[:min(len(all), listedCheckpoints)] {
@@ -126,19 +127,18 @@ func listCheckpoints(ctx context.Context, env *Env, k *checkpoint.Keeper) (Resul
 		info.More = len(c.Files) - len(info.Files)
 		list = append(list, info)
 	}
-	return OK(map[string]any{"checkpoints": list, "total_count": len(all)}), nil
+	return tools.OK(map[string]any{"checkpoints": list, "total_count": len(all)}), nil
 }
 
-// restoreCheckpoint asks, whatever is allowed already: what would be lost is the
-// user's to judge.
-func restoreCheckpoint(ctx context.Context, env *Env, call Call, k *checkpoint.Keeper, id string, files []string) (Result, error) {
+// restoreCheckpoint always asks, since only the user can judge the loss.
+func restoreCheckpoint(ctx context.Context, env *tools.Env, call tools.Call, k *checkpoint.Keeper, id string, files []string) (tools.Result, error) {
 	all, err := k.List(ctx)
 	if err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
 	i := slices.IndexFunc(all, func(c checkpoint.Info) bool { return c.ID == id })
 	if i < 0 {
-		return Fail("%s", checkpointTrouble(fmt.Errorf("%q: %w", id, checkpoint.ErrUnknown))), nil
+		return tools.Fail("%s", checkpointTrouble(fmt.Errorf("%q: %w", id, checkpoint.ErrUnknown))), nil
 	}
 	what := "all files"
 	if len(files) > 0 {
@@ -151,14 +151,14 @@ func restoreCheckpoint(ctx context.Context, env *Env, call Call, k *checkpoint.K
 	title := fmt.Sprintf("Bring back %s as at the checkpoint “%s”", what, all[i].Title)
 	verdict := policy.Verdict{Level: policy.Asks, Reason: "takes back changes that were made since the checkpoint"}
 	if env.Gate == nil {
-		return Fail("Refused: it %s, and there is nobody to ask", verdict.Reason), nil
+		return tools.Fail("Refused: it %s, and there is nobody to ask", verdict.Reason), nil
 	}
-	if err := env.Gate.Check(ctx, env, call, KindEdit, title, verdict); err != nil {
-		return Result{}, err
+	if err := env.Gate.Check(ctx, env, call, tools.KindEdit, title, verdict); err != nil {
+		return tools.Result{}, err
 	}
 	out, err := k.Restore(ctx, id, checkpoint.Choice{Files: files})
 	if err != nil {
-		return Fail("%s", checkpointTrouble(err)), nil
+		return tools.Fail("%s", checkpointTrouble(err)), nil
 	}
 	restored, kept := []string{}, []checkpointKept{}
 	for _, f := range out.Restored {
@@ -171,10 +171,10 @@ func restoreCheckpoint(ctx context.Context, env *Env, call Call, k *checkpoint.K
 	if len(restored) > 0 {
 		result["note"] = "read these files again before you edit them"
 	}
-	return OK(result), nil
+	return tools.OK(result), nil
 }
 
-// checkpointTrouble says what to do instead.
+// checkpointTrouble returns the text of an error with the next step.
 func checkpointTrouble(err error) string {
 	switch {
 	case errors.Is(err, checkpoint.ErrUnknown):
@@ -183,24 +183,4 @@ func checkpointTrouble(err error) string {
 		return "checkpoint: " + err.Error() + "; action list tells which files each one has"
 	}
 	return "checkpoint: " + err.Error()
-}
-
-// WritesAnywhere reports whether a call of the tool may change files beside those that
-// the workspace knows of.
-func (t Tool) WritesAnywhere() bool {
-	switch {
-	case t.ReadOnly, t.Toolset == "delegation", t.Toolset == "checkpoint":
-		return false
-	case strings.HasPrefix(t.Toolset, "mcp-"):
-		return true
-	}
-	return slices.Contains([]Kind{KindExecute, KindOther, KindDelete, KindMove}, t.Kind)
-}
-
-// RunsCommands reports whether a call of the tool runs shell commands.
-func (t Tool) RunsCommands() bool { return t.Toolset == "terminal" }
-
-// Busy tells whether one of the processes still runs.
-func (p *Processes) Busy() bool {
-	return p != nil && slices.ContainsFunc(p.list(), func(b *background) bool { return !b.isOver() })
 }

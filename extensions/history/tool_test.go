@@ -1,4 +1,4 @@
-package tools
+package history
 
 import (
 	"context"
@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/toolstest"
 )
 
 // diary is a record with one conversation.
@@ -31,10 +34,10 @@ func (d *diary) ReadSaid(_ context.Context, session, message string, limit int, 
 
 func TestSessionSearch(t *testing.T) {
 	t.Parallel()
-	yes, no := &answers{say: DecisionOnce}, &answers{say: DecisionNo}
+	yes, no := &toolstest.User{Say: tools.DecisionOnce}, &toolstest.User{Say: tools.DecisionNo}
 	for _, tc := range []struct {
 		args  string
-		asker *answers
+		asker *toolstest.User
 		want  string
 	}{
 		{`{"query":"word"}`, nil, `"snippet":"a red word"`},
@@ -50,12 +53,12 @@ func TestSessionSearch(t *testing.T) {
 		{`{"query":"x","everywhere":true}`, no, `The user denied`},
 		{`{"query":"x","everywhere":true}`, yes, `"session_id":"s"`},
 	} {
-		env := &Env{}
+		env := &tools.Env{}
 		if tc.asker != nil {
-			env.Gate = NewGate(GateConfig{Mode: "ask", Asker: tc.asker})
+			env.Gate = tools.NewGate(tools.GateConfig{Mode: "ask", Asker: tc.asker})
 		}
 		past := &diary{}
-		got, err := setOf(t, SessionSearch(past)).Call(t.Context(), env, Call{Name: "session_search", Args: json.RawMessage(tc.args)})
+		got, err := toolstest.Set(t, SessionSearch(past)).Call(t.Context(), env, tools.Call{Name: "session_search", Args: json.RawMessage(tc.args)})
 		if err != nil || !strings.Contains(string(got.JSON), tc.want) {
 			t.Errorf("%s: %s, %v; want %s", tc.args, got.JSON, err, tc.want)
 		}

@@ -1,0 +1,46 @@
+package tools
+
+import (
+	"context"
+	"slices"
+)
+
+// Clarifier asks the person who owns a session for a word on how to go on.
+type Clarifier interface {
+	// CanClarify tells whether there is a way to ask at all.
+	CanClarify() bool
+	// Clarify returns when there is an answer, when there will be none, or when ctx
+	// ends. An error says that asking has failed.
+	Clarify(ctx context.Context, q Inquiry) (Answer, error)
+}
+
+// Inquiry is a question of the model's.
+type Inquiry struct {
+	SessionID string
+	CallID    string
+	Question  string   // plain text, of several lines perhaps
+	Choices   []string // at most six, each one line; none: an open question
+	FreeText  bool     // an answer in other words will do too
+}
+
+// Offers tells whether text is one of the choices.
+func (q Inquiry) Offers(text string) bool { return slices.Contains(q.Choices, text) }
+
+// Takes tells whether text may be an answer.
+func (q Inquiry) Takes(text string) bool { return q.FreeText || q.Offers(text) }
+
+// Answer is what became of a question.
+type Answer struct {
+	Kind AnswerKind
+	Text string // of an answer that was given
+}
+
+// AnswerKind is how a question ended.
+type AnswerKind int
+
+const (
+	AnswerNone  AnswerKind = iota // closed without an answer
+	AnswerGiven                   // Text is it
+	AnswerYou                     // the model is to decide
+	AnswerLater                   // it will come as the user's next message
+)
