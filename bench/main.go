@@ -12,7 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/modes"
 )
 
 // row is one line of the table. Floor is zero where nothing can be compared.
@@ -35,7 +35,7 @@ type lab struct {
 }
 
 func main() {
-	proc.Supervise()
+	modes.Enter()
 	bin := flag.String("bin", "bin/hermes-ls", "the program to measure")
 	only := flag.String("only", "", "measure just the group of this name")
 	profile := flag.String("cpuprofile", "", "write a profile of our own part here (scripts run in this process)")

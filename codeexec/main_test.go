@@ -12,15 +12,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/modes"
+
 	"go.uber.org/goleak"
 
-	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 func TestMain(m *testing.M) {
-	proc.Supervise()
+	modes.Enter()
 	if len(os.Args) == 4 && os.Args[1] == serverWord {
 		os.Exit(serveStandIn(os.Args[2], os.Args[3]))
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/modes"
+
 	"go.uber.org/goleak"
 
 	"github.com/hermes-ls/hermes-ls/agent"
@@ -19,14 +21,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/delegate"
 	"github.com/hermes-ls/hermes-ls/delegate/worktree"
-	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 func TestMain(m *testing.M) {
-	proc.Supervise()
+	modes.Enter()
 	if dir := os.Getenv(victimDir); dir != "" {
 		victim(dir)
 		return

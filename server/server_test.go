@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/modes"
+
 	"go.uber.org/goleak"
 
 	"github.com/hermes-ls/hermes-ls/agent"
@@ -20,13 +22,12 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/config"
-	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 func TestMain(m *testing.M) {
-	proc.Supervise()
+	modes.Enter()
 	goleak.VerifyTestMain(m)
 }
 

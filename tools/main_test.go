@@ -4,11 +4,11 @@ import (
 	"os"
 	"testing"
 
-	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/modes"
 )
 
 func TestMain(m *testing.M) {
-	proc.Supervise()
+	modes.Enter()
 	os.Unsetenv("OLDPWD") // editors start a server without it
 	os.Exit(m.Run())
 }

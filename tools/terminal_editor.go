@@ -40,7 +40,7 @@ func (t *editorTerminal) run(ctx context.Context, c proc.Cmd, limit time.Duratio
 	if t.env.HermesHome != "" {
 		dir = filepath.Join(t.env.HermesHome, "run") // commands do not see it
 	}
-	guest, err := proc.Outside(c, dir)
+	guest, err := proc.ForEditorTerminal(c, dir)
 	if err != nil {
 		return proc.Exit{}, false, err
 	}

@@ -18,15 +18,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/modes"
+
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
 // TestMain makes the test binary the program if a test starts it as that.
 func TestMain(m *testing.M) {
-	proc.Supervise()
+	modes.Enter()
 	if os.Getenv("HERMES_LS_TEST_PROGRAM") != "" {
 		main()
 	}

@@ -10,9 +10,9 @@ import (
 	"io"
 	"os"
 
-	"github.com/spf13/cobra"
+	"github.com/hermes-ls/hermes-ls/internal/modes"
 
-	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/spf13/cobra"
 )
 
 // Exit codes of the contract.
@@ -23,7 +23,7 @@ const (
 )
 
 func main() {
-	proc.Supervise() // returns unless this process is a child's supervisor
+	modes.Enter() // returns unless this process is a supervisor or a helper
 	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

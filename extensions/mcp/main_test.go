@@ -9,17 +9,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/modes"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
-
-	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
 // serverWord makes this test binary a server on stdio.
 const serverWord = "MCP_TEST_SERVER"
 
 func TestMain(m *testing.M) {
-	proc.Supervise()
+	modes.Enter()
 	switch os.Getenv(serverWord) {
 	case "yes":
 		fmt.Println("Welcome to the server!") // as some do, where only messages belong

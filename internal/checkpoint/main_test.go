@@ -4,13 +4,13 @@ import (
 	"os"
 	"testing"
 
-	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/proc/supervisor"
 )
 
 // TestMain lets the test binary be the supervisor of the git that it starts, and the
 // process that is killed.
 func TestMain(m *testing.M) {
-	proc.Supervise()
+	supervisor.Main()
 	if dir := os.Getenv("CHECKPOINT_VICTIM"); dir != "" {
 		victim(dir)
 	}

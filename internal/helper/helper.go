@@ -2,10 +2,9 @@
 // of time and memory. It is for parsers that a hostile input can make use all memory, or
 // end the process: then only the helper ends.
 //
-// A package that has such a function registers it when the program starts, and calls it
-// with [Run]:
+// A package that has such a function calls it with [Run]. Its function for main calls [Serve]:
 //
-//	func init() { helper.Serve("__page", child) }
+//	func ServeHelper() { helper.Serve("__page", child) }
 //
 // Run is safe for concurrent use.
 package helper
@@ -20,6 +19,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -41,10 +41,14 @@ var (
 
 const exitMemory = 3
 
+// served has the words that main serves.
+var served sync.Map
+
 // Serve runs f and ends the process if this process was started for word, which must
-// begin with __. Call it from init: like proc's supervisor it must come before main, so
-// that no program that can run f, such as a test, runs itself instead.
+// begin with __. main calls it first, through package modes. If it has not, [Run] returns an
+// error, so that no program, such as a test, runs itself instead of f.
 func Serve(word string, f func(in io.Reader, out io.Writer) error) {
+	served.Store(word, true)
 	if len(os.Args) != 3 || os.Args[1] != word {
 		return
 	}
@@ -65,6 +69,9 @@ func Serve(word string, f func(in io.Reader, out io.Writer) error) {
 // writes. If a limit was exceeded, the error is [ErrTime] or [ErrMemory]; if the function
 // failed, [ErrFailed]. Any other error is ctx's, or says that no process could be started.
 func Run(ctx context.Context, word string, limits Limits, in io.Reader) ([]byte, error) {
+	if _, ok := served.Load(word); !ok {
+		return nil, fmt.Errorf("starting a helper process: main does not serve %s", word)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("starting a helper process: %w", err)

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/proc/spec"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -84,7 +86,7 @@ func groupIn(dir string, l Limits) *group {
 		return nil
 	}
 	g := &group{dir: path, fd: -1}
-	for name, value := range l.groupFiles() {
+	for name, value := range groupFiles(l) {
 		if err := os.WriteFile(filepath.Join(path, name), []byte(value), 0o644); err != nil && name != "memory.swap.max" {
 			g.remove()
 			return nil
@@ -98,14 +100,14 @@ func groupIn(dir string, l Limits) *group {
 }
 
 // groupFiles are the limits as a group's files take them.
-func (l Limits) groupFiles() map[string]string {
+func groupFiles(l Limits) map[string]string {
 	files := map[string]string{}
 	if l.MemoryMB > 0 {
 		files["memory.max"] = strconv.Itoa(l.MemoryMB << 20)
 		files["memory.swap.max"] = "0" // not there without swap
 	}
 	if l.Processes > 0 {
-		files["pids.max"] = strconv.Itoa(l.Processes + threads() + supervisorThreads) // it counts threads: see lower
+		files["pids.max"] = strconv.Itoa(l.Processes + spec.Threads() + supervisorThreads) // it counts threads: see lower
 	}
 	return files
 }

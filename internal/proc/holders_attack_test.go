@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hermes-ls/hermes-ls/internal/proc/spec"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
@@ -59,7 +61,7 @@ func TestDescriptorsInFlight(t *testing.T) {
 		if os.Geteuid() == 0 {
 			t.Skip("the kernel does not bound root's; TestAsUser runs this test as an ordinary user")
 		}
-		cmd := exec.CommandContext(t.Context(), self(), "-test.v", "-test.run", "^"+t.Name()+"$")
+		cmd := exec.CommandContext(t.Context(), spec.Self(), "-test.v", "-test.run", "^"+t.Name()+"$")
 		cmd.Env = append(os.Environ(), inFlight+"=1")
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
@@ -73,13 +75,13 @@ func TestDescriptorsInFlight(t *testing.T) {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
 		t.Fatal(err)
 	}
-	one, other, err := socketPair()
+	one, other, err := spec.SocketPair()
 	if err != nil {
 		t.Fatal(err)
 	}
 	const few = 64
 	for range 2 * few {
-		if err := send(one, message{kind: 'x', files: []int{one}}); err != nil {
+		if err := spec.Send(one, spec.Message{Kind: 'x', Files: []int{one}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/proc/spec"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
@@ -34,10 +36,8 @@ const (
 	idleLimit = 5 * time.Minute // and how long
 )
 
-// errUnchanged says that all was protected, and unchangedWord is how a holder says so.
+// errUnchanged says that all was protected already.
 var errUnchanged = errors.New("all was protected already")
-
-const unchangedWord = "="
 
 var errClosed = errors.New("the session is closed")
 
@@ -67,7 +67,7 @@ func (h *Holders) take(ctx context.Context, c Cmd, files []*os.File, g *group) (
 		}
 		w, err := holder.worker(ctx, c.Limits)
 		if err == nil {
-			if send(w.socket, m) == nil {
+			if spec.Send(w.socket, m) == nil {
 				return w, nil
 			}
 			w.release(false)
@@ -83,18 +83,18 @@ func (h *Holders) take(ctx context.Context, c Cmd, files []*os.File, g *group) (
 	return nil, errUnreachable
 }
 
-func commandMessage(c Cmd, files []*os.File, g *group) message {
-	m := message{kind: runCommand, fields: []string{""}}
+func commandMessage(c Cmd, files []*os.File, g *group) spec.Message {
+	m := spec.Message{Kind: spec.RunCommand, Fields: []string{""}}
 	for _, f := range files {
-		m.files = append(m.files, int(f.Fd()))
+		m.Files = append(m.Files, int(f.Fd()))
 	}
 	if c.Left != nil {
-		m.fields[0] += withLeft
-		m.files = append(m.files, int(c.Left.Fd()))
+		m.Fields[0] += spec.WithLeft
+		m.Files = append(m.Files, int(c.Left.Fd()))
 	}
 	if g != nil {
-		m.fields[0] += withGroup
-		m.files = append(m.files, g.fd)
+		m.Fields[0] += spec.WithGroup
+		m.Files = append(m.Files, g.fd)
 	}
 	return m
 }
@@ -313,7 +313,7 @@ func (o *holder) run(plan *confine.Plan) {
 
 // start starts the holder's process, with its end of the socket as stdin.
 func (o *holder) start(plan *confine.Plan) (err error) {
-	ours, theirs, err := socketPair()
+	ours, theirs, err := spec.SocketPair()
 	if err != nil {
 		return err
 	}
@@ -328,7 +328,7 @@ func (o *holder) start(plan *confine.Plan) (err error) {
 		}
 	}()
 	defer stdin.Close() //nolint:errcheck // the holder's, and closed by then
-	encoded, err := spec{path: "/", dir: "/", args: []string{"holder"}, plan: plan, hold: true}.encode()
+	encoded, err := spec.Spec{Path: "/", Dir: "/", Args: []string{"holder"}, Plan: plan, Hold: true}.Encode()
 	if err != nil {
 		return err
 	}
@@ -370,12 +370,12 @@ func (o *holder) hear() {
 	if err != nil {
 		return
 	}
-	buf := make([]byte, longestMessage)
+	buf := make([]byte, spec.LongestMessage)
 	for {
-		var m message
+		var m spec.Message
 		var err error
 		if waited := raw.Read(func(fd uintptr) bool {
-			m, err = receive(int(fd), buf)
+			m, err = spec.Receive(int(fd), buf)
 			return err != unix.EAGAIN
 		}); waited != nil || err != nil {
 			return
@@ -384,31 +384,31 @@ func (o *holder) hear() {
 	}
 }
 
-func (o *holder) take(m message) {
+func (o *holder) take(m spec.Message) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	id := m.number()
+	id := m.Number()
 	switch w := o.workers[id]; {
-	case m.kind == startWorker && w != nil && len(m.files) == 1:
-		if w.is(m.files[0]) {
-			m.files = nil
+	case m.Kind == spec.StartWorker && w != nil && len(m.Files) == 1:
+		if w.is(m.Files[0]) {
+			m.Files = nil
 		}
 		o.answer(id, nil)
-	case m.kind == workerFailed && w != nil:
+	case m.Kind == spec.WorkerFailed && w != nil:
 		delete(o.workers, id)
 		w.left()
-		o.answer(id, fmt.Errorf("%w: %s", errStale, m.text()))
-	case m.kind == workerGone && w != nil:
+		o.answer(id, fmt.Errorf("%w: %s", errStale, m.Text()))
+	case m.Kind == spec.WorkerGone && w != nil:
 		delete(o.workers, id)
 		w.left()
-	case m.kind == protected && m.text() == "":
+	case m.Kind == spec.Protected && m.Text() == "":
 		o.answer(id, nil)
-	case m.kind == protected && m.text() == unchangedWord:
+	case m.Kind == spec.Protected && m.Text() == spec.UnchangedText:
 		o.answer(id, errUnchanged)
-	case m.kind == protected:
-		o.answer(id, errors.New(m.text()))
+	case m.Kind == spec.Protected:
+		o.answer(id, errors.New(m.Text()))
 	}
-	m.close()
+	m.Close()
 }
 
 // answer passes an answer on. Its caller holds mu.
@@ -425,7 +425,7 @@ const answerLimit = 30 * time.Second
 
 // ask sends a message whose first field is id and waits for the answer. If the holder has
 // ended, or does not answer, it returns errStale.
-func (o *holder) ask(ctx context.Context, id int, m message) error {
+func (o *holder) ask(ctx context.Context, id int, m spec.Message) error {
 	answer := make(chan error, 1)
 	o.mu.Lock()
 	if o.ended {
@@ -434,7 +434,7 @@ func (o *holder) ask(ctx context.Context, id int, m message) error {
 	}
 	o.answers[id] = answer
 	o.mu.Unlock()
-	if err := send(o.fd, m); err != nil {
+	if err := spec.Send(o.fd, m); err != nil {
 		return errStale
 	}
 	limit := time.NewTimer(answerLimit)
@@ -487,14 +487,14 @@ func (o *holder) protect(ctx context.Context, readOnly, pinned []string) (change
 func (o *holder) mount(ctx context.Context, readOnly, pinned []string) error {
 	id := o.next()
 	fields := append([]string{strconv.Itoa(id), strconv.Itoa(len(readOnly))}, readOnly...)
-	return o.ask(ctx, id, message{kind: protect, fields: append(fields, pinned...)})
+	return o.ask(ctx, id, spec.Message{Kind: spec.Protect, Fields: append(fields, pinned...)})
 }
 
 // portions splits paths so that each part fits into a message.
 func portions(paths []string) (all [][]string) {
 	size := 0
 	for i, path := range paths {
-		if size += len(path) + 1; i == 0 || size > longestMessage/2 {
+		if size += len(path) + 1; i == 0 || size > spec.LongestMessage/2 {
 			all, size = append(all, nil), len(path)+1
 		}
 		all[len(all)-1] = append(all[len(all)-1], path)
@@ -517,7 +517,7 @@ func (o *holder) worker(ctx context.Context, l Limits) (*worker, error) {
 	}
 	o.ids++
 	w := &worker{holder: o, id: o.ids, limits: l, pidfd: -1, gone: make(chan struct{})}
-	ours, theirs, err := socketPair()
+	ours, theirs, err := spec.SocketPair()
 	if err != nil {
 		o.mu.Unlock()
 		return nil, err
@@ -525,7 +525,7 @@ func (o *holder) worker(ctx context.Context, l Limits) (*worker, error) {
 	w.socket = ours
 	o.workers[w.id] = w
 	o.mu.Unlock()
-	err = o.ask(ctx, w.id, message{kind: startWorker, fields: []string{strconv.Itoa(w.id)}, files: []int{theirs}})
+	err = o.ask(ctx, w.id, spec.Message{Kind: spec.StartWorker, Fields: []string{strconv.Itoa(w.id)}, Files: []int{theirs}})
 	unix.Close(theirs) //nolint:errcheck // the worker's
 	if err != nil {
 		w.release(false)
@@ -593,7 +593,7 @@ func (w *worker) wait(settled bool) error {
 	}
 	select {
 	case <-w.gone:
-	case <-time.After(2*lastTries + supervisorTries):
+	case <-time.After(2*spec.LastTries + supervisorTries):
 		w.holder.end()
 		<-w.holder.over
 	}

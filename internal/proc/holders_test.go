@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/proc/spec"
+
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
@@ -486,7 +488,7 @@ func TestReplacedWhileRunning(t *testing.T) {
 		},
 		"removed": func(path string) error {
 			err := os.Remove(path)
-			time.Sleep(2 * missingEvery)
+			time.Sleep(2 * 20 * time.Millisecond)
 			return errors.Join(err, os.WriteFile(path, nil, 0o666))
 		},
 	} {
@@ -549,7 +551,7 @@ func TestPortions(t *testing.T) {
 	}
 	n := 0
 	for _, some := range portions(paths) {
-		if n += len(some); len(strings.Join(some, "\x00")) > longestMessage {
+		if n += len(some); len(strings.Join(some, "\x00")) > spec.LongestMessage {
 			t.Error("too long")
 		}
 	}

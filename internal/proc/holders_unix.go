@@ -11,10 +11,3 @@ import (
 func (h *Holders) take(context.Context, Cmd, []*os.File, *group) (owner, error) {
 	return nil, errors.ErrUnsupported
 }
-
-// workerWord is never used.
-const workerWord = "__work"
-
-func work(string) {}
-
-func (s supervisor) hold(spec) {}

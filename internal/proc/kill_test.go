@@ -17,6 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/proc/processes"
+	"github.com/hermes-ls/hermes-ls/internal/proc/spec"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
@@ -62,7 +65,7 @@ func asKiller(count string) int {
 
 // killOne starts a victim, kills it, and waits until nothing of it is left.
 func killOne(kind string) (took time.Duration, left string) {
-	pid, err := syscall.ForkExec(self(), []string{"victim", victim, kind}, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
+	pid, err := syscall.ForkExec(spec.Self(), []string{"victim", victim, kind}, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
 	if err != nil {
 		return 0, err.Error()
 	}
@@ -76,13 +79,13 @@ func killOne(kind string) (took time.Duration, left string) {
 func awaitChildless() (took time.Duration, left string) {
 	began := time.Now()
 	var mu sync.Mutex
-	stuck := time.AfterFunc(lastTries, func() {
+	stuck := time.AfterFunc(spec.LastTries, func() {
 		mu.Lock()
 		defer mu.Unlock()
-		for _, p := range descendants(os.Getpid()) {
-			args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
+		for _, p := range processes.Below(os.Getpid()) {
+			args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
 			left += strings.ReplaceAll(string(args), "\x00", " ") + "; "
-			unix.Kill(p.pid, unix.SIGKILL) //nolint:errcheck // it may be gone
+			unix.Kill(p.PID, unix.SIGKILL) //nolint:errcheck // it may be gone
 		}
 	})
 	for {
@@ -158,7 +161,7 @@ func victimsCommand(h *Holders, kind, script string) {
 		}
 		return
 	}
-	guest, err := Outside(c, "")
+	guest, err := ForEditorTerminal(c, "")
 	if err != nil {
 		return
 	}
@@ -211,7 +214,7 @@ func TestKilledBeforeTheChildRuns(t *testing.T) {
 	}
 	server.Wait() //nolint:errcheck // killed
 	for began := time.Now(); len(carriers(t, marker)) > 0; time.Sleep(time.Millisecond) {
-		if time.Since(began) > lastTries {
+		if time.Since(began) > spec.LastTries {
 			t.Fatal("still alive:", carriers(t, marker))
 		}
 	}

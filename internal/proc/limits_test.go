@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/proc/spec"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
@@ -96,7 +98,7 @@ func TestLimitBetweenCounts(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	t.Logf("%d ran with a limit of %d", ran.Len(), limit)
-	if most := limit + threads() + supervisorThreads; ran.Len() == 0 || os.Geteuid() != 0 && ran.Len() > most {
+	if most := limit + spec.Threads() + supervisorThreads; ran.Len() == 0 || os.Geteuid() != 0 && ran.Len() > most {
 		t.Errorf("%d ran with a limit of %d, and %d with what is left to threads", ran.Len(), limit, most)
 	}
 }
@@ -199,8 +201,8 @@ func TestSupervisorTraced(t *testing.T) {
 
 func TestGroupFiles(t *testing.T) {
 	t.Parallel()
-	got := Limits{MemoryMB: 2, Processes: 3}.groupFiles()
-	want := map[string]string{"memory.max": "2097152", "memory.swap.max": "0", "pids.max": strconv.Itoa(27 + threads())}
+	got := groupFiles(Limits{MemoryMB: 2, Processes: 3})
+	want := map[string]string{"memory.max": "2097152", "memory.swap.max": "0", "pids.max": strconv.Itoa(27 + spec.Threads())}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
 	}

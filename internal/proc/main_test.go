@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/hermes-ls/hermes-ls/internal/proc/supervisor"
+
 	"go.uber.org/goleak"
 )
 
@@ -14,7 +16,7 @@ import (
 const standIn = "stand-in-server"
 
 func TestMain(m *testing.M) {
-	Supervise()
+	supervisor.Main()
 	if len(os.Args) == 3 && os.Args[1] == standIn {
 		os.Exit(serveStandIn(os.Args[2]))
 	}

@@ -17,9 +17,9 @@ import (
 )
 
 // editor starts a guest as an editor would: with its own environment and folder.
-func editor(t *testing.T, c Cmd) (*Guest, *exec.Cmd) {
+func editor(t *testing.T, c Cmd) (*EditorChild, *exec.Cmd) {
 	t.Helper()
-	g, err := Outside(c, t.TempDir())
+	g, err := ForEditorTerminal(c, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,18 +57,18 @@ func TestOutside(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Outside(Cmd{Args: []string{"no-such-program"}, Env: []string{"PATH=/bin"}}, ""); err == nil {
+	if _, err := ForEditorTerminal(Cmd{Args: []string{"no-such-program"}, Env: []string{"PATH=/bin"}}, ""); err == nil {
 		t.Error("a program that is not there")
 	}
 }
 
 func TestOutsideIsEnded(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(*Guest, *exec.Cmd){
-		"stop":                     func(g *Guest, _ *exec.Cmd) { g.Stop(10 * time.Millisecond) },
-		"close":                    func(g *Guest, _ *exec.Cmd) { g.Close() },
-		"the editor terminates it": func(_ *Guest, c *exec.Cmd) { c.Process.Signal(syscall.SIGTERM) }, //nolint:errcheck // it runs
-		"the terminal is closed":   func(_ *Guest, c *exec.Cmd) { c.Process.Signal(syscall.SIGHUP) },  //nolint:errcheck // it runs
+	for name, end := range map[string]func(*EditorChild, *exec.Cmd){
+		"stop":                     func(g *EditorChild, _ *exec.Cmd) { g.Stop(10 * time.Millisecond) },
+		"close":                    func(g *EditorChild, _ *exec.Cmd) { g.Close() },
+		"the editor terminates it": func(_ *EditorChild, c *exec.Cmd) { c.Process.Signal(syscall.SIGTERM) }, //nolint:errcheck // it runs
+		"the terminal is closed":   func(_ *EditorChild, c *exec.Cmd) { c.Process.Signal(syscall.SIGHUP) },  //nolint:errcheck // it runs
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -119,7 +119,7 @@ func TestOutsideIsOutOfReach(t *testing.T) {
 	dir := t.TempDir()
 	c := sh("true")
 	c.Confine = &confine.Plan{Landlock: true, Writes: []string{filepath.Dir(dir)}}
-	if _, err := Outside(c, dir); err == nil {
+	if _, err := ForEditorTerminal(c, dir); err == nil {
 		t.Error("a folder that the command can write")
 	}
 	g, cmd := editor(t, sh("echo ran"))

@@ -6,8 +6,8 @@
 // leaves in the background ends with the call as well. Output goes to writers; a
 // pipe that a stray grandchild holds open never keeps a call waiting.
 //
-// [Supervise] has to be the first call of main, and of every TestMain that starts
-// processes. On Windows there is no supervisor: a job object ends the tree.
+// The first call of main, and of each TestMain that starts processes, must be Main of package
+// supervisor. On Windows there is no supervisor: a job object ends the tree.
 //
 // Everything here is safe for concurrent use.
 package proc
@@ -18,6 +18,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/spec"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
@@ -61,9 +63,17 @@ type Cmd struct {
 	Grace time.Duration
 }
 
-// LeftFD is the number under which a child finds [Cmd.Left]: one that neither shells nor
-// scripts use.
-const LeftFD = 57
+// LeftFD is the descriptor under which a child finds [Cmd.Left].
+const LeftFD = spec.LeftFD
+
+// Limits bound a child and all its descendants. Zero is no limit.
+type Limits = spec.Limits
+
+// Values of [Exit.Limit].
+const (
+	LimitMemory    = spec.LimitMemory
+	LimitProcesses = spec.LimitProcesses
+)
 
 // WindowSize of a terminal, in characters.
 type WindowSize struct{ Rows, Cols uint16 }

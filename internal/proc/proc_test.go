@@ -14,8 +14,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
 // sh is a command for the shell with nothing but PATH.
@@ -395,36 +393,5 @@ func TestSecret(t *testing.T) {
 	env, withheld := filter([]string{"Z_TOKEN=1", "PATH=/bin", "A_KEY=2", "OK_KEY=3"}, []string{"OK_KEY"})
 	if fmt.Sprint(env, withheld) != "[PATH=/bin OK_KEY=3] [A_KEY Z_TOKEN]" {
 		t.Error(env, withheld)
-	}
-}
-
-// said is a specification as text.
-func said(s spec) string {
-	return fmt.Sprintf("%q %q %q %v %q %q %+q", s.path, s.dir, s.scratch, s.limits, s.args, s.env, s.plan.Fields())
-}
-
-func TestSpec(t *testing.T) {
-	t.Parallel()
-	for _, s := range []spec{
-		{path: "/bin/sh", args: []string{"sh"}, plan: &confine.Plan{}},
-		{path: "/bin/sh", dir: "/tmp", args: []string{"sh", "", "a b\nc"}, env: []string{"A=", "B=x\ny"}, plan: &confine.Plan{}},
-		{path: "/bin/sh", scratch: "/x", args: []string{"3", "4"}, limits: Limits{1, 2, 3}, plan: &confine.Plan{
-			Namespaces: true, Network: true, Prefix: []string{"2", ""}, Hidden: []string{"/a", "/b c"}, Writes: []string{"/d"}, LayerDir: "/l",
-			Copies: []confine.Copy{{From: "/f", At: "/g"}}, Layers: []confine.Copy{{From: "a", At: "/h"}, {From: "b", At: "/i"}}, Sockets: confine.LocalSocket, ShmMB: 7,
-		}},
-	} {
-		encoded, err := s.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := readSpec(bytes.NewReader(encoded))
-		if err != nil || said(got) != said(s) {
-			t.Errorf("%s became %s, %v", said(s), said(got), err)
-		}
-		for n := range encoded { // a server that dies while it writes
-			if _, err := readSpec(bytes.NewReader(encoded[:n])); err == nil {
-				t.Errorf("%d of %d bytes were enough", n, len(encoded))
-			}
-		}
 	}
 }

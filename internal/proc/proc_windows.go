@@ -15,9 +15,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Supervise does nothing here: job objects need no helper.
-func Supervise() {}
-
 func hardenCommon() error { return nil }
 
 // Process is a child that runs, and everything below it.

@@ -13,18 +13,22 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/processes"
+	"github.com/hermes-ls/hermes-ls/internal/proc/spec"
 )
 
 const (
-	defaultGrace = 200 * time.Millisecond // between SIGTERM and SIGKILL
-	longestDrain = time.Second            // of pipes after the child's end, however much still comes
+	longestDrain = time.Second // of pipes after the child's end, however much still comes
 )
 
 func (c Cmd) grace() time.Duration {
 	if c.Grace > 0 {
 		return c.Grace
 	}
-	return defaultGrace
+	return spec.DefaultGrace
 }
 
 // Process is a child that runs, and everything below it.
@@ -78,11 +82,11 @@ func (c Cmd) spec() (encoded []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := spec{path: path, dir: c.Dir, scratch: c.Scratch, pty: c.PTY != nil, trusted: c.Trusted, limits: c.Limits, plan: c.Confine, args: c.Args, env: c.Env}
+	s := spec.Spec{Path: path, Dir: c.Dir, Scratch: c.Scratch, PTY: c.PTY != nil, Trusted: c.Trusted, Limits: c.Limits, Plan: c.Confine, Args: c.Args, Env: c.Env}
 	if c.Held() {
-		s.plan = nil // the holder has entered it
+		s.Plan = nil // the holder has entered it
 	}
-	encoded, err = s.encode()
+	encoded, err = s.Encode()
 	if err != nil {
 		return nil, &StartError{Program: strconv.Quote(c.Args[0]), Reason: err.Error(), Err: err}
 	}
@@ -186,12 +190,12 @@ func (s supervised) wake() { s.process.Signal(syscall.SIGCONT) } //nolint:errche
 // kill kills what is below the supervisor, and then it.
 func (s supervised) kill() {
 	for range 100 {
-		all := descendants(s.process.Pid)
+		all := processes.Below(s.process.Pid)
 		if len(all) == 0 {
 			break
 		}
 		for _, one := range all {
-			syscall.Kill(one.pid, syscall.SIGKILL) //nolint:errcheck // it may be gone
+			syscall.Kill(one.PID, syscall.SIGKILL) //nolint:errcheck // it may be gone
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -218,9 +222,12 @@ func (s supervised) sweep(child int) {
 }
 
 func startSupervisor(files []*os.File, g *group) (*os.Process, error) {
+	if !spec.Served.Load() {
+		return nil, errors.New("main has not called supervisor.Main")
+	}
 	attr := &syscall.SysProcAttr{Setsid: true}
 	g.use(attr)
-	return os.StartProcess(self(), []string{"hermes-ls", hiddenWord}, &os.ProcAttr{
+	return os.StartProcess(spec.Self(), []string{"hermes-ls", spec.Supervise}, &os.ProcAttr{
 		Dir:   "/",                      // keeps no folder busy
 		Env:   []string{"GOMAXPROCS=2"}, // nothing of ours: other processes may read it
 		Files: files,
@@ -242,7 +249,7 @@ func (p *Process) started(c Cmd) (pid int, err error) {
 		path, _ := lookup(c.Args[0], c.Dir, c.Env)
 		return 0, explain(path, c.Dir, syscall.Errno(numbers[0]))
 	}
-	return 0, fmt.Errorf("starting %s: its supervisor ended at once; does main call proc.Supervise first?", c.Args[0])
+	return 0, fmt.Errorf("starting %s: its supervisor ended at once; does main call supervisor.Main first?", c.Args[0])
 }
 
 // line is a line of the supervisor's; no kind at its end.
@@ -251,7 +258,7 @@ func (p *Process) line() (kind string, numbers []int, text string) {
 	if err != nil {
 		return "", nil, ""
 	}
-	return parseLine(line)
+	return spec.ParseLine(line)
 }
 
 // run owns the process until nothing of it is left.
@@ -263,7 +270,7 @@ func (p *Process) run(ctx context.Context, grace time.Duration) {
 
 	var insisting sync.WaitGroup
 	followed := make(chan struct{})
-	insisting.Go(func() { p.insist(followed) })
+	insisting.Go(func() { p.escalateKill(followed) })
 	told, left := p.follow()
 	close(followed)
 	insisting.Wait()
@@ -295,8 +302,8 @@ func (p *Process) follow() (told bool, left int) {
 			p.exit.Limit = limit
 			p.drain()        // a background process may still be writing its last words
 			p.closeControl() // whatever is left now is ended
-		case kind == "K" && len(numbers) == 1 && numbers[0] < len(limitNames):
-			p.exit.Limit = limitNames[numbers[0]]
+		case kind == "K" && len(numbers) == 1 && numbers[0] < len(spec.LimitNames):
+			p.exit.Limit = spec.LimitNames[numbers[0]]
 		case kind == "L" && len(numbers) == 1:
 			left = numbers[0]
 		case kind == "Z":
@@ -346,6 +353,13 @@ func (p *Process) finish(ctx context.Context, told bool, left int, waitErr error
 	return errors.Join(errs...)
 }
 
+func signalName(s syscall.Signal) string {
+	if name := unix.SignalName(s); name != "" {
+		return name
+	}
+	return fmt.Sprintf("signal %d", int(s))
+}
+
 func exitOf(code, signal int) Exit {
 	if signal == 0 {
 		return Exit{Code: code}
@@ -373,7 +387,7 @@ func (p *Process) Stop(grace time.Duration) {
 	p.controlMu.Lock()
 	defer p.controlMu.Unlock()
 	if p.control != nil {
-		writeStop(p.control, max(grace, 0)) //nolint:errcheck // gone already is as good
+		spec.WriteStop(p.control, max(grace, 0)) //nolint:errcheck // gone already is as good
 		p.expect(max(grace, 0))
 	}
 }
@@ -383,25 +397,24 @@ func (p *Process) expect(grace time.Duration) {
 	if p.deadline.IsZero() {
 		close(p.asked)
 	}
-	if d := time.Now().Add(grace + lastTries + supervisorTries); p.deadline.IsZero() || d.Before(p.deadline) {
+	if d := time.Now().Add(grace + spec.LastTries + supervisorTries); p.deadline.IsZero() || d.Before(p.deadline) {
 		p.deadline = d
 	}
 }
 
 const (
-	wakeEvery       = 20 * time.Millisecond
 	wakeSilent      = 500 * time.Millisecond
 	supervisorTries = 2 * time.Second // for a supervisor to say that it could not end something
 )
 
-// insist sees to it that the supervisor does what it was asked for: a child that is
+// escalateKill sees to it that the supervisor does what it was asked for: a child that is
 // not confined can stop it, by a signal or by tracing it. It is woken again and
 // again, and in the end everything is killed from here.
-func (p *Process) insist(followed <-chan struct{}) {
+func (p *Process) escalateKill(followed <-chan struct{}) {
 	if !p.awaitAsked(followed) {
 		return
 	}
-	wake := time.NewTicker(wakeEvery)
+	wake := time.NewTicker(spec.WakeEvery)
 	defer wake.Stop()
 	for {
 		select {
@@ -446,13 +459,13 @@ func (p *Process) awaitAsked(followed <-chan struct{}) bool {
 	}
 }
 
-// keepAwake is insist for the time before the supervisor has said that the child
+// keepAwake is escalateKill for the time before the supervisor has said that the child
 // runs: a child that is quick may stop it before that. The caller ends it by rest.
 func (p *Process) keepAwake(ctx context.Context) (rest func()) {
 	started := make(chan struct{})
 	var awake sync.WaitGroup
 	awake.Go(func() {
-		wake := time.NewTicker(wakeEvery)
+		wake := time.NewTicker(spec.WakeEvery)
 		defer wake.Stop()
 		late := time.Time{}
 		for {
@@ -478,8 +491,8 @@ func (p *Process) closeControl() {
 	p.controlMu.Lock()
 	defer p.controlMu.Unlock()
 	if p.control != nil {
-		writeStop(p.control, goodbye) //nolint:errcheck // gone already is as good
-		p.expect(defaultGrace)
+		spec.WriteStop(p.control, spec.DetachMessage) //nolint:errcheck // gone already is as good
+		p.expect(spec.DefaultGrace)
 		p.control.Close() //nolint:errcheck // nothing is buffered
 		p.control = nil
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/hermes-ls/hermes-ls/internal/proc/supervisor"
+
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
@@ -12,7 +14,7 @@ import (
 const attack = "attack"
 
 func TestMain(m *testing.M) {
-	proc.Supervise()
+	supervisor.Main()
 	enterHost()
 	if len(os.Args) > 2 && os.Args[1] == attack {
 		os.Exit(attacks(os.Args[2], os.Args[3:]))

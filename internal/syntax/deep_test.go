@@ -7,11 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/proc/supervisor"
 )
 
 func TestMain(m *testing.M) {
-	proc.Supervise()
+	supervisor.Main()
+	ServeHelper()
 	os.Exit(m.Run())
 }
 

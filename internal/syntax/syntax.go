@@ -38,7 +38,9 @@ type Error struct {
 	Text string
 }
 
-func init() { helper.Serve(hiddenWord, child) }
+// ServeHelper parses a file and ends the process, if [Check] started this process for that. In
+// any other process it returns at once. See package modes.
+func ServeHelper() { helper.Serve(hiddenWord, child) }
 
 // Known reports whether Check knows files with an extension such as ".go".
 func Known(ext string) bool { return checks[ext] != nil }

@@ -26,7 +26,9 @@ type limits struct {
 
 func ordinary() limits { return limits{time: 20 * time.Second, memory: 768 << 20} }
 
-func init() { helper.Serve(hiddenWord, child) }
+// ServeHelper reads a page and ends the process, if [Read] started this process for that. In any
+// other process it returns at once. See package modes.
+func ServeHelper() { helper.Serve(hiddenWord, child) }
 
 // Read makes text of a source. What is wrong with the source is in Page.Error; an
 // error is ctx's, or says that no process could be started.

@@ -15,11 +15,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/modes"
+
 	"go.uber.org/goleak"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
-	"github.com/hermes-ls/hermes-ls/internal/proc"
 	protocol "github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/protocol/acp/acptest"
 	"github.com/hermes-ls/hermes-ls/server"
@@ -28,7 +29,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	proc.Supervise()
+	modes.Enter()
 	goleak.VerifyTestMain(m)
 }
 

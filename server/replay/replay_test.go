@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hermes-ls/hermes-ls/internal/modes"
+
 	"go.uber.org/goleak"
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/agent/store"
-	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/app"
@@ -23,7 +24,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	proc.Supervise()
+	modes.Enter()
 	goleak.VerifyTestMain(m)
 }
 

@@ -4,10 +4,10 @@ import (
 	"os"
 	"testing"
 
-	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/modes"
 )
 
 func TestMain(m *testing.M) {
-	proc.Supervise() // commands of the terminal tool run under this binary
+	modes.Enter() // commands of the terminal tool run under this binary
 	os.Exit(m.Run())
 }

@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hermes-ls/hermes-ls/internal/proc/supervisor"
+
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
 func TestMain(m *testing.M) {
-	proc.Supervise()
+	supervisor.Main()
 	os.Exit(m.Run())
 }
 

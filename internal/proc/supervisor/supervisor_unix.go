@@ -1,6 +1,8 @@
 //go:build unix
 
-package proc
+// Package supervisor is everything that runs in a supervising process. [Main] turns a process
+// that package proc started for it into a supervisor.
+package supervisor
 
 import (
 	"errors"
@@ -13,44 +15,30 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/proc/spec"
+
 	"golang.org/x/sys/unix"
 )
 
-// The first argument of the binary when it is a supervisor: of a child of ours, or
-// of one that another program starts for us (see [Outside]).
-const (
-	hiddenWord  = "__supervise"
-	outsideWord = "__shell"
-	insideWord  = "__inside" // a second one, in namespaces that the first one made: see relay
-)
-
-// lastTries is how long the supervisor goes on killing what does not die: what
-// sits in the kernel dies when it leaves, and nobody has to wait for that.
-const lastTries = 5 * time.Second
-
-// Not left to main alone: until main runs, a binary of this size has initialised all
-// its packages, which takes a supervisor about 0.6 ms of 1.7, with each command that
-// runs. This package depends on little and so comes early.
-func init() { Supervise() }
-
-// Supervise is the first line of main and of TestMain: in the supervisor it never
-// returns, anywhere else it returns at once.
+// Main runs the supervisor, if this process was started to be one, and then never returns. In
+// any other process it returns at once. It must be the first call of main, and of each
+// TestMain whose test binary starts processes: [proc.Start] returns an error without it.
 //
-// The supervisor gets the child's stdin, stdout and stderr as its own, the control
-// pipe as 3 and the status pipe as 4. It copies no bytes. The end of the control
-// pipe means that the server is gone or wants the end: a pipe's end cannot be
-// missed, where PR_SET_PDEATHSIG follows the thread that forked, which the Go
-// runtime may end at any time.
-func Supervise() {
+// The supervisor gets the child's stdin, stdout and stderr as its own, the control pipe as
+// descriptor 3 and the status pipe as 4. It copies no bytes. If the control pipe ends, the
+// server has died or wants the end. The end of a pipe cannot be missed. PR_SET_PDEATHSIG
+// follows the thread that forked, which the Go runtime may end at any time.
+func Main() {
+	spec.Served.Store(true)
 	switch {
-	case len(os.Args) == 2 && os.Args[1] == hiddenWord:
+	case len(os.Args) == 2 && os.Args[1] == spec.Supervise:
 		supervise()
-	case len(os.Args) == 3 && os.Args[1] == insideWord:
-		inside(os.Args[2])
-	case len(os.Args) == 3 && os.Args[1] == workerWord:
+	case len(os.Args) == 3 && os.Args[1] == spec.Inside:
+		nsInit(os.Args[2])
+	case len(os.Args) == 3 && os.Args[1] == spec.Work:
 		work(os.Args[2])
-	case len(os.Args) == 3 && os.Args[1] == outsideWord:
-		outside(os.Args[2])
+	case len(os.Args) == 3 && os.Args[1] == spec.HostShell:
+		hostShell(os.Args[2])
 	}
 }
 
@@ -63,7 +51,7 @@ func supervise() {
 		// end comes over the control pipe.
 		forked: func(chan<- time.Duration) {
 			signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-			letGo()
+			dropStdio()
 		},
 	}.run()
 	syscall.Exit(0) // not os.Exit, with which the race detector waits for a second
@@ -96,19 +84,19 @@ func (s supervisor) run() {
 	// changed has to be the one that forks.
 	runtime.LockOSThread()
 	hide()
-	what, err := readSpec(s.control)
+	what, err := spec.Read(s.control)
 	if err != nil {
 		return // the server died before it said anything
 	}
 	var orphaned atomic.Bool
 	defer func() {
-		if what.scratch != "" && orphaned.Load() {
-			os.RemoveAll(what.scratch) //nolint:errcheck // a temp folder, and nobody to tell
+		if what.Scratch != "" && orphaned.Load() {
+			os.RemoveAll(what.Scratch) //nolint:errcheck // a temp folder, and nobody to tell
 		}
 	}()
-	keepFromChildren(s.within || what.trusted)
+	keepFromChildren(s.within || what.Trusted)
 	stops := make(chan time.Duration)
-	if (what.plan.Apart() || what.plan.Landlock) && !s.within {
+	if (what.Plan.Apart() || what.Plan.Landlock) && !s.within {
 		r, err := s.relay(what)
 		if err != nil {
 			s.tell("S", err)
@@ -119,21 +107,21 @@ func (s supervisor) run() {
 		r.follow(s, stops)
 		return
 	}
-	if what.hold {
+	if what.Hold {
 		s.hold(what)
 		return
 	}
-	if what.plan.Apply() {
-		if err := what.plan.Enter(); err != nil {
+	if what.Plan.Apply() {
+		if err := what.Plan.Enter(); err != nil {
 			s.tell("S", err)
 			return
 		}
 	}
 	where := hosts
-	if s.within && what.plan.Namespaces {
+	if s.within && what.Plan.Namespaces {
 		where = nobodys
 	}
-	pid, err := what.start(s.attr, []uintptr{0, 1, 2}, where)
+	pid, err := start(what, s.attr, []uintptr{0, 1, 2}, where)
 	if err != nil {
 		s.tell("E", errnoOf(err))
 		return
@@ -142,7 +130,7 @@ func (s supervisor) run() {
 	s.forked(stops)
 	go watch(s.control, stops, &orphaned, nil)
 	t := newTree(pid)
-	s.follow(t, stops, what.limits.watch(t))
+	s.follow(t, stops, watchLimits(what.Limits, t))
 }
 
 func errnoOf(err error) int {
@@ -152,15 +140,15 @@ func errnoOf(err error) int {
 }
 
 // start starts the program with its limits and descriptors.
-func (s spec) start(attr *syscall.SysProcAttr, files []uintptr, where neighbors) (pid int, err error) {
-	defer s.limits.lower(where)(&pid)
-	if s.pty {
+func start(s spec.Spec, attr *syscall.SysProcAttr, files []uintptr, where neighbors) (pid int, err error) {
+	defer lower(s.Limits, where)(&pid)
+	if s.PTY {
 		own := *attr
 		own.Setctty, own.Ctty = true, 0
 		attr = &own
 	}
-	return syscall.ForkExec(s.path, s.args, &syscall.ProcAttr{
-		Dir: s.dir, Env: s.env, Files: files, Sys: attr,
+	return syscall.ForkExec(s.Path, s.Args, &syscall.ProcAttr{
+		Dir: s.Dir, Env: s.Env, Files: files, Sys: attr,
 	})
 }
 
@@ -205,14 +193,14 @@ func (s supervisor) report(t *tree) {
 	}
 }
 
-// watch passes stops on, up to a goodbye, the end of the pipe, or that of over.
+// watch passes stops on, up to a spec.DetachMessage, the end of the pipe, or that of over.
 func watch(control *os.File, stops chan<- time.Duration, orphaned *atomic.Bool, over <-chan struct{}) {
 	for {
-		grace, err := readStop(control)
-		last := err != nil || grace == goodbye
+		grace, err := spec.ReadStop(control)
+		last := err != nil || grace == spec.DetachMessage
 		if last {
 			orphaned.Store(err != nil)
-			grace = defaultGrace
+			grace = spec.DefaultGrace
 		}
 		select {
 		case stops <- grace:
@@ -225,19 +213,12 @@ func watch(control *os.File, stops chan<- time.Duration, orphaned *atomic.Bool, 
 	}
 }
 
-// letGo gives up the child's pipes, so that their end is the child's doing.
-func letGo() {
+// dropStdio gives up the child's pipes, so that their end is the child's doing.
+func dropStdio() {
 	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	for fd := range 3 {
 		if err != nil || replace(null, fd) != nil {
 			unix.Close(fd) //nolint:errcheck // it is open
 		}
 	}
-}
-
-func signalName(s syscall.Signal) string {
-	if name := unix.SignalName(s); name != "" {
-		return name
-	}
-	return fmt.Sprintf("signal %d", int(s))
 }

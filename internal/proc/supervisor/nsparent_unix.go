@@ -1,6 +1,6 @@
 //go:build unix
 
-package proc
+package supervisor
 
 import (
 	"bufio"
@@ -14,17 +14,19 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/proc/spec"
+
 	"golang.org/x/sys/unix"
 )
 
-// relay is a supervisor whose child is a second one, in namespaces of its own.
+// nsParent is a supervisor whose child is a second one, in namespaces of its own.
 // Only a process that starts in them can be the first of a process namespace, and
 // only one that has but one thread can make a user namespace for itself, which a
 // Go program never is. The first one passes messages on, and ends the second when
 // it does not end by itself. With the first of its processes a process namespace
 // ends as a whole. Where only Landlock bounds a program, it can send signals to the
 // supervisor that is bound with it, and not to the first one, which ends what is left.
-type relay struct {
+type nsParent struct {
 	pid     int
 	control *os.File      // stops for the second
 	status  *os.File      // its messages
@@ -48,9 +50,9 @@ const (
 )
 
 // relay starts the second supervisor and tells it what to start.
-func (s supervisor) relay(what spec) (*relay, error) {
-	what.scratch = "" // ours to clear up
-	encoded, err := what.encode()
+func (s supervisor) relay(what spec.Spec) (*nsParent, error) {
+	what.Scratch = "" // ours to clear up
+	encoded, err := what.Encode()
 	if err != nil {
 		return nil, err
 	}
@@ -64,16 +66,16 @@ func (s supervisor) relay(what spec) (*relay, error) {
 		return nil, err
 	}
 	defer theirStatus.Close() //nolint:errcheck // the second one's
-	r := &relay{control: control, status: status, told: make(chan struct{})}
+	r := &nsParent{control: control, status: status, told: make(chan struct{})}
 	files := []uintptr{0, 1, 2, theirControl.Fd(), theirStatus.Fd()}
-	path, args := self(), []string{"hermes-ls", insideWord, s.how}
-	if prefix := what.plan.Prefix; len(prefix) > 0 {
+	path, args := spec.Self(), []string{"hermes-ls", spec.Inside, s.how}
+	if prefix := what.Plan.Prefix; len(prefix) > 0 {
 		null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 		if err != nil {
 			return nil, err
 		}
 		defer null.Close() //nolint:errcheck // the other program's
-		binary, err := os.Open(self())
+		binary, err := os.Open(spec.Self())
 		if err != nil {
 			return nil, err
 		}
@@ -85,11 +87,11 @@ func (s supervisor) relay(what spec) (*relay, error) {
 		defer theirErrors.Close() //nolint:errcheck // the other program's
 		r.errors = errors
 		files = []uintptr{null.Fd(), null.Fd(), theirErrors.Fd(), files[3], files[4], binary.Fd(), 0, 1, 2}
-		path, args = prefix[0], append(prefix[:len(prefix):len(prefix)], "/proc/self/fd/"+strconv.Itoa(binaryFD), insideWord, s.how+behindProgram)
+		path, args = prefix[0], append(prefix[:len(prefix):len(prefix)], "/proc/self/fd/"+strconv.Itoa(binaryFD), spec.Inside, s.how+behindProgram)
 	}
 	attr := *s.attr
-	if what.plan.Namespaces {
-		what.plan.Attr(&attr)
+	if what.Plan.Namespaces {
+		what.Plan.Attr(&attr)
 	}
 	// The second one inherits for a moment whether it can be read. If not, an ordinary
 	// user's process may not name its users, which is done from here.
@@ -111,17 +113,17 @@ func (s supervisor) relay(what spec) (*relay, error) {
 // stop asks the second one to end everything. If it has not said yet that the child
 // runs, stop ends it at once: it may not even know what to start, and would take the
 // stop for that.
-func (r *relay) stop(grace time.Duration) {
+func (r *nsParent) stop(grace time.Duration) {
 	if !r.heard.Load() {
 		unix.Kill(r.pid, unix.SIGKILL) //nolint:errcheck // it may be gone
 		return
 	}
 	<-r.told
-	writeStop(r.control, grace) //nolint:errcheck // gone already is as good
+	spec.WriteStop(r.control, grace) //nolint:errcheck // gone already is as good
 }
 
 // follow passes messages on until nothing is left.
-func (r *relay) follow(s supervisor, stops <-chan time.Duration) {
+func (r *nsParent) follow(s supervisor, stops <-chan time.Duration) {
 	t := newTree(r.pid)
 	said := make(chan struct{})
 	go func() { defer close(said); r.pass(s) }()
@@ -130,10 +132,10 @@ func (r *relay) follow(s supervisor, stops <-chan time.Duration) {
 		select {
 		case grace := <-stops:
 			r.stop(grace)
-			late, again = time.After(grace+lastTries), time.After(0)
+			late, again = time.After(grace+spec.LastTries), time.After(0)
 		case <-again: // what it watches may have stopped it, where no namespace hides it
 			unix.Kill(r.pid, unix.SIGCONT) //nolint:errcheck // it may be gone
-			again = time.After(wakeEvery)
+			again = time.After(spec.WakeEvery)
 		case <-late:
 			unix.Kill(r.pid, unix.SIGKILL) //nolint:errcheck // it may be gone
 			late = nil
@@ -152,7 +154,7 @@ func (r *relay) follow(s supervisor, stops <-chan time.Duration) {
 
 // pass passes the second one's messages on, under the one number by which it, and
 // with it everything, can be reached from here.
-func (r *relay) pass(s supervisor) {
+func (r *nsParent) pass(s supervisor) {
 	lines := bufio.NewReader(r.status)
 	for {
 		line, err := lines.ReadString('\n')
@@ -160,7 +162,7 @@ func (r *relay) pass(s supervisor) {
 			return
 		}
 		r.heard.Store(true)
-		switch kind, numbers, text := parseLine(line); {
+		switch kind, numbers, text := spec.ParseLine(line); {
 		case kind == "P":
 			s.tell("P", r.pid)
 		case kind == "S":
@@ -174,7 +176,7 @@ func (r *relay) pass(s supervisor) {
 }
 
 // complaint is what went wrong before the second supervisor could say anything.
-func (r *relay) complaint() error {
+func (r *nsParent) complaint() error {
 	if r.errors != nil {
 		text := make([]byte, 500)
 		if n, _ := r.errors.Read(text); n > 0 {
@@ -182,18 +184,6 @@ func (r *relay) complaint() error {
 		}
 	}
 	return errors.New("the supervisor in namespaces of its own ended at once")
-}
-
-// parseLine takes a message apart: its kind, and what follows, both as numbers,
-// where they are such, and as text.
-func parseLine(line string) (kind string, numbers []int, text string) {
-	kind, text, _ = strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-	for _, f := range strings.Fields(text) {
-		if n, err := strconv.Atoi(f); err == nil {
-			numbers = append(numbers, n)
-		}
-	}
-	return kind, numbers, text
 }
 
 // takeStdio gives us the child's descriptors, which have come under other numbers.
@@ -205,8 +195,8 @@ func takeStdio() {
 	unix.Close(binaryFD) //nolint:errcheck // not needed any more
 }
 
-// inside is the second supervisor.
-func inside(how string) {
+// nsInit is the second supervisor.
+func nsInit(how string) {
 	attr := childAttr()
 	if strings.Contains(how, ofGuest) {
 		attr = guestAttr()
@@ -221,7 +211,7 @@ func inside(how string) {
 		within:  true,
 		forked: func(chan<- time.Duration) {
 			signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
-			letGo()
+			dropStdio()
 		},
 	}.run()
 	syscall.Exit(0)

@@ -1,12 +1,14 @@
-package proc
+package supervisor
 
 import (
 	"bytes"
 	"math"
 	"os"
-	"runtime"
 	"strconv"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/processes"
+	"github.com/hermes-ls/hermes-ls/internal/proc/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,12 +21,8 @@ const (
 	watchShare = 20
 )
 
-// threads are how many there may be beside a limit of processes, where the kernel counts
-// both alike: programs start as many as there are processors.
-func threads() int { return 8 * runtime.NumCPU() }
-
 // Less would be too little for ourselves, who get the limits too. What all hold
-// together is kept by watch whatever the number.
+// together is kept by watchLimits whatever the number.
 const (
 	leastMemoryMB  = 256
 	leastOpenFiles = 16
@@ -37,7 +35,7 @@ const (
 // The kernel does not hold root to that limit, whatever its capabilities.
 //
 // Data and not address space: what a program only reserves costs nothing.
-func (l Limits) lower(where neighbors) (raise func(pid *int)) {
+func lower(l spec.Limits, where neighbors) (raise func(pid *int)) {
 	if l.MemoryMB > 0 {
 		final(unix.RLIMIT_DATA, uint64(max(l.MemoryMB, leastMemoryMB))<<20)
 	}
@@ -48,9 +46,9 @@ func (l Limits) lower(where neighbors) (raise func(pid *int)) {
 	if l.Processes <= 0 || where == hosts || unix.Getrlimit(unix.RLIMIT_NPROC, &was) != nil {
 		return func(*int) {}
 	}
-	// The exact count is kept by watch; this is for the time between two looks.
+	// The exact count is kept by watchLimits; this is for the time between two looks.
 	own, _ := os.ReadDir("/proc/self/task")
-	limit := uint64(l.Processes + threads() + len(own) + spareThreads)
+	limit := uint64(l.Processes + spec.Threads() + len(own) + spareThreads)
 	if where == commands {
 		limit += besideProcesses
 	}
@@ -79,9 +77,9 @@ func final(resource int, limit uint64) {
 	}
 }
 
-// watch tells once which limit everything together has gone over. Nothing comes
+// watchLimits tells once which limit everything together has gone over. Nothing comes
 // without limits.
-func (l Limits) watch(t *tree) <-chan int {
+func watchLimits(l spec.Limits, t *tree) <-chan int {
 	over := make(chan int, 1)
 	if l.MemoryMB <= 0 && l.Processes <= 0 {
 		return over
@@ -108,7 +106,7 @@ func (l Limits) watch(t *tree) <-chan int {
 				continue
 			}
 			all := below(t.child)
-			if limit := l.exceeded(all); limit != 0 {
+			if limit := exceeded(l, all); limit != 0 {
 				over <- limit
 				return
 			}
@@ -146,19 +144,19 @@ func (f *forkCounter) added() bool {
 	return true
 }
 
-func (l Limits) exceeded(all []process) int {
+func exceeded(l spec.Limits, all []processes.Process) int {
 	if l.Processes > 0 && len(all) > l.Processes {
-		return overProcesses
+		return spec.OverProcesses
 	}
 	if l.MemoryMB <= 0 {
 		return 0
 	}
 	pages := 0
 	for _, p := range all {
-		pages += private(p.pid)
+		pages += private(p.PID)
 	}
 	if pages > l.MemoryMB<<20/os.Getpagesize() {
-		return overMemory
+		return spec.OverMemory
 	}
 	return 0
 }

@@ -1,21 +1,14 @@
 //go:build unix && !linux
 
-package proc
+package supervisor
 
 import (
-	"os"
 	"syscall"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/processes"
 
 	"golang.org/x/sys/unix"
 )
-
-func self() string {
-	path, err := os.Executable()
-	if err != nil {
-		return os.Args[0]
-	}
-	return path
-}
 
 // childAttr: a session of its own; its group is what we can signal as one.
 func childAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
@@ -38,17 +31,11 @@ func keepFromChildren(bool) {
 // collect: without a subreaper orphans go to process 1.
 func strangers(child int) bool { return unix.Kill(-child, 0) == nil }
 
-// descendants of another process than this cannot be told here.
-func descendants(int) []process { return nil }
-
-// process is one of those below, or their group.
-type process struct{ pid, group int }
-
 // below knows the group alone: what has gone to a session of its own is out of
 // reach on this system.
-func below(child int) []process {
+func below(child int) []processes.Process {
 	if !strangers(child) {
 		return nil
 	}
-	return []process{{pid: child, group: child}}
+	return []processes.Process{{PID: child, Group: child}}
 }

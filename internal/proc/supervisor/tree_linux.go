@@ -1,18 +1,14 @@
-package proc
+package supervisor
 
 import (
-	"bytes"
 	"os"
-	"strconv"
 	"syscall"
 	"unsafe"
 
+	"github.com/hermes-ls/hermes-ls/internal/proc/processes"
+
 	"golang.org/x/sys/unix"
 )
-
-// self is our binary. The link works when the file has been replaced or removed,
-// and then is still the version that runs.
-func self() string { return "/proc/self/exe" }
 
 // childAttr: a session of its own, so that no terminal is asked for a password
 // and one signal reaches all that stay in it. Should someone kill the supervisor,
@@ -88,62 +84,7 @@ func dropReaders() {
 // strangers: every orphan comes to the subreaper, so there are none.
 func strangers(int) bool { return false }
 
-// process is one of those below.
-type process struct{ pid, parent, group int }
-
 // below lists everything under this process, whatever session or group it went
 // to, by reading every process's parent. The kernel's own lists of children are
 // an option that not every kernel has.
-func below(int) []process { return descendants(os.Getpid()) }
-
-// descendants lists everything under a process.
-func descendants(root int) []process {
-	children := map[int][]process{}
-	for _, p := range processes() {
-		children[p.parent] = append(children[p.parent], p)
-	}
-	found := children[root]
-	for i := 0; i < len(found); i++ {
-		found = append(found, children[found[i].pid]...)
-	}
-	return found
-}
-
-func processes() (all []process) {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer dir.Close() //nolint:errcheck // only read
-	names, _ := dir.Readdirnames(-1)
-	buf := make([]byte, 512)
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			if p, ok := stat(pid, buf); ok {
-				all = append(all, p)
-			}
-		}
-	}
-	return all
-}
-
-// stat reads /proc/PID/stat: "pid (name) state parent group …", where the name
-// may hold anything. Zombies are left out, they only wait to be collected.
-func stat(pid int, buf []byte) (process, bool) {
-	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return process{}, false
-	}
-	n, err := unix.Read(fd, buf)
-	unix.Close(fd) //nolint:errcheck // only read
-	if err != nil || n <= 0 {
-		return process{}, false
-	}
-	fields := bytes.Fields(buf[bytes.LastIndexByte(buf[:n], ')')+1 : n])
-	if len(fields) < 3 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
-		return process{}, false
-	}
-	parent, _ := strconv.Atoi(string(fields[1]))
-	group, _ := strconv.Atoi(string(fields[2]))
-	return process{pid: pid, parent: parent, group: group}, true
-}
+func below(int) []processes.Process { return processes.Below(os.Getpid()) }

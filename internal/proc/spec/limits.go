@@ -1,6 +1,9 @@
-package proc
+package spec
 
-import "strconv"
+import (
+	"runtime"
+	"strconv"
+)
 
 // Limits bound a child and everything below it. Zero is no limit.
 type Limits struct {
@@ -20,12 +23,12 @@ const (
 	LimitProcesses = "processes"
 )
 
-// limitNames by the number in a supervisor's message.
-var limitNames = []string{"", LimitMemory, LimitProcesses}
+// LimitNames by the number in a supervisor's message.
+var LimitNames = []string{"", LimitMemory, LimitProcesses}
 
 const (
-	overMemory    = 1
-	overProcesses = 2
+	OverMemory    = 1
+	OverProcesses = 2
 )
 
 const limitFields = 3
@@ -41,11 +44,6 @@ func limitsFrom(fields []string) (l Limits) {
 	return l
 }
 
-// neighbors are whose processes a user namespace has beside a child's.
-type neighbors int
-
-const (
-	hosts    neighbors = iota // all of this user: there is no namespace of ours
-	nobodys                   // none
-	commands                  // those of other commands
-)
+// Threads is the number of threads that may exist beside a limit of processes where the kernel
+// counts both alike: programs start as many as there are processors.
+func Threads() int { return 8 * runtime.NumCPU() }

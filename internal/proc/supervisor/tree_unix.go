@@ -1,10 +1,12 @@
 //go:build unix
 
-package proc
+package supervisor
 
 import (
 	"syscall"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -54,7 +56,7 @@ func (t *tree) end(grace time.Duration, stops <-chan time.Duration) (left int) {
 		return 0
 	}
 	pause := time.Millisecond
-	for deadline := time.Now().Add(lastTries); ; pause = min(2*pause, 50*time.Millisecond) {
+	for deadline := time.Now().Add(spec.LastTries); ; pause = min(2*pause, 50*time.Millisecond) {
 		left = t.signal(unix.SIGKILL, 0)
 		if t.isGone(pause) {
 			return 0
@@ -127,14 +129,14 @@ func (t *tree) signal(sig unix.Signal, except int) (n int) {
 	ours, sent := unix.Getpgrp(), map[int]bool{except: true}
 	for _, p := range below(t.child) {
 		n++
-		if p.group == ours || sig == unix.SIGKILL {
-			unix.Kill(p.pid, sig) //nolint:errcheck // it may be gone
+		if p.Group == ours || sig == unix.SIGKILL {
+			unix.Kill(p.PID, sig) //nolint:errcheck // it may be gone
 		}
-		if p.group != ours && !sent[p.group] {
-			sent[p.group] = true
-			unix.Kill(-p.group, sig) //nolint:errcheck // it may be gone
+		if p.Group != ours && !sent[p.Group] {
+			sent[p.Group] = true
+			unix.Kill(-p.Group, sig) //nolint:errcheck // it may be gone
 		}
-		unix.Kill(p.pid, unix.SIGCONT) //nolint:errcheck // it may be gone
+		unix.Kill(p.PID, unix.SIGCONT) //nolint:errcheck // it may be gone
 	}
 	return n
 }

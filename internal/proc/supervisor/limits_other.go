@@ -1,13 +1,17 @@
 //go:build unix && !linux
 
-package proc
+package supervisor
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/spec"
+)
 
 // lower sets the limit on open files on ourselves for the fork alone; what it
 // returns puts ours back. What runs below cannot be counted on this system, so the
 // other limits are not kept.
-func (l Limits) lower(neighbors) (raise func(pid *int)) {
+func lower(l spec.Limits, _ neighbors) (raise func(pid *int)) {
 	var was unix.Rlimit
 	if l.OpenFiles <= 0 || unix.Getrlimit(unix.RLIMIT_NOFILE, &was) != nil {
 		return func(*int) {}
@@ -20,4 +24,4 @@ func (l Limits) lower(neighbors) (raise func(pid *int)) {
 	}
 }
 
-func (l Limits) watch(*tree) <-chan int { return nil }
+func watchLimits(spec.Limits, *tree) <-chan int { return nil }

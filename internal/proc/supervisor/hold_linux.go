@@ -1,4 +1,4 @@
-package proc
+package supervisor
 
 import (
 	"errors"
@@ -11,6 +11,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/processes"
+	"github.com/hermes-ls/hermes-ls/internal/proc/spec"
 
 	"golang.org/x/sys/unix"
 
@@ -34,9 +37,6 @@ type namespace struct {
 	some    *sync.Cond     // a worker was started
 }
 
-// workerWord is the first argument of the binary when it is a worker.
-const workerWord = "__work"
-
 // What a worker is told of its start, in letters.
 const (
 	scopedWorker = "s" // it keeps others from its memory
@@ -48,7 +48,7 @@ const (
 const holdGrace = 300 * time.Millisecond
 
 // hold is the supervisor's run when it holds a sandbox. It never returns.
-func (s supervisor) hold(what spec) {
+func (s supervisor) hold(what spec.Spec) {
 	n := &namespace{workers: map[int]string{}, mounts: make(chan func()), inherited: whatChildrenInherit()}
 	n.some = sync.NewCond(&n.mu)
 	standFirm()
@@ -61,7 +61,7 @@ func (s supervisor) hold(what spec) {
 		}
 	}()
 	<-ready
-	plan := *what.plan
+	plan := *what.Plan
 	if plan.Scoped { // each worker has a scope of its own, so that none reaches another's memory
 		n.how, plan.Scoped = scopedWorker, false
 	}
@@ -79,7 +79,7 @@ func (s supervisor) hold(what spec) {
 		s.tell("S", err)
 		return
 	}
-	letGo()
+	dropStdio()
 	s.tell("P", os.Getpid())
 	stops := make(chan time.Duration)
 	var orphaned atomic.Bool
@@ -143,62 +143,62 @@ func (n *namespace) works() bool {
 // entered the plan, so what it starts is bound. If a message cannot be received, such as
 // with no descriptor left, the holder ends, and the server makes another one.
 func (n *namespace) serve() {
-	buf := make([]byte, longestMessage)
+	buf := make([]byte, spec.LongestMessage)
 	for {
-		m, err := receive(n.socket, buf)
+		m, err := spec.Receive(n.socket, buf)
 		switch {
 		case errors.Is(err, syscall.ECONNRESET):
 			return // the server has ended; see end
 		case err != nil:
 			syscall.Exit(1)
-		case m.kind == startWorker && len(m.files) == 1:
+		case m.Kind == spec.StartWorker && len(m.Files) == 1:
 			n.start(m)
-		case m.kind == protect && len(m.fields) > 1:
+		case m.Kind == spec.Protect && len(m.Fields) > 1:
 			n.protect(m)
 		}
-		m.close()
+		m.Close()
 	}
 }
 
 // start starts a worker. If a command has changed what it would inherit from us, it does
 // not, and the server makes another holder.
-func (n *namespace) start(m message) {
+func (n *namespace) start(m spec.Message) {
 	if !n.inherited.unchanged() {
-		n.say(message{kind: workerFailed, fields: []string{m.fields[0], "a command has changed the limits of its holder"}})
+		n.say(spec.Message{Kind: spec.WorkerFailed, Fields: []string{m.Fields[0], "a command has changed the limits of its holder"}})
 		return
 	}
 	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
-		n.say(message{kind: workerFailed, fields: []string{m.fields[0], err.Error()}})
+		n.say(spec.Message{Kind: spec.WorkerFailed, Fields: []string{m.Fields[0], err.Error()}})
 		return
 	}
 	defer unix.Close(null) //nolint:errcheck // the worker's
-	files := []uintptr{uintptr(null), uintptr(null), uintptr(null), uintptr(m.files[0])}
+	files := []uintptr{uintptr(null), uintptr(null), uintptr(null), uintptr(m.Files[0])}
 	pidfd := -1
 	n.mu.Lock()
-	pid, err := syscall.ForkExec(self(), []string{"hermes-ls", workerWord, n.how}, &syscall.ProcAttr{
+	pid, err := syscall.ForkExec(spec.Self(), []string{"hermes-ls", spec.Work, n.how}, &syscall.ProcAttr{
 		Dir: "/", Env: []string{"GOMAXPROCS=2"}, Files: files,
 		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, PidFD: &pidfd},
 	})
 	if err == nil {
-		n.workers[pid] = m.fields[0]
+		n.workers[pid] = m.Fields[0]
 		n.some.Signal()
 	}
 	n.mu.Unlock()
 	if err != nil {
-		n.say(message{kind: workerFailed, fields: []string{m.fields[0], "starting a worker: " + err.Error()}})
+		n.say(spec.Message{Kind: spec.WorkerFailed, Fields: []string{m.Fields[0], "starting a worker: " + err.Error()}})
 		return
 	}
-	err = n.say(message{kind: startWorker, fields: m.fields, files: []int{pidfd}})
+	err = n.say(spec.Message{Kind: spec.StartWorker, Fields: m.Fields, Files: []int{pidfd}})
 	unix.Close(pidfd) //nolint:errcheck // the server's
 	if err != nil {   // too many descriptors are on their way between processes of this user
 		unix.Kill(pid, unix.SIGKILL) //nolint:errcheck // it may have ended
-		n.say(message{kind: workerFailed, fields: []string{m.fields[0], err.Error()}})
+		n.say(spec.Message{Kind: spec.WorkerFailed, Fields: []string{m.Fields[0], err.Error()}})
 	}
 }
 
 // say answers the server. A server that has ended shows on the control pipe.
-func (n *namespace) say(m message) error { return send(n.socket, m) }
+func (n *namespace) say(m spec.Message) error { return spec.Send(n.socket, m) }
 
 // reap collects what has ended, and kills what a worker has left.
 func (n *namespace) reap() {
@@ -219,7 +219,7 @@ func (n *namespace) reap() {
 		n.mu.Unlock()
 		if ours {
 			n.endOrphans()
-			n.say(message{kind: workerGone, fields: []string{id}})
+			n.say(spec.Message{Kind: spec.WorkerGone, Fields: []string{id}})
 		}
 	}
 }
@@ -228,7 +228,7 @@ func (n *namespace) reap() {
 // below them. What cannot be killed one by one, because it makes more all the time, ends
 // with us.
 func (n *namespace) endOrphans() {
-	for deadline := time.Now().Add(lastTries); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(spec.LastTries); ; time.Sleep(time.Millisecond) {
 		orphans := n.orphans()
 		if len(orphans) == 0 {
 			return
@@ -237,37 +237,37 @@ func (n *namespace) endOrphans() {
 			syscall.Exit(1)
 		}
 		for _, p := range orphans {
-			unix.Kill(p.pid, unix.SIGKILL) //nolint:errcheck // it may be gone
+			unix.Kill(p.PID, unix.SIGKILL) //nolint:errcheck // it may be gone
 		}
 	}
 }
 
 // orphans lists them.
-func (n *namespace) orphans() (found []process) {
+func (n *namespace) orphans() (found []processes.Process) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	children := map[int][]process{}
-	for _, p := range processes() {
-		children[p.parent] = append(children[p.parent], p)
+	children := map[int][]processes.Process{}
+	for _, p := range processes.All() {
+		children[p.Parent] = append(children[p.Parent], p)
 	}
 	for _, p := range children[os.Getpid()] {
-		if _, ours := n.workers[p.pid]; !ours {
+		if _, ours := n.workers[p.PID]; !ours {
 			found = append(found, p)
 		}
 	}
 	for i := 0; i < len(found); i++ {
-		found = append(found, children[found[i].pid]...)
+		found = append(found, children[found[i].PID]...)
 	}
 	return found
 }
 
 // protect adds mounts to those that everything in the namespace sees.
-func (n *namespace) protect(m message) {
-	count, err := strconv.Atoi(m.fields[1])
-	paths := m.fields[2:]
+func (n *namespace) protect(m spec.Message) {
+	count, err := strconv.Atoi(m.Fields[1])
+	paths := m.Fields[2:]
 	changed := false
 	if err != nil || count < 0 || count > len(paths) || n.keeper == nil {
-		err = errMessage
+		err = spec.ErrMessage
 	} else {
 		done := make(chan struct{})
 		n.mounts <- func() {
@@ -281,16 +281,10 @@ func (n *namespace) protect(m message) {
 	case err != nil:
 		text = err.Error()
 	case !changed:
-		text = unchangedWord
+		text = spec.UnchangedText
 	}
-	n.say(message{kind: protected, fields: []string{m.fields[0], text}})
+	n.say(spec.Message{Kind: spec.Protected, Fields: []string{m.Fields[0], text}})
 }
-
-// What comes with a command beside its own descriptors and the two pipes, in letters.
-const (
-	withLeft  = "l"
-	withGroup = "g"
-)
 
 // Numbers of the descriptors in a command's message.
 const (
@@ -328,10 +322,10 @@ func work(how string) {
 	if w.mounts, err = mountPlaces(); err != nil {
 		syscall.Exit(1)
 	}
-	buf := make([]byte, longestMessage)
+	buf := make([]byte, spec.LongestMessage)
 	for {
-		m, err := receive(3, buf)
-		if err != nil || m.kind != runCommand || len(m.files) < furtherFile {
+		m, err := spec.Receive(3, buf)
+		if err != nil || m.Kind != spec.RunCommand || len(m.Files) < furtherFile {
 			syscall.Exit(0)
 		}
 		if !w.command(m) {
@@ -342,16 +336,16 @@ func work(how string) {
 
 // command runs a command to its end. If it returns false, the worker must not start
 // another one.
-func (w *standby) command(m message) (again bool) {
-	unix.SetNonblock(m.files[controlFile], true) //nolint:errcheck // so that closing it wakes who reads
-	control, status := os.NewFile(uintptr(m.files[controlFile]), "control"), os.NewFile(uintptr(m.files[statusFile]), "status")
+func (w *standby) command(m spec.Message) (again bool) {
+	unix.SetNonblock(m.Files[controlFile], true) //nolint:errcheck // so that closing it wakes who reads
+	control, status := os.NewFile(uintptr(m.Files[controlFile]), "control"), os.NewFile(uintptr(m.Files[statusFile]), "status")
 	defer status.Close()  //nolint:errcheck // nothing is buffered
 	defer control.Close() //nolint:errcheck // only read
 	s := supervisor{control: control, tell: teller(status)}
 	stdio := m
-	stdio.files = append(append([]int{}, m.files[:controlFile]...), m.files[furtherFile:]...)
+	stdio.Files = append(append([]int{}, m.Files[:controlFile]...), m.Files[furtherFile:]...)
 	pid, limits, err := w.start(s, stdio)
-	stdio.close()
+	stdio.Close()
 	if err != nil {
 		return false
 	}
@@ -361,7 +355,7 @@ func (w *standby) command(m message) (again bool) {
 		var orphaned atomic.Bool
 		go watch(control, stops, &orphaned, over)
 		t := newTree(pid)
-		s.follow(t, stops, limits.watch(t))
+		s.follow(t, stops, watchLimits(limits, t))
 		again = t.isGone(0)
 	}
 	if again = (again || pid == 0) && w.inherited.unchanged(); again {
@@ -372,8 +366,8 @@ func (w *standby) command(m message) (again bool) {
 
 // start starts a command's program. If that does not start, pid is 0. An error means that
 // the server is gone.
-func (w *standby) start(s supervisor, m message) (pid int, l Limits, err error) {
-	what, err := readSpec(s.control)
+func (w *standby) start(s supervisor, m spec.Message) (pid int, l spec.Limits, err error) {
+	what, err := spec.Read(s.control)
 	if err != nil {
 		return 0, l, err
 	}
@@ -381,28 +375,28 @@ func (w *standby) start(s supervisor, m message) (pid int, l Limits, err error) 
 		s.tell("R")
 		return 0, l, nil
 	}
-	files := []uintptr{uintptr(m.files[0]), uintptr(m.files[1]), uintptr(m.files[2])}
-	attr, with, further := childAttr(), strings.Join(m.fields, ""), m.files[controlFile:]
-	if strings.Contains(with, withLeft) && len(further) > 0 {
-		for len(files) < LeftFD {
+	files := []uintptr{uintptr(m.Files[0]), uintptr(m.Files[1]), uintptr(m.Files[2])}
+	attr, with, further := childAttr(), strings.Join(m.Fields, ""), m.Files[controlFile:]
+	if strings.Contains(with, spec.WithLeft) && len(further) > 0 {
+		for len(files) < spec.LeftFD {
 			files = append(files, ^uintptr(0))
 		}
 		files, further = append(files, uintptr(further[0])), further[1:]
 	}
-	if strings.Contains(with, withGroup) && len(further) > 0 {
+	if strings.Contains(with, spec.WithGroup) && len(further) > 0 {
 		attr.UseCgroupFD, attr.CgroupFD = true, further[0]
 	}
-	pid, err = what.start(attr, files, w.where)
+	pid, err = start(what, attr, files, w.where)
 	if err != nil && attr.UseCgroupFD { // it may be made, but not entered
 		attr.UseCgroupFD = false
-		pid, err = what.start(attr, files, w.where)
+		pid, err = start(what, attr, files, w.where)
 	}
 	if err != nil {
 		s.tell("E", errnoOf(err))
 		return 0, l, nil
 	}
 	s.tell("P", pid)
-	return pid, what.limits, nil
+	return pid, what.Limits, nil
 }
 
 // inherited is what children inherit of a process, and what other processes of the same
@@ -457,7 +451,7 @@ func mountPlaces() (mountTable, error) {
 	for line := range strings.Lines(string(text)) {
 		fields := strings.Fields(line)
 		if len(fields) < 5 {
-			return nil, errMessage
+			return nil, spec.ErrMessage
 		}
 		place := unescaped.Replace(fields[4])
 		if top, _, _ := strings.Cut(strings.TrimPrefix(place, "/"), "/"); top == "proc" || top == "sys" || top == "dev" {

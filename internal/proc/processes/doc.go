@@ -1,0 +1,2 @@
+// Package processes lists the processes of the system.
+package processes

@@ -1,0 +1,12 @@
+//go:build unix
+
+package supervisor
+
+// neighbors are whose processes a user namespace has beside a child's.
+type neighbors int
+
+const (
+	hosts    neighbors = iota // all of this user: there is no namespace of ours
+	nobodys                   // none
+	commands                  // those of other commands
+)
