@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // git judges git by its own options and its verb.
 func git(j *analyzer, c *call) {
@@ -25,27 +28,27 @@ func git(j *analyzer, c *call) {
 		j.commands = append(j.commands, visible(render(append([]field{{text: "git"}}, o.rest...))))
 	}
 	g := &call{name: o.rest[0].text, args: o.rest[1:], words: c.words, st: st}
-	j.gitOpens(g)
-	j.gitOutside(g)
 	p = rulesOf("git " + g.name)
+	j.hooked = j.hooked || in("git-hooked", g.name)
+	j.rewrites = j.rewrites || in("git-rewrites", g.name)
+	if !p.opensWith(g.args) || hasWord(g.args, "foreach") {
+		j.foreign = true // an option, or an alias, may run something
+	}
+	for _, cwd := range st.cwds {
+		if !contains("init clone help version --version --help", g.name) && len(j.repository(cwd)) == 0 {
+			j.foreign = true // the settings of another repository may run programs
+		}
+	}
+	if !in("git-harmless-outside", g.name) && len(j.scope.Roots) > 0 && slices.ContainsFunc(st.cwds, func(cwd string) bool {
+		return !strings.HasPrefix(cwd, unknown) && !j.scope.inside(cleanPath(cwd)) && !j.scope.ownTemp(cleanPath(cwd))
+	}) {
+		j.ask(g, "changes a repository outside the workspace")
+	}
 	if j.apply(g, p) {
 		return
 	}
 	for _, judge := range p.handlers {
 		judge(j, g)
-	}
-}
-
-// gitOutside asks about changes to a repository outside the workspace.
-func (j *analyzer) gitOutside(c *call) {
-	if in("git-harmless-outside", c.name) {
-		return
-	}
-	for _, cwd := range c.st.cwds {
-		if len(j.scope.Roots) > 0 && !strings.HasPrefix(cwd, unknown) && !j.scope.inside(cleanPath(cwd)) && !j.scope.ownTemp(cleanPath(cwd)) {
-			j.ask(c, "changes a repository outside the workspace")
-			return
-		}
 	}
 }
 
@@ -76,21 +79,16 @@ func gitRuns(key, val string) bool {
 	case section == "lfs":
 		return strings.Contains(key, "transfer") || strings.Contains(key, "extension")
 	case section == "pager":
-		return val != "true" && val != "false" && !harmlessHelper(val)
+		return !contains("true false", val) && !harmlessHelper(val)
 	case section == "instaweb":
-		return last == "httpd" || last == "browser" || last == "modulepath"
+		return contains("httpd browser modulepath", last)
 	case section == "sendemail" && last == "smtpserver":
 		return strings.ContainsAny(val, "/\\"+unknown)
 	case section == "protocol":
 		return last == "allow" && strings.Contains(key, "ext") || key == "protocol.allow"
-	case last == "pager", last == "editor", last == "askpass":
-		return !harmlessHelper(val)
-	case last == "fsmonitor":
-		return val != "true" && val != "false" && val != ""
-	case last == "hookspath", last == "attributesfile":
-		return val != "/dev/null" && val != ""
-	case last == "helper":
-		return val != "" && val != "cache" && val != "osxkeychain"
+	}
+	if harmless := reasonIn("git-helper-setting", last); harmless != "" {
+		return val != "" && !contains(harmless, val) && (harmless != "cat" || !harmlessHelper(val))
 	}
 	return in("git-setting-runs", last) || in("git-setting-runs", section+"."+last)
 }

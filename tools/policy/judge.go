@@ -335,6 +335,12 @@ func (t *terms) do(r rule) bool {
 			inner.args = rest[1:]
 			return j.apply(&inner, rulesOf(r.what[0]+" "+rest[0].text))
 		}
+	case "configures":
+		for _, cwd := range c.st.cwds {
+			for _, dir := range j.repository(cwd) {
+				j.open(dir + "/" + r.what[0])
+			}
+		}
 	case "makes":
 		for _, to := range t.operands(r.what[:1]) {
 			for _, from := range t.operands(r.what[1:]) {
@@ -366,9 +372,17 @@ func (t *terms) one(action string, f field) {
 		j.gitSetting(c, f.text)
 	case "destroys", "empties":
 		j.destroys(c, action == "empties", f)
+	case "loads":
+		j.ran(c, f.text)
 	case "removes":
 		j.writes(c, f)
 		j.openNamed(c, f)
+	case "moves":
+		before := len(j.opens)
+		j.openNamed(c, f)
+		if c.name == "worktree" {
+			j.gitMoves = append(j.gitMoves, j.opens[before:]...)
+		}
 	case "writes":
 		if f.text != "-" {
 			j.writes(c, f)

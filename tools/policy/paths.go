@@ -224,8 +224,6 @@ func under(name, folder string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-func slashes(name string) string { return strings.ReplaceAll(name, `\`, "/") }
-
 // fold writes a path in the one spelling that file systems may take it for:
 // lower case, without dots and spaces at the end of a name, without characters
 // that HFS ignores, NTFS streams and short names undone.
@@ -270,18 +268,4 @@ func foldRune(r rune) rune {
 		return -1
 	}
 	return r
-}
-
-func cleanPath(name string) string { return path.Clean(slashes(name)) }
-
-// protected judges targets only by names that are protected in every folder.
-func (j *analyzer) protected(c *call, targets ...field) {
-	for _, t := range targets {
-		for _, name := range absolute(c.st, t.text) {
-			if a := j.scope.written(name); a.level == Refused || a.settings {
-				j.accessed(c, name, a)
-			}
-			j.recordWrite(name)
-		}
-	}
 }

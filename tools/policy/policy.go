@@ -111,22 +111,8 @@ func Python(src string, p Scope) Verdict {
 	return j.verdict()
 }
 
-// finding is one effect of a command.
-type finding struct {
-	level    Level
-	reason   string
-	key      string
-	settings bool
-}
-
 // unparsed begins the reason of a command that does not parse.
 const unparsed = "does not parse"
-
-// syntaxOf returns the error of a command that does not parse.
-func syntaxOf(reason string) string {
-	_, what, _ := strings.Cut(reason, ": ")
-	return what
-}
 
 // verdict sums the findings up: the worst level, with the reasons and keys of
 // that level in the order they were met.
@@ -154,7 +140,7 @@ func (j *analyzer) verdict() Verdict {
 	j.bind(&v)
 	v.Reason = strings.Join(reasons, "; ")
 	if !slices.ContainsFunc(reasons, func(r string) bool { return !strings.HasPrefix(r, unparsed) }) {
-		v.Syntax = syntaxOf(reasons[0])
+		_, v.Syntax, _ = strings.Cut(reasons[0], ": ")
 	}
 	return v
 }

@@ -60,3 +60,16 @@ func patternMayMatch(pattern string) string {
 	}
 	return ""
 }
+
+// matches judges a pattern that may stand for a file that asks.
+func matches(name string) access {
+	for part := range strings.SplitSeq(name, "/") {
+		if !strings.ContainsAny(part, "*?[") {
+			continue
+		}
+		if name := patternMayMatch(part); name != "" {
+			return access{Asks, "may change " + name + ", which the pattern matches", true}
+		}
+	}
+	return access{}
+}

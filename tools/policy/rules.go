@@ -209,7 +209,7 @@ func (p *program) property(word string, list []string) bool {
 // ruleActions says of each action whether its first group of terms are operands.
 var ruleActions = map[string]bool{
 	"asks": false, "refused": false, "allows": false,
-	"writes": true, "removes": true, "destroys": true, "empties": true, "makes": true, "code": true, "script": true, "setting": true, "runs": true, "within": true,
+	"writes": true, "removes": true, "moves": true, "configures": true, "loads": true, "destroys": true, "empties": true, "makes": true, "code": true, "script": true, "setting": true, "runs": true, "within": true,
 	"sql": true, "changes": true, "uploads": true, "deletes": true, "by": true, "verbs": true,
 }
 

@@ -1,8 +1,8 @@
 package policy
 
 import (
+	"cmp"
 	"path"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -20,6 +20,9 @@ type field struct {
 // open tells whether the argument may begin with anything, and so be an option.
 func (f field) open() bool { return strings.HasPrefix(f.text, unknown) }
 
+// marked reports whether parts of a text are not known.
+func marked(text string) bool { return strings.ContainsAny(text, unknown+fresh+number) }
+
 // seen tells whether the whole argument is known.
 func (f field) seen() bool { return !strings.ContainsAny(f.text, unknown+fresh+number) && !f.glob }
 
@@ -35,8 +38,8 @@ const (
 )
 
 // expand returns the arguments that words become in the current environment.
-func (j *analyzer) expand(st *state, words []*syntax.Word) []field {
-	e := expander{j: j, st: st, out: make([]field, 0, len(words)+1)}
+func (s shell) expand(words []*syntax.Word) []field {
+	e := expander{s: s, out: make([]field, 0, len(words)+1)}
 	for _, w := range words {
 		if e.braces(w); len(e.out) >= maxArgs {
 			break
@@ -46,32 +49,26 @@ func (j *analyzer) expand(st *state, words []*syntax.Word) []field {
 }
 
 // text returns the value of a word that is not split, as in an assignment.
-func (j *analyzer) text(st *state, w *syntax.Word) field {
+func (s shell) text(w *syntax.Word) field {
 	if w == nil {
 		return field{}
 	}
-	e := expander{j: j, st: st, whole: true}
-	e.word(w)
-	if len(e.out) == 0 {
+	e := expander{s: s, whole: true}
+	if e.word(w); len(e.out) == 0 {
 		return field{}
 	}
 	return e.out[0]
 }
 
 // values returns every text that a word may become where it is not split.
-func (j *analyzer) values(st *state, w *syntax.Word) []value {
-	var out []value
-	j.eachEnvironment(func() {
-		f := j.text(st, w)
-		out = union(out, []value{{text: f.text}})
-	})
+func (s shell) values(w *syntax.Word) (out []value) {
+	s.eachEnvironment(func() { out = union(out, []value{{text: s.text(w).text}}) })
 	return out
 }
 
 // expander builds fields from the parts of words.
 type expander struct {
-	j     *analyzer
-	st    *state
+	s     shell
 	out   []field
 	cur   []byte
 	has   bool // there is a field, though it may be empty
@@ -81,18 +78,18 @@ type expander struct {
 }
 
 func (e *expander) braces(w *syntax.Word) {
-	switch n := bracesIn(w); {
-	case n == 0:
-		e.word(w)
-		return
-	case n > maxBraces:
-		e.has = true
-		e.add(unknown)
-		e.end()
-		return
+	open := 0
+	for _, p := range w.Parts {
+		if lit, ok := p.(*syntax.Lit); ok {
+			open += strings.Count(lit.Value, "{")
+		}
 	}
 	split := &syntax.Word{Parts: w.Parts}
-	if !syntax.SplitBraces(split) {
+	switch {
+	case open > maxBraces:
+		e.out = append(e.out, field{text: unknown})
+		return
+	case open == 0 || !syntax.SplitBraces(split):
 		e.word(w)
 		return
 	}
@@ -106,15 +103,6 @@ func (e *expander) braces(w *syntax.Word) {
 	}
 }
 
-func bracesIn(w *syntax.Word) (n int) {
-	for _, p := range w.Parts {
-		if lit, ok := p.(*syntax.Lit); ok {
-			n += strings.Count(lit.Value, "{")
-		}
-	}
-	return n
-}
-
 func (e *expander) word(w *syntax.Word) {
 	for i, p := range w.Parts {
 		e.part(p, i == 0)
@@ -123,7 +111,7 @@ func (e *expander) word(w *syntax.Word) {
 }
 
 func (e *expander) end() {
-	e.j.work += 16 + len(e.cur)
+	e.s.work += 16 + len(e.cur)
 	switch {
 	case !e.has:
 	case len(e.out) >= maxArgs:
@@ -154,7 +142,7 @@ func (e *expander) part(p syntax.WordPart, first bool) {
 	case *syntax.ParamExp:
 		e.param(p, false)
 	default:
-		e.split(e.j.substituted(e.st, p))
+		e.split(e.s.substituted(p))
 	}
 }
 
@@ -163,11 +151,12 @@ func (e *expander) quoted(q *syntax.DblQuoted) {
 	for _, p := range q.Parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
-			e.literal(clean(unescapeDouble(p.Value)))
+			text, _ := unbackslash(p.Value, quotedEscapes)
+			e.literal(clean(text))
 		case *syntax.ParamExp:
 			e.param(p, true)
 		default:
-			e.dynamic(e.j.substituted(e.st, p).text)
+			e.dynamic(e.s.substituted(p).text)
 		}
 	}
 }
@@ -177,27 +166,9 @@ func (e *expander) lit(s string, first bool) {
 	if first && strings.HasPrefix(s, "~") {
 		s = e.tilde(s)
 	}
-	if !strings.ContainsAny(s, "\\*?[") {
-		e.literal(clean(s))
-		return
-	}
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			if i++; i >= len(s) {
-				b = append(b, '\\')
-				continue
-			}
-			if s[i] == '\n' {
-				continue
-			}
-		case '*', '?', '[':
-			e.glob = true
-		}
-		b = append(b, s[i])
-	}
-	e.literal(clean(string(b)))
+	text, glob := unbackslash(s, "")
+	e.glob = e.glob || glob
+	e.literal(clean(text))
 }
 
 // tilde replaces the home folder at the start of a word.
@@ -209,15 +180,15 @@ func (e *expander) tilde(s string) string {
 	e.has = true
 	switch user {
 	case "~":
-		user = e.j.home(e.st)
+		user = e.s.home()
 	case "~+":
-		user = e.j.pwd(e.st)
+		user = e.s.pwd()
 	case "~-":
 		user = unknown
 	case "~root":
 		user = "/root"
 	default:
-		if strings.ContainsAny(user, "\\") {
+		if strings.Contains(user, `\`) {
 			return s
 		}
 		user = "/home/" + user[1:]
@@ -254,7 +225,7 @@ func (e *expander) split(v value) {
 		e.dynamic(v.text)
 		return
 	}
-	if _, changed := e.st.get("IFS"); changed && v.text != "" {
+	if _, changed := e.s.get("IFS"); changed && v.text != "" {
 		e.dynamic(unknown)
 		return
 	}
@@ -278,8 +249,8 @@ func (e *expander) split(v value) {
 }
 
 func (e *expander) param(p *syntax.ParamExp, quoted bool) {
-	if p.Param != nil && (p.Param.Value == "@" || p.Param.Value == "*") && plain(p) && e.st.argsKnown {
-		for i, a := range e.st.args {
+	if p.Param != nil && (p.Param.Value == "@" || p.Param.Value == "*") && plain(p) && e.s.argsKnown {
+		for i, a := range e.s.args {
 			if i > 0 {
 				e.end()
 			}
@@ -288,7 +259,7 @@ func (e *expander) param(p *syntax.ParamExp, quoted bool) {
 		}
 		return
 	}
-	v := e.j.param(e.st, p)
+	v := e.s.param(p)
 	if !quoted {
 		e.split(v)
 		return
@@ -304,18 +275,21 @@ func plain(p *syntax.ParamExp) bool {
 }
 
 // param returns the value of an expansion of a parameter in the current environment.
-func (j *analyzer) param(st *state, p *syntax.ParamExp) value {
-	if p.Param != nil && p.Param.Value == "BASH_SOURCE" && !p.Excl && !p.Length && p.Exp == nil && p.Slice == nil && p.Repl == nil {
-		return j.variable(st, "0") // of a script it is the same
+func (s shell) param(p *syntax.ParamExp) value {
+	if p.Param == nil || p.Excl {
+		return anything[0]
 	}
-	if p.Param == nil || p.Excl || p.Index != nil {
+	name := p.Param.Value
+	if name == "BASH_SOURCE" && !p.Length && p.Exp == nil && p.Slice == nil && p.Repl == nil {
+		return s.variable("0") // of a script it is the same
+	}
+	if p.Index != nil {
 		return anything[0]
 	}
 	if p.Length {
 		return value{text: number}
 	}
-	name := p.Param.Value
-	v := j.variable(st, name)
+	v := s.variable(name)
 	if plain(p) {
 		return v
 	}
@@ -327,8 +301,7 @@ func (j *analyzer) param(st *state, p *syntax.ParamExp) value {
 		if v.text != "" && !strings.Contains(v.text, unknown) {
 			return v
 		}
-		other := value{text: j.text(st, p.Exp.Word).text}
-		return j.environments.pick("${"+name+":-}", []value{v, other})
+		return s.environments.pick("${"+name+":-}", []value{v, {text: s.text(p.Exp.Word).text}})
 	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
 		return v
 	}
@@ -336,164 +309,103 @@ func (j *analyzer) param(st *state, p *syntax.ParamExp) value {
 }
 
 // variable returns the value of a variable in the current environment.
-func (j *analyzer) variable(st *state, name string) value {
-	switch name {
-	case "#", "?", "$", "!", "LINENO", "RANDOM", "SECONDS", "PPID", "UID", "EUID", "BASHPID":
+func (s shell) variable(name string) value {
+	switch {
+	case contains("# ? $ ! LINENO RANDOM SECONDS PPID UID EUID BASHPID", name):
 		return value{text: number}
-	case "PWD":
-		return value{text: j.pwd(st)}
-	}
-	if len(name) == 1 && name[0] >= '1' && name[0] <= '9' && st.argsKnown {
-		if i := int(name[0] - '1'); i < len(st.args) {
-			return value{text: st.args[i].text, glob: st.args[i].glob}
+	case name == "PWD":
+		return value{text: s.pwd()}
+	case len(name) == 1 && name[0] >= '1' && name[0] <= '9' && s.argsKnown:
+		if i := int(name[0] - '1'); i < len(s.args) {
+			return value{text: s.args[i].text, glob: s.args[i].glob}
 		}
 		return value{}
 	}
-	if vals, ok := st.get(name); ok {
-		if name == "HOME" && vals[0].text == unknown && len(vals) == 1 && j.scope.Home != "" {
-			return value{text: j.scope.Home} // something unseen ran; it is still home
-		}
-		return j.environments.pick(name, vals)
+	vals, set := s.get(name)
+	if set && !(name == "HOME" && len(vals) == 1 && vals[0].text == unknown && s.scope.Home != "") { // something unseen ran; it is still home
+		return s.environments.pick(name, vals)
 	}
-	switch name {
-	case "HOME":
-		return value{text: j.scope.Home}
-	case "IFS":
+	known, ok := s.scope.Env[name]
+	switch {
+	case name == "HOME":
+		return value{text: s.scope.Home}
+	case name == "IFS":
 		return value{text: " \t\n"}
-	}
-	if v, ok := j.scope.Env[name]; ok {
-		return value{text: clean(v)}
-	}
-	if name == "TMPDIR" && len(j.scope.Temp) > 0 {
-		return value{text: j.scope.Temp[0]} // as programs take it
+	case ok:
+		return value{text: clean(known)}
+	case name == "TMPDIR" && len(s.scope.Temp) > 0:
+		return value{text: s.scope.Temp[0]} // as programs take it
 	}
 	return anything[0]
 }
 
-func (j *analyzer) home(st *state) string {
-	if h := j.variable(st, "HOME").text; h != "" {
-		return h
-	}
-	return unknown
-}
+func (s shell) home() string { return cmp.Or(s.variable("HOME").text, unknown) }
 
 // pwd is the folder the shell is in, when there is only one it can be.
-func (j *analyzer) pwd(st *state) string {
-	if len(st.cwds) == 1 && st.cwds[0] != "" {
-		return st.cwds[0]
+func (s shell) pwd() string {
+	if len(s.cwds) == 1 && s.cwds[0] != "" {
+		return s.cwds[0]
 	}
 	return unknown
 }
 
 // substituted returns the value of an expansion other than of a parameter.
-func (j *analyzer) substituted(st *state, p syntax.WordPart) value {
+func (s shell) substituted(p syntax.WordPart) value {
 	switch p := p.(type) {
 	case *syntax.ArithmExp:
 		return value{text: number}
 	case *syntax.CmdSubst:
-		if len(p.Stmts) == 1 {
-			return j.output(st, p.Stmts[0])
+		if len(p.Stmts) == 1 && s.substDepth <= 4 && len(p.Stmts[0].Redirs) == 0 {
+			s.substDepth++
+			defer func() { s.substDepth-- }()
+			return s.output(p.Stmts[0])
 		}
 	}
 	return anything[0]
 }
 
+// printsName finds commands that print a number, or the name of a branch or a commit.
+var printsName = lazily(`^(git (branch --show-current|(rev-parse|symbolic-ref) (--(abbrev-ref|short|verify) )?HEAD|merge-base [^- ]\S* \S+)|cat \S+\.pid)$`)
+
 // output returns the output of a substituted command, if it is known.
-func (j *analyzer) output(st *state, s *syntax.Stmt) value {
-	if j.substDepth > 4 || len(s.Redirs) > 0 {
-		return anything[0]
+func (s shell) output(stmt *syntax.Stmt) value {
+	if b, ok := stmt.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.AndStmt && firstWord(b.X) == "cd" && firstWord(b.Y) == "pwd" {
+		inner := s.fork()
+		inner.stmt(b.X)
+		return value{text: inner.pwd()}
 	}
-	j.substDepth++
-	defer func() { j.substDepth-- }()
-	if folder, ok := j.entered(st, s); ok {
-		return folder
-	}
-	c, ok := s.Cmd.(*syntax.CallExpr)
+	c, ok := stmt.Cmd.(*syntax.CallExpr)
 	if !ok || len(c.Args) == 0 {
 		return anything[0]
 	}
-	switch c.Args[0].Lit() {
+	var words []string
+	for _, w := range c.Args {
+		words = append(words, cmp.Or(w.Lit(), " "))
+	}
+	if printsName().MatchString(strings.Join(words, " ")) {
+		return value{text: number}
+	}
+	switch words[0] {
 	case "pwd":
-		return value{text: j.pwd(st)}
+		return value{text: s.pwd()}
 	case "mktemp":
-		for _, a := range j.expand(st, c.Args[1:]) {
-			if a.seen() && (a.text == "--tmpdir" || j.scope.ownTemp(a.text)) {
-				continue
-			}
-			if strings.Contains(a.text, "/") || strings.HasPrefix(a.text, "-p") || strings.HasPrefix(a.text, "--tmp") || !a.seen() {
+		for _, a := range s.expand(c.Args[1:]) {
+			own := a.seen() && (a.text == "--tmpdir" || s.scope.ownTemp(a.text))
+			if !own && (!a.seen() || strings.Contains(a.text, "/") || strings.HasPrefix(a.text, "-p") || strings.HasPrefix(a.text, "--tmp")) {
 				return anything[0]
 			}
 		}
 		return value{text: fresh}
 	case "echo", "printf":
-		if in := j.printed(st, c.Args); in.known {
+		if in := s.printed(c.Args); in.known {
 			return value{text: strings.TrimRight(in.text, "\n")}
 		}
 	case "dirname":
-		args := j.expand(st, c.Args[1:])
-		if len(args) == 2 && args[0].text == "--" {
-			args = args[1:]
-		}
-		if len(args) == 1 && args[0].seen() && !args[0].option() && args[0].text != "" {
-			return value{text: path.Dir(slashes(args[0].text))}
-		}
-	case "git":
-		if namesCommit(literals(c.Args[1:])) {
-			return value{text: number}
-		}
-	case "cat":
-		if words := literals(c.Args[1:]); len(words) == 1 && strings.HasSuffix(words[0], ".pid") {
-			return value{text: number}
+		if o := parse(s.expand(c.Args[1:]), "", ""); len(o.rest) == 1 && len(o.list) == 0 && o.rest[0].seen() && o.rest[0].text != "" {
+			return value{text: path.Dir(slashes(o.rest[0].text))}
 		}
 	}
 	return anything[0]
-}
-
-// entered returns the folder that "cd folder && pwd" prints.
-func (j *analyzer) entered(st *state, s *syntax.Stmt) (value, bool) {
-	b, ok := s.Cmd.(*syntax.BinaryCmd)
-	if !ok || b.Op != syntax.AndStmt || len(b.X.Redirs)+len(b.Y.Redirs) > 0 {
-		return value{}, false
-	}
-	cd, ok1 := b.X.Cmd.(*syntax.CallExpr)
-	pwd, ok2 := b.Y.Cmd.(*syntax.CallExpr)
-	if !ok1 || !ok2 || len(cd.Args) != 2 || cd.Args[0].Lit() != "cd" || len(pwd.Args) != 1 || pwd.Args[0].Lit() != "pwd" {
-		return value{}, false
-	}
-	to := j.expand(st, cd.Args[1:])
-	if len(to) != 1 || !to[0].seen() || to[0].option() {
-		return value{}, false
-	}
-	paths := absolute(st, to[0].text)
-	if len(paths) != 1 || strings.Contains(paths[0], unknown) {
-		return value{}, false
-	}
-	return value{text: cleanPath(paths[0])}, true
-}
-
-// literals returns words that are written plainly; an empty one is none.
-func literals(words []*syntax.Word) []string {
-	list := make([]string, len(words))
-	for i, w := range words {
-		list[i] = w.Lit()
-	}
-	return list
-}
-
-// namesCommit tells whether git, so called, prints the name of a branch or a commit.
-func namesCommit(words []string) bool {
-	if len(words) < 2 || slices.Contains(words, "") {
-		return false
-	}
-	switch words[0] {
-	case "branch":
-		return len(words) == 2 && words[1] == "--show-current"
-	case "rev-parse", "symbolic-ref":
-		return len(words) <= 3 && words[len(words)-1] == "HEAD" && (len(words) == 2 || slices.Contains([]string{"--abbrev-ref", "--short", "--verify"}, words[1]))
-	case "merge-base":
-		return len(words) == 3 && !strings.HasPrefix(words[1], "-")
-	}
-	return false
 }
 
 // ansiC undoes the escapes of $'…'. Text after a NUL is lost, as in bash.
@@ -506,21 +418,27 @@ func ansiC(s string) string {
 	return text
 }
 
-// unescapeDouble undoes the backslashes that count within double quotes.
-func unescapeDouble(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
+// quotedEscapes are the characters before which a backslash counts within double quotes.
+const quotedEscapes = "$`\"\\\n"
+
+// unbackslash undoes backslashes: before the special characters, or if there are none, before
+// all. It reports whether a pattern stands in the text.
+func unbackslash(s, special string) (text string, glob bool) {
+	if !strings.ContainsAny(s, `\*?[`) {
+		return s, false
 	}
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("$`\"\\\n", s[i+1]) >= 0 {
+		if s[i] == '\\' && i+1 < len(s) && (special == "" || strings.IndexByte(special, s[i+1]) >= 0) {
 			if i++; s[i] == '\n' {
 				continue
 			}
+		} else {
+			glob = glob || strings.IndexByte("*?[", s[i]) >= 0
 		}
 		b = append(b, s[i])
 	}
-	return string(b)
+	return string(b), glob
 }
 
 // clean replaces characters that could be taken for marks by unknown.
@@ -536,15 +454,11 @@ func quote(f field) string {
 	if f.text == "" {
 		return "''"
 	}
-	safe := true
-	for _, r := range f.text {
-		if !(r < utf8.RuneSelf && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,@%+^", r)) ||
-			r > utf8.RuneSelf || f.glob && strings.ContainsRune("*?[]{}!", r)) {
-			safe = false
-			break
-		}
+	unsafe := func(r rune) bool {
+		return !(r < utf8.RuneSelf && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,@%+^", r)) ||
+			r > utf8.RuneSelf || f.glob && strings.ContainsRune("*?[]{}!", r))
 	}
-	if safe {
+	if !strings.ContainsFunc(f.text, unsafe) {
 		return f.text
 	}
 	return "'" + strings.ReplaceAll(f.text, "'", `'\''`) + "'"

@@ -1,0 +1,337 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// analyzer judges one command with all that it runs, and collects the effects.
+type analyzer struct {
+	tracks
+	environments *environments
+
+	funcs   map[string][]*syntax.Stmt // every definition met
+	used    map[*syntax.Stmt]bool     // bodies that were called
+	aliases map[string]bool
+	frames  []frame // functions being called
+
+	running []string // code being judged within code
+
+	budget              // of the line
+	recipeBudget budget // of recipes of Makefiles and of package.json
+	recipeDepth  int
+	judged       map[string]bool              // recipes that were judged
+	makefiles    map[string]*makefile         // by text
+	manifests    map[string]map[string]string // scripts of package.json, by text
+	depth        int                          // nesting of statements and of code within code
+	forks        int                          // pipelines and background jobs around the current statement
+	substDepth   int
+}
+
+// budget is how much was judged.
+type budget struct {
+	steps  int  // statements looked at
+	work   int  // bytes that words became, about
+	gaveUp bool // it was too much
+}
+
+type frame struct {
+	body  *syntax.Stmt
+	forks int
+}
+
+const (
+	maxSteps = 10000
+	maxCwds  = 32 // folders that a command may be in, before that is unknown
+	maxWork  = 8 << 20
+	maxDepth = 100
+	maxNest  = 400 // brackets open at once, before parsing
+)
+
+func newAnalyzer(src string, p Scope) *analyzer {
+	j := &analyzer{environments: new(environments), funcs: map[string][]*syntax.Stmt{}, used: map[*syntax.Stmt]bool{}, aliases: map[string]bool{}}
+	j.scope, j.src = p, src
+	return j
+}
+
+// source judges shell code. outer is the command that runs it, nil for the
+// whole command.
+func (j *analyzer) source(src string, st *state, outer *call) {
+	c := outer
+	if c == nil {
+		c = &call{st: st}
+		if why := disguised(src); why != "" && unfit(src) == "" {
+			j.note(Asks, why, Escape(j.src))
+		}
+	}
+	if refusal := unfit(src); refusal != "" {
+		j.refuse(c, refusal)
+		return
+	}
+	if !j.enter() {
+		return
+	}
+	defer j.leave()
+	file, err := parseShell(src)
+	if err != nil {
+		at := Escape(err.Error())
+		if e := new(syntax.ParseError); errors.As(err, e) {
+			at = fmt.Sprintf("line %d, column %d: %s", e.Pos.Line(), e.Pos.Col(), Escape(e.Text))
+		}
+		j.refuse(c, unparsed+" as a shell command: "+at)
+		return
+	}
+	j.subscripts(file)
+	began := st.clone()
+	s := shell{j, st}
+	s.stmts(file.Stmts)
+	if outer != nil {
+		return
+	}
+	for _, bodies := range j.funcs { // something that was not seen may call those that were only declared
+		for _, body := range bodies {
+			if !j.used[body] {
+				inner := s.fork()
+				inner.args, inner.argsKnown = nil, false
+				inner.stmt(body)
+			}
+		}
+	}
+	if slices.ContainsFunc(j.findings, func(f finding) bool { return strings.HasPrefix(f.reason, "runs ") }) {
+		// Text that cannot be seen is run: it may be that of the files that are read or copied.
+		j.ranFiles(&call{st: began}, shell{j, began}.sources(file)...)
+	}
+}
+
+func parseShell(src string) (*syntax.File, error) {
+	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
+}
+
+// unfit says why a source is not even parsed; empty when it may be.
+func unfit(src string) string {
+	if len(src) > maxSource {
+		return "is longer than 64 KB, too long to be judged; put it into a script file"
+	}
+	for char, why := range map[string]string{"\x00": "a NUL byte", "\r": "a carriage return; end lines with a line feed alone"} {
+		if before, _, found := strings.Cut(src, char); found {
+			return fmt.Sprintf("%s: line %d, column %d: %s", unparsed, 1+strings.Count(before, "\n"), len(before)-strings.LastIndexByte(before, '\n'), why)
+		}
+	}
+	open := 0
+	for i := 0; i < len(src); i++ {
+		switch src[i] {
+		case '(', '{':
+			if open++; open > maxNest {
+				return unparsed + ": it is nested too deeply"
+			}
+		case ')', '}':
+			open = max(0, open-1)
+		}
+	}
+	return ""
+}
+
+// enter counts one more step and level of nesting; false when there are too many.
+func (j *analyzer) enter() bool {
+	if j.depth >= maxDepth {
+		j.note(Asks, "is nested too deeply to be judged", Escape(j.src))
+		return false
+	}
+	if j.spent() {
+		return false
+	}
+	j.depth++
+	return true
+}
+
+func (j *analyzer) leave() { j.depth-- }
+
+// spent counts one more step and tells whether there were too many; then the
+// whole asks.
+func (j *analyzer) spent() bool {
+	if j.steps++; j.steps <= maxSteps && j.work <= maxWork {
+		return false
+	}
+	if !j.gaveUp {
+		j.gaveUp = true
+		j.note(Asks, "is too long to be judged", j.whole())
+	}
+	return true
+}
+
+// eachEnvironment runs do once for every combination of the values of the variables
+// that do expands.
+func (j *analyzer) eachEnvironment(do func()) {
+	saved := j.environments
+	defer func() { j.environments = saved }()
+	j.environments = new(environments)
+	for n := 0; ; n++ {
+		if n == maxEnvironments || j.work > maxWork {
+			j.environments = &environments{blur: true}
+		}
+		if do(); j.environments.blur || !j.environments.next() {
+			return
+		}
+	}
+}
+
+// code judges the text of an argument as shell code that a program runs in a
+// shell of its own.
+func (j *analyzer) code(c *call, f field) {
+	text := f.text
+	if strings.ContainsAny(text, unknown+fresh) {
+		j.ranFiles(c, j.substFiles...)
+		j.foreign = true
+		j.ask(c, "runs shell code that cannot be seen")
+	}
+	if strings.ContainsAny(text, unknown+fresh+number) {
+		text = strings.NewReplacer(unknown, "${__unseen}", fresh, "${__unseen}", number, "0").Replace(text)
+	}
+	st := &state{cwds: c.st.cwds}
+	if c.st.vars != nil {
+		st.forget()
+	}
+	j.subsource(text, st, c)
+}
+
+// subsource judges code that a command runs. Its findings have keys of their
+// own, unless the command is run by another one that changes their meaning, such as sudo.
+func (j *analyzer) subsource(text string, st *state, c *call) {
+	rememberAs, saved := j.rememberAs, j.environments
+	if j.rememberAs == "" && len(c.words) > 0 && programName(c.words[0].text) != c.name {
+		j.rememberAs = j.key(c)
+	}
+	j.environments = new(environments)
+	if !slices.Contains(j.running, text) { // code that runs itself is judged once
+		j.running = append(j.running, text)
+		j.source(text, st, c)
+		j.running = j.running[:len(j.running)-1]
+	}
+	j.rememberAs, j.environments = rememberAs, saved
+}
+
+// callFunction judges the bodies of a function with its arguments in place.
+func (j *analyzer) callFunction(c *call, bodies []*syntax.Stmt) {
+	for _, body := range bodies {
+		j.used[body] = true
+		called := false
+		for _, f := range j.frames {
+			if called = called || f.body == body; f.body == body && j.forks > f.forks {
+				j.refuse(c, "is a fork bomb: a function that starts itself over and over")
+			}
+		}
+		if called {
+			continue
+		}
+		j.frames = append(j.frames, frame{body, j.forks})
+		args, known, saved := c.st.args, c.st.argsKnown, j.environments
+		c.st.args, c.st.argsKnown, j.environments = c.args, !unseen(c.args), new(environments)
+		shell{j, c.st}.stmt(body)
+		c.st.args, c.st.argsKnown, j.environments = args, known, saved
+		j.frames = j.frames[:len(j.frames)-1]
+	}
+}
+
+// call judges a program with its arguments; the first is the program.
+func (j *analyzer) call(c *call) {
+	if len(c.args) == 0 || !j.enter() {
+		return
+	}
+	defer j.leave()
+	program := c.args[0]
+	c.name = programName(program.text)
+	if program.dyn || c.name == "" || strings.ContainsAny(c.name, unknown+fresh+number) {
+		j.ask(c, "runs a program that is a variable or a substitution")
+		if program.text == unknown {
+			j.call(c.with(c.args[1:])) // it may be empty
+			return
+		}
+	} else if program.glob && program.text != "[" {
+		j.ask(c, "runs a program that is a pattern")
+	}
+	if strings.ContainsFunc(c.name, func(r rune) bool { return r > 0x7F }) {
+		j.ask(c, "runs a program whose name has characters that look like others")
+	}
+	j.record(c)
+	if j.funcs[c.name] != nil || j.aliases[c.name] {
+		j.foreign = true
+	}
+	j.knows(c)
+	c.args = c.args[1:]
+	if strings.HasPrefix(program.text, "/etc/init.d/") {
+		j.apply(c, rulesOf("service"))
+		return
+	}
+	if strings.Contains(program.text, "/") {
+		j.runsFile(c, program)
+		j.ran(c, program.text)
+	}
+	j.rewrites = j.rewrites || contains("patch tar bsdtar unzip 7z rsync cpio", c.name)
+	if bodies := j.funcs[program.text]; bodies != nil {
+		j.callFunction(c, bodies)
+	}
+	if j.aliases[program.text] {
+		j.ask(c, "runs an alias")
+	}
+	j.program(c)
+}
+
+// runsFile judges the running of a file that the command itself has made, and tells
+// whether it is one.
+func (j *analyzer) runsFile(c *call, f field) bool {
+	for _, name := range absolute(c.st, f.text) {
+		made, ok := j.written[cleanPath(name)]
+		if !ok || !made.some || f.open() {
+			continue
+		}
+		inner := *c
+		inner.name = interpreterOf(c.name, name, made.text)
+		switch {
+		case made.how != "":
+			j.note(Asks, made.how, j.whole())
+		case contains("source .", inner.name), strings.HasSuffix(inner.name, "sh"):
+			j.shellFile(c, made.text)
+		case contains("python pypy ipython py", inner.name):
+			j.pythonCode(&inner, made.text)
+		case contains("perl ruby php lua luajit", inner.name) || in("javascript-program", inner.name):
+			j.scan(&inner, made.text)
+		}
+		return true
+	}
+	return false
+}
+
+// interpreterOf returns the program that runs a file: a shell that is given it, else that of
+// its first line, else the program that is given it. A file that is run by itself is run by
+// a shell.
+func interpreterOf(program, file, text string) string {
+	itself := program == programName(file)
+	if !itself && (strings.HasSuffix(program, "sh") || contains("source .", program)) {
+		return program
+	}
+	if first := firstLine(text); strings.HasPrefix(first, "#!") {
+		words := strings.Fields(first[2:])
+		if len(words) > 1 && programName(words[0]) == "env" {
+			words = words[1:]
+		}
+		if len(words) > 0 {
+			return programName(words[0])
+		}
+	}
+	if itself {
+		return "sh"
+	}
+	return program
+}
+
+// shellFile judges the text of a script. A script that does not parse is not blocked: it may
+// be for another shell.
+func (j *analyzer) shellFile(c *call, text string) {
+	if _, err := parseShell(text); err == nil {
+		j.code(c, field{text: text})
+	}
+}

@@ -1,0 +1,250 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// hidesHistory is the reason of commands that change the history of the shell.
+const hidesHistory = "hides or deletes the history of commands"
+
+// runShell judges a shell by its code, its script or its standard input.
+func runShell(j *analyzer, c *call) {
+	args, code := c.args, false
+	for len(args) > 0 && len(args[0].text) > 1 && strings.IndexByte("-+", args[0].text[0]) >= 0 {
+		text := args[0].text
+		if code && strings.ContainsAny(text, " \t\n/;&|") {
+			break // no option looks like this
+		}
+		args = args[1:]
+		if text == "--" {
+			break
+		}
+		name, val, has := strings.Cut(text, "=")
+		switch {
+		case text == "-C" && c.name == "fish", contains("--command --commands", name):
+			if code = code || !has; has {
+				shellCode(j, c, field{text: val})
+			}
+		case contains("--rcfile --init-file", text):
+			if len(args) > 0 {
+				j.ran(c, args[0].text)
+				args = args[1:]
+			}
+		case strings.HasPrefix(text, "--"):
+		default:
+			code = code || text[0] == '-' && strings.Contains(text, "c")
+			if strings.Contains(text, "s") && !strings.Contains(text, "c") {
+				args = nil
+			} else if (strings.HasSuffix(text, "o") || strings.HasSuffix(text, "O")) && len(args) > 0 {
+				args = args[1:]
+			}
+		}
+	}
+	switch {
+	case code && len(args) > 0:
+		shellCode(j, c, args[0])
+	case len(args) == 0 || args[0].text == "-" || args[0].text == "/dev/stdin":
+		shellInput(j, c)
+	default:
+		j.script(c, args[0])
+	}
+}
+
+func shellCode(j *analyzer, c *call, f field) {
+	if !in("other-shell", c.name) {
+		j.code(c, f)
+		return
+	}
+	cannot := "runs code for " + c.name + ", which cannot be judged"
+	if c.name == "zsh" && (strings.HasPrefix(strings.TrimSpace(f.text), "=") || strings.Contains(f.text, "zmodload") || strings.Contains(f.text, " =")) {
+		j.ask(c, cannot)
+	}
+	before := len(j.findings)
+	j.code(c, f)
+	for i := before; i < len(j.findings); i++ {
+		if f := &j.findings[i]; f.level == Refused && strings.HasPrefix(f.reason, unparsed+" as") {
+			f.level, f.reason = Asks, cannot
+		}
+	}
+}
+
+// shellInput judges a shell that reads its code. An approval of piped code does not cover
+// other pipes.
+func shellInput(j *analyzer, c *call) {
+	j.ranInput(c)
+	j.foreign = j.foreign || !j.stdin.known
+	switch in := j.stdin; {
+	case in.known:
+		j.code(c, field{text: in.text})
+	case in.how != "":
+		j.ask(c, in.how+" in a shell")
+		j.findings[len(j.findings)-1].key = j.whole()
+	case in.some:
+		j.ask(c, "runs in a shell what comes through a pipe")
+	}
+}
+
+// script judges a file that a shell or an interpreter runs.
+func (j *analyzer) script(c *call, f field) {
+	j.foreign = true
+	stream := strings.HasPrefix(f.text, "/dev/fd/") || strings.HasPrefix(f.text, "/proc/self/fd/")
+	if stream {
+		j.ranFiles(c, j.substFiles...)
+	}
+	j.ran(c, scriptFiles(c.name, f.text)...)
+	switch {
+	case j.runsFile(c, f):
+	case stream, strings.HasPrefix(f.text, "/dev/tcp/"):
+		j.note(Asks, "runs what another command writes", j.whole())
+	case strings.Contains(f.text[strings.LastIndexByte(f.text, '/')+1:], unknown):
+		j.ask(c, "runs a script that cannot be seen")
+	}
+}
+
+func eval(j *analyzer, c *call) {
+	f := joined(behindDashes(c.args))
+	if strings.ContainsAny(f.text, unknown+fresh) {
+		j.code(c, f)
+		c.st.forget()
+		return
+	}
+	j.subsource(strings.ReplaceAll(f.text, number, "0"), c.st, c)
+}
+
+func sourceFile(j *analyzer, c *call) {
+	switch {
+	case len(c.args) == 0:
+	case c.args[0].text == "/dev/stdin":
+		shellInput(j, c)
+	default:
+		j.script(c, c.args[0])
+	}
+	c.st.forget()
+}
+
+func trap(j *analyzer, c *call) {
+	args := behindDashes(c.args)
+	switch {
+	case len(args) < 2, args[0].text == "-", args[0].text == "", args[0].option():
+	case strings.ContainsAny(args[0].text, unknown+fresh):
+		j.code(c, args[0])
+	default:
+		j.subsource(args[0].text, c.st.clone(), c)
+	}
+}
+
+// behindDashes returns the arguments behind "--", if they begin with it.
+func behindDashes(args []field) []field {
+	if len(args) > 0 && args[0].text == "--" {
+		return args[1:]
+	}
+	return args
+}
+
+func alias(j *analyzer, c *call) {
+	for _, a := range c.args {
+		if name, val, ok := strings.Cut(a.text, "="); ok {
+			j.aliases[name] = true
+			j.code(c, field{text: val})
+		}
+	}
+}
+
+// builtin judges the shell's own commands and applies their changes to the state.
+func builtin(j *analyzer, c *call) {
+	o := rulesOf(c.name).parse(c.args)
+	switch c.name {
+	case "cd", "pushd", "popd":
+		changeFolder(j, c)
+	case "export", "declare", "typeset", "readonly", "local":
+		for _, a := range c.args {
+			name, val, ok := strings.Cut(a.text, "=")
+			switch {
+			case a.open():
+				j.ask(c, "sets variables that cannot be seen")
+			case ok:
+				j.variableSet(c, name, val)
+				c.st.set(name, []value{{text: val}})
+			}
+		}
+	case "read", "mapfile", "readarray", "getopts", "unset":
+		for _, a := range c.args {
+			c.st.set(a.text, anything)
+			if c.name == "unset" && contains("HISTFILE HISTSIZE HISTFILESIZE SAVEHIST", a.text) {
+				j.ask(c, hidesHistory)
+			}
+		}
+	case "printf":
+		if v, ok := o.get("v"); ok && len(c.args) > 1 && strings.HasPrefix(c.args[0].text, "-v") {
+			c.st.set(v.value.text, anything)
+		}
+	case "let":
+		c.st.forget()
+	case "set":
+		for i, a := range c.args {
+			if a.text == "history" && i > 0 && c.args[i-1].text == "+o" {
+				j.ask(c, hidesHistory)
+			}
+			if a.text == "--" {
+				c.st.args, c.st.argsKnown = c.args[i+1:], !unseen(c.args[i+1:])
+				return
+			}
+			c.st.argsKnown = c.st.argsKnown && !a.open() && (a.option() || strings.HasPrefix(a.text, "+"))
+		}
+	case "shift":
+		c.st.argsKnown = false
+	}
+}
+
+func changeFolder(j *analyzer, c *call) {
+	var to field
+	if i := slices.IndexFunc(c.args, func(a field) bool { return !a.option() && a.text != "--" }); i >= 0 {
+		to = c.args[i]
+	}
+	switch {
+	case c.name == "popd", to.text == "-", to.glob, c.name == "pushd" && to.text == "":
+		c.st.cwds = []string{unknown}
+	case to.text == "":
+		c.st.cwds = []string{shell{j, c.st}.home()}
+	default:
+		c.st.cwds = absolute(c.st, to.text)
+		for i, d := range c.st.cwds {
+			if !strings.ContainsAny(d, unknown+fresh) {
+				c.st.cwds[i] = cleanPath(d)
+			} else if strings.HasPrefix(d, unknown) {
+				c.st.cwds[i] = unknown
+			}
+		}
+	}
+}
+
+// variableSet judges the setting of a variable that makes later programs run
+// something else.
+func (j *analyzer) variableSet(c *call, name, val string) {
+	asks := func(why string) { j.ask(c, "sets "+name+", "+why) }
+	const other = "which makes later programs run something else"
+	switch {
+	case in("variable-program", name) && !harmlessHelper(val):
+		j.ranValue(c, val)
+		asks("a program that others then run")
+	case in("variable-loads", name) && val != "" && val != "/dev/null":
+		if name == "BASH_ENV" || name == "ENV" {
+			j.ran(c, val)
+		} else {
+			j.ranValue(c, val)
+		}
+		asks("which makes later programs run or load something else")
+	case in("variable-options", name) && (strings.Contains(val, unknown) || containsOf("option-that-runs", val) || strings.Contains(name, "RUSTC") && val != "" && val != "sccache"):
+		asks(other)
+	case in("variable-prompt", name) && (strings.Contains(val, "$(") || strings.Contains(val, "`") || strings.Contains(val, "\\044") && strings.Contains(val, "$")):
+		asks("in which a shell runs commands")
+	case in("variable-history", name):
+		j.ask(c, hidesHistory)
+	case beginsOf("variable-prefix", name):
+		asks(other)
+	}
+}
+
+// harmlessHelper tells whether a pager or editor is one that does nothing else.
+func harmlessHelper(val string) bool { return val == "" || in("harmless-helper", val) }

@@ -1,0 +1,176 @@
+package policy
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// call is one simple command: a program and its arguments, perhaps run by
+// another, as in "sudo rm x".
+type call struct {
+	name  string  // of the program, without folders and version
+	args  []field // without the program
+	words []field // the whole command that it is part of, for the key
+	st    *state
+}
+
+// with returns the call of another program within the same command.
+func (c *call) with(args []field) *call { return &call{args: args, words: c.words, st: c.st} }
+
+// report collects what is found about a command.
+type report struct {
+	scope      Scope
+	src        string // the whole source
+	findings   []finding
+	commands   []string
+	rememberAs string // when set, the key of all findings
+	wholeKey   string // of the whole source, once it was needed
+	elsewhere  bool   // the command runs in a container or on another machine
+}
+
+// finding is one effect of a command.
+type finding struct {
+	level    Level
+	reason   string
+	key      string
+	settings bool
+}
+
+// start returns the state in which the whole source begins.
+func (r *report) start() *state {
+	if r.scope.Cwd == "" {
+		return &state{cwds: []string{unknown}}
+	}
+	return &state{cwds: []string{r.scope.Cwd}}
+}
+
+// note records a finding under a key.
+func (r *report) note(level Level, reason, key string) {
+	if r.rememberAs != "" {
+		key = r.rememberAs
+	}
+	if r.elsewhere && level == Refused {
+		level = Asks
+	}
+	r.findings = append(r.findings, finding{level: level, reason: reason, key: key})
+}
+
+func (r *report) ask(c *call, reason string) { r.note(Asks, reason, r.key(c)) }
+
+func (r *report) refuse(c *call, reason string) { r.note(Refused, reason, r.key(c)) }
+
+// key returns the subject that a remembered approval of a command covers: its words with
+// known values filled in, and the folder if that is not the main one. If a part is not
+// known, it returns the whole source.
+func (r *report) key(c *call) string {
+	if len(c.words) == 0 || slices.ContainsFunc(c.words, func(w field) bool { return marked(w.text) }) {
+		return r.whole()
+	}
+	return r.inFolder(c.st, Escape(render(c.words)))
+}
+
+// whole is the key of the whole source.
+func (r *report) whole() string {
+	if r.wholeKey == "" {
+		r.wholeKey = r.inFolder(r.start(), Escape(r.src))
+	}
+	return r.wholeKey
+}
+
+func (r *report) inFolder(st *state, key string) string {
+	if st == nil || len(r.scope.Roots) == 0 {
+		return key
+	}
+	if len(st.cwds) != 1 || strings.Contains(st.cwds[0], unknown) {
+		if r.scope.Cwd == "" {
+			return key
+		}
+		return r.whole()
+	}
+	root, cwd := cleanPath(r.scope.Roots[0]), cleanPath(st.cwds[0])
+	if cwd == root {
+		return key
+	}
+	return "cd " + Escape(quote(field{text: strings.TrimPrefix(cwd, root+"/")})) + " && " + key
+}
+
+// render writes words as a command.
+func render(words []field) string {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		if texts[i] = w.text; !w.dyn || !w.glob || strings.Trim(w.text, "<>&|") != "" { // not an operator
+			texts[i] = quote(w)
+		}
+	}
+	return strings.Join(texts, " ")
+}
+
+// visible writes unknown parts as "$…".
+func visible(s string) string {
+	return Escape(strings.NewReplacer(unknown, "$…", fresh, "$…", number, "$…").Replace(s))
+}
+
+// record keeps a command for deny rules: as it was written, by the name of its program, and
+// from the subcommand on, as in "npm --silent publish": without the options before it and
+// their possible values.
+func (r *report) record(c *call) {
+	add := func(args []field) {
+		if text := visible(render(args)); !slices.Contains(r.commands, text) {
+			r.commands = append(r.commands, text)
+		}
+	}
+	add(c.args)
+	name, args := []field{{text: c.name}}, c.args[1:]
+	if c.args[0].text != c.name {
+		add(append(name[:1:1], args...))
+	}
+	option := func(f field) bool { return f.option() || strings.HasPrefix(f.text, "+") }
+	if len(args) < 2 || !option(args[0]) {
+		return
+	}
+	for _, values := range []bool{false, true} {
+		rest := args
+		for len(rest) > 0 && option(rest[0]) {
+			valued := values && rest[0].option() && !strings.Contains(rest[0].text, "=")
+			if rest = rest[1:]; valued && len(rest) > 1 && !rest[0].option() {
+				rest = rest[1:]
+			}
+		}
+		if len(rest) > 0 {
+			add(append(name[:1:1], rest...))
+		}
+	}
+}
+
+// programName returns the name of a program without its folder, and without the
+// version that interpreters carry.
+func programName(text string) string {
+	name := strings.TrimSuffix(strings.ToLower(text[strings.LastIndexAny(text, `/\`)+1:]), ".exe")
+	for _, base := range [...]string{"python", "pypy", "perl", "ruby", "node", "php", "lua", "pip", "bash", "tclsh"} {
+		if rest, ok := strings.CutPrefix(name, base); ok && rest != "" && strings.Trim(rest, "0123456789.-") == "" {
+			return base
+		}
+	}
+	return name
+}
+
+// absolute returns the paths that an argument may stand for.
+func absolute(st *state, name string) []string {
+	if name == "" {
+		return nil
+	}
+	name = slashes(name)
+	if name[0] == '/' || strings.HasPrefix(name, unknown) || strings.HasPrefix(name, fresh) || len(name) > 1 && name[1] == ':' {
+		return []string{name}
+	}
+	out := make([]string, 0, len(st.cwds))
+	for _, cwd := range st.cwds {
+		out = append(out, strings.TrimSuffix(cwd, "/")+"/"+name)
+	}
+	return out
+}
+
+func slashes(name string) string { return strings.ReplaceAll(name, `\`, "/") }
+
+func cleanPath(name string) string { return path.Clean(slashes(name)) }

@@ -1,0 +1,231 @@
+package policy
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// input is the standard input of a command.
+type input struct {
+	some  bool     // there is one that is not the terminal or a file
+	known bool     // text is all of it
+	text  string   // with marks
+	how   string   // where it comes from, when not known: "" a pipe, else a reason
+	below string   // when its lines are the files below a folder: that, as each line begins
+	files []string // those that it may be the content of
+}
+
+const downloads = "runs what it downloads"
+
+// producer returns the text that a statement writes into a pipe.
+func (s shell) producer(stmt *syntax.Stmt) input {
+	if in := s.stdout(stmt); in.known {
+		return in
+	}
+	return input{some: true, how: origin(stmt), below: s.below(stmt), files: s.sources(stmt)}
+}
+
+// stdout returns the text that a statement writes, if it is known.
+func (s shell) stdout(stmt *syntax.Stmt) input {
+	c, ok := stmt.Cmd.(*syntax.CallExpr)
+	switch firstWord(stmt) {
+	case "echo", "printf":
+		return s.printed(c.Args)
+	case "cat":
+		for _, r := range stmt.Redirs {
+			if ok && len(c.Args) == 1 && (r.Hdoc != nil || r.Op == syntax.WordHdoc) {
+				return s.here(r)
+			}
+		}
+	}
+	return input{}
+}
+
+// printed returns the text that echo or printf writes, if it is known.
+func (s shell) printed(args []*syntax.Word) input {
+	f := s.expand(args)
+	if len(f) == 0 {
+		return input{some: true}
+	}
+	var words []string
+	for _, a := range f[1:] {
+		if strings.ContainsAny(a.text, unknown+fresh+number) {
+			return input{some: true}
+		}
+		words = append(words, a.text)
+	}
+	if f[0].text == "printf" {
+		if len(words) > 0 && words[0] == "--" {
+			words = words[1:]
+		}
+		if len(words) == 0 || strings.HasPrefix(words[0], "-") {
+			return input{some: true}
+		}
+		text, _, err := expand.Format(&expand.Config{}, words[0], words[1:])
+		return input{some: true, known: err == nil, text: clean(text)}
+	}
+	escapes := false
+	for len(words) > 0 && len(words[0]) > 1 && words[0][0] == '-' && strings.Trim(words[0][1:], "neE") == "" {
+		escapes = escapes || strings.Contains(words[0], "e")
+		words = words[1:]
+	}
+	text := strings.Join(words, " ")
+	if escapes {
+		text = ansiC(text)
+	}
+	return input{some: true, known: true, text: clean(text) + "\n"}
+}
+
+// origin says how a stream came to be, for those origins that matter when a
+// shell reads it.
+func origin(n syntax.Node) (how string) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.CallExpr); ok {
+			for _, a := range c.Args {
+				switch name := programName(a.Lit()); {
+				case in("downloads", name):
+					how = downloads
+				case how == "" && in("decodes", name):
+					how = "decodes text and runs it"
+				}
+			}
+		}
+		return true
+	})
+	return how
+}
+
+// below tells the folder that all files lie in whose names a statement prints; empty
+// when that is not plain. Each name begins with the folder, so it is no option.
+func (s shell) below(stmt *syntax.Stmt) string {
+	if b, ok := stmt.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.Pipe && in("filters", firstWord(b.Y)) {
+		return s.below(b.X)
+	}
+	c, ok := stmt.Cmd.(*syntax.CallExpr)
+	if !ok || len(c.Args) == 0 || len(c.Assigns) > 0 {
+		return ""
+	}
+	var from []field
+	switch firstWord(stmt) {
+	case "find":
+		from = starts(s.expand(c.Args)[1:])
+	case "grep", "rg":
+		o := parse(s.expand(c.Args)[1:], "gteABCmf", "glob type regexp include exclude exclude-dir file max-count")
+		if o.has("l", "files-with-matches") && !o.has("e", "regexp", "f", "file") && len(o.rest) > 1 {
+			from = o.rest[1:]
+		}
+	}
+	if len(from) != 1 || !from[0].seen() || strings.HasPrefix(from[0].text, "-") {
+		return ""
+	}
+	return strings.TrimSuffix(from[0].text, "/") + "/"
+}
+
+// here returns the text of a here-document or here-string.
+func (s shell) here(r *syntax.Redirect) input {
+	in := input{some: true, known: true}
+	switch delimiter := r.Word.Lit(); {
+	case r.Op == syntax.WordHdoc:
+		in.text = s.text(r.Word).text + "\n"
+	case r.Hdoc == nil:
+	case delimiter == "" || strings.Contains(delimiter, `\`): // quoted
+		in.text = clean(r.Hdoc.Lit())
+	default:
+		e := expander{s: s, whole: true}
+		e.quoted(&syntax.DblQuoted{Parts: r.Hdoc.Parts})
+		in.text = string(e.cur)
+	}
+	return in
+}
+
+// redirect judges one redirection and returns the input after it.
+func (s shell) redirect(stmt *syntax.Stmt, r *syntax.Redirect) input {
+	s.words(r.Word, r.Hdoc)
+	target := s.text(r.Word).text
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return s.here(r)
+	case syntax.RdrIn:
+		switch {
+		case strings.HasPrefix(target, "/dev/fd/"):
+			return input{some: true, how: origin(r.Word)}
+		case strings.HasPrefix(target, "/dev/tcp/"):
+			return input{some: true, how: downloads}
+		}
+		names := absolute(s.state, target)
+		for _, name := range names {
+			if in := s.written[cleanPath(name)]; in.some { // the command itself has written it
+				in.files = names
+				return in
+			}
+		}
+		return input{files: names}
+	case syntax.DplIn:
+		if target != "0" && target != "-" {
+			return input{some: true} // a file that was opened before
+		}
+		return s.stdin
+	case syntax.DplOut:
+		if strings.Trim(target, "0123456789-"+number) == "" {
+			return s.stdin
+		}
+	}
+	s.eachEnvironment(func() {
+		to := s.text(r.Word)
+		to.glob = strings.ContainsAny(to.text, "*?[")
+		s.writes(&call{st: s.state, words: s.statementWords(stmt, r, to)}, to)
+		in := s.stdout(stmt)
+		if how := ""; stmt.Cmd != nil && !in.some {
+			if how = origin(stmt.Cmd); how != "" {
+				in = input{some: true, how: how}
+			}
+		}
+		s.put(s.state, to, in, r.Op == syntax.AppOut)
+		s.makes(s.state, to, s.sources(stmt)...)
+	})
+	return s.stdin
+}
+
+// statementWords writes a statement and one of its redirections for a key. A
+// here-document makes it unseen, so that the key is the whole source.
+func (s shell) statementWords(stmt *syntax.Stmt, r *syntax.Redirect, target field) []field {
+	words := []field{{text: unknown}}
+	if c, ok := stmt.Cmd.(*syntax.CallExpr); ok {
+		words = append(s.assigned(c.Assigns), s.expand(c.Args)...)
+	} else if stmt.Cmd == nil {
+		words = nil
+	}
+	for _, other := range stmt.Redirs {
+		if other.Hdoc != nil || other.Op == syntax.WordHdoc {
+			words = []field{{text: unknown}}
+		}
+	}
+	return append(words, field{text: r.Op.String(), glob: true, dyn: true}, target)
+}
+
+// sources returns the files whose content a statement may write.
+func (s shell) sources(n syntax.Node) (files []string) {
+	add := func(names ...field) {
+		for _, f := range names {
+			if !f.option() && f.text != "" {
+				files = append(files, absolute(s.state, strings.TrimPrefix(f.text, "if="))...)
+			}
+		}
+	}
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Redirect:
+			if n.Op == syntax.RdrIn || n.Op == syntax.RdrInOut {
+				add(s.text(n.Word))
+			}
+		case *syntax.CallExpr:
+			if len(n.Args) > 1 && in("passes-on", programName(n.Args[0].Lit())) {
+				add(s.expand(n.Args[1:])...)
+			}
+		}
+		return len(files) < maxFiles
+	})
+	return files
+}

@@ -1,0 +1,246 @@
+package policy
+
+import (
+	"cmp"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// tracks follows the content of files: those that a command runs, and those that it makes.
+//
+// An approval of a command that runs a file is for the present content of the file. So the
+// files whose content a command runs are part of its verdict.
+type tracks struct {
+	opening
+	stdin      input
+	written    map[string]input    // texts that the command itself has written into files, by their paths
+	runFiles   []string            // files whose content the command runs
+	keyFiles   map[string][]string // the same by the key of the command that runs them, those that cannot be named too
+	made       []copied            // files that the command makes of others
+	substFiles []string            // files that substitutions read
+}
+
+// copied is a file or a folder that the line makes of another.
+type copied struct{ from, to string }
+
+const (
+	maxFiles    = 256 // files of one command that are noted
+	maxFollowed = 16  // of these, how many are looked into for others
+)
+
+// ran notes the files that a field may stand for as run by a command.
+func (t *tracks) ran(c *call, names ...string) {
+	for _, name := range names {
+		if !t.elsewhere {
+			t.ranFiles(c, absolute(c.st, name)...)
+		}
+	}
+}
+
+// ranValue notes the program that a variable or a setting names by its path.
+func (t *tracks) ranValue(c *call, value string) {
+	if program, _, _ := strings.Cut(strings.TrimSpace(value), " "); strings.Contains(program, "/") {
+		t.ran(c, program)
+	}
+}
+
+// ranInput notes the files that standard input comes from.
+func (t *tracks) ranInput(c *call) { t.ranFiles(c, t.stdin.files...) }
+
+// ranFiles notes files that a command runs, and those that the line has made them of.
+func (t *tracks) ranFiles(c *call, files ...string) {
+	for i := 0; i < len(files) && i < maxFiles; i++ {
+		file := files[i]
+		system := ofSystem(cleanPath(file)) && !t.scope.inside(cleanPath(file))
+		t.foreign = t.foreign || !system
+		if !marked(file) && !system && !strings.HasPrefix(file, "/dev/") && !strings.HasPrefix(file, "/proc/") && len(t.runFiles) < maxFiles {
+			t.runFiles = union(t.runFiles, []string{cleanPath(file)})
+		}
+		t.bound(c, file)
+		files = union(files, t.madeOf(cleanPath(file)))
+	}
+}
+
+// bound notes that an approval of a command covers the content of a file.
+func (t *tracks) bound(c *call, file string) {
+	if t.keyFiles == nil {
+		t.keyFiles = map[string][]string{}
+	}
+	key := cmp.Or(t.rememberAs, t.key(c))
+	if list := t.keyFiles[key]; len(list) < maxFiles {
+		t.keyFiles[key] = union(list, []string{file})
+	}
+}
+
+// bind sets the files that the keys of a verdict cover.
+func (t *tracks) bind(v *Verdict) {
+	for _, key := range v.Keys {
+		files := t.keyFiles[key]
+		if key == t.wholeKey {
+			for _, more := range t.keyFiles {
+				files = union(files, more)
+			}
+		}
+		var named []string
+		for _, file := range files {
+			v.Once = v.Once || strings.Contains(file, unknown)
+			if !marked(file) && slices.Contains(t.runFiles, cleanPath(file)) {
+				named = append(named, cleanPath(file))
+			}
+		}
+		if len(named) == 0 {
+			continue
+		}
+		if v.KeyFiles == nil {
+			v.KeyFiles = map[string][]string{}
+		}
+		slices.Sort(named)
+		v.KeyFiles[key] = named
+	}
+}
+
+// makes notes that a command makes a file of others.
+func (t *tracks) makes(st *state, to field, from ...string) {
+	for _, name := range absolute(st, to.text) {
+		for _, source := range from {
+			if len(t.made) < maxFiles && !marked(name+source) {
+				t.made = append(t.made, copied{cleanPath(source), cleanPath(name)})
+			}
+		}
+	}
+}
+
+// madeOf returns the files that a file may be a copy of: of one in a folder that was copied
+// that is the file in the source.
+func (t *tracks) madeOf(file string) (from []string) {
+	for _, c := range t.made {
+		rest, ok := strings.CutPrefix(file+"/", c.to+"/")
+		if !ok {
+			continue
+		}
+		rest = strings.TrimSuffix(rest, "/")
+		from = append(from, path.Join(c.from, rest))
+		if base, below, _ := strings.Cut(rest, "/"); rest != "" {
+			from = append(from, c.from)
+			if base == path.Base(c.from) {
+				from = append(from, path.Join(c.from, below))
+			}
+		}
+	}
+	return from
+}
+
+// put remembers the text that a command writes into a file. A file that a command makes and
+// then runs is judged like code that it runs at once.
+func (t *tracks) put(st *state, target field, in input, more bool) {
+	if target.open() || in.how == "" && !in.known {
+		in = input{}
+	}
+	for _, name := range absolute(st, target.text) {
+		if marked(name) {
+			continue
+		}
+		name = cleanPath(name)
+		if old := t.written[name]; more && old.known && in.known {
+			in.text = old.text + in.text
+		} else if more && old.how != "" {
+			in = old
+		}
+		if t.written == nil {
+			t.written = map[string]input{}
+		}
+		t.written[name] = in
+	}
+}
+
+// substitutes notes the files that substitutions within a word read: a command that runs
+// their text runs these files.
+func (t *tracks) substitutes(files []string) {
+	if len(t.substFiles) < maxFiles {
+		t.substFiles = append(t.substFiles, files...)
+	}
+}
+
+// ofSystem tells whether a path lies where only an administrator writes.
+func ofSystem(name string) bool {
+	return !under(name, "/usr/local") && anyOf("system-program-folder", func(dir string) bool { return under(name, dir) })
+}
+
+// scriptFiles are the names that a program tries for the script it is given.
+func scriptFiles(program, name string) []string {
+	folder := strings.TrimSuffix(name, "/")
+	switch program {
+	case "node", "nodejs", "bun", "tsx", "ts-node", "deno":
+		return []string{folder, folder + ".js", folder + ".mjs", folder + ".cjs", folder + ".ts", folder + "/package.json", folder + "/index.js"}
+	case "python", "pypy", "ipython":
+		return []string{name, folder + "/__main__.py"}
+	}
+	return []string{name}
+}
+
+// moduleFiles are the files that "python -m" looks for in a folder.
+func moduleFiles(module string) []string {
+	name := strings.ReplaceAll(module, ".", "/")
+	files := []string{name + ".py", name + "/__main__.py", name + "/__init__.py"}
+	for i := range name {
+		if name[i] == '/' {
+			files = append(files, name[:i]+"/__init__.py")
+		}
+	}
+	return files
+}
+
+// followed adds to files that a command runs those that scripts of shells and of Python
+// among them run.
+func followed(files []string, p Scope) []string {
+	if p.Read == nil {
+		return files
+	}
+	for i, looked := 0, 0; i < len(files) && looked < maxFollowed; i++ {
+		text, ok := p.Read(files[i])
+		if !ok || len(text) > maxSource {
+			continue
+		}
+		looked++
+		var more []string
+		first, name := firstLine(text), path.Base(cleanPath(files[i]))
+		switch {
+		case strings.HasSuffix(name, ".py"):
+			more = imported(files[i], text)
+		case strings.HasPrefix(first, "#!") && strings.Contains(first, "sh"),
+			!strings.HasPrefix(first, "#!") && (strings.HasSuffix(name, "sh") || !strings.Contains(name, ".")):
+			j := newAnalyzer(text, p)
+			st := j.start()
+			st.set("0", []value{{text: clean(files[i])}})
+			j.source(text, st, nil)
+			more = j.runFiles
+		}
+		if files = union(files, more); len(files) > maxFiles {
+			files = files[:maxFiles]
+		}
+	}
+	return files
+}
+
+// imports are lines of Python that import modules.
+var imports = regexp.MustCompile(`(?m)^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import|import[ \t]+([\w., \t]+))`)
+
+// imported returns the files beside a Python script that its imports may mean.
+func imported(script, text string) (files []string) {
+	for _, m := range imports.FindAllStringSubmatch(text, maxFiles) {
+		for name := range strings.SplitSeq(m[1]+m[2], ",") {
+			name, _, _ = strings.Cut(strings.TrimSpace(name), " ")
+			if name = strings.TrimLeft(name, "."); name == "" {
+				continue
+			}
+			for _, file := range moduleFiles(name) {
+				if path.Base(file) != "__main__.py" {
+					files = append(files, path.Join(path.Dir(slashes(script)), file))
+				}
+			}
+		}
+	}
+	return files
+}
