@@ -34,8 +34,8 @@ type Peer interface {
 
 // Options are an agent's surroundings. All are optional.
 type Options struct {
-	// Host is what sessions are lent. Nil: the agent itself, with the client's
-	// files, terminals and permission dialogue.
+	// Host is the host of sessions. If it is nil, it is the [Client], with its files,
+	// terminals and permission dialogue.
 	Host server.Host
 	// Preset chooses the default toolset; empty: "acp".
 	Preset string
@@ -47,15 +47,12 @@ type Options struct {
 
 // Agent answers the methods of the protocol. It is safe for concurrent use.
 type Agent struct {
-	svc        *server.Service
-	peer       Peer
-	o          Options
-	host       server.Host
-	client     atomic.Pointer[acp.ClientCapabilities]
-	editor     atomic.Pointer[string] // the client's name
-	unanswered atomic.Int32           // requests for diagnostics, in a row
-	canLogin   atomic.Bool            // the client knows the ways to log in
-	methods    map[string]method
+	Client   *Client
+	svc      *server.Service
+	o        Options
+	host     server.Host
+	canLogin atomic.Bool // the client knows the ways to log in
+	methods  map[string]method
 }
 
 // method answers one method; next lets the messages behind it through.
@@ -69,12 +66,10 @@ func NewAgent(svc *server.Service, peer Peer, o Options) *Agent {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &Agent{svc: svc, peer: peer, o: o, host: o.Host}
+	a := &Agent{Client: newClient(peer), svc: svc, o: o, host: o.Host}
 	if a.host == nil {
-		a.host = a
+		a.host = a.Client
 	}
-	a.SetClient(acp.ClientCapabilities{})
-	a.SetEditor("")
 	a.methods = map[string]method{
 		acp.MethodInitialize:        short(a.initialize),
 		acp.MethodAuthenticate:      short(a.authenticate),
@@ -103,12 +98,6 @@ func NewAgent(svc *server.Service, peer Peer, o Options) *Agent {
 	}
 	return a
 }
-
-// SetClient says what the client lends. initialize does it by itself.
-func (a *Agent) SetClient(c acp.ClientCapabilities) { a.client.Store(&c) }
-
-// SetEditor says what the client is called. initialize does it by itself.
-func (a *Agent) SetEditor(name string) { a.editor.Store(&name) }
 
 // Handles reports whether a method is one of the agent's.
 func (a *Agent) Handles(name string) bool { return a.methods[name] != nil }

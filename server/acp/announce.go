@@ -32,7 +32,7 @@ func (a *Agent) Answered(name string, params json.RawMessage, result any) {
 		return
 	}
 	if x := a.svc.Opened(p.SessionID); x != nil {
-		a.update(p.SessionID, commands(x))
+		a.Client.update(p.SessionID, commands(x))
 		x.Warm()
 	}
 }

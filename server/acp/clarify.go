@@ -12,22 +12,22 @@ import (
 )
 
 // ShowsForms tells whether the client does.
-func (a *Agent) ShowsForms() bool {
-	e := a.client.Load().Elicitation
+func (c *Client) ShowsForms() bool {
+	e := c.can.Load().Elicitation
 	return e != nil && e.Form != nil
 }
 
 // CanClarify is true of every client: where there are no forms, choices are offered
 // as those of a permission are, and anything else is answered in the chat.
-func (a *Agent) CanClarify() bool { return true }
+func (c *Client) CanClarify() bool { return true }
 
 // Clarify asks the client's user, by a form where the client shows some.
-func (a *Agent) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
+func (c *Client) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
 	switch {
-	case a.ShowsForms():
-		return a.clarifyByForm(ctx, q)
+	case c.ShowsForms():
+		return c.clarifyByForm(ctx, q)
 	case len(q.Choices) > 0:
-		return a.clarifyByOptions(ctx, q)
+		return c.clarifyByOptions(ctx, q)
 	}
 	return tools.Answer{Kind: tools.AnswerLater}, nil
 }
@@ -41,14 +41,14 @@ const (
 
 // clarifyByOptions offers each choice as an option; a dialogue that is closed gave
 // none.
-func (a *Agent) clarifyByOptions(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
+func (c *Client) clarifyByOptions(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
 	request := acp.RequestPermissionRequest{
 		SessionID: q.SessionID,
 		ToolCall:  acp.ToolCall{ToolCallID: q.CallID, Title: q.Question, Kind: acp.ToolKind(tools.KindThink), Status: acp.StatusPending},
 		Options:   choiceOptions(q),
 	}
 	var response acp.RequestPermissionResponse
-	if err := a.peer.Call(ctx, acp.MethodRequestPermission, request, &response); err != nil {
+	if err := c.peer.Call(ctx, acp.MethodRequestPermission, request, &response); err != nil {
 		return tools.Answer{}, fmt.Errorf("asking the user: %w", err)
 	}
 	return chosenOf(response.Outcome, q), nil
@@ -83,14 +83,14 @@ func chosenOf(o acp.PermissionOutcome, q tools.Inquiry) tools.Answer {
 	return tools.Answer{}
 }
 
-func (a *Agent) clarifyByForm(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
+func (c *Client) clarifyByForm(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
 	form, err := json.Marshal(formOf(q))
 	if err != nil {
 		return tools.Answer{}, fmt.Errorf("asking the user: %w", err)
 	}
 	request := acp.ElicitRequest{SessionID: q.SessionID, ToolCallID: q.CallID, Message: q.Question, Mode: "form", RequestedSchema: form}
 	var response acp.ElicitResponse
-	if err := a.peer.Call(ctx, acp.MethodElicit, request, &response); err != nil {
+	if err := c.peer.Call(ctx, acp.MethodElicit, request, &response); err != nil {
 		return tools.Answer{}, fmt.Errorf("asking the user: %w", err)
 	}
 	return answerOf(response, q), nil

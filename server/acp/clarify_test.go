@@ -55,13 +55,13 @@ func TestShowsForms(t *testing.T) {
 		"url only": {`{"elicitation":{"url":{}}}`, false},
 		"null":     {`{"elicitation":null}`, false},
 	} {
-		var c acp.ClientCapabilities
-		if err := json.Unmarshal([]byte(tc.caps), &c); err != nil {
+		var can acp.ClientCapabilities
+		if err := json.Unmarshal([]byte(tc.caps), &can); err != nil {
 			t.Fatal(err)
 		}
-		a := &Agent{}
-		a.SetClient(c)
-		if got := a.ShowsForms(); got != tc.want {
+		c := newClient(nil)
+		c.SetCapabilities(can)
+		if got := c.ShowsForms(); got != tc.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -14,10 +14,10 @@ import (
 
 // CanDiagnose tells whether the client has said that it answers for diagnostics, and
 // does.
-func (a *Agent) CanDiagnose() bool {
-	ours, _ := a.client.Load().Meta["hermes"].(map[string]any)
+func (c *Client) CanDiagnose() bool {
+	ours, _ := c.can.Load().Meta["hermes"].(map[string]any)
 	can, _ := ours["diagnostics"].(bool)
-	return can && a.unanswered.Load() < unansweredMost
+	return can && c.unanswered.Load() < unansweredMost
 }
 
 // unansweredMost is how many requests in a row a client may leave without an answer
@@ -25,21 +25,21 @@ func (a *Agent) CanDiagnose() bool {
 const unansweredMost = 2
 
 // Diagnose asks the client what its tools say of a file.
-func (a *Agent) Diagnose(ctx context.Context, path string, wait time.Duration) ([]tools.Diagnostic, error) {
-	return a.DiagnoseURI(ctx, string(uri.File(path)), wait)
+func (c *Client) Diagnose(ctx context.Context, path string, wait time.Duration) ([]tools.Diagnostic, error) {
+	return c.DiagnoseURI(ctx, string(uri.File(path)), wait)
 }
 
 // DiagnoseURI is Diagnose for a file as the client names it.
-func (a *Agent) DiagnoseURI(ctx context.Context, uri string, wait time.Duration) ([]tools.Diagnostic, error) {
+func (c *Client) DiagnoseURI(ctx context.Context, uri string, wait time.Duration) ([]tools.Diagnostic, error) {
 	var r acp.DiagnosticsResponse
-	err := a.peer.Call(ctx, acp.MethodDiagnostics, acp.DiagnosticsRequest{URI: uri, Wait: int(wait.Milliseconds())}, &r)
+	err := c.peer.Call(ctx, acp.MethodDiagnostics, acp.DiagnosticsRequest{URI: uri, Wait: int(wait.Milliseconds())}, &r)
 	if err != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			a.unanswered.Add(1)
+			c.unanswered.Add(1)
 		}
 		return nil, fmt.Errorf("asking the editor about %s: %w", uri, err)
 	}
-	a.unanswered.Store(0)
+	c.unanswered.Store(0)
 	var found []tools.Diagnostic
 	for _, d := range r.Diagnostics {
 		if d.Severity > severityWarning || d.Message == "" {

@@ -23,16 +23,16 @@ const fileLimit = 30 * time.Second
 // included, and what it can read and write for it. Documents returns nil unless the
 // client offers writing, because a text that could not be written back would be of
 // no use.
-func (a *Agent) Documents(sessionID string) workspace.Documents {
-	fs := a.client.Load().FS
+func (c *Client) Documents(sessionID string) workspace.Documents {
+	fs := c.can.Load().FS
 	if !fs.WriteTextFile {
 		return nil
 	}
-	return documents{a, sessionID, fs.ReadTextFile}
+	return documents{c, sessionID, fs.ReadTextFile}
 }
 
 type documents struct {
-	agent   *Agent
+	client  *Client
 	session string
 	reads   bool // the client offers reading
 }
@@ -81,7 +81,7 @@ func (d documents) read(ctx context.Context, path string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fileLimit)
 	defer cancel()
 	var r struct{ Content *string }
-	err := d.agent.peer.Call(ctx, acp.MethodReadTextFile, acp.ReadTextFileRequest{SessionID: d.session, Path: path}, &r)
+	err := d.client.peer.Call(ctx, acp.MethodReadTextFile, acp.ReadTextFileRequest{SessionID: d.session, Path: path}, &r)
 	if err == nil && r.Content == nil { // which is no empty file
 		return "", acp.Errorf(acp.CodeInternal, "the answer has no content")
 	}
@@ -124,7 +124,7 @@ func (d documents) write(ctx context.Context, path string, text []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, fileLimit)
 	defer cancel()
 	request := acp.WriteTextFileRequest{SessionID: d.session, Path: path, Content: string(text)}
-	err := d.agent.peer.Call(ctx, acp.MethodWriteTextFile, request, &acp.WriteTextFileResponse{})
+	err := d.client.peer.Call(ctx, acp.MethodWriteTextFile, request, &acp.WriteTextFileResponse{})
 	var answered *acp.Error
 	if errors.As(err, &answered) {
 		return refusalOf(answered)

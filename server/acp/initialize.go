@@ -22,10 +22,10 @@ func (a *Agent) initialize(_ context.Context, p *initializeParams) (*acp.Initial
 	if p.ProtocolVersion == nil {
 		return nil, missing("protocolVersion")
 	}
-	a.SetClient(ReadClient(p.ClientCapabilities))
+	a.Client.SetCapabilities(ReadClient(p.ClientCapabilities))
 	var info acp.Implementation
 	if decode(p.ClientInfo, &info) == nil {
-		a.SetEditor(strings.TrimSpace(cmp.Or(info.Title, info.Name) + " " + info.Version))
+		a.Client.SetName(strings.TrimSpace(cmp.Or(info.Title, info.Name) + " " + info.Version))
 	}
 	a.canLogin.Store(true)
 	can := a.Capabilities()

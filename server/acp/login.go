@@ -23,7 +23,7 @@ func (a *Agent) authMethods() []acp.AuthMethod {
 		ID: authKey, Name: "API key",
 		Description: fmt.Sprintf("Set %s, or the variable of another provider, in the environment or in %s.", config.KeyName("openai"), config.EnvPath(a.svc.Home)),
 	}}
-	client := a.client.Load()
+	client := a.Client.can.Load()
 	older, _ := client.Meta["terminal-auth"].(bool) // what clients said before the protocol had a word
 	if !older && (client.Auth == nil || !client.Auth.Terminal) {
 		return methods

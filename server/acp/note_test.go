@@ -42,7 +42,7 @@ func TestASlowClientGetsTheSameInFewerFrames(t *testing.T) {
 		out := &gate{open: make(chan struct{})}
 		w := wire.NewWriter(out, wire.LineFraming)
 		a := NewAgent(app.New(server.Options{Home: t.TempDir()}), writing{w: w}, Options{})
-		s := a.Sink("s")
+		s := a.Client.Sink("s")
 		var want strings.Builder
 		for i := range 1000 {
 			word := fmt.Sprintf("wörd%d<&>\x80\n", i)
@@ -105,7 +105,7 @@ func BenchmarkDelta(b *testing.B) {
 	w := wire.NewWriter(io.Discard, wire.LineFraming)
 	defer w.Close()
 	a := NewAgent(app.New(server.Options{Home: b.TempDir()}), writing{w: w}, Options{})
-	s := a.Sink("01900000-0000-7000-8000-000000000000")
+	s := a.Client.Sink("01900000-0000-7000-8000-000000000000")
 	b.ReportAllocs()
 	for b.Loop() {
 		s.Event(agent.Text{MessageID: "01900000-0000-7000-8000-000000000001", Text: "a few words of"})

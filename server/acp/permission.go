@@ -11,7 +11,7 @@ import (
 
 // AskPermission asks the client's user. It returns no decision for a dialogue that was
 // canceled and for an answer that was not offered.
-func (a *Agent) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
+func (c *Client) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
 	id, title := q.Call.ID, q.Title
 	if q.Subagent != "" { // ids are unique in a session only
 		id, title = q.Subagent+"/"+id, q.Title+" (subagent: "+policy.Escape(q.For)+")"
@@ -28,19 +28,19 @@ func (a *Agent) AskPermission(ctx context.Context, q tools.Question) (tools.Deci
 		request.ToolCall.Content = []acp.ToolCallContent{acp.TextContent("This " + q.Reason + ".")}
 	}
 	var response acp.RequestPermissionResponse
-	if err := a.peer.Call(ctx, acp.MethodRequestPermission, request, &response); err != nil {
+	if err := c.peer.Call(ctx, acp.MethodRequestPermission, request, &response); err != nil {
 		if q.Alone {
-			a.answered(q.SessionID, id, tools.DecisionNo)
+			c.answered(q.SessionID, id, tools.DecisionNo)
 		}
 		return tools.DecisionNo, fmt.Errorf("asking for permission: %w", err)
 	}
 	decision := decisionOf(response.Outcome)
 	if q.Subagent != "" || q.Alone {
-		a.answered(q.SessionID, id, decision)
+		c.answered(q.SessionID, id, decision)
 		return decision, nil
 	}
 	if decision.Allows() {
-		a.update(q.SessionID, &acp.ToolCall{
+		c.update(q.SessionID, &acp.ToolCall{
 			SessionUpdate: acp.UpdateToolCallNews, ToolCallID: q.Call.ID, Status: acp.StatusInProgress,
 		})
 	}
@@ -49,12 +49,12 @@ func (a *Agent) AskPermission(ctx context.Context, q tools.Question) (tools.Deci
 
 // answered ends the call that stood for an approval request of no tool call of this
 // session, such as one of a subagent: its own session shows the rest.
-func (a *Agent) answered(session, id string, d tools.Decision) {
+func (c *Client) answered(session, id string, d tools.Decision) {
 	status := acp.StatusCompleted
 	if !d.Allows() {
 		status = acp.StatusFailed
 	}
-	a.update(session, &acp.ToolCall{SessionUpdate: acp.UpdateToolCallNews, ToolCallID: id, Status: status})
+	c.update(session, &acp.ToolCall{SessionUpdate: acp.UpdateToolCallNews, ToolCallID: id, Status: status})
 }
 
 // permissionOptions says on each what exactly is remembered. If nothing can be remembered,

@@ -23,7 +23,7 @@ func (a *Agent) newSession(ctx context.Context, p *acp.NewSessionRequest) (*acp.
 }
 
 func (a *Agent) place(cwd string, further []string, servers []acp.MCPServer) (server.Place, error) {
-	p := server.Place{Cwd: cwd, Folders: further, Preset: a.o.Preset, Editor: *a.editor.Load()}
+	p := server.Place{Cwd: cwd, Folders: further, Preset: a.o.Preset, Editor: *a.Client.name.Load()}
 	list, err := serversOf(servers)
 	if list != nil {
 		p.Given = []any{mcp.Given(list)}
@@ -38,7 +38,7 @@ func (a *Agent) loadSession(ctx context.Context, p *acp.LoadSessionRequest, next
 	if err != nil {
 		return nil, err
 	}
-	replay, err := x.StartReplay(a.replaySink(x.ID()))
+	replay, err := x.StartReplay(a.Client.replaySink(x.ID()))
 	if err != nil {
 		return nil, err
 	}

@@ -41,9 +41,9 @@ func (a *Agent) setOption(ctx context.Context, p *acp.SetSessionConfigOptionRequ
 }
 
 // SettingsChanged shows a session's settings as they are now.
-func (a *Agent) SettingsChanged(x *server.Session) {
-	a.update(x.ID(), &acp.ModeUpdate{SessionUpdate: acp.UpdateMode, CurrentModeID: x.Mode()})
-	a.update(x.ID(), &acp.OptionsUpdate{SessionUpdate: acp.UpdateOptions, ConfigOptions: optionsOf(x)})
+func (c *Client) SettingsChanged(x *server.Session) {
+	c.update(x.ID(), &acp.ModeUpdate{SessionUpdate: acp.UpdateMode, CurrentModeID: x.Mode()})
+	c.update(x.ID(), &acp.OptionsUpdate{SessionUpdate: acp.UpdateOptions, ConfigOptions: optionsOf(x)})
 }
 
 func modesOf(x *server.Session) *acp.SessionModeState {

@@ -16,21 +16,21 @@ import (
 )
 
 // Sink turns the events of a session into session/update.
-func (a *Agent) Sink(sessionID string) agent.Sink { return &sink{agent: a, session: sessionID} }
+func (c *Client) Sink(sessionID string) agent.Sink { return &sink{client: c, session: sessionID} }
 
 // EchoSink is a Sink that shows the user's messages too, for views of a turn that
 // somebody else has started.
-func (a *Agent) EchoSink(sessionID string) agent.Sink {
-	return &sink{agent: a, session: sessionID, echo: true}
+func (c *Client) EchoSink(sessionID string) agent.Sink {
+	return &sink{client: c, session: sessionID, echo: true}
 }
 
 // replaySink shows a log.
-func (a *Agent) replaySink(sessionID string) agent.Sink {
-	return &sink{agent: a, session: sessionID, echo: true, past: true}
+func (c *Client) replaySink(sessionID string) agent.Sink {
+	return &sink{client: c, session: sessionID, echo: true, past: true}
 }
 
 type sink struct {
-	agent   *Agent
+	client  *Client
 	session string
 	echo    bool // the user's messages are shown too
 	past    bool // what is shown happened some time ago
@@ -83,18 +83,18 @@ func (s *sink) Event(e agent.Event) {
 const replayAhead = 1 << 20
 
 // Pace makes a sink an [agent.Pacer].
-func (s *sink) Pace(ctx context.Context) error { return s.agent.peer.Drain(ctx, replayAhead) }
+func (s *sink) Pace(ctx context.Context) error { return s.client.peer.Drain(ctx, replayAhead) }
 
-func (s *sink) post(u acp.Update) { s.agent.update(s.session, u) }
+func (s *sink) post(u acp.Update) { s.client.update(s.session, u) }
 
 func (s *sink) chunk(kind, messageID, text string) {
 	n := &chunk{session: s.session, kind: kind, message: messageID, text: []byte(tools.WithoutControls(text))}
-	_ = s.agent.peer.Post(s.session, n)
+	_ = s.client.peer.Post(s.session, n)
 }
 
 // update queues an update of any kind.
-func (a *Agent) update(session string, u acp.Update) {
-	_ = a.peer.Post(session, &note{session: session, update: u})
+func (c *Client) update(session string, u acp.Update) {
+	_ = c.peer.Post(session, &note{session: session, update: u})
 }
 
 func (s *sink) userMessage(e agent.UserMessage) {
@@ -120,7 +120,7 @@ func (s *sink) title(title string) {
 // notice is shown as what it is where the client can, else as a thought: it is no
 // part of the answer, and it must not be lost.
 func (s *sink) notice(text string) {
-	if c := s.agent.client.Load(); c.Session != nil && c.Session.Notices != nil {
+	if c := s.client.can.Load(); c.Session != nil && c.Session.Notices != nil {
 		s.post(&acp.Notice{SessionUpdate: acp.UpdateNotice, Severity: "info", Title: text})
 		return
 	}
@@ -129,7 +129,7 @@ func (s *sink) notice(text string) {
 
 // compaction is shown as what it is where the client can, else in a sentence.
 func (s *sink) compaction(e agent.Compaction) {
-	if c := s.agent.client.Load(); c.Session == nil || c.Session.Compaction == nil {
+	if c := s.client.can.Load(); c.Session == nil || c.Session.Compaction == nil {
 		if text := e.String(); text != "" {
 			s.notice(text)
 		}

@@ -159,7 +159,7 @@ func line(text string, limit int) string {
 }
 
 // NoticesWaiting tells a plugin that results of subagents wait for the next prompt.
-func (a *Agent) NoticesWaiting(x *server.Session) {
+func (c *Client) NoticesWaiting(x *server.Session) {
 	children, err := server.Find[*delegate.Instance](x)
 	if err != nil {
 		return
@@ -168,7 +168,7 @@ func (a *Agent) NoticesWaiting(x *server.Session) {
 	for _, r := range children.Ready() {
 		n.Subagents = append(n.Subagents, subagentInfo(r))
 	}
-	_ = a.peer.Post(x.ID(), wire.Notification(acp.MethodSubagentsReady, n)) // nobody there: it is told with the next prompt
+	_ = c.peer.Post(x.ID(), wire.Notification(acp.MethodSubagentsReady, n)) // nobody there: it is told with the next prompt
 }
 
 func subagentInfo(s delegate.Status) acp.Subagent {

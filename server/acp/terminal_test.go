@@ -54,10 +54,10 @@ func newTerminals(t *testing.T, p *terminalPeer) *face.Agent {
 	svc := app.New(server.Options{Home: t.TempDir()})
 	t.Cleanup(func() { _ = svc.Close() })
 	a := face.NewAgent(svc, p, face.Options{})
-	if a.Terminals("s") != nil {
+	if a.Client.Terminals("s") != nil {
 		t.Error("terminals without the capability")
 	}
-	a.SetClient(acp.ClientCapabilities{Terminal: true})
+	a.Client.SetCapabilities(acp.ClientCapabilities{Terminal: true})
 	return a
 }
 
@@ -75,7 +75,7 @@ func TestTerminal(t *testing.T) {
 	} {
 		p := &terminalPeer{exit: c.exit}
 		shown := ""
-		output, truncated, exit, err := newTerminals(t, p).Terminals("s").Run(t.Context(),
+		output, truncated, exit, err := newTerminals(t, p).Client.Terminals("s").Run(t.Context(),
 			[]string{"sh", "-c", "true"}, "/tmp", []string{"A=b=c", "=odd"}, 1000, func(id string) { shown = id })
 		if err != nil || output != "some output" || !truncated || exit != c.want || shown != "t1" {
 			t.Errorf("%q %v %d %q %v, want exit %d", output, truncated, exit, shown, err, c.want)
@@ -95,7 +95,7 @@ func TestTerminalIsKilledOnCancel(t *testing.T) {
 	p := &terminalPeer{running: make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-p.running; cancel() }()
-	output, _, _, err := newTerminals(t, p).Terminals("s").Run(ctx, []string{"sleep", "9"}, "/tmp", nil, 1000, func(string) {})
+	output, _, _, err := newTerminals(t, p).Client.Terminals("s").Run(ctx, []string{"sleep", "9"}, "/tmp", nil, 1000, func(string) {})
 	if !errors.Is(err, context.Canceled) || output != "some output" {
 		t.Errorf("%q, %v", output, err)
 	}

@@ -12,15 +12,15 @@ import (
 )
 
 // Terminals are the client's own; nil: it has none.
-func (a *Agent) Terminals(sessionID string) tools.Terminals {
-	if !a.client.Load().Terminal {
+func (c *Client) Terminals(sessionID string) tools.Terminals {
+	if !c.can.Load().Terminal {
 		return nil
 	}
-	return terminals{a, sessionID}
+	return terminals{c, sessionID}
 }
 
 type terminals struct {
-	agent   *Agent
+	client  *Client
 	session string
 }
 
@@ -45,7 +45,7 @@ func (t terminals) Run(ctx context.Context, args []string, dir string, env []str
 	shown(created.TerminalID)
 
 	var exit acp.WaitForTerminalExitResponse
-	waited := t.agent.peer.Call(ctx, acp.MethodTerminalWait, terminal, &exit)
+	waited := t.client.peer.Call(ctx, acp.MethodTerminalWait, terminal, &exit)
 	if waited != nil {
 		if e := t.ask(keeping, acp.MethodTerminalKill, terminal, &struct{}{}); e != nil {
 			waited = errors.Join(waited, fmt.Errorf("killing the command: %w", e))
@@ -65,7 +65,7 @@ func (t terminals) Run(ctx context.Context, args []string, dir string, env []str
 func (t terminals) ask(ctx context.Context, method string, params, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
-	return t.agent.peer.Call(ctx, method, params, result)
+	return t.client.peer.Call(ctx, method, params, result)
 }
 
 func variables(env []string) []acp.EnvVariable {

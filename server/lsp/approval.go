@@ -7,6 +7,9 @@ import (
 
 	lsp "go.lsp.dev/protocol"
 
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
+	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -14,9 +17,9 @@ import (
 // updates, else, or if it does not know that request, with a message with four buttons.
 // Whatever is not a clear yes is a no.
 func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
-	if h.s.updates(q.SessionID) {
-		decision, err := h.s.agent.AskPermission(ctx, q)
-		if !unknownMethod(err) {
+	if h.s.sessions.updates(q.SessionID) {
+		decision, err := h.s.agent.Client.AskPermission(ctx, q)
+		if !editor.UnknownMethod(err) {
 			return decision, err
 		}
 	}
@@ -27,9 +30,9 @@ func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decisi
 	}
 	// The gate's ctx bounds how long a person may think.
 	var chosen lsp.MessageActionItem
-	if err := h.s.showQuestion(ctx, params, &chosen); err != nil {
-		if unknownMethod(err) {
-			h.s.reportDenied(q)
+	if err := h.s.editor.Choose(ctx, params, &chosen); err != nil {
+		if editor.UnknownMethod(err) {
+			h.reportDenied(q)
 			unasked := &tools.Unasked{Why: "this editor cannot show approval requests"}
 			if q.Remember != "" {
 				unasked.How = "add " + q.Remember + " to command_allowlist; the chat says how"
@@ -75,4 +78,45 @@ func questionText(q tools.Question) string {
 		fmt.Fprintf(&b, "\n\nIt asks because it %s.", strings.TrimSuffix(q.Reason, "."))
 	}
 	return b.String()
+}
+
+// reportDenied reports an action that was denied because the editor cannot show approval
+// requests, and how to allow it: in the chat of the answer, else in a message.
+func (h host) reportDenied(q tools.Question) {
+	if c := h.s.chats.set.OfSession(q.SessionID); c != nil {
+		if a := c.Writing(); a != nil {
+			a.Note("> " + strings.Join(deniedText(q, config.Path(h.s.service.Home)), "\n> "))
+			return
+		}
+	}
+	h.s.editor.Show(lsp.MessageTypeWarning, "Not done: %s, since it asks first and this editor cannot show questions.", chat.OneLine(q.Title, 200))
+}
+
+// deniedText returns the lines of the report in a chat.
+func deniedText(q tools.Question, configFile string) []string {
+	who := "it"
+	if q.For != "" {
+		who = "the subagent “" + chat.OneLine(q.For, 60) + "”"
+	}
+	lines := []string{
+		fmt.Sprintf("**Not done**, though %s asked to: %s", who, code(q.Title)),
+		fmt.Sprintf("It %s, so it needs a yes, and this editor cannot show questions.", strings.TrimSuffix(q.Reason, ".")),
+	}
+	if q.Remember == "" {
+		return append(lines, "Do it yourself where you want it.")
+	}
+	return append(lines, fmt.Sprintf("To allow it, add %s to `command_allowlist` in %s, which counts at once, and ask again.", code(q.Remember), configFile))
+}
+
+// code is a text of one line or more in backticks that it cannot close.
+func code(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	ticks := "`"
+	for strings.Contains(text, ticks) {
+		ticks += "`"
+	}
+	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
+		text = " " + text + " "
+	}
+	return ticks + text + ticks
 }

@@ -59,13 +59,8 @@ func (s *server) cancelSession(_ context.Context, params jsonrpc2.RawMessage, _ 
 
 // cancelProgress stops exactly the work that the token stands for.
 func (s *server) cancelProgress(_ context.Context, p *lsp.WorkDoneProgressCancelParams) error {
-	s.edits.reopen()
+	s.editor.Reopen()
 	s.queue.cancel(func(t pendingTurn) bool { return t.token != nil && t.token == p.Token })
-	s.progress.mu.Lock()
-	cancel := s.progress.cancels[p.Token]
-	s.progress.mu.Unlock()
-	if cancel != nil {
-		cancel()
-	}
+	s.progress.cancel(p.Token)
 	return nil
 }

@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
+	"log/slog"
 
 	lsp "go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
@@ -15,66 +14,84 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol"
 	service "github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
+	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 )
 
-// chatEditor returns the editor of this connection as chats use it.
-func (s *server) chatEditor() chat.Editor {
+// chats has the chat documents of the connection.
+type chats struct {
+	set      *chat.Set
+	editor   *editor.Editor
+	sessions *sessions
+	quotes   *quotes
+	prompts  *prompts
+}
+
+// view returns the editor of this connection as chats use it.
+func (x *chats) view(home string, log *slog.Logger) chat.Editor {
+	docs := x.editor.Documents
 	return chat.Editor{
-		Ctx: s.ctx, Home: s.service.Home, Log: s.log,
-		Encoding:   func() textenc.Encoding { return s.encoding },
-		TakesEdits: func() bool { return s.client.applyEdit },
-		HasEdited:  s.documents.applies.Load,
-		BeginEdit:  s.edits.edit,
-		Apply:      s.documents.apply,
-		Follow:     s.documents.follow,
+		Ctx: x.editor.Ctx, Home: home, Log: log,
+		Encoding:   func() textenc.Encoding { return x.editor.Encoding },
+		TakesEdits: func() bool { return x.editor.Client.ApplyEdit },
+		HasEdited:  docs.HasEdited,
+		BeginEdit:  x.editor.Edit,
+		Apply:      docs.Apply,
+		Follow:     docs.Follow,
 		Show: func(path string, at textenc.Range) bool {
-			r := toRange(at)
-			return s.showDocument(path, &r)
+			r := editor.ToRange(at)
+			return x.editor.ShowDocument(path, x.quotes.placeName(docs.URI(path)), &r)
 		},
-		Warn: s.warnOnce,
+		Warn: x.editor.WarnOnce,
 	}
 }
 
-// chatPath returns the path of a document. If it is no chat of the workspace, ok is false.
-func (s *server) chatPath(u uri.URI) (path string, ok bool) {
+// showAnswers waits until the chats show their answers as far as they are known.
+func (x *chats) showAnswers(ctx context.Context) {
+	for _, a := range x.set.Answers() {
+		a.Flush(ctx)
+	}
+}
+
+// path returns the path of a document. If it is no chat of the workspace, ok is false.
+func (x *chats) path(u uri.URI) (path string, ok bool) {
 	if !u.IsFile() {
 		return "", false
 	}
-	path = resolve(u.FsPath())
-	for _, root := range s.sessions.roots() {
-		if chat.IsChat(resolve(root), path) {
+	path = editor.Resolve(u.FsPath())
+	for _, root := range x.sessions.roots() {
+		if chat.IsChat(editor.Resolve(root), path) {
 			return path, true
 		}
 	}
 	return "", false
 }
 
-// ensureChat returns the chat document of a session, created with the history so far if
+// ensure returns the chat document of a session, created with the history so far if
 // there is none.
-func (s *server) ensureChat(ctx context.Context, session *service.Session) (*chat.Chat, error) {
-	root := s.sessions.root()
+func (x *chats) ensure(ctx context.Context, session *service.Session) (*chat.Chat, error) {
+	root := x.sessions.root()
 	if root != "" {
-		root = resolve(root)
+		root = editor.Resolve(root)
 	}
-	return s.chats.Ensure(ctx, session, root)
+	return x.set.Ensure(ctx, session, root)
 }
 
-// chatOpen is hermes.chat.open.
-func (s *server) chatOpen(a protocol.ChatOpenArgs, _ *lsp.ExecuteCommandParams) (command, error) {
+// open is hermes.chat.open.
+func (x *chats) open(a protocol.ChatOpenArgs, _ *lsp.ExecuteCommandParams) (command, error) {
 	var quoted string
 	if a.TextDocument != nil {
-		q, err := s.quote(a.TextDocument.URI, a.Range)
+		q, err := x.quotes.quote(a.TextDocument.URI, a.Range)
 		if err != nil {
 			return command{}, err
 		}
 		quoted = q.markdown()
 	}
 	return command{run: func(ctx context.Context, at *ticket) (any, error) {
-		session, err := s.openSession(ctx, a.SessionID)
+		session, err := x.sessions.open(ctx, a.SessionID)
 		if err != nil {
 			return nil, err
 		}
-		c, err := s.ensureChat(ctx, session)
+		c, err := x.ensure(ctx, session)
 		if err != nil {
 			return nil, fmt.Errorf("opening the chat: %w", err)
 		}
@@ -90,60 +107,28 @@ func (s *server) chatOpen(a protocol.ChatOpenArgs, _ *lsp.ExecuteCommandParams) 
 		}
 		at.release()
 		c.Reveal()
-		return protocol.ChatOpenResult{URI: string(s.documents.uri(c.Path()))}, nil
+		return protocol.ChatOpenResult{URI: string(x.editor.Documents.URI(c.Path()))}, nil
 	}}, nil
 }
 
-// openSession is session, except that a named one that is not open is loaded.
-func (s *server) openSession(ctx context.Context, id string) (*service.Session, error) {
-	session, err := s.session(ctx, id)
-	if err != nil && id != "" {
-		return s.loadSession(ctx, id)
-	}
-	return session, err
-}
-
-// lookAt opens a session for reading. It does not change the current session.
-func (s *server) lookAt(ctx context.Context, id string) (*service.Session, error) {
-	current := s.sessions.currentID()
-	session, err := s.openSession(ctx, id)
-	if err == nil && current != "" {
-		s.sessions.makeCurrent(current)
-	}
-	return session, err
-}
-
-// markdown returns the quotation in a code fence that its text cannot close.
-func (q quotation) markdown() string {
-	if q.text == "" {
-		return "About `" + q.place + "`:"
-	}
-	fence := "```"
-	for strings.Contains(q.text, fence) {
-		fence += "`"
-	}
-	ext := strings.TrimPrefix(filepath.Ext(strings.SplitN(q.uri, "#", 2)[0]), ".")
-	return "About `" + q.place + "`:\n\n" + fence + ext + "\n" + strings.TrimRight(chat.Defuse(q.text), "\n") + "\n" + fence
-}
-
-// chatSend is hermes.chat.send. The prompt is the text below the last “## You”.
-func (s *server) chatSend(a protocol.ChatSendArgs, p *lsp.ExecuteCommandParams) (command, error) {
+// send is hermes.chat.send. The prompt is the text below the last “## You”.
+func (x *chats) send(a protocol.ChatSendArgs, p *lsp.ExecuteCommandParams) (command, error) {
 	u, err := uri.Parse(a.TextDocument.URI)
 	if err != nil || a.TextDocument.URI == "" {
 		return command{}, invalidParams("%s: textDocument.uri %q is not a URI", protocol.CommandChatSend, a.TextDocument.URI)
 	}
-	path, ok := s.chatPath(u)
+	path, ok := x.path(u)
 	if !ok {
 		return command{}, invalidParams("%s is no chat: chats are the .md files in %s of the workspace; %s makes one", a.TextDocument.URI, chat.Folder, protocol.CommandChatOpen)
 	}
-	c, err := s.chats.At(path)
+	c, err := x.set.At(path)
 	if err != nil {
 		return command{}, err
 	}
 	// The text as it is now: later messages may change it.
 	streams, running := c.IsOpen(), c.Running()
 	text, draft := c.Snapshot(), c.Draft()
-	shown, inEditor := s.documents.text(u)
+	shown, inEditor := x.editor.Documents.Text(u)
 	run := func(ctx context.Context, at *ticket) (any, error) {
 		if !streams && !running {
 			if err := c.Load(ctx); err != nil {
@@ -158,7 +143,7 @@ func (s *server) chatSend(a protocol.ChatSendArgs, p *lsp.ExecuteCommandParams) 
 		if err != nil {
 			return nil, invalidParams("%v", err)
 		}
-		session, err := s.sessionOf(ctx, c)
+		session, err := x.sessionOf(ctx, c)
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +152,7 @@ func (s *server) chatSend(a protocol.ChatSendArgs, p *lsp.ExecuteCommandParams) 
 			j.shown = prompt
 		}
 		j.token, j.at = p.WorkDoneToken, at
-		return followed{protocol.SessionResult{SessionID: session.ID()}, s.start(j)}, nil
+		return followed{protocol.SessionResult{SessionID: session.ID()}, x.prompts.start(j)}, nil
 	}
 	return command{run, &pendingTurn{c.SessionID(), p.WorkDoneToken}}, nil
 }
@@ -175,13 +160,13 @@ func (s *server) chatSend(a protocol.ChatSendArgs, p *lsp.ExecuteCommandParams) 
 // sessionOf returns the session of a chat. If the store has a session of its name in this
 // workspace, that one continues. If not, a new session of that name starts, without the
 // history that the file may show.
-func (s *server) sessionOf(ctx context.Context, c *chat.Chat) (*service.Session, error) {
+func (x *chats) sessionOf(ctx context.Context, c *chat.Chat) (*service.Session, error) {
 	ids := c.Names()
 	if id := c.SessionID(); id != ids[0] {
 		ids = append([]string{id}, ids...)
 	}
 	for _, id := range ids {
-		session, err := s.sessionNamed(ctx, c, id)
+		session, err := x.sessionNamed(ctx, c, id)
 		if err != nil {
 			return nil, sessionError(id, err)
 		}
@@ -195,69 +180,34 @@ func (s *server) sessionOf(ctx context.Context, c *chat.Chat) (*service.Session,
 
 // sessionNamed opens the session of an id, or starts it. If it belongs to another workspace,
 // it returns nil.
-func (s *server) sessionNamed(ctx context.Context, c *chat.Chat, id string) (*service.Session, error) {
-	session, err := s.service.Session(id)
+func (x *chats) sessionNamed(ctx context.Context, c *chat.Chat, id string) (*service.Session, error) {
+	session, err := x.sessions.service.Session(id)
 	if err != nil {
-		s.settings.wait(ctx)
-		session, err = s.service.LoadSession(ctx, id, s.placeOf(c), host{s})
+		x.sessions.settings.wait(ctx)
+		session, err = x.sessions.service.LoadSession(ctx, id, x.placeOf(c), x.sessions.host)
 	}
 	var foreign *service.InputError
 	switch {
-	case err == nil && s.inWorkspace(session.Cwd()):
-		s.sessions.keep(session)
+	case err == nil && x.sessions.inWorkspace(session.Cwd()):
+		x.sessions.keep(session)
 		return session, nil
 	case err == nil, errors.As(err, &foreign):
 		return nil, nil
 	case errors.Is(err, service.ErrNoSession):
-		place := s.placeOf(c)
+		place := x.placeOf(c)
 		place.ID = id
-		return s.newSessionAt(ctx, place)
+		return x.sessions.beginAt(ctx, place)
 	}
 	return nil, err
 }
 
 // placeOf returns the workspace folders for a session, with the folder of the chat first.
-func (s *server) placeOf(c *chat.Chat) service.Place {
+func (x *chats) placeOf(c *chat.Chat) service.Place {
 	p := service.Place{Cwd: c.Root(), Preset: preset}
-	for _, root := range s.sessions.roots() {
-		if resolve(root) != p.Cwd {
+	for _, root := range x.sessions.roots() {
+		if editor.Resolve(root) != p.Cwd {
 			p.Folders = append(p.Folders, root)
 		}
 	}
 	return p
-}
-
-func (s *server) inWorkspace(cwd string) bool {
-	for _, root := range s.sessions.roots() {
-		if resolve(root) == resolve(cwd) {
-			return true
-		}
-	}
-	return false
-}
-
-// showDocument opens a document for the user; at may be nil. If the editor cannot, a message
-// names the path, and the result is false. If the editor does not answer, it is not asked
-// again.
-func (s *server) showDocument(path string, at *lsp.Range) bool {
-	if s.client.showDocument && !s.blind.Load() {
-		focus := true
-		var result lsp.ShowDocumentResult
-		params := &lsp.ShowDocumentParams{URI: s.documents.uri(path), TakeFocus: &focus, Selection: at}
-		err := s.call(s.ctx, answerLimit, lsp.MethodWindowShowDocument, params, &result)
-		if err == nil && result.Success {
-			return true
-		}
-		s.blind.Store(errors.Is(err, context.DeadlineExceeded))
-		s.log.Debug("the editor did not show a document", "path", path, "error", err)
-	}
-	s.warnOnce("show "+path, "Hermes writes to %s: open it to read and to answer.", s.placeName(s.documents.uri(path)))
-	return false
-}
-
-// warnOnce shows a message once for each subject.
-func (s *server) warnOnce(subject, format string, args ...any) {
-	if _, again := s.warned.LoadOrStore(subject, true); !again {
-		s.show(lsp.MessageTypeInfo, format, args...)
-	}
 }

@@ -14,9 +14,12 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/acp"
 )
 
-// checkpointList is hermes.checkpoint.list. Where there is no session, there are none.
-func (s *server) checkpointList(ctx context.Context, a protocol.CheckpointArgs) (any, error) {
-	session, err := s.ofSession(a.SessionID)
+// checkpointCommands has hermes.checkpoint.*.
+type checkpointCommands struct{ sessions *sessions }
+
+// list is hermes.checkpoint.list. Where there is no session, there are none.
+func (c checkpointCommands) list(ctx context.Context, a protocol.CheckpointArgs) (any, error) {
+	session, err := c.sessions.ofSession(a.SessionID)
 	if err != nil || session == nil {
 		return acp.CheckpointList(nil), err
 	}
@@ -31,9 +34,9 @@ func (s *server) checkpointList(ctx context.Context, a protocol.CheckpointArgs) 
 	return acp.CheckpointList(list), nil
 }
 
-// checkpointDiff is hermes.checkpoint.diff.
-func (s *server) checkpointDiff(ctx context.Context, a protocol.CheckpointArgs) (any, error) {
-	kept, err := s.checkpointOf(protocol.CommandCheckpointDiff, a)
+// diff is hermes.checkpoint.diff.
+func (c checkpointCommands) diff(ctx context.Context, a protocol.CheckpointArgs) (any, error) {
+	kept, err := c.of(protocol.CommandCheckpointDiff, a)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +49,8 @@ func (s *server) checkpointDiff(ctx context.Context, a protocol.CheckpointArgs) 
 
 // restore is hermes.checkpoint.restore. The result is shown to the user of an
 // editor without a plugin, who sees no results.
-func (s *server) restore(ctx context.Context, a protocol.CheckpointArgs) (any, error) {
-	kept, err := s.checkpointOf(protocol.CommandRestore, a)
+func (c checkpointCommands) restore(ctx context.Context, a protocol.CheckpointArgs) (any, error) {
+	kept, err := c.of(protocol.CommandRestore, a)
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +58,8 @@ func (s *server) restore(ctx context.Context, a protocol.CheckpointArgs) (any, e
 	if err != nil {
 		return nil, checkpointError(protocol.CommandRestore, err)
 	}
-	if s.client.acp == nil {
-		s.show(lsp.MessageTypeInfo, "%s", restoredText(r))
+	if c.sessions.editor.Client.ACP == nil {
+		c.sessions.editor.Show(lsp.MessageTypeInfo, "%s", restoredText(r))
 	}
 	return protocol.RestoreResult{Restored: append([]string{}, r.Restored...), Kept: append([]string{}, r.Kept...)}, nil
 }
@@ -85,11 +88,11 @@ func plural(n int, word string) string {
 	return word + "s"
 }
 
-func (s *server) checkpointOf(command string, a protocol.CheckpointArgs) (*checkpoints.Instance, error) {
+func (c checkpointCommands) of(command string, a protocol.CheckpointArgs) (*checkpoints.Instance, error) {
 	if a.CheckpointID == "" {
 		return nil, invalidParams("%s: checkpointId is missing; %s names those there are", command, protocol.CommandCheckpoints)
 	}
-	session, err := s.ofSession(a.SessionID)
+	session, err := c.sessions.ofSession(a.SessionID)
 	if err == nil && session == nil {
 		err = invalidParams("%s: there is no session yet, and so no checkpoint", command)
 	}

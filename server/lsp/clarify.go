@@ -5,6 +5,7 @@ import (
 
 	lsp "go.lsp.dev/protocol"
 
+	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -21,8 +22,8 @@ func (h host) CanClarify() bool { return true }
 // Clarify asks the person at the editor: by a form of the plugin's, else by a
 // message with a button for each choice.
 func (h host) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
-	if h.s.client.acp != nil && h.s.agent.ShowsForms() {
-		return h.s.agent.Clarify(ctx, q)
+	if h.s.editor.Client.ACP != nil && h.s.agent.Client.ShowsForms() {
+		return h.s.agent.Client.Clarify(ctx, q)
 	}
 	params := &lsp.ShowMessageRequestParams{Type: lsp.MessageTypeInfo, Message: "Hermes asks: " + q.Question}
 	for _, title := range q.Choices {
@@ -33,7 +34,7 @@ func (h host) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error
 	}
 	params.Actions = append(params.Actions, lsp.MessageActionItem{Title: youDecide})
 	var chosen lsp.MessageActionItem
-	if err := h.s.showQuestion(ctx, params, &chosen); unknownMethod(err) {
+	if err := h.s.editor.Choose(ctx, params, &chosen); editor.UnknownMethod(err) {
 		return tools.Answer{Kind: tools.AnswerLater}, nil // the chat is the place where this person answers
 	} else if err != nil {
 		return tools.Answer{}, err

@@ -13,7 +13,15 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/protocol"
 	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
+	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 )
+
+// actions offers code actions and code lenses.
+type actions struct {
+	editor   *editor.Editor
+	sessions *sessions
+	chats    *chats
+}
 
 // offered is one entry of the code action menu.
 type offered struct {
@@ -25,9 +33,9 @@ type offered struct {
 }
 
 // codeAction lists the actions for a position. It computes nothing.
-func (s *server) codeAction(_ context.Context, p *lsp.CodeActionParams) (any, error) {
+func (a actions) codeAction(_ context.Context, p *lsp.CodeActionParams) (any, error) {
 	list := []lsp.CommandOrCodeAction{}
-	for _, o := range s.offers(p) {
+	for _, o := range a.offers(p) {
 		if !wanted(p.Context.Only, o.kind) {
 			continue
 		}
@@ -36,7 +44,7 @@ func (s *server) codeAction(_ context.Context, p *lsp.CodeActionParams) (any, er
 			return nil, fmt.Errorf("encoding %s: %w", o.command, err)
 		}
 		command := lsp.Command{Title: o.title, Command: o.command, Arguments: []lsp.LSPAny{body}}
-		if !s.client.literals {
+		if !a.editor.Client.Literals {
 			list = append(list, &command)
 			continue
 		}
@@ -47,11 +55,11 @@ func (s *server) codeAction(_ context.Context, p *lsp.CodeActionParams) (any, er
 	return jsonrpc2.RawMessage(body), err
 }
 
-func (s *server) offers(p *lsp.CodeActionParams) []offered {
+func (a actions) offers(p *lsp.CodeActionParams) []offered {
 	u := p.TextDocument.URI
 	doc := protocol.TextDocument{URI: string(u)}
-	if path, ok := s.chatPath(u); ok {
-		return s.chatOffers(path, doc)
+	if path, ok := a.chats.path(u); ok {
+		return a.chatOffers(path, doc)
 	}
 	at := selected(p.Range)
 	here := protocol.ActionArgs{TextDocument: doc, Range: &at}
@@ -65,7 +73,7 @@ func (s *server) offers(p *lsp.CodeActionParams) []offered {
 		fix.Range, fix.Diagnostics = around(at, found), diagnosticsOf(found)
 		list = append(list, offered{protocol.TitleFix, lsp.CodeActionKindQuickFix, protocol.CommandFix, fix, found})
 	}
-	list = append(list, s.cancelOffer(s.sessions.currentID())...)
+	list = append(list, a.cancelOffer(a.sessions.currentID())...)
 	return append(list,
 		offered{title: protocol.TitleChat, kind: lsp.CodeActionKindRefactor, command: protocol.CommandChatOpen, args: selection},
 		offered{title: protocol.TitleExplain, kind: lsp.CodeActionKindRefactor, command: protocol.CommandExplain, args: here},
@@ -85,19 +93,19 @@ func selected(r lsp.Range) protocol.Range {
 }
 
 // chatOffers lists the actions in a chat.
-func (s *server) chatOffers(path string, doc protocol.TextDocument) []offered {
+func (a actions) chatOffers(path string, doc protocol.TextDocument) []offered {
 	send := offered{title: protocol.TitleSend, kind: lsp.CodeActionKindRefactor, command: protocol.CommandChatSend, args: protocol.ChatSendArgs{TextDocument: doc}}
-	c, err := s.chats.At(path)
+	c, err := a.chats.set.At(path)
 	if err != nil {
 		return []offered{send}
 	}
-	return append([]offered{send}, s.cancelOffer(c.SessionID())...)
+	return append([]offered{send}, a.cancelOffer(c.SessionID())...)
 }
 
 // cancelOffer is the action that cancels the running turn of a session, if there is one. Many
 // editors show no other way.
-func (s *server) cancelOffer(id string) []offered {
-	session := s.sessions.byID(id)
+func (a actions) cancelOffer(id string) []offered {
+	session := a.sessions.byID(id)
 	if session == nil || !session.Running() {
 		return nil
 	}
@@ -153,10 +161,10 @@ func messageOf(m lsp.InlayHintTooltip) string {
 }
 
 // codeLens puts “Send to Hermes” over the prompt of a chat.
-func (s *server) codeLens(_ context.Context, p *lsp.CodeLensParams) (any, error) {
+func (a actions) codeLens(_ context.Context, p *lsp.CodeLensParams) (any, error) {
 	u := p.TextDocument.URI
-	doc, open := s.documents.text(u)
-	if !open || !s.isChat(u) {
+	doc, open := a.editor.Documents.Text(u)
+	if !open || !a.isChat(u) {
 		return jsonrpc2.RawMessage("[]"), nil
 	}
 	line, ok := chat.PromptLine(doc.Text)
@@ -177,7 +185,7 @@ func (s *server) codeLens(_ context.Context, p *lsp.CodeLensParams) (any, error)
 }
 
 // isChat tells whether a document is one of the workspace's chats.
-func (s *server) isChat(u uri.URI) bool {
-	_, ok := s.chatPath(u)
+func (a actions) isChat(u uri.URI) bool {
+	_, ok := a.chats.path(u)
 	return ok
 }

@@ -24,7 +24,7 @@ type command struct {
 
 // executeCommand answers workspace/executeCommand.
 func (s *server) executeCommand(ctx context.Context, p *lsp.ExecuteCommandParams, free func()) (any, error) {
-	s.edits.reopen()
+	s.editor.Reopen()
 	if p.Command == protocol.CommandCancel {
 		return s.cancelCommand(p, free)
 	}
@@ -52,28 +52,29 @@ type handler func(p *lsp.ExecuteCommandParams) (command, error)
 
 // handlers has the functions of the commands of [executable], except hermes.cancel.
 func handlers(s *server) map[string]handler {
+	sessions, checkpoints, subagents := sessionCommands{&s.sessions, &s.quotes}, checkpointCommands{&s.sessions}, subagentCommands{&s.sessions}
 	return map[string]handler{
-		protocol.CommandPrompt:          prepared(s.prompt),
-		protocol.CommandExplain:         prepared(s.action),
-		protocol.CommandFix:             prepared(s.action),
-		protocol.CommandReview:          prepared(s.action),
-		protocol.CommandTest:            prepared(s.action),
-		protocol.CommandDocument:        prepared(s.action),
-		protocol.CommandDelegate:        prepared(s.delegate),
-		protocol.CommandSubagentList:    simple(s.subagentList),
-		protocol.CommandSubagentMessage: simple(s.subagentMessage),
-		protocol.CommandSubagentStop:    simple(s.subagentStop),
-		protocol.CommandChatOpen:        prepared(s.chatOpen),
-		protocol.CommandChatSend:        prepared(s.chatSend),
-		protocol.CommandSessionNew:      simple(s.sessionNew),
-		protocol.CommandSessionList:     simple(s.sessionList),
-		protocol.CommandSessionLoad:     simple(s.sessionLoad),
-		protocol.CommandSessionDelete:   simple(s.sessionDelete),
-		protocol.CommandSessionFork:     simple(s.sessionFork),
-		protocol.CommandCheckpoints:     simple(s.checkpointList),
-		protocol.CommandCheckpointDiff:  simple(s.checkpointDiff),
-		protocol.CommandRestore:         released(s.restore),
-		protocol.CommandTranscript:      prepared(s.transcript),
+		protocol.CommandPrompt:          prepared(s.prompts.prompt),
+		protocol.CommandExplain:         prepared(s.prompts.action),
+		protocol.CommandFix:             prepared(s.prompts.action),
+		protocol.CommandReview:          prepared(s.prompts.action),
+		protocol.CommandTest:            prepared(s.prompts.action),
+		protocol.CommandDocument:        prepared(s.prompts.action),
+		protocol.CommandDelegate:        prepared(s.prompts.delegate),
+		protocol.CommandSubagentList:    simple(subagents.list),
+		protocol.CommandSubagentMessage: simple(subagents.message),
+		protocol.CommandSubagentStop:    simple(subagents.stop),
+		protocol.CommandChatOpen:        prepared(s.chats.open),
+		protocol.CommandChatSend:        prepared(s.chats.send),
+		protocol.CommandSessionNew:      simple(sessions.begin),
+		protocol.CommandSessionList:     simple(sessions.list),
+		protocol.CommandSessionLoad:     simple(sessions.load),
+		protocol.CommandSessionDelete:   simple(sessions.delete),
+		protocol.CommandSessionFork:     simple(sessions.fork),
+		protocol.CommandCheckpoints:     simple(checkpoints.list),
+		protocol.CommandCheckpointDiff:  simple(checkpoints.diff),
+		protocol.CommandRestore:         released(checkpoints.restore),
+		protocol.CommandTranscript:      prepared(sessions.transcript),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	lsp "go.lsp.dev/protocol"
 
 	"github.com/hermes-ls/hermes-ls/server/acp"
+	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 )
 
 // Codes that LSP adds to JSON-RPC's.
@@ -43,6 +45,12 @@ func short[P any](f func(context.Context, *P) (any, error)) method {
 // noted is typed for notifications, which have no result.
 func noted[P any](f func(context.Context, *P) error) method {
 	return typed(func(ctx context.Context, p *P, _ func()) (any, error) { return nil, f(ctx, p) })
+}
+
+// didOpen also keeps how the editor writes the URI.
+func (s *server) didOpen(ctx context.Context, params jsonrpc2.RawMessage, free func()) (any, error) {
+	s.editor.Documents.Spelling(params)
+	return noted(func(_ context.Context, p *lsp.DidOpenTextDocumentParams) error { return s.editor.Documents.DidOpen(p) })(ctx, params, free)
 }
 
 // bare is a message whose parameters are none or do not matter.
@@ -134,29 +142,41 @@ func invalidParams(format string, args ...any) error {
 	return jsonrpc2.Errorf(jsonrpc2.InvalidParams, format, args...)
 }
 
-// codec encodes LSP's types, unions included. It passes values that are encoded already.
-type codec struct{}
-
-func (codec) Marshal(v any) ([]byte, error) {
-	switch v := v.(type) {
-	case jsonrpc2.RawMessage:
-		return v, nil
-	case json.RawMessage:
-		return v, nil
-	}
-	return lsp.Marshal(v)
+// followed is a result with a function for messages after its response. Then is called once the
+// response has been given to the writer, or could not be.
+type followed struct {
+	result any
+	then   func()
 }
 
-func (codec) Unmarshal(data []byte, v any) error {
-	switch v := v.(type) {
-	case *jsonrpc2.RawMessage:
-		*v = append(jsonrpc2.RawMessage(nil), data...)
-		return nil
-	case *json.RawMessage:
-		*v = append(json.RawMessage(nil), data...)
-		return nil
+// respond answers a request.
+func (s *server) respond(id jsonrpc2.ID, result any, err error) {
+	then := func() {}
+	if f, ok := result.(followed); ok {
+		result, then = f.result, f.then
 	}
-	return lsp.Unmarshal(data, v)
+	body := jsonrpc2.RawMessage("null")
+	if err == nil && result != nil {
+		var failed error
+		if body, failed = (editor.Codec{}).Marshal(result); failed != nil {
+			err = jsonrpc2.Errorf(jsonrpc2.InternalError, "encoding the result: %v", failed)
+		}
+	}
+	s.editor.Respond(jsonrpc2.AppendResponse(nil, id, body, err))
+	then()
+}
+
+// raw encodes a result of ours, which the codec then passes as it is.
+func raw(v any) (any, error) {
+	if f, ok := v.(followed); ok {
+		encoded, err := raw(f.result)
+		return followed{encoded, f.then}, err
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the result: %w", err)
+	}
+	return jsonrpc2.RawMessage(b), nil
 }
 
 // requests holds how to cancel the requests that are being handled.

@@ -1,13 +1,17 @@
-// Package lsp is the face of the agent that any LSP 3.17 editor can use, with no
-// plugin: commands, code actions, work-done progress, message requests, edits, and
-// a conversation held in a Markdown document. On the same connection it carries
-// the Agent Client Protocol's session methods for editors with a plugin.
+// Package lsp is the agent as a language server for any LSP 3.17 editor without a
+// plugin: commands, code actions, work-done progress, message requests, edits, and a chat
+// in a Markdown document. On the same connection it carries the session methods of the
+// Agent Client Protocol for editors with a plugin.
 //
-// [Serve] runs one connection. Messages are handled in the order they come:
-// documents, lifecycle and cancelling at once, inside the reader; work that takes
-// time takes its place in line first and then lets the next message through. A cancel
-// also reaches the turns that wait in the queue. Messages after a response are given to the
-// writer after it.
-// Nothing that an editor sends, or fails to send, ends the connection except its
-// end of file, exit, or a frame whose length cannot be known.
+// [Serve] runs one connection. Messages are handled in the order in which they arrive. The
+// reader handles documents, life cycle and cancel at once. A command takes a ticket of the
+// queue, and then the reader handles the next message. A cancel also reaches turns that
+// wait in the queue. Messages after a response are given to the writer after it.
+//
+// A type has each subject: server (messages and life cycle), settings, sessions, prompts,
+// quotes, chats, progresses, actions, and the commands of sessions, checkpoints and
+// subagents. Package editor has the client with its documents.
+//
+// Nothing that an editor sends or omits ends the connection, except the end of its input,
+// exit, or a frame of unknown length.
 package lsp

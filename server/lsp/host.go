@@ -3,6 +3,8 @@ package lsp
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -10,10 +12,12 @@ import (
 	lsp "go.lsp.dev/protocol"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/delegate"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	service "github.com/hermes-ls/hermes-ls/server"
 	agentface "github.com/hermes-ls/hermes-ls/server/acp"
+	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -23,18 +27,18 @@ const preset = "lsp"
 // host lends the editor to its sessions: its documents, and its user.
 type host struct{ s *server }
 
-func (h host) Documents(string) workspace.Documents { return h.s.documents }
+func (h host) Documents(string) workspace.Documents { return h.s.editor.Documents }
 
 // SettingsChanged shows the settings of a session in an editor that gets updates.
 func (h host) SettingsChanged(x *service.Session) {
-	if h.s.updates(x.ID()) {
-		h.s.agent.SettingsChanged(x)
+	if h.s.sessions.updates(x.ID()) {
+		h.s.agent.Client.SettingsChanged(x)
 	}
 }
 
 // ShowProblem shows a problem of the configuration at once: the user may be editing it in this
 // editor.
-func (h host) ShowProblem(text string) { h.s.show(lsp.MessageTypeWarning, "Hermes: %s", text) }
+func (h host) ShowProblem(text string) { h.s.editor.Show(lsp.MessageTypeWarning, "Hermes: %s", text) }
 
 // Terminals are not lent: LSP has none.
 func (h host) Terminals(string) tools.Terminals { return nil }
@@ -42,10 +46,10 @@ func (h host) Terminals(string) tools.Terminals { return nil }
 // Sink sends session/update to an editor that gets updates. For others, the sink of the turn
 // shows the events.
 func (h host) Sink(sessionID string) agent.Sink {
-	if !h.s.updates(sessionID) {
-		return h.s.newProgressSink(nil)
+	if !h.s.sessions.updates(sessionID) {
+		return h.s.progress.sink(&h.s.work, nil)
 	}
-	return h.s.newProgressSink(h.s.agent.Sink(sessionID))
+	return h.s.progress.sink(&h.s.work, h.s.agent.Client.Sink(sessionID))
 }
 
 // setAgentClient passes on the capabilities of the editor's plugin. On this connection, LSP
@@ -54,8 +58,8 @@ func (s *server) setAgentClient() {
 	var said struct {
 		Capabilities json.RawMessage `json:"clientCapabilities"`
 	}
-	_ = json.Unmarshal(s.client.acp, &said) // other values than an object have no capabilities
-	s.agent.SetClient(agentface.ReadClient(said.Capabilities))
+	_ = json.Unmarshal(s.editor.Client.ACP, &said) // other values than an object have no capabilities
+	s.agent.Client.SetCapabilities(agentface.ReadClient(said.Capabilities))
 }
 
 // agentMethod carries a method of the Agent Client Protocol, which takes its place
@@ -87,7 +91,7 @@ func (s *server) agentMethod(name string) method {
 		if err != nil {
 			return nil, err
 		}
-		s.noteSession(name, params, result)
+		s.sessions.note(name, params, result)
 		encoded, err := raw(result)
 		if err != nil || !agentface.Opens(name) {
 			return encoded, err
@@ -109,36 +113,58 @@ func turnOf(name string, params json.RawMessage) *pendingTurn {
 	return nil
 }
 
-// noteSession makes a session that the editor has opened the current one.
-func (s *server) noteSession(name string, params json.RawMessage, result any) {
-	var p struct {
-		SessionID string `json:"sessionId"`
-	}
-	switch name {
-	case acp.MethodSessionNew, acp.MethodSessionFork:
-		if opened, ok := result.(*acp.NewSessionResponse); ok {
-			p.SessionID = opened.SessionID
-			s.sessions.wantsUpdates(p.SessionID)
-		}
-	case acp.MethodSessionLoad, acp.MethodSessionResume:
-		_ = json.Unmarshal(params, &p) // the agent has read it already
-		s.sessions.wantsUpdates(p.SessionID)
-	case acp.MethodSessionDelete, acp.MethodSessionClose:
-		if json.Unmarshal(params, &p) == nil {
-			s.sessions.forget(p.SessionID)
-		}
-		return
-	}
-	if session, err := s.service.Session(p.SessionID); err == nil {
-		s.sessions.keep(session)
-	}
-}
-
 // CanDiagnose reports whether there is a plugin that answers: a language server does not
 // receive the diagnostics of others.
-func (h host) CanDiagnose() bool { return h.s.client.acp != nil && h.s.agent.CanDiagnose() }
+func (h host) CanDiagnose() bool {
+	return h.s.editor.Client.ACP != nil && h.s.agent.Client.CanDiagnose()
+}
 
 // Diagnose asks the plugin for the diagnostics of a file.
 func (h host) Diagnose(ctx context.Context, path string, wait time.Duration) ([]tools.Diagnostic, error) {
-	return h.s.agent.DiagnoseURI(ctx, string(h.s.documents.uri(path)), wait)
+	return h.s.agent.Client.DiagnoseURI(ctx, string(h.s.editor.Documents.URI(path)), wait)
+}
+
+// NoticesWaiting wakes the parent of subagents that worked in the background, if the
+// user wants that; otherwise the results come with the next prompt.
+func (h host) NoticesWaiting(x *service.Session) {
+	if h.s.editor.Client.ACP != nil {
+		h.s.agent.Client.NoticesWaiting(x)
+		return
+	}
+	children, err := service.Find[*delegate.Instance](x)
+	if err != nil {
+		return
+	}
+	ready := children.Ready()
+	h.s.work.start("asking whether to go on", func() { h.s.prompts.offerResults(x.ID(), ready) })
+}
+
+// peer is the Agent Client Protocol's way to the editor on this connection.
+type peer struct{ *editor.Editor }
+
+func (p peer) Call(ctx context.Context, name string, params, result any) error {
+	body, err := json.Marshal(params)
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", name, err)
+	}
+	var answer jsonrpc2.RawMessage
+	ask := p.Ask
+	if name == acp.MethodRequestPermission || name == acp.MethodElicit {
+		ask = p.Question
+	}
+	err = ask(ctx, name, jsonrpc2.RawMessage(body), &answer)
+	var said *jsonrpc2.Error
+	if errors.As(err, &said) {
+		return acp.Errorf(int(said.Code), "%s", said.Message)
+	}
+	if err != nil {
+		return err
+	}
+	if result == nil || len(answer) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(answer, result); err != nil {
+		return fmt.Errorf("decoding the answer to %s: %w", name, err)
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	lsp "go.lsp.dev/protocol"
 
 	"github.com/hermes-ls/hermes-ls/protocol"
+	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 )
 
 // life is where the connection stands between initialize and exit.
@@ -25,32 +26,29 @@ const (
 func (l *life) state() int32 { return l.at.Load() }
 
 // initialize answers at once; nothing is opened yet. Only parameters that are no object
-// are an error: see [readInitialize].
+// are an error: see [editor.ReadInitialize].
 func (s *server) initialize(_ context.Context, params jsonrpc2.RawMessage, _ func()) (any, error) {
-	if len(params) > 0 && string(params) != "null" && !isObject(json.RawMessage(params)) {
+	if len(params) > 0 && string(params) != "null" && !editor.IsObject(json.RawMessage(params)) {
 		return nil, invalidParams("the parameters of initialize must be an object")
 	}
 	if !s.life.at.CompareAndSwap(fresh, up) {
 		return nil, jsonrpc2.Errorf(jsonrpc2.InvalidRequest, "initialize came a second time")
 	}
-	p, err := readInitialize(params)
+	p, err := editor.ReadInitialize(params)
 	if err != nil {
 		s.log.Warn("initialize has a part that is ignored", "error", err)
 	}
-	s.client = clientOf(p)
-	s.outgoing.nudged = isEglot(s.client.name)
-	s.out.holds.Store(s.client.name == lspMode)
-	s.encoding = encodingOf(p.Capabilities.General.PositionEncodings)
-	s.sessions.folders = p.folders()
-	if len(p.Init) > 0 && !isEmptyList(p.Init) {
+	s.editor.Begin(p)
+	s.sessions.folders = p.Folders()
+	if len(p.Init) > 0 && !editor.IsEmptyList(p.Init) {
 		s.service.SetInit(p.Init)
 	}
 	s.setAgentClient()
-	if s.client.configuration {
+	if s.editor.Client.Configuration {
 		s.settings.expect()
 	}
 	if p.ProcessID > 0 {
-		s.background("watching the editor", func() { s.watchEditor(p.ProcessID) })
+		s.work.start("watching the editor", func() { s.watchEditor(p.ProcessID) })
 	}
 	return s.offer()
 }
@@ -67,7 +65,7 @@ func (s *server) offer() (any, error) {
 	return &lsp.InitializeResult{
 		ServerInfo: lsp.ServerInfo{Name: protocol.ServerName, Version: lsp.NewOptional(s.version)},
 		Capabilities: lsp.ServerCapabilities{
-			PositionEncoding:       lsp.PositionEncodingKind(s.encoding),
+			PositionEncoding:       lsp.PositionEncodingKind(s.editor.Encoding),
 			TextDocumentSync:       &lsp.TextDocumentSyncOptions{OpenClose: &yes, Change: &incremental, Save: lsp.Boolean(true)},
 			CodeActionProvider:     s.offerActions(),
 			CodeLensProvider:       &lsp.CodeLensOptions{},
@@ -81,7 +79,7 @@ func (s *server) offer() (any, error) {
 }
 
 func (s *server) offerActions() lsp.CodeActionProvider {
-	if !s.client.literals { // options are only for those who know literals
+	if !s.editor.Client.Literals { // options are only for those who know literals
 		return lsp.Boolean(true)
 	}
 	return &lsp.CodeActionOptions{CodeActionKinds: []lsp.CodeActionKind{lsp.CodeActionKindQuickFix, lsp.CodeActionKindRefactor}}
@@ -96,67 +94,12 @@ func (s *server) offerCommands() lsp.ExecuteCommandOptions {
 
 // initialized is the first moment at which the editor may be asked something.
 func (s *server) initialized(context.Context) error {
-	s.background("opening the store", s.service.Warm)
-	if s.client.configuration {
-		s.background("reading the editor's settings", func() {
+	s.work.start("opening the store", s.service.Warm)
+	if s.editor.Client.Configuration {
+		s.work.start("reading the editor's settings", func() {
 			defer s.settings.known()
-			s.readSettings()
+			s.settings.read()
 		})
-	}
-	return nil
-}
-
-// readSettings asks for the editor's settings. They may be the repository's, so
-// only harmless keys count; the service sees to that.
-func (s *server) readSettings() {
-	section, python := protocol.Section, "python"
-	params := &lsp.ConfigurationParams{Items: []lsp.ConfigurationItem{{Section: &section}, {Section: &python}}}
-	var answer jsonrpc2.RawMessage
-	if err := s.call(s.ctx, answerLimit, lsp.MethodWorkspaceConfiguration, params, &answer); err != nil {
-		s.log.Debug("no settings from the editor", "error", err)
-		return
-	}
-	var list []json.RawMessage
-	if json.Unmarshal(answer, &list) != nil || len(list) == 0 {
-		return
-	}
-	settings := list[0]
-	if len(list) > 1 {
-		settings = withPython(settings, list[1])
-	}
-	if string(settings) != "null" {
-		s.service.SetEditor(settings)
-	}
-}
-
-// withPython adds the interpreter that is selected in the editor's Python extension
-// to our settings, unless they name one.
-func withPython(settings, extension json.RawMessage) json.RawMessage {
-	var python struct{ DefaultInterpreterPath, PythonPath string }
-	ours := map[string]any{}
-	if json.Unmarshal(extension, &python) != nil || json.Unmarshal(settings, &ours) != nil {
-		return settings
-	}
-	if ours == nil { // there are none
-		ours = map[string]any{}
-	}
-	path := orElse(python.DefaultInterpreterPath, python.PythonPath)
-	if path == "" || path == "python" || path == "python3" { // the extension's own default: nothing was selected
-		return settings
-	}
-	if _, named := ours["python"]; !named {
-		ours["python"] = path
-	}
-	merged, err := json.Marshal(ours)
-	if err != nil {
-		return settings
-	}
-	return merged
-}
-
-func (s *server) didChangeConfiguration(context.Context) error {
-	if s.client.configuration {
-		s.background("reading the editor's settings", s.readSettings)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
+	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 )
 
 const (
@@ -25,6 +27,9 @@ const (
 
 // progresses has the progress of the turns and scripts that a token cancels.
 type progresses struct {
+	log    *slog.Logger
+	editor *editor.Editor
+
 	next   atomic.Int64
 	broken atomic.Bool // the editor never answers create: do not ask again
 
@@ -47,11 +52,21 @@ func (p *progresses) remove(token lsp.ProgressToken) {
 	delete(p.cancels, token)
 }
 
+// cancel cancels the work of a token, if there is any.
+func (p *progresses) cancel(token lsp.ProgressToken) {
+	p.mu.Lock()
+	cancel := p.cancels[token]
+	p.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+}
+
 // progress is the work-done progress of one turn. It takes the turn's events, and
 // shows them at a pace that an editor can follow, from a goroutine of its own that
 // [progress.finish] waits for.
 type progress struct {
-	s     *server
+	all   *progresses
 	token lsp.ProgressToken
 	title string
 	given bool // the token came from the editor: it exists already
@@ -72,25 +87,25 @@ type progress struct {
 
 // startTurn shows a turn. Calls that report progress, such as a script, have a progress of
 // their own, if the editor shows more than those that it has started.
-func (s *server) startTurn(token lsp.ProgressToken, title string, cancel func()) *progress {
-	return s.startProgress(token, "Hermes: "+title, s.client.progress, cancel)
+func (a *progresses) startTurn(token lsp.ProgressToken, title string, cancel func()) *progress {
+	return a.start(token, "Hermes: "+title, a.editor.Client.Progress, cancel)
 }
 
-// startProgress shows a piece of work, which cancel stops. Token is the editor's
+// start shows a piece of work, which cancel stops. Token is the editor's
 // own; nil: one is made, if the editor shows progress at all.
-func (s *server) startProgress(token lsp.ProgressToken, title string, apart bool, cancel func()) *progress {
+func (a *progresses) start(token lsp.ProgressToken, title string, apart bool, cancel func()) *progress {
 	p := &progress{
-		s: s, token: token, title: title, given: token != nil, apart: apart,
+		all: a, token: token, title: title, given: token != nil, apart: apart,
 		news: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if token == nil {
-		if !s.client.progress || s.progress.broken.Load() {
+		if !a.editor.Client.Progress || a.broken.Load() {
 			close(p.done)
 			return p
 		}
-		p.token = lsp.String("hermes-" + strconv.FormatInt(s.progress.next.Add(1), 10))
+		p.token = lsp.String("hermes-" + strconv.FormatInt(a.next.Add(1), 10))
 	}
-	s.progress.add(p.token, cancel)
+	a.add(p.token, cancel)
 	go p.run()
 	return p
 }
@@ -194,7 +209,7 @@ func (p *progress) finish(end string) {
 	close(p.stop)
 	<-p.done
 	if p.token != nil {
-		p.s.progress.remove(p.token)
+		p.all.remove(p.token)
 	}
 }
 
@@ -242,12 +257,12 @@ func (p *progress) report() {
 // create asks the editor to show the token. The turn does not wait for it, but its
 // end does, for a moment.
 func (p *progress) create() bool {
-	ctx, cancel := context.WithCancel(p.s.ctx)
+	ctx, cancel := context.WithCancel(p.all.editor.Ctx)
 	defer cancel()
 	created := make(chan error, 1)
 	go func() {
 		params := &lsp.WorkDoneProgressCreateParams{Token: p.token}
-		created <- p.s.call(ctx, answerLimit, lsp.MethodWindowWorkDoneProgressCreate, params, nil)
+		created <- p.all.editor.Call(ctx, editor.AnswerLimit, lsp.MethodWindowWorkDoneProgressCreate, params, nil)
 	}()
 	var err error
 	select {
@@ -263,7 +278,7 @@ func (p *progress) create() bool {
 		}
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		p.s.progress.broken.Store(true)
+		p.all.broken.Store(true)
 	}
 	return err == nil
 }
@@ -271,8 +286,8 @@ func (p *progress) create() bool {
 func (p *progress) send(value any) {
 	body, err := lsp.Marshal(value)
 	if err != nil {
-		p.s.log.Error("encoding a progress", "error", err)
+		p.all.log.Error("encoding a progress", "error", err)
 		return
 	}
-	p.s.notify(lsp.MethodProgress, &lsp.ProgressParams{Token: p.token, Value: body})
+	p.all.editor.Notify(lsp.MethodProgress, &lsp.ProgressParams{Token: p.token, Value: body})
 }

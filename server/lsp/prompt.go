@@ -2,16 +2,21 @@ package lsp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 
 	lsp "go.lsp.dev/protocol"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/delegate"
 	"github.com/hermes-ls/hermes-ls/protocol"
 	service "github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/acp"
 	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
+	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 )
 
 // job is one prompt and the destination of its answer.
@@ -25,47 +30,59 @@ type job struct {
 	at      *ticket           // of the command; nil: there is none
 }
 
+// prompts runs prompts of commands.
+type prompts struct {
+	log      *slog.Logger
+	editor   *editor.Editor
+	agent    *acp.Agent
+	work     *work
+	progress *progresses
+	sessions *sessions
+	quotes   *quotes
+	chats    *chats
+}
+
 // prompt is hermes.prompt.
-func (s *server) prompt(a protocol.PromptArgs, p *lsp.ExecuteCommandParams) (command, error) {
+func (x *prompts) prompt(a protocol.PromptArgs, p *lsp.ExecuteCommandParams) (command, error) {
 	if strings.TrimSpace(a.Prompt) == "" {
 		return command{}, invalidParams("%s: prompt is missing or empty", protocol.CommandPrompt)
 	}
 	input := agent.Input{Text: a.Prompt}
 	shown := a.Prompt
 	if a.TextDocument != nil {
-		q, err := s.quote(a.TextDocument.URI, a.Range)
+		q, err := x.quotes.quote(a.TextDocument.URI, a.Range)
 		if err != nil {
 			return command{}, err
 		}
 		input.Context = append(input.Context, q.resource())
 		shown += "\n\n(" + q.place + ")"
 	}
-	return s.prompting(a.SessionID, input, shown, p.WorkDoneToken, a.Wait), nil
+	return x.prompting(a.SessionID, input, shown, p.WorkDoneToken, a.Wait), nil
 }
 
 // prompting makes the command that runs a prompt: at once, or waiting for the answer.
 // For an editor without a plugin, the answer goes into the chat unless the command waits for
 // it, so that it is visible.
-func (s *server) prompting(sessionID string, input agent.Input, shown string, token lsp.ProgressToken, wait bool) command {
+func (x *prompts) prompting(sessionID string, input agent.Input, shown string, token lsp.ProgressToken, wait bool) command {
 	run := func(ctx context.Context, at *ticket) (any, error) {
-		session, err := s.session(ctx, sessionID)
+		session, err := x.sessions.find(ctx, sessionID)
 		if err != nil {
 			return nil, err
 		}
 		j := job{session: session, input: input, title: titleOf(shown), token: token, shown: shown, at: at}
-		if !s.updates(session.ID()) && !wait {
-			if j.chat, err = s.ensureChat(ctx, session); err != nil {
-				s.log.Warn("there is no chat document for the answer", "error", err)
-				s.show(lsp.MessageTypeWarning, "Hermes cannot keep a chat document: %v", err)
+		if !x.sessions.updates(session.ID()) && !wait {
+			if j.chat, err = x.chats.ensure(ctx, session); err != nil {
+				x.log.Warn("there is no chat document for the answer", "error", err)
+				x.editor.Show(lsp.MessageTypeWarning, "Hermes cannot keep a chat document: %v", err)
 			} else {
 				j.chat.ShowBeforeAnswer()
 			}
 		}
 		result := protocol.TurnResult{SessionID: session.ID()}
 		if !wait {
-			return followed{result, s.start(j)}, nil
+			return followed{result, x.start(j)}, nil
 		}
-		work := s.begin(j)
+		work := x.claim(j)
 		at.release()
 		outcome := work(ctx)
 		result.StopReason, result.Text = string(outcome.stop), &outcome.text
@@ -76,9 +93,9 @@ func (s *server) prompting(sessionID string, input agent.Input, shown string, to
 
 // start claims the job's place in its session. The function that it returns, which must
 // be called, does the work in the background.
-func (s *server) start(j job) func() {
-	work := s.begin(j)
-	return func() { s.background("a turn", func() { s.tell(j, work(s.ctx)) }) }
+func (x *prompts) start(j job) func() {
+	work := x.claim(j)
+	return func() { x.work.start("a turn", func() { x.tell(j, work(x.editor.Ctx)) }) }
 }
 
 // outcome is how a turn ended.
@@ -88,22 +105,22 @@ type outcome struct {
 	err  error
 }
 
-// begin claims the place at once, in the order of the calls. The function that it
+// claim takes the place at once, in the order of the calls. The function that it
 // returns, which must be called, does the work, and has told the progress and the chat
 // when it returns.
-func (s *server) begin(j job) func(context.Context) outcome {
+func (x *prompts) claim(j job) func(context.Context) outcome {
 	sink := &fanOut{}
 	turn := j.session.Start(j.input, sink)
 	return func(ctx context.Context) outcome {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		progress := s.startTurn(j.token, j.title, cancel)
+		progress := x.progress.startTurn(j.token, j.title, cancel)
 		if j.at != nil && j.at.begin() {
 			cancel()
 		}
 		sink.progress = progress
-		if s.updates(j.session.ID()) {
-			sink.echo = s.agent.EchoSink(j.session.ID())
+		if x.sessions.updates(j.session.ID()) {
+			sink.echo = x.agent.Client.EchoSink(j.session.ID())
 		}
 		if j.chat != nil {
 			sink.answer = j.chat.Answer(j.shown)
@@ -118,9 +135,9 @@ func (s *server) begin(j job) func(context.Context) outcome {
 }
 
 // tell shows the error of a turn that no command waits for.
-func (s *server) tell(j job, o outcome) {
-	if o.err != nil && s.ctx.Err() == nil {
-		s.show(lsp.MessageTypeError, "Hermes: %v", o.err)
+func (x *prompts) tell(j job, o outcome) {
+	if o.err != nil && x.editor.Ctx.Err() == nil {
+		x.editor.Show(lsp.MessageTypeError, "Hermes: %v", o.err)
 	}
 }
 
@@ -137,9 +154,9 @@ func endOf(stop agent.StopReason, err error) string {
 }
 
 // acpTurn gives a turn that a plugin started its progress.
-func (s *server) acpTurn(ctx context.Context, _ string, in agent.Input) (context.Context, agent.Sink, func(agent.StopReason, error)) {
+func (x *prompts) acpTurn(ctx context.Context, _ string, in agent.Input) (context.Context, agent.Sink, func(agent.StopReason, error)) {
 	ctx, cancel := context.WithCancel(ctx)
-	progress := s.startTurn(nil, titleOf(in.Text), cancel)
+	progress := x.progress.startTurn(nil, titleOf(in.Text), cancel)
 	return ctx, progress, func(stop agent.StopReason, err error) {
 		progress.finish(endOf(stop, err))
 		cancel()
@@ -200,11 +217,11 @@ var actionPrompts = map[string]string{
 }
 
 // action is hermes.explain and its kin: a prompt about a place in a document.
-func (s *server) action(a protocol.ActionArgs, p *lsp.ExecuteCommandParams) (command, error) {
+func (x *prompts) action(a protocol.ActionArgs, p *lsp.ExecuteCommandParams) (command, error) {
 	if a.TextDocument.URI == "" {
 		return command{}, invalidParams("%s: textDocument.uri is missing", p.Command)
 	}
-	q, err := s.quote(a.TextDocument.URI, a.Range)
+	q, err := x.quotes.quote(a.TextDocument.URI, a.Range)
 	if err != nil {
 		return command{}, err
 	}
@@ -215,7 +232,7 @@ func (s *server) action(a protocol.ActionArgs, p *lsp.ExecuteCommandParams) (com
 		input.Context = append(input.Context, agent.Resource{URI: a.TextDocument.URI + "#diagnostics", Text: list})
 		wish += "\n\nReported there:\n\n" + list
 	}
-	return s.prompting(a.SessionID, input, wish, p.WorkDoneToken, a.Wait), nil
+	return x.prompting(a.SessionID, input, wish, p.WorkDoneToken, a.Wait), nil
 }
 
 var severities = [...]string{"problem", "error", "warning", "information", "hint"}
@@ -235,4 +252,52 @@ func diagnosticsText(list []protocol.Diagnostic) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// delegate is hermes.delegate: subagents begin without the model being asked first,
+// and their reports come into the session as if it had asked.
+func (x *prompts) delegate(a protocol.DelegateArgs, p *lsp.ExecuteCommandParams) (command, error) {
+	tasks := a.Tasks
+	if len(tasks) == 0 {
+		tasks = []protocol.DelegateTask{{Goal: a.Goal, Context: a.Context, Toolsets: a.Toolsets}}
+	} else if a.Goal != "" {
+		return command{}, invalidParams("%s: give either goal or tasks, not both", protocol.CommandDelegate)
+	}
+	goals := make([]string, len(tasks))
+	for i, t := range tasks {
+		if goals[i] = strings.TrimSpace(t.Goal); goals[i] == "" {
+			return command{}, invalidParams("%s: goal is missing or empty", protocol.CommandDelegate)
+		}
+	}
+	args, err := json.Marshal(map[string]any{"tasks": tasks})
+	if err != nil {
+		return command{}, fmt.Errorf("encoding the tasks: %w", err)
+	}
+	input := delegate.Prompt(goals, args)
+	return x.prompting(a.SessionID, input, input.Text, p.WorkDoneToken, a.Wait), nil
+}
+
+const goOnTitle = "Go on"
+
+func (x *prompts) offerResults(sessionID string, ready []delegate.Status) {
+	goals := make([]string, len(ready))
+	for i, r := range ready {
+		goals[i] = fmt.Sprintf("“%s” (%s)", chat.OneLine(r.Goal, 60), r.Status)
+	}
+	params := &lsp.ShowMessageRequestParams{
+		Type:    lsp.MessageTypeInfo,
+		Message: "Subagents have ended: " + strings.Join(goals, ", ") + ". Shall Hermes go on with the results?",
+		Actions: []lsp.MessageActionItem{{Title: goOnTitle}, {Title: "Later"}},
+	}
+	var chosen lsp.MessageActionItem
+	if err := x.editor.Choose(x.editor.Ctx, params, &chosen); err != nil || chosen.Title != goOnTitle {
+		return
+	}
+	const text = "Go on with the results of the subagents."
+	result, err := x.prompting(sessionID, agent.Input{Text: text}, text, nil, false).run(x.editor.Ctx, nil)
+	if err != nil {
+		x.editor.Show(lsp.MessageTypeError, "Hermes: %v", err)
+	} else if f, ok := result.(followed); ok {
+		f.then()
+	}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/protocol"
+	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
+	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 )
 
 // maxQuote limits the quotation of a document in a prompt; the model can read the rest.
@@ -28,15 +30,21 @@ type quotation struct {
 
 func (q quotation) resource() agent.Resource { return agent.Resource{URI: q.uri, Text: q.text} }
 
+// quotes makes quotations of documents.
+type quotes struct {
+	editor   *editor.Editor
+	sessions *sessions
+}
+
 // quote takes a range of a document, or the whole of it, as the editor shows it, else
 // as it is on the disk. A file outside the workspace is only named.
-func (s *server) quote(documentURI string, r *protocol.Range) (quotation, error) {
+func (x *quotes) quote(documentURI string, r *protocol.Range) (quotation, error) {
 	u, err := uri.Parse(documentURI)
 	if err != nil || documentURI == "" {
 		return quotation{}, invalidParams("textDocument.uri %q is not a URI", documentURI)
 	}
-	q := quotation{uri: documentURI, place: s.placeName(u)}
-	text, known, err := s.textOf(u)
+	q := quotation{uri: documentURI, place: x.placeName(u)}
+	text, known, err := x.textOf(u)
 	if err != nil {
 		return quotation{}, err
 	}
@@ -52,24 +60,24 @@ func (s *server) quote(documentURI string, r *protocol.Range) (quotation, error)
 	}
 	q.place, q.uri = fmt.Sprintf("%s, %s", q.place, linesName(first, last)), fmt.Sprintf("%s#L%d-L%d", documentURI, first, last)
 	if known {
-		q.text = quoteLines(text, *r, s.encoding)
+		q.text = quoteLines(text, *r, x.editor.Encoding)
 	}
 	return q, nil
 }
 
 // textOf returns the text of an open document, or of a text file of the workspace. If it is
 // neither, known is false.
-func (s *server) textOf(u uri.URI) (text []byte, known bool, err error) {
-	if doc, open := s.documents.text(u); open {
+func (x *quotes) textOf(u uri.URI) (text []byte, known bool, err error) {
+	if doc, open := x.editor.Documents.Text(u); open {
 		return doc.Text, true, nil
 	}
 	if !u.IsFile() {
 		return nil, false, nil
 	}
-	path := resolve(u.FsPath())
-	for _, root := range s.sessions.roots() {
-		if rel, err := filepath.Rel(resolve(root), path); err == nil && filepath.IsLocal(rel) {
-			return s.onDisk(root, path)
+	path := editor.Resolve(u.FsPath())
+	for _, root := range x.sessions.roots() {
+		if rel, err := filepath.Rel(editor.Resolve(root), path); err == nil && filepath.IsLocal(rel) {
+			return x.onDisk(root, path)
 		}
 	}
 	return nil, false, nil
@@ -77,13 +85,13 @@ func (s *server) textOf(u uri.URI) (text []byte, known bool, err error) {
 
 // onDisk reads a file below root. If it is not a text file, known is false, and the model can
 // read it with its tools. If it does not exist, onDisk returns an error.
-func (s *server) onDisk(root, path string) (text []byte, known bool, err error) {
+func (x *quotes) onDisk(root, path string) (text []byte, known bool, err error) {
 	ws, err := workspace.Open([]string{root}, nil)
 	if err != nil {
 		return nil, false, fmt.Errorf("opening %s: %w", root, err)
 	}
 	defer ws.Close()
-	file, err := ws.Read(s.ctx, path)
+	file, err := ws.Read(x.editor.Ctx, path)
 	switch {
 	case errors.Is(err, workspace.ErrNotFound):
 		return nil, false, invalidParams("textDocument.uri: %s does not exist, and is not open in the editor", path)
@@ -115,15 +123,28 @@ func quoteLines(text []byte, r protocol.Range, enc textenc.Encoding) string {
 }
 
 // placeName returns the name of a document for the user: its path in the workspace.
-func (s *server) placeName(u uri.URI) string {
+func (x *quotes) placeName(u uri.URI) string {
 	if !u.IsFile() {
 		return string(u)
 	}
-	path := resolve(u.FsPath())
-	for _, root := range s.sessions.roots() {
-		if rel, err := filepath.Rel(resolve(root), path); err == nil && filepath.IsLocal(rel) {
+	path := editor.Resolve(u.FsPath())
+	for _, root := range x.sessions.roots() {
+		if rel, err := filepath.Rel(editor.Resolve(root), path); err == nil && filepath.IsLocal(rel) {
 			return filepath.ToSlash(rel)
 		}
 	}
 	return filepath.ToSlash(path)
+}
+
+// markdown returns the quotation in a code fence that its text cannot close.
+func (q quotation) markdown() string {
+	if q.text == "" {
+		return "About `" + q.place + "`:"
+	}
+	fence := "```"
+	for strings.Contains(q.text, fence) {
+		fence += "`"
+	}
+	ext := strings.TrimPrefix(filepath.Ext(strings.SplitN(q.uri, "#", 2)[0]), ".")
+	return "About `" + q.place + "`:\n\n" + fence + ext + "\n" + strings.TrimRight(chat.Defuse(q.text), "\n") + "\n" + fence
 }

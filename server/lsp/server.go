@@ -5,25 +5,17 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"runtime/debug"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"go.lsp.dev/jsonrpc2"
 	lsp "go.lsp.dev/protocol"
 
-	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	protocolacp "github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
 	service "github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/acp"
 	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
+	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 )
-
-// idleLimit is the time that the goroutines of a connection have to end after its turns
-// have ended.
-const idleLimit = 100 * time.Millisecond
 
 // Options has the settings of a connection. Service is required; [Serve] closes it.
 type Options struct {
@@ -47,7 +39,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) (exitCod
 	writer := wire.NewWriter(out, wire.HeaderFraming)
 	s := newServer(ctx, o, writer)
 	s.leave = cancel
-	s.rpc = jsonrpc2.NewConn(&stream{wire.NewHeaderStream(in, writer), s, cancel}, jsonrpc2.WithCodec(codec{}))
+	s.rpc = jsonrpc2.NewConn(&stream{wire.NewHeaderStream(in, writer), s, cancel}, jsonrpc2.WithCodec(editor.Codec{}))
 	if o.Inspect != nil {
 		o.Inspect(s.queues)
 	}
@@ -60,10 +52,12 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) (exitCod
 	}
 	free(in)
 	err = o.Service.Close()
-	s.waitIdle()
+	if !s.work.finish(s.rpc.Done()) {
+		s.log.Warn("some work has not ended with the connection")
+	}
 	err = errors.Join(err, writer.Close())
 	free(out)
-	s.chats.Close()
+	s.chats.set.Close()
 	if cause := context.Cause(ctx); !errors.Is(cause, errLeave) && !errors.Is(cause, io.EOF) && !errors.Is(cause, context.Canceled) {
 		err = errors.Join(err, cause)
 	}
@@ -75,13 +69,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) (exitCod
 
 // queues returns the sizes of the queues.
 func (s *server) queues() (q wire.Queues) {
-	q.Messages, q.Bytes = s.writer.Waiting()
+	s.editor.Queues(&q)
 	s.requests.mu.Lock()
 	q.Requests = len(s.requests.cancels)
 	s.requests.mu.Unlock()
-	s.out.mu.Lock()
-	q.Held = len(s.out.held)
-	s.out.mu.Unlock()
 	return q
 }
 
@@ -107,7 +98,7 @@ func (x *stream) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
 		if !ok {
 			return msg, n, nil
 		}
-		x.s.outgoing.deliver(answer)
+		x.s.editor.Deliver(answer)
 	}
 }
 
@@ -115,7 +106,7 @@ func (x *stream) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
 // [server.handle] has responded to.
 func (x *stream) Write(context.Context, jsonrpc2.Message) (int64, error) { return 0, nil }
 
-// server is one connection.
+// server is one connection. Its parts know each other, not the server.
 type server struct {
 	log      *slog.Logger
 	version  string
@@ -124,59 +115,58 @@ type server struct {
 	writer   *wire.Writer
 	rpc      jsonrpc2.Conn
 	methods  map[string]method // requests
-	commands map[string]handler
 	notes    map[string]method // notifications
+	commands map[string]handler
 
 	ctx   context.Context // the connection's life
 	leave context.CancelCauseFunc
 
-	workMu  sync.Mutex
-	work    sync.WaitGroup // that outlives its request
-	closing bool
-
-	life      life
-	settings  settings
-	requests  requests
-	outgoing  outgoing
-	out       outbox
-	questions atomic.Int64 // that a person thinks about
-	answers   atomic.Int64 // that persons have given
-	edits     editGate
-	queue     queue
-	client    client
-	encoding  textenc.Encoding
-	documents *documents
-	progress  progresses
-	sessions  sessions
-	chats     *chat.Set
-	blind     atomic.Bool // the editor does not answer showDocument
-	warned    sync.Map    // subjects of warnOnce
+	life     life
+	requests requests
+	queue    queue
+	work     work
+	editor   *editor.Editor
+	settings settings
+	progress progresses
+	sessions sessions
+	quotes   quotes
+	chats    chats
+	prompts  prompts
 }
 
 func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
-	s := &server{log: o.Log, version: o.Version, service: o.Service, writer: w, ctx: ctx, encoding: "utf-16"}
-	s.out.writer, s.out.prove = w, s.prove
-	s.out.start = func(f func()) { s.background("sending what was held", f) }
-	s.documents = newDocuments(s)
-	s.chats = chat.NewSet(s.chatEditor())
-	s.agent = acp.NewAgent(o.Service, peer{s}, acp.Options{Host: host{s}, Log: o.Log, Preset: preset, Turn: s.acpTurn})
+	s := &server{log: o.Log, version: o.Version, service: o.Service, writer: w, ctx: ctx}
+	s.editor = editor.New(editor.Config{
+		Ctx: ctx, Writer: w, Log: o.Log, Go: s.work.start, Unresolved: s.sessions.unresolved, ShowAnswers: s.chats.showAnswers,
+	})
+	h := host{s}
+	s.work.log, s.work.failed = o.Log, func(text string) { s.editor.Show(lsp.MessageTypeError, "%s", text) }
+	s.settings.editor, s.settings.service, s.settings.work, s.settings.log = s.editor, o.Service, &s.work, o.Log
+	s.progress.editor, s.progress.log = s.editor, o.Log
+	s.sessions.service, s.sessions.editor, s.sessions.settings, s.sessions.host = o.Service, s.editor, &s.settings, h
+	s.quotes = quotes{s.editor, &s.sessions}
+	s.chats = chats{editor: s.editor, sessions: &s.sessions, quotes: &s.quotes, prompts: &s.prompts}
+	s.chats.set = chat.NewSet(s.chats.view(o.Service.Home, o.Log))
+	s.agent = acp.NewAgent(o.Service, peer{s.editor}, acp.Options{Host: h, Log: o.Log, Preset: preset, Turn: s.prompts.acpTurn})
+	s.prompts = prompts{o.Log, s.editor, s.agent, &s.work, &s.progress, &s.sessions, &s.quotes, &s.chats}
+	actions, docs := actions{s.editor, &s.sessions, &s.chats}, s.editor.Documents
 	s.commands = handlers(s)
 	s.methods = map[string]method{
 		lsp.MethodInitialize:              s.initialize,
 		lsp.MethodShutdown:                bare(s.shutdown),
 		lsp.MethodWorkspaceExecuteCommand: typed(s.executeCommand),
-		lsp.MethodTextDocumentCodeAction:  short(s.codeAction),
-		lsp.MethodTextDocumentCodeLens:    short(s.codeLens),
+		lsp.MethodTextDocumentCodeAction:  short(actions.codeAction),
+		lsp.MethodTextDocumentCodeLens:    short(actions.codeLens),
 	}
 	s.notes = map[string]method{
 		lsp.MethodInitialized:                        bare(s.initialized),
 		lsp.MethodExit:                               bare(s.exit),
-		lsp.MethodTextDocumentDidOpen:                s.documents.opened,
-		lsp.MethodTextDocumentDidChange:              noted(s.documents.didChange),
-		lsp.MethodTextDocumentDidClose:               noted(s.documents.didClose),
-		lsp.MethodTextDocumentDidSave:                noted(s.documents.didSave),
-		lsp.MethodWorkspaceDidChangeWorkspaceFolders: noted(s.didChangeFolders),
-		lsp.MethodWorkspaceDidChangeConfiguration:    bare(s.didChangeConfiguration),
+		lsp.MethodTextDocumentDidOpen:                s.didOpen,
+		lsp.MethodTextDocumentDidChange:              noted(func(_ context.Context, p *lsp.DidChangeTextDocumentParams) error { return docs.DidChange(p) }),
+		lsp.MethodTextDocumentDidClose:               noted(func(_ context.Context, p *lsp.DidCloseTextDocumentParams) error { return docs.DidClose(p) }),
+		lsp.MethodTextDocumentDidSave:                bare(func(context.Context) error { return nil }), // the text is known already
+		lsp.MethodWorkspaceDidChangeWorkspaceFolders: noted(s.sessions.foldersChanged),
+		lsp.MethodWorkspaceDidChangeConfiguration:    bare(s.settings.changed),
 		lsp.MethodWindowWorkDoneProgressCancel:       noted(s.cancelProgress),
 		lsp.MethodCancelRequest:                      s.cancelRequest,
 		protocolacp.MethodSessionCancel:              s.cancelSession,
@@ -192,54 +182,6 @@ func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
 		s.methods[name] = s.agentMethod(name)
 	}
 	return s
-}
-
-// background runs f, which outlives its request, in a goroutine that [Serve] waits for.
-// Once Serve waits, f runs at once and finds its context ended.
-func (s *server) background(name string, f func()) {
-	s.workMu.Lock()
-	if s.closing {
-		s.workMu.Unlock()
-		f()
-		return
-	}
-	s.work.Add(1)
-	s.workMu.Unlock()
-	go func() {
-		defer s.work.Done()
-		defer func() {
-			if p := recover(); p != nil {
-				s.log.Error("background work panicked", "what", name, "panic", p, "stack", string(debug.Stack()))
-				s.show(lsp.MessageTypeError, "hermes-ls failed inside, in %s: %v", name, p)
-			}
-		}()
-		f()
-	}()
-}
-
-// finishWork waits for the background work.
-func (s *server) finishWork() {
-	s.workMu.Lock()
-	s.closing = true
-	s.workMu.Unlock()
-	s.work.Wait()
-}
-
-// waitIdle waits, at most idleLimit, for the goroutines of the connection to end.
-func (s *server) waitIdle() {
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		s.finishWork()
-		<-s.rpc.Done()
-	}()
-	limit := time.NewTimer(idleLimit)
-	defer limit.Stop()
-	select {
-	case <-gone:
-	case <-limit.C:
-		s.log.Warn("some work has not ended with the connection")
-	}
 }
 
 // free closes an end, so that no goroutine stays blocked in it.

@@ -2,26 +2,29 @@ package lsp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
-	"time"
 
 	lsp "go.lsp.dev/protocol"
 
-	"github.com/hermes-ls/hermes-ls/agent/transcript"
-	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/protocol"
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	service "github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 )
 
 // sessions has the sessions of this connection: where they work, and which
 // one is meant when none is named.
 type sessions struct {
+	service  *service.Service
+	editor   *editor.Editor
+	settings *settings
+	host     host
+
 	mu      sync.Mutex
 	folders []string // the workspace, main folder first
 	current string   // the newest of this process; empty: none yet
@@ -42,13 +45,13 @@ func (x *sessions) wantsUpdates(id string) {
 // updates reports whether the editor gets the events of a session as session/update: all
 // of them if it has announced the Agent Client Protocol, else those of the sessions that
 // it has opened with that protocol.
-func (s *server) updates(id string) bool {
-	if s.client.acp != nil {
+func (x *sessions) updates(id string) bool {
+	if x.editor.Client.ACP != nil {
 		return true
 	}
-	s.sessions.mu.Lock()
-	defer s.sessions.mu.Unlock()
-	return s.sessions.updated[id]
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.updated[id]
 }
 
 func (x *sessions) currentID() string {
@@ -77,7 +80,7 @@ func (x *sessions) roots() []string {
 // which may be a link.
 func (x *sessions) unresolved(path string) string {
 	for _, root := range x.roots() {
-		real := resolve(root)
+		real := editor.Resolve(root)
 		if rel, err := filepath.Rel(real, path); err == nil && real != root && filepath.IsLocal(rel) {
 			return filepath.Join(root, rel)
 		}
@@ -137,31 +140,31 @@ func (x *sessions) cancelAll() {
 	}
 }
 
-// newSession begins a session in the workspace; it becomes the current one.
-func (s *server) newSession(ctx context.Context) (*service.Session, error) {
-	return s.newSessionAt(ctx, s.sessions.place())
+// begin begins a session in the workspace; it becomes the current one.
+func (x *sessions) begin(ctx context.Context) (*service.Session, error) {
+	return x.beginAt(ctx, x.place())
 }
 
-func (s *server) newSessionAt(ctx context.Context, p service.Place) (*service.Session, error) {
-	s.settings.wait(ctx)
-	session, err := s.service.NewSession(ctx, p, host{s})
+func (x *sessions) beginAt(ctx context.Context, p service.Place) (*service.Session, error) {
+	x.settings.wait(ctx)
+	session, err := x.service.NewSession(ctx, p, x.host)
 	if err != nil {
 		return nil, fmt.Errorf("beginning a session: %w", err)
 	}
-	s.sessions.keep(session)
+	x.keep(session)
 	return session, nil
 }
 
-// session finds the named session, opening it again where needed; without a name
+// find returns the named session, opening it again where needed; without a name
 // the current one, which is begun where there is none.
-func (s *server) session(ctx context.Context, id string) (*service.Session, error) {
+func (x *sessions) find(ctx context.Context, id string) (*service.Session, error) {
 	if id == "" {
-		id = s.sessions.currentID()
+		id = x.currentID()
 	}
 	if id == "" {
-		return s.newSession(ctx)
+		return x.begin(ctx)
 	}
-	session, err := s.service.Session(id)
+	session, err := x.service.Session(id)
 	if err != nil {
 		return nil, sessionError(id, err)
 	}
@@ -180,183 +183,122 @@ func sessionError(id string, err error) error {
 	return fmt.Errorf("session %s: %w", id, err)
 }
 
-func (s *server) loadSession(ctx context.Context, id string) (*service.Session, error) {
-	s.settings.wait(ctx)
-	session, err := s.service.LoadSession(ctx, id, service.Place{Preset: preset}, host{s})
+func (x *sessions) load(ctx context.Context, id string) (*service.Session, error) {
+	x.settings.wait(ctx)
+	session, err := x.service.LoadSession(ctx, id, service.Place{Preset: preset}, x.host)
 	if err != nil {
 		return nil, sessionError(id, err)
 	}
-	s.moveSession(session, s.sessions.roots())
-	s.sessions.keep(session)
+	x.move(session, x.roots())
+	x.keep(session)
 	return session, nil
 }
 
-func (s *server) sessionNew(ctx context.Context, _ protocol.SessionArgs) (any, error) {
-	session, err := s.newSession(ctx)
-	if err != nil {
-		return nil, err
+// open is find, except that a named one that is not open is loaded.
+func (x *sessions) open(ctx context.Context, id string) (*service.Session, error) {
+	session, err := x.find(ctx, id)
+	if err != nil && id != "" {
+		return x.load(ctx, id)
 	}
-	return protocol.SessionResult{SessionID: session.ID()}, nil
+	return session, err
 }
 
-func (s *server) sessionList(ctx context.Context, _ protocol.SessionArgs) (any, error) {
-	result := protocol.SessionListResult{Sessions: []protocol.SessionInfo{}}
-	cursor := ""
-	for {
-		page, next, err := s.service.List(ctx, s.sessions.root(), cursor)
-		if err != nil {
-			return nil, fmt.Errorf("listing sessions: %w", err)
-		}
-		for _, head := range page {
-			result.Sessions = append(result.Sessions, protocol.SessionInfo{
-				SessionID: head.ID, Cwd: head.Cwd, Title: head.Title,
-				UpdatedAt: head.UpdatedAt.UTC().Format(time.RFC3339), ParentID: head.Parent,
-			})
-		}
-		if cursor = next; cursor == "" {
-			return result, nil
-		}
+// lookAt opens a session for reading. It does not change the current session.
+func (x *sessions) lookAt(ctx context.Context, id string) (*service.Session, error) {
+	current := x.currentID()
+	session, err := x.open(ctx, id)
+	if err == nil && current != "" {
+		x.makeCurrent(current)
 	}
+	return session, err
 }
 
-func (s *server) sessionLoad(ctx context.Context, a protocol.SessionArgs) (any, error) {
-	if a.SessionID == "" {
-		return nil, invalidParams("%s: sessionId is missing", protocol.CommandSessionLoad)
+// ofSession finds the session whose subagents are meant; nil: there is none.
+func (x *sessions) ofSession(id string) (*service.Session, error) {
+	if id = orElse(id, x.currentID()); id == "" {
+		return nil, nil
 	}
-	session, err := s.loadSession(ctx, a.SessionID)
-	if err != nil {
-		return nil, err
-	}
-	if s.updates(session.ID()) { // the editor shows the history
-		if err := session.Replay(ctx); err != nil {
-			return nil, fmt.Errorf("replaying session %s: %w", a.SessionID, err)
-		}
-	}
-	return protocol.SessionResult{SessionID: session.ID()}, nil
-}
-
-func (s *server) sessionDelete(ctx context.Context, a protocol.SessionArgs) (any, error) {
-	id := a.SessionID
-	if id == "" {
-		id = s.sessions.currentID()
-	}
-	if id == "" {
-		return nil, invalidParams("%s: there is no current session; name one with sessionId", protocol.CommandSessionDelete)
-	}
-	if err := s.service.Delete(ctx, id); err != nil {
-		return nil, sessionError(id, err)
-	}
-	s.sessions.forget(id)
-	return protocol.SessionResult{SessionID: id}, nil
-}
-
-// sessionFork opens a new session with the log of another up to a message; it
-// becomes the current one.
-func (s *server) sessionFork(ctx context.Context, a protocol.ForkArgs) (any, error) {
-	id := orElse(a.SessionID, s.sessions.currentID())
-	if id == "" {
-		return nil, invalidParams("%s: there is no current session; name one with sessionId", protocol.CommandSessionFork)
-	}
-	s.settings.wait(ctx)
-	session, err := s.service.Fork(ctx, id, a.MessageID, service.Place{Preset: preset}, host{s})
-	var wrong *service.InputError
-	if errors.As(err, &wrong) {
-		return nil, invalidParams("%v", wrong)
-	}
+	session, err := x.service.Session(id)
 	if err != nil {
 		return nil, sessionError(id, err)
 	}
-	s.moveSession(session, s.sessions.roots())
-	s.sessions.keep(session)
-	if s.updates(session.ID()) { // the editor shows the history
-		if err := session.Replay(ctx); err != nil {
-			return nil, fmt.Errorf("replaying session %s: %w", session.ID(), err)
-		}
-	}
-	return protocol.SessionResult{SessionID: session.ID()}, nil
+	return session, nil
 }
 
-// foldersChanged is DidChangeWorkspaceFoldersParams.
-type foldersChanged struct {
+// note makes a session that the editor has opened the current one.
+func (x *sessions) note(name string, params json.RawMessage, result any) {
+	var p struct {
+		SessionID string `json:"sessionId"`
+	}
+	switch name {
+	case acp.MethodSessionNew, acp.MethodSessionFork:
+		if opened, ok := result.(*acp.NewSessionResponse); ok {
+			p.SessionID = opened.SessionID
+			x.wantsUpdates(p.SessionID)
+		}
+	case acp.MethodSessionLoad, acp.MethodSessionResume:
+		_ = json.Unmarshal(params, &p) // the agent has read it already
+		x.wantsUpdates(p.SessionID)
+	case acp.MethodSessionDelete, acp.MethodSessionClose:
+		if json.Unmarshal(params, &p) == nil {
+			x.forget(p.SessionID)
+		}
+		return
+	}
+	if session, err := x.service.Session(p.SessionID); err == nil {
+		x.keep(session)
+	}
+}
+
+// inWorkspace reports whether a directory is a workspace folder.
+func (x *sessions) inWorkspace(cwd string) bool {
+	for _, root := range x.roots() {
+		if editor.Resolve(root) == editor.Resolve(cwd) {
+			return true
+		}
+	}
+	return false
+}
+
+// foldersChangedParams is DidChangeWorkspaceFoldersParams.
+type foldersChangedParams struct {
 	Event struct {
-		Added   []folder `json:"added"`
-		Removed []folder `json:"removed"`
+		Added   []editor.Folder `json:"added"`
+		Removed []editor.Folder `json:"removed"`
 	} `json:"event"`
 }
 
-// didChangeFolders moves every open session to the new folders. A folder that
+// foldersChanged moves every open session to the new folders. A folder that
 // cannot be opened is said and left out.
-func (s *server) didChangeFolders(_ context.Context, p *foldersChanged) error {
-	gone, added := folderPaths(p.Event.Removed), folderPaths(p.Event.Added)
-	s.sessions.mu.Lock()
-	kept := slices.DeleteFunc(slices.Clone(s.sessions.folders), func(f string) bool { return slices.Contains(gone, f) })
+func (x *sessions) foldersChanged(_ context.Context, p *foldersChangedParams) error {
+	gone, added := editor.FolderPaths(p.Event.Removed), editor.FolderPaths(p.Event.Added)
+	x.mu.Lock()
+	kept := slices.DeleteFunc(slices.Clone(x.folders), func(f string) bool { return slices.Contains(gone, f) })
 	for _, f := range added {
 		if !slices.Contains(kept, f) {
 			kept = append(kept, f)
 		}
 	}
-	s.sessions.folders = kept
-	s.sessions.mu.Unlock()
-	for _, session := range s.sessions.all() {
-		s.moveSession(session, kept)
+	x.folders = kept
+	x.mu.Unlock()
+	for _, session := range x.all() {
+		x.move(session, kept)
 	}
 	return nil
 }
 
-// moveSession keeps a session's own folder first: that is where its shell and its
+// move keeps a session's own folder first: that is where its shell and its
 // history are.
-func (s *server) moveSession(session *service.Session, folders []string) {
+func (x *sessions) move(session *service.Session, folders []string) {
 	list := []string{session.Cwd()}
 	for _, f := range folders {
-		if resolve(f) != resolve(session.Cwd()) {
+		if editor.Resolve(f) != editor.Resolve(session.Cwd()) {
 			list = append(list, filepath.Clean(f))
 		}
 	}
 	if err := session.SetFolders(list); err != nil {
-		s.show(lsp.MessageTypeWarning, "The session %q does not see all workspace folders: %v", session.Title(), err)
+		x.editor.Show(lsp.MessageTypeWarning, "The session %q does not see all workspace folders: %v", session.Title(), err)
 	}
-}
-
-// transcript is hermes.transcript: the whole log as a Markdown file, results
-// included, shown to the user.
-func (s *server) transcript(a protocol.SessionArgs, _ *lsp.ExecuteCommandParams) (command, error) {
-	return command{run: func(ctx context.Context, at *ticket) (any, error) {
-		id := orElse(a.SessionID, s.sessions.currentID())
-		if id == "" {
-			return nil, invalidParams("%s: there is no current session; name one with sessionId", protocol.CommandTranscript)
-		}
-		session, err := s.lookAt(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		at.release()
-		var text strings.Builder
-		t := transcript.Writer{Out: &text}
-		t.Head(session.Title(), session.ID(), session.Cwd())
-		if err := session.ReplayTo(ctx, &t); err != nil {
-			return nil, fmt.Errorf("reading session %s: %w", id, err)
-		}
-		path, err := s.writeTranscript(session.ID(), text.String())
-		if err != nil {
-			return nil, err
-		}
-		s.showDocument(path, nil)
-		return protocol.TranscriptResult{URI: string(s.documents.uri(path))}, nil
-	}}, nil
-}
-
-// writeTranscript keeps the file with the session's other files, out of the
-// workspace. It is the user's own folder, not the model's.
-func (s *server) writeTranscript(id, text string) (string, error) {
-	dir := filepath.Join(s.service.Home, "sessions", safefile.NameOf(id))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("writing the transcript: %w", err)
-	}
-	path := filepath.Join(dir, "transcript.md")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		return "", fmt.Errorf("writing the transcript: %w", err)
-	}
-	return path, nil
 }
 
 func orElse(s, other string) string {

@@ -2,8 +2,17 @@ package lsp
 
 import (
 	"context"
+	"encoding/json"
+	"log/slog"
 	"sync"
 	"time"
+
+	"go.lsp.dev/jsonrpc2"
+	lsp "go.lsp.dev/protocol"
+
+	"github.com/hermes-ls/hermes-ls/protocol"
+	service "github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 )
 
 // settingsLimit is how long the first session waits for the editor's settings.
@@ -12,6 +21,11 @@ const settingsLimit = time.Second
 // settings tells when the editor's settings are known, so that the first session has
 // them: a session keeps its interpreter and its model.
 type settings struct {
+	log     *slog.Logger
+	editor  *editor.Editor
+	service *service.Service
+	work    *work
+
 	mu      sync.Mutex
 	unknown chan struct{} // closed when they are known; nil: none are expected
 }
@@ -50,4 +64,60 @@ func (x *settings) wait(ctx context.Context) {
 	case <-limit.C:
 		x.known()
 	}
+}
+
+// read asks for the editor's settings. They may be the repository's, so
+// only harmless keys count; the service sees to that.
+func (x *settings) read() {
+	section, python := protocol.Section, "python"
+	params := &lsp.ConfigurationParams{Items: []lsp.ConfigurationItem{{Section: &section}, {Section: &python}}}
+	var answer jsonrpc2.RawMessage
+	if err := x.editor.Call(x.editor.Ctx, editor.AnswerLimit, lsp.MethodWorkspaceConfiguration, params, &answer); err != nil {
+		x.log.Debug("no settings from the editor", "error", err)
+		return
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(answer, &list) != nil || len(list) == 0 {
+		return
+	}
+	settings := list[0]
+	if len(list) > 1 {
+		settings = withPython(settings, list[1])
+	}
+	if string(settings) != "null" {
+		x.service.SetEditor(settings)
+	}
+}
+
+// withPython adds the interpreter that is selected in the editor's Python extension
+// to our settings, unless they name one.
+func withPython(settings, extension json.RawMessage) json.RawMessage {
+	var python struct{ DefaultInterpreterPath, PythonPath string }
+	ours := map[string]any{}
+	if json.Unmarshal(extension, &python) != nil || json.Unmarshal(settings, &ours) != nil {
+		return settings
+	}
+	if ours == nil { // there are none
+		ours = map[string]any{}
+	}
+	path := orElse(python.DefaultInterpreterPath, python.PythonPath)
+	if path == "" || path == "python" || path == "python3" { // the extension's own default: nothing was selected
+		return settings
+	}
+	if _, named := ours["python"]; !named {
+		ours["python"] = path
+	}
+	merged, err := json.Marshal(ours)
+	if err != nil {
+		return settings
+	}
+	return merged
+}
+
+// changed is workspace/didChangeConfiguration.
+func (x *settings) changed(context.Context) error {
+	if x.editor.Client.Configuration {
+		x.work.start("reading the editor's settings", x.read)
+	}
+	return nil
 }

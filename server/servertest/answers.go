@@ -6,8 +6,6 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"go.lsp.dev/uri"
 
@@ -105,8 +103,8 @@ func (e *Editor) applyEdit(params json.RawMessage, before func(uri.URI)) (any, *
 	}
 	var spans []span
 	for _, edit := range change.Edits {
-		start := e.offset(doc.text, edit.Range.Start.Line, edit.Range.Start.Character)
-		end := e.offset(doc.text, edit.Range.End.Line, edit.Range.End.Character)
+		start := e.units.offset(doc.text, edit.Range.Start.Line, edit.Range.Start.Character)
+		end := e.units.offset(doc.text, edit.Range.End.Line, edit.Range.End.Character)
 		spans = append(spans, span{start, end, edit.NewText})
 	}
 	e.change(change.TextDocument.URI, doc, spans, true)
@@ -200,42 +198,4 @@ func (e *Editor) note(f Frame) {
 		e.messages = append(e.messages, p.Message)
 		e.mu.Unlock()
 	}
-}
-
-// width is how many units of the negotiated encoding a rune has.
-func (e *Editor) width(r rune) int {
-	if e.utf16 {
-		return utf16.RuneLen(r)
-	}
-	return utf8.RuneLen(r)
-}
-
-// position and offset are the editor's own, so that they judge the server's.
-func (e *Editor) position(text string, offset int) map[string]int {
-	line := strings.Count(text[:offset], "\n")
-	start := strings.LastIndex(text[:offset], "\n") + 1
-	units := 0
-	for _, r := range text[start:offset] {
-		units += e.width(r)
-	}
-	return map[string]int{"line": line, "character": units}
-}
-
-func (e *Editor) offset(text string, line, character int) int {
-	at := 0
-	for range line {
-		i := strings.IndexByte(text[at:], '\n')
-		if i < 0 {
-			return len(text)
-		}
-		at += i + 1
-	}
-	for _, r := range text[at:] {
-		if character <= 0 || r == '\n' {
-			break
-		}
-		character -= e.width(r)
-		at += utf8.RuneLen(r)
-	}
-	return at
 }

@@ -32,7 +32,7 @@ type Editor struct {
 	run    *running
 	conn   *conn
 	o      Options
-	utf16  bool
+	units  units
 	silent map[string]int // how many more requests of a method are not answered
 
 	mu       sync.Mutex
@@ -70,7 +70,7 @@ type Question struct {
 func New(t testing.TB, o Options) *Editor {
 	t.Helper()
 	o.fill(t)
-	e := &Editor{t: t, o: o, Root: o.Root, docs: map[uri.URI]*buffer{}, untold: map[uri.URI][]any{}, silent: map[string]int{}, utf16: true}
+	e := &Editor{t: t, o: o, Root: o.Root, docs: map[uri.URI]*buffer{}, untold: map[uri.URI][]any{}, silent: map[string]int{}, units: units{utf16: true}}
 	e.run = start(t, o, false)
 	e.conn = e.run.conn
 	e.conn.request, e.conn.note = e.request, e.note
@@ -93,7 +93,7 @@ func (e *Editor) greet() {
 	if err := json.Unmarshal(e.Initialized, &answer); err != nil {
 		e.t.Fatal(err)
 	}
-	e.utf16 = answer.Capabilities.PositionEncoding != "utf-8"
+	e.units.utf16 = answer.Capabilities.PositionEncoding != "utf-8"
 	e.Notify("initialized", struct{}{})
 }
 
@@ -223,7 +223,7 @@ func (e *Editor) change(u uri.URI, doc *buffer, spans []span, edit bool) {
 	var events []any
 	for _, s := range spans { // from the end, so that what is before stays where it is
 		events = append(events, map[string]any{
-			"range": map[string]any{"start": e.position(doc.text, s.start), "end": e.position(doc.text, s.end)},
+			"range": map[string]any{"start": e.units.position(doc.text, s.start), "end": e.units.position(doc.text, s.end)},
 			"text":  s.text,
 		})
 		doc.text = doc.text[:s.start] + s.text + doc.text[s.end:]

@@ -149,7 +149,7 @@ func (s *script) play(t *testing.T) {
 // begin starts a server; a second one has the store and the workspace of the first.
 func (s *script) begin() {
 	s.told, s.waited = 0, 0
-	e := &Editor{t: s.t, o: s.o, Root: s.o.Root, docs: map[uri.URI]*buffer{}, silent: map[string]int{}, utf16: true}
+	e := &Editor{t: s.t, o: s.o, Root: s.o.Root, docs: map[uri.URI]*buffer{}, silent: map[string]int{}, units: units{utf16: true}}
 	e.run = start(s.t, s.o, s.lines)
 	e.conn = e.run.conn
 	e.conn.request, e.conn.note = s.request, e.note
@@ -240,7 +240,7 @@ func (s *script) send(line string) {
 		line = `{"jsonrpc":"2.0",` + line[1:]
 	}
 	if strings.Contains(line, `"method":"initialize"`) && strings.Contains(line, `"utf-8"`) {
-		s.editor.utf16 = false
+		s.editor.units.utf16 = false
 	}
 	if s.check != nil {
 		s.check(s.t, true, []byte(line))

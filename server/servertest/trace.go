@@ -293,7 +293,7 @@ func (p *player) sendEvent(e *event) {
 	case p.document(f):
 	default:
 		if f.Method == "initialize" && strings.Contains(text, `"utf-8"`) {
-			p.editor.utf16 = false
+			p.editor.units.utf16 = false
 		}
 		p.sendText(withoutProcess(f, text))
 	}

@@ -223,8 +223,8 @@ func (p *player) changed(u uri.URI, changes []json.RawMessage) bool {
 		}
 		change := span{0, len(doc.text), c.Text}
 		if c.Range != nil {
-			change.start = e.offset(doc.text, c.Range.Start.Line, c.Range.Start.Character)
-			change.end = e.offset(doc.text, c.Range.End.Line, c.Range.End.Character)
+			change.start = e.units.offset(doc.text, c.Range.Start.Line, c.Range.Start.Character)
+			change.end = e.units.offset(doc.text, c.Range.End.Line, c.Range.End.Character)
 		}
 		e.change(u, doc, []span{change}, false)
 	}

@@ -1,4 +1,4 @@
-package lsp
+package editor
 
 import (
 	"fmt"
@@ -38,8 +38,8 @@ func TestFolders(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, _ := readInitialize([]byte(c.params)) // the error is for the log
-			if got := p.folders(); !slices.Equal(got, c.want) {
+			p, _ := ReadInitialize([]byte(c.params)) // the error is for the log
+			if got := p.Folders(); !slices.Equal(got, c.want) {
 				t.Errorf("folders %q, want %q", got, c.want)
 			}
 		})

@@ -1,4 +1,4 @@
-package lsp
+package editor
 
 import (
 	"bytes"
@@ -32,11 +32,11 @@ const (
 	changeLimit = time.Minute
 )
 
-// documents has the open documents of the editor. Files are known by their path with
+// Documents has the open documents of the editor. Files are known by their path with
 // links resolved, as the workspace knows them; anything else, such as a text that
 // was never saved, by its URI.
-type documents struct {
-	s       *server
+type Documents struct {
+	e       *Editor
 	buffers *workspace.Buffers // files
 	others  *workspace.Buffers // the rest, by URI
 	inOrder inOrder            // for an editor whose changes overtake each other
@@ -49,26 +49,27 @@ type documents struct {
 	chats map[string]*chat.Text
 }
 
-func newDocuments(s *server) *documents {
-	d := &documents{
-		s: s, buffers: workspace.NewBuffers(), others: workspace.NewBuffers(),
+func newDocuments(e *Editor) *Documents {
+	d := &Documents{
+		e: e, buffers: workspace.NewBuffers(), others: workspace.NewBuffers(),
 		paths: map[uri.URI]string{}, uris: map[string]uri.URI{}, spelt: map[uri.URI]uri.URI{}, chats: map[string]*chat.Text{},
 	}
 	d.inOrder.apply = d.change
 	return d
 }
 
-func (d *documents) didOpen(_ context.Context, p *lsp.DidOpenTextDocumentParams) error {
+// DidOpen notes an open document.
+func (d *Documents) DidOpen(p *lsp.DidOpenTextDocumentParams) error {
 	u, doc := p.TextDocument.URI, &p.TextDocument
 	text := strings.Clone(doc.Text) // the decoded text keeps the whole message in memory
-	if d.s.client.overtakes {
+	if d.e.Client.Overtakes {
 		d.inOrder.opened(u, doc.Version)
 	}
 	if !u.IsFile() {
 		d.others.Open(string(u), doc.Version, text)
 		return nil
 	}
-	path := resolve(u.FsPath())
+	path := Resolve(u.FsPath())
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.paths[u], d.uris[path] = path, u
@@ -79,32 +80,33 @@ func (d *documents) didOpen(_ context.Context, p *lsp.DidOpenTextDocumentParams)
 	return nil
 }
 
-// opened is didOpen, which also keeps how the editor writes the URI: the library makes
-// all spellings one, and some editors know a document by theirs only.
-func (d *documents) opened(ctx context.Context, params jsonrpc2.RawMessage, free func()) (any, error) {
+// Spelling keeps how the editor writes the URI of a document that it opens: the library makes
+// all spellings one, and some editors know a document by theirs only. It comes before DidOpen.
+func (d *Documents) Spelling(params []byte) {
 	var written struct {
 		TextDocument struct{ URI string }
 	}
-	if err := json.Unmarshal(params, &written); err == nil {
-		if u, err := uri.Parse(written.TextDocument.URI); err == nil && string(u) != written.TextDocument.URI {
-			d.mu.Lock()
-			d.spelt[u] = uri.URI(written.TextDocument.URI)
-			d.mu.Unlock()
-		}
+	if json.Unmarshal(params, &written) != nil {
+		return // DidOpen reports it
 	}
-	return noted(d.didOpen)(ctx, params, free)
+	if u, err := uri.Parse(written.TextDocument.URI); err == nil && string(u) != written.TextDocument.URI {
+		d.mu.Lock()
+		d.spelt[u] = uri.URI(written.TextDocument.URI)
+		d.mu.Unlock()
+	}
 }
 
-func (d *documents) didChange(_ context.Context, p *lsp.DidChangeTextDocumentParams) error {
+// DidChange applies changes of a document.
+func (d *Documents) DidChange(p *lsp.DidChangeTextDocumentParams) error {
 	r := revision{p.TextDocument.URI, p.TextDocument.Version, changesOf(p.ContentChanges)}
-	if d.s.client.overtakes {
+	if d.e.Client.Overtakes {
 		return d.inOrder.take(r)
 	}
 	return d.change(r)
 }
 
-func (d *documents) change(r revision) error {
-	u, version, changes, enc := r.uri, r.version, r.changes, d.s.encoding
+func (d *Documents) change(r revision) error {
+	u, version, changes, enc := r.uri, r.version, r.changes, d.e.Encoding
 	if !u.IsFile() {
 		return d.others.Change(string(u), version, changes, enc)
 	}
@@ -120,7 +122,8 @@ func (d *documents) change(r revision) error {
 	return d.buffers.Change(path, version, changes, enc)
 }
 
-func (d *documents) didClose(_ context.Context, p *lsp.DidCloseTextDocumentParams) error {
+// DidClose forgets a document.
+func (d *Documents) DidClose(p *lsp.DidCloseTextDocumentParams) error {
 	u := p.TextDocument.URI
 	d.inOrder.closed(u)
 	if !u.IsFile() {
@@ -145,9 +148,6 @@ func (d *documents) didClose(_ context.Context, p *lsp.DidCloseTextDocumentParam
 	return nil
 }
 
-// didSave needs nothing: the text is known already.
-func (d *documents) didSave(context.Context, *lsp.DidSaveTextDocumentParams) error { return nil }
-
 func changesOf(events []lsp.TextDocumentContentChangeEvent) []workspace.Change {
 	changes := make([]workspace.Change, 0, len(events))
 	for _, event := range events {
@@ -163,20 +163,20 @@ func changesOf(events []lsp.TextDocumentContentChangeEvent) []workspace.Change {
 }
 
 // path is the resolved path of an open file.
-func (d *documents) path(u uri.URI) (string, bool) {
+func (d *Documents) path(u uri.URI) (string, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	path, ok := d.paths[u]
 	return path, ok
 }
 
-// uri returns the URI that the editor uses for a file.
-func (d *documents) uri(path string) uri.URI {
+// URI returns the URI that the editor uses for a file.
+func (d *Documents) URI(path string) uri.URI {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	u, open := d.uris[path]
 	if !open {
-		return uri.File(d.s.sessions.unresolved(path))
+		return uri.File(d.e.unresolved(path))
 	}
 	if written, differs := d.spelt[u]; differs {
 		return written
@@ -184,10 +184,10 @@ func (d *documents) uri(path string) uri.URI {
 	return u
 }
 
-// follow lets a chat follow its document from now on. An editor that takes no edits
+// Follow lets a chat follow its document from now on. An editor that takes no edits
 // is as good as none: then the chat is a file.
-func (d *documents) follow(path string, text *chat.Text) {
-	if !d.s.client.applyEdit {
+func (d *Documents) Follow(path string, text *chat.Text) {
+	if !d.e.Client.ApplyEdit {
 		return
 	}
 	d.mu.Lock()
@@ -198,36 +198,39 @@ func (d *documents) follow(path string, text *chat.Text) {
 	}
 }
 
-// text returns the open document of a URI.
-func (d *documents) text(u uri.URI) (workspace.Document, bool) {
+// Text returns the open document of a URI.
+func (d *Documents) Text(u uri.URI) (workspace.Document, bool) {
 	if !u.IsFile() {
 		return d.others.Get(string(u))
 	}
 	if path, ok := d.path(u); ok {
 		return d.buffers.Get(path)
 	}
-	return d.buffers.Get(resolve(u.FsPath()))
+	return d.buffers.Get(Resolve(u.FsPath()))
 }
 
-// Get, Replace, Write and Paths make documents a [workspace.Documents].
-func (d *documents) Get(_ context.Context, path string) (workspace.Document, bool, error) {
+// HasEdited reports whether the editor has answered an edit.
+func (d *Documents) HasEdited() bool { return d.applies.Load() }
+
+// Get, Replace, Write and Paths make Documents a [workspace.Documents].
+func (d *Documents) Get(_ context.Context, path string) (workspace.Document, bool, error) {
 	doc, ok := d.buffers.Get(path)
 	return doc, ok, nil
 }
 
-func (d *documents) Paths() []string { return d.buffers.Paths() }
+func (d *Documents) Paths() []string { return d.buffers.Paths() }
 
 // Write leaves files that are not open to the disk. An open document is edited; see Replace.
-func (d *documents) Write(context.Context, string, []byte, bool) (bool, error) { return false, nil }
+func (d *Documents) Write(context.Context, string, []byte, bool) (bool, error) { return false, nil }
 
 // Replace asks the editor to edit a document, at the version that was read, and
 // waits until the change has come back: that, not the editor's answer, is the
 // truth about the text.
-func (d *documents) Replace(ctx context.Context, doc workspace.Document, text []byte) error {
+func (d *Documents) Replace(ctx context.Context, doc workspace.Document, text []byte) error {
 	if bytes.Equal(doc.Text, text) {
 		return nil
 	}
-	sent, err := d.s.edits.edit(ctx)
+	sent, err := d.e.edits.edit(ctx)
 	if err != nil {
 		return fmt.Errorf("%s was not edited, since a question is open in the editor: %w", doc.Path, err)
 	}
@@ -236,8 +239,8 @@ func (d *documents) Replace(ctx context.Context, doc workspace.Document, text []
 	if !open || now.Version != doc.Version {
 		return fmt.Errorf("%s has changed in the editor: %w", filepath.Base(doc.Path), workspace.ErrStale)
 	}
-	edits := diff.Edits(doc.Text, text, d.s.encoding)
-	if err := d.apply(ctx, 0, doc, edits, "Edit "+filepath.Base(doc.Path)); err != nil {
+	edits := diff.Edits(doc.Text, text, d.e.Encoding)
+	if err := d.Apply(ctx, 0, doc, edits, "Edit "+filepath.Base(doc.Path)); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, changeLimit)
@@ -250,11 +253,11 @@ func (d *documents) Replace(ctx context.Context, doc workspace.Document, text []
 
 var errNoEdits = errors.New("the editor does not take edits from language servers (workspace/applyEdit)")
 
-// apply sends versioned edits, and waits at most limit for the answer. If limit is 0, it has
+// Apply sends versioned edits, and waits at most limit for the answer. If limit is 0, it has
 // a default. If the editor refuses the edit, which it does if the version has changed, the
 // error is [workspace.ErrStale].
-func (d *documents) apply(ctx context.Context, limit time.Duration, doc workspace.Document, edits []diff.Edit, label string) error {
-	if !d.s.client.applyEdit {
+func (d *Documents) Apply(ctx context.Context, limit time.Duration, doc workspace.Document, edits []diff.Edit, label string) error {
+	if !d.e.Client.ApplyEdit {
 		return fmt.Errorf("editing %s: %w; save and close the document, then it can be edited on the disk", doc.Path, errNoEdits)
 	}
 	switch {
@@ -266,7 +269,7 @@ func (d *documents) apply(ctx context.Context, limit time.Duration, doc workspac
 	params := &lsp.ApplyWorkspaceEditParams{Label: &label, Edit: d.workspaceEdit(doc, edits)}
 	var result lsp.ApplyWorkspaceEditResult
 	var refused *jsonrpc2.Error // as eglot says that the version has moved
-	if err := d.s.call(ctx, limit, lsp.MethodWorkspaceApplyEdit, params, &result); errors.As(err, &refused) && !unknownMethod(err) {
+	if err := d.e.Call(ctx, limit, lsp.MethodWorkspaceApplyEdit, params, &result); errors.As(err, &refused) && !UnknownMethod(err) {
 		return fmt.Errorf("the editor refused the edit to %s (%s): %w", doc.Path, refused.Message, workspace.ErrStale)
 	} else if err != nil {
 		return fmt.Errorf("editing %s: %w", doc.Path, err)
@@ -284,11 +287,11 @@ func (d *documents) apply(ctx context.Context, limit time.Duration, doc workspac
 
 // workspaceEdit is always versioned, also for Neovim, which does not announce that
 // it takes documentChanges but does, and then refuses stale ones.
-func (d *documents) workspaceEdit(doc workspace.Document, edits []diff.Edit) lsp.WorkspaceEdit {
-	u := d.uri(doc.Path)
+func (d *Documents) workspaceEdit(doc workspace.Document, edits []diff.Edit) lsp.WorkspaceEdit {
+	u := d.URI(doc.Path)
 	list := make([]lsp.TextEdit, len(edits))
 	for i, e := range edits {
-		list[i] = lsp.TextEdit{Range: toRange(e.Range), NewText: e.NewText}
+		list[i] = lsp.TextEdit{Range: ToRange(e.Range), NewText: e.NewText}
 	}
 	elements := make([]lsp.TextDocumentEditElement, len(list))
 	for i := range list {
@@ -306,15 +309,16 @@ func rangeOf(r lsp.Range) textenc.Range {
 	}
 }
 
-func toRange(r textenc.Range) lsp.Range {
+// ToRange returns LSP's form of a range.
+func ToRange(r textenc.Range) lsp.Range {
 	return lsp.Range{
 		Start: lsp.Position{Line: r.Start.Line, Character: r.Start.Character},
 		End:   lsp.Position{Line: r.End.Line, Character: r.End.Character},
 	}
 }
 
-// resolve follows the links of a path as far as it exists.
-func resolve(path string) string {
+// Resolve follows the links of a path as far as it exists.
+func Resolve(path string) string {
 	path = filepath.Clean(path)
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -323,5 +327,5 @@ func resolve(path string) string {
 	if dir = filepath.Clean(dir); dir == path {
 		return path
 	}
-	return filepath.Join(resolve(dir), base)
+	return filepath.Join(Resolve(dir), base)
 }

@@ -1,4 +1,4 @@
-package lsp
+package editor
 
 import (
 	"context"
@@ -88,11 +88,11 @@ func (f *editGate) when(ctx context.Context, ok func() bool, then func()) error 
 	}
 }
 
-// showQuestion asks with window/showMessageRequest. Characters that are invisible or control a
-// terminal are written as their code. The chats show the answers so far before it.
-func (s *server) showQuestion(ctx context.Context, params *lsp.ShowMessageRequestParams, chosen *lsp.MessageActionItem) error {
-	s.flushChats(ctx)
-	done, err := s.edits.question(ctx)
+// Choose asks the user with window/showMessageRequest. Characters that are invisible or control a
+// terminal are written as their code. Before it, the chats show the answers so far.
+func (e *Editor) Choose(ctx context.Context, params *lsp.ShowMessageRequestParams, chosen *lsp.MessageActionItem) error {
+	e.flush(ctx)
+	done, err := e.edits.question(ctx)
 	defer done()
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (s *server) showQuestion(ctx context.Context, params *lsp.ShowMessageReques
 	for _, a := range params.Actions {
 		shown.Actions = append(shown.Actions, lsp.MessageActionItem{Title: policy.Shown(a.Title)})
 	}
-	if err := s.question(ctx, lsp.MethodWindowShowMessageRequest, &shown, chosen); err != nil {
+	if err := e.Question(ctx, lsp.MethodWindowShowMessageRequest, &shown, chosen); err != nil {
 		return err
 	}
 	for i, a := range shown.Actions {
@@ -113,19 +113,17 @@ func (s *server) showQuestion(ctx context.Context, params *lsp.ShowMessageReques
 	return nil
 }
 
-// flushChats waits until the chats have all answers as far as they are known, another
+// flush waits until the chats have all answers as far as they are known, another
 // question is open, or flushLimit has passed.
-func (s *server) flushChats(ctx context.Context) {
+func (e *Editor) flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, flushLimit)
 	defer cancel()
 	var watch sync.WaitGroup
 	defer watch.Wait()
 	watch.Go(func() {
 		defer cancel()
-		s.edits.asked(ctx)
+		e.edits.asked(ctx)
 	})
-	for _, a := range s.chats.Answers() {
-		a.Flush(ctx)
-	}
+	e.showAnswers(ctx)
 	cancel()
 }

@@ -1,4 +1,4 @@
-package lsp
+package editor
 
 import (
 	"encoding/json"
@@ -12,13 +12,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
-// initializeParams is the part of InitializeParams that the server uses. It is read
-// with [readInitialize], so a member of a wrong type is a zero value and not an error.
-type initializeParams struct {
+// Params is the part of InitializeParams that the server uses. It is read
+// with [ReadInitialize], so a member of a wrong type is a zero value and not an error.
+type Params struct {
 	ProcessID        int             `json:"processId"`
 	RootURI          string          `json:"rootUri"`
 	RootPath         string          `json:"rootPath"`
-	WorkspaceFolders []folder        `json:"workspaceFolders"`
+	WorkspaceFolders []Folder        `json:"workspaceFolders"`
 	Init             json.RawMessage `json:"initializationOptions"`
 	ClientInfo       struct {
 		Name string `json:"name"`
@@ -26,7 +26,8 @@ type initializeParams struct {
 	Capabilities capabilities `json:"capabilities"`
 }
 
-type folder struct {
+// Folder is a workspace folder.
+type Folder struct {
 	URI string `json:"uri"`
 }
 
@@ -59,22 +60,22 @@ type capabilities struct {
 	} `json:"experimental"`
 }
 
-// readInitialize decodes the members with the right type, and ignores others: clients have
+// ReadInitialize decodes the members with the right type, and ignores others: clients have
 // sent [] for {}, null for a string, and numbers for booleans. The error, which is for
 // the log, names the first such member.
-func readInitialize(params []byte) (initializeParams, error) {
-	var p initializeParams
+func ReadInitialize(params []byte) (Params, error) {
+	var p Params
 	err := json.Unmarshal(params, &p) // goes on behind a value of a wrong type
 	return p, err
 }
 
-// folders are the workspace folders, the main one first. Without any, it is the
+// Folders returns the workspace folders, the main one first. Without any, it is the
 // directory in which the editor started the server.
-func (p *initializeParams) folders() []string {
-	if list := folderPaths(p.WorkspaceFolders); len(list) > 0 {
+func (p *Params) Folders() []string {
+	if list := FolderPaths(p.WorkspaceFolders); len(list) > 0 {
 		return list
 	}
-	if list := folderPaths([]folder{{p.RootURI}}); len(list) > 0 {
+	if list := FolderPaths([]Folder{{p.RootURI}}); len(list) > 0 {
 		return list
 	}
 	if filepath.IsAbs(p.RootPath) {
@@ -86,9 +87,9 @@ func (p *initializeParams) folders() []string {
 	return nil
 }
 
-// folderPaths are the paths of the folders whose URI is a file's, with a path. The library
+// FolderPaths are the paths of the folders whose URI is a file's, with a path. The library
 // takes a text without a scheme, or without anything, for a file below the root.
-func folderPaths(list []folder) []string {
+func FolderPaths(list []Folder) []string {
 	var paths []string
 	for _, f := range list {
 		scheme, path, _ := strings.Cut(f.URI, ":")
@@ -114,15 +115,53 @@ func encodingOf(offered []string) textenc.Encoding {
 	return textenc.UTF16
 }
 
-// isObject reports whether a value is a JSON object.
-func isObject(value json.RawMessage) bool {
+// IsObject reports whether a value is a JSON object.
+func IsObject(value json.RawMessage) bool {
 	var object map[string]json.RawMessage
 	return json.Unmarshal(value, &object) == nil && object != nil
 }
 
-// isEmptyList reports whether a value is an array without elements, which stands for {}
+// IsEmptyList reports whether a value is an array without elements, which stands for {}
 // in a client that is written in Lua or PHP.
-func isEmptyList(value json.RawMessage) bool {
+func IsEmptyList(value json.RawMessage) bool {
 	var list []json.RawMessage
 	return json.Unmarshal(value, &list) == nil && list != nil && len(list) == 0
 }
+
+// Client has the name and the capabilities of the editor, from initialize.
+type Client struct {
+	Name          string
+	ApplyEdit     bool
+	Progress      bool
+	ShowDocument  bool
+	Overtakes     bool // changes of a document may come in another order than they were made
+	Configuration bool
+	Literals      bool            // code actions, not only commands
+	ACP           json.RawMessage // its part of the Agent Client Protocol; nil: it has no plugin
+}
+
+func clientOf(p Params) Client {
+	can := p.Capabilities
+	c := Client{
+		Name:          p.ClientInfo.Name,
+		ApplyEdit:     can.Workspace.ApplyEdit,
+		Configuration: can.Workspace.Configuration,
+		Progress:      can.Window.WorkDoneProgress,
+		ShowDocument:  can.Window.ShowDocument.Support,
+		Literals:      len(can.TextDocument.CodeAction.LiteralSupport.Kind.ValueSet) > 0,
+	}
+	if c.Name == "helix" { // it does show documents, but says so only from 2026 on
+		c.ShowDocument, c.Overtakes = true, true
+	}
+	if acp := can.Experimental.ACP; IsObject(acp) || IsEmptyList(acp) {
+		c.ACP = can.Experimental.ACP
+	}
+	return c
+}
+
+// lspMode is the name that lsp-mode gives in initialize.
+const lspMode = "emacs"
+
+// isEglot reports whether a client may be eglot, which gives no name in version 1.9. After it
+// has waited for a response, it handles messages that follow only when more arrive.
+func isEglot(name string) bool { return name == "" || strings.Contains(strings.ToLower(name), "eglot") }

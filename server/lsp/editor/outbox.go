@@ -1,9 +1,7 @@
-package lsp
+package editor
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,7 +13,7 @@ import (
 )
 
 // outbox gives messages to the connection's one writer, in the order in which it gets
-// them. Messages after a response are given to it after that response: see [followed].
+// them. Messages after a response are given to it after that response.
 //
 // For lsp-mode it holds messages that follow a response until lsp-mode has read that response.
 // When lsp-mode has waited for a response, it leaves its process filter with a throw and
@@ -92,14 +90,14 @@ const (
 // prove asks the client something that it answers at once, again and again until it does:
 // a request that it reads together with a response is lost. If the client does not answer
 // within probeLimit, prove returns false.
-func (s *server) prove() bool {
-	ctx, cancel := context.WithTimeout(s.ctx, probeLimit)
+func (e *Editor) prove() bool {
+	ctx, cancel := context.WithTimeout(e.Ctx, probeLimit)
 	defer cancel()
 	answered := make(chan *jsonrpc2.Response, 1)
 	for pause := probeFirst; ; pause *= 2 {
-		id := s.outgoing.expect(answered)
-		defer s.outgoing.forget(id)
-		if s.writer.Send(jsonrpc2.AppendCall(nil, jsonrpc2.NewNumberID(id), lsp.MethodWorkspaceWorkspaceFolders, nil)) != nil {
+		id := e.outgoing.expect(answered)
+		defer e.outgoing.forget(id)
+		if e.writer.Send(jsonrpc2.AppendCall(nil, jsonrpc2.NewNumberID(id), lsp.MethodWorkspaceWorkspaceFolders, nil)) != nil {
 			return false
 		}
 		again := time.NewTimer(pause)
@@ -113,43 +111,4 @@ func (s *server) prove() bool {
 			return false
 		}
 	}
-}
-
-// followed is a result with a function for messages after its response. Then is called once the
-// response has been given to the writer, or could not be.
-type followed struct {
-	result any
-	then   func()
-}
-
-// respond answers a request.
-func (s *server) respond(id jsonrpc2.ID, result any, err error) {
-	then := func() {}
-	if f, ok := result.(followed); ok {
-		result, then = f.result, f.then
-	}
-	body := jsonrpc2.RawMessage("null")
-	if err == nil && result != nil {
-		var failed error
-		if body, failed = (codec{}).Marshal(result); failed != nil {
-			err = jsonrpc2.Errorf(jsonrpc2.InternalError, "encoding the result: %v", failed)
-		}
-	}
-	if failed := s.out.response(jsonrpc2.AppendResponse(nil, id, body, err)); failed != nil {
-		s.log.Debug("a response was not sent", "error", failed)
-	}
-	then()
-}
-
-// raw encodes a result of ours, which the codec then passes as it is.
-func raw(v any) (any, error) {
-	if f, ok := v.(followed); ok {
-		encoded, err := raw(f.result)
-		return followed{encoded, f.then}, err
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the result: %w", err)
-	}
-	return jsonrpc2.RawMessage(b), nil
 }

@@ -1,0 +1,68 @@
+package lsp
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// idleLimit is the time that the goroutines of a connection have to end after its turns
+// have ended.
+const idleLimit = 100 * time.Millisecond
+
+// work has the goroutines that outlive their requests.
+type work struct {
+	log    *slog.Logger
+	failed func(text string) // tells the user about a panic
+
+	mu      sync.Mutex
+	running sync.WaitGroup
+	closing bool
+}
+
+// start runs f in a goroutine that [work.finish] waits for. Once finish waits, f runs at once
+// and finds its context ended.
+func (w *work) start(name string, f func()) {
+	w.mu.Lock()
+	if w.closing {
+		w.mu.Unlock()
+		f()
+		return
+	}
+	w.running.Add(1)
+	w.mu.Unlock()
+	go func() {
+		defer w.running.Done()
+		defer func() {
+			if p := recover(); p != nil {
+				w.log.Error("background work panicked", "what", name, "panic", p, "stack", string(debug.Stack()))
+				w.failed(fmt.Sprintf("hermes-ls failed inside, in %s: %v", name, p))
+			}
+		}()
+		f()
+	}()
+}
+
+// finish waits until all work has ended and then for read, at most idleLimit. If the limit
+// has passed, it returns false.
+func (w *work) finish(read <-chan struct{}) bool {
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		w.mu.Lock()
+		w.closing = true
+		w.mu.Unlock()
+		w.running.Wait()
+		<-read
+	}()
+	limit := time.NewTimer(idleLimit)
+	defer limit.Stop()
+	select {
+	case <-gone:
+		return true
+	case <-limit.C:
+		return false
+	}
+}
