@@ -23,17 +23,18 @@ var layers = map[string][]string{
 	"tools":      {"internal"},
 	"agent":      {"tools", "internal"},
 	"codeexec":   {"config", "extension", "tools", "internal"},
-	"delegate":   {"agent", "extension", "tools", "internal"},
+	"delegate":   {"agent", "builder", "extension", "tools", "internal"},
 	"extension":  {"tools", "agent/prompt", "agent/model", "internal"},
 	"extensions": {"config", "extension", "tools", "agent", "internal"},
-	"server":     {"protocol", "config", "tools", "agent", "codeexec", "delegate", "extension", "extensions", "internal"},
+	"server":     {"protocol", "config", "tools", "agent", "codeexec", "delegate", "extension", "extensions", "builder", "internal"},
+	"builder":    {"agent", "extension", "tools"},
 	"bench":      {""},
 	"e2e":        {""},
 }
 
 // strict has packages that may import less than their top directory: exactly these.
 var strict = map[string][]string{
-	"server": {"config", "extension", "tools", "agent",
+	"server": {"config", "builder", "extension", "tools", "agent",
 		"internal/proc", "internal/program", "internal/safefile", "internal/sandbox", "internal/search", "internal/workspace"},
 	"internal/workspace": {"internal/diff", "internal/ignore", "internal/safefile", "internal/scratch", "internal/search", "internal/textenc"},
 	"internal/search":    {"internal/ignore", "internal/safefile", "internal/textenc"},

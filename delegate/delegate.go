@@ -103,15 +103,17 @@ func New(c Config) *Children {
 	return x
 }
 
-// Lend says what the session lends to its tools, its id and its set included. It is
-// needed for what a person does with a subagent while no call runs.
-func (x *Children) Lend(env *tools.Env) {
+// SetEnv sets the Env of the session's calls, with its id and its tools. It is used if the
+// user sends a message to a subagent while no call runs.
+func (x *Children) SetEnv(env *tools.Env) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.env = env
 }
 
-func (x *Children) lent() (*tools.Env, error) {
+// sessionEnv returns the Env of the session's calls. Before the first prompt, it returns an
+// error.
+func (x *Children) sessionEnv() (*tools.Env, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.env == nil {
@@ -122,7 +124,7 @@ func (x *Children) lent() (*tools.Env, error) {
 
 // lentTools are the session's; nil: it has not begun.
 func (x *Children) lentTools() *tools.Set {
-	env, err := x.lent()
+	env, err := x.sessionEnv()
 	if err != nil {
 		return nil
 	}

@@ -254,7 +254,7 @@ func (b *bed) open() {
 	b.id = b.parent.ID()
 	lent := *env
 	lent.SessionID, lent.Tools = b.id, set
-	b.children.Lend(&lent)
+	b.children.SetEnv(&lent)
 }
 
 func (b *bed) close() {

@@ -80,8 +80,8 @@ func (x *Instance) Close(ctx context.Context) error {
 // All lists the session's subagents, those of earlier processes included.
 func (x *Instance) All(ctx context.Context) ([]Status, error) { return x.List(ctx, x.session.ID) }
 
-// Begun lends the subagents the Env of the session's calls.
-func (x *Instance) Begun(env *tools.Env) { x.Lend(env) }
+// Begun keeps the Env of the session's calls, for subagents that no call starts.
+func (x *Instance) Begun(env *tools.Env) { x.SetEnv(env) }
 
 // Send sends a message to a subagent. One that has ended is resumed.
 func (x *Instance) Send(ctx context.Context, id, text string) error {
@@ -89,6 +89,11 @@ func (x *Instance) Send(ctx context.Context, id, text string) error {
 		return extension.BadInput("subagentId", "%v", err)
 	}
 	return nil
+}
+
+// Spawn runs a subagent for an extension, and returns when it has ended.
+func (x *Instance) Spawn(ctx context.Context, t extension.Task) (extension.Report, error) {
+	return spawn(ctx, x.Children, t)
 }
 
 // Cancel ends one subagent. If it had ended already, it returns false.

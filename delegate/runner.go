@@ -5,17 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
-	"runtime"
-	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent"
-	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/builder"
 	"github.com/hermes-ls/hermes-ls/delegate/worktree"
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -45,7 +43,7 @@ type worker struct {
 	files    tools.Files
 	children *Children      // its own subagents; nil: it may have none
 	extended *extension.Set // its extensions
-	leave    func()         // takes children off their parent's
+	leave    func()         // removes children from their parent
 	worktree *worktree.Tree // nil: it works in the workspace of its parent
 	box      *sandbox.Box   // bounds commands in the worktree; nil: it has none
 }
@@ -68,33 +66,32 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 	if err := w.enter(ctx, env, t, l.Store.Path()); err != nil {
 		return nil, err
 	}
-	_, deeper := set.Get(ToolName)
-	if set, err = w.extend(ctx, l.Children, t, set); err != nil {
-		return nil, err
+	w.derive(ctx, l.Children, env, t)
+	if _, deeper := set.Get(ToolName); deeper {
+		w.addSubagents(l.Children, t)
 	}
-	lent := w.lend(env, t)
-	if deeper {
-		if set, err = w.deepen(l.Children, t, set); err != nil {
+	own := w.childEnv(env, t)
+	plan := builder.Plan{
+		Kind: extension.Subagent, Stored: t.message != "", Extensions: w.extended, Life: context.WithoutCancel(ctx),
+		Agent: agent.Config{
+			Head: store.Session{ID: t.ID}, Model: m, Store: l.Store, Env: own,
+			MaxIterations: t.Iterations, Window: m.Window, Log: l.Log,
+		},
+		Tools: func(ctx context.Context, _ []tools.Spec) (_ *tools.Set, err error) {
+			own.Tools, err = w.tools(ctx, set)
+			return own.Tools, err
+		},
+	}
+	if !plan.Stored {
+		if plan.Agent.Head, plan.Prompt, err = l.newHead(t, w.files.Folders(), own); err != nil {
 			return nil, err
 		}
 	}
-	c := agent.Config{
-		Head: store.Session{ID: t.ID}, Model: m, Store: l.Store, Tools: set, Env: lent,
-		MaxIterations: t.Iterations, Window: m.Window, Log: l.Log, Notices: w.notices(),
-	}
-	if t.message != "" {
-		w.Session, err = agent.Load(ctx, c)
-	} else {
-		if c.Head, err = l.head(ctx, t, set, w, lent); err != nil {
-			return nil, err
-		}
-		w.Session, err = agent.New(ctx, c)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("beginning the subagent's session: %w", err)
+	if w.Session, err = builder.Open(ctx, plan); err != nil {
+		return nil, fmt.Errorf("opening the subagent's session: %w", err)
 	}
 	if w.children != nil {
-		w.children.Lend(lent)
+		w.children.SetEnv(own)
 	}
 	return w, nil
 }
@@ -132,111 +129,101 @@ func mergeGate(env *tools.Env, t *Task) func(ctx context.Context, path string) e
 	}
 }
 
-// notices returns a function for the notices of the subagent's extensions.
-func (w *worker) notices() func() []string {
-	extended := w.extended
-	return func() []string { return extended.Notices(context.Background(), extension.WithRequest) }
-}
-
-// extend opens the subagent's extensions. Each tool of an extension is replaced by that
-// of the derived instance. If that has no such tool, the subagent has none.
-func (w *worker) extend(ctx context.Context, parent *Children, t *Task, set *tools.Set) (*tools.Set, error) {
-	extended, err := parent.Extensions().Derive(ctx, extension.Subagent, func(name string) *extension.Session {
-		return &extension.Session{
-			ID: t.ID, Name: name, Kind: extension.Subagent, Cwd: parent.Cwd, Folders: w.files.Folders, Files: w.files, Editor: w.files,
-			State: parent.Store.State(t.ID, name),
-		}
+// derive opens the subagent's extensions. See [extension.Set.Derive] for their rights.
+func (w *worker) derive(ctx context.Context, parent *Children, env *tools.Env, t *Task) {
+	box := env.Sandbox
+	if w.worktree != nil {
+		w.box = w.worktree.Box()
+		box = w.box
+	}
+	extended, err := parent.Extensions().Derive(ctx, extension.Subagent, extension.Own{
+		ID: t.ID, Folders: w.files.Folders, Files: w.files, Editor: w.files,
+		Confine: func(ctx context.Context, c *proc.Cmd) error { return box.Confine(ctx, c) },
+		Ask:     builder.Asker{Gate: env.Gate, ID: t.ID, Owner: cmp.Or(env.Owner, env.SessionID), For: headline(t.Goal, 200)},
+		State:   func(name string) extension.State { return parent.Store.State(t.ID, name) },
+		Spawn: func(ctx context.Context, task extension.Task) (extension.Report, error) {
+			if w.children == nil {
+				return extension.Report{}, errTooDeep
+			}
+			return spawn(ctx, w.children, task)
+		},
 	})
 	if err != nil {
 		parent.Log.Warn("a subagent works without an extension", "session", t.ID, "error", err)
 	}
 	w.extended = extended
-	derived, err := extended.Tools(ctx, nil)
+}
+
+// tools returns the subagent's tools. Each tool of an extension in set is replaced by that of
+// the derived instance. If that has no such tool, the subagent has none.
+func (w *worker) tools(ctx context.Context, set *tools.Set) (*tools.Set, error) {
+	derived, err := w.extended.Tools(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	set, err = set.Replace(derived)
-	if err == nil {
-		set.Events = extended.Events()
+	if set, err = set.Replace(derived); err != nil || w.children == nil {
+		return set, err
 	}
-	return set, err
+	set = set.Where(func(t tools.Tool) bool { return t.Name != ToolName })
+	return set, set.Add(w.children.Tool())
 }
 
-// deepen gives the subagent subagents of its own.
-func (w *worker) deepen(parent *Children, t *Task, set *tools.Set) (*tools.Set, error) {
+// addSubagents lets the subagent delegate, too.
+func (w *worker) addSubagents(parent *Children, t *Task) {
 	c := parent.Config
 	c.Depth += t.below + 1
 	extended := w.extended
 	c.Sink, c.Ended, c.Runner, c.Extensions = parent, nil, nil, func() *extension.Set { return extended }
 	w.children = New(c)
 	w.leave = parent.enter(w.children)
-	tool := w.children.Tool()
-	set = set.Where(func(t tools.Tool) bool { return t.Name != ToolName })
-	return set, set.Add(tool)
 }
 
-// lend is what the subagent's tools work with: the parent's gate, and else things
-// of its own.
-func (w *worker) lend(env *tools.Env, t *Task) *tools.Env {
-	lent := *env
-	lent.SessionID, lent.Files, lent.Todos, lent.Recall = t.ID, w.files, tools.NewTodos(), tools.NewRecall()
-	lent.Terminals, lent.Progress, lent.Offered, lent.Sees = nil, nil, nil, nil
-	lent.For = headline(t.Goal, 200)
-	if lent.Owner == "" {
-		lent.Owner = env.SessionID
+// childEnv returns the Env of the subagent's calls. It shares the parent's gate and secrets.
+// A field that is not named here is not given.
+func (w *worker) childEnv(env *tools.Env, t *Task) *tools.Env {
+	own := &tools.Env{
+		SessionID: t.ID, Files: w.files, Todos: tools.NewTodos(), Recall: tools.NewRecall(),
+		Gate: env.Gate, Secrets: env.Secrets, Sandbox: env.Sandbox, Diagnoser: env.Diagnoser, HermesHome: env.HermesHome,
+		Owner: cmp.Or(env.Owner, env.SessionID), For: headline(t.Goal, 200),
 	}
 	if env.Shell != nil {
-		lent.Shell = env.Shell.Fresh(w.files.Folders()[0])
-	}
-	lent.Processes, lent.Recall.OnForget = nil, w.extended.Forget
-	if own, ok := extension.Find[interface{ Background() *tools.Processes }](w.extended); ok {
-		lent.Processes = own.Background()
+		own.Shell = env.Shell.Fresh(w.files.Folders()[0])
 	}
 	if w.worktree != nil {
-		lent.Diagnoser = nil // the editor does not know the files there
-		w.box = w.worktree.Box()
-		lent.Sandbox = w.box
+		own.Diagnoser = nil // the editor does not know the files there
+		own.Sandbox = w.box
 	}
 	if env.OutputDir != "" {
-		lent.OutputDir = filepath.Join(filepath.Dir(env.OutputDir), t.ID)
+		own.OutputDir = filepath.Join(filepath.Dir(env.OutputDir), t.ID)
 	}
-	return &lent
+	return own
 }
 
-// head is a new session's.
-func (l local) head(ctx context.Context, t *Task, set *tools.Set, w *worker, env *tools.Env) (store.Session, error) {
-	kept, err := json.Marshal(origin{Task: *t})
+// newHead returns the head of a new session, and the function that writes its prompt.
+func (l local) newHead(t *Task, folders []string, env *tools.Env) (head store.Session, write func(prompt.Config) string, err error) {
+	saved, err := json.Marshal(origin{Task: *t})
 	if err != nil {
-		return store.Session{}, fmt.Errorf("keeping the task: %w", err)
+		return head, nil, fmt.Errorf("storing the task: %w", err)
 	}
-	head := store.Session{ID: t.ID, Cwd: l.Cwd, Parent: t.Parent, Model: t.Model, Origin: string(kept), Tools: []model.Tool{}}
-	place := prompt.Config{Folders: w.files.Folders(), OS: runtime.GOOS, Date: time.Now(), Host: l.Host}
-	if head.Cwd == "" {
-		head.Cwd = place.Folders[0]
-	}
-	for _, spec := range set.Specs(ctx) {
-		head.Tools = append(head.Tools, model.Tool(spec))
-		place.Tools = append(place.Tools, spec.Name)
-	}
-	if env.Shell != nil {
-		place.Shell = env.Shell.Name()
-	}
-	_, err = os.Lstat(filepath.Join(place.Folders[0], ".git"))
-	place.Git = err == nil
-	place.Sections = w.extended.Sections(ctx)
 	task := prompt.Task{Goal: t.Goal, Context: t.Context}
 	if len(t.Schema) > 0 {
 		schema, err := json.Marshal(t.Schema)
 		if err != nil {
-			return head, fmt.Errorf("keeping the answer's schema: %w", err)
+			return head, nil, fmt.Errorf("storing the answer's schema: %w", err)
 		}
 		task.Answer = string(schema)
 	}
-	head.System = prompt.Child(place, task)
-	return head, nil
+	head = store.Session{ID: t.ID, Cwd: cmp.Or(l.Cwd, folders[0]), Parent: t.Parent, Model: t.Model, Origin: string(saved)}
+	return head, func(c prompt.Config) string {
+		c.Folders, c.Git, c.Host = folders, builder.InGit(folders[0]), l.Host
+		if env.Shell != nil {
+			c.Shell = env.Shell.Name()
+		}
+		return prompt.Child(c, task)
+	}, nil
 }
 
-// Close lets go of everything, after what was kept apart has been brought back.
+// Close ends the work. It merges the worktree first, if there is one.
 func (w *worker) Close(ctx context.Context, complete bool) (*worktree.Merge, error) {
 	var merge *worktree.Merge
 	var err error

@@ -218,7 +218,7 @@ func (x *Children) tell(ctx context.Context, env *tools.Env, in input) tools.Res
 // Message says text to a subagent: one that works hears it with its next request,
 // one that has ended goes on in the background with its conversation.
 func (x *Children) Message(ctx context.Context, id, text string) error {
-	env, err := x.lent()
+	env, err := x.sessionEnv()
 	if err != nil {
 		return err
 	}
@@ -375,7 +375,7 @@ func (x *Children) restore(ctx context.Context, parent string) {
 	if before {
 		return
 	}
-	if env, err := x.lent(); err == nil {
+	if env, err := x.sessionEnv(); err == nil {
 		x.recoverWorktreesOf(ctx, env)
 	}
 	heads, err := x.descendants(ctx, parent)

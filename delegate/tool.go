@@ -4,10 +4,12 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -55,7 +57,7 @@ func title(args json.RawMessage) string {
 // call is one call of the tool.
 func (x *Children) call(ctx context.Context, env *tools.Env, c tools.Call, in input) (tools.Result, error) {
 	if x.Depth >= x.Limits().Depth {
-		return tools.Fail("subagents of subagents are not allowed here (delegation.max_spawn_depth). Do it yourself."), nil
+		return tools.Fail("%v. Do it yourself.", errTooDeep), nil
 	}
 	switch in.Action {
 	case actionList:
@@ -80,6 +82,31 @@ func (x *Children) call(ctx context.Context, env *tools.Env, c tools.Call, in in
 	}
 	await(ctx, env, c, batch)
 	return x.results(env, batch), nil
+}
+
+var errTooDeep = errors.New("subagents of subagents are not allowed here (delegation.max_spawn_depth)")
+
+// spawn runs a subagent for an extension, and returns when it has ended.
+func spawn(ctx context.Context, x *Children, t extension.Task) (r extension.Report, err error) {
+	if x.Depth >= x.Limits().Depth {
+		return r, errTooDeep
+	}
+	env, err := x.sessionEnv()
+	if err != nil {
+		return r, err
+	}
+	tasks, err := x.plan(ctx, env, tools.Call{}, input{Goal: t.Goal, Context: t.Context, Toolsets: t.Toolsets})
+	if err != nil {
+		return r, err
+	}
+	batch, err := x.start(ctx, env, tasks)
+	if err != nil {
+		return r, err
+	}
+	<-batch[0].done
+	batch[0].markTold()
+	o := batch[0].outcome
+	return extension.Report{Summary: o.Summary, Status: o.Status}, nil
 }
 
 // await waits for all of a batch, whatever ends them, and shows how far it is.

@@ -257,7 +257,7 @@ func TestNothingIsDerivedByItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []extension.Kind{extension.Subagent, extension.Script, extension.Replay} {
-		derived, err := set.Derive(t.Context(), kind, none)
+		derived, err := set.Derive(t.Context(), kind, extension.Own{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,6 +46,40 @@ type Session struct {
 	Spawn func(ctx context.Context, t Task) (Report, error)
 }
 
+// Own is what a derived session has of its own.
+type Own struct {
+	ID      string
+	Folders func() []string
+	Files   tools.Files
+	Editor  tools.Files
+	Confine func(ctx context.Context, c *proc.Cmd) error
+	Ask     Asker // asks in the name of the derived session
+	State   func(extension string) State
+	Spawn   func(ctx context.Context, t Task) (Report, error) // nil: it can have no subagents
+}
+
+// derive returns the rights that an extension with the rights s has in a derived session.
+// This is the only place that decides it. A right that is not named here is not given.
+func (s *Session) derive(kind Kind, own Own) *Session {
+	d := &Session{
+		ID: own.ID, Name: s.Name, Kind: kind, Cwd: s.Cwd,
+		Folders: own.Folders, Files: own.Files, Editor: own.Editor,
+		Redact: s.Redact, Config: s.Config,
+	}
+	if own.State != nil {
+		d.State = own.State(s.Name)
+	}
+	switch kind {
+	case Subagent:
+		d.Confine, d.Ask, d.Notify, d.Wake, d.Spawn = own.Confine, own.Ask, s.Notify, s.Wake, own.Spawn
+	case Script: // a program gets results, and can neither ask nor start anything
+		d.Notify = s.Notify
+	case Replay: // what the user was asked, and told, is in the recording
+		d.Confine = own.Confine
+	}
+	return d
+}
+
 // Asker asks the user, one question at a time in a session and its subagents.
 type Asker interface {
 	// Approve asks the user to allow an action, by the rules of the session's gate. If

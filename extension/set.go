@@ -20,6 +20,7 @@ type Set struct {
 // opened is an instance with the interfaces that it implements.
 type opened struct {
 	ext      Extension
+	session  *Session // its rights
 	instance Instance // nil: a derived session gets nothing of ext
 	tools    Tools
 	sections Sections
@@ -36,8 +37,8 @@ type opened struct {
 	derive   Derive
 }
 
-func implemented(ext Extension, x Instance) opened {
-	o := opened{ext: ext, instance: x}
+func implemented(ext Extension, session *Session, x Instance) opened {
+	o := opened{ext: ext, session: session, instance: x}
 	o.tools, _ = x.(Tools)
 	o.sections, _ = x.(Sections)
 	o.commands, _ = x.(Commands)
@@ -61,12 +62,13 @@ func Open(ctx context.Context, all []Extension, session func(name string) *Sessi
 	s := &Set{}
 	var failed error
 	for _, ext := range all {
-		x, err := open(ctx, ext, session(ext.Name()))
+		rights := session(ext.Name())
+		x, err := open(ctx, ext, rights)
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("the extension %s is not available in this session: %w", ext.Name(), err))
 			continue
 		}
-		s.opened = append(s.opened, implemented(ext, x))
+		s.opened = append(s.opened, implemented(ext, rights, x))
 	}
 	s.collectEvents(nil)
 	return s, failed
@@ -90,16 +92,17 @@ func recovered(err *error) {
 
 // Derive opens the set of a subagent, a script or a replay of s's session. The error
 // joins those of the instances that could not be derived; the set holds all others.
-func (s *Set) Derive(ctx context.Context, kind Kind, session func(name string) *Session) (*Set, error) {
+func (s *Set) Derive(ctx context.Context, kind Kind, own Own) (*Set, error) {
 	d := &Set{}
 	d.events.kind, d.events.Failed = kind, s.events.Failed
 	var failed error
 	for _, o := range s.opened {
-		x, err := derived(ctx, o, kind, session)
+		rights := o.session.derive(kind, own)
+		x, err := derived(ctx, o, kind, rights)
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("the extension %s is not available in this %s: %w", o.ext.Name(), kind, err))
 		}
-		d.opened = append(d.opened, implemented(o.ext, x))
+		d.opened = append(d.opened, implemented(o.ext, rights, x))
 	}
 	d.collectEvents(s)
 	return d, failed
@@ -110,12 +113,12 @@ func (s *Set) Derives(name string) bool {
 	return slices.ContainsFunc(s.opened, func(o opened) bool { return o.ext.Name() == name && o.derive != nil })
 }
 
-func derived(ctx context.Context, o opened, kind Kind, session func(name string) *Session) (x Instance, err error) {
+func derived(ctx context.Context, o opened, kind Kind, rights *Session) (x Instance, err error) {
 	defer recovered(&err)
 	if o.derive == nil {
 		return nil, nil
 	}
-	return o.derive.Derive(ctx, kind, session(o.ext.Name()))
+	return o.derive.Derive(ctx, kind, rights)
 }
 
 // Find returns the instance in s that is a T. If there is none, it returns false.

@@ -11,13 +11,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/builder"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
-	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // Feature is an extension with its part of the configuration.
@@ -92,8 +92,8 @@ func (x *Session) core() *Core {
 		Workspace: at.ws, Sandbox: at.box, Remote: at.remote.otherFiles() || at.remote.broken != nil, Editor: x.place.Editor,
 		Sink:       x.svc.Instruments.sink(x.id, n.sink(nil)),
 		Show:       n.show,
-		Ask:        asker{x}.ask,
-		Background: func() *tools.Processes { return background(x.extensions) },
+		Ask:        x.ask,
+		Background: func() *tools.Processes { return builder.Background(x.extensions) },
 		Extensions: func() *extension.Set { return x.extensions },
 		Model:      x.settings.childModel,
 		Exclusive:  x.queue.runExclusive,
@@ -155,9 +155,10 @@ func rightsOf(x *Session, name string, section func(*config.Loaded) (any, error)
 		ID: x.id, Name: name, Kind: extension.Main, Cwd: x.Cwd(),
 		Folders: at.ws.Folders, Files: at.files(), Editor: at.ws,
 		Confine: func(ctx context.Context, c *proc.Cmd) error { return at.box.Confine(ctx, c) },
-		Ask:     asker{x},
+		Ask:     askerOf(x),
 		Notify:  x.notify,
 		Wake:    x.wake,
+		Spawn:   func(ctx context.Context, t extension.Task) (extension.Report, error) { return spawn(ctx, x, t) },
 		Redact:  func(text string) string { return x.settings.secrets.Hide(text) },
 		State:   x.svc.Store().State(x.id, name),
 		Config:  func(into any) error { return decodeSection(x, section, into) },
@@ -200,34 +201,31 @@ func problems(source string, err error) []config.Problem {
 	return []config.Problem{{Source: source, Text: err.Error()}}
 }
 
-// asker asks the user of a session.
-type asker struct{ x *Session }
-
-func (a asker) Approve(ctx context.Context, r extension.Request) error {
-	verdict := policy.Verdict{Level: policy.Asks, Reason: r.Reason, Keys: r.Keys, Commands: []string{r.Title}, EveryMode: r.EveryMode}
-	return a.x.settings.gate.Check(ctx, &tools.Env{SessionID: a.x.id}, r.Call, r.Kind, r.Title, verdict)
+// askerOf returns the Asker of a session's extensions.
+func askerOf(x *Session) builder.Asker {
+	a := builder.Asker{Gate: x.settings.gate, ID: x.id}
+	a.Questions, _ = x.host.(tools.Clarifier)
+	return a
 }
 
-// ask asks a question that the gate has no rule for, with the timeout of the gate.
-func (a asker) ask(ctx context.Context, q tools.Question) (tools.Decision, error) {
-	limit := time.Duration(a.x.settings.config().Approvals.Timeout) * time.Second
+// spawn runs a subagent, by the extension that can.
+func spawn(ctx context.Context, x *Session, t extension.Task) (extension.Report, error) {
+	own, ok := extension.Find[interface {
+		Spawn(context.Context, extension.Task) (extension.Report, error)
+	}](x.extensions)
+	if !ok {
+		return extension.Report{}, errors.New("there are no subagents in this session")
+	}
+	return own.Spawn(ctx, t)
+}
+
+// ask asks the user a question that the gate has no rule for, with the timeout of the gate.
+func (x *Session) ask(ctx context.Context, q tools.Question) (tools.Decision, error) {
+	limit := time.Duration(x.settings.config().Approvals.Timeout) * time.Second
 	ctx, stop := context.WithTimeout(ctx, max(limit, time.Second))
 	defer stop()
-	q.SessionID = a.x.id
-	return a.x.host.AskPermission(ctx, q)
-}
-
-func (a asker) CanClarify() bool {
-	host, ok := a.x.host.(tools.Clarifier)
-	return ok && host.CanClarify()
-}
-
-func (a asker) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
-	host, ok := a.x.host.(tools.Clarifier)
-	if !ok {
-		return tools.Answer{}, errors.New("this editor cannot show questions")
-	}
-	return host.Clarify(ctx, q)
+	q.SessionID = x.id
+	return x.host.AskPermission(ctx, q)
 }
 
 // notify shows a text to the user at once. Before the first turn, it is shown with that.

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/hermes-ls/hermes-ls/agent"
@@ -60,9 +59,9 @@ func (r *record) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// open returns the agent's session. The first time, it opens it with the configuration
-// that configure returns. From then on, system prompt and tools do not change.
-func (r *record) open(ctx context.Context, configure func(context.Context, store.Session) (agent.Config, error)) (*agent.Session, error) {
+// open returns the agent's session. The first time, it opens it with first. From then on,
+// system prompt and tools do not change before a compaction.
+func (r *record) open(ctx context.Context, first func(ctx context.Context, head store.Session, draft bool) (*agent.Session, error)) (*agent.Session, error) {
 	unlock, err := r.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -71,18 +70,9 @@ func (r *record) open(ctx context.Context, configure func(context.Context, store
 	if a := r.opened(); a != nil {
 		return a, nil
 	}
-	c, err := configure(ctx, r.head())
+	a, err := first(ctx, r.head(), r.draft())
 	if err != nil {
 		return nil, err
-	}
-	var a *agent.Session
-	if r.draft() {
-		a, err = agent.New(ctx, c)
-	} else {
-		a, err = agent.Load(ctx, c)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("opening session %s: %w", r.id, err)
 	}
 	r.mu.Lock()
 	r.agent = a

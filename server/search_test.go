@@ -9,6 +9,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/builder"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/history"
 )
@@ -80,7 +81,7 @@ func TestSessionSearch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if list, err := opened.(extension.Tools).Tools(t.Context(), told(head)); len(list) != want || err != nil {
+		if list, err := opened.(extension.Tools).Tools(t.Context(), builder.Told(head)); len(list) != want || err != nil {
 			t.Errorf("%d tools of history, want %d: %v", len(list), want, err)
 		}
 	}

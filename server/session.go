@@ -89,8 +89,8 @@ func (x *Session) Begin(ctx context.Context) error {
 
 // open returns the agent's session. The first time, it makes the system prompt and the tools.
 func (x *Session) open(ctx context.Context) (*agent.Session, error) {
-	return x.record.open(ctx, func(ctx context.Context, head store.Session) (agent.Config, error) {
-		return agentConfig(ctx, x, head)
+	return x.record.open(ctx, func(ctx context.Context, head store.Session, draft bool) (*agent.Session, error) {
+		return openAgent(ctx, x, head, draft)
 	})
 }
 

@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -162,5 +163,31 @@ func TestToyOfSubagents(t *testing.T) {
 		if !slices.Contains(l.lines, want) {
 			t.Errorf("%q is missing in %q", want, l.lines)
 		}
+	}
+}
+
+// A script cannot call the toy's tool: only tools with the property Script are functions of
+// hermes_tools.
+func TestToyOfScripts(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip(err)
+	}
+	m := fakemodel.Script(
+		func(x *fakemodel.Exchange) {
+			x.Call("1", "execute_code", `{"code":"import hermes_tools\nprint('play', hasattr(hermes_tools, 'play'), 'read', hasattr(hermes_tools, 'read_file'))"}`)
+			x.End()
+		}, says("Done"))
+	s := withToy(t, m, &log{})
+	x, err := s.NewSession(t.Context(), server.Place{Cwd: t.TempDir()}, &guest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Prompt(t.Context(), agent.Input{Text: "go"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	messages := m.Requests()[1].Messages
+	if text := messages[len(messages)-1].Text(); !strings.Contains(text, "play False read True") {
+		t.Errorf("result %s", text)
 	}
 }

@@ -1,0 +1,39 @@
+package builder
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
+)
+
+// Asker asks the user for the extensions of a session, by the rules of its gate.
+type Asker struct {
+	Gate *tools.Gate
+	ID   string // of the session
+	// Owner is the session of the user, and For the goal, if a subagent asks. Else they are
+	// empty.
+	Owner, For string
+	// Questions shows questions. Nil: the user cannot be asked, as in a subagent.
+	Questions tools.Clarifier
+}
+
+// Approve asks the user to allow an action.
+func (a Asker) Approve(ctx context.Context, r extension.Request) error {
+	verdict := policy.Verdict{Level: policy.Asks, Reason: r.Reason, Keys: r.Keys, Commands: []string{r.Title}, EveryMode: r.EveryMode}
+	env := &tools.Env{SessionID: a.ID, Owner: a.Owner, For: a.For}
+	return a.Gate.Check(ctx, env, r.Call, r.Kind, r.Title, verdict)
+}
+
+// CanClarify reports whether the user can answer questions.
+func (a Asker) CanClarify() bool { return a.Questions != nil && a.Questions.CanClarify() }
+
+// Clarify asks the user a question.
+func (a Asker) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
+	if a.Questions == nil {
+		return tools.Answer{}, errors.New("the user cannot be asked in this session")
+	}
+	return a.Questions.Clarify(ctx, q)
+}

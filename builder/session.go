@@ -1,0 +1,160 @@
+// Package builder builds the agent's session of every kind of session: one that a host
+// opens (an editor, run or replay), and the subagents of these.
+//
+// [Open] makes the system prompt, lists the tools and connects the extensions. A [Plan] says
+// how sessions differ. The rights of extensions in a derived session are decided in
+// [extension.Set.Derive]: a right that it does not name is not given.
+//
+//	agent, err := builder.Open(ctx, builder.Plan{Kind: extension.Main, Head: head, Extensions: set, Tools: list, …})
+package builder
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/prompt"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Plan is a session that is to be opened.
+type Plan struct {
+	// Agent is the configuration of the agent: model, store, limits, Env and so on. Open
+	// sets Tools, Head.System, Head.Tools and the functions that call extensions.
+	Agent agent.Config
+	Kind  extension.Kind
+	// Stored says that the session is in the store. Its system prompt and its tools stay.
+	Stored     bool
+	Extensions *extension.Set
+	// Tools lists the tools of the session. If the session is stored, told are the tools
+	// that it was stored with. Tools is called again at each compaction, with nil.
+	Tools func(ctx context.Context, told []tools.Spec) (*tools.Set, error)
+	// Prompt writes the system prompt. It gets the fields OS, Date, Tools and Sections, and
+	// sets the others. It is called again at each compaction.
+	Prompt func(prompt.Config) string
+	// Life ends with the session. Extensions that are asked for notices get it.
+	Life context.Context //nolint:containedctx // notices are asked for in many turns
+}
+
+// Open opens the session of a plan.
+func Open(ctx context.Context, p Plan) (*agent.Session, error) {
+	c := p.Agent
+	set, err := p.list(ctx, Told(c.Head))
+	if err != nil {
+		return nil, err
+	}
+	c.Env.Recall.OnForget = p.Extensions.Forget
+	c.Env.Processes = Background(p.Extensions)
+	c.Tools = set
+	c.Notices = func() []string { return p.Extensions.Notices(p.Life, extension.WithRequest) }
+	if p.Kind != extension.Subagent {
+		p.addEvents(&c)
+	}
+	if p.Stored {
+		return agent.Load(ctx, c)
+	}
+	if c.Head.System == "" {
+		offered := set.Specs(ctx)
+		c.Head.System = p.system(ctx, offered)
+		c.Head.Tools = make([]model.Tool, len(offered))
+		for i, t := range offered {
+			c.Head.Tools[i] = model.Tool(t)
+		}
+	}
+	return agent.New(ctx, c)
+}
+
+// addEvents connects the events of turns and compactions. Subagents do not have them.
+func (p Plan) addEvents(c *agent.Config) {
+	id, events := c.Head.ID, p.Extensions.Events()
+	c.Changed = changedFiles(p.Extensions)
+	if events.HasOutput() {
+		c.Output = func(ctx context.Context, text string, continued bool) (string, string) {
+			return events.Output(ctx, extension.Output{SessionID: id, Text: text, Continued: continued})
+		}
+	}
+	c.Compress = func(ctx context.Context, hints string) []string {
+		return events.Compress(ctx, extension.Compression{SessionID: id, Hints: hints})
+	}
+	c.Renew = func(ctx context.Context) (agent.Prefix, error) {
+		set, err := p.list(ctx, nil)
+		if err != nil {
+			return agent.Prefix{}, err
+		}
+		return agent.Prefix{System: p.system(ctx, set.Specs(ctx)), Tools: set}, nil
+	}
+}
+
+// list lists the tools, and gives extensions the Env of their calls.
+func (p Plan) list(ctx context.Context, told []tools.Spec) (*tools.Set, error) {
+	set, err := p.Tools(ctx, told)
+	if err != nil {
+		return nil, err
+	}
+	set.Events = p.Extensions.Events()
+	env := *p.Agent.Env
+	env.SessionID, env.Tools = p.Agent.Head.ID, set
+	p.Extensions.Begun(&env)
+	return set, nil
+}
+
+// Told returns the tools that are stored with a session. If it is new, Told returns nil.
+func Told(head store.Session) []tools.Spec {
+	if head.System == "" {
+		return nil
+	}
+	specs := make([]tools.Spec, len(head.Tools))
+	for i, t := range head.Tools {
+		specs[i] = tools.Spec(t)
+	}
+	return specs
+}
+
+func (p Plan) system(ctx context.Context, offered []tools.Spec) string {
+	c := prompt.Config{OS: runtime.GOOS, Date: time.Now(), Sections: p.Extensions.Sections(ctx), Tools: make([]string, len(offered))}
+	for i, t := range offered {
+		c.Tools[i] = t.Name
+	}
+	return p.Prompt(c)
+}
+
+// InGit reports whether folder is in a git repository.
+func InGit(folder string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(folder, ".git")); err == nil {
+			return true
+		}
+		above := filepath.Dir(folder)
+		if above == folder {
+			return false
+		}
+		folder = above
+	}
+}
+
+// Background returns the background commands. If no extension runs them, it returns nil.
+func Background(s *extension.Set) *tools.Processes {
+	own, ok := extension.Find[interface{ Background() *tools.Processes }](s)
+	if !ok {
+		return nil
+	}
+	return own.Background()
+}
+
+// changedFiles returns the function that lists the files that the session has changed. If
+// no extension knows them, it returns nil.
+func changedFiles(s *extension.Set) func(context.Context) ([]string, error) {
+	known, ok := extension.Find[interface {
+		ChangedFiles(context.Context) ([]string, error)
+	}](s)
+	if !ok {
+		return nil
+	}
+	return known.ChangedFiles
+}

@@ -1,0 +1,62 @@
+package extension
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+)
+
+type nobody struct{ Asker }
+
+type memory struct{ State }
+
+// A derived session has exactly the rights that are listed here. A new field of Session is
+// no right of a derived session until derive and this list name it.
+func TestDeriveNamesAllRights(t *testing.T) {
+	t.Parallel()
+	files := &workspace.Workspace{}
+	var ask Asker = nobody{}
+	var state State = memory{}
+	values := []reflect.Value{
+		reflect.ValueOf("text"), reflect.ValueOf(true), reflect.ValueOf(Main), reflect.ValueOf(files), reflect.ValueOf(ask), reflect.ValueOf(state),
+	}
+	parent := &Session{}
+	fields := reflect.ValueOf(parent).Elem()
+	for i := range fields.NumField() {
+		f := fields.Field(i)
+		if f.Kind() == reflect.Func {
+			f.Set(reflect.MakeFunc(f.Type(), func([]reflect.Value) []reflect.Value { panic("called") }))
+			continue
+		}
+		at := slices.IndexFunc(values, func(v reflect.Value) bool { return v.Type().AssignableTo(f.Type()) })
+		if at < 0 {
+			t.Fatalf("the test has no value for the field %s", fields.Type().Field(i).Name)
+		}
+		f.Set(values[at])
+	}
+	own := Own{
+		ID: "child", Folders: func() []string { return nil }, Files: files, Editor: files, Ask: ask,
+		Confine: func(context.Context, *proc.Cmd) error { return nil },
+		State:   func(string) State { return state },
+		Spawn:   func(context.Context, Task) (Report, error) { return Report{}, nil },
+	}
+	always := []string{"ID", "Name", "Kind", "Cwd", "Folders", "Files", "Editor", "Redact", "State", "Config"}
+	for kind, more := range map[Kind][]string{
+		Subagent: {"Confine", "Ask", "Notify", "Wake", "Spawn"},
+		Script:   {"Notify"},
+		Replay:   {"Confine"},
+	} {
+		derived := reflect.ValueOf(parent.derive(kind, own)).Elem()
+		for i := range derived.NumField() {
+			name := derived.Type().Field(i).Name
+			want := slices.Contains(always, name) || slices.Contains(more, name)
+			if has := !derived.Field(i).IsZero(); has != want {
+				t.Errorf("a %s has %s: %v, want %v", kind, name, has, want)
+			}
+		}
+	}
+}
