@@ -295,10 +295,8 @@ func (j *analyzer) runsFile(c *call, f field) bool {
 			j.note(Asks, made.how, j.whole())
 		case contains("source .", inner.name), strings.HasSuffix(inner.name, "sh"):
 			j.shellFile(c, made.text)
-		case contains("python pypy ipython py", inner.name):
-			j.pythonCode(&inner, made.text)
-		case contains("perl ruby php lua luajit", inner.name) || in("javascript-program", inner.name):
-			j.scan(&inner, made.text)
+		case contains("python pypy ipython py perl ruby php lua luajit", inner.name) || in("javascript-program", inner.name):
+			read(j, &inner, made.text)
 		}
 		return true
 	}

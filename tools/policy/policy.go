@@ -10,6 +10,8 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/tools/policy/code"
 )
 
 // Level says whether an action runs, requires approval, or is blocked.
@@ -106,7 +108,7 @@ func Python(src string, p Scope) Verdict {
 	if len(src) > maxSource {
 		j.refuse(c, "is longer than 64 KB")
 	} else {
-		j.python(c, src)
+		effects(j, c, code.Read("python", src, reasonOf))
 	}
 	return j.verdict()
 }

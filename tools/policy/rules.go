@@ -265,6 +265,12 @@ func in(list, word string) bool {
 	return ok
 }
 
+// reasonOf returns the reason of the list that a word is in, and whether it is in it.
+func reasonOf(list, word string) (string, bool) {
+	reason, ok := rules().lists[list][word]
+	return reason, ok
+}
+
 // reasonIn returns the reason of the list that a word is in, or "".
 func reasonIn(list, word string) string { return rules().lists[list][word] }
 
