@@ -22,11 +22,9 @@ const (
 // tooLarge has the packages and types that are still above the limits, with their size.
 // A size may only shrink; remove an entry when it is below its limit.
 var tooLarge = map[string]int{
-	"delegate.Children":    52,
-	"internal/sandbox":     5613,
-	"internal/sandbox.Box": 65,
-	"tools":                10438,
-	"tools/policy":         5593,
+	"delegate.Children": 52,
+	"tools":             10438,
+	"tools/policy":      5593,
 }
 
 // TestSizes limits packages to 4,000 lines and types to 40 methods, without tests and

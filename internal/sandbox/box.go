@@ -10,7 +10,16 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/gitguard"
+
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+// What the guard of a Box offers, under the names by which the server knows it.
+type (
+	Opening = gitguard.Opening
+	Watch   = gitguard.Watch
+	Change  = gitguard.Change
 )
 
 // Config is what a session's sandbox is made of. Roots is required.
@@ -59,11 +68,7 @@ type shared struct {
 	temp    *Temp
 	told    bool
 	closed  bool
-	walkers map[string]*walker // by root
-	looking sync.Mutex         // held while the walkers work
-	marks   map[string]marked  // of files, by path
-	configs map[string]known   // settings of git, by path
-	review  review
+	places  *gitguard.Guard // what is held and reviewed in the workspace
 
 	layers  string    // the folder of the caches' layers; empty: not asked for yet
 	held    io.Closer // keeps it
@@ -80,10 +85,12 @@ func New(c Config) *Box {
 	if c.Environ == nil {
 		c.Environ = os.Environ()
 	}
-	s := &shared{cfg: c, mode: c.Mode, network: c.Network,
-		walkers: map[string]*walker{}, marks: map[string]marked{}, configs: map[string]known{},
-		review: review{turn: make(chan struct{}, 1), stuck: map[string]string{}},
-	}
+	s := &shared{cfg: c, mode: c.Mode, network: c.Network}
+	b := &Box{shared: s}
+	s.places = gitguard.New(gitguard.Config{
+		Roots: c.Roots, Home: c.Home, HermesHome: c.HermesHome,
+		Holds: b.holds, Inside: b.inside, Protect: s.holders.Protect, Notify: b.Tell,
+	})
 	s.views.read = c.Read
 	s.sockets = sync.OnceValue(openSockets)
 	s.caches = sync.OnceValue(func() []string {
@@ -93,7 +100,7 @@ func New(c Config) *Box {
 		s.made = made
 		return paths
 	})
-	return &Box{shared: s}
+	return b
 }
 
 // Set changes what is wanted, for commands that start from now on.
@@ -167,7 +174,7 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 	if err != nil {
 		return err
 	}
-	s, err := b.scene()
+	s, err := b.places.Scene()
 	if err != nil {
 		return err
 	}
@@ -219,7 +226,7 @@ func (b *Box) tell(m Mechanism) {
 // Policy is what commands may reach now.
 func (b *Box) Policy() Policy {
 	p := b.basePolicy()
-	b.guard(&p, b.look())
+	b.guard(&p, b.places.Look())
 	return p
 }
 
@@ -229,7 +236,7 @@ func (b *Box) basePolicy() Policy {
 	p := Policy{Mode: b.mode, Network: b.network, Roots: b.cfg.Roots()}
 	b.mu.Unlock()
 	if p.Mode == WorkspaceWrite {
-		p.Writable = outside(p.Roots)
+		p.Writable = gitguard.Outside(p.Roots)
 	}
 	p.Visible = append(slices.Clone(ofRun), b.cfg.Visible...)
 	for _, home := range append(homesAmong(p.Roots), b.cfg.Home) {
@@ -277,8 +284,7 @@ func (b *Box) Close() {
 		b.held.Close() //nolint:errcheck // only a lock
 		b.held = nil
 	}
-	b.review.journal.close(b.review.running == 0 && !b.review.left && len(b.review.stuck) == 0)
-	b.review.journal = nil
+	b.places.Close()
 }
 
 // Explain says what a command's output may not: that it was the sandbox that

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
+
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -27,8 +29,8 @@ func (b *Box) cacheFolders(home string, roots []string) (all []cacheFolder) {
 		info, err := os.Stat(named)
 		switch {
 		case err == nil && info.IsDir():
-			f.path = real(named)
-		case err == nil || !hideable(home) || !under(named, home) || !b.hasProgram(c.program):
+			f.path = fspath.Real(named)
+		case err == nil || !hideable(home) || !fspath.Under(named, home) || !b.hasProgram(c.program):
 			return
 		default:
 			if _, err := os.Lstat(named); err == nil {
@@ -36,11 +38,11 @@ func (b *Box) cacheFolders(home string, roots []string) (all []cacheFolder) {
 			}
 			f.missing = true
 		}
-		if f.path == "/" || under(home, f.path) {
+		if f.path == "/" || fspath.Under(home, f.path) {
 			return
 		}
 		for _, root := range roots {
-			if under(f.path, root) && !under(home, root) {
+			if fspath.Under(f.path, root) && !fspath.Under(home, root) {
 				return
 			}
 		}
@@ -57,7 +59,7 @@ func (b *Box) cacheFolders(home string, roots []string) (all []cacheFolder) {
 	slices.SortStableFunc(all, func(a, b cacheFolder) int { return cmp.Compare(a.path, b.path) })
 	var kept []cacheFolder
 	for _, f := range all {
-		if !slices.ContainsFunc(kept, func(k cacheFolder) bool { return under(f.path, k.path) }) {
+		if !slices.ContainsFunc(kept, func(k cacheFolder) bool { return fspath.Under(f.path, k.path) }) {
 			kept = append(kept, f)
 		}
 	}
@@ -122,7 +124,7 @@ func writableCaches(home string, environ []string) (paths, made []string) {
 			}
 		}
 	}
-	return existing(paths), made
+	return fspath.Existing(paths), made
 }
 
 // makeFolders makes a folder and what is missing around it, and lists what it made.

@@ -204,8 +204,8 @@ func TestKilledBeforeReview(t *testing.T) {
 	v.run("true")
 	v.box.Watch()
 	v.start(gitPayload + `git init -q n; hook n/.git/hooks; monitor n/.git/config; mkdir .idea`)
-	dead := v.box                    // it is not closed; its lock goes with it
-	dead.review.journal.lock.Close() //nolint:errcheck // as if the process were gone
+	dead := v.box // it is not closed; its lock goes with it
+	dead.places.Abandon()
 	v.box = New(Config{
 		Mode: WorkspaceWrite, Network: true, Roots: dead.cfg.Roots, Home: v.home, HermesHome: v.hermes, Environ: dead.cfg.Environ, Mechanism: &m,
 	})
@@ -252,7 +252,7 @@ func TestKilledBesideALivingServer(t *testing.T) {
 	if v.lacks("ws/n/.vscode") {
 		t.Fatal("what another server will ask about was removed")
 	}
-	dead.review.journal.lock.Close() //nolint:errcheck // as if the process were gone
+	dead.places.Abandon()
 	for v.t.Context().Err() == nil {
 		w := v.box.Watch()
 		if !w.Left() {

@@ -9,6 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/gitguard"
+
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -82,23 +85,23 @@ func (b *Box) starts(program string) {
 	v := &b.views
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if under(program, b.cfg.Home) && !slices.Contains(v.programs, program) {
+	if fspath.Under(program, b.cfg.Home) && !slices.Contains(v.programs, program) {
 		v.programs, v.view = append(v.programs, program), nil
 	}
 }
 
 func (b *Box) newView(roots, programs []string) *homeView {
-	roots = existing(roots)
+	roots = fspath.Existing(roots)
 	v := &homeView{roots: roots, links: map[string]string{}}
 	v.hidden = otherHomes(b.cfg.Home, roots)
-	home := real(b.cfg.Home)
+	home := fspath.Real(b.cfg.Home)
 	if !hideable(home) {
 		v.caches = b.cacheFolders(home, roots)
 		return v
 	}
 	v.home = home
 	for _, root := range roots {
-		if under(home, root) {
+		if fspath.Under(home, root) {
 			v.entries = append(v.entries, v.own(home)...)
 		}
 	}
@@ -107,7 +110,7 @@ func (b *Box) newView(roots, programs []string) *homeView {
 	s.programs(programs)
 	s.settings()
 	for _, path := range b.views.read {
-		s.add(expand(path, home))
+		s.add(fspath.Expand(path, home))
 	}
 	v.caches = b.cacheFolders(home, roots)
 	elsewhere := slices.Clone(roots) // is arranged for on its own
@@ -119,22 +122,6 @@ func (b *Box) newView(roots, programs []string) *homeView {
 	}
 	v.visible = outermost(v.visible, elsewhere)
 	return v
-}
-
-// real is a path without links; itself if there is nothing.
-func real(path string) string {
-	if found, err := filepath.EvalSymlinks(path); err == nil {
-		return found
-	}
-	return path
-}
-
-// expand is a path that may begin with ~.
-func expand(path, home string) string {
-	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
-		return home + rest
-	}
-	return path
 }
 
 // systemFolders hold what every program needs. A home that is or holds one is not hidden.
@@ -150,7 +137,7 @@ func hideable(home string) bool {
 		return false
 	}
 	for _, dir := range systemFolders {
-		if under(dir, home) || dir != "/var" && dir != "/opt" && dir != "/srv" && under(home, dir) {
+		if fspath.Under(dir, home) || dir != "/var" && dir != "/opt" && dir != "/srv" && fspath.Under(home, dir) {
 			return false
 		}
 	}
@@ -164,11 +151,11 @@ func otherHomes(home string, roots []string) (hidden []string) {
 		return nil
 	}
 	for _, dir := range []string{"/home", "/root"} {
-		dir := real(dir)
-		if dir == "/root" && os.Geteuid() != 0 || dir == real(home) || !hideable(dir) {
+		dir := fspath.Real(dir)
+		if dir == "/root" && os.Geteuid() != 0 || dir == fspath.Real(home) || !hideable(dir) {
 			continue
 		}
-		if !slices.ContainsFunc(roots, func(root string) bool { return under(dir, root) }) {
+		if !slices.ContainsFunc(roots, func(root string) bool { return fspath.Under(dir, root) }) {
 			hidden = append(hidden, dir)
 		}
 	}
@@ -196,7 +183,7 @@ func (v *homeView) own(home string) (entries []string) {
 		path := filepath.Join(home, name)
 		switch {
 		case e.Type()&os.ModeSymlink != 0:
-			v.links[path] = real(path)
+			v.links[path] = fspath.Real(path)
 		case e.IsDir(), e.Type().IsRegular():
 			entries = append(entries, path)
 		}
@@ -208,7 +195,7 @@ func (v *homeView) own(home string) (entries []string) {
 func outermost(paths, roots []string) (kept []string) {
 	slices.Sort(paths)
 	for _, path := range paths {
-		if !underAny(path, kept) && !underAny(path, roots) {
+		if !fspath.UnderAny(path, kept) && !fspath.UnderAny(path, roots) {
 			kept = append(kept, path)
 		}
 	}
@@ -229,7 +216,7 @@ func (s *search) add(path string) {
 	}
 	path = filepath.Clean(path)
 	found, err := filepath.EvalSymlinks(path)
-	if err != nil || under(s.home, found) || found == filepath.Join(s.home, ".local") || found == filepath.Join(s.home, ".config") {
+	if err != nil || fspath.Under(s.home, found) || found == filepath.Join(s.home, ".local") || found == filepath.Join(s.home, ".config") {
 		return
 	}
 	s.link(path)
@@ -250,7 +237,7 @@ func (s *search) link(path string) {
 			return
 		}
 		if info.Mode()&os.ModeSymlink != 0 {
-			s.view.links[at] = real(at)
+			s.view.links[at] = fspath.Real(at)
 			return
 		}
 	}
@@ -279,7 +266,7 @@ func (s *search) tools(environ []string) {
 	}
 	for _, root := range s.roots {
 		s.environment(root)
-		if dir := around(root); dir != "" {
+		if dir := gitguard.Around(root); dir != "" {
 			s.add(filepath.Dir(dir)) // the repository that the root is a folder of
 		}
 	}
@@ -288,7 +275,7 @@ func (s *search) tools(environ []string) {
 // inHome reports whether a path lies in the home, or in another that is hidden.
 func (s *search) inHome(path string) bool {
 	path = filepath.Clean(path)
-	return filepath.IsAbs(path) && (under(path, s.home) && path != s.home || underAny(path, s.view.hidden))
+	return filepath.IsAbs(path) && (fspath.Under(path, s.home) && path != s.home || fspath.UnderAny(path, s.view.hidden))
 }
 
 // linksLimit bounds the programs of one folder that are followed to where they lie.
@@ -322,7 +309,7 @@ func (s *search) programs(paths []string) {
 // program shows what a program that may be a link belongs to.
 func (s *search) program(path string) {
 	found, err := filepath.EvalSymlinks(path)
-	if err != nil || !s.inHome(found) || underAny(found, s.view.visible) {
+	if err != nil || !s.inHome(found) || fspath.UnderAny(found, s.view.visible) {
 		return
 	}
 	if info, err := os.Stat(found); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
@@ -339,12 +326,12 @@ func (s *search) installed(dir string) string {
 	}
 	around := filepath.Dir(dir)
 	for _, wide := range []string{"", ".local", ".config", ".local/share", "go"} {
-		if real(around) == filepath.Join(s.home, wide) {
+		if fspath.Real(around) == filepath.Join(s.home, wide) {
 			return dir
 		}
 	}
 	if !s.inHome(around) || slices.Contains(s.view.hidden, around) || filepath.Dir(around) == "/home" ||
-		slices.ContainsFunc(s.roots, func(root string) bool { return under(root, around) }) {
+		slices.ContainsFunc(s.roots, func(root string) bool { return fspath.Under(root, around) }) {
 		return dir
 	}
 	return around
@@ -381,7 +368,7 @@ func (s *search) read(names []string) (files []settingsFile) {
 			}
 			continue
 		}
-		f := settingsFile{name: name, path: real(path)}
+		f := settingsFile{name: name, path: fspath.Real(path)}
 		f.text, f.dirty = withoutSecrets(text)
 		files = append(files, f)
 	}
@@ -416,11 +403,11 @@ func (v *homeView) missed(output string) string {
 // shows reports whether commands see what is at a path of the home.
 func (v *homeView) shows(path string) bool {
 	for _, c := range v.caches {
-		if under(path, c.path) {
+		if fspath.Under(path, c.path) {
 			return true
 		}
 	}
-	return underAny(path, v.visible) || underAny(path, v.entries) || underAny(path, v.roots)
+	return fspath.UnderAny(path, v.visible) || fspath.UnderAny(path, v.entries) || fspath.UnderAny(path, v.roots)
 }
 
 // hide has nothing of the homes there but what the view says, and none of the places of
@@ -429,7 +416,7 @@ func (p *Policy) hide(v *homeView, secrets []string) {
 	p.view = v
 	opened := slices.Clone(p.Roots) // the user has opened just these
 	if len(v.entries) > 0 {
-		p.Roots = slices.DeleteFunc(slices.Clone(p.Roots), func(root string) bool { return real(root) == v.home })
+		p.Roots = slices.DeleteFunc(slices.Clone(p.Roots), func(root string) bool { return fspath.Real(root) == v.home })
 		if p.Mode == WorkspaceWrite {
 			p.Writable = append(p.Writable, v.entries...)
 		} else {
@@ -437,7 +424,7 @@ func (p *Policy) hide(v *homeView, secrets []string) {
 		}
 	}
 	p.Visible = append(p.Visible, v.visible...)
-	shown := existing(slices.Concat(p.Roots, p.Writable, p.Visible))
+	shown := fspath.Existing(slices.Concat(p.Roots, p.Writable, p.Visible))
 	for _, c := range v.caches {
 		shown = append(shown, c.path)
 	}
@@ -447,7 +434,7 @@ func (p *Policy) hide(v *homeView, secrets []string) {
 	}
 	p.Unreadable = append(p.Unreadable, v.hidden...)
 	for _, path := range secrets {
-		if !slices.Contains(opened, path) && (!underAny(path, homes) || underAny(path, shown)) {
+		if !slices.Contains(opened, path) && (!fspath.UnderAny(path, homes) || fspath.UnderAny(path, shown)) {
 			p.Unreadable = append(p.Unreadable, path)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
+
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -55,7 +57,7 @@ func (s *search) gitFiles() (names []string) {
 			if !ok || !slices.Contains(gitNames, strings.ToLower(strings.TrimSpace(key))) {
 				continue
 			}
-			path := expand(strings.Trim(strings.TrimSpace(value), `"`), s.home)
+			path := fspath.Expand(strings.Trim(strings.TrimSpace(value), `"`), s.home)
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(s.home, filepath.Dir(todo[i]), path)
 			}
@@ -70,5 +72,5 @@ func (s *search) gitFiles() (names []string) {
 
 // secret reports whether a name in a home is that of a place of secrets.
 func secret(name string) bool {
-	return underAny(name, secrets) || underAny(name, toolSecrets)
+	return fspath.UnderAny(name, secrets) || fspath.UnderAny(name, toolSecrets)
 }

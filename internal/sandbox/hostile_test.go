@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -83,7 +85,7 @@ func newVictim(t *testing.T, m Mechanism, mode Mode, network bool) *victim {
 		Mechanism: &m,
 	})
 	v.box.sockets = func() []string { // those of other tests go while this one runs
-		return slices.DeleteFunc(openSockets(), func(path string) bool { return !under(path, base) })
+		return slices.DeleteFunc(openSockets(), func(path string) bool { return !fspath.Under(path, base) })
 	}
 	t.Cleanup(v.box.Close)
 	return v

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
+
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
@@ -47,7 +49,7 @@ func (b *Box) layerDir(temp *Temp) (string, error) {
 		b.sweeper = startSweeper(filepath.Join(b.cfg.HermesHome, "caches"))
 		os.WriteFile(filepath.Join(dir, "workspace"), []byte(b.workspaceLocked()+"\n"), 0o600) //nolint:errcheck // for people
 	}
-	b.layers = real(dir)
+	b.layers = fspath.Real(dir)
 	return b.layers, nil
 }
 
@@ -55,7 +57,7 @@ func (b *Box) layerDir(temp *Temp) (string, error) {
 func (b *Box) workspaceLocked() string {
 	if b.cfg.Workspace == "" {
 		if roots := b.cfg.Roots(); len(roots) > 0 {
-			b.cfg.Workspace = real(roots[0])
+			b.cfg.Workspace = fspath.Real(roots[0])
 		}
 	}
 	return b.cfg.Workspace
@@ -189,7 +191,7 @@ func (b *Box) cannotLayer(ctx context.Context, m Mechanism, p Policy, dir string
 	p.layer(dir, func(string) bool { return false })
 	args := []string{"/bin/sh", "-c", `for dir; do [ -w "$dir" ] || printf '%s\0' "$dir"; done`, "sh"}
 	for _, l := range p.layers {
-		if under(l.At, p.view.home) {
+		if fspath.Under(l.At, p.view.home) {
 			args = append(args, l.At)
 		}
 	}

@@ -9,39 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
-
-// Opening is an exception of the sandbox for one command. The zero Opening is none.
-type Opening struct {
-	// Open are absolute paths of protected places that the command may write. Each may be
-	// a protected place, or lie in one; it need not exist.
-	Open []string
-	// Frozen is what files hold for the command, by absolute path: the content that was
-	// judged. The files must exist. Without mounts, as with Landlock, it has no effect.
-	Frozen map[string][]byte
-	// Settings are the git settings that the user was shown and has approved, as
-	// "name=value". The command may leave them in a configuration that is open.
-	Settings []string
-
-	// Git is set if the command line runs git and nothing else. What it leaves in files that
-	// agents and tools obey is not asked about: it comes from a repository.
-	Git bool
-	// Writes are absolute paths of files that the command line was seen to write, which was
-	// judged before it was started.
-	Writes []string
-}
-
-// approves reports whether the user was shown a git setting and has approved it.
-func (o Opening) approves(s setting) bool {
-	name := strings.ToLower(s.name)
-	return slices.ContainsFunc(o.Settings, func(shown string) bool {
-		n, value, _ := strings.Cut(shown, "=")
-		return strings.ToLower(n) == name && value == s.value
-	})
-}
 
 // With returns the same sandbox for one command that has an opening. The nil Box
 // returns nil.
@@ -50,30 +22,6 @@ func (b *Box) With(o Opening) *Box {
 		return nil
 	}
 	return &Box{shared: b.shared, opening: o}
-}
-
-// opens reports whether the command may write a protected place, or something in it.
-func (b *Box) opens(place string) bool {
-	return slices.ContainsFunc(b.opening.Open, func(path string) bool { return under(path, place) || under(place, path) })
-}
-
-// openIn returns what stays read-only of a protected folder of which the command may
-// write something: all that lies beside it. A place that is open as a whole has nothing.
-func (b *Box) openIn(place string) (readOnly []string) {
-	if slices.ContainsFunc(b.opening.Open, func(path string) bool { return under(place, path) }) {
-		return nil
-	}
-	entries, _ := os.ReadDir(place)
-	for _, e := range entries {
-		path := filepath.Join(place, e.Name())
-		switch {
-		case !b.opens(path):
-			readOnly = append(readOnly, path)
-		case e.IsDir():
-			readOnly = append(readOnly, b.openIn(path)...)
-		}
-	}
-	return readOnly
 }
 
 // frozen writes the judged content of files into the session's temporary folder, and
@@ -107,17 +55,17 @@ func (b *Box) frozen(temp *Temp) (copies []confine.Copy, err error) {
 func (b *Box) keepJudged(ctx context.Context, roots []string) error {
 	var files, pinned []string
 	for path := range b.opening.Frozen {
-		real, links, ok := follow(path)
+		real, links, ok := fspath.Follow(path)
 		if !ok {
 			continue
 		}
 		files = append(files, real)
 		for _, link := range links {
-			if dirs := parents(link, roots); dirs != nil || underAny(link, roots) {
+			if dirs := fspath.Parents(link, roots); dirs != nil || fspath.UnderAny(link, roots) {
 				pinned = append(append(pinned, link), dirs...)
 			}
 		}
-		pinned = append(pinned, parents(real, roots)...)
+		pinned = append(pinned, fspath.Parents(real, roots)...)
 	}
 	if len(files) == 0 {
 		return nil
@@ -156,4 +104,14 @@ func (t *Temp) freeze(content []byte, mode os.FileMode) (path string, err error)
 		return "", err
 	}
 	return path, nil
+}
+
+// Watch looks at the places of the workspace that run or configure something by themselves,
+// before a command that is about to be confined. If the sandbox is off, it returns nil, which
+// watches nothing.
+func (b *Box) Watch() *Watch {
+	if b.off() {
+		return nil
+	}
+	return b.places.Watch(b.opening)
 }

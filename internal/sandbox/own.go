@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/gitguard"
+
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
@@ -43,7 +46,7 @@ func (b *Box) ConfineOwn(ctx context.Context, c *proc.Cmd, o Own) error {
 	policy := b.basePolicy() // nothing of the workspace is writable, so nothing in it is held
 	policy.Mode, policy.Network, policy.Pinned = ReadOnly, false, nil
 	policy.Writable = slices.Clone(o.Writes)
-	policy.Visible = slices.Concat(policy.Visible, outside(policy.Roots), o.Reads)
+	policy.Visible = slices.Concat(policy.Visible, gitguard.Outside(policy.Roots), o.Reads)
 	if c.Scratch != "" {
 		policy.Writable = append(policy.Writable, c.Scratch)
 	}
@@ -78,8 +81,8 @@ func (b *Box) Hidden() func(path string) bool {
 	}
 	p := b.Policy()
 	p.showCaches()
-	hidden := existing(append(p.Unreadable, p.view.home))
-	shown := existing(slices.Concat(p.Roots, p.Visible, p.Writable))
+	hidden := fspath.Existing(append(p.Unreadable, p.view.home))
+	shown := fspath.Existing(slices.Concat(p.Roots, p.Visible, p.Writable))
 	return func(path string) bool {
 		return longest(path, hidden) > longest(path, shown)
 	}
@@ -88,7 +91,7 @@ func (b *Box) Hidden() func(path string) bool {
 // longest is the length of the longest of dirs that holds a path; 0: none does.
 func longest(path string, dirs []string) (most int) {
 	for _, dir := range dirs {
-		if under(path, dir) {
+		if fspath.Under(path, dir) {
 			most = max(most, len(dir))
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"slices"
+
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 )
 
 // tempFolders are the folders for temporary files that a session can have as its own.
@@ -19,7 +21,7 @@ func (b *Box) OwnTemp(ctx context.Context) []string {
 	if m := b.mechanism(ctx); m.Kind != Namespaces && m.Kind != Bubblewrap {
 		return nil
 	}
-	return slices.Compact(slices.Sorted(slices.Values(append(tempFolders(), existing(tempFolders())...))))
+	return slices.Compact(slices.Sorted(slices.Values(append(tempFolders(), fspath.Existing(tempFolders())...))))
 }
 
 // TempFolder returns where the host keeps what commands see in the folders of [Box.OwnTemp].

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
+
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -63,14 +65,14 @@ func openSockets() (paths []string) {
 	for line := range strings.Lines(string(text)) {
 		_, path, ok := strings.Cut(line, " /")
 		path = "/" + strings.TrimSpace(path)
-		if !ok || underAny(path, sockets) || underAny(path, neededSockets) || underAny(path, tempFolders()) || len(paths) == openSocketsLimit {
+		if !ok || fspath.UnderAny(path, sockets) || fspath.UnderAny(path, neededSockets) || fspath.UnderAny(path, tempFolders()) || len(paths) == openSocketsLimit {
 			continue
 		}
 		if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
 			paths = append(paths, path)
 		}
 	}
-	return existing(paths)
+	return fspath.Existing(paths)
 }
 
 // ofRun is what programs need of /run: where names are resolved, and NixOS.
@@ -113,7 +115,7 @@ func unreadable(home, hermesHome string, environ []string) (paths []string) {
 			paths = append(paths, systemSecrets...)
 		}
 	}
-	return existing(append(paths, listening(environ)...))
+	return fspath.Existing(append(paths, listening(environ)...))
 }
 
 // listening are sockets that the environment names: of agents, desktops, editors.
@@ -134,27 +136,4 @@ func listening(environ []string) (paths []string) {
 		}
 	}
 	return paths
-}
-
-// existing follows the symbolic links of those paths that exist.
-func existing(paths []string) (real []string) {
-	for _, path := range paths {
-		if _, err := os.Lstat(path); err != nil || !filepath.IsAbs(path) {
-			continue
-		}
-		if path, err := filepath.EvalSymlinks(path); err == nil {
-			real = append(real, path)
-		}
-	}
-	slices.Sort(real)
-	return slices.Compact(real)
-}
-
-// under reports whether path is dir or lies in it.
-func under(path, dir string) bool {
-	return path == dir || dir == "/" || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
-}
-
-func underAny(path string, dirs []string) bool {
-	return slices.ContainsFunc(dirs, func(dir string) bool { return under(path, dir) })
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
+
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
@@ -41,26 +43,26 @@ func (m Mechanism) apply(p Policy, c *proc.Cmd, stand *Temp) error {
 
 func (p Policy) writable() []string {
 	if p.Mode == ReadOnly {
-		return existing(p.Writable)
+		return fspath.Existing(p.Writable)
 	}
-	return existing(append(slices.Clone(p.Roots), p.Writable...))
+	return fspath.Existing(append(slices.Clone(p.Roots), p.Writable...))
 }
 
 func (m Mechanism) mounts(plan *confine.Plan, p Policy, stand *Temp, shmMB int) error {
 	plan.Namespaces, plan.Processes, plan.ShmMB = true, m.Processes, shmMB
 	plan.Writable = p.writable()
-	plan.Hidden = existing(p.Unreadable)
-	plan.Visible = existing(p.Visible)
-	plan.ReadOnly = within(existing(p.ReadOnly), plan.Writable)
-	plan.Pinned = within(existing(p.Pinned), plan.Writable)
+	plan.Hidden = fspath.Existing(p.Unreadable)
+	plan.Visible = fspath.Existing(p.Visible)
+	plan.ReadOnly = within(fspath.Existing(p.ReadOnly), plan.Writable)
+	plan.Pinned = within(fspath.Existing(p.Pinned), plan.Writable)
 	plan.Copies, plan.Links = p.copies, within(slices.Clone(p.links), plan.Writable)
 	plan.Writable = append(plan.Writable, p.exact...)
 	plan.Blank, plan.Nothing = stand.blank(), stand.nothing()
 	if p.temp != nil {
-		plan.Temp, plan.TempAt = p.temp.tmp(), existing(tempFolders())
+		plan.Temp, plan.TempAt = p.temp.tmp(), fspath.Existing(tempFolders())
 	}
 	if p.Mode == ReadOnly { // they may lie in what is hidden or in /tmp
-		plan.Visible = append(plan.Visible, slices.DeleteFunc(existing(p.Roots), func(root string) bool { return slices.Contains(p.exact, root) })...)
+		plan.Visible = append(plan.Visible, slices.DeleteFunc(fspath.Existing(p.Roots), func(root string) bool { return slices.Contains(p.exact, root) })...)
 	}
 	plan.LayerDir, plan.Layers, plan.Binds = p.layerDir, p.layers, p.binds
 	return p.standIn(plan, stand)
@@ -75,14 +77,14 @@ func (p Policy) standIn(plan *confine.Plan, stand *Temp) error {
 	for _, c := range slices.Concat(plan.Layers, plan.Binds) {
 		mounted = append(mounted, c.At)
 	}
-	mounted = slices.DeleteFunc(mounted, func(path string) bool { return !under(path, p.view.home) })
+	mounted = slices.DeleteFunc(mounted, func(path string) bool { return !fspath.Under(path, p.view.home) })
 	dir, covers, err := stand.standIn(p.view, mounted)
 	if err != nil {
 		return err
 	}
 	plan.Folders = []confine.Copy{{From: dir, At: p.view.home}}
 	for _, c := range covers {
-		if underAny(c.At, mounted) {
+		if fspath.UnderAny(c.At, mounted) {
 			plan.Folders = append(plan.Folders, c)
 		}
 	}
@@ -91,7 +93,7 @@ func (p Policy) standIn(plan *confine.Plan, stand *Temp) error {
 
 // within are those paths that lie in one of dirs, or are one.
 func within(paths, dirs []string) []string {
-	return slices.DeleteFunc(paths, func(path string) bool { return !underAny(path, dirs) })
+	return slices.DeleteFunc(paths, func(path string) bool { return !fspath.UnderAny(path, dirs) })
 }
 
 // wrapped is a plan whose mounts bubblewrap makes.
@@ -165,18 +167,18 @@ func (m Mechanism) wrapped(mounts *confine.Plan, p Policy) *confine.Plan {
 func rules(p Policy) (reads, writes []string) {
 	writes = p.writable()
 	if p.temp != nil {
-		writes = append(writes, existing([]string{"/tmp", "/var/tmp", "/dev/shm", os.TempDir()})...)
+		writes = append(writes, fspath.Existing([]string{"/tmp", "/var/tmp", "/dev/shm", os.TempDir()})...)
 	}
-	visible := existing(p.Visible)
+	visible := fspath.Existing(p.Visible)
 	unreadable := slices.Clone(p.Unreadable)
 	if p.view != nil && p.view.home != "" {
 		unreadable = append(append(unreadable, p.view.home), p.view.dirty()...)
-		visible = append(visible, existing(p.view.clean())...)
+		visible = append(visible, fspath.Existing(p.view.clean())...)
 	}
-	hidden := slices.DeleteFunc(existing(unreadable), func(path string) bool {
+	hidden := slices.DeleteFunc(fspath.Existing(unreadable), func(path string) bool {
 		return slices.Contains(sockets, path) // not kept by this means
 	})
-	reads = slices.DeleteFunc(beside("/", append(hidden, "/dev")), func(path string) bool { return under(path, "/dev") }) // devices have rules of their own
+	reads = slices.DeleteFunc(beside("/", append(hidden, "/dev")), func(path string) bool { return fspath.Under(path, "/dev") }) // devices have rules of their own
 	for _, v := range visible {
 		reads = append(reads, beside(v, within(slices.Clone(hidden), []string{v}))...)
 	}
@@ -185,7 +187,7 @@ func rules(p Policy) (reads, writes []string) {
 		split = append(split, beside(w, hidden)...)
 	}
 	if p.Mode == ReadOnly {
-		reads = append(reads, existing(p.Roots)...)
+		reads = append(reads, fspath.Existing(p.Roots)...)
 	}
 	return reads, split
 }
@@ -195,7 +197,7 @@ func beside(dir string, hidden []string) (allowed []string) {
 	if slices.Contains(hidden, dir) {
 		return nil
 	}
-	if !slices.ContainsFunc(hidden, func(h string) bool { return under(h, dir) }) {
+	if !slices.ContainsFunc(hidden, func(h string) bool { return fspath.Under(h, dir) }) {
 		return []string{dir}
 	}
 	entries, _ := os.ReadDir(dir)

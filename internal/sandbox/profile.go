@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 )
 
 // profile is a policy in the language of macOS's sandbox-exec, in which the last
@@ -20,7 +22,7 @@ func profile(p Policy) string {
 		writable = append(writable, "/tmp", "/var/tmp", os.TempDir())
 	}
 	allow := func(rule, what string, paths []string) {
-		for _, path := range existing(paths) {
+		for _, path := range fspath.Existing(paths) {
 			fmt.Fprintf(&b, "(%s %s (subpath %s))\n", rule, what, quote(path))
 		}
 	}
@@ -41,7 +43,7 @@ func profile(p Policy) string {
 	allow("allow", "file-read* file-write*", writable)
 	allow("deny", "file-read* file-write*", hiddenWithin(p.Unreadable, writable))
 	allow("deny", "file-write*", p.ReadOnly)
-	for _, path := range existing(p.Pinned) {
+	for _, path := range fspath.Existing(p.Pinned) {
 		fmt.Fprintf(&b, "(deny file-write-unlink (literal %s))\n", quote(path))
 	}
 	b.WriteString("(deny process-info*)\n(allow process-info* (target same-sandbox))\n(deny signal)\n(allow signal (target same-sandbox))\n")
@@ -58,7 +60,7 @@ func profile(p Policy) string {
 // hiddenWithin are secrets that lie in what is writable.
 func hiddenWithin(hidden, writable []string) (paths []string) {
 	for _, h := range hidden {
-		if slices.ContainsFunc(writable, func(w string) bool { return h != w && under(h, w) }) {
+		if slices.ContainsFunc(writable, func(w string) bool { return h != w && fspath.Under(h, w) }) {
 			paths = append(paths, h)
 		}
 	}

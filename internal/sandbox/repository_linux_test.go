@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/gitguard"
 )
 
 // With shared caches, a command can forge a worktree in a cache. A commondir file in it does
@@ -24,8 +24,8 @@ func TestForgedCommondir(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.write("ws/.git", "gitdir: "+filepath.Join(v.base, forged))
-	for _, dir := range outside([]string{v.ws}) {
-		if !under(dir, filepath.Join(v.home, ".cache")) {
+	for _, dir := range gitguard.Outside([]string{v.ws}) {
+		if !fspath.Under(dir, filepath.Join(v.home, ".cache")) {
 			t.Errorf("%s is writable", dir)
 		}
 	}
@@ -43,45 +43,11 @@ git commit -q --allow-empty -m x; git worktree add -q ../tree`); strings.Contain
 		"ws": nil, "tree": {"ws/.git/worktrees/tree", "ws/.git"}, "ws/sub": {"ws/.git/modules/sub"},
 	} {
 		var got []string
-		for _, dir := range outside([]string{filepath.Join(v.base, root)}) {
+		for _, dir := range gitguard.Outside([]string{filepath.Join(v.base, root)}) {
 			got = append(got, strings.TrimPrefix(dir, v.base+"/"))
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", root, got, want)
-		}
-	}
-}
-
-func TestUnfinished(t *testing.T) {
-	t.Parallel()
-	v := newVictim(t, Mechanism{Kind: None}, Off, true)
-	git := filepath.Join(v.ws, ".git")
-	at := func(later time.Duration) bool {
-		t.Helper()
-		root, err := safefile.OpenRoot(git)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer root.Close() //nolint:errcheck // only read
-		return unfinished(root, time.Now().Add(later))
-	}
-	if !at(0) {
-		t.Error("it has no branch")
-	}
-	v.user("git commit -q --allow-empty -m x")
-	if at(0) {
-		t.Error("it is finished")
-	}
-	for _, name := range []string{"config.lock", "objects/pack/tmp_pack_1"} {
-		v.write("ws/.git/"+name, "")
-		if !at(0) {
-			t.Error(name)
-		}
-		if at(time.Hour) {
-			t.Errorf("%s, which any command can make, counts in an old repository", name)
-		}
-		if err := os.Remove(filepath.Join(git, name)); err != nil {
-			t.Fatal(err)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func TestPipesInARepository(t *testing.T) {
 	box := New(Config{Mode: WorkspaceWrite, Network: true, Home: t.TempDir(), Roots: func() []string { return []string{root} }, Mechanism: &m})
 	defer box.Close()
 	looked := make(chan struct{})
-	go func() { box.look(); close(looked) }()
+	go func() { box.places.Look(); close(looked) }()
 	select {
 	case <-looked:
 	case <-time.After(time.Minute):

@@ -1,4 +1,4 @@
-package sandbox
+package gitguard
 
 import (
 	"crypto/sha256"
@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
@@ -38,8 +40,8 @@ type item struct {
 
 func (i item) key() string { return i.kind + "\x00" + i.path + "\x00" + i.name }
 
-// scene is what a look at the workspace has found: what is reviewed, and what has to be held.
-type scene struct {
+// Scene is what a look at the workspace has found: what is reviewed, and what has to be held.
+type Scene struct {
 	at       time.Time
 	roots    []string
 	items    map[string]string // value by key
@@ -53,12 +55,12 @@ type scene struct {
 // place is a path that is held. A command that opens via may change it, too.
 type place struct {
 	path, via string
-	later     bool // commands that run already may need it once more: see [Box.protect]
+	later     bool // commands that run already may need it once more: see [Guard.protect]
 }
 
 // hold makes a path read-only, and pins the folders around it and the links on the way.
-func (s *scene) hold(path, via string) {
-	real, links, ok := follow(path)
+func (s *Scene) hold(path, via string) {
+	real, links, ok := fspath.Follow(path)
 	for _, link := range links {
 		s.pin(link, via)
 	}
@@ -70,36 +72,36 @@ func (s *scene) hold(path, via string) {
 }
 
 // pin keeps a folder or a link from being moved or replaced, and the folders around it.
-func (s *scene) pin(path, via string) {
+func (s *Scene) pin(path, via string) {
 	s.pinned = append(s.pinned, place{path, via, s.later})
 	s.around(path, via)
 }
 
-func (s *scene) around(path, via string) {
-	for _, dir := range parents(path, s.found.writable) {
+func (s *Scene) around(path, via string) {
+	for _, dir := range fspath.Parents(path, s.found.writable) {
 		s.pinned = append(s.pinned, place{dir, via, s.later})
 	}
 }
 
-func (s *scene) add(i item) { s.items[i.key()] = i.value }
+func (s *Scene) add(i item) { s.items[i.key()] = i.value }
 
-// look looks at the whole workspace.
-func (b *Box) look() *scene { return b.lookAt(false) }
+// Look looks at the whole workspace.
+func (g *Guard) Look() *Scene { return g.lookAt(false) }
 
-// lookAt is look. If it is brief, it does not look for what is new in dependencies, which
+// lookAt is Look. If it is brief, it does not look for what is new in dependencies, which
 // the look after the command finds.
-func (b *Box) lookAt(brief bool) *scene {
-	b.looking.Lock()
-	defer b.looking.Unlock()
-	roots := existing(b.cfg.Roots())
-	s := &scene{at: time.Now(), roots: roots, items: map[string]string{}}
-	s.found.writable = append(existing(outside(roots)), roots...)
+func (g *Guard) lookAt(brief bool) *Scene {
+	g.looking.Lock()
+	defer g.looking.Unlock()
+	roots := fspath.Existing(g.cfg.Roots())
+	s := &Scene{at: time.Now(), roots: roots, items: map[string]string{}}
+	s.found.writable = append(fspath.Existing(Outside(roots)), roots...)
 	var git []string
 	for _, root := range roots {
-		seen := b.walkerOf(root).look(brief)
+		seen := g.walkerOf(root).look(brief)
 		git = append(git, seen.git...)
 		for _, path := range seen.named {
-			s.settings(b, path, root)
+			s.settings(g, path, root)
 		}
 		if seen.cut {
 			s.add(item{kind: cutItem, path: root})
@@ -114,23 +116,23 @@ func (b *Box) lookAt(brief bool) *scene {
 		configs = append(configs, filepath.Join(r.dir, "config"), filepath.Join(r.dir, "config.worktree"))
 	}
 	for _, name := range globalSettings {
-		configs = append(configs, filepath.Join(b.cfg.Home, name))
+		configs = append(configs, filepath.Join(g.cfg.Home, name))
 	}
-	b.readSettings(configs)
-	s.global(b)
+	g.readSettings(configs)
+	s.global(g)
 	for _, e := range s.found.entries {
 		s.later = s.found.isUnfinished(e.dir)
 		s.entry(e)
 	}
 	for _, r := range s.found.repos {
 		s.later = r.unfinished
-		s.repository(b, r)
+		s.repository(g, r)
 	}
 	return s
 }
 
 // entry notes an entry .git.
-func (s *scene) entry(e entry) {
+func (s *Scene) entry(e entry) {
 	for _, link := range e.links {
 		s.pin(link, e.dir)
 	}
@@ -142,7 +144,7 @@ func (s *scene) entry(e entry) {
 }
 
 // repository notes what runs something in a repository.
-func (s *scene) repository(b *Box, r repository) {
+func (s *Scene) repository(g *Guard, r repository) {
 	root, err := open(r.dir, s.roots)
 	if err != nil {
 		return
@@ -165,7 +167,7 @@ func (s *scene) repository(b *Box, r repository) {
 		if _, err := root.Lstat(name); err == nil {
 			path := filepath.Join(r.dir, name)
 			s.hold(path, "")
-			s.config(b, path)
+			s.config(g, path)
 		}
 	}
 	if runs := todo(root); runs != "" {
@@ -174,10 +176,10 @@ func (s *scene) repository(b *Box, r repository) {
 	if !r.common {
 		return
 	}
-	if _, err := root.Lstat("hooks"); err != nil && b.holds() && root.Mkdir("hooks", 0o755) == nil {
+	if _, err := root.Lstat("hooks"); err != nil && g.cfg.Holds() && root.Mkdir("hooks", 0o755) == nil {
 		s.made = append(s.made, filepath.Join(r.dir, "hooks"))
 	}
-	s.hooks(b, filepath.Join(r.dir, "hooks"))
+	s.hooks(g, filepath.Join(r.dir, "hooks"))
 	for _, name := range []string{"info/attributes", "info/exclude"} {
 		if _, err := root.Lstat(name); err == nil {
 			s.hold(filepath.Join(r.dir, name), "")
@@ -211,10 +213,10 @@ func todo(root *os.Root) string {
 const mostHooks = 2000
 
 // hooks notes a folder of hooks: what is in it, and where the links in it lead.
-func (s *scene) hooks(b *Box, dir string) {
+func (s *Scene) hooks(g *Guard, dir string) {
 	s.hold(dir, "")
-	real, _, ok := follow(dir)
-	if !ok || !underAny(real, s.found.writable) {
+	real, _, ok := fspath.Follow(dir)
+	if !ok || !fspath.UnderAny(real, s.found.writable) {
 		return
 	}
 	root, err := open(real, s.roots)
@@ -237,13 +239,13 @@ func (s *scene) hooks(b *Box, dir string) {
 		if e.Type()&fs.ModeSymlink != 0 {
 			s.hold(path, "")
 		}
-		s.add(item{kind: hookItem, path: path, value: b.mark(root, real, e.Name())})
+		s.add(item{kind: hookItem, path: path, value: g.mark(root, real, e.Name())})
 	}
 }
 
 // config notes the settings of a file that run something, and what these name.
-func (s *scene) config(b *Box, path string) {
-	all, err := b.settings(path)
+func (s *Scene) config(g *Guard, path string) {
+	all, err := g.settings(path)
 	if err != nil {
 		s.add(item{kind: settingItem, path: path, value: "\x00" + err.Error()})
 		return
@@ -262,41 +264,41 @@ func (s *scene) config(b *Box, path string) {
 		s.add(i)
 		switch strings.ToLower(one.name) {
 		case "core.hookspath":
-			s.hooksAt(b, one.value, filepath.Dir(path))
+			s.hooksAt(g, one.value, filepath.Dir(path))
 		case "include.path":
-			s.include(b, one.value, filepath.Dir(path), path)
+			s.include(g, one.value, filepath.Dir(path), path)
 		default:
 			if strings.HasPrefix(strings.ToLower(one.name), "includeif.") {
-				s.include(b, one.value, filepath.Dir(path), path)
-			} else if !strings.HasPrefix(strings.ToLower(one.name), "alias.") && b.reviewed(i.key(), one.value) { // the user types an alias
-				s.programs(b, one.value, filepath.Dir(path))
+				s.include(g, one.value, filepath.Dir(path), path)
+			} else if !strings.HasPrefix(strings.ToLower(one.name), "alias.") && g.reviewed(i.key(), one.value) { // the user types an alias
+				s.programs(g, one.value, filepath.Dir(path))
 			}
 		}
 	}
 }
 
 // reviewed reports whether a setting counts as reviewed with this value, among others.
-func (b *Box) reviewed(key, value string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	before, had := b.review.approved[key]
-	return b.review.approved == nil || had && slices.Contains(strings.Split(before, "\n"), value)
+func (g *Guard) reviewed(key, value string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	before, had := g.review.approved[key]
+	return g.review.approved == nil || had && slices.Contains(strings.Split(before, "\n"), value)
 }
 
 // globalSettings are the files of settings that git reads for all repositories of the user.
 var globalSettings = []string{".gitconfig", ".config/git/config"}
 
 // global notes the hooks and the files that the user's settings for all repositories name.
-func (s *scene) global(b *Box) {
+func (s *Scene) global(g *Guard) {
 	for _, name := range globalSettings {
-		path := filepath.Join(b.cfg.Home, name)
-		all, _ := b.settings(path)
+		path := filepath.Join(g.cfg.Home, name)
+		all, _ := g.settings(path)
 		for _, one := range all {
 			switch name := strings.ToLower(one.name); {
 			case name == "core.hookspath":
-				s.hooksAt(b, one.value, "")
+				s.hooksAt(g, one.value, "")
 			case name == "include.path", strings.HasPrefix(name, "includeif."):
-				s.include(b, one.value, filepath.Dir(path), path)
+				s.include(g, one.value, filepath.Dir(path), path)
 			}
 		}
 	}
@@ -307,15 +309,15 @@ const mostWords = 8
 
 // programs notes the files of the workspace that a setting runs. Settings are run in the
 // working folder of the repository in dir.
-func (s *scene) programs(b *Box, value, dir string) {
+func (s *Scene) programs(g *Guard, value, dir string) {
 	words := strings.Fields(value)
 	for _, top := range s.tops(dir) {
 		for _, word := range words[:min(len(words), mostWords)] {
 			if !filepath.IsAbs(word) {
 				word = top + "/" + word
 			}
-			real, _, ok := follow(word)
-			if !ok || !underAny(real, s.roots) {
+			real, _, ok := fspath.Follow(word)
+			if !ok || !fspath.UnderAny(real, s.roots) {
 				continue
 			}
 			root, err := open(filepath.Dir(real), s.roots)
@@ -324,7 +326,7 @@ func (s *scene) programs(b *Box, value, dir string) {
 			}
 			if info, err := root.Lstat(filepath.Base(real)); err == nil && info.Mode().IsRegular() {
 				s.hold(word, "")
-				s.add(item{kind: hookItem, path: real, value: b.mark(root, filepath.Dir(real), filepath.Base(real))})
+				s.add(item{kind: hookItem, path: real, value: g.mark(root, filepath.Dir(real), filepath.Base(real))})
 			}
 			root.Close() //nolint:errcheck // only read
 		}
@@ -332,10 +334,10 @@ func (s *scene) programs(b *Box, value, dir string) {
 }
 
 // tops lists the working folders of the repository in dir. If dir is empty, it lists all.
-func (s *scene) tops(dir string) (tops []string) {
+func (s *Scene) tops(dir string) (tops []string) {
 	for _, e := range s.found.entries {
-		shared, _, _ := follow(e.dir)
-		if dir == "" || shared == dir || under(shared, filepath.Join(dir, "worktrees")) || under(shared, filepath.Join(dir, "modules")) {
+		shared, _, _ := fspath.Follow(e.dir)
+		if dir == "" || shared == dir || fspath.Under(shared, filepath.Join(dir, "worktrees")) || fspath.Under(shared, filepath.Join(dir, "modules")) {
 			tops = append(tops, filepath.Dir(e.path))
 		}
 	}
@@ -344,7 +346,7 @@ func (s *scene) tops(dir string) (tops []string) {
 
 // leadsOut reports whether a setting has git write the files of a repository to a folder
 // outside of the workspace.
-func (s *scene) leadsOut(one setting, dir string) bool {
+func (s *Scene) leadsOut(one setting, dir string) bool {
 	if !strings.EqualFold(one.name, "core.worktree") {
 		return false
 	}
@@ -352,56 +354,56 @@ func (s *scene) leadsOut(one setting, dir string) bool {
 	if !filepath.IsAbs(path) {
 		path = dir + "/" + path
 	}
-	real, _, _ := follow(path)
-	return !underAny(real, s.roots)
+	real, _, _ := fspath.Follow(path)
+	return !fspath.UnderAny(real, s.roots)
 }
 
 // hooksAt notes the folder that core.hooksPath names for the repository in dir. It is relative
 // to the worktree. If dir is empty, it is for all repositories.
-func (s *scene) hooksAt(b *Box, value, dir string) {
-	value = b.expand(value)
+func (s *Scene) hooksAt(g *Guard, value, dir string) {
+	value = g.expand(value)
 	if value == "" || strings.HasPrefix(value, "~") {
 		return
 	}
 	if filepath.IsAbs(value) {
-		s.hooks(b, value)
+		s.hooks(g, value)
 		return
 	}
 	for _, top := range s.tops(dir) {
-		s.hooks(b, top+"/"+value)
+		s.hooks(g, top+"/"+value)
 	}
 }
 
 // expand puts the home in the place of "~" in a git setting.
-func (b *Box) expand(value string) string {
-	if rest, ok := strings.CutPrefix(value, "~/"); ok && b.cfg.Home != "" {
-		return b.cfg.Home + "/" + rest
+func (g *Guard) expand(value string) string {
+	if rest, ok := strings.CutPrefix(value, "~/"); ok && g.cfg.Home != "" {
+		return g.cfg.Home + "/" + rest
 	}
 	return value
 }
 
 // include notes a file of settings that another one includes.
-func (s *scene) include(b *Box, value, dir, from string) {
-	value = b.expand(value)
+func (s *Scene) include(g *Guard, value, dir, from string) {
+	value = g.expand(value)
 	if value == "" || strings.HasPrefix(value, "~") {
 		return
 	}
 	if !filepath.IsAbs(value) {
 		value = dir + "/" + value // not cleaned: see follow
 	}
-	real, _, ok := follow(value)
-	if !ok || real == from || !underAny(real, s.found.writable) {
+	real, _, ok := fspath.Follow(value)
+	if !ok || real == from || !fspath.UnderAny(real, s.found.writable) {
 		return
 	}
 	if slices.ContainsFunc(s.readOnly, func(p place) bool { return p.path == real }) {
 		return // includes that go round
 	}
 	s.hold(value, "")
-	s.config(b, real)
+	s.config(g, real)
 }
 
 // settings notes a file or a folder that configures an editor, a shell or an agent.
-func (s *scene) settings(b *Box, path, root string) {
+func (s *Scene) settings(g *Guard, path, root string) {
 	isPlace, byItself := settingsPlace(path)
 	if !isPlace {
 		return
@@ -422,7 +424,7 @@ func (s *scene) settings(b *Box, path, root string) {
 	if inRoot && name == ".hermes" {
 		for _, ours := range []string{"config.yaml", ".env"} {
 			if _, err := top.Lstat(name + "/" + ours); err == nil {
-				s.add(item{kind: ownItem, path: filepath.Join(path, ours), value: b.mark(top, filepath.Dir(path), name+"/"+ours)})
+				s.add(item{kind: ownItem, path: filepath.Join(path, ours), value: g.mark(top, filepath.Dir(path), name+"/"+ours)})
 			}
 		}
 		return
@@ -431,7 +433,7 @@ func (s *scene) settings(b *Box, path, root string) {
 	if byItself {
 		kind = placeItem
 	}
-	s.add(item{kind: kind, path: path, value: b.mark(top, filepath.Dir(path), name)})
+	s.add(item{kind: kind, path: path, value: g.mark(top, filepath.Dir(path), name)})
 }
 
 // markLimit bounds the content of a file of which a mark is made, and the files of a folder.
@@ -442,13 +444,13 @@ const (
 
 // mark is a text that changes with what a file or a folder holds, and its mode. root is
 // the folder dir.
-func (b *Box) mark(root *os.Root, dir, name string) string {
+func (g *Guard) mark(root *os.Root, dir, name string) string {
 	info, err := root.Lstat(name)
 	if err != nil {
 		return ""
 	}
 	if !info.IsDir() {
-		return b.markFile(root, dir, name, info) + b.markFolderBehind(filepath.Join(dir, name), info)
+		return g.markFile(root, dir, name, info) + g.markFolderBehind(filepath.Join(dir, name), info)
 	}
 	sum, count := sha256.New(), 0
 	fs.WalkDir(listerOf(root), name, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // what cannot be read has no mark
@@ -460,22 +462,22 @@ func (b *Box) mark(root *os.Root, dir, name string) string {
 			return nil
 		}
 		if info, err := d.Info(); err == nil {
-			fmt.Fprintf(sum, "%s\x00%s\x00", path, b.markFile(root, dir, path, info))
+			fmt.Fprintf(sum, "%s\x00%s\x00", path, g.markFile(root, dir, path, info))
 		}
 		return nil
 	})
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-func (b *Box) markFile(root *os.Root, dir, name string, info fs.FileInfo) string {
+func (g *Guard) markFile(root *os.Root, dir, name string, info fs.FileInfo) string {
 	key := filepath.Join(dir, name)
 	if info.Mode()&fs.ModeSymlink != 0 {
 		target, _ := root.Readlink(name)
-		return "link " + target + " " + b.markTarget(key)
+		return "link " + target + " " + g.markTarget(key)
 	}
-	b.mu.Lock()
-	known, ok := b.marks[key]
-	b.mu.Unlock()
+	g.mu.Lock()
+	known, ok := g.marks[key]
+	g.mu.Unlock()
 	if ok && known.same(info) {
 		return known.text
 	}
@@ -494,9 +496,9 @@ func (b *Box) markFile(root *os.Root, dir, name string, info fs.FileInfo) string
 		text += " " + otherName
 	}
 	if settled(info) {
-		b.mu.Lock()
-		b.marks[key] = marked{info, text}
-		b.mu.Unlock()
+		g.mu.Lock()
+		g.marks[key] = marked{info, text}
+		g.mu.Unlock()
 	}
 	return text
 }
@@ -511,8 +513,8 @@ func hasOtherName(info fs.FileInfo) bool {
 
 // markTarget is the mark of the file that a link leads to. Of a folder, and of what lies where
 // no command can write it, it is the path.
-func (b *Box) markTarget(link string) string {
-	real, info, root := b.behind(link)
+func (g *Guard) markTarget(link string) string {
+	real, info, root := g.behind(link)
 	if root == nil {
 		return real
 	}
@@ -520,16 +522,16 @@ func (b *Box) markTarget(link string) string {
 	if !info.Mode().IsRegular() {
 		return real
 	}
-	return real + " " + b.markFile(root, filepath.Dir(real), filepath.Base(real), info)
+	return real + " " + g.markFile(root, filepath.Dir(real), filepath.Base(real), info)
 }
 
 // markFolderBehind is the mark of the folder that a link leads to. If it leads to none, the
 // mark is empty.
-func (b *Box) markFolderBehind(link string, info fs.FileInfo) string {
+func (g *Guard) markFolderBehind(link string, info fs.FileInfo) string {
 	if info.Mode()&fs.ModeSymlink == 0 {
 		return ""
 	}
-	real, info, root := b.behind(link)
+	real, info, root := g.behind(link)
 	if root == nil {
 		return ""
 	}
@@ -537,15 +539,15 @@ func (b *Box) markFolderBehind(link string, info fs.FileInfo) string {
 	if !info.IsDir() {
 		return ""
 	}
-	return " " + b.mark(root, filepath.Dir(real), filepath.Base(real))
+	return " " + g.mark(root, filepath.Dir(real), filepath.Base(real))
 }
 
 // behind returns where a link leads, and the folder around that. If no command can write
 // there, or nothing is there, root is nil.
-func (b *Box) behind(link string) (real string, info fs.FileInfo, root *os.Root) {
-	real, _, ok := follow(link)
-	roots := existing(b.cfg.Roots())
-	if !ok || !underAny(real, roots) {
+func (g *Guard) behind(link string) (real string, info fs.FileInfo, root *os.Root) {
+	real, _, ok := fspath.Follow(link)
+	roots := fspath.Existing(g.cfg.Roots())
+	if !ok || !fspath.UnderAny(real, roots) {
 		return real, nil, nil
 	}
 	root, err := open(filepath.Dir(real), roots)

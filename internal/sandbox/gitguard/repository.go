@@ -1,4 +1,4 @@
-package sandbox
+package gitguard
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 
 	"github.com/hermes-ls/hermes-ls/internal/gitrepo"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
@@ -44,7 +46,7 @@ type entry struct {
 // of that.
 func open(dir string, roots []string) (*os.Root, error) {
 	for _, root := range roots {
-		if !under(dir, root) {
+		if !fspath.Under(dir, root) {
 			continue
 		}
 		top, err := safefile.OpenRoot(root)
@@ -138,7 +140,7 @@ func entryAt(path string, roots []string) (e entry, ok bool) {
 	}
 	file := path
 	if info.Mode()&fs.ModeSymlink != 0 {
-		real, links, _ := follow(path)
+		real, links, _ := fspath.Follow(path)
 		e.links = links
 		if info, err = os.Lstat(real); err != nil {
 			return e, true // it leads nowhere yet
@@ -158,7 +160,7 @@ func entryAt(path string, roots []string) (e entry, ok bool) {
 			e.text = "\x00" + text // nothing but an attack writes it
 		}
 		if target, ok := pointed(text, gitdirPrefix, filepath.Dir(path)); ok { // of the link, as git does
-			real, links, found := follow(target)
+			real, links, found := fspath.Follow(target)
 			e.links = append(e.links, links...)
 			if found {
 				e.dir = real
@@ -192,7 +194,7 @@ type found struct {
 
 // add adds a repository, if commands may write it.
 func (f *found) add(dir, main string) {
-	if dir == "" || f.known[dir] || !underAny(dir, f.writable) {
+	if dir == "" || f.known[dir] || !fspath.UnderAny(dir, f.writable) {
 		return
 	}
 	f.known[dir] = true
@@ -237,7 +239,7 @@ func (f *found) isUnfinished(dir string) bool {
 func find(paths, roots, writable []string) (f found) {
 	f.roots, f.known, f.writable = roots, map[string]bool{}, writable
 	for _, root := range roots {
-		f.add(around(root), "")
+		f.add(Around(root), "")
 	}
 	for _, path := range paths {
 		e, ok := entryAt(path, roots)
@@ -276,7 +278,7 @@ func (r *repository) shared(root *os.Root) bool {
 		r.commondir = "\x00" + r.commondir
 		return false
 	}
-	r.at, _, _ = follow(target)
+	r.at, _, _ = fspath.Follow(target)
 	if filepath.Dir(r.dir) != filepath.Join(r.at, "worktrees") { // git makes no other
 		r.commondir = "\x00" + r.commondir
 		return true
@@ -332,16 +334,16 @@ func (f *found) within(root *os.Root, dir string) {
 	}
 }
 
-// around is the repository that a root is a folder of; empty: none, or the root's
+// Around is the repository that a root is a folder of; empty: none, or the root's
 // own.
-func around(root string) string {
+func Around(root string) string {
 	if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
 		return ""
 	}
 	for dir := filepath.Dir(root); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		path := filepath.Join(dir, ".git")
 		if info, err := os.Lstat(path); err == nil {
-			if info.IsDir() && sameOwner(dir, root) && complete(path) {
+			if info.IsDir() && fspath.SameOwner(dir, root) && complete(path) {
 				return path
 			}
 			return ""
@@ -360,16 +362,16 @@ func complete(dir string) bool {
 	return true
 }
 
-// outside are the repositories of roots that lie outside of them, and that git
+// Outside are the repositories of roots that lie outside of them, and that git
 // has to write when something is committed. A file .git is part of the workspace, and could
 // name any folder: see [gitrepo.At].
-func outside(roots []string) (dirs []string) {
+func Outside(roots []string) (dirs []string) {
 	for _, root := range roots {
-		if dir := around(root); dir != "" {
+		if dir := Around(root); dir != "" {
 			dirs = append(dirs, dir)
 		}
 		r, err := gitrepo.At(root)
-		if err != nil || underAny(r.GitDir, roots) {
+		if err != nil || fspath.UnderAny(r.GitDir, roots) {
 			continue
 		}
 		dirs = append(dirs, r.GitDir)

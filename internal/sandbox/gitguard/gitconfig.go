@@ -1,4 +1,4 @@
-package sandbox
+package gitguard
 
 import (
 	"context"
@@ -104,11 +104,11 @@ type known struct {
 
 // settings returns the settings of a file that git reads. It has git itself read the file,
 // so that nothing is read otherwise than git will.
-func (b *Box) settings(path string) ([]setting, error) {
-	b.readSettings([]string{path})
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	k, ok := b.configs[path]
+func (g *Guard) settings(path string) ([]setting, error) {
+	g.readSettings([]string{path})
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	k, ok := g.configs[path]
 	if !ok {
 		return nil, fmt.Errorf("%s could not be read", path)
 	}
@@ -116,37 +116,37 @@ func (b *Box) settings(path string) ([]setting, error) {
 }
 
 // readSettings reads those files that have changed since they were read last.
-func (b *Box) readSettings(paths []string) {
+func (g *Guard) readSettings(paths []string) {
 	var stale []string
 	infos := map[string]fs.FileInfo{}
 	for _, path := range paths {
 		info, err := os.Lstat(path)
-		b.mu.Lock()
-		k, ok := b.configs[path]
+		g.mu.Lock()
+		k, ok := g.configs[path]
 		switch {
 		case err != nil:
-			delete(b.configs, path)
+			delete(g.configs, path)
 		case ok && (marked{info: k.info}).same(info):
 		case !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0, info.Size() > safefile.Settings:
-			b.configs[path] = known{info: info, err: fmt.Errorf("it is not a file of settings (%v, %d bytes)", info.Mode(), info.Size())}
+			g.configs[path] = known{info: info, err: fmt.Errorf("it is not a file of settings (%v, %d bytes)", info.Mode(), info.Size())}
 		default:
 			stale, infos[path] = append(stale, path), info
 		}
-		b.mu.Unlock()
+		g.mu.Unlock()
 	}
 	if len(stale) == 0 {
 		return
 	}
-	read := b.list(stale)
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	read := g.list(stale)
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	for i, path := range stale {
 		k := read[i]
 		k.info = infos[path]
 		if !settled(k.info) {
 			k.info = unsettled{k.info}
 		}
-		b.configs[path] = k
+		g.configs[path] = k
 	}
 }
 
@@ -165,19 +165,19 @@ for f do
 done`
 
 // list reads files in the sandbox.
-func (b *Box) list(paths []string) []known {
+func (g *Guard) list(paths []string) []known {
 	all := make([]known, len(paths))
 	for i := range all {
 		all[i].err = errors.New("git could not read it")
 	}
-	git, err := b.git()
+	git, err := g.git()
 	if err != nil {
 		for i := range all {
 			all[i].err = err
 		}
 		return all
 	}
-	out, err := b.inside(context.Background(), listing, nil, append([]string{git}, paths...)...)
+	out, err := g.cfg.Inside(context.Background(), listing, nil, append([]string{git}, paths...)...)
 	if err != nil {
 		for i := range all {
 			all[i].err = err
@@ -203,4 +203,4 @@ func (b *Box) list(paths []string) []known {
 }
 
 // git is the program, not one that a command could have made.
-func (b *Box) git() (string, error) { return program.Find("git", b.cfg.Roots()) }
+func (g *Guard) git() (string, error) { return program.Find("git", g.cfg.Roots()) }

@@ -1,4 +1,4 @@
-package sandbox
+package gitguard
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 )
 
 // review is what is known of the workspace's places that run or configure something, since
@@ -17,34 +19,32 @@ type review struct {
 	left     bool              // approved is what a server that was killed had reviewed
 	stuck    map[string]string // items that were denied, and could not be removed
 	held     map[string]bool   // paths that the last look wanted held
-	ready    *scene            // what the last look found, for the command that starts next
+	ready    *Scene            // what the last look found, for the command that starts next
 	journal  *journal
 	tookOver time.Time     // when the journals of killed servers were looked for
 	turn     chan struct{} // holds a token while a review goes on
 }
 
-// A Watch is a command whose changes of places that run or configure something by
-// themselves are reviewed when it has ended.
+// Watch is a command whose changes of places that run or configure something by
+// themselves are reviewed when it has ended. The nil Watch watches nothing.
 type Watch struct {
-	box  *Box
-	left bool
+	guard   *Guard
+	opening Opening // of the command
+	left    bool
 }
 
 // Watch looks at these places before a command that is about to be confined. What was
-// changed while no command ran is the user's work, and counts as reviewed. Nil, which is a
-// Watch too: nothing is watched. [Watch.End] follows.
-func (b *Box) Watch() *Watch {
-	if b.off() {
-		return nil
-	}
-	b.review.turn <- struct{}{}
-	defer func() { <-b.review.turn }()
-	s := b.lookAt(true)
-	b.protect(s, false)
-	left := b.takeJournal(s.roots)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	r := &b.review
+// changed while no command ran is the user's work, and counts as reviewed. [Watch.End]
+// follows. The opening is that of the command.
+func (g *Guard) Watch(o Opening) *Watch {
+	g.review.turn <- struct{}{}
+	defer func() { <-g.review.turn }()
+	s := g.lookAt(true)
+	g.protect(s, false)
+	left := g.takeJournal(s.roots)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := &g.review
 	switch {
 	case left != nil:
 		r.approved, r.left = left, true
@@ -58,11 +58,11 @@ func (b *Box) Watch() *Watch {
 	r.ready = s
 	r.journal.write(r.approved)
 	r.journal.mark(true)
-	return &Watch{box: b, left: r.left}
+	return &Watch{guard: g, opening: o, left: r.left}
 }
 
 // release forgets what was stuck and is gone. The rest does not count as reviewed.
-func (r *review) release(s *scene) {
+func (r *review) release(s *Scene) {
 	for key, value := range r.stuck {
 		if now, there := s.items[key]; !there || now != value {
 			delete(r.stuck, key)
@@ -81,11 +81,11 @@ func (w *Watch) End() {
 	if w == nil {
 		return
 	}
-	b := w.box
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.review.running--; b.review.running == 0 && !b.review.left {
-		b.review.journal.mark(false)
+	g := w.guard
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.review.running--; g.review.running == 0 && !g.review.left {
+		g.review.journal.mark(false)
 	}
 }
 
@@ -105,9 +105,9 @@ func (w *Watch) Keep(changes []Change) {
 	if len(changes) == 0 {
 		return
 	}
-	r := &w.box.review
-	w.box.mu.Lock()
-	defer w.box.mu.Unlock()
+	r := &w.guard.review
+	w.guard.mu.Lock()
+	defer w.guard.mu.Unlock()
 	for _, c := range changes {
 		maps.Copy(r.approved, c.after)
 	}
@@ -120,46 +120,46 @@ func (w *Watch) Changes() (all []Change, done func()) {
 	if w == nil {
 		return nil, func() {}
 	}
-	b := w.box
-	b.review.turn <- struct{}{}
-	s := b.look()
-	changes := b.changed(s)
-	b.protect(s, len(changes) > 0)
+	g := w.guard
+	g.review.turn <- struct{}{}
+	s := g.Look()
+	changes := g.changed(s, w.opening)
+	g.protect(s, len(changes) > 0)
 	return changes, func() {
-		b.mu.Lock()
-		b.review.left = false
-		b.mu.Unlock()
-		<-b.review.turn
+		g.mu.Lock()
+		g.review.left = false
+		g.mu.Unlock()
+		<-g.review.turn
 	}
 }
 
 // changed lists what differs from what was reviewed, and forgets what has gone.
-func (b *Box) changed(s *scene) []Change {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	changes := b.compare(s)
-	kept := b.review.approved
+func (g *Guard) changed(s *Scene, o Opening) []Change {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	changes := g.compare(s, o)
+	kept := g.review.approved
 	for key := range kept {
 		if _, there := s.items[key]; !there {
 			delete(kept, key) // what is gone runs nothing
 		}
 	}
-	b.review.journal.write(kept)
+	g.review.journal.write(kept)
 	return changes
 }
 
 // compare lists what differs from what was reviewed. The caller holds the mutex.
-func (b *Box) compare(s *scene) (all []Change) {
+func (g *Guard) compare(s *Scene, o Opening) (all []Change) {
 	groups := map[string]*Change{}
 	for _, key := range slices.Sorted(maps.Keys(s.items)) {
 		value := s.items[key]
-		before, had := b.review.approved[key]
+		before, had := g.review.approved[key]
 		if had && before == value {
 			continue
 		}
 		kind, path, name := parts(key)
-		if b.opening.covers(b, kind, path, name, value, before) || kind == pointerItem && !spoiled(value) {
-			b.review.approved[key] = value
+		if o.covers(g.cfg.Roots(), kind, path, name, value, before) || kind == pointerItem && !spoiled(value) {
+			g.review.approved[key] = value
 			continue
 		}
 		group := kind + "\x00" + path + "\x00" + name
@@ -194,7 +194,7 @@ func parts(key string) (kind, path, name string) {
 func spoiled(value string) bool { return strings.HasPrefix(value, "\x00") }
 
 // covers reports whether a command with this opening may have made a change.
-func (o Opening) covers(b *Box, kind, path, name, value, before string) bool {
+func (o Opening) covers(roots []string, kind, path, name, value, before string) bool {
 	switch kind {
 	case settingItem:
 		if name == "" {
@@ -207,12 +207,12 @@ func (o Opening) covers(b *Box, kind, path, name, value, before string) bool {
 		}
 		return true
 	case placeItem, ownItem:
-		inRoot := slices.Contains(existing(b.cfg.Roots()), filepath.Dir(path))
-		return b.opens(path) || o.Git && !inRoot && kind == placeItem
+		inRoot := slices.Contains(fspath.Existing(roots), filepath.Dir(path))
+		return o.opens(path) || o.Git && !inRoot && kind == placeItem
 	case todoItem: // a rebase that goes on has fewer
 		return !spoiled(value) && isTail(value, before) || o.Git
 	case orderItem:
-		return o.Git || b.opens(path) || slices.Contains(o.Writes, path)
+		return o.Git || o.opens(path) || slices.Contains(o.Writes, path)
 	}
 	return false
 }

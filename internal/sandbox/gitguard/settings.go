@@ -1,4 +1,4 @@
-package sandbox
+package gitguard
 
 import (
 	"path/filepath"

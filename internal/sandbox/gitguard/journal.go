@@ -1,4 +1,4 @@
-package sandbox
+package gitguard
 
 import (
 	"crypto/sha256"
@@ -41,18 +41,18 @@ const takeOverPause = time.Second
 
 // takeJournal opens the journal of the session, if it has none yet. If servers were killed
 // while commands of theirs ran in this workspace, it returns what all of them had reviewed.
-func (b *Box) takeJournal(roots []string) (left map[string]string) {
-	if b.cfg.HermesHome == "" {
+func (g *Guard) takeJournal(roots []string) (left map[string]string) {
+	if g.cfg.HermesHome == "" {
 		return nil
 	}
-	dir := journalDir(b.cfg.HermesHome, roots)
-	b.mu.Lock()
-	first, r := b.review.journal == nil, &b.review
-	wait := b.closed || !first && time.Since(r.tookOver) < takeOverPause
+	dir := journalDir(g.cfg.HermesHome, roots)
+	g.mu.Lock()
+	first, r := g.review.journal == nil, &g.review
+	wait := g.closed || !first && time.Since(r.tookOver) < takeOverPause
 	if !wait {
 		r.tookOver = time.Now()
 	}
-	b.mu.Unlock()
+	g.mu.Unlock()
 	if wait {
 		return nil
 	}
@@ -73,9 +73,9 @@ func (b *Box) takeJournal(roots []string) (left map[string]string) {
 	if err != nil {
 		return left
 	}
-	b.mu.Lock()
-	b.review.journal = &journal{lock: lock, path: journalOf(path)}
-	b.mu.Unlock()
+	g.mu.Lock()
+	g.review.journal = &journal{lock: lock, path: journalOf(path)}
+	g.mu.Unlock()
 	return left
 }
 

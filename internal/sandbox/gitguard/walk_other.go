@@ -1,6 +1,6 @@
 //go:build !unix
 
-package sandbox
+package gitguard
 
 // walker finds nothing where nothing is confined.
 type walker struct{ root string }

@@ -1,4 +1,4 @@
-package sandbox
+package gitguard
 
 import (
 	"context"
@@ -87,7 +87,7 @@ func (w *Watch) Remove(ctx context.Context, changes []Change) (errs []error) {
 	if len(changes) == 0 {
 		return errs
 	}
-	b := w.box
+	g := w.guard
 	var names, settings, own []step
 	for i, c := range changes {
 		switch kind, _, name := parts(c.first()); {
@@ -103,22 +103,22 @@ func (w *Watch) Remove(ctx context.Context, changes []Change) (errs []error) {
 			}
 		}
 	}
-	b.inBatches(ctx, removing, names, errs)
+	g.inBatches(ctx, removing, names, errs)
 	if len(settings) > 0 {
-		git, err := b.git()
+		git, err := g.git()
 		for _, s := range settings {
 			errs[s.change] = err
 		}
 		if err == nil {
-			b.inBatches(ctx, unsetting, settings, errs, git)
+			g.inBatches(ctx, unsetting, settings, errs, git)
 		}
 	}
 	for _, s := range own { // the folder around our settings may be the command's, too
-		if _, err := b.inside(ctx, `rmdir -- "$1/$2" 2>/dev/null; true`, []string{s.dir}, s.args...); err != nil && errs[s.change] == nil {
+		if _, err := g.cfg.Inside(ctx, `rmdir -- "$1/$2" 2>/dev/null; true`, []string{s.dir}, s.args...); err != nil && errs[s.change] == nil {
 			errs[s.change] = err
 		}
 	}
-	b.stillThere(changes, errs)
+	g.stillThere(changes, errs)
 	for i, err := range errs {
 		if err != nil {
 			errs[i] = fmt.Errorf("removing %s: %w", changes[i].Path, err)
@@ -129,12 +129,12 @@ func (w *Watch) Remove(ctx context.Context, changes []Change) (errs []error) {
 
 // inBatches runs a script with the arguments of steps, and notes the errors of their
 // changes. If a program fails as a whole, each of its steps gets one of its own.
-func (b *Box) inBatches(ctx context.Context, script string, steps []step, errs []error, first ...string) {
+func (g *Guard) inBatches(ctx context.Context, script string, steps []step, errs []error, first ...string) {
 	for batch := range slices.Chunk(steps, mostRemoved) {
-		failed, err := b.batch(ctx, script, batch, first)
+		failed, err := g.batch(ctx, script, batch, first)
 		if err != nil && len(batch) > 1 {
 			for _, s := range batch {
-				b.inBatches(ctx, script, []step{s}, errs, first...)
+				g.inBatches(ctx, script, []step{s}, errs, first...)
 			}
 			continue
 		}
@@ -149,14 +149,14 @@ func (b *Box) inBatches(ctx context.Context, script string, steps []step, errs [
 
 // batch runs a script with the arguments of steps. It returns the numbers of those that
 // have failed.
-func (b *Box) batch(ctx context.Context, script string, steps []step, first []string) (failed []int, err error) {
+func (g *Guard) batch(ctx context.Context, script string, steps []step, first []string) (failed []int, err error) {
 	args := slices.Clone(first)
 	var writable []string
 	for _, s := range steps {
 		args, writable = append(args, s.args...), append(writable, s.dir)
 	}
 	slices.Sort(writable)
-	out, err := b.inside(ctx, script, slices.Compact(writable), args...)
+	out, err := g.cfg.Inside(ctx, script, slices.Compact(writable), args...)
 	if err != nil {
 		return nil, err
 	}
@@ -171,17 +171,17 @@ func (b *Box) batch(ctx context.Context, script string, steps []step, first []st
 }
 
 // stillThere notes an error of each change that a look finds again.
-func (b *Box) stillThere(changes []Change, errs []error) {
-	s := b.look()
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (g *Guard) stillThere(changes []Change, errs []error) {
+	s := g.Look()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	for i, c := range changes {
 		for key, value := range c.after {
 			now, there := s.items[key]
 			if !there || now != value {
 				continue
 			}
-			b.review.stuck[key] = value
+			g.review.stuck[key] = value
 			if errs[i] == nil {
 				errs[i] = errors.New("it is still there")
 			}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package sandbox
+package fspath
 
 import (
 	"os"
@@ -15,7 +15,8 @@ func ownerOf(info os.FileInfo) (uid uint32, ok bool) {
 	return st.Uid, true
 }
 
-func sameOwner(a, b string) bool {
+// SameOwner reports whether two files belong to the same user.
+func SameOwner(a, b string) bool {
 	one, err := os.Lstat(a)
 	if err != nil {
 		return false

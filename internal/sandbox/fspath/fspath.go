@@ -1,0 +1,103 @@
+// Package fspath answers questions about paths: which lies in which, and where links lead.
+package fspath
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// mostLinks bounds the links that are followed on the way to a file.
+const mostLinks = 40
+
+// Follow resolves the links of an absolute path, one by one and as the kernel does: ".." leads
+// out of where a link has led. links are those that it met, by their own paths, whose folders
+// have no links in them. If the end is missing, real is where it would be, and ok is false.
+func Follow(path string) (real string, links []string, ok bool) {
+	rest := strings.Split(path, "/")
+	real = "/"
+	for len(rest) > 0 {
+		part := rest[0]
+		rest = rest[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			real = filepath.Dir(real)
+			continue
+		}
+		next := filepath.Join(real, part)
+		info, err := os.Lstat(next)
+		if err != nil {
+			return filepath.Join(append([]string{next}, rest...)...), links, false
+		}
+		if info.Mode()&os.ModeSymlink == 0 {
+			real = next
+			continue
+		}
+		target, err := os.Readlink(next)
+		if links = append(links, next); err != nil || len(links) > mostLinks {
+			return next, links, false
+		}
+		if filepath.IsAbs(target) {
+			real = "/"
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	return real, links, true
+}
+
+// Parents are the folders around a path, up to the innermost of roots and without it. It
+// returns none if the path lies in no root.
+func Parents(path string, roots []string) (dirs []string) {
+	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		for _, root := range roots {
+			if dir == root {
+				return dirs
+			}
+		}
+		dirs = append(dirs, dir)
+	}
+	return nil
+}
+
+// Existing follows the symbolic links of those paths that exist.
+func Existing(paths []string) (real []string) {
+	for _, path := range paths {
+		if _, err := os.Lstat(path); err != nil || !filepath.IsAbs(path) {
+			continue
+		}
+		if path, err := filepath.EvalSymlinks(path); err == nil {
+			real = append(real, path)
+		}
+	}
+	slices.Sort(real)
+	return slices.Compact(real)
+}
+
+// Under reports whether path is dir or lies in it.
+func Under(path, dir string) bool {
+	return path == dir || dir == "/" || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// UnderAny reports whether path lies in one of dirs, or is one.
+func UnderAny(path string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return Under(path, dir) })
+}
+
+// Real is a path without links; itself if there is nothing.
+func Real(path string) string {
+	if found, err := filepath.EvalSymlinks(path); err == nil {
+		return found
+	}
+	return path
+}
+
+// Expand is a path that may begin with ~.
+func Expand(path, home string) string {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
+		return home + rest
+	}
+	return path
+}

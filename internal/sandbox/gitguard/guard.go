@@ -1,0 +1,66 @@
+// Package gitguard protects and reviews the places of a workspace that run or configure
+// something by themselves: git's hooks, settings and worktrees, and files that editors, shells
+// and agents read.
+//
+// A [Guard] belongs to a session. It finds the places that must be held while a command runs,
+// and a [Watch] finds the changes that a command has left, for the user to review.
+// A Guard is safe for concurrent use.
+package gitguard
+
+import (
+	"context"
+	"sync"
+)
+
+// Config is the environment of a Guard. All fields are required, except for HermesHome.
+type Config struct {
+	Roots      func() []string // the workspace folders, absolute, as they are now
+	Home       string          // the user's home
+	HermesHome string          // where reviews are kept for the next server; empty: nowhere
+	// Holds reports whether the sandbox holds places by mounts.
+	Holds func() bool
+	// Inside runs a script in a sandbox in which it can write only the folders of writable.
+	Inside func(ctx context.Context, script string, writable []string, args ...string) (out string, err error)
+	// Protect makes paths read-only, and others impossible to move, for commands that run.
+	Protect func(ctx context.Context, readOnly, pinned []string) error
+	// Notify tells the user something.
+	Notify func(text string)
+}
+
+// Guard knows the places of one session's workspace.
+type Guard struct {
+	cfg Config
+
+	mu      sync.Mutex
+	closed  bool
+	walkers map[string]*walker // by root
+	looking sync.Mutex         // held while the walkers work
+	marks   map[string]marked  // of files, by path
+	configs map[string]known   // settings of git, by path
+	review  review
+}
+
+// New returns a Guard. It reads nothing yet.
+func New(c Config) *Guard {
+	return &Guard{
+		cfg: c, walkers: map[string]*walker{}, marks: map[string]marked{}, configs: map[string]known{},
+		review: review{turn: make(chan struct{}, 1), stuck: map[string]string{}},
+	}
+}
+
+// Close closes the journal. If commands were left whose changes have not been reviewed, it
+// stays for the next server.
+func (g *Guard) Close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	g.review.journal.close(g.review.running == 0 && !g.review.left && len(g.review.stuck) == 0)
+	g.review.journal = nil
+}
+
+// Abandon leaves the journal as the death of the process does. It is for tests.
+func (g *Guard) Abandon() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.review.journal.lock.Close() //nolint:errcheck // only a lock
+}

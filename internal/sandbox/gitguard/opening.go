@@ -1,0 +1,63 @@
+package gitguard
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
+)
+
+// Opening is an exception of the sandbox for one command. The zero Opening is none.
+type Opening struct {
+	// Open are absolute paths of protected places that the command may write. Each may be
+	// a protected place, or lie in one; it need not exist.
+	Open []string
+	// Frozen is what files hold for the command, by absolute path: the content that was
+	// judged. The files must exist. Without mounts, as with Landlock, it has no effect.
+	Frozen map[string][]byte
+	// Settings are the git settings that the user was shown and has approved, as
+	// "name=value". The command may leave them in a configuration that is open.
+	Settings []string
+
+	// Git is set if the command line runs git and nothing else. What it leaves in files that
+	// agents and tools obey is not asked about: it comes from a repository.
+	Git bool
+	// Writes are absolute paths of files that the command line was seen to write, which was
+	// judged before it was started.
+	Writes []string
+}
+
+// approves reports whether the user was shown a git setting and has approved it.
+func (o Opening) approves(s setting) bool {
+	name := strings.ToLower(s.name)
+	return slices.ContainsFunc(o.Settings, func(shown string) bool {
+		n, value, _ := strings.Cut(shown, "=")
+		return strings.ToLower(n) == name && value == s.value
+	})
+}
+
+// opens reports whether the command may write a protected place, or something in it.
+func (o Opening) opens(place string) bool {
+	return slices.ContainsFunc(o.Open, func(path string) bool { return fspath.Under(path, place) || fspath.Under(place, path) })
+}
+
+// openIn returns what stays read-only of a protected folder of which the command may
+// write something: all that lies beside it. A place that is open as a whole has nothing.
+func (o Opening) openIn(place string) (readOnly []string) {
+	if slices.ContainsFunc(o.Open, func(path string) bool { return fspath.Under(place, path) }) {
+		return nil
+	}
+	entries, _ := os.ReadDir(place)
+	for _, e := range entries {
+		path := filepath.Join(place, e.Name())
+		switch {
+		case !o.opens(path):
+			readOnly = append(readOnly, path)
+		case e.IsDir():
+			readOnly = append(readOnly, o.openIn(path)...)
+		}
+	}
+	return readOnly
+}
