@@ -5,6 +5,26 @@ local say = require("hermes.connection").say
 
 local M = {}
 
+--- Files that are larger are not read again by themselves.
+local most_bytes = 64 * 1024 * 1024
+
+--- Has Neovim read files again that have changed. If a command has put something else in
+--- the place of a file, such as a named pipe, or a very large file, Neovim would wait for
+--- it forever, so its buffer is not read again by itself any more.
+function M.look()
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local name = vim.api.nvim_buf_get_name(buf)
+    if vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" and name ~= "" then
+      local stat = vim.uv.fs_stat(name)
+      if stat and (stat.type ~= "file" or stat.size > most_bytes) then
+        vim.bo[buf].autoread = false
+      else
+        pcall(vim.cmd, buf .. "checktime")
+      end
+    end
+  end
+end
+
 --- Shows a file beside what it was, in a tab page of its own.
 ---@param path string
 ---@param before string? nil: it was not there
@@ -91,7 +111,8 @@ function M.review(conversation, name)
       prompt = "Changed by the last turn",
       kind = "hermes.file",
       format_item = function(path)
-        return vim.startswith(path, root .. "/") and path:sub(#root + 2) or path
+        local shown = vim.startswith(path, root .. "/") and path:sub(#root + 2) or path
+        return (shown:gsub("%c", "?"))
       end,
     }, show)
   end)
@@ -119,7 +140,7 @@ local function restore(conversation, checkpoint, files)
     if err then
       return say(err.message, vim.log.levels.ERROR)
     end
-    pcall(vim.cmd.checktime)
+    M.look()
     local words = #result.restored > 0 and "brought back " .. table.concat(result.restored, ", ") or "nothing was to be brought back"
     say(words)
     if #result.kept == 0 or files then

@@ -78,7 +78,7 @@ local function pointed_at(word, root, buf)
       return nil
     end
   end
-  local path = vim.fs.normalize(word:sub(1, 1) == "/" and word or root .. "/" .. word)
+  local path = vim.fs.normalize(word:sub(1, 1) == "/" and word or root .. "/" .. word, { expand_env = false })
   if vim.uv.fs_stat(path) then
     return { type = "resource_link", name = word, uri = vim.uri_from_fname(path) }
   end
@@ -125,6 +125,28 @@ function M.unlinked(lines)
   end, lines)
 end
 
+--- The paths below the root that begin with a text. The directory is listed, not expanded
+--- as a pattern: Vim gives a pattern with a backtick to a shell, also one in the root's name.
+---@param root string
+---@param base string
+---@return string[]
+local function paths(root, base)
+  local parent, start = base:match("^(.-)([^/]*)$")
+  local found = {}
+  local entries = vim.uv.fs_scandir(root .. "/" .. parent)
+  while entries do
+    local name = vim.uv.fs_scandir_next(entries)
+    if not name then
+      break
+    elseif vim.startswith(name, start) and (start ~= "" or name:sub(1, 1) ~= ".") then
+      local stat = vim.uv.fs_stat(root .. "/" .. parent .. name)
+      table.insert(found, parent .. name .. (stat and stat.type == "directory" and "/" or ""))
+    end
+  end
+  table.sort(found)
+  return found
+end
+
 --- 'omnifunc' of the chat: slash commands at the start, “@” and what it may point at.
 ---@param findstart integer
 ---@param base string
@@ -155,9 +177,8 @@ function M.complete(findstart, base)
       table.insert(found, word)
     end
   end
-  for _, path in ipairs(vim.fn.globpath(root, base:sub(2) .. "*", true, true)) do
-    local name = shortened(path, root)
-    table.insert(found, "@" .. name .. (vim.fn.isdirectory(path) == 1 and "/" or ""))
+  for _, path in ipairs(paths(root, base:sub(2))) do
+    table.insert(found, "@" .. path)
   end
   return found
 end

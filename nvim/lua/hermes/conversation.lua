@@ -274,7 +274,7 @@ function Conversation:call_news(news)
     if self.doing == item.call.title then
       self.doing = nil
     end
-    pcall(vim.cmd.checktime) -- a command may have changed files that are open
+    require("hermes.changes").look() -- a command may have changed files that are open
   end
   self:tell("changed", item)
   self:tell("state")

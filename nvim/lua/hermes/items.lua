@@ -230,6 +230,25 @@ function M.render(item)
   return out
 end
 
+--- The parser of Markdown ends Neovim if 256 blocks are open. A level needs a sign or two
+--- columns.
+local most_blocks = 200
+
+--- Reports whether a line can open more nested blocks than the parser of Markdown can hold.
+---@param line string
+---@return boolean
+function M.too_deep(line)
+  local prefix = line:match("^[%s>%-+*%d.)]*")
+  if #prefix < most_blocks / 4 then
+    return false
+  end
+  local _, quotes = prefix:gsub(">", "")
+  local _, lists = prefix:gsub("[%-+*.)]%s", "")
+  local _, spaces = prefix:gsub(" ", "")
+  local _, tabs = prefix:gsub("\t", "")
+  return quotes + lists + spaces / 2 + tabs * 2 > most_blocks
+end
+
 ---@param lnum integer
 ---@return string for 'foldexpr'
 function M.fold(lnum)

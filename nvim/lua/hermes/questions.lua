@@ -118,15 +118,18 @@ local function own_select()
   return debug.getinfo(vim.ui.select, "S").source:find("vim[/\\]ui%.lua$") ~= nil
 end
 
---- Shows a text over the editor while somebody chooses.
+--- Shows a text over the editor while the user chooses.
 ---@param text string
----@return fun() close
+---@return fun()? close nil if there is no room for the whole text
 local function beside(text)
   local lines = vim.split(text, "\n")
   local width = math.min(vim.o.columns - 4, 100)
   local height = 0
   for _, line in ipairs(lines) do
     height = height + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width))
+  end
+  if height > math.floor(vim.o.lines / 2) then
+    return nil
   end
   local buf = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
@@ -136,7 +139,7 @@ local function beside(text)
     row = 1,
     col = math.floor((vim.o.columns - width) / 2),
     width = width,
-    height = math.min(height, math.floor(vim.o.lines / 2)),
+    height = height,
     style = "minimal",
     border = "rounded",
     title = " Hermes asks ",
@@ -150,6 +153,20 @@ local function beside(text)
   end
 end
 
+--- Asks by Neovim's own list, which shows a text of any length page by page.
+---@generic T
+---@param choices T[]
+---@param text string
+---@param name fun(choice: T): string
+---@param chosen fun(choice: T?)
+local function pages(choices, text, name, chosen)
+  local lines = vim.split(text, "\n")
+  for i, choice in ipairs(choices) do
+    table.insert(lines, ("%d: %s"):format(i, name(choice)))
+  end
+  chosen(choices[vim.fn.inputlist(lines)])
+end
+
 ---@generic T
 ---@param choices T[]
 ---@param text string the whole question
@@ -161,6 +178,9 @@ local function select(choices, text, kind, name, chosen)
     return vim.ui.select(choices, { prompt = text, kind = kind, format_item = name }, chosen)
   end
   local close = beside(text)
+  if not close then
+    return pages(choices, text, name, chosen)
+  end
   vim.ui.select(choices, { prompt = "Hermes asks", kind = kind, format_item = name }, function(choice)
     close()
     chosen(choice)

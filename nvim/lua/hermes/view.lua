@@ -167,6 +167,15 @@ end
 
 -- Drawing.
 
+--- Stops the parser of Markdown if lines are nested so deeply that it would end Neovim.
+--- The chat has fewer colors then.
+---@param lines string[]
+function View:protect(lines)
+  if vim.b[self.buf].ts_highlight and vim.iter(lines):any(items.too_deep) then
+    vim.treesitter.stop(self.buf)
+  end
+end
+
 ---@param event hermes.Event
 ---@param item? hermes.Item
 function View:heard(event, item)
@@ -240,6 +249,7 @@ function View:append(list)
   if first then
     table.insert(lines, "")
   end
+  self:protect(lines)
   vim.api.nvim_buf_set_lines(self.buf, row, row, true, lines)
   for i, item in ipairs(list) do
     local mark = vim.api.nvim_buf_set_extmark(self.buf, places, starts[i], 0, { right_gravity = false })
@@ -267,6 +277,7 @@ function View:replace(item)
   -- Within the item, so that the marks of its neighbours stay where they are.
   local text = vim.list_slice(new, first, #new - last)
   local end_row = row + #old - last - 1
+  self:protect(text)
   if first > 1 then
     table.insert(text, 1, "")
     vim.api.nvim_buf_set_text(self.buf, row + first - 2, #old[first - 1], end_row, #old[#old - last], text)
@@ -332,6 +343,7 @@ end
 
 ---@param lines string[]
 function View:set_draft(lines)
+  self:protect(lines)
   self:write(function()
     vim.api.nvim_buf_set_lines(self.buf, self:prompt_row() + 1, -1, false, vim.list_extend({ "" }, lines))
   end)
