@@ -17,6 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 	"github.com/hermes-ls/hermes-ls/server/replay"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 func replayCommand() *cobra.Command {
@@ -82,6 +83,15 @@ func playSession(ctx context.Context, name, from, keep string, c replay.Config) 
 			return nil, fmt.Errorf("--keep: %w", err)
 		}
 	}
+	if exported && from == "" {
+		home, err := os.UserHomeDir()
+		if err == nil {
+			err = mayCopy(home, c.Head.Cwd)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	if err := replay.CopyWorkspace(cmp.Or(from, c.Head.Cwd), c.Workspace); err != nil {
 		return nil, err
 	}
@@ -91,6 +101,31 @@ func playSession(ctx context.Context, name, from, keep string, c replay.Config) 
 		}
 	}
 	return replay.Play(ctx, c)
+}
+
+// mayCopy returns an error if an exported file must not choose a folder as its workspace: the
+// folder would be copied, and commands that the file records would read the copy.
+func mayCopy(home, folder string) error {
+	refuse := func(why string) error {
+		return fmt.Errorf("the file names %s as its workspace, %s. Nothing was copied. Choose a folder with --workspace", policy.Escape(folder), why)
+	}
+	if !filepath.IsAbs(folder) {
+		return refuse("which is not an absolute path")
+	}
+	real, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return refuse("which cannot be opened")
+	}
+	if resolved, err := filepath.EvalSymlinks(home); err == nil {
+		home = resolved
+	}
+	if inside, err := filepath.Rel(real, home); err == nil && filepath.IsLocal(inside) {
+		return refuse("which has your home folder in it")
+	}
+	if below, err := filepath.Rel(home, real); err == nil && strings.HasPrefix(below, ".") && filepath.IsLocal(below) {
+		return refuse("a hidden folder of your home folder")
+	}
+	return nil
 }
 
 // withExport reads the first session of an exported file by way of a store of its own.

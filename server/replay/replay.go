@@ -12,9 +12,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent"
@@ -123,16 +125,27 @@ func firstLine(text string) string {
 	return first
 }
 
-// CopyWorkspace copies a folder to another that does not exist yet. Links stay links;
-// what is neither file, folder nor link is left out by an error.
+// CopyWorkspace copies a folder to another one that does not exist yet. Links stay links. It
+// leaves out pipes, sockets and devices.
 func CopyWorkspace(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return fmt.Errorf("copying the workspace: %w", err)
 	}
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+	if err := os.CopyFS(to, copiedFS{os.DirFS(from).(fs.ReadLinkFS)}); err != nil {
 		return fmt.Errorf("copying the workspace: %w", err)
 	}
 	return nil
+}
+
+// copiedFS lists only files, folders and links.
+type copiedFS struct{ fs.ReadLinkFS }
+
+// ReadDir implements [fs.ReadDirFS].
+func (c copiedFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(c.ReadLinkFS, name)
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		return e.Type()&^(fs.ModeDir|fs.ModeSymlink) != 0
+	}), err
 }
 
 // player is the host of the played session. It compares as results come.
