@@ -303,6 +303,10 @@ func TestRobots(t *testing.T) {
 		{"query", "User-agent: *\nDisallow: /*?q=\n", "/a?q=1", false},
 		{"us", "User-agent: *\nDisallow:\n\nUser-agent: hermes-ls\nDisallow: /\n", "/a", false},
 		{"us allowed", "User-agent: *\nDisallow: /\n\nUser-agent: hermes-ls\nAllow: /\n", "/a", true},
+		{"too many wildcards", "User-agent: *\nDisallow: /x" + strings.Repeat("*a", 2000) + "\n", "/x" + strings.Repeat("a", 100), false},
+		{"too many wildcards of another path", "User-agent: *\nDisallow: /x" + strings.Repeat("*a", 2000) + "\n", "/y", true},
+		{"too many wildcards in an exception", "User-agent: *\nDisallow: /\nAllow: /x" + strings.Repeat("*", 2000) + "\n", "/x", false},
+		{"a rule after many", "User-agent: *\n" + strings.Repeat("Disallow: /b*b*b*b*c\n", 5000) + "Disallow: /a\n", "/a", false},
 		{"no rules", "<html>not found</html>", "/a", true},
 	} {
 		inTime(t, tc.name, func(t *testing.T) {
@@ -336,6 +340,21 @@ func TestRobots(t *testing.T) {
 			t.Errorf("four pages with a Crawl-delay of 2 s took %v", took)
 		}
 	})
+}
+
+func TestBoundedRules(t *testing.T) {
+	t.Parallel()
+	kept := string(boundedRules([]byte("User-agent: *\n" + strings.Repeat("Disallow: /"+strings.Repeat("*ab", 1000)+"\n", 120))))
+	wildcards, longest := 0, 0
+	for line := range strings.Lines(kept) {
+		if strings.Contains(line, "/") {
+			wildcards += len(line)
+			longest = max(longest, strings.Count(line, "*"))
+		}
+	}
+	if wildcards == 0 || wildcards > wildcardBytes || longest > mostWildcards {
+		t.Errorf("%d bytes of rules with up to %d wildcards", wildcards, longest)
+	}
 }
 
 func TestPace(t *testing.T) {

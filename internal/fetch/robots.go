@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -108,13 +109,54 @@ func (c *Client) readRobots(ctx context.Context, site *url.URL) (rules, error) {
 		if err != nil || r.StatusCode != http.StatusOK {
 			return rules{}, ctx.Err()
 		}
-		data, err := robotstxt.FromBytes(text)
+		data, err := robotstxt.FromBytes(boundedRules(text))
 		if err != nil {
 			return rules{}, nil // nobody could follow it
 		}
 		return rules{data.FindGroup(Agent)}, nil
 	}
 	return rules{}, nil
+}
+
+// Rules with wildcards become regular expressions, which are slow if they are long.
+const (
+	mostWildcards = 8        // in one rule
+	wildcardBytes = 16 << 10 // of all rules with wildcards
+)
+
+// boundedRules returns a robots.txt whose rules can be compared with any address within
+// milliseconds. A Disallow with too many wildcards ends before the first that is too many, so
+// it excludes more. An Allow with too many is left out, and so are all rules with wildcards
+// after the first wildcardBytes.
+func boundedRules(text []byte) []byte {
+	var kept []byte
+	room := wildcardBytes
+	for line := range bytes.Lines(text) {
+		if bytes.Count(line, []byte("*")) > mostWildcards {
+			if line = withoutWildcards(line); !bytes.HasPrefix(bytes.ToLower(bytes.TrimSpace(line)), []byte("disallow")) {
+				continue
+			}
+		}
+		if bytes.ContainsAny(line, "*$") && !bytes.HasPrefix(bytes.ToLower(bytes.TrimSpace(line)), []byte("user-agent")) {
+			if room -= len(line); room < 0 {
+				continue
+			}
+		}
+		kept = append(kept, line...)
+	}
+	return kept
+}
+
+// withoutWildcards cuts a line before the first wildcard that is too many.
+func withoutWildcards(line []byte) []byte {
+	seen := 0
+	end := bytes.IndexFunc(line, func(r rune) bool {
+		if r == '*' {
+			seen++
+		}
+		return seen > mostWildcards
+	})
+	return append(bytes.Clone(line[:end]), '\n')
 }
 
 func redirect(r *http.Response, from *url.URL) (*url.URL, bool) {
