@@ -118,10 +118,14 @@ func permit(ctx context.Context, env *tools.Env, c tools.Call, one *server, told
 	if now.key != "" {
 		v.Keys = []string{now.key}
 	}
+	// A tool that required approval when the session began does not stop to do so.
+	laxer := now.readOnly && !told.readOnly && !told.recalled
 	changed := told.description != now.description || !bytes.Equal(told.schema, now.schema)
 	switch {
 	case changed:
 		v.Reason += ", which is described in other words than when this session began"
+	case laxer:
+		v.Reason += ", which says that it only reads, and did not say so when this session began"
 	case now.readOnly:
 		v.Level, v.Keys = policy.Runs, nil
 	}

@@ -25,6 +25,7 @@ type definition struct {
 	description string
 	schema      json.RawMessage
 	readOnly    bool   // so says the server
+	recalled    bool   // from the store: readOnly is not known
 	key         string // what a remembered yes stands for: the name, and all of the above
 }
 
@@ -32,6 +33,7 @@ const (
 	mostTools          = 256      // of a server
 	longestDescription = 4000     // bytes
 	largestSchema      = 64 << 10 // bytes
+	mostWords          = 1 << 20  // bytes of all descriptions and schemas of a server
 	mostChanges        = 5        // that the user is told of
 )
 
@@ -40,6 +42,7 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 	var found []definition
 	taken := map[string]bool{}
 	var left, asTasks []string
+	words := 0
 	for cursor, pages := "", 0; ; pages++ {
 		page, err := l.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 		if err != nil {
@@ -49,6 +52,9 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 			return nil, fmt.Errorf("asking for its tools: %w", err)
 		}
 		for _, t := range page.Tools {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
 			if !s.offers(t.Name) {
 				continue
 			}
@@ -56,24 +62,43 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 				asTasks = append(asTasks, plain(t.Name, nameLimit))
 				continue
 			}
-			d, err := s.define(t, taken)
-			if err != nil || len(found) == mostTools {
+			if len(found) == mostTools {
 				left = append(left, plain(t.Name, nameLimit))
 				continue
 			}
+			d, err := s.define(t, taken)
+			if err != nil || words+len(d.description)+len(d.schema) > mostWords {
+				left = append(left, plain(t.Name, nameLimit))
+				continue
+			}
+			words += len(d.description) + len(d.schema)
 			found = append(found, d)
 		}
 		if cursor = page.NextCursor; cursor == "" || pages == mostTools {
 			break
 		}
 	}
-	if len(left) > 0 {
-		s.notice(fmt.Sprintf("offers tools that are left out, because there are more than %d or because they are not described in a way that models understand: %s", mostTools, list(left)))
-	}
+	s.tellLeftOut(left)
 	s.mu.Lock()
 	s.left = asTasks
 	s.mu.Unlock()
 	return found, nil
+}
+
+// tellLeftOut tells the user of tools that are left out. It does not repeat itself.
+func (s *server) tellLeftOut(names []string) {
+	said := ""
+	if len(names) > 0 {
+		said = list(names)
+	}
+	if said == s.leftOut || s.leftTold == mostChanges {
+		return
+	}
+	s.leftOut = said
+	if said != "" {
+		s.leftTold++
+		s.notice(fmt.Sprintf("offers tools that are left out, because there are more than %d or because they are not described in a way that models understand: %s", mostTools, said))
+	}
 }
 
 // offers tells whether the user wants a tool.

@@ -172,7 +172,7 @@ func (s *Servers) Tools() []tools.Tool {
 // Its server is looked for when it is called.
 func (s *Servers) Recalled(name, description string, schema json.RawMessage) tools.Tool {
 	label, _, _ := strings.Cut(strings.TrimPrefix(name, prefix), "__")
-	return s.tool(definition{full: name, label: label, description: description, schema: schema})
+	return s.tool(definition{full: name, label: label, description: description, schema: schema, recalled: true})
 }
 
 // IsTool tells whether a name is one that a tool of a server has.

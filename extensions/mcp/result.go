@@ -15,6 +15,7 @@ import (
 
 const (
 	mostImages = 8
+	shownCap   = 200_000 // bytes of a text
 	imageBytes = 3 << 20 // what every provider takes of a picture
 )
 
@@ -39,7 +40,7 @@ func resultOf(env *tools.Env, r *sdk.CallToolResult) tools.Result {
 		if text == "" {
 			text = "the server says that it failed, and not why"
 		}
-		return tools.Fail("%s", text).With(tools.Content{Text: text})
+		return tools.Fail("%s", text).With(tools.Content{Text: shownOf(text)})
 	}
 	out := answer{Content: text, Structured: r.StructuredContent}
 	if repeats(text, r.StructuredContent) {
@@ -47,10 +48,18 @@ func resultOf(env *tools.Env, r *sdk.CallToolResult) tools.Result {
 	}
 	result := tools.OK(out)
 	if text != "" {
-		result = result.With(tools.Content{Text: text})
+		result = result.With(tools.Content{Text: shownOf(text)})
 	}
 	result.Images = g.images
 	return result
+}
+
+// shownOf is as much of a result as the user is shown.
+func shownOf(text string) string {
+	if len(text) <= shownCap {
+		return text
+	}
+	return strings.ToValidUTF8(text[:shownCap], "") + fmt.Sprintf("\n[cut here: %s of %s]", humanize.Bytes(shownCap), humanize.Bytes(uint64(len(text))))
 }
 
 // repeats tells whether a text is the structured content once more, as servers write

@@ -34,7 +34,9 @@ type server struct {
 	news   chan struct{} // its tools have changed
 	calls  calls
 
-	changes int // of its tools; run's own
+	changes  int    // of its tools; run's own, as the two below
+	leftOut  string // tools that the user was told of last
+	leftTold int    // how often
 
 	mu      sync.Mutex
 	link    *link                 // nil: not connected
@@ -152,15 +154,23 @@ func (s *server) keep(found []definition) {
 	}
 }
 
+// refreshGap is the shortest time between two requests for the tools of a connection.
+const refreshGap = 200 * time.Millisecond
+
 // attend follows a connection to its end.
 func (s *server) attend(l *link) {
+	news, calm := s.news, (<-chan time.Time)(nil)
 	for {
 		select {
 		case <-s.ctx.Done():
 			l.end()
 			return
-		case <-s.news:
+		case <-news:
 			s.refresh(l)
+			news, calm = nil, time.After(refreshGap)
+			continue
+		case <-calm:
+			news, calm = s.news, nil
 			continue
 		case <-l.gone:
 		}
@@ -252,7 +262,7 @@ func (s *server) connect() (*link, []definition, error) {
 			return nil, nil, known
 		}
 	}
-	return nil, nil, errors.New(s.owner.cfg.Hide(withoutQuery(err.Error(), s.URL)))
+	return nil, nil, errors.New(plain(s.owner.cfg.Hide(withoutQuery(err.Error(), s.URL)), longestLine))
 }
 
 // legacy is the version whose handshake every server understands.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -55,17 +56,22 @@ func (t *tasks) watch(resp *http.Response) {
 }
 
 // readMessages passes a body on and reads its messages: the lines of a stream of
-// events, else the whole body.
+// events, else the whole body. A body with a message longer than longestMessage ends with
+// an error, since the SDK would keep all of it in memory.
 type readMessages struct {
 	io.ReadCloser
 	tasks  *tasks
 	events bool
-	text   []byte
+	text   []byte // of the message so far
+	size   int    // of the event or the body so far
 }
 
 func (r *readMessages) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	r.add(p[:n])
+	if r.size > longestMessage {
+		return 0, fmt.Errorf("a message of more than %d bytes", longestMessage)
+	}
 	if err != nil {
 		r.flush()
 	}
@@ -78,10 +84,17 @@ func (r *readMessages) add(p []byte) {
 		if r.events {
 			piece, rest, whole = bytes.Cut(p, []byte{'\n'})
 		}
-		if len(r.text)+len(piece) <= longestMessage {
-			r.text = append(r.text, piece...)
+		if r.size += len(piece); r.size > longestMessage {
+			return
 		}
+		r.text = append(r.text, piece...)
 		if whole {
+			switch line := bytes.TrimRight(r.text, "\r"); {
+			case len(line) == 0:
+				r.size = 0 // the end of an event
+			case line[0] == ':':
+				r.size -= len(r.text) // a comment
+			}
 			r.flush()
 		}
 		p = rest

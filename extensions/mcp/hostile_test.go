@@ -1,0 +1,205 @@
+package mcp
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// endless greets, and answers everything else with a body that does not end.
+func endless(write func(w http.ResponseWriter) (piece []byte, to io.Writer)) (handler http.HandlerFunc, sent *atomic.Int64) {
+	sent = new(atomic.Int64)
+	greet := answers(false)
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		if !strings.Contains(string(body), `"tools/list"`) {
+			greet(w, r)
+			return
+		}
+		piece, to := write(w)
+		for r.Context().Err() == nil {
+			n, err := to.Write(piece)
+			if sent.Add(int64(n)); err != nil {
+				return
+			}
+		}
+	}, sent
+}
+
+// A message over HTTP that does not end is not kept in memory.
+func TestEndlessMessages(t *testing.T) {
+	t.Parallel()
+	kind := func(w http.ResponseWriter, name, begin string) {
+		w.Header().Set("Content-Type", name)
+		_, _ = io.WriteString(w, begin)
+	}
+	letters := []byte(strings.Repeat("a", 1<<16))
+	for name, write := range map[string]func(http.ResponseWriter) ([]byte, io.Writer){
+		"body": func(w http.ResponseWriter) ([]byte, io.Writer) {
+			kind(w, "application/json", `{"jsonrpc":"2.0","id":1,"x":"`)
+			return letters, w
+		},
+		"line": func(w http.ResponseWriter) ([]byte, io.Writer) {
+			kind(w, "text/event-stream", "data: ")
+			return letters, w
+		},
+		"event": func(w http.ResponseWriter) ([]byte, io.Writer) {
+			kind(w, "text/event-stream", "event: message\n")
+			return []byte(strings.Repeat("data: aaaaaaaa\n", 1000)), w
+		},
+		"zipped": func(w http.ResponseWriter) ([]byte, io.Writer) {
+			w.Header().Set("Content-Encoding", "gzip")
+			kind(w, "application/json", "")
+			return letters, gzip.NewWriter(w)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			handler, sent := endless(write)
+			web := httptest.NewServer(handler)
+			t.Cleanup(web.Close)
+			b := newBed(t, Server{Name: "e", URL: web.URL, Transport: TransportHTTP})
+			b.noticed("is not connected")
+			if s := b.Status()[0]; s.State != Failed {
+				t.Errorf("%+v", s)
+			}
+			if got := sent.Load(); got > 4*longestMessage {
+				t.Errorf("%d bytes were read", got)
+			}
+		})
+	}
+}
+
+// Comments between events are no part of an event.
+func TestKeepAlive(t *testing.T) {
+	t.Parallel()
+	r := &readMessages{tasks: new(tasks), events: true}
+	for range 2*longestMessage/5 + 1 {
+		r.add([]byte(": hi\n"))
+	}
+	if r.size > longestMessage {
+		t.Errorf("comments count as %d bytes of an event", r.size)
+	}
+	for range 3 {
+		r.add([]byte("data: " + strings.Repeat("a", longestMessage/2) + "\r\n\r\n"))
+	}
+	if r.size > longestMessage {
+		t.Errorf("three events count as %d bytes of one", r.size)
+	}
+}
+
+// listing is a server that offers these tools.
+func listing(t *testing.T, tools any) string {
+	t.Helper()
+	list, err := json.Marshal(map[string]any{"tools": tools})
+	if err != nil {
+		t.Fatal(err)
+	}
+	greet := answers(false)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var in struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if json.Unmarshal(body, &in) == nil && in.Method == "tools/list" {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, in.ID, list)
+			return
+		}
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		greet(w, r)
+	}))
+	t.Cleanup(web.Close)
+	return web.URL
+}
+
+func offering(n int, name func(int) string, description string) []map[string]any {
+	var all []map[string]any
+	for i := range n {
+		all = append(all, map[string]any{"name": name(i), "description": description, "inputSchema": map[string]any{"type": "object", "description": description}})
+	}
+	return all
+}
+
+// Tools beyond the limit cost nothing, whatever their names are.
+func TestManyToolsOfOneName(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, Server{Name: "m", URL: listing(t, offering(30_000, func(int) string { return "a b" }, "")), Transport: TransportHTTP})
+	b.noticed("are left out")
+	if s := b.Status()[0]; s.State != Connected || len(s.Tools) != mostTools {
+		t.Errorf("%s with %d tools", s.State, len(s.Tools))
+	}
+}
+
+// All tools of a server together have a limit, since they are a part of each request.
+func TestLongDescriptions(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, Server{Name: "m", URL: listing(t, offering(100, func(i int) string { return fmt.Sprint("t", i) }, strings.Repeat("d", 50_000))), Transport: TransportHTTP})
+	b.noticed("are left out")
+	size := 0
+	for _, tool := range b.Tools() {
+		size += len(tool.Description) + len(tool.Schema)
+	}
+	if size == 0 || size > mostWords {
+		t.Errorf("the tools take %d bytes", size)
+	}
+}
+
+// A tool that required approval when the session began does not stop to do so.
+func TestToolTurnsReadOnly(t *testing.T) {
+	t.Parallel()
+	s := testServer(nil)
+	remove := func(readOnly bool) {
+		sdk.AddTool(s, &sdk.Tool{Name: "remove", Description: "d", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: readOnly}}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
+			return &sdk.CallToolResult{}, nil, nil
+		})
+	}
+	remove(false)
+	b := newBed(t, Server{Name: "p", URL: overHTTP(t, s, TransportHTTP, nil)})
+	remove(true)
+	b.noticed("changed mcp__p__remove")
+	if got := b.call("mcp__p__remove", `{}`); !strings.Contains(got, "user denied") {
+		t.Errorf("the changed tool gave %s", got)
+	}
+}
+
+// The text of an error is bounded, and the notice of tools that are left out is not repeated.
+func TestNoticesAreBounded(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var in struct{ ID json.RawMessage }
+		_ = json.Unmarshal(body, &in)
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"%s"}}`, in.ID, strings.Repeat("E", 1<<20))
+	}))
+	t.Cleanup(web.Close)
+	b := newBed(t, Server{Name: "e", URL: web.URL, Transport: TransportHTTP})
+	b.noticed("is not connected")
+	if got := len(b.Status()[0].Error); got > longestLine+100 {
+		t.Errorf("an error of %d bytes", got)
+	}
+
+	told := 0
+	x := &server{owner: New(t.Context(), Config{Notice: func(string) { told++ }})}
+	for range 3 {
+		x.tellLeftOut([]string{"a"})
+	}
+	for i := range 100 {
+		x.tellLeftOut([]string{fmt.Sprint(i)})
+	}
+	if told != mostChanges {
+		t.Errorf("%d notices of tools that are left out", told)
+	}
+}
