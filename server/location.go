@@ -97,7 +97,7 @@ func newSandbox(svc *Service, conf *config.Loaded, ws *workspace.Workspace, n *n
 		Visible: []string{svc.outputDir(n.id), filepath.Join(svc.Home, "skills")},
 		Environ: svc.Environ, Alone: svc.Static,
 		Notice: func(text string) { n.show("Sandbox: " + text + ".") },
-		Tell: func(enforced string, gaps []string) {
+		Report: func(enforced string, gaps []string) {
 			svc.Log.Info("sandbox", "session", n.id, "enforced", enforced, "gaps", gaps)
 			text := "Sandbox: " + enforced + "."
 			if len(gaps) > 0 {

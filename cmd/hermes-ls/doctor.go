@@ -192,12 +192,12 @@ func sandboxFinding(ctx context.Context, loaded *config.Loaded) finding {
 	}
 	text := m.Says(want)
 	if want.Mode == sandbox.Off {
-		return finding{"note", "sandbox", strings.Join(append([]string{text}, m.Lacks(want)...), "; ")}
+		return finding{"note", "sandbox", strings.Join(append([]string{text}, m.Gaps(want)...), "; ")}
 	}
 	if m.Kind == sandbox.Unknown {
 		return finding{"fail", "sandbox", "commands are rejected, because the sandbox cannot be tried: " + m.Reason}
 	}
-	if gaps := m.Lacks(want); len(gaps) > 0 {
+	if gaps := m.Gaps(want); len(gaps) > 0 {
 		return finding{"note", "sandbox", text + ". Not enforced: " + strings.Join(gaps, "; ")}
 	}
 	return finding{"ok", "sandbox", text}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkRun compares what a supervised shell costs with the bare one: the
+// BenchmarkRun compares the cost of a supervised shell with that of a bare one: the
 // difference is the supervisor. The size of the binary counts, so the server's own
 // figure is in the end-to-end benchmark.
 func BenchmarkRun(b *testing.B) {

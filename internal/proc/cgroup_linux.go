@@ -24,7 +24,7 @@ type group struct {
 	fd  int
 }
 
-// What our supervisors take of a group's limit themselves, in threads.
+// supervisorThreads is the part of a group's limit that our supervisors use.
 const supervisorThreads = 24
 
 const groupPrefix = "hermes-ls-"
@@ -147,8 +147,8 @@ func (g *group) exceeded() string {
 	return ""
 }
 
-// remove ends what is left in the group, which is nothing unless a supervisor was
-// killed, and the group.
+// remove ends the processes in the group and removes it. Processes are left in it only if a
+// supervisor was killed.
 func (g *group) remove() {
 	if g == nil {
 		return

@@ -16,8 +16,8 @@ func Secret(name string) bool {
 	return slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(name, w) })
 }
 
-// Environ is our own environment for a child, less what looks secret and is not
-// named in passthrough, and the names that were withheld, sorted.
+// Environ returns our own environment for a child, without variables that look secret and are
+// not named in passthrough, and the names of these, sorted.
 func Environ(passthrough []string) (env, withheld []string) {
 	return filter(os.Environ(), passthrough)
 }

@@ -146,7 +146,7 @@ func (h *Holders) done(o *holder, stale bool) {
 	h.trim()
 }
 
-// trim ends what is not to be kept. Its caller holds mu.
+// trim ends the holders that are not kept. Its caller holds mu.
 func (h *Holders) trim() {
 	kept := 0
 	for i := len(h.all) - 1; i >= 0; i-- {
@@ -203,7 +203,7 @@ func (h *Holders) Close() {
 }
 
 // Protect makes paths read-only, and others impossible to rename or remove, for all
-// commands that run in a holder, at once. What a command has open stays open to it.
+// commands that run in a holder, at once. Files that a command has open stay open to it.
 func (h *Holders) Protect(ctx context.Context, readOnly, pinned []string) error {
 	h.mu.Lock()
 	var used []*holder
@@ -218,7 +218,7 @@ func (h *Holders) Protect(ctx context.Context, readOnly, pinned []string) error 
 	for _, o := range used {
 		changed, err := o.protect(ctx, readOnly, pinned)
 		errs = append(errs, err)
-		h.done(o, changed) // what it protects is no longer what its plan says
+		h.done(o, changed) // it no longer protects the paths of its plan
 	}
 	return errors.Join(errs...)
 }
@@ -264,7 +264,7 @@ type holder struct {
 	ids     int
 	waiting map[Limits][]*worker // for a command
 	workers map[int]*worker
-	answers map[int]chan error // to what else was asked
+	answers map[int]chan error // to other requests
 }
 
 func newHolder(owner *Holders, key string) *holder {
@@ -450,7 +450,7 @@ func (o *holder) ask(ctx context.Context, id int, m spec.Message) error {
 	}
 }
 
-// next is a number for what is asked.
+// next returns the number of the next request.
 func (o *holder) next() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -458,7 +458,7 @@ func (o *holder) next() int {
 	return o.ids
 }
 
-// protect protects what is not protected yet. changed reports whether there is anything.
+// protect protects the paths that are not protected yet. changed reports whether there are any.
 func (o *holder) protect(ctx context.Context, readOnly, pinned []string) (changed bool, err error) {
 	select {
 	case <-o.up:
@@ -475,7 +475,7 @@ func (o *holder) protect(ctx context.Context, readOnly, pinned []string) (change
 		}
 		changed, err = true, errors.Join(err, e)
 	}
-	for _, some := range portions(pinned) { // folders before what lies in them
+	for _, some := range portions(pinned) { // folders before their entries
 		ask(nil, some)
 	}
 	for _, some := range portions(readOnly) {
@@ -572,7 +572,7 @@ func (w *worker) signal(s unix.Signal) {
 
 func (w *worker) wake() { w.signal(unix.SIGCONT) }
 
-// kill kills the worker. Its holder kills what it leaves.
+// kill kills the worker. Its holder kills the processes that it leaves.
 func (w *worker) kill() { w.signal(unix.SIGKILL) }
 
 // outdated has no further command start in the holder.
@@ -583,8 +583,8 @@ func (w *worker) outdated() {
 	w.holder.stale = true
 }
 
-// wait gives the worker back. If it has not said that nothing is left, it and what is
-// below it are waited for.
+// wait gives the worker back. If it has not reported that nothing is left, wait waits for
+// it and its descendants.
 func (w *worker) wait(settled bool) error {
 	defer w.holder.owner.done(w.holder, false)
 	w.release(settled)

@@ -70,7 +70,7 @@ func background(t *testing.T, where func(*Cmd), script string) (p *Process, line
 	return p, strings.TrimSpace(string(buf[:n]))
 }
 
-// What holds for every child holds for one in a holder, and the next one finds the same
+// The rules for every child apply to one in a holder, and the next child has the same
 // worker.
 func TestHeld(t *testing.T) {
 	t.Parallel()
@@ -136,7 +136,7 @@ func TestHeldWithATerminal(t *testing.T) {
 	}
 }
 
-// What a child leaves in its file is read when it has ended.
+// The file of a child is read when it has ended.
 func TestHeldLeaves(t *testing.T) {
 	t.Parallel()
 	in := hold(t)
@@ -273,7 +273,7 @@ func TestHolderStandsFirm(t *testing.T) {
 	_, background := background(t, in, "echo $$; sleep 1000")
 	holder := shown(t, in, "stat -L -c %i /proc/self/ns/pid")
 	shown(t, in, "i=1; while [ $i -lt 65 ]; do kill -$i 1; i=$((i+1)); done 2>/dev/null; true")
-	shown(t, in, "sleep 0.2; true") // what was sent has come
+	shown(t, in, "sleep 0.2; true") // all that was sent has arrived
 	for range 20 {                  // while another worker starts, too
 		shown(t, in, "for i in 17 18 20 21 22 23 24 25 26 27 28 29 30 31 32 34 64; do kill -$i 1; done 2>/dev/null; true")
 	}
@@ -318,7 +318,7 @@ func TestWorkerStopped(t *testing.T) {
 	}
 }
 
-// What a command changes of its worker does not reach the next one.
+// If a command changes its worker, the next command does not see the change.
 func TestWorkerChanged(t *testing.T) {
 	t.Parallel()
 	in := hold(t)
@@ -377,7 +377,7 @@ func TestThousandCommands(t *testing.T) {
 	}
 }
 
-// Two plans have two holders, and each command what its plan says.
+// Two plans have two holders, and each command is bound by its plan.
 func TestTwoPlans(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -439,7 +439,7 @@ func TestReplacedOutside(t *testing.T) {
 	}
 }
 
-// What is protected later is protected from commands that run already.
+// A path that is protected later is protected from running commands.
 func TestProtect(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -478,8 +478,8 @@ func TestProtect(t *testing.T) {
 	}
 }
 
-// What is replaced from outside while a command runs, as the user's own git replaces its
-// settings, is protected from that command like what was there before.
+// If a file is replaced from outside while a command runs, as the user's own git replaces its
+// settings, the new file is protected from that command like the old one.
 func TestReplacedWhileRunning(t *testing.T) {
 	t.Parallel()
 	for name, replace := range map[string]func(path string) error{
@@ -560,7 +560,7 @@ func TestPortions(t *testing.T) {
 	}
 }
 
-// Holders that nobody uses end, and Close ends the rest.
+// Unused holders end, and Close ends the rest.
 func TestHoldersEnd(t *testing.T) {
 	t.Parallel()
 	h := holders(t)

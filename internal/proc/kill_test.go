@@ -40,7 +40,7 @@ const (
 
 // asKiller starts as many victims as its argument says, one after the other, and kills
 // each within 80 ms. Whatever they leave becomes its child, so it knows when nothing is
-// left. It prints what is left too long, else the slowest end.
+// left. It prints the processes that are left too long, else the slowest end.
 func asKiller(count string) int {
 	n, _ := strconv.Atoi(count)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -99,7 +99,7 @@ func awaitChildless() (took time.Duration, left string) {
 	return time.Since(began), left
 }
 
-// sweptClean does what the next server does first, and says what is left then.
+// sweptClean sweeps like the next server, and reports the folders that are left.
 func sweptClean() (code int) {
 	scratch.Sweep()
 	left, _ := filepath.Glob(filepath.Join(os.TempDir(), "*"))

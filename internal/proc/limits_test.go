@@ -223,7 +223,7 @@ func TestGroupFiles(t *testing.T) {
 	}
 }
 
-// A child in namespaces: what holds for every child holds for it.
+// The rules for every child apply to a child in namespaces.
 func TestApart(t *testing.T) {
 	t.Parallel()
 	t.Run("exit code", func(t *testing.T) {

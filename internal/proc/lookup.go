@@ -43,7 +43,7 @@ func lookup(name, dir string, env []string) (string, error) {
 	return "", &StartError{Program: name, Reason: "not found in PATH", Err: fs.ErrNotExist}
 }
 
-// endings are what the system adds to a program's name.
+// endings are the suffixes that the system adds to a program's name.
 func endings(name string, env []string) []string {
 	if runtime.GOOS != "windows" || filepath.Ext(name) != "" {
 		return []string{""}

@@ -20,19 +20,19 @@ import (
 // that it shows, and that is ours all the same: with the environment and folder
 // of its [Cmd], ended with everything below it by Stop, Close, or our death.
 type EditorChild struct {
-	Args    []string // what the other program has to run: this binary, under its own path
+	Args    []string // the command for the other program: this binary, under its own path
 	dir     *scratch.Dir
 	control *os.File
-	told    chan struct{} // closed when what to start has been written
+	told    chan struct{} // closed when the spec has been written
 }
 
-// ForEditorTerminal prepares a child for another program to start. Its stdin, stdout and
-// stderr are what that program gives it; its exit code is the child's, or
+// ForEditorTerminal prepares a child for another program to start. It has the stdin, stdout and
+// stderr of that program; its exit code is the child's, or
 // 128+signal, 127 when the program is not there, 126 when it may not run. The
 // writers and the reader of c are not used. Close has to be called in the end.
 //
-// What is started comes over a pipe in dir. No command may read or write there: it would
-// start a program of its own without a sandbox. If c itself may write dir, ForEditorTerminal returns an
+// The spec comes over a pipe in dir. No command may read or write there: it could start a
+// program of its own without a sandbox. If c itself may write dir, ForEditorTerminal returns an
 // error. If dir is empty, the pipe lies in the folder for temporary files.
 func ForEditorTerminal(c Cmd, dir string) (*EditorChild, error) {
 	c.Together = false // the editor's terminal is not ours to give away
@@ -88,7 +88,7 @@ func (g *EditorChild) Stop(grace time.Duration) {
 	}
 }
 
-// Close ends what still runs, without waiting for it.
+// Close ends the child if it still runs, without waiting for it.
 func (g *EditorChild) Close() {
 	g.control.Close() //nolint:errcheck // the end of the pipe is all that counts
 	g.dir.Remove()

@@ -2,8 +2,8 @@
 //
 // Each child runs under a supervisor, this binary in a hidden mode, that owns
 // everything below it: when the call is cancelled, when its time is up, or when
-// the server dies, kill -9 included, the whole tree ends with it. What a child
-// leaves in the background ends with the call as well. Output goes to writers; a
+// the server dies, kill -9 included, the whole tree ends with it. Background
+// processes of a child end with the call as well. Output goes to writers; a
 // pipe that a stray grandchild holds open never keeps a call waiting.
 //
 // The first call of main, and of each TestMain that starts processes, must be Main of package
@@ -41,22 +41,22 @@ type Cmd struct {
 	// Scratch is a folder of this call's alone. The caller removes it; when the
 	// caller is killed first, the supervisor does (Linux and macOS).
 	Scratch string
-	// Trusted lets a child of root keep what reads other processes, ours among them:
-	// for programs that the user has chosen, such as podman, never for what a model
-	// wrote.
+	// Trusted lets a child of root keep the capabilities that read other processes, ours among
+	// them: for programs that the user has chosen, such as podman, never for commands of a
+	// model.
 	Trusted bool
 	// Limits bound the child and everything below it together.
 	Limits Limits
 	// Confine bounds what they reach; nil: nothing does. See package sandbox.
 	Confine *confine.Plan
 	// Together lets the child share its namespaces with other commands of its session: they
-	// see each other's processes. It is for what the model runs, and not for what has
-	// secrets of its own.
+	// see each other's processes. It is for commands of the model, and not for programs that
+	// have secrets of their own.
 	Together bool
-	// Holders keeps what Confine needs between commands that are together; nil: it is made
-	// for this one alone. See [Cmd.Held].
+	// Holders keeps namespaces and mounts between commands that are together; nil: they are
+	// made for this one alone. See [Cmd.Held].
 	Holders *Holders
-	// Left is a file that a held child has open as descriptor [LeftFD], for what it leaves.
+	// Left is a file that a held child has open as descriptor [LeftFD], for its last output.
 	Left *os.File
 	// Grace is how long a child has between SIGTERM and SIGKILL when ctx ends.
 	// Zero is 200 ms.

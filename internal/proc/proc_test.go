@@ -244,7 +244,7 @@ func TestNothingSurvivesACancel(t *testing.T) {
 	}
 }
 
-// After a normal exit the background ends too, and a pipe it holds keeps nobody.
+// After a normal exit the background ends too, and a pipe that it holds delays no call.
 func TestNothingSurvivesTheCall(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{

@@ -64,8 +64,8 @@ func Start(ctx context.Context, c Cmd) (*Process, error) {
 	return p, nil
 }
 
-// commandLine leaves what follows cmd.exe's /C as it is, since cmd.exe has rules
-// of its own; empty: the usual quoting.
+// commandLine returns the arguments of cmd.exe as they are, since cmd.exe has rules of its own.
+// For other programs it returns "": the usual quoting.
 func commandLine(args []string) string {
 	if strings.EqualFold(strings.TrimSuffix(strings.ToLower(filepath.Base(args[0])), ".exe"), "cmd") {
 		return strings.Join(args, " ")
@@ -97,8 +97,7 @@ func newJob(l Limits) (windows.Handle, error) {
 	return job, nil
 }
 
-// assign puts the child into the job. What it starts in the moment before is not
-// in it.
+// assign puts the child into the job. Processes that it started before are not in it.
 func (p *Process) assign() {
 	h, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(p.cmd.Process.Pid))
 	if err != nil {
@@ -139,8 +138,8 @@ func (p *Process) endJob() {
 }
 
 // Wait returns how the child ended, once nothing of it is left and its output has
-// been taken. The error is ctx.Err() when ctx ended before that; else it says what
-// went wrong beside the child.
+// been taken. If ctx ended before that, it returns ctx.Err(); else the error is
+// not the child's.
 func (p *Process) Wait() (Exit, error) {
 	<-p.done
 	return p.exit, p.err

@@ -44,8 +44,8 @@ type Process struct {
 
 	controlMu sync.Mutex
 	control   *os.File      // stops go in; nil once closed
-	deadline  time.Time     // when it should have ended at the latest; zero: nobody has asked for it yet
-	asked     chan struct{} // closed when somebody has
+	deadline  time.Time     // when it must have ended; zero: no end was requested
+	asked     chan struct{} // closed when its end was requested
 
 	done chan struct{} // closed when nothing is left; then exit and err are valid
 	exit Exit
@@ -102,18 +102,18 @@ type owner interface {
 	// The error is of the owner's own end, if that can be told.
 	wait(settled bool) error
 	outdated() // no other child is to start where it is
-	// sweep ends what can be found of a child whose owner was killed.
+	// sweep ends the processes that can be found of a child whose owner was killed.
 	sweep(child int)
 }
 
-// errStale is a holder's answer: its mounts are not what they were.
+// errStale is a holder's answer: its mounts have changed.
 var errStale = errors.New("the mounts of the sandbox have changed")
 
 // mostHolders is how often a start is tried again in another holder.
 const mostHolders = 3
 
-// launch finds an owner, tells it what to start, and hears whether it did. On an error
-// nothing is left open or running.
+// launch finds an owner, sends it the spec, and waits until the child runs. If it returns an
+// error, nothing is left open or running.
 func (p *Process) launch(ctx context.Context, c Cmd, encoded []byte) (err error) {
 	for range mostHolders {
 		if err = p.launchOnce(ctx, c, encoded); !errors.Is(err, errStale) {
@@ -155,7 +155,7 @@ func (p *Process) supervise(files []*os.File) error {
 	return err
 }
 
-// begin tells the owner what to start, and hears whether it did.
+// begin sends the spec to the owner, and waits until the child runs.
 func (p *Process) begin(ctx context.Context, c Cmd, pipes *pipes, encoded []byte) (err error) {
 	p.control, p.statusFile, p.status = pipes.control, pipes.status, bufio.NewReaderSize(pipes.status, 256)
 	rest := p.keepAwake(ctx)
@@ -187,7 +187,7 @@ type supervised struct{ process *os.Process }
 
 func (s supervised) wake() { s.process.Signal(syscall.SIGCONT) } //nolint:errcheck // it may be gone
 
-// kill kills what is below the supervisor, and then it.
+// kill kills the supervisor's descendants, and then the supervisor.
 func (s supervised) kill() {
 	for range 100 {
 		all := processes.Below(s.process.Pid)
@@ -291,8 +291,8 @@ func (p *Process) run(ctx context.Context, grace time.Duration) {
 	p.err = p.finish(ctx, told, left, waitErr)
 }
 
-// follow hears how the child ended, and returns when the supervisor has ended
-// everything below it. left counts what could not be ended.
+// follow reads how the child ended, and returns when the supervisor has ended all descendants.
+// left counts those that could not be ended.
 func (p *Process) follow() (told bool, left int) {
 	for {
 		switch kind, numbers, _ := p.line(); {
@@ -368,8 +368,8 @@ func exitOf(code, signal int) Exit {
 }
 
 // Wait returns how the child ended, once nothing of it is left and its output has
-// been taken. The error is ctx.Err() when ctx ended before that; else it says what
-// went wrong beside the child: a writer that failed, a process that would not end.
+// been taken. If ctx ended before that, it returns ctx.Err(). Any other error is not
+// the child's: a writer failed, or a process could not be ended.
 func (p *Process) Wait() (Exit, error) {
 	<-p.done
 	return p.exit, p.err
@@ -407,9 +407,9 @@ const (
 	supervisorTries = 2 * time.Second // for a supervisor to say that it could not end something
 )
 
-// escalateKill sees to it that the supervisor does what it was asked for: a child that is
-// not confined can stop it, by a signal or by tracing it. It is woken again and
-// again, and in the end everything is killed from here.
+// escalateKill makes sure that the supervisor ends the child: a child that is not confined can
+// stop it, by a signal or by tracing it. escalateKill continues the supervisor again and again,
+// and kills all descendants after the deadline.
 func (p *Process) escalateKill(followed <-chan struct{}) {
 	if !p.awaitAsked(followed) {
 		return
@@ -434,7 +434,7 @@ func (p *Process) escalateKill(followed <-chan struct{}) {
 
 // awaitAsked waits until the end is asked for; false: it came before that. A child whose
 // outputs have ended has nearly always ended too. When its supervisor does not say so,
-// something may have stopped it, and nobody would ask: it is woken now and then.
+// something may have stopped it, and no request comes: it is continued now and then.
 func (p *Process) awaitAsked(followed <-chan struct{}) bool {
 	for _, o := range p.outputs {
 		select {

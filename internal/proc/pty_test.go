@@ -31,8 +31,8 @@ func TestPTY(t *testing.T) {
 	}
 }
 
-// What holds the terminal open keeps nobody waiting, and what is typed to a child
-// that does not read neither.
+// A process that holds the terminal open delays no call, and neither does input for a child
+// that does not read.
 func TestPTYEnds(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
@@ -49,7 +49,7 @@ func TestPTYEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go keys.Write(bytes.Repeat([]byte("x"), 1<<20)) //nolint:errcheck // broken off
+	go keys.Write(bytes.Repeat([]byte("x"), 1<<20)) //nolint:errcheck // it fails when the terminal closes
 	cancel()
 	if exit, err := p.Wait(); exit.Signal == "" || err != ctx.Err() {
 		t.Errorf("%+v, %v", exit, err)

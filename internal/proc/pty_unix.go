@@ -24,7 +24,7 @@ func (p *pipes) addPTY(size *WindowSize, from io.Reader, to io.Writer) error {
 		return fmt.Errorf("sizing a pseudo-terminal: %w", err)
 	}
 	if to == nil {
-		to = io.Discard // nobody else would take it, and the child would wait
+		to = io.Discard // nothing else reads it, and the child would wait
 	}
 	out, err := pollable(ours)
 	if err != nil {

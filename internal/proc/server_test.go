@@ -116,7 +116,7 @@ func TestSupervisorKilled(t *testing.T) {
 	}
 }
 
-// What a child can read of the server and the supervisor: no secret.
+// A child can read no secret of the server and the supervisor.
 func TestServerIsUnreadable(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is /proc on Linux alone")

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// output copies what a child writes.
+// output copies the output of a child.
 type output struct {
 	r    *os.File
 	w    io.Writer
@@ -28,7 +28,7 @@ func newOutput(r *os.File, w io.Writer) *output {
 
 func (o *output) copy() {
 	defer close(o.done)
-	defer o.r.Close() // whoever still writes gets SIGPIPE
+	defer o.r.Close() // a process that still writes gets SIGPIPE
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := o.r.Read(buf)
@@ -50,7 +50,7 @@ func (o *output) copy() {
 // mostRest is the number of reads in which copyRest empties any pipe.
 const mostRest = 64
 
-// copyRest copies what is in the pipe and does not wait for more. A read after its deadline
+// copyRest copies the content of the pipe and does not wait for more. A read after its deadline
 // returns nothing, also if the process was too busy to read in time.
 func (o *output) copyRest(buf []byte) {
 	if o.r.SetReadDeadline(time.Time{}) != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// attacks prints "broken" where it got what it should not.
+// attacks prints "broken" for each attack that succeeds.
 func attacks(what string, args []string) int {
 	err := fmt.Errorf("no such attack: %s", what)
 	switch what {

@@ -11,7 +11,7 @@ import (
 )
 
 // BenchmarkCommand is a shell that does nothing, with and without a sandbox: the
-// differences are what each mechanism costs a command, in all that belongs to it.
+// differences are the cost of each mechanism for a command.
 // The size of the binary counts, so the server's own figures are in the end-to-end
 // benchmark.
 func BenchmarkCommand(b *testing.B) {

@@ -15,14 +15,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// What the guard of a Box offers, under the names by which the server knows it.
+// Types of the guard of a Box.
 type (
 	Opening = gitguard.Opening
 	Watch   = gitguard.Watch
 	Change  = gitguard.Change
 )
 
-// Config is what a session's sandbox is made of. Roots is required.
+// Config configures a session's sandbox. Roots is required.
 type Config struct {
 	Mode    Mode
 	Network bool
@@ -38,11 +38,10 @@ type Config struct {
 	Environ    []string // the server's own; nil: the process's
 	// Mechanism enforces; nil: the one that [Detect] finds.
 	Mechanism *Mechanism
-	// Tell takes, once, what of the policy is enforced, and by what, and what is not. It
-	// is called by the first command, and again when the policy has changed. Nil: nobody
-	// is told.
-	Tell func(enforced string, gaps []string)
-	// Notice takes what the user has to know of a command's changes. Nil: only the call says it.
+	// Report gets a sentence about the enforced limits, and a sentence for each gap. The first
+	// command calls it, and the first one after a change of the policy. Nil: no report.
+	Report func(enforced string, gaps []string)
+	// Notice shows the user a notice about a command's changes. Nil: only the call reports it.
 	Notice func(text string)
 	// Alone gives each command namespaces of its own. It is for tests in virtual time, in
 	// which nothing may wait for a process between two commands.
@@ -60,15 +59,15 @@ type shared struct {
 	caches func() []string // found once
 	made   []string        // the caches that were missing
 
-	holders proc.Holders // of what commands are confined by
+	holders proc.Holders // keeps the namespaces of commands
 
-	mu      sync.Mutex
-	mode    Mode
-	network bool
-	temp    *Temp
-	told    bool
-	closed  bool
-	places  *gitguard.Guard // what is held and reviewed in the workspace
+	mu       sync.Mutex
+	mode     Mode
+	network  bool
+	temp     *Temp
+	reported bool
+	closed   bool
+	places   *gitguard.Guard // finds, holds and reviews places of the workspace
 
 	layers  string    // the folder of the caches' layers; empty: not asked for yet
 	held    io.Closer // keeps it
@@ -103,17 +102,17 @@ func New(c Config) *Box {
 	return b
 }
 
-// Set changes what is wanted, for commands that start from now on.
+// Set changes the mode and the network, for commands that start from now on.
 func (b *Box) Set(mode Mode, network bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.mode != mode || b.network != network {
-		b.mode, b.network, b.told = mode, network, false
+		b.mode, b.network, b.reported = mode, network, false
 	}
 }
 
-// SetHome changes what commands that start from now on see of the home, and whether they
-// share the user's caches. See Config.
+// SetHome changes which paths of the home commands see that start from now on, and whether
+// they share the user's caches. See Config.
 func (b *Box) SetHome(caches string, read []string) {
 	b.mu.Lock()
 	b.cfg.Caches = caches
@@ -156,7 +155,7 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 		return nil
 	}
 	if b.off() {
-		b.tell(Mechanism{Kind: None})
+		b.report(Mechanism{Kind: None})
 		return nil
 	}
 	if err := b.wanted().Check(); err != nil {
@@ -166,7 +165,7 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 	if m.Kind == Unknown {
 		return fmt.Errorf("confining the command: %s; try again", m.Reason)
 	}
-	b.tell(m)
+	b.report(m)
 	if m.Kind == None {
 		return nil
 	}
@@ -211,26 +210,26 @@ func (b *Box) mechanism(ctx context.Context) Mechanism {
 	return Detect(ctx)
 }
 
-// tell tells once what is enforced, and what is not.
-func (b *Box) tell(m Mechanism) {
+// report reports the enforced limits and the gaps once.
+func (b *Box) report(m Mechanism) {
 	b.mu.Lock()
 	p := Policy{Mode: b.mode, Network: b.network}
-	first := !b.told
-	b.told = true
+	first := !b.reported
+	b.reported = true
 	b.mu.Unlock()
-	if first && b.cfg.Tell != nil {
-		b.cfg.Tell(m.Says(p), m.Lacks(p))
+	if first && b.cfg.Report != nil {
+		b.cfg.Report(m.Says(p), m.Gaps(p))
 	}
 }
 
-// Policy is what commands may reach now.
+// Policy returns the policy of commands that start now.
 func (b *Box) Policy() Policy {
 	p := b.basePolicy()
 	b.guard(&p, b.places.Look())
 	return p
 }
 
-// basePolicy is a policy without what is held within the workspace.
+// basePolicy is a policy without the places that are held within the workspace.
 func (b *Box) basePolicy() Policy {
 	b.mu.Lock()
 	p := Policy{Mode: b.mode, Network: b.network, Roots: b.cfg.Roots()}
@@ -287,8 +286,8 @@ func (b *Box) Close() {
 	b.places.Close()
 }
 
-// Explain says what a command's output may not: that it was the sandbox that
-// refused something. Empty: nothing points to that.
+// Explain returns a hint if a command's output shows that the sandbox blocked something. If
+// nothing points to that, it returns "".
 func (b *Box) Explain(output string) string {
 	if b.off() {
 		return ""

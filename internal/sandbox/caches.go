@@ -83,7 +83,7 @@ func (b *Box) hasProgram(name string) bool {
 	return has
 }
 
-// variable is a variable of the environment, or of what "go env -w" has set.
+// variable returns a variable of the environment, or of the file of "go env -w".
 func (b *Box) variable(name, home string) string {
 	for _, kv := range b.cfg.Environ {
 		if value, ok := strings.CutPrefix(kv, name+"="); ok && value != "" {
@@ -127,7 +127,7 @@ func writableCaches(home string, environ []string) (paths, made []string) {
 	return fspath.Existing(paths), made
 }
 
-// makeFolders makes a folder and what is missing around it, and lists what it made.
+// makeFolders makes a folder and its missing parents, and lists the folders that it made.
 func makeFolders(path string) (made []string) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil
@@ -142,7 +142,7 @@ func makeFolders(path string) (made []string) {
 }
 
 // removeUnused removes those folders that are still empty, so that a home is not left
-// with the caches of tools that nobody used.
+// with the caches of unused tools.
 func removeUnused(made []string) {
 	for _, path := range slices.Backward(made) {
 		os.Remove(path) //nolint:errcheck // it is in use then

@@ -58,8 +58,8 @@ func Detect(ctx context.Context) Mechanism {
 	return m
 }
 
-// script tries what a policy forbids, with nothing but what the shell can itself:
-// to write beside the workspace, and to read a secret. What is allowed has to work.
+// script tries to write beside the workspace and to read a secret, with builtins of the shell
+// alone. Allowed writes must work.
 const script = `
 (echo x >"$1/new") 2>/dev/null || exit 11
 (echo x >"$2/new") 2>/dev/null && exit 12
@@ -72,7 +72,7 @@ var failures = map[int]string{
 	13: "a secret could be read",
 }
 
-// Try uses a mechanism; nil: it enforces what it should.
+// Try tries a mechanism. If it enforces the policy, Try returns nil.
 func (m Mechanism) Try(ctx context.Context) error { return m.try(ctx, true) }
 
 func (m Mechanism) try(ctx context.Context, network bool) error {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// gitPayload is what attacks leave: a program that leaves a trace beside the workspace when
+// gitPayload is the payload of attacks: a program that leaves a trace beside the workspace when
 // the user's git runs it. No command in the sandbox can write there.
 const gitPayload = `
 printf '#!/bin/sh\ntouch %s/PWNED\n' "$BASE" > m.sh; chmod +x m.sh
@@ -24,7 +24,7 @@ var gitAttacks = []struct {
 	id     string
 	setup  string
 	script string
-	user   string // what the user types afterwards
+	user   string // the user's next command
 	// review is set if no mount can hold it: it is held by the review after the command.
 	review bool
 	links  bool // bubblewrap cannot hold links: as above
@@ -85,7 +85,7 @@ var gitAttacks = []struct {
 	{id: "many settings", script: `git init -q n; for i in 1 2 3; do git config --file n/.git/config --add core.sshCommand $PWD/m.sh; done; git config --file n/.git/config --add core.fsmonitor $PWD/m.sh; git config --file n/.git/config --add core.fsmonitor false;  git config --file n/.git/config --add core.fsmonitor $PWD/m.sh`, user: `cd n`, review: true},
 }
 
-// evilCommon makes a folder that git takes for what a repository shares, and in which nothing
+// evilCommon makes a folder that git takes for the shared one of a repository, and in which nothing
 // but the settings and hooks is of the command.
 const evilCommon = `mkdir evil; cp -r .git/objects .git/refs evil/; printf '[core]\n repositoryformatversion = 0\n bare = false\n' > evil/config; `
 
@@ -94,7 +94,7 @@ func modules(path string) string {
 git -c protocol.file.allow=always submodule --quiet add "$BASE/lib" ` + path
 }
 
-// user runs what the user types in the workspace, outside of every sandbox.
+// user runs a command of the user in the workspace, outside of every sandbox.
 func (v *victim) user(script string) string {
 	v.t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", script)
@@ -154,7 +154,7 @@ func TestGitData(t *testing.T) {
 	}
 }
 
-// What editors, shells and agents run by themselves is as it was.
+// Files that editors, shells and agents run by themselves do not change.
 func TestSettingsPlaces(t *testing.T) {
 	t.Parallel()
 	for _, a := range []struct {
@@ -182,7 +182,7 @@ func TestSettingsPlaces(t *testing.T) {
 				out := v.run(a.script)
 				for name, text := range a.has {
 					if a.links && m.Kind == Bubblewrap && text != "" {
-						continue // no mount holds a link: what was put in its place is removed
+						continue // no mount holds a link: its replacement is removed
 					}
 					if text == "" && !v.lacks("ws/"+name) || text != "" && !v.has("ws/"+name, text) {
 						t.Errorf("%s\n%s", name, out)
@@ -196,7 +196,7 @@ func TestSettingsPlaces(t *testing.T) {
 	}
 }
 
-// A server is killed while a command goes on: the next one reviews what it left.
+// A server is killed while a command goes on: the next one reviews its changes.
 func TestKilledBeforeReview(t *testing.T) {
 	t.Parallel()
 	m := holding(t)[0]
@@ -234,8 +234,8 @@ func TestKilledBeforeReview(t *testing.T) {
 	}
 }
 
-// A server that lives, and has looked at the workspace since, reviews what a killed one has
-// left before a further command.
+// A living server that has scanned the workspace since reviews the changes of a killed one
+// before its next command.
 func TestKilledBesideALivingServer(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, holding(t)[0], WorkspaceWrite, true)
@@ -276,7 +276,7 @@ func TestKilledBesideALivingServer(t *testing.T) {
 	}
 }
 
-// Many changes are removed at once: each is gone, and what was there before is as it was.
+// Many changes are removed at once: each is gone, and earlier content is restored.
 // A folder that a link to another has replaced keeps nothing else from being removed, and
 // nothing is removed behind the link.
 func TestManyAreRemoved(t *testing.T) {

@@ -25,7 +25,7 @@ func (b *Box) heldBy() Kind {
 	return onHost.mechanism.Kind
 }
 
-// guard adds to a policy what is held, but for what the command opens.
+// guard adds the held places to a policy, except for those that the command opens.
 func (b *Box) guard(p *Policy, s *gitguard.Scene) {
 	readOnly, pinned, links := s.Bounds(b.opening)
 	p.ReadOnly, p.Pinned, p.links = append(p.ReadOnly, readOnly...), append(p.Pinned, pinned...), append(p.links, links...)

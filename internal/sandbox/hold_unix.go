@@ -26,7 +26,7 @@ func holdFolder(dir string) (io.Closer, error) {
 	return f, nil
 }
 
-// ownFolder locks layers that nobody uses.
+// ownFolder locks unused layers.
 func ownFolder(dir string) (io.Closer, error) {
 	f, err := openLock(dir)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// homeView is what commands find of a home: nothing but what is listed here. Paths are
-// absolute and free of links, but for those of links.
+// homeView lists the paths of a home that commands find; there are no others. Paths are
+// absolute and free of links, except for those of links.
 type homeView struct {
 	home    string            // empty: it is not hidden
 	hidden  []string          // homes of others, of which nothing is there
@@ -25,7 +25,7 @@ type homeView struct {
 	entries []string          // writable, because the home is the workspace
 	links   map[string]string // links of the home that are there, and where they lead
 	files   []settingsFile    // copied into the home's stand-in
-	inTools []settingsFile    // in what is visible: a copy stands in for one that is dirty
+	inTools []settingsFile    // in visible folders: a copy replaces one that is dirty
 	caches  []cacheFolder
 }
 
@@ -33,7 +33,7 @@ type homeView struct {
 type settingsFile struct {
 	name  string // in the home
 	path  string
-	text  []byte // without what looks like a secret
+	text  []byte // without values that look like secrets
 	dirty bool   // there was something
 }
 
@@ -51,7 +51,7 @@ func (v *homeView) settingsThat(dirty bool) (paths []string) {
 	return paths
 }
 
-// viewAge is how old a view may be. What the user installs meanwhile is not seen before.
+// viewAge is how old a view may be. Later installations are not visible before.
 const viewAge = 10 * time.Second
 
 // views keeps the view of a box.
@@ -60,12 +60,12 @@ type views struct {
 	key      string
 	at       time.Time
 	view     *homeView
-	read     []string        // what is read besides
+	read     []string        // further visible paths
 	programs []string        // that commands were started with, by path
 	has      map[string]bool // programs that were looked for in PATH
 }
 
-// viewHome returns what commands find of the home, for these roots.
+// viewHome returns the view of the home, for these roots.
 func (b *Box) viewHome(roots []string) *homeView {
 	v := &b.views
 	v.mu.Lock()
@@ -124,7 +124,7 @@ func (b *Box) newView(roots, programs []string) *homeView {
 	return v
 }
 
-// systemFolders hold what every program needs. A home that is or holds one is not hidden.
+// systemFolders hold the files that every program needs. A home that is or holds one is not hidden.
 var systemFolders = []string{"/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/var", "/nix", "/dev", "/proc", "/sys", "/srv", "/System", "/Library"}
 
 // hideable reports whether a home can be hidden: that of some services is the root or
@@ -191,7 +191,7 @@ func (v *homeView) own(home string) (entries []string) {
 	return entries
 }
 
-// outermost leaves out what lies in another of the paths, or in a root.
+// outermost leaves out the paths that lie in another one, or in a root.
 func outermost(paths, roots []string) (kept []string) {
 	slices.Sort(paths)
 	for _, path := range paths {
@@ -209,7 +209,7 @@ type search struct {
 	roots []string
 }
 
-// add shows a file or folder, and what a link on the way to it leads to.
+// add shows a file or folder, and the target of a link on the way to it.
 func (s *search) add(path string) {
 	if !filepath.IsAbs(path) {
 		return
@@ -243,7 +243,7 @@ func (s *search) link(path string) {
 	}
 }
 
-// tools shows what is known to be a tool's, and what the environment names as such.
+// tools shows the folders of known tools, and those that the environment names.
 func (s *search) tools(environ []string) {
 	for _, name := range toolFolders {
 		s.add(filepath.Join(s.home, name))
@@ -281,7 +281,7 @@ func (s *search) inHome(path string) bool {
 // linksLimit bounds the programs of one folder that are followed to where they lie.
 const linksLimit = 500
 
-// programFolder shows a folder of PATH, with what belongs to its programs.
+// programFolder shows a folder of PATH, with the data of its programs.
 func (s *search) programFolder(dir string) {
 	if !s.inHome(dir) {
 		return
@@ -306,7 +306,7 @@ func (s *search) programs(paths []string) {
 	}
 }
 
-// program shows what a program that may be a link belongs to.
+// program shows the folder of a program that may be a link.
 func (s *search) program(path string) {
 	found, err := filepath.EvalSymlinks(path)
 	if err != nil || !s.inHome(found) || fspath.UnderAny(found, s.view.visible) {
@@ -338,7 +338,7 @@ func (s *search) installed(dir string) string {
 }
 
 // environment shows the interpreter of a root's virtual environment. The link is the
-// repository's: it has to lead to what looks like an interpreter.
+// repository's: it must lead to a file that looks like an interpreter.
 func (s *search) environment(root string) {
 	for _, name := range []string{".venv", "venv", "env"} {
 		found, err := filepath.EvalSymlinks(filepath.Join(root, name, "bin", "python"))
@@ -379,8 +379,8 @@ func (s *search) read(names []string) (files []settingsFile) {
 var notFound = []string{"o such file", "not found", "not exist", "ENOENT", "Permission denied", "cannot find"}
 
 // missed is a path of the home that a command's output says was not found, and that is
-// hidden whether it exists or not. Empty: there is none. What begins with a dot does not
-// count: programs look for much of it.
+// hidden whether it exists or not. Empty: there is none. Names that begin with a dot do not
+// count: programs look for many of them.
 func (v *homeView) missed(output string) string {
 	if v.home == "" || !slices.ContainsFunc(notFound, func(sign string) bool { return strings.Contains(output, sign) }) {
 		return ""
@@ -400,7 +400,7 @@ func (v *homeView) missed(output string) string {
 	return ""
 }
 
-// shows reports whether commands see what is at a path of the home.
+// shows reports whether commands see a path of the home.
 func (v *homeView) shows(path string) bool {
 	for _, c := range v.caches {
 		if fspath.Under(path, c.path) {
@@ -410,8 +410,7 @@ func (v *homeView) shows(path string) bool {
 	return fspath.UnderAny(path, v.visible) || fspath.UnderAny(path, v.entries) || fspath.UnderAny(path, v.roots)
 }
 
-// hide has nothing of the homes there but what the view says, and none of the places of
-// secrets that are seen then.
+// hide hides the homes, except for the paths of the view, and the places of secrets in these.
 func (p *Policy) hide(v *homeView, secrets []string) {
 	p.view = v
 	opened := slices.Clone(p.Roots) // the user has opened just these

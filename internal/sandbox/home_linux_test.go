@@ -50,7 +50,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestLayers has a cache that is as the user has it, and keeps what commands write to it:
+// TestLayers has a cache with the user's content that keeps the files that commands write to it:
 // for the next command, for one that runs meanwhile, and for the next session.
 func TestLayers(t *testing.T) {
 	t.Parallel()

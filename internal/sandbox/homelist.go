@@ -1,7 +1,7 @@
 package sandbox
 
-// toolFolders are folders of a home that hold programs and what belongs to them. Commands
-// can read them. What else PATH and [folderVariables] name comes to it.
+// toolFolders are folders of a home that hold programs and their data. Commands can read them,
+// and the folders that PATH and [folderVariables] name.
 var toolFolders = []string{
 	".local/bin", ".local/lib", ".local/opt", ".local/share/mise", ".local/share/man", ".local/share/fnm",
 	".local/share/bash-completion", ".local/share/coursier", ".local/share/swiftly", ".local/share/rtx", ".local/pipx",
@@ -25,7 +25,7 @@ var folderVariables = []string{
 }
 
 // settingsFiles are settings of tools in a home. Commands see copies of them without
-// what looks like a secret.
+// values that look like secrets.
 var settingsFiles = []string{
 	".gitconfig", ".gitignore", ".gitignore_global", ".gitattributes", ".gitmessage", ".config/git/config", ".config/git/ignore", ".config/git/attributes",
 	".npmrc", ".yarnrc", ".yarnrc.yml", ".bunfig.toml", ".config/pnpm/rc", ".config/pnpm/config.yaml", ".default-npm-packages",
@@ -62,8 +62,8 @@ var toolSecrets = []string{
 // cache is a tool's folder. If its program is there, commands have the folder, too.
 type cache struct {
 	path, program string
-	// programs says that the folder holds what the user has installed. Without layers it
-	// stays as it is, but for its parts.
+	// programs reports whether the folder holds programs that the user has installed. Without
+	// layers, only its parts are replaced.
 	programs bool
 	parts    []string
 }
@@ -93,8 +93,8 @@ var caches = []cache{
 	{path: ".konan", program: "kotlinc"}, {path: ".terraform.d/plugin-cache", program: "terraform"},
 }
 
-// sharedCaches are what commands write of a home if sandbox.caches is shared: what is
-// downloaded or built, and not what is run from PATH or read as settings.
+// sharedCaches are the folders of a home that commands write if sandbox.caches is shared. They
+// hold downloads and builds, and neither programs of PATH nor settings.
 var sharedCaches = []cache{
 	{path: ".cache"}, {path: "Library/Caches", program: "sw_vers"},
 	{path: "go/pkg", program: "go"}, {path: ".npm", program: "npm"}, {path: ".cargo/registry", program: "cargo"}, {path: ".cargo/git", program: "cargo"},
@@ -107,7 +107,7 @@ var sharedCaches = []cache{
 	{path: ".cabal/packages", program: "cabal"}, {path: ".stack/pantry", program: "stack"},
 }
 
-// cacheVariable names a cache that a user keeps elsewhere: a folder in what it names.
+// cacheVariable names a cache that a user keeps elsewhere: a folder in its value.
 type cacheVariable struct {
 	name, within string
 	programs     bool

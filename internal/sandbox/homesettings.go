@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	// secretLine is a line that sets what looks like a secret.
+	// secretLine is a line that sets a value that looks like a secret.
 	secretLine = regexp.MustCompile(`(?i)(_auth\b|_authtoken|token|passw|passph|passwd|secret|api[-_]?key|authorization|extraheader|private[-_]?key)[^=:>]*[=:>]\s*(\S.*)`)
 	// named is a value that is taken from the environment.
 	fromEnvironment = regexp.MustCompile(`^["']?\$(\{\w+\}|\w+)["']?$`)
@@ -22,8 +22,8 @@ var (
 	withToken    = regexp.MustCompile(`://[^/\s:@]{20,}@`)
 )
 
-// withoutSecrets returns settings without what looks like a secret, and whether there was
-// something: lines of passwords and tokens are left out, and those in addresses.
+// withoutSecrets returns settings without values that look like secrets, and whether there were
+// any. It leaves out lines with passwords and tokens, and passwords and tokens in addresses.
 func withoutSecrets(text []byte) (clean []byte, found bool) {
 	if bytes.Contains(text, []byte("-----BEGIN")) {
 		return nil, true
@@ -44,7 +44,7 @@ func withoutSecrets(text []byte) (clean []byte, found bool) {
 var gitNames = []string{"path", "excludesfile", "attributesfile", "template", "hookspath", "templatedir", "file", "allowedsignersfile", "ignorerevsfile"}
 
 // gitFiles are the files of the home that the user's git configuration names, as names in
-// the home. What is included names further ones.
+// the home. Included files name further ones.
 func (s *search) gitFiles() (names []string) {
 	todo := []string{".gitconfig", ".config/git/config"}
 	for i := 0; i < len(todo) && i < 20; i++ {

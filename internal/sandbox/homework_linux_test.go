@@ -81,7 +81,7 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
-// TestExplainHidden says of what a command did not find that it is hidden.
+// TestExplainHidden explains that a path that a command did not find is hidden.
 func TestExplainHidden(t *testing.T) {
 	t.Parallel()
 	for _, m := range here(t) {

@@ -40,7 +40,7 @@ type victim struct {
 }
 
 // bases are folders that no command sees as temporary, so that only the rules for
-// the rest of the system protect what is in them.
+// the rest of the system protect their content.
 func bases() string {
 	if os.Geteuid() == 0 {
 		return "/var/lib"
@@ -141,8 +141,8 @@ func (v *victim) listen() {
 	}()
 }
 
-// run runs a script as the model's commands are, and settles without a user: what
-// asks is undone.
+// run runs a script like a command of the model, without a user: changes that require approval
+// are undone.
 func (v *victim) run(script string) string {
 	v.t.Helper()
 	watch := v.box.Watch()
@@ -156,7 +156,7 @@ func (v *victim) run(script string) string {
 	return out
 }
 
-// start runs a script whose changes nobody reviews, as while it goes on in the background.
+// start runs a script whose changes are not reviewed, as while it goes on in the background.
 func (v *victim) start(script string) string {
 	v.t.Helper()
 	self, err := os.Executable()
@@ -187,9 +187,8 @@ func (v *victim) start(script string) string {
 	return out.String()
 }
 
-// init is the process that a command may try its hand at as the first of all: that
-// of its namespace. Without one it is the server, for the machine's own is nobody's
-// to be tried.
+// init is the process that a command attacks as the first of all: the first one of its
+// namespace. Without a namespace it is the server, since no test attacks the machine's own.
 func (v *victim) init() string {
 	if m := v.box.cfg.Mechanism; m.Processes {
 		return "1"
@@ -202,8 +201,8 @@ func (v *victim) has(name, text string) bool {
 	return err == nil && strings.Contains(string(got), text)
 }
 
-// kept reports whether a protected file is as it was. Landlock holds none: there, what a
-// command has put in its place must not be at work.
+// kept reports whether a protected file is as it was. Landlock holds none: there, its
+// replacement by a command must have no effect.
 func (v *victim) kept(name, text string) bool {
 	if v.box.cfg.Mechanism.Kind == Landlock && v.lacks(name) {
 		return true
@@ -216,8 +215,8 @@ func (v *victim) lacks(name string) bool {
 	return os.IsNotExist(err)
 }
 
-// who is not held by what: letters of the mechanisms under which an attack works,
-// as it is known and documented. n: namespaces, N: namespaces without one for
+// letter is the letter of a mechanism. The table lists the letters of those under which an attack
+// succeeds, as is documented. n: namespaces, N: namespaces without one for
 // processes, b: bubblewrap, l: Landlock, o: none at all (sandbox.mode off), where
 // only the approval gate stands before a command.
 func (m Mechanism) letter(mode Mode) string {
@@ -284,7 +283,7 @@ var hostile = []struct {
 	{name: "an abstract socket", script: `$ATTACK connect @$BASE`, open: "o"},
 	{name: "sockets of the host's and of the wire", script: trySocket(40, 1) + trySocket(40, 2) + trySocket(17, 2) + trySocket(17, 3) + trySocket(2, 3) + trySocket(10, 3) + trySocket(38, 5) + trySocket(44, 3), open: "o"},
 	{name: "raw sockets of a network of one's own", script: `unshare -Urn ` + trySocket(17, 3) + `unshare -Urn ` + trySocket(2, 3) + `unshare -Urn ` + trySocket(2, 10), open: "o"},
-	// What persists in a repository.
+	// Attacks that persist in a repository.
 	{name: "a git hook", script: `echo x > .git/hooks/pre-commit; echo x > .git/hooks/pre-push; chmod +x .git/hooks/*`, open: "o", held: hooked},
 	{name: "git hooks moved", script: `mv .git/hooks .git/h; mkdir .git/hooks; echo x > .git/hooks/pre-commit`, open: "o", held: hooked},
 	{name: "git hooks linked", script: `mkdir h; echo x > h/pre-commit; rm -rf .git/hooks; ln -s ../h .git/hooks`, open: "o", held: hooked},
@@ -330,7 +329,7 @@ func hooked(v *victim, _ string) bool {
 	return v.lacks("ws/.git/hooks/pre-commit") && v.kept("ws/.git/hooks/pre-push", "#!/bin/sh\n")
 }
 
-// rootOnly are letters of what is open to root alone: others have no right to it.
+// rootOnly are letters of attacks that work for root alone: others have no right to it.
 func rootOnly(letters string) string {
 	if os.Geteuid() == 0 {
 		return letters
@@ -356,8 +355,8 @@ func here(t *testing.T) (all []Mechanism) {
 	return all
 }
 
-// Every attack against every mechanism, and against none. What is open is said to
-// be so in the table, and that is tried, too.
+// TestHostile tries every attack against every mechanism, and against none. It fails also if an
+// attack does not succeed that the table lists as open.
 func TestHostile(t *testing.T) {
 	if len(here(t)) == 0 {
 		t.Error("nothing on this host enforces anything, so nothing was tried")
@@ -465,7 +464,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// What everybody does every day has to work.
+// Daily work succeeds.
 func TestDailyWork(t *testing.T) {
 	t.Parallel()
 	const script = `set -e

@@ -10,13 +10,13 @@ import (
 
 func enterHost() { proctest.Enter() }
 
-// hosts are machines that allow less than the one that the tests run on, with what works
-// there: for an ordinary user, and for root.
+// hosts are machines that allow less than the one that the tests run on, with the mechanism that
+// works there: for an ordinary user, and for root.
 var hosts = []struct {
 	name       string
 	host       proctest.Host
 	user, root Kind
-	words      string // of what is said there
+	words      string // of the text there
 }{
 	{"no Landlock", proctest.Host{NoLandlock: true}, Namespaces, Namespaces, "enforced by mount and process namespaces"},
 	{"no user namespaces", proctest.Host{NoUserNamespaces: true}, Landlock, Landlock, "modes, times"},
@@ -37,7 +37,7 @@ var hosts = []struct {
 	},
 }
 
-// hostKind and hostWords say what to find to a test on a host.
+// hostKind and hostWords tell a test on a host which mechanism and which words to expect.
 const (
 	hostKind  = "HERMES_LS_TEST_KIND"
 	hostWords = "HERMES_LS_TEST_WORDS"
@@ -59,7 +59,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestOnHost runs on each of them: what is found works, and what is said is so.
+// TestOnHost runs on each of them: the mechanism works, and its text is true.
 func TestOnHost(t *testing.T) {
 	kind := Kind(os.Getenv(hostKind))
 	if kind == "" {
@@ -67,7 +67,7 @@ func TestOnHost(t *testing.T) {
 	}
 	m := Detect(t.Context())
 	p := Policy{Mode: WorkspaceWrite, Network: true}
-	said := strings.Join(append([]string{m.Says(p)}, m.Lacks(p)...), ". ")
+	said := strings.Join(append([]string{m.Says(p)}, m.Gaps(p)...), ". ")
 	t.Logf("%s: %s", m.Kind, said)
 	if m.Kind != kind || !strings.Contains(said, os.Getenv(hostWords)) {
 		t.Errorf("%s, want %s: %s", m.Kind, kind, said)

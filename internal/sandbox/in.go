@@ -14,6 +14,6 @@ func (b *Box) In(roots ...string) *Box {
 	c.Read = b.views.read
 	b.views.mu.Unlock()
 	c.Roots = func() []string { return roots }
-	c.Tell = nil // was told by b
+	c.Report = nil // b has reported
 	return New(c)
 }

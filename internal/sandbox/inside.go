@@ -14,7 +14,7 @@ import (
 // insideLimit is how long a program of ours may work in the sandbox.
 const insideLimit = 30 * time.Second
 
-// insideOutput bounds what it may write, in bytes.
+// insideOutput bounds its output, in bytes.
 const insideOutput = 16 << 20
 
 // shell runs the scripts of this package.
@@ -52,7 +52,7 @@ func (b *Box) inside(ctx context.Context, script string, writable []string, args
 	return text.String(), err
 }
 
-// capped keeps the beginning of what is written to it.
+// capped keeps the beginning of an output.
 type capped struct{ bytes.Buffer }
 
 func (c *capped) Write(p []byte) (int, error) {

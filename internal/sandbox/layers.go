@@ -21,7 +21,7 @@ import (
 
 // Values of sandbox.caches.
 const (
-	OwnCaches    = "own"    // what commands write to caches is the agent's alone
+	OwnCaches    = "own"    // only the agent sees the changes that commands make in caches
 	SharedCaches = "shared" // commands write the user's caches
 )
 
@@ -88,7 +88,7 @@ func layerName(path, home string) string {
 	return name
 }
 
-// arrangeCaches adds to a policy what commands may do with the tools' caches.
+// arrangeCaches adds the tools' caches to a policy.
 func (b *Box) arrangeCaches(ctx context.Context, m Mechanism, p *Policy, c *proc.Cmd) {
 	if p.Mode != WorkspaceWrite {
 		p.showCaches()
@@ -145,8 +145,8 @@ func (p *Policy) layer(dir string, without func(path string) bool) {
 	}
 }
 
-// replace has a folder of ours stand in for a cache that cannot be layered. What the user has
-// installed stays, and cannot be changed.
+// replace has a folder of ours stand in for a cache that cannot be layered. Programs that the user has
+// installed stay, and cannot be changed.
 func (p *Policy) replace(dir string, f cacheFolder) {
 	if !f.programs {
 		p.bind(dir, f.path)

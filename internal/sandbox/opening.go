@@ -25,7 +25,7 @@ func (b *Box) With(o Opening) *Box {
 }
 
 // frozen writes the judged content of files into the session's temporary folder, and
-// returns what is mounted over them.
+// returns the copies to mount over them.
 func (b *Box) frozen(temp *Temp) (copies []confine.Copy, err error) {
 	for _, path := range slices.Sorted(maps.Keys(b.opening.Frozen)) {
 		real, err := filepath.EvalSymlinks(path)

@@ -14,17 +14,18 @@ import (
 // ownShared is how many megabytes of shared memory a program of the server's own may use.
 const ownShared = 64
 
-// Own is what a program of the server's own may reach besides what commands may read.
+// Own lists the paths that a program of the server's own reaches besides those that commands
+// read.
 type Own struct{ Reads, Writes []string }
 
 // ConfineOwn bounds a program that the server starts on its own account, such as rg for a
-// search, on files that commands may have changed. The program reads what commands may
-// read, and o.Reads. It writes only c.Scratch and o.Writes, and has no network. If the
+// search, on files that commands may have changed. The program reads the paths that
+// commands read, and o.Reads. It writes only c.Scratch and o.Writes, and has no network. If the
 // sandbox is off or none works here, ConfineOwn changes nothing. If it returns an error,
 // the program must not be started.
 //
-// Calls with the zero Own have one policy for the whole session. They share what is set up
-// for it, so each but the first starts in a few milliseconds.
+// Calls with the zero Own have one policy for the whole session. They share its namespaces and
+// mounts, so each but the first starts in a few milliseconds.
 func (b *Box) ConfineOwn(ctx context.Context, c *proc.Cmd, o Own) error {
 	if b.off() || b.wanted().Check() != nil {
 		return nil
@@ -72,8 +73,8 @@ func (b *Box) Enforced(ctx context.Context) bool {
 	return !b.off() && b.mechanism(ctx).Kind != None
 }
 
-// Hidden tells of paths whether commands see what is there. The server copies no file to
-// where commands read that it hides from them elsewhere. If the sandbox is off, nothing is
+// Hidden returns a function that reports whether a path is hidden from commands. The server
+// copies no hidden file to a folder that commands read. If the sandbox is off, nothing is
 // hidden.
 func (b *Box) Hidden() func(path string) bool {
 	if b.off() {

@@ -52,8 +52,8 @@ func ownRun(t testing.TB, box *sandbox.Box, o sandbox.Own, script string) string
 	return out.String()
 }
 
-// A program of the server's own reads the workspace and what it was given, writes only
-// what it was given, and sees no secret.
+// A program of the server's own reads the workspace and its own paths, writes only those that it
+// was given, and sees no secret.
 func TestConfineOwn(t *testing.T) {
 	t.Parallel()
 	box, workspace, home := ownBox(t)

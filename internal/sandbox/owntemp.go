@@ -24,7 +24,7 @@ func (b *Box) OwnTemp(ctx context.Context) []string {
 	return slices.Compact(slices.Sorted(slices.Values(append(tempFolders(), fspath.Existing(tempFolders())...))))
 }
 
-// TempFolder returns where the host keeps what commands see in the folders of [Box.OwnTemp].
+// TempFolder returns the folder of the host that commands see as the folders of [Box.OwnTemp].
 // It returns "" if no command has run yet.
 func (b *Box) TempFolder() string {
 	if b == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// secrets are files and folders of a home that hold keys, or what a person did and
-// said elsewhere.
+// secrets are files and folders of a home that hold keys, histories, or data of other
+// programs.
 var secrets = []string{
 	".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".netrc", "_netrc", ".git-credentials",
 	".config/git/credentials", ".config/gh", ".config/glab-cli", ".config/hub", ".config/gcloud",
@@ -75,7 +75,7 @@ func openSockets() (paths []string) {
 	return fspath.Existing(paths)
 }
 
-// ofRun is what programs need of /run: where names are resolved, and NixOS.
+// ofRun are the paths of /run that programs need: to resolve names, and on NixOS.
 var ofRun = []string{
 	"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/run/connman/resolv.conf",
 	"/run/current-system", "/run/booted-system", "/run/opengl-driver",

@@ -61,7 +61,7 @@ func (m Mechanism) mounts(plan *confine.Plan, p Policy, stand *Temp, shmMB int) 
 	if p.temp != nil {
 		plan.Temp, plan.TempAt = p.temp.tmp(), fspath.Existing(tempFolders())
 	}
-	if p.Mode == ReadOnly { // they may lie in what is hidden or in /tmp
+	if p.Mode == ReadOnly { // they may lie in a hidden folder or in /tmp
 		plan.Visible = append(plan.Visible, slices.DeleteFunc(fspath.Existing(p.Roots), func(root string) bool { return slices.Contains(p.exact, root) })...)
 	}
 	plan.LayerDir, plan.Layers, plan.Binds = p.layerDir, p.layers, p.binds
@@ -147,7 +147,7 @@ func (m Mechanism) wrapped(mounts *confine.Plan, p Policy) *confine.Plan {
 	for _, one := range all {
 		args = append(args, one.args...)
 	}
-	for _, c := range mounts.Folders { // when what lies in them has its place
+	for _, c := range mounts.Folders { // when their entries are mounted
 		args = append(args, "--remount-ro", c.At)
 	}
 	args = append(args, "--proc", "/proc", "--dev", "/dev")
@@ -161,9 +161,8 @@ func (m Mechanism) wrapped(mounts *confine.Plan, p Policy) *confine.Plan {
 	return &confine.Plan{Prefix: append(args, "--"), Processes: true, Scoped: mounts.Scoped}
 }
 
-// rules are what Landlock is to allow. It only ever allows, and what it allows of a
-// folder it allows of all below: so a folder that holds a secret is not allowed,
-// but what lies beside the secret is.
+// rules are the rules for Landlock. Rules only allow, and a rule for a folder allows all below
+// it. So a folder that holds a secret is not allowed, but the entries beside the secret are.
 func rules(p Policy) (reads, writes []string) {
 	writes = p.writable()
 	if p.temp != nil {
@@ -192,7 +191,7 @@ func rules(p Policy) (reads, writes []string) {
 	return reads, split
 }
 
-// beside is dir, if nothing in it is hidden; else what lies beside that.
+// beside is dir, if nothing in it is hidden; else the entries beside the hidden ones.
 func beside(dir string, hidden []string) (allowed []string) {
 	if slices.Contains(hidden, dir) {
 		return nil

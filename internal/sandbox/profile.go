@@ -30,7 +30,7 @@ func profile(p Policy) string {
 	visible := slices.Clone(p.Visible)
 	if p.view != nil && p.view.home != "" {
 		home := quote(p.view.home)
-		// Names on the way to what is visible have to be found.
+		// The folders on the way to a visible path must be found.
 		fmt.Fprintf(&b, "(deny file-read* (subpath %s))\n(allow file-read-metadata (subpath %s))\n", home, home)
 		visible = append(visible, p.view.clean()...)
 	}
@@ -57,7 +57,7 @@ func profile(p Policy) string {
 	return b.String()
 }
 
-// hiddenWithin are secrets that lie in what is writable.
+// hiddenWithin are secrets that lie in writable folders.
 func hiddenWithin(hidden, writable []string) (paths []string) {
 	for _, h := range hidden {
 		if slices.ContainsFunc(writable, func(w string) bool { return h != w && fspath.Under(h, w) }) {

@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
-// host is what decides which mechanisms can work.
+// host has the properties that decide which mechanisms can work.
 type host struct {
 	settings    map[string]string // of the kernel, by name, as far as it has them
 	filtered    bool              // a seccomp filter bounds us, as in a container
@@ -44,8 +44,8 @@ func thisHost() host {
 	return h
 }
 
-// why says in sentences why no mechanism works, and what the user can do. errs are what
-// each one was tried with.
+// why says in sentences why no mechanism works, and how the user can change that. errs are the
+// errors of each.
 func why(errs map[Kind]error) string { return thisHost().why(errs) }
 
 func (h host) why(errs map[Kind]error) string {
@@ -103,7 +103,7 @@ func (h host) noLandlock(err error) string {
 	return fmt.Sprintf("Landlock does not work (%s)", last(err))
 }
 
-// last is the end of an error, where the system says what was wrong.
+// last is the end of an error, which is the system's.
 func last(err error) string {
 	if err == nil {
 		return "unknown"

@@ -53,7 +53,7 @@ git commit -q --allow-empty -m x; git worktree add -q ../tree`); strings.Contain
 }
 
 // A file of settings or a hook that has another name can be changed by that, so the user is
-// asked about it in a new repository. What the user has linked is theirs.
+// asked about it in a new repository. The user's own links are not reviewed.
 func TestHardLinks(t *testing.T) {
 	t.Parallel()
 	m := holding(t)[0]

@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// What a command in the background has made is held from it as soon as a review has found
+// A repository that a background command has made is held from it as soon as a review has found
 // it, while it goes on running.
 func TestHeldWhileItRuns(t *testing.T) {
 	t.Parallel()
@@ -65,7 +65,7 @@ func TestHeldWhileItRuns(t *testing.T) {
 	}
 }
 
-// Pipes in the place of what a repository holds keep no review waiting.
+// Pipes in the place of a repository's files delay no review.
 func TestPipesInARepository(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -1,18 +1,17 @@
-// Package sandbox bounds what commands and scripts reach: what
-// they may write, which of the user's secrets they may read, and whether they may
-// use the network.
+// Package sandbox bounds commands and scripts: which files they write, which of the user's
+// secrets they read, and whether they use the network.
 //
-// A [Policy] says what is wanted, a [Mechanism] what this host can enforce of it,
-// found by trying; a [Box] is the sandbox of one session, with its own /tmp. Where
-// nothing works nothing is pretended: [Mechanism.Enforces] and [Mechanism.Lacks]
-// are the words for it.
+// A [Policy] has the limits of a command. A [Mechanism] enforces as much of a policy as this host
+// allows, which [Detect] finds by trying. A [Box] is the sandbox of one session, with its own
+// /tmp. If no mechanism works, the session says so: [Mechanism.Enforces] and [Mechanism.Gaps]
+// return the text for that.
 //
 //	box := sandbox.New(sandbox.Config{Mode: sandbox.WorkspaceWrite, Roots: folders, …})
 //	defer box.Close()
 //	if err := box.Confine(ctx, &cmd); err != nil { … } // and do not start it
 //
 // Places that run programs by themselves, such as git's hooks, are held by mounts. A [Watch]
-// finds what a command has left of new ones, for the user to review.
+// finds new ones that a command has left, for the user to review.
 // A Box is safe for concurrent use.
 package sandbox
 
@@ -22,7 +21,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
-// Mode is what commands may write.
+// Mode says which folders commands may write.
 type Mode string
 
 // Check returns an error if the mode is not known. No command may run in such a mode.
@@ -40,12 +39,12 @@ const (
 	ReadOnly       Mode = "read-only"       // temporary files alone
 )
 
-// Policy is what a command may reach. Paths are absolute. Those that do not exist
+// Policy has the limits of a command. Paths are absolute. Those that do not exist
 // when a command starts do not count, and symbolic links are followed then.
 type Policy struct {
 	Mode       Mode
 	Roots      []string // the workspace's folders
-	Writable   []string // further: tool caches, what a repository keeps outside of Roots
+	Writable   []string // further: tool caches, folders of a repository outside of Roots
 	Unreadable []string // secrets
 	Visible    []string // readable, although in a folder that is not
 	ReadOnly   []string // not writable, although in a folder that is
@@ -55,7 +54,7 @@ type Policy struct {
 	exact  []string       // further writable folders, in which no link is followed
 	links  []string       // links that cannot be replaced
 	temp   *Temp          // stands in for /tmp; nil: /tmp is nothing special
-	copies []confine.Copy // what files hold for the command
+	copies []confine.Copy // replaced content of files
 
 	view     *homeView      // of the user's home; nil: homes are not hidden
 	layerDir string         // where layers are kept
@@ -63,7 +62,7 @@ type Policy struct {
 	binds    []confine.Copy // caches that are ours altogether
 }
 
-// Mechanism is what a host offers to enforce policies.
+// Mechanism enforces policies on this host.
 type Mechanism struct {
 	Kind      Kind
 	Processes bool   // other processes are out of sight, too
@@ -85,7 +84,7 @@ const (
 	Unknown    Kind = "unknown" // it was not found out in time; nothing is started then
 )
 
-// Enforces says in a sentence what is enforced of a mode, and by what.
+// Enforces says in a sentence how far a mode is enforced, and by which means.
 func (m Mechanism) Enforces(mode Mode) string {
 	writes := "the workspace, the session's own /tmp and tool caches"
 	if m.Kind == Landlock || m.Kind == Seatbelt {
@@ -112,7 +111,7 @@ func (m Mechanism) Enforces(mode Mode) string {
 	return "not enforced: " + m.Reason
 }
 
-// Says is a sentence about a policy: its mode, and what is enforced of it by what.
+// Says is a sentence about a policy: its mode, how far it is enforced, and by which means.
 func (m Mechanism) Says(p Policy) string {
 	if p.Mode == Off || p.Mode == "" {
 		return "switched off (sandbox.mode): commands run with your own rights, watched by approvals"
@@ -127,8 +126,8 @@ func (m Mechanism) Says(p Policy) string {
 	return text
 }
 
-// Lacks says in sentences what of a policy is not enforced; none: nothing lacks.
-func (m Mechanism) Lacks(p Policy) (gaps []string) {
+// Gaps returns a sentence for each part of a policy that is not enforced.
+func (m Mechanism) Gaps(p Policy) (gaps []string) {
 	if p.Mode == Off {
 		if !p.Network {
 			gaps = append(gaps, "sandbox.network is off, but so is the sandbox that would enforce it: commands can use the network")

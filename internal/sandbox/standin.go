@@ -14,7 +14,7 @@ import (
 )
 
 // standIn makes a folder that stands in for the home: with its links, and with copies of
-// settings that are as they are now. What is mounted in it finds its place there. covers
+// settings that are as they are now. It has a folder for each mount in it. covers
 // are files of ours that stand in for settings in tools' own folders.
 func (t *Temp) standIn(v *homeView, mounted []string) (dir string, covers []confine.Copy, err error) {
 	t.mu.Lock()
@@ -37,7 +37,7 @@ func (t *Temp) standIn(v *homeView, mounted []string) (dir string, covers []conf
 	return dir, covers, nil
 }
 
-// layoutOf names what is mounted and linked: another layout has a folder of its own, so
+// layoutOf names a layout of mounts and links: another layout has a folder of its own, so
 // that a folder is never in the way of a link.
 func layoutOf(v *homeView, mounted []string) string {
 	h := sha256.New()
@@ -91,7 +91,7 @@ func replaceIn(root *os.Root, name string, text []byte) error {
 	return root.Rename(name+".new", name)
 }
 
-// link makes the links of a home in what stands in for it.
+// link makes the links of a home in the folder that replaces it.
 func link(dir string, v *homeView) error {
 	for path, to := range v.links {
 		name, err := filepath.Rel(v.home, path)

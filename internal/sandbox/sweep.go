@@ -66,8 +66,8 @@ type workspaceLayers struct {
 	size int64
 }
 
-// sweepLayers removes what is too old or too much, and what an earlier sweep has left.
-// What is in use stays.
+// sweepLayers removes layers that are too old or too large, and those that an earlier sweep has
+// left. Layers in use stay.
 func sweepLayers(ctx context.Context, dir string, now time.Time, limit int64) {
 	entries, _ := os.ReadDir(dir)
 	var all []workspaceLayers
@@ -101,10 +101,10 @@ func sweepLayers(ctx context.Context, dir string, now time.Time, limit int64) {
 	}
 }
 
-// trash ends the name of what is being removed.
+// trash ends the name of a folder that is being removed.
 const trash = ".removed"
 
-// remove removes the layers of a workspace if nobody uses them.
+// remove removes the layers of a workspace if they are not in use.
 func (w workspaceLayers) remove(ctx context.Context) bool {
 	return removeOwned(ctx, w.dir, w.dir+trash)
 }
@@ -174,7 +174,7 @@ func openFolders(ctx context.Context, root *os.Root, name string) {
 
 // sizeOf is how much the files of a folder hold.
 func sizeOf(ctx context.Context, dir string) (total int64) {
-	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { //nolint:errcheck // what cannot be read does not count
+	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { //nolint:errcheck // unreadable files do not count
 		if ctx.Err() != nil {
 			return fs.SkipAll
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
-// Temp holds what a session's commands find in place of other things: of /tmp, and
-// of what is hidden. It goes with its server, also when that is killed.
+// Temp holds the files and folders that replace others for a session's commands: /tmp, and
+// hidden paths. It is removed with its server, also if the server is killed.
 type Temp struct {
 	dir *scratch.Dir
 
@@ -44,7 +44,7 @@ func (t *Temp) fill() error {
 	return os.Mkdir(t.nothing(), 0o111)
 }
 
-// tmp is what commands see as /tmp.
+// tmp is the folder that commands see as /tmp.
 func (t *Temp) tmp() string { return t.dir.Path("tmp") }
 
 // blank and nothing stand in for files and folders that are hidden.

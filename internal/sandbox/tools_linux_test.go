@@ -15,7 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/proctest"
 )
 
-// projects are small ones, with what a developer does in them. Each runs if its program
+// projects are small ones, with the commands of a developer. Each runs if its program
 // is there, in the home of the user who runs the tests.
 var projects = []struct {
 	program, name string
@@ -103,7 +103,7 @@ func TestTools(t *testing.T) {
 				})
 				t.Cleanup(box.Close)
 				box.sockets = func() []string { return nil } // those of other tests come and go
-				for range 2 {                                // with what the first has left
+				for range 2 {                                // with the files that the first has left
 					var out bytes.Buffer
 					c := proc.Cmd{Args: []string{"/bin/sh", "-c", p.script}, Dir: ws, Env: environ, Stdout: &out, Stderr: &out}
 					if err := box.Confine(t.Context(), &c); err != nil {

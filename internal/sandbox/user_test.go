@@ -8,7 +8,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/proctest"
 )
 
-// Root may do what users may not, so all tests of this package run as a user, too. Not
+// Root may do more than users, so all tests of this package run as a user, too. Not
 // beside the others, which would double the load.
 func TestAsUser(t *testing.T) {
 	proctest.AsUser(t, ".")

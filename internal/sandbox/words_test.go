@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// What is said is said of each mechanism, and only what is so.
-func TestLacks(t *testing.T) {
+// Each mechanism has the text of its gaps, and no other text.
+func TestGaps(t *testing.T) {
 	t.Parallel()
 	on, off := Policy{Mode: WorkspaceWrite, Network: true}, Policy{Mode: WorkspaceWrite}
 	best := Mechanism{Kind: Namespaces, Processes: true, NoNetwork: true, Scoped: true}
@@ -31,7 +31,7 @@ func TestLacks(t *testing.T) {
 		{"not scoped, no network", Mechanism{Kind: Bubblewrap, Processes: true, NoNetwork: true}, off, []string{"links to git's settings"}},
 		{"landlock", Mechanism{Kind: Landlock}, off, []string{"hooks, .vscode", "sandbox.network"}},
 	} {
-		got := tt.m.Lacks(tt.p)
+		got := tt.m.Gaps(tt.p)
 		if len(got) != len(tt.want) {
 			t.Errorf("%s: %q", tt.name, got)
 			continue
@@ -101,7 +101,7 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// Caches are what is not run and not read as settings.
+// Caches hold neither programs nor settings.
 func TestCaches(t *testing.T) {
 	t.Parallel()
 	home, elsewhere := t.TempDir(), t.TempDir()
@@ -173,7 +173,7 @@ func TestNoFolderForTemporaryFiles(t *testing.T) {
 	}
 }
 
-// What was not found out is not taken for a no.
+// An unknown mechanism is not taken for none.
 func TestUnknownMechanism(t *testing.T) {
 	t.Parallel()
 	b := New(Config{Mode: WorkspaceWrite, Roots: func() []string { return nil }, Home: t.TempDir(), Mechanism: &Mechanism{Kind: Unknown, Reason: "late"}})

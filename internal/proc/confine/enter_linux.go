@@ -25,8 +25,8 @@ func (p *Plan) Attr(attr *syscall.SysProcAttr) {
 	attr.GidMappingsEnableSetgroups = mayMapAll(unix.CAP_SETGID)
 }
 
-// mapping: everybody as they are where we may say so (root, so that what it
-// unpacks or installs can have other owners), else ourselves alone.
+// mapping returns all users if we may map them (as root, so that unpacked and installed files can
+// have other owners), else ourselves alone.
 func mapping(id int, needs uint) []syscall.SysProcIDMap {
 	if mayMapAll(needs) {
 		return []syscall.SysProcIDMap{{Size: 1<<32 - 1}}
@@ -53,12 +53,11 @@ func has(c uint) bool {
 	return unix.Capget(&header, &data[0]) == nil && data[c/32].Effective&(1<<(c%32)) != 0
 }
 
-// Enter does to this process, and for good, what the plan says. The thread has to
-// be locked: what it starts afterwards is bound. An error says what could not be
-// done; the program must not be started then.
+// Enter bounds this process by the plan, for good. The thread must be locked: its later children
+// are bound. If Enter returns an error, the program must not be started.
 func (p *Plan) Enter() error {
 	if p.Apart() {
-		// What the child could otherwise do to us, through us it could undo.
+		// A child that controls us could undo its bounds through us.
 		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 			return fmt.Errorf("making the supervisor unreadable: %w", err)
 		}
@@ -73,8 +72,8 @@ func (p *Plan) Enter() error {
 			}
 		}
 	}
-	// The session keyring of the one who started us holds what its programs put
-	// there. Not every kernel has keyrings.
+	// The session keyring of the one who started us holds the keys of its
+	// programs. Not every kernel has keyrings.
 	unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0) //nolint:errcheck // see above
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("giving up new privileges: %w", err)
@@ -93,15 +92,15 @@ func (p *Plan) Enter() error {
 	return nil
 }
 
-// kept are the capabilities that root's programs keep. What would change mounts, networks,
-// devices, the clock, the kernel or other processes is not among them.
+// kept are the capabilities that root's programs keep. Those that change mounts, networks,
+// devices, the clock, the kernel or other processes are not among them.
 func (p *Plan) kept() []uint {
 	kept := []uint{
 		unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, // root works in folders of other users
 		unix.CAP_CHOWN, unix.CAP_FSETID, // tar, install and package managers give files to others
 		unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_AUDIT_WRITE, // su, and tests that become another user
-		unix.CAP_KILL,             // and end what they started as that one
-		unix.CAP_SETPCAP,          // programs that give up what is left
+		unix.CAP_KILL,             // and end the processes of that user
+		unix.CAP_SETPCAP,          // programs that give up the rest
 		unix.CAP_NET_BIND_SERVICE, // a server on port 80
 		unix.CAP_SYS_CHROOT,       // debootstrap and the like
 	}
@@ -111,8 +110,8 @@ func (p *Plan) kept() []uint {
 	return kept
 }
 
-// dropCapabilities is for this thread and what it starts. The other threads keep
-// theirs, which nobody inside can reach: see Enter.
+// dropCapabilities is for this thread and its children. The other threads keep
+// theirs, which no process inside can reach: see Enter.
 func dropCapabilities(kept []uint) error {
 	var keep [2]uint32
 	for _, c := range kept {

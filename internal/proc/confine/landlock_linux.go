@@ -35,9 +35,9 @@ func rightsOf(version int) uint64 {
 // building needs, and nothing kept a file from being cut.
 const BoundingVersion, ScopingVersion = 3, 6
 
-// landlock bounds this thread and what it starts. Not with the library's own
+// landlock bounds this thread and its children. Not with the library's own
 // rules, which stop every thread of this process to bind it, for up to some
-// milliseconds: nobody else in it does anything.
+// milliseconds: no other thread in it does anything.
 func (p *Plan) landlock() error {
 	version, err := ll.LandlockGetABIVersion()
 	if p.Landlock && (err != nil || version < BoundingVersion) {

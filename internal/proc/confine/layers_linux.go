@@ -16,8 +16,8 @@ import (
 // process lives that made it.
 const slots = 256
 
-// slot is a folder that holds the layers of one namespace: of each, "upper" is what was
-// written, and "work" is the kernel's.
+// slot is a folder that holds the layers of one namespace: of each, "upper" has the
+// written files, and "work" is the kernel's.
 type slot struct {
 	dir   string
 	first string // the slot whose layers lie below those of the others; empty: this one
@@ -50,7 +50,7 @@ func takeSlot(dir string) (slot, error) {
 	return slot{}, fmt.Errorf("%d are in use", slots)
 }
 
-// layers mounts the plan's layers where nobody sees them yet. A folder that cannot be
+// layers mounts the plan's layers where no process sees them yet. A folder that cannot be
 // layered is read-only.
 func (p *Plan) layers() (places []place, err error) {
 	if len(p.Layers) == 0 {
@@ -74,8 +74,8 @@ func (p *Plan) layers() (places []place, err error) {
 	return places, nil
 }
 
-// layer mounts one. Of a second slot, what the first one holds lies below, so that what
-// an earlier command has downloaded is there.
+// layer mounts one. The first slot lies below a second one, so that downloads
+// of earlier commands are there.
 func (s slot) layer(l Copy) (fd int, err error) {
 	lower, err := unix.Openat2(unix.AT_FDCWD, l.At, &unix.OpenHow{
 		Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_DIRECTORY, Resolve: unix.RESOLVE_NO_SYMLINKS,
@@ -135,8 +135,8 @@ func flagsOf(fd int) int {
 	return 0
 }
 
-// overlay mounts a writable layer. What is written is not forced to the disk, as caches
-// are not: a copy of each file that is changed would wait for it.
+// overlay mounts a writable layer. Written data is not forced to the disk: each
+// changed file is copied, and the copy would wait for the disk.
 func overlay(lower, upper, work string, flags int) (fd int, err error) {
 	var fds [2]int
 	for i, path := range []string{upper, work} {

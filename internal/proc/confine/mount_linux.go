@@ -32,9 +32,9 @@ const (
 	frozen
 )
 
-// mount makes everything read-only, and then puts what the plan lists where it
-// was. The trees are taken before, so that each keeps the flags it had and what
-// is hidden by another can still be shown.
+// mount makes everything read-only, and then mounts the paths of the plan in their
+// places. The trees are opened before, so that each keeps its flags, and a path that another
+// mount hides can still be shown.
 func (p *Plan) mount() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("making the mounts private: %w", err)
@@ -123,7 +123,7 @@ func (p *Plan) take() ([]place, error) {
 	return places, nil
 }
 
-// standIns are what hidden files and folders show, before they are hidden.
+// standIns are the file and folder that replace hidden ones, opened before they are hidden.
 type standIns struct {
 	file, folder int
 	open         []int // empty folders that are still writable
@@ -264,8 +264,8 @@ func (p *Plan) shownWithin(dir string) bool {
 	return slices.ContainsFunc(slices.Concat(p.Folders, p.Binds, p.Layers), func(c Copy) bool { return within(c.At) })
 }
 
-// tree takes what is mounted at a path, with all below. A symbolic link on the way
-// is an error: somebody put it there after the plan was made.
+// tree opens the mount at a path, with all mounts below. A symbolic link on the way
+// is an error: it was put there after the plan was made.
 func tree(path string) (fd int, err error) {
 	at, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
 		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,

@@ -1,7 +1,6 @@
-// Package confine is what a supervisor does to itself, or to the process that it
-// is about to start, so that a program and all it starts reach no more than a
-// [Plan] says. It decides nothing: package sandbox makes the plan, and package
-// proc carries it to the supervisor.
+// Package confine bounds a supervisor, or the process that it is about to start, so that a
+// program and all its descendants reach no more than a [Plan] allows. It decides nothing:
+// package sandbox makes the plan, and package proc carries it to the supervisor.
 //
 // [Enter] changes the calling thread and process for good and is called once, in
 // a process that exists for nothing else.
@@ -12,11 +11,11 @@ import (
 	"strconv"
 )
 
-// Plan is what bounds a child. The zero plan bounds nothing. Paths are absolute
+// Plan bounds a child. The zero plan bounds nothing. Paths are absolute
 // and free of symbolic links; those that do not exist are passed over.
 type Plan struct {
 	// Namespaces puts the child into user, mount, IPC and process namespaces of its
-	// own, in which everything is read-only but what the lists below say.
+	// own, in which everything is read-only, except for the lists below.
 	Namespaces bool
 	Processes  bool // with Namespaces or Prefix: a process namespace, too
 	Network    bool // with Namespaces: a network of its own, with nothing but a loopback
@@ -36,11 +35,11 @@ type Plan struct {
 	Binds    []Copy   // writable, in place of folders
 	Temp     string   // a folder of the host's that stands in for each of TempAt
 	TempAt   []string
-	Blank    string // what stands in for hidden files
-	Nothing  string // what stands in for hidden folders
+	Blank    string // replaces hidden files
+	Nothing  string // replaces hidden folders
 
-	// Layers are folders that keep what they hold, since what is written to them lies in a
-	// layer of ours: From is its name in LayerDir.
+	// Layers are folders that do not change, since data that is written to them lies in a layer
+	// of ours: From is its name in LayerDir.
 	Layers   []Copy
 	LayerDir string
 
@@ -59,7 +58,7 @@ type Plan struct {
 // Copy is a file or folder of the host's that stands in for another.
 type Copy struct{ From, At string }
 
-// What sockets may be made.
+// Values of [Plan.Sockets].
 const (
 	AnySocket      = iota
 	InternetSocket // those of programs: local ones, TCP, UDP, and the kernel's own

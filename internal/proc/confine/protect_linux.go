@@ -29,7 +29,7 @@ func Protect(readOnly, pinned []string) error {
 	return nil
 }
 
-// Scope keeps this thread and what it starts from the abstract sockets of others, and from
+// Scope keeps this thread and its children from the abstract sockets of others, and from
 // the memory of processes that do not descend from it. The thread must have given up new
 // privileges.
 func Scope() error {

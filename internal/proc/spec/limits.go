@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// Limits bound a child and everything below it. Zero is no limit.
+// Limits bound a child and all its descendants. Zero is no limit.
 type Limits struct {
-	// MemoryMB is what a single process may allocate, and what all of them may hold
-	// together. A process that asks for more is refused it; when together they hold
-	// more, all are ended, and [Exit.Limit] says so.
+	// MemoryMB bounds the memory of each process, and of all of them together. If a process
+	// asks for more, its allocation fails. If they hold more together, all are ended, and
+	// Exit.Limit of package proc is LimitMemory.
 	MemoryMB int
 	// Processes that may run at once. With more, all are ended.
 	Processes int
@@ -17,7 +17,7 @@ type Limits struct {
 	OpenFiles int
 }
 
-// What [Exit.Limit] can be.
+// Names of the limits because of which everything is ended.
 const (
 	LimitMemory    = "memory"
 	LimitProcesses = "processes"

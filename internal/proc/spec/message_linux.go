@@ -24,7 +24,7 @@ const (
 	WorkerFailed = 'E' // holder: id, why it did not start
 	WorkerGone   = 'G' // holder: id; the worker and everything below it has gone
 	Protect      = 'M' // server: id, a number of paths, that many to be made read-only, others to be pinned
-	Protected    = 'm' // holder: id, what went wrong
+	Protected    = 'm' // holder: id, the error
 	RunCommand   = 'C' // server to worker: which descriptors come, in letters
 )
 
@@ -119,7 +119,7 @@ func SocketPair() (one, other int, err error) {
 	return fds[0], fds[1], os.NewSyscallError("socketpair", err)
 }
 
-// What comes with a command beside its own descriptors and the two pipes, in letters.
+// Letters for the descriptors that come with a command beside its own and the two pipes.
 const (
 	WithLeft  = "l"
 	WithGroup = "g"

@@ -29,18 +29,18 @@ var Served atomic.Bool
 // DefaultGrace is the grace period if none was given.
 const DefaultGrace = 200 * time.Millisecond
 
-// LastTries is how long the supervisor goes on killing what does not die: what
-// sits in the kernel dies when it leaves, and nobody has to wait for that.
+// LastTries is how long the supervisor continues to kill processes that do not die. A process
+// that is stuck in the kernel dies when it leaves it, and no call waits for that.
 const LastTries = 5 * time.Second
 
 // WakeEvery is how often a stopped supervisor is continued while it must end.
 const WakeEvery = 20 * time.Millisecond
 
-// LeftFD is the descriptor of a held child that receives what it leaves: a number that
+// LeftFD is the descriptor of a held child for its last output: a number that
 // neither shells nor scripts use.
 const LeftFD = 57
 
-// Spec is what the supervisor has to start. It travels over the control pipe and
+// Spec tells a supervisor which program to start. It travels over the control pipe and
 // not in arguments or the environment, which other processes may read.
 type Spec struct {
 	Path, Dir string
@@ -113,7 +113,7 @@ func counted(fields []string) (taken, rest []string, err error) {
 	return fields[1 : 1+n : 1+n], fields[1+n:], nil
 }
 
-// DetachMessage is a stop by a server that needs the supervisor no longer, and lives.
+// DetachMessage is the stop of a living server that no longer needs the supervisor.
 const DetachMessage time.Duration = -1
 
 // A stop is a grace period of eight bytes. The end of the pipe is one as well; when
@@ -131,8 +131,8 @@ func ReadStop(r io.Reader) (time.Duration, error) {
 	return time.Duration(binary.LittleEndian.Uint64(b[:])), nil
 }
 
-// ParseLine takes a message apart: its kind, and what follows, both as numbers,
-// where they are such, and as text.
+// ParseLine splits a message into its kind and the rest. The rest is returned as text, and its
+// numbers apart.
 func ParseLine(line string) (kind string, numbers []int, text string) {
 	kind, text, _ = strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 	for _, f := range strings.Fields(text) {

@@ -22,8 +22,8 @@ import (
 
 // namespace is a holder as its own process sees it: the first of a process namespace,
 // in which workers start commands. It starts a worker when the server asks for one, kills
-// what a killed worker has left, and takes everything with it when it ends, which it does
-// when the server does.
+// the processes that a killed worker leaves. If the server ends, the holder ends, and with it
+// the namespace.
 type namespace struct {
 	socket int
 	how    string // for workers
@@ -37,7 +37,7 @@ type namespace struct {
 	some    *sync.Cond     // a worker was started
 }
 
-// What a worker is told of its start, in letters.
+// Letters that tell a worker how it was started.
 const (
 	scopedWorker = "s" // it keeps others from its memory
 	apartWorker  = "a" // it is in a user namespace of ours
@@ -53,7 +53,7 @@ func (s supervisor) hold(what spec.Spec) {
 	n.some = sync.NewCond(&n.mu)
 	standFirm()
 	ready := make(chan struct{})
-	go func() { // the one thread that keeps what mounts need
+	go func() { // the one thread that keeps the capabilities that mount
 		runtime.LockOSThread()
 		close(ready)
 		for mount := range n.mounts {
@@ -90,7 +90,7 @@ func (s supervisor) hold(what spec.Spec) {
 		go n.keeper.watch(n.mounts)
 	}
 	n.serve()
-	select {} // the end of the control pipe ends us, once workers have ended what runs
+	select {} // the end of the control pipe ends us, once workers have ended their commands
 }
 
 // Signals whose action the Go runtime leaves to the C libraries: it has no handler for them.
@@ -139,8 +139,8 @@ func (n *namespace) works() bool {
 	return len(n.workers) > 0
 }
 
-// serve does what the server asks for, until it ends. Its thread is the one that has
-// entered the plan, so what it starts is bound. If a message cannot be received, such as
+// serve handles the server's messages until the server ends. Its thread is the one that has
+// entered the plan, so the processes that it starts are bound. If a message cannot be received, such as
 // with no descriptor left, the holder ends, and the server makes another one.
 func (n *namespace) serve() {
 	buf := make([]byte, spec.LongestMessage)
@@ -160,8 +160,8 @@ func (n *namespace) serve() {
 	}
 }
 
-// start starts a worker. If a command has changed what it would inherit from us, it does
-// not, and the server makes another holder.
+// start starts a worker. If a command has changed a limit or a priority that the worker would
+// inherit, start starts none, and the server makes another holder.
 func (n *namespace) start(m spec.Message) {
 	if !n.inherited.unchanged() {
 		n.say(spec.Message{Kind: spec.WorkerFailed, Fields: []string{m.Fields[0], "a command has changed the limits of its holder"}})
@@ -200,7 +200,7 @@ func (n *namespace) start(m spec.Message) {
 // say answers the server. A server that has ended shows on the control pipe.
 func (n *namespace) say(m spec.Message) error { return spec.Send(n.socket, m) }
 
-// reap collects what has ended, and kills what a worker has left.
+// reap collects ended processes, and kills those that a worker has left.
 func (n *namespace) reap() {
 	for {
 		n.mu.Lock()
@@ -224,9 +224,8 @@ func (n *namespace) reap() {
 	}
 }
 
-// endOrphans kills all processes that have come to us and are no workers, and what is
-// below them. What cannot be killed one by one, because it makes more all the time, ends
-// with us.
+// endOrphans kills all children of the holder that are no workers, and their descendants. If
+// they fork faster than they are killed, the holder ends, and they end with it.
 func (n *namespace) endOrphans() {
 	for deadline := time.Now().Add(spec.LastTries); ; time.Sleep(time.Millisecond) {
 		orphans := n.orphans()
@@ -399,8 +398,8 @@ func (w *standby) start(s supervisor, m spec.Message) (pid int, l spec.Limits, e
 	return pid, what.Limits, nil
 }
 
-// inherited is what children inherit of a process, and what other processes of the same
-// user can change.
+// inherited has the properties of a process that children inherit and that other processes of
+// the same user can change.
 type inherited struct {
 	limits []unix.Rlimit
 	nice   int
@@ -436,9 +435,9 @@ func allLimits() (all []unix.Rlimit) {
 	return all
 }
 
-// mountTable is what a worker knows of the mounts around it, by their places. What protects
-// a file or folder goes when that is removed from outside, and another one of its name is
-// not protected. The kernel does not tell of that, so each place is looked at.
+// mountTable has the mounts around a worker, by their paths. If a program outside removes a
+// protected file or folder, its mount goes, and a new one of the same name is not protected.
+// The kernel does not report that, so each path is checked.
 type mountTable map[string]uint64
 
 // mountPlaces lists the mounts that there are, but for those of the kernel's own places.
@@ -458,7 +457,7 @@ func mountPlaces() (mountTable, error) {
 			continue
 		}
 		if t[place], err = mountAt(place); err != nil {
-			delete(t, place) // it lies in what is hidden
+			delete(t, place) // it lies in a hidden folder
 		}
 	}
 	return t, nil

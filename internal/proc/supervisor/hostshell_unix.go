@@ -25,9 +25,9 @@ func hostShell(path string) {
 	}
 	unix.SetNonblock(fd, false) //nolint:errcheck // a descriptor that we opened
 	code := 1
-	// Before the child: it may be quick, and its terminal closed at once. What is
-	// caught, and not ignored, is no matter of the child's.
-	over := make(chan struct{}) // closed when the child has ended: then so does what it left
+	// Before the child starts: it may end at once, and its terminal with it. A child does not
+	// inherit that a signal is caught. It would inherit that a signal is ignored.
+	over := make(chan struct{}) // closed when the child has ended: its descendants end then
 	ends := make(chan os.Signal, 1)
 	signal.Notify(ends, syscall.SIGTERM, syscall.SIGHUP)
 	supervisor{

@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
-// keeper keeps what is protected in a holder protected. The kernel removes the mount of a
+// keeper renews the protection of paths in a holder. The kernel removes the mount of a
 // file that another program replaces from outside, as the user's own git does with its
 // settings, and the new file of that name could be written. A keeper sees that and protects
 // the new file. Everything but watch is called by the thread that makes mounts.
@@ -20,7 +20,7 @@ type keeper struct {
 	readOnly, pinned map[string]bool // paths that are protected
 }
 
-// newKeeper notes what a plan protects.
+// newKeeper notes the paths that a plan protects.
 func newKeeper(plan *confine.Plan) *keeper {
 	k := &keeper{map[string]bool{}, map[string]bool{}}
 	k.note(plan.ReadOnly, slices.Concat(plan.Pinned, plan.Links))
@@ -50,8 +50,8 @@ func (k *keeper) protect(readOnly, pinned []string) (changed bool, err error) {
 	return true, confine.Protect(readOnly, pinned)
 }
 
-// protection says what is at a path. One look tells it, since another file can come between
-// two.
+// protection is the state of a path. One system call tells it, since another file can come
+// between two.
 type protection int
 
 const (
@@ -99,7 +99,7 @@ const (
 	mostWait     = 250 * time.Millisecond // either, after a while
 )
 
-// renew protects what has been replaced. It returns how long to wait for the next change.
+// renew protects paths whose file was replaced. It returns how long to wait for the next change.
 func (k *keeper) renew() (wait time.Duration) {
 	readOnly, pinned := slices.Sorted(maps.Keys(k.readOnly)), slices.Sorted(maps.Keys(k.pinned))
 	k.protect(slices.Clone(readOnly), slices.Clone(pinned)) //nolint:errcheck // looked at below

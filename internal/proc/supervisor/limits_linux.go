@@ -13,16 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchEvery is how often what runs is counted, where it has limits, and watchForks how
-// often while it forks; but never more than one part in watchShare of the time.
+// watchEvery is how often descendants with limits are counted, and watchForks how often while
+// they fork. Counting takes at most one part in watchShare of the time.
 const (
 	watchEvery = 50 * time.Millisecond
 	watchForks = 2 * time.Millisecond
 	watchShare = 20
 )
 
-// Less would be too little for ourselves, who get the limits too. What all hold
-// together is kept by watchLimits whatever the number.
+// The least limits: the supervisor gets them, too, and needs that much. watchLimits holds the
+// sum to the configured limit in any case.
 const (
 	leastMemoryMB  = 256
 	leastOpenFiles = 16
@@ -31,10 +31,10 @@ const (
 // lower sets the limits that a child inherits, on ourselves: later would be too
 // late, since the child runs by then. where tells whose processes the kernel counts in
 // our user namespace; it counts our threads too, so that
-// limit is taken from us again by what lower returns, and made final for the child.
+// limit is taken from us again by raise, and made final for the child.
 // The kernel does not hold root to that limit, whatever its capabilities.
 //
-// Data and not address space: what a program only reserves costs nothing.
+// It limits data and not address space: reserved memory costs nothing.
 func lower(l spec.Limits, where neighbors) (raise func(pid *int)) {
 	if l.MemoryMB > 0 {
 		final(unix.RLIMIT_DATA, uint64(max(l.MemoryMB, leastMemoryMB))<<20)
@@ -122,7 +122,7 @@ type forkCounter struct {
 	last int // the number that the newest process or thread got
 }
 
-// added counts what was made since it was asked last, and reports whether there is any.
+// added counts the processes and threads since the last call, and reports whether there are any.
 // The kernel tells the newest number in the namespace that we are in.
 func (f *forkCounter) added() bool {
 	text, err := os.ReadFile("/proc/loadavg")
@@ -161,8 +161,8 @@ func exceeded(l spec.Limits, all []processes.Process) int {
 	return 0
 }
 
-// private are the pages in memory that a process shares with no file: what forks
-// of each other share counts for each, which errs on the safe side.
+// private are the pages in memory that a process shares with no file. Pages that forks
+// share count for each of them, which errs on the safe side.
 func private(pid int) int {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/spec"
 )
 
-// lower sets the limit on open files on ourselves for the fork alone; what it
-// returns puts ours back. What runs below cannot be counted on this system, so the
-// other limits are not kept.
+// lower sets the limit on open files on ourselves for the fork alone; raise
+// restores ours. Descendants cannot be counted on this system, so the other limits are not
+// enforced.
 func lower(l spec.Limits, _ neighbors) (raise func(pid *int)) {
 	var was unix.Rlimit
 	if l.OpenFiles <= 0 || unix.Getrlimit(unix.RLIMIT_NOFILE, &was) != nil {
@@ -20,7 +20,7 @@ func lower(l spec.Limits, _ neighbors) (raise func(pid *int)) {
 	now.Cur = min(was.Max, uint64(l.OpenFiles))
 	unix.Setrlimit(unix.RLIMIT_NOFILE, &now) //nolint:errcheck // lowering is always allowed
 	return func(*int) {
-		unix.Setrlimit(unix.RLIMIT_NOFILE, &was) //nolint:errcheck // back to what it was
+		unix.Setrlimit(unix.RLIMIT_NOFILE, &was) //nolint:errcheck // as it was
 	}
 }
 

@@ -25,31 +25,31 @@ import (
 // Go program never is. The first one passes messages on, and ends the second when
 // it does not end by itself. With the first of its processes a process namespace
 // ends as a whole. Where only Landlock bounds a program, it can send signals to the
-// supervisor that is bound with it, and not to the first one, which ends what is left.
+// supervisor that is bound with it, and not to the first one, which ends all that is left.
 type nsParent struct {
 	pid     int
 	control *os.File      // stops for the second
 	status  *os.File      // its messages
-	errors  *os.File      // what the program of Plan.Prefix says is wrong; nil: there is none
-	told    chan struct{} // closed when what to start has been written to control
+	errors  *os.File      // error output of the program of Plan.Prefix; nil: there is none
+	told    chan struct{} // closed when the spec has been written to control
 	heard   atomic.Bool   // it has said whether the child runs
 }
 
 // Descriptors of the second supervisor behind another program (Plan.Prefix): that
-// one stays alive and would hold the child's pipes open, but closes what is above
-// 2 when it has started us.
+// one stays alive and would hold the child's pipes open, but closes descriptors
+// above 2 when it has started us.
 const (
 	binaryFD = 5
 	stdioFD  = 6 // and the two above
 )
 
-// What the second supervisor is told of its start, in letters.
+// Letters that tell the second supervisor how it was started.
 const (
 	ofGuest       = "g" // its child belongs to another program's terminal: see Outside
 	behindProgram = "b" // started by the program of Plan.Prefix
 )
 
-// relay starts the second supervisor and tells it what to start.
+// relay starts the second supervisor and sends it the spec.
 func (s supervisor) relay(what spec.Spec) (*nsParent, error) {
 	what.Scratch = "" // ours to clear up
 	encoded, err := what.Encode()
@@ -111,8 +111,8 @@ func (s supervisor) relay(what spec.Spec) (*nsParent, error) {
 }
 
 // stop asks the second one to end everything. If it has not said yet that the child
-// runs, stop ends it at once: it may not even know what to start, and would take the
-// stop for that.
+// runs, stop ends it at once: it may still wait for the spec, and would read the stop as
+// that.
 func (r *nsParent) stop(grace time.Duration) {
 	if !r.heard.Load() {
 		unix.Kill(r.pid, unix.SIGKILL) //nolint:errcheck // it may be gone
@@ -133,7 +133,7 @@ func (r *nsParent) follow(s supervisor, stops <-chan time.Duration) {
 		case grace := <-stops:
 			r.stop(grace)
 			late, again = time.After(grace+spec.LastTries), time.After(0)
-		case <-again: // what it watches may have stopped it, where no namespace hides it
+		case <-again: // without a process namespace, a descendant may have stopped it
 			unix.Kill(r.pid, unix.SIGCONT) //nolint:errcheck // it may be gone
 			again = time.After(spec.WakeEvery)
 		case <-late:
@@ -175,7 +175,7 @@ func (r *nsParent) pass(s supervisor) {
 	}
 }
 
-// complaint is what went wrong before the second supervisor could say anything.
+// complaint is the error that kept the second supervisor from sending a message.
 func (r *nsParent) complaint() error {
 	if r.errors != nil {
 		text := make([]byte, 500)

@@ -47,8 +47,8 @@ func supervise() {
 		control: os.NewFile(3, "control"),
 		attr:    childAttr(),
 		tell:    teller(os.NewFile(4, "status")),
-		// The child may inherit what is ignored, so this comes after the fork. The
-		// end comes over the control pipe.
+		// After the fork: a child inherits which signals are ignored. The end comes over
+		// the control pipe.
 		forked: func(chan<- time.Duration) {
 			signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 			dropStdio()
@@ -64,12 +64,12 @@ func teller(status io.Writer) func(kind string, about ...any) {
 	}
 }
 
-// supervisor starts a child and owns everything below it.
+// supervisor starts a child and owns all its descendants.
 type supervisor struct {
 	control *os.File
 	attr    *syscall.SysProcAttr
 	// tell takes "P pid" when the child runs, "E errno" when it does not start,
-	// "S text" when what should bound it could not be set up, "X code signal" when
+	// "S text" when its sandbox could not be set up, "X code signal" when
 	// it has ended, "K n" when everything is ended because of limit n, "L n" when n
 	// could not be ended.
 	tell   func(kind string, about ...any)
@@ -86,12 +86,12 @@ func (s supervisor) run() {
 	hide()
 	what, err := spec.Read(s.control)
 	if err != nil {
-		return // the server died before it said anything
+		return // the server died before it sent a spec
 	}
 	var orphaned atomic.Bool
 	defer func() {
 		if what.Scratch != "" && orphaned.Load() {
-			os.RemoveAll(what.Scratch) //nolint:errcheck // a temp folder, and nobody to tell
+			os.RemoveAll(what.Scratch) //nolint:errcheck // a temp folder, and nothing to report to
 		}
 	}()
 	keepFromChildren(s.within || what.Trusted)
@@ -193,7 +193,7 @@ func (s supervisor) report(t *tree) {
 	}
 }
 
-// watch passes stops on, up to a spec.DetachMessage, the end of the pipe, or that of over.
+// watch passes stops on until a detach message, the end of the pipe, or the end of over.
 func watch(control *os.File, stops chan<- time.Duration, orphaned *atomic.Bool, over <-chan struct{}) {
 	for {
 		grace, err := spec.ReadStop(control)
@@ -213,7 +213,8 @@ func watch(control *os.File, stops chan<- time.Duration, orphaned *atomic.Bool, 
 	}
 }
 
-// dropStdio gives up the child's pipes, so that their end is the child's doing.
+// dropStdio closes the supervisor's copies of the child's pipes, so that only the child holds
+// them open.
 func dropStdio() {
 	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	for fd := range 3 {

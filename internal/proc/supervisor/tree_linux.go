@@ -36,7 +36,7 @@ func replace(from, to int) error { return unix.Dup3(from, to, 0) }
 
 // keepFromChildren prepares the supervisor: orphans below come to it, none of its
 // descriptors but 0, 1 and 2 reach the child, and a child of root may not read
-// the server. Within namespaces of its own it keeps what makes mounts there.
+// the server. In namespaces of its own it keeps the capabilities that mount.
 func keepFromChildren(trusted bool) {
 	unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(unsafe.StringData("hermes-ls\x00"))), 0, 0, 0) //nolint:errcheck // only for ps
 	unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGCONT), 0, 0, 0)                                  //nolint:errcheck // when the server dies: a child may have stopped us
@@ -58,11 +58,11 @@ var readers = []uint{
 }
 
 // dropReaders takes those capabilities away for good. With them a child of root
-// reads the server's environment and memory, undumpable or not; without, the
-// kernel says no, as it does to other users. It is what root in a container lacks
-// by default, so that builds and package managers work.
+// reads the server's environment and memory, undumpable or not. Without them, the
+// kernel forbids it, as to other users. Root in a container lacks them by default, and builds
+// and package managers work there.
 //
-// What root's children keep: every file of root's, and services outside (systemd,
+// Children of root keep access to every file of root, and services outside (systemd,
 // cron, a container engine) that run things for root. A boundary for root is the
 // sandbox.
 func dropReaders() {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childAttr: a session of its own; its group is what we can signal as one.
+// childAttr: a session of its own; its group can be signaled as one.
 func childAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // guestAttr: a group of its own, the one thing that can be signalled here.
@@ -31,8 +31,8 @@ func keepFromChildren(bool) {
 // collect: without a subreaper orphans go to process 1.
 func strangers(child int) bool { return unix.Kill(-child, 0) == nil }
 
-// below knows the group alone: what has gone to a session of its own is out of
-// reach on this system.
+// below lists the group alone. On this system, a process in a session of its own is out of
+// reach.
 func below(child int) []processes.Process {
 	if !strangers(child) {
 		return nil

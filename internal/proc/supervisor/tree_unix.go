@@ -109,8 +109,9 @@ func (t *tree) isGone(within time.Duration) bool {
 	}
 }
 
-// ask sends SIGTERM to the child's group; what is stopped has to go on to take it.
-// Once the child is collected its number may be another's: then 0, nobody.
+// ask sends SIGTERM to the child's group; a stopped process must continue to receive it.
+// Once the child is collected, its number may be another process's: then ask sends nothing and
+// returns 0.
 func (t *tree) ask() (group int) {
 	select {
 	case <-t.exited:
@@ -122,8 +123,8 @@ func (t *tree) ask() (group int) {
 	}
 }
 
-// signal sends sig to everything below but what is in the group except, and
-// returns how many there were. A group gets it as one, which no fork can outrun;
+// signal sends sig to all descendants outside the group except, and returns how many there
+// were. A group gets it as one, which no fork can outrun;
 // our own, which a child in an editor's terminal shares, one by one.
 func (t *tree) signal(sig unix.Signal, except int) (n int) {
 	ours, sent := unix.Getpgrp(), map[int]bool{except: true}

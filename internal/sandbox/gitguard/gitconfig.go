@@ -15,7 +15,7 @@ import (
 
 // running are git settings whose value is run as a program, or names a file in
 // which such settings are; * is any text. Git lists names in lower case, but for
-// what stands between the dots.
+// the part between the dots.
 var running = []string{
 	"core.fsmonitor", "core.hookspath", "core.sshcommand", "core.editor", "core.pager", "core.askpass",
 	"core.gitproxy", "core.alternaterefscommand", "core.attributesfile", "sequence.editor", "init.templatedir",
@@ -150,8 +150,8 @@ func (g *Guard) readSettings(paths []string) {
 	}
 }
 
-// unsettled is what was seen of a file that may change again without a new stamp. It is
-// the same as nothing.
+// unsettled is the information of a file that may change again without a new stamp. It equals
+// no other.
 type unsettled struct{ fs.FileInfo }
 
 func (unsettled) Size() int64 { return -1 }

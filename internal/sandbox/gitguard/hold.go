@@ -14,7 +14,7 @@ import (
 // sceneAge is how old a look may be for a command that is about to start.
 const sceneAge = time.Second
 
-// Scene returns what has to be held for a command that is about to start: the look of its
+// Scene returns the places to hold for a command that is about to start: the scan of its
 // Watch, or a new one. If something was denied and could not be removed, it returns an error.
 func (g *Guard) Scene() (*Scene, error) {
 	g.mu.Lock()
@@ -31,7 +31,7 @@ func (g *Guard) Scene() (*Scene, error) {
 	return s, nil
 }
 
-// stuck names what was denied and is still there.
+// stuck names the denied paths that are still there.
 func (g *Guard) stuck() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
-// journal keeps on disk what was reviewed of a workspace, and whether a command runs. If
+// journal keeps on disk the reviewed items of a workspace, and whether a command runs. If
 // the server is killed, the next one compares with it. A nil journal keeps nothing.
 type journal struct {
 	lock *os.File // its first byte says whether a command runs
@@ -22,10 +22,10 @@ type journal struct {
 	last map[string]string
 }
 
-// journalLimit bounds the size of what is kept.
+// journalLimit bounds the size of a journal.
 const journalLimit = 64 << 20
 
-// What the first byte of a lock says.
+// Values of the first byte of a lock.
 const (
 	idle = "-"
 	busy = "+"
@@ -36,11 +36,11 @@ func journalDir(home string, roots []string) string {
 	return filepath.Join(home, "sandbox", hex.EncodeToString(sum[:12]))
 }
 
-// takeOverPause is how often a server looks for what killed servers have left.
+// takeOverPause is how often a server looks for journals of killed servers.
 const takeOverPause = time.Second
 
 // takeJournal opens the journal of the session, if it has none yet. If servers were killed
-// while commands of theirs ran in this workspace, it returns what all of them had reviewed.
+// while commands of theirs ran in this workspace, it returns the items that all of them had reviewed.
 func (g *Guard) takeJournal(roots []string) (left map[string]string) {
 	if g.cfg.HermesHome == "" {
 		return nil
@@ -79,8 +79,8 @@ func (g *Guard) takeJournal(roots []string) (left map[string]string) {
 	return left
 }
 
-// takeOver removes the journals of servers that are gone. It returns what all of them had
-// reviewed whose commands ran. Unless empty is set, it leaves empty locks: a server may be
+// takeOver removes the journals of servers that are gone. It returns the items that all of them
+// had reviewed whose commands ran. Unless empty is set, it leaves empty locks: a server may be
 // making one.
 func takeOver(dir string, empty bool) (left map[string]string) {
 	locks, _ := filepath.Glob(filepath.Join(dir, "*.lock"))
@@ -104,7 +104,7 @@ func takeOver(dir string, empty bool) (left map[string]string) {
 
 func journalOf(lock string) string { return strings.TrimSuffix(lock, ".lock") + ".json" }
 
-// readJournal reads what a server has left that is gone. If no command of it ran, ok is false.
+// readJournal reads the journal of a server that is gone. If no command of it ran, ok is false.
 func readJournal(lock *os.File, path string) (items map[string]string, ok bool) {
 	state := make([]byte, 1)
 	if n, _ := lock.ReadAt(state, 0); n != 1 || string(state) != busy {
@@ -135,8 +135,8 @@ func common(one, other map[string]string) map[string]string {
 	return both
 }
 
-// write keeps what was reviewed. What cannot be kept is compared with less by the next
-// server, which then asks.
+// write saves the reviewed items. If it fails, the next server compares with fewer items, and
+// asks.
 func (j *journal) write(items map[string]string) {
 	if j == nil || maps.Equal(j.last, items) && j.last != nil {
 		return

@@ -38,7 +38,7 @@ while [ $# -gt 2 ]; do
 	number=$((number + 1)); shift 3
 done`
 
-// unsetting removes settings from files, and sets what they were before. The arguments are
+// unsetting removes settings from files, and sets their earlier values. The arguments are
 // git, and for each setting the folder, the file's name, the setting's name, the number of
 // its values before, and these. It writes numbers as removing does.
 const unsetting = `git=$1; shift
@@ -80,7 +80,7 @@ type step struct {
 }
 
 // Remove takes changes away, by programs in the sandbox that can write nothing but the
-// folders around them. What was there before the command is moved aside. For each change
+// folders around them. Files from before the command are moved aside. For each change
 // that is still there or could not be taken away, it returns an error.
 func (w *Watch) Remove(ctx context.Context, changes []Change) (errs []error) {
 	errs = make([]error, len(changes))

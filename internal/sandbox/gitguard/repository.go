@@ -15,7 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// Bounds of what git keeps in one folder: submodules and worktrees.
+// Bounds of the submodules and worktrees in one folder.
 const (
 	modulesDepth = 12
 	modulesLimit = 5000
@@ -28,7 +28,7 @@ type repository struct {
 	common bool   // has settings of its own; else it is a worktree's
 	// unfinished is set if git may still be making it.
 	unfinished bool
-	// commondir is what the file of this name holds, and at is where that leads. If no git
+	// commondir is the content of the file of this name, and at is where that leads. If no git
 	// makes such a file, commondir begins with a NUL character.
 	commondir, at string
 }
@@ -71,7 +71,7 @@ func open(dir string, roots []string) (*os.Root, error) {
 	return safefile.OpenRoot(dir)
 }
 
-// read returns what a small file below a folder holds. If it is no regular file, or too
+// read returns the content of a small file below a folder. If it is no regular file, or too
 // large, it returns a text that says so and that no file has. If there is none, ok is false.
 func read(root *os.Root, name string) (text string, ok bool) {
 	content, err := safefile.ReadIn(root, name, safefile.Line)
@@ -105,8 +105,8 @@ const mostPath = 4096
 // gitdirPrefix begins a file .git.
 const gitdirPrefix = "gitdir: "
 
-// lister lists the folders below root. A folder of ours that cannot be listed can hold what
-// git finds by its name all the same, so lister makes it listable.
+// lister lists the folders below root. git finds entries by their names in a folder of ours that
+// cannot be listed, so lister makes it listable.
 type lister struct {
 	fs.FS
 	root *os.Root
@@ -128,7 +128,7 @@ func (l lister) ReadDir(name string) ([]fs.DirEntry, error) {
 
 func (l lister) Stat(name string) (fs.FileInfo, error) { return fs.Stat(l.FS, name) }
 
-// listable is the mode that the owner of a folder needs to list it and to open what is in it.
+// listable is the mode that the owner of a folder needs to list it and to open its entries.
 const listable = 0o500
 
 // entryAt looks at an entry .git, or at a folder that is a repository itself.
@@ -186,7 +186,7 @@ func readAt(path string, roots []string) (text string, ok bool) {
 type found struct {
 	entries  []entry
 	repos    []repository
-	cut      []string // what could not be looked at as a whole
+	cut      []string // folders that could not be scanned completely
 	writable []string // the folders that commands may write
 	roots    []string
 	known    map[string]bool
@@ -234,8 +234,8 @@ func (f *found) isUnfinished(dir string) bool {
 	return slices.ContainsFunc(f.repos, func(r repository) bool { return r.dir == dir && r.unfinished })
 }
 
-// find looks at what a walk has found, at the repositories around the roots, and at what
-// they keep of submodules and worktrees. writable are the folders that commands may write.
+// find reads the entries that a walk has found, the repositories around the roots, and their
+// submodules and worktrees. writable are the folders that commands may write.
 func find(paths, roots, writable []string) (f found) {
 	f.roots, f.known, f.writable = roots, map[string]bool{}, writable
 	for _, root := range roots {
@@ -265,7 +265,7 @@ func find(paths, roots, writable []string) (f found) {
 	return f
 }
 
-// shared reads from a repository where it finds what it shares with others. If it shares
+// shared reads where a repository finds the files that it shares with others. If it shares
 // nothing, shared returns false.
 func (r *repository) shared(root *os.Root) bool {
 	info, err := root.Lstat("commondir")

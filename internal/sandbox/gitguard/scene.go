@@ -17,20 +17,20 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// Kinds of what is reviewed. Each is the beginning of an item's name.
+// Kinds of reviewed items. Each is the beginning of an item's name.
 const (
 	hookItem    = "hook"    // a program that git runs
 	settingItem = "setting" // a setting of git that runs a program
 	pointerItem = "pointer" // a file that says where git finds a repository, or its settings
-	placeItem   = "place"   // what an editor, a shell or an agent reads by itself
+	placeItem   = "place"   // a file that an editor, a shell or an agent reads by itself
 	ownItem     = "own"     // our own settings
-	orderItem   = "order"   // what agents obey, and what tools run when the user calls them
+	orderItem   = "order"   // a file that agents obey, or that tools run when the user calls them
 	cutItem     = "cut"     // a folder that could not be looked at as a whole
 	todoItem    = "rebase"  // the programs that git runs when the user continues a rebase
 )
 
-// item is one thing that could make the user's programs run something, or change what they
-// read. Two looks at the same thing give equal items.
+// item is one thing that could make the user's programs run something, or read other files. Two
+// scans of the same thing give equal items.
 type item struct {
 	kind  string
 	path  string // of the file
@@ -40,7 +40,7 @@ type item struct {
 
 func (i item) key() string { return i.kind + "\x00" + i.path + "\x00" + i.name }
 
-// Scene is what a look at the workspace has found: what is reviewed, and what has to be held.
+// Scene is the result of a scan of the workspace: the reviewed items, and the places to hold.
 type Scene struct {
 	at       time.Time
 	roots    []string
@@ -49,7 +49,7 @@ type Scene struct {
 	pinned   []place
 	made     []string // folders that were missing in repositories, and are held
 	found    found
-	later    bool // what is noted now belongs to an unfinished repository
+	later    bool // the next notes belong to an unfinished repository
 }
 
 // place is a path that is held. A command that opens via may change it, too.
@@ -85,11 +85,11 @@ func (s *Scene) around(path, via string) {
 
 func (s *Scene) add(i item) { s.items[i.key()] = i.value }
 
-// Look looks at the whole workspace.
+// Look scans the whole workspace.
 func (g *Guard) Look() *Scene { return g.lookAt(false) }
 
-// lookAt is Look. If it is brief, it does not look for what is new in dependencies, which
-// the look after the command finds.
+// lookAt is Look. If it is brief, it does not scan dependencies that it knows, which the scan
+// after the command does.
 func (g *Guard) lookAt(brief bool) *Scene {
 	g.looking.Lock()
 	defer g.looking.Unlock()
@@ -143,7 +143,7 @@ func (s *Scene) entry(e entry) {
 	s.add(item{kind: pointerItem, path: e.path, value: e.text})
 }
 
-// repository notes what runs something in a repository.
+// repository notes the items of a repository.
 func (s *Scene) repository(g *Guard, r repository) {
 	root, err := open(r.dir, s.roots)
 	if err != nil {
@@ -187,7 +187,7 @@ func (s *Scene) repository(g *Guard, r repository) {
 	}
 }
 
-// todoFile is the list of what git does when a rebase continues.
+// todoFile is the list of the steps of a rebase that continues.
 const todoFile = "rebase-merge/git-rebase-todo"
 
 // todo lists the lines of a rebase that run a program. If the list cannot be read, todo returns
@@ -212,7 +212,7 @@ func todo(root *os.Root) string {
 // mostHooks bounds the files of a folder of hooks that are noted one by one.
 const mostHooks = 2000
 
-// hooks notes a folder of hooks: what is in it, and where the links in it lead.
+// hooks notes a folder of hooks: its files, and the targets of its links.
 func (s *Scene) hooks(g *Guard, dir string) {
 	s.hold(dir, "")
 	real, _, ok := fspath.Follow(dir)
@@ -243,7 +243,7 @@ func (s *Scene) hooks(g *Guard, dir string) {
 	}
 }
 
-// config notes the settings of a file that run something, and what these name.
+// config notes the settings of a file that run something, and the files that these name.
 func (s *Scene) config(g *Guard, path string) {
 	all, err := g.settings(path)
 	if err != nil {
@@ -442,7 +442,7 @@ const (
 	markFiles = 5000
 )
 
-// mark is a text that changes with what a file or a folder holds, and its mode. root is
+// mark is a text that changes with the content of a file or a folder, and its mode. root is
 // the folder dir.
 func (g *Guard) mark(root *os.Root, dir, name string) string {
 	info, err := root.Lstat(name)
@@ -453,7 +453,7 @@ func (g *Guard) mark(root *os.Root, dir, name string) string {
 		return g.markFile(root, dir, name, info) + g.markFolderBehind(filepath.Join(dir, name), info)
 	}
 	sum, count := sha256.New(), 0
-	fs.WalkDir(listerOf(root), name, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // what cannot be read has no mark
+	fs.WalkDir(listerOf(root), name, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // unreadable files have no mark
 		if count++; count > markFiles {
 			fmt.Fprint(sum, "more")
 			return fs.SkipAll
@@ -511,8 +511,8 @@ func hasOtherName(info fs.FileInfo) bool {
 	return known && names > 1
 }
 
-// markTarget is the mark of the file that a link leads to. Of a folder, and of what lies where
-// no command can write it, it is the path.
+// markTarget is the mark of the file that a link leads to. Of a folder, and of a file that no
+// command can write, it is the path.
 func (g *Guard) markTarget(link string) string {
 	real, info, root := g.behind(link)
 	if root == nil {
@@ -572,8 +572,8 @@ func (m marked) same(info fs.FileInfo) bool {
 		m.info.ModTime().Equal(info.ModTime()) && os.SameFile(m.info, info) && changeTime(m.info) == changeTime(info)
 }
 
-// clockStep is how coarse the clock is that stamps changes, and more. What has changed
-// within it may change again without a new stamp.
+// clockStep is how coarse the clock is that stamps changes, and more. A file that has
+// changed within it may change again without a new stamp.
 const clockStep = 50 * time.Millisecond
 
 // settled reports whether a further change would give the file another stamp.

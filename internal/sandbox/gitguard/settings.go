@@ -60,7 +60,7 @@ func settingsPlace(path string) (place, byItself bool) {
 	return interesting(name), selfRunning(name)
 }
 
-// dependencies are folders of what others wrote: packages bring their own settings, which
+// dependencies are folders with code of others: packages bring their own settings, which
 // no editor reads there.
 var dependencies = []string{"node_modules", ".venv", "venv", "site-packages", "vendor", "target", ".tox", ".nox", "bower_components", "Pods", ".terraform", ".gradle", ".cache", "dist", "build"}
 

@@ -23,8 +23,8 @@ const (
 )
 
 // walker finds the git folders and the settings of editors, shells and agents below one
-// root, at any depth. It never leaves the root by a link. What it has seen of a folder that
-// has not changed since is not read again. It is not safe for concurrent use.
+// root, at any depth. It never leaves the root by a link. It does not read a folder again that has not
+// changed since. It is not safe for concurrent use.
 type walker struct {
 	root    string
 	brief   bool // folders of dependencies are taken as they were at the last walk
@@ -34,7 +34,7 @@ type walker struct {
 	cut     bool // a bound was met
 }
 
-// node is what is known of a folder.
+// node caches a folder.
 type node struct {
 	name    string
 	dev     uint64
@@ -46,7 +46,7 @@ type node struct {
 	bare    bool     // git itself would take the folder for a repository
 }
 
-// sight is what a walk has found.
+// sight is the result of a walk.
 type sight struct {
 	git   []string // paths of entries .git, and of folders that are repositories themselves
 	named []string // paths of entries that configure something
@@ -73,8 +73,7 @@ func (w *walker) look(brief bool) (s sight) {
 	return s
 }
 
-// visit brings what is known of an open folder, and of those below, up to date, and
-// closes it.
+// visit updates the node of an open folder, and the nodes below, and closes the folder.
 func (w *walker) visit(fd int, n *node, st *unix.Stat_t, depth int) {
 	defer func() {
 		if fd >= 0 {
@@ -132,7 +131,7 @@ func (w *walker) below(fd int, n *node, depth int) {
 }
 
 // openListable opens a folder. If it is ours and can be entered but not listed, it makes it
-// listable: git finds by their names what is in such a folder.
+// listable: git finds the entries of such a folder by their names.
 func openListable(dir int, name string, flags int) (fd int, err error) {
 	flags |= unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC | unix.O_NONBLOCK
 	fd, err = unix.Openat(dir, name, flags, 0)
@@ -163,7 +162,7 @@ func stamp(st *unix.Stat_t) int64 {
 	return at.UnixNano()
 }
 
-// read lists a folder, and keeps what is known of the folders in it.
+// read lists a folder, and keeps the nodes of the folders in it.
 func (w *walker) read(fd int, old *node) (n node, err error) {
 	n.name = old.name
 	known := old.dirs
@@ -202,7 +201,7 @@ func (w *walker) read(fd int, old *node) (n node, err error) {
 	}
 }
 
-// keep takes over what is known of folders by their names.
+// keep keeps known nodes, by their names.
 func (n *node) keep(known []node) {
 	byName := make(map[string]int, len(known))
 	for i := range known {

@@ -11,15 +11,15 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 )
 
-// review is what is known of the workspace's places that run or configure something, since
-// they were looked at last. Everything of it is guarded by the mutex of the Box.
+// review is the state of the review of the workspace's places. All fields are guarded by the
+// mutex of the Guard.
 type review struct {
 	approved map[string]string // items as they were reviewed; nil: not yet
 	running  int               // commands that have not been reviewed
-	left     bool              // approved is what a server that was killed had reviewed
+	left     bool              // approved are the items that a killed server had reviewed
 	stuck    map[string]string // items that were denied, and could not be removed
 	held     map[string]bool   // paths that the last look wanted held
-	ready    *Scene            // what the last look found, for the command that starts next
+	ready    *Scene            // the last scan, for the command that starts next
 	journal  *journal
 	tookOver time.Time     // when the journals of killed servers were looked for
 	turn     chan struct{} // holds a token while a review goes on
@@ -33,8 +33,8 @@ type Watch struct {
 	left    bool
 }
 
-// Watch looks at these places before a command that is about to be confined. What was
-// changed while no command ran is the user's work, and counts as reviewed. [Watch.End]
+// Watch scans these places before a command that is about to be confined. Changes that were
+// made while no command ran are the user's, and count as reviewed. [Watch.End]
 // follows. The opening is that of the command.
 func (g *Guard) Watch(o Opening) *Watch {
 	g.review.turn <- struct{}{}
@@ -61,7 +61,7 @@ func (g *Guard) Watch(o Opening) *Watch {
 	return &Watch{guard: g, opening: o, left: r.left}
 }
 
-// release forgets what was stuck and is gone. The rest does not count as reviewed.
+// release forgets stuck items that are gone. The others do not count as reviewed.
 func (r *review) release(s *Scene) {
 	for key, value := range r.stuck {
 		if now, there := s.items[key]; !there || now != value {
@@ -72,8 +72,8 @@ func (r *review) release(s *Scene) {
 	}
 }
 
-// Left reports whether a server was killed before it could review what its commands have
-// changed. The changes have to be reviewed before the command is started.
+// Left reports whether a server was killed before it could review the changes of its
+// commands. The changes have to be reviewed before the command is started.
 func (w *Watch) Left() bool { return w != nil && w.left }
 
 // End says that the command has ended and its changes have been reviewed.
@@ -94,7 +94,7 @@ type Change struct {
 	Path string
 	What string // "the git hook .git/hooks/pre-commit"
 	Asks bool   // the user may let it stand; else it has to be removed
-	Key  string // what a remembered approval would cover
+	Key  string // the key of a remembered approval
 
 	after  map[string]string // the items that changed, as they are
 	before map[string]string
@@ -114,8 +114,8 @@ func (w *Watch) Keep(changes []Change) {
 	r.journal.write(r.approved)
 }
 
-// Changes are what was changed in these places and has not been reviewed. Reviewing them
-// takes the only place for that: done has to be called.
+// Changes returns the changes of these places that have not been reviewed. Only one review runs
+// at a time: the caller must call done.
 func (w *Watch) Changes() (all []Change, done func()) {
 	if w == nil {
 		return nil, func() {}
@@ -133,7 +133,7 @@ func (w *Watch) Changes() (all []Change, done func()) {
 	}
 }
 
-// changed lists what differs from what was reviewed, and forgets what has gone.
+// changed lists the items that differ from the reviewed ones, and forgets missing items.
 func (g *Guard) changed(s *Scene, o Opening) []Change {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -141,14 +141,14 @@ func (g *Guard) changed(s *Scene, o Opening) []Change {
 	kept := g.review.approved
 	for key := range kept {
 		if _, there := s.items[key]; !there {
-			delete(kept, key) // what is gone runs nothing
+			delete(kept, key) // a missing file runs nothing
 		}
 	}
 	g.review.journal.write(kept)
 	return changes
 }
 
-// compare lists what differs from what was reviewed. The caller holds the mutex.
+// compare lists the items that differ from the reviewed ones. The caller holds the mutex.
 func (g *Guard) compare(s *Scene, o Opening) (all []Change) {
 	groups := map[string]*Change{}
 	for _, key := range slices.Sorted(maps.Keys(s.items)) {
