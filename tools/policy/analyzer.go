@@ -21,15 +21,11 @@ type analyzer struct {
 
 	running []string // code being judged within code
 
-	budget              // of the line
-	recipeBudget budget // of recipes of Makefiles and of package.json
-	recipeDepth  int
-	judged       map[string]bool              // recipes that were judged
-	makefiles    map[string]*makefile         // by text
-	manifests    map[string]map[string]string // scripts of package.json, by text
-	depth        int                          // nesting of statements and of code within code
-	forks        int                          // pipelines and background jobs around the current statement
-	substDepth   int
+	budget     // of the line
+	recipes    recipes
+	depth      int // nesting of statements and of code within code
+	forks      int // pipelines and background jobs around the current statement
+	substDepth int
 }
 
 // budget is how much was judged.

@@ -7,14 +7,14 @@ import (
 )
 
 // awk judges an awk program: it can start others and write files.
-func (j *analyzer) awk(c *call) {
+func awk(j *analyzer, c *call) {
 	o := parse(c.args, "vFfiEe", "assign field-separator file include exec source")
 	if o.has("f", "file", "i", "include", "E", "exec") && !o.exact("source") {
 		if v, _ := o.get("f", "file", "E", "exec"); strings.HasPrefix(v.value.text, "/dev/") || v.value.text == "-" {
 			if v.value.text != "-" && v.value.text != "/dev/stdin" || !j.stdin.known {
 				j.ask(c, "runs what another command writes")
 			}
-			j.awkCode(c, j.stdin.text)
+			awkCode(j, c, j.stdin.text)
 		}
 		if v, ok := o.get("i", "include"); ok && v.value.text == "inplace" {
 			j.writes(c, o.rest...)
@@ -28,13 +28,13 @@ func (j *analyzer) awk(c *call) {
 	} else if len(o.rest) > 0 {
 		src = o.rest[0]
 	}
-	j.awkCode(c, src.text)
+	awkCode(j, c, src.text)
 }
 
-func (j *analyzer) awkCode(c *call, src string) { effects(j, c, code.Awk(src)) }
+func awkCode(j *analyzer, c *call, src string) { effects(j, c, code.Awk(src)) }
 
 // sedScript judges the commands of a sed script that run programs or write.
-func (j *analyzer) sedScript(c *call, src string) { effects(j, c, code.Sed(src)) }
+func sedScript(j *analyzer, c *call, src string) { effects(j, c, code.Sed(src)) }
 
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")

@@ -367,7 +367,7 @@ func (t *terms) one(action string, f field) {
 	case "script":
 		j.script(c, f)
 	case "sql":
-		j.sql(c, f.text)
+		sql(j, c, f.text)
 	case "setting":
 		j.gitSetting(c, f.text)
 	case "destroys", "empties":

@@ -11,7 +11,7 @@ import (
 func handlers() map[string]func(*analyzer, *call) {
 	return map[string]func(*analyzer, *call){
 		"wrapper":     wrapper,
-		"scripts":     (*analyzer).packageVerb,
+		"scripts":     runScripts,
 		"xargs":       xargs,
 		"copyRemote":  copyRemote,
 		"shell":       runShell,
@@ -23,10 +23,10 @@ func handlers() map[string]func(*analyzer, *call) {
 		"python":      pythonProgram,
 		"interpreter": interpreter,
 		"otherCode":   unread,
-		"awk":         (*analyzer).awk,
+		"awk":         awk,
 		"editor":      (*analyzer).editor,
 		"handsOn":     handsOn,
-		"make":        (*analyzer).make,
+		"make":        runMake,
 		"find":        find,
 		"copy":        copyFiles,
 		"tee":         tee,
@@ -34,7 +34,7 @@ func handlers() map[string]func(*analyzer, *call) {
 		"sed":         sed,
 		"download":    download,
 		"kill":        kill,
-		"database":    (*analyzer).database,
+		"database":    database,
 		"git":         git,
 		"gitConfig":   gitConfig,
 	}
@@ -299,7 +299,7 @@ func sed(j *analyzer, c *call) {
 		}
 	}
 	for _, s := range scripts {
-		j.sedScript(c, s.text)
+		sedScript(j, c, s.text)
 	}
 	if o.has("i", "I", "in-place") {
 		j.writes(c, files...)

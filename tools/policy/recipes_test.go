@@ -148,3 +148,37 @@ func TestInvolvedCommandsAreJudged(t *testing.T) {
 		t.Logf("%.40s: %v", command, time.Since(began))
 	}
 }
+
+// Files of thousands of scripts that run each other cost a bounded number of steps, each file
+// is read a few times, and the line asks.
+func TestRecipesAreCounted(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{}
+	for _, dir := range []string{"", "/a", "/b", "/c"} {
+		var scripts strings.Builder
+		for i := range 2000 {
+			at := func(n int) string { return strconv.Itoa(n % 2000) }
+			scripts.WriteString(`"s` + at(i) + `":"npm run s` + at(i+1) + ` && npm --prefix /ws/a run s` + at(3*i) + ` && npm --prefix /ws/b run s` + at(i+7) + `; npm --prefix /ws/c run s` + at(i+1000) + `",`)
+		}
+		files["/ws"+dir+"/package.json"] = `{"scripts":{` + scripts.String() + `"x":"true"}}`
+	}
+	reads := map[string]int{}
+	place := here
+	place.Read = func(file string) (string, bool) {
+		reads[file]++
+		return files[file], files[file] != ""
+	}
+	j := newAnalyzer("npm run s0; npm --prefix a run s1; git push -f", place)
+	j.source(j.src, j.start(), nil)
+	if v := j.verdict(); v.Level != Asks || !strings.Contains(v.Reason, "too involved") || !strings.Contains(v.Reason, "force-pushes") {
+		t.Errorf("%s: %s", v.Level, v.Reason)
+	}
+	if j.steps > 20 || j.recipes.spare.steps > 2*maxSteps {
+		t.Errorf("%d steps for the line, %d for recipes", j.steps, j.recipes.spare.steps)
+	}
+	for file, n := range reads {
+		if n > 1 {
+			t.Errorf("%s is read %d times", file, n)
+		}
+	}
+}
