@@ -110,7 +110,7 @@ func (e *emacs) converse() {
 	e.act("Send to Hermes")
 	e.wait("Hermes asks: rm -rf build", "deletes files recursively", "Minibuf")
 	e.keep(e.client + "-asks")
-	e.answer("Hermes asks: rm -rf build", "once")
+	e.answer("Hermes asks: rm -rf build", "Allow once")
 	e.wait("- ✓ $ rm -rf build", "Let me look.")
 	e.write("I type while it streams, and nothing of it may be lost.")
 	e.wait("The sum is right now.", "- ✓ Read shop.py", "- ✓ Edit shop.py", "- ✓ $ rm -rf build", "I type while it streams, and nothing of it may be lost.")

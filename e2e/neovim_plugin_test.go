@@ -165,7 +165,7 @@ func (p *plugin) approve() {
 		fmt.Sprintf(`[{"call":{"name":"terminal","args":{"command":%q}}}]`, command),
 		`[{"call":{"name":"clarify","args":{"question":"Which colour?","choices":["red","blue"]}}}]`,
 		`[{"text":"The sum is right now."}]`)
-	shown := p.wait("may it do this?", "1: Allow once", "2: Allow for this session", "3: Allow always", "4: Say no", "waiting for you")
+	shown := p.wait("may it do this?", "1: Allow once", "2: Allow for this session", "3: Always allow", "4: Deny", "waiting for you")
 	if bare := strings.NewReplacer(" ", "", "\n", ""); !strings.Contains(bare.Replace(shown), bare.Replace(command)) {
 		p.t.Errorf("the question does not show the whole command:\n%s", shown)
 	}
@@ -188,7 +188,7 @@ func (p *plugin) answerLater() {
 	p.write("1i1 typed 1 while it asks")
 	p.wait("waiting for you: Esc to answer", "? $ rm -rf shop.py", "1 typed 1 while it asks")
 	p.keys("Escape")
-	p.wait("may it do this?", "4: Say no")
+	p.wait("may it do this?", "4: Deny")
 	p.line("4")
 	p.wait("You said no.", "● idle", "1 typed 1 while it asks")
 	p.keep(p.name("later"))

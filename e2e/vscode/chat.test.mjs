@@ -155,7 +155,7 @@ step("a session that goes on elsewhere can still ask", async () => {
   await editor.chat.locator(".card").waitFor();
   await editor.chat.getByRole("button", { name: "New session" }).click();
   await editor.chat.getByText("Another session of this window").waitFor();
-  await editor.chat.locator(".card").getByRole("button", { name: "Say no" }).click();
+  await editor.chat.locator(".card").getByRole("button", { name: "Deny" }).click();
   await editor.chat.locator(".entry.call").waitFor({ state: "detached" });
   await box().fill(`Other\n${script([{ text: "Here I am." }])}`);
   await box().press("Enter");

@@ -1,5 +1,7 @@
-// Takes docs/vscode.png: the demo's project in a real VS Code, mended in the chat.
+// Takes docs/vscode.png: the project of the demo in a real VS Code, whose bugs are fixed in the
+// chat. The model is the endpoint beside this file, with the responses of the demo.
 //   HERMES_VSIX=dist/hermes-ls-VERSION.vsix node e2e/vscode/picture.mjs
+import { spawn } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -12,7 +14,16 @@ const files = Object.fromEntries(fs.readdirSync(project, { recursive: true })
   .filter((name) => fs.statSync(path.join(project, name)).isFile())
   .map((name) => [name, fs.readFileSync(path.join(project, name), "utf8")]));
 
+const endpoint = spawn("go", [
+  "run", "./e2e/vscode/endpoint", "cmd/hermes-ls/demo/responses/job.jsonl", "e2e/vscode/picture.jsonl",
+], { cwd: root, stdio: ["pipe", "pipe", "inherit"] });
+const address = await new Promise((resolve, reject) => {
+  endpoint.stdout.once("data", (line) => resolve(String(line).trim()));
+  endpoint.once("exit", (code) => reject(new Error(`the endpoint ended with ${code}`)));
+});
+
 const editor = await open({
+  hermes: `model: {provider: custom, base_url: "${address}", default: your-model, context_window: 128000}\n`,
   dir: path.join(dir, "host"), vsix: path.resolve(process.env.HERMES_VSIX), extensions: path.join(dir, "extensions"), files,
   settings: { "workbench.colorTheme": "Dark 2026", "editor.minimap.enabled": false, "window.commandCenter": false },
 });
@@ -31,7 +42,8 @@ try {
   await send("The tests fail (`python3 -m unittest`). Find out why, fix the code, and run them again.");
   await editor.chat.getByRole("button", { name: /3 of 3 done/ }).waitFor();
   await editor.chat.getByRole("button", { name: "Stop (Escape)" }).waitFor({ state: "detached" });
-  await editor.chat.getByRole("button", { name: /^Edit / }).last().click();
+  const edit = editor.chat.getByRole("button", { name: /^Edit / }).last();
+  (await edit.getAttribute("aria-expanded")) === "true" || (await edit.click());
   await send("Run `rm -rf inventory/__pycache__`");
   await editor.chat.locator(".card").waitFor();
   for (const close of await editor.page.locator(".notification-toast .codicon-notifications-clear").all()) await close.click();
@@ -43,6 +55,7 @@ try {
   throw error;
 } finally {
   await editor.close();
+  endpoint.stdin.end();
   fs.rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 }
 

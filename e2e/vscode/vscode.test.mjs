@@ -110,7 +110,7 @@ step("a command is approved in the chat", async () => {
   await status("waiting for you");
   assert.ok(fs.existsSync(editor.file("build")), "it ran before anybody agreed");
   const options = await card.locator(".options button").allInnerTexts();
-  assert.deepEqual(options.map((o) => /once|this session|always|no$/i.exec(o)?.[0].toLowerCase()), ["once", "this session", "always", "no"]);
+  assert.deepEqual(options.map((o) => /once|this session|always|deny$/i.exec(o)?.[0].toLowerCase()), ["once", "this session", "always", "deny"]);
   await editor.shot("approval");
   await card.getByRole("button", { name: "Allow once" }).click();
   await answers().last().getByText("It is gone.").waitFor();

@@ -57,17 +57,16 @@ func (c *Client) answered(session, id string, d tools.Decision) {
 	c.update(session, &acp.ToolCall{SessionUpdate: acp.UpdateToolCallNews, ToolCallID: id, Status: status})
 }
 
-// permissionOptions says on each what exactly is remembered. If nothing can be remembered,
-// it returns only the options that remember nothing. Every name contains its id, so that
-// a user who reads or scripts them can tell them apart.
+// permissionOptions returns the options in their order. Their names have exactly what is
+// remembered. If nothing can be remembered, there are only Allow once and Deny.
 func permissionOptions(remember string) []acp.PermissionOption {
 	options := []acp.PermissionOption{{OptionID: string(tools.DecisionOnce), Name: "Allow once", Kind: acp.AllowOnce}}
 	if remember != "" {
 		options = append(options,
 			acp.PermissionOption{OptionID: string(tools.DecisionSession), Name: "Allow for this session: " + remember, Kind: acp.AllowAlways},
-			acp.PermissionOption{OptionID: string(tools.DecisionAlways), Name: "Allow always, in every session: " + remember, Kind: acp.AllowAlways})
+			acp.PermissionOption{OptionID: string(tools.DecisionAlways), Name: "Always allow: " + remember, Kind: acp.AllowAlways})
 	}
-	return append(options, acp.PermissionOption{OptionID: string(tools.DecisionNo), Name: "Say no", Kind: acp.RejectOnce})
+	return append(options, acp.PermissionOption{OptionID: string(tools.DecisionNo), Name: "Deny", Kind: acp.RejectOnce})
 }
 
 func decisionOf(o acp.PermissionOutcome) tools.Decision {

@@ -15,7 +15,7 @@ import (
 
 // AskPermission asks the user: with session/request_permission where the editor gets
 // updates, else, or if it does not know that request, with a message with four buttons.
-// Whatever is not a clear yes is a no.
+// Any other answer than an option denies the request.
 func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
 	if h.s.sessions.updates(q.SessionID) {
 		decision, err := h.s.agent.Client.AskPermission(ctx, q)
@@ -54,17 +54,16 @@ type choice struct {
 	title    string
 }
 
-// choicesFor are the answers in the contract's order; without those that remember
-// something if nothing can be remembered. Each title begins with its word and has the exact
-// rule that is remembered; it contains none of the other words, not even within a longer one.
+// choicesFor returns the options in their order. Their titles have exactly what is remembered.
+// If nothing can be remembered, there are only Allow once and Deny.
 func choicesFor(q tools.Question) []choice {
-	choices := []choice{{tools.DecisionOnce, "once: allow this call only"}}
+	choices := []choice{{tools.DecisionOnce, "Allow once"}}
 	if q.Remember != "" {
 		choices = append(choices,
-			choice{tools.DecisionSession, "session: allow “" + q.Remember + "” until this session ends"},
-			choice{tools.DecisionAlways, "always: allow “" + q.Remember + "” for good"})
+			choice{tools.DecisionSession, "Allow for this session: " + q.Remember},
+			choice{tools.DecisionAlways, "Always allow: " + q.Remember})
 	}
-	return append(choices, choice{tools.DecisionNo, "no: refuse"})
+	return append(choices, choice{tools.DecisionNo, "Deny"})
 }
 
 func questionText(q tools.Question) string {

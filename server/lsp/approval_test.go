@@ -1,22 +1,21 @@
 package lsp
 
 import (
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Who looks for an answer by its word finds that answer only.
-func TestEachChoiceHasItsWordAlone(t *testing.T) {
+// The options have their names and order, and say what is remembered.
+func TestChoices(t *testing.T) {
 	t.Parallel()
-	words := []string{"once", "session", "always", "no"}
-	for i, c := range choicesFor(tools.Question{Title: "rm x", Remember: "rm x"}) {
-		for j, word := range words {
-			if has := strings.Contains(c.title, word); has != (i == j) {
-				t.Errorf("%q: has %q = %v", c.title, word, has)
-			}
-		}
+	want := []choice{
+		{tools.DecisionOnce, "Allow once"}, {tools.DecisionSession, "Allow for this session: rm x"},
+		{tools.DecisionAlways, "Always allow: rm x"}, {tools.DecisionNo, "Deny"},
+	}
+	if got := choicesFor(tools.Question{Title: "rm x", Remember: "rm x"}); !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
 	}
 }
 

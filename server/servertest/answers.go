@@ -113,6 +113,9 @@ func (e *Editor) applyEdit(params json.RawMessage, before func(uri.URI)) (any, *
 
 func refused(why string) any { return map[string]any{"applied": false, "failureReason": why} }
 
+// labels are how the options of an approval request begin, by their ids.
+var labels = map[string]string{"once": "Allow once", "session": "Allow for this session", "always": "Always allow", "no": "Deny"}
+
 func (e *Editor) question(params json.RawMessage) (any, *RPCError) {
 	var p struct {
 		Message string
@@ -139,6 +142,9 @@ func (e *Editor) question(params json.RawMessage) (any, *RPCError) {
 		return nil, nil
 	}
 	word := choose(q)
+	if label := labels[word]; label != "" {
+		word = label
+	}
 	if word == "error" {
 		return nil, &RPCError{Code: -32601, Message: "no such method"}
 	}

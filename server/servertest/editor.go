@@ -294,8 +294,8 @@ func (e *Editor) Cancel() bool {
 	return result.Cancelled
 }
 
-// Choose says how questions are answered: with an action's title, or its first
-// word. "" is null.
+// Choose sets how questions are answered: with the title of an action or its beginning, or
+// with the id of an option. "" is null.
 func (e *Editor) Choose(f func(Question) string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -284,7 +284,7 @@ func TestApproval(t *testing.T) {
 				if len(asked) != 1 || !strings.Contains(asked[0].Message, "rm -rf build") {
 					t.Fatalf("asked %+v", asked)
 				}
-				for i, word := range []string{"once", "session", "always", "no"} {
+				for i, word := range []string{"Allow once", "Allow for this session: rm -rf build", "Always allow: rm -rf build", "Deny"} {
 					if i >= len(asked[0].Actions) || !strings.HasPrefix(asked[0].Actions[i], word) {
 						t.Errorf("the actions are %q", asked[0].Actions)
 					}

@@ -8,8 +8,8 @@ export type Permission = Pick<RequestPermissionRequest, "toolCall" | "options">;
 
 /**
  * Asks outside the chat whether something may run: the id of the chosen option,
- * "show" for the chat, or nothing. Nobody says yes to what was not shown: what a
- * notification would cut is read in a dialog.
+ * "show" for the chat, or nothing. Text that a notification would cut is shown in a dialog,
+ * so that the user allows only what was shown.
  */
 export async function askPermission(q: Permission): Promise<string | undefined> {
   return needsRoom(q) ? inDialog(q) : inNotification(q);
@@ -17,8 +17,8 @@ export async function askPermission(q: Permission): Promise<string | undefined> 
 
 const open = { title: "Show", id: "show" };
 
-/** Buttons of a notification have room for a word or two; what is remembered is in its text. */
-const buttons: Record<string, string> = { once: "Allow Once", session: "This Session", always: "Always", no: "No" };
+/** Buttons of a notification have room for a few words. Its text says what is remembered. */
+const buttons: Record<string, string> = { once: "Allow Once", session: "Allow for This Session", always: "Always Allow", no: "Deny" };
 
 async function inNotification(q: Permission): Promise<string | undefined> {
   const items = q.options.map((o) => ({ title: buttons[o.optionId] ?? o.name, id: o.optionId }));
@@ -29,12 +29,12 @@ async function inNotification(q: Permission): Promise<string | undefined> {
 /** A notification cuts long text and joins lines. */
 const needsRoom = (q: Permission) => what(q).length > 160 || /[\n⏎]/.test(what(q));
 
-/** What would be remembered is read in the chat where it is longer than this. */
+/** If the text of what is remembered is longer than this, only the chat shows it. */
 const readable = 400;
 
 async function inDialog(q: Permission): Promise<string | undefined> {
   const read = { title: "Read and Decide…", id: "read" };
-  const no = { title: "No", id: "no" };
+  const no = { title: "Deny", id: "no" };
   const first = await show.warn(`Hermes asks: ${what(q).slice(0, 120)} …`, read, no, open);
   if (first !== read) {
     return first?.id;
@@ -49,9 +49,9 @@ const what = (q: Permission) => revealed(q.toolCall.title ?? q.toolCall.name ?? 
 
 const reason = (q: Permission) => q.toolCall.content?.map((c) => c.content?.text ?? "").join(" ") ?? "";
 
-/** What a yes for longer counts for, as the option's name says: "Allow for this session: rm -rf build". */
+/** Says what is remembered, as the names of the options do: "Allow for this session: rm -rf build". */
 function remembered(q: Permission): string {
   const scope = scopeOf(q.options);
-  return scope && scope !== what(q) ? `“This Session” and “Always” remember: ${scope}` : "";
+  return scope && scope !== what(q) ? `“Allow for This Session” and “Always Allow” remember: ${scope}` : "";
 }
 

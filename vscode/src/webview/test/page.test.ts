@@ -169,7 +169,7 @@ describe("questions", () => {
   it("of approval show the whole command and four answers, in order", () => on(until("tools", "ask"), async (v) => {
     const card = v.page.getByRole("group", { name: "Run this command?" });
     assert.equal(await card.locator(".card-command").textContent(), "rm -rf build");
-    assert.deepEqual(await card.getByRole("button").allTextContents(), ["Allow once", "Allow for this session: rm -rf build", "Allow always, in every session: rm -rf build", "Say no"]);
+    assert.deepEqual(await card.getByRole("button").allTextContents(), ["Allow once", "Allow for this session: rm -rf build", "Always allow: rm -rf build", "Deny"]);
     assert.match((await v.page.getByRole("status").textContent())!, /Hermes asks to run: rm -rf build/);
     await v.page.getByRole("button", { name: "Answer", exact: true }).press("Enter"); // from the footer to the card
     assert.equal(await focused(v), "Allow once");
@@ -183,11 +183,11 @@ describe("questions", () => {
 
   it("of approval say what is remembered once, where it is long", () => {
     const scope = "rm -rf a and ".repeat(20) + "rm -rf b";
-    const options = [["once", "Allow once"], ["session", `Allow for this session: ${scope}`], ["always", `Allow always, in every session: ${scope}`], ["no", "Say no"]].map(([optionId, name]) => ({ optionId, name, kind: optionId === "no" ? "reject_once" : "allow_always" }));
+    const options = [["once", "Allow once"], ["session", `Allow for this session: ${scope}`], ["always", `Always allow: ${scope}`], ["no", "Deny"]].map(([optionId, name]) => ({ optionId, name, kind: optionId === "no" ? "reject_once" : "allow_always" }));
     const ask = { type: "ask", ask: { id: "a", kind: "permission", at: 1, options, toolCall: { toolCallId: "c", title: "rm -rf a⏎rm -rf b", kind: "execute" } } } as unknown as ToPage;
     return on([session, ask], async (v) => {
       const card = v.page.getByRole("group", { name: "Run this command?" });
-      assert.deepEqual(await card.getByRole("button").allTextContents(), ["Allow once", "Allow for this session", "Allow always, in every session", "Say no"]);
+      assert.deepEqual(await card.getByRole("button").allTextContents(), ["Allow once", "Allow for this session", "Always allow", "Deny"]);
       assert.equal(await card.getByRole("group", { name: "What an answer for longer would allow" }).textContent(), scope);
       assert.equal(await card.getByRole("group", { name: "What is asked for" }).textContent(), "rm -rf a⏎\nrm -rf b");
     });
@@ -378,8 +378,8 @@ describe("the session", () => {
       seen.push(String(await focused(v)));
       if (seen.at(-1) === "Message to Hermes") break;
     }
-    for (const wanted of ["New session", "Conversation", "Allow once", "Say no", "Answer"]) assert.ok(seen.includes(wanted), `${wanted} in ${seen.join(", ")}`);
-    assert.ok(seen.indexOf("Allow once") < seen.indexOf("Say no") && seen.at(-1) === "Message to Hermes");
+    for (const wanted of ["New session", "Conversation", "Allow once", "Deny", "Answer"]) assert.ok(seen.includes(wanted), `${wanted} in ${seen.join(", ")}`);
+    assert.ok(seen.indexOf("Allow once") < seen.indexOf("Deny") && seen.at(-1) === "Message to Hermes");
   }));
 
   it("goes on with the last one", () => on([{ type: "last", session: { id: "s9", title: "Yesterday" } }], async (v) => {

@@ -77,7 +77,7 @@ const line = "${"0123456789 ".repeat(30)}";
 \`\`\`
 `;
 const command = `set -e\n${Array.from({ length: 60 }, (_, i) => `curl -fsS https://example.org/part-${i}/${"x".repeat(20)} -o /tmp/part-${i} && rm -rf build/part-${i}`).join("\n")}`;
-const choices = [["once", "allow_once", "Allow once"], ["session", "allow_always", "Allow for this session: curl, rm"], ["always", "allow_always", "Allow always, in every session: curl, rm"], ["no", "reject_once", "Say no"]]
+const choices = [["once", "allow_once", "Allow once"], ["session", "allow_always", "Allow for this session: curl, rm"], ["always", "allow_always", "Always allow: curl, rm"], ["no", "reject_once", "Deny"]]
   .map(([optionId, kind, name]) => ({ optionId, kind, name }));
 const rules = Array.from({ length: 60 }, (_, i) => `rm -rf build/part-${i}`).join(" and ");
 const many = choices.map((c) => ({ ...c, name: c.name.replace("curl, rm", rules) }));
