@@ -112,7 +112,7 @@ func sessionsList() *cobra.Command {
 					return err
 				}
 				if asJSON {
-					return printSessionLines(cmd.OutOrStdout(), page, next)
+					return printSessionLines(shownOn(cmd.OutOrStdout()), page, next)
 				}
 				printSessions(cmd.OutOrStdout(), page)
 				if next != "" {
@@ -190,7 +190,7 @@ func sessionsShow() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withSession(cmd.Context(), args[0], func(st *store.Store, id string) error {
 				if asJSON {
-					return st.Export(cmd.Context(), id, cmd.OutOrStdout())
+					return st.Export(cmd.Context(), id, shownOn(cmd.OutOrStdout()))
 				}
 				return showSession(cmd.Context(), cmd.OutOrStdout(), st, id, ids)
 			})
@@ -222,12 +222,13 @@ func showSession(ctx context.Context, out io.Writer, st *store.Store, id string,
 	return w.Err()
 }
 
-// harmless leaves out what would control the terminal that shows it.
+// harmless leaves out the characters that control the terminal, change the direction of the
+// text, or cannot be seen.
 type harmless struct{ out io.Writer }
 
 func (h harmless) Write(data []byte) (int, error) {
 	text := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.In(r, unicode.Bidi_Control, unseen) {
 			return -1
 		}
 		return r
@@ -236,6 +237,13 @@ func (h harmless) Write(data []byte) (int, error) {
 		return 0, err
 	}
 	return len(data), nil
+}
+
+// unseen are characters without a width that change nothing but what is compared: spaces of
+// no width, separators of lines, tags. Joiners are not among them, since emoji have them.
+var unseen = &unicode.RangeTable{
+	R16: []unicode.Range16{{Lo: 0x200B, Hi: 0x200B, Stride: 1}, {Lo: 0x2028, Hi: 0x2029, Stride: 1}, {Lo: 0x2060, Hi: 0x2064, Stride: 1}, {Lo: 0xFEFF, Hi: 0xFEFF, Stride: 1}},
+	R32: []unicode.Range32{{Lo: 0xE0000, Hi: 0xE007F, Stride: 1}},
 }
 
 // hitLine is a hit as --json prints it.
@@ -271,7 +279,7 @@ func sessionsSearch() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printHits(cmd.OutOrStdout(), hits, asJSON)
+				return printHits(shownOn(cmd.OutOrStdout()), hits, asJSON)
 			})
 		},
 	}
@@ -311,7 +319,7 @@ func sessionsTree() *cobra.Command {
 					return err
 				}
 				if asJSON {
-					return printSessionLines(cmd.OutOrStdout(), tree, "")
+					return printSessionLines(shownOn(cmd.OutOrStdout()), tree, "")
 				}
 				printTree(cmd.OutOrStdout(), tree)
 				return nil

@@ -35,7 +35,7 @@ type terminalHost struct {
 }
 
 func newTerminalHost(cmd *cobra.Command, flags runFlags) *terminalHost {
-	h := &terminalHost{out: cmd.OutOrStdout(), progress: harmless{cmd.ErrOrStderr()}, json: flags.json}
+	h := &terminalHost{out: shownOn(cmd.OutOrStdout()), progress: harmless{cmd.ErrOrStderr()}, json: flags.json}
 	if !flags.json {
 		h.out = harmless{h.out}
 	}

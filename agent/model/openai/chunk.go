@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
@@ -72,14 +73,20 @@ type usage struct {
 
 func (u *usage) tokens() *model.Usage {
 	return &model.Usage{
-		Input:       max(u.PromptTokens, u.InputTokens),
-		Output:      max(u.CompletionTokens, u.OutputTokens),
-		Reasoning:   u.CompletionDetails.Reasoning,
-		CachedRead:  max(u.PromptDetails.Cached, u.CacheHit, u.CacheRead, u.Cached),
-		CachedWrite: max(u.PromptDetails.CacheWrite, u.CacheCreation),
+		Input:       tokens(u.PromptTokens, u.InputTokens),
+		Output:      tokens(u.CompletionTokens, u.OutputTokens),
+		Reasoning:   tokens(u.CompletionDetails.Reasoning),
+		CachedRead:  tokens(u.PromptDetails.Cached, u.CacheHit, u.CacheRead, u.Cached),
+		CachedWrite: tokens(u.PromptDetails.CacheWrite, u.CacheCreation),
 		Cost:        u.Cost,
 	}
 }
+
+// mostTokens is more than any request has. Sums of larger numbers could overflow.
+const mostTokens = 1 << 40
+
+// tokens returns the largest of the counts that an endpoint reports under several names.
+func tokens(counts ...int) int { return min(max(slices.Max(counts), 0), mostTokens) }
 
 // decoder turns chunks into deltas.
 type decoder struct {
