@@ -22,9 +22,8 @@ const (
 // tooLarge has the packages and types that are still above the limits, with their size.
 // A size may only shrink; remove an entry when it is below its limit.
 var tooLarge = map[string]int{
-	"delegate.Children": 52,
-	"tools":             10438,
-	"tools/policy":      5426,
+	"tools":        10438,
+	"tools/policy": 5426,
 }
 
 // TestSizes limits packages to 4,000 lines and types to 40 methods, without tests and

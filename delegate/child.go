@@ -17,23 +17,23 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// child is a subagent of this process, at work or done.
+// child is a subagent of this process. It runs or has ended.
 type child struct {
 	*Task
 	owner  *Children
-	env    *tools.Env // what the parent lends
+	env    *tools.Env // of the parent's call
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	began  time.Time
 	budget *budget
-	done   chan struct{} // closed when outcome is set and nothing of the child runs
+	done   chan struct{} // closed when outcome is set and all goroutines have ended
 
-	mu      sync.Mutex
-	worker  Worker // while it works
-	record  record
-	unheard []string // said while no turn ran
-	deaf    bool     // its last turn is over
-	told    bool     // the parent has the result
+	mu        sync.Mutex
+	worker    Worker // nil: it does not run
+	record    record
+	pending   []string // messages that came while no turn ran
+	closed    bool     // its last turn has ended
+	delivered bool     // the parent has the result
 
 	outcome *outcome // set before done is closed
 }
@@ -45,12 +45,12 @@ func (x *Children) newChild(ctx context.Context, env *tools.Env, t *Task) *child
 	return c
 }
 
-// run is the whole life of a child.
+// run runs a child from its start to its end.
 func (x *Children) run(c *child, limits Limits) {
 	defer close(c.done)
 	defer c.cancel(nil)
-	if c.message != "" { // else its session begins with its task
-		x.keep(context.WithoutCancel(c.ctx), c, origin{Task: *c.Task})
+	if c.message != "" { // else its session is stored with its task
+		x.archive.keep(context.WithoutCancel(c.ctx), c.ID, origin{Task: *c.Task})
 	}
 	stop, merge, err := c.work(limits)
 	c.mu.Lock()
@@ -58,8 +58,8 @@ func (x *Children) run(c *child, limits Limits) {
 	c.outcome = c.conclude(stop, err)
 	c.outcome.Changes = merge
 	c.mu.Unlock()
-	x.keep(context.WithoutCancel(c.ctx), c, c.result())
-	x.emit(c.ended())
+	x.archive.keep(context.WithoutCancel(c.ctx), c.ID, c.result())
+	x.emit(c.endEvent())
 	e := c.event()
 	e.Status, e.Summary = c.outcome.Status, c.outcome.Summary
 	x.Extensions().Events().SubagentStop(context.WithoutCancel(c.ctx), e)
@@ -70,15 +70,14 @@ func (c *child) event() extension.SubagentEvent {
 	return extension.SubagentEvent{SessionID: c.ID, ParentID: c.Parent, Goal: c.Goal}
 }
 
-// announce says that a result waits, now that it does.
+// announce reports that a result waits.
 func (x *Children) announce(c *child) {
 	if c.Background && x.Ended != nil && x.ctx.Err() == nil {
 		x.Ended()
 	}
 }
 
-// work opens a worker and has it do the task. Whatever happens, the worker is
-// closed, and a panic stays within the child.
+// work opens a worker, runs the task and closes the worker. A panic ends only this child.
 func (c *child) work(limits Limits) (stop agent.StopReason, merge *worktree.Merge, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -114,7 +113,7 @@ func (c *child) work(limits Limits) (stop agent.StopReason, merge *worktree.Merg
 	return stop, nil, err
 }
 
-// turns has the worker do the task, and answer once more if its answer does not fit.
+// turns runs the task. If the answer does not fit the schema, it asks once more.
 func (c *child) turns(w Worker) (agent.StopReason, error) {
 	text := c.Goal
 	if c.message != "" {
@@ -123,7 +122,7 @@ func (c *child) turns(w Worker) (agent.StopReason, error) {
 	started := c.owner.Extensions().Events().SubagentStart(c.ctx, c.event())
 	stop, err := w.Turn(c.ctx, agent.Input{Text: text, News: started}, c)
 	for err == nil && stop == agent.EndTurn {
-		if text = c.heard(); text == "" {
+		if text = c.nextPrompt(); text == "" {
 			break
 		}
 		stop, err = w.Turn(c.ctx, agent.Input{Text: text}, c)
@@ -157,14 +156,14 @@ func (c *child) lastReport(w Worker, schema *jsonschema.Resolved) {
 		text += " Answer with one JSON value that fits the schema and nothing else."
 	}
 	c.mu.Lock()
-	text = strings.Join(append([]string{text}, c.unheard...), "\n\n")
-	c.unheard, c.deaf = nil, true
+	text = strings.Join(append([]string{text}, c.pending...), "\n\n")
+	c.pending, c.closed = nil, true
 	c.mu.Unlock()
 	stop, err := w.Turn(c.ctx, agent.Input{Text: text, Report: true}, c)
 	if err != nil || stop != agent.EndTurn && stop != agent.MaxTokens {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.record.reply() // what it said was no report
+		c.record.reply() // its text was no report
 		return
 	}
 	if schema == nil {
@@ -179,56 +178,57 @@ func (c *child) lastReport(w Worker, schema *jsonschema.Resolved) {
 const lastReportText = "All %d requests of this task are used up (max_iterations), so no more tools can be called. " +
 	"Report now: what you found, what you changed, and what is still to do."
 
-// completed tells whether the work that ended so has the status completed.
+// completed reports whether work that ended so has the status completed.
 func (c *child) completed(stop agent.StopReason, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.conclude(stop, err).Status == completed
 }
 
-// say has the child hear text; false: it is too late for that.
-func (c *child) say(text string) bool {
+// steer sends text to the running child. If its last turn has ended, it returns false.
+func (c *child) steer(text string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.deaf || c.ctx.Err() != nil || c.outcome != nil {
+	if c.closed || c.ctx.Err() != nil || c.outcome != nil {
 		return false
 	}
 	if c.worker == nil || !c.worker.Steer(text) {
-		c.unheard = append(c.unheard, text) // no turn runs yet, or it ends just now
+		c.pending = append(c.pending, text) // no turn runs, or it is ending
 	}
 	return true
 }
 
-// catchUp tells the turn that has begun what was said before; the lock is held.
-func (c *child) catchUp() {
-	for len(c.unheard) > 0 && c.worker != nil && c.worker.Steer(c.unheard[0]) {
-		c.unheard = c.unheard[1:]
+// steerPending sends the pending messages to the turn that has started. The caller holds the
+// lock.
+func (c *child) steerPending() {
+	for len(c.pending) > 0 && c.worker != nil && c.worker.Steer(c.pending[0]) {
+		c.pending = c.pending[1:]
 	}
 }
 
-// heard is what was said between turns; nothing: from now on it is too late.
-func (c *child) heard() string {
+// nextPrompt returns the messages that came between turns. If there are none, it rejects
+// later ones.
+func (c *child) nextPrompt() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	text := strings.Join(c.unheard, "\n\n")
-	c.unheard, c.deaf = nil, text == ""
+	text := strings.Join(c.pending, "\n\n")
+	c.pending, c.closed = nil, text == ""
 	return text
 }
 
-// Event makes child the sink of its own turns.
+// Event is called with the events of the child's turns.
 func (c *child) Event(e agent.Event) {
 	c.mu.Lock()
 	spent := c.record.add(e)
 	if _, begun := e.(agent.UserMessage); begun {
-		c.catchUp()
+		c.steerPending()
 	}
 	c.mu.Unlock()
 	c.owner.emit(agent.ChildEvent{SessionID: c.ID, Event: e})
 	c.budget.spend(spent)
 }
 
-// watch stops a child that gives no sign of life for limit. At two thirds of it the
-// user is warned.
+// watch stops a child that has no event for limit. At two thirds of it, the user is warned.
 func (c *child) watch(limit time.Duration, over <-chan struct{}) {
 	early, warned := limit-limit/3, time.Time{}
 	timer := time.NewTimer(early)
@@ -259,33 +259,43 @@ func (c *child) watch(limit time.Duration, over <-chan struct{}) {
 	}
 }
 
-// known is the child as the editor knows it.
-func (c *child) known() agent.Child {
+// editorChild describes the child for the editor.
+func (c *child) editorChild() agent.Child {
 	return agent.Child{SessionID: c.ID, ParentID: c.Parent, CallID: c.Call, Goal: c.Goal, Model: c.Model, Background: c.Background}
 }
 
-func (c *child) started() agent.ChildStarted {
-	return agent.ChildStarted{Child: c.known(), Stop: func() { c.cancel(errStopped) }}
+// hasEnded reports whether the child has ended.
+func (c *child) hasEnded() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
 }
 
-func (c *child) ended() agent.ChildEnded {
+func (c *child) startEvent() agent.ChildStarted {
+	return agent.ChildStarted{Child: c.editorChild(), Stop: func() { c.cancel(errStopped) }}
+}
+
+func (c *child) endEvent() agent.ChildEnded {
 	o := c.outcome
 	return agent.ChildEnded{
-		Child: c.known(), Status: o.Status, Summary: o.Summary, Error: o.Error,
+		Child: c.editorChild(), Status: o.Status, Summary: o.Summary, Error: o.Error,
 		Calls: len(c.record.trace), Usage: c.record.usage, Duration: time.Since(c.began),
 	}
 }
 
-// budget is the tokens of the children of one call together.
+// budget counts the tokens of all children of one call.
 type budget struct {
 	limit    int
-	children []*child // set before any runs
+	children []*child // set before one runs
 
 	mu   sync.Mutex
 	used int
 }
 
-// spend stops them all when too much is used.
+// spend adds tokens. Above the limit, it cancels all children.
 func (b *budget) spend(tokens int) {
 	if b.limit <= 0 || tokens == 0 {
 		return

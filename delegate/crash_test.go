@@ -100,7 +100,7 @@ func TestKilled(t *testing.T) {
 	stranger := newBed(t, nil) // whose store does not know the subagents
 	stranger.repository()
 	stranger.git("worktree", "add", "-q", "--detach", filepath.Join(t.TempDir(), "hermes-else"))
-	stranger.children.News(t.Context(), stranger.id) // looks for what is left
+	stranger.children.Notice(t.Context(), stranger.id) // looks for what is left
 	b.model.scripts["parent"] = [][]step{say("I see.")}
 	b.resume(t)
 	defer b.close()

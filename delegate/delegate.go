@@ -1,14 +1,14 @@
-// Package delegate is the delegate_task tool: subagents that each work on a task in
-// a conversation of their own, and report.
+// Package delegate is the delegate_task tool: subagents that work on tasks in sessions of
+// their own.
 //
-// [Children] are the subagents of one session. Each is an [agent.Session], linked to
-// its parent in the store, with its own shell, plan and memory of files, and with
-// no tool that its parent lacks. Whatever ends one (its report, a limit, a cancel,
-// an error), there is a result with the work so far, and the others go on. The end
-// of a call's context ends the children that it waits for; [Children.Close] ends
-// those in the background. Neither returns while one still runs.
+// [Children] are the subagents of one session. Each is an [agent.Session], linked to its
+// parent in the store, with its own shell, plan and memory of files, and with no tool that
+// its parent does not have. If one ends (by its report, a limit, a cancel or an error), there
+// is a result with the work so far, and the others continue. The end of a call's context ends
+// the children that it waits for. [Children.Close] ends those in the background. Both return
+// after the children have ended.
 //
-// Everything here is safe for concurrent use.
+// All types are safe for concurrent use.
 //
 //	children := delegate.New(delegate.Config{Store: st, Model: pick, Limits: limits, Sink: sink})
 //	err := set.Add(children.Tool())
@@ -29,24 +29,23 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Config is what subagents are made of.
+// Config is the configuration of the subagents of a session.
 type Config struct {
 	Store *store.Store // required
-	// Model answers which model works on a task; route is empty where the task asks
-	// for none. Required.
+	// Model returns the model of a route, which is empty if the task names none. Required.
 	Model  func(ctx context.Context, route string) (Model, error)
-	Limits func() Limits // required; asked at each call
-	Cwd    string        // the parent's, as the list of sessions knows it
+	Limits func() Limits // required; called at each call
+	Cwd    string        // of the parent's stored session
 
-	Sink   agent.Sink   // takes ChildStarted, ChildEvent and ChildEnded; nil: nobody looks
-	Ended  func()       // called when a result of work in the background waits; nil: nobody cares
-	Runner Runner       // nil: children are sessions of this process
+	Sink   agent.Sink   // gets ChildStarted, ChildEvent and ChildEnded; may be nil
+	Ended  func()       // is called when a result of a background subagent waits; may be nil
+	Runner Runner       // nil: subagents are sessions of this process
 	Host   string       // the editor, for the children's prompt
 	Log    *slog.Logger // nil: nothing is logged
-	// Sandbox bounds what is started to look at what dead servers have left; nil:
-	// nothing does. What a call starts is bounded by the call's.
+	// Sandbox bounds the recovery of worktrees of dead servers. Nil means no bounds. Calls
+	// use the sandbox of their Env.
 	Sandbox *sandbox.Box
-	Depth   int // of the parent: 0 in a session that a person talks to
+	Depth   int // of the parent; 0 in a session of a host
 	// Extensions returns those of the parent's session; nil: there are none.
 	Extensions func() *extension.Set
 }
@@ -58,14 +57,14 @@ type Model struct {
 	Window int // tokens; 0: unknown
 }
 
-// Limits bound subagents.
+// Limits are the limits of subagents.
 type Limits struct {
 	Children   int           // at once
 	Depth      int           // 1: children, no grandchildren
 	Iterations int           // requests to the model
-	Toolsets   []string      // of a task that asks for none
-	Inactivity time.Duration // without a sign of life; 0: for ever
-	Tokens     int           // of the children of one call together; 0: no limit
+	Toolsets   []string      // of a task that names none
+	Inactivity time.Duration // without an event; 0: no limit
+	Tokens     int           // of all children of one call; 0: no limit
 }
 
 // Children are the subagents of one session.
@@ -75,19 +74,19 @@ type Children struct {
 	cancel context.CancelCauseFunc
 	atWork sync.WaitGroup
 
-	sinkMu sync.Mutex // held while the sink is told something
+	roster  roster  // of this process
+	archive archive // of the store
 
-	sweeping sync.Mutex // held while what dead servers have left is looked at
+	sinkMu sync.Mutex // held while the sink gets an event
+
+	sweeping sync.Mutex // held while the worktrees of dead servers are recovered
 
 	mu       sync.Mutex
-	env      *tools.Env  // what the session lends, for work that no call began
-	all      []*child    // of this process, in the order of their beginning
-	below    []*Children // of subagents at work: those of their own
-	restored bool        // those of the store have been looked at
-	closed   bool
+	env      *tools.Env // of the session's calls, for work that no call started
+	restored bool       // the stored subagents were loaded
 }
 
-// New makes the subagents of a session: none yet.
+// New makes the Children of a session, without subagents.
 func New(c Config) *Children {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -95,7 +94,7 @@ func New(c Config) *Children {
 	if c.Extensions == nil {
 		c.Extensions = func() *extension.Set { return &extension.Set{} }
 	}
-	x := &Children{Config: c}
+	x := &Children{Config: c, archive: archive{c.Store, c.Log}}
 	if x.Runner == nil {
 		x.Runner = local{x}
 	}
@@ -122,8 +121,8 @@ func (x *Children) sessionEnv() (*tools.Env, error) {
 	return x.env, nil
 }
 
-// lentTools are the session's; nil: it has not begun.
-func (x *Children) lentTools() *tools.Set {
+// sessionTools returns the session's tools. Before the first prompt, it returns nil.
+func (x *Children) sessionTools() *tools.Set {
 	env, err := x.sessionEnv()
 	if err != nil {
 		return nil
@@ -133,21 +132,19 @@ func (x *Children) lentTools() *tools.Set {
 
 // Close ends every subagent and waits for them, or for ctx.
 func (x *Children) Close(ctx context.Context) error {
-	x.mu.Lock()
-	x.closed = true
-	x.mu.Unlock()
+	x.roster.close()
 	x.cancel(errClosing)
-	gone := make(chan struct{})
-	go func() { x.atWork.Wait(); close(gone) }()
+	ended := make(chan struct{})
+	go func() { x.atWork.Wait(); close(ended) }()
 	select {
-	case <-gone:
+	case <-ended:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// Why a subagent ends before its work does.
+// Causes of the end of a subagent before its work is complete.
 var (
 	errClosing  = errors.New("the session was closed")
 	errStopped  = errors.New("stopped alone, by the user or the agent that delegated")
@@ -155,7 +152,7 @@ var (
 	errTokens   = errors.New("the tokens of the call are used up (delegation.max_batch_tokens)")
 )
 
-// emit tells the sink, one event at a time.
+// emit passes events to the sink, one at a time.
 func (x *Children) emit(e agent.Event) {
 	if x.Sink == nil {
 		return
@@ -165,5 +162,5 @@ func (x *Children) emit(e agent.Event) {
 	x.Sink.Event(e)
 }
 
-// Event passes on what grandchildren tell.
+// Event passes on the events of grandchildren.
 func (x *Children) Event(e agent.Event) { x.emit(e) }

@@ -270,7 +270,7 @@ func (b *bed) close() {
 func (b *bed) prompt(text string) agent.StopReason {
 	b.t.Helper()
 	in := agent.Input{Text: text}
-	if news := b.children.News(b.t.Context(), b.id); news != "" {
+	if news := b.children.Notice(b.t.Context(), b.id); news != "" {
 		in.News = []string{news}
 	}
 	stop, err := b.parent.Turn(b.t.Context(), in, &recorder{})

@@ -44,7 +44,7 @@ func (x *Instance) Attach([]any) (start func()) {
 	x.swept.Do(func() {
 		x.Sweep(x.session.Folders()[0])
 		if x.session.New {
-			x.Fresh()
+			x.SetNew()
 		}
 	})
 	return nil
@@ -60,8 +60,8 @@ func (x *Instance) Notices(ctx context.Context, when extension.When) []string {
 	if when != extension.WithPrompt {
 		return nil
 	}
-	if news := x.News(ctx, x.session.ID); news != "" {
-		return []string{news}
+	if text := x.Notice(ctx, x.session.ID); text != "" {
+		return []string{text}
 	}
 	return nil
 }

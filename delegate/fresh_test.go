@@ -19,9 +19,9 @@ func TestFreshSessionAsksNoStore(t *testing.T) {
 		st := store.New(path, store.Options{})
 		children := delegate.New(delegate.Config{Store: st})
 		if fresh {
-			children.Fresh()
+			children.SetNew()
 		}
-		if news := children.News(t.Context(), "parent"); news != "" {
+		if news := children.Notice(t.Context(), "parent"); news != "" {
 			t.Errorf("%s: news of nobody: %s", name, news)
 		}
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) != fresh {

@@ -351,7 +351,7 @@ func TestForgedTree(t *testing.T) {
 	}
 	b.children.Sweep(b.dir)
 	b.prompt("parent")
-	b.children.News(t.Context(), b.id)
+	b.children.Notice(t.Context(), b.id)
 	b.close()
 	b.open()
 	if found, err := os.ReadDir(home); len(found) > 0 || err != nil {

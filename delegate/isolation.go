@@ -29,11 +29,9 @@ func checkIsolation(ctx context.Context, env *tools.Env) error {
 // left. [Children.Close] waits for it. It also removes the folders that git has for removed
 // worktrees, in the repository around folder.
 func (x *Children) Sweep(folder string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if !x.closed {
+	x.roster.unlessClosed(func() {
 		x.atWork.Go(func() { x.recoverWorktrees(x.ctx, folder) })
-	}
+	})
 }
 
 // recoverWorktrees recovers the worktrees of dead servers. Before it returns, the changes of
@@ -44,9 +42,9 @@ func (x *Children) recoverWorktrees(ctx context.Context, folder string) {
 	worktree.Recovery{
 		Records: worktree.RecordsOf(x.Store.Path()), Sandbox: x.Sandbox,
 		Saved: func(ctx context.Context, id string, m *worktree.Merge) {
-			x.update(ctx, id, func(kept *origin) {
-				if kept.Changes == nil {
-					kept.Changes = m
+			x.archive.update(ctx, id, func(saved *origin) {
+				if saved.Changes == nil {
+					saved.Changes = m
 				}
 			})
 		},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -13,20 +15,26 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// origin is what the store keeps of a child beside its conversation.
+// archive reads and writes the subagents of a store.
+type archive struct {
+	store *store.Store
+	log   *slog.Logger
+}
+
+// origin is the data that the store has of a subagent beside its history.
 type origin struct {
 	Task
-	Status   string          `json:"status,omitempty"` // empty: it is at work, or its server died
+	Status   string          `json:"status,omitempty"` // empty: it runs, or its server died
 	Exit     string          `json:"exit_reason,omitempty"`
 	Error    string          `json:"error,omitempty"`
 	Duration float64         `json:"duration_seconds,omitempty"`
 	Told     bool            `json:"told,omitempty"`              // the parent has the result
-	Reported bool            `json:"reported,omitempty"`          // the last thing said is the report
-	Cut      []string        `json:"interrupted_calls,omitempty"` // ids of calls that a cancel or a stop cut off
+	Reported bool            `json:"reported,omitempty"`          // the last text is the report
+	Cut      []string        `json:"interrupted_calls,omitempty"` // ids of canceled calls
 	Changes  *worktree.Merge `json:"changes,omitempty"`
 }
 
-// result is what is kept of a child that has ended.
+// result returns the origin of a child that has ended.
 func (c *child) result() origin {
 	o := c.outcome
 	return origin{
@@ -35,51 +43,51 @@ func (c *child) result() origin {
 	}
 }
 
-// keep writes into a child's session what has to be known of it later. A child that
-// never had a request has none.
-func (x *Children) keep(ctx context.Context, c *child, kept origin) {
-	data, err := json.Marshal(kept)
+// keep writes the origin of a subagent. One that never had a request is not stored.
+func (a archive) keep(ctx context.Context, id string, saved origin) {
+	data, err := json.Marshal(saved)
 	if err == nil {
-		err = x.Store.SetOrigin(ctx, c.ID, string(data))
+		err = a.store.SetOrigin(ctx, id, string(data))
 	}
-	x.complain(c.ID, err)
+	a.complain(id, err)
 }
 
-// complain logs what was not kept, unless there is nothing to keep it in.
-func (x *Children) complain(id string, err error) {
+// complain logs an error, unless the subagent is not stored.
+func (a archive) complain(id string, err error) {
 	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrClosed) {
-		x.Log.Warn("how a subagent ended was not kept", "session", id, "error", err)
+		a.log.Warn("the end of a subagent was not stored", "session", id, "error", err)
 	}
 }
 
-func (x *Children) update(ctx context.Context, id string, change func(*origin)) {
-	err := x.Store.Update(ctx, id, func(head *store.Session) {
-		var kept origin
-		_ = json.Unmarshal([]byte(head.Origin), &kept) // what cannot be read is written anew
-		change(&kept)
-		if data, err := json.Marshal(kept); err == nil {
+// update changes the origin of a subagent.
+func (a archive) update(ctx context.Context, id string, change func(*origin)) {
+	err := a.store.Update(ctx, id, func(head *store.Session) {
+		var saved origin
+		_ = json.Unmarshal([]byte(head.Origin), &saved) // an unreadable one is replaced
+		change(&saved)
+		if data, err := json.Marshal(saved); err == nil {
 			head.Origin = string(data)
 		}
 	})
-	x.complain(id, err)
+	a.complain(id, err)
 }
 
-// markTold remembers that the parent has the result.
-func (c *child) markTold() {
+// markDelivered stores that the parent has the result.
+func (c *child) markDelivered() {
 	c.mu.Lock()
-	before := c.told
-	c.told = true
+	before := c.delivered
+	c.delivered = true
 	c.mu.Unlock()
 	if !before && c.Background {
-		c.owner.update(context.WithoutCancel(c.ctx), c.ID, func(kept *origin) { kept.Told = true })
+		c.owner.archive.update(context.WithoutCancel(c.ctx), c.ID, func(saved *origin) { saved.Told = true })
 	}
 }
 
-// stored are the children of a session that the store knows, the oldest first.
-func (x *Children) stored(ctx context.Context, parent string) ([]store.Session, error) {
+// stored returns the stored subagents of a session, the oldest first.
+func (a archive) stored(ctx context.Context, parent string) ([]store.Session, error) {
 	var found []store.Session
 	for cursor := ""; ; {
-		page, next, err := x.Store.List(ctx, store.Filter{Parent: parent, Cursor: cursor})
+		page, next, err := a.store.List(ctx, store.Filter{Parent: parent, Cursor: cursor})
 		if err != nil {
 			return nil, err
 		}
@@ -89,18 +97,18 @@ func (x *Children) stored(ctx context.Context, parent string) ([]store.Session, 
 			}
 		}
 		if cursor = next; cursor == "" {
-			slices.SortFunc(found, func(a, b store.Session) int { return strings.Compare(a.ID, b.ID) }) // as they were asked for
+			slices.SortFunc(found, func(a, b store.Session) int { return strings.Compare(a.ID, b.ID) }) // in the order of their start
 			return found, nil
 		}
 	}
 }
 
-// descendants are the subagents of a session that the store knows, theirs after them.
-func (x *Children) descendants(ctx context.Context, parent string) ([]store.Session, error) {
-	all, err := x.stored(ctx, parent)
+// descendants returns the stored subagents of a session, and after them their own.
+func (a archive) descendants(ctx context.Context, parent string) ([]store.Session, error) {
+	all, err := a.stored(ctx, parent)
 	for i := 0; err == nil && i < len(all); i++ {
 		var theirs []store.Session
-		theirs, err = x.stored(ctx, all[i].ID)
+		theirs, err = a.stored(ctx, all[i].ID)
 		all = append(all, theirs...)
 	}
 	return all, err
@@ -108,43 +116,43 @@ func (x *Children) descendants(ctx context.Context, parent string) ([]store.Sess
 
 const serverStopped = "interrupted: the server stopped"
 
-// fromLog makes the outcome of a child that is not of this process; set knows its tools.
-func (x *Children) fromLog(ctx context.Context, head store.Session, set *tools.Set) (*outcome, origin, error) {
-	var kept origin
-	if err := json.Unmarshal([]byte(head.Origin), &kept); err != nil {
-		return nil, kept, err
+// fromLog makes the outcome of a subagent of another process. Set has its tools.
+func (a archive) fromLog(ctx context.Context, head store.Session, set *tools.Set) (*outcome, origin, error) {
+	var saved origin
+	if err := json.Unmarshal([]byte(head.Origin), &saved); err != nil {
+		return nil, saved, err
 	}
-	log, err := x.Store.Messages(ctx, head.ID, 0, 0)
+	log, err := a.store.Messages(ctx, head.ID, 0, 0)
 	if err != nil {
-		return nil, kept, err
+		return nil, saved, err
 	}
 	r := record{titles: map[string]string{}}
 	for i := range log {
 		r.read(&log[i], set)
 	}
 	for i := range r.trace {
-		if slices.Contains(kept.Cut, r.trace[i].id) {
+		if slices.Contains(saved.Cut, r.trace[i].id) {
 			r.trace[i].Status = interrupted
 		}
 	}
-	for _, c := range r.open { // its server died meanwhile
+	for _, c := range r.open { // its server died
 		r.trace = append(r.trace, traced{Tool: c.Name, Status: interrupted, title: r.titles[c.ID]})
 	}
 	o := r.outcome()
-	o.Index, o.Session, o.Model, o.Duration, o.Changes = kept.Index, head.ID, head.Model, kept.Duration, kept.Changes
-	o.Status, o.Exit, o.Error = kept.Status, kept.Exit, kept.Error
-	if kept.Status == "" {
+	o.Index, o.Session, o.Model, o.Duration, o.Changes = saved.Index, head.ID, head.Model, saved.Duration, saved.Changes
+	o.Status, o.Exit, o.Error = saved.Status, saved.Exit, saved.Error
+	if saved.Status == "" {
 		o.Status, o.Exit, o.Error = interrupted, interrupted, serverStopped
 		o.Duration = seconds(head.UpdatedAt.Sub(head.CreatedAt))
 	}
 	o.Summary = r.partial()
-	if o.Exit == completed || kept.Reported {
+	if o.Exit == completed || saved.Reported {
 		o.Summary = r.report()
 	}
-	return o, kept, nil
+	return o, saved, nil
 }
 
-// titleOf is what a person is told of a call; empty: there is no such tool here.
+// titleOf returns the title of a call. If there is no such tool, it returns "".
 func titleOf(set *tools.Set, c model.Call) string {
 	if set == nil {
 		return ""
@@ -156,9 +164,9 @@ func titleOf(set *tools.Set, c model.Call) string {
 	return tool.Title(json.RawMessage(c.Args))
 }
 
-// read takes an entry of a log.
+// read adds a message of a history.
 func (r *record) read(m *store.Message, set *tools.Set) {
-	took := m.Time.Sub(r.last) // since the entry before it, at least
+	took := m.Time.Sub(r.last) // since the message before it
 	r.last = m.Time
 	switch {
 	case m.Role == model.Assistant:
@@ -188,15 +196,35 @@ func (r *record) read(m *store.Message, set *tools.Set) {
 	}
 }
 
-// interrupted is the result of a call whose server died: what its children had done
-// by then. Every task of the call is accounted for.
+// lineage returns a subagent, and the subagents between it and the session root. If it is
+// not one of root, lineage returns nil.
+func (a archive) lineage(ctx context.Context, id, root string) (line []origin, err error) {
+	for at := id; at != root; {
+		head, err := a.store.Session(ctx, at)
+		if err != nil || head.Origin == "" || head.Parent == "" || len(line) > depthMost {
+			return nil, nil
+		}
+		var saved origin
+		if err := json.Unmarshal([]byte(head.Origin), &saved); err != nil {
+			return nil, fmt.Errorf("the subagent's task cannot be read: %w", err)
+		}
+		saved.ID, saved.Parent = head.ID, head.Parent
+		line, at = append(line, saved), head.Parent
+	}
+	return line, nil
+}
+
+// depthMost is more than any configured depth.
+const depthMost = 32
+
+// interrupted returns the result of a call whose server died, with an entry for each task.
 func (x *Children) interrupted(ctx context.Context, env *tools.Env, c tools.Call) tools.Result {
 	var in input
 	if json.Unmarshal(c.Args, &in) != nil || in.Action != "" && in.Action != actionRun {
 		return tools.Fail(serverStopped)
 	}
 	x.recoverWorktreesOf(ctx, env)
-	heads, err := x.stored(ctx, env.SessionID)
+	heads, err := x.archive.stored(ctx, env.SessionID)
 	if err != nil {
 		return tools.Fail("%s; what its subagents had done could not be read: %v", serverStopped, err)
 	}
@@ -206,10 +234,12 @@ func (x *Children) interrupted(ctx context.Context, env *tools.Env, c tools.Call
 		list[i] = &outcome{Index: i, Status: interrupted, Exit: interrupted, Trace: []traced{}, Error: serverStopped, Summary: "It had not begun."}
 	}
 	for _, head := range heads {
-		o, kept, err := x.fromLog(ctx, head, env.Tools)
-		if err == nil && kept.Call == c.ID && o.Index < len(list) {
+		o, saved, err := x.archive.fromLog(ctx, head, env.Tools)
+		if err == nil && saved.Call == c.ID && o.Index < len(list) {
 			list[o.Index] = o.shortened(room(env, len(list)))
-			x.update(ctx, head.ID, func(kept *origin) { kept.Status, kept.Exit, kept.Error, kept.Told = o.Status, o.Exit, o.Error, true })
+			x.archive.update(ctx, head.ID, func(saved *origin) {
+				saved.Status, saved.Exit, saved.Error, saved.Told = o.Status, o.Exit, o.Error, true
+			})
 		}
 	}
 	return tools.OK(map[string]any{"results": list, "total_duration_seconds": longest(list), "error": serverStopped})

@@ -14,21 +14,21 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// record is what a child has done so far, from its events or from its log.
+// record is the work of a child so far, from its events or from its history.
 type record struct {
 	requests int
 	usage    model.Usage
 	trace    []traced
 	files    []string          // that its tools changed, absolute, each once
 	titles   map[string]string // of calls that run
-	said     []string          // whole replies that were not the last, the newest last
-	speaking strings.Builder   // the reply that comes in now, or the last one
-	doing    string            // what it does at the moment
-	last     time.Time         // of the last sign of life
-	open     []model.Call      // of a log: without a result so far
+	said     []string          // texts of earlier responses, the newest last
+	speaking strings.Builder   // text of the last response, which may still grow
+	doing    string            // its activity now
+	last     time.Time         // of the last event
+	open     []model.Call      // of a history: calls without a result
 
-	output json.RawMessage // the answer, if it was to fit a schema and does
-	misfit error           // why it does not
+	output json.RawMessage // the answer, if it fits the schema
+	misfit error           // the reason why it does not fit
 }
 
 // traced is one call of a child.
@@ -41,7 +41,7 @@ type traced struct {
 	result   string // its beginning and its end
 }
 
-// add takes an event, and says how many tokens it has cost.
+// add adds an event. It returns the tokens that were used.
 func (r *record) add(e agent.Event) (spent int) {
 	r.last = time.Now()
 	switch e := e.(type) {
@@ -73,7 +73,7 @@ func (r *record) add(e agent.Event) (spent int) {
 	return spent
 }
 
-// reply ends the reply that came in: it is not the last one.
+// reply ends a response that is not the last one.
 func (r *record) reply() {
 	if text := r.report(); text != "" {
 		r.said = append(r.said, text)
@@ -88,7 +88,7 @@ func statusOf(isError bool) string {
 	return completed
 }
 
-// called notes a call that has ended, and the files that it changed.
+// called adds a call that has ended, and the files that it changed.
 func (r *record) called(t traced, shown []tools.Content) {
 	t.title, t.result = r.titles[t.id], excerpt(t.result, resultKept)
 	r.trace = append(r.trace, t)
@@ -100,11 +100,11 @@ func (r *record) called(t traced, shown []tools.Content) {
 	}
 }
 
-// report is the answer: text that no call and no prompt followed. If there is none, it
-// is empty.
+// report returns the answer: text that no call and no prompt followed. If there is none, it
+// returns "".
 func (r *record) report() string { return strings.TrimSpace(r.speaking.String()) }
 
-// How much of a child's work is told of without its report, in bytes.
+// Limits of the text about a child without a report, in bytes.
 const (
 	resultKept  = 4000   // of each result
 	resultLeast = 200    // of each result, however many there are
@@ -113,8 +113,8 @@ const (
 	callsTold   = 40 // calls
 )
 
-// partial is what there is of a child that did not come to its report: what it said
-// on the way, and what it did and found. The last calls are told of, if there are many.
+// partial describes the work of a child without a report: its texts, and its last calls with
+// their results.
 func (r *record) partial() string {
 	var b strings.Builder
 	b.WriteString("It did not come to a report.")
@@ -145,7 +145,7 @@ func (r *record) partial() string {
 	return strings.TrimSpace(b.String())
 }
 
-// String is the call in one line.
+// String describes the call in one line.
 func (t traced) String() string {
 	name := t.title
 	if name == "" {
@@ -157,7 +157,7 @@ func (t traced) String() string {
 	return oneLine(name, 120)
 }
 
-// excerpt is text, or its beginning and its end if it has more than limit bytes.
+// excerpt returns text. If it has more than limit bytes, it returns the start and the end.
 func excerpt(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -166,7 +166,7 @@ func excerpt(text string, limit int) string {
 	return strings.ToValidUTF8(head, "") + " […] " + strings.ToValidUTF8(tail, "")
 }
 
-// answer holds the report against a schema.
+// answer validates the report by a schema.
 func (c *child) answer(schema *jsonschema.Resolved) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,7 +182,7 @@ func (c *child) answer(schema *jsonschema.Resolved) error {
 	return nil
 }
 
-// unfenced takes a Markdown fence away from around a value.
+// unfenced removes a Markdown fence around a value.
 func unfenced(text string) string {
 	rest, ok := strings.CutPrefix(text, "```")
 	if !ok {

@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// The ways in which work ends.
+// Values of status and exit_reason.
 const (
 	completed     = "completed"
 	failed        = "failed"
@@ -26,13 +26,13 @@ const (
 	exitError     = "error"
 )
 
-// outcome is what the parent's model is told of a child.
+// outcome is the result of a child for the parent's model.
 type outcome struct {
 	Index    int             `json:"task_index"`
 	Status   string          `json:"status"`
 	Summary  string          `json:"summary"`
 	Output   json.RawMessage `json:"output,omitempty"`        // fits the task's schema
-	Misfit   string          `json:"output_errors,omitempty"` // why the summary does not
+	Misfit   string          `json:"output_errors,omitempty"` // the reason why the summary does not fit
 	Calls    int             `json:"api_calls"`
 	Duration float64         `json:"duration_seconds"`
 	Model    string          `json:"model"`
@@ -46,7 +46,7 @@ type outcome struct {
 	reported bool // the summary is the subagent's own report
 }
 
-// cut are the ids of the calls that were interrupted.
+// cut returns the ids of the calls that were interrupted.
 func (o *outcome) cut() (ids []string) {
 	for _, t := range o.Trace {
 		if t.Status == interrupted {
@@ -61,7 +61,7 @@ type tokens struct {
 	Output int `json:"output"`
 }
 
-// conclude makes the outcome of a child whose work has ended; the lock is held.
+// conclude makes the outcome of a child whose work has ended. The caller holds the lock.
 func (c *child) conclude(stop agent.StopReason, err error) *outcome {
 	o := c.record.outcome()
 	o.Index, o.Session, o.Model = c.Index, c.ID, c.Model
@@ -79,7 +79,7 @@ func (c *child) conclude(stop agent.StopReason, err error) *outcome {
 	return o
 }
 
-// unanswered is the error of a child that ended without an answer; the lock is held.
+// unanswered returns the error of a child without an answer. The caller holds the lock.
 func (c *child) unanswered(stop agent.StopReason) string {
 	why := "The subagent gave no answer"
 	if stop == agent.MaxTokens {
@@ -95,8 +95,8 @@ func (c *child) unanswered(stop agent.StopReason) string {
 	return fmt.Sprintf("%s; %s, see summary. Ask it for its report with action message, or do the task in another way.", why, did)
 }
 
-// changed are the files that the child's tools changed, as its parent knows them. Of a
-// worktree, [outcome.Changes] tells.
+// changed returns the files that the child's tools changed, as its parent names them. For a
+// worktree it returns nil: see [outcome.Changes].
 func (c *child) changed() []string {
 	if c.Isolation != "" || c.env == nil || c.env.Files == nil {
 		return nil
@@ -110,7 +110,7 @@ func (c *child) changed() []string {
 	return files
 }
 
-// outcome is what a record tells of any ending.
+// outcome makes the part of an outcome that is in the record.
 func (r *record) outcome() *outcome {
 	o := &outcome{
 		Calls: r.requests, Trace: r.trace, Output: r.output,
@@ -125,7 +125,7 @@ func (r *record) outcome() *outcome {
 	return o
 }
 
-// ending says how work ended, given why its context did.
+// ending returns status, exit reason and error of work. Cause is that of its context.
 func ending(cause error, stop agent.StopReason, err error) (status, exit, why string) {
 	switch {
 	case errors.Is(cause, errInactive):
@@ -150,12 +150,11 @@ func ending(cause error, stop agent.StopReason, err error) (status, exit, why st
 	return completed, completed, ""
 }
 
-// summaryLimit is how many characters of a report the parent reads.
+// summaryLimit limits the characters of a report.
 const summaryLimit = 20_000
 
-// room is how many characters each of n reports may have: fewer when the parent's
-// window is nearly full. A token is some four characters, and all reports together
-// take a quarter of what is left.
+// room returns the most characters of each of n reports. All together have at most a quarter
+// of the parent's free context window. A token has about four characters.
 func room(env *tools.Env, n int) int {
 	if env.Room <= 0 || n == 0 {
 		return summaryLimit
@@ -163,7 +162,7 @@ func room(env *tools.Env, n int) int {
 	return min(summaryLimit, max(500, env.Room/n))
 }
 
-// shortened is o with a report of at most limit characters.
+// shortened returns o with a report of at most limit characters.
 func (o *outcome) shortened(limit int) *outcome {
 	length := utf8.RuneCountInString(o.Summary)
 	if length <= limit {
@@ -175,7 +174,7 @@ func (o *outcome) shortened(limit int) *outcome {
 	return &short
 }
 
-// results is a call's result: all of a batch, in the order of the tasks.
+// results returns the result of a call: the outcomes of a batch, in the order of the tasks.
 func (x *Children) results(env *tools.Env, batch []*child) tools.Result {
 	list := make([]*outcome, len(batch))
 	began, limit := time.Now(), room(env, len(batch))
@@ -186,14 +185,14 @@ func (x *Children) results(env *tools.Env, batch []*child) tools.Result {
 		}
 		list[i] = c.outcome.shortened(limit)
 		shown = append(shown, tools.Content{Text: shownText(c.Goal, c.outcome)})
-		c.markTold()
+		c.markDelivered()
 	}
 	return tools.OK(map[string]any{
 		"results": list, "total_duration_seconds": seconds(time.Since(began)),
 	}).With(shown...)
 }
 
-// shownText is a child's outcome for a person.
+// shownText describes an outcome for the user.
 func shownText(goal string, o *outcome) string {
 	mark := "✗"
 	if o.Status == completed {

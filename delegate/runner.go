@@ -18,14 +18,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Runner says where subagents work. What bounds, watches and reports them is the
-// same wherever that is.
+// Runner opens the workers of subagents. Limits, progress and results are the same for all
+// runners.
 type Runner interface {
-	// Open readies a worker for t, with no more than env lends.
+	// Open opens a worker for t, with no more rights than env has.
 	Open(ctx context.Context, env *tools.Env, t *Task) (Worker, error)
 }
 
-// Worker is one subagent at work. *[agent.Session] is most of one.
+// Worker is one running subagent. *[agent.Session] has most of its methods.
 type Worker interface {
 	// Turn and Steer are as in [agent.Session].
 	Turn(ctx context.Context, in agent.Input, sink agent.Sink) (agent.StopReason, error)
@@ -96,7 +96,7 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 	return w, nil
 }
 
-// enter opens the place of work.
+// enter opens the files of the subagent.
 func (w *worker) enter(ctx context.Context, env *tools.Env, t *Task, storePath string) (err error) {
 	if env.Files == nil {
 		return fmt.Errorf("this session has no workspace")
@@ -175,7 +175,7 @@ func (w *worker) addSubagents(parent *Children, t *Task) {
 	extended := w.extended
 	c.Sink, c.Ended, c.Runner, c.Extensions = parent, nil, nil, func() *extension.Set { return extended }
 	w.children = New(c)
-	w.leave = parent.enter(w.children)
+	w.leave = parent.roster.enter(&w.children.roster)
 }
 
 // childEnv returns the Env of the subagent's calls. It shares the parent's gate and secrets.
@@ -227,7 +227,7 @@ func (l local) newHead(t *Task, folders []string, env *tools.Env) (head store.Se
 func (w *worker) Close(ctx context.Context, complete bool) (*worktree.Merge, error) {
 	var merge *worktree.Merge
 	var err error
-	w.stop(ctx) // a process in the background could still write what is brought back
+	w.stop(ctx) // a background command could still write files that are merged
 	if w.worktree != nil {
 		merge, err = w.worktree.Merge(ctx, complete)
 	}
@@ -235,15 +235,15 @@ func (w *worker) Close(ctx context.Context, complete bool) (*worktree.Merge, err
 	return merge, err
 }
 
-// stop ends what still runs of the worker.
+// stop ends the subagents and the extensions of the worker.
 func (w *worker) stop(ctx context.Context) {
 	if w.children != nil {
-		_ = w.children.Close(context.WithoutCancel(ctx)) // ends only when they have
+		_ = w.children.Close(context.WithoutCancel(ctx)) // returns when they have ended
 		w.leave()
 		w.children = nil
 	}
 	if w.extended != nil {
-		_ = w.extended.Close(context.WithoutCancel(ctx)) // ends only when its processes have
+		_ = w.extended.Close(context.WithoutCancel(ctx)) // returns when its processes have ended
 		w.extended = nil
 	}
 }
@@ -251,7 +251,7 @@ func (w *worker) stop(ctx context.Context) {
 func (w *worker) cleanup(ctx context.Context) {
 	w.stop(ctx)
 	if w.files != nil {
-		_ = w.files.Close() // only held for reading names
+		_ = w.files.Close() // it was only opened to read
 	}
 	w.box.Close()
 	if w.worktree != nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Status is a subagent as people and the parent's model are told of it.
+// Status describes a subagent, for the user and for the model of its parent.
 type Status struct {
 	SessionID  string  `json:"session_id"`
 	ParentID   string  `json:"parent_id,omitempty"` // of a subagent of a subagent
 	Goal       string  `json:"goal"`
-	Status     string  `json:"status"`          // running, or how it ended
+	Status     string  `json:"status"`          // running, or the way it ended
 	Doing      string  `json:"doing,omitempty"` // at the moment
 	Calls      int     `json:"calls"`
 	Tokens     int     `json:"tokens"`
@@ -50,19 +50,19 @@ func statuses(batch []*child) []Status {
 	return list
 }
 
-// List tells of the session's subagents and of theirs, those of earlier processes
-// included, the oldest first.
+// List returns the session's subagents and their own, those of earlier processes included,
+// the oldest first.
 func (x *Children) List(ctx context.Context, parent string) ([]Status, error) {
 	var now []Status
 	known := map[string]bool{}
-	for _, c := range x.everybody() {
+	for _, c := range x.roster.descendants() {
 		s := c.status()
 		if c.Parent != parent {
 			s.ParentID = c.Parent
 		}
 		now, known[c.ID] = append(now, s), true
 	}
-	heads, err := x.descendants(ctx, parent)
+	heads, err := x.archive.descendants(ctx, parent)
 	if err != nil {
 		return nil, fmt.Errorf("listing subagents: %w", err)
 	}
@@ -71,10 +71,10 @@ func (x *Children) List(ctx context.Context, parent string) ([]Status, error) {
 		if known[head.ID] {
 			continue
 		}
-		if o, kept, err := x.fromLog(ctx, head, x.lentTools()); err == nil {
+		if o, saved, err := x.archive.fromLog(ctx, head, x.sessionTools()); err == nil {
 			s := Status{
-				SessionID: head.ID, Goal: kept.Goal, Status: o.Status, Calls: len(o.Trace),
-				Tokens: o.Tokens.Input + o.Tokens.Output, Seconds: o.Duration, Background: kept.Background,
+				SessionID: head.ID, Goal: saved.Goal, Status: o.Status, Calls: len(o.Trace),
+				Tokens: o.Tokens.Input + o.Tokens.Output, Seconds: o.Duration, Background: saved.Background,
 			}
 			if head.Parent != parent {
 				s.ParentID = head.Parent
@@ -83,64 +83,6 @@ func (x *Children) List(ctx context.Context, parent string) ([]Status, error) {
 		}
 	}
 	return append(earlier, now...), nil
-}
-
-// enter notes the subagents of a subagent, until leave is called.
-func (x *Children) enter(theirs *Children) (leave func()) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.below = append(x.below, theirs)
-	return func() {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		x.below = slices.DeleteFunc(x.below, func(o *Children) bool { return o == theirs })
-	}
-}
-
-// everybody are the subagents of this process and, of those at work, theirs.
-func (x *Children) everybody() []*child {
-	list := x.latest()
-	x.mu.Lock()
-	below := slices.Clone(x.below)
-	x.mu.Unlock()
-	for _, theirs := range below {
-		for _, c := range theirs.everybody() {
-			if !slices.ContainsFunc(list, func(o *child) bool { return o.ID == c.ID }) { // else it was gone on with
-				list = append(list, c)
-			}
-		}
-	}
-	return list
-}
-
-// seek finds a subagent, whosesoever it is.
-func (x *Children) seek(id string) *child {
-	for _, c := range x.everybody() {
-		if c.ID == id {
-			return c
-		}
-	}
-	return nil
-}
-
-// latest are the children of this process; of one that was gone on with, the newest.
-func (x *Children) latest() []*child {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	newest := make(map[string]*child, len(x.all))
-	for _, c := range x.all {
-		newest[c.ID] = c
-	}
-	return slices.DeleteFunc(slices.Clone(x.all), func(c *child) bool { return newest[c.ID] != c })
-}
-
-func (x *Children) find(id string) *child {
-	for _, c := range x.latest() {
-		if c.ID == id {
-			return c
-		}
-	}
-	return nil
 }
 
 func (x *Children) list(ctx context.Context, env *tools.Env) tools.Result {
@@ -154,14 +96,15 @@ func (x *Children) list(ctx context.Context, env *tools.Env) tools.Result {
 	return tools.OK(map[string]any{"subagents": list})
 }
 
-// wait waits for one child, or for all that run, and gives what is known then.
+// wait waits for one child or for all in the background, and returns the results. If the
+// timeout ends first, it lists the running ones.
 func (x *Children) wait(ctx context.Context, env *tools.Env, c tools.Call, in input) tools.Result {
 	x.restore(ctx, env.SessionID)
-	batch := x.untold()
+	batch := x.roster.undelivered()
 	if in.SessionID != "" {
-		one := x.find(in.SessionID)
+		one := x.roster.find(in.SessionID)
 		if one == nil {
-			return tools.Fail("%v", x.unknown(in.SessionID))
+			return tools.Fail("%v", errUnknown(in.SessionID))
 		}
 		batch = []*child{one}
 	}
@@ -199,24 +142,15 @@ func (x *Children) wait(ctx context.Context, env *tools.Env, c tools.Call, in in
 	return tools.OK(fields).With(result.Shown...)
 }
 
-// untold are the children in the background whose results the parent does not have.
-func (x *Children) untold() []*child {
-	return slices.DeleteFunc(x.latest(), func(c *child) bool {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.told || !c.Background
-	})
-}
-
-func (x *Children) tell(ctx context.Context, env *tools.Env, in input) tools.Result {
+func (x *Children) callMessage(ctx context.Context, env *tools.Env, in input) tools.Result {
 	if err := x.message(ctx, env, in.SessionID, in.Message); err != nil {
 		return tools.Fail("%v", err)
 	}
 	return tools.OK(map[string]any{"session_id": in.SessionID, "status": running})
 }
 
-// Message says text to a subagent: one that works hears it with its next request,
-// one that has ended goes on in the background with its conversation.
+// Message sends text to a subagent. A running one gets it with its next request. One that has
+// ended is resumed in the background.
 func (x *Children) Message(ctx context.Context, id, text string) error {
 	env, err := x.sessionEnv()
 	if err != nil {
@@ -229,8 +163,8 @@ func (x *Children) message(ctx context.Context, env *tools.Env, id, text string)
 	if strings.TrimSpace(text) == "" {
 		return errors.New("message is missing or empty")
 	}
-	if c := x.seek(id); c != nil {
-		if c.say(text) {
+	if c := x.roster.seek(id); c != nil {
+		if c.steer(text) {
 			return nil
 		}
 		select { // it has ended, or is about to
@@ -239,13 +173,16 @@ func (x *Children) message(ctx context.Context, env *tools.Env, id, text string)
 			return context.Cause(ctx)
 		}
 	}
-	return x.goOn(ctx, env, id, text)
+	return x.resume(ctx, env, id, text)
 }
 
-// goOn takes a child up again, by its session. A child of a child comes to work for
-// the session itself, with no more than it had.
-func (x *Children) goOn(ctx context.Context, env *tools.Env, id, text string) error {
-	line, err := x.lineage(ctx, id, env.SessionID)
+// resume resumes a subagent. A subagent of a subagent then works for the session itself, with
+// no more tools than it had.
+func (x *Children) resume(ctx context.Context, env *tools.Env, id, text string) error {
+	line, err := x.archive.lineage(ctx, id, env.SessionID)
+	if err == nil && len(line) == 0 {
+		err = errUnknown(id)
+	}
 	if err != nil {
 		return err
 	}
@@ -263,93 +200,47 @@ func (x *Children) goOn(ctx context.Context, env *tools.Env, id, text string) er
 	if err := x.check(ctx, env, &t); err != nil {
 		return err
 	}
-	if _, err := x.start(ctx, env, []*Task{&t}); err != nil {
-		return err
-	}
-	return nil
+	_, err = x.start(ctx, env, []*Task{&t})
+	return err
 }
 
-// lineage is what the store keeps of a subagent, and of those between it and the
-// session that began it all.
-func (x *Children) lineage(ctx context.Context, id, root string) (line []origin, err error) {
-	for at := id; at != root; {
-		head, err := x.Store.Session(ctx, at)
-		if err != nil || head.Origin == "" || head.Parent == "" || len(line) > depthMost {
-			return nil, x.unknown(id)
-		}
-		var kept origin
-		if err := json.Unmarshal([]byte(head.Origin), &kept); err != nil {
-			return nil, fmt.Errorf("the subagent's task cannot be read: %w", err)
-		}
-		kept.ID, kept.Parent = head.ID, head.Parent
-		line, at = append(line, kept), head.Parent
-	}
-	if len(line) == 0 {
-		return nil, x.unknown(id)
-	}
-	return line, nil
-}
-
-// depthMost is more than anybody will configure.
-const depthMost = 32
-
-func (x *Children) unknown(id string) error {
-	if id == "" {
-		return errors.New("session_id is missing; action list names the subagents")
-	}
-	return fmt.Errorf("this session has no subagent %q; action list names those there are", id)
-}
-
-func (x *Children) stop(_ context.Context, _ *tools.Env, in input) tools.Result {
+func (x *Children) callStop(in input) tools.Result {
 	stopped, err := x.Stop(in.SessionID)
 	if err != nil {
 		return tools.Fail("%v", err)
 	}
-	c := x.seek(in.SessionID)
-	if c == nil { // gone with its parent
+	c := x.roster.seek(in.SessionID)
+	if c == nil { // its parent has ended
 		return tools.OK(map[string]any{"session_id": in.SessionID, "stopped": stopped, "status": interrupted})
 	}
 	<-c.done
 	return tools.OK(map[string]any{"session_id": in.SessionID, "stopped": stopped, "status": c.status().Status})
 }
 
-// Stop ends one subagent; false: it had ended already. It does not wait for it.
+// Stop ends one subagent, and does not wait for it. If it had ended already, Stop returns false.
 func (x *Children) Stop(id string) (bool, error) {
-	c := x.seek(id)
+	c := x.roster.seek(id)
 	if c == nil {
-		return false, x.unknown(id)
+		return false, errUnknown(id)
 	}
-	select {
-	case <-c.done:
+	if c.hasEnded() {
 		return false, nil
-	default:
-		c.cancel(errStopped)
-		return true, nil
 	}
+	c.cancel(errStopped)
+	return true, nil
 }
 
-// Waiting counts the results that the parent has not been told of yet.
-func (x *Children) Waiting() int { return len(x.ready()) }
+// Waiting counts the results that the parent does not have yet.
+func (x *Children) Waiting() int { return len(x.roster.ready()) }
 
-// Ready tells of the subagents whose results wait.
-func (x *Children) Ready() []Status { return statuses(x.ready()) }
+// Ready describes the subagents whose results wait.
+func (x *Children) Ready() []Status { return statuses(x.roster.ready()) }
 
-func (x *Children) ready() (ready []*child) {
-	for _, c := range x.untold() {
-		select {
-		case <-c.done:
-			ready = append(ready, c)
-		default:
-		}
-	}
-	return ready
-}
-
-// News is what the parent's next turn has to be told: results of work in the
-// background, as JSON, once. Empty: nothing is new.
-func (x *Children) News(ctx context.Context, parent string) string {
+// Notice returns the results of background subagents for the parent's next turn, as JSON,
+// once. If there are none, it returns "".
+func (x *Children) Notice(ctx context.Context, parent string) string {
 	x.restore(ctx, parent)
-	ready := x.ready()
+	ready := x.roster.ready()
 	if len(ready) == 0 {
 		return ""
 	}
@@ -357,16 +248,16 @@ func (x *Children) News(ctx context.Context, parent string) string {
 	return "Results of subagents that worked in the background:\n" + string(x.results(env, ready).JSON)
 }
 
-// Fresh says that the session is new: an earlier run has left nothing for it, and
-// [Children.News] does not look for it in the store.
-func (x *Children) Fresh() {
+// SetNew says that the session is new, so [Children.Notice] does not look for earlier
+// subagents in the store.
+func (x *Children) SetNew() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.restored = true
 }
 
-// restore finds, once, the children in the background that a dead server left, or
-// whose results nobody was told.
+// restore loads, once, the background subagents of earlier servers whose results the parent
+// does not have.
 func (x *Children) restore(ctx context.Context, parent string) {
 	x.mu.Lock()
 	before := x.restored
@@ -378,41 +269,39 @@ func (x *Children) restore(ctx context.Context, parent string) {
 	if env, err := x.sessionEnv(); err == nil {
 		x.recoverWorktreesOf(ctx, env)
 	}
-	heads, err := x.descendants(ctx, parent)
+	heads, err := x.archive.descendants(ctx, parent)
 	if err != nil {
 		x.Log.Warn("the subagents of an earlier run were not found", "error", err)
 		return
 	}
 	for _, head := range heads {
-		if x.find(head.ID) == nil {
-			x.adopt(ctx, head, parent)
+		if x.roster.find(head.ID) == nil {
+			x.loadFinished(ctx, head, parent)
 		}
 	}
 }
 
-// adopt makes an ended child of one that the store knows, that worked for the session
-// owner, and that nobody was told of.
-func (x *Children) adopt(ctx context.Context, head store.Session, owner string) {
-	var kept origin
-	if json.Unmarshal([]byte(head.Origin), &kept) != nil || !kept.Background || kept.Told || cmp.Or(kept.Owner, head.Parent) != owner {
+// loadFinished adds a stored subagent that has ended, if it worked for the session owner and
+// its result was not delivered.
+func (x *Children) loadFinished(ctx context.Context, head store.Session, owner string) {
+	var saved origin
+	if json.Unmarshal([]byte(head.Origin), &saved) != nil || !saved.Background || saved.Told || cmp.Or(saved.Owner, head.Parent) != owner {
 		return
 	}
-	o, kept, err := x.fromLog(ctx, head, x.lentTools())
+	o, saved, err := x.archive.fromLog(ctx, head, x.sessionTools())
 	if err != nil {
 		return
 	}
 	release, err := x.Store.Claim(head.ID)
 	if err != nil {
-		return // it works in another window
+		return // it runs in another server
 	}
 	release()
-	t := kept.Task
+	t := saved.Task
 	t.ID, t.Parent, t.Model = head.ID, head.Parent, head.Model
 	c := x.newChild(x.ctx, nil, &t)
 	c.outcome = o
 	c.cancel(nil)
 	close(c.done)
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.all = append([]*child{c}, x.all...)
+	x.roster.addEnded(c)
 }

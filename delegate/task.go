@@ -16,26 +16,25 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Task is one piece of work for a subagent. It is plain data, kept in the store
-// with the subagent's session.
+// Task is the task of one subagent. It is stored with the subagent's session.
 type Task struct {
 	ID         string         `json:"-"` // of the subagent's session
-	Parent     string         `json:"-"` // the session that delegates
+	Parent     string         `json:"-"` // the session that delegates it
 	Goal       string         `json:"goal"`
 	Context    string         `json:"context,omitempty"`
 	Toolsets   []string       `json:"toolsets,omitempty"` // empty: the default ones
 	Route      string         `json:"route,omitempty"`    // empty: the default model
-	Model      string         `json:"-"`                  // what the route stands for
+	Model      string         `json:"-"`                  // of the route
 	Isolation  string         `json:"isolation,omitempty"`
 	Schema     map[string]any `json:"output_schema,omitempty"`
 	Iterations int            `json:"max_iterations"`
-	Call       string         `json:"call,omitempty"` // of the parent that asked for it
+	Call       string         `json:"call,omitempty"` // of the parent that started it
 	Index      int            `json:"index"`          // among the tasks of that call
 	Background bool           `json:"background,omitempty"`
-	Owner      string         `json:"owner,omitempty"` // the session that goes on with it; empty: Parent
+	Owner      string         `json:"owner,omitempty"` // the session that resumed it; empty: Parent
 
-	message string // goes on with a session that is there; empty: a new one
-	below   int    // how many subagents are between it and the session that goes on with it
+	message string // resumes a stored session; empty: a new one
+	below   int    // number of subagents between it and the session that resumed it
 }
 
 type input struct {
@@ -112,7 +111,7 @@ func (action) Enum() []string {
 	return []string{string(actionRun), string(actionList), string(actionWait), string(actionMessage), string(actionStop)}
 }
 
-// asked are the tasks of a call, which gives one or several.
+// asked returns the tasks of a call.
 func (in input) asked() []taskIn {
 	if len(in.Tasks) > 0 {
 		return in.Tasks
@@ -120,7 +119,7 @@ func (in input) asked() []taskIn {
 	return []taskIn{{in.Goal, in.Context, in.Toolsets, in.MaxIterations, in.Route, in.Isolation, in.OutputSchema}}
 }
 
-// plan makes tasks of what was asked for, or says what is wrong before any begins.
+// plan makes the tasks of a call. If one cannot start, it returns an error.
 func (x *Children) plan(ctx context.Context, env *tools.Env, call tools.Call, in input) ([]*Task, error) {
 	if len(in.Tasks) > 0 && strings.TrimSpace(in.Goal) != "" {
 		return nil, errors.New("give either goal or tasks, not both")
@@ -152,7 +151,7 @@ func (x *Children) plan(ctx context.Context, env *tools.Env, call tools.Call, in
 	return tasks, nil
 }
 
-// iterations is what was asked for, within the limit.
+// iterations returns the first number that is set, within the limit.
 func iterations(l Limits, asked ...int) int {
 	for _, n := range asked {
 		if n > 0 {
@@ -162,7 +161,7 @@ func iterations(l Limits, asked ...int) int {
 	return l.Iterations
 }
 
-// check says what is wrong with a task.
+// check returns an error if a task cannot start.
 func (x *Children) check(ctx context.Context, env *tools.Env, t *Task) error {
 	if err := checkGoal(t.Goal); err != nil {
 		return err
@@ -183,7 +182,7 @@ func (x *Children) check(ctx context.Context, env *tools.Env, t *Task) error {
 	return err
 }
 
-// What models and templates leave in place of a goal.
+// placeholder matches texts that models and templates write in place of a goal.
 var placeholder = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^(?:todo|tbd|fixme|goal|task|subtask|placeholder|example|none|null|undefined|n/a|x+|your (?:goal|task)(?: here)?|<[^<>]*>|\[[^\[\]]*\]|\{+[^{}]*\}+|\$\w+)[.:…!]*$`)
 })
@@ -198,7 +197,7 @@ func checkGoal(goal string) error {
 	return nil
 }
 
-// resolved readies a schema for validation; none gives nil.
+// resolved prepares a schema for validation. For an empty one it returns nil.
 func resolved(schema map[string]any) (*jsonschema.Resolved, error) {
 	if len(schema) == 0 {
 		return nil, nil

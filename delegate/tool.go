@@ -65,9 +65,9 @@ func (x *Children) call(ctx context.Context, env *tools.Env, c tools.Call, in in
 	case actionWait:
 		return x.wait(ctx, env, c, in), nil
 	case actionMessage:
-		return x.tell(ctx, env, in), nil
+		return x.callMessage(ctx, env, in), nil
 	case actionStop:
-		return x.stop(ctx, env, in), nil
+		return x.callStop(in), nil
 	}
 	tasks, err := x.plan(ctx, env, c, in)
 	if err != nil {
@@ -80,7 +80,7 @@ func (x *Children) call(ctx context.Context, env *tools.Env, c tools.Call, in in
 	if in.Background {
 		return tools.OK(map[string]any{"subagents": statuses(batch), "note": "They work in the background. Go on with something else; the results come with the next prompt, or wait for them by action wait."}), nil
 	}
-	await(ctx, env, c, batch)
+	await(env, c, batch)
 	return x.results(env, batch), nil
 }
 
@@ -104,13 +104,13 @@ func spawn(ctx context.Context, x *Children, t extension.Task) (r extension.Repo
 		return r, err
 	}
 	<-batch[0].done
-	batch[0].markTold()
+	batch[0].markDelivered()
 	o := batch[0].outcome
 	return extension.Report{Summary: o.Summary, Status: o.Status}, nil
 }
 
-// await waits for all of a batch, whatever ends them, and shows how far it is.
-func await(_ context.Context, env *tools.Env, c tools.Call, batch []*child) {
+// await waits until all of a batch have ended, and shows how many have.
+func await(env *tools.Env, c tools.Call, batch []*child) {
 	for n, child := range batch {
 		if env.Progress != nil && len(batch) > 1 {
 			env.Progress(tools.Progress{CallID: c.ID, Message: fmt.Sprintf("%d of %d done", n, len(batch))})
@@ -119,18 +119,25 @@ func await(_ context.Context, env *tools.Env, c tools.Call, batch []*child) {
 	}
 }
 
-// start begins work on tasks, all of them or none.
+// start starts a subagent for each task, or none.
 func (x *Children) start(ctx context.Context, env *tools.Env, tasks []*Task) ([]*child, error) {
 	limits := x.Limits()
 	together := &budget{limit: limits.Tokens}
-	batch := make([]*child, len(tasks))
-	if err := x.admit(ctx, env, tasks, limits, batch); err != nil {
+	batch, err := x.roster.admit(len(tasks), limits.Children, func(i int) *child {
+		base := ctx
+		if tasks[i].Background {
+			base = x.ctx
+		}
+		x.atWork.Add(1)
+		return x.newChild(base, env, tasks[i])
+	})
+	if err != nil {
 		return nil, err
 	}
 	for _, c := range batch { // in the order of the tasks
 		c.budget = together
 		together.children = append(together.children, c)
-		x.emit(c.started())
+		x.emit(c.startEvent())
 	}
 	for _, c := range batch {
 		go func() {
@@ -142,41 +149,7 @@ func (x *Children) start(ctx context.Context, env *tools.Env, tasks []*Task) ([]
 	return batch, nil
 }
 
-// admit makes the children of tasks, if there is room for all of them.
-func (x *Children) admit(ctx context.Context, env *tools.Env, tasks []*Task, limits Limits, batch []*child) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.closed {
-		return errClosing
-	}
-	if running := x.running(); running+len(tasks) > limits.Children {
-		return fmt.Errorf("%d subagents are at work already, and at most %d work at once (delegation.max_concurrent_children); wait for one, or stop one", running, limits.Children)
-	}
-	for i, t := range tasks {
-		base := ctx
-		if t.Background {
-			base = x.ctx
-		}
-		batch[i] = x.newChild(base, env, t)
-		x.all = append(x.all, batch[i])
-		x.atWork.Add(1)
-	}
-	return nil
-}
-
-// running counts those at work; the lock is held.
-func (x *Children) running() (n int) {
-	for _, c := range x.all {
-		select {
-		case <-c.done:
-		default:
-			n++
-		}
-	}
-	return n
-}
-
-// headline is what a goal is called: its first line.
+// headline returns the first line of a goal.
 func headline(goal string, limit int) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(goal), "\n")
 	return oneLine(first, limit)

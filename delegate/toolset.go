@@ -8,8 +8,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// toolsFor is the set of a task's subagent: what it asks for, of what its parent is
-// offered, less the tools of extensions that give subagents nothing.
+// toolsFor returns the tools of a task's subagent: those of its toolsets that the parent has,
+// without those of extensions that give nothing to subagents.
 func (x *Children) toolsFor(env *tools.Env, t *Task) (*tools.Set, error) {
 	if env.Tools == nil {
 		return nil, fmt.Errorf("this session has no tools to lend")
