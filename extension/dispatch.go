@@ -156,8 +156,8 @@ func (d *Dispatcher) AfterCall(ctx context.Context, env *tools.Env, t tools.Tool
 		}
 	}
 	notes := texts(ask(ctx, d, "post_tool_call", d.postTool, func(ctx context.Context, h Handlers) (string, error) { return h.PostToolCall(ctx, call, r) }))
-	if len(notes) > 0 {
-		r = r.WithField("note", strings.Join(notes, "\n"))
+	for _, text := range notes {
+		r = withNote(r, text)
 	}
 	return r
 }

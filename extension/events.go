@@ -43,7 +43,7 @@ type Handlers struct {
 	// TransformToolResult returns the result that takes the place of r. One function is
 	// called after the other, with the result of the one before it.
 	TransformToolResult func(ctx context.Context, c ToolCall, r tools.Result) (tools.Result, error)
-	// PostToolCall returns a text that the result gets as its field note. If it is
+	// PostToolCall returns a text that is added to the field note of the result. If it is
 	// empty, nothing is added.
 	PostToolCall func(ctx context.Context, c ToolCall, r tools.Result) (note string, err error)
 

@@ -178,6 +178,9 @@ func TestAfterACall(t *testing.T) {
 	}}
 	closed := broken
 	closed.FailClosed = true
+	noted := extension.Handlers{TransformToolResult: func(_ context.Context, _ extension.ToolCall, r tools.Result) (tools.Result, error) {
+		return r.WithField("note", "own").WithField("more", 1), nil
+	}}
 	note := func(text string) extension.Handlers {
 		return extension.Handlers{PostToolCall: func(_ context.Context, c extension.ToolCall, r tools.Result) (string, error) {
 			return text, nil
@@ -191,6 +194,7 @@ func TestAfterACall(t *testing.T) {
 		"a failure":          {[]extension.Handlers{broken, add("x")}, `{"said":"a","x":12}`},
 		"withheld":           {[]extension.Handlers{closed}, `{"error":"the result of echo is withheld: the extension watcher failed (no ink). Tell the user; do not try to get around it."}`},
 		"notes":              {[]extension.Handlers{note("one"), note(""), note("two")}, `{"said":"a","note":"one\ntwo"}`},
+		"notes after a note": {[]extension.Handlers{noted, note("one"), note("two")}, `{"said":"a","note":"own\none\ntwo","more":1}`},
 		"secrets":            {[]extension.Handlers{note("the key is s3cret-value")}, `{"said":"a","note":"the key is [secret KEY withheld]"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
