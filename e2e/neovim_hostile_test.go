@@ -54,6 +54,10 @@ func TestNeovimNestedBlocks(t *testing.T) {
 			p.send("Say it", `[{"text":"Before: `+strings.Repeat("x", 20)+`\n\n`+strings.Repeat(open, 300)+`deep\n\nAll is said."}]`)
 			p.wait("All is said.", "● idle")
 			p.eval("execute('redraw!')")
+			p.line(":Hermes transcript")
+			p.until("the transcript", func() bool { return p.eval("&filetype") == "markdown" })
+			p.eval("execute('redraw!')")
+			p.line(":bdelete")
 			p.line(":Hermes new")
 			p.until("a new chat", func() bool { return !strings.Contains(p.text(), "All is said.") })
 		}

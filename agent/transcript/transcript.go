@@ -22,6 +22,8 @@ type Writer struct {
 	IDs    bool // tell the ids of messages, too
 	inText bool
 	err    error
+
+	nesting Nesting // of all that was written
 }
 
 // Err is the first error of writing.
@@ -112,7 +114,7 @@ func (w *Writer) inner(shown []tools.Content) {
 
 func (w *Writer) printf(format string, args ...any) {
 	if w.err == nil {
-		_, w.err = fmt.Fprintf(w.Out, format, args...)
+		_, w.err = io.WriteString(w.Out, w.nesting.Add(fmt.Sprintf(format, args...)))
 	}
 }
 

@@ -3,6 +3,7 @@ package chat
 import (
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/agent/transcript"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -15,6 +16,8 @@ type composer struct {
 	mid   bool   // the line has begun, and is no heading
 	block block
 	blank int // line ends at the end of the pieces so far
+
+	nesting transcript.Nesting // of the pieces so far
 }
 
 type block int
@@ -114,6 +117,7 @@ func (c *composer) emit(s string) {
 	if s == "" {
 		return
 	}
+	s = c.nesting.Add(s)
 	c.ready.WriteString(s)
 	trimmed := strings.TrimRight(s, "\n")
 	if trimmed != "" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hermes-ls/hermes-ls/agent/transcript"
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
@@ -319,14 +320,16 @@ func unfinished(prompt string) bool {
 	return false
 }
 
-// Defuse escapes the lines of text that look like a heading of the chat.
+// Defuse escapes the lines of text that look like a heading of the chat, and those that
+// open too many nested blocks.
 func Defuse(text string) string {
 	var b strings.Builder
+	var nesting transcript.Nesting
 	for line := range strings.Lines(text) {
 		if bare := strings.TrimRight(line, " \t\r\n"); bare == HeadingYou || bare == headingHermes {
 			b.WriteByte('\\')
 		}
-		b.WriteString(line)
+		b.WriteString(nesting.Add(line))
 	}
 	return b.String()
 }

@@ -1,0 +1,65 @@
+package transcript
+
+import "strings"
+
+// mostNested is the number of blocks of Markdown that a line can open. Parsers of editors
+// have such a limit: the one of Neovim aborts if 256 are open.
+const mostNested = 100
+
+// Nesting limits how deeply the quotes and lists of a Markdown text are nested. The zero
+// value is at the start of a line.
+type Nesting struct {
+	text  bool // after the prefix that opens blocks
+	mark  bool // the prefix has a sign
+	depth int  // of the prefix, at most, in halves
+	last  byte
+}
+
+// Add returns the next piece of a text. If a line opens more than mostNested blocks, the
+// sign of the next one gets a backslash, so that it opens nothing.
+func (n *Nesting) Add(piece string) string {
+	var out strings.Builder
+	from := 0
+	for i := range len(piece) {
+		if n.opens(piece[i]) {
+			out.WriteString(piece[from:i])
+			out.WriteByte('\\')
+			from = i
+		}
+	}
+	if out.Len() == 0 {
+		return piece
+	}
+	out.WriteString(piece[from:])
+	return out.String()
+}
+
+// opens takes the next byte, and reports whether it opens a block too many. A level of
+// a list needs a sign, or two columns in the lines below it.
+func (n *Nesting) opens(c byte) bool {
+	if c == '\n' {
+		*n = Nesting{}
+		return false
+	}
+	if n.text {
+		return false
+	}
+	listed := strings.IndexByte("-+*.)", n.last) >= 0
+	switch {
+	case c == '>':
+		n.mark, n.depth = true, n.depth+2
+	case c == ' ':
+		n.depth++
+	case c == '\t':
+		n.depth += 4
+	case strings.IndexByte("-+*.)0123456789", c) < 0:
+		n.text = true
+		return false
+	}
+	if listed && (c == ' ' || c == '\t') {
+		n.mark, n.depth = true, n.depth+2
+	}
+	n.last = c
+	n.text = n.mark && n.depth > 2*mostNested
+	return n.text
+}
