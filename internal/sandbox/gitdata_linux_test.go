@@ -82,12 +82,44 @@ var gitAttacks = []struct {
 	{id: "settings by a link", script: `git init -q n; mv n/.git/config cfg; ln -s ../../cfg n/.git/config; printf '[core]\n fsmonitor = %s/m.sh\n' "$PWD" >> cfg`, user: `cd n`, review: true},
 	{id: "rebase todo", setup: `echo a > f; git add f; git commit -qm a; echo b > f; git commit -qam b; GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -q -i HEAD~1`, script: `echo "exec touch $BASE/PWNED" >> .git/rebase-merge/git-rebase-todo`, user: `git rebase --continue`, review: true},
 	{id: "rebase todo, short", setup: `echo a > f; git add f; git commit -qm a; echo b > f; git commit -qam b; GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -q -i HEAD~1`, script: `printf ' x\ttouch %s/PWNED\n' $BASE >> .git/rebase-merge/git-rebase-todo`, user: `git rebase --continue`, review: true},
+	{id: "pointer out", script: `mkdir sub; echo "gitdir: $BASE/away" > sub/.git`, user: away + `cd sub`, review: true},
+	{id: "pointer out, later", script: `mkdir sub; ln -s $BASE/away l; echo "gitdir: ../l" > sub/.git`, user: away + `cd sub`, review: true},
+	{id: "link out", script: `mkdir sub; ln -s $BASE/away sub/.git`, user: away + `cd sub`, review: true},
+	{id: "hooks out", script: `git init -q sub; rm -rf sub/.git/hooks; ln -s $BASE/away/hooks sub/.git/hooks`, user: `mkdir -p $BASE/away/hooks; cp m.sh $BASE/away/hooks/pre-commit; cd sub`, review: true},
+	{id: "hooksPath out", setup: `git config core.hooksPath .husky/_`, script: `ln -s $BASE/away .husky`, user: `mkdir -p $BASE/away/_; cp m.sh $BASE/away/_/pre-commit`, review: true},
+	{id: "include out", setup: `git config include.path ../.gitconfig`, script: `ln -s $BASE/away .gitconfig`, user: `git config --file $BASE/away core.fsmonitor $PWD/m.sh`, review: true},
+	{id: "program out", setup: `git config core.fsmonitor tools/lint`, script: `mkdir tools; ln -s $BASE/away tools/lint`, user: `cp m.sh $BASE/away`, review: true},
+	{id: "modules out", setup: modules("sub") + `; git commit -qm x; git submodule --quiet deinit -f sub; rm -rf .git/modules`, script: `ln -s $BASE/mods .git/modules`, user: `mkdir $BASE/mods; ` + awaySub, review: true},
+	{id: "a module out", setup: modules("sub") + `; git commit -qm x; git submodule --quiet deinit -f sub; rm -rf .git/modules`, script: `mkdir .git/modules; ln -s $BASE/mods/sub .git/modules/sub`, user: `mkdir $BASE/mods; ` + awaySub, review: true},
+	{id: "a module without its folder", setup: modules("sub") + `; git commit -qm x; git submodule --quiet deinit -f sub; rm -rf .git/modules`, script: `git init -q --bare x; mkdir .git/modules; mv x .git/modules/sub; monitor .git/modules/sub/config; git config -f .git/modules/sub/config core.bare false; git config -f .git/modules/sub/config core.worktree $PWD/sub`, user: `git submodule --quiet update --init; cd sub`, review: true},
+	{id: "a module without its folder, held", setup: modules("sub") + `; git commit -qm x; git submodule --quiet deinit -f sub`, script: `monitor .git/modules/sub/config; hook .git/modules/sub/hooks`, user: `git submodule --quiet update --init; cd sub`},
+	{id: "a module elsewhere", setup: modules("sub") + `; git commit -qm x; git submodule --quiet deinit -f sub; rm -rf .git/modules`, script: `git init -q --bare x; mkdir -p .git/x .git/modules; mv x .git/x/sub; monitor .git/x/sub/config; git config -f .git/x/sub/config core.bare false; git config -f .git/x/sub/config core.worktree $PWD/sub; ln -s ../x/sub .git/modules/sub`, user: `git submodule --quiet update --init; cd sub`, review: true},
+	{id: "rebase by a link", setup: `git commit -q --allow-empty -m x`, script: `mkdir rm; cd rm; git symbolic-ref HEAD > head-name; git rev-parse HEAD > onto; git rev-parse HEAD > orig-head; : > interactive; : > done; echo "exec touch $BASE/PWNED" > git-rebase-todo; echo 1 > end; echo 0 > msgnum; ln -s ../rm ../.git/rebase-merge`, user: `git rebase --continue`, review: true},
+	{id: "rebase strategy", setup: rebasing, script: `mkdir git-merge-x; cp m.sh git-merge-x/e; echo x/e > .git/rebase-merge/strategy`, user: `git rebase --continue`, review: true},
+	{id: "cherry-pick strategy", setup: picking, script: `mkdir git-merge-x; cp m.sh git-merge-x/e; echo r > f; git add f; git config -f .git/sequencer/opts options.strategy x/e`, user: `GIT_EDITOR=true git cherry-pick --continue`, review: true},
+	{id: "a program with a space", setup: `mkdir 'my bin'; printf '#!/bin/sh\n' > 'my bin/fs'; chmod +x 'my bin/fs'; git config core.fsmonitor '"my bin/fs" -x'`, script: `cp m.sh 'my bin/fs'`},
+	{id: "a program in a list", setup: `mkdir bin; printf '#!/bin/sh\n' > bin/fs; chmod +x bin/fs; git config core.fsmonitor 'a=1;bin/fs;false'`, script: `cp m.sh bin/fs`},
+	{id: "a program at the top", setup: `mkdir bin; printf '#!/bin/sh\n' > bin/fs; chmod +x bin/fs; git config core.fsmonitor '$(git rev-parse --show-toplevel)/bin/fs'`, script: `cp m.sh bin/fs`},
 	{id: "many settings", script: `git init -q n; for i in 1 2 3; do git config --file n/.git/config --add core.sshCommand $PWD/m.sh; done; git config --file n/.git/config --add core.fsmonitor $PWD/m.sh; git config --file n/.git/config --add core.fsmonitor false;  git config --file n/.git/config --add core.fsmonitor $PWD/m.sh`, user: `cd n`, review: true},
 }
 
 // evilCommon makes a folder that git takes for the shared one of a repository, and in which nothing
 // but the settings and hooks is of the command.
 const evilCommon = `mkdir evil; cp -r .git/objects .git/refs evil/; printf '[core]\n repositoryformatversion = 0\n bare = false\n' > evil/config; `
+
+// away makes a repository outside of the workspace, as a command could in its /tmp or caches, and
+// awaySub one that is the submodule sub.
+const (
+	away    = `git init -q --bare $BASE/away; git config --file $BASE/away/config core.bare false; git config --file $BASE/away/config core.fsmonitor $PWD/m.sh; `
+	awaySub = `git init -q --bare $BASE/mods/sub; for s in "core.bare false" "core.worktree $PWD/sub" "core.fsmonitor $PWD/m.sh"; do git config --file $BASE/mods/sub/config $s; done; git submodule --quiet update --init; cd sub`
+)
+
+// rebasing and picking stop in the middle of a rebase, or of a cherry-pick.
+const (
+	twoBranches = `echo a > f; git add f; git commit -qm a; git checkout -q -b t; echo b > f; git add f; git commit -qm b; echo c > h; git add h; git commit -qm c; git checkout -q -; echo z > f; git add f; git commit -qm z; `
+	rebasing    = twoBranches + `git checkout -q t; GIT_SEQUENCE_EDITOR='sed -i 1s/pick.*/break/' git rebase -q -i -`
+	picking     = twoBranches + `git cherry-pick t~1 t >/dev/null 2>&1 || true`
+)
 
 func modules(path string) string {
 	return `git init -q ../lib; git -C ../lib -c user.name=n -c user.email=e commit -q --allow-empty -m x
@@ -169,6 +201,9 @@ func TestSettingsPlaces(t *testing.T) {
 		{id: "undo-vscode-ro", setup: `rm -rf .vscode`, script: `mkdir -p .vscode/a; echo x > .vscode/tasks.json; chmod 555 .vscode .vscode/a`, has: map[string]string{".vscode": ""}},
 		{id: "protected-files", script: `for f in AGENTS.md CLAUDE.md x.code-workspace .gitmodules sub/.envrc sub/AGENTS.md sub/.vscode/tasks.json .mcp.json .claude/settings.json .zed/x .npmrc .cargo/config.toml .github/copilot-instructions.md; do mkdir -p $(dirname $f); echo x > $f; done`,
 			has: map[string]string{"AGENTS.md": "", "CLAUDE.md": "", "x.code-workspace": "", ".gitmodules": "", "sub/.envrc": "", "sub/AGENTS.md": "", "sub/.vscode": "", ".mcp.json": "", ".claude": "", ".zed": "", ".npmrc": "", ".cargo/config.toml": "", ".github/copilot-instructions.md": ""}},
+		{id: "many files", setup: `mkdir -p sub/.vscode; cd sub/.vscode; touch $(seq 5010); echo old > tasks.json`, script: `echo x > sub/.vscode/tasks.json`, has: map[string]string{"sub/.vscode": ""}},
+		{id: "a folder behind a link", setup: `mkdir -p shared/deep .idea/a other; ln -s .. .idea/a/round; echo old > other/x; ln -s ../../other shared/deep/more; ln -s ../shared .idea/rc`, script: `echo x > other/x`, has: map[string]string{".idea": ""}},
+		{id: "in a git folder", script: `echo x > .git/lazygit.yml; mkdir .git/safe`, has: map[string]string{".git/lazygit.yml": "", ".git/safe": ""}},
 		{id: "a link out", script: `rm -rf .idea; ln -s $OUT .idea; mkdir sub; ln -s $OUT/file sub/AGENTS.md`, has: map[string]string{".idea": "", "sub/AGENTS.md": "", "../out/file": "precious"}},
 	} {
 		for _, m := range holding(t) {

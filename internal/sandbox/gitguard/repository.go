@@ -37,6 +37,7 @@ type repository struct {
 type entry struct {
 	path  string
 	dir   string   // where it leads
+	at    string   // for a link and for a file: where it leads, even if there is nothing
 	links []string // that it is, or that lie on the way
 	file  bool     // a file that names the folder
 	text  string   // of the file
@@ -141,7 +142,7 @@ func entryAt(path string, roots []string) (e entry, ok bool) {
 	file := path
 	if info.Mode()&fs.ModeSymlink != 0 {
 		real, links, _ := fspath.Follow(path)
-		e.links = links
+		e.at, e.links = real, links
 		if info, err = os.Lstat(real); err != nil {
 			return e, true // it leads nowhere yet
 		}
@@ -161,7 +162,7 @@ func entryAt(path string, roots []string) (e entry, ok bool) {
 		}
 		if target, ok := pointed(text, gitdirPrefix, filepath.Dir(path)); ok { // of the link, as git does
 			real, links, found := fspath.Follow(target)
-			e.links = append(e.links, links...)
+			e.at, e.links = real, append(e.links, links...)
 			if found {
 				e.dir = real
 			}
@@ -187,6 +188,7 @@ type found struct {
 	entries  []entry
 	repos    []repository
 	cut      []string // folders that could not be scanned completely
+	linked   []string // links in the place of submodules, which no git makes
 	writable []string // the folders that commands may write
 	roots    []string
 	known    map[string]bool
@@ -301,8 +303,12 @@ func (f *found) within(root *os.Root, dir string) {
 			f.add(filepath.Join(dir, "worktrees", t.Name()), dir)
 		}
 	}
-	if _, err := root.Lstat("modules"); err != nil {
+	top, err := root.Lstat("modules")
+	if err != nil {
 		return
+	}
+	if top.Mode()&fs.ModeSymlink != 0 {
+		f.linked = append(f.linked, filepath.Join(dir, "modules"))
 	}
 	count := 0
 	err = fs.WalkDir(listerOf(root), "modules", func(path string, d fs.DirEntry, err error) error {
@@ -310,6 +316,13 @@ func (f *found) within(root *os.Root, dir string) {
 		case err != nil:
 			f.cut = append(f.cut, filepath.Join(dir, path))
 			return fs.SkipDir
+		case d.Type()&fs.ModeSymlink != 0:
+			if real, _, ok := fspath.Follow(filepath.Join(dir, path)); !fspath.UnderAny(real, f.writable) {
+				f.linked = append(f.linked, filepath.Join(dir, path))
+			} else if _, err := os.Lstat(filepath.Join(real, "HEAD")); ok && err == nil {
+				f.add(real, "")
+			}
+			return nil
 		case !d.IsDir():
 			return nil
 		case strings.Count(path, "/") > modulesDepth:
@@ -324,7 +337,7 @@ func (f *found) within(root *os.Root, dir string) {
 			f.add(filepath.Join(dir, path), dir) // its own modules are found in turn
 			return nil
 		}
-		if slices.Contains(ofOneModule, d.Name()) && f.known[filepath.Join(dir, filepath.Dir(path))] {
+		if path != "modules" && slices.Contains(ofOneModule, d.Name()) && f.known[filepath.Join(dir, filepath.Dir(path))] {
 			return fs.SkipDir
 		}
 		return nil

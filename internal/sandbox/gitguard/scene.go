@@ -5,13 +5,16 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
+	"github.com/hermes-ls/hermes-ls/internal/gitrepo"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
@@ -111,6 +114,10 @@ func (g *Guard) lookAt(brief bool) *Scene {
 	for _, dir := range s.found.cut {
 		s.add(item{kind: cutItem, path: dir})
 	}
+	for _, link := range s.found.linked {
+		real, _, _ := fspath.Follow(link)
+		s.away(link, real)
+	}
 	var configs []string
 	for _, r := range s.found.repos {
 		configs = append(configs, filepath.Join(r.dir, "config"), filepath.Join(r.dir, "config.worktree"))
@@ -136,11 +143,37 @@ func (s *Scene) entry(e entry) {
 	for _, link := range e.links {
 		s.pin(link, e.dir)
 	}
-	if !e.file {
-		return
+	if e.file {
+		s.hold(e.path, e.dir)
+		s.add(item{kind: pointerItem, path: e.path, value: e.text})
 	}
-	s.hold(e.path, e.dir)
-	s.add(item{kind: pointerItem, path: e.path, value: e.text})
+	if e.at != "" && !fspath.UnderAny(e.at, s.found.writable) {
+		s.away(e.path, e.at)
+	}
+}
+
+// leadsAway begins the value of a file or link that leads git out of the workspace. No mount
+// holds such places, and commands can write some of them: their own /tmp and caches.
+const leadsAway = "\x00leads to "
+
+func (s *Scene) away(path, to string) {
+	s.add(item{kind: pointerItem, path: path, value: leadsAway + to})
+}
+
+// leaves reports whether a path leads out of the workspace and its repositories. It notes the last link of
+// theirs on the way.
+func (s *Scene) leaves(path string) bool {
+	real, links, _ := fspath.Follow(path)
+	if fspath.UnderAny(real, s.found.writable) {
+		return false
+	}
+	for _, link := range slices.Backward(links) {
+		if fspath.UnderAny(link, s.found.writable) {
+			s.away(link, real)
+			break
+		}
+	}
+	return true
 }
 
 // repository notes the items of a repository.
@@ -170,8 +203,15 @@ func (s *Scene) repository(g *Guard, r repository) {
 			s.config(g, path)
 		}
 	}
-	if runs := todo(root); runs != "" {
-		s.add(item{kind: todoItem, path: filepath.Join(r.dir, todoFile), value: runs})
+	for name, runs := range gitrepo.Resumes(root) {
+		s.add(item{kind: todoItem, path: filepath.Join(r.dir, name), value: runs})
+	}
+	for _, name := range inRepository {
+		if _, err := root.Lstat(name); err == nil {
+			path := filepath.Join(r.dir, name)
+			s.hold(path, "")
+			s.add(item{kind: placeItem, path: path, value: g.mark(root, r.dir, name)})
+		}
 	}
 	if !r.common {
 		return
@@ -187,28 +227,6 @@ func (s *Scene) repository(g *Guard, r repository) {
 	}
 }
 
-// todoFile is the list of the steps of a rebase that continues.
-const todoFile = "rebase-merge/git-rebase-todo"
-
-// todo lists the lines of a rebase that run a program. If the list cannot be read, todo returns
-// a text that no list has.
-func todo(root *os.Root) string {
-	if _, err := root.Lstat(todoFile); err != nil {
-		return ""
-	}
-	text, err := safefile.ReadIn(root, todoFile, safefile.Settings)
-	if err != nil {
-		return "\x00" + err.Error()
-	}
-	var runs []string
-	for line := range strings.Lines(string(text)) {
-		if verb, program, _ := strings.Cut(strings.TrimLeft(line, " \t"), " "); verb == "x" || verb == "exec" || strings.HasPrefix(verb, "exec\t") || strings.HasPrefix(verb, "x\t") {
-			runs = append(runs, strings.TrimSpace(program+strings.TrimPrefix(strings.TrimPrefix(verb, "exec"), "x")))
-		}
-	}
-	return strings.Join(runs, "\n")
-}
-
 // mostHooks bounds the files of a folder of hooks that are noted one by one.
 const mostHooks = 2000
 
@@ -216,7 +234,7 @@ const mostHooks = 2000
 func (s *Scene) hooks(g *Guard, dir string) {
 	s.hold(dir, "")
 	real, _, ok := fspath.Follow(dir)
-	if !ok || !fspath.UnderAny(real, s.found.writable) {
+	if s.leaves(dir) || !ok {
 		return
 	}
 	root, err := open(real, s.roots)
@@ -228,8 +246,11 @@ func (s *Scene) hooks(g *Guard, dir string) {
 	}
 	defer root.Close() //nolint:errcheck // only read
 	entries, err := fs.ReadDir(listerOf(root), ".")
-	if err != nil || len(entries) > mostHooks {
+	if err != nil {
 		s.add(item{kind: cutItem, path: real})
+	}
+	if len(entries) > mostHooks {
+		s.add(item{kind: hookItem, path: real, value: g.mark(root, real, ".")})
 	}
 	for _, e := range entries[:min(len(entries), mostHooks)] {
 		path := filepath.Join(real, e.Name())
@@ -305,19 +326,24 @@ func (s *Scene) global(g *Guard) {
 }
 
 // mostWords bounds the words of a setting that are looked at.
-const mostWords = 8
+const mostWords = 64
+
+// separates reports whether a character ends a word of a shell, and quotes whether it
+// surrounds words with spaces.
+func separates(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("'\"`;&|()<>={}$", r) }
+func quotes(r rune) bool    { return r == '\'' || r == '"' }
 
 // programs notes the files of the workspace that a setting runs. Settings are run in the
 // working folder of the repository in dir.
 func (s *Scene) programs(g *Guard, value, dir string) {
-	words := strings.Fields(value)
+	words := append(strings.FieldsFunc(value, separates), strings.FieldsFunc(value, quotes)...)
 	for _, top := range s.tops(dir) {
 		for _, word := range words[:min(len(words), mostWords)] {
-			if !filepath.IsAbs(word) {
+			if real, _, ok := fspath.Follow(word); !ok || !filepath.IsAbs(word) || real == "/" {
 				word = top + "/" + word
 			}
 			real, _, ok := fspath.Follow(word)
-			if !ok || !fspath.UnderAny(real, s.roots) {
+			if s.leaves(word) || !ok || !fspath.UnderAny(real, s.roots) {
 				continue
 			}
 			root, err := open(filepath.Dir(real), s.roots)
@@ -392,7 +418,7 @@ func (s *Scene) include(g *Guard, value, dir, from string) {
 		value = dir + "/" + value // not cleaned: see follow
 	}
 	real, _, ok := fspath.Follow(value)
-	if !ok || real == from || !fspath.UnderAny(real, s.found.writable) {
+	if s.leaves(value) || !ok || real == from {
 		return
 	}
 	if slices.ContainsFunc(s.readOnly, func(p place) bool { return p.path == real }) {
@@ -436,10 +462,12 @@ func (s *Scene) settings(g *Guard, path, root string) {
 	s.add(item{kind: kind, path: path, value: g.mark(top, filepath.Dir(path), name)})
 }
 
-// markLimit bounds the content of a file of which a mark is made, and the files of a folder.
+// markLimit bounds the content of a file of which a mark is made. Of a folder, markFiles are
+// read, and of those up to markStats it counts when they were changed.
 const (
 	markLimit = 1 << 20
 	markFiles = 5000
+	markStats = 200_000
 )
 
 // mark is a text that changes with the content of a file or a folder, and its mode. root is
@@ -449,24 +477,63 @@ func (g *Guard) mark(root *os.Root, dir, name string) string {
 	if err != nil {
 		return ""
 	}
-	if !info.IsDir() {
-		return g.markFile(root, dir, name, info) + g.markFolderBehind(filepath.Join(dir, name), info)
+	m := marking{g, sha256.New(), 0, map[string]bool{}}
+	text := ""
+	if info.IsDir() {
+		m.folder(root, dir, name)
+	} else if text = g.markFile(root, dir, name, info); !m.behind(filepath.Join(dir, name), info) {
+		return text
 	}
-	sum, count := sha256.New(), 0
+	return text + hex.EncodeToString(m.sum.Sum(nil))
+}
+
+// marking makes the mark of a folder, and of those to which links in it lead.
+type marking struct {
+	g     *Guard
+	sum   hash.Hash
+	files int
+	seen  map[string]bool
+}
+
+func (m *marking) folder(root *os.Root, dir, name string) {
+	m.seen[filepath.Join(dir, name)] = true
 	fs.WalkDir(listerOf(root), name, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // unreadable files have no mark
-		if count++; count > markFiles {
-			fmt.Fprint(sum, "more")
+		if m.files++; m.files > markStats {
+			fmt.Fprint(m.sum, time.Now()) // it may have changed
 			return fs.SkipAll
 		}
 		if err != nil || d.IsDir() {
 			return nil
 		}
-		if info, err := d.Info(); err == nil {
-			fmt.Fprintf(sum, "%s\x00%s\x00", path, g.markFile(root, dir, path, info))
+		info, err := d.Info()
+		switch {
+		case err != nil:
+		case m.files > markFiles && info.Mode().IsRegular():
+			fmt.Fprintf(m.sum, "%s\x00%v %d %d\x00", path, info.Mode(), info.Size(), changeTime(info))
+		default:
+			fmt.Fprintf(m.sum, "%s\x00%s\x00", path, m.g.markFile(root, dir, path, info))
+			m.behind(filepath.Join(dir, path), info)
 		}
 		return nil
 	})
-	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// behind adds the folder to which a link leads. If it leads to none, or to one that was
+// added, behind returns false.
+func (m *marking) behind(link string, info fs.FileInfo) bool {
+	if info.Mode()&fs.ModeSymlink == 0 {
+		return false
+	}
+	real, info, root := m.g.behind(link)
+	if root == nil {
+		return false
+	}
+	defer root.Close() //nolint:errcheck // only read
+	if !info.IsDir() || m.seen[real] {
+		return false
+	}
+	m.folder(root, filepath.Dir(real), filepath.Base(real))
+	return true
 }
 
 func (g *Guard) markFile(root *os.Root, dir, name string, info fs.FileInfo) string {
@@ -523,23 +590,6 @@ func (g *Guard) markTarget(link string) string {
 		return real
 	}
 	return real + " " + g.markFile(root, filepath.Dir(real), filepath.Base(real), info)
-}
-
-// markFolderBehind is the mark of the folder that a link leads to. If it leads to none, the
-// mark is empty.
-func (g *Guard) markFolderBehind(link string, info fs.FileInfo) string {
-	if info.Mode()&fs.ModeSymlink == 0 {
-		return ""
-	}
-	real, info, root := g.behind(link)
-	if root == nil {
-		return ""
-	}
-	defer root.Close() //nolint:errcheck // only read
-	if !info.IsDir() {
-		return ""
-	}
-	return " " + g.mark(root, filepath.Dir(real), filepath.Base(real))
 }
 
 // behind returns where a link leads, and the folder around that. If no command can write

@@ -14,6 +14,7 @@ var runsByItself = []string{
 	".dir-locals.el", ".gdbinit", ".lldbinit", ".envrc", ".mise.toml", "mise.toml", ".mise", ".autoenv.zsh", ".env.fish",
 	".dir-locals-2.el", ".local.vimrc", ".autoenv", ".mise.local.toml", "mise.local.toml",
 	".Rprofile", ".pdbrc", ".ghci", ".irbrc", ".pryrc", "jupyter_server_config.py", "jupyter_notebook_config.py", "ipython_config.py",
+	".lazygit.yml", ".qwen", ".crush.json", "crush.json", ".kilocode", ".trae", ".factory",
 	".hermes", ".claude", ".cursor", ".gemini", ".codex", ".windsurf", ".continue", ".roo", ".kiro", ".mcp.json", ".opencode", "opencode.json", ".amazonq", ".junie", ".aider.conf.yml",
 }
 
@@ -22,16 +23,22 @@ var runsByItself = []string{
 // that changes one is asked about, unless it is git itself.
 var instructs = []string{
 	"AGENTS.md", "CLAUDE.md", "GEMINI.md", ".hermes.md", ".cursorrules", ".windsurfrules", ".clinerules",
-	".gitmodules", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", ".npmrc", ".yarnrc.yml", ".pnpmfile.cjs",
+	".gitmodules", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", ".npmrc",
+	"lefthook.yaml", "lefthook.toml", "lefthook.json", "lefthook-local.yml", "lefthook-local.yaml", ".lefthook.yaml", ".lefthook.toml", ".lefthook.json", ".lefthook-local.yml", ".yarnrc.yml", ".pnpmfile.cjs",
 	".yarnrc", "bunfig.toml", ".bazelrc", ".mvn", ".lfsconfig", "rust-analyzer.toml",
 }
 
 // inFolder are files that configure a tool in a folder of one of these names, and mean
 // nothing elsewhere.
 var inFolder = map[string][]string{
-	"config.toml": {".cargo", "repo"}, "config": {".cargo", ".bundle"}, "hgrc": {".hg"}, // repo: of .jj
+	"config.toml": {".cargo", "repo", "mise"}, "config": {".cargo", ".bundle", ".sl"}, // repo: of .jj
+	"hgrc": {".hg"}, "hgrc-not-shared": {".hg"}, "hooks": {".github"},
 	"copilot-instructions.md": {".github"},
 }
+
+// inRepository are names in a git folder that other programs than git run or obey: lazygit's
+// settings, and the folder by which shells of some take bin for a folder of their programs.
+var inRepository = []string{"lazygit.yml", "safe"}
 
 func selfRunning(name string) bool {
 	return slices.Contains(runsByItself, name) || strings.HasSuffix(name, ".code-workspace")

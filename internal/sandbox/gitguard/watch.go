@@ -208,7 +208,7 @@ func (o Opening) covers(roots []string, kind, path, name, value, before string) 
 		return true
 	case placeItem, ownItem:
 		inRoot := slices.Contains(fspath.Existing(roots), filepath.Dir(path))
-		return o.opens(path) || o.Git && !inRoot && kind == placeItem
+		return o.opens(path) || o.Git && !inRoot && kind == placeItem && !slices.Contains(inRepository, filepath.Base(path))
 	case todoItem: // a rebase that goes on has fewer
 		return !spoiled(value) && isTail(value, before) || o.Git
 	case orderItem:
@@ -245,7 +245,10 @@ func (c *Change) describe(roots []string) {
 		}
 	case pointerItem:
 		c.Key, c.What = "write "+path, short+", by which git finds a repository, and which could not be read"
-		if filepath.Base(path) == "commondir" {
+		if to, ok := strings.CutPrefix(value, leadsAway); ok {
+			c.Key = "link " + path + " to " + to
+			c.What = short + ", by which git finds what lies outside of the workspace, in " + to
+		} else if filepath.Base(path) == "commondir" {
 			c.What = short + ", by which git takes the settings and hooks of another folder"
 		}
 	case ownItem:
