@@ -219,3 +219,62 @@ func interpreter(j *analyzer, c *call) {
 		readInput(j, c, " in an interpreter")
 	}
 }
+
+// awk judges an awk program: it can start others and write files.
+func awk(j *analyzer, c *call) {
+	o := parse(c.args, "vFfiEe", "assign field-separator file include exec source")
+	file, fromFile := o.get("f", "file", "E", "exec")
+	include, includes := o.get("i", "include")
+	src, given := o.get("e", "source")
+	switch {
+	case contains("- /dev/stdin", file.value.text) && j.stdin.known:
+		effects(j, c, code.Awk(j.stdin.text))
+	case file.value.text == "-" || strings.HasPrefix(file.value.text, "/dev/"):
+		j.ask(c, "runs what another command writes")
+	}
+	if include.value.text == "inplace" {
+		j.writes(c, o.rest...)
+	}
+	switch {
+	case given:
+		effects(j, c, code.Awk(src.value.text))
+	case !fromFile && (!includes || include.value.text == "inplace") && len(o.rest) > 0:
+		effects(j, c, code.Awk(o.rest[0].text))
+	}
+}
+
+// database judges the SQL that a database client reads, and the words of SQLite.
+func database(j *analyzer, c *call) {
+	if contains("sqlite3 sqlite duckdb", c.name) {
+		files := 0
+		for i, a := range c.args {
+			valued := i > 0 && in("sqlite-valued", c.args[i-1].text)
+			switch {
+			case valued && c.args[i-1].text == "-cmd":
+				sql(j, c, a.text)
+			case valued, a.option():
+			case files == 0:
+				files++
+				j.protected(c, a)
+			default:
+				sql(j, c, a.text)
+			}
+		}
+	}
+	if j.stdin.known {
+		sql(j, c, j.stdin.text)
+	} else if j.stdin.how == downloads {
+		j.ask(c, downloads+" in a database")
+	}
+}
+
+func sql(j *analyzer, c *call, text string) {
+	for _, reason := range code.Database(text) {
+		j.ask(c, reason)
+	}
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}

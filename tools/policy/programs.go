@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/tools/policy/code"
 )
 
 // handlers returns the functions that the rule files name.
@@ -24,7 +26,6 @@ func handlers() map[string]func(*analyzer, *call) {
 		"interpreter": interpreter,
 		"otherCode":   unread,
 		"awk":         awk,
-		"editor":      (*analyzer).editor,
 		"handsOn":     handsOn,
 		"make":        runMake,
 		"find":        find,
@@ -299,7 +300,7 @@ func sed(j *analyzer, c *call) {
 		}
 	}
 	for _, s := range scripts {
-		sedScript(j, c, s.text)
+		effects(j, c, code.Sed(s.text))
 	}
 	if o.has("i", "I", "in-place") {
 		j.writes(c, files...)

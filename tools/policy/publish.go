@@ -1,27 +1,20 @@
 package policy
 
-import "strings"
-
-// Reasons of changes that others see: packages, releases, clusters, accounts.
-const (
-	publishes = "publishes, so that others can see or use it"
-	remotely  = "changes things elsewhere"
+import (
+	"slices"
+	"strings"
 )
 
-// remote judges build tools and requests to hosts of repositories by their changes for others.
+// remote judges the tasks of build tools that publish.
 func (j *analyzer) remote(c *call) {
 	name := strings.TrimSuffix(c.name, ".cmd")
-	if tasks := reasonIn("publishing-task", name); tasks != "" && !onlyShows(c.args, "-m") {
-		for _, a := range c.args {
-			task := a.text[strings.LastIndexByte(a.text, ':')+1:] // of a part of the project
-			if contains(tasks, a.text) || !a.option() && (contains(tasks, task) || strings.HasPrefix(task, "publish") && strings.HasSuffix(task, "Repository")) {
-				j.ask(c, publishes)
-				return
-			}
-		}
+	tasks := reasonIn("publishing-task", name)
+	publishes := func(a field) bool {
+		task := a.text[strings.LastIndexByte(a.text, ':')+1:] // of a part of the project
+		return contains(tasks, a.text) || !a.option() && (contains(tasks, task) || strings.HasPrefix(task, "publish") && strings.HasSuffix(task, "Repository"))
 	}
-	if name == "gh" || name == "glab" {
-		j.hostAPI(c, verbsOf(c.args))
+	if tasks != "" && !onlyShows(c.args, "-m") && slices.ContainsFunc(c.args, publishes) {
+		j.ask(c, "publishes, so that others can see or use it")
 	}
 }
 
@@ -87,25 +80,4 @@ func begins(words []verb, pattern []string) bool {
 		return false
 	}
 	return begins(words[1:], pattern[1:])
-}
-
-// hostAPI judges "gh api": each request that sends data changes something, except a query.
-func (j *analyzer) hostAPI(c *call, words []verb) {
-	if !begins(words, []string{"api"}) {
-		return
-	}
-	o := parse(c.args, "XfFHqpt", "method field raw-field input header jq preview template hostname")
-	method, given := o.get("X", "method")
-	sends := o.has("f", "F", "field", "raw-field", "input")
-	switch name := strings.ToUpper(method.value.text); {
-	case begins(words, []string{"api", "graphql"}):
-		for _, opt := range o.list {
-			if strings.Contains(opt.value.text, "mutation") || strings.Contains(opt.value.text, unknown) || opt.name == "input" {
-				j.ask(c, remotely)
-				return
-			}
-		}
-	case given && name != "GET" && name != "HEAD", !given && sends:
-		j.ask(c, remotely)
-	}
 }

@@ -231,7 +231,7 @@ func (r *ruleReader) rule(word, rest string) (one rule, err error) {
 		case i > 0 || !operand:
 			one.when = append(one.when, strings.Fields(group))
 			for _, term := range strings.Fields(group) {
-				if _, pattern, ok := patternTerm(term); ok {
+				if _, pattern, ok := patternTerm(strings.TrimPrefix(term, "!")); ok {
 					if r.set.patterns[pattern], err = regexp.Compile(pattern); err != nil {
 						return one, err
 					}

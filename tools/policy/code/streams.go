@@ -13,7 +13,8 @@ func Awk(src string) []Effect {
 	}
 	r.toks = r.tokens(src)
 	shell := func(i int) {
-		if t := r.tok(i); t.kind == textToken {
+		next := r.tok(i + 1)
+		if t := r.tok(i); t.kind == textToken && (next.kind == lineToken || next.kind == signToken && next.text != "$") {
 			r.add(Shell, "", t.text)
 		} else {
 			r.ask(startsOther)
