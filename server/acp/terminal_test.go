@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
@@ -20,6 +21,8 @@ type terminalPeer struct {
 	created acp.CreateTerminalRequest
 	exit    acp.ExitStatus
 	running chan struct{} // nil: the command has ended
+	silent  bool          // no answer after the command was canceled
+	limits  []time.Duration
 }
 
 func (p *terminalPeer) Post(string, wire.Note) error { return nil }
@@ -28,6 +31,13 @@ func (p *terminalPeer) Drain(context.Context, int) error { return nil }
 
 func (p *terminalPeer) Call(ctx context.Context, method string, params, result any) error {
 	p.asked = append(p.asked, method)
+	if end, limited := ctx.Deadline(); limited {
+		p.limits = append(p.limits, time.Until(end))
+	}
+	if p.silent && method != acp.MethodTerminalCreate && method != acp.MethodTerminalWait {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	var answer any = struct{}{}
 	switch method {
 	case acp.MethodTerminalCreate:
@@ -101,5 +111,26 @@ func TestTerminalIsKilledOnCancel(t *testing.T) {
 	}
 	if !slices.Equal(p.asked, []string{acp.MethodTerminalCreate, acp.MethodTerminalWait, acp.MethodTerminalKill, acp.MethodTerminalOutput, acp.MethodTerminalRelease}) {
 		t.Errorf("asked %v", p.asked)
+	}
+}
+
+func TestTerminalOfASilentClient(t *testing.T) {
+	t.Parallel()
+	p := &terminalPeer{running: make(chan struct{}), silent: true}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-p.running; cancel() }()
+	_, _, _, err := newTerminals(t, p).Client.Terminals("s").Run(ctx, []string{"sleep", "9"}, "/tmp", nil, 1000, func(string) {})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if !slices.Equal(p.asked, []string{acp.MethodTerminalCreate, acp.MethodTerminalWait, acp.MethodTerminalKill, acp.MethodTerminalOutput, acp.MethodTerminalRelease}) {
+		t.Errorf("asked %v", p.asked)
+	}
+	var sum time.Duration
+	for _, limit := range p.limits[1:] { // the first is for opening the terminal
+		sum += limit
+	}
+	if len(p.limits) != 4 || sum > time.Second {
+		t.Errorf("the client has %v to answer", p.limits)
 	}
 }

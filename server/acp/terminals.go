@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -36,9 +37,8 @@ func (t terminals) Run(ctx context.Context, args []string, dir string, env []str
 		return "", false, 0, fmt.Errorf("opening a terminal in the editor: %w", err)
 	}
 	terminal := acp.TerminalRequest{SessionID: t.session, TerminalID: created.TerminalID}
-	keeping := context.WithoutCancel(ctx)
 	defer func() {
-		if e := t.ask(keeping, acp.MethodTerminalRelease, terminal, &struct{}{}); e != nil {
+		if e := t.end(ctx, acp.MethodTerminalRelease, terminal, &struct{}{}); e != nil {
 			err = errors.Join(err, fmt.Errorf("giving the editor's terminal back: %w", e))
 		}
 	}()
@@ -47,18 +47,33 @@ func (t terminals) Run(ctx context.Context, args []string, dir string, env []str
 	var exit acp.WaitForTerminalExitResponse
 	waited := t.client.peer.Call(ctx, acp.MethodTerminalWait, terminal, &exit)
 	if waited != nil {
-		if e := t.ask(keeping, acp.MethodTerminalKill, terminal, &struct{}{}); e != nil {
+		if e := t.end(ctx, acp.MethodTerminalKill, terminal, &struct{}{}); e != nil {
 			waited = errors.Join(waited, fmt.Errorf("killing the command: %w", e))
 		}
 	}
 	var got acp.TerminalOutputResponse
-	if err := t.ask(keeping, acp.MethodTerminalOutput, terminal, &got); err != nil {
+	if err := t.end(ctx, acp.MethodTerminalOutput, terminal, &got); err != nil {
 		return "", false, exitOf(exit), errors.Join(waited, fmt.Errorf("reading the editor's terminal: %w", err))
 	}
 	if waited != nil {
 		waited = fmt.Errorf("waiting for the command in the editor's terminal: %w", waited)
 	}
 	return got.Output, got.Truncated, exitOf(exit), waited
+}
+
+// canceledLimit is how long a client can take for each request that ends the terminal of a
+// canceled command. There are three, and a cancel takes effect within a second.
+const canceledLimit = 300 * time.Millisecond
+
+// end is a request that has to reach the client also after a cancel.
+func (t terminals) end(ctx context.Context, method string, params, result any) error {
+	limit := answerLimit
+	if ctx.Err() != nil {
+		limit = canceledLimit
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	return t.client.peer.Call(ctx, method, params, result)
 }
 
 // ask is a request that the client can answer at once.
