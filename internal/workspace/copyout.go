@@ -15,8 +15,9 @@ import (
 )
 
 // CopyOut copies files of the folder top to the folder dest. names are relative. Of open
-// documents it copies the text in the editor, and links stay links. It leaves out names that
-// do not exist or are not files. It touches nothing outside either folder.
+// documents it copies the text in the editor, and links and holes in files stay. It leaves out
+// names that do not exist, are not files, or are larger than [MaxCopied]. It touches nothing
+// outside either folder.
 func (v *view) CopyOut(ctx context.Context, top string, names []string, dest string) (copied []string, err error) {
 	from, err := safefile.OpenRoot(top)
 	if err != nil {
@@ -39,7 +40,7 @@ func (v *view) CopyOut(ctx context.Context, top string, names []string, dest str
 				return copied, err
 			}
 		}
-		done, err := copyOne(from, to, name, text)
+		done, err := copyOne(ctx, from, to, name, text)
 		if err != nil {
 			return copied, fmt.Errorf("copying %s: %w", name, err)
 		}
@@ -132,9 +133,8 @@ func (v *view) editorText(ctx context.Context, path string) ([]byte, error) {
 	return append([]byte{}, doc.Text...), nil
 }
 
-// copyOne copies a file or a link; text, if there is any, takes the place of the
-// file's own.
-func copyOne(from, to *os.Root, name string, text []byte) (done bool, err error) {
+// copyOne copies a file or a link. If text is not nil, it replaces the text of the file.
+func copyOne(ctx context.Context, from, to *os.Root, name string, text []byte) (done bool, err error) {
 	info, err := from.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -157,15 +157,59 @@ func copyOne(from, to *os.Root, name string, text []byte) (done bool, err error)
 	case text != nil:
 		return true, to.WriteFile(name, text, info.Mode().Perm())
 	}
-	in, _, err := safefile.OpenSeen(from, name)
+	in, info, err := safefile.OpenSeen(from, name)
 	if err != nil {
 		return false, err
 	}
 	defer in.Close()
+	if info.Size() > MaxCopied {
+		return false, nil
+	}
 	out, err := to.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
 	if err != nil {
 		return false, err
 	}
-	_, err = io.Copy(out, in)
+	err = copyData(ctx, out, in, info.Size())
 	return true, errors.Join(err, out.Close())
+}
+
+// MaxCopied is the largest file, in bytes, that [Workspace.CopyOut] copies.
+const MaxCopied = 1 << 30
+
+// copyPart is how much is copied between two looks at the context.
+const copyPart = 16 << 20
+
+// copyData copies the first size bytes of a file. Holes stay holes, so that a sparse file
+// does not fill the disk.
+func copyData(ctx context.Context, out, in *os.File, size int64) error {
+	at := int64(0)
+	for {
+		begin, end, ok := nextData(in, at, size)
+		if !ok {
+			return out.Truncate(size)
+		}
+		for at = begin; at < end; {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			n, err := copyRange(out, in, at, min(copyPart, end-at))
+			if err != nil {
+				return err
+			}
+			if n == 0 { // the file has become shorter
+				return nil
+			}
+			at += n
+		}
+	}
+}
+
+// copyRange copies n bytes from an offset to the same offset.
+func copyRange(out, in *os.File, at, n int64) (int64, error) {
+	for _, f := range []*os.File{in, out} {
+		if _, err := f.Seek(at, io.SeekStart); err != nil {
+			return 0, err
+		}
+	}
+	return io.Copy(out, io.LimitReader(in, n))
 }
