@@ -27,12 +27,6 @@ func Section() *config.Section {
 	}}
 }
 
-// SettingsOf returns the settings.
-func SettingsOf(c *config.Loaded) (s Settings) {
-	c.Section("code_execution", &s)
-	return s
-}
-
 // Config returns what a runner gets of the settings.
 func (s Settings) Config() Config {
 	return Config{

@@ -22,17 +22,16 @@ package config
 //   - secret:"yes" marks a text that no output may show, secret:"names" a mapping in which the
 //     names tell which texts these are.
 type Config struct {
-	Model            Model                `json:"model" doc:"The language model and its endpoint."`
-	Agent            Agent                `json:"agent" doc:"How turns run."`
-	Terminal         Terminal             `json:"terminal" doc:"Shell commands."`
-	Approvals        Approvals            `json:"approvals" doc:"Which actions require approval. Approvals are advisory: they catch mistakes and are no boundary."`
-	CommandAllowlist []string             `json:"command_allowlist" doc:"Commands for which the user chose “Always allow”."`
-	Delegation       Delegation           `json:"delegation" doc:"Subagents."`
-	Compaction       Compaction           `json:"compaction" doc:"When older messages are replaced by a summary."`
-	Store            Store                `json:"store" doc:"The session store."`
-	Sandbox          Sandbox              `json:"sandbox" doc:"What commands and scripts can reach."`
-	MCPServers       map[string]MCPServer `json:"mcp_servers" doc:"Servers of the Model Context Protocol, by name."`
-	Hooks            map[string]any       `json:"hooks" doc:"Programs that check tool calls."`
+	Model            Model          `json:"model" doc:"The language model and its endpoint."`
+	Agent            Agent          `json:"agent" doc:"How turns run."`
+	Terminal         Terminal       `json:"terminal" doc:"Shell commands."`
+	Approvals        Approvals      `json:"approvals" doc:"Which actions require approval. Approvals are advisory: they catch mistakes and are no boundary."`
+	CommandAllowlist []string       `json:"command_allowlist" doc:"Commands for which the user chose “Always allow”."`
+	Delegation       Delegation     `json:"delegation" doc:"Subagents."`
+	Compaction       Compaction     `json:"compaction" doc:"When older messages are replaced by a summary."`
+	Store            Store          `json:"store" doc:"The session store."`
+	Sandbox          Sandbox        `json:"sandbox" doc:"What commands and scripts can reach."`
+	Hooks            map[string]any `json:"hooks" doc:"Programs that check tool calls."`
 }
 
 // Model selects the model and its endpoint.
@@ -136,7 +135,6 @@ func Default() *Config {
 		Compaction: Compaction{At: 0.8},
 		Store:      Store{Synchronous: "normal"},
 		Sandbox:    Sandbox{Mode: "workspace-write", Network: true, Caches: "own", Read: []string{}},
-		MCPServers: map[string]MCPServer{},
 		Hooks:      map[string]any{},
 	}
 }

@@ -166,6 +166,12 @@ func (l *Loaded) Section(name string, into any) {
 	reflect.ValueOf(into).Elem().Set(settings.Elem())
 }
 
+// SectionOf returns the settings of a feature's section.
+func SectionOf[T any](l *Loaded, name string) (settings T) {
+	l.Section(name, &settings)
+	return settings
+}
+
 // copyJSON decodes the JSON of a value over another. Both have been checked.
 func copyJSON(from, into any) {
 	data, err := json.Marshal(from)

@@ -21,11 +21,16 @@ type checkpoints struct {
 	MaxMB   int  `json:"max_mb" doc:"Most MiB."`
 }
 
+type server struct {
+	Command string `json:"command" doc:"Program."`
+}
+
 func newSchema() *Schema {
 	return NewSchema(
 		Section{"code_execution", "Scripts.", scripts{Mode: "project"}},
 		Section{"web", "The web.", web{}},
 		Section{"checkpoints", "States.", checkpoints{Enabled: true, MaxMB: 500}},
+		Section{"mcp_servers", "Servers.", map[string]server{}},
 	)
 }
 

@@ -148,7 +148,7 @@ func listModels(ctx context.Context, e config.Endpoint) (status int, err error) 
 // pythonFinding names the interpreter that scripts of this folder get, and why not
 // another one.
 func pythonFinding(ctx context.Context, loaded *config.Loaded) finding {
-	settings := codeexec.SettingsOf(loaded)
+	settings := config.SectionOf[codeexec.Settings](loaded, "code_execution")
 	search := codeexec.Search{Configured: settings.Python, Environ: os.Environ(), Strict: settings.Mode == "strict"}
 	if cwd, err := os.Getwd(); err == nil {
 		search.Folders = []string{cwd}
@@ -212,7 +212,7 @@ func environFinding(loaded *config.Loaded) finding {
 }
 
 func searchFinding(loaded *config.Loaded) finding {
-	search := web.SettingsOf(loaded).Search
+	search := config.SectionOf[web.Settings](loaded, "web").Search
 	engine, err := search.Engine(loaded)
 	switch {
 	case err != nil:

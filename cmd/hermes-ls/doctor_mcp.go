@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,15 +11,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
-	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 // mcpFindings connects the configured MCP servers. None of them is needed for the main
 // job.
 func mcpFindings(ctx context.Context, loaded *config.Loaded) (found []finding) {
-	configured, problems := loaded.Servers()
+	configured, problems := mcp.Configured(loaded)
 	for _, p := range problems {
-		found = append(found, finding{"note", "mcp", p})
+		found = append(found, finding{"note", "mcp", p.Error()})
 	}
 	if len(configured) == 0 {
 		return found
@@ -47,11 +44,7 @@ func mcpFindings(ctx context.Context, loaded *config.Loaded) (found []finding) {
 		defer cancel()
 		_ = all.Close(ending) // what is left ends with this process
 	}()
-	var list []mcp.Server
-	for _, name := range slices.Sorted(maps.Keys(configured)) {
-		list = append(list, app.ServerOf(name, configured[name]))
-	}
-	all.Connect(list)
+	all.Connect(configured)
 	all.Wait(ctx)
 	for _, s := range all.Status() {
 		switch s.State {

@@ -71,7 +71,7 @@ func rollback(cmd *cobra.Command, flags rollbackFlags, args []string) (err error
 	defer box.Close()
 	keeper := at.Keeper(checkpoint.Config{
 		Session: head.ID, Files: files,
-		Limits: checkpoints.SettingsOf(conf).Limits,
+		Limits: config.SectionOf[checkpoints.Settings](conf, "checkpoints").Limits,
 		Confine: func(ctx context.Context, c *proc.Cmd, reads ...string) error {
 			return box.ConfineOwn(ctx, c, sandbox.Own{Reads: reads})
 		},

@@ -17,12 +17,6 @@ func Section() *config.Section {
 	return &config.Section{Name: "checkpoints", Doc: "Recorded states of the workspace.", Defaults: Settings{Enabled: true, MaxMB: 500, MaxFileMB: 10}}
 }
 
-// SettingsOf returns the settings.
-func SettingsOf(c *config.Loaded) (s Settings) {
-	c.Section("checkpoints", &s)
-	return s
-}
-
 // Limits returns the limits in bytes.
 func (s Settings) Limits() checkpoint.Limits {
 	return checkpoint.Limits{Total: int64(s.MaxMB) << 20, File: int64(s.MaxFileMB) << 20}

@@ -40,12 +40,6 @@ func Section() *config.Section {
 	}}}
 }
 
-// SettingsOf returns the settings.
-func SettingsOf(c *config.Loaded) (s Settings) {
-	c.Section("web", &s)
-	return s
-}
-
 // ownEndpoint returns the endpoint of a backend and the environment variable of its key. If
 // the backend has none of its own, it returns "".
 func ownEndpoint(backend string) (url, keyName string) {

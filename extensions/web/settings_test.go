@@ -39,7 +39,7 @@ func TestSearchEngine(t *testing.T) {
 			if len(l.Problems) > 0 {
 				t.Errorf("problems %v", l.Problems)
 			}
-			e, err := SettingsOf(l).Search.Engine(l)
+			e, err := config.SectionOf[Settings](l, "web").Search.Engine(l)
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Errorf("error %v, want %q", err, tc.err)
@@ -65,8 +65,8 @@ func TestSearchOfRepository(t *testing.T) {
 	home, folder := t.TempDir(), t.TempDir()
 	write(t, folder+"/.hermes/config.yaml", "web: {allow_private: true, search: {backend: tavily, url: 'https://evil.example', api_key: k}}")
 	l := config.NewSchema(*Section()).Load(home, config.Options{Folders: []string{folder}})
-	if e, err := SettingsOf(l).Search.Engine(l); e != nil || err != nil || SettingsOf(l).AllowPrivate {
-		t.Errorf("engine %+v, %v, allow_private %v", e, err, SettingsOf(l).AllowPrivate)
+	if e, err := config.SectionOf[Settings](l, "web").Search.Engine(l); e != nil || err != nil || config.SectionOf[Settings](l, "web").AllowPrivate {
+		t.Errorf("engine %+v, %v, allow_private %v", e, err, config.SectionOf[Settings](l, "web").AllowPrivate)
 	}
 	if len(l.Problems) != 4 {
 		t.Errorf("problems %v", l.Problems)

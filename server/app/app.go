@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/codeexec"
@@ -39,7 +38,7 @@ func Features(s *server.Service) []server.Feature {
 	pythons := codeexec.NewPythons()
 	return []server.Feature{
 		{Extension: instructions.New(s.Home), Section: persona},
-		{Core: mcpServers(s), Section: servers, Commands: mcp.Table},
+		{Core: mcpServers(s), Settings: mcp.Settings(), Section: servers, Commands: mcp.Table},
 		{
 			Core: restorePoints(kept), Settings: checkpoints.Section(), Section: restoreLimits, Commands: checkpoints.Table,
 			Shutdown: kept.Close, Deleted: kept.Forget,
@@ -65,45 +64,18 @@ func mcpServers(s *server.Service) func(*server.Core) extension.Extension {
 }
 
 func servers(c *config.Loaded) (any, error) {
-	configured, wrong := c.Servers()
-	section := mcp.Section{Offers: func(toolset string) bool {
+	configured, problems := mcp.Configured(c)
+	return mcp.Section{Servers: configured, Offers: func(toolset string) bool {
 		return tools.Offers(toolset, c.Agent.Tools.Enabled, c.Agent.Tools.Disabled)
-	}}
-	for _, name := range slices.Sorted(maps.Keys(configured)) {
-		section.Servers = append(section.Servers, ServerOf(name, configured[name]))
-	}
-	var problems []error
-	for _, text := range wrong {
-		problems = append(problems, errors.New(text))
-	}
-	return section, errors.Join(problems...)
-}
-
-// ServerOf is a configured MCP server as it is connected.
-func ServerOf(name string, c config.MCPServer) mcp.Server {
-	s := mcp.Server{
-		Name: name, Command: c.Command, Args: c.Args, Dir: c.Cwd, URL: c.URL, Transport: c.Transport, Headers: c.Headers,
-		Timeout: time.Duration(c.Timeout) * time.Second, ConnectTimeout: time.Duration(c.ConnectTimeout) * time.Second,
-		Include: c.Tools.Include, Exclude: c.Tools.Exclude,
-	}
-	switch {
-	case c.Sandbox:
-		s.Sandbox = mcp.SandboxOn
-	case c.Unbound():
-		s.Sandbox = mcp.SandboxNever
-	}
-	for _, variable := range slices.Sorted(maps.Keys(c.Env)) {
-		s.Env = append(s.Env, variable+"="+c.Env[variable])
-	}
-	return s
+	}}, errors.Join(problems...)
 }
 
 // Secrets returns the values that no output may show, by name: configured keys, the
 // secrets of MCP servers, and variables of the environment and of .env whose names say so.
 func Secrets(c *config.Loaded) map[string]string {
 	all := c.Secrets(proc.Secret)
-	section, _ := servers(c) // its problems are reported by sessions
-	maps.Copy(all, mcp.SecretsOf(section.(mcp.Section).Servers))
+	configured, _ := mcp.Configured(c) // its problems are reported by sessions
+	maps.Copy(all, mcp.SecretsOf(configured))
 	return all
 }
 
@@ -120,12 +92,12 @@ func restorePoints(kept *checkpoint.Store) func(*server.Core) extension.Extensio
 }
 
 func restoreLimits(c *config.Loaded) (any, error) {
-	s := checkpoints.SettingsOf(c)
+	s := config.SectionOf[checkpoints.Settings](c, "checkpoints")
 	return checkpoints.Config{Enabled: s.Enabled, Limits: s.Limits()}, nil
 }
 
 func scripts(conf *config.Loaded) (any, error) {
-	c := codeexec.SettingsOf(conf).Config()
+	c := config.SectionOf[codeexec.Settings](conf, "code_execution").Config()
 	c.Passthrough = conf.Terminal.EnvPassthrough
 	return c, nil
 }
@@ -159,7 +131,7 @@ func questions(c *config.Loaded) (any, error) {
 }
 
 func webSearch(c *config.Loaded) (any, error) {
-	s := web.SettingsOf(c)
+	s := config.SectionOf[web.Settings](c, "web")
 	engine, err := s.Search.Engine(c)
 	return webtools.Config{AllowPrivate: s.AllowPrivate, Search: engine}, err
 }

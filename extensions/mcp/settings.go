@@ -1,16 +1,19 @@
-package config
+package mcp
 
 import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/config"
 )
 
-// MCPServer is a server of the Model Context Protocol: a program, or an address.
-type MCPServer struct {
+// ServerSettings is one server of the section mcp_servers of config.yaml: a program, or an
+// address.
+type ServerSettings struct {
 	Enabled        bool              `json:"enabled" guard:"the server is not started" safe:"false" doc:"false: the server is not used."`
 	Command        string            `json:"command" doc:"Program to start. Empty: the server is at url."`
 	Args           []string          `json:"args" doc:"Arguments of the program."`
@@ -22,23 +25,20 @@ type MCPServer struct {
 	Headers        map[string]string `json:"headers" secret:"names" doc:"Headers of each request to the host of url."`
 	Timeout        int               `json:"timeout" doc:"Seconds that a call can take without an answer or progress. 0: 120."`
 	ConnectTimeout int               `json:"connect_timeout" doc:"Seconds for which the first prompt waits for the server. 0: 10."`
-	Tools          MCPTools          `json:"tools" doc:"Which tools of the server are offered."`
+	Tools          ToolSettings      `json:"tools" doc:"Which tools of the server are offered."`
 
 	unbound bool // sandbox: false was set
 }
 
-// Unbound reports whether the user has set sandbox to false.
-func (s MCPServer) Unbound() bool { return s.unbound }
-
-// MCPTools selects tools of a server by the names that the server uses.
-type MCPTools struct {
+// ToolSettings selects tools of a server by the names that the server uses.
+type ToolSettings struct {
 	Include []string `json:"include" guard:"its texts apply" doc:"Only these tools. Empty: all."`
 	Exclude []string `json:"exclude" guard:"its texts apply" doc:"All tools but these."`
 }
 
 // UnmarshalJSON decodes a server that is enabled by default.
-func (s *MCPServer) UnmarshalJSON(data []byte) error {
-	type plain MCPServer
+func (s *ServerSettings) UnmarshalJSON(data []byte) error {
+	type plain ServerSettings
 	p := plain{Enabled: true}
 	if err := json.Unmarshal(data, &p); err != nil {
 		return err
@@ -49,30 +49,56 @@ func (s *MCPServer) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &set); err != nil {
 		return err
 	}
-	*s = MCPServer(p)
+	*s = ServerSettings(p)
 	s.unbound = set.Sandbox != nil && !*set.Sandbox
 	return nil
 }
 
-// Servers returns the enabled servers, with ${NAME} and ${NAME:-default} replaced from the
-// environment and .env, and a problem for each server that cannot be used.
-func (l *Loaded) Servers() (servers map[string]MCPServer, problems []string) {
-	servers = map[string]MCPServer{}
-	for _, name := range slices.Sorted(maps.Keys(l.MCPServers)) {
-		s := l.MCPServers[name]
+// Settings describes the section.
+func Settings() *config.Section {
+	return &config.Section{Name: "mcp_servers", Doc: "Servers of the Model Context Protocol, by name.", Defaults: map[string]ServerSettings{}}
+}
+
+// Configured returns the enabled servers, in the order of their names, with ${NAME} and
+// ${NAME:-default} replaced from the environment and .env. The problems name the servers that
+// cannot be used.
+func Configured(c *config.Loaded) (servers []Server, problems []error) {
+	section := config.SectionOf[map[string]ServerSettings](c, "mcp_servers")
+	for _, name := range slices.Sorted(maps.Keys(section)) {
+		s := section[name]
 		if !s.Enabled {
 			continue
 		}
-		if err := l.ready(&s); err != nil {
-			problems = append(problems, fmt.Sprintf("mcp_servers.%s: %v; it is not connected", name, err))
+		if err := s.expand(c); err != nil {
+			problems = append(problems, fmt.Errorf("mcp_servers.%s: %w; it is not connected", name, err))
 			continue
 		}
-		servers[name] = s
+		servers = append(servers, s.server(name))
 	}
 	return servers, problems
 }
 
-func (l *Loaded) ready(s *MCPServer) error {
+// server returns the server as it is connected.
+func (s ServerSettings) server(name string) Server {
+	out := Server{
+		Name: name, Command: s.Command, Args: s.Args, Dir: s.Cwd, URL: s.URL, Transport: s.Transport, Headers: s.Headers,
+		Timeout: time.Duration(s.Timeout) * time.Second, ConnectTimeout: time.Duration(s.ConnectTimeout) * time.Second,
+		Include: s.Tools.Include, Exclude: s.Tools.Exclude,
+	}
+	switch {
+	case s.Sandbox:
+		out.Sandbox = SandboxOn
+	case s.unbound:
+		out.Sandbox = SandboxNever
+	}
+	for _, variable := range slices.Sorted(maps.Keys(s.Env)) {
+		out.Env = append(out.Env, variable+"="+s.Env[variable])
+	}
+	return out
+}
+
+// expand checks the settings, and replaces variables.
+func (s *ServerSettings) expand(c *config.Loaded) error {
 	switch {
 	case s.Command == "" && s.URL == "":
 		return fmt.Errorf("it has neither a command nor a url")
@@ -82,7 +108,7 @@ func (l *Loaded) ready(s *MCPServer) error {
 		return fmt.Errorf("transport %s does not go with what it has", s.Transport)
 	}
 	var unset []string
-	expand := func(text string) string { return l.expand(text, &unset) }
+	expand := func(text string) string { return c.Expand(text, &unset) }
 	s.Command, s.URL, s.Cwd = expand(s.Command), expand(s.URL), expand(s.Cwd)
 	s.Args = slices.Clone(s.Args)
 	for i := range s.Args {
@@ -101,34 +127,4 @@ func expandAll(texts map[string]string, expand func(string) string) map[string]s
 		out[name] = expand(text)
 	}
 	return out
-}
-
-// expand replaces ${NAME}. A dollar without a brace stays.
-func (l *Loaded) expand(text string, unset *[]string) string {
-	var out strings.Builder
-	for {
-		before, after, found := strings.Cut(text, "${")
-		out.WriteString(before)
-		if !found {
-			return out.String()
-		}
-		name, rest, closed := strings.Cut(after, "}")
-		if !closed {
-			out.WriteString("${" + after)
-			return out.String()
-		}
-		name, fallback, has := strings.Cut(name, ":-")
-		value, set := l.environ[name]
-		switch {
-		case set && (value != "" || !has):
-		case has:
-			value = fallback
-		case name == "HOME":
-			value, _ = os.UserHomeDir()
-		default:
-			*unset = append(*unset, name)
-		}
-		out.WriteString(value)
-		text = rest
-	}
 }

@@ -1,16 +1,45 @@
-package config
+package mcp
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/config"
 )
+
+func load(home string, o config.Options) *config.Loaded {
+	return config.NewSchema(*Settings()).Load(home, o)
+}
+
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// configured returns the servers by their names.
+func configured(l *config.Loaded) (map[string]Server, []error) {
+	list, problems := Configured(l)
+	servers := map[string]Server{}
+	for _, s := range list {
+		servers[s.Name] = s
+	}
+	return servers, problems
+}
 
 func TestServers(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	write(t, home+"/.env", "TOKEN=from-dotenv\n")
-	write(t, Path(home), `
+	write(t, config.Path(home), `
 mcp_servers:
   plain: {command: npx, args: [-y, "@scope/server", "--key=${TOKEN}"], env: {API_KEY: "${KEY}", COST: "5$"}}
   web: {url: "https://${HOST:-example.com}/mcp", headers: {Authorization: "Bearer ${TOKEN}"}, timeout: 5, tools: {exclude: [rm]}}
@@ -21,19 +50,19 @@ mcp_servers:
   odd: {command: x, transport: sse}
   wrong: {comand: x}
 `)
-	l := Load(home, Options{Environ: []string{"KEY=from-environment"}, Folders: []string{t.TempDir()}})
-	got, problems := l.Servers()
-	want := map[string]MCPServer{
-		"plain": {Enabled: true, Command: "npx", Args: []string{"-y", "@scope/server", "--key=from-dotenv"},
-			Env: map[string]string{"API_KEY": "from-environment", "COST": "5$"}, Headers: map[string]string{}},
-		"web": {Enabled: true, URL: "https://example.com/mcp", Headers: map[string]string{"Authorization": "Bearer from-dotenv"},
-			Env: map[string]string{}, Timeout: 5, Tools: MCPTools{Exclude: []string{"rm"}}},
+	l := load(home, config.Options{Environ: []string{"KEY=from-environment"}, Folders: []string{t.TempDir()}})
+	got, problems := configured(l)
+	want := map[string]Server{
+		"plain": {Name: "plain", Command: "npx", Args: []string{"-y", "@scope/server", "--key=from-dotenv"},
+			Env: []string{"API_KEY=from-environment", "COST=5$"}, Headers: map[string]string{}},
+		"web": {Name: "web", URL: "https://example.com/mcp", Headers: map[string]string{"Authorization": "Bearer from-dotenv"},
+			Timeout: 5 * time.Second, Exclude: []string{"rm"}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("servers = %+v\nwant %+v", got, want)
 	}
 	for i, text := range []string{"both: it has a command and a url", "neither: it has neither", "odd: transport sse", "unset: NOBODY is not set", "wrong: it has neither"} {
-		if i >= len(problems) || !strings.Contains(problems[i], text) {
+		if i >= len(problems) || !strings.Contains(problems[i].Error(), text) {
 			t.Errorf("problem %d of %q does not say %q", i, problems, text)
 		}
 	}
@@ -47,8 +76,8 @@ func TestRepositoryHasNoServers(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder+"/.hermes/config.yaml", "mcp_servers: {evil: {command: sh}}\n")
 	write(t, folder+"/.mcp.json", `{"mcpServers":{"evil":{"command":"sh"}}}`)
-	l := Load(t.TempDir(), Options{Folders: []string{folder}, Editor: []byte(`{"mcp_servers":{"evil":{"command":"sh"}}}`)})
-	if got, _ := l.Servers(); len(got) != 0 || len(l.Problems) != 2 {
+	l := load(t.TempDir(), config.Options{Folders: []string{folder}, Editor: []byte(`{"mcp_servers":{"evil":{"command":"sh"}}}`)})
+	if got, _ := configured(l); len(got) != 0 || len(l.Problems) != 2 {
 		t.Errorf("a repository has started %+v; problems %v", got, l.Problems)
 	}
 }
@@ -58,14 +87,14 @@ func TestRepositoryHasNoServers(t *testing.T) {
 func TestServersWithWrongValues(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	write(t, Path(home), `
+	write(t, config.Path(home), `
 mcp_servers:
   off: {command: x, enabled: flase}
   boxed: {command: x, sandbox: yess, tools: {exclude: rm}}
 `)
-	l := Load(home, Options{Environ: []string{}})
-	got, _ := l.Servers()
-	if boxed := got["boxed"]; len(got) != 1 || !boxed.Sandbox || !reflect.DeepEqual(boxed.Tools.Exclude, []string{"rm"}) {
+	l := load(home, config.Options{Environ: []string{}})
+	got, _ := configured(l)
+	if boxed := got["boxed"]; len(got) != 1 || boxed.Sandbox != SandboxOn || !reflect.DeepEqual(boxed.Exclude, []string{"rm"}) {
 		t.Errorf("servers = %+v", got)
 	}
 	if len(l.Problems) != 3 {
