@@ -12,10 +12,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// Fork opens a new session that begins with the log of another, up to the message of
-// that id, that one included; an empty id is the whole log. The other session is not
-// touched; it may be closed, or have a turn running. An empty p.Cwd means where the
-// other session works; another folder is refused, because the log speaks of this one.
+// Fork opens a new session with the history of another, up to and including the message
+// messageID. If that is empty, it gets the whole history. The other session does not change;
+// it may be closed, or have a running turn. If p.Cwd is empty, the fork has the folders of the
+// other session. Fork rejects another folder, because the history is about that one.
 func (s *Service) Fork(ctx context.Context, id, messageID string, p Place, h Host) (*Session, error) {
 	from, draft, err := s.head(ctx, id)
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *Service) Fork(ctx context.Context, id, messageID string, p Place, h Hos
 	if !sameFolder(p.Cwd, from.Cwd) {
 		return nil, badInput("cwd", "the session belongs to %q, and so do its forks, not to %q", from.Cwd, p.Cwd)
 	}
-	if draft { // nothing was said yet
+	if draft { // it has no messages
 		if messageID != "" {
 			return nil, noMessage(id, messageID)
 		}
@@ -50,10 +50,10 @@ func noMessage(id, messageID string) error {
 	return badInput("messageId", "session %q has no message %q", id, messageID)
 }
 
-// Rewind goes back to the message of that id, the last one that is kept; the next
-// prompt goes on from there. What came after it stays as a session of its own,
-// branchID. An empty id means before the first message. While a turn runs it is
-// refused with [ErrRunning]. Files stay as they are.
+// Rewind moves the session back to the message messageID, which stays; the next prompt
+// continues from there. The later messages stay in a session of their own, branchID. If
+// messageID is empty, all messages move there. If a turn runs, Rewind returns [ErrRunning].
+// Files do not change.
 func (x *Session) Rewind(ctx context.Context, messageID string) (branchID string, err error) {
 	err = x.exclusively(ctx, func(ctx context.Context, a *agent.Session) error {
 		if branchID, err = a.Rewind(ctx, messageID); err == nil {
@@ -67,8 +67,8 @@ func (x *Session) Rewind(ctx context.Context, messageID string) (branchID string
 	return branchID, err
 }
 
-// Undo goes back to before the last prompt, which it gives back to be asked again, or
-// in other words. Else it is as [Session.Rewind].
+// Undo moves the session back to before the last prompt, and returns that prompt. Else it is
+// as [Session.Rewind].
 func (x *Session) Undo(ctx context.Context) (prompt, branchID string, err error) {
 	err = x.exclusively(ctx, func(ctx context.Context, a *agent.Session) error {
 		m, branch, err := a.Undo(ctx)
@@ -108,8 +108,8 @@ const (
 	notesLimit = 100_000 // characters
 )
 
-// Describe gives the session another title, or a person's notes; nil leaves either as
-// it is. An empty title lets the next prompt name the session.
+// Describe changes the title or the user's notes. If one is nil, it does not change. If the
+// title is empty, the next prompt sets it.
 func (x *Session) Describe(ctx context.Context, title, notes *string) error {
 	change := Description{title, notes}
 	if err := change.Check(); err != nil {
@@ -124,10 +124,10 @@ func (x *Session) Describe(ctx context.Context, title, notes *string) error {
 	return nil
 }
 
-// Description is what a person calls a session; nil leaves either as it is.
+// Description is the title and the notes of a session. If one is nil, it does not change.
 type Description struct{ Title, Notes *string }
 
-// Check refuses what is too long to be kept.
+// Check returns an error if a text is too long.
 func (d Description) Check() error {
 	if d.Title != nil && utf8.RuneCountInString(*d.Title) > titleLimit {
 		return badInput("title", "it has %d characters, at most %d are kept", utf8.RuneCountInString(*d.Title), titleLimit)
@@ -148,7 +148,7 @@ func (d Description) Apply(h *store.Session) {
 	}
 }
 
-// visible drops what could move the cursor or turn the text around.
+// visible drops characters that could move the cursor or change the direction of the text.
 func visible(r rune) rune {
 	switch {
 	case unicode.IsSpace(r):
@@ -159,8 +159,8 @@ func visible(r rune) rune {
 	return r
 }
 
-// Tree lists everything that was branched off the same session as this one, itself
-// and that session included, oldest first.
+// Tree returns the sessions that were forked or rewound from the same session as this one,
+// both included, oldest first.
 func (s *Service) Tree(ctx context.Context, id string) ([]store.Session, error) {
 	head, draft, err := s.head(ctx, id)
 	if err != nil {

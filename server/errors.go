@@ -7,12 +7,12 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// InputError is a mistake in what a user or client gave.
+// InputError is a mistake in the input of a user or a client.
 type InputError = extension.InputError
 
 func badInput(param, format string, a ...any) error { return extension.BadInput(param, format, a...) }
 
-// What may be wrong with a session that somebody names.
+// Errors of a session that a client names.
 var (
 	ErrNoSession = errors.New("no such session; the session list names those there are")
 	ErrClosed    = errors.New("the session is closed: load or resume it first")

@@ -65,7 +65,7 @@ func (f Feature) section() func(*config.Loaded) (any, error) {
 	}
 }
 
-// Core is what features of the program itself get of a session.
+// Core is the part of a session that features of the program itself get.
 type Core struct {
 	Workspace *workspace.Workspace
 	Sandbox   *sandbox.Box

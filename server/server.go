@@ -1,12 +1,10 @@
-// Package server is the agent as a service: sessions, approvals, and the events of
-// turns, for whichever face an editor speaks. Its two faces are server/lsp and
-// server/acp; wire types stop there.
+// Package server is the agent as a service: sessions, approvals, and the events of turns. The
+// protocols are in server/lsp and server/acp; wire types stop there.
 //
-// A [Service] belongs to one connection's process and does nothing heavy until a
-// session needs it: configuration is read by the first session, the store is
-// opened and the system prompt written by the first prompt. Sessions are
-// independent of each other; in one session turns run one after another.
-// Everything here is safe for concurrent use.
+// A [Service] belongs to the process of one connection. It starts fast: the first session
+// reads the configuration, and the first prompt opens the store and writes the system prompt.
+// Sessions are independent of each other. In one session, turns run one after another. All
+// types are safe for concurrent use.
 package server
 
 import (
@@ -28,13 +26,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Host is what a connection lends to the sessions that it opens.
+// Host is the connection of the sessions that it opens.
 type Host interface {
-	// Documents are the editor's open documents; nil: it shows none.
+	// Documents returns the editor's open documents; nil: it has none.
 	Documents(sessionID string) workspace.Documents
-	// Terminals are the editor's own; nil: it has none.
+	// Terminals returns the editor's terminals; nil: it has none.
 	Terminals(sessionID string) tools.Terminals
-	// Sink takes the events of a session's turns and replays.
+	// Sink gets the events of a session's turns and replays.
 	Sink(sessionID string) agent.Sink
 	tools.Asker
 }
@@ -47,7 +45,7 @@ type Options struct {
 	Config      *config.Schema // the keys of config.yaml; nil: with the sections of Features
 	Store       *store.Store   // nil: hermes-ls.db in Home, opened when needed
 	Log         *slog.Logger   // nil: nothing is logged
-	Model       model.Model    // takes the place of the configured one; for tests
+	Model       model.Model    // replaces the configured one; for tests
 	Instruments Instruments
 	// Offers says which tools are offered; nil: all that the configuration does.
 	Offers func(tools.Tool) bool
@@ -63,7 +61,7 @@ type Service struct {
 	models   models
 	ctx      context.Context // ends with the service
 	cancel   context.CancelCauseFunc
-	watched  sync.WaitGroup // the watcher of the configuration, and what opens the store ahead
+	watched  sync.WaitGroup // the watcher of the configuration, and the goroutine of openAhead
 	ahead    sync.Once      // the store is opened ahead of the first prompt
 
 	mu       sync.Mutex
@@ -71,7 +69,7 @@ type Service struct {
 	editor   json.RawMessage          // workspace/configuration
 	sessions map[string]*Session      // the open ones
 	drafts   map[string]store.Session // those without a prompt yet, open or closed
-	reported map[string]bool          // problems of the configuration that were told
+	reported map[string]bool          // problems of the configuration that were reported
 	watching bool
 	store    *store.Store
 	closed   bool
@@ -106,12 +104,12 @@ func New(o Options) *Service {
 // within it.
 const closeLimit = 300 * time.Millisecond
 
-// Stop cancels every turn and lets no new one begin. It does not wait, and what
-// else is asked of the service is still answered. [Service.Close] follows.
+// Stop cancels all turns, and rejects new ones. It does not wait. Other requests to the
+// service still work. [Service.Close] must follow.
 func (s *Service) Stop() { s.cancel(errClosing) }
 
-// Close cancels every turn, waits for them for less than a second, and closes the
-// sessions and the store. What was said to be done is on the disk in any case.
+// Close cancels all turns, waits less than a second for them, and closes the sessions and the
+// store. Everything that a client was told of is on disk already.
 func (s *Service) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -162,9 +160,9 @@ func (s *Service) Warm() {
 	}
 }
 
-// openAhead opens the store while nobody waits for it, since that is most of what a first
-// prompt would wait for. A failure is left to the prompt to report. Then it has the tools
-// describe their inputs, which they keep.
+// openAhead opens the store in the background, because that takes most of the time of a first
+// prompt. If it fails, the prompt reports the error. It also makes the schemas of the tools,
+// which are cached.
 func (s *Service) openAhead(conf *config.Loaded, cwd string) {
 	st := s.theStore(conf.Store.Synchronous)
 	s.ahead.Do(func() {
