@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -49,13 +50,31 @@ func bases() string {
 	return home
 }
 
+// victims makes the folder of all victims, which TestMain removes. They stay until then: ext4
+// passes over recently deleted files, one by one, for each new file. That was half of the time of
+// these tests.
+var victims = sync.OnceValues(func() (string, error) { return os.MkdirTemp(bases(), "hermes-hostile-*") })
+
+func removeVictims() {
+	if dir, err := victims(); err == nil {
+		os.RemoveAll(dir) //nolint:errcheck // a folder of the tests
+	}
+}
+
+// selfName is the copy of the test binary in a workspace.
+const selfName = ".self"
+
 func newVictim(t *testing.T, m Mechanism, mode Mode, network bool) *victim {
 	t.Helper()
-	base, err := os.MkdirTemp(bases(), "hermes-hostile-*")
+	all, err := victims()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(base) }) //nolint:errcheck // a folder of the test
+	base, err := os.MkdirTemp(all, "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Remove(filepath.Join(base, "ws", selfName)) }) //nolint:errcheck // most have none
 	v := &victim{t: t, base: base, heard: make(chan struct{}, 100)}
 	for to, name := range map[*string]string{&v.home: "home", &v.hermes: "home/.hermes", &v.ws: "ws", &v.out: "out"} {
 		*to = filepath.Join(base, name)
@@ -163,8 +182,8 @@ func (v *victim) start(script string) string {
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	binary := filepath.Join(v.ws, ".self")
-	if _, err := os.Stat(binary); err != nil {
+	binary := filepath.Join(v.ws, selfName)
+	if _, err := os.Stat(binary); err != nil && strings.Contains(script, "$ATTACK") { // it is large, and git would store it
 		v.host("cp", self, binary)
 	}
 	var out bytes.Buffer
@@ -342,17 +361,24 @@ func zombie(pid int) bool {
 	return err != nil || strings.Contains(string(text), ") Z ")
 }
 
-// here are the mechanisms of this host, each one tried.
-func here(t *testing.T) (all []Mechanism) {
-	t.Helper()
+// tried has the mechanisms that work on this host, and a text about each one.
+var tried = sync.OnceValues(func() (all []Mechanism, texts []string) {
 	for _, m := range candidates() {
-		err := m.Try(t.Context())
-		t.Logf("%s, processes %v: %v", m.Kind, m.Processes, err)
+		err := m.Try(context.Background())
+		texts = append(texts, fmt.Sprintf("%s, processes %v: %v", m.Kind, m.Processes, err))
 		if err == nil {
 			all = append(all, m)
 		}
 	}
-	return all
+	return all, texts
+})
+
+// here are the mechanisms of this host, each one tried.
+func here(t *testing.T) []Mechanism {
+	t.Helper()
+	all, texts := tried()
+	t.Log(strings.Join(texts, "; "))
+	return slices.Clone(all)
 }
 
 // TestHostile tries every attack against every mechanism, and against none. It fails also if an
