@@ -24,10 +24,10 @@ func (r *reader) imports() {
 		case !r.python:
 		case t.text == "from" && next.kind == nameToken:
 			if module, k := r.dotted(i + 1); r.tok(k).text == "import" {
-				r.importList(r.toks[k+1:r.importEnd(k)], module+".")
+				r.importList(r.statement(k+1), module+".")
 			}
 		case t.text == "import" && r.tok(i-1).kind == lineToken || t.text == "import" && r.tok(i-1).kind == signToken:
-			r.importList(r.toks[i+1:r.importEnd(i)], "")
+			r.importList(r.statement(i+1), "")
 		case r.sign(i+1) == "=" && r.tok(i+2).kind == nameToken:
 			if full, k := r.dotted(i + 2); r.tok(k).kind == lineToken || r.sign(k) == ";" {
 				r.names[t.text] = r.resolve(full)
@@ -44,32 +44,14 @@ func (r *reader) dotted(i int) (string, int) {
 	return full, i
 }
 
-// importEnd returns the index after the import at token i.
-func (r *reader) importEnd(i int) int {
-	open := false
-	for ; i < len(r.toks) && !r.spent(1); i++ {
-		switch {
-		case r.sign(i) == "(":
-			open = true
-		case r.sign(i) == ")" || r.sign(i) == ";" || r.toks[i].kind == lineToken && !open:
-			return i
-		}
-	}
-	return i
-}
-
 // importList notes "a as b, c" of a module.
 func (r *reader) importList(toks []token, module string) {
-	for _, one := range split(slices.DeleteFunc(slices.Clone(toks), func(t token) bool { return t.text == "(" })) {
+	for _, one := range split(slices.DeleteFunc(slices.Clone(toks), func(t token) bool { return t.text == "(" || t.text == ")" })) {
 		inner := *r
 		inner.toks = one
-		if one[0].text == "*" {
-			r.stars = append(r.stars, strings.TrimSuffix(module, "."))
-			continue
-		}
 		full, end := inner.dotted(0)
 		first, _, _ := strings.Cut(module+full, ".")
-		r.modules[first] = true
+		r.modules[first], r.modules[r.module(first)] = true, true
 		if !r.in("python-plain-module", first) {
 			r.add(Foreign, "")
 		}
@@ -77,6 +59,8 @@ func (r *reader) importList(toks []token, module string) {
 			r.add(Ask, reason)
 		}
 		switch {
+		case full == "*":
+			r.stars = append(r.stars, r.module(strings.TrimSuffix(module, ".")))
 		case inner.tok(end).text == "as":
 			r.names[inner.tok(end+1).text] = r.module(module + full)
 		case module == "":

@@ -136,7 +136,7 @@ func (r *reader) resolve(full string) string {
 func (r *reader) name(i int) int {
 	attribute := r.sign(i-1) == "."
 	if word := r.toks[i].text; r.python && !attribute && (word == "import" || word == "from") {
-		return r.importEnd(i)
+		return i + len(r.statement(i))
 	}
 	full, end := r.chain(i)
 	if r.in("javascript-module", full) && r.escapes(end) {
