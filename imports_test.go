@@ -23,7 +23,7 @@ var layers = map[string][]string{
 	"tools":      {"internal"},
 	"agent":      {"tools", "internal"},
 	"codeexec":   {"config", "extension", "tools", "internal"},
-	"delegate":   {"agent", "builder", "extension", "tools", "internal"},
+	"delegate":   {"config", "agent", "builder", "extension", "tools", "internal"},
 	"extension":  {"tools", "agent/prompt", "agent/model", "internal"},
 	"extensions": {"config", "extension", "tools", "agent", "internal"},
 	"server":     {"protocol", "config", "tools", "agent", "codeexec", "delegate", "extension", "extensions", "builder", "internal"},

@@ -20,7 +20,7 @@ var stillNamed = map[string]int{
 	"agent/prompt":       1, // the shell is told if commands can run
 	"cmd/hermes-ls":      2, // a part of the configuration
 	"cmd/hermes-ls/demo": 5, // its own story
-	"config":             1, // a section
+	"delegate":           1, // a toolset, of the default of a section
 	"server":             2, // toolsets
 	"server/acp":         1, // a way to log in
 	"protocol/acp":       1, // a kind of content

@@ -27,7 +27,6 @@ type Config struct {
 	Terminal         Terminal       `json:"terminal" doc:"Shell commands."`
 	Approvals        Approvals      `json:"approvals" doc:"Which actions require approval. Approvals are advisory: they catch mistakes and are no boundary."`
 	CommandAllowlist []string       `json:"command_allowlist" doc:"Commands for which the user chose “Always allow”."`
-	Delegation       Delegation     `json:"delegation" doc:"Subagents."`
 	Compaction       Compaction     `json:"compaction" doc:"When older messages are replaced by a summary."`
 	Store            Store          `json:"store" doc:"The session store."`
 	Sandbox          Sandbox        `json:"sandbox" doc:"What commands and scripts can reach."`
@@ -84,21 +83,6 @@ type Approvals struct {
 	Deny    []string `json:"deny" guard:"its texts apply, and for a value that is no text, every command is rejected" safe:"*" doc:"Globs of actions that are always denied. “write GLOB” matches absolute paths."`
 }
 
-// Delegation bounds subagents.
-type Delegation struct {
-	MaxConcurrentChildren int              `json:"max_concurrent_children" doc:"Most subagents at the same time."`
-	MaxSpawnDepth         int              `json:"max_spawn_depth" doc:"Depth of subagents. 1: no subagents of subagents."`
-	MaxIterations         int              `json:"max_iterations" repo:"yes" doc:"Most model requests of a subagent."`
-	DefaultToolsets       []string         `json:"default_toolsets" doc:"Toolsets of a task that names none."`
-	InactivityTimeout     int              `json:"inactivity_timeout" doc:"Seconds without progress after which a subagent is stopped. 0: never."`
-	MaxBatchTokens        int              `json:"max_batch_tokens" doc:"Most tokens of all subagents of one call together. 0: no limit."`
-	Model                 string           `json:"model" repo:"name" doc:"Model of subagents. Empty: the session's."`
-	Provider              string           `json:"provider" enum:",openai,openrouter,ollama,lmstudio,custom,embedded" guard:"no subagent uses it" doc:"Provider of subagents. Empty: the session's."`
-	BaseURL               string           `json:"base_url" doc:"Endpoint of subagents. Empty: the session's."`
-	APIKey                Keys             `json:"api_key" doc:"Key of that endpoint. Empty: the session's, which is sent only to the session's endpoint."`
-	Routes                map[string]Route `json:"routes" doc:"Models that a task can name."`
-}
-
 // Compaction says when older messages are replaced by a summary.
 type Compaction struct {
 	At float64 `json:"at" repo:"yes" doc:"Share of the context window at which the session is compacted. 0: only on request, or if a request was too long."`
@@ -128,13 +112,9 @@ func Default() *Config {
 		Terminal:         Terminal{Backend: "local", Timeout: 180, SSHOptions: []string{}, EnvPassthrough: []string{}},
 		Approvals:        Approvals{Mode: "ask", Timeout: 300, Deny: []string{}},
 		CommandAllowlist: []string{},
-		Delegation: Delegation{
-			MaxConcurrentChildren: 3, MaxSpawnDepth: 1, MaxIterations: 50,
-			DefaultToolsets: []string{"terminal", "file", "web"}, Routes: map[string]Route{},
-		},
-		Compaction: Compaction{At: 0.8},
-		Store:      Store{Synchronous: "normal"},
-		Sandbox:    Sandbox{Mode: "workspace-write", Network: true, Caches: "own", Read: []string{}},
-		Hooks:      map[string]any{},
+		Compaction:       Compaction{At: 0.8},
+		Store:            Store{Synchronous: "normal"},
+		Sandbox:          Sandbox{Mode: "workspace-write", Network: true, Caches: "own", Read: []string{}},
+		Hooks:            map[string]any{},
 	}
 }

@@ -156,8 +156,8 @@ func TestRepositoryModelName(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := Load(t.TempDir(), Options{Editor: data})
-		if l.Model.Default != Default().Model.Default || l.Delegation.Model != "" || len(l.Problems) != 2 {
-			t.Errorf("%q: default %q, delegation %q, problems %v", bad, l.Model.Default, l.Delegation.Model, l.Problems)
+		if l.Model.Default != Default().Model.Default || SectionOf[delegation](l, "delegation").Model != "" || len(l.Problems) != 2 {
+			t.Errorf("%q: default %q, delegation %q, problems %v", bad, l.Model.Default, SectionOf[delegation](l, "delegation").Model, l.Problems)
 		}
 		if l = Load(t.TempDir(), Options{Init: data}); l.Model.Default != bad {
 			t.Errorf("the user's own %q is not taken: %v", bad, l.Problems)

@@ -133,7 +133,7 @@ func (l *Loaded) howTo() string {
 // detachKeys removes an api_key from a section if a higher source sets another endpoint there. A key
 // is sent only to the endpoint that it was configured for.
 func (l *Loaded) detachKeys(tree map[string]any, above source, clean map[string]any) {
-	for _, section := range []string{"model", "delegation"} {
+	for _, section := range append([]string{"model"}, slices.Sorted(maps.Keys(l.schema.routes))...) {
 		below, _ := tree[section].(map[string]any)
 		over, _ := clean[section].(map[string]any)
 		if below["api_key"] == nil || over["api_key"] != nil {

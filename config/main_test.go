@@ -25,12 +25,28 @@ type server struct {
 	Command string `json:"command" doc:"Program."`
 }
 
+type delegation struct {
+	Model    string           `json:"model" repo:"name" doc:"Model."`
+	Provider string           `json:"provider" enum:",openai,openrouter,ollama,lmstudio,custom,embedded" guard:"no subagent uses it" doc:"Provider."`
+	BaseURL  string           `json:"base_url" doc:"Endpoint."`
+	APIKey   Keys             `json:"api_key" doc:"Key."`
+	Routes   map[string]Route `json:"routes" doc:"Models that a task can name."`
+}
+
+func (d delegation) routes() Routes {
+	return Routes{Route{d.Model, d.Provider, d.BaseURL, d.APIKey}, d.Routes}
+}
+
 func newSchema() *Schema {
 	return NewSchema(
-		Section{"code_execution", "Scripts.", scripts{Mode: "project"}},
-		Section{"web", "The web.", web{}},
-		Section{"checkpoints", "States.", checkpoints{Enabled: true, MaxMB: 500}},
-		Section{"mcp_servers", "Servers.", map[string]server{}},
+		Section{Name: "code_execution", Doc: "Scripts.", Defaults: scripts{Mode: "project"}},
+		Section{Name: "web", Doc: "The web.", Defaults: web{}},
+		Section{Name: "checkpoints", Doc: "States.", Defaults: checkpoints{Enabled: true, MaxMB: 500}},
+		Section{
+			Name: "delegation", Doc: "Subagents.", Defaults: delegation{Routes: map[string]Route{}},
+			Routes: func(settings any) Routes { return settings.(delegation).routes() },
+		},
+		Section{Name: "mcp_servers", Doc: "Servers.", Defaults: map[string]server{}},
 	)
 }
 

@@ -15,6 +15,8 @@ type Section struct {
 	// Defaults holds the values of a user who has set nothing: a struct, or a map with structs
 	// under names that the user chooses. Its fields have the struct tags of [Config].
 	Defaults any
+	// Routes returns the models that settings, of the type of Defaults, select. Nil: none.
+	Routes func(settings any) Routes
 }
 
 // Schema describes all keys of config.yaml: those of [Config] and the sections of features. It
@@ -22,18 +24,22 @@ type Section struct {
 type Schema struct {
 	root     field
 	defaults map[string]any // of each section, by its name
+	routes   map[string]func(settings any) Routes
 }
 
 // NewSchema returns the schema with the keys of [Config] and the given sections. It panics if two
 // of them have the same name, since the program lists them.
 func NewSchema(sections ...Section) *Schema {
-	s := &Schema{root: field{keys: fieldsOf(reflect.TypeFor[Config]())}, defaults: map[string]any{}}
+	s := &Schema{root: field{keys: fieldsOf(reflect.TypeFor[Config]())}, defaults: map[string]any{}, routes: map[string]func(any) Routes{}}
 	for _, section := range sections {
 		if _, taken := named(s.root.keys, section.Name); taken {
 			panic(fmt.Sprintf("two sections of config.yaml are named %s", section.Name))
 		}
 		s.root.keys = append(s.root.keys, fieldOf(section.Name, section.Doc, reflect.TypeOf(section.Defaults)))
 		s.defaults[section.Name] = section.Defaults
+		if section.Routes != nil {
+			s.routes[section.Name] = section.Routes
+		}
 	}
 	return s
 }

@@ -79,8 +79,8 @@ type Core struct {
 	Background func() *tools.Processes
 	// Extensions returns the session's extensions, when all are open.
 	Extensions func() *extension.Set
-	// Model returns the model of a route, its name and context window.
-	Model func(ctx context.Context, route string) (m model.Model, name string, window int, err error)
+	// Model returns the model of a route of a section, its name and context window.
+	Model func(ctx context.Context, section, route string) (m model.Model, name string, window int, err error)
 	// Exclusive runs work while no turn runs; prompts that come meanwhile wait. If a turn
 	// runs, it returns [ErrRunning].
 	Exclusive func(ctx context.Context, work func(context.Context) error) error

@@ -175,8 +175,8 @@ func (c *chosen) sees(ctx context.Context) bool {
 
 // childModel returns the model of a route, its name and its context window. If neither the
 // task nor the configuration has a route, it returns the session's own model.
-func (s *settings) childModel(_ context.Context, route string) (m model.Model, name string, window int, err error) {
-	endpoints, err := s.config().ChildEndpoints(route)
+func (s *settings) childModel(_ context.Context, section, route string) (m model.Model, name string, window int, err error) {
+	endpoints, err := s.config().RouteEndpoints(section, route)
 	if err != nil {
 		return nil, "", 0, err
 	}

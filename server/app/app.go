@@ -48,7 +48,7 @@ func Features(s *server.Service) []server.Feature {
 		{Extension: clarify.New(), Section: questions},
 		{Extension: history.New(s.Store)},
 		{Extension: codeexec.Extension(func(c *codeexec.Config) { c.Environ, c.Pythons = s.Environ, pythons }), Settings: codeexec.Section(), Section: scripts},
-		{Core: subagents(s), Section: subagentLimits, Commands: delegate.Table},
+		{Core: subagents(s), Settings: delegate.Section(), Section: subagentLimits, Commands: delegate.Table},
 	}
 }
 
@@ -107,7 +107,7 @@ func subagents(s *server.Service) func(*server.Core) extension.Extension {
 		return delegate.Extension(delegate.Config{
 			Store: s.Store(), Sink: c.Sink, Host: c.Editor, Log: s.Log, Sandbox: c.Sandbox, Extensions: c.Extensions,
 			Model: func(ctx context.Context, route string) (delegate.Model, error) {
-				m, name, window, err := c.Model(ctx, route)
+				m, name, window, err := c.Model(ctx, delegate.SectionName, route)
 				return delegate.Model{Model: m, Name: name, Window: window}, err
 			},
 		})
@@ -115,11 +115,7 @@ func subagents(s *server.Service) func(*server.Core) extension.Extension {
 }
 
 func subagentLimits(c *config.Loaded) (any, error) {
-	d := c.Delegation
-	return delegate.Limits{
-		Children: d.MaxConcurrentChildren, Depth: d.MaxSpawnDepth, Iterations: d.MaxIterations, Toolsets: d.DefaultToolsets,
-		Inactivity: time.Duration(d.InactivityTimeout) * time.Second, Tokens: d.MaxBatchTokens,
-	}, nil
+	return config.SectionOf[delegate.Settings](c, delegate.SectionName).Limits(), nil
 }
 
 func persona(c *config.Loaded) (any, error) {

@@ -35,7 +35,7 @@ func TestChildEndpoints(t *testing.T) {
 			home := t.TempDir()
 			write(t, Path(home), parent+tc.yaml+"\n")
 			l := Load(home, Options{Environ: []string{"OPENAI_API_KEY=O", "HERMES_API_KEY=H"}})
-			got, err := l.ChildEndpoints(tc.route)
+			got, err := l.RouteEndpoints("delegation", tc.route)
 			if tc.fails != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.fails) {
 					t.Errorf("error = %v, want %q in it", err, tc.fails)

@@ -4,11 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 )
 
-// Route selects the model of a subagent and its endpoint. An empty field is as in the session. A
+// Routes are the models of a section: its own, and those with names.
+type Routes struct {
+	Own   Route
+	Named map[string]Route
+}
+
+// Route selects a model other than the session's, and its endpoint. An empty field is as in the session. A
 // key is sent only to the endpoint of its own route.
 type Route struct {
 	Model    string `json:"model" doc:"Model of the route. Empty: the session's."`
@@ -17,45 +24,45 @@ type Route struct {
 	APIKey   Keys   `json:"api_key" doc:"A key or a list of keys. It is sent only to this endpoint."`
 }
 
-// ChildEndpoints returns the endpoints of subagents, in the order in which they are tried: those of
-// the named route, or, without a name, of the section delegation. If nothing is configured, it
-// returns nil and no error: subagents use the session's model.
-func (l *Loaded) ChildEndpoints(route string) ([]Endpoint, error) {
-	d := l.Delegation
-	section, r := "delegation", Route{d.Model, d.Provider, d.BaseURL, d.APIKey}
-	if route != "" {
-		section = "delegation.routes." + route
-		var err error
-		if r, err = l.route(route); err != nil {
-			return nil, err
+// routesOf returns the routes of a section. If it has none, it returns the zero value.
+func (l *Loaded) routesOf(section string) Routes {
+	routes := l.schema.routes[section]
+	if routes == nil {
+		return Routes{}
+	}
+	settings := reflect.New(reflect.TypeOf(l.schema.defaults[section]))
+	l.Section(section, settings.Interface())
+	return routes(settings.Elem().Interface())
+}
+
+// RouteEndpoints returns the endpoints of the named route of a section, in the order in which they
+// are tried. Without a name, they are those of the section itself. If nothing is configured, it
+// returns nil and no error: the session's model is used.
+func (l *Loaded) RouteEndpoints(section, name string) ([]Endpoint, error) {
+	all := l.routesOf(section)
+	r := all.Own
+	if name != "" {
+		var there bool
+		if r, there = all.Named[name]; !there {
+			known := "none is configured (" + section + ".routes)"
+			if names := slices.Sorted(maps.Keys(all.Named)); len(names) > 0 {
+				known = "there are " + strings.Join(names, ", ")
+			}
+			return nil, fmt.Errorf("no route is named %q; %s", name, known)
+		}
+		section += ".routes." + name
+		if r.empty() {
+			return nil, fmt.Errorf("%s %s", section, emptyRoute)
 		}
 	}
-	if r.Model == "" && r.Provider == "" && r.BaseURL == "" && len(r.APIKey) == 0 {
+	if r.empty() && len(r.APIKey) == 0 {
 		return nil, nil
 	}
-	out, err := l.childEndpoint(section, r)
+	out, err := l.routeEndpoint(section, r)
 	if err != nil {
 		return nil, err
 	}
 	return []Endpoint{out}, nil
-}
-
-// Routes returns the names of the routes, sorted.
-func (l *Loaded) Routes() []string { return slices.Sorted(maps.Keys(l.Delegation.Routes)) }
-
-func (l *Loaded) route(name string) (Route, error) {
-	r, there := l.Delegation.Routes[name]
-	if !there {
-		known := "none is configured (delegation.routes)"
-		if names := l.Routes(); len(names) > 0 {
-			known = "there are " + strings.Join(names, ", ")
-		}
-		return r, fmt.Errorf("no route is named %q; %s", name, known)
-	}
-	if r.empty() {
-		return r, fmt.Errorf("delegation.routes.%s %s", name, emptyRoute)
-	}
-	return r, nil
 }
 
 const emptyRoute = "names neither a model nor an endpoint"
@@ -65,18 +72,21 @@ func (r Route) empty() bool { return r.Model == "" && r.Provider == "" && r.Base
 // checkRoutes reports routes that cannot be used, so that the user learns of them before a task
 // does. line returns where a key is written.
 func (l *Loaded) checkRoutes(line func(key string) (source string, line int)) {
-	d := l.Delegation
-	all := map[string]Route{"delegation": {d.Model, d.Provider, d.BaseURL, d.APIKey}}
-	for name, r := range d.Routes {
-		all["delegation.routes."+name] = r
+	all, own := map[string]Route{}, map[string]bool{}
+	for name := range l.schema.routes {
+		routes := l.routesOf(name)
+		all[name], own[name] = routes.Own, true
+		for route, r := range routes.Named {
+			all[name+".routes."+route] = r
+		}
 	}
 	for _, section := range slices.Sorted(maps.Keys(all)) {
 		r, text := all[section], ""
 		switch {
-		case r.empty() && section != "delegation":
+		case r.empty() && !own[section]:
 			text = section + " " + emptyRoute + "; a task that names it is rejected"
 		case r.Provider != "" || r.BaseURL != "":
-			if _, err := l.childEndpoint(section, r); err != nil && !errors.Is(err, ErrProvider) { // that is already reported
+			if _, err := l.routeEndpoint(section, r); err != nil && !errors.Is(err, ErrProvider) { // that is already reported
 				problem, _, _ := strings.Cut(err.Error(), ". ") // the rest is about the session's model
 				text = problem + "; subagents that use it are rejected"
 			}
@@ -88,7 +98,7 @@ func (l *Loaded) checkRoutes(line func(key string) (source string, line int)) {
 	}
 }
 
-func (l *Loaded) childEndpoint(section string, r Route) (Endpoint, error) {
+func (l *Loaded) routeEndpoint(section string, r Route) (Endpoint, error) {
 	parent, failed := l.endpoint()
 	m := Model{Default: firstOf(r.Model, parent.Model, l.Model.Default), Provider: r.Provider, BaseURL: r.BaseURL, APIKey: r.APIKey}
 	if r.Provider == "" && r.BaseURL == "" { // the parent's endpoint
