@@ -1,10 +1,10 @@
-// Package acp is the service's face for clients of the Agent Client Protocol.
+// Package acp is the agent for clients of the Agent Client Protocol.
 //
-// An [Agent] answers the protocol's methods over any [Peer]; [Serve] is one on a
-// pair of pipes, one JSON message a line. The language server carries the same
-// methods over its own wire. Messages are handled in order; a prompt and a load
-// claim their place and then let the next message through. A cancel waits for no
-// other message. Nothing that a client sends ends the process.
+// An [Agent] handles the methods of the protocol over any [Peer]. [Serve] runs one on a
+// pair of pipes, with one JSON message on a line. The language server carries the same
+// methods on its own connection. Messages are handled in order. A prompt and a load enter
+// the queue of their session, and then the next message is handled. A cancel waits for no
+// other message. No message of a client ends the process.
 package acp
 
 import (
@@ -23,8 +23,8 @@ import (
 
 // Peer is the client's end of a connection.
 type Peer interface {
-	// Call sends a request and waits for its answer, or for ctx. An error that
-	// the client answered is an [*acp.Error].
+	// Call sends a request and waits for its response, or for ctx. If the client responds
+	// with an error, it is an [*acp.Error].
 	Call(ctx context.Context, method string, params, result any) error
 	// Post queues a notification; see [wire.Writer.Post].
 	Post(key string, n wire.Note) error
@@ -32,15 +32,15 @@ type Peer interface {
 	Drain(ctx context.Context, most int) error
 }
 
-// Options are an agent's surroundings. All are optional.
+// Options has the settings of an agent. All are optional.
 type Options struct {
 	// Host is the host of sessions. If it is nil, it is the [Client], with its files,
 	// terminals and permission dialogue.
 	Host server.Host
 	// Preset chooses the default toolset; empty: "acp".
 	Preset string
-	// Turn is called around each session/prompt: the context and the sink, which
-	// may be nil, are the turn's, and the function is told how it ended.
+	// Turn is called before each session/prompt. It returns the context of the turn, a
+	// further sink, which may be nil, and a function that is called at the end of the turn.
 	Turn func(ctx context.Context, sessionID string, in agent.Input) (context.Context, agent.Sink, func(agent.StopReason, error))
 	Log  *slog.Logger
 }
@@ -55,7 +55,7 @@ type Agent struct {
 	methods  map[string]method
 }
 
-// method answers one method; next lets the messages behind it through.
+// method handles one method. After next, later messages are handled.
 type method func(ctx context.Context, params json.RawMessage, next func()) (any, error)
 
 // NewAgent makes an agent for one client.
@@ -102,9 +102,8 @@ func NewAgent(svc *server.Service, peer Peer, o Options) *Agent {
 // Handles reports whether a method is one of the agent's.
 func (a *Agent) Handles(name string) bool { return a.methods[name] != nil }
 
-// Handle answers a request or a notification. A long one calls next once, when
-// later messages may be handled. The error is always an [*acp.Error]; a panic
-// becomes one.
+// Handle handles a request or a notification. A long one calls next once, when later
+// messages may be handled. The error is always an [*acp.Error], also after a panic.
 func (a *Agent) Handle(ctx context.Context, name string, params json.RawMessage, next func()) (result any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -122,12 +121,12 @@ func (a *Agent) Handle(ctx context.Context, name string, params json.RawMessage,
 	return result, nil
 }
 
-// short is a method that is answered before the next message is looked at.
+// short makes a method whose response precedes the next message.
 func short[P, R any](f func(context.Context, *P) (R, error)) method {
 	return long(func(ctx context.Context, p *P, _ func()) (R, error) { return f(ctx, p) })
 }
 
-// long is a method that lets later messages through.
+// long makes a method that can have later messages handled before its response.
 func long[P, R any](f func(context.Context, *P, func()) (R, error)) method {
 	return func(ctx context.Context, params json.RawMessage, next func()) (any, error) {
 		p := new(P)
@@ -138,7 +137,7 @@ func long[P, R any](f func(context.Context, *P, func()) (R, error)) method {
 	}
 }
 
-// session finds the open session that parameters name.
+// session returns the open session of an id.
 func (a *Agent) session(id string) (*server.Session, error) {
 	if id == "" {
 		return nil, missing("sessionId")

@@ -7,8 +7,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server"
 )
 
-// Opens tells whether a method gives a client a session, and so something for
-// [Agent.Answered] to say.
+// Opens reports whether a method opens a session for the client. After its response, the
+// caller calls [Agent.Answered].
 func Opens(name string) bool {
 	switch name {
 	case acp.MethodSessionNew, acp.MethodSessionLoad, acp.MethodSessionResume, acp.MethodSessionFork:
@@ -17,8 +17,8 @@ func Opens(name string) bool {
 	return false
 }
 
-// Answered is told when the answer to a request is on its way. What a client can only
-// understand once it knows the session follows from here, and what can wait begins.
+// Answered is called when the response to a request has been queued. It sends the updates
+// that a client understands only if it knows the session, and starts work that can wait.
 func (a *Agent) Answered(name string, params json.RawMessage, result any) {
 	if !Opens(name) {
 		return
@@ -37,15 +37,15 @@ func (a *Agent) Answered(name string, params json.RawMessage, result any) {
 	}
 }
 
-// commands are the slash commands, whole.
+// commands returns the update with all slash commands.
 func commands(x *server.Session) *acp.CommandsUpdate {
 	u := &acp.CommandsUpdate{SessionUpdate: acp.UpdateCommands}
 	for _, c := range x.Commands() {
-		told := acp.AvailableCommand{Name: c.Name, Description: c.Description}
+		listed := acp.AvailableCommand{Name: c.Name, Description: c.Description}
 		if c.Hint != "" {
-			told.Input = &acp.AvailableCommandInput{Hint: c.Hint}
+			listed.Input = &acp.AvailableCommandInput{Hint: c.Hint}
 		}
-		u.AvailableCommands = append(u.AvailableCommands, told)
+		u.AvailableCommands = append(u.AvailableCommands, listed)
 	}
 	return u
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// forkSession opens a new session with the beginning of another.
+// forkSession opens a new session with the first messages of another.
 func (a *Agent) forkSession(ctx context.Context, p *acp.ForkSessionRequest) (*acp.NewSessionResponse, error) {
 	if p.SessionID == "" {
 		return nil, missing("sessionId")
@@ -24,8 +24,7 @@ func (a *Agent) forkSession(ctx context.Context, p *acp.ForkSessionRequest) (*ac
 	return &acp.NewSessionResponse{SessionID: x.ID(), Modes: modesOf(x), ConfigOptions: optionsOf(x)}, nil
 }
 
-// rewindSession goes back in a session. It waits for the log, so later messages need
-// not.
+// rewindSession moves a session back to an earlier message. Later messages do not wait for it.
 func (a *Agent) rewindSession(ctx context.Context, p *acp.ForkSessionRequest, next func()) (*acp.RewindSessionResponse, error) {
 	x, err := a.session(p.SessionID)
 	if err != nil {
@@ -66,7 +65,7 @@ func (a *Agent) sessionTree(ctx context.Context, p *acp.SessionRequest) (*acp.Se
 	return tree, nil
 }
 
-// infoOf is a session as it is listed.
+// infoOf returns a session for a list.
 func infoOf(head store.Session) acp.SessionInfo {
 	info := acp.SessionInfo{
 		SessionID: head.ID, Cwd: head.Cwd, AdditionalDirectories: head.Folders,

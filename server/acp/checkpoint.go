@@ -22,7 +22,7 @@ func (a *Agent) listCheckpoints(ctx context.Context, p *protocol.CheckpointArgs)
 	return CheckpointList(list), nil
 }
 
-// CheckpointList is a list of checkpoints in the protocol's words.
+// CheckpointList converts a list of checkpoints.
 func CheckpointList(list []checkpoints.Checkpoint) *protocol.CheckpointListResult {
 	r := &protocol.CheckpointListResult{Checkpoints: make([]protocol.CheckpointInfo, len(list))}
 	for i, c := range list {
@@ -68,7 +68,7 @@ func (a *Agent) checkpointDiff(ctx context.Context, p *protocol.CheckpointArgs, 
 	return &protocol.CheckpointDiffResult{Diff: text}, nil
 }
 
-// restoreCheckpoint may ask, so later messages do not wait for it.
+// restoreCheckpoint may send an approval request, so later messages do not wait for it.
 func (a *Agent) restoreCheckpoint(ctx context.Context, p *protocol.CheckpointArgs, next func()) (*protocol.RestoreResult, error) {
 	x, err := a.checkpointOf(p)
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// ShowsForms tells whether the client does.
+// ShowsForms reports whether the client shows forms.
 func (c *Client) ShowsForms() bool {
 	e := c.can.Load().Elicitation
 	return e != nil && e.Form != nil
 }
 
-// CanClarify is true of every client: where there are no forms, choices are offered
-// as those of a permission are, and anything else is answered in the chat.
+// CanClarify returns true. If the client shows no forms, choices are options of a
+// permission request, and other questions are answered in the chat.
 func (c *Client) CanClarify() bool { return true }
 
-// Clarify asks the client's user, by a form where the client shows some.
+// Clarify asks the user a question, with a form if the client shows forms.
 func (c *Client) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
 	switch {
 	case c.ShowsForms():
@@ -32,15 +32,15 @@ func (c *Client) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, er
 	return tools.Answer{Kind: tools.AnswerLater}, nil
 }
 
-// Options that stand beside the choices.
+// Options in addition to the choices.
 const (
 	optionChoice = "choice-" // and its number
 	optionChat   = "chat"
 	optionDecide = "decide"
 )
 
-// clarifyByOptions offers each choice as an option; a dialogue that is closed gave
-// none.
+// clarifyByOptions offers each choice as an option of a permission request. If the user
+// closes it, the answer is empty.
 func (c *Client) clarifyByOptions(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
 	request := acp.RequestPermissionRequest{
 		SessionID: q.SessionID,
@@ -115,8 +115,8 @@ type form struct {
 	Required   []string             `json:"required,omitempty"`
 }
 
-// formOf has one field for the answer, and a second one where a choice may be left
-// for other words.
+// formOf returns a form with one field for the answer. If the question has choices and also
+// takes free text, there is a second field for it.
 func formOf(q tools.Inquiry) form {
 	f := form{Type: "object", Properties: map[string]formField{}, Required: []string{fieldAnswer}}
 	if len(q.Choices) == 0 {
@@ -131,8 +131,8 @@ func formOf(q tools.Inquiry) form {
 	return f
 }
 
-// answerOf takes what was offered, or the user's own words where they were asked
-// for. Anything else is no answer.
+// answerOf returns the choice, or the free text if the question takes it. Any other value
+// is an empty answer.
 func answerOf(r acp.ElicitResponse, q tools.Inquiry) tools.Answer {
 	if r.Action != "accept" {
 		return tools.Answer{}

@@ -16,13 +16,12 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
 )
 
-// maxQueued is how many messages may wait for their turn. A client that sends
-// more without waiting is told so.
+// maxQueued limits the messages in the queue. Further requests get an error.
 const maxQueued = 1000
 
-// conn is a connection whose messages are lines. One goroutine reads: it hands
-// answers to whoever waits, honours $/cancel_request and session/cancel at once, and
-// queues the rest. Another takes the queue in order.
+// conn is a connection with one message on each line. One goroutine reads: it delivers
+// responses, handles $/cancel_request and session/cancel at once, and queues all other
+// messages. Another goroutine handles the queue in order.
 type conn struct {
 	agent *Agent
 	log   *slog.Logger
@@ -34,16 +33,16 @@ type conn struct {
 	ctx   context.Context // of the requests; ends with the connection
 	ids   atomic.Uint64   // of our own requests
 	queue chan *request
-	ready bool // initialize has been answered; handlers look before they call next
+	ready bool // initialize was handled; handlers read it before they call next
 
-	stop chan struct{} // closed: nothing more is awaited
-	left chan struct{} // closed when what still waited has been dealt with
+	stop chan struct{} // closed: the queue gets no more messages
+	left chan struct{} // closed when the queue is empty
 
 	runningMu sync.Mutex
-	running   map[string]*request // those that wait too, by the id as it came
+	running   map[string]*request // and queued, by the id as the client wrote it
 }
 
-// request is a message that waits for its turn, or has it.
+// request is a message that is queued or handled.
 type request struct {
 	method string
 	id     json.RawMessage // nil: a notification
@@ -52,7 +51,7 @@ type request struct {
 	cancel context.CancelFunc
 }
 
-// Handle takes a message from the reader. It never waits.
+// Handle queues a message of the reader. It never waits.
 func (c *conn) Handle(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) {
 	id, params := c.lines.Request()
 	if r.Method == acp.MethodCancelRequest {
@@ -143,7 +142,7 @@ func (c *conn) serve() {
 	}
 }
 
-// release handles a message and returns when the next one may be looked at.
+// release handles a message and returns when the next one may be handled.
 func (c *conn) release(handlers *sync.WaitGroup, q *request) {
 	released := make(chan struct{})
 	next := sync.OnceFunc(func() { close(released) })
@@ -161,7 +160,7 @@ func (c *conn) handle(q *request, next func()) {
 	}
 	result, err := c.agent.Handle(q.ctx, q.method, q.params, next)
 	if q.method == acp.MethodInitialize && err == nil {
-		c.ready = true // before next, so seen by whatever follows
+		c.ready = true // before next, so later messages see it
 	}
 	c.answer(q, result, err)
 	if err == nil && q.id != nil {
@@ -169,7 +168,7 @@ func (c *conn) handle(q *request, next func()) {
 	}
 }
 
-// refusal is why a message is not handled at all.
+// refusal returns the error of a message that is not handled.
 func (c *conn) refusal(q *request) error {
 	switch {
 	case q.ctx.Err() != nil && q.id != nil && q.method != acp.MethodSessionPrompt:
@@ -194,7 +193,7 @@ func (c *conn) answer(q *request, result any, err error) {
 	delete(c.running, string(q.id))
 	c.runningMu.Unlock()
 	if err := c.out.Send(response(q.id, result, err)); err != nil {
-		c.log.Debug("an answer found nobody", "method", q.method, "error", err)
+		c.log.Debug("a response was not sent", "method", q.method, "error", err)
 	}
 }
 
@@ -210,14 +209,13 @@ func response(id json.RawMessage, result any, err error) []byte {
 	var data json.RawMessage
 	if e.Data != nil {
 		if data, err = json.Marshal(e.Data); err != nil {
-			data = nil // the words matter more
+			data = nil // the message matters more
 		}
 	}
 	return wire.AppendError(nil, id, e.Code, e.Message, data)
 }
 
-// Call asks the client. When ctx ends first, the client is told that the answer is
-// not needed any more.
+// Call sends a request to the client. If ctx ends first, Call cancels the request.
 func (c *conn) Call(ctx context.Context, method string, params, result any) error {
 	id := jsonrpc2.ID{Num: c.ids.Add(1)}
 	call, err := c.rpc.DispatchCall(ctx, method, params, jsonrpc2.PickID(id))
@@ -248,5 +246,5 @@ func (c *conn) Post(key string, n wire.Note) error { return c.out.Post(key, n) }
 // Drain waits until little is queued.
 func (c *conn) Drain(ctx context.Context, most int) error { return c.out.Drain(ctx, most) }
 
-// Printf takes the library's own words.
+// Printf logs messages of the library.
 func (c *conn) Printf(format string, a ...any) { c.log.Debug(fmt.Sprintf(format, a...)) }

@@ -12,8 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// CanDiagnose tells whether the client has said that it answers for diagnostics, and
-// does.
+// CanDiagnose reports whether the client announced diagnostics and answers requests for
+// them.
 func (c *Client) CanDiagnose() bool {
 	ours, _ := c.can.Load().Meta["hermes"].(map[string]any)
 	can, _ := ours["diagnostics"].(bool)
@@ -21,10 +21,10 @@ func (c *Client) CanDiagnose() bool {
 }
 
 // unansweredMost is how many requests in a row a client may leave without an answer
-// before it is asked no more.
+// before it gets no more of them.
 const unansweredMost = 2
 
-// Diagnose asks the client what its tools say of a file.
+// Diagnose asks the client for the diagnostics of a file.
 func (c *Client) Diagnose(ctx context.Context, path string, wait time.Duration) ([]tools.Diagnostic, error) {
 	return c.DiagnoseURI(ctx, string(uri.File(path)), wait)
 }
@@ -56,4 +56,4 @@ func (c *Client) DiagnoseURI(ctx context.Context, uri string, wait time.Duration
 	return found, nil
 }
 
-const severityWarning = 2 // as LSP counts; 0 is unsaid, 1 an error
+const severityWarning = 2 // as in LSP; 0 is unknown, 1 an error

@@ -15,7 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server"
 )
 
-// Error gives any error of the service its code, its words, and its data.
+// Error returns an error of the service with its code, message and data.
 func Error(err error) *acp.Error {
 	var ours *acp.Error
 	var input *server.InputError
@@ -39,7 +39,7 @@ func Error(err error) *acp.Error {
 	return acp.Errorf(acp.CodeInternal, "%v", err)
 }
 
-// modelData lets a client offer what helps: a field for a key, a retry.
+// modelData has details of a failure, so that a client can offer a field for a key, or a retry.
 func modelData(e *model.Error) map[string]any {
 	data := map[string]any{"kind": string(e.Kind)}
 	if e.Endpoint != "" {
@@ -57,7 +57,7 @@ func modelData(e *model.Error) map[string]any {
 	return data
 }
 
-// decode reads parameters. The error names the field that is wrong.
+// decode reads parameters. The error names the invalid field.
 func decode(params json.RawMessage, into any) error {
 	if params = bytes.TrimSpace(params); len(params) == 0 || string(params) == "null" {
 		params = json.RawMessage("{}")
@@ -96,7 +96,7 @@ func jsonKind(t reflect.Type) string {
 	return "an object"
 }
 
-// article turns "number 4.5" and "array" into words.
+// article returns "a number" for "number 4.5", and "an array" for "array".
 func article(value string) string {
 	value, _, _ = strings.Cut(value, " ")
 	switch value {

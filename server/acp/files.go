@@ -13,16 +13,15 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// answerLimit is how long the client may take for what needs no person.
+// answerLimit limits requests to the client that do not ask the user.
 const answerLimit = 10 * time.Second
 
-// fileLimit is how long the client may take for a file. Some clients ask the user first.
+// fileLimit limits requests for a file. Some clients ask the user first.
 const fileLimit = 30 * time.Second
 
-// Documents are the client's files: what it has in its editor, unsaved text
-// included, and what it can read and write for it. Documents returns nil unless the
-// client offers writing, because a text that could not be written back would be of
-// no use.
+// Documents returns the files of the client, unsaved buffers included. If the client does
+// not offer to write files, it returns nil, because edits of a text that it has read could
+// not be written.
 func (c *Client) Documents(sessionID string) workspace.Documents {
 	fs := c.can.Load().FS
 	if !fs.WriteTextFile {
@@ -37,8 +36,8 @@ type documents struct {
 	reads   bool // the client offers reading
 }
 
-// Get reads through the client. Only a client that answers "resource not found"
-// leaves the file to the disk; any other error is a refusal, and so is no answer.
+// Get reads a file from the client. If the client responds "resource not found", the file
+// is read from disk. Any other error is a refusal, and so is a missing response.
 func (d documents) Get(ctx context.Context, path string) (workspace.Document, bool, error) {
 	if !d.reads {
 		return workspace.Document{}, false, nil
@@ -58,15 +57,15 @@ func (d documents) Get(ctx context.Context, path string) (workspace.Document, bo
 	return workspace.Document{}, false, fmt.Errorf("reading %s through the editor: %w", path, err)
 }
 
-// refusal is a client's reason for not reading or writing a file, as the workspace
-// knows it.
+// refusal is a client's reason for not reading or writing a file, as an error of the
+// workspace.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
 func (refusal) Unwrap() error { return workspace.ErrRefused }
 
-// refusalOf is the refusal in a client's error. Many clients give their reason in the
+// refusalOf returns the refusal in a client's error. Many clients give their reason in the
 // error's data.
 func refusalOf(e *acp.Error) refusal {
 	reason := e.Message
@@ -82,7 +81,7 @@ func (d documents) read(ctx context.Context, path string) (string, error) {
 	defer cancel()
 	var r struct{ Content *string }
 	err := d.client.peer.Call(ctx, acp.MethodReadTextFile, acp.ReadTextFileRequest{SessionID: d.session, Path: path}, &r)
-	if err == nil && r.Content == nil { // which is no empty file
+	if err == nil && r.Content == nil { // not an empty file
 		return "", acp.Errorf(acp.CodeInternal, "the answer has no content")
 	}
 	if err != nil {
@@ -91,7 +90,7 @@ func (d documents) read(ctx context.Context, path string) (string, error) {
 	return *r.Content, nil
 }
 
-// Replace writes through the client, if its text is still the one that was got.
+// Replace writes a file with the client, if its text is still doc.
 func (d documents) Replace(ctx context.Context, doc workspace.Document, text []byte) error {
 	now, err := d.read(ctx, doc.Path)
 	var answered *acp.Error
@@ -107,8 +106,8 @@ func (d documents) Replace(ctx context.Context, doc workspace.Document, text []b
 	return d.write(ctx, doc.Path, text)
 }
 
-// Write writes through the client. A file that is there, and that the client, asked to
-// read it, did not find, is left to the disk.
+// Write writes a file with the client. If the file exists, but the client did not find it,
+// it is written to disk.
 func (d documents) Write(ctx context.Context, path string, text []byte, unknown bool) (bool, error) {
 	if unknown && d.reads {
 		return false, nil
@@ -116,7 +115,7 @@ func (d documents) Write(ctx context.Context, path string, text []byte, unknown 
 	return true, d.write(ctx, path, text)
 }
 
-// write is fs/write_text_file. Every error that the client answers is a refusal.
+// write sends fs/write_text_file. An error response of the client is a refusal.
 func (d documents) write(ctx context.Context, path string, text []byte) error {
 	if !utf8.Valid(text) {
 		return refusal("the new text is not UTF-8, and the editor takes nothing else; change the file with a command")
@@ -135,5 +134,5 @@ func (d documents) write(ctx context.Context, path string, text []byte) error {
 	return nil
 }
 
-// Paths is empty: the protocol does not tell what is open.
+// Paths returns nothing: the protocol does not list open files.
 func (documents) Paths() []string { return nil }

@@ -10,8 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// initializeParams is an InitializeRequest whose capabilities are read apart: what
-// we do not understand of them counts as not offered.
+// initializeParams is an InitializeRequest whose capabilities are decoded by [ReadClient].
 type initializeParams struct {
 	ProtocolVersion    *int            `json:"protocolVersion"`
 	ClientInfo         json.RawMessage `json:"clientInfo"`
@@ -38,8 +37,8 @@ func (a *Agent) initialize(_ context.Context, p *initializeParams) (*acp.Initial
 	}, nil
 }
 
-// ReadClient decodes the capabilities of a client. A part of a wrong type counts as not
-// offered. An empty array counts as an empty object, which Lua and PHP write so.
+// ReadClient decodes the capabilities of a client. It ignores parts of a wrong type. An
+// empty array stands for an empty object, as clients in Lua and PHP write it.
 func ReadClient(capabilities json.RawMessage) acp.ClientCapabilities {
 	var said any
 	if len(capabilities) == 0 || json.Unmarshal(capabilities, &said) != nil {
@@ -62,7 +61,7 @@ func ReadClient(capabilities json.RawMessage) acp.ClientCapabilities {
 	}
 }
 
-// withObjects is value with an empty object in the place of each empty array.
+// withObjects replaces each empty array in value by an empty object.
 func withObjects(value any) any {
 	switch v := value.(type) {
 	case []any:
@@ -101,7 +100,7 @@ func (a *Agent) version() string {
 	return a.svc.Version
 }
 
-// Capabilities is what the agent can do, and nothing else.
+// Capabilities returns the capabilities of the agent.
 func (a *Agent) Capabilities() acp.AgentCapabilities {
 	yes := &acp.Supported{}
 	return acp.AgentCapabilities{

@@ -13,18 +13,18 @@ import (
 
 // Ways to log in.
 const (
-	authKey   = "key"   // the key is put where we look for it
-	authLogin = "login" // our own program asks for it in a terminal
+	authKey   = "key"   // a key in the environment or in .env
+	authLogin = "login" // `hermes-ls login` in a terminal
 )
 
-// authMethods are the ways to log in that this client can go.
+// authMethods returns the ways to log in that the client can use.
 func (a *Agent) authMethods() []acp.AuthMethod {
 	methods := []acp.AuthMethod{{
 		ID: authKey, Name: "API key",
 		Description: fmt.Sprintf("Set %s, or the variable of another provider, in the environment or in %s.", config.KeyName("openai"), config.EnvPath(a.svc.Home)),
 	}}
 	client := a.Client.can.Load()
-	older, _ := client.Meta["terminal-auth"].(bool) // what clients said before the protocol had a word
+	older, _ := client.Meta["terminal-auth"].(bool) // older clients announce it so
 	if !older && (client.Auth == nil || !client.Auth.Terminal) {
 		return methods
 	}
@@ -38,7 +38,7 @@ func (a *Agent) authMethods() []acp.AuthMethod {
 	return append(methods, login)
 }
 
-// authenticate looks whether a key is there now.
+// authenticate reads the configuration again and checks whether there is a key.
 func (a *Agent) authenticate(_ context.Context, p *acp.AuthenticateRequest) (*acp.AuthenticateResponse, error) {
 	if p.MethodID != authKey && p.MethodID != authLogin {
 		return nil, acp.Errorf(acp.CodeInvalidParams, "methodId: there is no way to log in named %q; there are %s and %s", p.MethodID, authKey, authLogin)
@@ -54,8 +54,8 @@ func (a *Agent) needsKey(err error) error {
 	return &acp.Error{Code: acp.CodeAuthRequired, Message: err.Error(), Data: map[string]any{"kind": string(model.ErrNoKey)}}
 }
 
-// keyless gives the failure of a turn that has no key the code by which a client
-// offers to log in.
+// keyless returns the error with which a client offers to log in, if a turn failed because
+// there is no key.
 func (a *Agent) keyless(err error) error {
 	var failed *model.Error
 	if a.canLogin.Load() && errors.As(err, &failed) && failed.Kind == model.ErrNoKey {
@@ -64,7 +64,7 @@ func (a *Agent) keyless(err error) error {
 	return err
 }
 
-// logout takes the key away that login has kept.
+// logout removes the key that login has written.
 func (a *Agent) logout(context.Context, *acp.LogoutRequest) (*acp.LogoutResponse, error) {
 	conf := a.svc.Config(nil)
 	name := config.KeyName(conf.Model.Provider)
@@ -81,7 +81,7 @@ func (a *Agent) logout(context.Context, *acp.LogoutRequest) (*acp.LogoutResponse
 		if len(conf.Model.APIKey) > 0 {
 			where = "model.api_key in " + config.Path(conf.Home)
 		}
-		return nil, acp.Errorf(acp.CodeInvalidRequest, "the key comes from %s, where only you can take it away (removed from .env: %v)", where, removed)
+		return nil, acp.Errorf(acp.CodeInvalidRequest, "the key comes from %s, where only you can remove it (removed from .env: %v)", where, removed)
 	}
 	return &acp.LogoutResponse{}, nil
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
 )
 
-// chunk is a piece of a message on its way out. There are tens of thousands of
-// them in a long answer, so it is encoded by hand and joins others of its message
-// while it waits.
+// chunk is a queued piece of a message. A long answer has tens of thousands of them, so it
+// is encoded by hand, and pieces of one message are merged while they wait.
 type chunk struct {
 	session, kind, message string
 	text                   []byte
@@ -31,8 +30,7 @@ func (c *chunk) AppendJSON(dst []byte) ([]byte, error) {
 	return append(dst, `}}}`...), nil
 }
 
-// quote appends a JSON string; what is no UTF-8 becomes U+FFFD, which is what the
-// error would say.
+// quote appends a JSON string. Invalid UTF-8 becomes U+FFFD.
 func quote[T ~string | ~[]byte](dst []byte, s T) []byte {
 	dst, _ = jsontext.AppendQuote(dst, s)
 	return dst
@@ -49,8 +47,8 @@ func (c *chunk) Merge(later wire.Note) bool {
 
 func (c *chunk) Size() int { return 200 + len(c.text) }
 
-// note is any other update. News of one call come together, and of what is told
-// whole the last word counts.
+// note is any other update. While they wait, updates of one tool call are merged, and of
+// values that are sent whole only the newest is kept.
 type note struct {
 	session string
 	update  acp.Update

@@ -47,8 +47,8 @@ func (c *Client) AskPermission(ctx context.Context, q tools.Question) (tools.Dec
 	return decision, nil
 }
 
-// answered ends the call that stood for an approval request of no tool call of this
-// session, such as one of a subagent: its own session shows the rest.
+// answered ends the tool call of an approval request that belongs to no tool call of this
+// session, such as one of a subagent.
 func (c *Client) answered(session, id string, d tools.Decision) {
 	status := acp.StatusCompleted
 	if !d.Allows() {

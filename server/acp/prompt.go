@@ -17,7 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server"
 )
 
-// prompt claims its place in the session and is answered when the turn has ended.
+// prompt takes a place in the session's queue and responds when the turn has ended.
 func (a *Agent) prompt(ctx context.Context, p *acp.PromptRequest, next func()) (_ *acp.PromptResponse, err error) {
 	x, err := a.session(p.SessionID)
 	if err != nil {
@@ -42,15 +42,15 @@ func (a *Agent) prompt(ctx context.Context, p *acp.PromptRequest, next func()) (
 	turn := x.StartAs(onNewPrompt, in, also)
 	next()
 	var stop agent.StopReason
-	defer func() { ended(stop, err) }() // after a panic too: a progress must not stay open
+	defer func() { ended(stop, err) }() // after a panic, too, so that the progress ends
 	if stop, err = turn.Run(ctx); err != nil {
 		return nil, a.keyless(err)
 	}
 	return &acp.PromptResponse{StopReason: acp.StopReason(stop)}, nil
 }
 
-// onNewPrompt is what _meta.hermes.onNewPrompt says of the turn that runs; a client
-// that says nothing leaves it to the configuration.
+// onNewPrompt returns _meta.hermes.onNewPrompt, which decides about the running turn. If it
+// is not set, the result is empty and the configuration decides.
 func onNewPrompt(m acp.Meta) (string, error) {
 	ours, ok := m["hermes"].(map[string]any)
 	if !ok || ours["onNewPrompt"] == nil {
@@ -64,7 +64,7 @@ func onNewPrompt(m acp.Meta) (string, error) {
 	}
 }
 
-// messageID is the id that the client has given to its message; empty: none.
+// messageID returns the id of the client's message. If there is none, it returns "".
 func messageID(m acp.Meta) (string, error) {
 	ours, ok := m["hermes"].(map[string]any)
 	if !ok || ours["messageId"] == nil {
@@ -78,7 +78,7 @@ func messageID(m acp.Meta) (string, error) {
 	return id.String(), nil
 }
 
-// cancel is a notification: what it names may have ended already. It never waits.
+// cancel cancels the turn of a session, if one runs. It never waits.
 func (a *Agent) cancel(_ context.Context, p *acp.CancelNotification) (any, error) {
 	if p.SessionID == "" {
 		return nil, missing("sessionId")
@@ -87,8 +87,8 @@ func (a *Agent) cancel(_ context.Context, p *acp.CancelNotification) (any, error
 	return nil, nil
 }
 
-// inputOf turns blocks into a prompt: texts and mentions in their order, and the
-// resources behind the mentions as context.
+// inputOf makes a prompt of blocks: texts and mentions in their order, and the resources of
+// the mentions as context.
 func inputOf(blocks []acp.ContentBlock) (agent.Input, error) {
 	var in agent.Input
 	var text strings.Builder
@@ -137,7 +137,7 @@ func addResource(in *agent.Input, text *strings.Builder, i int, r *acp.ResourceC
 		}
 		write(text, mention("", r.URI))
 		in.Images = append(in.Images, model.Image{Name: fileName(r.URI), MIMEType: r.MIMEType, Data: *r.Blob})
-	case r.Blob != nil: // nothing that a model could read; where it is may still help
+	case r.Blob != nil: // a model cannot read it, but its address may help
 		write(text, mention("", r.URI))
 		in.Context = append(in.Context, agent.Resource{URI: r.URI})
 	default:
@@ -156,7 +156,7 @@ func checkImage(i int, mime, data string) error {
 	return nil
 }
 
-// mention is how a resource stands in the text.
+// mention returns the text for a resource.
 func mention(name, uri string) string {
 	if name == "" {
 		name = lastPart(uri)
@@ -177,9 +177,9 @@ func fileName(uri string) string {
 	return path.Base(u.Path)
 }
 
-// write adds a piece. Clients split one text around its mentions and keep its
-// spaces. Pieces whose words would run together get a break: texts were
-// paragraphs, and a mention stands among words.
+// write appends a piece. Clients split one text at its mentions and keep its spaces. If
+// two pieces have no space between them, write adds one around a mention and a line break
+// between texts.
 func write(b *strings.Builder, piece string) {
 	last, _ := utf8.DecodeLastRuneInString(b.String())
 	first, _ := utf8.DecodeRuneInString(piece)

@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server"
 )
 
-// ServeOptions is what a connection serves. Service is required; [Serve] closes it.
+// ServeOptions has the settings of a connection. Service is required; [Serve] closes it.
 type ServeOptions struct {
 	Service *server.Service
 	Log     *slog.Logger
@@ -21,13 +21,12 @@ type ServeOptions struct {
 	Inspect func(func() wire.Queues)
 }
 
-// settleLimit is what messages that were read before the end of a connection may
-// take; with the service's and the writer's own limits it stays below a second.
+// settleLimit limits the handling of messages that were read before the end of a
+// connection. With the limits of the service and the writer, the sum is below a second.
 const settleLimit = 400 * time.Millisecond
 
-// Serve runs one connection until in ends, out breaks, or ctx ends. Then what was
-// asked before is answered, every turn is cancelled, and Serve returns within a
-// second. In and out are closed if they can be, which frees a reader and a writer
+// Serve runs one connection until in ends, out fails, or ctx ends. Then Serve responds to
+// earlier requests, cancels all turns, and returns within a second. In and out are closed if they can be, which frees a reader and a writer
 // that are blocked.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) error {
 	if o.Log == nil {
@@ -42,7 +41,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) err
 	return c.run(ctx, cancel)
 }
 
-// queues returns the sizes of what waits.
+// queues returns the sizes of the queues.
 func (c *conn) queues() (q wire.Queues) {
 	q.Messages, q.Bytes = c.out.Waiting()
 	c.runningMu.Lock()
@@ -51,7 +50,7 @@ func (c *conn) queues() (q wire.Queues) {
 	return q
 }
 
-// run is [Serve] for a connection that has been made. cancel ends its requests.
+// run is [Serve] for a connection. cancel ends its requests.
 func (c *conn) run(ctx context.Context, cancel func()) error {
 	c.rpc = jsonrpc2.NewConn(c.ctx, c.lines, c, jsonrpc2.SetLogger(c))
 	go c.serve()
@@ -66,7 +65,7 @@ func (c *conn) run(ctx context.Context, cancel func()) error {
 	within(settleLimit, c.left)
 	cancel()
 	err := c.agent.svc.Close()
-	_ = c.rpc.Close() // closed already, unless out broke or ctx ended
+	_ = c.rpc.Close() // closed already, unless out failed or ctx ended
 	closeIfCloser(c.in)
 	err = errors.Join(err, c.out.Close())
 	closeIfCloser(c.to)
@@ -95,6 +94,6 @@ func within(limit time.Duration, done <-chan struct{}) {
 
 func closeIfCloser(v any) {
 	if c, ok := v.(io.Closer); ok {
-		_ = c.Close() // nothing is left to be lost
+		_ = c.Close() // everything was written
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// serversOf are the MCP servers that a client wants connected; nil when it does not
-// say.
+// serversOf returns the MCP servers that a client wants connected. If the client gives no
+// list, it returns nil.
 func serversOf(given []acp.MCPServer) ([]mcp.Server, error) {
 	if given == nil {
 		return nil, nil

@@ -31,8 +31,8 @@ func (a *Agent) place(cwd string, further []string, servers []acp.MCPServer) (se
 	return p, err
 }
 
-// loadSession answers when the whole log has been shown. Prompts that come
-// meanwhile wait behind it.
+// loadSession responds when the whole history was sent. Prompts that arrive meanwhile wait
+// in the queue.
 func (a *Agent) loadSession(ctx context.Context, p *acp.LoadSessionRequest, next func()) (*acp.LoadSessionResponse, error) {
 	x, err := a.reopen(ctx, p.SessionID, p.Cwd, p.AdditionalDirectories, p.MCPServers)
 	if err != nil {
@@ -87,7 +87,7 @@ func (a *Agent) listSessions(ctx context.Context, p *acp.ListSessionsRequest) (*
 	return r, nil
 }
 
-// closeSession waits for the turn that it cancels, so later messages need not.
+// closeSession waits for the turn that it cancels. Later messages do not.
 func (a *Agent) closeSession(ctx context.Context, p *acp.CloseSessionRequest, next func()) (*acp.CloseSessionResponse, error) {
 	if p.SessionID == "" {
 		return nil, missing("sessionId")

@@ -40,7 +40,7 @@ func (a *Agent) setOption(ctx context.Context, p *acp.SetSessionConfigOptionRequ
 	return &acp.SetSessionConfigOptionResponse{ConfigOptions: optionsOf(x)}, nil
 }
 
-// SettingsChanged shows a session's settings as they are now.
+// SettingsChanged sends the settings of a session.
 func (c *Client) SettingsChanged(x *server.Session) {
 	c.update(x.ID(), &acp.ModeUpdate{SessionUpdate: acp.UpdateMode, CurrentModeID: x.Mode()})
 	c.update(x.ID(), &acp.OptionsUpdate{SessionUpdate: acp.UpdateOptions, ConfigOptions: optionsOf(x)})

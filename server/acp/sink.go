@@ -18,13 +18,13 @@ import (
 // Sink turns the events of a session into session/update.
 func (c *Client) Sink(sessionID string) agent.Sink { return &sink{client: c, session: sessionID} }
 
-// EchoSink is a Sink that shows the user's messages too, for views of a turn that
-// somebody else has started.
+// EchoSink is a Sink that also shows the messages of the user, for a turn that the client
+// did not start.
 func (c *Client) EchoSink(sessionID string) agent.Sink {
 	return &sink{client: c, session: sessionID, echo: true}
 }
 
-// replaySink shows a log.
+// replaySink shows a stored history.
 func (c *Client) replaySink(sessionID string) agent.Sink {
 	return &sink{client: c, session: sessionID, echo: true, past: true}
 }
@@ -32,15 +32,14 @@ func (c *Client) replaySink(sessionID string) agent.Sink {
 type sink struct {
 	client  *Client
 	session string
-	echo    bool // the user's messages are shown too
-	past    bool // what is shown happened some time ago
+	echo    bool // messages of the user are shown, too
+	past    bool // the events are those of a stored history
 
 	children subagents // those at work
 }
 
-// Event queues what a client is shown of e. It waits only for a client that does
-// not read and has megabytes to read; whether the client is still there is not
-// the turn's concern.
+// Event queues the update for e. It waits only if the client does not read and megabytes
+// are queued. Errors are dropped: the turn does not depend on the client.
 func (s *sink) Event(e agent.Event) {
 	switch e := e.(type) {
 	case agent.Text:
@@ -78,8 +77,8 @@ func (s *sink) Event(e agent.Event) {
 	}
 }
 
-// replayAhead is how much of a replay may wait for the client at most: what other
-// sessions have to say comes behind it.
+// replayAhead limits the queued bytes of a replay, because updates of other sessions follow
+// them.
 const replayAhead = 1 << 20
 
 // Pace makes a sink an [agent.Pacer].
@@ -117,8 +116,8 @@ func (s *sink) title(title string) {
 	s.post(u)
 }
 
-// notice is shown as what it is where the client can, else as a thought: it is no
-// part of the answer, and it must not be lost.
+// notice sends a notice. If the client shows no notices, it is a thought, because it is not
+// a part of the answer.
 func (s *sink) notice(text string) {
 	if c := s.client.can.Load(); c.Session != nil && c.Session.Notices != nil {
 		s.post(&acp.Notice{SessionUpdate: acp.UpdateNotice, Severity: "info", Title: text})
@@ -127,7 +126,7 @@ func (s *sink) notice(text string) {
 	s.chunk(acp.UpdateAgentThought, "", text+"\n")
 }
 
-// compaction is shown as what it is where the client can, else in a sentence.
+// compaction sends a compaction. If the client shows none, it is a notice.
 func (s *sink) compaction(e agent.Compaction) {
 	if c := s.client.can.Load(); c.Session == nil || c.Session.Compaction == nil {
 		if text := e.String(); text != "" {
@@ -142,7 +141,7 @@ func (s *sink) compaction(e agent.Compaction) {
 	s.post(u)
 }
 
-// unnamedTitle is the title of a call that names no tool: the protocol demands one.
+// unnamedTitle is the title of a tool call without a name. The protocol requires a title.
 const unnamedTitle = "Tool call without a name"
 
 func started(e agent.CallStarted) *acp.ToolCall {
@@ -186,11 +185,11 @@ func ended(e agent.CallEnded) *acp.ToolCall {
 	return u
 }
 
-// resultText is what of a result without anything to show is worth reading.
+// resultText returns the text of a tool result that has no content to show.
 func resultText(result json.RawMessage) string {
 	var r struct{ Error, Output, Content string }
 	if json.Unmarshal(result, &r) != nil {
-		return "" // some result whose output is no text
+		return "" // its output is not a text
 	}
 	switch {
 	case r.Error != "":
@@ -218,7 +217,7 @@ func contents(shown []tools.Content) (content []acp.ToolCallContent, places []ac
 	return content, places
 }
 
-// innerCalls are the calls that a script made.
+// innerCalls returns the tool calls of a script.
 func innerCalls(shown []tools.Content) []*tools.Inner {
 	var calls []*tools.Inner
 	for _, c := range shown {
@@ -229,8 +228,8 @@ func innerCalls(shown []tools.Content) []*tools.Inner {
 	return calls
 }
 
-// locations leaves out files whose names hold what is not seen, such as an escape
-// sequence: no editor opens them by such a name, and it would be shown.
+// locations returns the locations without files whose names have invisible characters, such
+// as an escape sequence, because editors would show the name.
 func locations(places []tools.Location) []acp.ToolCallLocation {
 	var out []acp.ToolCallLocation
 	for _, p := range places {
@@ -241,8 +240,8 @@ func locations(places []tools.Location) []acp.ToolCallLocation {
 	return out
 }
 
-// input is the arguments of a call as they are shown: controls, and what is invisible or
-// reorders text, are written by number.
+// input returns the arguments of a tool call for display. Control characters, and characters
+// that are invisible or reorder text, are written as their code.
 func input(raw json.RawMessage) json.RawMessage {
 	raw = object(raw)
 	if !bytes.ContainsFunc(raw, func(r rune) bool { return r == '\\' || r > '~' }) {
@@ -265,7 +264,7 @@ func input(raw json.RawMessage) json.RawMessage {
 	return encoded
 }
 
-// shown writes the texts in a value of JSON as they are shown, and tells whether one changed.
+// shown replaces such characters in the texts of a JSON value. It reports whether a text has changed.
 func shown(value any) (any, bool) {
 	changed := false
 	switch v := value.(type) {
@@ -290,7 +289,7 @@ func shown(value any) (any, bool) {
 	return value, changed
 }
 
-// object passes JSON on if it is some: a model's arguments may be anything.
+// object returns raw if it is valid JSON, else as a JSON string: a model may write any arguments.
 func object(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || json.Valid(raw) {
 		return raw
@@ -302,7 +301,7 @@ func object(raw json.RawMessage) json.RawMessage {
 	return quoted
 }
 
-// plan leaves cancelled entries out; the protocol has no word for them.
+// plan omits cancelled entries, which the protocol does not have.
 func plan(todos []tools.Todo) *acp.Plan {
 	p := &acp.Plan{SessionUpdate: acp.UpdatePlan}
 	for _, t := range todos {

@@ -14,8 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// Subagents are shown as tool calls of their parent's session whose content moves:
-// what each has done, and what it says. Its whole conversation is the session that
+// subagents has the running subagents. Each is shown as a tool call of the parent's session,
+// whose content has its newest calls and its text. Its history is the session that
 // _meta.hermes.subagent names.
 type subagents map[string]*subagent // by session
 
@@ -28,13 +28,13 @@ type subagent struct {
 	text  strings.Builder
 	calls int
 	used  int       // tokens
-	sent  time.Time // the last news
+	sent  time.Time // the last update
 }
 
 const (
 	linesShown = 12                     // of a subagent's calls
-	textShown  = 2000                   // bytes of what it says
-	newsEvery  = 250 * time.Millisecond // for text, which comes in small pieces
+	textShown  = 2000                   // bytes of its text
+	newsEvery  = 250 * time.Millisecond // for text, which arrives in small pieces
 )
 
 func (s *sink) childStarted(e agent.ChildStarted) {
@@ -58,7 +58,7 @@ func (s *sink) childEvent(e agent.ChildEvent) {
 		s.notice(n.Text)
 		return
 	}
-	if !c.take(e.Event) {
+	if !c.note(e.Event) {
 		return
 	}
 	c.sent = time.Now()
@@ -85,8 +85,8 @@ func (s *sink) childEnded(e agent.ChildEnded) {
 	s.post(u)
 }
 
-// take keeps what an event tells, and says whether it is worth showing now.
-func (c *subagent) take(e agent.Event) bool {
+// note adds an event. It reports whether an update is due.
+func (c *subagent) note(e agent.Event) bool {
 	switch e := e.(type) {
 	case agent.Text:
 		c.text.WriteString(e.Text)
@@ -148,7 +148,7 @@ func (c *subagent) meta(status string) acp.Meta {
 	return acp.Meta{"hermes": map[string]any{"subagent": m}}
 }
 
-// line is the first line of a text, of at most limit characters.
+// line returns the first line of a text, cut to limit characters.
 func line(text string, limit int) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	text = strings.Join(strings.Fields(text), " ")
@@ -158,7 +158,7 @@ func line(text string, limit int) string {
 	return text
 }
 
-// NoticesWaiting tells a plugin that results of subagents wait for the next prompt.
+// NoticesWaiting tells a plugin that the next prompt will have results of subagents.
 func (c *Client) NoticesWaiting(x *server.Session) {
 	children, err := server.Find[*delegate.Instance](x)
 	if err != nil {
@@ -168,7 +168,7 @@ func (c *Client) NoticesWaiting(x *server.Session) {
 	for _, r := range children.Ready() {
 		n.Subagents = append(n.Subagents, subagentInfo(r))
 	}
-	_ = c.peer.Post(x.ID(), wire.Notification(acp.MethodSubagentsReady, n)) // nobody there: it is told with the next prompt
+	_ = c.peer.Post(x.ID(), wire.Notification(acp.MethodSubagentsReady, n)) // without a client, the next prompt has them
 }
 
 func subagentInfo(s delegate.Status) acp.Subagent {

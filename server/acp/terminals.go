@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Terminals are the client's own; nil: it has none.
+// Terminals returns the terminals of the client, or nil if it has none.
 func (c *Client) Terminals(sessionID string) tools.Terminals {
 	if !c.can.Load().Terminal {
 		return nil
@@ -25,9 +25,8 @@ type terminals struct {
 	session string
 }
 
-// Run starts a command in a terminal that the client shows, waits for it, and
-// gives the terminal back. When ctx ends the command is killed, and what it has
-// written until then comes with the error.
+// Run starts a command in a terminal that the client shows, waits for it, and releases the
+// terminal. If ctx ends, Run kills the command and returns its output with the error.
 func (t terminals) Run(ctx context.Context, args []string, dir string, env []string, limit int, shown func(id string)) (output string, truncated bool, exitCode int, err error) {
 	request := acp.CreateTerminalRequest{
 		SessionID: t.session, Command: args[0], Args: args[1:], Env: variables(env), Cwd: dir, OutputByteLimit: limit,
@@ -39,7 +38,7 @@ func (t terminals) Run(ctx context.Context, args []string, dir string, env []str
 	terminal := acp.TerminalRequest{SessionID: t.session, TerminalID: created.TerminalID}
 	defer func() {
 		if e := t.end(ctx, acp.MethodTerminalRelease, terminal, &struct{}{}); e != nil {
-			err = errors.Join(err, fmt.Errorf("giving the editor's terminal back: %w", e))
+			err = errors.Join(err, fmt.Errorf("releasing the editor's terminal: %w", e))
 		}
 	}()
 	shown(created.TerminalID)
@@ -76,7 +75,7 @@ func (t terminals) end(ctx context.Context, method string, params, result any) e
 	return t.client.peer.Call(ctx, method, params, result)
 }
 
-// ask is a request that the client can answer at once.
+// ask sends a request that the client can answer at once.
 func (t terminals) ask(ctx context.Context, method string, params, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
@@ -93,13 +92,13 @@ func variables(env []string) []acp.EnvVariable {
 	return vars
 }
 
-// signals are those that end commands in practice, with their numbers.
+// signals has the numbers of the signals that usually end commands.
 var signals = map[string]int{
 	"HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "TRAP": 5, "ABRT": 6, "BUS": 7, "FPE": 8, "KILL": 9,
 	"SEGV": 11, "PIPE": 13, "ALRM": 14, "TERM": 15,
 }
 
-// exitOf is the code as a shell says it: 128 and the signal where one ended it.
+// exitOf returns the exit code as a shell does: 128 plus the signal, if a signal ended the command.
 func exitOf(e acp.ExitStatus) int {
 	switch {
 	case e.ExitCode != nil:

@@ -33,11 +33,11 @@ func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decisi
 	if err := h.s.editor.Choose(ctx, params, &chosen); err != nil {
 		if editor.UnknownMethod(err) {
 			h.reportDenied(q)
-			unasked := &tools.Unasked{Why: "this editor cannot show approval requests"}
+			cannot := &tools.Unasked{Why: "this editor cannot show approval requests"}
 			if q.Remember != "" {
-				unasked.How = "add " + q.Remember + " to command_allowlist; the chat says how"
+				cannot.How = "add " + q.Remember + " to command_allowlist; the chat says how"
 			}
-			err = unasked
+			err = cannot
 		}
 		return tools.DecisionNo, err
 	}
@@ -88,7 +88,7 @@ func (h host) reportDenied(q tools.Question) {
 			return
 		}
 	}
-	h.s.editor.Show(lsp.MessageTypeWarning, "Not done: %s, since it asks first and this editor cannot show questions.", chat.OneLine(q.Title, 200))
+	h.s.editor.Show(lsp.MessageTypeWarning, "Not done: %s. It requires approval, and this editor cannot show approval requests.", chat.OneLine(q.Title, 200))
 }
 
 // deniedText returns the lines of the report in a chat.
@@ -99,7 +99,7 @@ func deniedText(q tools.Question, configFile string) []string {
 	}
 	lines := []string{
 		fmt.Sprintf("**Not done**, though %s asked to: %s", who, code(q.Title)),
-		fmt.Sprintf("It %s, so it needs a yes, and this editor cannot show questions.", strings.TrimSuffix(q.Reason, ".")),
+		fmt.Sprintf("It %s, so it requires approval, and this editor cannot show approval requests.", strings.TrimSuffix(q.Reason, ".")),
 	}
 	if q.Remember == "" {
 		return append(lines, "Do it yourself where you want it.")

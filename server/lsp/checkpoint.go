@@ -67,9 +67,9 @@ func (c checkpointCommands) restore(ctx context.Context, a protocol.CheckpointAr
 // restoredText describes the result of a restore.
 func restoredText(r checkpoints.Restored) string {
 	const most = 5
-	text := "Nothing had to be brought back."
+	text := "No file had to be restored."
 	if n := len(r.Restored); n > 0 {
-		text = fmt.Sprintf("Brought back %d %s.", n, plural(n, "file"))
+		text = fmt.Sprintf("Restored %d %s.", n, plural(n, "file"))
 	}
 	for i, name := range r.Kept {
 		if i == most {

@@ -134,7 +134,7 @@ func (p *progress) Event(e agent.Event) {
 	case agent.Notice:
 		p.say(chat.OneLine(e.Text, 80), false)
 	case agent.Compaction:
-		p.say("summing up the conversation", e.Status == agent.CompactionRunning)
+		p.say("compacting the session", e.Status == agent.CompactionRunning)
 	}
 }
 

@@ -74,7 +74,7 @@ func TestChatOfAnEditorThatCannotAsk(t *testing.T) {
 		}
 		text := settle(e, chat)
 		for _, want := range []string{
-			"> **Not done**, though it asked to: `rm -rf build`\n> It deletes files recursively, so it needs a yes, and this editor cannot show questions.\n",
+			"> **Not done**, though it asked to: `rm -rf build`\n> It deletes files recursively, so it requires approval, and this editor cannot show approval requests.\n",
 			"> To allow it, add `rm -rf build` to `command_allowlist` in ", "config.yaml, which counts at once, and ask again.\n\n- ✗ $ rm -rf build\n",
 			"- ✓ Ask: Which one?\n\nWhich one, red or blue?\n\n## You\n",
 		} {

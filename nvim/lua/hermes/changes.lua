@@ -1,4 +1,4 @@
---- What turns have changed: to be looked at side by side, and to be taken back.
+--- The changes of turns: shows them side by side, and reverts them.
 local compat = require("hermes.compat")
 local protocol = require("hermes.protocol")
 local say = require("hermes.connection").say
@@ -141,7 +141,7 @@ local function restore(conversation, checkpoint, files)
       return say(err.message, vim.log.levels.ERROR)
     end
     M.look()
-    local words = #result.restored > 0 and "brought back " .. table.concat(result.restored, ", ") or "nothing was to be brought back"
+    local words = #result.restored > 0 and "restored " .. table.concat(result.restored, ", ") or "no file had to be restored"
     say(words)
     if #result.kept == 0 or files then
       return

@@ -91,9 +91,9 @@ const checkpointItem = (c: CheckpointInfo) => ({
 });
 
 export function tellRestored(restored: string[], kept: string[]): void {
-  const text = `Brought back ${counted(restored.length, "file")}.`;
+  const text = `Restored ${counted(restored.length, "file")}.`;
   if (kept.length > 0) {
-    void show.warn(`${text} Kept, because you have changed them since: ${kept.join(", ")}`);
+    void show.warn(`${text} Not restored, because you have changed them since: ${kept.join(", ")}`);
   } else {
     void show.inform(text);
   }
