@@ -34,7 +34,7 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerReview(hermes),
     ...restartWhenNeeded(context, hermes),
   );
-  void hermes.server.start().catch((error) => startFailed(hermes!, error)); // nobody waits for the server to open a view
+  void hermes.server.start().catch((error) => startFailed(hermes!, error)); // views open before the server has started
 }
 
 /** The server ends with the window. */

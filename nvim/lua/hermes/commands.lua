@@ -1,4 +1,4 @@
---- :Hermes and its sub-commands.
+--- :Hermes and its subcommands.
 local changes = require("hermes.changes")
 local connection = require("hermes.connection")
 local protocol = require("hermes.protocol")
@@ -6,18 +6,18 @@ local view = require("hermes.view")
 
 local M = {}
 
----@class hermes.Call how a sub-command was called
----@field words string what stands behind it
----@field buf integer where
----@field first? integer lines that were given
+---@class hermes.Call arguments of a subcommand
+---@field words string text after its name
+---@field buf integer current buffer
+---@field first? integer first given line
 ---@field last? integer
 
 ---@class hermes.SubCommand
 ---@field description string the table of the server's commands has the same
 ---@field run fun(call: hermes.Call)
----@field complete? fun(): string[] what may stand behind it
+---@field complete? fun(): string[] lists its arguments
 
---- The conversation that is meant, where there is one: the chat's, else the newest one.
+--- Returns the session of the chat, else the newest one. If there is none, it returns nil.
 ---@param buf integer
 ---@return hermes.Conversation?
 local function known(buf)
@@ -25,7 +25,7 @@ local function known(buf)
   return here and here.conversation or connection.of(buf).current
 end
 
---- The conversation that is meant; one is begun where there is none.
+--- Returns the session of the chat, else the newest one, else a new one.
 ---@param call hermes.Call
 ---@return hermes.Conversation
 local function current(call)
@@ -42,7 +42,7 @@ local function is_file(call)
   return true
 end
 
---- The lines that were given, as the server takes them.
+--- Returns the given lines as an LSP range, or nil.
 ---@param call hermes.Call
 ---@return hermes.Range?
 local function range(call)
@@ -51,7 +51,7 @@ local function range(call)
   end
 end
 
---- Sends a message; lines that were given go with it.
+--- Sends a prompt with the given lines.
 ---@param call hermes.Call
 local function ask(call)
   if call.words == "" then
@@ -75,7 +75,7 @@ local function ask(call)
   conversation:send(blocks, shown)
 end
 
---- A command of the server's about a file, or lines of it.
+--- Returns a function that runs a command of the server for a file or lines of it.
 ---@param command string
 ---@param with_diagnostics? boolean
 ---@return fun(call: hermes.Call)
@@ -152,7 +152,7 @@ local function pick_value(conversation, option)
   end)
 end
 
---- Chooses the value of a setting of the conversation.
+--- Returns a function that sets an option of the session.
 ---@param category string
 ---@return fun(call: hermes.Call)
 local function choose(category)
@@ -178,7 +178,7 @@ local function choose(category)
   end
 end
 
---- The values that a setting of the conversation can have.
+--- Returns a function that lists the values of an option of the session.
 ---@param category string
 ---@return fun(): string[]
 local function values(category)
@@ -191,7 +191,7 @@ local function values(category)
   end
 end
 
---- Picks one of the workspace's conversations.
+--- Lets the user pick a session of the workspace.
 ---@param call hermes.Call
 ---@param prompt string
 ---@param picked fun(session: hermes.SessionInfo, of: hermes.Connection)
@@ -228,7 +228,7 @@ local function open(of, id)
   view.show(of:open(id), { focus = true })
 end
 
---- Deletes a conversation when the user says so once more: it cannot be brought back.
+--- Deletes a session after a second confirmation, because it cannot be restored.
 ---@param session hermes.SessionInfo
 ---@param of hermes.Connection
 local function delete(session, of)
@@ -249,7 +249,7 @@ local function delete(session, of)
   end)
 end
 
---- Runs the program itself, and shows what it says.
+--- Runs a subcommand of hermes-ls and passes its output on.
 ---@param arguments string[]
 ---@param done fun(out: string, code: integer)
 local function program(arguments, done)
@@ -263,7 +263,7 @@ local function program(arguments, done)
   end
 end
 
---- What “:Hermes review changes” asks.
+--- The prompt of “:Hermes review changes”.
 local review_changes = table.concat({
   "Review the changes of this workspace that are not committed yet.",
   "",
@@ -440,7 +440,7 @@ M.sub = {
   },
 }
 
---- Splits what stands behind :Hermes into a sub-command and its words.
+--- Splits the arguments of :Hermes into a subcommand and its arguments.
 ---@param line string
 ---@return string? name, string words
 local function split(line)
@@ -467,7 +467,7 @@ function M.run(command)
   })
 end
 
---- A <Plug> mapping; in visual mode it is about the selected lines.
+--- Runs a <Plug> mapping, in visual mode with the selected lines.
 ---@param name string
 function M.mapped(name)
   local lines = ""
@@ -485,7 +485,7 @@ function M.ask(prompt)
   ask({ words = prompt, buf = vim.api.nvim_get_current_buf() })
 end
 
---- What :Hermes can be followed by: a sub-command, then what that one takes.
+--- Completes the arguments of :Hermes: a subcommand, then its arguments.
 ---@param lead string
 ---@param line string
 ---@return string[]

@@ -44,7 +44,7 @@ function M.setup(options)
   end
 end
 
---- Sees to it that options hold, for whoever comes without a setup.
+--- Applies the default options if setup() was not called.
 function M.ensure()
   if not M.done then
     M.setup()

@@ -10,7 +10,7 @@ local M = {}
 ---@field conversation hermes.Conversation
 ---@field item? hermes.Item the call that it is about
 ---@field ask fun(answer: fun(result: table))
----@field none table the answer of nobody
+---@field none table the response without an answer
 ---@field answer fun(result: table)
 ---@field done? boolean
 
@@ -101,7 +101,7 @@ local function put(question)
   show()
 end
 
---- Nobody waits for the answers any more: the turn is over.
+--- Drops the questions of a turn that has ended.
 ---@param conversation hermes.Conversation
 function M.withdraw(conversation)
   for _, question in ipairs(vim.list_extend({ shown }, waiting)) do
@@ -201,7 +201,7 @@ local function permission_text(params)
   return table.concat(lines, "\n")
 end
 
---- Asks for permission. Who closes the question says no.
+--- Shows an approval request. If the user closes it, the action is denied.
 ---@param conversation hermes.Conversation
 ---@param params hermes.RequestPermissionRequest
 ---@param answer fun(result: hermes.RequestPermissionResponse)

@@ -179,7 +179,7 @@ local function window(conversation)
 end
 
 --- Keeps the window up to date: it comes with the first subagent, and goes with the last
---- one, unless somebody is in it.
+--- one, unless the cursor is in it.
 ---@param conversation hermes.Conversation
 function M.watch(conversation)
   local waiting = false

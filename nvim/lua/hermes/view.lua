@@ -358,7 +358,7 @@ function View:to_end(win)
   vim.bo[self.buf].modifiable = true
 end
 
---- Puts a prompt that was taken back where the user writes, to be asked in other words.
+--- Puts a prompt that was undone into the input, so that the user can change it.
 ---@param lines string[]
 function View:ask_again(lines)
   if self:draft() == "" then

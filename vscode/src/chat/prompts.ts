@@ -110,7 +110,7 @@ export class Prompts {
     } catch (error) {
       const failed = failure(error);
       tell({ type: "turn", running: false, at: Date.now(), ...failed });
-      if (failed.ways) this.askAgain(shown(prompt)); // nobody has heard it
+      if (failed.ways) this.askAgain(shown(prompt)); // it was not sent
     }
     if (this.running && session === this.conversation.state.session?.id) tell({ type: "turn", running: true, at: Date.now() }); // a command's turn
   }

@@ -147,7 +147,7 @@ export class ChatView implements vscode.WebviewViewProvider {
     if (rewound?.text) this.askAgain(rewound.text);
   }
 
-  /** A prompt that was taken back, or was not heard, can be asked again, or in other words. */
+  /** Puts a prompt that was removed or not sent back into the input. */
   private askAgain(text: string): void {
     this.compose({ type: "draft", ...unlinked(text) });
   }

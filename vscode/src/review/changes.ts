@@ -7,7 +7,7 @@ export interface Change {
   after: string | undefined;
 }
 
-/** What one turn has changed and nobody has judged yet. */
+/** Changes of one turn that were neither accepted nor reverted. */
 export interface Turn {
   readonly id: number;
   readonly session: string;
@@ -20,7 +20,7 @@ export interface Turn {
 /** Turns whose changes wait are kept up to this many. */
 const kept = 20;
 
-/** Changes keeps what turns have changed until it is accepted or taken back. */
+/** Changes keeps the changes of turns until they are accepted or reverted. */
 export class Changes {
   /** Newest first; those without changes are left out. */
   private list: Turn[] = [];

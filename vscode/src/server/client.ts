@@ -42,7 +42,7 @@ export class Client extends LanguageClient {
     super.registerFeature(feature);
   }
 
-  /** What went wrong is in the log; whoever has started the client tells the user. */
+  /** The error is in the log. The caller that has started the client shows it to the user. */
   override error(message: string, data?: unknown): void {
     super.error(message, data, false);
   }

@@ -26,7 +26,7 @@ export class ProgressBars {
     }
   }
 
-  /** Ends all: there is nobody left to do it. */
+  /** Ends all progress of a server that has ended. */
   clear(): void {
     for (const bar of this.bars.values()) {
       bar.end();

@@ -29,8 +29,8 @@ export function plural(n: number, one: string, many = `${one}s`): string {
 }
 
 /**
- * revealed shows the characters that turn text around, or are nothing to see: what
- * somebody agrees to has to be what it looks like.
+ * revealed writes characters that reorder text or are invisible as their code, so that the
+ * user sees what an approval allows.
  */
 export function revealed(text: string): string {
   return text.replace(/[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/g, (c) => `⟨U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);

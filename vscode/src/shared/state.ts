@@ -160,7 +160,7 @@ export function lastPart(path: string): string {
   return path.slice(path.replace(/\/+$/, "").lastIndexOf("/") + 1);
 }
 
-/** scopeOf is what a yes for longer counts for, which the option says behind a colon: "Allow for this session: rm -rf build". */
+/** scopeOf returns what an option remembers, from its name: "Allow for this session: rm -rf build". */
 export function scopeOf(options: readonly PermissionOption[]): string {
   return options.find((o) => o.optionId === "session")?.name.split(": ").slice(1).join(": ") ?? "";
 }

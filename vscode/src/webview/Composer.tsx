@@ -157,7 +157,7 @@ function sameAttachment(a: Attachment, b: Attachment): boolean {
   return a.kind === b.kind && a.name === b.name && (a.kind === "image" ? a.data === (b as typeof a).data : a.uri === (b as typeof a).uri);
 }
 
-/** put writes at once, and not with the next drawing: by then somebody may have typed on. */
+/** put writes at once, not with the next render, because the user may type before it. */
 function put(area: HTMLTextAreaElement, text: string, caret: number): void {
   area.value = text;
   area.setSelectionRange(caret, caret);
