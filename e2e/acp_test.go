@@ -99,12 +99,12 @@ func checkPermission(t *testing.T, r acpReport) {
 	if len(r.Asked) != 1 {
 		t.Fatalf("asked %d times, want once", len(r.Asked))
 	}
-	var ids, kinds []string
+	var ids, kinds, names []string
 	for _, o := range r.Asked[0].Options {
-		ids, kinds = append(ids, o.OptionID), append(kinds, o.Kind)
-		if !strings.Contains(strings.ToLower(o.Name), o.OptionID) {
-			t.Errorf("option %s is called %q", o.OptionID, o.Name)
-		}
+		ids, kinds, names = append(ids, o.OptionID), append(kinds, o.Kind), append(names, o.Name)
+	}
+	if want := []string{"Allow once", "Allow for this session: rm -rf build", "Always allow: rm -rf build", "Deny"}; !slices.Equal(names, want) {
+		t.Errorf("names = %q, want %q", names, want)
 	}
 	if want := []string{"once", "session", "always", "no"}; !slices.Equal(ids, want) {
 		t.Errorf("options = %q, want %q", ids, want)

@@ -87,7 +87,7 @@ func TestNeovimLongQuestion(t *testing.T) {
 	hostile(t, "shop.py", func(t *testing.T, p *plugin) {
 		p.lua(`(function() vim.ui.select = function(_, o) _G.title = o.prompt end return 0 end)()`)
 		p.send("Remove it", `[{"call":{"name":"terminal","args":{"command":"rm -rf /tmp/zz; `+strings.Repeat("echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; ", 60)+`rm -rf MARK"}}}]`, `[{"text":"Asked."}]`)
-		p.wait("rm -rf MARK", "4: Say no")
+		p.wait("rm -rf MARK", "4: Deny")
 		p.line("4")
 		p.wait("Asked.", "● idle")
 	})

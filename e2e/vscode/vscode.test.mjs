@@ -126,7 +126,7 @@ step("a command is refused in a notification while the chat is hidden", async ()
   await asks.waitFor();
   await editor.page.waitForTimeout(500);
   await editor.shot("approval-notification");
-  await asks.getByRole("button", { name: "No", exact: true }).click();
+  await asks.getByRole("button", { name: "Deny", exact: true }).click();
   await idle();
   assert.ok(fs.existsSync(editor.file("build")));
   await editor.page.keyboard.press("Control+Alt+h");
@@ -144,7 +144,7 @@ step("a command's text is no link in a notification", async () => {
   assert.equal(await asks.locator(".notification-list-item-message a").count(), 0, "the question has a link");
   assert.match((await asks.innerText()).replaceAll("\u2060", ""), /#\[see why\]\(command:workbench/, "the question does not show the whole command");
   await editor.shot("approval-link");
-  await asks.getByRole("button", { name: "No", exact: true }).click();
+  await asks.getByRole("button", { name: "Deny", exact: true }).click();
   await idle();
   await editor.page.keyboard.press("Control+Alt+h");
   await answers().last().getByText("Not this time.").waitFor();
