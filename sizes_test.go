@@ -23,7 +23,7 @@ const (
 // A size may only shrink; remove an entry when it is below its limit.
 var tooLarge = map[string]int{
 	"tools":        10438,
-	"tools/policy": 5252,
+	"tools/policy": 5027,
 }
 
 // TestSizes limits packages to 4,000 lines and types to 40 methods, without tests and

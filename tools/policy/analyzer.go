@@ -159,22 +159,6 @@ func (j *analyzer) spent() bool {
 	return true
 }
 
-// eachEnvironment runs do once for every combination of the values of the variables
-// that do expands.
-func (j *analyzer) eachEnvironment(do func()) {
-	saved := j.environments
-	defer func() { j.environments = saved }()
-	j.environments = new(environments)
-	for n := 0; ; n++ {
-		if n == maxEnvironments || j.work > maxWork {
-			j.environments = &environments{blur: true}
-		}
-		if do(); j.environments.blur || !j.environments.next() {
-			return
-		}
-	}
-}
-
 // code judges the text of an argument as shell code that a program runs in a
 // shell of its own.
 func (j *analyzer) code(c *call, f field) {
@@ -211,7 +195,7 @@ func (j *analyzer) subsource(text string, st *state, c *call) {
 }
 
 // callFunction judges the bodies of a function with its arguments in place.
-func (j *analyzer) callFunction(c *call, bodies []*syntax.Stmt) {
+func callFunction(j *analyzer, c *call, bodies []*syntax.Stmt) {
 	for _, body := range bodies {
 		j.used[body] = true
 		called := false
@@ -263,22 +247,22 @@ func (j *analyzer) call(c *call) {
 		return
 	}
 	if strings.Contains(program.text, "/") {
-		j.runsFile(c, program)
+		runsMade(j, c, program)
 		j.ran(c, program.text)
 	}
 	j.rewrites = j.rewrites || contains("patch tar bsdtar unzip 7z rsync cpio", c.name)
 	if bodies := j.funcs[program.text]; bodies != nil {
-		j.callFunction(c, bodies)
+		callFunction(j, c, bodies)
 	}
 	if j.aliases[program.text] {
 		j.ask(c, "runs an alias")
 	}
-	j.program(c)
+	judge(j, c)
 }
 
-// runsFile judges the running of a file that the command itself has made, and tells
+// runsMade judges the running of a file that the command itself has made, and tells
 // whether it is one.
-func (j *analyzer) runsFile(c *call, f field) bool {
+func runsMade(j *analyzer, c *call, f field) bool {
 	for _, name := range absolute(c.st, f.text) {
 		made, ok := j.written[cleanPath(name)]
 		if !ok || !made.some || f.open() {

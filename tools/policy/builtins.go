@@ -8,49 +8,7 @@ import (
 // hidesHistory is the reason of commands that change the history of the shell.
 const hidesHistory = "hides or deletes the history of commands"
 
-// runShell judges a shell by its code, its script or its standard input.
-func runShell(j *analyzer, c *call) {
-	args, code := c.args, false
-	for len(args) > 0 && len(args[0].text) > 1 && strings.IndexByte("-+", args[0].text[0]) >= 0 {
-		text := args[0].text
-		if code && strings.ContainsAny(text, " \t\n/;&|") {
-			break // no option looks like this
-		}
-		args = args[1:]
-		if text == "--" {
-			break
-		}
-		name, val, has := strings.Cut(text, "=")
-		switch {
-		case text == "-C" && c.name == "fish", contains("--command --commands", name):
-			if code = code || !has; has {
-				shellCode(j, c, field{text: val})
-			}
-		case contains("--rcfile --init-file", text):
-			if len(args) > 0 {
-				j.ran(c, args[0].text)
-				args = args[1:]
-			}
-		case strings.HasPrefix(text, "--"):
-		default:
-			code = code || text[0] == '-' && strings.Contains(text, "c")
-			if strings.Contains(text, "s") && !strings.Contains(text, "c") {
-				args = nil
-			} else if (strings.HasSuffix(text, "o") || strings.HasSuffix(text, "O")) && len(args) > 0 {
-				args = args[1:]
-			}
-		}
-	}
-	switch {
-	case code && len(args) > 0:
-		shellCode(j, c, args[0])
-	case len(args) == 0 || args[0].text == "-" || args[0].text == "/dev/stdin":
-		shellInput(j, c)
-	default:
-		j.script(c, args[0])
-	}
-}
-
+// shellCode judges an argument as the code of a shell.
 func shellCode(j *analyzer, c *call, f field) {
 	if !in("other-shell", c.name) {
 		j.code(c, f)
@@ -94,7 +52,7 @@ func (j *analyzer) script(c *call, f field) {
 	}
 	j.ran(c, scriptFiles(c.name, f.text)...)
 	switch {
-	case j.runsFile(c, f):
+	case runsMade(j, c, f):
 	case stream, strings.HasPrefix(f.text, "/dev/tcp/"):
 		j.note(Asks, "runs what another command writes", j.whole())
 	case strings.Contains(f.text[strings.LastIndexByte(f.text, '/')+1:], unknown):
@@ -102,14 +60,25 @@ func (j *analyzer) script(c *call, f field) {
 	}
 }
 
+// eval judges eval and trap: code for the present shell, or for its end.
 func eval(j *analyzer, c *call) {
-	f := joined(behindDashes(c.args))
+	args, st := c.args, c.st
+	if len(args) > 0 && args[0].text == "--" {
+		args = args[1:]
+	}
+	f := joined(args)
+	if c.name == "trap" {
+		if len(args) < 2 || args[0].text == "-" || args[0].option() {
+			return
+		}
+		f, st = args[0], st.clone()
+	}
 	if strings.ContainsAny(f.text, unknown+fresh) {
 		j.code(c, f)
-		c.st.forget()
+		st.forget()
 		return
 	}
-	j.subsource(strings.ReplaceAll(f.text, number, "0"), c.st, c)
+	j.subsource(strings.ReplaceAll(f.text, number, "0"), st, c)
 }
 
 func sourceFile(j *analyzer, c *call) {
@@ -121,25 +90,6 @@ func sourceFile(j *analyzer, c *call) {
 		j.script(c, c.args[0])
 	}
 	c.st.forget()
-}
-
-func trap(j *analyzer, c *call) {
-	args := behindDashes(c.args)
-	switch {
-	case len(args) < 2, args[0].text == "-", args[0].text == "", args[0].option():
-	case strings.ContainsAny(args[0].text, unknown+fresh):
-		j.code(c, args[0])
-	default:
-		j.subsource(args[0].text, c.st.clone(), c)
-	}
-}
-
-// behindDashes returns the arguments behind "--", if they begin with it.
-func behindDashes(args []field) []field {
-	if len(args) > 0 && args[0].text == "--" {
-		return args[1:]
-	}
-	return args
 }
 
 func alias(j *analyzer, c *call) {
@@ -221,7 +171,7 @@ func changeFolder(j *analyzer, c *call) {
 
 // variableSet judges the setting of a variable that makes later programs run
 // something else.
-func (j *analyzer) variableSet(c *call, name, val string) {
+func (j *tracks) variableSet(c *call, name, val string) {
 	asks := func(why string) { j.ask(c, "sets "+name+", "+why) }
 	const other = "which makes later programs run something else"
 	switch {

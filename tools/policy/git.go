@@ -53,7 +53,7 @@ func git(j *analyzer, c *call) {
 }
 
 // gitSetting judges "key=value" as given with -c.
-func (j *analyzer) gitSetting(c *call, setting string) {
+func (j *tracks) gitSetting(c *call, setting string) {
 	key, val, _ := strings.Cut(setting, "=")
 	j.foreign = j.foreign || !in("git-opens-setting", strings.ToLower(key))
 	if gitRuns(key, val) {

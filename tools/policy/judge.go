@@ -3,6 +3,8 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/tools/policy/code"
 )
 
 // options are the options of a command and its operands.
@@ -34,8 +36,15 @@ func (p *program) parse(args []field) (o options) {
 		}
 		args = append([]field{{text: "-" + letters}}, args[1:]...)
 	}
+	if p.suffixed {
+		args = withoutSuffix(args, p.short)
+	}
 	for i := 0; i < len(args); i++ {
 		switch a := args[i]; {
+		case p.numbers && a.option() && a.text[1] != '-' && (i == 0 && len(a.text) > 2 || strings.Trim(a.text[1:], "0123456789") == ""):
+			if i > 0 { // the first is a signal
+				o.rest = append(o.rest, a)
+			}
 		case a.text == "--":
 			o.rest = append(o.rest, args[i+1:]...)
 			return o
@@ -152,9 +161,9 @@ func envName(s string) bool {
 	return s != "" && !strings.ContainsAny(s, "-/. \x00") && !(s[0] >= '0' && s[0] <= '9')
 }
 
-// program judges a call by the rules of its program. A program that the rule files
+// judge judges a call by the rules of its program. A program that the rule files
 // do not know runs; it may be given another one to run.
-func (j *analyzer) program(c *call) {
+func judge(j *analyzer, c *call) {
 	if len(c.args) == 1 && contains("--help --version", c.args[0].text) {
 		return
 	}
@@ -257,6 +266,9 @@ func (t *terms) holds(term string) bool {
 	case '+':
 		return hasWord(rest, text)
 	case '-':
+		if term == "-" {
+			return len(rest) > 0 && rest[0].text == term
+		}
 		name, value, valued := strings.Cut(strings.TrimLeft(term, "-"), "=")
 		opt, ok := t.o.get(name)
 		return ok && (!valued || opt.value.text == value)
@@ -278,25 +290,8 @@ func (t *terms) holds(term string) bool {
 // matches reports whether a pattern matches an argument (~), an operand (+), or the value of
 // an option.
 func (t *terms) matches(head, pattern string) bool {
-	var texts []string
-	switch head {
-	case "~", "+":
-		list := t.c.args
-		if head == "+" {
-			list = t.o.rest
-		}
-		for _, a := range list {
-			texts = append(texts, a.text)
-		}
-	default:
-		for _, opt := range t.o.list {
-			if name := strings.TrimLeft(head, "-"); opt.name == name && opt.double == (len(name) > 1) {
-				texts = append(texts, opt.value.text)
-			}
-		}
-	}
-	for _, text := range texts {
-		if m := rules().patterns[pattern].FindStringSubmatch(text); m != nil {
+	for _, f := range t.operands([]string{head}) {
+		if m := rules().patterns[pattern].FindStringSubmatch(f.text); m != nil {
 			if t.found = m[min(1, len(m)-1)]; head[0] == '-' {
 				t.found = head
 			}
@@ -323,7 +318,7 @@ func (t *terms) do(r rule) bool {
 		case len(rest) == 0:
 			return false
 		case r.action == "within":
-			j.within(c, rest)
+			within(j, c, rest)
 		case len(rest) > 1 && (rest[0].text == "-c" || rest[0].text == "--command"):
 			j.code(c, rest[1])
 		default:
@@ -347,6 +342,8 @@ func (t *terms) do(r rule) bool {
 				j.makes(c.st, to, absolute(c.st, from.text)...)
 			}
 		}
+	case "listens":
+		shellInput(j, c)
 	case "allows":
 	default:
 		operands := t.operands(r.what)
@@ -364,6 +361,10 @@ func (t *terms) one(action string, f field) {
 	switch action {
 	case "code":
 		j.code(c, f)
+	case "shell":
+		shellCode(j, c, f)
+	case "sed":
+		effects(j, c, code.Sed(f.text))
 	case "script":
 		j.script(c, f)
 	case "sql":
@@ -460,7 +461,9 @@ func (t *terms) operands(what []string) (list []field) {
 	n := len(rest)
 	for _, w := range what {
 		switch {
-		case w == "all":
+		case w == "~":
+			list = append(list, t.c.args...)
+		case w == "all", w == "+":
 			list = append(list, rest...)
 		case w == "first" && n > 0:
 			list = append(list, rest[0])
@@ -517,7 +520,7 @@ func joined(args []field) field {
 
 // within judges a command that runs on another machine or in a container. Its destructive
 // effects require approval and are never blocked.
-func (j *analyzer) within(c *call, args []field) {
+func within(j *analyzer, c *call, args []field) {
 	inner := c.with(args)
 	inner.st = &state{cwds: []string{unknown}}
 	elsewhere, scope, before := j.elsewhere, j.scope, len(j.findings)

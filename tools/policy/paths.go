@@ -1,8 +1,12 @@
 package policy
 
 import (
+	"cmp"
 	"path"
+	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/protected"
 )
 
 // Write judges the writing of one file. The path is absolute, its links already
@@ -30,10 +34,10 @@ type access struct {
 // written judges the writing of an absolute path.
 func (p Scope) written(name string) access {
 	a := p.classify(name)
-	if _, _, ok := device(path.Clean(slashes(name))); ok {
+	if _, ok := device(path.Clean(slashes(name))); ok {
 		return a // streams are the command's own, and not those of the server
 	}
-	if p.Resolve != nil && !p.ownTemp(name) && a.level != Refused && !strings.ContainsAny(name, unknown+fresh+number) {
+	if p.Resolve != nil && !p.ownTemp(name) && a.level != Refused && !marked(name) {
 		if real := p.Resolve(name); real != name {
 			if b := p.classify(real); b.level > a.level || b.level == a.level && b.settings {
 				return b
@@ -48,8 +52,8 @@ func (p Scope) classify(name string) access {
 		return access{}
 	}
 	name = path.Clean(slashes(name))
-	if level, reason, ok := device(name); ok {
-		return access{level: level, reason: reason}
+	if a, ok := device(name); ok {
+		return a
 	}
 	folded := fold(name)
 	if p.isOwnState(folded) {
@@ -71,58 +75,50 @@ func (p Scope) classify(name string) access {
 
 // inside tells whether an absolute path lies in one of the workspace's folders.
 func (p Scope) inside(name string) bool {
-	for _, r := range p.Roots {
-		if under(name, path.Clean(slashes(r))) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Roots, func(root string) bool { return under(name, cleanPath(root)) })
 }
 
 // ownTemp tells whether an absolute path lies in the session's own temporary files,
 // and not in a workspace's folder below them.
 func (p Scope) ownTemp(name string) bool {
-	name = path.Clean(slashes(name))
-	for _, dir := range p.Temp {
-		if under(name, dir) && !p.inside(name) {
-			return true
-		}
-	}
-	return false
+	name = cleanPath(name)
+	return slices.ContainsFunc(p.Temp, func(dir string) bool { return under(name, dir) }) && !p.inside(name)
 }
 
 // isOwnState tells whether a folded path is our own configuration or state.
 func (p Scope) isOwnState(folded string) bool {
-	for _, home := range p.hermesHomes() {
-		rest, ok := strings.CutPrefix(folded, home+"/")
-		if folded == home {
-			return true
-		}
-		if !ok {
-			continue
-		}
+	for _, home := range []string{p.HermesHome, path.Join(slashes(p.Home), ".hermes")} {
+		rest, ok := strings.CutPrefix(folded+"/", fold(cleanPath(home))+"/")
 		first, _, _ := strings.Cut(rest, "/")
-		switch first {
-		case "config.yaml", ".env":
-			return true
-		}
-		if strings.HasPrefix(first, "hermes-ls.db") {
+		if ok && path.IsAbs(slashes(home)) && (contains("config.yaml .env", first) || first == "" || strings.HasPrefix(first, "hermes-ls.db")) {
 			return true
 		}
 	}
 	return strings.HasSuffix(folded, "/.hermes/config.yaml") || strings.HasSuffix(folded, "/.hermes/.env")
 }
 
-// hermesHomes returns the folded folders of our own configuration.
-func (p Scope) hermesHomes() []string {
-	var out []string
-	if p.HermesHome != "" {
-		out = append(out, fold(path.Clean(slashes(p.HermesHome))))
+// special judges paths that configure or run something wherever they lie.
+func special(folded string) (Level, string) {
+	parts := strings.Split(folded, "/")
+	for i, part := range parts {
+		if part == ".git" {
+			return inGit(parts[i+1:])
+		}
+		if reason := reasonIn("protected-folder", part); reason != "" {
+			return Asks, reason + " (" + visible(part) + ")"
+		}
 	}
-	if p.Home != "" {
-		out = append(out, fold(path.Join(slashes(p.Home), ".hermes")))
+	last := parts[len(parts)-1]
+	reason := cmp.Or(reasonIn("protected-path", last), reasonIn("protected-path", strings.Join(parts[max(0, len(parts)-2):], "/")))
+	for ending, why := range rules().lists["protected-ending"] {
+		if strings.HasSuffix(last, ending) {
+			reason = why
+		}
 	}
-	return out
+	if reason != "" {
+		return Asks, reason + " (" + visible(last) + ")"
+	}
+	return Runs, ""
 }
 
 // inGit judges a path by the part after .git.
@@ -140,38 +136,54 @@ func inGit(rest []string) (Level, string) {
 	return Asks, "changes git's own files"
 }
 
+// matches judges a pattern that may stand for a file that asks. Only a pattern that begins
+// with a dot matches names that do.
+func matches(pattern string) access {
+	for part := range strings.SplitSeq(pattern, "/") {
+		if !strings.ContainsAny(part, "*?[") {
+			continue
+		}
+		names := []string{"AGENTS.md", "CLAUDE.md"}
+		if part[0] == '.' || part[0] == '[' {
+			names = append(names, ".git", ".hermes")
+			for _, name := range protected.Names() {
+				if name.Text[0] == '.' && (name.Kind == "folder" || name.Kind == "path") {
+					names = append(names, strings.ToLower(name.Text))
+				}
+			}
+			slices.Sort(names)
+		}
+		for _, name := range names {
+			exact, _ := path.Match(part, name)
+			folded, _ := path.Match(strings.ToLower(part), name)
+			if exact || folded {
+				return access{Asks, "may change " + name + ", which the pattern matches", true}
+			}
+		}
+	}
+	return access{}
+}
+
 // device judges paths under /dev and /proc; ok is false for all others.
-func device(name string) (level Level, reason string, ok bool) {
-	if name == "/proc/sysrq-trigger" {
-		return Refused, "restarts or stops the machine", true
+func device(name string) (a access, ok bool) {
+	rest, ok := strings.CutPrefix(name, "/dev/")
+	first, _, _ := strings.Cut(rest, "/")
+	switch reason := reasonIn("device", first); {
+	case name == "/proc/sysrq-trigger":
+		return access{level: Refused, reason: "restarts or stops the machine"}, true
+	case !ok, in("own-device", first):
+		return access{}, ok
+	case reason != "":
+		return access{level: Asks, reason: reason}, true
+	case blockDevice(rest):
+		return access{level: Refused, reason: "overwrites a block device"}, true
 	}
-	rest, isDev := strings.CutPrefix(name, "/dev/")
-	if !isDev {
-		return Runs, "", false
-	}
-	switch first, _, _ := strings.Cut(rest, "/"); first {
-	case "null", "zero", "full", "stdout", "stderr", "stdin", "tty", "fd", "pts", "random", "urandom":
-		return Runs, "", true
-	case "tcp", "udp":
-		return Asks, "opens a network connection from the shell", true
-	case "shm":
-		return Asks, "writes outside the workspace", true
-	}
-	if blockDevice(rest) {
-		return Refused, "overwrites a block device", true
-	}
-	return Asks, "writes to a device", true
+	return access{level: Asks, reason: "writes to a device"}, true
 }
 
 // blockDevice tells whether a name under /dev is a disk or memory, patterns too.
 func blockDevice(rest string) bool {
-	if beginsOf("block-device", rest) {
-		return true
-	}
-	if len(rest) >= 3 && rest[1] == 'd' && strings.IndexByte("shvmf", rest[0]) >= 0 || strings.HasPrefix(rest, "xvd") {
-		return true
-	}
-	return strings.ContainsAny(rest, "*?[")
+	return beginsOf("block-device", rest) || strings.ContainsAny(rest, "*?[")
 }
 
 // protects returns why an absolute path must not be deleted or replaced. If it may be, it
@@ -186,51 +198,35 @@ func (p Scope) protects(name string, deep bool) string {
 	for strings.Contains(path.Base(target), "*") && strings.Trim(path.Base(target), "*.?[]!") == "" && target != "/" {
 		target = path.Dir(target)
 	}
-	whole := target != name
+	depth, folded := strings.Count(target, "/"), fold(target)
+	system := in("system-folder", folded) || anyOf("system-tree", func(tree string) bool { return under(folded, tree) })
+	if target == "/tmp" || target == "/var/tmp" {
+		system = target == name
+	}
 	switch {
 	case target == "/":
 		return "deletes the root of the file system"
-	case p.Home != "" && under(path.Clean(slashes(p.Home)), target):
+	case p.Home != "" && under(cleanPath(p.Home), target):
 		return "deletes the home folder"
 	case p.inside(target):
 		return ""
-	case target == "/root", strings.Count(target, "/") == 2 && (under(target, "/home") || under(target, "/Users")):
+	case target == "/root", depth == 2 && (under(target, "/home") || under(target, "/Users")):
 		return "deletes the home folder"
-	case systemFolder(target, whole) && (deep || strings.Count(target, "/") == 1):
+	case system && (deep || depth == 1):
 		return "deletes a system folder"
 	}
 	return ""
 }
 
-// systemFolder tells whether a folder belongs to the system.
-func systemFolder(name string, whole bool) bool {
-	if name == "/tmp" || name == "/var/tmp" {
-		return !whole
-	}
-	folded := fold(name)
-	for tree := range rules().lists["system-tree"] {
-		if under(folded, tree) {
-			return true
-		}
-	}
-	return in("system-folder", folded)
-}
-
 func under(name, folder string) bool {
-	if folder == "" {
-		return false
-	}
 	rest, ok := strings.CutPrefix(name, strings.TrimSuffix(folder, "/"))
-	return ok && (rest == "" || rest[0] == '/')
+	return ok && folder != "" && (rest == "" || rest[0] == '/')
 }
 
 // fold writes a path in the one spelling that file systems may take it for:
 // lower case, without dots and spaces at the end of a name, without characters
 // that HFS ignores, NTFS streams and short names undone.
 func fold(name string) string {
-	if plainPath(name) {
-		return name
-	}
 	parts := strings.Split(strings.Map(foldRune, strings.ToLower(slashes(name))), "/")
 	for i, part := range parts {
 		part, _, _ = strings.Cut(part, "::$")
@@ -244,20 +240,6 @@ func fold(name string) string {
 		parts[i] = part
 	}
 	return path.Clean(strings.Join(parts, "/"))
-}
-
-// plainPath tells whether folding would change nothing, for speed.
-func plainPath(name string) bool {
-	for i := 0; i < len(name); i++ {
-		c := name[i]
-		switch {
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '/', c == '-', c == '_':
-		case c == '.' && i+1 < len(name) && name[i+1] != '/' && name[i+1] != '.':
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 func foldRune(r rune) rune {

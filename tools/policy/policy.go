@@ -118,7 +118,7 @@ const unparsed = "does not parse"
 
 // verdict sums the findings up: the worst level, with the reasons and keys of
 // that level in the order they were met.
-func (j *analyzer) verdict() Verdict {
+func (j *tracks) verdict() Verdict {
 	v := Verdict{Commands: j.commands, Files: j.runFiles, Rewrites: j.rewrites, Opens: j.opened(), Settings: j.settings}
 	for _, f := range j.findings {
 		v.Level = max(v.Level, f.level)

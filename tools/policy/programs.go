@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/hermes-ls/hermes-ls/tools/policy/code"
 )
 
 // handlers returns the functions that the rule files name.
@@ -15,11 +13,9 @@ func handlers() map[string]func(*analyzer, *call) {
 		"wrapper":     wrapper,
 		"scripts":     runScripts,
 		"xargs":       xargs,
-		"copyRemote":  copyRemote,
-		"shell":       runShell,
 		"eval":        eval,
 		"source":      sourceFile,
-		"trap":        trap,
+		"trap":        eval,
 		"alias":       alias,
 		"builtin":     builtin,
 		"python":      pythonProgram,
@@ -32,9 +28,7 @@ func handlers() map[string]func(*analyzer, *call) {
 		"copy":        copyFiles,
 		"tee":         tee,
 		"pipe":        pipe,
-		"sed":         sed,
 		"download":    download,
-		"kill":        kill,
 		"database":    database,
 		"git":         git,
 		"gitConfig":   gitConfig,
@@ -91,24 +85,50 @@ func xargs(j *analyzer, c *call) {
 // find judges find and fd by the actions on the files that they find.
 func find(j *analyzer, c *call) {
 	fd := strings.HasPrefix(c.name, "fd")
-	from := starts(c.args)
+	from, found := starts(c.args), unknown // the files lie below the start of the search
+	switch {
+	case len(from) == 0:
+		found = "./" + unknown
+	case len(from) == 1 && !fd:
+		found = from[0].text + "/" + unknown
+	}
 	if slices.ContainsFunc(c.args, func(a field) bool { return in("find-test", a.text) }) {
 		from = nil // with a test, it does not find all
 	}
-	for i := 0; i < len(c.args); i++ {
-		text := c.args[i].text
-		name, _, _ := strings.Cut(text, "=")
+	var inner []field
+	running, placed := false, false
+	for i, a := range append(slices.Clip(c.args), field{text: ";"}) {
+		name, _, _ := strings.Cut(a.text, "=")
 		switch {
-		case c.args[i].open() && !fd:
+		case running && (a.text == ";" || a.text == "+" && placed):
+			if fd {
+				inner = append(inner, field{text: unknown})
+			}
+			if len(inner) > 0 && strings.Contains(inner[0].text, unknown) {
+				j.ask(c, "runs the programs that it finds")
+			} else if len(inner) > 0 {
+				if programName(inner[0].text) == "rm" {
+					j.destroys(c, true, from...)
+				}
+				j.call(c.with(inner))
+			}
+			running = false
+		case running:
+			if strings.Contains(a.text, "{}") {
+				placed = true
+				a = field{text: strings.ReplaceAll(a.text, "{}", found), dyn: a.dyn}
+			}
+			inner = append(inner, a)
+		case contains("-exec -execdir -ok -okdir", a.text), fd && contains("-x -X --exec --exec-batch", a.text):
+			running, placed, inner = true, false, nil
+		case a.open() && !fd:
 			j.ask(c, "has an argument that cannot be seen, which may be one that deletes")
-		case text == "-delete":
+		case a.text == "-delete":
 			j.destroys(c, true, from...)
 			j.ask(c, "deletes what it finds")
-		case contains("-exec -execdir -ok -okdir", text), fd && contains("-x -X --exec --exec-batch", text):
-			i = findExec(j, c, i+1, from)
-		case fd && (contains("--exec --exec-batch", name) || len(text) > 2 && contains("-x -X", text[:2])):
+		case fd && (contains("--exec --exec-batch", name) || len(a.text) > 2 && contains("-x -X", a.text[:2])):
 			j.ask(c, "runs a command on what it finds")
-		case strings.HasPrefix(text, "-fprint"), text == "-fls":
+		case strings.HasPrefix(a.text, "-fprint"), a.text == "-fls":
 			j.writes(c, c.args[i+1:min(i+2, len(c.args))]...)
 			j.ask(c, "writes what it finds into a file")
 		}
@@ -130,41 +150,7 @@ func starts(args []field) []field {
 	return out
 }
 
-// findExec judges the command from argument i on and returns where it ends.
-func findExec(j *analyzer, c *call, i int, all []field) int {
-	var inner []field
-	placed, fd := false, strings.HasPrefix(c.name, "fd")
-	found := unknown // the files lie below the start of the search
-	if from := starts(c.args); len(from) == 1 && !fd {
-		found = from[0].text + "/" + unknown
-	} else if len(from) == 0 {
-		found = "./" + unknown
-	}
-	for ; i < len(c.args) && c.args[i].text != ";" && !(c.args[i].text == "+" && placed); i++ {
-		a := c.args[i]
-		if strings.Contains(a.text, "{}") {
-			placed = true
-			a = field{text: strings.ReplaceAll(a.text, "{}", found), dyn: a.dyn}
-		}
-		inner = append(inner, a)
-	}
-	if fd {
-		inner = append(inner, field{text: unknown})
-	}
-	switch {
-	case len(inner) == 0:
-	case strings.Contains(inner[0].text, unknown):
-		j.ask(c, "runs the programs that it finds")
-	default:
-		if programName(inner[0].text) == "rm" {
-			j.destroys(c, true, all...)
-		}
-		j.call(c.with(inner))
-	}
-	return i
-}
-
-// copyFiles judges cp, mv, ln and install.
+// copyFiles judges cp, mv, ln, install, scp and rsync.
 func copyFiles(j *analyzer, c *call) {
 	o := rulesOf(c.name).parse(c.args)
 	sources, to := o.rest, field{}
@@ -173,65 +159,55 @@ func copyFiles(j *analyzer, c *call) {
 	} else if n := len(o.rest); n > 1 {
 		sources, to = o.rest[:n-1], o.rest[n-1]
 	}
-	link := c.name == "ln" || c.name == "link"
+	moves, away := strings.HasSuffix(c.name, "mv"), contains("scp rsync", c.name)
+	if away && (to.text == "" || remote(to.text)) {
+		return
+	}
 	if to.text != "" {
 		j.writes(c, to)
 	}
 	for _, s := range sources {
-		if link { // a write through it must not avoid the checks of paths
-			for _, name := range absolute(c.st, s.text) {
-				switch a := j.scope.written(name); a.level {
-				case Refused:
-					j.refuse(c, a.reason)
-				case Asks:
-					j.ask(c, "links to a place that is protected or outside the workspace")
-				}
-			}
+		if contains("ln link", c.name) {
+			links(j, c, s)
 		}
 		if to.text == "" {
 			continue
 		}
-		j.makes(c.st, to, absolute(c.st, s.text)...)
+		j.makes(c.st, to, absolute(c.st, strings.TrimSuffix(s.text, "/"))...)
 		if strings.Contains(s.text, "/bin/") && isDangerous(programName(s.text)) {
 			j.ask(c, "gives a program that deletes, or runs others, another place or name")
 		}
-		if strings.HasSuffix(c.name, "mv") {
+		if moves {
 			j.destroys(c, false, s)
 			j.writes(c, s)
 			j.openNamed(c, s)
 		}
+		in := field{text: strings.TrimSuffix(to.text, "/") + "/" + s.text[strings.LastIndexAny(s.text, `/\:`)+1:]}
+		if away && remote(s.text) {
+			j.put(c.st, to, input{some: true, how: downloads}, false)
+			j.put(c.st, in, input{some: true, how: downloads}, false)
+		}
+		if strings.Trim(in.text[strings.LastIndexByte(in.text, '/')+1:], ".") != "" && to.text != "/dev/null" && !s.glob {
+			j.protected(c, in) // into a folder, each keeps its name
+		}
 	}
-	if to.text == "" {
-		return
-	}
-	if strings.HasSuffix(c.name, "mv") && to.text == "/dev/null" {
+	if moves && to.text == "/dev/null" {
 		j.ask(c, "throws files away")
 	}
-	for _, s := range sources { // into a folder, each keeps its name
-		if name := s.text[strings.LastIndexAny(s.text, `/\`)+1:]; strings.Trim(name, ".") != "" && to.text != "/dev/null" && !s.glob {
-			j.protected(c, field{text: strings.TrimSuffix(to.text, "/") + "/" + name})
-		}
+	if away && o.has("delete") {
+		j.destroys(c, true, to)
 	}
 }
 
-// copyRemote judges what scp and rsync write.
-func copyRemote(j *analyzer, c *call) {
-	o := rulesOf(c.name).parse(c.args)
-	n := len(o.rest) - 1
-	if n < 1 || remote(o.rest[n].text) {
-		return
-	}
-	to := o.rest[n]
-	j.writes(c, to)
-	for _, from := range o.rest[:n] {
-		j.makes(c.st, to, absolute(c.st, strings.TrimSuffix(from.text, "/"))...)
-		if remote(from.text) {
-			j.put(c.st, to, input{some: true, how: downloads}, false)
-			j.put(c.st, field{text: to.text + "/" + from.text[strings.LastIndexAny(from.text, ":/")+1:]}, input{some: true, how: downloads}, false)
+// links judges the target of a link: a write through it must not avoid the checks of paths.
+func links(j *analyzer, c *call, target field) {
+	for _, name := range absolute(c.st, target.text) {
+		switch a := j.scope.written(name); a.level {
+		case Refused:
+			j.refuse(c, a.reason)
+		case Asks:
+			j.ask(c, "links to a place that is protected or outside the workspace")
 		}
-	}
-	if o.has("delete") {
-		j.destroys(c, true, to)
 	}
 }
 
@@ -279,34 +255,6 @@ func download(j *analyzer, c *call) {
 	}
 }
 
-// sed judges sed by its script and by the files it changes in place.
-func sed(j *analyzer, c *call) {
-	o := parse(withoutSuffix(c.args, "efl"), "efl", "expression file line-length")
-	files := o.rest
-	var scripts []field
-	for _, opt := range o.list {
-		if opt.name == "e" || opt.double && strings.HasPrefix(opt.name, "ex") {
-			scripts = append(scripts, opt.value)
-		}
-	}
-	file, fromFile := o.get("f", "file")
-	if len(scripts) == 0 && !fromFile && len(files) > 0 {
-		scripts, files = files[:1], files[1:]
-	}
-	if contains("- /dev/stdin", file.value.text) {
-		scripts = append(scripts, field{text: j.stdin.text})
-		if !j.stdin.known {
-			j.ask(c, "runs what another command writes")
-		}
-	}
-	for _, s := range scripts {
-		effects(j, c, code.Sed(s.text))
-	}
-	if o.has("i", "I", "in-place") {
-		j.writes(c, files...)
-	}
-}
-
 // withoutSuffix drops the suffix that -i carries, which is no cluster of options. valued
 // are the letters that take a value.
 func withoutSuffix(args []field, valued string) []field {
@@ -323,47 +271,6 @@ func withoutSuffix(args []field, valued string) []field {
 		out = append(out, a)
 	}
 	return out
-}
-
-// kill judges the ending of processes.
-func kill(j *analyzer, c *call) {
-	pids := killed(c.args)
-	for _, p := range pids {
-		switch {
-		case p.text == "-1" || strings.Trim(p.text, "-0") == "1" && strings.HasPrefix(p.text, "-"):
-			j.refuse(c, "ends every process")
-		case p.text == "1" || p.text == "0":
-			j.ask(c, "ends many processes")
-		case strings.HasPrefix(p.text, "-"):
-			j.ask(c, "ends a whole group of processes")
-		case strings.Contains(p.text, unknown):
-			j.ask(c, "ends processes that cannot be seen")
-		}
-	}
-	if len(pids) > 2 {
-		j.ask(c, "ends many processes")
-	}
-}
-
-// killed returns the processes that kill is given.
-func killed(args []field) []field {
-	if len(args) == 1 && args[0].text == "-1" {
-		return args
-	}
-	for i := 0; i < len(args); i++ {
-		switch t := args[i].text; {
-		case contains("-l -L --list --table", t):
-			return nil
-		case contains("-s -n --signal -q", t):
-			i++
-		case t == "--":
-			return args[i+1:]
-		case strings.HasPrefix(t, "--"), len(t) > 1 && t[0] == '-' && (i == 0 || t[1] < '0' || t[1] > '9'):
-		default:
-			return args[i:]
-		}
-	}
-	return nil
 }
 
 // unread judges a program that runs code in a language which is not read.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/hermes-ls/hermes-ls/internal/protected"
 )
 
 // The files in rules describe the effects of programs by their options and words.
@@ -34,6 +36,8 @@ type program struct {
 	leads       bool            // only the options before its first operand are its own
 	assigns     bool            // NAME=VALUE before the command sets a variable
 	bundled     bool            // its first argument may be options without a dash
+	numbers     bool            // the first argument may be a number as an option, and others are operands
+	suffixed    bool            // -i may carry a suffix
 	rules       []rule
 	handlers    []func(*analyzer, *call) // they follow the rules
 }
@@ -68,6 +72,9 @@ func rules() *ruleset {
 
 func readRules(files fs.FS) (*ruleset, error) {
 	set := &ruleset{programs: map[string]*program{}, lists: map[string]map[string]string{}, patterns: map[string]*regexp.Regexp{}}
+	for _, name := range protected.Names() {
+		set.list("protected-" + name.Kind)[strings.ToLower(name.Text)] = name.Reason
+	}
 	names, err := fs.Glob(files, "rules/*.txt")
 	if err != nil {
 		return nil, err
@@ -88,6 +95,14 @@ func readRules(files fs.FS) (*ruleset, error) {
 		}
 	}
 	return set, nil
+}
+
+// list returns the list of a name, which may be new.
+func (s *ruleset) list(name string) map[string]string {
+	if s.lists[name] == nil {
+		s.lists[name] = map[string]string{}
+	}
+	return s.lists[name]
 }
 
 // ruleReader reads one file.
@@ -126,10 +141,7 @@ func (r *ruleReader) line(line string) error {
 		}
 	case word == "list":
 		name, reason, _ := strings.Cut(rest, ": ")
-		if r.set.lists[name] == nil {
-			r.set.lists[name] = map[string]string{}
-		}
-		r.list, r.reason = r.set.lists[name], reason
+		r.list, r.reason = r.set.list(name), reason
 	case len(r.block) == 0:
 		return fmt.Errorf("%q stands in no block", line)
 	case word == "match" || word == "not_match":
@@ -177,6 +189,11 @@ func (p *program) property(word string, list []string) bool {
 			(*set)[option] = true
 		}
 	}
+	marks := map[string]*bool{"known": &p.known, "leads": &p.leads, "assigns": &p.assigns, "bundled": &p.bundled, "numbers": &p.numbers, "suffixed": &p.suffixed}
+	if mark := marks[word]; mark != nil {
+		*mark = true
+		return true
+	}
 	switch word {
 	case "options":
 		for _, option := range list {
@@ -190,14 +207,6 @@ func (p *program) property(word string, list []string) bool {
 		add(&p.flags)
 	case "opens":
 		add(&p.opens)
-	case "known":
-		p.known = true
-	case "leads":
-		p.leads = true
-	case "assigns":
-		p.assigns = true
-	case "bundled":
-		p.bundled = true
 	case "skips":
 		p.skips = len(list)
 	default:
@@ -208,8 +217,8 @@ func (p *program) property(word string, list []string) bool {
 
 // ruleActions says of each action whether its first group of terms are operands.
 var ruleActions = map[string]bool{
-	"asks": false, "refused": false, "allows": false,
-	"writes": true, "removes": true, "moves": true, "configures": true, "loads": true, "destroys": true, "empties": true, "makes": true, "code": true, "script": true, "setting": true, "runs": true, "within": true,
+	"asks": false, "refused": false, "allows": false, "listens": false,
+	"writes": true, "removes": true, "moves": true, "configures": true, "loads": true, "destroys": true, "empties": true, "makes": true, "code": true, "shell": true, "script": true, "sed": true, "setting": true, "runs": true, "within": true,
 	"sql": true, "changes": true, "uploads": true, "deletes": true, "by": true, "verbs": true,
 }
 

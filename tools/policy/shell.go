@@ -297,6 +297,22 @@ func (s shell) chain(list []*syntax.Stmt) {
 	}
 }
 
+// eachEnvironment runs do once for every combination of the values of the variables
+// that do expands.
+func (s shell) eachEnvironment(do func()) {
+	saved := s.environments
+	defer func() { s.environments = saved }()
+	s.environments = new(environments)
+	for n := 0; ; n++ {
+		if n == maxEnvironments || s.work > maxWork {
+			s.environments = &environments{blur: true}
+		}
+		if do(); s.environments.blur || !s.environments.next() {
+			return
+		}
+	}
+}
+
 // simple judges assignments, or a command with those before it.
 func (s shell) simple(c *syntax.CallExpr) {
 	for _, a := range c.Assigns {
@@ -416,7 +432,7 @@ var subscript = lazily("^[\\w\\s=+*/%(<>&|!?:,-]*\\w\\[[^\\]]*(\\$\\(|`)")
 const inSubscript = "hides a command in the subscript of an array"
 
 // subscripts asks about commands that hide in quoted texts of that form.
-func (j *analyzer) subscripts(file *syntax.File) {
+func (r *report) subscripts(file *syntax.File) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		text := ""
 		switch n := n.(type) {
@@ -432,7 +448,7 @@ func (j *analyzer) subscripts(file *syntax.File) {
 			}
 		}
 		if subscript().MatchString(text) {
-			j.note(Asks, inSubscript, j.whole())
+			r.note(Asks, inSubscript, r.whole())
 		}
 		return true
 	})

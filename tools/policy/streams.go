@@ -177,10 +177,9 @@ func (s shell) redirect(stmt *syntax.Stmt, r *syntax.Redirect) input {
 		to.glob = strings.ContainsAny(to.text, "*?[")
 		s.writes(&call{st: s.state, words: s.statementWords(stmt, r, to)}, to)
 		in := s.stdout(stmt)
-		if how := ""; stmt.Cmd != nil && !in.some {
-			if how = origin(stmt.Cmd); how != "" {
-				in = input{some: true, how: how}
-			}
+		if stmt.Cmd != nil && !in.some {
+			in.how = origin(stmt.Cmd)
+			in.some = in.how != ""
 		}
 		s.put(s.state, to, in, r.Op == syntax.AppOut)
 		s.makes(s.state, to, s.sources(stmt)...)

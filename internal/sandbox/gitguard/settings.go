@@ -4,36 +4,36 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/protected"
 )
 
 // runsByItself are names of files and folders that run or configure something as soon as
 // a folder is opened in an editor, entered by a shell, or worked in by an agent. If they
 // exist in a root, they are read-only there. In its folders a change is asked about.
-var runsByItself = []string{
-	".vscode", ".idea", ".zed", ".helix", ".fleet", ".devcontainer", ".devcontainer.json", ".vim", ".exrc", ".nvimrc", ".nvim.lua", ".vimrc", ".lvimrc",
-	".dir-locals.el", ".gdbinit", ".lldbinit", ".envrc", ".mise.toml", "mise.toml", ".mise", ".autoenv.zsh", ".env.fish",
-	".dir-locals-2.el", ".local.vimrc", ".autoenv", ".mise.local.toml", "mise.local.toml",
-	".Rprofile", ".pdbrc", ".ghci", ".irbrc", ".pryrc", "jupyter_server_config.py", "jupyter_notebook_config.py", "ipython_config.py",
-	".lazygit.yml", ".qwen", ".crush.json", "crush.json", ".kilocode", ".trae", ".factory",
-	".hermes", ".claude", ".cursor", ".gemini", ".codex", ".windsurf", ".continue", ".roo", ".kiro", ".mcp.json", ".opencode", "opencode.json", ".amazonq", ".junie", ".aider.conf.yml",
-}
-
+//
 // instructs are names of files that agents obey, or that a tool runs from when the user
 // calls it. Repositories change them all the time, so they are not read-only: a command
 // that changes one is asked about, unless it is git itself.
-var instructs = []string{
-	"AGENTS.md", "CLAUDE.md", "GEMINI.md", ".hermes.md", ".cursorrules", ".windsurfrules", ".clinerules",
-	".gitmodules", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", ".npmrc",
-	"lefthook.yaml", "lefthook.toml", "lefthook.json", "lefthook-local.yml", "lefthook-local.yaml", ".lefthook.yaml", ".lefthook.toml", ".lefthook.json", ".lefthook-local.yml", ".yarnrc.yml", ".pnpmfile.cjs",
-	".yarnrc", "bunfig.toml", ".bazelrc", ".mvn", ".lfsconfig", "rust-analyzer.toml",
-}
-
+//
 // inFolder are files that configure a tool in a folder of one of these names, and mean
 // nothing elsewhere.
-var inFolder = map[string][]string{
-	"config.toml": {".cargo", "repo", "mise"}, "config": {".cargo", ".bundle", ".sl"}, // repo: of .jj
-	"hgrc": {".hg"}, "hgrc-not-shared": {".hg"}, "hooks": {".github"},
-	"copilot-instructions.md": {".github"},
+var runsByItself, instructs, inFolder = protectedNames()
+
+func protectedNames() (runs, told []string, inFolder map[string][]string) {
+	inFolder = map[string][]string{}
+	for _, name := range protected.Names() {
+		folder, file, inner := strings.Cut(name.Text, "/")
+		switch {
+		case name.Runs:
+			runs = append(runs, name.Text)
+		case name.Told && inner:
+			inFolder[file] = append(inFolder[file], folder)
+		case name.Told:
+			told = append(told, name.Text)
+		}
+	}
+	return runs, told, inFolder
 }
 
 // inRepository are names in a git folder that other programs than git run or obey: lazygit's
