@@ -87,7 +87,7 @@ func New(c Config) *Box {
 	s := &shared{cfg: c, mode: c.Mode, network: c.Network}
 	b := &Box{shared: s}
 	s.places = gitguard.New(gitguard.Config{
-		Roots: c.Roots, Home: c.Home, HermesHome: c.HermesHome,
+		Roots: func() []string { return s.cfg.Roots() }, Home: c.Home, HermesHome: c.HermesHome,
 		Holds: b.holds, Inside: b.inside, Protect: s.holders.Protect, Notify: b.Tell,
 	})
 	s.views.read = c.Read
