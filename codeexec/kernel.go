@@ -42,6 +42,7 @@ type kernel struct {
 	out, errs *splitter
 	process   *proc.Process
 	scripts   int
+	settle    func(context.Context) string // reviews the changes since the last review
 
 	gone chan struct{} // closed when the process has ended; then exit is valid
 	exit proc.Exit
@@ -51,25 +52,29 @@ type kernel struct {
 func (k *kernelSlot) close() {
 	k.lock <- struct{}{}
 	defer func() { <-k.lock }()
-	k.end()
+	done, cancel := context.WithCancel(context.Background())
+	cancel() // the user is not asked when the session ends
+	k.end(done)
 }
 
-// end ends the kernel, if there is one. Its caller holds lock.
-func (k *kernelSlot) end() {
+// end ends the kernel, if there is one, and reviews its changes. If ctx is done, it denies
+// them. Its caller holds lock.
+func (k *kernelSlot) end(ctx context.Context) (note string) {
 	if k.reaper != nil {
 		k.reaper.Stop()
 	}
 	if k.kernel != nil {
-		k.kernel.end(cancelGrace)
+		note = k.kernel.end(ctx, cancelGrace)
 		k.kernel = nil
 	}
+	return note
 }
 
 // reap ends an idle kernel.
-func (k *kernelSlot) reap() {
+func (k *kernelSlot) reap(ctx context.Context) {
 	select {
 	case k.lock <- struct{}{}:
-		k.end()
+		k.end(ctx)
 		<-k.lock
 	default: // a script uses it
 	}
@@ -94,7 +99,7 @@ func (k *kernelSlot) execute(ctx context.Context, r *Runner, env *tools.Env, s s
 		if !reset {
 			note = lostText
 		}
-		k.end()
+		note = joined(note, k.end(ctx))
 	}
 	if k.kernel == nil {
 		if k.kernel, err = r.startKernel(ctx, env, s); err != nil {
@@ -103,10 +108,9 @@ func (k *kernelSlot) execute(ctx context.Context, r *Runner, env *tools.Env, s s
 	}
 	done, err = k.kernel.run(ctx, r, env, s)
 	if k.kernel.dead() {
-		k.end()
-		note = lostText
+		note = joined(lostText, k.end(ctx))
 	} else {
-		k.reaper = time.AfterFunc(k.idle, k.reap)
+		k.reaper = time.AfterFunc(k.idle, func() { k.reap(r.ctx) })
 	}
 	done.note = joined(note, done.note)
 	return done, err
@@ -128,6 +132,11 @@ func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *
 	if k.socket, err = listen(k.stage.path("s")); err != nil {
 		return nil, err
 	}
+	// Threads of a script go on between the scripts. So the kernel is a running command until it ends.
+	places := tools.WatchPlaces(ctx, env, s.call, env.Sandbox)
+	later := *env
+	later.Progress = nil // the call is over by then
+	k.settle = func(ctx context.Context) string { return places.Settle(ctx, &later, s.call) }
 	c := r.command(env, s.python, k.stage, k.socket, "kernel.py")
 	c.Stdin, k.commands = io.Pipe()
 	c.Stdout, c.Stderr = k.out, k.errs
@@ -136,6 +145,7 @@ func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *
 		k.process, err = proc.Start(r.ctx, c)
 	}
 	if err != nil {
+		k.settle(ctx)
 		k.socket.close()
 		return nil, fmt.Errorf("starting the scripts' interpreter: %w", err)
 	}
@@ -155,12 +165,14 @@ func (k *kernel) dead() bool {
 	}
 }
 
-func (k *kernel) end(grace time.Duration) {
+func (k *kernel) end(ctx context.Context, grace time.Duration) (note string) {
 	k.process.Stop(grace)
 	<-k.gone
+	note = k.settle(ctx)
 	k.commands.Close() //nolint:errcheck // never fails
 	k.socket.close()
 	k.stage.dir.Remove()
+	return note
 }
 
 // run runs one script. The kernel continues, unless the script, its timeout or ctx ends it.

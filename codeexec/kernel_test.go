@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 func TestVariablesStay(t *testing.T) {
@@ -191,5 +194,49 @@ func TestSeveralKernelsLeaveNothing(t *testing.T) {
 		if left, _ := filepath.Glob(dir); len(left) > 0 {
 			t.Errorf("%q is left", left)
 		}
+	}
+}
+
+// A thread goes on after its script. Its changes are reviewed with the next script, and with the
+// end of the kernel.
+func TestKernelIsReviewedBetweenScripts(t *testing.T) {
+	t.Parallel()
+	for _, atEnd := range []bool{false, true} {
+		b := newBed(t, Config{Persist: true}, scriptFiles)
+		home, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.env.Gate = tools.NewGate(tools.GateConfig{Mode: "ask", Asker: deniesHooks{}})
+		b.env.Sandbox = sandbox.New(sandbox.Config{
+			Mode: sandbox.WorkspaceWrite, Network: true, Home: home, HermesHome: home + "/.hermes", Roots: b.env.Files.Folders, Environ: b.runner.cfg.Environ,
+		})
+		b.run(`
+import os, threading, time
+def later():
+    while not os.path.exists("go"): time.sleep(0.01)
+    hooks = ".git/" + "skooh"[::-1]
+    os.makedirs(hooks)
+    open(hooks + "/pre-commit", "w").write("x")
+    open("planted", "w").write("x")
+threading.Thread(target=later, daemon=True).start()
+`[1:])
+		if err := os.WriteFile(filepath.Join(b.dir, "go"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the hook was planted", func() bool {
+			_, err := os.Stat(filepath.Join(b.dir, "planted"))
+			return err == nil
+		})
+		if atEnd {
+			b.runner.Close()
+		} else if a := b.run("print(1)"); !strings.Contains(a.Note, "removed") {
+			t.Errorf("%+v", a)
+		}
+		if _, err := os.Stat(filepath.Join(b.dir, ".git/hooks/pre-commit")); err == nil {
+			t.Errorf("the hook is there, at the end: %v", atEnd)
+		}
+		b.runner.Close()
+		b.env.Sandbox.Close()
 	}
 }

@@ -322,11 +322,13 @@ func TestWorkerStopped(t *testing.T) {
 func TestWorkerChanged(t *testing.T) {
 	t.Parallel()
 	in := hold(t)
-	const show = "ulimit -f; ulimit -n; nice"
+	const show = "ulimit -f; ulimit -n; nice; chrt -p $$ | sed 's/.*: //'; taskset -p $$ | sed 's/.*: //'"
 	before := shown(t, in, show)
-	shown(t, in, "renice -n 5 -p $PPID")
-	if after := shown(t, in, show); after != before {
-		t.Errorf("%q, then %q", before, after)
+	for _, change := range []string{"renice -n 5 -p $PPID", "chrt -i -p 0 $PPID", "taskset -p 1 $PPID"} {
+		shown(t, in, change)
+		if after := shown(t, in, show); after != before {
+			t.Errorf("%s: %q, then %q", change, before, after)
+		}
 	}
 	shown(t, in, "renice -n 5 -p 1; kill -9 $(grep -l ^hermes-ls.__work /proc/[0-9]*/cmdline | grep -v /$PPID/ | cut -d/ -f3) 2>/dev/null; true")
 	_, _ = background(t, in, "echo up; sleep 1000")

@@ -403,6 +403,8 @@ func (w *standby) start(s supervisor, m spec.Message) (pid int, l spec.Limits, e
 type inherited struct {
 	limits []unix.Rlimit
 	nice   int
+	policy uint32      // of the scheduler
+	cpus   unix.CPUSet // on which it may run
 }
 
 func whatChildrenInherit() inherited {
@@ -410,7 +412,12 @@ func whatChildrenInherit() inherited {
 	if err != nil {
 		nice = -1
 	}
-	return inherited{allLimits(), nice}
+	i := inherited{limits: allLimits(), nice: nice}
+	if attr, err := unix.SchedGetAttr(0, 0); err == nil {
+		i.policy = attr.Policy
+	}
+	unix.SchedGetaffinity(0, &i.cpus) //nolint:errcheck // machines of more processors are not looked at
+	return i
 }
 
 // unchanged reports whether no command has changed it.
@@ -422,7 +429,7 @@ func (i inherited) unchanged() bool {
 			return false
 		}
 	}
-	return now.nice == i.nice
+	return now.nice == i.nice && now.policy == i.policy && now.cpus == i.cpus
 }
 
 // allLimits are this process's, by their numbers.
