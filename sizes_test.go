@@ -22,7 +22,6 @@ const (
 // tooLarge has the packages and types that are still above the limits, with their size.
 // A size may only shrink; remove an entry when it is below its limit.
 var tooLarge = map[string]int{
-	"tools":        10438,
 	"tools/policy": 5027,
 }
 

@@ -24,7 +24,7 @@ var stillNamed = map[string]int{
 	"server":             2, // toolsets
 	"server/acp":         1, // a way to log in
 	"protocol/acp":       1, // a kind of content
-	"tools":              3, // toolsets that configuration may name
+	"tools":              4, // toolsets that configuration may name
 }
 
 // TestToolNames lets no package name a tool of another: properties of a tool say how it may

@@ -154,7 +154,7 @@ func (s *Session) rewind(ctx context.Context, to func(last int64) (int64, error)
 
 // reload reads a history that was rewound.
 func (s *Session) reload(ctx context.Context) error {
-	s.config.Env.Recall.Forget() // what was read after the message is no longer before the model
+	s.forget() // the model no longer has the results after the message
 	if err := s.sync(ctx); err != nil {
 		return fmt.Errorf("reading session %s again: %w", s.id, err)
 	}

@@ -108,7 +108,7 @@ func (t *turn) compact(ctx context.Context, hints string) error {
 		t.sink.Event(news)
 		return fmt.Errorf("keeping the summary: %w", err)
 	}
-	t.config.Env.Recall.Forget() // what was read is no longer before the model
+	t.forget() // the model no longer has the results
 	if err := t.renew(); err != nil {
 		t.notice("The session goes on with the instructions and tools it had: %v.", err)
 	}

@@ -9,10 +9,11 @@ import (
 	"sync"
 	"testing"
 
+	"io"
+
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
-	"io"
 )
 
 // After a rejected picture the session works on, also in a later process, in which the

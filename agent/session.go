@@ -272,6 +272,13 @@ func (s *Session) toolset() *tools.Set {
 	return s.tools
 }
 
+// forget tells the tools that the model no longer has earlier results.
+func (s *Session) forget() {
+	if s.config.Env.Forget != nil {
+		s.config.Env.Forget()
+	}
+}
+
 // env returns the environment of the tool calls of one turn.
 func (s *Session) env(head store.Session, progress func(tools.Progress)) *tools.Env {
 	env := *s.config.Env

@@ -13,6 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
 // The real tools in a real folder: an editor can follow where the agent is, see
@@ -38,8 +39,8 @@ func TestRealTools(t *testing.T) {
 		x.Call("3", "read_file", `{"path":"../x"}`)
 	}, func(x *fakemodel.Exchange) { x.Text("Done.") })
 	config := agent.Config{
-		Model: m, Store: openStore(t), Tools: toolSet(t, tools.Builtin()...),
-		Env: &tools.Env{Files: files, Gate: tools.NewGate(tools.GateConfig{Mode: "off"}), Todos: tools.NewTodos()},
+		Model: m, Store: openStore(t), Tools: toolSet(t, builtin()...),
+		Env: &tools.Env{Files: files, Gate: gate.New(gate.Config{Mode: "off"}), Todos: tools.NewTodos()},
 	}
 	s := begin(t, config)
 	live, again := &recorder{}, &recorder{}
@@ -111,7 +112,7 @@ func TestPictures(t *testing.T) {
 		func(x *fakemodel.Exchange) { x.Text("Still a dot.") },
 	)
 	config := agent.Config{
-		Model: m, Store: openStore(t), Tools: toolSet(t, tools.Builtin()...),
+		Model: m, Store: openStore(t), Tools: toolSet(t, builtin()...),
 		Env: &tools.Env{Files: files, Sees: func() bool { return true }},
 	}
 	s := begin(t, config)

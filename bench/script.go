@@ -18,6 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/codeexec"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
 // scripts measures execute_code from within a script: its calls against a plain echo
@@ -62,7 +63,7 @@ func newScriptLab(l *lab) (*scriptLab, error) {
 	}
 	s.env = &tools.Env{
 		Files: ws, OutputDir: filepath.Join(l.dir, "outputs"), Call: s.set.Call, Tools: s.set,
-		Gate: tools.NewGate(tools.GateConfig{Mode: "off"}),
+		Gate: gate.New(gate.Config{Mode: "off"}),
 	}
 	if s.echo, err = net.Listen("unix", s.path); err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 
 // Asker asks the user for the extensions of a session, by the rules of its gate.
 type Asker struct {
-	Gate *tools.Gate
+	Gate tools.Approver
 	ID   string // of the session
 	// Owner is the session of the user, and For the goal, if a subagent asks. Else they are
 	// empty.

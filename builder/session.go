@@ -35,7 +35,7 @@ type Plan struct {
 	// Tools lists the tools of the session. If the session is stored, told are the tools
 	// that it was stored with. Tools is called again at each compaction, with nil.
 	Tools func(ctx context.Context, told []tools.Spec) (*tools.Set, error)
-	// Prompt writes the system prompt. It gets the fields OS, Date, Tools and Sections, and
+	// Prompt writes the system prompt. It gets the fields OS, Date, Shell, Tools and Sections, and
 	// sets the others. It is called again at each compaction.
 	Prompt func(prompt.Config) string
 	// Life ends with the session. Extensions that are asked for notices get it.
@@ -49,8 +49,7 @@ func Open(ctx context.Context, p Plan) (*agent.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Env.Recall.OnForget = p.Extensions.Forget
-	c.Env.Processes = Background(p.Extensions)
+	c.Env.Forget = p.Extensions.Forget
 	c.Tools = set
 	c.Notices = func() []string { return p.Extensions.Notices(p.Life, extension.WithRequest) }
 	if p.Kind != extension.Subagent {
@@ -117,7 +116,7 @@ func Told(head store.Session) []tools.Spec {
 }
 
 func (p Plan) system(ctx context.Context, offered []tools.Spec) string {
-	c := prompt.Config{OS: runtime.GOOS, Date: time.Now(), Sections: p.Extensions.Sections(ctx), Tools: make([]string, len(offered))}
+	c := prompt.Config{OS: runtime.GOOS, Date: time.Now(), Shell: shellName(p.Extensions), Sections: p.Extensions.Sections(ctx), Tools: make([]string, len(offered))}
 	for i, t := range offered {
 		c.Tools[i] = t.Name
 	}
@@ -138,13 +137,14 @@ func InGit(folder string) bool {
 	}
 }
 
-// Background returns the background commands. If no extension runs them, it returns nil.
-func Background(s *extension.Set) *tools.Processes {
-	own, ok := extension.Find[interface{ Background() *tools.Processes }](s)
+// shellName returns the name of the shell that runs commands. If no extension runs
+// commands, it returns "".
+func shellName(s *extension.Set) string {
+	own, ok := extension.Find[interface{ ShellName() string }](s)
 	if !ok {
-		return nil
+		return ""
 	}
-	return own.Background()
+	return own.ShellName()
 }
 
 // changedFiles returns the function that lists the files that the session has changed. If

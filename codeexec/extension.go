@@ -9,11 +9,17 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Extension returns the extension. Its configuration section is a [Config], to which
-// set adds the parts that sessions share.
-func Extension(set func(*Config)) extension.Extension { return scripts{set} }
+// Extension returns the extension. Its configuration section is a [Config], to which set
+// adds the parts that sessions share. Extensions returns the session's extensions; scripts
+// get the instances that are derived from them.
+func Extension(set func(*Config), extensions func() *extension.Set) extension.Extension {
+	return scripts{set, extensions}
+}
 
-type scripts struct{ set func(*Config) }
+type scripts struct {
+	set        func(*Config)
+	extensions func() *extension.Set
+}
 
 func (scripts) Name() string { return "code_execution" }
 
@@ -46,9 +52,16 @@ func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	if x.runner == nil {
 		x.config = c
 		x.set(&c)
+		c.Derive = x.derive
 		x.runner = New(c)
 	}
 	return []tools.Tool{x.runner.Tool()}, nil
+}
+
+// derive returns the instances that a script of the session gets.
+func (x *instance) derive(ctx context.Context) (*extension.Set, error) {
+	s := x.session
+	return x.extensions().Derive(ctx, extension.Script, extension.Own{ID: s.ID, Folders: s.Folders, Files: s.Files, Editor: s.Editor})
 }
 
 // Close ends the kernel of persistent scripts.

@@ -14,6 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
 // kernelIdle is how long a kernel stays without a script.
@@ -126,14 +127,14 @@ func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *
 			k.stage.dir.Remove()
 		}
 	}()
-	if err := k.stage.fill(functions(env)); err != nil {
+	if err := k.stage.fill(functions(s.env)); err != nil {
 		return nil, err
 	}
 	if k.socket, err = listen(k.stage.path("s")); err != nil {
 		return nil, err
 	}
 	// Threads of a script go on between the scripts. So the kernel is a running command until it ends.
-	places := tools.WatchPlaces(ctx, env, s.call, env.Sandbox)
+	places := gate.WatchPlaces(ctx, env, s.call, env.Sandbox)
 	later := *env
 	later.Progress = nil // the call is over by then
 	k.settle = func(ctx context.Context) string { return places.Settle(ctx, &later, s.call) }
@@ -179,7 +180,7 @@ func (k *kernel) end(ctx context.Context, grace time.Duration) (note string) {
 func (k *kernel) run(ctx context.Context, r *Runner, env *tools.Env, s script) (ending, error) {
 	k.scripts++
 	name := fmt.Sprintf("script%d.py", k.scripts)
-	running := r.newRunningScript(env, s, functions(env))
+	running := r.newRunningScript(env, s, functions(s.env))
 	k.socket.open(ctx, running.queue)
 	token := rand.Text()
 	outEnd, errEnd := k.out.begin(running.stdout(token), token), k.errs.begin(running.errs, token)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
-	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
 func TestVariablesStay(t *testing.T) {
@@ -207,7 +207,7 @@ func TestKernelIsReviewedBetweenScripts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.env.Gate = tools.NewGate(tools.GateConfig{Mode: "ask", Asker: deniesHooks{}})
+		b.env.Gate = gate.New(gate.Config{Mode: "ask", Asker: deniesHooks{}})
 		b.env.Sandbox = sandbox.New(sandbox.Config{
 			Mode: sandbox.WorkspaceWrite, Network: true, Home: home, HermesHome: home + "/.hermes", Roots: b.env.Files.Folders, Environ: b.runner.cfg.Environ,
 		})

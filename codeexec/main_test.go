@@ -7,12 +7,16 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/modes"
+	"github.com/hermes-ls/hermes-ls/tools/file"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
+	"github.com/hermes-ls/hermes-ls/tools/shell"
 
 	"go.uber.org/goleak"
 
@@ -87,12 +91,12 @@ func openBed(dir, out string, c Config) (*bed, error) {
 		c.Environ = plainEnviron()
 	}
 	b := &bed{dir: dir, runner: New(c)}
-	if b.set, err = tools.NewSet(append(tools.Builtin(), b.runner.Tool())...); err != nil {
+	if b.set, err = tools.NewSet(append(slices.Concat(file.Tools(file.Config{}), shell.Tools(shell.Config{Shell: shell.New(dir, nil)}), tools.Builtin()), b.runner.Tool())...); err != nil {
 		return nil, err
 	}
 	b.env = &tools.Env{
-		SessionID: "test", Files: ws, Shell: tools.NewShell(dir, nil), Todos: tools.NewTodos(),
-		Gate: tools.NewGate(tools.GateConfig{Mode: "ask", Asker: b}), OutputDir: out,
+		SessionID: "test", Files: ws, Todos: tools.NewTodos(),
+		Gate: gate.New(gate.Config{Mode: "ask", Asker: b}), OutputDir: out,
 		Progress: func(p tools.Progress) {
 			b.mu.Lock()
 			defer b.mu.Unlock()

@@ -2,10 +2,13 @@ package codeexec
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/file"
+	"github.com/hermes-ls/hermes-ls/tools/shell"
 )
 
 // On Windows the tool is not offered, and one that is called all the same says so.
@@ -13,7 +16,7 @@ func TestWindows(t *testing.T) {
 	t.Parallel()
 	r := New(Config{GOOS: "windows"})
 	defer r.Close()
-	set, err := tools.NewSet(append(tools.Builtin(), r.Tool())...)
+	set, err := tools.NewSet(append(slices.Concat(file.Tools(file.Config{}), shell.Tools(shell.Config{}), tools.Builtin()), r.Tool())...)
 	if err != nil {
 		t.Fatal(err)
 	}

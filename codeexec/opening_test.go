@@ -12,6 +12,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
 // firstOnly approves the first request, and denies the others.
@@ -43,7 +44,7 @@ func TestApprovedScriptOpensWhatItNames(t *testing.T) {
 		b.env.Sandbox = sandbox.New(sandbox.Config{
 			Mode: sandbox.WorkspaceWrite, Network: true, Home: home, HermesHome: home + "/.hermes", Roots: b.env.Files.Folders, Environ: b.runner.cfg.Environ,
 		})
-		b.env.Gate = tools.NewGate(tools.GateConfig{Mode: "ask", Asker: new(firstOnly)})
+		b.env.Gate = gate.New(gate.Config{Mode: "ask", Asker: new(firstOnly)})
 		a := b.run(code)
 		b.env.Sandbox.Close()
 		if text, err := os.ReadFile(filepath.Join(b.dir, ".vscode/settings.json")); err != nil || strings.TrimSpace(string(text)) != want {

@@ -10,9 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
@@ -55,7 +57,7 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if invalid != "" {
 		return tools.Fail("%s", invalid), nil
 	}
-	if env.Call == nil || env.Files == nil {
+	if env.Tools == nil || env.Files == nil {
 		return tools.Fail("This session has no tools that a script could call. Use normal tool calls instead."), nil
 	}
 	opening, err := r.mayRun(ctx, env, call, code)
@@ -67,7 +69,15 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 		return tools.Result{}, err
 	}
 	s := script{call: call, python: python, code: code, opening: opening}
-	places := tools.WatchPlaces(ctx, env, call, env.Sandbox.With(opening))
+	derived, err := r.derive(ctx)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	defer derived.Close(context.WithoutCancel(ctx)) //nolint:errcheck // what a script gets starts nothing
+	if s.env, err = envOf(ctx, env, derived); err != nil {
+		return tools.Result{}, err
+	}
+	places := gate.WatchPlaces(ctx, env, call, env.Sandbox.With(opening))
 	var done ending
 	if r.cfg.Persist {
 		done, err = r.kernel.execute(ctx, r, env, s, in.Reset)
@@ -91,6 +101,7 @@ type script struct {
 	python  Python
 	code    string
 	opening sandbox.Opening // that the user has approved for it
+	env     *tools.Env      // of its calls
 }
 
 // program returns the code to run. If the input is invalid, it returns the reason.
@@ -137,7 +148,7 @@ func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, co
 			return path
 		},
 	}
-	return tools.Approve(ctx, env, call, code, place, func(place policy.Scope) policy.Verdict { return policy.Python(code, place) })
+	return gate.Approve(ctx, env, call, code, false, place, func(place policy.Scope) policy.Verdict { return policy.Python(code, place) })
 }
 
 func (r *Runner) search(env *tools.Env, call tools.Call) Search {
@@ -165,16 +176,39 @@ type ending struct {
 	functions   []tools.Tool
 }
 
-// caller returns a function that runs a script's calls in the session's dispatch. They
-// share the session's shell. Approval requests show the script's call, since the editor
-// knows no other.
+// derive returns the instances that a script gets. If the session has no extensions, derive
+// returns an empty set.
+func (r *Runner) derive(ctx context.Context) (*extension.Set, error) {
+	if r.cfg.Derive == nil {
+		return &extension.Set{}, nil
+	}
+	return r.cfg.Derive(ctx)
+}
+
+// envOf returns the Env of a script's calls. Its tools are those of the derived instances,
+// and tools of no extension. A field that is not named here is not given.
+func envOf(ctx context.Context, env *tools.Env, derived *extension.Set) (*tools.Env, error) {
+	list, err := derived.Tools(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("listing the tools of a script: %w", err)
+	}
+	set, err := env.Tools.Replace(list)
+	if err != nil {
+		return nil, fmt.Errorf("listing the tools of a script: %w", err)
+	}
+	set.Events = derived.Events()
+	return &tools.Env{
+		SessionID: env.SessionID, Files: env.Files, Gate: env.Gate, Secrets: env.Secrets, Sandbox: env.Sandbox,
+		OutputDir: env.OutputDir, HermesHome: env.HermesHome, Owner: env.Owner, For: env.For,
+		Tools: set, Offered: env.Offered, Script: true,
+	}, nil
+}
+
+// caller returns a function that runs a script's calls. Approval requests show the call of
+// the script, since the editor knows no other.
 func caller(env *tools.Env, call tools.Call) func(context.Context, string, json.RawMessage) tools.Result {
-	inner := *env
-	inner.Progress, inner.Terminals, inner.Call, inner.Recall, inner.Diagnoser, inner.Sees = nil, nil, nil, nil, nil, nil
-	inner.Processes = nil // so commands run in the foreground only
-	inner.Script = true
 	return func(ctx context.Context, tool string, args json.RawMessage) tools.Result {
-		result, _ := env.Call(ctx, &inner, tools.Call{ID: call.ID, Name: tool, Args: args}) // an error is that of ctx, and the result says so
+		result, _ := env.Tools.Call(ctx, env, tools.Call{ID: call.ID, Name: tool, Args: args}) // an error is that of ctx, and the result says so
 		return result
 	}
 }
@@ -197,7 +231,7 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 		return done, err
 	}
 	defer stage.dir.Remove()
-	functions := functions(env)
+	functions := functions(s.env)
 	if err := stage.fill(functions); err != nil {
 		return done, err
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -36,6 +37,8 @@ type Config struct {
 	Environ     []string      // the server's environment; nil: the process's
 	Pythons     *Pythons      // may be shared by sessions; nil: new
 	GOOS        string        // for tests; empty: runtime.GOOS
+	// Derive returns the instances that a script gets; nil: it gets the session's tools.
+	Derive func(context.Context) (*extension.Set, error)
 }
 
 // Runner runs the scripts of one session. It is safe for concurrent use.

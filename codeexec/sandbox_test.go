@@ -11,6 +11,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
 // The same script in the session's sandbox and without it.
@@ -40,7 +41,7 @@ func TestSandboxedScript(t *testing.T) {
 				t.Fatal(err)
 			}
 			b := newBed(t, Config{Persist: persist}, scriptFiles)
-			b.env.Gate = tools.NewGate(tools.GateConfig{Mode: "ask", Asker: deniesHooks{}})
+			b.env.Gate = gate.New(gate.Config{Mode: "ask", Asker: deniesHooks{}})
 			b.env.Sandbox = sandbox.New(sandbox.Config{
 				Mode: mode, Network: true, Home: home, HermesHome: home + "/.hermes", Roots: b.env.Files.Folders, Environ: b.runner.cfg.Environ,
 			})

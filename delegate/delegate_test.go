@@ -12,7 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/extensions/files"
+	"github.com/hermes-ls/hermes-ls/extensions/shell"
 	"github.com/hermes-ls/hermes-ls/internal/modes"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 
 	"go.uber.org/goleak"
 
@@ -174,22 +178,23 @@ var defaultLimits = delegate.Limits{Children: 3, Depth: 1, Iterations: 50, Tools
 
 // bed is a session that delegates, with all that belongs to it.
 type bed struct {
-	t        testing.TB
-	dir      string
-	store    *store.Store
-	model    *scripted
-	limits   delegate.Limits
-	sink     *recorder // of the children
-	asker    tools.Asker
-	ended    func()
-	children *delegate.Children
-	parent   *agent.Session
-	files    *workspace.Workspace
-	room     int
-	output   string // where what is cut is kept
-	docs     workspace.Documents
-	box      *sandbox.Box // bounds commands; nil: nothing does
-	id       string
+	extensions *extension.Set
+	t          testing.TB
+	dir        string
+	store      *store.Store
+	model      *scripted
+	limits     delegate.Limits
+	sink       *recorder // of the children
+	asker      tools.Asker
+	ended      func()
+	children   *delegate.Children
+	parent     *agent.Session
+	files      *workspace.Workspace
+	room       int
+	output     string // where what is cut is kept
+	docs       workspace.Documents
+	box        *sandbox.Box // bounds commands; nil: nothing does
+	id         string
 }
 
 func newBed(t testing.TB, scripts map[string][][]step, options ...func(*bed)) *bed {
@@ -212,6 +217,16 @@ func newBed(t testing.TB, scripts map[string][][]step, options ...func(*bed)) *b
 	return b
 }
 
+// tools lists the tools of the session, without delegation.
+func (b *bed) tools() []tools.Tool {
+	b.t.Helper()
+	list, err := b.extensions.Tools(b.t.Context(), nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return append(list, tools.Builtin()...)
+}
+
 // open begins the session, or takes it up again.
 func (b *bed) open() {
 	b.t.Helper()
@@ -219,8 +234,15 @@ func (b *bed) open() {
 	if b.files, err = workspace.Open([]string{b.dir}, b.docs); err != nil {
 		b.t.Fatal(err)
 	}
+	b.extensions, err = extension.Open(b.t.Context(), []extension.Extension{files.New(nil), shell.New(shell.Options{})}, func(string) *extension.Session {
+		return &extension.Session{Folders: b.files.Folders, Files: b.files, Editor: b.files, Config: func(any) error { return nil }}
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
 	b.children = delegate.New(delegate.Config{
-		Sandbox: b.box, Store: b.store, Sink: b.sink, Ended: b.ended, Cwd: b.dir,
+		Extensions: func() *extension.Set { return b.extensions },
+		Sandbox:    b.box, Store: b.store, Sink: b.sink, Ended: b.ended, Cwd: b.dir,
 		Limits: func() delegate.Limits { return b.limits },
 		Model: func(_ context.Context, route string) (delegate.Model, error) {
 			if route == "nowhere" {
@@ -233,13 +255,13 @@ func (b *bed) open() {
 			return delegate.Model{Model: b.model, Name: name}, nil
 		},
 	})
-	set, err := tools.NewSet(append(tools.Builtin(), b.children.Tool())...)
+	set, err := tools.NewSet(append(b.tools(), b.children.Tool())...)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	env := &tools.Env{
-		Files: b.files, Shell: tools.NewShell(b.dir, nil), Todos: tools.NewTodos(),
-		Gate:      tools.NewGate(tools.GateConfig{Mode: "ask", Asker: b.asker}),
+		Files: b.files, Todos: tools.NewTodos(),
+		Gate:      gate.New(gate.Config{Mode: "ask", Asker: b.asker}),
 		OutputDir: b.output, Sandbox: b.box,
 	}
 	c := agent.Config{Head: store.Session{ID: b.id, Cwd: b.dir}, Model: b.model, Store: b.store, Tools: set, Env: env, Window: b.room, CompactAt: -1}

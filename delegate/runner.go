@@ -16,6 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
 // Runner opens the workers of subagents. Limits, progress and results are the same for all
@@ -125,7 +126,7 @@ func mergeGate(env *tools.Env, t *Task) func(ctx context.Context, path string) e
 	own := *env
 	own.Owner, own.SessionID, own.For = cmp.Or(env.Owner, env.SessionID), t.ID, headline(t.Goal, 200)
 	return func(ctx context.Context, path string) error {
-		return tools.MayWrite(ctx, &own, tools.Call{ID: "merge", Name: ToolName}, "merge ", path)
+		return gate.MayWrite(ctx, &own, tools.Call{ID: "merge", Name: ToolName}, "merge ", path)
 	}
 }
 
@@ -182,15 +183,11 @@ func (w *worker) addSubagents(parent *Children, t *Task) {
 // A field that is not named here is not given.
 func (w *worker) childEnv(env *tools.Env, t *Task) *tools.Env {
 	own := &tools.Env{
-		SessionID: t.ID, Files: w.files, Todos: tools.NewTodos(), Recall: tools.NewRecall(),
-		Gate: env.Gate, Secrets: env.Secrets, Sandbox: env.Sandbox, Diagnoser: env.Diagnoser, HermesHome: env.HermesHome,
+		SessionID: t.ID, Files: w.files, Todos: tools.NewTodos(),
+		Gate: env.Gate, Secrets: env.Secrets, Sandbox: env.Sandbox, HermesHome: env.HermesHome,
 		Owner: cmp.Or(env.Owner, env.SessionID), For: headline(t.Goal, 200),
 	}
-	if env.Shell != nil {
-		own.Shell = env.Shell.Fresh(w.files.Folders()[0])
-	}
 	if w.worktree != nil {
-		own.Diagnoser = nil // the editor does not know the files there
 		own.Sandbox = w.box
 	}
 	if env.OutputDir != "" {
@@ -216,9 +213,6 @@ func (l local) newHead(t *Task, folders []string, env *tools.Env) (head store.Se
 	head = store.Session{ID: t.ID, Cwd: cmp.Or(l.Cwd, folders[0]), Parent: t.Parent, Model: t.Model, Origin: string(saved)}
 	return head, func(c prompt.Config) string {
 		c.Folders, c.Git, c.Host = folders, builder.InGit(folders[0]), l.Host
-		if env.Shell != nil {
-			c.Shell = env.Shell.Name()
-		}
 		return prompt.Child(c, task)
 	}, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
 // feature is an extension whose instance is what a test needs.
@@ -113,7 +114,7 @@ func TestBeforeACall(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			user := &asked{}
-			gate := tools.NewGate(tools.GateConfig{Mode: "off", Asker: user})
+			gate := gate.New(gate.Config{Mode: "off", Asker: user})
 			if got := call(t, watched(t, tc.handlers...), &tools.Env{Gate: gate}); !strings.Contains(got, tc.want) {
 				t.Errorf("got %s, want %s", got, tc.want)
 			}

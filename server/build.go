@@ -11,7 +11,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/builder"
-	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -23,8 +22,7 @@ func openAgent(ctx context.Context, x *Session, head store.Session, draft bool) 
 		x.svc.Log.Info("no model yet", "session", x.id, "reason", err)
 	}
 	conf, at := x.settings.config(), x.location
-	env := envOf(x, conf)
-	shell := at.remote.describe(env.Shell.Name())
+	env := envOf(x)
 	if head.System == "" {
 		head.Model = conf.Model.Default
 	}
@@ -36,7 +34,7 @@ func openAgent(ctx context.Context, x *Session, head store.Session, draft bool) 
 		},
 		Tools: func(ctx context.Context, told []tools.Spec) (*tools.Set, error) { return toolsOf(ctx, x, told) },
 		Prompt: func(c prompt.Config) string {
-			c.Folders, c.Shell, c.Host = at.ws.Folders(), shell, x.place.Editor
+			c.Folders, c.Shell, c.Host = at.ws.Folders(), at.remote.describe(c.Shell), x.place.Editor
 			c.Git = builder.InGit(c.Folders[0])
 			if at.remote.otherFiles() {
 				c.Folders = nil
@@ -108,18 +106,14 @@ func toolNames(ctx context.Context, x *Session) (names []string, err error) {
 	return names, nil
 }
 
-func envOf(x *Session, conf *config.Loaded) *tools.Env {
+func envOf(x *Session) *tools.Env {
 	return &tools.Env{
 		SessionID:  x.id,
 		Files:      x.location.files(),
-		Shell:      x.location.shell(conf),
 		Todos:      tools.NewTodos(),
-		Recall:     tools.NewRecall(),
 		Sees:       func() bool { return x.settings.model.sees(x.queue.ctx) },
 		Gate:       x.settings.gate,
-		Diagnoser:  x.location.diagnoser(x.host),
 		Secrets:    x.settings.secrets,
-		Terminals:  x.host.Terminals(x.id),
 		Sandbox:    x.location.box,
 		OutputDir:  x.svc.outputDir(x.id),
 		HermesHome: x.svc.Home,

@@ -18,6 +18,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/backend"
+	"github.com/hermes-ls/hermes-ls/tools/file"
+	"github.com/hermes-ls/hermes-ls/tools/shell"
 )
 
 // Feature is an extension with its part of the configuration.
@@ -75,8 +78,14 @@ type Core struct {
 	Show      func(text string) // shows a text to the user at once
 	// Ask asks the user a question that the gate has no rule for, within its time limit.
 	Ask func(ctx context.Context, q tools.Question) (tools.Decision, error)
-	// Background returns the commands in the background; nil: there are none.
-	Background func() *tools.Processes
+	// Terminals are the editor's own terminals; nil: it has none.
+	Terminals shell.Terminals
+	// Diagnoser reports the editor's diagnostics after edits; nil: it has none.
+	Diagnoser file.Diagnoser
+	// Backend runs commands; nil: this machine does. NoBackend is the reason why the
+	// configured one is missing.
+	Backend   backend.Backend
+	NoBackend error
 	// Extensions returns the session's extensions, when all are open.
 	Extensions func() *extension.Set
 	// Model returns the model of a route of a section, its name and context window.
@@ -93,7 +102,10 @@ func (x *Session) core() *Core {
 		Sink:       x.svc.Instruments.sink(x.id, n.sink(nil)),
 		Show:       n.show,
 		Ask:        x.ask,
-		Background: func() *tools.Processes { return builder.Background(x.extensions) },
+		Terminals:  x.host.Terminals(x.id),
+		Diagnoser:  at.diagnoser(x.host),
+		Backend:    at.remote.backend,
+		NoBackend:  at.remote.broken,
 		Extensions: func() *extension.Set { return x.extensions },
 		Model:      x.settings.childModel,
 		Exclusive:  x.queue.runExclusive,

@@ -15,6 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/search"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/file"
 )
 
 // location has the files of a session, and the machine and the sandbox of its commands.
@@ -51,23 +52,10 @@ func (l *location) files() tools.Files {
 	return l.ws
 }
 
-// shell makes the shell of a session.
-func (l *location) shell(conf *config.Loaded) *tools.Shell {
-	var shell *tools.Shell
-	if l.remote.kind == "" {
-		shell = tools.NewShell(l.ws.Folders()[0], conf.Terminal.EnvPassthrough)
-		shell.Use(conf.Terminal.Shell)
-	} else {
-		shell = tools.NewShellOn(l.remote.backend, l.remote.broken, l.ws.Folders()[0])
-	}
-	shell.Timeout = time.Duration(conf.Terminal.Timeout) * time.Second
-	return shell
-}
-
 // diagnoser returns the host's function for diagnostics of edited files. If it has none, or
 // if the files are not those of the editor, diagnoser returns nil.
-func (l *location) diagnoser(h Host) tools.Diagnoser {
-	d, ok := h.(tools.Diagnoser)
+func (l *location) diagnoser(h Host) file.Diagnoser {
+	d, ok := h.(file.Diagnoser)
 	if !ok || l.remote.otherFiles() {
 		return nil
 	}

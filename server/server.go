@@ -24,6 +24,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/shell"
 )
 
 // Host is the connection of the sessions that it opens.
@@ -31,7 +32,7 @@ type Host interface {
 	// Documents returns the editor's open documents; nil: it has none.
 	Documents(sessionID string) workspace.Documents
 	// Terminals returns the editor's terminals; nil: it has none.
-	Terminals(sessionID string) tools.Terminals
+	Terminals(sessionID string) shell.Terminals
 	// Sink gets the events of a session's turns and replays.
 	Sink(sessionID string) agent.Sink
 	tools.Asker

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/modes"
+	"github.com/hermes-ls/hermes-ls/tools/shell"
 
 	"go.uber.org/goleak"
 
@@ -38,7 +39,7 @@ type guest struct {
 }
 
 func (g *guest) Documents(string) workspace.Documents { return nil }
-func (g *guest) Terminals(string) tools.Terminals     { return nil }
+func (g *guest) Terminals(string) shell.Terminals     { return nil }
 func (g *guest) Sink(string) agent.Sink               { return g }
 func (g *guest) AskPermission(context.Context, tools.Question) (tools.Decision, error) {
 	return tools.DecisionNo, nil

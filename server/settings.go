@@ -13,6 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
 // Choice is a value that a user can choose.
@@ -51,7 +52,7 @@ func checkMode(id string) error {
 type settings struct {
 	svc     *Service
 	record  *record
-	gate    *tools.Gate
+	gate    *gate.Gate
 	secrets *tools.Secrets // follow the configuration
 	model   *chosen
 
@@ -63,7 +64,7 @@ func newSettings(svc *Service, r *record, conf *config.Loaded, asker tools.Asker
 	s := &settings{svc: svc, record: r, secrets: &tools.Secrets{}, conf: conf}
 	head := r.head()
 	s.model = &chosen{name: head.Preferred, effort: head.Thinking}
-	s.gate = tools.NewGate(tools.GateConfig{
+	s.gate = gate.New(gate.Config{
 		Mode:    conf.Approvals.Mode,
 		Timeout: time.Duration(conf.Approvals.Timeout) * time.Second,
 		Asker:   asker,

@@ -2,5 +2,5 @@ package tools
 
 // Builtin returns the tools that every session has.
 func Builtin() []Tool {
-	return []Tool{readTool(), writeTool(), patchTool(), searchTool(), terminalTool(), processTool(), todoTool()}
+	return []Tool{todoTool()}
 }

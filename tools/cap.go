@@ -28,7 +28,9 @@ func capped(env *Env, t Tool, r Result) Result {
 	if len(r.JSON) <= limit {
 		return r
 	}
-	env.Recall.Forget() // the model will not have before it what is cut
+	if env.Forget != nil {
+		env.Forget() // the model gets no text that is cut
+	}
 	kept := keptAlready(r.JSON)
 	if kept == "" && env.OutputDir != "" {
 		name, err := keep(env.OutputDir, t.Name, r.JSON)
@@ -103,7 +105,7 @@ func shorten(object json.RawMessage, limit int, kept string) json.RawMessage {
 			}
 		}
 	}
-	last := map[string]any{"shortened": root["shortened"], "preview": cutMiddle(string(object), limit/3)}
+	last := map[string]any{"shortened": root["shortened"], "preview": CutMiddle(string(object), limit/3)}
 	if kept != "" {
 		last["full_result"] = kept
 	}
@@ -150,14 +152,14 @@ func edit(v any, change func(any) any) any {
 // cutStrings finds the length to which the longest strings have to come down for
 // the whole to fit, and cuts them there.
 func cutStrings(tree map[string]any, budget int) {
-	over := size(tree) - budget
+	over := Size(tree) - budget
 	if over <= 0 {
 		return
 	}
 	var lengths []int
 	edit(tree, func(v any) any {
 		if s, ok := v.(string); ok {
-			lengths = append(lengths, size(s))
+			lengths = append(lengths, Size(s))
 		}
 		return v
 	})
@@ -177,26 +179,26 @@ func cutStrings(tree map[string]any, budget int) {
 	}
 	edit(tree, func(v any) any {
 		s, ok := v.(string)
-		if !ok || size(s) <= level {
+		if !ok || Size(s) <= level {
 			return v
 		}
 		// The share of s that its escaped form has room for.
-		share := float64(len(s)) / float64(size(s))
-		return cutMiddle(s, int(share*float64(level-cutNote)))
+		share := float64(len(s)) / float64(Size(s))
+		return CutMiddle(s, int(share*float64(level-cutNote)))
 	})
 }
 
 // cutLists leaves out the ends of the longest lists until the whole fits.
 func cutLists(tree map[string]any, budget int) {
 	for range 20 {
-		over := size(tree) - budget
+		over := Size(tree) - budget
 		if over <= 0 {
 			return
 		}
 		longest := 0
 		edit(tree, func(v any) any {
 			if list, ok := v.([]any); ok && len(list) > 1 {
-				longest = max(longest, size(list))
+				longest = max(longest, Size(list))
 			}
 			return v
 		})
@@ -206,7 +208,7 @@ func cutLists(tree map[string]any, budget int) {
 		done := false
 		edit(tree, func(v any) any {
 			list, ok := v.([]any)
-			if !ok || done || len(list) < 2 || size(list) < longest {
+			if !ok || done || len(list) < 2 || Size(list) < longest {
 				return v
 			}
 			done = true
@@ -221,7 +223,7 @@ func cutLists(tree map[string]any, budget int) {
 	}
 }
 
-func size(v any) int {
+func Size(v any) int {
 	data, err := Marshal(v)
 	if err != nil {
 		return 0
@@ -230,7 +232,7 @@ func size(v any) int {
 }
 
 // cutMiddle keeps the first two fifths and the last three of about limit bytes.
-func cutMiddle(s string, limit int) string {
+func CutMiddle(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}

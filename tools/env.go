@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // Env is what a session lends to its tools. Files is required; the rest may be
@@ -11,20 +12,14 @@ import (
 type Env struct {
 	SessionID string
 	Files     Files
-	Shell     *Shell // the session's persistent working directory and exports
-	Todos     *Todos // the session's list
-	// Processes are the session's commands in the background; nil: there can be none.
-	Processes *Processes
-	Gate      *Gate     // what may run unasked
-	Terminals Terminals // the editor's own terminals; nil: none
-	// Recall is what file tools remember from call to call; nil: nothing. A script
-	// has none: it sees only what it asks for.
-	Recall *Recall
+	Todos     *Todos   // the session's list
+	Gate      Approver // decides which calls run; nil: those that require approval do not
+	// Forget is called when the model no longer has the text of earlier results; nil: nothing
+	// is.
+	Forget func()
 	// Sees reports whether the model is sent pictures. A picture of a result is kept in
 	// any case. Nil: no model gets the result, such as in a script.
 	Sees func() bool
-	// Diagnoser tells what the editor's tools say of an edit; nil: nobody does.
-	Diagnoser Diagnoser
 	// Secrets are what no result may show; nil: there are none.
 	Secrets *Secrets
 	// Sandbox bounds what commands reach; nil: nothing does.
@@ -62,11 +57,14 @@ type Progress struct {
 	Shown   []Content // replaces what was shown before
 }
 
-// Terminals runs foreground commands in terminals that the editor owns and shows.
-type Terminals interface {
-	// Run starts args in dir with env and waits. shown is called at once with the
-	// terminal's id. Output is capped by the editor at limit bytes, oldest cut.
-	Run(ctx context.Context, args []string, dir string, env []string, limit int, shown func(id string)) (output string, truncated bool, exitCode int, err error)
+// Approver decides which calls run.
+type Approver interface {
+	// Check returns nil if an action with the verdict v may go on. Otherwise its error has a
+	// text for the model. Title is the action, whole.
+	Check(ctx context.Context, env *Env, c Call, kind Kind, title string, v policy.Verdict) error
+	// Wait waits until no other request of the session is open. If it returns no error, leave
+	// must be called.
+	Wait(ctx context.Context) (leave func(), err error)
 }
 
 // Asker puts a question to the person who owns the session.

@@ -3,19 +3,41 @@ package tools
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 )
 
+// fillIn is an input of plain values.
+type fillIn struct {
+	Path   string `json:"path"`
+	Offset int    `json:"offset,omitempty"`
+	Limit  int    `json:"limit,omitempty"`
+}
+
+type fillMode string
+
+// fillText is a string, or a list of lines.
+type fillText string
+
+func (t *fillText) UnmarshalJSON(data []byte) error {
+	var lines []string
+	if json.Unmarshal(data, &lines) == nil {
+		*t = fillText(strings.Join(lines, ""))
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(t))
+}
+
 type filled struct {
-	Name  string       `json:"name"`
-	Mode  searchMode   `json:"mode,omitempty"`
-	Count int          `json:"count,omitempty"`
-	Long  float64      `json:"long,omitempty"`
-	All   bool         `json:"all"`
-	Size  int64        `json:"size"`
-	Text  notebookText `json:"text"` // reads itself
-	List  []string     `json:"list"`
-	Left  int          `json:"left,string"`
+	Name  string   `json:"name"`
+	Mode  fillMode `json:"mode,omitempty"`
+	Count int      `json:"count,omitempty"`
+	Long  float64  `json:"long,omitempty"`
+	All   bool     `json:"all"`
+	Size  int64    `json:"size"`
+	Text  fillText `json:"text"` // reads itself
+	List  []string `json:"list"`
+	Left  int      `json:"left,string"`
 }
 
 // FuzzFill holds what is read fast against encoding/json.
@@ -43,7 +65,7 @@ func FuzzFill(f *testing.F) {
 
 func TestFill(t *testing.T) {
 	t.Parallel()
-	fields := plainFieldsOf(reflect.TypeFor[readIn]())
+	fields := plainFieldsOf(reflect.TypeFor[fillIn]())
 	for args, want := range map[string]bool{
 		`{"path":"a","offset":1,"limit":20}`: true,
 		` { "path" : "é" } `:                 true,
@@ -51,7 +73,7 @@ func TestFill(t *testing.T) {
 		`{"path":"a","limit":"20"}`:          false,
 		`{"path":"a","more":1}`:              false,
 	} {
-		var in readIn
+		var in fillIn
 		if got := fields.fill(reflect.ValueOf(&in).Elem(), []byte(args)); got != want {
 			t.Errorf("%s: %v", args, got)
 		}
@@ -59,11 +81,11 @@ func TestFill(t *testing.T) {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	fields := plainFieldsOf(reflect.TypeFor[readIn]())
+	fields := plainFieldsOf(reflect.TypeFor[fillIn]())
 	args := json.RawMessage(`{"path":"a","offset":1,"limit":20}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := decode[readIn](fields, args); err != nil {
+		if _, err := decode[fillIn](fields, args); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -14,7 +14,7 @@ func OneLine(text string, limit int) string {
 	if len(text) > 8*limit {
 		text = text[:8*limit]
 	}
-	line := visible(strings.Join(strings.Fields(text), " "))
+	line := Visible(strings.Join(strings.Fields(text), " "))
 	if utf8.RuneCountInString(line) <= limit {
 		return line
 	}
@@ -23,7 +23,7 @@ func OneLine(text string, limit int) string {
 
 // visible writes out what a terminal would obey and what is not text, so that a
 // file's name can neither move a cursor nor hide.
-func visible(text string) string {
+func Visible(text string) string {
 	if strings.IndexFunc(text, hidden) < 0 {
 		return text
 	}

@@ -1,10 +1,10 @@
-// Package tools is what the model may do: tools as values, their words for the
-// model, and the one dispatch through which every call goes.
+// Package tools has the core of all tools: tools as values, and the one dispatch through
+// which every call goes.
 //
-// A [Tool] joins a typed Go function to a JSON schema; a [Set] holds those that
-// are offered in a session, runs calls, and lets neither an error nor a panic out
-// except as {"error": "…"}. The package knows no JSON-RPC and no editor: what it
-// needs of the outside comes in [Env].
+// A [Tool] joins a typed Go function to a JSON schema. A [Set] holds the tools of a session
+// and runs their calls. An error or a panic of a tool becomes the result {"error": "…"}.
+// The package knows no JSON-RPC and no editor. A tool captures the parts of its session
+// that it needs when it is made; [Env] has those of one call.
 package tools
 
 import (

@@ -22,7 +22,7 @@ var composites = map[string]func(Tool) bool{
 	"hermes-acp": func(Tool) bool { return true },
 	"hermes-lsp": func(Tool) bool { return true },
 	"safe": func(t Tool) bool {
-		return t.Toolset == "web" || t.Name == "read_file" || t.Name == "search_files"
+		return t.Toolset == "web" || t.Toolset == "file" && t.ReadOnly
 	},
 }
 

@@ -206,7 +206,7 @@ func showSession(ctx context.Context, out io.Writer, st *store.Store, id string,
 	if err != nil {
 		return err
 	}
-	set, err := tools.NewSet(tools.Builtin()...)
+	set, err := tools.NewSet(builtin()...)
 	if err != nil {
 		return fmt.Errorf("listing the tools: %w", err)
 	}

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hermes-ls/hermes-ls/tools/gate"
+	commands "github.com/hermes-ls/hermes-ls/tools/shell"
+
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/agent"
@@ -46,7 +49,7 @@ func newTerminalHost(cmd *cobra.Command, flags runFlags) *terminalHost {
 }
 
 func (h *terminalHost) Documents(string) workspace.Documents { return nil }
-func (h *terminalHost) Terminals(string) tools.Terminals     { return nil }
+func (h *terminalHost) Terminals(string) commands.Terminals  { return nil }
 func (h *terminalHost) Sink(string) agent.Sink               { return h }
 
 // Event shows what happens, as text or as one JSON object a line.
@@ -173,7 +176,7 @@ func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (too
 		if q.Remember != "" {
 			how += ", or add " + strconv.Quote(q.Remember) + " to command_allowlist in config.yaml"
 		}
-		return tools.DecisionNo, &tools.Unasked{Why: "no user is present to approve it", How: how}
+		return tools.DecisionNo, &gate.Unasked{Why: "no user is present to approve it", How: how}
 	}
 	h.mu.Lock()
 	h.endLine()

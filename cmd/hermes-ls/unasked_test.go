@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // Without a terminal there is no user: the model must not read that the user decided.
 func TestNoUserIsNoDenial(t *testing.T) {
 	t.Parallel()
-	gate := tools.NewGate(tools.GateConfig{Asker: &terminalHost{progress: io.Discard}})
+	gate := gate.New(gate.Config{Asker: &terminalHost{progress: io.Discard}})
 	v := policy.Command("rm -rf build", policy.Scope{Cwd: "/ws", Roots: []string{"/ws"}})
 	err := gate.Check(t.Context(), &tools.Env{}, tools.Call{}, tools.KindExecute, "rm -rf build", v)
 	if err == nil {

@@ -48,11 +48,13 @@ func Clarify(who tools.Clarifier, limit time.Duration) tools.Tool {
 		if env.For != "" || !who.CanClarify() {
 			return tools.Fail("clarify: nobody can be asked here. Decide by yourself, and say in your report what you took for granted"), nil
 		}
-		leave, err := env.Gate.Wait(ctx)
-		if err != nil {
-			return tools.Result{}, err
+		if env.Gate != nil {
+			leave, err := env.Gate.Wait(ctx)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			defer leave()
 		}
-		defer leave()
 		waiting, stop := context.WithTimeout(ctx, limit)
 		defer stop()
 		answer, err := who.Clarify(waiting, q)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 	"github.com/hermes-ls/hermes-ls/tools/toolstest"
 )
 
@@ -118,7 +119,7 @@ func TestClarifyWaitsItsTurn(t *testing.T) {
 			return tools.Answer{Kind: tools.AnswerGiven, Text: "x"}, nil
 		}}
 		s := toolstest.Set(t, Clarify(u, 5*time.Minute))
-		env := &tools.Env{Gate: tools.NewGate(tools.GateConfig{})}
+		env := &tools.Env{Gate: gate.New(gate.Config{})}
 		done := make(chan string)
 		for range 3 {
 			go func() {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 	"github.com/hermes-ls/hermes-ls/tools/toolstest"
 )
 
@@ -55,7 +56,7 @@ func TestSessionSearch(t *testing.T) {
 	} {
 		env := &tools.Env{}
 		if tc.asker != nil {
-			env.Gate = tools.NewGate(tools.GateConfig{Mode: "ask", Asker: tc.asker})
+			env.Gate = gate.New(gate.Config{Mode: "ask", Asker: tc.asker})
 		}
 		past := &diary{}
 		got, err := toolstest.Set(t, SessionSearch(past)).Call(t.Context(), env, tools.Call{Name: "session_search", Args: json.RawMessage(tc.args)})

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/tools/gate"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -118,7 +120,7 @@ func newBed(t *testing.T, list ...Server) *bed {
 	t.Helper()
 	b := &bed{t: t, answer: tools.DecisionNo}
 	b.env = &tools.Env{
-		SessionID: "s", Gate: tools.NewGate(tools.GateConfig{Mode: "ask", Asker: b}),
+		SessionID: "s", Gate: gate.New(gate.Config{Mode: "ask", Asker: b}),
 		Progress: func(p tools.Progress) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -381,7 +383,7 @@ func TestApproval(t *testing.T) {
 	if q.Title != `p: echo {"text":"a"}` || q.Reason != "calls echo of the MCP server p" || !strings.HasPrefix(q.Remember, "mcp__p__echo@") {
 		t.Errorf("asked %+v", q)
 	}
-	b.env.Gate.SetRules([]string{"mcp__p__lo*"}, nil)
+	b.env.Gate.(*gate.Gate).SetRules([]string{"mcp__p__lo*"}, nil)
 	if got := b.call("mcp__p__look", `{}`); !strings.Contains(got, "approvals.deny") {
 		t.Errorf("denied, and got %s", got)
 	}

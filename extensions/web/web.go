@@ -4,6 +4,8 @@ package web
 
 import (
 	"context"
+	"slices"
+	"sync"
 
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -28,6 +30,9 @@ func (e feature) Open(_ context.Context, s *extension.Session) (extension.Instan
 type instance struct {
 	session *extension.Session
 	version string
+
+	mu   sync.Mutex
+	list []tools.Tool // as it was last returned
 }
 
 func (*instance) Close(context.Context) error { return nil }
@@ -38,5 +43,33 @@ func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	var c web.Config
 	_ = x.session.Config(&c)
 	c.Version = x.version
-	return web.Tools(c), nil
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.list = web.Tools(c)
+	return slices.Clone(x.list), nil
+}
+
+// Derive gives subagents and scripts the tools of the session, with its cache of pages.
+func (x *instance) Derive(_ context.Context, kind extension.Kind, _ *extension.Session) (extension.Instance, error) {
+	if kind == extension.Replay {
+		return nil, nil
+	}
+	return derived{x}, nil
+}
+
+// derived has the tools of a session.
+type derived struct{ of *instance }
+
+func (derived) Close(context.Context) error { return nil }
+
+// Tools returns the tools that the session has now.
+func (d derived) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
+	d.of.mu.Lock()
+	defer d.of.mu.Unlock()
+	return slices.Clone(d.of.list), nil
+}
+
+// Derive gives a subagent's own subagents and scripts the same.
+func (d derived) Derive(ctx context.Context, kind extension.Kind, s *extension.Session) (extension.Instance, error) {
+	return d.of.Derive(ctx, kind, s)
 }

@@ -9,7 +9,7 @@ import (
 	"go.lsp.dev/uri"
 
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
-	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/file"
 )
 
 // CanDiagnose reports whether the client announced diagnostics and answers requests for
@@ -25,12 +25,12 @@ func (c *Client) CanDiagnose() bool {
 const unansweredMost = 2
 
 // Diagnose asks the client for the diagnostics of a file.
-func (c *Client) Diagnose(ctx context.Context, path string, wait time.Duration) ([]tools.Diagnostic, error) {
+func (c *Client) Diagnose(ctx context.Context, path string, wait time.Duration) ([]file.Diagnostic, error) {
 	return c.DiagnoseURI(ctx, string(uri.File(path)), wait)
 }
 
 // DiagnoseURI is Diagnose for a file as the client names it.
-func (c *Client) DiagnoseURI(ctx context.Context, uri string, wait time.Duration) ([]tools.Diagnostic, error) {
+func (c *Client) DiagnoseURI(ctx context.Context, uri string, wait time.Duration) ([]file.Diagnostic, error) {
 	var r acp.DiagnosticsResponse
 	err := c.peer.Call(ctx, acp.MethodDiagnostics, acp.DiagnosticsRequest{URI: uri, Wait: int(wait.Milliseconds())}, &r)
 	if err != nil {
@@ -40,7 +40,7 @@ func (c *Client) DiagnoseURI(ctx context.Context, uri string, wait time.Duration
 		return nil, fmt.Errorf("asking the editor about %s: %w", uri, err)
 	}
 	c.unanswered.Store(0)
-	var found []tools.Diagnostic
+	var found []file.Diagnostic
 	for _, d := range r.Diagnostics {
 		if d.Severity > severityWarning || d.Message == "" {
 			continue
@@ -49,7 +49,7 @@ func (c *Client) DiagnoseURI(ctx context.Context, uri string, wait time.Duration
 		if d.Code != nil {
 			code = fmt.Sprint(d.Code)
 		}
-		found = append(found, tools.Diagnostic{
+		found = append(found, file.Diagnostic{
 			Line: int(d.Range.Start.Line) + 1, Warning: d.Severity == severityWarning, Source: d.Source, Code: code, Message: d.Message,
 		})
 	}

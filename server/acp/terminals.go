@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
-	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/shell"
 )
 
 // Terminals returns the terminals of the client, or nil if it has none.
-func (c *Client) Terminals(sessionID string) tools.Terminals {
+func (c *Client) Terminals(sessionID string) shell.Terminals {
 	if !c.can.Load().Terminal {
 		return nil
 	}

@@ -10,12 +10,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/delegate"
 	"github.com/hermes-ls/hermes-ls/extension"
-	"github.com/hermes-ls/hermes-ls/extensions/background"
 	"github.com/hermes-ls/hermes-ls/extensions/checkpoints"
 	"github.com/hermes-ls/hermes-ls/extensions/clarify"
+	"github.com/hermes-ls/hermes-ls/extensions/files"
 	"github.com/hermes-ls/hermes-ls/extensions/history"
 	"github.com/hermes-ls/hermes-ls/extensions/instructions"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/extensions/shell"
 	"github.com/hermes-ls/hermes-ls/extensions/web"
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -43,11 +44,12 @@ func Features(s *server.Service) []server.Feature {
 			Core: restorePoints(kept), Settings: checkpoints.Section(), Section: restoreLimits, Commands: checkpoints.Table,
 			Shutdown: kept.Close, Deleted: kept.Forget,
 		},
-		{Core: func(c *server.Core) extension.Extension { return background.New(c.Show) }},
+		{Core: func(c *server.Core) extension.Extension { return files.New(c.Diagnoser) }, Ahead: files.Ahead},
+		{Core: commands, Section: commandLimits, Ahead: shell.Ahead},
 		{Extension: web.New(s.Version), Settings: web.Section(), Section: webSearch, Ahead: web.Ahead},
 		{Extension: clarify.New(), Section: questions},
 		{Extension: history.New(s.Store)},
-		{Extension: codeexec.Extension(func(c *codeexec.Config) { c.Environ, c.Pythons = s.Environ, pythons }), Settings: codeexec.Section(), Section: scripts},
+		{Core: programs(s, pythons), Settings: codeexec.Section(), Section: scripts},
 		{Core: subagents(s), Settings: delegate.Section(), Section: subagentLimits, Commands: delegate.Table},
 	}
 }
@@ -83,7 +85,7 @@ func restorePoints(kept *checkpoint.Store) func(*server.Core) extension.Extensio
 	return func(c *server.Core) extension.Extension {
 		return checkpoints.New(checkpoints.Options{
 			Store: kept, Workspace: c.Workspace, Remote: c.Remote, Show: c.Show, Ask: c.Ask, Exclusive: c.Exclusive,
-			Busy: func() bool { return c.Background().Busy() },
+			Busy: func() bool { return busy(c.Extensions()) },
 			Confine: func(ctx context.Context, p *proc.Cmd, reads ...string) error {
 				return c.Sandbox.ConfineOwn(ctx, p, sandbox.Own{Reads: reads})
 			},
@@ -91,9 +93,30 @@ func restorePoints(kept *checkpoint.Store) func(*server.Core) extension.Extensio
 	}
 }
 
+// busy reports whether a command in the background runs.
+func busy(s *extension.Set) bool {
+	x, ok := extension.Find[interface{ Busy() bool }](s)
+	return ok && x.Busy()
+}
+
+func commands(c *server.Core) extension.Extension {
+	return shell.New(shell.Options{Show: c.Show, Terminals: c.Terminals, Backend: c.Backend, Broken: c.NoBackend})
+}
+
+func commandLimits(c *config.Loaded) (any, error) {
+	t := c.Terminal
+	return shell.Config{Program: t.Shell, Timeout: time.Duration(t.Timeout) * time.Second, Passthrough: t.EnvPassthrough}, nil
+}
+
 func restoreLimits(c *config.Loaded) (any, error) {
 	s := config.SectionOf[checkpoints.Settings](c, "checkpoints")
 	return checkpoints.Config{Enabled: s.Enabled, Limits: s.Limits()}, nil
+}
+
+func programs(s *server.Service, pythons *codeexec.Pythons) func(*server.Core) extension.Extension {
+	return func(c *server.Core) extension.Extension {
+		return codeexec.Extension(func(o *codeexec.Config) { o.Environ, o.Pythons = s.Environ, pythons }, c.Extensions)
+	}
 }
 
 func scripts(conf *config.Loaded) (any, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/app"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/shell"
 )
 
 // TestCommandTable wants each row to have a description and a face, each name once on its
@@ -79,7 +80,7 @@ func TestCommandTable(t *testing.T) {
 type bare struct{}
 
 func (bare) Documents(string) workspace.Documents { return nil }
-func (bare) Terminals(string) tools.Terminals     { return nil }
+func (bare) Terminals(string) shell.Terminals     { return nil }
 func (bare) Sink(string) agent.Sink               { return bare{} }
 func (bare) Event(agent.Event)                    {}
 

@@ -18,6 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/app"
 	"github.com/hermes-ls/hermes-ls/server/app/internal/toy"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/shell"
 )
 
 // guest is a host that remembers the events.
@@ -27,7 +28,7 @@ type guest struct {
 }
 
 func (g *guest) Documents(string) workspace.Documents { return nil }
-func (g *guest) Terminals(string) tools.Terminals     { return nil }
+func (g *guest) Terminals(string) shell.Terminals     { return nil }
 func (g *guest) Sink(string) agent.Sink               { return g }
 func (g *guest) AskPermission(context.Context, tools.Question) (tools.Decision, error) {
 	return tools.DecisionNo, nil

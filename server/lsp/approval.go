@@ -11,6 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
 	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
 // AskPermission asks the user: with session/request_permission where the editor gets
@@ -33,7 +34,7 @@ func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decisi
 	if err := h.s.editor.Choose(ctx, params, &chosen); err != nil {
 		if editor.UnknownMethod(err) {
 			h.reportDenied(q)
-			cannot := &tools.Unasked{Why: "this editor cannot show approval requests"}
+			cannot := &gate.Unasked{Why: "this editor cannot show approval requests"}
 			if q.Remember != "" {
 				cannot.How = "add " + q.Remember + " to command_allowlist; the chat says how"
 			}

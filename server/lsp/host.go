@@ -18,7 +18,8 @@ import (
 	service "github.com/hermes-ls/hermes-ls/server"
 	agentface "github.com/hermes-ls/hermes-ls/server/acp"
 	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
-	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/file"
+	"github.com/hermes-ls/hermes-ls/tools/shell"
 )
 
 // preset is the toolset of sessions on this face.
@@ -41,7 +42,7 @@ func (h host) SettingsChanged(x *service.Session) {
 func (h host) ShowProblem(text string) { h.s.editor.Show(lsp.MessageTypeWarning, "Hermes: %s", text) }
 
 // Terminals are not lent: LSP has none.
-func (h host) Terminals(string) tools.Terminals { return nil }
+func (h host) Terminals(string) shell.Terminals { return nil }
 
 // Sink sends session/update to an editor that gets updates. For others, the sink of the turn
 // shows the events.
@@ -120,7 +121,7 @@ func (h host) CanDiagnose() bool {
 }
 
 // Diagnose asks the plugin for the diagnostics of a file.
-func (h host) Diagnose(ctx context.Context, path string, wait time.Duration) ([]tools.Diagnostic, error) {
+func (h host) Diagnose(ctx context.Context, path string, wait time.Duration) ([]file.Diagnostic, error) {
 	return h.s.agent.Client.DiagnoseURI(ctx, string(h.s.editor.Documents.URI(path)), wait)
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/app"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/shell"
 )
 
 // Config is a record and where it is played. All but Log and Told are required.
@@ -172,7 +173,7 @@ func (p *player) offers(t tools.Tool) bool {
 }
 
 func (p *player) Documents(string) workspace.Documents { return nil }
-func (p *player) Terminals(string) tools.Terminals     { return nil }
+func (p *player) Terminals(string) shell.Terminals     { return nil }
 func (p *player) Sink(string) agent.Sink               { return p }
 
 // AskPermission allows what was allowed then, if that is wished.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/internal/modes"
+	"github.com/hermes-ls/hermes-ls/tools/shell"
 
 	"go.uber.org/goleak"
 
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 type user struct{}
 
 func (user) Documents(string) workspace.Documents { return nil }
-func (user) Terminals(string) tools.Terminals     { return nil }
+func (user) Terminals(string) shell.Terminals     { return nil }
 func (user) Sink(string) agent.Sink               { return user{} }
 func (user) Event(agent.Event)                    {}
 func (user) AskPermission(context.Context, tools.Question) (tools.Decision, error) {

@@ -1,0 +1,64 @@
+// Package files gives a session the file tools: they read, write, change and search the
+// files of the workspace.
+package files
+
+import (
+	"context"
+
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/file"
+)
+
+// New returns the extension. The editor reports on edits of its own files; it may be nil.
+func New(editor file.Diagnoser) extension.Extension { return feature{editor} }
+
+// Ahead has the tools describe their inputs, which they keep.
+func Ahead() { _ = file.Tools(file.Config{}) }
+
+type feature struct{ editor file.Diagnoser }
+
+func (feature) Name() string { return "files" }
+
+func (e feature) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+	return &instance{session: s, config: file.Config{Recall: file.NewRecall(), Diagnoser: e.editor}}, nil
+}
+
+type instance struct {
+	session *extension.Session
+	config  file.Config
+}
+
+func (*instance) Close(context.Context) error { return nil }
+
+// order places the tools before those of other extensions.
+const order = -100
+
+// Tools returns the file tools.
+func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
+	list := file.Tools(x.config)
+	for i := range list {
+		list[i].Order = order
+	}
+	return list, nil
+}
+
+// Forget makes the next read of a file return its whole text again.
+func (x *instance) Forget() { x.config.Recall.Forget() }
+
+// Derive gives a subagent tools that remember its own reads. If it works on other files
+// than the editor's, no editor reports on its edits. A script gets tools that remember
+// nothing, because their results do not reach the model.
+func (x *instance) Derive(_ context.Context, kind extension.Kind, s *extension.Session) (extension.Instance, error) {
+	switch kind {
+	case extension.Subagent:
+		d := &instance{session: s, config: file.Config{Recall: file.NewRecall()}}
+		if s.Folders()[0] == x.session.Folders()[0] {
+			d.config.Diagnoser = x.config.Diagnoser
+		}
+		return d, nil
+	case extension.Script:
+		return &instance{session: x.session}, nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,117 @@
+// Package shell gives a session its shell: the tools that run commands, the working
+// directory and exports that commands share, and the commands in the background.
+package shell
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/backend"
+	"github.com/hermes-ls/hermes-ls/tools/shell"
+)
+
+// Config is the configuration section.
+type Config struct {
+	Program     string        // of the shell, by name or path; empty: the user's own
+	Timeout     time.Duration // of a command that asks for no other; 0: the default
+	Passthrough []string      // names of variables that commands see although they look secret
+}
+
+// Options are the parts of a session that its commands need.
+type Options struct {
+	Show      func(text string) // shows a text to the user at once
+	Terminals shell.Terminals   // the editor's own; nil: it has none
+	// Backend runs the commands; nil: this machine does. Broken is the reason why the
+	// configured backend is missing, and every command fails with it.
+	Backend backend.Backend
+	Broken  error
+}
+
+// New returns the extension.
+func New(o Options) extension.Extension { return feature{o} }
+
+// Ahead has the tools describe their inputs, which they keep.
+func Ahead() { _ = shell.Tools(shell.Config{}) }
+
+type feature struct{ Options }
+
+func (feature) Name() string { return "shell" }
+
+func (e feature) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+	x := &instance{Processes: shell.NewProcesses(e.Show), terminals: e.Terminals}
+	x.shell = sync.OnceValues(func() (*shell.Shell, error) { return e.start(s) })
+	return x, nil
+}
+
+// start returns the shell of a session. It is called when the session's tools are listed
+// first, since it looks for programs.
+func (e feature) start(s *extension.Session) (*shell.Shell, error) {
+	var c Config
+	if err := s.Config(&c); err != nil {
+		return nil, err
+	}
+	var sh *shell.Shell
+	if e.Backend != nil || e.Broken != nil {
+		sh = shell.NewRemote(e.Backend, e.Broken, s.Editor.Folders()[0])
+	} else {
+		sh = shell.New(s.Editor.Folders()[0], c.Passthrough)
+		sh.Use(c.Program)
+	}
+	sh.Timeout = c.Timeout
+	return sh, nil
+}
+
+type instance struct {
+	*shell.Processes // nil: commands run in the foreground only
+	terminals        shell.Terminals
+	shell            func() (*shell.Shell, error)
+}
+
+// order places the tools after those of files.
+const order = -90
+
+// Tools returns the tools that run commands.
+func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
+	sh, err := x.shell()
+	if err != nil {
+		return nil, err
+	}
+	list := shell.Tools(shell.Config{Shell: sh, Processes: x.Processes, Terminals: x.terminals})
+	for i := range list {
+		list[i].Order = order
+	}
+	return list, nil
+}
+
+// ShellName returns the name of the program that runs commands, such as "bash".
+func (x *instance) ShellName() string {
+	sh, err := x.shell()
+	if err != nil {
+		return ""
+	}
+	return sh.Name()
+}
+
+// Notices returns the news of the background commands.
+func (x *instance) Notices(context.Context, extension.When) []string { return x.News() }
+
+// Derive gives a subagent a shell that starts in its own folder with the exports of the
+// session's, and background commands of its own, about which the user is not told. A
+// script shares the session's shell and runs commands in the foreground only.
+func (x *instance) Derive(_ context.Context, kind extension.Kind, s *extension.Session) (extension.Instance, error) {
+	switch kind {
+	case extension.Subagent:
+		sh, err := x.shell()
+		if err != nil {
+			return nil, err
+		}
+		own := sh.Clone(s.Folders()[0])
+		return &instance{Processes: shell.NewProcesses(nil), shell: func() (*shell.Shell, error) { return own, nil }}, nil
+	case extension.Script:
+		return &instance{shell: x.shell}, nil
+	}
+	return nil, nil
+}

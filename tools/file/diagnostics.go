@@ -1,0 +1,157 @@
+package file
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Diagnoser tells what the editor's own tools (compilers, linters) say of a file.
+type Diagnoser interface {
+	// CanDiagnose reports whether somebody answers.
+	CanDiagnose() bool
+	// Diagnose gives what is said of the file at an absolute path. It waits for news of
+	// it, for at most wait; the context bounds the answer itself.
+	Diagnose(ctx context.Context, path string, wait time.Duration) ([]Diagnostic, error)
+}
+
+// Diagnostic is what is wrong at one place.
+type Diagnostic struct {
+	Line    int // from 1
+	Warning bool
+	Source  string // who says it; may be empty
+	Code    string
+	Message string
+}
+
+const (
+	// What was wrong before is known at once or not at all; what is wrong now may take
+	// the tools a moment.
+	beforeLimit      = 250 * time.Millisecond
+	newsLimit        = 800 * time.Millisecond
+	answerSlack      = 200 * time.Millisecond
+	diagnosticsShown = 20
+)
+
+// diagnosis compares what is said of files before and after an edit; nil: nobody is
+// there to say anything.
+type diagnosis struct {
+	who    Diagnoser
+	before map[string][]Diagnostic // by absolute path; a file that is not here was not answered for
+}
+
+// diagnose notes what is wrong with the files at paths before they are edited.
+func diagnose(ctx context.Context, env *callEnv, paths ...string) *diagnosis {
+	if env.Diagnoser == nil || !env.Diagnoser.CanDiagnose() {
+		return nil
+	}
+	var files []string
+	for _, p := range paths {
+		if abs, err := env.Files.Abs(p); err == nil {
+			files = append(files, abs)
+		}
+	}
+	d := &diagnosis{who: env.Diagnoser}
+	d.before = d.ask(ctx, files, 0, beforeLimit)
+	return d
+}
+
+// ask asks about several files at once.
+func (d *diagnosis) ask(ctx context.Context, files []string, wait, limit time.Duration) map[string][]Diagnostic {
+	ctx, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	var asking sync.WaitGroup
+	var mu sync.Mutex
+	said := map[string][]Diagnostic{}
+	for _, path := range files {
+		asking.Go(func() {
+			if found, err := d.who.Diagnose(ctx, path, wait); err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				said[path] = found
+			}
+		})
+	}
+	asking.Wait()
+	return said
+}
+
+// news are the errors and warnings that an edit has brought, for the model.
+func (d *diagnosis) news(ctx context.Context, written ...*workspace.Written) (said []string) {
+	if d == nil {
+		return nil
+	}
+	names := map[string]string{}
+	var files []string
+	for _, w := range written {
+		if _, answered := d.before[w.Path]; answered && w.New != nil {
+			names[w.Path] = w.Name
+			files = append(files, w.Path)
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	now := d.ask(ctx, files, newsLimit, newsLimit+answerSlack)
+	left := 0
+	for _, path := range files {
+		for _, n := range fresh(d.before[path], now[path]) {
+			if len(said) < diagnosticsShown {
+				said = append(said, n.text(names[path]))
+			} else {
+				left++
+			}
+		}
+	}
+	if left > 0 {
+		said = append(said, fmt.Sprintf("and %d more", left))
+	}
+	return said
+}
+
+// fresh are those of now that were not there before. Lines move with an edit, so they
+// tell nothing. Errors come first.
+func fresh(before, now []Diagnostic) (news []Diagnostic) {
+	known := map[Diagnostic]int{}
+	for _, b := range before {
+		b.Line = 0
+		known[b]++
+	}
+	for _, n := range now {
+		same := n
+		same.Line = 0
+		if known[same]--; known[same] < 0 {
+			news = append(news, n)
+		}
+	}
+	slices.SortStableFunc(news, func(a, b Diagnostic) int {
+		if a.Warning != b.Warning {
+			if b.Warning {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Line, b.Line)
+	})
+	return news
+}
+
+// text is one line.
+func (d Diagnostic) text(name string) string {
+	kind := "error"
+	if d.Warning {
+		kind = "warning"
+	}
+	text := fmt.Sprintf("%s, line %d: %s: %s", name, d.Line, kind, tools.OneLine(d.Message, 200))
+	if by := strings.TrimSpace(tools.OneLine(d.Source, 30) + " " + tools.OneLine(d.Code, 40)); by != "" {
+		text += " (" + by + ")"
+	}
+	return text
+}

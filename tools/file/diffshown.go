@@ -1,0 +1,75 @@
+package file
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+const (
+	diffLineBytes = 2_000  // of a line of a diff; of a longer one, the part that changed
+	diffBytes     = 40_000 // of a diff
+	diffAround    = 400    // bytes shown before and after a change in a long line
+)
+
+// briefDiff is what the model needs of a diff. It is as git apply takes it, but for
+// lines and diffs that would fill the window.
+func briefDiff(diff string) string {
+	if len(diff) <= diffLineBytes {
+		return diff
+	}
+	var b strings.Builder
+	lines := strings.SplitAfter(diff, "\n")
+	for i, line := range lines {
+		if len(line) > diffLineBytes {
+			from, to := changedIn(lines, i)
+			line = briefLine(line, from, to)
+		}
+		b.WriteString(line)
+	}
+	return tools.CutMiddle(b.String(), diffBytes)
+}
+
+// changedIn is where a line of a diff differs from the one that it replaces, or that
+// replaces it.
+func changedIn(lines []string, i int) (from, to int) {
+	line, other := lines[i], ""
+	switch {
+	case line[0] == '-' && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "+"):
+		other = lines[i+1]
+	case line[0] == '+' && i > 0 && strings.HasPrefix(lines[i-1], "-"):
+		other = lines[i-1]
+	default:
+		return 1, 1
+	}
+	for from = 1; from < min(len(line), len(other)) && line[from] == other[from]; from++ {
+	}
+	end := 0
+	for end < min(len(line), len(other))-from && line[len(line)-1-end] == other[len(other)-1-end] {
+		end++
+	}
+	return from, len(line) - end
+}
+
+// briefLine is the part of a line about what lies between from and to.
+func briefLine(line string, from, to int) string {
+	_, first := utf8.DecodeRuneInString(line) // the sign of a diff, in what is one
+	start, end := max(from-diffAround, first), min(min(to, from+diffLineBytes/2)+diffAround, len(line)-1)
+	for start < end && !utf8.RuneStart(line[start]) {
+		start++
+	}
+	for end > start && !utf8.RuneStart(line[end]) {
+		end--
+	}
+	text := line[:first]
+	if start > first {
+		text += fmt.Sprintf("[… %d bytes] ", start-first)
+	}
+	text += line[start:end]
+	if end < len(line)-1 {
+		text += fmt.Sprintf(" [… %d bytes]", len(line)-1-end)
+	}
+	return text + "\n"
+}

@@ -1,0 +1,34 @@
+package file
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+)
+
+// keptOutputs are the files in which a session keeps what was cut from its results, if
+// path lies among them; they can be read and searched, but not changed. Close them.
+func keptOutputs(env *callEnv, path string) (kept *workspace.Workspace, ok bool) {
+	if env.OutputDir == "" || !filepath.IsAbs(path) {
+		return nil, false
+	}
+	rel, err := filepath.Rel(env.OutputDir, filepath.Clean(path))
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return nil, false
+	}
+	kept, err = workspace.Open([]string{env.OutputDir}, nil)
+	return kept, err == nil
+}
+
+// onOutputs is env for a call that reads path, where that is a kept output; done
+// closes it.
+func onOutputs(env *callEnv, path string) (reads *callEnv, done func()) {
+	kept, ok := keptOutputs(env, path)
+	if !ok {
+		return env, func() {}
+	}
+	inner := *env.Env
+	inner.Files = kept
+	return &callEnv{&inner, env.Config}, func() { _ = kept.Close() }
+}

@@ -1,0 +1,216 @@
+package file
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
+)
+
+//go:embed patch.md
+var patchWords string
+
+type patchMode string
+
+func (patchMode) Enum() []string { return []string{"replace", "patch"} }
+
+type patchIn struct {
+	Path       string    `json:"path,omitempty"`
+	OldString  string    `json:"old_string,omitempty"`
+	NewString  *string   `json:"new_string,omitempty" jsonschema:"empty to delete old_string"`
+	ReplaceAll bool      `json:"replace_all,omitempty" jsonschema:"replace every occurrence"`
+	Mode       patchMode `json:"mode,omitempty" jsonschema:"default replace"`
+	Patch      string    `json:"patch,omitempty" jsonschema:"for mode=patch"`
+}
+
+type patchOut struct {
+	Success       bool     `json:"success"`
+	Diff          string   `json:"diff"`
+	FilesModified []string `json:"files_modified"`
+	Replacements  int      `json:"replacements"`
+	SyntaxErrors  []string `json:"syntax_errors,omitempty"`
+	Diagnostics   []string `json:"diagnostics,omitempty"`
+	Note          string   `json:"note,omitempty"`
+}
+
+func patchTool(c Config) tools.Tool {
+	return tools.New(tools.Tool{
+		Name: "patch", Toolset: "file", Replay: tools.Replayed, Kind: tools.KindEdit,
+		Description: strings.TrimSpace(patchWords),
+		Title:       tools.Titled(patchTitle),
+		Script:      `(path, old_string, new_string, replace_all=False) → success, diff`,
+	}, with(c, patch))
+}
+
+func patchTitle(in patchIn) string {
+	if in.Patch == "" {
+		return "Edit " + in.Path
+	}
+	ops, err := parsePatch(in.Patch)
+	if err != nil {
+		return "Edit files"
+	}
+	title := map[int]string{opAdd: "Add ", opDelete: "Delete ", opUpdate: "Edit "}[ops[0].kind] + ops[0].path
+	if others := len(ops) - 1; others > 0 {
+		title += fmt.Sprintf(" and %d more", others)
+	}
+	return title
+}
+
+func patch(ctx context.Context, env *callEnv, call tools.Call, in patchIn) (tools.Result, error) {
+	if in.Mode == "patch" || in.Mode == "" && in.Patch != "" && in.OldString == "" {
+		return patchFiles(ctx, env, call, in.Patch)
+	}
+	if err := checkPatch(in); err != nil {
+		return tools.Result{}, err
+	}
+	e := replacement{old: in.OldString, new: *in.NewString, all: in.ReplaceAll}
+	if err := gate.MayWrite(ctx, env.Env, call, "Edit ", in.Path); err != nil {
+		return tools.Result{}, err
+	}
+	var done replaced
+	known := diagnose(ctx, env, in.Path)
+	written, err := env.Files.Edit(ctx, in.Path, asText(func(old string) (string, error) {
+		var err error
+		if done, err = replace(ctx, old, e); err == nil && done.text == old {
+			err = errUnchanged
+		}
+		return done.text, err
+	}))
+	if errors.Is(err, errUnchanged) {
+		return tools.OK(patchOut{Success: true, FilesModified: []string{}, Note: done.note}), nil
+	}
+	if err != nil {
+		return tools.Result{}, readAgain(env, in.Path, err)
+	}
+	return tools.OK(patchOut{
+		Success:       true,
+		Diff:          briefDiff(shownDiff(written)),
+		FilesModified: []string{written.Name},
+		Replacements:  done.count,
+		SyntaxErrors:  afterwards(ctx, env, written),
+		Diagnostics:   known.news(ctx, written),
+		Note:          done.note,
+	}).With(shownEdit(written)...), nil
+}
+
+// mark may begin a file; the model is not shown it and does not write it.
+const mark = "\ufeff"
+
+// asText makes a change of bytes out of one of text: whatever the file is written
+// in, it stays written in that, and begins with a byte order mark if it did.
+func asText(change func(old string) (string, error)) func([]byte) ([]byte, error) {
+	return func(old []byte) ([]byte, error) {
+		charset := textenc.CharsetOf(old)
+		before, marked := strings.CutPrefix(string(charset.Decode(old)), mark)
+		text, err := change(before)
+		if err != nil {
+			return nil, err
+		}
+		// A text that is given whole may bring its own mark; one that had two keeps them.
+		if marked && (strings.HasPrefix(before, mark) || !strings.HasPrefix(text, mark)) {
+			text = mark + text
+		}
+		return charset.Encode([]byte(text))
+	}
+}
+
+// missesBeforeAdvice is how many edits of a file may fail in a row before the model
+// is told to look at it.
+const missesBeforeAdvice = 3
+
+// readAgain counts the failures of edits to a file.
+func readAgain(env *callEnv, path string, failure error) error {
+	abs, err := env.Files.Abs(path)
+	if err != nil || errors.Is(failure, context.Canceled) || errors.Is(failure, workspace.ErrStale) || errors.Is(failure, workspace.ErrNotFound) {
+		return failure
+	}
+	if n := env.Recall.missed(abs); n >= missesBeforeAdvice {
+		return fmt.Errorf("%w. %d edits of %s have failed in a row: read it again before the next one", failure, n, path)
+	}
+	return failure
+}
+
+// checkPatch rejects what cannot be meant, before a file is read. If it returns nil,
+// new_string was given: a call that lost its end must not delete old_string.
+func checkPatch(in patchIn) error {
+	switch {
+	case in.Patch != "":
+		return errors.New("give either path, old_string and new_string, or mode=patch and patch, not both; nothing was changed")
+	case in.Path == "":
+		return errors.New("path is missing: name the file to change")
+	case in.OldString == "":
+		return errors.New("old_string is empty: copy into it the text to replace, with enough lines around it to occur once. A new file cannot be made this way")
+	case strings.TrimSpace(in.OldString) == "":
+		return errors.New("old_string is only white space, which is everywhere: include the text before or after it")
+	case in.NewString == nil:
+		return errors.New(`new_string is missing. Nothing was changed. Send new_string; "" deletes old_string`)
+	case in.OldString == *in.NewString:
+		return errors.New("old_string and new_string are the same: nothing would change")
+	}
+	return nil
+}
+
+// replaced is a text with its replacements.
+type replaced struct {
+	text  string
+	count int
+	note  string
+}
+
+// alreadyLength is how long new_string must be for its presence to show that the
+// edit was made before.
+const alreadyLength = 8
+
+// replace makes the replacement in text. If the old text is not there, the error
+// names the nearest lines.
+func replace(ctx context.Context, text string, e replacement) (replaced, error) {
+	found, err := seek(ctx, text, e)
+	if err != nil {
+		return replaced{}, err
+	}
+	if len(found.spans) == 0 {
+		if at, ok := already(text, e); ok {
+			return replaced{text: text, note: fmt.Sprintf("already applied: old_string is not in the file, and new_string is, at line %d; nothing was changed", at)}, nil
+		}
+		return replaced{}, noMatch(text, e.old)
+	}
+	done := replaced{text: found.apply(), count: len(found.spans), note: found.note()}
+	if done.text == text {
+		done.note = fmt.Sprintf("already applied: line %d is as new_string has it; nothing was changed", lineAt(text, found.spans[0].start))
+	}
+	return done, nil
+}
+
+// already tells whether the new text is there: once, and long enough to show that
+// the edit was made before.
+func already(text string, e replacement) (line int, ok bool) {
+	if len(strings.TrimSpace(e.new)) < alreadyLength {
+		return 0, false
+	}
+	v := viewOf(text, e.new)
+	e.old = v.wanted(e.new)
+	spans := v.allowed(v.exactly(e.old), e)
+	if len(spans) == 0 || len(spans) > 1 && !e.all {
+		return 0, false
+	}
+	return lineAt(text, spans[0].start), true
+}
+
+// note says where a text was found that is not there as it was given.
+func (h hits) note() string {
+	if h.how == "" {
+		return ""
+	}
+	where := fmt.Sprintf("line %d", lineAt(h.text, h.spans[0].start))
+	if len(h.spans) > 1 {
+		where = fmt.Sprintf("%d places", len(h.spans))
+	}
+	return "found at " + where + " " + h.how
+}

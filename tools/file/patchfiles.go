@@ -1,0 +1,144 @@
+package file
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
+)
+
+// patchFiles applies a V4A patch, all of it or nothing.
+func patchFiles(ctx context.Context, env *callEnv, call tools.Call, text string) (tools.Result, error) {
+	if strings.TrimSpace(text) == "" {
+		return tools.Result{}, errors.New("patch is empty. " + patchFormat)
+	}
+	ops, err := parsePatch(text)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	var idle notes
+	for _, op := range ops {
+		if op.idle() {
+			idle.add(op.path + ": no line begins with + or -; it stays as it is")
+		}
+	}
+	ops = slices.DeleteFunc(ops, fileOp.idle)
+	if err := mayPatch(ctx, env, call, ops); err != nil {
+		return tools.Result{}, err
+	}
+	p := &filesPatch{replaced: map[int]replaced{}}
+	for i, op := range ops {
+		p.actions = append(p.actions, p.action(ctx, i, op))
+	}
+	known := diagnose(ctx, env, p.paths()...)
+	written, err := env.Files.Batch(ctx, p.actions)
+	if err != nil {
+		if p.failed != "" {
+			err = readAgain(env, p.failed, err)
+		}
+		return tools.Result{}, err
+	}
+	return p.result(ctx, env, written, known, idle), nil
+}
+
+// mayPatch asks the gate about every file of a patch before any is touched.
+func mayPatch(ctx context.Context, env *callEnv, call tools.Call, ops []fileOp) error {
+	for _, op := range ops {
+		doing := map[int]string{opAdd: "Add ", opDelete: "Delete ", opUpdate: "Edit "}[op.kind]
+		if err := gate.MayWrite(ctx, env.Env, call, doing, op.path); err != nil {
+			return err
+		}
+		if op.moveTo != "" {
+			if err := gate.MayWrite(ctx, env.Env, call, "Move a file to ", op.moveTo); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// filesPatch is a patch on its way into the files.
+type filesPatch struct {
+	actions  []workspace.Action
+	replaced map[int]replaced // what became of each update; a change may be made twice
+	failed   string           // the file whose change failed
+}
+
+// paths are the files that will be there.
+func (p *filesPatch) paths() (paths []string) {
+	for _, a := range p.actions {
+		if !a.Remove {
+			paths = append(paths, cmp.Or(a.MoveTo, a.Path))
+		}
+	}
+	return paths
+}
+
+func (p *filesPatch) action(ctx context.Context, i int, op fileOp) workspace.Action {
+	a := workspace.Action{Path: op.path, MoveTo: op.moveTo}
+	switch {
+	case op.kind == opAdd:
+		a.Text = []byte(op.text)
+	case op.kind == opDelete:
+		a.Remove = true
+	case len(op.hunks) > 0:
+		a.Change = asText(func(old string) (string, error) {
+			done, err := applyHunks(ctx, old, op.hunks)
+			if err != nil {
+				p.failed = op.path
+				return "", fmt.Errorf("%s: %w; nothing was changed", op.path, withoutEnd(err))
+			}
+			p.replaced[i] = done
+			return done.text, nil
+		})
+	}
+	return a
+}
+
+// withoutEnd drops what is said of one file alone: the end of the message says it of
+// all of them.
+func withoutEnd(err error) error {
+	return errors.New(strings.NewReplacer("; nothing was changed.", ".", "; nothing was changed", "").Replace(err.Error()))
+}
+
+func (p *filesPatch) result(ctx context.Context, env *callEnv, written []*workspace.Written, known *diagnosis, said notes) tools.Result {
+	out := patchOut{Success: true, FilesModified: []string{}}
+	var shown []tools.Content
+	var diff strings.Builder
+	for _, w := range written {
+		diff.WriteString(briefDiff(shownDiff(w)))
+		out.FilesModified = append(out.FilesModified, w.Name)
+		shown = append(shown, shownEdit(w)...)
+		out.SyntaxErrors = append(out.SyntaxErrors, afterwards(ctx, env, w)...)
+	}
+	out.Diff, out.Diagnostics = diff.String(), known.news(ctx, written...)
+	for i := range p.actions {
+		done := p.replaced[i]
+		out.Replacements += done.count
+		if done.note != "" {
+			said.add(p.actions[i].Path + ": " + done.note)
+		}
+	}
+	if len(written) == 0 {
+		said.add("nothing was changed")
+	}
+	out.Note = said.String()
+	return tools.OK(out).With(shown...)
+}
+
+// afterwards is what there is to say of a file that was changed: what is wrong with
+// its syntax now that was not before.
+func afterwards(ctx context.Context, env *callEnv, w *workspace.Written) []string {
+	env.Recall.edited(w.Path)
+	if w.New == nil {
+		return nil
+	}
+	old, new := texts(w)
+	return newSyntaxErrors(ctx, env, w.Name, old, new)
+}

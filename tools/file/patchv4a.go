@@ -1,0 +1,273 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/diff"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// What a patch may do to a file.
+const (
+	opUpdate = iota
+	opAdd
+	opDelete
+)
+
+// fileOp is one file's part of a patch.
+type fileOp struct {
+	kind   int
+	path   string
+	moveTo string
+	text   string // of a new file
+	hunks  []hunk
+}
+
+// hunk is one place of an update.
+type hunk struct {
+	line     int      // in the patch, for messages
+	under    []string // lines of the file that stand before the place, from @@
+	old, new []string
+	said     []diff.Change // where old and new differ
+	atEnd    bool          // the place is the end of the file
+}
+
+// stays adds a line that is the same before and after.
+func (h *hunk) stays(line string) { h.old, h.new = append(h.old, line), append(h.new, line) }
+
+// goes adds a line that is taken away.
+func (h *hunk) goes(line string) {
+	d := h.difference()
+	h.old = append(h.old, line)
+	d.OldTo++
+}
+
+// comes adds a line that is new.
+func (h *hunk) comes(line string) {
+	d := h.difference()
+	h.new = append(h.new, line)
+	d.NewTo++
+}
+
+// difference is the one that the next line belongs to.
+func (h *hunk) difference() *diff.Change {
+	o, n := len(h.old), len(h.new)
+	if last := len(h.said) - 1; last >= 0 && h.said[last].OldTo == o && h.said[last].NewTo == n {
+		return &h.said[last]
+	}
+	h.said = append(h.said, diff.Change{OldFrom: o, OldTo: o, NewFrom: n, NewTo: n})
+	return &h.said[len(h.said)-1]
+}
+
+// idle tells whether a patch names a file and changes nothing in it.
+func (op fileOp) idle() bool { return op.kind == opUpdate && op.moveTo == "" && len(op.hunks) == 0 }
+
+const (
+	patchBegin  = "*** Begin Patch"
+	patchEnd    = "*** End Patch"
+	fileEnd     = "*** End of File"
+	patchFormat = "A patch reads:\n*** Begin Patch\n*** Update File: path\n@@ a line above the place\n context\n-old\n+new\n*** Add File: path\n+text\n*** Delete File: path\n*** End Patch"
+)
+
+// parsePatch reads a V4A patch. Each line is of the patch itself, or begins with
+// what it is; so a line that is added can hold anything. Blanks around the patch's own
+// lines do not matter where no line of a file can stand.
+func parsePatch(text string) ([]fileOp, error) {
+	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(text), "\r\n", "\n"), "\n")
+	first := 0
+	for first < len(lines) && strings.TrimSpace(lines[first]) != patchBegin {
+		first++
+	}
+	if first == len(lines) {
+		return nil, fmt.Errorf("the patch has no line %q. %s", patchBegin, patchFormat)
+	}
+	p := &patchReader{lines: lines[:endOfPatch(lines)], at: first + 1}
+	if len(p.lines) == len(lines) {
+		return nil, fmt.Errorf("the patch does not end with %q: it may have been cut; nothing was changed. Send it whole", patchEnd)
+	}
+	changes := false
+	for !p.ended() {
+		op, err := p.file()
+		if err != nil {
+			return nil, fmt.Errorf("line %d of the patch: %w; nothing was changed", p.at+1, err)
+		}
+		p.ops = append(p.ops, op)
+		changes = changes || !op.idle()
+	}
+	if len(p.ops) == 0 {
+		return nil, errors.New("the patch holds no file. " + patchFormat)
+	}
+	if !changes {
+		return nil, fmt.Errorf("the patch changes nothing: no line of %s begins with + or -; nothing was changed", p.ops[0].path)
+	}
+	return p.ops, nil
+}
+
+// endOfPatch is the number of the line that ends a patch: the first that is nothing
+// else, or the last of all but for what closes a here-document or a fence. If there is
+// none, it returns the number of lines.
+func endOfPatch(lines []string) int {
+	for i, line := range lines {
+		if strings.TrimRight(line, " \t") == patchEnd {
+			return i
+		}
+	}
+	last := len(lines) - 1
+	for last > 0 && slices.Contains([]string{"", "```", "EOF"}, strings.TrimSpace(lines[last])) {
+		last--
+	}
+	if strings.TrimSpace(lines[last]) == patchEnd {
+		return last
+	}
+	return len(lines)
+}
+
+type patchReader struct {
+	lines []string // up to the end of the patch
+	at    int
+	ops   []fileOp
+}
+
+// ended reports whether no more file follows; empty lines between are passed over.
+func (p *patchReader) ended() bool {
+	for p.at < len(p.lines) && strings.TrimSpace(p.lines[p.at]) == "" {
+		p.at++
+	}
+	return p.at >= len(p.lines)
+}
+
+// directive takes a line such as "*** Add File: path".
+func (p *patchReader) directive(name string) (string, bool) {
+	if p.at >= len(p.lines) {
+		return "", false
+	}
+	value, ok := strings.CutPrefix(strings.TrimLeft(p.lines[p.at], " \t"), "*** "+name+":")
+	if !ok {
+		return "", false
+	}
+	p.at++
+	return strings.TrimSpace(value), true
+}
+
+func (p *patchReader) file() (op fileOp, err error) {
+	if path, ok := p.directive("Add File"); ok {
+		op = fileOp{kind: opAdd, path: path}
+		op.text, err = p.added()
+	} else if path, ok := p.directive("Delete File"); ok {
+		op = fileOp{kind: opDelete, path: path}
+	} else if paths, ok := p.directive("Move File"); ok {
+		from, to, both := strings.Cut(paths, "->")
+		if op = (fileOp{path: strings.TrimSpace(from), moveTo: strings.TrimSpace(to)}); !both || op.moveTo == "" {
+			err = errors.New("a move reads *** Move File: from -> to")
+		}
+	} else if path, ok := p.directive("Update File"); ok {
+		op = fileOp{path: path}
+		op.moveTo, _ = p.directive("Move to")
+		op.hunks, err = p.hunks()
+	} else {
+		return op, fmt.Errorf("%q is not the beginning of a file. %s", tools.OneLine(p.lines[p.at], 80), patchFormat)
+	}
+	if err == nil && op.path == "" {
+		err = errors.New("no path is given")
+	}
+	return op, err
+}
+
+// added reads the text of a new file: lines that begin with +.
+func (p *patchReader) added() (string, error) {
+	var b strings.Builder
+	for ; p.at < len(p.lines); p.at++ {
+		line, ok := strings.CutPrefix(p.lines[p.at], "+")
+		if !ok {
+			if header(strings.TrimLeft(p.lines[p.at], " \t")) || p.restEmpty() {
+				break
+			}
+			return "", fmt.Errorf("%q: each line of a new file begins with +", tools.OneLine(p.lines[p.at], 80))
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String(), nil
+}
+
+// header tells whether a line of a patch begins a file.
+func header(line string) bool {
+	return strings.HasPrefix(line, "*** ") && strings.TrimRight(line, " \t") != fileEnd
+}
+
+// outside reports whether the line belongs to no place of a file. Behind a space it
+// could be a line that stays, but for an update that a line with @@ follows.
+func (p *patchReader) outside() bool {
+	line := p.lines[p.at]
+	return header(strings.TrimLeft(line, "\t")) || p.at+1 < len(p.lines) && strings.HasPrefix(p.lines[p.at+1], "@@") &&
+		strings.HasPrefix(strings.TrimLeft(line, " \t"), "*** Update File: ")
+}
+
+// restEmpty reports whether only empty lines follow, up to the next file.
+func (p *patchReader) restEmpty() bool {
+	for _, line := range p.lines[p.at:] {
+		if strings.TrimSpace(line) != "" {
+			return header(line)
+		}
+	}
+	return true
+}
+
+// hunks reads the places of an update.
+func (p *patchReader) hunks() ([]hunk, error) {
+	var all []hunk
+	for p.at < len(p.lines) && !p.outside() && !p.restEmpty() {
+		h := hunk{line: p.at + 1}
+		for ; p.at < len(p.lines) && strings.HasPrefix(p.lines[p.at], "@@"); p.at++ {
+			if under := anchorOf(p.lines[p.at]); under != "" {
+				h.under = append(h.under, under)
+			}
+		}
+		if err := p.hunk(&h); err != nil {
+			return nil, err
+		}
+		if len(h.said) > 0 {
+			all = append(all, h)
+		}
+	}
+	return all, nil
+}
+
+// anchorOf is the line of the file that a line with @@ names; the numbers of a
+// unified diff name none.
+func anchorOf(line string) string {
+	line = strings.TrimSpace(strings.TrimPrefix(line, "@@"))
+	if numbers, rest, ok := strings.Cut(line, "@@"); ok && strings.HasPrefix(numbers, "-") {
+		line = strings.TrimSpace(rest)
+	}
+	return strings.TrimSpace(strings.TrimSuffix(line, "@@"))
+}
+
+// hunk reads the lines of one place.
+func (p *patchReader) hunk(h *hunk) error {
+	for ; p.at < len(p.lines) && !p.outside() && !strings.HasPrefix(p.lines[p.at], "@@"); p.at++ {
+		line := p.lines[p.at]
+		switch {
+		case strings.TrimRight(line, " \t") == fileEnd:
+			h.atEnd = true
+			p.at++
+			return nil
+		case line == "" && p.restEmpty():
+			return nil
+		case line == "":
+			h.stays("")
+		case line[0] == ' ':
+			h.stays(line[1:])
+		case line[0] == '-':
+			h.goes(line[1:])
+		case line[0] == '+':
+			h.comes(line[1:])
+		case strings.HasPrefix(line, `\ No newline`):
+		default:
+			return fmt.Errorf("%q begins with neither a space (a line that stays), - (one that goes) nor + (one that comes)", tools.OneLine(line, 80))
+		}
+	}
+	return nil
+}

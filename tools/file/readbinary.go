@@ -1,0 +1,80 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	_ "image/gif"  // for the size of pictures
+	_ "image/jpeg" //
+	_ "image/png"  //
+	"mime"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+)
+
+const (
+	sniffSizeBytes = 8 << 20 // binary files up to this size are looked into
+	imageBytes     = 3 << 20 // what every provider takes of a picture
+)
+
+// imageTypes are the pictures that models take.
+var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+// readBinary says what a file is whose bytes are of no use as text, and gives a
+// picture to a model that sees.
+func readBinary(ctx context.Context, env *callEnv, w *workspace.Window, name string) tools.Result {
+	kind := mime.TypeByExtension(filepath.Ext(w.Path))
+	var data []byte
+	if w.Size <= sniffSizeBytes {
+		if f, err := env.Files.Read(ctx, w.Path); err == nil {
+			data = f.Text
+		}
+	}
+	if sniffed := http.DetectContentType(data); sniffed != "application/octet-stream" && !strings.HasPrefix(sniffed, "text/") {
+		kind = sniffed
+	}
+	out := readOut{Content: "binary file, " + humanize.Bytes(uint64(w.Size)), FileSize: w.Size}
+	if kind != "" {
+		out.Content += ", " + kindName(kind)
+	}
+	if size, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
+		out.Content += fmt.Sprintf(", %d × %d pixels", size.Width, size.Height)
+	}
+	if !slices.Contains(imageTypes, kind) {
+		return tools.OK(out)
+	}
+	switch {
+	case env.Sees == nil: // a script
+	case len(data) == 0 || len(data) > imageBytes:
+		out.Note = fmt.Sprintf("too large to be shown: the limit is %s", humanize.Bytes(imageBytes))
+	default:
+		out.Note = "the picture follows"
+		if !env.Sees() {
+			out.Note = "this model does not see pictures"
+		}
+		r := tools.OK(out)
+		r.Images = []tools.Image{{Name: name, MIMEType: kind, Data: data}}
+		return r
+	}
+	return tools.OK(out)
+}
+
+// kindName words a media type: image/png is a PNG image.
+func kindName(kind string) string {
+	kind, _, _ = strings.Cut(kind, ";")
+	family, format, _ := strings.Cut(kind, "/")
+	switch family {
+	case "image", "audio", "video", "font":
+		return strings.ToUpper(strings.TrimPrefix(format, "x-")) + " " + family
+	}
+	return kind
+}

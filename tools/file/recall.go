@@ -1,0 +1,91 @@
+package file
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"sync"
+)
+
+// Recall is what the file tools of one session remember from call to call: what the
+// model has been shown and still has before it, and which edits have failed. It is
+// safe for concurrent use; a nil Recall remembers nothing.
+type Recall struct {
+	mu     sync.Mutex
+	shown  map[shownWindow][sha256.Size]byte
+	failed map[string]int // edits in a row, by absolute path
+}
+
+// shownWindow is what a read has asked for.
+type shownWindow struct {
+	path          string // absolute
+	offset, limit int
+}
+
+// NewRecall remembers nothing yet.
+func NewRecall() *Recall {
+	return &Recall{shown: map[shownWindow][sha256.Size]byte{}, failed: map[string]int{}}
+}
+
+// Forget is for when the model no longer has before it what it was shown: a history
+// that was compacted, a result that was cut.
+func (r *Recall) Forget() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	clear(r.shown)
+	r.mu.Unlock()
+}
+
+// again reports whether the same was shown for w the last time, and notes that it
+// has been now. After a yes the next answer is no: who asks a third time needs it.
+func (r *Recall) again(w shownWindow, out readOut) bool {
+	if r == nil {
+		return false
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %s", out.TotalLines, out.FileSize, out.Content))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if have, ok := r.shown[w]; ok && have == sum {
+		delete(r.shown, w)
+		return true
+	}
+	r.shown[w] = sum
+	return false
+}
+
+// edited notes that the session has changed a file.
+func (r *Recall) edited(path string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.failed, path)
+	for w := range r.shown {
+		if w.path == path {
+			delete(r.shown, w)
+		}
+	}
+}
+
+// missed counts an edit that has failed, and returns how many in a row.
+func (r *Recall) missed(path string) int {
+	if r == nil {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed[path]++
+	return r.failed[path]
+}
+
+// read notes that the model has looked at a file again.
+func (r *Recall) read(path string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.failed, path)
+}

@@ -1,0 +1,265 @@
+package file
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hermes-ls/hermes-ls/internal/search"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+const (
+	searchLimit      = 50
+	searchLimitMax   = 1_000
+	searchContextMax = 20
+	searchLineChars  = 500    // characters shown of a matching line
+	searchBytes      = 90_000 // of a page
+)
+
+//go:embed search.md
+var searchWords string
+
+type searchTarget string
+
+func (searchTarget) Enum() []string { return []string{"content", "files"} }
+
+type searchMode string
+
+func (searchMode) Enum() []string { return []string{"content", "files_only", "count"} }
+
+type searchIn struct {
+	Pattern    string       `json:"pattern" jsonschema:"regular expression, or glob for target=files"`
+	Target     searchTarget `json:"target,omitempty" jsonschema:"default content"`
+	Path       string       `json:"path,omitempty" jsonschema:"folder or file to search (default .)"`
+	FileGlob   string       `json:"file_glob,omitempty" jsonschema:"only files like *.ts"`
+	Limit      int          `json:"limit,omitempty" jsonschema:"default 50"`
+	Offset     int          `json:"offset,omitempty" jsonschema:"results to skip"`
+	Context    int          `json:"context,omitempty" jsonschema:"lines around each match"`
+	OutputMode searchMode   `json:"output_mode,omitempty" jsonschema:"default content; files_only and count are shorter"`
+}
+
+// searchMatch is one line that matches, with the lines around it when asked for.
+type searchMatch struct {
+	Path    string   `json:"path"`
+	Line    int      `json:"line"`
+	Content string   `json:"content"`
+	Before  []string `json:"before,omitempty"`
+	After   []string `json:"after,omitempty"`
+}
+
+// searchOut is what was found: exactly one of the first three is set.
+type searchOut struct {
+	Matches    *[]searchMatch  `json:"matches,omitempty"`
+	Files      *[]string       `json:"files,omitempty"`
+	Counts     *map[string]int `json:"counts,omitempty"`
+	TotalCount int             `json:"total_count"`
+	Truncated  bool            `json:"truncated"`
+	NextOffset int             `json:"next_offset,omitempty"`
+	Note       string          `json:"note,omitempty"`
+}
+
+func searchTool(c Config) tools.Tool {
+	return tools.New(tools.Tool{
+		Name: "search_files", Toolset: "file", Replay: tools.Replayed, Kind: tools.KindSearch, ReadOnly: true,
+		Description: strings.TrimSpace(searchWords),
+		Title:       tools.Titled(searchTitle),
+		Script:      `(pattern, target="content", path=".", file_glob=None, limit=50) → matches [{path, line, content}], total_count; target="files" → files`,
+	}, with(c, searchFiles))
+}
+
+func searchTitle(in searchIn) string {
+	what := "Search"
+	if in.Target == "files" {
+		what = "Find files"
+	}
+	title := fmt.Sprintf("%s “%s”", what, in.Pattern)
+	if in.Path != "" && in.Path != "." {
+		title += " in " + in.Path
+	}
+	return title
+}
+
+func searchFiles(ctx context.Context, env *callEnv, _ tools.Call, in searchIn) (tools.Result, error) {
+	if in.Pattern == "" && in.Target != "files" {
+		return tools.Fail("pattern is empty, and would match every line: give a regular expression, or target=files to list files"), nil
+	}
+	q := query(in)
+	reads, done := onOutputs(env, q.Path)
+	defer done()
+	found, note, err := searchNames(ctx, reads.Files, q)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	if reads != env { // names are of use only whole there
+		found = inFolder(found, reads.Files.Folders()[0])
+	}
+	out := shownFound(found, in, q)
+	if note != "" {
+		out.Note = note
+	}
+	return tools.OK(out), nil
+}
+
+// brackets have a meaning in a glob, and stand in names such as app/[id]/page.tsx.
+var brackets = strings.NewReplacer("[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`)
+
+// searchNames searches. If a glob with brackets matches no name, it looks for names
+// that hold the brackets, and note says so.
+func searchNames(ctx context.Context, files tools.Files, q search.Query) (found *search.Found, note string, err error) {
+	found, err = files.Search(ctx, q)
+	if !q.Files || !strings.ContainsAny(q.Pattern, "[]{}") || err == nil && found.Total > 0 {
+		return found, "", err
+	}
+	q.Pattern = brackets.Replace(q.Pattern)
+	if named, failure := files.Search(ctx, q); failure == nil && named.Total > 0 {
+		return named, "no name matches the pattern as a glob; its brackets were looked for as they are", nil
+	}
+	return found, "", err
+}
+
+// inFolder names what was found from the root of the disk.
+func inFolder(found *search.Found, folder string) *search.Found {
+	named := *found
+	named.Matches, named.Files, named.Counts = nil, nil, map[string]int{}
+	at := func(name string) string { return filepath.ToSlash(filepath.Join(folder, name)) }
+	for _, m := range found.Matches {
+		m.Path = at(m.Path)
+		named.Matches = append(named.Matches, m)
+	}
+	for _, name := range found.Files {
+		named.Files = append(named.Files, at(name))
+	}
+	for name, n := range found.Counts {
+		named.Counts[at(name)] = n
+	}
+	return &named
+}
+
+// query puts sane numbers in the place of others.
+func query(in searchIn) search.Query {
+	limit := in.Limit
+	if limit <= 0 {
+		limit = searchLimit
+	}
+	return search.Query{
+		Pattern: in.Pattern,
+		Files:   in.Target == "files",
+		Path:    cmp.Or(in.Path, "."),
+		Glob:    in.FileGlob,
+		Limit:   min(limit, searchLimitMax),
+		Offset:  max(in.Offset, 0),
+		Context: min(max(in.Context, 0), searchContextMax),
+		Mode:    cmp.Or(string(in.OutputMode), search.ModeContent),
+	}
+}
+
+// shownFound is a page as the model gets it. One that would be too long ends earlier.
+func shownFound(found *search.Found, in searchIn, q search.Query) searchOut {
+	out := searchOut{TotalCount: found.Total, Truncated: found.Truncated}
+	shown, room := 0, searchBytes
+	fits := func(entry any) bool {
+		if room -= tools.Size(entry) + 1; room < 0 && shown > 0 {
+			out.Truncated = true
+			return false
+		}
+		shown++
+		return true
+	}
+	switch {
+	case q.Mode == search.ModeCount && !q.Files:
+		counts := map[string]int{}
+		for _, name := range slices.Sorted(maps.Keys(found.Counts)) {
+			if !fits(map[string]int{tools.Visible(name): found.Counts[name]}) {
+				break
+			}
+			counts[tools.Visible(name)] = found.Counts[name]
+		}
+		out.Counts = &counts
+	case q.Files || q.Mode == search.ModeFiles:
+		files := []string{}
+		for _, name := range found.Files {
+			if !fits(tools.Visible(name)) {
+				break
+			}
+			files = append(files, tools.Visible(name))
+		}
+		out.Files = &files
+	default:
+		matches := []searchMatch{}
+		around, _ := regexp.Compile(in.Pattern) // nil: a pattern of rg's own; lines are cut from their start
+		for _, m := range found.Matches {
+			match := searchMatch{
+				Path: tools.Visible(m.Path), Line: m.Line, Content: cutAround(m.Content, around),
+				Before: cutAll(m.Before), After: cutAll(m.After),
+			}
+			if !fits(match) {
+				break
+			}
+			matches = append(matches, match)
+		}
+		out.Matches = &matches
+	}
+	if out.Truncated && shown > 0 {
+		out.NextOffset = q.Offset + shown
+	}
+	if shown == 0 {
+		out.Note = nothing(found, in, q)
+	}
+	return out
+}
+
+func cutAll(lines []string) []string {
+	var cut []string
+	for _, line := range lines {
+		cut = append(cut, cutAround(line, nil))
+	}
+	return cut
+}
+
+// cutAround shortens a long line to the part around its first match.
+func cutAround(line string, match *regexp.Regexp) string {
+	line = strings.ToValidUTF8(line, "\uFFFD")
+	if utf8.RuneCountInString(line) <= searchLineChars {
+		return line
+	}
+	at := 0
+	if match != nil {
+		if loc := match.FindStringIndex(line); loc != nil {
+			at = utf8.RuneCountInString(line[:loc[0]])
+		}
+	}
+	runes := []rune(line)
+	start := min(max(at-searchLineChars/4, 0), len(runes)-searchLineChars)
+	end := start + searchLineChars
+	text := string(runes[start:end])
+	if start > 0 {
+		text = "…" + text
+	}
+	if end < len(runes) {
+		text += "…"
+	}
+	return text
+}
+
+// nothing says why there may be no results.
+func nothing(found *search.Found, in searchIn, q search.Query) string {
+	if found.Total > 0 {
+		return fmt.Sprintf("there are only %d results; offset %d is past them", found.Total, q.Offset)
+	}
+	n := notes{"nothing found; ignored (.gitignore), hidden and binary files are not searched"}
+	if !q.Files && regexp.QuoteMeta(in.Pattern) != in.Pattern {
+		n.add("the pattern is a regular expression: put \\ before characters such as ( [ . * to find them as they are")
+	}
+	if in.FileGlob != "" {
+		n.add("file_glob may leave out too much")
+	}
+	return n.String()
+}

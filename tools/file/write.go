@@ -1,0 +1,175 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/diff"
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
+)
+
+const (
+	writeDiffBytes = 4_000   // a longer diff is not worth the model's while
+	shownDiffBytes = 1 << 20 // nor, of longer files, the editor's
+)
+
+//go:embed write.md
+var writeWords string
+
+type writeIn struct {
+	Path    string `json:"path"`
+	Content string `json:"content"`
+}
+
+type writeOut struct {
+	BytesWritten int      `json:"bytes_written"`
+	Created      bool     `json:"created"`
+	Diff         string   `json:"diff,omitempty"`
+	SyntaxErrors []string `json:"syntax_errors,omitempty"`
+	Diagnostics  []string `json:"diagnostics,omitempty"`
+	Note         string   `json:"note,omitempty"`
+}
+
+func writeTool(c Config) tools.Tool {
+	return tools.New(tools.Tool{
+		Name: "write_file", Toolset: "file", Replay: tools.Replayed, Kind: tools.KindEdit,
+		Description: strings.TrimSpace(writeWords),
+		Title:       tools.Titled(func(in writeIn) string { return "Write " + in.Path }),
+		Script:      `(path, content) → bytes_written, created`,
+	}, with(c, write))
+}
+
+func write(ctx context.Context, env *callEnv, call tools.Call, in writeIn) (tools.Result, error) {
+	if numbered(in.Content) && !tabular(in.Path) {
+		return tools.Fail("every line of content begins with a line number and |, as read_file shows them; nothing was written. Send the file's own text, without the numbers."), nil
+	}
+	if err := gate.MayWrite(ctx, env.Env, call, "Write ", in.Path); err != nil {
+		return tools.Result{}, err
+	}
+	var note string
+	known := diagnose(ctx, env, in.Path)
+	written, err := env.Files.Edit(ctx, in.Path, once(func(old []byte) ([]byte, error) {
+		text, err := asText(func(old string) (like string, err error) {
+			like, note = likeBefore(old, in.Content)
+			return like, nil
+		})(old)
+		if err == nil && bytes.Equal(text, old) {
+			err = errUnchanged
+		}
+		return text, err
+	}))
+	if errors.Is(err, workspace.ErrNotFound) {
+		written, err = env.Files.Write(ctx, in.Path, []byte(in.Content))
+	}
+	if errors.Is(err, errUnchanged) {
+		return tools.OK(writeOut{Note: "the file already holds exactly this; nothing was written"}), nil
+	}
+	if err != nil {
+		return tools.Result{}, err
+	}
+	out := writeOut{BytesWritten: len(written.New), Created: written.Created, SyntaxErrors: afterwards(ctx, env, written), Diagnostics: known.news(ctx, written), Note: note}
+	if !written.Created {
+		out.Diff = shownDiff(written)
+		if len(out.Diff) > writeDiffBytes {
+			out.Diff = ""
+		}
+	}
+	return tools.OK(out).With(shownEdit(written)...), nil
+}
+
+var errUnchanged = errors.New("nothing to change")
+
+// once makes a change that is not made again over another text: what is written
+// whole cannot be rebased over what somebody typed meanwhile.
+func once(change func([]byte) ([]byte, error)) func([]byte) ([]byte, error) {
+	var first []byte
+	called := false
+	return func(old []byte) ([]byte, error) {
+		if called && !bytes.Equal(first, old) {
+			return nil, fmt.Errorf("the file was changed while it was being written; nothing was written. Read it again: %w", workspace.ErrStale)
+		}
+		first, called = old, true
+		return change(old)
+	}
+}
+
+// likeBefore keeps the line ends that a file has: the model is not shown them and so
+// does not write them.
+func likeBefore(old, content string) (text, note string) {
+	crlf := strings.Count(old, "\r\n")
+	if crlf > 0 && crlf == strings.Count(old, "\n") && !strings.Contains(content, "\r") && strings.Contains(content, "\n") {
+		return strings.ReplaceAll(content, "\n", "\r\n"), "kept the file's CRLF line ends"
+	}
+	return content, ""
+}
+
+// numbered tells whether content is what read_file shows, numbers and all.
+func numbered(content string) bool {
+	last := -1
+	for line := range strings.Lines(content) {
+		prefix, _, bar := strings.Cut(line, "|")
+		n, err := strconv.Atoi(strings.TrimSpace(prefix))
+		if !bar || err != nil || n < 1 || last >= 0 && n != last+1 {
+			return false
+		}
+		last = n
+	}
+	return last > 0
+}
+
+// tabular tells whether a file may well hold numbered lines with bars.
+func tabular(name string) bool {
+	return slices.Contains([]string{".csv", ".psv", ".tsv", ".dat", ".tbl"}, strings.ToLower(path.Ext(name)))
+}
+
+// texts are what a change has made of what, as UTF-8 whatever the file is written in.
+func texts(w *workspace.Written) (old, new []byte) {
+	charset := textenc.CharsetOf(w.Old)
+	if w.Old == nil {
+		charset = textenc.CharsetOf(w.New)
+	}
+	return charset.Decode(w.Old), charset.Decode(w.New)
+}
+
+// shownDiff is the change as git apply takes it.
+func shownDiff(w *workspace.Written) string {
+	old, new := texts(w)
+	if w.From == "" {
+		return diff.Unified(w.Name, old, new)
+	}
+	return diff.Move(w.From, w.Name, old, new)
+}
+
+// shownEdit is what the editor shows of a changed file.
+func shownEdit(w *workspace.Written) []tools.Content {
+	old, new := texts(w)
+	place := tools.Content{Location: &tools.Location{Path: w.Path, Line: firstChanged(old, new)}}
+	if len(old)+len(new) > shownDiffBytes {
+		return []tools.Content{place}
+	}
+	diff := &tools.Diff{Path: w.Path, New: string(new)}
+	if !w.Created {
+		text := string(old)
+		diff.Old = &text
+	}
+	return []tools.Content{{Diff: diff, Location: place.Location}}
+}
+
+// firstChanged is the number of the first line that differs.
+func firstChanged(old, new []byte) int {
+	n := 0
+	for n < min(len(old), len(new)) && old[n] == new[n] {
+		n++
+	}
+	return 1 + bytes.Count(new[:n], []byte("\n"))
+}

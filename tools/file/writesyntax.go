@@ -1,0 +1,156 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/program"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/internal/syntax"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+const (
+	syntaxBytes  = 1 << 20         // longer files are not checked
+	syntaxErrors = 5               // said of one file
+	syntaxLimit  = 3 * time.Second // for a check that needs a program
+)
+
+// newSyntaxErrors tells what is wrong with the syntax of a file now and was not
+// before. old is nil for a new file. Where there is no parser, nothing is wrong.
+func newSyntaxErrors(ctx context.Context, env *callEnv, name string, old, new []byte) []string {
+	check := syntaxCheck(env, strings.ToLower(path.Ext(name)))
+	if check == nil || len(new) > syntaxBytes || len(bytes.TrimSpace(new)) == 0 || notReally(name, new) {
+		return nil
+	}
+	found := check(ctx, withoutMark(new))
+	if len(found) == 0 {
+		return nil
+	}
+	if old != nil {
+		found = slices.DeleteFunc(found, knownIn(check(ctx, withoutMark(old)), strings.HasSuffix(name, ".go")))
+	}
+	var said []string
+	for _, e := range found[:min(len(found), syntaxErrors)] {
+		where := name
+		if e.Line > 0 {
+			where += ", line " + strconv.Itoa(e.Line)
+		}
+		said = append(said, where+": "+tools.OneLine(e.Text, 200))
+	}
+	return said
+}
+
+// knownIn tells which errors a file had before. A parser that stops at the first one
+// leaves it open whether the others are new.
+func knownIn(before []syntax.Error, all bool) func(syntax.Error) bool {
+	return func(e syntax.Error) bool {
+		return len(before) > 0 && !all || slices.ContainsFunc(before, func(b syntax.Error) bool { return b.Text == e.Text })
+	}
+}
+
+// syntaxCheck is the check of files with an extension; nil: there is none.
+func syntaxCheck(env *callEnv, ext string) func(context.Context, []byte) []syntax.Error {
+	switch {
+	case ext == ".py" || ext == ".pyi":
+		return func(ctx context.Context, text []byte) []syntax.Error { return checkPython(ctx, env, text) }
+	case syntax.Known(ext):
+		return func(ctx context.Context, text []byte) []syntax.Error { return syntax.Check(ctx, ext, text) }
+	}
+	return nil
+}
+
+func withoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
+
+// notReally knows files that are not quite what their name says: JSON with comments,
+// templates.
+func notReally(name string, text []byte) bool {
+	base, dir := strings.ToLower(path.Base(name)), path.Base(path.Dir(name))
+	switch path.Ext(base) {
+	case ".json":
+		return strings.HasPrefix(base, "tsconfig") || strings.HasPrefix(base, "jsconfig") || strings.HasPrefix(base, ".") ||
+			strings.HasPrefix(base, "devcontainer") || dir == ".vscode" || dir == ".devcontainer"
+	case ".yml", ".yaml":
+		return bytes.Contains(text, []byte("{{")) || bytes.Contains(text, []byte("{%")) || bytes.Contains(text, []byte("<%"))
+	}
+	return false
+}
+
+// pythonCheck compiles nothing and runs nothing: it parses what comes in.
+const pythonCheck = `import ast, sys
+try:
+    ast.parse(sys.stdin.buffer.read())
+except SyntaxError as e:
+    print(e.lineno or 0, "%s: %s" % (type(e).__name__, e.msg))
+except Exception:
+    pass
+`
+
+func checkPython(ctx context.Context, env *callEnv, text []byte) []syntax.Error {
+	for _, name := range []string{"python3", "python"} {
+		if out, _, ok := parseWith(ctx, env, text, name, "-I", "-S", "-c", pythonCheck); ok {
+			return numberedError(out)
+		}
+	}
+	return nil
+}
+
+// numberedError reads "12 what is wrong".
+func numberedError(out string) []syntax.Error {
+	row, words, found := strings.Cut(strings.TrimSpace(out), " ")
+	line, err := strconv.Atoi(row)
+	if !found || err != nil {
+		return nil
+	}
+	return []syntax.Error{{Line: line, Text: words}}
+}
+
+// parserMemory is far more megabytes than a parser needs for syntaxBytes.
+const parserMemory = 1024
+
+// parseWith gives text to a parser of the user's, never one of the workspace. The parser
+// runs in the session's sandbox, where it can only read. ok is false when it is not there
+// or took too long.
+func parseWith(ctx context.Context, env *callEnv, text []byte, name string, args ...string) (out string, exit int, ok bool) {
+	folders := env.Files.Folders()
+	found, err := program.Find(name, folders)
+	if err != nil {
+		return "", 0, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, syntaxLimit)
+	defer cancel()
+	environ, _ := proc.Environ(nil)
+	var said bytes.Buffer
+	c := proc.Cmd{
+		Args: append([]string{found}, args...), Dir: "/", Env: program.Environ(environ, folders),
+		Stdin: bytes.NewReader(text), Stdout: &limited{to: &said}, Stderr: &limited{to: &said},
+		Limits: proc.Limits{MemoryMB: parserMemory},
+	}
+	if runtime.GOOS == "windows" {
+		c.Dir = os.TempDir()
+	}
+	if env.Sandbox.ConfineOwn(ctx, &c, sandbox.Own{}) != nil {
+		return "", 0, false
+	}
+	ended, err := proc.Run(ctx, c)
+	if err != nil {
+		return "", 0, false
+	}
+	return said.String(), ended.Code, true
+}
+
+// limited keeps the first of what a parser says.
+type limited struct{ to *bytes.Buffer }
+
+func (l *limited) Write(b []byte) (int, error) {
+	l.to.Write(b[:min(len(b), max(0, 16<<10-l.to.Len()))])
+	return len(b), nil
+}

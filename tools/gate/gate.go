@@ -1,0 +1,387 @@
+// Package gate decides which calls run. A [Gate] judges nothing itself: it gets a verdict
+// of tools/policy, and asks the user if the verdict requires approval. [Approve] binds an
+// approval to the content of the files that a command runs, and [WatchPlaces] reviews the
+// changes that a command leaves. Gates are safe for concurrent use.
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
+)
+
+// GateConfig says what a [Gate] lets through.
+type Config struct {
+	// Mode is "ask" (also "manual"), "smart" or "off". In smart, Judge is asked before
+	// the user is.
+	Mode string
+	// Deny are globs that are blocked whatever else is set: * is any text and ? one
+	// character. A rule matches a whole command, or its beginning up to a space;
+	// each simple command within another counts.
+	Deny []string
+	// Allow are the keys that "always" has remembered, exactly.
+	Allow []string
+	// Timeout is how long a question stands before it counts as no; zero is 300 s.
+	Timeout time.Duration
+	// Asker asks the user. If it is nil, all requests are denied.
+	Asker tools.Asker
+	// Judge reports whether an action is plainly harmless, by its title as the user would see
+	// it. If it does not, the user is asked. Actions that require approval in every mode are
+	// never shown to it. Nil: there is none.
+	Judge func(ctx context.Context, title, reason string) (harmless bool)
+	// Always remembers a key for good. Nil: "always" holds for the session.
+	Always func(key string) error
+}
+
+// Gate decides whether a call may go on, and asks the user if a verdict requires approval.
+// It is advisory; the boundaries are the path scope and the sandbox. A session and its subagents share one Gate, which has
+// at most one question open. It is safe for concurrent use.
+type Gate struct {
+	cfg  Config
+	turn chan struct{} // holds a token while a question is open
+
+	mu      sync.Mutex // guards the following, never while waiting
+	mode    string
+	deny    []string
+	allow   map[string]bool // remembered for good
+	session map[string]bool // remembered for the session
+}
+
+// NewGate makes the gate of a session.
+func New(cfg Config) *Gate {
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = 300 * time.Second
+	}
+	g := &Gate{cfg: cfg, turn: make(chan struct{}, 1), mode: cfg.Mode, session: map[string]bool{}}
+	g.SetRules(cfg.Deny, cfg.Allow)
+	return g
+}
+
+// SetRules changes the deny rules and the allowlist. Approvals for the session stay.
+func (g *Gate) SetRules(deny, allow []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.deny = deny
+	g.allow = make(map[string]bool, len(allow))
+	for _, k := range allow {
+		g.allow[k] = true
+	}
+}
+
+// SetMode changes the mode from now on; a question that stands is still asked.
+func (g *Gate) SetMode(mode string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.mode = mode
+}
+
+// Refusal is why a call may not go on, in words for the model.
+type Refusal struct {
+	Reason string // the effect of the call
+	Text   string // the call, the reason, and the next step
+}
+
+func (r *Refusal) Error() string { return r.Text }
+
+// Check returns nil when the call may go on, else a [*Refusal]. title says what
+// would be done, whole and as it is: Check escapes it. A call without arguments is none of
+// the model's: the request then stands alone.
+func (g *Gate) Check(ctx context.Context, env *tools.Env, c tools.Call, kind tools.Kind, title string, v policy.Verdict) error {
+	switch rule, certain := g.denied(title, v); {
+	case rule == "" || v.Syntax != "":
+	case certain:
+		return refusal(v, fmt.Sprintf("Denied: the user's rule %q (approvals.deny) forbids it. Do not try it in another form; do without it, or tell the user what you wanted it for.", rule))
+	case v.Level != policy.Refused:
+		v = maybeDenied(v, title, rule)
+	}
+	switch v.Level {
+	case policy.Runs:
+		return nil
+	case policy.Refused:
+		if v.Syntax != "" {
+			return refusal(v, "Syntax error: "+v.Syntax+". Nothing was run. Correct the command and call again; put long or oddly quoted text into a file first.")
+		}
+		return refusal(v, fmt.Sprintf("Blocked: it %s. This is always blocked, so do not try it in another form. %s", v.Reason, instead(v.Reason)))
+	}
+	if g.passes(v) {
+		return nil
+	}
+	select {
+	case g.turn <- struct{}{}:
+		defer func() { <-g.turn }()
+	case <-ctx.Done():
+		return refusal(v, "Not run: it was cancelled before the user could be asked.")
+	}
+	if g.passes(v) { // the question before this one was the same
+		return nil
+	}
+	if g.harmless(ctx, env, c, title, v) {
+		return nil
+	}
+	return g.ask(ctx, env, c, kind, title, v)
+}
+
+// judgeLimit is how long a judgment may take before the user is asked.
+const judgeLimit = 20 * time.Second
+
+// harmless asks the judge, if there is one for this.
+func (g *Gate) harmless(ctx context.Context, env *tools.Env, c tools.Call, title string, v policy.Verdict) bool {
+	g.mu.Lock()
+	asked := g.mode == "smart" && g.cfg.Judge != nil && !v.EveryMode
+	g.mu.Unlock()
+	if !asked {
+		return false
+	}
+	limited, stop := context.WithTimeout(ctx, judgeLimit)
+	defer stop()
+	if !g.cfg.Judge(limited, policy.Escape(title), v.Reason) || ctx.Err() != nil {
+		return false
+	}
+	if env.Progress != nil {
+		env.Progress(tools.Progress{CallID: c.ID, Message: "allowed: the model judged it harmless (approvals.mode: smart)"})
+	}
+	return true
+}
+
+// passes reports whether an action that requires approval has been approved before.
+func (g *Gate) passes(v policy.Verdict) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mode == "off" && !v.EveryMode {
+		return true
+	}
+	return len(v.Keys) > 0 && !v.Once && !slices.ContainsFunc(v.Keys, func(k string) bool { return !g.allow[k] && !g.session[k] })
+}
+
+func (g *Gate) remember(keys []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, k := range keys {
+		g.session[k] = true
+	}
+}
+
+// ask puts the question and turns the answer into a decision. Everything that is
+// not one of the answers offered, and every answer that comes too late, is a no.
+func (g *Gate) ask(ctx context.Context, env *tools.Env, c tools.Call, kind tools.Kind, title string, v policy.Verdict) error {
+	if g.cfg.Asker == nil {
+		return unapproved(v, &Unasked{Why: "no user is present to approve it"})
+	}
+	waiting, stop := context.WithTimeout(ctx, g.cfg.Timeout)
+	defer stop()
+	question := tools.Question{
+		SessionID: env.SessionID, Call: c, Kind: kind,
+		Title: policy.Escape(title), Reason: policy.Shown(v.Reason), Remember: strings.Join(v.Keys, " and "),
+		Alone: c.Args == nil,
+	}
+	if v.Once {
+		question.Remember = ""
+	}
+	if env.Owner != "" {
+		question.SessionID, question.Subagent, question.For = env.Owner, env.SessionID, policy.Escape(env.For)
+	}
+	var unasked *Unasked
+	decision, err := g.cfg.Asker.AskPermission(waiting, question)
+	switch {
+	case ctx.Err() != nil:
+		return refusal(v, "Not run: it was cancelled while the user was being asked.")
+	case errors.Is(waiting.Err(), context.DeadlineExceeded):
+		return unapproved(v, &Unasked{Why: fmt.Sprintf("the user did not answer within %v", g.cfg.Timeout)})
+	case errors.As(err, &unasked):
+		return unapproved(v, unasked)
+	case err != nil:
+		return unapproved(v, &Unasked{Why: "asking failed (" + err.Error() + ")"})
+	}
+	switch decision {
+	case tools.DecisionOnce:
+		return nil
+	case tools.DecisionSession, tools.DecisionAlways:
+		if v.Once {
+			return nil
+		}
+		g.remember(v.Keys)
+		if decision == tools.DecisionAlways {
+			g.keep(env, c, v.Keys)
+		}
+		return nil
+	case tools.DecisionNo:
+		return refusal(v, "The user denied this: it "+v.Reason+". Do not retry it in another form. Go on without it, or ask what they would like instead.")
+	}
+	return unapproved(v, &Unasked{Why: "the approval request was closed without an answer, which denies it"})
+}
+
+// Unasked is the error of an [Asker] that has no answer of the user.
+type Unasked struct {
+	Why string // such as "no user is present to approve it"
+	How string // what the user can do so that the call runs another time; may be empty
+}
+
+func (u *Unasked) Error() string { return u.Why }
+
+// unapproved says that a call did not run because it was not approved, which is
+// another thing than denied.
+func unapproved(v policy.Verdict, u *Unasked) error {
+	text := "Not run: it " + v.Reason + ", which requires approval, and " + u.Why + ". Do not retry it in another form; go on without it, and say what is left to do."
+	if u.How != "" {
+		text += " To allow it, the user can " + u.How + "."
+	}
+	return refusal(v, text)
+}
+
+// keep writes keys to the allowlist. If that fails, the approval holds for the session, and
+// the call says so.
+func (g *Gate) keep(env *tools.Env, c tools.Call, keys []string) {
+	if g.cfg.Always == nil {
+		return
+	}
+	for _, k := range keys {
+		if err := g.cfg.Always(k); err != nil && env.Progress != nil {
+			env.Progress(tools.Progress{CallID: c.ID, Message: "allowed for this session only: it could not be saved (" + err.Error() + ")"})
+		}
+	}
+}
+
+func refusal(v policy.Verdict, text string) error {
+	return &Refusal{Reason: v.Reason, Text: text}
+}
+
+// instead returns the next step after a blocked call.
+func instead(reason string) string {
+	switch {
+	case strings.Contains(reason, "too long"):
+		return "Write a script file in the workspace and run that."
+	case strings.Contains(reason, "git hooks"), strings.Contains(reason, "configuration of hermes-ls"):
+		return "If it is really wanted, tell the user exactly what to change by hand."
+	case strings.Contains(reason, "deletes"):
+		return "Name exactly the files in the workspace that have to go, and delete only those."
+	}
+	return "Do without it, or tell the user what to run by hand."
+}
+
+// denied returns the rule that forbids a call, or nothing. If a part of the call cannot be
+// seen, and a rule would forbid it by some text there, certain is false.
+func (g *Gate) denied(title string, v policy.Verdict) (rule string, certain bool) {
+	g.mu.Lock()
+	deny := g.deny
+	g.mu.Unlock()
+	if len(deny) == 0 {
+		return "", false
+	}
+	said := append([]string{strings.Join(strings.Fields(title), " ")}, v.Commands...)
+	said = append(said, v.Keys...)
+	for _, r := range deny {
+		pattern := strings.Join(strings.Fields(r), " ")
+		for _, s := range said {
+			switch {
+			case pattern == "":
+			case glob(pattern, s) || glob(pattern+" *", s):
+				return r, true
+			case rule == "" && (strings.Contains(s, unseenPart) || strings.ContainsAny(s, "?[")) && (mayMatch(pattern, s) || mayMatch(pattern+" *", s)):
+				rule = r
+			}
+		}
+	}
+	return rule, false
+}
+
+// unquoted writes a command without quotes; patterns of the shell outside of them become a
+// part that is not known.
+func unquoted(s string) string {
+	quoted := false
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\'':
+			quoted = !quoted
+			return -1
+		case !quoted && strings.ContainsRune("*?[]", r):
+			return 0
+		}
+		return r
+	}, s)
+}
+
+// maybeDenied returns the verdict on what a rule may forbid: it asks in every mode.
+func maybeDenied(v policy.Verdict, title, rule string) policy.Verdict {
+	reason := fmt.Sprintf("has a part that cannot be seen, by which the rule %q (approvals.deny) may forbid it", policy.Escape(rule))
+	if v.Level == policy.Asks {
+		reason = v.Reason + "; " + reason
+	}
+	v.Level, v.Reason, v.EveryMode, v.Keys = policy.Asks, reason, true, []string{policy.Escape(title)}
+	return v
+}
+
+// unseenPart stands in the commands of a verdict for text that is not known.
+const unseenPart = "$…"
+
+// mayMatch tells whether a pattern matches s with some text in each part that is not known.
+func mayMatch(pattern, s string) bool {
+	text := []rune(unquoted(strings.ReplaceAll(s, unseenPart, "\x00")))
+	const most = 4096
+	if len(text) > most {
+		text = append(text[:most:most], 0)
+	}
+	// row[i] tells whether the pattern from i on matches the text from where we are on.
+	p := []rune(strings.ReplaceAll(pattern, "'", ""))
+	row := make([]bool, len(p)+1)
+	for at := len(text); at >= 0; at-- {
+		next := slices.Clone(row)
+		for i := len(p); i >= 0; i-- {
+			more := at < len(text)
+			switch {
+			case i == len(p) && !more:
+				row[i] = true
+			case i < len(p) && p[i] == '*':
+				row[i] = row[i+1] || more && next[i]
+			case more && text[at] == 0:
+				row[i] = next[i] || i < len(p) && row[i+1]
+			default:
+				row[i] = more && i < len(p) && (p[i] == '?' || p[i] == text[at]) && next[i+1]
+			}
+		}
+	}
+	return row[0]
+}
+
+// glob matches the whole of s: * is any text, also with slashes and spaces, and
+// ? one byte.
+func glob(pattern, s string) bool {
+	star, from := -1, 0
+	p, i := 0, 0
+	for i < len(s) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, from = p, i
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == s[i]):
+			p++
+			i++
+		case star >= 0:
+			from++
+			p, i = star+1, from
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
+}
+
+// wait takes the place of the one question that may be open in a session, as a
+// question for permission does. An error is ctx's; without one, leave must follow.
+func (g *Gate) Wait(ctx context.Context) (leave func(), err error) {
+	if g == nil {
+		return func() {}, nil
+	}
+	select {
+	case g.turn <- struct{}{}:
+		return func() { <-g.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

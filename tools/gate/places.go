@@ -1,0 +1,178 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
+)
+
+// Places are those of the workspace that run or configure something by themselves,
+// as they were before a command.
+type Places struct{ watch *sandbox.Watch }
+
+// WatchPlaces looks at them before a command that box confines. If a server was killed
+// before it could review its commands, WatchPlaces asks the user about their changes first.
+// [Places.Settle] follows.
+func WatchPlaces(ctx context.Context, env *tools.Env, call tools.Call, box *sandbox.Box) Places {
+	p := Places{box.Watch()}
+	if p.watch.Left() {
+		if note := p.review(ctx, env, call, "a command of a server that was killed "); note != "" {
+			tell(env, call, note)
+		}
+	}
+	return p
+}
+
+// Settle looks again when the command has ended. Changes that the user has not approved are
+// removed. It returns text for the model's note, nearly always none.
+func (p Places) Settle(ctx context.Context, env *tools.Env, call tools.Call) string {
+	defer p.watch.End()
+	return p.review(ctx, env, call, "")
+}
+
+// review asks about what was changed and not reviewed yet. by is who did it, if that is not
+// the call.
+func (p Places) review(ctx context.Context, env *tools.Env, call tools.Call, by string) string {
+	changes, done := p.watch.Changes()
+	defer done()
+	var unwanted []sandbox.Change
+	for _, alike := range grouped(changes) {
+		if alike[0].Asks && p.approved(ctx, env, call, alike, by) {
+			p.watch.Keep(alike)
+			continue
+		}
+		unwanted = append(unwanted, alike...)
+	}
+	var removed, failed []string
+	for i, err := range p.watch.Remove(ctx, unwanted) {
+		what := policy.Escape(unwanted[i].What)
+		if err != nil {
+			failed = append(failed, what+" ("+err.Error()+")")
+			continue
+		}
+		removed = append(removed, what)
+	}
+	var notes []string
+	if len(removed) > 0 {
+		notes = append(notes, "removed, because commands may not leave behind what runs by itself: "+listed(removed, mostListed)+
+			"; if it is really wanted, tell the user what to change")
+	}
+	if len(failed) > 0 {
+		text := "this was denied and could not be removed: " + listed(failed, mostListed)
+		tell(env, call, text+". Remove it by hand; until then, no command runs")
+		notes = append(notes, text+"; tell the user. No command runs until it is gone")
+	}
+	return strings.Join(notes, "; ")
+}
+
+// tell tells the user, where there is a way.
+func tell(env *tools.Env, call tools.Call, text string) {
+	if env.Progress != nil {
+		env.Progress(tools.Progress{CallID: call.ID, Message: text})
+	}
+	env.Sandbox.Tell(text)
+}
+
+// askedApart is how many changes of files of one name are asked about one by one, and
+// mostListed how many things a sentence lists. More settings and hooks than mostShown are
+// not asked about, since the user could not see them all.
+const (
+	askedApart = 5
+	mostListed = 20
+	mostShown  = 100
+)
+
+// grouped puts changes together that are asked about by one question: those of files of one
+// name, if they are many. A script that unpacks a large repository leaves hundreds of them.
+func grouped(changes []sandbox.Change) (groups [][]sandbox.Change) {
+	count, at := map[string]int{}, map[string]int{}
+	for _, c := range changes {
+		count[filepath.Base(c.Path)]++
+	}
+	for _, c := range changes {
+		name := filepath.Base(c.Path)
+		i, begun := at[name]
+		if !c.Asks || count[name] <= askedApart || !begun {
+			i = len(groups)
+			groups = append(groups, nil)
+		}
+		if c.Asks {
+			at[name] = i
+		}
+		groups[i] = append(groups[i], c)
+	}
+	return groups
+}
+
+// listed joins what a sentence lists, up to a number.
+func listed(all []string, most int) string {
+	if more := len(all) - most; more > 0 {
+		return strings.Join(all[:most], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(all, ", ")
+}
+
+// approved asks the user whether changes may stay.
+func (p Places) approved(ctx context.Context, env *tools.Env, call tools.Call, alike []sandbox.Change, by string) bool {
+	if env.Gate == nil || ctx.Err() != nil {
+		return false
+	}
+	first := alike[0]
+	title, reason := "keep "+first.What+" in "+first.Path, first.What
+	verdict := policy.Verdict{Level: policy.Asks, EveryMode: true, Keys: []string{policy.Escape(first.Key)}}
+	if len(alike) > mostShown && strings.HasPrefix(first.What, "the git ") {
+		return false
+	}
+	if len(alike) > 1 {
+		var all []string
+		for _, c := range alike {
+			all = append(all, c.What)
+		}
+		title, reason = fmt.Sprintf("keep %d changes: ", len(alike))+listed(all, mostShown), fmt.Sprintf("%d changes of files named %s", len(alike), filepath.Base(first.Path))
+		verdict.Once = true // a remembered yes would be for more than was shown
+	}
+	verdict.Reason = by + "has left behind " + reason
+	return env.Gate.Check(ctx, env, call, tools.KindEdit, title, verdict) == nil
+}
+
+// openingOf returns what the sandbox opens for a command line that was judged.
+func openingOf(v policy.Verdict) sandbox.Opening {
+	o := sandbox.Opening{Open: v.Opens, Settings: v.Settings, Git: onlyGit(v.Commands)}
+	for _, command := range v.Commands {
+		if path, ok := strings.CutPrefix(command, "write "); ok {
+			o.Writes = append(o.Writes, path)
+		}
+	}
+	return o
+}
+
+// gitTakes are commands of git that put files of a repository into the workspace, and
+// besideGit programs that write nothing in the same line.
+var (
+	gitTakes = strings.Fields("add am apply branch checkout cherry-pick clean clone commit config diff fetch init log merge mv pull push rebase " +
+		"remote reset restore revert rev-parse rm show stash status submodule switch tag worktree")
+	besideGit = strings.Fields("cd pwd echo true ls cat head tail")
+)
+
+// onlyGit reports whether a line runs git, and nothing else that writes files.
+func onlyGit(commands []string) bool {
+	found := false
+	for _, command := range commands {
+		words := strings.Fields(command)
+		switch {
+		case len(words) > 1 && words[0] == "git" && slices.Contains(gitTakes, words[1]):
+			found = true
+		case len(words) > 2 && words[0] == "git" && (words[1] == "-C" || words[1] == "--no-pager"): // the verb stands in a line of its own
+		case len(words) > 0 && (words[0] == "write" || slices.Contains(besideGit, words[0])): // a write that is seen was judged
+		default:
+			return false
+		}
+	}
+	return found
+}

@@ -1,0 +1,162 @@
+package shell
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+const (
+	outputLimit = 50_000              // characters of output that the model sees
+	outputHead  = outputLimit * 2 / 5 // of them from the beginning, when the middle is cut
+	outputTail  = outputLimit - outputHead
+	fullLimit   = 5 << 20 // bytes of a whole output that are kept in a file
+	liveTail    = 4000    // characters that are shown while it runs
+)
+
+// capture keeps what a command writes, in bounded memory however much it is: all
+// of it up to a limit, then the head and the tail. Once the middle is cut, the
+// whole goes to a file in dir, if there is one.
+type capture struct {
+	dir string
+
+	textMu sync.Mutex
+	plain  *tools.PlainText
+	head   []byte // at most outputLimit characters; outputHead once more came
+	tail   []byte // what came after, its end
+	chars  int    // all that came
+	inTail int    // characters in tail
+	lines  int
+	file   *os.File
+	filed  int
+}
+
+func newCapture(dir string, secrets *tools.Secrets) *capture {
+	c := &capture{dir: dir}
+	c.plain = tools.NewPlainText(secrets, c.add)
+	return c
+}
+
+// Write takes output. It never fails.
+func (c *capture) Write(b []byte) (int, error) {
+	c.textMu.Lock()
+	defer c.textMu.Unlock()
+	return c.plain.Write(b)
+}
+
+// add takes plain text. Its caller holds textMu.
+func (c *capture) add(text []byte) {
+	n := utf8.RuneCount(text)
+	c.lines += bytes.Count(text, []byte("\n"))
+	if c.chars+n <= outputLimit {
+		c.head = append(c.head, text...)
+		c.chars += n
+		return
+	}
+	if c.chars <= outputLimit {
+		c.split()
+	}
+	c.chars += n
+	c.keep(text)
+	c.tail, c.inTail = append(c.tail, text...), c.inTail+n
+	if c.inTail > 2*outputTail {
+		c.tail, c.inTail = append(c.tail[:0], lastChars(c.tail, outputTail)...), outputTail
+	}
+}
+
+// split is when the limit is passed: the head's end becomes the tail's beginning.
+func (c *capture) split() {
+	c.openFile()
+	c.keep(c.head)
+	cut := len(firstChars(c.head, outputHead))
+	c.tail = append(make([]byte, 0, 2*outputTail), c.head[cut:]...)
+	c.inTail = utf8.RuneCount(c.tail)
+	c.head = c.head[:cut]
+}
+
+func (c *capture) openFile() {
+	if c.dir == "" || os.MkdirAll(c.dir, 0o700) != nil {
+		return
+	}
+	c.file, _ = os.CreateTemp(c.dir, "terminal-*.txt")
+}
+
+// keep writes to the file, up to its limit. A file that fails is given up.
+func (c *capture) keep(text []byte) {
+	if c.file == nil || c.filed >= fullLimit {
+		return
+	}
+	text = text[:min(len(text), fullLimit-c.filed)]
+	c.filed += len(text)
+	if _, err := c.file.Write(text); err != nil {
+		c.giveUp()
+	}
+}
+
+func (c *capture) giveUp() {
+	c.file.Close()           //nolint:errcheck // it failed already
+	os.Remove(c.file.Name()) //nolint:errcheck // nothing better to do
+	c.file = nil
+}
+
+// finish ends the stream, and returns what the model sees of it and the file with
+// the whole, if there is one.
+func (c *capture) finish() (output, full string) {
+	c.textMu.Lock()
+	defer c.textMu.Unlock()
+	c.plain.Close()
+	if c.file != nil {
+		full = c.file.Name()
+		if err := c.file.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+			os.Remove(full) //nolint:errcheck // nothing better to do
+			full = ""
+		}
+		c.file = nil
+	}
+	return c.text(), full
+}
+
+// live is the end of the output so far, and how much there is of it.
+func (c *capture) live() (end string, lines, chars int) {
+	c.textMu.Lock()
+	defer c.textMu.Unlock()
+	all := c.tail
+	if c.chars <= outputLimit {
+		all = c.head
+	}
+	end = string(lastChars(all, liveTail)) + string(c.plain.Pending())
+	return end, c.lines, c.chars + len(c.plain.Pending())
+}
+
+func (c *capture) text() string {
+	if c.chars <= outputLimit {
+		return string(c.head)
+	}
+	end := lastChars(c.tail, outputTail)
+	out := c.chars - utf8.RuneCount(c.head) - min(c.inTail, outputTail)
+	return fmt.Sprintf("%s\n[output truncated: %d characters left out]\n%s", c.head, out, end)
+}
+
+// firstChars and lastChars are at most n characters of an end of text.
+func firstChars(text []byte, n int) []byte {
+	i := 0
+	for ; n > 0 && i < len(text); n-- {
+		_, size := utf8.DecodeRune(text[i:])
+		i += size
+	}
+	return text[:i]
+}
+
+func lastChars(text []byte, n int) []byte {
+	i := len(text)
+	for ; n > 0 && i > 0; n-- {
+		_, size := utf8.DecodeLastRune(text[:i])
+		i -= size
+	}
+	return text[i:]
+}

@@ -1,0 +1,66 @@
+package shell
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/program"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
+)
+
+// open gives the command its sandbox with an opening, and returns a note for the model.
+// An opening is for programs that are known. An earlier command may have set PATH and other
+// variables so that a name starts a program of its own. So a command that opens protected
+// places finds programs only in folders that no command can write; if another variable makes
+// programs load something, nothing is opened.
+func (c *Command) open(env *callEnv, o sandbox.Opening) (note string) {
+	defer func() { c.box = env.Sandbox.With(o) }()
+	if len(o.Open) == 0 && !o.Git {
+		return ""
+	}
+	if name := env.Shell.loads(c.from.env); name != "" {
+		if len(o.Open) > 0 {
+			note = fmt.Sprintf("%s was set by an earlier command and makes programs load something else, so protected places stay closed: unset it first", name)
+		}
+		o = sandbox.Opening{Frozen: o.Frozen}
+		return note
+	}
+	path := c.from.exports()["PATH"]
+	safe := program.Path(path, env.Sandbox.Changeable())
+	if len(o.Open) > 0 && safe != path {
+		c.from = &shellState{dir: c.from.dir, env: override(c.from.env, []string{"PATH=" + safe})}
+		c.path = &path
+	}
+	o.Git = o.Git && finds(path, "git") == finds(safe, "git")
+	return note
+}
+
+// loads returns a variable by which programs run or load something, and that is not as it
+// was when the session began. If there is none, it returns "".
+func (s *Shell) loads(env []string) string {
+	began, now := shellState{env: s.began}.exports(), shellState{env: env}.exports()
+	for _, kv := range slices.Concat(env, s.began) {
+		name, _, _ := strings.Cut(kv, "=")
+		if name != "PATH" && policy.Loads(name, now[name]) && began[name] != now[name] {
+			return name
+		}
+	}
+	return ""
+}
+
+// finds returns the file that a name starts. If there is none, it returns "".
+func finds(path, name string) string {
+	for _, folder := range filepath.SplitList(path) {
+		if !filepath.IsAbs(folder) {
+			return "" // it depends on the folder that the program is started in
+		}
+		if found, err := exec.LookPath(filepath.Join(folder, name)); err == nil {
+			return found
+		}
+	}
+	return ""
+}

@@ -1,0 +1,351 @@
+package shell
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
+)
+
+const (
+	mostBackground = 64               // processes that are known at once, those that have ended among them
+	keptAfter      = 30 * time.Minute // of those that have ended
+	noticeEvery    = 15 * time.Second // of a process's watched lines, at most
+	noticeLines    = 10               // of output in the notice of an end
+)
+
+// Processes are the commands of a session that run in the background. They end with
+// [Processes.Close], and with the server, however that ends. What happens to them is
+// told to whoever Tell is, and kept for the model until [Processes.News] is asked.
+type Processes struct {
+	tell   func(text string)
+	ctx    context.Context
+	cancel context.CancelFunc
+	atWork sync.WaitGroup
+
+	mu       sync.Mutex    // never held while that of a background is waited for
+	all      []*background // in the order they were started
+	starting int
+	count    int // of all that ever were
+	news     []processNews
+}
+
+// processNews is something for the model to hear.
+type processNews struct {
+	of   *background
+	end  bool // that it has ended
+	text string
+}
+
+// background is one command in the background.
+type background struct {
+	id, command string
+	place       policy.Scope // where it was started
+	watch       []string     // a line with one of these in it is told
+	began       time.Time
+	log         *processLog
+	keys        *keyboard
+	process     *proc.Process
+	expires     *time.Timer   // its time limit; nil: none
+	done        chan struct{} // closed when it has ended
+
+	exit   proc.Exit // valid once done, as what follows
+	failed error     // what went wrong beside it
+	note   string
+	ended  time.Time
+
+	mu       sync.Mutex
+	killed   string      // why we end it; empty: we do not
+	toldAt   time.Time   // when a watched line was told last
+	untold   []string    // watched lines since then, the newest few
+	unsaid   int         // how many they were
+	nextTell *time.Timer // when they will be told
+	typed    string      // what was written since the last whole line
+}
+
+// NewProcesses makes the place of a session's background commands. tell takes news
+// of them for a person, from any goroutine; nil: nobody looks.
+func NewProcesses(tell func(text string)) *Processes {
+	p := &Processes{tell: tell}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	return p
+}
+
+// Close ends them all and waits for that, or for ctx.
+func (p *Processes) Close(ctx context.Context) error {
+	if p == nil {
+		return nil
+	}
+	for _, b := range p.list() {
+		b.willEnd("the session was closed")
+	}
+	p.cancel()
+	gone := make(chan struct{})
+	go func() { p.atWork.Wait(); close(gone) }()
+	select {
+	case <-gone:
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for background processes: %w", context.Cause(ctx))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, b := range p.all {
+		b.log.close()
+	}
+	p.all = nil
+	return nil
+}
+
+// News is what happened since it was asked last, in words for the model.
+func (p *Processes) News() []string {
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var texts []string
+	for _, n := range p.news {
+		texts = append(texts, n.text)
+	}
+	p.news = nil
+	return texts
+}
+
+// start starts a command that nobody waits for.
+func (p *Processes) start(ctx context.Context, env *callEnv, call tools.Call, c Command, watch []string) (*background, error) {
+	id, err := p.admit()
+	if err != nil {
+		return nil, err
+	}
+	b := &background{
+		id: id, command: c.Text, place: c.place(ctx, env), watch: watch,
+		began: time.Now(), keys: newKeyboard(c.pty), done: make(chan struct{}),
+	}
+	later := *env.Env
+	later.Progress = nil // the call is over by then
+	places := gate.WatchPlaces(ctx, env.Env, call, c.box)
+	if err = b.begin(ctx, p, env, c); err != nil {
+		places.Settle(ctx, env.Env, call)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.starting--
+	if err != nil {
+		return nil, err
+	}
+	p.all = append(p.all, b)
+	p.atWork.Go(func() {
+		b.exit, b.failed = b.process.Wait()
+		b.over(p, places.Settle(p.ctx, &later, call))
+	})
+	return b, nil
+}
+
+// begin starts the process of b, whose end is p's.
+func (b *background) begin(ctx context.Context, p *Processes, env *callEnv, c Command) (err error) {
+	if b.log, err = newProcessLog(env.OutputDir, env.Secrets, func(line string) { b.sees(p, line) }); err != nil {
+		return err
+	}
+	c.Output, c.input = b.log, b.keys
+	child, err := env.Shell.child(ctx, c)
+	if err == nil {
+		b.process, err = proc.Start(p.ctx, child)
+	}
+	if err != nil {
+		b.log.close()
+		return err
+	}
+	if c.Timeout > 0 {
+		b.expires = time.AfterFunc(c.Timeout, func() {
+			b.willEnd(fmt.Sprintf("its time limit of %v seconds was over", c.Timeout.Seconds()))
+			b.process.Stop(timeoutGrace)
+		})
+	}
+	return nil
+}
+
+// admit gives a new one a name and a place, that of the oldest that has ended if
+// need be.
+func (p *Processes) admit() (id string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ctx.Err() != nil {
+		return "", errors.New("the session is closed")
+	}
+	p.sweep()
+	if len(p.all)+p.starting >= mostBackground {
+		oldest := slices.IndexFunc(p.all, (*background).isOver)
+		if oldest < 0 {
+			return "", fmt.Errorf("%d background processes run already, and more there cannot be: end one by process action=kill, or run this in the foreground", mostBackground)
+		}
+		p.drop(oldest)
+	}
+	p.count++
+	p.starting++
+	return fmt.Sprintf("proc_%d", p.count), nil
+}
+
+// sweep drops those that ended long ago. Its caller holds mu.
+func (p *Processes) sweep() {
+	for i := len(p.all) - 1; i >= 0; i-- {
+		if b := p.all[i]; b.isOver() && time.Since(b.ended) > keptAfter {
+			p.drop(i)
+		}
+	}
+}
+
+func (p *Processes) drop(i int) {
+	p.all[i].log.close()
+	p.all = slices.Delete(p.all, i, i+1)
+}
+
+// list is those that run, and those that ended not long ago.
+func (p *Processes) list() []*background {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sweep()
+	return slices.Clone(p.all)
+}
+
+func (p *Processes) find(id string) *background {
+	for _, b := range p.list() {
+		if b.id == id {
+			return b
+		}
+	}
+	return nil
+}
+
+func (b *background) isOver() bool {
+	select {
+	case <-b.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// willEnd notes why b is going to end. The first reason counts.
+func (b *background) willEnd(why string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.killed = cmp.Or(b.killed, why)
+}
+
+// over is called once, when nothing of the process is left.
+func (b *background) over(p *Processes, settled string) {
+	if b.expires != nil {
+		b.expires.Stop()
+	}
+	b.log.end()
+	b.mu.Lock()
+	if b.nextTell != nil {
+		b.nextTell.Stop()
+	}
+	b.mu.Unlock()
+	b.ended = time.Now()
+	b.note = sentence(explainLimit(Outcome{Exit: b.exit}), settled)
+	if b.failed != nil && p.ctx.Err() == nil {
+		b.note = sentence(b.note, b.failed.Error())
+	}
+	p.add(processNews{b, true, b.farewell()}, b.ending())
+	close(b.done)
+}
+
+// ending says how it ended.
+func (b *background) ending() string {
+	if why := b.reason(); why != "" {
+		return sentence("was ended, because "+why, b.note)
+	}
+	text := fmt.Sprintf("has ended with exit code %d after %v", b.exit.Code, b.ended.Sub(b.began).Round(time.Second/10))
+	return sentence(text, explainSignal(b.exit.Code), b.note)
+}
+
+// reason is why we have ended it; empty: we have not.
+func (b *background) reason() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.killed
+}
+
+// farewell is what the model is told of the end.
+func (b *background) farewell() string {
+	text := fmt.Sprintf("Background process %s (%s) %s.", b.id, tools.OneLine(b.command, 200), b.ending())
+	end, err := b.log.read(-1, noticeLines)
+	if err == nil && strings.TrimSpace(end.text) != "" {
+		text += " Its last lines:\n" + string(lastChars([]byte(end.text), liveTail))
+	}
+	return text
+}
+
+// sees looks for what is watched in a line. Its caller is the log, which is locked.
+func (b *background) sees(p *Processes, line string) {
+	if !slices.ContainsFunc(b.watch, func(w string) bool { return strings.Contains(line, w) }) {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.unsaid++
+	if b.untold = append(b.untold, tools.OneLine(line, 500)); len(b.untold) > noticeLines {
+		b.untold = b.untold[1:]
+	}
+	if b.nextTell != nil {
+		return
+	}
+	if wait := noticeEvery - time.Since(b.toldAt); wait > 0 {
+		b.nextTell = time.AfterFunc(wait, func() { b.tellLater(p) })
+		return
+	}
+	b.tellWatched(p)
+}
+
+func (b *background) tellLater(p *Processes) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.nextTell = nil
+	b.tellWatched(p)
+}
+
+// tellWatched tells of the watched lines that came since it last did. Its caller
+// holds mu.
+func (b *background) tellWatched(p *Processes) {
+	b.toldAt = time.Now()
+	text := fmt.Sprintf("Background process %s (%s) wrote %s that you watch for:\n%s",
+		b.id, tools.OneLine(b.command, 200), plural(b.unsaid, "line"), strings.Join(b.untold, "\n"))
+	if b.unsaid > len(b.untold) {
+		text += fmt.Sprintf("\n(the last %d of them)", len(b.untold))
+	}
+	p.add(processNews{b, false, text}, "wrote: "+policy.Escape(b.untold[len(b.untold)-1]))
+	b.untold, b.unsaid = nil, 0
+}
+
+// add keeps news for the model, and tells it to a person in brief.
+func (p *Processes) add(n processNews, brief string) {
+	p.mu.Lock()
+	p.news = append(p.news, n)
+	p.mu.Unlock()
+	if p.tell != nil && p.ctx.Err() == nil {
+		p.tell(fmt.Sprintf("Background process %s (%s) %s", n.of.id, tools.OneLine(policy.Escape(n.of.command), 80), brief))
+	}
+}
+
+// heard drops the news of an end that the model has learned of by itself.
+func (p *Processes) heard(b *background) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.news = slices.DeleteFunc(p.news, func(n processNews) bool { return n.end && n.of == b })
+}
+
+// Busy tells whether one of the processes still runs.
+func (p *Processes) Busy() bool {
+	return p != nil && slices.ContainsFunc(p.list(), func(b *background) bool { return !b.isOver() })
+}

@@ -1,0 +1,186 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/tools/backend"
+)
+
+// NewShellOn is a shell whose commands run on a backend. dir is the workspace's first
+// folder, where the backend shares it. broken is why there is no backend, and what
+// every command fails with; nil: there is one.
+func NewRemote(b backend.Backend, broken error, dir string) *Shell {
+	s := &Shell{program: "sh", on: b, broken: broken}
+	if b != nil && b.Shared() {
+		s.first, s.state.dir = dir, dir
+	}
+	return s
+}
+
+// ready readies the backend, if the shell is on one.
+func (s *Shell) ready(ctx context.Context) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	if s.on == nil {
+		return nil
+	}
+	place, err := s.on.Open(ctx)
+	if err != nil {
+		return err
+	}
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
+	if s.home == "" {
+		s.program, s.home = place.Shell, place.Home
+	}
+	if s.state.dir == "" {
+		s.first, s.state.dir = place.Dir, place.Dir
+	}
+	return nil
+}
+
+// elsewhere tells whether the files that commands see are not those here.
+func (s *Shell) isRemote() bool { return s.on != nil && !s.on.Shared() || s.broken != nil }
+
+// folderThere is a working directory on a backend with files of its own.
+func (s *Shell) folderThere(dir string) string {
+	if !path.IsAbs(dir) {
+		dir = path.Join(s.first, dir)
+	}
+	return path.Clean(dir)
+}
+
+// awayWrapper is wrapper for a shell that is not here: what it leaves behind comes
+// with the output, between marks. stderr joins stdout there, since the two could come
+// in another order here, and words between the marks.
+const remoteWrapper = `exec 9>&1 2>&1; __hermes_dump() { { printf '\n%%s\n' %[1]s; export -p; echo :; pwd -P; printf '%%s\n' %[1]s; } >&9; return "$1"; }; ` +
+	`trap '{ __hermes_dump "$?"; } 2>/dev/null' EXIT; __hermes=$1; set --; eval "$__hermes"; { __hermes_dump "$?"; } 2>/dev/null`
+
+// runAway runs a command on the backend.
+func (s *Shell) runRemote(ctx context.Context, c Command, before shellState) (Outcome, error) {
+	if err := s.ready(ctx); err != nil {
+		return Outcome{}, err
+	}
+	mark := "hermes-" + rand.Text()
+	out := &cutter{mark: []byte("\n" + mark + "\n"), to: c.Output}
+	c.Output = out
+	child := s.process(c, before, []string{"-c", fmt.Sprintf(remoteWrapper, mark), s.Name(), c.Text})
+	exit, timedOut, err := runLimited(ctx, child, c.Timeout)
+	out.end()
+	var tooLarge []string
+	if err == nil && !timedOut {
+		if after, ok := parseState(out.cut, nil); ok {
+			if c.pty {
+				after.restore("TERM", before)
+			}
+			after.env, tooLarge = fitting(after.env, remoteLimit)
+			s.adopt(after, c.Dir == "")
+		}
+	}
+	return Outcome{Exit: exit, Cwd: s.Cwd(), TimedOut: timedOut, TooLarge: tooLarge}, err
+}
+
+// process is the local program that runs the shell there with args.
+func (s *Shell) process(c Command, state shellState, args []string) proc.Cmd {
+	argv := []string{"env"}
+	if state.env != nil {
+		argv = append(append(argv, "-i"), state.env...)
+	} else {
+		argv = append(argv, calm...)
+	}
+	if c.pty {
+		argv = append(argv, terminalType)
+	}
+	argv = slices.Concat(argv, []string{s.Name()}, s.dialect().words, args)
+	child := c.process(state)
+	child.Dir, child.Env, child.Limits, child.Trusted = "/", backend.Environ(s.first), proc.Limits{}, true
+	if !c.pty {
+		argv = backend.Supervised(argv, c.input != nil)
+	}
+	if c.input == nil {
+		child.Stdin = newKeyboard(false) // held open: its end would end the command
+	}
+	dir := state.dir
+	if c.Dir != "" {
+		dir = c.Dir
+	}
+	child.Args = s.on.Args(argv, dir, c.pty)
+	return child
+}
+
+// cutter passes output on, but for what stands between two marks.
+type cutter struct {
+	mark   []byte
+	to     io.Writer // nil: nobody
+	held   []byte    // may be the beginning of a mark
+	within bool
+	cut    []byte // what stood between the last two
+	lines  []byte // what stands there so far
+}
+
+func (w *cutter) Write(b []byte) (int, error) {
+	n := len(b)
+	w.held = bytes.ReplaceAll(append(w.held, b...), []byte("\r\n"), []byte("\n"))
+	for {
+		before, after, found := bytes.Cut(w.held, w.mark)
+		if !found {
+			break
+		}
+		w.pass(before)
+		if w.within {
+			w.cut, w.lines = append(w.lines, '\n'), nil
+		}
+		w.within, w.held = !w.within, slices.Clone(after)
+	}
+	keep := w.pending()
+	w.pass(w.held[:len(w.held)-keep])
+	w.held = slices.Clone(w.held[len(w.held)-keep:])
+	return n, nil
+}
+
+// pending is how much of the end could be the beginning of a mark.
+func (w *cutter) pending() int {
+	if bytes.HasSuffix(w.held, []byte("\r")) {
+		return 1
+	}
+	for n := min(len(w.mark)-1, len(w.held)); n > 0; n-- {
+		if bytes.HasSuffix(w.held, w.mark[:n]) {
+			return n
+		}
+	}
+	return 0
+}
+
+func (w *cutter) pass(b []byte) {
+	switch {
+	case len(b) == 0:
+	case w.within:
+		if len(w.lines)+len(b) <= stateLimit {
+			w.lines = append(w.lines, b...)
+		}
+	case w.to != nil:
+		w.to.Write(b) //nolint:errcheck // a capture never fails
+	}
+}
+
+// end passes on what was held.
+func (w *cutter) end() {
+	w.pass(w.held)
+	w.held = nil
+}
+
+// explainAway words the exit codes of the programs that reach a backend.
+func (s *Shell) explainRemoteExit(o Outcome) string {
+	if s.on == nil || s.on.Shared() || o.Code != 255 || o.TimedOut {
+		return ""
+	}
+	return "exit code 255: of the command itself, or ssh has lost the connection; the next command connects again"
+}

@@ -1,0 +1,407 @@
+package shell
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/internal/scratch"
+	"github.com/hermes-ls/hermes-ls/tools/backend"
+)
+
+// Shell is what a session's commands share: the working directory and the exported
+// environment. Each command runs in a shell of its own, which starts from the
+// state as it was then and leaves its own behind; of commands that run at once,
+// the last to end decides. A command that is killed or times out changes nothing,
+// nor does one that replaces its shell (exec), or that calls exit after it has set
+// an EXIT trap of its own.
+//
+// On Windows commands run under cmd.exe and nothing is carried over.
+type Shell struct {
+	// Timeout is a command's when it asks for no other; zero is 180 s. Set it before
+	// the first.
+	Timeout time.Duration
+
+	program string   // absolute
+	first   string   // the folder that the session began in
+	began   []string // the environment that it began with
+
+	on     backend.Backend // where commands run; nil: here
+	broken error           // why they run nowhere
+	home   string          // of the user there
+
+	stateMu sync.Mutex
+	state   shellState
+}
+
+type shellState struct {
+	dir string
+	env []string
+}
+
+// Command is one command line for a [Shell].
+type Command struct {
+	Text    string
+	Dir     string        // run there, and leave the session's folder as it is; empty: the session's
+	Timeout time.Duration // zero: none but the context's
+	Output  io.Writer     // stdout and stderr in their order; nil: thrown away
+
+	pty   bool        // with a terminal of its own
+	input io.Reader   // in the background alone: what is typed
+	from  *shellState // start from this state, which was judged; nil: from the session's as it is
+	start starter     // how the shell is started; nil: as a child of ours
+	box   *sandbox.Box
+	path  *string // the session's PATH, if the command has another one
+}
+
+// starter runs a child until it ends or the limit is over, which is no failure.
+type starter func(ctx context.Context, c proc.Cmd, limit time.Duration) (exit proc.Exit, timedOut bool, err error)
+
+// Outcome is how a command ended.
+type Outcome struct {
+	proc.Exit
+	Cwd      string // the session's folder now
+	TimedOut bool
+	LostDir  string // the session's folder before, if it was gone; the command ran in the first one
+
+	TooLarge []string // names of variables that are not carried over: no program could be started with them
+}
+
+// stateLimit bounds what a command leaves behind.
+const stateLimit = 4 << 20
+
+// mostProcesses is far more than any build has at once, and far less than brings a
+// machine down.
+const mostProcesses = 4096
+
+// timeoutGrace is the time between SIGTERM and SIGKILL when a command's time is up.
+const timeoutGrace = 5 * time.Second
+
+// calm keeps programs from waiting for somebody at a keyboard. A command may
+// export other values.
+var calm = []string{"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0"}
+
+// terminalType is what programs with a terminal of their own are told of it.
+const terminalType = "TERM=xterm-256color"
+
+// NewShell starts a session's state in dir, with our own environment less what
+// looks secret and is not named in passthrough.
+func New(dir string, passthrough []string) *Shell {
+	env, _ := proc.Environ(passthrough)
+	env = override(env, calm)
+	return &Shell{program: findShell("", dir), first: dir, began: env, state: shellState{dir: dir, env: env}}
+}
+
+// Name is the shell's, such as "bash".
+func (s *Shell) Name() string {
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
+	return filepath.Base(s.program)
+}
+
+// Use has another shell run the commands, by its name or path. Call it before the
+// first.
+func (s *Shell) Use(program string) { s.program = findShell(program, s.first) }
+
+func (s *Shell) timeout() time.Duration {
+	if s.Timeout > 0 {
+		return min(s.Timeout, terminalMaxTimeout)
+	}
+	return terminalTimeout
+}
+
+// Cwd is the session's folder.
+func (s *Shell) Cwd() string { return s.snapshot().dir }
+
+// Env is the exported environment that the next command starts with.
+func (s *Shell) Env() []string { return s.snapshot().env }
+
+func (s *Shell) snapshot() shellState {
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
+	return s.state
+}
+
+// Run runs a command and waits until nothing of it is left. The error is ctx.Err()
+// when ctx ended first; else it says why the command could not run at all. The
+// outcome is valid beside a context's error.
+func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
+	before := s.snapshot()
+	if c.from != nil {
+		before = *c.from
+	}
+	if s.on != nil || s.broken != nil {
+		return s.runRemote(ctx, c, before)
+	}
+	lost := s.leaveLost(&before)
+	start, held := c.start, c.start == nil && c.box.Holds(ctx)
+	if start == nil {
+		start = runLimited
+	}
+	dump, err := newDump(held)
+	if err != nil {
+		return Outcome{Cwd: before.dir}, err
+	}
+	defer dump.remove()
+
+	child := c.process(before)
+	child.Args = s.args(c.Text, dump.path)
+	if dump.lent {
+		child.Left = dump.file
+	} else {
+		child.Scratch = dump.dir.Path()
+	}
+	if err := c.box.Confine(ctx, &child); err != nil {
+		return Outcome{Cwd: before.dir}, err
+	}
+	exit, timedOut, err := start(ctx, child, c.Timeout)
+	var tooLarge []string
+	if err == nil && !timedOut {
+		if after, ok := s.left(dump, before.env); ok {
+			if c.pty {
+				after.restore("TERM", before)
+			}
+			if c.path != nil {
+				after.env = override(after.env, []string{"PATH=" + *c.path})
+			}
+			after.env, tooLarge = fitting(after.env, environLimit)
+			s.adopt(after, c.Dir == "")
+		}
+	}
+	return Outcome{Exit: exit, Cwd: s.Cwd(), TimedOut: timedOut, LostDir: lost, TooLarge: tooLarge}, err
+}
+
+// process is the child in which c runs, but for its arguments.
+func (c Command) process(state shellState) proc.Cmd {
+	child := proc.Cmd{
+		Dir:    cmp.Or(c.Dir, state.dir),
+		Env:    state.env,
+		Stdin:  c.input,
+		Stdout: c.Output,
+		Stderr: c.Output,
+		Limits: proc.Limits{Processes: mostProcesses},
+
+		Together: true,
+	}
+	if c.pty {
+		child.PTY, child.Env = &proc.WindowSize{Rows: 50, Cols: 160}, override(state.env, []string{terminalType})
+		if c.input == nil { // nobody types: whoever reads meets the end
+			child.Stdin = strings.NewReader(string(rune(endOfInput)))
+		}
+	}
+	return child
+}
+
+// child is the process of a command whose state nobody takes over.
+func (s *Shell) child(ctx context.Context, c Command) (proc.Cmd, error) {
+	state := s.snapshot()
+	if c.from != nil {
+		state = *c.from
+	}
+	if s.on != nil || s.broken != nil {
+		if err := s.ready(ctx); err != nil {
+			return proc.Cmd{}, err
+		}
+		return s.process(c, state, []string{"-c", c.Text}), nil
+	}
+	s.leaveLost(&state)
+	child := c.process(state)
+	child.Args = s.plain(c.Text)
+	return child, c.box.Confine(ctx, &child)
+}
+
+// leaveLost goes back to the first folder when the session's is gone, and returns
+// the one that is.
+func (s *Shell) leaveLost(state *shellState) (lost string) {
+	if info, err := os.Stat(state.dir); err == nil && info.IsDir() {
+		return ""
+	}
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
+	lost = state.dir
+	if s.state.dir == lost {
+		s.state.dir = s.first
+	}
+	state.dir = s.first
+	return lost
+}
+
+func (s *Shell) adopt(after shellState, dirToo bool) {
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
+	if !dirToo || after.dir == "" {
+		after.dir = s.state.dir
+	}
+	s.state = after
+}
+
+// The most that a variable, and all together, may hold to be carried over. Linux starts no
+// program with a longer variable, and other systems with little more than all.
+const (
+	variableLimit = 128<<10 - 1
+	environLimit  = 768 << 10
+	remoteLimit   = 64 << 10 // on a backend, where all of it is one word of a command
+)
+
+// fitting returns an environment without the variables that would keep programs from being
+// started, the longest first, and their names.
+func fitting(env []string, limit int) (kept, tooLarge []string) {
+	total := 0
+	for _, kv := range env {
+		total += len(kv) + 1
+	}
+	longest := slices.SortedFunc(slices.Values(env), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	for _, kv := range longest {
+		if len(kv) < variableLimit && total <= limit {
+			break
+		}
+		total -= len(kv) + 1
+		name, _, _ := strings.Cut(kv, "=")
+		tooLarge = append(tooLarge, name)
+		env = without(env, name)
+	}
+	return env, tooLarge
+}
+
+// runLimited is the usual starter.
+func runLimited(ctx context.Context, c proc.Cmd, limit time.Duration) (exit proc.Exit, timedOut bool, err error) {
+	p, err := proc.Start(ctx, c)
+	if err != nil {
+		return proc.Exit{}, false, err
+	}
+	var expired atomic.Bool
+	if limit > 0 {
+		timer := time.AfterFunc(limit, func() { expired.Store(true); p.Stop(timeoutGrace) })
+		defer timer.Stop()
+	}
+	exit, err = p.Wait()
+	return exit, expired.Load(), err
+}
+
+// left is the state that a command has left, if a whole one was.
+func (s *Shell) left(d dump, before []string) (after shellState, ok bool) {
+	if parse := s.dialect().read; parse != nil {
+		return d.read(before, parse)
+	}
+	return shellState{}, false
+}
+
+// dump is the file in which a command leaves its state: private, since exports
+// may be secret. It is open from before the command starts, so that what the command
+// puts in its place is never opened.
+type dump struct {
+	dir  *scratch.Dir // nil: the file is in none
+	path string       // for the command
+	file *os.File
+	lent bool // the command has it open
+}
+
+// newDump makes one: in memory for a command that is held (see [proc.Cmd.Held]), where the
+// system can, else in a folder of its own.
+func newDump(held bool) (d dump, err error) {
+	if held {
+		if d.file, err = proc.MemoryFile("shell's state"); err == nil {
+			d.path, d.lent = fmt.Sprintf("/proc/self/fd/%d", proc.LeftFD), true
+			return d, nil
+		}
+	}
+	if d.dir, err = scratch.Make("shell"); err != nil {
+		return dump{}, fmt.Errorf("making a folder for the shell's state: %w", err)
+	}
+	d.path = d.dir.Path("state")
+	if d.file, err = os.OpenFile(d.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+		d.dir.Remove()
+		return dump{}, fmt.Errorf("making a file for the shell's state: %w", err)
+	}
+	return d, nil
+}
+
+func (d dump) remove() {
+	d.file.Close() //nolint:errcheck // nothing was written by us
+	if d.dir != nil {
+		d.dir.Remove()
+	}
+}
+
+// read returns the state that was left, if a whole one was.
+func (d dump) read(before []string, parse func([]byte, []string) (shellState, bool)) (after shellState, ok bool) {
+	if _, err := d.file.Seek(0, io.SeekStart); err != nil { // a command that has it open may have moved it
+		return shellState{}, false
+	}
+	text, err := safefile.ReadAll(d.file, 0, stateLimit)
+	if err != nil {
+		return shellState{}, false
+	}
+	return parse(text, before)
+}
+
+// override puts settings in place of those of the same name.
+func override(env, settings []string) []string {
+	out := make([]string, 0, len(env)+len(settings))
+	for _, kv := range env {
+		name, _, _ := strings.Cut(kv, "=")
+		if !setsName(settings, name) {
+			out = append(out, kv)
+		}
+	}
+	return append(out, settings...)
+}
+
+func setsName(settings []string, name string) bool {
+	for _, s := range settings {
+		if n, _, _ := strings.Cut(s, "="); n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// restore gives a variable the value that it had before.
+func (s *shellState) restore(name string, before shellState) {
+	set := []string{}
+	for _, kv := range before.env {
+		if n, _, _ := strings.Cut(kv, "="); n == name {
+			set = []string{kv}
+		}
+	}
+	s.env = append(without(s.env, name), set...)
+}
+
+func without(env []string, name string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { n, _, _ := strings.Cut(kv, "="); return n == name })
+}
+
+// exports is the environment by name.
+func (s shellState) exports() map[string]string {
+	byName := make(map[string]string, len(s.env))
+	for _, kv := range s.env {
+		name, value, _ := strings.Cut(kv, "=")
+		byName[name] = value
+	}
+	return byName
+}
+
+// Fresh is a shell of its own, such as a subagent's: it begins in dir with the
+// environment that s has now, and what it changes later changes nothing in s.
+func (s *Shell) Clone(dir string) *Shell {
+	if s.isRemote() {
+		dir = s.first
+	}
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
+	return &Shell{
+		Timeout: s.Timeout, program: s.program, first: dir, began: s.began, state: shellState{dir: dir, env: s.state.env},
+		on: s.on, broken: s.broken, home: s.home,
+	}
+}

@@ -1,0 +1,40 @@
+package toolstest
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// person answers questions from a list, and keeps what was asked.
+type Person struct {
+	Answers chan tools.Decision // an empty channel: nobody answers
+	Err     error
+	Asked   []tools.Question // read it when nothing is asked
+	open    atomic.Int32
+	Most    int32
+}
+
+func PersonSaying(d ...tools.Decision) *Person {
+	p := &Person{Answers: make(chan tools.Decision, 100)}
+	for _, x := range d {
+		p.Answers <- x
+	}
+	return p
+}
+
+func (p *Person) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
+	p.Most = max(p.Most, p.open.Add(1))
+	defer p.open.Add(-1)
+	p.Asked = append(p.Asked, q)
+	if p.Err != nil {
+		return tools.DecisionOnce, p.Err
+	}
+	select {
+	case d := <-p.Answers:
+		return d, nil
+	case <-ctx.Done():
+		return tools.DecisionOnce, nil // an answer that comes too late
+	}
+}
