@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// alarm goes off when the endpoint leaves us waiting too long. Only time spent
-// waiting for the endpoint counts, not what the caller takes for a delta.
+// alarm calls a function if the endpoint takes too long to send data. It counts only the
+// time of reads from the endpoint, not the time in which the caller handles a delta.
 type alarm struct {
 	timer *time.Timer
 	first time.Duration // until the first event
 	idle  time.Duration // between events
-	left  time.Duration // of the wait at hand
-	since time.Time     // when the present wait began
-	begun bool          // the first event was there
-	bound time.Duration // what comments may still add to the first wait
+	left  time.Duration // remaining time of this wait
+	since time.Time     // start of this wait
+	begun bool          // an event was received
+	bound time.Duration // how much longer comments may extend the first wait
 }
 
-// newAlarm returns an alarm that is not armed; ring is called at most once.
+// newAlarm returns an alarm that is not armed. The alarm calls ring at most once.
 func newAlarm(first, idle time.Duration, ring func()) *alarm {
 	a := &alarm{first: first, idle: idle, left: first, bound: 5 * first}
 	a.timer = time.AfterFunc(time.Hour, ring)
@@ -25,23 +25,23 @@ func newAlarm(first, idle time.Duration, ring func()) *alarm {
 	return a
 }
 
-// arm begins a wait.
+// arm starts a wait.
 func (a *alarm) arm() {
 	a.since = time.Now()
 	a.timer.Reset(max(a.left, 1))
 }
 
-// disarm ends it.
+// disarm ends the wait and subtracts its time from the limit.
 func (a *alarm) disarm() {
 	a.timer.Stop()
 	a.left -= time.Since(a.since)
 }
 
-// event says that an event has come.
+// event records that an event was received. The next wait is limited to a.idle.
 func (a *alarm) event() { a.begun, a.left = true, a.idle }
 
-// comment says that the endpoint is alive: that counts until the first event, and
-// not for ever.
+// comment records that the endpoint is working on the response. Before the first event, it
+// restarts the wait. All restarts together add at most a.bound.
 func (a *alarm) comment() {
 	if !a.begun && a.bound > 0 {
 		a.bound -= a.first - a.left
@@ -49,10 +49,10 @@ func (a *alarm) comment() {
 	}
 }
 
-// limit bounds the waits that are left, whatever comes.
+// limit sets the limit of the remaining waits to d. Later events do not change it.
 func (a *alarm) limit(d time.Duration) { a.begun, a.idle, a.left = true, d, d }
 
-// watched is a body whose reads the alarm watches.
+// watched is a reader that arms the alarm during each read.
 type watched struct {
 	body  io.Reader
 	alarm *alarm

@@ -20,8 +20,8 @@ import (
 
 const (
 	maxRefusal  = 64 << 10               // bytes of an error's body that are read
-	maxReply    = maxEvent               // bytes of a reply that is not streamed
-	afterFinish = 5 * time.Second        // wait for the usage once the reply is whole
+	maxReply    = maxEvent               // bytes of a response that is not streamed
+	afterFinish = 5 * time.Second        // wait for the usage after the finish reason
 	afterDone   = 100 * time.Millisecond // wait for the end of the body, to keep the connection
 )
 
@@ -30,17 +30,18 @@ var (
 	errRedirect = errors.New("redirected elsewhere")
 )
 
-// attempt is one HTTP request and the reply to it. It stands between the library
-// and the network: the library asks it to [attempt.Do] the request.
+// attempt is one HTTP request and its response. It is the library's HTTP client: the
+// library calls [attempt.Do] to send the request.
 type attempt struct {
 	endpoint *endpoint
 	key      string
 	body     []byte
 	alarm    *alarm
-	events   *events // once the reply has begun
+	events   *events // nil until the response has started
 }
 
-// attempt asks once. The deltas go to s.emit.
+// attempt sends one request and passes the deltas to s.emit. If the caller stops reading,
+// it returns nil.
 func (s *stream) attempt(ctx context.Context, e *endpoint, key string, q quirks) error {
 	body, err := e.encode(s.req, q, s.forms)
 	if err != nil {
@@ -74,19 +75,19 @@ func (s *stream) attempt(ctx context.Context, e *endpoint, key string, q quirks)
 	return nil
 }
 
-// open sends the request and waits for the reply to begin.
+// open sends the request and waits until the response starts.
 func (a *attempt) open(ctx context.Context) (*goopenai.ChatCompletionStream, error) {
 	config := goopenai.DefaultConfig(a.key)
 	config.BaseURL = a.endpoint.BaseURL
 	config.HTTPClient = a
 	client := goopenai.NewClientWithConfig(config)
-	// Only the model's name: Do puts the whole request in its place, and so the
-	// library's opinions on parameters, which lag behind the models, stay out of it.
+	// The library gets only the model's name, and Do replaces the body. So the library does
+	// not check the parameters: its rules are older than some models.
 	return client.CreateChatCompletionStream(ctx, goopenai.ChatCompletionRequest{Model: a.endpoint.Model})
 }
 
-// Do sends the library's request with our body and returns a reply whose body is a
-// clean event stream. Whatever else comes back is an error.
+// Do sends the library's request with the attempt's body. It returns a response whose body
+// is an event stream in the form that the library reads. All other responses are errors.
 func (a *attempt) Do(req *http.Request) (*http.Response, error) {
 	req.Body = io.NopCloser(bytes.NewReader(a.body))
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(a.body)), nil }
@@ -109,8 +110,9 @@ func (a *attempt) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// sameHost lets a request be redirected within its host only: the key is for no
-// other, and a redirect that turns POST into GET leads nowhere.
+// sameHost allows a redirect only within the same host, because the key belongs to that
+// host. It also rejects a change of the method, a change from HTTPS to HTTP, and more than
+// three redirects.
 func sameHost(req *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	upgraded := req.URL.Scheme == from.Scheme || req.URL.Scheme == "https"
@@ -120,10 +122,11 @@ func sameHost(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// check looks at how a reply begins and sets a.events, or says what is wrong.
+// check examines the start of a response and sets a.events. If the response is not an
+// event stream or JSON, it returns an error.
 func (a *attempt) check(resp *http.Response) error {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		body, _ := io.ReadAll(io.LimitReader(&watched{resp.Body, a.alarm}, maxRefusal)) // what came says enough
+		body, _ := io.ReadAll(io.LimitReader(&watched{resp.Body, a.alarm}, maxRefusal)) // if reading fails, the part that was read is enough
 		return a.endpoint.refused(resp.StatusCode, resp.Header, body)
 	}
 	a.events = newEvents(resp.Body, a.alarm, func(data []byte) error { return a.endpoint.refused(0, resp.Header, data) })
@@ -142,7 +145,7 @@ func (a *attempt) check(resp *http.Response) error {
 	return nil
 }
 
-// deltas decodes the stream. The last delta has the finish, the usage, the model.
+// deltas decodes the stream. The last delta has the finish, the usage and the model.
 func (a *attempt) deltas(ctx context.Context, reply *goopenai.ChatCompletionStream) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		d := decoder{endpoint: a.endpoint, yield: yield}
@@ -157,7 +160,7 @@ func (a *attempt) deltas(ctx context.Context, reply *goopenai.ChatCompletionStre
 					continue
 				}
 			} else if d.finish != "" || err == io.EOF {
-				err = d.end(a.events.done) // whole, whatever happened to the connection since
+				err = d.end(a.events.done) // a later connection error does not matter
 			}
 			if err != nil && !d.broken {
 				yield(model.Delta{}, err)
@@ -167,14 +170,15 @@ func (a *attempt) deltas(ctx context.Context, reply *goopenai.ChatCompletionStre
 	}
 }
 
-// drain reads the body's end, so that the connection can be used again.
+// drain reads the rest of the body, so that the connection can be used again.
 func (a *attempt) drain() {
 	a.alarm.limit(afterDone)
-	_, _ = io.Copy(io.Discard, io.LimitReader(a.events.src, 4096)) // a failure costs a connection only
+	_, _ = io.Copy(io.Discard, io.LimitReader(a.events.src, 4096)) // if it fails, only the connection is lost
 }
 
-// failed says what went wrong, given the caller's context and the one of the
-// attempt, which the alarm cancels.
+// failed describes err as an error of the endpoint. caller is the caller's context.
+// reading is the attempt's context, which the alarm cancels. If the caller has canceled
+// the request, failed returns the error of the caller's context.
 func (a *attempt) failed(caller, reading context.Context, err error) error {
 	e := a.endpoint
 	var known *model.Error
@@ -206,7 +210,7 @@ func (a *attempt) failed(caller, reading context.Context, err error) error {
 	}
 }
 
-// waited is the limit that was reached.
+// waited returns the limit that was reached.
 func (a *attempt) waited() time.Duration {
 	if a.alarm.begun {
 		return a.alarm.idle

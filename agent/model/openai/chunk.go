@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// chunk is one event of a reply: what vendors have in common, and what some add.
+// chunk is one event of a response. It has the common fields and those of some vendors.
 // The library's own type lacks reasoning, cost and the counts of cached tokens.
 type chunk struct {
 	Model   string          `json:"model"`
@@ -23,7 +23,7 @@ type chunk struct {
 type choice struct {
 	Index        int     `json:"index"`
 	Delta        answer  `json:"delta"`
-	Message      *answer `json:"message"` // of a reply that is not streamed
+	Message      *answer `json:"message"` // of a response that is not streamed
 	FinishReason string  `json:"finish_reason"`
 	Usage        *usage  `json:"usage"` // Moonshot
 }
@@ -45,7 +45,7 @@ type callPart struct {
 
 type named struct {
 	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"` // a string; from some servers the object itself
+	Arguments json.RawMessage `json:"arguments"` // a string; some servers send the object itself
 }
 
 type groq struct {
@@ -82,20 +82,21 @@ func (u *usage) tokens() *model.Usage {
 	}
 }
 
-// mostTokens is more than any request has. Sums of larger numbers could overflow.
+// mostTokens is the highest count that is accepted. Sums of larger numbers could overflow.
 const mostTokens = 1 << 40
 
-// tokens returns the largest of the counts that an endpoint reports under several names.
+// tokens returns the largest of several counts, between 0 and mostTokens. Endpoints use
+// different names for the same count.
 func tokens(counts ...int) int { return min(max(slices.Max(counts), 0), mostTokens) }
 
-// decoder turns chunks into deltas.
+// decoder converts chunks to deltas.
 type decoder struct {
 	endpoint *endpoint
 	yield    func(model.Delta, error) bool
 	broken   bool
 	template template
 
-	known   bool // a chunk with a choice was there
+	known   bool // a chunk with a choice was received
 	calls   bool
 	refused bool // the text is a refusal
 	finish  model.Finish
@@ -103,7 +104,8 @@ type decoder struct {
 	model   string
 }
 
-// chunk takes one event.
+// chunk decodes one event and emits its delta. If the event is an error or not valid, it
+// returns an error.
 func (d *decoder) chunk(raw []byte) error {
 	if delta, ok := d.template.match(raw); ok {
 		d.template.misses = 0
@@ -138,7 +140,7 @@ func (d *decoder) chunk(raw []byte) error {
 	return nil
 }
 
-// plain tells whether the chunk holds a text or a thought and nothing else.
+// plain reports whether the chunk contains only text, or only reasoning, and returns it.
 func (c *chunk) plain() (model.Delta, bool) {
 	if len(c.Choices) != 1 || c.Usage != nil || c.Groq != nil {
 		return model.Delta{}, false
@@ -200,8 +202,8 @@ func (d *decoder) emit(delta model.Delta) {
 	}
 }
 
-// end yields the last delta. Without a finish the reply is cut off, unless the
-// endpoint said that it was done.
+// end yields the last delta. If there is neither a finish reason nor [DONE], it returns
+// [model.ErrCut]. If there is only [DONE], it returns [model.ErrGarbage].
 func (d *decoder) end(done bool) error {
 	switch {
 	case d.finish == "" && !done:
@@ -225,7 +227,7 @@ func (d *decoder) end(done bool) error {
 	return nil
 }
 
-// finish maps the vendors' words.
+// finish converts a vendor's finish reason.
 func finish(reason string) model.Finish {
 	switch strings.ToLower(reason) {
 	case "length", "max_tokens", "max_output_tokens", "model_length":
@@ -237,14 +239,14 @@ func finish(reason string) model.Finish {
 	}
 }
 
-// unmarshal decodes a chunk, also when a field has another type than usual.
+// unmarshal decodes a chunk. It also accepts content that is a list instead of a string.
 func unmarshal(raw []byte, c *chunk) error {
 	err := json.Unmarshal(raw, c)
 	var other *json.UnmarshalTypeError
 	if !errors.As(err, &other) {
 		return err
 	}
-	// Everything that could be decoded has been; what remains is content in parts.
+	// The other fields are already decoded. The field of another type may be a list of parts.
 	var parts struct {
 		Choices []struct {
 			Delta   struct{ Content json.RawMessage } `json:"delta"`
@@ -263,7 +265,7 @@ func unmarshal(raw []byte, c *chunk) error {
 	return nil
 }
 
-// inParts reads content written as a list: text, and thinking as Mistral does it.
+// inParts reads content that is a list of parts: text, and reasoning in Mistral's form.
 func inParts(raw json.RawMessage, a *answer) {
 	type piece struct {
 		Type     string          `json:"type"`

@@ -11,15 +11,15 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 )
 
-// TestEndless: a reply that never ends is given up with an error of its own kind, and is asked
-// for once.
+// TestEndless checks that a response that never ends is an error of its own kind, and that
+// the request is sent only once.
 func TestEndless(t *testing.T) {
 	t.Parallel()
 	words := strings.Repeat("words ", 1000)
 	for name, tc := range map[string]struct {
 		event string
 		most  int // bytes of text, thoughts and arguments
-		// If nothing of it was passed on, the fallback is asked, too.
+		// requests is 2 if no delta was yielded: then the fallback is tried.
 		requests int
 	}{
 		"text":         {`{"content":"` + words + `"}`, model.MaxText, 1},

@@ -11,21 +11,21 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// endpoint is a configured endpoint with what was learned about it.
+// endpoint is a configured endpoint with the facts that were learned about it.
 type endpoint struct {
 	Endpoint
-	url     string // BaseURL for people
+	url     string // BaseURL without secrets, for messages
 	learned *learned
 }
 
-// learned outlives the request that taught it.
+// learned has the facts that later requests use, too.
 type learned struct {
 	sync.Mutex
-	key    int                  // index of the key that goes first
-	quirks quirks               // parameters that the endpoint refuses
-	models map[string]*metadata // what the endpoint says of itself, by model; nil: it was not asked
+	key    int                  // index of the key that is tried first
+	quirks quirks               // parameters that the endpoint rejects
+	models map[string]*metadata // the endpoint's metadata, by model; nil: not requested yet
 	native map[string]bool      // models that have made native calls
-	blind  map[string]time.Time // models of which the endpoint rejected pictures, and when
+	blind  map[string]time.Time // models whose pictures the endpoint rejected, and when
 }
 
 func newEndpoint(e Endpoint) *endpoint {
@@ -42,22 +42,22 @@ func newEndpoint(e Endpoint) *endpoint {
 	return &endpoint{Endpoint: e, url: displayURL(e.BaseURL), learned: new(learned)}
 }
 
-// serving returns the endpoint with another model of the same place.
+// serving returns the same endpoint with another model.
 func (e *endpoint) serving(id string) *endpoint {
 	other := *e
 	other.Model, other.Window = id, 0
 	return &other
 }
 
-// name is the endpoint for the log.
+// name describes the endpoint for the log.
 func (e *endpoint) name() string { return e.Model + " at " + e.url }
 
-// fail makes an error of this endpoint's, without secrets.
+// fail returns an error of this endpoint. Its message is redacted.
 func (e *endpoint) fail(kind model.ErrorKind, status int, message string, cause error) *model.Error {
 	return &model.Error{Kind: kind, Endpoint: e.url, Model: e.Model, Status: status, Message: e.redact(message), Err: cause}
 }
 
-// needsKey tells whether the provider answers nobody without one.
+// needsKey reports whether the provider requires a key. A server on this machine does not.
 func (e *endpoint) needsKey() bool {
 	if e.Provider != "openai" && e.Provider != "openrouter" {
 		return false
@@ -71,8 +71,8 @@ func (e *endpoint) needsKey() bool {
 	return host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
-// pool returns the keys, the one that last worked first; one empty key where none
-// is configured.
+// pool returns the keys. The key that worked last is the first. If no key is configured,
+// it returns one empty key.
 func (e *endpoint) pool() []string {
 	if len(e.Keys) == 0 {
 		return []string{""}
@@ -82,7 +82,7 @@ func (e *endpoint) pool() []string {
 	return append(append([]string(nil), e.Keys[e.learned.key:]...), e.Keys[:e.learned.key]...)
 }
 
-// prefer makes key the first one to try from now on.
+// prefer makes key the first one that later requests try.
 func (e *endpoint) prefer(key string) {
 	e.learned.Lock()
 	defer e.learned.Unlock()
@@ -93,29 +93,29 @@ func (e *endpoint) prefer(key string) {
 	}
 }
 
-// known returns the quirks learned so far.
+// known returns the quirks that were learned.
 func (e *endpoint) known() quirks {
 	e.learned.Lock()
 	defer e.learned.Unlock()
 	return e.learned.quirks
 }
 
-// learn remembers quirks.
+// learn stores quirks for later requests.
 func (e *endpoint) learn(q quirks) {
 	e.learned.Lock()
 	defer e.learned.Unlock()
 	e.learned.quirks = q
 }
 
-// looksLikeKey finds keys, also such as a vendor has masked in its message.
+// looksLikeKey matches keys, including keys that a vendor has masked in its message.
 var looksLikeKey = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(sk|pk|rk|gsk|xai|key|hf|AIza)[-_][A-Za-z0-9_*.…-]{6,}|(?i:bearer)\s+[^\s"']{6,}`)
 })
 
-// redact replaces the keys of this endpoint, and texts that look like keys.
+// redact replaces the keys of this endpoint, its password, and text that looks like a key.
 func (e *endpoint) redact(text string) string {
 	for _, k := range e.Keys {
-		if len(k) >= 8 { // shorter ones are place holders, such as "none"
+		if len(k) >= 8 { // shorter ones are placeholders, such as "none"
 			text = strings.ReplaceAll(text, k, "[key]")
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// body is a round tripper that answers 200 with a body, in small reads.
+// body is a round tripper that returns status 200 and a body, in small reads.
 type body struct {
 	text string
 	size int
@@ -31,8 +31,8 @@ type small struct {
 
 func (s *small) Read(p []byte) (int, error) { return s.r.Read(p[:min(len(p), s.size)]) }
 
-// Whatever an endpoint sends, a stream ends with one finish or with one error of
-// ours, and how the bytes are cut makes no difference.
+// FuzzStream checks that every stream ends with one finish or one [*model.Error]. The size
+// of the reads must not matter.
 func FuzzStream(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.*")
 	if err != nil || len(files) < 10 {
@@ -70,7 +70,7 @@ func streamed(t *testing.T, text string, size int) (*model.Reply, error) {
 			return r, err
 		case r.Finish != "":
 			t.Fatalf("%+v after the finish", d)
-		case d.Notice != "": // it would wait and try again
+		case d.Notice != "": // the stream would wait and try again
 			cancel()
 			return r, errors.New(d.Notice)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// metadata is what an endpoint says of a model. Zero is what it does not say.
+// metadata is the information of an endpoint about a model. A zero field is not known.
 type metadata struct {
 	window int // tokens
 	price  price
@@ -26,12 +26,13 @@ type metadata struct {
 const (
 	metadataLimit   = 8 << 20 // bytes of a list of models
 	metadataTimeout = 3 * time.Second
-	metadataGrace   = 200 * time.Millisecond // beyond the end of a reply
-	largeRequest    = 32 << 10               // bytes; below it nobody needs to know the window
+	metadataGrace   = 200 * time.Millisecond // after the end of a response
+	largeRequest    = 32 << 10               // bytes; smaller requests do not need the window
 )
 
-// inquire asks the first endpoint about its model beside a request that is large
-// enough for the answer to matter. The function waits for it.
+// inquire requests the metadata of the first endpoint's model while a large request runs.
+// If the request is small, or the metadata is known, it does nothing. The returned
+// function waits for the metadata, for at most metadataGrace.
 func (m *Model) inquire(ctx context.Context, req *model.Request) (done func()) {
 	if len(m.endpoints) == 0 || m.endpoints[0].Window > 0 || m.endpoints[0].wasAsked() || size(req) < largeRequest {
 		return func() {}
@@ -63,7 +64,7 @@ func size(req *model.Request) int {
 	return n
 }
 
-// told is what the endpoint has said of its model.
+// told returns the metadata of the endpoint's model. If it is not known, it returns zero.
 func (e *endpoint) told() metadata {
 	e.learned.Lock()
 	defer e.learned.Unlock()
@@ -79,11 +80,11 @@ func (e *endpoint) wasAsked() bool {
 	return e.learned.models[e.Model] != nil
 }
 
-// ask asks an endpoint about its model, once. One that does not tell is not asked
-// again; one that could not be reached is.
+// ask requests the metadata of the endpoint's model and stores it. If the endpoint has no
+// metadata, it is not asked again. If the request timed out or was canceled, it is.
 func (e *endpoint) ask(ctx context.Context) {
 	if e.Provider == "openai" || e.wasAsked() {
-		return // OpenAI does not tell
+		return // OpenAI has no such metadata
 	}
 	ctx, cancel := context.WithTimeout(ctx, metadataTimeout)
 	defer cancel()
@@ -108,8 +109,8 @@ func (e *endpoint) ask(ctx context.Context) {
 	e.learned.models[e.Model] = &m
 }
 
-// listed is a model of GET /models, with the words that OpenRouter, vLLM, llama.cpp
-// and others have for the same things.
+// listed is a model in the response to GET /models. OpenRouter, vLLM, llama.cpp and others
+// use different names for the same fields.
 type listed struct {
 	ID            string `json:"id"`
 	ContextLength int    `json:"context_length"` // OpenRouter, Together, Groq-likes
@@ -118,7 +119,7 @@ type listed struct {
 	Meta          struct {
 		Trained int `json:"n_ctx_train"` // llama.cpp
 	} `json:"meta"`
-	Pricing      map[string]any `json:"pricing"` // OpenRouter: US dollars a token, in strings
+	Pricing      map[string]any `json:"pricing"` // OpenRouter: US dollars per token, as strings
 	Architecture struct {
 		Input []string `json:"input_modalities"` // OpenRouter
 	} `json:"architecture"`
@@ -145,7 +146,8 @@ func (l *listed) metadata() metadata {
 	}
 }
 
-// dollars reads a price a token as one a million tokens.
+// dollars converts a price per token to a price per million tokens. If v is not a price,
+// it returns 0.
 func dollars(v any) float64 {
 	n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
 	if err != nil || n < 0 {
@@ -154,7 +156,8 @@ func dollars(v any) float64 {
 	return n * 1e6
 }
 
-// askOllama learns what the server runs the model with, else what the model could.
+// askOllama returns the context window that the server runs the model with. If the model
+// is not running, it returns the largest window of the model.
 func (e *endpoint) askOllama(ctx context.Context) (metadata, error) {
 	var running struct {
 		Models []struct {
@@ -202,12 +205,12 @@ func (e *endpoint) askLMStudio(ctx context.Context) (metadata, error) {
 	return m, err
 }
 
-// root is the server of a base URL that ends in /v1.
+// root returns the base URL without /v1 at its end.
 func (e *endpoint) root() string {
 	return strings.TrimSuffix(strings.TrimSuffix(e.BaseURL, "/"), "/v1")
 }
 
-// fetch gets JSON from the endpoint's host, with its key.
+// fetch requests JSON from address with the endpoint's key and decodes it into answer.
 func (e *endpoint) fetch(ctx context.Context, method, address string, body, answer any) error {
 	var sent io.Reader
 	if body != nil {

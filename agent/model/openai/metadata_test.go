@@ -18,8 +18,8 @@ data: [DONE]
 
 `
 
-// What endpoints say of their models, in each vendor's words, once a conversation is
-// long enough for it to matter; before that, one prompt is one request.
+// TestMetadata checks the metadata of each vendor's endpoint. It is requested only if the
+// request is large. Before that, one prompt is one request.
 func TestMetadata(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

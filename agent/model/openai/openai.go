@@ -1,15 +1,13 @@
-// Package openai speaks to any OpenAI-compatible endpoint: chat completions,
-// streamed.
+// Package openai requests streamed chat completions from OpenAI-compatible endpoints.
 //
-// [New] joins endpoints in the order they are tried. A [Model] retries before
-// anything was shown, rotates an endpoint's keys, falls over to the next endpoint
-// when one fails for good, and gives up with a [*model.Error] that says what
-// failed, where, and what to do. Each request is a byte-for-byte extension of the
-// one before as long as the caller's messages are. A key is sent to its own
-// endpoint only, and never appears in an error.
+// [New] takes endpoints in the order in which they are tried. A [Model] tries again until
+// a part of the response was yielded. It tries all keys of an endpoint, then the next
+// endpoint. If all fail, it returns a [*model.Error] with the cause, the endpoint and the
+// next step. If the messages of a request extend those of the previous one, its bytes do,
+// too. A key is sent only to its own endpoint, and never appears in an error.
 //
-// A Model is safe for concurrent use; a stream belongs to the goroutine that
-// ranges over it, and no goroutine is left when the range ends.
+// A Model is safe for concurrent use. A stream belongs to the goroutine that ranges over
+// it. When the range ends, all goroutines of the stream have ended.
 package openai
 
 import (
@@ -26,47 +24,48 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// Config says where models are. Endpoints is required.
+// Config configures a Model. Endpoints is required.
 type Config struct {
 	// Endpoints are tried in order; the later ones are fallbacks.
 	Endpoints []Endpoint
-	// Transport carries the requests of endpoints that bring none of their own.
-	// Nil: the network, through the proxies of the environment.
+	// Transport sends the requests of endpoints that have no transport. If it is nil, they use
+	// the network, with the proxies of the environment.
 	Transport http.RoundTripper
-	// FirstTimeout bounds the wait for the first event of a reply, or a comment
-	// that says that it is being worked upon; 0: 120 s.
+	// FirstTimeout limits the wait for the first event of a response. A comment of the
+	// endpoint restarts the wait. 0 means 120 s.
 	FirstTimeout time.Duration
-	// IdleTimeout bounds the wait between events; 0: 90 s.
+	// IdleTimeout limits the wait between events. 0 means 90 s.
 	IdleTimeout time.Duration
-	// Rejections outlive the process. Zero: rejections are remembered in memory only.
+	// Rejections remembers rejected pictures after the process ends. If it is zero, they are
+	// remembered in memory only.
 	Rejections Rejections
-	Log        *slog.Logger // nil: none
+	Log        *slog.Logger // nil discards the log
 }
 
-// Rejections remembers which models get no pictures because their endpoint rejected
-// one. Set both functions or none.
+// Rejections remembers which models get no pictures, because their endpoint rejected one.
+// Set both functions or none.
 type Rejections struct {
-	// Known reports whether a rejection is remembered. If it cannot be read, Known
-	// returns false.
+	// Known reports whether a rejection is remembered. If it cannot be read, Known returns
+	// false.
 	Known    func(ctx context.Context, endpoint, model string) bool
 	Remember func(ctx context.Context, endpoint, model string) error
 }
 
-// Endpoint is one model somewhere.
+// Endpoint is one model of one server.
 type Endpoint struct {
-	Provider string   // openai, openrouter, ollama, lmstudio, custom
-	BaseURL  string   // up to and without /chat/completions; empty: the provider's
-	Model    string   // the id sent
-	Keys     []string // tried in turn; may be empty where none is needed
-	Window   int      // context window in tokens; 0: from a table
-	// TextCalls says whether calls that the model writes as text count: TextCallsNever,
-	// TextCallsAlways, or else until the model has made a native call.
+	Provider string   // openai, openrouter, ollama, lmstudio or custom
+	BaseURL  string   // without /chat/completions; empty: the default URL of the provider
+	Model    string   // the id that is sent
+	Keys     []string // tried in turn; may be empty if the server requires none
+	Window   int      // context window in tokens; 0: from the metadata or a table
+	// TextCalls says whether tool calls that the model writes as text run. If it is neither
+	// TextCallsNever nor TextCallsAlways, they run until the model makes a native call.
 	TextCalls string
-	// Transport carries this endpoint's requests; nil: Config.Transport.
+	// Transport sends the requests of this endpoint. If it is nil, Config.Transport does.
 	Transport http.RoundTripper
 }
 
-// baseURLs are where the providers live when nothing else is configured.
+// baseURLs are the default URLs of the providers.
 var baseURLs = map[string]string{
 	"openai":     "https://api.openai.com/v1",
 	"openrouter": "https://openrouter.ai/api/v1",
@@ -81,10 +80,10 @@ type Model struct {
 	idle      time.Duration
 	rejected  Rejections
 	log       *slog.Logger
-	network   *http.Transport // nil when every request has a transport of its own
+	network   *http.Transport // nil if each endpoint has a transport of its own
 }
 
-// New makes a model. Nothing is dialled before the first request.
+// New returns a Model. It opens no connection before the first request.
 func New(c Config) *Model {
 	m := &Model{first: c.FirstTimeout, idle: c.IdleTimeout, rejected: c.Rejections, log: c.Log}
 	if m.first <= 0 {
@@ -108,7 +107,7 @@ func New(c Config) *Model {
 	return m
 }
 
-// dialled returns the transport to the network, made once.
+// dialled returns the transport to the network. All endpoints share it.
 func (m *Model) dialled() http.RoundTripper {
 	if m.network == nil {
 		m.network = &http.Transport{
@@ -117,23 +116,23 @@ func (m *Model) dialled() http.RoundTripper {
 			TLSHandshakeTimeout:   15 * time.Second,
 			ExpectContinueTimeout: time.Second,
 			IdleConnTimeout:       90 * time.Second,
-			MaxIdleConnsPerHost:   64,   // as many subagents keep theirs between two requests
-			DisableCompression:    true, // a compressed stream comes late
+			MaxIdleConnsPerHost:   64,   // so that as many subagents can keep a connection between two requests
+			DisableCompression:    true, // a compressed stream arrives late
 		}
 	}
 	return m.network
 }
 
-// Close lets go of idle connections. The model can still be used.
+// Close closes idle connections. The model can still be used.
 func (m *Model) Close() {
 	if m.network != nil {
 		m.network.CloseIdleConnections()
 	}
 }
 
-// Window returns the first endpoint's context window in tokens: as configured,
-// else what the endpoint has said, else from a table of known models, else 128000. It
-// makes no request.
+// Window returns the first endpoint's context window in tokens. It takes the configured
+// window, or the endpoint's metadata, or a table of known models. If none has it, Window
+// returns 128000. It makes no request.
 func (m *Model) Window() int {
 	if len(m.endpoints) == 0 {
 		return defaultWindow
@@ -142,7 +141,7 @@ func (m *Model) Window() int {
 	return cmp.Or(e.Window, e.told().window, window(e.Model))
 }
 
-// Stream sends req to the first endpoint that answers; see [model.Model].
+// Stream sends req to the first endpoint that answers. See [model.Model].
 func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		defer m.inquire(ctx, req)()
@@ -153,14 +152,14 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 	}
 }
 
-// stream is one request of the caller's, through retries and endpoints.
+// stream is one request of the caller, with its retries and endpoints.
 type stream struct {
 	model  *Model
 	req    *model.Request
 	yield  func(model.Delta, error) bool
-	forms  *pictureForms // of the endpoint that is asked
-	shown  bool          // something of the reply was yielded: no retry after this
-	broken bool          // the caller has broken off
+	forms  *pictureForms // of the current endpoint
+	shown  bool          // a part of the response was yielded, so it is not tried again
+	broken bool          // the caller has stopped reading
 }
 
 // emit yields a delta of the reply.
@@ -170,7 +169,7 @@ func (s *stream) emit(d model.Delta) bool {
 	return !s.broken
 }
 
-// notice yields a word to the user.
+// notice yields a notice to the user.
 func (s *stream) notice(text string) bool {
 	s.broken = !s.yield(model.Delta{Notice: text}, nil)
 	return !s.broken
@@ -178,7 +177,7 @@ func (s *stream) notice(text string) bool {
 
 // run tries the endpoints in order.
 func (s *stream) run(ctx context.Context) error {
-	var first error // the one to report when all fail: the user chose that endpoint
+	var first error // is returned if all fail, because the user chose that endpoint
 	order := s.model.order(s.req.Model)
 	for i, e := range order {
 		err := s.try(ctx, e)
@@ -206,8 +205,8 @@ func (s *stream) run(ctx context.Context) error {
 	return first
 }
 
-// order returns the endpoints as they are to be tried for a model id: those that
-// are configured for it first; where none is, the first endpoint serves it.
+// order returns the endpoints in the order in which they are tried for a model id. Those
+// that are configured for the id are first. If there are none, the first endpoint gets it.
 func (m *Model) order(id string) []*endpoint {
 	if id == "" || len(m.endpoints) == 0 || m.endpoints[0].Model == id {
 		return m.endpoints
@@ -226,7 +225,7 @@ func (m *Model) order(id string) []*endpoint {
 	return append(first, rest...)
 }
 
-// another tells whether the next endpoint may do better.
+// another reports whether the next endpoint may succeed.
 func another(err error) bool {
 	var e *model.Error
 	if !errors.As(err, &e) {
@@ -242,7 +241,7 @@ func another(err error) bool {
 	}
 }
 
-// displayURL is a URL for people: without user, query or fragment.
+// displayURL returns a URL for messages, without user, query and fragment.
 func displayURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" {

@@ -35,8 +35,9 @@ func (p *pictureParts) of(m *model.Message, i int) []part {
 	return parts
 }
 
-// ofResults returns what the tool results up to message last contain besides text. The
-// protocol has no place for it in a result, so it follows as a user message.
+// ofResults returns a user message with the pictures of the tool results that end at
+// message last. The protocol does not allow pictures in a tool result. If there are none,
+// it returns nil.
 func (p *pictureParts) ofResults(messages []model.Message, last int) []message {
 	first := last + 1
 	for first > 0 && messages[first-1].Role == model.ToolRole {
@@ -58,8 +59,8 @@ func (p *pictureParts) ofResults(messages []model.Message, last int) []message {
 
 const picturesText = "(What the tools have read, as pictures, in the order of the calls.)"
 
-// content is a text with what follows it: one string if all of it is text, because some
-// endpoints take no list.
+// content returns text followed by parts. If all parts are text, it returns one string,
+// because some endpoints do not accept a list.
 func content(text string, parts []part) any {
 	all := parts
 	if text != "" {
@@ -75,7 +76,8 @@ func content(text string, parts []part) any {
 	return strings.Join(texts, "\n\n")
 }
 
-// nameOf names a picture for the model.
+// nameOf returns the name of a picture for the model, without control characters. If the
+// picture has no name, it gets a number.
 func (p *pictureParts) nameOf(i model.Image) string {
 	if i.Name == "" {
 		p.pasted++
@@ -89,7 +91,7 @@ func (p *pictureParts) nameOf(i model.Image) string {
 	}, i.Name), "")
 }
 
-// inText is a picture for a model that sees none.
+// inText returns the text that replaces a picture if the model does not accept pictures.
 func inText(i model.Image, name string) string {
 	size, _, err := image.DecodeConfig(base64.NewDecoder(base64.StdEncoding, strings.NewReader(i.Data)))
 	if err != nil {

@@ -6,11 +6,12 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// price is US dollars a million tokens.
+// price is in US dollars per million tokens.
 type price struct{ input, cached, output float64 }
 
-// cost is what a request has cost where the endpoint does not say it: by the prices
-// that it lists, else by the vendor's list. 0: not known.
+// cost returns the cost of a request if the response does not have it. It uses the prices
+// of the endpoint's list. For OpenAI, it uses listPrice. If no price is known, it returns
+// 0.
 func (e *endpoint) cost(u *model.Usage) float64 {
 	p := e.told().price
 	if p == (price{}) && e.Provider == "openai" {
@@ -23,8 +24,8 @@ func (e *endpoint) cost(u *model.Usage) float64 {
 	return (float64(u.Input-u.CachedRead)*p.input + float64(u.CachedRead)*cached + float64(u.Output)*p.output) / 1e6
 }
 
-// listPrice looks a model up by the longest known prefix of its id. A version that
-// is not known has no price: a wrong one is worse than none.
+// listPrice returns the price of the longest known prefix of a model's id. If the version
+// is not known, it returns zero, because a wrong price is worse than none.
 func listPrice(id string) price {
 	best, found := 0, price{}
 	for _, p := range prices {
@@ -36,8 +37,8 @@ func listPrice(id string) price {
 	return found
 }
 
-// prices are OpenAI's own, as published in 2025. OpenRouter says what each request
-// has cost.
+// prices are OpenAI's prices, published in 2025. OpenRouter reports the cost of each
+// request.
 var prices = [...]struct {
 	prefix string
 	price  price

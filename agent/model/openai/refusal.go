@@ -11,8 +11,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// refused makes an error of an answer that is no reply: an HTTP error, or an error
-// within a stream, whose status is then 0.
+// refused returns the error of a response that is not a model response: an HTTP error, or
+// an error within a stream. In a stream, status is 0.
 func (e *endpoint) refused(status int, header http.Header, body []byte) *model.Error {
 	said := readRefusal(body)
 	if status == 0 {
@@ -27,14 +27,14 @@ func (e *endpoint) refused(status int, header http.Header, body []byte) *model.E
 	return err
 }
 
-// refusal is what vendors' error bodies have in common.
+// refusal has the common fields of vendors' error bodies.
 type refusal struct {
 	message string
-	code    string // codes and types, for telling kinds apart
-	status  int    // where the code is an HTTP status
+	code    string // codes and types, to find the kind
+	status  int    // the code, if it is an HTTP status
 }
 
-const maxMessage = 600 // bytes of an endpoint's message that are passed on
+const maxMessage = 600 // bytes of an endpoint's message that errors include
 
 func readRefusal(body []byte) refusal {
 	body = bytes.TrimSpace(body)
@@ -80,7 +80,7 @@ func readObject(top map[string]json.RawMessage) refusal {
 	if name := asText(inner["param"]); name != "" && !strings.Contains(r.message, name) {
 		r.message += " (" + name + ")"
 	}
-	var meta struct { // OpenRouter: what the provider behind it said
+	var meta struct { // OpenRouter: the error of the provider behind it
 		Raw      json.RawMessage `json:"raw"`
 		Provider string          `json:"provider_name"`
 	}
@@ -101,7 +101,8 @@ func first(m map[string]json.RawMessage, keys ...string) json.RawMessage {
 	return nil
 }
 
-// asText gives a JSON string's text, and anything else as it is written.
+// asText returns the text of a JSON string. It returns other JSON as it is, and "" for
+// null.
 func asText(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || string(raw) == "null" {
@@ -127,7 +128,7 @@ func pageTitle(page string) string {
 	return " titled “" + strings.TrimSpace(page[at:at+end]) + "”"
 }
 
-// kindOf sorts a refusal by its status and words; text is in lower case.
+// kindOf returns the kind of an error from its status and text. text is in lower case.
 func kindOf(status int, text string) model.ErrorKind {
 	has := func(words ...string) bool {
 		for _, w := range words {
@@ -168,7 +169,7 @@ func kindOf(status int, text string) model.ErrorKind {
 	}
 }
 
-// overflows knows the vendors' words for a conversation that is too long.
+// overflows reports whether text has a vendor's message about a too long request.
 func overflows(text string) bool {
 	for _, words := range []string{
 		"context_length_exceeded", "context length exceeded", "maximum context length", "model's context length", // OpenAI, OpenRouter, vLLM
@@ -185,7 +186,7 @@ func overflows(text string) bool {
 	return false
 }
 
-// unknownModel tells whether the endpoint does not have the model.
+// unknownModel reports whether the endpoint does not have the model.
 func unknownModel(e *model.Error) bool {
 	if e.Status == http.StatusNotFound {
 		return true

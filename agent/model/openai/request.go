@@ -9,10 +9,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// The request is encoded here and not by the library, because its bytes are a
-// promise: the same messages always give the same bytes, messages stand last, and
-// so a request is the one before with more at its end. The library would also drop
-// the content of an empty tool result, and escape every < and > of the code.
+// This package encodes requests itself, not with the library, because the prompt cache
+// needs stable bytes. The same messages always have the same bytes, and messages are last.
+// So a request repeats the previous one and appends to it. The library would also drop the
+// content of an empty tool result, and escape every < and > of code.
 
 type request struct {
 	Model               string         `json:"model"`
@@ -25,12 +25,12 @@ type request struct {
 	PromptCacheKey      string         `json:"prompt_cache_key,omitempty"`
 	Tools               []tool         `json:"tools,omitempty"`
 	Messages            []message      `json:"messages"`
-	ToolChoice          string         `json:"tool_choice,omitempty"` // not before the messages: they stay the beginning of the next request
+	ToolChoice          string         `json:"tool_choice,omitempty"` // after the messages, so that they stay in the prefix of the next request
 }
 
 type streamOptions struct {
 	IncludeUsage bool  `json:"include_usage"`
-	Obfuscation  *bool `json:"include_obfuscation,omitempty"` // OpenAI's random padding of each event
+	Obfuscation  *bool `json:"include_obfuscation,omitempty"` // the random padding that OpenAI adds to each event
 }
 
 type usageOption struct {
@@ -77,19 +77,20 @@ type calledWithin struct {
 	Arguments string `json:"arguments"`
 }
 
-// quirks are parameters that an endpoint was found to refuse.
+// quirks are parameters that an endpoint has rejected.
 type quirks struct {
 	noUsage    bool // stream_options
 	padded     bool // stream_options.include_obfuscation
 	noEffort   bool // reasoning_effort
 	effortNone bool // tools only with reasoning_effort "none"
 	noCacheKey bool // prompt_cache_key
-	otherLimit bool // the other of max_tokens and max_completion_tokens
-	alternate  bool // a message of the user that follows another one, or a tool result
+	otherLimit bool // swaps max_tokens and max_completion_tokens
+	alternate  bool // no user message directly after another one or after a tool result
 	noChoice   bool // tool_choice
 }
 
-// without returns quirks under which the request may be accepted that failed.
+// without returns quirks with which a rejected request may be accepted. If there are none,
+// it returns false.
 func (q quirks) without(e *model.Error, req *model.Request) (quirks, bool) {
 	before := q
 	if wantsAlternation(e) {
@@ -119,15 +120,15 @@ func (q quirks) without(e *model.Error, req *model.Request) (quirks, bool) {
 	return q, q != before
 }
 
-// wantsAlternation reports whether an endpoint, often the template of a local model,
-// takes a message of the user only after one of the assistant.
+// wantsAlternation reports whether an endpoint accepts a user message only after an
+// assistant message. The template of a local model often requires this.
 func wantsAlternation(e *model.Error) bool {
 	text := strings.ToLower(e.Message)
 	return (e.Status == 400 || e.Status == 422 || e.Status == 500) &&
 		(strings.Contains(text, "roles must alternate") || strings.Contains(text, "after role") || strings.Contains(text, "must alternate between"))
 }
 
-// encode gives the bytes of a request.
+// encode returns the bytes of a request.
 func (e *endpoint) encode(req *model.Request, q quirks, forms *pictureForms) ([]byte, error) {
 	r := request{Model: e.Model, Stream: true, Tools: encodeTools(req.Tools)}
 	if !q.noUsage {
@@ -137,7 +138,7 @@ func (e *endpoint) encode(req *model.Request, q quirks, forms *pictureForms) ([]
 		}
 	}
 	if e.Provider == "openrouter" {
-		r.Usage = &usageOption{Include: true} // says the cost too
+		r.Usage = &usageOption{Include: true} // so that the response has the cost
 	}
 	if e.Provider == "openai" && !q.noCacheKey {
 		r.PromptCacheKey = req.SessionID
@@ -169,7 +170,7 @@ func (e *endpoint) encode(req *model.Request, q quirks, forms *pictureForms) ([]
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// newLimit tells whether the endpoint takes max_completion_tokens for max_tokens.
+// newLimit reports whether the endpoint has max_completion_tokens instead of max_tokens.
 func (e *endpoint) newLimit() bool {
 	if e.Provider == "openai" || e.Provider == "openrouter" {
 		return true
@@ -183,8 +184,8 @@ func (e *endpoint) newLimit() bool {
 	return false
 }
 
-// wantsThoughts tells whether the model wants the thoughts that led to its calls
-// sent back, and refuses the request otherwise.
+// wantsThoughts reports whether the model requires the reasoning of its tool calls in the
+// next request. Without it, such a model rejects the request.
 func (e *endpoint) wantsThoughts() bool {
 	id := strings.ToLower(e.Model)
 	return strings.Contains(id, "deepseek") || strings.Contains(id, "kimi") ||
@@ -203,7 +204,7 @@ func encodeTools(offered []model.Tool) []tool {
 	return tools
 }
 
-// alternating puts a message of the assistant before each of the user that lacks one.
+// alternating inserts an assistant message before each user message that needs one.
 func alternating(messages []message) []message {
 	out := make([]message, 0, len(messages))
 	for i, m := range messages {
@@ -215,7 +216,8 @@ func alternating(messages []message) []message {
 	return out
 }
 
-// encodeMessages leaves out what has neither text nor calls: the model has said nothing.
+// encodeMessages encodes the messages of a request. It omits assistant messages that have
+// neither text nor tool calls.
 func (e *endpoint) encodeMessages(req *model.Request, forms *pictureForms) []message {
 	thoughts := e.wantsThoughts()
 	shown := pictureParts{forms: forms}
@@ -261,8 +263,8 @@ func encodeCalls(calls []model.Call) []call {
 	return out
 }
 
-// sentArgs is how arguments go back: as written, if that is JSON; many servers
-// parse them and refuse the whole conversation when it is not.
+// sentArgs returns the arguments of a tool call for the next request. Many servers reject
+// a request whose arguments are not JSON, so sentArgs wraps such arguments in an object.
 func sentArgs(args string) string {
 	if json.Valid([]byte(args)) {
 		return args
@@ -271,7 +273,7 @@ func sentArgs(args string) string {
 		return "{}"
 	}
 	text, err := json.Marshal(map[string]string{"invalid_json": args})
-	if err != nil { // a string always marshals
+	if err != nil { // a string can always be encoded
 		panic(err)
 	}
 	return string(text)

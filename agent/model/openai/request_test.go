@@ -16,12 +16,12 @@ import (
 
 const fine = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
 
-// recorder answers as told and keeps the requests' bodies and keys.
+// recorder answers with a function and stores the bodies and keys of the requests.
 type recorder struct {
 	sync.Mutex
 	bodies [][]byte
 	keys   []string
-	answer func(n int, body []byte, w http.ResponseWriter) // nil: fine
+	answer func(n int, body []byte, w http.ResponseWriter) // nil: answers with fine
 }
 
 func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -70,7 +70,7 @@ func TestEachRequestExtendsTheOneBefore(t *testing.T) {
 	if last := rec.bodies[len(rec.bodies)-1]; !bytes.HasSuffix(last, []byte(`],"tool_choice":"none"}`)) {
 		t.Errorf("the request without calls: %s", last)
 	}
-	bodies := rec.prompts() // without the question whether the model sees
+	bodies := rec.prompts() // without the requests for metadata
 	for i, body := range bodies {
 		if !json.Valid(body) {
 			t.Fatalf("request %d is no JSON: %s", i, body)
@@ -108,7 +108,7 @@ func TestParameters(t *testing.T) {
 		want, never  string
 	}{
 		{"openai", "gpt-5", `"max_completion_tokens":7,"reasoning_effort":"low","prompt_cache_key":"sid"`, `"max_tokens"`},
-		{"openai", "gpt-6-astra", `"reasoning_effort":"low"`, `"max_tokens"`}, // the library would refuse this one itself
+		{"openai", "gpt-6-astra", `"reasoning_effort":"low"`, `"max_tokens"`}, // the library would reject this one itself
 		{"openrouter", "x/y", `"usage":{"include":true},"max_completion_tokens":7`, "prompt_cache_key"},
 		{"custom", "o3-mini", `"max_completion_tokens":7`, `"max_tokens"`},
 		{"ollama", "qwen3", `"max_tokens":7`, "max_completion_tokens"},
@@ -223,7 +223,7 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
-// discard reads requests and answers each with fine.
+// discard reads each request and answers it with fine.
 type discard struct{}
 
 func (discard) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -233,8 +233,8 @@ func (discard) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(fine)), Request: r}, nil
 }
 
-// Nothing is put into the model's mouth where it has said nothing, unless the endpoint
-// takes no other conversation.
+// TestSilence checks that an empty response adds no assistant message to a request, unless
+// the endpoint requires alternating roles.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	log := []model.Message{

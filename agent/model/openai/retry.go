@@ -17,12 +17,12 @@ import (
 
 const (
 	maxTries    = 5
-	maxRetrying = 2 * time.Minute // in all, from the first try to the last wait's end
+	maxRetrying = 2 * time.Minute // from the first try to the end of the last wait
 	maxBackoff  = 30 * time.Second
-	maxAsked    = 60 * time.Second // a longer Retry-After is for the user to know, not to sit out
+	maxAsked    = 60 * time.Second // if Retry-After is longer, the user gets the error instead
 )
 
-// try asks one endpoint until it answers or fails for good.
+// try sends the request to one endpoint until it is answered or fails for good.
 func (s *stream) try(ctx context.Context, e *endpoint) error {
 	if e.needsKey() && len(e.Keys) == 0 {
 		return e.fail(model.ErrNoKey, 0, "", nil)
@@ -52,11 +52,12 @@ func (s *stream) try(ctx context.Context, e *endpoint) error {
 	}
 }
 
-// round asks with each key in turn until one is not refused.
+// round tries each key once, until the endpoint accepts one. If all keys fail, it returns
+// the error of the key that is usable first.
 func (s *stream) round(ctx context.Context, e *endpoint) error {
 	keys := e.pool()
 	var last error
-	var busy *model.Error // the one to wait for: the first that will be free again
+	var busy *model.Error // the error with the shortest RetryAfter
 	for i, key := range keys {
 		err := s.ask(ctx, e, key)
 		if err == nil || s.shown || s.broken || ctx.Err() != nil {
@@ -107,7 +108,7 @@ func (s *stream) ask(ctx context.Context, e *endpoint, key string) error {
 	}
 }
 
-// refusedKey tells whether another key may do better.
+// refusedKey reports whether the request may succeed with another key.
 func refusedKey(err error) bool {
 	var e *model.Error
 	if !errors.As(err, &e) {
@@ -117,7 +118,7 @@ func refusedKey(err error) bool {
 		e.Status == http.StatusTooManyRequests || e.Kind == model.ErrAuth || e.Kind == model.ErrCredit
 }
 
-// retryable tells whether the same request may do better after a while.
+// retryable reports whether the same request may succeed later.
 func retryable(e *model.Error) bool {
 	switch e.Kind {
 	case model.ErrBusy, model.ErrDown, model.ErrServer, model.ErrCut:
@@ -127,8 +128,8 @@ func retryable(e *model.Error) bool {
 	}
 }
 
-// tries bounds how often a request is made that fails so: what will hardly change
-// within seconds is not sat out.
+// tries returns how often a request with this error is sent. An invalid certificate or a
+// rejected connection rarely changes within seconds.
 func tries(e *model.Error) int {
 	var certificate *tls.CertificateVerificationError
 	switch {
@@ -141,8 +142,9 @@ func tries(e *model.Error) int {
 	}
 }
 
-// backoff is the wait before try n+2: as asked, else doubling from one second,
-// with jitter so that several sessions do not come back at once.
+// backoff returns the wait before try n+2. If the endpoint asked for a wait, it returns
+// that. Otherwise it doubles from one second, with jitter, so that sessions do not all try
+// again at once.
 func backoff(n int, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return asked
@@ -162,7 +164,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// brief is a failure in few words, for a notice.
+// brief returns a short description of an error, for a notice.
 func brief(err error) string {
 	var e *model.Error
 	if !errors.As(err, &e) {
@@ -175,7 +177,8 @@ func brief(err error) string {
 	return words
 }
 
-// retryAfter reads what the endpoint asks for: milliseconds, seconds or a date.
+// retryAfter returns the wait that the endpoint asks for, in milliseconds, in seconds or
+// as a date. If there is none, it returns 0.
 func retryAfter(h http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return seconds(ms / 1000)
@@ -190,7 +193,7 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// seconds converts without overflow; a day is as good as for ever.
+// seconds converts s without overflow. It returns at most one day.
 func seconds(s float64) time.Duration {
 	return time.Duration(min(s, 24*3600) * float64(time.Second))
 }

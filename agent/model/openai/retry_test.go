@@ -21,10 +21,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 )
 
-// inMemory makes a model on a server within the synctest bubble.
+// inMemory returns a model whose server runs in the same synctest bubble.
 func inMemory(h http.HandlerFunc, change ...func(*openai.Config)) *openai.Model {
 	read := func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // else the server does not see the client go
+		body, _ := io.ReadAll(r.Body) // without this, the server does not notice that the client has closed the connection
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		h(w, r)
 	}
@@ -105,7 +105,7 @@ func TestRetries(t *testing.T) {
 				}
 				io.WriteString(w, fine)
 			}}
-			began := time.Now() // the third time 80 s after the first
+			began := time.Now() // the third try is 80 s after the first
 			if _, notices, err := ask(t.Context(), inMemory(rec.ServeHTTP), hello()); err != nil || time.Since(began) != 40*time.Second {
 				t.Errorf("%s: waited %v, notices %q, error %v", header, time.Since(began), notices, err)
 			}
@@ -182,7 +182,7 @@ func TestRetries(t *testing.T) {
 func TestDownIsSaidSoon(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(nil)
-	s.Close() // nobody listens there now
+	s.Close() // the port is closed now
 	m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{Provider: "ollama", BaseURL: s.URL + "/v1", Model: "m"}}})
 	_, notices, err := ask(t.Context(), m, hello())
 	checkError(t, err, model.ErrDown, "refused")
@@ -198,7 +198,7 @@ func TestStalls(t *testing.T) {
 		name   string
 		play   func(send func(string), gone <-chan struct{})
 		after  time.Duration
-		finish model.Finish // where it is no failure
+		finish model.Finish // set if the request succeeds
 	}{
 		{"nothing at all", func(_ func(string), gone <-chan struct{}) { <-gone }, 120 * time.Second, ""},
 		{"after a delta", func(send func(string), gone <-chan struct{}) { send(delta); <-gone }, 90 * time.Second, ""},

@@ -11,7 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// sight is whether a model sees pictures. Zero: it is not known.
+// sight is whether a model accepts pictures. If it is not known, it is zero.
 type sight int
 
 const (
@@ -19,14 +19,14 @@ const (
 	seeing
 )
 
-// Sees reports whether the first endpoint's model is sent pictures: if it is known to
-// see them, and if nothing is known. It may ask the endpoint about its model, once.
+// Sees reports whether the first endpoint's model gets pictures. If nothing is known about
+// the model, it returns true. It may request the endpoint's metadata, once.
 func (m *Model) Sees(ctx context.Context) bool {
 	return len(m.endpoints) > 0 && m.sight(ctx, m.endpoints[0]) != blind
 }
 
-// sight decides whether a model sees. The first source that answers decides: what the
-// endpoint says of the model, a remembered rejection, the model id.
+// sight returns whether a model accepts pictures, from the first source that knows it: the
+// endpoint's metadata, a remembered rejection, the model id.
 func (m *Model) sight(ctx context.Context, e *endpoint) sight {
 	e.ask(ctx)
 	if told := e.told().sees; told != 0 {
@@ -38,7 +38,7 @@ func (m *Model) sight(ctx context.Context, e *endpoint) sight {
 	return sightOf(e.Model)
 }
 
-// rejectionLasts is how long a rejection in memory counts.
+// rejectionLasts is how long a rejection in memory applies.
 const rejectionLasts = 30 * 24 * time.Hour
 
 func (m *Model) rejects(ctx context.Context, e *endpoint) bool {
@@ -51,7 +51,7 @@ func (m *Model) rejects(ctx context.Context, e *endpoint) bool {
 	return m.rejected.Known != nil && m.rejected.Known(ctx, e.url, e.Model)
 }
 
-// remember keeps that an endpoint rejected a picture.
+// remember stores that the endpoint rejected a picture for its model.
 func (m *Model) remember(ctx context.Context, e *endpoint) {
 	e.learned.Lock()
 	if e.learned.blind == nil {
@@ -76,7 +76,7 @@ type pictureForms struct {
 	told     bool
 }
 
-// formsFor repeats the forms that e has accepted, and decides the others.
+// formsFor returns the forms of a request's pictures. A form that e has accepted stays.
 func (m *Model) formsFor(ctx context.Context, e *endpoint, req *model.Request) *pictureForms {
 	f := &pictureForms{to: e.url + " " + e.Model, forms: map[int]model.PictureForm{}}
 	for i := range req.Messages {
@@ -156,7 +156,8 @@ func rejectsPicture(err *model.Error) bool {
 	return false
 }
 
-// sightIn reads a list of what a model takes. An empty list says nothing.
+// sightIn returns whether a list of input types contains word. If the list is empty, it
+// returns zero.
 func sightIn(list []string, word string) sight {
 	switch {
 	case len(list) == 0:

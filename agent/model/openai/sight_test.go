@@ -17,7 +17,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 )
 
-// look is a conversation about pictures: of a prompt, of two tool results, of another.
+// look returns messages with pictures: of a prompt, of two tool results, of another
+// prompt.
 func look(t *testing.T) []model.Message {
 	t.Helper()
 	var b bytes.Buffer
@@ -46,8 +47,8 @@ func look(t *testing.T) []model.Message {
 	}
 }
 
-// converse sends the conversation step by step and keeps the forms that the model
-// decides on, as a session does. It returns how many requests failed.
+// converse sends the messages step by step and stores the forms that the model decides on,
+// as a session does. It returns how many requests failed.
 func converse(t *testing.T, m *openai.Model, log []model.Message) (failed int) {
 	t.Helper()
 	for n := range log {
@@ -68,7 +69,7 @@ func converse(t *testing.T, m *openai.Model, log []model.Message) (failed int) {
 	return failed
 }
 
-// prompts are the bodies of the requests to the model.
+// prompts returns the bodies of the requests to the model.
 func (r *recorder) prompts() (all [][]byte) {
 	for _, body := range r.bodies {
 		if len(body) > 0 {
@@ -83,7 +84,8 @@ const (
 	deepSeek = "Failed to deserialize the JSON body into the target type: messages[0]: unknown variant `image_url`, expected `text`"
 )
 
-// A model gets a picture in one form, and every request extends the one before.
+// TestPicturesOfToolsAndPrompts checks that a picture keeps its form, and that every
+// request extends the previous one.
 func TestPicturesOfToolsAndPrompts(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{
@@ -110,16 +112,16 @@ func TestPicturesOfToolsAndPrompts(t *testing.T) {
 	}
 }
 
-// If an endpoint rejects a picture, the request is sent again at once without it. The
-// endpoint gets no other picture for 30 days, and what it accepted stays as it was.
+// TestRejectedPicture checks that a request is sent again at once without a rejected
+// picture. For 30 days, the endpoint gets no other new picture. Accepted pictures stay.
 func TestRejectedPicture(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		status  int
 		message string
-		body    string // the whole answer, if it is not an error object
+		body    string // the whole response, if it is not an error object
 		from    int    // the number of pictures from which the endpoint rejects; 0: 1
-		shape   string // of the last request; empty: the error is the answer
+		shape   string // of the last request; empty: the request fails
 		again   bool   // the next session sends pictures
 	}{
 		"DeepSeek":    {status: 400, message: deepSeek, shape: "user:0 assistant tool tool user:0 assistant user assistant tool user:0"},
@@ -194,8 +196,8 @@ func extending(t *testing.T, name string, bodies [][]byte) {
 	}
 }
 
-// shape lists the roles of a request's messages, with the pictures of those of a user
-// that have some, or that follow tools.
+// shape lists the roles of a request's messages. It adds the number of pictures to user
+// messages that have pictures or follow a tool result.
 func shape(t *testing.T, body []byte) string {
 	t.Helper()
 	var sent struct {

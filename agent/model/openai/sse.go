@@ -12,10 +12,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// events reads a stream of server-sent events as vendors really write them and
-// gives the library what it understands: "data: {…}\n", one line an event. Comments,
-// ids and empty lines are dropped, data over several lines is joined, an error
-// event ends the stream with what refused makes of it.
+// events converts a stream of server-sent events, in the variants that vendors send, to
+// the form that the library reads: "data: {…}\n", one line per event. It drops comments,
+// ids and empty lines, and joins data of several lines. If an error event is received, it
+// ends the stream with the error that refused returns.
 type events struct {
 	src     *bufio.Reader
 	body    io.Closer
@@ -25,19 +25,19 @@ type events struct {
 	name    string // of the event being read
 	data    []byte // of the event being read
 	long    []byte // a line longer than the reader's buffer
-	out     []byte // what the library has not read yet
+	out     []byte // converted, but not yet read by the library
 	buf     []byte // backs out
-	seen    bool   // there was an event
-	done    bool   // [DONE] has come
-	started bool   // the byte order mark is behind us
-	read    int    // bytes of the source
-	sample  []byte // the first lines that are no events
+	seen    bool   // an event was received
+	done    bool   // [DONE] was received
+	started bool   // the byte order mark was checked
+	read    int    // bytes read from the source
+	sample  []byte // the first lines that are not events
 	err     error
 }
 
 const (
-	maxEvent  = 16 << 20  // bytes of an event: more than a whole reply may hold, as JSON
-	maxStream = 256 << 20 // bytes of all events and comments of a reply: some 300 for each token
+	maxEvent  = 16 << 20  // bytes of an event; more than a whole response may have, as JSON
+	maxStream = 256 << 20 // bytes of all events and comments of a response; about 300 for each token
 	maxSample = 200
 )
 
@@ -49,7 +49,7 @@ func newEvents(body io.ReadCloser, a *alarm, refused func([]byte) error) *events
 
 func (r *events) Close() error { return r.body.Close() }
 
-// Read gives whole lines, as far as p takes them.
+// Read copies converted lines to p. If p is too small, the next Read returns the rest.
 func (r *events) Read(p []byte) (int, error) {
 	for len(r.out) == 0 && r.err == nil {
 		r.err = r.next()
@@ -79,9 +79,9 @@ func (r *events) next() error {
 		return r.add(value)
 	case string(field) == "event":
 		r.name = string(value)
-	case string(field) == "error": // llama.cpp's way
+	case string(field) == "error": // llama.cpp sends this
 		return r.refused(value)
-	case line[0] == '{': // an error without any framing
+	case line[0] == '{': // an error without event framing
 		return r.add(line)
 	case string(field) == "id", string(field) == "retry":
 	case len(r.sample) < maxSample:
@@ -90,23 +90,24 @@ func (r *events) next() error {
 	return nil
 }
 
-// last handles what is left when the source has ended with err.
+// last handles the buffered data after the source has ended with err.
 func (r *events) last(err error) error {
 	switch {
 	case len(r.data) > 0 && (string(r.data) == "[DONE]" || json.Valid(r.data)):
-		if refused := r.dispatch(); refused != nil { // only the empty line after it is missing
+		if refused := r.dispatch(); refused != nil { // only the empty line after the event is missing
 			return refused
 		}
 	case len(r.data) > 0 && err == io.EOF:
 		return io.ErrUnexpectedEOF
 	}
-	if err == io.EOF && !r.seen && len(r.sample) > 0 { // an empty answer is one that was cut off
+	if err == io.EOF && !r.seen && len(r.sample) > 0 { // an empty response counts as cut off
 		return fmt.Errorf("%w: %q", errNoEvents, r.sample)
 	}
 	return err
 }
 
-// add takes a line of data. Some servers leave out the empty line between events.
+// add appends a line of data to the event. If the empty line between two events is
+// missing, it dispatches the first event.
 func (r *events) add(value []byte) error {
 	if len(r.data) > 0 && (string(value) == "[DONE]" || json.Valid(r.data)) {
 		if err := r.dispatch(); err != nil {
@@ -123,7 +124,8 @@ func (r *events) add(value []byte) error {
 	return nil
 }
 
-// dispatch passes the event on that was read.
+// dispatch converts the event that was read. If it is an error event, dispatch returns its
+// error.
 func (r *events) dispatch() error {
 	name, data := r.name, bytes.TrimSpace(r.data)
 	r.name, r.data = "", r.data[:0]
@@ -141,7 +143,7 @@ func (r *events) dispatch() error {
 	return nil
 }
 
-// line returns the next line without its end, valid until the next call.
+// line returns the next line without its line ending. It is valid until the next call.
 func (r *events) line() ([]byte, error) {
 	r.long = r.long[:0]
 	for {
@@ -174,7 +176,7 @@ func endless(format string, bytes int) error {
 	return &model.Error{Kind: model.ErrEndless, Message: fmt.Sprintf(format, bytes>>20)}
 }
 
-// wholeReply turns a reply that was not streamed into one event.
+// wholeReply converts a response that was not streamed to one event.
 func wholeReply(body []byte) io.Reader {
 	var b bytes.Buffer
 	b.WriteString("data: ")

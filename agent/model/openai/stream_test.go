@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var someTools = []model.Tool{{Name: "read_file"}, {Name: "search_files"}, {Name: "write_file"}, {Name: "todo"}}
 
-// ask runs one request; notices come apart from the reply.
+// ask sends one request. It returns the notices separately from the response.
 func ask(ctx context.Context, m model.Model, req *model.Request) (r *model.Reply, notices []string, err error) {
 	r = new(model.Reply)
 	for d, err := range m.Stream(ctx, req) {
@@ -48,7 +48,7 @@ func hello() *model.Request {
 	return &model.Request{System: "s", Messages: []model.Message{model.NewMessage(model.User, "hi")}, Tools: someTools}
 }
 
-// serve starts a server and a model on it.
+// serve starts a server and returns a model that uses it.
 func serve(t *testing.T, h http.HandlerFunc, change ...func(*openai.Config)) *openai.Model {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -62,7 +62,7 @@ func serve(t *testing.T, h http.HandlerFunc, change ...func(*openai.Config)) *op
 	return m
 }
 
-// file answers every request with a file of testdata.
+// file returns a handler that answers every request with a file of testdata.
 func file(t *testing.T, name string) http.HandlerFunc {
 	t.Helper()
 	body, err := os.ReadFile(filepath.Join("testdata", name))
@@ -146,7 +146,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// checkError wants a [*model.Error] of a kind, whose text holds message and no key.
+// checkError checks that err is a [*model.Error] of a kind. Its text must contain message
+// and no key.
 func checkError(t *testing.T, err error, kind model.ErrorKind, message string) *model.Error {
 	t.Helper()
 	var e *model.Error

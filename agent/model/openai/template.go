@@ -8,25 +8,25 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// template knows how the last chunk of text looked around its text. In a stream
-// nearly every chunk is the one before with another text in it: such a chunk is
-// recognised by its bytes, and the rest need not be decoded again, which makes a
-// delta several times cheaper.
+// template stores the bytes around the text of the last text chunk. In a stream, most
+// chunks differ only in their text. If the bytes around it are the same, only the text is
+// decoded, which makes a delta several times cheaper.
 type template struct {
 	head, tail []byte
 	thought    bool
 	misses     int
 }
 
-// contentKeys are what stands before the text of a delta.
+// contentKeys are the keys that precede the text of a delta.
 var contentKeys = [...]struct {
 	key     []byte
 	thought bool
 }{{[]byte(`"content":"`), false}, {[]byte(`"reasoning_content":"`), true}}
 
-const maxMisses = 50 // of an endpoint whose chunks always differ otherwise too
+const maxMisses = 50 // after this many misses, the chunks of this endpoint differ too much
 
-// match returns the delta in raw, if raw is like the chunk learned from.
+// match returns the delta in raw. If raw does not have the bytes of the template, or has
+// no text, it returns false.
 func (t *template) match(raw []byte) (model.Delta, bool) {
 	if len(t.head) == 0 || len(raw) < len(t.head)+len(t.tail) || !bytes.HasPrefix(raw, t.head) || !bytes.HasSuffix(raw, t.tail) {
 		return model.Delta{}, false
@@ -41,7 +41,8 @@ func (t *template) match(raw []byte) (model.Delta, bool) {
 	return model.Delta{Text: text}, true
 }
 
-// learn remembers raw, which held d and nothing else that counts.
+// learn stores the bytes of raw around the text of d. The chunk must contain only d. After
+// maxMisses calls without a match, it disables the template.
 func (t *template) learn(raw []byte, d model.Delta) {
 	if t.misses++; t.misses > maxMisses {
 		t.head = nil
@@ -66,7 +67,8 @@ func (t *template) learn(raw []byte, d model.Delta) {
 	}
 }
 
-// closing is where the JSON string ends whose inside s begins with.
+// closing returns the index of the quote that ends a JSON string. s starts after the
+// opening quote. If there is none, closing returns len(s).
 func closing(s []byte) int {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
@@ -79,7 +81,8 @@ func closing(s []byte) int {
 	return len(s)
 }
 
-// unquote decodes the inside of a JSON string.
+// unquote decodes a JSON string without its quotes. If it is not valid, unquote returns
+// false.
 func unquote(inside []byte) (string, bool) {
 	plain := true
 	for _, c := range inside {

@@ -11,7 +11,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// Chunks recognised by their bytes give the same deltas as chunks decoded in full.
+// TestTemplateChangesNothing checks that the template returns the same deltas as a full
+// decoding.
 func TestTemplateChangesNothing(t *testing.T) {
 	t.Parallel()
 	hits := 0

@@ -7,20 +7,19 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// Values of Endpoint.TextCalls beside "auto".
+// Values of Endpoint.TextCalls besides "auto".
 const (
 	TextCallsNever  = "never"
 	TextCallsAlways = "always"
 )
 
-// ourID matches the ids that calls without one get, among them all that were read from
-// text (see [model.Reply]).
+// ourID matches the generated ids of calls that had none. All calls that were read from
+// text have such an id (see [model.Reply]).
 var ourID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^call_\d+(_\d+)*$`) })
 
-// readsTextCalls reports whether calls that the model writes as text count in the reply to
-// a request. Text of a model with native calls may be a quotation, so it does not count
-// once the model or the session has made a native call. OpenAI's own models always have
-// native calls.
+// readsTextCalls reports whether a tool call that the model writes as text is a tool call.
+// Such text can also be a quotation. So it is text after the model, or the session, has
+// made a native call. OpenAI's own models always make native calls.
 func (e *endpoint) readsTextCalls(req *model.Request) bool {
 	switch {
 	case len(req.Tools) == 0 || req.NoCalls || e.TextCalls == TextCallsNever:
@@ -46,7 +45,7 @@ func (e *endpoint) native() bool {
 	return e.learned.native[e.Model]
 }
 
-// hasNativeCalls remembers that the model has made a native call.
+// hasNativeCalls records that the model has made a native call.
 func (e *endpoint) hasNativeCalls() {
 	e.learned.Lock()
 	defer e.learned.Unlock()

@@ -4,8 +4,9 @@ import "strings"
 
 const defaultWindow = 128000
 
-// window looks a model's context window up by the longest known prefix of its id,
-// with or without the vendor's name before a slash.
+// window returns the context window of the longest known prefix of a model's id. The id
+// may have the vendor's name and a slash before it. If no prefix is known, window returns
+// defaultWindow.
 func window(id string) int {
 	id = strings.ToLower(id)
 	if i := strings.LastIndexByte(id, '/'); i >= 0 {
@@ -20,8 +21,8 @@ func window(id string) int {
 	return size
 }
 
-// windows are what vendors publish, in tokens. Local servers often run a model
-// with less; model.context_window says so.
+// windows are the published context windows, in tokens. Local servers often run a model
+// with a smaller one; for these, model.context_window is set.
 var windows = [...]struct {
 	prefix string
 	tokens int
