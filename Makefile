@@ -46,7 +46,8 @@ ROOT    := $(filter 0,$(shell id -u))
 user: hosts
 ifdef ROOT
 	go test -exec $(AS_USER) -skip '^TestTerminal(OverSSH|InAContainer|InApptainer)$$' \
-		./agent/store ./codeexec ./delegate ./internal/checkpoint ./internal/scratch ./internal/search ./internal/workspace ./server/... ./tools
+		./agent/store ./codeexec ./delegate/... ./internal/checkpoint ./internal/sandbox/gitguard ./internal/scratch ./internal/search ./internal/workspace \
+		./server/... ./tools ./tools/file ./tools/gate ./tools/shell ./tools/web
 endif
 
 # Real editors and the official clients against the built binary, as an ordinary user.

@@ -177,7 +177,7 @@ func TestSelect(t *testing.T) {
 	for _, pair := range []string{"read_file file", "write_file file", "search_files file", "terminal terminal", "todo todo", "web_search web", "mcp__gh__issue mcp-gh", "execute_code code_execution"} {
 		name, toolset, _ := strings.Cut(pair, " ")
 		tool := answering(name, `{}`)
-		tool.Toolset = toolset
+		tool.Toolset, tool.ReadOnly = toolset, name == "read_file" || name == "search_files"
 		all = append(all, tool)
 	}
 	s := setOf(t, all...)
