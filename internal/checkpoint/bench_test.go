@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkLook measures a look at a clean repository, beside the walk alone.
+// BenchmarkLook measures a scan of a clean repository and, for comparison, the walk alone.
 func BenchmarkLook(b *testing.B) {
 	w := newBench(b, nil)
 	for i := range 20_000 {

@@ -1,18 +1,17 @@
-// Package checkpoint keeps what a turn of a session is about to change, so that it
-// can be brought back.
+// Package checkpoint records the files that a turn of a session changes, so that they
+// can be restored.
 //
-// A [Store] is the place of all checkpoints, a folder in the user's home: contents
+// A [Store] has all checkpoints of a user, in a folder in the user's home: file contents
 // under their hash, and one small file for each checkpoint that names them. Several
-// processes share it; whatever is killed at whatever moment leaves it whole, since
-// contents are there before the file that names them. Nothing is ever written into a
-// repository: its index, HEAD, refs, stash and objects are only read.
+// processes share it. If a process is killed at any time, the store stays consistent,
+// because contents are written before the file that names them. The package never writes
+// into a repository: it only reads its index, HEAD, refs, stash and objects.
 //
-// A [Keeper] belongs to one session. What tools write is told to it by the
-// workspace's journal, file by file. What commands and scripts write nobody can tell
-// in advance: so the whole workspace is surveyed as the turn begins, beside the
-// model's first request, and contents that exist nowhere else are kept before the
-// first command runs. What git has in its objects is taken from there, when it turns
-// out that it is needed.
+// A [Keeper] belongs to one session. The workspace's journal reports each file that a tool
+// writes. The writes of commands and scripts are not known in advance. For them, the keeper
+// scans the whole workspace when the turn begins, in parallel with the model's first
+// request. It saves contents that exist nowhere else before the first command runs. It
+// reads contents that git has from git's objects, if they are needed later.
 //
 //	k := store.Keeper(checkpoint.Config{Session: id, Files: ws})
 //	k.Begin("Make it faster")
@@ -35,38 +34,38 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// ErrUnknown says that a session has no checkpoint of that name.
+// ErrUnknown is returned if a session has no checkpoint with the given id.
 var ErrUnknown = errors.New("there is no such checkpoint")
 
-// ErrUnchanged says that a file which was named is as it was.
+// ErrUnchanged is returned if a file that the caller named has not changed.
 var ErrUnchanged = errors.New("not changed since the checkpoint")
 
-// Info is a checkpoint as it is listed.
+// Info describes a checkpoint in a list.
 type Info struct {
 	ID      string
 	Created time.Time
 	Title   string
-	Files   []string // absolute; what was changed between this checkpoint and the next
-	Restore bool     // made by a restore, of the state that it replaced
+	Files   []string // absolute paths of the files that changed between this checkpoint and the next
+	Restore bool     // a restore made it, of the state that it replaced
 }
 
 // Kinds of checkpoints.
 const (
 	kindTurn       = "turn"       // before a turn
-	kindBackground = "background" // before work that goes on after a turn
-	kindNamed      = "named"      // somebody wanted it
+	kindBackground = "background" // before work that runs after a turn
+	kindNamed      = "named"      // on request
 	kindRestore    = "restore"    // before a restore
 )
 
-// State is what was at a path.
+// State describes a file, link or folder at a path.
 type State struct {
-	Kind   string `json:"kind,omitempty"`   // file, link or folder; empty: nothing
+	Kind   string `json:"kind,omitempty"`   // file, link or folder; empty: the path does not exist
 	Mode   uint32 `json:"mode,omitempty"`   // permissions
 	Sum    string `json:"sum,omitempty"`    // SHA-256 of a file's content, in hexadecimal
 	Size   int64  `json:"size,omitempty"`   // of a file
-	Link   string `json:"link,omitempty"`   // where a link leads
-	Editor bool   `json:"editor,omitempty"` // the text of a document that was open: Mode says nothing
-	Lost   string `json:"lost,omitempty"`   // why the content is not kept
+	Link   string `json:"link,omitempty"`   // the target of a link
+	Editor bool   `json:"editor,omitempty"` // the text of an open document: Mode has no meaning
+	Lost   string `json:"lost,omitempty"`   // why the content is not saved
 }
 
 const (
@@ -75,7 +74,8 @@ const (
 	kindFolder = "folder"
 )
 
-// same reports whether two states are the same to a person.
+// same reports whether two states look the same to the user. It ignores the mode if one of them
+// is the text of an open document.
 func (s State) same(t State) bool {
 	if s.Kind != t.Kind || s.Sum != t.Sum || s.Link != t.Link {
 		return false
@@ -86,7 +86,7 @@ func (s State) same(t State) bool {
 	return s.Editor || t.Editor || s.Mode == t.Mode
 }
 
-// stateOf is the state that an image shows.
+// stateOf returns the state that an image shows.
 func stateOf(i workspace.Image) State {
 	s := State{Mode: uint32(i.Mode.Perm())}
 	switch {
@@ -107,7 +107,7 @@ func stateOf(i workspace.Image) State {
 	return s
 }
 
-// imageOf is what a state looks like; text is a file's.
+// imageOf returns the image of a state; text is the content of a file.
 func imageOf(s State, text []byte) workspace.Image {
 	i := workspace.Image{Mode: fs.FileMode(s.Mode), Size: s.Size}
 	switch s.Kind {
@@ -123,7 +123,7 @@ func imageOf(s State, text []byte) workspace.Image {
 	return i
 }
 
-// Why a content is not kept.
+// Reasons why a content is not saved.
 const (
 	tooLarge   = "it is larger than checkpoints.max_file_mb"
 	tooMuch    = "checkpoints.max_mb has no room for it"
@@ -134,19 +134,19 @@ const (
 	changedFor = "it was being written while it was looked at"
 )
 
-// Change is what became of a path between one checkpoint and the next.
+// Change is the difference of a path between one checkpoint and the next.
 type Change struct {
 	Path   string `json:"path"` // absolute
 	Before State  `json:"before"`
 	After  State  `json:"after"`
-	// Unsure: somebody else may have made it. A restore leaves it alone unless the
-	// file is named.
+	// Unsure: the user or another program may have made the change. A restore skips it, unless
+	// the caller forces it.
 	Unsure bool `json:"unsure,omitempty"`
-	// Begun: whether the change was made is not known yet.
+	// Begun: it is not known yet whether the change was made.
 	Begun bool `json:"begun,omitempty"`
 
 	noted int64 // when a tool made it
-	late  bool  // a command had run before: the tree of the beginning knows better what was there
+	late  bool  // a command had run before: the initial tree has the correct Before
 }
 
 func sumOf(text []byte) string {
@@ -154,10 +154,10 @@ func sumOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Names of files need not be text, and JSON knows nothing else: such a name is kept
-// as a NUL character, which no name has, and its bytes in hexadecimal.
+// Names of files may be invalid UTF-8, which JSON cannot represent. Such a name is stored as a
+// NUL character, which no name contains, and its bytes in hexadecimal.
 
-// encode is the change as it can be written down.
+// encode returns the change in a form that JSON can represent.
 func (c Change) encode() Change {
 	for _, name := range c.names() {
 		if !utf8.ValidString(*name) {

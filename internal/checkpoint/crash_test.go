@@ -17,8 +17,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// victim is a process that works in dir/ws until it is killed: in turns, with a tool
-// and with commands. It says the title of each turn that has begun.
+// victim works in dir/ws until it is killed: it runs turns with a tool and with commands. It
+// prints the title of each turn that has begun.
 func victim(dir string) {
 	files, err := workspace.Open([]string{filepath.Join(dir, "ws")}, nil)
 	if err != nil {
@@ -33,7 +33,7 @@ func victim(dir string) {
 		k.Begin(title)
 		fmt.Println(title)
 		use := func(name string) {
-			_, _ = files.Read(ctx, name) // as it is now
+			_, _ = files.Read(ctx, name) // the current content
 			if _, err := files.Write(ctx, name, []byte(title)); err != nil && !errors.Is(err, workspace.ErrStale) {
 				panic(err)
 			}
@@ -50,8 +50,8 @@ func victim(dir string) {
 	}
 }
 
-// kill lets a victim work for a while and kills it. It returns the last turn that it
-// has told of.
+// kill starts a victim, kills it after a while, and returns the last turn that the victim
+// reported.
 func kill(t *testing.T, dir string, after time.Duration) string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -78,8 +78,8 @@ func kill(t *testing.T, dir string, after time.Duration) string {
 	return last
 }
 
-// However a process is killed, what its last turn has changed can be brought back by
-// the next one, and everything that is named is there.
+// The next process can restore the changes of the last turn of a process that was killed at any
+// time, and all contents that a record names exist.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -107,7 +107,7 @@ func TestKilled(t *testing.T) {
 				}
 			}
 		}
-		// What the newest checkpoint says has changed is what it brings back.
+		// The newest checkpoint restores the files that it lists.
 		if len(list) > 0 {
 			before := contents(t, list[0].Files)
 			out, err := b.Restore(t.Context(), list[0].ID, Choice{Files: list[0].Files, Force: func(string) bool { return true }})
@@ -123,7 +123,7 @@ func TestKilled(t *testing.T) {
 		}
 	}
 	owners, _ := filepath.Glob(filepath.Join(dir, "home", "checkpoints", "owners", "*"))
-	if len(owners) > 6 { // one that was killed between two checkpoints leaves one for a while
+	if len(owners) > 6 { // a process that was killed between two checkpoints leaves one for a while
 		t.Errorf("marks of dead processes are left: %v", owners)
 	}
 }
@@ -200,7 +200,7 @@ func TestSeveralProcesses(t *testing.T) {
 	}
 }
 
-// The store is never larger than its limit, and the newest checkpoints stay.
+// The store never exceeds its limit, and the newest checkpoints stay.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil)
@@ -241,12 +241,12 @@ func TestLimit(t *testing.T) {
 	}
 	b.prune(limits)
 	left, _ := filepath.Glob(filepath.Join(b.store.dir, "objects", "*", "*"))
-	if len(left) > 1 { // the newest look at the workspace may need the file as it is
-		t.Errorf("contents that nobody needs are left: %v", left)
+	if len(left) > 1 { // the newest tree of the workspace may need the current file
+		t.Errorf("contents that are not needed are left: %v", left)
 	}
 }
 
-// prune cleans up as soon as nobody writes any more.
+// prune cleans up as soon as no process writes.
 func (b *bench) prune(limits Limits) {
 	b.t.Helper()
 	for {
@@ -261,7 +261,7 @@ func (b *bench) prune(limits Limits) {
 	}
 }
 
-// What is damaged is found out, and the rest can be had.
+// Damaged files are detected, and the others can be restored.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{"a": "one", "b": "two"})

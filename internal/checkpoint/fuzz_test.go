@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// An index may hold anything: it is the repository's.
+// An index may have any content: it belongs to the repository.
 func FuzzIndex(f *testing.F) {
 	dir := f.TempDir()
 	script := `git init -q .; mkdir d; echo x > d/a; echo y > d/b; echo z > c; git add .`
@@ -34,7 +34,7 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// What git answers is checked, too.
+// The output of git is checked too.
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte("0101010101010101010101010101010101010101 blob 3\nabc\n"))
 	f.Add([]byte("0101010101010101010101010101010101010101 missing\n"))

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// gitState is a sum of everything that is in .git, by name.
+// gitState returns a sum of all files in .git, by name.
 func gitState(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	sums := map[string]string{}
@@ -70,7 +70,7 @@ func TestRepositoryIsNotTouched(t *testing.T) {
 	}
 }
 
-// What git has clean is not read; what it has in another way is.
+// Files that are clean in git are not read; files whose content in git differs are.
 func TestWhatGitHas(t *testing.T) {
 	t.Parallel()
 	b := newRepository(t)
@@ -104,7 +104,7 @@ func TestWhatGitHas(t *testing.T) {
 	}
 }
 
-// A turn may destroy the repository, too.
+// A turn may destroy the repository.
 func TestRepositoryIsGone(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, script string }{
@@ -130,8 +130,8 @@ func TestRepositoryIsGone(t *testing.T) {
 	}
 }
 
-// Branches that a turn goes to and commits that it makes are git's; the files come
-// back all the same.
+// Branches that a turn checks out and commits that it creates belong to git. The files are
+// restored nevertheless.
 func TestCheckout(t *testing.T) {
 	t.Parallel()
 	b := newRepository(t)
@@ -147,7 +147,7 @@ func TestCheckout(t *testing.T) {
 	}
 }
 
-// Worktrees and submodules have their .git elsewhere.
+// Worktrees and submodules have their .git folder elsewhere.
 func TestWorktreeAndSubmodule(t *testing.T) {
 	t.Parallel()
 	b := newRepository(t)
@@ -170,7 +170,7 @@ func TestWorktreeAndSubmodule(t *testing.T) {
 	}
 }
 
-// The difference from a checkpoint to now turns one into the other, as git sees it.
+// The diff from a checkpoint to the current state, applied by git, turns one into the other.
 func TestDiffApplies(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{"a.txt": "one\ntwo\n", "b.sh": "#!/bin/sh\n", "gone.txt": "gone\n", "to link": "text\n", "empty": ""})

@@ -13,33 +13,34 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// repo is a repository whose objects are read.
+// repo names a repository whose objects are read.
 type repo struct {
-	Folder  string // of its working tree
-	Objects string // the folder of its objects
+	Folder  string // the working tree
+	Objects string // the folder with its objects
 }
 
-// gitIndex is what git knows of a working tree.
+// gitIndex has the content of a repository's index.
 type gitIndex struct {
 	repo
-	file    stamp // of the index
+	file    stamp // of the index file
 	wrote   int64 // when it was written
-	readAt  int64 // when we read it
-	convert bool  // files may be another text in git than on the disk
+	readAt  int64 // when it was read
+	convert bool  // files may have a different text in git than on the disk
 	tracked map[string]gitEntry
-	folders map[string]bool // that hold something tracked
+	folders map[string]bool // that contain tracked files
 }
 
-// gitEntry is one file as git has last seen it.
+// gitEntry is one file in the index.
 type gitEntry struct {
 	stamp
 	id      [20]byte
 	regular bool
 }
 
-// clean tells whether the file with a stamp is what git has under the entry's id.
-// As git does it: a file that was changed in the very moment in which the index was
-// written may have another content in spite of its stamp.
+// clean returns the id of the object that has the content of a file with the stamp now. If git
+// does not track the file, or the file may have changed, ok is false. Like git, it does not
+// trust a file that was modified when the index was written or later, because the content may
+// have changed without a change of the stamp.
 func (x *gitIndex) clean(path string, now stamp) (id [20]byte, ok bool) {
 	e, tracked := x.tracked[path]
 	if !tracked || !e.regular || e.Modified >= x.wrote || e.Size != now.Size&0xffffffff || e.Modified != now.Modified {
@@ -51,8 +52,8 @@ func (x *gitIndex) clean(path string, now stamp) (id [20]byte, ok bool) {
 	return e.id, true
 }
 
-// openRepo reads the index of the repository whose .git lies in folder, unless known
-// is what is in there; nil: there is none that can be used.
+// openRepo reads the index of the repository whose .git is in folder. If known is still current,
+// it returns known. If there is no repository, or its index cannot be used, it returns nil.
 func openRepo(folder string, known *gitIndex) *gitIndex {
 	found, err := gitrepo.At(folder)
 	if err != nil {
@@ -60,7 +61,7 @@ func openRepo(folder string, known *gitIndex) *gitIndex {
 	}
 	dir, common := found.GitDir, found.Common
 	config, err := safefile.Read(filepath.Join(common, "config"), safefile.Settings)
-	if err != nil || strings.Contains(strings.ToLower(string(config)), "objectformat") { // SHA-1 is what we read
+	if err != nil || strings.Contains(strings.ToLower(string(config)), "objectformat") { // only SHA-1 is supported
 		return nil
 	}
 	x := &gitIndex{repo: repo{folder, filepath.Join(common, "objects")}, tracked: map[string]gitEntry{}, folders: map[string]bool{}}
@@ -100,13 +101,13 @@ func within(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// converts tells whether the user's or the repository's settings let git change texts
-// on their way, such as line ends. Attributes that are tracked are seen in the index.
+// converts reports whether the settings of the user or the repository let git convert texts,
+// such as line ends. Tracked attributes are found in the index.
 func converts(config []byte, common string) bool {
 	if _, err := os.Lstat(filepath.Join(common, "info", "attributes")); err == nil {
 		return true
 	}
-	home, _ := os.UserHomeDir() // none: no settings
+	home, _ := os.UserHomeDir() // without a home, there are no settings
 	global, _ := safefile.Read(filepath.Join(home, ".gitconfig"), safefile.Settings)
 	further, _ := safefile.Read(filepath.Join(home, ".config", "git", "config"), safefile.Settings)
 	for _, text := range [][]byte{config, global, further} {
@@ -117,8 +118,8 @@ func converts(config []byte, common string) bool {
 	return runtime.GOOS == "windows"
 }
 
-// findRepo looks for the repository that folder lies in, folder itself aside; empty:
-// there is none.
+// findRepo returns the nearest parent of folder that contains a .git. If there is none, it
+// returns "".
 func findRepo(folder string) (at string) {
 	for at = filepath.Dir(folder); ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
@@ -130,8 +131,8 @@ func findRepo(folder string) (at string) {
 	}
 }
 
-// mostIndexes is how many are remembered, mostIndex how many bytes one may have: two
-// million files.
+// mostIndexes is how many indexes are cached. mostIndex is how many bytes an index may have:
+// enough for two million files.
 const (
 	mostIndexes = 16
 	mostIndex   = 256 << 20
@@ -161,12 +162,12 @@ func (x *gitIndex) parse(data []byte) error {
 		}
 	}
 	if bytes.HasPrefix(rest, []byte("link")) {
-		return errIndex // the rest of it is in another file
+		return errIndex // a split index: the rest is in another file
 	}
 	return nil
 }
 
-// entry reads the first entry of data and says how long it is.
+// entry reads the first entry of data and returns its name and its length.
 func (x *gitIndex) entry(data []byte, version uint32, previous string) (name string, n int, err error) {
 	if len(data) < 64 {
 		return "", 0, errIndex
@@ -179,7 +180,7 @@ func (x *gitIndex) entry(data []byte, version uint32, previous string) (name str
 	copy(e.id[:], data[40:60])
 	flags := binary.BigEndian.Uint16(data[60:])
 	n = 62
-	if flags&0x4000 != 0 { // more flags: of a file that is not there, or will be
+	if flags&0x4000 != 0 { // extended flags: skip-worktree or intent-to-add
 		n += 2
 	}
 	if flags&0x3000 != 0 { // one side of a conflict
@@ -208,7 +209,7 @@ func (x *gitIndex) entry(data []byte, version uint32, previous string) (name str
 	return name, n, nil
 }
 
-// offsetVarint is git's own kind of variable length number; no length: there is none.
+// offsetVarint reads git's variable length number. If data has none, it returns length 0.
 func offsetVarint(data []byte) (value, length int) {
 	for i, b := range data[:min(len(data), 5)] {
 		if i > 0 {
@@ -228,7 +229,7 @@ func (x *gitIndex) addFolder(name string) {
 	}
 }
 
-// holds reports whether git tracks a path, or something below it.
+// holds reports whether git tracks path or a file below it.
 func (x *gitIndex) holds(path string) bool {
 	if x.folders[path] {
 		return true

@@ -23,7 +23,7 @@ import (
 // gitReader reads the indexes and the objects of the user's repositories, and never writes
 // into one. It is safe for concurrent use.
 type gitReader struct {
-	dir string // of repositories of our own that borrow the user's objects
+	dir string // the folder of our repositories, which borrow the user's objects
 
 	mu       sync.Mutex
 	searched bool
@@ -54,9 +54,8 @@ func (r *gitReader) program() string {
 	return r.path
 }
 
-// index returns the index of the repository in folder. If there is none that can be read,
-// it returns nil. The last ones are kept, because reading an index takes as long as looking
-// at the files.
+// index returns the index of the repository in folder. If there is no index that can be read, it
+// returns nil. It caches indexes, because reading one takes as long as a scan of the files.
 func (r *gitReader) index(folder string) *gitIndex {
 	r.mu.Lock()
 	known := r.indexes[folder]
@@ -74,8 +73,8 @@ func (r *gitReader) index(folder string) *gitIndex {
 	return x
 }
 
-// folder makes a repository of our own that borrows the objects of another one. In it, git
-// reads these objects without the other one's settings. folder returns its path.
+// folder creates a repository of our own that borrows the objects of another one, and returns
+// its path. In it, git reads these objects without the settings of the other one.
 func (r *gitReader) folder(objects string) (string, error) {
 	dir := filepath.Join(r.dir, sumOf([]byte(objects))[:32])
 	alternates := filepath.Join(dir, "objects", "info", "alternates")
@@ -96,13 +95,12 @@ func (r *gitReader) folder(objects string) (string, error) {
 	return dir, nil
 }
 
-// quotedAlternate is a line of git's list, which takes names in quotes as C does.
+// quotedAlternate returns a line of git's list of alternates, with the name in C quotes.
 func quotedAlternate(objects string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(objects) + "\"\n"
 }
 
-// blobs reads objects of a repository and gives each to take; those that are not
-// there are left out.
+// blobs reads objects of a repository and passes each one to take. It skips missing objects.
 func (r *gitReader) blobs(ctx context.Context, confine Confiner, objects string, ids [][20]byte, take func(id [20]byte, text []byte) error) error {
 	return r.catFile(ctx, confine, objects, "--batch", ids, func(id [20]byte, size int64, in *bufio.Reader) error {
 		text := make([]byte, size)
@@ -116,8 +114,7 @@ func (r *gitReader) blobs(ctx context.Context, confine Confiner, objects string,
 	})
 }
 
-// sizes tells how long objects of a repository are; those that are not there are
-// left out.
+// sizes returns the sizes of objects of a repository. It skips missing objects.
 func (r *gitReader) sizes(ctx context.Context, confine Confiner, objects string, ids [][20]byte) (map[[20]byte]int64, error) {
 	known := make(map[[20]byte]int64, len(ids))
 	err := r.catFile(ctx, confine, objects, "--batch-check", ids, func(id [20]byte, size int64, _ *bufio.Reader) error {
@@ -127,7 +124,7 @@ func (r *gitReader) sizes(ctx context.Context, confine Confiner, objects string,
 	return known, err
 }
 
-// catFile has git tell of objects; each is called for those that are there.
+// catFile runs git cat-file for ids and calls each for every object that exists.
 func (r *gitReader) catFile(ctx context.Context, confine Confiner, objects, how string, ids [][20]byte, each func(id [20]byte, size int64, rest *bufio.Reader) error) error {
 	if path := unreadableObject(objects, ids, 5); path != "" {
 		return fmt.Errorf("reading git's objects: %s is not a regular file of its kind", path)
@@ -167,8 +164,8 @@ func (r *gitReader) catFile(ctx context.Context, confine Confiner, objects, how 
 	return nil
 }
 
-// run runs git, in the sandbox if there is one: only it reads objects that commands may
-// have changed, or that lie where commands have led it.
+// run runs git, in the sandbox if confine is set: commands may have changed the objects, or may
+// have redirected git to other ones.
 func (r *gitReader) run(ctx context.Context, confine Confiner, c proc.Cmd) (proc.Exit, error) {
 	r.mu.Lock()
 	c.Env = program.Environ(gitEnviron(), r.avoided)
@@ -181,9 +178,9 @@ func (r *gitReader) run(ctx context.Context, confine Confiner, c proc.Cmd) (proc
 	return proc.Run(ctx, c)
 }
 
-// unreadableObject names what git would open to read the objects with ids and would wait
-// for, such as a named pipe; empty: nothing. depth bounds the chain of folders that borrow
-// from each other, as git does.
+// unreadableObject returns the path of a file that git would open to read the objects with ids
+// and that could block it, such as a named pipe. If there is none, it returns "". depth limits
+// the chain of folders that borrow from each other, as in git.
 func unreadableObject(objects string, ids [][20]byte, depth int) string {
 	alternates := filepath.Join(objects, "info", "alternates")
 	paths := []string{alternates, filepath.Join(objects, "info", "commit-graph")}
@@ -217,7 +214,8 @@ func unreadableObject(objects string, ids [][20]byte, depth int) string {
 	return ""
 }
 
-// gitEnviron keeps every setting away, and git from fetching what is not there.
+// gitEnviron returns an environment in which git ignores all settings and does not fetch missing
+// objects.
 func gitEnviron() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
@@ -225,7 +223,7 @@ func gitEnviron() []string {
 	}
 }
 
-// readAnswers reads what cat-file says, one answer for each id in their order.
+// readAnswers reads the output of cat-file: one line for each id, in the order of ids.
 func readAnswers(in *bufio.Reader, ids [][20]byte, each func([20]byte, int64, *bufio.Reader) error) error {
 	for _, id := range ids {
 		line, err := in.ReadString('\n')
@@ -247,5 +245,5 @@ func readAnswers(in *bufio.Reader, ids [][20]byte, each func([20]byte, int64, *b
 	return nil
 }
 
-// maxObject is more than any object of a file that counts.
+// maxObject is above the size of every file that is saved.
 const maxObject = 1 << 30

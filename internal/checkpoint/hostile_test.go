@@ -16,8 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile/hostile"
 )
 
-// A repository that has something else in the place of a file of its objects keeps
-// nothing waiting.
+// A repository that has another kind of file in place of an object blocks nothing.
 func TestHostileObjects(t *testing.T) {
 	t.Parallel()
 	for _, thing := range hostile.Things(t) {
@@ -48,8 +47,8 @@ func TestHostileObjects(t *testing.T) {
 	}
 }
 
-// Since a checkpoint, a command has put a link in the place of a folder: nothing is
-// restored, removed, shown or kept through it, wherever it leads.
+// A command replaces a folder by a link after a checkpoint. No file is restored, removed, shown
+// or saved through the link, for any target.
 func TestRestoreBehindLink(t *testing.T) {
 	t.Parallel()
 	for _, target := range []string{".git/hooks", "other", "OUTSIDE", "loop"} {
@@ -62,7 +61,7 @@ func TestRestoreBehindLink(t *testing.T) {
 				b.turn("one", func() {
 					b.shell("echo made >d/made; rm -r d; ln -s " + strings.Replace(target, "OUTSIDE", outside, 1) + " d; ln -s loop loop; " + again)
 				})
-				// By force, and folders as they are: the link is what was changed since.
+				// With force, and for whole folders: the link is the later change.
 				b.turn("two", func() { b.shell("touch other/y") })
 				b.restoreWith("one", Choice{Force: func(string) bool { return true }}, "d/pre-commit", "d/e/deep")
 				for _, dir := range []string{b.path(".git/hooks"), outside} {
@@ -82,7 +81,7 @@ func TestRestoreBehindLink(t *testing.T) {
 	}
 }
 
-// While a restore runs, a command exchanges the folder for a link to .git/hooks and back.
+// A command exchanges the folder for a link to .git/hooks and back while a restore runs.
 func TestRestoreWhileSwapped(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil)
@@ -111,8 +110,8 @@ func TestRestoreWhileSwapped(t *testing.T) {
 	}
 }
 
-// A command has put a pipe or a socket in the place of a file or a folder. These hold
-// nothing: a restore replaces them, and waits for none.
+// A command replaces a file or a folder by a pipe or a socket. These have no content. A restore
+// replaces them and does not wait for them.
 func TestRestoreOverPipe(t *testing.T) {
 	t.Parallel()
 	for _, thing := range hostile.Things(t) {

@@ -12,58 +12,58 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// Config is what a [Keeper] is made of. Session, Files and Limits are required.
+// Config configures a [Keeper]. Session, Files and Limits are required.
 type Config struct {
 	Session string
 	Files   *workspace.Workspace
 	Limits  func() Limits
-	// Busy tells whether something runs in the background that may write at any
-	// time. Nil: nothing does.
+	// Busy reports whether a background command runs, which may write at any time. Nil: none
+	// runs.
 	Busy func() bool
-	// Patience is how long a command waits for contents to be kept; 0: 5 s.
+	// Patience limits how long a command waits until contents are saved; 0: 5 s.
 	Patience time.Duration
-	// Confine bounds git, which is started to read objects; it needs to see reads. Nil:
-	// nothing does.
+	// Confine sandboxes git, which runs to read objects and needs access to the paths in reads.
+	// Nil: git runs without a sandbox.
 	Confine Confiner
-	// Tell takes words for the user about what is not kept. Nil: nobody listens.
+	// Tell receives notices for the user about contents that are not saved. Nil: notices are
+	// dropped.
 	Tell func(text string)
 }
 
-// Confiner bounds a program that is about to be started, so that it only reads, reads
-// included.
+// Confiner restricts a program before it starts, so that it can only read, including the paths
+// in reads.
 type Confiner func(ctx context.Context, c *proc.Cmd, reads ...string) error
 
-// Keeper keeps the checkpoints of one session. Its methods may be called at any time
-// by any goroutine, but for [Keeper.Begin] and [Keeper.End], which belong to the one
-// turn that runs.
+// Keeper records the checkpoints of one session. Its methods are safe for concurrent use, except
+// [Keeper.Begin] and [Keeper.End], which belong to the running turn.
 type Keeper struct {
 	Config
 	store  *Store
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	restoring chan struct{} // has room for one: who goes back, or makes a checkpoint by name
+	restoring chan struct{} // a semaphore for one restore or named checkpoint
 
 	mu       sync.Mutex
-	snapshot *snapshot // what is changed now; nil: nothing is
-	last     *snapshot // the newest that has ended
-	turn     string    // the title of the turn that runs
+	snapshot *snapshot // the current one; nil: none
+	last     *snapshot // the newest one that has ended
+	turn     string    // the title of the running turn
 	inTurn   bool
 	closed   bool
-	known    *tree        // the newest look at the workspace, as it is on the disk
-	open     map[int]call // commands that run
+	known    *tree        // the newest scan of the workspace, as it is on the disk
+	open     map[int]call // running commands
 	calls    int
 
 	toldMu sync.Mutex
 	told   map[string]bool
 
-	work sync.WaitGroup // what goes on beside the turn
+	work sync.WaitGroup // background work
 }
 
-// call is a command that runs, since when by the clock of files' stamps.
+// call is a running command and its start, by the clock of file stamps.
 type call struct{ began int64 }
 
-// Keeper makes the keeper of a session. [Keeper.Close] must follow.
+// Keeper creates the keeper of a session. The caller must call [Keeper.Close].
 func (s *Store) Keeper(c Config) *Keeper {
 	if c.Patience == 0 {
 		c.Patience = 5 * time.Second
@@ -74,7 +74,8 @@ func (s *Store) Keeper(c Config) *Keeper {
 	return k
 }
 
-// Begin says that a turn begins. The look at the workspace goes on beside it.
+// Begin starts the checkpoint of a turn. It starts the initial scan of the workspace and does
+// not wait for it.
 func (k *Keeper) Begin(title string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -85,8 +86,8 @@ func (k *Keeper) Begin(title string) {
 	k.enter(kindTurn, title).startScan()
 }
 
-// End says that the turn has ended. What it has changed is found out after that;
-// whoever asks for checkpoints waits for it.
+// End ends the checkpoint of the turn. It does not wait for the last scan. Methods that read
+// checkpoints wait for it.
 func (k *Keeper) End() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -94,7 +95,7 @@ func (k *Keeper) End() {
 	k.leave()
 }
 
-// enter starts a snapshot after the current one. Its caller holds mu.
+// enter ends the current snapshot and starts the next one. Its caller holds mu.
 func (k *Keeper) enter(kind, title string) *snapshot {
 	k.leave()
 	k.snapshot = newSnapshot(k, header{ID: newID(), Kind: kind, Title: title, Created: time.Now().UTC(), Folders: k.Files.Folders()}, k.last)
@@ -109,8 +110,8 @@ func (k *Keeper) leave() {
 	}
 }
 
-// current is the part that goes on; one is begun where there is none. Its caller
-// holds mu.
+// current returns the current snapshot. If there is none, it starts one for background work. Its
+// caller holds mu.
 func (k *Keeper) current() *snapshot {
 	if k.snapshot == nil {
 		k.enter(kindBackground, "In the background")
@@ -118,8 +119,9 @@ func (k *Keeper) current() *snapshot {
 	return k.snapshot
 }
 
-// BeginCommand says that something begins that may write anywhere. It returns when what it
-// may destroy is kept, as far as that can be done; done says that it has ended.
+// BeginCommand announces a command that may write anywhere. It returns after the initial scan
+// has saved the contents that the command may destroy, or after the timeout. The caller calls
+// done when the command has ended.
 func (k *Keeper) BeginCommand(ctx context.Context) (done func()) {
 	k.mu.Lock()
 	if k.closed {
@@ -158,7 +160,7 @@ func (k *Keeper) BeginCommand(ctx context.Context) (done func()) {
 	}
 }
 
-// Journal is a [workspace.Journal]: of what tools write.
+// Journal is a [workspace.Journal] that records the writes of tools.
 func (k *Keeper) Journal(path string, old workspace.Image) func(workspace.Image) {
 	for {
 		k.mu.Lock()
@@ -181,7 +183,7 @@ func (k *Keeper) Journal(path string, old workspace.Image) func(workspace.Image)
 	}
 }
 
-// tell says something to the user, once.
+// tell sends a notice to the user. It sends each text only once.
 func (k *Keeper) tell(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	k.toldMu.Lock()
@@ -193,7 +195,7 @@ func (k *Keeper) tell(format string, args ...any) {
 	}
 }
 
-// settle waits until all that has ended is written down.
+// settle waits until the newest snapshot that has ended is written.
 func (k *Keeper) settle(ctx context.Context) error {
 	k.mu.Lock()
 	last := k.last
@@ -210,7 +212,8 @@ func (k *Keeper) settle(ctx context.Context) error {
 	}
 }
 
-// Close ends what goes on and waits for it, or for ctx.
+// Close ends the current snapshot and all background work. It waits for both. If ctx ends first,
+// it cancels the work and returns the error.
 func (k *Keeper) Close(ctx context.Context) error {
 	k.mu.Lock()
 	k.inTurn = false
@@ -223,17 +226,17 @@ func (k *Keeper) Close(ctx context.Context) error {
 	return err
 }
 
-// tick is how far stamps of a file may be apart for the same moment, and lag how far a
-// stamp may be behind the time.
+// tick is the maximum difference between the stamps of two files that change at the same moment.
+// lag is the maximum delay of a stamp behind the clock.
 const (
 	tick = int64(10 * time.Millisecond)
 	lag  = int64(50 * time.Millisecond)
 )
 
-// spans are times at which commands ran, each a beginning and an end.
+// spans are the times at which commands ran, each with its start and end.
 type spans [][2]int64
 
-// hold reports whether a file that was changed at a time may have been so by a command.
+// hold reports whether a command may have made a change at the given time.
 func (w spans) hold(changed int64) bool {
 	return slices.ContainsFunc(w, func(x [2]int64) bool { return changed >= x[0]-tick && changed <= x[1] })
 }

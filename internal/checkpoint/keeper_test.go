@@ -15,7 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// bench is a keeper at work in a folder.
+// bench has a keeper and its folder.
 type bench struct {
 	*Keeper
 	t     testing.TB
@@ -40,7 +40,7 @@ func newBench(t testing.TB, files map[string]string) *bench {
 	return b
 }
 
-// open gives the bench a fresh keeper, as another session or process would have it.
+// open replaces the keeper of the bench, as for another session or process.
 func (b *bench) open(session string) {
 	b.t.Helper()
 	ws, err := workspace.Open([]string{b.dir}, nil)
@@ -80,7 +80,7 @@ func (b *bench) shell(script string) {
 	b.sh(script)
 }
 
-// sh runs a command as a person does.
+// sh runs a command as the user does.
 func (b *bench) sh(script string) {
 	b.t.Helper()
 	cmd := exec.Command("sh", "-ec", script)
@@ -99,8 +99,8 @@ func (b *bench) edit(name, text string) {
 	}
 }
 
-// turn runs a turn. What comes after it is later than that by more than a clock's
-// tick, as a person is.
+// turn runs a turn. Then it waits for more than a clock's tick, so that later changes have later
+// stamps, like those of the user.
 func (b *bench) turn(title string, do func()) {
 	b.t.Helper()
 	b.Begin(title)
@@ -118,7 +118,7 @@ func (b *bench) list() []Info {
 	return list
 }
 
-// restore goes back to the checkpoint with a title.
+// restore restores the checkpoint with a title.
 func (b *bench) restore(title string, names ...string) (restored, kept []string) {
 	b.t.Helper()
 	return b.restoreWith(title, Choice{}, names...)
@@ -147,7 +147,7 @@ func (b *bench) restoreWith(title string, c Choice, names ...string) (restored, 
 	return restored, kept
 }
 
-// tree says everything of a folder in lines, .git aside.
+// tree describes all files of a folder in lines, except .git.
 func (b *bench) tree() string { return treeOf(b.t, b.dir) }
 
 func treeOf(t testing.TB, dir string) string {
@@ -224,7 +224,7 @@ func TestCommandsAreTakenBack(t *testing.T) {
 	same(t, "kept again", kept, nil)
 	b.restore("Before going back to “Turn”")
 	if got := b.tree(); got != after {
-		t.Errorf("taken back:\n%s\n\nwant:\n%s", got, after)
+		t.Errorf("reverted:\n%s\n\nwant:\n%s", got, after)
 	}
 }
 
@@ -294,14 +294,14 @@ func TestWhatAPersonChangesStays(t *testing.T) {
 		t.Errorf("b.txt: %q", text)
 	}
 	if _, err := b.Restore(t.Context(), b.list()[0].ID, Choice{Files: []string{b.path("c.txt")}}); !errors.Is(err, ErrUnchanged) {
-		t.Errorf("a file that nobody has changed: %v", err)
+		t.Errorf("a file that has not changed: %v", err)
 	}
 	if _, err := b.Restore(t.Context(), "none", Choice{}); !errors.Is(err, ErrUnknown) {
 		t.Errorf("an unknown checkpoint: %v", err)
 	}
 }
 
-// A person who works while a turn runs, but no command, is not taken for it.
+// Changes of the user during a turn are not recorded as the turn's while no command runs.
 func TestWhatAPersonChangesMeanwhile(t *testing.T) {
 	t.Parallel()
 	if !stampsTell {
@@ -366,7 +366,7 @@ func TestIgnoredAndLarge(t *testing.T) {
 	same(t, "a file that a tool names", restored, []string{".gitignore", "b.log"})
 }
 
-// What was ignored and is not any more was there before: a restore leaves it.
+// Files that were ignored and no longer are existed before: a restore keeps them.
 func TestNoLongerIgnored(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{".gitignore": "*.env\n", "my.env": "secret", "other.env": "x"})
@@ -395,7 +395,7 @@ func TestNamesThatAreNoText(t *testing.T) {
 	}
 }
 
-// Folders may come to the workspace and leave it while a turn runs.
+// Workspace folders may be added and removed during a turn.
 func TestFoldersChange(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{"one/a": "a", "two/b": "b", "three/c": "c"})
@@ -418,8 +418,8 @@ func TestFoldersChange(t *testing.T) {
 	}
 }
 
-// A turn may change what a command of the one before has written before that one's
-// last look: nothing of it is lost.
+// A turn may change a file that a command of the previous turn wrote, before the last scan of
+// that turn. No state of the file is lost.
 func TestBackToBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{"mine": "one"})

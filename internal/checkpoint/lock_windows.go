@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lock is a file that processes lock against each other. The end of a process gives
-// its locks up.
+// lock is a file that processes lock against each other. The system releases the locks of a
+// process that ends.
 type lock struct{ f *os.File }
 
 func openLock(path string) (*lock, error) {
@@ -26,10 +26,10 @@ func openLock(path string) (*lock, error) {
 	return &lock{f}, nil
 }
 
-// share waits until nobody has it alone.
+// share takes a shared lock. It waits while another holder has the exclusive lock.
 func (l *lock) share() error { return l.lock(0) }
 
-// tryAlone takes it if nobody else has it.
+// tryAlone takes the exclusive lock. If another holder has a lock, it returns false.
 func (l *lock) tryAlone() (bool, error) {
 	err := l.lock(windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {

@@ -7,7 +7,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/supervisor"
 )
 
-// TestMain lets the test binary be the supervisor of the git that it starts, and the
+// TestMain lets the test binary run as the supervisor of the git that it starts, and as the
 // process that is killed.
 func TestMain(m *testing.M) {
 	supervisor.Main()

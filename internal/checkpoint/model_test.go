@@ -23,8 +23,8 @@ func init() {
 	}
 }
 
-// world is two folders with files that turns and a person change, and a model of what
-// a restore has to make of them.
+// world has two folders with files that turns and the user change, and a model of the results of
+// a restore.
 type world struct {
 	t      *rapid.T
 	roots  [2]string
@@ -36,7 +36,7 @@ type world struct {
 	n      int
 }
 
-// point is a turn that changed something: it can be gone back to before it.
+// point is a turn that changed files, and whose checkpoint can be restored.
 type point struct {
 	title         string
 	before, after map[string]string
@@ -61,7 +61,7 @@ func (w *world) close() {
 	}
 }
 
-// now is every file and link, with its mode and content.
+// now returns all files and links, with mode and content.
 func (w *world) now() map[string]string {
 	all := map[string]string{}
 	for _, root := range w.roots {
@@ -98,9 +98,9 @@ func (w *world) text() string {
 	return fmt.Sprintf("%d %s", w.n, rapid.SampledFrom([]string{"", "x", "long\nlonger\n"}).Draw(w.t, "text"))
 }
 
-// change does something to a path, past all tools.
+// change modifies a path without a tool.
 func (w *world) change(path string) {
-	_ = os.MkdirAll(filepath.Dir(path), 0o755) // there, mostly
+	_ = os.MkdirAll(filepath.Dir(path), 0o755) // it mostly exists
 	var err error
 	switch rapid.SampledFrom([]string{"write", "write", "replace", "remove", "mode", "link", "move"}).Draw(w.t, "change") {
 	case "write":
@@ -131,14 +131,14 @@ func (w *world) change(path string) {
 	}
 }
 
-// use has a tool change something.
+// use changes a path with a tool.
 func (w *world) use(path string) {
 	info, err := os.Lstat(path)
 	switch there := err == nil; {
 	case there && rapid.Bool().Draw(w.t, "remove"):
 		err = w.files.Remove(context.Background(), path)
 	case there && info.Mode()&os.ModeSymlink != 0:
-		err = nil // its target is another's affair
+		err = nil // the test ignores its target
 	default:
 		_, err = w.files.Write(context.Background(), path, []byte(w.text()))
 	}
@@ -169,7 +169,7 @@ func (w *world) turn() {
 	}
 }
 
-// settle lets the last turn be written down, and a clock tick.
+// settle waits until the last turn is written, and for a tick of the clock.
 func (w *world) settle() {
 	if err := w.keeper.settle(context.Background()); err != nil {
 		w.t.Fatal(err)
@@ -182,9 +182,8 @@ func (w *world) person() {
 	time.Sleep(12 * time.Millisecond)
 }
 
-// wanted is what a path has to be after going back to a point: as it was before the
-// first turn since then that changed it, unless somebody else has changed it between
-// turns, or after them.
+// wanted returns the expected state of a path after restoring a point: its state before the
+// first turn since then that changed it, unless the user changed it between turns or after them.
 func (w *world) wanted(path string, at int, now string) string {
 	changed, was, left := false, "", ""
 	for _, p := range w.points[at:] {
@@ -210,7 +209,7 @@ func union(a, b map[string]string) map[string]string {
 	return all
 }
 
-// restore goes back to a point, and perhaps back again.
+// restore restores a point, and sometimes reverts the restore.
 func (w *world) restore() {
 	list, err := w.keeper.List(context.Background())
 	if err != nil {
@@ -250,12 +249,12 @@ func (w *world) restore() {
 			w.t.Fatal(err)
 		}
 		if got := w.now(); !maps.Equal(got, before) {
-			w.t.Fatalf("taken back it is\n%q, want\n%q (kept: %v)", got, before, out.Kept)
+			w.t.Fatalf("reverted it is\n%q, want\n%q (kept: %v)", got, before, out.Kept)
 		}
 	}
 }
 
-// A restore does what the model says, whatever turns, commands and people did before.
+// A restore agrees with the model after any turns, commands and changes of the user.
 func TestAgainstModel(t *testing.T) {
 	t.Parallel()
 	if !stampsTell {

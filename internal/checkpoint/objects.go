@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// Contents are kept as one byte that says how, and the content.
+// Contents are stored as one byte for the encoding, followed by the data.
 const (
 	storedPlain   = 'p'
 	storedDeflate = 'd'
@@ -23,7 +23,7 @@ func (s *Store) object(sum string) string {
 	return filepath.Join(s.dir, "objects", sum[:2], sum[2:])
 }
 
-// put keeps a content and returns its sum. What is there already is not written again.
+// put stores a content and returns its sum. It does not write a content that exists.
 func (s *Store) put(text []byte) (sum string, err error) {
 	sum = sumOf(text)
 	path := s.object(sum)
@@ -40,12 +40,12 @@ func (s *Store) put(text []byte) (sum string, err error) {
 var deflaters = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, flate.BestSpeed)
 	if err != nil {
-		panic(err) // the level is right
+		panic(err) // the level is valid
 	}
 	return w
 }}
 
-// packed is a content as it is stored: smaller, if it can be.
+// packed returns a content in its stored form: compressed, unless that is larger.
 func packed(text []byte) []byte {
 	out := bytes.NewBuffer(make([]byte, 0, len(text)/2+64))
 	out.WriteByte(storedDeflate)
@@ -59,7 +59,8 @@ func packed(text []byte) []byte {
 	return out.Bytes()
 }
 
-// get returns a content, which is what its sum says or an error.
+// get returns the content with the given sum. If the stored data does not match the sum, it
+// returns errDamaged.
 func (s *Store) get(sum string) ([]byte, error) {
 	if len(sum) != 64 {
 		return nil, fmt.Errorf("%q is not the sum of a content", sum)
@@ -87,9 +88,8 @@ func (s *Store) get(sum string) ([]byte, error) {
 
 var errDamaged = errors.New("the kept content is damaged")
 
-// writeAtomic makes a file that is whole or not there. Its folder is made where
-// needed. It need not survive a loss of power: a content that did not is found out
-// by its sum.
+// writeAtomic writes a file that is complete or does not exist. It creates the folder if
+// necessary. The file may not survive a power loss; the sum of a content reveals the damage.
 func writeAtomic(path string, data []byte) error {
 	temp := filepath.Join(filepath.Dir(path), "."+rand.Text()[:12]+".tmp")
 	err := os.WriteFile(temp, data, 0o600)
@@ -102,7 +102,7 @@ func writeAtomic(path string, data []byte) error {
 		err = os.Rename(temp, path)
 	}
 	if err != nil {
-		_ = os.Remove(temp) // the error says more
+		_ = os.Remove(temp) // the first error matters more
 	}
 	return err
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// A repository's objects may go while a turn needs them: by git gc, or with all of
-// .git. So what a tree needs of them gets a second name in a folder of our own, where
-// both lie on one file system. That takes no room as long as the first one is there.
+// Objects of a repository may disappear during a turn: git gc or a command may delete them. The
+// store therefore creates hard links to the objects that a tree needs, in a folder of its own on
+// the same file system. They take no space while the originals exist.
 
-// pinGitObjects gives the objects that t takes from git second names, where that can be done.
-// Objects that have been there for long are in packs, so there are few of them.
+// pinGitObjects creates hard links to the objects that t needs from git, if possible. Older
+// objects are in packs, so there are few links.
 func (s *Store) pinGitObjects(t *tree) {
 	needed := make([]map[[20]byte]bool, len(t.repos))
 	for i := range needed {
@@ -30,7 +30,7 @@ func (s *Store) pinGitObjects(t *tree) {
 	for i, r := range t.repos {
 		dir, err := s.git.folder(r.Objects)
 		if err != nil || len(needed[i]) == 0 {
-			continue // what goes is lost then
+			continue // an object that git deletes is lost then
 		}
 		from, err := safefile.OpenFolder(filepath.Dir(r.Objects))
 		if err != nil {
@@ -41,7 +41,8 @@ func (s *Store) pinGitObjects(t *tree) {
 	}
 }
 
-// holdIn gives objects in the folder common of a repository second names below own.
+// holdIn creates hard links below own to the needed objects of the repository whose common
+// folder is common.
 func holdIn(common *safefile.Folder, own string, needed map[[20]byte]bool) {
 	to, err := safefile.OpenFolder(own)
 	if err != nil {
@@ -64,16 +65,16 @@ func holdIn(common *safefile.Folder, own string, needed map[[20]byte]bool) {
 	}
 }
 
-// mostNames is how many objects or packs a folder of git may have to be looked at.
+// mostNames is the maximum number of names that are read from a folder of git.
 const mostNames = 1_000_000
 
 func isPack(name string) bool {
 	return strings.HasSuffix(name, ".pack") || strings.HasSuffix(name, ".idx")
 }
 
-// second gives the files of a folder of objects that are wanted a second name in the
-// folder of the same name below to. What has one is left alone; the first failure is the
-// last try.
+// second creates hard links to the wanted files of the folder name of objects, in the folder
+// with the same name in to. It skips files that have a link. It returns the first error of a
+// link and stops, unless the file is gone or its link exists.
 func second(common, to *safefile.Folder, name string, wanted func(name string) bool) error {
 	from := filepath.Join("objects", name)
 	entries, err := common.ReadDir(from, mostNames)
@@ -103,8 +104,8 @@ func second(common, to *safefile.Folder, name string, wanted func(name string) b
 	return nil
 }
 
-// unpinGitObjects takes second names away again from what has no first one any more, and from
-// all packs, so that a git gc gives room back.
+// unpinGitObjects removes the hard links to objects that no longer exist in the repository, and
+// the links to all packs, so that a git gc frees space.
 func (s *Store) unpinGitObjects(t *tree) {
 	for _, r := range t.repos {
 		if dir, err := s.git.folder(r.Objects); err == nil {
@@ -123,7 +124,7 @@ func letGoOf(own, objects string) {
 		for _, e := range names {
 			_, err := os.Lstat(filepath.Join(objects, f.Name(), e.Name()))
 			if os.IsNotExist(err) || isPack(e.Name()) {
-				_ = os.Remove(filepath.Join(own, f.Name(), e.Name())) // taken away by the next one
+				_ = os.Remove(filepath.Join(own, f.Name(), e.Name())) // else the next call removes it
 			}
 		}
 	}

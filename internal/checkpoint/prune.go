@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// forgetAfter is how long a workspace that nobody works in is remembered.
+// forgetAfter is how long the tree of an unused workspace is kept.
 const forgetAfter = 30 * 24 * time.Hour
 
-// tidyUp cleans up when enough has been added, or for the first time.
+// tidyUp runs Prune on its first call, and whenever enough has been added since.
 func (s *Store) tidyUp(ctx context.Context, limits Limits) {
 	if s.tidied.Swap(true) && s.added.Load() < limits.Total/20 {
 		return
@@ -27,18 +27,18 @@ func (s *Store) tidyUp(ctx context.Context, limits Limits) {
 	}
 }
 
-// errInUse says that another process writes or cleans up.
+// errInUse is returned if a process writes to the store or cleans it up.
 var errInUse = errors.New("the checkpoints' folder is in use")
 
-// Prune removes what no checkpoint needs, and the oldest checkpoints while all of
-// them together are larger than the limit. While somebody writes or cleans up, it
-// does nothing, which is an error.
+// Prune removes contents that no checkpoint needs. If all checkpoints together exceed the limit,
+// it removes the oldest ones. If a process writes to the store or cleans it up, Prune does
+// nothing and returns an error.
 func (s *Store) Prune(ctx context.Context, limits Limits) error {
 	alone, err := openLock(filepath.Join(s.dir, "lock"))
 	if err != nil {
 		return fmt.Errorf("cleaning up checkpoints: %w", err)
 	}
-	defer alone.close() // gives the lock up
+	defer alone.close() // releases the lock
 	if free, err := alone.tryAlone(); err != nil || !free {
 		return errors.Join(err, errInUse)
 	}
@@ -61,7 +61,7 @@ type pruning struct {
 	sizes   map[string]int64 // of all contents on the disk, by sum
 	records []ownedRecord    // oldest first
 	needed  map[string]bool  // sums
-	total   int64            // of their sizes
+	total   int64            // the sum of the sizes of needed
 	bases   map[string]bool  // trees of unfinished records
 }
 
@@ -70,7 +70,7 @@ type ownedRecord struct {
 	session string
 }
 
-// measure lists all contents.
+// measure lists all contents and their sizes.
 func (p *pruning) measure() error {
 	top := filepath.Join(p.dir, "objects")
 	return filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
@@ -82,7 +82,7 @@ func (p *pruning) measure() error {
 		}
 		info, err := d.Info()
 		if err != nil {
-			return nil // gone
+			return nil // it is gone
 		}
 		if isUnfinished(d.Name()) {
 			return removeOld(path, info)
@@ -93,12 +93,12 @@ func (p *pruning) measure() error {
 	})
 }
 
-// isUnfinished tells of a file that was being written.
+// isUnfinished reports whether name belongs to a temporary file of writeAtomic.
 func isUnfinished(name string) bool {
 	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".tmp")
 }
 
-// removeOld removes a file whose writer must be dead.
+// removeOld removes a temporary file that is an hour old, because its writer must have died.
 func removeOld(path string, info fs.FileInfo) error {
 	if time.Since(info.ModTime()) < time.Hour {
 		return nil
@@ -113,7 +113,7 @@ func removeFile(path string) error {
 	return nil
 }
 
-// read reads all records and trees, and notes what they need.
+// read reads all records and trees and collects the contents that trees need.
 func (p *pruning) read() error {
 	sessions, err := os.ReadDir(filepath.Join(p.dir, "sessions"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -136,16 +136,20 @@ func (p *pruning) read() error {
 	return p.readTrees()
 }
 
-// treeFound is a tree on the disk.
+// treeFound is a tree file.
 type treeFound struct {
 	name, path string
 	info       fs.FileInfo
-	base       bool // of an unfinished record; else the newest of its folders
+	base       bool // the base of an unfinished record; else the newest tree of a workspace
 }
 
-// readTrees notes what trees need, and removes those that nobody needs: bases of what
-// is complete, folders that nobody works in, and, where the newest of all folders
-// together have more than their half, those that were not used for longest.
+// readTrees collects the contents that trees need. It removes these trees:
+//
+//   - damaged trees
+//   - bases of complete records
+//   - newest trees of workspaces that were not used for forgetAfter
+//   - the least recently used ones, if the newest trees of all workspaces together
+//     exceed half of the limit
 func (p *pruning) readTrees() error {
 	trees, err := p.trees()
 	if err != nil {
@@ -155,7 +159,7 @@ func (p *pruning) readTrees() error {
 	for i, t := range trees {
 		unused := !t.base && (time.Since(t.info.ModTime()) > forgetAfter || i > 0 && room <= 0) || t.base && !p.bases[t.name]
 		read, err := p.load(t.name)
-		if unused || err != nil { // what is damaged is made again
+		if unused || err != nil { // a damaged tree is created again
 			if err := removeFile(t.path); err != nil {
 				return err
 			}
@@ -174,7 +178,7 @@ func (p *pruning) readTrees() error {
 	return nil
 }
 
-// trees lists what lies there, the newest first.
+// trees lists the tree files, the newest first.
 func (p *pruning) trees() (found []treeFound, err error) {
 	entries, err := os.ReadDir(filepath.Join(p.dir, "trees"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -183,7 +187,7 @@ func (p *pruning) trees() (found []treeFound, err error) {
 	for _, d := range entries {
 		info, err := d.Info()
 		if err != nil {
-			continue // gone
+			continue // it is gone
 		}
 		t := treeFound{d.Name(), p.treeFile(d.Name()), info, len(d.Name()) != len(newest(nil))}
 		if !isUnfinished(t.name) {
@@ -196,8 +200,8 @@ func (p *pruning) trees() (found []treeFound, err error) {
 	return found, nil
 }
 
-// drop removes the oldest records until what the others need has room. The newest
-// one stays in any case, and so do those that are not complete.
+// drop removes the oldest records until the others fit the limit. It keeps the newest record and
+// those of processes that are alive.
 func (p *pruning) drop() error {
 	full := false
 	for i, r := range slices.Backward(p.records) {
@@ -223,7 +227,7 @@ func (p *pruning) drop() error {
 	return nil
 }
 
-// sweep removes contents that nobody needs any more.
+// sweep removes contents that are not needed.
 func (p *pruning) sweep() error {
 	for sum := range p.sizes {
 		if p.needed[sum] {
@@ -236,7 +240,7 @@ func (p *pruning) sweep() error {
 	return p.sweepOwners()
 }
 
-// sweepOwners removes the marks of processes that have died.
+// sweepOwners removes the files of owner processes that have died.
 func (p *pruning) sweepOwners() error {
 	owners, err := os.ReadDir(filepath.Join(p.dir, "owners"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -25,14 +25,14 @@ type header struct {
 	Title   string    `json:"title"`
 	Created time.Time `json:"created"` // just before the first change
 	Folders []string  `json:"folders"`
-	// Base names the tree of the beginning, and Owner the process that adds changes.
-	// Both are empty once the checkpoint is complete.
+	// Base names the initial tree. Owner names the process that adds changes. Both are empty
+	// once the checkpoint is complete.
 	Base  string `json:"base,omitempty"`
 	Owner string `json:"owner,omitempty"`
 }
 
-// record is a checkpoint: its header, and then a line for each change; of two lines
-// for a path the later one counts.
+// record is a checkpoint. Its file has the header and then a line for each change. If several
+// lines have the same path, the last one applies.
 type record struct {
 	header
 	changes []*Change
@@ -41,7 +41,8 @@ type record struct {
 
 func newRecord(h header) *record { return &record{header: h, byPath: map[string]*Change{}} }
 
-// change returns what is known of a path, and notes it as new if that is nothing.
+// change returns the recorded change of a path. If there is none, it adds an empty one and
+// returns known = false.
 func (r *record) change(path string) (c *Change, known bool) {
 	if c, known = r.byPath[path]; !known {
 		c = &Change{Path: path}
@@ -51,7 +52,7 @@ func (r *record) change(path string) (c *Change, known bool) {
 	return c, known
 }
 
-// tidy drops what is as it was.
+// tidy removes changes whose Before and After are the same.
 func (r *record) tidy() {
 	r.changes = slices.DeleteFunc(r.changes, func(c *Change) bool {
 		same := !c.Begun && c.Before.same(c.After)
@@ -73,7 +74,7 @@ func (r *record) info() Info {
 	return i
 }
 
-// worth reports whether there is something to go back to.
+// worth reports whether the record is kept: it has changes, or the user named it.
 func (r *record) worth() bool { return len(r.changes) > 0 || r.Kind == kindNamed }
 
 const recordSuffix = ".jsonl"
@@ -86,7 +87,7 @@ func (s *Store) recordFile(session, id string) string {
 	return filepath.Join(s.sessionDir(session), id+recordSuffix)
 }
 
-// write makes the file of r anew, as it is now.
+// write replaces the file of r with its current content.
 func (s *Store) write(session string, r *record) error {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -104,7 +105,7 @@ func (s *Store) write(session string, r *record) error {
 	return nil
 }
 
-// add writes one change behind those in the file.
+// add appends one change to the file of a record.
 func (s *Store) add(session, id string, c *Change) error {
 	line, err := json.Marshal(c.encode())
 	if err != nil {
@@ -125,12 +126,12 @@ func (s *Store) removeRecord(session, id string) error {
 	if err := os.Remove(s.recordFile(session, id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing a checkpoint: %w", err)
 	}
-	_ = os.Remove(s.sessionDir(session)) // only when it is empty
+	_ = os.Remove(s.sessionDir(session)) // fails unless the folder is empty
 	return nil
 }
 
-// read reads a checkpoint's file. A last line that is cut off is left out: the
-// process was killed before anything hung on it.
+// read reads the file of a checkpoint. It skips lines that are incomplete, such as the last one
+// of a process that was killed before it did what the line announces.
 func (s *Store) read(session, id string) (*record, error) {
 	data, err := os.ReadFile(s.recordFile(session, id))
 	if err != nil {
@@ -156,8 +157,8 @@ func (s *Store) read(session, id string) (*record, error) {
 	return r, nil
 }
 
-// records reads the checkpoints of a session, oldest first. What cannot be read is
-// passed over: another process may just have removed it.
+// records returns the checkpoints of a session, oldest first. It skips files that cannot be
+// read, because another process may have removed them.
 func (s *Store) records(session string) ([]*record, error) {
 	entries, err := os.ReadDir(s.sessionDir(session))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -180,7 +181,7 @@ func (s *Store) records(session string) ([]*record, error) {
 	return all, nil
 }
 
-// newID is an id that is later than all before it.
+// newID returns an id that sorts after all earlier ones.
 func newID() string {
 	return uuid.Must(uuid.NewV7()).String() // fails only without a source of randomness
 }

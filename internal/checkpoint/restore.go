@@ -12,33 +12,33 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// Choice says what of a checkpoint is meant.
+// Choice selects the files that a restore writes.
 type Choice struct {
-	Files []string // absolute; a folder stands for what is in it; none: all
-	// Force is asked about a file that somebody else has changed since; true brings it
-	// back all the same. Nil: it is kept.
+	Files []string // absolute; a folder selects all files in it; empty: all files
+	// Force is called for a file that the user or another program has changed since. If it
+	// returns true, the file is restored. Otherwise, and if Force is nil, the file is kept.
 	Force func(path string) bool
 }
 
-// Outcome is what a restore has done, by absolute paths.
+// Outcome lists the results of a restore by absolute path.
 type Outcome struct {
 	Restored []string
 	Kept     []Kept
 }
 
-// Kept is a file that was left as it is.
+// Kept is a file that a restore did not change.
 type Kept struct {
 	Path, Why string
-	Others    bool // because of what somebody else did: it can be brought back by force
+	Others    bool // because the user or another program may have changed it; Force can restore it
 }
 
-// Why a file is kept.
+// Reasons why a file is kept.
 const (
 	changedSince = "it has been changed since"
-	maybeOthers  = "it may have been changed by somebody else"
+	maybeOthers  = "it may have been changed by you or another program"
 )
 
-// List gives the session's checkpoints, newest first.
+// List returns the checkpoints of the session, newest first.
 func (k *Keeper) List(ctx context.Context) ([]Info, error) {
 	records, err := k.records(ctx)
 	if err != nil {
@@ -46,15 +46,15 @@ func (k *Keeper) List(ctx context.Context) ([]Info, error) {
 	}
 	infos := []Info{}
 	for _, r := range slices.Backward(records) {
-		if info := r.info(); len(info.Files) > 0 || r.Kind == kindNamed { // folders alone are not worth a word
+		if info := r.info(); len(info.Files) > 0 || r.Kind == kindNamed { // changes of folders alone are not listed
 			infos = append(infos, info)
 		}
 	}
 	return infos, nil
 }
 
-// records are those worth going back to, oldest first. In a turn, what it has changed
-// so far belongs to its own.
+// records returns the records that have changes or a name, oldest first. During a turn, the
+// record of the turn has its changes so far.
 func (k *Keeper) records(ctx context.Context) ([]*record, error) {
 	if err := k.settle(ctx); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (k *Keeper) records(ctx context.Context) ([]*record, error) {
 	return worth, nil
 }
 
-// lookNow has what commands have changed so far in this turn written down.
+// lookNow records the changes that commands have made so far in the current snapshot.
 func (k *Keeper) lookNow(ctx context.Context) {
 	k.mu.Lock()
 	p := k.snapshot
@@ -95,7 +95,8 @@ func (k *Keeper) lookNow(ctx context.Context) {
 	}
 }
 
-// since are the records from a checkpoint on.
+// since returns the records from a checkpoint on. If the checkpoint does not exist, it returns
+// ErrUnknown.
 func (k *Keeper) since(ctx context.Context, id string) ([]*record, error) {
 	records, err := k.records(ctx)
 	if err != nil {
@@ -108,16 +109,17 @@ func (k *Keeper) since(ctx context.Context, id string) ([]*record, error) {
 	return records[i:], nil
 }
 
-// history is what became of one path since a checkpoint.
+// history joins the changes of one path since a checkpoint.
 type history struct {
 	path   string
 	was    State // at the checkpoint
-	left   State // as the session has left it
-	broken bool  // somebody else has changed it in between
+	left   State // as the session left it
+	broken bool  // the user or another program changed it between two changes of the session
 	unsure bool
 }
 
-// histories joins the changes of records, by path.
+// histories joins the changes of records by path. If one of files has no change, it returns
+// ErrUnchanged.
 func histories(records []*record, files []string) ([]history, error) {
 	var all []history
 	at := map[string]int{}
@@ -152,15 +154,15 @@ func chosen(path string, files []string) bool {
 	})
 }
 
-// madeFor reports whether a change made a folder that files lie in: when they go, it
-// may be empty.
+// madeFor reports whether a change created a folder that contains some of files. The folder may
+// be empty after they are removed.
 func madeFor(c *Change, files []string) bool {
 	return c.After.Kind == kindFolder && c.Before.Kind == "" && slices.ContainsFunc(files, func(f string) bool {
 		return strings.HasPrefix(f, c.Path+string(filepath.Separator))
 	})
 }
 
-// Diff is the change from a checkpoint to now, as git apply takes it.
+// Diff returns the changes from a checkpoint to the current state, as a patch for git apply.
 func (k *Keeper) Diff(ctx context.Context, id string, files []string) (string, error) {
 	records, err := k.since(ctx, id)
 	if err != nil {
@@ -186,7 +188,8 @@ func (k *Keeper) Diff(ctx context.Context, id string, files []string) (string, e
 	return out.String(), nil
 }
 
-// content is the content of a state; nil where there is none to have.
+// content returns the content of a state. If the state is not a file, it returns nil. If the
+// content was not saved, it returns an error with the reason.
 func (k *Keeper) content(s State) ([]byte, error) {
 	switch {
 	case s.Kind != kindFile:
@@ -197,7 +200,7 @@ func (k *Keeper) content(s State) ([]byte, error) {
 	return k.store.get(s.Sum)
 }
 
-// File is one file as it was at a checkpoint; nil: there was none.
+// File returns the content of a file at a checkpoint. If the file did not exist, it returns nil.
 func (k *Keeper) File(ctx context.Context, id, path string) ([]byte, error) {
 	records, err := k.since(ctx, id)
 	if err != nil {
@@ -218,7 +221,7 @@ func (k *Keeper) File(ctx context.Context, id, path string) ([]byte, error) {
 	return now.Content(), nil
 }
 
-// Name makes a checkpoint of the state as it is now.
+// Name creates a checkpoint of the current state.
 func (k *Keeper) Name(ctx context.Context, title string) (Info, error) {
 	leave, err := k.alone(ctx)
 	if err != nil {
@@ -252,7 +255,7 @@ func (k *Keeper) Name(ctx context.Context, title string) (Info, error) {
 	return p.record.header.info(), nil
 }
 
-// writeNow makes the record's file even though nothing has changed yet.
+// writeNow writes the record's file even if it has no changes yet.
 func (p *snapshot) writeNow() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -269,7 +272,8 @@ func (k *Keeper) idle() bool {
 	return !k.inTurn && len(k.open) == 0
 }
 
-// alone waits until nobody else goes back or makes a checkpoint.
+// alone waits until no other restore or named checkpoint is in progress. The caller must call
+// leave.
 func (k *Keeper) alone(ctx context.Context) (leave func(), err error) {
 	select {
 	case k.restoring <- struct{}{}:
@@ -279,10 +283,11 @@ func (k *Keeper) alone(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// Restore brings back what the session has changed since a checkpoint. What somebody
-// else has changed since stays as it is and is named, unless the choice says
-// otherwise. Each file comes back whole or not at all. What is overwritten is kept in
-// a checkpoint of its own.
+// Restore writes back the files that the session has changed since a checkpoint. If the user or
+// another program has changed a file since, Restore keeps it and lists it in Kept, unless
+// choice.Force returns true for it. Each file is restored completely or not at all. Restore
+// saves the state that it overwrites in a checkpoint of its own. If the checkpoint does not
+// exist, it returns ErrUnknown.
 func (k *Keeper) Restore(ctx context.Context, id string, choice Choice) (Outcome, error) {
 	leave, err := k.alone(ctx)
 	if err != nil {
@@ -319,7 +324,7 @@ func (k *Keeper) Restore(ctx context.Context, id string, choice Choice) (Outcome
 	return r.outcome, errors.Join(r.failed, k.settle(ctx))
 }
 
-// restorer is one restore.
+// restorer runs one restore.
 type restorer struct {
 	*Keeper
 	ctx     context.Context
@@ -328,8 +333,8 @@ type restorer struct {
 	failed  error
 }
 
-// run takes away what was not there, folders after what is in them; then makes the
-// folders that were there, and then brings back files.
+// run first removes everything that did not exist, folders after their content. Then it creates
+// the folders that existed, and then it restores the files.
 func (r *restorer) run(all []history) {
 	folder := func(h history) bool { return h.was.Kind == kindFolder || h.left.Kind == kindFolder }
 	for _, h := range slices.Backward(all) {
@@ -349,13 +354,13 @@ func (r *restorer) run(all []history) {
 	}
 }
 
-// Why nothing is done, inside a restore.
+// Reasons why a path is not changed, used inside a restore.
 var (
 	errAsItWas = errors.New("it is as it was")
-	errOthers  = errors.New("somebody else has changed it")
+	errOthers  = errors.New("it was changed outside the session")
 )
 
-// one brings one path to a state.
+// one restores one path to the state want.
 func (r *restorer) one(h history, want State) {
 	if r.ctx.Err() != nil {
 		r.failed = r.ctx.Err()
@@ -370,7 +375,7 @@ func (r *restorer) one(h history, want State) {
 		state := stateOf(now)
 		switch {
 		case want.Kind == "" && state.Kind == kindFolder:
-			return nil // only one with nothing in it can go
+			return nil // only an empty folder can be removed
 		case state.same(want) || want.Kind == "" && h.was.Kind != "" && state.same(h.was):
 			return errAsItWas
 		case h.broken || h.unsure || !state.same(h.left) && !(h.left.Kind == kindFolder && state.Kind == ""):
@@ -391,12 +396,12 @@ func (r *restorer) one(h history, want State) {
 	r.note(h, want, err)
 }
 
-// note takes down what came of one path.
+// note records the result of one path.
 func (r *restorer) note(h history, want State, err error) {
 	isFolder := h.was.Kind == kindFolder || h.left.Kind == kindFolder && h.was.Kind == ""
 	switch {
 	case errors.Is(err, errAsItWas):
-	case isFolder: // those that somebody has put something into stay, and go without saying
+	case isFolder: // folders that are not empty stay and are not listed
 	case errors.Is(err, errOthers) && h.unsure && !h.broken:
 		r.outcome.Kept = append(r.outcome.Kept, Kept{h.path, maybeOthers, true})
 	case errors.Is(err, errOthers):
@@ -412,9 +417,9 @@ func (r *restorer) keep(h history, why string) {
 	r.outcome.Kept = append(r.outcome.Kept, Kept{Path: h.path, Why: why})
 }
 
-// recoverDead completes what processes have left that were killed: what differs from
-// the beginning and was not noted may have been changed by anybody since, and is
-// marked so.
+// recoverDead completes the records of processes that were killed. It compares the workspace
+// with the initial tree. Differences without a record are marked unsure, because the user or
+// another program may have made them since.
 func (k *Keeper) recoverDead() error {
 	records, err := k.store.records(k.Session)
 	if err != nil {
@@ -464,7 +469,7 @@ func (k *Keeper) recoverOne(r *record) error {
 		return err
 	}
 	if name != "" {
-		_ = os.Remove(k.store.treeFile(name)) // else the next clean-up does
+		_ = os.Remove(k.store.treeFile(name)) // else the next clean-up removes it
 	}
 	return nil
 }

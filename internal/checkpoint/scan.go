@@ -14,25 +14,25 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// mostEntries is how many files and folders a workspace may have for a survey before
-// each turn to be bearable.
+// mostEntries is the maximum number of files and folders in a workspace that is scanned before
+// each turn.
 const mostEntries = 300_000
 
 var errTooMany = fmt.Errorf("the workspace has more than %d files", mostEntries)
 
-// Limits say what is kept.
+// Limits bound the size of saved contents.
 type Limits struct {
-	Total int64 // bytes in all
+	Total int64 // bytes of all contents
 	File  int64 // bytes of one file
 }
 
-// scanner makes a tree of a workspace.
+// scanner creates a tree of a workspace.
 type scanner struct {
 	store   *Store
 	confine Confiner
 	files   *workspace.Workspace
 	limits  Limits
-	before  *tree // what was known earlier; nil: nothing
+	before  *tree // an earlier tree; nil: none
 	stop    context.CancelCauseFunc
 
 	reposMu sync.RWMutex
@@ -40,11 +40,12 @@ type scanner struct {
 
 	treeMu sync.Mutex
 	tree   *tree
-	doubt  []string // entries that git may have otherwise, by path
+	doubt  []string // paths of entries whose content in git may differ
 }
 
-// scan looks at all folders. Contents are not read; what was known of files that are
-// as they were is taken over, and what git has is noted.
+// scan scans all folders and returns their tree. It does not read contents. For unchanged files,
+// it copies the known sums from before. It notes the contents that git has. If the workspace has
+// too many entries, it returns errTooMany.
 func (s *Store) scan(ctx context.Context, confine Confiner, files *workspace.Workspace, before *tree, limits Limits) (*tree, error) {
 	s.git.avoid(files.Folders())
 	ctx, stop := context.WithCancelCause(ctx)
@@ -107,7 +108,7 @@ func (x *scanner) tracked(path string) bool {
 	return false
 }
 
-// visit takes what is in a folder.
+// visit adds the entries of a folder to the tree.
 func (x *scanner) visit(found []workspace.Entry) {
 	entries := make([]entry, len(found))
 	for i, f := range found {
@@ -123,7 +124,7 @@ func (x *scanner) visit(found []workspace.Entry) {
 	}
 }
 
-// entry is what is known of a thing without reading it.
+// entry returns the entry of a file, link or folder without reading its content.
 func (x *scanner) entry(f workspace.Entry) entry {
 	e := entry{stamp: stampOf(f.Info), link: f.Link}
 	if e.kind() != kindFile {
@@ -156,8 +157,8 @@ func (x *scanner) entry(f workspace.Entry) entry {
 	return e
 }
 
-// same reports whether git still has what it had under an entry's name: the file is
-// the same, and git tracks it as it did.
+// same reports whether git still tracks the file at path, unchanged, with the object of the
+// entry.
 func (x *scanner) same(old entry, path string) bool {
 	for _, r := range x.indexes() {
 		if id, ok := r.clean(path, old.stamp); ok {
@@ -167,7 +168,7 @@ func (x *scanner) same(old entry, path string) bool {
 	return false
 }
 
-// repo is the number of a repository in the tree.
+// repo returns the number of a repository in the tree, from 1. It adds a repository that is new.
 func (x *scanner) repo(r repo) uint16 {
 	x.treeMu.Lock()
 	defer x.treeMu.Unlock()
@@ -179,7 +180,8 @@ func (x *scanner) repo(r repo) uint16 {
 	return uint16(i + 1)
 }
 
-// settleDoubt asks git for the sizes of what it may have changed on its way.
+// settleDoubt asks git for the sizes of objects that git may have converted. An entry whose size
+// differs does not use the object.
 func (x *scanner) settleDoubt(ctx context.Context) error {
 	byRepo := map[uint16][]string{}
 	for _, path := range x.doubt {
@@ -206,9 +208,9 @@ func (x *scanner) settleDoubt(ctx context.Context) error {
 	return nil
 }
 
-// saveBlobs keeps every content of t that can be had from nowhere else, the smallest
-// files first, as far as there is room. What is not kept says why. It reports
-// whether anything in t is another now.
+// saveBlobs saves the contents of t that exist nowhere else, the smallest files first, up to the
+// limits. An entry that is not saved has the reason in lost. It returns false if there was no
+// content to read.
 func (s *Store) saveBlobs(ctx context.Context, files *workspace.Workspace, t *tree, limits Limits) (changed bool) {
 	paths := s.homeless(t, limits)
 	if len(paths) == 0 {
@@ -238,7 +240,8 @@ func (s *Store) saveBlobs(ctx context.Context, files *workspace.Workspace, t *tr
 	return true
 }
 
-// homeless lists what has to be read, and marks what will not be.
+// homeless returns the paths whose content must be read, the smallest files first. It marks
+// files that exceed the limits as lost.
 func (s *Store) homeless(t *tree, limits Limits) (paths []string) {
 	room := limits.Total / 2
 	for path, e := range t.entries {
@@ -271,7 +274,7 @@ func (s *Store) homeless(t *tree, limits Limits) (paths []string) {
 	return paths
 }
 
-// keep reads one file and keeps its content, if it is still what e says.
+// keep reads one file and saves its content, if the file still has the stamp of e.
 func (s *Store) keep(files *workspace.Workspace, path string, e *entry, limits Limits) {
 	readAt := stampNow()
 	text, after, err := files.ReadEntry(path, limits.File)
@@ -292,12 +295,12 @@ func (s *Store) keep(files *workspace.Workspace, path string, e *entry, limits L
 		return
 	}
 	if _, err := hex.Decode(e.sum[:], []byte(sum)); err != nil {
-		panic(err) // made by ourselves
+		panic(err) // sumOf returns valid hexadecimal
 	}
 	e.kept, e.readAt, e.lost = true, readAt, ""
 }
 
-// fetch takes contents of entries from git and keeps them: those of paths, in t.
+// fetch reads the contents of paths in t from git and saves them.
 func (s *Store) fetch(ctx context.Context, confine Confiner, t *tree, paths []string) {
 	byRepo := map[uint16]map[[20]byte][]string{}
 	for _, path := range paths {
@@ -315,7 +318,7 @@ func (s *Store) fetch(ctx context.Context, confine Confiner, t *tree, paths []st
 		for id := range wanted {
 			ids = append(ids, id)
 		}
-		_ = s.git.blobs(ctx, confine, t.repos[number-1].Objects, ids, func(id [20]byte, text []byte) error { // what does not come is lost
+		_ = s.git.blobs(ctx, confine, t.repos[number-1].Objects, ids, func(id [20]byte, text []byte) error { // a missing object is marked as lost below
 			for _, path := range wanted[id] {
 				s.take(t, path, text)
 			}
@@ -332,7 +335,7 @@ func (s *Store) fetch(ctx context.Context, confine Confiner, t *tree, paths []st
 	}
 }
 
-// take keeps what git has of a path, if it is what the file was.
+// take saves the content that git has for path, if it has the size of the file.
 func (s *Store) take(t *tree, path string, text []byte) {
 	e := t.entries[path]
 	if int64(len(text)) != e.Size {
@@ -347,8 +350,8 @@ func (s *Store) take(t *tree, path string, text []byte) {
 	t.entries[path] = e
 }
 
-// look is the entry of one path as it is now, content included; false: nothing is
-// there that counts.
+// look returns the current entry of one path and saves its content. If the path has no entry in
+// the workspace, ok is false.
 func (s *Store) look(files *workspace.Workspace, path string, limits Limits) (e entry, ok bool) {
 	found, ok := files.Entry(path)
 	if !ok {
@@ -365,7 +368,7 @@ func (s *Store) look(files *workspace.Workspace, path string, limits Limits) (e 
 	return e, true
 }
 
-// difference lists the paths that two trees do not agree on at first sight.
+// difference returns the paths that differ, or may differ, between two trees.
 func difference(old, next *tree) (paths []string) {
 	for path, n := range next.entries {
 		o, ok := old.entries[path]
@@ -382,7 +385,7 @@ func difference(old, next *tree) (paths []string) {
 	return paths
 }
 
-// looksLike reports whether two entries are surely of the same thing unchanged.
+// looksLike reports whether both entries certainly describe the same unchanged thing.
 func (e entry) looksLike(n entry) bool {
 	if e.kind() != n.kind() {
 		return false

@@ -13,38 +13,38 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// snapshot is the time between one checkpoint and the next, while it goes on: what is
-// changed in it is what the checkpoint brings back.
+// snapshot is a checkpoint that still records changes. A restore of the checkpoint reverts these
+// changes.
 type snapshot struct {
 	k       *Keeper
-	before  *snapshot     // ends before this one looks; nil: none
+	before  *snapshot     // ends before this one scans; nil: none
 	since   int64         // when it began
-	started time.Time     // the same, by the clock that tests may hold
-	done    chan struct{} // closed when it has ended and is written down
+	started time.Time     // when it began, by the clock that tests may control
+	done    chan struct{} // closed when it has ended and is written
 
 	surveyed sync.Once
-	ready    chan struct{} // closed when the first look is over; never without one
+	ready    chan struct{} // closed when the first scan has ended, or if there is none
 	skip     context.CancelFunc
-	ctx      context.Context // of the first look
+	ctx      context.Context // of the first scan
 
-	looking chan struct{} // has room for one
+	looking chan struct{} // a semaphore for one scan
 
 	mu      sync.Mutex
 	record  *record
 	written bool             // the record has a file
-	failed  error            // why it has none
-	base    *tree            // of the first look; nil: there is none
-	newest  *tree            // of the last look; nil: there was none
+	failed  error            // why it has no file
+	base    *tree            // of the first scan; nil: there is none
+	newest  *tree            // of the last scan; nil: there was none
 	past    spans            // of commands that have ended
-	blind   bool             // commands ran since the last look
+	blind   bool             // commands ran since the last scan
 	used    bool             // commands ran at all
-	looked  time.Time        // when the last look was over
-	took    time.Duration    // the time it took
-	closed  bool             // what comes now belongs to another
-	left    map[string]State // what paths were when the next part changed them, before the last look
+	looked  time.Time        // when the last scan ended
+	took    time.Duration    // how long the last scan took
+	closed  bool             // later changes belong to another snapshot
+	left    map[string]State // states of paths that the next snapshot changed before the last scan
 }
 
-// errClosed says that nothing is taken any more.
+// errClosed is returned if the keeper or the snapshot does not accept changes anymore.
 var errClosed = errors.New("the session is closed")
 
 func newSnapshot(k *Keeper, h header, before *snapshot) *snapshot {
@@ -53,7 +53,7 @@ func newSnapshot(k *Keeper, h header, before *snapshot) *snapshot {
 	return p
 }
 
-// startScan starts the first look, once.
+// startScan starts the first scan. Later calls do nothing.
 func (p *snapshot) startScan() {
 	p.surveyed.Do(func() {
 		p.k.work.Go(func() {
@@ -63,14 +63,13 @@ func (p *snapshot) startScan() {
 	})
 }
 
-// first looks at the workspace as it is before anything happens, and keeps what can
-// be had from nowhere else.
+// first scans the workspace before commands run and saves the contents that exist nowhere else.
 func (p *snapshot) first() {
 	var fresh *tree
 	if p.before != nil {
 		<-p.before.done
 		if last := p.before.newest; last != nil && last.began >= p.since {
-			fresh = last // the look at the end of the part before and the first one here are one
+			fresh = last // the last scan of the previous snapshot is also the first one here
 		}
 		p.before = nil
 	}
@@ -87,7 +86,8 @@ func (p *snapshot) first() {
 	p.mu.Unlock()
 }
 
-// baseline is a tree with everything kept that has to be: t, or one of now.
+// baseline saves the contents of t that exist nowhere else and returns t. If t is nil, it scans
+// the workspace first.
 func (k *Keeper) baseline(ctx context.Context, t *tree, limits Limits) (*tree, error) {
 	done, err := k.store.writing()
 	if err != nil {
@@ -114,8 +114,9 @@ func (k *Keeper) baseline(ctx context.Context, t *tree, limits Limits) (*tree, e
 	return t, nil
 }
 
-// newest is the newest tree that is known, of this process or of another. What is
-// only in memory does not count: another process may have removed what it names.
+// newest returns the newest tree of the workspace, from this process or another. A tree that is
+// only in memory is not used, because another process may have removed its contents. If there is
+// no tree, it returns nil.
 func (k *Keeper) newest() *tree {
 	k.mu.Lock()
 	known := k.known
@@ -126,12 +127,13 @@ func (k *Keeper) newest() *tree {
 	}
 	t, err := k.store.load(name)
 	if err != nil {
-		return nil // everything is looked at anew
+		return nil // the scan then reads everything
 	}
 	return t
 }
 
-// await waits for the first look, as long as that is bearable.
+// await waits for the first scan. After k.Patience, it reports that to the user and cancels the
+// scan. If ctx ends, it returns at once.
 func (p *snapshot) await(ctx context.Context) {
 	defer p.k.Files.Boost()()
 	limit, stop := context.WithTimeout(ctx, p.k.Patience)
@@ -140,14 +142,14 @@ func (p *snapshot) await(ctx context.Context) {
 	case <-p.ready:
 	case <-limit.Done():
 		if ctx.Err() == nil {
-			p.k.tell("Keeping the workspace before a command takes longer than %v: what is not kept by then cannot be brought back.", p.k.Patience)
-			p.skip() // what is not kept is marked so
+			p.k.tell("Saving the workspace before a command takes longer than %v. Contents that are not saved by then cannot be restored.", p.k.Patience)
+			p.skip() // contents that are not saved are marked as lost
 			<-p.ready
 		}
 	}
 }
 
-// opaque says that commands run from now on. Its caller holds the keeper's mu.
+// opaque notes that commands run from now on. Its caller holds the keeper's mu.
 func (p *snapshot) opaque() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,22 +158,22 @@ func (p *snapshot) opaque() {
 	p.writeDown()
 }
 
-// pinBase keeps the tree of the first look for whoever has to go on with the record.
-// Its caller holds mu.
+// pinBase keeps the tree of the first scan, so that another process can complete the record. Its
+// caller holds mu.
 func (p *snapshot) pinBase() {
 	if p.base == nil || p.record.Base != "" {
 		return
 	}
 	if err := p.k.store.pin(p.base, newest(p.record.Folders), p.record.ID); err != nil {
-		return // the record is of use without
+		return // the record is useful without it
 	}
 	p.record.Base = p.record.ID
 	if p.written {
-		_ = p.k.store.write(p.k.Session, p.record) // as it was, if it cannot be
+		_ = p.k.store.write(p.k.Session, p.record) // if that fails, the file stays as it was
 	}
 }
 
-// ran notes when a command ran.
+// ran records when a command ran.
 func (p *snapshot) ran(from, to int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -179,8 +181,8 @@ func (p *snapshot) ran(from, to int64) {
 	p.blind, p.used = true, true
 }
 
-// writeDown makes the record's file, so that somebody can go on with it should this
-// process be killed. Its caller holds mu.
+// writeDown writes the record's file. If this process is killed, another process can then
+// complete the record. Its caller holds mu.
 func (p *snapshot) writeDown() {
 	if p.written || p.failed != nil {
 		return
@@ -193,13 +195,15 @@ func (p *snapshot) writeDown() {
 	}
 	if err != nil {
 		p.failed = err
-		p.k.tell("This turn cannot be taken back, because its checkpoint cannot be written: %v.", err)
+		p.k.tell("The changes of this turn cannot be restored, because its checkpoint cannot be written: %v.", err)
 		return
 	}
 	p.written = true
 }
 
-// willWrite notes that a tool is about to change a path, and keeps what is there.
+// willWrite records that a tool is about to change a path, and saves its content. If the
+// snapshot has ended, it returns errClosed. If the record cannot be written, it returns that
+// error.
 func (p *snapshot) willWrite(path string, old workspace.Image) error {
 	state := stateOf(old)
 	done, err := p.k.store.writing()
@@ -236,8 +240,8 @@ func (p *snapshot) willWrite(path string, old workspace.Image) error {
 	return nil
 }
 
-// recordSuperseded notes what a path was when the next part changed it: the last look of this
-// one, which goes on beside, may come too late to see it.
+// recordSuperseded records the state of a path before the next snapshot changed it. The last
+// scan of this snapshot runs in parallel and may be too late to see it.
 func (p *snapshot) recordSuperseded(path string, old workspace.Image) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -252,7 +256,7 @@ func (p *snapshot) recordSuperseded(path string, old workspace.Image) {
 	}
 }
 
-// didWrite notes what a tool has didWrite of a path.
+// didWrite records the state of a path after a tool wrote it.
 func (p *snapshot) didWrite(path string, image workspace.Image) {
 	state := stateOf(image)
 	p.mu.Lock()
@@ -263,7 +267,7 @@ func (p *snapshot) didWrite(path string, image workspace.Image) {
 	p.k.store.remember(p.k.Session, path, state)
 }
 
-// add writes a change down. Its caller holds mu.
+// add appends a change to the record's file. Its caller holds mu.
 func (p *snapshot) add(c *Change) {
 	if !p.written {
 		return
@@ -273,8 +277,8 @@ func (p *snapshot) add(c *Change) {
 	}
 }
 
-// scanSoon scans what commands have changed, in the background, so that
-// less is left to scan at the end. It uses only a part of the time.
+// scanSoon scans the changes of commands in the background, so that less is left for the last
+// scan. It limits the share of time that scans use.
 func (p *snapshot) scanSoon() {
 	p.mu.Lock()
 	rest := time.Since(p.looked) < 4*p.took
@@ -285,7 +289,7 @@ func (p *snapshot) scanSoon() {
 	select {
 	case p.looking <- struct{}{}:
 	default:
-		return // the look at the end sees it too
+		return // the last scan sees it too
 	}
 	p.k.work.Go(func() {
 		defer func() { <-p.looking }()
@@ -293,7 +297,7 @@ func (p *snapshot) scanSoon() {
 	})
 }
 
-// end writes the snapshot after a last scan. It does not wait.
+// end starts the last scan, after which the snapshot is written. It does not wait.
 func (p *snapshot) end() {
 	p.mu.Lock()
 	needed := p.blind || p.used
@@ -301,10 +305,10 @@ func (p *snapshot) end() {
 	if !needed {
 		p.skip()
 	}
-	p.surveyed.Do(func() { close(p.ready) }) // there was none, and none will be
+	p.surveyed.Do(func() { close(p.ready) }) // there was no scan, and there will be none
 	p.k.work.Go(func() {
 		<-p.ready
-		p.looking <- struct{}{} // nobody else looks any more
+		p.looking <- struct{}{} // no other scan runs anymore
 		if p.before != nil {
 			<-p.before.done
 			p.before = nil
@@ -317,7 +321,7 @@ func (p *snapshot) end() {
 	})
 }
 
-// finish closes the record.
+// finish closes and completes the record.
 func (p *snapshot) finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -330,7 +334,7 @@ func (p *snapshot) finish() {
 	}
 	done, err := p.k.store.writing()
 	if err != nil {
-		return // left as it is, for whoever comes next
+		return // the record stays unfinished; the next process completes it
 	}
 	defer done()
 	p.k.settleBegun(p.record)
@@ -345,15 +349,15 @@ func (p *snapshot) finish() {
 	if err != nil {
 		p.k.tell("A checkpoint may be missing: %v.", err)
 	} else if base != "" {
-		_ = os.Remove(p.k.store.treeFile(base)) // else the next clean-up does
+		_ = os.Remove(p.k.store.treeFile(base)) // else the next clean-up removes it
 		if p.base != nil {
 			p.k.store.unpinGitObjects(p.base)
 		}
 	}
 }
 
-// settleBegun finds out what became of changes that were begun: a batch that was
-// taken back tells of none, and a process that was killed neither.
+// settleBegun reads the current state of changes whose result is not known. The journal does not
+// report a batch that was reverted, or a write of a process that was killed.
 func (k *Keeper) settleBegun(r *record) {
 	for _, c := range r.changes {
 		if !c.Begun {
@@ -366,7 +370,8 @@ func (k *Keeper) settleBegun(r *record) {
 	}
 }
 
-// scan finds out what commands have changed so far.
+// scan records the changes that commands have made so far. If no command ran since the last
+// scan, or there is no first scan, it does nothing.
 func (p *snapshot) scan() {
 	busy := p.k.Busy != nil && p.k.Busy()
 	p.mu.Lock()
@@ -391,7 +396,7 @@ func (p *snapshot) scan() {
 	next, err := p.k.store.scan(p.k.ctx, p.k.Confine, p.k.Files, p.k.newest(), limits)
 	if err != nil {
 		p.mu.Lock()
-		p.blind = true // the next look is made after all
+		p.blind = true // repeat it in the next scan
 		p.mu.Unlock()
 		if p.k.ctx.Err() == nil {
 			p.k.tell("What commands have changed could not be found out: %v.", err)
@@ -405,7 +410,7 @@ func (p *snapshot) scan() {
 	p.mu.Unlock()
 }
 
-// compare notes what is another in next than it was in base.
+// compare records the differences between base and next.
 func (p *snapshot) compare(base, next *tree, limits Limits, busy bool) {
 	paths := p.alsoNoted(difference(base, next))
 	p.k.store.fetch(p.k.ctx, p.k.Confine, base, paths)
@@ -426,7 +431,7 @@ func (p *snapshot) compare(base, next *tree, limits Limits, busy bool) {
 	p.settleLate(base, next)
 }
 
-// alsoNoted adds to paths what tools have changed: a command may have taken it back.
+// alsoNoted adds the paths that tools have changed, because a command may have reverted them.
 func (p *snapshot) alsoNoted(paths []string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -437,7 +442,7 @@ func (p *snapshot) alsoNoted(paths []string) []string {
 	return slices.Compact(paths)
 }
 
-// running are the times of the commands that still run.
+// running returns the times of the running commands.
 func (k *Keeper) running() (all spans) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -447,8 +452,8 @@ func (k *Keeper) running() (all spans) {
 	return all
 }
 
-// settleLate corrects what tools noted of files after a command had run: the tree of
-// the beginning knows what was there before that. Its caller holds mu.
+// settleLate corrects the Before of changes that tools recorded after a command had run: the
+// initial tree has the state before the command. Its caller holds mu.
 func (p *snapshot) settleLate(base, next *tree) {
 	for _, c := range p.record.changes {
 		if !c.late || c.Before.Editor {
@@ -475,30 +480,30 @@ func (t *tree) covers(path string) bool {
 	return ok
 }
 
-// comparison goes through what differs between two trees.
+// comparison records the differences between two trees.
 type comparison struct {
 	*snapshot
 	base, next *tree
 	limits     Limits
 	spans      spans
-	sure       bool // whoever changed something, it counts as this session's
-	rules      bool // rules of what is ignored were changed
+	sure       bool // all changes count as changes of this session
+	rules      bool // a .gitignore has changed
 }
 
-// path notes one change, if it is one and this session's.
+// path records the change of one path, if there is one and this session made it.
 func (c *comparison) path(path string) {
 	old, was := c.base.entries[path]
 	now, is := c.next.entries[path]
 	if !is {
 		if !c.k.Files.Holds(path) {
-			return // its folder is no longer one of the workspace's
+			return // its folder is no longer in the workspace
 		}
 		if now, is = c.k.store.look(c.k.Files, path, c.limits); is && !was {
 			return
 		}
 	}
 	if was && is && old.stamp == now.stamp && !old.hasSum() {
-		return // what it was is not known, but it was left alone
+		return // the old content is not known, but the file is unchanged
 	}
 	var before, after State
 	if was {
@@ -516,7 +521,7 @@ func (c *comparison) path(path string) {
 		return
 	}
 	if !was && is && now.Changed < c.base.stamped {
-		return // it was there already, and is not ignored any more
+		return // it existed before and is no longer ignored
 	}
 	if c.others(path, after) {
 		return
@@ -524,7 +529,7 @@ func (c *comparison) path(path string) {
 	ours := overtaken || c.ours(now, is)
 	if known != nil {
 		if known.Begun || known.noted >= c.next.began || !ours || known.After.same(after) {
-			return // what a tool has written since the look began is newer
+			return // the write of a tool since the scan began is newer
 		}
 		known.After, known.Unsure = after, false
 		c.add(known)
@@ -536,13 +541,14 @@ func (c *comparison) path(path string) {
 	c.add(change)
 }
 
-// ours reports whether a command can have made the change: it ran when the file was
-// changed. Of a file that is gone nothing is known; it does no harm to bring it back.
+// ours reports whether a command can have made the change: a command ran when the file changed.
+// For a deleted file the time is not known. It counts as ours, because restoring it does no
+// harm.
 func (c *comparison) ours(now entry, is bool) bool {
 	return c.sure || !is || c.spans.hold(now.Changed)
 }
 
-// others reports whether another session has left a path as it is.
+// others reports whether another session left the path in the state after.
 func (c *comparison) others(path string, after State) bool {
 	return c.k.store.leftByOthers(c.k.Session, c.started, path, after)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// stampOf is what the file system says of a file: any change of the file changes it.
+// stampOf returns the stamp of a file. Each change of the file changes it.
 func stampOf(info fs.FileInfo) stamp {
 	s := stamp{Size: info.Size(), Modified: info.ModTime().UnixNano(), Mode: uint32(info.Mode())}
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -15,11 +15,11 @@ func stampOf(info fs.FileInfo) stamp {
 	return s
 }
 
-// stampsTell: no program can set back what a stamp says of the time of a change.
+// stampsTell: no program can set back the change time in a stamp.
 const stampsTell = true
 
-// now is the time.
+// now returns the current time.
 func now() int64 { return time.Now().UnixNano() }
 
-// stampNow is the clock that files are stamped by.
+// stampNow returns the time by the clock of file stamps.
 func stampNow() int64 { return now() }

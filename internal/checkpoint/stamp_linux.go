@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stampOf is what the file system says of a file: any change of the file changes it.
+// stampOf returns the stamp of a file. Each change of the file changes it.
 func stampOf(info fs.FileInfo) stamp {
 	s := stamp{Size: info.Size(), Modified: info.ModTime().UnixNano(), Mode: uint32(info.Mode())}
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -17,15 +17,15 @@ func stampOf(info fs.FileInfo) stamp {
 	return s
 }
 
-// stampsTell: no program can set back what a stamp says of the time of a change.
+// stampsTell: no program can set back the change time in a stamp.
 const stampsTell = true
 
-// now is the time.
+// now returns the current time.
 func now() int64 { return clock(unix.CLOCK_REALTIME) }
 
-// stampNow is the clock that the kernel stamps files by: it stands still between two
-// ticks, and on a busy virtual machine for longer. What is changed from here on has no
-// earlier stamp.
+// stampNow returns the time by the clock that the kernel uses for file stamps. This clock does
+// not advance between two ticks, and for longer on a busy virtual machine. Later changes of
+// files have no earlier stamp.
 func stampNow() int64 { return clock(unix.CLOCK_REALTIME_COARSE) }
 
 func clock(id int32) int64 {

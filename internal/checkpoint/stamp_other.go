@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// stampOf is what the file system says of a file. That it was changed is told by
-// its time of modification here, which a program could set back.
+// stampOf returns the stamp of a file. Here, only the modification time shows a change, and a
+// program can set it back.
 func stampOf(info fs.FileInfo) stamp {
 	modified := info.ModTime().UnixNano()
 	return stamp{Size: info.Size(), Modified: modified, Changed: modified, Mode: uint32(info.Mode())}
 }
 
-// stampsTell: a program can set back what a stamp says of the time of a change.
+// stampsTell: a program can set back the change time in a stamp.
 const stampsTell = false
 
-// now is the time.
+// now returns the current time.
 func now() int64 { return time.Now().UnixNano() }
 
-// stampNow is the clock that files are stamped by.
+// stampNow returns the time by the clock of file stamps.
 func stampNow() int64 { return now() }

@@ -12,25 +12,25 @@ import (
 	"time"
 )
 
-// Store is the place of all checkpoints of a user. It is safe for concurrent use, by
-// several processes too. Nothing is made before it is needed.
+// Store has all checkpoints of a user. It is safe for concurrent use, also by several processes.
+// It creates files and folders when they are needed.
 type Store struct {
 	dir    string
-	added  atomic.Int64 // bytes since the last look at what there is in all
-	tidied atomic.Bool  // it was looked at once
+	added  atomic.Int64 // bytes added since the last clean-up
+	tidied atomic.Bool  // a clean-up ran
 
 	git gitReader
 
 	mu      sync.Mutex
-	owner   *lock // held as long as this process may have unfinished checkpoints
+	owner   *lock // held while this process may have unfinished checkpoints
 	ownerID string
 
-	recent map[string]left // what sessions of this process have left lately
+	recent map[string]left // how sessions of this process left paths recently
 
-	shared sharedLock // held while something is written that nothing names yet
+	shared sharedLock // held while contents are written that no record names yet
 }
 
-// left is how a session has left a path, when.
+// left records the state in which a session left a path, and the time.
 type left struct {
 	session string
 	state   State
@@ -40,8 +40,8 @@ type left struct {
 // mostRecent is how many paths are remembered.
 const mostRecent = 4096
 
-// remember notes what a session has made of a path, so that it is not taken for
-// another's work who looks at the same folders.
+// remember records that a session left path in the given state. Other sessions with the same
+// folders then do not record the change as theirs.
 func (s *Store) remember(session, path string, state State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +51,8 @@ func (s *Store) remember(session, path string, state State) {
 	s.recent[path] = left{session, state, time.Now()}
 }
 
-// leftByOthers reports whether a path is as another session has left it since a time.
+// leftByOthers reports whether another session left path in the state now, at the time since or
+// later.
 func (s *Store) leftByOthers(session string, since time.Time, path string, now State) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,14 +60,14 @@ func (s *Store) leftByOthers(session string, since time.Time, path string, now S
 	return ok && l.session != session && !l.at.Before(since) && l.state.same(now)
 }
 
-// New is the store in $HERMES_HOME.
+// New returns the store in $HERMES_HOME. It does not touch the disk.
 func New(home string) *Store {
 	dir := filepath.Join(home, "checkpoints")
 	return &Store{dir: dir, git: gitReader{dir: filepath.Join(dir, "git")}}
 }
 
-// writing keeps a clean-up, here or in another process, from taking what is written
-// and not yet named. done must follow.
+// writing prevents clean-ups, in this process and in others, from removing contents that no
+// record names yet. The caller must call done.
 func (s *Store) writing() (done func(), err error) {
 	if err := s.shared.enter(filepath.Join(s.dir, "lock")); err != nil {
 		return nil, fmt.Errorf("opening the checkpoints' folder: %w", err)
@@ -74,7 +75,7 @@ func (s *Store) writing() (done func(), err error) {
 	return s.shared.leave, nil
 }
 
-// sharedLock is a lock that many in this process hold as one.
+// sharedLock is a lock that several holders in this process share.
 type sharedLock struct {
 	mu   sync.Mutex
 	held *lock
@@ -102,12 +103,13 @@ func (l *sharedLock) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.n--; l.n == 0 {
-		_ = l.held.close() // gives the lock up
+		_ = l.held.close() // releases the lock
 		l.held = nil
 	}
 }
 
-// us names this process among those that have unfinished checkpoints.
+// us returns the id of this process as an owner of unfinished checkpoints. The first call
+// creates the owner file and locks it.
 func (s *Store) us() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,13 +130,14 @@ func (s *Store) us() (string, error) {
 			s.owner, s.ownerID = held, id
 			return id, nil
 		}
-		_ = held.close() // a clean-up has looked at it in that moment
+		_ = held.close() // a clean-up locked the file at that moment
 	}
 }
 
 func (s *Store) ownerFile(id string) string { return filepath.Join(s.dir, "owners", id) }
 
-// lives tells whether the process with unfinished checkpoints is still there.
+// lives reports whether the process of an owner is alive. If that cannot be determined, it
+// returns true. It removes the file of a dead owner.
 func (s *Store) lives(owner string) bool {
 	s.mu.Lock()
 	ours := owner == s.ownerID && s.owner != nil
@@ -147,19 +150,19 @@ func (s *Store) lives(owner string) bool {
 	}
 	held, err := openLock(s.ownerFile(owner))
 	if err != nil {
-		return true // not to be known: leave it alone
+		return true // unknown: assume that it is alive
 	}
-	defer held.close() // gives the lock up
+	defer held.close() // releases the lock
 	free, err := held.tryAlone()
 	if err != nil || !free {
 		return true
 	}
-	_ = os.Remove(s.ownerFile(owner)) // what is not there is dead, too
+	_ = os.Remove(s.ownerFile(owner)) // an owner without a file is dead too
 	return false
 }
 
-// Close lets go of what the process holds. Unfinished checkpoints are finished by
-// whoever looks at them next.
+// Close removes the owner file of this process. The next process that reads unfinished
+// checkpoints completes them.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,20 +174,20 @@ func (s *Store) Close() error {
 	return err
 }
 
-// Forget removes the checkpoints of a session. What only they needed goes with the
-// next clean-up.
+// Forget removes the checkpoints of a session. The next clean-up removes the contents that only
+// they needed. If the id cannot be the name of a file, Forget does nothing.
 func (s *Store) Forget(session string) error {
 	if !isName(session) {
-		return nil // nothing of ours
+		return nil // there are no checkpoints of such a session
 	}
 	if err := os.RemoveAll(s.sessionDir(session)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing the checkpoints of session %s: %w", session, err)
 	}
-	s.added.Add(1 << 40) // the next clean-up has something to do
+	s.added.Add(1 << 40) // makes the next clean-up run
 	return nil
 }
 
-// isName reports whether a session's id can be a file's name.
+// isName reports whether the id of a session can be the name of a file.
 func isName(id string) bool {
 	return id != "" && !strings.ContainsAny(id, `/\:`) && !strings.HasPrefix(id, ".")
 }

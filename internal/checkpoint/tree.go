@@ -15,39 +15,40 @@ import (
 // tree is the state of all folders of a workspace at one moment.
 type tree struct {
 	file    stamp // of the file that it was read from or written to; zero: none
-	began   int64 // when the look at the folders began
-	stamped int64 // the same, by the clock of files' stamps
+	began   int64 // when the scan began
+	stamped int64 // when the scan began, by the clock of file stamps
 	entries map[string]entry
-	repos   []repo // that entries come from
+	repos   []repo // repositories that entries refer to
 }
 
-// entry is what a tree knows of one path.
+// entry describes one path of a tree.
 type entry struct {
 	stamp
 	link string
-	// sum is of a file's content; zero: it was not read.
+	// sum is the sum of a file's content; zero: the content was not read.
 	sum    [32]byte
 	readAt int64 // when the content was read
-	kept   bool  // and the content is in the store
-	// git is the content's name in the repository before of which repo counts, from 1.
+	kept   bool  // the content is in the store
+	// git is the id of the content's object in the repository with the number repo. Numbers
+	// begin at 1; 0: none.
 	git  [20]byte
 	repo uint16
-	lost string // why the content can be had from nowhere
+	lost string // why the content is not available
 }
 
-// stamp is what the file system says of a file.
+// stamp has the metadata of a file that change with it.
 type stamp struct {
 	Size, Modified, Changed int64
 	Inode                   uint64
 	Mode                    uint32
 }
 
-// settling is how long a file must have been left alone before a stamp is trusted:
-// a clock's tick, and some more for file systems that count in coarse steps.
+// settling is how long a file must be unchanged before its stamp is trusted: the tick of a
+// clock, and a margin for file systems with coarse times.
 const settling = 20 * time.Millisecond
 
-// settled reports whether a content that was read at a time is the one that the
-// stamp belongs to for good: a later change would have changed the stamp.
+// settled reports whether a content that was read at readAt certainly belongs to the stamp: each
+// later change would have changed the stamp.
 func (s stamp) settled(readAt int64) bool { return s.Changed < readAt-int64(settling) }
 
 func (e entry) kind() string {
@@ -60,12 +61,12 @@ func (e entry) kind() string {
 	return kindFile
 }
 
-// safe reports whether the content can be had even if the file is gone.
+// safe reports whether the content is available even if the file is deleted.
 func (e entry) safe() bool { return e.kind() != kindFile || e.kept || e.repo > 0 }
 
 func (e entry) hasSum() bool { return e.sum != [32]byte{} }
 
-// state is the entry in words that are kept; the sum of what git has is not known.
+// state returns the entry as a State. For content that only git has, Sum is empty.
 func (e entry) state() State {
 	s := State{Kind: e.kind(), Mode: uint32(fs.FileMode(e.Mode).Perm())}
 	switch s.Kind {
@@ -80,7 +81,7 @@ func (e entry) state() State {
 	return s
 }
 
-// saved is a tree on the disk, by columns.
+// saved is a tree in its stored form, by columns.
 type saved struct {
 	Paths                                   string // each ended by NUL
 	Sizes, Modified, Changed, Inode, ReadAt []int64
@@ -96,7 +97,7 @@ type saved struct {
 
 func (s *Store) treeFile(name string) string { return filepath.Join(s.dir, "trees", name) }
 
-// save writes a tree under a name.
+// save writes a tree to the file with the given name.
 func (s *Store) save(t *tree, name string) error {
 	n := len(t.entries)
 	out := saved{
@@ -135,7 +136,8 @@ func (s *Store) save(t *tree, name string) error {
 	return nil
 }
 
-// fileStamp is the stamp of a file of our own; zero: it is not there.
+// fileStamp returns the stamp of a file of the store. If the file does not exist, it returns the
+// zero stamp.
 func fileStamp(path string) stamp {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -144,16 +146,18 @@ func fileStamp(path string) stamp {
 	return stampOf(info)
 }
 
-// pin gives a tree that lies under one name another one, which stays.
+// pin gives the stored tree from a second name, which later saves do not replace. If the file
+// cannot be linked, it writes the tree again.
 func (s *Store) pin(t *tree, from, name string) error {
 	if t.file != (stamp{}) && fileStamp(s.treeFile(from)) == t.file && os.Link(s.treeFile(from), s.treeFile(name)) == nil {
-		t.file = fileStamp(s.treeFile(from)) // a further name is a change, to the system
+		t.file = fileStamp(s.treeFile(from)) // a new hard link changes the stamp
 		return nil
 	}
 	return s.save(&tree{began: t.began, entries: t.entries, repos: t.repos}, name)
 }
 
-// load reads a tree.
+// load reads the tree with the given name. If the file is missing or damaged, it returns an
+// error.
 func (s *Store) load(name string) (*tree, error) {
 	file := fileStamp(s.treeFile(name))
 	data, err := os.ReadFile(s.treeFile(name))
@@ -188,7 +192,7 @@ func (s *Store) load(name string) (*tree, error) {
 	return t, nil
 }
 
-// newest is the name of the newest tree of a workspace's folders.
+// newest returns the file name of the newest tree of a workspace with these folders.
 func newest(folders []string) string {
 	return sumOf([]byte(strings.Join(folders, "\x00")))[:32]
 }
