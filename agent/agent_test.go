@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// recorder is a sink that remembers.
+// recorder is a sink that stores the events.
 type recorder struct {
 	events []agent.Event
 	also   func(agent.Event)
@@ -29,7 +29,7 @@ func (r *recorder) Event(e agent.Event) {
 	}
 }
 
-// of gives the events of one type.
+// of returns the events of one type.
 func of[E agent.Event](r *recorder) (found []E) {
 	for _, e := range r.events {
 		if e, ok := e.(E); ok {
@@ -61,7 +61,7 @@ func toolSet(t testing.TB, list ...tools.Tool) *tools.Set {
 
 type nothing struct{}
 
-// quick is a tool that answers at once.
+// quick returns a tool that answers at once.
 func quick(name string, readOnly bool) tools.Tool {
 	return tools.New(tools.Tool{Name: name, Description: name, ReadOnly: readOnly, Kind: tools.KindOther},
 		func(context.Context, *tools.Env, tools.Call, nothing) (tools.Result, error) {
@@ -69,7 +69,7 @@ func quick(name string, readOnly bool) tools.Tool {
 		})
 }
 
-// begin makes a session that is not stored yet.
+// begin returns a session that is not stored yet.
 func begin(t testing.TB, c agent.Config) *agent.Session {
 	t.Helper()
 	if c.Store == nil {
@@ -82,7 +82,7 @@ func begin(t testing.TB, c agent.Config) *agent.Session {
 	return s
 }
 
-// load takes up a stored session and reads its log.
+// load loads a stored session and reads its whole history.
 func load(t testing.TB, c agent.Config) *agent.Session {
 	t.Helper()
 	s, err := agent.Load(t.Context(), c)
@@ -104,7 +104,7 @@ func messages(t testing.TB, st *store.Store, id string) []store.Message {
 	return log
 }
 
-// checkLog holds a log against what every endpoint demands of a conversation.
+// checkLog checks that every endpoint accepts a history.
 func checkLog(t testing.TB, log []model.Message) {
 	t.Helper()
 	var open []string
@@ -149,7 +149,7 @@ func checkObject(t testing.TB, text string) {
 	}
 }
 
-// checkGrowth holds requests against each other: each an extension of the one before.
+// checkGrowth checks that each request extends the previous one.
 func checkGrowth(t testing.TB, requests []*model.Request) {
 	t.Helper()
 	for i := 1; i < len(requests); i++ {
@@ -173,7 +173,7 @@ func encode(t testing.TB, v any) []byte {
 	return data
 }
 
-// bare gives the model's part of stored messages.
+// bare returns the messages of a stored history without the fields of the store.
 func bare(log []store.Message) (out []model.Message) {
 	for _, m := range log {
 		out = append(out, m.Message)
@@ -181,7 +181,7 @@ func bare(log []store.Message) (out []model.Message) {
 	return out
 }
 
-// render shows a log in one line a message, as the tests compare it.
+// render returns a history as text with one line per message.
 func render(log []store.Message) string {
 	var b strings.Builder
 	for _, m := range log {

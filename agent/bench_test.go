@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// What a turn with one call costs when the log already holds so many messages:
-// it must not grow with them.
+// BenchmarkTurn measures a turn with one call after a history of several lengths. The cost
+// must not depend on the length.
 func BenchmarkTurn(b *testing.B) {
 	for _, length := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(length), func(b *testing.B) {
@@ -23,7 +23,7 @@ func BenchmarkTurn(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			// The log grows while it is measured, so each round begins from the same.
+			// The history grows during the measurement, so it is cut after some turns.
 			head := store.Session{ID: s.ID()}
 			b.ResetTimer()
 			for i := 0; b.Loop(); i++ {
@@ -44,7 +44,7 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// What the loop adds to each delta.
+// BenchmarkDelta measures the cost of the turn loop for each delta.
 func BenchmarkDelta(b *testing.B) {
 	for b.Loop() {
 		s := begin(b, agent.Config{Model: fakemodel.Script(func(x *fakemodel.Exchange) {
@@ -63,7 +63,7 @@ type nowhere struct{}
 
 func (nowhere) Event(agent.Event) {}
 
-// endless answers every prompt with one call and then a text.
+// endless returns a model that answers every prompt with one call and then a text.
 func endless() *fakemodel.Model {
 	replies := make([]func(*fakemodel.Exchange), 2000)
 	for i := range replies {

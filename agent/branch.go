@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// branchedText is the result of a call whose real one comes after the fork.
+// branchedText is the result of a call whose own result comes after the fork.
 const branchedText = "this branch of the conversation begins before the call's result; what the call has changed is still changed"
 
 // Fork stores a new session with the history of another up to a message, including that
@@ -29,14 +29,14 @@ func Fork(ctx context.Context, st *store.Store, id, messageID string) (store.Ses
 	return branch, nil
 }
 
-// point is the place in a history where a branch begins.
+// point is the position in a history at which a branch starts.
 type point struct {
 	seq       int64
-	messageID string           // of that message; empty: before all of them
-	answers   []*store.Message // results of the calls that are open there
+	messageID string           // of the message at seq; empty: before the first message
+	answers   []*store.Message // results for the open calls
 }
 
-// branchPoint returns the place after a message. An empty messageID means the end.
+// branchPoint returns the position after a message. An empty messageID means the end.
 func branchPoint(ctx context.Context, st *store.Store, id, messageID string) (head store.Session, p point, err error) {
 	if head, err = st.Session(ctx, id); err != nil {
 		return head, p, err
@@ -77,7 +77,7 @@ func (p point) branch(head store.Session, title string) store.Session {
 	return b
 }
 
-// Endings of the titles of branches. A title has one of them at most.
+// Suffixes of the titles of branches. A title has at most one of them.
 const (
 	forkTitle   = " (fork)"
 	rewindTitle = " (before going back)"
@@ -90,12 +90,11 @@ func titled(title, what string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(title, forkTitle), rewindTitle) + what
 }
 
-// Rewind moves the session back to a message: the history ends with it. Another session,
-// branchID, keeps the history as it was. An empty messageID means the place before the
-// first message.
+// Rewind moves the session back to a message, which becomes the last one. The session
+// branchID keeps the previous history. If messageID is empty, all messages are removed.
 //
-// Files are not changed. If a turn runs in this process, Rewind returns [ErrBusy]; if one
-// runs in another, [store.ErrClaimed].
+// Files are not changed. If a turn runs in this process, Rewind returns [ErrBusy]. If one
+// runs in another process, it returns [store.ErrClaimed].
 func (s *Session) Rewind(ctx context.Context, messageID string) (branchID string, err error) {
 	return s.rewind(ctx, func(seq int64) (int64, error) {
 		if messageID == "" {
@@ -105,8 +104,9 @@ func (s *Session) Rewind(ctx context.Context, messageID string) (branchID string
 	})
 }
 
-// Undo rewinds to the place before the last prompt and returns that prompt. If there is
-// none, it returns [ErrNoPrompt]. Other errors are those of [Session.Rewind].
+// Undo moves the session back to the position before the last prompt and returns that
+// prompt. If there is none, it returns [ErrNoPrompt]. Other errors are those of
+// [Session.Rewind].
 func (s *Session) Undo(ctx context.Context) (prompt store.Message, branchID string, err error) {
 	branchID, err = s.rewind(ctx, func(int64) (int64, error) {
 		prompt, err = s.config.Store.LastPrompt(ctx, s.id)
@@ -121,7 +121,8 @@ func (s *Session) Undo(ctx context.Context) (prompt store.Message, branchID stri
 // ErrNoPrompt means that the session has no prompt that could be undone.
 var ErrNoPrompt = errors.New("there is no prompt to take back")
 
-// rewind moves the session back to the Seq that to returns for the last one.
+// rewind moves the session back to the Seq that to returns. The argument of to is the last
+// Seq.
 func (s *Session) rewind(ctx context.Context, to func(last int64) (int64, error)) (branchID string, err error) {
 	if !s.running.CompareAndSwap(false, true) {
 		return "", ErrBusy
@@ -152,9 +153,9 @@ func (s *Session) rewind(ctx context.Context, to func(last int64) (int64, error)
 	return branch.ID, s.reload(context.WithoutCancel(ctx))
 }
 
-// reload reads a history that was rewound.
+// reload reads the history of a session that was rewound.
 func (s *Session) reload(ctx context.Context) error {
-	s.forget() // the model no longer has the results after the message
+	s.forget() // the model no longer has the files that it read after the message
 	if err := s.sync(ctx); err != nil {
 		return fmt.Errorf("reading session %s again: %w", s.id, err)
 	}

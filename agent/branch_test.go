@@ -15,7 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// chat is a session of three prompts with calls in the answers to two of them.
+// chat returns a session with three prompts. Two of the answers have calls.
 func chat(t *testing.T) (agent.Config, *agent.Session) {
 	t.Helper()
 	var list []tools.Tool
@@ -48,7 +48,7 @@ func chat(t *testing.T) (agent.Config, *agent.Session) {
 	return c, s
 }
 
-// goOn has one more turn in a session and gives what the model was asked.
+// goOn runs one more turn and returns the messages that the model got.
 func goOn(t *testing.T, c agent.Config, s *agent.Session) []model.Message {
 	t.Helper()
 	if _, err := s.Turn(t.Context(), agent.Input{Text: "go on"}, &recorder{}); err != nil {
@@ -63,7 +63,8 @@ func answers() *fakemodel.Model {
 	return fakemodel.Func(func(x *fakemodel.Exchange) { x.Text("Fine.") })
 }
 
-// A fork at any message has the log up to it, goes on, and leaves the other alone.
+// TestFork forks at each message. The fork has the history up to it and continues. The
+// other session does not change.
 func TestFork(t *testing.T) {
 	t.Parallel()
 	c, s := chat(t)
@@ -83,7 +84,7 @@ func TestFork(t *testing.T) {
 		if render(copied[:i+1]) != render(log[:i+1]) || copied[i].ID != last.ID || !copied[i].Time.Equal(last.Time) {
 			t.Errorf("at %d:\n%s", i+1, render(copied))
 		}
-		for _, m := range copied[i+1:] { // calls that had no result yet
+		for _, m := range copied[i+1:] { // calls that had no result at that message
 			if m.Role != model.ToolRole || !m.IsError || !strings.Contains(m.Text(), "still changed") {
 				t.Errorf("at %d, added: %+v", i+1, m)
 			}
@@ -105,8 +106,8 @@ func TestFork(t *testing.T) {
 	}
 }
 
-// Going back to any message leaves the log as it was then, with plan and sums of
-// then; what came after is a session of its own, whole.
+// TestRewind moves back to each message. History, plan and usage are as they were then.
+// The previous history is a session of its own.
 func TestRewind(t *testing.T) {
 	t.Parallel()
 	for i := range 10 {
@@ -159,7 +160,7 @@ func checkBranch(t *testing.T, c agent.Config, s *agent.Session, branch string, 
 		t.Errorf("plan %+v", todos)
 	}
 	cost := 0.0
-	for _, reply := range []int{2, 9} { // those that cost something
+	for _, reply := range []int{2, 9} { // the responses that have a cost
 		if kept >= reply {
 			cost += 0.5
 		}
@@ -169,7 +170,7 @@ func checkBranch(t *testing.T, c agent.Config, s *agent.Session, branch string, 
 	}
 }
 
-// Taking prompts back, one after the other, until none is left.
+// TestUndo undoes all prompts one after the other.
 func TestUndo(t *testing.T) {
 	t.Parallel()
 	c, s := chat(t)
@@ -187,7 +188,8 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// While a turn runs there is no going back, here or in another window.
+// TestRewindWhileATurnRuns checks that a session with a running turn cannot be moved back,
+// in this window or in another.
 func TestRewindWhileATurnRuns(t *testing.T) {
 	t.Parallel()
 	c, s := chat(t)
@@ -206,7 +208,7 @@ func TestRewindWhileATurnRuns(t *testing.T) {
 	if _, err := s.Rewind(t.Context(), ""); !errors.Is(err, store.ErrClaimed) {
 		t.Error(err)
 	}
-	head, err := agent.Fork(t.Context(), c.Store, s.ID(), "") // forking is no harm
+	head, err := agent.Fork(t.Context(), c.Store, s.ID(), "") // a fork is possible
 	if err != nil || head.ForkedAt == "" {
 		t.Error(head, err)
 	}
@@ -217,8 +219,8 @@ func TestRewindWhileATurnRuns(t *testing.T) {
 	}
 }
 
-// A branch before a compaction has what the compaction stands for; one behind it has
-// the summary.
+// TestBranchesAroundACompaction checks forks before and after a compaction. The first has
+// the original messages, the second has the summary.
 func TestBranchesAroundACompaction(t *testing.T) {
 	t.Parallel()
 	c, s := chat(t)
@@ -251,10 +253,10 @@ func TestBranchesAroundACompaction(t *testing.T) {
 	}
 }
 
-// slow is a sink that is asked before each further page.
+// slow is a sink that records the number of events at each page.
 type slow struct {
 	recorder
-	pages []int // how much had been told when it was asked
+	pages []int // number of events before each page
 	err   error
 }
 
@@ -263,7 +265,8 @@ func (s *slow) Pace(context.Context) error {
 	return s.err
 }
 
-// A replay goes page by page, and no further than its reader lets it.
+// TestReplayWaitsForItsReader checks that a replay sends the next page only after Pace
+// returns.
 func TestReplayWaitsForItsReader(t *testing.T) {
 	t.Parallel()
 	st := openStore(t)
@@ -287,8 +290,8 @@ func TestReplayWaitsForItsReader(t *testing.T) {
 	}
 }
 
-// A session is opened without its log: what is known of it at once is from its sums
-// and its end.
+// TestLoadReadsTheEnd checks that a session loads without its whole history. Its first
+// values come from the totals and the end.
 func TestLoadReadsTheEnd(t *testing.T) {
 	t.Parallel()
 	c, s := chat(t)

@@ -3,12 +3,12 @@ package agent
 import "github.com/hermes-ls/hermes-ls/tools"
 
 const (
-	replyCap  = 200_000 // bytes of the results of one reply's calls, together
-	resultMin = 2_000   // bytes of a result, however much came before it
+	replyCap  = 200_000 // bytes of all results of one response's calls
+	resultMin = 2_000   // bytes that each result may have in any case
 )
 
-// budget limits the results of the calls of one response together: a model may call many
-// tools at once, and each result may be near its own limit.
+// budget limits the total size of the results of one response. A model may call many tools
+// at once, and each result may be near its own limit.
 type budget struct{ left int }
 
 // fit shortens a result to the rest of the budget.

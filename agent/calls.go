@@ -15,15 +15,15 @@ import (
 
 // call is one tool call of a response.
 type call struct {
-	tools.Call        // Args as the model wrote them: dispatch mends them, or says what is wrong
-	logged     string // the arguments as the log keeps them: always one JSON object
-	cut        bool   // not whole: the reply reached its length limit
+	tools.Call        // Args as the model wrote them; dispatch repairs or rejects them
+	logged     string // the arguments that are stored: always one JSON object
+	cut        bool   // the response reached its length limit within this call
 	tool       tools.Tool
 	result     tools.Result
 	took       time.Duration
-	stopped    context.Context // done when the user has stopped this call alone
+	stopped    context.Context // ends when the user stops only this call
 
-	interrupted bool // a cancel, or a stop of this call alone, came before its end
+	interrupted bool // the turn was canceled, or the user stopped this call, before it ended
 }
 
 // together limits the read-only calls that run at the same time.
@@ -72,7 +72,7 @@ func (t *turn) callBatch(ctx context.Context, batch []*call) error {
 	env := t.env(t.head, func(p tools.Progress) {
 		select {
 		case progress <- p:
-		case <-over: // said too late
+		case <-over: // the batch has ended
 		}
 	})
 	ended := make(chan int)
@@ -95,7 +95,7 @@ func (t *turn) callBatch(ctx context.Context, batch []*call) error {
 		}
 		for ; failure == nil && next < len(batch) && done[next]; next++ {
 			if failure = t.end(batch[next]); failure != nil {
-				stop() // the rest would not be kept either
+				stop() // the other results could not be stored either
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func (t *turn) callBatch(ctx context.Context, batch []*call) error {
 // errCallStopped is the cause if the user stops one call and not the turn.
 var errCallStopped = &tools.Stopped{Who: "the user stopped this call", Again: "Do not run it again unless the user asks for it"}
 
-// run runs the call. The call has a result afterwards in any case.
+// run runs the call and sets its result in every case.
 func (c *call) run(ctx context.Context, set *tools.Set, env *tools.Env) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -123,12 +123,12 @@ func (c *call) run(ctx context.Context, set *tools.Set, env *tools.Env) {
 		c.result = tools.Fail(cutText, c.Name)
 		return
 	}
-	c.result = tools.Fail("%s ended without a result", c.Name) // stays when the tool takes the goroutine with it
-	c.result, _ = set.Call(ctx, env, c.Call)                   // the error is ctx's own, and the result says so
+	c.result = tools.Fail("%s ended without a result", c.Name) // remains if the tool ends its goroutine
+	c.result, _ = set.Call(ctx, env, c.Call)                   // the error is that of ctx, and the result contains it
 	c.took, c.interrupted = time.Since(began), ctx.Err() != nil
 }
 
-// stored is the call as later requests repeat it.
+// stored returns the call that later requests repeat.
 func (c *call) stored() model.Call { return model.Call{ID: c.ID, Name: c.Name, Args: c.logged} }
 
 // display returns the call with arguments that are JSON.
@@ -151,7 +151,8 @@ func (s *Session) started(c *call) CallStarted {
 	return e
 }
 
-// locations returns the location that a call names, for editors that follow along.
+// locations returns the location of a call, for editors that follow the agent. If the call
+// has no path, it returns nil.
 func (s *Session) locations(kind tools.Kind, args json.RawMessage) []tools.Location {
 	var in struct {
 		Path   string
@@ -167,7 +168,7 @@ func (s *Session) locations(kind tools.Kind, args json.RawMessage) []tools.Locat
 	}
 	place := tools.Location{Path: path}
 	if line, err := strconv.Atoi(strings.Trim(string(in.Offset), `"`)); err == nil && kind == tools.KindRead {
-		place.Line = max(line, 0) // elsewhere it counts other things
+		place.Line = max(line, 0) // for other tools, an offset is not a line
 	}
 	return []tools.Location{place}
 }

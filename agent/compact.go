@@ -17,15 +17,15 @@ import (
 var compactWords string
 
 const (
-	keptShare     = 0.2             // of the window, for the newest messages, which stay as they are
-	keptMost      = 20_000          // tokens of them
-	windowGuess   = 128_000         // tokens, if the endpoint and the table do not say
-	growthBefore  = 1.2             // times what the last compaction has left, before the next one
-	changedWithin = 2 * time.Second // for asking which files have changed
+	keptShare     = 0.2             // of the context window, for the newest messages, which are not compacted
+	keptMost      = 20_000          // limit of their tokens
+	windowGuess   = 128_000         // tokens, if the window is not known
+	growthBefore  = 1.2             // growth since the last compaction before the next one
+	changedWithin = 2 * time.Second // timeout for the list of changed files
 	ackText       = "Understood. I go on from there."
 )
 
-// errNothingToCompact means that all messages belong to the newest ones.
+// errNothingToCompact means that the history has no messages before the newest ones.
 var errNothingToCompact = errors.New("there is nothing old enough to be summed up")
 
 // Compact replaces the older part of the history by a summary, on request. Hints tell the
@@ -73,9 +73,9 @@ func overflowed(err error) bool {
 	return errors.As(err, &failure) && failure.Kind == model.ErrOverflow
 }
 
-// compact replaces all but the newest messages by a summary. It asks the model for notes;
-// if that fails, the summary has only the facts that hermes-ls knows. If it returns no
-// error and ctx has ended, nothing was changed.
+// compact replaces all but the newest messages by a summary. It asks the model for notes.
+// If that fails, the summary has only the facts that hermes-ls knows. If ctx ends first,
+// compact changes nothing and returns nil.
 func (t *turn) compact(ctx context.Context, hints string) error {
 	window := t.window()
 	if window <= 0 {
@@ -108,7 +108,7 @@ func (t *turn) compact(ctx context.Context, hints string) error {
 		t.sink.Event(news)
 		return fmt.Errorf("keeping the summary: %w", err)
 	}
-	t.forget() // the model no longer has the results
+	t.forget() // the model no longer has the files that it read
 	if err := t.renew(); err != nil {
 		t.notice("The session goes on with the instructions and tools it had: %v.", err)
 	}
@@ -139,8 +139,8 @@ func (t *turn) changedFiles() []string {
 	return paths
 }
 
-// renew replaces the system prompt and the tools by the current ones. The prompt cache
-// holds nothing after a compaction in any case.
+// renew replaces the system prompt and the tools by the current ones. A compaction has
+// already made the prompt cache useless.
 func (t *turn) renew() error {
 	if t.config.Renew == nil {
 		return nil
@@ -168,8 +168,9 @@ func (t *turn) renew() error {
 	return nil
 }
 
-// askForNotes asks the model for notes. The request is the last one with one more message,
-// so that the prompt cache holds. If it is too long, the newer half is sent.
+// askForNotes asks the model for notes. The request extends the previous one by one
+// message, so that the prompt cache applies. If it is too long, only its newer half is
+// sent.
 func (t *turn) askForNotes(ctx context.Context, hints string) (string, *model.Usage, error) {
 	text := compactWords
 	if hints = strings.TrimSpace(hints); hints != "" {
@@ -218,9 +219,9 @@ func (t *turn) notesOf(ctx context.Context, messages []model.Message, text strin
 }
 
 // boundary returns the index of the first of the newest messages, which together have at
-// most so many tokens. It is a prompt, or a response before which all calls have results.
-// The last such message is included unless it has more than most tokens. If nothing before
-// it can be compacted, boundary returns a negative number.
+// most the given tokens. It is not a tool result, so the calls before it have results. The
+// last such message may have up to most tokens. If there is too little to compact before
+// it, boundary returns -1.
 func (h *history) boundary(tokens, most int) int {
 	from, bytes := len(h.messages), 0
 	for i := len(h.messages) - 1; i >= 0 && h.origins[i].seq > 0; i-- {
@@ -258,7 +259,7 @@ func (h *history) compact(m *store.Message) {
 		from = len(h.messages)
 	}
 	messages, origins := h.messages[from:], h.origins[from:]
-	h.messages, h.origins = nil, nil // requests under way hold on to the old ones
+	h.messages, h.origins = nil, nil // running requests still use the old slices
 	h.put(m.Message, origin{})
 	if len(messages) > 0 && messages[0].Role == model.User {
 		h.put(model.ResponseMessage("", ackText), origin{})

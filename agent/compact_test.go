@@ -17,13 +17,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// asksForNotes tells a compaction's request from others.
+// asksForNotes reports whether a request is that of a compaction.
 func asksForNotes(r *model.Request) bool {
 	last := r.Messages[len(r.Messages)-1]
 	return last.Role == model.User && strings.Contains(last.Text(), "about to be cut")
 }
 
-// player answers requests for notes with "NOTES n", others by the turn's number.
+// player answers requests for notes with "NOTES n", and the others with answer.
 func player(notes *int, answer func(x *fakemodel.Exchange)) *fakemodel.Model {
 	return fakemodel.Func(func(x *fakemodel.Exchange) {
 		if asksForNotes(x.Request) {
@@ -57,8 +57,8 @@ func talk(t *testing.T, s *agent.Session, texts ...string) *recorder {
 	return r
 }
 
-// A conversation that fills the window is summed up before a request, keeps what
-// matters, and goes on as the same session, also after it was loaded again.
+// TestCompaction checks that a history that fills the window is compacted before a
+// request. The session then continues, also after it was loaded again.
 func TestCompaction(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("word ", 700) // 900 tokens
@@ -143,9 +143,9 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-// However a compaction's request ends, the session is as good as before.
-// Texts of extensions stand in the summary, and a text that would end a turn may be
-// replaced, or continue the turn once.
+// TestTextsOfExtensions checks that the summary contains texts of extensions, that an
+// extension can replace the text that would end a turn, and that it can continue the turn
+// once.
 func TestTextsOfExtensions(t *testing.T) {
 	t.Parallel()
 	notes := 0
@@ -239,8 +239,8 @@ func TestNothingToCompact(t *testing.T) {
 	}
 }
 
-// A request that the endpoint finds too long is made shorter and sent again, before
-// anybody saw an error.
+// TestOverflow checks that a request that is too long for the endpoint is compacted and
+// sent again, without an error for the user.
 func TestOverflow(t *testing.T) {
 	t.Parallel()
 	overflows := 0
@@ -270,7 +270,8 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// What is one message too long for any window is an error, not a loop.
+// TestOverflowForGood checks that a message that is too long for every window is an error,
+// not a loop.
 func TestOverflowForGood(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.Func(func(x *fakemodel.Exchange) { x.Fail(&model.Error{Kind: model.ErrOverflow}) })
@@ -282,8 +283,8 @@ func TestOverflowForGood(t *testing.T) {
 	}
 }
 
-// Whatever is said and done, and wherever compactions fall: every request is one that
-// endpoints take, and a session that is loaded sends what the living one would.
+// TestCompactAnything compacts at random places. Every endpoint must accept every request,
+// and a loaded session must send the same request as the running one.
 func TestCompactAnything(t *testing.T) {
 	t.Parallel()
 	st := openStore(t)
@@ -319,7 +320,8 @@ func TestCompactAnything(t *testing.T) {
 	})
 }
 
-// sameUsage allows for a window's estimate from less of the log than there was.
+// sameUsage compares usage. Used may differ slightly, because a loaded session estimates
+// it from fewer messages.
 func sameUsage(a, b agent.UsageChanged) bool {
 	off := a.Used - b.Used
 	a.Used = b.Used

@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// The parts of a compaction's text. A later compaction finds them again in the text
-// of the one before, so they are part of what is stored.
+// Headings of a compaction's text. They are stored: a later compaction finds the parts of
+// the earlier text by them.
 const (
 	digestHead  = "The older part of this conversation did not fit the context window any more. This stands for it: data, put together by hermes-ls and by you, not said by the user now."
 	askedPart   = "## What the user asked, in their words"
@@ -22,19 +22,19 @@ const (
 )
 
 const (
-	askedMost   = 40     // requests that are kept: the first ones and the last ones
+	askedMost   = 40     // number of prompts: the first and the last ones
 	askedLong   = 600    // bytes of each
 	currentLong = 16_000 // bytes of the newest one
 	filesMost   = 60
 	notesLong   = 24_000 // bytes
 )
 
-// digest is the text that stands for the messages before from: what can be known
-// without a model, and the notes of one. known are the files that are known to have
-// changed, whoever changed them.
+// digest returns the text that replaces the messages before from. It has the facts that
+// are known without a model, and the model's notes. known are files that have changed, no
+// matter which program changed them.
 func (h *history) digest(from int, notes string, known []string, env *tools.Env) string {
 	old := h.messages[:from]
-	var before string // the text of an earlier compaction
+	var before string // the text of the previous compaction
 	if len(old) > 0 && h.origins[0].seq == 0 {
 		before = old[0].Text()
 	}
@@ -48,7 +48,7 @@ func (h *history) digest(from int, notes string, known []string, env *tools.Env)
 	part(&b, changedPart, changed)
 	part(&b, readPart, newest(read, filesMost))
 	if notes == "" {
-		_, notes, _ = strings.Cut(before, notesPart+"\n") // better than none
+		_, notes, _ = strings.Cut(before, notesPart+"\n") // older notes are better than none
 	}
 	if notes = clipped(strings.TrimSpace(notes), notesLong); notes != "" {
 		fmt.Fprintf(&b, "\n\n%s\n%s", notesPart, notes)
@@ -66,7 +66,7 @@ func part(b *strings.Builder, title string, items []string) {
 	}
 }
 
-// listed are the items of a part of an earlier digest.
+// listed returns the items of a part of an earlier digest.
 func listed(text, title string) []string {
 	text, _, _ = strings.Cut(text, "\n"+notesPart+"\n")
 	_, text, found := strings.Cut(text, "\n"+title+"\n- ")
@@ -78,8 +78,8 @@ func listed(text, title string) []string {
 }
 
 // asked returns the user's prompts, quoted so that no line looks like a heading. If the
-// newest prompt is among the old messages, it is kept nearly whole: it may still be worked
-// on.
+// newest prompt is among the old messages, up to currentLong bytes of it are kept, because
+// the turn may still work on it.
 func (h *history) asked(from int, before string) []string {
 	said := listed(before, askedPart)
 	last := -1
@@ -123,7 +123,7 @@ func plan(h *history) []string {
 	return lines
 }
 
-// files are the paths that calls have named, without those of failed edits.
+// files returns the paths in the arguments of calls, except those of failed calls.
 func files(messages []model.Message, env *tools.Env) (changed, read []string) {
 	failed := map[string]bool{}
 	for _, m := range messages {
@@ -147,7 +147,7 @@ func files(messages []model.Message, env *tools.Env) (changed, read []string) {
 	return changed, read
 }
 
-// pathsOf are the files that a call names, also in a patch of several files.
+// pathsOf returns the files in the arguments of a call. A patch may have several.
 func pathsOf(c model.Call, env *tools.Env) []string {
 	var in struct{ Path, Patch string }
 	if json.Unmarshal([]byte(c.Args), &in) != nil {
@@ -171,7 +171,7 @@ func pathsOf(c model.Call, env *tools.Env) []string {
 	return paths
 }
 
-// nameOf spells a path in the one way in which the files of a session are named.
+// nameOf returns the name of a file in the form that the session uses for all files.
 func nameOf(path string, env *tools.Env) string {
 	if env.Files != nil {
 		if abs, err := env.Files.Abs(path); err == nil {
@@ -181,7 +181,7 @@ func nameOf(path string, env *tools.Env) string {
 	return strings.Map(printable, path)
 }
 
-// newest are the last of the items, each once.
+// newest returns the last items, without duplicates, at most limit.
 func newest(items []string, limit int) []string {
 	var kept []string
 	for _, item := range slices.Backward(items) {

@@ -12,16 +12,16 @@ import (
 // block for long.
 type Sink interface{ Event(Event) }
 
-// Event is something that happened in a turn; one of the types below.
+// Event is one event of a turn. Its types are below.
 type Event interface{ event() }
 
 type (
-	// UserMessage is the prompt, once it is durable.
+	// UserMessage is the prompt. It is sent after the prompt is stored.
 	UserMessage struct {
 		MessageID string
 		Text      string
 		Images    []model.Image
-		Attached  string // what the model gets after Text, as it gets it; empty: nothing
+		Attached  string // the text that the model gets after Text; empty: none
 	}
 	// Text is a piece of the answer.
 	Text struct{ MessageID, Text string }
@@ -33,74 +33,74 @@ type (
 		Kind      tools.Kind
 		Title     string
 		Locations []tools.Location
-		Stop      func() `json:"-"` // ends this call alone; nil: it is told of afterwards
+		Stop      func() `json:"-"` // ends only this call; nil: the call has already ended
 	}
-	// CallProgress is news of a running call.
+	// CallProgress is the progress of a running call.
 	CallProgress struct{ tools.Progress }
-	// CallEnded is a call's result, once it is durable.
+	// CallEnded is the result of a call. It is sent after the result is stored.
 	CallEnded struct {
 		Call     tools.Call
 		Result   tools.Result
 		Duration time.Duration
-		// Interrupted says that a cancel, or the user's stop of this call alone, came
-		// before its end. It is false in the events of a stored session.
+		// Interrupted reports that the turn was canceled, or that the user stopped this call,
+		// before it ended. It is false in the events of a stored session.
 		Interrupted bool
 	}
 	// PlanChanged is the whole todo list.
 	PlanChanged struct{ Todos []tools.Todo }
-	// UsageChanged counts the session so far. Used is the size of the last request
-	// and its reply in tokens, Window the model's context window.
+	// UsageChanged is the usage of the session. Used is the size of the last request and its
+	// response in tokens. Window is the model's context window.
 	UsageChanged struct {
 		Total    model.Usage
 		Requests int
 		Used     int
 		Window   int
 	}
-	// TitleChanged names the session, after its first prompt.
+	// TitleChanged is the title that the session got from its first prompt.
 	TitleChanged struct{ Title string }
-	// Rewound says that the log has lost its end, which another session keeps: see
-	// [Session.Rewind] and [Session.Undo].
+	// Rewound reports that the session was moved back. Another session keeps the previous
+	// history: see [Session.Rewind] and [Session.Undo].
 	Rewound struct {
-		MessageID string // the last message that is left; empty: none, or see Prompt
-		Prompt    string // the first message that is gone, where that is a prompt taken back
-		Text      string // what that prompt said
-		BranchID  string // the session that keeps the log as it was
+		MessageID string // the last message of the history; empty: none, or see Prompt
+		Prompt    string // the first removed message, if it is a prompt that was undone
+		Text      string // the text of that prompt
+		BranchID  string // the session that has the previous history
 	}
-	// Compaction announces that the older part of the history is being compacted for the
-	// model, or has been. The editor keeps all messages.
+	// Compaction reports that the older part of the history is being compacted for the model,
+	// or was compacted. The editor keeps all messages.
 	Compaction struct {
-		ID      string // of its message in the log
+		ID      string // of its message in the history
 		Status  CompactionStatus
-		Summary string // what stands for the older part now
-		Error   string // why it failed, or has only what hermes-ls itself knows
-		Before  int    // tokens that the next request would have had, and has
+		Summary string // the text that replaces the older part
+		Error   string // why it failed, or why the summary has only the facts that hermes-ls knows
+		Before  int    // tokens of the next request, before and after
 		After   int
 	}
-	// ChildStarted announces that a subagent works now, for the first time or again.
+	// ChildStarted reports that a subagent starts or resumes work.
 	ChildStarted struct {
 		Child
-		Stop func() // ends this subagent alone
+		Stop func() // ends only this subagent
 	}
-	// ChildEvent is something that happened in a subagent's turn.
+	// ChildEvent is an event of a subagent's turn.
 	ChildEvent struct {
-		SessionID string // the subagent's
+		SessionID string // the id of the subagent's session
 		Event     Event
 	}
-	// ChildEnded says how a subagent's work ended.
+	// ChildEnded is the result of a subagent.
 	ChildEnded struct {
 		Child
 		Status   string // completed, failed, interrupted or timeout
-		Summary  string // what it reported
-		Error    string // why it did not complete; empty: it did
+		Summary  string // its report
+		Error    string // why it did not complete; empty if it did
 		Calls    int
 		Usage    model.Usage
 		Duration time.Duration
 	}
-	// Notice is a word to the user that is no part of the conversation.
+	// Notice is a message to the user. The model does not get it.
 	Notice struct{ Text string }
 )
 
-// CompactionStatus is the state of a compaction, as ACP names it.
+// CompactionStatus is the state of a compaction, in ACP's spelling.
 type CompactionStatus string
 
 const (
@@ -110,17 +110,17 @@ const (
 	CompactionCancelled CompactionStatus = "cancelled"
 )
 
-// Child is a subagent as its parent's editor knows it.
+// Child describes a subagent for the parent's editor.
 type Child struct {
-	SessionID  string // its own session
+	SessionID  string // the subagent's session
 	ParentID   string // the session that delegated
-	CallID     string // the call of the parent that asked for the work; empty: none did
+	CallID     string // the parent's call that started the subagent; empty: none
 	Goal       string
 	Model      string
 	Background bool // the parent does not wait for it
 }
 
-// String returns one line for the user. While the compaction runs, it is empty.
+// String returns a message for the user. If the compaction is running, it returns "".
 func (c Compaction) String() string {
 	switch {
 	case c.Status == CompactionRunning:
@@ -155,7 +155,7 @@ func (ChildEvent) event()   {}
 func (ChildEnded) event()   {}
 func (Notice) event()       {}
 
-// StopReason is the reason for the end of a turn, as ACP names it.
+// StopReason is the reason for the end of a turn, in ACP's spelling.
 type StopReason string
 
 const (
@@ -168,26 +168,26 @@ const (
 
 // Input is a prompt.
 type Input struct {
-	// ID becomes the message's; unique, or empty: one is made.
+	// ID becomes the id of the message. It must be unique. If it is empty, a new id is used.
 	ID     string
 	Text   string
 	Images []model.Image
-	// Calls are made before the model is asked, as if it had asked for them: what a
-	// person starts without the model's help. Tools and arguments are the caller's.
+	// Calls run before the first request, as if the model had made them. The user starts such
+	// a call. The caller sets tools and arguments.
 	Calls []tools.Call
-	// Report asks for one answer without tool calls. If the response has calls or no
-	// text, the turn ends with [MaxTurnRequests], and no call runs.
+	// Report makes the turn one request whose calls do not run. If the response has calls or
+	// no text, the turn ends with [MaxTurnRequests].
 	Report bool
-	// News is what hermes-ls itself has to tell the model, such as results of work in
-	// the background. It reaches the model after Text, marked as data.
+	// News are notices of hermes-ls for the model, such as the exit of a background command.
+	// They follow Text, and are marked as data.
 	News []string
-	// Context is resources quoted by the editor: selections, files, diagnostics.
-	// It reaches the model after Text, marked as data.
+	// Context has resources that the editor attached: selections, files, diagnostics. They
+	// follow Text, and are marked as data.
 	Context []Resource
 }
 
 // Resource is a piece of context with its origin.
 type Resource struct {
 	URI  string
-	Text string // empty: a link only
+	Text string // empty: only a link
 }

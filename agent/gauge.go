@@ -2,20 +2,20 @@ package agent
 
 import "github.com/hermes-ls/hermes-ls/agent/model"
 
-// gauge estimates how full the context window is: the endpoint's count, and an estimate of
-// the messages since.
+// gauge estimates the tokens of the next request. It adds an estimate for the newest
+// messages to the endpoint's count.
 type gauge struct {
 	base    int // bytes of the system prompt and the tools
-	bytes   int // of everything that the next request says
-	counted int // of these, by the endpoint
-	tokens  int // what the endpoint counted
+	bytes   int // of the whole next request
+	counted int // the bytes that the endpoint has counted
+	tokens  int // the endpoint's count
 }
 
-// bytesPerToken is usual for English and code. The endpoint's own count replaces it.
+// bytesPerToken is typical for English and code. The endpoint's own count replaces it.
 const bytesPerToken = 4
 
-// imageBytes is what a picture counts for; endpoints charge by its size, not by
-// its bytes.
+// imageBytes is the estimate for a picture. Endpoints count its size in pixels, not its
+// bytes.
 const imageBytes = 1500 * bytesPerToken
 
 // messageBytes is the cost of a message besides its text.
@@ -26,7 +26,8 @@ func (g *gauge) used() int {
 	return g.tokens + g.estimate(g.bytes-g.counted)
 }
 
-// estimate turns bytes into tokens at the rate of what the endpoint has counted.
+// estimate converts bytes to tokens. If the endpoint has counted enough, it uses the
+// endpoint's ratio.
 func (g *gauge) estimate(bytes int) int {
 	if g.counted > 2000 && g.tokens > 0 {
 		rate := min(max(float64(g.counted)/float64(g.tokens), 2), 6)
@@ -35,16 +36,17 @@ func (g *gauge) estimate(bytes int) int {
 	return bytes / bytesPerToken
 }
 
-// measured sets the endpoint's count of a request and its response, the last message.
-// Reasoning is not sent back.
+// measured sets the endpoint's count of a request and its response, the last message. It
+// subtracts reasoning, which is not sent again.
 func (g *gauge) measured(u *model.Usage) {
 	if u.Input == 0 {
-		return // an endpoint that does not count
+		return // the endpoint does not count
 	}
 	g.tokens, g.counted = u.Input+u.Output-min(u.Reasoning, u.Output), g.bytes
 }
 
-// ground counts the system prompt and the tools, once.
+// ground adds the system prompt and the tools. If they are already counted, it does
+// nothing.
 func (g *gauge) ground(system string, offered []model.Tool) {
 	if g.base > 0 {
 		return
@@ -56,7 +58,7 @@ func (g *gauge) ground(system string, offered []model.Tool) {
 	g.bytes += g.base
 }
 
-// reground counts another system prompt and other tools in their place.
+// reground replaces the counts of the system prompt and the tools.
 func (g *gauge) reground(system string, offered []model.Tool) {
 	messages := g.bytes - g.base
 	g.base, g.bytes = 0, 0
@@ -64,7 +66,8 @@ func (g *gauge) reground(system string, offered []model.Tool) {
 	g.shrunk(messages)
 }
 
-// shrunk starts again after a compaction that has left so many bytes of messages.
+// shrunk resets the counts after a compaction. bytes is the size of the remaining
+// messages.
 func (g *gauge) shrunk(bytes int) {
 	bytes += g.base
 	g.tokens, g.counted, g.bytes = g.estimate(bytes), bytes, bytes

@@ -19,7 +19,7 @@ func (s *Session) Steer(text string) bool { return s.inbox.add(text) }
 // inbox holds the messages to a running turn that are not in the history yet.
 type inbox struct {
 	mu    sync.Mutex
-	open  bool // a turn runs and will hear
+	open  bool // a turn runs and reads the messages
 	texts []string
 }
 
@@ -38,8 +38,7 @@ func (s *inbox) listen() {
 	s.open = true
 }
 
-// close makes the inbox accept nothing more. The next turn gets the messages that are
-// left.
+// close makes the inbox reject new messages. The next turn gets the remaining ones.
 func (s *inbox) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +73,7 @@ func (t *turn) drainInbox() error {
 	return t.appendNotices()
 }
 
-// appendNotices appends new notices to the history, for the model alone.
+// appendNotices appends new notices to the history. Only the model gets them.
 func (t *turn) appendNotices() error {
 	if t.config.Notices == nil {
 		return nil
@@ -90,7 +89,7 @@ func (t *turn) appendNotices() error {
 	return nil
 }
 
-// callFirst runs the calls that came with the prompt, as if the model had made them.
+// callFirst runs the calls of the prompt as if the model had made them.
 func (t *turn) callFirst(ctx context.Context, wanted []tools.Call) error {
 	reply := &model.Reply{Finish: model.FinishCalls}
 	for _, c := range wanted {

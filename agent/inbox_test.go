@@ -12,8 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// What is said to a running turn is heard between two requests, and by a turn that
-// was about to end; nobody hears it when none runs.
+// TestSteer checks that the model gets a message between two requests, and at the end of a
+// turn. If no turn runs, Steer returns false.
 func TestSteer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -52,7 +52,8 @@ func TestSteer(t *testing.T) {
 	})
 }
 
-// News reaches the model with its next request, and prolongs no turn.
+// TestNews checks that the next request contains the notices, and that they do not extend
+// a turn.
 func TestNews(t *testing.T) {
 	t.Parallel()
 	news := make(chan string, 2)
@@ -81,7 +82,7 @@ func TestNews(t *testing.T) {
 	}
 }
 
-// Calls that come with a prompt run before the model is asked.
+// TestCallsFirst checks that the calls of a prompt run before the first request.
 func TestCallsFirst(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.Script(func(x *fakemodel.Exchange) { x.Text("Seen.") })
@@ -101,7 +102,8 @@ func TestCallsFirst(t *testing.T) {
 	}
 }
 
-// A tool says itself what becomes of its call when the server dies.
+// TestInterruptedTool checks that a tool decides the result of a call that a killed server
+// left open.
 func TestInterruptedTool(t *testing.T) {
 	t.Parallel()
 	st := openStore(t)

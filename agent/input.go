@@ -41,7 +41,8 @@ func compose(in Input) string {
 
 const titleLimit = 60
 
-// titleOf names a session after its first prompt: the first line, cut at a word.
+// titleOf returns the title of a session from its first prompt: the first line, cut at a
+// word.
 func titleOf(in Input) string {
 	for line := range strings.Lines(in.Text) {
 		words := strings.Fields(strings.Map(printable, line))
@@ -66,7 +67,7 @@ func shortened(text string, limit int) string {
 	return strings.TrimRight(text, " .,;:") + "…"
 }
 
-// printable drops characters that move the cursor or reverse the text.
+// printable removes characters that move the cursor or change the direction of text.
 func printable(r rune) rune {
 	switch {
 	case r == '\t':

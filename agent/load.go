@@ -10,7 +10,8 @@ import (
 // page is the number of messages that are read at once.
 const page = 200
 
-// loadTail reads the sums, the plan and the end of the history, where calls may be open.
+// loadTail reads the totals, the plan and the end of the history, which may have open
+// calls.
 func (s *Session) loadTail(ctx context.Context, totals store.Totals) error {
 	tail, err := s.config.Store.Tail(ctx, s.id, int64(totals.Messages))
 	if err != nil {
@@ -27,7 +28,7 @@ func (s *Session) loadTail(ctx context.Context, totals store.Totals) error {
 	return nil
 }
 
-// newHistory returns a history without messages that has the sums.
+// newHistory returns a history without messages. It has the totals and the plan.
 func (s *Session) newHistory(ctx context.Context, totals store.Totals) (history, error) {
 	h := history{usage: totals.Usage, requests: totals.Requests, counted: int64(totals.Messages)}
 	head := s.Head()
@@ -51,7 +52,7 @@ func (s *Session) setHistory(h history, totals store.Totals) {
 }
 
 // sync reads the messages that another process has added. If the history is not loaded, or
-// was rewound, sync loads all that the next request needs.
+// was rewound, sync loads the messages of the next request.
 func (s *Session) sync(ctx context.Context) error {
 	totals, err := s.config.Store.Totals(ctx, s.id)
 	if err != nil {
@@ -67,7 +68,7 @@ func (s *Session) sync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Messages that a compaction replaces are not read.
+	// Messages that a compaction has replaced are not read.
 	last, keeps, err := s.config.Store.LastCompaction(ctx, s.id)
 	if err != nil {
 		return err
@@ -97,7 +98,7 @@ func (s *Session) readFrom(ctx context.Context, after int64, add func(*store.Mes
 	}
 }
 
-// ensureLoaded loads the history unless that was done. A running turn has done it.
+// ensureLoaded loads the history if it is not loaded. If a turn runs, the turn does that.
 func (s *Session) ensureLoaded(ctx context.Context) error {
 	if !s.running.CompareAndSwap(false, true) {
 		return nil
@@ -109,8 +110,8 @@ func (s *Session) ensureLoaded(ctx context.Context) error {
 	return s.sync(ctx)
 }
 
-// compactedCall reports whether a call of that id is in the part of the history that is
-// not in memory. If the store cannot be read, it returns false: the next write fails.
+// compactedCall reports whether a call with that id is in the part of the history that is
+// not in memory. If the store cannot be read, it returns false, and the next write fails.
 func (t *turn) compactedCall(id string) bool {
 	if id == "" || t.history.unmeasured == 0 {
 		return false

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 		dieInCall(path)
 		return
 	}
-	if err := flag.Set("rapid.checks", "40"); err != nil { // the command line may say more
+	if err := flag.Set("rapid.checks", "40"); err != nil { // the command line may have set more
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)
@@ -71,8 +71,8 @@ func dieInCall(path string) {
 	fmt.Println("not killed", err)
 }
 
-// After kill -9 in the middle of calls the session is listed, replays with a
-// result for every call, and goes on.
+// TestKilled kills a server with kill -9 during calls. The session is then listed, replays
+// with a result for every call, and continues.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), store.FileName)
@@ -90,7 +90,7 @@ func TestKilled(t *testing.T) {
 	for len(said) < 3 && lines.Scan() {
 		said = append(said, lines.Text())
 	}
-	// While it lives, nobody takes its calls away from it.
+	// While that server runs, another one does not close its calls.
 	st := store.New(path, store.Options{})
 	defer st.Close()
 	m := fakemodel.Script(func(x *fakemodel.Exchange) { x.Text("fine") })
@@ -108,7 +108,7 @@ func TestKilled(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // it was killed: an error is right
+	_ = cmd.Wait() // it was killed, so an error is expected
 
 	page, _, err := st.List(t.Context(), store.Filter{})
 	if err != nil || len(page) != 1 || page[0].ID != said[0] || page[0].Title != "go" {
@@ -137,8 +137,8 @@ func TestKilled(t *testing.T) {
 	checkLog(t, m.Requests()[0].Messages)
 }
 
-// A replay tells what the turn told: the same messages, calls, results, plan,
-// title and usage.
+// TestReplay checks that a replay sends the same messages, calls, results, plan, title and
+// usage as the turn.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	old := "a"
@@ -154,12 +154,12 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	var replies []func(*fakemodel.Exchange)
-	for range 35 { // more than a page of messages
+	for range 35 { // more than one page of messages
 		replies = append(replies, func(x *fakemodel.Exchange) {
 			x.Thought("hm")
 			x.Text("Now.")
 			x.Call("", "edit", "{}")
-			x.Call("", "edit", "{]") // not understood
+			x.Call("", "edit", "{]") // not valid JSON
 		}, func(*fakemodel.Exchange) {}, func(x *fakemodel.Exchange) {
 			x.Text("Done.")
 			x.Usage(model.Usage{Input: 10, Output: 1, Cost: 0.5})
@@ -190,16 +190,16 @@ func TestReplay(t *testing.T) {
 	}
 	for i := range live.events {
 		if e, ok := live.events[i].(agent.CallStarted); ok {
-			e.Stop = nil // there is nothing to stop any more
+			e.Stop = nil // a replay has nothing to stop
 			live.events[i] = e
 		}
 		if e, ok := live.events[i].(agent.CallEnded); ok {
-			e.Duration = 0 // not kept
+			e.Duration = 0 // not stored
 			e.Result.Shown = slices.DeleteFunc(slices.Clone(e.Result.Shown), func(c tools.Content) bool { return c.Terminal != "" })
 			if len(e.Result.Shown) == 0 {
 				e.Result.Shown = nil
 			}
-			// A copy by its exported fields: how a result was made is not replayed.
+			// Only the exported fields are compared, because a replay does not have the others.
 			e.Result = tools.Result{JSON: e.Result.JSON, IsError: e.Result.IsError, Images: e.Result.Images, Shown: e.Result.Shown}
 			live.events[i] = e
 		}
@@ -246,8 +246,8 @@ func TestLoadUnknown(t *testing.T) {
 	}
 }
 
-// A session is stored with its first prompt, and not before; what was set until
-// then is not lost, and what is frozen stays.
+// TestUpdate checks that the first prompt stores a session with all earlier changes, and
+// that ID, System and Tools never change.
 func TestUpdate(t *testing.T) {
 	t.Parallel()
 	st := openStore(t)
@@ -279,7 +279,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// A session that was deleted under a window's hands says so.
+// TestDeleted checks the error for a session that another window has deleted.
 func TestDeleted(t *testing.T) {
 	t.Parallel()
 	st := openStore(t)

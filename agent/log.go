@@ -13,34 +13,34 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Results that the loop writes for calls without one.
+// Results of calls that have no result of their tool.
 const (
 	serverStopped = "interrupted: the server stopped before this ended. Run it again if it is still needed"
 )
 
-// history is in memory: the messages of the next request, and values that follow from
-// them. It only grows, except at a compaction.
+// history holds the messages of the next request in memory, and values computed from them.
+// It only grows, except at a compaction.
 type history struct {
 	messages []model.Message
 	origins  []origin        // of messages
 	seq      int64           // of the last message
 	open     []model.Call    // calls that have no result yet, in order
 	ids      map[string]bool // of all calls
-	todos    []tools.Todo    // the last list
-	usage    model.Usage     // in all
+	todos    []tools.Todo    // the current plan
+	usage    model.Usage     // total usage
 	requests int
-	counted  int64 // usage and requests have everything up to this Seq in them
+	counted  int64 // the Seq up to which usage and requests include all messages
 	gauge    gauge
-	floor    int // tokens that the last compaction has left
-	// unmeasured is a Seq: counts of tokens up to it belong to requests with messages that
-	// are not in memory.
+	floor    int // tokens that remained after the last compaction
+	// unmeasured is a Seq. Token counts up to it belong to requests with messages that are not
+	// in memory.
 	unmeasured int64
 }
 
-// origin says where a message in memory comes from.
+// origin says which stored message a message in memory is.
 type origin struct {
-	seq    int64 // 0: it stands for others that were compacted
-	spoken bool  // by a person
+	seq    int64 // 0: it replaces messages that were compacted
+	spoken bool  // the user has sent it
 }
 
 func (h *history) add(m *store.Message) {
@@ -80,7 +80,7 @@ func (h *history) remember(calls []model.Call) {
 	}
 }
 
-// count adds the usage of m to the sums, unless it is in them already.
+// count adds the usage of m to the totals. If they already include m, it does nothing.
 func (h *history) count(m *store.Message) {
 	u := m.Usage
 	if u == nil || m.Seq <= h.counted {
@@ -184,7 +184,7 @@ func silence(usage *model.Usage, reasoning ...model.Part) *store.Message {
 	}
 }
 
-// shownLimit limits the bytes that are stored of a result for the editor alone.
+// shownLimit limits the bytes of a result's content for the editor that are stored.
 const shownLimit = 1 << 20
 
 func resultMessage(c tools.Call, r tools.Result) *store.Message {

@@ -7,9 +7,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// keepForms stores in which form an endpoint accepted the pictures of the history, so
-// that every later request repeats it. The first picture of the session that was sent
-// as text gives the user a notice.
+// keepForms stores the form in which an endpoint accepted each picture, so that later
+// requests repeat it. When a picture of the session is first sent as text, the user gets a
+// notice.
 func (t *turn) keepForms(p *model.PictureForms) error {
 	if p.As(model.AsText) && !t.history.textSent() {
 		t.notice("%s does not see pictures. It gets the name and the size of each picture as text. Choose another model to show it pictures.", p.Model)

@@ -16,8 +16,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 )
 
-// After a rejected picture the session works on, also in a later process, in which the
-// endpoint would take pictures: what was sent once is sent in the same form.
+// TestRejectedPictureStaysText checks that a session continues after a rejected picture.
+// In a later process whose endpoint accepts pictures, the picture is still sent as text.
 func TestRejectedPictureStaysText(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -11,7 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Mistakes of real models, and the answers to them.
+// Messages that correct common mistakes of models.
 const (
 	nudge = "Your last reply was empty. Answer in text, or call a tool to go on."
 
@@ -24,12 +24,12 @@ const (
 	stoppedText = "I stopped here: I made the same call of %s %d times and got the same result each time. " +
 		"Tell me how you would like to go on."
 
-	repeatsTell = 3 // from here on the model is told
-	repeatsStop = 5 // here the turn ends
+	repeatsTell = 3 // from this count on, the result has a note for the model
+	repeatsStop = 5 // at this count, the turn ends
 )
 
-// callsOf makes the calls of a reply ready: each with an id that no other call of
-// the session has, and arguments that every endpoint takes back.
+// callsOf prepares the calls of a response. Each gets an id that no other call of the
+// session has, and arguments that every endpoint accepts.
 func (t *turn) callsOf(reply *model.Reply) []*call {
 	var calls []*call
 	used := map[string]bool{}
@@ -59,9 +59,8 @@ func uniqueID(id string, taken func(string) bool) string {
 	return id
 }
 
-// loggedArgs returns the arguments that later requests repeat: always one JSON object,
-// because an endpoint may reject others. The result of the call says which error there
-// was.
+// loggedArgs returns the arguments that later requests repeat. They are always one JSON
+// object, because an endpoint may reject others. The call's result has the error.
 func loggedArgs(args string, cut bool) string {
 	if cut {
 		return "{}"
@@ -78,11 +77,11 @@ func isObject(text string) bool {
 	return json.Unmarshal([]byte(text), &object) == nil && object != nil
 }
 
-// repeats detects a turn that repeats itself. Each new call or result resets the counts:
-// tests may run after each edit and fail the same way each time.
+// repeats detects a turn that repeats its calls. Each new call or result resets the
+// counts, because tests may run after each edit and fail in the same way each time.
 type repeats struct {
 	counts map[[sha256.Size]byte]int
-	stuck  string // the tool that has been called too often
+	stuck  string // the tool that was called too often
 }
 
 // count returns how often the call had the same result since the last reset.
@@ -105,11 +104,11 @@ func (r *repeats) count(c *call) int {
 
 func (r *repeats) over() (tool string, over bool) { return r.stuck, r.stuck != "" }
 
-// withNote adds a note to a result, after the one that it may already have.
+// withNote adds a note to a result. If the result has a note, it appends to it.
 func withNote(object json.RawMessage, note string) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(object, &fields) != nil {
-		return object // cannot be: dispatch gives objects only
+		return object // impossible: dispatch returns only objects
 	}
 	if have, ok := fields["note"]; ok {
 		var before string
@@ -120,7 +119,7 @@ func withNote(object json.RawMessage, note string) json.RawMessage {
 		return plainJSON(fields)
 	}
 	body := bytes.TrimSpace(object)
-	body = bytes.TrimSpace(body[:len(body)-1]) // less the brace
+	body = bytes.TrimSpace(body[:len(body)-1]) // without the brace
 	comma := ","
 	if len(fields) == 0 {
 		comma = ""
@@ -128,14 +127,14 @@ func withNote(object json.RawMessage, note string) json.RawMessage {
 	return fmt.Appendf(nil, `%s%s"note":%s}`, body, comma, plainJSON(note))
 }
 
-// plainJSON is json.Marshal that leaves <, > and & as they are: the model pays for
-// every escape.
+// plainJSON encodes v like json.Marshal, but does not escape <, > and &. Escapes would
+// cost tokens.
 func plainJSON(v any) json.RawMessage {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil {
-		panic(err) // cannot be: strings, and JSON that has been parsed
+		panic(err) // impossible: v has only strings and parsed JSON
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

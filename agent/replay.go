@@ -13,8 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Replay sends the history to the sink as events, in order, and then plan, title and usage
-// as they are now. It reads page by page. Messages for the model alone are left out.
+// Replay sends the history to the sink as events, in order, and then the current plan,
+// title and usage. It reads page by page. It omits messages that only the model gets.
 func (s *Session) Replay(ctx context.Context, sink Sink) error {
 	if err := s.tell(ctx, sink); err != nil {
 		return err
@@ -35,8 +35,8 @@ func (s *Session) Replay(ctx context.Context, sink Sink) error {
 	return nil
 }
 
-// Tell sends a stored history to the sink as [Session.Replay] does. It opens, claims and
-// changes nothing. The titles of calls come from set, which may be nil.
+// Tell sends a stored history to the sink like [Session.Replay]. It does not load, claim
+// or change the session. The titles of calls come from set, which may be nil.
 func Tell(ctx context.Context, st *store.Store, id string, set *tools.Set, sink Sink) error {
 	if set == nil {
 		set = &tools.Set{}
@@ -70,8 +70,8 @@ func (s *Session) tell(ctx context.Context, sink Sink) error {
 // replayPage is the number of messages of a page.
 const replayPage = 64
 
-// Pacer is a [Sink] that a replay asks after each page whether to continue, so that a slow
-// reader fills no memory.
+// Pacer is a [Sink] that can delay a replay. The replay calls Pace after each page, so
+// that pages for a slow reader do not fill the memory.
 type Pacer interface {
 	Pace(context.Context) error
 }
@@ -79,7 +79,7 @@ type Pacer interface {
 type replay struct {
 	*Session
 	sink  Sink
-	calls map[string]tools.Call // whose results are still to come
+	calls map[string]tools.Call // calls whose results come later
 }
 
 func (r *replay) tell(m *store.Message) {
@@ -126,14 +126,14 @@ func (r *replay) result(m *store.Message) {
 	delete(r.calls, m.CallID())
 	result := tools.Result{JSON: json.RawMessage(m.Text()), IsError: m.IsError}
 	if m.Shown != nil {
-		_ = json.Unmarshal(m.Shown, &result.Shown) // what cannot be read is not shown
+		_ = json.Unmarshal(m.Shown, &result.Shown) // content that cannot be decoded is omitted
 	}
 	for _, i := range m.Images() {
 		if data, err := base64.StdEncoding.DecodeString(i.Data); err == nil {
 			result.Images = append(result.Images, tools.Image{Name: i.Name, MIMEType: i.MIMEType, Data: data})
 		}
 	}
-	// A terminal of the editor's is gone by now.
+	// The editor's terminals no longer exist.
 	result.Shown = slices.DeleteFunc(result.Shown, func(c tools.Content) bool { return c.Terminal != "" })
 	r.sink.Event(CallEnded{Call: c, Result: result})
 }

@@ -22,10 +22,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected part of testdata/*.txtar")
 
-// What real models do, each as a script: section "model" holds the stream, one
-// delta a line and replies parted by "end" or "fail"; "want" what comes of it:
-// the log, the notices, how the turn ended; "contains", if there, lines that stand
-// in the log's texts. After each the log is whole and the session takes a prompt.
+// TestModels runs scripts of the behavior of real models. The section "model" has the
+// stream, one delta per line; "end" or "fail" ends a response. The section "want" has the
+// history, the notices and the end of the turn. The optional section "contains" has lines
+// of the history's texts. After each script, the history is valid and the session accepts
+// a prompt.
 func TestModels(t *testing.T) {
 	t.Parallel()
 	scripts, err := filepath.Glob("testdata/*.txtar")
@@ -96,7 +97,7 @@ func play(t *testing.T, sections map[string]string) string {
 	return got
 }
 
-// closing is what the next prompt adds before itself.
+// closing returns the messages that the next prompt appends before itself.
 func closing(log []store.Message) []model.Message {
 	if role := log[len(log)-1].Role; role == model.Assistant {
 		return nil
@@ -119,7 +120,7 @@ func checkGoesOn(t *testing.T, s *agent.Session, m *fakemodel.Model, st *store.S
 	checkLog(t, requests[len(requests)-1].Messages)
 }
 
-// scriptTools are the tools that the scripts call, and the real todo.
+// scriptTools returns the tools of the scripts, and the real todo tool.
 func scriptTools(t *testing.T) *tools.Set {
 	t.Helper()
 	type path struct {
@@ -129,7 +130,7 @@ func scriptTools(t *testing.T) *tools.Set {
 		Path    string `json:"path"`
 		Content string `json:"content"`
 	}
-	var ticks atomic.Int64 // it is called side by side
+	var ticks atomic.Int64 // calls run at the same time
 	list := []tools.Tool{
 		tools.New(tools.Tool{Name: "look", Description: "look", ReadOnly: true, Kind: tools.KindRead},
 			func(_ context.Context, _ *tools.Env, _ tools.Call, in path) (tools.Result, error) {
@@ -189,7 +190,7 @@ func parseDelta(t *testing.T, line string) func(*fakemodel.Exchange) {
 	word, rest, _ := strings.Cut(line, " ")
 	var fields []string
 	if n := map[string]int{"call": 3, "piece": 4}[word]; n > 0 {
-		fields = strings.SplitN(rest+strings.Repeat(" ", n), " ", n) // what is missing is empty
+		fields = strings.SplitN(rest+strings.Repeat(" ", n), " ", n) // missing fields are empty
 	}
 	for i := range fields {
 		fields[i] = strings.TrimRight(fields[i], " ")

@@ -1,12 +1,12 @@
 // Package agent runs turns. A turn alternates model requests and tool calls until a
 // response contains no tool calls.
 //
-// A [Session] runs at most one turn at a time. [Session.Turn] returns after all
-// goroutines that it started. Canceling its context ends the turn, not the session. The
-// history only grows: each request extends the one before, except after a compaction.
-// Everything that the editor gets has been stored before. If a cancel, an error of the
-// model or a kill -9 ends a turn, every call gets a result before the next prompt is
-// appended, and the session continues.
+// A [Session] runs at most one turn at a time. [Session.Turn] returns after all goroutines
+// that it started. Canceling its context ends the turn, not the session. Each request
+// extends the previous one, except after a compaction or a rewind. Prompts, calls and
+// results are stored before the sink gets their events. If a cancel, an error of the model
+// or a kill -9 ends a turn, every call gets a result before the next prompt is appended,
+// and the session continues.
 //
 //	s, err := agent.New(ctx, agent.Config{Head: head, Model: m, Tools: set, Env: env, Store: st})
 //	stop, err := s.Turn(ctx, agent.Input{Text: "why does the build fail?"}, sink)
@@ -38,7 +38,7 @@ type Config struct {
 	Model model.Model  // required
 	Store *store.Store // required
 	Tools *tools.Set   // nil: none
-	Env   *tools.Env   // lent to the tools; nil: empty
+	Env   *tools.Env   // copied for the tools of each turn; nil: empty
 	// Notices returns the notices for the model, such as the exit of a background command.
 	// It is called before each request of a turn. Nil means that there are none.
 	Notices func() []string
@@ -53,16 +53,18 @@ type Config struct {
 	Changed func(context.Context) ([]string, error)
 
 	// Output is called with the text that would end a turn, before the sink gets it. It
-	// returns the text that takes its place and, if the turn shall continue, a text for the
-	// model. continued says that the turn was continued before. Nil: texts stay.
+	// returns the text that replaces it. If more is not empty, the turn continues with it.
+	// continued reports that Output has already continued the turn. If Output is nil, texts
+	// stay.
 	Output func(ctx context.Context, text string, continued bool) (shown, more string)
-	// Compress is called before a compaction. It returns texts for the summary. Nil: none.
+	// Compress is called before a compaction. It returns texts for the summary. Nil means
+	// none.
 	Compress func(ctx context.Context, hints string) []string
 
-	MaxIterations int // requests a turn at most; 0: 90
-	Window        int // the model's context window in tokens; 0: what its method Window says, if it has one
-	// CompactAt is the share of the context window at which the history is compacted. 0
-	// means 0.8; a negative value means never without a request.
+	MaxIterations int // limit of requests in one turn; 0: 90
+	Window        int // the model's context window in tokens; 0: from the model's method Window, if it has one
+	// CompactAt is the share of the context window at which the history is compacted. 0 means
+	// 0.8. If it is negative, the history is compacted only on request.
 	CompactAt float64
 	Effort    string // reasoning effort; empty: the model's default
 	Log       *slog.Logger
@@ -79,7 +81,7 @@ type Session struct {
 	config Config
 	id     string
 
-	running atomic.Bool // by one turn
+	running atomic.Bool // a turn, a compaction, a rewind or a load runs
 
 	headMu sync.Mutex // also held while the head is being stored
 	head   store.Session
@@ -92,8 +94,8 @@ type Session struct {
 
 	historyMu sync.Mutex // only the running turn writes
 	history   history
-	read      bool // the history is there as the next request needs it, not only its end
-	rewinds   int  // of the log, when the history was read
+	read      bool // the messages of the next request are loaded, not only the end of the history
+	rewinds   int  // number of rewinds when the history was read
 }
 
 // New returns a new session. Its first prompt stores it.
@@ -105,7 +107,7 @@ func New(_ context.Context, c Config) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.read = true // there is nothing to be read
+	s.read = true // a new session has no messages in the store
 	return s, nil
 }
 
@@ -156,7 +158,7 @@ func newSession(c Config) (*Session, error) {
 // ID returns the id of the session.
 func (s *Session) ID() string { return s.id }
 
-// Head returns the head of the session as it is now.
+// Head returns a copy of the session's current head.
 func (s *Session) Head() store.Session {
 	s.headMu.Lock()
 	defer s.headMu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
-// The real tools in a real folder: an editor can follow where the agent is, see
-// what it changed, and see it again after a restart.
+// TestRealTools runs the real tools in a directory. An editor gets the locations and
+// changes of the calls, also after a restart.
 func TestRealTools(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -89,8 +89,8 @@ func TestRealTools(t *testing.T) {
 	}
 }
 
-// A picture that a tool has read is in the next request, and still there when the
-// session is opened again.
+// TestPictures checks that the next request contains a picture that a tool has read, also
+// after the session was loaded again.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

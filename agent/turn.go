@@ -16,15 +16,15 @@ import (
 type turn struct {
 	*Session
 	sink     Sink
-	head     store.Session   // as the turn began
-	effort   string          // as the turn began
-	storeCtx context.Context // for the log, which a cancel does not stop
-	empty    bool            // the reply before this one was empty
+	head     store.Session   // at the start of the turn
+	effort   string          // at the start of the turn
+	storeCtx context.Context // for the store; a cancel does not end it
+	empty    bool            // the previous response was empty
 	repeats  repeats
-	shown    []tools.Todo // the list as the editor knows it
-	budget   budget       // of the results of the reply that is being worked on
-	more     string       // text for the model that continues the turn; empty: nothing does
-	goneOn   bool         // the turn was continued by [Config.Output]
+	shown    []tools.Todo // the plan that the editor has
+	budget   budget       // for the results of the current response
+	more     string       // text for the model that continues the turn; empty: the turn is not continued
+	goneOn   bool         // [Config.Output] has continued the turn
 	report   bool         // this turn is one request without calls, see [Input]
 }
 
@@ -91,11 +91,11 @@ func (t *turn) begin(in Input) error {
 	if named {
 		t.sink.Event(TitleChanged{Title: t.head.Title})
 	}
-	t.todosChanged() // what there is has been shown
+	t.todosChanged() // the editor already has this plan
 	return nil
 }
 
-// appendPending appends a prompt to all that the history has by now.
+// appendPending loads the messages that the history lacks, and then appends a prompt.
 func (t *turn) appendPending(ctx context.Context, m *store.Message) error {
 	if err := t.sync(ctx); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (t *turn) run(ctx context.Context) (StopReason, error) {
 		}
 		stop, err := t.step(ctx)
 		if stop == EndTurn && err == nil && !t.inbox.closeIfEmpty() {
-			continue // somebody spoke meanwhile
+			continue // a message arrived during the request
 		}
 		if err != nil || stop != "" {
 			return stop, err
@@ -148,7 +148,7 @@ func (t *turn) step(ctx context.Context) (StopReason, error) {
 		return t.abort(ctx, id, reply, err)
 	}
 	if reply.Finish == model.FinishRefusal {
-		reply.Calls = nil // not meant to be run
+		reply.Calls = nil // the model must not run these
 	}
 	called := len(reply.Calls) > 0
 	t.output(ctx, id, reply)
@@ -218,8 +218,8 @@ func (t *turn) ask(ctx context.Context, id string) (*model.Reply, error) {
 	return reply, nil
 }
 
-// output lets [Config.Output] see the text of a response that would end the turn, and
-// gives the text to the sink, which has not got it yet.
+// output passes the text of a response that would end the turn to [Config.Output]. It then
+// sends the text to the sink, which did not get it while it was streamed.
 func (t *turn) output(ctx context.Context, id string, reply *model.Reply) {
 	if t.config.Output == nil || strings.TrimSpace(reply.Text) == "" {
 		return
@@ -239,7 +239,7 @@ func (t *turn) output(ctx context.Context, id string, reply *model.Reply) {
 	}
 }
 
-// goOnFor continues the turn with a text for the model, once.
+// goOnFor continues the turn with a text for the model. A turn does this only once.
 func (t *turn) goOnFor(text string) (StopReason, error) {
 	t.more, t.goneOn = "", true
 	if err := t.appendPrompt(t.storeCtx, &store.Message{Message: model.NewMessage("", strings.TrimSpace(compose(Input{News: []string{text}}))), Note: true}); err != nil {
@@ -263,8 +263,8 @@ func (t *turn) abort(ctx context.Context, id string, reply *model.Reply, failure
 	return "", fmt.Errorf("asking the model: %w", failure)
 }
 
-// longestPart limits the bytes that are stored of a partial response. Much more would
-// leave no room for the next request.
+// longestPart limits the bytes that are stored of a partial response. A larger part would
+// fill the context window.
 const longestPart = 64 << 10
 
 func clipPart(text string) string {
@@ -297,7 +297,7 @@ func (t *turn) savePartial(id string, reply *model.Reply) error {
 func (t *turn) saveResponse(id string, reply *model.Reply, calls []*call) error {
 	usage := reply.Usage
 	m := &store.Message{Message: model.Message{Role: model.Assistant}, Usage: &usage}
-	m.Note = len(calls) == 0 && strings.TrimSpace(reply.Text) == "" // as silence
+	m.Note = len(calls) == 0 && strings.TrimSpace(reply.Text) == "" // like silence
 	for _, p := range reply.Parts() {
 		switch {
 		case p.Type == model.CallType && len(calls) == 0, p.Type == model.TextType && m.Note:

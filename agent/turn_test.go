@@ -19,8 +19,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// A whole turn: what the editor is told, in which order, and that each of it was
-// stored before it was told.
+// TestTurn checks the events of a whole turn and their order, and that messages are stored
+// before their events.
 func TestTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,8 +105,8 @@ func TestTurn(t *testing.T) {
 	})
 }
 
-// Neighbouring calls that only read run together, one that writes runs alone, and
-// results keep the order of the calls.
+// TestTogether checks that adjacent read-only calls run at the same time, that a writing
+// call runs alone, and that results keep the order of the calls.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -152,7 +152,8 @@ func TestTogether(t *testing.T) {
 	})
 }
 
-// Cancelled anywhere: no error, a log that is whole, and the next prompt runs.
+// TestCancel cancels turns at several places. There is no error, the history is valid, and
+// the next prompt runs.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	wait := func(ctx context.Context, _ *tools.Env, _ tools.Call, _ nothing) (tools.Result, error) {
@@ -164,8 +165,8 @@ func TestCancel(t *testing.T) {
 		return tools.OK(map[string]any{"output": "half", "interrupted": true}), ctx.Err()
 	}
 	for name, c := range map[string]struct {
-		until func(m *fakemodel.Model) // what happens before the cancel
-		want  string                   // the log after "user: go"
+		until func(m *fakemodel.Model) // runs before the cancel
+		want  string                   // the history after "user: go"
 	}{
 		"before the request":     {func(m *fakemodel.Model) {}, ""},
 		"before the first delta": {func(m *fakemodel.Model) { m.Next() }, ""},
@@ -237,8 +238,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A call is stopped alone, also before its turn has come: the rest of the reply runs, and
-// the turn goes on.
+// TestStopOneCall stops one call, also before it has started. The other calls of the
+// response run, and the turn continues.
 func TestStopOneCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -278,7 +279,7 @@ func TestStopOneCall(t *testing.T) {
 	})
 }
 
-// stubborn is a model that does not heed a cancel.
+// stubborn is a model that ignores a cancel.
 type stubborn struct{ say func() }
 
 func (m stubborn) Stream(context.Context, *model.Request) iter.Seq2[model.Delta, error] {
@@ -290,8 +291,8 @@ func (m stubborn) Stream(context.Context, *model.Request) iter.Seq2[model.Delta,
 	}
 }
 
-// A reply that comes whole although it was cancelled is kept as text; its calls
-// were not wanted any more.
+// TestCancelWithLastWord checks that a response that completes after a cancel is stored as
+// text, without its calls.
 func TestCancelWithLastWord(t *testing.T) {
 	t.Parallel()
 	st := openStore(t)
@@ -308,7 +309,7 @@ func TestCancelWithLastWord(t *testing.T) {
 	}
 }
 
-// When a result cannot be kept, the calls beside it are stopped.
+// TestStoreFailsBeside checks that the other calls end if a result cannot be stored.
 func TestStoreFailsBeside(t *testing.T) {
 	t.Parallel()
 	st := openStore(t)
@@ -335,7 +336,7 @@ func TestStoreFailsBeside(t *testing.T) {
 	checkLog(t, bare(messages(t, st, s.ID())))
 }
 
-// checkNext plays one more turn and looks at the whole log.
+// checkNext runs one more turn and checks the whole history.
 func checkNext(t *testing.T, s *agent.Session, m *fakemodel.Model, st *store.Store) {
 	t.Helper()
 	done := make(chan error)
@@ -377,7 +378,7 @@ func TestBusy(t *testing.T) {
 		if _, err := s.Turn(t.Context(), agent.Input{Text: "two"}, &recorder{}); !errors.Is(err, agent.ErrBusy) {
 			t.Errorf("err = %v", err)
 		}
-		// The same session in another window of the editor.
+		// Another window of the editor loads the same session.
 		other, err := agent.Load(t.Context(), agent.Config{Head: s.Head(), Model: m, Store: st})
 		if err != nil {
 			t.Fatal(err)
@@ -390,7 +391,7 @@ func TestBusy(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		checkNext(t, other, m, st) // it has learnt of what came meanwhile
+		checkNext(t, other, m, st) // it gets the messages that were appended in the meantime
 		checkNext(t, s, m, st)
 	})
 }
@@ -399,7 +400,7 @@ func TestPrompts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		in    agent.Input
-		text  string // as the model gets it
+		text  string // the text that the model gets
 		title string
 	}{
 		"plain":    {agent.Input{Text: "do it"}, "do it", "do it"},
@@ -454,8 +455,8 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// Twenty requests in a turn, and a second turn: each request is an extension of
-// the one before, to the byte.
+// TestGrowth checks that each of twenty requests in two turns extends the previous one
+// byte for byte.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	var replies []func(*fakemodel.Exchange)
@@ -497,8 +498,8 @@ func TestGrowth(t *testing.T) {
 	checkLog(t, requests[20].Messages)
 }
 
-// A store that refuses ends the turn with an error, and the session goes on when
-// it takes messages again.
+// TestStoreFails checks that an error of the store ends the turn, and that the session
+// continues when the store works again.
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
 	for _, role := range []string{"user", "assistant", "tool"} {
@@ -512,7 +513,7 @@ func TestStoreFails(t *testing.T) {
 						ran++
 						return tools.OK(map[string]int{"ran": ran}), nil
 					}))})
-				checkFirst := func() { // so that there is a file
+				checkFirst := func() { // so that the file exists
 					done := make(chan error)
 					go func() {
 						_, err := s.Turn(t.Context(), agent.Input{Text: "go"}, &recorder{})
@@ -564,7 +565,7 @@ func execute(t testing.TB, path, script string) {
 	}
 }
 
-// A report is one response without tool calls, after the messages of the turn.
+// TestReport checks a turn that is one response without tool calls.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -6,14 +6,15 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// pendingUsage is the usage of requests outside the history that no message has yet.
+// pendingUsage is the usage of requests outside the history that no message has stored
+// yet.
 type pendingUsage struct {
 	mu    sync.Mutex
-	usage *model.Usage // nil: there is none
+	usage *model.Usage // nil: none
 }
 
-// AddUsage adds the usage of a request outside the history, such as a judgment of an
-// action. The next result of a call stores it.
+// AddUsage adds the usage of a request outside the history, such as the review of an
+// action. The next tool result stores it.
 func (s *Session) AddUsage(u model.Usage) {
 	s.pending.mu.Lock()
 	defer s.pending.mu.Unlock()

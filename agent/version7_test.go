@@ -38,7 +38,7 @@ func TestVersion7Requests(t *testing.T) {
 	sent := map[string][]byte{}
 	for _, head := range sessions {
 		for _, to := range []openai.Endpoint{
-			{Provider: "custom", BaseURL: "http://127.0.0.1:41209/v1", Model: cmp.Or(head.Preferred, head.Model)}, // as before
+			{Provider: "custom", BaseURL: "http://127.0.0.1:41209/v1", Model: cmp.Or(head.Preferred, head.Model)}, // as with the old version
 			{Provider: "openai", Model: "gpt-5", Keys: []string{"key"}},
 		} {
 			for n, body := range requestsOf(t, st, head.ID, to) {
@@ -90,7 +90,8 @@ func unzip(t *testing.T, path string) []byte {
 	return text
 }
 
-// requestsOf sends two prompts in a fork of the session, whose end stays as it is.
+// requestsOf forks the session and sends two prompts in the fork, because the session must
+// stay as it is.
 func requestsOf(t *testing.T, st *store.Store, id string, to openai.Endpoint) [][]byte {
 	t.Helper()
 	head, err := agent.Fork(t.Context(), st, id, "")
@@ -108,13 +109,13 @@ func requestsOf(t *testing.T, st *store.Store, id string, to openai.Endpoint) []
 			t.Fatal(err)
 		}
 	}
-	for i := range wire.bodies { // the fork's id is new
+	for i := range wire.bodies { // the id of the fork is new
 		wire.bodies[i] = bytes.ReplaceAll(wire.bodies[i], []byte(head.ID), []byte("SESSION"))
 	}
 	return wire.bodies
 }
 
-// only asks the model of its endpoint, whatever the session's model is.
+// only is a model that replaces the session's model with that of its endpoint.
 type only struct{ model.Model }
 
 func (o only) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
@@ -123,7 +124,7 @@ func (o only) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.Delt
 	return o.Model.Stream(ctx, &own)
 }
 
-// requestLog answers each chat completion and remembers the requests.
+// requestLog answers each chat completion and stores the requests.
 type requestLog struct{ bodies [][]byte }
 
 func (l *requestLog) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -19,11 +19,11 @@ import (
 
 const (
 	defaultTimeout = 120 * time.Second
-	longestCall    = time.Hour // however much progress a call reports
+	longestCall    = time.Hour // limit of a call that keeps reporting progress
 	resultCap      = 50_000    // bytes
 )
 
-// tool makes a tool of a definition as the model is told of it.
+// tool returns the tool of a definition, as the model gets it.
 func (s *Servers) tool(d definition) tools.Tool {
 	t := tools.Tool{
 		Name: d.full, Toolset: toolset(d.label), Kind: tools.KindOther, Description: d.description, Schema: d.schema,
@@ -39,7 +39,7 @@ func (s *Servers) tool(d definition) tools.Tool {
 	return t
 }
 
-// titleOf is the line that an editor shows: the tool, and its shorter arguments.
+// titleOf returns the line that an editor shows: the tool and its arguments, shortened.
 func titleOf(d definition, args json.RawMessage) string {
 	name := d.title
 	if name == "" {
@@ -53,7 +53,7 @@ func titleOf(d definition, args json.RawMessage) string {
 	return title
 }
 
-// call runs a call: it finds the tool as it is now, asks for permission, and waits.
+// call finds the current definition of the tool, checks the permission, and runs the call.
 func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, told definition) (tools.Result, error) {
 	one, l, now, err := s.find(ctx, told.full)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, told d
 		return tools.Fail("%v", err), nil
 	}
 	result, err := one.call(ctx, env, c, l, now)
-	if errors.Is(err, sdk.ErrSessionMissing) { // the server does not know us any more, so nothing was done
+	if errors.Is(err, sdk.ErrSessionMissing) { // the server no longer has the session, so the call did not run
 		one.forget(l)
 		if l, err = one.linked(ctx); err == nil {
 			result, err = one.call(ctx, env, c, l, now)
@@ -81,8 +81,8 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, told d
 	return resultOf(env, result), nil
 }
 
-// find looks for a tool by its name for the model, and connects its server where that
-// has ended.
+// find returns a tool by its name for the model. If its server is not connected, find
+// connects it.
 func (s *Servers) find(ctx context.Context, full string) (*server, *link, definition, error) {
 	for _, one := range s.all() {
 		if !strings.HasPrefix(full, prefix+one.label+"__") {
@@ -108,8 +108,8 @@ func (s *Servers) find(ctx context.Context, full string) (*server, *link, defini
 	return nil, nil, definition{}, fmt.Errorf("the MCP server of %s is not connected in this session. Go on without it, and tell the user", full)
 }
 
-// permit asks for permission unless the server says that the tool only reads, in the
-// same words as before.
+// permit checks whether the call may run. The call runs without approval only if the
+// server marks the tool as read-only, and the tool is described as when the session began.
 func permit(ctx context.Context, env *tools.Env, c tools.Call, one *server, told, now definition) error {
 	v := policy.Verdict{
 		Level: policy.Asks, Reason: fmt.Sprintf("calls %s of the MCP server %s", oneLine(now.name, nameLimit), one.label),
@@ -118,7 +118,7 @@ func permit(ctx context.Context, env *tools.Env, c tools.Call, one *server, told
 	if now.key != "" {
 		v.Keys = []string{now.key}
 	}
-	// A tool that required approval when the session began does not stop to do so.
+	// A recalled tool required approval when the session began. It still requires it.
 	laxer := now.readOnly && !told.readOnly && !told.recalled
 	changed := told.description != now.description || !bytes.Equal(told.schema, now.schema)
 	switch {
@@ -144,7 +144,8 @@ func permit(ctx context.Context, env *tools.Env, c tools.Call, one *server, told
 
 var errSilent = errors.New("no answer in time")
 
-// call sends a call and waits for as long as the server shows that it is at work.
+// call sends a call. If the server neither answers nor reports progress within the
+// timeout, it returns an error.
 func (s *server) call(ctx context.Context, env *tools.Env, c tools.Call, l *link, d definition) (*sdk.CallToolResult, error) {
 	limit := s.Timeout
 	if limit <= 0 {
@@ -171,7 +172,7 @@ func (s *server) call(ctx context.Context, env *tools.Env, c tools.Call, l *link
 	return result, err
 }
 
-// worded is an error as the model and the log may see it.
+// worded returns the text of an error for the model, without secrets.
 func (s *server) worded(err error) string {
 	text := err.Error()
 	if errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
@@ -180,7 +181,7 @@ func (s *server) worded(err error) string {
 	return plain(s.owner.cfg.Hide(withoutQuery(text, s.URL)), longestLine)
 }
 
-// calls are the calls that run, by the token that their progress is told with.
+// calls holds the running calls by their progress token.
 type calls struct {
 	mu   sync.Mutex
 	last int
@@ -213,7 +214,7 @@ func (c *calls) progress(p *sdk.ProgressNotificationParams) {
 	}
 }
 
-// progressLine is how far a call is, such as "3/10 · indexing".
+// progressLine describes the progress of a call, such as "3/10 · indexing".
 func progressLine(p *sdk.ProgressNotificationParams) string {
 	line := fmt.Sprintf("%.4g", p.Progress)
 	if p.Total > 0 {

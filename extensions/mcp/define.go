@@ -16,17 +16,17 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// definition is a tool as its server describes it, made fit for a model.
+// definition is a tool as its server describes it, changed to the form that models accept.
 type definition struct {
-	full        string // its name for the model
+	full        string // the name for the model
 	label       string // of the server
-	name        string // as the server calls it; empty: not known yet
-	title       string // for people
+	name        string // the server's name for it; empty: not known yet
+	title       string // for the user
 	description string
 	schema      json.RawMessage
-	readOnly    bool   // so says the server
-	recalled    bool   // from the store: readOnly is not known
-	key         string // what a remembered yes stands for: the name, and all of the above
+	readOnly    bool   // the server marks it as read-only
+	recalled    bool   // from the store, so readOnly is not known
+	key         string // identifies the definition and its server; a remembered approval applies to it
 }
 
 const (
@@ -34,10 +34,11 @@ const (
 	longestDescription = 4000     // bytes
 	largestSchema      = 64 << 10 // bytes
 	mostWords          = 1 << 20  // bytes of all descriptions and schemas of a server
-	mostChanges        = 5        // that the user is told of
+	mostChanges        = 5        // limit of the notices to the user
 )
 
-// list asks a server what it offers.
+// list requests the tools of a server. It omits tools that the user excludes, that need a
+// task, or that exceed a limit.
 func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 	var found []definition
 	taken := map[string]bool{}
@@ -47,7 +48,7 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 		page, err := l.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 		if err != nil {
 			if refused(err) {
-				return nil, nil // it has no tools
+				return nil, nil // the server has no tools
 			}
 			return nil, fmt.Errorf("asking for its tools: %w", err)
 		}
@@ -85,7 +86,7 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 	return found, nil
 }
 
-// tellLeftOut tells the user of tools that are left out. It does not repeat itself.
+// tellLeftOut sends the user a notice of the omitted tools. It does not repeat a notice.
 func (s *server) tellLeftOut(names []string) {
 	said := ""
 	if len(names) > 0 {
@@ -101,7 +102,7 @@ func (s *server) tellLeftOut(names []string) {
 	}
 }
 
-// offers tells whether the user wants a tool.
+// offers reports whether the settings include a tool.
 func (s *server) offers(tool string) bool {
 	return (len(s.Include) == 0 || slices.Contains(s.Include, tool)) && !slices.Contains(s.Exclude, tool)
 }
@@ -124,7 +125,8 @@ func (s *server) define(t *sdk.Tool, taken map[string]bool) (definition, error) 
 	return d, nil
 }
 
-// parameters makes of a schema one that model endpoints take: always an object's.
+// parameters converts a schema to one that model endpoints accept. It is always the schema
+// of an object. If it cannot be converted, parameters returns an error.
 func parameters(schema any) (json.RawMessage, error) {
 	object, ok := schema.(map[string]any)
 	if !ok {
@@ -148,21 +150,22 @@ func parameters(schema any) (json.RawMessage, error) {
 	return data, json.Unmarshal(data, new(jsonschema.Schema))
 }
 
-// keyOf is what a yes is remembered by: where the tool comes from, and every word
-// that speaks for it. When one of them is another, the person is asked again.
+// keyOf returns the key of a remembered approval: a hash of the server's configuration and
+// of the tool's definition. If one of them changes, the user must approve again.
 func (s *server) keyOf(d definition) string {
 	data, err := json.Marshal([]any{
 		s.Command, s.Args, s.Dir, telling(s.Env), s.Transport, address(s.URL),
 		d.name, d.title, d.description, d.schema, d.readOnly,
 	})
 	if err != nil {
-		return "" // nothing is remembered then
+		return "" // without a key, no approval is remembered
 	}
 	sum := sha256.Sum256(data)
 	return d.full + "@" + hex.EncodeToString(sum[:16])
 }
 
-// telling leaves the values out that are secrets: a new token is no new program.
+// telling returns the variables of env without the values of secrets. So a new token does
+// not change a key.
 func telling(env []string) []string {
 	var out []string
 	for _, kv := range env {
@@ -176,8 +179,8 @@ func telling(env []string) []string {
 	return out
 }
 
-// refresh asks a server again what it offers. What the model was told stays; calls are
-// held against what there is now.
+// refresh requests the tools of a server again. The tools that the model has stay. Calls
+// are checked against the new definitions.
 func (s *server) refresh(l *link) {
 	ctx, cancel := context.WithTimeout(s.ctx, defaultConnect)
 	defer cancel()
@@ -199,7 +202,7 @@ func (s *server) refresh(l *link) {
 	}
 }
 
-// difference says what has come, changed and gone.
+// difference lists the new, changed and removed tools.
 func difference(before map[string]definition, now []definition) string {
 	var fresh, changed, gone []string
 	there := map[string]bool{}
@@ -231,7 +234,7 @@ func difference(before map[string]definition, now []definition) string {
 	return strings.Join(parts, "; ")
 }
 
-// list names a few.
+// list returns up to eight names and the number of the others.
 func list(names []string) string {
 	const shown = 8
 	if len(names) > shown {
@@ -240,7 +243,8 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// plain is a stranger's text without what does not show or acts on a screen.
+// plain returns a server's text without characters that are invisible or control a
+// terminal. It cuts the text at limit.
 func plain(text string, limit int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

@@ -7,25 +7,26 @@ import (
 	"strings"
 )
 
-// folderOptions are options by which a program runs what is in a folder, by program. Other
-// programs, such as the servers themselves, are given folders to work on.
+// folderOptions are the options with which a program runs code from a directory, by
+// program. Programs that are not listed, such as the servers themselves, get directories
+// only as data.
 var folderOptions = map[string]string{
 	"env": "-C --chdir", "uv": "--directory --project --with-editable --from", "uvx": "--directory --from --with-editable", "pipx": "--spec",
 	"npm": "-C --prefix", "npx": "-C --prefix", "pnpm": "-C --dir", "yarn": "--cwd", "bun": "--cwd", "bunx": "--cwd", "deno": "",
 	"poetry": "-C --directory -P --project", "pdm": "-p --project", "hatch": "", "go": "-C", "make": "-C --directory", "cargo": "-C --manifest-path", "dotnet": "--project", "node": "", "python": "",
 }
 
-// subcommands stand before the options or the folder of what is run.
+// subcommands are words before the options or the directory of the program that is run.
 const subcommands = " run exec x start tool dlx serve "
 
-// loading are variables of a server by which its program loads files.
+// loading are variables that make a server's program load files.
 const loading = " PATH PYTHONPATH PYTHONHOME VIRTUAL_ENV NODE_PATH NODE_OPTIONS LD_PRELOAD LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES BASH_ENV ENV PERL5LIB PERL5OPT RUBYLIB RUBYOPT GEM_PATH CLASSPATH JAVA_TOOL_OPTIONS UV_PROJECT UV_WORKING_DIRECTORY npm_config_prefix "
 
-// anywhere are programs that take their options behind the name of what is run, too.
+// anywhere are programs that also accept their options after the name of the package.
 const anywhere = " npm pnpm yarn make cargo dotnet "
 
-// enters reports whether a command line makes a program run or load what is in a folder of
-// the workspace, although no argument names a file in it.
+// enters reports whether a command line makes a program run or load files of a workspace
+// folder, although no argument names such a file.
 func enters(program string, args []string, env, roots []string) bool {
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
@@ -34,7 +35,7 @@ func enters(program string, args []string, env, roots []string) bool {
 		}
 	}
 	for _, arg := range args {
-		if strings.ContainsAny(arg, " \t\n;('\"") && mentions(arg, roots) { // code, as of sh -c
+		if strings.ContainsAny(arg, " \t\n;('\"") && mentions(arg, roots) { // code, such as the argument of sh -c
 			return true
 		}
 	}
@@ -61,18 +62,18 @@ func enters(program string, args []string, env, roots []string) bool {
 		case strings.HasPrefix(option, "-"), strings.Contains(subcommands, " "+option+" "):
 		case !named && within(args[i], roots):
 			return true
-		case i > 0 && strings.HasPrefix(args[i-1], "--") && !strings.Contains(args[i-1], "="): // perhaps the value of an option
+		case i > 0 && strings.HasPrefix(args[i-1], "--") && !strings.Contains(args[i-1], "="): // possibly the value of an option
 		case strings.Contains(anywhere, " "+name+" "):
 			named = true
 		default:
-			return false // what is run; what follows is its own
+			return false // the package or file that is run; later arguments belong to it
 		}
 	}
 	return false
 }
 
-// mentions reports whether a text, such as code or a list of paths, names a folder of the
-// workspace, or something in it. It compares paths by their components.
+// mentions reports whether a text, such as code or a list of paths, contains the path of a
+// workspace folder or of a file in it. It compares paths by their components.
 func mentions(text string, roots []string) bool {
 	for _, root := range roots {
 		real, err := filepath.EvalSymlinks(root)
@@ -80,14 +81,14 @@ func mentions(text string, roots []string) bool {
 			return true
 		}
 	}
-	// A path may name the folder in another way, such as by a link.
+	// A path may reach the workspace folder in another way, such as by a link.
 	return slices.ContainsFunc(strings.FieldsFunc(text, separates), func(word string) bool {
 		return filepath.IsAbs(word) && within(existing(word), roots)
 	})
 }
 
-// names reports whether a folder, as it is written, occurs in a text as a whole path or as
-// the beginning of one. The folder may hold characters that end other paths, such as spaces.
+// names reports whether a text contains the path folder, alone or at the start of a longer
+// path. The path may contain characters that end other paths, such as spaces.
 func names(text, folder string, roots []string) bool {
 	for from := 0; ; {
 		i := strings.Index(text[from:], folder)
@@ -107,7 +108,7 @@ func names(text, folder string, roots []string) bool {
 	}
 }
 
-// existing returns the part of a path that exists, or the path if none of it does.
+// existing returns the part of a path that exists. If no part exists, it returns the path.
 func existing(path string) string {
 	for part := path; len(part) > 1; part = filepath.Dir(part) {
 		if _, err := os.Lstat(part); err == nil {
@@ -120,5 +121,5 @@ func existing(path string) string {
 	return path
 }
 
-// separates reports whether a path written in code or in a list ends at a character.
+// separates reports whether a character ends a path in code or in a list.
 func separates(r rune) bool { return strings.ContainsRune(" \t\n\r\"'`=:;,()[]{}<>|&$!?*#%", r) }

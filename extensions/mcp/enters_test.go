@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A server that runs what is in a folder of the workspace is one of the workspace. One that
-// is given the folder to work on is not.
+// TestEnters checks which servers run files of a workspace folder. A server that gets the
+// folder only as data is not one of them.
 func TestEnters(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]bool{
@@ -39,7 +39,7 @@ func TestEnters(t *testing.T) {
 	}
 }
 
-// A folder of the workspace is found by what it is, however a text names it.
+// TestMentions checks that a workspace folder is found in a text however it is written.
 func TestMentions(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -8,9 +8,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// harmless are the variables of ours that a server's program sees. A key that it
-// needs is named for it; a list of what is none keeps the others, whatever their
-// names.
+// harmless are the variables of hermes-ls that a server's program gets. This is an
+// allowlist, because secrets can have any name. If a server needs a key, its settings set
+// it.
 var harmless = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TZ",
 	"TMPDIR", "TMP", "TEMP", "DISPLAY", "WAYLAND_DISPLAY", "DOCKER_HOST", "DOCKER_CONFIG",
@@ -24,9 +24,9 @@ var harmless = []string{
 
 var harmlessPrefixes = []string{"LC_", "XDG_", "UV_", "npm_config_", "NPM_CONFIG_"}
 
-// environ is the environment of a server's program: the harmless part of ours, and
-// what was given for it. A variable of ours that names a folder of the workspace, such
-// as VIRTUAL_ENV, is left out: programs load what they find there.
+// environ returns the environment of a server's program: the harmless variables of ours,
+// then the given ones. It omits variables that name a path in a workspace folder, such as
+// VIRTUAL_ENV, because programs load files from there.
 func environ(ours, given, roots []string) []string {
 	var env []string
 	for _, kv := range ours {

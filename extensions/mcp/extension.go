@@ -18,17 +18,17 @@ import (
 // Section is the configuration section.
 type Section struct {
 	Servers []Server                  // in the order of their names
-	Offers  func(toolset string) bool // whether the tools of a toolset are offered
+	Offers  func(toolset string) bool // reports whether the tools of a toolset are offered
 }
 
 // Options are the parts of the process and of the session's core that the extension uses.
 type Options struct {
-	Config              // Permit, Notice and Hide come from the session
+	Config              // the session sets Permit, Notice and Hide
 	Show   func(string) // shows a text to the user at once
 }
 
-// Dir is the directory in which servers start: it holds nothing, and commands of the agent
-// cannot write there.
+// Dir returns the directory in which servers start. It is empty, and commands of the agent
+// cannot write to it.
 func Dir(home string) string { return filepath.Join(home, "mcp", "cwd") }
 
 // Extension returns the extension.
@@ -47,18 +47,18 @@ func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Inst
 	return x, nil
 }
 
-// Instance are the MCP servers of a session: those that the host gives, and those that
-// the user has configured.
+// Instance holds the MCP servers of a session: those from the host and those from the
+// user's configuration.
 type Instance struct {
 	*Servers
 	session *extension.Session
 	show    func(string)
 
 	mu    sync.Mutex
-	given []Server // by the host; nil: it has not said
+	given []Server // by the host; nil: Attach was not called yet
 }
 
-// permit asks whether a server that runs files of the workspace may start.
+// permit asks the user whether a server that runs files of the workspace may start.
 func (x *Instance) permit(ctx context.Context, p Permission) error {
 	return x.session.Ask.Approve(ctx, extension.Request{
 		Kind: tools.KindExecute, Title: p.Title, Reason: p.Reason, Keys: []string{p.Key}, EveryMode: !p.Sandboxed,
@@ -66,10 +66,11 @@ func (x *Instance) permit(ctx context.Context, p Permission) error {
 	})
 }
 
-// Given are the servers that a host gives to a session.
+// Given are the servers that a host adds to a session.
 type Given []Server
 
-// Attach connects the servers that the host has given, and the configured ones.
+// Attach returns a function that connects the host's servers and the configured ones. If a
+// later call has no servers of the host, Attach returns nil.
 func (x *Instance) Attach(given []any) (start func()) {
 	var own []Server
 	for _, g := range given {
@@ -90,7 +91,7 @@ func (x *Instance) Attach(given []any) (start func()) {
 	}
 	list := slices.Clone(own)
 	for _, s := range c.Servers {
-		if !slices.ContainsFunc(own, func(g Server) bool { return g.Name == s.Name }) { // the host's have precedence
+		if !slices.ContainsFunc(own, func(g Server) bool { return g.Name == s.Name }) { // the host's servers take precedence
 			list = append(list, s)
 		}
 	}
@@ -98,11 +99,11 @@ func (x *Instance) Attach(given []any) (start func()) {
 	return func() { x.Connect(slices.DeleteFunc(list, notOffered)) }
 }
 
-// FoldersChanged tells the servers the workspace folders.
+// FoldersChanged sends the workspace folders to the servers.
 func (x *Instance) FoldersChanged() { x.SetRoots(x.session.Folders()) }
 
-// Tools returns the tools of the connected servers, or, of a stored session, those that
-// the model was told of.
+// Tools returns the tools of the connected servers. If the session is stored, it returns
+// the tools that the model already has.
 func (x *Instance) Tools(ctx context.Context, told []tools.Spec) ([]tools.Tool, error) {
 	if told == nil {
 		x.Approve(ctx)
@@ -120,7 +121,7 @@ func (x *Instance) Tools(ctx context.Context, told []tools.Spec) ([]tools.Tool, 
 	return recalled, nil
 }
 
-// firstWait is how long a first prompt waits for servers before the user is told.
+// firstWait is how long the first prompt waits for servers before the user gets a notice.
 const firstWait = time.Second
 
 func (x *Instance) awaited() string {
@@ -133,7 +134,8 @@ func (x *Instance) awaited() string {
 	return "Waiting for MCP servers to start: " + strings.Join(names, ", ")
 }
 
-// Derive lets subagents call the tools of the parent's servers.
+// Derive returns an instance with which a subagent calls the tools of the parent's
+// servers.
 func (x *Instance) Derive(_ context.Context, kind extension.Kind, _ *extension.Session) (extension.Instance, error) {
 	if kind != extension.Subagent {
 		return nil, nil
@@ -141,7 +143,7 @@ func (x *Instance) Derive(_ context.Context, kind extension.Kind, _ *extension.S
 	return lent{x}, nil
 }
 
-// lent are the servers as a subagent has them: they stay the parent's.
+// lent gives a subagent the servers of its parent. The parent still owns them.
 type lent struct{ *Instance }
 
 func (lent) Close(context.Context) error { return nil }
@@ -152,23 +154,23 @@ func (lent) Secrets() map[string]string  { return nil }
 func (lent) Commands() []extension.Command               { return nil }
 func (lent) StatusLine(context.Context) (string, string) { return "", "" }
 
-// Tools returns the parent's tools, whether their servers are connected now or not.
+// Tools returns the tools of the parent's connected servers.
 func (l lent) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	return l.Servers.Tools(), nil
 }
 
-// Secrets returns the secrets that the servers were given.
+// Secrets returns the secrets in the configuration of the servers.
 func (x *Instance) Secrets() map[string]string {
 	x.mu.Lock()
 	list := slices.Clone(x.given)
 	x.mu.Unlock()
 	var c Section
-	_ = x.session.Config(&c) // Attach reports it
+	_ = x.session.Config(&c) // Attach reports the error
 	return SecretsOf(append(list, c.Servers...))
 }
 
-// SecretsOf returns the secrets that servers were given, by names that tell the user
-// which they are.
+// SecretsOf returns the secrets in the configuration of servers. Their names tell the user
+// where they come from.
 func SecretsOf(list []Server) map[string]string {
 	found := map[string]string{}
 	add := func(name, value string) {
@@ -210,7 +212,7 @@ func (x *Instance) Commands() []extension.Command {
 	return []extension.Command{Table[0].With(x.list)}
 }
 
-// StatusLine is the line of /status.
+// StatusLine returns the line for /status. If there are no servers, it is empty.
 func (x *Instance) StatusLine(context.Context) (name, text string) {
 	if n := len(x.Status()); n > 0 {
 		return "MCP servers", fmt.Sprintf("%d, see `/mcp`", n)

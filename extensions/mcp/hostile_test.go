@@ -15,7 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// endless greets, and answers everything else with a body that does not end.
+// endless answers the handshake, and every other request with a body that does not end.
 func endless(write func(w http.ResponseWriter) (piece []byte, to io.Writer)) (handler http.HandlerFunc, sent *atomic.Int64) {
 	sent = new(atomic.Int64)
 	greet := answers(false)
@@ -36,7 +36,7 @@ func endless(write func(w http.ResponseWriter) (piece []byte, to io.Writer)) (ha
 	}, sent
 }
 
-// A message over HTTP that does not end is not kept in memory.
+// TestEndlessMessages checks that an endless message over HTTP is not kept in memory.
 func TestEndlessMessages(t *testing.T) {
 	t.Parallel()
 	kind := func(w http.ResponseWriter, name, begin string) {
@@ -80,7 +80,7 @@ func TestEndlessMessages(t *testing.T) {
 	}
 }
 
-// Comments between events are no part of an event.
+// TestKeepAlive checks that comments between events do not count as part of an event.
 func TestKeepAlive(t *testing.T) {
 	t.Parallel()
 	r := &readMessages{tasks: new(tasks), events: true}
@@ -98,7 +98,7 @@ func TestKeepAlive(t *testing.T) {
 	}
 }
 
-// listing is a server that offers these tools.
+// listing starts a server that offers these tools and returns its URL.
 func listing(t *testing.T, tools any) string {
 	t.Helper()
 	list, err := json.Marshal(map[string]any{"tools": tools})
@@ -132,7 +132,7 @@ func offering(n int, name func(int) string, description string) []map[string]any
 	return all
 }
 
-// Tools beyond the limit cost nothing, whatever their names are.
+// TestManyToolsOfOneName checks that tools beyond the limit take no time.
 func TestManyToolsOfOneName(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Server{Name: "m", URL: listing(t, offering(30_000, func(int) string { return "a b" }, "")), Transport: TransportHTTP})
@@ -142,7 +142,8 @@ func TestManyToolsOfOneName(t *testing.T) {
 	}
 }
 
-// All tools of a server together have a limit, since they are a part of each request.
+// TestLongDescriptions checks the limit of all definitions of a server, because each
+// request contains them.
 func TestLongDescriptions(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Server{Name: "m", URL: listing(t, offering(100, func(i int) string { return fmt.Sprint("t", i) }, strings.Repeat("d", 50_000))), Transport: TransportHTTP})
@@ -156,7 +157,8 @@ func TestLongDescriptions(t *testing.T) {
 	}
 }
 
-// A tool that required approval when the session began does not stop to do so.
+// TestToolTurnsReadOnly checks that a tool that required approval still requires it after
+// its server marks it as read-only.
 func TestToolTurnsReadOnly(t *testing.T) {
 	t.Parallel()
 	s := testServer(nil)
@@ -174,7 +176,8 @@ func TestToolTurnsReadOnly(t *testing.T) {
 	}
 }
 
-// The text of an error is bounded, and the notice of tools that are left out is not repeated.
+// TestNoticesAreBounded checks that the text of an error has a limit, and that the notice
+// about omitted tools is not repeated.
 func TestNoticesAreBounded(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

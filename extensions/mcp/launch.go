@@ -22,9 +22,9 @@ import (
 type Sandboxing int
 
 const (
-	SandboxAuto  Sandboxing = iota // if it runs files of the workspace
+	SandboxAuto  Sandboxing = iota // only if it runs files of the workspace
 	SandboxOn                      // always
-	SandboxNever                   // the user has said so
+	SandboxNever                   // the user has set it
 )
 
 // Permission is a request to start a program that runs files of the workspace.
@@ -32,27 +32,28 @@ type Permission struct {
 	Server    string
 	Title     string // the command line
 	Reason    string // "runs tools/server.py of the workspace", for the user
-	Key       string // of exactly these files with this content
+	Key       string // identifies the command line and the content of the files
 	Sandboxed bool
 }
 
-// errPermission: the server runs files of the workspace that the user has not approved.
+// errPermission means that the user has not approved the files of the workspace that the
+// server runs.
 var errPermission = errors.New("it runs files of the workspace. You are asked before it is started")
 
-// largestProgram bounds a file of the workspace that a server runs.
+// largestProgram limits the size of a file of the workspace that a server runs.
 const largestProgram = 64 << 20
 
-// start is how a server's program is started.
+// start has the command of a server's program, and the approval that it requires.
 type start struct {
 	cmd     proc.Cmd
 	confine bool
-	files   map[string][]byte // of the workspace that the program runs, by absolute path
-	ask     Permission        // Key is empty if the program runs nothing of the workspace
+	files   map[string][]byte // files of the workspace that the program runs, by absolute path
+	ask     Permission        // Key is empty if the program runs no file of the workspace
 }
 
-// plan finds the program, its folder and its environment. A program starts in a folder
-// of ours, because many of them load files of their working directory: python3 -m and
-// npx run what they find there.
+// plan finds the program, its directory and its environment. By default, a program starts
+// in an empty directory of hermes-ls, because python3 -m, npx and others load files of
+// their working directory.
 func (s *server) plan() (*start, error) {
 	roots := s.owner.folders()
 	env := environ(s.owner.cfg.Environ, s.Env, roots)
@@ -81,13 +82,13 @@ func (s *server) plan() (*start, error) {
 		p.ask = s.permission(p, roots)
 	}
 	if p.confine && s.Dir == "" {
-		p.cmd.Dir = string(filepath.Separator) // the sandbox hides the folder of ours
+		p.cmd.Dir = string(filepath.Separator) // the sandbox hides the directory of hermes-ls
 	}
 	return p, nil
 }
 
-// workingDir is the folder that a program starts in. A relative cwd is one of the
-// workspace.
+// workingDir returns the directory in which the program starts. A relative cwd belongs to
+// the first workspace folder.
 func (s *server) workingDir(roots []string) (string, error) {
 	switch {
 	case s.Dir == "":
@@ -101,8 +102,8 @@ func (s *server) workingDir(roots []string) (string, error) {
 	return filepath.Join(roots[0], s.Dir), nil
 }
 
-// find returns the absolute path of the program. A program that is only in a folder of
-// the workspace is found there, and asks.
+// find returns the absolute path of the program. It prefers programs outside of the
+// workspace. If the program is only in a workspace folder, find returns that path.
 func (s *server) find(env, roots []string) (string, error) {
 	if strings.ContainsAny(s.Command, `/\`) {
 		if base := s.Dir; !filepath.IsAbs(s.Command) && len(roots) > 0 {
@@ -137,12 +138,11 @@ func variable(env []string, name string) (value string) {
 	return value
 }
 
-// dataEndings are endings of files that a server works on. They change all the time, and
-// nothing runs them.
+// dataEndings are the endings of data files. Data files change often, and are not run.
 var dataEndings = []string{".db", ".sqlite", ".sqlite3", ".duckdb", ".csv", ".parquet", ".pdf", ".png", ".jpg", ".md", ".txt"}
 
-// argumentFiles are the arguments that name files which a program may run, also those
-// behind an option as in --config=FILE.
+// argumentFiles returns the files in the arguments that the program may run, also in
+// options such as --config=FILE. It omits data files.
 func argumentFiles(args []string, dir string) (files []string) {
 	for _, arg := range args {
 		if _, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(arg, "-") {
@@ -160,8 +160,8 @@ func argumentFiles(args []string, dir string) (files []string) {
 	return files
 }
 
-// within reports whether a path, as it is written or with its links resolved, lies in a
-// folder of the workspace.
+// within reports whether a path is in a workspace folder, as it is written or with its
+// links resolved.
 func within(path string, roots []string) bool {
 	paths := []string{filepath.Clean(path)}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -183,8 +183,8 @@ func within(path string, roots []string) bool {
 	return false
 }
 
-// permission says what the user is asked. Its key holds for the same command line with
-// the same files.
+// permission returns the request for the user. Its key applies to the same command line
+// and the same content of the files.
 func (s *server) permission(p *start, roots []string) Permission {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%q %q %q %v\n", p.cmd.Args, p.cmd.Dir, telling(s.Env), p.confine)
@@ -225,7 +225,8 @@ func relative(file string, roots []string) string {
 	return file
 }
 
-// approved reports whether the user has approved these files with this content.
+// approved reports whether the user has approved these files with this content. It stores
+// p as the pending permission.
 func (s *server) approved(p Permission) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,8 +234,8 @@ func (s *server) approved(p Permission) bool {
 	return p.Key == "" || p.Key == s.granted
 }
 
-// ask asks for the permission that the last attempt lacked, and has the server connected
-// again if it is given. If the user denies it, ask returns why.
+// ask requests the approval that the last attempt required. If the user approves, the
+// server is connected again. If the user denies it, ask returns the error.
 func (s *server) ask(ctx context.Context) error {
 	s.mu.Lock()
 	p, lacking := s.pending, errors.Is(s.err, errPermission)
@@ -257,8 +258,8 @@ func (s *server) ask(ctx context.Context) error {
 	return nil
 }
 
-// Approve asks the user about each server that runs files of the workspace and has not
-// been started for that. It connects those that the user approves, and waits for them.
+// Approve asks the user about each server that was not started because it runs files of
+// the workspace. It connects the approved servers and waits for them.
 func (s *Servers) Approve(ctx context.Context) {
 	for _, one := range s.all() {
 		select {
@@ -276,7 +277,7 @@ func (s *Servers) Approve(ctx context.Context) {
 	}
 }
 
-// await returns when an approved server is connected or has failed, or has had its time.
+// await returns when an approved server is connected or has failed, or at its timeout.
 func (s *server) await(ctx context.Context) {
 	s.mu.Lock()
 	attempt := s.attempt
@@ -294,7 +295,7 @@ func (s *server) await(ctx context.Context) {
 	}
 }
 
-// folders are those of the workspace now.
+// folders returns the current workspace folders.
 func (s *Servers) folders() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// repository is a hostile workspace: whatever runs of it makes the file pwned.
+// repository is a hostile workspace. If a program runs one of its files, the file pwned
+// exists.
 type repository struct {
 	t           *testing.T
 	dir, pwned  string
@@ -56,8 +57,8 @@ func (r *repository) ran() bool {
 	return err == nil
 }
 
-// servers connects servers in a session of the repository, and waits for them. The
-// answer is the user's to each question.
+// servers connects servers in a session of the repository and waits for them. answer is
+// the user's decision on each approval request.
 func (r *repository) servers(answer tools.Decision, list ...Server) *bed {
 	r.t.Helper()
 	b := newBed(r.t)
@@ -86,8 +87,8 @@ func (r *repository) servers(answer tools.Decision, list ...Server) *bed {
 
 const touch = "#!/bin/sh\n: >'PWNED'\n"
 
-// TestRepositoryIsNotLoaded opens hostile repositories with the servers that users have:
-// python3 -m and npx prefer what they find in their working directory.
+// TestRepositoryIsNotLoaded opens hostile repositories with common servers. python3 -m and
+// npx prefer the files of their working directory.
 func TestRepositoryIsNotLoaded(t *testing.T) {
 	t.Parallel()
 	python := "open('PWNED', 'w')\n"
@@ -103,7 +104,7 @@ func TestRepositoryIsNotLoaded(t *testing.T) {
 	for name, tc := range map[string]struct {
 		files   map[string]string
 		server  Server
-		control bool // the same server, started in the workspace, runs the repository's file
+		control bool // the same server, started in the workspace, does run the repository's file
 	}{
 		"python3 -m": {map[string]string{"mcp_server_time.py": python}, Server{Command: "python3", Args: []string{"-m", "mcp_server_time"}}, true},
 		"npx":        {npx, Server{Command: "npx", Args: []string{"-y", "@modelcontextprotocol/server-github"}, ConnectTimeout: time.Minute}, true},
@@ -139,7 +140,8 @@ func TestRepositoryIsNotLoaded(t *testing.T) {
 	}
 }
 
-// A program that is on PATH, and its folder, work as ever.
+// TestServerStartsOutsideOfTheWorkspace checks that a program starts in the directory of
+// hermes-ls, without variables of the workspace.
 func TestServerStartsOutsideOfTheWorkspace(t *testing.T) {
 	t.Parallel()
 	r := newRepository(t, map[string]string{"README": ""})
@@ -158,8 +160,8 @@ func TestServerStartsOutsideOfTheWorkspace(t *testing.T) {
 	}
 }
 
-// TestWorkspaceProgram wants a server whose files lie in the workspace to run after a
-// yes to their content, in the sandbox.
+// TestWorkspaceProgram checks that a server with files of the workspace runs in the
+// sandbox, and only after the user has approved their content.
 func TestWorkspaceProgram(t *testing.T) {
 	t.Parallel()
 	const program = "#!/bin/sh\n# FIRST\n: >'PWNED'\nexec \"$REAL\"\n"
@@ -200,7 +202,7 @@ func TestWorkspaceProgram(t *testing.T) {
 			key := b.questions()[0].Remember
 			b.Connect([]Server{})
 			again := testProgram("other")
-			b.Connect([]Server{again, s}) // the same files: the session's yes holds
+			b.Connect([]Server{again, s}) // the same files: the approval of the session applies
 			b.Approve(t.Context())
 			if got := b.questions(); len(got) != 1 {
 				t.Errorf("it asked again for the same content: %+v", got)
@@ -225,7 +227,8 @@ func TestWorkspaceProgram(t *testing.T) {
 	}
 }
 
-// A resumed session has the tools, and asks with the first call.
+// TestWorkspaceProgramIsAskedAboutInACall checks that a resumed session has the tools, and
+// that the first call asks for approval.
 func TestWorkspaceProgramIsAskedAboutInACall(t *testing.T) {
 	t.Parallel()
 	r := newRepository(t, map[string]string{"run.sh": "#!/bin/sh\nexec \"$REAL\"\n"})
@@ -242,7 +245,8 @@ func TestWorkspaceProgramIsAskedAboutInACall(t *testing.T) {
 	}
 }
 
-// What works on the workspace's data is no program of the workspace.
+// TestDataOfTheWorkspaceDoesNotAsk checks that data files in the arguments need no
+// approval.
 func TestDataOfTheWorkspaceDoesNotAsk(t *testing.T) {
 	t.Parallel()
 	r := newRepository(t, map[string]string{"shop.db": "SQLite format 3", "notes.md": ""})
@@ -255,7 +259,8 @@ func TestDataOfTheWorkspaceDoesNotAsk(t *testing.T) {
 	}
 }
 
-// The user's own package is run by npx in the folder of ours, offline.
+// TestNpxRunsTheUsersPackage checks that npx runs the user's package offline in the
+// directory of hermes-ls.
 func TestNpxRunsTheUsersPackage(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("npx"); err != nil {

@@ -15,20 +15,20 @@ import (
 	"go.uber.org/goleak"
 )
 
-// serverWord makes this test binary a server on stdio.
+// serverWord is the variable that makes this test binary an MCP server on stdio.
 const serverWord = "MCP_TEST_SERVER"
 
 func TestMain(m *testing.M) {
 	modes.Enter()
 	switch os.Getenv(serverWord) {
 	case "yes":
-		fmt.Println("Welcome to the server!") // as some do, where only messages belong
+		fmt.Println("Welcome to the server!") // some servers print a greeting where only messages are allowed
 		fmt.Fprintln(os.Stderr, "listening, with the key s3cr3t-value")
 		if err := testServer(nil).Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		os.Exit(0)
-	case "stubborn": // neither the end of its input nor a signal ends it
+	case "stubborn": // ignores the end of its input and signals
 		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 		_ = testServer(nil).Run(context.Background(), &sdk.StdioTransport{})
 		for {

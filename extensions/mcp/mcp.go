@@ -1,20 +1,20 @@
-// Package mcp connects servers of the Model Context Protocol and offers what they
-// can do as tools.
+// Package mcp connects MCP servers and offers their tools.
 //
-// [Servers] belongs to a session: servers are connected side by side as soon as
-// they are named, their tools are called mcp__SERVER__TOOL, and when it is closed no
-// process, connection or goroutine of theirs is left. A server that cannot be had, or
-// that dies, is a notice and an error of its tools, nothing more; the next call tries
-// to reach it again.
+// [Servers] belongs to a session. It connects all servers at the same time. Their tools
+// are named mcp__SERVER__TOOL. After Close, no process, connection or goroutine of a
+// server is left. If a server cannot be connected, or ends, the user gets a notice and its
+// tools return an error. The next call connects it again.
 //
-// What a server says of itself is data: its descriptions are cleaned and bounded, and
-// a yes to a tool holds for exactly the words, parameters and program that the person
-// was asked about. Its results pass the session's own dispatch like any other.
+// Descriptions of a server are data: they are cleaned, and their size is limited. A
+// remembered approval of a tool applies only to the same description, parameters and
+// program. Results are handled like those of other tools.
 //
-// Servers run with the user's rights and outside the sandbox unless they ask for it:
-// they are programs that the user has chosen. They start in a folder of ours, with
-// programs that do not lie in the workspace. A server that runs files of the workspace
-// runs in the sandbox, after the user has approved the content of these files. Everything is safe for concurrent use.
+// Servers run with the user's rights and outside of the sandbox, because the user has
+// chosen these programs. The setting sandbox changes that. They start in a directory of
+// hermes-ls, and are found outside of the workspace. If a server runs files of the
+// workspace, the user must approve their content, and it runs in the sandbox.
+//
+// All functions and methods are safe for concurrent use.
 package mcp
 
 import (
@@ -31,24 +31,24 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Server is what it takes to reach a server: a program, or a URL.
+// Server configures a server. It has a program or a URL.
 type Server struct {
 	Name string
 
 	Command string
 	Args    []string
-	Env     []string // "NAME=value", beside the harmless part of our own
-	Dir     string   // working directory, perhaps relative to the first root; empty: Config.Dir
+	Env     []string // "NAME=value", in addition to the harmless variables of hermes-ls
+	Dir     string   // working directory, relative to the first workspace folder; empty: Config.Dir
 	Sandbox Sandboxing
 
 	URL       string
-	Transport string            // TransportHTTP, TransportSSE; empty: whichever works
-	Headers   map[string]string // sent to the URL's host only
+	Transport string            // TransportHTTP or TransportSSE; empty: the one that works
+	Headers   map[string]string // sent only to the host of URL
 
-	Timeout        time.Duration // of a call without a sign of life; 0: 120 s
+	Timeout        time.Duration // of a call without progress; 0: 120 s
 	ConnectTimeout time.Duration // 0: 30 s
 	Include        []string      // the tools that are offered; empty: all
-	Exclude        []string      // those that are not
+	Exclude        []string      // tools that are not offered
 }
 
 // Transports of a server with a URL.
@@ -57,25 +57,26 @@ const (
 	TransportSSE  = "sse"
 )
 
-// Config is what servers are lent. All is optional but Dir.
+// Config configures Servers. All fields except Dir are optional.
 type Config struct {
-	Version string   // of hermes-ls, which servers are told
-	Dir     string   // a private folder of ours, where programs start; it is made when it is needed
-	Roots   []string // the workspace's folders, which servers are told
-	Environ []string // our own environment
-	// Confine bounds a program. The files have the given content for it.
+	Version string   // of hermes-ls; servers get it
+	Dir     string   // a private directory in which programs start; it is created if it is needed
+	Roots   []string // the workspace folders; servers get them
+	Environ []string // the environment of hermes-ls
+	// Confine puts a program into the sandbox. In the sandbox, the files have the given
+	// content.
 	Confine func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error
-	// Permit asks the user whether a program that runs files of the workspace may be
-	// started. Nil: there is no user, so that it is not.
+	// Permit asks the user whether a program that runs files of the workspace may start. If it
+	// is nil, such a program does not start.
 	Permit func(context.Context, Permission) error
-	// Notice takes a word to the user. It is called from any goroutine.
+	// Notice sends a notice to the user. Any goroutine may call it.
 	Notice func(text string)
-	// Hide takes secrets out of what is logged or said.
+	// Hide redacts secrets in texts for the log and for the user.
 	Hide func(text string) string
 	Log  *slog.Logger
 }
 
-// Servers are those of one session.
+// Servers holds the servers of one session.
 type Servers struct {
 	cfg    Config
 	ctx    context.Context
@@ -84,10 +85,10 @@ type Servers struct {
 	mu    sync.Mutex
 	roots []string
 	list  []*server
-	gone  []*server // replaced ones that may still be ending
+	gone  []*server // replaced servers that may still be ending
 }
 
-// New makes an empty set, whose servers end with ctx at the latest.
+// New returns Servers without a server. When ctx ends, all servers end.
 func New(ctx context.Context, cfg Config) *Servers {
 	if cfg.Notice == nil {
 		cfg.Notice = func(string) {}
@@ -103,9 +104,9 @@ func New(ctx context.Context, cfg Config) *Servers {
 	return s
 }
 
-// Connect begins to connect these servers, in place of those before, and does not
-// wait. One that is there already as it is described stays connected. Of several with
-// a name the first counts.
+// Connect starts to connect these servers and returns at once. They replace the previous
+// ones. A server with the same configuration stays connected. If several have the same
+// name, only the first is used.
 func (s *Servers) Connect(list []Server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,11 +134,10 @@ func (s *Servers) Connect(list []Server) {
 	}
 }
 
-// waitLimit is how long a session's beginning waits for servers that do not say how
-// long they may take.
+// waitLimit is how long a new session waits for servers without a timeout for connecting.
 const waitLimit = 10 * time.Second
 
-// Wait returns when every server is connected or has failed, or has had its time.
+// Wait returns when every server is connected, has failed, or has reached its timeout.
 func (s *Servers) Wait(ctx context.Context) {
 	for _, one := range s.all() {
 		limit := waitLimit
@@ -157,7 +157,7 @@ func (s *Servers) Wait(ctx context.Context) {
 	}
 }
 
-// Tools are the tools of the servers that are connected now, in the servers' order.
+// Tools returns the tools of the connected servers, in the order of the servers.
 func (s *Servers) Tools() []tools.Tool {
 	var all []tools.Tool
 	for _, one := range s.all() {
@@ -168,23 +168,23 @@ func (s *Servers) Tools() []tools.Tool {
 	return all
 }
 
-// Recalled is a tool that an earlier process has offered to the model in these words.
-// Its server is looked for when it is called.
+// Recalled returns a tool that an earlier process offered to the model with this
+// definition. Its server is found when the tool is called.
 func (s *Servers) Recalled(name, description string, schema json.RawMessage) tools.Tool {
 	label, _, _ := strings.Cut(strings.TrimPrefix(name, prefix), "__")
 	return s.tool(definition{full: name, label: label, description: description, schema: schema, recalled: true})
 }
 
-// IsTool tells whether a name is one that a tool of a server has.
+// IsTool reports whether name is the name of an MCP tool.
 func IsTool(name string) bool { return strings.HasPrefix(name, prefix) }
 
-// Status is how a server is doing.
+// Status is the state of a server.
 type Status struct {
 	Name    string
-	State   string   // one of the states below
+	State   string   // one of the constants below
 	Error   string   // why it is not connected
-	Tools   []string // as the model calls them
-	LeftOut []string // as the server calls them: tools that run only as tasks
+	Tools   []string // names for the model
+	LeftOut []string // the server's names of tools that run only as tasks
 	From    string   // the program or the URL, without secrets
 }
 
@@ -197,7 +197,7 @@ const (
 	Failed        = "failed"
 )
 
-// Status lists the servers.
+// Status returns the status of all servers.
 func (s *Servers) Status() []Status {
 	var all []Status
 	for _, one := range s.all() {
@@ -206,7 +206,7 @@ func (s *Servers) Status() []Status {
 	return all
 }
 
-// SetRoots tells the servers of other workspace folders.
+// SetRoots sends new workspace folders to the servers.
 func (s *Servers) SetRoots(folders []string) {
 	s.mu.Lock()
 	before := s.roots
@@ -224,7 +224,8 @@ func (s *Servers) all() []*server {
 	return slices.Clone(s.list)
 }
 
-// Close ends every server and waits within ctx until nothing of them is left.
+// Close ends all servers. It waits until they have ended, or returns an error when ctx
+// ends.
 func (s *Servers) Close(ctx context.Context) error {
 	s.cancel()
 	s.mu.Lock()

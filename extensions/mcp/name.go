@@ -9,26 +9,26 @@ import (
 
 const (
 	prefix     = "mcp__"
-	nameLimit  = 64 // of a function's name at model endpoints
+	nameLimit  = 64 // limit of model endpoints for the name of a function
 	labelLimit = 32
 )
 
-// labelOf is a server's name as it stands in the names of its tools.
+// labelOf returns a server's name in the form that the names of its tools contain.
 func labelOf(name string) string { return shortened(letters(name), labelLimit, name) }
 
-// Toolset is the toolset of the tools of a server with this name.
+// Toolset returns the toolset of the tools of the server with this name.
 func Toolset(name string) string { return toolset(labelOf(name)) }
 
 func toolset(label string) string { return "mcp-" + label }
 
-// fullName is a tool's name for the model.
+// fullName returns a tool's name for the model.
 func fullName(label, tool string) string {
 	head := prefix + label + "__"
 	return head + shortened(letters(tool), nameLimit-len(head), tool)
 }
 
-// letters keeps what a function's name may hold. Two underscores would end a
-// server's name.
+// letters replaces characters that the name of a function cannot have. It also replaces
+// two underscores by one, because two underscores end the label of the server.
 func letters(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -46,7 +46,8 @@ func letters(name string) string {
 	return name
 }
 
-// shortened cuts a name, and tells it apart from others that begin the same.
+// shortened cuts a name that is too long and appends a hash of whole, so that names with
+// the same start differ.
 func shortened(name string, limit int, whole string) string {
 	if len(name) <= limit {
 		return name
@@ -55,7 +56,7 @@ func shortened(name string, limit int, whole string) string {
 	return name[:limit-7] + "_" + hex.EncodeToString(sum[:3])
 }
 
-// unique numbers a name that is taken, and takes it.
+// unique returns name, or name with a number if it is taken. It adds the result to taken.
 func unique(name string, taken map[string]bool) string {
 	free := name
 	for n := 2; taken[free]; n++ {

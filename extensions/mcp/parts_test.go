@@ -90,8 +90,8 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// FuzzMessages holds that only whole lines of JSON reach the protocol, however they
-// are cut into pieces.
+// FuzzMessages checks that only whole lines of JSON reach the SDK, however the output is
+// split.
 func FuzzMessages(f *testing.F) {
 	f.Add([]byte("{\"a\":1}\nhello\n[1]\n{\n"), uint8(3))
 	f.Add([]byte("\n\n{}\r\n"), uint8(1))

@@ -15,20 +15,20 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// gentle is how long a server that was asked to end has until it is told to, and
-// from there until it is killed.
+// gentle is the grace period of a server. It applies between closing its input and
+// SIGTERM, and between SIGTERM and SIGKILL.
 const gentle = 80 * time.Millisecond
 
-// program is a server that runs as our child and speaks over its pipes.
+// program is a server that runs as a child process and uses its pipes.
 type program struct {
 	process *proc.Process
 	in      *io.PipeWriter // to it
 	out     *io.PipeReader // from it
-	said    *said          // on stderr
+	said    *said          // its other output
 	tasks
 }
 
-// launch starts a server's program. It ends by cut alone, not with ctx.
+// launch starts a server's program. The program ends only by cut, not with ctx.
 func (s *server) launch(ctx context.Context) (*program, error) {
 	plan, err := s.plan()
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *server) launch(ctx context.Context) (*program, error) {
 	if p.process, err = proc.Start(context.WithoutCancel(ctx), c); err != nil {
 		return nil, err
 	}
-	go func() { // ends with the child, for which cut waits
+	go func() { // ends with the process; cut waits for the process
 		<-p.process.Done()
 		fromChild.Close()
 	}()
@@ -62,7 +62,7 @@ func (s *server) launch(ctx context.Context) (*program, error) {
 
 func (p *program) transport() sdk.Transport { return &sdk.IOTransport{Reader: p.out, Writer: p.in} }
 
-// cut ends the program: by the end of its input, by a signal, and then hard.
+// cut ends the program: it closes the input, then sends SIGTERM, then SIGKILL.
 func (p *program) cut() {
 	p.in.Close()
 	p.out.Close()
@@ -76,14 +76,15 @@ func (p *program) cut() {
 	<-p.process.Done()
 }
 
-// why tells how the program ended, if it has, and what it said last.
+// why describes how the program ended and its last output. If the program has not ended,
+// it returns only the output.
 func (p *program) why() string {
 	select {
 	case <-p.process.Done():
-	case <-time.After(gentle): // it may be about to
+	case <-time.After(gentle): // it may end soon
 		return p.said.lastWords()
 	}
-	exit, _ := p.process.Wait() // how it ended is told in any case
+	exit, _ := p.process.Wait() // exit describes the end in any case
 	text := fmt.Sprintf("it ended with exit code %d", exit.Code)
 	if exit.Signal != "" {
 		text = "it was ended by " + exit.Signal
@@ -94,11 +95,11 @@ func (p *program) why() string {
 	return text
 }
 
-// longestMessage bounds a message; the SDK takes no longer ones.
+// longestMessage limits a message. The SDK accepts no longer ones.
 const longestMessage = sdk.DefaultMaxLineLength
 
-// messages lets lines through that are JSON. What else a program prints there, such as
-// a greeting, would end the connection.
+// messages passes on lines that are JSON. Other lines, such as a greeting, would end the
+// connection. They go to the other writer.
 type messages struct {
 	to    io.Writer
 	other io.Writer
@@ -125,7 +126,7 @@ func (m *messages) Write(p []byte) (int, error) {
 }
 
 func (m *messages) pass() error {
-	line := bytes.Trim(m.line, " \t\r") // what JSON allows around a value
+	line := bytes.Trim(m.line, " \t\r") // the white space that JSON allows around a value
 	m.line = append(m.line, '\n')
 	defer func() { m.line = m.line[:0] }()
 	to := m.to
@@ -138,16 +139,16 @@ func (m *messages) pass() error {
 	return err
 }
 
-// said passes what a program says besides messages on to the log, a line at a time.
+// said writes a program's other output to the log, line by line.
 type said struct {
 	server *server
 
-	mu   sync.Mutex // two pipes lead here
+	mu   sync.Mutex // two pipes write here
 	line []byte
 	last string
 }
 
-const longestLine = 2000 // of the log
+const longestLine = 2000 // bytes of a line in the log
 
 func (s *said) Write(p []byte) (int, error) {
 	s.mu.Lock()

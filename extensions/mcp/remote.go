@@ -15,8 +15,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// remote is a server that is spoken to over HTTP. It holds the connections of one
-// link, so that cut leaves none.
+// remote is a server that is reached over HTTP. It holds the connections of one link, so
+// that cut can close all of them.
 type remote struct {
 	endpoint *url.URL
 	headers  map[string]string
@@ -54,8 +54,8 @@ func (r *remote) transport(kind string) sdk.Transport {
 	return &sdk.StreamableClientTransport{Endpoint: r.endpoint.String(), HTTPClient: r.client}
 }
 
-// RoundTrip sends the headers, to the configured host and to no other: a redirect, or
-// an endpoint that a server names, must not carry them away.
+// RoundTrip adds the configured headers. It rejects requests to other hosts, because a
+// redirect or the server could otherwise get the headers sent there.
 func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !r.own(req.URL) {
 		return nil, fmt.Errorf("the server points to another host, %s; nothing is sent there: name its address itself", req.URL.Host)
@@ -101,7 +101,7 @@ func (r *remote) connect(ctx context.Context, network, address string) (net.Conn
 	return kept, nil
 }
 
-// tracked is a connection that is forgotten when it is closed.
+// tracked is a connection that removes itself from the remote when it is closed.
 type tracked struct {
 	net.Conn
 	remote *remote
@@ -114,7 +114,7 @@ func (c *tracked) Close() error {
 	return c.Conn.Close()
 }
 
-// cut closes every connection, and lets no new one be made.
+// cut closes all connections and prevents new ones.
 func (r *remote) cut() {
 	r.cancel()
 	r.mu.Lock()
@@ -131,7 +131,7 @@ func (r *remote) cut() {
 
 func (r *remote) why() string { return "" }
 
-// address is a URL without what may be secret in it.
+// address returns a URL without its user, query and fragment, which can be secret.
 func address(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -141,7 +141,7 @@ func address(raw string) string {
 	return u.String()
 }
 
-// withoutQuery takes a URL's secrets out of an error.
+// withoutQuery removes the secret parts of the URL raw from the text of an error.
 func withoutQuery(text, raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || raw == "" {

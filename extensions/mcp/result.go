@@ -16,19 +16,19 @@ import (
 const (
 	mostImages = 8
 	shownCap   = 200_000 // bytes of a text
-	imageBytes = 3 << 20 // what every provider takes of a picture
+	imageBytes = 3 << 20 // the largest picture that every provider accepts
 )
 
-// imageTypes are the pictures that models take.
+// imageTypes are the types of pictures that models accept.
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// answer is a result as the model sees it.
+// answer is a tool result for the model.
 type answer struct {
 	Content    string `json:"content"`
 	Structured any    `json:"structured_content,omitempty"`
 }
 
-// resultOf makes one JSON object of what a server has answered.
+// resultOf converts a server's result to a tool result.
 func resultOf(env *tools.Env, r *sdk.CallToolResult) tools.Result {
 	var g gathered
 	g.shown, g.sees = env.Sees != nil, env.Sees != nil && env.Sees()
@@ -54,7 +54,7 @@ func resultOf(env *tools.Env, r *sdk.CallToolResult) tools.Result {
 	return result
 }
 
-// shownOf is as much of a result as the user is shown.
+// shownOf returns the part of a result's text that the user sees.
 func shownOf(text string) string {
 	if len(text) <= shownCap {
 		return text
@@ -62,15 +62,15 @@ func shownOf(text string) string {
 	return strings.ToValidUTF8(text[:shownCap], "") + fmt.Sprintf("\n[cut here: %s of %s]", humanize.Bytes(shownCap), humanize.Bytes(uint64(len(text))))
 }
 
-// repeats tells whether a text is the structured content once more, as servers write
-// it for clients that know only text.
+// repeats reports whether text is the JSON of the structured content. Servers send both
+// for clients that read only text.
 func repeats(text string, structured any) bool {
 	var same any
 	return structured != nil && json.Unmarshal([]byte(text), &same) == nil && reflect.DeepEqual(same, structured)
 }
 
 type gathered struct {
-	shown  bool // pictures are kept
+	shown  bool // the environment can tell whether the model sees pictures, so they are kept
 	sees   bool // the model gets them
 	texts  []string
 	images []tools.Image
@@ -107,7 +107,7 @@ func (g *gathered) resource(r *sdk.ResourceContents) {
 	}
 }
 
-// image adds a picture, and a text that says what becomes of it.
+// image adds a picture, and a text that says how it is handled.
 func (g *gathered) image(kind string, data []byte) {
 	note := "it follows"
 	switch {

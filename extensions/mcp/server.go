@@ -17,8 +17,8 @@ import (
 
 const defaultConnect = 30 * time.Second
 
-// server is one server. A goroutine of its own, run, connects it, follows its news, and
-// ends it; everybody else looks at what that has found.
+// server is one server. Its goroutine run connects it, refreshes its tools, and ends it.
+// Other goroutines only read the state.
 type server struct {
 	Server
 	label  string
@@ -28,44 +28,44 @@ type server struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	first  chan struct{} // closed when the first attempt is over
-	done   chan struct{} // closed when nothing is left
-	wanted chan struct{} // somebody wants it connected again
+	first  chan struct{} // closed when the first attempt has ended
+	done   chan struct{} // closed when the server has ended
+	wanted chan struct{} // a request to connect it again
 	news   chan struct{} // its tools have changed
 	calls  calls
 
-	changes  int    // of its tools; run's own, as the two below
-	leftOut  string // tools that the user was told of last
-	leftTold int    // how often
+	changes  int    // number of changes of its tools; only run uses this field and the next two
+	leftOut  string // the omitted tools in the last notice
+	leftTold int    // number of notices about omitted tools
 
 	mu      sync.Mutex
 	link    *link                 // nil: not connected
-	err     error                 // why not
-	attempt chan struct{}         // closed when the attempt that runs is over
+	err     error                 // why it is not connected
+	attempt chan struct{}         // closed when the current attempt has ended
 	tools   map[string]definition // by their names for the model
 	order   []string              // of tools
-	left    []string              // tools that are left out because they need a task
-	pending Permission            // of the last attempt; no Key: none is needed
-	granted string                // the key of what the user has approved
+	left    []string              // omitted tools, because they need a task
+	pending Permission            // of the last attempt; an empty Key: none is required
+	granted string                // the key that the user has approved
 }
 
-// link is one connection to a server, until either side ends it.
+// link is one connection to a server.
 type link struct {
 	session *sdk.ClientSession
 	carrier carrier
-	release context.CancelCauseFunc // of what it was opened with; nil: not yet kept
-	gone    chan struct{}           // closed when the other side, or end, has ended it
-	lost    bool                    // the other side has forgotten it; guarded by the server's mu
+	release context.CancelCauseFunc // cancels the context of the connection; nil: not set yet
+	gone    chan struct{}           // closed when the connection has ended
+	lost    bool                    // the server no longer has the session; guarded by the server's mu
 }
 
-// carrier is what a link runs on.
+// carrier is the transport of a link.
 type carrier interface {
-	cut()        // ends it; nothing is left then
-	why() string // what is known of its end; empty: nothing
+	cut()        // ends it and releases everything
+	why() string // why it has ended; empty: not known
 	needsTask(tool string) bool
 }
 
-// start begins to connect a server.
+// start starts to connect a server.
 func (s *Servers) start(one Server, label string) *server {
 	x := &server{
 		Server: one, label: label, owner: s, began: time.Now(),
@@ -81,11 +81,11 @@ func (s *Servers) start(one Server, label string) *server {
 func nudge(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // there is a word already
+	default: // a signal is already pending
 	}
 }
 
-// run is the server's life.
+// run connects the server, and connects it again on request, until its context ends.
 func (s *server) run() {
 	defer close(s.done)
 	defer s.cancel()
@@ -111,12 +111,12 @@ func (s *server) run() {
 	}
 }
 
-// errLogin: the server answers 401.
+// errLogin means that the server answers with status 401.
 var errLogin = errors.New("it rejects requests without a valid token (401). Set its token in mcp_servers.NAME.headers.Authorization")
 
 var errClosed = errors.New("it has been closed with its session")
 
-// settle notes how an attempt ended.
+// settle stores the result of an attempt.
 func (s *server) settle(l *link, found []definition, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +136,7 @@ func (s *server) settle(l *link, found []definition, err error) {
 	}
 }
 
-// settled tells whether the first attempt is over.
+// settled reports whether the first attempt has ended.
 func (s *server) settled() bool {
 	select {
 	case <-s.first:
@@ -157,7 +157,8 @@ func (s *server) keep(found []definition) {
 // refreshGap is the shortest time between two requests for the tools of a connection.
 const refreshGap = 200 * time.Millisecond
 
-// attend follows a connection to its end.
+// attend refreshes the tools when they change. It returns when the connection or the
+// context ends.
 func (s *server) attend(l *link) {
 	news, calm := s.news, (<-chan time.Time)(nil)
 	for {
@@ -187,7 +188,7 @@ func (s *server) attend(l *link) {
 	}
 }
 
-// linked is the connection, which is made anew where it has ended.
+// linked returns the connection. If there is none, it starts an attempt and waits for it.
 func (s *server) linked(ctx context.Context) (*link, error) {
 	s.mu.Lock()
 	if s.link != nil {
@@ -195,7 +196,7 @@ func (s *server) linked(ctx context.Context) (*link, error) {
 		return s.link, nil
 	}
 	select {
-	case <-s.attempt: // over, and failed
+	case <-s.attempt: // the attempt has ended and failed
 		if s.err != errClosed {
 			s.again()
 		}
@@ -216,13 +217,13 @@ func (s *server) linked(ctx context.Context) (*link, error) {
 	return s.link, nil
 }
 
-// again begins another attempt. The caller holds mu.
+// again starts another attempt. The caller holds mu.
 func (s *server) again() {
 	s.attempt = make(chan struct{})
 	nudge(s.wanted)
 }
 
-// forget ends a connection that the other side does not know any more.
+// forget ends a connection whose session the server no longer has.
 func (s *server) forget(l *link) {
 	s.mu.Lock()
 	l.lost = true
@@ -230,10 +231,10 @@ func (s *server) forget(l *link) {
 		s.link, s.err = nil, errors.New("the server has forgotten the connection")
 	}
 	s.mu.Unlock()
-	_ = l.session.Close() // it is gone
+	_ = l.session.Close() // the server no longer has the session
 }
 
-// connect makes a connection and asks what there is.
+// connect opens a connection and requests the tools.
 func (s *server) connect() (*link, []definition, error) {
 	limit := s.ConnectTimeout
 	if limit <= 0 {
@@ -242,8 +243,8 @@ func (s *server) connect() (*link, []definition, error) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	timer := time.AfterFunc(limit, func() { cancel(fmt.Errorf("it did not answer within %v", limit)) })
 	defer timer.Stop()
-	// A stream of events lives as long as the context that it was opened with, so this
-	// one ends with the link.
+	// A stream of events ends with the context that opened it. So this context ends with the
+	// link, not with this function.
 	l, err := s.open(ctx)
 	if err == nil {
 		var found []definition
@@ -265,13 +266,13 @@ func (s *server) connect() (*link, []definition, error) {
 	return nil, nil, errors.New(plain(s.owner.cfg.Hide(withoutQuery(err.Error(), s.URL)), longestLine))
 }
 
-// legacy is the version whose handshake every server understands.
+// legacy is the protocol version whose handshake every server supports.
 const legacy = "2025-11-25"
 
-// open tries the ways there are to speak to the server.
+// open opens a connection. It tries several protocol versions or transports.
 func (s *server) open(ctx context.Context) (l *link, err error) {
 	if s.URL == "" {
-		// A program that does not know the newer handshake may not answer it at all.
+		// A program that does not support the newer handshake may not answer it at all.
 		if l, err = s.openProgram(ctx, legacy); refused(err) {
 			l, err = s.openProgram(ctx, "")
 		}
@@ -327,8 +328,8 @@ func (s *server) openRemote(ctx context.Context, kind string) (*link, error) {
 	return newLink(session, r), nil
 }
 
-// shake shakes hands. What a server that does not answer has left open would be closed
-// politely, and waited for; so it is cut off when the time is up.
+// shake runs the handshake. If ctx ends first, it cuts the transport, because closing the
+// session would wait for a server that does not answer.
 func (s *server) shake(ctx context.Context, c carrier, t sdk.Transport, o *sdk.ClientSessionOptions) (*sdk.ClientSession, error) {
 	defer context.AfterFunc(ctx, c.cut)()
 	return s.client.Connect(ctx, t, o)
@@ -336,19 +337,20 @@ func (s *server) shake(ctx context.Context, c carrier, t sdk.Transport, o *sdk.C
 
 func newLink(session *sdk.ClientSession, c carrier) *link {
 	l := &link{session: session, carrier: c, gone: make(chan struct{})}
-	go func() { // ends with the connection, which end ends
+	go func() { // ends with the connection, which end closes
 		_ = session.Wait()
 		close(l.gone)
 	}()
 	return l
 }
 
-// end lets the server go: gently, and then hard. Nothing is left when it returns.
+// end closes the session, and cuts the transport after a grace period. When it returns,
+// everything of the link has ended.
 func (l *link) end() {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		_ = l.session.Close() // it is not needed any more
+		_ = l.session.Close() // an error does not matter any more
 	}()
 	timer := time.NewTimer(gentle)
 	select {
@@ -364,7 +366,7 @@ func (l *link) end() {
 	}
 }
 
-// notice tells the user of the server.
+// notice sends the user a notice about the server.
 func (s *server) notice(text string) {
 	s.owner.cfg.Notice(fmt.Sprintf("The MCP server %q %s.", s.Name, strings.TrimSuffix(text, ".")))
 }
@@ -407,7 +409,7 @@ func (s *server) status() Status {
 	return st
 }
 
-// same tells whether two descriptions are of one server.
+// same reports whether two configurations are equal.
 func same(a, b Server) bool {
 	if !maps.Equal(a.Headers, b.Headers) {
 		return false

@@ -28,8 +28,8 @@ const patience = 20 * time.Second
 
 type nothing struct{}
 
-// testServer offers what the tests call. began, which may be nil, hears of calls that
-// wait for their end.
+// testServer returns a server with the tools of the tests. A call that waits sends a
+// message to began when it starts and when it ends. began may be nil.
 func testServer(began chan<- string) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	say := func(text string) *sdk.CallToolResult {
@@ -83,7 +83,7 @@ func testServer(began chan<- string) *sdk.Server {
 	return s
 }
 
-// overHTTP serves a server at an address.
+// overHTTP serves a server and returns its URL.
 func overHTTP(t *testing.T, s *sdk.Server, transport string, look func(*http.Request)) string {
 	t.Helper()
 	get := func(*http.Request) *sdk.Server { return s }
@@ -101,7 +101,7 @@ func overHTTP(t *testing.T, s *sdk.Server, transport string, look func(*http.Req
 	return web.URL
 }
 
-// bed is a session's surroundings.
+// bed is the environment of a session.
 type bed struct {
 	*Servers
 	t   *testing.T
@@ -181,7 +181,7 @@ func (b *bed) questions() []tools.Question {
 	return slices.Clone(b.asked)
 }
 
-// eventually waits for something that is on its way.
+// eventually waits until a condition holds.
 func (b *bed) eventually(what string, is func() bool) {
 	b.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -389,8 +389,8 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// TestYesIsForTheseWords wants a new question when a remembered tool says something
-// else of itself, or comes from another program.
+// TestYesIsForTheseWords checks that a remembered approval does not apply if the
+// definition of the tool or the program changes.
 func TestYesIsForTheseWords(t *testing.T) {
 	t.Parallel()
 	x := &server{Server: testProgram("p"), label: "p"}
@@ -473,7 +473,7 @@ func TestTimeout(t *testing.T) {
 	if got := b.call("mcp__p__wait", `{}`); !strings.Contains(got, "did not answer within 50ms") {
 		t.Errorf("waited, and got %s", got)
 	}
-	for range 2 { // begun, and stopped
+	for range 2 { // the start and the end of the call
 		<-began
 	}
 }
@@ -494,7 +494,7 @@ func TestReplaced(t *testing.T) {
 	b.noticed(`two MCP servers named "a"`)
 }
 
-// TestSandbox wants a program that asks for the sandbox never to run without it.
+// TestSandbox checks that a program with the setting sandbox never runs without it.
 func TestSandbox(t *testing.T) {
 	t.Parallel()
 	asks := testProgram("p")

@@ -11,8 +11,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 )
 
-// ServerSettings is one server of the section mcp_servers of config.yaml: a program, or an
-// address.
+// ServerSettings is one server of the section mcp_servers of config.yaml: a program, or a
+// URL.
 type ServerSettings struct {
 	Enabled        bool              `json:"enabled" guard:"the server is not started" safe:"false" doc:"false: the server is not used."`
 	Command        string            `json:"command" doc:"Program to start. Empty: the server is at url."`
@@ -27,7 +27,7 @@ type ServerSettings struct {
 	ConnectTimeout int               `json:"connect_timeout" doc:"Seconds for which the first prompt waits for the server. 0: 10."`
 	Tools          ToolSettings      `json:"tools" doc:"Which tools of the server are offered."`
 
-	unbound bool // sandbox: false was set
+	unbound bool // sandbox: false is set
 }
 
 // ToolSettings selects tools of a server by the names that the server uses.
@@ -59,9 +59,9 @@ func Settings() *config.Section {
 	return &config.Section{Name: "mcp_servers", Doc: "Servers of the Model Context Protocol, by name.", Defaults: map[string]ServerSettings{}}
 }
 
-// Configured returns the enabled servers, in the order of their names, with ${NAME} and
-// ${NAME:-default} replaced from the environment and .env. The problems name the servers that
-// cannot be used.
+// Configured returns the enabled servers, in the order of their names. It replaces ${NAME}
+// and ${NAME:-default} from the environment and .env. problems has one error for each
+// server that cannot be used.
 func Configured(c *config.Loaded) (servers []Server, problems []error) {
 	section := config.SectionOf[map[string]ServerSettings](c, "mcp_servers")
 	for _, name := range slices.Sorted(maps.Keys(section)) {
@@ -78,7 +78,7 @@ func Configured(c *config.Loaded) (servers []Server, problems []error) {
 	return servers, problems
 }
 
-// server returns the server as it is connected.
+// server returns the settings in the form that Connect takes.
 func (s ServerSettings) server(name string) Server {
 	out := Server{
 		Name: name, Command: s.Command, Args: s.Args, Dir: s.Cwd, URL: s.URL, Transport: s.Transport, Headers: s.Headers,
@@ -97,7 +97,8 @@ func (s ServerSettings) server(name string) Server {
 	return out
 }
 
-// expand checks the settings, and replaces variables.
+// expand replaces variables. If the settings are contradictory, or a variable is not set,
+// it returns an error.
 func (s *ServerSettings) expand(c *config.Loaded) error {
 	switch {
 	case s.Command == "" && s.URL == "":

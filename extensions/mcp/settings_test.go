@@ -82,8 +82,7 @@ func TestRepositoryHasNoServers(t *testing.T) {
 	}
 }
 
-// TestServersWithWrongValues: a server whose settings cannot be understood has less, and
-// not more.
+// TestServersWithWrongValues checks that invalid settings never give a server more rights.
 func TestServersWithWrongValues(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -10,14 +10,14 @@ import (
 	"sync"
 )
 
-// tasks are the tools of a server that run only as tasks, which hermes-ls does not
-// offer. The SDK does not decode this, so it is read off the messages that pass.
+// tasks records which tools of a server run only as tasks. hermes-ls does not offer them.
+// The SDK does not decode this field, so read decodes it from the messages.
 type tasks struct {
 	mu       sync.Mutex
 	required map[string]bool
 }
 
-// read looks for tools in a message.
+// read records the tools in a message.
 func (t *tasks) read(message []byte) {
 	if !bytes.Contains(message, []byte(`"taskSupport"`)) {
 		return
@@ -49,15 +49,15 @@ func (t *tasks) needsTask(tool string) bool {
 	return t.required[tool]
 }
 
-// watch has t read the messages of a response.
+// watch makes t read the messages of a response.
 func (t *tasks) watch(resp *http.Response) {
 	events := strings.Contains(resp.Header.Get("Content-Type"), "event-stream")
 	resp.Body = &readMessages{ReadCloser: resp.Body, tasks: t, events: events}
 }
 
-// readMessages passes a body on and reads its messages: the lines of a stream of
-// events, else the whole body. A body with a message longer than longestMessage ends with
-// an error, since the SDK would keep all of it in memory.
+// readMessages passes a body on and reads its messages: the lines of an event stream, or
+// the whole body. If a message is longer than longestMessage, the body ends with an error,
+// because the SDK would keep all of it in memory.
 type readMessages struct {
 	io.ReadCloser
 	tasks  *tasks

@@ -19,7 +19,7 @@ const offered = `{"tools":[
 
 const greeted = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
 
-// answers speaks the protocol as far as listing the tools.
+// answers returns a handler that answers the protocol's requests up to the list of tools.
 func answers(events bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -52,7 +52,7 @@ func answers(events bool) http.HandlerFunc {
 	}
 }
 
-// A tool that runs only as a task is left out and named.
+// TestToolsThatNeedATask checks that a tool that runs only as a task is omitted and named.
 func TestToolsThatNeedATask(t *testing.T) {
 	t.Parallel()
 	list := []Server{}
@@ -81,7 +81,7 @@ func TestToolsThatNeedATask(t *testing.T) {
 	}
 }
 
-// A server that rejects requests without a token needs a login.
+// TestNeedsLogin checks that a server that rejects requests without a token needs a login.
 func TestNeedsLogin(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
