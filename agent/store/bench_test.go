@@ -14,7 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// prose is text of about n bytes, with the words of a language's frequencies.
+// prose returns text of about n bytes with the word frequencies of a language.
 func prose(n int) string {
 	var b strings.Builder
 	for b.Len() < n {
@@ -27,7 +27,7 @@ func said(role model.Role, text string) *store.Message {
 	return &store.Message{Message: model.NewMessage(role, text), Typed: len(text)}
 }
 
-// What the first prompt pays: making the file once, opening it later.
+// The cost of the first prompt: creating the file once, opening it later.
 func BenchmarkOpen(b *testing.B) {
 	dir := b.TempDir()
 	b.Run("new", func(b *testing.B) {
@@ -52,7 +52,7 @@ func openAndClose(b *testing.B, path string) {
 	}
 }
 
-// A message whose words are indexed, and one of the same length that is not.
+// A message that is indexed, and one of the same length that is not.
 func BenchmarkAppend(b *testing.B) {
 	for _, role := range []model.Role{model.Assistant, model.ToolRole} {
 		b.Run(string(role), func(b *testing.B) {
@@ -68,7 +68,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// Ten thousand sessions: the first page, and all of them at once.
+// Ten thousand sessions: the first page, and all at once.
 func BenchmarkList(b *testing.B) {
 	s := open(b)
 	head := store.Session{Cwd: "/home/someone/project", Title: "Make the tests pass on a Tuesday", System: strings.Repeat("x", 4000)}
@@ -88,7 +88,7 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// long fills a session with so many messages, by an import.
+// long imports a session with the given number of messages.
 func long(b *testing.B, s *store.Store, messages int) (id string) {
 	b.Helper()
 	var file bytes.Buffer
@@ -105,8 +105,8 @@ func long(b *testing.B, s *store.Store, messages int) (id string) {
 	return id
 }
 
-// What opening a session reads, whatever its length; a page of its log; and a search
-// through all of it.
+// The reads of opening a session of any length, of a page of its log, and of a search through
+// all of it.
 func BenchmarkLong(b *testing.B) {
 	for _, n := range []int{10, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -141,7 +141,7 @@ func BenchmarkLong(b *testing.B) {
 	}
 }
 
-// A fork of a session of a thousand messages.
+// A fork of a session with a thousand messages.
 func BenchmarkFork(b *testing.B) {
 	s := open(b)
 	id := long(b, s, 1000)
@@ -152,8 +152,8 @@ func BenchmarkFork(b *testing.B) {
 	}
 }
 
-// How long another process's message waits at most while a session of 100,000 messages
-// is forked, gone back in and deleted.
+// The longest wait of another process's message while a session of 100,000 messages is forked,
+// rewound and deleted.
 func BenchmarkHeld(b *testing.B) {
 	dir := b.TempDir()
 	path := filepath.Join(dir, store.FileName)

@@ -9,19 +9,22 @@ import (
 )
 
 const (
-	// selectTail reads up to Seq ?3, from the last reply of the assistant on.
+	// selectTail reads the messages up to Seq ?3, from the last response of the assistant on.
+	// Without a response, it reads only message ?3.
 	selectTail = "WITH reply AS (SELECT m.seq" + ofSession + " AND role = 'assistant'" + newestFirst + " LIMIT 1) SELECT " + messageColumns + `
 		FROM pieces p CROSS JOIN messages m ON m.log = p.log AND m.seq BETWEEN max(p.first, coalesce((SELECT seq FROM reply), ?3)) AND min(p.last, ?3)
 		WHERE p.session_id = ?1` + inOrder
-	// selectCall looks for it by its id, of which there are few.
+	// selectCall looks up the result of a tool call by its id, because few messages have the
+	// same one.
 	selectCall = `SELECT EXISTS (SELECT 1 FROM pieces p CROSS JOIN messages m ON m.log = p.log AND m.call_id = ?2 AND m.call_id != ''
 		AND +m.seq BETWEEN p.first AND p.last WHERE p.session_id = ?1)`
 )
 
-// End stands for the last message of a log.
+// End, as a Seq, stands for the last message of a log.
 const End = int64(1<<63 - 1)
 
-// Find gives the Seq of a session's message. An unknown one is [ErrNoMessage].
+// Find returns the Seq of a message of a session. If the session has no such message, it returns
+// [ErrNoMessage].
 func (s *Store) Find(ctx context.Context, id, messageID string) (seq int64, err error) {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -35,8 +38,8 @@ func (s *Store) Find(ctx context.Context, id, messageID string) (seq int64, err 
 	return seq, s.explain("looking for message "+messageID+" of session "+id, err)
 }
 
-// Tail reads the end of a log up to a Seq ([End]: all of it): the last reply of the
-// assistant and what follows it, or the last message where there is no reply.
+// Tail returns the end of a log up to a Seq ([End]: the whole log): the last response of the
+// assistant and the messages after it. If there is no response, it returns the last message.
 func (s *Store) Tail(ctx context.Context, id string, upTo int64) ([]Message, error) {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -53,8 +56,8 @@ func (s *Store) Tail(ctx context.Context, id string, upTo int64) ([]Message, err
 	return tail, s.explain("reading session "+id, err)
 }
 
-// LastPrompt is the newest message of a log that a person wrote. Without one it is
-// [ErrNoMessage].
+// LastPrompt returns the newest message of a log that the user wrote. If there is none, it
+// returns [ErrNoMessage].
 func (s *Store) LastPrompt(ctx context.Context, id string) (Message, error) {
 	return s.last(ctx, id, "role = 'user' AND note = 0")
 }
@@ -74,8 +77,8 @@ func (s *Store) last(ctx context.Context, id, where string) (Message, error) {
 	return found[0], nil
 }
 
-// LastCompaction gives the Seqs of a log's newest compaction and of the first message
-// that it keeps; both are 0 where there is none.
+// LastCompaction returns the Seqs of the newest compaction of a log and of the first message
+// that it keeps. If there is no compaction, both are 0.
 func (s *Store) LastCompaction(ctx context.Context, id string) (seq, keeps int64, err error) {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -89,13 +92,13 @@ func (s *Store) LastCompaction(ctx context.Context, id string) (seq, keeps int64
 	return seq, keeps, s.explain("reading session "+id, err)
 }
 
-// LastTodo is the newest result of the tool todo in a log. Without one it is
+// LastTodo returns the newest result of the tool todo in a log. If there is none, it returns
 // [ErrNoMessage].
 func (s *Store) LastTodo(ctx context.Context, id string) (Message, error) {
 	return s.last(ctx, id, "name = 'todo' AND is_error = 0")
 }
 
-// HasCall tells whether a call of that id has a result in a log.
+// HasCall reports whether a log has a result for the tool call with the id call.
 func (s *Store) HasCall(ctx context.Context, id, call string) (has bool, err error) {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -105,9 +108,9 @@ func (s *Store) HasCall(ctx context.Context, id, call string) (has bool, err err
 	return has, s.explain("looking for a call of session "+id, row.Scan(&has))
 }
 
-// Fork adds a session, made of head, with the log of another up to a Seq, that one
-// included, and more messages behind it. The messages keep their IDs, times and Seqs;
-// the sessions share them. The state of extensions is copied as it is now.
+// Fork adds the session head. Its log is the log of the session from up to and including Seq
+// upTo, followed by more. The shared messages keep their IDs, times and Seqs. The state of
+// extensions is copied as it is now.
 func (s *Store) Fork(ctx context.Context, from string, upTo int64, head Session, more []*Message) error {
 	err := s.branch(ctx, from, upTo, func(tx *sql.Tx, db *database, shared Totals) error {
 		if err := db.addHead(ctx, tx, head); err != nil {
@@ -127,10 +130,10 @@ func (s *Store) Fork(ctx context.Context, from string, upTo int64, head Session,
 	return s.explain("branching off session "+from, err)
 }
 
-// Rewind goes back in a session: its log ends with the message of Seq upTo, and more
-// are added behind it. What came after is kept as another session, made of branch,
-// which has the whole log as it was, and a copy of the state of extensions. The session
-// keeps its state: an extension whose values follow from messages has to read them again.
+// Rewind ends the log of a session with the message upTo and adds more after it. It adds the
+// session branch, which has the whole previous log and a copy of the state of extensions. The
+// rewound session keeps its state: an extension whose values depend on messages must read them
+// again.
 func (s *Store) Rewind(ctx context.Context, id string, upTo int64, branch Session, more []*Message) error {
 	err := s.branch(ctx, id, upTo, func(tx *sql.Tx, db *database, shared Totals) error {
 		if err := db.addHead(ctx, tx, branch); err != nil {
@@ -160,15 +163,16 @@ func (s *Store) Rewind(ctx context.Context, id string, upTo int64, branch Sessio
 	return s.explain("going back in session "+id, err)
 }
 
-// sumTo sums up what a session has up to Seq ?2.
+// sumTo computes the totals of a session up to Seq ?2.
 const sumTo = `SELECT count(m.key), count(m.input), coalesce(sum(m.input), 0), coalesce(sum(m.output), 0), coalesce(sum(m.thought), 0),
 		coalesce(sum(m.cached_read), 0), coalesce(sum(m.cached_write), 0), coalesce(sum(m.cost), 0.0), s.rewinds
 	FROM sessions s LEFT JOIN pieces p ON p.session_id = s.id
 		LEFT JOIN messages m ON m.log = p.log AND m.seq BETWEEN p.first AND min(p.last, ?2)
 	WHERE s.id = ?1 GROUP BY s.id`
 
-// branch runs change with what a session comes to up to a Seq. That is summed up
-// before anything is locked: nothing but a rewind can change it.
+// branch runs change in a transaction with the totals of a session up to a Seq. It computes the
+// totals before it locks the file. Only a rewind can change them; then branch computes them
+// again. If the session does not exist, it returns [ErrNotFound].
 func (s *Store) branch(ctx context.Context, id string, upTo int64, change func(*sql.Tx, *database, Totals) error) error {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -203,11 +207,11 @@ func (s *Store) branch(ctx context.Context, id string, upTo int64, change func(*
 	}
 }
 
-// errRewound: the session has lost its end since it was summed up.
-var errRewound = errors.New("somebody went back in it meanwhile")
+// errRewound: the session was rewound after its totals were computed.
+var errRewound = errors.New("the session was rewound meanwhile")
 
-// share gives the session to, which has nothing yet, the beginning of another's log, and
-// a log of its own behind it.
+// share gives the new session to the log of another one up to upTo, and a log of its own for
+// later messages.
 func (db *database) share(ctx context.Context, tx *sql.Tx, from, to string, upTo int64) error {
 	_, err := tx.ExecContext(ctx, "INSERT INTO pieces (session_id, first, last, log) SELECT ?, first, min(last, ?), log FROM pieces WHERE session_id = ? AND first <= ?",
 		to, upTo, from, upTo)
@@ -243,9 +247,9 @@ func setTotals(ctx context.Context, tx *sql.Tx, id string, t Totals) error {
 	return err
 }
 
-// Tree lists the sessions that were branched off the same one as id, that one and id
-// included, oldest first, with as much of them as [Store.List] gives. A session that has no branches
-// is a tree of one.
+// Tree returns all sessions of the tree that contains id, oldest first: the root and all
+// branches. The fields are those of [Store.List]. A session without branches is a tree of one.
+// If the session does not exist, Tree returns [ErrNotFound].
 func (s *Store) Tree(ctx context.Context, id string) ([]Session, error) {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -260,7 +264,8 @@ func (s *Store) Tree(ctx context.Context, id string) ([]Session, error) {
 	return tree, s.explain("reading the tree of session "+id, err)
 }
 
-// Unanswered are the calls of a tail of a log that have no result in it, in order.
+// Unanswered returns the tool calls of the last response in a tail that have no result in it, in
+// order.
 func Unanswered(tail []Message) []model.Call {
 	var open []model.Call
 	for _, m := range tail {

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// ofAll are the messages of all sessions.
+// ofAll selects the messages of all sessions.
 const ofAll = " FROM pieces p CROSS JOIN messages m ON m.log = p.log AND m.seq BETWEEN p.first AND p.last"
 
-// Check reads the whole file and says what is wrong with it; nothing is mended. An
-// error means that it cannot even be looked at.
+// Check reads the whole file and returns the problems that it finds. It repairs nothing. If the
+// file cannot be read at all, it returns an error.
 func (s *Store) Check(ctx context.Context) (problems []string, err error) {
 	db, err := s.database(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// A connection that has searched before keeps the shape of the search index, and
-	// takes what another has done to it since for damage.
+	// A connection that has searched caches the structure of the search index. It reports later
+	// changes by other connections as damage.
 	fresh, err := connect(s.path, 1, patience, "query_only(1)")
 	if err != nil {
 		return nil, s.explain("checking", err)
@@ -65,15 +65,14 @@ func texts(rows *sql.Rows, err error) (all []string, _ error) {
 	return all, rows.Err()
 }
 
-// SetAside gives the store at path, and the logs that SQLite keeps beside it, another
-// name, which it returns. The next use begins a new store. Nobody else may have it
-// open.
+// SetAside renames the store at path and its SQLite logs, and returns the new path. The next use
+// creates a new store. No process may have the store open.
 func SetAside(path string, at time.Time) (to string, err error) {
 	to = path + ".aside-" + at.Format("20060102-150405")
 	if _, err := os.Lstat(to); err == nil {
 		return "", fmt.Errorf("moving %s away: %s exists already", path, to)
 	}
-	for _, suffix := range []string{"-shm", "-wal", ""} { // the file itself last: a half move can be made again
+	for _, suffix := range []string{"-shm", "-wal", ""} { // the file itself last, so that an incomplete move can be repeated
 		err := os.Rename(path+suffix, to+suffix)
 		if err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) {
 			return "", fmt.Errorf("moving the session store away: %w", err)

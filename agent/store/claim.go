@@ -15,10 +15,10 @@ import (
 // starting when it was killed has the lock until it runs its own program.
 const inherited = 300 * time.Millisecond
 
-// claims are the locks that say which session is in use. Each is a file in dir.
+// claims are the locks of sessions that are in use. Each is a file in dir.
 type claims struct {
 	dir string
-	mu  sync.Mutex // held while files are made and removed
+	mu  sync.Mutex // held while lock files are created and removed
 }
 
 // Claim reserves a session for one turn, so that no other window works in it at the same

@@ -35,7 +35,7 @@ func TestCloseEndsAnOpening(t *testing.T) {
 		_, _, err := s.List(context.Background(), store.Filter{})
 		opened <- err
 	}()
-	for begun := false; !begun; time.Sleep(time.Millisecond) { // the first thing that an opening does
+	for begun := false; !begun; time.Sleep(time.Millisecond) { // the first action of an opening
 		info, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +49,7 @@ func TestCloseEndsAnOpening(t *testing.T) {
 	if err := <-opened; !errors.Is(err, store.ErrClosed) {
 		t.Errorf("the opening ended with %v", err)
 	}
-	if took := time.Since(began); took > 5*time.Second { // half of what an opening may wait
+	if took := time.Since(began); took > 5*time.Second { // half of the maximum wait of an opening
 		t.Errorf("Close took %v", took)
 	}
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// child is another process on the same store. It announces each thing that it does
-// to sessions of its own, and that it is done: "append SESSION MESSAGE", "ok".
+// child is another process with the same store. It announces each action on sessions of its own,
+// and that the action is done: "append SESSION MESSAGE", "ok".
 func child(role string) {
 	ctx, s := context.Background(), store.New(os.Getenv("STORE_TEST_PATH"), store.Options{})
 	w := &worker{store: s, shared: os.Getenv("STORE_TEST_SHARED")}
@@ -53,14 +53,14 @@ func child(role string) {
 	}
 }
 
-// worker does to sessions what servers do.
+// worker changes sessions as a server does.
 type worker struct {
 	store  *store.Store
 	own    []string
-	shared string // a session of all workers; empty: none
+	shared string // a session that all workers use; empty: none
 }
 
-// adopt goes on with the sessions of a worker that was killed.
+// adopt continues the sessions of a worker that was killed.
 func (w *worker) adopt(ctx context.Context, owner string) error {
 	if owner == "" {
 		return nil
@@ -108,7 +108,7 @@ func (w *worker) create(ctx context.Context) error {
 	return w.do(func() error { return w.store.Create(ctx, store.Session{ID: id, Cwd: os.Getenv("STORE_TEST_OWN")}) }, "create", id)
 }
 
-// branch forks a session, or goes back in it.
+// branch forks or rewinds a session.
 func (w *worker) branch(ctx context.Context, id string) error {
 	totals, err := w.store.Totals(ctx, id)
 	if err != nil {
@@ -123,7 +123,7 @@ func (w *worker) branch(ctx context.Context, id string) error {
 	return w.do(func() error { return w.store.Rewind(ctx, id, int64(seq), head, nil) }, "rewind", id, fmt.Sprint(seq), head.ID)
 }
 
-// bringIn imports a session that is longer than what is written at once.
+// bringIn imports a session that needs more than one transaction.
 func (w *worker) bringIn(ctx context.Context, messages int) error {
 	id := store.NewID()
 	var file strings.Builder
@@ -138,7 +138,7 @@ func (w *worker) bringIn(ctx context.Context, messages int) error {
 	}, "import", id, fmt.Sprint(messages))
 }
 
-// share adds to the session of all, if it is free.
+// share adds to the common session, if it is free.
 func (w *worker) share(ctx context.Context) error {
 	release, err := w.store.Claim(w.shared)
 	if errors.Is(err, store.ErrClaimed) {
@@ -181,7 +181,7 @@ func start(t *testing.T, role, path string, more ...string) (*exec.Cmd, *bufio.S
 	return cmd, bufio.NewScanner(out)
 }
 
-// book is what the store must hold: the messages and the title of each session.
+// book is the expected content of the store: the messages and the title of each session.
 type book map[string]*entry
 
 type entry struct {
@@ -189,7 +189,7 @@ type entry struct {
 	title string
 }
 
-// apply does one announced thing, and says which sessions it touches.
+// apply applies one announced action and returns the sessions that it changes.
 func (b book) apply(what []string) (touched []string) {
 	id := what[1]
 	switch what[0] {
@@ -235,7 +235,7 @@ func (b book) clone() book {
 	return c
 }
 
-// differs says how the store is not what the book says of these sessions.
+// differs describes how the store differs from the book for these sessions.
 func (b book) differs(ctx context.Context, s *store.Store, ids []string) error {
 	for _, id := range ids {
 		head, err := s.Session(ctx, id)
@@ -261,8 +261,8 @@ func (b book) differs(ctx context.Context, s *store.Store, ids []string) error {
 	return nil
 }
 
-// follow reads what a child announces into the book until it ends. Pending is what
-// was announced and not done.
+// follow reads the announcements of a child into the book until the child ends. Pending is an
+// action that was announced and not done.
 func (b book) follow(t *testing.T, lines *bufio.Scanner, each func()) (touched []string, pending []string) {
 	for lines.Scan() {
 		if each != nil {
@@ -284,9 +284,9 @@ func (b book) follow(t *testing.T, lines *bufio.Scanner, each func()) (touched [
 // kills is how often servers are killed; make soak has 2,000.
 var kills = flag.Int("kills", 24, "how many processes TestKilled kills")
 
-// Whatever a server was doing when it was killed with -9: what it had been told was
-// done is there afterwards, what it was doing is done whole or not at all, and the
-// file is whole. Three at a time work, and are killed, on the same file.
+// A server is killed with -9 during any action. The actions that it reported as done are in the
+// file afterwards, the current one is there completely or not at all, and the file is valid.
+// Three servers at a time use the same file.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), store.FileName)
@@ -308,7 +308,7 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d kills; the slowest start after one took %v", *kills, time.Duration(slowest.Load()))
 }
 
-// killOnce lets a child work for a moment, kills it, and compares.
+// killOnce starts a child, kills it after a moment, and compares.
 func killOnce(t *testing.T, path, own string, written book, slowest *atomic.Int64) bool {
 	cmd, lines := start(t, "endless", path, "STORE_TEST_OWN="+own)
 	var once sync.Once
@@ -330,7 +330,7 @@ func killOnce(t *testing.T, path, own string, written book, slowest *atomic.Int6
 		done := written.clone()
 		ids := done.apply(pending)
 		if done.differs(t.Context(), s, ids) == nil {
-			written.apply(pending) // it was done, and not told any more
+			written.apply(pending) // it was done, and not reported
 		}
 		touched = append(touched, ids...)
 	}
@@ -349,7 +349,7 @@ func checkBook(t *testing.T, path string, written book) {
 	}
 }
 
-// checkIntegrity holds the file against SQLite's own judgement, and ours.
+// checkIntegrity checks the file with SQLite's integrity check and with Check.
 func checkIntegrity(t *testing.T, path string) {
 	t.Helper()
 	s := store.New(path, store.Options{})
@@ -362,8 +362,8 @@ func checkIntegrity(t *testing.T, path string) {
 // together is how long servers share a store; make soak has minutes.
 var together = flag.Duration("together", time.Second, "how long TestProcesses lets four processes work")
 
-// Four servers begin on the same new file at once, work for a while in sessions of
-// their own and in one that they share, and nothing is lost.
+// Four servers open the same new file at once and use sessions of their own and a common one.
+// Nothing is lost.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "home", store.FileName)

@@ -18,9 +18,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store/storetest"
 )
 
-// Wherever a write or a read fails, because the disk is full or broken: the error is a
-// sentence for a person, what was acknowledged is there, and the same store goes on
-// once the disk is sound again. It happens in a process of its own.
+// A write or a read fails at any call, because the disk is full or broken. The error has advice
+// for the user, acknowledged data is there, and the same store works once the disk does. The
+// test runs in a process of its own.
 func TestBrokenDisk(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"full", "broken", "unreadable"} {
@@ -37,14 +37,14 @@ func TestBrokenDisk(t *testing.T) {
 	}
 }
 
-// children are what a process of these tests can be besides a [worker].
+// children are the tests that run in a process of their own, besides a [worker].
 var children = map[string]func(arg string) error{"disk": breakDisk}
 
-// calls is how far into a piece of work the disk fails at most.
+// calls is the last call of an operation at which the disk fails.
 const calls = 20
 
-// breakDisk is the process: it lets the disk fail at the first, the second, the third
-// call and so on of a piece of work.
+// breakDisk is the process. The disk fails at the first, the second, the third call and so on of
+// an operation.
 func breakDisk(kind string) error {
 	errno, reads := map[string]syscall.Errno{"full": syscall.ENOSPC, "broken": syscall.EIO, "unreadable": syscall.EIO}[kind], kind == "unreadable"
 	disk, err := storetest.Take()
@@ -61,7 +61,7 @@ func breakDisk(kind string) error {
 	var kept []string
 	failures := 0
 	for after := range 60 {
-		if reads { // what is in memory need not be read
+		if reads { // cached data is not read again
 			if err := s.Close(); err != nil {
 				return err
 			}
@@ -117,7 +117,7 @@ func isSentence(err error, kind, path string) error {
 	return nil
 }
 
-// sound holds a log against what was acknowledged.
+// sound compares a log with the acknowledged messages.
 func sound(ctx context.Context, s *store.Store, id string, kept []string) error {
 	log, err := s.Messages(ctx, id, 0, 0)
 	if err != nil {

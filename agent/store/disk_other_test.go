@@ -2,5 +2,5 @@
 
 package store_test
 
-// children are what a process of these tests can be besides a [worker].
+// children are the tests that run in a process of their own, besides a [worker].
 var children map[string]func(arg string) error

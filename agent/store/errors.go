@@ -9,31 +9,32 @@ import (
 )
 
 var (
-	// ErrNotFound: there is no session of that id.
+	// ErrNotFound: no session has the id.
 	ErrNotFound = errors.New("no such session")
-	// ErrNoMessage: the session has no message of that id.
+	// ErrNoMessage: the session has no message with the id.
 	ErrNoMessage = errors.New("the session has no such message")
-	// ErrAmbiguous: several sessions' ids begin so.
+	// ErrAmbiguous: the ids of several sessions have the prefix.
 	ErrAmbiguous = errors.New("several sessions have an id that begins so; give more of it")
-	// ErrID: the id of a session cannot be one.
+	// ErrID: the id is not valid for a session.
 	ErrID = errors.New(`the id is not valid: it needs 1 to 128 letters, digits, ".", "_" and "-", and begins with a letter or a digit; the session was not added`)
-	// ErrExists: there is a session of that id already.
+	// ErrExists: a session with the id exists already.
 	ErrExists = errors.New("there is a session of that id already")
-	// ErrConflict: the session's log has grown by another hand meanwhile.
+	// ErrConflict: another process has added to the session's log.
 	ErrConflict = errors.New("the session was continued in another window; load it again")
-	// ErrClaimed: another process, or another holder in this one, has a turn running in the session.
+	// ErrClaimed: another process, or another holder in this one, runs a turn in the session.
 	ErrClaimed = errors.New("the session is at work in another window; wait for it or cancel it there")
-	// ErrNewer: the file was written by a newer hermes-ls.
+	// ErrNewer: a newer hermes-ls wrote the file.
 	ErrNewer = errors.New("it was written by a newer hermes-ls: update this one; nothing was changed")
-	// ErrDamaged: the file is no database of ours, or a broken one.
+	// ErrDamaged: the file is damaged or is not a hermes-ls database.
 	ErrDamaged = errors.New("the file is damaged, cannot be read from its disk, or is not a hermes-ls store; nothing was changed: look at the disk, restore it from a backup, see what can be read with hermes-ls sessions export --all, or move it away with hermes-ls sessions set-aside")
-	// ErrClosed: [Store.Close] has been called.
+	// ErrClosed: [Store.Close] was called.
 	ErrClosed = errors.New("the store is closed")
-	// ErrCursor: a cursor that [Store.List] did not give.
+	// ErrCursor: the cursor is not from [Store.List].
 	ErrCursor = errors.New("not a cursor of this list; start from the beginning")
 )
 
-// explain says which file failed, doing what, and what a person can do about it.
+// explain adds to an error the file, the operation, and advice for the user. If err is nil, it
+// returns nil.
 func (s *Store) explain(doing string, err error) error {
 	if err == nil {
 		return nil

@@ -13,21 +13,20 @@ import (
 // fileID marks a file of an extension ("Hrmx").
 const fileID = 0x48726d78
 
-// File is an SQLite file of an extension that has much data. It is opened by the rules
-// of the store: only the user can read it, several processes can have it open, a
-// committed transaction survives kill -9, and a damaged file or one of a newer version
-// is an error and is not changed. It is safe for concurrent use.
+// File is an SQLite file of an extension with much data. It follows the rules of the store: only
+// the user can read it, several processes can open it, and a committed transaction survives kill
+// -9. If the file is damaged or of a newer version, opening it returns an error and changes
+// nothing. A File is safe for concurrent use.
 type File struct {
-	// Reader reads. It cannot write.
+	// Reader is read-only.
 	Reader *sql.DB
 	writer *sql.DB
 	path   string
 }
 
-// OpenFile opens the file NAME.db in the directory extensions of the home directory. If
-// there is none, it makes one. The migrations that the file has not had are applied in
-// one transaction; one that has been released must not be changed. A fresh file has had
-// none.
+// OpenFile opens the file NAME.db in the directory extensions of the home directory. If it does
+// not exist, OpenFile creates it. It applies the migrations that the file has not had, in one
+// transaction; a new file has had none. A released migration must not be changed.
 func OpenFile(ctx context.Context, home, name string, migrations ...string) (*File, error) {
 	if !safefile.IsName(name) || len(migrations) == 0 {
 		return nil, fmt.Errorf("opening the data of extension %q: it needs a name of letters, digits, \".\", \"_\" and \"-\", and at least one migration; nothing was opened", name)
@@ -40,8 +39,8 @@ func OpenFile(ctx context.Context, home, name string, migrations ...string) (*Fi
 	return f, nil
 }
 
-// Write runs change in a transaction. No other writer's transaction runs at the same
-// time. If change fails, nothing is written.
+// Write runs change in a transaction. Transactions of other writers do not run at the same time.
+// If change fails, nothing is written.
 func (f *File) Write(ctx context.Context, change func(*sql.Tx) error) error {
 	return f.explain("writing", (&database{writer: f.writer}).write(ctx, change))
 }
@@ -51,7 +50,7 @@ func (f *File) Close() error {
 	return f.explain("closing", errors.Join(f.Reader.Close(), f.writer.Close()))
 }
 
-// errFile stands for [ErrDamaged], whose advice is about sessions.
+// errFile replaces [ErrDamaged], whose advice is about sessions.
 var errFile = errors.New("the file is damaged, cannot be read from its disk, or is not of hermes-ls; nothing was changed: look at the disk, restore the file from a backup, or move it away")
 
 func (f *File) explain(doing string, err error) error {

@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// A disk that fills up is an error, leaves what was there, and once there is room
-// the same store goes on.
+// A full disk causes an error and keeps existing data. After space is freed, the same store
+// works.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -45,7 +45,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// The settings that durability rests on are those that SQLite really has.
+// The settings that durability depends on are active in SQLite.
 func TestPragmas(t *testing.T) {
 	t.Parallel()
 	for option, level := range map[string]string{"": "1", "normal": "1", "full": "2"} {

@@ -32,9 +32,9 @@ func locksOn(t *testing.T, path string) int {
 	return n
 }
 
-// A second store of the same file in one process takes no locks away from the first.
-// By the rules of POSIX, closing any descriptor of the file would; then another
-// process could throw away a log that is in use.
+// A second store of the same file in one process does not release the locks of the first. By the
+// rules of POSIX, closing any descriptor of the file would release them. Then another process
+// could remove a log that is in use.
 func TestTwoStoresInOneProcess(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), store.FileName)

@@ -16,25 +16,26 @@ const (
 		call_id, name, text, reasoning, calls, shown, images, sent, parts`
 	insertMessage = "INSERT INTO messages (log, " + messageColumns + `)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	// ofSession are the messages of session ?1 with a Seq from ?2 to ?3; inOrder is their
-	// order as the indexes have it.
+	// ofSession selects the messages of session ?1 with a Seq from ?2 to ?3. inOrder is their
+	// order, which the indexes provide.
 	ofSession = ` FROM pieces p CROSS JOIN messages m ON m.log = p.log AND m.seq BETWEEN max(p.first, ?2) AND min(p.last, ?3)
 		WHERE p.session_id = ?1`
 	inOrder        = " ORDER BY p.first, m.seq"
 	newestFirst    = " ORDER BY p.first DESC, m.seq DESC"
 	selectMessages = "SELECT " + messageColumns + ofSession + inOrder + " LIMIT ?4"
-	// selectEnd gives the log that a session writes to, and the Seq of its last message.
+	// selectEnd returns the log that a session writes to, and the Seq of its last message.
 	selectEnd = `SELECT p.log, coalesce((SELECT max(seq) FROM messages m WHERE m.log = p.log), p.first - 1)
 		FROM pieces p WHERE p.session_id = ? ORDER BY p.first DESC LIMIT 1`
-	// countMessage keeps the sums in step; parameters are time, usage (6, with a 1 before where there is any) and the session.
+	// countMessage adds a message to the totals of a session. Its parameters are the time, the
+	// number of requests (0 or 1), the usage (6 values), and the session.
 	countMessage = `UPDATE sessions SET updated_at = max(updated_at, ?), messages = messages + 1, requests = requests + ?,
 		input = input + ?, output = output + ?, thought = thought + ?, cached_read = cached_read + ?,
 		cached_write = cached_write + ?, cost = cost + ? WHERE id = ?`
 )
 
-// Append adds m to the end of a session's log and fills in ID, Time and Seq where
-// they are empty. A Seq that is given must be the next one: if another process
-// was faster the error is [ErrConflict], and nothing is written.
+// Append adds m to the end of a session's log. It sets ID, Time and Seq if they are empty. If a
+// Seq is given and is not the next one, because another process was faster, Append returns
+// [ErrConflict] and writes nothing.
 func (s *Store) Append(ctx context.Context, id string, m *Message) error {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -53,7 +54,8 @@ func (s *Store) Append(ctx context.Context, id string, m *Message) error {
 	return nil
 }
 
-// extend adds messages to a session.
+// extend adds messages to a session. If a Seq is given and is not the next one, it returns
+// [ErrConflict].
 func (db *database) extend(ctx context.Context, tx *sql.Tx, id string, more ...*Message) error {
 	var log string
 	var last int64
@@ -81,7 +83,7 @@ func (db *database) extend(ctx context.Context, tx *sql.Tx, id string, more ...*
 	return nil
 }
 
-// complete fills in what the caller has left to the store.
+// complete sets ID and Time if the caller did not.
 func (m *Message) complete() {
 	if m.ID == "" {
 		m.ID = NewID()
@@ -91,7 +93,7 @@ func (m *Message) complete() {
 	}
 }
 
-// insert puts one message into a log.
+// insert adds one message to a log. After enough new messages, it also updates the search index.
 func (db *database) insert(ctx context.Context, tx *sql.Tx, log string, m *Message) error {
 	added, err := tx.StmtContext(ctx, db.insertMessage).ExecContext(ctx, m.values(log)...)
 	if err != nil {
@@ -105,7 +107,7 @@ func (db *database) insert(ctx context.Context, tx *sql.Tx, log string, m *Messa
 	return err
 }
 
-// count adds a message to its session's sums.
+// count adds a message to the totals of its session.
 func (db *database) count(ctx context.Context, tx *sql.Tx, id string, m *Message) error {
 	var u model.Usage
 	if m.Usage != nil {
@@ -127,8 +129,8 @@ func (m *Message) values(log string) []any {
 	return append(values, c.callID, c.name, c.text, c.reasoning, encode(c.calls), string(m.Shown), encode(c.media), encodeSent(m.Sent), encode(c.layout))
 }
 
-// Messages reads the log in order, from the one after the given Seq, at most limit
-// of them (0: all). A session without messages gives none.
+// Messages returns at most limit messages of a log (0: all) in order, starting after the given
+// Seq. If there are none, it returns none.
 func (s *Store) Messages(ctx context.Context, id string, after int64, limit int) ([]Message, error) {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -198,7 +200,8 @@ func scanMessage(rows *sql.Rows) (m Message, err error) {
 	return m, err
 }
 
-// Totals are what a session's log comes to. An unknown id is [ErrNotFound].
+// Totals returns the totals of a session. If the session does not exist, it returns
+// [ErrNotFound].
 func (s *Store) Totals(ctx context.Context, id string) (t Totals, err error) {
 	db, err := s.database(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A new file begins with the schema that the migrations make.
+// A new file has the schema that the migrations create.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	stepwise, atOnce := shape(t, migrations...), shape(t, schema)
@@ -30,7 +30,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// shape lists the columns, keys, indexes, views and triggers that scripts make.
+// shape lists the columns, keys, indexes, views and triggers that scripts create.
 func shape(t *testing.T, scripts ...string) map[string]bool {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), FileName))
@@ -70,8 +70,8 @@ func shape(t *testing.T, scripts ...string) map[string]bool {
 	return lines
 }
 
-// A file of any earlier version is brought up to date with all that is in it: the sums
-// are those of the log, and what was said is found.
+// A file of any earlier version is migrated with all its data: the sums match the log, and
+// search finds its messages.
 func TestMigrations(t *testing.T) {
 	t.Parallel()
 	for version := 1; version < len(migrations); version++ {

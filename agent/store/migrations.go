@@ -1,9 +1,8 @@
 package store
 
-// migrations bring a file that an older version made up to date: they are applied in
-// order, and its user_version is how many it has had. One that has been released is
-// never edited: a change is a new one at the end, and one in schema.sql, with which a
-// new file begins.
+// migrations update a file of an older version. They are applied in order, and the file's
+// user_version is how many it has had. A released migration is never edited. A change is a new
+// migration at the end, and an edit of schema.sql, which creates new files.
 var migrations = []string{`
 CREATE TABLE sessions (
 	id         TEXT PRIMARY KEY,
@@ -207,7 +206,7 @@ CREATE TABLE state (
 ) STRICT, WITHOUT ROWID;
 `}
 
-// sumUp made the sums in sessions from messages, before sessions had pieces.
+// sumUp computed the sums in sessions from messages, before sessions had pieces.
 const sumUp = `UPDATE sessions SET (messages, requests, input, output, thought, cached_read, cached_write, cost) = (
 	SELECT count(*), count(input), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(thought), 0),
 		coalesce(sum(cached_read), 0), coalesce(sum(cached_write), 0), coalesce(sum(cost), 0.0)

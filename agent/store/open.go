@@ -16,27 +16,27 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// database is the open file: one connection that writes, a few that read, so that
-// a long listing never holds up a turn.
+// database is the open file. It has one connection for writes and a few for reads, so that a
+// long listing does not delay a turn.
 type database struct {
 	writer, reader *sql.DB
-	indexNext      atomic.Int64 // the key of a message with which others are indexed too
+	indexNext      atomic.Int64 // the key of the message whose insertion updates the search index
 	sweeper        *sweeper
 	sharing        sharing
 	statements
 }
 
-// statements are prepared once, as every message passes through them.
+// statements are prepared once, because every message uses them.
 type statements struct {
 	insertSession, insertHead, insertLog, insertPiece *sql.Stmt // writer
 	end, insertMessage, countMessage, setOrigin       *sql.Stmt // writer
 	messages, session, totals, tail                   *sql.Stmt // reader
 }
 
-// patience is how long a writer waits for another process's transaction.
+// patience is how long a writer waits for the transaction of another process.
 const patience = 10 * time.Second
 
-// database opens the file on first use.
+// database opens the file on first use. If the store is closed, it returns [ErrClosed].
 func (s *Store) database(ctx context.Context) (*database, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,8 +49,8 @@ func (s *Store) database(ctx context.Context) (*database, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// An opening is for everybody who waits for it: it ends with the store, not with the
-	// caller who began it.
+	// All callers share the opening. It ends with the store, not with the caller that started
+	// it.
 	db, err := s.openFile(s.closing)
 	if err != nil && s.closing.Err() != nil {
 		return nil, s.explain("opening", ErrClosed)
@@ -78,8 +78,8 @@ func (s *Store) openFile(ctx context.Context) (_ *database, err error) {
 	return db, db.sweepLeft(ctx)
 }
 
-// open makes the file if there is none, checks it, and brings it up to date. It returns
-// one connection that writes and a few that read. If it fails, nothing stays open.
+// open creates the file if it does not exist, checks it, and migrates it. It returns one
+// connection for writes and a pool for reads. If it fails, both are closed.
 func (f format) open(ctx context.Context, path, synchronous string) (writer, reader *sql.DB, err error) {
 	if err := createPrivate(path); err != nil {
 		return nil, nil, err
@@ -103,8 +103,7 @@ func (f format) open(ctx context.Context, path, synchronous string) (writer, rea
 	return nil, nil, errors.Join(err, writer.Close())
 }
 
-// prepareFile checks the file before anything is changed in it, and then turns
-// write-ahead logging on.
+// prepareFile checks the file before it changes anything, and then enables write-ahead logging.
 func (f format) prepareFile(ctx context.Context, path string) error {
 	db, err := connect(path, 1, 0)
 	if err != nil {
@@ -117,9 +116,9 @@ func (f format) prepareFile(ctx context.Context, path string) error {
 	return errors.Join(err, db.Close())
 }
 
-// patiently calls try until the file is not locked, for at most patience and until ctx
-// ends. busy_timeout is not enough: two processes that convert a new file at once do not
-// wait for each other by it, and nothing ends its waiting.
+// patiently calls try until the file is not locked, patience is over, or ctx ends. busy_timeout
+// is not sufficient: two processes that convert a new file at the same time do not wait for each
+// other, and a context cannot cancel the wait.
 func patiently(ctx context.Context, try func() error) error {
 	for deadline := time.Now().Add(patience); ; {
 		err := try()
@@ -143,7 +142,7 @@ func enableWAL(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// connect opens connections that wait for other processes' locks for at most busy.
+// connect opens connections that wait at most busy for the locks of other processes.
 func connect(path string, connections int, busy time.Duration, pragmas ...string) (*sql.DB, error) {
 	query := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}}
 	query.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()))
@@ -192,7 +191,7 @@ func (db *database) prepare(ctx context.Context) (err error) {
 func (db *database) close() error {
 	db.sweeper.close()
 	var errs []error
-	for _, pool := range []*sql.DB{db.reader, db.writer} { // the last one out tidies the log away
+	for _, pool := range []*sql.DB{db.reader, db.writer} { // the last connection to close removes the log
 		if pool != nil {
 			errs = append(errs, pool.Close())
 		}
@@ -200,24 +199,24 @@ func (db *database) close() error {
 	return errors.Join(errs...)
 }
 
-// write runs change in a transaction that no other writer can come between.
+// write runs change in a transaction. Transactions of other writers do not run at the same time.
 func (db *database) write(ctx context.Context, change func(*sql.Tx) error) error {
 	tx, err := db.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	if err := change(tx); err != nil {
-		_ = tx.Rollback() // the first error is the one that tells
+		_ = tx.Rollback() // the first error matters more
 		return err
 	}
 	return tx.Commit()
 }
 
-// createPrivate makes the file, empty, before SQLite does, which would leave it
-// readable by others; its log files take the same mode.
+// createPrivate creates an empty file before SQLite does, because SQLite would let other users
+// read it. SQLite gives its log files the same mode.
 //
-// A file that is there already is never opened here: closing it would take away, by
-// the rules of POSIX, the locks that SQLite holds on it anywhere in this process.
+// createPrivate never opens an existing file: by the rules of POSIX, closing it would release
+// the locks that SQLite holds on it anywhere in this process.
 func createPrivate(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("making its folder: %w; "+adviceHome, err)
@@ -233,13 +232,13 @@ func createPrivate(path string) error {
 		return fmt.Errorf("it is a %s, not a file", info.Mode().Type())
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		_ = os.Chmod(path, 0o600) // refused where the file is another's: then it is theirs to guard
+		_ = os.Chmod(path, 0o600) // fails if another user owns the file
 	}
 	return nil
 }
 
-// createEmpty makes the file under another name first, so that it is never open here
-// once it can be seen.
+// createEmpty creates the file under another name first, so that this process never has the
+// visible file open.
 func createEmpty(path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*.db") // with mode 0600
 	if err != nil {
@@ -250,11 +249,11 @@ func createEmpty(path string) error {
 		return fmt.Errorf("making it: %w", err)
 	}
 	err = os.Link(f.Name(), path)
-	if err == nil || errors.Is(err, fs.ErrExist) { // another was faster
+	if err == nil || errors.Is(err, fs.ErrExist) { // another process was faster
 		return nil
 	}
-	// A file system without links: between two that make it at once, one may wait for
-	// the other in vain, and says so.
+	// The file system has no hard links. If two processes create the file at the same time, one
+	// of them may wait in vain and return an error.
 	made, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil

@@ -7,7 +7,8 @@ import (
 
 const setOrigin = "UPDATE sessions SET origin = ? WHERE id = ?"
 
-// SetOrigin changes a session's Origin and nothing else. An unknown id is [ErrNotFound].
+// SetOrigin changes only the Origin of a session. If the session does not exist, it returns
+// [ErrNotFound].
 func (s *Store) SetOrigin(ctx context.Context, id, origin string) error {
 	db, err := s.database(ctx)
 	if err != nil {

@@ -6,27 +6,27 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// columns are a message's parts as the table messages has them: texts, reasoning, calls
-// and media each in a column of their own, in which search and older versions find them.
+// columns are the parts of a message as the table messages stores them. Texts, reasoning, calls
+// and media each have a column, where search and older versions find them.
 type columns struct {
 	callID, name    string
 	text, reasoning string // of all parts, joined
 	calls           []model.Call
 	media           []model.Image // of image and file parts
-	// layout is the order of the parts and their state. It is nil if the order is the
-	// usual one and there is no state.
+	// layout has the order of the parts and their state. It is nil if the order is the usual one
+	// and no part has state.
 	layout []layoutPart
 }
 
-// layoutPart is a part without its content, which is in the next bytes of text or
-// reasoning, or the next of calls or media.
+// layoutPart is a part without its content. The content is in the next bytes of text or
+// reasoning, or the next element of calls or media.
 type layoutPart struct {
 	Type  model.PartType `json:"type"`
 	Bytes int            `json:"bytes,omitempty"`
 	State *model.State   `json:"state,omitempty"`
 }
 
-// columnsOf takes a message apart.
+// columnsOf splits a message into columns.
 func columnsOf(m *model.Message) columns {
 	c := columns{callID: m.CallID(), name: m.Name(), text: m.Text(), reasoning: m.Reasoning(), calls: m.Calls()}
 	layout := make([]layoutPart, len(m.Parts))
@@ -42,8 +42,8 @@ func columnsOf(m *model.Message) columns {
 	return c
 }
 
-// usual are the parts in the order of messages without a layout: reasoning, text or
-// result, calls, images.
+// usual returns the parts in the order of messages without a layout: reasoning, text or result,
+// calls, images.
 func (c *columns) usual(role model.Role) []model.Part {
 	var parts []model.Part
 	if c.reasoning != "" {
@@ -73,7 +73,7 @@ func (c *columns) isUsual(m *model.Message) bool {
 	return true
 }
 
-// parts puts a message together. If the layout does not fit the contents, parts returns
+// parts returns the parts of a message. If the layout does not fit the contents, it returns
 // [ErrDamaged].
 func (c columns) parts(role model.Role) ([]model.Part, error) {
 	if c.layout == nil {

@@ -12,8 +12,8 @@ import (
 // rejectionLasts is how long a rejected picture is remembered.
 const rejectionLasts = 30 * 24 * time.Hour
 
-// SetSent stores in which form endpoints got the pictures of the message seq of a
-// session. Branches that share the message share this too.
+// SetSent stores the form in which endpoints received the pictures of message seq of a session.
+// It applies to all sessions that share the message.
 func (s *Store) SetSent(ctx context.Context, id string, seq int64, sent map[string]model.PictureForm) error {
 	db, err := s.database(ctx)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Whatever is read of a file is written as it was read.
+// A record of any file is written as it was read.
 func FuzzImport(f *testing.F) {
 	f.Add([]byte(`{"record":"session","version":1,"id":"x","tools":"[{\"name\":\"t\",\"schema\":{}}]","createdAt":"2026-01-02T03:04:05.000006Z"}` + "\n" +
 		`{"record":"message","id":"m","role":"user","text":{"base64":"/w=="},"calls":[{"id":"1","args":"{}"}],"usage":{"input":1}}`))
@@ -27,7 +27,7 @@ func FuzzImport(f *testing.F) {
 			}
 			for _, r := range records {
 				if err := json.NewEncoder(&out).Encode(r); err != nil {
-					return // a year that JSON's dates do not have
+					return // JSON dates do not have this year
 				}
 			}
 			again := &transfer{lines: bufio.NewReader(&out)}

@@ -9,24 +9,24 @@ import (
 	_ "modernc.org/sqlite" // the driver named "sqlite"
 )
 
-// applicationID marks a file as ours ("Hrms").
+// applicationID marks a file as a session store ("Hrms").
 const applicationID = 0x48726d73
 
-// schema is what a new file begins with: what the migrations make, at once.
+// schema creates a new file at once. The result is the same as that of the migrations.
 //
 //go:embed schema.sql
 var schema string
 
-// format is how a file is recognized and made.
+// format describes how a file is recognized and created.
 type format struct {
 	id         int      // its application_id
 	migrations []string // see [migrations]
-	schema     string   // of a new file; empty: the migrations make it
+	schema     string   // of a new file; empty: use the migrations
 }
 
 var sessionFormat = format{applicationID, migrations, schema}
 
-// recognize rejects a file that is not of the format, or of a newer version of it.
+// recognize returns an error if a file is not of the format, or of a newer version of it.
 func (f format) recognize(ctx context.Context, db *sql.DB) error {
 	var id, version, tables int
 	row := db.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id),
@@ -45,8 +45,8 @@ func (f format) recognize(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// migrate brings the file up to date. The version is read again inside the
-// transaction, as another process may have done the work meanwhile.
+// migrate updates the file to the newest version. It reads the version again inside the
+// transaction, because another process may have migrated the file.
 func (f format) migrate(ctx context.Context, db *sql.DB) error {
 	var version int
 	const read = "PRAGMA user_version"
@@ -65,7 +65,7 @@ func (f format) migrate(ctx context.Context, db *sql.DB) error {
 	})
 }
 
-// bring takes a file from a version to the newest. Version 0 is an empty file.
+// bring updates a file from a version to the newest one. Version 0 is an empty file.
 func (f format) bring(ctx context.Context, tx *sql.Tx, version int) error {
 	if version == 0 && f.schema != "" {
 		_, err := tx.ExecContext(ctx, f.schema)

@@ -14,12 +14,11 @@ import (
 )
 
 const (
-	indexEvery = 64  // messages that wait to be indexed, about
-	indexMost  = 500 // keys at once, so that no other writer waits for long
+	indexEvery = 64  // about how many messages wait until they are indexed
+	indexMost  = 500 // keys per transaction, so that no other writer waits for long
 )
 
-// index takes the next messages into the full-text index. Done is false where more
-// are waiting.
+// index adds the next messages to the full-text index. If more are left, it returns false.
 func (db *database) index(ctx context.Context, tx *sql.Tx) (done bool, err error) {
 	var upto, last int64
 	row := tx.QueryRowContext(ctx, "SELECT upto, (SELECT coalesce(max(key), 0) FROM messages) FROM indexed")
@@ -39,7 +38,7 @@ func (db *database) index(ctx context.Context, tx *sql.Tx) (done bool, err error
 	return next == last, nil
 }
 
-// indexAll indexes what waits.
+// indexAll indexes all messages that are not indexed.
 func (db *database) indexAll(ctx context.Context) error {
 	for done := false; !done; {
 		err := db.write(ctx, func(tx *sql.Tx) (err error) {
@@ -53,39 +52,39 @@ func (db *database) indexAll(ctx context.Context) error {
 	return nil
 }
 
-// Query says what [Store.Search] looks for.
+// Query selects the hits of [Store.Search].
 type Query struct {
-	// Text is words, each of which may be the beginning of one; "several words" in
-	// quotes stand together. All must be there, in one message or in a session's title
-	// and notes. Where nothing has all of them, what has the most is found.
+	// Text has words, each of which may be a prefix. "Several words" in quotes must be adjacent.
+	// A message, or a session's title and notes, must contain all words. If none does, those
+	// with the best matches are returned.
 	Text    string
 	Cwd     string // only sessions of this folder; empty: all
 	Session string // only this session; empty: all
-	Without string // not this session; empty: all
-	Talks   bool   // only conversations, not the sessions of subagents
-	Limit   int    // hits at most; 0: 20
+	Without string // exclude this session; empty: none
+	Talks   bool   // exclude sessions with an Origin, such as those of subagents
+	Limit   int    // maximum number of hits; 0: 20
 }
 
-// Hit is a message that was found, or a session by its title or notes; then the
-// message's fields are empty. Session is as [Store.List] gives it.
+// Hit is a message that matches, or a session whose title or notes match. For a session, the
+// fields of the message are empty. Session has the fields of [Store.List].
 type Hit struct {
 	Session   Session
 	MessageID string
 	Seq       int64
 	Time      time.Time
 	Role      model.Role
-	Snippet   string // in one line; what was found stands between Mark and EndMark
+	Snippet   string // in one line; matches are between Mark and EndMark
 }
 
-// What was found is marked in a [Hit]'s Snippet.
+// Mark and EndMark enclose the matches in the Snippet of a [Hit].
 const (
 	Mark    = "\x02"
 	EndMark = "\x03"
 )
 
-// Search finds what people and the model have said, the best hits first, and at most
-// one of each message that branches share. Results of tools, thoughts and what was
-// added to a prompt are not searched.
+// Search returns matching prompts, responses, titles and notes, the best hits first, and at most
+// one hit for a message that branches share. It does not search tool results, reasoning, and
+// text that was added to a prompt. If the query has no word, it returns [ErrEmptyQuery].
 func (s *Store) Search(ctx context.Context, q Query) ([]Hit, error) {
 	words := splitQuery(q.Text)
 	if len(words) == 0 {
@@ -100,7 +99,7 @@ func (s *Store) Search(ctx context.Context, q Query) ([]Hit, error) {
 	}
 	if err := db.indexAll(ctx); err != nil && ctx.Err() != nil {
 		return nil, s.explain("searching", err)
-	} // else what is indexed is searched: the disk may be full
+	} // else search the indexed messages: the disk may be full
 	hits, err := db.search(ctx, q, words)
 	return hits, s.explain("searching", err)
 }
@@ -118,7 +117,7 @@ func (db *database) search(ctx context.Context, q Query, words []string) (hits [
 		if hits, err = db.named(ctx, q, words, join); err != nil {
 			return nil, err
 		}
-		// A title repeats the first prompt: one hit of a session is enough.
+		// A title repeats the first prompt, so one hit of a session is enough.
 		hits = slices.DeleteFunc(hits, func(h Hit) bool {
 			return slices.ContainsFunc(found, func(f Hit) bool { return f.Session.ID == h.Session.ID })
 		})
@@ -134,7 +133,7 @@ func (db *database) search(ctx context.Context, q Query, words []string) (hits [
 	return hits, nil
 }
 
-// where narrows a search to sessions.
+// where returns the SQL condition and its arguments for the sessions of the query.
 func (q Query) where() (string, []any) {
 	clause, args := "", []any{}
 	for _, c := range []struct{ test, value string }{{"s.cwd = ?", q.Cwd}, {"s.id = ?", q.Session}, {"s.id != ?", q.Without}} {
@@ -148,8 +147,8 @@ func (q Query) where() (string, []any) {
 	return clause, args
 }
 
-// byIndex looks for the words as they are, and where there are few of these, for words
-// that begin so: to gather all of them costs much more.
+// byIndex searches for whole words first. If there are too few hits, it searches for prefixes,
+// which costs much more.
 func (db *database) byIndex(ctx context.Context, q Query, words []string, join string) (hits []Hit, err error) {
 	for _, open := range []string{"", "*"} {
 		quoted := make([]string, len(words))
@@ -181,18 +180,18 @@ func (db *database) matching(ctx context.Context, q Query, match string) ([]Hit,
 	return hits[:min(len(hits), q.Limit)], err
 }
 
-// ranked is how many hits are compared with each other: the newest. Where there are
-// more, the words are too common to tell one from the other.
+// ranked is how many hits, the newest ones, are compared with each other. With more hits, the
+// words are too common for a useful ranking.
 const ranked = 5000
 
-// sessionsOf joins the messages of a key with the sessions that have them.
+// sessionsOf joins the message with a key and the sessions that have it.
 func sessionsOf(key string) string {
 	return ` CROSS JOIN messages m ON m.key = ` + key + `
 		CROSS JOIN pieces p ON p.log = m.log AND m.seq BETWEEN p.first AND p.last CROSS JOIN sessions s ON s.id = p.session_id`
 }
 
-// byScan reads everything that was said, the newest first: for scripts that have no
-// spaces between words, which the index cannot take apart.
+// byScan reads all messages, the newest first. It is for scripts without spaces between words,
+// which the index cannot split.
 func (db *database) byScan(ctx context.Context, q Query, words []string, join string) ([]Hit, error) {
 	clause, args := q.where()
 	tests := make([]string, len(words))
@@ -211,7 +210,7 @@ func (db *database) byScan(ctx context.Context, q Query, words []string, join st
 	return hits, err
 }
 
-// named finds sessions by title and notes, the newest first.
+// named returns sessions by title and notes, the newest first.
 func (db *database) named(ctx context.Context, q Query, words []string, join string) ([]Hit, error) {
 	clause, args := q.where()
 	tests := make([]string, len(words))
@@ -248,8 +247,8 @@ func collectHits(rows *sql.Rows, err error) (hits []Hit, _ error) {
 	return hits, rows.Err()
 }
 
-// splitQuery takes a query apart into words and quoted phrases. What has neither
-// letter nor digit finds nothing and is left out.
+// splitQuery splits a query into words and quoted phrases. It drops those without a letter or a
+// digit.
 func splitQuery(text string) (words []string) {
 	for i, part := range strings.Split(text, `"`) {
 		list := []string{part}
@@ -265,7 +264,7 @@ func splitQuery(text string) (words []string) {
 	return words
 }
 
-// indexable tells whether the index has the words as words.
+// indexable reports whether the index can split the words.
 func indexable(words []string) bool {
 	for _, w := range words {
 		for _, r := range w {
@@ -277,5 +276,5 @@ func indexable(words []string) bool {
 	return true
 }
 
-// ErrEmptyQuery: there is no word to look for.
+// ErrEmptyQuery: the query has no word.
 var ErrEmptyQuery = errors.New("nothing to look for: give at least one word")

@@ -60,7 +60,7 @@ func TestSearch(t *testing.T) {
 		{Text: "naive"}:                    {"A 2: The parser fails on “[naïve]” input: index_out_of_range."},
 		{Text: "out_of_range"}:             {"A 2: The parser fails on “naïve” input: index_[out_of_range]."},
 		{Text: "mend milk", Session: b}:    nil,
-		{Text: "slow giraffe"}:             {"B 1: why is the parser [slow]?"}, // nothing has both
+		{Text: "slow giraffe"}:             {"B 1: why is the parser [slow]?"}, // no message has both
 		{Text: "zebra"}:                    nil,
 		{Text: "attached"}:                 nil,
 		{Text: "milk"}:                     {"A 0: A · remember the milk"},
@@ -114,8 +114,8 @@ func TestSearchBranches(t *testing.T) {
 	}
 }
 
-// Whatever is written, deleted, forked and gone back on: what is found is what is
-// there, the sums are those of the log, and the index agrees with the file.
+// After any sequence of writes, deletions, forks and rewinds, search finds the stored messages,
+// the sums match the log, and the index matches the file.
 func TestAnyHistory(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -184,7 +184,7 @@ func TestAnyHistory(t *testing.T) {
 	})
 }
 
-// searchAgrees holds search and sums against the logs themselves.
+// searchAgrees compares search and sums with the logs.
 func searchAgrees(t *testing.T, rt *rapid.T, s *store.Store, ids []string) {
 	want := map[string]bool{}
 	for _, id := range ids {
@@ -224,7 +224,7 @@ func searchAgrees(t *testing.T, rt *rapid.T, s *store.Store, ids []string) {
 	}
 }
 
-// An excerpt shows where the most of what was looked for stands, as the index sees words.
+// An excerpt shows the part with the most matches, with the words of the index.
 func TestExcerpts(t *testing.T) {
 	t.Parallel()
 	s := open(t)

@@ -21,8 +21,8 @@ const (
 	headColumns  = "id, cwd, folders, title, model, mode, preferred, thinking, parent, origin, root, forked_at, notes, created_at, updated_at"
 	sumColumns   = "messages, requests, input, output, thought, cached_read, cached_write, cost"
 	totalColumns = sumColumns + ", rewinds"
-	// sessionColumns are of sessions s. A text costs a long list three times what a null
-	// does, so what is mostly empty is a null then.
+	// sessionColumns are columns of sessions s. In a long list, a text costs three times as much
+	// as a null, so columns that are mostly empty are null.
 	sessionColumns = `s.id, s.cwd, nullif(s.folders, ''), s.title, nullif(s.model, ''), nullif(s.mode, ''), nullif(s.preferred, ''), nullif(s.thinking, ''), nullif(s.parent, ''), nullif(s.origin, ''),
 		nullif(s.root, ''), nullif(s.forked_at, ''), nullif(s.notes, ''), s.created_at, s.updated_at, s.messages`
 	insertSession = "INSERT INTO sessions (" + headColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -30,13 +30,13 @@ const (
 	selectSession = "SELECT " + sessionColumns + ", " + totalColumns + ", system, tools FROM sessions s JOIN heads ON session_id = s.id WHERE s.id = ?"
 )
 
-// NewID is a fresh id of a session or a message: a UUIDv7.
+// NewID returns a new id of a session or a message: a UUIDv7.
 func NewID() string {
 	return uuid.Must(uuid.NewV7()).String() // fails only without a source of randomness
 }
 
-// Create adds a session, whose ID the caller has from [NewID], with the first messages
-// of its log. Zero times become the present.
+// Create adds a session with the first messages of its log. The caller gets the ID from [NewID].
+// Zero times become the current time. If the id exists, Create returns [ErrExists].
 func (s *Store) Create(ctx context.Context, x Session, first ...*Message) error {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -79,7 +79,8 @@ func (db *database) addHead(ctx context.Context, tx *sql.Tx, x Session) error {
 	return err
 }
 
-// Session reads one head, whole. An unknown id is [ErrNotFound].
+// Session returns a session with all fields. If the session does not exist, it returns
+// [ErrNotFound].
 func (s *Store) Session(ctx context.Context, id string) (Session, error) {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -92,8 +93,9 @@ func (s *Store) Session(ctx context.Context, id string) (Session, error) {
 	return x, nil
 }
 
-// Resolve gives the id of the one session whose id begins so. None is [ErrNotFound],
-// several are [ErrAmbiguous].
+// Resolve returns the id of the only session whose id has the prefix. If there is none, it
+// returns [ErrNotFound]. If there are several and none has prefix as its id, it returns
+// [ErrAmbiguous].
 func (s *Store) Resolve(ctx context.Context, prefix string) (string, error) {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -123,8 +125,8 @@ func (s *Store) Resolve(ctx context.Context, prefix string) (string, error) {
 	return found[0], nil
 }
 
-// Update changes a head: change gets it as it is stored and leaves it as it shall
-// be. ID, CreatedAt and Totals stay.
+// Update calls change with the stored session and stores the result. ID, CreatedAt and Totals do
+// not change. If the session does not exist, Update returns [ErrNotFound].
 func (s *Store) Update(ctx context.Context, id string, change func(*Session)) error {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -151,9 +153,10 @@ func (s *Store) Update(ctx context.Context, id string, change func(*Session)) er
 	return s.explain("changing session "+id, err)
 }
 
-// Delete removes a session and those of its messages that no branch shares: at once as
-// far as anybody can see, and on the disk, where there are many, bit by bit, so that
-// nobody waits. An unknown id is [ErrNotFound]. Sessions that came of it stay.
+// Delete removes a session and the messages that it shares with no branch. The session
+// disappears at once. If it has many messages, they are removed from the disk in small steps in
+// the background. Delete keeps forks and subagents of the session. If the session does not
+// exist, it returns [ErrNotFound].
 func (s *Store) Delete(ctx context.Context, id string) error {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -184,20 +187,19 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// Filter chooses what [Store.List] gives.
+// Filter selects the sessions of [Store.List].
 type Filter struct {
 	Cwd    string // only sessions of this folder; empty: all
-	Parent string // only sessions that came of this one; empty: all
-	Talks  bool   // only conversations, not the sessions of subagents
-	Cursor string // where the page before ended; empty: from the newest
-	Limit  int    // how many at most; 0: 100
+	Parent string // only sessions with this Parent; empty: all
+	Talks  bool   // exclude sessions with an Origin, such as those of subagents
+	Cursor string // the end of the previous page; empty: start with the newest
+	Limit  int    // maximum number; 0: 100
 }
 
-// List gives a page of heads, newest UpdatedAt first, without System and Tools, and
-// without Totals but for Messages,
-// and the cursor of the next page, empty after the last. Following the cursor
-// never shows a session twice, and none is left out but those that were used
-// meanwhile and so moved to the front.
+// List returns a page of sessions, newest UpdatedAt first, and the cursor of the next page.
+// After the last page, the cursor is empty. The sessions have no System, no Tools, and of Totals
+// only Messages. Following the cursor never shows a session twice. It only omits sessions that
+// were used in the meantime and moved to the front.
 func (s *Store) List(ctx context.Context, f Filter) (page []Session, next string, err error) {
 	query, args, err := f.query()
 	if err != nil {
@@ -211,7 +213,7 @@ func (s *Store) List(ctx context.Context, f Filter) (page []Session, next string
 	if err != nil {
 		return nil, "", s.explain("listing sessions", err)
 	}
-	if limit := f.limit(); len(page) > limit { // one more was asked for, to know whether there is one
+	if limit := f.limit(); len(page) > limit { // the query asks for one more, to detect the next page
 		page = page[:limit]
 		next = cursorOf(page[limit-1])
 	}
@@ -232,7 +234,7 @@ func (f Filter) query() (string, []any, error) {
 		where, args = append(where, "cwd = ?"), append(args, f.Cwd)
 	}
 	if f.Parent != "" {
-		where, args = append(where, "parent = ? AND parent != ''"), append(args, f.Parent) // as the index says it
+		where, args = append(where, "parent = ? AND parent != ''"), append(args, f.Parent) // the same condition as the index has
 	}
 	if f.Talks {
 		where = append(where, "origin = ''")
@@ -302,7 +304,7 @@ func scanHead(row scanner) (x Session, err error) {
 	return x, err
 }
 
-// sessionRow reads rows of sessionColumns, each into the same places.
+// sessionRow reads rows of sessionColumns. All rows use the same variables.
 type sessionRow struct {
 	x                Session
 	sparse           [10]sql.NullString // folders and the texts that are mostly empty
@@ -310,7 +312,7 @@ type sessionRow struct {
 	columns          []any
 }
 
-// newSessionRow reads more from the columns behind sessionColumns.
+// newSessionRow returns a sessionRow that reads the columns after sessionColumns into more.
 func newSessionRow(more ...any) *sessionRow {
 	r := &sessionRow{}
 	x, s := &r.x, &r.sparse
@@ -332,20 +334,20 @@ func (r *sessionRow) scan(row scanner) (x Session, err error) {
 	return x, err
 }
 
-// columns are where totalColumns go.
+// columns returns pointers to the fields for totalColumns.
 func (t *Totals) columns() []any {
 	u := &t.Usage
 	return []any{&t.Messages, &t.Requests, &u.Input, &u.Output, &u.Reasoning, &u.CachedRead, &u.CachedWrite, &u.Cost, &t.Rewinds}
 }
 
-// encode gives a list as JSON, and an empty one as nothing.
+// encode returns a list as JSON. If the list is empty, it returns "".
 func encode[T any](list []T) string {
 	if len(list) == 0 {
 		return ""
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
-		panic(err) // strings and raw JSON made by ourselves: cannot fail
+		panic(err) // strings and valid JSON always marshal
 	}
 	return string(text)
 }

@@ -6,23 +6,24 @@ import (
 	"sync"
 )
 
-// sharing lets small writes that come at the same time, such as the messages of many
-// subagents, go into one transaction: each alone costs as much as all of them.
+// sharing combines small writes that happen at the same time, such as the messages of many
+// subagents, in one transaction. A transaction with one write costs as much as one with all of
+// them.
 type sharing struct {
 	mu      sync.Mutex
 	waiting []*change
-	leading bool // somebody writes, or is about to
+	leading bool // a goroutine writes, or is about to
 }
 
 // change is a write that waits.
 type change struct {
 	ctx  context.Context
-	do   func(*sql.Tx) error // is called again when the first time came to nothing
+	do   func(*sql.Tx) error // is called again if the shared transaction fails
 	err  error
-	turn chan bool // true: it is done; false: it is for this one to write all that wait
+	turn chan bool // true: done; false: this goroutine must write all waiting changes
 }
 
-// writeShared is like write, for a change that may be made together with others.
+// writeShared is like write, for a change that may share a transaction with others.
 func (db *database) writeShared(ctx context.Context, do func(*sql.Tx) error) error {
 	c := &change{ctx: ctx, do: do, turn: make(chan bool, 1)}
 	s := &db.sharing
@@ -37,9 +38,10 @@ func (db *database) writeShared(ctx context.Context, do func(*sql.Tx) error) err
 	return c.err
 }
 
-// lead writes all that wait, and then leaves it to the next one, if there is one.
+// lead writes all waiting changes. If more changes are waiting then, it makes the first of them
+// the next leader.
 func (db *database) lead() {
-	// No context of theirs: the others would fail with it.
+	// Not the context of a change: the others would fail with it.
 	tx, err := db.writer.BeginTx(context.Background(), nil)
 	s := &db.sharing
 	s.mu.Lock()
@@ -49,7 +51,7 @@ func (db *database) lead() {
 	alone := false
 	if err == nil {
 		err = together(tx, batch)
-		alone = err != nil && len(batch) > 1 // which of them was it?
+		alone = err != nil && len(batch) > 1 // retry each alone, to find the one that failed
 	}
 	for _, c := range batch {
 		if c.err = err; alone {
@@ -62,11 +64,11 @@ func (db *database) lead() {
 	}
 	s.mu.Unlock()
 	for _, c := range batch {
-		c.turn <- true // nobody reads the leader's own
+		c.turn <- true // the channel is buffered: the leader does not read its own
 	}
 }
 
-// together makes all changes or none.
+// together commits all changes or none.
 func together(tx *sql.Tx, batch []*change) error {
 	for _, c := range batch {
 		err := c.ctx.Err()
@@ -74,7 +76,7 @@ func together(tx *sql.Tx, batch []*change) error {
 			err = c.do(tx)
 		}
 		if err != nil {
-			_ = tx.Rollback() // the first error is the one that tells
+			_ = tx.Rollback() // the first error matters more
 			return err
 		}
 	}

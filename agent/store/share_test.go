@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// Writes that come together share transactions, but not each other's failures.
+// Concurrent writes share transactions, but not each other's failures.
 func TestWritesTogether(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), store.FileName)
@@ -50,7 +50,7 @@ func TestWritesTogether(t *testing.T) {
 			if i%10 == 0 {
 				want = 1
 			}
-			head, err := other.Session(t.Context(), id) // what has returned is durable
+			head, err := other.Session(t.Context(), id) // a write that has returned is durable
 			if err != nil || head.Messages != want || head.Origin != fmt.Sprint("o", i) || head.Title != fmt.Sprint(i) {
 				t.Errorf("%d: %+v, %v", i, head, err)
 			}

@@ -7,14 +7,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// snippetWords is how long an excerpt is, and wordsBefore how much of it stands before
-// what was found.
+// snippetWords is the number of words in an excerpt. wordsBefore is how many of them precede the
+// match.
 const (
 	snippetWords = 24
 	wordsBefore  = 6
 )
 
-// token is a word of a text, as the index takes texts apart.
+// token is a word of a text, split as the index does.
 type token struct {
 	start, end int // bytes
 	folded     string
@@ -40,7 +40,7 @@ func inWord(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.N, unicode.Mn, unicode.Co)
 }
 
-// folded is a word without case and diacritics.
+// folded returns a word without case and diacritics.
 func folded(word string) string {
 	for _, r := range word {
 		if r >= 0x80 {
@@ -56,8 +56,8 @@ func folded(word string) string {
 	return strings.ToLower(word)
 }
 
-// found is a place of a text where one of the words stands.
-type found struct{ first, last, word int } // tokens, inclusive; which word
+// found is the position of a match in a text.
+type found struct{ first, last, word int } // tokens, inclusive; the index of the word
 
 func places(text []token, words []string) (all []found) {
 	phrases := make([][]token, len(words))
@@ -76,7 +76,8 @@ func places(text []token, words []string) (all []found) {
 	return all
 }
 
-// begins tells whether a text begins with a phrase, whose last word may go on.
+// begins reports whether a text begins with a phrase. The last word of the phrase may be a
+// prefix.
 func begins(text, phrase []token) bool {
 	if len(phrase) == 0 || len(text) < len(phrase) {
 		return false
@@ -89,7 +90,8 @@ func begins(text, phrase []token) bool {
 	return true
 }
 
-// excerpt is the part of a text in which the most of the words stand, marked.
+// excerpt returns the part of a text that contains the most different words, with marks. If the
+// text contains none, it returns the beginning of the text.
 func excerpt(text string, words []string) string {
 	all := tokens(text)
 	hits := places(all, words)
@@ -117,7 +119,7 @@ func excerpt(text string, words []string) string {
 	return b.String() + text[from:all[last].end] + "…"
 }
 
-// densest is the place behind which, within an excerpt, the most different words stand.
+// densest returns the index of the match whose excerpt contains the most different words.
 func densest(hits []found) (best int) {
 	most := 0
 	for i, h := range hits {
@@ -135,10 +137,11 @@ func densest(hits []found) (best int) {
 	return best
 }
 
-// snippetRunes is how much is shown around what was found.
+// snippetRunes is how many characters are shown on each side of a match.
 const snippetRunes = 60
 
-// cutAround is the part of text around the first of words, marked.
+// cutAround returns the part of text around the first of words that it contains, with marks. If
+// it contains none, cutAround returns the beginning of the text.
 func cutAround(text string, words []string) string {
 	for _, w := range words {
 		i := strings.Index(strings.ToLower(text), strings.ToLower(w))

@@ -16,16 +16,16 @@ const (
 	MaxStateKey   = 200      // bytes of a key
 )
 
-// State has the values that one extension keeps with one session. They are deleted with
-// the session, copied by a fork, and copied to the branch by a rewind. They are not
-// exported. A State is safe for concurrent use.
+// State has the values that one extension stores with one session. They are deleted with the
+// session, copied by a fork, and copied to the branch by a rewind. They are not exported. A
+// State is safe for concurrent use.
 type State struct {
 	store              *Store
 	session, namespace string
 }
 
-// State returns the state of a session in a namespace, such as an extension's name. The
-// session need not be stored yet.
+// State returns the state of a session in a namespace, such as the name of an extension. The
+// session does not have to be stored yet.
 func (s *Store) State(session, namespace string) *State { return &State{s, session, namespace} }
 
 const (
@@ -49,8 +49,9 @@ func (x *State) Get(ctx context.Context, key string) (value []byte, err error) {
 	return value, x.explain("reading", key, err)
 }
 
-// Set stores the value of key. If the value or the key is too long, or the session is
-// not stored yet ([ErrNotFound]), nothing is changed.
+// Set stores the value of key. If the value or the key is too long, or the key is empty, it
+// returns an error and changes nothing. If the session is not stored yet, it returns
+// [ErrNotFound].
 func (x *State) Set(ctx context.Context, key string, value []byte) error {
 	if len(value) > MaxStateValue || key == "" || len(key) > MaxStateKey {
 		return x.explain("storing", key, fmt.Errorf("the value has %d bytes and the key %d; at most %d and 1 to %d are stored; nothing was changed",

@@ -1,11 +1,10 @@
-// Package store keeps what outlives the process: sessions, their messages, tool
-// calls and usage, in SQLite (WAL) under the home folder.
+// Package store stores sessions, their messages, tool calls and usage in SQLite (WAL) in the
+// home folder.
 //
-// What a method has returned for without error is durable: it survives kill -9.
-// Several processes may hold the same file open. A [Store] is safe for concurrent
-// use; it opens the file on first use, not before, and a failed opening is tried
-// again by the next call. A damaged file, or one of a newer version, is an error
-// that names it; the file is never replaced.
+// After a method has returned without an error, its change survives kill -9. Several processes
+// may have the file open. A [Store] is safe for concurrent use. It opens the file on first use.
+// If that fails, the next call tries again. If the file is damaged or of a newer version, the
+// methods return an error that names it. The file is never replaced.
 package store
 
 import (
@@ -18,10 +17,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// FileName is the store's file in the home folder.
+// FileName is the name of the store's file in the home folder.
 const FileName = "hermes-ls.db"
 
-// Session is a conversation's head. System and Tools are frozen when it begins.
+// Session has the fields of a session apart from its messages. System and Tools are fixed when
+// it begins.
 type Session struct {
 	ID        string   // UUIDv7: sorts by age
 	Cwd       string   // absolute
@@ -32,24 +32,24 @@ type Session struct {
 	Preferred string // the model chosen for the session; empty: the configured one
 	Thinking  string // the thinking chosen for the session; empty: the model's own
 	Parent    string // the session that delegated or was forked; empty: none
-	Root      string // of a branch: the oldest session of its tree; empty: it is no branch
+	Root      string // of a branch: the oldest session of its tree; empty: not a branch
 	ForkedAt  string // of a branch: the last message that it shares with Parent; empty: none
-	Notes     string // a person's own
-	Origin    string // what whoever made the session for a purpose keeps of it, as JSON; empty: a conversation
+	Notes     string // notes of the user
+	Origin    string // JSON of the feature that created the session, such as delegation; empty: the user's session
 	System    string
 	Tools     []model.Tool
-	CreatedAt time.Time // kept to the microsecond
-	UpdatedAt time.Time // of the last message; kept to the microsecond
-	Totals              // counted by the store
+	CreatedAt time.Time // precision: microseconds
+	UpdatedAt time.Time // of the last message; precision: microseconds
+	Totals              // computed by the store
 }
 
-// Totals are what a log comes to, without reading it. Those of a branch include
-// what it shares.
+// Totals are the sums over a log, available without reading it. Those of a branch include the
+// shared messages.
 type Totals struct {
 	Messages int
-	Requests int         // that were answered
+	Requests int         // number of answered requests
 	Usage    model.Usage // of all requests
-	Rewinds  int         // how often the log has lost its end to a branch
+	Rewinds  int         // how often the log was rewound
 }
 
 // Message is one entry of a session's log.
@@ -58,35 +58,34 @@ type Message struct {
 	Seq  int64  // 1, 2, …; set by the store when zero
 	Time time.Time
 	model.Message
-	Usage *model.Usage // assistant: what the request cost; nil when the reply did not finish
-	// Shown is what the editor was shown for a tool result beyond its text,
-	// as JSON of []tools.Content; replayed by session/load.
+	Usage *model.Usage // assistant: the cost of the request; nil if the response is incomplete
+	// Shown is the display of a tool result in the editor beyond its text, as JSON of
+	// []tools.Content. session/load replays it.
 	Shown   json.RawMessage
 	IsError bool // tool: the result is a failure
-	// Note marks a message that the loop wrote, for the model alone: its text is
-	// no one's words and is not replayed.
+	// Note marks a message that the agent loop wrote only for the model. Replays skip its text.
 	Note bool
-	// Typed is how many bytes of a user's Text the person wrote; what follows
-	// was added for the model, such as the editor's attachments.
+	// Typed is the number of bytes of a user's Text that the user wrote. The rest was added for
+	// the model, such as the editor's attachments.
 	Typed int
-	// Keeps, when it is not 0, makes this message a compaction: to the model, Text
-	// stands for everything before it but the messages from Seq Keeps on.
+	// Keeps, if not 0, marks a compaction: for the model, Text replaces all earlier messages
+	// except those from Seq Keeps on.
 	Keeps int64
 }
 
-// Options are the store's settings.
+// Options are the settings of a store.
 type Options struct {
-	// Synchronous is "normal" (survives kill -9; the default) or "full" (also
-	// loss of power, for an fsync a message).
+	// Synchronous is "normal" (the default; data survives kill -9) or "full" (data also survives
+	// a power loss; each message costs an fsync).
 	Synchronous string
 }
 
-// Store is the file; make it with [New].
+// Store is a session store. Create it with [New].
 type Store struct {
 	path        string
 	synchronous string
 
-	closing context.Context // ends when [Store.Close] begins: an opening ends with it
+	closing context.Context // ends when [Store.Close] begins, and cancels a running opening
 	end     context.CancelFunc
 
 	mu     sync.Mutex
@@ -96,18 +95,18 @@ type Store struct {
 	claims claims
 }
 
-// New makes a store of the file at path. Nothing is opened or created yet.
+// New returns a store with the file at path. It does not open or create the file.
 func New(path string, o Options) *Store {
 	s := &Store{path: path, synchronous: o.Synchronous, claims: claims{dir: filepath.Join(filepath.Dir(path), "sessions")}}
 	s.closing, s.end = context.WithCancel(context.Background())
 	return s
 }
 
-// Path is the file's path.
+// Path returns the path of the file.
 func (s *Store) Path() string { return s.path }
 
-// Close lets go of the file. Later calls fail with [ErrClosed]. If the file is being
-// opened, Close ends the opening: what it has not committed is not in the file.
+// Close closes the file. Later calls return [ErrClosed]. If the file is being opened, Close
+// cancels that and discards uncommitted migrations.
 func (s *Store) Close() error {
 	s.end()
 	s.mu.Lock()
@@ -121,8 +120,9 @@ func (s *Store) Close() error {
 	return s.explain("closing", err)
 }
 
-// The store keeps microseconds, so that what is read equals what was written.
+// The store truncates times to microseconds, so that a time that is read equals the one that was
+// written.
 func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }
 
-// Now is the present as the store keeps it.
+// Now returns the current time with the precision of the store.
 func Now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

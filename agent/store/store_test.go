@@ -150,7 +150,7 @@ func TestListPages(t *testing.T) {
 	t.Parallel()
 	s, ctx := open(t), t.Context()
 	base := time.Now().UTC().Truncate(time.Second)
-	for i := range 25 { // several share a time
+	for i := range 25 { // several have the same time
 		create(t, s, store.Session{ID: fmt.Sprintf("s%02d", i), Cwd: fmt.Sprintf("/%d", i%2), UpdatedAt: base.Add(time.Duration(i/3) * time.Second)})
 	}
 	var seen []string
@@ -163,7 +163,7 @@ func TestListPages(t *testing.T) {
 		for _, x := range page {
 			seen = append(seen, x.ID)
 		}
-		if pages == 2 { // changes while someone reads on
+		if pages == 2 { // changes between two pages
 			if err := s.Delete(ctx, seen[len(seen)-1]); err != nil {
 				t.Fatal(err)
 			}
@@ -220,7 +220,7 @@ func TestPrivate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wide := filepath.Join(t.TempDir(), "a b?c%d#e.db") // also a name that an URI must escape
+	wide := filepath.Join(t.TempDir(), "a b?c%d#e.db") // a name that a URI must escape
 	if err := os.WriteFile(wide, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// The version in which a corruption at a reset of the log was mended.
+// The SQLite version that fixed a corruption at a reset of the log.
 func TestSQLiteVersion(t *testing.T) {
 	t.Parallel()
 	db, err := sql.Open("sqlite", ":memory:")
@@ -251,7 +251,7 @@ func TestSQLiteVersion(t *testing.T) {
 	}
 }
 
-// A file that is not ours, in whichever way, is named and left as it is.
+// A file that is not a store is named in the error and is not changed.
 func TestForeignFiles(t *testing.T) {
 	t.Parallel()
 	script := func(text string) func(t *testing.T, path string) {
@@ -353,7 +353,7 @@ func TestUnwritableHome(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// What fails to open is tried again: here the reason goes away.
+	// A failed opening is tried again: here, the cause disappears.
 	s := at(t, filepath.Join(file, store.FileName))
 	if _, _, err := s.List(t.Context(), store.Filter{}); err == nil {
 		t.Error("opened in a file")
@@ -422,7 +422,7 @@ func TestMain(m *testing.M) {
 		child(role)
 		return
 	}
-	for name, value := range map[string]string{"rapid.checks": "8", "rapid.steps": "15"} { // the command line may say more
+	for name, value := range map[string]string{"rapid.checks": "8", "rapid.steps": "15"} { // the command line may set more
 		if err := flag.Set(name, value); err != nil {
 			panic(err)
 		}

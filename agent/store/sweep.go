@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// sweepSlice is how many messages are removed at once: a few milliseconds, most of them
-// for the search index.
+// sweepSlice is how many messages are removed in one transaction. That takes a few milliseconds,
+// mostly for the search index.
 const sweepSlice = 100
 
-// sweeper removes, behind everybody's back, messages that no session has any more.
+// sweeper removes, in the background, messages that no session has.
 type sweeper struct {
 	claim  func(log string) (release func(), err error)
 	ctx    context.Context // ends with the store
@@ -21,7 +21,7 @@ type sweeper struct {
 
 	mu      sync.Mutex
 	running bool
-	again   bool // something has come loose since it last looked
+	again   bool // logs were marked loose since the last search
 }
 
 func newSweeper(s *Store) *sweeper {
@@ -35,8 +35,8 @@ func (w *sweeper) close() {
 	w.done.Wait()
 }
 
-// Swept waits until what was deleted has left the file. The end of ctx ends the sweeping:
-// whoever opens the file next goes on with it.
+// Swept waits until deleted messages are removed from the file. If ctx ends, Swept cancels the
+// removal and returns the error of ctx. The next process that opens the file continues.
 func (s *Store) Swept(ctx context.Context) error {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -48,8 +48,8 @@ func (s *Store) Swept(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// loosen takes note of logs that a session has let go of, and sweeps them if they are
-// short.
+// loosen marks logs that a session no longer uses, and removes short ones. If messages are left
+// to be removed, it returns false.
 func loosen(ctx context.Context, tx *sql.Tx, logs []string) (swept bool, err error) {
 	swept = true
 	for _, log := range logs {
@@ -65,8 +65,8 @@ func loosen(ctx context.Context, tx *sql.Tx, logs []string) (swept bool, err err
 	return swept, nil
 }
 
-// sweepSome removes the last messages of a log that no piece reaches, and, when there
-// are no more of them, the log itself, unless there is a piece of it.
+// sweepSome removes the last messages of a log that belong to no piece, up to sweepSlice. If no
+// more are left, it returns true; it deletes the log, or clears its mark if a piece uses it.
 func sweepSome(ctx context.Context, tx *sql.Tx, log string) (done bool, err error) {
 	var pieces int
 	var reach int64
@@ -92,7 +92,7 @@ func sweepSome(ctx context.Context, tx *sql.Tx, log string) (done bool, err erro
 
 const selectLoose = "SELECT id FROM logs WHERE loose AND id > ? ORDER BY id LIMIT 1"
 
-// sweepLeft goes on with what a process has left that died in the middle.
+// sweepLeft continues the removal of messages that a dead process has left.
 func (db *database) sweepLeft(ctx context.Context) error {
 	var log string
 	err := db.reader.QueryRowContext(ctx, selectLoose, "").Scan(&log)
@@ -105,7 +105,8 @@ func (db *database) sweepLeft(ctx context.Context) error {
 	return err
 }
 
-// startSweep sweeps beside whatever else happens, until the store is closed.
+// startSweep starts the removal in the background. It runs until it is done or the store is
+// closed.
 func (db *database) startSweep() {
 	w := db.sweeper
 	w.mu.Lock()
@@ -122,7 +123,7 @@ func (db *database) startSweep() {
 	})
 }
 
-// next tells whether there is something to sweep.
+// next reports whether there may be loose logs.
 func (w *sweeper) next() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -131,8 +132,8 @@ func (w *sweeper) next() bool {
 	return w.running
 }
 
-// sweepAll sweeps every loose log but those that somebody is at work with. An error
-// ends it: what is left is for whoever opens the file next.
+// sweepAll sweeps every loose log that is not claimed. An error ends it; the next process that
+// opens the file continues.
 func (db *database) sweepAll() {
 	w := db.sweeper
 	for log := ""; ; {
@@ -151,8 +152,8 @@ func (db *database) sweepAll() {
 	}
 }
 
-// sweepLog leaves the file to others as long as it has it itself: who waits for it only
-// looks now and then.
+// sweepLog removes the unused messages of a log. After each transaction, it pauses about as long
+// as the transaction took, because waiting processes only poll for the lock.
 func (db *database) sweepLog(ctx context.Context, log string) error {
 	for done := false; !done; {
 		began := time.Now()

@@ -14,7 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// count asks the file itself.
+// count reads the file directly.
 func count(ctx context.Context, path, query string) (n int, err error) {
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
 	if err != nil {
@@ -59,8 +59,8 @@ func wantWhole(t *testing.T, s *store.Store, path string, messages int) {
 	}
 }
 
-// A long session that is deleted is gone at once, and bit by bit from the file; what
-// branches share stays with them until the last one goes.
+// A long session that is deleted disappears at once, and step by step from the file. Messages
+// that branches share stay until the last branch is deleted.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), store.FileName)
@@ -103,8 +103,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// What a process has left when it died in a deletion or in an import, the next one
-// removes; what another is just importing it leaves alone.
+// A process removes messages that another one left when it died in a deletion or an import. It
+// keeps the messages of a running import.
 func TestSweepLeft(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), store.FileName)
@@ -116,7 +116,7 @@ func TestSweepLeft(t *testing.T) {
 	if err := first.Delete(ctx, id); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.Close(); err != nil { // with most of it still there
+	if err := first.Close(); err != nil { // while most of it is still there
 		t.Fatal(err)
 	}
 	if n, err := count(ctx, path, "SELECT count(*) FROM messages"); err != nil || n == 0 {

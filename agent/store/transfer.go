@@ -17,17 +17,16 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// TransferVersion is the version of the format that [Store.Export] writes. Import
-// reads it and every older one. Version 2 added the order and the
-// state of parts, and the forms of pictures.
+// TransferVersion is the version of the format that [Store.Export] writes. Import reads it and
+// all older ones. Version 2 added the order and the state of parts, and the forms of pictures.
 //
-// The format is JSON Lines. Each line is an object whose "record" says what it is: a
-// "session" opens one and tells the format's "version"; each "message" after it is
-// one of its log, in order. Texts are JSON strings, or {"base64": "…"} where the
-// bytes are no valid UTF-8. Times are RFC 3339 with microseconds.
+// The format is JSON Lines. Each line is an object with its type in "record". A "session" starts
+// a session and has the "version" of the format. The "message" lines after it are its log, in
+// order. Texts are JSON strings, or {"base64": "…"} if the bytes are not valid UTF-8. Times are
+// RFC 3339 with microseconds.
 const TransferVersion = 2
 
-// text is a string of any bytes in JSON.
+// text is a string in JSON that may have any bytes.
 type text string
 
 func (t text) MarshalJSON() ([]byte, error) {
@@ -70,7 +69,7 @@ type sessionRecord struct {
 	CreatedAt time.Time `json:"createdAt"`
 	UpdatedAt time.Time `json:"updatedAt"`
 	System    text      `json:"system"`
-	Tools     text      `json:"tools,omitempty"` // JSON, as it was offered
+	Tools     text      `json:"tools,omitempty"` // JSON, as offered to the model
 }
 
 type messageRecord struct {
@@ -89,9 +88,9 @@ type messageRecord struct {
 	Reasoning text          `json:"reasoning,omitempty"`
 	Calls     []callRecord  `json:"calls,omitempty"`
 	Images    []model.Image `json:"images,omitempty"` // and files
-	Parts     []layoutPart  `json:"parts,omitempty"`  // their order and state, if it is not the usual one
-	Shown     text          `json:"shown,omitempty"`  // JSON, as it was shown
-	// Sent is the form in which each endpoint got the images.
+	Parts     []layoutPart  `json:"parts,omitempty"`  // their order and state, if the order is not the usual one
+	Shown     text          `json:"shown,omitempty"`  // JSON, as shown in the editor
+	// Sent is the form in which each endpoint received the images.
 	Sent map[string]model.PictureForm `json:"sent,omitempty"`
 }
 
@@ -101,8 +100,8 @@ type callRecord struct {
 	Args text `json:"args"`
 }
 
-// Export writes a session with its log to w; see [TransferVersion]. It reads page by
-// page.
+// Export writes a session with its log to w, page by page; see [TransferVersion]. If the session
+// is rewound during the export, it returns an error.
 func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
 	head, err := s.Session(ctx, id)
 	if err != nil {
@@ -131,7 +130,7 @@ func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
 	}
 	now, err := s.Totals(ctx, id)
 	if err == nil && now.Rewinds != head.Rewinds {
-		err = s.explain("exporting session "+id, errors.New("somebody went back in it meanwhile; try again"))
+		err = s.explain("exporting session "+id, errors.New("the session was rewound during the export; try again"))
 	}
 	return err
 }
@@ -206,17 +205,16 @@ func (r messageRecord) message() (*Message, error) {
 	return nil, fmt.Errorf("its role is %q, not user, assistant or tool", m.Role)
 }
 
-// Imported is a session that Import has added.
+// Imported is a session that Import added.
 type Imported struct {
-	ID, Was  string // Was is its id in the file
+	ID, Was  string // Was is the id in the file
 	Messages int
 }
 
-// Import adds the sessions that r holds, each whole or not at all. One whose id the
-// store has already is [ErrExists], one whose id is not valid is [ErrID], and each ends
-// the import; with renew every session
-// gets a new id instead, and links between them follow. What was added before an
-// error is returned beside it.
+// Import adds the sessions in r, each completely or not at all. If an id exists in the store, it
+// returns [ErrExists]. If an id is not valid, it returns [ErrID]. An error ends the import. With
+// renew, every session gets a new id, and links between the sessions follow. Import also returns
+// the sessions that it added before an error.
 func (s *Store) Import(ctx context.Context, r io.Reader, renew bool) (done []Imported, err error) {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -256,15 +254,15 @@ func checkIDs(x Session) error {
 	return nil
 }
 
-// importSlice is how many messages an import adds at once, so that no other writer
+// importSlice is how many messages an import adds in one transaction, so that no other writer
 // waits for long.
 const importSlice = 500
 
-// bringIn adds a session with its log. Nobody sees it until all of it is there.
+// bringIn adds a session with its log. The session is not visible until it is complete.
 func (s *Store) bringIn(ctx context.Context, db *database, head Session, messages []*Message) (err error) {
 	log := NewID()
 	if len(messages) > importSlice {
-		release, err := s.Claim(log) // or a sweep would take it
+		release, err := s.Claim(log) // a sweep skips claimed logs
 		if err != nil {
 			return err
 		}
@@ -306,7 +304,7 @@ func (s *Store) bringIn(ctx context.Context, db *database, head Session, message
 	}
 }
 
-// begin makes a log that no session has yet.
+// begin creates a log without a session. If the session exists, it returns [ErrExists].
 func begin(ctx context.Context, tx *sql.Tx, log, session string) error {
 	var exists bool
 	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?)", session).Scan(&exists); err != nil {
@@ -319,7 +317,7 @@ func begin(ctx context.Context, tx *sql.Tx, log, session string) error {
 	return err
 }
 
-// finish adds the session that a log was made for.
+// finish adds the session of a complete log.
 func (db *database) finish(ctx context.Context, tx *sql.Tx, log string, head Session, sums Totals) error {
 	if err := db.addHead(ctx, tx, head); err != nil {
 		return err
@@ -346,23 +344,23 @@ func (t *Totals) add(u *model.Usage) {
 	t.Usage.Cost += u.Cost
 }
 
-// touch notes that the session was used at a time.
+// touch sets UpdatedAt if at is later.
 func (x *Session) touch(at time.Time) {
 	if at.After(x.UpdatedAt) {
 		x.UpdatedAt = at
 	}
 }
 
-// transfer reads records.
+// transfer reads the records of an export.
 type transfer struct {
 	lines *bufio.Reader
 	line  int
-	ahead *Session          // read already: the next session
-	renew bool              // give new ids
-	ids   map[string]string // those that were given
+	ahead *Session          // the next session, if it was read already
+	renew bool              // assign new ids
+	ids   map[string]string // the new ids, by old id
 }
 
-// next reads one session; [io.EOF] after the last.
+// next reads one session. After the last one, it returns [io.EOF].
 func (t *transfer) next() (head Session, log []*Message, err error) {
 	if t.ahead == nil {
 		x, m, err := t.record()
@@ -391,7 +389,7 @@ func (t *transfer) next() (head Session, log []*Message, err error) {
 	}
 }
 
-// record reads one line that is not empty: a session or a message.
+// record reads one non-empty line: a session or a message.
 func (t *transfer) record() (*Session, *Message, error) {
 	for {
 		line, err := t.lines.ReadBytes('\n')
@@ -439,8 +437,8 @@ func parseRecord(line []byte) (*Session, *Message, error) {
 	return nil, nil, fmt.Errorf("the record is %q, not session or message: not an export of hermes-ls", kind.Record)
 }
 
-// rename gives a session the id that it gets here, and points its links to those of
-// the same file.
+// rename assigns a new id to a session, if renew is set, and updates its links to earlier
+// sessions of the file.
 func (t *transfer) rename(x *Session) {
 	if !t.renew {
 		return

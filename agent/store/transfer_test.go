@@ -17,7 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// anything is a string of any bytes, valid UTF-8 or not.
+// anything generates a string of any bytes, valid UTF-8 or not.
 var anything = rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
 
 var anyTime = rapid.Map(rapid.Int64Range(1, 4e15), func(n int64) time.Time { return time.UnixMicro(n).UTC() })
@@ -76,8 +76,7 @@ func anyParts(rt *rapid.T, role model.Role) (parts []model.Part) {
 	return parts
 }
 
-// What is exported and imported is what was there, to the byte, and exported again
-// it is the same file.
+// An imported session equals the exported one to the byte, and its export is the same file.
 func TestExportAndImport(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -121,8 +120,8 @@ func TestExportAndImport(t *testing.T) {
 	})
 }
 
-// What is there already is not overwritten; under new ids it is a second copy whose
-// links hold.
+// An import does not overwrite existing sessions. With new ids, it creates a second copy with
+// correct links.
 func TestImportTwice(t *testing.T) {
 	t.Parallel()
 	s, ctx := open(t), t.Context()

@@ -12,8 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// asNobody runs f on a thread that, for files, is no longer root: root may write
-// everywhere, and so tests run by root would see nothing.
+// asNobody runs f on a thread without root's access to files. Root may write everywhere, so
+// tests that run as root would detect nothing.
 func asNobody(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -49,7 +49,7 @@ func TestReadOnlyHome(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
-			if err := os.Chmod(filepath.Dir(home), 0o755); err != nil { // else it is not even seen
+			if err := os.Chmod(filepath.Dir(home), 0o755); err != nil { // else it is not visible
 				t.Fatal(err)
 			}
 			prepare(t, home)

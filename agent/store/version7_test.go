@@ -92,7 +92,7 @@ func oldMessages(t testing.TB, path string) map[string][]oldMessage {
 	return all
 }
 
-// old takes the parts of a message apart again.
+// old returns the columns of a message.
 func old(m store.Message) (o oldMessage, err error) {
 	o = oldMessage{id: m.ID, role: string(m.Role), note: m.Note, failed: m.IsError, typed: m.Typed, keeps: int(m.Keeps), shown: string(m.Shown), sent: m.Sent}
 	if m.Usage != nil {
@@ -162,7 +162,7 @@ func TestVersion7(t *testing.T) {
 	checkVersion7(t, s, want)
 }
 
-// TestMigrationIsReversible drops the additions of the migrations. The rest is as it was.
+// TestMigrationIsReversible drops the additions of the migrations. The rest is unchanged.
 func TestMigrationIsReversible(t *testing.T) {
 	t.Parallel()
 	path := version7(t)
@@ -284,7 +284,7 @@ func TestPartsAreKept(t *testing.T) {
 	}
 }
 
-// plain are the parts with their states as values.
+// plain returns the parts with their states as values.
 func plain(parts []model.Part) (list []string) {
 	for _, p := range slices.Clone(parts) {
 		state := p.State

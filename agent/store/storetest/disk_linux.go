@@ -12,26 +12,26 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Disk is what SQLite reads from and writes to. Its zero value is sound; make it with
-// [Take].
+// Disk is between SQLite and the operating system. It fails no call until [Disk.Break]. Create
+// it with [Take].
 type Disk struct {
 	mu     sync.Mutex
 	after  int           // calls that still succeed
-	errno  syscall.Errno // of those after them; 0: none fails
+	errno  syscall.Errno // of later calls; 0: none fails
 	reads  bool          // reads fail, else writes
-	failed int           // how many have
-	calls  int           // how many there were since the last Break or Mend
+	failed int           // number of failed calls
+	calls  int           // number of calls since the last Break or Mend
 }
 
-// Break lets so many more writes, or reads, succeed; those after them fail with errno
-// until [Disk.Mend]. A write to a full disk takes half of what it is given first.
+// Break lets the given number of writes, or reads, succeed. Later ones fail with errno until
+// [Disk.Mend]. A write to a full disk writes half of its data first.
 func (d *Disk) Break(errno syscall.Errno, reads bool, after int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.errno, d.reads, d.after, d.failed, d.calls = errno, reads, after, 0, 0
 }
 
-// Mend makes the disk sound, and says how many calls have failed.
+// Mend ends the failures and returns how many calls have failed.
 func (d *Disk) Mend() (failed int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -40,7 +40,7 @@ func (d *Disk) Mend() (failed int) {
 	return failed
 }
 
-// fails tells whether a call fails, and whether it is the first that does.
+// fails reports whether a call fails, and whether it is the first that does.
 func (d *Disk) fails(read bool) (errno syscall.Errno, first bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -55,10 +55,10 @@ func (d *Disk) fails(read bool) (errno syscall.Errno, first bool) {
 	return d.errno, d.failed == 1
 }
 
-// transfer is pread and pwrite, as SQLite calls them.
+// transfer is pread or pwrite, as SQLite calls them.
 type transfer = func(tls *libc.TLS, fd int32, buf uintptr, n uint64, offset int64) int64
 
-// Take puts a Disk between SQLite and the operating system, for this process.
+// Take places a Disk between SQLite and the operating system, for this process.
 func Take() (*Disk, error) {
 	d := &Disk{}
 	refused := func(tls *libc.TLS, errno syscall.Errno) int64 {
@@ -90,7 +90,7 @@ func Take() (*Disk, error) {
 	return d, nil
 }
 
-// replace has SQLite call f for a system call.
+// replace makes SQLite call f for a system call.
 func replace(name string, f transfer) error {
 	tls := libc.NewTLS()
 	defer tls.Close()
@@ -109,5 +109,5 @@ func replace(name string, f transfer) error {
 	return nil
 }
 
-// kept are functions that only SQLite refers to, where the collector does not look.
+// kept are functions that only SQLite refers to, where the garbage collector does not look.
 var kept []transfer

@@ -1,6 +1,5 @@
-// Package storetest lets tests take the disk away from a session store: writes and
-// reads of SQLite fail as those of a full or a broken disk do, at the very call that a
-// test chooses.
+// Package storetest simulates disk failures for tests of a session store: writes and reads of
+// SQLite fail like those of a full or a broken disk, at the call that a test selects.
 //
-// It changes SQLite for the whole process; use it in a process of its own.
+// It changes SQLite for the whole process. Use it in a process of its own.
 package storetest
