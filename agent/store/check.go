@@ -65,8 +65,9 @@ func texts(rows *sql.Rows, err error) (all []string, _ error) {
 	return all, rows.Err()
 }
 
-// SetAside renames the store at path and its SQLite logs, and returns the new path. The next use
-// creates a new store. No process may have the store open.
+// SetAside renames the store at path and its SQLite logs, and returns the new path. If the new
+// path exists, it returns an error. The next use creates a new store. No process may have the
+// store open.
 func SetAside(path string, at time.Time) (to string, err error) {
 	to = path + ".aside-" + at.Format("20060102-150405")
 	if _, err := os.Lstat(to); err == nil {

@@ -37,7 +37,7 @@ func TestBrokenDisk(t *testing.T) {
 	}
 }
 
-// children are the tests that run in a process of their own, besides a [worker].
+// children are the functions that a child process of these tests can run, besides a [worker].
 var children = map[string]func(arg string) error{"disk": breakDisk}
 
 // calls is the last call of an operation at which the disk fails.

@@ -50,7 +50,8 @@ func (f *File) Close() error {
 	return f.explain("closing", errors.Join(f.Reader.Close(), f.writer.Close()))
 }
 
-// errFile replaces [ErrDamaged], whose advice is about sessions.
+// errFile comes before [ErrDamaged] in an error, because the advice of ErrDamaged is about
+// sessions.
 var errFile = errors.New("the file is damaged, cannot be read from its disk, or is not of hermes-ls; nothing was changed: look at the disk, restore the file from a backup, or move it away")
 
 func (f *File) explain(doing string, err error) error {

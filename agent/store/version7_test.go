@@ -284,7 +284,7 @@ func TestPartsAreKept(t *testing.T) {
 	}
 }
 
-// plain returns the parts with their states as values.
+// plain returns the parts as text, with their states as values.
 func plain(parts []model.Part) (list []string) {
 	for _, p := range slices.Clone(parts) {
 		state := p.State

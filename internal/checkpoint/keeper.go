@@ -31,7 +31,7 @@ type Config struct {
 }
 
 // Confiner restricts a program before it starts, so that it can only read, including the paths
-// in reads.
+// in reads. If it returns an error, the program must not be started.
 type Confiner func(ctx context.Context, c *proc.Cmd, reads ...string) error
 
 // Keeper records the checkpoints of one session. Its methods are safe for concurrent use, except
@@ -212,8 +212,8 @@ func (k *Keeper) settle(ctx context.Context) error {
 	}
 }
 
-// Close ends the current snapshot and all background work. It waits for both. If ctx ends first,
-// it cancels the work and returns the error.
+// Close ends the current snapshot and waits until it is written, or until ctx ends. Then it
+// cancels all background work and waits for it. If ctx ended first, Close returns an error.
 func (k *Keeper) Close(ctx context.Context) error {
 	k.mu.Lock()
 	k.inTurn = false

@@ -35,7 +35,7 @@ type Kept struct {
 // Reasons why a file is kept.
 const (
 	changedSince = "it has been changed since"
-	maybeOthers  = "it may have been changed by you or another program"
+	maybeOthers  = "it may have been changed outside this session"
 )
 
 // List returns the checkpoints of the session, newest first.

@@ -180,8 +180,8 @@ func (x *scanner) repo(r repo) uint16 {
 	return uint16(i + 1)
 }
 
-// settleDoubt asks git for the sizes of objects that git may have converted. An entry whose size
-// differs does not use the object.
+// settleDoubt asks git for the sizes of objects that git may have converted. If the size differs
+// from that of the file, or git does not return one, the entry does not use the object.
 func (x *scanner) settleDoubt(ctx context.Context) error {
 	byRepo := map[uint16][]string{}
 	for _, path := range x.doubt {
@@ -350,8 +350,8 @@ func (s *Store) take(t *tree, path string, text []byte) {
 	t.entries[path] = e
 }
 
-// look returns the current entry of one path and saves its content. If the path has no entry in
-// the workspace, ok is false.
+// look returns the current entry of one path and saves its content. If there is no file, folder
+// or link, ok is false.
 func (s *Store) look(files *workspace.Workspace, path string, limits Limits) (e entry, ok bool) {
 	found, ok := files.Entry(path)
 	if !ok {

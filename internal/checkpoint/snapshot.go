@@ -370,8 +370,8 @@ func (k *Keeper) settleBegun(r *record) {
 	}
 }
 
-// scan records the changes that commands have made so far. If no command ran since the last
-// scan, or there is no first scan, it does nothing.
+// scan records the changes that commands have made so far. If no command ran since the last scan
+// and none runs in the background, or there is no first scan, it does nothing.
 func (p *snapshot) scan() {
 	busy := p.k.Busy != nil && p.k.Busy()
 	p.mu.Lock()
