@@ -31,7 +31,7 @@ func TestLoadProblems(t *testing.T) {
 	for _, tc := range []struct {
 		name, yaml string
 		want       string // the one problem, without the file; empty: none
-		key, value string // what counts nevertheless
+		key, value string // a key that still applies
 	}{
 		{"empty", "", "", "model.default", "gpt-5"},
 		{"comments only", "# nothing\n", "", "model.default", "gpt-5"},
@@ -85,8 +85,9 @@ func TestLoadProblems(t *testing.T) {
 	}
 }
 
-// What a file that is no YAML says of the sandbox is not known: no command runs
-// because of that, unless a higher source sets the mode, or the last good file did.
+// TestBrokenFileRejectsCommands checks that commands are rejected if the user's file is
+// not YAML, because its sandbox settings are not known. A mode from a higher source, or
+// from the last valid file, still applies.
 func TestBrokenFileRejectsCommands(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -146,7 +147,8 @@ func TestPrecedence(t *testing.T) {
 	check("editor")
 }
 
-// A model's name from a repository is shown in status bars, so it is a plain name.
+// TestRepositoryModelName checks that the name of a model from a repository is a plain
+// name, because status bars show it.
 func TestRepositoryModelName(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 201)
@@ -170,7 +172,8 @@ func TestRepositoryModelName(t *testing.T) {
 	}
 }
 
-// Each of these would let a repository redirect the model, widen what runs, or start a program.
+// TestRepositoryMayNot checks settings with which a repository could redirect the model,
+// allow more, or start a program.
 func TestRepositoryMayNot(t *testing.T) {
 	t.Parallel()
 	hostile := map[string]any{
@@ -265,8 +268,8 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// A wrong value of a higher source is not replaced by one of a lower source that
-// protects less.
+// TestWrongValueIsNotReplaced checks that a wrong value of a higher source is not replaced
+// by a lower one with less protection.
 func TestWrongValueIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -287,8 +290,8 @@ func TestWrongValueIsNotReplaced(t *testing.T) {
 	}
 }
 
-// A key goes to the endpoint that it was written for, also when a higher source names
-// another one; what was not sent stays a secret.
+// TestKeyStaysWithItsEndpoint checks that a key is sent only to its endpoint, also if a
+// higher source sets another one. A key that is not sent is still a secret.
 func TestKeyStaysWithItsEndpoint(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -387,8 +390,8 @@ func TestSetKeepsEveryOtherByte(t *testing.T) {
 	}
 }
 
-// What Set has written, Load understands, and Get gives back; what is not set reads as
-// YAML would have it.
+// TestGet checks that Load reads the text that Set has written, and that Get returns it.
+// If a key is not set, Get returns its default.
 func TestGet(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -502,7 +505,8 @@ func TestWatch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	changed, ended := make(chan struct{}, 10), make(chan error, 1)
 	go func() { ended <- Watch(ctx, home, func() { changed <- struct{}{} }) }()
-	// Each step is repeated until it is seen: the watch may begin after the first.
+	// Each step is repeated until it is noticed, because the watch may start after the first
+	// one.
 	for name, step := range map[string]func(){
 		"replaced": func() {
 			if err := Set(home, "model.default", "m"); err != nil {
@@ -547,7 +551,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// The editor's hermes.python is another word for code_execution.python.
+// TestPythonAlias checks that the editor's hermes.python sets code_execution.python.
 func TestPythonAlias(t *testing.T) {
 	t.Parallel()
 	for editor, want := range map[string]string{

@@ -12,7 +12,7 @@ type field struct {
 	typ      reflect.Type
 	doc      string
 	enum     []string
-	guard    string  // what happens while the value is wrong; empty: a wrong value is ignored
+	guard    string  // describes the effect of a wrong value; empty: a wrong value is ignored
 	safe     string  // the value that applies in place of a wrong one; empty: the wrong value
 	harmless bool    // a repository may set it
 	plain    bool    // a repository may set it to a plain name only

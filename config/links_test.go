@@ -12,7 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile/hostile"
 )
 
-// The user's own file may be a link to anywhere, a repository's only to its own folder.
+// TestLinkedConfiguration checks links. The user's file may link to any file, a
+// repository's file only into its folder.
 func TestLinkedConfiguration(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -60,7 +61,8 @@ func TestLinkedConfiguration(t *testing.T) {
 	}
 }
 
-// Something else in the place of a file of settings is a problem, and no more.
+// TestHostileConfiguration checks that other things in the place of a settings file are
+// only a problem.
 func TestHostileConfiguration(t *testing.T) {
 	t.Parallel()
 	for _, thing := range hostile.Things(t) {

@@ -51,7 +51,7 @@ type Loaded struct {
 	// Broken: the user's file could not be parsed. If there is an earlier configuration, keep it.
 	Broken   bool
 	schema   *Schema
-	tree     map[string]any    // what the sources set
+	tree     map[string]any    // the values that the sources set
 	environ  map[string]string // the process's, over that of .env
 	detached Keys              // of endpoints that a higher source has replaced
 	kept     bool              // see Options.Kept
@@ -90,7 +90,7 @@ func (s *Schema) Load(home string, o Options) *Loaded {
 	}
 	repo = append(repo, l.readJSON("workspace/configuration", o.Editor, false))
 
-	// Rising precedence; a repository never outranks what the user has set.
+	// In rising precedence. A repository never overrides a setting of the user.
 	sources := append(repo,
 		l.readYAML(Path(home), true),
 		environSource(s.root, o.Environ),
@@ -267,7 +267,7 @@ func unreadable(err error) error {
 	return err
 }
 
-// instead says what applies while a file is broken.
+// instead describes the settings that apply while a file is broken.
 func (l *Loaded) instead(trusted bool) string {
 	if l.kept && trusted {
 		return "the last valid settings stay in effect"

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Where a subagent's requests go, and that no key goes along to another endpoint.
+// TestChildEndpoints checks the endpoints of subagents, and that a key is not sent to
+// another endpoint.
 func TestChildEndpoints(t *testing.T) {
 	t.Parallel()
 	const parent = "model: {default: big, provider: custom, base_url: http://a.example/v1, api_key: A}\n"
@@ -56,7 +57,8 @@ func TestChildEndpoints(t *testing.T) {
 	}
 }
 
-// What is wrong with a route is told when the file is read, with its line.
+// TestRouteProblems checks that a wrong route is reported with its line when the file is
+// read.
 func TestRouteProblems(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

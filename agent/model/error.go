@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Error says what failed, where, and what to do, in sentences for a person.
+// Error says what failed and where, and describes the next step.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.what())
@@ -23,7 +23,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, if any.
 func (e *Error) Unwrap() error { return e.Err }
 
-// what names the failure and its place: "https://…/v1 refused the key for gpt-5 (401)".
+// what describes the failure and its endpoint: "https://…/v1 refused the key for gpt-5
+// (401)".
 func (e *Error) what() string {
 	where := e.Endpoint
 	if where == "" {
@@ -39,7 +40,7 @@ func (e *Error) what() string {
 	}
 	switch e.Kind {
 	case ErrNoKey:
-		if e.Endpoint == "" && e.Message != "" { // it may lack another thing than a key
+		if e.Endpoint == "" && e.Message != "" { // the missing part may not be a key
 			return "no model can be asked"
 		}
 		return "no API key is configured for " + where
@@ -70,11 +71,11 @@ func (e *Error) what() string {
 	}
 }
 
-// advice says what a person can do about it.
+// advice returns the next step for the user.
 func (e *Error) advice() string {
 	switch e.Kind {
 	case ErrNoKey:
-		if e.Message != "" { // whoever looked for a key has said how to set one
+		if e.Message != "" { // the message already says how to set a key
 			return ""
 		}
 		return "Set model.api_key in config.yaml or the provider's environment variable (OPENAI_API_KEY, OPENROUTER_API_KEY), " +
@@ -108,7 +109,7 @@ func (e *Error) advice() string {
 	}
 }
 
-// Wait words a duration as people say it: "2 s", "5 min", "2 h 10 min".
+// Wait returns a duration as text: "2 s", "5 min", "2 h 10 min".
 func Wait(d time.Duration) string {
 	s := int((d + time.Second - 1) / time.Second)
 	switch {

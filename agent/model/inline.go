@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// Inline passes a stream on and takes out of its text what is no text: thoughts
-// in <think>…</think> become Reasoning. If calls is true, what a model without native
-// calls writes as text becomes calls at the end of the stream. Understood are
+// Inline passes a stream on and separates reasoning and calls from its text. A thought in
+// <think>…</think> becomes Reasoning. If calls is true, calls that the model writes as
+// text become calls at the end of the stream. It accepts these forms:
 //
 //	<tool_call>{"name": "x", "arguments": {…}}</tool_call>
 //	<tool_call><function=x><parameter=a>…</parameter></function></tool_call>
 //	<function=x>{…}</function>
 //
-// and a fenced block marked json that is the whole reply and holds nothing but such an
-// object. A call counts only if its tool is among those of req, and only at the end of
-// the reply, after which nothing but white space and further calls come. What is quoted
-// is text: in backticks, quotation marks, code, block quotes or another tag, and each
-// call that a message of the user, a tool result or the system prompt holds. If one
-// call of a reply is text, all are. A reply with native calls has no others.
+// It also accepts a fenced block marked json that is the whole response and contains only
+// such an object. The tool of a call must be in req. After the call, the response may
+// contain only white space and more calls. Quotations are text: in backticks, quotation
+// marks, code, block quotes or another tag. A call that a user message, a tool result or
+// the system prompt contains is text, too. If one call of a response is text, all of them
+// are. If the response has native calls, all other calls are text.
 //
-// Text that looked like the beginning of a call is passed on as soon as it turns out not
-// to be. On an error, text that is still held back is dropped.
+// Text that looks like the start of a call is passed on as soon as it cannot be one. If
+// the stream ends with an error, text that was not passed on is dropped.
 func Inline(req *Request, calls bool, in iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		f := inline{req: req, last: '\n', yield: yield}
@@ -50,32 +50,32 @@ func names(tools []Tool) map[string]bool {
 	return m
 }
 
-// inline is the state of one stream. Text is in held until it is known what it is, and
-// calls are in pending until it is known that nothing follows them.
+// inline is the state of one stream. held has text that may still be a call. pending has
+// calls until the text after them is known.
 type inline struct {
 	req     *Request
-	offered map[string]bool // empty: no calls are looked for
+	offered map[string]bool // empty: text is not searched for calls
 	yield   func(Delta, error) bool
-	broken  bool // the consumer has broken off
+	broken  bool // the consumer has stopped reading
 
 	held      []byte
-	in        *form // the form that held begins with; nil: text
+	in        *form // the form that starts held; nil: text
 	scanned   int   // how much of held was searched for the form's end
-	tries     int   // ends that were none
+	tries     int   // ends of a form that were not the end of a call
 	last      byte  // the last byte of text before held
 	around    around
-	said      bool // there was text
+	said      bool // the response has text
 	thinking  bool
 	skipSpace bool // after a thought
 
-	pending []byte // calls as they were written
-	block   bool   // pending is a fenced block, which must be the whole reply
+	pending []byte // the text of the calls
+	block   bool   // pending is a fenced block, which must be the whole response
 	bodies  []string
 	calls   []Call
 	next    int // the first index after the native calls
 }
 
-// take handles one delta and tells whether to go on.
+// take handles one delta. If the consumer has stopped reading, it returns false.
 func (f *inline) take(d Delta) bool {
 	if d.Call != nil {
 		f.next = max(f.next, d.Call.Index+1)
@@ -96,7 +96,7 @@ func (f *inline) take(d Delta) bool {
 	return !f.broken
 }
 
-// giveUp makes everything text from here on.
+// giveUp makes the rest of the stream text.
 func (f *inline) giveUp() {
 	f.offered = nil
 	f.decline()
@@ -106,7 +106,8 @@ func (f *inline) giveUp() {
 	}
 }
 
-// plain tells whether text can pass as it is: the usual case, and cheap.
+// plain passes text on that needs no scan, which is the common case. Otherwise it returns
+// false.
 func (f *inline) plain(text string) bool {
 	if len(f.held) > 0 || len(f.pending) > 0 || f.thinking || f.skipSpace || strings.ContainsAny(text, "<`~") {
 		return false
@@ -115,7 +116,7 @@ func (f *inline) plain(text string) bool {
 	return true
 }
 
-// finish hands over the calls and returns what the reply's end is with them.
+// finish yields the calls and returns the finish of the response.
 func (f *inline) finish(reason Finish) Finish {
 	for _, c := range f.calls {
 		if f.broken {
@@ -130,7 +131,7 @@ func (f *inline) finish(reason Finish) Finish {
 	return reason
 }
 
-// scan moves through held until all is passed on or must wait for more.
+// scan handles held until it is empty or more text is required.
 func (f *inline) scan() {
 	for len(f.held) > 0 && !f.broken {
 		var moved bool
@@ -148,7 +149,7 @@ func (f *inline) scan() {
 	}
 }
 
-// scanText passes text on up to something that may be no text.
+// scanText passes text on up to a possible call or thought.
 func (f *inline) scanText() bool {
 	if f.skipSpace {
 		f.held = bytes.TrimLeft(f.held, " \t\r\n")
@@ -173,8 +174,8 @@ func (f *inline) scanText() bool {
 	return f.scanTag()
 }
 
-// scanAfter decides about what follows a call: white space, and perhaps another call. If
-// it is neither, the calls are text. It returns false if there is nothing to scan for now.
+// scanAfter handles the text after a call: white space, and perhaps another call. For
+// other text, the calls become text. If more text is required, it returns false.
 func (f *inline) scanAfter() bool {
 	rest := bytes.TrimLeft(f.held, " \t\r\n")
 	f.pending = append(f.pending, f.held[:len(f.held)-len(rest)]...)
@@ -188,7 +189,7 @@ func (f *inline) scanAfter() bool {
 	return true
 }
 
-// scanFence decides about backticks or tildes at the start of held.
+// scanFence handles backticks or tildes at the start of held.
 func (f *inline) scanFence() bool {
 	run := len(f.held) - len(bytes.TrimLeft(f.held, string(f.held[:1])))
 	if !f.around.bare() {
@@ -196,7 +197,7 @@ func (f *inline) scanFence() bool {
 		return true
 	}
 	if run == len(f.held) {
-		return false // there may be more of them
+		return false // more of them may follow
 	}
 	switch fence := f.held[:run]; {
 	case run < 3:
@@ -218,10 +219,10 @@ func (f *inline) scanFence() bool {
 	return true
 }
 
-// thoughtTags begin and end a thought, each at the beginning of a line.
+// thoughtTags start and end a thought, each at the start of a line.
 var thoughtTags = []string{"<think>", "<thinking>", "</think>", "</thinking>"}
 
-// scanTag decides about a "<" at the start of held.
+// scanTag handles a "<" at the start of held.
 func (f *inline) scanTag() bool {
 	if f.around.fenced() || f.last == '`' {
 		f.text(1)
@@ -232,7 +233,7 @@ func (f *inline) scanTag() bool {
 		for _, tag := range thoughtTags {
 			if bytes.HasPrefix(f.held, []byte(tag)) {
 				f.held = f.held[len(tag):]
-				f.thinking = tag[1] != '/' // an end alone: the beginning was in the prompt
+				f.thinking = tag[1] != '/' // if there is only an end, the prompt has the start
 				f.skipSpace = true
 				return true
 			}
@@ -286,10 +287,10 @@ func (f *inline) enter(form *form) {
 	f.in, f.scanned = form, 0
 }
 
-// mostTries is how many ends a call may seem to have. Each costs a look at all of it.
+// mostTries limits the possible ends of a call. Each requires a parse of the whole call.
 const mostTries = 64
 
-// scanCall looks for the end of a call, or for a sign that it is none.
+// scanCall searches for the end of a call, or for a sign that it is not a call.
 func (f *inline) scanCall() bool {
 	form := f.in
 	body := f.body()
@@ -308,7 +309,7 @@ func (f *inline) scanCall() bool {
 			f.found(calls, len(f.held)-len(body)+end+len(form.close))
 			return true
 		}
-		f.scanned = end + len(form.close) // the end may stand inside an argument
+		f.scanned = end + len(form.close) // an argument may contain the end
 		if f.tries++; f.tries == mostTries {
 			f.giveUp()
 			return true
@@ -316,7 +317,7 @@ func (f *inline) scanCall() bool {
 	}
 }
 
-// found takes calls that are written in the first n bytes of held.
+// found stores the calls in the first n bytes of held.
 func (f *inline) found(calls []Call, n int) {
 	body := f.held[:n]
 	if f.in != &function {
@@ -330,7 +331,7 @@ func (f *inline) found(calls []Call, n int) {
 	f.in, f.scanned = nil, 0
 }
 
-// body is what held has after the form's opening.
+// body returns the part of held after the opening of the form.
 func (f *inline) body() []byte {
 	if f.in == &jsonBlock {
 		return f.held[bytes.IndexByte(f.held, '\n')+1:]
@@ -338,7 +339,8 @@ func (f *inline) body() []byte {
 	return f.held[len(f.in.open):]
 }
 
-// leave passes the opening on as text: it was no call. So are those before it.
+// leave passes the opening on as text, because it does not start a call. The calls before
+// it become text, too.
 func (f *inline) leave() {
 	f.decline()
 	n := len(f.in.open)
@@ -349,7 +351,7 @@ func (f *inline) leave() {
 	f.text(n)
 }
 
-// decline passes the calls so far on as text.
+// decline passes the pending calls on as text.
 func (f *inline) decline() {
 	if len(f.pending) == 0 {
 		return
@@ -360,7 +362,7 @@ func (f *inline) decline() {
 	f.broken = f.broken || !f.yield(Delta{Text: string(text)}, nil)
 }
 
-// release decides about what is held when the stream is over.
+// release handles held and pending at the end of the stream.
 func (f *inline) release(reason Finish) {
 	if f.in != nil {
 		body := f.body()
@@ -386,7 +388,7 @@ func (f *inline) release(reason Finish) {
 	f.pending = nil
 }
 
-// text passes the first n held bytes on as text.
+// text passes the first n bytes of held on as text.
 func (f *inline) text(n int) {
 	if n == 0 || f.broken {
 		return
@@ -397,14 +399,14 @@ func (f *inline) text(n int) {
 	f.held = f.held[n:]
 }
 
-// passed notes a text that is passed on.
+// passed records text that was passed on.
 func (f *inline) passed(text string) {
 	f.last = text[len(text)-1]
 	f.said = f.said || strings.TrimSpace(text) != ""
 	f.around.add(text)
 }
 
-// thought passes the first n held bytes on as reasoning.
+// thought passes the first n bytes of held on as reasoning.
 func (f *inline) thought(n int) {
 	if n == 0 || f.broken {
 		return

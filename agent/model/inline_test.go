@@ -154,7 +154,7 @@ func TestInlineCutByLength(t *testing.T) {
 	}
 }
 
-// Text that is no call is passed on before the stream ends, not held to the end.
+// TestInlineReleasesEarly checks that text is passed on as soon as it cannot be a call.
 func TestInlineReleasesEarly(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{"a <b", "<tool_call>no", "```go\nx", "```json\n{\"name\": \"pack", "<function=other"} {
@@ -196,7 +196,8 @@ func TestInlineKeepsNativeCallsApart(t *testing.T) {
 	}
 }
 
-// A call that the model was given as a text is a quotation, however the text came.
+// TestInlineQuotesWhatItWasGiven checks that a call is a quotation if a message contains
+// it.
 func TestInlineQuotesWhatItWasGiven(t *testing.T) {
 	t.Parallel()
 	const (
@@ -249,7 +250,7 @@ func TestInlineQuotesWhatItWasGiven(t *testing.T) {
 	}
 }
 
-// Ends that are none cost no more than a few looks at the text.
+// TestInlineManyEnds checks that many possible ends of a call take little time.
 func TestInlineManyEnds(t *testing.T) {
 	t.Parallel()
 	in := `<tool_call>{"name": "read_file", "arguments": {"path": "` + strings.Repeat("</tool_call><tool_call>", 50_000)

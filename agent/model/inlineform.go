@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// form is a way in which models write calls into their text.
+// form is a form in which models write calls as text.
 type form struct {
 	open, close string
-	// viable tells whether a body that begins so may still become a call.
+	// viable reports whether a body with this start may become a call.
 	viable func(body []byte, offered map[string]bool) bool
-	// parse reads a whole body.
+	// parse parses a complete body.
 	parse func(body []byte, offered map[string]bool) ([]Call, bool)
-	// cut reads a body that the length limit has cut.
+	// cut parses a body that ends at the length limit.
 	cut func(body []byte, offered map[string]bool) ([]Call, bool)
 }
 
@@ -24,7 +24,7 @@ var (
 	jsonBlock = form{"```json", "\n```", viableObject, parseBlock, cutObject}
 )
 
-// viableCall: an object, a list, or the function form inside.
+// viableCall accepts an object, a list, or the function form.
 func viableCall(body []byte, offered map[string]bool) bool {
 	body = bytes.TrimLeft(body, " \t\r\n")
 	if inner, ok := bytes.CutPrefix(body, []byte(function.open)); ok {
@@ -36,7 +36,7 @@ func viableCall(body []byte, offered map[string]bool) bool {
 	return viableObject(body, offered)
 }
 
-// viableObject: {"name": "x", with x offered; the name may come later.
+// viableObject accepts {"name": "x" if x is offered. The name may be incomplete.
 func viableObject(body []byte, offered map[string]bool) bool {
 	rest := bytes.TrimLeft(body, " \t\r\n")
 	for _, want := range []string{"{", `"name"`, ":", `"`} {
@@ -51,21 +51,22 @@ func viableObject(body []byte, offered map[string]bool) bool {
 	return offers(offered, name, whole)
 }
 
-// isStart reports whether want begins with s.
+// isStart reports whether want starts with s.
 func isStart(s []byte, want string) bool { return len(s) <= len(want) && want[:len(s)] == string(s) }
 
-// begins tells whether s begins with want, as far as s goes.
+// begins reports whether s starts with want, or want starts with s.
 func begins(s []byte, want string) bool {
 	return bytes.HasPrefix(s, []byte(want)) || isStart(s, want)
 }
 
-// viableFunction: x> with x offered.
+// viableFunction accepts x> if x is offered.
 func viableFunction(body []byte, offered map[string]bool) bool {
 	name, _, whole := bytes.Cut(body, []byte(">"))
 	return offers(offered, name, whole)
 }
 
-// offers tells whether name is offered, or begins a name that is.
+// offers reports whether name is offered. If name is not complete, it may be the start of
+// an offered name.
 func offers(offered map[string]bool, name []byte, whole bool) bool {
 	if whole {
 		return offered[string(name)]
@@ -90,13 +91,13 @@ func parseCall(body []byte, offered map[string]bool) ([]Call, bool) {
 	return parseLoose(trimmed, offered)
 }
 
-// parseBlock reads a fenced block: one object, or a list, and nothing else.
+// parseBlock parses a fenced block with only one object or one list.
 func parseBlock(body []byte, offered map[string]bool) ([]Call, bool) {
 	body = bytes.TrimSuffix(bytes.TrimSpace(body), []byte("```"))
 	return parseObjects(bytes.TrimSpace(body), offered)
 }
 
-// written is a call as models write it.
+// written is a call in the form of the models.
 type written struct {
 	Name       string          `json:"name"`
 	Arguments  json.RawMessage `json:"arguments"`
@@ -106,7 +107,7 @@ type written struct {
 	ID         string          `json:"id"`
 }
 
-// parseObjects reads objects one after the other, or lists of them.
+// parseObjects parses objects in sequence, or lists of them.
 func parseObjects(body []byte, offered map[string]bool) ([]Call, bool) {
 	var calls []Call
 	dec := json.NewDecoder(bytes.NewReader(body))
@@ -155,8 +156,8 @@ func (w written) call(offered map[string]bool) (Call, bool) {
 	return Call{Name: w.Name, Args: string(args)}, offered[w.Name]
 }
 
-// parseLoose reads an object whose arguments are no valid JSON but have an end;
-// what is wrong with them is for the one who runs the call to mend or to say.
+// parseLoose parses an object whose arguments are not valid JSON but complete. The tool
+// call repairs or rejects them.
 func parseLoose(body []byte, offered map[string]bool) ([]Call, bool) {
 	name, args, ok := loose(body)
 	if !ok || !offered[name] || !strings.HasSuffix(args, "}}") {
@@ -165,7 +166,7 @@ func parseLoose(body []byte, offered map[string]bool) ([]Call, bool) {
 	return []Call{{Name: name, Args: strings.TrimSpace(strings.TrimSuffix(args, "}"))}}, true
 }
 
-// cutObject reads an object without its end. Its arguments stay cut.
+// cutObject parses an object without its end. Its arguments stay incomplete.
 func cutObject(body []byte, offered map[string]bool) ([]Call, bool) {
 	body = bytes.TrimSpace(body)
 	if inner, ok := bytes.CutPrefix(body, []byte(function.open)); ok {
@@ -197,7 +198,7 @@ func loose(body []byte) (name, args string, ok bool) {
 	return name, "", true
 }
 
-// parseFunction reads x>{…} or x><parameter=a>…</parameter>….
+// parseFunction parses x>{…} or x><parameter=a>…</parameter>….
 func parseFunction(body []byte, offered map[string]bool) ([]Call, bool) {
 	name, rest, ok := bytes.Cut(body, []byte(">"))
 	if !ok || !offered[string(name)] {
@@ -216,14 +217,14 @@ func parseFunction(body []byte, offered map[string]bool) ([]Call, bool) {
 	return []Call{call}, ok
 }
 
-// cutFunction reads x>… without its end.
+// cutFunction parses x>… without its end.
 func cutFunction(body []byte, offered map[string]bool) ([]Call, bool) {
 	name, rest, ok := bytes.Cut(body, []byte(">"))
 	return []Call{{Name: string(name), Args: string(bytes.TrimSpace(rest))}}, ok && offered[string(name)]
 }
 
-// parameters turns <parameter=a>\nvalue\n</parameter>… into {"a":"value"}. Values
-// stay strings; the tool's schema says what they are.
+// parameters converts <parameter=a>\nvalue\n</parameter>… to {"a":"value"}. All values are
+// strings. The tool's schema has their types.
 func parameters(s string) (string, bool) {
 	var b strings.Builder
 	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
@@ -245,7 +246,7 @@ func parameters(s string) (string, bool) {
 
 func quote(s string) []byte {
 	text, err := json.Marshal(s)
-	if err != nil { // a string always marshals
+	if err != nil { // a string can always be encoded
 		panic(err)
 	}
 	return text

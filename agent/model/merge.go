@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// Reply is a whole reply, put together from deltas. The zero value is ready to
-// use; it must not be copied once [Reply.Add] was called.
+// Reply is a whole response, merged from deltas. The zero value is ready to use. After the
+// first call of [Reply.Add], it must not be copied.
 //
-// Calls come together the way providers really write them: pieces belong to a
-// call by index, or by id where the index does not say; names arrive split or
-// repeated; some providers repeat the whole arguments, and some restart index 0
-// for every call with a new id.
+// Pieces of a call are merged as providers send them. They belong to a call by index, or
+// by id if the index does not decide. Names may arrive split or repeated. Some providers
+// repeat the whole arguments. Some restart index 0 for every call with a new id.
 type Reply struct {
 	Text      string
 	Reasoning string
@@ -22,8 +21,8 @@ type Reply struct {
 	Finish    Finish
 	Model     string
 
-	// CallsBefore is how many calls the session has had before this reply: a call
-	// that comes without an id is named "call_N", counting on from there.
+	// CallsBefore is the number of calls in the session before this response. A call without
+	// an id gets the id "call_N", numbered from there.
 	CallsBefore int
 
 	text, reasoning strings.Builder

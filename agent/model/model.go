@@ -1,5 +1,5 @@
-// Package model is the language model as the turn loop sees it: a request goes in,
-// deltas come out, and nothing of any vendor's wire is visible.
+// Package model defines the language model for the turn loop. The caller sends a request
+// and gets deltas. No type depends on the protocol of a vendor.
 package model
 
 import (
@@ -9,37 +9,37 @@ import (
 	"time"
 )
 
-// Model streams replies. Implementations are safe for concurrent use.
+// Model streams responses. Implementations are safe for concurrent use.
 type Model interface {
-	// Stream sends req and yields what comes back, in order. An error ends the
-	// sequence and is the last thing yielded. A sequence that ends without error
-	// has yielded exactly one Delta with a Finish. Breaking off, or cancelling
-	// ctx, ends the request. Retries happen inside, and only before the first
-	// Delta has been yielded.
+	// Stream sends req and yields the deltas of the response, in order. An error is the last
+	// element of the sequence. If there is no error, exactly one Delta has a Finish. If the
+	// caller stops reading, or ctx is canceled, the request ends. Stream retries a request
+	// only before the first Delta.
 	Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error]
 }
 
-// Request is one call of the model. Messages only ever grow within a session, and
-// System and Tools stay as they are, so that a provider's prompt cache holds.
+// Request is one request. Within a session, messages are only appended, and System and
+// Tools stay the same, so that the provider's prompt cache applies.
 type Request struct {
 	Model     string // the model id sent to the endpoint; empty: the implementation's default
 	System    string
 	Messages  []Message
 	Tools     []Tool
-	NoCalls   bool   // the model may not call tools; they are listed all the same
+	NoCalls   bool   // the model must not call tools, but they are listed
 	MaxTokens int    // 0: the endpoint's own limit
 	Effort    string // reasoning effort: "", "low", "medium", "high"
 	SessionID string // for providers that route by cache key; may be empty
 }
 
-// Tool is a tool's offer: name, words, JSON schema of its arguments.
+// Tool is an offered tool: its name, its description, and the JSON schema of its
+// arguments.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"schema"`
 }
 
-// Role is who speaks.
+// Role is the author of a message.
 type Role string
 
 const (
@@ -48,7 +48,7 @@ const (
 	ToolRole  Role = "tool"
 )
 
-// PictureForm is how a model gets a picture.
+// PictureForm is the form in which a model gets a picture.
 type PictureForm string
 
 const (
@@ -56,11 +56,11 @@ const (
 	AsText    PictureForm = "text" // the name and the size of the picture
 )
 
-// PictureForms says in which form an endpoint accepted pictures for the first time.
-// Every later request has to repeat this form.
+// PictureForms has the form in which an endpoint accepted pictures for the first time.
+// Each later request must repeat the form.
 type PictureForms struct {
 	To    string              // the endpoint and its model
-	Model string              // the model alone, for the user
+	Model string              // only the model, for the user
 	Forms map[int]PictureForm // by index in Request.Messages
 }
 
@@ -81,14 +81,14 @@ type Image struct {
 	Data     string `json:"data"` // base64
 }
 
-// Call is a tool call as the model wrote it; Args may be no valid JSON.
+// Call is a tool call as the model wrote it. Args may not be valid JSON.
 type Call struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Args string `json:"args"`
 }
 
-// Delta is a piece of a reply.
+// Delta is a piece of a response.
 type Delta struct {
 	Text      string
 	Reasoning string
@@ -96,28 +96,28 @@ type Delta struct {
 	// Begin starts a new part of this type, [TextType] or [ReasoningType]. Without it, a
 	// piece continues the newest part if that has its type and no State.
 	Begin PartType
-	// State belongs to the call if Call is set, else to the newest part, and completes it.
+	// State completes the call if Call is set. Otherwise it completes the newest part.
 	State  *State
 	Usage  *Usage
-	Finish Finish // set on the last delta only
-	Model  string // on the last delta: the model that answered, after fallbacks
-	// Notice is said to the user, not kept in the log: "retrying in 2s (429)".
+	Finish Finish // only set on the last delta
+	Model  string // on the last delta: the model that answered, which may be a fallback
+	// Notice is shown to the user and not stored: "retrying in 2s (429)".
 	Notice string
-	// Pictures is set before the first piece of a reply if the request had pictures
-	// whose form was not decided.
+	// Pictures is set before the first piece of a response if the request had pictures without
+	// a decided form.
 	Pictures *PictureForms
 }
 
-// CallDelta is a piece of a tool call; pieces of the same Index belong together.
-// [Reply] merges them, also where a provider bends these rules.
+// CallDelta is a piece of a tool call. Pieces with the same Index belong together. [Reply]
+// merges them, and also accepts the deviations of some providers.
 type CallDelta struct {
-	Index int    // negative: not said
-	ID    string // whole, in whichever piece brings it
-	Name  string // whole, in whichever piece brings it
+	Index int    // negative: not known
+	ID    string // complete, in any of the pieces
+	Name  string // complete, in any of the pieces
 	Args  string // appended
 }
 
-// Finish is why a reply ended.
+// Finish is the reason for the end of a response.
 type Finish string
 
 const (
@@ -127,32 +127,32 @@ const (
 	FinishRefusal Finish = "content_filter"
 )
 
-// Usage counts tokens of one request. Input includes the cached ones.
+// Usage has the token counts of one request. Input includes the cached tokens.
 type Usage struct {
 	Input       int     `json:"input"`
 	Output      int     `json:"output"` // includes Reasoning
 	Reasoning   int     `json:"reasoning,omitempty"`
 	CachedRead  int     `json:"cachedRead,omitempty"`
 	CachedWrite int     `json:"cachedWrite,omitempty"`
-	Cost        float64 `json:"cost,omitempty"` // US dollars, where the provider says it
+	Cost        float64 `json:"cost,omitempty"` // US dollars, if it is known
 }
 
-// Error is a failure of the endpoint, said so that a person knows what to do.
+// Error is a failure of the endpoint. Its text describes the next step for the user.
 type Error struct {
 	Kind       ErrorKind
 	Endpoint   string // base URL, without credentials
 	Model      string
-	Status     int           // HTTP status; 0 when there was none
-	Message    string        // what the endpoint said, stripped of secrets
-	RetryAfter time.Duration // what the endpoint asked for; 0: nothing
+	Status     int           // HTTP status; 0: none
+	Message    string        // the endpoint's message, redacted
+	RetryAfter time.Duration // the wait that the endpoint asked for; 0: none
 	Err        error         // the cause, if any
 }
 
-// ErrorKind sorts failures by what to do about them.
+// ErrorKind is the kind of a failure. Each kind has its own next step.
 type ErrorKind string
 
 const (
-	ErrNoKey    ErrorKind = "no key"          // nothing configured: set a key or choose a provider
+	ErrNoKey    ErrorKind = "no key"          // no key is configured
 	ErrAuth     ErrorKind = "key refused"     // 401, 403
 	ErrCredit   ErrorKind = "out of credit"   // 402
 	ErrBusy     ErrorKind = "busy"            // 429, 529, 503 after all retries
@@ -161,7 +161,7 @@ const (
 	ErrRequest  ErrorKind = "request refused" // other 4xx
 	ErrStalled  ErrorKind = "stalled"         // no event within the idle limit
 	ErrCut      ErrorKind = "cut off"         // stream ended without a finish
-	ErrGarbage  ErrorKind = "not understood"  // what came was no stream of deltas
-	ErrEndless  ErrorKind = "does not end"    // more came than a reply may hold
-	ErrOverflow ErrorKind = "context full"    // the conversation is longer than the window
+	ErrGarbage  ErrorKind = "not understood"  // the response is not a stream of deltas
+	ErrEndless  ErrorKind = "does not end"    // the response exceeds a limit
+	ErrOverflow ErrorKind = "context full"    // the request is larger than the context window
 )

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// around is what the text before a place says of it: whether it is quoted there.
+// around records the text before a position, to find out whether that position is quoted.
 type around struct {
-	line  []byte   // the line so far, at most longestLine of it
-	fence []byte   // what opened the fenced block; empty: there is none
-	tags  []string // the tags that are open, each on a line of its own
+	line  []byte   // the line so far, at most longestLine bytes
+	fence []byte   // the start of the fenced block; empty: none
+	tags  []string // the open tags, each on its own line
 }
 
 const (
@@ -17,7 +17,7 @@ const (
 	mostTags    = 32
 )
 
-// add notes the text that comes next.
+// add records the next text.
 func (a *around) add(text string) {
 	for {
 		line, rest, whole := strings.Cut(text, "\n")
@@ -35,7 +35,7 @@ func (a *around) add(text string) {
 	}
 }
 
-// tag notes a line that is a tag and nothing else.
+// tag records a line that contains only a tag.
 func (a *around) tag(line string) {
 	inside, opens := strings.CutPrefix(line, "<")
 	inside, ends := strings.CutSuffix(inside, ">")
@@ -73,7 +73,7 @@ func (a *around) closeFence(fence []byte, next byte) {
 	}
 }
 
-// quotes reports whether what comes after the byte last is quoted: in a block of code, a
+// quotes reports whether the text after the byte last is quoted: in a block of code, a
 // block quote, quotation marks, or another tag.
 func (a *around) quotes(last byte) bool {
 	line := string(a.line)

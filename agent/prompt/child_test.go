@@ -7,7 +7,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 )
 
-// A subagent's task stands last, so that what its siblings share comes first.
+// TestChild checks that the task of a subagent is last, so that subagents share a prefix.
 func TestChild(t *testing.T) {
 	t.Parallel()
 	c := config()

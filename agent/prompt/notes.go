@@ -11,21 +11,21 @@ import (
 type Note struct {
 	Path string // absolute
 	Text string
-	Cut  bool // only the beginning
+	Cut  bool // Text has only the start of the file
 }
 
-// noteLimit bounds all notes together, personaLimit the user's own texts, in bytes.
+// noteLimit limits all notes together, personaLimit the user's own texts, in bytes.
 const (
 	noteLimit    = 8 << 10
 	personaLimit = 8 << 10
 )
 
-// noteNames are looked for in a folder. What is for us comes first; of the names that
-// mean all agents the first that is there counts, as they tend to say the same.
+// noteNames are the names of notes in a folder. The file for hermes-ls is first. Of the
+// others, only the first existing file is read, because they often have the same text.
 var noteNames = [...][]string{{".hermes.md"}, {"AGENTS.md", "CLAUDE.md"}}
 
-// ReadNotes reads the notes that lie in the folders themselves, 8 KB of them at most.
-// What read does not give is not there.
+// ReadNotes reads the notes in the folders, at most 8 KB together. If read returns an
+// error, the file is skipped.
 func ReadNotes(folders []string, read func(path string) ([]byte, error)) []Note {
 	var notes []Note
 	left := noteLimit
@@ -55,7 +55,7 @@ func firstNote(folder string, names []string, read func(path string) ([]byte, er
 	return Note{}, false
 }
 
-// begin cuts text to a limit, at the end of a line if there is one.
+// begin cuts a text at a limit, if possible at the end of a line.
 func begin(text string, limit int) (string, bool) {
 	if len(text) <= limit {
 		return text, false
@@ -70,8 +70,8 @@ func begin(text string, limit int) (string, bool) {
 	return text, true
 }
 
-// NotesSection is the section for the notes of a project. If there are none, it returns
-// no section.
+// NotesSection returns the section with the notes of a project. If there are no notes, it
+// returns none.
 func NotesSection(notes []Note) []Section {
 	if len(notes) == 0 {
 		return nil

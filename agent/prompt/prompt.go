@@ -1,7 +1,7 @@
-// Package prompt writes the system prompt: who the agent is, how it works well
-// with the tools that are offered, where it works, and what the project's own notes
-// say. The same [Config] always gives the same bytes, so that a provider's prompt
-// cache holds; nothing is read but through functions of the caller's.
+// Package prompt writes the system prompt: the rules of the agent, the use of the offered
+// tools, the environment and the project's notes. The same [Config] always gives the same
+// bytes, which the prompt cache requires. The package reads files only with functions of
+// the caller.
 package prompt
 
 import (
@@ -19,34 +19,34 @@ var words string
 //go:embed child.md
 var childWords string
 
-// Config has all that the prompt depends on.
+// Config has all values that the prompt depends on.
 type Config struct {
 	Folders []string  // absolute; the first is the main one; none: the work is on another machine
 	Git     bool      // the first folder is in a git repository
 	OS      string    // such as "linux"
-	Shell   string    // what terminal runs commands with, such as "bash"
-	Date    time.Time // only the day is told
+	Shell   string    // shell of the terminal tool, such as "bash"
+	Date    time.Time // the prompt has only the day
 	Tools   []string  // names of the offered tools
 	Host    string    // the editor, such as "Neovim 0.12"; empty: unknown
-	// Sections are further texts; those of a slot stand in their order.
+	// Sections are additional texts. The sections of a slot keep their order.
 	Sections []Section
 }
 
-// Section is a text of the system prompt beside the fixed ones.
+// Section is a text of the system prompt in addition to the fixed text.
 type Section struct {
 	Slot Slot
-	Text string // whole, with its heading
+	Text string // complete, with its heading
 }
 
-// Slot is the place of a section.
+// Slot is the position of a section.
 type Slot int
 
 const (
-	Persona Slot = iota // behind the rules: how the agent behaves
-	Project             // behind the environment: data about the project
+	Persona Slot = iota // after the rules: how the agent behaves
+	Project             // after the environment: data about the project
 )
 
-// System is the whole system prompt.
+// System returns the whole system prompt.
 func System(c Config) string {
 	var b strings.Builder
 	b.WriteString(about(words, c.conditions()))
@@ -67,12 +67,12 @@ func writeSections(b *strings.Builder, all []Section, slot Slot) {
 // Task is the work of a subagent. Goal is required.
 type Task struct {
 	Goal    string
-	Context string // what it has to know
-	Answer  string // JSON Schema that its answer has to fit; empty: it answers in words
+	Context string // background for the subagent
+	Answer  string // JSON Schema of the report; empty: the report is text
 }
 
-// Child is the system prompt of a subagent. What all tasks have in common stands
-// first, so that a provider's prompt cache holds for their siblings.
+// Child returns the system prompt of a subagent. The text that all tasks share is first,
+// so that the prompt cache applies to all of them.
 func Child(c Config, t Task) string {
 	var b strings.Builder
 	b.WriteString(about(childWords, c.conditions()))
@@ -88,8 +88,8 @@ func Child(c Config, t Task) string {
 	return b.String()
 }
 
-// PersonaSection is the section for texts in which the user says how the agent behaves.
-// They change its tone and not the rules. If all are empty, it returns no section.
+// PersonaSection returns the section with the user's texts about the agent's behavior.
+// They change its tone, not the rules. If all texts are empty, it returns none.
 func PersonaSection(texts ...string) []Section {
 	text := strings.TrimSpace(strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "\n\n"))
 	if text == "" {
@@ -128,8 +128,8 @@ func writePlace(b *strings.Builder, c Config) {
 // elsewhere is the condition of lines about work on another machine.
 const elsewhere = "elsewhere"
 
-// conditions are what lines of the fixed text may ask for: the tools offered, and
-// whether the work is on another machine.
+// conditions returns the conditions that hold for lines of the fixed text: the offered
+// tools, and elsewhere if the work is on another machine.
 func (c Config) conditions() []string {
 	if len(c.Folders) > 0 {
 		return c.Tools
@@ -137,8 +137,9 @@ func (c Config) conditions() []string {
 	return append(slices.Clone(c.Tools), elsewhere)
 }
 
-// about is the fixed text less the lines whose conditions do not hold: a line
-// that begins with {a b} needs both, one with {!a} stands in its place.
+// about returns the fixed text without the lines whose conditions do not hold. A line that
+// starts with {a b} requires both conditions. A line that starts with {!a} requires that a
+// does not hold.
 func about(words string, offered []string) string {
 	var b strings.Builder
 	for line := range strings.Lines(words) {
@@ -164,7 +165,8 @@ func applies(names string, offered []string) bool {
 	return true
 }
 
-// oneLine returns a name that cannot be read as more than a name.
+// oneLine returns a name in one line. If it has characters that are not printable, it is
+// quoted.
 func oneLine(name string) string {
 	for _, r := range name {
 		if !strconv.IsPrint(r) {
@@ -174,7 +176,7 @@ func oneLine(name string) string {
 	return name
 }
 
-// Fence is a line of backquotes that text does not contain, to put around it.
+// Fence returns a line of backquotes that is longer than each such line in text.
 func Fence(text string) string {
 	longest, run := 2, 0
 	for i := range len(text) {

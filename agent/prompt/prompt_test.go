@@ -45,7 +45,7 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-// What is not offered is not spoken of.
+// TestOnlyOffered checks that the prompt does not mention tools that are not offered.
 func TestOnlyOffered(t *testing.T) {
 	t.Parallel()
 	full := prompt.System(config())
@@ -110,7 +110,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// A folder's name is a name, whatever it holds.
+// TestFolderName checks that the name of a folder cannot add lines to the prompt.
 func TestFolderName(t *testing.T) {
 	t.Parallel()
 	c := config()
@@ -125,7 +125,8 @@ func ExampleFence() {
 	// Output: ``` `````
 }
 
-// Nothing is said of folders here when the work is on another machine.
+// TestElsewhere checks that the prompt names no local folder if the work is on another
+// machine.
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	here, there := config(), config()

@@ -1,8 +1,8 @@
-// Package transcript writes a conversation as Markdown: what people and the model
-// have said, every call with its result, and the calls that scripts made.
+// Package transcript writes a session as Markdown: the text of the user and the model,
+// each call with its result, and the calls of scripts.
 //
-// A [Writer] is an [agent.Sink], for replays and for live turns. What the model or a
-// tool has written cannot end a fence or forge a heading of a call.
+// A [Writer] is an [agent.Sink], for replays and for live turns. Text of the model or of a
+// tool cannot end a fence or imitate the heading of a call.
 package transcript
 
 import (
@@ -16,17 +16,17 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Writer writes every event of a log to Out. It belongs to one goroutine.
+// Writer writes all events to Out. It belongs to one goroutine.
 type Writer struct {
 	Out    io.Writer
-	IDs    bool // tell the ids of messages, too
+	IDs    bool // also write the ids of messages
 	inText bool
 	err    error
 
-	nesting Nesting // of all that was written
+	nesting Nesting // of the text so far
 }
 
-// Err is the first error of writing.
+// Err returns the first error of writing.
 func (w *Writer) Err() error { return w.err }
 
 // Head writes the title of a transcript.
@@ -37,7 +37,7 @@ func (w *Writer) Head(title, id, cwd string) {
 	w.printf("# %s\n\nSession %s in %s\n", oneLine(title, 200), id, cwd)
 }
 
-// Event makes a Writer an [agent.Sink].
+// Event writes an event. It makes a Writer an [agent.Sink].
 func (w *Writer) Event(e agent.Event) {
 	if text, ok := e.(agent.Text); ok {
 		if !w.inText {
@@ -73,8 +73,8 @@ func (w *Writer) Event(e agent.Event) {
 	}
 }
 
-// attached lists the attachments of a prompt: pictures by name, the rest as the model got
-// it.
+// attached lists the attachments of a prompt: pictures by name, and the text that the
+// model got.
 func (w *Writer) attached(e agent.UserMessage) {
 	for _, image := range e.Images {
 		w.printf("\n- picture %s · %s\n", quoted(cmp.Or(image.Name, "pasted")), oneLine(image.MIMEType, 60))
@@ -99,7 +99,7 @@ func (w *Writer) End() {
 	}
 }
 
-// inner lists the calls that a script made.
+// inner lists the calls of a script.
 func (w *Writer) inner(shown []tools.Content) {
 	head := "\nCalls of the script:\n\n"
 	for _, c := range shown {
@@ -118,7 +118,7 @@ func (w *Writer) printf(format string, args ...any) {
 	}
 }
 
-// quoted is one line of code in Markdown.
+// quoted returns a line of code in Markdown.
 func quoted(text string) string {
 	text = oneLine(text, 300)
 	fence := "`"
@@ -148,7 +148,7 @@ func fenced(lang, text string) string {
 	return fence + lang + "\n" + text + "\n" + fence + "\n"
 }
 
-// oneLine is text without line breaks, cut at so many characters.
+// oneLine returns a text without line breaks. It cuts the text at a number of characters.
 func oneLine(text string, limit int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if runes := []rune(text); len(runes) > limit {

@@ -50,8 +50,8 @@ func bugCommand() *cobra.Command {
 // part is a part of a report.
 type part struct{ title, text string }
 
-// bugReport makes the report. If a part would hold a secret, it returns an error that names
-// the part.
+// bugReport returns the report. If a part would contain a secret, it returns an error that
+// names the part.
 func bugReport(ctx context.Context, logFile string) (string, error) {
 	loaded, secrets := loadConfig(), knownSecrets()
 	tail, err := logTail(logFile)
@@ -81,7 +81,8 @@ func bugReport(ctx context.Context, logFile string) (string, error) {
 	return b.String(), nil
 }
 
-// writeReport writes to a file that must not exist yet, or to out.
+// writeReport writes the report to a new file. If file is empty, it writes to out. If the
+// file exists, it returns an error.
 func writeReport(out io.Writer, file, report string) error {
 	if file == "" {
 		_, err := io.WriteString(out, report)
@@ -124,7 +125,7 @@ func systemText() string {
 	for _, f := range []struct{ what, path string }{{"kernel", "/proc/sys/kernel/osrelease"}, {"system", "/etc/os-release"}} {
 		data, err := os.ReadFile(f.path)
 		if err != nil {
-			continue // another system
+			continue // the file of another system
 		}
 		for line := range strings.Lines(string(data)) {
 			name, value, assigned := strings.Cut(strings.TrimSpace(line), "=")
@@ -184,8 +185,9 @@ func difference(now, defaults map[string]any) map[string]any {
 	return out
 }
 
-// withholdServers withholds what MCP servers get: each value of env and headers, and
-// arguments behind telling flags. Their names do not always tell that they are secret.
+// withholdServers removes the values that MCP servers get: each value of env and headers,
+// and arguments after flags that name a secret. Their names do not always show that they
+// are secret.
 func withholdServers(tree map[string]any, secrets *redact.Set) {
 	servers, _ := tree["mcp_servers"].(map[string]any)
 	for _, server := range servers {
@@ -207,13 +209,13 @@ func withholdServers(tree map[string]any, secrets *redact.Set) {
 	}
 }
 
-// relevant are the variables that change how hermes-ls works.
+// relevant are the prefixes of the variables that change how hermes-ls works.
 var relevant = []string{
 	"HERMES_", "XDG_", "LC_", "LANG", "SHELL", "TERM", "COLORTERM", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
 	"SSL_CERT_", "PYTHON", "VIRTUAL_ENV", "CONDA_", "SSH_CONNECTION", "WSL_", "container", "NVIM", "VSCODE_", "GIT_", "GODEBUG", "GOMAXPROCS", "GOMEMLIMIT",
 }
 
-// environNames returns the names of variables that matter, and of those that hold secrets.
+// environNames returns the names of relevant variables, and of those that contain secrets.
 func environNames(environ []string) string {
 	var names []string
 	for _, kv := range environ {
@@ -264,7 +266,7 @@ func logTail(file string) (string, error) {
 	}
 	lines := strings.Split(strings.TrimRight(strings.ToValidUTF8(string(data), "?"), "\n"), "\n")
 	if start > 0 && len(lines) > 0 {
-		lines = lines[1:] // has lost its beginning
+		lines = lines[1:] // starts in the middle of a line
 	}
 	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n"), nil
 }

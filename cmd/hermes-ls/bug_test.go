@@ -10,7 +10,7 @@ import (
 
 const serverKey = "mcp-value-of-plain-name"
 
-// A report tells what is set, and withholds each secret.
+// TestBug checks that a report has the settings and no secret.
 func TestBug(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -56,8 +56,8 @@ mcp_servers:
 	}
 }
 
-// A secret that redaction does not find, because it is encoded or in a part that is not
-// redacted, keeps the report from being written.
+// TestBugRefuses checks that no report is written if a secret is not redacted, because it
+// is encoded or in a part without redaction.
 func TestBugRefuses(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

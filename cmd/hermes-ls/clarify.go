@@ -10,10 +10,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// CanClarify tells whether somebody is at the terminal.
+// CanClarify reports whether a user is at the terminal.
 func (h *terminalHost) CanClarify() bool { return h.in != nil }
 
-// Clarify asks at the terminal: a choice by its number, or a line of one's own.
+// Clarify shows a question at the terminal. The user types the number of a choice or a
+// text.
 func (h *terminalHost) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
 	h.mu.Lock()
 	h.endLine()
@@ -43,8 +44,8 @@ func chosen(line string, q tools.Inquiry) tools.Answer {
 	return tools.Answer{Kind: tools.AnswerGiven, Text: line}
 }
 
-// line reads what is typed next. What was typed before the question, such as an
-// answer to one that had timed out, is no answer to this one.
+// line returns the next line that the user types. It discards lines that were typed before
+// the question, such as a late answer to an earlier one.
 func (h *terminalHost) line(ctx context.Context) (string, error) {
 	h.typing.Do(func() {
 		h.typed = make(chan string)

@@ -36,7 +36,8 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// TestLateLine: what is typed after a question has timed out answers no later one.
+// TestLateLine checks that a line typed after the timeout of a question does not answer a
+// later one.
 func TestLateLine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server"
 )
 
-// debugPages are the pages of a service and its connection.
+// debugPages returns the pages of a service and its connection.
 func debugPages(s *server.Service, queues func() wire.Queues) []debug.Page {
 	return []debug.Page{
 		{Path: "/sessions", About: "the open sessions", Write: func(w io.Writer) { writeSessions(w, s.Inspect()) }},
@@ -67,7 +67,7 @@ func writeQueues(w io.Writer, q wire.Queues, open []server.SessionState) {
 			fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\n", x.ID, i+1, kind, state, since(turn.Since))
 		}
 	}
-	_ = t.Flush() // the reader has gone
+	_ = t.Flush() // it fails only if the reader has closed the connection
 }
 
 func since(t time.Time) time.Duration { return time.Since(t).Round(time.Millisecond) }
@@ -90,7 +90,7 @@ func countEvent(m *debug.Meter, session string, e agent.Event) {
 	}
 }
 
-// meteredModel counts requests and remembers those that are open.
+// meteredModel counts the requests of a model and reports the running ones to the meter.
 type meteredModel struct {
 	model.Model
 	meter *debug.Meter

@@ -71,7 +71,7 @@ func configFinding(loaded *config.Loaded) finding {
 	return finding{"ok", "config", path}
 }
 
-// homeFinding tries whether conversations can be kept.
+// homeFinding checks whether sessions can be stored.
 func homeFinding(home string) finding {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return finding{"fail", "home", fmt.Sprintf("cannot be made: %v", err)}
@@ -85,7 +85,7 @@ func homeFinding(home string) finding {
 	return finding{"ok", "home", home}
 }
 
-// storeFinding looks at the conversations that are kept, if there are any.
+// storeFinding checks the stored sessions. If there are none, it says so.
 func storeFinding(ctx context.Context, home string) finding {
 	st := store.New(filepath.Join(home, store.FileName), store.Options{})
 	defer st.Close()
@@ -124,7 +124,7 @@ func endpointFinding(ctx context.Context, loaded *config.Loaded) finding {
 	return finding{"ok", "model", fmt.Sprintf("%s answers (provider %s, %d key(s))", name, e.Provider, len(e.Keys))}
 }
 
-// listModels asks the endpoint for its models, which costs nothing.
+// listModels requests the models of the endpoint. The request is free of charge.
 func listModels(ctx context.Context, e config.Endpoint) (status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -145,15 +145,15 @@ func listModels(ctx context.Context, e config.Endpoint) (status int, err error) 
 	return resp.StatusCode, nil
 }
 
-// pythonFinding names the interpreter that scripts of this folder get, and why not
-// another one.
+// pythonFinding names the interpreter for scripts in this directory, and why others were
+// not chosen.
 func pythonFinding(ctx context.Context, loaded *config.Loaded) finding {
 	settings := config.SectionOf[codeexec.Settings](loaded, "code_execution")
 	search := codeexec.Search{Configured: settings.Python, Environ: os.Environ(), Strict: settings.Mode == "strict"}
 	if cwd, err := os.Getwd(); err == nil {
 		search.Folders = []string{cwd}
 	}
-	// One of the workspace's own is tried as its scripts run: in the sandbox.
+	// An interpreter of the workspace is tried in the sandbox, as its scripts run.
 	box := sandbox.New(sandbox.Config{
 		Mode: sandbox.Mode(loaded.Sandbox.Mode), Network: loaded.Sandbox.Network,
 		Caches: loaded.Sandbox.Caches, Read: loaded.Sandbox.Read,
@@ -173,14 +173,14 @@ func pythonFinding(ctx context.Context, loaded *config.Loaded) finding {
 }
 
 func programFinding(what, program, without string) finding {
-	cwd, _ := os.Getwd() // unknown: then no folder is left out
+	cwd, _ := os.Getwd() // if it is not known, no directory is excluded
 	if path, err := programs.Find(program, []string{cwd}); err == nil {
 		return finding{"ok", what, path}
 	}
 	return finding{"note", what, program + " is not on PATH (outside of the workspace): " + without}
 }
 
-// sandboxFinding says what bounds a command here, by trying it, and what does not.
+// sandboxFinding tries the sandbox and describes its limits and gaps.
 func sandboxFinding(ctx context.Context, loaded *config.Loaded) finding {
 	want := sandbox.Policy{Mode: sandbox.Mode(loaded.Sandbox.Mode), Network: loaded.Sandbox.Network}
 	if err := want.Mode.Check(); err != nil {

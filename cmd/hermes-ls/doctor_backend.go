@@ -9,7 +9,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/backend"
 )
 
-// backendFindings tries the place where commands run, if that is not here.
+// backendFindings tries the backend on which commands run. If it is local, there are no
+// findings.
 func backendFindings(ctx context.Context, loaded *config.Loaded) []finding {
 	t := loaded.Terminal
 	if t.Backend == "" || t.Backend == "local" {

@@ -13,8 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 )
 
-// mcpFindings connects the configured MCP servers. None of them is needed for the main
-// job.
+// mcpFindings connects the configured MCP servers. A problem of a server is only a note.
 func mcpFindings(ctx context.Context, loaded *config.Loaded) (found []finding) {
 	configured, problems := mcp.Configured(loaded)
 	for _, p := range problems {
@@ -42,7 +41,7 @@ func mcpFindings(ctx context.Context, loaded *config.Loaded) (found []finding) {
 	defer func() {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
-		_ = all.Close(ending) // what is left ends with this process
+		_ = all.Close(ending) // servers that are still running end with this process
 	}()
 	all.Connect(configured)
 	all.Wait(ctx)

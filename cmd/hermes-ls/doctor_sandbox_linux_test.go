@@ -11,14 +11,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-// In a process of another host nothing of this test binary comes before that.
+// init enters a process of another host before other code of the test binary runs.
 func init() { proctest.Enter() }
 
-// doctorSays is what the doctor has to say on a host; see TestDoctorOnHost.
+// doctorSays is the variable with the text that TestDoctorOnHost expects from the doctor.
 const doctorSays = "HERMES_LS_TEST_DOCTOR"
 
-// The doctor says why there is no sandbox, what to do about it, and what a weak one leaves
-// open.
+// TestDoctorOnHosts checks that the doctor says why there is no sandbox, how to get one,
+// and the gaps of a weak one.
 func TestDoctorOnHosts(t *testing.T) {
 	if os.Geteuid() != 0 || proctest.Again() {
 		t.Skip("only root can make another host: run the tests as root, too")
@@ -54,7 +54,7 @@ func TestDoctorOnHost(t *testing.T) {
 	if want == "" {
 		t.Skip("TestDoctorOnHosts runs it")
 	}
-	home := filepath.Join(os.Getenv("HOME"), ".hermes") // not a temporary folder, which may be missing
+	home := filepath.Join(os.Getenv("HOME"), ".hermes") // not a temporary directory, which may be missing
 	f := sandboxFinding(t.Context(), app.Config().Load(home, config.Options{}))
 	if got := f.state + ": " + f.text; !strings.Contains(got, want) {
 		t.Errorf("%s\nwant %q in it", got, want)

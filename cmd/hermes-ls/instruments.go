@@ -59,8 +59,8 @@ func (f *logFlags) open(cmd *cobra.Command, secrets *redact.Set) (*slog.Logger, 
 	return slog.New(slog.NewTextHandler(secrets.Writer(out), &slog.HandlerOptions{Level: level})), done, nil
 }
 
-// knownSecrets returns the secrets of the configuration, of the environment and of .env. It
-// reads the files when it is first needed, and again when they have changed.
+// knownSecrets returns the secrets of the configuration, of the environment and of .env.
+// It reads the files at the first use, and again when they change.
 func knownSecrets() *redact.Set {
 	home := config.Home(os.Environ())
 	var mu sync.Mutex
@@ -78,7 +78,7 @@ func knownSecrets() *redact.Set {
 	})
 }
 
-// stampOf tells versions of a file apart.
+// stampOf returns a text that differs between versions of a file.
 func stampOf(path string) string {
 	info, err := os.Stat(filepath.Clean(path))
 	if err != nil {
@@ -100,19 +100,19 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.debug, "debug", "", "serve debug pages over HTTP on the Unix socket `SOCKET`; see CONTRIBUTING.md")
 }
 
-// instruments are what --trace and --debug need. Both are nil if they are off.
+// instruments hold the state of --trace and --debug. Without a flag, its fields are nil.
 type instruments struct {
 	framing  tap.Framing
 	trace    *trace.Recorder
 	models   *recording.Recorder
 	debug    *debug.Server
 	meter    *debug.Meter
-	requests atomic.Int64 // of the model, counted by the meter
+	requests atomic.Int64 // id of the last model request, for the meter
 	log      *slog.Logger
 }
 
-// instruments opens the trace and the debug socket. A trace that cannot be opened is
-// logged, and the session goes on without it.
+// instruments opens the trace and the debug socket. If the trace cannot be opened, that is
+// logged, and the server runs without it.
 func (f *serveFlags) instruments(protocol string, secrets *redact.Set, log *slog.Logger) (*instruments, error) {
 	i := &instruments{log: log}
 	if protocol == "acp" {
@@ -133,7 +133,7 @@ func (f *serveFlags) instruments(protocol string, secrets *redact.Set, log *slog
 }
 
 func (i *instruments) openTrace(path, protocol string, secrets *redact.Set) {
-	cwd, _ := os.Getwd() // unknown: the client says where it works
+	cwd, _ := os.Getwd() // if it is not known, the client sends its directory
 	recorder, err := trace.Open(path, trace.Options{
 		Recording: trace.Recording{Protocol: protocol, Version: version, Cwd: cwd, Home: config.Home(os.Environ())},
 		Redact:    secrets.JSON,
@@ -146,7 +146,7 @@ func (i *instruments) openTrace(path, protocol string, secrets *redact.Set) {
 	i.trace, i.models = recorder, recording.New(recorder.Model)
 }
 
-// wrap returns the ends of the connection, with the instruments that watch them.
+// wrap returns the ends of the connection. If instruments are on, they observe the frames.
 func (i *instruments) wrap(in io.Reader, out io.Writer) (io.Reader, io.Writer) {
 	var observers []tap.Observer
 	if i.trace != nil {
@@ -161,7 +161,7 @@ func (i *instruments) wrap(in io.Reader, out io.Writer) (io.Reader, io.Writer) {
 	return tap.Wrap(in, out, i.framing, observers...)
 }
 
-// service returns what observes the service.
+// service returns the instruments that observe the service.
 func (i *instruments) service() server.Instruments {
 	if i.trace == nil && i.meter == nil {
 		return server.Instruments{}
@@ -188,8 +188,8 @@ func (i *instruments) event(session string, e agent.Event) {
 	}
 }
 
-// serve gives the debug pages the service. It returns the function that takes the queues
-// of the connection; nil: nobody looks.
+// serve adds the service to the debug pages. It returns a function that takes the queues
+// of the connection. Without --debug, it returns nil.
 func (i *instruments) serve(s *server.Service) func(func() wire.Queues) {
 	if i.debug == nil {
 		return nil

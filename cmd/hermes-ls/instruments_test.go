@@ -25,7 +25,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
-// TestMain makes the test binary the program if a test starts it as that.
+// TestMain runs the program instead of the tests if a test has started it for that.
 func TestMain(m *testing.M) {
 	modes.Enter()
 	if os.Getenv("HERMES_LS_TEST_PROGRAM") != "" {
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 
 const testKey = "sk-test-0123456789abcdef0123"
 
-// program starts the program in a home of its own, whose model is the embedded one.
+// program starts the program with a home directory of its own and the embedded model.
 type program struct {
 	t       *testing.T
 	home    string
@@ -142,7 +142,7 @@ func (p program) acp(args ...string) *agentClient {
 	return c
 }
 
-// call sends a request and reads up to its response.
+// call sends a request and reads messages up to its response.
 func (c *agentClient) call(method string, params any) json.RawMessage {
 	c.t.Helper()
 	c.next++
@@ -195,7 +195,7 @@ func (c *agentClient) prompt(session, text string) {
 	c.call("session/prompt", map[string]any{"sessionId": session, "prompt": []any{map[string]any{"type": "text", "text": text}}})
 }
 
-// end closes the input and waits for the end.
+// end closes the input and waits for the end of the program.
 func (c *agentClient) end() {
 	c.t.Helper()
 	_ = c.in.Close()
@@ -206,7 +206,7 @@ func (c *agentClient) end() {
 	}
 }
 
-// A session of the built program is recorded, and the recording is played.
+// TestTraceOfProgram records a session of the built program and plays the recording.
 func TestTraceOfProgram(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -236,7 +236,8 @@ func TestTraceOfProgram(t *testing.T) {
 	}
 }
 
-// A trace that cannot be written is logged once, and the session goes on.
+// TestTraceFails checks that a trace that cannot be written is logged once, and that the
+// session continues.
 func TestTraceFails(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -271,7 +272,7 @@ func TestLogLevel(t *testing.T) {
 	}
 }
 
-// page gets a page of the debug socket.
+// page returns a page of the debug socket.
 func page(t *testing.T, socket, path string) string {
 	t.Helper()
 	client := http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
@@ -326,7 +327,7 @@ func TestDebugSocket(t *testing.T) {
 			t.Errorf("a page shows %q", secret)
 		}
 	}
-	// Another server does not take the socket away.
+	// Another server does not replace the socket of a running one.
 	if _, errOut, code := p.run("acp", "--debug", socket); code != exitUsage || !strings.Contains(errOut, "another server uses") {
 		t.Errorf("a second server: exit %d, %s", code, errOut)
 	}
@@ -349,7 +350,7 @@ func TestDebugSocket(t *testing.T) {
 	next.end()
 }
 
-// Importing a profiler must not serve it to whatever uses the default mux.
+// TestDefaultMux checks that the imported profiler is not served on the default mux.
 func TestDefaultMux(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/", "/debug/pprof/", "/debug/vars", "/debug/requests"} {

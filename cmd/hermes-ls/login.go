@@ -17,8 +17,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-// loginCommand asks for what a model needs. Editors run it in a terminal, as
-// `hermes-ls acp login` too, because they add words to the command of the agent.
+// loginCommand asks for the settings that a model requires. Editors run it in a terminal,
+// also as `hermes-ls acp login`, because they append words to the command of the agent.
 func loginCommand() *cobra.Command {
 	var provider string
 	cmd := &cobra.Command{
@@ -75,8 +75,8 @@ func login(home, provider string, a *asker) error {
 	return nil
 }
 
-// loginEndpoint sets where a provider is reached, which all but custom know
-// themselves, and which of its models answers.
+// loginEndpoint sets the address of a custom provider, and the model of all providers but
+// openai.
 func loginEndpoint(home, provider string, a *asker) error {
 	now := app.Config().Load(home, config.Options{}).Model
 	base := ""
@@ -104,11 +104,11 @@ func loginEndpoint(home, provider string, a *asker) error {
 	return app.Config().Set(home, "model.default", name)
 }
 
-// asker asks whoever started the program.
+// asker asks questions on the input and output of the program.
 type asker struct {
 	in       *bufio.Reader
 	out      io.Writer
-	terminal int // descriptor of in; negative: it is no terminal
+	terminal int // descriptor of in; negative if it is not a terminal
 }
 
 func newAsker(cmd *cobra.Command) *asker {
@@ -129,7 +129,7 @@ func (a *asker) line(question string) (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// secret is line without showing what is typed.
+// secret is like line, but does not show the typed text.
 func (a *asker) secret(question string) (string, error) {
 	if a.terminal < 0 {
 		return a.line(question)

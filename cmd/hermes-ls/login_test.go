@@ -16,7 +16,7 @@ func TestLogin(t *testing.T) {
 	for name, tc := range map[string]struct {
 		provider, answers string
 		before            string // config.yaml
-		env, key, value   string // what .env, and a key of config.yaml, hold then
+		env, key, value   string // the expected contents of .env, and the value of a key of config.yaml
 		wrong             string
 	}{
 		"openai":     {answers: "\nsk-12345678\n", env: "OPENAI_API_KEY=sk-12345678\n", key: "model.provider", value: "openai"},

@@ -1,6 +1,5 @@
-// Command hermes-ls is a coding agent that an editor hosts the way it hosts a
-// language server. Each subcommand is one short file here; what they do lives in
-// the packages that they call.
+// Command hermes-ls is a coding agent that editors start like a language server. Each
+// subcommand is one file here. It calls packages that do the work.
 package main
 
 import (
@@ -27,7 +26,7 @@ func main() {
 	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// exitError ends the program with a code of its own. Err is printed unless nil.
+// exitError ends the program with an exit code. If Err is not nil, it is printed.
 type exitError struct {
 	code int
 	err  error
@@ -42,7 +41,7 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usage marks an error of how the program was called.
+// usage marks an error in the command line.
 func usage(err error) error {
 	if err == nil {
 		return nil

@@ -53,14 +53,14 @@ func replayCommand() *cobra.Command {
 	return cmd
 }
 
-// playSession plays a session in a copy of its workspace: one of the store, or the
-// one of a file that `sessions export` has written.
+// playSession plays a session in a copy of its workspace. The session is in the store, or
+// in a file that `sessions export` has written.
 func playSession(ctx context.Context, name, from, keep string, c replay.Config) (*replay.Report, error) {
 	dir, err := scratch.New("replay")
 	if err != nil {
 		return nil, err
 	}
-	defer dir.Remove() //nolint:errcheck // what is left is swept up at the next start
+	defer dir.Remove() //nolint:errcheck // the next start removes the rest
 	read := func(st *store.Store, id string) (err error) {
 		if c.Head, err = st.Session(ctx, id); err == nil {
 			c.Messages, err = st.Messages(ctx, id, 0, 0)
@@ -103,8 +103,8 @@ func playSession(ctx context.Context, name, from, keep string, c replay.Config) 
 	return replay.Play(ctx, c)
 }
 
-// mayCopy returns an error if an exported file must not choose a folder as its workspace: the
-// folder would be copied, and commands that the file records would read the copy.
+// mayCopy returns an error if an exported file must not choose a folder as its workspace.
+// The folder would be copied, and the recorded commands could read the copy.
 func mayCopy(home, folder string) error {
 	refuse := func(why string) error {
 		return fmt.Errorf("the file names %s as its workspace, %s. Nothing was copied. Choose a folder with --workspace", policy.Escape(folder), why)
@@ -128,7 +128,8 @@ func mayCopy(home, folder string) error {
 	return nil
 }
 
-// withExport reads the first session of an exported file by way of a store of its own.
+// withExport imports an exported file into a temporary store and passes its first session
+// to work.
 func withExport(ctx context.Context, file, at string, work func(st *store.Store, id string) error) (err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -147,7 +148,7 @@ func withExport(ctx context.Context, file, at string, work func(st *store.Store,
 	return work(st, all[0].ID)
 }
 
-// replayed tells of a replay as it goes.
+// replayed prints the progress of a replay.
 type replayed struct {
 	out  io.Writer
 	json bool

@@ -112,7 +112,8 @@ func rollback(cmd *cobra.Command, flags rollbackFlags, args []string) (err error
 	return err
 }
 
-// rollbackSession is the session that is meant.
+// rollbackSession returns the session with the id. If id is empty, it returns the newest
+// session with checkpoints in the current directory or the nearest directory above it.
 func rollbackSession(ctx context.Context, sessions *store.Store, at *checkpoint.Store, id string) (store.Session, error) {
 	if id != "" {
 		head, err := sessions.Session(ctx, id)
@@ -136,7 +137,7 @@ func rollbackSession(ctx context.Context, sessions *store.Store, at *checkpoint.
 	}
 }
 
-// newestWith is the newest session of a folder that has checkpoints.
+// newestWith returns the newest session of a directory that has checkpoints.
 func newestWith(ctx context.Context, sessions *store.Store, at *checkpoint.Store, dir string) (head store.Session, found bool, err error) {
 	for cursor := ""; ; {
 		page, next, err := sessions.List(ctx, store.Filter{Cwd: dir, Cursor: cursor})
@@ -167,7 +168,7 @@ func absolutePaths(names []string) (paths []string, err error) {
 	return paths, nil
 }
 
-// chooseCheckpoint understands a number of the list and the end of an id.
+// chooseCheckpoint returns a checkpoint by its number in the list or by the end of its id.
 func chooseCheckpoint(all []checkpoint.Info, said string) (checkpoint.Info, error) {
 	if n, err := strconv.Atoi(said); err == nil && n >= 1 && n <= len(all) && len(said) < 4 {
 		return all[n-1], nil
@@ -206,8 +207,8 @@ func printCheckpoints(cmd *cobra.Command, head store.Session, all []checkpoint.I
 	return table.Flush()
 }
 
-// shownOn is out without what controls a terminal, if it is one: a diff for another program
-// stays as it is.
+// shownOn returns out. If out is a terminal, it removes control characters from the
+// output. A diff for another program stays as it is.
 func shownOn(out io.Writer) io.Writer {
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return harmless{out}
@@ -215,7 +216,7 @@ func shownOn(out io.Writer) io.Writer {
 	return out
 }
 
-// printable takes out what would move a terminal's cursor.
+// printable replaces control characters of a text.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
@@ -225,7 +226,8 @@ func printable(text string) string {
 	}, text)
 }
 
-// forced is what decides about files that somebody else has changed.
+// forced returns the function that decides whether to overwrite files that were changed
+// since. If there is no terminal, or no files are named, it returns nil.
 func forced(cmd *cobra.Command, flags rollbackFlags, named bool) func(path string) bool {
 	switch {
 	case flags.force:
@@ -236,7 +238,7 @@ func forced(cmd *cobra.Command, flags rollbackFlags, named bool) func(path strin
 	in := bufio.NewReader(os.Stdin)
 	return func(path string) bool {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s was changed since by somebody else. Overwrite it? [y/N] ", printable(path))
-		answer, _ := in.ReadString('\n') // no answer is a no
+		answer, _ := in.ReadString('\n') // no answer means no
 		return strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y")
 	}
 }

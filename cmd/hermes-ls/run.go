@@ -124,7 +124,8 @@ func outcome(ctx context.Context, host *terminalHost, id string, reason agent.St
 	return nil
 }
 
-// overrides are the flags as the highest source of the configuration.
+// overrides returns the flags as the source of the configuration with the highest
+// precedence.
 func (f runFlags) overrides() json.RawMessage {
 	tree := map[string]any{}
 	if f.model != "" {
@@ -140,7 +141,7 @@ func (f runFlags) overrides() json.RawMessage {
 	return data
 }
 
-// canAsk tells whether there is a person to ask.
+// canAsk reports whether a user can answer questions.
 func canAsk(flags runFlags) bool {
 	return flags.approve == "ask" && term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd()))
 }

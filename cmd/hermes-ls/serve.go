@@ -39,16 +39,16 @@ func serveCommand() *cobra.Command {
 	return cmd
 }
 
-// connection is what a protocol serves.
+// connection has the values that a protocol needs.
 type connection struct {
 	in      io.Reader
 	out     io.Writer
 	service *server.Service
 	log     *slog.Logger
-	inspect func(func() wire.Queues) // gets the queues of the connection; nil: nobody looks
+	inspect func(func() wire.Queues) // gets the queues of the connection; nil without --debug
 }
 
-// serveOn serves a protocol until its connection ends or the process is told to end.
+// serveOn serves a protocol until its connection ends or the process gets a signal.
 func serveOn(cmd *cobra.Command, flags serveFlags, protocol string, serve func(context.Context, connection) error) error {
 	secrets := knownSecrets()
 	log, done, err := flags.log.open(cmd, secrets)
@@ -61,7 +61,7 @@ func serveOn(cmd *cobra.Command, flags serveFlags, protocol string, serve func(c
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	// An editor that has closed its end is an error of the write, and an orderly end.
+	// If the editor has closed its end, a write fails, and the server ends in order.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	instruments, err := flags.instruments(protocol, secrets, log)
 	if err != nil {

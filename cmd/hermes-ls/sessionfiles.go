@@ -47,8 +47,8 @@ func sessionsExport() *cobra.Command {
 	return cmd
 }
 
-// named are the ids that the arguments name; without arguments all that f finds, the
-// oldest first.
+// named returns the ids of the sessions in args. Without args, it returns all sessions
+// that f selects, oldest first.
 func named(ctx context.Context, st *store.Store, args []string, f store.Filter) (ids []string, err error) {
 	for _, name := range args {
 		id, err := st.Resolve(ctx, name)
@@ -158,15 +158,15 @@ func sessionsRemove() *cobra.Command {
 						return err
 					}
 				}
-				// No process may come that goes on with it.
+				// Wait until the deleted sessions are removed from the file.
 				return errors.Join(st.Swept(cmd.Context()), service.Close())
 			})
 		},
 	}
 }
 
-// removeSession deletes a session that nobody works in. One that went with its parent is
-// no error.
+// removeSession deletes a session that no other process has claimed. If the session was
+// already deleted together with its parent, it returns nil.
 func removeSession(ctx context.Context, st *store.Store, service *server.Service, id string) error {
 	release, err := st.Claim(id)
 	if err != nil {

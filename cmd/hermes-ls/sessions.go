@@ -41,8 +41,8 @@ func sessionsCommand() *cobra.Command {
 	return cmd
 }
 
-// withStore runs work on the user's store. Where there is none yet, none is made:
-// there is nothing to be seen.
+// withStore runs work on the user's store. If there is no store, it returns an error and
+// creates none.
 func withStore(work func(*store.Store) error) (err error) {
 	st := store.New(storePath(), store.Options{Synchronous: loadConfig().Store.Synchronous})
 	if _, err := os.Stat(st.Path()); errors.Is(err, fs.ErrNotExist) {
@@ -54,7 +54,7 @@ func withStore(work func(*store.Store) error) (err error) {
 
 func storePath() string { return filepath.Join(config.Home(os.Environ()), store.FileName) }
 
-// withSession finds the session that a person has named.
+// withSession runs work on the session that the user has named.
 func withSession(ctx context.Context, name string, work func(st *store.Store, id string) error) error {
 	return withStore(func(st *store.Store) error {
 		id, err := st.Resolve(ctx, name)
@@ -65,7 +65,7 @@ func withSession(ctx context.Context, name string, work func(st *store.Store, id
 	})
 }
 
-// sessionLine is a session as --json prints it.
+// sessionLine is a session in the output of --json.
 type sessionLine struct {
 	ID        string    `json:"id"`
 	Title     string    `json:"title"`
@@ -130,7 +130,7 @@ func sessionsList() *cobra.Command {
 	return cmd
 }
 
-// absolute makes a folder absolute, if one is named.
+// absolute makes a path absolute, if it is not empty.
 func absolute(folder *string) (err error) {
 	if *folder != "" {
 		*folder, err = filepath.Abs(*folder)
@@ -170,7 +170,7 @@ func orText(text, other string) string {
 	return text
 }
 
-// plain is text in one line that does nothing to a terminal.
+// plain returns a text as one line without characters that control a terminal.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -222,8 +222,8 @@ func showSession(ctx context.Context, out io.Writer, st *store.Store, id string,
 	return w.Err()
 }
 
-// harmless leaves out the characters that control the terminal, change the direction of the
-// text, or cannot be seen.
+// harmless removes characters that control the terminal, change the direction of the text,
+// or are invisible.
 type harmless struct{ out io.Writer }
 
 func (h harmless) Write(data []byte) (int, error) {
@@ -239,14 +239,15 @@ func (h harmless) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// unseen are characters without a width that change nothing but what is compared: spaces of
-// no width, separators of lines, tags. Joiners are not among them, since emoji have them.
+// unseen are characters without a width that only affect comparisons, such as spaces
+// without a width, line separators and tags. Joiners are not in it, because emoji contain
+// them.
 var unseen = &unicode.RangeTable{
 	R16: []unicode.Range16{{Lo: 0x200B, Hi: 0x200B, Stride: 1}, {Lo: 0x2028, Hi: 0x2029, Stride: 1}, {Lo: 0x2060, Hi: 0x2064, Stride: 1}, {Lo: 0xFEFF, Hi: 0xFEFF, Stride: 1}},
 	R32: []unicode.Range32{{Lo: 0xE0000, Hi: 0xE007F, Stride: 1}},
 }
 
-// hitLine is a hit as --json prints it.
+// hitLine is a hit in the output of --json.
 type hitLine struct {
 	SessionID string    `json:"sessionId"`
 	Title     string    `json:"title"`
@@ -330,8 +331,8 @@ func sessionsTree() *cobra.Command {
 	return cmd
 }
 
-// printTree indents each session under the one that it was branched off. One whose
-// parent is gone stands at the margin.
+// printTree prints each session indented below its parent. If the parent does not exist,
+// the session is not indented.
 func printTree(out io.Writer, tree []store.Session) {
 	children, known := map[string][]store.Session{}, map[string]bool{}
 	for _, x := range tree {

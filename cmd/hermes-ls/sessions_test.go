@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// shell runs the program's commands in a home of its own.
+// shell runs the commands of the program with a home directory of its own.
 type shell struct {
 	t    *testing.T
 	home string
@@ -24,7 +24,7 @@ func newShell(t *testing.T) *shell {
 	return sh
 }
 
-// run demands success and gives what was printed.
+// run requires success and returns the output.
 func (sh *shell) run(in string, args ...string) string {
 	sh.t.Helper()
 	out, errOut, code := sh.try(in, args...)
@@ -34,7 +34,7 @@ func (sh *shell) run(in string, args ...string) string {
 	return out
 }
 
-// fail demands the exit code and gives the message.
+// fail requires the exit code and returns the message.
 func (sh *shell) fail(code int, args ...string) string {
 	sh.t.Helper()
 	_, errOut, got := sh.try("", args...)
@@ -50,7 +50,8 @@ func (sh *shell) try(in string, args ...string) (string, string, int) {
 	return out.String(), errOut.String(), code
 }
 
-// keep stores a session of two prompts, one with a call, and gives its messages.
+// keep stores a session with two prompts, one of them with a call, and returns its
+// messages.
 func (sh *shell) keep(x store.Session) (log []*store.Message) {
 	sh.t.Helper()
 	st := store.New(filepath.Join(sh.home, store.FileName), store.Options{})
@@ -83,7 +84,7 @@ func (sh *shell) has(text string, parts ...string) {
 	}
 }
 
-// A life of a session at the command line.
+// TestSessions runs the commands for sessions one after the other.
 func TestSessions(t *testing.T) {
 	sh := newShell(t)
 	sh.has(sh.fail(1, "list"), "there are no sessions yet")
@@ -129,7 +130,8 @@ func TestSessions(t *testing.T) {
 	sh.has(sh.run("", "check"), "is whole")
 }
 
-// What goes out comes back, in another home too, and overwrites nothing.
+// TestSessionFiles checks that an exported session can be imported, also into another home
+// directory, and that an import overwrites nothing.
 func TestSessionFiles(t *testing.T) {
 	sh := newShell(t)
 	id := store.NewID()
@@ -161,8 +163,8 @@ func TestSessionFiles(t *testing.T) {
 	other.has(other.fail(1, "import", filepath.Join(other.home, "none")), "reading the export")
 }
 
-// A damaged store is told of, never mended or replaced, and moved away only when the
-// person says so. What can be read of it can be exported.
+// TestSessionsDamaged checks that a damaged store is reported, and never repaired or
+// replaced. It is moved away only on request. The readable part can be exported.
 func TestSessionsDamaged(t *testing.T) {
 	sh := newShell(t)
 	id := store.NewID()
@@ -198,7 +200,8 @@ func TestSessionsDamaged(t *testing.T) {
 	}
 }
 
-// Where only a part is damaged, check says so, and the rest can be exported.
+// TestSessionsPartlyDamaged checks a store with one damaged part. check reports it, and
+// the rest can be exported.
 func TestSessionsPartlyDamaged(t *testing.T) {
 	sh := newShell(t)
 	var ids []string
@@ -211,8 +214,8 @@ func TestSessionsPartlyDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := bytes.LastIndex(file, []byte("It is mended.")) / 4096 * 4096 // a page of the log
-	clear(file[at : at+8])                                             // what says what the page is
+	at := bytes.LastIndex(file, []byte("It is mended.")) / 4096 * 4096 // a page of the messages
+	clear(file[at : at+8])                                             // the bytes with the type of the page
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -22,19 +22,19 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// terminalHost is the person at a terminal as a session's host: the answer goes to
-// out, progress and questions to progress. Neither controls the terminal: a model could
-// otherwise hide a question, or write to the clipboard.
+// terminalHost is the host of a session at a terminal. It writes the answer to out, and
+// progress and questions to progress. It removes control characters from both. Otherwise a
+// model could hide a question, or write to the clipboard.
 type terminalHost struct {
 	out, progress io.Writer
-	in            *bufio.Reader // nil: nobody to ask
-	typing        sync.Once     // starts the reading of in
-	typed         chan string   // its lines
+	in            *bufio.Reader // nil: no user can answer
+	typing        sync.Once     // starts the goroutine that reads in
+	typed         chan string   // lines of in
 	json          bool
 
-	mu       sync.Mutex // guards the following, and what is written: subagents tell of themselves
-	answered bool       // some text has come
-	midLine  bool       // out does not stand at the beginning of a line
+	mu       sync.Mutex // guards the output and the fields below; subagents send events from other goroutines
+	answered bool       // some text was written
+	midLine  bool       // the last line of out is not complete
 }
 
 func newTerminalHost(cmd *cobra.Command, flags runFlags) *terminalHost {
@@ -52,7 +52,7 @@ func (h *terminalHost) Documents(string) workspace.Documents { return nil }
 func (h *terminalHost) Terminals(string) commands.Terminals  { return nil }
 func (h *terminalHost) Sink(string) agent.Sink               { return h }
 
-// Event shows what happens, as text or as one JSON object a line.
+// Event prints an event as text, or as one JSON object per line.
 func (h *terminalHost) Event(e agent.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,7 +118,7 @@ func (h *terminalHost) emit(v any) {
 	fmt.Fprintf(h.out, "%s\n", data)
 }
 
-// ended is the last word of a run that was answered or stopped.
+// ended ends the output of a run that was answered or stopped.
 func (h *terminalHost) ended(id string, reason agent.StopReason) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -138,7 +138,8 @@ func (h *terminalHost) failed(err error) error {
 	return err
 }
 
-// jsonEvent is an event as `run --json` prints it; nil for one that says nothing.
+// jsonEvent returns an event in the form of `run --json`. If the event is not printed, it
+// returns nil.
 func jsonEvent(e agent.Event) map[string]any {
 	switch e := e.(type) {
 	case agent.Text:
@@ -168,7 +169,7 @@ func jsonEvent(e agent.Event) map[string]any {
 	return nil
 }
 
-// AskPermission asks at the terminal. A bare Enter is no yes.
+// AskPermission asks for approval at the terminal. An empty line does not approve.
 func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
 	if h.in == nil {
 		fmt.Fprintf(h.progress, "not approved, because no user can be asked: %s (%s); --approve always lets it run\n", q.Title, q.Reason)

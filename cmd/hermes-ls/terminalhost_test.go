@@ -15,10 +15,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// hostile conceals what follows in a terminal, writes to the clipboard, and goes back in the line.
+// hostile hides the text after it in a terminal, writes to the clipboard, and moves the
+// cursor back.
 const hostile = "a\x1b[8m\x1b]52;c;ZXZpbA==\x07\u009b2Jb\rc\x08\x7f"
 
-// controls are the control characters of a text that steer a terminal.
+// controls returns the control characters of a text.
 func controls(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
@@ -28,7 +29,8 @@ func controls(text string) string {
 	}, text)
 }
 
-// Nothing that a model writes steers the terminal of hermes-ls run.
+// TestTerminalIsNotSteered checks that text of a model cannot control the terminal of
+// hermes-ls run.
 func TestTerminalIsNotSteered(t *testing.T) {
 	t.Parallel()
 	var out, progress bytes.Buffer
@@ -58,7 +60,8 @@ func TestTerminalIsNotSteered(t *testing.T) {
 	}
 }
 
-// Nor do names of files and titles of sessions in the list of checkpoints.
+// TestCheckpointsDoNotSteerTheTerminal checks the same for the names of files and the
+// titles of sessions in the list of checkpoints.
 func TestCheckpointsDoNotSteerTheTerminal(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

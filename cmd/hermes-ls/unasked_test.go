@@ -10,7 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// Without a terminal there is no user: the model must not read that the user decided.
+// TestNoUserIsNoDenial checks that the model does not read that the user has denied a call
+// if there is no user.
 func TestNoUserIsNoDenial(t *testing.T) {
 	t.Parallel()
 	gate := gate.New(gate.Config{Asker: &terminalHost{progress: io.Discard}})

@@ -27,7 +27,8 @@ func versionCommand() *cobra.Command {
 
 func noArgs(cmd *cobra.Command, args []string) error { return usage(cobra.NoArgs(cmd, args)) }
 
-// commitID is the linker's, or what the Go tool recorded, or "unknown commit".
+// commitID returns the commit that the linker or the Go tool recorded, or "unknown
+// commit".
 func commitID() string {
 	if commit != "" {
 		return commit

@@ -1,16 +1,15 @@
-// Package fakemodel is a model moved by hand, for tests: each request waits until
-// the test says what comes back.
+// Package fakemodel is a model for tests. Each request waits until the test sends its
+// response.
 //
 //	m := fakemodel.New()
 //	go session.Turn(ctx, input, sink)
-//	x := m.Next()              // blocks until the session asks
+//	x := m.Next()              // blocks until the session sends a request
 //	x.Text("Let me look. ")
 //	x.Call("1", "read_file", `{"path":"main.go"}`)
 //	x.End()
 //
-// [Script] is the same with the answers given beforehand. Everything waits on
-// channels only, so it works inside testing/synctest: make the model inside the
-// bubble.
+// [Script] has prepared responses. All waits use only channels, so the model works in
+// testing/synctest. Create it inside of the bubble.
 package fakemodel
 
 import (
@@ -22,23 +21,23 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// Model is a [model.Model] that a test moves. It is safe for concurrent use.
+// Model is a [model.Model] that a test controls. It is safe for concurrent use.
 type Model struct {
-	// WindowSize is what Window answers; 0 stands for 128000.
+	// WindowSize is the result of Window. 0 means 128000.
 	WindowSize int
 
 	waiting chan *Exchange
-	script  func(n int, x *Exchange) // nil: moved by hand
+	script  func(n int, x *Exchange) // nil: the test uses Next
 
-	requestsMu sync.Mutex // never held while waiting
+	requestsMu sync.Mutex // is not held during a wait
 	requests   []*model.Request
 }
 
-// New returns a model that waits to be moved with [Model.Next].
+// New returns a model whose requests wait for [Model.Next].
 func New() *Model { return &Model{waiting: make(chan *Exchange)} }
 
-// Script returns a model that answers its first request with the first reply, its
-// second with the second, and fails when it is asked more often.
+// Script returns a model that answers its requests with replies, in order. If there is no
+// reply left, a request fails.
 func Script(replies ...func(*Exchange)) *Model {
 	m := New()
 	m.script = func(n int, x *Exchange) {
@@ -52,7 +51,7 @@ func Script(replies ...func(*Exchange)) *Model {
 	return m
 }
 
-// Func returns a model that has answer say what comes back, for requests at once too.
+// Func returns a model that calls answer for each request, also at the same time.
 func Func(answer func(*Exchange)) *Model {
 	m := New()
 	m.script = func(_ int, x *Exchange) {
@@ -72,7 +71,7 @@ func (m *Model) Requests() []*model.Request {
 	return append([]*model.Request(nil), m.requests...)
 }
 
-// Window answers the model's context window in tokens.
+// Window returns the context window in tokens.
 func (m *Model) Window() int {
 	if m.WindowSize > 0 {
 		return m.WindowSize
@@ -80,7 +79,7 @@ func (m *Model) Window() int {
 	return 128000
 }
 
-// Stream records req, hands it to the test, and yields what the test pushes.
+// Stream records req, passes it to the test, and yields the deltas that the test sends.
 func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		n, kept := m.record(req)
@@ -94,9 +93,9 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 	}
 }
 
-// played runs the script's reply number n, pushing straight into yield.
+// played runs reply n of the script. Its deltas go directly to yield.
 func (m *Model) played(ctx context.Context, n int, x *Exchange, yield func(model.Delta, error) bool) {
-	over := false // the consumer has the end, or has broken off
+	over := false // the consumer has got the end or has stopped reading
 	x.push = func(e event) bool {
 		if ctx.Err() != nil {
 			return false
@@ -110,7 +109,7 @@ func (m *Model) played(ctx context.Context, n int, x *Exchange, yield func(model
 	}
 }
 
-// byHand yields what the test pushes, until the end, an error, or the end of ctx.
+// byHand yields the deltas of the test until the end, an error, or the end of ctx.
 func (m *Model) byHand(ctx context.Context, x *Exchange, yield func(model.Delta, error) bool) {
 	events := make(chan event)
 	x.push = func(e event) bool {
@@ -140,7 +139,7 @@ func (m *Model) byHand(ctx context.Context, x *Exchange, yield func(model.Delta,
 	}
 }
 
-// record keeps a copy whose message slice later appends cannot reach.
+// record stores a copy of req. Later appends to the messages do not change the copy.
 func (m *Model) record(req *model.Request) (int, *model.Request) {
 	kept := *req
 	kept.Messages = kept.Messages[:len(kept.Messages):len(kept.Messages)]
@@ -155,9 +154,9 @@ type event struct {
 	err   error
 }
 
-// Exchange is one request and the answer to it. Its methods block until the
-// session has taken what they push; once the exchange is over they do nothing.
-// They are for one goroutine at a time.
+// Exchange is one request and its response. Its methods block until the session has read
+// the delta. After the end of the exchange, they do nothing. Only one goroutine at a time
+// may use them.
 type Exchange struct {
 	Request *model.Request
 
@@ -169,31 +168,32 @@ type Exchange struct {
 	stopped bool
 }
 
-// Gone is closed when the session has taken the end, broken off, or been cancelled.
+// Gone returns a channel that is closed when the session has got the end, stopped reading,
+// or canceled the request.
 func (x *Exchange) Gone() <-chan struct{} { return x.done }
 
-// Context is the context of the request.
+// Context returns the context of the request.
 func (x *Exchange) Context() context.Context { return x.ctx }
 
-// Delta pushes any delta.
+// Delta sends any delta.
 func (x *Exchange) Delta(d model.Delta) { x.send(event{delta: d}) }
 
-// Text pushes a piece of the answer.
+// Text sends a piece of the answer.
 func (x *Exchange) Text(s string) { x.Delta(model.Delta{Text: s}) }
 
-// Thought pushes a piece of reasoning.
+// Thought sends a piece of reasoning.
 func (x *Exchange) Thought(s string) { x.Delta(model.Delta{Reasoning: s}) }
 
-// Call pushes a whole tool call.
+// Call sends a complete tool call.
 func (x *Exchange) Call(id, name, args string) {
 	x.Delta(model.Delta{Call: &model.CallDelta{Index: x.calls, ID: id, Name: name, Args: args}})
 	x.calls++
 }
 
-// Usage sets what the end will report.
+// Usage sets the usage that the end reports.
 func (x *Exchange) Usage(u model.Usage) { x.usage = &u }
 
-// End ends the reply as a model would: with calls if there were any.
+// End ends the response. If it has calls, the finish is FinishCalls, otherwise FinishStop.
 func (x *Exchange) End() {
 	if x.calls > 0 {
 		x.Finish(model.FinishCalls)
@@ -202,7 +202,7 @@ func (x *Exchange) End() {
 	x.Finish(model.FinishStop)
 }
 
-// Finish ends the reply with a reason.
+// Finish ends the response with a finish.
 func (x *Exchange) Finish(f model.Finish) {
 	x.send(event{delta: model.Delta{Finish: f, Usage: x.usage, Model: "fake"}})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 )
 
-// ask runs one request and returns what came.
+// ask sends one request and returns the response.
 func ask(ctx context.Context, m model.Model, req *model.Request) (*model.Reply, error) {
 	r := new(model.Reply)
 	for d, err := range m.Stream(ctx, req) {
@@ -69,10 +69,10 @@ func TestCancelAndFail(t *testing.T) {
 		if err := <-errs; !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled while streaming: %v", err)
 		}
-		x.Text("nobody listens") // must not hang
+		x.Text("nobody listens") // must not block without a reader
 		<-x.Gone()
 
-		go stream(ctx) // already cancelled, nobody calls Next
+		go stream(ctx) // already canceled, and the test does not call Next
 		if err := <-errs; !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled while waiting: %v", err)
 		}

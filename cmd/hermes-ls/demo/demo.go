@@ -1,10 +1,10 @@
-// Package demo runs the main job in front of the user: it makes a small project,
-// starts the real server as a child over stdio, plays the editor, and shows what
-// comes. The embedded model plays the recorded responses in responses; everything else
-// is real.
+// Package demo shows the main features to the user. It creates a small project, starts the
+// real server as a child process over stdio, acts as the editor, and prints the server's
+// messages. The embedded model plays the recorded responses of the directory responses.
+// All other parts are real.
 //
-// No result is recorded: each line comes from a frame that the server sent, or from the
-// disk. [Run] fails if something that it is meant to show did not happen.
+// No result is recorded. Each line comes from a frame of the server or from the disk. If a
+// feature was not shown, [Run] returns an error.
 package demo
 
 import (
@@ -27,7 +27,7 @@ import (
 //go:embed all:project
 var project embed.FS
 
-// The file that the user has open, and what they have typed without saving.
+// The open file, and its text that is not saved.
 const (
 	openFile = "inventory/pricing.py"
 	unsaved  = "# Prices are in euros.\n"
@@ -51,10 +51,10 @@ type Options struct {
 	Binary string    // the server
 	Out    io.Writer // the terminal
 	Color  bool
-	Pace   time.Duration // between pieces of text, so that a person can follow
+	Pace   time.Duration // between pieces of text, so that the user can read along
 }
 
-// Run plays the whole demo in a folder of its own, which is gone afterwards.
+// Run plays the demo in a temporary directory.
 func Run(ctx context.Context, o Options) error {
 	dir, err := scratch.New("demo")
 	if err != nil {
@@ -77,7 +77,7 @@ func Run(ctx context.Context, o Options) error {
 	return withLog(err, log)
 }
 
-// withLog adds to an error what the server has logged.
+// withLog appends the log of the server to an error.
 func withLog(err error, log string) error {
 	text, unread := os.ReadFile(log)
 	if err == nil || unread != nil || len(text) == 0 {
@@ -160,8 +160,8 @@ func writeProject(folder string) error {
 	})
 }
 
-// runTests runs the project's own tests, apart from the server, to have a second
-// opinion. It tells whether they ran and failed.
+// runTests runs the project's tests without the server, as a second check. It reports
+// whether they ran and failed.
 func runTests(ctx context.Context, folder string) (failed bool, output string) {
 	cmd := exec.CommandContext(ctx, "python3", "-B", "-m", "unittest")
 	cmd.Dir = folder

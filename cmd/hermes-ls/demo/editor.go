@@ -46,7 +46,7 @@ type pipes struct {
 	io.WriteCloser
 }
 
-// startEditor starts the server and shakes hands with it.
+// startEditor starts the server and runs the handshake.
 func startEditor(ctx context.Context, binary, folder, home, log string, s *screen) (*editor, error) {
 	cmd := exec.Command(binary, "serve", "--log", log)
 	cmd.Dir = folder
@@ -101,7 +101,7 @@ func (e *editor) initialize(ctx context.Context, folder string) error {
 	return e.conn.Notify(ctx, "initialized", map[string]any{})
 }
 
-// open shows a document to the server, perhaps with text that is not saved.
+// open opens a document, which may have unsaved text.
 func (e *editor) open(ctx context.Context, path, text string) error {
 	e.mu.Lock()
 	e.docs[path] = &document{version: 1, text: text}
@@ -133,7 +133,7 @@ func (e *editor) ask(ctx context.Context, p prompt) (turn, error) {
 	return e.send(ctx, scripted(p.text, string(script)))
 }
 
-// scripted is a prompt with the responses that the embedded model plays, one a line.
+// scripted returns a prompt with the responses of the embedded model, one per line.
 func scripted(prompt, script string) string {
 	return prompt + "\n```hermes-script\n" + script + "```\n"
 }
@@ -163,7 +163,7 @@ func (e *editor) send(ctx context.Context, prompt string) (turn, error) {
 	return e.turn, nil
 }
 
-// children lists the sessions that the session has delegated to.
+// children returns the number of subagents of the session.
 func (e *editor) children(ctx context.Context) (n int, err error) {
 	var list protocol.SessionListResult
 	_, err = e.conn.Call(ctx, "workspace/executeCommand", map[string]any{"command": protocol.CommandSessionList}, &list)
@@ -178,7 +178,7 @@ func (e *editor) children(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// handle answers what the server asks and shows what it tells.
+// handle answers the requests of the server and shows its notifications.
 func (e *editor) handle(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	switch req.Method() {
 	case "workspace/applyEdit":
@@ -186,7 +186,7 @@ func (e *editor) handle(ctx context.Context, req *jsonrpc2.Request) (any, error)
 	case acp.MethodSessionUpdate:
 		return nil, e.update(req.Params())
 	case acp.MethodRequestPermission:
-		// The demo has nothing dangerous in it: a question means that something is wrong.
+		// The demo needs no approval, so an approval request is an error.
 		return map[string]any{"outcome": map[string]any{"outcome": "cancelled"}}, nil
 	case "$/progress":
 		return nil, e.progress(req.Params())
@@ -196,7 +196,7 @@ func (e *editor) handle(ctx context.Context, req *jsonrpc2.Request) (any, error)
 	return nil, jsonrpc2.ErrMethodNotFound
 }
 
-// workspaceEdit is the part of LSP's WorkspaceEdit that the demo understands.
+// workspaceEdit is the part of LSP's WorkspaceEdit that the demo reads.
 type workspaceEdit struct {
 	Edit struct {
 		DocumentChanges []struct {
@@ -226,7 +226,7 @@ func (e *editor) applyEdit(ctx context.Context, params []byte) (any, error) {
 			return map[string]any{"applied": false, "failureReason": "the document has moved on"}, nil
 		}
 		text := []byte(doc.text)
-		for i := len(change.Edits) - 1; i >= 0; i-- { // from the end, so that positions hold
+		for i := len(change.Edits) - 1; i >= 0; i-- { // from the end, so that the positions stay valid
 			edit := change.Edits[i]
 			start := textenc.Offset(text, textenc.Position(edit.Range.Start), "utf-8")
 			end := textenc.Offset(text, textenc.Position(edit.Range.End), "utf-8")
@@ -244,7 +244,7 @@ func (e *editor) applyEdit(ctx context.Context, params []byte) (any, error) {
 	return map[string]any{"applied": true}, nil
 }
 
-// changed tells the server of a document's new text, and saves it.
+// changed sends the new text of a document to the server and saves it.
 func (e *editor) changed(ctx context.Context, path string, version int32, text string) error {
 	id := map[string]any{"uri": uriOf(path), "version": version}
 	err := e.conn.Notify(ctx, "textDocument/didChange", map[string]any{
@@ -260,7 +260,7 @@ func (e *editor) changed(ctx context.Context, path string, version int32, text s
 	return e.conn.Notify(ctx, "textDocument/didSave", map[string]any{"textDocument": id})
 }
 
-// stop shuts the server down as an editor does, and waits for its end.
+// stop shuts the server down like an editor and waits for its end.
 func (e *editor) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

@@ -7,19 +7,20 @@ import (
 	"strings"
 )
 
-// turn is what the server sent during one prompt.
+// turn has the messages of the server during one prompt.
 type turn struct {
 	stopReason string
 	text       string
-	pieces     int // in which text arrived
-	edits      int // that the server asked the editor to apply
+	pieces     int // number of pieces of text
+	edits      int // number of edits for the editor
 	plans      int
 	calls      []*toolCall
 	bars       []*bar // of subagents
-	cost       usage  // of this turn alone
+	cost       usage  // of only this turn
 }
 
-// count is how many calls the model made; a subagent is shown as one, but is none.
+// count returns the number of tool calls of the model. Subagents are shown as calls, but
+// do not count.
 func (t turn) count() (n int) {
 	for _, c := range t.calls {
 		if c.tool != "" {
@@ -29,29 +30,29 @@ func (t turn) count() (n int) {
 	return n
 }
 
-// toolCall is a call as the editor was told of it.
+// toolCall is a tool call from the messages of the server.
 type toolCall struct {
 	id, tool, title, status string
 	output                  json.RawMessage
-	inner                   []innerCall // that a script made
+	inner                   []innerCall // calls of a script
 }
 
-// usage is what the session has cost.
+// usage is the usage of the session.
 type usage struct{ Requests, Input, Output int }
 
-// evidence is everything that the demo claims to show.
+// evidence has the data for check.
 type evidence struct {
 	asked, shared, fixed turn
 	counted              turn
-	children             int // sessions that the demo's has delegated to
+	children             int // number of subagents of the session
 	usage                usage
 	after                string // the open document at the end
 	testsFail            bool
-	saved                int // tokens, by a script in place of single calls
-	lines                int // of all Python files, counted apart
+	saved                int // tokens that a script saves, compared with single calls
+	lines                int // of all Python files, counted without the agent
 }
 
-// check tells what did not happen, all of it.
+// check returns an error that lists each feature that was not shown.
 func check(e evidence) error {
 	var missing []error
 	need := func(ok bool, what string) {
@@ -82,8 +83,8 @@ func check(e evidence) error {
 	return errors.Join(missing...)
 }
 
-// parallel tells, from the real result, whether two subagents were at work at once:
-// together they took longer than the call.
+// parallel reports whether two subagents ran at the same time. Then the sum of their times
+// is more than the time of the call.
 func (t turn) parallel() bool {
 	for _, c := range t.calls {
 		var out struct {
@@ -112,7 +113,7 @@ func (t turn) completed(tool string) int {
 	return n
 }
 
-// testRuns are the exit codes of the commands that ran the tests, in order.
+// testRuns returns the exit codes of the commands that ran the tests, in order.
 func (t turn) testRuns() []int {
 	var codes []int
 	for _, c := range t.calls {
@@ -135,7 +136,7 @@ func (c *toolCall) exitCode() (int, bool) {
 	return *out.ExitCode, true
 }
 
-// summary is one short line about a finished call, from its real result.
+// summary returns a short line about a finished call from its result.
 func (c *toolCall) summary() string {
 	var out struct {
 		Error        string `json:"error"`

@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// screen writes to the terminal. Text flows; everything else has lines of its own.
+// screen writes to the terminal. Text is written in pieces. Everything else has its own
+// lines.
 type screen struct {
 	mu    sync.Mutex
 	out   io.Writer
 	color bool
 	pace  time.Duration
-	open  bool // a line of text is not ended
+	open  bool // the last line is not complete
 	muted bool
 }
 
@@ -37,7 +38,7 @@ func (s *screen) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// mute hides what comes until it is called again.
+// mute turns the output off or on.
 func (s *screen) mute(muted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +66,7 @@ func (s *screen) prompt(text string) { s.line("\n" + s.paint(blue, "› "+text))
 
 func (s *screen) lines(text string) { s.line(strings.TrimRight(text, "\n")) }
 
-// text shows a piece of the answer as it comes.
+// text writes a piece of the answer.
 func (s *screen) text(piece string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,14 +12,15 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// innerCall is a call of a script as the editor was told of it.
+// innerCall is a call of a script from the messages of the server.
 type innerCall struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"`
 	Status    string          `json:"status"`
 }
 
-// innerCalls reads what a script has called, which ACP has no field for.
+// innerCalls returns the calls of a script from the metadata, because ACP has no field for
+// them.
 func innerCalls(meta acp.Meta) []innerCall {
 	var m struct {
 		Hermes struct {
@@ -33,7 +34,7 @@ func innerCalls(meta acp.Meta) []innerCall {
 	return m.Hermes.Calls
 }
 
-// inner are the calls that scripts made.
+// inner returns the calls of the scripts of the turn.
 func (t turn) inner() []innerCall {
 	var calls []innerCall
 	for _, c := range t.calls {
@@ -44,8 +45,8 @@ func (t turn) inner() []innerCall {
 
 func (t turn) tokens() int { return t.cost.Input + t.cost.Output }
 
-// compare makes the calls of the script once more, one by one as a model makes them,
-// and says what each way has cost. Both are measured, in the same session.
+// compare repeats the calls of the script one by one, like a model without scripts. It
+// prints the usage of both ways, measured in the same session.
 func compare(ctx context.Context, e *editor, s *screen, script turn) (saved int, err error) {
 	calls := script.inner()
 	singly, err := e.replay(ctx, calls)
@@ -58,7 +59,7 @@ func compare(ctx context.Context, e *editor, s *screen, script turn) (saved int,
 	return saved, nil
 }
 
-// replay has the embedded model make these calls one by one, unseen.
+// replay makes the embedded model send these calls one by one, without output.
 func (e *editor) replay(ctx context.Context, calls []innerCall) (turn, error) {
 	e.screen.mute(true)
 	defer e.screen.mute(false)
@@ -73,7 +74,7 @@ func (e *editor) replay(ctx context.Context, calls []innerCall) (turn, error) {
 	return e.send(ctx, scripted("Make these calls.", script.String()+`[{"text":"Done."}]`+"\n"))
 }
 
-// countLines counts what the script has counted, apart from it.
+// countLines counts the lines of all Python files without the agent.
 func countLines(folder string) (lines int, err error) {
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(path) != ".py" {

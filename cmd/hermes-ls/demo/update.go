@@ -8,7 +8,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// update takes one session/update, shows it, and keeps it as evidence.
+// update decodes one session/update, shows it, and stores it as evidence.
 func (e *editor) update(params []byte) error {
 	var p struct{ Update json.RawMessage }
 	if err := json.Unmarshal(params, &p); err != nil {
@@ -83,14 +83,15 @@ func (e *editor) plan(plan acp.Plan) {
 	}
 }
 
-// bar is a work-done progress of a subagent.
+// bar is the work-done progress of a subagent.
 type bar struct {
 	title, end string
 	shown      string // the last message
 	ended      bool
 }
 
-// progress shows the subagents' bars; the turn's own is what the rest shows.
+// progress shows the progress of subagents. It ignores the progress of the turn, whose
+// messages are shown.
 func (e *editor) progress(params []byte) error {
 	var p struct {
 		Token any
@@ -120,7 +121,7 @@ func (e *editor) progress(params []byte) error {
 	return nil
 }
 
-// count reads the session's totals, which ACP has no field for.
+// count reads the session's usage from the metadata, because ACP has no field for it.
 func (e *editor) count(u acp.UsageUpdate) {
 	var meta struct {
 		Hermes struct {
