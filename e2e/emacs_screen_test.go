@@ -132,7 +132,7 @@ func (e *emacs) answer(question, word string) {
 		e.keys("C-a", "C-k")
 		e.write(word)
 		e.keys("Tab")
-		if !e.soon(func(shown string) bool { return strings.Contains(minibuffer(shown), " "+word+":") }) {
+		if !e.soon(func(shown string) bool { return strings.HasSuffix(minibuffer(shown), " "+word) }) {
 			return false
 		}
 		e.keys("Enter")

@@ -111,7 +111,7 @@ func (s *screen) act(title string, below int) {
 	s.until("the menu to offer "+title, func() bool {
 		s.keys("Escape")
 		s.write(" a")
-		for range 10 {
+		for range 100 { // a second try would type into a menu that comes late
 			time.Sleep(50 * time.Millisecond)
 			if entry.MatchString(s.text()) {
 				return true

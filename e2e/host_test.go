@@ -44,11 +44,29 @@ func newBed(t *testing.T, files map[string]string) bed {
 	if _, err := os.Stat(b.binary); err != nil {
 		t.Fatalf("the program is not built: %v; run `make build`", err)
 	}
+	t.Cleanup(b.waitForServers)
 	write(t, filepath.Join(b.home, "config.yaml"), "model: {provider: embedded}\n")
 	for name, text := range files {
 		write(t, filepath.Join(b.workspace, name), text)
 	}
 	return b
+}
+
+// waitForServers waits until no process uses the home, so that it can be removed: an editor
+// may end before its server does.
+func (b bed) waitForServers() {
+	uses := []byte("HERMES_HOME=" + b.home + "\x00")
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		running := false
+		files, _ := filepath.Glob("/proc/[0-9]*/environ")
+		for _, file := range files {
+			environ, _ := os.ReadFile(file) // of another user, or gone
+			running = running || bytes.Contains(environ, uses)
+		}
+		if !running {
+			return
+		}
+	}
 }
 
 func write(t *testing.T, path, text string) {
