@@ -134,7 +134,11 @@ func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *
 		return nil, err
 	}
 	// Threads of a script go on between the scripts. So the kernel is a running command until it ends.
-	places := gate.WatchPlaces(ctx, env, s.call, env.Sandbox)
+	places, err := gate.WatchPlaces(ctx, env, s.call, env.Sandbox)
+	if err != nil {
+		k.socket.close()
+		return nil, err
+	}
 	later := *env
 	later.Progress = nil // the call is over by then
 	k.settle = func(ctx context.Context) string { return places.Settle(ctx, &later, s.call) }

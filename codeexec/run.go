@@ -77,7 +77,10 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if s.env, err = envOf(ctx, env, derived); err != nil {
 		return tools.Result{}, err
 	}
-	places := gate.WatchPlaces(ctx, env, call, env.Sandbox.With(opening))
+	places, err := gate.WatchPlaces(ctx, env, call, env.Sandbox.With(opening))
+	if err != nil {
+		return tools.Result{}, err
+	}
 	var done ending
 	if r.cfg.Persist {
 		done, err = r.kernel.execute(ctx, r, env, s, in.Reset)

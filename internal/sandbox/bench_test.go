@@ -29,7 +29,7 @@ func BenchmarkCommand(b *testing.B) {
 		for b.Loop() {
 			var out bytes.Buffer
 			c := proc.Cmd{Args: []string{"/bin/sh", "-c", ":"}, Dir: root, Stdout: &out, Stderr: &out, Together: true}
-			watch := box.Watch()
+			watch := watching(box)
 			if err := box.Confine(b.Context(), &c); err != nil {
 				b.Fatal(err)
 			}
@@ -66,7 +66,7 @@ func BenchmarkCommand(b *testing.B) {
 		defer box.Close()
 		for b.Loop() {
 			var c proc.Cmd
-			watch := box.Watch()
+			watch := watching(box)
 			if err := box.Confine(b.Context(), &c); err != nil {
 				b.Fatal(err)
 			}

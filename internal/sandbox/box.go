@@ -269,6 +269,7 @@ func (b *Box) Close() {
 	if b == nil {
 		return
 	}
+	b.places.Wait() // a review may still start a program that removes files
 	b.holders.Close()
 	b.mu.Lock()
 	defer b.mu.Unlock()

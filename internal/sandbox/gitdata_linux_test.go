@@ -237,7 +237,7 @@ func TestKilledBeforeReview(t *testing.T) {
 	m := holding(t)[0]
 	v := newVictim(t, m, WorkspaceWrite, true)
 	v.run("true")
-	v.box.Watch()
+	watching(v.box)
 	v.start(gitPayload + `git init -q n; hook n/.git/hooks; monitor n/.git/config; mkdir .idea`)
 	dead := v.box // it is not closed; its lock goes with it
 	dead.places.Abandon()
@@ -245,7 +245,7 @@ func TestKilledBeforeReview(t *testing.T) {
 		Mode: WorkspaceWrite, Network: true, Roots: dead.cfg.Roots, Home: v.home, HermesHome: v.hermes, Environ: dead.cfg.Environ, Mechanism: &m,
 	})
 	t.Cleanup(v.box.Close)
-	w := v.box.Watch()
+	w := watching(v.box)
 	if !w.Left() {
 		t.Fatal("nothing is known of the killed server")
 	}
@@ -276,7 +276,7 @@ func TestKilledBesideALivingServer(t *testing.T) {
 	v := newVictim(t, holding(t)[0], WorkspaceWrite, true)
 	v.run("true")
 	dead := v.box // it is not closed; its lock goes with it
-	dead.Watch()
+	watching(dead)
 	v.box = New(Config{
 		Mode: WorkspaceWrite, Network: true, Roots: dead.cfg.Roots, Home: v.home, HermesHome: v.hermes, Environ: dead.cfg.Environ, Mechanism: dead.cfg.Mechanism,
 	})
@@ -289,7 +289,7 @@ func TestKilledBesideALivingServer(t *testing.T) {
 	}
 	dead.places.Abandon()
 	for v.t.Context().Err() == nil {
-		w := v.box.Watch()
+		w := watching(v.box)
 		if !w.Left() {
 			w.End()
 			time.Sleep(5 * time.Millisecond)
@@ -304,7 +304,7 @@ func TestKilledBesideALivingServer(t *testing.T) {
 		w.End()
 		break
 	}
-	if w := v.box.Watch(); w.Left() {
+	if w := watching(v.box); w.Left() {
 		t.Error("it is asked about again")
 	} else {
 		w.End()
@@ -324,7 +324,7 @@ func TestManyAreRemoved(t *testing.T) {
 				v.write(fmt.Sprintf("ws/old%d/AGENTS.md", i), "before")
 			}
 			v.write("ws/user/.npmrc", "before")
-			watch := v.box.Watch()
+			watch := watching(v.box)
 			v.start(`for i in $(seq 250); do mkdir d$i; echo x >d$i/AGENTS.md; done; mkdir -p n/.vscode link; echo x >link/.npmrc; echo x >user/AGENTS.md
 for i in 0 1 2 3 4 5 6 7 8 9; do echo x >old$i/AGENTS.md; done
 git init -q n; for i in $(seq 20); do git -C n config alias.a$i '!x'; git -C n config --add alias.a$i '!y'; done; git -C n config user.name kept`)
@@ -362,7 +362,7 @@ func TestBackgroundIsBound(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, holding(t)[0], WorkspaceWrite, true)
 	v.together = true
-	watch := v.box.Watch()
+	watch := watching(v.box)
 	ended := make(chan string)
 	go func() {
 		ended <- v.start(gitPayload + `touch started; until [ -e go ]; do sleep 0.02; done

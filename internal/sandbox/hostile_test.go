@@ -164,7 +164,7 @@ func (v *victim) listen() {
 // are undone.
 func (v *victim) run(script string) string {
 	v.t.Helper()
-	watch := v.box.Watch()
+	watch := watching(v.box)
 	out := v.start(script)
 	changes, done := watch.Changes()
 	if err := errors.Join(watch.Remove(v.t.Context(), changes)...); err != nil {

@@ -108,10 +108,10 @@ func (t *Temp) freeze(content []byte, mode os.FileMode) (path string, err error)
 
 // Watch looks at the places of the workspace that run or configure something by themselves,
 // before a command that is about to be confined. If the sandbox is off, it returns nil, which
-// watches nothing.
-func (b *Box) Watch() *Watch {
+// watches nothing. If ctx ends first, it returns an error, and the command must not start.
+func (b *Box) Watch(ctx context.Context) (*Watch, error) {
 	if b.off() {
-		return nil
+		return nil, nil
 	}
-	return b.places.Watch(b.opening)
+	return b.places.Watch(ctx, b.opening)
 }

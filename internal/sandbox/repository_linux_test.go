@@ -59,7 +59,7 @@ func TestHardLinks(t *testing.T) {
 	m := holding(t)[0]
 	v := newVictim(t, m, WorkspaceWrite, true)
 	v.host("ln", filepath.Join(v.ws, ".git/config"), filepath.Join(v.out, "config"))
-	watch := v.box.Watch()
+	watch := watching(v.box)
 	v.start(`git init -q n; ln n/.git/config a; git init -q o; ln .git/config b; touch h; mkdir -p o/.git/hooks; ln h o/.git/hooks/pre-commit; true`)
 	changes, done := watch.Changes()
 	var found []string

@@ -32,7 +32,7 @@ func TestHeldWhileItRuns(t *testing.T) {
 		Args: []string{"/bin/sh", "-c", "exec 2>/dev/null; git init -q sub; mkdir -p sub/.git/hooks; echo x >" + hook + "; echo made; read go; echo y >" + hook + " && echo again; mv sub/.git sub/x && echo moved; echo x >sub/.git/hooks/post-commit && echo other; echo x >file && echo file"},
 		Dir:  root, Stdin: r, Stdout: &out, Env: os.Environ(), Together: true,
 	}
-	watch := box.Watch()
+	watch := watching(box)
 	defer watch.End()
 	if err := box.Confine(t.Context(), &c); err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestCloneIsHeldAtOnce(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, holding(t)[0], WorkspaceWrite, true)
 	v.together = true
-	watch := v.box.Watch()
+	watch := watching(v.box)
 	ended := make(chan string)
 	go func() {
 		ended <- v.start(gitPayload + `touch started; until [ -e go ]; do sleep 0.02; done; monitor n/.git/config; hook n/.git/hooks; mv n o; touch done`)

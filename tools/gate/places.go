@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -18,22 +19,33 @@ type Places struct{ watch *sandbox.Watch }
 
 // WatchPlaces looks at them before a command that box confines. If a server was killed
 // before it could review its commands, WatchPlaces asks the user about their changes first.
+// If ctx ends before, it returns an error, and the command must not start. Else
 // [Places.Settle] follows.
-func WatchPlaces(ctx context.Context, env *tools.Env, call tools.Call, box *sandbox.Box) Places {
-	p := Places{box.Watch()}
-	if p.watch.Left() {
+func WatchPlaces(ctx context.Context, env *tools.Env, call tools.Call, box *sandbox.Box) (Places, error) {
+	watch, err := box.Watch(ctx)
+	p := Places{watch}
+	if err == nil && p.watch.Left() {
 		if note := p.review(ctx, env, call, "a command of a server that was killed "); note != "" {
 			tell(env, call, note)
 		}
 	}
-	return p
+	return p, err
 }
 
 // Settle looks again when the command has ended. Changes that the user has not approved are
-// removed. It returns text for the model's note, nearly always none.
+// removed. It returns text for the model's note, nearly always none. After a cancel it
+// returns within a second: a longer review goes on, and the next command waits for it.
 func (p Places) Settle(ctx context.Context, env *tools.Env, call tools.Call) string {
-	defer p.watch.End()
-	return p.review(ctx, env, call, "")
+	var over atomic.Bool
+	during := *env
+	during.Progress = func(shown tools.Progress) {
+		if env.Progress != nil && !over.Load() {
+			env.Progress(shown)
+		}
+	}
+	note, _ := p.watch.Finish(ctx, func() string { return p.review(ctx, &during, call, "") })
+	over.Store(true)
+	return note
 }
 
 // review asks about what was changed and not reviewed yet. by is who did it, if that is not

@@ -132,9 +132,11 @@ func (p *Processes) start(ctx context.Context, env *callEnv, call tools.Call, c 
 	}
 	later := *env.Env
 	later.Progress = nil // the call is over by then
-	places := gate.WatchPlaces(ctx, env.Env, call, c.box)
-	if err = b.begin(ctx, p, env, c); err != nil {
-		places.Settle(ctx, env.Env, call)
+	places, err := gate.WatchPlaces(ctx, env.Env, call, c.box)
+	if err == nil {
+		if err = b.begin(ctx, p, env, c); err != nil {
+			places.Settle(ctx, env.Env, call)
+		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -208,7 +208,10 @@ func runShown(ctx context.Context, env *callEnv, call tools.Call, c Command, not
 	out := newCapture(env.OutputDir, env.Secrets)
 	c.Output = out
 	inEditor := borrow(env, call, &c)
-	places := gate.WatchPlaces(ctx, env.Env, call, c.box)
+	places, err := gate.WatchPlaces(ctx, env.Env, call, c.box)
+	if err != nil {
+		return tools.Result{}, err
+	}
 	stopShowing := showLive(env, call, out)
 	outcome, err := env.Shell.Run(ctx, c)
 	stopShowing()

@@ -38,6 +38,7 @@ type Guard struct {
 	marks   map[string]marked  // of files, by path
 	configs map[string]known   // settings of git, by path
 	review  review
+	work    sync.WaitGroup // scans and reviews that run
 }
 
 // New returns a Guard. It reads nothing yet.
@@ -47,6 +48,10 @@ func New(c Config) *Guard {
 		review: review{turn: make(chan struct{}, 1), stuck: map[string]string{}},
 	}
 }
+
+// Wait waits for scans and reviews that were left running by a cancel. Commands must have
+// ended.
+func (g *Guard) Wait() { g.work.Wait() }
 
 // Close closes the journal. If commands were left whose changes have not been reviewed, it
 // stays for the next server.

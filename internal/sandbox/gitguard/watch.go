@@ -1,6 +1,7 @@
 package gitguard
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -34,9 +35,22 @@ type Watch struct {
 }
 
 // Watch scans these places before a command that is about to be confined. Changes that were
-// made while no command ran are the user's, and count as reviewed. [Watch.End]
-// follows. The opening is that of the command.
-func (g *Guard) Watch(o Opening) *Watch {
+// made while no command ran are the user's, and count as reviewed. [Watch.End] or
+// [Watch.Finish] follows. The opening is that of the command. If ctx ends before the scan,
+// Watch returns its error, and the command must not start.
+func (g *Guard) Watch(ctx context.Context, o Opening) (*Watch, error) {
+	made := make(chan *Watch, 1)
+	g.work.Go(func() { made <- g.watch(o) })
+	select {
+	case w := <-made:
+		return w, nil
+	case <-ctx.Done():
+		g.work.Go(func() { (<-made).End() })
+		return nil, fmt.Errorf("canceled before the command was started: %w", ctx.Err())
+	}
+}
+
+func (g *Guard) watch(o Opening) *Watch {
 	g.review.turn <- struct{}{}
 	defer func() { <-g.review.turn }()
 	s := g.lookAt(true)
@@ -86,6 +100,35 @@ func (w *Watch) End() {
 	defer g.mu.Unlock()
 	if g.review.running--; g.review.running == 0 && !g.review.left {
 		g.review.journal.mark(false)
+	}
+}
+
+// canceledReview is how long [Watch.Finish] waits for a review after a cancel.
+const canceledReview = 500 * time.Millisecond
+
+// Finish runs review, which reviews the changes of the command, and then ends the watch. It
+// returns the text of review. If ctx ends and review takes too long, Finish returns false and
+// review goes on: no other command starts before it has ended.
+func (w *Watch) Finish(ctx context.Context, review func() string) (text string, done bool) {
+	if w == nil {
+		return "", true
+	}
+	texts := make(chan string, 1)
+	w.guard.work.Go(func() {
+		text := review()
+		w.End()
+		texts <- text
+	})
+	select {
+	case text = <-texts:
+		return text, true
+	case <-ctx.Done():
+	}
+	select {
+	case text = <-texts:
+		return text, true
+	case <-time.After(canceledReview):
+		return "", false
 	}
 }
 
