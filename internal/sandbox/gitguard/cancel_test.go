@@ -110,3 +110,22 @@ func TestReviewGoesOnAfterACancel(t *testing.T) {
 		t.Errorf("%q, %v", text, done)
 	}
 }
+
+// A panic of a review reaches the caller, which recovers from it, and the watch ends.
+func TestReviewPanics(t *testing.T) {
+	t.Parallel()
+	g := guardOf(t)
+	w, err := g.Watch(t.Context(), Opening{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if p := recover(); p != "broken" {
+			t.Errorf("the caller recovers %v", p)
+		}
+		if n := g.runs(); n != 0 {
+			t.Errorf("%d commands count as running", n)
+		}
+	}()
+	w.Finish(t.Context(), func() string { panic("broken") })
+}

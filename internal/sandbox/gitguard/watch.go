@@ -39,13 +39,13 @@ type Watch struct {
 // [Watch.Finish] follows. The opening is that of the command. If ctx ends before the scan,
 // Watch returns its error, and the command must not start.
 func (g *Guard) Watch(ctx context.Context, o Opening) (*Watch, error) {
-	made := make(chan *Watch, 1)
-	g.work.Go(func() { made <- g.watch(o) })
+	made := make(chan result[*Watch], 1)
+	g.work.Go(func() { made <- try(func() *Watch { return g.watch(o) }) })
 	select {
-	case w := <-made:
-		return w, nil
+	case r := <-made:
+		return r.get(), nil
 	case <-ctx.Done():
-		g.work.Go(func() { (<-made).End() })
+		g.work.Go(func() { (<-made).value.End() })
 		return nil, fmt.Errorf("canceled before the command was started: %w", ctx.Err())
 	}
 }
@@ -113,23 +113,44 @@ func (w *Watch) Finish(ctx context.Context, review func() string) (text string, 
 	if w == nil {
 		return "", true
 	}
-	texts := make(chan string, 1)
+	texts := make(chan result[string], 1)
 	w.guard.work.Go(func() {
-		text := review()
+		r := try(review)
 		w.End()
-		texts <- text
+		texts <- r
 	})
 	select {
-	case text = <-texts:
-		return text, true
+	case r := <-texts:
+		return r.get(), true
 	case <-ctx.Done():
 	}
 	select {
-	case text = <-texts:
-		return text, true
+	case r := <-texts:
+		return r.get(), true
 	case <-time.After(canceledReview):
 		return "", false
 	}
+}
+
+// result is the value of a function, or the value of its panic.
+type result[T any] struct {
+	value    T
+	panicked any
+}
+
+// try calls f in a goroutine of ours. A panic there would end the server.
+func try[T any](f func() T) (r result[T]) {
+	defer func() { r.panicked = recover() }()
+	r.value = f()
+	return r
+}
+
+// get returns the value. If the function panicked, get panics, in the goroutine of the call.
+func (r result[T]) get() T {
+	if r.panicked != nil {
+		panic(r.panicked)
+	}
+	return r.value
 }
 
 // Change is a change of a place that runs or configures something by itself.
