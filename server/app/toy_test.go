@@ -3,7 +3,6 @@ package app_test
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -171,9 +170,6 @@ func TestToyOfSubagents(t *testing.T) {
 // hermes_tools.
 func TestToyOfScripts(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip(err)
-	}
 	m := fakemodel.Script(
 		func(x *fakemodel.Exchange) {
 			x.Call("1", "execute_code", `{"code":"import hermes_tools\nprint('play', hasattr(hermes_tools, 'play'), 'read', hasattr(hermes_tools, 'read_file'))"}`)
