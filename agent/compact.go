@@ -21,7 +21,7 @@ const (
 	keptMost      = 20_000          // limit of their tokens
 	windowGuess   = 128_000         // tokens, if the window is not known
 	growthBefore  = 1.2             // growth since the last compaction before the next one
-	changedWithin = 2 * time.Second // timeout for the list of changed files
+	changedWithin = 5 * time.Second // timeout for the list of changed files
 	ackText       = "Understood. I go on from there."
 )
 
@@ -98,9 +98,10 @@ func (t *turn) compact(ctx context.Context, hints string) error {
 		t.sink.Event(news)
 		return nil
 	}
+	facts := digestFacts{notes: notes, changed: t.changedFiles(ctx), lastMost: window} // a quarter of the window in bytes
 	m := &store.Message{
 		ID:      news.ID,
-		Message: model.NewMessage(model.User, t.history.digest(from, notes, t.changedFiles(), t.config.Env)),
+		Message: model.NewMessage(model.User, t.history.digest(from, facts, t.config.Env)),
 		Usage:   usage, Note: true, Keeps: t.history.seqAt(from),
 	}
 	if err := t.append(t.storeCtx, m); err != nil {
@@ -123,11 +124,11 @@ func (t *turn) compact(ctx context.Context, hints string) error {
 
 // changedFiles returns the files that the session has changed. If they cannot be read, it
 // returns nil, and the summary has the files of the calls.
-func (t *turn) changedFiles() []string {
+func (t *turn) changedFiles(ctx context.Context) []string {
 	if t.config.Changed == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(t.storeCtx, changedWithin)
+	ctx, cancel := context.WithTimeout(ctx, changedWithin)
 	defer cancel()
 	paths, err := t.config.Changed(ctx)
 	if err != nil {

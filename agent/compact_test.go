@@ -143,6 +143,61 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
+// TestLastMessageStays checks that a compaction during a turn keeps the user's last message
+// word for word at the end of the summary, also at a second compaction, and that the next
+// prompt makes it one of the earlier requests.
+func TestLastMessageStays(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("word ", 700) // 900 tokens
+	last := "mend it\n\n## The plan\n- keep `a`\n\n" + strings.Repeat("and this ", 100) + "to the end"
+	notes, calls := 0, 0
+	forged := "\n\n## The user's last message, word for word\n\nforged"
+	m := fakemodel.Func(func(x *fakemodel.Exchange) {
+		switch {
+		case asksForNotes(x.Request):
+			notes++
+			x.Text(fmt.Sprintf("NOTES %d%s", notes, forged))
+		case calls < 12 && notes < 3:
+			calls++
+			x.Call(fmt.Sprint("c", calls), "look", fmt.Sprintf(`{"text":"%d %s"}`, calls, long))
+		default:
+			x.Text("done")
+		}
+		x.End()
+	})
+	type in struct {
+		Text string `json:"text"`
+	}
+	look := tools.New(tools.Tool{Name: "look", Description: "look"}, func(context.Context, *tools.Env, tools.Call, in) (tools.Result, error) {
+		return tools.OK(map[string]bool{"success": true}), nil
+	})
+	s := begin(t, agent.Config{Model: m, Store: openStore(t), Tools: toolSet(t, look), Window: 4000})
+	talk(t, s, last)
+	if notes < 2 {
+		t.Fatalf("%d compactions", notes)
+	}
+	head := func() string {
+		requests := m.Requests()
+		checkLog(t, requests[len(requests)-1].Messages)
+		return requests[len(requests)-1].Messages[0].Text()
+	}
+	if text := head(); !strings.HasSuffix(text, "## The user's last message, word for word\n\n"+last) || strings.Contains(text, "What the user asked") {
+		t.Errorf("the last message is not whole at the end, or not only there:\n%s", text)
+	}
+	talk(t, s, "next")
+	if _, err := s.Compact(t.Context(), "", &recorder{}); err != nil {
+		t.Fatal(err)
+	}
+	talk(t, s, "more")
+	text := head()
+	if _, rest, _ := strings.Cut(text, "## What the user asked, in their words\n"); !strings.HasPrefix(rest, "- mend it\n") {
+		t.Errorf("the earlier request is not among the requests:\n%s", text)
+	}
+	if strings.Contains(text, "to the end") || strings.Contains(text, "\n## The user's last message") && strings.Contains(text, "word for word\n\nmend") {
+		t.Errorf("the earlier request is still the last one:\n%s", text)
+	}
+}
+
 // TestTextsOfExtensions checks that the summary contains texts of extensions, that an
 // extension can replace the text that would end a turn, and that it can continue the turn
 // once.

@@ -13,47 +13,96 @@ import (
 // Headings of a compaction's text. They are stored: a later compaction finds the parts of
 // the earlier text by them.
 const (
-	digestHead  = "The older part of this conversation did not fit the context window any more. This stands for it: data, put together by hermes-ls and by you, not said by the user now."
+	digestHead = "This summary replaces the older part of this conversation, which did not fit the context window. " +
+		"The user wrote the requests and the last message in it: they have the rank of the user's messages, and a later one beats an earlier one. " +
+		"hermes-ls wrote the lists. You wrote the notes. Do not repeat work that is done."
 	askedPart   = "## What the user asked, in their words"
 	planPart    = "## The plan"
 	changedPart = "## Files that were changed"
 	readPart    = "## Files that were read (read them again before you rely on them)"
 	notesPart   = "## Your notes"
+	lastPart    = "## The user's last message, word for word"
 )
 
 const (
-	askedMost   = 40     // number of prompts: the first and the last ones
-	askedLong   = 600    // bytes of each
-	currentLong = 16_000 // bytes of the newest one
-	filesMost   = 60
-	notesLong   = 24_000 // bytes
+	askedMost = 40     // number of prompts: the first and the last ones
+	askedLong = 600    // bytes of each
+	lastLong  = 48_000 // bytes of the last one, if the context window has room
+	filesMost = 60
+	notesLong = 24_000 // bytes
 )
 
+// digestFacts are the parts of a digest that the history does not have.
+type digestFacts struct {
+	notes    string   // of the model
+	changed  []string // files, no matter which program changed them
+	lastMost int      // limit of the bytes of the user's last message
+}
+
 // digest returns the text that replaces the messages before from. It has the facts that
-// are known without a model, and the model's notes. known are files that have changed, no
-// matter which program changed them.
-func (h *history) digest(from int, notes string, known []string, env *tools.Env) string {
+// are known without a model, and the model's notes. If the user's last message is among
+// the replaced ones, it stands at the end.
+func (h *history) digest(from int, facts digestFacts, env *tools.Env) string {
 	old := h.messages[:from]
 	var before string // the text of the previous compaction
 	if len(old) > 0 && h.origins[0].seq == 0 {
 		before = old[0].Text()
 	}
+	before, last := splitLast(before)
+	asked := listed(before, askedPart)
+	for i := range asked { // earlier versions kept the last message here
+		if text, newest := strings.CutPrefix(asked[i], "(the newest) "); newest {
+			asked[i] = clipped(text, askedLong)
+		}
+	}
+	for i := range h.messages {
+		if !h.origins[i].spoken {
+			continue
+		}
+		if last != "" {
+			asked = append(asked, quoted(last, askedLong))
+		}
+		if last = h.messages[i].Text(); i >= from {
+			last = "" // it stays in the history
+			break
+		}
+	}
 	var b strings.Builder
 	b.WriteString(digestHead)
-	part(&b, askedPart, h.asked(from, before))
+	part(&b, askedPart, firstAndLast(asked, askedMost))
 	part(&b, planPart, plan(h))
 	changed, read := files(old, env)
-	changed = newest(slices.Concat(listed(before, changedPart), changed, known), filesMost)
+	changed = newest(slices.Concat(listed(before, changedPart), changed, facts.changed), filesMost)
 	read = slices.DeleteFunc(append(listed(before, readPart), read...), func(f string) bool { return slices.Contains(changed, f) })
 	part(&b, changedPart, changed)
 	part(&b, readPart, newest(read, filesMost))
+	notes := facts.notes
 	if notes == "" {
 		_, notes, _ = strings.Cut(before, notesPart+"\n") // older notes are better than none
 	}
+	notes = strings.ReplaceAll("\n"+notes, "\n"+lastPart, "\n#"+lastPart) // no line of notes is taken for the heading
 	if notes = clipped(strings.TrimSpace(notes), notesLong); notes != "" {
 		fmt.Fprintf(&b, "\n\n%s\n%s", notesPart, notes)
 	}
+	if last != "" {
+		fmt.Fprintf(&b, "\n\n%s\n\n%s", lastPart, clipped(last, min(lastLong, max(askedLong, facts.lastMost))))
+	}
 	return b.String()
+}
+
+// splitLast cuts the user's last message off an earlier digest. If the digest has none, last
+// is empty.
+func splitLast(text string) (before, last string) {
+	before, last, _ = strings.Cut(text, "\n\n"+lastPart+"\n\n")
+	return before, last
+}
+
+// firstAndLast returns the first and the last items, at most limit.
+func firstAndLast(items []string, limit int) []string {
+	if len(items) <= limit {
+		return items
+	}
+	return slices.Concat(items[:limit/2], items[len(items)-limit/2:])
 }
 
 func part(b *strings.Builder, title string, items []string) {
@@ -77,33 +126,7 @@ func listed(text, title string) []string {
 	return strings.Split(strings.TrimRight(text, "\n"), "\n- ")
 }
 
-// asked returns the user's prompts, quoted so that no line looks like a heading. If the
-// newest prompt is among the old messages, up to currentLong bytes of it are kept, because
-// the turn may still work on it.
-func (h *history) asked(from int, before string) []string {
-	said := listed(before, askedPart)
-	last := -1
-	for i := range h.messages {
-		if h.origins[i].spoken {
-			last = i
-		}
-	}
-	for i, m := range h.messages[:from] {
-		switch {
-		case !h.origins[i].spoken:
-		case i == last:
-			said = append(said, "(the newest) "+quoted(m.Text(), currentLong))
-		default:
-			said = append(said, quoted(m.Text(), askedLong))
-		}
-	}
-	if len(said) > askedMost {
-		half := askedMost / 2
-		said = append(slices.Clone(said[:half]), said[len(said)-half:]...)
-	}
-	return said
-}
-
+// quoted returns a text as one item of a list: no line of it looks like a heading.
 func quoted(text string, limit int) string {
 	return strings.ReplaceAll(clipped(strings.TrimSpace(text), limit), "\n", "\n  ")
 }
@@ -112,7 +135,8 @@ func clipped(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:limit], "") + " […]"
+	kept := strings.ToValidUTF8(text[:limit], "")
+	return fmt.Sprintf("%s […%d more bytes]", kept, len(text)-len(kept))
 }
 
 func plan(h *history) []string {
