@@ -12,8 +12,6 @@ import (
 // analyzer judges one command with all that it runs, and collects the effects.
 type analyzer struct {
 	tracks
-	environments *environments
-
 	funcs   map[string][]*syntax.Stmt // every definition met
 	used    map[*syntax.Stmt]bool     // bodies that were called
 	aliases map[string]bool
@@ -26,6 +24,9 @@ type analyzer struct {
 	depth      int // nesting of statements and of code within code
 	forks      int // pipelines and background jobs around the current statement
 	substDepth int
+	unrolled   int // how often the bodies of the loops around the statement are judged
+
+	takesDefault, metDefault bool // see alternatives
 }
 
 // budget is how much was judged.
@@ -42,14 +43,13 @@ type frame struct {
 
 const (
 	maxSteps = 10000
-	maxCwds  = 32 // folders that a command may be in, before that is unknown
 	maxWork  = 8 << 20
 	maxDepth = 100
 	maxNest  = 400 // brackets open at once, before parsing
 )
 
 func newAnalyzer(src string, p Scope) *analyzer {
-	j := &analyzer{environments: new(environments), funcs: map[string][]*syntax.Stmt{}, used: map[*syntax.Stmt]bool{}, aliases: map[string]bool{}}
+	j := &analyzer{funcs: map[string][]*syntax.Stmt{}, used: map[*syntax.Stmt]bool{}, aliases: map[string]bool{}}
 	j.scope, j.src = p, src
 	return j
 }
@@ -84,7 +84,7 @@ func (j *analyzer) source(src string, st *state, outer *call) {
 	j.subscripts(file)
 	began := st.clone()
 	s := shell{j, st}
-	s.stmts(file.Stmts)
+	st.become(s.stmts(file.Stmts))
 	if outer != nil {
 		return
 	}
@@ -171,7 +171,7 @@ func (j *analyzer) code(c *call, f field) {
 	if strings.ContainsAny(text, unknown+fresh+number) {
 		text = strings.NewReplacer(unknown, "${__unseen}", fresh, "${__unseen}", number, "0").Replace(text)
 	}
-	st := &state{cwds: c.st.cwds}
+	st := &state{cwd: c.st.cwd}
 	if c.st.vars != nil {
 		st.forget()
 	}
@@ -181,17 +181,16 @@ func (j *analyzer) code(c *call, f field) {
 // subsource judges code that a command runs. Its findings have keys of their
 // own, unless the command is run by another one that changes their meaning, such as sudo.
 func (j *analyzer) subsource(text string, st *state, c *call) {
-	rememberAs, saved := j.rememberAs, j.environments
+	rememberAs := j.rememberAs
 	if j.rememberAs == "" && len(c.words) > 0 && programName(c.words[0].text) != c.name {
 		j.rememberAs = j.key(c)
 	}
-	j.environments = new(environments)
 	if !slices.Contains(j.running, text) { // code that runs itself is judged once
 		j.running = append(j.running, text)
 		j.source(text, st, c)
 		j.running = j.running[:len(j.running)-1]
 	}
-	j.rememberAs, j.environments = rememberAs, saved
+	j.rememberAs = rememberAs
 }
 
 // callFunction judges the bodies of a function with its arguments in place.
@@ -208,10 +207,13 @@ func callFunction(j *analyzer, c *call, bodies []*syntax.Stmt) {
 			continue
 		}
 		j.frames = append(j.frames, frame{body, j.forks})
-		args, known, saved := c.st.args, c.st.argsKnown, j.environments
-		c.st.args, c.st.argsKnown, j.environments = c.args, !unseen(c.args), new(environments)
-		shell{j, c.st}.stmt(body)
-		c.st.args, c.st.argsKnown, j.environments = args, known, saved
+		args, known := c.st.args, c.st.argsKnown
+		c.st.args, c.st.argsKnown = c.args, !unseen(c.args)
+		out := shell{j, c.st}.stmt(body)
+		for _, st := range out {
+			st.args, st.argsKnown = args, known
+		}
+		c.st.become(out)
 		j.frames = j.frames[:len(j.frames)-1]
 	}
 }
@@ -263,24 +265,22 @@ func (j *analyzer) call(c *call) {
 // runsMade judges the running of a file that the command itself has made, and tells
 // whether it is one.
 func runsMade(j *analyzer, c *call, f field) bool {
-	for _, name := range absolute(c.st, f.text) {
-		made, ok := j.written[cleanPath(name)]
-		if !ok || !made.some || f.open() {
-			continue
-		}
-		inner := *c
-		inner.name = interpreterOf(c.name, name, made.text)
-		switch {
-		case made.how != "":
-			j.note(Asks, made.how, j.whole())
-		case contains("source .", inner.name), strings.HasSuffix(inner.name, "sh"):
-			j.shellFile(c, made.text)
-		case contains("python pypy ipython py perl ruby php lua luajit", inner.name) || in("javascript-program", inner.name):
-			read(j, &inner, made.text)
-		}
-		return true
+	name := absolute(c.st, f.text)
+	made := j.written[cleanPath(name)]
+	if !made.some || f.open() || name == "" {
+		return false
 	}
-	return false
+	inner := *c
+	inner.name = interpreterOf(c.name, name, made.text)
+	switch {
+	case made.how != "":
+		j.note(Asks, made.how, j.whole())
+	case contains("source .", inner.name), strings.HasSuffix(inner.name, "sh"):
+		j.shellFile(c, made.text)
+	case contains("python pypy ipython py perl ruby php lua luajit", inner.name) || in("javascript-program", inner.name):
+		read(j, &inner, made.text)
+	}
+	return true
 }
 
 // interpreterOf returns the program that runs a file: a shell that is given it, else that of

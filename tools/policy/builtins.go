@@ -115,7 +115,7 @@ func builtin(j *analyzer, c *call) {
 				j.ask(c, "sets variables that cannot be seen")
 			case ok:
 				j.variableSet(c, name, val)
-				c.st.set(name, []value{{text: val}})
+				c.st.set(name, field{text: val})
 			}
 		}
 	case "read", "mapfile", "readarray", "getopts", "unset":
@@ -154,17 +154,15 @@ func changeFolder(j *analyzer, c *call) {
 	}
 	switch {
 	case c.name == "popd", to.text == "-", to.glob, c.name == "pushd" && to.text == "":
-		c.st.cwds = []string{unknown}
+		c.st.cwd = unknown
 	case to.text == "":
-		c.st.cwds = []string{shell{j, c.st}.home()}
+		c.st.cwd = shell{j, c.st}.home()
 	default:
-		c.st.cwds = absolute(c.st, to.text)
-		for i, d := range c.st.cwds {
-			if !strings.ContainsAny(d, unknown+fresh) {
-				c.st.cwds[i] = cleanPath(d)
-			} else if strings.HasPrefix(d, unknown) {
-				c.st.cwds[i] = unknown
-			}
+		c.st.cwd = absolute(c.st, to.text)
+		if !strings.ContainsAny(c.st.cwd, unknown+fresh) {
+			c.st.cwd = cleanPath(c.st.cwd)
+		} else if strings.HasPrefix(c.st.cwd, unknown) {
+			c.st.cwd = unknown
 		}
 	}
 }

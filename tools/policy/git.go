@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -13,11 +12,9 @@ func git(j *analyzer, c *call) {
 	for _, opt := range o.list {
 		switch opt.name {
 		case "C", "work-tree":
-			st.cwds = absolute(st, opt.value.text)
+			st.chdir(opt.value.text)
 		case "git-dir":
-			if at := absolute(st, strings.TrimSuffix(strings.TrimSuffix(opt.value.text, "/"), ".git")); len(at) > 0 {
-				st.cwds = at
-			}
+			st.chdir(strings.TrimSuffix(strings.TrimSuffix(opt.value.text, "/"), ".git"))
 		}
 	}
 	j.foreign = j.foreign || !p.opensWith(c.args)
@@ -25,7 +22,7 @@ func git(j *analyzer, c *call) {
 		return
 	}
 	if len(o.list) > 0 { // for deny rules: the command without the options before its verb
-		j.commands = append(j.commands, visible(render(append([]field{{text: "git"}}, o.rest...))))
+		j.saw(visible(render(append([]field{{text: "git"}}, o.rest...))))
 	}
 	g := &call{name: o.rest[0].text, args: o.rest[1:], words: c.words, st: st}
 	p = rulesOf("git " + g.name)
@@ -34,14 +31,10 @@ func git(j *analyzer, c *call) {
 	if !p.opensWith(g.args) || hasWord(g.args, "foreach") {
 		j.foreign = true // an option, or an alias, may run something
 	}
-	for _, cwd := range st.cwds {
-		if !contains("init clone help version --version --help", g.name) && len(j.repository(cwd)) == 0 {
-			j.foreign = true // the settings of another repository may run programs
-		}
+	if !contains("init clone help version --version --help", g.name) && len(j.repository(st.cwd)) == 0 {
+		j.foreign = true // the settings of another repository may run programs
 	}
-	if !in("git-harmless-outside", g.name) && len(j.scope.Roots) > 0 && slices.ContainsFunc(st.cwds, func(cwd string) bool {
-		return !strings.HasPrefix(cwd, unknown) && !j.scope.inside(cleanPath(cwd)) && !j.scope.ownTemp(cleanPath(cwd))
-	}) {
+	if cwd := cleanPath(st.cwd); !in("git-harmless-outside", g.name) && len(j.scope.Roots) > 0 && st.cwd != "" && !strings.HasPrefix(cwd, unknown) && !j.scope.inside(cwd) && !j.scope.ownTemp(cwd) {
 		j.ask(g, "changes a repository outside the workspace")
 	}
 	if j.apply(g, p) {
@@ -104,7 +97,7 @@ func gitConfig(j *analyzer, c *call) {
 	}
 	key, val := rest[0].text, rest[1].text
 	if rest[0].seen() && rest[1].seen() {
-		j.settings = append(j.settings, strings.ToLower(key)+"="+val)
+		j.settings = union(j.settings, []string{strings.ToLower(key) + "=" + val})
 	}
 	if gitRuns(key, val) {
 		j.ask(c, "has a git setting that runs programs ("+visible(key)+")")

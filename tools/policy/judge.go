@@ -331,15 +331,13 @@ func (t *terms) do(r rule) bool {
 			return j.apply(&inner, rulesOf(r.what[0]+" "+rest[0].text))
 		}
 	case "configures":
-		for _, cwd := range c.st.cwds {
-			for _, dir := range j.repository(cwd) {
-				j.open(dir + "/" + r.what[0])
-			}
+		for _, dir := range j.repository(c.st.cwd) {
+			j.open(dir + "/" + r.what[0])
 		}
 	case "makes":
 		for _, to := range t.operands(r.what[:1]) {
 			for _, from := range t.operands(r.what[1:]) {
-				j.makes(c.st, to, absolute(c.st, from.text)...)
+				j.makes(c.st, to, absolute(c.st, from.text))
 			}
 		}
 	case "listens":
@@ -522,7 +520,7 @@ func joined(args []field) field {
 // effects require approval and are never blocked.
 func within(j *analyzer, c *call, args []field) {
 	inner := c.with(args)
-	inner.st = &state{cwds: []string{unknown}}
+	inner.st = &state{cwd: unknown}
 	elsewhere, scope, before := j.elsewhere, j.scope, len(j.findings)
 	j.elsewhere, j.scope = true, Scope{Home: scope.Home, Roots: []string{"/"}} // nothing there is ours
 	j.call(inner)

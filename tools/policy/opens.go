@@ -73,14 +73,12 @@ func (o *opening) open(name string) {
 // openNamed notes the paths that a command itself removes or moves: a folder may hold places
 // that are protected. Of a pattern that is the folder in which it is matched.
 func (o *opening) openNamed(c *call, targets ...field) {
-	for _, t := range targets {
-		for _, name := range absolute(c.st, t.text) {
-			if t.glob {
-				name = name[:strings.LastIndexByte(name[:strings.IndexAny(name+"*", "*?[")], '/')+1]
-			}
-			if name != "" && o.scope.inside(cleanPath(name)) {
-				o.open(name)
-			}
+	for t, name := range named(c, targets) {
+		if t.glob {
+			name = name[:strings.LastIndexByte(name[:strings.IndexAny(name+"*", "*?[")], '/')+1]
+		}
+		if name != "" && o.scope.inside(cleanPath(name)) {
+			o.open(name)
 		}
 	}
 }
@@ -120,27 +118,23 @@ func (o *opening) repository(dir string) []string {
 
 // writes judges arguments as files that a command writes, creates or deletes.
 func (o *opening) writes(c *call, targets ...field) {
-	for _, t := range targets {
-		for _, name := range absolute(c.st, t.text) {
-			a := o.scope.written(name)
-			if a.level == Runs && t.glob {
-				a = matches(name)
-			}
-			o.accessed(c, name, a)
-			o.recordWrite(name)
+	for t, name := range named(c, targets) {
+		a := o.scope.written(name)
+		if a.level == Runs && t.glob {
+			a = matches(name)
 		}
+		o.accessed(c, name, a)
+		o.recordWrite(name)
 	}
 }
 
 // protected judges targets only by names that are protected in every folder.
 func (o *opening) protected(c *call, targets ...field) {
-	for _, t := range targets {
-		for _, name := range absolute(c.st, t.text) {
-			if a := o.scope.written(name); a.level == Refused || a.settings {
-				o.accessed(c, name, a)
-			}
-			o.recordWrite(name)
+	for _, name := range named(c, targets) {
+		if a := o.scope.written(name); a.level == Refused || a.settings {
+			o.accessed(c, name, a)
 		}
+		o.recordWrite(name)
 	}
 }
 
@@ -162,26 +156,24 @@ func (o *opening) recordWrite(name string) {
 	switch {
 	case o.elsewhere, strings.HasPrefix(name, unknown), strings.HasPrefix(name, fresh):
 	case marked(name):
-		o.commands = append(o.commands, "write "+visible(name))
+		o.saw("write " + visible(name))
 	default:
 		name = cleanPath(name)
-		o.commands = append(o.commands, "write "+Escape(name))
-		if o.scope.Resolve != nil && o.scope.Resolve(name) != name {
-			o.commands = append(o.commands, "write "+Escape(o.scope.Resolve(name)))
+		o.saw("write " + Escape(name))
+		if o.scope.Resolve != nil {
+			o.saw("write " + Escape(o.scope.Resolve(name)))
 		}
 	}
 }
 
 // destroys blocks the deletion or replacement of protected folders.
 func (o *opening) destroys(c *call, deep bool, targets ...field) {
-	for _, t := range targets {
-		for _, name := range absolute(c.st, t.text) {
-			if strings.HasPrefix(name, unknown) || strings.HasPrefix(name, fresh) {
-				continue
-			}
-			if why := o.scope.protects(name, deep); why != "" {
-				o.refuse(c, why)
-			}
+	for _, name := range named(c, targets) {
+		if strings.HasPrefix(name, unknown) || strings.HasPrefix(name, fresh) {
+			continue
+		}
+		if why := o.scope.protects(name, deep); why != "" {
+			o.refuse(c, why)
 		}
 	}
 }

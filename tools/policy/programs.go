@@ -173,7 +173,7 @@ func copyFiles(j *analyzer, c *call) {
 		if to.text == "" {
 			continue
 		}
-		j.makes(c.st, to, absolute(c.st, strings.TrimSuffix(s.text, "/"))...)
+		j.makes(c.st, to, absolute(c.st, strings.TrimSuffix(s.text, "/")))
 		if strings.Contains(s.text, "/bin/") && isDangerous(programName(s.text)) {
 			j.ask(c, "gives a program that deletes, or runs others, another place or name")
 		}
@@ -201,7 +201,7 @@ func copyFiles(j *analyzer, c *call) {
 
 // links judges the target of a link: a write through it must not avoid the checks of paths.
 func links(j *analyzer, c *call, target field) {
-	for _, name := range absolute(c.st, target.text) {
+	for _, name := range named(c, []field{target}) {
 		switch a := j.scope.written(name); a.level {
 		case Refused:
 			j.refuse(c, a.reason)

@@ -44,15 +44,15 @@ func runMake(j *analyzer, c *call) {
 	inner := &call{name: c.name, words: c.words, st: c.st.clone()}
 	for _, opt := range o.list {
 		if opt.name == "C" || opt.double && opt.name == "directory" {
-			inner.st.cwds = absolute(inner.st, opt.value.text)
+			inner.st.chdir(opt.value.text)
 		}
 	}
 	j.ran(inner, names...)
-	if !strings.HasSuffix(c.name, "make") || len(inner.st.cwds) != 1 || marked(inner.st.cwds[0]) {
+	if !strings.HasSuffix(c.name, "make") || marked(inner.st.cwd) {
 		return
 	}
 	for _, name := range names {
-		if f := j.recipeFile(absolute(inner.st, name)[0], readMakefile); f != nil {
+		if f := j.recipeFile(absolute(inner.st, name), readMakefile); f != nil {
 			vars, targets := map[string]string{}, []string(nil)
 			for _, a := range o.rest {
 				if name, val, ok := strings.Cut(a.text, "="); ok {
@@ -76,7 +76,7 @@ func runScripts(j *analyzer, c *call) {
 	inner := &call{name: c.name, words: c.words, st: c.st.clone()}
 	for _, opt := range o.list {
 		if opt.name == "C" || opt.double && contains("prefix cwd dir", opt.name) {
-			inner.st.cwds = absolute(c.st, opt.value.text)
+			inner.st.chdir(opt.value.text)
 		}
 	}
 	verb := "" // yarn alone installs
@@ -94,14 +94,14 @@ func runScripts(j *analyzer, c *call) {
 	case !known:
 		scripts = reasonIn("package-verb", "install")
 	}
-	if len(inner.st.cwds) != 1 || marked(inner.st.cwds[0]) {
+	if marked(inner.st.cwd) {
 		return
 	}
-	for root := cleanPath(inner.st.cwds[0]); ; root = path.Dir(root) {
+	for root := cleanPath(inner.st.cwd); ; root = path.Dir(root) {
 		file := path.Join(root, "package.json")
 		j.ran(inner, file)
 		if f := j.recipeFile(file, readManifest); f != nil {
-			inner.st.cwds = []string{root}
+			inner.st.cwd = root
 			j.make(inner, f, nil, strings.Fields(scripts))
 			return
 		}
@@ -113,9 +113,10 @@ func runScripts(j *analyzer, c *call) {
 
 // recipeFile returns the content of a file, or nil. Each file is read once.
 func (j *analyzer) recipeFile(name string, read func(text string) *recipeFile) *recipeFile {
-	if name = cleanPath(name); j.scope.Read == nil || j.elsewhere || marked(name) {
+	if name == "" || j.scope.Read == nil || j.elsewhere || marked(name) {
 		return nil
 	}
+	name = cleanPath(name)
 	f, known := j.recipes.files[name]
 	if !known {
 		if text, ok := j.scope.Read(name); ok && len(text) <= 1<<20 {
@@ -132,7 +133,7 @@ func (j *analyzer) recipeFile(name string, read func(text string) *recipeFile) *
 // make judges the recipes of targets and of their prerequisites, each once.
 func (j *analyzer) make(c *call, f *recipeFile, vars map[string]string, targets []string) {
 	r := &j.recipes
-	key := strings.Join(append([]string{c.st.cwds[0], j.rememberAs, render(c.args)}, targets...), "\x00")
+	key := strings.Join(append([]string{c.st.cwd, j.rememberAs, render(c.args)}, targets...), "\x00")
 	for name, val := range vars {
 		key += "\x00" + name + "=" + val
 	}
@@ -147,7 +148,7 @@ func (j *analyzer) make(c *call, f *recipeFile, vars map[string]string, targets 
 	if wrapped := len(c.words) > 0 && programName(c.words[0].text) != c.name; rememberAs == "" && wrapped {
 		j.rememberAs = j.key(c)
 	}
-	inner := &call{name: c.name, words: c.words, st: &state{cwds: c.st.cwds}}
+	inner := &call{name: c.name, words: c.words, st: &state{cwd: c.st.cwd}}
 	seen := map[string]bool{}
 	run := func(lines []string) {
 		for _, line := range lines {

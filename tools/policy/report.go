@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"cmp"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -39,10 +41,7 @@ type finding struct {
 
 // start returns the state in which the whole source begins.
 func (r *report) start() *state {
-	if r.scope.Cwd == "" {
-		return &state{cwds: []string{unknown}}
-	}
-	return &state{cwds: []string{r.scope.Cwd}}
+	return &state{cwd: cmp.Or(r.scope.Cwd, unknown)}
 }
 
 // note records a finding under a key.
@@ -82,13 +81,13 @@ func (r *report) inFolder(st *state, key string) string {
 	if st == nil || len(r.scope.Roots) == 0 {
 		return key
 	}
-	if len(st.cwds) != 1 || strings.Contains(st.cwds[0], unknown) {
+	if marked(st.cwd) {
 		if r.scope.Cwd == "" {
 			return key
 		}
 		return r.whole()
 	}
-	root, cwd := cleanPath(r.scope.Roots[0]), cleanPath(st.cwds[0])
+	root, cwd := cleanPath(r.scope.Roots[0]), cleanPath(st.cwd)
 	if cwd == root {
 		return key
 	}
@@ -111,15 +110,14 @@ func visible(s string) string {
 	return Escape(strings.NewReplacer(unknown, "$…", fresh, "$…", number, "$…").Replace(s))
 }
 
+// saw keeps a text that deny rules match.
+func (r *report) saw(text string) { r.commands = union(r.commands, []string{text}) }
+
 // record keeps a command for deny rules: as it was written, by the name of its program, and
 // from the subcommand on, as in "npm --silent publish": without the options before it and
 // their possible values.
 func (r *report) record(c *call) {
-	add := func(args []field) {
-		if text := visible(render(args)); !slices.Contains(r.commands, text) {
-			r.commands = append(r.commands, text)
-		}
-	}
+	add := func(args []field) { r.saw(visible(render(args))) }
 	add(c.args)
 	name, args := []field{{text: c.name}}, c.args[1:]
 	if c.args[0].text != c.name {
@@ -155,20 +153,30 @@ func programName(text string) string {
 	return name
 }
 
-// absolute returns the paths that an argument may stand for.
-func absolute(st *state, name string) []string {
+// absolute returns the path that an argument stands for. If the argument is empty, it returns "".
+func absolute(st *state, name string) string {
 	if name == "" {
-		return nil
+		return ""
 	}
 	name = slashes(name)
 	if name[0] == '/' || strings.HasPrefix(name, unknown) || strings.HasPrefix(name, fresh) || len(name) > 1 && name[1] == ':' {
-		return []string{name}
+		return name
 	}
-	out := make([]string, 0, len(st.cwds))
-	for _, cwd := range st.cwds {
-		out = append(out, strings.TrimSuffix(cwd, "/")+"/"+name)
+	return strings.TrimSuffix(st.cwd, "/") + "/" + name
+}
+
+// chdir changes the folder, unless the name is empty.
+func (s *state) chdir(name string) { s.cwd = cmp.Or(absolute(s, name), s.cwd) }
+
+// named yields the arguments of a command that are paths, with their absolute paths.
+func named(c *call, args []field) iter.Seq2[field, string] {
+	return func(yield func(field, string) bool) {
+		for _, f := range args {
+			if name := absolute(c.st, f.text); name != "" && !yield(f, name) {
+				return
+			}
+		}
 	}
-	return out
 }
 
 func slashes(name string) string { return strings.ReplaceAll(name, `\`, "/") }

@@ -7,7 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// shell evaluates statements of the shell. Its methods change the state.
+// shell evaluates statements of the shell in one state. Its methods change the state, or
+// return the states that may follow.
 type shell struct {
 	*analyzer
 	*state
@@ -16,17 +17,38 @@ type shell struct {
 // fork returns a shell with a state of its own, as of a subshell or a branch.
 func (s shell) fork() shell { return shell{s.analyzer, s.clone()} }
 
-func (s shell) stmts(list []*syntax.Stmt) {
-	for _, stmt := range list {
-		s.stmt(stmt)
+// each evaluates something in each of several states.
+func (s shell) each(list []*state, do func(shell) []*state) (out []*state) {
+	for _, st := range list {
+		out = append(out, do(shell{s.analyzer, st})...)
 	}
+	return merge(out)
 }
 
-func (s shell) stmt(stmt *syntax.Stmt) {
+func (s shell) stmts(list []*syntax.Stmt) []*state {
+	states := []*state{s.state}
+	for _, stmt := range list {
+		states = s.each(states, func(s shell) []*state { return s.stmt(stmt) })
+	}
+	return states
+}
+
+// branch evaluates statements on a copy of the state. If they leave the script or the loop, no
+// state follows.
+func (s shell) branch(list []*syntax.Stmt) []*state {
+	out := s.fork().stmts(list)
+	if ends(list) {
+		return nil
+	}
+	return out
+}
+
+func (s shell) stmt(stmt *syntax.Stmt) []*state {
 	if stmt == nil || !s.enter() {
-		return
+		return []*state{s.state}
 	}
 	defer s.leave()
+	outer := s
 	if stmt.Background || stmt.Coprocess || stmt.Disown {
 		s = s.fork()
 		s.forks++
@@ -37,33 +59,37 @@ func (s shell) stmt(stmt *syntax.Stmt) {
 	for _, r := range stmt.Redirs {
 		s.stdin = s.redirect(stmt, r)
 	}
-	s.command(stmt.Cmd)
+	out := s.command(stmt.Cmd)
+	if s != outer {
+		return []*state{outer.state}
+	}
+	return out
 }
 
-func (s shell) command(cmd syntax.Command) {
+// command judges a command and returns the states that may follow.
+func (s shell) command(cmd syntax.Command) []*state {
 	switch c := cmd.(type) {
 	case nil:
 	case *syntax.CallExpr:
-		s.simple(c)
+		return s.simple(c)
 	case *syntax.DeclClause:
-		s.declare(c)
+		return s.defaulted(func(s shell) { s.declare(c) })
 	case *syntax.BinaryCmd:
-		s.binary(c)
+		return s.binary(c)
 	case *syntax.Block:
-		s.stmts(c.Stmts)
+		return s.stmts(c.Stmts)
 	case *syntax.Subshell:
 		s.fork().stmts(c.Stmts)
 	case *syntax.IfClause:
-		s.conditional(c)
+		return s.conditional(c)
 	case *syntax.WhileClause:
-		s.loop(func(s shell) {
-			s.stmts(c.Cond)
-			s.stmts(c.Do)
+		return s.loop([]field{{}, {}}, func(s shell, _ field) []*state {
+			return s.each(s.stmts(c.Cond), func(s shell) []*state { return s.stmts(c.Do) })
 		})
 	case *syntax.ForClause:
-		s.forLoop(c)
+		return s.forLoop(c)
 	case *syntax.CaseClause:
-		s.cases(c)
+		return s.cases(c)
 	case *syntax.FuncDecl:
 		s.foreign = true // it may take the place of a program
 		for _, n := range append(c.Names, c.Name) {
@@ -72,7 +98,7 @@ func (s shell) command(cmd syntax.Command) {
 			}
 		}
 	case *syntax.TimeClause:
-		s.stmt(c.Stmt)
+		return s.stmt(c.Stmt)
 	case *syntax.CoprocClause:
 		s.beside(input{some: true}, []*syntax.Stmt{c.Stmt})
 	default:
@@ -83,6 +109,7 @@ func (s shell) command(cmd syntax.Command) {
 			s.forget() // it may assign
 		}
 	}
+	return []*state{s.state}
 }
 
 // beside evaluates statements in a process of their own, which others run beside.
@@ -144,23 +171,20 @@ func (s shell) words(words ...*syntax.Word) {
 	}
 }
 
-func (s shell) conditional(c *syntax.IfClause) {
+func (s shell) conditional(c *syntax.IfClause) []*state {
 	if len(c.Cond) == 0 { // else
-		s.stmts(c.Then)
-		return
+		return s.branch(c.Then)
 	}
-	s.stmts(c.Cond)
-	base, other := s.clone(), s.fork()
-	s.stmts(c.Then)
-	if c.Else != nil {
-		other.conditional(c.Else)
-	}
-	switch {
-	case ends(c.Then):
-		*s.state = *other.state
-	case c.Else == nil || !ends(c.Else.Then):
-		*s.state = *join(base, s.state, other.state)
-	}
+	return s.each(s.stmts(c.Cond), func(s shell) []*state {
+		out := s.branch(c.Then)
+		if c.Else == nil {
+			return append(out, s.state)
+		}
+		if out = append(out, s.conditional(c.Else)...); len(out) == 0 {
+			return []*state{s.state}
+		}
+		return out
+	})
 }
 
 // ends tells whether a list of statements leaves the script or the loop.
@@ -183,93 +207,86 @@ func firstWord(stmt *syntax.Stmt) string {
 	return ""
 }
 
-// loop judges a body that may run never, once, or again after itself.
-func (s shell) loop(body func(shell)) {
-	base, after := s.clone(), s.fork()
-	body(after)
-	if after.vars != base.vars || !slices.Equal(after.cwds, base.cwds) {
-		again := shell{s.analyzer, join(base, base.clone(), after.state)}
-		body(again)
-		after.state = join(base, after.state, again.state)
+// maxItems is how often the bodies of loops within loops are judged.
+const maxItems = 64
+
+// loop judges a body for each item. It may end before any of them.
+func (s shell) loop(items []field, body func(shell, field) []*state) []*state {
+	if len(items)*max(1, s.unrolled) > maxItems {
+		items = []field{anything, anything}
 	}
-	*s.state = *join(base, base.clone(), after.state)
+	outer := s.unrolled
+	s.unrolled = len(items) * max(1, outer)
+	defer func() { s.unrolled = outer }()
+	states := []*state{s.state}
+	all := []*state{s.clone()}
+	for _, item := range items {
+		before := len(all)
+		states = s.each(states, func(s shell) []*state { return body(s.fork(), item) })
+		if all = merge(append(all, states...)); len(all) == before && len(items) == 2 && items[0] == items[1] {
+			break // the same again
+		}
+	}
+	return all
 }
 
-func (s shell) forLoop(c *syntax.ForClause) {
-	var name string
-	var vals []value
-	switch l := c.Loop.(type) {
-	case *syntax.WordIter:
-		name = l.Name.Value
-		s.sets(name, unknown)
-		s.words(l.Items...)
-		vals = s.items(l)
-	default:
-		s.inner(l)
+func (s shell) forLoop(c *syntax.ForClause) []*state {
+	l, ok := c.Loop.(*syntax.WordIter)
+	if !ok {
+		s.inner(c.Loop)
 		s.forget()
+		return s.loop([]field{{}, {}}, func(s shell, _ field) []*state { return s.stmts(c.Do) })
 	}
-	s.loop(func(s shell) {
-		if name != "" {
-			s.set(name, vals)
-		}
-		s.stmts(c.Do)
+	name := l.Name.Value
+	s.sets(name, unknown)
+	s.words(l.Items...)
+	items := s.args
+	switch {
+	case l.InPos.IsValid():
+		items = nil
+		s.alternatives(func() { items = union(items, s.expand(l.Items)) })
+	case !s.argsKnown:
+		items = []field{anything}
+	}
+	if len(items) == 0 {
+		items = []field{{}}
+	}
+	if slices.ContainsFunc(items, func(f field) bool { return !f.seen() }) { // it may stand for several
+		items = append(slices.Clip(items), items...)
+	}
+	out := s.loop(items, func(s shell, item field) []*state {
+		s.set(name, item)
+		return s.stmts(c.Do)
 	})
+	for _, st := range out {
+		st.set(name, anything)
+	}
+	return merge(out)
 }
 
-// items returns the values that a loop variable takes.
-func (s shell) items(l *syntax.WordIter) (vals []value) {
-	if !l.InPos.IsValid() {
-		if !s.argsKnown {
-			return anything
-		}
-		for _, a := range s.args {
-			vals = append(vals, value{a.text, a.glob})
-		}
-		return vals
-	}
-	s.eachEnvironment(func() {
-		for _, f := range s.expand(l.Items) {
-			vals = union(vals, []value{{f.text, f.glob}})
-		}
-	})
-	if len(vals) == 0 {
-		return []value{{}}
-	}
-	return vals
-}
-
-func (s shell) cases(c *syntax.CaseClause) {
+func (s shell) cases(c *syntax.CaseClause) []*state {
 	s.words(c.Word)
-	base, out := s.clone(), s.clone()
+	out := []*state{s.state}
 	for _, item := range c.Items {
 		s.words(item.Patterns...)
-		branch := shell{s.analyzer, base.clone()}
-		branch.stmts(item.Stmts)
-		if !ends(item.Stmts) {
-			out = join(base, out, branch.state)
-		}
+		out = append(out, s.branch(item.Stmts)...)
 	}
-	*s.state = *out
+	return merge(out)
 }
 
-func (s shell) binary(c *syntax.BinaryCmd) {
+func (s shell) binary(c *syntax.BinaryCmd) []*state {
 	switch c.Op {
 	case syntax.Pipe, syntax.PipeAll:
 		s.forks++
 		s.fork().stmt(c.X)
 		s.beside(s.producer(c.X), []*syntax.Stmt{c.Y})
 		s.forks--
+		return []*state{s.state}
 	case syntax.AndStmt:
-		s.chain(andChain(c))
-	default:
-		before := s.clone()
-		s.stmt(c.X)
-		failed := shell{s.analyzer, before.clone()}
-		failed.stmt(c.Y)
-		if !ends([]*syntax.Stmt{c.Y}) {
-			*s.state = *join(before, s.state, failed.state)
-		}
+		return s.chain(andChain(c))
 	}
+	failed := s.fork()
+	return merge(append(s.stmt(c.X), failed.branch([]*syntax.Stmt{c.Y})...))
 }
 
 // andChain returns a, b and c of "a && b && c".
@@ -281,52 +298,57 @@ func andChain(c *syntax.BinaryCmd) []*syntax.Stmt {
 }
 
 // chain judges "a && b && c": within it each knows that those before it have
-// run. After it, the chain may have ended at any of them. An assignment cannot fail.
-func (s shell) chain(list []*syntax.Stmt) {
-	var broken *state
+// run. After it, the chain may have ended behind the first. An assignment cannot fail.
+func (s shell) chain(list []*syntax.Stmt) (broken []*state) {
+	states := []*state{s.state}
 	for i, stmt := range list {
 		if broken == nil && i > 0 {
 			if c, ok := list[i-1].Cmd.(*syntax.CallExpr); !ok || len(c.Args) > 0 {
-				broken = s.clone()
+				for _, st := range states {
+					broken = append(broken, st.clone())
+				}
 			}
 		}
-		s.stmt(stmt)
+		states = s.each(states, func(s shell) []*state { return s.stmt(stmt) })
 	}
-	if broken != nil {
-		*s.state = *join(broken, broken.clone(), s.state)
-	}
+	return merge(append(broken, states...))
 }
 
-// eachEnvironment runs do once for every combination of the values of the variables
-// that do expands.
-func (s shell) eachEnvironment(do func()) {
-	saved := s.environments
-	defer func() { s.environments = saved }()
-	s.environments = new(environments)
-	for n := 0; ; n++ {
-		if n == maxEnvironments || s.work > maxWork {
-			s.environments = &environments{blur: true}
-		}
-		if do(); s.environments.blur || !s.environments.next() {
-			return
-		}
+// alternatives runs a function. If it meets ${x:-y} of which x is not known, it runs again with
+// y in its place.
+func (j *analyzer) alternatives(do func()) {
+	takes, met := j.takesDefault, j.metDefault
+	j.takesDefault, j.metDefault = false, false
+	if do(); j.metDefault {
+		j.takesDefault = true
+		do()
 	}
+	j.takesDefault, j.metDefault = takes, met
+}
+
+// defaulted judges something that changes the state, with all alternatives.
+func (s shell) defaulted(do func(shell)) (out []*state) {
+	s.alternatives(func() {
+		one := s.fork()
+		do(one)
+		out = append(append(out, one.state), one.others...)
+	})
+	for _, st := range out {
+		st.others = nil
+	}
+	return merge(out)
 }
 
 // simple judges assignments, or a command with those before it.
-func (s shell) simple(c *syntax.CallExpr) {
+func (s shell) simple(c *syntax.CallExpr) []*state {
 	for _, a := range c.Assigns {
 		s.assign(a)
 	}
 	if len(c.Args) == 0 {
-		s.keep(c.Assigns)
-		return
+		return s.defaulted(func(s shell) { s.keep(c.Assigns) })
 	}
 	s.words(c.Args...)
-	before, after := s.cwds, []string(nil)
-	s.eachEnvironment(func() {
-		s.cwds = before
-		defer func() { after = union(after, s.cwds) }()
+	return s.defaulted(func(s shell) {
 		args := s.expand(c.Args)
 		words := args
 		if len(c.Assigns) > 0 {
@@ -341,7 +363,6 @@ func (s shell) simple(c *syntax.CallExpr) {
 			s.call(&call{args: args, words: words, st: s.state})
 		}
 	})
-	s.cwds = after
 }
 
 // assign judges the value of an assignment.
@@ -366,24 +387,20 @@ func (s shell) keep(assigns []*syntax.Assign) {
 		if a.Name == nil {
 			continue
 		}
-		name, vals := a.Name.Value, anything
+		name, val := a.Name.Value, anything
 		if a.Array == nil && a.Index == nil {
-			if vals = s.values(a.Value); a.Append {
-				old, ok := s.get(name)
-				if !ok || len(old) != 1 || len(vals) != 1 {
-					vals = anything
-				} else {
-					vals = []value{{text: old[0].text + vals[0].text}}
-				}
+			val = field{text: s.text(a.Value).text}
+			if old, ok := s.get(name); a.Append && ok {
+				val.text = old.text + val.text
+			} else if a.Append {
+				val = anything
 			}
 		}
-		for _, v := range vals {
-			s.variableSet(&call{st: s.state, words: []field{{text: name + "=" + v.text}}}, name, v.text)
-			if subscript().MatchString(v.text) {
-				s.note(Asks, inSubscript, s.whole())
-			}
+		s.variableSet(&call{st: s.state, words: []field{{text: name + "=" + val.text}}}, name, val.text)
+		if subscript().MatchString(val.text) {
+			s.note(Asks, inSubscript, s.whole())
 		}
-		s.set(name, vals)
+		s.set(name, val)
 	}
 }
 

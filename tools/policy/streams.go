@@ -154,14 +154,12 @@ func (s shell) redirect(stmt *syntax.Stmt, r *syntax.Redirect) input {
 		case strings.HasPrefix(target, "/dev/tcp/"):
 			return input{some: true, how: downloads}
 		}
-		names := absolute(s.state, target)
-		for _, name := range names {
-			if in := s.written[cleanPath(name)]; in.some { // the command itself has written it
-				in.files = names
-				return in
-			}
+		if name := absolute(s.state, target); name != "" {
+			in := s.written[cleanPath(name)] // the command itself may have written it
+			in.files = []string{name}
+			return in
 		}
-		return input{files: names}
+		return input{}
 	case syntax.DplIn:
 		if target != "0" && target != "-" {
 			return input{some: true} // a file that was opened before
@@ -172,7 +170,7 @@ func (s shell) redirect(stmt *syntax.Stmt, r *syntax.Redirect) input {
 			return s.stdin
 		}
 	}
-	s.eachEnvironment(func() {
+	s.alternatives(func() {
 		to := s.text(r.Word)
 		to.glob = strings.ContainsAny(to.text, "*?[")
 		s.writes(&call{st: s.state, words: s.statementWords(stmt, r, to)}, to)
@@ -209,7 +207,7 @@ func (s shell) sources(n syntax.Node) (files []string) {
 	add := func(names ...field) {
 		for _, f := range names {
 			if !f.option() && f.text != "" {
-				files = append(files, absolute(s.state, strings.TrimPrefix(f.text, "if="))...)
+				files = append(files, absolute(s.state, strings.TrimPrefix(f.text, "if=")))
 			}
 		}
 	}

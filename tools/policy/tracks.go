@@ -33,8 +33,8 @@ const (
 // ran notes the files that a field may stand for as run by a command.
 func (t *tracks) ran(c *call, names ...string) {
 	for _, name := range names {
-		if !t.elsewhere {
-			t.ranFiles(c, absolute(c.st, name)...)
+		if name = absolute(c.st, name); name != "" && !t.elsewhere {
+			t.ranFiles(c, name)
 		}
 	}
 }
@@ -103,11 +103,10 @@ func (t *tracks) bind(v *Verdict) {
 
 // makes notes that a command makes a file of others.
 func (t *tracks) makes(st *state, to field, from ...string) {
-	for _, name := range absolute(st, to.text) {
-		for _, source := range from {
-			if len(t.made) < maxFiles && !marked(name+source) {
-				t.made = append(t.made, copied{cleanPath(source), cleanPath(name)})
-			}
+	name := absolute(st, to.text)
+	for _, source := range from {
+		if len(t.made) < maxFiles && !marked(name+source) && name != "" && source != "" {
+			t.made = append(t.made, copied{cleanPath(source), cleanPath(name)})
 		}
 	}
 }
@@ -138,21 +137,20 @@ func (t *tracks) put(st *state, target field, in input, more bool) {
 	if target.open() || in.how == "" && !in.known {
 		in = input{}
 	}
-	for _, name := range absolute(st, target.text) {
-		if marked(name) {
-			continue
-		}
-		name = cleanPath(name)
-		if old := t.written[name]; more && old.known && in.known {
-			in.text = old.text + in.text
-		} else if more && old.how != "" {
-			in = old
-		}
-		if t.written == nil {
-			t.written = map[string]input{}
-		}
-		t.written[name] = in
+	name := absolute(st, target.text)
+	if name == "" || marked(name) {
+		return
 	}
+	name = cleanPath(name)
+	if old := t.written[name]; more && old.known && in.known {
+		in.text = old.text + in.text
+	} else if more && old.how != "" {
+		in = old
+	}
+	if t.written == nil {
+		t.written = map[string]input{}
+	}
+	t.written[name] = in
 }
 
 // substitutes notes the files that substitutions within a word read: a command that runs
@@ -213,7 +211,7 @@ func followed(files []string, p Scope) []string {
 			!strings.HasPrefix(first, "#!") && (strings.HasSuffix(name, "sh") || !strings.Contains(name, ".")):
 			j := newAnalyzer(text, p)
 			st := j.start()
-			st.set("0", []value{{text: clean(files[i])}})
+			st.set("0", field{text: clean(files[i])})
 			j.source(text, st, nil)
 			more = j.runFiles
 		}

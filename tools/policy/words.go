@@ -37,7 +37,7 @@ const (
 	maxArgs   = 4096 // arguments of one command; beyond that the last is unknown
 )
 
-// expand returns the arguments that words become in the current environment.
+// expand returns the arguments that words become in the current state.
 func (s shell) expand(words []*syntax.Word) []field {
 	e := expander{s: s, out: make([]field, 0, len(words)+1)}
 	for _, w := range words {
@@ -58,12 +58,6 @@ func (s shell) text(w *syntax.Word) field {
 		return field{}
 	}
 	return e.out[0]
-}
-
-// values returns every text that a word may become where it is not split.
-func (s shell) values(w *syntax.Word) (out []value) {
-	s.eachEnvironment(func() { out = union(out, []value{{text: s.text(w).text}}) })
-	return out
 }
 
 // expander builds fields from the parts of words.
@@ -220,7 +214,7 @@ func (e *expander) add(s string) {
 }
 
 // split adds the text of an unquoted expansion: at white space a field ends.
-func (e *expander) split(v value) {
+func (e *expander) split(v field) {
 	if e.whole {
 		e.dynamic(v.text)
 		return
@@ -274,86 +268,86 @@ func plain(p *syntax.ParamExp) bool {
 		len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
 }
 
-// param returns the value of an expansion of a parameter in the current environment.
-func (s shell) param(p *syntax.ParamExp) value {
+// param returns the value of an expansion of a parameter in the current state.
+func (s shell) param(p *syntax.ParamExp) field {
 	if p.Param == nil || p.Excl {
-		return anything[0]
+		return anything
 	}
 	name := p.Param.Value
 	if name == "BASH_SOURCE" && !p.Length && p.Exp == nil && p.Slice == nil && p.Repl == nil {
 		return s.variable("0") // of a script it is the same
 	}
 	if p.Index != nil {
-		return anything[0]
+		return anything
 	}
 	if p.Length {
-		return value{text: number}
+		return field{text: number}
 	}
 	v := s.variable(name)
 	if plain(p) {
 		return v
 	}
 	if p.Exp == nil {
-		return anything[0]
+		return anything
 	}
 	switch p.Exp.Op {
 	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		if v.text != "" && !strings.Contains(v.text, unknown) {
 			return v
 		}
-		return s.environments.pick("${"+name+":-}", []value{v, {text: s.text(p.Exp.Word).text}})
+		if s.metDefault = true; s.takesDefault {
+			return field{text: s.text(p.Exp.Word).text}
+		}
+		return v
 	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
 		return v
 	}
-	return anything[0]
+	return anything
 }
 
-// variable returns the value of a variable in the current environment.
-func (s shell) variable(name string) value {
+// variable returns the value of a variable in the current state.
+func (s shell) variable(name string) field {
 	switch {
 	case contains("# ? $ ! LINENO RANDOM SECONDS PPID UID EUID BASHPID", name):
-		return value{text: number}
+		return field{text: number}
 	case name == "PWD":
-		return value{text: s.pwd()}
+		return field{text: s.pwd()}
 	case len(name) == 1 && name[0] >= '1' && name[0] <= '9' && s.argsKnown:
 		if i := int(name[0] - '1'); i < len(s.args) {
-			return value{text: s.args[i].text, glob: s.args[i].glob}
+			return s.args[i]
 		}
-		return value{}
+		return field{}
 	}
-	vals, set := s.get(name)
-	if set && !(name == "HOME" && len(vals) == 1 && vals[0].text == unknown && s.scope.Home != "") { // something unseen ran; it is still home
-		return s.environments.pick(name, vals)
+	val, set := s.get(name)
+	if set && !(name == "HOME" && val.text == unknown && s.scope.Home != "") { // something unseen ran; it is still home
+		return val
 	}
 	known, ok := s.scope.Env[name]
 	switch {
 	case name == "HOME":
-		return value{text: s.scope.Home}
+		return field{text: s.scope.Home}
 	case name == "IFS":
-		return value{text: " \t\n"}
+		return field{text: " \t\n"}
 	case ok:
-		return value{text: clean(known)}
+		return field{text: clean(known)}
 	case name == "TMPDIR" && len(s.scope.Temp) > 0:
-		return value{text: s.scope.Temp[0]} // as programs take it
+		return field{text: s.scope.Temp[0]} // as programs take it
 	}
-	return anything[0]
+	return anything
 }
 
 func (s shell) home() string { return cmp.Or(s.variable("HOME").text, unknown) }
 
 // pwd is the folder the shell is in, when there is only one it can be.
 func (s shell) pwd() string {
-	if len(s.cwds) == 1 && s.cwds[0] != "" {
-		return s.cwds[0]
-	}
-	return unknown
+	return cmp.Or(s.cwd, unknown)
 }
 
 // substituted returns the value of an expansion other than of a parameter.
-func (s shell) substituted(p syntax.WordPart) value {
+func (s shell) substituted(p syntax.WordPart) field {
 	switch p := p.(type) {
 	case *syntax.ArithmExp:
-		return value{text: number}
+		return field{text: number}
 	case *syntax.CmdSubst:
 		if len(p.Stmts) == 1 && s.substDepth <= 4 && len(p.Stmts[0].Redirs) == 0 {
 			s.substDepth++
@@ -361,51 +355,53 @@ func (s shell) substituted(p syntax.WordPart) value {
 			return s.output(p.Stmts[0])
 		}
 	}
-	return anything[0]
+	return anything
 }
 
 // printsName finds commands that print a number, or the name of a branch or a commit.
 var printsName = lazily(`^(git (branch --show-current|(rev-parse|symbolic-ref) (--(abbrev-ref|short|verify) )?HEAD|merge-base [^- ]\S* \S+)|cat \S+\.pid)$`)
 
 // output returns the output of a substituted command, if it is known.
-func (s shell) output(stmt *syntax.Stmt) value {
+func (s shell) output(stmt *syntax.Stmt) field {
 	if b, ok := stmt.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.AndStmt && firstWord(b.X) == "cd" && firstWord(b.Y) == "pwd" {
 		inner := s.fork()
-		inner.stmt(b.X)
-		return value{text: inner.pwd()}
+		if out := inner.stmt(b.X); len(out) == 1 {
+			return field{text: cmp.Or(out[0].cwd, unknown)}
+		}
+		return anything
 	}
 	c, ok := stmt.Cmd.(*syntax.CallExpr)
 	if !ok || len(c.Args) == 0 {
-		return anything[0]
+		return anything
 	}
 	var words []string
 	for _, w := range c.Args {
 		words = append(words, cmp.Or(w.Lit(), " "))
 	}
 	if printsName().MatchString(strings.Join(words, " ")) {
-		return value{text: number}
+		return field{text: number}
 	}
 	switch words[0] {
 	case "pwd":
-		return value{text: s.pwd()}
+		return field{text: s.pwd()}
 	case "mktemp":
 		for _, a := range s.expand(c.Args[1:]) {
 			own := a.seen() && (a.text == "--tmpdir" || s.scope.ownTemp(a.text))
 			if !own && (!a.seen() || strings.Contains(a.text, "/") || strings.HasPrefix(a.text, "-p") || strings.HasPrefix(a.text, "--tmp")) {
-				return anything[0]
+				return anything
 			}
 		}
-		return value{text: fresh}
+		return field{text: fresh}
 	case "echo", "printf":
 		if in := s.printed(c.Args); in.known {
-			return value{text: strings.TrimRight(in.text, "\n")}
+			return field{text: strings.TrimRight(in.text, "\n")}
 		}
 	case "dirname":
 		if o := parse(s.expand(c.Args[1:]), "", ""); len(o.rest) == 1 && len(o.list) == 0 && o.rest[0].seen() && o.rest[0].text != "" {
-			return value{text: path.Dir(slashes(o.rest[0].text))}
+			return field{text: path.Dir(slashes(o.rest[0].text))}
 		}
 	}
-	return anything[0]
+	return anything
 }
 
 // ansiC undoes the escapes of $'…'. Text after a NUL is lost, as in bash.
