@@ -243,7 +243,7 @@ func (b *Box) basePolicy() Policy {
 			p.ReadOnly = append(p.ReadOnly, filepath.Join(home, name))
 		}
 	}
-	p.hide(b.viewHome(p.Roots), append(unreadable(b.cfg.Home, b.cfg.HermesHome, b.cfg.Environ), b.sockets()...))
+	p.hide(b.viewHome(p.Roots), b.sockets())
 	return p
 }
 

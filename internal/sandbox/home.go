@@ -27,6 +27,7 @@ type homeView struct {
 	files   []settingsFile    // copied into the home's stand-in
 	inTools []settingsFile    // in visible folders: a copy replaces one that is dirty
 	caches  []cacheFolder
+	secrets []string // places of secrets, in the home and elsewhere
 }
 
 // settingsFile is a file of settings.
@@ -51,7 +52,8 @@ func (v *homeView) settingsThat(dirty bool) (paths []string) {
 	return paths
 }
 
-// viewAge is how old a view may be. Later installations are not visible before.
+// viewAge is how old a view may be. Later installations are not visible before, and a place of
+// secrets that the user makes meanwhile in a visible folder is not hidden before.
 const viewAge = 10 * time.Second
 
 // views keeps the view of a box.
@@ -92,7 +94,7 @@ func (b *Box) starts(program string) {
 
 func (b *Box) newView(roots, programs []string) *homeView {
 	roots = fspath.Existing(roots)
-	v := &homeView{roots: roots, links: map[string]string{}}
+	v := &homeView{roots: roots, links: map[string]string{}, secrets: unreadable(b.cfg.Home, b.cfg.HermesHome, b.cfg.Environ)}
 	v.hidden = otherHomes(b.cfg.Home, roots)
 	home := fspath.Real(b.cfg.Home)
 	if !hideable(home) {
@@ -410,8 +412,9 @@ func (v *homeView) shows(path string) bool {
 	return fspath.UnderAny(path, v.visible) || fspath.UnderAny(path, v.entries) || fspath.UnderAny(path, v.roots)
 }
 
-// hide hides the homes, except for the paths of the view, and the places of secrets in these.
-func (p *Policy) hide(v *homeView, secrets []string) {
+// hide hides the homes, except for the paths of the view, the places of secrets in these, and
+// sockets.
+func (p *Policy) hide(v *homeView, sockets []string) {
 	p.view = v
 	opened := slices.Clone(p.Roots) // the user has opened just these
 	if len(v.entries) > 0 {
@@ -432,7 +435,7 @@ func (p *Policy) hide(v *homeView, secrets []string) {
 		homes = append(slices.Clone(homes), v.home)
 	}
 	p.Unreadable = append(p.Unreadable, v.hidden...)
-	for _, path := range secrets {
+	for _, path := range slices.Concat(v.secrets, sockets) {
 		if !slices.Contains(opened, path) && (!fspath.UnderAny(path, homes) || fspath.UnderAny(path, shown)) {
 			p.Unreadable = append(p.Unreadable, path)
 		}

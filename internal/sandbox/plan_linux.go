@@ -41,28 +41,29 @@ func (m Mechanism) apply(p Policy, c *proc.Cmd, stand *Temp) error {
 	return nil
 }
 
-func (p Policy) writable() []string {
+func (p Policy) writable(real fspath.Resolver) []string {
 	if p.Mode == ReadOnly {
-		return fspath.Existing(p.Writable)
+		return real.Existing(p.Writable)
 	}
-	return fspath.Existing(append(slices.Clone(p.Roots), p.Writable...))
+	return real.Existing(append(slices.Clone(p.Roots), p.Writable...))
 }
 
 func (m Mechanism) mounts(plan *confine.Plan, p Policy, stand *Temp, shmMB int) error {
+	real := fspath.Resolver{}
 	plan.Namespaces, plan.Processes, plan.ShmMB = true, m.Processes, shmMB
-	plan.Writable = p.writable()
-	plan.Hidden = fspath.Existing(p.Unreadable)
-	plan.Visible = fspath.Existing(p.Visible)
-	plan.ReadOnly = within(fspath.Existing(p.ReadOnly), plan.Writable)
-	plan.Pinned = within(fspath.Existing(p.Pinned), plan.Writable)
+	plan.Writable = p.writable(real)
+	plan.Hidden = real.Existing(p.Unreadable)
+	plan.Visible = real.Existing(p.Visible)
+	plan.ReadOnly = within(real.Existing(p.ReadOnly), plan.Writable)
+	plan.Pinned = within(real.Existing(p.Pinned), plan.Writable)
 	plan.Copies, plan.Links = p.copies, within(slices.Clone(p.links), plan.Writable)
 	plan.Writable = append(plan.Writable, p.exact...)
 	plan.Blank, plan.Nothing = stand.blank(), stand.nothing()
 	if p.temp != nil {
-		plan.Temp, plan.TempAt = p.temp.tmp(), fspath.Existing(tempFolders())
+		plan.Temp, plan.TempAt = p.temp.tmp(), real.Existing(tempFolders())
 	}
 	if p.Mode == ReadOnly { // they may lie in a hidden folder or in /tmp
-		plan.Visible = append(plan.Visible, slices.DeleteFunc(fspath.Existing(p.Roots), func(root string) bool { return slices.Contains(p.exact, root) })...)
+		plan.Visible = append(plan.Visible, slices.DeleteFunc(real.Existing(p.Roots), func(root string) bool { return slices.Contains(p.exact, root) })...)
 	}
 	plan.LayerDir, plan.Layers, plan.Binds = p.layerDir, p.layers, p.binds
 	return p.standIn(plan, stand)
@@ -164,17 +165,18 @@ func (m Mechanism) wrapped(mounts *confine.Plan, p Policy) *confine.Plan {
 // rules are the rules for Landlock. Rules only allow, and a rule for a folder allows all below
 // it. So a folder that holds a secret is not allowed, but the entries beside the secret are.
 func rules(p Policy) (reads, writes []string) {
-	writes = p.writable()
+	real := fspath.Resolver{}
+	writes = p.writable(real)
 	if p.temp != nil {
-		writes = append(writes, fspath.Existing([]string{"/tmp", "/var/tmp", "/dev/shm", os.TempDir()})...)
+		writes = append(writes, real.Existing([]string{"/tmp", "/var/tmp", "/dev/shm", os.TempDir()})...)
 	}
-	visible := fspath.Existing(p.Visible)
+	visible := real.Existing(p.Visible)
 	unreadable := slices.Clone(p.Unreadable)
 	if p.view != nil && p.view.home != "" {
 		unreadable = append(append(unreadable, p.view.home), p.view.dirty()...)
-		visible = append(visible, fspath.Existing(p.view.clean())...)
+		visible = append(visible, real.Existing(p.view.clean())...)
 	}
-	hidden := slices.DeleteFunc(fspath.Existing(unreadable), func(path string) bool {
+	hidden := slices.DeleteFunc(real.Existing(unreadable), func(path string) bool {
 		return slices.Contains(sockets, path) // not kept by this means
 	})
 	reads = slices.DeleteFunc(beside("/", append(hidden, "/dev")), func(path string) bool { return fspath.Under(path, "/dev") }) // devices have rules of their own
@@ -186,7 +188,7 @@ func rules(p Policy) (reads, writes []string) {
 		split = append(split, beside(w, hidden)...)
 	}
 	if p.Mode == ReadOnly {
-		reads = append(reads, fspath.Existing(p.Roots)...)
+		reads = append(reads, real.Existing(p.Roots)...)
 	}
 	return reads, split
 }

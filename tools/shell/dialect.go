@@ -31,9 +31,9 @@ type dialect struct {
 // words around it, and stands on one line, so that the shell's messages count the
 // command's own. At its end, by the trap when it calls exit, the state goes to the
 // file. The dump is all builtins: no process, and well under a millisecond. Its
-// stderr is closed off for the sake of set -x. ksh and mksh export OLDPWD, which
+// stderr is closed off for the sake of set -x. The trap does not repeat it. ksh and mksh export OLDPWD, which
 // cd - reads, only if they have inherited it.
-const wrapper = `__hermes_dump() { set +x; export OLDPWD; { export -p; echo :; pwd -P; } >|%s; return "$1"; }; ` +
+const wrapper = `__hermes_dump() { set +x; [ "${__hermes_done-}" ] || { export OLDPWD; { export -p; echo :; pwd -P; } >|%s; __hermes_done=1; }; return "$1"; }; ` +
 	`trap '{ __hermes_dump "$?"; } 2>/dev/null' EXIT; __hermes=$1; set --; eval "$__hermes"; { __hermes_dump "$?"; } 2>/dev/null`
 
 // fishWrapper is the same for fish, which lists its variables for people alone; so

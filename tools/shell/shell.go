@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -43,11 +44,20 @@ type Shell struct {
 
 	stateMu sync.Mutex
 	state   shellState
+	last    leftState
 }
 
 type shellState struct {
 	dir string
 	env []string
+}
+
+// leftState is the text that a command has left, and the state that it stands for. Most commands leave the same as the
+// one before.
+type leftState struct {
+	text   []byte
+	before []string
+	after  shellState
 }
 
 // Command is one command line for a [Shell].
@@ -291,14 +301,30 @@ func runLimited(ctx context.Context, c proc.Cmd, limit time.Duration) (exit proc
 
 // left is the state that a command has left, if a whole one was.
 func (s *Shell) left(d dump, before []string) (after shellState, ok bool) {
-	if parse := s.dialect().read; parse != nil {
-		return d.read(before, parse)
+	parse := s.dialect().read
+	if parse == nil {
+		return shellState{}, false
 	}
-	return shellState{}, false
+	text, err := d.read()
+	if err != nil {
+		return shellState{}, false
+	}
+	s.stateMu.Lock()
+	last := s.last
+	s.stateMu.Unlock()
+	if len(text) > 0 && bytes.Equal(text, last.text) && slices.Equal(before, last.before) {
+		return shellState{last.after.dir, slices.Clone(last.after.env)}, true
+	}
+	if after, ok = parse(text, before); ok {
+		s.stateMu.Lock()
+		s.last = leftState{text, slices.Clone(before), shellState{after.dir, slices.Clone(after.env)}}
+		s.stateMu.Unlock()
+	}
+	return after, ok
 }
 
 // dump is the file in which a command leaves its state: private, since exports
-// may be secret. It is open from before the command starts, so that what the command
+// may be secret. It is open from before the command starts, so that a file that the command
 // puts in its place is never opened.
 type dump struct {
 	dir  *scratch.Dir // nil: the file is in none
@@ -334,16 +360,12 @@ func (d dump) remove() {
 	}
 }
 
-// read returns the state that was left, if a whole one was.
-func (d dump) read(before []string, parse func([]byte, []string) (shellState, bool)) (after shellState, ok bool) {
+// read returns the text that was left.
+func (d dump) read() ([]byte, error) {
 	if _, err := d.file.Seek(0, io.SeekStart); err != nil { // a command that has it open may have moved it
-		return shellState{}, false
+		return nil, err
 	}
-	text, err := safefile.ReadAll(d.file, 0, stateLimit)
-	if err != nil {
-		return shellState{}, false
-	}
-	return parse(text, before)
+	return safefile.ReadAll(d.file, 0, stateLimit)
 }
 
 // override puts settings in place of those of the same name.

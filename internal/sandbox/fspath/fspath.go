@@ -63,17 +63,56 @@ func Parents(path string, roots []string) (dirs []string) {
 }
 
 // Existing follows the symbolic links of those paths that exist.
-func Existing(paths []string) (real []string) {
+func Existing(paths []string) (real []string) { return Resolver{}.Existing(paths) }
+
+// Resolver follows links. It looks at each path, and at the folders that paths share, once: it
+// is for lists of paths that are needed at the same moment. It maps a path to itself without
+// links; to "" if it does not exist. It is not safe for concurrent use.
+type Resolver map[string]string
+
+// Existing follows the symbolic links of those paths that exist.
+func (r Resolver) Existing(paths []string) (real []string) {
 	for _, path := range paths {
-		if _, err := os.Lstat(path); err != nil || !filepath.IsAbs(path) {
+		if !filepath.IsAbs(path) {
 			continue
 		}
-		if path, err := filepath.EvalSymlinks(path); err == nil {
+		if path := r.resolve(path); path != "" {
 			real = append(real, path)
 		}
 	}
 	slices.Sort(real)
 	return slices.Compact(real)
+}
+
+func (r Resolver) resolve(path string) (real string) {
+	real, known := r[path]
+	if !known {
+		real = r.follow(path)
+		r[path] = real
+	}
+	return real
+}
+
+func (r Resolver) follow(path string) (real string) {
+	if dir := filepath.Dir(path); dir != path && filepath.Clean(path) == path { // a link before ".." decides where it leads
+		at := r.resolve(dir)
+		if at == "" {
+			return ""
+		}
+		path = filepath.Join(at, filepath.Base(path))
+		link, err := isLink(path)
+		if err != nil {
+			return ""
+		}
+		if !link {
+			return path
+		}
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ""
+	}
+	return real
 }
 
 // Under reports whether path is dir or lies in it.

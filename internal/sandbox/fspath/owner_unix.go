@@ -15,6 +15,16 @@ func ownerOf(info os.FileInfo) (uid uint32, ok bool) {
 	return st.Uid, true
 }
 
+// isLink reports whether a path is a symbolic link. It takes no memory, unlike [os.Lstat].
+func isLink(path string) (bool, error) {
+	for {
+		var st syscall.Stat_t
+		if err := syscall.Lstat(path, &st); err != syscall.EINTR {
+			return st.Mode&syscall.S_IFMT == syscall.S_IFLNK, err
+		}
+	}
+}
+
 // SameOwner reports whether two files belong to the same user.
 func SameOwner(a, b string) bool {
 	one, err := os.Lstat(a)
