@@ -98,6 +98,12 @@ type (
 	}
 	// Notice is a message to the user. The model does not get it.
 	Notice struct{ Text string }
+	// TurnSummary is a line about a turn that has ended, such as that its changes were not
+	// checked.
+	TurnSummary struct {
+		Brief string // a few words, for a line that has other parts
+		Text  string // the whole line
+	}
 )
 
 // CompactionStatus is the state of a compaction, in ACP's spelling.
@@ -154,6 +160,7 @@ func (ChildStarted) event() {}
 func (ChildEvent) event()   {}
 func (ChildEnded) event()   {}
 func (Notice) event()       {}
+func (TurnSummary) event()  {}
 
 // StopReason is the reason for the end of a turn, in ACP's spelling.
 type StopReason string
@@ -172,6 +179,10 @@ type Input struct {
 	ID     string
 	Text   string
 	Images []model.Image
+	// Note says that hermes-ls wrote Text, such as to continue the work for a goal. The user
+	// does not see it, and it is none of the user's requests. A prompt that has only News is
+	// a note, too.
+	Note bool
 	// Calls run before the first request, as if the model had made them. The user starts such
 	// a call. The caller sets tools and arguments.
 	Calls []tools.Call

@@ -15,6 +15,11 @@ const (
 	linkedText   = "The editor linked this; read it if it matters:"
 )
 
+// isNote reports whether the prompt has nothing of the user.
+func (in Input) isNote() bool {
+	return in.Note || in.Text == "" && len(in.Images)+len(in.Context) == 0
+}
+
 // compose returns the text of a prompt for the model: the user's text, then notices and
 // attachments, each fenced and named.
 func compose(in Input) string {

@@ -38,7 +38,7 @@ func (s *Session) Turn(ctx context.Context, in Input, sink Sink) (StopReason, er
 		return "", ErrBusy
 	}
 	defer s.running.Store(false)
-	if in.Text == "" && len(in.Images) == 0 && len(in.Context) == 0 {
+	if in.Text == "" && len(in.Images)+len(in.Context)+len(in.News) == 0 {
 		return "", errors.New("the prompt is empty")
 	}
 	if ctx.Err() != nil {
@@ -68,12 +68,13 @@ func (s *Session) Turn(ctx context.Context, in Input, sink Sink) (StopReason, er
 
 // begin stores the prompt.
 func (t *turn) begin(in Input) error {
-	m := &store.Message{
-		ID:      in.ID,
-		Message: model.NewMessage(model.User, compose(in), model.ImageParts(in.Images...)...),
-		Typed:   len(in.Text),
+	text, title := compose(in), titleOf(in)
+	m := &store.Message{ID: in.ID, Typed: len(in.Text), Note: in.isNote(), Usage: t.pending.drain()}
+	if m.Note {
+		text, title, m.Typed = strings.TrimSpace(text), "", 0
 	}
-	made, named, err := t.create(t.storeCtx, titleOf(in), m)
+	m.Message = model.NewMessage(model.User, text, model.ImageParts(in.Images...)...)
+	made, named, err := t.create(t.storeCtx, title, m)
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,9 @@ func (t *turn) begin(in Input) error {
 	} else if err := t.appendPending(t.storeCtx, m); err != nil {
 		return err
 	}
-	t.sink.Event(userMessage(m))
+	if !m.Note {
+		t.sink.Event(userMessage(m))
+	}
 	if named {
 		t.sink.Event(TitleChanged{Title: t.head.Title})
 	}

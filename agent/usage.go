@@ -14,7 +14,7 @@ type pendingUsage struct {
 }
 
 // AddUsage adds the usage of a request outside the history, such as the review of an
-// action. The next tool result stores it.
+// action. The next tool result or prompt stores it.
 func (s *Session) AddUsage(u model.Usage) {
 	s.pending.mu.Lock()
 	defer s.pending.mu.Unlock()

@@ -34,6 +34,7 @@ type child struct {
 	pending   []string // messages that came while no turn ran
 	closed    bool     // its last turn has ended
 	delivered bool     // the parent has the result
+	handed    bool     // the store does not know that
 
 	outcome *outcome // set before done is closed
 }

@@ -65,6 +65,7 @@ type Limits struct {
 	Toolsets   []string      // of a task that names none
 	Inactivity time.Duration // without an event; 0: no limit
 	Tokens     int           // of all children of one call; 0: no limit
+	StartTurn  bool          // results of background subagents start a turn
 }
 
 // Children are the subagents of one session.
@@ -84,6 +85,8 @@ type Children struct {
 	mu       sync.Mutex
 	env      *tools.Env // of the session's calls, for work that no call started
 	restored bool       // the stored subagents were loaded
+	earlier  []Status   // stored subagents whose results wait; see storedWaiting
+	asked    bool       // earlier is known
 }
 
 // New makes the Children of a session, without subagents.

@@ -299,6 +299,7 @@ func (b *bed) prompt(text string) agent.StopReason {
 	if err != nil {
 		b.t.Errorf("%q: %v", text, err)
 	}
+	b.children.Confirm()
 	return stop
 }
 

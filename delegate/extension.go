@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -58,6 +59,7 @@ func (x *Instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 // Notices returns the results of subagents that worked in the background.
 func (x *Instance) Notices(ctx context.Context, when extension.When) []string {
 	if when != extension.WithPrompt {
+		x.Confirm() // the prompt is stored by now
 		return nil
 	}
 	if text := x.Notice(ctx, x.session.ID); text != "" {
@@ -66,8 +68,21 @@ func (x *Instance) Notices(ctx context.Context, when extension.When) []string {
 	return nil
 }
 
-// Waiting reports whether results wait.
-func (x *Instance) Waiting() bool { return x.Children.Waiting() > 0 }
+// Waiting reports whether results wait, also those of an earlier server.
+func (x *Instance) Waiting() bool {
+	return x.Children.Waiting() > 0 || len(x.storedWaiting(context.Background(), x.session.ID)) > 0
+}
+
+// StartsTurn reports whether results start a turn. Those of subagents that were interrupted,
+// by the user or the end of their session, wait for a prompt.
+func (x *Instance) StartsTurn() bool {
+	return x.Limits().StartTurn && slices.ContainsFunc(x.Ready(), func(s Status) bool { return s.Status != interrupted })
+}
+
+// Ready describes the subagents whose results wait.
+func (x *Instance) Ready() []Status {
+	return append(x.storedWaiting(context.Background(), x.session.ID), x.Children.Ready()...)
+}
 
 // Close ends the subagents.
 func (x *Instance) Close(ctx context.Context) error {

@@ -75,12 +75,24 @@ func (a archive) update(ctx context.Context, id string, change func(*origin)) {
 // markDelivered stores that the parent has the result.
 func (c *child) markDelivered() {
 	c.mu.Lock()
-	before := c.delivered
-	c.delivered = true
+	before := c.delivered && !c.handed
+	c.delivered, c.handed = true, false
 	c.mu.Unlock()
 	if !before && c.Background {
-		c.owner.archive.update(context.WithoutCancel(c.ctx), c.ID, func(saved *origin) { saved.Told = true })
+		c.storeDelivered()
 	}
+}
+
+// handOver notes that the next prompt has the result. The store is told when the prompt is
+// stored, so that a kill in between loses no result.
+func (c *child) handOver() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.delivered, c.handed = true, true
+}
+
+func (c *child) storeDelivered() {
+	c.owner.archive.update(context.WithoutCancel(c.ctx), c.ID, func(saved *origin) { saved.Told = true })
 }
 
 // stored returns the stored subagents of a session, the oldest first.

@@ -174,8 +174,17 @@ func (o *outcome) shortened(limit int) *outcome {
 	return &short
 }
 
-// results returns the result of a call: the outcomes of a batch, in the order of the tasks.
+// results returns the result of a call, and stores that the parent has it.
 func (x *Children) results(env *tools.Env, batch []*child) tools.Result {
+	r := x.describe(env, batch)
+	for _, c := range batch {
+		c.markDelivered()
+	}
+	return r
+}
+
+// describe makes a result of the outcomes of a batch, in the order of the tasks.
+func (x *Children) describe(env *tools.Env, batch []*child) tools.Result {
 	list := make([]*outcome, len(batch))
 	began, limit := time.Now(), room(env, len(batch))
 	var shown []tools.Content
@@ -185,7 +194,6 @@ func (x *Children) results(env *tools.Env, batch []*child) tools.Result {
 		}
 		list[i] = c.outcome.shortened(limit)
 		shown = append(shown, tools.Content{Text: shownText(c.Goal, c.outcome)})
-		c.markDelivered()
 	}
 	return tools.OK(map[string]any{
 		"results": list, "total_duration_seconds": seconds(time.Since(began)),

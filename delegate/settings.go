@@ -14,6 +14,7 @@ type Settings struct {
 	DefaultToolsets       []string                `json:"default_toolsets" doc:"Toolsets of a task that names none."`
 	InactivityTimeout     int                     `json:"inactivity_timeout" doc:"Seconds without progress after which a subagent is stopped. 0: never."`
 	MaxBatchTokens        int                     `json:"max_batch_tokens" doc:"Most tokens of all subagents of one call together. 0: no limit."`
+	StartTurn             bool                    `json:"start_turn" doc:"Start a turn with the results of background subagents if no turn runs. false: your next prompt has them."`
 	Model                 string                  `json:"model" repo:"name" doc:"Model of subagents. Empty: the session's."`
 	Provider              string                  `json:"provider" enum:",openai,openrouter,ollama,lmstudio,custom,embedded" guard:"no subagent uses it" doc:"Provider of subagents. Empty: the session's."`
 	BaseURL               string                  `json:"base_url" doc:"Endpoint of subagents. Empty: the session's."`
@@ -29,7 +30,7 @@ func Section() *config.Section {
 	return &config.Section{
 		Name: SectionName, Doc: "Subagents.",
 		Defaults: Settings{
-			MaxConcurrentChildren: 3, MaxSpawnDepth: 1, MaxIterations: 50,
+			MaxConcurrentChildren: 3, MaxSpawnDepth: 1, MaxIterations: 50, StartTurn: true,
 			DefaultToolsets: []string{"terminal", "file", "web"}, Routes: map[string]config.Route{},
 		},
 		Routes: func(settings any) config.Routes {
@@ -43,6 +44,6 @@ func Section() *config.Section {
 func (s Settings) Limits() Limits {
 	return Limits{
 		Children: s.MaxConcurrentChildren, Depth: s.MaxSpawnDepth, Iterations: s.MaxIterations, Toolsets: s.DefaultToolsets,
-		Inactivity: time.Duration(s.InactivityTimeout) * time.Second, Tokens: s.MaxBatchTokens,
+		Inactivity: time.Duration(s.InactivityTimeout) * time.Second, Tokens: s.MaxBatchTokens, StartTurn: s.StartTurn,
 	}
 }

@@ -244,8 +244,69 @@ func (x *Children) Notice(ctx context.Context, parent string) string {
 	if len(ready) == 0 {
 		return ""
 	}
-	env := &tools.Env{}
-	return "Results of subagents that worked in the background:\n" + string(x.results(env, ready).JSON)
+	text := "Results of subagents that worked in the background:\n" + string(x.describe(&tools.Env{}, ready).JSON)
+	for _, c := range ready {
+		c.handOver()
+	}
+	return text
+}
+
+// Confirm stores that the parent has the results of [Children.Notice]. Call it when the
+// prompt that has them is stored. If the server dies before that, the next one returns
+// them again.
+func (x *Children) Confirm() {
+	for _, c := range x.roster.latest() {
+		c.mu.Lock()
+		handed := c.handed
+		c.handed = false
+		c.mu.Unlock()
+		if handed {
+			c.storeDelivered()
+		}
+	}
+}
+
+// storedWaiting describes the subagents of earlier servers whose results wait, until restore
+// has loaded them.
+func (x *Children) storedWaiting(ctx context.Context, parent string) []Status {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.restored {
+		return nil
+	}
+	if x.asked {
+		return slices.Clone(x.earlier)
+	}
+	heads, err := x.archive.stored(ctx, parent)
+	if err != nil {
+		x.Log.Warn("the subagents of an earlier run were not found", "error", err)
+		return nil
+	}
+	x.asked = true
+	for _, head := range heads {
+		saved, ok := x.waitsFor(head, parent)
+		if !ok || x.roster.find(head.ID) != nil {
+			continue
+		}
+		x.earlier = append(x.earlier, Status{
+			SessionID: head.ID, Goal: saved.Goal, Status: cmp.Or(saved.Status, interrupted), Seconds: saved.Duration, Background: true,
+		})
+	}
+	return slices.Clone(x.earlier)
+}
+
+// waitsFor returns the task of a stored subagent, if the session owner has delegated it to
+// the background and does not have its result. If it runs in another server, it returns false.
+func (x *Children) waitsFor(head store.Session, owner string) (saved origin, ok bool) {
+	if json.Unmarshal([]byte(head.Origin), &saved) != nil || !saved.Background || saved.Told || cmp.Or(saved.Owner, head.Parent) != owner {
+		return saved, false
+	}
+	release, err := x.Store.Claim(head.ID)
+	if err != nil {
+		return saved, false
+	}
+	release()
+	return saved, true
 }
 
 // SetNew says that the session is new, so [Children.Notice] does not look for earlier
@@ -284,19 +345,13 @@ func (x *Children) restore(ctx context.Context, parent string) {
 // loadFinished adds a stored subagent that has ended, if it worked for the session owner and
 // its result was not delivered.
 func (x *Children) loadFinished(ctx context.Context, head store.Session, owner string) {
-	var saved origin
-	if json.Unmarshal([]byte(head.Origin), &saved) != nil || !saved.Background || saved.Told || cmp.Or(saved.Owner, head.Parent) != owner {
+	if _, ok := x.waitsFor(head, owner); !ok {
 		return
 	}
 	o, saved, err := x.archive.fromLog(ctx, head, x.sessionTools())
 	if err != nil {
 		return
 	}
-	release, err := x.Store.Claim(head.ID)
-	if err != nil {
-		return // it runs in another server
-	}
-	release()
 	t := saved.Task
 	t.ID, t.Parent, t.Model = head.ID, head.Parent, head.Model
 	c := x.newChild(x.ctx, nil, &t)

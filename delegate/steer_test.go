@@ -375,6 +375,35 @@ func TestDeadServerWhileGoingOn(t *testing.T) {
 	})
 }
 
+// A server that dies after it has read the results for a prompt, and before the prompt is
+// stored, loses none: the next server returns them once more, and then no server does.
+func TestDeadServerBeforePromptIsStored(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, map[string][][]step{
+			"parent":   {call("delegate_task", object{"goal": "Count up", "background": true}), say("Fine."), say("Seven."), say("Nothing.")},
+			"Count up": {say("Seven.")},
+		})
+		b.prompt("parent")
+		synctest.Wait()
+		if text := b.children.Notice(t.Context(), b.id); !strings.Contains(text, "Seven.") {
+			t.Fatalf("the result does not wait: %q", text)
+		}
+		b.close()
+		b.open()
+		b.prompt("and now?")
+		if text := lastPrompt(b.log(b.id)); !strings.Contains(text, `"summary":"Seven."`) {
+			t.Errorf("the result is lost: %q", text)
+		}
+		b.close()
+		b.open()
+		b.prompt("anything else?")
+		if text := lastPrompt(b.log(b.id)); strings.Contains(text, "Seven.") {
+			t.Errorf("told twice: %q", text)
+		}
+	})
+}
+
 // Subagents of an earlier process are listed as they were asked for, whichever came
 // first into the store.
 func TestOrderOfEarlierSubagents(t *testing.T) {

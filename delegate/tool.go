@@ -78,7 +78,7 @@ func (x *Children) call(ctx context.Context, env *tools.Env, c tools.Call, in in
 		return tools.Fail("delegate_task: %v. Nothing was started.", err), nil
 	}
 	if in.Background {
-		return tools.OK(map[string]any{"subagents": statuses(batch), "note": "They work in the background. Go on with something else; the results come with the next prompt, or wait for them by action wait."}), nil
+		return tools.OK(map[string]any{"subagents": statuses(batch), "note": "They work in the background. Continue with other work, or end your turn: the results come by themselves. Action wait waits for them."}), nil
 	}
 	await(env, c, batch)
 	return x.results(env, batch), nil

@@ -21,6 +21,9 @@ type Command struct {
 	// Run runs the slash command and returns the answer for the user, as Markdown. The
 	// model sees neither the command nor its answer. Run runs beside a turn.
 	Run func(ctx context.Context, args string) (string, error)
+	// Prompt returns the prompt that the command sends for the user, after Run and in the
+	// same turn. If it is nil or returns "", the command only answers.
+	Prompt func(args string) string
 }
 
 // With returns the slash command with its function.

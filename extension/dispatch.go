@@ -22,6 +22,7 @@ type Dispatcher struct {
 
 	preTool, transform, postTool   []Handlers
 	turn, prompt, output, compress []Handlers
+	afterTurn                      []Handlers
 	sessionStart, sessionEnd       []Handlers
 	subagentStart, subagentStopped []Handlers
 
@@ -59,7 +60,7 @@ func (d *Dispatcher) add(h Handlers) {
 		has  bool
 	}{
 		{&d.preTool, h.PreToolCall != nil}, {&d.transform, h.TransformToolResult != nil}, {&d.postTool, h.PostToolCall != nil},
-		{&d.turn, h.Turn != nil}, {&d.prompt, h.PreLLMCall != nil}, {&d.output, h.TransformLLMOutput != nil}, {&d.compress, h.PreCompress != nil},
+		{&d.turn, h.Turn != nil}, {&d.afterTurn, h.AfterTurn != nil}, {&d.prompt, h.PreLLMCall != nil}, {&d.output, h.TransformLLMOutput != nil}, {&d.compress, h.PreCompress != nil},
 		{&d.sessionStart, h.SessionStart != nil}, {&d.sessionEnd, h.SessionEnd != nil},
 		{&d.subagentStart, h.SubagentStart != nil}, {&d.subagentStopped, h.SubagentStop != nil},
 	} {
@@ -181,6 +182,24 @@ func (d *Dispatcher) Turn(ctx context.Context, p Prompt) (ended func()) {
 			}
 		}
 	}
+}
+
+// AfterTurn is called when the model has ended its work on a prompt. It returns the text
+// that continues the turn, or an empty one, and the decisions in their order.
+func (d *Dispatcher) AfterTurn(ctx context.Context, t TurnEnd) (more string, all []TurnDecision) {
+	for _, a := range ask(ctx, d, "after_turn", d.afterTurn, func(ctx context.Context, h Handlers) (TurnDecision, error) { return h.AfterTurn(ctx, t) }) {
+		if a.err != nil {
+			continue
+		}
+		if more == "" {
+			more = a.value.Continue
+		}
+		all = append(all, a.value)
+	}
+	if t.Waiting || t.Stop == "" || ctx.Err() != nil {
+		more = ""
+	}
+	return more, all
 }
 
 // Prompt is called before a prompt is sent. If one function blocks it, Prompt returns

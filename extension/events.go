@@ -50,6 +50,9 @@ type Handlers struct {
 	// Turn is called before a turn begins. If it returns a function, that is called when
 	// the turn has ended.
 	Turn func(ctx context.Context, p Prompt) (ended func(), err error)
+	// AfterTurn is called when the model has ended its work on a prompt. It can continue the
+	// turn, or add to the line about it.
+	AfterTurn func(ctx context.Context, t TurnEnd) (TurnDecision, error)
 	// PreLLMCall is called before a prompt is stored and sent.
 	PreLLMCall func(ctx context.Context, p Prompt) (PromptDecision, error)
 	// TransformLLMOutput is called with the text that ends a turn, before the user sees it.
@@ -92,6 +95,25 @@ type Decision struct {
 type Prompt struct {
 	SessionID string
 	Text      string
+}
+
+// TurnEnd is a turn whose work has ended.
+type TurnEnd struct {
+	SessionID string
+	Stop      string // the stop reason of the Agent Client Protocol; empty: the turn failed
+	Answer    string // the last text of the model
+	Continued int    // how often AfterTurn has continued the turn
+	Waiting   bool   // a prompt of the user waits, so the turn is not continued
+}
+
+// TurnDecision says how a turn goes on. The zero value is no opinion. If there are several,
+// the first Continue applies.
+type TurnDecision struct {
+	Continue string // text that the model gets: the turn continues; empty: it ends
+	Notice   string // text for the user; empty: none
+	// Brief and Summary are shown if the turn ends: a few words beside the state of the turn,
+	// and a whole line. Empty: none.
+	Brief, Summary string
 }
 
 // PromptDecision says whether a prompt is sent, and with which text.

@@ -66,6 +66,12 @@ type Waiting interface {
 	Waiting() bool
 }
 
+// StartsTurn is a [Waiting] whose notices start a turn if none runs.
+type StartsTurn interface {
+	// StartsTurn reports whether the user allows it.
+	StartsTurn() bool
+}
+
 // Attach is an instance that is told when a host opens the session, or opens it again
 // while it is open.
 type Attach interface {

@@ -42,6 +42,9 @@ type Session struct {
 	// Config decodes the extension's configuration section over the value at into, as
 	// the section is now.
 	Config func(into any) error
+	// Complete asks the session's model one question, without tools and without the
+	// history. The user must have caused it. It is nil where there is no model.
+	Complete func(ctx context.Context, system, prompt string) (string, error)
 	// Spawn runs a subagent. It is nil where there can be none.
 	Spawn func(ctx context.Context, t Task) (Report, error)
 }

@@ -28,6 +28,7 @@ type opened struct {
 	events   Events
 	notices  Notices
 	waiting  Waiting
+	starts   StartsTurn
 	attach   Attach
 	secrets  Secrets
 	forget   Forget
@@ -45,6 +46,7 @@ func implemented(ext Extension, session *Session, x Instance) opened {
 	o.events, _ = x.(Events)
 	o.notices, _ = x.(Notices)
 	o.waiting, _ = x.(Waiting)
+	o.starts, _ = x.(StartsTurn)
 	o.attach, _ = x.(Attach)
 	o.secrets, _ = x.(Secrets)
 	o.forget, _ = x.(Forget)
@@ -187,6 +189,13 @@ func (s *Set) Notices(ctx context.Context, when When) []string {
 // Waiting reports whether an instance wants the user to know that notices wait.
 func (s *Set) Waiting() bool {
 	return slices.ContainsFunc(s.opened, func(o opened) bool { return o.waiting != nil && o.waiting.Waiting() })
+}
+
+// StartsTurn reports whether an instance has notices that wait and start a turn.
+func (s *Set) StartsTurn() bool {
+	return slices.ContainsFunc(s.opened, func(o opened) bool {
+		return o.waiting != nil && o.starts != nil && o.starts.StartsTurn() && o.waiting.Waiting()
+	})
 }
 
 // Attach tells all instances that a host has opened the session. The function that it

@@ -171,9 +171,12 @@ func rightsOf(x *Session, name string, section func(*config.Loaded) (any, error)
 		Notify:  x.notify,
 		Wake:    x.wake,
 		Spawn:   func(ctx context.Context, t extension.Task) (extension.Report, error) { return spawn(ctx, x, t) },
-		Redact:  func(text string) string { return x.settings.secrets.Hide(text) },
-		State:   x.svc.Store().State(x.id, name),
-		Config:  func(into any) error { return decodeSection(x, section, into) },
+		Complete: func(ctx context.Context, system, prompt string) (string, error) {
+			return x.settings.complete(ctx, system, prompt)
+		},
+		Redact: func(text string) string { return x.settings.secrets.Hide(text) },
+		State:  x.svc.Store().State(x.id, name),
+		Config: func(into any) error { return decodeSection(x, section, into) },
 	}
 }
 

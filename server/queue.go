@@ -35,6 +35,7 @@ type Turn struct {
 	queue     *queue
 	work      func(ctx context.Context) (agent.StopReason, error)
 	exclusive bool // not a prompt: a later prompt does not cancel it
+	quiet     bool // its end wakes nothing: [Session.Warm] does
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	first     chan struct{} // closed when the turn is the first of the queue
@@ -142,7 +143,9 @@ func (t *Turn) Run(ctx context.Context) (agent.StopReason, error) {
 		t.cancel(nil)
 		return "", t.err
 	}
-	defer t.queue.idle()
+	if !t.quiet {
+		defer t.queue.idle()
+	}
 	defer t.queue.leave(t)
 	end := func() {
 		cause := context.Cause(ctx)
@@ -215,6 +218,13 @@ func (q *queue) close(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// waiting reports whether a turn waits for the running one.
+func (q *queue) waiting() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.turns) > 1
 }
 
 func (q *queue) running() bool {

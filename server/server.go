@@ -62,7 +62,7 @@ type Service struct {
 	models   models
 	ctx      context.Context // ends with the service
 	cancel   context.CancelCauseFunc
-	watched  sync.WaitGroup // the watcher of the configuration, and the goroutine of openAhead
+	watched  sync.WaitGroup // the watcher of the configuration, and goroutines of openAhead and background
 	ahead    sync.Once      // the store is opened ahead of the first prompt
 
 	mu       sync.Mutex
@@ -181,6 +181,13 @@ func (s *Service) openAhead(conf *config.Loaded, cwd string) {
 			}
 		})
 	})
+}
+
+// background runs f in a goroutine that Close waits for.
+func (s *Service) background(f func()) {
+	if s.ctx.Err() == nil {
+		s.watched.Go(f)
+	}
 }
 
 // theStore makes the store when it is first needed; the file is opened by its

@@ -50,7 +50,12 @@ func (s *Service) newSession(head store.Session, p Place, h Host, draft bool) (*
 
 // Warm prepares the first prompt. Hosts call it after the client has been told of the
 // session.
-func (x *Session) Warm() { x.svc.openAhead(x.settings.config(), x.Cwd()) }
+func (x *Session) Warm() {
+	x.svc.openAhead(x.settings.config(), x.Cwd())
+	if !x.record.draft() {
+		x.svc.background(x.wake) // results of an earlier server may wait
+	}
+}
 
 // ID identifies the session, also in the store.
 func (x *Session) ID() string { return x.id }
@@ -141,17 +146,18 @@ func (x *Session) applySettings() { x.settings.apply(x.extensions.Secrets()) }
 // Warn shows a text to the user with the next turn.
 func (x *Session) Warn(text string) { x.notifier.warn(text) }
 
-// SubagentNotifier is a [Host] that can tell its user, or its plugin, that notices wait for
-// the next prompt while no turn runs, such as the results of subagents.
+// SubagentNotifier is a [Host] that is told that notices wait while no turn runs, such as
+// the results of subagents. If start is true, the host starts a turn with
+// [StartNotices]. If not, the next prompt has the notices.
 type SubagentNotifier interface {
-	NoticesWaiting(x *Session)
+	NoticesWaiting(x *Session, start bool)
 }
 
 // wake tells the host, once, of notices that wait while no turn runs.
 func (x *Session) wake() {
 	n, ok := x.host.(SubagentNotifier)
 	if ok && x.extensions.Waiting() && x.queue.wake() {
-		n.NoticesWaiting(x)
+		n.NoticesWaiting(x, x.extensions.StartsTurn())
 	}
 }
 

@@ -119,6 +119,11 @@ func startCommand(x *Session, c Command, in agent.Input, args string, also agent
 	if c.start != nil {
 		return c.start(x, args, also)
 	}
+	if c.Prompt != nil {
+		if text := c.Prompt(args); text != "" {
+			return startCommandPrompt(x, c, agent.Input{ID: in.ID, Text: text, Images: in.Images, Context: in.Context}, args, also)
+		}
+	}
 	return x.queue.beside(func(ctx context.Context) (agent.StopReason, error) {
 		sink := x.notifier.sink(also)
 		sink.Event(agent.UserMessage{MessageID: store.NewID(), Text: in.Text})
@@ -131,6 +136,23 @@ func startCommand(x *Session, c Command, in agent.Input, args string, also agent
 		}
 		sink.Event(agent.Text{MessageID: store.NewID(), Text: strings.TrimSpace(text) + "\n"})
 		return agent.EndTurn, nil
+	})
+}
+
+// startCommandPrompt runs a command, shows its answer as a notice, and sends its prompt.
+func startCommandPrompt(x *Session, c Command, in agent.Input, args string, also agent.Sink) *Turn {
+	return x.start("", func(ctx context.Context) (agent.StopReason, error) {
+		text, err := c.answer(ctx, x, args)
+		if err != nil {
+			text = "Not done: " + plainly(err) + "."
+		}
+		if text != "" {
+			x.notifier.sink(also).Event(agent.Notice{Text: text})
+		}
+		if err != nil {
+			return agent.EndTurn, nil
+		}
+		return x.prompt(ctx, in, also)
 	})
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
@@ -18,20 +19,33 @@ Answer with one word: ALLOW when you are sure that it is harmless, else ASK.`
 // judge asks the session's model whether an action is harmless. If the answer is not the one
 // word, or if the request fails, it returns false.
 func (s *settings) judge(ctx context.Context, action, reason string) bool {
-	request := &model.Request{
-		System:   judgeWords,
-		Messages: []model.Message{model.NewMessage(model.User, "Flagged because it "+reason+".\n\nThe action, to its end:\n"+action)},
+	text, err := s.complete(ctx, judgeWords, "Flagged because it "+reason+".\n\nThe action, to its end:\n"+action)
+	if err != nil {
+		s.svc.Log.Info("no judgement of an action; the user is asked", "session", s.record.id, "error", err)
+		return false
 	}
+	return strings.TrimSpace(text) == "ALLOW"
+}
+
+// complete asks the session's model one question, without tools and without the history. A
+// response that is cut or has calls is an error.
+func (s *settings) complete(ctx context.Context, system, prompt string) (string, error) {
+	request := &model.Request{System: system, Messages: []model.Message{model.NewMessage(model.User, prompt)}}
 	var reply model.Reply
 	for delta, err := range s.model.Stream(ctx, request) {
 		if err != nil {
-			s.svc.Log.Info("no judgement of an action; the user is asked", "session", s.record.id, "error", err)
-			return false
+			return "", err
 		}
-		if reply.Add(delta) != nil {
-			return false
+		if err := reply.Add(delta); err != nil {
+			return "", err
 		}
 	}
 	s.record.spend(reply.Usage)
-	return ctx.Err() == nil && reply.Finish == model.FinishStop && len(reply.Calls) == 0 && strings.TrimSpace(reply.Text) == "ALLOW"
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case reply.Finish != model.FinishStop || len(reply.Calls) > 0:
+		return "", fmt.Errorf("the model did not complete its answer (%s)", reply.Finish)
+	}
+	return reply.Text, nil
 }

@@ -3,9 +3,12 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
+	"runtime/debug"
 	"slices"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/extension"
 )
 
@@ -36,7 +39,7 @@ func (x *Session) start(onNewPrompt string, work func(context.Context) (agent.St
 // StartReplay adds a replay of the history for sink to the queue. If a turn runs, it returns
 // [ErrRunning], because the events of both would be mixed. [Turn.Run] must follow.
 func (x *Session) StartReplay(sink agent.Sink) (*Turn, error) {
-	return x.queue.exclusive(func(ctx context.Context) (agent.StopReason, error) {
+	t, err := x.queue.exclusive(func(ctx context.Context) (agent.StopReason, error) {
 		if x.record.draft() {
 			return "", nil
 		}
@@ -46,6 +49,10 @@ func (x *Session) StartReplay(sink agent.Sink) (*Turn, error) {
 		}
 		return "", a.Replay(ctx, sink)
 	})
+	if err == nil {
+		t.quiet = true
+	}
+	return t, err
 }
 
 // Prompt runs a turn; see [Session.Start] and [Turn.Run].
@@ -74,16 +81,68 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 	}
 	x.notifier.flush(sink)
 	events := x.extensions.Events()
-	defer events.Turn(ctx, extension.Prompt{SessionID: x.id, Text: in.Text})()
+	defer events.Turn(ctx, extension.Prompt{SessionID: x.id, Text: cmp.Or(in.Text, "Results of background work")})()
 	added, block := beforePrompt(ctx, x, in)
 	if block != "" {
 		sink.Event(agent.Notice{Text: block})
 		return agent.EndTurn, nil
 	}
 	in.News = slices.Concat(in.News, added, x.extensions.Notices(ctx, extension.WithPrompt))
+	if in.Note && in.Text == "" && len(in.News) == 0 {
+		return agent.EndTurn, nil
+	}
 	x.queue.prompted()
 	defer x.record.prompted()
-	return a.Turn(ctx, in, sink)
+	return runTurn(ctx, x, a, in, sink)
+}
+
+// runTurn runs a turn. As long as an extension continues it, it gives the model the text of
+// the extension.
+func runTurn(ctx context.Context, x *Session, a *agent.Session, in agent.Input, sink agent.Sink) (agent.StopReason, error) {
+	for continued := 0; ; continued++ {
+		stop, err := a.Turn(ctx, in, sink)
+		if errors.Is(context.Cause(ctx), errNewPrompt) {
+			return stop, err
+		}
+		end := extension.TurnEnd{SessionID: x.id, Stop: string(stop), Continued: continued, Waiting: x.queue.waiting()}
+		if last := a.Last(); last.Role == model.Assistant {
+			end.Answer = last.Text()
+		}
+		during := ctx
+		if ctx.Err() != nil {
+			during = context.WithoutCancel(ctx) // the summary is shown, too
+		}
+		more, decisions := x.extensions.Events().AfterTurn(during, end)
+		for _, d := range decisions {
+			if d.Notice != "" {
+				sink.Event(agent.Notice{Text: d.Notice})
+			}
+			if d.Summary != "" && (more == "" || ctx.Err() != nil) {
+				sink.Event(agent.TurnSummary{Brief: d.Brief, Text: d.Summary})
+			}
+		}
+		switch {
+		case err != nil || stop == agent.Cancelled:
+			return stop, err
+		case ctx.Err() != nil:
+			return agent.Cancelled, nil
+		case more == "":
+			return stop, nil
+		}
+		in = agent.Input{Text: more, Note: true, News: x.extensions.Notices(ctx, extension.WithPrompt)}
+	}
+}
+
+// StartNotices adds a turn to the queue that begins with the notices that wait, if no turn
+// runs or waits. If there is nothing to do, the turn ends without a request. The events go
+// to the host's sink, and to also if it is not nil. [Turn.Run] must follow.
+func StartNotices(x *Session, also agent.Sink) *Turn {
+	return x.queue.add(false, func(ctx context.Context) (agent.StopReason, error) {
+		if !x.extensions.StartsTurn() || x.queue.waiting() {
+			return agent.EndTurn, nil
+		}
+		return x.prompt(ctx, agent.Input{Note: true}, also)
+	})
 }
 
 // beforePrompt calls the functions at the start of a session, and of its prompts. It
@@ -99,6 +158,22 @@ func beforePrompt(ctx context.Context, x *Session, in agent.Input) (added []stri
 
 func eventOf(x *Session) extension.SessionEvent {
 	return extension.SessionEvent{SessionID: x.id, Folders: x.location.ws.Folders()}
+}
+
+// GoNotices runs [StartNotices] in the background, for a host without a request that
+// the turn could answer. failed gets its error. The end of the session waits for the turn.
+func GoNotices(x *Session, failed func(error)) {
+	turn := StartNotices(x, nil)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				x.svc.Log.Error("a turn panicked", "session", x.id, "panic", p, "stack", string(debug.Stack()))
+			}
+		}()
+		if _, err := turn.Run(x.queue.ctx); err != nil && x.queue.ctx.Err() == nil {
+			failed(err)
+		}
+	}()
 }
 
 // StartCompaction adds a compaction to the queue, as Start adds a prompt. Hints say which

@@ -22,11 +22,13 @@ type (
 		Subagents List[Subagent] `json:"subagents"`
 	}
 
-	// SubagentsReady says that results of subagents in the background wait for the next
-	// prompt of a session in which no turn runs.
+	// SubagentsReady says that results of subagents in the background wait in a session in
+	// which no turn runs. If Start is true, the client starts a turn: session/prompt with no
+	// content and _meta.hermes.continue. If not, the next prompt has the results.
 	SubagentsReady struct {
 		SessionID string         `json:"sessionId"`
 		Subagents List[Subagent] `json:"subagents"`
+		Start     bool           `json:"start,omitempty"`
 	}
 
 	// Subagent is one of a list.

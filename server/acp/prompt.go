@@ -18,10 +18,13 @@ import (
 )
 
 // prompt takes a place in the session's queue and responds when the turn has ended.
-func (a *Agent) prompt(ctx context.Context, p *acp.PromptRequest, next func()) (_ *acp.PromptResponse, err error) {
+func (a *Agent) prompt(ctx context.Context, p *acp.PromptRequest, next func()) (*acp.PromptResponse, error) {
 	x, err := a.session(p.SessionID)
 	if err != nil {
 		return nil, err
+	}
+	if len(p.Prompt) == 0 && continues(p.Meta) {
+		return a.run(ctx, x, agent.Input{Text: "Results of subagents"}, next, func(also agent.Sink) *server.Turn { return server.StartNotices(x, also) })
 	}
 	in, err := inputOf(p.Prompt)
 	if err != nil {
@@ -34,12 +37,17 @@ func (a *Agent) prompt(ctx context.Context, p *acp.PromptRequest, next func()) (
 	if in.ID, err = messageID(p.Meta); err != nil {
 		return nil, err
 	}
+	return a.run(ctx, x, in, next, func(also agent.Sink) *server.Turn { return x.StartAs(onNewPrompt, in, also) })
+}
+
+// run runs the turn that start makes. in describes it.
+func (a *Agent) run(ctx context.Context, x *server.Session, in agent.Input, next func(), start func(agent.Sink) *server.Turn) (_ *acp.PromptResponse, err error) {
 	var also agent.Sink
 	ended := func(agent.StopReason, error) {}
 	if a.o.Turn != nil {
 		ctx, also, ended = a.o.Turn(ctx, x.ID(), in)
 	}
-	turn := x.StartAs(onNewPrompt, in, also)
+	turn := start(also)
 	next()
 	var stop agent.StopReason
 	defer func() { ended(stop, err) }() // after a panic, too, so that the progress ends
@@ -47,6 +55,13 @@ func (a *Agent) prompt(ctx context.Context, p *acp.PromptRequest, next func()) (
 		return nil, a.keyless(err)
 	}
 	return &acp.PromptResponse{StopReason: acp.StopReason(stop)}, nil
+}
+
+// continues returns _meta.hermes.continue: the turn begins with the notices that wait.
+func continues(m acp.Meta) bool {
+	ours, _ := m["hermes"].(map[string]any)
+	yes, _ := ours["continue"].(bool)
+	return yes
 }
 
 // onNewPrompt returns _meta.hermes.onNewPrompt, which decides about the running turn. If it

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -158,13 +159,37 @@ func line(text string, limit int) string {
 	return text
 }
 
-// NoticesWaiting tells a plugin that the next prompt will have results of subagents.
-func (c *Client) NoticesWaiting(x *server.Session) {
+// NoticesWaiting tells the client that results of subagents wait, or starts a turn with them.
+// The client did not ask for this turn, so its updates have no request.
+func (c *Client) NoticesWaiting(x *server.Session, start bool) {
+	if !start {
+		c.SubagentsReady(x, false)
+		return
+	}
+	if children, err := server.Find[*delegate.Instance](x); err == nil {
+		c.Sink(x.ID()).Event(agent.Notice{Text: readyText(children.Ready())})
+	}
+	server.GoNotices(x, func(err error) {
+		c.Sink(x.ID()).Event(agent.Notice{Text: "The results of subagents were not used: " + err.Error()})
+	})
+}
+
+func readyText(ready []delegate.Status) string {
+	goals := make([]string, len(ready))
+	for i, r := range ready {
+		goals[i] = fmt.Sprintf("“%s” (%s)", line(tools.WithoutControls(r.Goal), 60), r.Status)
+	}
+	return "Subagents have ended: " + strings.Join(goals, ", ") + ". Hermes continues with their results."
+}
+
+// SubagentsReady tells a plugin that results of subagents wait. If start is true, the plugin
+// starts a turn with them.
+func (c *Client) SubagentsReady(x *server.Session, start bool) {
 	children, err := server.Find[*delegate.Instance](x)
 	if err != nil {
 		return
 	}
-	n := acp.SubagentsReady{SessionID: x.ID()}
+	n := acp.SubagentsReady{SessionID: x.ID(), Start: start}
 	for _, r := range children.Ready() {
 		n.Subagents = append(n.Subagents, subagentInfo(r))
 	}

@@ -125,11 +125,11 @@ func (h host) Diagnose(ctx context.Context, path string, wait time.Duration) ([]
 	return h.s.agent.Client.DiagnoseURI(ctx, string(h.s.editor.Documents.URI(path)), wait)
 }
 
-// NoticesWaiting wakes the parent of subagents that worked in the background, if the
-// user wants that; otherwise the results come with the next prompt.
-func (h host) NoticesWaiting(x *service.Session) {
+// NoticesWaiting starts a turn with the results of subagents that worked in the background,
+// or asks the user whether to. A plugin starts the turn itself, so that it shows it.
+func (h host) NoticesWaiting(x *service.Session, start bool) {
 	if h.s.editor.Client.ACP != nil {
-		h.s.agent.Client.NoticesWaiting(x)
+		h.s.agent.Client.SubagentsReady(x, start)
 		return
 	}
 	children, err := service.Find[*delegate.Instance](x)
@@ -137,6 +137,10 @@ func (h host) NoticesWaiting(x *service.Session) {
 		return
 	}
 	ready := children.Ready()
+	if start {
+		h.s.work.start("starting a turn", func() { h.s.prompts.startResults(x.ID(), ready) })
+		return
+	}
 	h.s.work.start("asking whether to go on", func() { h.s.prompts.offerResults(x.ID(), ready) })
 }
 

@@ -23,6 +23,7 @@ import (
 type job struct {
 	session *service.Session
 	input   agent.Input
+	notices bool              // in place of input, the turn begins with the notices that wait
 	title   string            // of the progress
 	token   lsp.ProgressToken // the editor's; nil: ours
 	chat    *chat.Chat        // the document that shows the answer; nil: none
@@ -64,12 +65,18 @@ func (x *prompts) prompt(a protocol.PromptArgs, p *lsp.ExecuteCommandParams) (co
 // For an editor without a plugin, the answer goes into the chat unless the command waits for
 // it, so that it is visible.
 func (x *prompts) prompting(sessionID string, input agent.Input, shown string, token lsp.ProgressToken, wait bool) command {
+	return x.running(sessionID, job{input: input, title: titleOf(shown), token: token, shown: shown}, wait)
+}
+
+// running makes the command that runs a job in a session.
+func (x *prompts) running(sessionID string, j job, wait bool) command {
 	run := func(ctx context.Context, at *ticket) (any, error) {
 		session, err := x.sessions.find(ctx, sessionID)
 		if err != nil {
 			return nil, err
 		}
-		j := job{session: session, input: input, title: titleOf(shown), token: token, shown: shown, at: at}
+		j := j
+		j.session, j.at = session, at
 		if !x.sessions.updates(session.ID()) && !wait {
 			if j.chat, err = x.chats.ensure(ctx, session); err != nil {
 				x.log.Warn("there is no chat document for the answer", "error", err)
@@ -88,7 +95,7 @@ func (x *prompts) prompting(sessionID string, input agent.Input, shown string, t
 		result.StopReason, result.Text = string(outcome.stop), &outcome.text
 		return result, outcome.err
 	}
-	return command{run, &pendingTurn{sessionID, token}}
+	return command{run, &pendingTurn{sessionID, j.token}}
 }
 
 // start claims the job's place in its session. The function that it returns, which must
@@ -110,7 +117,12 @@ type outcome struct {
 // when it returns.
 func (x *prompts) claim(j job) func(context.Context) outcome {
 	sink := &fanOut{}
-	turn := j.session.Start(j.input, sink)
+	var turn *service.Turn
+	if j.notices {
+		turn = service.StartNotices(j.session, sink)
+	} else {
+		turn = j.session.Start(j.input, sink)
+	}
 	return func(ctx context.Context) outcome {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -279,14 +291,33 @@ func (x *prompts) delegate(a protocol.DelegateArgs, p *lsp.ExecuteCommandParams)
 
 const goOnTitle = "Go on"
 
-func (x *prompts) offerResults(sessionID string, ready []delegate.Status) {
+func endedText(ready []delegate.Status) string {
 	goals := make([]string, len(ready))
 	for i, r := range ready {
 		goals[i] = fmt.Sprintf("“%s” (%s)", chat.OneLine(r.Goal, 60), r.Status)
 	}
+	return "Subagents have ended: " + strings.Join(goals, ", ") + "."
+}
+
+// startResults starts a turn with the results of subagents.
+func (x *prompts) startResults(sessionID string, ready []delegate.Status) {
+	x.follow(x.running(sessionID, job{notices: true, title: "Results of subagents", shown: endedText(ready)}, false))
+}
+
+// follow runs a command that no message of the editor has started.
+func (x *prompts) follow(c command) {
+	result, err := c.run(x.editor.Ctx, nil)
+	if err != nil {
+		x.editor.Show(lsp.MessageTypeError, "Hermes: %v", err)
+	} else if f, ok := result.(followed); ok {
+		f.then()
+	}
+}
+
+func (x *prompts) offerResults(sessionID string, ready []delegate.Status) {
 	params := &lsp.ShowMessageRequestParams{
 		Type:    lsp.MessageTypeInfo,
-		Message: "Subagents have ended: " + strings.Join(goals, ", ") + ". Shall Hermes go on with the results?",
+		Message: endedText(ready) + " Shall Hermes go on with the results?",
 		Actions: []lsp.MessageActionItem{{Title: goOnTitle}, {Title: "Later"}},
 	}
 	var chosen lsp.MessageActionItem
@@ -294,10 +325,5 @@ func (x *prompts) offerResults(sessionID string, ready []delegate.Status) {
 		return
 	}
 	const text = "Go on with the results of the subagents."
-	result, err := x.prompting(sessionID, agent.Input{Text: text}, text, nil, false).run(x.editor.Ctx, nil)
-	if err != nil {
-		x.editor.Show(lsp.MessageTypeError, "Hermes: %v", err)
-	} else if f, ok := result.(followed); ok {
-		f.then()
-	}
+	x.follow(x.prompting(sessionID, agent.Input{Text: text}, text, nil, false))
 }

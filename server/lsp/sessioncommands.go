@@ -64,7 +64,7 @@ func (c sessionCommands) load(ctx context.Context, a protocol.SessionArgs) (any,
 			return nil, fmt.Errorf("replaying session %s: %w", a.SessionID, err)
 		}
 	}
-	return protocol.SessionResult{SessionID: session.ID()}, nil
+	return followed{protocol.SessionResult{SessionID: session.ID()}, session.Warm}, nil
 }
 
 func (c sessionCommands) delete(ctx context.Context, a protocol.SessionArgs) (any, error) {

@@ -67,6 +67,8 @@ func playFile(t *testing.T, path string, check func(testing.TB, bool, []byte), s
 		switch name, inFiles := strings.CutPrefix(f.Name, "files/"); {
 		case inFiles:
 			s.o.Files[name] = text
+		case f.Name == "config":
+			s.o.Config = text
 		case f.Name == "client":
 			s.steps = stepsOf(text)
 		case f.Name == "model":
@@ -74,7 +76,7 @@ func playFile(t *testing.T, path string, check func(testing.TB, bool, []byte), s
 		case f.Name == "server":
 			expected = text
 		default:
-			t.Fatalf("%s: unknown section %q; there are files/…, client, model, server, or a trace", path, f.Name)
+			t.Fatalf("%s: unknown section %q; there are files/…, config, client, model, server, or a trace", path, f.Name)
 		}
 	}
 	s.o.fill(t)

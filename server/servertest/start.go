@@ -20,11 +20,12 @@ import (
 
 // Options say what a test needs. All are optional.
 type Options struct {
-	Model model.Model       // nil: the configured one, which is none
-	Files map[string]string // path in the workspace → content
-	Home  string            // empty: a fresh one
-	Root  string            // empty: a fresh one
-	Init  any               // initializationOptions
+	Model  model.Model       // nil: the configured one, which is none
+	Files  map[string]string // path in the workspace → content
+	Home   string            // empty: a fresh one
+	Config string            // text of config.yaml; empty: there is none
+	Root   string            // empty: a fresh one
+	Init   any               // initializationOptions
 	// Settings answer workspace/configuration; nil: the editor has none.
 	Settings      any
 	SettingsAfter time.Duration // that the editor takes to answer so
@@ -52,6 +53,15 @@ func (o *Options) fill(t testing.TB) {
 	}
 	if o.Root == "" {
 		o.Root = t.TempDir()
+	}
+	if o.Config != "" {
+		err := os.MkdirAll(o.Home, 0o700)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(o.Home, "config.yaml"), []byte(o.Config), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	real, err := filepath.EvalSymlinks(o.Root)
 	if err != nil {

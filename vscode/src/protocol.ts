@@ -309,12 +309,14 @@ export interface SubagentList {
 }
 
 /**
- * SubagentsReady says that results of subagents in the background wait for the next
- * prompt of a session in which no turn runs.
+ * SubagentsReady says that results of subagents in the background wait in a session in
+ * which no turn runs. If Start is true, the client starts a turn: session/prompt with no
+ * content and _meta.hermes.continue. If not, the next prompt has the results.
  */
 export interface SubagentsReady {
   sessionId: string;
   subagents: Subagent[];
+  start?: boolean;
 }
 
 /** Subagent is one of a list. */

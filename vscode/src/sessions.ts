@@ -100,6 +100,11 @@ export class Sessions implements vscode.Disposable {
     return this.turn(sessionId, () => this.server.request(Method.SessionPrompt, { sessionId, prompt, ...(meta && { _meta: meta }) }));
   }
 
+  /** Starts a turn with the results of background subagents. */
+  async continue(sessionId: string): Promise<PromptResponse> {
+    return this.turn(sessionId, () => this.server.request(Method.SessionPrompt, { sessionId, prompt: [], _meta: { hermes: { continue: true } } }));
+  }
+
   /** Runs a command that starts a turn in the current session, and waits until the turn ends. */
   async commandTurn<C extends keyof CommandTypes>(command: C, args: CommandArgs<C>): Promise<CommandResult<C>> {
     const sessionId = await this.ensureSession();

@@ -588,12 +588,19 @@ end
 
 --- Subagents that worked in the background have ended while nothing runs.
 ---@param list hermes.Subagent[]
-function Conversation:subagents_ready(list)
+---@param start boolean? a turn starts with their results
+function Conversation:subagents_ready(list, start)
   local goals = vim.tbl_map(function(s)
     return ("“%s” (%s)"):format(s.goal, s.status)
   end, list)
   local question = "Subagents have ended: " .. table.concat(goals, ", ")
-  self:notice(question .. ". Their results come with your next message.")
+  if start then
+    self:notice(question .. ". Hermes continues with their results.")
+    local ended = self:begin()
+    self.connection:request(protocol.method.session_prompt, { sessionId = self.id, prompt = {}, _meta = { hermes = { continue = true } } }, ended)
+  else
+    self:notice(question .. ". Their results come with your next message.")
+  end
   require("hermes.connection").say(question)
 end
 

@@ -51,7 +51,7 @@ function M.of(connection)
       end)
     end,
     [method.subagents_ready] = function(_, params)
-      conversation(params.sessionId):subagents_ready(params.subagents)
+      conversation(params.sessionId):subagents_ready(params.subagents, params.start)
     end,
   }
 end

@@ -277,11 +277,13 @@ M.title = {
 ---@class hermes.SubagentList
 ---@field subagents hermes.Subagent[]
 
---- SubagentsReady says that results of subagents in the background wait for the next
---- prompt of a session in which no turn runs.
+--- SubagentsReady says that results of subagents in the background wait in a session in
+--- which no turn runs. If Start is true, the client starts a turn: session/prompt with no
+--- content and _meta.hermes.continue. If not, the next prompt has the results.
 ---@class hermes.SubagentsReady
 ---@field sessionId string
 ---@field subagents hermes.Subagent[]
+---@field start? boolean
 
 --- Subagent is one of a list.
 ---@class hermes.Subagent

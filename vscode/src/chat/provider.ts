@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 import { Hermes, type State } from "../hermes";
 import { message } from "../server/process";
 import { begun, type SessionChange } from "../sessions";
-import { Command, Method, Update, type ContentBlock, type Rewound, type SessionNotification } from "../protocol";
+import { Command, Method, Update, type ContentBlock, type Rewound, type SessionNotification, type SubagentsReady } from "../protocol";
 import type { Session, ToHost, ToPage, Way, WhenBusy } from "../shared/messages";
 import { blocks, mentioned } from "./context";
 import { Conversation } from "./conversation";
@@ -53,9 +53,7 @@ export class ChatView implements vscode.WebviewViewProvider {
     context.subscriptions.push(
       registration,
       hermes.sessions.onUpdate((n) => this.updated(n)),
-      hermes.sessions.onSubagentsReady((r) => r.sessionId === hermes.sessions.session && this.tell({ type: "update", at: Date.now(), update: {
-        sessionUpdate: "notice", severity: "info", title: `${r.subagents.length === 1 ? "A subagent is" : `${r.subagents.length} subagents are`} done. What came of it goes with your next message.`,
-      } })),
+      hermes.sessions.onSubagentsReady((r) => this.subagentsReady(r)),
       hermes.onState((s) => this.follow(s)),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.trusted()),
       hermes.sessions.onSession((c) => this.switched(c)),
@@ -95,6 +93,16 @@ export class ChatView implements vscode.WebviewViewProvider {
     const r = place.range;
     const range = r && new vscode.Range(r.start.line, r.start.character, r.end.line, r.end.character);
     this.compose({ type: "attach", attachments: [await mentioned(place.uri, range)] });
+  }
+
+  /** Background subagents have ended while no turn runs. */
+  private subagentsReady(r: SubagentsReady): void {
+    if (r.sessionId === this.hermes.sessions.session) {
+      const ended = r.subagents.length === 1 ? "A subagent has ended." : `${r.subagents.length} subagents have ended.`;
+      const then = r.start ? "Hermes continues with the results." : "Your next message has the results.";
+      this.tell({ type: "update", at: Date.now(), update: { sessionUpdate: "notice", severity: "info", title: `${ended} ${then}` } });
+    }
+    if (r.start) this.hermes.sessions.continue(r.sessionId).catch((error) => r.sessionId === this.hermes.sessions.session && this.failed(error));
   }
 
   // ---- the view ----
