@@ -19,7 +19,7 @@ import (
 func chat(t *testing.T) (agent.Config, *agent.Session) {
 	t.Helper()
 	var list []tools.Tool
-	for _, tool := range builtin() {
+	for _, tool := range builtin(nil) {
 		if tool.Name == "todo" {
 			list = append(list, tool)
 		}

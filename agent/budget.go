@@ -12,7 +12,7 @@ const (
 type budget struct{ left int }
 
 // fit shortens a result to the rest of the budget.
-func (b *budget) fit(env *tools.Env, c *call) {
-	c.result = tools.Fit(env, c.Name, c.result, max(b.left, resultMin))
+func (b *budget) fit(set *tools.Set, env *tools.Env, c *call) {
+	c.result = set.Fit(env, c.Name, c.result, max(b.left, resultMin))
 	b.left -= len(c.result.JSON)
 }

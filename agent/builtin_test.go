@@ -8,7 +8,8 @@ import (
 	commands "github.com/hermes-ls/hermes-ls/tools/shell"
 )
 
-// builtin returns the tools of an ordinary session.
-func builtin() []tools.Tool {
-	return slices.Concat(files.Tools(files.Config{}), commands.Tools(commands.Config{}), tools.Builtin())
+// builtin returns the tools of an ordinary session with these files.
+func builtin(at tools.Files) []tools.Tool {
+	bounds := tools.Bounds{Files: at}
+	return slices.Concat(files.Tools(files.Config{Bounds: bounds}), commands.Tools(commands.Config{Bounds: bounds}), tools.Builtin())
 }

@@ -158,7 +158,7 @@ func (s *Session) locations(kind tools.Kind, args json.RawMessage) []tools.Locat
 		Path   string
 		Offset json.RawMessage // a number, or one in quotes
 	}
-	files := s.config.Env.Files
+	files := s.config.Files
 	if files == nil || json.Unmarshal(args, &in) != nil || in.Path == "" {
 		return nil
 	}

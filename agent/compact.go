@@ -101,7 +101,7 @@ func (t *turn) compact(ctx context.Context, hints string) error {
 	facts := digestFacts{notes: notes, changed: t.changedFiles(ctx), lastMost: window} // a quarter of the window in bytes
 	m := &store.Message{
 		ID:      news.ID,
-		Message: model.NewMessage(model.User, t.history.digest(from, facts, t.config.Env)),
+		Message: model.NewMessage(model.User, t.history.digest(from, facts, t.config.Files)),
 		Usage:   usage, Note: true, Keeps: t.history.seqAt(from),
 	}
 	if err := t.append(t.storeCtx, m); err != nil {
@@ -135,7 +135,7 @@ func (t *turn) changedFiles(ctx context.Context) []string {
 		t.config.Log.Warn("the changed files of a compaction come from its calls alone", "session", t.id, "error", err)
 	}
 	for i := range paths {
-		paths[i] = nameOf(paths[i], t.config.Env)
+		paths[i] = nameOf(paths[i], t.config.Files)
 	}
 	return paths
 }

@@ -75,7 +75,7 @@ func TestCompaction(t *testing.T) {
 		x.Text("answer " + long)
 	})
 	list := []tools.Tool{onPath("read_file"), onPath("patch")}
-	for _, tool := range builtin() {
+	for _, tool := range builtin(nil) {
 		if tool.Name == "todo" {
 			list = append(list, tool)
 		}

@@ -42,7 +42,7 @@ type digestFacts struct {
 // digest returns the text that replaces the messages before from. It has the facts that
 // are known without a model, and the model's notes. If the user's last message is among
 // the replaced ones, it stands at the end.
-func (h *history) digest(from int, facts digestFacts, env *tools.Env) string {
+func (h *history) digest(from int, facts digestFacts, at tools.Files) string {
 	old := h.messages[:from]
 	var before string // the text of the previous compaction
 	if len(old) > 0 && h.origins[0].seq == 0 {
@@ -71,7 +71,7 @@ func (h *history) digest(from int, facts digestFacts, env *tools.Env) string {
 	b.WriteString(digestHead)
 	part(&b, askedPart, firstAndLast(asked, askedMost))
 	part(&b, planPart, plan(h))
-	changed, read := files(old, env)
+	changed, read := files(old, at)
 	changed = newest(slices.Concat(listed(before, changedPart), changed, facts.changed), filesMost)
 	read = slices.DeleteFunc(append(listed(before, readPart), read...), func(f string) bool { return slices.Contains(changed, f) })
 	part(&b, changedPart, changed)
@@ -148,7 +148,7 @@ func plan(h *history) []string {
 }
 
 // files returns the paths in the arguments of calls, except those of failed calls.
-func files(messages []model.Message, env *tools.Env) (changed, read []string) {
+func files(messages []model.Message, at tools.Files) (changed, read []string) {
 	failed := map[string]bool{}
 	for _, m := range messages {
 		if m.Role == model.ToolRole && strings.HasPrefix(m.Text(), `{"error"`) {
@@ -162,9 +162,9 @@ func files(messages []model.Message, env *tools.Env) (changed, read []string) {
 			}
 			switch c.Name {
 			case "write_file", "patch":
-				changed = append(changed, pathsOf(c, env)...)
+				changed = append(changed, pathsOf(c, at)...)
 			case "read_file":
-				read = append(read, pathsOf(c, env)...)
+				read = append(read, pathsOf(c, at)...)
 			}
 		}
 	}
@@ -172,7 +172,7 @@ func files(messages []model.Message, env *tools.Env) (changed, read []string) {
 }
 
 // pathsOf returns the files in the arguments of a call. A patch may have several.
-func pathsOf(c model.Call, env *tools.Env) []string {
+func pathsOf(c model.Call, at tools.Files) []string {
 	var in struct{ Path, Patch string }
 	if json.Unmarshal([]byte(c.Args), &in) != nil {
 		return nil
@@ -189,17 +189,17 @@ func pathsOf(c model.Call, env *tools.Env) []string {
 	var paths []string
 	for _, path := range named {
 		if path != "" {
-			paths = append(paths, nameOf(path, env))
+			paths = append(paths, nameOf(path, at))
 		}
 	}
 	return paths
 }
 
 // nameOf returns the name of a file in the form that the session uses for all files.
-func nameOf(path string, env *tools.Env) string {
-	if env.Files != nil {
-		if abs, err := env.Files.Abs(path); err == nil {
-			path = env.Files.Name(abs)
+func nameOf(path string, at tools.Files) string {
+	if at != nil {
+		if abs, err := at.Abs(path); err == nil {
+			path = at.Name(abs)
 		}
 	}
 	return strings.Map(printable, path)

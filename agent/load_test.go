@@ -148,7 +148,7 @@ func TestReplay(t *testing.T) {
 			return tools.OK(map[string]bool{"success": true}).With(append(shown, tools.Content{Terminal: "t1"})...), nil
 		})
 	list := []tools.Tool{edit}
-	for _, tool := range builtin() {
+	for _, tool := range builtin(nil) {
 		if tool.Name == "todo" {
 			list = append(list, tool)
 		}

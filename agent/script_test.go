@@ -145,7 +145,7 @@ func scriptTools(t *testing.T) *tools.Set {
 				return tools.OK(map[string]int64{"ticks": ticks.Add(1)}), nil
 			}),
 	}
-	for _, tool := range builtin() {
+	for _, tool := range builtin(nil) {
 		if tool.Name == "todo" {
 			list = append(list, tool)
 		}

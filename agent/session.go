@@ -38,6 +38,7 @@ type Config struct {
 	Model model.Model  // required
 	Store *store.Store // required
 	Tools *tools.Set   // nil: none
+	Files tools.Files  // name the files of calls; nil: none
 	Env   *tools.Env   // copied for the tools of each turn; nil: empty
 	// Notices returns the notices for the model, such as the exit of a background command.
 	// It is called before each request of a turn. Nil means that there are none.
@@ -276,8 +277,8 @@ func (s *Session) toolset() *tools.Set {
 
 // forget tells the tools that the model no longer has earlier results.
 func (s *Session) forget() {
-	if s.config.Env.Forget != nil {
-		s.config.Env.Forget()
+	if forget := s.toolset().Forget; forget != nil {
+		forget()
 	}
 }
 

@@ -39,8 +39,8 @@ func TestRealTools(t *testing.T) {
 		x.Call("3", "read_file", `{"path":"../x"}`)
 	}, func(x *fakemodel.Exchange) { x.Text("Done.") })
 	config := agent.Config{
-		Model: m, Store: openStore(t), Tools: toolSet(t, builtin()...),
-		Env: &tools.Env{Files: files, Gate: gate.New(gate.Config{Mode: "off"}), Todos: tools.NewTodos()},
+		Model: m, Store: openStore(t), Tools: toolSet(t, builtin(files)...), Files: files,
+		Env: &tools.Env{Gate: gate.New(gate.Config{Mode: "off"}), Todos: tools.NewTodos()},
 	}
 	s := begin(t, config)
 	live, again := &recorder{}, &recorder{}
@@ -112,8 +112,8 @@ func TestPictures(t *testing.T) {
 		func(x *fakemodel.Exchange) { x.Text("Still a dot.") },
 	)
 	config := agent.Config{
-		Model: m, Store: openStore(t), Tools: toolSet(t, builtin()...),
-		Env: &tools.Env{Files: files, Sees: func() bool { return true }},
+		Model: m, Store: openStore(t), Tools: toolSet(t, builtin(files)...), Files: files,
+		Env: &tools.Env{Sees: func() bool { return true }},
 	}
 	s := begin(t, config)
 	if _, err := s.Turn(t.Context(), agent.Input{Text: "look"}, &recorder{}); err != nil {

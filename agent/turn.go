@@ -368,7 +368,7 @@ func (t *turn) stopRepeating() (StopReason, error) {
 
 // end stores the result of a call and sends it to the sink.
 func (t *turn) end(c *call) error {
-	t.budget.fit(t.config.Env, c)
+	t.budget.fit(t.toolset(), t.config.Env, c)
 	if n := t.repeats.count(c); n >= repeatsTell {
 		c.result.JSON = withNote(c.result.JSON, fmt.Sprintf(repeatedText, n))
 	}

@@ -40,6 +40,7 @@ type scriptLab struct {
 	runner *codeexec.Runner
 	set    *tools.Set
 	env    *tools.Env
+	files  *workspace.Workspace
 	python string
 	echo   net.Listener
 	path   string // of the echo's socket
@@ -50,19 +51,19 @@ func newScriptLab(l *lab) (*scriptLab, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scriptLab{path: filepath.Join(l.dir, "echo.socket")}
+	s := &scriptLab{files: ws, path: filepath.Join(l.dir, "echo.socket")}
 	pythons := codeexec.NewPythons()
 	found, err := pythons.Find(context.Background(), codeexec.Search{Environ: os.Environ()})
 	if err != nil {
 		return nil, err
 	}
 	s.python = found.Path
-	s.runner = codeexec.New(codeexec.Config{MaxCalls: 1 << 20, Python: found.Path, Pythons: pythons})
+	s.runner = codeexec.New(codeexec.Config{Bounds: tools.Bounds{Files: ws}, MaxCalls: 1 << 20, Python: found.Path, Pythons: pythons})
 	if s.set, err = tools.NewSet(readyTool(), s.runner.Tool()); err != nil {
 		return nil, err
 	}
 	s.env = &tools.Env{
-		Files: ws, OutputDir: filepath.Join(l.dir, "outputs"), Call: s.set.Call, Tools: s.set,
+		OutputDir: filepath.Join(l.dir, "outputs"), Call: s.set.Call, Tools: s.set,
 		Gate: gate.New(gate.Config{Mode: "off"}),
 	}
 	if s.echo, err = net.Listen("unix", s.path); err != nil {
@@ -75,7 +76,7 @@ func newScriptLab(l *lab) (*scriptLab, error) {
 func (s *scriptLab) close() {
 	s.echo.Close() //nolint:errcheck // it ends its goroutine
 	s.runner.Close()
-	s.env.Files.Close() //nolint:errcheck // only read
+	s.files.Close() //nolint:errcheck // only read
 }
 
 // readyTool answers with a text of as many bytes as limit says: all one line, many

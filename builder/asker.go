@@ -13,9 +13,6 @@ import (
 type Asker struct {
 	Gate tools.Approver
 	ID   string // of the session
-	// Owner is the session of the user, and For the goal, if a subagent asks. Else they are
-	// empty.
-	Owner, For string
 	// Questions shows questions. Nil: the user cannot be asked, as in a subagent.
 	Questions tools.Clarifier
 }
@@ -23,8 +20,7 @@ type Asker struct {
 // Approve asks the user to allow an action.
 func (a Asker) Approve(ctx context.Context, r extension.Request) error {
 	verdict := policy.Verdict{Level: policy.Asks, Reason: r.Reason, Keys: r.Keys, Commands: []string{r.Title}, EveryMode: r.EveryMode}
-	env := &tools.Env{SessionID: a.ID, Owner: a.Owner, For: a.For}
-	return a.Gate.Check(ctx, env, r.Call, r.Kind, r.Title, verdict)
+	return a.Gate.Check(ctx, &tools.Env{SessionID: a.ID}, r.Call, r.Kind, r.Title, verdict)
 }
 
 // CanClarify reports whether the user can answer questions.

@@ -49,7 +49,6 @@ func Open(ctx context.Context, p Plan) (*agent.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Env.Forget = p.Extensions.Forget
 	c.Tools = set
 	c.Notices = func() []string { return p.Extensions.Notices(p.Life, extension.WithRequest) }
 	if p.Kind != extension.Subagent {
@@ -96,7 +95,7 @@ func (p Plan) list(ctx context.Context, told []tools.Spec) (*tools.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	set.Events = p.Extensions.Events()
+	set.Events, set.Forget = p.Extensions.Events(), p.Extensions.Forget
 	env := *p.Agent.Env
 	env.SessionID, env.Tools = p.Agent.Head.ID, set
 	p.Extensions.Begun(&env)

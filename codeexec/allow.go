@@ -21,10 +21,10 @@ const interpreterSize = 256 << 20
 // approval. An approval applies to this session, until the interpreter or the settings of
 // its environment change. If the interpreter must not start, allow returns an error.
 func (r *Runner) allow(ctx context.Context, env *tools.Env, call tools.Call, path string) error {
-	if env.Sandbox.Enforced(ctx) {
+	if r.cfg.Sandbox.Enforced(ctx) {
 		return nil
 	}
-	key, err := contentOf(path, env.Files.Folders())
+	key, err := contentOf(path, r.cfg.Files.Folders())
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (r *Runner) allow(ctx context.Context, env *tools.Env, call tools.Call, pat
 	if allowed {
 		return nil
 	}
-	name := policy.Escape(env.Files.Name(path))
+	name := policy.Escape(r.cfg.Files.Name(path))
 	verdict := policy.Verdict{
 		Level: policy.Asks, Keys: []string{"run " + name + " " + key[:16]},
 		Reason: "runs a Python of the workspace without a sandbox",
@@ -45,7 +45,7 @@ func (r *Runner) allow(ctx context.Context, env *tools.Env, call tools.Call, pat
 	if err := env.Gate.Check(ctx, env, call, tools.KindExecute, "start "+name+" for scripts", verdict); err != nil {
 		return err
 	}
-	if now, err := contentOf(path, env.Files.Folders()); err != nil || now != key {
+	if now, err := contentOf(path, r.cfg.Files.Folders()); err != nil || now != key {
 		return errors.New("it was changed while the user was being asked about it")
 	}
 	r.allowedMu.Lock()

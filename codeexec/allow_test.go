@@ -72,8 +72,8 @@ func TestInterpreterOfWorkspaceInSandbox(t *testing.T) {
 	if err := os.Chmod(filepath.Join(b.dir, ".venv", "bin", "python3"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b.env.Sandbox = sandbox.New(sandbox.Config{Mode: sandbox.WorkspaceWrite, Network: true, Roots: b.env.Files.Folders, Home: t.TempDir()})
-	t.Cleanup(b.env.Sandbox.Close)
+	box := b.sandboxed(sandbox.Config{Mode: sandbox.WorkspaceWrite, Network: true, Home: t.TempDir()})
+	t.Cleanup(box.Close)
 	if a := b.run("print('hello')"); a.Output != "hello\n" || len(b.asked) > 0 {
 		t.Errorf("output %q, asked %v", a.Output, b.asked)
 	}

@@ -52,7 +52,7 @@ func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	if x.runner == nil {
 		x.config = c
 		x.set(&c)
-		c.Derive = x.derive
+		c.Bounds, c.Derive = x.session.Bounds, x.derive
 		x.runner = New(c)
 	}
 	return []tools.Tool{x.runner.Tool()}, nil
@@ -61,7 +61,7 @@ func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 // derive returns the instances that a script of the session gets.
 func (x *instance) derive(ctx context.Context) (*extension.Set, error) {
 	s := x.session
-	return x.extensions().Derive(ctx, extension.Script, extension.Own{ID: s.ID, Folders: s.Folders, Files: s.Files, Editor: s.Editor})
+	return x.extensions().Derive(ctx, extension.Script, extension.Own{ID: s.ID, Folders: s.Folders, Files: s.Files, Editor: s.Editor, Bounds: s.Bounds})
 }
 
 // Close ends the kernel of persistent scripts.

@@ -222,7 +222,9 @@ os.waitpid(pid, 0)
 func TestKeptOutputHasNoSecret(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Config{}, map[string]string{"key.txt": "the key is s3cret-value\n"})
-	b.env.Secrets = tools.NewSecrets(map[string]string{"THE_KEY": "s3cret-value"})
+	b.bound(func(bounds *tools.Bounds) {
+		bounds.Secrets = tools.NewSecrets(map[string]string{"THE_KEY": "s3cret-value"})
+	})
 	a, result := b.call(t.Context(), map[string]any{"code": `
 import sys
 key = "s3cret-" + "value"

@@ -134,7 +134,7 @@ func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *
 		return nil, err
 	}
 	// Threads of a script go on between the scripts. So the kernel is a running command until it ends.
-	places, err := gate.WatchPlaces(ctx, env, s.call, env.Sandbox)
+	places, err := gate.WatchPlaces(ctx, env, s.call, r.cfg.Sandbox)
 	if err != nil {
 		k.socket.close()
 		return nil, err

@@ -208,8 +208,8 @@ func TestKernelIsReviewedBetweenScripts(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.env.Gate = gate.New(gate.Config{Mode: "ask", Asker: deniesHooks{}})
-		b.env.Sandbox = sandbox.New(sandbox.Config{
-			Mode: sandbox.WorkspaceWrite, Network: true, Home: home, HermesHome: home + "/.hermes", Roots: b.env.Files.Folders, Environ: b.runner.cfg.Environ,
+		box := b.sandboxed(sandbox.Config{
+			Mode: sandbox.WorkspaceWrite, Network: true, Home: home, HermesHome: home + "/.hermes", Environ: b.runner.cfg.Environ,
 		})
 		b.run(`
 import os, threading, time
@@ -237,6 +237,6 @@ threading.Thread(target=later, daemon=True).start()
 			t.Errorf("the hook is there, at the end: %v", atEnd)
 		}
 		b.runner.Close()
-		b.env.Sandbox.Close()
+		box.Close()
 	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -90,31 +91,55 @@ func openBed(dir, out string, c Config) (*bed, error) {
 	if c.Environ == nil {
 		c.Environ = plainEnviron()
 	}
+	c.Files = ws
 	b := &bed{dir: dir, runner: New(c)}
-	if b.set, err = tools.NewSet(append(slices.Concat(file.Tools(file.Config{}), shell.Tools(shell.Config{Shell: shell.New(dir, nil)}), tools.Builtin()), b.runner.Tool())...); err != nil {
-		return nil, err
-	}
 	b.env = &tools.Env{
-		SessionID: "test", Files: ws, Todos: tools.NewTodos(),
+		SessionID: "test", Todos: tools.NewTodos(),
 		Gate: gate.New(gate.Config{Mode: "ask", Asker: b}), OutputDir: out,
 		Progress: func(p tools.Progress) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.news = append(b.news, p)
 		},
-		Call: b.set.Call, Tools: b.set,
 	}
+	return b, b.list()
+}
+
+// list makes the tools of the session with its bounds.
+func (b *bed) list() (err error) {
+	bounds := b.runner.cfg.Bounds
+	all := slices.Concat(file.Tools(file.Config{Bounds: bounds}), shell.Tools(shell.Config{Bounds: bounds, Shell: shell.New(b.dir, nil)}), tools.Builtin())
+	if b.set, err = tools.NewSet(append(all, b.runner.Tool())...); err != nil {
+		return err
+	}
+	b.set.Secrets = bounds.Secrets
 	offered := map[string]bool{}
 	for _, tool := range b.set.Offered(context.Background()) {
 		offered[tool.Name] = true
 	}
-	b.env.Offered = func(name string) bool { return offered[name] }
-	return b, nil
+	b.env.Tools, b.env.Call, b.env.Offered = b.set, b.set.Call, func(name string) bool { return offered[name] }
+	return nil
+}
+
+// bound changes the bounds of the session. It works without a test, too.
+func (b *bed) bound(change func(*tools.Bounds)) {
+	change(&b.runner.cfg.Bounds)
+	if err := b.list(); err != nil {
+		panic(err)
+	}
+}
+
+// sandboxed sets the sandbox of the session. The caller closes it.
+func (b *bed) sandboxed(c sandbox.Config) *sandbox.Box {
+	c.Roots = b.runner.cfg.Files.Folders
+	box := sandbox.New(c)
+	b.bound(func(bounds *tools.Bounds) { bounds.Sandbox = box })
+	return box
 }
 
 func (b *bed) close() {
 	b.runner.Close()
-	b.env.Files.Close() //nolint:errcheck // a folder of the test's
+	b.runner.cfg.Files.Close() //nolint:errcheck // a folder of the test's
 }
 
 // plainEnviron returns the environment without a virtual environment of Python.

@@ -41,12 +41,12 @@ func TestApprovedScriptOpensWhatItNames(t *testing.T) {
 	} {
 		b := newBed(t, Config{}, map[string]string{".vscode/settings.json": "{}", "mk.sh": "echo evil > .vscode/settings.json", "mk.py": ""})
 		home := t.TempDir()
-		b.env.Sandbox = sandbox.New(sandbox.Config{
-			Mode: sandbox.WorkspaceWrite, Network: true, Home: home, HermesHome: home + "/.hermes", Roots: b.env.Files.Folders, Environ: b.runner.cfg.Environ,
+		box := b.sandboxed(sandbox.Config{
+			Mode: sandbox.WorkspaceWrite, Network: true, Home: home, HermesHome: home + "/.hermes", Environ: b.runner.cfg.Environ,
 		})
 		b.env.Gate = gate.New(gate.Config{Mode: "ask", Asker: new(firstOnly)})
 		a := b.run(code)
-		b.env.Sandbox.Close()
+		box.Close()
 		if text, err := os.ReadFile(filepath.Join(b.dir, ".vscode/settings.json")); err != nil || strings.TrimSpace(string(text)) != want {
 			t.Errorf("%s: %q, %v; %+v", code, text, err, a)
 		}

@@ -31,9 +31,9 @@ type output struct {
 	filed int
 }
 
-func newOutput(limit int, env *tools.Env) *output {
-	o := &output{limit: limit, dir: env.OutputDir}
-	o.plain = tools.NewPlainText(env.Secrets, o.add)
+func newOutput(limit int, dir string, secrets *tools.Secrets) *output {
+	o := &output{limit: limit, dir: dir}
+	o.plain = tools.NewPlainText(secrets, o.add)
 	return o
 }
 

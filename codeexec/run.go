@@ -57,7 +57,7 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if invalid != "" {
 		return tools.Fail("%s", invalid), nil
 	}
-	if env.Tools == nil || env.Files == nil {
+	if env.Tools == nil || r.cfg.Files == nil {
 		return tools.Fail("This session has no tools that a script could call. Use normal tool calls instead."), nil
 	}
 	opening, err := r.mayRun(ctx, env, call, code)
@@ -77,7 +77,7 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if s.env, err = envOf(ctx, env, derived); err != nil {
 		return tools.Result{}, err
 	}
-	places, err := gate.WatchPlaces(ctx, env, call, env.Sandbox.With(opening))
+	places, err := gate.WatchPlaces(ctx, env, call, r.cfg.Sandbox.With(opening))
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -91,7 +91,7 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if err != nil {
 		return tools.Result{}, err
 	}
-	done.note = joined(done.note, env.Sandbox.Explain(done.errs), settled)
+	done.note = joined(done.note, r.cfg.Sandbox.Explain(done.errs), settled)
 	if done.interrupted {
 		done.note = joined(done.note, tools.StoppedText(ctx)+".")
 	}
@@ -140,10 +140,10 @@ func unfenced(code string) string {
 // mayRun asks once about code that looks destructive. The code that runs is the code
 // that was shown: until then it is only in memory.
 func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, code string) (sandbox.Opening, error) {
-	folders := env.Files.Folders()
+	folders := r.cfg.Files.Folders()
 	place := policy.Scope{
-		Cwd: folders[0], Roots: folders, Home: lookup(r.cfg.Environ, "HOME"), HermesHome: env.HermesHome,
-		Temp: env.Sandbox.OwnTemp(ctx),
+		Cwd: folders[0], Roots: folders, Home: lookup(r.cfg.Environ, "HOME"), HermesHome: r.cfg.HermesHome,
+		Temp: r.cfg.Sandbox.OwnTemp(ctx),
 		Resolve: func(path string) string {
 			if real, err := filepath.EvalSymlinks(path); err == nil {
 				return real
@@ -151,12 +151,12 @@ func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, co
 			return path
 		},
 	}
-	return gate.Approve(ctx, env, call, code, false, place, func(place policy.Scope) policy.Verdict { return policy.Python(code, place) })
+	return gate.Approve(ctx, env, r.cfg.Bounds, call, code, false, place, func(place policy.Scope) policy.Verdict { return policy.Python(code, place) })
 }
 
 func (r *Runner) search(env *tools.Env, call tools.Call) Search {
 	return Search{
-		Configured: r.cfg.Python, Folders: env.Files.Folders(), Environ: r.cfg.Environ, Strict: r.strict(),
+		Configured: r.cfg.Python, Folders: r.cfg.Files.Folders(), Environ: r.cfg.Environ, Strict: r.strict(),
 		Confine: func(ctx context.Context, c *proc.Cmd) error { return r.confine(ctx, env, c, sandbox.Opening{}) },
 		Allow:   func(ctx context.Context, path string) error { return r.allow(ctx, env, call, path) },
 	}
@@ -201,9 +201,9 @@ func envOf(ctx context.Context, env *tools.Env, derived *extension.Set) (*tools.
 	}
 	set.Events = derived.Events()
 	return &tools.Env{
-		SessionID: env.SessionID, Files: env.Files, Gate: env.Gate, Secrets: env.Secrets, Sandbox: env.Sandbox,
-		OutputDir: env.OutputDir, HermesHome: env.HermesHome, Owner: env.Owner, For: env.For,
-		Tools: set, Offered: env.Offered, Script: true,
+		SessionID: env.SessionID, Gate: env.Gate,
+		OutputDir: env.OutputDir,
+		Tools:     set, Offered: env.Offered, Script: true,
 	}, nil
 }
 
@@ -221,7 +221,7 @@ func caller(env *tools.Env, call tools.Call) func(context.Context, string, json.
 // confine returns an error, the process must not start.
 func (r *Runner) confine(ctx context.Context, env *tools.Env, c *proc.Cmd, opening sandbox.Opening) error {
 	c.Limits = proc.Limits{MemoryMB: r.cfg.MaxMemoryMB, Processes: r.cfg.MaxProcs, OpenFiles: openFiles}
-	if err := env.Sandbox.With(opening).Confine(ctx, c); err != nil {
+	if err := r.cfg.Sandbox.With(opening).Confine(ctx, c); err != nil {
 		return fmt.Errorf("the script was not started: %w", err)
 	}
 	return nil
@@ -280,7 +280,7 @@ func (r *Runner) command(env *tools.Env, python Python, stage *staging, socket *
 	dir := stage.path("work")
 	base := environ(r.cfg.Environ, r.cfg.Passthrough)
 	if !r.strict() {
-		folders := env.Files.Folders()
+		folders := r.cfg.Files.Folders()
 		args, dir = append(args, folders...), folders[0]
 	}
 	return proc.Cmd{

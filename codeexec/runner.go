@@ -24,6 +24,8 @@ const windowsText = "execute_code is not available on Windows. Use normal tool c
 
 // Config configures the scripts of a session. Zero values mean the defaults.
 type Config struct {
+	tools.Bounds // where scripts work
+
 	Mode        string        // "project" or "strict"; empty: project
 	Timeout     time.Duration // of a script; 0: 300 s
 	MaxCalls    int           // tool calls of a script; 0: 50

@@ -38,7 +38,8 @@ const startLimit = time.Minute
 
 // newRunningScript returns a script that has not started.
 func (r *Runner) newRunningScript(env *tools.Env, s script, functions []tools.Tool) *runningScript {
-	x := &runningScript{runner: r, out: newOutput(r.cfg.MaxStdout, env), errs: newOutput(r.cfg.MaxStderr, env)}
+	secrets := r.cfg.Secrets
+	x := &runningScript{runner: r, out: newOutput(r.cfg.MaxStdout, env.OutputDir, secrets), errs: newOutput(r.cfg.MaxStderr, env.OutputDir, secrets)}
 	x.queue = &callQueue{functions: functions, limit: r.cfg.MaxCalls, run: caller(s.env, s.call), onLimitAbuse: func() {
 		x.limitAbuse.Store(true)
 		x.halt(cancelGrace)

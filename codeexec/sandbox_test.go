@@ -42,8 +42,8 @@ func TestSandboxedScript(t *testing.T) {
 			}
 			b := newBed(t, Config{Persist: persist}, scriptFiles)
 			b.env.Gate = gate.New(gate.Config{Mode: "ask", Asker: deniesHooks{}})
-			b.env.Sandbox = sandbox.New(sandbox.Config{
-				Mode: mode, Network: true, Home: home, HermesHome: home + "/.hermes", Roots: b.env.Files.Folders, Environ: b.runner.cfg.Environ,
+			box := b.sandboxed(sandbox.Config{
+				Mode: mode, Network: true, Home: home, HermesHome: home + "/.hermes", Environ: b.runner.cfg.Environ,
 			})
 			a := b.run("HOME = \"" + home + "\"\n" + `
 from hermes_tools import read_file, write_file
@@ -61,7 +61,7 @@ def plant():
 attempt("hook", plant)
 print("tool", read_file("a.txt")["total_lines"], write_file("by-tool.txt", "x").get("bytes_written"))
 `[1:])
-			b.env.Sandbox.Close()
+			box.Close()
 			if a.Output != want {
 				t.Errorf("%s, %s, persist %v: got %q, want %q", enforced, mode, persist, a.Output, want)
 			}
@@ -97,10 +97,10 @@ func TestProbeIsSandboxed(t *testing.T) {
 	if err := os.Chmod(filepath.Join(b.dir, ".venv/bin/python"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b.env.Sandbox = sandbox.New(sandbox.Config{
-		Mode: sandbox.WorkspaceWrite, Network: true, Home: home, HermesHome: home + "/.hermes", Roots: b.env.Files.Folders, Environ: b.runner.cfg.Environ,
+	box := b.sandboxed(sandbox.Config{
+		Mode: sandbox.WorkspaceWrite, Network: true, Home: home, HermesHome: home + "/.hermes", Environ: b.runner.cfg.Environ,
 	})
-	defer b.env.Sandbox.Close()
+	defer box.Close()
 	if a := b.run("import sys\nprint(sys.version_info >= (3, 8))"); a.Output != "True\n" {
 		t.Errorf("%+v", a)
 	}

@@ -49,10 +49,10 @@ func serveStandIn(dir, code string) int {
 		return fail(err)
 	}
 	if os.Getenv(sandboxWord) != "" {
-		b.env.Sandbox = sandbox.New(sandbox.Config{
-			Mode: sandbox.WorkspaceWrite, Network: true, HermesHome: filepath.Join(dir, ".hermes"), Roots: b.env.Files.Folders,
+		box := b.sandboxed(sandbox.Config{
+			Mode: sandbox.WorkspaceWrite, Network: true, HermesHome: filepath.Join(dir, ".hermes"),
 		})
-		defer b.env.Sandbox.Close()
+		defer box.Close()
 	}
 	b.env.Progress = func(p tools.Progress) {
 		if len(p.Shown) == 2 {

@@ -42,8 +42,8 @@ type Config struct {
 	Runner Runner       // nil: subagents are sessions of this process
 	Host   string       // the editor, for the children's prompt
 	Log    *slog.Logger // nil: nothing is logged
-	// Sandbox bounds the recovery of worktrees of dead servers. Nil means no bounds. Calls
-	// use the sandbox of their Env.
+	Bounds tools.Bounds // of the session's calls
+	// Sandbox bounds the recovery of worktrees of dead servers. Nil means no bounds.
 	Sandbox *sandbox.Box
 	Depth   int // of the parent; 0 in a session of a host
 	// Extensions returns those of the parent's session; nil: there are none.

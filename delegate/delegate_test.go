@@ -227,6 +227,9 @@ func (b *bed) tools() []tools.Tool {
 	return append(list, tools.Builtin()...)
 }
 
+// bounds returns the limits of the session's calls.
+func (b *bed) bounds() tools.Bounds { return tools.Bounds{Files: b.files, Sandbox: b.box} }
+
 // open begins the session, or takes it up again.
 func (b *bed) open() {
 	b.t.Helper()
@@ -235,14 +238,14 @@ func (b *bed) open() {
 		b.t.Fatal(err)
 	}
 	b.extensions, err = extension.Open(b.t.Context(), []extension.Extension{files.New(nil), shell.New(shell.Options{})}, func(string) *extension.Session {
-		return &extension.Session{Folders: b.files.Folders, Files: b.files, Editor: b.files, Config: func(any) error { return nil }}
+		return &extension.Session{Folders: b.files.Folders, Files: b.files, Editor: b.files, Bounds: b.bounds(), Config: func(any) error { return nil }}
 	})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.children = delegate.New(delegate.Config{
 		Extensions: func() *extension.Set { return b.extensions },
-		Sandbox:    b.box, Store: b.store, Sink: b.sink, Ended: b.ended, Cwd: b.dir,
+		Bounds:     b.bounds(), Sandbox: b.box, Store: b.store, Sink: b.sink, Ended: b.ended, Cwd: b.dir,
 		Limits: func() delegate.Limits { return b.limits },
 		Model: func(_ context.Context, route string) (delegate.Model, error) {
 			if route == "nowhere" {
@@ -260,11 +263,11 @@ func (b *bed) open() {
 		b.t.Fatal(err)
 	}
 	env := &tools.Env{
-		Files: b.files, Todos: tools.NewTodos(),
+		Todos:     tools.NewTodos(),
 		Gate:      gate.New(gate.Config{Mode: "ask", Asker: b.asker}),
-		OutputDir: b.output, Sandbox: b.box,
+		OutputDir: b.output,
 	}
-	c := agent.Config{Head: store.Session{ID: b.id, Cwd: b.dir}, Model: b.model, Store: b.store, Tools: set, Env: env, Window: b.room, CompactAt: -1}
+	c := agent.Config{Head: store.Session{ID: b.id, Cwd: b.dir}, Model: b.model, Store: b.store, Tools: set, Env: env, Files: b.files, Window: b.room, CompactAt: -1}
 	if b.id == "" {
 		b.parent, err = agent.New(b.t.Context(), c)
 	} else {

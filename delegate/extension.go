@@ -23,7 +23,7 @@ func (delegation) Name() string { return toolset }
 
 func (e delegation) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
 	c := e.Config
-	c.Cwd, c.Ended = s.Cwd, s.Wake
+	c.Cwd, c.Ended, c.Bounds = s.Cwd, s.Wake, s.Bounds
 	c.Limits = func() (l Limits) {
 		if err := s.Config(&l); err != nil {
 			c.Log.Warn("the limits of subagents cannot be read", "error", err)

@@ -11,15 +11,15 @@ import (
 )
 
 // checkIsolation returns an error if there can be no worktree.
-func checkIsolation(ctx context.Context, env *tools.Env) error {
-	if env.Files == nil {
+func (x *Children) checkIsolation(ctx context.Context) error {
+	if x.Bounds.Files == nil {
 		return errors.New("this session has no workspace")
 	}
-	files := tools.Local(env.Files)
+	files := tools.Local(x.Bounds.Files)
 	if files == nil {
 		return errors.New("isolation \"worktree\" needs the files on this machine, and they are on another; do without it")
 	}
-	if err := worktree.Check(ctx, files, env.Sandbox); err != nil {
+	if err := worktree.Check(ctx, files, x.Bounds.Sandbox); err != nil {
 		return fmt.Errorf("isolation \"worktree\" needs a git repository with a commit around %s; do without it: %w", files.Folders()[0], err)
 	}
 	return nil
@@ -57,10 +57,10 @@ func (x *Children) recoverWorktrees(ctx context.Context, folder string) {
 	}
 }
 
-// recoverWorktreesOf is recoverWorktrees around the first folder of a session, if its
+// recoverOwnWorktrees is recoverWorktrees around the first folder of the session, if its
 // files are on this machine.
-func (x *Children) recoverWorktreesOf(ctx context.Context, env *tools.Env) {
-	if files := tools.Local(env.Files); files != nil {
+func (x *Children) recoverOwnWorktrees(ctx context.Context) {
+	if files := tools.Local(x.Bounds.Files); files != nil {
 		x.recoverWorktrees(ctx, files.Folders()[0])
 	}
 }

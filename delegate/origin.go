@@ -235,7 +235,7 @@ func (x *Children) interrupted(ctx context.Context, env *tools.Env, c tools.Call
 	if json.Unmarshal(c.Args, &in) != nil || in.Action != "" && in.Action != actionRun {
 		return tools.Fail(serverStopped)
 	}
-	x.recoverWorktreesOf(ctx, env)
+	x.recoverOwnWorktrees(ctx)
 	heads, err := x.archive.stored(ctx, env.SessionID)
 	if err != nil {
 		return tools.Fail("%s; what its subagents had done could not be read: %v", serverStopped, err)

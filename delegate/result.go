@@ -98,12 +98,12 @@ func (c *child) unanswered(stop agent.StopReason) string {
 // changed returns the files that the child's tools changed, as its parent names them. For a
 // worktree it returns nil: see [outcome.Changes].
 func (c *child) changed() []string {
-	if c.Isolation != "" || c.env == nil || c.env.Files == nil {
+	if c.Isolation != "" || c.owner.Bounds.Files == nil {
 		return nil
 	}
 	files := slices.Clone(c.record.files)
 	for i, path := range files {
-		if rel, err := filepath.Rel(c.env.Files.Folders()[0], path); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(c.owner.Bounds.Files.Folders()[0], path); err == nil && filepath.IsLocal(rel) {
 			files[i] = filepath.ToSlash(rel)
 		}
 	}

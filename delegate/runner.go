@@ -42,6 +42,7 @@ type local struct{ *Children }
 type worker struct {
 	*agent.Session
 	files    tools.Files
+	bounds   tools.Bounds   // of its calls
 	children *Children      // its own subagents; nil: it may have none
 	extended *extension.Set // its extensions
 	leave    func()         // removes children from their parent
@@ -64,9 +65,10 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 			w.cleanup(context.WithoutCancel(ctx))
 		}
 	}()
-	if err := w.enter(ctx, env, t, l.Store.Path()); err != nil {
+	if err := w.enter(ctx, l.Children, env, t); err != nil {
 		return nil, err
 	}
+	w.bound(l.Bounds)
 	w.derive(ctx, l.Children, env, t)
 	if _, deeper := set.Get(ToolName); deeper {
 		w.addSubagents(l.Children, t)
@@ -75,7 +77,7 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 	plan := builder.Plan{
 		Kind: extension.Subagent, Stored: t.message != "", Extensions: w.extended, Life: context.WithoutCancel(ctx),
 		Agent: agent.Config{
-			Head: store.Session{ID: t.ID}, Model: m, Store: l.Store, Env: own,
+			Head: store.Session{ID: t.ID}, Model: m, Store: l.Store, Env: own, Files: w.files,
 			MaxIterations: t.Iterations, Window: m.Window, Log: l.Log,
 		},
 		Tools: func(ctx context.Context, _ []tools.Spec) (_ *tools.Set, err error) {
@@ -98,49 +100,64 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 }
 
 // enter opens the files of the subagent.
-func (w *worker) enter(ctx context.Context, env *tools.Env, t *Task, storePath string) (err error) {
-	if env.Files == nil {
+func (w *worker) enter(ctx context.Context, parent *Children, env *tools.Env, t *Task) (err error) {
+	files := parent.Bounds.Files
+	if files == nil {
 		return fmt.Errorf("this session has no workspace")
 	}
 	if t.Isolation == "" {
-		w.files, err = tools.ForkFiles(env.Files)
+		w.files, err = tools.ForkFiles(files)
 		return err
 	}
-	local := tools.Local(env.Files)
+	local := tools.Local(files)
 	w.worktree, err = worktree.New(ctx, worktree.Config{
-		ID: t.ID, Task: t.Goal + " " + t.Context, Files: local, Sandbox: env.Sandbox, Output: env.OutputDir,
-		Records: worktree.RecordsOf(storePath), Allow: mergeGate(env, t),
+		ID: t.ID, Task: t.Goal + " " + t.Context, Files: local, Sandbox: parent.Bounds.Sandbox, Output: env.OutputDir,
+		Records: worktree.RecordsOf(parent.Store.Path()), Allow: mergeGate(env, parent.Bounds, t),
 	})
 	if err != nil {
 		return err
 	}
-	files, err := local.ForkIn(w.worktree.Workspace())
+	own, err := local.ForkIn(w.worktree.Workspace())
 	if err == nil {
-		w.files = files
+		w.files = own
 	}
 	return err
 }
 
 // mergeGate returns a function that asks the gate for a merge, in the subagent's name.
-func mergeGate(env *tools.Env, t *Task) func(ctx context.Context, path string) error {
+func mergeGate(env *tools.Env, bounds tools.Bounds, t *Task) func(ctx context.Context, path string) error {
 	own := *env
-	own.Owner, own.SessionID, own.For = cmp.Or(env.Owner, env.SessionID), t.ID, headline(t.Goal, 200)
+	own.SessionID, own.Gate = t.ID, gateOf(env, t)
 	return func(ctx context.Context, path string) error {
-		return gate.MayWrite(ctx, &own, tools.Call{ID: "merge", Name: ToolName}, "merge ", path)
+		return gate.MayWrite(ctx, &own, bounds, tools.Call{ID: "merge", Name: ToolName}, "merge ", path)
+	}
+}
+
+// gateOf returns the gate of the subagent, which asks the user of the parent.
+func gateOf(env *tools.Env, t *Task) tools.Approver {
+	if env.Gate == nil {
+		return nil
+	}
+	return env.Gate.ForSubagent(env.SessionID, headline(t.Goal, 200))
+}
+
+// bound sets the limits of the subagent's calls: those of its parent, with its own files.
+func (w *worker) bound(parent tools.Bounds) {
+	w.bounds = parent
+	w.bounds.Files = w.files
+	if w.worktree != nil {
+		w.box = w.worktree.Box()
+		w.bounds.Sandbox = w.box
 	}
 }
 
 // derive opens the subagent's extensions. See [extension.Set.Derive] for their rights.
 func (w *worker) derive(ctx context.Context, parent *Children, env *tools.Env, t *Task) {
-	box := env.Sandbox
-	if w.worktree != nil {
-		w.box = w.worktree.Box()
-		box = w.box
-	}
+	box := w.bounds.Sandbox
 	extended, err := parent.Extensions().Derive(ctx, extension.Subagent, extension.Own{
-		ID: t.ID, Folders: w.files.Folders, Files: w.files, Editor: w.files,
+		ID: t.ID, Folders: w.files.Folders, Files: w.files, Editor: w.files, Bounds: w.bounds,
 		Confine: func(ctx context.Context, c *proc.Cmd) error { return box.Confine(ctx, c) },
-		Ask:     builder.Asker{Gate: env.Gate, ID: t.ID, Owner: cmp.Or(env.Owner, env.SessionID), For: headline(t.Goal, 200)},
+		Ask:     builder.Asker{Gate: gateOf(env, t), ID: t.ID},
 		State:   func(name string) extension.State { return parent.Store.State(t.ID, name) },
 		Spawn: func(ctx context.Context, task extension.Task) (extension.Report, error) {
 			if w.children == nil {
@@ -174,21 +191,17 @@ func (w *worker) addSubagents(parent *Children, t *Task) {
 	c := parent.Config
 	c.Depth += t.below + 1
 	extended := w.extended
-	c.Sink, c.Ended, c.Runner, c.Extensions = parent, nil, nil, func() *extension.Set { return extended }
+	c.Sink, c.Ended, c.Runner, c.Bounds, c.Extensions = parent, nil, nil, w.bounds, func() *extension.Set { return extended }
 	w.children = New(c)
 	w.leave = parent.roster.enter(&w.children.roster)
 }
 
-// childEnv returns the Env of the subagent's calls. It shares the parent's gate and secrets.
+// childEnv returns the Env of the subagent's calls. Approval requests go to the
+// parent's gate.
 // A field that is not named here is not given.
 func (w *worker) childEnv(env *tools.Env, t *Task) *tools.Env {
 	own := &tools.Env{
-		SessionID: t.ID, Files: w.files, Todos: tools.NewTodos(),
-		Gate: env.Gate, Secrets: env.Secrets, Sandbox: env.Sandbox, HermesHome: env.HermesHome,
-		Owner: cmp.Or(env.Owner, env.SessionID), For: headline(t.Goal, 200),
-	}
-	if w.worktree != nil {
-		own.Sandbox = w.box
+		SessionID: t.ID, Todos: tools.NewTodos(), Gate: gateOf(env, t),
 	}
 	if env.OutputDir != "" {
 		own.OutputDir = filepath.Join(filepath.Dir(env.OutputDir), t.ID)

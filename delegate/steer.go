@@ -327,8 +327,8 @@ func (x *Children) restore(ctx context.Context, parent string) {
 	if before {
 		return
 	}
-	if env, err := x.sessionEnv(); err == nil {
-		x.recoverWorktreesOf(ctx, env)
+	if _, err := x.sessionEnv(); err == nil {
+		x.recoverOwnWorktrees(ctx)
 	}
 	heads, err := x.archive.descendants(ctx, parent)
 	if err != nil {

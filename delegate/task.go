@@ -173,7 +173,7 @@ func (x *Children) check(ctx context.Context, env *tools.Env, t *Task) error {
 		return fmt.Errorf("output_schema is no JSON Schema: %w", err)
 	}
 	if t.Isolation != "" {
-		if err := checkIsolation(ctx, env); err != nil {
+		if err := x.checkIsolation(ctx); err != nil {
 			return err
 		}
 	}

@@ -200,8 +200,9 @@ func TestAfterACall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			env := &tools.Env{Secrets: tools.NewSecrets(map[string]string{"KEY": "s3cret-value"})}
-			if got := call(t, watched(t, tc.handlers...), env); got != tc.want {
+			s := watched(t, tc.handlers...)
+			s.Secrets = tools.NewSecrets(map[string]string{"KEY": "s3cret-value"})
+			if got := call(t, s, &tools.Env{}); got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
 			}
 		})

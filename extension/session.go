@@ -26,6 +26,8 @@ type Session struct {
 	// Editor are the files of the editor's workspace. They are the same as Files, unless
 	// the session works on another machine.
 	Editor tools.Files
+	// Bounds are for the tools of the program itself. Other extensions do not get them.
+	Bounds tools.Bounds
 	// Confine bounds a process by the session's sandbox. If it fails, the process must
 	// not be started.
 	Confine func(ctx context.Context, c *proc.Cmd) error
@@ -55,6 +57,8 @@ type Own struct {
 	Folders func() []string
 	Files   tools.Files
 	Editor  tools.Files
+	// Bounds are for extensions that have those of the parent's session.
+	Bounds  tools.Bounds
 	Confine func(ctx context.Context, c *proc.Cmd) error
 	Ask     Asker // asks in the name of the derived session
 	State   func(extension string) State
@@ -68,6 +72,9 @@ func (s *Session) derive(kind Kind, own Own) *Session {
 		ID: own.ID, Name: s.Name, Kind: kind, Cwd: s.Cwd,
 		Folders: own.Folders, Files: own.Files, Editor: own.Editor,
 		Redact: s.Redact, Config: s.Config,
+	}
+	if s.Bounds != (tools.Bounds{}) {
+		d.Bounds = own.Bounds
 	}
 	if own.State != nil {
 		d.State = own.State(s.Name)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 type nobody struct{ Asker }
@@ -22,7 +23,7 @@ func TestDeriveNamesAllRights(t *testing.T) {
 	var ask Asker = nobody{}
 	var state State = memory{}
 	values := []reflect.Value{
-		reflect.ValueOf("text"), reflect.ValueOf(true), reflect.ValueOf(Main), reflect.ValueOf(files), reflect.ValueOf(ask), reflect.ValueOf(state),
+		reflect.ValueOf("text"), reflect.ValueOf(true), reflect.ValueOf(Main), reflect.ValueOf(files), reflect.ValueOf(ask), reflect.ValueOf(state), reflect.ValueOf(tools.Bounds{Files: files}),
 	}
 	parent := &Session{}
 	fields := reflect.ValueOf(parent).Elem()
@@ -39,12 +40,12 @@ func TestDeriveNamesAllRights(t *testing.T) {
 		f.Set(values[at])
 	}
 	own := Own{
-		ID: "child", Folders: func() []string { return nil }, Files: files, Editor: files, Ask: ask,
+		ID: "child", Folders: func() []string { return nil }, Files: files, Editor: files, Bounds: tools.Bounds{Files: files}, Ask: ask,
 		Confine: func(context.Context, *proc.Cmd) error { return nil },
 		State:   func(string) State { return state },
 		Spawn:   func(context.Context, Task) (Report, error) { return Report{}, nil },
 	}
-	always := []string{"ID", "Name", "Kind", "Cwd", "Folders", "Files", "Editor", "Redact", "State", "Config"}
+	always := []string{"ID", "Name", "Kind", "Cwd", "Folders", "Files", "Editor", "Bounds", "Redact", "State", "Config"}
 	for kind, more := range map[Kind][]string{
 		Subagent: {"Confine", "Ask", "Notify", "Wake", "Spawn"},
 		Script:   {"Notify"},
@@ -57,6 +58,9 @@ func TestDeriveNamesAllRights(t *testing.T) {
 			if has := !derived.Field(i).IsZero(); has != want {
 				t.Errorf("a %s has %s: %v, want %v", kind, name, has, want)
 			}
+		}
+		if d := (&Session{}).derive(kind, own); d.Bounds != (tools.Bounds{}) {
+			t.Errorf("a %s of an extension without bounds has %v", kind, d.Bounds)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func openAgent(ctx context.Context, x *Session, head store.Session, draft bool) 
 	a, err := builder.Open(ctx, builder.Plan{
 		Kind: extension.Main, Stored: !draft, Extensions: x.extensions, Life: x.queue.ctx,
 		Agent: agent.Config{
-			Head: head, Model: x.settings.model, Env: env, Store: x.svc.theStore(conf.Store.Synchronous),
+			Head: head, Model: x.settings.model, Env: env, Files: at.files(), Store: x.svc.theStore(conf.Store.Synchronous),
 			MaxIterations: conf.Agent.MaxIterations, CompactAt: cmp.Or(conf.Compaction.At, -1), Log: x.svc.Log,
 		},
 		Tools: func(ctx context.Context, told []tools.Spec) (*tools.Set, error) { return toolsOf(ctx, x, told) },
@@ -66,6 +66,7 @@ func toolsOf(ctx context.Context, x *Session, told []tools.Spec) (*tools.Set, er
 			return nil, fmt.Errorf("listing the tools: %w", err)
 		}
 	}
+	all.Secrets = x.settings.secrets
 	all.Defect = func(tool string, panicked any, stack []byte) {
 		x.svc.Log.Error("a tool panicked", "tool", tool, "panic", panicked, "stack", string(stack))
 	}
@@ -108,14 +109,10 @@ func toolNames(ctx context.Context, x *Session) (names []string, err error) {
 
 func envOf(x *Session) *tools.Env {
 	return &tools.Env{
-		SessionID:  x.id,
-		Files:      x.location.files(),
-		Todos:      tools.NewTodos(),
-		Sees:       func() bool { return x.settings.model.sees(x.queue.ctx) },
-		Gate:       x.settings.gate,
-		Secrets:    x.settings.secrets,
-		Sandbox:    x.location.box,
-		OutputDir:  x.svc.outputDir(x.id),
-		HermesHome: x.svc.Home,
+		SessionID: x.id,
+		Todos:     tools.NewTodos(),
+		Sees:      func() bool { return x.settings.model.sees(x.queue.ctx) },
+		Gate:      x.settings.gate,
+		OutputDir: x.svc.outputDir(x.id),
 	}
 }

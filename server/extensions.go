@@ -137,18 +137,21 @@ func (x *Session) openExtensions(draft bool) {
 	x.extensions = &extension.Set{} // while they are opened
 	var list []extension.Extension
 	sections := map[string]func(*config.Loaded) (any, error){}
-	core := x.core()
+	inner, core := map[string]bool{}, x.core()
 	for _, f := range x.svc.features {
 		ext := f.Extension
 		if f.Core != nil {
 			ext = f.Core(core)
 		}
-		list = append(list, ext)
+		list, inner[ext.Name()] = append(list, ext), f.Core != nil
 		sections[ext.Name()] = f.section()
 	}
 	set, err := extension.Open(x.queue.ctx, list, func(name string) *extension.Session {
 		rights := rightsOf(x, name, sections[name])
 		rights.New = draft
+		if inner[name] {
+			rights.Bounds = x.location.bounds(x.svc, x.settings.secrets)
+		}
 		return rights
 	})
 	if err != nil {

@@ -44,6 +44,11 @@ func (l *location) configure(svc *Service, conf *config.Loaded, n *notifier) {
 	l.remote = newRemote(conf, l.ws.Folders(), n.warn)
 }
 
+// bounds returns the limits of the session's calls.
+func (l *location) bounds(svc *Service, secrets *tools.Secrets) tools.Bounds {
+	return tools.Bounds{Files: l.files(), Sandbox: l.box, Secrets: secrets, HermesHome: svc.Home}
+}
+
 // files returns the files of the tools.
 func (l *location) files() tools.Files {
 	if l.remote.files != nil {

@@ -20,7 +20,7 @@ const (
 // object of the same shape: of the longest strings the middle is left out, and
 // then of the longest lists the end. The whole is kept in a file that full_result
 // names.
-func capped(env *Env, t Tool, r Result) Result {
+func (s *Set) capped(env *Env, t Tool, r Result) Result {
 	limit := t.ResultCap
 	if limit <= 0 {
 		limit = defaultResultCap
@@ -28,8 +28,8 @@ func capped(env *Env, t Tool, r Result) Result {
 	if len(r.JSON) <= limit {
 		return r
 	}
-	if env.Forget != nil {
-		env.Forget() // the model gets no text that is cut
+	if s.Forget != nil {
+		s.Forget() // the model gets no text that is cut
 	}
 	kept := keptAlready(r.JSON)
 	if kept == "" && env.OutputDir != "" {
@@ -43,8 +43,8 @@ func capped(env *Env, t Tool, r Result) Result {
 }
 
 // Fit shortens a result of a tool to limit bytes, as its own cap would.
-func Fit(env *Env, tool string, r Result, limit int) Result {
-	return capped(env, Tool{Name: tool, ResultCap: limit}, r)
+func (s *Set) Fit(env *Env, tool string, r Result, limit int) Result {
+	return s.capped(env, Tool{Name: tool, ResultCap: limit}, r)
 }
 
 // keptAlready is where the whole of a result is that was shortened before.

@@ -14,25 +14,25 @@ import (
 //
 // What a tool has read out of files keeps its control characters for the model: in
 // JSON they steer nothing, and an edit has to name what is there.
-func cleaned(env *Env, t Tool, r Result) Result {
+func (s *Set) cleaned(t Tool, r Result) Result {
 	if files := t.Kind == KindRead || t.Kind == KindEdit || t.Kind == KindSearch; files {
-		r.JSON = changeJSON(r.JSON, env.Secrets.inJSON, env.Secrets.Hide)
+		r.JSON = changeJSON(r.JSON, s.Secrets.inJSON, s.Secrets.Hide)
 	} else {
-		r.JSON = cleanJSON(r.JSON, env.Secrets)
+		r.JSON = cleanJSON(r.JSON, s.Secrets)
 	}
-	r.Shown = cleanShown(r.Shown, env.Secrets)
+	r.Shown = cleanShown(r.Shown, s.Secrets)
 	return r
 }
 
 // watched lends a tool env with a Progress that shows nothing unclean.
-func watched(env *Env) *Env {
+func (s *Set) watched(env *Env) *Env {
 	if env.Progress == nil {
 		return env
 	}
 	lent, show := *env, env.Progress
 	lent.Progress = func(p Progress) {
-		p.Message, p.Line = cleanText(p.Message, env.Secrets), cleanText(p.Line, env.Secrets)
-		p.Shown = cleanShown(p.Shown, env.Secrets)
+		p.Message, p.Line = cleanText(p.Message, s.Secrets), cleanText(p.Line, s.Secrets)
+		p.Shown = cleanShown(p.Shown, s.Secrets)
 		show(p)
 	}
 	return &lent

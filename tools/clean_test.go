@@ -161,15 +161,17 @@ func TestCallShowsNoSecret(t *testing.T) {
 	var all bytes.Buffer
 	dir := t.TempDir()
 	env := &Env{
-		OutputDir: dir, Secrets: NewSecrets(map[string]string{"THE_KEY": "s3cret-value"}),
-		Progress: func(p Progress) { fmt.Fprintf(&all, "%+v", p) },
+		OutputDir: dir,
+		Progress:  func(p Progress) { fmt.Fprintf(&all, "%+v", p) },
 	}
 	text := "\x1b]52;c;x\x07 s3cret-value " + strings.Repeat("x", 2*defaultResultCap)
 	args, err := Marshal(map[string]string{"text": text})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := setOf(t, leaky(KindFetch)).Call(t.Context(), env, Call{ID: "1", Name: "leaky", Args: args})
+	s := setOf(t, leaky(KindFetch))
+	s.Secrets = NewSecrets(map[string]string{"THE_KEY": "s3cret-value"})
+	r, err := s.Call(t.Context(), env, Call{ID: "1", Name: "leaky", Args: args})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,10 +201,11 @@ func TestCallShowsNoSecret(t *testing.T) {
 // TestStandInIsNotWritten: a file's secret is not overwritten by what was shown of it.
 func TestStandInIsNotWritten(t *testing.T) {
 	t.Parallel()
-	env := &Env{Secrets: NewSecrets(map[string]string{"THE_KEY": "s3cret-value"})}
 	call := Call{ID: "1", Name: "leaky", Args: json.RawMessage(`{"text":"KEY=[secret THE_KEY withheld]\n"}`)}
 	for kind, refused := range map[Kind]bool{KindEdit: true, KindExecute: true, KindRead: false} {
-		r, err := setOf(t, leaky(kind)).Call(t.Context(), env, call)
+		s := setOf(t, leaky(kind))
+		s.Secrets = NewSecrets(map[string]string{"THE_KEY": "s3cret-value"})
+		r, err := s.Call(t.Context(), nil, call)
 		if err != nil || r.IsError != refused || refused && !strings.Contains(string(r.JSON), "Nothing was done") {
 			t.Errorf("%s: %s, %v", kind, r.JSON, err)
 		}
@@ -211,10 +214,10 @@ func TestStandInIsNotWritten(t *testing.T) {
 
 func TestFit(t *testing.T) {
 	t.Parallel()
-	env := &Env{OutputDir: t.TempDir()}
+	s, env := &Set{}, &Env{OutputDir: t.TempDir()}
 	r := OK(map[string]string{"output": strings.Repeat("abc ", 10_000)})
-	once := Fit(env, "terminal", r, 9_000)
-	twice := Fit(env, "terminal", once, 2_000)
+	once := s.Fit(env, "terminal", r, 9_000)
+	twice := s.Fit(env, "terminal", once, 2_000)
 	if len(once.JSON) > 9_000 || len(twice.JSON) > 2_000 {
 		t.Errorf("%d and %d bytes", len(once.JSON), len(twice.JSON))
 	}
@@ -225,7 +228,7 @@ func TestFit(t *testing.T) {
 	if whole, err := os.ReadFile(kept); err != nil || !sameCompact(whole, r.JSON) {
 		t.Errorf("the whole has %d bytes, %v", len(whole), err)
 	}
-	if same := Fit(env, "terminal", twice, 2_000); !bytes.Equal(same.JSON, twice.JSON) {
+	if same := s.Fit(env, "terminal", twice, 2_000); !bytes.Equal(same.JSON, twice.JSON) {
 		t.Error("what fits was changed")
 	}
 }
@@ -235,10 +238,10 @@ func BenchmarkCleaned(b *testing.B) {
 	for i := range 30 {
 		values[fmt.Sprintf("KEY_%d", i)] = fmt.Sprintf("sk-%d-abcdefghijklmnop", i)
 	}
-	env := &Env{Secrets: NewSecrets(values)}
+	s := &Set{Secrets: NewSecrets(values)}
 	r := OK(map[string]string{"output": strings.Repeat("an ordinary line of output, not a secret in it\n", 2000)})
 	b.SetBytes(int64(len(r.JSON)))
 	for b.Loop() {
-		cleaned(env, Tool{}, r)
+		s.cleaned(Tool{}, r)
 	}
 }

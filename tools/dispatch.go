@@ -39,22 +39,22 @@ func (s *Set) Call(ctx context.Context, env *Env, c Call) (result Result, err er
 	before := s.before(ctx, env, t, c)
 	defer before.end()
 	if before.Answer != nil {
-		return capped(env, t, cleaned(env, t, *before.Answer)), ctx.Err()
+		return s.capped(env, t, s.cleaned(t, *before.Answer)), ctx.Err()
 	}
 	c = before.Call
 	args, err := s.arguments(env, t, c.Args)
 	if err != nil {
 		return Fail("%v", err), nil
 	}
-	if err := env.Secrets.refuseStandIn(t, args); err != nil {
+	if err := s.Secrets.refuseStandIn(t, args); err != nil {
 		return Fail("%v", err), nil
 	}
 	c.Args = args
 	if err := before.ask(ctx, env, t, c); err != nil {
 		return Fail("%v", err), nil
 	}
-	result, err = run(ctx, watched(env), t, c)
-	return capped(env, t, s.after(ctx, env, t, c, cleaned(env, t, result))), err
+	result, err = run(ctx, s.watched(env), t, c)
+	return s.capped(env, t, s.after(ctx, env, t, c, s.cleaned(t, result))), err
 }
 
 // run makes a result of whatever t answers; the error is ctx's or nil.

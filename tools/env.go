@@ -3,27 +3,18 @@ package tools
 import (
 	"context"
 
-	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// Env is what a session lends to its tools. Files is required; the rest may be
-// zero, and then what needs it is refused or not shown.
+// Env has the parts of a session that one call needs. A zero field is nothing that the call
+// can use. Tools get the rest when they are made, see [Location].
 type Env struct {
 	SessionID string
-	Files     Files
 	Todos     *Todos   // the session's list
 	Gate      Approver // decides which calls run; nil: those that require approval do not
-	// Forget is called when the model no longer has the text of earlier results; nil: nothing
-	// is.
-	Forget func()
 	// Sees reports whether the model is sent pictures. A picture of a result is kept in
 	// any case. Nil: no model gets the result, such as in a script.
 	Sees func() bool
-	// Secrets are what no result may show; nil: there are none.
-	Secrets *Secrets
-	// Sandbox bounds what commands reach; nil: nothing does.
-	Sandbox *sandbox.Box
 	// Script says that a script makes the call.
 	Script bool
 	// Progress takes what a running call has to show, such as output so far.
@@ -38,15 +29,10 @@ type Env struct {
 	// Room is how many tokens the model's window still had when the call began; 0:
 	// unknown.
 	Room int
-	// Owner is the session that questions go to, and For the goal of the subagent
-	// that asks them. Both are empty in a session of its own.
-	Owner, For string
 	// Offered tells whether a tool is offered in this session.
 	Offered func(name string) bool
 	// OutputDir keeps whole outputs whose middle was cut; empty: they are not kept.
 	OutputDir string
-	// HermesHome is the folder of our own configuration, which no tool may write.
-	HermesHome string
 }
 
 // Progress is news of a running call.
@@ -65,6 +51,9 @@ type Approver interface {
 	// Wait waits until no other request of the session is open. If it returns no error, leave
 	// must be called.
 	Wait(ctx context.Context) (leave func(), err error)
+	// ForSubagent returns the approver of a subagent of the session owner. Its requests name
+	// the subagent and its goal. Those of a subagent's subagent go to the same owner.
+	ForSubagent(owner, goal string) Approver
 }
 
 // Asker puts a question to the person who owns the session.

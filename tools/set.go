@@ -17,6 +17,13 @@ type Set struct {
 	// Events sees the calls of the set. Set it before the first call; nil: nothing does.
 	Events Events
 
+	// Secrets are redacted in all results. Set it before the first call; nil: there are none.
+	Secrets *Secrets
+
+	// Forget is called when the model does not get the whole text of a result. Set it before
+	// the first call; nil: nothing is. Sets that are made of this one do not have it.
+	Forget func()
+
 	mu    sync.Mutex // never held while a tool runs
 	tools []Tool     // in the order they were added
 }
@@ -77,8 +84,8 @@ func (s *Set) List() []Tool {
 	return slices.Clone(s.tools)
 }
 
-// empty is a set with the events of s and no tools.
-func (s *Set) empty() *Set { return &Set{Defect: s.Defect, Events: s.Events} }
+// empty returns a set with the events and the secrets of s and no tools.
+func (s *Set) empty() *Set { return &Set{Defect: s.Defect, Events: s.Events, Secrets: s.Secrets} }
 
 // The letters that every model endpoint takes in a function's name.
 var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })

@@ -36,7 +36,7 @@ func Preset(host string) []string {
 }
 
 // Select returns the tools of the enabled toolsets less those of the disabled
-// ones, in a set with the same events. No enabled names mean coding.
+// ones, in a set with the same events and secrets. No enabled names mean coding.
 func (s *Set) Select(enabled, disabled []string) (*Set, error) {
 	if len(enabled) == 0 {
 		enabled = Preset("")

@@ -2,7 +2,8 @@ package tools
 
 import "slices"
 
-// Where is the set of those tools that keep chooses, with the same events.
+// Where is the set of those tools that keep chooses, with the same events and
+// secrets.
 func (s *Set) Where(keep func(Tool) bool) *Set {
 	chosen := s.empty()
 	for _, t := range s.List() {

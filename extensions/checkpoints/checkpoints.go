@@ -108,23 +108,26 @@ func (x *Instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	if x.keeper == nil {
 		return nil, nil
 	}
-	return []tools.Tool{CheckpointTool(x.keeper)}, nil
+	return []tools.Tool{CheckpointTool(x.keeper, x.session.Files)}, nil
 }
 
 // Derive lets a subagent use its parent's checkpoints.
-func (x *Instance) Derive(_ context.Context, kind extension.Kind, _ *extension.Session) (extension.Instance, error) {
+func (x *Instance) Derive(_ context.Context, kind extension.Kind, s *extension.Session) (extension.Instance, error) {
 	if kind != extension.Subagent || x.keeper == nil {
 		return nil, nil
 	}
-	return derived{x}, nil
+	return derived{x, s.Files}, nil
 }
 
-type derived struct{ parent *Instance }
+type derived struct {
+	parent *Instance
+	files  tools.Files
+}
 
 func (derived) Close(context.Context) error { return nil }
 
-func (d derived) Tools(ctx context.Context, told []tools.Spec) ([]tools.Tool, error) {
-	return d.parent.Tools(ctx, told)
+func (d derived) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
+	return []tools.Tool{CheckpointTool(d.parent.keeper, d.files)}, nil
 }
 
 func (d derived) Events() []extension.Handlers { return d.parent.callEvents() }

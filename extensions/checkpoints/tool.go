@@ -46,16 +46,15 @@ const (
 	listedFiles       = 20
 )
 
-// CheckpointTool lets the model keep and look at states of the files, and ask to go
-// back to one.
-func CheckpointTool(k *checkpoint.Keeper) tools.Tool {
+// CheckpointTool returns the tool for checkpoints. Its paths are those of at.
+func CheckpointTool(k *checkpoint.Keeper, at tools.Files) tools.Tool {
 	return tools.New(tools.Tool{
 		Name: "checkpoint", Toolset: "checkpoint", Tracked: true, Kind: tools.KindOther,
 		Description: strings.TrimSpace(checkpointWords),
 		Title:       tools.Titled(checkpointTitle),
 		Order:       -5,
 	}, func(ctx context.Context, env *tools.Env, call tools.Call, in checkpointIn) (tools.Result, error) {
-		return act(ctx, env, call, k, in)
+		return act(ctx, env, call, k, at, in)
 	})
 }
 
@@ -71,8 +70,8 @@ func checkpointTitle(in checkpointIn) string {
 	return "Go back to a checkpoint"
 }
 
-func act(ctx context.Context, env *tools.Env, call tools.Call, k *checkpoint.Keeper, in checkpointIn) (tools.Result, error) {
-	files, err := checkpointFiles(env, in.Files)
+func act(ctx context.Context, env *tools.Env, call tools.Call, k *checkpoint.Keeper, at tools.Files, in checkpointIn) (tools.Result, error) {
+	files, err := checkpointFiles(at, in.Files)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -80,7 +79,7 @@ func act(ctx context.Context, env *tools.Env, call tools.Call, k *checkpoint.Kee
 	case "create":
 		return createCheckpoint(ctx, k, in.Name)
 	case "list":
-		return listCheckpoints(ctx, env, k)
+		return listCheckpoints(ctx, k, at)
 	case "diff":
 		text, err := k.Diff(ctx, in.ID, files)
 		if err != nil {
@@ -88,12 +87,12 @@ func act(ctx context.Context, env *tools.Env, call tools.Call, k *checkpoint.Kee
 		}
 		return tools.OK(map[string]any{"diff": text}), nil
 	}
-	return restoreCheckpoint(ctx, env, call, k, in.ID, files)
+	return restoreCheckpoint(ctx, env, call, k, at, in.ID, files)
 }
 
-func checkpointFiles(env *tools.Env, names []string) (paths []string, err error) {
+func checkpointFiles(at tools.Files, names []string) (paths []string, err error) {
 	for _, name := range names {
-		path, err := env.Files.Abs(name)
+		path, err := at.Abs(name)
 		if err != nil {
 			return nil, err
 		}
@@ -113,7 +112,7 @@ func createCheckpoint(ctx context.Context, k *checkpoint.Keeper, name string) (t
 	return tools.OK(checkpointInfo{ID: made.ID, CreatedAt: made.Created.UTC().Format(time.RFC3339), Title: made.Title}), nil
 }
 
-func listCheckpoints(ctx context.Context, env *tools.Env, k *checkpoint.Keeper) (tools.Result, error) {
+func listCheckpoints(ctx context.Context, k *checkpoint.Keeper, at tools.Files) (tools.Result, error) {
 	all, err := k.List(ctx)
 	if err != nil {
 		return tools.Result{}, err
@@ -122,7 +121,7 @@ func listCheckpoints(ctx context.Context, env *tools.Env, k *checkpoint.Keeper) 
 	for _, c := range all[:min(len(all), listedCheckpoints)] {
 		info := checkpointInfo{ID: c.ID, CreatedAt: c.Created.UTC().Format(time.RFC3339), Title: c.Title}
 		for _, f := range c.Files[:min(len(c.Files), listedFiles)] {
-			info.Files = append(info.Files, env.Files.Name(f))
+			info.Files = append(info.Files, at.Name(f))
 		}
 		info.More = len(c.Files) - len(info.Files)
 		list = append(list, info)
@@ -131,7 +130,7 @@ func listCheckpoints(ctx context.Context, env *tools.Env, k *checkpoint.Keeper) 
 }
 
 // restoreCheckpoint always asks, since only the user can judge the loss.
-func restoreCheckpoint(ctx context.Context, env *tools.Env, call tools.Call, k *checkpoint.Keeper, id string, files []string) (tools.Result, error) {
+func restoreCheckpoint(ctx context.Context, env *tools.Env, call tools.Call, k *checkpoint.Keeper, at tools.Files, id string, files []string) (tools.Result, error) {
 	all, err := k.List(ctx)
 	if err != nil {
 		return tools.Result{}, err
@@ -144,7 +143,7 @@ func restoreCheckpoint(ctx context.Context, env *tools.Env, call tools.Call, k *
 	if len(files) > 0 {
 		var names []string
 		for _, f := range files {
-			names = append(names, env.Files.Name(f))
+			names = append(names, at.Name(f))
 		}
 		what = strings.Join(names, ", ")
 	}
@@ -162,10 +161,10 @@ func restoreCheckpoint(ctx context.Context, env *tools.Env, call tools.Call, k *
 	}
 	restored, kept := []string{}, []checkpointKept{}
 	for _, f := range out.Restored {
-		restored = append(restored, env.Files.Name(f))
+		restored = append(restored, at.Name(f))
 	}
 	for _, f := range out.Kept {
-		kept = append(kept, checkpointKept{env.Files.Name(f.Path), f.Why})
+		kept = append(kept, checkpointKept{at.Name(f.Path), f.Why})
 	}
 	result := map[string]any{"restored": restored, "kept": kept}
 	if len(restored) > 0 {

@@ -43,7 +43,6 @@ func TestClarify(t *testing.T) {
 		name string
 		user *user
 		args map[string]any
-		env  tools.Env
 		want clarified // what each holds
 		took time.Duration
 	}{
@@ -60,7 +59,6 @@ func TestClarify(t *testing.T) {
 			return tools.Answer{}, errors.New("no window")
 		}}, args: map[string]any{"question": "Which?"}, want: clarified{Note: "no window"}},
 		{name: "nobody there", user: &user{away: true}, args: map[string]any{"question": "Which?"}, want: clarified{Error: "nobody can be asked here"}},
-		{name: "subagent", user: says(tools.AnswerGiven, "x"), args: map[string]any{"question": "Which?"}, env: tools.Env{For: "a goal"}, want: clarified{Error: "nobody can be asked here"}},
 		{name: "empty", user: says(tools.AnswerGiven, "x"), args: map[string]any{"question": " "}, want: clarified{Error: "question is empty"}},
 		{name: "seven choices", user: says(tools.AnswerGiven, "x"), args: map[string]any{"question": "Which?", "choices": seven}, want: clarified{Error: "at most 6"}},
 		{name: "twice", user: says(tools.AnswerGiven, "x"), args: map[string]any{"question": "Which?", "choices": []string{"a", "a"}}, want: clarified{Error: "given twice"}},
@@ -71,7 +69,7 @@ func TestClarify(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, began := toolstest.Set(t, Clarify(tc.user, 5*time.Minute)), time.Now()
 				var got clarified
-				r := toolstest.Call(t, s, &tc.env, "clarify", tc.args, &got)
+				r := toolstest.Call(t, s, &tools.Env{}, "clarify", tc.args, &got)
 				if got.Answer != tc.want.Answer || !strings.Contains(got.Note, tc.want.Note) || !strings.Contains(got.Error, tc.want.Error) ||
 					r.IsError != (tc.want.Error != "") || (got.Note == "") != (tc.want.Note == "") {
 					t.Errorf("got %s", r.JSON)

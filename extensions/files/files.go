@@ -21,7 +21,7 @@ type feature struct{ editor file.Diagnoser }
 func (feature) Name() string { return "files" }
 
 func (e feature) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
-	return &instance{session: s, config: file.Config{Recall: file.NewRecall(), Diagnoser: e.editor}}, nil
+	return &instance{session: s, config: file.Config{Bounds: s.Bounds, Recall: file.NewRecall(), Diagnoser: e.editor}}, nil
 }
 
 type instance struct {
@@ -52,13 +52,13 @@ func (x *instance) Forget() { x.config.Recall.Forget() }
 func (x *instance) Derive(_ context.Context, kind extension.Kind, s *extension.Session) (extension.Instance, error) {
 	switch kind {
 	case extension.Subagent:
-		d := &instance{session: s, config: file.Config{Recall: file.NewRecall()}}
+		d := &instance{session: s, config: file.Config{Bounds: s.Bounds, Recall: file.NewRecall()}}
 		if s.Folders()[0] == x.session.Folders()[0] {
 			d.config.Diagnoser = x.config.Diagnoser
 		}
 		return d, nil
 	case extension.Script:
-		return &instance{session: x.session}, nil
+		return &instance{session: x.session, config: file.Config{Bounds: s.Bounds}}, nil
 	}
 	return nil, nil
 }

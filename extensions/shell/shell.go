@@ -41,7 +41,7 @@ type feature struct{ Options }
 func (feature) Name() string { return "shell" }
 
 func (e feature) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
-	x := &instance{Processes: shell.NewProcesses(e.Show), terminals: e.Terminals}
+	x := &instance{bounds: s.Bounds, Processes: shell.NewProcesses(e.Show), terminals: e.Terminals}
 	x.shell = sync.OnceValues(func() (*shell.Shell, error) { return e.start(s) })
 	return x, nil
 }
@@ -66,6 +66,7 @@ func (e feature) start(s *extension.Session) (*shell.Shell, error) {
 
 type instance struct {
 	*shell.Processes // nil: commands run in the foreground only
+	bounds           tools.Bounds
 	terminals        shell.Terminals
 	shell            func() (*shell.Shell, error)
 }
@@ -79,7 +80,7 @@ func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := shell.Tools(shell.Config{Shell: sh, Processes: x.Processes, Terminals: x.terminals})
+	list := shell.Tools(shell.Config{Bounds: x.bounds, Shell: sh, Processes: x.Processes, Terminals: x.terminals})
 	for i := range list {
 		list[i].Order = order
 	}
@@ -109,9 +110,9 @@ func (x *instance) Derive(_ context.Context, kind extension.Kind, s *extension.S
 			return nil, err
 		}
 		own := sh.Clone(s.Folders()[0])
-		return &instance{Processes: shell.NewProcesses(nil), shell: func() (*shell.Shell, error) { return own, nil }}, nil
+		return &instance{bounds: s.Bounds, Processes: shell.NewProcesses(nil), shell: func() (*shell.Shell, error) { return own, nil }}, nil
 	case extension.Script:
-		return &instance{shell: x.shell}, nil
+		return &instance{bounds: s.Bounds, shell: x.shell}, nil
 	}
 	return nil, nil
 }

@@ -42,7 +42,7 @@ func (*instance) Close(context.Context) error { return nil }
 func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	var c web.Config
 	_ = x.session.Config(&c)
-	c.Version = x.version
+	c.Version, c.Secrets = x.version, x.session.Bounds.Secrets
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.list = web.Tools(c)

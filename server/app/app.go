@@ -46,7 +46,7 @@ func Features(s *server.Service) []server.Feature {
 		},
 		{Core: func(c *server.Core) extension.Extension { return files.New(c.Diagnoser) }, Ahead: files.Ahead},
 		{Core: commands, Section: commandLimits, Ahead: shell.Ahead},
-		{Extension: web.New(s.Version), Settings: web.Section(), Section: webSearch, Ahead: web.Ahead},
+		{Core: func(*server.Core) extension.Extension { return web.New(s.Version) }, Settings: web.Section(), Section: webSearch, Ahead: web.Ahead},
 		{Extension: clarify.New(), Section: questions},
 		{Extension: history.New(s.Store)},
 		{Core: programs(s, pythons), Settings: codeexec.Section(), Section: scripts},

@@ -45,7 +45,7 @@ func newPlace(t *testing.T, files map[string]string) *place {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { files_.Close() })
-	env := &callEnv{Env: &tools.Env{Files: files_, Todos: tools.NewTodos(), HermesHome: filepath.Join(dir, ".home")}}
+	env := &callEnv{&tools.Env{Todos: tools.NewTodos()}, Config{Bounds: tools.Bounds{Files: files_, HermesHome: filepath.Join(dir, ".home")}}}
 	return &place{dir, env}
 }
 
@@ -532,12 +532,12 @@ func BenchmarkReadFile(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer files.Close()
-	s, err := tools.NewSet(builtin()...)
+	s, err := tools.NewSet(Tools(Config{Bounds: tools.Bounds{Files: files}})...)
 	if err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if r, _ := s.Call(b.Context(), &tools.Env{Files: files}, tools.Call{Name: "read_file", Args: json.RawMessage(`{"path":"a.go"}`)}); r.IsError {
+		if r, _ := s.Call(b.Context(), &tools.Env{}, tools.Call{Name: "read_file", Args: json.RawMessage(`{"path":"a.go"}`)}); r.IsError {
 			b.Fatal(string(r.JSON))
 		}
 	}

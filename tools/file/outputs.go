@@ -28,7 +28,7 @@ func onOutputs(env *callEnv, path string) (reads *callEnv, done func()) {
 	if !ok {
 		return env, func() {}
 	}
-	inner := *env.Env
+	inner := env.Config
 	inner.Files = kept
-	return &callEnv{&inner, env.Config}, func() { _ = kept.Close() }
+	return &callEnv{env.Env, inner}, func() { _ = kept.Close() }
 }

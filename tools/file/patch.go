@@ -71,7 +71,7 @@ func patch(ctx context.Context, env *callEnv, call tools.Call, in patchIn) (tool
 		return tools.Result{}, err
 	}
 	e := replacement{old: in.OldString, new: *in.NewString, all: in.ReplaceAll}
-	if err := gate.MayWrite(ctx, env.Env, call, "Edit ", in.Path); err != nil {
+	if err := gate.MayWrite(ctx, env.Env, env.Bounds, call, "Edit ", in.Path); err != nil {
 		return tools.Result{}, err
 	}
 	var done replaced

@@ -51,11 +51,11 @@ func patchFiles(ctx context.Context, env *callEnv, call tools.Call, text string)
 func mayPatch(ctx context.Context, env *callEnv, call tools.Call, ops []fileOp) error {
 	for _, op := range ops {
 		doing := map[int]string{opAdd: "Add ", opDelete: "Delete ", opUpdate: "Edit "}[op.kind]
-		if err := gate.MayWrite(ctx, env.Env, call, doing, op.path); err != nil {
+		if err := gate.MayWrite(ctx, env.Env, env.Bounds, call, doing, op.path); err != nil {
 			return err
 		}
 		if op.moveTo != "" {
-			if err := gate.MayWrite(ctx, env.Env, call, "Move a file to ", op.moveTo); err != nil {
+			if err := gate.MayWrite(ctx, env.Env, env.Bounds, call, "Move a file to ", op.moveTo); err != nil {
 				return err
 			}
 		}

@@ -9,24 +9,25 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// FileConfig has the parts of a session that its file tools need.
+// Config has the parts of a session that its file tools need.
 type Config struct {
+	tools.Bounds
 	Recall    *Recall   // nil: nothing is remembered from call to call
 	Diagnoser Diagnoser // nil: no editor reports on edits
 }
 
-// FileTools returns the file tools of a session.
+// Tools returns the file tools of a session.
 func Tools(c Config) []tools.Tool {
 	return []tools.Tool{readTool(c), writeTool(c), patchTool(c), searchTool(c)}
 }
 
-// fileEnv is the environment of one call.
+// callEnv is the environment of one call.
 type callEnv struct {
 	*tools.Env
 	Config
 }
 
-// withFiles returns a tool's function that gets the session's parts.
+// with returns a tool's function that gets the session's parts.
 func with[In any](c Config, run func(context.Context, *callEnv, tools.Call, In) (tools.Result, error)) func(context.Context, *tools.Env, tools.Call, In) (tools.Result, error) {
 	return func(ctx context.Context, env *tools.Env, call tools.Call, in In) (tools.Result, error) {
 		return run(ctx, &callEnv{env, c}, call, in)

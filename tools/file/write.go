@@ -53,7 +53,7 @@ func write(ctx context.Context, env *callEnv, call tools.Call, in writeIn) (tool
 	if numbered(in.Content) && !tabular(in.Path) {
 		return tools.Fail("every line of content begins with a line number and |, as read_file shows them; nothing was written. Send the file's own text, without the numbers."), nil
 	}
-	if err := gate.MayWrite(ctx, env.Env, call, "Write ", in.Path); err != nil {
+	if err := gate.MayWrite(ctx, env.Env, env.Bounds, call, "Write ", in.Path); err != nil {
 		return tools.Result{}, err
 	}
 	var note string

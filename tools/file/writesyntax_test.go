@@ -4,8 +4,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-
-	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 func TestSyntaxAfterWrite(t *testing.T) {
@@ -13,7 +11,7 @@ func TestSyntaxAfterWrite(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil { // Python is checked by the user's own
 		t.Fatal(err)
 	}
-	env := &callEnv{Env: &tools.Env{Files: newPlace(t, nil).env.Files}}
+	env := newPlace(t, nil).env
 	for _, c := range []struct{ name, good, bad, want string }{
 		{"a.json", `{"a": 1}`, "{\n\"a\": 1,\n}", "a.json, line 3: invalid character '}'"},
 		{"a.yaml", "a: 1\nb: [1, 2]\n", "a: 1\nb: [1, 2\n", "a.yaml, line "},

@@ -18,8 +18,8 @@ import (
 // sandbox opens for it. An approval is for exactly the shown content: if a file that is run
 // changes while the request stands, Approve returns an error. After approval, the files are frozen, so
 // that their judged content runs whatever else goes on. title is the command or the code.
-func Approve(ctx context.Context, env *tools.Env, call tools.Call, title string, remote bool, place policy.Scope, judge func(policy.Scope) policy.Verdict) (sandbox.Opening, error) {
-	judged := scripts{roots: env.Files.Folders(), temp: env.Sandbox.TempFolder()}
+func Approve(ctx context.Context, env *tools.Env, bounds tools.Bounds, call tools.Call, title string, remote bool, place policy.Scope, judge func(policy.Scope) policy.Verdict) (sandbox.Opening, error) {
+	judged := scripts{roots: bounds.Files.Folders(), temp: bounds.Sandbox.TempFolder()}
 	if judged.temp != "" {
 		judged.temps = place.Temp
 	}
@@ -42,7 +42,7 @@ func Approve(ctx context.Context, env *tools.Env, call tools.Call, title string,
 		return sandbox.Opening{}, err
 	}
 	if changed := judged.changed(); changed != "" {
-		return sandbox.Opening{}, errors.New("the command was refused: " + policy.Escape(env.Files.Name(changed)) + " was changed while the user was being asked about it; call again")
+		return sandbox.Opening{}, errors.New("the command was refused: " + policy.Escape(bounds.Files.Name(changed)) + " was changed while the user was being asked about it; call again")
 	}
 	opening.Frozen = judged.frozen(verdict)
 	return opening, nil

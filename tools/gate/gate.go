@@ -94,6 +94,11 @@ func (r *Refusal) Error() string { return r.Text }
 // would be done, whole and as it is: Check escapes it. A call without arguments is none of
 // the model's: the request then stands alone.
 func (g *Gate) Check(ctx context.Context, env *tools.Env, c tools.Call, kind tools.Kind, title string, v policy.Verdict) error {
+	return g.check(ctx, env, subagent{}, c, kind, title, v)
+}
+
+// check is Check for a subagent; the zero subagent is the session itself.
+func (g *Gate) check(ctx context.Context, env *tools.Env, by subagent, c tools.Call, kind tools.Kind, title string, v policy.Verdict) error {
 	switch rule, certain := g.denied(title, v); {
 	case rule == "" || v.Syntax != "":
 	case certain:
@@ -125,7 +130,7 @@ func (g *Gate) Check(ctx context.Context, env *tools.Env, c tools.Call, kind too
 	if g.harmless(ctx, env, c, title, v) {
 		return nil
 	}
-	return g.ask(ctx, env, c, kind, title, v)
+	return g.ask(ctx, env, by, c, kind, title, v)
 }
 
 // judgeLimit is how long a judgment may take before the user is asked.
@@ -170,7 +175,7 @@ func (g *Gate) remember(keys []string) {
 
 // ask puts the question and turns the answer into a decision. Everything that is
 // not one of the answers offered, and every answer that comes too late, is a no.
-func (g *Gate) ask(ctx context.Context, env *tools.Env, c tools.Call, kind tools.Kind, title string, v policy.Verdict) error {
+func (g *Gate) ask(ctx context.Context, env *tools.Env, by subagent, c tools.Call, kind tools.Kind, title string, v policy.Verdict) error {
 	if g.cfg.Asker == nil {
 		return unapproved(v, &Unasked{Why: "no user is present to approve it"})
 	}
@@ -184,8 +189,8 @@ func (g *Gate) ask(ctx context.Context, env *tools.Env, c tools.Call, kind tools
 	if v.Once {
 		question.Remember = ""
 	}
-	if env.Owner != "" {
-		question.SessionID, question.Subagent, question.For = env.Owner, env.SessionID, policy.Escape(env.For)
+	if by.owner != "" {
+		question.SessionID, question.Subagent, question.For = by.owner, env.SessionID, policy.Escape(by.goal)
 	}
 	var unasked *Unasked
 	decision, err := g.cfg.Asker.AskPermission(waiting, question)

@@ -15,7 +15,10 @@ import (
 
 // Places are those of the workspace that run or configure something by themselves,
 // as they were before a command.
-type Places struct{ watch *sandbox.Watch }
+type Places struct {
+	watch *sandbox.Watch
+	box   *sandbox.Box
+}
 
 // WatchPlaces looks at them before a command that box confines. If a server was killed
 // before it could review its commands, WatchPlaces asks the user about their changes first.
@@ -23,10 +26,10 @@ type Places struct{ watch *sandbox.Watch }
 // [Places.Settle] follows.
 func WatchPlaces(ctx context.Context, env *tools.Env, call tools.Call, box *sandbox.Box) (Places, error) {
 	watch, err := box.Watch(ctx)
-	p := Places{watch}
+	p := Places{watch, box}
 	if err == nil && p.watch.Left() {
 		if note := p.review(ctx, env, call, "a command of a server that was killed "); note != "" {
-			tell(env, call, note)
+			p.tell(env, call, note)
 		}
 	}
 	return p, err
@@ -77,18 +80,18 @@ func (p Places) review(ctx context.Context, env *tools.Env, call tools.Call, by 
 	}
 	if len(failed) > 0 {
 		text := "this was denied and could not be removed: " + listed(failed, mostListed)
-		tell(env, call, text+". Remove it by hand; until then, no command runs")
+		p.tell(env, call, text+". Remove it by hand; until then, no command runs")
 		notes = append(notes, text+"; tell the user. No command runs until it is gone")
 	}
 	return strings.Join(notes, "; ")
 }
 
 // tell tells the user, where there is a way.
-func tell(env *tools.Env, call tools.Call, text string) {
+func (p Places) tell(env *tools.Env, call tools.Call, text string) {
 	if env.Progress != nil {
 		env.Progress(tools.Progress{CallID: call.ID, Message: text})
 	}
-	env.Sandbox.Tell(text)
+	p.box.Tell(text)
 }
 
 // askedApart is how many changes of files of one name are asked about one by one, and

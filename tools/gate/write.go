@@ -13,22 +13,22 @@ import (
 // MayWrite asks the gate whether a file may be written. If it may, MayWrite returns nil.
 // Doing names the action, such as "merge ". The path and the target of its links are both
 // judged, so .vscode is protected if it is a link to another folder, too.
-func MayWrite(ctx context.Context, env *tools.Env, call tools.Call, doing, path string) error {
-	abs, err := env.Files.Abs(path)
+func MayWrite(ctx context.Context, env *tools.Env, bounds tools.Bounds, call tools.Call, doing, path string) error {
+	abs, err := bounds.Files.Abs(path)
 	if err != nil {
 		return err
 	}
-	roots := env.Files.Folders()
-	verdict := policy.Write(abs, roots, env.HermesHome)
+	roots := bounds.Files.Folders()
+	verdict := policy.Write(abs, roots, bounds.HermesHome)
 	if named := path; verdict.Level == policy.Runs {
 		if !filepath.IsAbs(named) {
 			named = filepath.Join(roots[0], named)
 		}
 		if named = filepath.Clean(named); named != abs {
-			verdict = worse(verdict, policy.Write(named, append(roots, filepath.Dir(named)), env.HermesHome))
+			verdict = worse(verdict, policy.Write(named, append(roots, filepath.Dir(named)), bounds.HermesHome))
 		}
 	}
-	if verdict.Level == policy.Runs && env.Sandbox.ReadOnly() {
+	if verdict.Level == policy.Runs && bounds.Sandbox.ReadOnly() {
 		verdict.Level, verdict.Keys = policy.Asks, slices.Clone(verdict.Commands)
 		verdict.Reason = "writes a file, although the session is read-only (sandbox.mode)"
 	}
@@ -36,9 +36,9 @@ func MayWrite(ctx context.Context, env *tools.Env, call tools.Call, doing, path 
 		if verdict.Level == policy.Runs {
 			return nil
 		}
-		return errors.New(doing + env.Files.Name(abs) + " was refused: it " + verdict.Reason + ", and there is nobody to ask")
+		return errors.New(doing + bounds.Files.Name(abs) + " was refused: it " + verdict.Reason + ", and there is nobody to ask")
 	}
-	return env.Gate.Check(ctx, env, call, tools.KindEdit, doing+env.Files.Name(abs), verdict)
+	return env.Gate.Check(ctx, env, call, tools.KindEdit, doing+bounds.Files.Name(abs), verdict)
 }
 
 func worse(a, b policy.Verdict) policy.Verdict {

@@ -63,7 +63,7 @@ func TestFilesOverSSH(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.Close)
-	p := remotePlace{&tools.Env{Files: backend.FilesOf(b), HermesHome: t.TempDir()}}
+	p := remotePlace{&tools.Env{}, tools.Bounds{Files: backend.FilesOf(b), HermesHome: t.TempDir()}}
 	state := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
@@ -128,7 +128,7 @@ func TestFilesOverSSH(t *testing.T) {
 	if got := p.call(t, "write_file", `{"path":"a.txt","content":"mine\n"}`); !got.IsError || !strings.Contains(string(got.JSON), "read it again") {
 		t.Errorf("a stale write: %s", got.JSON)
 	}
-	forked, err := tools.ForkFiles(p.env.Files)
+	forked, err := tools.ForkFiles(p.bounds.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,11 +154,11 @@ func TestFilesOverSSH(t *testing.T) {
 	if w.TotalLines != 300_000 || w.Content != "299999|0123456789abcdef\n300000|0123456789abcdef" {
 		t.Errorf("%+v", w)
 	}
-	if f, err := p.env.Files.Read(t.Context(), "big.txt"); err != nil || string(f.Text) != big {
+	if f, err := p.bounds.Files.Read(t.Context(), "big.txt"); err != nil || string(f.Text) != big {
 		t.Errorf("%v", err)
 	}
 	var names []string
-	entries, err := p.env.Files.List(t.Context(), ".")
+	entries, err := p.bounds.Files.List(t.Context(), ".")
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
@@ -166,7 +166,7 @@ func TestFilesOverSSH(t *testing.T) {
 		t.Errorf("%v, %v", names, err)
 	}
 	// Over a connection that was lost it goes on.
-	d := &desk{callEnv: &callEnv{Env: p.env}, t: t}
+	d := &desk{callEnv: &callEnv{p.env, Config{Bounds: p.bounds}}, t: t}
 	d.Shell, d.Env.Gate = NewRemote(b, nil, ""), gate.New(gate.Config{Mode: "off"})
 	d.call(terminalTool(d.Config), `{"command":"kill -9 $PPID; sleep 5"}`)
 	if got := p.call(t, "read_file", `{"path":"add.txt"}`); !strings.Contains(string(got.JSON), "added") {
@@ -181,11 +181,14 @@ func TestFilesOverSSH(t *testing.T) {
 }
 
 // remotePlace has the file tools of another machine.
-type remotePlace struct{ env *tools.Env }
+type remotePlace struct {
+	env    *tools.Env
+	bounds tools.Bounds
+}
 
 func (p remotePlace) call(t *testing.T, tool, args string) tools.Result {
 	t.Helper()
-	set, err := tools.NewSet(file.Tools(file.Config{})...)
+	set, err := tools.NewSet(file.Tools(file.Config{Bounds: p.bounds})...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -176,7 +176,7 @@ func folder(env *callEnv, path string) (string, error) {
 func mayRun(ctx context.Context, env *callEnv, call tools.Call, c Command) (sandbox.Opening, error) {
 	place := c.place(ctx, env)
 	before, _ := os.Stat(place.Cwd)
-	opening, err := gate.Approve(ctx, env.Env, call, c.Text, env.Shell.isRemote(), place, func(place policy.Scope) policy.Verdict {
+	opening, err := gate.Approve(ctx, env.Env, env.Bounds, call, c.Text, env.Shell.isRemote(), place, func(place policy.Scope) policy.Verdict {
 		if env.Shell.Name() == "fish" {
 			return asFish(c.Text, policy.Command(c.Text, place))
 		}

@@ -31,7 +31,7 @@ func newTerminal(t *testing.T) (*callEnv, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { files.Close() }) //nolint:errcheck // only read
-	return &callEnv{&tools.Env{Files: files, OutputDir: filepath.Join(t.TempDir(), "outputs")}, Config{Shell: shell}}, dir
+	return &callEnv{&tools.Env{OutputDir: filepath.Join(t.TempDir(), "outputs")}, Config{Bounds: tools.Bounds{Files: files}, Shell: shell}}, dir
 }
 
 // runTerminal calls the tool as the dispatch would; args may name DIR.

@@ -9,23 +9,24 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// ShellConfig has the parts of a session that its commands need.
+// Config has the parts of a session that its commands need.
 type Config struct {
+	tools.Bounds
 	Shell     *Shell     // the working directory and the exports of the session; nil: no commands can run
 	Processes *Processes // the background commands; nil: there can be none
 	Terminals Terminals  // the editor's own terminals; nil: it has none
 }
 
-// ShellTools returns the tools of a session that run commands.
+// Tools returns the tools of a session that run commands.
 func Tools(c Config) []tools.Tool { return []tools.Tool{terminalTool(c), processTool(c)} }
 
-// shellEnv is the environment of one call.
+// callEnv is the environment of one call.
 type callEnv struct {
 	*tools.Env
 	Config
 }
 
-// withShell returns a tool's function that gets the session's parts.
+// with returns a tool's function that gets the session's parts.
 func with[In any](c Config, run func(context.Context, *callEnv, tools.Call, In) (tools.Result, error)) func(context.Context, *tools.Env, tools.Call, In) (tools.Result, error) {
 	return func(ctx context.Context, env *tools.Env, call tools.Call, in In) (tools.Result, error) {
 		return run(ctx, &callEnv{env, c}, call, in)

@@ -24,13 +24,13 @@ const (
 	longestQuery     = 400 // characters; engines refuse more
 )
 
-func searchWebTool(engine websearch.Engine) tools.Tool {
+func searchWebTool(engine websearch.Engine, secrets *tools.Secrets) tools.Tool {
 	return tools.New(tools.Tool{
 		Name: "web_search", Toolset: "web", Order: -30, Kind: tools.KindFetch, ReadOnly: true,
 		Description: strings.TrimSpace(webSearchWords),
 		Title:       tools.Titled(func(in webSearchIn) string { return "Search the web for “" + in.Query + "”" }),
 		Script:      `(query, limit=5) → data.web [{url, title, description}]`,
-	}, func(ctx context.Context, env *tools.Env, _ tools.Call, in webSearchIn) (tools.Result, error) {
+	}, func(ctx context.Context, _ *tools.Env, _ tools.Call, in webSearchIn) (tools.Result, error) {
 		query := strings.Join(strings.Fields(in.Query), " ")
 		switch n := len([]rune(query)); {
 		case n == 0:
@@ -40,7 +40,7 @@ func searchWebTool(engine websearch.Engine) tools.Tool {
 		case in.Limit < 0:
 			return tools.Fail("web_search: limit must be 1 to %d", webSearchMost), nil
 		}
-		if refusal, found := refuseSecret(env, query); found {
+		if refusal, found := refuseSecret(secrets, query); found {
 			return tools.Fail("web_search: the query was not sent: %s. Search without it", refusal), nil
 		}
 		limit := webSearchDefault

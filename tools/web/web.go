@@ -14,21 +14,22 @@ type Config struct {
 	Search       *websearch.Engine // nil: web_search is not there
 	AllowPrivate bool              // web_extract may reach loopback and private addresses
 	Version      string            // of the program, for servers to see
+	Secrets      *tools.Secrets    // are sent nowhere and saved nowhere; nil: there are none
 }
 
 // Tools returns the web tools of a session. They share a cache of pages.
 func Tools(c Config) []tools.Tool {
-	x := &extractor{client: fetch.New(fetch.Options{AllowPrivate: c.AllowPrivate, Version: c.Version})}
+	x := &extractor{secrets: c.Secrets, client: fetch.New(fetch.Options{AllowPrivate: c.AllowPrivate, Version: c.Version})}
 	list := []tools.Tool{x.tool()}
 	if c.Search != nil {
-		list = append(list, searchWebTool(*c.Search))
+		list = append(list, searchWebTool(*c.Search, c.Secrets))
 	}
 	return list
 }
 
 // refuseSecret reports whether a text that would be sent holds a secret, and why it is not sent.
-func refuseSecret(env *tools.Env, text string) (refusal string, found bool) {
-	standIn, found := env.Secrets.In(text)
+func refuseSecret(secrets *tools.Secrets, text string) (refusal string, found bool) {
+	standIn, found := secrets.In(text)
 	if !found {
 		return "", false
 	}

@@ -56,8 +56,10 @@ func site(t *testing.T) (address string, hits *atomic.Int32) {
 func TestWebExtract(t *testing.T) {
 	t.Parallel()
 	address, hits := site(t)
-	s := toolstest.Set(t, Tools(Config{AllowPrivate: true})...)
-	env := &tools.Env{OutputDir: t.TempDir(), Secrets: tools.NewSecrets(map[string]string{"THE_KEY": "s3cret-value"})}
+	secrets := tools.NewSecrets(map[string]string{"THE_KEY": "s3cret-value"})
+	s := toolstest.Set(t, Tools(Config{AllowPrivate: true, Secrets: secrets})...)
+	s.Secrets = secrets
+	env := &tools.Env{OutputDir: t.TempDir()}
 
 	var got webResults
 	urls := []string{address + "/page", address + "/nothing", address + "/closed", address + "/escapes", address + "/secret", address + "/?k=s3cret-value", "file:///etc/passwd"}
@@ -168,8 +170,10 @@ func TestWebSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := toolstest.Set(t, Tools(Config{Search: &e})...)
-	env := &tools.Env{Secrets: tools.NewSecrets(map[string]string{"THE_KEY": "s3cret-value"})}
+	secrets := tools.NewSecrets(map[string]string{"THE_KEY": "s3cret-value"})
+	s := toolstest.Set(t, Tools(Config{Search: &e, Secrets: secrets})...)
+	s.Secrets = secrets
+	env := &tools.Env{}
 	var got struct {
 		Error string
 		Data  struct {

@@ -1,0 +1,15 @@
+package tools
+
+import "github.com/hermes-ls/hermes-ls/internal/sandbox"
+
+// Bounds are the limits of a session's calls. Tools that need them get them when they are
+// made.
+type Bounds struct {
+	Files Files // that calls reach
+	// Sandbox bounds commands. Nil: nothing does.
+	Sandbox *sandbox.Box
+	// Secrets are redacted in the output of commands. Nil: there are none.
+	Secrets *Secrets
+	// HermesHome is the directory of our own configuration, which no tool may write.
+	HermesHome string
+}

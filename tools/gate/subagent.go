@@ -1,0 +1,30 @@
+package gate
+
+import (
+	"context"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
+)
+
+// subagent is the gate of a subagent. It asks the user of the session owner.
+type subagent struct {
+	gate        *Gate
+	owner, goal string
+}
+
+// ForSubagent implements [tools.Approver].
+func (g *Gate) ForSubagent(owner, goal string) tools.Approver { return subagent{g, owner, goal} }
+
+// ForSubagent implements [tools.Approver].
+func (s subagent) ForSubagent(_, goal string) tools.Approver {
+	return subagent{s.gate, s.owner, goal}
+}
+
+// Check implements [tools.Approver].
+func (s subagent) Check(ctx context.Context, env *tools.Env, c tools.Call, kind tools.Kind, title string, v policy.Verdict) error {
+	return s.gate.check(ctx, env, s, c, kind, title, v)
+}
+
+// Wait implements [tools.Approver].
+func (s subagent) Wait(ctx context.Context) (leave func(), err error) { return s.gate.Wait(ctx) }
