@@ -36,13 +36,15 @@ func (t *turn) callsOf(reply *model.Reply) []*call {
 	for _, c := range reply.Calls {
 		id := uniqueID(c.ID, func(id string) bool { return used[id] || t.history.ids[id] || t.compactedCall(id) })
 		used[id] = true
-		name := strings.TrimSpace(c.Name)
 		ready := &call{
-			Call: tools.Call{ID: id, Name: name, Args: json.RawMessage(c.Args)},
+			Call: tools.Call{ID: id, Name: strings.TrimSpace(c.Name), Args: json.RawMessage(c.Args)},
 			cut:  reply.Finish == model.FinishLength && !isObject(c.Args),
 		}
-		ready.logged = loggedArgs(c.Args, ready.cut)
-		ready.tool, _ = t.toolset().Get(name)
+		if !ready.cut {
+			ready.Call, _ = t.toolset().Resolve(ready.Call, offers(t.head)) // dispatch reports a failure
+		}
+		ready.logged = loggedArgs(string(ready.Args), ready.cut)
+		ready.tool, _ = t.toolset().Get(ready.Name)
 		calls = append(calls, ready)
 	}
 	return calls
@@ -103,38 +105,3 @@ func (r *repeats) count(c *call) int {
 }
 
 func (r *repeats) over() (tool string, over bool) { return r.stuck, r.stuck != "" }
-
-// withNote adds a note to a result. If the result has a note, it appends to it.
-func withNote(object json.RawMessage, note string) json.RawMessage {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(object, &fields) != nil {
-		return object // impossible: dispatch returns only objects
-	}
-	if have, ok := fields["note"]; ok {
-		var before string
-		if json.Unmarshal(have, &before) == nil {
-			note = before + " " + note
-		}
-		fields["note"] = plainJSON(note)
-		return plainJSON(fields)
-	}
-	body := bytes.TrimSpace(object)
-	body = bytes.TrimSpace(body[:len(body)-1]) // without the brace
-	comma := ","
-	if len(fields) == 0 {
-		comma = ""
-	}
-	return fmt.Appendf(nil, `%s%s"note":%s}`, body, comma, plainJSON(note))
-}
-
-// plainJSON encodes v like json.Marshal, but does not escape <, > and &. Escapes would
-// cost tokens.
-func plainJSON(v any) json.RawMessage {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		panic(err) // impossible: v has only strings and parsed JSON
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}

@@ -3,6 +3,8 @@ package agent
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 func TestWithNote(t *testing.T) {
@@ -16,7 +18,7 @@ func TestWithNote(t *testing.T) {
 		`{"note":3}`:               `{"note":"N"}`,
 		`{"a":{"note":"deeper"}}`:  `{"a":{"note":"deeper"},"note":"N"}`,
 	} {
-		got := withNote(json.RawMessage(object), "N")
+		got := tools.WithNote(json.RawMessage(object), "N")
 		if string(got) != want {
 			t.Errorf("%s becomes %s, want %s", object, got, want)
 		}

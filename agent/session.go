@@ -290,8 +290,13 @@ func (s *Session) env(head store.Session, progress func(tools.Progress)) *tools.
 	env.Tools = s.toolset()
 	env.Call = env.Tools.Call
 	env.Room = s.freeTokens()
-	env.Offered = func(name string) bool {
+	env.Offered = offers(head)
+	return &env
+}
+
+// offers returns a function that reports whether a session with this head offers a tool.
+func offers(head store.Session) func(name string) bool {
+	return func(name string) bool {
 		return slices.ContainsFunc(head.Tools, func(t model.Tool) bool { return t.Name == name })
 	}
-	return &env
 }

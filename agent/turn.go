@@ -370,7 +370,7 @@ func (t *turn) stopRepeating() (StopReason, error) {
 func (t *turn) end(c *call) error {
 	t.budget.fit(t.toolset(), t.config.Env, c)
 	if n := t.repeats.count(c); n >= repeatsTell {
-		c.result.JSON = withNote(c.result.JSON, fmt.Sprintf(repeatedText, n))
+		c.result.JSON = tools.WithNote(c.result.JSON, fmt.Sprintf(repeatedText, n))
 	}
 	m := resultMessage(c.Call, c.result)
 	m.Usage = t.pending.drain()

@@ -3,6 +3,7 @@ package tools
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,8 +25,8 @@ func fit(schema *jsonschema.Schema, args json.RawMessage) (json.RawMessage, erro
 		return nil, err
 	}
 	f := fitter{}
-	fitted, err := f.object(schema, object, "")
-	if err != nil || !f.changed {
+	fitted := f.object(schema, object, "")
+	if err := f.err(); err != nil || !f.changed {
 		return args, err
 	}
 	return Marshal(fitted)
@@ -46,14 +47,35 @@ func (e *unknownParam) Error() string {
 	return msg
 }
 
-type fitter struct{ changed bool }
+type fitter struct {
+	changed  bool
+	problems []string
+}
 
-func (f *fitter) object(s *jsonschema.Schema, object map[string]any, path string) (map[string]any, error) {
+// fail adds a problem. All problems of a call are reported at once.
+func (f *fitter) fail(err error) { f.problems = append(f.problems, err.Error()) }
+
+// err is nil if there are no problems.
+func (f *fitter) err() error {
+	if len(f.problems) == 0 {
+		return nil
+	}
+	problems := f.problems
+	if more := len(problems) - mostProblems; more > 0 {
+		problems = append(slices.Clone(problems[:mostProblems]), fmt.Sprintf("and %d more", more))
+	}
+	return errors.New(strings.Join(problems, "; "))
+}
+
+// mostProblems of a call are reported.
+const mostProblems = 4
+
+func (f *fitter) object(s *jsonschema.Schema, object map[string]any, path string) map[string]any {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		sub, known := s.Properties[name]
 		if !known {
 			if closed(s) {
-				return nil, &unknownParam{path, name, parameters(s)}
+				f.fail(&unknownParam{path, name, parameters(s)})
 			}
 			continue
 		}
@@ -63,13 +85,12 @@ func (f *fitter) object(s *jsonschema.Schema, object map[string]any, path string
 			f.changed = true
 			continue
 		}
-		fitted, err := f.value(sub, value, path+name)
-		if err != nil {
-			return nil, err
-		}
-		object[name] = fitted
+		object[name] = f.value(sub, value, path+name)
 	}
-	return object, missing(s, object, path)
+	if err := missing(s, object, path); err != nil {
+		f.fail(err)
+	}
+	return object
 }
 
 func missing(s *jsonschema.Schema, object map[string]any, path string) error {
@@ -89,14 +110,15 @@ func missing(s *jsonschema.Schema, object map[string]any, path string) error {
 	}
 }
 
-func (f *fitter) value(s *jsonschema.Schema, v any, path string) (any, error) {
+func (f *fitter) value(s *jsonschema.Schema, v any, path string) any {
 	if !constrained(s) {
-		return v, nil
+		return v
 	}
 	if !allows(s, kindOf(v)) {
 		meant, ok := coerce(s, v)
 		if !ok {
-			return nil, wrongKind(s, v, path)
+			f.fail(wrongKind(s, v, path))
+			return v
 		}
 		v, f.changed = meant, true
 	}
@@ -104,31 +126,27 @@ func (f *fitter) value(s *jsonschema.Schema, v any, path string) (any, error) {
 	case map[string]any:
 		return f.object(s, x, path+".")
 	case []any:
-		return x, f.items(s, x, path)
+		f.items(s, x, path)
+		return x
 	case string:
 		return f.oneOf(s, x, path)
 	}
-	return v, nil
+	return v
 }
 
-func (f *fitter) items(s *jsonschema.Schema, list []any, path string) error {
+func (f *fitter) items(s *jsonschema.Schema, list []any, path string) {
 	if s.Items == nil {
-		return nil
+		return
 	}
 	for i, item := range list {
-		fitted, err := f.value(s.Items, item, fmt.Sprintf("%s[%d]", path, i))
-		if err != nil {
-			return err
-		}
-		list[i] = fitted
+		list[i] = f.value(s.Items, item, fmt.Sprintf("%s[%d]", path, i))
 	}
-	return nil
 }
 
 // oneOf holds a word against the schema's list, whatever its case and hyphens.
-func (f *fitter) oneOf(s *jsonschema.Schema, word, path string) (any, error) {
+func (f *fitter) oneOf(s *jsonschema.Schema, word, path string) any {
 	if len(s.Enum) == 0 || slices.Contains(s.Enum, any(word)) {
-		return word, nil
+		return word
 	}
 	plain := func(w string) string {
 		return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(w)))
@@ -141,11 +159,12 @@ func (f *fitter) oneOf(s *jsonschema.Schema, word, path string) (any, error) {
 		}
 		if plain(value) == plain(word) {
 			f.changed = true
-			return value, nil
+			return value
 		}
 		known = append(known, value)
 	}
-	return nil, fmt.Errorf("%q must be one of %s, not %q", path, quoted(known), OneLine(word, 60))
+	f.fail(fmt.Errorf("%q must be one of %s, not %q", path, quoted(known), OneLine(word, 60)))
+	return word
 }
 
 // coerce finds the value of a wanted kind that v is another spelling of.
@@ -161,6 +180,10 @@ func coerce(s *jsonschema.Schema, v any) (any, bool) {
 			return json.Number(strconv.FormatInt(int64(x), 10)), true
 		}
 		return nil, false
+	}
+	if list, ok := v.([]any); ok && len(list) == 1 && allows(s, "string") {
+		text, ok := list[0].(string)
+		return text, ok
 	}
 	if text, ok := v.(string); ok && strings.HasPrefix(strings.TrimSpace(text), "[") {
 		return nil, false // a list that is broken is not an item

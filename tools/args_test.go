@@ -95,13 +95,15 @@ func TestArguments(t *testing.T) {
 		{name: "text that looks like a number stays text", args: `{"name":"5"}`, want: `{"name":"5"}`},
 		{name: "broken JSON", args: `{'name': 'x', 'all': True,}`, want: `{"name":"x","all":true}`},
 
-		{name: "missing", args: `{}`, wrong: `the parameter "name" is missing. sample takes name (required), count, share, all, color, tags, parts, limit`},
+		{name: "missing", args: `{}`, wrong: `the parameter "name" is missing. Nothing was done. sample takes name (required), count, share, all, color, tags, parts, limit`},
 		{name: "null is missing", args: `{"name":null}`, wrong: `"name" is missing`},
 		{name: "unknown", args: `{"name":"x","counts":1}`, wrong: `unknown parameter "counts"; did you mean "count"?`},
 		{name: "unknown, lists the known", args: `{"name":"x","zzz":1}`, wrong: `share, all, color`},
 		{name: "other case", args: `{"Name":"x"}`, wrong: `did you mean "name"?`},
 		{name: "unknown inside", args: `{"name":"x","parts":[{"id":"1","siz":2}]}`, wrong: `unknown parameter "parts[0].siz"; did you mean "size"?`},
 		{name: "missing inside", args: `{"name":"x","parts":[{"size":2}]}`, wrong: `"parts[0].id" is missing`},
+		{name: "all at once", args: `{"zzz":1,"count":"many","color":"green"}`, wrong: `"color" must be one of "red" or "dark_blue", not "green"; "count" must be an integer, not a string; unknown parameter "zzz"; the parameter "name" is missing. Nothing was done.`},
+		{name: "a list of one text", args: `{"name":["x"]}`, want: `{"name":"x"}`},
 		{name: "number for text", args: `{"name":123}`, wrong: `"name" must be a string, not an integer: put it in quotes`},
 		{name: "object for text", args: `{"name":{"a":1}}`, wrong: `"name" must be a string, not an object`},
 		{name: "text for a number", args: `{"name":"x","count":"many"}`, wrong: `"count" must be an integer, not a string`},
@@ -112,7 +114,7 @@ func TestArguments(t *testing.T) {
 		{name: "of another tool", args: `{"name":"x","command":"ls"}`, wrong: `"command" belongs to terminal: call that tool instead.`},
 		{name: "not JSON", args: `{"name":"x`, wrong: `Send one JSON object, such as {"name": "…"}`},
 		{name: "not offered, answered by the tool", args: `{"name":"x","mode":"patch"}`, wrong: `mode is not offered`},
-		{name: "code for the terminal", tool: "terminal", args: `{"code":"print(1)"}`, wrong: `unknown parameter "code". terminal takes command (required)`},
+		{name: "code for the terminal", tool: "terminal", args: `{"code":"print(1)"}`, wrong: `unknown parameter "code"; the parameter "command" is missing. Nothing was done. terminal takes command (required)`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -29,10 +29,14 @@ func (s *Set) Call(ctx context.Context, env *Env, c Call) (result Result, err er
 	if env == nil {
 		env = &Env{}
 	}
-	t, ok := s.Get(c.Name)
-	if !ok {
-		return s.unknown(env, c.Name), nil
+	c, failure := s.Resolve(c, env.Offered)
+	if failure != "" {
+		return Fail("%s", failure), nil
 	}
+	if c.Note != "" {
+		defer func() { result.JSON = WithNote(result.JSON, c.Note) }()
+	}
+	t, _ := s.Get(c.Name)
 	if err := ctx.Err(); err != nil {
 		return Interrupted(ctx, t.Name), err
 	}
@@ -94,21 +98,6 @@ func whole(tool string, r Result) Result {
 	return r
 }
 
-// unknown answers a call of a tool that is not in the set.
-func (s *Set) unknown(env *Env, name string) Result {
-	var names []string
-	for _, t := range s.List() {
-		if env.Offered == nil || env.Offered(t.Name) {
-			names = append(names, t.Name)
-		}
-	}
-	msg := fmt.Sprintf("Unknown tool: %s. Available: %s", OneLine(name, 80), strings.Join(names, ", "))
-	if near := nearest(name, names); len(near) > 0 {
-		msg += ". Did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return Fail("%s", msg)
-}
-
 // arguments mends what the model wrote and holds it against t's schema.
 func (s *Set) arguments(env *Env, t Tool, args json.RawMessage) (json.RawMessage, error) {
 	if fitsAsIs(t.accepts, args) {
@@ -120,7 +109,7 @@ func (s *Set) arguments(env *Env, t Tool, args json.RawMessage) (json.RawMessage
 	}
 	fitted, err := fit(t.accepts, object)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w.%s %s", t.Name, err, s.elsewhere(env, t, object), takes(t))
+		return nil, fmt.Errorf("%s: %w. Nothing was done.%s %s", t.Name, err, s.elsewhere(env, t, object), takes(t))
 	}
 	return fitted, nil
 }

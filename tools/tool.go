@@ -98,6 +98,10 @@ type Call struct {
 	ID   string
 	Name string
 	Args json.RawMessage // valid JSON object once dispatched
+	// Note is for the result: how the call was translated. See [Set.Resolve].
+	Note string
+
+	resolved bool // the names are ours
 }
 
 // Result is what a call gave.
