@@ -189,6 +189,9 @@ type Input struct {
 	// Report makes the turn one request whose calls do not run. If the response has calls or
 	// no text, the turn ends with [MaxTurnRequests].
 	Report bool
+	// Environment describes editor and workspace. It follows Text, and is marked as data. Views
+	// of the history do not show it.
+	Environment string
 	// News are notices of hermes-ls for the model, such as the exit of a background command.
 	// They follow Text, and are marked as data.
 	News []string

@@ -48,6 +48,10 @@ type Config struct {
 	// they stay.
 	Renew func(context.Context) (Prefix, error)
 
+	// Rewritten is called when the model may no longer have earlier messages: the history was
+	// compacted or rewound. Nil means that nothing is called.
+	Rewritten func()
+
 	// Changed returns the files that tools, commands and scripts have changed in the
 	// session, oldest change first. It is called at a compaction. Nil means that they are
 	// not known.
@@ -279,6 +283,9 @@ func (s *Session) toolset() *tools.Set {
 func (s *Session) forget() {
 	if forget := s.toolset().Forget; forget != nil {
 		forget()
+	}
+	if s.config.Rewritten != nil {
+		s.config.Rewritten()
 	}
 }
 

@@ -49,6 +49,7 @@ func Open(ctx context.Context, p Plan) (*agent.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Rewritten = p.Extensions.Rewritten
 	c.Tools = set
 	c.Notices = func() []string { return p.Extensions.Notices(p.Life, extension.WithRequest) }
 	if p.Kind != extension.Subagent {

@@ -47,6 +47,13 @@ type Session struct {
 	// Complete asks the session's model one question, without tools and without the
 	// history. The user must have caused it. It is nil where there is no model.
 	Complete func(ctx context.Context, system, prompt string) (string, error)
+	// EditorState returns the part of the editor that the user sees now.
+	EditorState func() EditorState
+	// Problems asks the editor for all problems that it shows. If the editor cannot tell, it
+	// returns an error.
+	Problems func(ctx context.Context) ([]Problem, error)
+	// Situation returns model, mode and limits of the session.
+	Situation func() Situation
 	// Spawn runs a subagent. It is nil where there can be none.
 	Spawn func(ctx context.Context, t Task) (Report, error)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -36,6 +37,10 @@ type opened struct {
 	begun    Begun
 	status   Status
 	derive   Derive
+
+	environment Environment
+	warm        Warm
+	rewritten   Rewritten
 }
 
 func implemented(ext Extension, session *Session, x Instance) opened {
@@ -54,6 +59,9 @@ func implemented(ext Extension, session *Session, x Instance) opened {
 	o.begun, _ = x.(Begun)
 	o.status, _ = x.(Status)
 	o.derive, _ = x.(Derive)
+	o.environment, _ = x.(Environment)
+	o.warm, _ = x.(Warm)
+	o.rewritten, _ = x.(Rewritten)
 	return o
 }
 
@@ -222,6 +230,38 @@ func (s *Set) Forget() {
 	for _, o := range s.opened {
 		if o.forget != nil {
 			o.forget.Forget()
+		}
+	}
+}
+
+// Environment returns the texts about editor and workspace for the next prompt.
+func (s *Set) Environment(ctx context.Context) string {
+	var all []string
+	for _, o := range s.opened {
+		if o.environment == nil {
+			continue
+		}
+		if text := o.environment.Environment(ctx); text != "" {
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// Warm lets all instances prepare for the first prompt.
+func (s *Set) Warm() {
+	for _, o := range s.opened {
+		if o.warm != nil {
+			o.warm.Warm()
+		}
+	}
+}
+
+// Rewritten tells all instances that the model may no longer have earlier messages.
+func (s *Set) Rewritten() {
+	for _, o := range s.opened {
+		if o.rewritten != nil {
+			o.rewritten.Rewritten()
 		}
 	}
 }

@@ -213,7 +213,7 @@ func TestNew(t *testing.T) {
 	if x.Title() != "the second talk" {
 		t.Errorf("title %q", x.Title())
 	}
-	if r := m.Requests()[1]; len(r.Messages) != 1 || r.Messages[0].Text() != "the second talk" {
+	if r := m.Requests()[1]; len(r.Messages) != 1 || !strings.HasPrefix(r.Messages[0].Text(), "the second talk\n\nThe environment,") {
 		t.Errorf("the model got %+v", r.Messages)
 	}
 	var said []string

@@ -166,20 +166,41 @@ func (x *Session) openExtensions(draft bool) {
 // rightsOf returns the rights of an extension in the session.
 func rightsOf(x *Session, name string, section func(*config.Loaded) (any, error)) *extension.Session {
 	at := x.location
-	return &extension.Session{
+	rights := &extension.Session{
 		ID: x.id, Name: name, Kind: extension.Main, Cwd: x.Cwd(),
 		Folders: at.ws.Folders, Files: at.files(), Editor: at.ws,
-		Confine: func(ctx context.Context, c *proc.Cmd) error { return at.box.Confine(ctx, c) },
-		Ask:     askerOf(x),
-		Notify:  x.notify,
-		Wake:    x.wake,
-		Spawn:   func(ctx context.Context, t extension.Task) (extension.Report, error) { return spawn(ctx, x, t) },
+		Confine:   func(ctx context.Context, c *proc.Cmd) error { return at.box.Confine(ctx, c) },
+		Ask:       askerOf(x),
+		Notify:    x.notify,
+		Wake:      x.wake,
+		Situation: func() extension.Situation { return situationOf(x) },
+		Spawn:     func(ctx context.Context, t extension.Task) (extension.Report, error) { return spawn(ctx, x, t) },
 		Complete: func(ctx context.Context, system, prompt string) (string, error) {
 			return x.settings.complete(ctx, system, prompt)
 		},
 		Redact: func(text string) string { return x.settings.secrets.Hide(text) },
 		State:  x.svc.Store().State(x.id, name),
 		Config: func(into any) error { return decodeSection(x, section, into) },
+	}
+	if v, ok := x.host.(EditorViewer); ok {
+		rights.EditorState, rights.Problems = v.EditorState, v.Problems
+	}
+	return rights
+}
+
+// EditorViewer is a [Host] that knows the state of its editor.
+type EditorViewer interface {
+	EditorState() extension.EditorState
+	// Problems asks the editor for all problems that it shows. If the editor cannot tell, it
+	// returns an error.
+	Problems(ctx context.Context) ([]extension.Problem, error)
+}
+
+func situationOf(x *Session) extension.Situation {
+	conf := x.settings.config()
+	return extension.Situation{
+		Mode: x.settings.mode(), Sandbox: conf.Sandbox.Mode, Network: conf.Sandbox.Network,
+		Model: x.settings.modelName(), Window: x.settings.model.Window(), Remote: x.location.remote.place(conf),
 	}
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
@@ -91,6 +92,19 @@ func (a remote) describe(shell string) string {
 		return "bash or sh, on another machine over ssh; the file tools work there, too, and relative paths begin where commands begin (pwd tells)"
 	}
 	return "bash or sh, in a container; the workspace is in it"
+}
+
+// place names the machine and the working directory of commands for the model. If they are
+// those of this machine, it returns "".
+func (a remote) place(conf *config.Loaded) string {
+	t := conf.Terminal
+	switch {
+	case a.kind == "" || a.unknown():
+		return ""
+	case a.kind == "ssh":
+		return fmt.Sprintf("ssh %s, directory %s", t.SSHHost, cmp.Or(t.Cwd, "~"))
+	}
+	return a.kind + " container"
 }
 
 func (a remote) close() {

@@ -55,6 +55,7 @@ func (x *Session) Warm() {
 	if !x.record.draft() {
 		x.svc.background(x.wake) // results of an earlier server may wait
 	}
+	x.extensions.Warm()
 }
 
 // ID identifies the session, also in the store.

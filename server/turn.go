@@ -91,6 +91,9 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 	if in.Note && in.Text == "" && len(in.News) == 0 {
 		return agent.EndTurn, nil
 	}
+	if !in.Note {
+		in.Environment = x.extensions.Environment(ctx)
+	}
 	x.queue.prompted()
 	defer x.record.prompted()
 	return runTurn(ctx, x, a, in, sink)

@@ -19,6 +19,10 @@ const (
 // _meta.hermes.diagnostics in its capabilities: DiagnosticsRequest → DiagnosticsResponse.
 const MethodDiagnostics = "_hermes/diagnostics"
 
+// MethodEditor tells the agent the state of the editor. A client sends it before
+// session/prompt, and before a command that starts a turn. The last one applies.
+const MethodEditor = "_hermes/editor" // notification of the client: EditorState
+
 type (
 	// ForkSessionRequest names a session and the last of its messages that is kept;
 	// empty is all of them. To fork is to open a new session with them; to rewind is
@@ -95,13 +99,51 @@ type (
 	}
 
 	// DiagnosticsRequest asks for the editor's diagnostics of a file that was just edited.
-	// The client waits at most Wait milliseconds for new ones.
+	// The client waits at most Wait milliseconds for new ones. Without a URI, it asks for the
+	// diagnostics of all files.
 	DiagnosticsRequest struct {
-		URI  string `json:"uri"`
+		URI  string `json:"uri,omitempty"`
 		Wait int    `json:"wait"`
 	}
 
+	// DiagnosticsResponse has the diagnostics of the file, or, if all were asked for, Files.
 	DiagnosticsResponse struct {
 		Diagnostics List[protocol.Diagnostic] `json:"diagnostics"`
+		Files       []FileDiagnostics         `json:"files,omitempty"`
+	}
+
+	// FileDiagnostics are the diagnostics of one file.
+	FileDiagnostics struct {
+		URI         string                    `json:"uri"`
+		Diagnostics List[protocol.Diagnostic] `json:"diagnostics"`
+	}
+
+	// EditorState is the part of the editor that the user sees: the file that the user works
+	// in, the open files, the last used first, and the files with problems.
+	EditorState struct {
+		Active   *EditorPlace     `json:"active,omitempty"`
+		Open     []EditorFile     `json:"open,omitempty"`
+		Problems []EditorProblems `json:"problems,omitempty"`
+	}
+
+	// EditorPlace is the cursor in a file, the selection if there is one, and the visible part.
+	EditorPlace struct {
+		URI       string             `json:"uri"`
+		Position  *protocol.Position `json:"position,omitempty"`
+		Selection *protocol.Range    `json:"selection,omitempty"`
+		Visible   *protocol.Range    `json:"visible,omitempty"`
+	}
+
+	// EditorFile is an open file.
+	EditorFile struct {
+		URI     string `json:"uri"`
+		Unsaved bool   `json:"unsaved,omitempty"`
+	}
+
+	// EditorProblems are the numbers of problems of a file.
+	EditorProblems struct {
+		URI      string `json:"uri"`
+		Errors   int    `json:"errors,omitempty"`
+		Warnings int    `json:"warnings,omitempty"`
 	}
 )

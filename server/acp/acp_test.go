@@ -295,7 +295,7 @@ func TestNewPrompt(t *testing.T) {
 		}
 		for i, answer := range answers {
 			x := m.Next()
-			if last := x.Request.Messages[len(x.Request.Messages)-1]; last.Text() != fmt.Sprint("number ", i) {
+			if last := x.Request.Messages[len(x.Request.Messages)-1]; !strings.HasPrefix(last.Text()+"\n", fmt.Sprint("number ", i, "\n")) {
 				t.Errorf("turn %d asks %q", i, last.Text())
 			}
 			x.Text("done")

@@ -95,6 +95,7 @@ func NewAgent(svc *server.Service, peer Peer, o Options) *Agent {
 		acp.MethodSubagentList:      short(a.listSubagents),
 		acp.MethodSubagentMessage:   long(a.messageSubagent),
 		acp.MethodSubagentStop:      short(a.stopSubagent),
+		acp.MethodEditor:            short(a.setEditor),
 	}
 	return a
 }

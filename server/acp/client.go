@@ -12,6 +12,7 @@ type Client struct {
 	peer       Peer
 	can        atomic.Pointer[acp.ClientCapabilities]
 	name       atomic.Pointer[string]
+	editor     atomic.Pointer[acp.EditorState]
 	unanswered atomic.Int32 // requests for diagnostics, in a row
 }
 

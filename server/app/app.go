@@ -12,6 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/checkpoints"
 	"github.com/hermes-ls/hermes-ls/extensions/clarify"
+	"github.com/hermes-ls/hermes-ls/extensions/environment"
 	"github.com/hermes-ls/hermes-ls/extensions/files"
 	"github.com/hermes-ls/hermes-ls/extensions/history"
 	"github.com/hermes-ls/hermes-ls/extensions/instructions"
@@ -47,6 +48,7 @@ func Features(s *server.Service) []server.Feature {
 		{Core: func(c *server.Core) extension.Extension { return files.New(c.Diagnoser) }, Ahead: files.Ahead},
 		{Core: commands, Section: commandLimits, Ahead: shell.Ahead},
 		{Core: func(*server.Core) extension.Extension { return web.New(s.Version) }, Settings: web.Section(), Section: webSearch, Ahead: web.Ahead},
+		{Core: surroundings},
 		{Extension: clarify.New(), Section: questions},
 		{Extension: history.New(s.Store)},
 		{Core: programs(s, pythons), Settings: codeexec.Section(), Section: scripts},
@@ -79,6 +81,12 @@ func Secrets(c *config.Loaded) map[string]string {
 	configured, _ := mcp.Configured(c) // its problems are reported by sessions
 	maps.Copy(all, mcp.SecretsOf(configured))
 	return all
+}
+
+func surroundings(c *server.Core) extension.Extension {
+	return environment.New(environment.Options{Confine: func(ctx context.Context, p *proc.Cmd, reads ...string) error {
+		return c.Sandbox.ConfineOwn(ctx, p, sandbox.Own{Reads: reads})
+	}})
 }
 
 func restorePoints(kept *checkpoint.Store) func(*server.Core) extension.Extension {

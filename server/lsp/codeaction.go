@@ -62,6 +62,7 @@ func (a actions) offers(p *lsp.CodeActionParams) []offered {
 		return a.chatOffers(path, doc)
 	}
 	at := selected(p.Range)
+	a.editor.Documents.Focus(u, p.Range)
 	here := protocol.ActionArgs{TextDocument: doc, Range: &at}
 	var selection protocol.ChatOpenArgs // a bare cursor selects nothing to quote
 	if before(at.Start, at.End) {

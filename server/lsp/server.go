@@ -170,6 +170,7 @@ func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
 		lsp.MethodWindowWorkDoneProgressCancel:       noted(s.cancelProgress),
 		lsp.MethodCancelRequest:                      s.cancelRequest,
 		protocolacp.MethodSessionCancel:              s.cancelSession,
+		protocolacp.MethodEditor:                     noted(s.setEditor),
 	}
 	for _, name := range []string{
 		protocolacp.MethodSessionNew, protocolacp.MethodSessionLoad, protocolacp.MethodSessionResume, protocolacp.MethodSessionList,

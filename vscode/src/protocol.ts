@@ -39,6 +39,7 @@ export const Method = {
   CheckpointRestore: "_hermes/checkpoint/restore",
   CheckpointFile: "_hermes/checkpoint/file",
   Diagnostics: "_hermes/diagnostics",
+  Editor: "_hermes/editor",
   SubagentList: "_hermes/subagent/list",
   SubagentMessage: "_hermes/subagent/message",
   SubagentStop: "_hermes/subagent/stop",
@@ -262,15 +263,55 @@ export interface CheckpointFileResponse {
 
 /**
  * DiagnosticsRequest asks for the editor's diagnostics of a file that was just edited.
- * The client waits at most Wait milliseconds for new ones.
+ * The client waits at most Wait milliseconds for new ones. Without a URI, it asks for the
+ * diagnostics of all files.
  */
 export interface DiagnosticsRequest {
-  uri: string;
+  uri?: string;
   wait: number;
 }
 
+/** DiagnosticsResponse has the diagnostics of the file, or, if all were asked for, Files. */
 export interface DiagnosticsResponse {
   diagnostics: Diagnostic[];
+  files?: FileDiagnostics[];
+}
+
+/** FileDiagnostics are the diagnostics of one file. */
+export interface FileDiagnostics {
+  uri: string;
+  diagnostics: Diagnostic[];
+}
+
+/**
+ * EditorState is the part of the editor that the user sees: the file that the user works
+ * in, the open files, the last used first, and the files with problems.
+ */
+export interface EditorState {
+  active?: EditorPlace;
+  open?: EditorFile[];
+  problems?: EditorProblems[];
+}
+
+/** EditorPlace is the cursor in a file, the selection if there is one, and the visible part. */
+export interface EditorPlace {
+  uri: string;
+  position?: Position;
+  selection?: Range;
+  visible?: Range;
+}
+
+/** EditorFile is an open file. */
+export interface EditorFile {
+  uri: string;
+  unsaved?: boolean;
+}
+
+/** EditorProblems are the numbers of problems of a file. */
+export interface EditorProblems {
+  uri: string;
+  errors?: number;
+  warnings?: number;
 }
 
 /** ResumeSessionResponse has the modes and options of the session. */
@@ -1157,6 +1198,7 @@ export interface MethodTypes {
   "_hermes/checkpoint/restore": { takes: CheckpointArgs; gives: RestoreResult };
   "_hermes/checkpoint/file": { takes: CheckpointFileRequest; gives: CheckpointFileResponse };
   "_hermes/diagnostics": { takes: DiagnosticsRequest; gives: DiagnosticsResponse };
+  "_hermes/editor": { takes: EditorState; gives: void };
   "_hermes/subagent/list": { takes: SubagentRequest; gives: SubagentList };
   "_hermes/subagent/message": { takes: SubagentRequest; gives: SubagentStatus };
   "_hermes/subagent/stop": { takes: SubagentRequest; gives: SubagentStatus };

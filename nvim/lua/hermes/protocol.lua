@@ -41,6 +41,7 @@ M.method = {
   checkpoint_restore = "_hermes/checkpoint/restore", -- CheckpointArgs → RestoreResult
   checkpoint_file = "_hermes/checkpoint/file", -- CheckpointFileRequest → CheckpointFileResponse
   diagnostics = "_hermes/diagnostics", -- DiagnosticsRequest → DiagnosticsResponse
+  editor = "_hermes/editor", -- EditorState
   subagent_list = "_hermes/subagent/list", -- SubagentRequest → SubagentList
   subagent_message = "_hermes/subagent/message", -- SubagentRequest → SubagentStatus
   subagent_stop = "_hermes/subagent/stop", -- SubagentRequest → SubagentStatus
@@ -239,13 +240,46 @@ M.title = {
 ---@field content string|vim.NIL
 
 --- DiagnosticsRequest asks for the editor's diagnostics of a file that was just edited.
---- The client waits at most Wait milliseconds for new ones.
+--- The client waits at most Wait milliseconds for new ones. Without a URI, it asks for the
+--- diagnostics of all files.
 ---@class hermes.DiagnosticsRequest
----@field uri string
+---@field uri? string
 ---@field wait number
 
+--- DiagnosticsResponse has the diagnostics of the file, or, if all were asked for, Files.
 ---@class hermes.DiagnosticsResponse
 ---@field diagnostics hermes.Diagnostic[]
+---@field files? hermes.FileDiagnostics[]
+
+--- FileDiagnostics are the diagnostics of one file.
+---@class hermes.FileDiagnostics
+---@field uri string
+---@field diagnostics hermes.Diagnostic[]
+
+--- EditorState is the part of the editor that the user sees: the file that the user works
+--- in, the open files, the last used first, and the files with problems.
+---@class hermes.EditorState
+---@field active? hermes.EditorPlace
+---@field open? hermes.EditorFile[]
+---@field problems? hermes.EditorProblems[]
+
+--- EditorPlace is the cursor in a file, the selection if there is one, and the visible part.
+---@class hermes.EditorPlace
+---@field uri string
+---@field position? hermes.Position
+---@field selection? hermes.Range
+---@field visible? hermes.Range
+
+--- EditorFile is an open file.
+---@class hermes.EditorFile
+---@field uri string
+---@field unsaved? boolean
+
+--- EditorProblems are the numbers of problems of a file.
+---@class hermes.EditorProblems
+---@field uri string
+---@field errors? number
+---@field warnings? number
 
 --- ResumeSessionResponse has the modes and options of the session.
 ---@alias hermes.ResumeSessionResponse hermes.LoadSessionResponse

@@ -42,6 +42,8 @@ type Documents struct {
 	inOrder inOrder            // for an editor whose changes overtake each other
 	applies atomic.Bool        // the editor has answered an edit
 
+	focus focus
+
 	mu    sync.Mutex
 	paths map[uri.URI]string  // open files, as the editor names them
 	uris  map[string]uri.URI  // and back
@@ -74,6 +76,7 @@ func (d *Documents) DidOpen(p *lsp.DidOpenTextDocumentParams) error {
 	defer d.mu.Unlock()
 	d.paths[u], d.uris[path] = path, u
 	d.buffers.Open(path, doc.Version, text)
+	d.focus.opened(path)
 	if follower := d.chats[path]; follower != nil {
 		follower.Opened(doc.Version, []byte(text))
 	}
@@ -119,6 +122,7 @@ func (d *Documents) change(r revision) error {
 	if text := d.chats[path]; text != nil {
 		text.Changed(version, changes, enc)
 	}
+	d.focus.changed(path, changes)
 	return d.buffers.Change(path, version, changes, enc)
 }
 
@@ -145,6 +149,7 @@ func (d *Documents) DidClose(p *lsp.DidCloseTextDocumentParams) error {
 		text.Closed()
 	}
 	d.buffers.Close(path)
+	d.focus.closed(path)
 	return nil
 }
 
@@ -235,6 +240,7 @@ func (d *Documents) Replace(ctx context.Context, doc workspace.Document, text []
 		return fmt.Errorf("%s was not edited, since a question is open in the editor: %w", doc.Path, err)
 	}
 	defer sent()
+	defer d.focus.keep(doc.Path)()
 	now, open := d.buffers.Get(doc.Path)
 	if !open || now.Version != doc.Version {
 		return fmt.Errorf("%s has changed in the editor: %w", filepath.Base(doc.Path), workspace.ErrStale)

@@ -1,0 +1,74 @@
+package extension
+
+import "context"
+
+// EditorState is the part of the editor that the user sees. Paths are absolute. Lines and
+// columns count from 1.
+type EditorState struct {
+	Active ActiveFile
+	Open   []OpenFile // the last used first
+	// UnsavedUnknown says that the editor does not tell which open files are unsaved. They can
+	// be compared with the disk: see [tools.Files].
+	UnsavedUnknown bool
+	Problems       []FileProblems // of the files that have some
+}
+
+// ActiveFile is the file that the user works in. If the path is empty, it is not known.
+// Numbers that are not known are 0.
+type ActiveFile struct {
+	Path         string
+	Line, Column int // of the cursor
+	First, Last  int // the selected lines
+	Top, Bottom  int // the visible lines
+}
+
+// OpenFile is a file that is open in the editor.
+type OpenFile struct {
+	Path    string
+	Unsaved bool
+}
+
+// FileProblems are the numbers of problems that the editor shows for a file.
+type FileProblems struct {
+	Path             string
+	Errors, Warnings int
+}
+
+// Problem is a problem that the editor shows.
+type Problem struct {
+	Path         string
+	Line, Column int
+	Severity     string // error, warning, information or hint
+	Message      string
+	Source       string // the program that found it, and its code
+}
+
+// Situation has model, mode and limits of a session, for the model.
+type Situation struct {
+	Mode    string // of approvals
+	Sandbox string // the configured mode
+	Network bool   // commands reach the network
+	Model   string
+	Window  int    // the model's context window in tokens; 0: not known
+	Remote  string // the machine and directory of commands and files; empty: this machine
+}
+
+// Environment is an instance that describes editor and workspace to the model.
+type Environment interface {
+	// Environment returns the text that the model gets with the user's next prompt. It is
+	// asked once for each prompt that is sent. If the text is empty, nothing is added.
+	Environment(ctx context.Context) string
+}
+
+// Warm is an instance that prepares for the first prompt.
+type Warm interface {
+	// Warm is called when the client knows the session. It returns at once.
+	Warm()
+}
+
+// Rewritten is an instance that remembers texts that it has given the model.
+type Rewritten interface {
+	// Rewritten is called when the model may no longer have earlier messages: the history
+	// was compacted or rewound.
+	Rewritten()
+}

@@ -1,0 +1,191 @@
+// Package environment tells the model about editor and workspace: the active file, open and
+// unsaved files, problems, git, the limits of the session, and the files of the workspace.
+//
+// The first prompt of a session carries all of it, each later prompt only what has changed.
+// The text is part of the stored prompt, so later requests repeat it byte for byte.
+package environment
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+// Options are the parts of the session's core that the extension uses.
+type Options struct {
+	// Confine bounds the server's own git. reads are paths that it reads besides the
+	// workspace. If Confine fails, git is not started.
+	Confine func(ctx context.Context, c *proc.Cmd, reads ...string) error
+}
+
+// New returns the extension.
+func New(o Options) extension.Extension { return environment{o} }
+
+type environment struct{ Options }
+
+func (environment) Name() string { return "environment" }
+
+func (e environment) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+	x := &instance{session: s, repo: repository{confine: e.Confine}}
+	x.ctx, x.cancel = context.WithCancel(context.Background())
+	return x, nil
+}
+
+// Limits of the text in tokens. The heading and the fence that enclose it need about 30.
+const (
+	mostFirst = 300 - heading
+	mostLater = 150 - heading
+	heading   = 30
+)
+
+const (
+	gatherLimit = 2 * time.Second        // for git and the tree
+	firstWait   = 150 * time.Millisecond // that a first prompt waits for them
+	laterWait   = 40 * time.Millisecond
+	fresh       = 2 * time.Second // so long a result is not gathered again
+)
+
+type instance struct {
+	session *extension.Session
+	repo    repository
+	ctx     context.Context // ends with the session
+	cancel  func()
+	running sync.WaitGroup
+
+	mu       sync.Mutex
+	gathered *gathered     // the last result; nil: none yet
+	done     chan struct{} // is closed when the running gather ends; nil: none runs
+	told     facts         // the facts that the model has; nil: see Environment
+	lost     bool          // the model may have lost told
+	unsaved  bool          // told is not stored yet
+}
+
+// gathered is a description of the workspace that takes time to make.
+type gathered struct {
+	git  gitState
+	tree tree
+	at   time.Time
+}
+
+// Close ends git and removes temporary files.
+func (x *instance) Close(context.Context) error {
+	x.cancel()
+	x.running.Wait()
+	x.repo.close()
+	return nil
+}
+
+// Warm gathers in the background, so that the first prompt need not wait.
+func (x *instance) Warm() { x.gather() }
+
+// Rewritten has the next prompt tell the facts again, because the model may have lost them.
+func (x *instance) Rewritten() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.lost = true
+}
+
+// Events gathers when a turn has ended, and stores the facts that the model has.
+func (x *instance) Events() []extension.Handlers {
+	return []extension.Handlers{{
+		Limit: extension.NoLimit,
+		Turn: func(ctx context.Context, _ extension.Prompt) (func(), error) {
+			return func() { x.save(context.WithoutCancel(ctx)); x.gather() }, nil
+		},
+	}}
+}
+
+// gather starts to gather, unless it runs, and returns the channel that is closed when it
+// has ended.
+func (x *instance) gather() (done <-chan struct{}) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.done != nil || x.ctx.Err() != nil {
+		return x.done
+	}
+	ended := make(chan struct{})
+	x.done = ended
+	x.running.Go(func() {
+		ctx, cancel := context.WithTimeout(x.ctx, gatherLimit)
+		defer cancel()
+		g := &gathered{git: x.repo.read(ctx, x.session.Editor.Folders()), tree: readTree(ctx, x.session.Editor)}
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		g.at = time.Now()
+		x.gathered, x.done = g, nil
+		close(ended)
+	})
+	return ended
+}
+
+// latest returns the last result. If there is none, or it is old, latest waits a short time
+// for a new one.
+func (x *instance) latest(ctx context.Context) gathered {
+	if x.session.Situation().Remote != "" && x.session.Editor != x.session.Files {
+		return gathered{} // the files of the editor are not those of the session
+	}
+	x.mu.Lock()
+	known := x.gathered
+	x.mu.Unlock()
+	if known == nil || time.Since(known.at) > fresh {
+		wait := firstWait
+		if known != nil {
+			wait = laterWait
+		}
+		enough := time.NewTimer(wait)
+		defer enough.Stop()
+		select {
+		case <-x.gather():
+		case <-enough.C:
+		case <-ctx.Done():
+		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.gathered == nil {
+		return gathered{git: gitState{branch: x.repo.branch(x.session.Editor.Folders())}}
+	}
+	return *x.gathered
+}
+
+const toldKey = "told"
+
+// Environment returns all facts for the first prompt of a session, and those that have
+// changed for a later one.
+func (x *instance) Environment(ctx context.Context) string {
+	now := x.facts(ctx, x.latest(ctx))
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.told == nil && !x.session.New {
+		var stored facts
+		if has, err := x.session.State.Load(ctx, toldKey, &stored); err == nil && has {
+			x.told = stored
+		} else {
+			x.told = facts{} // of an earlier version, or a killed server
+		}
+	}
+	before := x.told
+	first := before == nil
+	if x.lost {
+		before = facts{}
+	}
+	x.told, x.lost, x.unsaved = now, false, true
+	if first {
+		return now.whole(mostFirst)
+	}
+	return now.since(before, mostLater)
+}
+
+// save stores the facts that the model has. If that fails, a later server tells them again.
+func (x *instance) save(ctx context.Context) {
+	x.mu.Lock()
+	told, unsaved := x.told, x.unsaved
+	x.unsaved = false
+	x.mu.Unlock()
+	if unsaved && x.session.State != nil {
+		_ = x.session.State.Save(ctx, toldKey, told)
+	}
+}
