@@ -5,9 +5,6 @@ import (
 	"strings"
 )
 
-// hidesHistory is the reason of commands that change the history of the shell.
-const hidesHistory = "hides or deletes the history of commands"
-
 // shellCode judges an argument as the code of a shell.
 func shellCode(j *analyzer, c *call, f field) {
 	if !in("other-shell", c.name) {
@@ -24,22 +21,6 @@ func shellCode(j *analyzer, c *call, f field) {
 		if f := &j.findings[i]; f.level == Refused && strings.HasPrefix(f.reason, unparsed+" as") {
 			f.level, f.reason = Asks, cannot
 		}
-	}
-}
-
-// shellInput judges a shell that reads its code. An approval of piped code does not cover
-// other pipes.
-func shellInput(j *analyzer, c *call) {
-	j.ranInput(c)
-	j.foreign = j.foreign || !j.stdin.known
-	switch in := j.stdin; {
-	case in.known:
-		j.code(c, field{text: in.text})
-	case in.how != "":
-		j.ask(c, in.how+" in a shell")
-		j.findings[len(j.findings)-1].key = j.whole()
-	case in.some:
-		j.ask(c, "runs in a shell what comes through a pipe")
 	}
 }
 
@@ -85,7 +66,7 @@ func sourceFile(j *analyzer, c *call) {
 	switch {
 	case len(c.args) == 0:
 	case c.args[0].text == "/dev/stdin":
-		shellInput(j, c)
+		newTerms(j, c, &program{}).input("shell")
 	default:
 		j.script(c, c.args[0])
 	}
@@ -103,7 +84,6 @@ func alias(j *analyzer, c *call) {
 
 // builtin judges the shell's own commands and applies their changes to the state.
 func builtin(j *analyzer, c *call) {
-	o := rulesOf(c.name).parse(c.args)
 	switch c.name {
 	case "cd", "pushd", "popd":
 		changeFolder(j, c)
@@ -118,24 +98,8 @@ func builtin(j *analyzer, c *call) {
 				c.st.set(name, field{text: val})
 			}
 		}
-	case "read", "mapfile", "readarray", "getopts", "unset":
-		for _, a := range c.args {
-			c.st.set(a.text, anything)
-			if c.name == "unset" && contains("HISTFILE HISTSIZE HISTFILESIZE SAVEHIST", a.text) {
-				j.ask(c, hidesHistory)
-			}
-		}
-	case "printf":
-		if v, ok := o.get("v"); ok && len(c.args) > 1 && strings.HasPrefix(c.args[0].text, "-v") {
-			c.st.set(v.value.text, anything)
-		}
-	case "let":
-		c.st.forget()
 	case "set":
 		for i, a := range c.args {
-			if a.text == "history" && i > 0 && c.args[i-1].text == "+o" {
-				j.ask(c, hidesHistory)
-			}
 			if a.text == "--" {
 				c.st.args, c.st.argsKnown = c.args[i+1:], !unseen(c.args[i+1:])
 				return
@@ -188,7 +152,7 @@ func (j *tracks) variableSet(c *call, name, val string) {
 	case in("variable-prompt", name) && (strings.Contains(val, "$(") || strings.Contains(val, "`") || strings.Contains(val, "\\044") && strings.Contains(val, "$")):
 		asks("in which a shell runs commands")
 	case in("variable-history", name):
-		j.ask(c, hidesHistory)
+		j.ask(c, "hides or deletes the history of commands")
 	case beginsOf("variable-prefix", name):
 		asks(other)
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -56,9 +57,19 @@ func (p *program) parse(args []field) (o options) {
 				opt.value, opt.has = args[i], true
 			}
 			o.list = append(o.list, opt)
+		case a.option() && p.words && len(a.text) > 2:
+			opt := option{name: a.text[1:], double: true}
+			if i+1 < len(args) && p.takes("--"+opt.name) {
+				i++
+				opt.value, opt.has = args[i], true
+			}
+			o.list = append(o.list, opt)
 		case a.option():
 			o.open = o.open || strings.Contains(a.text, unknown)
-			i = o.cluster(p, args, i)
+			if i = o.cluster(p, args, i); p.last["-"+o.list[len(o.list)-1].name] {
+				o.rest = args[i+1:]
+				return o
+			}
 		default:
 			name, _, assign := strings.Cut(a.text, "=")
 			if p.assigns && assign && envName(name) {
@@ -167,7 +178,6 @@ func judge(j *analyzer, c *call) {
 	if len(c.args) == 1 && contains("--help --version", c.args[0].text) {
 		return
 	}
-	j.remote(c)
 	p := rulesOf(c.name)
 	if j.apply(c, p) {
 		return
@@ -340,10 +350,14 @@ func (t *terms) do(r rule) bool {
 				j.makes(c.st, to, absolute(c.st, from.text))
 			}
 		}
-	case "listens":
-		shellInput(j, c)
-	case "allows":
+	case "scans":
+		j.otherCode(c)
+	case "allows", "passes":
 	default:
+		if r.what[0] == "input" && contains("reads shell sql", r.action) {
+			t.input(r.action)
+			return true
+		}
 		operands := t.operands(r.what)
 		for _, f := range operands {
 			t.one(r.action, f)
@@ -363,6 +377,21 @@ func (t *terms) one(action string, f field) {
 		shellCode(j, c, f)
 	case "sed":
 		effects(j, c, code.Sed(f.text))
+	case "awk":
+		effects(j, c, code.Awk(f.text))
+	case "reads":
+		read(j, c, f.text)
+	case "module":
+		t.module(f.text)
+	case "sets":
+		c.st.set(f.text, anything)
+	case "receives":
+		j.put(c.st, f, j.stdin, t.o.has("a", "append"))
+		j.makes(c.st, f, j.stdin.files...)
+	case "pipes":
+		j.put(c.st, f, input{some: true, how: "runs what another command writes"}, false)
+	case "protects":
+		j.protected(c, f)
 	case "script":
 		j.script(c, f)
 	case "sql":
@@ -386,6 +415,19 @@ func (t *terms) one(action string, f field) {
 		if f.text != "-" {
 			j.writes(c, f)
 		}
+	}
+}
+
+// input judges a program that runs its standard input. An approval does not cover other input.
+func (t *terms) input(action string) {
+	j := t.j
+	j.ranInput(t.c)
+	where := map[string]string{"shell": " in a shell", "sql": " in a database"}[action]
+	switch in := j.stdin; {
+	case in.known:
+		t.one(action, field{text: in.text})
+	case in.some && (action != "sql" || in.how == downloads):
+		j.note(Asks, cmp.Or(in.how, "runs what comes through a pipe")+cmp.Or(where, " in an interpreter"), j.whole())
 	}
 }
 
@@ -477,6 +519,9 @@ func (t *terms) operands(what []string) (list []field) {
 			list = append(list, field{text: t.j.stdin.text})
 		case w == ".":
 			list = append(list, field{text: "."})
+		case w[0] == '.':
+			list = append(list, t.commandOf([]string{w})...)
+			list = list[:min(len(list), 1)]
 		case w[0] == '>':
 			if i := slices.IndexFunc(t.c.args, func(a field) bool { return a.text == w[1:] }); i >= 0 {
 				list = append(list, joined((&program{leads: true}).parse(t.c.args[i+1:]).rest))

@@ -10,28 +10,21 @@ import (
 // handlers returns the functions that the rule files name.
 func handlers() map[string]func(*analyzer, *call) {
 	return map[string]func(*analyzer, *call){
-		"wrapper":     wrapper,
-		"scripts":     runScripts,
-		"xargs":       xargs,
-		"eval":        eval,
-		"source":      sourceFile,
-		"trap":        eval,
-		"alias":       alias,
-		"builtin":     builtin,
-		"python":      pythonProgram,
-		"interpreter": interpreter,
-		"otherCode":   unread,
-		"awk":         awk,
-		"handsOn":     handsOn,
-		"make":        runMake,
-		"find":        find,
-		"copy":        copyFiles,
-		"tee":         tee,
-		"pipe":        pipe,
-		"download":    download,
-		"database":    database,
-		"git":         git,
-		"gitConfig":   gitConfig,
+		"wrapper":   wrapper,
+		"scripts":   runScripts,
+		"xargs":     xargs,
+		"eval":      eval,
+		"source":    sourceFile,
+		"trap":      eval,
+		"alias":     alias,
+		"builtin":   builtin,
+		"handsOn":   handsOn,
+		"make":      runMake,
+		"find":      find,
+		"copy":      copyFiles,
+		"download":  download,
+		"git":       git,
+		"gitConfig": gitConfig,
 	}
 }
 
@@ -216,22 +209,6 @@ func remote(s string) bool {
 	return ok && !strings.Contains(host, "/") && len(host) > 1 || strings.Contains(s, "://")
 }
 
-// pipe notes the named pipes that a command makes.
-func pipe(j *analyzer, c *call) {
-	for _, f := range rulesOf(c.name).parse(c.args).rest {
-		j.put(c.st, f, input{some: true, how: "runs what another command writes"}, false)
-	}
-}
-
-// tee notes the text that is written into files.
-func tee(j *analyzer, c *call) {
-	o := rulesOf(c.name).parse(c.args)
-	for _, f := range o.rest {
-		j.put(c.st, f, j.stdin, o.has("a", "append"))
-		j.makes(c.st, f, j.stdin.files...)
-	}
-}
-
 // download remembers the files that curl, wget or aria2c makes.
 func download(j *analyzer, c *call) {
 	to, dir, keeps := "", "", c.name != "curl"
@@ -271,12 +248,6 @@ func withoutSuffix(args []field, valued string) []field {
 		out = append(out, a)
 	}
 	return out
-}
-
-// unread judges a program that runs code in a language which is not read.
-func unread(j *analyzer, c *call) {
-	j.foreign = true
-	j.otherCode(c)
 }
 
 // otherCode judges interpreters whose languages are not read: by the words in their code

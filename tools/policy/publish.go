@@ -1,22 +1,8 @@
 package policy
 
 import (
-	"slices"
 	"strings"
 )
-
-// remote judges the tasks of build tools that publish.
-func (j *analyzer) remote(c *call) {
-	name := strings.TrimSuffix(c.name, ".cmd")
-	tasks := reasonIn("publishing-task", name)
-	publishes := func(a field) bool {
-		task := a.text[strings.LastIndexByte(a.text, ':')+1:] // of a part of the project
-		return contains(tasks, a.text) || !a.option() && (contains(tasks, task) || strings.HasPrefix(task, "publish") && strings.HasSuffix(task, "Repository"))
-	}
-	if tasks != "" && !onlyShows(c.args, "-m") && slices.ContainsFunc(c.args, publishes) {
-		j.ask(c, "publishes, so that others can see or use it")
-	}
-}
 
 // fetches tells whether the operands of a copy are an address and a file here.
 func fetches(operands []verb) bool {

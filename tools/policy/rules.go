@@ -38,6 +38,8 @@ type program struct {
 	bundled     bool            // its first argument may be options without a dash
 	numbers     bool            // the first argument may be a number as an option, and others are operands
 	suffixed    bool            // -i may carry a suffix
+	words       bool            // a word behind one dash is one option
+	last        map[string]bool // behind the value of these options stand no more
 	rules       []rule
 	handlers    []func(*analyzer, *call) // they follow the rules
 }
@@ -189,7 +191,7 @@ func (p *program) property(word string, list []string) bool {
 			(*set)[option] = true
 		}
 	}
-	marks := map[string]*bool{"known": &p.known, "leads": &p.leads, "assigns": &p.assigns, "bundled": &p.bundled, "numbers": &p.numbers, "suffixed": &p.suffixed}
+	marks := map[string]*bool{"known": &p.known, "leads": &p.leads, "assigns": &p.assigns, "bundled": &p.bundled, "numbers": &p.numbers, "suffixed": &p.suffixed, "words": &p.words}
 	if mark := marks[word]; mark != nil {
 		*mark = true
 		return true
@@ -207,6 +209,8 @@ func (p *program) property(word string, list []string) bool {
 		add(&p.flags)
 	case "opens":
 		add(&p.opens)
+	case "last":
+		add(&p.last)
 	case "skips":
 		p.skips = len(list)
 	default:
@@ -217,8 +221,8 @@ func (p *program) property(word string, list []string) bool {
 
 // ruleActions says of each action whether its first group of terms are operands.
 var ruleActions = map[string]bool{
-	"asks": false, "refused": false, "allows": false, "listens": false,
-	"writes": true, "removes": true, "moves": true, "configures": true, "loads": true, "destroys": true, "empties": true, "makes": true, "code": true, "shell": true, "script": true, "sed": true, "setting": true, "runs": true, "within": true,
+	"asks": false, "refused": false, "allows": false, "passes": false, "scans": false,
+	"writes": true, "removes": true, "moves": true, "configures": true, "loads": true, "destroys": true, "empties": true, "makes": true, "code": true, "shell": true, "script": true, "sed": true, "awk": true, "reads": true, "module": true, "sets": true, "receives": true, "pipes": true, "protects": true, "setting": true, "runs": true, "within": true,
 	"sql": true, "changes": true, "uploads": true, "deletes": true, "by": true, "verbs": true,
 }
 
