@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -245,7 +246,7 @@ func (j *analyzer) call(c *call) {
 	j.knows(c)
 	c.args = c.args[1:]
 	if strings.HasPrefix(program.text, "/etc/init.d/") {
-		j.apply(c, rulesOf("service"))
+		j.apply(c, rules.Of("service"))
 		return
 	}
 	if strings.Contains(program.text, "/") {
@@ -277,7 +278,7 @@ func runsMade(j *analyzer, c *call, f field) bool {
 		j.note(Asks, made.how, j.whole())
 	case contains("source .", inner.name), strings.HasSuffix(inner.name, "sh"):
 		j.shellFile(c, made.text)
-	case contains("python pypy ipython py perl ruby php lua luajit", inner.name) || in("javascript-program", inner.name):
+	case contains("python pypy ipython py perl ruby php lua luajit", inner.name) || rules.In("javascript-program", inner.name):
 		read(j, &inner, made.text)
 	}
 	return true

@@ -3,11 +3,13 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
 // shellCode judges an argument as the code of a shell.
 func shellCode(j *analyzer, c *call, f field) {
-	if !in("other-shell", c.name) {
+	if !rules.In("other-shell", c.name) {
 		j.code(c, f)
 		return
 	}
@@ -66,7 +68,7 @@ func sourceFile(j *analyzer, c *call) {
 	switch {
 	case len(c.args) == 0:
 	case c.args[0].text == "/dev/stdin":
-		newTerms(j, c, &program{}).input("shell")
+		newTerms(j, c, &rules.Program{}).input("shell")
 	default:
 		j.script(c, c.args[0])
 	}
@@ -137,26 +139,26 @@ func (j *tracks) variableSet(c *call, name, val string) {
 	asks := func(why string) { j.ask(c, "sets "+name+", "+why) }
 	const other = "which makes later programs run something else"
 	switch {
-	case in("variable-program", name) && !harmlessHelper(val):
+	case rules.In("variable-program", name) && !harmlessHelper(val):
 		j.ranValue(c, val)
 		asks("a program that others then run")
-	case in("variable-loads", name) && val != "" && val != "/dev/null":
+	case rules.In("variable-loads", name) && val != "" && val != "/dev/null":
 		if name == "BASH_ENV" || name == "ENV" {
 			j.ran(c, val)
 		} else {
 			j.ranValue(c, val)
 		}
 		asks("which makes later programs run or load something else")
-	case in("variable-options", name) && (strings.Contains(val, unknown) || containsOf("option-that-runs", val) || strings.Contains(name, "RUSTC") && val != "" && val != "sccache"):
+	case rules.In("variable-options", name) && (strings.Contains(val, unknown) || rules.Contains("option-that-runs", val) || strings.Contains(name, "RUSTC") && val != "" && val != "sccache"):
 		asks(other)
-	case in("variable-prompt", name) && (strings.Contains(val, "$(") || strings.Contains(val, "`") || strings.Contains(val, "\\044") && strings.Contains(val, "$")):
+	case rules.In("variable-prompt", name) && (strings.Contains(val, "$(") || strings.Contains(val, "`") || strings.Contains(val, "\\044") && strings.Contains(val, "$")):
 		asks("in which a shell runs commands")
-	case in("variable-history", name):
+	case rules.In("variable-history", name):
 		j.ask(c, "hides or deletes the history of commands")
-	case beginsOf("variable-prefix", name):
+	case rules.Begins("variable-prefix", name):
 		asks(other)
 	}
 }
 
 // harmlessHelper tells whether a pager or editor is one that does nothing else.
-func harmlessHelper(val string) bool { return val == "" || in("harmless-helper", val) }
+func harmlessHelper(val string) bool { return val == "" || rules.In("harmless-helper", val) }

@@ -2,12 +2,14 @@ package policy
 
 import (
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
 // git judges git by its own options and its verb.
 func git(j *analyzer, c *call) {
-	p := rulesOf("git")
-	o := p.parse(c.args)
+	p := rules.Of("git")
+	o := parse(p, c.args)
 	st := c.st.clone()
 	for _, opt := range o.list {
 		switch opt.name {
@@ -17,7 +19,7 @@ func git(j *analyzer, c *call) {
 			st.chdir(strings.TrimSuffix(strings.TrimSuffix(opt.value.text, "/"), ".git"))
 		}
 	}
-	j.foreign = j.foreign || !p.opensWith(c.args)
+	j.foreign = j.foreign || !opensWith(p, c.args)
 	if len(o.rest) == 0 {
 		return
 	}
@@ -25,30 +27,25 @@ func git(j *analyzer, c *call) {
 		j.saw(visible(render(append([]field{{text: "git"}}, o.rest...))))
 	}
 	g := &call{name: o.rest[0].text, args: o.rest[1:], words: c.words, st: st}
-	p = rulesOf("git " + g.name)
-	j.hooked = j.hooked || in("git-hooked", g.name)
-	j.rewrites = j.rewrites || in("git-rewrites", g.name)
-	if !p.opensWith(g.args) || hasWord(g.args, "foreach") {
+	p = rules.Of("git " + g.name)
+	j.hooked = j.hooked || rules.In("git-hooked", g.name)
+	j.rewrites = j.rewrites || rules.In("git-rewrites", g.name)
+	if !opensWith(p, g.args) || hasWord(g.args, "foreach") {
 		j.foreign = true // an option, or an alias, may run something
 	}
 	if !contains("init clone help version --version --help", g.name) && len(j.repository(st.cwd)) == 0 {
 		j.foreign = true // the settings of another repository may run programs
 	}
-	if cwd := cleanPath(st.cwd); !in("git-harmless-outside", g.name) && len(j.scope.Roots) > 0 && st.cwd != "" && !strings.HasPrefix(cwd, unknown) && !j.scope.inside(cwd) && !j.scope.ownTemp(cwd) {
+	if cwd := cleanPath(st.cwd); !rules.In("git-harmless-outside", g.name) && len(j.scope.Roots) > 0 && st.cwd != "" && !strings.HasPrefix(cwd, unknown) && !j.scope.inside(cwd) && !j.scope.ownTemp(cwd) {
 		j.ask(g, "changes a repository outside the workspace")
 	}
-	if j.apply(g, p) {
-		return
-	}
-	for _, judge := range p.handlers {
-		judge(j, g)
-	}
+	j.apply(g, p)
 }
 
 // gitSetting judges "key=value" as given with -c.
 func (j *tracks) gitSetting(c *call, setting string) {
 	key, val, _ := strings.Cut(setting, "=")
-	j.foreign = j.foreign || !in("git-opens-setting", strings.ToLower(key))
+	j.foreign = j.foreign || !rules.In("git-opens-setting", strings.ToLower(key))
 	if gitRuns(key, val) {
 		j.ranValue(c, strings.TrimPrefix(val, "!"))
 		j.ask(c, "has a git setting that runs programs ("+visible(key)+")")
@@ -67,7 +64,7 @@ func gitRuns(key, val string) bool {
 	section, _, _ := strings.Cut(key, ".")
 	last := key[strings.LastIndexByte(key, '.')+1:]
 	switch {
-	case in("git-section-runs", section):
+	case rules.In("git-section-runs", section):
 		return true
 	case section == "lfs":
 		return strings.Contains(key, "transfer") || strings.Contains(key, "extension")
@@ -80,15 +77,15 @@ func gitRuns(key, val string) bool {
 	case section == "protocol":
 		return last == "allow" && strings.Contains(key, "ext") || key == "protocol.allow"
 	}
-	if harmless := reasonIn("git-helper-setting", last); harmless != "" {
+	if harmless := rules.Reason("git-helper-setting", last); harmless != "" {
 		return val != "" && !contains(harmless, val) && (harmless != "cat" || !harmlessHelper(val))
 	}
-	return in("git-setting-runs", last) || in("git-setting-runs", section+"."+last)
+	return rules.In("git-setting-runs", last) || rules.In("git-setting-runs", section+"."+last)
 }
 
 // gitConfig judges a change of settings.
 func gitConfig(j *analyzer, c *call) {
-	rest := rulesOf("git config").parse(c.args).rest
+	rest := parse(rules.Of("git config"), c.args).rest
 	if len(rest) > 0 && contains("set unset rename-section remove-section edit", rest[0].text) {
 		rest = rest[1:]
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/hermes-ls/hermes-ls/tools/policy/code"
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
 // lazily compiles a pattern when it is first needed: every process of ours would pay for it.
@@ -78,7 +79,7 @@ func read(j *analyzer, c *call, src string) {
 		name = "python"
 	}
 	src = strings.NewReplacer(unknown, " __unseen__ ", fresh, " __unseen__ ", number, "0").Replace(src)
-	effects(j, c, code.Read(name, src, reasonOf))
+	effects(j, c, code.Read(name, src, rules.Lookup))
 }
 
 // module judges "python -m". A module that runs other code runs the arguments behind it.
@@ -89,10 +90,10 @@ func (t *terms) module(name string) {
 	} else {
 		j.ran(c, moduleFiles(name)...)
 	}
-	if p := rulesOf(name); slices.ContainsFunc(p.rules, func(r rule) bool { return r.action == "changes" }) { // a program of that name, such as twine
+	if p := rules.Of(name); slices.ContainsFunc(p.Rules, func(r rules.Rule) bool { return r.Action == "changes" }) { // a program of that name, such as twine
 		j.apply(&call{name: name, args: args, words: c.words, st: c.st}, p)
 	}
-	if !in("python-runs-arguments", name) {
+	if !rules.In("python-runs-arguments", name) {
 		return
 	}
 	for _, a := range args { // commands and code, in one form or another

@@ -6,154 +6,8 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/tools/policy/code"
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
-
-// options are the options of a command and its operands.
-type options struct {
-	list []option
-	rest []field
-	sets []field // NAME=VALUE before the command
-	open bool    // an argument may be an option that cannot be seen
-}
-
-type option struct {
-	name   string // without dashes; one character for a short one
-	value  field
-	has    bool // it has a value
-	double bool
-}
-
-// parse reads GNU style options. short are the letters and long the names that
-// take a value (names separated by spaces). Single-dash words are clusters.
-func parse(args []field, short, long string) options {
-	return (&program{short: short, long: long}).parse(args)
-}
-
-func (p *program) parse(args []field) (o options) {
-	if p.bundled && len(args) > 0 && !args[0].option() && !strings.ContainsAny(args[0].text, "/."+unknown) {
-		letters := strings.ReplaceAll(args[0].text, "f", "") // "tar xzf file"
-		if letters != args[0].text {
-			letters += "f"
-		}
-		args = append([]field{{text: "-" + letters}}, args[1:]...)
-	}
-	if p.suffixed {
-		args = withoutSuffix(args, p.short)
-	}
-	for i := 0; i < len(args); i++ {
-		switch a := args[i]; {
-		case p.numbers && a.option() && a.text[1] != '-' && (i == 0 && len(a.text) > 2 || strings.Trim(a.text[1:], "0123456789") == ""):
-			if i > 0 { // the first is a signal
-				o.rest = append(o.rest, a)
-			}
-		case a.text == "--":
-			o.rest = append(o.rest, args[i+1:]...)
-			return o
-		case a.option() && strings.HasPrefix(a.text, "--"):
-			name, val, has := strings.Cut(a.text[2:], "=")
-			opt := option{name: name, value: field{text: val, glob: a.glob}, has: has, double: true}
-			if !has && i+1 < len(args) && p.takes("--"+name) {
-				i++
-				opt.value, opt.has = args[i], true
-			}
-			o.list = append(o.list, opt)
-		case a.option() && p.words && len(a.text) > 2:
-			opt := option{name: a.text[1:], double: true}
-			if i+1 < len(args) && p.takes("--"+opt.name) {
-				i++
-				opt.value, opt.has = args[i], true
-			}
-			o.list = append(o.list, opt)
-		case a.option():
-			o.open = o.open || strings.Contains(a.text, unknown)
-			if i = o.cluster(p, args, i); p.last["-"+o.list[len(o.list)-1].name] {
-				o.rest = args[i+1:]
-				return o
-			}
-		default:
-			name, _, assign := strings.Cut(a.text, "=")
-			if p.assigns && assign && envName(name) {
-				o.sets = append(o.sets, a)
-				continue
-			}
-			o.open = o.open || a.open()
-			if p.leads {
-				o.rest = append(o.rest, args[i:]...)
-				return o
-			}
-			o.rest = append(o.rest, a)
-		}
-	}
-	return o
-}
-
-// cluster reads short options in one word and returns the last index it used.
-func (o *options) cluster(p *program, args []field, i int) int {
-	text := args[i].text[1:]
-	for k, r := range text {
-		opt := option{name: string(r)}
-		if p.takes("-" + opt.name) {
-			if rest := text[k+len(opt.name):]; rest == "" && i+1 < len(args) {
-				i++
-				opt.value, opt.has = args[i], true
-			} else {
-				opt.value, opt.has = field{text: strings.TrimPrefix(rest, "=")}, rest != ""
-			}
-			o.list = append(o.list, opt)
-			return i
-		}
-		o.list = append(o.list, opt)
-	}
-	return i
-}
-
-// takes reports whether an option takes a value.
-func (p *program) takes(option string) bool {
-	if p.flags != nil {
-		return !p.flags[option]
-	}
-	if name, long := strings.CutPrefix(option, "--"); long {
-		return contains(p.long, name)
-	}
-	return strings.Contains(p.short, option[1:])
-}
-
-// get returns the last of the named options. A single character is a short one; a longer
-// name counts also when it is abbreviated.
-func (o options) get(names ...string) (option, bool) {
-	for _, opt := range slices.Backward(o.list) {
-		for _, n := range names {
-			if !opt.double && opt.name == n || opt.double && opt.name != "" && len(n) > 1 && strings.HasPrefix(n, opt.name) {
-				return opt, true
-			}
-		}
-	}
-	return option{}, false
-}
-
-func (o options) has(names ...string) bool {
-	_, ok := o.get(names...)
-	return ok
-}
-
-// exact tells whether a long option is given by its whole name.
-func (o options) exact(name string) bool {
-	return slices.ContainsFunc(o.list, func(opt option) bool { return opt.double && opt.name == name })
-}
-
-// opensWith reports whether a program runs no other code with these arguments.
-func (p *program) opensWith(args []field) bool {
-	if p.opens == nil || p.opens["*"] {
-		return p.opens != nil
-	}
-	o := p.parse(args)
-	return !o.open && !slices.ContainsFunc(o.list, func(opt option) bool {
-		if opt.double {
-			return !p.opens["--"+opt.name]
-		}
-		return !p.opens["-"+opt.name] && strings.Trim(opt.name, "0123456789") != ""
-	})
-}
 
 func contains(list, word string) bool {
 	for one := range strings.SplitSeq(list, " ") {
@@ -178,31 +32,25 @@ func judge(j *analyzer, c *call) {
 	if len(c.args) == 1 && contains("--help --version", c.args[0].text) {
 		return
 	}
-	p := rulesOf(c.name)
-	if j.apply(c, p) {
-		return
-	}
-	for _, judge := range p.handlers {
-		judge(j, c)
-	}
-	if len(p.handlers) == 0 && !p.known {
+	p := rules.Of(c.name)
+	if done := j.apply(c, p); !done && !p.Known {
 		handsOn(j, c)
 	}
 }
 
 // apply judges a call by the rules of a program, and reports whether they end the judgment.
-func (j *analyzer) apply(c *call, p *program) (done bool) {
-	if len(p.rules) == 0 {
+func (j *analyzer) apply(c *call, p *rules.Program) (done bool) {
+	if len(p.Rules) == 0 {
 		return false
 	}
 	t := newTerms(j, c, p)
 	held := false
-	for _, r := range p.rules {
-		if r.other && held {
+	for _, r := range p.Rules {
+		if r.Other && held {
 			continue
 		}
-		holds := t.all(r.when) && t.do(r)
-		if held = holds || r.other && held; holds && r.action == "allows" {
+		holds := t.all(r.When) && t.do(r)
+		if held = holds || r.Other && held; holds && r.Action == "allows" {
 			return true
 		}
 	}
@@ -214,12 +62,12 @@ type terms struct {
 	j     *analyzer
 	c     *call
 	o     options
-	p     *program
+	p     *rules.Program
 	found string // the part that the last pattern matched, or the option of the value
 }
 
-func newTerms(j *analyzer, c *call, p *program) *terms {
-	return &terms{j: j, c: c, o: p.parse(c.args), p: p}
+func newTerms(j *analyzer, c *call, p *rules.Program) *terms {
+	return &terms{j: j, c: c, o: parse(p, c.args), p: p}
 }
 
 func (t *terms) all(groups [][]string) bool {
@@ -235,7 +83,7 @@ func (t *terms) holds(term string) bool {
 	if rest, not := strings.CutPrefix(term, "!"); not && rest != "" {
 		return !t.holds(rest)
 	}
-	if head, pattern, ok := patternTerm(term); ok {
+	if head, pattern, ok := rules.PatternTerm(term); ok {
 		return t.matches(head, pattern)
 	}
 	text, rest := strings.ReplaceAll(term[1:], "␠", " "), t.o.rest
@@ -258,7 +106,7 @@ func (t *terms) holds(term string) bool {
 		name, list, listed := strings.Cut(strings.TrimLeft(text, "-"), ":")
 		v, ok := t.o.get(name)
 		program, _, _ := strings.Cut(v.value.text, " ")
-		return ok && v.has && (!listed && !harmlessHelper(v.value.text) && v.value.text != "never" || listed && !in(list, programName(program)))
+		return ok && v.has && (!listed && !harmlessHelper(v.value.text) && v.value.text != "never" || listed && !rules.In(list, programName(program)))
 	case '?':
 		return term == "?" && t.o.open || term == "?1" && len(rest) > 0 && rest[0].open() || term == "??" && unseen(t.c.args)
 	case '#':
@@ -301,7 +149,7 @@ func (t *terms) holds(term string) bool {
 // an option.
 func (t *terms) matches(head, pattern string) bool {
 	for _, f := range t.operands([]string{head}) {
-		if m := rules().patterns[pattern].FindStringSubmatch(f.text); m != nil {
+		if m := rules.Pattern(pattern).FindStringSubmatch(f.text); m != nil {
 			if t.found = m[min(1, len(m)-1)]; head[0] == '-' {
 				t.found = head
 			}
@@ -313,21 +161,21 @@ func (t *terms) matches(head, pattern string) bool {
 
 // do applies a rule whose conditions hold. It reports whether there was anything to apply
 // it to.
-func (t *terms) do(r rule) bool {
+func (t *terms) do(r rules.Rule) bool {
 	j, c := t.j, t.c
-	switch r.action {
+	switch r.Action {
 	case "asks":
-		j.ask(c, strings.ReplaceAll(r.reason, "{}", visible(t.found)))
+		j.ask(c, strings.ReplaceAll(r.Reason, "{}", visible(t.found)))
 	case "refused":
-		j.refuse(c, r.reason)
+		j.refuse(c, r.Reason)
 	case "changes", "uploads", "deletes":
 		return t.changes(r)
 	case "runs", "within":
-		rest := t.commandOf(r.what)
+		rest := t.commandOf(r.What)
 		switch {
 		case len(rest) == 0:
 			return false
-		case r.action == "within":
+		case r.Action == "within":
 			within(j, c, rest)
 		case len(rest) > 1 && (rest[0].text == "-c" || rest[0].text == "--command"):
 			j.code(c, rest[1])
@@ -338,29 +186,31 @@ func (t *terms) do(r rule) bool {
 		if rest := t.o.rest; len(rest) > 0 {
 			inner := *c
 			inner.args = rest[1:]
-			return j.apply(&inner, rulesOf(r.what[0]+" "+rest[0].text))
+			return j.apply(&inner, rules.Of(r.What[0]+" "+rest[0].text))
 		}
 	case "configures":
 		for _, dir := range j.repository(c.st.cwd) {
-			j.open(dir + "/" + r.what[0])
+			j.open(dir + "/" + r.What[0])
 		}
 	case "makes":
-		for _, to := range t.operands(r.what[:1]) {
-			for _, from := range t.operands(r.what[1:]) {
+		for _, to := range t.operands(r.What[:1]) {
+			for _, from := range t.operands(r.What[1:]) {
 				j.makes(c.st, to, absolute(c.st, from.text))
 			}
 		}
+	case "by":
+		handlers()[r.What[0]](j, c)
 	case "scans":
 		j.otherCode(c)
 	case "allows", "passes":
 	default:
-		if r.what[0] == "input" && contains("reads shell sql", r.action) {
-			t.input(r.action)
+		if r.What[0] == "input" && contains("reads shell sql", r.Action) {
+			t.input(r.Action)
 			return true
 		}
-		operands := t.operands(r.what)
+		operands := t.operands(r.What)
 		for _, f := range operands {
-			t.one(r.action, f)
+			t.one(r.Action, f)
 		}
 		return len(operands) > 0
 	}
@@ -443,7 +293,7 @@ func (t *terms) run(rest []field) {
 }
 
 // command returns the arguments behind the options and the words before the command.
-func (t *terms) command() []field { return t.o.rest[min(t.p.skips, len(t.o.rest)):] }
+func (t *terms) command() []field { return t.o.rest[min(t.p.Skips, len(t.o.rest)):] }
 
 // commandOf returns the command that a program runs: all arguments, those behind the
 // options, behind a word at any place (@word) or at the first (.word), or from a word on
@@ -462,7 +312,7 @@ func (t *terms) commandOf(what []string) []field {
 		case len(t.o.rest) > 0 && t.o.rest[0].text == w[1:] && w[0] == '=':
 			return t.o.rest
 		case len(t.o.rest) > 0 && t.o.rest[0].text == w[1:]:
-			behind := terms{p: t.p, o: t.p.parse(t.o.rest[1:])}
+			behind := terms{p: t.p, o: parse(t.p, t.o.rest[1:])}
 			command := behind.command()
 			if len(command) > 1 && command[1].text == "--" {
 				return append(command[:1:1], command[2:]...)
@@ -474,21 +324,21 @@ func (t *terms) commandOf(what []string) []field {
 }
 
 // changes applies a rule about the first words of a command.
-func (t *terms) changes(r rule) bool {
+func (t *terms) changes(r rules.Rule) bool {
 	words := verbsOf(t.c.args)
-	if r.action == "deletes" { // options are words, too
+	if r.Action == "deletes" { // options are words, too
 		words = words[:0]
 		for i, a := range t.c.args {
 			value := a.option() && !contains("-E -C", a.text) || i > 0 && t.c.args[i-1].option() && t.c.args[i-1].text != "-E"
 			words = append(words, verb{text: a.text, value: value})
 		}
-	} else if onlyShows(t.c.args, reasonIn("also-shows", t.c.name)) {
+	} else if onlyShows(t.c.args, rules.Reason("also-shows", t.c.name)) {
 		return false
 	}
-	for _, pattern := range r.what {
+	for _, pattern := range r.What {
 		parts := strings.Fields(pattern)
-		if begins(words, parts) && !(r.action == "uploads" && fetches(words[len(parts):])) {
-			t.j.ask(t.c, r.reason)
+		if begins(words, parts) && !(r.Action == "uploads" && fetches(words[len(parts):])) {
+			t.j.ask(t.c, r.Reason)
 			return true
 		}
 	}
@@ -524,7 +374,7 @@ func (t *terms) operands(what []string) (list []field) {
 			list = list[:min(len(list), 1)]
 		case w[0] == '>':
 			if i := slices.IndexFunc(t.c.args, func(a field) bool { return a.text == w[1:] }); i >= 0 {
-				list = append(list, joined((&program{leads: true}).parse(t.c.args[i+1:]).rest))
+				list = append(list, joined(parse(&rules.Program{Leads: true}, t.c.args[i+1:]).rest))
 			}
 		case w[0] == '@', w[0] == '^':
 			for i, a := range t.c.args {
@@ -542,7 +392,7 @@ func (t *terms) operands(what []string) (list []field) {
 		case w[0] == '-':
 			name := strings.TrimLeft(w, "-")
 			for _, opt := range t.o.list {
-				short := opt.name != "" && strings.HasPrefix(name, opt.name) && !slices.Contains(what, "--"+opt.name) && !contains(t.p.long, opt.name)
+				short := opt.name != "" && strings.HasPrefix(name, opt.name) && !slices.Contains(what, "--"+opt.name) && !contains(t.p.Long, opt.name)
 				if opt.has && opt.double == (len(name) > 1) && (opt.name == name || short) {
 					list = append(list, opt.value)
 				}

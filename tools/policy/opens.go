@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
 // opening judges what a command itself writes, and collects the protected places among it.
@@ -27,7 +29,7 @@ func (o *opening) knows(c *call) {
 	program := c.args[0].text
 	dir := path.Dir(slashes(program))
 	plain := !strings.Contains(program, "/") || dir == "/bin" || dir == "/usr/bin"
-	o.foreign = o.foreign || !plain || c.name != "git" && !rulesOf(c.name).opensWith(c.args[1:]) || anyOf("loader", func(name string) bool {
+	o.foreign = o.foreign || !plain || c.name != "git" && !opensWith(rules.Of(c.name), c.args[1:]) || rules.Any("loader", func(name string) bool {
 		_, set := c.st.get(name)
 		return set
 	})
@@ -36,10 +38,10 @@ func (o *opening) knows(c *call) {
 // sets notes the setting of a variable: of one that is not known to be harmless, a program
 // may run or load something.
 func (o *opening) sets(name, value string) {
-	if name == "GIT_ALLOW_PROTOCOL" && !slices.ContainsFunc(strings.Split(value, ":"), func(p string) bool { return !in("harmless-protocol", p) }) {
+	if name == "GIT_ALLOW_PROTOCOL" && !slices.ContainsFunc(strings.Split(value, ":"), func(p string) bool { return !rules.In("harmless-protocol", p) }) {
 		return
 	}
-	o.foreign = o.foreign || name != strings.ToLower(name) && !in("harmless-variable", name) && !namesHelper(name, value)
+	o.foreign = o.foreign || name != strings.ToLower(name) && !rules.In("harmless-variable", name) && !namesHelper(name, value)
 }
 
 // namesHelper reports whether a variable names a pager or an editor that does nothing else.
@@ -50,7 +52,7 @@ func namesHelper(variable, value string) bool {
 // Loads reports whether a known program may run or load something else by a variable with
 // this value.
 func Loads(variable, value string) bool {
-	return !namesHelper(variable, value) && (in("loader", variable) || beginsOf("loader-prefix", variable) && !in("harmless-variable", variable))
+	return !namesHelper(variable, value) && (rules.In("loader", variable) || rules.Begins("loader-prefix", variable) && !rules.In("harmless-variable", variable))
 }
 
 // open notes that the command itself writes a protected place: the folder of settings that
@@ -61,7 +63,7 @@ func (o *opening) open(name string) {
 	}
 	place := cleanPath(name)
 	parts := strings.Split(place, "/")
-	if i := slices.IndexFunc(parts, func(part string) bool { return in("protected-folder", fold(part)) }); i >= 0 {
+	if i := slices.IndexFunc(parts, func(part string) bool { return rules.In("protected-folder", fold(part)) }); i >= 0 {
 		place = strings.Join(parts[:i+1], "/")
 	}
 	o.opens = union(o.opens, []string{place})
@@ -88,7 +90,7 @@ func (o *opening) openNamed(c *call, targets ...field) {
 func (o *opening) opened() []string {
 	if o.foreign || slices.ContainsFunc(o.findings, func(f finding) bool {
 		verb, _, _ := strings.Cut(f.reason, " ")
-		return !f.settings && !in("own-act", verb)
+		return !f.settings && !rules.In("own-act", verb)
 	}) {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/protected"
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
 // Write judges the writing of one file. The path is absolute, its links already
@@ -104,13 +105,13 @@ func special(folded string) (Level, string) {
 		if part == ".git" {
 			return inGit(parts[i+1:])
 		}
-		if reason := reasonIn("protected-folder", part); reason != "" {
+		if reason := rules.Reason("protected-folder", part); reason != "" {
 			return Asks, reason + " (" + visible(part) + ")"
 		}
 	}
 	last := parts[len(parts)-1]
-	reason := cmp.Or(reasonIn("protected-path", last), reasonIn("protected-path", strings.Join(parts[max(0, len(parts)-2):], "/")))
-	for ending, why := range rules().lists["protected-ending"] {
+	reason := cmp.Or(rules.Reason("protected-path", last), rules.Reason("protected-path", strings.Join(parts[max(0, len(parts)-2):], "/")))
+	for ending, why := range rules.List("protected-ending") {
 		if strings.HasSuffix(last, ending) {
 			reason = why
 		}
@@ -168,10 +169,10 @@ func matches(pattern string) access {
 func device(name string) (a access, ok bool) {
 	rest, ok := strings.CutPrefix(name, "/dev/")
 	first, _, _ := strings.Cut(rest, "/")
-	switch reason := reasonIn("device", first); {
+	switch reason := rules.Reason("device", first); {
 	case name == "/proc/sysrq-trigger":
 		return access{level: Refused, reason: "restarts or stops the machine"}, true
-	case !ok, in("own-device", first):
+	case !ok, rules.In("own-device", first):
 		return access{}, ok
 	case reason != "":
 		return access{level: Asks, reason: reason}, true
@@ -183,7 +184,7 @@ func device(name string) (a access, ok bool) {
 
 // blockDevice tells whether a name under /dev is a disk or memory, patterns too.
 func blockDevice(rest string) bool {
-	return beginsOf("block-device", rest) || strings.ContainsAny(rest, "*?[")
+	return rules.Begins("block-device", rest) || strings.ContainsAny(rest, "*?[")
 }
 
 // protects returns why an absolute path must not be deleted or replaced. If it may be, it
@@ -199,7 +200,7 @@ func (p Scope) protects(name string, deep bool) string {
 		target = path.Dir(target)
 	}
 	depth, folded := strings.Count(target, "/"), fold(target)
-	system := in("system-folder", folded) || anyOf("system-tree", func(tree string) bool { return under(folded, tree) })
+	system := rules.In("system-folder", folded) || rules.Any("system-tree", func(tree string) bool { return under(folded, tree) })
 	if target == "/tmp" || target == "/var/tmp" {
 		system = target == name
 	}

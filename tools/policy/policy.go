@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/tools/policy/code"
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
 // Level says whether an action runs, requires approval, or is blocked.
@@ -108,7 +109,7 @@ func Python(src string, p Scope) Verdict {
 	if len(src) > maxSource {
 		j.refuse(c, "is longer than 64 KB")
 	} else {
-		effects(j, c, code.Read("python", src, reasonOf))
+		effects(j, c, code.Read("python", src, rules.Lookup))
 	}
 	return j.verdict()
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
 // handlers returns the functions that the rule files name.
@@ -30,7 +32,7 @@ func handlers() map[string]func(*analyzer, *call) {
 
 // wrapper judges programs that run the rest of their arguments as a command.
 func wrapper(j *analyzer, c *call) {
-	t := newTerms(j, c, rulesOf(c.name))
+	t := newTerms(j, c, rules.Of(c.name))
 	for _, a := range t.o.sets {
 		name, val, _ := strings.Cut(a.text, "=")
 		j.variableSet(c, name, val)
@@ -42,7 +44,7 @@ func wrapper(j *analyzer, c *call) {
 
 // xargs judges commands that get arguments which are not seen.
 func xargs(j *analyzer, c *call) {
-	o := rulesOf(c.name).parse(c.args)
+	o := parse(rules.Of(c.name), c.args)
 	placeholder := map[string]string{"parallel": "{}"}[c.name]
 	if v, ok := o.get("I"); ok {
 		placeholder = v.value.text
@@ -85,7 +87,7 @@ func find(j *analyzer, c *call) {
 	case len(from) == 1 && !fd:
 		found = from[0].text + "/" + unknown
 	}
-	if slices.ContainsFunc(c.args, func(a field) bool { return in("find-test", a.text) }) {
+	if slices.ContainsFunc(c.args, func(a field) bool { return rules.In("find-test", a.text) }) {
 		from = nil // with a test, it does not find all
 	}
 	var inner []field
@@ -145,7 +147,7 @@ func starts(args []field) []field {
 
 // copyFiles judges cp, mv, ln, install, scp and rsync.
 func copyFiles(j *analyzer, c *call) {
-	o := rulesOf(c.name).parse(c.args)
+	o := parse(rules.Of(c.name), c.args)
 	sources, to := o.rest, field{}
 	if t, ok := o.get("t", "target-directory"); ok && t.has {
 		to = t.value
@@ -212,7 +214,7 @@ func remote(s string) bool {
 // download remembers the files that curl, wget or aria2c makes.
 func download(j *analyzer, c *call) {
 	to, dir, keeps := "", "", c.name != "curl"
-	o := rulesOf(c.name).parse(c.args)
+	o := parse(rules.Of(c.name), c.args)
 	for _, opt := range o.list {
 		switch name := opt.name; {
 		case contains("output output-document out", name), name == "O" && c.name == "wget", name == "o" && c.name != "wget":
@@ -265,7 +267,7 @@ func (j *analyzer) otherCode(c *call) {
 		j.note(Asks, "runs what comes through a pipe in an interpreter", j.whole())
 	}
 	text = strings.ToLower(text)
-	for _, word := range slices.Sorted(maps.Keys(rules().lists["code-word"])) {
+	for _, word := range slices.Sorted(maps.Keys(rules.List("code-word"))) {
 		if strings.Contains(text, word) {
 			j.ask(c, "may delete files or start programs ("+word+")")
 			return
@@ -276,7 +278,7 @@ func (j *analyzer) otherCode(c *call) {
 // handsOn judges a command that an unknown program may run: a program among its arguments,
 // or code in one of them.
 func handsOn(j *analyzer, c *call) {
-	if in("names-only", c.name) {
+	if rules.In("names-only", c.name) {
 		return
 	}
 	judged := 0
@@ -292,7 +294,7 @@ func handsOn(j *analyzer, c *call) {
 		case i+1 < len(c.args) && mayBeRun(programName(a.text), c.args[i+1:]):
 			j.call(c.with(c.args[i:]))
 			judged++
-		case strings.HasPrefix(a.text, "--") && has && in("destructive", val):
+		case strings.HasPrefix(a.text, "--") && has && rules.In("destructive", val):
 			j.ask(c, "runs a program given as an option")
 		case len(words) > 1 && isDangerous(programName(words[0])):
 			j.code(c, field{text: val})
@@ -302,13 +304,13 @@ func handsOn(j *analyzer, c *call) {
 }
 
 func isDangerous(name string) bool {
-	return in("destructive", name) || contains("sh bash zsh dash ksh fish git python perl ruby node", name) || strings.HasPrefix(name, "mkfs")
+	return rules.In("destructive", name) || contains("sh bash zsh dash ksh fish git python perl ruby node", name) || strings.HasPrefix(name, "mkfs")
 }
 
 // mayBeRun tells whether a word names a program that destroys, or one that is given code.
 func mayBeRun(name string, rest []field) bool {
 	switch {
-	case in("destructive", name), strings.HasPrefix(name, "mkfs"):
+	case rules.In("destructive", name), strings.HasPrefix(name, "mkfs"):
 		return true
 	case name == "git":
 		return contains("push reset clean checkout restore branch tag stash rm reflog gc update-ref filter-branch", rest[0].text)

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
 // fetches tells whether the operands of a copy are an address and a file here.
@@ -22,11 +24,11 @@ func onlyShows(args []field, also string) bool {
 		switch {
 		case a.text == "--":
 			return shows
-		case negated && in("shows-only", "--"+opposite):
+		case negated && rules.In("shows-only", "--"+opposite):
 			return false
-		case in("shows-only", name) && a.option() && contains("none false", val):
+		case rules.In("shows-only", name) && a.option() && contains("none false", val):
 			return false
-		case in("shows-only", name) && a.option(), also != "" && a.text == also:
+		case rules.In("shows-only", name) && a.option(), also != "" && a.text == also:
 			shows = true
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"path"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
 // recipes judges the shell code in Makefiles and in package.json that build tools would run, as
@@ -33,8 +35,8 @@ const (
 
 // runMake judges build tools by the recipes that they would run.
 func runMake(j *analyzer, c *call) {
-	o := rulesOf(c.name).parse(c.args)
-	names := strings.Fields(reasonIn("recipe-files", c.name))
+	o := parse(rules.Of(c.name), c.args)
+	names := strings.Fields(rules.Reason("recipe-files", c.name))
 	if file, given := o.get("f", "file", "makefile"); given && (file.value.text == "-" || strings.HasPrefix(file.value.text, "/dev/")) {
 		j.ranInput(c)
 		return
@@ -72,7 +74,7 @@ func runMake(j *analyzer, c *call) {
 
 // runScripts judges the scripts of package.json that a package manager runs.
 func runScripts(j *analyzer, c *call) {
-	o := parse(c.args, "C", "prefix cwd dir")
+	o := parse(&rules.Program{Short: "C", Long: "prefix cwd dir"}, c.args)
 	inner := &call{name: c.name, words: c.words, st: c.st.clone()}
 	for _, opt := range o.list {
 		if opt.name == "C" || opt.double && contains("prefix cwd dir", opt.name) {
@@ -83,7 +85,7 @@ func runScripts(j *analyzer, c *call) {
 	if len(o.rest) > 0 {
 		verb = o.rest[0].text
 	}
-	scripts, known := reasonOf("package-verb", verb)
+	scripts, known := rules.Lookup("package-verb", verb)
 	switch {
 	case scripts == "1" && len(o.rest) > 1:
 		scripts = o.rest[1].text
@@ -92,7 +94,7 @@ func runScripts(j *analyzer, c *call) {
 	case !known && (verb != "" || c.name != "yarn"):
 		return
 	case !known:
-		scripts = reasonIn("package-verb", "install")
+		scripts = rules.Reason("package-verb", "install")
 	}
 	if marked(inner.st.cwd) {
 		return
@@ -170,7 +172,7 @@ func (j *analyzer) make(c *call, f *recipeFile, vars map[string]string, targets 
 	j.rememberAs = rememberAs
 	kept := j.findings[:before]
 	for _, found := range j.findings[before:] {
-		if found.level == Refused || found.settings || !containsOf("ordinary-in-recipes", found.reason) {
+		if found.level == Refused || found.settings || !rules.Contains("ordinary-in-recipes", found.reason) {
 			kept = append(kept, found)
 		}
 	}

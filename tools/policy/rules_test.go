@@ -4,34 +4,32 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
+
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
 // Each rule applies to the commands that it names as examples, and to none of the others.
 func TestRules(t *testing.T) {
 	t.Parallel()
-	set, err := readRules(ruleFiles)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := rules.All()
 	examples := 0
-	for name, p := range set.programs {
-		for _, r := range p.rules {
+	for name, p := range set.Programs {
+		for _, r := range p.Rules {
 			applies := func(command string) bool {
 				v := Command(command, here)
-				if r.reason == "" {
+				if r.Reason == "" {
 					return v.Level != Runs
 				}
-				return slices.Contains(strings.Split(v.Reason, "; "), r.reason)
+				return slices.Contains(strings.Split(v.Reason, "; "), r.Reason)
 			}
-			for _, command := range r.match {
+			for _, command := range r.Match {
 				if examples++; !applies(command) {
-					t.Errorf("%s: %q does not match the rule (of %s)", r.at, command, name)
+					t.Errorf("%s: %q does not match the rule (of %s)", r.At, command, name)
 				}
 			}
-			for _, command := range r.not {
+			for _, command := range r.Not {
 				if examples++; applies(command) {
-					t.Errorf("%s: %q matches the rule (of %s)", r.at, command, name)
+					t.Errorf("%s: %q matches the rule (of %s)", r.At, command, name)
 				}
 			}
 		}
@@ -41,33 +39,21 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// Each function that a rule file names judges a program without arguments.
+// Each function that a rule file names exists, and judges a program without arguments.
 func TestHandlers(t *testing.T) {
 	t.Parallel()
-	for name, p := range rules().programs {
-		for _, handler := range p.handlers {
+	for name, p := range rules.All().Programs {
+		for _, r := range p.Rules {
+			if r.Action != "by" {
+				continue
+			}
+			handler := handlers()[r.What[0]]
+			if handler == nil {
+				t.Errorf("%s: no function %q", r.At, r.What[0])
+				continue
+			}
 			j := newAnalyzer(name, here)
 			handler(j, &call{name: name, words: []field{{text: name}}, st: j.start()})
-		}
-	}
-}
-
-// A rule file that is not well formed is an error with its place.
-func TestRuleErrors(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"asks -f: deletes":                  "no block",
-		"program x\ndoes -f":                "unknown word",
-		"program x\nasks -f":                "wrong form",
-		"program x\nmatch x":                "without a rule",
-		"program x\nby nothing":             "no function",
-		"  x y":                             "in no list",
-		"program x\nwrites":                 "wrong form",
-		"list a\n  b\nprogram x\nelse when": "unknown word",
-	} {
-		_, err := readRules(fstest.MapFS{"rules/a.txt": {Data: []byte(text)}})
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "rules/a.txt:") {
-			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

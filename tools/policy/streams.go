@@ -3,6 +3,7 @@ package policy
 import (
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -85,9 +86,9 @@ func origin(n syntax.Node) (how string) {
 		if c, ok := n.(*syntax.CallExpr); ok {
 			for _, a := range c.Args {
 				switch name := programName(a.Lit()); {
-				case in("downloads", name):
+				case rules.In("downloads", name):
 					how = downloads
-				case how == "" && in("decodes", name):
+				case how == "" && rules.In("decodes", name):
 					how = "decodes text and runs it"
 				}
 			}
@@ -100,7 +101,7 @@ func origin(n syntax.Node) (how string) {
 // below tells the folder that all files lie in whose names a statement prints; empty
 // when that is not plain. Each name begins with the folder, so it is no option.
 func (s shell) below(stmt *syntax.Stmt) string {
-	if b, ok := stmt.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.Pipe && in("filters", firstWord(b.Y)) {
+	if b, ok := stmt.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.Pipe && rules.In("filters", firstWord(b.Y)) {
 		return s.below(b.X)
 	}
 	c, ok := stmt.Cmd.(*syntax.CallExpr)
@@ -112,7 +113,7 @@ func (s shell) below(stmt *syntax.Stmt) string {
 	case "find":
 		from = starts(s.expand(c.Args)[1:])
 	case "grep", "rg":
-		o := parse(s.expand(c.Args)[1:], "gteABCmf", "glob type regexp include exclude exclude-dir file max-count")
+		o := parse(&rules.Program{Short: "gteABCmf", Long: "glob type regexp include exclude exclude-dir file max-count"}, s.expand(c.Args)[1:])
 		if o.has("l", "files-with-matches") && !o.has("e", "regexp", "f", "file") && len(o.rest) > 1 {
 			from = o.rest[1:]
 		}
@@ -218,7 +219,7 @@ func (s shell) sources(n syntax.Node) (files []string) {
 				add(s.text(n.Word))
 			}
 		case *syntax.CallExpr:
-			if len(n.Args) > 1 && in("passes-on", programName(n.Args[0].Lit())) {
+			if len(n.Args) > 1 && rules.In("passes-on", programName(n.Args[0].Lit())) {
 				add(s.expand(n.Args[1:])...)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
 // tracks follows the content of files: those that a command runs, and those that it makes.
@@ -163,7 +165,7 @@ func (t *tracks) substitutes(files []string) {
 
 // ofSystem tells whether a path lies where only an administrator writes.
 func ofSystem(name string) bool {
-	return !under(name, "/usr/local") && anyOf("system-program-folder", func(dir string) bool { return under(name, dir) })
+	return !under(name, "/usr/local") && rules.Any("system-program-folder", func(dir string) bool { return under(name, dir) })
 }
 
 // scriptFiles are the names that a program tries for the script it is given.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -53,22 +54,22 @@ func typedInto(name, text, key string, p Scope) Verdict {
 	asks := func(why string) Verdict {
 		return Verdict{Level: Asks, Reason: why, Keys: []string{key + ": " + Escape(text)}, Commands: []string{visible(Escape(text))}}
 	}
-	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7F }) && !in("names-only", name) {
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7F }) && !rules.In("names-only", name) {
 		return asks("types control characters, which edit what was typed before")
 	}
 	switch {
 	case name == "python", name == "pypy", name == "ipython", name == "bpython", name == "ptpython":
 		return Python(text, p)
-	case reasonIn("typed-as-code", name) != "":
+	case rules.Reason("typed-as-code", name) != "":
 		if quoted, err := syntax.Quote(text, syntax.LangBash); err == nil {
-			return Command(reasonIn("typed-as-code", name)+" "+quoted, p)
+			return Command(rules.Reason("typed-as-code", name)+" "+quoted, p)
 		}
 		return asks("types what cannot be judged")
-	case in("typed-editor", name):
+	case rules.In("typed-editor", name):
 		return typedEditor(text, p, asks)
 	}
 	v := Command(text, p)
-	shell := name == "" || in("typed-shell", name)
+	shell := name == "" || rules.In("typed-shell", name)
 	switch {
 	case v.Syntax != "" && (shell || startsDangerous(text)):
 		return asks("types a part of a command")
@@ -86,7 +87,7 @@ func typedEditor(text string, p Scope, asks func(string) Verdict) Verdict {
 	if v.Syntax == "" && (v.Level == Refused || v.Level == Asks && startsDangerous(text)) {
 		return v
 	}
-	if containsOf("editor-mark", text) {
+	if rules.Contains("editor-mark", text) {
 		return asks("may run a command or change files in the program that it is typed into")
 	}
 	return Verdict{}

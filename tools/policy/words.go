@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -397,7 +398,7 @@ func (s shell) output(stmt *syntax.Stmt) field {
 			return field{text: strings.TrimRight(in.text, "\n")}
 		}
 	case "dirname":
-		if o := parse(s.expand(c.Args[1:]), "", ""); len(o.rest) == 1 && len(o.list) == 0 && o.rest[0].seen() && o.rest[0].text != "" {
+		if o := parse(&rules.Program{}, s.expand(c.Args[1:])); len(o.rest) == 1 && len(o.list) == 0 && o.rest[0].seen() && o.rest[0].text != "" {
 			return field{text: path.Dir(slashes(o.rest[0].text))}
 		}
 	}

@@ -1,0 +1,150 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
+)
+
+// options are the options of a command and its operands.
+type options struct {
+	list []option
+	rest []field
+	sets []field // NAME=VALUE before the command
+	open bool    // an argument may be an option that cannot be seen
+}
+
+type option struct {
+	name   string // without dashes; one character for a short one
+	value  field
+	has    bool // it has a value
+	double bool
+}
+
+// parse reads the options of a program. Words behind one dash are clusters of letters.
+func parse(p *rules.Program, args []field) (o options) {
+	if p.Bundled && len(args) > 0 && !args[0].option() && !strings.ContainsAny(args[0].text, "/."+unknown) {
+		letters := strings.ReplaceAll(args[0].text, "f", "") // "tar xzf file"
+		if letters != args[0].text {
+			letters += "f"
+		}
+		args = append([]field{{text: "-" + letters}}, args[1:]...)
+	}
+	if p.Suffixed {
+		args = withoutSuffix(args, p.Short)
+	}
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
+		case p.Numbers && a.option() && a.text[1] != '-' && (i == 0 && len(a.text) > 2 || strings.Trim(a.text[1:], "0123456789") == ""):
+			if i > 0 { // the first is a signal
+				o.rest = append(o.rest, a)
+			}
+		case a.text == "--":
+			o.rest = append(o.rest, args[i+1:]...)
+			return o
+		case a.option() && strings.HasPrefix(a.text, "--"):
+			name, val, has := strings.Cut(a.text[2:], "=")
+			opt := option{name: name, value: field{text: val, glob: a.glob}, has: has, double: true}
+			if !has && i+1 < len(args) && takes(p, "--"+name) {
+				i++
+				opt.value, opt.has = args[i], true
+			}
+			o.list = append(o.list, opt)
+		case a.option() && p.Words && len(a.text) > 2:
+			opt := option{name: a.text[1:], double: true}
+			if i+1 < len(args) && takes(p, "--"+opt.name) {
+				i++
+				opt.value, opt.has = args[i], true
+			}
+			o.list = append(o.list, opt)
+		case a.option():
+			o.open = o.open || strings.Contains(a.text, unknown)
+			if i = o.cluster(p, args, i); p.Last["-"+o.list[len(o.list)-1].name] {
+				o.rest = args[i+1:]
+				return o
+			}
+		default:
+			name, _, assign := strings.Cut(a.text, "=")
+			if p.Assigns && assign && envName(name) {
+				o.sets = append(o.sets, a)
+				continue
+			}
+			o.open = o.open || a.open()
+			if p.Leads {
+				o.rest = append(o.rest, args[i:]...)
+				return o
+			}
+			o.rest = append(o.rest, a)
+		}
+	}
+	return o
+}
+
+// cluster reads short options in one word and returns the last index it used.
+func (o *options) cluster(p *rules.Program, args []field, i int) int {
+	text := args[i].text[1:]
+	for k, r := range text {
+		opt := option{name: string(r)}
+		if takes(p, "-"+opt.name) {
+			if rest := text[k+len(opt.name):]; rest == "" && i+1 < len(args) {
+				i++
+				opt.value, opt.has = args[i], true
+			} else {
+				opt.value, opt.has = field{text: strings.TrimPrefix(rest, "=")}, rest != ""
+			}
+			o.list = append(o.list, opt)
+			return i
+		}
+		o.list = append(o.list, opt)
+	}
+	return i
+}
+
+// takes reports whether an option takes a value.
+func takes(p *rules.Program, option string) bool {
+	if p.Flags != nil {
+		return !p.Flags[option]
+	}
+	if name, long := strings.CutPrefix(option, "--"); long {
+		return contains(p.Long, name)
+	}
+	return strings.Contains(p.Short, option[1:])
+}
+
+// get returns the last of the named options. A single character is a short one; a longer
+// name counts also when it is abbreviated.
+func (o options) get(names ...string) (option, bool) {
+	for _, opt := range slices.Backward(o.list) {
+		for _, n := range names {
+			if !opt.double && opt.name == n || opt.double && opt.name != "" && len(n) > 1 && strings.HasPrefix(n, opt.name) {
+				return opt, true
+			}
+		}
+	}
+	return option{}, false
+}
+
+func (o options) has(names ...string) bool {
+	_, ok := o.get(names...)
+	return ok
+}
+
+// exact tells whether a long option is given by its whole name.
+func (o options) exact(name string) bool {
+	return slices.ContainsFunc(o.list, func(opt option) bool { return opt.double && opt.name == name })
+}
+
+// opensWith reports whether a program runs no other code with these arguments.
+func opensWith(p *rules.Program, args []field) bool {
+	if p.Opens == nil || p.Opens["*"] {
+		return p.Opens != nil
+	}
+	o := parse(p, args)
+	return !o.open && !slices.ContainsFunc(o.list, func(opt option) bool {
+		if opt.double {
+			return !p.Opens["--"+opt.name]
+		}
+		return !p.Opens["-"+opt.name] && strings.Trim(opt.name, "0123456789") != ""
+	})
+}
