@@ -15,7 +15,7 @@ func lazily(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// effects notes what code would do.
+// effects notes the effects of code.
 func effects(j *analyzer, c *call, list []code.Effect) {
 	for _, e := range list {
 		fields := make([]field, len(e.Texts))

@@ -8,7 +8,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
-// opening judges what a command itself writes, and collects the protected places among it.
+// opening judges the files that a command itself writes, and collects the protected places among them.
 //
 // A command line may write a protected place, such as .vscode, after an approval. The place
 // is open for the whole line, so only a line of which each program is known and runs no

@@ -20,7 +20,7 @@ type call struct {
 // with returns the call of another program within the same command.
 func (c *call) with(args []field) *call { return &call{args: args, words: c.words, st: c.st} }
 
-// report collects what is found about a command.
+// report collects the findings about a command.
 type report struct {
 	scope      Scope
 	src        string // the whole source

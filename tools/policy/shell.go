@@ -102,7 +102,7 @@ func (s shell) command(cmd syntax.Command) []*state {
 	case *syntax.CoprocClause:
 		s.beside(input{some: true}, []*syntax.Stmt{c.Stmt})
 	default:
-		s.foreign = true // it may run what is in a subscript; a test calculates, too
+		s.foreign = true // it may run the code in a subscript; a test calculates, too
 		s.inner(c)
 		switch c.(type) {
 		case *syntax.ArithmCmd, *syntax.LetClause:

@@ -59,8 +59,8 @@ func (s *state) equal(t *state) bool {
 	return s.cwd == t.cwd && s.argsKnown == t.argsKnown && slices.Equal(s.args, t.args) && maps.Equal(s.vars, t.vars)
 }
 
-// maxStates is how many states are followed. If there are more, they become one, in which is
-// unknown in what they differ.
+// maxStates is how many states are followed. If there are more, they become one, and their
+// differences are unknown.
 const maxStates = 32
 
 // merge returns the different states of a list.
