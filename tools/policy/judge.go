@@ -237,7 +237,6 @@ func (t *terms) one(action string, f field) {
 		c.st.set(f.text, anything)
 	case "receives":
 		j.put(c.st, f, j.stdin, t.o.has("a", "append"))
-		j.makes(c.st, f, j.stdin.files...)
 	case "pipes":
 		j.put(c.st, f, input{some: true, how: "runs what another command writes"}, false)
 	case "protects":

@@ -128,11 +128,11 @@ func (s shell) inner(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
-			s.substitutes(s.sources(n))
+			s.substFiles = union(s.substFiles, s.sources(n))
 			s.fork().stmts(n.Stmts)
 			return false
 		case *syntax.ProcSubst:
-			s.substitutes(s.sources(n))
+			s.substFiles = union(s.substFiles, s.sources(n))
 			stdin := s.stdin
 			if n.Op == syntax.CmdOut && !stdin.known {
 				stdin = input{some: true}

@@ -180,8 +180,8 @@ func (s shell) redirect(stmt *syntax.Stmt, r *syntax.Redirect) input {
 			in.how = origin(stmt.Cmd)
 			in.some = in.how != ""
 		}
+		in.files = s.sources(stmt)
 		s.put(s.state, to, in, r.Op == syntax.AppOut)
-		s.makes(s.state, to, s.sources(stmt)...)
 	})
 	return s.stdin
 }

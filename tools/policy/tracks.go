@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -17,15 +18,11 @@ import (
 type tracks struct {
 	opening
 	stdin      input
-	written    map[string]input    // texts that the command itself has written into files, by their paths
+	written    map[string]input    // by the paths of files that the line has written: their text, and the files that they are made of
 	runFiles   []string            // files whose content the command runs
 	keyFiles   map[string][]string // the same by the key of the command that runs them, those that cannot be named too
-	made       []copied            // files that the command makes of others
 	substFiles []string            // files that substitutions read
 }
-
-// copied is a file or a folder that the line makes of another.
-type copied struct{ from, to string }
 
 const (
 	maxFiles    = 256 // files of one command that are noted
@@ -54,14 +51,67 @@ func (t *tracks) ranInput(c *call) { t.ranFiles(c, t.stdin.files...) }
 // ranFiles notes files that a command runs, and those that the line has made them of.
 func (t *tracks) ranFiles(c *call, files ...string) {
 	for i := 0; i < len(files) && i < maxFiles; i++ {
-		file := files[i]
-		system := ofSystem(cleanPath(file)) && !t.scope.inside(cleanPath(file))
+		file := cleanPath(files[i])
+		system := ofSystem(file) && !t.scope.inside(file)
 		t.foreign = t.foreign || !system
-		if !marked(file) && !system && !strings.HasPrefix(file, "/dev/") && !strings.HasPrefix(file, "/proc/") && len(t.runFiles) < maxFiles {
-			t.runFiles = union(t.runFiles, []string{cleanPath(file)})
+		if !marked(file) && !system && !under(file, "/dev") && !under(file, "/proc") && len(t.runFiles) < maxFiles {
+			t.runFiles = union(t.runFiles, []string{file})
 		}
-		t.bound(c, file)
-		files = union(files, t.madeOf(cleanPath(file)))
+		t.bound(c, files[i])
+		files = union(files, t.madeOf(file))
+	}
+}
+
+// makes notes that a command makes a file of others.
+func (t *tracks) makes(st *state, to field, from ...string) {
+	t.put(st, to, input{files: from}, true)
+}
+
+// madeOf returns the files that a file may be a copy of: of one in a folder that was copied
+// that is the file in the source.
+func (t *tracks) madeOf(file string) (from []string) {
+	for _, to := range slices.Sorted(maps.Keys(t.written)) {
+		if to == "/" || !under(file, to) {
+			continue
+		}
+		rest := strings.TrimPrefix(file[len(to):], "/")
+		base, below, _ := strings.Cut(rest, "/")
+		for _, source := range t.written[to].files {
+			if from = append(from, path.Join(source, rest)); rest != "" {
+				from = append(from, source)
+			}
+			if base == path.Base(source) {
+				from = append(from, path.Join(source, below))
+			}
+		}
+	}
+	return from
+}
+
+// put remembers the text that a command writes into a file, or adds to it, and the files of which
+// it is. A file that a command makes and then runs is judged like code that it runs at once.
+func (t *tracks) put(st *state, target field, in input, more bool) {
+	name := absolute(st, target.text)
+	if name == "" || marked(name) {
+		return
+	}
+	name = cleanPath(name)
+	if in.how == "" && !in.known {
+		in = input{files: in.files}
+	}
+	old := t.written[name]
+	switch {
+	case more && old.known && in.known:
+		in.text = old.text + in.text
+	case more && (old.how != "" || !in.some):
+		in = input{old.some, old.known, old.text, old.how, old.below, in.files}
+	}
+	in.files = slices.DeleteFunc(union(old.files, in.files), marked)
+	if t.written == nil {
+		t.written = map[string]input{}
+	}
+	if len(t.written) < maxFiles {
+		t.written[name] = in
 	}
 }
 
@@ -100,66 +150,6 @@ func (t *tracks) bind(v *Verdict) {
 		}
 		slices.Sort(named)
 		v.KeyFiles[key] = named
-	}
-}
-
-// makes notes that a command makes a file of others.
-func (t *tracks) makes(st *state, to field, from ...string) {
-	name := absolute(st, to.text)
-	for _, source := range from {
-		if len(t.made) < maxFiles && !marked(name+source) && name != "" && source != "" {
-			t.made = append(t.made, copied{cleanPath(source), cleanPath(name)})
-		}
-	}
-}
-
-// madeOf returns the files that a file may be a copy of: of one in a folder that was copied
-// that is the file in the source.
-func (t *tracks) madeOf(file string) (from []string) {
-	for _, c := range t.made {
-		rest, ok := strings.CutPrefix(file+"/", c.to+"/")
-		if !ok {
-			continue
-		}
-		rest = strings.TrimSuffix(rest, "/")
-		from = append(from, path.Join(c.from, rest))
-		if base, below, _ := strings.Cut(rest, "/"); rest != "" {
-			from = append(from, c.from)
-			if base == path.Base(c.from) {
-				from = append(from, path.Join(c.from, below))
-			}
-		}
-	}
-	return from
-}
-
-// put remembers the text that a command writes into a file. A file that a command makes and
-// then runs is judged like code that it runs at once.
-func (t *tracks) put(st *state, target field, in input, more bool) {
-	if target.open() || in.how == "" && !in.known {
-		in = input{}
-	}
-	name := absolute(st, target.text)
-	if name == "" || marked(name) {
-		return
-	}
-	name = cleanPath(name)
-	if old := t.written[name]; more && old.known && in.known {
-		in.text = old.text + in.text
-	} else if more && old.how != "" {
-		in = old
-	}
-	if t.written == nil {
-		t.written = map[string]input{}
-	}
-	t.written[name] = in
-}
-
-// substitutes notes the files that substitutions within a word read: a command that runs
-// their text runs these files.
-func (t *tracks) substitutes(files []string) {
-	if len(t.substFiles) < maxFiles {
-		t.substFiles = append(t.substFiles, files...)
 	}
 }
 
