@@ -17,7 +17,6 @@ import (
 // may only shrink.
 var stillNamed = map[string]int{
 	"agent":              4,  // the plan and the changed files, found in stored calls
-	"agent/prompt":       1,  // the shell is told if commands can run
 	"cmd/hermes-ls":      2,  // a part of the configuration
 	"cmd/hermes-ls/demo": 5,  // its own story
 	"delegate":           1,  // a toolset, of the default of a section

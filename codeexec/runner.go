@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,7 +102,7 @@ type input struct {
 type persistentInput struct {
 	Code    string `json:"code" jsonschema:"Python source"`
 	Command string `json:"command,omitempty" offer:"no"`
-	Reset   bool   `json:"reset,omitempty" jsonschema:"forget all variables first"`
+	Reset   bool   `json:"reset,omitempty" jsonschema:"true: delete all variables first; default false"`
 }
 
 // Tool returns execute_code for the session.
@@ -137,9 +136,9 @@ func (r *Runner) strict() bool { return r.cfg.Mode == "strict" }
 
 // describe returns the description, with the functions for the offered tools.
 func (r *Runner) describe(offered []tools.Tool) string {
-	dir := "It runs in the workspace's first folder, with the workspace's own Python packages."
+	dir := "It runs in the workspace folder, with the workspace's Python packages."
 	if r.strict() {
-		dir = "It runs in a folder of its own; reach the workspace through the functions."
+		dir = "It runs in an empty directory; reach the workspace through the functions."
 	}
 	state := "Each script starts fresh."
 	if r.cfg.Persist {
@@ -147,7 +146,7 @@ func (r *Runner) describe(offered []tools.Tool) string {
 	}
 	limits := fmt.Sprintf("%v seconds, %d tool calls, %s of output, %s of errors, %d MB of memory, no stdin",
 		r.cfg.Timeout.Seconds(), r.cfg.MaxCalls, kilobytes(r.cfg.MaxStdout), kilobytes(r.cfg.MaxStderr), r.cfg.MaxMemoryMB)
-	return strings.TrimSpace(strings.NewReplacer("USAGES", usages(offered), "PLACE", dir+" "+state, "LIMITS", limits).Replace(words))
+	return tools.Describe(words, offered, struct{ Functions, Place, Limits string }{usages(offered), dir + " " + state, limits})
 }
 
 func orString(s, other string) string {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
@@ -37,10 +38,12 @@ type Config struct {
 	Limits func() Limits // required; called at each call
 	Cwd    string        // of the parent's stored session
 
-	Sink   agent.Sink   // gets ChildStarted, ChildEvent and ChildEnded; may be nil
-	Ended  func()       // is called when a result of a background subagent waits; may be nil
-	Runner Runner       // nil: subagents are sessions of this process
-	Host   string       // the editor, for the children's prompt
+	Sink   agent.Sink // gets ChildStarted, ChildEvent and ChildEnded; may be nil
+	Ended  func()     // is called when a result of a background subagent waits; may be nil
+	Runner Runner     // nil: subagents are sessions of this process
+	Host   string     // the editor, for the children's prompt
+	// Facts returns the bounds of commands, for the same; nil: unknown.
+	Facts  func() prompt.Facts
 	Log    *slog.Logger // nil: nothing is logged
 	Bounds tools.Bounds // of the session's calls
 	// Sandbox bounds the recovery of worktrees of dead servers. Nil means no bounds.

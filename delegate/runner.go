@@ -225,7 +225,10 @@ func (l local) newHead(t *Task, folders []string, env *tools.Env) (head store.Se
 	}
 	head = store.Session{ID: t.ID, Cwd: cmp.Or(l.Cwd, folders[0]), Parent: t.Parent, Model: t.Model, Origin: string(saved)}
 	return head, func(c prompt.Config) string {
-		c.Folders, c.Git, c.Host = folders, builder.InGit(folders[0]), l.Host
+		c.Folders, c.Git, c.Host, c.Model = folders, builder.InGit(folders[0]), l.Host, t.Model
+		if l.Facts != nil {
+			c.Facts = l.Facts()
+		}
 		return prompt.Child(c, task)
 	}, nil
 }

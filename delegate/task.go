@@ -38,19 +38,19 @@ type Task struct {
 }
 
 type input struct {
-	Goal          string       `json:"goal,omitempty" jsonschema:"what to do, whole: the subagent knows nothing else"`
-	Context       string       `json:"context,omitempty" jsonschema:"paths, facts, constraints"`
-	Toolsets      []string     `json:"toolsets,omitempty" jsonschema:"what it may use: file, terminal, web, todo"`
-	MaxIterations int          `json:"max_iterations,omitempty"`
-	Route         string       `json:"route,omitempty" jsonschema:"a configured model route"`
-	Isolation     isolation    `json:"isolation,omitempty" jsonschema:"worktree: edit a copy of the git repository, merged back at the end"`
-	OutputSchema  outputSchema `json:"output_schema,omitempty" jsonschema:"JSON Schema of the answer, as a JSON string"`
-	Tasks         []taskIn     `json:"tasks,omitempty" jsonschema:"several at once, in place of goal"`
-	Background    bool         `json:"background,omitempty" jsonschema:"return ids at once"`
-	Action        action       `json:"action,omitempty"`
-	SessionID     string       `json:"session_id,omitempty" jsonschema:"for wait, message, stop"`
-	Message       string       `json:"message,omitempty"`
-	Timeout       float64      `json:"timeout,omitempty" jsonschema:"seconds, for wait"`
+	Goal          string       `json:"goal,omitempty" jsonschema:"the whole task, and what to report; required without tasks"`
+	Context       string       `json:"context,omitempty" jsonschema:"facts that it needs: paths, decisions, constraints"`
+	Toolsets      []string     `json:"toolsets,omitempty" jsonschema:"from file, terminal, web, todo; default file, terminal, web"`
+	MaxIterations int          `json:"max_iterations,omitempty" jsonschema:"maximum number of model requests; default 50"`
+	Route         string       `json:"route,omitempty" jsonschema:"name of a configured model; default: the configured one"`
+	Isolation     isolation    `json:"isolation,omitempty" jsonschema:"none: edit the workspace (default); worktree: edit a copy of the repository, merged at the end"`
+	OutputSchema  outputSchema `json:"output_schema,omitempty" jsonschema:"JSON Schema of the summary, as a JSON string"`
+	Tasks         []taskIn     `json:"tasks,omitempty" jsonschema:"several tasks instead of goal, with the same fields"`
+	Background    bool         `json:"background,omitempty" jsonschema:"true: do not wait"`
+	Action        action       `json:"action,omitempty" jsonschema:"run (default); list; wait: for session_id or all; message: steer or resume session_id; stop: session_id"`
+	SessionID     string       `json:"session_id,omitempty" jsonschema:"wait, message, stop: the subagent"`
+	Message       string       `json:"message,omitempty" jsonschema:"message: the text"`
+	Timeout       float64      `json:"timeout,omitempty" jsonschema:"wait: seconds; default: until they end"`
 }
 
 type taskIn struct {

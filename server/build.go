@@ -35,6 +35,7 @@ func openAgent(ctx context.Context, x *Session, head store.Session, draft bool) 
 		Tools: func(ctx context.Context, told []tools.Spec) (*tools.Set, error) { return toolsOf(ctx, x, told) },
 		Prompt: func(c prompt.Config) string {
 			c.Folders, c.Shell, c.Host = at.ws.Folders(), at.remote.describe(c.Shell), x.place.Editor
+			c.Model, c.Facts = x.settings.modelName(), at.facts(x.settings)
 			c.Git = builder.InGit(c.Folders[0])
 			if at.remote.otherFiles() {
 				c.Folders = nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/builder"
 	"github.com/hermes-ls/hermes-ls/config"
@@ -72,8 +73,9 @@ func (f Feature) section() func(*config.Loaded) (any, error) {
 type Core struct {
 	Workspace *workspace.Workspace
 	Sandbox   *sandbox.Box
-	Remote    bool   // commands run on another machine
-	Editor    string // the host's name, for the model
+	Remote    bool                // commands run on another machine
+	Editor    string              // the host's name, for the model
+	Facts     func() prompt.Facts // for the model
 	Sink      agent.Sink
 	Show      func(text string) // shows a text to the user at once
 	// Ask asks the user a question that the gate has no rule for, within its time limit.
@@ -98,7 +100,7 @@ type Core struct {
 func (x *Session) core() *Core {
 	n, at := x.notifier, x.location
 	return &Core{
-		Workspace: at.ws, Sandbox: at.box, Remote: at.remote.otherFiles() || at.remote.broken != nil, Editor: x.place.Editor,
+		Workspace: at.ws, Sandbox: at.box, Remote: at.remote.otherFiles() || at.remote.broken != nil, Editor: x.place.Editor, Facts: func() prompt.Facts { return at.facts(x.settings) },
 		Sink:       x.svc.Instruments.sink(x.id, n.sink(nil)),
 		Show:       n.show,
 		Ask:        x.ask,

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -72,6 +73,15 @@ func (l *location) apply(conf *config.Loaded) {
 	want := conf.Sandbox
 	l.box.Set(sandbox.Mode(want.Mode), want.Network)
 	l.box.SetHome(want.Caches, want.Read)
+}
+
+// facts returns the limits of commands and scripts for the system prompt.
+func (l *location) facts(s *settings) prompt.Facts {
+	conf := s.config()
+	return prompt.Facts{
+		Approvals: s.mode(), Sandbox: conf.Sandbox.Mode, Network: conf.Sandbox.Network,
+		Remote: l.remote.machine(conf), Elsewhere: l.remote.otherFiles(),
+	}
 }
 
 func (l *location) close() error {

@@ -96,24 +96,6 @@ func TestWebAndClarifyAreOfferedWhereTheyWork(t *testing.T) {
 	}
 }
 
-// TestWordsAreShort: everything that a session can offer is read by the model with
-// every request.
-func TestWordsAreShort(t *testing.T) {
-	t.Parallel()
-	size := 0
-	all := offeredTo(t, "web: {search: {backend: searxng, url: 'http://127.0.0.1:1'}}", &talker{})
-	past := history.SessionSearch(nil) // offered once there are other sessions
-	all = append(all, model.Tool{Name: past.Name, Description: past.Description, Schema: past.Schema})
-	for _, tool := range all {
-		n := len(tool.Name) + len(tool.Description) + len(tool.Schema)
-		t.Logf("%-15s %5d", tool.Name, n)
-		size += n
-	}
-	if size > 12<<10 {
-		t.Errorf("the tools take %d bytes of every request", size)
-	}
-}
-
 // TestSchemasSuitEveryAPI: Gemini rejects an object without properties, a list without
 // items, and a list of types. Others reject references.
 func TestSchemasSuitEveryAPI(t *testing.T) {

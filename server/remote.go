@@ -82,16 +82,23 @@ func (a remote) describe(shell string) string {
 	case a.kind == "":
 		return shell
 	case a.unknown():
-		return "no shell: terminal.backend in the configuration is wrong, and commands are rejected"
+		return "none: terminal.backend in the configuration is wrong, and commands are rejected"
 	}
-	switch a.kind {
-	case "ssh":
-		if a.files == nil {
-			return "bash or sh, on another machine over ssh; the files to work with are there, and terminal is the way to them"
-		}
-		return "bash or sh, on another machine over ssh; the file tools work there, too, and relative paths begin where commands begin (pwd tells)"
+	return "bash or sh"
+}
+
+// machine returns where commands run, for the system prompt. If it is this machine, machine
+// returns "".
+func (a remote) machine(conf *config.Loaded) string {
+	switch t := conf.Terminal; {
+	case a.kind == "" || a.unknown():
+		return ""
+	case a.kind == "ssh":
+		return "on " + t.SSHHost + " over ssh"
+	case a.kind == "docker":
+		return "in a container of " + t.DockerImage
 	}
-	return "bash or sh, in a container; the workspace is in it"
+	return "in a " + a.kind + " container"
 }
 
 // place names the machine and the working directory of commands for the model. If they are

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
+	"text/template"
 	"time"
 )
 
@@ -36,11 +38,9 @@ func (s *Set) Offered(ctx context.Context) []Tool {
 	}
 	asked.Wait()
 
-	names := map[string]bool{}
 	var offered []Tool
 	for i, t := range all {
 		if there[i] {
-			names[t.Name] = true
 			offered = append(offered, t)
 		}
 	}
@@ -48,7 +48,6 @@ func (s *Set) Offered(ctx context.Context) []Tool {
 		if t.Describe != nil {
 			offered[i].Description = t.Describe(offered)
 		}
-		offered[i].Description = render(offered[i].Description, func(name string) bool { return names[name] })
 	}
 	return offered
 }
@@ -94,58 +93,16 @@ func available(ctx context.Context, t Tool) error {
 	}
 }
 
-// render decides {{if offered "name"}} … {{else}} … {{end}} in a description. A
-// text whose directives do not pair, such as one from elsewhere that happens to
-// hold braces, stays as it is.
-func render(text string, offered func(string) bool) string {
-	if !strings.Contains(text, `{{if offered "`) {
-		return text
+// Describe renders a description, a [text/template]. The function offered in it reports whether a
+// tool is offered, as in {{if offered "name"}} … {{end}}; data is its dot. Describe panics if text
+// is no template: that is a mistake in the program.
+func Describe(text string, tools []Tool, data any) string {
+	offered := func(name string) bool {
+		return slices.ContainsFunc(tools, func(t Tool) bool { return t.Name == name })
 	}
-	r := renderer{rest: text, offered: offered}
-	r.until(true, true, 0)
-	if r.failed {
-		return text
+	var b strings.Builder
+	if err := template.Must(template.New("").Funcs(template.FuncMap{"offered": offered}).Parse(text)).Execute(&b, data); err != nil {
+		panic(fmt.Sprintf("tools: the description %q: %v", text, err))
 	}
-	return strings.TrimSpace(r.out.String())
-}
-
-type renderer struct {
-	rest    string
-	out     strings.Builder
-	offered func(string) bool
-	failed  bool
-}
-
-// until copies up to the {{end}} of its depth: what stands under a condition that
-// is met, inside an outer text that is shown.
-func (r *renderer) until(outer, met bool, depth int) {
-	for {
-		shown := outer && met
-		before, after, found := strings.Cut(r.rest, "{{")
-		if shown {
-			r.out.WriteString(before)
-		}
-		if !found {
-			r.rest, r.failed = "", r.failed || depth > 0
-			return
-		}
-		directive, rest, closed := strings.Cut(after, "}}")
-		name, isIf := strings.CutPrefix(directive, `if offered "`)
-		switch {
-		case closed && isIf && strings.HasSuffix(name, `"`):
-			r.rest = rest
-			r.until(shown, r.offered(strings.TrimSuffix(name, `"`)), depth+1)
-		case closed && depth > 0 && directive == "else":
-			r.rest = rest
-			met = !met
-		case closed && depth > 0 && directive == "end":
-			r.rest = rest
-			return
-		default:
-			if shown {
-				r.out.WriteString("{{")
-			}
-			r.rest = after
-		}
-	}
+	return strings.TrimSpace(b.String())
 }

@@ -239,8 +239,10 @@ func TestAvailability(t *testing.T) {
 		}
 		wanting := answering("wanting", `{}`)
 		wanting.RequiredEnv = []string{"HERMES_TEST_NEVER_SET"}
-		words := answering("words", `{}`)
-		words.Description = `Uses {{if offered "there"}}there{{else}}nothing{{end}}{{if offered "failing"}} and failing{{end}}.`
+		words := New(Tool{
+			Name:        "words",
+			Description: `Uses {{if offered "there"}}there{{else}}nothing{{end}}{{if offered "failing"}} and failing{{end}}.`,
+		}, func(context.Context, *Env, Call, struct{}) (Result, error) { return OK(nil), nil })
 		s := setOf(t,
 			with("there", func(context.Context) error { asked++; return nil }),
 			with("failing", func(context.Context) error { return errors.New("no") }),
@@ -264,18 +266,27 @@ func TestAvailability(t *testing.T) {
 	})
 }
 
-func TestRender(t *testing.T) {
+func TestDescribe(t *testing.T) {
 	t.Parallel()
+	there := []Tool{{Name: "yes"}}
 	for text, want := range map[string]string{
-		`plain {{ text }} {{end}}`: `plain {{ text }} {{end}}`,
 		`a{{if offered "yes"}} b{{if offered "no"}} c{{else}} d{{end}} e{{end}} f`:         `a b d e f`,
 		`a{{if offered "no"}} b{{if offered "yes"}} c{{else}} d{{end}} e{{else}} g{{end}}`: `a g`,
-		`a {{if offered "yes"}} never closed`:                                              `a {{if offered "yes"}} never closed`,
-		`{{if offered "yes"}}{{.X}}{{end}} {{if`:                                           `{{.X}} {{if`,
+		"{{.}} < b\n": `data < b`,
 	} {
-		if got := render(text, func(name string) bool { return name == "yes" }); got != want {
+		if got := Describe(text, there, "data"); got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
 		}
+	}
+}
+
+// TestForeignDescription checks that a description from elsewhere is not a template.
+func TestForeignDescription(t *testing.T) {
+	t.Parallel()
+	foreign := answering("foreign", `{}`)
+	foreign.Description = `{{if offered "foreign"}} {{.X}} {{if`
+	if got := setOf(t, foreign).Specs(t.Context())[0].Description; got != foreign.Description {
+		t.Errorf("described as %q", got)
 	}
 }
 

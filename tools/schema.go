@@ -28,6 +28,9 @@ func New[In any](t Tool, run func(ctx context.Context, env *Env, call Call, in I
 		panic(fmt.Sprintf("tools: the input of %s: %v", t.Name, err))
 	}
 	t.accepts, t.Schema = in.accepts, bytes.Clone(in.offered)
+	if text := t.Description; t.Describe == nil && strings.Contains(text, "{{") {
+		t.Describe = func(offered []Tool) string { return Describe(text, offered, nil) }
+	}
 	plain := plainFieldsOf(reflect.TypeFor[In]())
 	t.Run = func(ctx context.Context, env *Env, call Call) (Result, error) {
 		in, err := decode[In](plain, call.Args)

@@ -73,15 +73,15 @@ func (t *Todos) change(f func([]Todo) ([]Todo, error)) ([]Todo, error) {
 var todoWords string
 
 type todoIn struct {
-	Todos *[]todoItem `json:"todos,omitempty" jsonschema:"the whole list; with merge the changed items"`
-	Merge bool        `json:"merge,omitempty" jsonschema:"change or add by id, keep the rest"`
+	Todos *[]todoItem `json:"todos,omitempty" jsonschema:"the list, in order"`
+	Merge bool        `json:"merge,omitempty" jsonschema:"true: change or add the given items by id; default false"`
 }
 
 // todoItem is an item as a model writes it: an item that is there already may be
 // named by its id alone.
 type todoItem struct {
 	ID      todoID     `json:"id"`
-	Content string     `json:"content,omitempty"`
+	Content string     `json:"content,omitempty" jsonschema:"what to do, in a few words"`
 	Status  TodoStatus `json:"status,omitempty"`
 }
 

@@ -35,7 +35,7 @@ type Tool struct {
 	Name        string
 	Toolset     string
 	Kind        Kind
-	Description string // the words for the model; may use {{if offered "name"}} … {{end}}
+	Description string // text for the model. For New it may be a template, see [Describe]
 	Schema      json.RawMessage
 	// ReadOnly tools change nothing: neighbouring calls of them run together.
 	ReadOnly bool

@@ -5,19 +5,17 @@
 package prompt
 
 import (
-	_ "embed"
+	"embed"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 	"time"
 )
 
-//go:embed prompt.md
-var words string
-
-//go:embed child.md
-var childWords string
+//go:embed *.md
+var files embed.FS
 
 // Config has all values that the prompt depends on.
 type Config struct {
@@ -28,9 +26,23 @@ type Config struct {
 	Date    time.Time // the prompt has only the day
 	Tools   []string  // names of the offered tools
 	Host    string    // the editor, such as "Neovim 0.12"; empty: unknown
+	Model   string    // id of the model; empty: unknown
+	Facts
 	// Sections are additional texts. The sections of a slot keep their order.
 	Sections []Section
 }
+
+// Facts are the limits of commands and scripts. The zero value says nothing about them.
+type Facts struct {
+	Approvals string // the mode, such as "ask"; empty: unknown
+	Sandbox   string // the mode, such as "workspace-write"; empty: unknown
+	Network   bool   // the sandbox or the container has a network
+	Remote    string // where commands run, such as "on build over ssh"; empty: on this machine
+	Elsewhere bool   // files are where commands run, and not on this machine
+}
+
+// Has reports whether a tool is offered.
+func (c Config) Has(tool string) bool { return slices.Contains(c.Tools, tool) }
 
 // Section is a text of the system prompt in addition to the fixed text.
 type Section struct {
@@ -47,11 +59,20 @@ const (
 )
 
 // System returns the whole system prompt.
-func System(c Config) string {
+func System(c Config) string { return c.write("prompt.md") }
+
+// write writes a fixed text, the environment, and the sections of both slots.
+func (c Config) write(name string) string {
+	texts := template.Must(template.New("").Funcs(template.FuncMap{"line": oneLine}).ParseFS(files, "*.md"))
 	var b strings.Builder
-	b.WriteString(about(words, c.conditions()))
+	run := func(name string) {
+		if err := texts.ExecuteTemplate(&b, name, c); err != nil {
+			panic(fmt.Sprintf("prompt: %s: %v", name, err)) // a mistake in the text
+		}
+	}
+	run(name)
 	writeSections(&b, c.Sections, Persona)
-	writePlace(&b, c)
+	run("place.md")
 	writeSections(&b, c.Sections, Project)
 	return b.String()
 }
@@ -75,15 +96,13 @@ type Task struct {
 // so that the prompt cache applies to all of them.
 func Child(c Config, t Task) string {
 	var b strings.Builder
-	b.WriteString(about(childWords, c.conditions()))
-	writePlace(&b, c)
-	writeSections(&b, c.Sections, Project)
+	b.WriteString(c.write("child.md"))
 	fmt.Fprintf(&b, "\n# Your task\n\n%s\n", strings.TrimSpace(t.Goal))
 	if t.Context != "" {
-		fmt.Fprintf(&b, "\n# What you have to know\n\n%s\n", strings.TrimSpace(t.Context))
+		fmt.Fprintf(&b, "\n# Context\n\n%s\n", strings.TrimSpace(t.Context))
 	}
 	if t.Answer != "" {
-		fmt.Fprintf(&b, "\n# The form of your report\n\nYour last message is one JSON value that fits this schema, and nothing else:\n\n%s\n", t.Answer)
+		fmt.Fprintf(&b, "\n# Form of the report\n\nYour last message is one JSON value that fits this schema, and nothing else:\n\n%s\n", t.Answer)
 	}
 	return b.String()
 }
@@ -96,73 +115,7 @@ func PersonaSection(texts ...string) []Section {
 		return nil
 	}
 	text, _ = begin(text, personaLimit)
-	return []Section{{Persona, fmt.Sprintf("\n# Your manner\n\nThe user wants you to be like this. It shapes how you speak and what you care about; the rules above stay.\n\n%s\n", text)}}
-}
-
-func writePlace(b *strings.Builder, c Config) {
-	b.WriteString("\n# Where you are\n\n")
-	for i, folder := range c.Folders {
-		label := "Also open"
-		if i == 0 {
-			label = "Working folder"
-		}
-		fmt.Fprintf(b, "- %s: %s\n", label, oneLine(folder))
-	}
-	if len(c.Folders) > 0 && c.Git {
-		b.WriteString("- It is a git repository.\n")
-	} else if len(c.Folders) > 0 {
-		b.WriteString("- It is not a git repository.\n")
-	}
-	if len(c.Folders) > 0 {
-		fmt.Fprintf(b, "- System: %s\n", oneLine(c.OS))
-	}
-	if c.Shell != "" && slices.Contains(c.Tools, "terminal") {
-		fmt.Fprintf(b, "- Shell: %s\n", oneLine(c.Shell))
-	}
-	if c.Host != "" {
-		fmt.Fprintf(b, "- Editor: %s\n", oneLine(c.Host))
-	}
-	fmt.Fprintf(b, "- Date: %s\n", c.Date.Format("2006-01-02"))
-}
-
-// elsewhere is the condition of lines about work on another machine.
-const elsewhere = "elsewhere"
-
-// conditions returns the conditions that hold for lines of the fixed text: the offered
-// tools, and elsewhere if the work is on another machine.
-func (c Config) conditions() []string {
-	if len(c.Folders) > 0 {
-		return c.Tools
-	}
-	return append(slices.Clone(c.Tools), elsewhere)
-}
-
-// about returns the fixed text without the lines whose conditions do not hold. A line that
-// starts with {a b} requires both conditions. A line that starts with {!a} requires that a
-// does not hold.
-func about(words string, offered []string) string {
-	var b strings.Builder
-	for line := range strings.Lines(words) {
-		if rest, ok := strings.CutPrefix(line, "{"); ok {
-			names, text, _ := strings.Cut(rest, "} ")
-			if !applies(names, offered) {
-				continue
-			}
-			line = text
-		}
-		b.WriteString(line)
-	}
-	return b.String()
-}
-
-func applies(names string, offered []string) bool {
-	for _, name := range strings.Fields(names) {
-		name, without := strings.CutPrefix(name, "!")
-		if slices.Contains(offered, name) == without {
-			return false
-		}
-	}
-	return true
+	return []Section{{Persona, fmt.Sprintf("\n# Persona\n\nThe user wants you to speak and behave like this. The rules above still apply.\n\n%s\n", text)}}
 }
 
 // oneLine returns a name in one line. If it has characters that are not printable, it is

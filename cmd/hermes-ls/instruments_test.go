@@ -183,6 +183,12 @@ func (c *agentClient) send(m any) {
 func (c *agentClient) begin(cwd string) string {
 	c.t.Helper()
 	c.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{}})
+	return c.open(cwd)
+}
+
+// open opens a further session and returns its id.
+func (c *agentClient) open(cwd string) string {
+	c.t.Helper()
 	var s struct{ SessionID string }
 	if err := json.Unmarshal(c.call("session/new", map[string]any{"cwd": cwd, "mcpServers": []any{}}), &s); err != nil {
 		c.t.Fatal(err)

@@ -22,10 +22,10 @@ type checkpointAction string
 func (checkpointAction) Enum() []string { return []string{"create", "list", "diff", "restore"} }
 
 type checkpointIn struct {
-	Action checkpointAction `json:"action"`
-	Name   string           `json:"name,omitempty" jsonschema:"for create"`
-	ID     string           `json:"id,omitempty" jsonschema:"for diff and restore"`
-	Files  []string         `json:"files,omitempty" jsonschema:"only these; all if left out"`
+	Action checkpointAction `json:"action" jsonschema:"create: save now; list; diff: changes since; restore: write files back"`
+	Name   string           `json:"name,omitempty" jsonschema:"create: a short name"`
+	ID     string           `json:"id,omitempty" jsonschema:"diff, restore: from list"`
+	Files  []string         `json:"files,omitempty" jsonschema:"diff, restore: paths; default all"`
 }
 
 type checkpointInfo struct {

@@ -16,9 +16,9 @@ import (
 var clarifyWords string
 
 type clarifyIn struct {
-	Question      string   `json:"question"`
-	Choices       []string `json:"choices,omitempty"`
-	AllowFreetext *bool    `json:"allow_freetext,omitempty" jsonschema:"may be answered in other words than choices; default true"`
+	Question      string   `json:"question" jsonschema:"one question, with the facts that the user needs"`
+	Choices       []string `json:"choices,omitempty" jsonschema:"at most 6 answers, your recommendation first"`
+	AllowFreetext *bool    `json:"allow_freetext,omitempty" jsonschema:"user may write another answer; default true"`
 }
 
 const (

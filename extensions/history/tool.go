@@ -54,8 +54,8 @@ type sessionSearchIn struct {
 	Query      string `json:"query,omitempty"`
 	SessionID  string `json:"session_id,omitempty"`
 	MessageID  string `json:"message_id,omitempty"`
-	Limit      int    `json:"limit,omitempty"`
-	Everywhere bool   `json:"everywhere,omitempty" jsonschema:"other workspaces too; asks the user"`
+	Limit      int    `json:"limit,omitempty" jsonschema:"number of hits (default 5) or messages (default 10)"`
+	Everywhere bool   `json:"everywhere,omitempty" jsonschema:"true: other workspaces too; requires approval"`
 }
 
 type sessionHit struct {

@@ -21,12 +21,12 @@ type patchMode string
 func (patchMode) Enum() []string { return []string{"replace", "patch"} }
 
 type patchIn struct {
-	Path       string    `json:"path,omitempty"`
-	OldString  string    `json:"old_string,omitempty"`
-	NewString  *string   `json:"new_string,omitempty" jsonschema:"empty to delete old_string"`
-	ReplaceAll bool      `json:"replace_all,omitempty" jsonschema:"replace every occurrence"`
+	Path       string    `json:"path,omitempty" jsonschema:"replace: the file"`
+	OldString  string    `json:"old_string,omitempty" jsonschema:"replace: text to find"`
+	NewString  *string   `json:"new_string,omitempty" jsonschema:"replace: text to put there; empty deletes old_string"`
+	ReplaceAll bool      `json:"replace_all,omitempty" jsonschema:"replace: change every occurrence; default false"`
 	Mode       patchMode `json:"mode,omitempty" jsonschema:"default replace"`
-	Patch      string    `json:"patch,omitempty" jsonschema:"for mode=patch"`
+	Patch      string    `json:"patch,omitempty" jsonschema:"patch: text as above, from *** Begin Patch to *** End Patch"`
 }
 
 type patchOut struct {

@@ -27,9 +27,9 @@ const (
 var readWords string
 
 type readIn struct {
-	Path   string `json:"path" jsonschema:"relative to the workspace folder"`
-	Offset int    `json:"offset,omitempty" jsonschema:"first line (default 1)"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"number of lines (default 500)"`
+	Path   string `json:"path" jsonschema:"file or directory, relative to the workspace folder"`
+	Offset int    `json:"offset,omitempty" jsonschema:"first line; default 1"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"number of lines; default 500"`
 }
 
 type readOut struct {

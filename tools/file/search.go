@@ -36,14 +36,14 @@ type searchMode string
 func (searchMode) Enum() []string { return []string{"content", "files_only", "count"} }
 
 type searchIn struct {
-	Pattern    string       `json:"pattern" jsonschema:"regular expression, or glob for target=files"`
+	Pattern    string       `json:"pattern" jsonschema:"content: regular expression without look-around, such as func \\w+Page; files: glob, such as src/**/*_test.py"`
 	Target     searchTarget `json:"target,omitempty" jsonschema:"default content"`
-	Path       string       `json:"path,omitempty" jsonschema:"folder or file to search (default .)"`
-	FileGlob   string       `json:"file_glob,omitempty" jsonschema:"only files like *.ts"`
-	Limit      int          `json:"limit,omitempty" jsonschema:"default 50"`
-	Offset     int          `json:"offset,omitempty" jsonschema:"results to skip"`
-	Context    int          `json:"context,omitempty" jsonschema:"lines around each match"`
-	OutputMode searchMode   `json:"output_mode,omitempty" jsonschema:"default content; files_only and count are shorter"`
+	Path       string       `json:"path,omitempty" jsonschema:"directory or file; default: the workspace folder"`
+	FileGlob   string       `json:"file_glob,omitempty" jsonschema:"content: only files such as *.ts"`
+	Limit      int          `json:"limit,omitempty" jsonschema:"maximum number of results; default 50"`
+	Offset     int          `json:"offset,omitempty" jsonschema:"results to skip; default 0"`
+	Context    int          `json:"context,omitempty" jsonschema:"content: lines before and after a match; default 0"`
+	OutputMode searchMode   `json:"output_mode,omitempty" jsonschema:"content: lines (default), files_only: paths, count: matches per file"`
 }
 
 // searchMatch is one line that matches, with the lines around it when asked for.

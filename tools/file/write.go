@@ -27,8 +27,8 @@ const (
 var writeWords string
 
 type writeIn struct {
-	Path    string `json:"path"`
-	Content string `json:"content"`
+	Path    string `json:"path" jsonschema:"relative to the workspace folder"`
+	Content string `json:"content" jsonschema:"the whole text of the file, without line numbers"`
 }
 
 type writeOut struct {

@@ -30,12 +30,12 @@ func (processAction) Enum() []string {
 }
 
 type processIn struct {
-	Action    processAction `json:"action"`
-	SessionID string        `json:"session_id,omitempty" jsonschema:"as list says it, too"`
-	Offset    *int          `json:"offset,omitempty" jsonschema:"log: lines to skip; left out: the last lines"`
-	Limit     int           `json:"limit,omitempty" jsonschema:"log: lines; 200 when left out"`
-	Timeout   float64       `json:"timeout,omitempty" jsonschema:"wait: seconds; 180 when left out, at most 600"`
-	Data      string        `json:"data,omitempty" jsonschema:"write, submit"`
+	Action    processAction `json:"action" jsonschema:"list: all; poll: status; log: output; wait: until it ends; kill: end it; write: send data; submit: send data and Enter"`
+	SessionID string        `json:"session_id,omitempty" jsonschema:"as the start or list returned it; required except for list"`
+	Offset    *int          `json:"offset,omitempty" jsonschema:"log: lines to skip; default: show the last lines"`
+	Limit     int           `json:"limit,omitempty" jsonschema:"log: number of lines; default 200"`
+	Timeout   float64       `json:"timeout,omitempty" jsonschema:"wait: seconds; default 180, at most 600"`
+	Data      string        `json:"data,omitempty" jsonschema:"write, submit: the text; \\u0004 ends the input"`
 }
 
 type processListOut struct {

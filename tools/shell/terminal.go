@@ -32,13 +32,13 @@ const (
 )
 
 type terminalIn struct {
-	Command    string  `json:"command"`
-	Timeout    float64 `json:"timeout,omitempty" jsonschema:"seconds; above 600 it runs in the background"`
-	Workdir    string  `json:"workdir,omitempty" jsonschema:"run in this folder, for this command alone"`
-	Background bool    `json:"background,omitempty" jsonschema:"for what goes on by itself, such as a server: answers at once"`
-	PTY        bool    `json:"pty,omitempty" jsonschema:"with a terminal, for programs that want one"`
+	Command    string  `json:"command" jsonschema:"such as go test ./store -run TestPage"`
+	Timeout    float64 `json:"timeout,omitempty" jsonschema:"seconds; default 180; above 600 the command runs in the background"`
+	Workdir    string  `json:"workdir,omitempty" jsonschema:"directory for this command only"`
+	Background bool    `json:"background,omitempty" jsonschema:"true: return a session_id at once; for servers and watchers"`
+	PTY        bool    `json:"pty,omitempty" jsonschema:"true: give the command a terminal, if it requires one"`
 	// Watch goes beyond the call: a name that models know from Hermes Agent.
-	Watch []string `json:"watch_patterns,omitempty" jsonschema:"background: you are told of lines that hold one of these texts"`
+	Watch []string `json:"watch_patterns,omitempty" jsonschema:"background: texts; a notice tells you which output lines contain one"`
 }
 
 type terminalOut struct {

@@ -21,8 +21,8 @@ import (
 var webExtractWords string
 
 type webExtractIn struct {
-	URLs      []string `json:"urls"`
-	CharLimit int      `json:"char_limit,omitempty" jsonschema:"characters of each page; default 20000"`
+	URLs      []string `json:"urls" jsonschema:"addresses, at most 8"`
+	CharLimit int      `json:"char_limit,omitempty" jsonschema:"characters per page; default 20000"`
 }
 
 // extracted is one page of a result.

@@ -15,7 +15,7 @@ var webSearchWords string
 
 type webSearchIn struct {
 	Query string `json:"query"`
-	Limit int    `json:"limit,omitempty" jsonschema:"results at most; default 5, no more than 20"`
+	Limit int    `json:"limit,omitempty" jsonschema:"number of results; default 5, at most 20"`
 }
 
 const (
