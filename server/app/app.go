@@ -14,6 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/clarify"
 	"github.com/hermes-ls/hermes-ls/extensions/environment"
 	"github.com/hermes-ls/hermes-ls/extensions/files"
+	"github.com/hermes-ls/hermes-ls/extensions/goal"
 	"github.com/hermes-ls/hermes-ls/extensions/history"
 	"github.com/hermes-ls/hermes-ls/extensions/instructions"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
@@ -53,6 +54,7 @@ func Features(s *server.Service) []server.Feature {
 		{Extension: history.New(s.Store)},
 		{Core: programs(s, pythons), Settings: codeexec.Section(), Section: scripts},
 		{Core: subagents(s), Settings: delegate.Section(), Section: subagentLimits, Commands: delegate.Table},
+		{Extension: goal.New(), Commands: goal.Table},
 	}
 }
 

@@ -295,7 +295,8 @@ func (s *script) quoted(rest string, n int) []string {
 // repliesOf reads the model section: a line is a reply, a list of items such as
 // {"text":"…"}, {"thought":"…"}, {"call":{"name":"…","args":{…}}}, {"sleep":"1s"},
 // {"hold":true} until it is cancelled, {"fail":"…"}. Before it may stand, in quotes,
-// the first prompt of the conversation that it belongs to: a subagent's goal.
+// the first prompt of the conversation that it belongs to, or its first line: a subagent's
+// goal.
 func (s *script) repliesOf(text string) *replies {
 	r := &replies{of: map[string][]func(*fakemodel.Exchange){}}
 	for _, line := range stepsOf(text) {
@@ -326,6 +327,9 @@ type replies struct {
 func (r *replies) next(x *fakemodel.Exchange) {
 	goal := x.Request.Messages[0].Text()
 	r.mu.Lock()
+	if r.of[goal] == nil {
+		goal, _, _ = strings.Cut(goal, "\n")
+	}
 	if r.of[goal] == nil {
 		goal = ""
 	}

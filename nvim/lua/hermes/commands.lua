@@ -401,6 +401,18 @@ M.sub = {
     run = choose(protocol.category.mode),
     complete = values(protocol.category.mode),
   },
+  goal = {
+    description = "Show or set a goal; turns continue until it is reached",
+    run = function(call)
+      local conversation = current(call)
+      view.show(conversation, { focus = false })
+      local text = vim.trim("/goal " .. call.words)
+      conversation:send({ { type = "text", text = text } }, text)
+    end,
+    complete = function()
+      return { "clear" }
+    end,
+  },
   thinking = {
     description = "Show or choose how long the model thinks",
     run = choose(protocol.category.thought_level),

@@ -23,6 +23,7 @@ export function registerAsk(hermes: Hermes, chat: ChatView): vscode.Disposable[]
     act(Command.Fix, problemsHere),
     command("hermes.reviewChanges", () => chat.ask(reviewChanges)),
     command(Command.Delegate, (given?: DelegateArgs) => delegate(hermes, chat, given)),
+    command("hermes.goal", () => setGoal(chat)),
     command(Command.Cancel, () => hermes.sessions.cancel()),
     command(Command.ChatOpen, (place?: Partial<Place>) => openChat(chat, place)),
     command("hermes.mention", (uri?: vscode.Uri) => mention(chat, uri)),
@@ -104,6 +105,18 @@ async function delegate(hermes: Hermes, chat: ChatView, given?: DelegateArgs): P
   const args = given ?? (goal?.trim() ? { goal } : undefined);
   if (args) {
     await turn(chat, () => hermes.sessions.commandTurn(Command.Delegate, args));
+  }
+}
+
+/** Sets a goal: turns continue until it is reached. */
+async function setGoal(chat: ChatView): Promise<void> {
+  const goal = await show.ask({
+    title: "Set a goal",
+    placeHolder: "What is to be reached? “clear” removes the goal.",
+    ignoreFocusOut: true,
+  });
+  if (goal?.trim()) {
+    await chat.ask(`/goal ${goal.trim()}`);
   }
 }
 
