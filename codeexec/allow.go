@@ -21,7 +21,7 @@ const interpreterSize = 256 << 20
 // approval. An approval applies to this session, until the interpreter or the settings of
 // its environment change. If the interpreter must not start, allow returns an error.
 func (r *Runner) allow(ctx context.Context, env *tools.Env, call tools.Call, path string) error {
-	if r.cfg.Sandbox.Enforced(ctx) {
+	if r.box(env).Enforced(ctx) {
 		return nil
 	}
 	key, err := contentOf(path, r.cfg.Files.Folders())

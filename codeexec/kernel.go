@@ -43,6 +43,7 @@ type kernel struct {
 	out, errs *splitter
 	process   *proc.Process
 	scripts   int
+	planned   bool                         // it was started in plan mode
 	settle    func(context.Context) string // reviews the changes since the last review
 
 	gone chan struct{} // closed when the process has ended; then exit is valid
@@ -96,7 +97,7 @@ func (k *kernelSlot) execute(ctx context.Context, r *Runner, env *tools.Env, s s
 		k.reaper.Stop()
 	}
 	note := ""
-	if old := k.kernel; old != nil && (reset || old.python.Path != s.python.Path || old.dead()) {
+	if old := k.kernel; old != nil && (reset || old.python.Path != s.python.Path || old.planned != env.Planning || old.dead()) {
 		if !reset {
 			note = lostText
 		}
@@ -118,7 +119,7 @@ func (k *kernelSlot) execute(ctx context.Context, r *Runner, env *tools.Env, s s
 }
 
 func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *kernel, err error) {
-	k = &kernel{python: s.python, gone: make(chan struct{}), out: &splitter{}, errs: &splitter{}}
+	k = &kernel{python: s.python, planned: env.Planning, gone: make(chan struct{}), out: &splitter{}, errs: &splitter{}}
 	if k.stage, err = newStaging(); err != nil {
 		return nil, err
 	}
@@ -134,7 +135,7 @@ func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *
 		return nil, err
 	}
 	// Threads of a script go on between the scripts. So the kernel is a running command until it ends.
-	places, err := gate.WatchPlaces(ctx, env, s.call, r.cfg.Sandbox)
+	places, err := gate.WatchPlaces(ctx, env, s.call, r.box(env))
 	if err != nil {
 		k.socket.close()
 		return nil, err

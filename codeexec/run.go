@@ -60,6 +60,9 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if env.Tools == nil || r.cfg.Files == nil {
 		return tools.Fail("This session has no tools that a script could call. Use normal tool calls instead."), nil
 	}
+	if env.Planning && !sandbox.Strict(r.box(env)) {
+		return tools.Result{}, tools.Rejected("session has no sandbox that keeps scripts from writing")
+	}
 	opening, err := r.mayRun(ctx, env, call, code)
 	if err != nil {
 		return tools.Result{}, err
@@ -77,7 +80,7 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if s.env, err = envOf(ctx, env, derived); err != nil {
 		return tools.Result{}, err
 	}
-	places, err := gate.WatchPlaces(ctx, env, call, r.cfg.Sandbox.With(opening))
+	places, err := gate.WatchPlaces(ctx, env, call, r.box(env).With(opening))
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -91,7 +94,7 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if err != nil {
 		return tools.Result{}, err
 	}
-	done.note = joined(done.note, r.cfg.Sandbox.Explain(done.errs), settled)
+	done.note = joined(done.note, r.box(env).Explain(done.errs), settled)
 	if done.interrupted {
 		done.note = joined(done.note, tools.StoppedText(ctx)+".")
 	}
@@ -143,7 +146,7 @@ func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, co
 	folders := r.cfg.Files.Folders()
 	place := policy.Scope{
 		Cwd: folders[0], Roots: folders, Home: lookup(r.cfg.Environ, "HOME"), HermesHome: r.cfg.HermesHome,
-		Temp: r.cfg.Sandbox.OwnTemp(ctx),
+		Temp: r.box(env).OwnTemp(ctx),
 		Resolve: func(path string) string {
 			if real, err := filepath.EvalSymlinks(path); err == nil {
 				return real
@@ -151,7 +154,7 @@ func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, co
 			return path
 		},
 	}
-	return gate.Approve(ctx, env, r.cfg.Bounds, call, code, false, place, func(place policy.Scope) policy.Verdict { return policy.Python(code, place) })
+	return gate.Approve(ctx, env, r.cfg.Bounds.For(env), call, code, false, place, func(place policy.Scope) policy.Verdict { return policy.Python(code, place) })
 }
 
 func (r *Runner) search(env *tools.Env, call tools.Call) Search {
@@ -202,8 +205,8 @@ func envOf(ctx context.Context, env *tools.Env, derived *extension.Set) (*tools.
 	set.Events = derived.Events()
 	return &tools.Env{
 		SessionID: env.SessionID, Gate: env.Gate,
-		OutputDir: env.OutputDir,
-		Tools:     set, Offered: env.Offered, Script: true,
+		OutputDir: env.OutputDir, Planning: env.Planning,
+		Tools: set, Offered: env.Offered, Script: true,
 	}, nil
 }
 
@@ -216,12 +219,15 @@ func caller(env *tools.Env, call tools.Call) func(context.Context, string, json.
 	}
 }
 
+// box returns the sandbox of a call.
+func (r *Runner) box(env *tools.Env) *sandbox.Box { return r.cfg.Bounds.For(env).Sandbox }
+
 // confine sets the limits of a script's process and the session's sandbox, in which the
 // staging directory is writable. opening is what the user has approved for the script. If
 // confine returns an error, the process must not start.
 func (r *Runner) confine(ctx context.Context, env *tools.Env, c *proc.Cmd, opening sandbox.Opening) error {
 	c.Limits = proc.Limits{MemoryMB: r.cfg.MaxMemoryMB, Processes: r.cfg.MaxProcs, OpenFiles: openFiles}
-	if err := r.cfg.Sandbox.With(opening).Confine(ctx, c); err != nil {
+	if err := r.box(env).With(opening).Confine(ctx, c); err != nil {
 		return fmt.Errorf("the script was not started: %w", err)
 	}
 	return nil

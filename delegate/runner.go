@@ -109,6 +109,9 @@ func (w *worker) enter(ctx context.Context, parent *Children, env *tools.Env, t 
 		w.files, err = tools.ForkFiles(files)
 		return err
 	}
+	if env.Planning || env.Gate != nil && env.Gate.Planning() {
+		return tools.Rejected("makes a worktree (isolation)")
+	}
 	local := tools.Local(files)
 	w.worktree, err = worktree.New(ctx, worktree.Config{
 		ID: t.ID, Task: t.Goal + " " + t.Context, Files: local, Sandbox: parent.Bounds.Sandbox, Output: env.OutputDir,
@@ -156,7 +159,7 @@ func (w *worker) derive(ctx context.Context, parent *Children, env *tools.Env, t
 	box := w.bounds.Sandbox
 	extended, err := parent.Extensions().Derive(ctx, extension.Subagent, extension.Own{
 		ID: t.ID, Folders: w.files.Folders, Files: w.files, Editor: w.files, Bounds: w.bounds,
-		Confine: func(ctx context.Context, c *proc.Cmd) error { return box.Confine(ctx, c) },
+		Confine: func(ctx context.Context, c *proc.Cmd) error { return gate.BoxOf(box, env.Gate).Confine(ctx, c) },
 		Ask:     builder.Asker{Gate: gateOf(env, t), ID: t.ID},
 		State:   func(name string) extension.State { return parent.Store.State(t.ID, name) },
 		Spawn: func(ctx context.Context, task extension.Task) (extension.Report, error) {

@@ -24,7 +24,7 @@ var words string
 // Tool is delegate_task.
 func (x *Children) Tool() tools.Tool {
 	t := tools.New(tools.Tool{
-		Name: ToolName, Toolset: toolset, Order: -40, Kind: tools.KindOther, Tracked: true,
+		Name: ToolName, Toolset: toolset, Order: -40, Kind: tools.KindOther, Tracked: true, Plans: true,
 		Description: strings.TrimSpace(words),
 		ResultCap:   1 << 20, // summaries are bounded one by one
 		Title:       title,

@@ -21,6 +21,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/backend"
 	"github.com/hermes-ls/hermes-ls/tools/file"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 	"github.com/hermes-ls/hermes-ls/tools/shell"
 )
 
@@ -171,7 +172,9 @@ func rightsOf(x *Session, name string, section func(*config.Loaded) (any, error)
 	rights := &extension.Session{
 		ID: x.id, Name: name, Kind: extension.Main, Cwd: x.Cwd(),
 		Folders: at.ws.Folders, Files: at.files(), Editor: at.ws,
-		Confine:   func(ctx context.Context, c *proc.Cmd) error { return at.box.Confine(ctx, c) },
+		Confine: func(ctx context.Context, c *proc.Cmd) error {
+			return gate.BoxOf(at.box, x.settings.gate).Confine(ctx, c)
+		},
 		Ask:       askerOf(x),
 		Notify:    x.notify,
 		Wake:      x.wake,

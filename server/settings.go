@@ -27,10 +27,11 @@ type Option struct {
 	Choices  []Choice
 }
 
-// Modes of a session. They decide which actions require approval.
+// Modes of a session. They decide which actions run, and which require approval.
 const (
 	ModeAsk  = "ask"
 	ModeAuto = "auto"
+	ModePlan = "plan"
 )
 
 // Modes are the modes of every session.
@@ -38,6 +39,7 @@ func Modes() []Choice {
 	return []Choice{
 		{ModeAsk, "Ask", "Asks before what is risky, such as deleting or force-pushing. The rest runs."},
 		{ModeAuto, "Auto", "Runs without asking. What is never allowed stays refused."},
+		{ModePlan, "Plan", "Only reads, and ends with a plan. Work starts when you approve it."},
 	}
 }
 
@@ -119,6 +121,7 @@ func (s *settings) apply(known map[string]string) {
 	all := secrets(s.conf)
 	maps.Copy(all, known)
 	s.secrets.Set(all)
+	s.gate.SetPlanning(mode == ModePlan)
 	switch {
 	case mode == ModeAuto:
 		s.gate.SetMode("off")

@@ -13,3 +13,11 @@ type Bounds struct {
 	// HermesHome is the directory of our own configuration, which no tool may write.
 	HermesHome string
 }
+
+// For returns the limits of a call. In plan mode, its commands have the sandbox of that mode.
+func (b Bounds) For(env *Env) Bounds {
+	if env.Planning {
+		b.Sandbox = sandbox.Planning(b.Sandbox)
+	}
+	return b
+}

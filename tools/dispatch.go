@@ -40,6 +40,9 @@ func (s *Set) Call(ctx context.Context, env *Env, c Call) (result Result, err er
 	if err := ctx.Err(); err != nil {
 		return Interrupted(ctx, t.Name), err
 	}
+	if env, err = planned(env, t); err != nil {
+		return Fail("%v", err), nil
+	}
 	before := s.before(ctx, env, t, c)
 	defer before.end()
 	if before.Answer != nil {

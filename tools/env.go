@@ -17,6 +17,11 @@ type Env struct {
 	Sees func() bool
 	// Script says that a script makes the call.
 	Script bool
+	// Planning says that the call was made in plan mode. [Set.Call] sets it.
+	Planning bool
+	// AnyMode says that the user is asked about something that no mode decides, such as the
+	// start of an MCP server.
+	AnyMode bool
 	// Progress takes what a running call has to show, such as output so far.
 	// Nil: nobody looks.
 	Progress func(Progress)
@@ -54,6 +59,8 @@ type Approver interface {
 	// ForSubagent returns the approver of a subagent of the session owner. Its requests name
 	// the subagent and its goal. Those of a subagent's subagent go to the same owner.
 	ForSubagent(owner, goal string) Approver
+	// Planning reports whether the session is in plan mode.
+	Planning() bool
 }
 
 // Asker puts a question to the person who owns the session.

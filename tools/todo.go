@@ -107,7 +107,7 @@ func (id *todoID) UnmarshalJSON(data []byte) error {
 
 func todoTool() Tool {
 	return New(Tool{
-		Name: "todo", Toolset: "todo", Replay: Replayed, Kind: KindThink,
+		Name: "todo", Toolset: "todo", Replay: Replayed, Kind: KindThink, Plans: true,
 		Description: strings.TrimSpace(todoWords),
 		Title:       Titled(todoTitle),
 	}, todo)

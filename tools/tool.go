@@ -39,6 +39,11 @@ type Tool struct {
 	Schema      json.RawMessage
 	// ReadOnly tools change nothing: neighbouring calls of them run together.
 	ReadOnly bool
+	// Network tools send requests to addresses that the model names.
+	Network bool
+	// Plans is set for tools that change nothing in plan mode, by [Env.Planning] or because
+	// they never do. Without it, a tool runs in plan mode only if it is ReadOnly and not Network.
+	Plans bool
 	// Tracked tools change files only through the workspace, which knows each change.
 	Tracked bool
 	// RunsCommands is set for tools that run shell commands.

@@ -27,7 +27,7 @@ const (
 func (s *Servers) tool(d definition) tools.Tool {
 	t := tools.Tool{
 		Name: d.full, Toolset: toolset(d.label), Kind: tools.KindOther, Description: d.description, Schema: d.schema,
-		ReadOnly: d.readOnly, ResultCap: resultCap,
+		ReadOnly: d.readOnly, Plans: true, ResultCap: resultCap,
 		Title: func(args json.RawMessage) string { return titleOf(d, args) },
 		Run: func(ctx context.Context, env *tools.Env, c tools.Call) (tools.Result, error) {
 			return s.call(ctx, env, c, d)
@@ -55,6 +55,9 @@ func titleOf(d definition, args json.RawMessage) string {
 
 // call finds the current definition of the tool, checks the permission, and runs the call.
 func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, told definition) (tools.Result, error) {
+	if env.Planning && !told.readOnly && !told.recalled {
+		return tools.Fail("%v", tools.Rejected("can change something, because its server does not mark it as read-only")), nil
+	}
 	one, l, now, err := s.find(ctx, told.full)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -128,6 +131,9 @@ func permit(ctx context.Context, env *tools.Env, c tools.Call, one *server, told
 		v.Reason += ", which says that it only reads, and did not say so when this session began"
 	case now.readOnly:
 		v.Level, v.Keys = policy.Runs, nil
+	}
+	if env.Planning && v.Level != policy.Runs {
+		return tools.Rejected("can change something, because its server does not mark it as read-only as it is")
 	}
 	if env.Gate == nil {
 		if v.Level == policy.Runs {

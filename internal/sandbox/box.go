@@ -46,6 +46,8 @@ type Config struct {
 	// Alone gives each command namespaces of its own. It is for tests in virtual time, in
 	// which nothing may wait for a process between two commands.
 	Alone bool
+
+	strict bool // commands run only if all limits are enforced; see [Planning]
 }
 
 // Box is the sandbox of a session. The nil Box confines nothing.
@@ -62,6 +64,7 @@ type shared struct {
 	holders proc.Holders // keeps the namespaces of commands
 
 	mu       sync.Mutex
+	planning *Box // of plan mode; nil: not used yet
 	mode     Mode
 	network  bool
 	temp     *Temp
@@ -120,6 +123,9 @@ func (b *Box) SetHome(caches string, read []string) {
 	b.views.mu.Lock()
 	b.views.read, b.views.view = read, nil
 	b.views.mu.Unlock()
+	if p := planned(b); p != nil {
+		p.SetHome(caches, read)
+	}
 }
 
 // off reports whether there is nothing to do at all.
@@ -164,6 +170,11 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 	m := b.mechanism(ctx)
 	if m.Kind == Unknown {
 		return fmt.Errorf("confining the command: %s; try again", m.Reason)
+	}
+	if b.cfg.strict {
+		if err := m.enforcesAll(); err != nil {
+			return fmt.Errorf("%w. Nothing was run. Use tools that read", err)
+		}
 	}
 	b.report(m)
 	if m.Kind == None {
@@ -234,10 +245,16 @@ func (b *Box) basePolicy() Policy {
 	b.mu.Lock()
 	p := Policy{Mode: b.mode, Network: b.network, Roots: b.cfg.Roots()}
 	b.mu.Unlock()
-	if p.Mode == WorkspaceWrite {
+	switch {
+	case p.Mode == WorkspaceWrite:
 		p.Writable = gitguard.Outside(p.Roots)
+	case b.cfg.strict:
+		p.Visible = gitguard.Outside(p.Roots)
 	}
-	p.Visible = append(slices.Clone(ofRun), b.cfg.Visible...)
+	p.Visible = slices.Concat(p.Visible, ofRun, b.cfg.Visible)
+	if !p.Network {
+		p.Visible = slices.DeleteFunc(p.Visible, func(path string) bool { return path == resolver })
+	}
 	for _, home := range append(homesAmong(p.Roots), b.cfg.Home) {
 		for _, name := range startFiles {
 			p.ReadOnly = append(p.ReadOnly, filepath.Join(home, name))
@@ -269,6 +286,9 @@ func (b *Box) Close() {
 	if b == nil {
 		return
 	}
+	if p := planned(b); p != nil {
+		p.Close()
+	}
 	b.places.Wait() // a review may still start a program that removes files
 	b.holders.Close()
 	b.mu.Lock()
@@ -292,6 +312,9 @@ func (b *Box) Close() {
 func (b *Box) Explain(output string) string {
 	if b.off() {
 		return ""
+	}
+	if b.cfg.strict && slices.ContainsFunc(refused, func(sign string) bool { return strings.Contains(output, sign) }) {
+		return "in plan mode, commands write only in /tmp and have no network"
 	}
 	if b.wanted() == ReadOnly {
 		if slices.ContainsFunc(refused, func(sign string) bool { return strings.Contains(output, sign) }) {

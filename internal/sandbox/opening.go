@@ -15,11 +15,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
-// With returns the same sandbox for one command that has an opening. The nil Box
-// returns nil.
+// With returns the same sandbox for one command that has an opening. In plan mode, nothing is
+// opened for writing. The nil Box returns nil.
 func (b *Box) With(o Opening) *Box {
 	if b == nil {
 		return nil
+	}
+	if b.cfg.strict {
+		o = Opening{Frozen: o.Frozen}
 	}
 	return &Box{shared: b.shared, opening: o}
 }
@@ -107,10 +110,10 @@ func (t *Temp) freeze(content []byte, mode os.FileMode) (path string, err error)
 }
 
 // Watch looks at the places of the workspace that run or configure something by themselves,
-// before a command that is about to be confined. If the sandbox is off, it returns nil, which
-// watches nothing. If ctx ends first, it returns an error, and the command must not start.
+// before a command that is about to be confined. If the sandbox is off, or if commands write
+// nothing in plan mode, it returns nil, which watches nothing. If ctx ends first, it returns an error, and the command must not start.
 func (b *Box) Watch(ctx context.Context) (*Watch, error) {
-	if b.off() {
+	if b.off() || b.cfg.strict {
 		return nil, nil
 	}
 	return b.places.Watch(ctx, b.opening)

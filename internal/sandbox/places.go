@@ -75,9 +75,13 @@ func openSockets() (paths []string) {
 	return fspath.Existing(paths)
 }
 
+// resolver is the folder of systemd's resolver. A socket in it looks up names, also for
+// programs without a network.
+const resolver = "/run/systemd/resolve"
+
 // ofRun are the paths of /run that programs need: to resolve names, and on NixOS.
 var ofRun = []string{
-	"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/run/connman/resolv.conf",
+	resolver, "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/run/connman/resolv.conf",
 	"/run/current-system", "/run/booted-system", "/run/opengl-driver",
 }
 

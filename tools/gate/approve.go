@@ -48,6 +48,14 @@ func Approve(ctx context.Context, env *tools.Env, bounds tools.Bounds, call tool
 	return opening, nil
 }
 
+// BoxOf returns the sandbox of a process in the session's mode.
+func BoxOf(box *sandbox.Box, g tools.Approver) *sandbox.Box {
+	if g != nil && g.Planning() {
+		return sandbox.Planning(box)
+	}
+	return box
+}
+
 // repositoryOf returns the git folders that git uses in a folder: .git of it or of one
 // above, or what a file of that name says, with what a worktree shares. If git would take
 // a folder on the way as a repository by itself (a bare one), repositoryOf returns nil:

@@ -49,6 +49,7 @@ type Gate struct {
 
 	mu      sync.Mutex // guards the following, never while waiting
 	mode    string
+	plan    bool // plan mode
 	deny    []string
 	allow   map[string]bool // remembered for good
 	session map[string]bool // remembered for the session
@@ -82,6 +83,23 @@ func (g *Gate) SetMode(mode string) {
 	g.mode = mode
 }
 
+// SetPlanning turns plan mode on or off.
+func (g *Gate) SetPlanning(on bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.plan = on
+}
+
+// Planning reports whether the session is in plan mode.
+func (g *Gate) Planning() bool {
+	if g == nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.plan
+}
+
 // Refusal is why a call may not go on, in words for the model.
 type Refusal struct {
 	Reason string // the effect of the call
@@ -106,6 +124,9 @@ func (g *Gate) check(ctx context.Context, env *tools.Env, by subagent, c tools.C
 	case v.Level != policy.Refused:
 		v = maybeDenied(v, title, rule)
 	}
+	if err := g.checkPlan(env, kind, v); err != nil {
+		return err
+	}
 	switch v.Level {
 	case policy.Runs:
 		return nil
@@ -127,10 +148,28 @@ func (g *Gate) check(ctx context.Context, env *tools.Env, by subagent, c tools.C
 	if g.passes(v) { // the question before this one was the same
 		return nil
 	}
-	if g.harmless(ctx, env, c, title, v) {
-		return nil
+	if !g.harmless(ctx, env, c, title, v) {
+		if err := g.ask(ctx, env, by, c, kind, title, v); err != nil {
+			return err
+		}
 	}
-	return g.ask(ctx, env, by, c, kind, title, v)
+	return g.checkPlan(env, kind, v) // the user may have changed the mode meanwhile
+}
+
+// checkPlan rejects actions in plan mode: those that require approval, whatever was approved
+// before, and those of calls that began in another mode. Actions that only read are checked
+// as in the other modes.
+func (g *Gate) checkPlan(env *tools.Env, kind tools.Kind, v policy.Verdict) error {
+	reads := kind == tools.KindRead || kind == tools.KindSearch || kind == tools.KindFetch || kind == tools.KindThink
+	switch {
+	case env.AnyMode || reads || v.Level == policy.Refused:
+		return nil
+	case env.Planning && v.Level == policy.Asks:
+		return refusal(v, tools.Rejected(v.Reason).Error())
+	case !env.Planning && g.Planning():
+		return refusal(v, tools.Rejected("began before that mode").Error())
+	}
+	return nil
 }
 
 // judgeLimit is how long a judgment may take before the user is asked.

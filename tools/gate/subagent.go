@@ -28,3 +28,6 @@ func (s subagent) Check(ctx context.Context, env *tools.Env, c tools.Call, kind 
 
 // Wait implements [tools.Approver].
 func (s subagent) Wait(ctx context.Context) (leave func(), err error) { return s.gate.Wait(ctx) }
+
+// Planning implements [tools.Approver].
+func (s subagent) Planning() bool { return s.gate.Planning() }

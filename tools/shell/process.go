@@ -64,7 +64,7 @@ type processLogOut struct {
 
 func processTool(c Config) tools.Tool {
 	return tools.New(tools.Tool{
-		Name: "process", Toolset: "terminal", RunsCommands: true, Replay: tools.ReplayedIf, Kind: tools.KindExecute,
+		Name: "process", Toolset: "terminal", RunsCommands: true, Plans: true, Replay: tools.ReplayedIf, Kind: tools.KindExecute,
 		ResultCap:   8 * outputLimit, // bytes: the output is cut by characters already
 		Description: strings.TrimSpace(processWords),
 		Title:       tools.Titled(func(in processIn) string { return strings.TrimSpace(string(in.Action) + " " + in.SessionID) }),
@@ -81,6 +81,9 @@ func process(ctx context.Context, env *callEnv, call tools.Call, in processIn) (
 	b, wrong := env.Processes.named(in)
 	if wrong != "" {
 		return tools.Fail("%s", wrong), nil
+	}
+	if env.Planning && !b.planned && (in.Action == "kill" || in.Action == "write" || in.Action == "submit") {
+		return tools.Result{}, tools.Rejected("command was started before that mode, so it may write")
 	}
 	switch in.Action {
 	case "log":

@@ -50,6 +50,7 @@ type processNews struct {
 type background struct {
 	id, command string
 	place       policy.Scope // where it was started
+	planned     bool         // it was started in plan mode, and writes nothing
 	watch       []string     // a line with one of these in it is told
 	began       time.Time
 	log         *processLog
@@ -127,7 +128,7 @@ func (p *Processes) start(ctx context.Context, env *callEnv, call tools.Call, c 
 		return nil, err
 	}
 	b := &background{
-		id: id, command: c.Text, place: c.place(ctx, env), watch: watch,
+		id: id, command: c.Text, place: c.place(ctx, env), planned: env.Planning, watch: watch,
 		began: time.Now(), keys: newKeyboard(c.pty), done: make(chan struct{}),
 	}
 	later := *env.Env

@@ -60,7 +60,7 @@ type startedOut struct {
 
 func terminalTool(c Config) tools.Tool {
 	return tools.New(tools.Tool{
-		Name: "terminal", Toolset: "terminal", RunsCommands: true, Replay: tools.ReplayedIf, Kind: tools.KindExecute,
+		Name: "terminal", Toolset: "terminal", RunsCommands: true, Plans: true, Replay: tools.ReplayedIf, Kind: tools.KindExecute,
 		ResultCap:   8 * outputLimit, // bytes: the output is cut by characters already
 		Description: strings.TrimSpace(terminalWords),
 		Title:       tools.Titled(func(in terminalIn) string { return "$ " + in.Command }),
@@ -74,6 +74,9 @@ func terminal(ctx context.Context, env *callEnv, call tools.Call, in terminalIn)
 	}
 	if wrong := in.check(env); wrong != "" {
 		return tools.Fail("%s", wrong), nil
+	}
+	if err := env.bounded(); err != nil {
+		return tools.Result{}, err
 	}
 	if err := env.Shell.ready(ctx); err != nil {
 		return tools.Result{}, err

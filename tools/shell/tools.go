@@ -6,6 +6,7 @@ package shell
 import (
 	"context"
 
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -26,9 +27,25 @@ type callEnv struct {
 	Config
 }
 
+// bounded returns an error if nothing keeps commands from writing in plan mode: there is no
+// sandbox, or commands run elsewhere.
+func (env *callEnv) bounded() error {
+	switch {
+	case !env.Planning:
+		return nil
+	case env.Shell.on != nil || env.Shell.broken != nil:
+		return tools.Rejected("session runs commands on another machine or in a container, where nothing keeps them from writing")
+	case !sandbox.Strict(env.Sandbox):
+		return tools.Rejected("session has no sandbox that keeps commands from writing")
+	}
+	return nil
+}
+
 // with returns a tool's function that gets the session's parts.
 func with[In any](c Config, run func(context.Context, *callEnv, tools.Call, In) (tools.Result, error)) func(context.Context, *tools.Env, tools.Call, In) (tools.Result, error) {
 	return func(ctx context.Context, env *tools.Env, call tools.Call, in In) (tools.Result, error) {
-		return run(ctx, &callEnv{env, c}, call, in)
+		own := c
+		own.Bounds = c.Bounds.For(env)
+		return run(ctx, &callEnv{env, own}, call, in)
 	}
 }

@@ -54,7 +54,7 @@ type extractor struct {
 
 func (x *extractor) tool() tools.Tool {
 	return tools.New(tools.Tool{
-		Name: "web_extract", Toolset: "web", Order: -30, Kind: tools.KindFetch, ReadOnly: true, ResultCap: extractedBytes,
+		Name: "web_extract", Toolset: "web", Order: -30, Kind: tools.KindFetch, ReadOnly: true, Network: true, ResultCap: extractedBytes,
 		Description: strings.TrimSpace(webExtractWords),
 		Title:       tools.Titled(extractTitle),
 		Script:      `(urls, char_limit=None) → results [{url, title, content, error}]`,

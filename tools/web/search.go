@@ -26,7 +26,7 @@ const (
 
 func searchWebTool(engine websearch.Engine, secrets *tools.Secrets) tools.Tool {
 	return tools.New(tools.Tool{
-		Name: "web_search", Toolset: "web", Order: -30, Kind: tools.KindFetch, ReadOnly: true,
+		Name: "web_search", Toolset: "web", Order: -30, Kind: tools.KindFetch, ReadOnly: true, Network: true,
 		Description: strings.TrimSpace(webSearchWords),
 		Title:       tools.Titled(func(in webSearchIn) string { return "Search the web for “" + in.Query + "”" }),
 		Script:      `(query, limit=5) → data.web [{url, title, description}]`,
