@@ -43,7 +43,7 @@ const (
 
 const (
 	gatherLimit = 2 * time.Second        // for git and the tree
-	firstWait   = 150 * time.Millisecond // that a first prompt waits for them
+	firstWait   = 500 * time.Millisecond // that a first prompt waits for them
 	laterWait   = 40 * time.Millisecond
 	fresh       = 2 * time.Second // so long a result is not gathered again
 )
@@ -57,6 +57,7 @@ type instance struct {
 
 	mu       sync.Mutex
 	gathered *gathered     // the last result; nil: none yet
+	tree     tree          // the last one, which is there before git has answered
 	done     chan struct{} // is closed when the running gather ends; nil: none runs
 	told     facts         // the facts that the model has; nil: see Environment
 	lost     bool          // the model may have lost told
@@ -111,11 +112,19 @@ func (x *instance) gather() (done <-chan struct{}) {
 	x.running.Go(func() {
 		ctx, cancel := context.WithTimeout(x.ctx, gatherLimit)
 		defer cancel()
-		g := &gathered{git: x.repo.read(ctx, x.session.Editor.Folders()), tree: readTree(ctx, x.session.Editor)}
+		var g gathered
+		var reading sync.WaitGroup
+		reading.Go(func() { g.git = x.repo.read(ctx, x.session.Editor.Folders()) })
+		t := readTree(ctx, x.session.Editor)
+		x.mu.Lock()
+		x.tree = t
+		x.mu.Unlock()
+		reading.Wait()
+		g.tree = t
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		g.at = time.Now()
-		x.gathered, x.done = g, nil
+		x.gathered, x.done = &g, nil
 		close(ended)
 	})
 	return ended
@@ -146,7 +155,7 @@ func (x *instance) latest(ctx context.Context) gathered {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.gathered == nil {
-		return gathered{git: gitState{branch: x.repo.branch(x.session.Editor.Folders())}}
+		return gathered{git: gitState{branch: x.repo.branch(x.session.Editor.Folders())}, tree: x.tree}
 	}
 	return *x.gathered
 }

@@ -144,7 +144,7 @@ func (f facts) whole(limit int) string {
 	text := fitted(lines, limit)
 	if tree := f[factFiles]; tree != "" {
 		if room := limit - tokens.Estimate(text) - 4; room > 10 {
-			text = strings.TrimPrefix(text+"\n"+factFiles+": "+joined(strings.Split(tree, "\n"), room), "\n")
+			text = strings.TrimPrefix(text+"\n"+factFiles+": "+filled(strings.Split(tree, "\n"), room), "\n")
 		}
 	}
 	return text
@@ -225,6 +225,23 @@ func joined(items []string, limit int) string {
 		text = longer
 	}
 	return text
+}
+
+// filled joins the entries of a tree as far as they fit: first the names in the workspace
+// folder, then those in the folders there.
+func filled(tree []string, limit int) string {
+	names, inside := make([]string, len(tree)), make([]string, len(tree))
+	for i, line := range tree {
+		names[i], inside[i], _ = strings.Cut(line, "\t")
+	}
+	used := tokens.Estimate(strings.Join(names, ", "))
+	for i, more := range inside {
+		if n := tokens.Estimate(more); more != "" && used+n <= limit {
+			names[i] += more
+			used += n
+		}
+	}
+	return joined(names, limit)
 }
 
 // cut shortens a value that is too long.

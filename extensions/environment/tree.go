@@ -24,7 +24,7 @@ const (
 // tree lists the files of a workspace.
 type tree struct {
 	top  []string // the names in the workspace folder, sorted
-	text string   // an entry on each line; a folder has its entries in braces
+	text string   // an entry on each line; after a folder's name, a tab and its entries in braces
 }
 
 // readTree lists the first workspace folder and the folders in it. It leaves out files
@@ -50,7 +50,7 @@ func readTree(ctx context.Context, files tools.Files) (t tree) {
 			inside, _ := w.list(filepath.Join(root, e.Name()), rules)
 			n := min(len(inside), mostFolder, left)
 			left -= n
-			line += braces(inside, n)
+			line += "\t" + braces(inside, n)
 		}
 		lines = append(lines, line)
 	}

@@ -2,7 +2,7 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 
 import { Hermes } from "./hermes";
-import { Diagnostic, DiagnosticsRequest, DiagnosticsResponse, Method } from "./protocol";
+import { Diagnostic, DiagnosticsRequest, DiagnosticsResponse, FileDiagnostics, Method } from "./protocol";
 
 /** Tools tell what they found in several steps: a quiet moment means that they are done. */
 const quiet = 150;
@@ -11,6 +11,7 @@ const quiet = 150;
 export function answerDiagnostics(hermes: Hermes): vscode.Disposable {
   const judged = new Judged();
   hermes.server.onRequest(Method.Diagnostics, async (q: DiagnosticsRequest): Promise<DiagnosticsResponse> => {
+    if (!q.uri) return { diagnostics: [], files: everything() };
     const uri = vscode.Uri.parse(q.uri);
     if (judged.has(uri)) {
       await news(uri, q.wait);
@@ -18,6 +19,14 @@ export function answerDiagnostics(hermes: Hermes): vscode.Disposable {
     return { diagnostics: vscode.languages.getDiagnostics(uri).map(told) };
   });
   return judged;
+}
+
+/** everything has the diagnostics of all files that have some. */
+function everything(): FileDiagnostics[] {
+  return vscode.languages
+    .getDiagnostics()
+    .filter(([, list]) => list.length > 0)
+    .map(([uri, list]) => ({ uri: uri.toString(), diagnostics: list.map(told) }));
 }
 
 /** Judged knows the kinds of files that some tool has reported on: only of these is there news to wait for. */

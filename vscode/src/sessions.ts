@@ -1,5 +1,7 @@
 import * as vscode from "vscode";
 
+import { editorState } from "./editorstate";
+
 import {
   CommandTypes,
   ContentBlock,
@@ -97,6 +99,7 @@ export class Sessions implements vscode.Disposable {
   /** Sends a prompt to the current session. If there is none, it creates one. */
   async prompt(prompt: ContentBlock[], meta?: Record<string, unknown>): Promise<PromptResponse> {
     const sessionId = await this.ensureSession();
+    await this.tellEditor();
     return this.turn(sessionId, () => this.server.request(Method.SessionPrompt, { sessionId, prompt, ...(meta && { _meta: meta }) }));
   }
 
@@ -108,7 +111,13 @@ export class Sessions implements vscode.Disposable {
   /** Runs a command that starts a turn in the current session, and waits until the turn ends. */
   async commandTurn<C extends keyof CommandTypes>(command: C, args: CommandArgs<C>): Promise<CommandResult<C>> {
     const sessionId = await this.ensureSession();
+    await this.tellEditor();
     return this.turn(sessionId, () => this.server.command(command, { ...args, sessionId, wait: true }));
+  }
+
+  /** Tells the server where the user works, for the prompt that follows. */
+  private async tellEditor(): Promise<void> {
+    await this.server.notify(Method.Editor, editorState());
   }
 
   /** Cancels the turns of the current session. */

@@ -157,6 +157,9 @@ function Connection:with(go_on, failed)
   end
 end
 
+--- Requests that may start a turn: before them, the server learns where the user works.
+local tells_editor = { [protocol.method.session_prompt] = true, ["workspace/executeCommand"] = true }
+
 ---@param method string
 ---@param params table
 ---@param done? fun(err: table?, result: any)
@@ -165,6 +168,9 @@ function Connection:request(method, params, done)
     local source = self.source
     if not (source and vim.api.nvim_buf_is_valid(source)) then
       source = 0
+    end
+    if tells_editor[method] then
+      compat.notify(client, protocol.method.editor, require("hermes.editorstate").now(self.source, client.offset_encoding))
     end
     compat.request(client, method, params, function(err, result)
       if done then

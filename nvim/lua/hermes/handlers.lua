@@ -46,6 +46,9 @@ function M.of(connection)
       end)
     end,
     [method.diagnostics] = function(_, params)
+      if not params.uri then
+        return require("hermes.editorstate").diagnostics(connection.client.offset_encoding)
+      end
       return await(function(answer)
         require("hermes.diagnostics").news(params, connection.client.offset_encoding, answer)
       end)
