@@ -1,0 +1,124 @@
+package code
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Recipes holds the parts of a Makefile or a package.json that can be read: shell code by target.
+type Recipes struct {
+	First    string              // the target that make runs if it is given none
+	Always   []string            // code that runs when the file is read
+	rules    map[string][]Recipe // by target
+	patterns []string            // targets with a %
+	vars     map[string]string   // of make
+}
+
+// Recipe is the code of a target with the targets that it needs.
+type Recipe struct{ Needs, Lines []string }
+
+const maxRules = 5000 // of one file
+
+// For returns the recipes for a target.
+func (f *Recipes) For(target string) []Recipe {
+	list := f.rules[target]
+	for _, pattern := range f.patterns {
+		if before, after, _ := strings.Cut(pattern, "%"); len(target) >= len(pattern)-1 && strings.HasPrefix(target, before) && strings.HasSuffix(target, after) {
+			list = append(list[:len(list):len(list)], f.rules[pattern]...)
+		}
+	}
+	return list
+}
+
+var (
+	makeSets    = lazily(`^(?:(?:export|override)\s+)*([^\s:=#]+?)\s*(?:[:?+]*|!)=\s*(.*)$`)
+	makeShell   = lazily(`!=\s*(.+)|\$[({]shell ([^()]*(?:\([^()]*\)[^()]*)*)`)
+	makeRule    = lazily(`^([^:]+)::?(.*)$`)
+	makeUse     = lazily(`\$(\([^()]*\)|\{[^{}]*\}|.)`)
+	recipeStart = "\t @-+"
+)
+
+// Makefile reads rules and plain assignments. Conditionals count as if all their branches
+// were taken.
+func Makefile(text string) *Recipes {
+	f := &Recipes{vars: map[string]string{}, rules: map[string][]Recipe{}}
+	var last []string // the targets that a recipe belongs to
+	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.HasPrefix(line, "\t") {
+			f.add(last, Recipe{Lines: []string{strings.TrimLeft(line, recipeStart)}})
+			continue
+		}
+		line, _, _ = strings.Cut(line, "#")
+		for _, m := range makeShell().FindAllStringSubmatch(line, -1) {
+			f.Always = append(f.Always, m[1]+m[2])
+		}
+		if m := makeSets().FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+			f.vars[m[1]] = m[2]
+		} else if m := makeRule().FindStringSubmatch(line); m != nil && len(f.rules) < maxRules {
+			needs, code, _ := strings.Cut(m[2], ";")
+			last = strings.Fields(f.Expand(m[1], nil))
+			f.add(last, Recipe{strings.Fields(f.Expand(strings.ReplaceAll(needs, "|", " "), nil)), []string{strings.TrimLeft(code, recipeStart)}})
+		}
+	}
+	return f
+}
+
+// add adds needs and lines to the rules for targets.
+func (f *Recipes) add(targets []string, rule Recipe) {
+	for _, target := range targets {
+		pattern := strings.Contains(target, "%")
+		if pattern && f.rules[target] == nil {
+			f.patterns = append(f.patterns, target)
+		}
+		if f.First == "" && !pattern && !strings.HasPrefix(target, ".") {
+			f.First = target
+		}
+		f.rules[target] = append(f.rules[target], rule)
+	}
+}
+
+// Manifest reads the scripts of package.json.
+func Manifest(text string) *Recipes {
+	var manifest struct {
+		Scripts map[string]string `json:"scripts"`
+	}
+	f := &Recipes{rules: map[string][]Recipe{}}
+	if json.Unmarshal([]byte(text), &manifest) != nil {
+		return f
+	}
+	for name, code := range manifest.Scripts {
+		f.rules[name] = []Recipe{{Lines: []string{manifest.Scripts["pre"+name], code, manifest.Scripts["post"+name]}}}
+	}
+	return f
+}
+
+// Expand fills in the variables of make that are known. Others become a variable of the shell
+// that is not.
+func (f *Recipes) Expand(text string, vars map[string]string) string {
+	if f.vars == nil {
+		return text
+	}
+	for range 8 {
+		size, more := len(text), false
+		text = makeUse().ReplaceAllStringFunc(text, func(use string) string {
+			name := strings.Trim(use[1:], "(){}")
+			val, known := vars[name]
+			if !known {
+				val, known = f.vars[name]
+			}
+			switch {
+			case use == "$$":
+				return "\x01"
+			case size > maxText || !known || len(use) == 2:
+				return "\x01{__unseen}"
+			}
+			size, more = size+len(val), true
+			return val
+		})
+		if !more {
+			break
+		}
+	}
+	return strings.ReplaceAll(text, "\x01", "$")
+}
