@@ -22,7 +22,6 @@ const (
 // tooLarge has the packages and types that are still above the limits, with their size.
 // A size may only shrink; remove an entry when it is below its limit.
 var tooLarge = map[string]int{
-	"tools/policy": 4475,
 }
 
 // TestSizes limits packages to 4,000 lines and types to 40 methods, without tests and

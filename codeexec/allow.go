@@ -7,6 +7,7 @@ import (
 	"errors"
 	"path/filepath"
 
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -34,7 +35,7 @@ func (r *Runner) allow(ctx context.Context, env *tools.Env, call tools.Call, pat
 	if allowed {
 		return nil
 	}
-	name := policy.Escape(r.cfg.Files.Name(path))
+	name := escape.Line(r.cfg.Files.Name(path))
 	verdict := policy.Verdict{
 		Level: policy.Asks, Keys: []string{"run " + name + " " + key[:16]},
 		Reason: "runs a Python of the workspace without a sandbox",

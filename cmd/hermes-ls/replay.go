@@ -15,9 +15,9 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 	"github.com/hermes-ls/hermes-ls/server/replay"
-	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 func replayCommand() *cobra.Command {
@@ -107,7 +107,7 @@ func playSession(ctx context.Context, name, from, keep string, c replay.Config) 
 // The folder would be copied, and the recorded commands could read the copy.
 func mayCopy(home, folder string) error {
 	refuse := func(why string) error {
-		return fmt.Errorf("the file names %s as its workspace, %s. Nothing was copied. Choose a folder with --workspace", policy.Escape(folder), why)
+		return fmt.Errorf("the file names %s as its workspace, %s. Nothing was copied. Choose a folder with --workspace", escape.Line(folder), why)
 	}
 	if !filepath.IsAbs(folder) {
 		return refuse("which is not an absolute path")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 	commands "github.com/hermes-ls/hermes-ls/tools/shell"
 
@@ -19,7 +20,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
-	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // terminalHost is the host of a session at a terminal. It writes the answer to out, and
@@ -182,7 +182,7 @@ func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (too
 	h.mu.Lock()
 	h.endLine()
 	if q.For != "" {
-		fmt.Fprintf(h.progress, "\nThe subagent “%s” asks:", policy.Escape(q.For))
+		fmt.Fprintf(h.progress, "\nThe subagent “%s” asks:", escape.Line(q.For))
 	}
 	remembering := ""
 	if q.Remember != "" {

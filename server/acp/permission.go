@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/tools"
-	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // AskPermission asks the client's user. It returns no decision for a dialogue that was
@@ -14,7 +14,7 @@ import (
 func (c *Client) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
 	id, title := q.Call.ID, q.Title
 	if q.Subagent != "" { // ids are unique in a session only
-		id, title = q.Subagent+"/"+id, q.Title+" (subagent: "+policy.Escape(q.For)+")"
+		id, title = q.Subagent+"/"+id, q.Title+" (subagent: "+escape.Line(q.For)+")"
 	}
 	request := acp.RequestPermissionRequest{
 		SessionID: q.SessionID,

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/tools"
-	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // Sink turns the events of a session into session/update.
@@ -146,7 +146,7 @@ const unnamedTitle = "Tool call without a name"
 
 func started(e agent.CallStarted) *acp.ToolCall {
 	return &acp.ToolCall{
-		SessionUpdate: acp.UpdateToolCall, ToolCallID: e.Call.ID, Title: policy.Shown(cmp.Or(e.Title, unnamedTitle)), Name: policy.Shown(e.Call.Name),
+		SessionUpdate: acp.UpdateToolCall, ToolCallID: e.Call.ID, Title: escape.Text(cmp.Or(e.Title, unnamedTitle)), Name: escape.Text(e.Call.Name),
 		Kind: acp.ToolKind(e.Kind), Status: acp.StatusPending,
 		Locations: locations(e.Locations), RawInput: input(e.Call.Args),
 	}
@@ -204,7 +204,7 @@ func contents(shown []tools.Content) (content []acp.ToolCallContent, places []ac
 	for _, c := range shown {
 		switch {
 		case c.Diff != nil:
-			content = append(content, acp.DiffContent(policy.Shown(c.Diff.Path), c.Diff.Old, c.Diff.New))
+			content = append(content, acp.DiffContent(escape.Text(c.Diff.Path), c.Diff.Old, c.Diff.New))
 		case c.Terminal != "":
 			content = append(content, acp.TerminalContent(c.Terminal))
 		case c.Text != "":
@@ -233,7 +233,7 @@ func innerCalls(shown []tools.Content) []*tools.Inner {
 func locations(places []tools.Location) []acp.ToolCallLocation {
 	var out []acp.ToolCallLocation
 	for _, p := range places {
-		if policy.Shown(p.Path) == p.Path && !strings.ContainsAny(p.Path, "\n\t") {
+		if escape.Text(p.Path) == p.Path && !strings.ContainsAny(p.Path, "\n\t") {
 			out = append(out, acp.ToolCallLocation(p))
 		}
 	}
@@ -269,7 +269,7 @@ func shown(value any) (any, bool) {
 	changed := false
 	switch v := value.(type) {
 	case string:
-		text := policy.Shown(v)
+		text := escape.Text(v)
 		return text, text != v
 	case []any:
 		for i := range v {
@@ -279,7 +279,7 @@ func shown(value any) (any, bool) {
 	case map[string]any:
 		for name, element := range v {
 			element, other := shown(element)
-			key := policy.Shown(name)
+			key := escape.Text(name)
 			if key != name {
 				delete(v, name)
 			}

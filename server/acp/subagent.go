@@ -8,11 +8,11 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/delegate"
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/tools"
-	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // subagents has the running subagents. Each is shown as a tool call of the parent's session,
@@ -45,7 +45,7 @@ func (s *sink) childStarted(e agent.ChildStarted) {
 	c := &subagent{Child: e.Child, id: "subagent-" + e.SessionID, open: map[string]string{}}
 	s.children[e.SessionID] = c
 	s.post(&acp.ToolCall{
-		SessionUpdate: acp.UpdateToolCall, ToolCallID: c.id, Title: policy.Shown("Subagent: " + line(e.Goal, 100)), Kind: acp.ToolKind("other"),
+		SessionUpdate: acp.UpdateToolCall, ToolCallID: c.id, Title: escape.Text("Subagent: " + line(e.Goal, 100)), Kind: acp.ToolKind("other"),
 		Status: acp.StatusInProgress, Meta: c.meta("running"),
 	})
 }

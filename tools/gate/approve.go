@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -42,7 +43,7 @@ func Approve(ctx context.Context, env *tools.Env, bounds tools.Bounds, call tool
 		return sandbox.Opening{}, err
 	}
 	if changed := judged.changed(); changed != "" {
-		return sandbox.Opening{}, errors.New("the command was refused: " + policy.Escape(bounds.Files.Name(changed)) + " was changed while the user was being asked about it; call again")
+		return sandbox.Opening{}, errors.New("the command was refused: " + escape.Line(bounds.Files.Name(changed)) + " was changed while the user was being asked about it; call again")
 	}
 	opening.Frozen = judged.frozen(verdict)
 	return opening, nil

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
@@ -185,7 +186,7 @@ func (g *Gate) harmless(ctx context.Context, env *tools.Env, c tools.Call, title
 	}
 	limited, stop := context.WithTimeout(ctx, judgeLimit)
 	defer stop()
-	if !g.cfg.Judge(limited, policy.Escape(title), v.Reason) || ctx.Err() != nil {
+	if !g.cfg.Judge(limited, escape.Line(title), v.Reason) || ctx.Err() != nil {
 		return false
 	}
 	if env.Progress != nil {
@@ -222,14 +223,14 @@ func (g *Gate) ask(ctx context.Context, env *tools.Env, by subagent, c tools.Cal
 	defer stop()
 	question := tools.Question{
 		SessionID: env.SessionID, Call: c, Kind: kind,
-		Title: policy.Escape(title), Reason: policy.Shown(v.Reason), Remember: strings.Join(v.Keys, " and "),
+		Title: escape.Line(title), Reason: escape.Text(v.Reason), Remember: strings.Join(v.Keys, " and "),
 		Alone: c.Args == nil,
 	}
 	if v.Once {
 		question.Remember = ""
 	}
 	if by.owner != "" {
-		question.SessionID, question.Subagent, question.For = by.owner, env.SessionID, policy.Escape(by.goal)
+		question.SessionID, question.Subagent, question.For = by.owner, env.SessionID, escape.Line(by.goal)
 	}
 	var unasked *Unasked
 	decision, err := g.cfg.Asker.AskPermission(waiting, question)
@@ -353,11 +354,11 @@ func unquoted(s string) string {
 
 // maybeDenied returns the verdict on what a rule may forbid: it asks in every mode.
 func maybeDenied(v policy.Verdict, title, rule string) policy.Verdict {
-	reason := fmt.Sprintf("has a part that cannot be seen, by which the rule %q (approvals.deny) may forbid it", policy.Escape(rule))
+	reason := fmt.Sprintf("has a part that cannot be seen, by which the rule %q (approvals.deny) may forbid it", escape.Line(rule))
 	if v.Level == policy.Asks {
 		reason = v.Reason + "; " + reason
 	}
-	v.Level, v.Reason, v.EveryMode, v.Keys = policy.Asks, reason, true, []string{policy.Escape(title)}
+	v.Level, v.Reason, v.EveryMode, v.Keys = policy.Asks, reason, true, []string{escape.Line(title)}
 	return v
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
@@ -66,7 +67,7 @@ func (p Places) review(ctx context.Context, env *tools.Env, call tools.Call, by 
 	}
 	var removed, failed []string
 	for i, err := range p.watch.Remove(ctx, unwanted) {
-		what := policy.Escape(unwanted[i].What)
+		what := escape.Line(unwanted[i].What)
 		if err != nil {
 			failed = append(failed, what+" ("+err.Error()+")")
 			continue
@@ -140,7 +141,7 @@ func (p Places) approved(ctx context.Context, env *tools.Env, call tools.Call, a
 	}
 	first := alike[0]
 	title, reason := "keep "+first.What+" in "+first.Path, first.What
-	verdict := policy.Verdict{Level: policy.Asks, EveryMode: true, Keys: []string{policy.Escape(first.Key)}}
+	verdict := policy.Verdict{Level: policy.Asks, EveryMode: true, Keys: []string{escape.Line(first.Key)}}
 	if len(alike) > mostShown && strings.HasPrefix(first.What, "the git ") {
 		return false
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
@@ -124,7 +125,7 @@ func (s *scripts) frozen(v policy.Verdict) map[string][]byte {
 	}
 	frozen := map[string][]byte{}
 	for path, f := range s.files {
-		wrote := slices.Contains(v.Commands, "write "+policy.Escape(path)) || slices.Contains(v.Commands, "write "+policy.Escape(f.real))
+		wrote := slices.Contains(v.Commands, "write "+escape.Line(path)) || slices.Contains(v.Commands, "write "+escape.Line(f.real))
 		if f.text != nil && !wrote && !f.own {
 			frozen[path] = f.text
 		}

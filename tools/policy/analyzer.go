@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -61,8 +63,8 @@ func (j *analyzer) source(src string, st *state, outer *call) {
 	c := outer
 	if c == nil {
 		c = &call{st: st}
-		if why := disguised(src); why != "" && unfit(src) == "" {
-			j.note(Asks, why, Escape(j.src))
+		if why := escape.Disguise(src); why != "" && unfit(src) == "" {
+			j.note(Asks, why, escape.Line(j.src))
 		}
 	}
 	if refusal := unfit(src); refusal != "" {
@@ -75,9 +77,9 @@ func (j *analyzer) source(src string, st *state, outer *call) {
 	defer j.leave()
 	file, err := parseShell(src)
 	if err != nil {
-		at := Escape(err.Error())
+		at := escape.Line(err.Error())
 		if e := new(syntax.ParseError); errors.As(err, e) {
-			at = fmt.Sprintf("line %d, column %d: %s", e.Pos.Line(), e.Pos.Col(), Escape(e.Text))
+			at = fmt.Sprintf("line %d, column %d: %s", e.Pos.Line(), e.Pos.Col(), escape.Line(e.Text))
 		}
 		j.refuse(c, unparsed+" as a shell command: "+at)
 		return
@@ -135,7 +137,7 @@ func unfit(src string) string {
 // enter counts one more step and level of nesting; false when there are too many.
 func (j *analyzer) enter() bool {
 	if j.depth >= maxDepth {
-		j.note(Asks, "is nested too deeply to be judged", Escape(j.src))
+		j.note(Asks, "is nested too deeply to be judged", escape.Line(j.src))
 		return false
 	}
 	if j.spent() {
@@ -182,16 +184,23 @@ func (j *analyzer) code(c *call, f field) {
 // subsource judges code that a command runs. Its findings have keys of their
 // own, unless the command is run by another one that changes their meaning, such as sudo.
 func (j *analyzer) subsource(text string, st *state, c *call) {
-	rememberAs := j.rememberAs
-	if j.rememberAs == "" && len(c.words) > 0 && programName(c.words[0].text) != c.name {
+	if slices.Contains(j.running, text) {
+		return // code that runs itself is judged once
+	}
+	defer j.wrapped(c)()
+	j.running = append(j.running, text)
+	j.source(text, st, c)
+	j.running = j.running[:len(j.running)-1]
+}
+
+// wrapped makes the key of a command that is run by another one that of all findings, until the
+// function that it returns is called.
+func (j *analyzer) wrapped(c *call) (end func()) {
+	before := j.rememberAs
+	if before == "" && len(c.words) > 0 && programName(c.words[0].text) != c.name {
 		j.rememberAs = j.key(c)
 	}
-	if !slices.Contains(j.running, text) { // code that runs itself is judged once
-		j.running = append(j.running, text)
-		j.source(text, st, c)
-		j.running = j.running[:len(j.running)-1]
-	}
-	j.rememberAs = rememberAs
+	return func() { j.rememberAs = before }
 }
 
 // callFunction judges the bodies of a function with its arguments in place.
@@ -267,7 +276,7 @@ func (j *analyzer) call(c *call) {
 // whether it is one.
 func runsMade(j *analyzer, c *call, f field) bool {
 	name := absolute(c.st, f.text)
-	made := j.written[cleanPath(name)]
+	made := j.written[paths.Clean(name)]
 	if !made.some || f.open() || name == "" {
 		return false
 	}
@@ -292,7 +301,7 @@ func interpreterOf(program, file, text string) string {
 	if !itself && (strings.HasSuffix(program, "sh") || contains("source .", program)) {
 		return program
 	}
-	if first := firstLine(text); strings.HasPrefix(first, "#!") {
+	if first, _, _ := strings.Cut(text, "\n"); strings.HasPrefix(first, "#!") {
 		words := strings.Fields(first[2:])
 		if len(words) > 1 && programName(words[0]) == "env" {
 			words = words[1:]

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
@@ -28,7 +29,6 @@ func shellCode(j *analyzer, c *call, f field) {
 
 // script judges a file that a shell or an interpreter runs.
 func (j *analyzer) script(c *call, f field) {
-	j.foreign = true
 	stream := strings.HasPrefix(f.text, "/dev/fd/") || strings.HasPrefix(f.text, "/proc/self/fd/")
 	if stream {
 		j.ranFiles(c, j.substFiles...)
@@ -126,7 +126,7 @@ func changeFolder(j *analyzer, c *call) {
 	default:
 		c.st.cwd = absolute(c.st, to.text)
 		if !strings.ContainsAny(c.st.cwd, unknown+fresh) {
-			c.st.cwd = cleanPath(c.st.cwd)
+			c.st.cwd = paths.Clean(c.st.cwd)
 		} else if strings.HasPrefix(c.st.cwd, unknown) {
 			c.st.cwd = unknown
 		}

@@ -1,8 +1,10 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
@@ -24,7 +26,7 @@ func git(j *analyzer, c *call) {
 		return
 	}
 	if len(o.list) > 0 { // for deny rules: the command without the options before its verb
-		j.saw(visible(render(append([]field{{text: "git"}}, o.rest...))))
+		j.saw(paths.Visible(render(append([]field{{text: "git"}}, o.rest...))))
 	}
 	g := &call{name: o.rest[0].text, args: o.rest[1:], words: c.words, st: st}
 	p = rules.Of("git " + g.name)
@@ -36,7 +38,7 @@ func git(j *analyzer, c *call) {
 	if !contains("init clone help version --version --help", g.name) && len(j.repository(st.cwd)) == 0 {
 		j.foreign = true // the settings of another repository may run programs
 	}
-	if cwd := cleanPath(st.cwd); !rules.In("git-harmless-outside", g.name) && len(j.scope.Roots) > 0 && st.cwd != "" && !strings.HasPrefix(cwd, unknown) && !j.scope.inside(cwd) && !j.scope.ownTemp(cwd) {
+	if cwd := paths.Clean(st.cwd); !rules.In("git-harmless-outside", g.name) && len(j.scope.Roots) > 0 && st.cwd != "" && !strings.HasPrefix(cwd, unknown) && !j.scope.places().Inside(cwd) && !j.scope.places().OwnTemp(cwd) {
 		j.ask(g, "changes a repository outside the workspace")
 	}
 	j.apply(g, p)
@@ -48,39 +50,15 @@ func (j *tracks) gitSetting(c *call, setting string) {
 	j.foreign = j.foreign || !rules.In("git-opens-setting", strings.ToLower(key))
 	if gitRuns(key, val) {
 		j.ranValue(c, strings.TrimPrefix(val, "!"))
-		j.ask(c, "has a git setting that runs programs ("+visible(key)+")")
+		j.ask(c, "has a git setting that runs programs ("+paths.Visible(key)+")")
 	}
 }
 
 // gitRuns tells whether a setting makes git run a program, or is not seen.
 func gitRuns(key, val string) bool {
-	key = strings.ToLower(key)
-	if strings.Contains(key, unknown) {
-		return true
-	}
-	if scheme, _, ok := strings.Cut(val, "::"); ok && !strings.ContainsAny(scheme, "/:.@ ") {
-		return true // an address that is a command
-	}
-	section, _, _ := strings.Cut(key, ".")
-	last := key[strings.LastIndexByte(key, '.')+1:]
-	switch {
-	case rules.In("git-section-runs", section):
-		return true
-	case section == "lfs":
-		return strings.Contains(key, "transfer") || strings.Contains(key, "extension")
-	case section == "pager":
-		return !contains("true false", val) && !harmlessHelper(val)
-	case section == "instaweb":
-		return contains("httpd browser modulepath", last)
-	case section == "sendemail" && last == "smtpserver":
-		return strings.ContainsAny(val, "/\\"+unknown)
-	case section == "protocol":
-		return last == "allow" && strings.Contains(key, "ext") || key == "protocol.allow"
-	}
-	if harmless := rules.Reason("git-helper-setting", last); harmless != "" {
-		return val != "" && !contains(harmless, val) && (harmless != "cat" || !harmlessHelper(val))
-	}
-	return rules.In("git-setting-runs", last) || rules.In("git-setting-runs", section+"."+last)
+	p := rules.Of("git -c")
+	t := newTerms(nil, &call{args: []field{{text: "--key=" + strings.ToLower(key)}, {text: "--value=" + val}}}, p)
+	return slices.ContainsFunc(p.Rules, func(r rules.Rule) bool { return t.all(r.When) })
 }
 
 // gitConfig judges a change of settings.
@@ -97,7 +75,7 @@ func gitConfig(j *analyzer, c *call) {
 		j.settings = union(j.settings, []string{strings.ToLower(key) + "=" + val})
 	}
 	if gitRuns(key, val) {
-		j.ask(c, "has a git setting that runs programs ("+visible(key)+")")
+		j.ask(c, "has a git setting that runs programs ("+paths.Visible(key)+")")
 		j.findings[len(j.findings)-1].settings = true
 	}
 }

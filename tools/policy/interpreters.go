@@ -54,7 +54,7 @@ func effects(j *analyzer, c *call, list []code.Effect) {
 func writesAny(j *analyzer, c *call, paths []string) {
 	for _, text := range paths {
 		for _, name := range []string{"/" + text, j.scope.Home + "/" + text} {
-			if a := j.scope.classify(name); a.level == Refused || a.settings {
+			if a := j.scope.places().Classify(name); a.Blocked || a.Settings {
 				j.accessed(c, name, a)
 				return
 			}
@@ -108,9 +108,4 @@ func sql(j *analyzer, c *call, text string) {
 	for _, reason := range code.Database(text) {
 		j.ask(c, reason)
 	}
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }

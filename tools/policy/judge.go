@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/tools/policy/code"
+	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
@@ -137,7 +138,7 @@ func (t *terms) holds(term string) bool {
 	case "device":
 		return anyArg(func(arg string) bool {
 			rest, ok := strings.CutPrefix(arg, "/dev/")
-			return ok && blockDevice(rest)
+			return ok && paths.BlockDevice(rest)
 		})
 	case "glob":
 		return slices.ContainsFunc(rest, func(a field) bool { return a.glob })
@@ -165,7 +166,7 @@ func (t *terms) do(r rules.Rule) bool {
 	j, c := t.j, t.c
 	switch r.Action {
 	case "asks":
-		j.ask(c, strings.ReplaceAll(r.Reason, "{}", visible(t.found)))
+		j.ask(c, strings.ReplaceAll(r.Reason, "{}", paths.Visible(t.found)))
 	case "refused":
 		j.refuse(c, r.Reason)
 	case "changes", "uploads", "deletes":

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
@@ -27,7 +29,7 @@ type opening struct {
 // and options that the rule files name, written out in full, do not.
 func (o *opening) knows(c *call) {
 	program := c.args[0].text
-	dir := path.Dir(slashes(program))
+	dir := path.Dir(paths.Slashes(program))
 	plain := !strings.Contains(program, "/") || dir == "/bin" || dir == "/usr/bin"
 	o.foreign = o.foreign || !plain || c.name != "git" && !opensWith(rules.Of(c.name), c.args[1:]) || rules.Any("loader", func(name string) bool {
 		_, set := c.st.get(name)
@@ -58,12 +60,12 @@ func Loads(variable, value string) bool {
 // open notes that the command itself writes a protected place: the folder of settings that
 // the path lies in, else the path.
 func (o *opening) open(name string) {
-	if marked(name) || o.elsewhere {
+	if paths.Marked(name) || o.elsewhere {
 		return
 	}
-	place := cleanPath(name)
+	place := paths.Clean(name)
 	parts := strings.Split(place, "/")
-	if i := slices.IndexFunc(parts, func(part string) bool { return rules.In("protected-folder", fold(part)) }); i >= 0 {
+	if i := slices.IndexFunc(parts, func(part string) bool { return rules.In("protected-folder", paths.Fold(part)) }); i >= 0 {
 		place = strings.Join(parts[:i+1], "/")
 	}
 	o.opens = union(o.opens, []string{place})
@@ -79,7 +81,7 @@ func (o *opening) openNamed(c *call, targets ...field) {
 		if t.glob {
 			name = name[:strings.LastIndexByte(name[:strings.IndexAny(name+"*", "*?[")], '/')+1]
 		}
-		if name != "" && o.scope.inside(cleanPath(name)) {
+		if name != "" && o.scope.places().Inside(paths.Clean(name)) {
 			o.open(name)
 		}
 	}
@@ -108,10 +110,10 @@ func (o *opening) opened() []string {
 
 // repository returns the git folders that git uses in a folder.
 func (o *opening) repository(dir string) []string {
-	if marked(dir) {
+	if paths.Marked(dir) {
 		return nil
 	}
-	dir = cleanPath(dir)
+	dir = paths.Clean(dir)
 	if o.scope.Repository != nil {
 		return o.scope.Repository(dir)
 	}
@@ -121,9 +123,9 @@ func (o *opening) repository(dir string) []string {
 // writes judges arguments as files that a command writes, creates or deletes.
 func (o *opening) writes(c *call, targets ...field) {
 	for t, name := range named(c, targets) {
-		a := o.scope.written(name)
-		if a.level == Runs && t.glob {
-			a = matches(name)
+		a := o.scope.places().Write(name)
+		if a.Reason == "" && t.glob {
+			a = paths.Matches(name)
 		}
 		o.accessed(c, name, a)
 		o.recordWrite(name)
@@ -133,7 +135,7 @@ func (o *opening) writes(c *call, targets ...field) {
 // protected judges targets only by names that are protected in every folder.
 func (o *opening) protected(c *call, targets ...field) {
 	for _, name := range named(c, targets) {
-		if a := o.scope.written(name); a.level == Refused || a.settings {
+		if a := o.scope.places().Write(name); a.Blocked || a.Settings {
 			o.accessed(c, name, a)
 		}
 		o.recordWrite(name)
@@ -141,15 +143,15 @@ func (o *opening) protected(c *call, targets ...field) {
 }
 
 // accessed records a judgement of a path, unless it runs.
-func (o *opening) accessed(c *call, name string, a access) {
-	if a.level == Runs {
+func (o *opening) accessed(c *call, name string, a paths.Access) {
+	if a.Reason == "" {
 		return
 	}
-	if a.settings && a.level == Asks {
+	if a.Settings && !a.Blocked {
 		o.open(name)
 	}
-	o.note(a.level, a.reason, o.key(c))
-	o.findings[len(o.findings)-1].settings = a.settings
+	o.note(levelOf(a), a.Reason, o.key(c))
+	o.findings[len(o.findings)-1].settings = a.Settings
 }
 
 // recordWrite keeps the path of a file that is written for deny rules, in the words
@@ -157,13 +159,13 @@ func (o *opening) accessed(c *call, name string, a access) {
 func (o *opening) recordWrite(name string) {
 	switch {
 	case o.elsewhere, strings.HasPrefix(name, unknown), strings.HasPrefix(name, fresh):
-	case marked(name):
-		o.saw("write " + visible(name))
+	case paths.Marked(name):
+		o.saw("write " + paths.Visible(name))
 	default:
-		name = cleanPath(name)
-		o.saw("write " + Escape(name))
+		name = paths.Clean(name)
+		o.saw("write " + escape.Line(name))
 		if o.scope.Resolve != nil {
-			o.saw("write " + Escape(o.scope.Resolve(name)))
+			o.saw("write " + escape.Line(o.scope.Resolve(name)))
 		}
 	}
 }
@@ -174,7 +176,7 @@ func (o *opening) destroys(c *call, deep bool, targets ...field) {
 		if strings.HasPrefix(name, unknown) || strings.HasPrefix(name, fresh) {
 			continue
 		}
-		if why := o.scope.protects(name, deep); why != "" {
+		if why := o.scope.places().Protects(name, deep); why != "" {
 			o.refuse(c, why)
 		}
 	}

@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/tools/policy/code"
+	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
@@ -105,13 +107,41 @@ func Command(src string, p Scope) Verdict {
 func Python(src string, p Scope) Verdict {
 	j := newAnalyzer(src, p)
 	c := &call{name: "python3", st: j.start()}
-	j.rememberAs = Escape(src)
+	j.rememberAs = escape.Line(src)
 	if len(src) > maxSource {
 		j.refuse(c, "is longer than 64 KB")
 	} else {
 		effects(j, c, code.Read("python", src, rules.Lookup))
 	}
 	return j.verdict()
+}
+
+// Write judges the writing of one file. The path is absolute, its links already
+// resolved as far as they could be; roots are the workspace's folders and
+// hermesHome is our own configuration.
+func Write(name string, roots []string, hermesHome string) Verdict {
+	key := "write " + escape.Line(name)
+	v := Verdict{Commands: []string{key}}
+	a := paths.Places{Roots: roots, HermesHome: hermesHome}.Write(name)
+	v.Level, v.Reason, v.EveryMode = levelOf(a), a.Reason, a.Settings
+	if v.Level == Asks {
+		v.Keys = []string{key}
+	}
+	return v
+}
+
+func levelOf(a paths.Access) Level {
+	switch {
+	case a.Blocked:
+		return Refused
+	case a.Reason != "":
+		return Asks
+	}
+	return Runs
+}
+
+func (p Scope) places() paths.Places {
+	return paths.Places{Roots: p.Roots, Temp: p.Temp, Home: p.Home, HermesHome: p.HermesHome, Resolve: p.Resolve}
 }
 
 // unparsed begins the reason of a command that does not parse.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -360,7 +361,7 @@ func TestPython(t *testing.T) {
 		if v.Level != c.level {
 			t.Errorf("%.80q: %s (%s), want %s", c.src, v.Level, v.Reason, c.level)
 		}
-		if c.level == Asks && !slices.Equal(v.Keys, []string{Escape(c.src)}) {
+		if c.level == Asks && !slices.Equal(v.Keys, []string{escape.Line(c.src)}) {
 			t.Errorf("%q: keys %q", c.src, v.Keys)
 		}
 	}

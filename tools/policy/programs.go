@@ -197,9 +197,9 @@ func copyFiles(j *analyzer, c *call) {
 // links judges the target of a link: a write through it must not avoid the checks of paths.
 func links(j *analyzer, c *call, target field) {
 	for _, name := range named(c, []field{target}) {
-		switch a := j.scope.written(name); a.level {
+		switch a := j.scope.places().Write(name); levelOf(a) {
 		case Refused:
-			j.refuse(c, a.reason)
+			j.refuse(c, a.Reason)
 		case Asks:
 			j.ask(c, "links to a place that is protected or outside the workspace")
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/tools/policy/code"
+	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
@@ -80,8 +81,8 @@ func runScripts(j *analyzer, c *call) {
 	case !known:
 		return
 	}
-	for root := inner.st.cwd; !marked(root); root = path.Dir(root) {
-		root = cleanPath(root)
+	for root := inner.st.cwd; !paths.Marked(root); root = path.Dir(root) {
+		root = paths.Clean(root)
 		file := path.Join(root, "package.json")
 		j.ran(inner, file)
 		if f := j.recipeFile(file, code.Manifest); f != nil {
@@ -89,7 +90,7 @@ func runScripts(j *analyzer, c *call) {
 			j.make(inner, f, nil, strings.Fields(scripts))
 			return
 		}
-		if root == path.Dir(root) || !j.scope.inside(path.Dir(root)) {
+		if root == path.Dir(root) || !j.scope.places().Inside(path.Dir(root)) {
 			return
 		}
 	}
@@ -97,10 +98,10 @@ func runScripts(j *analyzer, c *call) {
 
 // recipeFile returns the content of a file, or nil. Each file is read once.
 func (j *analyzer) recipeFile(name string, read func(text string) *code.Recipes) *code.Recipes {
-	if name == "" || j.scope.Read == nil || j.elsewhere || marked(name) {
+	if name == "" || j.scope.Read == nil || j.elsewhere || paths.Marked(name) {
 		return nil
 	}
-	name = cleanPath(name)
+	name = paths.Clean(name)
 	f, known := j.recipes.files[name]
 	if !known {
 		if text, ok := j.scope.Read(name); ok && len(text) <= 1<<20 {
@@ -128,10 +129,7 @@ func (j *analyzer) make(c *call, f *code.Recipes, vars map[string]string, target
 	if r.depth++; r.depth == 1 {
 		j.budget, r.spare = r.spare, j.budget
 	}
-	before, rememberAs := len(j.findings), j.rememberAs
-	if wrapped := len(c.words) > 0 && programName(c.words[0].text) != c.name; rememberAs == "" && wrapped {
-		j.rememberAs = j.key(c)
-	}
+	before, end := len(j.findings), j.wrapped(c)
 	inner := &call{name: c.name, words: c.words, st: &state{cwd: c.st.cwd}}
 	seen := map[string]bool{}
 	run := func(lines []string) {
@@ -151,7 +149,7 @@ func (j *analyzer) make(c *call, f *code.Recipes, vars map[string]string, target
 		}
 	}
 	run(f.Always)
-	j.rememberAs = rememberAs
+	end()
 	kept := j.findings[:before]
 	for _, found := range j.findings[before:] {
 		if found.level == Refused || found.settings || !rules.Contains("ordinary-in-recipes", found.reason) {

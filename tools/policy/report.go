@@ -3,9 +3,11 @@ package policy
 import (
 	"cmp"
 	"iter"
-	"path"
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 )
 
 // call is one simple command: a program and its arguments, perhaps run by
@@ -63,16 +65,16 @@ func (r *report) refuse(c *call, reason string) { r.note(Refused, reason, r.key(
 // known values filled in, and the folder if that is not the main one. If a part is not
 // known, it returns the whole source.
 func (r *report) key(c *call) string {
-	if len(c.words) == 0 || slices.ContainsFunc(c.words, func(w field) bool { return marked(w.text) }) {
+	if len(c.words) == 0 || slices.ContainsFunc(c.words, func(w field) bool { return paths.Marked(w.text) }) {
 		return r.whole()
 	}
-	return r.inFolder(c.st, Escape(render(c.words)))
+	return r.inFolder(c.st, escape.Line(render(c.words)))
 }
 
 // whole is the key of the whole source.
 func (r *report) whole() string {
 	if r.wholeKey == "" {
-		r.wholeKey = r.inFolder(r.start(), Escape(r.src))
+		r.wholeKey = r.inFolder(r.start(), escape.Line(r.src))
 	}
 	return r.wholeKey
 }
@@ -81,17 +83,17 @@ func (r *report) inFolder(st *state, key string) string {
 	if st == nil || len(r.scope.Roots) == 0 {
 		return key
 	}
-	if marked(st.cwd) {
+	if paths.Marked(st.cwd) {
 		if r.scope.Cwd == "" {
 			return key
 		}
 		return r.whole()
 	}
-	root, cwd := cleanPath(r.scope.Roots[0]), cleanPath(st.cwd)
+	root, cwd := paths.Clean(r.scope.Roots[0]), paths.Clean(st.cwd)
 	if cwd == root {
 		return key
 	}
-	return "cd " + Escape(quote(field{text: strings.TrimPrefix(cwd, root+"/")})) + " && " + key
+	return "cd " + escape.Line(quote(field{text: strings.TrimPrefix(cwd, root+"/")})) + " && " + key
 }
 
 // render writes words as a command.
@@ -105,11 +107,6 @@ func render(words []field) string {
 	return strings.Join(texts, " ")
 }
 
-// visible writes unknown parts as "$…".
-func visible(s string) string {
-	return Escape(strings.NewReplacer(unknown, "$…", fresh, "$…", number, "$…").Replace(s))
-}
-
 // saw keeps a text that deny rules match.
 func (r *report) saw(text string) { r.commands = union(r.commands, []string{text}) }
 
@@ -117,7 +114,7 @@ func (r *report) saw(text string) { r.commands = union(r.commands, []string{text
 // from the subcommand on, as in "npm --silent publish": without the options before it and
 // their possible values.
 func (r *report) record(c *call) {
-	add := func(args []field) { r.saw(visible(render(args))) }
+	add := func(args []field) { r.saw(paths.Visible(render(args))) }
 	add(c.args)
 	name, args := []field{{text: c.name}}, c.args[1:]
 	if c.args[0].text != c.name {
@@ -158,7 +155,7 @@ func absolute(st *state, name string) string {
 	if name == "" {
 		return ""
 	}
-	name = slashes(name)
+	name = paths.Slashes(name)
 	if name[0] == '/' || strings.HasPrefix(name, unknown) || strings.HasPrefix(name, fresh) || len(name) > 1 && name[1] == ':' {
 		return name
 	}
@@ -178,7 +175,3 @@ func named(c *call, args []field) iter.Seq2[field, string] {
 		}
 	}
 }
-
-func slashes(name string) string { return strings.ReplaceAll(name, `\`, "/") }
-
-func cleanPath(name string) string { return path.Clean(slashes(name)) }

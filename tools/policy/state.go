@@ -3,14 +3,15 @@ package policy
 import (
 	"maps"
 	"slices"
+
+	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 )
 
-// Marks stand in the text of a word for parts that cannot be known. They cannot come
-// from a source: NUL and control characters there become unknown.
+// Marks for parts of a text that cannot be known.
 const (
-	unknown = "\x00" // any text at all
-	fresh   = "\x01" // the path of a file that mktemp has just made
-	number  = "\x02" // a number, such as $! or $?, or a name of git's, which is no option either
+	unknown = paths.Unknown
+	fresh   = paths.Fresh
+	number  = paths.Number
 )
 
 var anything = field{text: unknown}

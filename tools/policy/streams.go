@@ -3,6 +3,7 @@ package policy
 import (
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -156,7 +157,7 @@ func (s shell) redirect(stmt *syntax.Stmt, r *syntax.Redirect) input {
 			return input{some: true, how: downloads}
 		}
 		if name := absolute(s.state, target); name != "" {
-			in := s.written[cleanPath(name)] // the command itself may have written it
+			in := s.written[paths.Clean(name)] // the command itself may have written it
 			in.files = []string{name}
 			return in
 		}

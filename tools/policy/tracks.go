@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
+	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 )
 
 // tracks follows the content of files: those that a command runs, and those that it makes.
@@ -51,10 +51,10 @@ func (t *tracks) ranInput(c *call) { t.ranFiles(c, t.stdin.files...) }
 // ranFiles notes files that a command runs, and those that the line has made them of.
 func (t *tracks) ranFiles(c *call, files ...string) {
 	for i := 0; i < len(files) && i < maxFiles; i++ {
-		file := cleanPath(files[i])
-		system := ofSystem(file) && !t.scope.inside(file)
+		file := paths.Clean(files[i])
+		system := paths.OfSystem(file) && !t.scope.places().Inside(file)
 		t.foreign = t.foreign || !system
-		if !marked(file) && !system && !under(file, "/dev") && !under(file, "/proc") && len(t.runFiles) < maxFiles {
+		if !paths.Marked(file) && !system && !paths.Under(file, "/dev") && !paths.Under(file, "/proc") && len(t.runFiles) < maxFiles {
 			t.runFiles = union(t.runFiles, []string{file})
 		}
 		t.bound(c, files[i])
@@ -71,7 +71,7 @@ func (t *tracks) makes(st *state, to field, from ...string) {
 // that is the file in the source.
 func (t *tracks) madeOf(file string) (from []string) {
 	for _, to := range slices.Sorted(maps.Keys(t.written)) {
-		if to == "/" || !under(file, to) {
+		if to == "/" || !paths.Under(file, to) {
 			continue
 		}
 		rest := strings.TrimPrefix(file[len(to):], "/")
@@ -92,10 +92,10 @@ func (t *tracks) madeOf(file string) (from []string) {
 // it is. A file that a command makes and then runs is judged like code that it runs at once.
 func (t *tracks) put(st *state, target field, in input, more bool) {
 	name := absolute(st, target.text)
-	if name == "" || marked(name) {
+	if name == "" || paths.Marked(name) {
 		return
 	}
-	name = cleanPath(name)
+	name = paths.Clean(name)
 	if in.how == "" && !in.known {
 		in = input{files: in.files}
 	}
@@ -106,7 +106,7 @@ func (t *tracks) put(st *state, target field, in input, more bool) {
 	case more && (old.how != "" || !in.some):
 		in = input{old.some, old.known, old.text, old.how, old.below, in.files}
 	}
-	in.files = slices.DeleteFunc(union(old.files, in.files), marked)
+	in.files = slices.DeleteFunc(union(old.files, in.files), paths.Marked)
 	if t.written == nil {
 		t.written = map[string]input{}
 	}
@@ -138,8 +138,8 @@ func (t *tracks) bind(v *Verdict) {
 		var named []string
 		for _, file := range files {
 			v.Once = v.Once || strings.Contains(file, unknown)
-			if !marked(file) && slices.Contains(t.runFiles, cleanPath(file)) {
-				named = append(named, cleanPath(file))
+			if !paths.Marked(file) && slices.Contains(t.runFiles, paths.Clean(file)) {
+				named = append(named, paths.Clean(file))
 			}
 		}
 		if len(named) == 0 {
@@ -151,11 +151,6 @@ func (t *tracks) bind(v *Verdict) {
 		slices.Sort(named)
 		v.KeyFiles[key] = named
 	}
-}
-
-// ofSystem tells whether a path lies where only an administrator writes.
-func ofSystem(name string) bool {
-	return !under(name, "/usr/local") && rules.Any("system-program-folder", func(dir string) bool { return under(name, dir) })
 }
 
 // scriptFiles are the names that a program tries for the script it is given.
@@ -195,7 +190,8 @@ func followed(files []string, p Scope) []string {
 		}
 		looked++
 		var more []string
-		first, name := firstLine(text), path.Base(cleanPath(files[i]))
+		first, _, _ := strings.Cut(text, "\n")
+		name := path.Base(paths.Clean(files[i]))
 		switch {
 		case strings.HasSuffix(name, ".py"):
 			more = imported(files[i], text)
@@ -227,7 +223,7 @@ func imported(script, text string) (files []string) {
 			}
 			for _, file := range moduleFiles(name) {
 				if path.Base(file) != "__main__.py" {
-					files = append(files, path.Join(path.Dir(slashes(script)), file))
+					files = append(files, path.Join(path.Dir(paths.Slashes(script)), file))
 				}
 			}
 		}

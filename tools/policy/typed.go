@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -14,7 +16,7 @@ import (
 // commands.
 func Typed(command, text string, p Scope) Verdict {
 	text = strings.TrimRight(text, "\x00\x03\x04\r\n")
-	key := "type into " + Escape(command)
+	key := "type into " + escape.Line(command)
 	worst := Verdict{}
 	for i, name := range readers(command, p) {
 		if v := typedInto(name, text, key, p); i == 0 || v.Level > worst.Level {
@@ -52,7 +54,7 @@ func readers(command string, p Scope) (names []string) {
 
 func typedInto(name, text, key string, p Scope) Verdict {
 	asks := func(why string) Verdict {
-		return Verdict{Level: Asks, Reason: why, Keys: []string{key + ": " + Escape(text)}, Commands: []string{visible(Escape(text))}}
+		return Verdict{Level: Asks, Reason: why, Keys: []string{key + ": " + escape.Line(text)}, Commands: []string{paths.Visible(escape.Line(text))}}
 	}
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7F }) && !rules.In("names-only", name) {
 		return asks("types control characters, which edit what was typed before")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -20,9 +21,6 @@ type field struct {
 
 // open tells whether the argument may begin with anything, and so be an option.
 func (f field) open() bool { return strings.HasPrefix(f.text, unknown) }
-
-// marked reports whether parts of a text are not known.
-func marked(text string) bool { return strings.ContainsAny(text, unknown+fresh+number) }
 
 // seen tells whether the whole argument is known.
 func (f field) seen() bool { return !strings.ContainsAny(f.text, unknown+fresh+number) && !f.glob }
@@ -387,7 +385,7 @@ func (s shell) output(stmt *syntax.Stmt) field {
 		return field{text: s.pwd()}
 	case "mktemp":
 		for _, a := range s.expand(c.Args[1:]) {
-			own := a.seen() && (a.text == "--tmpdir" || s.scope.ownTemp(a.text))
+			own := a.seen() && (a.text == "--tmpdir" || s.scope.places().OwnTemp(a.text))
 			if !own && (!a.seen() || strings.Contains(a.text, "/") || strings.HasPrefix(a.text, "-p") || strings.HasPrefix(a.text, "--tmp")) {
 				return anything
 			}
@@ -399,7 +397,7 @@ func (s shell) output(stmt *syntax.Stmt) field {
 		}
 	case "dirname":
 		if o := parse(&rules.Program{}, s.expand(c.Args[1:])); len(o.rest) == 1 && len(o.list) == 0 && o.rest[0].seen() && o.rest[0].text != "" {
-			return field{text: path.Dir(slashes(o.rest[0].text))}
+			return field{text: path.Dir(paths.Slashes(o.rest[0].text))}
 		}
 	}
 	return anything

@@ -14,6 +14,7 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
@@ -209,7 +210,7 @@ func asFish(text string, v policy.Verdict) policy.Verdict {
 		return v
 	}
 	return policy.Verdict{
-		Level: policy.Asks, EveryMode: true, Commands: v.Commands, Keys: []string{policy.Escape(text)},
+		Level: policy.Asks, EveryMode: true, Commands: v.Commands, Keys: []string{escape.Line(text)},
 		Reason: "is written in fish's own way, which cannot be judged",
 	}
 }

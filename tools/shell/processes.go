@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
@@ -327,7 +328,7 @@ func (b *background) tellWatched(p *Processes) {
 	if b.unsaid > len(b.untold) {
 		text += fmt.Sprintf("\n(the last %d of them)", len(b.untold))
 	}
-	p.add(processNews{b, false, text}, "wrote: "+policy.Escape(b.untold[len(b.untold)-1]))
+	p.add(processNews{b, false, text}, "wrote: "+escape.Line(b.untold[len(b.untold)-1]))
 	b.untold, b.unsaid = nil, 0
 }
 
@@ -337,7 +338,7 @@ func (p *Processes) add(n processNews, brief string) {
 	p.news = append(p.news, n)
 	p.mu.Unlock()
 	if p.tell != nil && p.ctx.Err() == nil {
-		p.tell(fmt.Sprintf("Background process %s (%s) %s", n.of.id, tools.OneLine(policy.Escape(n.of.command), 80), brief))
+		p.tell(fmt.Sprintf("Background process %s (%s) %s", n.of.id, tools.OneLine(escape.Line(n.of.command), 80), brief))
 	}
 }
 

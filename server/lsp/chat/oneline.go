@@ -3,7 +3,7 @@ package chat
 import (
 	"strings"
 
-	"github.com/hermes-ls/hermes-ls/tools/policy"
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 )
 
 // OneLine shortens text to one line of at most limit characters. Characters that are
@@ -12,7 +12,7 @@ func OneLine(text string, limit int) string {
 	if len(text) > 8*limit { // enough for so many characters, however long they are
 		text = text[:8*limit]
 	}
-	text = policy.Shown(strings.Join(strings.Fields(text), " "))
+	text = escape.Text(strings.Join(strings.Fields(text), " "))
 	if r := []rune(text); len(r) > limit {
 		return string(r[:limit-1]) + "…"
 	}

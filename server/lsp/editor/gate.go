@@ -7,7 +7,7 @@ import (
 
 	lsp "go.lsp.dev/protocol"
 
-	"github.com/hermes-ls/hermes-ls/tools/policy"
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 )
 
 // flushLimit is the time that a question waits for the chats to show the text before it.
@@ -97,9 +97,9 @@ func (e *Editor) Choose(ctx context.Context, params *lsp.ShowMessageRequestParam
 	if err != nil {
 		return err
 	}
-	shown := lsp.ShowMessageRequestParams{Type: params.Type, Message: policy.Shown(params.Message)}
+	shown := lsp.ShowMessageRequestParams{Type: params.Type, Message: escape.Text(params.Message)}
 	for _, a := range params.Actions {
-		shown.Actions = append(shown.Actions, lsp.MessageActionItem{Title: policy.Shown(a.Title)})
+		shown.Actions = append(shown.Actions, lsp.MessageActionItem{Title: escape.Text(a.Title)})
 	}
 	if err := e.Question(ctx, lsp.MethodWindowShowMessageRequest, &shown, chosen); err != nil {
 		return err

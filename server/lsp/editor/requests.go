@@ -10,7 +10,7 @@ import (
 	"go.lsp.dev/jsonrpc2"
 	lsp "go.lsp.dev/protocol"
 
-	"github.com/hermes-ls/hermes-ls/tools/policy"
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 )
 
 // AnswerLimit is how long a request to the editor may stay without an answer if it asks the
@@ -163,7 +163,7 @@ func (e *Editor) Notify(name string, params any) {
 // Show shows a message. Characters that are invisible or control a terminal are written as
 // their code.
 func (e *Editor) Show(kind lsp.MessageType, format string, args ...any) {
-	e.Notify(lsp.MethodWindowShowMessage, &lsp.ShowMessageParams{Type: kind, Message: policy.Shown(fmt.Sprintf(format, args...))})
+	e.Notify(lsp.MethodWindowShowMessage, &lsp.ShowMessageParams{Type: kind, Message: escape.Text(fmt.Sprintf(format, args...))})
 }
 
 // send sends a message that is no response.

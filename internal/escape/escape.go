@@ -1,21 +1,24 @@
-package policy
+// Package escape writes texts so that a reader sees all of them.
+package escape
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
 
 // escapable splits a text into long padding, words, and single characters.
-var escapable = lazily(` {16,}|\n{16,}|\t{16,}|\pL+|(?s:.)`)
+var escapable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` {16,}|\n{16,}|\t{16,}|\pL+|(?s:.)`) })
 
-// Escape writes s so that the user sees all of it, on one line: line ends become
+// Line writes s so that the user sees all of it, on one line: line ends become
 // ⏎, tabs ⇥, and characters that a screen would hide, reorder or show as others
 // become their numbers, ⟨U+202E⟩, or for bytes that are no text ⟨0xFF⟩. Padding is
 // counted, ⟨40 spaces⟩. Two different texts never look the same: the signs used
 // here are themselves written by number.
-func Escape(s string) string {
+func Line(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) && !strings.Contains(s, strings.Repeat(" ", 16)) {
 		return s
 	}
@@ -35,9 +38,9 @@ func Escape(s string) string {
 	})
 }
 
-// Shown writes s for a place that keeps line ends and tabs, such as the arguments of a
+// Text writes s for a place that keeps line ends and tabs, such as the arguments of a
 // call: control characters, invisible ones and those that reorder text become their numbers.
-func Shown(s string) string {
+func Text(s string) string {
 	return numbered(s, func(r, last rune) bool { return r != '\n' && r != '\t' && invisible(r, last) })
 }
 
@@ -63,14 +66,14 @@ func numbered(s string, choose func(r, last rune) bool) string {
 	return b.String()
 }
 
-// disguised returns why a source hides a part from the reader. If it does not, it returns "".
-func disguised(src string) string {
+// Disguise returns why a source hides a part from the reader. If it does not, it returns "".
+func Disguise(src string) string {
 	switch {
 	case strings.ContainsFunc(src, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7F }):
 		return "contains control characters"
 	case !utf8.ValidString(src):
 		return "contains bytes that are no text"
-	case Shown(src) != src:
+	case Text(src) != src:
 		return "contains invisible characters"
 	}
 	return ""
@@ -84,7 +87,7 @@ func alike(r rune) bool {
 var disguises = [][2]rune{
 	{0x300, 0x36F}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}, {0x180B, 0x180F}, {0xE0100, unicode.MaxRune}, // marks
 	{0xFF00, 0xFFEF}, {0x1D400, 0x1D7FF}, {0x2100, 0x214F}, // full-width, mathematical and letter-like forms
-	{'⟨', '⟩'}, {'⏎', '⏎'}, {'⇥', '⇥'}, {utf8.RuneError, utf8.RuneError}, // signs of Escape
+	{'⟨', '⟩'}, {'⏎', '⏎'}, {'⇥', '⇥'}, {utf8.RuneError, utf8.RuneError}, // signs of Line
 	{0x115F, 0x1160}, {0x3164, 0x3164}, {0x2800, 0x2800}, // letters and patterns that are blank
 	{0x2024, 0x2025}, {0x2027, 0x2027}, {0x2044, 0x2044}, {0x2215, 0x2216}, {0x29F5, 0x29F5}, {0x29F8, 0x29F8}, // dots and slashes
 	{0x037E, 0x037E}, {0xA789, 0xA789}, {0x2236, 0x2236}, {0x01C3, 0x01C3}, // signs that pass for ASCII

@@ -1,4 +1,4 @@
-package policy
+package escape
 
 import (
 	"regexp"
@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestEscape(t *testing.T) {
+func TestLine(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"":                                  "",
@@ -30,13 +30,13 @@ func TestEscape(t *testing.T) {
 		"\U000e0041":                        "⟨U+E0041⟩",
 		"x" + strings.Repeat(" ", 15) + "y": "x" + strings.Repeat(" ", 15) + "y",
 	} {
-		if got := Escape(in); got != want {
-			t.Errorf("Escape(%q) = %q, want %q", in, got, want)
+		if got := Line(in); got != want {
+			t.Errorf("Line(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
 
-// unescape undoes Escape, which shows that nothing is lost.
+// unescape undoes Line, which shows that nothing is lost.
 func unescape(s string) string {
 	s = regexp.MustCompile(`⟨[^⟩]*⟩|⏎|⇥`).ReplaceAllStringFunc(s, func(m string) string {
 		switch m {
@@ -61,15 +61,15 @@ func unescape(s string) string {
 	return s
 }
 
-func FuzzEscape(f *testing.F) {
+func FuzzLine(f *testing.F) {
 	f.Add("a\nb\u202e\xff⟨" + strings.Repeat(" ", 20))
 	f.Fuzz(func(t *testing.T, s string) {
-		got := Escape(s)
+		got := Line(s)
 		if !utf8.ValidString(got) || strings.ContainsAny(got, "\n\t\r\x1b\x00") {
-			t.Errorf("Escape(%q) = %q", s, got)
+			t.Errorf("Line(%q) = %q", s, got)
 		}
 		if back := unescape(got); back != s {
-			t.Errorf("Escape(%q) = %q, which reads as %q", s, got, back)
+			t.Errorf("Line(%q) = %q, which reads as %q", s, got, back)
 		}
 	})
 }
