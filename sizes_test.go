@@ -21,8 +21,7 @@ const (
 
 // tooLarge has the packages and types that are still above the limits, with their size.
 // A size may only shrink; remove an entry when it is below its limit.
-var tooLarge = map[string]int{
-}
+var tooLarge = map[string]int{}
 
 // TestSizes limits packages to 4,000 lines and types to 40 methods, without tests and
 // generated files.

@@ -323,28 +323,6 @@ func (t *terms) commandOf(what []string) []field {
 	return nil
 }
 
-// changes applies a rule about the first words of a command.
-func (t *terms) changes(r rules.Rule) bool {
-	words := verbsOf(t.c.args)
-	if r.Action == "deletes" { // options are words, too
-		words = words[:0]
-		for i, a := range t.c.args {
-			value := a.option() && !contains("-E -C", a.text) || i > 0 && t.c.args[i-1].option() && t.c.args[i-1].text != "-E"
-			words = append(words, verb{text: a.text, value: value})
-		}
-	} else if onlyShows(t.c.args, rules.Reason("also-shows", t.c.name)) {
-		return false
-	}
-	for _, pattern := range r.What {
-		parts := strings.Fields(pattern)
-		if begins(words, parts) && !(r.Action == "uploads" && fetches(words[len(parts):])) {
-			t.j.ask(t.c, r.Reason)
-			return true
-		}
-	}
-	return false
-}
-
 // operands returns the operands of an action.
 func (t *terms) operands(what []string) (list []field) {
 	rest := t.o.rest

@@ -1,14 +1,28 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
-// fetches tells whether the operands of a copy are an address and a file here.
-func fetches(operands []verb) bool {
-	return len(operands) > 1 && strings.Contains(operands[0].text, "://") && !strings.Contains(operands[1].text, ":") && !strings.Contains(operands[1].text, unknown)
+// changes applies a rule about the first words of a command. It does not apply if the command
+// only shows its effect, or only copies from an address to here.
+func (t *terms) changes(r rules.Rule) bool {
+	if r.Action != "deletes" && onlyShows(t.c.args, rules.Reason("also-shows", t.c.name)) {
+		return false
+	}
+	for _, pattern := range r.What {
+		rest, ok := begins(t.c.args, 0, strings.Fields(pattern))
+		rest = slices.DeleteFunc(slices.Clone(rest), field.option)
+		fetches := r.Action == "uploads" && len(rest) > 1 && strings.Contains(rest[0].text, "://") && !strings.ContainsAny(rest[1].text, ":"+unknown)
+		if ok && !fetches {
+			t.j.ask(t.c, r.Reason)
+			return true
+		}
+	}
+	return false
 }
 
 // onlyShows reports whether a command only prints help or shows its effect. If another option
@@ -35,37 +49,23 @@ func onlyShows(args []field, also string) bool {
 	return shows
 }
 
-// verb is one word of a command that is not an option.
-type verb struct {
-	text  string
-	value bool // it may be the value of the option before it
-}
-
-// verbsOf returns the words of a command without its options.
-func verbsOf(args []field) (words []verb) {
-	for i := 0; i < len(args) && args[i].text != "--"; i++ {
-		if !args[i].option() {
-			words = append(words, verb{args[i].text, i > 0 && args[i-1].option() && !strings.Contains(args[i-1].text, "=")})
-		}
-	}
-	return words
-}
-
-// begins reports whether words begin with those of a pattern. A word that may be the value
-// of an option may be skipped.
-func begins(words []verb, pattern []string) bool {
+// begins reports whether arguments begin with the words of a pattern, from one on, and returns those
+// behind them. Options and words that may be their values are skipped.
+func begins(args []field, i int, pattern []string) (rest []field, ok bool) {
 	switch {
 	case len(pattern) == 0:
-		return true
-	case len(words) == 0:
-		return false
-	case words[0].value && begins(words[1:], pattern):
-		return true
+		return args[i:], true
+	case i == len(args) || args[i].text == "--":
+		return nil, false
+	case args[i].option() || i > 0 && args[i-1].option() && !strings.Contains(args[i-1].text, "="):
+		if rest, ok = begins(args, i+1, pattern); ok {
+			return rest, true
+		}
 	}
 	before, after, star := strings.Cut(pattern[0], "*")
-	text := words[0].text
+	text := args[i].text
 	if !star && text != before || star && (len(text) < len(pattern[0])-1 || !strings.HasPrefix(text, before) || !strings.HasSuffix(text, after)) {
-		return false
+		return nil, false
 	}
-	return begins(words[1:], pattern[1:])
+	return begins(args, i+1, pattern[1:])
 }
