@@ -76,6 +76,9 @@ func (h *terminalHost) Event(e agent.Event) {
 		if e.Result.IsError {
 			fmt.Fprintf(h.progress, "✗ %s: %s\n", e.Call.Name, e.Result.JSON)
 		}
+	case agent.TurnSummary:
+		h.endLine()
+		fmt.Fprintf(h.progress, "%s\n", e.Text)
 	case agent.Notice:
 		h.endLine()
 		fmt.Fprintf(h.progress, "%s\n", e.Text)
@@ -157,6 +160,8 @@ func jsonEvent(e agent.Event) map[string]any {
 		return map[string]any{"type": "usage", "requests": e.Requests, "total": e.Total, "used": e.Used, "window": e.Window}
 	case agent.TitleChanged:
 		return map[string]any{"type": "title", "title": e.Title}
+	case agent.TurnSummary:
+		return map[string]any{"type": "summary", "brief": e.Brief, "text": e.Text}
 	case agent.Notice:
 		return map[string]any{"type": "notice", "text": e.Text}
 	case agent.Compaction:

@@ -220,6 +220,21 @@ func (x *Instance) ChangedFiles(ctx context.Context) ([]string, error) {
 	return paths, err
 }
 
+// ChangedSince returns the files that were changed in checkpoints that began at a time or
+// later. If checkpoints are off, it returns none.
+func (x *Instance) ChangedSince(ctx context.Context, since time.Time) (paths []string, err error) {
+	if x.keeper == nil {
+		return nil, nil
+	}
+	all, err := x.keeper.List(ctx)
+	for _, c := range all {
+		if !c.Created.Before(since) {
+			paths = append(paths, c.Files...)
+		}
+	}
+	return paths, err
+}
+
 // names returns paths for users: relative to the working directory where possible.
 func (x *Instance) names(paths []string) []string {
 	names := make([]string, len(paths))

@@ -72,6 +72,8 @@ func (s *sink) Event(e agent.Event) {
 		s.childEvent(e)
 	case agent.ChildEnded:
 		s.childEnded(e)
+	case agent.TurnSummary:
+		s.notice(e.Text)
 	case agent.Notice:
 		s.notice(e.Text)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/instructions"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/shell"
+	"github.com/hermes-ls/hermes-ls/extensions/verify"
 	"github.com/hermes-ls/hermes-ls/extensions/web"
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -42,6 +43,7 @@ func Features(s *server.Service) []server.Feature {
 	return []server.Feature{
 		{Extension: instructions.New(s.Home), Section: persona},
 		{Core: mcpServers(s), Settings: mcp.Settings(), Section: servers, Commands: mcp.Table},
+		{Core: checks, Settings: verify.Section()}, // before the checkpoints: its turn begins first
 		{
 			Core: restorePoints(kept), Settings: checkpoints.Section(), Section: restoreLimits, Commands: checkpoints.Table,
 			Shutdown: kept.Close, Deleted: kept.Forget,
@@ -101,6 +103,17 @@ func restorePoints(kept *checkpoint.Store) func(*server.Core) extension.Extensio
 			},
 		})
 	}
+}
+
+// checks asks the checkpoints which files commands have changed.
+func checks(c *server.Core) extension.Extension {
+	return verify.New(func(ctx context.Context, since time.Time) ([]string, error) {
+		kept, ok := extension.Find[*checkpoints.Instance](c.Extensions())
+		if !ok {
+			return nil, nil
+		}
+		return kept.ChangedSince(ctx, since)
+	})
 }
 
 // busy reports whether a command in the background runs.

@@ -82,6 +82,7 @@ type progress struct {
 	line  string    // the progress of the running call, in place of all else
 	open  []agent.CallStarted
 	calls int
+	brief string // of the turn's summary
 	end   string
 }
 
@@ -131,6 +132,8 @@ func (p *progress) Event(e agent.Event) {
 	case agent.CallEnded:
 		p.calls++
 		p.callEnded(e.Call.ID)
+	case agent.TurnSummary:
+		p.brief = e.Brief
 	case agent.Notice:
 		p.say(chat.OneLine(e.Text, 80), false)
 	case agent.Compaction:
@@ -204,6 +207,9 @@ func (p *progress) finish(end string) {
 	p.end = end
 	if p.calls > 0 {
 		p.end += " · " + counted(p.calls)
+	}
+	if p.brief != "" {
+		p.end += " · " + p.brief
 	}
 	p.mu.Unlock()
 	close(p.stop)

@@ -67,6 +67,8 @@ func (a *Answer) Event(e agent.Event) {
 		return
 	case agent.CallEnded:
 		a.composer.item(callLine(a.titles[e.Call.ID], e.Call, e.Result))
+	case agent.TurnSummary:
+		a.composer.note("> " + OneLine(e.Text, 300))
 	case agent.Notice:
 		a.composer.note("> " + OneLine(e.Text, 300))
 	case agent.Compaction:

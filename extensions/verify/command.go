@@ -1,0 +1,139 @@
+package verify
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// wrappers run the command that follows them, after options and so many arguments.
+var wrappers = map[string]int{
+	"env": 0, "time": 0, "nice": 0, "ionice": 0, "command": 0, "exec": 0, "stdbuf": 0, "xvfb-run": 0, "sudo": 0, "nohup": 0,
+	"timeout": 1, "npx": 0, "bunx": 0, "pnpx": 0, "uvx": 0, "pipx": 1, "uv": 1, "poetry": 1, "pipenv": 1, "hatch": 1, "pdm": 1, "rye": 1, "bundle": 1,
+}
+
+// checkers check a project with any arguments.
+var checkers = wordSet(`pytest py.test tox nox ruff mypy pyright flake8 pylint bandit golangci-lint staticcheck gotestsum
+	jest vitest mocha ava tap eslint tsc vue-tsc playwright cypress biome stylelint rspec rubocop minitest phpunit phpstan psalm pest
+	ctest shellcheck shfmt luacheck busted stylua hadolint yamllint markdownlint ktlint detekt swiftlint`)
+
+// subcommands are the words after a program that make it a check.
+var subcommands = map[string]map[string]bool{
+	"go": wordSet("test vet build"), "cargo": wordSet("test check clippy build nextest fmt"), "deno": wordSet("test lint check"),
+	"node": wordSet("--test"), "dotnet": wordSet("test build"), "swift": wordSet("test build"), "mix": wordSet("test credo dialyzer compile"),
+	"mvn": wordSet("test verify package install compile"), "mvnw": wordSet("test verify package install compile"), "zig": wordSet("test build"),
+	"bazel": wordSet("test build"), "stack": wordSet("test build"), "cabal": wordSet("test build"), "sbt": wordSet("test compile"),
+	"meson": wordSet("test"), "flutter": wordSet("test analyze"), "dart": wordSet("test analyze"), "php": wordSet("artisan"), "composer": wordSet("test"),
+	"prettier": wordSet("--check -c"), "black": wordSet("--check"), "isort": wordSet("--check"), "gofmt": wordSet("-l -d"),
+}
+
+// runners run a task of the project by its name.
+var runners = wordSet("make gmake just task mage rake rails npm pnpm yarn bun gradle gradlew ninja turbo nx lerna grunt gulp ant")
+
+// task is the name of a task that checks.
+var task = regexp.MustCompile(`(?i)^:?(?:\w+:)*(t|tests?|checks?|lints?|vet|typecheck|type-check|types|tsc|verify|ci|unit|units|e2e|integration|build|compile|spec)([:._/-].*)?$|[:._-](tests?|checks?|lint)$`)
+
+// script is the name of a program of the project that checks.
+var script = regexp.MustCompile(`(?i)^(run[-_]?)?(tests?|checks?|lint|verify|ci)([-_.].*)?$|[-_](tests?|checks?|lint)(\.\w+)?$`)
+
+func wordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
+}
+
+// checksIn returns the commands of a shell line that check a project: those of known
+// programs, and those that begin with the words of one of configured.
+func checksIn(line string, configured []string) (all []string) {
+	file, err := syntax.NewParser().Parse(strings.NewReader(line), "")
+	if err != nil {
+		return nil
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		call, ok := n.(*syntax.CallExpr)
+		if !ok {
+			return true
+		}
+		words := literals(call.Args)
+		if isCheck(words) || slices.ContainsFunc(configured, func(c string) bool { return begins(words, strings.Fields(c)) }) {
+			all = append(all, strings.Join(words, " "))
+		}
+		return true
+	})
+	return all
+}
+
+// literals returns the words of a command. A word that is not literal is "…".
+func literals(args []*syntax.Word) (words []string) {
+	for _, w := range args {
+		text := w.Lit()
+		if text == "" && len(w.Parts) == 1 {
+			switch q := w.Parts[0].(type) {
+			case *syntax.SglQuoted:
+				text = q.Value
+			case *syntax.DblQuoted:
+				if len(q.Parts) == 1 {
+					if lit, ok := q.Parts[0].(*syntax.Lit); ok {
+						text = lit.Value
+					}
+				}
+			}
+		}
+		if text == "" {
+			text = "…"
+		}
+		words = append(words, text)
+	}
+	return words
+}
+
+func begins(words, prefix []string) bool {
+	return len(prefix) > 0 && len(words) >= len(prefix) && slices.Equal(words[:len(prefix)], prefix)
+}
+
+// isCheck reports whether a command checks a project.
+func isCheck(words []string) bool {
+	for len(words) > 0 {
+		skip, wraps := wrappers[path.Base(words[0])]
+		if !wraps {
+			break
+		}
+		words = words[1:]
+		for len(words) > 0 && (strings.HasPrefix(words[0], "-") || strings.Contains(words[0], "=")) {
+			words = words[1:]
+		}
+		words = words[min(skip, len(words)):]
+	}
+	if len(words) == 0 {
+		return false
+	}
+	name, args := path.Base(words[0]), words[1:]
+	switch {
+	case checkers[name]:
+		return true
+	case strings.HasPrefix(name, "python") || name == "py":
+		return len(args) > 1 && args[0] == "-m" && (checkers[args[1]] || args[1] == "unittest" || args[1] == "doctest") ||
+			len(args) > 0 && script.MatchString(path.Base(args[0])) || len(args) > 1 && args[0] == "manage.py" && args[1] == "test"
+	case runners[name]:
+		return slices.ContainsFunc(args, task.MatchString) || name == "make" && len(withoutOptions(args)) == 0
+	case subcommands[name] != nil:
+		return slices.ContainsFunc(args, func(a string) bool { return subcommands[name][a] })
+	case name == "bash" || name == "sh":
+		return len(args) > 0 && script.MatchString(path.Base(args[0]))
+	}
+	return script.MatchString(name) && strings.Contains(words[0], "/")
+}
+
+func withoutOptions(args []string) (rest []string) {
+	for _, a := range args {
+		if !strings.HasPrefix(a, "-") && !strings.Contains(a, "=") {
+			rest = append(rest, a)
+		}
+	}
+	return rest
+}

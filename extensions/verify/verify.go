@@ -1,0 +1,282 @@
+// Package verify asks the model to check its changes, and says if a turn that changed files
+// ends without a check. It finds the commands that check a project when the first file is
+// changed. It runs nothing itself: the model runs commands, by the rules of approvals.
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// scanLimit is the time that the list of files which commands have changed may take.
+const scanLimit = 2 * time.Second
+
+// New returns the extension. changed returns the files that were changed in a session since a
+// time, by any program; nil: they are not known.
+func New(changed func(ctx context.Context, since time.Time) ([]string, error)) extension.Extension {
+	return verify{changed}
+}
+
+type verify struct {
+	changed func(ctx context.Context, since time.Time) ([]string, error)
+}
+
+func (verify) Name() string { return "verify" }
+
+func (e verify) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+	return &Instance{verify: e, session: s}, nil
+}
+
+// Instance follows the changes and checks of a session.
+type Instance struct {
+	verify
+	session *extension.Session
+
+	mu      sync.Mutex
+	looked  bool    // the files of the workspace were looked through
+	project []found // the commands in them
+	asked   bool    // the model was asked to check
+	shown   bool    // the user has seen the commands
+	turn    turn
+}
+
+// turn is the state of a turn.
+type turn struct {
+	began   time.Time
+	changed []string // files that tools have changed, after the last check
+	any     bool     // a tool has changed a file
+	ran     bool     // a command that is no check ran
+	checked bool     // a check ran
+	failed  string   // the last check, if it failed
+}
+
+// Close does nothing.
+func (*Instance) Close(context.Context) error { return nil }
+
+// Events follows calls, and says at the end of a turn that its changes are not verified.
+func (x *Instance) Events() []extension.Handlers {
+	return []extension.Handlers{{Limit: extension.NoLimit, Turn: x.begin, PostToolCall: x.called, AfterTurn: x.afterTurn}}
+}
+
+func (x *Instance) begin(context.Context, extension.Prompt) (ended func(), err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.turn = turn{began: time.Now()}
+	return nil, nil
+}
+
+func (x *Instance) settings() (s Settings) {
+	if x.session.Config(&s) != nil {
+		return Settings{}
+	}
+	return s
+}
+
+// called follows a call. It returns a note for the model after its first change.
+func (x *Instance) called(_ context.Context, c extension.ToolCall, r tools.Result) (string, error) {
+	if c.Tool.ReadOnly || r.IsError && !c.Tool.RunsCommands {
+		return "", nil
+	}
+	s := x.settings()
+	if !s.Enabled {
+		return "", nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if c.Tool.RunsCommands {
+		x.ranCommand(c, r, s)
+		return "", nil
+	}
+	files := changedIn(c, r)
+	if len(files) == 0 {
+		return "", nil
+	}
+	x.turn.changed, x.turn.any = append(x.turn.changed, files...), true
+	commands := x.commands(s)
+	if x.asked || len(commands) == 0 || c.Kind != extension.Main || c.SessionID != x.session.ID {
+		return "", nil
+	}
+	x.asked = true
+	return askText(commands), nil
+}
+
+// askText asks the model to check its changes.
+func askText(commands []string) string {
+	return "Checks of this project: " + strings.Join(commands, "; ") + ". When your changes are complete, run the narrowest check that covers them before you end the turn."
+}
+
+// Notices asks the model to check changes of scripts, whose notes it does not see.
+func (x *Instance) Notices(_ context.Context, when extension.When) []string {
+	if when != extension.WithRequest {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.asked || len(x.turn.changed) == 0 {
+		return nil
+	}
+	commands := x.commands(x.settings())
+	if len(commands) == 0 {
+		return nil
+	}
+	x.asked = true
+	return []string{askText(commands)}
+}
+
+// Forget asks the model again after a compaction.
+func (x *Instance) Forget() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.asked = false
+}
+
+// changedIn returns the files that a call has changed. Text that is no code needs no check.
+func changedIn(c extension.ToolCall, r tools.Result) (files []string) {
+	for _, content := range r.Shown {
+		if content.Diff != nil && !isProse(content.Diff.Path) {
+			files = append(files, content.Diff.Path)
+		}
+	}
+	if len(r.Shown) == 0 && c.Tool.Tracked && c.Tool.Kind == tools.KindEdit {
+		files = append(files, "a file")
+	}
+	return files
+}
+
+var prose = []string{".md", ".markdown", ".rst", ".txt", ".adoc"}
+
+func isProse(path string) bool { return slices.Contains(prose, strings.ToLower(filepath.Ext(path))) }
+
+// ranCommand follows a command. The lock is held.
+func (x *Instance) ranCommand(c extension.ToolCall, r tools.Result, s Settings) {
+	var in struct{ Command string }
+	if json.Unmarshal(c.Args, &in) != nil || in.Command == "" {
+		return
+	}
+	var out struct {
+		ExitCode *int `json:"exit_code"`
+		TimedOut bool `json:"timed_out"`
+	}
+	_ = json.Unmarshal(r.JSON, &out) // one in the background has no exit code yet
+	if r.IsError && out.ExitCode == nil {
+		return // it did not run
+	}
+	checks := checksIn(in.Command, s.Commands)
+	if len(checks) == 0 {
+		x.turn.ran = true
+		return
+	}
+	x.turn.checked, x.turn.changed, x.turn.failed = true, nil, ""
+	if out.ExitCode != nil && *out.ExitCode != 0 || out.TimedOut {
+		x.turn.failed = checks[len(checks)-1]
+	}
+}
+
+// commands returns the commands that check the project. The lock is held.
+func (x *Instance) commands(s Settings) []string {
+	if len(s.Commands) > 0 || !s.Enabled {
+		return s.Commands
+	}
+	if !x.looked && x.session.Files == x.session.Editor { // else the files are on another machine
+		for _, folder := range x.session.Folders() {
+			for _, f := range find(folder) {
+				if !slices.ContainsFunc(x.project, func(o found) bool { return o.Command == f.Command }) {
+					x.project = append(x.project, f)
+				}
+			}
+		}
+	}
+	x.looked = true
+	var list []string
+	for _, f := range x.project[:min(len(x.project), maxFound)] {
+		list = append(list, "`"+f.Command+"`")
+	}
+	return list
+}
+
+// StatusLine is the line of /status.
+func (x *Instance) StatusLine(context.Context) (name, text string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	s := x.settings()
+	if !x.looked && len(s.Commands) == 0 {
+		return "", ""
+	}
+	return "Checks", strings.Join(x.commands(s), "; ")
+}
+
+func (x *Instance) afterTurn(ctx context.Context, _ extension.TurnEnd) (d extension.TurnDecision, err error) {
+	s := x.settings()
+	if !s.Enabled {
+		return d, nil
+	}
+	x.mu.Lock()
+	t := x.turn
+	x.mu.Unlock()
+	if len(t.changed) == 0 && t.ran && !t.checked && x.changed != nil {
+		t.changed = x.changedByCommands(ctx, t.began)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	failed := t.failed != "" && t.any && len(t.changed) == 0
+	if len(t.changed) == 0 && !failed {
+		return d, nil
+	}
+	commands := x.commands(s)
+	if len(commands) == 0 {
+		return d, nil
+	}
+	if !x.shown && len(s.Commands) == 0 {
+		x.shown = true
+		d.Notice = fmt.Sprintf("Checks of this project: %s. `verify.commands` in config.yaml replaces them.", x.origins())
+	}
+	if failed {
+		d.Brief, d.Summary = "not verified", fmt.Sprintf("Not verified: the last check failed (%s).", shortened(t.failed))
+		return d, nil
+	}
+	files := slices.Compact(slices.Sorted(slices.Values(t.changed)))
+	count := "1 changed file was"
+	if len(files) != 1 {
+		count = fmt.Sprintf("%d changed files were", len(files))
+	}
+	d.Brief, d.Summary = "not verified", fmt.Sprintf("Not verified: %s not checked afterwards (%s).", count, strings.Join(commands, "; "))
+	return d, nil
+}
+
+// origins lists the commands that were found, with their files. The lock is held.
+func (x *Instance) origins() string {
+	var list []string
+	for _, f := range x.project[:min(len(x.project), maxFound)] {
+		list = append(list, fmt.Sprintf("`%s` (%s)", f.Command, f.File))
+	}
+	return strings.Join(list, "; ")
+}
+
+// changedByCommands returns the files that commands have changed since a time. If that takes
+// too long, it returns none.
+func (x *Instance) changedByCommands(ctx context.Context, since time.Time) (files []string) {
+	ctx, cancel := context.WithTimeout(ctx, scanLimit)
+	defer cancel()
+	all, err := x.changed(ctx, since)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(all, isProse)
+}
+
+func shortened(text string) string {
+	const limit = 100
+	if r := []rune(text); len(r) > limit {
+		return string(r[:limit-1]) + "…"
+	}
+	return text
+}
