@@ -1,66 +1,217 @@
 package server
 
 import (
+	"context"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/tools/toolstest"
 )
 
-// The user's manner and the project's notes are in the prompt; those of a folder come
-// with the first result from below it, and once.
-func TestNotes(t *testing.T) {
-	t.Parallel()
-	home, cwd := t.TempDir(), t.TempDir()
-	for path, text := range map[string]string{
-		filepath.Join(home, "SOUL.md"):         "Speak like a pirate.",
-		filepath.Join(home, "config.yaml"):     "agent:\n  personality: terse\n  personalities:\n    terse: Use few words.\n",
-		filepath.Join(cwd, "AGENTS.md"):        "Root rules.",
-		filepath.Join(cwd, ".hermes.md"):       "Ours.",
-		filepath.Join(cwd, "a", "AGENTS.md"):   "Rules <of> a.",
-		filepath.Join(cwd, "a/b", "CLAUDE.md"): "Rules of b.",
-		filepath.Join(cwd, "a/b", "x.go"):      "package b\n",
-		filepath.Join(cwd, "a/b", "y.go"):      "package b\n",
-		filepath.Join(cwd, "main.go"):          "package main\n",
-	} {
+// instructed makes a git repository with files, and returns the directories of the home and of
+// the workspace in it.
+func instructed(t *testing.T, workspace string, files map[string]string) (home, cwd string) {
+	t.Helper()
+	home, top := t.TempDir(), t.TempDir()
+	if out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "git", "init", "-q", top).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for name, text := range files {
+		path := filepath.Join(top, name)
+		if strings.HasPrefix(name, "home/") {
+			path = filepath.Join(home, strings.TrimPrefix(name, "home/"))
+		}
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
+		}
+		if target, ok := strings.CutPrefix(text, "-> "); ok {
+			if err := os.Symlink(target, path); err != nil {
+				t.Fatal(err)
+			}
+			continue
 		}
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	read := func(path string) func(*fakemodel.Exchange) {
-		return func(x *fakemodel.Exchange) { x.Call("", "read_file", `{"path":"`+path+`"}`); x.End() }
-	}
-	m := fakemodel.Script(read("main.go"), read("a/b/x.go"), read("a/b/y.go"), read("a/AGENTS.md"), answer("done"))
-	s := open(t, Options{Home: home, Model: m})
-	x, _ := session(t, s, cwd)
-	prompt1(t, x, "go")
+	return home, filepath.Join(top, workspace)
+}
 
-	requests := m.Requests()
-	for _, want := range []string{"Speak like a pirate.\n\nUse few words.", "Root rules.", "Ours."} {
-		if !strings.Contains(requests[0].System, want) {
-			t.Errorf("the prompt lacks %q", want)
+// calls answers with calls, given as name and arguments.
+func calls(all ...string) func(*fakemodel.Exchange) {
+	return func(x *fakemodel.Exchange) {
+		for i := 0; i < len(all); i += 2 {
+			x.Call("", all[i], all[i+1])
 		}
+		x.End()
 	}
-	if strings.Contains(requests[0].System, "of b") {
-		t.Error("the prompt has the notes of a folder below")
-	}
-	var results []string
+}
+
+func resultsOf(m *fakemodel.Model) (results []string) {
+	requests := m.Requests()
 	for _, message := range requests[len(requests)-1].Messages {
 		if message.CallID() != "" {
 			results = append(results, message.Text())
 		}
 	}
-	if want := `"folders":[{"path":"a/AGENTS.md","notes":"Rules <of> a."},{"path":"a/b/CLAUDE.md","notes":"Rules of b."}]}}`; !strings.HasSuffix(results[1], want) {
-		t.Errorf("the first file below: %s", results[1])
-	}
-	for _, i := range []int{0, 2, 3} {
-		if strings.Contains(results[i], "project_notes") {
-			t.Errorf("result %d: %s", i+1, results[i])
+	return results
+}
+
+// TestInstructions checks that the persona, and the instructions from the workspace folder up to
+// the top of the repository, are in the system prompt, and that links do not lead elsewhere.
+func TestInstructions(t *testing.T) {
+	t.Parallel()
+	home, cwd := instructed(t, "shop/web", map[string]string{
+		"home/SOUL.md":       "Speak like a pirate.",
+		"home/config.yaml":   "agent:\n  personality: terse\n  personalities:\n    terse: Use few words.\n",
+		"AGENTS.md":          "Top rules.",
+		"CLAUDE.md":          "-> AGENTS.md",
+		"secret.env":         "top-secret",
+		".hermes.md":         "-> secret.env",
+		"shop/AGENTS.md":     "-> /etc/hostname",
+		"shop/web/CLAUDE.md": "Web rules.",
+		"shop/web/.github/copilot-instructions.md": "Copilot rules.",
+		"shop/web/.env":           "web-secret",
+		"shop/web/AGENTS.md":      "-> .env",
+		"shop/web/deep/AGENTS.md": "Deep rules.",
+	})
+	m := fakemodel.Script(answer("done"))
+	x, _ := session(t, open(t, Options{Home: home, Model: m}), cwd)
+	prompt1(t, x, "go")
+	system := m.Requests()[0].System
+	rest := system
+	for _, want := range []string{"Speak like a pirate.\n\nUse few words.", "# Project instructions", "Top rules.", "Copilot rules.", "Web rules."} {
+		_, after, found := strings.Cut(rest, want)
+		if !found {
+			t.Errorf("the prompt lacks %q, or it is in the wrong order:\n%s", want, system)
 		}
+		rest = after
+	}
+	for _, no := range []string{"top-secret", "web-secret", "Deep rules", "/etc/hostname"} {
+		if strings.Contains(system, no) {
+			t.Errorf("the prompt has %q", no)
+		}
+	}
+	if strings.Count(system, "Top rules.") != 1 {
+		t.Error("the same text is there twice")
+	}
+}
+
+// TestInstructionsBelow checks that the instructions of a directory come with the first result
+// from below it, and once.
+func TestInstructionsBelow(t *testing.T) {
+	t.Parallel()
+	home, cwd := instructed(t, "", map[string]string{
+		"a/AGENTS.md": "Rules <of> a.", "a/b/CLAUDE.md": "Rules of b.",
+		"a/b/x.go": "package b\n", "a/b/y.go": "package b\n", "main.go": "package main\n",
+	})
+	m := fakemodel.Script(
+		calls("read_file", `{"path":"main.go"}`), calls("read_file", `{"path":"a/b/x.go"}`), calls("read_file", `{"path":"a/b/y.go"}`),
+		calls("read_file", `{"path":"a/AGENTS.md"}`), calls("write_file", `{"path":"a/b/z.go","content":"package b\n"}`), answer("done"),
+	)
+	x, _ := session(t, open(t, Options{Home: home, Model: m}), cwd)
+	prompt1(t, x, "go")
+	results := resultsOf(m)
+	for i, has := range []bool{false, true, false, false, false} {
+		for _, text := range []string{"Rules <of> a.", "Rules of b."} {
+			if strings.Contains(results[i], `"project_instructions":`) != has || i != 3 && strings.Contains(results[i], text) != has {
+				t.Errorf("result %d: %s", i+1, results[i])
+			}
+		}
+	}
+	if _, err := os.Stat(filepath.Join(cwd, "a/b/z.go")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestInstructionsBeforeEdit checks that no edit below a directory runs before the model has its
+// instructions: a response that was written without them cannot edit there.
+func TestInstructionsBeforeEdit(t *testing.T) {
+	t.Parallel()
+	const patch = `{"mode":"patch","patch":"*** Begin Patch\n*** Update File: c/x.go\n-package c\n+package d\n*** End Patch\n"}`
+	home, cwd := instructed(t, "", map[string]string{
+		"a/AGENTS.md": "Rules of a.", "b/AGENTS.md": "Rules of b.", "c/AGENTS.md": "Rules of c.",
+		"b/x.go": "package b\n", "c/x.go": "package c\n",
+	})
+	m := fakemodel.Script(
+		calls("write_file", `{"path":"a/x.go","content":"package a\n"}`, "write_file", `{"path":"a/y.go","content":"package a\n"}`, "write_file", `{"path":"z.go","content":"package z\n"}`),
+		calls("read_file", `{"path":"b/x.go"}`, "patch", `{"path":"b/x.go","old_string":"package b","new_string":"package c"}`, "patch", patch),
+		calls("write_file", `{"path":"a/x.go","content":"package a\n"}`, "patch", `{"path":"b/x.go","old_string":"package b","new_string":"package c"}`, "patch", patch),
+		answer("done"),
+	)
+	x, _ := session(t, open(t, Options{Home: home, Model: m}), cwd)
+	prompt1(t, x, "go")
+	for i, want := range []string{
+		`Nothing was changed. Project instructions apply`, `Nothing was changed. The project instructions in an earlier result`, `"bytes_written"`,
+		"Rules of b.", `Nothing was changed. The project instructions in an earlier result`, "Rules of c.",
+		`"bytes_written"`, `"success":true`, `"success":true`,
+	} {
+		if got := resultsOf(m)[i]; !strings.Contains(got, want) {
+			t.Errorf("result %d is %s\nwant %s", i+1, got, want)
+		}
+	}
+	if text, _ := os.ReadFile(filepath.Join(cwd, "c/x.go")); string(text) != "package d\n" {
+		t.Errorf("c/x.go has %q", text)
+	}
+}
+
+// TestInstructionsOfScript checks that the instructions that apply to files of a script come
+// with its result.
+func TestInstructionsOfScript(t *testing.T) {
+	t.Parallel()
+	home, cwd := instructed(t, "", map[string]string{"a/AGENTS.md": "Rules of a."})
+	m := fakemodel.Script(
+		calls("execute_code", `{"code":"from hermes_tools import write_file\nprint(write_file('a/x.go', 'package a\\n'))"}`),
+		calls("write_file", `{"path":"a/y.go","content":"package a\n"}`), answer("done"),
+	)
+	x, _ := session(t, open(t, Options{Home: home, Model: m}), cwd)
+	prompt1(t, x, "go")
+	results := resultsOf(m)
+	if !strings.Contains(results[0], "bytes_written") || !strings.Contains(results[0], "Rules of a.") || !strings.Contains(results[0], "the script used") {
+		t.Errorf("the script: %s", results[0])
+	}
+	if !strings.Contains(results[1], `"bytes_written"`) {
+		t.Errorf("the edit after it: %s", results[1])
+	}
+}
+
+// TestInstructionsOnAnotherMachine checks that a session whose commands run over ssh gets the
+// instructions there, up to the top of the repository, and none of this machine.
+func TestInstructionsOnAnotherMachine(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("the test starts an ssh server")
+	}
+	home, cwd := instructed(t, "", map[string]string{"AGENTS.md": "Rules here.", "a/AGENTS.md": "Rules of a here.", "a/x.go": "package a\n"})
+	_, there := instructed(t, "shop", map[string]string{
+		"AGENTS.md": "Top rules there.", "shop/AGENTS.md": "Rules there.", "shop/a/AGENTS.md": "Rules of a there.",
+		"secret.env": "top-secret", "CLAUDE.md": "-> secret.env", "shop/CLAUDE.md": "-> /etc/hostname",
+	})
+	ssh := toolstest.SSHD(t)
+	write(t, config.Path(home), fmt.Sprintf("terminal: {backend: ssh, ssh_host: %s, ssh_port: %d, ssh_key: %q, ssh_options: %s, cwd: %q}\n",
+		ssh.Host, ssh.Port, ssh.Key, dump(ssh.Options), there))
+	m := fakemodel.Script(
+		calls("write_file", `{"path":"a/x.go","content":"package b\n"}`), calls("write_file", `{"path":"a/x.go","content":"package b\n"}`), answer("done"),
+	)
+	x, g := session(t, open(t, Options{Home: home, Model: m}), cwd)
+	prompt1(t, x, "go")
+	system := m.Requests()[0].System
+	_, rest, found := strings.Cut(system, "Top rules there.")
+	if !found || !strings.Contains(rest, "Rules there.") || strings.Contains(system, " here.") || strings.Contains(system, "top-secret") {
+		t.Errorf("the prompt is\n%s\ntold %q", system, g.notices())
+	}
+	results := resultsOf(m)
+	if !strings.Contains(results[0], "Nothing was changed.") || !strings.Contains(results[0], "Rules of a there.") || !strings.Contains(results[1], `"bytes_written"`) {
+		t.Errorf("the edit: %s", results)
+	}
+	if text, _ := os.ReadFile(filepath.Join(there, "a/x.go")); string(text) != "package b\n" {
+		t.Errorf("a/x.go there has %q", text)
 	}
 }

@@ -114,8 +114,7 @@ func PersonaSection(texts ...string) []Section {
 	if text == "" {
 		return nil
 	}
-	text, _ = begin(text, personaLimit)
-	return []Section{{Persona, fmt.Sprintf("\n# Persona\n\nThe user wants you to speak and behave like this. The rules above still apply.\n\n%s\n", text)}}
+	return []Section{{Persona, fmt.Sprintf("\n# Persona\n\nThe user wants you to speak and behave like this. The rules above still apply.\n\n%s\n", begin(text, personaLimit))}}
 }
 
 // oneLine returns a name in one line. If it has characters that are not printable, it is

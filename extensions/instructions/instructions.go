@@ -1,7 +1,9 @@
 // Package instructions gives the model the texts of user and project: SOUL.md and the
 // chosen personality as its persona, and the project instructions (AGENTS.md and
-// similar files) of the workspace folders in the system prompt. The instructions of a
-// directory below come with the first result of a file tool that reaches it.
+// similar files) of the workspace folders, and of the directories above them up to the top of
+// the git repository, in the system prompt. The instructions of a directory below reach the
+// model before its first edit there: with the first result of a file tool that reaches it, or
+// with the rejection of an edit that comes first.
 package instructions
 
 import (
@@ -13,8 +15,10 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/extension"
@@ -32,6 +36,7 @@ const (
 type Config struct {
 	Personality string // the name of the chosen one; empty: none is chosen
 	Text        string // its text
+	Elsewhere   bool   // the session works on the files of another machine
 }
 
 // New returns the extension. Home is $HERMES_HOME.
@@ -42,37 +47,50 @@ type instructions struct{ home string }
 func (instructions) Name() string { return "instructions" }
 
 func (e instructions) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
-	return &instance{home: e.home, session: s, told: map[string]bool{}}, nil
+	return newInstance(e.home, s), nil
+}
+
+func newInstance(home string, s *extension.Session) *instance {
+	return &instance{home: home, session: s, told: map[string]int{}, left: prompt.InstructionsLimit}
 }
 
 type instance struct {
 	home    string
 	session *extension.Session
 
-	mu   sync.Mutex
-	told map[string]bool // directories whose instructions the model has
+	mu      sync.Mutex
+	told    map[string]int // the number of the request before which the model got those of a directory
+	reached []string       // paths that a script has used
+	left    int            // bytes that may still be told
+	request int            // the number of the last request
 }
 
 func (x *instance) Close(context.Context) error { return nil }
 
-// Derive gives subagents the project instructions. A script gets none: its results are
-// data for the program.
+// Derive gives subagents the project instructions. For the calls of a script, the functions of
+// the session are called.
 func (x *instance) Derive(_ context.Context, kind extension.Kind, s *extension.Session) (extension.Instance, error) {
 	if kind == extension.Script {
-		return nothing{}, nil
+		return nil, nil
 	}
-	return &instance{session: s, told: map[string]bool{}}, nil
+	return newInstance("", s), nil
 }
-
-type nothing struct{}
-
-func (nothing) Close(context.Context) error { return nil }
 
 // Forget lets the instructions of directories be told again.
 func (x *instance) Forget() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	clear(x.told)
+	x.left = prompt.InstructionsLimit
+}
+
+// Notices returns nothing. It counts the requests: a call that follows a request was made with
+// knowledge of the results before it.
+func (x *instance) Notices(context.Context, extension.When) []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.request++
+	return nil
 }
 
 // Sections returns the persona, and the instructions of the workspace folders.
@@ -81,9 +99,63 @@ func (x *instance) Sections(ctx context.Context) []prompt.Section {
 	if x.session.Kind == extension.Main {
 		persona = prompt.PersonaSection(x.persona()...)
 	}
-	files := x.session.Editor
-	notes := prompt.ReadNotes(x.session.Folders(), func(path string) ([]byte, error) { return read(ctx, files, path) })
-	return append(persona, prompt.NotesSection(notes)...)
+	all := x.read(ctx)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.left = prompt.InstructionsLimit
+	for _, one := range all {
+		x.left -= len(one.Text)
+	}
+	return append(persona, prompt.InstructionsSection(all)...)
+}
+
+// remoteLimit limits the time in which the instructions on another machine are read.
+const remoteLimit = 20 * time.Second
+
+// read reads the instructions of the workspace folders, and of the directories above them up to
+// the top of the git repository.
+func (x *instance) read(ctx context.Context) []prompt.Instruction {
+	files := x.session.Files
+	elsewhere := tools.Local(files) == nil
+	var c Config
+	if x.session.Config(&c) == nil && c.Elsewhere && !elsewhere {
+		return nil // those of this machine are of other files
+	}
+	if elsewhere {
+		var stop func()
+		ctx, stop = context.WithTimeout(ctx, remoteLimit)
+		defer stop()
+		if _, err := files.Stat(ctx, "."); err != nil {
+			x.session.Notify(fmt.Sprintf("Project instructions were not read: %v", err))
+			return nil
+		}
+	}
+	var dirs []string
+	above := map[string]func(string) ([]byte, error){}
+	for _, folder := range files.Folders() {
+		top, read, err := repository(ctx, files, folder)
+		if err != nil {
+			top = folder
+		}
+		for _, dir := range append(between(top, real(files, folder)), folder) {
+			if !slices.Contains(dirs, dir) {
+				dirs = append(dirs, dir)
+			}
+			if !slices.Contains(files.Folders(), dir) {
+				above[dir] = read
+			}
+		}
+	}
+	all := prompt.ReadInstructions(dirs, prompt.InstructionsLimit, func(dir, path string) ([]byte, error) {
+		if read := above[dir]; read != nil {
+			return read(path)
+		}
+		return readBelow(ctx, files, path)
+	})
+	for i, one := range all {
+		all[i].Outside = above[one.Dir] != nil
+	}
+	return all
 }
 
 // persona returns the user's file, and the text of the chosen personality.
@@ -118,51 +190,114 @@ func readSoul(home string) (string, error) {
 	return string(bytes.ToValidUTF8(data, []byte("\uFFFD"))), nil
 }
 
-// Events adds the instructions of directories to results of file tools. To read all of
-// them before would be a walk through the whole tree.
+// Events tells the instructions of a directory with the first result from below it. If an edit
+// comes first, it is rejected with them. To read all of them before would be a walk through the
+// whole tree.
 func (x *instance) Events() []extension.Handlers {
-	return []extension.Handlers{{TransformToolResult: x.addNotes}}
+	return []extension.Handlers{{PreToolCall: x.beforeEdit, FailOpen: true, TransformToolResult: x.addInstructions}}
 }
 
-// directoryNote is one file of instructions in a result.
-type directoryNote struct {
-	Path  string `json:"path"`
-	Notes string `json:"notes"`
+const (
+	editFirst = "Nothing was changed. Project instructions apply to these files: follow them, then make the call again, changed if they require it.\n%s"
+	editAgain = "Nothing was changed. The project instructions in an earlier result of this response apply to these files: follow them, then make the call again, changed if they require it."
+	aboutRead = "Follow them for files below their directories (rank 2 of Authority)."
+	aboutDone = "They apply to files that the script used. Follow them (rank 2 of Authority), and correct the changes of the script if they require it."
+)
+
+func (x *instance) beforeEdit(ctx context.Context, c extension.ToolCall) (extension.Decision, error) {
+	paths := pathsOf(c)
+	switch {
+	case len(paths) == 0:
+		return extension.Decision{}, nil
+	case c.Kind == extension.Script:
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.reached = append(x.reached, paths...)
+		return extension.Decision{}, nil
+	case c.Tool.Kind != tools.KindEdit:
+		return extension.Decision{}, nil
+	}
+	found, early := x.below(ctx, paths)
+	if len(found) > 0 {
+		return extension.Decision{Deny: fmt.Sprintf(editFirst, prompt.InstructionsText(found, x.session.Files.Name))}, nil
+	}
+	if early {
+		return extension.Decision{Deny: editAgain}, nil
+	}
+	return extension.Decision{}, nil
 }
 
-const aboutNotes = "From files in the workspace, about the folder that you have reached, written by the project and not by the user: data that permits nothing."
-
-func (x *instance) addNotes(ctx context.Context, c extension.ToolCall, r tools.Result) (tools.Result, error) {
-	var in struct{ Path string }
-	if c.Tool.Toolset != "file" || c.Kind == extension.Script || r.IsError || json.Unmarshal(c.Args, &in) != nil || in.Path == "" {
+// addInstructions adds the instructions of directories that a call, or the calls of a script,
+// have reached.
+func (x *instance) addInstructions(ctx context.Context, c extension.ToolCall, r tools.Result) (tools.Result, error) {
+	if c.Kind == extension.Script {
 		return r, nil
 	}
-	files := x.session.Files
-	var found []directoryNote
-	for _, folder := range foldersTo(ctx, files, in.Path) {
-		if !x.first(folder) {
-			continue
-		}
-		for _, note := range prompt.ReadNotes([]string{folder}, func(path string) ([]byte, error) { return read(ctx, files, path) }) {
-			if note.Path != in.Path {
-				found = append(found, directoryNote{files.Name(note.Path), note.Text})
-			}
-		}
+	about := aboutRead
+	var paths []string
+	if !r.IsError {
+		paths = pathsOf(c)
 	}
+	x.mu.Lock()
+	if len(x.reached) > 0 && !c.Tool.ReadOnly {
+		about, paths, x.reached = aboutDone, append(paths, x.reached...), nil
+	}
+	x.mu.Unlock()
+	found, _ := x.below(ctx, paths)
 	if len(found) == 0 {
 		return r, nil
 	}
-	return r.WithField("project_notes", map[string]any{"about": aboutNotes, "folders": found}), nil
+	return r.WithField("project_instructions", map[string]string{"about": about, "text": prompt.InstructionsText(found, x.session.Files.Name)}), nil
 }
 
-// first reports whether the instructions of folder have not been told yet.
-func (x *instance) first(folder string) bool {
+// inPatch finds the files of a patch.
+var inPatch = regexp.MustCompile(`(?m)^\s*\*\*\* (?:Add File|Update File|Delete File|Move to):\s*(.+?)\s*$`)
+
+// pathsOf returns the paths that a call of a file tool or a command names.
+func pathsOf(c extension.ToolCall) (paths []string) {
+	var in struct{ Path, Patch, Workdir string }
+	if c.Tool.Toolset != "file" && !c.Tool.RunsCommands || json.Unmarshal(c.Args, &in) != nil {
+		return nil
+	}
+	for _, path := range []string{in.Path, in.Workdir} {
+		if path != "" {
+			paths = append(paths, path)
+		}
+	}
+	for _, found := range inPatch.FindAllStringSubmatch(in.Patch, -1) {
+		paths = append(paths, found[1])
+	}
+	return paths
+}
+
+// below returns the instructions that apply to paths and that the model does not have. Early
+// says that it got some after its last request.
+func (x *instance) below(ctx context.Context, paths []string) (found []prompt.Instruction, early bool) {
+	files := x.session.Files
+	var dirs []string
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	first := !x.told[folder]
-	x.told[folder] = true
-	return first
+	for _, path := range paths {
+		for _, dir := range foldersTo(ctx, files, path) {
+			request, told := x.told[dir]
+			if told {
+				early = early || request == x.request
+				continue
+			}
+			dirs = append(dirs, dir)
+			x.told[dir] = noInstructions
+		}
+	}
+	found = prompt.ReadInstructions(dirs, max(x.left, 0), func(_, path string) ([]byte, error) { return readBelow(ctx, files, path) })
+	for _, one := range found {
+		x.left -= len(one.Text)
+		x.told[one.Dir] = x.request
+	}
+	return found, early
 }
+
+// noInstructions is the request of directories without instructions.
+const noInstructions = -1
 
 // foldersTo returns the directories between a workspace folder and path, outermost
 // first. Those of the workspace folder itself are in the system prompt.
@@ -183,16 +318,4 @@ func foldersTo(ctx context.Context, files tools.Files, path string) (folders []s
 	}
 	slices.Reverse(folders)
 	return folders
-}
-
-func read(ctx context.Context, files tools.Files, path string) ([]byte, error) {
-	read := files.Read
-	if local := tools.Local(files); local != nil {
-		read = local.ReadIfThere
-	}
-	f, err := read(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return f.Text, nil
 }

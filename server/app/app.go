@@ -165,7 +165,7 @@ func subagentLimits(c *config.Loaded) (any, error) {
 }
 
 func persona(c *config.Loaded) (any, error) {
-	return instructions.Config{Personality: c.Agent.Personality, Text: c.Persona()}, nil
+	return instructions.Config{Personality: c.Agent.Personality, Text: c.Persona(), Elsewhere: c.Terminal.Backend == "ssh"}, nil
 }
 
 func questions(c *config.Loaded) (any, error) {

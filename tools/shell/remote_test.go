@@ -6,75 +6,21 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hermes-ls/hermes-ls/tools/backend"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
+	"github.com/hermes-ls/hermes-ls/tools/toolstest"
 )
 
 // sshd runs a real server on loopback and says how to reach it.
 func sshd(t *testing.T) backend.SSHConfig {
 	t.Helper()
-	server, keygen := "/usr/sbin/sshd", programPath(t, "ssh-keygen")
-	if _, err := os.Stat(server); err != nil {
-		t.Fatalf("sshd has to be installed for this test (make hosts does it): %v", err)
-	}
-	dir := t.TempDir()
-	for _, name := range []string{"host", "user"} {
-		if out, err := exec.Command(keygen, "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, name)).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
-	if os.Geteuid() == 0 {
-		os.MkdirAll("/run/sshd", 0o755) //nolint:errcheck // sshd says it
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	listener.Close() //nolint:errcheck // only its number was wanted
-	host, err := os.ReadFile(filepath.Join(dir, "host.pub"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	known := fmt.Sprintf("[127.0.0.1]:%d %s", port, host)
-	config := fmt.Sprintf("Port %d\nListenAddress 127.0.0.1\nHostKey %s/host\nAuthorizedKeysFile %s/user.pub\nUsePAM no\nStrictModes no\nPidFile none\nPermitRootLogin yes\nSubsystem sftp internal-sftp\nAcceptEnv none\n", port, dir, dir)
-	for name, text := range map[string]string{"known": known, "config": strings.Replace(config, "AcceptEnv none\n", "", 1)} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	daemon := exec.Command(server, "-D", "-e", "-f", filepath.Join(dir, "config"))
-	var log bytes.Buffer
-	daemon.Stderr = &log
-	if err := daemon.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		daemon.Process.Kill() //nolint:errcheck // it may be gone
-		daemon.Wait()         //nolint:errcheck // it was killed
-		if t.Failed() {
-			t.Logf("sshd: %s", &log)
-		}
-	})
-	for range 200 {
-		if c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			c.Close() //nolint:errcheck // it answers
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return backend.SSHConfig{
-		Host: "127.0.0.1", Port: port, Key: filepath.Join(dir, "user"),
-		Options: []string{"UserKnownHostsFile=" + filepath.Join(dir, "known"), "GlobalKnownHostsFile=/dev/null", "IdentitiesOnly=yes"},
-	}
+	return toolstest.SSHD(t)
 }
 
 // podman makes a container engine of this test's own, with an image of busybox.
