@@ -91,7 +91,7 @@ func TestLimitBetweenCounts(t *testing.T) {
 	t.Parallel()
 	const limit = 20
 	var ran bytes.Buffer
-	c := sh(`f() { trap 'exec sleep 20' EXIT; echo; if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & fi; exec sleep 20; }; f 9 2>/dev/null`) // see bomb
+	c := sh(`f() { trap 'exec sleep 20' EXIT; echo; if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & fi; exec sleep 20; }; f 7 2>/dev/null`) // see bomb
 	c.Stdout, c.Limits, c.Confine = &ran, Limits{Processes: limit}, apart(t)
 	got, err := Run(t.Context(), c)
 	if err != nil || got.Limit != LimitProcesses {

@@ -3,7 +3,6 @@ package supervisor
 import (
 	"errors"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
@@ -133,13 +132,14 @@ func sooner(a, b time.Duration) time.Duration {
 
 // watch renews whatever loses its mount, until the process ends.
 func (k *keeper) watch(mounts chan<- func()) {
-	f, err := os.Open("/proc/self/mountinfo")
+	// Not by os.Open, which has the runtime poll it, too: each change is told once only.
+	fd, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return
 	}
-	defer f.Close() //nolint:errcheck // only polled
-	for wait := untilTold; ; {
-		poll := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLPRI}}
+	defer unix.Close(fd)              //nolint:errcheck // only polled
+	for wait := time.Duration(0); ; { // what was replaced before the file was open is not told
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLPRI}}
 		told, err := unix.Poll(poll, int(wait.Milliseconds()))
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			return
