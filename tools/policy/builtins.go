@@ -133,31 +133,9 @@ func changeFolder(j *analyzer, c *call) {
 	}
 }
 
-// variableSet judges the setting of a variable that makes later programs run
-// something else.
-func (j *tracks) variableSet(c *call, name, val string) {
-	asks := func(why string) { j.ask(c, "sets "+name+", "+why) }
-	const other = "which makes later programs run something else"
-	switch {
-	case rules.In("variable-program", name) && !harmlessHelper(val):
-		j.ranValue(c, val)
-		asks("a program that others then run")
-	case rules.In("variable-loads", name) && val != "" && val != "/dev/null":
-		if name == "BASH_ENV" || name == "ENV" {
-			j.ran(c, val)
-		} else {
-			j.ranValue(c, val)
-		}
-		asks("which makes later programs run or load something else")
-	case rules.In("variable-options", name) && (strings.Contains(val, unknown) || rules.Contains("option-that-runs", val) || strings.Contains(name, "RUSTC") && val != "" && val != "sccache"):
-		asks(other)
-	case rules.In("variable-prompt", name) && (strings.Contains(val, "$(") || strings.Contains(val, "`") || strings.Contains(val, "\\044") && strings.Contains(val, "$")):
-		asks("in which a shell runs commands")
-	case rules.In("variable-history", name):
-		j.ask(c, "hides or deletes the history of commands")
-	case rules.Begins("variable-prefix", name):
-		asks(other)
-	}
+// variableSet judges the setting of a variable that makes later programs run something else.
+func (j *analyzer) variableSet(c *call, name, val string) {
+	j.apply(&call{name: name, args: []field{{text: "--value=" + val}}, words: c.words, st: c.st}, rules.Of(name+"="))
 }
 
 // harmlessHelper tells whether a pager or editor is one that does nothing else.

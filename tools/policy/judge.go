@@ -166,7 +166,7 @@ func (t *terms) do(r rules.Rule) bool {
 	j, c := t.j, t.c
 	switch r.Action {
 	case "asks":
-		j.ask(c, strings.ReplaceAll(r.Reason, "{}", paths.Visible(t.found)))
+		j.ask(c, strings.NewReplacer("{}", paths.Visible(t.found), "{name}", c.name).Replace(r.Reason))
 	case "refused":
 		j.refuse(c, r.Reason)
 	case "changes", "uploads", "deletes":
@@ -252,6 +252,8 @@ func (t *terms) one(action string, f field) {
 		j.destroys(c, action == "empties", f)
 	case "loads":
 		j.ran(c, f.text)
+	case "names":
+		j.ranValue(c, f.text)
 	case "removes":
 		j.writes(c, f)
 		j.openNamed(c, f)

@@ -20,7 +20,8 @@ func TestRules(t *testing.T) {
 				if r.Reason == "" {
 					return v.Level != Runs
 				}
-				return slices.Contains(strings.Split(v.Reason, "; "), r.Reason)
+				variable, _, _ := strings.Cut(command, "=")
+				return slices.Contains(strings.Split(v.Reason, "; "), strings.ReplaceAll(r.Reason, "{name}", variable))
 			}
 			for _, command := range r.Match {
 				if examples++; !applies(command) {

@@ -194,7 +194,7 @@ func (p *Program) property(word string, list []string) bool {
 // What the first group of terms of an action is: its condition, its operands, or phrases.
 const (
 	conditions = "asks refused allows passes scans"
-	operands   = "writes removes moves configures loads destroys empties makes code shell script sed awk reads module sets receives pipes protects setting runs within sql by verbs"
+	operands   = "writes removes moves names configures loads destroys empties makes code shell script sed awk reads module sets receives pipes protects setting runs within sql by verbs"
 	phrases    = "changes uploads deletes"
 )
 
@@ -245,7 +245,7 @@ func Pattern(text string) *regexp.Regexp { return All().patterns[text] }
 
 // Of returns the rules of a program. If there are none, it returns the zero program.
 func Of(name string) *Program {
-	for _, kind := range [...]string{"mkfs", "ld-linux", "ld-musl"} {
+	for _, kind := range [...]string{"mkfs", "ld-linux", "ld-musl", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "BASH_FUNC_"} {
 		if strings.HasPrefix(name, kind) {
 			name = kind
 		}
