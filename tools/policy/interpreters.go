@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -74,12 +75,8 @@ func read(j *analyzer, c *call, src string) {
 			}
 		}
 	}
-	name := c.name
-	if contains("python pypy ipython py python3", name) {
-		name = "python"
-	}
 	src = strings.NewReplacer(unknown, " __unseen__ ", fresh, " __unseen__ ", number, "0").Replace(src)
-	effects(j, c, code.Read(name, src, rules.Lookup))
+	effects(j, c, code.Read(cmp.Or(rules.Reason("language", c.name), c.name), src, rules.Lookup))
 }
 
 // module judges "python -m". A module that runs other code runs the arguments behind it.

@@ -7,7 +7,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // Typed judges text that is typed into a command that runs. Each program of the command may
@@ -59,19 +58,14 @@ func typedInto(name, text, key string, p Scope) Verdict {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7F }) && !rules.In("names-only", name) {
 		return asks("types control characters, which edit what was typed before")
 	}
-	switch {
-	case name == "python", name == "pypy", name == "ipython", name == "bpython", name == "ptpython":
-		return Python(text, p)
-	case rules.Reason("typed-as-code", name) != "":
-		if quoted, err := syntax.Quote(text, syntax.LangBash); err == nil {
-			return Command(rules.Reason("typed-as-code", name)+" "+quoted, p)
-		}
-		return asks("types what cannot be judged")
-	case rules.In("typed-editor", name):
+	shell := name == "" || rules.In("typed-shell", name)
+	if v, reads := asInput(name, text, key, p); !shell && (reads || v.Level != Runs) {
+		return v
+	}
+	if rules.In("typed-editor", name) {
 		return typedEditor(text, p, asks)
 	}
 	v := Command(text, p)
-	shell := name == "" || rules.In("typed-shell", name)
 	switch {
 	case v.Syntax != "" && (shell || startsDangerous(text)):
 		return asks("types a part of a command")
@@ -81,6 +75,23 @@ func typedInto(name, text, key string, p Scope) Verdict {
 		return asks("runs an earlier command again")
 	}
 	return v
+}
+
+// asInput judges text as the standard input of a program, and tells whether the program runs that as code.
+func asInput(name, text, key string, p Scope) (v Verdict, reads bool) {
+	j := newAnalyzer(text, p)
+	j.rememberAs = key + ": " + escape.Line(text)
+	j.stdin = input{some: true, known: true, text: text + "\n"}
+	j.saw(paths.Visible(text))
+	t := newTerms(j, &call{name: name, st: j.start()}, rules.Of(name))
+	for _, r := range rules.Of(name).Rules {
+		code := r.Action == "scans" || slices.Contains(r.What, "input")
+		scans := slices.ContainsFunc(slices.Concat(r.When...), func(term string) bool { return term[0] == '~' })
+		if reads = reads || code; (code || scans) && t.all(r.When) {
+			t.do(r)
+		}
+	}
+	return j.verdict(), reads
 }
 
 // typedEditor judges text for an editor, a pager or a debugger.
