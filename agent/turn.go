@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -172,8 +173,11 @@ func (t *turn) step(ctx context.Context) (StopReason, error) {
 	if err := t.callAll(ctx, calls); err != nil {
 		return "", fmt.Errorf("keeping a result: %w", err)
 	}
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return Cancelled, nil
+	case slices.ContainsFunc(calls, func(c *call) bool { return c.result.EndsTurn }):
+		return EndTurn, nil
 	}
 	return t.stopRepeating()
 }

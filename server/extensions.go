@@ -81,6 +81,9 @@ type Core struct {
 	Show      func(text string) // shows a text to the user at once
 	// Ask asks the user a question that the gate has no rule for, within its time limit.
 	Ask func(ctx context.Context, q tools.Question) (tools.Decision, error)
+	// Mode returns the session's mode, and SetMode changes it.
+	Mode    func() string
+	SetMode func(ctx context.Context, id string) error
 	// Terminals are the editor's own terminals; nil: it has none.
 	Terminals shell.Terminals
 	// Diagnoser reports the editor's diagnostics after edits; nil: it has none.
@@ -105,6 +108,8 @@ func (x *Session) core() *Core {
 		Sink:       x.svc.Instruments.sink(x.id, n.sink(nil)),
 		Show:       n.show,
 		Ask:        x.ask,
+		Mode:       x.settings.mode,
+		SetMode:    x.SetMode,
 		Terminals:  x.host.Terminals(x.id),
 		Diagnoser:  at.diagnoser(x.host),
 		Backend:    at.remote.backend,

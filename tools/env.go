@@ -80,7 +80,28 @@ type Question struct {
 	Title     string // what would be done, whole, with control and bidi characters escaped
 	Reason    string // why it asks, for a person
 	Alone     bool   // no tool call of the model stands behind it, which would be ended later
-	Remember  string // exactly what "session" and "always" would remember, such as "git push --force"; "": nothing can be remembered
+	Text      string // Markdown that is shown with the request, such as a plan
+	// Choices replace the four options. The answer is the ID of one.
+	Choices  []Choice
+	Remember string // exactly what "session" and "always" would remember, such as "git push --force"; "": nothing can be remembered
+}
+
+// Choice is an option of a request.
+type Choice struct {
+	ID      Decision
+	Label   string
+	Allows  bool // something runs
+	Lasting bool // also later
+}
+
+// Choice returns the option with an ID or label. If there is none, it returns false.
+func (q Question) Choice(id string) (Choice, bool) {
+	for _, c := range q.Choices {
+		if string(c.ID) == id || c.Label == id {
+			return c, true
+		}
+	}
+	return Choice{}, false
 }
 
 // Decision is a person's answer; the values are the option ids of the contract.

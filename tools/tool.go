@@ -28,6 +28,8 @@ const (
 	KindThink   Kind = "think"
 	KindFetch   Kind = "fetch"
 	KindOther   Kind = "other"
+
+	KindSwitchMode Kind = "switch_mode"
 )
 
 // Tool is one thing the model may call. Make it with [New].
@@ -115,6 +117,8 @@ type Result struct {
 	IsError bool
 	Images  []Image   // pictures that a model that sees gets beside it
 	Shown   []Content // what the editor shows beside it
+	// EndsTurn ends the turn after the calls of the response: the user goes on.
+	EndsTurn bool
 
 	// marshalled is the first byte of a JSON that OK has made, which need not be
 	// parsed to know that it is one. A hook that puts another in its place leaves it.

@@ -176,6 +176,9 @@ func jsonEvent(e agent.Event) map[string]any {
 
 // AskPermission asks for approval at the terminal. An empty line does not approve.
 func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
+	if h.in == nil && len(q.Choices) > 0 {
+		return "", &gate.Unasked{Why: "no user is present to choose"}
+	}
 	if h.in == nil {
 		fmt.Fprintf(h.progress, "not approved, because no user can be asked: %s (%s); --approve always lets it run\n", q.Title, q.Reason)
 		how := "run hermes-ls with --approve always"
@@ -193,11 +196,21 @@ func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (too
 	if q.Remember != "" {
 		remembering = fmt.Sprintf(", session or always (remembers %q)", q.Remember)
 	}
-	fmt.Fprintf(h.progress, "\n%s\n  %s\n  once%s, no? ", q.Title, q.Reason, remembering)
+	if len(q.Choices) > 0 {
+		fmt.Fprintf(h.progress, "\n%s\n\n", escape.Text(q.Text))
+		for _, c := range q.Choices {
+			fmt.Fprintf(h.progress, "  %s: %s\n", c.ID, c.Label)
+		}
+	} else {
+		fmt.Fprintf(h.progress, "\n%s\n  %s\n  once%s, no? ", q.Title, q.Reason, remembering)
+	}
 	h.mu.Unlock()
 	line, err := h.line(ctx)
 	if err != nil {
 		return tools.DecisionNo, err
+	}
+	if c, ok := q.Choice(line); ok {
+		return c.ID, nil
 	}
 	if d := tools.Decision(line); d.Allows() {
 		return d, nil

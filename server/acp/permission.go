@@ -24,6 +24,12 @@ func (c *Client) AskPermission(ctx context.Context, q tools.Question) (tools.Dec
 		},
 		Options: permissionOptions(q.Remember),
 	}
+	if len(q.Choices) > 0 {
+		request.Options = ownOptions(q.Choices)
+	}
+	if q.Text != "" {
+		request.ToolCall.Content = append(request.ToolCall.Content, acp.TextContent(q.Text))
+	}
 	if q.Reason != "" {
 		request.ToolCall.Content = []acp.ToolCallContent{acp.TextContent("This " + q.Reason + ".")}
 	}
@@ -34,12 +40,16 @@ func (c *Client) AskPermission(ctx context.Context, q tools.Question) (tools.Dec
 		}
 		return tools.DecisionNo, fmt.Errorf("asking for permission: %w", err)
 	}
-	decision := decisionOf(response.Outcome)
+	decision := decisionOf(response.Outcome, q)
 	if q.Subagent != "" || q.Alone {
-		c.answered(q.SessionID, id, decision)
+		if _, ok := q.Choice(string(decision)); ok {
+			c.answered(q.SessionID, id, tools.DecisionOnce)
+		} else {
+			c.answered(q.SessionID, id, decision)
+		}
 		return decision, nil
 	}
-	if decision.Allows() {
+	if chosen, ok := q.Choice(string(decision)); decision.Allows() || ok && chosen.Allows {
 		c.update(q.SessionID, &acp.ToolCall{
 			SessionUpdate: acp.UpdateToolCallNews, ToolCallID: q.Call.ID, Status: acp.StatusInProgress,
 		})
@@ -69,9 +79,29 @@ func permissionOptions(remember string) []acp.PermissionOption {
 	return append(options, acp.PermissionOption{OptionID: string(tools.DecisionNo), Name: "Deny", Kind: acp.RejectOnce})
 }
 
-func decisionOf(o acp.PermissionOutcome) tools.Decision {
+// ownOptions returns the options of a request that has its own.
+func ownOptions(choices []tools.Choice) []acp.PermissionOption {
+	var options []acp.PermissionOption
+	for _, c := range choices {
+		option := acp.PermissionOption{OptionID: string(c.ID), Name: c.Label, Kind: acp.RejectOnce}
+		switch {
+		case c.Allows && c.Lasting:
+			option.Kind = acp.AllowAlways
+		case c.Allows:
+			option.Kind = acp.AllowOnce
+		}
+		options = append(options, option)
+	}
+	return options
+}
+
+func decisionOf(o acp.PermissionOutcome, q tools.Question) tools.Decision {
 	if o.Outcome != acp.OutcomeSelected {
 		return ""
+	}
+	if len(q.Choices) > 0 {
+		c, _ := q.Choice(o.OptionID)
+		return c.ID
 	}
 	switch d := tools.Decision(o.OptionID); d {
 	case tools.DecisionOnce, tools.DecisionSession, tools.DecisionAlways, tools.DecisionNo:

@@ -18,6 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/history"
 	"github.com/hermes-ls/hermes-ls/extensions/instructions"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/extensions/plan"
 	"github.com/hermes-ls/hermes-ls/extensions/shell"
 	"github.com/hermes-ls/hermes-ls/extensions/verify"
 	"github.com/hermes-ls/hermes-ls/extensions/web"
@@ -53,6 +54,7 @@ func Features(s *server.Service) []server.Feature {
 		{Core: func(*server.Core) extension.Extension { return web.New(s.Version) }, Settings: web.Section(), Section: webSearch, Ahead: web.Ahead},
 		{Core: surroundings},
 		{Extension: clarify.New(), Section: questions},
+		{Core: plans, Ahead: plan.Ahead},
 		{Extension: history.New(s.Store)},
 		{Core: programs(s, pythons), Settings: codeexec.Section(), Section: scripts},
 		{Core: subagents(s), Settings: delegate.Section(), Section: subagentLimits, Commands: delegate.Table},
@@ -140,6 +142,12 @@ func programs(s *server.Service, pythons *codeexec.Pythons) func(*server.Core) e
 	return func(c *server.Core) extension.Extension {
 		return codeexec.Extension(func(o *codeexec.Config) { o.Environ, o.Pythons = s.Environ, pythons }, c.Extensions)
 	}
+}
+
+func plans(c *server.Core) extension.Extension {
+	return plan.New(plan.Options{
+		Planning: func() bool { return c.Mode() == server.ModePlan }, SetMode: c.SetMode, Ask: c.Ask,
+	})
 }
 
 func scripts(conf *config.Loaded) (any, error) {

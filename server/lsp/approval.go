@@ -8,6 +8,7 @@ import (
 	lsp "go.lsp.dev/protocol"
 
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
 	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -24,6 +25,7 @@ func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decisi
 			return decision, err
 		}
 	}
+	h.showText(q)
 	choices := choicesFor(q)
 	params := &lsp.ShowMessageRequestParams{Type: lsp.MessageTypeWarning, Message: questionText(q)}
 	for _, c := range choices {
@@ -32,6 +34,10 @@ func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decisi
 	// The gate's ctx bounds how long a person may think.
 	var chosen lsp.MessageActionItem
 	if err := h.s.editor.Choose(ctx, params, &chosen); err != nil {
+		if editor.UnknownMethod(err) && len(q.Choices) > 0 {
+			h.s.editor.Show(lsp.MessageTypeInfo, "Hermes: this editor cannot show the choices of a plan. Send /mode ask or /mode auto, then a prompt, to start.")
+			return "", err
+		}
 		if editor.UnknownMethod(err) {
 			h.reportDenied(q)
 			cannot := &gate.Unasked{Why: "this editor cannot show approval requests"}
@@ -58,6 +64,13 @@ type choice struct {
 // choicesFor returns the options in their order. Their titles have exactly what is remembered.
 // If nothing can be remembered, there are only Allow once and Deny.
 func choicesFor(q tools.Question) []choice {
+	if len(q.Choices) > 0 {
+		var own []choice
+		for _, c := range q.Choices {
+			own = append(own, choice{c.ID, c.Label})
+		}
+		return own
+	}
 	choices := []choice{{tools.DecisionOnce, "Allow once"}}
 	if q.Remember != "" {
 		choices = append(choices,
@@ -69,6 +82,9 @@ func choicesFor(q tools.Question) []choice {
 
 func questionText(q tools.Question) string {
 	var b strings.Builder
+	if q.Text != "" {
+		return fmt.Sprintf("Hermes has a plan:\n\n%s", escape.Text(shortText(q.Text)))
+	}
 	if q.For != "" {
 		fmt.Fprintf(&b, "The subagent “%s” asks: %s", q.For, q.Title)
 	} else {
@@ -78,6 +94,28 @@ func questionText(q tools.Question) string {
 		fmt.Fprintf(&b, "\n\nIt asks because it %s.", strings.TrimSuffix(q.Reason, "."))
 	}
 	return b.String()
+}
+
+// longestText limits the text of a request in a message, in characters.
+const longestText = 2000
+
+func shortText(text string) string {
+	if r := []rune(text); len(r) > longestText {
+		return string(r[:longestText]) + "…"
+	}
+	return text
+}
+
+// showText shows the text of a request in the chat of the answer, if the answer does not have it.
+func (h host) showText(q tools.Question) {
+	if q.Text == "" || q.Alone {
+		return
+	}
+	if c := h.s.chats.set.OfSession(q.SessionID); c != nil {
+		if a := c.Writing(); a != nil {
+			a.Note(q.Text)
+		}
+	}
 }
 
 // reportDenied reports an action that was denied because the editor cannot show approval

@@ -1,0 +1,151 @@
+// Package plan is plan mode for the model: it tells the model of the mode, takes its plan,
+// and has the user choose how the work starts. The limits of calls in plan mode are in
+// packages tools and gate.
+package plan
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Options are the parts of a session that the extension needs.
+type Options struct {
+	Planning func() bool                                  // reports whether the mode is plan
+	SetMode  func(ctx context.Context, mode string) error // changes the mode
+	// Ask asks the user, within its time limit.
+	Ask func(ctx context.Context, q tools.Question) (tools.Decision, error)
+}
+
+// New returns the extension.
+func New(o Options) extension.Extension { return feature{o} }
+
+// Ahead has the tool describe its input, which it keeps.
+func Ahead() { _ = (&instance{}).tool() }
+
+type feature struct{ Options }
+
+func (feature) Name() string { return "plan" }
+
+func (f feature) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+	return &instance{Options: f.Options, session: s}, nil
+}
+
+type instance struct {
+	Options
+	session *extension.Session
+
+	mu   sync.Mutex
+	told *bool // whether the model was told last that the mode is plan; nil: read from the store
+}
+
+func (*instance) Close(context.Context) error { return nil }
+
+// Tools returns present_plan. It is always offered, because the tools do not change when the
+// mode does.
+func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
+	return []tools.Tool{x.tool()}, nil
+}
+
+const (
+	beganText = "Plan mode is on. Read and search only: calls that change something, need approval or use the network are rejected. Hand your plan in with present_plan. The user then chooses whether you start."
+	endedText = "Plan mode is off. Calls may change files again."
+	childText = "Plan mode is on: read and search only. Calls that change something, need approval or use the network are rejected."
+	startText = "The user has approved the plan. Plan mode is off. Start now."
+)
+
+// Notices tells the model when plan mode begins or ends.
+func (x *instance) Notices(ctx context.Context, _ extension.When) []string {
+	now := x.Planning()
+	if !x.tell(ctx, now) {
+		return nil
+	}
+	if now {
+		return []string{beganText}
+	}
+	return []string{endedText}
+}
+
+// toldKey is the name in the store of whether the model was told last that the mode is plan.
+const toldKey = "told"
+
+// tell reports whether the model must be told of the mode, and keeps that it was.
+func (x *instance) tell(ctx context.Context, now bool) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.told == nil {
+		x.told = new(bool)
+		if x.session.State != nil && !x.session.New {
+			_, _ = x.session.State.Load(ctx, toldKey, x.told) // if it cannot be read, the model is told once more
+		}
+	}
+	if *x.told == now {
+		return false
+	}
+	*x.told = now
+	if x.session.State != nil {
+		_ = x.session.State.Save(context.WithoutCancel(ctx), toldKey, now) // the same
+	}
+	return true
+}
+
+// Events are called at the end of a turn, and when a subagent starts.
+func (x *instance) Events() []extension.Handlers {
+	return []extension.Handlers{{
+		Limit:     extension.NoLimit,
+		AfterTurn: x.afterTurn,
+		SubagentStart: func(context.Context, extension.SubagentEvent) (string, error) {
+			if x.Planning() {
+				return childText, nil
+			}
+			return "", nil
+		},
+	}}
+}
+
+// afterTurn presents the last text of a turn as the plan.
+func (x *instance) afterTurn(ctx context.Context, t extension.TurnEnd) (d extension.TurnDecision, err error) {
+	answer := strings.TrimSpace(t.Answer)
+	if !x.Planning() || t.Stop != "end_turn" || answer == "" || t.Waiting {
+		return d, nil
+	}
+	id := "plan-" + uuid.NewString()
+	choice, err := x.choose(ctx, tools.Call{ID: id, Name: toolName}, answer, true)
+	if err == nil && choice != choicePlan {
+		d.Continue = startText
+		x.tell(ctx, false)
+	}
+	return d, nil
+}
+
+// The values are ids of options, and of modes.
+const (
+	choiceAsk  tools.Decision = "ask"
+	choiceAuto tools.Decision = "auto"
+	choicePlan tools.Decision = "plan"
+)
+
+// choose asks the user how to go on with a plan, and changes the mode. Without an answer,
+// the mode stays.
+func (x *instance) choose(ctx context.Context, call tools.Call, plan string, alone bool) (tools.Decision, error) {
+	choice, err := x.Ask(ctx, tools.Question{
+		Call: call, Kind: tools.KindSwitchMode, Title: "Plan", Text: plan, Alone: alone,
+		Choices: []tools.Choice{
+			{ID: choiceAsk, Label: "Start with approvals", Allows: true},
+			{ID: choiceAuto, Label: "Start without asking", Allows: true, Lasting: true},
+			{ID: choicePlan, Label: "Keep planning"},
+		},
+	})
+	if ctx.Err() != nil || !x.Planning() {
+		return choicePlan, ctx.Err()
+	}
+	if err != nil || choice != choiceAsk && choice != choiceAuto {
+		return choicePlan, nil
+	}
+	return choice, x.SetMode(ctx, string(choice))
+}
