@@ -158,6 +158,7 @@ func TestFacts(t *testing.T) {
 		"unknown":    {prompt.Facts{}, nil},
 		"ask":        {prompt.Facts{Approvals: "ask"}, []string{"mode ask", "wait for the user"}},
 		"auto":       {prompt.Facts{Approvals: "auto"}, []string{"mode auto", "blocked calls fail"}},
+		"plan":       {prompt.Facts{Approvals: "plan"}, []string{"you only read"}},
 		"write":      {prompt.Facts{Sandbox: "workspace-write", Network: true}, []string{"can write only in the workspace folders", "scripts: on"}},
 		"no network": {prompt.Facts{Sandbox: "workspace-write"}, []string{"scripts: off"}},
 		"read":       {prompt.Facts{Sandbox: "read-only"}, []string{"cannot write", "scripts: off"}},

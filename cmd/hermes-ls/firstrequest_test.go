@@ -7,7 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tiktoken-go/tokenizer"
@@ -74,8 +76,46 @@ func TestFirstRequest(t *testing.T) {
 			t.Errorf("%s is not in the request", want)
 		}
 	}
+	checkSentences(t, first)
 	if end := bytes.LastIndex(first, []byte("]")); !bytes.HasPrefix(second, first[:end]) {
 		t.Errorf("the second request does not extend the first one:\n%s\n%s", first, second)
+	}
+}
+
+// sentenceEnd ends a sentence, or a part of one that can stand alone.
+var sentenceEnd = regexp.MustCompile(`[.:;!?]\s|\n`)
+
+// checkSentences limits the words of a sentence in the texts for the model, so that a small model
+// and a reader with little English understand them.
+func checkSentences(t *testing.T, body []byte) {
+	t.Helper()
+	var r struct {
+		Messages []struct{ Role, Content string }
+		Tools    []struct {
+			Function struct {
+				Description string
+				Parameters  struct {
+					Properties map[string]struct{ Description string }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(body, &r); err != nil {
+		t.Fatal(err)
+	}
+	texts := []string{r.Messages[0].Content}
+	for _, tool := range r.Tools {
+		texts = append(texts, tool.Function.Description)
+		for _, p := range tool.Function.Parameters.Properties {
+			texts = append(texts, p.Description)
+		}
+	}
+	for _, text := range texts {
+		for _, sentence := range sentenceEnd.Split(text, -1) {
+			if n := len(strings.Fields(sentence)); n > 25 {
+				t.Errorf("a sentence has %d words, at most 25 are plain: %q", n, sentence)
+			}
+		}
 	}
 }
 

@@ -79,7 +79,7 @@ func (m Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.D
 var block = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?ms)^```hermes-script[ \t]*\n(.*?)^```") })
 
 // notice begins a message that is not from the user.
-const notice = "News from hermes-ls"
+const notice = "Notice from hermes-ls"
 
 // next returns the response to the last message.
 func next(messages []model.Message) ([]step, error) {
