@@ -171,7 +171,7 @@ func (j *analyzer) code(c *call, f field) {
 		j.foreign = true
 		j.ask(c, "runs shell code that cannot be seen")
 	}
-	if strings.ContainsAny(text, unknown+fresh+number) {
+	if paths.Marked(text) {
 		text = strings.NewReplacer(unknown, "${__unseen}", fresh, "${__unseen}", number, "0").Replace(text)
 	}
 	st := &state{cwd: c.st.cwd}
@@ -236,7 +236,7 @@ func (j *analyzer) call(c *call) {
 	defer j.leave()
 	program := c.args[0]
 	c.name = programName(program.text)
-	if program.dyn || c.name == "" || strings.ContainsAny(c.name, unknown+fresh+number) {
+	if program.dyn || c.name == "" || paths.Marked(c.name) {
 		j.ask(c, "runs a program that is a variable or a substitution")
 		if program.text == unknown {
 			j.call(c.with(c.args[1:])) // it may be empty

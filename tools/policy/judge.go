@@ -172,6 +172,10 @@ func (t *terms) do(r rules.Rule) bool {
 	case "changes", "uploads", "deletes":
 		return t.changes(r)
 	case "runs", "within":
+		for _, a := range t.o.sets {
+			name, val, _ := strings.Cut(a.text, "=")
+			j.variableSet(c, name, val)
+		}
 		rest := t.commandOf(r.What)
 		switch {
 		case len(rest) == 0:

@@ -12,7 +12,6 @@ import (
 // handlers returns the functions that the rule files name.
 func handlers() map[string]func(*analyzer, *call) {
 	return map[string]func(*analyzer, *call){
-		"wrapper":   wrapper,
 		"scripts":   runScripts,
 		"xargs":     xargs,
 		"eval":      eval,
@@ -27,18 +26,6 @@ func handlers() map[string]func(*analyzer, *call) {
 		"download":  download,
 		"git":       git,
 		"gitConfig": gitConfig,
-	}
-}
-
-// wrapper judges programs that run the rest of their arguments as a command.
-func wrapper(j *analyzer, c *call) {
-	t := newTerms(j, c, rules.Of(c.name))
-	for _, a := range t.o.sets {
-		name, val, _ := strings.Cut(a.text, "=")
-		j.variableSet(c, name, val)
-	}
-	if rest := t.command(); len(rest) > 0 {
-		t.run(rest)
 	}
 }
 

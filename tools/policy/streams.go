@@ -53,7 +53,7 @@ func (s shell) printed(args []*syntax.Word) input {
 	}
 	var words []string
 	for _, a := range f[1:] {
-		if strings.ContainsAny(a.text, unknown+fresh+number) {
+		if paths.Marked(a.text) {
 			return input{some: true}
 		}
 		words = append(words, a.text)

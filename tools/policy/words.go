@@ -23,7 +23,7 @@ type field struct {
 func (f field) open() bool { return strings.HasPrefix(f.text, unknown) }
 
 // seen tells whether the whole argument is known.
-func (f field) seen() bool { return !strings.ContainsAny(f.text, unknown+fresh+number) && !f.glob }
+func (f field) seen() bool { return !paths.Marked(f.text) && !f.glob }
 
 // option tells whether the argument is an option, and not "-" or "--".
 func (f field) option() bool {
@@ -438,7 +438,7 @@ func unbackslash(s, special string) (text string, glob bool) {
 
 // clean replaces characters that could be taken for marks by unknown.
 func clean(s string) string {
-	if !strings.ContainsAny(s, unknown+fresh+number) {
+	if !paths.Marked(s) {
 		return s
 	}
 	return strings.NewReplacer(fresh, unknown, number, unknown).Replace(s)

@@ -151,8 +151,8 @@ func (r *reader) line(line string) error {
 			if err != nil {
 				return err
 			}
-			p.Known = p.Known || one.Action == "by"
-			p.Leads = p.Leads || slices.Contains(one.What, "command") || slices.Contains(one.What, "wrapper")
+			command := slices.Contains(one.What, "command")
+			p.Known, p.Leads = p.Known || one.Action == "by" || command, p.Leads || command
 			if p.Rules = append(p.Rules, one); i == 0 {
 				r.last = &p.Rules[len(p.Rules)-1]
 			}
