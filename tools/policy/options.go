@@ -43,17 +43,10 @@ func parse(p *rules.Program, args []field) (o options) {
 		case a.text == "--":
 			o.rest = append(o.rest, args[i+1:]...)
 			return o
-		case a.option() && strings.HasPrefix(a.text, "--"):
-			name, val, has := strings.Cut(a.text[2:], "=")
+		case a.option() && (strings.HasPrefix(a.text, "--") || p.Words && len(a.text) > 2):
+			name, val, has := strings.Cut(strings.TrimPrefix(a.text[1:], "-"), "=")
 			opt := option{name: name, value: field{text: val, glob: a.glob}, has: has, double: true}
 			if !has && i+1 < len(args) && takes(p, "--"+name) {
-				i++
-				opt.value, opt.has = args[i], true
-			}
-			o.list = append(o.list, opt)
-		case a.option() && p.Words && len(a.text) > 2:
-			opt := option{name: a.text[1:], double: true}
-			if i+1 < len(args) && takes(p, "--"+opt.name) {
 				i++
 				opt.value, opt.has = args[i], true
 			}
