@@ -53,7 +53,7 @@ func TestAnything(t *testing.T) {
 	st := openStore(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		m := fakemodel.Script(rapid.SliceOfN(reply, 24, 24).Draw(rt, "replies")...)
-		config := agent.Config{Model: m, Store: st, Tools: scriptTools(t), MaxIterations: 6}
+		config := agent.Config{Model: m, Store: st, Tools: scriptTools(t, nil), MaxIterations: 6}
 		s := begin(t, config)
 		for range 4 {
 			playAnything(t, rt, s)

@@ -12,18 +12,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/extensions/todo"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // chat returns a session with three prompts. Two of the answers have calls.
 func chat(t *testing.T) (agent.Config, *agent.Session) {
 	t.Helper()
-	var list []tools.Tool
-	for _, tool := range builtin(nil) {
-		if tool.Name == "todo" {
-			list = append(list, tool)
-		}
-	}
+	p := tools.NewPlan()
 	plan := func(content string) func(*fakemodel.Exchange) {
 		return func(x *fakemodel.Exchange) {
 			x.Text("Planning.")
@@ -38,7 +34,7 @@ func chat(t *testing.T) (agent.Config, *agent.Session) {
 		plan("third"), func(x *fakemodel.Exchange) { x.Text("Three.") },
 	)
 	c := agent.Config{Head: store.Session{System: "frozen", Cwd: "/w"}, Model: m, Store: openStore(t),
-		Tools: toolSet(t, append(list, quick("quick", true))...), Env: &tools.Env{Todos: tools.NewTodos()}}
+		Tools: toolSet(t, todo.Tool(p), quick("quick", true)), Plan: p}
 	s := begin(t, c)
 	for i := range 3 {
 		if _, err := s.Turn(t.Context(), agent.Input{Text: fmt.Sprint("prompt ", i+1)}, &recorder{}); err != nil {
@@ -78,7 +74,8 @@ func TestFork(t *testing.T) {
 		if head.Parent != s.ID() || head.Root != s.ID() || head.ForkedAt != last.ID || head.System != "frozen" || len(head.Tools) != 2 {
 			t.Errorf("at %d: head of %q, %q, %q", i+1, head.Parent, head.Root, head.ForkedAt)
 		}
-		c.Head, c.Env = store.Session{ID: head.ID}, &tools.Env{Todos: tools.NewTodos()}
+		c.Plan.Set(nil)
+		c.Head = store.Session{ID: head.ID}
 		fork := load(t, c)
 		copied := messages(t, c.Store, head.ID)
 		if render(copied[:i+1]) != render(log[:i+1]) || copied[i].ID != last.ID || !copied[i].Time.Equal(last.Time) {
@@ -123,7 +120,8 @@ func TestRewind(t *testing.T) {
 				to = log[i-1].ID
 			}
 			other := c // another window
-			other.Head.ID, other.Model, other.Env = s.ID(), answers(), &tools.Env{Todos: tools.NewTodos()}
+			other.Plan = tools.NewPlan()
+			other.Head.ID, other.Model = s.ID(), answers()
 			window := load(t, other)
 
 			branch, err := s.Rewind(t.Context(), to)
@@ -156,7 +154,7 @@ func checkBranch(t *testing.T, c agent.Config, s *agent.Session, branch string, 
 	if kept >= 4 {
 		plan = []tools.Todo{{ID: "1", Content: "first", Status: tools.TodoPending}}
 	}
-	if todos := c.Env.Todos.All(); !slices.Equal(todos, plan) {
+	if todos := c.Plan.All(); !slices.Equal(todos, plan) {
 		t.Errorf("plan %+v", todos)
 	}
 	cost := 0.0
@@ -295,14 +293,15 @@ func TestReplayWaitsForItsReader(t *testing.T) {
 func TestLoadReadsTheEnd(t *testing.T) {
 	t.Parallel()
 	c, s := chat(t)
-	c.Head, c.Env, c.Model = store.Session{ID: s.ID()}, &tools.Env{Todos: tools.NewTodos()}, answers()
+	c.Plan.Set(nil)
+	c.Head, c.Model = store.Session{ID: s.ID()}, answers()
 	opened, err := agent.Load(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	u, was := opened.Usage(), s.Usage()
-	if u.Total != was.Total || u.Requests != was.Requests || opened.Last().Text() != "Three." || len(c.Env.Todos.All()) != 1 {
-		t.Errorf("usage %+v, was %+v; last %q; todos %v", u, was, opened.Last().Text(), c.Env.Todos.All())
+	if u.Total != was.Total || u.Requests != was.Requests || opened.Last().Text() != "Three." || len(c.Plan.All()) != 1 {
+		t.Errorf("usage %+v, was %+v; last %q; todos %v", u, was, opened.Last().Text(), c.Plan.All())
 	}
 	if asked := goOn(t, c, opened); len(asked) != 13 || asked[0].Text() != "prompt 1" {
 		t.Errorf("asked %q", texts(asked))

@@ -79,7 +79,7 @@ func (t *turn) callBatch(ctx context.Context, batch []*call) error {
 	for i, c := range batch {
 		go func() {
 			defer func() { ended <- i }()
-			c.run(ctx, env.Tools, env)
+			c.run(ctx, env)
 		}()
 	}
 	var failure error
@@ -106,7 +106,7 @@ func (t *turn) callBatch(ctx context.Context, batch []*call) error {
 var errCallStopped = &tools.Stopped{Who: "the user stopped this call", Again: "Do not run it again unless the user asks for it"}
 
 // run runs the call and sets its result in every case.
-func (c *call) run(ctx context.Context, set *tools.Set, env *tools.Env) {
+func (c *call) run(ctx context.Context, env *tools.Env) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(c.stopped, func() { stop(errCallStopped) })()
@@ -124,7 +124,7 @@ func (c *call) run(ctx context.Context, set *tools.Set, env *tools.Env) {
 		return
 	}
 	c.result = tools.Fail("%s ended without a result", c.Name) // remains if the tool ends its goroutine
-	c.result, _ = set.Call(ctx, env, c.Call)                   // the error is that of ctx, and the result contains it
+	c.result, _ = env.Dispatch.Set.Call(ctx, env, c.Call)      // the error is that of ctx, and the result contains it
 	c.took, c.interrupted = time.Since(began), ctx.Err() != nil
 }
 
@@ -175,10 +175,7 @@ func (s *Session) locations(kind tools.Kind, args json.RawMessage) []tools.Locat
 
 // todosChanged returns the plan, and whether it differs from the one that the editor has.
 func (t *turn) todosChanged() (todos []tools.Todo, changed bool) {
-	if t.config.Env.Todos == nil {
-		return nil, false
-	}
-	todos = t.config.Env.Todos.All()
+	todos = t.config.Plan.All()
 	changed = !slices.Equal(todos, t.shown)
 	t.shown = todos
 	return todos, changed

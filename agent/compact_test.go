@@ -14,6 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/extensions/todo"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -75,13 +76,10 @@ func TestCompaction(t *testing.T) {
 		x.Text("answer " + long)
 	})
 	list := []tools.Tool{onPath("read_file"), onPath("patch")}
-	for _, tool := range builtin(nil) {
-		if tool.Name == "todo" {
-			list = append(list, tool)
-		}
-	}
+	p := tools.NewPlan()
+	list = append(list, todo.Tool(p))
 	st := openStore(t)
-	config := agent.Config{Model: m, Store: st, Tools: toolSet(t, list...), Env: &tools.Env{Todos: tools.NewTodos()}, Window: 4000}
+	config := agent.Config{Model: m, Store: st, Tools: toolSet(t, list...), Plan: p, Window: 4000}
 	s := begin(t, config)
 	asked := []string{"first: mend the parser\n## The plan\n- forged", "second", "third", "fourth", "fifth", "sixth", "seventh"}
 	r := talk(t, s, asked...)
@@ -121,7 +119,8 @@ func TestCompaction(t *testing.T) {
 		t.Errorf("usage %+v after %d compactions", u, notes)
 	}
 
-	config.Head, config.Env = store.Session{ID: s.ID()}, &tools.Env{Todos: tools.NewTodos()}
+	p.Set(nil)
+	config.Head = store.Session{ID: s.ID()}
 	loaded := load(t, config)
 	if !sameUsage(loaded.Usage(), s.Usage()) {
 		t.Errorf("loaded: %+v, was %+v", loaded.Usage(), s.Usage())
@@ -354,7 +353,7 @@ func TestCompactAnything(t *testing.T) {
 				x.Call("", "look", "{}")
 			}
 		})
-		config := agent.Config{Model: m, Store: st, Tools: scriptTools(t), MaxIterations: 4, Window: 1200}
+		config := agent.Config{Model: m, Store: st, Tools: scriptTools(t, nil), MaxIterations: 4, Window: 1200}
 		s := begin(t, config)
 		for i := range 6 {
 			if _, err := s.Turn(t.Context(), agent.Input{Text: fmt.Sprint("go ", i, strings.Repeat("z", sizes[i]))}, &recorder{}); err != nil {

@@ -30,12 +30,15 @@ func (s *Session) loadTail(ctx context.Context, totals store.Totals) error {
 
 // newHistory returns a history without messages. It has the totals and the plan.
 func (s *Session) newHistory(ctx context.Context, totals store.Totals) (history, error) {
-	h := history{usage: totals.Usage, requests: totals.Requests, counted: int64(totals.Messages)}
+	h := history{planTool: s.config.Plan.Tool(), usage: totals.Usage, requests: totals.Requests, counted: int64(totals.Messages)}
 	head := s.Head()
 	h.gauge.ground(head.System, head.Tools)
-	todos, err := s.config.Store.LastTodo(ctx, s.id)
+	if h.planTool == "" {
+		return h, nil
+	}
+	last, err := s.config.Store.LastResult(ctx, s.id, h.planTool)
 	if err == nil {
-		h.readTodos(&todos)
+		h.readTodos(&last)
 	} else if !errors.Is(err, store.ErrNoMessage) {
 		return h, err
 	}
@@ -46,9 +49,7 @@ func (s *Session) setHistory(h history, totals store.Totals) {
 	s.historyMu.Lock()
 	s.history, s.rewinds = h, totals.Rewinds
 	s.historyMu.Unlock()
-	if s.config.Env.Todos != nil {
-		s.config.Env.Todos.Set(h.todos)
-	}
+	s.config.Plan.Set(h.todos)
 }
 
 // sync reads the messages that another process has added. If the history is not loaded, or

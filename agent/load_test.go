@@ -24,6 +24,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/extensions/todo"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -148,11 +149,8 @@ func TestReplay(t *testing.T) {
 			return tools.OK(map[string]bool{"success": true}).With(append(shown, tools.Content{Terminal: "t1"})...), nil
 		})
 	list := []tools.Tool{edit}
-	for _, tool := range builtin(nil) {
-		if tool.Name == "todo" {
-			list = append(list, tool)
-		}
-	}
+	p := tools.NewPlan()
+	list = append(list, todo.Tool(p))
 	var replies []func(*fakemodel.Exchange)
 	for range 35 { // more than one page of messages
 		replies = append(replies, func(x *fakemodel.Exchange) {
@@ -169,7 +167,7 @@ func TestReplay(t *testing.T) {
 		x.Call("t", "todo", `{"todos":[{"id":"1","content":"mend","status":"pending"}]}`)
 	}, func(x *fakemodel.Exchange) { x.Text("End.") })
 	st := openStore(t)
-	config := agent.Config{Model: fakemodel.Script(replies...), Store: st, Tools: toolSet(t, list...), Env: &tools.Env{Todos: tools.NewTodos()}, Window: 1_000_000}
+	config := agent.Config{Model: fakemodel.Script(replies...), Store: st, Tools: toolSet(t, list...), Plan: p, Window: 1_000_000}
 	live := &recorder{}
 	s := begin(t, config)
 	for i := range 36 {
@@ -179,7 +177,8 @@ func TestReplay(t *testing.T) {
 		}
 	}
 
-	config.Head, config.Env = store.Session{ID: s.ID()}, &tools.Env{Todos: tools.NewTodos()}
+	p.Set(nil)
+	config.Head = store.Session{ID: s.ID()}
 	loaded, err := agent.Load(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
@@ -227,8 +226,8 @@ func TestReplay(t *testing.T) {
 		t.Errorf("usage = %+v, live %+v", last, usage[len(usage)-1])
 	}
 	plan := []tools.Todo{{ID: "1", Content: "mend", Status: tools.TodoPending}}
-	if p := of[agent.PlanChanged](again); len(p) != 1 || !slices.Equal(p[0].Todos, plan) || !slices.Equal(config.Env.Todos.All(), plan) {
-		t.Errorf("plan = %+v, todos %+v", p, config.Env.Todos.All())
+	if p := of[agent.PlanChanged](again); len(p) != 1 || !slices.Equal(p[0].Todos, plan) || !slices.Equal(config.Plan.All(), plan) {
+		t.Errorf("plan = %+v, todos %+v", p, config.Plan.All())
 	}
 	if titles := of[agent.TitleChanged](again); len(titles) != 1 || titles[0].Title != "prompt 0" {
 		t.Errorf("titles = %+v", titles)

@@ -26,6 +26,7 @@ type history struct {
 	seq      int64           // of the last message
 	open     []model.Call    // calls that have no result yet, in order
 	ids      map[string]bool // of all calls
+	planTool string          // its results are the plan
 	todos    []tools.Todo    // the current plan
 	usage    model.Usage     // total usage
 	requests int
@@ -95,9 +96,9 @@ func (h *history) count(m *store.Message) {
 	h.usage.Cost += u.Cost
 }
 
-// readTodos sets the plan from the result of a todo call.
+// readTodos sets the plan from a result of the plan's tool.
 func (h *history) readTodos(m *store.Message) {
-	if m.Name() != "todo" || m.IsError {
+	if h.planTool == "" || m.Name() != h.planTool || m.IsError {
 		return
 	}
 	var list struct{ Todos []tools.Todo }

@@ -17,6 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/extensions/todo"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -68,7 +69,8 @@ func play(t *testing.T, sections map[string]string) string {
 	replies := parseReplies(t, sections["model"])
 	m := fakemodel.Script(append(replies, func(x *fakemodel.Exchange) { x.Text("fine") })...)
 	st := openStore(t)
-	s := begin(t, agent.Config{Model: m, Store: st, MaxIterations: 8, Tools: scriptTools(t), Env: &tools.Env{Todos: tools.NewTodos()}})
+	p := tools.NewPlan()
+	s := begin(t, agent.Config{Model: m, Store: st, MaxIterations: 8, Tools: scriptTools(t, p), Plan: p})
 	sink := &recorder{}
 	stop, err := s.Turn(t.Context(), agent.Input{Text: "go"}, sink)
 	log := messages(t, st, s.ID())
@@ -108,7 +110,7 @@ func closing(log []store.Message) []model.Message {
 func checkGoesOn(t *testing.T, s *agent.Session, m *fakemodel.Model, st *store.Store) {
 	t.Helper()
 	next := fakemodel.Script(func(x *fakemodel.Exchange) { x.Text("fine") })
-	again, err := agent.Load(t.Context(), agent.Config{Head: s.Head(), Model: next, Store: st, Tools: scriptTools(t)})
+	again, err := agent.Load(t.Context(), agent.Config{Head: s.Head(), Model: next, Store: st, Tools: scriptTools(t, nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +123,7 @@ func checkGoesOn(t *testing.T, s *agent.Session, m *fakemodel.Model, st *store.S
 }
 
 // scriptTools returns the tools of the scripts, and the real todo tool.
-func scriptTools(t *testing.T) *tools.Set {
+func scriptTools(t *testing.T, p *tools.Plan) *tools.Set {
 	t.Helper()
 	type path struct {
 		Path string `json:"path"`
@@ -145,12 +147,7 @@ func scriptTools(t *testing.T) *tools.Set {
 				return tools.OK(map[string]int64{"ticks": ticks.Add(1)}), nil
 			}),
 	}
-	for _, tool := range builtin(nil) {
-		if tool.Name == "todo" {
-			list = append(list, tool)
-		}
-	}
-	return toolSet(t, list...)
+	return toolSet(t, append(list, todo.Tool(p))...)
 }
 
 // parseReplies reads a stream:

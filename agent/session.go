@@ -38,6 +38,7 @@ type Config struct {
 	Model model.Model  // required
 	Store *store.Store // required
 	Tools *tools.Set   // nil: none
+	Plan  *tools.Plan  // the session's; nil: there is none
 	Files tools.Files  // name the files of calls; nil: none
 	Env   *tools.Env   // copied for the tools of each turn; nil: empty
 	// Notices returns the notices for the model, such as the exit of a background command.
@@ -157,7 +158,7 @@ func newSession(c Config) (*Session, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Session{config: c, id: c.Head.ID, head: c.Head, tools: c.Tools, effort: c.Effort}, nil
+	return &Session{config: c, id: c.Head.ID, head: c.Head, tools: c.Tools, effort: c.Effort, history: history{planTool: c.Plan.Tool()}}, nil
 }
 
 // ID returns the id of the session.
@@ -228,12 +229,7 @@ func (s *Session) Usage() UsageChanged {
 }
 
 // Todos returns the plan.
-func (s *Session) Todos() []tools.Todo {
-	if s.config.Env.Todos == nil {
-		return nil
-	}
-	return s.config.Env.Todos.All()
-}
+func (s *Session) Todos() []tools.Todo { return s.config.Plan.All() }
 
 // create stores the head, once, with the first prompt. It returns whether it did so now,
 // and whether the session got a title.
@@ -294,10 +290,8 @@ func (s *Session) env(head store.Session, progress func(tools.Progress)) *tools.
 	env := *s.config.Env
 	env.SessionID = s.id
 	env.Progress = progress
-	env.Tools = s.toolset()
-	env.Call = env.Tools.Call
 	env.Room = s.freeTokens()
-	env.Offered = offers(head)
+	env.Dispatch = tools.Dispatch{Set: s.toolset(), Offered: offers(head)}
 	return &env
 }
 

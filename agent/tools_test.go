@@ -40,7 +40,7 @@ func TestRealTools(t *testing.T) {
 	}, func(x *fakemodel.Exchange) { x.Text("Done.") })
 	config := agent.Config{
 		Model: m, Store: openStore(t), Tools: toolSet(t, builtin(files)...), Files: files,
-		Env: &tools.Env{Gate: gate.New(gate.Config{Mode: "off"}), Todos: tools.NewTodos()},
+		Env: &tools.Env{Gate: gate.New(gate.Config{Mode: "off"})},
 	}
 	s := begin(t, config)
 	live, again := &recorder{}, &recorder{}

@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"io"
 	"iter"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,8 +19,11 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/extensions/todo"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // TestVersion7Requests opens the store that hermes-ls wrote when its schema had version 7,
@@ -141,4 +146,39 @@ func (l *requestLog) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer.Header.Set("Content-Type", "text/event-stream")
 	answer.Body = io.NopCloser(strings.NewReader(`data: {"choices":[{"index":0,"delta":{"reasoning_content":"Hm.","content":"Fine."},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"))
 	return answer, nil
+}
+
+// TestVersion7Plans opens the sessions of the old store. Each has the plan of the last result
+// of todo in its history.
+func TestVersion7Plans(t *testing.T) {
+	t.Parallel()
+	st := version7(t)
+	sessions, _, err := st.List(t.Context(), store.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans := 0
+	for _, head := range sessions {
+		var want struct{ Todos []tools.Todo }
+		for _, m := range messages(t, st, head.ID) {
+			if m.Name() == "todo" && !m.IsError {
+				want.Todos = nil
+				if err := json.Unmarshal([]byte(m.Text()), &want); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if len(want.Todos) > 0 {
+			plans++
+		}
+		plan := tools.NewPlan()
+		set := toolSet(t, todo.Tool(plan))
+		s := load(t, agent.Config{Head: store.Session{ID: head.ID}, Model: fakemodel.Script(), Store: st, Tools: set, Plan: plan})
+		if !slices.Equal(s.Todos(), want.Todos) {
+			t.Errorf("%s: the plan is %v, want %v", head.ID, s.Todos(), want.Todos)
+		}
+	}
+	if plans == 0 {
+		t.Error("no session has a plan")
+	}
 }

@@ -63,7 +63,7 @@ func newScriptLab(l *lab) (*scriptLab, error) {
 		return nil, err
 	}
 	s.env = &tools.Env{
-		OutputDir: filepath.Join(l.dir, "outputs"), Call: s.set.Call, Tools: s.set,
+		OutputDir: filepath.Join(l.dir, "outputs"), Dispatch: tools.Dispatch{Set: s.set},
 		Gate: gate.New(gate.Config{Mode: "off"}),
 	}
 	if s.echo, err = net.Listen("unix", s.path); err != nil {

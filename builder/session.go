@@ -98,7 +98,7 @@ func (p Plan) list(ctx context.Context, told []tools.Spec) (*tools.Set, error) {
 	}
 	set.Events, set.Forget = p.Extensions.Events(), p.Extensions.Forget
 	env := *p.Agent.Env
-	env.SessionID, env.Tools = p.Agent.Head.ID, set
+	env.SessionID, env.Dispatch.Set = p.Agent.Head.ID, set
 	p.Extensions.Begun(&env)
 	return set, nil
 }

@@ -2,7 +2,7 @@
 // the session's tools as functions, and the model gets only the text that it prints.
 //
 // A [Runner] runs the scripts of one session and is safe for concurrent use. The calls
-// of a script go over a Unix socket to the session's dispatch (tools.Env.Call), so the
+// of a script go over a Unix socket to the session's dispatch (tools.Env.Dispatch), so the
 // same hooks, approvals, path scope and limits apply as to other calls. The child gets
 // an environment with listed names only, and starts without code of the workspace. At
 // its timeout, on cancel, and if the server dies, it ends with all its descendants. Its

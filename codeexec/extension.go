@@ -9,6 +9,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
+// Toolset is the toolset of the tools.
+const Toolset = "code_execution"
+
 // Extension returns the extension. Its configuration section is a [Config], to which set
 // adds the parts that sessions share. Extensions returns the session's extensions; scripts
 // get the instances that are derived from them.

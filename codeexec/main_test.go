@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/extensions/todo"
 	"github.com/hermes-ls/hermes-ls/internal/modes"
 	"github.com/hermes-ls/hermes-ls/tools/file"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
@@ -94,8 +95,8 @@ func openBed(dir, out string, c Config) (*bed, error) {
 	c.Files = ws
 	b := &bed{dir: dir, runner: New(c)}
 	b.env = &tools.Env{
-		SessionID: "test", Todos: tools.NewTodos(),
-		Gate: gate.New(gate.Config{Mode: "ask", Asker: b}), OutputDir: out,
+		SessionID: "test",
+		Gate:      gate.New(gate.Config{Mode: "ask", Asker: b}), OutputDir: out,
 		Progress: func(p tools.Progress) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -108,7 +109,7 @@ func openBed(dir, out string, c Config) (*bed, error) {
 // list makes the tools of the session with its bounds.
 func (b *bed) list() (err error) {
 	bounds := b.runner.cfg.Bounds
-	all := slices.Concat(file.Tools(file.Config{Bounds: bounds}), shell.Tools(shell.Config{Bounds: bounds, Shell: shell.New(b.dir, nil)}), tools.Builtin())
+	all := slices.Concat(file.Tools(file.Config{Bounds: bounds}), shell.Tools(shell.Config{Bounds: bounds, Shell: shell.New(b.dir, nil)}), []tools.Tool{todo.Tool(tools.NewPlan())})
 	if b.set, err = tools.NewSet(append(all, b.runner.Tool())...); err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (b *bed) list() (err error) {
 	for _, tool := range b.set.Offered(context.Background()) {
 		offered[tool.Name] = true
 	}
-	b.env.Tools, b.env.Call, b.env.Offered = b.set, b.set.Call, func(name string) bool { return offered[name] }
+	b.env.Dispatch = tools.Dispatch{Set: b.set, Offered: func(name string) bool { return offered[name] }}
 	return nil
 }
 

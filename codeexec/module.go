@@ -23,12 +23,7 @@ var kernelSource string
 // functions returns the tools that a script of this session may call: those with the
 // property Script that the session offers.
 func functions(env *tools.Env) []tools.Tool {
-	if env.Tools == nil {
-		return nil
-	}
-	return slices.DeleteFunc(env.Tools.List(), func(t tools.Tool) bool {
-		return t.Script == "" || env.Offered != nil && !env.Offered(t.Name)
-	})
+	return slices.DeleteFunc(env.Dispatch.List(), func(t tools.Tool) bool { return t.Script == "" })
 }
 
 // usages lists the functions for the description of execute_code.

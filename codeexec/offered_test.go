@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hermes-ls/hermes-ls/extensions/todo"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/file"
 	"github.com/hermes-ls/hermes-ls/tools/shell"
@@ -16,7 +17,7 @@ func TestWindows(t *testing.T) {
 	t.Parallel()
 	r := New(Config{GOOS: "windows"})
 	defer r.Close()
-	set, err := tools.NewSet(append(slices.Concat(file.Tools(file.Config{}), shell.Tools(shell.Config{}), tools.Builtin()), r.Tool())...)
+	set, err := tools.NewSet(append(slices.Concat(file.Tools(file.Config{}), shell.Tools(shell.Config{}), []tools.Tool{todo.Tool(nil)}), r.Tool())...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if invalid != "" {
 		return tools.Fail("%s", invalid), nil
 	}
-	if env.Tools == nil || r.cfg.Files == nil {
+	if env.Dispatch.Set == nil || r.cfg.Files == nil {
 		return tools.Fail("This session has no tools that a script could call. Use normal tool calls instead."), nil
 	}
 	if env.Planning && !sandbox.Strict(r.box(env)) {
@@ -198,15 +198,14 @@ func envOf(ctx context.Context, env *tools.Env, derived *extension.Set) (*tools.
 	if err != nil {
 		return nil, fmt.Errorf("listing the tools of a script: %w", err)
 	}
-	set, err := env.Tools.Replace(list)
+	set, err := env.Dispatch.Set.Replace(list)
 	if err != nil {
 		return nil, fmt.Errorf("listing the tools of a script: %w", err)
 	}
 	set.Events = derived.Events()
 	return &tools.Env{
-		SessionID: env.SessionID, Gate: env.Gate,
-		OutputDir: env.OutputDir, Planning: env.Planning,
-		Tools: set, Offered: env.Offered, Script: true,
+		SessionID: env.SessionID, Gate: env.Gate, OutputDir: env.OutputDir, Script: true, Planning: env.Planning,
+		Dispatch: tools.Dispatch{Set: set, Offered: env.Dispatch.Offered},
 	}, nil
 }
 
@@ -214,7 +213,7 @@ func envOf(ctx context.Context, env *tools.Env, derived *extension.Set) (*tools.
 // the script, since the editor knows no other.
 func caller(env *tools.Env, call tools.Call) func(context.Context, string, json.RawMessage) tools.Result {
 	return func(ctx context.Context, tool string, args json.RawMessage) tools.Result {
-		result, _ := env.Tools.Call(ctx, env, tools.Call{ID: call.ID, Name: tool, Args: args}) // an error is that of ctx, and the result says so
+		result, _ := env.Dispatch.Set.Call(ctx, env, tools.Call{ID: call.ID, Name: tool, Args: args}) // an error is that of ctx, and the result says so
 		return result
 	}
 }

@@ -108,7 +108,7 @@ type persistentInput struct {
 // Tool returns execute_code for the session.
 func (r *Runner) Tool() tools.Tool {
 	t := tools.Tool{
-		Name: "execute_code", Toolset: "code_execution", Plans: true, Order: -50, Replay: tools.ReplayedIf, Kind: tools.KindExecute,
+		Name: "execute_code", Toolset: Toolset, Plans: true, Order: -50, Replay: tools.ReplayedIf, Kind: tools.KindExecute,
 		Describe:  r.describe,
 		ResultCap: 8*(r.cfg.MaxStdout+r.cfg.MaxStderr) + 16<<10, // bytes; the output is cut before
 		Available: r.available,

@@ -469,8 +469,8 @@ func TestStubbornScript(t *testing.T) {
 func TestOnlyOfferedFunctions(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Config{}, scriptFiles)
-	offered := b.env.Offered
-	b.env.Offered = func(name string) bool { return offered(name) && (name == "read_file" || name == "execute_code") }
+	offered := b.env.Dispatch.Offered
+	b.env.Dispatch.Offered = func(name string) bool { return offered(name) && (name == "read_file" || name == "execute_code") }
 	a := b.run("import hermes_tools\nprint(sorted(n for n in dir(hermes_tools) if callable(getattr(hermes_tools, n)) and n[0].islower()))\nprint(hermes_tools._call('terminal', {'command': 'ls'}))")
 	if !strings.HasPrefix(a.Output, "['json_parse', 'read_file', 'retry', 'shell_quote']\n") || !strings.Contains(a.Output, "not available in execute_code") {
 		t.Errorf("%s", a.Output)
@@ -487,7 +487,7 @@ func TestModule(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b.env.Offered = nil // all are
+	b.env.Dispatch.Offered = nil // all are
 	a := b.run(`
 import hermes_tools, inspect
 for name, f in inspect.getmembers(hermes_tools, inspect.isfunction):
@@ -517,7 +517,7 @@ limit: number of lines (default 500)
 	if a.Output != strings.TrimPrefix(want, "\n") {
 		t.Errorf("got\n%s", a.Output)
 	}
-	b.env.Offered = func(name string) bool { return name == "write_file" }
+	b.env.Dispatch.Offered = func(name string) bool { return name == "write_file" }
 	if a := b.run("import hermes_tools\nprint(hasattr(hermes_tools, 'read_file'), hasattr(hermes_tools, 'write_file'))"); a.Output != "False True\n" {
 		t.Errorf("%+v", a)
 	}

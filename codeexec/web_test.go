@@ -52,7 +52,7 @@ print(len(web_extract([found[0]["url"]], char_limit=1000)["results"][0]["content
 				t.Fatal(err)
 			}
 		}
-		b.env.Offered = nil // all of them are
+		b.env.Dispatch.Offered = nil // all of them are
 		a := b.run(code)
 		lines := strings.Split(strings.TrimSpace(a.Output), "\n")
 		if len(lines) != 6 || lines[0] != "1 A page about it" || a.ToolCalls != 6 {

@@ -133,7 +133,7 @@ func (x *Children) sessionTools() *tools.Set {
 	if err != nil {
 		return nil
 	}
-	return env.Tools
+	return env.Dispatch.Set
 }
 
 // Close ends every subagent and waits for them, or for ctx.

@@ -15,6 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/files"
 	"github.com/hermes-ls/hermes-ls/extensions/shell"
+	"github.com/hermes-ls/hermes-ls/extensions/todo"
 	"github.com/hermes-ls/hermes-ls/internal/modes"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 
@@ -190,6 +191,7 @@ type bed struct {
 	children   *delegate.Children
 	parent     *agent.Session
 	files      *workspace.Workspace
+	plan       *tools.Plan
 	room       int
 	output     string // where what is cut is kept
 	docs       workspace.Documents
@@ -224,7 +226,7 @@ func (b *bed) tools() []tools.Tool {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return append(list, tools.Builtin()...)
+	return list
 }
 
 // bounds returns the limits of the session's calls.
@@ -237,8 +239,9 @@ func (b *bed) open() {
 	if b.files, err = workspace.Open([]string{b.dir}, b.docs); err != nil {
 		b.t.Fatal(err)
 	}
-	b.extensions, err = extension.Open(b.t.Context(), []extension.Extension{files.New(nil), shell.New(shell.Options{})}, func(string) *extension.Session {
-		return &extension.Session{Folders: b.files.Folders, Files: b.files, Editor: b.files, Bounds: b.bounds(), Config: func(any) error { return nil }}
+	b.plan = tools.NewPlan()
+	b.extensions, err = extension.Open(b.t.Context(), []extension.Extension{todo.New(), files.New(nil), shell.New(shell.Options{})}, func(string) *extension.Session {
+		return &extension.Session{Plan: b.plan, Folders: b.files.Folders, Files: b.files, Editor: b.files, Bounds: b.bounds(), Config: func(any) error { return nil }}
 	})
 	if err != nil {
 		b.t.Fatal(err)
@@ -262,12 +265,12 @@ func (b *bed) open() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	set.Toolsets = []string{"file", "terminal", "web", "code_execution", "delegation", "clarify"}
 	env := &tools.Env{
-		Todos:     tools.NewTodos(),
 		Gate:      gate.New(gate.Config{Mode: "ask", Asker: b.asker}),
 		OutputDir: b.output,
 	}
-	c := agent.Config{Head: store.Session{ID: b.id, Cwd: b.dir}, Model: b.model, Store: b.store, Tools: set, Env: env, Files: b.files, Window: b.room, CompactAt: -1}
+	c := agent.Config{Head: store.Session{ID: b.id, Cwd: b.dir}, Model: b.model, Store: b.store, Tools: set, Env: env, Files: b.files, Plan: b.plan, Window: b.room, CompactAt: -1}
 	if b.id == "" {
 		b.parent, err = agent.New(b.t.Context(), c)
 	} else {
@@ -278,7 +281,7 @@ func (b *bed) open() {
 	}
 	b.id = b.parent.ID()
 	lent := *env
-	lent.SessionID, lent.Tools = b.id, set
+	lent.SessionID, lent.Dispatch.Set = b.id, set
 	b.children.SetEnv(&lent)
 }
 

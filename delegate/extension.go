@@ -19,7 +19,7 @@ func Extension(c Config) extension.Extension { return delegation{c} }
 
 type delegation struct{ Config }
 
-func (delegation) Name() string { return toolset }
+func (delegation) Name() string { return Toolset }
 
 func (e delegation) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
 	c := e.Config

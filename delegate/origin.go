@@ -246,7 +246,7 @@ func (x *Children) interrupted(ctx context.Context, env *tools.Env, c tools.Call
 		list[i] = &outcome{Index: i, Status: interrupted, Exit: interrupted, Trace: []traced{}, Error: serverStopped, Summary: "It had not begun."}
 	}
 	for _, head := range heads {
-		o, saved, err := x.archive.fromLog(ctx, head, env.Tools)
+		o, saved, err := x.archive.fromLog(ctx, head, env.Dispatch.Set)
 		if err == nil && saved.Call == c.ID && o.Index < len(list) {
 			list[o.Index] = o.shortened(room(env, len(list)))
 			x.archive.update(ctx, head.ID, func(saved *origin) {

@@ -42,7 +42,8 @@ type local struct{ *Children }
 type worker struct {
 	*agent.Session
 	files    tools.Files
-	bounds   tools.Bounds   // of its calls
+	bounds   tools.Bounds // of its calls
+	plan     *tools.Plan
 	children *Children      // its own subagents; nil: it may have none
 	extended *extension.Set // its extensions
 	leave    func()         // removes children from their parent
@@ -59,7 +60,7 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{}
+	w := &worker{plan: tools.NewPlan()}
 	defer func() {
 		if err != nil {
 			w.cleanup(context.WithoutCancel(ctx))
@@ -77,12 +78,12 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 	plan := builder.Plan{
 		Kind: extension.Subagent, Stored: t.message != "", Extensions: w.extended, Life: context.WithoutCancel(ctx),
 		Agent: agent.Config{
-			Head: store.Session{ID: t.ID}, Model: m, Store: l.Store, Env: own, Files: w.files,
+			Head: store.Session{ID: t.ID}, Model: m, Store: l.Store, Env: own, Files: w.files, Plan: w.plan,
 			MaxIterations: t.Iterations, Window: m.Window, Log: l.Log,
 		},
 		Tools: func(ctx context.Context, _ []tools.Spec) (_ *tools.Set, err error) {
-			own.Tools, err = w.tools(ctx, set)
-			return own.Tools, err
+			own.Dispatch.Set, err = w.tools(ctx, set)
+			return own.Dispatch.Set, err
 		},
 	}
 	if !plan.Stored {
@@ -158,7 +159,7 @@ func (w *worker) bound(parent tools.Bounds) {
 func (w *worker) derive(ctx context.Context, parent *Children, env *tools.Env, t *Task) {
 	box := w.bounds.Sandbox
 	extended, err := parent.Extensions().Derive(ctx, extension.Subagent, extension.Own{
-		ID: t.ID, Folders: w.files.Folders, Files: w.files, Editor: w.files, Bounds: w.bounds,
+		ID: t.ID, Folders: w.files.Folders, Files: w.files, Editor: w.files, Bounds: w.bounds, Plan: w.plan,
 		Confine: func(ctx context.Context, c *proc.Cmd) error { return gate.BoxOf(box, env.Gate).Confine(ctx, c) },
 		Ask:     builder.Asker{Gate: gateOf(env, t), ID: t.ID},
 		State:   func(name string) extension.State { return parent.Store.State(t.ID, name) },
@@ -204,7 +205,7 @@ func (w *worker) addSubagents(parent *Children, t *Task) {
 // A field that is not named here is not given.
 func (w *worker) childEnv(env *tools.Env, t *Task) *tools.Env {
 	own := &tools.Env{
-		SessionID: t.ID, Todos: tools.NewTodos(), Gate: gateOf(env, t),
+		SessionID: t.ID, Gate: gateOf(env, t),
 	}
 	if env.OutputDir != "" {
 		own.OutputDir = filepath.Join(filepath.Dir(env.OutputDir), t.ID)

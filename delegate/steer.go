@@ -190,7 +190,7 @@ func (x *Children) resume(ctx context.Context, env *tools.Env, id, text string) 
 	for i, above := range slices.Backward(line[1:]) {
 		above.below = len(line) - 2 - i
 		narrow := *env
-		if narrow.Tools, err = x.toolsFor(env, &above.Task); err != nil {
+		if narrow.Dispatch.Set, err = x.toolsFor(env, &above.Task); err != nil {
 			return err
 		}
 		env = &narrow

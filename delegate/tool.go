@@ -16,7 +16,8 @@ import (
 // ToolName is the name of the tool.
 const ToolName = "delegate_task"
 
-const toolset = "delegation"
+// Toolset is the toolset of the tool.
+const Toolset = "delegation"
 
 //go:embed delegate.md
 var words string
@@ -24,7 +25,7 @@ var words string
 // Tool is delegate_task.
 func (x *Children) Tool() tools.Tool {
 	t := tools.New(tools.Tool{
-		Name: ToolName, Toolset: toolset, Order: -40, Kind: tools.KindOther, Tracked: true, Plans: true,
+		Name: ToolName, Toolset: Toolset, Order: -40, Kind: tools.KindOther, Tracked: true, Plans: true,
 		Description: strings.TrimSpace(words),
 		ResultCap:   1 << 20, // summaries are bounded one by one
 		Title:       title,

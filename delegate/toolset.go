@@ -11,7 +11,7 @@ import (
 // toolsFor returns the tools of a task's subagent: those of its toolsets that the parent has,
 // without those of extensions that give nothing to subagents.
 func (x *Children) toolsFor(env *tools.Env, t *Task) (*tools.Set, error) {
-	if env.Tools == nil {
+	if env.Dispatch.Set == nil {
 		return nil, fmt.Errorf("this session has no tools to lend")
 	}
 	limits := x.Limits()
@@ -19,14 +19,14 @@ func (x *Children) toolsFor(env *tools.Env, t *Task) (*tools.Set, error) {
 	if len(asked) == 0 {
 		asked = limits.Toolsets
 	}
-	set, err := env.Tools.Select(asked, nil)
+	set, err := env.Dispatch.Set.Select(asked, nil)
 	if err != nil {
 		return nil, err
 	}
 	deeper := x.Depth+t.below+1 < limits.Depth
 	left := 0
 	set = set.Where(func(tool tools.Tool) bool {
-		ok := lends(x.Extensions(), tool, deeper) && (env.Offered == nil || env.Offered(tool.Name))
+		ok := lends(x.Extensions(), tool, deeper) && env.Dispatch.Offers(tool.Name)
 		if ok {
 			left++
 		}
@@ -40,7 +40,7 @@ func (x *Children) toolsFor(env *tools.Env, t *Task) (*tools.Set, error) {
 
 // lends reports whether a subagent may have a tool of a session with these extensions.
 func lends(extended *extension.Set, t tools.Tool, deeper bool) bool {
-	if t.Toolset == toolset {
+	if t.Toolset == Toolset {
 		return deeper
 	}
 	return t.Owner == "" || extended.Derives(t.Owner)

@@ -164,11 +164,7 @@ func (d *Dispatcher) AfterCall(ctx context.Context, env *tools.Env, t tools.Tool
 }
 
 func (d *Dispatcher) callOf(env *tools.Env, t tools.Tool, c tools.Call) ToolCall {
-	kind := d.kind
-	if env.Script {
-		kind = Script
-	}
-	return ToolCall{Call: c, Tool: t, SessionID: env.SessionID, Kind: kind}
+	return ToolCall{Call: c, Tool: t, SessionID: env.SessionID, Kind: d.kind}
 }
 
 // Turn is called before a turn begins. The function that it returns must be called when

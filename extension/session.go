@@ -41,6 +41,8 @@ type Session struct {
 	Redact func(text string) string
 	// State is the extension's data in the stored session.
 	State State
+	// Plan is the plan of the session, for the extension that has its tool.
+	Plan *tools.Plan
 	// Config decodes the extension's configuration section over the value at into, as
 	// the section is now.
 	Config func(into any) error
@@ -69,6 +71,7 @@ type Own struct {
 	Confine func(ctx context.Context, c *proc.Cmd) error
 	Ask     Asker // asks in the name of the derived session
 	State   func(extension string) State
+	Plan    *tools.Plan
 	Spawn   func(ctx context.Context, t Task) (Report, error) // nil: it can have no subagents
 }
 
@@ -88,7 +91,7 @@ func (s *Session) derive(kind Kind, own Own) *Session {
 	}
 	switch kind {
 	case Subagent:
-		d.Confine, d.Ask, d.Notify, d.Wake, d.Spawn = own.Confine, own.Ask, s.Notify, s.Wake, own.Spawn
+		d.Confine, d.Ask, d.Notify, d.Wake, d.Plan, d.Spawn = own.Confine, own.Ask, s.Notify, s.Wake, own.Plan, own.Spawn
 	case Script: // a program gets results, and can neither ask nor start anything
 		d.Notify = s.Notify
 	case Replay: // what the user was asked, and told, is in the recording

@@ -23,7 +23,7 @@ func TestDeriveNamesAllRights(t *testing.T) {
 	var ask Asker = nobody{}
 	var state State = memory{}
 	values := []reflect.Value{
-		reflect.ValueOf("text"), reflect.ValueOf(true), reflect.ValueOf(Main), reflect.ValueOf(files), reflect.ValueOf(ask), reflect.ValueOf(state), reflect.ValueOf(tools.Bounds{Files: files}),
+		reflect.ValueOf("text"), reflect.ValueOf(true), reflect.ValueOf(Main), reflect.ValueOf(files), reflect.ValueOf(ask), reflect.ValueOf(state), reflect.ValueOf(tools.Bounds{Files: files}), reflect.ValueOf(tools.NewPlan()),
 	}
 	parent := &Session{}
 	fields := reflect.ValueOf(parent).Elem()
@@ -40,14 +40,14 @@ func TestDeriveNamesAllRights(t *testing.T) {
 		f.Set(values[at])
 	}
 	own := Own{
-		ID: "child", Folders: func() []string { return nil }, Files: files, Editor: files, Bounds: tools.Bounds{Files: files}, Ask: ask,
+		ID: "child", Folders: func() []string { return nil }, Files: files, Editor: files, Bounds: tools.Bounds{Files: files}, Plan: tools.NewPlan(), Ask: ask,
 		Confine: func(context.Context, *proc.Cmd) error { return nil },
 		State:   func(string) State { return state },
 		Spawn:   func(context.Context, Task) (Report, error) { return Report{}, nil },
 	}
 	always := []string{"ID", "Name", "Kind", "Cwd", "Folders", "Files", "Editor", "Bounds", "Redact", "State", "Config"}
 	for kind, more := range map[Kind][]string{
-		Subagent: {"Confine", "Ask", "Notify", "Wake", "Spawn"},
+		Subagent: {"Confine", "Ask", "Notify", "Wake", "Plan", "Spawn"},
 		Script:   {"Notify"},
 		Replay:   {"Confine"},
 	} {

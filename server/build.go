@@ -29,7 +29,7 @@ func openAgent(ctx context.Context, x *Session, head store.Session, draft bool) 
 	a, err := builder.Open(ctx, builder.Plan{
 		Kind: extension.Main, Stored: !draft, Extensions: x.extensions, Life: x.queue.ctx,
 		Agent: agent.Config{
-			Head: head, Model: x.settings.model, Env: env, Files: at.files(), Store: x.svc.theStore(conf.Store.Synchronous),
+			Head: head, Model: x.settings.model, Env: env, Files: at.files(), Plan: x.record.plan, Store: x.svc.theStore(conf.Store.Synchronous),
 			MaxIterations: conf.Agent.MaxIterations, CompactAt: cmp.Or(conf.Compaction.At, -1), Log: x.svc.Log,
 		},
 		Tools: func(ctx context.Context, told []tools.Spec) (*tools.Set, error) { return toolsOf(ctx, x, told) },
@@ -49,14 +49,12 @@ func openAgent(ctx context.Context, x *Session, head store.Session, draft bool) 
 	return a, nil
 }
 
-// toolsOf returns the tools of a session: the built-in ones and those of its extensions, as
-// far as the configuration enables them. See [builder.Plan] for told.
+// toolsOf returns the tools of a session: those of its extensions, as far as
+// the configuration enables them. See [builder.Plan] for told.
 func toolsOf(ctx context.Context, x *Session, told []tools.Spec) (*tools.Set, error) {
 	conf := x.settings.config()
-	all, err := tools.NewSet(tools.Builtin()...)
-	if err != nil {
-		return nil, fmt.Errorf("listing the tools: %w", err)
-	}
+	all := &tools.Set{}
+	all.Toolsets = Toolsets(x.svc.features)
 	extended, err := x.extensions.Tools(ctx, told)
 	if err != nil {
 		return nil, err
@@ -111,7 +109,6 @@ func toolNames(ctx context.Context, x *Session) (names []string, err error) {
 func envOf(x *Session) *tools.Env {
 	return &tools.Env{
 		SessionID: x.id,
-		Todos:     tools.NewTodos(),
 		Sees:      func() bool { return x.settings.model.sees(x.queue.ctx) },
 		Gate:      x.settings.gate,
 		OutputDir: x.svc.outputDir(x.id),

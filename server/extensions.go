@@ -33,6 +33,9 @@ type Feature struct {
 	Core func(*Core) extension.Extension
 	// Commands are the extension's rows of the command table.
 	Commands []extension.Command
+	// Toolset is the toolset of the extension's tools. Configuration may name it even if no
+	// tool is there; empty: it has none of a fixed name.
+	Toolset string
 	// Settings is the extension's own section of config.yaml; nil: it has none.
 	Settings *config.Section
 	// Section makes the extension's configuration of all settings. An error is
@@ -56,6 +59,16 @@ func SchemaOf(features func(*Service) []Feature) *config.Schema {
 		}
 	}
 	return config.NewSchema(sections...)
+}
+
+// Toolsets returns the toolsets of features.
+func Toolsets(features []Feature) (names []string) {
+	for _, f := range features {
+		if f.Toolset != "" {
+			names = append(names, f.Toolset)
+		}
+	}
+	return names
 }
 
 // section returns the function that reads the feature's settings; nil: it has none.
@@ -190,6 +203,7 @@ func rightsOf(x *Session, name string, section func(*config.Loaded) (any, error)
 		},
 		Redact: func(text string) string { return x.settings.secrets.Hide(text) },
 		State:  x.svc.Store().State(x.id, name),
+		Plan:   x.record.plan,
 		Config: func(into any) error { return decodeSection(x, section, into) },
 	}
 	if v, ok := x.host.(EditorViewer); ok {

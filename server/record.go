@@ -7,6 +7,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // record is a session as it is stored: its head, and the agent's session when that is open.
@@ -14,6 +15,7 @@ type record struct {
 	svc *Service
 	id  string
 
+	plan    *tools.Plan   // of the session
 	opening chan struct{} // holds a value while the agent's session is opened
 
 	mu      sync.Mutex
@@ -22,7 +24,7 @@ type record struct {
 }
 
 func newRecord(svc *Service, head store.Session) *record {
-	return &record{svc: svc, id: head.ID, initial: head, opening: make(chan struct{}, 1)}
+	return &record{svc: svc, id: head.ID, initial: head, plan: tools.NewPlan(), opening: make(chan struct{}, 1)}
 }
 
 // opened returns the agent's session. If it is not open, it returns nil.

@@ -172,7 +172,6 @@ func (s *Service) openAhead(conf *config.Loaded, cwd string) {
 				s.Log.Debug("the store could not be opened ahead", "error", err)
 			}
 			if s.ctx.Err() == nil {
-				_ = tools.Builtin()
 				for _, f := range s.features {
 					if f.Ahead != nil {
 						f.Ahead()

@@ -29,7 +29,7 @@ func (s *Set) Call(ctx context.Context, env *Env, c Call) (result Result, err er
 	if env == nil {
 		env = &Env{}
 	}
-	c, failure := s.Resolve(c, env.Offered)
+	c, failure := s.Resolve(c, env.Dispatch.Offered)
 	if failure != "" {
 		return Fail("%s", failure), nil
 	}
@@ -126,7 +126,7 @@ func (s *Set) elsewhere(env *Env, t Tool, args json.RawMessage) string {
 		return ""
 	}
 	for _, other := range s.List() {
-		if other.Name == t.Name || env.Offered != nil && !env.Offered(other.Name) {
+		if other.Name == t.Name || !env.Dispatch.Offers(other.Name) {
 			continue
 		}
 		foreign := ""

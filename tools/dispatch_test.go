@@ -52,7 +52,7 @@ func TestUnknownTool(t *testing.T) {
 			t.Errorf("%q: %s, %v; want %s", name, got.JSON, err, want)
 		}
 	}
-	got, _ := s.Call(t.Context(), &Env{Offered: func(n string) bool { return n == "todo" }}, Call{Name: "x"})
+	got, _ := s.Call(t.Context(), &Env{Dispatch: Dispatch{Offered: func(n string) bool { return n == "todo" }}}, Call{Name: "x"})
 	if want := "Unknown tool: x. Available: todo"; errorOf(t, got) != want {
 		t.Errorf("got %s; want %s", got.JSON, want)
 	}
@@ -97,11 +97,6 @@ func TestPanicIsAResult(t *testing.T) {
 	}
 	if told != "xboomtrue" {
 		t.Errorf("the defect was told as %q", told)
-	}
-	// File tools without files are a mistake too, and no crash.
-	got, err = setOf(t, Builtin()...).Call(t.Context(), nil, Call{Name: "read_file", Args: json.RawMessage(`{"path":"x"}`)})
-	if err != nil || !got.IsError {
-		t.Errorf("got %s, %v", got.JSON, err)
 	}
 }
 
@@ -181,6 +176,7 @@ func TestSelect(t *testing.T) {
 		all = append(all, tool)
 	}
 	s := setOf(t, all...)
+	s.Toolsets = []string{"file", "terminal", "web"}
 	const everything = "read_file write_file search_files terminal todo web_search mcp__gh__issue execute_code"
 	for _, c := range []struct{ enabled, disabled, want string }{
 		{"", "", everything},
@@ -385,6 +381,7 @@ func BenchmarkCall(b *testing.B) {
 // TestOffers: what starts for its tools is not started when they are not offered.
 func TestOffers(t *testing.T) {
 	t.Parallel()
+	s := &Set{Toolsets: []string{"file", "todo"}}
 	for _, c := range []struct {
 		enabled, disabled string
 		want              bool
@@ -397,7 +394,7 @@ func TestOffers(t *testing.T) {
 		{"", "mcp-other", true},
 		{"nonsense", "", true}, // the session says what is wrong
 	} {
-		if got := Offers("mcp-gh", strings.Fields(c.enabled), strings.Fields(c.disabled)); got != c.want {
+		if got := s.Offers("mcp-gh", strings.Fields(c.enabled), strings.Fields(c.disabled)); got != c.want {
 			t.Errorf("enabled %q, disabled %q: %v", c.enabled, c.disabled, got)
 		}
 	}

@@ -2,45 +2,57 @@ package tools
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
 // Env has the parts of a session that one call needs. A zero field is nothing that the call
-// can use. Tools get the rest when they are made, see [Location].
+// can use. Tools get the rest when they are made, see [Bounds].
 type Env struct {
 	SessionID string
-	Todos     *Todos   // the session's list
 	Gate      Approver // decides which calls run; nil: those that require approval do not
-	// Sees reports whether the model is sent pictures. A picture of a result is kept in
-	// any case. Nil: no model gets the result, such as in a script.
+	// Sees reports whether the model gets pictures. Pictures of results are stored in any
+	// case. Nil: no model gets the result, such as in a script.
 	Sees func() bool
-	// Script says that a script makes the call.
+	// Script says that a script makes the call and gets its result.
 	Script bool
 	// Planning says that the call was made in plan mode. [Set.Call] sets it.
 	Planning bool
 	// AnyMode says that the user is asked about something that no mode decides, such as the
 	// start of an MCP server.
 	AnyMode bool
-	// Progress takes what a running call has to show, such as output so far.
-	// Nil: nobody looks.
+	// Progress shows the progress of a running call, such as its output so far. Nil: it is
+	// not shown.
 	Progress func(Progress)
-	// Call runs another call through the session's dispatch, as lent by env. Nil:
-	// tools cannot call tools here.
-	Call func(ctx context.Context, env *Env, call Call) (Result, error)
-	// Tools is the session's set; what is offered of it, Offered tells. A subagent
-	// gets a part of it.
-	Tools *Set
-	// Room is how many tokens the model's window still had when the call began; 0:
-	// unknown.
+	// Dispatch has the tools of the session. Empty: tools cannot call tools here.
+	Dispatch Dispatch
+	// Room is the number of tokens that were free in the context window when the call began.
+	// 0: unknown.
 	Room int
-	// Offered tells whether a tool is offered in this session.
-	Offered func(name string) bool
-	// OutputDir keeps whole outputs whose middle was cut; empty: they are not kept.
+	// OutputDir is the directory for whole outputs whose middle was cut. Empty: they are not
+	// saved.
 	OutputDir string
 }
 
-// Progress is news of a running call.
+// Dispatch is a set of tools and the part of it that the model is offered.
+type Dispatch struct {
+	Set     *Set
+	Offered func(name string) bool // nil: all are
+}
+
+// Offers reports whether the model is offered a tool.
+func (d Dispatch) Offers(name string) bool { return d.Offered == nil || d.Offered(name) }
+
+// List returns the tools that are offered, in order. Without a set, it returns nil.
+func (d Dispatch) List() []Tool {
+	if d.Set == nil {
+		return nil
+	}
+	return slices.DeleteFunc(d.Set.List(), func(t Tool) bool { return !d.Offers(t.Name) })
+}
+
+// Progress is the progress of a running call.
 type Progress struct {
 	CallID  string
 	Message string    // one short line, "42 lines"

@@ -17,6 +17,10 @@ type Set struct {
 	// Events sees the calls of the set. Set it before the first call; nil: nothing does.
 	Events Events
 
+	// Toolsets are names that configuration may have, even if no tool of theirs is in the
+	// set. Set it before the first call.
+	Toolsets []string
+
 	// Secrets are redacted in all results. Set it before the first call; nil: there are none.
 	Secrets *Secrets
 
@@ -85,7 +89,9 @@ func (s *Set) List() []Tool {
 }
 
 // empty returns a set with the events and the secrets of s and no tools.
-func (s *Set) empty() *Set { return &Set{Defect: s.Defect, Events: s.Events, Secrets: s.Secrets} }
+func (s *Set) empty() *Set {
+	return &Set{Defect: s.Defect, Events: s.Events, Toolsets: s.Toolsets, Secrets: s.Secrets}
+}
 
 // The letters that every model endpoint takes in a function's name.
 var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })

@@ -7,12 +7,8 @@ import (
 	"strings"
 )
 
-// knownToolsets are those that configuration may speak of, whether or not a
-// tool of theirs is in the set.
-var knownToolsets = []string{
-	"file", "terminal", "web", "code_execution", "delegation", "todo", "clarify",
-	"memory", "session_search", "skills", "browser", "checkpoint", "vision",
-}
+// reservedToolsets are names that configuration may have, although no feature has them yet.
+var reservedToolsets = []string{"memory", "skills", "browser", "vision"}
 
 // composites name several toolsets at once. All of coding, which the hosts'
 // presets are, is what the set holds: what needs configuring is only there when
@@ -42,11 +38,11 @@ func (s *Set) Select(enabled, disabled []string) (*Set, error) {
 		enabled = Preset("")
 	}
 	all := s.List()
-	on, err := matchers(enabled, all)
+	on, err := s.matchers(enabled, all)
 	if err != nil {
 		return nil, err
 	}
-	off, err := matchers(disabled, all)
+	off, err := s.matchers(disabled, all)
 	if err != nil {
 		return nil, err
 	}
@@ -61,16 +57,16 @@ func (s *Set) Select(enabled, disabled []string) (*Set, error) {
 	return selected, nil
 }
 
-// Offers tells whether [Set.Select] would take tools of a toolset. A name that is not
-// known takes nothing away: Select says what is wrong with it.
-func Offers(toolset string, enabled, disabled []string) bool {
+// Offers reports whether [Set.Select] would take tools of a toolset. If a name is unknown, it
+// returns true: Select returns an error for it.
+func (s *Set) Offers(toolset string, enabled, disabled []string) bool {
 	if len(enabled) == 0 {
 		enabled = Preset("")
 	}
 	t := Tool{Toolset: toolset}
-	on, wrong := matchers(enabled, []Tool{t})
-	off, wrongToo := matchers(disabled, []Tool{t})
-	return wrong != nil || wrongToo != nil || on.match(t) && !off.match(t)
+	on, unknown := s.matchers(enabled, []Tool{t})
+	off, unknownToo := s.matchers(disabled, []Tool{t})
+	return unknown != nil || unknownToo != nil || on.match(t) && !off.match(t)
 }
 
 type toolMatchers []func(Tool) bool
@@ -79,10 +75,10 @@ func (m toolMatchers) match(t Tool) bool {
 	return slices.ContainsFunc(m, func(f func(Tool) bool) bool { return f(t) })
 }
 
-func matchers(names []string, all []Tool) (toolMatchers, error) {
+func (s *Set) matchers(names []string, all []Tool) (toolMatchers, error) {
 	var m toolMatchers
 	for _, name := range names {
-		one, err := matcher(name, all)
+		one, err := s.matcher(name, all)
 		if err != nil {
 			return nil, err
 		}
@@ -91,11 +87,11 @@ func matchers(names []string, all []Tool) (toolMatchers, error) {
 	return m, nil
 }
 
-func matcher(name string, all []Tool) (func(Tool) bool, error) {
+func (s *Set) matcher(name string, all []Tool) (func(Tool) bool, error) {
 	if composite := composites[name]; composite != nil {
 		return composite, nil
 	}
-	toolsets := toolsetNames(all)
+	toolsets := s.toolsetNames(all)
 	for _, candidate := range []string{name, strings.TrimSuffix(name, "_tools")} {
 		// An MCP server that is down now has a toolset all the same.
 		if slices.Contains(toolsets, candidate) || strings.HasPrefix(candidate, "mcp-") {
@@ -107,16 +103,12 @@ func matcher(name string, all []Tool) (func(Tool) bool, error) {
 			return nil, fmt.Errorf("%q is a tool, not a toolset; its toolset is %q", name, t.Toolset)
 		}
 	}
-	return nil, fmt.Errorf("unknown toolset %q; known are %s", name, strings.Join(Toolsets(all), ", "))
+	return nil, fmt.Errorf("unknown toolset %q; known are %s", name, strings.Join(append(toolsets, slices.Sorted(maps.Keys(composites))...), ", "))
 }
 
-// Toolsets lists the names that Select knows when the set holds all.
-func Toolsets(all []Tool) []string {
-	return append(toolsetNames(all), slices.Sorted(maps.Keys(composites))...)
-}
-
-func toolsetNames(all []Tool) []string {
-	names := slices.Clone(knownToolsets)
+// toolsetNames returns the names of the toolsets that configuration may have.
+func (s *Set) toolsetNames(all []Tool) []string {
+	names := slices.Concat(s.Toolsets, reservedToolsets)
 	for _, t := range all {
 		if t.Toolset != "" && !slices.Contains(names, t.Toolset) {
 			names = append(names, t.Toolset)

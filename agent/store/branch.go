@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
@@ -92,10 +93,11 @@ func (s *Store) LastCompaction(ctx context.Context, id string) (seq, keeps int64
 	return seq, keeps, s.explain("reading session "+id, err)
 }
 
-// LastTodo returns the newest result of the tool todo in a log. If there is none, it returns
-// [ErrNoMessage].
-func (s *Store) LastTodo(ctx context.Context, id string) (Message, error) {
-	return s.last(ctx, id, "name = 'todo' AND is_error = 0")
+// LastResult returns the newest result of a tool in a log that is no error. If there is none,
+// it returns [ErrNoMessage]. SQLite uses an index of one tool's results only if the query has
+// the name as a literal.
+func (s *Store) LastResult(ctx context.Context, id, tool string) (Message, error) {
+	return s.last(ctx, id, "name = '"+strings.ReplaceAll(tool, "'", "''")+"' AND is_error = 0")
 }
 
 // HasCall reports whether a log has a result for the tool call with the id call.

@@ -19,6 +19,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
+// Toolset is the toolset of the tools.
+const Toolset = "checkpoint"
+
 // Options are the parts of the process and of the session's core that the extension uses.
 type Options struct {
 	Store     *checkpoint.Store

@@ -49,7 +49,7 @@ const (
 // CheckpointTool returns the tool for checkpoints. Its paths are those of at.
 func CheckpointTool(k *checkpoint.Keeper, at tools.Files) tools.Tool {
 	return tools.New(tools.Tool{
-		Name: "checkpoint", Toolset: "checkpoint", Tracked: true, Plans: true, Kind: tools.KindOther,
+		Name: "checkpoint", Toolset: Toolset, Tracked: true, Plans: true, Kind: tools.KindOther,
 		Description: strings.TrimSpace(checkpointWords),
 		Title:       tools.Titled(checkpointTitle),
 		Order:       -5,

@@ -9,6 +9,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
+// Toolset is the toolset of the tools.
+const Toolset = "clarify"
+
 // Config is the configuration section.
 type Config struct {
 	Timeout time.Duration // how long a question stands

@@ -31,7 +31,7 @@ const (
 // long one stands.
 func Clarify(who tools.Clarifier, limit time.Duration) tools.Tool {
 	return tools.New(tools.Tool{
-		Name: "clarify", Toolset: "clarify", Order: -20, Kind: tools.KindThink, Plans: true,
+		Name: "clarify", Toolset: Toolset, Order: -20, Kind: tools.KindThink, Plans: true,
 		Description: strings.TrimSpace(clarifyWords),
 		Title:       tools.Titled(func(in clarifyIn) string { return "Ask: " + in.Question }),
 		Available: func(context.Context) error {

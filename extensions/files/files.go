@@ -10,6 +10,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/file"
 )
 
+// Toolset is the toolset of the tools.
+const Toolset = "file"
+
 // New returns the extension. The editor reports on edits of its own files; it may be nil.
 func New(editor file.Diagnoser) extension.Extension { return feature{editor} }
 

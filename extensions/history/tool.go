@@ -11,6 +11,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
+// Toolset is the toolset of the tools.
+const Toolset = "session_search"
+
 //go:embed tool.md
 var sessionSearchWords string
 
@@ -84,7 +87,7 @@ const (
 // SessionSearch looks into past conversations.
 func SessionSearch(past Sessions) tools.Tool {
 	return tools.New(tools.Tool{
-		Name: "session_search", Toolset: "session_search", Order: -10, Kind: tools.KindSearch, ReadOnly: true,
+		Name: "session_search", Toolset: Toolset, Order: -10, Kind: tools.KindSearch, ReadOnly: true,
 		Description: strings.TrimSpace(sessionSearchWords),
 		Title: tools.Titled(func(in sessionSearchIn) string {
 			if in.Query == "" {

@@ -13,6 +13,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/shell"
 )
 
+// Toolset is the toolset of the tools.
+const Toolset = shell.Toolset
+
 // Config is the configuration section.
 type Config struct {
 	Program     string        // of the shell, by name or path; empty: the user's own

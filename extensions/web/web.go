@@ -12,6 +12,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/web"
 )
 
+// Toolset is the toolset of the tools.
+const Toolset = "web"
+
 // New returns the extension. Version is the program's, for servers to see. Its
 // configuration section is a [web.Config].
 func New(version string) extension.Extension { return feature{version} }

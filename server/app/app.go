@@ -20,6 +20,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/plan"
 	"github.com/hermes-ls/hermes-ls/extensions/shell"
+	"github.com/hermes-ls/hermes-ls/extensions/todo"
 	"github.com/hermes-ls/hermes-ls/extensions/verify"
 	"github.com/hermes-ls/hermes-ls/extensions/web"
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
@@ -41,25 +42,29 @@ func New(o server.Options) *server.Service {
 func Features(s *server.Service) []server.Feature {
 	kept := checkpoint.New(s.Home)
 	pythons := codeexec.NewPythons()
-	return []server.Feature{
+	var known tools.Set // of toolsets
+	list := []server.Feature{
 		{Extension: instructions.New(s.Home), Section: persona},
-		{Core: mcpServers(s), Settings: mcp.Settings(), Section: servers, Commands: mcp.Table},
+		{Core: mcpServers(s), Settings: mcp.Settings(), Section: servers(&known), Commands: mcp.Table},
 		{Core: checks, Settings: verify.Section()}, // before the checkpoints: its turn begins first
 		{
-			Core: restorePoints(kept), Settings: checkpoints.Section(), Section: restoreLimits, Commands: checkpoints.Table,
+			Core: restorePoints(kept), Settings: checkpoints.Section(), Section: restoreLimits, Commands: checkpoints.Table, Toolset: checkpoints.Toolset,
 			Shutdown: kept.Close, Deleted: kept.Forget,
 		},
-		{Core: func(c *server.Core) extension.Extension { return files.New(c.Diagnoser) }, Ahead: files.Ahead},
-		{Core: commands, Section: commandLimits, Ahead: shell.Ahead},
-		{Core: func(*server.Core) extension.Extension { return web.New(s.Version) }, Settings: web.Section(), Section: webSearch, Ahead: web.Ahead},
+		{Extension: todo.New(), Toolset: todo.Toolset, Ahead: todo.Ahead},
+		{Core: func(c *server.Core) extension.Extension { return files.New(c.Diagnoser) }, Toolset: files.Toolset, Ahead: files.Ahead},
+		{Core: commands, Section: commandLimits, Toolset: shell.Toolset, Ahead: shell.Ahead},
+		{Core: func(*server.Core) extension.Extension { return web.New(s.Version) }, Settings: web.Section(), Section: webSearch, Toolset: web.Toolset, Ahead: web.Ahead},
 		{Core: surroundings},
-		{Extension: clarify.New(), Section: questions},
+		{Extension: clarify.New(), Toolset: clarify.Toolset, Section: questions},
 		{Core: plans, Ahead: plan.Ahead},
-		{Extension: history.New(s.Store)},
-		{Core: programs(s, pythons), Settings: codeexec.Section(), Section: scripts},
-		{Core: subagents(s), Settings: delegate.Section(), Section: subagentLimits, Commands: delegate.Table},
+		{Extension: history.New(s.Store), Toolset: history.Toolset},
+		{Core: programs(s, pythons), Settings: codeexec.Section(), Section: scripts, Toolset: codeexec.Toolset},
+		{Core: subagents(s), Settings: delegate.Section(), Section: subagentLimits, Commands: delegate.Table, Toolset: delegate.Toolset},
 		{Extension: goal.New(), Commands: goal.Table},
 	}
+	known.Toolsets = server.Toolsets(list)
+	return list
 }
 
 func mcpServers(s *server.Service) func(*server.Core) extension.Extension {
@@ -73,11 +78,13 @@ func mcpServers(s *server.Service) func(*server.Core) extension.Extension {
 	}
 }
 
-func servers(c *config.Loaded) (any, error) {
-	configured, problems := mcp.Configured(c)
-	return mcp.Section{Servers: configured, Offers: func(toolset string) bool {
-		return tools.Offers(toolset, c.Agent.Tools.Enabled, c.Agent.Tools.Disabled)
-	}}, errors.Join(problems...)
+func servers(known *tools.Set) func(*config.Loaded) (any, error) {
+	return func(c *config.Loaded) (any, error) {
+		configured, problems := mcp.Configured(c)
+		return mcp.Section{Servers: configured, Offers: func(toolset string) bool {
+			return known.Offers(toolset, c.Agent.Tools.Enabled, c.Agent.Tools.Disabled)
+		}}, errors.Join(problems...)
+	}
 }
 
 // Secrets returns the values that no output may show, by name: configured keys, the

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/hermes-ls/hermes-ls/extensions/todo"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
@@ -45,19 +46,19 @@ func newPlace(t *testing.T, files map[string]string) *place {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { files_.Close() })
-	env := &callEnv{&tools.Env{Todos: tools.NewTodos()}, Config{Bounds: tools.Bounds{Files: files_, HermesHome: filepath.Join(dir, ".home")}}}
+	env := &callEnv{&tools.Env{}, Config{Bounds: tools.Bounds{Files: files_, HermesHome: filepath.Join(dir, ".home")}}}
 	return &place{dir, env}
 }
 
 // tools returns the tools with what they remember now.
 func (p *place) tools(t *testing.T) *tools.Set {
 	t.Helper()
-	return toolstest.Set(t, slices.Concat(Tools(p.env.Config), shell.Tools(shell.Config{}), tools.Builtin())...)
+	return toolstest.Set(t, append(Tools(p.env.Config), shell.Tools(shell.Config{})...)...)
 }
 
 // builtin returns the tools that work with files and commands, as sessions list them.
 func builtin() []tools.Tool {
-	return slices.Concat(Tools(Config{}), shell.Tools(shell.Config{}), tools.Builtin())
+	return slices.Concat(Tools(Config{}), shell.Tools(shell.Config{}), []tools.Tool{todo.Tool(nil)})
 }
 
 // call runs a tool; args is JSON, or a value that becomes JSON.
@@ -487,37 +488,6 @@ func TestPatchWithoutItsParameters(t *testing.T) {
 	} {
 		if got := failureOf(t, p.call(t, "patch", args)); !strings.Contains(got, want) {
 			t.Errorf("%s\nsaid %s\nwant %s", args, got, want)
-		}
-	}
-}
-
-func TestTodo(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t, nil)
-	for _, c := range []struct{ args, want string }{
-		{`{}`, `{"todos":[]}`},
-		{`{"todos":[{"id":"a","content":"one","status":"pending"},{"id":2,"content":"two","status":"In Progress"}]}`,
-			`{"todos":[{"id":"a","content":"one","status":"pending"},{"id":"2","content":"two","status":"in_progress"}]}`},
-		{`{}`, `{"todos":[{"id":"a","content":"one","status":"pending"},{"id":"2","content":"two","status":"in_progress"}]}`},
-		{`{"merge":true,"todos":[{"id":"2","status":"completed"},{"id":"c","content":"three"}]}`,
-			`{"todos":[{"id":"a","content":"one","status":"pending"},{"id":"2","content":"two","status":"completed"},{"id":"c","content":"three","status":"pending"}]}`},
-		{`{"todos":"[{\"id\":\"z\",\"content\":\"as text\",\"status\":\"cancelled\"}]"}`, `{"todos":[{"id":"z","content":"as text","status":"cancelled"}]}`},
-		{`{"todos":[{"id":"z","content":"as\u001b[31m te\u0007xt","status":"cancelled"}]}`, `{"todos":[{"id":"z","content":"as text","status":"cancelled"}]}`},
-		{`{"todos":[{"id":"a","content":"x","status":"done"}]}`, `"todos[0].status" must be one of "pending", "in_progress", "completed" or "cancelled", not "done"`},
-		{`{"todos":[{"id":"a","content":"x"},{"id":"a","content":"y"}]}`, `the id "a" is given twice. The list is as it was.`},
-		{`{"todos":[{"id":"a"}]}`, `the item "a" has no content`},
-		{`{"todos":[{"content":"x"}]}`, `"todos[0].id" is missing`},
-		{`{"todos":[{"id":" ","content":"x"}]}`, `item 1 has an empty id`},
-		{`{}`, `{"todos":[{"id":"z","content":"as text","status":"cancelled"}]}`},
-		{`{"todos":[]}`, `{"todos":[]}`},
-	} {
-		got := p.call(t, "todo", c.args)
-		if strings.HasPrefix(c.want, "{") {
-			if string(got.JSON) != c.want {
-				t.Errorf("%s\ngot  %s\nwant %s", c.args, got.JSON, c.want)
-			}
-		} else if said := failureOf(t, got); !strings.Contains(said, c.want) {
-			t.Errorf("%s\nsaid %s\nwant %s", c.args, said, c.want)
 		}
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
+// Toolset is the toolset of the tools.
+const Toolset = "terminal"
+
 // Config has the parts of a session that its commands need.
 type Config struct {
 	tools.Bounds
