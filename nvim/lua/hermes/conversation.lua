@@ -591,7 +591,8 @@ end
 ---@param start boolean? a turn starts with their results
 function Conversation:subagents_ready(list, start)
   local goals = vim.tbl_map(function(s)
-    return ("“%s” (%s)"):format(s.goal, s.status)
+    local first = s.goal:match("[^\n]*")
+    return ("“%s” (%s)"):format(vim.fn.strcharpart(first, 0, 60) .. (vim.fn.strchars(first) > 60 and "…" or ""), s.status)
   end, list)
   local question = "Subagents have ended: " .. table.concat(goals, ", ")
   if start then
