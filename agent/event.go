@@ -52,6 +52,7 @@ type (
 	// response in tokens. Window is the model's context window.
 	UsageChanged struct {
 		Total    model.Usage
+		Last     model.Usage // of the last request; zero: there was none since the session was opened
 		Requests int
 		Used     int
 		Window   int

@@ -29,6 +29,7 @@ type history struct {
 	planTool string          // its results are the plan
 	todos    []tools.Todo    // the current plan
 	usage    model.Usage     // total usage
+	last     model.Usage     // of the last request of this process
 	requests int
 	counted  int64 // the Seq up to which usage and requests include all messages
 	gauge    gauge

@@ -318,6 +318,9 @@ func (t *turn) saveResponse(id string, reply *model.Reply, calls []*call) error 
 	if err := t.append(t.storeCtx, m); err != nil {
 		return err
 	}
+	t.historyMu.Lock()
+	t.history.last = usage
+	t.historyMu.Unlock()
 	t.sink.Event(t.Usage())
 	return nil
 }

@@ -48,6 +48,9 @@ func statusText(ctx context.Context, x *Session, _ string) (string, error) {
 			total += fmt.Sprintf(", $%.4f", u.Total.Cost)
 		}
 		line("Used", "%s", total)
+		if u.Last.Input > 0 {
+			line("Last request", "%s tokens in, %d %% of them from the prompt cache", humanize.Comma(int64(u.Last.Input)), u.Last.CachedRead*100/u.Last.Input)
+		}
 	}
 	conf := x.settings.config()
 	line("Sandbox", "%s, network %s", conf.Sandbox.Mode, map[bool]string{true: "on", false: "off"}[conf.Sandbox.Network])

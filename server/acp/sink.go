@@ -319,9 +319,13 @@ func usage(e agent.UsageChanged) *acp.UsageUpdate {
 	if e.Total.Cost > 0 {
 		u.Cost = &acp.Cost{Amount: e.Total.Cost, Currency: "USD"}
 	}
-	u.Meta = acp.Meta{"hermes": map[string]any{"usage": map[string]int{
+	ours := map[string]any{"usage": map[string]int{
 		"requests": e.Requests, "input": e.Total.Input, "output": e.Total.Output, "reasoning": e.Total.Reasoning,
 		"cachedRead": e.Total.CachedRead, "cachedWrite": e.Total.CachedWrite,
-	}}}
+	}}
+	if e.Last.Input > 0 {
+		ours["lastRequest"] = map[string]int{"input": e.Last.Input, "output": e.Last.Output, "cachedRead": e.Last.CachedRead, "cachedWrite": e.Last.CachedWrite}
+	}
+	u.Meta = acp.Meta{"hermes": ours}
 	return u
 }

@@ -12,6 +12,10 @@ export type Permission = Pick<RequestPermissionRequest, "toolCall" | "options">;
  * so that the user allows only what was shown.
  */
 export async function askPermission(q: Permission): Promise<string | undefined> {
+  if (q.toolCall.kind === "switch_mode") {
+    const items = q.options.map((o) => ({ title: o.name, id: o.optionId }));
+    return (await show.warn("Hermes has a plan. Read it in the chat.", open, ...items))?.id;
+  }
   return needsRoom(q) ? inDialog(q) : inNotification(q);
 }
 

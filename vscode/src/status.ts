@@ -62,13 +62,35 @@ export function figures(s: State): string[] {
   if (model !== undefined) {
     list.push(model);
   }
+  const mode = unusualMode(s);
+  if (mode !== undefined) {
+    list.push(mode);
+  }
   if (s.usage && s.usage.used > 0) {
     list.push(`${short(s.usage.used)} tokens`);
+  }
+  const cached = cachedShare(s.usage?._meta);
+  if (cached) {
+    list.push(cached);
   }
   if (s.usage?.cost) {
     list.push(money(s.usage.cost.amount, s.usage.cost.currency));
   }
   return list;
+}
+
+/** The mode, unless it is the first one: that is usual. */
+function unusualMode(s: State): string | undefined {
+  const { modes } = s;
+  const at = modes?.availableModes.findIndex((m) => m.id === modes.currentModeId) ?? -1;
+  return at > 0 ? modes!.availableModes[at]!.name : undefined;
+}
+
+/** The share of the last request that came from the prompt cache. */
+export function cachedShare(meta: Record<string, unknown> | undefined): string | undefined {
+  const ours = meta?.["hermes"] as { lastRequest?: { input?: number; cachedRead?: number } } | undefined;
+  const { input = 0, cachedRead = 0 } = ours?.lastRequest ?? {};
+  return input > 0 && cachedRead > 0 ? `${Math.round((cachedRead / input) * 100)} % cached` : undefined;
 }
 
 export function modelName(s: Pick<State, "options">): string | undefined {
@@ -98,6 +120,7 @@ function tooltip(s: State): vscode.MarkdownString {
   line("Approvals", s.modes?.availableModes.find((m) => m.id === s.modes?.currentModeId)?.name);
   if (s.usage) {
     line("Context", s.usage.size > 0 ? `${short(s.usage.used)} of ${short(s.usage.size)} tokens` : `${short(s.usage.used)} tokens`);
+    line("Last request", cachedShare(s.usage._meta));
     line("Cost", s.usage.cost && money(s.usage.cost.amount, s.usage.cost.currency));
   }
   text.appendMarkdown("\nClick for the menu.");

@@ -60,6 +60,8 @@ type part struct {
 	Type     string    `json:"type"`
 	Text     string    `json:"text,omitempty"`
 	ImageURL *imageURL `json:"image_url,omitempty"`
+
+	CacheControl *cacheControl `json:"cache_control,omitempty"`
 }
 
 type imageURL struct {
@@ -87,6 +89,7 @@ type quirks struct {
 	otherLimit bool // swaps max_tokens and max_completion_tokens
 	alternate  bool // no user message directly after another one or after a tool result
 	noChoice   bool // tool_choice
+	noMarks    bool // cache_control
 }
 
 // without returns quirks with which a rejected request may be accepted. If there are none,
@@ -106,6 +109,8 @@ func (q quirks) without(e *model.Error, req *model.Request) (quirks, bool) {
 		q.padded = true
 	case said("stream_options") || said("include_usage"):
 		q.noUsage = true
+	case said("cache_control"):
+		q.noMarks = true
 	case said("prompt_cache_key"):
 		q.noCacheKey = true
 	case req.NoCalls && said("tool_choice"):
@@ -159,6 +164,10 @@ func (e *endpoint) encode(req *model.Request, q quirks, forms *pictureForms) ([]
 	r.Messages = e.encodeMessages(req, forms)
 	if q.alternate {
 		r.Messages = alternating(r.Messages)
+	}
+	if e.marksCache() && !q.noMarks {
+		asParts(r.Messages)
+		mark(r.Messages)
 	}
 
 	var b bytes.Buffer

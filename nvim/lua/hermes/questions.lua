@@ -191,6 +191,13 @@ end
 ---@return string
 local function permission_text(params)
   local call = params.toolCall
+  if call.kind == "switch_mode" then
+    local texts = { "Hermes has a plan:", "" }
+    for _, content in ipairs(compat.some(call.content) or {}) do
+      table.insert(texts, content.type == "content" and compat.some(content.content.text) or nil)
+    end
+    return table.concat(texts, "\n") .. "\n"
+  end
   local lines = { "Hermes asks: may it do this?", "", "  " .. (call.title or call.name or "?"):gsub("\n", "\n  "), "" }
   for _, content in ipairs(compat.some(call.content) or {}) do
     local text = content.type == "content" and compat.some(content.content.text)

@@ -55,6 +55,10 @@ local function facts(conversation)
   local usage = conversation.usage
   if usage and usage.used and usage.used > 0 then
     table.insert(parts, ("%s/%s"):format(short(usage.used), short(usage.size or 0)))
+    local last = vim.tbl_get(usage, "_meta", "hermes", "lastRequest")
+    if type(last) == "table" and (last.input or 0) > 0 and (last.cachedRead or 0) > 0 then
+      table.insert(parts, ("%d%% cached"):format(math.floor(last.cachedRead * 100 / last.input + 0.5)))
+    end
     if type(usage.cost) == "table" then
       table.insert(parts, ("%.2f %s"):format(usage.cost.amount, usage.cost.currency))
     end

@@ -63,7 +63,7 @@ function update(state: State, u: SessionUpdate, at?: number): State {
     case "session_info_update":
       return infoChanged(state, u);
     case "usage_update":
-      return { ...state, usage: { used: u.used, size: u.size, cost: u.cost, ...hermes(u._meta).usage } };
+      return { ...state, usage: { used: u.used, size: u.size, cost: u.cost, ...hermes(u._meta).usage, last: hermes(u._meta).lastRequest } };
     case "notice":
       return push(state, { kind: "note", key: 0, severity: severity(u.severity), text: u.title, more: u.description });
   }
@@ -260,6 +260,7 @@ interface Ours {
   subagent?: Subagent;
   rewound?: Rewound;
   usage?: { requests?: number; input?: number; output?: number };
+  lastRequest?: { input: number; cachedRead: number };
 }
 
 function hermes(meta: Record<string, unknown> | undefined): Ours {

@@ -37,6 +37,7 @@ export interface Usage {
   readonly requests?: number;
   readonly input?: number;
   readonly output?: number;
+  readonly last?: { readonly input: number; readonly cachedRead: number } | undefined;
 }
 
 /** One thing in the log. An item that is not open never changes its text again. */

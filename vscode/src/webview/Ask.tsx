@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { PermissionOption } from "../protocol";
+import { Blocks } from "./Blocks";
 import { broken, oneLine, revealed } from "../shared/format";
 import { fieldsOf, filled, type Field } from "./form";
 import { post } from "./host";
@@ -29,17 +30,18 @@ function Permission({ ask }: { ask: PermissionAsk }) {
   const lines = what.split(/[\n⏎]/).length;
   const scope = scopeOf(ask.options);
   const long = scope.length > shortScope;
+  const plan = ask.toolCall.kind === "switch_mode";
   const reasons = ask.toolCall.content?.map((c) => c.content?.text).filter(Boolean) ?? [];
   return (
     <div class="card" role="group" aria-labelledby={title} data-ask={ask.id} onKeyDown={moveAmongButtons}>
       <div class="card-title" id={title}>
         <Icon name="shield" />
-        {ask.toolCall.kind === "execute" ? "Run this command?" : "Allow this?"}
+        {titles[ask.toolCall.kind ?? ""] ?? "Allow this?"}
       </div>
-      <pre class="card-command" tabIndex={0} role="group" aria-label="What is asked for">{broken(revealed(what))}</pre>
+      {plan ? <PlanText text={reasons.join("\n\n")} /> : <pre class="card-command" tabIndex={0} role="group" aria-label="What is asked for">{broken(revealed(what))}</pre>}
       {lines > seenLines && <div class="quiet">{lines} lines: scroll to read them all</div>}
       {whose && <div class="quiet">{whose}</div>}
-      {reasons.map((r, i) => <div key={i} class="quiet">{r}</div>)}
+      {!plan && reasons.map((r, i) => <div key={i} class="quiet">{r}</div>)}
       {long && (
         <>
           <div class="quiet">What an answer for longer would allow:</div>
@@ -56,6 +58,11 @@ function Permission({ ask }: { ask: PermissionAsk }) {
     </div>
   );
 }
+
+const titles: Record<string, string> = { execute: "Run this command?", switch_mode: "Start with this plan?" };
+
+/** The plan of plan mode, as Markdown. */
+const PlanText = ({ text }: { text: string }) => <div class="card-plan" tabIndex={0} role="group" aria-label="Plan"><Blocks text={text} open={false} /></div>;
 
 /** Beyond this what would be remembered has a place of its own, and not on each button. */
 const shortScope = 100;

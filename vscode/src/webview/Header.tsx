@@ -40,6 +40,7 @@ function UsageButton({ usage, open, toggle }: { usage: Usage; open: boolean; tog
 function UsageDetails({ usage: u }: { usage: Usage }) {
   const facts: [string, string][] = [["Window", `${tokens(u.used)} of ${tokens(u.size)} tokens`]];
   if (u.input !== undefined || u.output !== undefined) facts.push(["Tokens", `${tokens(u.input ?? 0)} in, ${tokens(u.output ?? 0)} out`]);
+  if (u.last) facts.push(["Cached", `${Math.round((u.last.cachedRead / u.last.input) * 100)} % of the last request`]);
   if (u.requests) facts.push(["Requests", String(u.requests)]);
   if (u.cost) facts.push(["Cost", money(u.cost.amount, u.cost.currency)]);
   return <dl class="usage-details">{facts.map(([k, v]) => <div key={k}><dt>{k}</dt><dd>{v}</dd></div>)}</dl>;
