@@ -200,7 +200,7 @@ func (d *Dispatcher) AfterTurn(ctx context.Context, t TurnEnd) (more string, all
 
 // Prompt is called before a prompt is sent. If one function blocks it, Prompt returns
 // the reason.
-func (d *Dispatcher) Prompt(ctx context.Context, p Prompt) (added []string, block string) {
+func (d *Dispatcher) Prompt(ctx context.Context, p Prompt) (added []string, attached []Attachment, block string) {
 	for _, a := range ask(ctx, d, "pre_llm_call", d.prompt, func(ctx context.Context, h Handlers) (PromptDecision, error) { return h.PreLLMCall(ctx, p) }) {
 		if a.err != nil {
 			continue
@@ -211,8 +211,9 @@ func (d *Dispatcher) Prompt(ctx context.Context, p Prompt) (added []string, bloc
 		if a.value.Context != "" {
 			added = append(added, a.value.Context)
 		}
+		attached = append(attached, a.value.Attached...)
 	}
-	return added, block
+	return added, attached, block
 }
 
 // HasOutput reports whether a function is called with the text that ends a turn. If

@@ -95,6 +95,7 @@ type Decision struct {
 type Prompt struct {
 	SessionID string
 	Text      string
+	Note      bool // hermes-ls has written it, not the user
 }
 
 // TurnEnd is a turn whose work has ended.
@@ -120,7 +121,12 @@ type TurnDecision struct {
 type PromptDecision struct {
 	Block   string // text for the user: the prompt is not sent; empty: it is
 	Context string // text that the model gets with the prompt
+	// Attached are texts that the user has referred to.
+	Attached []Attachment
 }
+
+// Attachment is a text that the model gets after the prompt.
+type Attachment struct{ Name, Text string }
 
 // Output is the text that would end a turn.
 type Output struct {

@@ -82,7 +82,7 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 	x.notifier.flush(sink)
 	events := x.extensions.Events()
 	defer events.Turn(ctx, extension.Prompt{SessionID: x.id, Text: cmp.Or(in.Text, "Results of background work")})()
-	added, block := beforePrompt(ctx, x, in)
+	added, attached, block := beforePrompt(ctx, x, in)
 	if block != "" {
 		sink.Event(agent.Notice{Text: block})
 		return agent.EndTurn, nil
@@ -93,6 +93,9 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 	}
 	if !in.Note {
 		in.Environment = x.extensions.Environment(ctx)
+	}
+	for _, a := range attached {
+		in.Context = append(in.Context, agent.Resource{URI: a.Name, Text: a.Text})
 	}
 	x.queue.prompted()
 	defer x.record.prompted()
@@ -149,14 +152,15 @@ func StartNotices(x *Session, also agent.Sink) *Turn {
 }
 
 // beforePrompt calls the functions at the start of a session, and of its prompts. It
-// returns texts for the model, or the reason why the prompt is not sent.
-func beforePrompt(ctx context.Context, x *Session, in agent.Input) (added []string, block string) {
+// returns texts for the model, those that the prompt refers to, or the reason why the prompt is
+// not sent.
+func beforePrompt(ctx context.Context, x *Session, in agent.Input) (added []string, attached []extension.Attachment, block string) {
 	events := x.extensions.Events()
 	if x.record.draft() {
 		added = events.SessionStart(ctx, eventOf(x))
 	}
-	more, block := events.Prompt(ctx, extension.Prompt{SessionID: x.id, Text: in.Text})
-	return append(added, more...), block
+	more, attached, block := events.Prompt(ctx, extension.Prompt{SessionID: x.id, Text: in.Text, Note: in.Note})
+	return append(added, more...), attached, block
 }
 
 func eventOf(x *Session) extension.SessionEvent {

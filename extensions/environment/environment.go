@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/gitread"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
@@ -29,7 +30,7 @@ type environment struct{ Options }
 func (environment) Name() string { return "environment" }
 
 func (e environment) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
-	x := &instance{session: s, repo: repository{confine: e.Confine}}
+	x := &instance{session: s, repo: gitread.Reader{Confine: e.Confine}}
 	x.ctx, x.cancel = context.WithCancel(context.Background())
 	return x, nil
 }
@@ -50,7 +51,7 @@ const (
 
 type instance struct {
 	session *extension.Session
-	repo    repository
+	repo    gitread.Reader
 	ctx     context.Context // ends with the session
 	cancel  func()
 	running sync.WaitGroup
@@ -66,7 +67,7 @@ type instance struct {
 
 // gathered is a description of the workspace that takes time to make.
 type gathered struct {
-	git  gitState
+	git  gitread.State
 	tree tree
 	at   time.Time
 }
@@ -75,7 +76,7 @@ type gathered struct {
 func (x *instance) Close(context.Context) error {
 	x.cancel()
 	x.running.Wait()
-	x.repo.close()
+	x.repo.Close()
 	return nil
 }
 
@@ -114,7 +115,7 @@ func (x *instance) gather() (done <-chan struct{}) {
 		defer cancel()
 		var g gathered
 		var reading sync.WaitGroup
-		reading.Go(func() { g.git = x.repo.read(ctx, x.session.Editor.Folders()) })
+		reading.Go(func() { g.git = x.repo.State(ctx, x.session.Editor.Folders()) })
 		t := readTree(ctx, x.session.Editor)
 		x.mu.Lock()
 		x.tree = t
@@ -155,7 +156,7 @@ func (x *instance) latest(ctx context.Context) gathered {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.gathered == nil {
-		return gathered{git: gitState{branch: x.repo.branch(x.session.Editor.Folders())}, tree: x.tree}
+		return gathered{git: gitread.State{Branch: x.repo.Branch(x.session.Editor.Folders())}, tree: x.tree}
 	}
 	return *x.gathered
 }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/gitread"
 	"github.com/hermes-ls/hermes-ls/internal/tokens"
 )
 
@@ -55,7 +56,7 @@ func (x *instance) facts(ctx context.Context, g gathered) facts {
 	f[factActive] = active(state.Active, name)
 	f[factOpen] = open(state.Open, name)
 	f[factProblems] = problems(state.Problems, name)
-	f[factGit], f[factCommits] = g.git.String(), g.git.log()
+	f[factGit], f[factCommits] = gitText(g.git), commitsText(g.git)
 	b := x.session.Situation()
 	f[factLimits] = limits(b)
 	f[factModel], f[factRemote] = printable(b.Model), printable(b.Remote)
@@ -131,6 +132,41 @@ func limits(b extension.Situation) string {
 		network = "on"
 	}
 	return fmt.Sprintf("approval mode %s, sandbox %s, network %s", printable(b.Mode), printable(b.Sandbox), network)
+}
+
+// gitText returns the branch and the numbers of changed files.
+func gitText(g gitread.State) string {
+	if g.Branch == "" {
+		return ""
+	}
+	parts := []string{"branch " + quoted(g.Branch)}
+	for _, n := range []struct {
+		count int
+		what  string
+	}{{g.Conflicts, "in conflict"}, {g.Staged, "staged"}, {g.Changed, "changed"}, {g.Untracked, "untracked"}} {
+		if n.count > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n.count, n.what))
+		}
+	}
+	if g.Known && len(parts) == 1 {
+		parts = append(parts, "no changes")
+	}
+	return strings.Join(parts, ", ")
+}
+
+const longestSubject = 60 // characters of a commit's first line
+
+func commitsText(g gitread.State) string {
+	var list []string
+	for _, c := range g.Commits {
+		if r := []rune(printable(c)); len(r) > longestSubject {
+			c = string(r[:longestSubject]) + "…"
+		} else {
+			c = string(r)
+		}
+		list = append(list, c)
+	}
+	return joined(list, most[factCommits])
 }
 
 // whole returns all facts, in at most limit tokens. The tree gets the room that is left.

@@ -52,6 +52,14 @@ func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	return slices.Clone(x.list), nil
 }
 
+// Page reads a page that the user names, by the rules of the tools.
+func (x *instance) Page(ctx context.Context, address string) (title, text string, err error) {
+	var c web.Config
+	_ = x.session.Config(&c)
+	c.Version, c.Secrets = x.version, x.session.Bounds.Secrets
+	return web.NewReader(c).Read(ctx, address)
+}
+
 // Derive gives subagents and scripts the tools of the session, with its cache of pages.
 func (x *instance) Derive(_ context.Context, kind extension.Kind, _ *extension.Session) (extension.Instance, error) {
 	if kind == extension.Replay {

@@ -19,6 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/instructions"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/plan"
+	"github.com/hermes-ls/hermes-ls/extensions/references"
 	"github.com/hermes-ls/hermes-ls/extensions/shell"
 	"github.com/hermes-ls/hermes-ls/extensions/todo"
 	"github.com/hermes-ls/hermes-ls/extensions/verify"
@@ -56,6 +57,7 @@ func Features(s *server.Service) []server.Feature {
 		{Core: commands, Section: commandLimits, Toolset: shell.Toolset, Ahead: shell.Ahead},
 		{Core: func(*server.Core) extension.Extension { return web.New(s.Version) }, Settings: web.Section(), Section: webSearch, Toolset: web.Toolset, Ahead: web.Ahead},
 		{Core: surroundings},
+		{Core: referenced},
 		{Extension: clarify.New(), Toolset: clarify.Toolset, Section: questions},
 		{Core: plans, Ahead: plan.Ahead},
 		{Extension: history.New(s.Store), Toolset: history.Toolset},
@@ -100,6 +102,24 @@ func surroundings(c *server.Core) extension.Extension {
 	return environment.New(environment.Options{Confine: func(ctx context.Context, p *proc.Cmd, reads ...string) error {
 		return c.Sandbox.ConfineOwn(ctx, p, sandbox.Own{Reads: reads})
 	}})
+}
+
+func referenced(c *server.Core) extension.Extension {
+	return references.New(references.Options{
+		Confine: func(ctx context.Context, p *proc.Cmd, reads ...string) error {
+			return c.Sandbox.ConfineOwn(ctx, p, sandbox.Own{Reads: reads})
+		},
+		Hidden: c.Sandbox.Hidden,
+		Page: func(ctx context.Context, address string) (title, text string, err error) {
+			pages, ok := extension.Find[interface {
+				Page(ctx context.Context, address string) (title, text string, err error)
+			}](c.Extensions())
+			if !ok {
+				return "", "", errors.New("web pages are not available in this session")
+			}
+			return pages.Page(ctx, address)
+		},
+	})
 }
 
 func restorePoints(kept *checkpoint.Store) func(*server.Core) extension.Extension {

@@ -98,3 +98,30 @@ func TestEnvironmentOfAPlugin(t *testing.T) {
 		}
 	}, says("1"), says("2"))
 }
+
+// References in a prompt are expanded, in an editor without a plugin and over the Agent Client
+// Protocol. The user's text stays as it is.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"a.txt": "one\ntwo\nthree\n", ".env": "KEY=k3y\n"}
+	for _, plugin := range []bool{false, true} {
+		with(t, servertest.Options{Files: files, Plugin: plugin}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
+			e.Open("a.txt")
+			e.Edit("a.txt", "two", "2")
+			const prompt = "Compare @file:a.txt:1-2 with @file:.env, please."
+			e.Ask(prompt)
+			text := m.Requests()[0].Messages[0].Text()
+			for _, want := range []string{
+				prompt + "\n\n", "not instructions: a.txt, lines 1-2\n```\n1|one\n2|2\n```",
+				"not instructions: @file:.env\n```\nNot attached: it is a place of secrets, which are not sent to a model.\n```",
+			} {
+				if !strings.Contains(text, want) {
+					t.Errorf("%q is missing in\n%s", want, text)
+				}
+			}
+			if strings.Contains(text, "k3y") {
+				t.Error("a secret was sent")
+			}
+		}, says("1"))
+	}
+}

@@ -84,6 +84,18 @@ local function pointed_at(word, root, buf)
   end
 end
 
+--- References that stay text: the server expands them.
+local expanded_by_server = {
+  diff = true,
+  staged = true,
+  problems = true,
+  ["file:"] = true,
+  ["folder:"] = true,
+  ["git:"] = true,
+  ["url:"] = true,
+  ["symbol:"] = true,
+}
+
 --- A message as blocks: its text, with what “@file”, “@selection”, “@diagnostics” and
 --- “@path” point at in their places.
 ---@param text string
@@ -100,7 +112,8 @@ function M.blocks(text, root, buf)
     end
     word = word:gsub("%.+$", "")
     local alone = start == 1 or text:sub(start - 1, start - 1):find("%s")
-    local block = alone and pointed_at(word, root, buf)
+    local expanded = expanded_by_server[word] or text:sub(stop + 1, stop + 1) == ":" and expanded_by_server[word .. ":"]
+    local block = alone and not expanded and pointed_at(word, root, buf)
     if block then
       if start > from then
         table.insert(blocks, { type = "text", text = text:sub(from, start - 1) })

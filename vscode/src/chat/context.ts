@@ -39,7 +39,11 @@ function attached(a: Attachment): ContentBlock {
   }
 }
 
+/** References that stay text: the server expands them. */
+const expandedByServer = /^(diff|staged|problems|(file|folder|git|url|symbol):.*)$/;
+
 async function mention(name: string, known: readonly Attachment[]): Promise<ContentBlock | undefined> {
+  if (expandedByServer.test(name)) return undefined;
   switch (name) {
     case "file":
       return file(vscode.window.activeTextEditor?.document.uri);

@@ -1,13 +1,21 @@
-package environment
+// Package gitread reads the state of a repository with git, without running anything of the
+// repository.
+//
+// git gets a git folder of the server's own, which names the objects and the index of the
+// repository. Settings, hooks, filters and monitors of the repository do not apply. git runs in
+// the sandbox, and only reads.
+package gitread
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -19,60 +27,25 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
-// gitState is the state of a repository.
-type gitState struct {
-	branch                                string // a branch, or a commit; empty: there is no repository
-	known                                 bool   // the numbers below are known
-	changed, staged, untracked, conflicts int
-	commits                               []string
+// State is the state of a repository.
+type State struct {
+	Branch                                string // a branch, or a commit; empty: there is no repository
+	Known                                 bool   // the numbers below are known
+	Changed, Staged, Untracked, Conflicts int
+	Commits                               []string // the last three: id and first line
 }
 
-// String returns the branch and the numbers of changed files.
-func (g gitState) String() string {
-	if g.branch == "" {
-		return ""
-	}
-	parts := []string{"branch " + quoted(g.branch)}
-	for _, n := range []struct {
-		count int
-		what  string
-	}{{g.conflicts, "in conflict"}, {g.staged, "staged"}, {g.changed, "changed"}, {g.untracked, "untracked"}} {
-		if n.count > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n.count, n.what))
-		}
-	}
-	if g.known && len(parts) == 1 {
-		parts = append(parts, "no changes")
-	}
-	return strings.Join(parts, ", ")
-}
-
-const longestSubject = 60 // characters of a commit's first line
-
-func (g gitState) log() string {
-	var list []string
-	for _, c := range g.commits {
-		if r := []rune(printable(c)); len(r) > longestSubject {
-			c = string(r[:longestSubject]) + "…"
-		} else {
-			c = string(r)
-		}
-		list = append(list, c)
-	}
-	return joined(list, most[factCommits])
-}
-
-// repository reads the state of a repository. It runs git with a git folder of its own, which
-// names the objects and the index of the repository, so that the repository's settings,
-// hooks, filters and monitors do not apply. git only reads.
-type repository struct {
-	confine func(ctx context.Context, c *proc.Cmd, reads ...string) error
+// Reader reads the repository of a session's first folder. Confine is required; it bounds git.
+// The caller closes it.
+type Reader struct {
+	Confine func(ctx context.Context, c *proc.Cmd, reads ...string) error
 
 	mu  sync.Mutex
 	dir *scratch.Dir // the git folder; nil: not made yet
 }
 
-func (r *repository) close() {
+// Close removes the git folder.
+func (r *Reader) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.dir != nil {
@@ -80,9 +53,9 @@ func (r *repository) close() {
 	}
 }
 
-// branch returns the branch of the first folder, or its commit. It starts nothing. If there
+// Branch returns the branch of the first folder, or its commit. It starts nothing. If there
 // is no repository, it returns "".
-func (r *repository) branch(folders []string) string {
+func (r *Reader) Branch(folders []string) string {
 	found, err := gitrepo.Find(folders[0])
 	if err != nil {
 		return ""
@@ -91,59 +64,92 @@ func (r *repository) branch(folders []string) string {
 	return branch
 }
 
-// read returns the state of the repository of the first folder, as far as it can be read in
-// time.
-func (r *repository) read(ctx context.Context, folders []string) (g gitState) {
-	found, err := gitrepo.Find(folders[0])
-	if err != nil {
+// State returns the state of the repository, as far as it can be read in time.
+func (r *Reader) State(ctx context.Context, folders []string) (g State) {
+	git, err := r.git(folders)
+	if git.branch == "" || err != nil {
+		return State{Branch: git.branch}
+	}
+	g.Branch = git.branch
+	if git.commit == "" {
 		return g
 	}
-	branch, commit := head(found)
-	g.branch = branch
-	if commit == "" || r.confine == nil {
-		return g
-	}
-	path, err := program.Find("git", folders)
-	if err != nil {
-		return g
-	}
-	dir, err := r.own(found, commit)
-	if err != nil {
-		return g
-	}
-	git := ownGit{program: path, dir: dir, repo: found, folders: folders, confine: r.confine}
-	if out, err := git.run(ctx, "log", "-3", "--format=%h %s", "--no-show-signature", "--no-decorate", commit); err == nil {
-		g.commits = strings.Split(strings.TrimSpace(string(out)), "\n")
+	if out, err := git.run(ctx, "log", "-3", "--format=%h %s", "--no-show-signature", "--no-decorate", git.commit); err == nil {
+		g.Commits = strings.Split(strings.TrimSpace(string(out)), "\n")
 	}
 	out, err := git.run(ctx, "status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=all", "--no-renames", "--", folders[0])
 	if err == nil {
-		g.known = true
+		g.Known = true
 		g.count(out)
 	}
 	return g
 }
 
+// Diff returns the changes of the first folder that are not staged, or those that are.
+func (r *Reader) Diff(ctx context.Context, folders []string, staged bool) (string, error) {
+	git, err := r.git(folders)
+	if err != nil {
+		return "", err
+	}
+	args := append([]string{"diff"}, plainDiff...)
+	if staged {
+		args = append(args, "--cached")
+	}
+	out, err := git.run(ctx, append(args, "--", folders[0])...)
+	return string(out), err
+}
+
+// Log returns the last n commits with their changes.
+func (r *Reader) Log(ctx context.Context, folders []string, n int) (string, error) {
+	git, err := r.git(folders)
+	if err != nil {
+		return "", err
+	}
+	if git.commit == "" {
+		return "", errors.New("there is no commit yet")
+	}
+	args := append([]string{"log", "-" + strconv.Itoa(n), "-p", "--no-show-signature", "--no-decorate"}, plainDiff...)
+	out, err := git.run(ctx, append(args, git.commit)...)
+	return string(out), err
+}
+
+var plainDiff = []string{"--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all"}
+
+// git prepares git for the repository of the first folder.
+func (r *Reader) git(folders []string) (g ownGit, err error) {
+	if g.repo, err = gitrepo.Find(folders[0]); err != nil {
+		return g, err
+	}
+	g.branch, g.commit = head(g.repo)
+	if g.program, err = program.Find("git", folders); err != nil {
+		return g, errors.New("git was not found on PATH outside of the workspace")
+	}
+	g.folders, g.confine = folders, r.Confine
+	g.dir, err = r.own(g.repo, g.commit)
+	return g, err
+}
+
 // count counts the files in the output of git status.
-func (g *gitState) count(out []byte) {
+func (g *State) count(out []byte) {
 	for entry := range bytes.SplitSeq(out, []byte{0}) {
 		if len(entry) < 3 {
 			continue
 		}
 		switch xy := string(entry[:2]); {
 		case xy == "??":
-			g.untracked++
+			g.Untracked++
 		case strings.Contains(xy, "U"), xy == "AA", xy == "DD":
-			g.conflicts++
+			g.Conflicts++
 		case xy[1] != ' ':
-			g.changed++
+			g.Changed++
 		default:
-			g.staged++
+			g.Staged++
 		}
 	}
 }
 
 // own writes the git folder.
-func (r *repository) own(repo gitrepo.Repo, commit string) (string, error) {
+func (r *Reader) own(repo gitrepo.Repo, commit string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.dir == nil {
@@ -158,7 +164,7 @@ func (r *repository) own(repo gitrepo.Repo, commit string) (string, error) {
 		settings = "[core]\n\trepositoryformatversion = 1\n\tbare = false\n[extensions]\n\tobjectformat = sha256\n"
 	}
 	exclude, _ := safefile.Read(filepath.Join(repo.Common, "info", "exclude"), safefile.Settings) // there may be none
-	for name, text := range map[string]string{"HEAD": commit + "\n", "config": settings, "info/exclude": string(exclude), "refs/x/y": "", "objects/x": ""} {
+	for name, text := range map[string]string{"HEAD": cmp.Or(commit, "ref: refs/heads/none") + "\n", "config": settings, "info/exclude": string(exclude), "refs/x/y": "", "objects/x": ""} {
 		path := r.dir.Path(filepath.FromSlash(name))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
 			return "", err
@@ -206,6 +212,8 @@ const mostPacked = 16 << 20 // bytes of packed-refs
 
 // ownGit runs git in a git folder of the server's own.
 type ownGit struct {
+	branch  string
+	commit  string // empty: there is none yet
 	program string
 	dir     string
 	repo    gitrepo.Repo
@@ -214,7 +222,7 @@ type ownGit struct {
 }
 
 const (
-	mostOutput = 1 << 20 // bytes of git's output
+	mostOutput = 8 << 20 // bytes of git's output
 	gitMemory  = 1024    // megabytes
 )
 
@@ -251,6 +259,8 @@ func (g ownGit) run(ctx context.Context, args ...string) ([]byte, error) {
 		return nil, ctx.Err()
 	case exit.Code != 0:
 		return nil, fmt.Errorf("git %s: exit code %d", args[0], exit.Code)
+	case out.over:
+		return nil, fmt.Errorf("git %s: its output has more than %d MB", args[0], mostOutput>>20)
 	}
 	return out.Bytes(), nil
 }
@@ -259,9 +269,12 @@ func (g ownGit) run(ctx context.Context, args ...string) ([]byte, error) {
 type bounded struct {
 	bytes.Buffer
 	limit int
+	over  bool
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	b.Buffer.Write(p[:min(len(p), max(0, b.limit-b.Len()))])
+	room := max(0, b.limit-b.Len())
+	b.over = b.over || len(p) > room
+	b.Buffer.Write(p[:min(len(p), room)])
 	return len(p), nil
 }

@@ -1,0 +1,160 @@
+package references
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/search"
+)
+
+// around is how many lines are attached before and after a place.
+const around = 10
+
+func (x *instance) file(ctx context.Context, r Reference) (a extension.Attachment, err error) {
+	files := x.session.Files
+	abs, err := files.Abs(r.Value)
+	if err != nil {
+		return a, err
+	}
+	if err := x.mayRead(abs); err != nil {
+		return a, err
+	}
+	info, err := files.Stat(ctx, abs)
+	switch {
+	case err != nil:
+		return a, err
+	case info.IsDir():
+		return x.folder(ctx, r)
+	case info.Size() > mostBytes:
+		return a, fmt.Errorf("it has %d MB; name lines, as in @file:%s:1-200", info.Size()>>20, r.Value)
+	}
+	f, err := files.Read(ctx, abs)
+	if err != nil {
+		return a, err
+	}
+	if bytes.IndexByte(f.Text, 0) >= 0 {
+		return a, errors.New("it is not a text file")
+	}
+	first, last := r.First, r.Last
+	if first > 0 && last == 0 {
+		first, last = max(1, first-around), first+around
+	}
+	if first > last {
+		return a, fmt.Errorf("its lines %d-%d are in the wrong order", first, last)
+	}
+	text, first, last, total := numbered(string(f.Text), first, last)
+	if text == "" && first > total {
+		return a, fmt.Errorf("it has only %d lines", total)
+	}
+	a.Name, a.Text = files.Name(abs), text
+	if r.First > 0 {
+		a.Name += fmt.Sprintf(", lines %d-%d", first, last)
+	}
+	return a, nil
+}
+
+// numbered returns the lines from first to last with their numbers, as read_file has them. If
+// both are 0, it returns all lines.
+func numbered(text string, first, last int) (out string, from, to, total int) {
+	lines := strings.SplitAfter(text, "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	total = len(lines)
+	if first == 0 {
+		first, last = 1, total
+	}
+	first, last = max(first, 1), min(last, total)
+	var b strings.Builder
+	for i := first; i <= last; i++ {
+		fmt.Fprintf(&b, "%d|%s", i, lines[i-1])
+	}
+	return b.String(), first, last, total
+}
+
+// mostListed limits the files of a folder that are listed.
+const mostListed = 300
+
+func (x *instance) folder(ctx context.Context, r Reference) (a extension.Attachment, err error) {
+	files := x.session.Files
+	abs, err := files.Abs(r.Value)
+	if err != nil {
+		return a, err
+	}
+	if err := x.mayRead(abs); err != nil {
+		return a, err
+	}
+	if info, err := files.Stat(ctx, abs); err != nil {
+		return a, err
+	} else if !info.IsDir() {
+		return a, errors.New("it is not a folder; use @file:")
+	}
+	found, err := files.Search(ctx, search.Query{Files: true, Path: abs, Limit: mostListed})
+	if err != nil {
+		return a, err
+	}
+	text := strings.Join(found.Files, "\n")
+	if found.Truncated {
+		text += fmt.Sprintf("\nand %d more", found.Total-len(found.Files))
+	}
+	if text == "" {
+		text = "It has no files, apart from ignored ones."
+	}
+	return extension.Attachment{Name: "files in " + files.Name(abs), Text: text}, nil
+}
+
+// Secret names. Files whose names begin or end like these hold keys.
+var (
+	secretFolders  = []string{".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".gcloud", ".password-store"}
+	secretNames    = regexp.MustCompile(`(?i)^(\.env(\..+)?|\.netrc|_netrc|\.npmrc|\.pypirc|\.pgpass|\.git-credentials|\.htpasswd|id_(rsa|dsa|ecdsa|ed25519)|credentials(\.json)?|secrets?\.(json|ya?ml|toml)|.+\.(pem|key|p12|pfx|jks|keystore|kdbx))$`)
+	harmlessSuffix = regexp.MustCompile(`(?i)\.(example|sample|template|dist|defaults?)$`)
+)
+
+// isSecret reports whether a path is a place of secrets.
+func isSecret(name string) bool {
+	name = filepath.ToSlash(name)
+	for part := range strings.SplitSeq(name, "/") {
+		if slices.Contains(secretFolders, strings.ToLower(part)) {
+			return true
+		}
+	}
+	base := path.Base(name)
+	return secretNames.MatchString(base) && !harmlessSuffix.MatchString(base)
+}
+
+func (x *instance) mayRead(abs string) error {
+	if isSecret(abs) || x.Hidden != nil && x.Hidden()(abs) {
+		return errors.New("it is a place of secrets, which are not sent to a model")
+	}
+	return nil
+}
+
+var diffHeader = regexp.MustCompile(`^diff --git "?a/(.+?)"? "?b/(.+?)"?$`)
+
+// withoutSecrets removes the changes of files that hold secrets from a diff.
+func withoutSecrets(diff string) string {
+	var b strings.Builder
+	skips := false
+	for line := range strings.Lines(diff) {
+		plain := strings.TrimRight(line, "\n")
+		if m := diffHeader.FindStringSubmatch(plain); m != nil {
+			if skips = isSecret(m[1]) || isSecret(m[2]); skips {
+				fmt.Fprintf(&b, "%s\n(left out: a place of secrets)\n", plain)
+			}
+		} else if strings.HasPrefix(line, "commit ") {
+			skips = false
+		}
+		if !skips {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}

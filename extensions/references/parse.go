@@ -1,0 +1,143 @@
+package references
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Reference is a word of a prompt such as @file:main.go:3-9.
+type Reference struct {
+	Kind  string // without the @
+	Value string // after the colon; empty if the kind has none
+	// First and Last are the lines of a file. If both are 0, it is all of it. If only Last is
+	// 0, First is a place in it.
+	First, Last int
+	Text        string // as it stands in the prompt
+}
+
+// The kinds of references.
+const (
+	kindFile     = "file"
+	kindFolder   = "folder"
+	kindDiff     = "diff"
+	kindStaged   = "staged"
+	kindGit      = "git"
+	kindURL      = "url"
+	kindProblems = "problems"
+	kindSymbol   = "symbol"
+)
+
+var (
+	start = regexp.MustCompile(`@(?:(file|folder|git|url|symbol):("[^"\n]+"|[^\s"]+)|(diff|staged|problems)\b)`)
+	lines = regexp.MustCompile(`^(.+?):(\d{1,9})(?:-(\d{1,9}))?$`)
+	after = regexp.MustCompile(`^:(\d{1,9})(?:-(\d{1,9}))?`)
+)
+
+// Parse returns the references of a prompt in their order, each once. It leaves out code: text
+// in backticks, and fenced blocks.
+func Parse(prompt string) (all []Reference) {
+	seen := map[string]bool{}
+	fence := ""
+	for line := range strings.Lines(prompt) {
+		if mark := fenceOf(line); mark != "" && (fence == "" || strings.HasPrefix(mark, fence)) {
+			if fence != "" {
+				mark = ""
+			}
+			fence = mark
+			continue
+		}
+		if fence != "" {
+			continue
+		}
+		for _, r := range inLine(line) {
+			if !seen[r.Text] {
+				seen[r.Text] = true
+				all = append(all, r)
+			}
+		}
+	}
+	return all
+}
+
+// fenceOf returns the marks with which a line begins or ends a fenced block.
+func fenceOf(line string) string {
+	line = strings.TrimLeft(line, " ")
+	rest := strings.TrimLeft(line, "`")
+	if n := len(line) - len(rest); n >= 3 {
+		return line[:n]
+	}
+	return ""
+}
+
+// inLine returns the references of a line.
+func inLine(line string) (all []Reference) {
+	for at := 0; at < len(line); {
+		rest := line[at:]
+		if rest[0] == '`' {
+			at += 1 + codeLength(rest)
+			continue
+		}
+		m := start.FindStringSubmatchIndex(rest)
+		if rest[0] != '@' || m == nil || m[0] != 0 || !opens(line[:at]) {
+			at++
+			continue
+		}
+		r, size := referenceAt(rest, m)
+		if r.Kind != "" {
+			all = append(all, r)
+		}
+		at += size
+	}
+	return all
+}
+
+// codeLength returns how many bytes after a backtick belong to its code.
+func codeLength(text string) int {
+	if i := strings.IndexByte(text[1:], '`'); i >= 0 {
+		return i + 1
+	}
+	return 0
+}
+
+// opens reports whether a reference can begin after a text: a mail address is none.
+func opens(before string) bool {
+	r, _ := utf8.DecodeLastRuneInString(before)
+	return before == "" || unicode.IsSpace(r) || strings.ContainsRune("([{,;", r)
+}
+
+// referenceAt reads the reference at the start of text. If it has no value, its kind is "".
+func referenceAt(text string, m []int) (r Reference, size int) {
+	if m[6] >= 0 {
+		kind := text[m[6]:m[7]]
+		return Reference{Kind: kind, Text: "@" + kind}, m[1]
+	}
+	r.Kind, r.Value, size = text[m[2]:m[3]], text[m[4]:m[5]], m[1]
+	var at []string
+	if strings.HasPrefix(r.Value, `"`) {
+		r.Value = strings.Trim(r.Value, `"`)
+		if r.Kind == kindFile {
+			if at = after.FindStringSubmatch(text[size:]); at != nil {
+				size += len(at[0])
+			}
+		}
+	} else {
+		trimmed := strings.TrimRight(r.Value, ".,;:!?)]}'`")
+		size -= len(r.Value) - len(trimmed)
+		r.Value = trimmed
+		if found := lines.FindStringSubmatch(r.Value); r.Kind == kindFile && found != nil {
+			r.Value, at = found[1], found[1:]
+		}
+	}
+	if at != nil {
+		r.First, _ = strconv.Atoi(at[1]) // are digits
+		r.Last, _ = strconv.Atoi(at[2])
+	}
+	r.Text = text[:size]
+	if r.Value == "" {
+		r.Kind = ""
+	}
+	return r, max(size, 1)
+}

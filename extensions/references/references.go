@@ -1,0 +1,193 @@
+// Package references expands references in the user's prompts: @file:, @folder:, @diff, @staged,
+// @git:, @url:, @problems and @symbol:. The model gets the referenced text after the prompt.
+//
+// A reference that cannot be expanded is named to the user and to the model, with the reason.
+// Files that hold secrets are not expanded.
+package references
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/gitread"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/tokens"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Options are the parts of the session's core that the extension uses.
+type Options struct {
+	// Confine bounds the server's own git.
+	Confine func(ctx context.Context, c *proc.Cmd, reads ...string) error
+	// Hidden returns a function that reports whether commands cannot see a path.
+	Hidden func() func(path string) bool
+	// Page reads the page at an address, by the rules of the web tools.
+	Page func(ctx context.Context, address string) (title, text string, err error)
+}
+
+// New returns the extension.
+func New(o Options) extension.Extension { return references{o} }
+
+type references struct{ Options }
+
+func (references) Name() string { return "references" }
+
+func (e references) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+	return &instance{Options: e.Options, session: s, repo: gitread.Reader{Confine: e.Confine}}, nil
+}
+
+type instance struct {
+	Options
+	session *extension.Session
+	repo    gitread.Reader
+}
+
+// Close removes temporary files.
+func (x *instance) Close(context.Context) error {
+	x.repo.Close()
+	return nil
+}
+
+const (
+	limit     = 90 * time.Second // for all references of a prompt
+	most      = 20               // references of a prompt
+	usual     = 128_000          // tokens of a context window that is not known
+	mostBytes = 4 << 20          // of one text
+)
+
+// Events expands the references of prompts.
+func (x *instance) Events() []extension.Handlers {
+	return []extension.Handlers{{Limit: limit, PreLLMCall: x.expand}}
+}
+
+func (x *instance) expand(ctx context.Context, p extension.Prompt) (d extension.PromptDecision, err error) {
+	if p.Note {
+		return d, nil
+	}
+	all := Parse(p.Text)
+	window := x.session.Situation().Window
+	if window <= 0 {
+		window = usual
+	}
+	used := 0
+	for i, r := range all {
+		a, err := extension.Attachment{}, error(nil)
+		if i < most {
+			a, err = x.read(ctx, r)
+		} else {
+			err = fmt.Errorf("a prompt can have %d references", most)
+		}
+		if n := tokens.Estimate(a.Text); err == nil && used+n > window/2 {
+			err = fmt.Errorf("it has about %d tokens, and all references of a prompt may have %d, half of the context window; name a part of it", n, window/2)
+		} else if err == nil {
+			used += n
+		}
+		if err != nil {
+			a = extension.Attachment{Name: r.Text, Text: "Not attached: " + err.Error() + "."}
+			x.session.Notify(fmt.Sprintf("%s is not attached: %s.", r.Text, strings.TrimSuffix(err.Error(), ".")))
+		}
+		if x.session.Redact != nil {
+			a.Text = x.session.Redact(a.Text)
+		}
+		d.Attached = append(d.Attached, a)
+	}
+	if used > window/4 {
+		x.session.Notify(fmt.Sprintf("The references of this prompt have about %d tokens, more than a quarter of the context window.", used))
+	}
+	return d, nil
+}
+
+// read returns the text of a reference.
+func (x *instance) read(ctx context.Context, r Reference) (extension.Attachment, error) {
+	switch r.Kind {
+	case kindFile:
+		return x.file(ctx, r)
+	case kindFolder:
+		return x.folder(ctx, r)
+	case kindDiff, kindStaged, kindGit:
+		return x.git(ctx, r)
+	case kindURL:
+		return x.page(ctx, r)
+	case kindProblems:
+		return x.problems(ctx)
+	}
+	return x.symbol(ctx, r)
+}
+
+func (x *instance) page(ctx context.Context, r Reference) (a extension.Attachment, err error) {
+	if x.Page == nil {
+		return a, fmt.Errorf("web pages are not available in this session")
+	}
+	address := r.Value
+	if !strings.Contains(address, "://") {
+		address = "https://" + address
+	}
+	title, text, err := x.Page(ctx, address)
+	if err != nil {
+		return a, err
+	}
+	return extension.Attachment{Name: address, Text: strings.TrimSpace(title + "\n\n" + text)}, nil
+}
+
+func (x *instance) git(ctx context.Context, r Reference) (a extension.Attachment, err error) {
+	if tools.Local(x.session.Files) == nil {
+		return a, fmt.Errorf("the files are on another machine; ask for the git command instead")
+	}
+	folders := x.session.Folders()
+	text := ""
+	switch r.Kind {
+	case kindGit:
+		n := 0
+		if _, err := fmt.Sscanf(r.Value, "%d", &n); err != nil || n < 1 || n > 10 {
+			return a, fmt.Errorf("@git: takes the number of the last commits, 1 to 10")
+		}
+		a.Name = fmt.Sprintf("the last %d commits (git log -p)", n)
+		text, err = x.repo.Log(ctx, folders, n)
+	case kindStaged:
+		a.Name = "staged changes (git diff --cached)"
+		text, err = x.repo.Diff(ctx, folders, true)
+	default:
+		a.Name = "changes that are not staged (git diff)"
+		text, err = x.repo.Diff(ctx, folders, false)
+	}
+	if err != nil {
+		return a, err
+	}
+	a.Text = withoutSecrets(text)
+	if strings.TrimSpace(text) == "" {
+		a.Text = "There are none."
+	}
+	return a, nil
+}
+
+// mostProblems limits the problems that are listed.
+const mostProblems = 300
+
+func (x *instance) problems(ctx context.Context) (a extension.Attachment, err error) {
+	if x.session.Problems == nil {
+		return a, fmt.Errorf("the editor does not tell its problems")
+	}
+	list, err := x.session.Problems(ctx)
+	if err != nil {
+		return a, err
+	}
+	var b strings.Builder
+	for i, p := range list {
+		if i == mostProblems {
+			fmt.Fprintf(&b, "and %d more\n", len(list)-i)
+			break
+		}
+		source := ""
+		if p.Source != "" {
+			source = " (" + p.Source + ")"
+		}
+		fmt.Fprintf(&b, "%s:%d:%d: %s: %s%s\n", x.session.Editor.Name(p.Path), p.Line, p.Column, p.Severity, tools.OneLine(p.Message, 500), source)
+	}
+	if len(list) == 0 {
+		b.WriteString("The editor shows no problems.")
+	}
+	return extension.Attachment{Name: "problems that the editor shows", Text: b.String()}, nil
+}
