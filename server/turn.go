@@ -94,6 +94,9 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 	if !in.Note {
 		in.Environment = x.extensions.Environment(ctx)
 	}
+	if !x.location.remote.otherFiles() {
+		in.Context = attachments(ctx, x.location.ws, in.Context)
+	}
 	for _, a := range attached {
 		in.Context = append(in.Context, agent.Resource{URI: a.Name, Text: a.Text})
 	}

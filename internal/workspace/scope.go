@@ -104,9 +104,11 @@ func (s *scope) resolve(path string, last bool) (place, error) {
 // name that has a special meaning in other programs, such as ~: here it may be a file.
 func (s *scope) absolute(path string) (string, error) {
 	folders := s.current()
+	given := path
+	path = FromURI(path)
 	switch {
 	case len(folders) == 0:
-		return "", &PathError{path, "the workspace is closed", os.ErrClosed}
+		return "", &PathError{given, "the workspace is closed", os.ErrClosed}
 	case path == "":
 		return "", &PathError{path, "no path was given; name a file or folder, relative to the workspace", ErrNotFound}
 	case strings.ContainsRune(path, 0):

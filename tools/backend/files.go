@@ -120,6 +120,7 @@ func (f *Files) locate(c *sftp.Client, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	name = workspace.FromURI(name)
 	switch {
 	case name == "":
 		return "", &workspace.PathError{Path: name, Text: "no path was given; name a file or folder, relative to " + root, Err: workspace.ErrNotFound}

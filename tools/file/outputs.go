@@ -10,6 +10,7 @@ import (
 // keptOutputs are the files in which a session keeps what was cut from its results, if
 // path lies among them; they can be read and searched, but not changed. Close them.
 func keptOutputs(env *callEnv, path string) (kept *workspace.Workspace, ok bool) {
+	path = workspace.FromURI(path)
 	if env.OutputDir == "" || !filepath.IsAbs(path) {
 		return nil, false
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
@@ -20,7 +21,7 @@ func MayWrite(ctx context.Context, env *tools.Env, bounds tools.Bounds, call too
 	}
 	roots := bounds.Files.Folders()
 	verdict := policy.Write(abs, roots, bounds.HermesHome)
-	if named := path; verdict.Level == policy.Runs {
+	if named := workspace.FromURI(path); verdict.Level == policy.Runs {
 		if !filepath.IsAbs(named) {
 			named = filepath.Join(roots[0], named)
 		}
