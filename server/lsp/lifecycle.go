@@ -69,6 +69,7 @@ func (s *server) offer() (any, error) {
 			TextDocumentSync:       &lsp.TextDocumentSyncOptions{OpenClose: &yes, Change: &incremental, Save: lsp.Boolean(true)},
 			CodeActionProvider:     s.offerActions(),
 			CodeLensProvider:       &lsp.CodeLensOptions{},
+			CompletionProvider:     s.offerCompletion(),
 			ExecuteCommandProvider: s.offerCommands(),
 			Workspace: &lsp.WorkspaceOptions{WorkspaceFolders: &lsp.WorkspaceFoldersServerCapabilities{
 				Supported: &yes, ChangeNotifications: lsp.Boolean(true),
@@ -83,6 +84,15 @@ func (s *server) offerActions() lsp.CodeActionProvider {
 		return lsp.Boolean(true)
 	}
 	return &lsp.CodeActionOptions{CodeActionKinds: []lsp.CodeActionKind{lsp.CodeActionKindQuickFix, lsp.CodeActionKindRefactor}}
+}
+
+// offerCompletion offers to complete references in chat documents. A plugin completes them in
+// its own chat.
+func (s *server) offerCompletion() *lsp.CompletionOptions {
+	if s.editor.Client.ACP != nil {
+		return nil
+	}
+	return &lsp.CompletionOptions{TriggerCharacters: []string{"@", ":", "/"}}
 }
 
 func (s *server) offerCommands() lsp.ExecuteCommandOptions {

@@ -157,6 +157,7 @@ func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
 		lsp.MethodWorkspaceExecuteCommand: typed(s.executeCommand),
 		lsp.MethodTextDocumentCodeAction:  short(actions.codeAction),
 		lsp.MethodTextDocumentCodeLens:    short(actions.codeLens),
+		lsp.MethodTextDocumentCompletion:  short(completions{&s.chats}.complete),
 	}
 	s.notes = map[string]method{
 		lsp.MethodInitialized:                        bare(s.initialized),

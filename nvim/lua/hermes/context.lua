@@ -167,7 +167,7 @@ end
 function M.complete(findstart, base)
   if findstart == 1 then
     local before = vim.api.nvim_get_current_line():sub(1, vim.api.nvim_win_get_cursor(0)[2])
-    local start = before:find("@[%w%._%-/]*$") or before:find("^/%S*$")
+    local start = before:find("@[%w%._%-/:]*$") or before:find("^/%S*$")
     return start and start - 1 or -3
   end
   local view = require("hermes.view").of(vim.api.nvim_get_current_buf())
@@ -189,6 +189,20 @@ function M.complete(findstart, base)
     if vim.startswith(word, base) then
       table.insert(found, word)
     end
+  end
+  for _, word in ipairs(vim.tbl_keys(expanded_by_server)) do
+    if vim.startswith("@" .. word, base) then
+      table.insert(found, "@" .. word)
+    end
+  end
+  local kind, rest = base:match("^@(%a+):(.*)$")
+  if kind == "file" or kind == "folder" then
+    for _, path in ipairs(paths(root, rest)) do
+      if kind == "file" or path:sub(-1) == "/" then
+        table.insert(found, ("@%s:%s"):format(kind, path))
+      end
+    end
+    return found
   end
   for _, path in ipairs(paths(root, base:sub(2))) do
     table.insert(found, "@" .. path)

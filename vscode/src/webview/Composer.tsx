@@ -270,7 +270,7 @@ function Suggestions({ id, all, chosen, accept }: { id: string; all: Suggestion[
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => list.current?.children[chosen]?.scrollIntoView({ block: "nearest" }), [chosen]);
   return (
-    <ul class="suggestions" id={id} role="listbox" aria-label="Suggestions" ref={list}>
+    <ul class="suggestions" id={id} tabIndex={0} role="listbox" aria-label="Suggestions" ref={list}>
       {all.map((s, i) => (
         <li
           key={s.insert} id={`${id}-${i}`} role="option" aria-selected={i === chosen} class={i === chosen ? "chosen" : ""}

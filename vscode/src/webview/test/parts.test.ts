@@ -14,6 +14,14 @@ describe("completion", () => {
     assert.equal(at("me@exa|"), undefined);
     assert.equal(at("@a b|"), undefined);
   });
+  it("completes paths of references", () => {
+    const c = at("see @file:src/m|")!;
+    assert.deepEqual(c, { kind: "mention", query: "src/m", prefix: "file:", from: 4 });
+    const [s] = suggestions(c, [], ["src/my main.ts"]);
+    assert.deepEqual(accepted("see @file:src/m", 15, c, s!).text, 'see @file:"src/my main.ts" ');
+    assert.deepEqual(suggestions(at("@folder:|")!, [], ["a/b/c.ts", "a/b/d.ts", "e.ts"]).map((x) => x.insert), ["@folder:a/b/ "]);
+    assert.deepEqual(suggestions(at("@sta|")!, [], []).map((x) => x.insert), ["@staged "]);
+  });
   it("begins after / at the beginning of the message alone", () => {
     assert.deepEqual(at("/mod|"), { kind: "command", query: "mod", from: 0 });
     assert.equal(at("a /mod|"), undefined);

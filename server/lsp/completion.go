@@ -1,0 +1,135 @@
+package lsp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"path"
+	"regexp"
+	"strings"
+
+	"go.lsp.dev/jsonrpc2"
+	lsp "go.lsp.dev/protocol"
+
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/protocol"
+)
+
+// completions completes references in chat documents.
+type completions struct {
+	chats *chats
+}
+
+// begun is the start of a reference before the cursor.
+var begun = regexp.MustCompile(`(?:^|[\s(])(@(?:(file|folder):)?([^\s@"]*))$`)
+
+// references are the references of prompts.
+var references = []struct{ text, detail string }{
+	{"@file:", "a file, or lines of it: @file:PATH:A-B"},
+	{"@folder:", "the names of the files in a folder"},
+	{"@diff", "the changes that are not staged"},
+	{"@staged", "the staged changes"},
+	{"@git:", "the last commits: @git:N"},
+	{"@problems", "the problems that the editor shows"},
+	{"@symbol:", "the definitions of a name"},
+	{"@url:", "the text of a web page"},
+}
+
+// completionItem is LSP's, as far as it is used.
+type completionItem struct {
+	Label    string   `json:"label"`
+	Kind     int      `json:"kind"`
+	Detail   string   `json:"detail,omitempty"`
+	Filter   string   `json:"filterText"`
+	TextEdit textEdit `json:"textEdit"`
+}
+
+type textEdit struct {
+	Range   protocol.Range `json:"range"`
+	NewText string         `json:"newText"`
+}
+
+// Kinds of completion items.
+const (
+	kindKeyword = 14
+	kindFile    = 17
+	kindFolder  = 19
+)
+
+// complete lists the references that may follow. In other documents than chats there are none.
+func (x completions) complete(ctx context.Context, p *lsp.CompletionParams) (any, error) {
+	items := []completionItem{}
+	if _, ok := x.chats.path(p.TextDocument.URI); ok {
+		items = append(items, x.items(ctx, p)...)
+	}
+	body, err := json.Marshal(map[string]any{"isIncomplete": true, "items": items})
+	return jsonrpc2.RawMessage(body), err
+}
+
+func (x completions) items(ctx context.Context, p *lsp.CompletionParams) (items []completionItem) {
+	doc, open := x.chats.editor.Documents.Text(p.TextDocument.URI)
+	if !open {
+		return nil
+	}
+	encoding := x.chats.editor.Encoding
+	at := textenc.Position{Line: p.Position.Line, Character: p.Position.Character}
+	cursor := textenc.Offset(doc.Text, at, encoding)
+	before := string(doc.Text[textenc.Offset(doc.Text, textenc.Position{Line: at.Line}, encoding):cursor])
+	m := begun.FindStringSubmatch(before)
+	if m == nil {
+		return nil
+	}
+	start := protocol.Position(textenc.PositionAt(doc.Text, cursor-len(m[1]), encoding))
+	edit := func(label string, kind int, detail, text string) completionItem {
+		return completionItem{label, kind, detail, text, textEdit{protocol.Range{Start: start, End: protocol.Position(at)}, text}}
+	}
+	if m[2] == "" {
+		for _, r := range references {
+			if strings.HasPrefix(r.text, m[1]) {
+				items = append(items, edit(r.text, kindKeyword, r.detail, r.text))
+			}
+		}
+		return items
+	}
+	for _, name := range x.paths(ctx, m[3]) {
+		kind := kindFile
+		if strings.HasSuffix(name, "/") {
+			kind = kindFolder
+		} else if m[2] == "folder" {
+			continue
+		}
+		items = append(items, edit(name, kind, "", "@"+m[2]+":"+name))
+	}
+	return items
+}
+
+// mostPaths limits the paths of one list.
+const mostPaths = 200
+
+// paths lists the entries of the folder that a path begins with, as the path has to go on. It
+// leaves out hidden ones, unless the path names them.
+func (x completions) paths(ctx context.Context, begun string) (names []string) {
+	root := x.chats.sessions.root()
+	ws, err := workspace.Open([]string{root}, nil)
+	if err != nil {
+		return nil
+	}
+	defer ws.Close()
+	dir, part := path.Split(begun)
+	entries, err := ws.List(ctx, cmp.Or(dir, "."))
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if !strings.HasPrefix(name, part) || part == "" && name[0] == '.' || len(names) == mostPaths {
+			continue
+		}
+		if e.IsDir() {
+			name += "/"
+		}
+		names = append(names, dir+name)
+	}
+	return names
+}
