@@ -126,6 +126,7 @@ function askBelow(c: Call, id: string): Ask | undefined {
 }
 
 function wordsOf(ask: Ask): string {
+  if (ask.kind === "permission" && ask.toolCall.kind === "switch_mode") return "Hermes has a plan";
   return ask.kind === "permission" ? `Hermes asks to run: ${oneLine(ask.toolCall.title ?? "", 120)}` : `Hermes asks: ${oneLine(ask.request.message, 120)}`;
 }
 

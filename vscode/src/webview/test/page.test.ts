@@ -193,6 +193,20 @@ describe("questions", () => {
     });
   });
 
+  it("of a plan show it as Markdown with three choices", () => {
+    const options = [["ask", "Start with approvals", "allow_once"], ["auto", "Start without asking", "allow_always"], ["plan", "Keep planning", "reject_once"]].map(([optionId, name, kind]) => ({ optionId, name, kind }));
+    const content = [{ type: "content", content: { type: "text", text: "## Steps\n\n1. Write `a.txt`.\n2. Run the tests." } }];
+    const ask = { type: "ask", ask: { id: "p", kind: "permission", at: 1, options, toolCall: { toolCallId: "c", title: "Plan", kind: "switch_mode", content } } } as unknown as ToPage;
+    return on([session, ask], async (v) => {
+      const card = v.page.getByRole("group", { name: "Start with this plan?" });
+      assert.deepEqual(await card.getByRole("button").allTextContents(), ["Start with approvals", "Start without asking", "Keep planning"]);
+      assert.deepEqual(await card.getByRole("group", { name: "Plan", exact: true }).getByRole("listitem").allTextContents(), ["Write a.txt.", "Run the tests."]);
+      if (process.env["SHOTS"]) await v.page.screenshot({ path: `${process.env["SHOTS"]}/plan.png` });
+      await card.getByRole("button", { name: "Keep planning" }).click();
+      assert.deepEqual((await v.heard("permit")).map((f) => f.optionId), ["plan"]);
+    });
+  });
+
   it("with choices are answered by choosing, or by words", () => on(until("questions", "ask"), async (v) => {
     await v.page.getByRole("button", { name: "Two spaces" }).click();
     await v.page.getByLabel("Or in your own words").fill("Four");
