@@ -16,11 +16,9 @@ import (
 // Some mean other things: toolsets, slash commands, or fields of a protocol. The numbers
 // may only shrink.
 var stillNamed = map[string]int{
-	"agent":              3,  // the changed files, found in stored calls
 	"cmd/hermes-ls":      2,  // a part of the configuration
 	"cmd/hermes-ls/demo": 5,  // its own story
 	"delegate":           1,  // a toolset, of the default of a section
-	"server":             2,  // toolsets
 	"server/acp":         1,  // a way to log in
 	"protocol/acp":       1,  // a kind of content
 	"tools/alias":        16, // the one list of names that models know from other agents

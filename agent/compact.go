@@ -101,7 +101,7 @@ func (t *turn) compact(ctx context.Context, hints string) error {
 	facts := digestFacts{notes: notes, changed: t.changedFiles(ctx), lastMost: window} // a quarter of the window in bytes
 	m := &store.Message{
 		ID:      news.ID,
-		Message: model.NewMessage(model.User, t.history.digest(from, facts, t.config.Files)),
+		Message: model.NewMessage(model.User, t.history.digest(from, facts, t.toolset(), t.config.Files)),
 		Usage:   usage, Note: true, Keeps: t.history.seqAt(from),
 	}
 	if err := t.append(t.storeCtx, m); err != nil {

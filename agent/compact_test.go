@@ -38,11 +38,11 @@ func player(notes *int, answer func(x *fakemodel.Exchange)) *fakemodel.Model {
 	})
 }
 
-func onPath(name string) tools.Tool {
+func onPath(name string, kind tools.Kind) tools.Tool {
 	type in struct {
 		Path string `json:"path"`
 	}
-	return tools.New(tools.Tool{Name: name, Description: name}, func(context.Context, *tools.Env, tools.Call, in) (tools.Result, error) {
+	return tools.New(tools.Tool{Name: name, Kind: kind, Replay: tools.Replayed, Description: name}, func(context.Context, *tools.Env, tools.Call, in) (tools.Result, error) {
 		return tools.OK(map[string]bool{"success": true}), nil
 	})
 }
@@ -75,7 +75,7 @@ func TestCompaction(t *testing.T) {
 		}
 		x.Text("answer " + long)
 	})
-	list := []tools.Tool{onPath("read_file"), onPath("patch")}
+	list := []tools.Tool{onPath("read_file", tools.KindRead), onPath("patch", tools.KindEdit)}
 	p := tools.NewPlan()
 	list = append(list, todo.Tool(p))
 	st := openStore(t)

@@ -42,7 +42,7 @@ type digestFacts struct {
 // digest returns the text that replaces the messages before from. It has the facts that
 // are known without a model, and the model's notes. If the user's last message is among
 // the replaced ones, it stands at the end.
-func (h *history) digest(from int, facts digestFacts, at tools.Files) string {
+func (h *history) digest(from int, facts digestFacts, set *tools.Set, at tools.Files) string {
 	old := h.messages[:from]
 	var before string // the text of the previous compaction
 	if len(old) > 0 && h.origins[0].seq == 0 {
@@ -71,7 +71,7 @@ func (h *history) digest(from int, facts digestFacts, at tools.Files) string {
 	b.WriteString(digestHead)
 	part(&b, askedPart, firstAndLast(asked, askedMost))
 	part(&b, planPart, plan(h))
-	changed, read := files(old, at)
+	changed, read := files(old, set, at)
 	changed = newest(slices.Concat(listed(before, changedPart), changed, facts.changed), filesMost)
 	read = slices.DeleteFunc(append(listed(before, readPart), read...), func(f string) bool { return slices.Contains(changed, f) })
 	part(&b, changedPart, changed)
@@ -147,8 +147,9 @@ func plan(h *history) []string {
 	return lines
 }
 
-// files returns the paths in the arguments of calls, except those of failed calls.
-func files(messages []model.Message, at tools.Files) (changed, read []string) {
+// files returns the paths in the arguments of calls of tools for the workspace's files,
+// except those of failed calls.
+func files(messages []model.Message, set *tools.Set, at tools.Files) (changed, read []string) {
 	failed := map[string]bool{}
 	for _, m := range messages {
 		if m.Role == model.ToolRole && strings.HasPrefix(m.Text(), `{"error"`) {
@@ -160,10 +161,12 @@ func files(messages []model.Message, at tools.Files) (changed, read []string) {
 			if failed[c.ID] {
 				continue
 			}
-			switch c.Name {
-			case "write_file", "patch":
+			t, _ := set.Get(c.Name)
+			switch {
+			case t.Replay != tools.Replayed: // its paths can be elsewhere
+			case t.Kind == tools.KindEdit:
 				changed = append(changed, pathsOf(c, at)...)
-			case "read_file":
+			case t.Kind == tools.KindRead:
 				read = append(read, pathsOf(c, at)...)
 			}
 		}

@@ -76,7 +76,7 @@ func toolsOf(ctx context.Context, x *Session, told []tools.Spec) (*tools.Set, er
 	if x.svc.Offers != nil {
 		all = all.Where(x.svc.Offers)
 	}
-	set, err := all.Select(enabled, slices.Concat(conf.Agent.Tools.Disabled, x.location.remote.without()))
+	set, err := all.Select(enabled, slices.Concat(conf.Agent.Tools.Disabled, x.location.remote.without(x.svc.features)))
 	if err != nil {
 		return nil, fmt.Errorf("agent.tools in the configuration: %w", err)
 	}

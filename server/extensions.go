@@ -36,6 +36,9 @@ type Feature struct {
 	// Toolset is the toolset of the extension's tools. Configuration may name it even if no
 	// tool is there; empty: it has none of a fixed name.
 	Toolset string
+	// Needs says where the tools work. If the session's commands run elsewhere, the tools are
+	// left out.
+	Needs Needs
 	// Settings is the extension's own section of config.yaml; nil: it has none.
 	Settings *config.Section
 	// Section makes the extension's configuration of all settings. An error is

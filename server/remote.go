@@ -63,17 +63,33 @@ func (a remote) unknown() bool {
 // otherFiles reports whether commands see other files than those of this machine.
 func (a remote) otherFiles() bool { return a.kind == "ssh" }
 
+// Needs says where a feature's tools work.
+type Needs int
+
+const (
+	NeedsNothing      Needs = iota
+	NeedsFiles              // on the files that commands see
+	NeedsLocalFiles         // on the files of this machine
+	NeedsLocalProgram       // on the files of this machine, by programs that run commands, too
+)
+
 // without returns the toolsets that would work on other files than the commands.
-func (a remote) without() []string {
-	switch {
-	case a.unknown(): // scripts run commands, too
-		return []string{"code_execution"}
-	case !a.otherFiles():
-		return nil
-	case a.files == nil:
-		return []string{"file", "code_execution", "checkpoint"}
+func (a remote) without(features []Feature) (toolsets []string) {
+	for _, f := range features {
+		lacks := a.otherFiles()
+		switch f.Needs {
+		case NeedsNothing:
+			lacks = false
+		case NeedsFiles:
+			lacks = lacks && a.files == nil
+		case NeedsLocalProgram:
+			lacks = lacks || a.unknown()
+		}
+		if lacks {
+			toolsets = append(toolsets, f.Toolset)
+		}
 	}
-	return []string{"code_execution", "checkpoint"}
+	return toolsets
 }
 
 // describe returns the description of the shell for the model.

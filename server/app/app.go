@@ -49,11 +49,11 @@ func Features(s *server.Service) []server.Feature {
 		{Core: mcpServers(s), Settings: mcp.Settings(), Section: servers(&known), Commands: mcp.Table},
 		{Core: checks, Settings: verify.Section()}, // before the checkpoints: its turn begins first
 		{
-			Core: restorePoints(kept), Settings: checkpoints.Section(), Section: restoreLimits, Commands: checkpoints.Table, Toolset: checkpoints.Toolset,
+			Core: restorePoints(kept), Settings: checkpoints.Section(), Section: restoreLimits, Commands: checkpoints.Table, Toolset: checkpoints.Toolset, Needs: server.NeedsLocalFiles,
 			Shutdown: kept.Close, Deleted: kept.Forget,
 		},
 		{Extension: todo.New(), Toolset: todo.Toolset, Ahead: todo.Ahead},
-		{Core: func(c *server.Core) extension.Extension { return files.New(c.Diagnoser) }, Toolset: files.Toolset, Ahead: files.Ahead},
+		{Core: func(c *server.Core) extension.Extension { return files.New(c.Diagnoser) }, Toolset: files.Toolset, Needs: server.NeedsFiles, Ahead: files.Ahead},
 		{Core: commands, Section: commandLimits, Toolset: shell.Toolset, Ahead: shell.Ahead},
 		{Core: func(*server.Core) extension.Extension { return web.New(s.Version) }, Settings: web.Section(), Section: webSearch, Toolset: web.Toolset, Ahead: web.Ahead},
 		{Core: surroundings},
@@ -61,7 +61,7 @@ func Features(s *server.Service) []server.Feature {
 		{Extension: clarify.New(), Toolset: clarify.Toolset, Section: questions},
 		{Core: plans, Ahead: plan.Ahead},
 		{Extension: history.New(s.Store), Toolset: history.Toolset},
-		{Core: programs(s, pythons), Settings: codeexec.Section(), Section: scripts, Toolset: codeexec.Toolset},
+		{Core: programs(s, pythons), Settings: codeexec.Section(), Section: scripts, Toolset: codeexec.Toolset, Needs: server.NeedsLocalProgram},
 		{Core: subagents(s), Settings: delegate.Section(), Section: subagentLimits, Commands: delegate.Table, Toolset: delegate.Toolset},
 		{Extension: goal.New(), Commands: goal.Table},
 	}
