@@ -506,13 +506,13 @@ terminal(command: str, timeout: 'float | None' = None, workdir: 'str | None' = N
 web_extract(urls: list, char_limit: 'int | None' = None) -> dict
 web_search(query: str, limit: 'int | None' = None) -> dict
 write_file(path: str, content: str) -> dict
-Read a text file: lines as ` + "`N|text`" + ` (the number and | are not in the file).
+Read a text file, or list a directory.
 
 read_file(path, offset=1, limit=500) → content ("1|line\n…"), total_lines, truncated, next_offset
 
-path: relative to the workspace folder
-offset: first line (default 1)
-limit: number of lines (default 500)
+path: file or directory, relative to the workspace folder
+offset: first line; default 1
+limit: number of lines; default 500
 `
 	if a.Output != strings.TrimPrefix(want, "\n") {
 		t.Errorf("got\n%s", a.Output)

@@ -70,7 +70,7 @@ func TestFirstRequest(t *testing.T) {
 	names := toolNames(t, first)
 	for _, want := range []string{
 		"read_file", "write_file", "patch", "search_files", "terminal", "process", "execute_code", "delegate_task",
-		"todo", "clarify", "web_search", "web_extract", "session_search", "checkpoint",
+		"todo", "clarify", "web_search", "web_extract", "session_search", "checkpoint", "present_plan",
 	} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s is not in the request", want)
