@@ -100,7 +100,7 @@ func (x *instance) ShellName() string {
 }
 
 // Notices returns the news of the background commands.
-func (x *instance) Notices(context.Context, extension.When) []string { return x.News() }
+func (x *instance) Notices(context.Context, extension.When) []string { return x.Processes.Notices() }
 
 // Derive gives a subagent a shell that starts in its own folder with the exports of the
 // session's, and background commands of its own, about which the user is not told. A

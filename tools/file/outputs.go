@@ -7,9 +7,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// keptOutputs are the files in which a session keeps what was cut from its results, if
+// savedOutputs returns the files in which a session keeps what was cut from its results, if
 // path lies among them; they can be read and searched, but not changed. Close them.
-func keptOutputs(env *callEnv, path string) (kept *workspace.Workspace, ok bool) {
+func savedOutputs(env *callEnv, path string) (kept *workspace.Workspace, ok bool) {
 	path = workspace.FromURI(path)
 	if env.OutputDir == "" || !filepath.IsAbs(path) {
 		return nil, false
@@ -25,7 +25,7 @@ func keptOutputs(env *callEnv, path string) (kept *workspace.Workspace, ok bool)
 // onOutputs is env for a call that reads path, where that is a kept output; done
 // closes it.
 func onOutputs(env *callEnv, path string) (reads *callEnv, done func()) {
-	kept, ok := keptOutputs(env, path)
+	kept, ok := savedOutputs(env, path)
 	if !ok {
 		return env, func() {}
 	}

@@ -121,7 +121,7 @@ func TestProcess(t *testing.T) {
 
 	id = d.start("echo bye; exit 3", "")
 	wantState(t, d.process(`{"action":"wait","session_id":"%s"}`, id), "exited", 3.0)
-	if news := d.Processes.News(); len(news) != 0 {
+	if news := d.Processes.Notices(); len(news) != 0 {
 		t.Errorf("told again of what the model knows: %q", news)
 	}
 	d.mu.Lock()
@@ -426,13 +426,13 @@ func TestProcessNews(t *testing.T) {
 	d := newDesk(t)
 	id := d.start("echo building; echo 'listening on 80'; echo 'listening on 81'; exit 4", `,"watch_patterns":["listening"]`)
 	<-d.Processes.find(id).done
-	news := strings.Join(d.Processes.News(), "\n--\n")
+	news := strings.Join(d.Processes.Notices(), "\n--\n")
 	for _, want := range []string{"wrote 1 line that you watch for:\nlistening on 80", "has ended with exit code 4", "Its last lines:\nbuilding\nlistening on 80\nlistening on 81\n"} {
 		if !strings.Contains(news, want) {
 			t.Errorf("%q is missing in %q", want, news)
 		}
 	}
-	if again := d.Processes.News(); len(again) != 0 {
+	if again := d.Processes.Notices(); len(again) != 0 {
 		t.Errorf("told twice: %q", again)
 	}
 }
@@ -452,7 +452,7 @@ func TestProcessNoticesAreFew(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		news := p.News()
+		news := p.Notices()
 		if len(news) != 4 || len(told) != 4 {
 			t.Fatalf("told %d times: %q", len(news), news)
 		}

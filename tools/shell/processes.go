@@ -107,8 +107,8 @@ func (p *Processes) Close(ctx context.Context) error {
 	return nil
 }
 
-// News is what happened since it was asked last, in words for the model.
-func (p *Processes) News() []string {
+// Notices returns the texts for the model about events since the last call. Each comes once.
+func (p *Processes) Notices() []string {
 	if p == nil {
 		return nil
 	}
@@ -261,7 +261,7 @@ func (b *background) over(p *Processes, settled string) {
 	if b.failed != nil && p.ctx.Err() == nil {
 		b.note = sentence(b.note, b.failed.Error())
 	}
-	p.add(processNews{b, true, b.farewell()}, b.ending())
+	p.add(processNews{b, true, b.exitNotice()}, b.ending())
 	close(b.done)
 }
 
@@ -281,8 +281,8 @@ func (b *background) reason() string {
 	return b.killed
 }
 
-// farewell is what the model is told of the end.
-func (b *background) farewell() string {
+// exitNotice is what the model is told of the end.
+func (b *background) exitNotice() string {
 	text := fmt.Sprintf("Background process %s (%s) %s.", b.id, tools.OneLine(b.command, 200), b.ending())
 	end, err := b.log.read(-1, noticeLines)
 	if err == nil && strings.TrimSpace(end.text) != "" {

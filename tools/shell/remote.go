@@ -64,7 +64,7 @@ func (s *Shell) folderThere(dir string) string {
 const remoteWrapper = `exec 9>&1 2>&1; __hermes_dump() { { printf '\n%%s\n' %[1]s; export -p; echo :; pwd -P; printf '%%s\n' %[1]s; } >&9; return "$1"; }; ` +
 	`trap '{ __hermes_dump "$?"; } 2>/dev/null' EXIT; __hermes=$1; set --; eval "$__hermes"; { __hermes_dump "$?"; } 2>/dev/null`
 
-// runAway runs a command on the backend.
+// runRemote runs a command on the backend.
 func (s *Shell) runRemote(ctx context.Context, c Command, before shellState) (Outcome, error) {
 	if err := s.ready(ctx); err != nil {
 		return Outcome{}, err
@@ -177,7 +177,7 @@ func (w *cutter) end() {
 	w.held = nil
 }
 
-// explainAway words the exit codes of the programs that reach a backend.
+// explainRemoteExit words the exit codes of the programs that reach a backend.
 func (s *Shell) explainRemoteExit(o Outcome) string {
 	if s.on == nil || s.on.Shared() || o.Code != 255 || o.TimedOut {
 		return ""
