@@ -146,6 +146,16 @@ func scriptTools(t *testing.T, p *tools.Plan) *tools.Set {
 			func(context.Context, *tools.Env, tools.Call, nothing) (tools.Result, error) {
 				return tools.OK(map[string]int64{"ticks": ticks.Add(1)}), nil
 			}),
+		tools.New(tools.Tool{Name: "fail", Description: "fail"},
+			func(_ context.Context, _ *tools.Env, _ tools.Call, in path) (tools.Result, error) {
+				return tools.Fail("%q is not in dir/%s. %d edits have failed", in.Path, in.Path, ticks.Add(1)), nil
+			}),
+		tools.New(tools.Tool{Name: "script", Description: "script"},
+			func(context.Context, *tools.Env, tools.Call, nothing) (tools.Result, error) {
+				r := tools.OK(map[string]any{"status": "error", "errors": "Traceback\nNameError: name 'x'", "duration_seconds": ticks.Add(1)})
+				r.IsError = true
+				return r, nil
+			}),
 	}
 	return toolSet(t, append(list, todo.Tool(p))...)
 }

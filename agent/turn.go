@@ -179,6 +179,7 @@ func (t *turn) step(ctx context.Context) (StopReason, error) {
 	case slices.ContainsFunc(calls, func(c *call) bool { return c.result.EndsTurn }):
 		return EndTurn, nil
 	}
+	t.repeats.response(calls)
 	return t.stopRepeating()
 }
 
@@ -354,22 +355,18 @@ func (t *turn) notice(format string, args ...any) {
 	t.sink.Event(Notice{Text: fmt.Sprintf(format, args...)})
 }
 
-// stopRepeating ends a turn that repeats a call with the same result. It stores a last
-// text.
+// stopRepeating ends a turn that makes no progress. It stores a note for the model and
+// tells the user.
 func (t *turn) stopRepeating() (StopReason, error) {
-	name, over := t.repeats.over()
-	if !over {
+	why := t.repeats.stuck
+	if why == "" {
 		return "", nil
 	}
-	m := &store.Message{
-		ID:      store.NewID(),
-		Message: model.ResponseMessage("", fmt.Sprintf(stoppedText, name, repeatsStop)),
-	}
-	if err := t.append(t.storeCtx, m); err != nil {
+	text := strings.TrimSpace(compose(Input{News: []string{fmt.Sprintf(stoppedText, why)}}))
+	if err := t.appendPrompt(t.storeCtx, &store.Message{Message: model.NewMessage("", text), Note: true}); err != nil {
 		return "", fmt.Errorf("keeping the log: %w", err)
 	}
-	t.sink.Event(Text{MessageID: m.ID, Text: m.Text()})
-	t.notice("Stopped: the model made the same call of %s %d times and got the same result.", name, repeatsStop)
+	t.notice("Stopped: %s. Say how to go on.", why)
 	return EndTurn, nil
 }
 

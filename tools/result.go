@@ -15,6 +15,25 @@ func OK(v any) Result {
 	return Result{JSON: data, marshalled: &data[0]}
 }
 
+// Brief sets the result that the model gets in place of r: the same facts in fewer tokens.
+// Scripts get r.
+func (r Result) Brief(v any) Result {
+	r.brief = v
+	return r
+}
+
+// forModel returns the result that the model gets. If r has none of its own, it is r.
+func (r Result) forModel(script bool) Result {
+	if r.brief != nil && !script {
+		full := r
+		if r = OK(full.brief); r.IsError {
+			return full
+		}
+		r.IsError, r.Images, r.Shown = full.IsError, full.Images, full.Shown
+	}
+	return r
+}
+
 // Fail is a failure that the model can read and mend: what was wrong, and what
 // to do instead.
 func Fail(format string, args ...any) Result {

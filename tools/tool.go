@@ -120,6 +120,8 @@ type Result struct {
 	// EndsTurn ends the turn after the calls of the response: the user goes on.
 	EndsTurn bool
 
+	brief any // for the model in place of JSON; nil: JSON
+
 	// marshalled is the first byte of a JSON that OK has made, which need not be
 	// parsed to know that it is one. A hook that puts another in its place leaves it.
 	marshalled *byte

@@ -206,7 +206,7 @@ func plain(ctx context.Context, u *url.URL, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Errorf("there is no host %s", u.Hostname())
+		return fmt.Errorf("there is no host %s, or this machine is offline. Do not try it again; go on without the page, and tell the user", u.Hostname())
 	}
-	return fmt.Errorf("%s could not be read: %w", u.Host, err)
+	return fmt.Errorf("%s could not be read: %w. Try it once more at most; then go on without the page", u.Host, err)
 }

@@ -320,10 +320,10 @@ func ParseGlob(glob string) (*Glob, error) {
 	r.whole = strings.Contains(text, "/")
 	text = strings.TrimPrefix(text, "/")
 	if text == "" {
-		return nil, fmt.Errorf("the file glob %q is empty", glob)
+		return nil, fmt.Errorf("file_glob is %q, which is empty. Leave it out for all files", glob)
 	}
 	if err := r.compile(text, true); err != nil {
-		return nil, fmt.Errorf("the file glob %q cannot be used: %w", glob, err)
+		return nil, fmt.Errorf("file_glob %q cannot be used: %w. Nothing was searched. Write it as in *.go or src/**/*.ts", glob, err)
 	}
 	r.matchable = true
 	return &Glob{rules: Rules{r}, choose: !negated}, nil

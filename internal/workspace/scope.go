@@ -250,7 +250,7 @@ func firstLink(p place, last bool) (target string, found bool) {
 
 // outside is the error for a path that leaves every folder.
 func (s *scope) outside(path string) error {
-	return &PathError{path, fmt.Sprintf("%s is outside the workspace; use a path inside it (%s)", path, s.scope()), ErrOutside}
+	return &PathError{path, fmt.Sprintf("%s is outside the workspace (%s). Use a path inside it; other files can be read with terminal, if the user allows it", path, s.scope()), ErrOutside}
 }
 
 func (s *scope) scope() string { return strings.Join(s.Folders(), ", ") }

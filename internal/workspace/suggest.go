@@ -28,7 +28,7 @@ func (s *scope) notFound(ctx context.Context, path string) error {
 		if near := s.near(ctx, path); len(near) > 0 {
 			return fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
 		}
-		return "; look for it with a file search, or list the folder"
+		return ". Look for it with search_files target=files, or read its folder"
 	})}
 }
 

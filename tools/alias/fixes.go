@@ -153,14 +153,10 @@ func shellCommand(c *Call) {
 		}
 	}
 	n, ok := number(v)
-	least := 10_000 // seconds would be almost three hours
-	if c.Via != terminal {
-		least = 1000
-	}
 	switch {
 	case ok && n == 0:
 		delete(c.Args, "timeout")
-	case ok && n >= least:
+	case ok && n >= 1000 && c.Via != terminal: // the other agents count milliseconds
 		c.Args["timeout"] = milliseconds(v)
 		c.notes = append(c.notes, fmt.Sprintf("timeout is in seconds: %d was read as %v", n, c.Args["timeout"]))
 	}
@@ -217,6 +213,10 @@ func searchFlags(c *Call) {
 	}
 	if around > 0 {
 		c.Args["context"] = json.Number(strconv.Itoa(around))
+	}
+	if glob, ok := c.Args["glob"]; ok && c.Args["pattern"] == nil {
+		c.Args["pattern"] = glob
+		delete(c.Args, "glob")
 	}
 	if kind := strings.ToLower(c.text("type")); shortName().MatchString(kind) {
 		c.take("type")
@@ -275,9 +275,6 @@ func patchEdits(c *Call) {
 			}
 			c.Args["edits"] = list
 		}
-	}
-	if c.text("patch") != "" {
-		delete(c.Args, "mode")
 	}
 	list, _ := decoded(c.Args["edits"]).([]any)
 	for i, item := range list {
@@ -339,6 +336,9 @@ var statuses = map[string]string{
 func todoItems(c *Call) {
 	list, ok := decoded(c.Args["todos"]).([]any)
 	if !ok {
+		if c.Args["todos"] != nil && c.Tool != c.Via {
+			c.fail(`todos is not a list. The plan is as it was. Send todos as [{"id": "1", "content": "…", "status": "pending"}].`)
+		}
 		return
 	}
 	var items []map[string]any

@@ -21,19 +21,19 @@ const (
 // noMatch says why old, an old_string, may not be in text, with the lines most like it.
 func noMatch(text, old string) error {
 	if strings.Contains(text, "\x00") {
-		return errors.New("old_string is not in the file, which is binary")
+		return errors.New("old_string is not in the file, which is binary; nothing was changed. Change it with a command")
 	}
 	if withoutNumbers(old) != old {
-		return errors.New("old_string is not in the file: it holds the line numbers that read_file shows. Leave out each number and its |")
+		return errors.New("old_string is not in the file: it holds the line numbers that read_file shows. Nothing was changed. Leave out each number and its |")
 	}
 	if strings.Contains(old, "\uFFFD") && !utf8.ValidString(text) {
-		return errors.New("old_string is not in the file: each \uFFFD in it stands for a byte that is not UTF-8. Leave that part of the line out of it, or change it with a command")
+		return errors.New("old_string is not in the file: each \uFFFD in it stands for a byte that is not UTF-8. Nothing was changed. Leave that part of the line out of it, or change it with a command")
 	}
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	wanted := strings.Split(strings.Trim(strings.ReplaceAll(old, "\r\n", "\n"), "\n"), "\n")
 	at, to, exact := closest(lines, wanted)
 	if at < 0 {
-		return errors.New("old_string is not in the file, nor anything like it: read the file, and copy the text from there")
+		return errors.New("old_string is not in the file, nor anything like it; nothing was changed. Read the file, and copy the text from there")
 	}
 	why := "the nearest lines are"
 	if exact {

@@ -27,6 +27,23 @@ type patchIn struct {
 	ReplaceAll bool      `json:"replace_all,omitempty" jsonschema:"replace: change every occurrence; default false"`
 	Mode       patchMode `json:"mode,omitempty" jsonschema:"default replace"`
 	Patch      string    `json:"patch,omitempty" jsonschema:"patch: text as above, from *** Begin Patch to *** End Patch"`
+	// Edits are several replacements in one file, all or none, as other agents send them.
+	Edits []patchEdit `json:"edits,omitempty" offer:"no"`
+}
+
+// patchEdit is one replacement of several.
+type patchEdit struct {
+	OldString  string  `json:"old_string"`
+	NewString  *string `json:"new_string,omitempty"`
+	ReplaceAll bool    `json:"replace_all,omitempty"`
+}
+
+// edits returns the replacements of a call.
+func (in patchIn) edits() []patchEdit {
+	if len(in.Edits) > 0 {
+		return in.Edits
+	}
+	return []patchEdit{{in.OldString, in.NewString, in.ReplaceAll}}
 }
 
 type patchOut struct {
@@ -70,7 +87,6 @@ func patch(ctx context.Context, env *callEnv, call tools.Call, in patchIn) (tool
 	if err := checkPatch(in); err != nil {
 		return tools.Result{}, err
 	}
-	e := replacement{old: in.OldString, new: *in.NewString, all: in.ReplaceAll}
 	if err := gate.MayWrite(ctx, env.Env, env.Bounds, call, "Edit ", in.Path); err != nil {
 		return tools.Result{}, err
 	}
@@ -78,18 +94,19 @@ func patch(ctx context.Context, env *callEnv, call tools.Call, in patchIn) (tool
 	known := diagnose(ctx, env, in.Path)
 	written, err := env.Files.Edit(ctx, in.Path, asText(func(old string) (string, error) {
 		var err error
-		if done, err = replace(ctx, old, e); err == nil && done.text == old {
+		if done, err = replaceAll(ctx, old, in.edits()); err == nil && done.text == old {
 			err = errUnchanged
 		}
 		return done.text, err
 	}))
 	if errors.Is(err, errUnchanged) {
-		return tools.OK(patchOut{Success: true, FilesModified: []string{}, Note: done.note}), nil
+		out := patchOut{Success: true, FilesModified: []string{}, Note: done.note}
+		return tools.OK(out).Brief(out.brief(false)), nil
 	}
 	if err != nil {
-		return tools.Result{}, readAgain(env, in.Path, err)
+		return tools.Result{}, readAgain(ctx, env, in.Path, in.OldString, err)
 	}
-	return tools.OK(patchOut{
+	out := patchOut{
 		Success:       true,
 		Diff:          briefDiff(shownDiff(written)),
 		FilesModified: []string{written.Name},
@@ -97,7 +114,30 @@ func patch(ctx context.Context, env *callEnv, call tools.Call, in patchIn) (tool
 		SyntaxErrors:  afterwards(ctx, env, written),
 		Diagnostics:   known.news(ctx, written),
 		Note:          done.note,
-	}).With(shownEdit(written)...), nil
+	}
+	return tools.OK(out).Brief(out.brief(done.note != "", written)).With(shownEdit(written)...), nil
+}
+
+// patchBrief is a patchOut for the model. It has the diff only if a text was found that is
+// not exactly the given one.
+type patchBrief struct {
+	Changed      []changed `json:"changed"`
+	Replacements int       `json:"replacements,omitempty"`
+	Diff         string    `json:"diff,omitempty"`
+	SyntaxErrors []string  `json:"syntax_errors,omitempty"`
+	Diagnostics  []string  `json:"diagnostics,omitempty"`
+	Note         string    `json:"note,omitempty"`
+}
+
+func (out patchOut) brief(fuzzy bool, written ...*workspace.Written) patchBrief {
+	b := patchBrief{Changed: changesOf(written...), SyntaxErrors: out.SyntaxErrors, Diagnostics: out.Diagnostics, Note: out.Note}
+	if out.Replacements > 1 {
+		b.Replacements = out.Replacements
+	}
+	if fuzzy {
+		b.Diff = out.Diff
+	}
+	return b
 }
 
 // mark may begin a file; the model is not shown it and does not write it.
@@ -125,34 +165,102 @@ func asText(change func(old string) (string, error)) func([]byte) ([]byte, error
 // is told to look at it.
 const missesBeforeAdvice = 3
 
-// readAgain counts the failures of edits to a file.
-func readAgain(env *callEnv, path string, failure error) error {
+// replaceAll makes the replacements one after the other. If one cannot be made, the error
+// names it.
+func replaceAll(ctx context.Context, text string, edits []patchEdit) (replaced, error) {
+	all := replaced{text: text}
+	var said notes
+	for i, e := range edits {
+		done, err := replace(ctx, all.text, replacement{old: e.OldString, new: *e.NewString, all: e.ReplaceAll})
+		which := ""
+		if len(edits) > 1 {
+			which = fmt.Sprintf("edit %d: ", i+1)
+		}
+		if err != nil {
+			return replaced{}, fmt.Errorf("%s%w", which, err)
+		}
+		if done.note != "" {
+			said.add(which + done.note)
+		}
+		all.text, all.count = done.text, all.count+done.count
+	}
+	all.note = said.String()
+	return all, nil
+}
+
+// readAgain counts the failures of edits to a file. From the third one on, the error shows
+// the lines of the file, near old if that is like something there.
+func readAgain(ctx context.Context, env *callEnv, path, old string, failure error) error {
 	abs, err := env.Files.Abs(path)
 	if err != nil || errors.Is(failure, context.Canceled) || errors.Is(failure, workspace.ErrStale) || errors.Is(failure, workspace.ErrNotFound) {
 		return failure
 	}
 	if n := env.Recall.missed(abs); n >= missesBeforeAdvice {
-		return fmt.Errorf("%w. %d edits of %s have failed in a row: read it again before the next one", failure, n, path)
+		return fmt.Errorf("%w. %d edits of %s have failed in a row. %s", failure, n, path, currentLines(ctx, env, path, old))
 	}
 	return failure
+}
+
+// currentMost lines of a file are shown after failed edits.
+const currentMost = 60
+
+// currentLines shows the lines of a file near old, or its first ones.
+func currentLines(ctx context.Context, env *callEnv, path, old string) string {
+	again := "Read it again before the next edit"
+	f, err := env.Files.Read(ctx, path)
+	if err != nil {
+		return again
+	}
+	text := string(withoutMark(textenc.CharsetOf(f.Text).Decode(f.Text)))
+	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")
+	first := 0
+	if at, _, _ := closest(lines, strings.Split(strings.Trim(old, "\n"), "\n")); at >= 0 && old != "" && len(lines) > currentMost {
+		first = max(min(at-currentMost/3, len(lines)-currentMost), 0)
+	}
+	last := min(first+currentMost, len(lines))
+	var b strings.Builder
+	var n notes
+	for i, line := range lines[first:last] {
+		b.WriteString("\n" + shownLine(line, first+i+1, &n))
+	}
+	return fmt.Sprintf("Its lines %d to %d of %d are now:%s\nCopy old_string from these lines, without the numbers and |", first+1, last, len(lines), tools.CutMiddle(b.String(), 6000))
 }
 
 // checkPatch rejects what cannot be meant, before a file is read. If it returns nil,
 // new_string was given: a call that lost its end must not delete old_string.
 func checkPatch(in patchIn) error {
 	switch {
-	case in.Patch != "":
+	case in.Patch != "" || len(in.Edits) > 0 && in.OldString != "":
 		return errors.New("give either path, old_string and new_string, or mode=patch and patch, not both; nothing was changed")
+	case in.Path == "" && in.OldString == "" && in.Edits == nil && in.NewString == nil:
+		return errors.New("path, old_string and new_string are missing. Nothing was changed. Send all three, or mode=patch with patch. " + patchFormat)
 	case in.Path == "":
-		return errors.New("path is missing: name the file to change")
-	case in.OldString == "":
-		return errors.New("old_string is empty: copy into it the text to replace, with enough lines around it to occur once. A new file cannot be made this way")
-	case strings.TrimSpace(in.OldString) == "":
-		return errors.New("old_string is only white space, which is everywhere: include the text before or after it")
-	case in.NewString == nil:
+		return errors.New("path is missing. Nothing was changed. Send path, the file to change, with old_string and new_string")
+	}
+	edits := in.edits()
+	for i, e := range edits {
+		if err := e.check(); err != nil && len(edits) > 1 {
+			return fmt.Errorf("edit %d: %w", i+1, err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check rejects a replacement that cannot be meant.
+func (e patchEdit) check() error {
+	switch {
+	case e.OldString == "" && e.NewString != nil:
+		return errors.New("old_string is empty. Nothing was changed. Copy into it the text to replace, with enough lines around it to occur once. A new file is made with write_file")
+	case e.OldString == "":
+		return errors.New(`old_string and new_string are missing. Nothing was changed. Send the text to replace as old_string, and its replacement as new_string`)
+	case strings.TrimSpace(e.OldString) == "":
+		return errors.New("old_string is only white space, which is everywhere. Nothing was changed. Include the text before or after it")
+	case e.NewString == nil:
 		return errors.New(`new_string is missing. Nothing was changed. Send new_string; "" deletes old_string`)
-	case in.OldString == *in.NewString:
-		return errors.New("old_string and new_string are the same: nothing would change")
+	case e.OldString == *e.NewString:
+		return errors.New("old_string and new_string are the same, so nothing was changed. If the file is already right, go on; else send another new_string")
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func patchFiles(ctx context.Context, env *callEnv, call tools.Call, text string)
 	written, err := env.Files.Batch(ctx, p.actions)
 	if err != nil {
 		if p.failed != "" {
-			err = readAgain(env, p.failed, err)
+			err = readAgain(ctx, env, p.failed, "", err)
 		}
 		return tools.Result{}, err
 	}
@@ -118,10 +118,12 @@ func (p *filesPatch) result(ctx context.Context, env *callEnv, written []*worksp
 		out.SyntaxErrors = append(out.SyntaxErrors, afterwards(ctx, env, w)...)
 	}
 	out.Diff, out.Diagnostics = diff.String(), known.news(ctx, written...)
+	fuzzy := false
 	for i := range p.actions {
 		done := p.replaced[i]
 		out.Replacements += done.count
 		if done.note != "" {
+			fuzzy = true
 			said.add(p.actions[i].Path + ": " + done.note)
 		}
 	}
@@ -129,7 +131,9 @@ func (p *filesPatch) result(ctx context.Context, env *callEnv, written []*worksp
 		said.add("nothing was changed")
 	}
 	out.Note = said.String()
-	return tools.OK(out).With(shown...)
+	brief := out.brief(fuzzy, written...)
+	brief.Replacements = 0 // the model knows its patch
+	return tools.OK(out).Brief(brief).With(shown...)
 }
 
 // afterwards is what there is to say of a file that was changed: what is wrong with

@@ -220,7 +220,7 @@ func TestPatchFilesAsk(t *testing.T) {
 	}
 }
 
-// The third failure says what to do, and a success or a look starts anew.
+// The third failure shows the lines, and a success or a look starts anew.
 func TestPatchFailuresInARow(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, map[string]string{"a": "alpha\n"})
@@ -228,7 +228,7 @@ func TestPatchFailuresInARow(t *testing.T) {
 	fail := func() string {
 		return failureOf(t, p.call(t, "patch", `{"path":"a","old_string":"gamma","new_string":"x"}`))
 	}
-	const advice = "3 edits of a have failed in a row: read it again"
+	const advice = "3 edits of a have failed in a row. Its lines 1 to 1 of 1 are now:\n1|alpha\nCopy old_string"
 	inPatch := map[string]string{"mode": "patch", "patch": "*** Begin Patch\n*** Update File: a\n-gamma\n+x\n*** End Patch"}
 	for i, said := range []string{fail(), failureOf(t, p.call(t, "patch", inPatch)), fail()} {
 		if strings.Contains(said, advice) != (i == 2) {

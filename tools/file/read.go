@@ -20,6 +20,7 @@ const (
 	readLinesMax  = 10_000  // lines of a window at most
 	readLineChars = 2_000   // characters shown of a line
 	readChars     = 100_000 // characters of a result
+	readTokens    = 24_000  // of a result that a model gets, estimated
 	readResultCap = 640_000 // bytes: readChars however they are escaped
 )
 
@@ -73,6 +74,13 @@ func read(ctx context.Context, env *callEnv, _ tools.Call, in readIn) (tools.Res
 			return listing(ctx, env, in.Path, asked.offset, asked.limit)
 		}
 		return tools.Result{}, err
+	case errors.Is(err, workspace.ErrNotFound):
+		if name, line, ok := cutLine(in.Path); ok {
+			if _, statErr := env.Files.Stat(ctx, name); statErr == nil {
+				return tools.Fail("%s does not exist, but %s does. Nothing was read. Send path %q and offset %d", in.Path, name, name, line), nil
+			}
+		}
+		return tools.Result{}, err
 	case err != nil:
 		return tools.Result{}, err
 	}
@@ -82,14 +90,40 @@ func read(ctx context.Context, env *callEnv, _ tools.Call, in readIn) (tools.Res
 	if w.Binary {
 		return readBinary(ctx, env, w, in.Path).With(place), nil
 	}
-	out := window(w, asked.offset)
+	out := window(w, asked.offset, env.Script)
 	if cells, ok := readNotebook(ctx, env, w, asked); ok {
 		out = cells
 	}
 	if len(out.Content) > repeatChars && env.Recall.again(asked, out) {
 		out = beginningOf(out, asked.offset)
 	}
-	return tools.OK(out).With(place), nil
+	return tools.OK(out).Brief(out.brief(asked.offset)).With(place), nil
+}
+
+// cutLine splits a path that ends with the number of a line, as in main.go:5.
+func cutLine(path string) (name string, line int, ok bool) {
+	i := strings.LastIndexByte(path, ':')
+	if i < 1 {
+		return "", 0, false
+	}
+	line, err := strconv.Atoi(path[i+1:])
+	return path[:i], line, err == nil
+}
+
+// readBrief is a readOut for the model. The number of lines is left out if all are there.
+type readBrief struct {
+	Content    string `json:"content"`
+	TotalLines int    `json:"total_lines,omitempty"`
+	NextOffset int    `json:"next_offset,omitempty"`
+	Note       string `json:"note,omitempty"`
+}
+
+func (out readOut) brief(offset int) readBrief {
+	b := readBrief{Content: out.Content, NextOffset: out.NextOffset, Note: out.Note}
+	if out.Truncated || offset > 1 {
+		b.TotalLines = out.TotalLines
+	}
+	return b
 }
 
 const (
@@ -114,22 +148,23 @@ func beginningOf(out readOut, offset int) readOut {
 	return out
 }
 
-// window shows lines, as many as fit.
-func window(w *workspace.Window, offset int) readOut {
+// window shows lines, as many as fit. A script gets no fewer because of their tokens.
+func window(w *workspace.Window, offset int, script bool) readOut {
 	out := readOut{TotalLines: w.Total, FileSize: w.Size}
 	var b strings.Builder
 	var n notes
 	if w.Charset != textenc.CharsetUTF8 {
 		n.add(fmt.Sprintf("the file is written in %v; edits keep that", w.Charset))
 	}
-	shown, chars := 0, 0
+	shown, chars, tokens := 0, 0, 0
 	for i, line := range w.Lines {
 		if offset+i == 1 {
 			line = strings.TrimPrefix(line, mark)
 		}
 		text := shownLine(line, offset+i, &n)
 		chars += utf8.RuneCountInString(text) + 1
-		if shown > 0 && chars > readChars {
+		tokens += tools.Tokens(text) + 1
+		if shown > 0 && (chars > readChars || tokens > readTokens && !script) {
 			n.add("cut to fit; go on with next_offset")
 			break
 		}
@@ -200,7 +235,7 @@ func listing(ctx context.Context, env *callEnv, path string, offset, limit int) 
 	if last < len(entries) {
 		out.Truncated, out.NextOffset = true, last+1
 	}
-	return tools.OK(out).With(tools.Content{Location: &tools.Location{Path: abs}}), nil
+	return tools.OK(out).Brief(out.brief(offset)).With(tools.Content{Location: &tools.Location{Path: abs}}), nil
 }
 
 func entryName(e fs.DirEntry) string {

@@ -8,8 +8,10 @@ import (
 	"maps"
 	"path/filepath"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/hermes-ls/hermes-ls/internal/search"
@@ -44,6 +46,7 @@ type searchIn struct {
 	Offset     int          `json:"offset,omitempty" jsonschema:"results to skip; default 0"`
 	Context    int          `json:"context,omitempty" jsonschema:"content: lines before and after a match; default 0"`
 	OutputMode searchMode   `json:"output_mode,omitempty" jsonschema:"content: lines (default), files_only: paths, count: matches per file"`
+	literal    bool         // Pattern is a text, escaped
 }
 
 // searchMatch is one line that matches, with the lines around it when asked for.
@@ -89,7 +92,11 @@ func searchTitle(in searchIn) string {
 
 func searchFiles(ctx context.Context, env *callEnv, _ tools.Call, in searchIn) (tools.Result, error) {
 	if in.Pattern == "" && in.Target != "files" {
-		return tools.Fail("pattern is empty, and would match every line: give a regular expression, or target=files to list files"), nil
+		return tools.Fail("pattern is empty, and would match every line. Nothing was searched. Send a regular expression as pattern, or target=files to list files"), nil
+	}
+	in, read, err := readPattern(in)
+	if err != nil {
+		return tools.Result{}, err
 	}
 	q := query(in)
 	reads, done := onOutputs(env, q.Path)
@@ -105,7 +112,96 @@ func searchFiles(ctx context.Context, env *callEnv, _ tools.Call, in searchIn) (
 	if note != "" {
 		out.Note = note
 	}
-	return tools.OK(out), nil
+	if read != "" {
+		out.Note = strings.TrimSuffix(read+"; "+out.Note, "; ")
+	}
+	return tools.OK(out).Brief(out.brief()), nil
+}
+
+// lookAround and backReference are parts of regular expressions that RE2 does not have.
+var (
+	lookAround    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(\?(<?[=!])`) })
+	backReference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\[1-9]`) })
+)
+
+// readPattern returns the search that a pattern means which is no regular expression: a glob
+// looks for names, any other text for itself. note says so. If the pattern needs a feature
+// that does not exist here, readPattern returns an error.
+func readPattern(in searchIn) (_ searchIn, note string, err error) {
+	if in.Target == "files" {
+		return in, "", nil
+	}
+	_, wrong := syntax.Parse(in.Pattern, syntax.Perl)
+	switch {
+	case wrong == nil:
+		return in, "", nil
+	case lookAround().MatchString(in.Pattern):
+		return in, "", fmt.Errorf("the pattern has look-around (%s), which does not exist here (RE2). Nothing was searched. Search for the text without it, and leave out the hits that you do not want", lookAround().FindString(in.Pattern))
+	case backReference().MatchString(in.Pattern):
+		return in, "", fmt.Errorf("the pattern has the backreference %s, which does not exist here (RE2). Nothing was searched. Search for the first part, and compare the hits yourself", backReference().FindString(in.Pattern))
+	case strings.HasPrefix(in.Pattern, "*"):
+		note = fmt.Sprintf("the pattern %s is a glob, so names were searched, as with target=files", in.Pattern)
+		in.Target = "files"
+	default:
+		note = "the pattern is not a valid regular expression, so it was searched as it is"
+		in.Pattern, in.literal = regexp.QuoteMeta(in.Pattern), true
+	}
+	return in, note, nil
+}
+
+// searchBrief is a searchOut for the model. MatchesText has the matches grouped by file:
+// the path on a line, then the lines as read_file shows them, and those around with - in
+// place of |.
+type searchBrief struct {
+	MatchesText *string         `json:"matches_text,omitempty"`
+	Files       *[]string       `json:"files,omitempty"`
+	Counts      *map[string]int `json:"counts,omitempty"`
+	TotalCount  int             `json:"total_count"`
+	Truncated   bool            `json:"truncated,omitempty"`
+	NextOffset  int             `json:"next_offset,omitempty"`
+	Note        string          `json:"note,omitempty"`
+}
+
+func (out searchOut) brief() searchBrief {
+	b := searchBrief{Files: out.Files, Counts: out.Counts, TotalCount: out.TotalCount, Truncated: out.Truncated, NextOffset: out.NextOffset, Note: out.Note}
+	if out.Matches != nil {
+		text := grouped(*out.Matches)
+		b.MatchesText = &text
+	}
+	return b
+}
+
+// grouped returns matches as text. Lines around two matches stand once.
+func grouped(matches []searchMatch) string {
+	var b strings.Builder
+	for len(matches) > 0 {
+		n := 1
+		for n < len(matches) && matches[n].Path == matches[0].Path {
+			n++
+		}
+		lines, matching := map[int]string{}, map[int]bool{}
+		for _, m := range matches[:n] {
+			for i, line := range m.Before {
+				lines[m.Line-len(m.Before)+i] = line
+			}
+			for i, line := range m.After {
+				lines[m.Line+1+i] = line
+			}
+		}
+		for _, m := range matches[:n] {
+			lines[m.Line], matching[m.Line] = m.Content, true
+		}
+		b.WriteString(matches[0].Path + "\n")
+		for _, number := range slices.Sorted(maps.Keys(lines)) {
+			sign := "-"
+			if matching[number] {
+				sign = "|"
+			}
+			fmt.Fprintf(&b, "%d%s%s\n", number, sign, lines[number])
+		}
+		matches = matches[n:]
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // brackets have a meaning in a glob, and stand in names such as app/[id]/page.tsx.
@@ -255,7 +351,7 @@ func nothing(found *search.Found, in searchIn, q search.Query) string {
 		return fmt.Sprintf("there are only %d results; offset %d is past them", found.Total, q.Offset)
 	}
 	n := notes{"nothing found; ignored (.gitignore), hidden and binary files are not searched"}
-	if !q.Files && regexp.QuoteMeta(in.Pattern) != in.Pattern {
+	if !q.Files && !in.literal && regexp.QuoteMeta(in.Pattern) != in.Pattern {
 		n.add("the pattern is a regular expression: put \\ before characters such as ( [ . * to find them as they are")
 	}
 	if in.FileGlob != "" {

@@ -49,6 +49,8 @@ func TestSearchFiles(t *testing.T) {
 		{`{"pattern":"list[x.tsx","target":"files"}`, `{"files":["app/list[x.tsx"],"total_count":1,"truncated":false,"note":"no name matches the pattern as a glob; its brackets were looked for as they are"}`},
 		{`{"pattern":"util.[gp][oy]","target":"files"}`, `{"files":["sub/util.go","sub/util.py"],"total_count":2,"truncated":false}`},
 		{`{"pattern":"[xyz].rs","target":"files"}`, `{"files":[],"total_count":0,"truncated":false,"note":"nothing found; ignored (.gitignore), hidden and binary files are not searched"}`},
+		{`{"pattern":"Util("}`, `{"matches":[{"path":"sub/util.go","line":3,"content":"func Util() {}"}],"total_count":1,"truncated":false,"note":"the pattern is not a valid regular expression, so it was searched as it is"}`},
+		{`{"pattern":"*.rs"}`, `{"files":[],"total_count":0,"truncated":false,"note":"the pattern *.rs is a glob, so names were searched, as with target=files; nothing found; ignored (.gitignore), hidden and binary files are not searched"}`},
 		{`{"pattern":"*.rs","target":"files"}`, `{"files":[],"total_count":0,"truncated":false,"note":"nothing found; ignored (.gitignore), hidden and binary files are not searched"}`},
 	} {
 		if got := p.call(t, "search_files", c.args); string(got.JSON) != c.want {
@@ -66,7 +68,9 @@ func TestSearchFiles(t *testing.T) {
 		t.Errorf("a long line is shown as %d characters: %s", n, line)
 	}
 	for args, want := range map[string]string{
-		`{"pattern":"a("}`:                    "a(",
+		`{"pattern":"a(?!b)"}`:                "has look-around",
+		`{"pattern":"(a)(?=b)\\1"}`:           "has look-around",
+		`{"pattern":"(a)\\1("}`:               "backreference",
 		`{"pattern":""}`:                      "pattern is empty",
 		`{"pattern":"x","path":"nope"}`:       "nope",
 		`{"pattern":"x","path":"../"}`:        "outside",

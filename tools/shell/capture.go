@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	outputLimit = 50_000              // characters of output that the model sees
-	outputHead  = outputLimit * 2 / 5 // of them from the beginning, when the middle is cut
-	outputTail  = outputLimit - outputHead
+	outputLimit = 50_000  // characters of output that a script gets
+	modelLimit  = 26_000  // characters of output that a model gets
+	modelTokens = 7_600   // of output that a model gets, estimated
+	modelBytes  = 29_000  // of output that a model gets, as JSON
 	fullLimit   = 5 << 20 // bytes of a whole output that are kept in a file
 	liveTail    = 4000    // characters that are shown while it runs
 )
@@ -23,11 +24,12 @@ const (
 // of it up to a limit, then the head and the tail. Once the middle is cut, the
 // whole goes to a file in dir, if there is one.
 type capture struct {
-	dir string
+	dir   string
+	limit int // characters that are kept; if more come, two fifths of them from the beginning
 
 	textMu sync.Mutex
 	plain  *tools.PlainText
-	head   []byte // at most outputLimit characters; outputHead once more came
+	head   []byte // at most limit characters; two fifths of limit once more came
 	tail   []byte // what came after, its end
 	chars  int    // all that came
 	inTail int    // characters in tail
@@ -36,8 +38,8 @@ type capture struct {
 	filed  int
 }
 
-func newCapture(dir string, secrets *tools.Secrets) *capture {
-	c := &capture{dir: dir}
+func newCapture(dir string, limit int, secrets *tools.Secrets) *capture {
+	c := &capture{dir: dir, limit: limit}
 	c.plain = tools.NewPlainText(secrets, c.add)
 	return c
 }
@@ -53,28 +55,32 @@ func (c *capture) Write(b []byte) (int, error) {
 func (c *capture) add(text []byte) {
 	n := utf8.RuneCount(text)
 	c.lines += bytes.Count(text, []byte("\n"))
-	if c.chars+n <= outputLimit {
+	if c.chars+n <= c.limit {
 		c.head = append(c.head, text...)
 		c.chars += n
 		return
 	}
-	if c.chars <= outputLimit {
+	if c.chars <= c.limit {
 		c.split()
 	}
 	c.chars += n
 	c.keep(text)
 	c.tail, c.inTail = append(c.tail, text...), c.inTail+n
-	if c.inTail > 2*outputTail {
-		c.tail, c.inTail = append(c.tail[:0], lastChars(c.tail, outputTail)...), outputTail
+	if keep := c.tailLimit(); c.inTail > 2*keep {
+		c.tail, c.inTail = append(c.tail[:0], lastChars(c.tail, keep)...), keep
 	}
 }
+
+// headLimit and tailLimit are how many characters of each end are kept.
+func (c *capture) headLimit() int { return c.limit * 2 / 5 }
+func (c *capture) tailLimit() int { return c.limit - c.headLimit() }
 
 // split is when the limit is passed: the head's end becomes the tail's beginning.
 func (c *capture) split() {
 	c.openFile()
 	c.keep(c.head)
-	cut := len(firstChars(c.head, outputHead))
-	c.tail = append(make([]byte, 0, 2*outputTail), c.head[cut:]...)
+	cut := len(firstChars(c.head, c.headLimit()))
+	c.tail = append(make([]byte, 0, 2*c.tailLimit()), c.head[cut:]...)
 	c.inTail = utf8.RuneCount(c.tail)
 	c.head = c.head[:cut]
 }
@@ -110,6 +116,14 @@ func (c *capture) finish() (output, full string) {
 	c.textMu.Lock()
 	defer c.textMu.Unlock()
 	c.plain.Close()
+	output = c.text()
+	if c.limit == modelLimit && (tools.Tokens(output) > modelTokens || tools.Size(output) > modelBytes) {
+		if c.chars <= c.limit {
+			c.openFile()
+			c.keep(c.head)
+		}
+		output = denser(output)
+	}
 	if c.file != nil {
 		full = c.file.Name()
 		if err := c.file.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
@@ -118,7 +132,17 @@ func (c *capture) finish() (output, full string) {
 		}
 		c.file = nil
 	}
-	return c.text(), full
+	return output, full
+}
+
+// denser leaves out more of the middle of an output that has more tokens or escapes than
+// usual.
+func denser(output string) string {
+	for limit := len(output); tools.Tokens(output) > modelTokens || tools.Size(output) > modelBytes; {
+		limit = limit * 9 / 10
+		output = tools.CutMiddle(output, limit)
+	}
+	return output
 }
 
 // live is the end of the output so far, and how much there is of it.
@@ -126,7 +150,7 @@ func (c *capture) live() (end string, lines, chars int) {
 	c.textMu.Lock()
 	defer c.textMu.Unlock()
 	all := c.tail
-	if c.chars <= outputLimit {
+	if c.chars <= c.limit {
 		all = c.head
 	}
 	end = string(lastChars(all, liveTail)) + string(c.plain.Pending())
@@ -134,11 +158,11 @@ func (c *capture) live() (end string, lines, chars int) {
 }
 
 func (c *capture) text() string {
-	if c.chars <= outputLimit {
+	if c.chars <= c.limit {
 		return string(c.head)
 	}
-	end := lastChars(c.tail, outputTail)
-	out := c.chars - utf8.RuneCount(c.head) - min(c.inTail, outputTail)
+	end := lastChars(c.tail, c.tailLimit())
+	out := c.chars - utf8.RuneCount(c.head) - min(c.inTail, c.tailLimit())
 	return fmt.Sprintf("%s\n[output truncated: %d characters left out]\n%s", c.head, out, end)
 }
 

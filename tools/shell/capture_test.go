@@ -24,7 +24,7 @@ func TestKeptOutputHasNoSecret(t *testing.T) {
 					fmt.Fprintf(w, "et-value here%s", end)
 				}
 			}
-			c := newCapture(t.TempDir(), secrets)
+			c := newCapture(t.TempDir(), outputLimit, secrets)
 			write(c)
 			live, _, _ := c.live()
 			text, full := c.finish()

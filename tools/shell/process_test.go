@@ -185,7 +185,7 @@ func TestProcessLogIsBounded(t *testing.T) {
 	if kept := (lines - p.from) * 51; kept < segmentLimit || kept > 2*segmentLimit+100 {
 		t.Errorf("%d bytes are kept", kept)
 	}
-	if p, _ := l.read(p.from, 100_000); len(p.text) > outputLimit || p.next-p.from != outputLimit/51 {
+	if p, _ := l.read(p.from, 100_000); len(p.text) > modelLimit || p.next-p.from != modelTokens/tools.Tokens(p.text[:51]) {
 		t.Errorf("a page of %d bytes, %d lines", len(p.text), p.next-p.from)
 	}
 }

@@ -143,12 +143,13 @@ func (l *processLog) read(offset, limit int) (page, error) {
 	}
 	p := page{from: min(max(offset, first), first+len(lines)), lost: l.lost}
 	var text strings.Builder
+	tokens := 0
 	for p.next = p.from; p.next < first+len(lines) && p.next-p.from < limit; p.next++ {
 		line := lines[p.next-first]
-		if text.Len()+len(line) > outputLimit && text.Len() > 0 {
+		if tokens += tools.Tokens(line); (tokens > modelTokens || text.Len()+len(line) > modelLimit) && text.Len() > 0 {
 			break
 		}
-		text.WriteString(string(firstChars([]byte(line), outputLimit)))
+		text.WriteString(string(firstChars([]byte(line), modelLimit)))
 	}
 	if p.next == first+len(lines) {
 		text.WriteString(string(lastChars([]byte(rest), liveTail)))

@@ -63,7 +63,7 @@ func TestFilesOverSSH(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.Close)
-	p := remotePlace{&tools.Env{}, tools.Bounds{Files: backend.FilesOf(b), HermesHome: t.TempDir()}}
+	p := remotePlace{&tools.Env{Script: true}, tools.Bounds{Files: backend.FilesOf(b), HermesHome: t.TempDir()}}
 	state := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
@@ -109,7 +109,7 @@ func TestFilesOverSSH(t *testing.T) {
 		{"search_files", `{"pattern":"nothing at all"}`, `"total_count":0`, nil},
 		{"search_files", `{"pattern":"= \\d","file_glob":"*.go"}`, `"line":3,"content":"var needle = 2"`, nil},
 		{"search_files", `{"pattern":"=needle"}`, `"total_count":0`, nil},
-		{"search_files", `{"pattern":"(unclosed"}`, "unclosed group", nil},
+		{"search_files", `{"pattern":"(unclosed"}`, "the pattern is not a valid regular expression", nil},
 		{"search_files", `{"pattern":"x","path":"none"}`, "does not exist", nil},
 	} {
 		got := p.call(t, tt.tool, tt.args)

@@ -29,6 +29,8 @@ const (
 	terminalTimeout    = 180 * time.Second
 	terminalMaxTimeout = 600 * time.Second
 	progressEvery      = 100 * time.Millisecond
+
+	leastMilliseconds = 10_000 // a timeout from here on is one of milliseconds
 )
 
 type terminalIn struct {
@@ -78,6 +80,11 @@ func terminal(ctx context.Context, env *callEnv, call tools.Call, in terminalIn)
 	if err := env.bounded(); err != nil {
 		return tools.Result{}, err
 	}
+	inMilliseconds := ""
+	if in.Timeout >= leastMilliseconds && in.Timeout < 1e9 && !in.Background {
+		in.Timeout /= 1000
+		inMilliseconds = fmt.Sprintf("timeout is in seconds; it was read as %v seconds", in.Timeout)
+	}
 	if err := env.Shell.ready(ctx); err != nil {
 		return tools.Result{}, err
 	}
@@ -108,7 +115,7 @@ func terminal(ctx context.Context, env *callEnv, call tools.Call, in terminalIn)
 		why := fmt.Sprintf("runs in the background, because timeout is above %v seconds", terminalMaxTimeout.Seconds())
 		return startApart(ctx, env, call, c, in.Watch, sentence(why, unsaved))
 	}
-	return runShown(ctx, env, call, c, sentence(in.note(), unsaved))
+	return runShown(ctx, env, call, c, sentence(inMilliseconds, in.note(), unsaved))
 }
 
 // startApart starts the command and does not wait for it.
@@ -125,6 +132,8 @@ func (in terminalIn) check(env *callEnv) string {
 	switch {
 	case strings.TrimSpace(in.Command) == "":
 		return "command is empty: give a shell command, such as \"ls\"."
+	case strings.HasPrefix(strings.TrimSpace(in.Command), "apply_patch") && strings.Contains(in.Command, "*** Begin Patch"):
+		return "apply_patch is not a command here. Nothing was run. Call the tool for edits, with mode=patch and the text from *** Begin Patch to *** End Patch as patch."
 	case strings.ContainsRune(in.Command, 0):
 		return "command holds a NUL character, which no shell takes: leave it out."
 	case in.Background && env.Script:
@@ -136,7 +145,7 @@ func (in terminalIn) check(env *callEnv) string {
 	case in.PTY && runtime.GOOS == "windows":
 		return "pty=true is not offered on Windows: run the command without it, with flags that keep it from asking."
 	case in.Timeout < 0:
-		return "timeout must be a number of seconds above 0."
+		return fmt.Sprintf("timeout is %v, but must be a number of seconds above 0. Nothing was run. Leave it out for %v seconds.", in.Timeout, terminalTimeout.Seconds())
 	}
 	return ""
 }
@@ -169,7 +178,7 @@ func folder(env *callEnv, path string) (string, error) {
 	}
 	info, err := os.Stat(abs)
 	if err != nil || !info.IsDir() {
-		return "", fmt.Errorf("workdir %s is not a folder", env.Files.Name(abs))
+		return "", fmt.Errorf("workdir %s is not a folder. Nothing was run. Send a folder of the workspace, or leave workdir out", env.Files.Name(abs))
 	}
 	return abs, nil
 }
@@ -208,7 +217,11 @@ func (c Command) place(ctx context.Context, env *callEnv) policy.Scope {
 
 // runShown runs the command and shows its output while it comes.
 func runShown(ctx context.Context, env *callEnv, call tools.Call, c Command, note string) (tools.Result, error) {
-	out := newCapture(env.OutputDir, env.Secrets)
+	limit := modelLimit
+	if env.Script {
+		limit = outputLimit
+	}
+	out := newCapture(env.OutputDir, limit, env.Secrets)
 	c.Output = out
 	inEditor := borrow(env, call, &c)
 	places, err := gate.WatchPlaces(ctx, env.Env, call, c.box)
@@ -228,12 +241,28 @@ func runShown(ctx context.Context, env *callEnv, call tools.Call, c Command, not
 		shown = tools.Content{Terminal: inEditor.id}
 		note = sentence(note, inEditor.note())
 	}
-	return tools.OK(terminalOut{
+	result := terminalOut{
 		Output: text, ExitCode: outcome.Code, Cwd: outcome.Cwd,
 		TimedOut: outcome.TimedOut, Interrupted: ctx.Err() != nil,
 		Note:       sentence(note, explainEnd(ctx, env, c, outcome, text), explainCwd(env, outcome), explainTooLarge(outcome), settled),
 		FullOutput: full,
-	}).With(shown), nil
+	}
+	brief := terminalBrief(result)
+	if outcome.Cwd == c.from.dir {
+		brief.Cwd = ""
+	}
+	return tools.OK(result).Brief(brief).With(shown), nil
+}
+
+// terminalBrief is a terminalOut for the model. It has no folder if that has not changed.
+type terminalBrief struct {
+	Output      string `json:"output"`
+	ExitCode    int    `json:"exit_code"`
+	Cwd         string `json:"cwd,omitempty"`
+	TimedOut    bool   `json:"timed_out,omitempty"`
+	Interrupted bool   `json:"interrupted,omitempty"`
+	Note        string `json:"note,omitempty"`
+	FullOutput  string `json:"full_output,omitempty"`
 }
 
 // showLive tells the editor of new output, ten times a second at most, until the

@@ -57,7 +57,7 @@ func TestTerminal(t *testing.T) {
 		{"workdir", `{"command":"pwd; cd ..","workdir":"sub"}`, `{"output":"DIR/sub\n","exit_code":0,"cwd":"DIR"}`},
 		{"workdir outside", `{"command":"pwd","workdir":"/etc"}`, `{"error":`},
 		{"workdir above", `{"command":"pwd","workdir":"../.."}`, `{"error":`},
-		{"workdir is a file", `{"command":"pwd","workdir":"file"}`, `{"error":"workdir file is not a folder"}`},
+		{"workdir is a file", `{"command":"pwd","workdir":"file"}`, `{"error":"workdir file is not a folder. Nothing was run. Send a folder of the workspace, or leave workdir out"}`},
 		{"failure", `{"command":"exit 3"}`, `{"output":"","exit_code":3,"cwd":"DIR"}`},
 		{"not found", `{"command":"nosuchcommand 2>/dev/null"}`, `{"output":"","exit_code":127,"cwd":"DIR","note":"exit code 127: command not found; check its name, or whether it is installed"}`},
 		{"not executable", `{"command":"./file 2>/dev/null"}`, `{"output":"","exit_code":126,"cwd":"DIR","note":"exit code 126: found, but it may not be executed (no x permission, or a folder)"}`},
@@ -71,7 +71,7 @@ func TestTerminal(t *testing.T) {
 		{"no input", `{"command":"read x; echo $?"}`, `{"output":"1\n","exit_code":0,"cwd":"DIR"}`},
 		{"timeout too long", `{"command":"true","timeout":5000}`, `{"output":"","exit_code":0,"cwd":"DIR","note":"timeout was lowered to the most there is, 600 seconds"}`},
 		{"timeout beyond measure", `{"command":"true","timeout":1e300}`, `{"output":"","exit_code":0,"cwd":"DIR","note":"timeout was lowered to the most there is, 600 seconds"}`},
-		{"timeout below zero", `{"command":"true","timeout":-1}`, `{"error":"timeout must be a number of seconds above 0."}`},
+		{"timeout below zero", `{"command":"true","timeout":-1}`, `{"error":"timeout is -1, but must be a number of seconds above 0. Nothing was run. Leave it out for 180 seconds."}`},
 		{"empty", `{"command":" "}`, `{"error":"command is empty: give a shell command, such as \"ls\"."}`},
 		{"background", `{"command":"true","background":true}`, `{"error":"background=true is not offered here: run the command in the foreground, with a timeout if it does not end by itself."}`},
 		{"pty", `{"command":"test -t 0 && test -t 1 && printf '\\033[31m%s\\033[0m\\n' $TERM; cd sub; export A=1","pty":true}`, `{"output":"xterm-256color\n","exit_code":0,"cwd":"DIR/sub"}`},
@@ -166,6 +166,7 @@ func TestTerminalShowsProgress(t *testing.T) {
 func TestTerminalLongOutput(t *testing.T) {
 	t.Parallel()
 	env, _ := newTerminal(t)
+	env.Script = true // a model gets less, see TestModelOutput
 	out, _ := runTerminal(t.Context(), t, env, `{"command":"for i in $(seq 100000); do echo $i; done"}`)
 	const total = 588_895 // of seq 100000
 	want := fmt.Sprintf("\n[output truncated: %d characters left out]\n", total-outputLimit)
@@ -194,7 +195,7 @@ func TestTerminalLongOutput(t *testing.T) {
 func TestTerminalHugeOutput(t *testing.T) {
 	t.Parallel()
 	env, _ := newTerminal(t)
-	c := newCapture(env.OutputDir, nil)
+	c := newCapture(env.OutputDir, outputLimit, nil)
 	o, err := env.Shell.Run(t.Context(), Command{Text: "yes 'a line of many' | head -c 50000000; head -c 5000000 /dev/zero", Output: c})
 	if err != nil || o.Code != 0 {
 		t.Fatalf("%+v, %v", o, err)
@@ -213,7 +214,7 @@ func TestTerminalHugeOutput(t *testing.T) {
 
 func TestCapture(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{0, 1, outputHead, outputLimit - 1, outputLimit, outputLimit + 1, outputLimit + 5000, 3 * outputLimit, 10 * outputLimit} {
+	for _, n := range []int{0, 1, outputLimit * 2 / 5, outputLimit - 1, outputLimit, outputLimit + 1, outputLimit + 5000, 3 * outputLimit, 10 * outputLimit} {
 		for _, char := range []string{"x", "世"} {
 			var written strings.Builder
 			for i := 0; written.Len() < n*len(char); i++ {
@@ -226,10 +227,10 @@ func TestCapture(t *testing.T) {
 			all := []rune(written.String())
 			want := string(all)
 			if n > outputLimit {
-				want = fmt.Sprintf("%s\n[output truncated: %d characters left out]\n%s", string(all[:outputHead]), n-outputLimit, string(all[n-outputTail:]))
+				want = fmt.Sprintf("%s\n[output truncated: %d characters left out]\n%s", string(all[:outputLimit*2/5]), n-outputLimit, string(all[n-outputLimit*3/5:]))
 			}
 			for _, piece := range []int{1000, 70_000} {
-				c := newCapture("", nil)
+				c := newCapture("", outputLimit, nil)
 				for rest := string(all); rest != ""; {
 					k := min(piece, len(rest))
 					c.Write([]byte(rest[:k])) //nolint:errcheck // it never fails
