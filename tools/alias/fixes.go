@@ -304,7 +304,7 @@ func patchEdits(c *Call) {
 
 // decoded reads a JSON text. Other values stay.
 func decoded(v any) any {
-	if s, ok := v.(string); ok {
+	if s, ok := v.(string); ok && json.Valid([]byte(s)) {
 		dec := json.NewDecoder(strings.NewReader(s))
 		dec.UseNumber()
 		var inner any

@@ -1,0 +1,217 @@
+package app_test
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/app"
+)
+
+//go:embed testdata/wrong_calls.tsv
+var wrongCalls string
+
+const (
+	leastCalls = 230
+	leastClean = 0.97
+	mostWords  = 60 // of an error, without the lines of a file that it shows
+)
+
+// wrongCall is a row of testdata/wrong_calls.tsv.
+type wrongCall struct{ from, tool, args, outcome, text string }
+
+func wrongCallsOf(t *testing.T) (all []wrongCall) {
+	t.Helper()
+	for line := range strings.Lines(wrongCalls) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		c := strings.Split(line, "\t")
+		if len(c) != 5 {
+			t.Fatalf("%d columns: %s", len(c), line)
+		}
+		all = append(all, wrongCall{c[0], c[1], c[2], c[3], c[4]})
+	}
+	return all
+}
+
+// demoFiles is the workspace in which each call is made.
+var demoFiles = map[string]string{
+	"main.go":           "package main\n\nimport \"fmt\"\n\nfunc main() {\n\tfmt.Println(greet(\"world\"))\n}\n\n// greet returns a greeting.\nfunc greet(name string) string {\n\treturn \"Hello, \" + name\n}\n",
+	"util/text.py":      "def count(words):\n    return len(words)\n\n\ndef shout(text):\n    return text.upper() + \"!\"\n",
+	"README.md":         "# Demo\n\nTODO: write docs\n",
+	"app/[id]/page.tsx": "export default function Page() { return null }\n",
+	"n.ipynb":           `{"nbformat":4,"nbformat_minor":5,"metadata":{},"cells":[{"cell_type":"code","id":"1","metadata":{},"execution_count":1,"outputs":[],"source":"x = 1"}]}`,
+	"dot.gif":           "GIF89a\x01\x00\x01\x00\x00\x00\x00;",
+}
+
+// TestWrongCalls makes each call of the corpus in a session with all features. A call is
+// clean if the named tool runs and does what was meant, or if one short error names the
+// right call and nothing was changed.
+func TestWrongCalls(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("opens a session for each of 299 calls")
+	}
+	corpus := wrongCallsOf(t)
+	if len(corpus) < leastCalls {
+		t.Fatalf("%d calls", len(corpus))
+	}
+	clean := 0
+	var failures []string
+	for _, c := range corpus {
+		if why := c.run(t); why != "" {
+			failures = append(failures, fmt.Sprintf("%s %s %s: %s", c.from, c.tool, c.args, why))
+			continue
+		}
+		clean++
+	}
+	share := float64(clean) / float64(len(corpus))
+	t.Logf("%d of %d calls are clean (%.1f %%)", clean, len(corpus), 100*share)
+	for _, f := range failures {
+		t.Log(f)
+	}
+	if share < leastClean {
+		t.Errorf("%.1f %% of the calls are clean, want %.0f %%", 100*share, 100*leastClean)
+	}
+}
+
+// run makes one call. If it is not clean, run returns why.
+func (c wrongCall) run(t *testing.T) (why string) {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range demoFiles {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := strings.ReplaceAll(c.args, "ROOT", filepath.ToSlash(root))
+	if strings.HasPrefix(args, "***") {
+		args = strings.ReplaceAll(args, `\n`, "\n") // a text that is not JSON
+	}
+	replies := []func(*fakemodel.Exchange){func(x *fakemodel.Exchange) { x.Call("1", c.tool, args); x.End() }}
+	if c.outcome == "delegate_task" {
+		replies = append(replies, says("It is in main.go."))
+	}
+	m := fakemodel.Script(append(replies, says("Done"))...)
+	s := app.New(server.Options{Home: t.TempDir(), Environ: []string{"PATH=" + os.Getenv("PATH")}, Model: m, Static: true})
+	defer func() { _ = s.Close() }()
+	x, err := s.NewSession(t.Context(), server.Place{Cwd: root}, &guest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Prompt(context.Background(), agent.Input{Text: "go"}, nil); err != nil {
+		return "the turn failed: " + err.Error()
+	}
+	requests := m.Requests()
+	messages := requests[len(requests)-1].Messages
+	result := messages[len(messages)-1].Text()
+	ran := messages[len(messages)-2].Calls()[0].Name
+	return c.judge(root, ran, result)
+}
+
+// judge returns why a call is not clean, or "".
+func (c wrongCall) judge(root, ran, result string) string {
+	var r struct {
+		Error  string
+		Status string
+		Errors string
+		Note   string
+	}
+	if err := json.Unmarshal([]byte(result), &r); err != nil {
+		return "no JSON object: " + result
+	}
+	failed := r.Error != "" || r.Status == "error"
+	if c.outcome == "error" {
+		switch changed := changedIn(root); {
+		case !failed:
+			return "it ran: " + result
+		case changed != "":
+			return changed + " was changed"
+		case !strings.Contains(result, jsonText(c.text)):
+			return fmt.Sprintf("want %q in %s", c.text, result)
+		case wordsOf(r.Error) > mostWords:
+			return fmt.Sprintf("%d words: %s", wordsOf(r.Error), r.Error)
+		}
+		return ""
+	}
+	if failed {
+		return "an error: " + result
+	}
+	if ran != c.outcome {
+		return "ran as " + ran
+	}
+	name, text, ok := strings.Cut(strings.TrimPrefix(c.text, "@"), " ")
+	if !strings.HasPrefix(c.text, "@") {
+		if !strings.Contains(result, c.text) && !strings.Contains(result, jsonText(c.text)) {
+			return fmt.Sprintf("want %q in %s", c.text, result)
+		}
+		return ""
+	}
+	data, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil || !ok || !strings.Contains(string(data), text) {
+		return fmt.Sprintf("want %q in %s: %q, %v; %s", text, name, data, err, result)
+	}
+	return ""
+}
+
+// jsonText returns text as it is within a JSON string.
+func jsonText(text string) string {
+	data, err := json.Marshal(text)
+	if err != nil {
+		return text
+	}
+	return strings.Trim(string(data), `"`)
+}
+
+// wordsOf counts the words of an error. The lines between the first and the last one are
+// those of a file.
+func wordsOf(text string) int {
+	lines := strings.Split(text, "\n")
+	n := len(strings.Fields(lines[0]))
+	if len(lines) > 1 {
+		n += len(strings.Fields(lines[len(lines)-1]))
+	}
+	return n
+}
+
+// changedIn names a file of the workspace that is not as it was.
+func changedIn(root string) (name string) {
+	left := maps.Clone(demoFiles)
+	err := fs.WalkDir(os.DirFS(root), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join(root, path))
+		if want, ok := left[path]; err == nil && (!ok || want != string(text)) {
+			name = path
+		}
+		delete(left, path)
+		return err
+	})
+	if err != nil {
+		return err.Error()
+	}
+	for path := range left {
+		return path
+	}
+	return name
+}
