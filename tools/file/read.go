@@ -163,8 +163,10 @@ func window(w *workspace.Window, offset int, script bool) readOut {
 		}
 		text := shownLine(line, offset+i, &n)
 		chars += utf8.RuneCountInString(text) + 1
-		tokens += tools.Tokens(text) + 1
-		if shown > 0 && (chars > readChars || tokens > readTokens && !script) {
+		if !script {
+			tokens += tools.TokensInJSON(text) + 1
+		}
+		if shown > 0 && (chars > readChars || tokens > readTokens) {
 			n.add("cut to fit; go on with next_offset")
 			break
 		}

@@ -117,7 +117,7 @@ func (c *capture) finish() (output, full string) {
 	defer c.textMu.Unlock()
 	c.plain.Close()
 	output = c.text()
-	if c.limit == modelLimit && (tools.Tokens(output) > modelTokens || tools.Size(output) > modelBytes) {
+	if c.limit == modelLimit && (tools.TokensInJSON(output) > modelTokens || tools.Size(output) > modelBytes) {
 		if c.chars <= c.limit {
 			c.openFile()
 			c.keep(c.head)
@@ -138,7 +138,7 @@ func (c *capture) finish() (output, full string) {
 // denser leaves out more of the middle of an output that has more tokens or escapes than
 // usual.
 func denser(output string) string {
-	for limit := len(output); tools.Tokens(output) > modelTokens || tools.Size(output) > modelBytes; {
+	for limit := len(output); tools.TokensInJSON(output) > modelTokens || tools.Size(output) > modelBytes; {
 		limit = limit * 9 / 10
 		output = tools.CutMiddle(output, limit)
 	}
