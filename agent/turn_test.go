@@ -95,7 +95,7 @@ func TestTurn(t *testing.T) {
 			t.Error("text carries another id than its message")
 		}
 		usage := of[agent.UsageChanged](sink)
-		if want := (agent.UsageChanged{Total: model.Usage{Input: 250, Output: 25}, Requests: 2, Used: 155, Window: 1000}); usage[1] != want {
+		if want := (agent.UsageChanged{Total: model.Usage{Input: 250, Output: 25}, Last: model.Usage{Input: 150, Output: 5}, Requests: 2, Used: 155, Window: 1000}); usage[1] != want {
 			t.Errorf("usage = %+v, want %+v", usage[1], want)
 		}
 		head, err := st.Session(t.Context(), s.ID())

@@ -151,7 +151,7 @@ func TestInstructionsBeforeEdit(t *testing.T) {
 	for i, want := range []string{
 		`Nothing was changed. Project instructions apply`, `Nothing was changed. The project instructions in an earlier result`, `"bytes_written"`,
 		"Rules of b.", `Nothing was changed. The project instructions in an earlier result`, "Rules of c.",
-		`"bytes_written"`, `"success":true`, `"success":true`,
+		`"bytes_written"`, `"changed":[{"path":"b/x.go"`, `"changed":[{"path":"c/x.go"`,
 	} {
 		if got := resultsOf(m)[i]; !strings.Contains(got, want) {
 			t.Errorf("result %d is %s\nwant %s", i+1, got, want)

@@ -112,12 +112,12 @@ func TestSuggestions(t *testing.T) {
 		"ignored/x.go": "", ".ignore": "ignored\n",
 	}, nil)
 	for path, want := range map[string]string{
-		"readme.md":         "did you mean README.md?",
-		"server/handlr.go":  "did you mean server/handler.go?",
-		"config.yaml":       "did you mean a/b/config.yaml or a/c/config.yaml?",
-		"srv/handler.go":    "did you mean server/handler.go?",
-		"server/missing.ts": "look for it",
-		"x.go":              "look for it",
+		"readme.md":         "; did you mean README.md?",
+		"server/handlr.go":  "; did you mean server/handler.go?",
+		"config.yaml":       "; did you mean a/b/config.yaml or a/c/config.yaml?",
+		"srv/handler.go":    "; did you mean server/handler.go?",
+		"server/missing.ts": ". Look for it with search_files",
+		"x.go":              ". Look for it with search_files",
 	} {
 		for name, call := range map[string]func() error{
 			"Read":  func() error { _, err := w.Read(t.Context(), path); return err },
@@ -125,7 +125,7 @@ func TestSuggestions(t *testing.T) {
 			"Edit":  func() error { _, err := w.Edit(t.Context(), path, replace("a", "b")); return err },
 			"Stat":  func() error { _, err := w.Stat(t.Context(), path); return err },
 		} {
-			if err := call(); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), path+" does not exist; "+want) {
+			if err := call(); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), path+" does not exist"+want) {
 				t.Errorf("%s(%s) = %v, want …%s", name, path, err, want)
 			}
 		}

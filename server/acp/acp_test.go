@@ -440,7 +440,7 @@ func TestSettings(t *testing.T) {
 	var made protocol.NewSessionResponse
 	c.must(protocol.MethodSessionNew, protocol.NewSessionRequest{Cwd: c.ws}, &made)
 	id := made.SessionID
-	if made.Modes.CurrentModeID != "ask" || len(made.Modes.AvailableModes) != 2 {
+	if made.Modes.CurrentModeID != "ask" || len(made.Modes.AvailableModes) != 3 {
 		t.Errorf("modes %+v", made.Modes)
 	}
 	value := func(options []protocol.SessionConfigOption, id string) any {

@@ -121,7 +121,7 @@ func converse(t *testing.T, root, home string, first reply) {
 	for _, message := range requests[len(requests)-1].Messages {
 		said += message.Text() + "\n"
 	}
-	for what, want := range map[string]string{"the command": `"output":"hello\n"`, "the script": `"output":"script\n"`, "the search": `"sub/b.txt"`, "the read": "needle in b"} {
+	for what, want := range map[string]string{"the command": `"output":"hello\n"`, "the script": `"output":"script\n"`, "the search": `\nsub/b.txt\n1|needle`, "the read": "needle in b"} {
 		if got := strings.Count(said, want); got < 2 {
 			t.Errorf("%s has succeeded %d times of 2", what, got)
 		}

@@ -129,7 +129,7 @@ func TestChangesStayInOrder(t *testing.T) {
 		requests := m.Requests()
 		last := requests[len(requests)-1].Messages
 		result := last[len(last)-1].Text()
-		if line := fmt.Sprintf(`"line":%d`, strings.Count(want.String(), "\n")+1); !strings.Contains(result, line) {
+		if line := fmt.Sprintf(`\n%d|`, strings.Count(want.String(), "\n")+1); !strings.Contains(result, line) {
 			t.Errorf("found %s, want %s", result, line)
 		}
 	}, says("1"), says("2"), says("3"), says("4"), calls("search_files", map[string]any{"pattern": "needle"}), says("ok"))

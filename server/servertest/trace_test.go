@@ -45,8 +45,11 @@ func TestTraces(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, f := range archive.Files {
-				if strings.HasPrefix(f.Name, "files/") {
+				switch {
+				case strings.HasPrefix(f.Name, "files/"):
 					recorded.Files = append(recorded.Files, f)
+				case f.Name == "config":
+					recorded.Files = append(recorded.Files, txtar.File{Name: "home/config.yaml", Data: f.Data})
 				}
 			}
 			t.Run("played", func(t *testing.T) {

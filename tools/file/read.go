@@ -97,7 +97,7 @@ func read(ctx context.Context, env *callEnv, _ tools.Call, in readIn) (tools.Res
 	if len(out.Content) > repeatChars && env.Recall.again(asked, out) {
 		out = beginningOf(out, asked.offset)
 	}
-	return tools.OK(out).Brief(out.brief(asked.offset)).With(place), nil
+	return tools.OK(out).Brief(out.brief()).With(place), nil
 }
 
 // cutLine splits a path that ends with the number of a line, as in main.go:5.
@@ -110,20 +110,16 @@ func cutLine(path string) (name string, line int, ok bool) {
 	return path[:i], line, err == nil
 }
 
-// readBrief is a readOut for the model. The number of lines is left out if all are there.
+// readBrief is a readOut for the model.
 type readBrief struct {
 	Content    string `json:"content"`
-	TotalLines int    `json:"total_lines,omitempty"`
+	TotalLines int    `json:"total_lines"`
 	NextOffset int    `json:"next_offset,omitempty"`
 	Note       string `json:"note,omitempty"`
 }
 
-func (out readOut) brief(offset int) readBrief {
-	b := readBrief{Content: out.Content, NextOffset: out.NextOffset, Note: out.Note}
-	if out.Truncated || offset > 1 {
-		b.TotalLines = out.TotalLines
-	}
-	return b
+func (out readOut) brief() readBrief {
+	return readBrief{Content: out.Content, TotalLines: out.TotalLines, NextOffset: out.NextOffset, Note: out.Note}
 }
 
 const (
@@ -237,7 +233,7 @@ func listing(ctx context.Context, env *callEnv, path string, offset, limit int) 
 	if last < len(entries) {
 		out.Truncated, out.NextOffset = true, last+1
 	}
-	return tools.OK(out).Brief(out.brief(offset)).With(tools.Content{Location: &tools.Location{Path: abs}}), nil
+	return tools.OK(out).Brief(out.brief()).With(tools.Content{Location: &tools.Location{Path: abs}}), nil
 }
 
 func entryName(e fs.DirEntry) string {

@@ -84,16 +84,16 @@ func write(ctx context.Context, env *callEnv, call tools.Call, in writeIn) (tool
 			out.Diff = ""
 		}
 	}
-	return tools.OK(out).Brief(writeBrief{out.Created, changesOf(written), out.SyntaxErrors, out.Diagnostics, out.Note}).With(shownEdit(written)...), nil
+	return tools.OK(out).Brief(writeBrief{out.BytesWritten, out.Created, out.SyntaxErrors, out.Diagnostics, out.Note}).With(shownEdit(written)...), nil
 }
 
 // writeBrief is a writeOut for the model, which knows the text.
 type writeBrief struct {
-	Created      bool      `json:"created,omitempty"`
-	Changed      []changed `json:"changed"`
-	SyntaxErrors []string  `json:"syntax_errors,omitempty"`
-	Diagnostics  []string  `json:"diagnostics,omitempty"`
-	Note         string    `json:"note,omitempty"`
+	BytesWritten int      `json:"bytes_written"`
+	Created      bool     `json:"created,omitempty"`
+	SyntaxErrors []string `json:"syntax_errors,omitempty"`
+	Diagnostics  []string `json:"diagnostics,omitempty"`
+	Note         string   `json:"note,omitempty"`
 }
 
 var errUnchanged = errors.New("nothing to change")
