@@ -69,7 +69,7 @@ func endlessEndpoint(t *testing.T, event string) (url string, begun <-chan struc
 	return s.URL + "/v1", begins, ends
 }
 
-// lastPrompt is what the user said last.
+// lastPrompt is the first line of the user's last message. The environment follows it.
 func lastPrompt(body []byte) (text string) {
 	var r struct {
 		Messages []struct {
@@ -80,7 +80,7 @@ func lastPrompt(body []byte) (text string) {
 	_ = json.Unmarshal(body, &r)
 	for _, m := range r.Messages {
 		if m.Role == "user" {
-			text = strings.TrimSpace(fmt.Sprint(m.Content))
+			text, _, _ = strings.Cut(strings.TrimSpace(fmt.Sprint(m.Content)), "\n")
 		}
 	}
 	return text

@@ -95,7 +95,7 @@ func (x *instance) folder(ctx context.Context, r Reference) (a extension.Attachm
 	if info, err := files.Stat(ctx, abs); err != nil {
 		return a, err
 	} else if !info.IsDir() {
-		return a, errors.New("it is not a folder; use @file:")
+		return a, errors.New("it is not a folder; refer to it with @file")
 	}
 	found, err := files.Search(ctx, search.Query{Files: true, Path: abs, Limit: mostListed})
 	if err != nil {
