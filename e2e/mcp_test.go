@@ -179,7 +179,7 @@ func TestACPX(t *testing.T) {
 	if !strings.Contains(text.String(), "Mended.") || !strings.HasSuffix(text.String(), "end_turn") {
 		t.Errorf("acpx was told %s", text.String())
 	}
-	if !strings.Contains(outputs.String(), "swept") || !strings.Contains(outputs.String(), `"success":true`) {
+	if !strings.Contains(outputs.String(), "swept") || !strings.Contains(outputs.String(), `"changed":[{"path":"shop.py"`) {
 		t.Errorf("the calls gave %s", outputs.String())
 	}
 }

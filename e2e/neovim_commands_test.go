@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// commandsSeen are the sub-commands that TestNeovimPlugin uses; TestNeovimCommands has the rest.
-var commandsSeen = []string{"chat", "diff", "explain", "fork", "resume", "review", "rollback", "subagents"}
+// commandsSeen are the sub-commands that TestNeovimPlugin and TestNeovimLongWork use;
+// TestNeovimCommands has the rest.
+var commandsSeen = []string{"chat", "diff", "explain", "fork", "goal", "resume", "review", "rollback", "subagents"}
 
 // The sub-commands of :Hermes, each with what it shows, in one Neovim.
 func TestNeovimCommands(t *testing.T) {

@@ -33,7 +33,7 @@ func TestNeovimCompletesInHostileRoot(t *testing.T) {
 		write(t, filepath.Join(p.bed.workspace, "x`touch PWN`y", "sub", "other.js"), "x\n")
 		p.line(":Hermes")
 		p.wait("● idle")
-		if got, want := p.lua(`table.concat(require('hermes.context').complete(0, '@'), ' ')`), "@file @selection @diagnostics @f.js @sub/"; got != want {
+		if got, want := p.lua(`table.concat(require('hermes.context').complete(0, '@'), ' ')`), "@file @selection @diagnostics @problems @diff @staged @file: @folder: @symbol: @git: @url: @f.js @sub/"; got != want {
 			t.Errorf("completion of @: %q, want %q", got, want)
 		}
 		if got, want := p.lua(`table.concat(require('hermes.context').complete(0, '@sub/o'), ' ')`), "@sub/other.js"; got != want {

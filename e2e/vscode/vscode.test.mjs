@@ -231,7 +231,7 @@ step("the problems of a file are passed on", async () => {
   await answers().nth(before).waitFor();
   await idle();
   await editor.shot("fix");
-  assert.match(stored(), /notes\.json#diagnostics[^]*Trailing comma/);
+  assert.match(stored(), /notes\.json, diagnostics[^]*Trailing comma/);
 });
 
 step("what the editor's tools say of an edit reaches the model", async () => {

@@ -85,16 +85,7 @@ local function pointed_at(word, root, buf)
 end
 
 --- References that stay text: the server expands them.
-local expanded_by_server = {
-  diff = true,
-  staged = true,
-  problems = true,
-  ["file:"] = true,
-  ["folder:"] = true,
-  ["git:"] = true,
-  ["url:"] = true,
-  ["symbol:"] = true,
-}
+local expanded_by_server = { "problems", "diff", "staged", "file:", "folder:", "symbol:", "git:", "url:" }
 
 --- A message as blocks: its text, with what “@file”, “@selection”, “@diagnostics” and
 --- “@path” point at in their places.
@@ -112,7 +103,8 @@ function M.blocks(text, root, buf)
     end
     word = word:gsub("%.+$", "")
     local alone = start == 1 or text:sub(start - 1, start - 1):find("%s")
-    local expanded = expanded_by_server[word] or text:sub(stop + 1, stop + 1) == ":" and expanded_by_server[word .. ":"]
+    local expanded = vim.list_contains(expanded_by_server, word)
+      or text:sub(stop + 1, stop + 1) == ":" and vim.list_contains(expanded_by_server, word .. ":")
     local block = alone and not expanded and pointed_at(word, root, buf)
     if block then
       if start > from then
@@ -190,7 +182,7 @@ function M.complete(findstart, base)
       table.insert(found, word)
     end
   end
-  for _, word in ipairs(vim.tbl_keys(expanded_by_server)) do
+  for _, word in ipairs(expanded_by_server) do
     if vim.startswith("@" .. word, base) then
       table.insert(found, "@" .. word)
     end
