@@ -130,10 +130,12 @@ export class Editor {
     return this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: text }).first();
   }
 
-  /** Runs a command by its title, as a person does. */
+  /** Runs a command by its title, as a person does: again if the palette closes before the click. */
   async run(title) {
-    await (await this.palette()).fill(`>${title}`);
-    await this.row(title).click();
+    await this.again(async () => {
+      await (await this.palette()).fill(`>${title}`, { timeout: 3_000 });
+      await this.row(title).click({ timeout: 10_000 });
+    });
   }
 
   /** Waits until the palette offers some of our commands; which of others does it offer? */
