@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -18,16 +19,22 @@ import (
 // around is how many lines are attached before and after a place.
 const around = 10
 
-func (x *instance) file(ctx context.Context, r Reference) (a extension.Attachment, err error) {
+// stat looks at a path that the model may read.
+func (x *instance) stat(ctx context.Context, name string) (abs string, info fs.FileInfo, err error) {
 	files := x.session.Files
-	abs, err := files.Abs(r.Value)
-	if err != nil {
-		return a, err
+	if abs, err = files.Abs(name); err != nil {
+		return abs, nil, err
 	}
 	if err := x.mayRead(abs); err != nil {
-		return a, err
+		return abs, nil, err
 	}
-	info, err := files.Stat(ctx, abs)
+	info, err = files.Stat(ctx, abs)
+	return abs, info, err
+}
+
+func (x *instance) file(ctx context.Context, r Reference) (a extension.Attachment, err error) {
+	files := x.session.Files
+	abs, info, err := x.stat(ctx, r.Value)
 	switch {
 	case err != nil:
 		return a, err
@@ -85,16 +92,11 @@ const mostListed = 300
 
 func (x *instance) folder(ctx context.Context, r Reference) (a extension.Attachment, err error) {
 	files := x.session.Files
-	abs, err := files.Abs(r.Value)
-	if err != nil {
+	abs, info, err := x.stat(ctx, r.Value)
+	switch {
+	case err != nil:
 		return a, err
-	}
-	if err := x.mayRead(abs); err != nil {
-		return a, err
-	}
-	if info, err := files.Stat(ctx, abs); err != nil {
-		return a, err
-	} else if !info.IsDir() {
+	case !info.IsDir():
 		return a, errors.New("it is not a folder; refer to it with @file")
 	}
 	found, err := files.Search(ctx, search.Query{Files: true, Path: abs, Limit: mostListed})

@@ -14,6 +14,8 @@ const (
 	maxFound = 6       // commands
 	maxFile  = 1 << 20 // bytes of a file that is read
 	maxCI    = 10      // workflow files that are read
+	maxWords = 8       // words of a command in a CI file
+	maxWord  = 40      // bytes of an argument there
 )
 
 // found is a command that checks changes, and the file that names it.
@@ -21,7 +23,8 @@ type found struct{ Command, File string }
 
 // find returns the commands that check the project in a folder, by its Makefile,
 // package.json, pyproject.toml, go.mod and, if these have none, its CI files. The commands
-// consist of known programs and names, so a file cannot bring in other text. Nothing is run.
+// consist of known names, and those of CI files of options and paths besides, so a file
+// cannot bring in sentences. Nothing is run.
 func find(folder string) []found {
 	dir, err := safefile.OpenFolder(folder)
 	if err != nil {
@@ -134,6 +137,31 @@ func (p project) goModule() (all []found) {
 // simple is a command without quotes, expansions and operators.
 var simple = regexp.MustCompile(`^[A-Za-z0-9_./:@=,+ -]{1,100}$`)
 
+// argument is a word of a command that is no plain word: an option, a path, an assignment.
+var argument = regexp.MustCompile(`^-|[./:=@0-9]`)
+
+// knownWords reports whether a line has only arguments and words that checks are known by. A
+// file must not tell the model sentences in the name of a check.
+func knownWords(line string) bool {
+	words := strings.Fields(line)
+	return len(words) <= maxWords && !slices.ContainsFunc(words, func(w string) bool {
+		return !isName(w) && (len(w) > maxWord || !argument.MatchString(w))
+	})
+}
+
+// isName reports whether checks have a word in their commands.
+func isName(w string) bool {
+	if _, wraps := wrappers[w]; wraps || checkers[w] || runners[w] || subcommands[w] != nil || task.MatchString(w) {
+		return true
+	}
+	for _, names := range subcommands {
+		if names[w] {
+			return true
+		}
+	}
+	return slices.Contains([]string{"run", "exec", "python", "python3", "bash", "sh", "unittest"}, w)
+}
+
 // ci returns the checks in the steps of CI files.
 func (p project) ci() (all []found) {
 	files := []string{".gitlab-ci.yml"}
@@ -150,7 +178,7 @@ func (p project) ci() (all []found) {
 		for line := range strings.Lines(p.read(name)) {
 			line = strings.TrimPrefix(strings.TrimSpace(line), "- ")
 			line = strings.TrimSpace(strings.TrimPrefix(line, "run:"))
-			if !simple.MatchString(line) || len(checksIn(line, nil)) == 0 {
+			if !simple.MatchString(line) || !knownWords(line) || len(checksIn(line, nil)) == 0 {
 				continue
 			}
 			if !slices.ContainsFunc(all, func(f found) bool { return f.Command == line }) {
