@@ -1,7 +1,6 @@
 package worktree
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -65,8 +64,8 @@ func (g *git) run(ctx context.Context, c gitCall, args ...string) ([]byte, error
 	}
 	limited, stop := context.WithTimeout(ctx, gitLimit)
 	defer stop()
-	out := &bounded{limit: outputLimit}
-	failure := &bounded{limit: 64 << 10}
+	out := &proc.Bounded{Limit: outputLimit}
+	failure := &proc.Bounded{Limit: 64 << 10}
 	cmd := proc.Cmd{Args: g.args(c, args), Dir: c.Top, Env: g.env, Stdin: c.stdin, Stdout: out, Stderr: failure, Scratch: c.scratch}
 	if c.scratch != "" {
 		cmd.Dir = c.scratch
@@ -88,7 +87,7 @@ func (g *git) run(ctx context.Context, c gitCall, args ...string) ([]byte, error
 		return nil, fmt.Errorf("git %s: %w", args[0], err)
 	case exit.Code != 0:
 		return nil, fmt.Errorf("git %s: %s", args[0], orExit(strings.TrimSpace(failure.String()), exit.Code))
-	case out.over:
+	case out.Over:
 		return nil, fmt.Errorf("git %s: its output has more than %d MB", args[0], outputLimit>>20)
 	}
 	return out.Bytes(), nil
@@ -107,20 +106,6 @@ func (g *git) args(c gitCall, args []string) []string {
 		all = append(all, "--git-dir="+c.GitDir, "--work-tree="+c.Top)
 	}
 	return append(all, args...)
-}
-
-// bounded is a buffer that drops all bytes after its limit.
-type bounded struct {
-	bytes.Buffer
-	limit int
-	over  bool
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	room := max(0, b.limit-b.Len())
-	b.over = b.over || len(p) > room
-	b.Buffer.Write(p[:min(len(p), room)])
-	return len(p), nil
 }
 
 // gitReads are files in a git folder that every git command reads.

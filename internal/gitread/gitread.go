@@ -243,7 +243,7 @@ func (g ownGit) run(ctx context.Context, args ...string) ([]byte, error) {
 	if path := ignore.ExcludesFile(); path != "" {
 		all = append(all, "-c", "core.excludesFile="+path)
 	}
-	out := &bounded{limit: mostOutput}
+	out := &proc.Bounded{Limit: mostOutput}
 	c := proc.Cmd{
 		Args: append(all, args...), Dir: g.folders[0], Env: program.Environ(env, g.folders), Stdout: out,
 		Limits: proc.Limits{MemoryMB: gitMemory},
@@ -259,22 +259,8 @@ func (g ownGit) run(ctx context.Context, args ...string) ([]byte, error) {
 		return nil, ctx.Err()
 	case exit.Code != 0:
 		return nil, fmt.Errorf("git %s: exit code %d", args[0], exit.Code)
-	case out.over:
+	case out.Over:
 		return nil, fmt.Errorf("git %s: its output has more than %d MB", args[0], mostOutput>>20)
 	}
 	return out.Bytes(), nil
-}
-
-// bounded is a buffer that drops all bytes after its limit.
-type bounded struct {
-	bytes.Buffer
-	limit int
-	over  bool
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	room := max(0, b.limit-b.Len())
-	b.over = b.over || len(p) > room
-	b.Buffer.Write(p[:min(len(p), room)])
-	return len(p), nil
 }

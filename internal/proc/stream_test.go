@@ -4,7 +4,9 @@ package proc
 
 import (
 	"bytes"
+	"io"
 	"os"
+	"strings"
 	"testing"
 	"time"
 )
@@ -30,5 +32,19 @@ func TestOutputAfterTheDeadline(t *testing.T) {
 	<-o.done
 	if o.err != nil || !bytes.Equal(got.Bytes(), want) {
 		t.Errorf("%d bytes of %d, %v", got.Len(), len(want), o.err)
+	}
+}
+
+func TestBounded(t *testing.T) {
+	t.Parallel()
+	b := &Bounded{Limit: 5}
+	for _, tt := range []struct {
+		text, kept string
+		over       bool
+	}{{"abc", "abc", false}, {"de", "abcde", false}, {"", "abcde", false}, {"f", "abcde", true}} {
+		n, err := io.Copy(b, strings.NewReader(tt.text))
+		if err != nil || n != int64(len(tt.text)) || b.String() != tt.kept || b.Over != tt.over {
+			t.Errorf("after %q: %d, %v, %q, over %v", tt.text, n, err, b, b.Over)
+		}
 	}
 }

@@ -1,0 +1,25 @@
+package proc
+
+import "bytes"
+
+// Bounded is an output that keeps its first Limit bytes and drops the rest.
+type Bounded struct {
+	Limit int
+	Over  bool // something was dropped
+
+	kept bytes.Buffer // not embedded: its ReadFrom knows no limit
+}
+
+// Write keeps what fits. It returns no error, so that the program can end by itself.
+func (b *Bounded) Write(p []byte) (int, error) {
+	room := max(0, b.Limit-b.kept.Len())
+	b.Over = b.Over || len(p) > room
+	b.kept.Write(p[:min(len(p), room)])
+	return len(p), nil
+}
+
+// Bytes returns the bytes that were kept.
+func (b *Bounded) Bytes() []byte { return b.kept.Bytes() }
+
+// String returns the bytes that were kept.
+func (b *Bounded) String() string { return b.kept.String() }
