@@ -8,8 +8,10 @@ GO      := CGO_ENABLED=0 go
 
 # Tools of the tests, from the module proxy.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
+ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 
-.PHONY: build demo test lint cross race user e2e kakoune hosts vsix vsix-all bench soak fuzz clean
+.PHONY: build demo test lint cross race user e2e kakoune hosts vsix vsix-all bench soak fuzz notices vulnerabilities clean
 
 build: bin/hermes-ls
 
@@ -26,6 +28,7 @@ lint:
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
 	go vet -tags e2e,kakoune ./...
 	go run $(STATICCHECK) -tags e2e,kakoune ./...
+	go run $(ACTIONLINT)
 	go test -run 'TestImports|TestSizes|TestLanguage' .
 
 cross:
@@ -95,6 +98,15 @@ FUZZTIME := 20s
 fuzz:
 	@for p in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$p | grep ^Fuzz); do \
 		echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x $$p || exit 1; done; done
+
+# The licenses of what the programs contain.
+notices:
+	@mkdir -p dist
+	go run ./release/notices > dist/THIRD-PARTY-NOTICES.txt
+
+# Known vulnerabilities in code that we call. It needs the network.
+vulnerabilities:
+	go run $(GOVULNCHECK) ./...
 
 clean:
 	rm -rf bin dist

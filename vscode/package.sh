@@ -15,8 +15,8 @@ out=$(realpath "$out")
 
 package=$(mktemp -d)
 trap 'rm -rf "$package"' EXIT
-cp -r package.json README.md .vscodeignore dist icons walkthrough "$package"
+cp -r package.json README.md .vscodeignore dist icons walkthrough ../CHANGELOG.md ../LICENSE ../NOTICE "$package"
 go build -trimpath -ldflags "$ldflags" -o "$package/bin/hermes-ls$suffix" ../cmd/hermes-ls
 vsce=$PWD/node_modules/@vscode/vsce/vsce
 (cd "$package" && node "$vsce" package "$version" --no-update-package-json --no-git-tag-version \
-	--target "$os-$arch" --no-dependencies --allow-missing-repository --skip-license -o "$out")
+	--target "$os-$arch" --no-dependencies -o "$out")
