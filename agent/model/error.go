@@ -55,6 +55,9 @@ func (e *Error) what() string {
 	case ErrServer:
 		return where + " failed" + model + status
 	case ErrRequest:
+		if e.Status == 404 {
+			return "Check model.default, model.base_url, and the provider's api."
+		}
 		return where + " refused the request" + model + status
 	case ErrStalled:
 		return where + " stopped answering" + model
@@ -66,6 +69,12 @@ func (e *Error) what() string {
 		return "the answer of " + where + " was not understood" + status
 	case ErrOverflow:
 		return "the conversation is longer than " + where + " takes" + model + status
+	case ErrModel:
+		return where + " does not have the model " + e.Model + status
+	case ErrPolicy:
+		return where + " does not allow the request" + model + status
+	case ErrState:
+		return where + " refused its earlier reasoning" + model + status
 	default:
 		return where + " failed" + model + status
 	}
@@ -93,9 +102,15 @@ func (e *Error) advice() string {
 		return "Check that it runs, and model.base_url."
 	case ErrServer, ErrStalled, ErrCut:
 		return "Try again, or configure a model.fallback."
+	case ErrModel:
+		return "Check model.default and model.base_url."
+	case ErrPolicy:
+		return "Change the prompt, or choose another model."
+	case ErrState:
+		return "Start a new session, or choose another model."
 	case ErrRequest:
 		if e.Status == 404 {
-			return "Check model.default and model.base_url."
+			return "Check model.default, model.base_url, and the provider's api."
 		}
 		return "Check model.default, or try another model."
 	case ErrGarbage:

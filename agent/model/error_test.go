@@ -13,7 +13,7 @@ import (
 func TestErrorIsASentence(t *testing.T) {
 	t.Parallel()
 	kinds := []model.ErrorKind{model.ErrNoKey, model.ErrAuth, model.ErrCredit, model.ErrBusy, model.ErrDown, model.ErrServer,
-		model.ErrRequest, model.ErrStalled, model.ErrCut, model.ErrGarbage, model.ErrOverflow}
+		model.ErrRequest, model.ErrStalled, model.ErrCut, model.ErrGarbage, model.ErrOverflow, model.ErrModel, model.ErrPolicy, model.ErrState}
 	seen := map[string]model.ErrorKind{}
 	for _, k := range kinds {
 		e := &model.Error{Kind: k, Endpoint: "https://api.example/v1", Model: "m", Status: 418, Message: "it said so.", Err: io.ErrUnexpectedEOF}

@@ -27,7 +27,7 @@ type Request struct {
 	Tools     []Tool
 	NoCalls   bool   // the model must not call tools, but they are listed
 	MaxTokens int    // 0: the endpoint's own limit
-	Effort    string // reasoning effort: "", "low", "medium", "high"
+	Effort    string // "": the endpoint's own; none, minimal, low, medium, high, xhigh, max
 	SessionID string // for providers that route by cache key; may be empty
 }
 
@@ -101,6 +101,11 @@ type Delta struct {
 	Usage  *Usage
 	Finish Finish // only set on the last delta
 	Model  string // on the last delta: the model that answered, which may be a fallback
+	// Refusal is the provider's explanation of a [FinishRefusal], on the last delta.
+	Refusal string
+	// Dropped is the origin of state that its endpoint refused. All state of this origin that
+	// the request had must not be sent again. It is set before the first piece of a response.
+	Dropped *Origin
 	// Notice is shown to the user and not stored: "retrying in 2s (429)".
 	Notice string
 	// Pictures is set before the first piece of a response if the request had pictures without
@@ -125,6 +130,9 @@ const (
 	FinishCalls   Finish = "tool_calls"
 	FinishLength  Finish = "length"
 	FinishRefusal Finish = "content_filter"
+	// FinishPause means that the API wants the request again with what came so far. Only
+	// agent/model/client sees it.
+	FinishPause Finish = "pause"
 )
 
 // Usage has the token counts of one request. Input includes the cached tokens.
@@ -145,6 +153,7 @@ type Error struct {
 	Status     int           // HTTP status; 0: none
 	Message    string        // the endpoint's message, redacted
 	RetryAfter time.Duration // the wait that the endpoint asked for; 0: none
+	Final      bool          // the endpoint asked not to try again
 	Err        error         // the cause, if any
 }
 
@@ -164,4 +173,7 @@ const (
 	ErrGarbage  ErrorKind = "not understood"  // the response is not a stream of deltas
 	ErrEndless  ErrorKind = "does not end"    // the response exceeds a limit
 	ErrOverflow ErrorKind = "context full"    // the request is larger than the context window
+	ErrModel    ErrorKind = "no such model"   // the endpoint does not have the model
+	ErrPolicy   ErrorKind = "policy"          // the provider's policy forbids the request
+	ErrState    ErrorKind = "state refused"   // the endpoint does not accept its earlier state
 )

@@ -41,6 +41,12 @@ type State struct {
 	Data []byte `json:"data"`
 }
 
+// Origin is where state comes from.
+type Origin struct {
+	API  string `json:"api"`
+	Host string `json:"host"`
+}
+
 // TextPart returns a part with text.
 func TextPart(text string) Part { return Part{Type: TextType, Text: text} }
 

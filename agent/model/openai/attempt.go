@@ -16,6 +16,7 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
 const (
@@ -134,7 +135,7 @@ func (a *attempt) check(resp *http.Response) error {
 	switch {
 	case strings.Contains(kind, "html"):
 		page, _ := io.ReadAll(io.LimitReader(&watched{resp.Body, a.alarm}, maxRefusal))
-		return a.endpoint.fail(model.ErrGarbage, resp.StatusCode, "a web page came"+pageTitle(string(page)), nil)
+		return a.endpoint.fail(model.ErrGarbage, resp.StatusCode, "a web page came"+api.PageTitle(string(page)), nil)
 	case strings.Contains(kind, "json") && !strings.Contains(kind, "stream"):
 		body, err := io.ReadAll(io.LimitReader(&watched{resp.Body, a.alarm}, maxReply))
 		if err != nil {

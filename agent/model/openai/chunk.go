@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
 // chunk is one event of a response. It has the common fields and those of some vendors.
@@ -193,7 +194,7 @@ func (d *decoder) call(index int, id string, f named) {
 		d.endpoint.hasNativeCalls()
 	}
 	d.calls = true
-	d.emit(model.Delta{Call: &model.CallDelta{Index: index, ID: id, Name: f.Name, Args: asText(f.Arguments)}})
+	d.emit(model.Delta{Call: &model.CallDelta{Index: index, ID: id, Name: f.Name, Args: api.Text(f.Arguments)}})
 }
 
 func (d *decoder) emit(delta model.Delta) {
@@ -280,7 +281,7 @@ func inParts(raw json.RawMessage, a *answer) {
 		a.Content += p.Text
 		var thoughts []piece
 		if json.Unmarshal(p.Thinking, &thoughts) != nil {
-			a.ReasoningContent += asText(p.Thinking)
+			a.ReasoningContent += api.Text(p.Thinking)
 		}
 		for _, t := range thoughts {
 			a.ReasoningContent += t.Text

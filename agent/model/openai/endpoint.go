@@ -2,6 +2,7 @@ package openai
 
 import (
 	"net"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
 // endpoint is a configured endpoint with the facts that were learned about it.
@@ -55,6 +57,14 @@ func (e *endpoint) name() string { return e.Model + " at " + e.url }
 // fail returns an error of this endpoint. Its message is redacted.
 func (e *endpoint) fail(kind model.ErrorKind, status int, message string, cause error) *model.Error {
 	return &model.Error{Kind: kind, Endpoint: e.url, Model: e.Model, Status: status, Message: e.redact(message), Err: cause}
+}
+
+// refused returns the error of a response that is not a model response: an HTTP error, or
+// an error within a stream. In a stream, status is 0.
+func (e *endpoint) refused(status int, header http.Header, body []byte) *model.Error {
+	err := api.Classify(status, header, body)
+	err.Endpoint, err.Model, err.Message = e.url, e.Model, e.redact(err.Message)
+	return err
 }
 
 // needsKey reports whether the provider requires a key. A server on this machine does not.

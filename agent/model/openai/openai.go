@@ -232,10 +232,10 @@ func another(err error) bool {
 		return false
 	}
 	switch e.Kind {
-	case model.ErrOverflow:
+	case model.ErrOverflow, model.ErrState:
 		return false
 	case model.ErrRequest:
-		return unknownModel(e)
+		return e.Status == http.StatusNotFound
 	default:
 		return true
 	}

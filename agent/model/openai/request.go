@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
 // This package encodes requests itself, not with the library, because the prompt cache
@@ -229,7 +230,7 @@ func alternating(messages []message) []message {
 // neither text nor tool calls.
 func (e *endpoint) encodeMessages(req *model.Request, forms *pictureForms) []message {
 	thoughts := e.wantsThoughts()
-	shown := pictureParts{forms: forms}
+	shown := imageParts{api.Images{Forms: forms.forms}}
 	messages := make([]message, 0, len(req.Messages)+1)
 	if req.System != "" {
 		messages = append(messages, message{Role: "system", Content: req.System})

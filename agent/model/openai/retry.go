@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -175,25 +173,4 @@ func brief(err error) string {
 		words += fmt.Sprintf(" (%d)", e.Status)
 	}
 	return words
-}
-
-// retryAfter returns the wait that the endpoint asks for, in milliseconds, in seconds or
-// as a date. If there is none, it returns 0.
-func retryAfter(h http.Header) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return seconds(ms / 1000)
-	}
-	v := strings.TrimSpace(h.Get("Retry-After"))
-	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
-		return seconds(s)
-	}
-	if at, err := http.ParseTime(v); err == nil {
-		return max(0, time.Until(at))
-	}
-	return 0
-}
-
-// seconds converts s without overflow. It returns at most one day.
-func seconds(s float64) time.Duration {
-	return time.Duration(min(s, 24*3600) * float64(time.Second))
 }

@@ -123,7 +123,7 @@ func TestReplies(t *testing.T) {
 		"llamacpp_overflow.sse": {err: model.ErrOverflow, message: "available context size"},
 		"garbage.sse":           {err: model.ErrGarbage, message: "hello"},
 		"not_a_stream.txt":      {err: model.ErrGarbage, message: "at lunch"},
-		"error_200.json":        {err: model.ErrRequest, message: "try pulling it"},
+		"error_200.json":        {err: model.ErrModel, message: "try pulling it"},
 		"page.html":             {err: model.ErrGarbage, message: "Welcome to nginx!"},
 	}
 	for name, want := range tests {
@@ -180,12 +180,12 @@ func TestRefusals(t *testing.T) {
 		{"401", 401, `{"error":{"message":"Incorrect API key provided: sk-secret-one. You can find your key at …","type":"invalid_request_error","code":"invalid_api_key"}}`, model.ErrAuth, "Incorrect API key provided: [key]"},
 		{"401, masked", 401, `{"error":{"message":"Incorrect API key provided: sk-sec*****t-one."}}`, model.ErrAuth, "[key]"},
 		{"403", 403, `{"error":"no access"}`, model.ErrAuth, "no access"},
-		{"403, moderated", 403, `{"error":{"code":403,"message":"Your input was flagged","metadata":{"reasons":["x"]}}}`, model.ErrRequest, "flagged"},
+		{"403, moderated", 403, `{"error":{"code":403,"message":"Your input was flagged","metadata":{"reasons":["x"]}}}`, model.ErrPolicy, "flagged"},
 		{"402", 402, `{"error":{"message":"Insufficient Balance","type":"unknown_error","param":null,"code":"invalid_request_error"}}`, model.ErrCredit, "Insufficient Balance"},
 		{"429, quota", 429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, model.ErrCredit, "quota"},
 		{"400", 400, `{"error":{"message":"Invalid value","param":"messages[3].role"}}`, model.ErrRequest, "Invalid value (messages[3].role)"},
 		{"400, key (Google)", 400, `[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]`, model.ErrAuth, "API key not valid"},
-		{"404", 404, `{"error":{"message":"model \"x\" not found, try pulling it first","type":"api_error"}}`, model.ErrRequest, "pulling"},
+		{"404", 404, `{"error":{"message":"model \"x\" not found, try pulling it first","type":"api_error"}}`, model.ErrModel, "pulling"},
 		{"404, page", 404, `<html><title>Not here</title></html>`, model.ErrRequest, "Not here"},
 		{"overflow, OpenAI", 400, `{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.","code":"context_length_exceeded"}}`, model.ErrOverflow, "128000"},
 		{"overflow, Anthropic", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, model.ErrOverflow, "210000"},

@@ -1,4 +1,4 @@
-package openai
+package api
 
 import (
 	"bytes"
@@ -7,23 +7,27 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// refused returns the error of a response that is not a model response: an HTTP error, or
-// an error within a stream. In a stream, status is 0.
-func (e *endpoint) refused(status int, header http.Header, body []byte) *model.Error {
+// Classify returns the error of a response that is not a model response: an HTTP error, or
+// an error event, where status is 0. It knows the common forms of error bodies.
+func Classify(status int, header http.Header, body []byte) *model.Error {
 	said := readRefusal(body)
 	if status == 0 {
 		status = said.status
 	}
 	text := strings.ToLower(said.message + " " + said.code)
-	err := e.fail(kindOf(status, text), status, said.message, nil)
+	err := &model.Error{Kind: kindOf(status, text), Status: status, Message: said.message, RetryAfter: said.wait}
 	if err.Message == "" {
 		err.Message = http.StatusText(status)
 	}
-	err.RetryAfter = retryAfter(header)
+	if wait := retryAfter(header); wait > 0 {
+		err.RetryAfter = wait
+	}
+	err.Final = strings.EqualFold(header.Get("X-Should-Retry"), "false")
 	return err
 }
 
@@ -32,6 +36,7 @@ type refusal struct {
 	message string
 	code    string // codes and types, to find the kind
 	status  int    // the code, if it is an HTTP status
+	wait    time.Duration
 }
 
 const maxMessage = 600 // bytes of an endpoint's message that errors include
@@ -49,7 +54,7 @@ func readRefusal(body []byte) refusal {
 	case json.Unmarshal(body, &top) == nil:
 		r = readObject(top)
 	case bytes.HasPrefix(body, []byte("<")):
-		r.message = "a web page" + pageTitle(string(body))
+		r.message = "a web page" + PageTitle(string(body))
 	default:
 		r.message = string(body)
 	}
@@ -67,17 +72,21 @@ func readObject(top map[string]json.RawMessage) refusal {
 	if raw, ok := top["error"]; ok {
 		inner = nil
 		if json.Unmarshal(raw, &inner) != nil {
-			r.message = asText(raw)
+			r.message = Text(raw)
 		}
 	}
 	if r.message == "" {
-		r.message = asText(first(inner, "message", "detail", "error", "msg"))
+		r.message = Text(first(inner, "message", "detail", "error", "msg"))
 	}
-	r.code = asText(inner["code"]) + " " + asText(inner["type"]) + " " + asText(inner["status"])
-	if n, err := strconv.Atoi(asText(inner["code"])); err == nil && n >= 400 && n < 600 {
+	r.code = Text(inner["code"]) + " " + Text(inner["type"]) + " " + Text(inner["status"])
+	if n, err := strconv.Atoi(Text(inner["code"])); err == nil && n >= 400 && n < 600 {
 		r.status = n
 	}
-	if name := asText(inner["param"]); name != "" && !strings.Contains(r.message, name) {
+	r.wait = retryDelay(inner["details"])
+	for _, d := range detailsOf(inner["details"]) {
+		r.code += " " + d.Reason
+	}
+	if name := Text(inner["param"]); name != "" && !strings.Contains(r.message, name) {
 		r.message += " (" + name + ")"
 	}
 	var meta struct { // OpenRouter: the error of the provider behind it
@@ -85,11 +94,36 @@ func readObject(top map[string]json.RawMessage) refusal {
 		Provider string          `json:"provider_name"`
 	}
 	if json.Unmarshal(inner["metadata"], &meta) == nil && len(meta.Raw) > 0 {
-		upstream := readRefusal([]byte(asText(meta.Raw)))
+		upstream := readRefusal([]byte(Text(meta.Raw)))
 		r.message += fmt.Sprintf(" (%s: %s)", meta.Provider, upstream.message)
 		r.code += " " + upstream.code
 	}
 	return r
+}
+
+// detail is one of Google's details of an error.
+type detail struct {
+	Reason     string `json:"reason"`     // such as API_KEY_INVALID
+	RetryDelay string `json:"retryDelay"` // such as 38s
+}
+
+// detailsOf returns the details of an error. Details in another form are skipped.
+func detailsOf(raw json.RawMessage) []detail {
+	var all []detail
+	if len(raw) == 0 || json.Unmarshal(raw, &all) != nil {
+		return nil
+	}
+	return all
+}
+
+// retryDelay returns the wait that Google's details name, or 0.
+func retryDelay(raw json.RawMessage) time.Duration {
+	for _, d := range detailsOf(raw) {
+		if wait, err := time.ParseDuration(d.RetryDelay); err == nil && wait > 0 {
+			return wait
+		}
+	}
+	return 0
 }
 
 func first(m map[string]json.RawMessage, keys ...string) json.RawMessage {
@@ -101,9 +135,9 @@ func first(m map[string]json.RawMessage, keys ...string) json.RawMessage {
 	return nil
 }
 
-// asText returns the text of a JSON string. It returns other JSON as it is, and "" for
+// Text returns the text of a JSON string. It returns other JSON as it is, and "" for
 // null.
-func asText(raw json.RawMessage) string {
+func Text(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || string(raw) == "null" {
 		return ""
@@ -114,7 +148,8 @@ func asText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-func pageTitle(page string) string {
+// PageTitle returns the title of a web page, for a message. If there is none, it returns "".
+func PageTitle(page string) string {
 	lower := strings.ToLower(page)
 	_, after, ok := strings.Cut(lower, "<title>")
 	end := strings.Index(after, "</title>")
@@ -141,12 +176,14 @@ func kindOf(status int, text string) model.ErrorKind {
 	switch {
 	case status == http.StatusUnauthorized:
 		return model.ErrAuth
+	case status < 500 && refusesState(text):
+		return model.ErrState
 	case status == http.StatusPaymentRequired,
-		has("insufficient_quota", "exceeded your current quota", "insufficient credit", "insufficient balance", "insufficient funds", "billing_hard_limit"):
+		has("insufficient_quota", "enforced_spend_limit_reached", "exceeded your current quota", "insufficient credit", "insufficient balance", "insufficient funds", "billing_hard_limit"):
 		return model.ErrCredit
-	case status == http.StatusForbidden && has("moderation", "flagged", "content policy"):
-		return model.ErrRequest
-	case status == http.StatusForbidden, status < 500 && has("api key not valid", "invalid api key", "invalid_api_key", "incorrect api key"):
+	case status != http.StatusTooManyRequests && status < 500 && has("moderation", "flagged", "content policy", "content_policy", "content_filter", "responsibleaipolicy"):
+		return model.ErrPolicy
+	case status == http.StatusForbidden, status < 500 && has("api_key_invalid", "api key not valid", "invalid api key", "invalid_api_key", "incorrect api key"):
 		return model.ErrAuth
 	case status == http.StatusTooManyRequests:
 		return model.ErrBusy
@@ -158,6 +195,8 @@ func kindOf(status int, text string) model.ErrorKind {
 		return model.ErrBusy
 	case status == http.StatusRequestTimeout, status >= 500:
 		return model.ErrServer
+	case status < 500 && unknownModel(text):
+		return model.ErrModel
 	case status >= 300:
 		return model.ErrRequest
 	case has("rate limit", "rate_limit", "overloaded", "too many requests", "at capacity"):
@@ -186,19 +225,51 @@ func overflows(text string) bool {
 	return false
 }
 
-// unknownModel reports whether the endpoint does not have the model.
-func unknownModel(e *model.Error) bool {
-	if e.Status == http.StatusNotFound {
-		return true
-	}
-	text := strings.ToLower(e.Message)
-	if !strings.Contains(text, "model") {
-		return false
-	}
-	for _, words := range []string{"not found", "does not exist", "not exist", "not a valid model", "unknown model", "invalid model", "no such model"} {
+// refusesState reports whether text has an API's message about state that it does not
+// accept.
+func refusesState(text string) bool {
+	for _, words := range []string{
+		"invalid_encrypted_content", "encrypted content could not be verified", // OpenAI
+		"invalid signature in thinking block", "invalid `signature` in `thinking` block", // Anthropic
+		"corrupted thought signature", "thought signature is not valid", // Gemini
+	} {
 		if strings.Contains(text, words) {
 			return true
 		}
 	}
 	return false
+}
+
+// unknownModel reports whether text says that the endpoint does not have the model.
+func unknownModel(text string) bool {
+	if !strings.Contains(text, "model") {
+		return false
+	}
+	for _, words := range []string{"not found", "not_found", "does not exist", "not exist", "not a valid model", "unknown model", "invalid model", "no such model"} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// retryAfter returns the wait that the endpoint asks for, in milliseconds, in seconds or
+// as a date. If there is none, it returns 0.
+func retryAfter(h http.Header) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return seconds(ms / 1000)
+	}
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
+		return seconds(s)
+	}
+	if at, err := http.ParseTime(v); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}
+
+// seconds converts s without overflow. It returns at most one day.
+func seconds(s float64) time.Duration {
+	return time.Duration(min(s, 24*3600) * float64(time.Second))
 }

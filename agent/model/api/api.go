@@ -1,0 +1,162 @@
+// Package api defines what the model APIs have in common: an [API] encodes requests and
+// decodes the events of responses. It sends nothing. Transport, retries, keys, and
+// fallbacks belong to agent/model/client.
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+// Names of the APIs, as providers.NAME.api has them.
+const (
+	Chat      = "chat"
+	Responses = "responses"
+	Messages  = "messages"
+	Gemini    = "gemini"
+)
+
+// API is one model API. It has no state and is safe for concurrent use.
+type API interface {
+	// Name returns the name of the API.
+	Name() string
+	// Encode returns the request to a target. The same messages always have the same bytes. If
+	// the messages of a request extend those of the previous one, its body does, too, apart
+	// from cache marks.
+	Encode(req *model.Request, t *Target) (*Request, error)
+	// Decoder returns the decoder of one response. It calls emit for each delta, in order. The
+	// last delta has the finish, the usage, and the model. If emit returns false, the caller
+	// has stopped reading.
+	Decoder(req *model.Request, t *Target, emit func(model.Delta) bool) Decoder
+	// Classify returns the error of a response with an HTTP status that is not a success, or of
+	// an error event, where status is 0. The caller adds endpoint and model, and redacts the
+	// message. [Classify] knows the common forms.
+	Classify(status int, header http.Header, body []byte) *model.Error
+	// Adapt changes t.Quirks so that a rejected request may be accepted, for example without a
+	// parameter. If nothing changes, it returns false. The request is repeated at once.
+	Adapt(req *model.Request, t *Target, failed *model.Error) bool
+}
+
+// Decoder decodes one response. An error that is no [*model.Error] means that the response
+// was not understood. Unknown events are skipped.
+type Decoder interface {
+	// Event takes the next server-sent event. name is empty if the event has none. data is
+	// valid until Event returns. An error event goes to [API.Classify] instead.
+	Event(name string, data []byte) error
+	// Finished reports whether the finish is known, so that only the usage may follow. The
+	// rest of the stream is then awaited for a few seconds only.
+	Finished() bool
+	// End emits the last delta. done is whether the stream had "[DONE]". If the response is
+	// not complete, it returns an error of kind [model.ErrCut].
+	//
+	// If the API paused the response and wants the request again with what came so far, the
+	// last delta has [model.FinishPause].
+	End(done bool) error
+}
+
+// Request is an encoded request.
+type Request struct {
+	Method string
+	URL    string
+	Header http.Header // with the key; the caller adds the configured headers
+	Body   Pieces
+}
+
+// Target is the endpoint of one request, and how the request is sent to it.
+type Target struct {
+	Provider string // the provider's name
+	BaseURL  string
+	Host     string // the origin of state
+	API      string // the origin of state
+	Model    string // the id that is sent
+	Key      string // may be empty
+
+	Efforts     []string // levels of effort that the model has; nil: not known
+	MaxTokens   int      // limit of a response; 0: the model's own
+	Cache       Cache
+	ServiceTier string // sent as it stands; empty: not sent
+	Extra       []Field
+
+	// Images has the form of the images of a message, by index in Request.Messages.
+	Images map[int]model.PictureForm
+	// NoState leaves the state of all messages out, because the endpoint has refused it.
+	NoState bool
+	// Quirks are what was learned about the endpoint and model. Each API has its own bits.
+	Quirks Quirks
+	// Encoded keeps encoded messages for later requests. Nil keeps nothing.
+	Encoded *Cached
+}
+
+// Quirks is a set of facts about an endpoint, as bits.
+type Quirks uint32
+
+// Cache is how prefixes are cached.
+type Cache struct {
+	Off  bool // no marks and no key
+	Long bool // for hours instead of minutes
+}
+
+// State returns the state of a part for this target. State of another origin is not sent;
+// then it returns nil.
+func (t *Target) State(p *model.Part) []byte {
+	if p.State == nil || t.NoState || p.State.API != t.API || p.State.Host != t.Host {
+		return nil
+	}
+	return p.State.Data
+}
+
+// NewState returns the state of a part that this target made.
+func (t *Target) NewState(data []byte) *model.State {
+	return &model.State{API: t.API, Host: t.Host, Data: data}
+}
+
+// Limit returns the limit of the response to a request in tokens. 0 means the model's own.
+func (t *Target) Limit(req *model.Request) int {
+	if req.MaxTokens > 0 && t.MaxTokens > 0 {
+		return min(req.MaxTokens, t.MaxTokens)
+	}
+	return max(req.MaxTokens, t.MaxTokens)
+}
+
+// URL returns the address of a path, such as "/messages". version, such as "/v1", is added
+// if the base URL has no path. If after is true, it is added to each base URL that does not
+// end with it.
+func (t *Target) URL(version, path string, after bool) string {
+	base := strings.TrimRight(t.BaseURL, "/")
+	u, err := url.Parse(base)
+	if err == nil && !strings.HasSuffix(base, version) && (after || u.Path == "") {
+		base += version
+	}
+	return base + path
+}
+
+// levels are the levels of effort in their order.
+var levels = [...]string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+
+// Effort returns the level of effort to send. A level that the model lacks becomes the
+// nearest lower one, or the lowest. "" means the endpoint's default.
+func (t *Target) Effort(req *model.Request) string {
+	effort := req.Effort
+	at := slices.Index(levels[:], effort)
+	if effort == "default" || effort == "" {
+		return ""
+	}
+	if at < 0 || len(t.Efforts) == 0 || slices.Contains(t.Efforts, effort) {
+		return effort
+	}
+	for _, lower := range slices.Backward(levels[:at]) {
+		if slices.Contains(t.Efforts, lower) && lower != "none" {
+			return lower
+		}
+	}
+	for _, higher := range levels[1:] {
+		if slices.Contains(t.Efforts, higher) {
+			return higher
+		}
+	}
+	return ""
+}

@@ -1,0 +1,65 @@
+package api
+
+import (
+	"encoding/base64"
+	"fmt"
+	"image"
+	_ "image/gif"  // for the size of images
+	_ "image/jpeg" //
+	_ "image/png"  //
+	"strings"
+	"unicode"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+// Images gives the images of a request their form, in the order of the messages.
+type Images struct {
+	Forms  map[int]model.PictureForm // see [Target.Images]
+	pasted int                       // images without a name so far
+}
+
+// Of returns, for each image of message i, the text that replaces it, or "" if the image is
+// sent. variant is the number of this form of the message, see [Cached.Message]. Call Of
+// once for each message, in their order.
+func (x *Images) Of(i int, m *model.Message) (texts []string, variant int) {
+	if !m.Has(model.ImageType) {
+		return nil, 0
+	}
+	asText := x.Forms[i] == model.AsText
+	if asText {
+		variant = 1 + x.pasted
+	}
+	for _, image := range m.Images() {
+		name, text := x.nameOf(image), ""
+		if asText {
+			text = inText(image, name)
+		}
+		texts = append(texts, text)
+	}
+	return texts, variant
+}
+
+// nameOf returns the name of an image for the model, without control characters. If the
+// image has no name, it gets a number.
+func (x *Images) nameOf(i model.Image) string {
+	if i.Name == "" {
+		x.pasted++
+		return fmt.Sprintf("image %d", x.pasted)
+	}
+	return strings.ToValidUTF8(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, i.Name), "")
+}
+
+// inText returns the text that replaces an image if the model does not accept images.
+func inText(i model.Image, name string) string {
+	size, _, err := image.DecodeConfig(base64.NewDecoder(base64.StdEncoding, strings.NewReader(i.Data)))
+	if err != nil {
+		return fmt.Sprintf("[picture %s: this model does not see pictures]", name)
+	}
+	return fmt.Sprintf("[picture %s, %d × %d: this model does not see pictures]", name, size.Width, size.Height)
+}
