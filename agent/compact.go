@@ -22,7 +22,6 @@ const (
 	windowGuess   = 128_000         // tokens, if the window is not known
 	growthBefore  = 1.2             // growth since the last compaction before the next one
 	changedWithin = 5 * time.Second // timeout for the list of changed files
-	ackText       = "Understood. I go on from there."
 )
 
 // errNothingToCompact means that the history has no messages before the newest ones.
@@ -198,7 +197,7 @@ func (t *turn) askForNotes(ctx context.Context, hints string) (string, *model.Us
 func (t *turn) notesOf(ctx context.Context, messages []model.Message, text string) (*model.Reply, error) {
 	messages = slices.Clip(messages)
 	if n := len(messages); n > 0 && messages[n-1].Role != model.Assistant {
-		messages = append(messages, model.ResponseMessage("", ackText))
+		messages = append(messages, silence(nil).Message)
 	}
 	request := &model.Request{
 		Model: t.head.Model, System: t.head.System, Tools: t.head.Tools, Effort: t.effort, SessionID: t.id,
@@ -263,7 +262,7 @@ func (h *history) compact(m *store.Message) {
 	h.messages, h.origins = nil, nil // running requests still use the old slices
 	h.put(m.Message, origin{})
 	if len(messages) > 0 && messages[0].Role == model.User {
-		h.put(model.ResponseMessage("", ackText), origin{})
+		h.put(silence(nil).Message, origin{})
 	}
 	h.messages, h.origins = append(h.messages, messages...), append(h.origins, origins...)
 	size := 0

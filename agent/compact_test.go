@@ -107,6 +107,11 @@ func TestCompaction(t *testing.T) {
 		t.Error("the newest prompt is gone")
 	}
 	for i, request := range requests {
+		for _, m := range request.Messages { // no text is attributed to the model
+			if text := m.Text(); m.Role == model.Assistant && text != "" && !strings.HasPrefix(text, "answer ") {
+				t.Errorf("the model did not write %q", text)
+			}
+		}
 		if asksForNotes(request) {
 			checkLog(t, request.Messages)
 			continue

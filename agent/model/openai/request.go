@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
@@ -88,7 +89,7 @@ type quirks struct {
 	effortNone bool // tools only with reasoning_effort "none"
 	noCacheKey bool // prompt_cache_key
 	otherLimit bool // swaps max_tokens and max_completion_tokens
-	alternate  bool // no user message directly after another one or after a tool result
+	alternate  bool // joins a user message to another one or a tool result directly before it
 	noChoice   bool // tool_choice
 	noMarks    bool // cache_control
 }
@@ -214,16 +215,36 @@ func encodeTools(offered []model.Tool) []tool {
 	return tools
 }
 
-// alternating inserts an assistant message before each user message that needs one.
+// alternating joins each user message to the message before it, if that is a user message or
+// a tool result. A result is one JSON object, so the text after it cannot come from the tool.
 func alternating(messages []message) []message {
 	out := make([]message, 0, len(messages))
-	for i, m := range messages {
-		if i > 0 && m.Role == string(model.User) && (messages[i-1].Role == m.Role || messages[i-1].Role == string(model.ToolRole)) {
-			out = append(out, message{Role: string(model.Assistant), Content: "(no answer)"})
+	for _, m := range messages {
+		if n := len(out); n > 0 && m.Role == string(model.User) && (out[n-1].Role == m.Role || out[n-1].Role == string(model.ToolRole)) {
+			out[n-1].Content = joined(out[n-1].Content, m.Content)
+			continue
 		}
 		out = append(out, m)
 	}
 	return out
+}
+
+// joined returns the content of two messages as that of one.
+func joined(a, b any) any {
+	first, isText := a.(string)
+	second, areTexts := b.(string)
+	if isText && areTexts {
+		return first + "\n\n" + second
+	}
+	return slices.Concat(asContent(a), asContent(b))
+}
+
+// asContent returns the content of a message as parts.
+func asContent(content any) []part {
+	if text, ok := content.(string); ok {
+		return []part{{Type: "text", Text: text}}
+	}
+	return content.([]part)
 }
 
 // encodeMessages encodes the messages of a request. It omits assistant messages that have

@@ -233,8 +233,8 @@ func (discard) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(fine)), Request: r}, nil
 }
 
-// TestSilence checks that an empty response adds no assistant message to a request, unless
-// the endpoint requires alternating roles.
+// TestSilence checks that an empty response adds no assistant message to a request. If the
+// endpoint requires alternating roles, adjacent messages are joined.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	log := []model.Message{
@@ -245,11 +245,12 @@ func TestSilence(t *testing.T) {
 		model.ResultMessage("1", "", `{}`),
 		model.ResponseMessage("", ""),
 		model.NewMessage(model.User, "three"),
+		model.NewMessage(model.User, "four", model.ImagePart(model.Image{MIMEType: "image/png", Data: "aGk="})),
 	}
 	for says, want := range map[string]string{
-		"": "user user assistant tool user",
-		"Conversation roles must alternate user/assistant/user/assistant/...":           "user assistant user assistant tool assistant user",
-		"Expected last role User or Tool, got unexpected role 'user' after role 'tool'": "user assistant user assistant tool assistant user",
+		"": "user user assistant tool user user:1",
+		"Conversation roles must alternate user/assistant/user/assistant/...":           "user assistant tool",
+		"Expected last role User or Tool, got unexpected role 'user' after role 'tool'": "user assistant tool",
 	} {
 		rec := &recorder{answer: func(_ int, body []byte, w http.ResponseWriter) {
 			if says != "" && (strings.Contains(string(body), `"one"},{"role":"user"`) || strings.Contains(string(body), `"tool_call_id":"1"},{"role":"user"`)) {
@@ -265,10 +266,16 @@ func TestSilence(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := shape(t, rec.bodies[len(rec.bodies)-1]); got != want {
+		bodies := rec.prompts()
+		last := string(bodies[len(bodies)-1])
+		if got := shape(t, []byte(last)); got != want {
 			t.Errorf("%q: sent %s, want %s", says, got, want)
 		}
-		if n := len(rec.bodies); n != 2 && says == "" || n != 3 && says != "" {
+		if says != "" && !strings.Contains(last, `"one\n\ntwo"`) ||
+			says != "" && !strings.Contains(last, `"content":[{"type":"text","text":"{}\n\nthree"},{"type":"text","text":"four"},{"type":"image_url"`) {
+			t.Errorf("%q: texts are missing: %s", says, last)
+		}
+		if n := len(bodies); n != 2 && says == "" || n != 3 && says != "" {
 			t.Errorf("%q: %d requests", says, n)
 		}
 	}
