@@ -1,0 +1,382 @@
+package responses
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
+)
+
+// decoder converts the events of a stream to deltas.
+type decoder struct {
+	target *api.Target
+	send   func(model.Delta) bool
+	broken bool          // the caller has stopped reading
+	items  map[int]*item // by output index
+	newest int           // the output index of the newest part; negative: none
+	calls  bool          // a call was received
+
+	refused bool // a part of the response is a refusal
+	refusal []byte
+	last    *model.Delta // nil until the last event was received
+}
+
+// Decoder returns the decoder of one response.
+func (API) Decoder(_ *model.Request, t *api.Target, emit func(model.Delta) bool) api.Decoder {
+	return &decoder{target: t, send: emit, items: map[int]*item{}, newest: -1}
+}
+
+func (d *decoder) emit(delta model.Delta) {
+	if !d.broken {
+		d.broken = !d.send(delta)
+	}
+}
+
+// item says which pieces of an output item were received.
+type item struct {
+	begun bool
+	text  bool // text, reasoning or arguments were received in pieces
+	done  bool
+}
+
+// outputItem has the members of output items that become parts.
+type outputItem struct {
+	Type      string    `json:"type"`
+	CallID    string    `json:"call_id"`
+	Name      string    `json:"name"`
+	Arguments string    `json:"arguments"`
+	Content   []content `json:"content"`
+	Summary   []content `json:"summary"`
+}
+
+type content struct {
+	Type    string `json:"type"`
+	Text    string `json:"text"`
+	Refusal string `json:"refusal"`
+}
+
+// event has the members of events that are read.
+type event struct {
+	Type        string          `json:"type"`
+	OutputIndex int             `json:"output_index"`
+	PartIndex   int             `json:"summary_index"`
+	Delta       string          `json:"delta"`
+	Arguments   string          `json:"arguments"`
+	Item        json.RawMessage `json:"item"`
+	Response    response        `json:"response"`
+}
+
+type response struct {
+	Model      string            `json:"model"`
+	Output     []json.RawMessage `json:"output"`
+	Usage      *usage            `json:"usage"`
+	Error      json.RawMessage   `json:"error"`
+	Incomplete struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
+}
+
+type usage struct {
+	Input   int `json:"input_tokens"`
+	Output  int `json:"output_tokens"`
+	InputOf struct {
+		Cached int `json:"cached_tokens"`
+		Write  int `json:"cache_write_tokens"`
+	} `json:"input_tokens_details"`
+	OutputOf struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// mostTokens is the highest count that is accepted. Sums of larger numbers could overflow.
+const mostTokens = 1 << 40
+
+func tokens(n int) int { return min(max(n, 0), mostTokens) }
+
+func (u *usage) tokens() *model.Usage {
+	if u == nil {
+		return nil
+	}
+	return &model.Usage{
+		Input: tokens(u.Input), Output: tokens(u.Output), Reasoning: tokens(u.OutputOf.Reasoning),
+		CachedRead: tokens(u.InputOf.Cached), CachedWrite: tokens(u.InputOf.Write),
+	}
+}
+
+// Event decodes one event. It skips events of unknown types, and everything after the last
+// event of the response. If the response failed, it returns a [*model.Error].
+func (d *decoder) Event(name string, data []byte) error {
+	if d.last != nil {
+		return nil
+	}
+	if d.piece(name, data) {
+		return nil
+	}
+	var e event
+	err := json.Unmarshal(data, &e)
+	if e.Type == "" {
+		e.Type = name
+	}
+	if err != nil && known[e.Type] {
+		return fmt.Errorf("event %s: %w", e.Type, err)
+	}
+	switch e.Type {
+	case "response.output_item.added":
+		d.added(e.OutputIndex, e.Item)
+	case "response.output_item.done":
+		return d.done(e.OutputIndex, e.Item)
+	case "response.reasoning_summary_part.added":
+		if e.PartIndex > 0 {
+			d.emit(model.Delta{Reasoning: "\n\n"})
+		}
+	case "response.output_text.delta", "response.refusal.delta", "response.reasoning_summary_text.delta",
+		"response.reasoning_text.delta", "response.function_call_arguments.delta":
+		d.delta(e.Type, e.OutputIndex, e.Delta)
+	case "response.completed", "response.incomplete":
+		return d.end(e.Type, &e.Response)
+	case "response.failed":
+		return API{}.Classify(0, nil, data)
+	}
+	return nil
+}
+
+// known has the events whose loss would change the response.
+var known = map[string]bool{
+	"response.output_item.added": true, "response.output_item.done": true, "response.output_text.delta": true,
+	"response.refusal.delta": true, "response.function_call_arguments.delta": true,
+	"response.completed": true, "response.incomplete": true, "response.failed": true,
+}
+
+// item returns the state of an output item.
+func (d *decoder) item(index int) *item {
+	it := d.items[index]
+	if it == nil {
+		it = new(item)
+		d.items[index] = it
+	}
+	return it
+}
+
+// piece decodes an event that has only a piece of text, without a JSON decoder, which is
+// several times cheaper. The name of its member cannot be a part of a JSON string, because
+// the quotes there are escaped. If the event has another form, piece returns false.
+func (d *decoder) piece(name string, data []byte) bool {
+	switch name {
+	case "response.output_text.delta", "response.reasoning_summary_text.delta", "response.function_call_arguments.delta":
+	default:
+		return false
+	}
+	text, ok := textOf(data, `"delta":`)
+	if !ok {
+		return false
+	}
+	index, ok := numberOf(data, `"output_index":`)
+	if !ok {
+		return false
+	}
+	d.delta(name, index, text)
+	return true
+}
+
+// delta emits a piece of text, reasoning or arguments.
+func (d *decoder) delta(name string, index int, text string) {
+	d.item(index).text = true
+	if text == "" {
+		return
+	}
+	switch name {
+	case "response.output_text.delta":
+		d.emit(model.Delta{Text: text})
+	case "response.refusal.delta":
+		d.refused = true
+		d.refusal = append(d.refusal, text...)
+	case "response.function_call_arguments.delta":
+		d.calls = true
+		d.emit(model.Delta{Call: &model.CallDelta{Index: index, Args: text}})
+	default:
+		d.emit(model.Delta{Reasoning: text})
+	}
+}
+
+// added starts the part of an output item.
+func (d *decoder) added(index int, raw []byte) {
+	it := d.item(index)
+	var o outputItem
+	if it.begun || json.Unmarshal(raw, &o) != nil {
+		return
+	}
+	switch o.Type {
+	case "message":
+		d.emit(model.Delta{Begin: model.TextType})
+	case "reasoning":
+		d.emit(model.Delta{Begin: model.ReasoningType})
+	case "function_call":
+		d.calls = true
+		d.emit(model.Delta{Call: &model.CallDelta{Index: index, ID: o.CallID, Name: o.Name}})
+	default: // the whole item is its state
+		return
+	}
+	it.begun, d.newest = true, index
+}
+
+// done completes the part of an output item and adds its state. If the item did not come
+// in pieces, its text is emitted as a whole.
+func (d *decoder) done(index int, raw []byte) error {
+	it := d.item(index)
+	if it.done {
+		return nil
+	}
+	var o outputItem
+	if err := json.Unmarshal(raw, &o); err != nil && o.Type == "" {
+		return fmt.Errorf("an output item: %w", err)
+	}
+	data, err := stateOf(o.Type, raw)
+	if err != nil {
+		return fmt.Errorf("an output item: %w", err)
+	}
+	d.added(index, raw)
+	it.done = true
+	delta := model.Delta{}
+	if data != nil {
+		delta.State = d.target.NewState(data)
+	}
+	switch o.Type {
+	case "message":
+		if !it.text {
+			delta.Text = d.textOf(o.Content)
+		}
+		if d.newest != index {
+			delta.State = nil // the newest part is another item
+		}
+	case "reasoning":
+		if d.newest != index {
+			delta.Begin = model.ReasoningType
+		}
+		if !it.text {
+			delta.Reasoning = joined(o.Summary)
+			if delta.Reasoning == "" {
+				delta.Reasoning = joined(o.Content)
+			}
+		}
+	case "function_call":
+		delta.Call = &model.CallDelta{Index: index}
+		if !it.text {
+			delta.Call.Args = o.Arguments
+		}
+	default:
+		delta.Begin, d.newest = model.ReasoningType, index
+	}
+	if delta.State != nil || delta.Text != "" || delta.Reasoning != "" || delta.Call != nil {
+		d.emit(delta)
+	}
+	return nil
+}
+
+// textOf returns the text of a message and keeps a refusal.
+func (d *decoder) textOf(parts []content) string {
+	text := ""
+	for _, c := range parts {
+		text += c.Text
+		d.refusal = append(d.refusal, c.Refusal...)
+		d.refused = d.refused || c.Type == "refusal"
+	}
+	return text
+}
+
+func joined(parts []content) string {
+	text := ""
+	for i, c := range parts {
+		if i > 0 {
+			text += "\n\n"
+		}
+		text += c.Text
+	}
+	return text
+}
+
+// end takes the last event. It first emits the output items that were not streamed.
+func (d *decoder) end(kind string, r *response) error {
+	for i, raw := range r.Output {
+		if err := d.done(i, raw); err != nil {
+			return err
+		}
+	}
+	d.last = &model.Delta{Finish: model.FinishStop, Usage: r.Usage.tokens(), Model: r.Model}
+	switch {
+	case d.refused, r.Incomplete.Reason == "content_filter":
+		d.last.Finish, d.last.Refusal = model.FinishRefusal, string(d.refusal)
+	case kind == "response.incomplete" && r.Incomplete.Reason == "max_output_tokens":
+		d.last.Finish = model.FinishLength
+	case d.calls:
+		d.last.Finish = model.FinishCalls
+	}
+	if d.last.Model == "" {
+		d.last.Model = d.target.Model
+	}
+	return nil
+}
+
+// Finished reports whether the last event was received.
+func (d *decoder) Finished() bool { return d.last != nil }
+
+// End emits the last delta. If the last event did not come, it returns an error.
+func (d *decoder) End(bool) error {
+	if d.last == nil {
+		return &model.Error{Kind: model.ErrCut, Message: "the stream ended without response.completed"}
+	}
+	d.emit(*d.last)
+	return nil
+}
+
+// textOf returns the string that follows key. If there is none, it returns false.
+func textOf(data []byte, key string) (string, bool) {
+	rest, ok := after(data, key)
+	if !ok || len(rest) == 0 || rest[0] != '"' {
+		return "", false
+	}
+	plain := true
+	for i, c := range rest[1:] {
+		switch {
+		case c == '\\' || c < ' ' || c >= 0x80:
+			plain = false
+		case c == '"' && plain:
+			return string(rest[1 : i+1]), true
+		case c == '"' && !escaped(rest[1:i+1]):
+			var text string
+			err := json.Unmarshal(rest[:i+2], &text)
+			return text, err == nil
+		}
+	}
+	return "", false
+}
+
+// escaped reports whether a backslash makes the byte after s a part of a string.
+func escaped(s []byte) bool {
+	n := len(s) - len(bytes.TrimRight(s, `\`))
+	return n%2 == 1
+}
+
+func numberOf(data []byte, key string) (int, bool) {
+	rest, ok := after(data, key)
+	if !ok {
+		return 0, false
+	}
+	end := 0
+	for end < len(rest) && rest[end] >= '0' && rest[end] <= '9' {
+		end++
+	}
+	n, err := strconv.Atoi(string(rest[:end]))
+	return n, err == nil
+}
+
+// after returns the bytes that follow the first key and white space.
+func after(data []byte, key string) ([]byte, bool) {
+	i := bytes.Index(data, []byte(key))
+	if i < 0 {
+		return nil, false
+	}
+	return bytes.TrimLeft(data[i+len(key):], " \t"), true
+}

@@ -1,0 +1,104 @@
+package responses
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
+)
+
+var errNoObject = errors.New("not a JSON object")
+
+// member is a member of a JSON object. Its value has the bytes of the source.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// members returns the members of an object in their order. If raw is not an object, it
+// returns an error.
+func members(raw []byte) ([]member, error) {
+	dec := jsontext.NewDecoder(bytes.NewReader(raw))
+	start, err := dec.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	if start.Kind() != '{' {
+		return nil, errNoObject
+	}
+	var list []member
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		m := member{name: name.String()}
+		value, err := dec.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		m.value = bytes.Clone(value)
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// shown has, for each type of item, the members that the parts of a message repeat. A
+// state has only the others.
+var shown = map[string][]string{
+	"message":       {"type", "role", "content"},
+	"function_call": {"type", "call_id", "name", "arguments"},
+}
+
+// stateOf returns the members of an output item that its part does not repeat, as a JSON
+// object. It omits the status and members that are null, because the API rejects some of
+// them in a request. If nothing is left, it returns nil.
+func stateOf(kind string, raw []byte) ([]byte, error) {
+	list, err := members(raw)
+	if err != nil {
+		return nil, err
+	}
+	state := []byte{'{'}
+	for _, m := range list {
+		if m.name == "status" || string(m.value) == "null" || slices.Contains(shown[kind], m.name) {
+			continue
+		}
+		state = appendKey(state, m.name)
+		state = append(state, m.value...)
+	}
+	if len(state) == 1 {
+		return nil, nil
+	}
+	return append(state, '}'), nil
+}
+
+// inside returns the members of a state, with a comma after them. If there is no state of
+// the target, it returns nil.
+func inside(t *api.Target, p *model.Part) []byte {
+	state := t.State(p)
+	if len(state) < 2 {
+		return nil
+	}
+	list := bytes.Clone(state[1:])
+	list[len(list)-1] = ','
+	return list
+}
+
+// appendKey appends the name of a member, with a comma before it if it is not the first.
+func appendKey(b []byte, name string) []byte {
+	if b[len(b)-1] != '{' {
+		b = append(b, ',')
+	}
+	return append(appendText(b, name), ':')
+}
+
+// appendText appends a JSON string.
+func appendText(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, s) // the error is about invalid UTF-8, which is replaced
+	return b
+}

@@ -1,0 +1,169 @@
+// Package responses speaks OpenAI's Responses API: POST BASE/responses, streamed, and
+// never stored by the provider.
+//
+// [API] encodes requests and decodes the events of responses. The state of
+// a reasoning part is the whole item. The state of a text or a call has the members of the
+// item that the part does not repeat, such as the id. State is sent back in its place, to
+// its origin only. An API has no state of its own and is safe for concurrent use.
+package responses
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
+)
+
+// API is an [api.API].
+type API struct{}
+
+// Name returns "responses".
+func (API) Name() string { return api.Responses }
+
+// Parameters that an endpoint or model has rejected.
+const (
+	padded      api.Quirks = 1 << iota // stream_options.include_obfuscation
+	noCacheKey                         // prompt_cache_key
+	noLimit                            // max_output_tokens
+	noSummary                          // reasoning.summary, which requires a verified organization
+	noEffort                           // reasoning.effort
+	noEncrypted                        // include: the model does not reason
+)
+
+// Adapt leaves a rejected parameter out. See [api.API].
+func (API) Adapt(_ *model.Request, t *api.Target, failed *model.Error) bool {
+	before := t.Quirks
+	if failed.Status != http.StatusBadRequest && failed.Status != http.StatusUnprocessableEntity {
+		return false
+	}
+	text := strings.ToLower(failed.Message)
+	said := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(text, w) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case said("include_obfuscation", "stream_options"):
+		t.Quirks |= padded
+	case said("prompt_cache_key"):
+		t.Quirks |= noCacheKey
+	case said("max_output_tokens"):
+		t.Quirks |= noLimit
+	case said("reasoning.summary", "reasoning summaries"):
+		t.Quirks |= noSummary
+	case said("reasoning.effort"):
+		t.Quirks |= noEffort
+	case said("encrypted content is not supported", "reasoning.encrypted_content", "(include)"):
+		t.Quirks |= noEncrypted
+	}
+	return t.Quirks != before
+}
+
+// Classify returns the error of a response, or of an event. See [api.API].
+func (API) Classify(status int, header http.Header, body []byte) *model.Error {
+	if failed := failedResponse(body); failed != nil {
+		body = failed
+	}
+	err := api.Classify(status, header, body)
+	code, text := codeOf(body), strings.ToLower(err.Message)
+	switch {
+	case status < 500 && refusesState(text):
+		err.Kind = model.ErrState
+	case policies[code]:
+		err.Kind = model.ErrPolicy
+	case status == 0 && strings.Contains(code, "image"):
+		err.Kind = model.ErrRequest
+	case status == 0 && (code == "server_is_overloaded" || code == "slow_down"):
+		err.Kind = model.ErrBusy
+	case (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) && !strings.Contains(text, "model"):
+		err.Kind = model.ErrRequest
+		err.Message = strings.TrimRight(err.Message, ". ") + "; if this address has no Responses API, set providers.NAME.api to chat"
+	}
+	if err.Kind == model.ErrBusy && err.RetryAfter == 0 {
+		err.RetryAfter = waitIn(text)
+	}
+	return err
+}
+
+// failedResponse returns the error of a response.failed event as the body of an HTTP
+// error. If body is something else, it returns nil.
+func failedResponse(body []byte) []byte {
+	var event struct {
+		Type     string `json:"type"`
+		Response struct {
+			Error json.RawMessage `json:"error"`
+		} `json:"response"`
+	}
+	if json.Unmarshal(body, &event) != nil || event.Type != "response.failed" {
+		return nil
+	}
+	if e := event.Response.Error; len(e) > 0 && string(e) != "null" {
+		return append(append([]byte(`{"error":`), e...), '}')
+	}
+	return []byte(`{"error":{"message":"the response failed"}}`)
+}
+
+// codeOf returns the code of an error. If there is none, it returns "".
+func codeOf(body []byte) string {
+	var top struct {
+		Code  json.RawMessage `json:"code"`
+		Error struct {
+			Code json.RawMessage `json:"code"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(bytes.TrimSpace(body), &top) != nil {
+		return ""
+	}
+	if code := api.Text(top.Error.Code); code != "" {
+		return code
+	}
+	return api.Text(top.Code)
+}
+
+// policies are the codes of prompts that the provider's policy forbids.
+var policies = map[string]bool{
+	"invalid_prompt": true, "bio_policy": true, "cyber_policy": true, "misalignment_policy_violation": true,
+	"image_content_policy_violation": true, "data_residency_mismatch": true,
+}
+
+// refusesState reports whether a message in lower case is about reasoning items or ids
+// that the endpoint does not accept.
+func refusesState(text string) bool {
+	switch {
+	case strings.Contains(text, "encrypted content") && strings.Contains(text, "could not be"),
+		strings.Contains(text, "was provided without its required"),
+		strings.Contains(text, "item with id") && strings.Contains(text, "not found"):
+		return true
+	default:
+		return false
+	}
+}
+
+var tryAgain = regexp.MustCompile(`try again in (\d+(?:\.\d+)?) ?(ms|s)`)
+
+// waitIn returns the wait that a message names, at most one hour. If there is none, it
+// returns 0.
+func waitIn(text string) time.Duration {
+	m := tryAgain.FindStringSubmatch(text)
+	if m == nil {
+		return 0
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return 0
+	}
+	unit := time.Second
+	if m[2] == "ms" {
+		unit = time.Millisecond
+	}
+	return time.Duration(min(n, 3600_000) * float64(unit))
+}
