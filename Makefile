@@ -5,13 +5,14 @@ VERSION := 0.1.0
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 GO      := CGO_ENABLED=0 go
+comma   := ,
 
 # Tools of the tests, from the module proxy.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 
-.PHONY: build demo test lint cross race user e2e kakoune hosts vsix vsix-all bench soak fuzz notices vulnerabilities clean
+.PHONY: build demo test lint cross race user e2e kakoune hosts vsix vsix-all bench soak fuzz notices vulnerabilities release clean
 
 build: bin/hermes-ls
 
@@ -62,6 +63,7 @@ e2e: build hosts vsix
 	npm test --prefix vscode --silent
 	go test -count=1 -tags e2e -skip '^($(OWN))$$' -exec $(AS_USER) ./e2e
 	go test -count=1 -tags e2e -run '^($(OWN)$(if $(ROOT),|TestSoak|TestKilledServers|TestACPX|TestOfficialACPClient|TestClosedPipe))$$' ./e2e
+	go test -count=1 -tags e2e ./release
 
 # Kakoune, whose LSP client has to be built first: some minutes, once.
 kakoune: build hosts
@@ -98,6 +100,15 @@ FUZZTIME := 20s
 fuzz:
 	@for p in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$p | grep ^Fuzz); do \
 		echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x $$p || exit 1; done; done
+
+# All files of a release, in dist/release. PLATFORMS limits it to some (GOOS/GOARCH,…); then the
+# files for registries are left out. docs/release.md says how they are published.
+PLATFORMS :=
+release:
+	rm -rf dist/release
+	SOURCE_DATE_EPOCH=$$(git show -s --format=%ct HEAD) vscode/vsix.sh $(VERSION) $(CURDIR)/dist/release/vscode "$(LDFLAGS)" \
+		$(subst $(comma), ,$(or $(PLATFORMS),linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64))
+	go run ./release -version $(VERSION) -commit "$(COMMIT)" -out dist/release $(if $(PLATFORMS),-platforms $(PLATFORMS))
 
 # The licenses of what the programs contain.
 notices:

@@ -29,6 +29,7 @@ var layers = map[string][]string{
 	"server":     {"protocol", "config", "tools", "agent", "codeexec", "delegate", "extension", "extensions", "builder", "internal"},
 	"builder":    {"agent", "extension", "tools"},
 	"bench":      {""},
+	"release":    {},
 	"e2e":        {""},
 }
 

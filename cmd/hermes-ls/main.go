@@ -83,6 +83,7 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 	})
+	root.AddCommand(releaseCommands()...)
 	root.AddCommand(serve, acpCommand(), loginCommand(), runCommand(), demoCommand(), doctorCommand(), bugCommand(), configCommand(), rollbackCommand(), sessionsCommand(), versionCommand(), replayCommand())
 	return root
 }

@@ -1,0 +1,7 @@
+//go:build !release
+
+package main
+
+import "github.com/spf13/cobra"
+
+func releaseCommands() []*cobra.Command { return nil }
