@@ -3,7 +3,7 @@
 
 VERSION := 0.1.0
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
-LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+LDFLAGS := -s -w -X main.linkedVersion=$(VERSION) -X main.commit=$(COMMIT)
 GO      := CGO_ENABLED=0 go
 comma   := ,
 

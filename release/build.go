@@ -24,7 +24,7 @@ func (b build) exe() string {
 
 // ldflags sets what `hermes-ls version` prints.
 func (r *release) ldflags() string {
-	return fmt.Sprintf("-s -w -X main.version=%s -X main.commit=%s", r.Version, r.commit)
+	return fmt.Sprintf("-s -w -X main.linkedVersion=%s -X main.commit=%s", r.Version, r.commit)
 }
 
 // build builds the program for each platform.

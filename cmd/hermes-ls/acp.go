@@ -12,8 +12,10 @@ func acpCommand() *cobra.Command {
 	var flags serveFlags
 	cmd := &cobra.Command{
 		Use:   "acp",
-		Short: "Agent Client Protocol agent on stdio (Zed, JetBrains, Emacs agent-shell, …)",
-		Args:  noArgs,
+		Short: "Run as an agent of the Agent Client Protocol on stdio (Zed, JetBrains, agent-shell)",
+		Example: "  hermes-ls acp\n" +
+			"  hermes-ls acp --log /tmp/hermes.log --log-level debug",
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return serveOn(cmd, flags, "acp", func(ctx context.Context, c connection) error {
 				return acp.Serve(ctx, c.in, c.out, acp.ServeOptions{Service: c.service, Log: c.log, Inspect: c.inspect})

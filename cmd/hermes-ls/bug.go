@@ -29,8 +29,10 @@ func bugCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bug",
 		Short: "Write a report for a bug: version, system, doctor, configuration, log",
-		Long: "The report holds no secrets and no texts of sessions, except for what the log holds.\n" +
-			"If a secret would be in it, nothing is written. Read it before you send it to others.",
+		Example: "  hermes-ls bug\n" +
+			"  hermes-ls bug --log /tmp/hermes.log --output report.txt",
+		Long: "The report has no secrets, and no texts of sessions except those in the log.\n" +
+			"If a secret is left in it, nothing is written. Read the report before you send it to others.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), 30*time.Second)
@@ -105,7 +107,7 @@ func writeReport(out io.Writer, file, report string) error {
 
 func versionText() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "hermes-ls %s, commit %s, %s\n", version, commitID(), runtime.Version())
+	fmt.Fprintf(&b, "hermes-ls %s, commit %s, %s\n", version(), commitID(), runtime.Version())
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b.String()

@@ -33,7 +33,7 @@ mcp_servers:
 	}
 	report := string(data)
 	for _, want := range []string{
-		"## Version", "hermes-ls " + version, "## System", "kernel", "## Doctor", "sandbox", `"timeout": 77`, "--verbose", `"PLAIN": "[withheld]"`,
+		"## Version", "hermes-ls " + version(), "## System", "kernel", "## Doctor", "sandbox", `"timeout": 77`, "--verbose", `"PLAIN": "[withheld]"`,
 		"## Log", "msg=last", "[secret OPENAI_API_KEY withheld]", "[token withheld]", "GITHUB_TOKEN", "HERMES_TESTING",
 	} {
 		if !strings.Contains(report, want) {

@@ -14,31 +14,38 @@ func configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show or change config.yaml",
-		Args:  noArgs,
+		Example: "  hermes-ls config get model.default\n" +
+			"  hermes-ls config set model.provider ollama",
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return usage(fmt.Errorf("say what to do: config path, get KEY, set KEY VALUE or schema"))
 		},
 	}
 	cmd.AddCommand(
 		&cobra.Command{
-			Use: "path", Short: "Print where config.yaml is", Args: noArgs,
+			Use: "path", Short: "Print the path of config.yaml", Args: noArgs,
+			Example: "  hermes-ls config path",
 			Run: func(cmd *cobra.Command, _ []string) {
 				fmt.Fprintln(cmd.OutOrStdout(), config.Path(config.Home(os.Environ())))
 			},
 		},
 		&cobra.Command{
 			Use: "get KEY", Short: "Print a value, such as model.default", Args: exactly(1),
-			RunE: func(cmd *cobra.Command, args []string) error { return configGet(cmd, args[0]) },
+			Example: "  hermes-ls config get model.default",
+			RunE:    func(cmd *cobra.Command, args []string) error { return configGet(cmd, args[0]) },
 		},
 		&cobra.Command{
-			Use: "set KEY VALUE", Short: "Write a value; the rest of the file stays as it is", Args: exactly(2),
+			Use: "set KEY VALUE", Short: "Write a value, and keep the rest of the file", Args: exactly(2),
+			Example: "  hermes-ls config set model.default qwen3-coder\n" +
+				"  hermes-ls config set delegation.max_concurrent_children 5",
 			RunE: func(_ *cobra.Command, args []string) error {
 				return app.Config().Set(config.Home(os.Environ()), args[0], args[1])
 			},
 		},
 		&cobra.Command{
 			Use: "schema", Short: "Print the JSON Schema of config.yaml", Args: noArgs,
-			Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintf(cmd.OutOrStdout(), "%s\n", app.Config().JSON()) },
+			Example: "  hermes-ls config schema > schema.json",
+			Run:     func(cmd *cobra.Command, _ []string) { fmt.Fprintf(cmd.OutOrStdout(), "%s\n", app.Config().JSON()) },
 		},
 	)
 	return cmd

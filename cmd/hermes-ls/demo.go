@@ -14,9 +14,10 @@ import (
 
 func demoCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "demo",
-		Short: "Show the main job, offline, in a throw-away workspace",
-		Args:  noArgs,
+		Use:     "demo",
+		Short:   "Show the agent at work, offline, in a temporary workspace",
+		Example: "  hermes-ls demo",
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			binary, err := os.Executable()
 			if err != nil {

@@ -31,9 +31,10 @@ type finding struct {
 
 func doctorCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "doctor",
-		Short: "Check what the main job needs, one line a check",
-		Args:  noArgs,
+		Use:     "doctor",
+		Short:   "Check what the agent needs, one line for each check",
+		Example: "  hermes-ls doctor",
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), 30*time.Second)
 			defer cancel()
@@ -53,7 +54,11 @@ func doctorCommand() *cobra.Command {
 func examine(ctx context.Context, loaded *config.Loaded) []finding {
 	out := []finding{configFinding(loaded)}
 	for _, p := range loaded.Problems {
-		out = append(out, finding{"note", "config", p.String()})
+		state := "note"
+		if p.Source == config.Path(loaded.Home) {
+			state = "fail" // a setting that the user wrote has no effect
+		}
+		out = append(out, finding{state, "config", p.String()})
 	}
 	out = append(out, backendFindings(ctx, loaded)...)
 	out = append(out, mcpFindings(ctx, loaded)...)

@@ -33,7 +33,7 @@ func mcpFindings(ctx context.Context, loaded *config.Loaded) (found []finding) {
 	})
 	defer box.Close()
 	all := mcp.New(ctx, mcp.Config{
-		Version: version, Dir: mcp.Dir(loaded.Home), Roots: []string{dir}, Environ: os.Environ(),
+		Version: version(), Dir: mcp.Dir(loaded.Home), Roots: []string{dir}, Environ: os.Environ(),
 		Confine: func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error {
 			return box.With(sandbox.Opening{Frozen: files}).Confine(ctx, c)
 		},

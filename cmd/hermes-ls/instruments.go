@@ -124,7 +124,7 @@ func (f *serveFlags) instruments(protocol string, secrets *redact.Set, log *slog
 			return nil, usage(fmt.Errorf("opening the debug socket: %w", err))
 		}
 		i.meter = debug.NewMeter()
-		i.debug = debug.Serve(listener, version, i.meter)
+		i.debug = debug.Serve(listener, version(), i.meter)
 	}
 	if f.trace != "" {
 		i.openTrace(f.trace, protocol, secrets)
@@ -135,7 +135,7 @@ func (f *serveFlags) instruments(protocol string, secrets *redact.Set, log *slog
 func (i *instruments) openTrace(path, protocol string, secrets *redact.Set) {
 	cwd, _ := os.Getwd() // if it is not known, the client sends its directory
 	recorder, err := trace.Open(path, trace.Options{
-		Recording: trace.Recording{Protocol: protocol, Version: version, Cwd: cwd, Home: config.Home(os.Environ())},
+		Recording: trace.Recording{Protocol: protocol, Version: version(), Cwd: cwd, Home: config.Home(os.Environ())},
 		Redact:    secrets.JSON,
 		Failed:    func(err error) { i.log.Warn(err.Error()) },
 	})

@@ -22,8 +22,9 @@ import (
 func loginCommand() *cobra.Command {
 	var provider string
 	cmd := &cobra.Command{
-		Use:   "login",
-		Short: "Choose who serves the model, and keep the key for it",
+		Use:     "login",
+		Short:   "Choose the provider of the model, and store its key",
+		Example: "  hermes-ls login\n  hermes-ls acp login",
 		Long: "Asks who serves the model and for the key, and writes them to config.yaml and .env (readable for you alone).\n" +
 			"Without a terminal the answers are read from stdin, a line each.",
 		Args: noArgs,

@@ -74,12 +74,17 @@ func rootCommand() *cobra.Command {
 		Short: "A coding agent that your editor hosts like a language server",
 		Long: "hermes-ls speaks LSP on stdio (serve, the default) and the Agent Client Protocol (acp).\n" +
 			"Try it without an editor and without a key: hermes-ls demo",
-		Args:          func(cmd *cobra.Command, args []string) error { return usage(cobra.NoArgs(cmd, args)) },
+		Example: "  hermes-ls demo\n" +
+			"  hermes-ls doctor\n" +
+			"  hermes-ls run \"what does this project do?\"",
+		Args:          noArgs,
 		RunE:          serve.RunE,
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	root.Flags().AddFlagSet(serve.Flags())
+	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 	})

@@ -28,7 +28,7 @@ func writePages(root *cobra.Command, dir string) error {
 		}
 	}
 	root.DisableAutoGenTag = true
-	if err := doc.GenManTree(root, &doc.GenManHeader{Source: "hermes-ls " + version, Manual: "hermes-ls"}, filepath.Join(dir, "man")); err != nil {
+	if err := doc.GenManTree(root, &doc.GenManHeader{Source: "hermes-ls " + version(), Manual: "hermes-ls"}, filepath.Join(dir, "man")); err != nil {
 		return err
 	}
 	to := func(name string) string { return filepath.Join(dir, "completions", "hermes-ls."+name) }

@@ -27,7 +27,9 @@ func replayCommand() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "replay SESSION|FILE.jsonl",
-		Short: "Play a recorded session again, offline, and tell where results differ",
+		Short: "Run the tool calls of a session again, without a model, and compare the results",
+		Example: "  hermes-ls replay 0199f2\n" +
+			"  hermes-ls replay session.jsonl",
 		Long: "The model's replies come from the record, its calls run for real in a copy of the workspace, in the\n" +
 			"sandbox and without network. A session is named by its id, or by the beginning of one, or by the file\n" +
 			"that sessions export has written. Exit 0: all results are as they were; 1: some differ.",
@@ -76,7 +78,7 @@ func playSession(ctx context.Context, name, from, keep string, c replay.Config) 
 	if err != nil {
 		return nil, err
 	}
-	c.Home, c.Version = dir.Path("home"), version
+	c.Home, c.Version = dir.Path("home"), version()
 	c.Workspace = dir.Path("workspace")
 	if keep != "" {
 		if c.Workspace, err = filepath.Abs(keep); err != nil {

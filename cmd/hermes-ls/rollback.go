@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,7 +37,11 @@ func rollbackCommand() *cobra.Command {
 	var flags rollbackFlags
 	cmd := &cobra.Command{
 		Use:   "rollback [flags] [CHECKPOINT] [FILES...]",
-		Short: "Bring back files as they were before a turn",
+		Short: "Restore files to their state before a turn",
+		Example: "  hermes-ls rollback               # list the checkpoints\n" +
+			"  hermes-ls rollback --diff 1      # compare with the newest one\n" +
+			"  hermes-ls rollback 1             # restore all files that turns changed since\n" +
+			"  hermes-ls rollback 2 src/a.py    # restore one file",
 		Long: "Without a CHECKPOINT, the session's checkpoints are listed. CHECKPOINT is a number of the list\n" +
 			"(1 is the newest) or the end of an id. FILES, or folders, are brought back alone; without any, all\n" +
 			"that turns have changed since. What was changed by somebody else since is kept, unless --force is\n" +
@@ -57,6 +62,11 @@ func rollback(cmd *cobra.Command, flags rollbackFlags, args []string) (err error
 	defer func() { err = errors.Join(err, sessions.Close()) }()
 	at := checkpoint.New(home)
 	head, err := rollbackSession(ctx, sessions, at, flags.session)
+	var none noCheckpoints
+	if errors.As(err, &none) && len(args) == 0 { // an empty list
+		fmt.Fprintf(cmd.OutOrStdout(), "No session has changed files in %s.\n", string(none))
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -112,6 +122,13 @@ func rollback(cmd *cobra.Command, flags rollbackFlags, args []string) (err error
 	return err
 }
 
+// noCheckpoints is the error of a directory without a session that has checkpoints.
+type noCheckpoints string
+
+func (dir noCheckpoints) Error() string {
+	return fmt.Sprintf("no session has changed files in %s; name one with --session", string(dir))
+}
+
 // rollbackSession returns the session with the id. If id is empty, it returns the newest
 // session with checkpoints in the current directory or the nearest directory above it.
 func rollbackSession(ctx context.Context, sessions *store.Store, at *checkpoint.Store, id string) (store.Session, error) {
@@ -126,13 +143,16 @@ func rollbackSession(ctx context.Context, sessions *store.Store, at *checkpoint.
 	if err != nil {
 		return store.Session{}, fmt.Errorf("finding the current directory: %w", err)
 	}
+	if _, err := os.Stat(sessions.Path()); errors.Is(err, fs.ErrNotExist) {
+		return store.Session{}, noCheckpoints(cwd)
+	}
 	for dir := cwd; ; dir = filepath.Dir(dir) {
 		head, found, err := newestWith(ctx, sessions, at, dir)
 		if found || err != nil {
 			return head, err
 		}
 		if dir == filepath.Dir(dir) {
-			return head, fmt.Errorf("no session has changed anything in %s; give one with --session", cwd)
+			return head, noCheckpoints(cwd)
 		}
 	}
 }

@@ -31,7 +31,10 @@ func runCommand() *cobra.Command {
 	var flags runFlags
 	cmd := &cobra.Command{
 		Use:   "run [flags] PROMPT",
-		Short: "One prompt in the current directory, without an editor",
+		Short: "Run one prompt in the current directory, without an editor",
+		Example: "  hermes-ls run \"what does this project do?\"\n" +
+			"  git diff | hermes-ls run --approve never -\n" +
+			"  hermes-ls run --json \"fix the failing test\" > events.jsonl",
 		Long: "The answer goes to stdout, progress to stderr. A PROMPT of - is read from stdin.\n" +
 			"Exit code: 0 answered, 1 failed, 2 bad usage, 130 interrupted.",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -90,7 +93,7 @@ func runPrompt(cmd *cobra.Command, flags runFlags, prompt string) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	service := app.New(server.Options{Home: config.Home(os.Environ()), Version: version, Log: log})
+	service := app.New(server.Options{Home: config.Home(os.Environ()), Version: version(), Log: log})
 	defer service.Close()
 	service.SetInit(flags.overrides())
 	cwd, err := os.Getwd()

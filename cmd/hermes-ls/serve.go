@@ -22,11 +22,13 @@ func serveCommand() *cobra.Command {
 	var flags serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Language server on stdio (what an editor starts)",
-		Args:  noArgs,
+		Short: "Run as a language server on stdio; editors start this",
+		Example: "  hermes-ls serve\n" +
+			"  hermes-ls serve --log /tmp/hermes.log --log-level debug",
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return serveOn(cmd, flags, "lsp", func(ctx context.Context, c connection) error {
-				code, err := lsp.Serve(ctx, c.in, c.out, lsp.Options{Service: c.service, Version: version, Log: c.log, Inspect: c.inspect})
+				code, err := lsp.Serve(ctx, c.in, c.out, lsp.Options{Service: c.service, Version: version(), Log: c.log, Inspect: c.inspect})
 				if err != nil || code != 0 {
 					return &exitError{max(code, exitFailed), err}
 				}
@@ -69,7 +71,7 @@ func serveOn(cmd *cobra.Command, flags serveFlags, protocol string, serve func(c
 	}
 	defer instruments.close()
 	c := connection{log: log}
-	c.service = app.New(server.Options{Home: config.Home(os.Environ()), Version: version, Log: log, Instruments: instruments.service()})
+	c.service = app.New(server.Options{Home: config.Home(os.Environ()), Version: version(), Log: log, Instruments: instruments.service()})
 	c.in, c.out = instruments.wrap(os.Stdin, os.Stdout)
 	c.inspect = instruments.serve(c.service)
 	return serve(ctx, c)

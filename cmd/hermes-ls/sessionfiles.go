@@ -23,8 +23,10 @@ func sessionsExport() *cobra.Command {
 	var all bool
 	var file string
 	cmd := &cobra.Command{
-		Use: "export [ID...]", Short: "Write conversations as JSON Lines, with every field, for import",
-		Long: "Writes the named sessions, or with --all every one, the oldest first.\nWhat cannot be read is told, and the rest is written.",
+		Use: "export [ID...]", Short: "Write sessions as JSON Lines, with every field, for import",
+		Example: "  hermes-ls sessions export 0199f2 > session.jsonl\n" +
+			"  hermes-ls sessions export --all > sessions.jsonl",
+		Long: "Writes the named sessions, or with --all every session, oldest first.\nIf a session cannot be read, the command says so and writes the others.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
 				return usage(fmt.Errorf("name sessions, or say --all"))
@@ -103,8 +105,10 @@ func exportTo(cmd *cobra.Command, st *store.Store, ids []string, file string) (e
 func sessionsImport() *cobra.Command {
 	var renew bool
 	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Add exported conversations; - reads stdin", Args: exactly(1),
-		Long: "Adds every session of an export, each whole or not at all. A session that is there already ends the import,\nand nothing is overwritten; with --new-ids the sessions are added as copies.",
+		Use: "import FILE", Short: "Add exported sessions; - reads stdin", Args: exactly(1),
+		Example: "  hermes-ls sessions import sessions.jsonl\n" +
+			"  hermes-ls sessions import --new-ids sessions.jsonl",
+		Long: "Adds the sessions of an export. If a session exists already, the import stops and overwrites nothing.\nWith --new-ids, the sessions are added as copies.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in, err := openInput(cmd, args[0])
 			if err != nil {
@@ -139,7 +143,8 @@ func openInput(cmd *cobra.Command, name string) (io.ReadCloser, error) {
 
 func sessionsRemove() *cobra.Command {
 	return &cobra.Command{
-		Use: "rm ID...", Short: "Delete conversations and what was kept with them",
+		Use: "rm ID...", Short: "Delete sessions with their checkpoints and outputs",
+		Example: "  hermes-ls sessions rm 0199f2",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(fmt.Errorf("name the sessions to delete"))
@@ -152,7 +157,7 @@ func sessionsRemove() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				service := app.New(server.Options{Home: config.Home(os.Environ()), Version: version, Store: st})
+				service := app.New(server.Options{Home: config.Home(os.Environ()), Version: version(), Store: st})
 				for _, id := range ids {
 					if err := removeSession(cmd.Context(), st, service, id); err != nil {
 						return err
@@ -181,7 +186,8 @@ func removeSession(ctx context.Context, st *store.Store, service *server.Service
 
 func sessionsCheck() *cobra.Command {
 	return &cobra.Command{
-		Use: "check", Short: "Read the whole session store and say what is wrong with it", Args: noArgs,
+		Use: "check", Short: "Read the whole session store and report damage", Args: noArgs,
+		Example: "  hermes-ls sessions check",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withStore(func(st *store.Store) error {
 				problems, err := st.Check(cmd.Context())
@@ -203,8 +209,9 @@ func sessionsCheck() *cobra.Command {
 
 func sessionsSetAside() *cobra.Command {
 	return &cobra.Command{
-		Use: "set-aside", Short: "Move a damaged session store away, so that the next prompt begins a new one", Args: noArgs,
-		Long: "Gives the store another name and leaves it as it is. Close your editors first: a server that still runs would go on\nwriting to the old one.",
+		Use: "set-aside", Short: "Rename a damaged session store, so that the next prompt starts a new one", Args: noArgs,
+		Example: "  hermes-ls sessions set-aside",
+		Long:    "The content of the store is not changed. Close your editors first: a server that still runs would\ncontinue to write to the old store.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			to, err := store.SetAside(storePath(), time.Now())
 			if err != nil {

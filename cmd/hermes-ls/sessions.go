@@ -28,9 +28,12 @@ import (
 func sessionsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions",
-		Short: "List, show, search, export, import, fork and delete conversations",
-		Long: "A session is named by its id, or by the beginning of one.\n" +
-			"Lists and hits are text for people; with --json they are one JSON object a line.",
+		Short: "List, show, search, export, import, fork and delete sessions",
+		Example: "  hermes-ls sessions list --limit 10\n" +
+			"  hermes-ls sessions search parser error\n" +
+			"  hermes-ls sessions show 0199f2",
+		Long: "To name a session, give its id or the beginning of the id.\n" +
+			"With --json, list, search, tree and show print one JSON object per line.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return usage(fmt.Errorf("say what to do: list, show, search, tree, describe, fork, export, import, rm, check or set-aside; see %s --help", cmd.CommandPath()))
@@ -41,18 +44,41 @@ func sessionsCommand() *cobra.Command {
 	return cmd
 }
 
-// withStore runs work on the user's store. If there is no store, it returns an error and
+// noStore is the error of a store that does not exist.
+type noStore string
+
+func (path noStore) Error() string {
+	return fmt.Sprintf("there are no sessions yet: %s does not exist", string(path))
+}
+
+// withStore runs work on the user's store. If there is no store, it returns [noStore] and
 // creates none.
 func withStore(work func(*store.Store) error) (err error) {
 	st := store.New(storePath(), store.Options{Synchronous: loadConfig().Store.Synchronous})
 	if _, err := os.Stat(st.Path()); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there are no sessions yet: %s does not exist", st.Path())
+		return noStore(st.Path())
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	return work(st)
 }
 
 func storePath() string { return filepath.Join(config.Home(os.Environ()), store.FileName) }
+
+// listStore is [withStore] for a command that lists something. If there is no store, the list is
+// empty, which is no error.
+func listStore(cmd *cobra.Command, asJSON bool, work func(*store.Store) error) error {
+	err := withStore(work)
+	var none noStore
+	if !errors.As(err, &none) {
+		return err
+	}
+	if !asJSON {
+		fmt.Fprintln(cmd.OutOrStdout(), noSessions)
+	}
+	return nil
+}
+
+const noSessions = "There are no sessions yet. The first prompt starts one."
 
 // withSession runs work on the session that the user has named.
 func withSession(ctx context.Context, name string, work func(st *store.Store, id string) error) error {
@@ -97,13 +123,15 @@ func sessionsList() *cobra.Command {
 	var f store.Filter
 	var asJSON, subagents bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List conversations, the newest first", Args: noArgs,
+		Use: "list", Short: "List sessions, newest first", Args: noArgs,
+		Example: "  hermes-ls sessions list\n" +
+			"  hermes-ls sessions list --cwd . --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.Talks = !subagents
 			if err := absolute(&f.Cwd); err != nil {
 				return err
 			}
-			return withStore(func(st *store.Store) error {
+			return listStore(cmd, asJSON, func(st *store.Store) error {
 				page, next, err := st.List(cmd.Context(), f)
 				if errors.Is(err, store.ErrCursor) {
 					return usage(err)
@@ -113,6 +141,11 @@ func sessionsList() *cobra.Command {
 				}
 				if asJSON {
 					return printSessionLines(shownOn(cmd.OutOrStdout()), page, next)
+				}
+				if len(page) == 0 && f.Cwd == "" && f.Cursor == "" {
+					fmt.Fprintln(cmd.OutOrStdout(), noSessions)
+				} else if len(page) == 0 {
+					fmt.Fprintln(cmd.OutOrStdout(), "No session matches.")
 				}
 				printSessions(cmd.OutOrStdout(), page)
 				if next != "" {
@@ -186,7 +219,8 @@ func plain(text string) string {
 func sessionsShow() *cobra.Command {
 	var asJSON, ids bool
 	cmd := &cobra.Command{
-		Use: "show ID", Short: "Show a conversation as Markdown", Args: exactly(1),
+		Use: "show ID", Short: "Show a session as Markdown", Args: exactly(1),
+		Example: "  hermes-ls sessions show 0199f2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withSession(cmd.Context(), args[0], func(st *store.Store, id string) error {
 				if asJSON {
@@ -262,8 +296,10 @@ func sessionsSearch() *cobra.Command {
 	var q store.Query
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "search WORDS...", Short: "Find what was said, the best hits first",
-		Long: "Finds messages of yours and of the model that have all the words, or the most of them, and sessions by title\nand notes. A word may be the beginning of one; \"words in quotes\" stand together.",
+		Use: "search WORDS...", Short: "Search the messages of all sessions, best matches first",
+		Example: "  hermes-ls sessions search parser error\n" +
+			"  hermes-ls sessions search '\"off by one\"'",
+		Long: "Searches prompts, answers, titles and notes. The best matches have all words. A word also matches\nthe beginning of longer words; \"words in quotes\" must follow each other.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(fmt.Errorf("say what to look for: hermes-ls sessions search parser error"))
@@ -275,7 +311,7 @@ func sessionsSearch() *cobra.Command {
 			if err := absolute(&q.Cwd); err != nil {
 				return err
 			}
-			return withStore(func(st *store.Store) error {
+			return listStore(cmd, asJSON, func(st *store.Store) error {
 				hits, err := st.Search(cmd.Context(), q)
 				if err != nil {
 					return err
@@ -312,7 +348,8 @@ func printHits(out io.Writer, hits []store.Hit, asJSON bool) error {
 func sessionsTree() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "tree ID", Short: "List the branches of a conversation", Args: exactly(1),
+		Use: "tree ID", Short: "List the branches of a session", Args: exactly(1),
+		Example: "  hermes-ls sessions tree 0199f2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withSession(cmd.Context(), args[0], func(st *store.Store, id string) error {
 				tree, err := st.Tree(cmd.Context(), id)
@@ -358,7 +395,8 @@ func printTree(out io.Writer, tree []store.Session) {
 func sessionsDescribe() *cobra.Command {
 	var title, notes string
 	cmd := &cobra.Command{
-		Use: "describe ID", Short: "Give a conversation another title, or notes of your own", Args: exactly(1),
+		Use: "describe ID", Short: "Change the title or the notes of a session", Args: exactly(1),
+		Example: "  hermes-ls sessions describe 0199f2 --title \"Parser rewrite\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			change := server.Description{}
 			if cmd.Flags().Changed("title") {
@@ -386,7 +424,8 @@ func sessionsDescribe() *cobra.Command {
 func sessionsFork() *cobra.Command {
 	var at string
 	cmd := &cobra.Command{
-		Use: "fork ID", Short: "Make a new conversation of the beginning of another, and print its id", Args: exactly(1),
+		Use: "fork ID", Short: "Copy a session, or its beginning, to a new one, and print its id", Args: exactly(1),
+		Example: "  hermes-ls sessions fork 0199f2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withSession(cmd.Context(), args[0], func(st *store.Store, id string) error {
 				head, err := agent.Fork(cmd.Context(), st, id, at)

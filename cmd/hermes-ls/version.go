@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -8,24 +9,55 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version and commit are set by the linker (see the Makefile).
+// The linker sets linkedVersion and commit (see the Makefile).
 var (
-	version = "0.1.0-dev"
-	commit  = ""
+	linkedVersion = ""
+	commit        = ""
 )
+
+// version returns the version that the linker set, or the one that the Go tool recorded for
+// `go install`, or "devel".
+func version() string {
+	if linkedVersion != "" {
+		return linkedVersion
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
+		return cmp.Or(info.Main.Version, "devel")
+	}
+	return "devel"
+}
 
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print version, commit and Go version",
-		Args:  noArgs,
-		Run: func(cmd *cobra.Command, _ []string) {
-			fmt.Fprintf(cmd.OutOrStdout(), "hermes-ls %s (%s, %s)\n", version, commitID(), runtime.Version())
-		},
+		Use:     "version",
+		Short:   "Print the version, the commit and the version of Go",
+		Example: "  hermes-ls version",
+		Args:    noArgs,
+		Run:     func(cmd *cobra.Command, _ []string) { fmt.Fprint(cmd.OutOrStdout(), versionLine()) },
 	}
 }
 
-func noArgs(cmd *cobra.Command, args []string) error { return usage(cobra.NoArgs(cmd, args)) }
+// versionLine returns what `hermes-ls version` and `hermes-ls --version` print.
+func versionLine() string {
+	return fmt.Sprintf("hermes-ls %s (%s, %s)\n", version(), commitID(), runtime.Version())
+}
+
+// noArgs is the check of a command without arguments. If the first argument is like the name of
+// a subcommand, the error suggests it.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if !cmd.HasSubCommands() {
+		return usage(fmt.Errorf("%s takes no arguments; see %[1]s --help", cmd.CommandPath()))
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	text := fmt.Sprintf("unknown command %q", args[0])
+	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
+		return usage(fmt.Errorf("%s; did you mean %s %s?", text, cmd.CommandPath(), similar[0]))
+	}
+	return usage(fmt.Errorf("%s; see %s --help", text, cmd.CommandPath()))
+}
 
 // commitID returns the commit that the linker or the Go tool recorded, or "unknown
 // commit".
