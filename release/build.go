@@ -22,7 +22,7 @@ func (b build) exe() string {
 	return "hermes-ls"
 }
 
-// ldflags sets what `hermes-ls version` prints.
+// ldflags sets the version and the commit that `hermes-ls version` prints.
 func (r *release) ldflags() string {
 	return fmt.Sprintf("-s -w -X main.linkedVersion=%s -X main.commit=%s", r.Version, r.commit)
 }
@@ -49,7 +49,7 @@ func (r *release) build(platforms []string) error {
 	return nil
 }
 
-// pages collects what is the same on each platform: texts, man pages, completions.
+// pages collects the files that are the same on each platform: texts, man pages, completions.
 func (r *release) pages() error {
 	dir := r.path("build/pages")
 	env := []string{fmt.Sprintf("SOURCE_DATE_EPOCH=%d", r.date.Unix())}
