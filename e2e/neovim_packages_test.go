@@ -12,7 +12,7 @@ import (
 // documentation tells people to write.
 func TestNeovimPackages(t *testing.T) {
 	t.Parallel()
-	for _, way := range []string{"packadd", "lazy", "rtp", "on"} {
+	for _, way := range []string{"packadd", "lazy", "start", "rtp", "on"} {
 		for _, version := range []string{"0.10", "0.12"} {
 			t.Run(way+" "+version, func(t *testing.T) {
 				t.Parallel()

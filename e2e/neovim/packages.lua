@@ -21,14 +21,26 @@ local ways = {
     vim.cmd.packadd("hermes")
     require("hermes").setup({})
   end,
-  -- lazy.nvim, `cmd = "Hermes"`: config with the folder of the repository.
+  -- lazy.nvim, `cmd = "Hermes"`: the folder, its plugin files, then setup with opts. The module is
+  -- the only one in lua/.
   lazy = function()
     local doc = table.concat(vim.fn.readfile(repository .. "/docs/neovim.md"), "\n")
     local spec = assert(loadstring("return " .. doc:match("```lua\n(.-)```")))()
     when_called(function()
       vim.opt.rtp:prepend(repository)
-      spec.config({ dir = repository, name = "hermes-ls" })
+      for _, file in ipairs(vim.fn.glob(repository .. "/plugin/**/*.lua", true, true)) do
+        vim.cmd.source(file)
+      end
+      local modules = vim.fn.readdir(repository .. "/lua")
+      assert(#modules == 1, "lazy.nvim finds the module by its folder lua/")
+      require(vim.fn.fnamemodify(modules[1], ":r")).setup(spec.opts)
     end)
+  end,
+  -- The repository as a native package.
+  start = function()
+    vim.opt.rtp:prepend(repository)
+    vim.cmd("runtime! plugin/**/*.vim plugin/**/*.lua")
+    require("hermes").setup({})
   end,
   -- vim-plug and packer, `rtp = "nvim"`: the folder in it, sourced at once.
   rtp = function()
