@@ -88,6 +88,9 @@ func commandMessage(c Cmd, files []*os.File, g *group) spec.Message {
 	for _, f := range files {
 		m.Files = append(m.Files, int(f.Fd()))
 	}
+	if c.Stdin != nil || c.PTY != nil {
+		m.Fields[0] += spec.WithInput
+	}
 	if c.Left != nil {
 		m.Fields[0] += spec.WithLeft
 		m.Files = append(m.Files, int(c.Left.Fd()))
@@ -332,7 +335,7 @@ func (o *holder) start(plan *confine.Plan) (err error) {
 	if err != nil {
 		return err
 	}
-	p := &Process{done: make(chan struct{}), asked: make(chan struct{})}
+	p := &Process{done: make(chan struct{})}
 	if err := p.hold(o.ctx, stdin, encoded); err != nil {
 		return err
 	}

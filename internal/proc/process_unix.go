@@ -43,9 +43,9 @@ type Process struct {
 	group      *group // of the kernel's, where one can be had
 
 	controlMu sync.Mutex
-	control   *os.File      // stops go in; nil once closed
-	deadline  time.Time     // when it must have ended; zero: no end was requested
-	asked     chan struct{} // closed when its end was requested
+	control   *os.File  // stops go in; nil once closed
+	deadline  time.Time // when it must have ended; zero: no end was requested
+	alarm     *alarm    // see escalateKill; nil until the child runs
 
 	done chan struct{} // closed when nothing is left; then exit and err are valid
 	exit Exit
@@ -63,7 +63,7 @@ func Start(ctx context.Context, c Cmd) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{done: make(chan struct{}), asked: make(chan struct{})}
+	p := &Process{done: make(chan struct{})}
 	if err := p.launch(ctx, c, s); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -163,7 +163,7 @@ func (p *Process) begin(ctx context.Context, c Cmd, pipes *pipes, encoded []byte
 	if p.pid, err = p.started(c); err != nil {
 		p.follow() // to the end
 	}
-	rest()
+	rest.stop()
 	if err != nil {
 		pipes.closeOurs()
 		if errors.Is(err, errStale) {
@@ -268,12 +268,14 @@ func (p *Process) run(ctx context.Context, grace time.Duration) {
 	stopping.Add(1)
 	release := context.AfterFunc(ctx, func() { defer stopping.Done(); p.Stop(grace) })
 
-	var insisting sync.WaitGroup
-	followed := make(chan struct{})
-	insisting.Go(func() { p.escalateKill(followed) })
+	p.controlMu.Lock()
+	p.alarm = newAlarm(wakeSilent, p.escalateKill)
+	if !p.deadline.IsZero() { // the end was asked for before
+		p.alarm.timer.Reset(spec.WakeEvery)
+	}
+	p.controlMu.Unlock()
 	told, left := p.follow()
-	close(followed)
-	insisting.Wait()
+	p.alarm.stop()
 
 	if !release() {
 		stopping.Wait()
@@ -392,10 +394,11 @@ func (p *Process) Stop(grace time.Duration) {
 	}
 }
 
-// expect notes that the end was asked for, and when it has to have come.
+// expect notes that the end was asked for, and when it has to have come. Its caller holds
+// controlMu.
 func (p *Process) expect(grace time.Duration) {
-	if p.deadline.IsZero() {
-		close(p.asked)
+	if p.alarm != nil {
+		p.alarm.timer.Reset(spec.WakeEvery)
 	}
 	if d := time.Now().Add(grace + spec.LastTries + supervisorTries); p.deadline.IsZero() || d.Before(p.deadline) {
 		p.deadline = d
@@ -408,83 +411,87 @@ const (
 )
 
 // escalateKill makes sure that the supervisor ends the child: a child that is not confined can
-// stop it, by a signal or by tracing it. escalateKill continues the supervisor again and again,
-// and kills all descendants after the deadline.
-func (p *Process) escalateKill(followed <-chan struct{}) {
-	if !p.awaitAsked(followed) {
-		return
-	}
-	wake := time.NewTicker(spec.WakeEvery)
-	defer wake.Stop()
-	for {
-		select {
-		case <-followed:
-			return
-		case <-wake.C:
-		}
+// stop it, by a signal or by tracing it. Once the end was asked for, escalateKill continues the
+// supervisor again and again, and kills all descendants after the deadline. A child whose
+// outputs have ended has nearly always ended too. If its supervisor does not say so, something may
+// have stopped it, and no request comes: it is continued now and then.
+func (p *Process) escalateKill(a *alarm) {
+	p.controlMu.Lock()
+	deadline := p.deadline
+	p.controlMu.Unlock()
+	if !deadline.IsZero() || p.isSilent() {
 		p.owner.wake()
-		p.controlMu.Lock()
-		late := time.Now().After(p.deadline)
-		p.controlMu.Unlock()
-		if late {
-			p.owner.kill()
-		}
+	}
+	if !deadline.IsZero() && time.Now().After(deadline) {
+		p.owner.kill()
+	}
+	p.controlMu.Lock()
+	defer p.controlMu.Unlock()
+	if p.deadline.IsZero() {
+		a.timer.Reset(wakeSilent)
+	} else {
+		a.timer.Reset(spec.WakeEvery)
 	}
 }
 
-// awaitAsked waits until the end is asked for; false: it came before that. A child whose
-// outputs have ended has nearly always ended too. When its supervisor does not say so,
-// something may have stopped it, and no request comes: it is continued now and then.
-func (p *Process) awaitAsked(followed <-chan struct{}) bool {
+// isSilent reports whether all outputs have ended.
+func (p *Process) isSilent() bool {
 	for _, o := range p.outputs {
 		select {
 		case <-o.done:
-		case <-followed:
+		default:
 			return false
-		case <-p.asked:
-			return true
 		}
 	}
-	wake := time.NewTicker(wakeSilent)
-	defer wake.Stop()
-	for {
-		select {
-		case <-wake.C:
-			p.owner.wake()
-		case <-followed:
-			return false
-		case <-p.asked:
-			return true
-		}
-	}
+	return true
 }
 
 // keepAwake is escalateKill for the time before the supervisor has said that the child
-// runs: a child that is quick may stop it before that. The caller ends it by rest.
-func (p *Process) keepAwake(ctx context.Context) (rest func()) {
-	started := make(chan struct{})
-	var awake sync.WaitGroup
-	awake.Go(func() {
-		wake := time.NewTicker(spec.WakeEvery)
-		defer wake.Stop()
-		late := time.Time{}
-		for {
-			select {
-			case <-started:
-				return
-			case <-wake.C:
-			}
-			p.owner.wake()
-			switch {
-			case ctx.Err() == nil:
-			case late.IsZero():
-				late = time.Now().Add(supervisorTries)
-			case time.Now().After(late):
-				p.owner.kill()
-			}
+// runs: a child that is quick may stop it before that. The caller stops it.
+func (p *Process) keepAwake(ctx context.Context) *alarm {
+	late := time.Time{}
+	return newAlarm(spec.WakeEvery, func(a *alarm) {
+		p.owner.wake()
+		switch {
+		case ctx.Err() == nil:
+		case late.IsZero():
+			late = time.Now().Add(supervisorTries)
+		case time.Now().After(late):
+			p.owner.kill()
+		}
+		a.timer.Reset(spec.WakeEvery)
+	})
+}
+
+// alarm calls a function after a time, which may set the timer again. Between the calls
+// there is no goroutine.
+type alarm struct {
+	timer *time.Timer
+
+	mu      sync.Mutex // held during a call
+	stopped bool
+}
+
+func newAlarm(first time.Duration, ring func(*alarm)) *alarm {
+	a := &alarm{}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.timer = time.AfterFunc(first, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if !a.stopped {
+			ring(a)
 		}
 	})
-	return func() { close(started); awake.Wait() }
+	return a
+}
+
+// stop ends the calls. It waits for one that runs.
+func (a *alarm) stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stopped = true
+	a.timer.Stop()
 }
 
 func (p *Process) closeControl() {

@@ -123,6 +123,7 @@ func SocketPair() (one, other int, err error) {
 const (
 	WithLeft  = "l"
 	WithGroup = "g"
+	WithInput = "i" // no descriptor: the server writes to the command's stdin once it runs
 )
 
 // UnchangedText is the text of a [Protected] message if everything was protected already.

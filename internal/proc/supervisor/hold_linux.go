@@ -2,6 +2,8 @@ package supervisor
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime"
@@ -336,43 +338,136 @@ func work(how string) {
 // command runs a command to its end. If it returns false, the worker must not start
 // another one.
 func (w *standby) command(m spec.Message) (again bool) {
-	unix.SetNonblock(m.Files[controlFile], true) //nolint:errcheck // so that closing it wakes who reads
-	control, status := os.NewFile(uintptr(m.Files[controlFile]), "control"), os.NewFile(uintptr(m.Files[statusFile]), "status")
-	defer status.Close()  //nolint:errcheck // nothing is buffered
-	defer control.Close() //nolint:errcheck // only read
-	s := supervisor{control: control, tell: teller(status)}
+	status := pipe(m.Files[statusFile])
+	defer unix.Close(int(status)) //nolint:errcheck // nothing is buffered
+	s := supervisor{tell: teller(status)}
 	stdio := m
 	stdio.Files = append(append([]int{}, m.Files[:controlFile]...), m.Files[furtherFile:]...)
-	pid, limits, err := w.start(s, stdio)
+	c, err := w.start(s, pipe(m.Files[controlFile]), stdio)
 	stdio.Close()
-	if err != nil {
+	defer unix.Close(m.Files[controlFile]) //nolint:errcheck // only read
+	switch {
+	case err != nil:
 		return false
+	case c.pid == 0:
+		again = true
+	case c.endsSoon():
+		// One message for all: the server wakes once.
+		settled := ""
+		if again = w.inherited.unchanged(); again {
+			settled = "Z\n"
+		}
+		code, signal := exitOf(*c.ended)
+		fmt.Fprintf(status, "P %d\nX %d %d\n%s", c.pid, code, signal, settled)
+		return again
+	default:
+		s.tell("P", c.pid)
+		again = c.follow(s)
 	}
-	if pid > 0 {
-		stops, over := make(chan time.Duration), make(chan struct{})
-		defer close(over)
-		var orphaned atomic.Bool
-		go watch(control, stops, &orphaned, over)
-		t := newTree(pid)
-		s.follow(t, stops, watchLimits(limits, t))
-		again = t.isGone(0)
-	}
-	if again = (again || pid == 0) && w.inherited.unchanged(); again {
+	if again = again && w.inherited.unchanged(); again {
 		s.tell("Z")
 	}
 	return again
 }
 
-// start starts a command's program. If that does not start, pid is 0. An error means that
-// the server is gone.
-func (w *standby) start(s supervisor, m spec.Message) (pid int, l spec.Limits, err error) {
-	what, err := spec.Read(s.control)
+// started is a command of a worker.
+type started struct {
+	pid     int // 0: it did not start
+	pidfd   int // -1: the kernel has none
+	control pipe
+	brief   bool                // it may end soon
+	ended   *syscall.WaitStatus // nil: it runs
+	limits  spec.Limits
+}
+
+// briefly is how long a worker waits for a command to end. A command that ends within it
+// costs no goroutines and one message. Its limits are those of each process until then.
+const briefly = 10 * time.Millisecond
+
+// endsSoon reports whether the command and everything below it ended within a moment, and the server
+// had nothing to say.
+func (c *started) endsSoon() bool {
+	if c.pidfd < 0 {
+		return false
+	}
+	defer unix.Close(c.pidfd) //nolint:errcheck // only a handle
+	if !c.brief {
+		return false
+	}
+	poll := []unix.PollFd{{Fd: int32(c.control), Events: unix.POLLIN}, {Fd: int32(c.pidfd), Events: unix.POLLIN}}
+	if n, err := unix.Poll(poll, int(briefly.Milliseconds())); err != nil || n != 1 || poll[0].Revents != 0 {
+		return false
+	}
+	for {
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG, nil)
+		switch {
+		case err == syscall.EINTR:
+		case err != nil: // no child is left
+			return true
+		case pid == 0: // it has left something
+			return false
+		case pid == c.pid:
+			c.ended = &ws
+		}
+	}
+}
+
+// follow runs a command that does not end soon to its end. It reports whether nothing is left of it.
+func (c *started) follow(s supervisor) bool {
+	unix.SetNonblock(int(c.control), true) //nolint:errcheck // so that closing it wakes who reads
+	fd, err := unix.FcntlInt(uintptr(c.control), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
-		return 0, l, err
+		fd = -1 // nothing can be read, which ends the command
+	}
+	control := os.NewFile(uintptr(fd), "control")
+	stops, over := make(chan time.Duration), make(chan struct{})
+	defer control.Close() //nolint:errcheck // only read
+	defer close(over)
+	var orphaned atomic.Bool
+	go watch(control, stops, &orphaned, over)
+	t := newTree(c.pid, c.ended)
+	s.follow(t, stops, watchLimits(c.limits, t))
+	return t.isGone(0)
+}
+
+// pipe is an end of a pipe that this process waits for by itself.
+type pipe int
+
+func (p pipe) Read(b []byte) (int, error) {
+	for {
+		n, err := unix.Read(int(p), b)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return 0, err
+		case n == 0 && len(b) > 0:
+			return 0, io.EOF
+		default:
+			return n, nil
+		}
+	}
+}
+
+func (p pipe) Write(b []byte) (int, error) {
+	for {
+		n, err := unix.Write(int(p), b)
+		if err != unix.EINTR {
+			return max(n, 0), err
+		}
+	}
+}
+
+// start starts a command's program. An error means that the server is gone.
+func (w *standby) start(s supervisor, control pipe, m spec.Message) (*started, error) {
+	c := &started{pidfd: -1, control: control}
+	what, err := spec.Read(control)
+	if err != nil {
+		return c, err
 	}
 	if w.mounts.lost() {
 		s.tell("R")
-		return 0, l, nil
+		return c, nil
 	}
 	files := []uintptr{uintptr(m.Files[0]), uintptr(m.Files[1]), uintptr(m.Files[2])}
 	attr, with, further := childAttr(), strings.Join(m.Fields, ""), m.Files[controlFile:]
@@ -385,17 +480,19 @@ func (w *standby) start(s supervisor, m spec.Message) (pid int, l spec.Limits, e
 	if strings.Contains(with, spec.WithGroup) && len(further) > 0 {
 		attr.UseCgroupFD, attr.CgroupFD = true, further[0]
 	}
-	pid, err = start(what, attr, files, w.where)
+	attr.PidFD = &c.pidfd
+	pid, err := start(what, attr, files, w.where)
 	if err != nil && attr.UseCgroupFD { // it may be made, but not entered
 		attr.UseCgroupFD = false
 		pid, err = start(what, attr, files, w.where)
 	}
 	if err != nil {
+		c.pidfd = -1
 		s.tell("E", errnoOf(err))
-		return 0, l, nil
+		return c, nil
 	}
-	s.tell("P", pid)
-	return pid, what.Limits, nil
+	c.pid, c.limits, c.brief = pid, what.Limits, !strings.Contains(with, spec.WithInput)
+	return c, nil
 }
 
 // inherited has the properties of a process that children inherit and that other processes of

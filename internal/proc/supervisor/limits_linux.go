@@ -47,8 +47,7 @@ func lower(l spec.Limits, where neighbors) (raise func(pid *int)) {
 		return func(*int) {}
 	}
 	// The exact count is kept by watchLimits; this is for the time between two looks.
-	own, _ := os.ReadDir("/proc/self/task")
-	limit := uint64(l.Processes + spec.Threads() + len(own) + spareThreads)
+	limit := uint64(l.Processes + spec.Threads() + ownThreads() + spareThreads)
 	if where == commands {
 		limit += besideProcesses
 	}
@@ -60,6 +59,15 @@ func lower(l spec.Limits, where neighbors) (raise func(pid *int)) {
 			unix.Prlimit(*pid, unix.RLIMIT_NPROC, &unix.Rlimit{Cur: limit, Max: limit}, nil) //nolint:errcheck // it may have ended
 		}
 	}
+}
+
+// ownThreads is the number of our threads: each is a folder in that folder.
+func ownThreads() int {
+	var st unix.Stat_t
+	if unix.Stat("/proc/self/task", &st) != nil {
+		return 0
+	}
+	return int(st.Nlink) - 2
 }
 
 // besideProcesses are left to other commands in the same namespace.

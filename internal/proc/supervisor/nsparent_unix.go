@@ -124,7 +124,7 @@ func (r *nsParent) stop(grace time.Duration) {
 
 // follow passes messages on until nothing is left.
 func (r *nsParent) follow(s supervisor, stops <-chan time.Duration) {
-	t := newTree(r.pid)
+	t := newTree(r.pid, nil)
 	said := make(chan struct{})
 	go func() { defer close(said); r.pass(s) }()
 	var late, again <-chan time.Time

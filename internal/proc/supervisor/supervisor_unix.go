@@ -129,7 +129,7 @@ func (s supervisor) run() {
 	s.tell("P", pid)
 	s.forked(stops)
 	go watch(s.control, stops, &orphaned, nil)
-	t := newTree(pid)
+	t := newTree(pid, nil)
 	s.follow(t, stops, watchLimits(what.Limits, t))
 }
 
@@ -184,13 +184,18 @@ func (s supervisor) follow(t *tree, stops <-chan time.Duration, over <-chan int)
 func (s supervisor) report(t *tree) {
 	select {
 	case ws := <-t.how:
-		if ws.Signaled() {
-			s.tell("X", 0, int(ws.Signal()))
-		} else {
-			s.tell("X", ws.ExitStatus(), 0)
-		}
+		code, signal := exitOf(ws)
+		s.tell("X", code, signal)
 	default:
 	}
+}
+
+// exitOf returns the exit code of a child, or the signal that ended it.
+func exitOf(ws syscall.WaitStatus) (code, signal int) {
+	if ws.Signaled() {
+		return 0, int(ws.Signal())
+	}
+	return ws.ExitStatus(), 0
 }
 
 // watch passes stops on until a detach message, the end of the pipe, or the end of over.

@@ -19,12 +19,16 @@ type tree struct {
 	gone   chan struct{}           // closed when nothing is left
 }
 
-func newTree(child int) *tree {
+// newTree returns the tree of a child. If the child was reaped, ended is how it ended.
+func newTree(child int, ended *syscall.WaitStatus) *tree {
 	t := &tree{
 		child:  child,
 		how:    make(chan syscall.WaitStatus, 1),
 		exited: make(chan struct{}),
 		gone:   make(chan struct{}),
+	}
+	if ended != nil {
+		t.hasEnded(*ended)
 	}
 	go t.reap()
 	return t
@@ -44,10 +48,15 @@ func (t *tree) reap() {
 			close(t.gone)
 			return
 		case pid == t.child:
-			t.how <- ws
-			close(t.exited)
+			t.hasEnded(ws)
 		}
 	}
+}
+
+// hasEnded notes how the child ended.
+func (t *tree) hasEnded(ws syscall.WaitStatus) {
+	t.how <- ws
+	close(t.exited)
 }
 
 // end stops everything, gently first, and returns how many could not be ended.
