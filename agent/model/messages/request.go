@@ -1,0 +1,475 @@
+package messages
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
+)
+
+const (
+	version          = "2023-06-01"
+	interleavedBeta  = "interleaved-thinking-2025-05-14"
+	defaultLimit     = 32000    // of a response in tokens, for models that allow it
+	maxImage         = 10 << 20 // bytes of base64 of an image
+	shortMark        = `,"cache_control":{"type":"ephemeral"}}`
+	longMark         = `,"cache_control":{"type":"ephemeral","ttl":"1h"}}`
+	emptyObject      = `{}`
+	withoutArguments = `{"type":"object","properties":{}}`
+)
+
+// Encode returns the request to a target. See [api.API].
+func (API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
+	body, err := encode(req, t)
+	if err != nil {
+		return nil, err
+	}
+	header := http.Header{"Content-Type": {"application/json"}, "Anthropic-Version": {version}}
+	if t.Key != "" {
+		header.Set("X-Api-Key", t.Key)
+	}
+	if thinkingOf(req, t).interleaved {
+		header.Set("Anthropic-Beta", interleavedBeta)
+	}
+	return &api.Request{Method: http.MethodPost, URL: t.URL("/v1", "/messages", true), Header: header, Body: body}, nil
+}
+
+// limit returns max_tokens, which each request must have.
+func limit(req *model.Request, t *api.Target) int {
+	most := defaultLimit
+	switch kind, version := familyOf(t.Model); {
+	case kind == plain && version < 35, t.Quirks&tinyLimit != 0:
+		most = 4096
+	case kind == plain, t.Quirks&smallLimit != 0:
+		most = 8192
+	}
+	if wanted := t.Limit(req); wanted > 0 {
+		if t.Quirks&(smallLimit|tinyLimit) == 0 {
+			return wanted
+		}
+		return min(wanted, most)
+	}
+	return most
+}
+
+type thinkingField struct {
+	Type    string `json:"type"`
+	Budget  int    `json:"budget_tokens,omitempty"`
+	Display string `json:"display,omitempty"`
+}
+
+type outputConfig struct {
+	Effort string `json:"effort"`
+}
+
+// encode returns the body of a request. The messages and the fields that change with them
+// are last, so that a request extends the previous one.
+func encode(req *model.Request, t *api.Target) (api.Pieces, error) {
+	how := thinkingOf(req, t)
+	b := api.Body{Extra: t.Extra}
+	b.Field("model", t.Model)
+	b.Field("max_tokens", limit(req, t))
+	b.Field("stream", true)
+	if how.form != "" {
+		field := thinkingField{Type: how.form, Budget: how.budget}
+		if how.display {
+			field.Display = "summarized"
+		}
+		b.Field("thinking", field)
+	}
+	if how.effort != "" {
+		b.Field("output_config", outputConfig{how.effort})
+	}
+	if t.ServiceTier != "" {
+		b.Field("service_tier", t.ServiceTier)
+	}
+	b.ExtraFields()
+	if len(req.Tools) > 0 {
+		tools, err := t.Encoded.Tools(req.Tools, func() ([]byte, error) { return encodeTools(req.Tools, eager(t)) })
+		if err != nil {
+			return nil, err
+		}
+		b.Raw("tools", tools)
+	}
+	start, err := b.Close()
+	if err != nil {
+		return nil, err
+	}
+	w := writer{pieces: start[:len(start)-1], buf: bytes.TrimSuffix(start[len(start)-1], []byte("}"))}
+	w.marks(t)
+	w.system(req.System)
+	w.messages(req, t)
+	if req.NoCalls && len(req.Tools) > 0 && t.Quirks&noChoice == 0 {
+		w.text(`,"tool_choice":{"type":"none"}`)
+	}
+	w.text("}")
+	w.flush()
+	return w.pieces, nil
+}
+
+// eager reports whether the model is asked to stream arguments while it writes them.
+func eager(t *api.Target) bool {
+	kind, version := familyOf(t.Model)
+	return kind != foreign && (version == 0 || version >= 40) && t.Quirks&noEager == 0
+}
+
+type tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"input_schema"`
+	Eager       bool            `json:"eager_input_streaming,omitempty"`
+}
+
+func encodeTools(offered []model.Tool, eager bool) ([]byte, error) {
+	tools := make([]tool, len(offered))
+	for i, t := range offered {
+		tools[i] = tool{t.Name, t.Description, schemaOf(t.Schema), eager}
+	}
+	encoded, err := api.Marshal(tools)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the tools: %w", err)
+	}
+	return encoded, nil
+}
+
+// schemaOf returns a schema that the API accepts: an object without alternatives at the
+// top. A schema that has them loses them, so the tool checks its arguments.
+func schemaOf(schema json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if len(schema) == 0 || json.Unmarshal(schema, &fields) != nil {
+		return json.RawMessage(withoutArguments)
+	}
+	before := len(fields)
+	for _, name := range []string{"oneOf", "anyOf", "allOf"} {
+		delete(fields, name)
+	}
+	if string(fields["type"]) == `"object"` && len(fields) == before {
+		return schema
+	}
+	fields["type"] = json.RawMessage(`"object"`)
+	changed, err := api.Marshal(fields)
+	if err != nil { // it was decoded from JSON
+		panic(err)
+	}
+	return changed
+}
+
+// writer writes the parts of a request that have cache marks. Long pieces are not copied.
+type writer struct {
+	pieces api.Pieces
+	buf    []byte
+	mark   string // for the next block that gets a mark; empty: none does
+	after  string // for the blocks after that
+}
+
+// marks decides how the blocks are marked.
+func (w *writer) marks(t *api.Target) {
+	if t.Cache.Off || t.Quirks&noMarks != 0 {
+		return
+	}
+	w.mark, w.after = shortMark, shortMark
+	if t.Cache.Long && t.Quirks&noLongMarks == 0 {
+		w.mark = longMark
+	}
+}
+
+func (w *writer) text(s string) { w.buf = append(w.buf, s...) }
+
+// blocks writes encoded blocks. They are not copied, unless they are short.
+func (w *writer) blocks(data []byte) {
+	if len(data) < 512 {
+		w.buf = append(w.buf, data...)
+		return
+	}
+	w.flush()
+	w.pieces = append(w.pieces, data)
+}
+
+// marked writes encoded blocks and marks the last one.
+func (w *writer) marked(data []byte) {
+	if w.mark == "" {
+		w.blocks(data)
+		return
+	}
+	w.blocks(data[:len(data)-1]) // without the brace that ends the last block
+	w.text(w.mark)
+	w.mark = w.after
+}
+
+func (w *writer) flush() {
+	if len(w.buf) > 0 {
+		w.pieces = append(w.pieces, w.buf)
+		w.buf = nil
+	}
+}
+
+func (w *writer) system(text string) {
+	if isBlank(text) {
+		return
+	}
+	w.text(`,"system":[`)
+	w.marked(appendText(nil, text))
+	w.text("]")
+}
+
+// group is the blocks of adjacent messages of one role, which the API wants as one message.
+type group struct {
+	assistant bool
+	results   [][]byte // go before all other blocks of the message
+	others    [][]byte
+}
+
+// messages writes the messages of a request. Two of them can be marked: the last one of the
+// user, and the one before the last response, which was the last of the previous request.
+func (w *writer) messages(req *model.Request, t *api.Target) {
+	groups := groupsOf(req, t)
+	last := len(groups) - 1
+	for last >= 0 && groups[last].assistant {
+		last--
+	}
+	w.text(`,"messages":[`)
+	for i := range groups {
+		g := &groups[i]
+		if i > 0 {
+			w.text(",")
+		}
+		if g.assistant {
+			w.text(`{"role":"assistant","content":[`)
+		} else {
+			w.text(`{"role":"user","content":[`)
+		}
+		all := append(g.results, g.others...)
+		for n, blocks := range all {
+			if n > 0 {
+				w.text(",")
+			}
+			if n+1 == len(all) && !g.assistant && i >= last-2 {
+				w.marked(blocks)
+			} else {
+				w.blocks(blocks)
+			}
+		}
+		w.text("]}")
+	}
+	w.text("]")
+}
+
+// groupsOf returns the encoded messages of a request, without those that are empty.
+func groupsOf(req *model.Request, t *api.Target) []group {
+	var groups []group
+	images := api.Images{Forms: t.Images}
+	for i := range req.Messages {
+		m := &req.Messages[i]
+		texts, form := images.Of(i, m)
+		assistant := m.Role == model.Assistant
+		var blocks []byte
+		switch {
+		case assistant && i+1 == len(req.Messages):
+			blocks = assistantBlocks(m, t, true)
+		case assistant:
+			variant := 0
+			if t.NoState {
+				variant = 1
+			}
+			blocks, _ = t.Encoded.Message(m, variant, func() ([]byte, error) { return assistantBlocks(m, t, false), nil })
+		default:
+			blocks, _ = t.Encoded.Message(m, form, func() ([]byte, error) { return userBlocks(m, texts), nil })
+		}
+		if len(blocks) == 0 {
+			continue
+		}
+		if len(groups) == 0 || groups[len(groups)-1].assistant != assistant {
+			groups = append(groups, group{assistant: assistant})
+		}
+		g := &groups[len(groups)-1]
+		if m.Role == model.ToolRole {
+			g.results = append(g.results, blocks)
+		} else {
+			g.others = append(g.others, blocks)
+		}
+	}
+	return groups
+}
+
+// assistantBlocks returns the blocks of a response, separated by commas. Reasoning without
+// state is left out, and so is thinking at the end, which the API rejects. If the message
+// is the last one of the request, its text must not end with spaces.
+func assistantBlocks(m *model.Message, t *api.Target, last bool) []byte {
+	parts := m.Parts
+	for len(parts) > 0 {
+		p := &parts[len(parts)-1]
+		state := t.State(p)
+		ends := p.Type == model.CallType || p.Type == model.TextType && !isBlank(p.Text) ||
+			p.Type == model.ReasoningType && len(state) > 0 && !isThinking(state)
+		if ends {
+			break
+		}
+		parts = parts[:len(parts)-1]
+	}
+	var dst []byte
+	for i := range parts {
+		p := &parts[i]
+		state := t.State(p)
+		text := p.Text
+		if last && i+1 == len(parts) {
+			text = strings.TrimRight(text, " \t\r\n")
+		}
+		switch {
+		case len(state) > 0:
+			dst = append(comma(dst), state...)
+		case p.Type == model.TextType && !isBlank(text):
+			dst = appendText(comma(dst), text)
+		case p.Type == model.CallType:
+			dst = appendCall(comma(dst), p.Call)
+		}
+	}
+	return dst
+}
+
+// isThinking reports whether a block is one of thinking.
+func isThinking(block []byte) bool {
+	var b struct {
+		Type string `json:"type"`
+	}
+	return json.Unmarshal(block, &b) == nil && (b.Type == "thinking" || b.Type == "redacted_thinking")
+}
+
+// userBlocks returns the blocks of a prompt or of tool results, separated by commas. texts
+// has, for each image, the text that replaces it, or "".
+func userBlocks(m *model.Message, texts []string) []byte {
+	var dst []byte
+	for i := 0; i < len(m.Parts); i++ {
+		p := &m.Parts[i]
+		switch p.Type {
+		case model.TextType:
+			if !isBlank(p.Text) {
+				dst = appendText(comma(dst), p.Text)
+			}
+		case model.ImageType:
+			dst = appendImage(comma(dst), p.Image, texts[0])
+			texts = texts[1:]
+		case model.FileType:
+			dst = appendFile(comma(dst), p.Image)
+		case model.ResultType:
+			dst = append(comma(dst), `{"type":"tool_result","tool_use_id":`...)
+			dst = appendQuoted(dst, callID(p.Call.ID))
+			var content []byte
+			if !isBlank(p.Text) {
+				content = appendText(nil, p.Text)
+			}
+			for ; i+1 < len(m.Parts); i++ { // its images and files
+				next := &m.Parts[i+1]
+				if next.Type == model.ImageType {
+					content = appendImage(comma(content), next.Image, texts[0])
+					texts = texts[1:]
+				} else if next.Type == model.FileType {
+					content = appendFile(comma(content), next.Image)
+				} else {
+					break
+				}
+			}
+			if len(content) > 0 {
+				dst = append(append(append(dst, `,"content":[`...), content...), ']')
+			}
+			dst = append(dst, '}')
+		}
+	}
+	return dst
+}
+
+// comma appends a comma, unless dst is empty.
+func comma(dst []byte) []byte {
+	if len(dst) > 0 {
+		return append(dst, ',')
+	}
+	return dst
+}
+
+func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
+
+func appendText(dst []byte, text string) []byte {
+	return append(appendQuoted(append(dst, `{"type":"text","text":`...), text), '}')
+}
+
+func appendCall(dst []byte, c model.Call) []byte {
+	dst = appendQuoted(append(dst, `{"type":"tool_use","id":`...), callID(c.ID))
+	dst = appendQuoted(append(dst, `,"name":`...), c.Name)
+	return append(append(append(dst, `,"input":`...), input(c.Args)...), '}')
+}
+
+// input returns the arguments of a call as an object. Arguments that are none are wrapped.
+func input(args string) string {
+	args = strings.TrimSpace(args)
+	switch {
+	case args == "":
+		return emptyObject
+	case isObject(args):
+		return args
+	default:
+		return string(append(appendQuoted([]byte(`{"invalid_json":`), args), '}'))
+	}
+}
+
+func isObject(text string) bool { return strings.HasPrefix(text, "{") && json.Valid([]byte(text)) }
+
+// callID returns the id of a call. The API does not accept all characters that ids of other
+// vendors have.
+func callID(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, id)
+}
+
+// appendImage appends an image, or the text that replaces it.
+func appendImage(dst []byte, i model.Image, text string) []byte {
+	switch i.MIMEType {
+	case "image/jpeg", "image/png", "image/gif", "image/webp":
+		if text == "" && len(i.Data) > maxImage {
+			text = fmt.Sprintf("[picture %s: too large for this model]", i.Name)
+		}
+	default:
+		if text == "" {
+			text = fmt.Sprintf("[picture %s: this model does not read %s]", i.Name, i.MIMEType)
+		}
+	}
+	if text != "" {
+		return appendText(dst, text)
+	}
+	return append(appendSource(append(dst, `{"type":"image","source":`...), "base64", i.MIMEType, i.Data), '}')
+}
+
+// appendFile appends a document. The API reads PDF and plain text.
+func appendFile(dst []byte, f model.Image) []byte {
+	kind, _, _ := strings.Cut(f.MIMEType, ";")
+	start := `{"type":"document","source":`
+	switch {
+	case kind == "application/pdf":
+		dst = appendSource(append(dst, start...), "base64", kind, f.Data)
+	case strings.HasPrefix(kind, "text/"):
+		text, err := base64.StdEncoding.DecodeString(f.Data)
+		if err != nil || isBlank(string(text)) {
+			return appendText(dst, fmt.Sprintf("[file %s: empty]", f.Name))
+		}
+		dst = appendSource(append(dst, start...), "text", "text/plain", string(text))
+	default:
+		return appendText(dst, fmt.Sprintf("[file %s: this model does not read %s]", f.Name, f.MIMEType))
+	}
+	if f.Name != "" {
+		dst = appendQuoted(append(dst, `,"title":`...), f.Name)
+	}
+	return append(dst, '}')
+}
+
+func appendSource(dst []byte, kind, mediaType, data string) []byte {
+	dst = appendQuoted(append(dst, `{"type":`...), kind)
+	dst = appendQuoted(append(dst, `,"media_type":`...), mediaType)
+	return append(appendQuoted(append(dst, `,"data":`...), data), '}')
+}

@@ -1,0 +1,340 @@
+package messages
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
+)
+
+// event is one event of a response, with the fields of all types of events that matter.
+type event struct {
+	Type    string          `json:"type"`
+	Index   int             `json:"index"`
+	Block   json.RawMessage `json:"content_block"`
+	Delta   delta           `json:"delta"`
+	Message message         `json:"message"`
+	Usage   usage           `json:"usage"`
+
+	// Of a response that is not streamed, whose event is the message itself.
+	message
+}
+
+type message struct {
+	Model       string            `json:"model"`
+	Content     []json.RawMessage `json:"content"`
+	StopReason  string            `json:"stop_reason"`
+	StopDetails stopDetails       `json:"stop_details"`
+	Usage       usage             `json:"usage"`
+}
+
+type delta struct {
+	Type        string      `json:"type"`
+	Text        string      `json:"text"`
+	Thinking    string      `json:"thinking"`
+	Signature   string      `json:"signature"`
+	JSON        string      `json:"partial_json"`
+	StopReason  string      `json:"stop_reason"`
+	StopDetails stopDetails `json:"stop_details"`
+}
+
+// stopDetails explains a refusal.
+type stopDetails struct {
+	Explanation string `json:"explanation"`
+}
+
+// usage has the counts of a request. The counts of later events include those of earlier
+// ones.
+type usage struct {
+	Input         int `json:"input_tokens"` // without the cached ones
+	CacheRead     int `json:"cache_read_input_tokens"`
+	CacheCreation int `json:"cache_creation_input_tokens"`
+	Output        int `json:"output_tokens"`
+	OutputDetails struct {
+		Thinking int `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+const mostTokens = 1 << 40 // sums of larger counts could overflow
+
+// add takes the counts of a later event.
+func (u *usage) add(v *usage) {
+	for _, c := range [...]struct{ old, new *int }{
+		{&u.Input, &v.Input}, {&u.CacheRead, &v.CacheRead}, {&u.CacheCreation, &v.CacheCreation},
+		{&u.Output, &v.Output}, {&u.OutputDetails.Thinking, &v.OutputDetails.Thinking},
+	} {
+		*c.old = min(max(*c.old, *c.new), mostTokens)
+	}
+}
+
+func (u *usage) tokens() *model.Usage {
+	return &model.Usage{
+		Input:       u.Input + u.CacheRead + u.CacheCreation,
+		Output:      u.Output,
+		Reasoning:   u.OutputDetails.Thinking,
+		CachedRead:  u.CacheRead,
+		CachedWrite: u.CacheCreation,
+	}
+}
+
+// block is a part of a response that has begun.
+type block struct {
+	kind      string
+	fields    map[string]json.RawMessage // of its first event
+	thinking  strings.Builder
+	signature strings.Builder
+	json      strings.Builder // arguments
+	offered   bool            // it calls a tool of the request
+}
+
+// decoder converts the events of a response to deltas.
+type decoder struct {
+	req    *model.Request
+	target *api.Target
+	yield  func(model.Delta) bool
+	broken bool // the caller has stopped reading
+
+	blocks  map[int]*block // that have begun and not ended
+	newest  int            // the index of the newest one
+	usage   usage
+	model   string
+	stop    string // stop_reason
+	refusal string
+	events  bool // an event was received
+	known   bool // one of a response was received
+	calls   bool
+}
+
+// Decoder returns the decoder of one response. See [api.API].
+func (API) Decoder(req *model.Request, t *api.Target, emit func(model.Delta) bool) api.Decoder {
+	return &decoder{req: req, target: t, yield: emit, blocks: map[int]*block{}, model: t.Model}
+}
+
+func (d *decoder) emit(delta model.Delta) {
+	if !d.broken {
+		d.broken = !d.yield(delta)
+	}
+}
+
+// unmarshal decodes JSON. Fields of an unexpected type are skipped.
+func unmarshal(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	var other *json.UnmarshalTypeError
+	if errors.As(err, &other) {
+		return nil
+	}
+	return err
+}
+
+// Event takes the next event. See [api.Decoder].
+func (d *decoder) Event(_ string, data []byte) error {
+	var e event
+	if err := unmarshal(data, &e); err != nil {
+		return fmt.Errorf("%w in %.200q", err, data)
+	}
+	d.events = true
+	switch e.Type {
+	case "message_start":
+		d.start(&e.Message)
+	case "content_block_start":
+		d.begin(e.Index, e.Block)
+	case "content_block_delta":
+		return d.piece(e.Index, &e.Delta)
+	case "content_block_stop":
+		d.complete(e.Index)
+	case "message_delta":
+		d.usage.add(&e.Usage)
+		d.stopped(e.Delta.StopReason, e.Delta.StopDetails)
+	case "message":
+		e.message.Usage = e.Usage
+		d.whole(&e.message)
+	case "error":
+		return API{}.Classify(0, nil, data)
+	}
+	return nil
+}
+
+// start takes the start of a response.
+func (d *decoder) start(m *message) {
+	d.known = true
+	if m.Model != "" {
+		d.model = m.Model
+	}
+	d.usage.add(&m.Usage)
+	d.stopped(m.StopReason, m.StopDetails)
+}
+
+// whole takes a response that is not streamed.
+func (d *decoder) whole(m *message) {
+	d.start(m)
+	for i, content := range m.Content {
+		d.begin(i, content)
+		d.complete(i)
+	}
+}
+
+func (d *decoder) stopped(reason string, details stopDetails) {
+	if reason != "" {
+		d.stop = reason
+	}
+	if details.Explanation != "" {
+		d.refusal = details.Explanation
+	}
+}
+
+// begin takes the first event of a block.
+func (d *decoder) begin(index int, raw json.RawMessage) {
+	d.known = true
+	b := &block{}
+	if unmarshal(raw, &b.fields) != nil || b.fields == nil {
+		return // a form that is not known
+	}
+	b.kind = api.Text(b.fields["type"])
+	d.blocks[index], d.newest = b, index
+	switch b.kind {
+	case "text":
+		d.emit(model.Delta{Begin: model.TextType, Text: api.Text(b.fields["text"])})
+	case "thinking":
+		b.thinking.WriteString(api.Text(b.fields["thinking"]))
+		b.signature.WriteString(api.Text(b.fields["signature"]))
+		d.emit(model.Delta{Begin: model.ReasoningType, Reasoning: b.thinking.String()})
+	case "tool_use":
+		d.calls = true
+		name := api.Text(b.fields["name"])
+		b.offered = slices.ContainsFunc(d.req.Tools, func(t model.Tool) bool { return t.Name == name })
+		d.emit(model.Delta{Call: &model.CallDelta{Index: index, ID: api.Text(b.fields["id"]), Name: name}})
+	default:
+		d.emit(model.Delta{Begin: model.ReasoningType})
+	}
+}
+
+// piece takes a piece of a block. Pieces of a block that has not begun are skipped.
+func (d *decoder) piece(index int, p *delta) error {
+	b := d.blocks[index]
+	if b == nil {
+		return nil
+	}
+	switch {
+	case p.Type == "text_delta" && b.kind == "text":
+		if p.Text != "" {
+			d.emit(model.Delta{Text: p.Text})
+		}
+	case p.Type == "thinking_delta" && b.kind == "thinking":
+		b.thinking.WriteString(p.Thinking)
+		if p.Thinking != "" {
+			d.emit(model.Delta{Reasoning: p.Thinking})
+		}
+	case p.Type == "signature_delta" && b.kind == "thinking":
+		b.signature.WriteString(p.Signature)
+	case p.Type == "input_json_delta":
+		b.json.WriteString(p.JSON)
+		if p.JSON != "" && b.kind == "tool_use" {
+			d.emit(model.Delta{Call: &model.CallDelta{Index: index, Args: p.JSON}})
+		}
+	}
+	if b.signature.Len() > model.MaxReasoning || b.json.Len() > model.MaxArgs {
+		return &model.Error{Kind: model.ErrEndless, Message: "a block of the reply is too long"}
+	}
+	return nil
+}
+
+// complete takes the end of a block. It emits the block's state.
+func (d *decoder) complete(index int) {
+	b := d.blocks[index]
+	if b == nil {
+		return
+	}
+	delete(d.blocks, index)
+	switch b.kind {
+	case "text":
+	case "tool_use":
+		d.completeCall(index, b)
+	case "thinking":
+		if _, had := b.fields["signature"]; had || b.signature.Len() > 0 {
+			b.fields["signature"] = appendQuoted(nil, b.signature.String())
+		}
+		b.fields["thinking"] = appendQuoted(nil, b.thinking.String())
+		d.keep(index, b)
+	default:
+		if b.json.Len() > 0 {
+			b.fields["input"] = json.RawMessage(input(b.json.String()))
+		}
+		d.keep(index, b)
+	}
+}
+
+// completeCall completes the arguments of a call. Some servers send them in the first event
+// only. A call of a tool that is not offered keeps its block, because the agent may run it
+// under another name. So does a block with fields that are not known.
+func (d *decoder) completeCall(index int, b *block) {
+	args := b.json.String()
+	end := model.CallDelta{Index: index}
+	if args == "" {
+		args = input(string(b.fields["input"]))
+		end.Args = args
+	}
+	last := model.Delta{Call: &end}
+	if (!b.offered || len(b.fields) > 4) && isObject(args) {
+		b.fields["input"] = json.RawMessage(args)
+		last.State = d.target.NewState(b.encode())
+	}
+	if end.Args != "" || last.State != nil {
+		d.emit(last)
+	}
+}
+
+// keep emits a block as the state of its part. If another part has begun since, the place
+// of the block is lost, and the block with it.
+func (d *decoder) keep(index int, b *block) {
+	if index == d.newest {
+		d.emit(model.Delta{State: d.target.NewState(b.encode())})
+	}
+}
+
+// encode returns a block as JSON: its type, then the other fields by name.
+func (b *block) encode() []byte {
+	dst := appendQuoted([]byte(`{"type":`), b.kind)
+	for _, name := range slices.Sorted(maps.Keys(b.fields)) {
+		if name != "type" {
+			dst = append(append(appendQuoted(append(dst, ','), name), ':'), b.fields[name]...)
+		}
+	}
+	return append(dst, '}')
+}
+
+// Finished reports whether the stop reason is known.
+func (d *decoder) Finished() bool { return d.stop != "" }
+
+// End emits the last delta. See [api.Decoder].
+func (d *decoder) End(bool) error {
+	last := model.Delta{Usage: d.usage.tokens(), Model: d.model}
+	switch d.stop {
+	case "":
+		if d.events && !d.known {
+			return &model.Error{Kind: model.ErrGarbage, Message: "the stream held no reply"}
+		}
+		return &model.Error{Kind: model.ErrCut, Message: "the stream ended without a stop reason"}
+	case "tool_use":
+		last.Finish = model.FinishCalls
+	case "max_tokens":
+		last.Finish = model.FinishLength
+	case "refusal":
+		last.Finish, last.Refusal = model.FinishRefusal, d.refusal
+	case "pause_turn":
+		last.Finish = model.FinishPause
+	case "model_context_window_exceeded":
+		return &model.Error{Kind: model.ErrOverflow, Message: "the reply filled the context window"}
+	default: // end_turn, stop_sequence
+		last.Finish = model.FinishStop
+		if d.calls {
+			last.Finish = model.FinishCalls
+		}
+	}
+	d.emit(last)
+	return nil
+}
