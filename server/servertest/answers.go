@@ -45,6 +45,8 @@ func (e *Editor) answer(f Frame, before func(uri.URI)) (any, *RPCError) {
 		return e.applyEdit(f.Params, before)
 	case "window/showMessageRequest":
 		return e.question(f.Params)
+	case acp.MethodRequestPermission:
+		return e.permission(f.Params)
 	case "window/showDocument":
 		return e.showDocument(f.Params)
 	case "window/workDoneProgress/create":
@@ -157,6 +159,32 @@ func (e *Editor) question(params json.RawMessage) (any, *RPCError) {
 		return nil, nil
 	}
 	return map[string]any{"title": word}, nil
+}
+
+// permission answers an approval request of the Agent Client Protocol as question does.
+func (e *Editor) permission(params json.RawMessage) (any, *RPCError) {
+	var p acp.RequestPermissionRequest
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, &RPCError{Code: -32602, Message: err.Error()}
+	}
+	q := Question{Message: p.ToolCall.Title}
+	for _, o := range p.Options {
+		q.Actions = append(q.Actions, o.Name)
+	}
+	e.mu.Lock()
+	e.asked = append(e.asked, q)
+	choose := e.choose
+	e.mu.Unlock()
+	outcome := acp.PermissionOutcome{Outcome: acp.OutcomeCancelled}
+	if choose != nil {
+		word := choose(q)
+		for _, o := range p.Options {
+			if word != "" && (o.OptionID == word || strings.HasPrefix(o.Name, word)) {
+				outcome = acp.PermissionOutcome{Outcome: acp.OutcomeSelected, OptionID: o.OptionID}
+			}
+		}
+	}
+	return acp.RequestPermissionResponse{Outcome: outcome}, nil
 }
 
 // showDocument opens what it shows.
