@@ -13,6 +13,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/client"
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 )
 
@@ -40,8 +41,8 @@ func TestRejectedPictureStaysText(t *testing.T) {
 		}
 	}))
 	defer endpoint.Close()
-	connect := func() *openai.Model {
-		m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{Provider: "custom", BaseURL: endpoint.URL + "/v1", Model: "m"}}})
+	connect := func() *client.Model {
+		m := client.New(client.Config{Endpoints: []client.Endpoint{{API: openai.API{}, Provider: "custom", BaseURL: endpoint.URL + "/v1", Model: "m"}}})
 		t.Cleanup(m.Close)
 		return m
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/client"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 	"github.com/hermes-ls/hermes-ls/agent/store"
@@ -42,9 +43,9 @@ func TestVersion7Requests(t *testing.T) {
 	}
 	sent := map[string][]byte{}
 	for _, head := range sessions {
-		for _, to := range []openai.Endpoint{
-			{Provider: "custom", BaseURL: "http://127.0.0.1:41209/v1", Model: cmp.Or(head.Preferred, head.Model)}, // as with the old version
-			{Provider: "openai", Model: "gpt-5", Keys: []string{"key"}},
+		for _, to := range []client.Endpoint{
+			{API: openai.API{}, Provider: "custom", BaseURL: "http://127.0.0.1:41209/v1", Model: cmp.Or(head.Preferred, head.Model)}, // as with the old version
+			{API: openai.API{}, Provider: "openai", Model: "gpt-5", Keys: []string{"key"}},
 		} {
 			for n, body := range requestsOf(t, st, head.ID, to) {
 				sent[head.ID+" "+to.Model+" "+string(rune('0'+n))] = body
@@ -97,7 +98,7 @@ func unzip(t *testing.T, path string) []byte {
 
 // requestsOf forks the session and sends two prompts in the fork, because the session must
 // stay as it is.
-func requestsOf(t *testing.T, st *store.Store, id string, to openai.Endpoint) [][]byte {
+func requestsOf(t *testing.T, st *store.Store, id string, to client.Endpoint) [][]byte {
 	t.Helper()
 	head, err := agent.Fork(t.Context(), st, id, "")
 	if err != nil {
@@ -105,7 +106,7 @@ func requestsOf(t *testing.T, st *store.Store, id string, to openai.Endpoint) []
 	}
 	wire := &requestLog{}
 	to.Transport = wire
-	s, err := agent.Load(t.Context(), agent.Config{Head: head, Store: st, Model: only{openai.New(openai.Config{Endpoints: []openai.Endpoint{to}})}})
+	s, err := agent.Load(t.Context(), agent.Config{Head: head, Store: st, Model: only{client.New(client.Config{Endpoints: []client.Endpoint{to}})}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/client"
 	"github.com/hermes-ls/hermes-ls/agent/model/embedded"
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 	"github.com/hermes-ls/hermes-ls/agent/store"
@@ -18,6 +19,7 @@ import (
 // models has one model, with its connections and its key pool, for all sessions with the
 // same configuration.
 type models struct {
+	keys client.Keys
 	mu   sync.Mutex
 	made map[string]sizedModel
 }
@@ -38,22 +40,22 @@ func (m *models) get(s *Service, endpoints []config.Endpoint) sizedModel {
 	if made := m.made[key]; made != nil {
 		return made
 	}
-	c := openai.Config{Log: s.Log, Rejections: s.rejections()}
+	c := client.Config{Log: s.Log, Rejections: s.rejections(), Keys: &m.keys}
 	for _, e := range endpoints {
-		c.Endpoints = append(c.Endpoints, openai.Endpoint{
-			Provider: e.Provider, BaseURL: e.BaseURL, Model: e.Model, Keys: e.Keys, Window: e.Window, TextCalls: e.TextCalls,
+		c.Endpoints = append(c.Endpoints, client.Endpoint{
+			API: openai.API{}, Provider: e.Provider, BaseURL: e.BaseURL, Model: e.Model, Keys: e.Keys, Window: e.Window, TextCalls: e.TextCalls,
 		})
 	}
 	if m.made == nil {
 		m.made = map[string]sizedModel{}
 	}
-	m.made[key] = openai.New(c)
+	m.made[key] = client.New(c)
 	return m.made[key]
 }
 
 // rejections returns functions that load and save rejections in the store.
-func (s *Service) rejections() openai.Rejections {
-	return openai.Rejections{
+func (s *Service) rejections() client.Rejections {
+	return client.Rejections{
 		Known: func(ctx context.Context, endpoint, id string) bool {
 			st := s.opened()
 			if st == nil { // there is no prompt yet

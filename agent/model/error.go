@@ -2,12 +2,19 @@ package model
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 )
 
 // Error says what failed and where, and describes the next step.
 func (e *Error) Error() string {
+	if e.Shown > 0 {
+		return e.cutOff()
+	}
+	if len(e.Others) > 0 {
+		return e.all()
+	}
 	var b strings.Builder
 	b.WriteString(e.what())
 	if e.Message != "" {
@@ -22,6 +29,36 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause, if any.
 func (e *Error) Unwrap() error { return e.Err }
+
+// cutOff describes a failure after text was shown.
+func (e *Error) cutOff() string {
+	why := strings.TrimRight(e.Message, ". \n")
+	if why == "" || e.Kind != ErrStalled && e.Kind != ErrCut {
+		why = strings.TrimSuffix(e.what()+": "+why, ": ")
+	}
+	return fmt.Sprintf("%s: the reply was cut off after %d characters (%s). The text is kept; send the prompt again to go on.", e.Model, e.Shown, why)
+}
+
+// all names each model with its reason, and the next step for the first one.
+func (e *Error) all() string {
+	reasons := make([]string, 0, 1+len(e.Others))
+	for _, f := range append([]*Error{e}, e.Others...) {
+		reason := f.what()
+		if f.Message != "" {
+			reason += ": " + strings.TrimRight(f.Message, ". \n")
+		}
+		reasons = append(reasons, f.id()+": "+reason)
+	}
+	return "all models failed. " + strings.Join(reasons, "; ") + "." + strings.TrimRight(" "+e.advice(), " ")
+}
+
+// id returns PROVIDER/MODEL.
+func (e *Error) id() string {
+	if e.Provider == "" {
+		return e.Model
+	}
+	return e.Provider + "/" + e.Model
+}
 
 // what describes the failure and its endpoint: "https://…/v1 refused the key for gpt-5
 // (401)".
@@ -43,12 +80,18 @@ func (e *Error) what() string {
 		if e.Endpoint == "" && e.Message != "" { // the missing part may not be a key
 			return "no model can be asked"
 		}
+		if e.Provider != "" {
+			return fmt.Sprintf("no key for %s at %s: set providers.%[1]s.api_key or key_env", e.Provider, host(where))
+		}
 		return "no API key is configured for " + where
 	case ErrAuth:
 		return where + " refused the key" + model + status
 	case ErrCredit:
 		return where + " says that the account is out of credit" + status
 	case ErrBusy:
+		if e.EveryKey {
+			return fmt.Sprintf("every key of %s is rate limited%s; the first is free in %s", e.Provider, status, count(e.FirstFree))
+		}
 		return where + " is busy" + status
 	case ErrDown:
 		return where + " cannot be reached"
@@ -90,10 +133,13 @@ func (e *Error) advice() string {
 		return "Set model.api_key in config.yaml or the provider's environment variable (OPENAI_API_KEY, OPENROUTER_API_KEY), " +
 			"choose a local provider (ollama, lmstudio), or set model.provider to embedded to try it without a model."
 	case ErrAuth:
-		return "Check model.api_key in config.yaml, or the provider's environment variable."
+		return "It is not used again until it changes: check model.api_key in config.yaml, or the provider's environment variable."
 	case ErrCredit:
 		return "Top up the account, or configure another key or a model.fallback."
 	case ErrBusy:
+		if e.EveryKey {
+			return "Try again then, or configure a model.fallback."
+		}
 		if e.RetryAfter > 0 {
 			return "Try again in " + Wait(e.RetryAfter) + ", or configure a model.fallback."
 		}
@@ -122,6 +168,26 @@ func (e *Error) advice() string {
 	default:
 		return ""
 	}
+}
+
+// host returns the host of an address.
+func host(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return address
+}
+
+// count returns a duration as text with whole words: "38 seconds".
+func count(d time.Duration) string {
+	n, unit := max(int((d+time.Second-1)/time.Second), 1), "second"
+	if n >= 120 {
+		n, unit = (n+59)/60, "minute"
+	}
+	if n != 1 {
+		unit += "s"
+	}
+	return fmt.Sprintf("%d %s", n, unit)
 }
 
 // Wait returns a duration as text: "2 s", "5 min", "2 h 10 min".

@@ -104,6 +104,9 @@ func (r *Reply) complete(call int, state *State) {
 // calls have their final ids and arguments once Finish is set. If there are more than
 // MaxCalls calls, Add returns an [*Error].
 func (r *Reply) Add(d Delta) error {
+	if d.Restart {
+		*r = Reply{CallsBefore: r.CallsBefore}
+	}
 	r.begin(d)
 	if d.Text != "" {
 		r.text.WriteString(d.Text)

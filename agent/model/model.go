@@ -14,7 +14,7 @@ type Model interface {
 	// Stream sends req and yields the deltas of the response, in order. An error is the last
 	// element of the sequence. If there is no error, exactly one Delta has a Finish. If the
 	// caller stops reading, or ctx is canceled, the request ends. Stream retries a request
-	// only before the first Delta.
+	// only before the first text.
 	Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error]
 }
 
@@ -29,6 +29,10 @@ type Request struct {
 	MaxTokens int    // 0: the endpoint's own limit
 	Effort    string // "": the endpoint's own; none, minimal, low, medium, high, xhigh, max
 	SessionID string // for providers that route by cache key; may be empty
+	// Turn is the turn of the session that the request belongs to. A fallback answers until it
+	// ends. Empty: the request is no part of a turn.
+	Turn       string
+	Background bool // of a subagent: requests of turns of the user go first
 }
 
 // Tool is an offered tool: its name, its description, and the JSON schema of its
@@ -101,6 +105,11 @@ type Delta struct {
 	Usage  *Usage
 	Finish Finish // only set on the last delta
 	Model  string // on the last delta: the model that answered, which may be a fallback
+	// Answered is PROVIDER/MODEL as configured, on the last delta.
+	Answered string
+	// Restart means that the request is tried again: the reasoning and calls that came before
+	// are not part of the response. No text came before.
+	Restart bool
 	// Refusal is the provider's explanation of a [FinishRefusal], on the last delta.
 	Refusal string
 	// Dropped is the origin of state that its endpoint refused. All state of this origin that
@@ -145,15 +154,25 @@ type Usage struct {
 	Cost        float64 `json:"cost,omitempty"` // US dollars, if it is known
 }
 
+// Plus returns the sum of two counts.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{u.Input + v.Input, u.Output + v.Output, u.Reasoning + v.Reasoning, u.CachedRead + v.CachedRead, u.CachedWrite + v.CachedWrite, u.Cost + v.Cost}
+}
+
 // Error is a failure of the endpoint. Its text describes the next step for the user.
 type Error struct {
 	Kind       ErrorKind
 	Endpoint   string // base URL, without credentials
+	Provider   string
 	Model      string
 	Status     int           // HTTP status; 0: none
 	Message    string        // the endpoint's message, redacted
 	RetryAfter time.Duration // the wait that the endpoint asked for; 0: none
 	Final      bool          // the endpoint asked not to try again
+	EveryKey   bool          // all keys of a pool are limited
+	FirstFree  time.Duration // if EveryKey is set: until one of the keys may be used
+	Shown      int           // characters of text that came before the failure
+	Others     []*Error      // of fallbacks, which failed, too
 	Err        error         // the cause, if any
 }
 

@@ -4,6 +4,8 @@
 package api
 
 import (
+	"context"
+	"iter"
 	"net/http"
 	"net/url"
 	"slices"
@@ -83,6 +85,9 @@ type Target struct {
 
 	// Images has the form of the images of a message, by index in Request.Messages.
 	Images map[int]model.PictureForm
+	// TextCalls is model.text_calls: whether calls that a model writes as text run. Only chat
+	// has such calls.
+	TextCalls string
 	// NoState leaves the state of all messages out, because the endpoint has refused it.
 	NoState bool
 	// Quirks are what was learned about the endpoint and model. Each API has its own bits.
@@ -159,4 +164,30 @@ func (t *Target) Effort(req *model.Request) string {
 		}
 	}
 	return ""
+}
+
+// Library is an [API] whose requests are sent by a library.
+type Library interface {
+	API
+	// Open sends the encoded request with do and returns its events. do replaces header and
+	// body of the library's request. The body of its response has a line "data: {…}" for each
+	// event, and no empty lines.
+	Open(ctx context.Context, t *Target, do Doer) (Source, error)
+}
+
+// Doer sends an HTTP request.
+type Doer interface {
+	Do(*http.Request) (*http.Response, error)
+}
+
+// Source returns the events of a response.
+type Source interface {
+	Next() (name string, data []byte, err error)
+	Close() error
+}
+
+// Filter is an [API] that changes the deltas of its decoder.
+type Filter interface {
+	API
+	Filter(req *model.Request, t *Target, in iter.Seq2[model.Delta, error]) iter.Seq2[model.Delta, error]
 }

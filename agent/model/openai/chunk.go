@@ -3,7 +3,6 @@ package openai
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -92,9 +91,8 @@ func tokens(counts ...int) int { return min(max(slices.Max(counts), 0), mostToke
 
 // decoder converts chunks to deltas.
 type decoder struct {
-	endpoint *endpoint
-	yield    func(model.Delta, error) bool
-	broken   bool
+	target   *api.Target
+	emit     func(model.Delta) bool
 	template template
 
 	known   bool // a chunk with a choice was received
@@ -105,9 +103,9 @@ type decoder struct {
 	model   string
 }
 
-// chunk decodes one event and emits its delta. If the event is an error or not valid, it
+// Event decodes one event and emits its delta. If the event is an error or not valid, it
 // returns an error.
-func (d *decoder) chunk(raw []byte) error {
+func (d *decoder) Event(_ string, raw []byte) error {
 	if delta, ok := d.template.match(raw); ok {
 		d.template.misses = 0
 		d.emit(delta)
@@ -115,10 +113,10 @@ func (d *decoder) chunk(raw []byte) error {
 	}
 	var c chunk
 	if err := unmarshal(raw, &c); err != nil {
-		return d.endpoint.fail(model.ErrGarbage, 0, fmt.Sprintf("%v in %.200q", err, raw), nil)
+		return err
 	}
 	if len(c.Error) > 0 && string(c.Error) != "null" {
-		return d.endpoint.refused(0, nil, raw)
+		return api.Classify(0, nil, raw)
 	}
 	if c.Model != "" {
 		d.model = c.Model
@@ -133,7 +131,7 @@ func (d *decoder) chunk(raw []byte) error {
 	}
 	for i := range c.Choices {
 		if ch := &c.Choices[i]; ch.Index == 0 {
-			if err := d.choice(ch); err != nil || d.broken {
+			if err := d.choice(ch); err != nil {
 				return err
 			}
 		}
@@ -180,7 +178,7 @@ func (d *decoder) choice(ch *choice) error {
 		d.usage = ch.Usage.tokens()
 	}
 	if ch.FinishReason == "error" {
-		return d.endpoint.fail(model.ErrServer, 0, "the reply ended with an error", nil)
+		return &model.Error{Kind: model.ErrServer, Message: "the reply ended with an error"}
 	}
 	if ch.FinishReason != "" {
 		d.finish = finish(ch.FinishReason)
@@ -190,27 +188,22 @@ func (d *decoder) choice(ch *choice) error {
 }
 
 func (d *decoder) call(index int, id string, f named) {
-	if !d.calls {
-		d.endpoint.hasNativeCalls()
-	}
 	d.calls = true
+	d.target.Quirks |= nativeCalls
 	d.emit(model.Delta{Call: &model.CallDelta{Index: index, ID: id, Name: f.Name, Args: api.Text(f.Arguments)}})
 }
 
-func (d *decoder) emit(delta model.Delta) {
-	if !d.broken {
-		d.broken = !d.yield(delta, nil)
-	}
-}
+// Finished implements [api.Decoder].
+func (d *decoder) Finished() bool { return d.finish != "" }
 
-// end yields the last delta. If there is neither a finish reason nor [DONE], it returns
+// End emits the last delta. If there is neither a finish reason nor [DONE], it returns
 // [model.ErrCut]. If there is only [DONE], it returns [model.ErrGarbage].
-func (d *decoder) end(done bool) error {
+func (d *decoder) End(done bool) error {
 	switch {
 	case d.finish == "" && !done:
-		return d.endpoint.fail(model.ErrCut, 0, "the stream ended without a finish reason", nil)
+		return &model.Error{Kind: model.ErrCut, Message: "the stream ended without a finish reason"}
 	case d.finish == "" && !d.known:
-		return d.endpoint.fail(model.ErrGarbage, 0, "the stream held no reply", nil)
+		return &model.Error{Kind: model.ErrGarbage, Message: "the stream held no reply"}
 	}
 	switch {
 	case d.refused:
@@ -222,7 +215,7 @@ func (d *decoder) end(done bool) error {
 		d.finish = model.FinishCalls
 	}
 	if d.model == "" {
-		d.model = d.endpoint.Model
+		d.model = d.target.Model
 	}
 	d.emit(model.Delta{Finish: d.finish, Usage: d.usage, Model: d.model})
 	return nil

@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
-	"github.com/hermes-ls/hermes-ls/agent/model/openai"
+	"github.com/hermes-ls/hermes-ls/agent/model/client"
+	"github.com/hermes-ls/hermes-ls/agent/model/internal/modeltest"
 )
 
 // TestEndless checks that a response that never ends is an error of its own kind, and that
@@ -31,7 +32,7 @@ func TestEndless(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			requests := 0
-			m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			m := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 				requests++
 				w.Header().Set("Content-Type", "text/event-stream")
 				for r.Context().Err() == nil {
@@ -39,7 +40,7 @@ func TestEndless(t *testing.T) {
 						return
 					}
 				}
-			}, func(c *openai.Config) { c.Endpoints = append(c.Endpoints, c.Endpoints[0]) })
+			}, func(c *client.Config) { c.Endpoints = append(c.Endpoints, c.Endpoints[0]) })
 			r := new(model.Reply)
 			var failed *model.Error
 			for d, err := range m.Stream(t.Context(), hello()) {

@@ -1,4 +1,4 @@
-package openai
+package openai_test
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/client"
+	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 )
 
 // body is a round tripper that returns status 200 and a body, in small reads.
@@ -55,7 +57,7 @@ func FuzzStream(f *testing.F) {
 }
 
 func streamed(t *testing.T, text string, size int) (*model.Reply, error) {
-	m := New(Config{Transport: body{text, size}, Endpoints: []Endpoint{{BaseURL: "http://fuzz.test", Model: "m"}}})
+	m := client.New(client.Config{Transport: body{text, size}, Endpoints: []client.Endpoint{{API: openai.API{}, BaseURL: "http://fuzz.test", Model: "m"}}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	r := new(model.Reply)

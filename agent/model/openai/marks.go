@@ -1,54 +1,72 @@
 package openai
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
+)
 
 // cacheControl marks a part as the end of a prefix that the provider caches.
 type cacheControl struct {
 	Type string `json:"type"`
+	TTL  string `json:"ttl,omitempty"`
 }
 
 // marksCache reports whether the provider caches only marked prefixes: Claude models through
-// OpenRouter.
-func (e *endpoint) marksCache() bool {
-	return e.Provider == "openrouter" && strings.Contains(strings.ToLower(e.Model), "claude")
+// OpenRouter. Then texts are written as parts.
+func marksCache(t *api.Target) bool {
+	return t.Provider == "openrouter" && strings.Contains(strings.ToLower(t.Model), "claude") && !t.Cache.Off && t.Quirks&noMarks == 0
 }
 
-// asParts writes the texts of messages that can have a mark as parts. All requests have this
+// asParts writes the text of a message that can have a mark as parts. All requests have this
 // form, so a request repeats the bytes of the previous one, but for the marks.
-func asParts(messages []message) {
-	for i := range messages {
-		m := &messages[i]
-		if text, ok := m.Content.(string); ok && text != "" && m.Role != "assistant" {
-			m.Content = []part{{Type: "text", Text: text}}
-		}
+func asParts(m *message) {
+	if text, ok := m.Content.(string); ok && text != "" && m.Role != "assistant" {
+		m.Content = []part{{Type: "text", Text: text}}
 	}
 }
 
-// mark marks at most three parts: the system prompt, the last part of the previous request,
-// which the cache has, and the last part of this one, for the next.
-func mark(messages []message) {
-	reply := len(messages) - 1
-	for reply >= 0 && messages[reply].Role != "assistant" {
+// marks returns the marks of at most three items: the system prompt, the last one of the
+// previous request, which the cache has, and the last one of this request, for the next.
+func (l *list) marks() map[int]*cacheControl {
+	if !l.parts || len(l.items) == 0 {
+		return nil
+	}
+	marks := map[int]*cacheControl{}
+	reply := len(l.items) - 1
+	for reply >= 0 && l.items[reply].role != string(model.Assistant) {
 		reply--
 	}
-	markLast(messages)
+	l.markLast(marks, len(l.items))
 	if reply > 0 {
-		markLast(messages[:reply])
+		l.markLast(marks, reply)
 	}
-	if len(messages) > 0 && messages[0].Role == "system" {
-		markLast(messages[:1])
+	if l.items[0].role == "system" {
+		first := &cacheControl{Type: "ephemeral"}
+		if l.target.Cache.Long {
+			first.TTL = "1h"
+		}
+		marks[0] = first
+	}
+	return marks
+}
+
+// markLast marks the last of the first n items that can have a mark.
+func (l *list) markLast(marks map[int]*cacheControl, n int) {
+	for i := n - 1; i >= 0; i-- {
+		it := &l.items[i]
+		if it.role != string(model.Assistant) && (it.role == "system" || len(it.texts) > 0 || it.from.Text() != "") {
+			marks[i] = &cacheControl{Type: "ephemeral"}
+			return
+		}
 	}
 }
 
-// markLast marks the last part of messages that can have a mark.
-func markLast(messages []message) {
-	for i := len(messages) - 1; i >= 0; i-- {
-		parts, _ := messages[i].Content.([]part)
-		for j := len(parts) - 1; j >= 0; j-- {
-			if p := &parts[j]; p.Text != "" || p.ImageURL != nil {
-				p.CacheControl = &cacheControl{"ephemeral"}
-				return
-			}
-		}
+// setMark marks the last part of a message.
+func setMark(m *message, mark *cacheControl) {
+	parts, _ := m.Content.([]part)
+	if len(parts) > 0 && mark != nil {
+		parts[len(parts)-1].CacheControl = mark
 	}
 }

@@ -11,13 +11,14 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
-	"github.com/hermes-ls/hermes-ls/agent/model/openai"
+	"github.com/hermes-ls/hermes-ls/agent/model/client"
+	"github.com/hermes-ls/hermes-ls/agent/model/internal/modeltest"
 )
 
 // claude is a stand-in for Claude through OpenRouter. It rejects the marks that Anthropic
 // rejects, and caches the prefix up to each mark.
 type claude struct {
-	recorder
+	modeltest.Recorder
 	t      *testing.T
 	cached map[string]int // tokens of a prefix, by its text
 	shares []int          // the cached tokens of each request, in percent
@@ -107,8 +108,8 @@ func (c *claude) reply(_ int, body []byte, w http.ResponseWriter) {
 func TestCacheMarks(t *testing.T) {
 	t.Parallel()
 	c := &claude{t: t, cached: map[string]int{}}
-	c.answer = c.reply
-	m := serve(t, c.ServeHTTP, as("openrouter"), func(o *openai.Config) { o.Endpoints[0].Model = "anthropic/claude-sonnet-4.5" })
+	c.Answer = c.reply
+	m := modeltest.Serve(t, c.ServeHTTP, as("openrouter"), func(o *client.Config) { o.Endpoints[0].Model = "anthropic/claude-sonnet-4.5" })
 	req := &model.Request{System: strings.Repeat("You are it. ", 200), Tools: []model.Tool{{Name: "todo"}}}
 	n := 0
 	for turn := range 20 {
@@ -128,12 +129,12 @@ func TestCacheMarks(t *testing.T) {
 				continue
 			}
 			n++
-			if _, _, err := ask(t.Context(), m, req); err != nil {
+			if _, _, err := modeltest.Ask(t.Context(), m, req); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	bodies := c.prompts()
+	bodies := c.Prompts()
 	if len(bodies) != n {
 		t.Fatalf("%d requests, want %d", len(bodies), n)
 	}
@@ -153,30 +154,30 @@ func TestCacheMarks(t *testing.T) {
 func TestNoCacheMarks(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ provider, model string }{{"openrouter", "openai/gpt-5"}, {"openai", "claude"}, {"custom", "anthropic/claude-sonnet-4.5"}} {
-		rec := &recorder{}
-		m := serve(t, rec.ServeHTTP, as(tt.provider), func(o *openai.Config) { o.Endpoints[0].Model = tt.model })
-		if _, _, err := ask(t.Context(), m, &model.Request{System: "s", Messages: []model.Message{model.NewMessage(model.User, "u")}}); err != nil {
+		rec := &modeltest.Recorder{}
+		m := modeltest.Serve(t, rec.ServeHTTP, as(tt.provider), func(o *client.Config) { o.Endpoints[0].Model = tt.model })
+		if _, _, err := modeltest.Ask(t.Context(), m, &model.Request{System: "s", Messages: []model.Message{model.NewMessage(model.User, "u")}}); err != nil {
 			t.Fatal(err)
 		}
-		if body := rec.prompts()[0]; bytes.Contains(body, []byte("cache_control")) || !bytes.Contains(body, []byte(`"content":"u"`)) {
+		if body := rec.Prompts()[0]; bytes.Contains(body, []byte("cache_control")) || !bytes.Contains(body, []byte(`"content":"u"`)) {
 			t.Errorf("%+v: %s", tt, body)
 		}
 	}
-	rec := &recorder{}
-	rec.answer = func(_ int, body []byte, w http.ResponseWriter) {
+	rec := &modeltest.Recorder{}
+	rec.Answer = func(_ int, body []byte, w http.ResponseWriter) {
 		if bytes.Contains(body, []byte("cache_control")) {
 			http.Error(w, `{"error":{"message":"Unknown field cache_control","code":400}}`, http.StatusBadRequest)
 			return
 		}
-		io.WriteString(w, fine)
+		io.WriteString(w, modeltest.Fine)
 	}
-	m := serve(t, rec.ServeHTTP, as("openrouter"), func(o *openai.Config) { o.Endpoints[0].Model = "anthropic/claude-sonnet-4.5" })
+	m := modeltest.Serve(t, rec.ServeHTTP, as("openrouter"), func(o *client.Config) { o.Endpoints[0].Model = "anthropic/claude-sonnet-4.5" })
 	for range 2 {
-		if _, _, err := ask(t.Context(), m, &model.Request{System: "s", Messages: []model.Message{model.NewMessage(model.User, "u")}}); err != nil {
+		if _, _, err := modeltest.Ask(t.Context(), m, &model.Request{System: "s", Messages: []model.Message{model.NewMessage(model.User, "u")}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := len(rec.prompts()); n != 3 {
+	if n := len(rec.Prompts()); n != 3 {
 		t.Errorf("%d requests, want 3", n)
 	}
 }

@@ -7,46 +7,22 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/client"
+	"github.com/hermes-ls/hermes-ls/agent/model/internal/modeltest"
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 )
 
-const fine = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
-
-// recorder answers with a function and stores the bodies and keys of the requests.
-type recorder struct {
-	sync.Mutex
-	bodies [][]byte
-	keys   []string
-	answer func(n int, body []byte, w http.ResponseWriter) // nil: answers with fine
-}
-
-func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	body, _ := io.ReadAll(req.Body)
-	r.Lock()
-	r.bodies = append(r.bodies, body)
-	r.keys = append(r.keys, strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "))
-	n := len(r.bodies)
-	r.Unlock()
-	w.Header().Set("Content-Type", "text/event-stream")
-	if r.answer != nil {
-		r.answer(n, body, w)
-		return
-	}
-	io.WriteString(w, fine)
-}
-
-func as(provider string) func(*openai.Config) {
-	return func(c *openai.Config) { c.Endpoints[0].Provider = provider }
+func as(provider string) func(*client.Config) {
+	return func(c *client.Config) { c.Endpoints[0].Provider = provider }
 }
 
 func TestEachRequestExtendsTheOneBefore(t *testing.T) {
 	t.Parallel()
-	rec := &recorder{}
-	m := serve(t, rec.ServeHTTP)
+	rec := &modeltest.Recorder{}
+	m := modeltest.Serve(t, rec.ServeHTTP)
 	tools := []model.Tool{{Name: "read_file", Description: "a < b", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)}, {Name: "todo"}}
 	req := &model.Request{System: "You <are> it.", Tools: tools}
 	for _, msg := range []model.Message{
@@ -59,18 +35,18 @@ func TestEachRequestExtendsTheOneBefore(t *testing.T) {
 		model.NewMessage(model.User, "more \u2028 \x00 \xff"),
 	} {
 		req.Messages = append(req.Messages, msg)
-		if _, _, err := ask(t.Context(), m, req); err != nil {
+		if _, _, err := modeltest.Ask(t.Context(), m, req); err != nil {
 			t.Fatal(err)
 		}
 	}
 	req.NoCalls = true
-	if _, _, err := ask(t.Context(), m, req); err != nil {
+	if _, _, err := modeltest.Ask(t.Context(), m, req); err != nil {
 		t.Fatal(err)
 	}
-	if last := rec.bodies[len(rec.bodies)-1]; !bytes.HasSuffix(last, []byte(`],"tool_choice":"none"}`)) {
+	if last := rec.Bodies[len(rec.Bodies)-1]; !bytes.HasSuffix(last, []byte(`],"tool_choice":"none"}`)) {
 		t.Errorf("the request without calls: %s", last)
 	}
-	bodies := rec.prompts() // without the requests for metadata
+	bodies := rec.Prompts() // without the requests for metadata
 	for i, body := range bodies {
 		if !json.Valid(body) {
 			t.Fatalf("request %d is no JSON: %s", i, body)
@@ -79,7 +55,7 @@ func TestEachRequestExtendsTheOneBefore(t *testing.T) {
 			t.Errorf("request %d does not extend the one before:\n%s\n%s", i, bodies[i-1], body)
 		}
 	}
-	got := string(rec.bodies[len(rec.bodies)-1])
+	got := string(rec.Bodies[len(rec.Bodies)-1])
 	for _, want := range []string{
 		`"messages":[{"role":"system","content":"You <are> it."},`,
 		`{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}]}`,
@@ -117,16 +93,16 @@ func TestParameters(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.provider+" "+tt.id, func(t *testing.T) {
 			t.Parallel()
-			rec := &recorder{}
-			m := serve(t, rec.ServeHTTP, as(tt.provider), func(c *openai.Config) { c.Endpoints[0].Model = tt.id })
+			rec := &modeltest.Recorder{}
+			m := modeltest.Serve(t, rec.ServeHTTP, as(tt.provider), func(c *client.Config) { c.Endpoints[0].Model = tt.id })
 			req := hello()
 			req.MaxTokens, req.Effort, req.SessionID = 7, "low", "sid"
 			req.Messages = append(req.Messages, model.ResponseMessage("hm", "", model.Call{ID: "1", Name: "todo"}),
 				model.ResultMessage("1", "", "{}"))
-			if _, _, err := ask(t.Context(), m, req); err != nil {
+			if _, _, err := modeltest.Ask(t.Context(), m, req); err != nil {
 				t.Fatal(err)
 			}
-			if got := string(rec.bodies[0]); !strings.Contains(got, tt.want) || strings.Contains(got, tt.never) {
+			if got := string(rec.Bodies[0]); !strings.Contains(got, tt.want) || strings.Contains(got, tt.never) {
 				t.Errorf("want %s, not %s: %s", tt.want, tt.never, got)
 			}
 		})
@@ -148,24 +124,24 @@ func TestRefusedParametersAreLeftOutAndRemembered(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			rec := &recorder{answer: func(_ int, body []byte, w http.ResponseWriter) {
+			rec := &modeltest.Recorder{Answer: func(_ int, body []byte, w http.ResponseWriter) {
 				if tt.refuse(string(body)) {
 					w.WriteHeader(400)
 					fmt.Fprintf(w, `{"error":{"message":%q}}`, tt.message)
 					return
 				}
-				io.WriteString(w, fine)
+				io.WriteString(w, modeltest.Fine)
 			}}
-			m := serve(t, rec.ServeHTTP)
+			m := modeltest.Serve(t, rec.ServeHTTP)
 			req := hello()
 			req.Effort, req.MaxTokens, req.NoCalls = "low", 7, true
 			for range 2 {
-				if _, notices, err := ask(t.Context(), m, req); err != nil || notices != nil {
+				if _, notices, err := modeltest.Ask(t.Context(), m, req); err != nil || notices != nil {
 					t.Fatalf("notices %q, error %v", notices, err)
 				}
 			}
-			if len(rec.bodies) != 3 {
-				t.Errorf("%d requests, want a refused one and two that are fine", len(rec.bodies))
+			if len(rec.Bodies) != 3 {
+				t.Errorf("%d requests, want a refused one and two that are fine", len(rec.Bodies))
 			}
 		})
 	}
@@ -173,28 +149,28 @@ func TestRefusedParametersAreLeftOutAndRemembered(t *testing.T) {
 
 func TestARefusedParameterEndsWhenNothingHelps(t *testing.T) {
 	t.Parallel()
-	rec := &recorder{answer: func(_ int, _ []byte, w http.ResponseWriter) {
+	rec := &modeltest.Recorder{Answer: func(_ int, _ []byte, w http.ResponseWriter) {
 		w.WriteHeader(400)
 		io.WriteString(w, `{"error":{"message":"stream_options, max_tokens and reasoning_effort 'none' are all wrong"}}`)
 	}}
 	req := hello()
 	req.Effort, req.MaxTokens = "low", 7
-	_, _, err := ask(t.Context(), serve(t, rec.ServeHTTP), req)
-	checkError(t, err, model.ErrRequest, "all wrong")
-	if len(rec.bodies) > 4 {
-		t.Errorf("asked %d times", len(rec.bodies))
+	_, _, err := modeltest.Ask(t.Context(), modeltest.Serve(t, rec.ServeHTTP), req)
+	modeltest.CheckError(t, err, model.ErrRequest, "all wrong")
+	if len(rec.Bodies) > 4 {
+		t.Errorf("asked %d times", len(rec.Bodies))
 	}
 }
 
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]int{"gpt-5": 400000, "gpt-5-chat-latest": 128000, "anthropic/claude-sonnet-4.5": 200000, "Qwen3-Coder:30b": 262144, "unheard-of": 128000} {
-		m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{Model: id}}})
+		m := client.New(client.Config{Endpoints: []client.Endpoint{{API: openai.API{}, Model: id}}})
 		if got := m.Window(); got != want {
 			t.Errorf("%s: %d, want %d", id, got, want)
 		}
 	}
-	m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{Model: "gpt-5", Window: 5}}})
+	m := client.New(client.Config{Endpoints: []client.Endpoint{{API: openai.API{}, Model: "gpt-5", Window: 5}}})
 	if got := m.Window(); got != 5 {
 		t.Errorf("configured window is not taken: %d", got)
 	}
@@ -209,7 +185,7 @@ func BenchmarkRequest(b *testing.B) {
 					model.ResponseMessage("", "", model.Call{ID: "call_1", Name: "read_file", Args: `{"path":"a.go"}`}),
 					model.ResultMessage("call_1", "", strings.Repeat("12|if a < b {\n", 140)))
 			}
-			m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{BaseURL: "http://e/v1", Model: "m", Transport: discard{}}}})
+			m := client.New(client.Config{Endpoints: []client.Endpoint{{API: openai.API{}, BaseURL: "http://e/v1", Model: "m", Transport: discard{}}}})
 			b.ReportAllocs()
 			for b.Loop() {
 				for _, err := range m.Stream(b.Context(), req) {
@@ -230,7 +206,7 @@ func (discard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
 		return nil, err
 	}
-	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(fine)), Request: r}, nil
+	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(modeltest.Fine)), Request: r}, nil
 }
 
 // TestSilence checks that an empty response adds no assistant message to a request. If the
@@ -252,23 +228,23 @@ func TestSilence(t *testing.T) {
 		"Conversation roles must alternate user/assistant/user/assistant/...":           "user assistant tool",
 		"Expected last role User or Tool, got unexpected role 'user' after role 'tool'": "user assistant tool",
 	} {
-		rec := &recorder{answer: func(_ int, body []byte, w http.ResponseWriter) {
+		rec := &modeltest.Recorder{Answer: func(_ int, body []byte, w http.ResponseWriter) {
 			if says != "" && (strings.Contains(string(body), `"one"},{"role":"user"`) || strings.Contains(string(body), `"tool_call_id":"1"},{"role":"user"`)) {
 				w.WriteHeader(http.StatusBadRequest)
 				json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"message": says}})
 				return
 			}
-			io.WriteString(w, fine)
+			io.WriteString(w, modeltest.Fine)
 		}}
-		m := serve(t, rec.ServeHTTP)
+		m := modeltest.Serve(t, rec.ServeHTTP)
 		for range 2 {
-			if _, _, err := ask(t.Context(), m, &model.Request{Messages: log}); err != nil {
+			if _, _, err := modeltest.Ask(t.Context(), m, &model.Request{Messages: log}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		bodies := rec.prompts()
+		bodies := rec.Prompts()
 		last := string(bodies[len(bodies)-1])
-		if got := shape(t, []byte(last)); got != want {
+		if got := modeltest.Shape(t, []byte(last)); got != want {
 			t.Errorf("%q: sent %s, want %s", says, got, want)
 		}
 		if says != "" && !strings.Contains(last, `"one\n\ntwo"`) ||

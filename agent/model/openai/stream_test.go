@@ -1,66 +1,24 @@
 package openai_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
-	"github.com/hermes-ls/hermes-ls/agent/model/openai"
+	"github.com/hermes-ls/hermes-ls/agent/model/internal/modeltest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var someTools = []model.Tool{{Name: "read_file"}, {Name: "search_files"}, {Name: "write_file"}, {Name: "todo"}}
+var someTools = modeltest.Tools("read_file", "search_files", "write_file", "todo")
 
-// ask sends one request. It returns the notices separately from the response.
-func ask(ctx context.Context, m model.Model, req *model.Request) (r *model.Reply, notices []string, err error) {
-	r = new(model.Reply)
-	for d, err := range m.Stream(ctx, req) {
-		if err != nil {
-			return r, notices, err
-		}
-		if d.Notice != "" {
-			notices = append(notices, d.Notice)
-			continue
-		}
-		if r.Finish != "" {
-			return r, notices, fmt.Errorf("%+v came after the finish", d)
-		}
-		r.Add(d)
-	}
-	if r.Finish == "" {
-		return r, notices, errors.New("the stream ended without a finish and without an error")
-	}
-	return r, notices, nil
-}
-
-func hello() *model.Request {
-	return &model.Request{System: "s", Messages: []model.Message{model.NewMessage(model.User, "hi")}, Tools: someTools}
-}
-
-// serve starts a server and returns a model that uses it.
-func serve(t *testing.T, h http.HandlerFunc, change ...func(*openai.Config)) *openai.Model {
-	t.Helper()
-	s := httptest.NewServer(h)
-	t.Cleanup(s.Close)
-	c := openai.Config{Endpoints: []openai.Endpoint{{Provider: "custom", BaseURL: s.URL + "/v1", Model: "m", Keys: []string{"sk-secret-one"}}}}
-	for _, f := range change {
-		f(&c)
-	}
-	m := openai.New(c)
-	t.Cleanup(m.Close)
-	return m
-}
+func hello() *model.Request { return modeltest.Hello(someTools...) }
 
 // file returns a handler that answers every request with a file of testdata.
 func file(t *testing.T, name string) http.HandlerFunc {
@@ -129,11 +87,11 @@ func TestReplies(t *testing.T) {
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, _, err := ask(t.Context(), serve(t, file(t, name)), hello())
+			r, _, err := modeltest.Ask(t.Context(), modeltest.Serve(t, file(t, name)), hello())
 			got := want
 			got.text, got.reasoning, got.calls = r.Text, r.Reasoning, r.Calls
 			if want.err != "" {
-				checkError(t, err, want.err, want.message)
+				modeltest.CheckError(t, err, want.err, want.message)
 			} else if err != nil {
 				t.Fatalf("failed: %v", err)
 			} else {
@@ -144,28 +102,6 @@ func TestReplies(t *testing.T) {
 			}
 		})
 	}
-}
-
-// checkError checks that err is a [*model.Error] of a kind. Its text must contain message
-// and no key.
-func checkError(t *testing.T, err error, kind model.ErrorKind, message string) *model.Error {
-	t.Helper()
-	var e *model.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("error = %v, want a *model.Error of kind %q", err, kind)
-	}
-	if e.Kind != kind || !strings.Contains(e.Message, message) {
-		t.Errorf("error = %q: %v\nwant %q with %q", e.Kind, e, kind, message)
-	}
-	for at := err; at != nil; at = errors.Unwrap(at) {
-		if strings.Contains(at.Error(), "secret") {
-			t.Errorf("the key is in the error: %v", at)
-		}
-	}
-	if e.Endpoint == "" || e.Model == "" {
-		t.Errorf("error does not say where: %+v", e)
-	}
-	return e
 }
 
 func TestRefusals(t *testing.T) {
@@ -202,14 +138,14 @@ func TestRefusals(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			asked := 0
-			m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			m := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 				asked++
 				w.Header().Set("Location", "http://elsewhere.invalid/v1/chat/completions?key=sk-secret-one")
 				w.WriteHeader(tt.status)
 				fmt.Fprint(w, tt.body)
 			})
-			_, _, err := ask(t.Context(), m, hello())
-			e := checkError(t, err, tt.kind, tt.message)
+			_, _, err := modeltest.Ask(t.Context(), m, hello())
+			e := modeltest.CheckError(t, err, tt.kind, tt.message)
 			if e.Status != tt.status && tt.status != 302 {
 				t.Errorf("status = %d", e.Status)
 			}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
 // TestTemplateChangesNothing checks that the template returns the same deltas as a full
@@ -18,20 +19,20 @@ func TestTemplateChangesNothing(t *testing.T) {
 	hits := 0
 	rapid.Check(t, func(t *rapid.T) {
 		var kept []model.Delta
-		keep := func(d model.Delta, _ error) bool { kept = append(kept, d); return true }
-		e := newEndpoint(Endpoint{Model: "m"})
-		d := decoder{endpoint: e, yield: keep}
+		keep := func(d model.Delta) bool { kept = append(kept, d); return true }
+		target := &api.Target{Model: "m"}
+		d := decoder{target: target, emit: keep}
 		for range rapid.IntRange(1, 12).Draw(t, "chunks") {
 			raw := drawChunk(t)
 			if _, ok := d.template.match(raw); ok {
 				hits++
 			}
 			kept = nil
-			err := d.chunk(raw)
+			err := d.Event("", raw)
 			got := kept
 			kept = nil
-			full := decoder{endpoint: e, yield: keep}
-			if fullErr := full.chunk(raw); (err == nil) != (fullErr == nil) {
+			full := decoder{target: target, emit: keep}
+			if fullErr := full.Event("", raw); (err == nil) != (fullErr == nil) {
 				t.Fatalf("%s: error %v, decoded in full %v", raw, err, fullErr)
 			}
 			if !reflect.DeepEqual(got, kept) {

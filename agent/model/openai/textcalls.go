@@ -5,9 +5,10 @@ import (
 	"sync"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
-// Values of Endpoint.TextCalls besides "auto".
+// Values of [api.Target.TextCalls] besides "auto".
 const (
 	TextCallsNever  = "never"
 	TextCallsAlways = "always"
@@ -20,13 +21,13 @@ var ourID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^c
 // readsTextCalls reports whether a tool call that the model writes as text is a tool call.
 // Such text can also be a quotation. So it is text after the model, or the session, has
 // made a native call. OpenAI's own models always make native calls.
-func (e *endpoint) readsTextCalls(req *model.Request) bool {
+func readsTextCalls(req *model.Request, t *api.Target) bool {
 	switch {
-	case len(req.Tools) == 0 || req.NoCalls || e.TextCalls == TextCallsNever:
+	case len(req.Tools) == 0 || req.NoCalls || t.TextCalls == TextCallsNever:
 		return false
-	case e.TextCalls == TextCallsAlways:
+	case t.TextCalls == TextCallsAlways:
 		return true
-	case e.Provider == "openai" || e.native():
+	case t.Provider == "openai" || t.Quirks&nativeCalls != 0:
 		return false
 	}
 	for i := range req.Messages {
@@ -37,20 +38,4 @@ func (e *endpoint) readsTextCalls(req *model.Request) bool {
 		}
 	}
 	return true
-}
-
-func (e *endpoint) native() bool {
-	e.learned.Lock()
-	defer e.learned.Unlock()
-	return e.learned.native[e.Model]
-}
-
-// hasNativeCalls records that the model has made a native call.
-func (e *endpoint) hasNativeCalls() {
-	e.learned.Lock()
-	defer e.learned.Unlock()
-	if e.learned.native == nil {
-		e.learned.native = map[string]bool{}
-	}
-	e.learned.native[e.Model] = true
 }

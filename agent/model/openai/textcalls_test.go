@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
-	"github.com/hermes-ls/hermes-ls/agent/model/openai"
+	"github.com/hermes-ls/hermes-ls/agent/model/client"
+	"github.com/hermes-ls/hermes-ls/agent/model/internal/modeltest"
 )
 
 // echoes are files that contain a tool call, in the forms in which models write them.
@@ -36,7 +37,7 @@ func replies(texts ...string) http.HandlerFunc {
 
 func talk(t *testing.T, m model.Model, messages ...model.Message) *model.Reply {
 	t.Helper()
-	r, _, err := ask(t.Context(), m, &model.Request{Messages: messages, Tools: someTools})
+	r, _, err := modeltest.Ask(t.Context(), m, &model.Request{Messages: messages, Tools: someTools})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func TestEcho(t *testing.T) {
 		for where, reply := range map[string]string{"whole": readme, "at the end": "It says:\n\n" + readme, "in the middle": "It says:\n\n" + readme + "\n\nThat is all."} {
 			t.Run(name+" "+where, func(t *testing.T) {
 				t.Parallel()
-				m := serve(t, replies("", reply, reply))
+				m := modeltest.Serve(t, replies("", reply, reply))
 				first := talk(t, m, user)
 				if len(first.Calls) != 1 {
 					t.Fatalf("the native call gave %+v", first)
@@ -70,7 +71,7 @@ func TestEcho(t *testing.T) {
 		}
 		t.Run(name+" after a restart", func(t *testing.T) {
 			t.Parallel()
-			m := serve(t, replies(readme))
+			m := modeltest.Serve(t, replies(readme))
 			log := []model.Message{user, model.ResponseMessage("", "", model.Call{ID: "chatcmpl-1", Name: "read_dir", Args: "{}"}), model.ResultMessage("chatcmpl-1", "", "{}")}
 			if r := talk(t, m, log...); len(r.Calls) > 0 || r.Text != readme {
 				t.Errorf("the quotation became %+v, %q", r.Calls, r.Text)
@@ -78,7 +79,7 @@ func TestEcho(t *testing.T) {
 		})
 		t.Run(name+" attached to the first prompt", func(t *testing.T) {
 			t.Parallel()
-			m := serve(t, replies("It says:\n"+readme))
+			m := modeltest.Serve(t, replies("It says:\n"+readme))
 			if r := talk(t, m, model.NewMessage(model.User, "README:\n"+readme+"\nWhat is it?")); len(r.Calls) > 0 {
 				t.Errorf("the quotation became %+v", r.Calls)
 			}
@@ -101,7 +102,7 @@ func TestTextCalls(t *testing.T) {
 	} {
 		for _, form := range []string{"fence", "tag", "function"} {
 			reply := echoes[form]
-			m := serve(t, replies(reply), func(c *openai.Config) {
+			m := modeltest.Serve(t, replies(reply), func(c *client.Config) {
 				c.Endpoints[0].TextCalls, c.Endpoints[0].Provider = tc.setting, tc.provider
 			})
 			r := talk(t, m, model.NewMessage(model.User, "Do it."), tc.before)

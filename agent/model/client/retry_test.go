@@ -1,4 +1,4 @@
-package openai_test
+package client_test
 
 import (
 	"bufio"
@@ -16,26 +16,36 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/client"
 	"github.com/hermes-ls/hermes-ls/agent/model/internal/memhttp"
+	"github.com/hermes-ls/hermes-ls/agent/model/internal/modeltest"
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 )
 
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var someTools = modeltest.Tools("read_file", "search_files", "write_file", "todo")
+
+func hello() *model.Request { return modeltest.Hello(someTools...) }
+
 // inMemory returns a model whose server runs in the same synctest bubble.
-func inMemory(h http.HandlerFunc, change ...func(*openai.Config)) *openai.Model {
+func inMemory(h http.HandlerFunc, change ...func(*client.Config)) *client.Model {
 	read := func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body) // without this, the server does not notice that the client has closed the connection
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		h(w, r)
 	}
-	c := openai.Config{
+	c := client.Config{
 		Transport: memhttp.Transport(http.HandlerFunc(read)),
-		Endpoints: []openai.Endpoint{{Provider: "custom", BaseURL: "http://one.test/v1", Model: "m", Keys: []string{"sk-secret-one"}}},
+		Endpoints: []client.Endpoint{{API: openai.API{}, Provider: "custom", BaseURL: "http://one.test/v1", Model: "m", Keys: []string{"sk-secret-one"}}},
 	}
 	for _, f := range change {
 		f(&c)
 	}
-	return openai.New(c)
+	return client.New(c)
 }
 
 // virtual runs f in virtual time.
@@ -55,15 +65,15 @@ func TestRetries(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{408, 429, 500, 502, 503, 529} {
 		virtual(t, fmt.Sprintf("%d, then fine", code), func(t *testing.T) {
-			rec := &recorder{answer: func(n int, _ []byte, w http.ResponseWriter) {
+			rec := &modeltest.Recorder{Answer: func(n int, _ []byte, w http.ResponseWriter) {
 				if n < 3 {
 					status(code, w)
 					return
 				}
-				io.WriteString(w, fine)
+				io.WriteString(w, modeltest.Fine)
 			}}
 			began := time.Now()
-			r, notices, err := ask(t.Context(), inMemory(rec.ServeHTTP), hello())
+			r, notices, err := modeltest.Ask(t.Context(), inMemory(rec.ServeHTTP), hello())
 			if err != nil || r.Text != "ok" {
 				t.Fatalf("reply %q, error %v", r.Text, err)
 			}
@@ -76,68 +86,68 @@ func TestRetries(t *testing.T) {
 		})
 	}
 	virtual(t, "an empty answer, then fine", func(t *testing.T) {
-		rec := &recorder{answer: func(n int, _ []byte, w http.ResponseWriter) {
+		rec := &modeltest.Recorder{Answer: func(n int, _ []byte, w http.ResponseWriter) {
 			if w.Header().Set("Content-Type", "text/event-stream"); n > 1 {
-				io.WriteString(w, fine)
+				io.WriteString(w, modeltest.Fine)
 			}
 		}}
-		r, _, err := ask(t.Context(), inMemory(rec.ServeHTTP), hello())
-		if err != nil || r.Text != "ok" || len(rec.bodies) != 2 {
-			t.Errorf("reply %q, error %v, %d requests", r.Text, err, len(rec.bodies))
+		r, _, err := modeltest.Ask(t.Context(), inMemory(rec.ServeHTTP), hello())
+		if err != nil || r.Text != "ok" || len(rec.Bodies) != 2 {
+			t.Errorf("reply %q, error %v, %d requests", r.Text, err, len(rec.Bodies))
 		}
 	})
 	virtual(t, "for ever busy", func(t *testing.T) {
-		rec := &recorder{answer: func(_ int, _ []byte, w http.ResponseWriter) { status(529, w) }}
-		_, notices, err := ask(t.Context(), inMemory(rec.ServeHTTP), hello())
-		checkError(t, err, model.ErrBusy, "529")
-		if len(rec.bodies) != 5 || len(notices) != 4 {
-			t.Errorf("%d requests, notices %q", len(rec.bodies), notices)
+		rec := &modeltest.Recorder{Answer: func(_ int, _ []byte, w http.ResponseWriter) { status(529, w) }}
+		_, notices, err := modeltest.Ask(t.Context(), inMemory(rec.ServeHTTP), hello())
+		modeltest.CheckError(t, err, model.ErrBusy, "529")
+		if len(rec.Bodies) != 5 || len(notices) != 4 {
+			t.Errorf("%d requests, notices %q", len(rec.Bodies), notices)
 		}
 	})
 	virtual(t, "Retry-After", func(t *testing.T) {
 		for _, header := range []string{"Retry-After: 40", "Retry-After-Ms: 40000", "Retry-After: " + time.Now().Add(120*time.Second).UTC().Format(http.TimeFormat)} {
-			rec := &recorder{answer: func(n int, _ []byte, w http.ResponseWriter) {
+			rec := &modeltest.Recorder{Answer: func(n int, _ []byte, w http.ResponseWriter) {
 				if n == 1 {
 					name, value, _ := strings.Cut(header, ": ")
 					w.Header().Set(name, value)
 					status(429, w)
 					return
 				}
-				io.WriteString(w, fine)
+				io.WriteString(w, modeltest.Fine)
 			}}
 			began := time.Now() // the third try is 80 s after the first
-			if _, notices, err := ask(t.Context(), inMemory(rec.ServeHTTP), hello()); err != nil || time.Since(began) != 40*time.Second {
+			if _, notices, err := modeltest.Ask(t.Context(), inMemory(rec.ServeHTTP), hello()); err != nil || time.Since(began) != 40*time.Second {
 				t.Errorf("%s: waited %v, notices %q, error %v", header, time.Since(began), notices, err)
 			}
 		}
 	})
 	virtual(t, "Retry-After of an hour fails at once", func(t *testing.T) {
-		rec := &recorder{answer: func(n int, _ []byte, w http.ResponseWriter) {
+		rec := &modeltest.Recorder{Answer: func(n int, _ []byte, w http.ResponseWriter) {
 			w.Header().Set("Retry-After", "3600")
 			status(429, w)
 		}}
-		_, _, err := ask(t.Context(), inMemory(rec.ServeHTTP), hello())
-		e := checkError(t, err, model.ErrBusy, "")
-		if len(rec.bodies) != 1 || e.RetryAfter != time.Hour || !strings.Contains(err.Error(), "Try again in 60 min") {
-			t.Errorf("%d requests, error %v", len(rec.bodies), err)
+		_, _, err := modeltest.Ask(t.Context(), inMemory(rec.ServeHTTP), hello())
+		e := modeltest.CheckError(t, err, model.ErrBusy, "")
+		if len(rec.Bodies) != 1 || e.RetryAfter != time.Hour || !strings.Contains(err.Error(), "Try again in 60 min") {
+			t.Errorf("%d requests, error %v", len(rec.Bodies), err)
 		}
 	})
 	virtual(t, "errors in the stream before its first delta", func(t *testing.T) {
 		for _, name := range []string{"llamacpp_error.sse", "event_error.sse"} {
-			stream, err := os.ReadFile("testdata/" + name)
+			stream, err := os.ReadFile("../openai/testdata/" + name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			rec := &recorder{answer: func(n int, _ []byte, w http.ResponseWriter) {
+			rec := &modeltest.Recorder{Answer: func(n int, _ []byte, w http.ResponseWriter) {
 				if n == 1 {
 					w.Write(stream)
 					return
 				}
-				io.WriteString(w, fine)
+				io.WriteString(w, modeltest.Fine)
 			}}
-			r, notices, err := ask(t.Context(), inMemory(rec.ServeHTTP), hello())
+			r, notices, err := modeltest.Ask(t.Context(), inMemory(rec.ServeHTTP), hello())
 			if name == "event_error.sse" { // text was shown before the error
-				checkError(t, err, model.ErrBusy, "Overloaded")
+				modeltest.CheckError(t, err, model.ErrBusy, "Overloaded")
 				continue
 			}
 			if err != nil || r.Text != "ok" || len(notices) != 1 {
@@ -146,20 +156,20 @@ func TestRetries(t *testing.T) {
 		}
 	})
 	virtual(t, "cancelled while waiting", func(t *testing.T) {
-		rec := &recorder{answer: func(_ int, _ []byte, w http.ResponseWriter) { status(503, w) }}
+		rec := &modeltest.Recorder{Answer: func(_ int, _ []byte, w http.ResponseWriter) { status(503, w) }}
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		_, _, err := ask(ctx, inMemory(rec.ServeHTTP), hello())
+		_, _, err := modeltest.Ask(ctx, inMemory(rec.ServeHTTP), hello())
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 500*time.Millisecond {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 	})
 	virtual(t, "connection lost before and after the first delta", func(t *testing.T) {
 		for _, shown := range []bool{false, true} {
-			rec := &recorder{answer: func(n int, _ []byte, w http.ResponseWriter) {
+			rec := &modeltest.Recorder{Answer: func(n int, _ []byte, w http.ResponseWriter) {
 				if n > 1 {
-					io.WriteString(w, fine)
+					io.WriteString(w, modeltest.Fine)
 					return
 				}
 				if shown {
@@ -168,12 +178,12 @@ func TestRetries(t *testing.T) {
 				}
 				panic(http.ErrAbortHandler)
 			}}
-			r, _, err := ask(t.Context(), inMemory(rec.ServeHTTP), hello())
+			r, _, err := modeltest.Ask(t.Context(), inMemory(rec.ServeHTTP), hello())
 			if !shown && (err != nil || r.Text != "ok") {
 				t.Errorf("before: %q, %v", r.Text, err)
 			}
 			if shown {
-				checkError(t, err, model.ErrCut, "EOF")
+				modeltest.CheckError(t, err, model.ErrCut, "EOF")
 			}
 		}
 	})
@@ -183,9 +193,9 @@ func TestDownIsSaidSoon(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(nil)
 	s.Close() // the port is closed now
-	m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{Provider: "ollama", BaseURL: s.URL + "/v1", Model: "m"}}})
-	_, notices, err := ask(t.Context(), m, hello())
-	checkError(t, err, model.ErrDown, "refused")
+	m := client.New(client.Config{Endpoints: []client.Endpoint{{API: openai.API{}, Provider: "ollama", BaseURL: s.URL + "/v1", Model: "m"}}})
+	_, notices, err := modeltest.Ask(t.Context(), m, hello())
+	modeltest.CheckError(t, err, model.ErrDown, "refused")
 	if len(notices) != 1 {
 		t.Errorf("notices = %q", notices)
 	}
@@ -200,7 +210,7 @@ func TestStalls(t *testing.T) {
 		after  time.Duration
 		finish model.Finish // set if the request succeeds
 	}{
-		{"nothing at all", func(_ func(string), gone <-chan struct{}) { <-gone }, 120 * time.Second, ""},
+		{"nothing at all", func(_ func(string), gone <-chan struct{}) { <-gone }, 270 * time.Second, ""},
 		{"after a delta", func(send func(string), gone <-chan struct{}) { send(delta); <-gone }, 90 * time.Second, ""},
 		{"comments count before the first event", func(send func(string), gone <-chan struct{}) {
 			for range 4 {
@@ -208,7 +218,7 @@ func TestStalls(t *testing.T) {
 				send(": busy\n\n")
 			}
 			<-gone
-		}, 520 * time.Second, ""},
+		}, 670 * time.Second, ""},
 		{"comments do not count for ever", func(send func(string), gone <-chan struct{}) {
 			for {
 				select {
@@ -218,7 +228,7 @@ func TestStalls(t *testing.T) {
 					send(": busy\n\n")
 				}
 			}
-		}, 720 * time.Second, ""},
+		}, 1650 * time.Second, ""},
 		{"comments do not count between events", func(send func(string), gone <-chan struct{}) {
 			send(delta)
 			time.Sleep(60 * time.Second)
@@ -230,7 +240,7 @@ func TestStalls(t *testing.T) {
 				time.Sleep(80 * time.Second)
 				send(delta)
 			}
-			send(fine)
+			send(modeltest.Fine)
 		}, 800 * time.Second, model.FinishStop},
 		{"open after the finish", func(send func(string), gone <-chan struct{}) {
 			send("data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n")
@@ -246,12 +256,12 @@ func TestStalls(t *testing.T) {
 				tt.play(func(s string) { io.WriteString(w, s); w.(http.Flusher).Flush() }, r.Context().Done())
 			})
 			began := time.Now()
-			r, _, err := ask(t.Context(), m, hello())
+			r, _, err := modeltest.Ask(t.Context(), m, hello())
 			if d := time.Since(began).Round(time.Second); d != tt.after {
 				t.Errorf("took %v, want %v", d, tt.after)
 			}
 			if tt.finish == "" {
-				checkError(t, err, model.ErrStalled, "nothing came for")
+				modeltest.CheckError(t, err, model.ErrStalled, "the stream stalled for")
 			} else if err != nil || r.Finish != tt.finish {
 				t.Errorf("finish %q, error %v", r.Finish, err)
 			}
@@ -259,14 +269,14 @@ func TestStalls(t *testing.T) {
 	}
 	virtual(t, "no answer", func(t *testing.T) {
 		began := time.Now()
-		_, _, err := ask(t.Context(), inMemory(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), hello())
-		checkError(t, err, model.ErrStalled, "2 min")
-		if d := time.Since(began); d != 120*time.Second {
+		_, _, err := modeltest.Ask(t.Context(), inMemory(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), hello())
+		modeltest.CheckError(t, err, model.ErrStalled, "270 s")
+		if d := time.Since(began); d != 270*time.Second {
 			t.Errorf("took %v", d)
 		}
 	})
 	virtual(t, "a slow reader is not the endpoint's fault", func(t *testing.T) {
-		m := inMemory(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, delta+delta+fine) })
+		m := inMemory(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, delta+delta+modeltest.Fine) })
 		n := 0
 		for _, err := range m.Stream(t.Context(), hello()) {
 			if err != nil {
@@ -310,55 +320,55 @@ func TestBreakingOffEndsTheRequest(t *testing.T) {
 
 func TestKeyPool(t *testing.T) {
 	t.Parallel()
-	pool := func(c *openai.Config) {
+	pool := func(c *client.Config) {
 		c.Endpoints[0].Keys = []string{"sk-secret-one", "", "sk-secret-two", "sk-secret-three"}
 	}
-	refuse := func(rec *recorder, by map[string]int) {
-		rec.answer = func(n int, _ []byte, w http.ResponseWriter) {
-			if code := by[rec.keys[n-1]]; code != 0 {
+	refuse := func(rec *modeltest.Recorder, by map[string]int) {
+		rec.Answer = func(n int, _ []byte, w http.ResponseWriter) {
+			if code := by[rec.Keys[n-1]]; code != 0 {
 				status(code, w)
 				return
 			}
-			io.WriteString(w, fine)
+			io.WriteString(w, modeltest.Fine)
 		}
 	}
 	virtual(t, "the next at once, and remembered", func(t *testing.T) {
-		rec := &recorder{}
+		rec := &modeltest.Recorder{}
 		refuse(rec, map[string]int{"sk-secret-one": 401, "sk-secret-two": 429})
 		m := inMemory(rec.ServeHTTP, pool)
 		began := time.Now()
 		for range 2 {
-			if _, notices, err := ask(t.Context(), m, hello()); err != nil || notices != nil {
+			if _, notices, err := modeltest.Ask(t.Context(), m, hello()); err != nil || notices != nil {
 				t.Fatalf("notices %q, error %v", notices, err)
 			}
 		}
 		want := []string{"sk-secret-one", "sk-secret-two", "sk-secret-three", "sk-secret-three"}
-		if !reflect.DeepEqual(rec.keys, want) || time.Since(began) > 0 {
-			t.Errorf("keys %q after %v", rec.keys, time.Since(began))
+		if !reflect.DeepEqual(rec.Keys, want) || time.Since(began) > 0 {
+			t.Errorf("keys %q after %v", rec.Keys, time.Since(began))
 		}
 	})
 	virtual(t, "all refused", func(t *testing.T) {
-		rec := &recorder{}
+		rec := &modeltest.Recorder{}
 		refuse(rec, map[string]int{"sk-secret-one": 401, "sk-secret-two": 402, "sk-secret-three": 403})
-		_, _, err := ask(t.Context(), inMemory(rec.ServeHTTP, pool), hello())
-		checkError(t, err, model.ErrAuth, "403")
-		if len(rec.keys) != 3 {
-			t.Errorf("keys %q", rec.keys)
+		_, _, err := modeltest.Ask(t.Context(), inMemory(rec.ServeHTTP, pool), hello())
+		modeltest.CheckError(t, err, model.ErrAuth, "403")
+		if len(rec.Keys) != 3 {
+			t.Errorf("keys %q", rec.Keys)
 		}
 	})
 	virtual(t, "one busy: wait for it", func(t *testing.T) {
-		rec := &recorder{}
-		rec.answer = func(n int, _ []byte, w http.ResponseWriter) {
+		rec := &modeltest.Recorder{}
+		rec.Answer = func(n int, _ []byte, w http.ResponseWriter) {
 			switch {
-			case n > 3 && rec.keys[n-1] == "sk-secret-two":
-				io.WriteString(w, fine)
-			case rec.keys[n-1] == "sk-secret-two":
+			case n > 3 && rec.Keys[n-1] == "sk-secret-two":
+				io.WriteString(w, modeltest.Fine)
+			case rec.Keys[n-1] == "sk-secret-two":
 				status(429, w)
 			default:
 				status(401, w)
 			}
 		}
-		if _, notices, err := ask(t.Context(), inMemory(rec.ServeHTTP, pool), hello()); err != nil || len(notices) != 1 {
+		if _, notices, err := modeltest.Ask(t.Context(), inMemory(rec.ServeHTTP, pool), hello()); err != nil || len(notices) != 1 {
 			t.Errorf("notices %q, error %v", notices, err)
 		}
 	})
@@ -366,41 +376,41 @@ func TestKeyPool(t *testing.T) {
 
 func TestNoKeyMakesNoRequest(t *testing.T) {
 	t.Parallel()
-	rec := &recorder{}
+	rec := &modeltest.Recorder{}
 	for _, provider := range []string{"openai", "openrouter"} {
-		m := openai.New(openai.Config{Transport: memhttp.Transport(rec), Endpoints: []openai.Endpoint{{Provider: provider, Model: "m"}}})
-		_, _, err := ask(t.Context(), m, hello())
-		checkError(t, err, model.ErrNoKey, "")
+		m := client.New(client.Config{Transport: memhttp.Transport(rec), Endpoints: []client.Endpoint{{API: openai.API{}, Provider: provider, Model: "m"}}})
+		_, _, err := modeltest.Ask(t.Context(), m, hello())
+		modeltest.CheckError(t, err, model.ErrNoKey, "")
 		if !strings.Contains(err.Error(), "embedded") || !strings.Contains(err.Error(), provider) {
 			t.Errorf("%s: %v", provider, err)
 		}
 	}
-	if _, _, err := ask(t.Context(), openai.New(openai.Config{}), hello()); err == nil || !strings.Contains(err.Error(), "model.api_key") {
+	if _, _, err := modeltest.Ask(t.Context(), client.New(client.Config{}), hello()); err == nil || !strings.Contains(err.Error(), "model.api_key") {
 		t.Errorf("nothing configured: %v", err)
 	}
-	if len(rec.bodies) != 0 {
+	if len(rec.Bodies) != 0 {
 		t.Error("a request was made")
 	}
 }
 
 func TestFallback(t *testing.T) {
 	t.Parallel()
-	run := func(t *testing.T, first func(http.ResponseWriter), id string) (one, two *recorder, r *model.Reply, notices []string, err error) {
-		one = &recorder{answer: func(_ int, _ []byte, w http.ResponseWriter) { first(w) }}
-		two = &recorder{}
-		m := openai.New(openai.Config{Endpoints: []openai.Endpoint{
-			{Provider: "custom", BaseURL: "http://one.test/v1", Model: "a", Keys: []string{"sk-secret-one"}, Transport: memhttp.Transport(one)},
-			{Provider: "custom", BaseURL: "http://two.test/v1", Model: "b", Keys: []string{"sk-secret-two"}, Transport: memhttp.Transport(two)},
+	run := func(t *testing.T, first func(http.ResponseWriter), id string) (one, two *modeltest.Recorder, r *model.Reply, notices []string, err error) {
+		one = &modeltest.Recorder{Answer: func(_ int, _ []byte, w http.ResponseWriter) { first(w) }}
+		two = &modeltest.Recorder{}
+		m := client.New(client.Config{Endpoints: []client.Endpoint{
+			{API: openai.API{}, Provider: "custom", BaseURL: "http://one.test/v1", Model: "a", Keys: []string{"sk-secret-one"}, Transport: memhttp.Transport(one)},
+			{API: openai.API{}, Provider: "custom", BaseURL: "http://two.test/v1", Model: "b", Keys: []string{"sk-secret-two"}, Transport: memhttp.Transport(two)},
 		}})
 		req := hello()
 		req.Model = id
-		r, notices, err = ask(t.Context(), m, req)
-		for _, k := range one.keys {
+		r, notices, err = modeltest.Ask(t.Context(), m, req)
+		for _, k := range one.Keys {
 			if k != "sk-secret-one" {
 				t.Errorf("the first endpoint saw %q", k)
 			}
 		}
-		for _, k := range two.keys {
+		for _, k := range two.Keys {
 			if k != "sk-secret-two" {
 				t.Errorf("the second endpoint saw %q", k)
 			}
@@ -410,7 +420,7 @@ func TestFallback(t *testing.T) {
 	for _, code := range []int{401, 402, 404, 500, 529} {
 		virtual(t, fmt.Sprint(code), func(t *testing.T) {
 			_, _, r, notices, err := run(t, func(w http.ResponseWriter) { status(code, w) }, "")
-			if err != nil || r.Model != "b" || len(notices) == 0 || !strings.HasSuffix(notices[len(notices)-1], "; trying b") {
+			if err != nil || r.Model != "b" || len(notices) == 0 || !strings.HasSuffix(notices[len(notices)-1], "; trying custom/b") {
 				t.Errorf("model %q, notices %q, error %v", r.Model, notices, err)
 			}
 		})
@@ -418,8 +428,8 @@ func TestFallback(t *testing.T) {
 	virtual(t, "the request's own fault", func(t *testing.T) {
 		for body, kind := range map[string]model.ErrorKind{"prompt is too long": model.ErrOverflow, "bad value": model.ErrRequest} {
 			_, two, _, _, err := run(t, func(w http.ResponseWriter) { w.WriteHeader(400); io.WriteString(w, body) }, "")
-			checkError(t, err, kind, body)
-			if len(two.bodies) != 0 {
+			modeltest.CheckError(t, err, kind, body)
+			if len(two.Bodies) != 0 {
 				t.Error("the second endpoint was asked")
 			}
 		}
@@ -428,18 +438,18 @@ func TestFallback(t *testing.T) {
 		_, two, _, _, err := run(t, func(w http.ResponseWriter) {
 			io.WriteString(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n")
 		}, "")
-		checkError(t, err, model.ErrCut, "")
-		if len(two.bodies) != 0 {
+		modeltest.CheckError(t, err, model.ErrCut, "")
+		if len(two.Bodies) != 0 {
 			t.Error("the second endpoint was asked")
 		}
 	})
 	virtual(t, "a model asked for by name", func(t *testing.T) {
-		one, two, r, _, err := run(t, func(w http.ResponseWriter) { io.WriteString(w, fine) }, "b")
-		if err != nil || r.Model != "b" || len(one.bodies) != 0 || len(two.bodies) != 1 {
+		one, two, r, _, err := run(t, func(w http.ResponseWriter) { io.WriteString(w, modeltest.Fine) }, "b")
+		if err != nil || r.Model != "b" || len(one.Bodies) != 0 || len(two.Bodies) != 1 {
 			t.Errorf("model %q, error %v", r.Model, err)
 		}
-		one, _, r, _, err = run(t, func(w http.ResponseWriter) { io.WriteString(w, fine) }, "c")
-		if err != nil || r.Model != "c" || !strings.Contains(string(one.bodies[0]), `"model":"c"`) {
+		one, _, r, _, err = run(t, func(w http.ResponseWriter) { io.WriteString(w, modeltest.Fine) }, "c")
+		if err != nil || r.Model != "c" || !strings.Contains(string(one.Bodies[0]), `"model":"c"`) {
 			t.Errorf("model %q, error %v", r.Model, err)
 		}
 	})
@@ -450,18 +460,18 @@ func TestRedirects(t *testing.T) {
 	var leaked []string
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		leaked = append(leaked, r.Header.Get("Authorization"))
-		io.WriteString(w, fine)
+		io.WriteString(w, modeltest.Fine)
 	}))
 	defer other.Close()
-	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	m := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL+"/v1/chat/completions", http.StatusTemporaryRedirect)
 	})
-	_, _, err := ask(t.Context(), m, hello())
-	checkError(t, err, model.ErrRequest, other.URL)
+	_, _, err := modeltest.Ask(t.Context(), m, hello())
+	modeltest.CheckError(t, err, model.ErrRequest, other.URL)
 	if leaked != nil {
 		t.Errorf("the other host was asked with %q", leaked)
 	}
-	m = serve(t, func(w http.ResponseWriter, r *http.Request) {
+	m = modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/chat/completions" {
 			http.Redirect(w, r, "/v2/chat/completions", http.StatusPermanentRedirect)
 			return
@@ -469,9 +479,9 @@ func TestRedirects(t *testing.T) {
 		if body, _ := io.ReadAll(r.Body); !strings.Contains(string(body), `"hi"`) || r.Header.Get("Authorization") != "Bearer sk-secret-one" {
 			t.Errorf("redirected with %q and %q", body, r.Header)
 		}
-		io.WriteString(w, fine)
+		io.WriteString(w, modeltest.Fine)
 	})
-	if _, _, err := ask(t.Context(), m, hello()); err != nil {
+	if _, _, err := modeltest.Ask(t.Context(), m, hello()); err != nil {
 		t.Errorf("within the host: %v", err)
 	}
 }
@@ -479,14 +489,14 @@ func TestRedirects(t *testing.T) {
 func TestConnectionsAreKept(t *testing.T) {
 	t.Parallel()
 	addrs := map[string]bool{}
-	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	m := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		addrs[r.RemoteAddr] = true
 		w.Header().Set("Content-Type", "text/event-stream")
-		io.WriteString(w, fine)
+		io.WriteString(w, modeltest.Fine)
 		w.(http.Flusher).Flush()
 	})
 	for range 5 {
-		if _, _, err := ask(t.Context(), m, hello()); err != nil {
+		if _, _, err := modeltest.Ask(t.Context(), m, hello()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -503,11 +513,11 @@ func BenchmarkDelta(b *testing.B) {
 		for range n {
 			out.WriteString(event)
 		}
-		out.WriteString(fine)
+		out.WriteString(modeltest.Fine)
 		out.Flush()
 	}))
 	defer s.Close()
-	m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{BaseURL: s.URL, Model: "m"}}})
+	m := client.New(client.Config{Endpoints: []client.Endpoint{{API: openai.API{}, BaseURL: s.URL, Model: "m"}}})
 	defer m.Close()
 	b.ReportAllocs()
 	for b.Loop() {

@@ -1,4 +1,4 @@
-package openai
+package client
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 )
 
 const shortReply = `data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1000,"completion_tokens":100,"prompt_tokens_details":{"cached_tokens":400}}}
@@ -65,7 +66,7 @@ func TestMetadata(t *testing.T) {
 				}
 			}))
 			defer server.Close()
-			m := New(Config{Endpoints: []Endpoint{{Provider: tc.provider, BaseURL: server.URL + "/v1", Model: "m:7b", Keys: []string{"k1"}}}})
+			m := New(Config{Endpoints: []Endpoint{{API: openai.API{}, Provider: tc.provider, BaseURL: server.URL + "/v1", Model: "m:7b", Keys: []string{"k1"}}}})
 			defer m.Close()
 			say := func(text string) (usage model.Usage) {
 				for d, err := range m.Stream(t.Context(), &model.Request{Messages: []model.Message{model.NewMessage(model.User, text)}}) {
@@ -102,7 +103,7 @@ func TestMetadata(t *testing.T) {
 func TestListPrice(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]float64{"gpt-5": 1.25, "gpt-5-2025-08-07": 1.25, "gpt-5-mini": 0.25, "gpt-5.1": 0, "gpt-5-other": 0, "o3": 2, "llama": 0} {
-		if got := listPrice(id).input; got != want {
+		if got := listPrice(id).Input; got != want {
 			t.Errorf("%s costs %v, want %v", id, got, want)
 		}
 	}

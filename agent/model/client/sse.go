@@ -1,4 +1,4 @@
-package openai
+package client
 
 import (
 	"bufio"
@@ -12,10 +12,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// events converts a stream of server-sent events, in the variants that vendors send, to
-// the form that the library reads: "data: {…}\n", one line per event. It drops comments,
-// ids and empty lines, and joins data of several lines. If an error event is received, it
-// ends the stream with the error that refused returns.
+// events reads a stream of server-sent events in the variants that vendors send. It drops
+// comments, ids and empty lines, and joins data of several lines. If an error event is
+// received, it ends the stream with the error that refused returns. Either [events.Next] or
+// [events.Read] is used, which has the form that a library reads: "data: {…}\n", one line
+// for each event.
 type events struct {
 	src     *bufio.Reader
 	body    io.Closer
@@ -25,7 +26,8 @@ type events struct {
 	name    string // of the event being read
 	data    []byte // of the event being read
 	long    []byte // a line longer than the reader's buffer
-	out     []byte // converted, but not yet read by the library
+	event   string // the name of the event in out
+	out     []byte // an event as a line, not yet read
 	buf     []byte // backs out
 	seen    bool   // an event was received
 	done    bool   // [DONE] was received
@@ -62,6 +64,24 @@ func (r *events) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// Next returns the next event. data is valid until the next call. "[DONE]" is io.EOF.
+func (r *events) Next() (name string, data []byte, err error) {
+	for len(r.out) == 0 && r.err == nil {
+		r.err = r.next()
+	}
+	if len(r.out) == 0 {
+		return "", nil, r.err
+	}
+	data = r.out[len(dataField) : len(r.out)-1]
+	r.out = nil
+	if string(data) == "[DONE]" {
+		return "", nil, io.EOF
+	}
+	return r.event, data, nil
+}
+
+const dataField = "data: "
+
 // next handles one line of the source.
 func (r *events) next() error {
 	line, err := r.line()
@@ -78,7 +98,9 @@ func (r *events) next() error {
 	case string(field) == "data":
 		return r.add(value)
 	case string(field) == "event":
-		r.name = string(value)
+		if r.name != string(value) {
+			r.name = string(value)
+		}
 	case string(field) == "error": // llama.cpp sends this
 		return r.refused(value)
 	case line[0] == '{': // an error without event framing
@@ -138,8 +160,8 @@ func (r *events) dispatch() error {
 		return r.refused(data)
 	}
 	r.done = r.done || string(data) == "[DONE]"
-	r.buf = append(append(append(r.buf[:0], "data: "...), data...), '\n')
-	r.out = r.buf
+	r.buf = append(append(append(r.buf[:0], dataField...), data...), '\n')
+	r.event, r.out = name, r.buf
 	return nil
 }
 

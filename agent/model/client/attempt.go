@@ -1,8 +1,7 @@
-package openai
+package client
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +11,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-
-	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
@@ -26,75 +23,98 @@ const (
 	afterDone   = 100 * time.Millisecond // wait for the end of the body, to keep the connection
 )
 
-var (
-	errStalled  = errors.New("nothing came")
-	errRedirect = errors.New("redirected elsewhere")
-)
+var errStalled = errors.New("nothing came")
 
-// attempt is one HTTP request and its response. It is the library's HTTP client: the
-// library calls [attempt.Do] to send the request.
+// attempt is one HTTP request and its response. It is the HTTP client of an [api.Library].
 type attempt struct {
 	endpoint *endpoint
-	key      string
-	body     []byte
+	request  *api.Request
 	alarm    *alarm
 	events   *events // nil until the response has started
 }
 
 // attempt sends one request and passes the deltas to s.emit. If the caller stops reading,
-// it returns nil.
-func (s *stream) attempt(ctx context.Context, e *endpoint, key string, q quirks) error {
-	body, err := e.encode(s.req, q, s.forms)
+// it returns nil. If the API paused the response, it returns true.
+func (s *stream) attempt(ctx context.Context, e *endpoint, t *api.Target) (paused bool, err error) {
+	req := s.req
+	request, err := e.API.Encode(req, t)
 	if err != nil {
-		return err
+		return false, fmt.Errorf("encoding the request to %s: %w", e.url, err)
 	}
 	reading, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a := &attempt{endpoint: e, key: key, body: body}
-	a.alarm = newAlarm(s.model.first, s.model.idle, func() { cancel(errStalled) })
+	a := &attempt{endpoint: e, request: request}
+	a.alarm = newAlarm(3*s.model.stall, s.model.stall, func() { cancel(errStalled) })
 
-	reply, err := a.open(reading)
+	source, err := a.open(reading, t)
 	if err != nil {
-		return a.failed(ctx, reading, err)
+		return false, a.failed(ctx, reading, err)
 	}
-	defer reply.Close()
-	for d, err := range model.Inline(s.req, e.readsTextCalls(s.req), model.Bounded(a.deltas(reading, reply))) {
+	defer source.Close()
+	deltas := model.Bounded(a.deltas(req, t, source))
+	if f, ok := e.API.(api.Filter); ok {
+		deltas = f.Filter(req, t, deltas)
+	}
+	for d, err := range deltas {
+		if err == nil {
+			d, err = s.paused.add(d)
+		}
 		if err != nil {
-			return a.failed(ctx, reading, err)
+			return false, a.failed(ctx, reading, err)
 		}
 		if d.Usage != nil && d.Usage.Cost == 0 {
 			d.Usage.Cost = e.cost(d.Usage)
 		}
 		if !s.accepted(ctx, e) {
-			return nil
+			return false, nil
 		}
-		if !s.emit(d) {
-			return nil
+		if d.Finish == model.FinishPause {
+			paused = true
+			d.Finish, d.Usage = "", nil
+		}
+		if d.Finish != "" {
+			d.Answered = e.id()
+		}
+		if d != (model.Delta{}) && !s.emit(d) {
+			return false, nil
 		}
 	}
 	a.drain()
-	return nil
+	return paused, nil
 }
 
 // open sends the request and waits until the response starts.
-func (a *attempt) open(ctx context.Context) (*goopenai.ChatCompletionStream, error) {
-	config := goopenai.DefaultConfig(a.key)
-	config.BaseURL = a.endpoint.BaseURL
-	config.HTTPClient = a
-	client := goopenai.NewClientWithConfig(config)
-	// The library gets only the model's name, and Do replaces the body. So the library does
-	// not check the parameters: its rules are older than some models.
-	return client.CreateChatCompletionStream(ctx, goopenai.ChatCompletionRequest{Model: a.endpoint.Model})
+func (a *attempt) open(ctx context.Context, t *api.Target) (api.Source, error) {
+	if lib, ok := a.endpoint.API.(api.Library); ok {
+		return lib.Open(ctx, t, a)
+	}
+	req, err := http.NewRequestWithContext(ctx, a.request.Method, a.request.URL, nil)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := a.Do(req); err != nil {
+		return nil, err
+	}
+	return a.events, nil
 }
 
-// Do sends the library's request with the attempt's body. It returns a response whose body
-// is an event stream in the form that the library reads. All other responses are errors.
+// Do sends a request with the attempt's header and body. It returns a response whose body
+// is an event stream in the form that a library reads. All other responses are errors.
 func (a *attempt) Do(req *http.Request) (*http.Response, error) {
-	req.Body = io.NopCloser(bytes.NewReader(a.body))
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(a.body)), nil }
-	req.ContentLength = int64(len(a.body))
+	body := a.request.Body
+	req.Body = io.NopCloser(body.Reader())
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(body.Reader()), nil }
+	req.ContentLength = body.Len()
 	req.Header.Del("Connection")
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
 	req.Header.Set("User-Agent", "hermes-ls")
+	for name, values := range a.request.Header {
+		req.Header[name] = values
+	}
+	for name, value := range a.endpoint.Headers {
+		req.Header.Set(name, value)
+	}
 	client := http.Client{Transport: a.endpoint.Transport, CheckRedirect: sameHost}
 
 	a.alarm.arm()
@@ -111,31 +131,20 @@ func (a *attempt) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// sameHost allows a redirect only within the same host, because the key belongs to that
-// host. It also rejects a change of the method, a change from HTTPS to HTTP, and more than
-// three redirects.
-func sameHost(req *http.Request, via []*http.Request) error {
-	from := via[0].URL
-	upgraded := req.URL.Scheme == from.Scheme || req.URL.Scheme == "https"
-	if req.Method != via[0].Method || !upgraded || req.URL.Host != from.Host || len(via) > 3 {
-		return fmt.Errorf("%w: to %s", errRedirect, displayURL(req.URL.String()))
-	}
-	return nil
-}
-
 // check examines the start of a response and sets a.events. If the response is not an
 // event stream or JSON, it returns an error.
 func (a *attempt) check(resp *http.Response) error {
+	e := a.endpoint
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		body, _ := io.ReadAll(io.LimitReader(&watched{resp.Body, a.alarm}, maxRefusal)) // if reading fails, the part that was read is enough
-		return a.endpoint.refused(resp.StatusCode, resp.Header, body)
+		return e.complete(e.API.Classify(resp.StatusCode, resp.Header, body))
 	}
-	a.events = newEvents(resp.Body, a.alarm, func(data []byte) error { return a.endpoint.refused(0, resp.Header, data) })
+	a.events = newEvents(resp.Body, a.alarm, func(data []byte) error { return e.complete(e.API.Classify(0, resp.Header, data)) })
 	kind := strings.ToLower(resp.Header.Get("Content-Type"))
 	switch {
 	case strings.Contains(kind, "html"):
 		page, _ := io.ReadAll(io.LimitReader(&watched{resp.Body, a.alarm}, maxRefusal))
-		return a.endpoint.fail(model.ErrGarbage, resp.StatusCode, "a web page came"+api.PageTitle(string(page)), nil)
+		return e.fail(model.ErrGarbage, resp.StatusCode, "a web page came"+api.PageTitle(string(page)), nil)
 	case strings.Contains(kind, "json") && !strings.Contains(kind, "stream"):
 		body, err := io.ReadAll(io.LimitReader(&watched{resp.Body, a.alarm}, maxReply))
 		if err != nil {
@@ -146,29 +155,45 @@ func (a *attempt) check(resp *http.Response) error {
 	return nil
 }
 
-// deltas decodes the stream. The last delta has the finish, the usage and the model.
-func (a *attempt) deltas(ctx context.Context, reply *goopenai.ChatCompletionStream) iter.Seq2[model.Delta, error] {
+// deltas decodes the events. The last delta has the finish, the usage and the model.
+func (a *attempt) deltas(req *model.Request, t *api.Target, source api.Source) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		d := decoder{endpoint: a.endpoint, yield: yield}
+		broken := false
+		d := a.endpoint.API.Decoder(req, t, func(delta model.Delta) bool {
+			broken = broken || !yield(delta, nil)
+			return !broken
+		})
 		for {
-			raw, err := reply.RecvRaw()
+			name, data, err := source.Next()
 			if err == nil {
-				finished := d.finish != ""
-				if err = d.chunk(raw); err == nil && !d.broken {
-					if !finished && d.finish != "" {
+				finished := d.Finished()
+				if err = d.Event(name, data); err == nil && !broken {
+					if !finished && d.Finished() {
 						a.alarm.limit(afterFinish)
 					}
 					continue
 				}
-			} else if d.finish != "" || err == io.EOF {
-				err = d.end(a.events.done) // a later connection error does not matter
+				if err != nil {
+					err = understood(err, data)
+				}
+			} else if d.Finished() || err == io.EOF {
+				err = d.End(a.events.done) // a later connection error does not matter
 			}
-			if err != nil && !d.broken {
+			if err != nil && !broken {
 				yield(model.Delta{}, err)
 			}
 			return
 		}
 	}
+}
+
+// understood returns the error of a decoder as a [*model.Error].
+func understood(err error, data []byte) error {
+	var known *model.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	return &model.Error{Kind: model.ErrGarbage, Message: fmt.Sprintf("%v in %.200q", err, data)}
 }
 
 // drain reads the rest of the body, so that the connection can be used again.
@@ -188,18 +213,16 @@ func (a *attempt) failed(caller, reading context.Context, err error) error {
 		return fmt.Errorf("asking %s: %w", e.url, caller.Err())
 	}
 	if errors.Is(context.Cause(reading), errStalled) {
-		return e.fail(model.ErrStalled, 0, "nothing came for "+model.Wait(a.waited()), nil)
+		return e.fail(model.ErrStalled, 0, fmt.Sprintf("the stream stalled for %.0f s", a.waited().Seconds()), nil)
 	}
 	if errors.As(err, &address) {
 		err = address.Err // without the URL, which may hold a secret
 	}
 	switch {
 	case errors.As(err, &known) && known.Endpoint == "":
-		return e.fail(known.Kind, 0, known.Message, nil)
+		return e.complete(known)
 	case errors.As(err, &known):
 		return known
-	case errors.Is(err, goopenai.ErrChatCompletionInvalidModel):
-		return e.fail(model.ErrRequest, 0, "this model does not take part in chats", nil)
 	case errors.Is(err, errRedirect):
 		return e.fail(model.ErrRequest, 0, err.Error()+", where no key of this endpoint is sent; set model.base_url to it if that is right", nil)
 	case errors.Is(err, errNoEvents):

@@ -1,4 +1,4 @@
-package openai
+package client
 
 import (
 	"bytes"
@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
 // metadata is the information of an endpoint about a model. A zero field is not known.
 type metadata struct {
 	window int // tokens
-	price  price
+	price  Price
 	sees   sight
 }
 
@@ -83,8 +84,8 @@ func (e *endpoint) wasAsked() bool {
 // ask requests the metadata of the endpoint's model and stores it. If the endpoint has no
 // metadata, it is not asked again. If the request timed out or was canceled, it is.
 func (e *endpoint) ask(ctx context.Context) {
-	if e.Provider == "openai" || e.wasAsked() {
-		return // OpenAI has no such metadata
+	if e.Provider == "openai" || e.API.Name() != api.Chat || e.wasAsked() {
+		return // OpenAI and the other APIs have no such metadata
 	}
 	ctx, cancel := context.WithTimeout(ctx, metadataTimeout)
 	defer cancel()
@@ -141,7 +142,7 @@ func (e *endpoint) askList(ctx context.Context) (metadata, error) {
 func (l *listed) metadata() metadata {
 	return metadata{
 		window: cmp.Or(l.ContextLength, l.ContextWindow, l.MaxModelLen, l.Meta.Trained),
-		price:  price{dollars(l.Pricing["prompt"]), dollars(l.Pricing["input_cache_read"]), dollars(l.Pricing["completion"])},
+		price:  Price{dollars(l.Pricing["prompt"]), dollars(l.Pricing["input_cache_read"]), dollars(l.Pricing["completion"]), dollars(l.Pricing["input_cache_write"])},
 		sees:   sightIn(l.Architecture.Input, "image"),
 	}
 }
@@ -224,8 +225,8 @@ func (e *endpoint) fetch(ctx context.Context, method, address string, body, answ
 	if err != nil {
 		return fmt.Errorf("asking %s about its models: %w", e.url, err)
 	}
-	if key := e.pool()[0]; key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
+	if keys, err := e.pool(ctx, false); err == nil && keys[0] != "" {
+		req.Header.Set("Authorization", "Bearer "+keys[0])
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "hermes-ls")

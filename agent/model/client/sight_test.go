@@ -1,4 +1,4 @@
-package openai_test
+package client_test
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/client"
+	"github.com/hermes-ls/hermes-ls/agent/model/internal/modeltest"
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 )
 
@@ -49,7 +51,7 @@ func look(t *testing.T) []model.Message {
 
 // converse sends the messages step by step and stores the forms that the model decides on,
 // as a session does. It returns how many requests failed.
-func converse(t *testing.T, m *openai.Model, log []model.Message) (failed int) {
+func converse(t *testing.T, m *client.Model, log []model.Message) (failed int) {
 	t.Helper()
 	for n := range log {
 		if log[n].Role == model.Assistant || n+1 < len(log) && log[n+1].Role == model.ToolRole {
@@ -69,16 +71,6 @@ func converse(t *testing.T, m *openai.Model, log []model.Message) (failed int) {
 	return failed
 }
 
-// prompts returns the bodies of the requests to the model.
-func (r *recorder) prompts() (all [][]byte) {
-	for _, body := range r.bodies {
-		if len(body) > 0 {
-			all = append(all, body)
-		}
-	}
-	return all
-}
-
 const (
 	inTextA  = `[picture a.png, 30 × 20: this model does not see pictures]`
 	deepSeek = "Failed to deserialize the JSON body into the target type: messages[0]: unknown variant `image_url`, expected `text`"
@@ -93,14 +85,14 @@ func TestPicturesOfToolsAndPrompts(t *testing.T) {
 		"o3-mini": "user:0 assistant tool tool user:0 assistant user assistant tool user:0",
 		"unknown": "user:2 assistant tool tool user:2 assistant user assistant tool user:1",
 	} {
-		rec := &recorder{}
-		m := serve(t, rec.ServeHTTP, func(c *openai.Config) { c.Endpoints[0].Model = id })
+		rec := &modeltest.Recorder{}
+		m := modeltest.Serve(t, rec.ServeHTTP, func(c *client.Config) { c.Endpoints[0].Model = id })
 		if n := converse(t, m, look(t)); n > 0 {
 			t.Errorf("%s: %d requests failed", id, n)
 		}
-		bodies := rec.prompts()
+		bodies := rec.Prompts()
 		extending(t, id, bodies)
-		if got := shape(t, bodies[len(bodies)-1]); got != want {
+		if got := modeltest.Shape(t, bodies[len(bodies)-1]); got != want {
 			t.Errorf("%s: sent %s, want %s", id, got, want)
 		}
 		last := string(bodies[len(bodies)-1])
@@ -132,17 +124,17 @@ func TestRejectedPicture(t *testing.T) {
 		"500":         {status: 500, message: "image input is not supported", shape: "user:0 assistant tool tool user:0 assistant user assistant tool user:0", again: true},
 		"later":       {status: 400, message: "too many images", from: 3, shape: "user:2 assistant tool tool user:0 assistant user assistant tool user:0"},
 		"other words": {status: 400, message: "the supervision of revisions failed", again: true},
-		"other kind":  {status: 403, message: "images are not allowed", again: true},
+		"other kind":  {status: 409, message: "images are not allowed", again: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rec := &recorder{answer: func(_ int, body []byte, w http.ResponseWriter) {
+			rec := &modeltest.Recorder{Answer: func(_ int, body []byte, w http.ResponseWriter) {
 				if len(body) == 0 { // GET /models
 					w.WriteHeader(404)
 					return
 				}
 				if bytes.Count(body, []byte("data:image/png")) < max(tc.from, 1) {
-					io.WriteString(w, fine)
+					io.WriteString(w, modeltest.Fine)
 					return
 				}
 				w.WriteHeader(tc.status)
@@ -154,15 +146,15 @@ func TestRejectedPicture(t *testing.T) {
 			}}
 			kept := map[string]bool{}
 			var model string
-			config := func(c *openai.Config) {
+			config := func(c *client.Config) {
 				model = c.Endpoints[0].BaseURL + " " + c.Endpoints[0].Model
 				c.Rejections.Known = func(_ context.Context, endpoint, id string) bool { return kept[endpoint+" "+id] }
 				c.Rejections.Remember = func(_ context.Context, endpoint, id string) error { kept[endpoint+" "+id] = true; return nil }
 			}
-			m := serve(t, rec.ServeHTTP, config)
+			m := modeltest.Serve(t, rec.ServeHTTP, config)
 			log := look(t)
 			failed := converse(t, m, log)
-			bodies := rec.prompts()
+			bodies := rec.Prompts()
 			if tc.shape == "" {
 				if failed != 4 || len(bodies) != 4 {
 					t.Fatalf("%d of %d requests failed", failed, len(bodies))
@@ -172,7 +164,7 @@ func TestRejectedPicture(t *testing.T) {
 				}
 				return
 			}
-			if got := shape(t, bodies[len(bodies)-1]); got != tc.shape || failed > 0 {
+			if got := modeltest.Shape(t, bodies[len(bodies)-1]); got != tc.shape || failed > 0 {
 				t.Errorf("%d failed; sent %s, want %s", failed, got, tc.shape)
 			}
 			if kept[model] == tc.again || m.Sees(t.Context()) != tc.again {
@@ -196,29 +188,6 @@ func extending(t *testing.T, name string, bodies [][]byte) {
 	}
 }
 
-// shape lists the roles of a request's messages. It adds the number of pictures to user
-// messages that have pictures or follow a tool result.
-func shape(t *testing.T, body []byte) string {
-	t.Helper()
-	var sent struct {
-		Messages []struct {
-			Role    string
-			Content json.RawMessage
-		}
-	}
-	if err := json.Unmarshal(body, &sent); err != nil {
-		t.Fatal(err)
-	}
-	var all []string
-	for _, m := range sent.Messages {
-		if n := bytes.Count(m.Content, []byte("data:image/png;base64,")); m.Role == "user" && (n > 0 || bytes.Contains(m.Content, []byte("[picture"))) {
-			m.Role += ":" + string('0'+rune(n))
-		}
-		all = append(all, m.Role)
-	}
-	return strings.Join(all, " ")
-}
-
 func TestSees(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]bool{
@@ -226,7 +195,7 @@ func TestSees(t *testing.T) {
 		"o1-mini": false, "x/o3-mini": false, "gemma3:1b": false,
 		"hermes-4": true, "": true, // not known: they get a picture until their endpoint rejects one
 	} {
-		m := openai.New(openai.Config{Endpoints: []openai.Endpoint{{Provider: "openai", Model: id}}})
+		m := client.New(client.Config{Endpoints: []client.Endpoint{{API: openai.API{}, Provider: "openai", Model: id}}})
 		if got := m.Sees(t.Context()); got != want {
 			t.Errorf("%q sees: %v", id, got)
 		}

@@ -1,4 +1,4 @@
-package openai
+package client
 
 import (
 	"context"
@@ -26,8 +26,14 @@ func (m *Model) Sees(ctx context.Context) bool {
 }
 
 // sight returns whether a model accepts pictures, from the first source that knows it: the
-// endpoint's metadata, a remembered rejection, the model id.
+// configuration, the endpoint's metadata, a remembered rejection, the model id.
 func (m *Model) sight(ctx context.Context, e *endpoint) sight {
+	if e.Images != nil {
+		if *e.Images {
+			return seeing
+		}
+		return blind
+	}
 	e.ask(ctx)
 	if told := e.told().sees; told != 0 {
 		return told
@@ -115,10 +121,16 @@ func (f *pictureForms) reject(err *model.Error) bool {
 	return true
 }
 
-// accepted tells the caller in which form the pictures were accepted, before the first
-// piece of the reply, and remembers a rejection. If the caller has stopped reading,
+// accepted tells the caller before the first piece of the response which state was dropped
+// and in which form the pictures were accepted. It remembers a rejection. If the caller has stopped reading,
 // accepted returns false.
 func (s *stream) accepted(ctx context.Context, e *endpoint) bool {
+	if origin := s.dropped; origin != nil {
+		s.dropped = nil
+		if s.broken = !s.yield(model.Delta{Dropped: origin}, nil); s.broken {
+			return false
+		}
+	}
 	f := s.forms
 	if f.told || len(f.open) == 0 {
 		return true

@@ -1,0 +1,329 @@
+// Package client requests streamed responses from model APIs.
+//
+// [New] takes endpoints in the order in which they are tried. A [Model] tries again until
+// text of the response was yielded. It tries all keys of an endpoint, then the next
+// endpoint. If all fail, it returns a [*model.Error] with the cause, the endpoint and the
+// next step. A key is sent only to its own endpoint, and never appears in an error.
+//
+// A Model is safe for concurrent use. A stream belongs to the goroutine that ranges over
+// it. When the range ends, all goroutines of the stream have ended.
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+// Config configures a Model. Endpoints is required.
+type Config struct {
+	// Endpoints are tried in order; the later ones are fallbacks.
+	Endpoints []Endpoint
+	// Transport sends the requests of endpoints that have no transport. If it is nil, they use
+	// the network.
+	Transport http.RoundTripper
+	// Stall limits the wait between events. The first event of a response may take three times
+	// as long; a comment of the endpoint restarts this wait. 0 means 90 s.
+	Stall time.Duration
+	// Keys has the state of keys. All models of a process share it. Nil: this model has its own.
+	Keys *Keys
+	// Rejections remembers rejected pictures after the process ends. If it is zero, they are
+	// remembered in memory only.
+	Rejections Rejections
+	Log        *slog.Logger // nil discards the log
+}
+
+// Rejections remembers which models get no pictures, because their endpoint rejected one.
+// Set both functions or none.
+type Rejections struct {
+	// Known reports whether a rejection is remembered. If it cannot be read, Known returns
+	// false.
+	Known    func(ctx context.Context, endpoint, model string) bool
+	Remember func(ctx context.Context, endpoint, model string) error
+}
+
+// Model is a [model.Model] on endpoints of model APIs.
+type Model struct {
+	endpoints []*endpoint
+	stall     time.Duration
+	keys      *Keys
+	rejected  Rejections
+	log       *slog.Logger
+	network   []*http.Transport
+
+	mu    sync.Mutex
+	turns map[string]fallen // by session
+}
+
+// fallen is the endpoint that answers for the rest of a turn.
+type fallen struct {
+	turn string
+	to   *endpoint
+}
+
+// New returns a Model. It opens no connection before the first request.
+func New(c Config) *Model {
+	m := &Model{stall: cmp.Or(max(c.Stall, 0), 90*time.Second), keys: c.Keys, rejected: c.Rejections, log: c.Log, turns: map[string]fallen{}}
+	if m.keys == nil {
+		m.keys = new(Keys)
+	}
+	if m.log == nil {
+		m.log = slog.New(slog.DiscardHandler)
+	}
+	var shared *http.Transport // of endpoints without a proxy and certificates of their own
+	for _, e := range c.Endpoints {
+		if e.Transport == nil {
+			e.Transport = c.Transport
+		}
+		var broken error
+		switch {
+		case e.Transport != nil:
+		case e.Proxy != "" || e.CAFile != "":
+			var own *http.Transport
+			if own, broken = dialled(e.Proxy, e.CAFile); own != nil {
+				m.network = append(m.network, own)
+				e.Transport = own
+			}
+		default:
+			if shared == nil {
+				shared, _ = dialled("", "") // nothing of it can fail
+				m.network = append(m.network, shared)
+			}
+			e.Transport = shared
+		}
+		made := newEndpoint(e)
+		if broken != nil {
+			made.broken = made.fail(model.ErrDown, 0, broken.Error(), nil)
+		}
+		m.endpoints = append(m.endpoints, made)
+	}
+	return m
+}
+
+// Close closes idle connections. The model can still be used.
+func (m *Model) Close() {
+	for _, t := range m.network {
+		t.CloseIdleConnections()
+	}
+}
+
+// Window returns the first endpoint's context window in tokens. It takes the configured
+// window, or the endpoint's metadata, or a table of known models. If none has it, Window
+// returns 128000. It makes no request.
+func (m *Model) Window() int {
+	if len(m.endpoints) == 0 {
+		return defaultWindow
+	}
+	e := m.endpoints[0]
+	return cmp.Or(e.Window, e.told().window, window(e.Model))
+}
+
+// Stream sends req to the first endpoint that answers. See [model.Model].
+func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		defer m.inquire(ctx, req)()
+		s := &stream{model: m, req: req, yield: yield}
+		if err := s.run(ctx); err != nil && !s.broken {
+			yield(model.Delta{}, err)
+		}
+	}
+}
+
+// stream is one request of the caller, with its retries and endpoints.
+type stream struct {
+	model   *Model
+	req     *model.Request
+	yield   func(model.Delta, error) bool
+	forms   *pictureForms         // of the current endpoint
+	noState map[model.Origin]bool // origins whose state was refused
+	dropped *model.Origin         // the caller was not told yet
+	paused  continuation
+
+	begun   bool // a part of the response was yielded
+	restart bool // the parts that were yielded are not part of the response
+	shown   int  // characters of text that were yielded
+	broken  bool // the caller has stopped reading
+}
+
+// emit yields a delta of the response.
+func (s *stream) emit(d model.Delta) bool {
+	if s.restart && s.begun {
+		s.restart = false
+		if s.broken = !s.yield(model.Delta{Restart: true}, nil); s.broken {
+			return false
+		}
+	}
+	s.begun, s.restart = true, false
+	s.shown += utf8.RuneCountInString(d.Text)
+	s.broken = !s.yield(d, nil)
+	return !s.broken
+}
+
+// notice yields a notice to the user.
+func (s *stream) notice(text string) bool {
+	s.broken = !s.yield(model.Delta{Notice: text}, nil)
+	return !s.broken
+}
+
+// over reports whether nothing more is tried after err: text was shown, the caller has
+// stopped reading, or a part was yielded and the request would fail again.
+func (s *stream) over(ctx context.Context, err error) bool {
+	if err == nil || s.broken || s.shown > 0 || ctx.Err() != nil {
+		return true
+	}
+	var failed *model.Error
+	return s.begun && (s.paused.times > 0 || !errors.As(err, &failed) || !retryable(failed))
+}
+
+// run tries the endpoints in order.
+func (s *stream) run(ctx context.Context) error {
+	var first *model.Error // is returned if all fail, because the user chose that endpoint
+	order := s.model.order(s.req)
+	for i, e := range order {
+		err := s.try(ctx, e, i+1 < len(order))
+		if s.broken {
+			return nil
+		}
+		if err == nil {
+			s.model.answered(s.req, e)
+			return nil
+		}
+		var failed *model.Error
+		if !errors.As(err, &failed) {
+			return err
+		}
+		if s.over(ctx, err) {
+			failed.Shown = s.shown
+			return err
+		}
+		if first == nil {
+			first = failed
+		} else {
+			first.Others = append(first.Others, failed)
+		}
+		if !another(failed) {
+			return failed
+		}
+		if i+1 == len(order) {
+			break
+		}
+		next := order[i+1]
+		s.model.log.Info("model falls over", "from", e.name(), "to", next.name(), "error", err)
+		s.restart = true
+		if !s.notice(brief(failed) + "; trying " + next.id()) {
+			return nil
+		}
+	}
+	if first == nil {
+		first = &model.Error{Kind: model.ErrNoKey}
+	}
+	return first
+}
+
+// order returns the endpoints in the order in which they are tried. Those that are
+// configured for the request's model are first. If there are none, the first endpoint gets
+// it. If a fallback has answered in this turn, it is the first.
+func (m *Model) order(req *model.Request) []*endpoint {
+	all := m.endpoints
+	if id := req.Model; id != "" && len(all) > 0 && all[0].Model != id {
+		var first, rest []*endpoint
+		for _, e := range all {
+			if e.Model == id {
+				first = append(first, e)
+			} else {
+				rest = append(rest, e)
+			}
+		}
+		if len(first) == 0 {
+			first = []*endpoint{all[0].serving(id)}
+		}
+		all = append(first, rest...)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if f, ok := m.turns[req.SessionID]; ok && f.turn == req.Turn {
+		if i := slices.Index(all, f.to); i > 0 {
+			return all[i:]
+		}
+	}
+	return all
+}
+
+// answered records which endpoint answers for the rest of a turn.
+func (m *Model) answered(req *model.Request, e *endpoint) {
+	if req.SessionID == "" || req.Turn == "" {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.endpoints) == 0 || e == m.endpoints[0] {
+		delete(m.turns, req.SessionID)
+	} else {
+		m.turns[req.SessionID] = fallen{req.Turn, e}
+	}
+}
+
+// another reports whether the next endpoint may succeed.
+func another(e *model.Error) bool {
+	switch e.Kind {
+	case model.ErrOverflow, model.ErrState:
+		return false
+	case model.ErrRequest:
+		return e.Status == http.StatusNotFound
+	default:
+		return true
+	}
+}
+
+// continuation is what came of a response that the API has paused. Its request is sent
+// again with it.
+type continuation struct {
+	times int
+	reply *model.Reply
+	req   *model.Request // of the caller
+	usage model.Usage    // of the earlier requests
+	calls int            // of the earlier responses
+}
+
+const maxContinued = 16 // requests of one response
+
+// add takes a delta of the response and returns the delta for the caller.
+func (c *continuation) add(d model.Delta) (model.Delta, error) {
+	if c.reply == nil {
+		c.reply = new(model.Reply)
+	}
+	if d.Call != nil && d.Call.Index >= 0 {
+		call := *d.Call
+		call.Index += c.calls
+		d.Call = &call
+	}
+	if err := c.reply.Add(d); err != nil {
+		return d, err
+	}
+	if d.Usage != nil && c.times > 0 {
+		sum := c.usage.Plus(*d.Usage)
+		d.Usage = &sum
+	}
+	return d, nil
+}
+
+// next returns the request that continues the response.
+func (c *continuation) next(req *model.Request) *model.Request {
+	if c.times == 0 {
+		c.req = req
+	}
+	c.times++
+	c.usage, c.calls = c.usage.Plus(c.reply.Usage), len(c.reply.Calls)
+	more := *c.req
+	more.Messages = append(slices.Clip(more.Messages), model.Message{Role: model.Assistant, Parts: c.reply.Parts()})
+	return &more
+}

@@ -1,0 +1,239 @@
+package client
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
+)
+
+// Endpoint is one model of one server.
+type Endpoint struct {
+	API      api.API
+	Provider string   // the provider's name
+	BaseURL  string   // empty: the default URL of the provider
+	Model    string   // the id that is sent
+	Keys     []string // may be empty if the server requires none
+	// Command prints the key. It is run again after 401 and every 30 minutes. Nil: there is
+	// none.
+	Command func(context.Context) (string, error)
+	// Pool is how a key is chosen: FillFirst, RoundRobin or LeastUsed; empty: FillFirst.
+	Pool string
+	// Cooldown is how long other keys are preferred to a limited one, if the endpoint names no
+	// time. 0 means 60 s.
+	Cooldown time.Duration
+	// MaxConcurrent limits the requests at once for each key. 0 means no limit.
+	MaxConcurrent int
+
+	Headers map[string]string // sent with each request
+	Proxy   string            // empty: the environment's
+	CAFile  string            // certificates beside those of the system
+
+	Window      int // context window in tokens; 0: from the metadata or a table
+	MaxTokens   int // limit of a response; 0: the model's own
+	Efforts     []string
+	Cache       api.Cache
+	ServiceTier string
+	Extra       []api.Field
+	Price       *Price // nil: from the metadata or a table
+	Images      *bool  // whether the model accepts images; nil: not known
+
+	// TextCalls says whether tool calls that the model writes as text run, see
+	// [api.Target.TextCalls].
+	TextCalls string
+	// Transport sends the requests of this endpoint. If it is nil, Config.Transport does.
+	Transport http.RoundTripper
+}
+
+// baseURLs are the default URLs of the providers.
+var baseURLs = map[string]string{
+	"openai":     "https://api.openai.com/v1",
+	"openrouter": "https://openrouter.ai/api/v1",
+	"ollama":     "http://localhost:11434/v1",
+	"lmstudio":   "http://localhost:1234/v1",
+}
+
+// endpoint is a configured endpoint with the facts that were learned about it.
+type endpoint struct {
+	Endpoint
+	url     string // BaseURL without secrets, for messages
+	host    string
+	broken  *model.Error // why the endpoint cannot be used
+	learned *learned
+}
+
+// learned has the facts that later requests use, too.
+type learned struct {
+	sync.Mutex
+	quirks  map[string]api.Quirks    // by model
+	encoded map[encoding]*api.Cached // messages
+	models  map[string]*metadata     // the endpoint's metadata, by model; nil: not requested yet
+	blind   map[string]time.Time     // models whose pictures the endpoint rejected, and when
+	printed string                   // the key that Command printed
+	at      time.Time                // when it did
+}
+
+// encoding is a way in which messages are encoded.
+type encoding struct {
+	model   string
+	quirks  api.Quirks
+	noState bool
+}
+
+func newEndpoint(e Endpoint) *endpoint {
+	if e.BaseURL == "" {
+		e.BaseURL = baseURLs[e.Provider]
+	}
+	if e.Cooldown <= 0 {
+		e.Cooldown = 60 * time.Second
+	}
+	var keys []string
+	for _, k := range e.Keys {
+		if k = strings.TrimSpace(k); k != "" && !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	e.Keys = keys
+	made := &endpoint{Endpoint: e, url: displayURL(e.BaseURL), learned: &learned{quirks: map[string]api.Quirks{}, encoded: map[encoding]*api.Cached{}}}
+	if u, err := url.Parse(e.BaseURL); err == nil {
+		made.host = u.Host
+	}
+	return made
+}
+
+// serving returns the same endpoint with another model.
+func (e *endpoint) serving(id string) *endpoint {
+	other := *e
+	other.Model, other.Window, other.Price, other.Images, other.Efforts = id, 0, nil, nil, nil
+	return &other
+}
+
+// name describes the endpoint for the log.
+func (e *endpoint) name() string { return e.Model + " at " + e.url }
+
+// id returns PROVIDER/MODEL.
+func (e *endpoint) id() string {
+	if e.Provider == "" {
+		return e.Model
+	}
+	return e.Provider + "/" + e.Model
+}
+
+// origin returns the origin of the state that the endpoint makes.
+func (e *endpoint) origin() model.Origin { return model.Origin{API: e.API.Name(), Host: e.host} }
+
+// target returns how requests are sent to the endpoint with a key.
+func (e *endpoint) target(key string, noState bool) *api.Target {
+	e.learned.Lock()
+	defer e.learned.Unlock()
+	return &api.Target{
+		Provider: e.Provider, BaseURL: e.BaseURL, Host: e.host, API: e.API.Name(), Model: e.Model, Key: key,
+		Efforts: e.Efforts, MaxTokens: e.MaxTokens, Cache: e.Cache, ServiceTier: e.ServiceTier, Extra: e.Extra, TextCalls: e.TextCalls,
+		NoState: noState, Quirks: e.learned.quirks[e.Model],
+	}
+}
+
+// encoded returns the kept messages in the encoding of a target.
+func (e *endpoint) encoded(t *api.Target) *api.Cached {
+	e.learned.Lock()
+	defer e.learned.Unlock()
+	as := encoding{t.Model, t.Quirks, t.NoState}
+	if e.learned.encoded[as] == nil {
+		e.learned.encoded[as] = new(api.Cached)
+	}
+	return e.learned.encoded[as]
+}
+
+// learn stores quirks for later requests to the model.
+func (e *endpoint) learn(q api.Quirks) {
+	e.learned.Lock()
+	defer e.learned.Unlock()
+	e.learned.quirks[e.Model] = q
+}
+
+// fail returns an error of this endpoint. Its message is redacted.
+func (e *endpoint) fail(kind model.ErrorKind, status int, message string, cause error) *model.Error {
+	return e.complete(&model.Error{Kind: kind, Status: status, Message: message, Err: cause})
+}
+
+// complete adds the endpoint to an error and redacts its message.
+func (e *endpoint) complete(err *model.Error) *model.Error {
+	err.Endpoint, err.Provider, err.Model, err.Message = e.url, e.Provider, e.Model, e.redact(err.Message)
+	return err
+}
+
+// needsKey reports whether the provider requires a key. A server on this machine does not.
+func (e *endpoint) needsKey() bool {
+	if e.Provider != "openai" && e.Provider != "openrouter" && e.API.Name() == api.Chat {
+		return false
+	}
+	u, err := url.Parse(e.BaseURL)
+	if err != nil {
+		return true
+	}
+	host := u.Hostname()
+	ip := net.ParseIP(host)
+	return host != "localhost" && (ip == nil || !ip.IsLoopback())
+}
+
+const commandLasts = 30 * time.Minute
+
+// pool returns the keys of the endpoint. If none is configured, it returns one empty key.
+// If again is true, the command that prints the key is run again.
+func (e *endpoint) pool(ctx context.Context, again bool) ([]string, error) {
+	keys := e.Keys
+	if e.Command != nil && len(keys) == 0 {
+		e.learned.Lock()
+		printed, at := e.learned.printed, e.learned.at
+		e.learned.Unlock()
+		if again || printed == "" || time.Since(at) >= commandLasts {
+			key, err := e.Command(ctx)
+			if err != nil {
+				return nil, e.fail(model.ErrNoKey, 0, err.Error(), err)
+			}
+			printed = strings.TrimSpace(key)
+			e.learned.Lock()
+			e.learned.printed, e.learned.at = printed, time.Now()
+			e.learned.Unlock()
+		}
+		keys = []string{printed}
+	}
+	if len(keys) > 0 {
+		return keys, nil
+	}
+	if e.needsKey() {
+		return nil, e.fail(model.ErrNoKey, 0, "", nil)
+	}
+	return []string{""}, nil
+}
+
+// looksLikeKey matches keys, including keys that a vendor has masked in its message.
+var looksLikeKey = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(sk|pk|rk|gsk|xai|key|hf|AIza)[-_][A-Za-z0-9_*.…-]{6,}|(?i:bearer)\s+[^\s"']{6,}`)
+})
+
+// redact replaces the keys of this endpoint, its password, and text that looks like a key.
+func (e *endpoint) redact(text string) string {
+	e.learned.Lock()
+	keys := append(slices.Clip(e.Keys), e.learned.printed)
+	e.learned.Unlock()
+	for _, k := range keys {
+		if len(k) >= 8 { // shorter ones are placeholders, such as "none"
+			text = strings.ReplaceAll(text, k, "[key]")
+		}
+	}
+	if u, err := url.Parse(e.BaseURL); err == nil && u.User != nil {
+		if p, ok := u.User.Password(); ok && p != "" {
+			text = strings.ReplaceAll(text, p, "[password]")
+		}
+	}
+	return looksLikeKey().ReplaceAllString(text, "[key]")
+}

@@ -1,0 +1,209 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+// Strategies of a pool of keys.
+const (
+	FillFirst  = "fill_first"  // the first key that does not rest
+	RoundRobin = "round_robin" // the next key for each session
+	LeastUsed  = "least_used"  // the key with the fewest requests
+)
+
+// Keys has the state of the keys of a process: which rest, which were refused, and the
+// requests under way. The zero value is ready to use. It is safe for concurrent use.
+type Keys struct {
+	mu   sync.Mutex
+	all  map[keyID]*keyState
+	last map[string]string        // by host: the key of the newest session
+	kept map[sessionAtHost]string // the keys of sessions
+}
+
+type keyID struct{ host, key string }
+
+type sessionAtHost struct{ session, host string }
+
+const mostSessions = 10_000 // sessions whose key is remembered
+
+// keyState is the state of one key at one host.
+type keyState struct {
+	key     string
+	refused *model.Error // the key is not used again
+	resting time.Time    // the endpoint accepts no request until then
+	cooling time.Time    // other keys are preferred until then
+	used    int          // requests
+	running int
+	waiting [2][]chan struct{} // requests of users, then of subagents
+}
+
+// of returns the state of a key. The caller holds the lock.
+func (k *Keys) of(host, key string) *keyState {
+	id := keyID{host, key}
+	if k.all == nil {
+		k.all, k.last, k.kept = map[keyID]*keyState{}, map[string]string{}, map[sessionAtHost]string{}
+	}
+	if k.all[id] == nil {
+		k.all[id] = &keyState{key: key}
+	}
+	return k.all[id]
+}
+
+// choose returns the key for a request and the time until it may be used. Keys that were
+// tried are skipped. If all keys were refused, it returns nil and the newest error. If all
+// others were tried, it returns nil.
+func (k *Keys) choose(e *endpoint, keys []string, session string, tried []string) (*keyState, time.Duration, *model.Error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := time.Now()
+	var free, rest []*keyState
+	var refused *model.Error
+	for _, key := range keys {
+		switch s := k.of(e.host, key); {
+		case s.refused != nil:
+			refused = s.refused
+		case slices.Contains(tried, key):
+		case s.resting.After(now) || s.cooling.After(now):
+			rest = append(rest, s)
+		default:
+			free = append(free, s)
+		}
+	}
+	at := sessionAtHost{session, e.host}
+	if len(free) > 0 {
+		chosen := k.pick(e, keys, free, at)
+		if session != "" {
+			if len(k.kept) >= mostSessions {
+				clear(k.kept)
+			}
+			k.kept[at] = chosen.key
+		}
+		k.last[e.host] = chosen.key
+		chosen.used++
+		return chosen, 0, nil
+	}
+	if len(rest) == 0 || len(tried) > 0 { // the caller waits after a round
+		return nil, 0, refused
+	}
+	first := slices.MinFunc(rest, func(a, b *keyState) int { return a.resting.Compare(b.resting) })
+	first.used++
+	return first, max(0, first.resting.Sub(now)), nil
+}
+
+// pick returns one of the free keys. A session keeps its key.
+func (k *Keys) pick(e *endpoint, keys []string, free []*keyState, at sessionAtHost) *keyState {
+	if at.session != "" {
+		for _, s := range free {
+			if s.key == k.kept[at] {
+				return s
+			}
+		}
+	}
+	switch e.Pool {
+	case RoundRobin:
+		newest := slices.Index(keys, k.last[e.host])
+		next := slices.IndexFunc(free, func(s *keyState) bool { return slices.Index(keys, s.key) > newest })
+		return free[max(next, 0)]
+	case LeastUsed:
+		return slices.MinFunc(free, func(a, b *keyState) int { return a.used - b.used })
+	}
+	return free[0]
+}
+
+// creditCooldown is how long other keys are preferred to one whose account is empty.
+const creditCooldown = time.Hour
+
+// failed records that a key did not work. If another key may work, it returns true.
+func (k *Keys) failed(e *endpoint, key string, err *model.Error) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := k.of(e.host, key)
+	switch {
+	case err.Kind == model.ErrAuth:
+		if key != "" {
+			s.refused = err
+		}
+	case err.Kind == model.ErrCredit:
+		s.cooling = time.Now().Add(creditCooldown)
+	case err.Status == http.StatusTooManyRequests:
+		s.resting = time.Now().Add(err.RetryAfter)
+		if err.RetryAfter == 0 {
+			s.cooling = time.Now().Add(e.Cooldown)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// firstFree returns the time until one of the limited keys may be used.
+func (k *Keys) firstFree(e *endpoint, keys []string) time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	first := time.Duration(-1)
+	for _, key := range keys {
+		s := k.of(e.host, key)
+		until := s.resting
+		if s.cooling.After(until) {
+			until = s.cooling
+		}
+		if wait := time.Until(until); s.refused == nil && (first < 0 || wait < first) {
+			first = wait
+		}
+	}
+	return max(first, 0)
+}
+
+// enter waits until fewer than most requests use a key. Requests of users are before those
+// of subagents. It returns the function that ends the request. If ctx is canceled, it
+// returns its error.
+func (k *Keys) enter(ctx context.Context, s *keyState, most int, background bool) (leave func(), err error) {
+	k.mu.Lock()
+	if most <= 0 || s.running < most {
+		s.running++
+		k.mu.Unlock()
+		return func() { k.leave(s) }, nil
+	}
+	rank := 0
+	if background {
+		rank = 1
+	}
+	mine := make(chan struct{})
+	s.waiting[rank] = append(s.waiting[rank], mine)
+	k.mu.Unlock()
+	select {
+	case <-mine:
+		return func() { k.leave(s) }, nil
+	case <-ctx.Done():
+	}
+	k.mu.Lock()
+	i := slices.Index(s.waiting[rank], mine)
+	if i >= 0 {
+		s.waiting[rank] = slices.Delete(s.waiting[rank], i, i+1)
+	}
+	k.mu.Unlock()
+	if i < 0 { // it was this request's place at the same time
+		k.leave(s)
+	}
+	return nil, ctx.Err()
+}
+
+// leave gives the place of a request to the first one that waits.
+func (k *Keys) leave(s *keyState) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for rank := range s.waiting {
+		if len(s.waiting[rank]) > 0 {
+			close(s.waiting[rank][0])
+			s.waiting[rank] = s.waiting[rank][1:]
+			return
+		}
+	}
+	s.running--
+}

@@ -1,0 +1,74 @@
+package client
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// dialled returns a transport to the network. proxy is the address of a proxy; if it is
+// empty, the environment decides. caFile has certificates that are trusted beside those of
+// the system.
+func dialled(proxy, caFile string) (*http.Transport, error) {
+	t := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		ForceAttemptHTTP2:     true,
+		TLSHandshakeTimeout:   15 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		IdleConnTimeout:       90 * time.Second,
+		MaxIdleConnsPerHost:   64,   // so that as many subagents can keep a connection between two requests
+		DisableCompression:    true, // a compressed stream arrives late
+	}
+	if proxy != "" {
+		u, err := url.Parse(proxy)
+		if err != nil || u.Host == "" {
+			return nil, fmt.Errorf("proxy %q is no URL; write http://HOST:PORT", displayURL(proxy))
+		}
+		t.Proxy = http.ProxyURL(u)
+	}
+	if caFile == "" {
+		return t, nil
+	}
+	pem, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, fmt.Errorf("ca_file: %w", err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
+	}
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("ca_file %s has no PEM certificate", caFile)
+	}
+	t.TLSClientConfig = &tls.Config{RootCAs: roots}
+	return t, nil
+}
+
+var errRedirect = errors.New("redirected elsewhere")
+
+// sameHost allows a redirect only within the same host, because the key belongs to that
+// host. It also rejects a change of the method, a change from HTTPS to HTTP, and more than
+// three redirects.
+func sameHost(req *http.Request, via []*http.Request) error {
+	from := via[0].URL
+	upgraded := req.URL.Scheme == from.Scheme || req.URL.Scheme == "https"
+	if req.Method != via[0].Method || !upgraded || req.URL.Host != from.Host || len(via) > 3 {
+		return fmt.Errorf("%w: to %s", errRedirect, displayURL(req.URL.String()))
+	}
+	return nil
+}
+
+// displayURL returns a URL for messages, without user, query and fragment.
+func displayURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return strings.SplitN(raw, "?", 2)[0]
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}

@@ -1,0 +1,272 @@
+package openai
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
+)
+
+type message struct {
+	Role             string `json:"role"`
+	Content          any    `json:"content"` // string, []part, or null beside calls
+	ReasoningContent string `json:"reasoning_content,omitempty"`
+	ToolCalls        []call `json:"tool_calls,omitempty"`
+	ToolCallID       string `json:"tool_call_id,omitempty"`
+}
+
+type part struct {
+	Type     string    `json:"type"`
+	Text     string    `json:"text,omitempty"`
+	ImageURL *imageURL `json:"image_url,omitempty"`
+
+	CacheControl *cacheControl `json:"cache_control,omitempty"`
+}
+
+type imageURL struct {
+	URL string `json:"url"`
+}
+
+type call struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function calledWithin `json:"function"`
+}
+
+type calledWithin struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// item is a message of the request before it is encoded.
+type item struct {
+	role    string
+	from    *model.Message
+	results []model.Message // tool results whose images the item has, as a user message
+	texts   []string        // in place of images, see [api.Images.Of]
+	variant int
+	joined  []item // messages of users that are written as part of this one
+}
+
+// list has the items of a request.
+type list struct {
+	target   *api.Target
+	system   string
+	thoughts bool // the reasoning of calls is sent
+	parts    bool // texts are written as parts, which can have cache marks
+	items    []item
+}
+
+// encodeMessages writes the messages of a request. It omits assistant messages that have
+// neither text nor tool calls.
+func encodeMessages(b *api.Body, req *model.Request, t *api.Target) error {
+	l := list{target: t, system: req.System, thoughts: wantsThoughts(t), parts: marksCache(t)}
+	l.items = make([]item, 0, len(req.Messages)+1)
+	l.collect(req)
+	marks := l.marks()
+	b.List("messages")
+	for i := range l.items {
+		piece, err := l.piece(i, marks[i])
+		if err != nil {
+			return err
+		}
+		b.Item(piece)
+	}
+	b.EndList()
+	return nil
+}
+
+// collect makes the items of a request.
+func (l *list) collect(req *model.Request) {
+	images := api.Images{Forms: l.target.Images}
+	if req.System != "" {
+		l.add(item{role: "system"})
+	}
+	first := 0 // of the tool results that end here
+	var results item
+	for i := range req.Messages {
+		m := &req.Messages[i]
+		if m.Role == model.Assistant && !m.Has(model.CallType) && m.Text() == "" {
+			continue
+		}
+		texts, variant := images.Of(i, m)
+		if m.Role != model.ToolRole {
+			l.add(item{role: string(m.Role), from: m, texts: texts, variant: variant})
+			continue
+		}
+		if i == 0 || req.Messages[i-1].Role != model.ToolRole {
+			first, results = i, item{role: string(model.User)}
+		}
+		l.add(item{role: string(m.Role), from: m})
+		results.texts, results.variant = append(results.texts, texts...), results.variant+variant
+		if last := i+1 == len(req.Messages) || req.Messages[i+1].Role != model.ToolRole; last && len(results.texts) > 0 {
+			results.from, results.results, results.variant = m, req.Messages[first:i+1], -1-results.variant
+			l.add(results)
+		}
+	}
+}
+
+// add appends an item. If the endpoint requires alternating roles, a user message is joined
+// to the message before it, if that is a user message or a tool result. A result is one JSON
+// object, so the text after it cannot come from the tool.
+func (l *list) add(it item) {
+	if n := len(l.items); l.target.Quirks&alternate != 0 && n > 0 && it.role == string(model.User) {
+		if before := &l.items[n-1]; before.role == it.role || before.role == string(model.ToolRole) {
+			before.joined = append(before.joined, it)
+			return
+		}
+	}
+	l.items = append(l.items, it)
+}
+
+// piece returns an encoded item. One with a mark is not kept, because the next request has
+// it without the mark.
+func (l *list) piece(i int, mark *cacheControl) ([]byte, error) {
+	it := &l.items[i]
+	encode := func() ([]byte, error) {
+		m := l.message(it)
+		for j := range it.joined {
+			m.Content = joinContent(m.Content, l.message(&it.joined[j]).Content)
+		}
+		if l.parts {
+			asParts(&m)
+			setMark(&m, mark)
+		}
+		return api.Marshal(m)
+	}
+	switch {
+	case mark != nil, len(it.joined) > 0:
+		return encode()
+	case it.role == "system":
+		return l.target.Encoded.System(l.system, encode)
+	}
+	return l.target.Encoded.Message(it.from, it.variant, encode)
+}
+
+// message returns the message of an item.
+func (l *list) message(it *item) message {
+	m := it.from
+	switch {
+	case it.role == "system":
+		return message{Role: it.role, Content: l.system}
+	case it.results != nil:
+		return message{Role: it.role, Content: imagesOfResults(it)}
+	}
+	text := m.Text()
+	out := message{Role: it.role, Content: text}
+	switch m.Role {
+	case model.ToolRole:
+		out.ToolCallID = m.CallID()
+	case model.Assistant:
+		out.ToolCalls = encodeCalls(m.Calls())
+		if len(out.ToolCalls) > 0 && text == "" {
+			out.Content = nil
+		}
+		if l.thoughts && len(out.ToolCalls) > 0 {
+			out.ReasoningContent = m.Reasoning()
+		}
+	default:
+		if len(it.texts) > 0 {
+			out.Content = content(text, imageParts(m.Images(), it.texts))
+		}
+	}
+	return out
+}
+
+// wantsThoughts reports whether the model requires the reasoning of its tool calls in the
+// next request. Without it, such a model rejects the request.
+func wantsThoughts(t *api.Target) bool {
+	id := strings.ToLower(t.Model)
+	return strings.Contains(id, "deepseek") || strings.Contains(id, "kimi") ||
+		strings.Contains(t.Host, "deepseek.com") || strings.Contains(t.Host, "moonshot.")
+}
+
+// imageParts returns the parts of images, each in its form.
+func imageParts(images []model.Image, texts []string) []part {
+	parts := make([]part, len(images))
+	for n, image := range images {
+		if texts[n] != "" {
+			parts[n] = part{Type: "text", Text: texts[n]}
+		} else {
+			parts[n] = part{Type: "image_url", ImageURL: &imageURL{"data:" + image.MIMEType + ";base64," + image.Data}}
+		}
+	}
+	return parts
+}
+
+const picturesText = "(What the tools have read, as pictures, in the order of the calls.)"
+
+// imagesOfResults returns the content of a user message with the images of tool results.
+// The API does not allow images in a tool result.
+func imagesOfResults(it *item) any {
+	var images []model.Image
+	for i := range it.results {
+		images = append(images, it.results[i].Images()...)
+	}
+	text := ""
+	if slices.Contains(it.texts, "") {
+		text = picturesText
+	}
+	return content(text, imageParts(images, it.texts))
+}
+
+// content returns text followed by parts. If all parts are text, it returns one string,
+// because some endpoints do not accept a list.
+func content(text string, parts []part) any {
+	all := parts
+	if text != "" {
+		all = append([]part{{Type: "text", Text: text}}, parts...)
+	}
+	texts := make([]string, 0, len(all))
+	for _, p := range all {
+		if p.ImageURL != nil {
+			return all
+		}
+		texts = append(texts, p.Text)
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// joinContent returns the content of two messages as that of one.
+func joinContent(a, b any) any {
+	first, isText := a.(string)
+	second, areTexts := b.(string)
+	if isText && areTexts {
+		return first + "\n\n" + second
+	}
+	return slices.Concat(asContent(a), asContent(b))
+}
+
+// asContent returns the content of a message as parts.
+func asContent(content any) []part {
+	if text, ok := content.(string); ok {
+		return []part{{Type: "text", Text: text}}
+	}
+	return content.([]part)
+}
+
+func encodeCalls(calls []model.Call) []call {
+	var out []call
+	for _, c := range calls {
+		out = append(out, call{c.ID, "function", calledWithin{c.Name, sentArgs(c.Args)}})
+	}
+	return out
+}
+
+// sentArgs returns the arguments of a tool call for the next request. Many servers reject
+// a request whose arguments are not JSON, so sentArgs wraps such arguments in an object.
+func sentArgs(args string) string {
+	if json.Valid([]byte(args)) {
+		return args
+	}
+	if strings.TrimSpace(args) == "" {
+		return "{}"
+	}
+	text, err := json.Marshal(map[string]string{"invalid_json": args})
+	if err != nil { // a string can always be encoded
+		panic(err)
+	}
+	return string(text)
+}
