@@ -78,11 +78,11 @@ if ! cmp -s e2e/node/package-lock.json "$hosts/package-lock.json" || [ ! -d e2e/
 	cp e2e/node/package-lock.json "$hosts/package-lock.json"
 fi
 
-# The official Python SDK of the Agent Client Protocol, and pytest-lsp, in an environment of
+# The official Python SDKs of protocols and model APIs, and pytest-lsp, in an environment of
 # their own. The list has all that they need.
 python=$hosts/python-clients
 if ! cmp -s e2e/python/requirements.txt "$python/installed"; then
-	say "installing ACP's Python SDK and pytest-lsp from PyPI into $python"
+	say "installing official Python SDKs and pytest-lsp from PyPI into $python"
 	rm -rf "$python"
 	python3 -m venv "$python"
 	"$python/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r e2e/python/requirements.txt

@@ -2,6 +2,7 @@ package standin
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -95,6 +96,9 @@ type span struct {
 var fields = []string{"model", "max_tokens", "stream", "system", "tools", "messages", "thinking", "tool_choice", "output_config",
 	"service_tier", "metadata", "stop_sequences", "temperature", "top_k", "top_p", "cache_control"}
 
+// versions are the values of anthropic-version. The official SDK sends the newer one.
+var versions = []string{"2023-06-01", "2026-10-21"}
+
 var (
 	idPattern   = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 	namePattern = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
@@ -118,14 +122,15 @@ func newest(model string) bool {
 
 // check returns the error of a request that the API does not accept.
 func (s *Server) check(r *http.Request, req *Request) *rejection {
+	key := cmp.Or(r.Header.Get("X-Api-Key"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 	switch {
 	case r.URL.Path != "/v1/messages" || r.Method != http.MethodPost:
 		return &rejection{404, "not_found_error", "Not found"}
-	case r.Header.Get("X-Api-Key") == "":
+	case key == "":
 		return &rejection{401, "authentication_error", "x-api-key header is required"}
-	case s.Key != "" && r.Header.Get("X-Api-Key") != s.Key:
+	case s.Key != "" && key != s.Key:
 		return &rejection{401, "authentication_error", "invalid x-api-key"}
-	case r.Header.Get("Anthropic-Version") != "2023-06-01":
+	case !slices.Contains(versions, r.Header.Get("Anthropic-Version")):
 		return reject("anthropic-version: header is required")
 	}
 	var names map[string]json.RawMessage
