@@ -28,7 +28,7 @@ func (a Asker) Approve(ctx context.Context, r extension.Request) error {
 func (a Asker) CanClarify() bool { return a.Questions != nil && a.Questions.CanClarify() }
 
 // Clarify asks the user a question.
-func (a Asker) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
+func (a Asker) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
 	if a.Questions == nil {
 		return tools.Answer{}, errors.New("the user cannot be asked in this session")
 	}

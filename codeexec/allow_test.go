@@ -50,14 +50,14 @@ func TestInterpreterOfWorkspaceAsks(t *testing.T) {
 					t.Errorf("%s: asked %v", says, b.asked)
 				}
 			}
-			runs(tools.DecisionNo, 1, false)
-			runs(tools.DecisionNo, 1, false)
+			runs(tools.DecisionDeny, 1, false)
+			runs(tools.DecisionDeny, 1, false)
 			runs(tools.DecisionOnce, 1, true)
-			runs(tools.DecisionNo, 0, true)
+			runs(tools.DecisionDeny, 0, true)
 			if err := os.WriteFile(path, []byte(hostile+"# another\n"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			runs(tools.DecisionNo, 1, false)
+			runs(tools.DecisionDeny, 1, false)
 		})
 	}
 }

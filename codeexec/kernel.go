@@ -142,7 +142,7 @@ func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *
 	}
 	later := *env
 	later.Progress = nil // the call is over by then
-	k.settle = func(ctx context.Context) string { return places.Settle(ctx, &later, s.call) }
+	k.settle = func(ctx context.Context) string { return places.Review(ctx, &later, s.call) }
 	c := r.command(env, s.python, k.stage, k.socket, "kernel.py")
 	c.Stdin, k.commands = io.Pipe()
 	c.Stdout, c.Stderr = k.out, k.errs

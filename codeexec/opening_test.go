@@ -20,7 +20,7 @@ type firstOnly struct{ asked atomic.Bool }
 
 func (f *firstOnly) AskPermission(context.Context, tools.Question) (tools.Decision, error) {
 	if f.asked.Swap(true) {
-		return tools.DecisionNo, nil
+		return tools.DecisionDeny, nil
 	}
 	return tools.DecisionOnce, nil
 }

@@ -90,7 +90,7 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	} else {
 		done, err = r.once(ctx, env, s)
 	}
-	settled := places.Settle(ctx, env, call)
+	settled := places.Review(ctx, env, call)
 	if err != nil {
 		return tools.Result{}, err
 	}

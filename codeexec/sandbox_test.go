@@ -78,7 +78,7 @@ type deniesHooks struct{}
 
 func (deniesHooks) AskPermission(_ context.Context, q tools.Question) (tools.Decision, error) {
 	if strings.HasPrefix(q.Title, "keep ") {
-		return tools.DecisionNo, nil
+		return tools.DecisionDeny, nil
 	}
 	return tools.DecisionOnce, nil
 }

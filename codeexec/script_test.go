@@ -666,7 +666,7 @@ func TestApprovals(t *testing.T) {
 	for _, tc := range tests {
 		b := newBed(t, Config{}, scriptFiles)
 		if !tc.yes {
-			b.says = tools.DecisionNo
+			b.says = tools.DecisionDeny
 		}
 		a, result := b.call(t.Context(), map[string]any{"code": tc.code})
 		var asked []string

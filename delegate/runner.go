@@ -133,7 +133,7 @@ func mergeGate(env *tools.Env, bounds tools.Bounds, t *Task) func(ctx context.Co
 	own := *env
 	own.SessionID, own.Gate = t.ID, gateOf(env, t)
 	return func(ctx context.Context, path string) error {
-		return gate.MayWrite(ctx, &own, bounds, tools.Call{ID: "merge", Name: ToolName}, "merge ", path)
+		return gate.CheckWrite(ctx, &own, bounds, tools.Call{ID: "merge", Name: ToolName}, "merge ", path)
 	}
 }
 

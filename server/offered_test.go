@@ -20,7 +20,7 @@ import (
 type talker struct{ guest }
 
 func (*talker) CanClarify() bool { return true }
-func (*talker) Clarify(context.Context, tools.Inquiry) (tools.Answer, error) {
+func (*talker) Clarify(context.Context, tools.ClarifyRequest) (tools.Answer, error) {
 	return tools.Answer{}, nil
 }
 

@@ -11,11 +11,11 @@ type Clarifier interface {
 	CanClarify() bool
 	// Clarify returns when there is an answer, when there will be none, or when ctx
 	// ends. An error says that asking has failed.
-	Clarify(ctx context.Context, q Inquiry) (Answer, error)
+	Clarify(ctx context.Context, q ClarifyRequest) (Answer, error)
 }
 
-// Inquiry is a question of the model's.
-type Inquiry struct {
+// ClarifyRequest is a question of the model's.
+type ClarifyRequest struct {
 	SessionID string
 	CallID    string
 	Question  string   // plain text, of several lines perhaps
@@ -24,10 +24,10 @@ type Inquiry struct {
 }
 
 // Offers tells whether text is one of the choices.
-func (q Inquiry) Offers(text string) bool { return slices.Contains(q.Choices, text) }
+func (q ClarifyRequest) Offers(text string) bool { return slices.Contains(q.Choices, text) }
 
 // Takes tells whether text may be an answer.
-func (q Inquiry) Takes(text string) bool { return q.FreeText || q.Offers(text) }
+func (q ClarifyRequest) Takes(text string) bool { return q.FreeText || q.Offers(text) }
 
 // Answer is what became of a question.
 type Answer struct {

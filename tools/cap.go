@@ -31,9 +31,9 @@ func (s *Set) capped(env *Env, t Tool, r Result) Result {
 	if s.Forget != nil {
 		s.Forget() // the model gets no text that is cut
 	}
-	kept := keptAlready(r.JSON)
+	kept := savedOutput(r.JSON)
 	if kept == "" && env.OutputDir != "" {
-		name, err := keep(env.OutputDir, t.Name, r.JSON)
+		name, err := saveOutput(env.OutputDir, t.Name, r.JSON)
 		if err == nil {
 			kept = name
 		}
@@ -47,8 +47,8 @@ func (s *Set) Fit(env *Env, tool string, r Result, limit int) Result {
 	return s.capped(env, Tool{Name: tool, ResultCap: limit}, r)
 }
 
-// keptAlready is where the whole of a result is that was shortened before.
-func keptAlready(object json.RawMessage) string {
+// savedOutput is where the whole of a result is that was shortened before.
+func savedOutput(object json.RawMessage) string {
 	var cut struct {
 		Full string `json:"full_result"`
 	}
@@ -58,9 +58,9 @@ func keptAlready(object json.RawMessage) string {
 	return cut.Full
 }
 
-// keep writes a whole result where the session keeps outputs, in lines, so that it can
+// saveOutput writes a whole result where the session keeps outputs, in lines, so that it can
 // be read in windows.
-func keep(dir, tool string, whole []byte) (string, error) {
+func saveOutput(dir, tool string, whole []byte) (string, error) {
 	var lines bytes.Buffer
 	if json.Indent(&lines, whole, "", " ") == nil {
 		whole = lines.Bytes()

@@ -181,7 +181,7 @@ func TestCallShowsNoSecret(t *testing.T) {
 	}
 	all.Write(r.JSON)
 	all.Write(shown)
-	kept := keptAlready(r.JSON)
+	kept := savedOutput(r.JSON)
 	whole, err := os.ReadFile(kept)
 	if err != nil {
 		t.Fatal(err)
@@ -221,9 +221,9 @@ func TestFit(t *testing.T) {
 	if len(once.JSON) > 9_000 || len(twice.JSON) > 2_000 {
 		t.Errorf("%d and %d bytes", len(once.JSON), len(twice.JSON))
 	}
-	kept := keptAlready(twice.JSON)
-	if kept == "" || kept != keptAlready(once.JSON) {
-		t.Errorf("kept in %q and %q", keptAlready(once.JSON), kept)
+	kept := savedOutput(twice.JSON)
+	if kept == "" || kept != savedOutput(once.JSON) {
+		t.Errorf("kept in %q and %q", savedOutput(once.JSON), kept)
 	}
 	if whole, err := os.ReadFile(kept); err != nil || !sameCompact(whole, r.JSON) {
 		t.Errorf("the whole has %d bytes, %v", len(whole), err)

@@ -53,7 +53,7 @@ func (s *Set) Call(ctx context.Context, env *Env, c Call) (result Result, err er
 	if err != nil {
 		return Fail("%v", err), nil
 	}
-	if err := s.Secrets.refuseStandIn(t, args); err != nil {
+	if err := s.Secrets.rejectPlaceholder(t, args); err != nil {
 		return Fail("%v", err), nil
 	}
 	c.Args = args
@@ -70,11 +70,11 @@ func run(ctx context.Context, env *Env, t Tool, c Call) (Result, error) {
 	result = result.forModel(env.Script)
 	switch {
 	case err == nil:
-		return whole(t.Name, result), nil
+		return asObject(t.Name, result), nil
 	case ctx.Err() == nil:
 		return Fail("%v", err), nil
 	case len(result.JSON) > 0:
-		return whole(t.Name, result), ctx.Err()
+		return asObject(t.Name, result), ctx.Err()
 	default:
 		return Interrupted(ctx, t.Name), ctx.Err()
 	}
@@ -84,8 +84,8 @@ func Interrupted(ctx context.Context, tool string) Result {
 	return Fail("interrupted: %s has no result: %s", tool, StoppedText(ctx))
 }
 
-// whole makes one JSON object of what a tool gave.
-func whole(tool string, r Result) Result {
+// asObject makes one JSON object of what a tool gave.
+func asObject(tool string, r Result) Result {
 	text := bytes.TrimSpace(r.JSON)
 	switch {
 	case len(text) == 0:
@@ -113,15 +113,15 @@ func (s *Set) arguments(env *Env, t Tool, args json.RawMessage) (json.RawMessage
 	}
 	fitted, err := fit(t.accepts, object)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. Nothing was done.%s %s", t.Name, err, s.elsewhere(env, t, object), takes(t))
+		return nil, fmt.Errorf("%s: %w. Nothing was done.%s %s", t.Name, err, s.suggestTool(env, t, object), parameterList(t))
 	}
 	return fitted, nil
 }
 
-// elsewhere names the tool that these arguments are for, when it is another: one
+// suggestTool names the tool that these arguments are for, when it is another: one
 // whose required parameters are all there, and not all are of the tool that was
 // called.
-func (s *Set) elsewhere(env *Env, t Tool, args json.RawMessage) string {
+func (s *Set) suggestTool(env *Env, t Tool, args json.RawMessage) string {
 	var given, own struct{ Properties map[string]json.RawMessage }
 	if json.Unmarshal(args, &given.Properties) != nil || json.Unmarshal(t.Schema, &own) != nil {
 		return ""
@@ -147,8 +147,8 @@ func (s *Set) elsewhere(env *Env, t Tool, args json.RawMessage) string {
 	return ""
 }
 
-// takes lists the parameters of t.
-func takes(t Tool) string {
+// parameterList lists the parameters of t.
+func parameterList(t Tool) string {
 	offered, err := jsonSchema(t.Schema)
 	if err != nil || len(offered.Properties) == 0 {
 		return t.Name + " takes no parameters"

@@ -123,7 +123,7 @@ const (
 	DecisionOnce    Decision = "once"
 	DecisionSession Decision = "session"
 	DecisionAlways  Decision = "always"
-	DecisionNo      Decision = "no"
+	DecisionDeny    Decision = "no"
 )
 
 // Allows reports whether the user has approved the call.

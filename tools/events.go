@@ -62,7 +62,7 @@ func (s *Set) after(ctx context.Context, env *Env, t Tool, c Call, r Result) Res
 	if same := len(now.JSON) == len(r.JSON) && len(r.JSON) > 0 && &now.JSON[0] == &r.JSON[0]; same && len(now.Shown) == len(r.Shown) {
 		return now
 	}
-	return s.cleaned(t, whole(t.Name, now))
+	return s.cleaned(t, asObject(t.Name, now))
 }
 
 // WithField adds a field at the end of the result's object.

@@ -21,9 +21,9 @@ const shortestSecret = 8
 type Secrets struct{ list atomic.Pointer[[]secret] }
 
 type secret struct {
-	value   string
-	quoted  []byte // as it stands in JSON
-	standIn string // what is shown in its place
+	value       string
+	quoted      []byte // as it stands in JSON
+	placeholder string // what is shown in its place
 }
 
 // NewSecrets makes them; see [Secrets.Set].
@@ -53,7 +53,7 @@ func (s *Secrets) Set(values map[string]string) {
 		if len(a.value) != len(b.value) {
 			return len(b.value) - len(a.value)
 		}
-		return strings.Compare(a.standIn, b.standIn)
+		return strings.Compare(a.placeholder, b.placeholder)
 	})
 	s.list.Store(&list)
 }
@@ -110,7 +110,7 @@ func plainAddress(value string) bool {
 func (s *Secrets) Hide(text string) string {
 	for _, x := range s.all() {
 		if strings.Contains(text, x.value) {
-			text = strings.ReplaceAll(text, x.value, x.standIn)
+			text = strings.ReplaceAll(text, x.value, x.placeholder)
 		}
 	}
 	return text
@@ -120,7 +120,7 @@ func (s *Secrets) Hide(text string) string {
 func (s *Secrets) hideIn(text []byte) []byte {
 	for _, x := range s.all() {
 		if bytes.Contains(text, []byte(x.value)) {
-			text = bytes.ReplaceAll(text, []byte(x.value), []byte(x.standIn))
+			text = bytes.ReplaceAll(text, []byte(x.value), []byte(x.placeholder))
 		}
 	}
 	return text
@@ -140,7 +140,7 @@ func (s *Secrets) In(text string) (standIn string, found bool) {
 		for _, x := range s.all() {
 			if strings.Contains(text, x.value) || strings.Contains(text, url.QueryEscape(x.value)) || strings.Contains(text, url.PathEscape(x.value)) ||
 				strings.Contains(strings.ReplaceAll(text, "+", " "), x.value) {
-				return x.standIn, true
+				return x.placeholder, true
 			}
 		}
 		plain := percentDecoded(text)
@@ -175,14 +175,14 @@ func (s *Secrets) inJSON(value []byte) bool {
 	return slices.ContainsFunc(s.all(), func(x secret) bool { return bytes.Contains(value, x.quoted) })
 }
 
-// refuseStandIn keeps a stand-in from being written where the secret was.
-func (s *Secrets) refuseStandIn(t Tool, args json.RawMessage) error {
+// rejectPlaceholder keeps a stand-in from being written where the secret was.
+func (s *Secrets) rejectPlaceholder(t Tool, args json.RawMessage) error {
 	if t.Kind != KindEdit && t.Kind != KindExecute || !bytes.Contains(args, []byte(" withheld]")) {
 		return nil
 	}
 	for _, x := range s.all() {
-		if bytes.Contains(args, []byte(x.standIn)) {
-			return fmt.Errorf("%s: %s stands in place of a secret that is not shown, and would overwrite it. Nothing was done. Edit around it: change only other lines, with patch, or tell the user what to change by hand", t.Name, x.standIn)
+		if bytes.Contains(args, []byte(x.placeholder)) {
+			return fmt.Errorf("%s: %s stands in place of a secret that is not shown, and would overwrite it. Nothing was done. Edit around it: change only other lines, with patch, or tell the user what to change by hand", t.Name, x.placeholder)
 		}
 	}
 	return nil

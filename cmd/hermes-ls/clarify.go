@@ -15,7 +15,7 @@ func (h *terminalHost) CanClarify() bool { return h.in != nil }
 
 // Clarify shows a question at the terminal. The user types the number of a choice or a
 // text.
-func (h *terminalHost) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
+func (h *terminalHost) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
 	h.mu.Lock()
 	h.endLine()
 	fmt.Fprintf(h.progress, "\n%s\n", q.Question)
@@ -31,7 +31,7 @@ func (h *terminalHost) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answ
 	return chosen(line, q), nil
 }
 
-func chosen(line string, q tools.Inquiry) tools.Answer {
+func chosen(line string, q tools.ClarifyRequest) tools.Answer {
 	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(q.Choices) {
 		line = q.Choices[n-1]
 	}

@@ -15,11 +15,11 @@ import (
 
 func TestChosen(t *testing.T) {
 	t.Parallel()
-	choice := tools.Inquiry{Choices: []string{"SQLite", "42"}}
-	free := tools.Inquiry{Choices: []string{"SQLite", "42"}, FreeText: true}
+	choice := tools.ClarifyRequest{Choices: []string{"SQLite", "42"}}
+	free := tools.ClarifyRequest{Choices: []string{"SQLite", "42"}, FreeText: true}
 	for _, tc := range []struct {
 		line string
-		q    tools.Inquiry
+		q    tools.ClarifyRequest
 		want tools.Answer
 	}{
 		{"1", choice, tools.Answer{Kind: tools.AnswerGiven, Text: "SQLite"}},
@@ -51,7 +51,7 @@ func TestLateLine(t *testing.T) {
 		}
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
-		if a, err := h.Clarify(ctx, tools.Inquiry{Question: "Which?", FreeText: true}); !errors.Is(err, context.DeadlineExceeded) {
+		if a, err := h.Clarify(ctx, tools.ClarifyRequest{Question: "Which?", FreeText: true}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%+v, %v", a, err)
 		}
 		typeLine("always")
@@ -62,13 +62,13 @@ func TestLateLine(t *testing.T) {
 		}()
 		synctest.Wait()
 		typeLine("no")
-		if d := <-decided; d != tools.DecisionNo {
+		if d := <-decided; d != tools.DecisionDeny {
 			t.Errorf("a late line decided: %s", d)
 		}
 		if err := keyboard.Close(); err != nil {
 			t.Error(err)
 		}
-		if d, err := h.AskPermission(t.Context(), tools.Question{}); d != tools.DecisionNo || !errors.Is(err, io.EOF) {
+		if d, err := h.AskPermission(t.Context(), tools.Question{}); d != tools.DecisionDeny || !errors.Is(err, io.EOF) {
 			t.Errorf("at the end of the input: %s, %v", d, err)
 		}
 	})

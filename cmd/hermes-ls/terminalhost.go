@@ -177,7 +177,7 @@ func jsonEvent(e agent.Event) map[string]any {
 // AskPermission asks for approval at the terminal. An empty line does not approve.
 func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
 	if h.in == nil && len(q.Choices) > 0 {
-		return "", &gate.Unasked{Why: "no user is present to choose"}
+		return "", &gate.Unanswered{Why: "no user is present to choose"}
 	}
 	if h.in == nil {
 		fmt.Fprintf(h.progress, "not approved, because no user can be asked: %s (%s); --approve always lets it run\n", q.Title, q.Reason)
@@ -185,7 +185,7 @@ func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (too
 		if q.Remember != "" {
 			how += ", or add " + strconv.Quote(q.Remember) + " to command_allowlist in config.yaml"
 		}
-		return tools.DecisionNo, &gate.Unasked{Why: "no user is present to approve it", How: how}
+		return tools.DecisionDeny, &gate.Unanswered{Why: "no user is present to approve it", How: how}
 	}
 	h.mu.Lock()
 	h.endLine()
@@ -207,7 +207,7 @@ func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (too
 	h.mu.Unlock()
 	line, err := h.line(ctx)
 	if err != nil {
-		return tools.DecisionNo, err
+		return tools.DecisionDeny, err
 	}
 	if c, ok := q.Choice(line); ok {
 		return c.ID, nil
@@ -215,5 +215,5 @@ func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (too
 	if d := tools.Decision(line); d.Allows() {
 		return d, nil
 	}
-	return tools.DecisionNo, nil
+	return tools.DecisionDeny, nil
 }

@@ -62,8 +62,8 @@ func Clarify(who tools.Clarifier, limit time.Duration) tools.Tool {
 	})
 }
 
-func inquiry(env *tools.Env, c tools.Call, in clarifyIn) (tools.Inquiry, error) {
-	q := tools.Inquiry{SessionID: env.SessionID, CallID: c.ID, Question: strings.TrimSpace(tools.StripControl(in.Question)), FreeText: true}
+func inquiry(env *tools.Env, c tools.Call, in clarifyIn) (tools.ClarifyRequest, error) {
+	q := tools.ClarifyRequest{SessionID: env.SessionID, CallID: c.ID, Question: strings.TrimSpace(tools.StripControl(in.Question)), FreeText: true}
 	switch n := len([]rune(q.Question)); {
 	case n == 0:
 		return q, errors.New("the question is empty; write what the user should decide")

@@ -17,19 +17,19 @@ import (
 // user answers a question of clarify.
 type user struct {
 	away   bool
-	answer func(ctx context.Context, q tools.Inquiry) (tools.Answer, error)
-	asked  []tools.Inquiry
+	answer func(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error)
+	asked  []tools.ClarifyRequest
 }
 
 func (u *user) CanClarify() bool { return !u.away }
 
-func (u *user) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
+func (u *user) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
 	u.asked = append(u.asked, q)
 	return u.answer(ctx, q)
 }
 
 func says(kind tools.AnswerKind, text string) *user {
-	return &user{answer: func(context.Context, tools.Inquiry) (tools.Answer, error) {
+	return &user{answer: func(context.Context, tools.ClarifyRequest) (tools.Answer, error) {
 		return tools.Answer{Kind: kind, Text: text}, nil
 	}}
 }
@@ -51,11 +51,11 @@ func TestClarify(t *testing.T) {
 		{name: "closed", user: says(tools.AnswerNone, ""), args: map[string]any{"question": "Which?"}, want: clarified{Note: "closed the question"}},
 		{name: "left to the model", user: says(tools.AnswerYou, ""), args: map[string]any{"question": "Which?"}, want: clarified{Note: "leaves it to you"}},
 		{name: "later", user: says(tools.AnswerLater, ""), args: map[string]any{"question": "Which?"}, want: clarified{Note: "End your turn now"}},
-		{name: "nobody answers", user: &user{answer: func(ctx context.Context, _ tools.Inquiry) (tools.Answer, error) {
+		{name: "nobody answers", user: &user{answer: func(ctx context.Context, _ tools.ClarifyRequest) (tools.Answer, error) {
 			<-ctx.Done()
 			return tools.Answer{}, ctx.Err()
 		}}, args: map[string]any{"question": "Which?"}, want: clarified{Note: "Nobody answered within 5m0s"}, took: 5 * time.Minute},
-		{name: "asking fails", user: &user{answer: func(context.Context, tools.Inquiry) (tools.Answer, error) {
+		{name: "asking fails", user: &user{answer: func(context.Context, tools.ClarifyRequest) (tools.Answer, error) {
 			return tools.Answer{}, errors.New("no window")
 		}}, args: map[string]any{"question": "Which?"}, want: clarified{Note: "no window"}},
 		{name: "nobody there", user: &user{away: true}, args: map[string]any{"question": "Which?"}, want: clarified{Error: "nobody can be asked here"}},
@@ -90,12 +90,12 @@ func TestInquiry(t *testing.T) {
 	no := false
 	for _, tc := range []struct {
 		in   clarifyIn
-		want tools.Inquiry
+		want tools.ClarifyRequest
 	}{
-		{clarifyIn{Question: " A\x1b[31m?\n B "}, tools.Inquiry{Question: "A?\n B", FreeText: true}},
-		{clarifyIn{Question: "?", Choices: []string{"x\ny"}}, tools.Inquiry{Question: "?", Choices: []string{"x y"}, FreeText: true}},
-		{clarifyIn{Question: "?", Choices: []string{"x"}, AllowFreetext: &no}, tools.Inquiry{Question: "?", Choices: []string{"x"}}},
-		{clarifyIn{Question: "?", AllowFreetext: &no}, tools.Inquiry{Question: "?", FreeText: true}}, // else there were no answer at all
+		{clarifyIn{Question: " A\x1b[31m?\n B "}, tools.ClarifyRequest{Question: "A?\n B", FreeText: true}},
+		{clarifyIn{Question: "?", Choices: []string{"x\ny"}}, tools.ClarifyRequest{Question: "?", Choices: []string{"x y"}, FreeText: true}},
+		{clarifyIn{Question: "?", Choices: []string{"x"}, AllowFreetext: &no}, tools.ClarifyRequest{Question: "?", Choices: []string{"x"}}},
+		{clarifyIn{Question: "?", AllowFreetext: &no}, tools.ClarifyRequest{Question: "?", FreeText: true}}, // else there were no answer at all
 	} {
 		got, err := inquiry(&tools.Env{}, tools.Call{}, tc.in)
 		if err != nil || !reflect.DeepEqual(got, tc.want) {
@@ -109,7 +109,7 @@ func TestClarifyWaitsItsTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		open, most := 0, 0
-		u := &user{answer: func(context.Context, tools.Inquiry) (tools.Answer, error) {
+		u := &user{answer: func(context.Context, tools.ClarifyRequest) (tools.Answer, error) {
 			open++
 			most = max(most, open)
 			time.Sleep(time.Minute)
@@ -139,7 +139,7 @@ func TestClarifyWaitsItsTurn(t *testing.T) {
 func TestClarifyCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		u := &user{answer: func(ctx context.Context, _ tools.Inquiry) (tools.Answer, error) {
+		u := &user{answer: func(ctx context.Context, _ tools.ClarifyRequest) (tools.Answer, error) {
 			<-ctx.Done()
 			return tools.Answer{}, ctx.Err()
 		}}

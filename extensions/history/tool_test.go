@@ -35,7 +35,7 @@ func (d *diary) ReadSaid(_ context.Context, session, message string, limit int, 
 
 func TestSessionSearch(t *testing.T) {
 	t.Parallel()
-	yes, no := &toolstest.User{Say: tools.DecisionOnce}, &toolstest.User{Say: tools.DecisionNo}
+	yes, no := &toolstest.User{Say: tools.DecisionOnce}, &toolstest.User{Say: tools.DecisionDeny}
 	for _, tc := range []struct {
 		args  string
 		asker *toolstest.User

@@ -120,7 +120,7 @@ func TestRepositoryIsNotLoaded(t *testing.T) {
 			if tc.server.Name = "s"; tc.server.ConnectTimeout == 0 {
 				tc.server.ConnectTimeout = patience
 			}
-			b := r.servers(tools.DecisionNo, tc.server)
+			b := r.servers(tools.DecisionDeny, tc.server)
 			b.noticed("is not connected")
 			if r.ran() {
 				t.Error("opening the session has run a file of the repository")
@@ -145,7 +145,7 @@ func TestRepositoryIsNotLoaded(t *testing.T) {
 func TestServerStartsOutsideOfTheWorkspace(t *testing.T) {
 	t.Parallel()
 	r := newRepository(t, map[string]string{"README": ""})
-	b := r.servers(tools.DecisionNo, Server{Name: "p", Command: os.Args[0], Env: []string{serverWord + "=yes"}})
+	b := r.servers(tools.DecisionDeny, Server{Name: "p", Command: os.Args[0], Env: []string{serverWord + "=yes"}})
 	env := b.call("mcp__p__environ", `{}`)
 	for _, not := range []string{".venv", "node_modules", "VIRTUAL_ENV", "UV_CACHE_DIR", "BOUND"} {
 		if strings.Contains(env, not) {
@@ -186,7 +186,7 @@ func TestWorkspaceProgram(t *testing.T) {
 			r := newRepository(t, map[string]string{"run.sh": program, ".venv/bin/run-of-venv": program})
 			s := of(r)
 			s.Name, s.Env = "p", []string{serverWord + "=yes", "REAL=" + os.Args[0]}
-			b := r.servers(tools.DecisionNo, s)
+			b := r.servers(tools.DecisionDeny, s)
 			b.noticed("is not connected")
 			if asked := b.questions(); len(asked) != 1 || !strings.Contains(asked[0].Reason, "run") || r.ran() {
 				t.Fatalf("asked %+v, ran %v", asked, r.ran())
@@ -216,7 +216,7 @@ func TestWorkspaceProgram(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.mu.Lock()
-			b.answer = tools.DecisionNo
+			b.answer = tools.DecisionDeny
 			b.mu.Unlock()
 			b.Connect([]Server{again, s})
 			b.Approve(t.Context())
@@ -232,7 +232,7 @@ func TestWorkspaceProgram(t *testing.T) {
 func TestWorkspaceProgramIsAskedAboutInACall(t *testing.T) {
 	t.Parallel()
 	r := newRepository(t, map[string]string{"run.sh": "#!/bin/sh\nexec \"$REAL\"\n"})
-	b := r.servers(tools.DecisionNo)
+	b := r.servers(tools.DecisionDeny)
 	b.answer = tools.DecisionOnce
 	b.Connect([]Server{{Name: "p", Command: "./run.sh", Env: []string{serverWord + "=yes", "REAL=" + os.Args[0]}}})
 	tool := b.Recalled("mcp__p__look", "(MCP server p) Looks.", nil)
@@ -250,7 +250,7 @@ func TestWorkspaceProgramIsAskedAboutInACall(t *testing.T) {
 func TestDataOfTheWorkspaceDoesNotAsk(t *testing.T) {
 	t.Parallel()
 	r := newRepository(t, map[string]string{"shop.db": "SQLite format 3", "notes.md": ""})
-	b := r.servers(tools.DecisionNo, Server{
+	b := r.servers(tools.DecisionDeny, Server{
 		Name: "p", Command: os.Args[0], Env: []string{serverWord + "=yes"},
 		Args: []string{"--db=" + filepath.Join(r.dir, "shop.db"), filepath.Join(r.dir, "notes.md"), r.dir},
 	})
@@ -274,7 +274,7 @@ func TestNpxRunsTheUsersPackage(t *testing.T) {
 		"node_modules/own/run.sh":       touch,
 		"node_modules/own/package.json": `{"name": "own", "version": "1.0.0", "bin": {"own": "run.sh"}}`,
 	})
-	b := r.servers(tools.DecisionNo, Server{
+	b := r.servers(tools.DecisionDeny, Server{
 		Name: "p", Command: "npx", Args: []string{"-y", "file:" + filepath.Join(filepath.Dir(r.dir), "own")},
 		Env: []string{serverWord + "=yes", "REAL=" + os.Args[0]}, ConnectTimeout: time.Minute,
 	})

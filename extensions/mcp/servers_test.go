@@ -118,7 +118,7 @@ type bed struct {
 
 func newBed(t *testing.T, list ...Server) *bed {
 	t.Helper()
-	b := &bed{t: t, answer: tools.DecisionNo}
+	b := &bed{t: t, answer: tools.DecisionDeny}
 	b.env = &tools.Env{
 		SessionID: "s", Gate: gate.New(gate.Config{Mode: "ask", Asker: b}),
 		Progress: func(p tools.Progress) {

@@ -22,7 +22,7 @@ func (c *Client) ShowsForms() bool {
 func (c *Client) CanClarify() bool { return true }
 
 // Clarify asks the user a question, with a form if the client shows forms.
-func (c *Client) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
+func (c *Client) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
 	switch {
 	case c.ShowsForms():
 		return c.clarifyByForm(ctx, q)
@@ -41,7 +41,7 @@ const (
 
 // clarifyByOptions offers each choice as an option of a permission request. If the user
 // closes it, the answer is empty.
-func (c *Client) clarifyByOptions(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
+func (c *Client) clarifyByOptions(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
 	request := acp.RequestPermissionRequest{
 		SessionID: q.SessionID,
 		ToolCall:  acp.ToolCall{ToolCallID: q.CallID, Title: q.Question, Kind: acp.ToolKind(tools.KindThink), Status: acp.StatusPending},
@@ -54,7 +54,7 @@ func (c *Client) clarifyByOptions(ctx context.Context, q tools.Inquiry) (tools.A
 	return chosenOf(response.Outcome, q), nil
 }
 
-func choiceOptions(q tools.Inquiry) []acp.PermissionOption {
+func choiceOptions(q tools.ClarifyRequest) []acp.PermissionOption {
 	var options []acp.PermissionOption
 	for i, choice := range q.Choices {
 		options = append(options, acp.PermissionOption{OptionID: optionChoice + strconv.Itoa(i+1), Name: choice, Kind: acp.AllowOnce})
@@ -65,7 +65,7 @@ func choiceOptions(q tools.Inquiry) []acp.PermissionOption {
 	return append(options, acp.PermissionOption{OptionID: optionDecide, Name: "You decide", Kind: acp.RejectOnce})
 }
 
-func chosenOf(o acp.PermissionOutcome, q tools.Inquiry) tools.Answer {
+func chosenOf(o acp.PermissionOutcome, q tools.ClarifyRequest) tools.Answer {
 	if o.Outcome != acp.OutcomeSelected {
 		return tools.Answer{}
 	}
@@ -83,7 +83,7 @@ func chosenOf(o acp.PermissionOutcome, q tools.Inquiry) tools.Answer {
 	return tools.Answer{}
 }
 
-func (c *Client) clarifyByForm(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
+func (c *Client) clarifyByForm(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
 	form, err := json.Marshal(formOf(q))
 	if err != nil {
 		return tools.Answer{}, fmt.Errorf("asking the user: %w", err)
@@ -117,7 +117,7 @@ type form struct {
 
 // formOf returns a form with one field for the answer. If the question has choices and also
 // takes free text, there is a second field for it.
-func formOf(q tools.Inquiry) form {
+func formOf(q tools.ClarifyRequest) form {
 	f := form{Type: "object", Properties: map[string]formField{}, Required: []string{fieldAnswer}}
 	if len(q.Choices) == 0 {
 		f.Properties[fieldAnswer] = formField{Type: "string", Title: "Answer", MinLength: 1}
@@ -133,7 +133,7 @@ func formOf(q tools.Inquiry) form {
 
 // answerOf returns the choice, or the free text if the question takes it. Any other value
 // is an empty answer.
-func answerOf(r acp.ElicitResponse, q tools.Inquiry) tools.Answer {
+func answerOf(r acp.ElicitResponse, q tools.ClarifyRequest) tools.Answer {
 	if r.Action != "accept" {
 		return tools.Answer{}
 	}

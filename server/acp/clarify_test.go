@@ -10,14 +10,14 @@ import (
 
 func TestAnswerOf(t *testing.T) {
 	t.Parallel()
-	choice := tools.Inquiry{Choices: []string{"a", "b"}}
-	both := tools.Inquiry{Choices: []string{"a", "b"}, FreeText: true}
-	open := tools.Inquiry{FreeText: true}
+	choice := tools.ClarifyRequest{Choices: []string{"a", "b"}}
+	both := tools.ClarifyRequest{Choices: []string{"a", "b"}, FreeText: true}
+	open := tools.ClarifyRequest{FreeText: true}
 	given := func(text string) tools.Answer { return tools.Answer{Kind: tools.AnswerGiven, Text: text} }
 	none := tools.Answer{}
 	for name, tc := range map[string]struct {
 		answer string
-		q      tools.Inquiry
+		q      tools.ClarifyRequest
 		want   tools.Answer
 	}{
 		"choice":               {`{"action":"accept","content":{"answer":"b"}}`, choice, given("b")},

@@ -36,9 +36,9 @@ func (c *Client) AskPermission(ctx context.Context, q tools.Question) (tools.Dec
 	var response acp.RequestPermissionResponse
 	if err := c.peer.Call(ctx, acp.MethodRequestPermission, request, &response); err != nil {
 		if q.Alone {
-			c.answered(q.SessionID, id, tools.DecisionNo)
+			c.answered(q.SessionID, id, tools.DecisionDeny)
 		}
-		return tools.DecisionNo, fmt.Errorf("asking for permission: %w", err)
+		return tools.DecisionDeny, fmt.Errorf("asking for permission: %w", err)
 	}
 	decision := decisionOf(response.Outcome, q)
 	if q.Subagent != "" || q.Alone {
@@ -76,7 +76,7 @@ func permissionOptions(remember string) []acp.PermissionOption {
 			acp.PermissionOption{OptionID: string(tools.DecisionSession), Name: "Allow for this session: " + remember, Kind: acp.AllowAlways},
 			acp.PermissionOption{OptionID: string(tools.DecisionAlways), Name: "Always allow: " + remember, Kind: acp.AllowAlways})
 	}
-	return append(options, acp.PermissionOption{OptionID: string(tools.DecisionNo), Name: "Deny", Kind: acp.RejectOnce})
+	return append(options, acp.PermissionOption{OptionID: string(tools.DecisionDeny), Name: "Deny", Kind: acp.RejectOnce})
 }
 
 // ownOptions returns the options of a request that has its own.
@@ -104,7 +104,7 @@ func decisionOf(o acp.PermissionOutcome, q tools.Question) tools.Decision {
 		return c.ID
 	}
 	switch d := tools.Decision(o.OptionID); d {
-	case tools.DecisionOnce, tools.DecisionSession, tools.DecisionAlways, tools.DecisionNo:
+	case tools.DecisionOnce, tools.DecisionSession, tools.DecisionAlways, tools.DecisionDeny:
 		return d
 	}
 	return ""

@@ -85,5 +85,5 @@ func (bare) Sink(string) agent.Sink               { return bare{} }
 func (bare) Event(agent.Event)                    {}
 
 func (bare) AskPermission(context.Context, tools.Question) (tools.Decision, error) {
-	return tools.DecisionNo, nil
+	return tools.DecisionDeny, nil
 }

@@ -30,7 +30,7 @@ func (g *guest) Documents(string) workspace.Documents { return nil }
 func (g *guest) Terminals(string) shell.Terminals     { return nil }
 func (g *guest) Sink(string) agent.Sink               { return g }
 func (g *guest) AskPermission(context.Context, tools.Question) (tools.Decision, error) {
-	return tools.DecisionNo, nil
+	return tools.DecisionDeny, nil
 }
 
 func (g *guest) Event(e agent.Event) {

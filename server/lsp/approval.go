@@ -40,13 +40,13 @@ func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decisi
 		}
 		if editor.UnknownMethod(err) {
 			h.reportDenied(q)
-			cannot := &gate.Unasked{Why: "this editor cannot show approval requests"}
+			cannot := &gate.Unanswered{Why: "this editor cannot show approval requests"}
 			if q.Remember != "" {
 				cannot.How = "add " + q.Remember + " to command_allowlist; the chat says how"
 			}
 			err = cannot
 		}
-		return tools.DecisionNo, err
+		return tools.DecisionDeny, err
 	}
 	for _, c := range choices {
 		if chosen.Title == c.title {
@@ -77,7 +77,7 @@ func choicesFor(q tools.Question) []choice {
 			choice{tools.DecisionSession, "Allow for this session: " + q.Remember},
 			choice{tools.DecisionAlways, "Always allow: " + q.Remember})
 	}
-	return append(choices, choice{tools.DecisionNo, "Deny"})
+	return append(choices, choice{tools.DecisionDeny, "Deny"})
 }
 
 func questionText(q tools.Question) string {

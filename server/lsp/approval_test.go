@@ -12,7 +12,7 @@ func TestChoices(t *testing.T) {
 	t.Parallel()
 	want := []choice{
 		{tools.DecisionOnce, "Allow once"}, {tools.DecisionSession, "Allow for this session: rm x"},
-		{tools.DecisionAlways, "Always allow: rm x"}, {tools.DecisionNo, "Deny"},
+		{tools.DecisionAlways, "Always allow: rm x"}, {tools.DecisionDeny, "Deny"},
 	}
 	if got := choicesFor(tools.Question{Title: "rm x", Remember: "rm x"}); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
@@ -23,7 +23,7 @@ func TestChoices(t *testing.T) {
 func TestChoicesThatRememberNothing(t *testing.T) {
 	t.Parallel()
 	choices := choicesFor(tools.Question{Title: "ls | xargs sh"})
-	if len(choices) != 2 || choices[0].decision != tools.DecisionOnce || choices[1].decision != tools.DecisionNo {
+	if len(choices) != 2 || choices[0].decision != tools.DecisionOnce || choices[1].decision != tools.DecisionDeny {
 		t.Errorf("%+v", choices)
 	}
 }

@@ -21,7 +21,7 @@ func (h host) CanClarify() bool { return true }
 
 // Clarify asks the person at the editor: by a form of the plugin's, else by a
 // message with a button for each choice.
-func (h host) Clarify(ctx context.Context, q tools.Inquiry) (tools.Answer, error) {
+func (h host) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
 	if h.s.editor.Client.ACP != nil && h.s.agent.Client.ShowsForms() {
 		return h.s.agent.Client.Clarify(ctx, q)
 	}

@@ -185,7 +185,7 @@ func (p *player) AskPermission(_ context.Context, q tools.Question) (tools.Decis
 		p.asked = map[string]bool{}
 	}
 	p.asked[q.Call.ID] = true
-	return tools.DecisionNo, nil
+	return tools.DecisionDeny, nil
 }
 
 // Event makes player an [agent.Sink].

@@ -104,8 +104,8 @@ func Supervised(argv []string, keys bool) []string {
 // probe tells what a place is.
 const probe = `command -v bash >/dev/null 2>&1 && echo bash || echo sh; cd; pwd -P`
 
-// look runs probe, by a program whose environment is env.
-func look(ctx context.Context, args, env []string) (Place, error) {
+// probePlace runs probe, by a program whose environment is env.
+func probePlace(ctx context.Context, args, env []string) (Place, error) {
 	var out, errs strings.Builder
 	exit, err := proc.Run(ctx, proc.Cmd{Args: args, Env: env, Stdout: &out, Stderr: &errs, Dir: "/", Trusted: true})
 	if err != nil {
@@ -113,13 +113,13 @@ func look(ctx context.Context, args, env []string) (Place, error) {
 	}
 	lines := strings.Split(out.String(), "\n")
 	if exit.Code != 0 || len(lines) < 3 || !path.IsAbs(lines[1]) {
-		return Place{}, fmt.Errorf("%s", said(errs.String(), exit))
+		return Place{}, fmt.Errorf("%s", failureText(errs.String(), exit))
 	}
 	return Place{Shell: lines[0], Home: lines[1]}, nil
 }
 
-// said is what a program has to say of its failure.
-func said(errs string, exit proc.Exit) string {
+// failureText is what a program has to say of its failure.
+func failureText(errs string, exit proc.Exit) string {
 	if text := strings.TrimSpace(errs); text != "" {
 		return text
 	}
@@ -166,18 +166,18 @@ func line(argv []string) (string, error) {
 
 var errGone = errors.New("the session is closed")
 
-// silence is an input with nothing in it, which ends when it is closed.
-type silence struct{ closed chan struct{} }
+// emptyInput is an input with nothing in it, which ends when it is closed.
+type emptyInput struct{ closed chan struct{} }
 
-func newSilence() silence { return silence{make(chan struct{})} }
+func newSilence() emptyInput { return emptyInput{make(chan struct{})} }
 
-func (s silence) Read([]byte) (int, error) {
+func (s emptyInput) Read([]byte) (int, error) {
 	<-s.closed
 	return 0, os.ErrClosed
 }
 
 // Close ends the input. It is called once, by the process that reads.
-func (s silence) Close() error {
+func (s emptyInput) Close() error {
 	close(s.closed)
 	return nil
 }

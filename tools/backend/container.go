@@ -99,7 +99,7 @@ func (c *container) engine(ctx context.Context) (string, error) {
 		if err == nil && exit.Code == 0 {
 			return path, nil
 		}
-		wrong = append(wrong, name+" does not answer: "+said(errs.String(), exit))
+		wrong = append(wrong, name+" does not answer: "+failureText(errs.String(), exit))
 	}
 	return "", fmt.Errorf("terminal.backend: docker needs docker or podman (on Debian: apt install podman): %s", strings.Join(wrong, "; "))
 }
@@ -133,7 +133,7 @@ func (c *container) start(ctx context.Context) (Place, error) {
 		args = append(args, "-v", f+":"+f)
 	}
 	args = append(args, "--entrypoint", "sh", c.Image, "-c", "echo ready; "+keeper)
-	errs, ready := &lastWords{}, &signal{told: make(chan struct{})}
+	errs, ready := &outputTail{}, &writeSignal{told: make(chan struct{})}
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
@@ -156,7 +156,7 @@ func (c *container) start(ctx context.Context) (Place, error) {
 		main.Stop(0)
 		return Place{}, fmt.Errorf("it took too long: %s", errs.text())
 	}
-	place, err := look(ctx, c.Args([]string{"sh", "-c", probe}, "/", false), environ(c.Folders))
+	place, err := probePlace(ctx, c.Args([]string{"sh", "-c", probe}, "/", false), environ(c.Folders))
 	if err != nil {
 		return Place{}, err
 	}
@@ -169,13 +169,13 @@ func (c *container) start(ctx context.Context) (Place, error) {
 	return place, nil
 }
 
-// signal is told when something is written.
-type signal struct {
+// writeSignal is told when something is written.
+type writeSignal struct {
 	once sync.Once
 	told chan struct{}
 }
 
-func (s *signal) Write(b []byte) (int, error) {
+func (s *writeSignal) Write(b []byte) (int, error) {
 	s.once.Do(func() { close(s.told) })
 	return len(b), nil
 }

@@ -126,10 +126,10 @@ func (b *batch) plan(c *sftp.Client, p string, a workspace.Action) (refused, err
 
 // run writes, then removes. What was done is taken back when something fails.
 func (b *batch) run(c *sftp.Client) error {
-	for _, step := range []func(*sftp.Client, *batchFile) error{b.write, b.putAside} {
+	for _, step := range []func(*sftp.Client, *batchFile) error{b.write, b.moveToTrash} {
 		for _, file := range b.order {
 			if err := step(c, file); err != nil {
-				return b.takeBack(err)
+				return b.undoAll(err)
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func (b *batch) write(c *sftp.Client, file *batchFile) error {
 	return nil
 }
 
-func (b *batch) putAside(c *sftp.Client, file *batchFile) error {
+func (b *batch) moveToTrash(c *sftp.Client, file *batchFile) error {
 	if file.new != nil || file.old == nil {
 		return nil
 	}
@@ -189,7 +189,7 @@ func (b *batch) putAside(c *sftp.Client, file *batchFile) error {
 	return nil
 }
 
-func (b *batch) takeBack(failure error) error {
+func (b *batch) undoAll(failure error) error {
 	var stuck []error
 	for _, undo := range slices.Backward(b.undo) {
 		if err := undo(); err != nil {

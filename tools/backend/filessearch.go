@@ -69,7 +69,7 @@ func cmpPath(p string) string {
 
 // ripgrep runs rg there.
 func (f *Files) ripgrep(ctx context.Context, args []string, dir string) ([]byte, error) {
-	out, errs := &bounded{left: searchBytes}, &lastWords{}
+	out, errs := &bounded{left: searchBytes}, &outputTail{}
 	exit, err := proc.Run(ctx, proc.Cmd{
 		Args: f.ssh.Args(Supervised(args, false), dir, false), Env: environ(f.ssh.Folders), Dir: "/", Stdin: newSilence(), Stdout: out, Stderr: errs, Trusted: true,
 	})
@@ -81,7 +81,7 @@ func (f *Files) ripgrep(ctx context.Context, args []string, dir string) ([]byte,
 	case exit.Code == 127:
 		return nil, fmt.Errorf("search_files needs ripgrep on %s (on Debian: apt install ripgrep); until then search by a command, such as grep -rn", f.ssh.SSH.Host)
 	case exit.Code > 2 || exit.Code == 2 && len(out.kept) == 0:
-		return nil, fmt.Errorf("searching on %s: %s", f.ssh.SSH.Host, said(errs.text(), exit))
+		return nil, fmt.Errorf("searching on %s: %s", f.ssh.SSH.Host, failureText(errs.text(), exit))
 	case out.left <= 0:
 		return nil, errors.New("there are far too many matches to be brought over; search for something rarer, or in a smaller folder")
 	}

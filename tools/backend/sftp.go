@@ -49,7 +49,7 @@ func (s *overSSH) fileClient(ctx context.Context) (*sftp.Client, error) {
 	}
 	fromThere, toHere := io.Pipe()
 	fromHere, toThere := io.Pipe()
-	errs := &lastWords{}
+	errs := &outputTail{}
 	args := append(s.options(), "-o", "ControlMaster=no", "-o", "LogLevel=ERROR", "-T", "-s", "--", s.SSH.Host, "sftp")
 	process, err := proc.Start(s.ctx, proc.Cmd{Args: args, Env: environ(s.Folders), Dir: "/", Stdin: fromHere, Stdout: toHere, Stderr: errs})
 	if err != nil {

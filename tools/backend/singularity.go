@@ -50,7 +50,7 @@ func (s *singularity) Open(ctx context.Context) (Place, error) {
 			return Place{}, fmt.Errorf("the folder %s has a : or a comma in its name, so it cannot be shared with a container", f)
 		}
 	}
-	place, err := look(ctx, s.Args([]string{"sh", "-c", probe}, "/", false), environ(s.Folders))
+	place, err := probePlace(ctx, s.Args([]string{"sh", "-c", probe}, "/", false), environ(s.Folders))
 	if err != nil {
 		return Place{}, fmt.Errorf("running a container of %s: %w", s.Image, err)
 	}

@@ -36,7 +36,7 @@ type overSSH struct {
 	mu     sync.Mutex
 	dir    *scratch.Dir
 	master *proc.Process // nil: there is no connection
-	errs   *lastWords
+	errs   *outputTail
 	place  Place
 	closed bool
 	ctx    context.Context
@@ -157,7 +157,7 @@ func (s *overSSH) connect(ctx context.Context) (Place, error) {
 			s.master.Stop(0)
 			return Place{}, fmt.Errorf("it took too long: %s", s.errs.text())
 		case exit.Code == 0:
-			return s.arrive(ctx)
+			return s.probe(ctx)
 		case ended(s.master):
 			s.master.Wait() //nolint:errcheck // its words say it
 			return Place{}, fmt.Errorf("%s", cmp.Or(s.errs.text(), "the connection ended at once"))
@@ -181,7 +181,7 @@ func (s *overSSH) startMaster() (err error) {
 			return err
 		}
 	}
-	s.errs = &lastWords{}
+	s.errs = &outputTail{}
 	s.master, err = proc.Start(s.ctx, proc.Cmd{
 		Args: append(s.options(), "-M", "-N", "-T", "-o", "ControlPersist=no", "-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=15", "--", s.SSH.Host),
 		Env:  environ(s.Folders), Dir: "/", Stderr: s.errs, Grace: masterEnds,
@@ -189,9 +189,9 @@ func (s *overSSH) startMaster() (err error) {
 	return err
 }
 
-// arrive looks at the machine.
-func (s *overSSH) arrive(ctx context.Context) (Place, error) {
-	place, err := look(ctx, s.Args([]string{"sh", "-c", probe}, "", false), environ(s.Folders))
+// probe looks at the machine.
+func (s *overSSH) probe(ctx context.Context) (Place, error) {
+	place, err := probePlace(ctx, s.Args([]string{"sh", "-c", probe}, "", false), environ(s.Folders))
 	if err != nil {
 		return Place{}, err
 	}
@@ -221,13 +221,13 @@ func (s *overSSH) Close() {
 	}
 }
 
-// lastWords keeps the end of what a program writes.
-type lastWords struct {
+// outputTail keeps the end of what a program writes.
+type outputTail struct {
 	mu   sync.Mutex
 	kept []byte
 }
 
-func (l *lastWords) Write(b []byte) (int, error) {
+func (l *outputTail) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.kept = append(l.kept, b...)
@@ -235,7 +235,7 @@ func (l *lastWords) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (l *lastWords) text() string {
+func (l *outputTail) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.TrimSpace(string(l.kept))

@@ -83,8 +83,8 @@ func (d *diagnosis) ask(ctx context.Context, files []string, wait, limit time.Du
 	return said
 }
 
-// news are the errors and warnings that an edit has brought, for the model.
-func (d *diagnosis) news(ctx context.Context, written ...*workspace.Written) (said []string) {
+// notice returns the errors and warnings that an edit has brought, for the model.
+func (d *diagnosis) notice(ctx context.Context, written ...*workspace.Written) (said []string) {
 	if d == nil {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (d *diagnosis) news(ctx context.Context, written ...*workspace.Written) (sa
 	now := d.ask(ctx, files, newsLimit, newsLimit+answerSlack)
 	left := 0
 	for _, path := range files {
-		for _, n := range fresh(d.before[path], now[path]) {
+		for _, n := range newDiagnostics(d.before[path], now[path]) {
 			if len(said) < diagnosticsShown {
 				said = append(said, n.text(names[path]))
 			} else {
@@ -116,9 +116,9 @@ func (d *diagnosis) news(ctx context.Context, written ...*workspace.Written) (sa
 	return said
 }
 
-// fresh are those of now that were not there before. Lines move with an edit, so they
+// newDiagnostics are those of now that were not there before. Lines move with an edit, so they
 // tell nothing. Errors come first.
-func fresh(before, now []Diagnostic) (news []Diagnostic) {
+func newDiagnostics(before, now []Diagnostic) (news []Diagnostic) {
 	known := map[Diagnostic]int{}
 	for _, b := range before {
 		b.Line = 0

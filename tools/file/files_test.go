@@ -531,11 +531,11 @@ func TestProtectedPathsAsk(t *testing.T) {
 		say        tools.Decision
 		asks, done bool
 	}{
-		{"main.go", "write_file", tools.DecisionNo, false, true},
-		{".envrc", "write_file", tools.DecisionNo, true, false},
+		{"main.go", "write_file", tools.DecisionDeny, false, true},
+		{".envrc", "write_file", tools.DecisionDeny, true, false},
 		{".envrc", "write_file", tools.DecisionOnce, true, true},
 		{".vscode/settings.json", "patch", tools.DecisionOnce, true, true},
-		{".vscode/settings.json", "patch", tools.DecisionNo, true, false},
+		{".vscode/settings.json", "patch", tools.DecisionDeny, true, false},
 		{".git/hooks/pre-push", "write_file", tools.DecisionOnce, false, false},
 	} {
 		p := newPlace(t, map[string]string{".vscode/settings.json": "old"})

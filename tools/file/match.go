@@ -182,14 +182,14 @@ var steps = []step{
 	{how: "although look-alike characters (quotes, dashes, spaces) differ", find: folded(looksLong), fold: looksLong},
 	{how: "although look-alike characters (quotes, dashes, spaces) differ", find: folded(looksShort), fold: looksShort},
 	{how: "although look-alike characters and the indentation differ; new_string was indented to fit", find: byLine(looksLong), apart: true},
-	{how: "by its first and last line; lines between differ from old_string, and those were left as they are", find: anchored, apart: true},
+	{how: "by its first and last line; lines between differ from old_string, and those were left as they are", find: byAnchors, apart: true},
 }
 
 // fuzzyBytes is the longest text in which anything but the exact one is looked for.
 const fuzzyBytes = 8 << 20
 
-// seek looks for the old text of an edit. No hits and no error: it is not there.
-func seek(ctx context.Context, text string, e replacement) (hits, error) {
+// find looks for the old text of an edit. No hits and no error: it is not there.
+func find(ctx context.Context, text string, e replacement) (hits, error) {
 	s := &textSearch{view: viewOf(text, e.old), left: searchWork}
 	e.old = s.wanted(e.old)
 	for i, step := range steps {

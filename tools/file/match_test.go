@@ -34,7 +34,7 @@ func FuzzReplace(f *testing.F) {
 		if !alone && exact && seen(got.text) != want {
 			t.Fatalf("%q in %q by %q gave %q, which reads %q; want %q", old, text, new, got.text, seen(got.text), want)
 		}
-		found, err := seek(t.Context(), text, replacement{old: old, new: new, all: all})
+		found, err := find(t.Context(), text, replacement{old: old, new: new, all: all})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -109,10 +109,10 @@ const (
 	likeEnoughInAll = 0.8 // all lines between the first and the last
 )
 
-// anchored looks for a block by its first and last line, when old remembers lines
+// byAnchors looks for a block by its first and last line, when old remembers lines
 // between wrongly. Only lines that the replacement keeps may differ, since they stay as the
 // file has them; what it changes or takes away has to be what it says.
-func anchored(ctx context.Context, s *textSearch, e replacement) ([]span, replacement, error) {
+func byAnchors(ctx context.Context, s *textSearch, e replacement) ([]span, replacement, error) {
 	as, _, ended := withoutEmptyLines(e)
 	old := strings.Split(as.old, "\n")
 	if len(old) < anchoredLines {

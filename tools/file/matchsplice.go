@@ -127,7 +127,7 @@ func (f fold) merge(have, old, next string) string {
 	if inHave.text != inOld.text {
 		return next
 	}
-	m := merging{have: have, inHave: inHave, inOld: inOld, old: words(old), next: words(next)}
+	m := merging{have: have, inHave: inHave, inOld: inOld, old: tokens(old), next: tokens(next)}
 	m.at = make([]int, len(m.old)+1)
 	for i, w := range m.old {
 		m.at[i+1] = m.at[i] + len(w)
@@ -160,7 +160,7 @@ func (m *merging) write(from, to int) {
 // quote or dash, or a blank, may have come to stand there by chance: that is next's.
 func (m *merging) take(from, to, newFrom, newTo int) {
 	begins, ends := from == 0 && newFrom == 0, to == len(m.old) && newTo == len(m.next)
-	if begins || ends || telling(m.old[from:to]) {
+	if begins || ends || distinctive(m.old[from:to]) {
 		if piece, ok := m.spelled(from, to, begins, ends); ok {
 			m.out.WriteString(piece)
 			return
@@ -169,17 +169,17 @@ func (m *merging) take(from, to, newFrom, newTo int) {
 	m.write(newFrom, newTo)
 }
 
-func blank(word string) bool { return strings.Trim(word, " \t") == "" }
+func isBlank(word string) bool { return strings.Trim(word, " \t") == "" }
 
-// telling tells whether words are enough to be the same ones.
-func telling(words []string) bool {
+// distinctive tells whether words are enough to be the same ones.
+func distinctive(words []string) bool {
 	signs := 0
 	for _, w := range words {
 		r, _ := utf8.DecodeRuneInString(w)
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return true
 		}
-		if !blank(w) {
+		if !isBlank(w) {
 			signs++
 		}
 	}
@@ -215,8 +215,8 @@ func (t foldedText) since(at int) int {
 	return lo
 }
 
-// words cuts a text into words, runs of blanks, and single other characters.
-func words(text string) []string {
+// tokens cuts a text into words, runs of blanks, and single other characters.
+func tokens(text string) []string {
 	kind := func(r rune) int {
 		switch {
 		case r == ' ' || r == '\t':

@@ -192,7 +192,7 @@ func FuzzReplaceAlmost(f *testing.F) {
 		if strings.TrimSpace(old) == "" || old == new || !utf8.ValidString(old) {
 			return
 		}
-		found, err := seek(t.Context(), text, replacement{old: old, new: new, all: all})
+		found, err := find(t.Context(), text, replacement{old: old, new: new, all: all})
 		if err != nil || len(found.spans) == 0 {
 			return
 		}
@@ -230,7 +230,7 @@ func BenchmarkSeekSteps(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				if _, err := seek(b.Context(), text, replacement{old: old, new: "x"}); err != nil {
+				if _, err := find(b.Context(), text, replacement{old: old, new: "x"}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -87,12 +87,12 @@ func patch(ctx context.Context, env *callEnv, call tools.Call, in patchIn) (tool
 	if err := checkPatch(in); err != nil {
 		return tools.Result{}, err
 	}
-	if err := gate.MayWrite(ctx, env.Env, env.Bounds, call, "Edit ", in.Path); err != nil {
+	if err := gate.CheckWrite(ctx, env.Env, env.Bounds, call, "Edit ", in.Path); err != nil {
 		return tools.Result{}, err
 	}
 	var done replaced
 	known := diagnose(ctx, env, in.Path)
-	written, err := env.Files.Edit(ctx, in.Path, asText(func(old string) (string, error) {
+	written, err := env.Files.Edit(ctx, in.Path, onText(func(old string) (string, error) {
 		var err error
 		if done, err = replaceAll(ctx, old, in.edits()); err == nil && done.text == old {
 			err = errUnchanged
@@ -112,7 +112,7 @@ func patch(ctx context.Context, env *callEnv, call tools.Call, in patchIn) (tool
 		FilesModified: []string{written.Name},
 		Replacements:  done.count,
 		SyntaxErrors:  afterwards(ctx, env, written),
-		Diagnostics:   known.news(ctx, written),
+		Diagnostics:   known.notice(ctx, written),
 		Note:          done.note,
 	}
 	return tools.OK(out).Brief(out.brief(done.note != "", written)).With(shownEdit(written)...), nil
@@ -143,9 +143,9 @@ func (out patchOut) brief(fuzzy bool, written ...*workspace.Written) patchBrief 
 // mark may begin a file; the model is not shown it and does not write it.
 const mark = "\ufeff"
 
-// asText makes a change of bytes out of one of text: whatever the file is written
+// onText makes a change of bytes out of one of text: whatever the file is written
 // in, it stays written in that, and begins with a byte order mark if it did.
-func asText(change func(old string) (string, error)) func([]byte) ([]byte, error) {
+func onText(change func(old string) (string, error)) func([]byte) ([]byte, error) {
 	return func(old []byte) ([]byte, error) {
 		charset := textenc.CharsetOf(old)
 		before, marked := strings.CutPrefix(string(charset.Decode(old)), mark)
@@ -211,7 +211,7 @@ func currentLines(ctx context.Context, env *callEnv, path, old string) string {
 	if err != nil {
 		return again
 	}
-	text := string(withoutMark(textenc.CharsetOf(f.Text).Decode(f.Text)))
+	text := string(withoutBOM(textenc.CharsetOf(f.Text).Decode(f.Text)))
 	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")
 	first := 0
 	if at, _, _ := closest(lines, strings.Split(strings.Trim(old, "\n"), "\n")); at >= 0 && old != "" && len(lines) > currentMost {
@@ -279,7 +279,7 @@ const alreadyLength = 8
 // replace makes the replacement in text. If the old text is not there, the error
 // names the nearest lines.
 func replace(ctx context.Context, text string, e replacement) (replaced, error) {
-	found, err := seek(ctx, text, e)
+	found, err := find(ctx, text, e)
 	if err != nil {
 		return replaced{}, err
 	}

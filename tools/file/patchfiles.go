@@ -51,11 +51,11 @@ func patchFiles(ctx context.Context, env *callEnv, call tools.Call, text string)
 func mayPatch(ctx context.Context, env *callEnv, call tools.Call, ops []fileOp) error {
 	for _, op := range ops {
 		doing := map[int]string{opAdd: "Add ", opDelete: "Delete ", opUpdate: "Edit "}[op.kind]
-		if err := gate.MayWrite(ctx, env.Env, env.Bounds, call, doing, op.path); err != nil {
+		if err := gate.CheckWrite(ctx, env.Env, env.Bounds, call, doing, op.path); err != nil {
 			return err
 		}
 		if op.moveTo != "" {
-			if err := gate.MayWrite(ctx, env.Env, env.Bounds, call, "Move a file to ", op.moveTo); err != nil {
+			if err := gate.CheckWrite(ctx, env.Env, env.Bounds, call, "Move a file to ", op.moveTo); err != nil {
 				return err
 			}
 		}
@@ -88,11 +88,11 @@ func (p *filesPatch) action(ctx context.Context, i int, op fileOp) workspace.Act
 	case op.kind == opDelete:
 		a.Remove = true
 	case len(op.hunks) > 0:
-		a.Change = asText(func(old string) (string, error) {
+		a.Change = onText(func(old string) (string, error) {
 			done, err := applyHunks(ctx, old, op.hunks)
 			if err != nil {
 				p.failed = op.path
-				return "", fmt.Errorf("%s: %w; nothing was changed", op.path, withoutEnd(err))
+				return "", fmt.Errorf("%s: %w; nothing was changed", op.path, singleFileError(err))
 			}
 			p.replaced[i] = done
 			return done.text, nil
@@ -101,9 +101,9 @@ func (p *filesPatch) action(ctx context.Context, i int, op fileOp) workspace.Act
 	return a
 }
 
-// withoutEnd drops what is said of one file alone: the end of the message says it of
+// singleFileError drops what is said of one file alone: the end of the message says it of
 // all of them.
-func withoutEnd(err error) error {
+func singleFileError(err error) error {
 	return errors.New(strings.NewReplacer("; nothing was changed.", ".", "; nothing was changed", "").Replace(err.Error()))
 }
 
@@ -117,7 +117,7 @@ func (p *filesPatch) result(ctx context.Context, env *callEnv, written []*worksp
 		shown = append(shown, shownEdit(w)...)
 		out.SyntaxErrors = append(out.SyntaxErrors, afterwards(ctx, env, w)...)
 	}
-	out.Diff, out.Diagnostics = diff.String(), known.news(ctx, written...)
+	out.Diff, out.Diagnostics = diff.String(), known.notice(ctx, written...)
 	fuzzy := false
 	for i := range p.actions {
 		done := p.replaced[i]

@@ -73,7 +73,7 @@ func (h hunk) place(ctx context.Context, text string) ([]placed, string, error) 
 	if strings.TrimSpace(e.old) == "" {
 		return nil, "", errors.New("its old lines are only white space: give it a line with text that stands beside")
 	}
-	found, err := seek(ctx, text, e)
+	found, err := find(ctx, text, e)
 	var several *ambiguous
 	if errors.As(err, &several) {
 		return nil, "", errors.New(strings.NewReplacer("old_string occurs", "its lines occur", "Add lines around it until it occurs once, or set replace_all", "Add lines around it, or name a line above it after @@").Replace(several.text))

@@ -210,7 +210,7 @@ func TestPatchThatIsCut(t *testing.T) {
 func TestPatchFilesAsk(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, map[string]string{"a": "x\n", ".envrc": "x\n"})
-	person := &answers{say: tools.DecisionNo}
+	person := &answers{say: tools.DecisionDeny}
 	p.env.Gate = gate.New(gate.Config{Asker: person})
 	for _, patch := range []string{"*** Update File: a\n-x\n+y\n*** Delete File: .envrc\n", "*** Move File: a -> .vscode/tasks.json\n", "*** Add File: AGENTS.md\n+x\n"} {
 		failureOf(t, p.call(t, "patch", map[string]string{"mode": "patch", "patch": "*** Begin Patch\n" + patch + "*** End Patch\n"}))

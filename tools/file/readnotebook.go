@@ -22,16 +22,16 @@ const (
 // notebook is what is shown of a Jupyter notebook.
 type notebook struct {
 	Cells []struct {
-		Type    string         `json:"cell_type"`
-		Source  notebookText   `json:"source"`
-		Count   *int           `json:"execution_count"`
-		Outputs []notebookSaid `json:"outputs"`
+		Type    string           `json:"cell_type"`
+		Source  notebookText     `json:"source"`
+		Count   *int             `json:"execution_count"`
+		Outputs []notebookOutput `json:"outputs"`
 	} `json:"cells"`
 	Format int `json:"nbformat"`
 }
 
-// notebookSaid is something that a cell has put out.
-type notebookSaid struct {
+// notebookOutput is something that a cell has put out.
+type notebookOutput struct {
 	Text      notebookText               `json:"text"`
 	Data      map[string]json.RawMessage `json:"data"`
 	Name      string                     `json:"ename"`
@@ -61,7 +61,7 @@ func readNotebook(ctx context.Context, env *callEnv, w *workspace.Window, asked 
 		return readOut{}, false
 	}
 	var n notebook
-	if json.Unmarshal(withoutMark(f.Text), &n) != nil || n.Format < 4 || n.Cells == nil {
+	if json.Unmarshal(withoutBOM(f.Text), &n) != nil || n.Format < 4 || n.Cells == nil {
 		return readOut{}, false
 	}
 	lines := n.lines()
@@ -95,7 +95,7 @@ func (n notebook) lines() []string {
 }
 
 // shown is what an output says: text, an error, or what it is.
-func (o notebookSaid) shown() string {
+func (o notebookOutput) shown() string {
 	text := string(o.Text)
 	if o.Name != "" {
 		text = strings.Join(append(o.Traceback, o.Name+": "+o.Value), "\n")

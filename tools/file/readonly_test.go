@@ -24,16 +24,16 @@ func TestReadOnlyAsks(t *testing.T) {
 		{"patch", map[string]string{"mode": "patch", "patch": "*** Begin Patch\n*** Delete File: a\n*** End Patch\n"}, 1},
 		{"read_file", map[string]string{"path": "a"}, 0},
 	} {
-		for _, say := range []tools.Decision{tools.DecisionOnce, tools.DecisionNo} {
+		for _, say := range []tools.Decision{tools.DecisionOnce, tools.DecisionDeny} {
 			p := newPlace(t, map[string]string{"a": "old\n"})
 			user := &answers{say: say}
 			p.env.Gate = gate.New(gate.Config{Asker: user})
 			p.env.Sandbox = sandbox.New(sandbox.Config{Mode: sandbox.ReadOnly, Roots: p.env.Files.Folders, Home: t.TempDir()})
 			got := p.call(t, c.tool, c.args)
-			if want := min(c.asked, map[tools.Decision]int{tools.DecisionOnce: 9, tools.DecisionNo: 1}[say]); len(user.asked) != want {
+			if want := min(c.asked, map[tools.Decision]int{tools.DecisionOnce: 9, tools.DecisionDeny: 1}[say]); len(user.asked) != want {
 				t.Errorf("%s %v, answered %s: asked %d times, want %d: %s", c.tool, c.args, say, len(user.asked), want, got.JSON)
 			}
-			if got.IsError != (say == tools.DecisionNo && c.asked > 0) {
+			if got.IsError != (say == tools.DecisionDeny && c.asked > 0) {
 				t.Errorf("%s %v, answered %s: %s", c.tool, c.args, say, got.JSON)
 			}
 			if len(user.asked) > 0 && !strings.Contains(user.asked[0].Reason, "read-only (sandbox.mode)") {

@@ -53,14 +53,14 @@ func write(ctx context.Context, env *callEnv, call tools.Call, in writeIn) (tool
 	if numbered(in.Content) && !tabular(in.Path) {
 		return tools.Fail("every line of content begins with a line number and |, as read_file shows them; nothing was written. Send the file's own text, without the numbers."), nil
 	}
-	if err := gate.MayWrite(ctx, env.Env, env.Bounds, call, "Write ", in.Path); err != nil {
+	if err := gate.CheckWrite(ctx, env.Env, env.Bounds, call, "Write ", in.Path); err != nil {
 		return tools.Result{}, err
 	}
 	var note string
 	known := diagnose(ctx, env, in.Path)
-	written, err := env.Files.Edit(ctx, in.Path, once(func(old []byte) ([]byte, error) {
-		text, err := asText(func(old string) (like string, err error) {
-			like, note = likeBefore(old, in.Content)
+	written, err := env.Files.Edit(ctx, in.Path, withoutRebase(func(old []byte) ([]byte, error) {
+		text, err := onText(func(old string) (like string, err error) {
+			like, note = keepLineEnds(old, in.Content)
 			return like, nil
 		})(old)
 		if err == nil && bytes.Equal(text, old) {
@@ -77,7 +77,7 @@ func write(ctx context.Context, env *callEnv, call tools.Call, in writeIn) (tool
 	if err != nil {
 		return tools.Result{}, err
 	}
-	out := writeOut{BytesWritten: len(written.New), Created: written.Created, SyntaxErrors: afterwards(ctx, env, written), Diagnostics: known.news(ctx, written), Note: note}
+	out := writeOut{BytesWritten: len(written.New), Created: written.Created, SyntaxErrors: afterwards(ctx, env, written), Diagnostics: known.notice(ctx, written), Note: note}
 	if !written.Created {
 		out.Diff = shownDiff(written)
 		if len(out.Diff) > writeDiffBytes {
@@ -98,9 +98,9 @@ type writeBrief struct {
 
 var errUnchanged = errors.New("nothing to change")
 
-// once makes a change that is not made again over another text: what is written
+// withoutRebase makes a change that is not made again over another text: what is written
 // whole cannot be rebased over what somebody typed meanwhile.
-func once(change func([]byte) ([]byte, error)) func([]byte) ([]byte, error) {
+func withoutRebase(change func([]byte) ([]byte, error)) func([]byte) ([]byte, error) {
 	var first []byte
 	called := false
 	return func(old []byte) ([]byte, error) {
@@ -112,9 +112,9 @@ func once(change func([]byte) ([]byte, error)) func([]byte) ([]byte, error) {
 	}
 }
 
-// likeBefore keeps the line ends that a file has: the model is not shown them and so
+// keepLineEnds keeps the line ends that a file has: the model is not shown them and so
 // does not write them.
-func likeBefore(old, content string) (text, note string) {
+func keepLineEnds(old, content string) (text, note string) {
 	crlf := strings.Count(old, "\r\n")
 	if crlf > 0 && crlf == strings.Count(old, "\n") && !strings.Contains(content, "\r") && strings.Contains(content, "\n") {
 		return strings.ReplaceAll(content, "\n", "\r\n"), "kept the file's CRLF line ends"

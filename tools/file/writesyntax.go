@@ -28,15 +28,15 @@ const (
 // before. old is nil for a new file. Where there is no parser, nothing is wrong.
 func newSyntaxErrors(ctx context.Context, env *callEnv, name string, old, new []byte) []string {
 	check := syntaxCheck(env, strings.ToLower(path.Ext(name)))
-	if check == nil || len(new) > syntaxBytes || len(bytes.TrimSpace(new)) == 0 || notReally(name, new) {
+	if check == nil || len(new) > syntaxBytes || len(bytes.TrimSpace(new)) == 0 || isOtherFormat(name, new) {
 		return nil
 	}
-	found := check(ctx, withoutMark(new))
+	found := check(ctx, withoutBOM(new))
 	if len(found) == 0 {
 		return nil
 	}
 	if old != nil {
-		found = slices.DeleteFunc(found, knownIn(check(ctx, withoutMark(old)), strings.HasSuffix(name, ".go")))
+		found = slices.DeleteFunc(found, knownIn(check(ctx, withoutBOM(old)), strings.HasSuffix(name, ".go")))
 	}
 	var said []string
 	for _, e := range found[:min(len(found), syntaxErrors)] {
@@ -68,11 +68,11 @@ func syntaxCheck(env *callEnv, ext string) func(context.Context, []byte) []synta
 	return nil
 }
 
-func withoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
+func withoutBOM(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
 
-// notReally knows files that are not quite what their name says: JSON with comments,
+// isOtherFormat knows files that are not quite what their name says: JSON with comments,
 // templates.
-func notReally(name string, text []byte) bool {
+func isOtherFormat(name string, text []byte) bool {
 	base, dir := strings.ToLower(path.Base(name)), path.Base(path.Dir(name))
 	switch path.Ext(base) {
 	case ".json":

@@ -77,14 +77,14 @@ func repositoryOf(dir string) []string {
 			return []string{own}
 		case err == nil:
 			return []string{FollowLinks(path)}
-		case dir == filepath.Dir(dir) || bare(dir):
+		case dir == filepath.Dir(dir) || isBareRepository(dir):
 			return nil
 		}
 	}
 }
 
-// bare reports whether git takes a folder as a repository by itself.
-func bare(dir string) bool {
+// isBareRepository reports whether git takes a folder as a repository by itself.
+func isBareRepository(dir string) bool {
 	for _, name := range []string{"HEAD", "objects", "refs"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
 			return false

@@ -101,15 +101,15 @@ func (g *Gate) Planning() bool {
 	return g.plan
 }
 
-// Refusal is why a call may not go on, in words for the model.
-type Refusal struct {
+// Rejection is why a call may not go on, in words for the model.
+type Rejection struct {
 	Reason string // the effect of the call
 	Text   string // the call, the reason, and the next step
 }
 
-func (r *Refusal) Error() string { return r.Text }
+func (r *Rejection) Error() string { return r.Text }
 
-// Check returns nil when the call may go on, else a [*Refusal]. title says what
+// Check returns nil when the call may go on, else a [*Rejection]. title says what
 // would be done, whole and as it is: Check escapes it. A call without arguments is none of
 // the model's: the request then stands alone.
 func (g *Gate) Check(ctx context.Context, env *tools.Env, c tools.Call, kind tools.Kind, title string, v policy.Verdict) error {
@@ -121,8 +121,8 @@ func (g *Gate) check(ctx context.Context, env *tools.Env, by subagent, c tools.C
 	switch rule, certain := g.denied(title, v); {
 	case rule == "" || v.Syntax != "":
 	case certain:
-		return refusal(v, fmt.Sprintf("Denied: the user's rule %q (approvals.deny) forbids it. Do not try it in another form; do without it, or tell the user what you wanted it for.", rule))
-	case v.Level != policy.Refused:
+		return rejection(v, fmt.Sprintf("Denied: the user's rule %q (approvals.deny) forbids it. Do not try it in another form; do without it, or tell the user what you wanted it for.", rule))
+	case v.Level != policy.Blocked:
 		v = maybeDenied(v, title, rule)
 	}
 	if err := g.checkPlan(env, kind, v); err != nil {
@@ -131,11 +131,11 @@ func (g *Gate) check(ctx context.Context, env *tools.Env, by subagent, c tools.C
 	switch v.Level {
 	case policy.Runs:
 		return nil
-	case policy.Refused:
+	case policy.Blocked:
 		if v.Syntax != "" {
-			return refusal(v, "Syntax error: "+v.Syntax+". Nothing was run. Correct the command and call again; put long or oddly quoted text into a file first.")
+			return rejection(v, "Syntax error: "+v.Syntax+". Nothing was run. Correct the command and call again; put long or oddly quoted text into a file first.")
 		}
-		return refusal(v, fmt.Sprintf("Blocked: it %s. This is always blocked, so do not try it in another form. %s", v.Reason, instead(v.Reason)))
+		return rejection(v, fmt.Sprintf("Blocked: it %s. This is always blocked, so do not try it in another form. %s", v.Reason, nextStep(v.Reason)))
 	}
 	if g.passes(v) {
 		return nil
@@ -144,7 +144,7 @@ func (g *Gate) check(ctx context.Context, env *tools.Env, by subagent, c tools.C
 	case g.turn <- struct{}{}:
 		defer func() { <-g.turn }()
 	case <-ctx.Done():
-		return refusal(v, "Not run: it was cancelled before the user could be asked.")
+		return rejection(v, "Not run: it was cancelled before the user could be asked.")
 	}
 	if g.passes(v) { // the question before this one was the same
 		return nil
@@ -163,12 +163,12 @@ func (g *Gate) check(ctx context.Context, env *tools.Env, by subagent, c tools.C
 func (g *Gate) checkPlan(env *tools.Env, kind tools.Kind, v policy.Verdict) error {
 	reads := kind == tools.KindRead || kind == tools.KindSearch || kind == tools.KindFetch || kind == tools.KindThink
 	switch {
-	case env.AnyMode || reads || v.Level == policy.Refused:
+	case env.AnyMode || reads || v.Level == policy.Blocked:
 		return nil
 	case env.Planning && v.Level == policy.Asks:
-		return refusal(v, tools.Rejected(v.Reason).Error())
+		return rejection(v, tools.Rejected(v.Reason).Error())
 	case !env.Planning && g.Planning():
-		return refusal(v, tools.Rejected("began before that mode").Error())
+		return rejection(v, tools.Rejected("began before that mode").Error())
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func (g *Gate) remember(keys []string) {
 // not one of the answers offered, and every answer that comes too late, is a no.
 func (g *Gate) ask(ctx context.Context, env *tools.Env, by subagent, c tools.Call, kind tools.Kind, title string, v policy.Verdict) error {
 	if g.cfg.Asker == nil {
-		return unapproved(v, &Unasked{Why: "no user is present to approve it"})
+		return unapproved(v, &Unanswered{Why: "no user is present to approve it"})
 	}
 	waiting, stop := context.WithTimeout(ctx, g.cfg.Timeout)
 	defer stop()
@@ -232,17 +232,17 @@ func (g *Gate) ask(ctx context.Context, env *tools.Env, by subagent, c tools.Cal
 	if by.owner != "" {
 		question.SessionID, question.Subagent, question.For = by.owner, env.SessionID, escape.Line(by.goal)
 	}
-	var unasked *Unasked
+	var unasked *Unanswered
 	decision, err := g.cfg.Asker.AskPermission(waiting, question)
 	switch {
 	case ctx.Err() != nil:
-		return refusal(v, "Not run: it was cancelled while the user was being asked.")
+		return rejection(v, "Not run: it was cancelled while the user was being asked.")
 	case errors.Is(waiting.Err(), context.DeadlineExceeded):
-		return unapproved(v, &Unasked{Why: fmt.Sprintf("the user did not answer within %v", g.cfg.Timeout)})
+		return unapproved(v, &Unanswered{Why: fmt.Sprintf("the user did not answer within %v", g.cfg.Timeout)})
 	case errors.As(err, &unasked):
 		return unapproved(v, unasked)
 	case err != nil:
-		return unapproved(v, &Unasked{Why: "asking failed (" + err.Error() + ")"})
+		return unapproved(v, &Unanswered{Why: "asking failed (" + err.Error() + ")"})
 	}
 	switch decision {
 	case tools.DecisionOnce:
@@ -256,28 +256,28 @@ func (g *Gate) ask(ctx context.Context, env *tools.Env, by subagent, c tools.Cal
 			g.keep(env, c, v.Keys)
 		}
 		return nil
-	case tools.DecisionNo:
-		return refusal(v, "The user denied this: it "+v.Reason+". Do not retry it in another form. Go on without it, or ask what they would like instead.")
+	case tools.DecisionDeny:
+		return rejection(v, "The user denied this: it "+v.Reason+". Do not retry it in another form. Go on without it, or ask what they would like instead.")
 	}
-	return unapproved(v, &Unasked{Why: "the approval request was closed without an answer, which denies it"})
+	return unapproved(v, &Unanswered{Why: "the approval request was closed without an answer, which denies it"})
 }
 
-// Unasked is the error of an [Asker] that has no answer of the user.
-type Unasked struct {
+// Unanswered is the error of an [Asker] that has no answer of the user.
+type Unanswered struct {
 	Why string // such as "no user is present to approve it"
 	How string // what the user can do so that the call runs another time; may be empty
 }
 
-func (u *Unasked) Error() string { return u.Why }
+func (u *Unanswered) Error() string { return u.Why }
 
 // unapproved says that a call did not run because it was not approved, which is
 // another thing than denied.
-func unapproved(v policy.Verdict, u *Unasked) error {
+func unapproved(v policy.Verdict, u *Unanswered) error {
 	text := "Not run: it " + v.Reason + ", which requires approval, and " + u.Why + ". Do not retry it in another form; go on without it, and say what is left to do."
 	if u.How != "" {
 		text += " To allow it, the user can " + u.How + "."
 	}
-	return refusal(v, text)
+	return rejection(v, text)
 }
 
 // keep writes keys to the allowlist. If that fails, the approval holds for the session, and
@@ -293,12 +293,12 @@ func (g *Gate) keep(env *tools.Env, c tools.Call, keys []string) {
 	}
 }
 
-func refusal(v policy.Verdict, text string) error {
-	return &Refusal{Reason: v.Reason, Text: text}
+func rejection(v policy.Verdict, text string) error {
+	return &Rejection{Reason: v.Reason, Text: text}
 }
 
-// instead returns the next step after a blocked call.
-func instead(reason string) string {
+// nextStep returns the next step after a blocked call.
+func nextStep(reason string) string {
 	switch {
 	case strings.Contains(reason, "too long"):
 		return "Write a script file in the workspace and run that."

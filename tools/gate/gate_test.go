@@ -25,7 +25,7 @@ func TestDenyHoldsThroughSpellings(t *testing.T) {
 	t.Parallel()
 	run := func(rule string, spellings, others []string) {
 		for i, src := range append(spellings, others...) {
-			p := toolstest.PersonSaying(tools.DecisionNo)
+			p := toolstest.PersonSaying(tools.DecisionDeny)
 			g := New(Config{Mode: "off", Asker: p, Deny: []string{rule}})
 			if err := check(t.Context(), g, src); (err != nil) != (i < len(spellings)) {
 				t.Errorf("%s: %q: %v", rule, src, err)
@@ -64,7 +64,7 @@ func want(t *testing.T, src string, err error, text string) {
 		}
 		return
 	}
-	if r := (*Refusal)(nil); !errors.As(err, &r) || !strings.Contains(r.Error(), text) {
+	if r := (*Rejection)(nil); !errors.As(err, &r) || !strings.Contains(r.Error(), text) {
 		t.Errorf("%q: %v, want a refusal with %q", src, err, text)
 	}
 }
@@ -89,29 +89,29 @@ func TestGateAnswers(t *testing.T) {
 		asked   int
 	}{
 		"runs unasked":         {steps: [][2]string{{"ls", ""}}},
-		"once is once":         {answers: []tools.Decision{tools.DecisionOnce, tools.DecisionNo}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf a", no}}, asked: 2},
+		"once is once":         {answers: []tools.Decision{tools.DecisionOnce, tools.DecisionDeny}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf a", no}}, asked: 2},
 		"session is kept":      {answers: []tools.Decision{tools.DecisionSession}, steps: [][2]string{{"rm -rf a", ""}, {"rm  -rf 'a'", ""}}, asked: 1},
-		"but not for another":  {answers: []tools.Decision{tools.DecisionSession, tools.DecisionNo}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf b", no}}, asked: 2},
-		"nor for more":         {answers: []tools.Decision{tools.DecisionAlways, tools.DecisionNo}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf a && rm -rf b", no}}, asked: 2},
+		"but not for another":  {answers: []tools.Decision{tools.DecisionSession, tools.DecisionDeny}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf b", no}}, asked: 2},
+		"nor for more":         {answers: []tools.Decision{tools.DecisionAlways, tools.DecisionDeny}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf a && rm -rf b", no}}, asked: 2},
 		"two parts, one yes":   {answers: []tools.Decision{tools.DecisionSession}, steps: [][2]string{{"rm -rf a && rm -rf b", ""}, {"rm -rf b", ""}, {"rm -rf a", ""}}, asked: 1},
-		"no":                   {answers: []tools.Decision{tools.DecisionNo}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
-		"no says what to do":   {answers: []tools.Decision{tools.DecisionNo}, steps: [][2]string{{"rm -rf a", "Do not retry it in another form"}}, asked: 1},
+		"no":                   {answers: []tools.Decision{tools.DecisionDeny}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
+		"no says what to do":   {answers: []tools.Decision{tools.DecisionDeny}, steps: [][2]string{{"rm -rf a", "Do not retry it in another form"}}, asked: 1},
 		"never offered":        {answers: []tools.Decision{"allow_everything"}, steps: [][2]string{{"rm -rf a", closed}}, asked: 1},
 		"empty":                {answers: []tools.Decision{""}, steps: [][2]string{{"rm -rf a", closed}}, asked: 1},
 		"refused is not asked": {steps: [][2]string{{"rm -rf /", "deletes the root of the file system"}, {"ls (", "Syntax error: line 1, column 1: "}, {"true\nls (", "line 2, column 1: "}, {"rm -rf /; bash -c 'ls ('", "Blocked"}}},
 		"off":                  {cfg: Config{Mode: "off"}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf /", "always blocked"}}},
-		"off still asks about settings": {cfg: Config{Mode: "off"}, answers: []tools.Decision{tools.DecisionNo},
+		"off still asks about settings": {cfg: Config{Mode: "off"}, answers: []tools.Decision{tools.DecisionDeny},
 			steps: [][2]string{{"echo x > .vscode/settings.json", no}}, asked: 1},
 		"smart, judged harmless": {cfg: Config{Mode: "smart", Judge: harmless}, steps: [][2]string{{"rm -rf build", ""}, {"rm -rf /", "always blocked"}}},
-		"smart, judged not": {cfg: Config{Mode: "smart", Judge: harmless}, answers: []tools.Decision{tools.DecisionNo, tools.DecisionOnce},
+		"smart, judged not": {cfg: Config{Mode: "smart", Judge: harmless}, answers: []tools.Decision{tools.DecisionDeny, tools.DecisionOnce},
 			steps: [][2]string{{"rm -rf src", no}, {"git push -f", ""}, {"ls", ""}}, asked: 2},
-		"smart, about settings":   {cfg: Config{Mode: "smart", Judge: yes}, answers: []tools.Decision{tools.DecisionNo}, steps: [][2]string{{"echo x > .vscode/a", no}}, asked: 1},
+		"smart, about settings":   {cfg: Config{Mode: "smart", Judge: yes}, answers: []tools.Decision{tools.DecisionDeny}, steps: [][2]string{{"echo x > .vscode/a", no}}, asked: 1},
 		"smart, denied":           {cfg: Config{Mode: "smart", Judge: yes, Deny: []string{"rm *"}}, steps: [][2]string{{"rm -rf build", "approvals.deny"}}},
-		"not smart, nobody asked": {cfg: Config{Judge: yes}, answers: []tools.Decision{tools.DecisionNo}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
-		"smart without a judge":   {cfg: Config{Mode: "smart"}, answers: []tools.Decision{tools.DecisionNo}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
-		"manual asks":             {cfg: Config{Mode: "manual"}, answers: []tools.Decision{tools.DecisionNo}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
-		"allow list":              {cfg: Config{Allow: []string{"rm -rf a"}}, answers: []tools.Decision{tools.DecisionNo}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf a b", no}}, asked: 1},
-		"allow is not a glob":     {cfg: Config{Allow: []string{"rm -rf *"}}, answers: []tools.Decision{tools.DecisionNo}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
+		"not smart, nobody asked": {cfg: Config{Judge: yes}, answers: []tools.Decision{tools.DecisionDeny}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
+		"smart without a judge":   {cfg: Config{Mode: "smart"}, answers: []tools.Decision{tools.DecisionDeny}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
+		"manual asks":             {cfg: Config{Mode: "manual"}, answers: []tools.Decision{tools.DecisionDeny}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
+		"allow list":              {cfg: Config{Allow: []string{"rm -rf a"}}, answers: []tools.Decision{tools.DecisionDeny}, steps: [][2]string{{"rm -rf a", ""}, {"rm -rf a b", no}}, asked: 1},
+		"allow is not a glob":     {cfg: Config{Allow: []string{"rm -rf *"}}, answers: []tools.Decision{tools.DecisionDeny}, steps: [][2]string{{"rm -rf a", no}}, asked: 1},
 		"allow lifts no refusal":  {cfg: Config{Allow: []string{"rm -rf /"}}, steps: [][2]string{{"rm -rf /", "Blocked"}}},
 		"deny": {cfg: Config{Mode: "off", Allow: []string{"rm -rf a"}, Deny: []string{"git push*", "rm -rf *", "npm publish"}}, steps: [][2]string{
 			{"git push", "git push*"}, {"cd x && git  push origin", "approvals.deny"}, {`g\it push`, "git push*"}, {"sudo /usr/bin/git push", "git push*"},
@@ -268,7 +268,7 @@ func TestGateError(t *testing.T) {
 	g := New(Config{Asker: p})
 	p.Err = errors.New("the client is gone")
 	want(t, "", check(t.Context(), g, "rm -rf a"), "asking failed (the client is gone)")
-	p.Err = &Unasked{Why: "this editor is mute", How: "write it into a file"}
+	p.Err = &Unanswered{Why: "this editor is mute", How: "write it into a file"}
 	err := check(t.Context(), g, "rm -rf a")
 	want(t, "", err, "requires approval, and this editor is mute. ")
 	want(t, "", err, "To allow it, the user can write it into a file.")

@@ -24,22 +24,22 @@ type Places struct {
 // WatchPlaces looks at them before a command that box confines. If a server was killed
 // before it could review its commands, WatchPlaces asks the user about their changes first.
 // If ctx ends before, it returns an error, and the command must not start. Else
-// [Places.Settle] follows.
+// [Places.Review] follows.
 func WatchPlaces(ctx context.Context, env *tools.Env, call tools.Call, box *sandbox.Box) (Places, error) {
 	watch, err := box.Watch(ctx)
 	p := Places{watch, box}
 	if err == nil && p.watch.Left() {
 		if note := p.review(ctx, env, call, "a command of a server that was killed "); note != "" {
-			p.tell(env, call, note)
+			p.warn(env, call, note)
 		}
 	}
 	return p, err
 }
 
-// Settle looks again when the command has ended. Changes that the user has not approved are
+// Review looks again when the command has ended. Changes that the user has not approved are
 // removed. It returns text for the model's note, nearly always none. After a cancel it
 // returns within a second: a longer review goes on, and the next command waits for it.
-func (p Places) Settle(ctx context.Context, env *tools.Env, call tools.Call) string {
+func (p Places) Review(ctx context.Context, env *tools.Env, call tools.Call) string {
 	var over atomic.Bool
 	during := *env
 	during.Progress = func(shown tools.Progress) {
@@ -81,14 +81,14 @@ func (p Places) review(ctx context.Context, env *tools.Env, call tools.Call, by 
 	}
 	if len(failed) > 0 {
 		text := "this was denied and could not be removed: " + listed(failed, mostListed)
-		p.tell(env, call, text+". Remove it by hand; until then, no command runs")
+		p.warn(env, call, text+". Remove it by hand; until then, no command runs")
 		notes = append(notes, text+"; tell the user. No command runs until it is gone")
 	}
 	return strings.Join(notes, "; ")
 }
 
-// tell tells the user, where there is a way.
-func (p Places) tell(env *tools.Env, call tools.Call, text string) {
+// warn tells the user, where there is a way.
+func (p Places) warn(env *tools.Env, call tools.Call, text string) {
 	if env.Progress != nil {
 		env.Progress(tools.Progress{CallID: call.ID, Message: text})
 	}

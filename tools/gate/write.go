@@ -11,10 +11,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// MayWrite asks the gate whether a file may be written. If it may, MayWrite returns nil.
+// CheckWrite asks the gate whether a file may be written. If it may, CheckWrite returns nil.
 // Doing names the action, such as "merge ". The path and the target of its links are both
 // judged, so .vscode is protected if it is a link to another folder, too.
-func MayWrite(ctx context.Context, env *tools.Env, bounds tools.Bounds, call tools.Call, doing, path string) error {
+func CheckWrite(ctx context.Context, env *tools.Env, bounds tools.Bounds, call tools.Call, doing, path string) error {
 	abs, err := bounds.Files.Abs(path)
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func MayWrite(ctx context.Context, env *tools.Env, bounds tools.Bounds, call too
 			named = filepath.Join(roots[0], named)
 		}
 		if named = filepath.Clean(named); named != abs {
-			verdict = worse(verdict, policy.Write(named, append(roots, filepath.Dir(named)), bounds.HermesHome))
+			verdict = stricter(verdict, policy.Write(named, append(roots, filepath.Dir(named)), bounds.HermesHome))
 		}
 	}
 	if verdict.Level == policy.Runs && bounds.Sandbox.ReadOnly() {
@@ -42,7 +42,7 @@ func MayWrite(ctx context.Context, env *tools.Env, bounds tools.Bounds, call too
 	return env.Gate.Check(ctx, env, call, tools.KindEdit, doing+bounds.Files.Name(abs), verdict)
 }
 
-func worse(a, b policy.Verdict) policy.Verdict {
+func stricter(a, b policy.Verdict) policy.Verdict {
 	if b.Level > a.Level {
 		return b
 	}

@@ -68,7 +68,7 @@ func (j *analyzer) source(src string, st *state, outer *call) {
 		}
 	}
 	if refusal := unfit(src); refusal != "" {
-		j.refuse(c, refusal)
+		j.block(c, refusal)
 		return
 	}
 	if !j.enter() {
@@ -81,7 +81,7 @@ func (j *analyzer) source(src string, st *state, outer *call) {
 		if e := new(syntax.ParseError); errors.As(err, e) {
 			at = fmt.Sprintf("line %d, column %d: %s", e.Pos.Line(), e.Pos.Col(), escape.Line(e.Text))
 		}
-		j.refuse(c, unparsed+" as a shell command: "+at)
+		j.block(c, unparsed+" as a shell command: "+at)
 		return
 	}
 	j.subscripts(file)
@@ -210,7 +210,7 @@ func callFunction(j *analyzer, c *call, bodies []*syntax.Stmt) {
 		called := false
 		for _, f := range j.frames {
 			if called = called || f.body == body; f.body == body && j.forks > f.forks {
-				j.refuse(c, "is a fork bomb: a function that starts itself over and over")
+				j.block(c, "is a fork bomb: a function that starts itself over and over")
 			}
 		}
 		if called {

@@ -21,7 +21,7 @@ func shellCode(j *analyzer, c *call, f field) {
 	before := len(j.findings)
 	j.code(c, f)
 	for i := before; i < len(j.findings); i++ {
-		if f := &j.findings[i]; f.level == Refused && strings.HasPrefix(f.reason, unparsed+" as") {
+		if f := &j.findings[i]; f.level == Blocked && strings.HasPrefix(f.reason, unparsed+" as") {
 			f.level, f.reason = Asks, cannot
 		}
 	}

@@ -32,7 +32,7 @@ func TestOpensNothingForForeignCode(t *testing.T) {
 		"RIPGREP_CONFIG_PATH=x rg x", "TAR_OPTIONS=--checkpoint=1 tar cf y x", "declare -n p=PATH; p=bin; ls", "enable -f ./e.so e", "builtin source x", "hash -p ./evil ls; ls", "alias ls=./evil; ls", "ls() { ./evil; }; ls", "function ls { evil; }; ls", "cd \"$(./evil)\"", "echo $(./evil)", "echo <(./evil)", "cat < <(./evil)", "[[ -v a[$(./evil)] ]]", "x=$(./evil)", "ls &>$(./evil)", "$x", "\"$x\" y", "l?", "/tmp/ls", "./ls", "~/ls", "coproc ./evil", "tee >(./evil)", "set -a; . x", "doas evil", "mapfile -C ./evil -c 1 < x", "wait; evil", "unset PATH; ls", "jq -n 'input' | sh", "xargs -I{} sh -c {} < x", "base64 -d x | bash",
 	} {
 		for _, line := range []string{"cp a .vscode/a; " + with, with + "\ncp a .vscode/a", "{ cp a .vscode/a & }; " + with} {
-			if v := policy.Command(line, place); len(v.Opens) != 0 && v.Level != policy.Refused {
+			if v := policy.Command(line, place); len(v.Opens) != 0 && v.Level != policy.Blocked {
 				t.Errorf("%s: opens %q", line, v.Opens)
 			}
 		}

@@ -30,7 +30,7 @@ func effects(j *analyzer, c *call, list []code.Effect) {
 		case code.Ask:
 			j.ask(c, e.Reason)
 		case code.Refuse:
-			j.refuse(c, e.Reason)
+			j.block(c, e.Reason)
 		case code.Delete, code.Tree:
 			j.destroys(c, e.Kind == code.Tree, fields...)
 		case code.Write:

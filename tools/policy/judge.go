@@ -168,7 +168,7 @@ func (t *terms) do(r rules.Rule) bool {
 	case "asks":
 		j.ask(c, strings.NewReplacer("{}", paths.Visible(t.found), "{name}", c.name).Replace(r.Reason))
 	case "refused":
-		j.refuse(c, r.Reason)
+		j.block(c, r.Reason)
 	case "changes", "uploads", "deletes":
 		return t.changes(r)
 	case "runs", "within":

@@ -177,7 +177,7 @@ func (o *opening) destroys(c *call, deep bool, targets ...field) {
 			continue
 		}
 		if why := o.scope.places().Protects(name, deep); why != "" {
-			o.refuse(c, why)
+			o.block(c, why)
 		}
 	}
 }

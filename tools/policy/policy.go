@@ -23,7 +23,7 @@ type Level int
 const (
 	Runs    Level = iota // without approval
 	Asks                 // the user decides
-	Refused              // policy forbids it; it cannot be approved
+	Blocked              // policy forbids it; it cannot be approved
 )
 
 func (l Level) String() string {
@@ -109,7 +109,7 @@ func Python(src string, p Scope) Verdict {
 	c := &call{name: "python3", st: j.start()}
 	j.rememberAs = escape.Line(src)
 	if len(src) > maxSource {
-		j.refuse(c, "is longer than 64 KB")
+		j.block(c, "is longer than 64 KB")
 	} else {
 		effects(j, c, code.Read("python", src, rules.Lookup))
 	}
@@ -133,7 +133,7 @@ func Write(name string, roots []string, hermesHome string) Verdict {
 func levelOf(a paths.Access) Level {
 	switch {
 	case a.Blocked:
-		return Refused
+		return Blocked
 	case a.Reason != "":
 		return Asks
 	}

@@ -46,8 +46,8 @@ func commandsIn(t testing.TB, file string) []string {
 
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	atLeast := map[Level]int{Runs: 200, Asks: 350, Refused: 180}
-	for _, level := range []Level{Runs, Asks, Refused} {
+	atLeast := map[Level]int{Runs: 200, Asks: 350, Blocked: 180}
+	for _, level := range []Level{Runs, Asks, Blocked} {
 		commands := corpus(t, level)
 		if len(commands) < atLeast[level] {
 			t.Errorf("only %d commands in %s.txt", len(commands), level)
@@ -98,18 +98,18 @@ func TestContract(t *testing.T) {
 		level    Level
 		commands []string
 	}{
-		{"deletion of the root", Refused, []string{"rm -rf /", "rm -rf \"/\""}},
-		{"overwriting of the root", Refused, []string{"mv / x", "mkfs.ext4 /dev/root"}},
-		{"system folders", Refused, []string{"rm -rf /usr", "rm -r /etc", "mv /var x"}},
-		{"the home folder", Refused, []string{"rm -rf ~", "rm -rf $HOME", "rm -rf /home/u"}},
-		{"a block device", Refused, []string{"dd if=x of=/dev/sda", "cat x > /dev/nvme0n1", "wipefs /dev/sdb"}},
-		{"fork bombs", Refused, []string{":(){ :|:& };:"}},
-		{"kill -1", Refused, []string{"kill -1", "kill -9 -1"}},
-		{"shutdown and reboot", Refused, []string{"shutdown now", "reboot", "sudo reboot", "systemctl reboot"}},
-		{"what does not parse", Refused, []string{"ls (", "echo 'x", "if true; then ls", "ls\x00", "ls\rx", "cat <<X\nno end"}},
-		{"over 64 KB", Refused, []string{"echo " + strings.Repeat("x", maxSource), strings.Repeat("ls;", 1<<20/3)}},
-		{"our own configuration", Refused, []string{"echo x > ~/.hermes/config.yaml", "rm ~/.hermes/.env", "echo x > .hermes/config.yaml"}},
-		{".git/hooks", Refused, []string{"echo x > .git/hooks/pre-commit", "cp x .git/hooks"}},
+		{"deletion of the root", Blocked, []string{"rm -rf /", "rm -rf \"/\""}},
+		{"overwriting of the root", Blocked, []string{"mv / x", "mkfs.ext4 /dev/root"}},
+		{"system folders", Blocked, []string{"rm -rf /usr", "rm -r /etc", "mv /var x"}},
+		{"the home folder", Blocked, []string{"rm -rf ~", "rm -rf $HOME", "rm -rf /home/u"}},
+		{"a block device", Blocked, []string{"dd if=x of=/dev/sda", "cat x > /dev/nvme0n1", "wipefs /dev/sdb"}},
+		{"fork bombs", Blocked, []string{":(){ :|:& };:"}},
+		{"kill -1", Blocked, []string{"kill -1", "kill -9 -1"}},
+		{"shutdown and reboot", Blocked, []string{"shutdown now", "reboot", "sudo reboot", "systemctl reboot"}},
+		{"what does not parse", Blocked, []string{"ls (", "echo 'x", "if true; then ls", "ls\x00", "ls\rx", "cat <<X\nno end"}},
+		{"over 64 KB", Blocked, []string{"echo " + strings.Repeat("x", maxSource), strings.Repeat("ls;", 1<<20/3)}},
+		{"our own configuration", Blocked, []string{"echo x > ~/.hermes/config.yaml", "rm ~/.hermes/.env", "echo x > .hermes/config.yaml"}},
+		{".git/hooks", Blocked, []string{"echo x > .git/hooks/pre-commit", "cp x .git/hooks"}},
 		{"recursive or forced deletion", Asks, []string{"rm -r x", "rm -f x", "rm -rf ./build"}},
 		{"find -delete, -exec", Asks, []string{"find . -delete", "find . -exec rm -rf {} +"}},
 		{"xargs", Asks, []string{"ls | xargs rm -rf", "ls | xargs sh -c"}},
@@ -210,13 +210,13 @@ func TestPlace(t *testing.T) {
 		{"touch $BAD", env, Asks},
 		{"touch $OUT/a", here, Asks},
 		{"read OUT; touch $OUT/a", env, Asks},
-		{"touch link/pre-commit", env, Refused},
+		{"touch link/pre-commit", env, Blocked},
 		{"touch /other/a", two, Runs},
 		{"touch /other/a", here, Asks},
 		{"touch a", inEtc, Asks},
 		{"cd /ws && touch a", inEtc, Runs},
-		{"rm -rf *", Scope{Cwd: "/", Roots: []string{"/ws"}, Home: "/home/u"}, Refused},
-		{"rm -rf ~", Scope{Cwd: "/home/u", Roots: []string{"/home/u"}, Home: "/home/u"}, Refused},
+		{"rm -rf *", Scope{Cwd: "/", Roots: []string{"/ws"}, Home: "/home/u"}, Blocked},
+		{"rm -rf ~", Scope{Cwd: "/home/u", Roots: []string{"/home/u"}, Home: "/home/u"}, Blocked},
 		{"rm -rf /home/u/a", Scope{Cwd: "/home/u", Roots: []string{"/home/u"}, Home: "/home/u"}, Asks},
 		{"ls", Scope{}, Runs},
 		{"touch a", Scope{}, Asks},
@@ -264,31 +264,31 @@ func TestWrite(t *testing.T) {
 		{"/ws/.git/HEAD", Asks, true},
 		{"/ws/.git", Asks, true},
 		{"/ws/.git/refs/heads/hooks", Asks, true},
-		{"/ws/.git/hooks/pre-commit", Refused, true},
-		{"/ws/.git/hooks", Refused, true},
-		{"/ws/.git/./hooks/x", Refused, true},
-		{"/ws/.GIT/HOOKS/x", Refused, true},
-		{"/ws/.git /hooks/x", Refused, true},
-		{"/ws/.git./hooks./x", Refused, true},
-		{"/ws/GIT~1/hooks/x", Refused, true},
-		{"/ws/.git::$INDEX_ALLOCATION/hooks/x", Refused, true},
-		{`/ws/.git\hooks\x`, Refused, true},
-		{"/ws/.g\u200dit/hooks/x", Refused, true},
-		{"/ws/sub/.git/hooks/x", Refused, true},
-		{"/ws/.git/modules/a/b/hooks/x", Refused, true},
-		{"/ws/.git/worktrees/a/hooks/x", Refused, true},
-		{"/h/config.yaml", Refused, false},
-		{"/h/.env", Refused, false},
-		{"/h/hermes-ls.db", Refused, false},
-		{"/h/hermes-ls.db-wal", Refused, false},
-		{"/H/Config.YAML", Refused, false},
+		{"/ws/.git/hooks/pre-commit", Blocked, true},
+		{"/ws/.git/hooks", Blocked, true},
+		{"/ws/.git/./hooks/x", Blocked, true},
+		{"/ws/.GIT/HOOKS/x", Blocked, true},
+		{"/ws/.git /hooks/x", Blocked, true},
+		{"/ws/.git./hooks./x", Blocked, true},
+		{"/ws/GIT~1/hooks/x", Blocked, true},
+		{"/ws/.git::$INDEX_ALLOCATION/hooks/x", Blocked, true},
+		{`/ws/.git\hooks\x`, Blocked, true},
+		{"/ws/.g\u200dit/hooks/x", Blocked, true},
+		{"/ws/sub/.git/hooks/x", Blocked, true},
+		{"/ws/.git/modules/a/b/hooks/x", Blocked, true},
+		{"/ws/.git/worktrees/a/hooks/x", Blocked, true},
+		{"/h/config.yaml", Blocked, false},
+		{"/h/.env", Blocked, false},
+		{"/h/hermes-ls.db", Blocked, false},
+		{"/h/hermes-ls.db-wal", Blocked, false},
+		{"/H/Config.YAML", Blocked, false},
 		{"/h/skills/x.md", Asks, false},
-		{"/ws/.hermes/config.yaml", Refused, false},
-		{"/ws/sub/.hermes/config.yaml", Refused, false},
-		{"/ws/.Hermes/config.yaml", Refused, false},
+		{"/ws/.hermes/config.yaml", Blocked, false},
+		{"/ws/sub/.hermes/config.yaml", Blocked, false},
+		{"/ws/.Hermes/config.yaml", Blocked, false},
 	} {
 		v := Write(c.path, roots, "/h")
-		if v.Level != c.level || v.Level != Refused && v.EveryMode != c.every {
+		if v.Level != c.level || v.Level != Blocked && v.EveryMode != c.every {
 			t.Errorf("%q: %s every=%v (%s), want %s every=%v", c.path, v.Level, v.EveryMode, v.Reason, c.level, c.every)
 		}
 		checkShape(t, c.path, v)
@@ -322,8 +322,8 @@ func TestPython(t *testing.T) {
 		{"import sys\nsys.modules['os']", Asks},
 		{"import importlib\nimportlib.import_module('os')", Asks},
 		{"importlib.import_module(name)", Asks},
-		{"import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass", Refused},
-		{"import os\n[os.fork() for _ in range(99)]", Refused},
+		{"import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass", Blocked},
+		{"import os\n[os.fork() for _ in range(99)]", Blocked},
 		{"subprocess.run(['git', 'status'])", Runs},
 		{"subprocess.run([sys.executable, '-m', 'pytest', path])", Runs},
 		{"import subprocess\nsubprocess.run('ls -l | wc', shell=True)", Runs},
@@ -350,12 +350,12 @@ func TestPython(t *testing.T) {
 		{"open('.vscode/settings.json', 'w')", Asks},
 		{"Path('AGENTS.md').write_text('x')", Asks},
 		{"os.killpg(1, 9)", Asks},
-		{"os.kill(-1, 9)", Refused},
-		{"shutil.rmtree('/')", Refused},
-		{"open('.git/hooks/pre-commit', 'w')", Refused},
-		{"os.system('re' 'boot')", Refused},
-		{"os.system(\n  'sudo reboot')", Refused},
-		{strings.Repeat("x", maxSource+1), Refused},
+		{"os.kill(-1, 9)", Blocked},
+		{"shutil.rmtree('/')", Blocked},
+		{"open('.git/hooks/pre-commit', 'w')", Blocked},
+		{"os.system('re' 'boot')", Blocked},
+		{"os.system(\n  'sudo reboot')", Blocked},
+		{strings.Repeat("x", maxSource+1), Blocked},
 	} {
 		v := Python(c.src, here)
 		if v.Level != c.level {
@@ -383,7 +383,7 @@ func TestNesting(t *testing.T) {
 	if v := Command(long, here); v.Level != Asks {
 		t.Errorf("%d commands: %s (%s)", maxSteps+1, v.Level, v.Reason)
 	}
-	if v := Command(long[:3*maxSteps/2-300]+"reboot", here); v.Level != Refused {
+	if v := Command(long[:3*maxSteps/2-300]+"reboot", here); v.Level != Blocked {
 		t.Errorf("a long script that ends in reboot: %s (%s)", v.Level, v.Reason)
 	}
 }
@@ -418,13 +418,13 @@ func wraps(src string) []string {
 
 func TestWrapped(t *testing.T) {
 	t.Parallel()
-	for _, level := range []Level{Runs, Asks, Refused} {
+	for _, level := range []Level{Runs, Asks, Blocked} {
 		for _, src := range corpus(t, level) {
 			if v := Command(src, here); strings.HasPrefix(v.Reason, "does not parse") || strings.HasPrefix(v.Reason, "contains") {
 				continue // quoting makes hidden characters visible
 			}
 			for _, w := range wraps(src) {
-				if v := Command(w, here); v.Level < level && !(level == Refused && v.Level == Asks) {
+				if v := Command(w, here); v.Level < level && !(level == Blocked && v.Level == Asks) {
 					t.Errorf("%q: %s (%s), unwrapped %s", w, v.Level, v.Reason, level)
 				}
 			}
@@ -433,7 +433,7 @@ func TestWrapped(t *testing.T) {
 }
 
 func FuzzCommand(f *testing.F) {
-	for _, level := range []Level{Runs, Asks, Refused} {
+	for _, level := range []Level{Runs, Asks, Blocked} {
 		for _, src := range corpus(f, level) {
 			f.Add(src)
 		}
@@ -441,7 +441,7 @@ func FuzzCommand(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src string) {
 		v := Command(src, here)
 		checkShape(t, src, v)
-		if v.Level != Refused || strings.HasPrefix(v.Reason, "does not parse") {
+		if v.Level != Blocked || strings.HasPrefix(v.Reason, "does not parse") {
 			return
 		}
 		for _, w := range wraps(src) {

@@ -185,8 +185,8 @@ func copyFiles(j *analyzer, c *call) {
 func links(j *analyzer, c *call, target field) {
 	for _, name := range named(c, []field{target}) {
 		switch a := j.scope.places().Write(name); levelOf(a) {
-		case Refused:
-			j.refuse(c, a.Reason)
+		case Blocked:
+			j.block(c, a.Reason)
 		case Asks:
 			j.ask(c, "links to a place that is protected or outside the workspace")
 		}

@@ -152,7 +152,7 @@ func (j *analyzer) make(c *call, f *code.Recipes, vars map[string]string, target
 	end()
 	kept := j.findings[:before]
 	for _, found := range j.findings[before:] {
-		if found.level == Refused || found.settings || !rules.Contains("ordinary-in-recipes", found.reason) {
+		if found.level == Blocked || found.settings || !rules.Contains("ordinary-in-recipes", found.reason) {
 			kept = append(kept, found)
 		}
 	}

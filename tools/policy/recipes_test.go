@@ -70,7 +70,7 @@ func TestRecipes(t *testing.T) {
 	for src, want := range map[string]Level{
 		"make": Runs, "make all": Runs, "make -j8 test": Runs, "make clean": Runs, "make clean all": Runs, "make install": Runs, "make loop": Runs, "make broken": Runs, "make none": Runs,
 		"make release": Asks, "make -s release": Asks, "make deep": Asks, "make clean deep": Asks, "make publish": Asks, "make editor": Asks, "make fsmonitor": Asks,
-		"make wipe": Refused, "make home": Refused, "make PUSH=true release": Runs, "make -C sub": Asks, "cd sub && make": Asks, "make -f x.mk": Refused, "sudo make release": Asks,
+		"make wipe": Blocked, "make home": Blocked, "make PUSH=true release": Runs, "make -C sub": Asks, "cd sub && make": Asks, "make -f x.mk": Blocked, "sudo make release": Asks,
 		"make -C none": Runs, "make -f": Runs, "make --file": Runs, "make -f ''": Runs, "make -C evil": Asks, "make -C evil2": Asks, "gmake release": Asks,
 		"npm test": Runs, "npm run build": Runs, "npm run clean": Runs, "npm t": Runs, "npm run a": Runs, "npm install": Runs, "npm ci": Runs, "npm run none": Runs,
 		"npm run release": Asks, "npm run-script release": Asks, "npm run deploy": Asks, "npm run evil": Asks, "npm run nested": Asks, "npm run hook": Asks,
@@ -103,7 +103,7 @@ func TestHostileRecipes(t *testing.T) {
 		place := here
 		place.Read = func(string) (string, bool) { return text, true }
 		for _, src := range []string{"make", "npm test"} {
-			if v := Command(src, place); v.Level == Refused {
+			if v := Command(src, place); v.Level == Blocked {
 				t.Errorf("%s, %s: %s", name, src, v.Reason)
 			}
 		}

@@ -51,7 +51,7 @@ func (r *report) note(level Level, reason, key string) {
 	if r.rememberAs != "" {
 		key = r.rememberAs
 	}
-	if r.elsewhere && level == Refused {
+	if r.elsewhere && level == Blocked {
 		level = Asks
 	}
 	r.findings = append(r.findings, finding{level: level, reason: reason, key: key})
@@ -59,7 +59,7 @@ func (r *report) note(level Level, reason, key string) {
 
 func (r *report) ask(c *call, reason string) { r.note(Asks, reason, r.key(c)) }
 
-func (r *report) refuse(c *call, reason string) { r.note(Refused, reason, r.key(c)) }
+func (r *report) block(c *call, reason string) { r.note(Blocked, reason, r.key(c)) }
 
 // key returns the subject that a remembered approval of a command covers: its words with
 // known values filled in, and the folder if that is not the main one. If a part is not

@@ -50,7 +50,7 @@ func TestOwnTemp(t *testing.T) {
 		{"echo x > /tmp/.vscode/a", own, Asks, Asks},
 		{"rm -r /tmp/x", own, Asks, Asks},
 		{"rm -rf $TMPDIR/x", own, Asks, Asks},
-		{"rm -rf /tmp", own, Refused, Refused},
+		{"rm -rf /tmp", own, Blocked, Blocked},
 		{"curl -o /tmp/x https://h/x && sh /tmp/x", own, Asks, Asks},
 		{"ln -s ~/.bashrc /tmp/r", own, Asks, Asks},
 		{"echo x > $OTHER/x", own, Asks, Asks},
@@ -81,7 +81,7 @@ func TestStreamsAreNotResolved(t *testing.T) {
 			t.Errorf("%s: %s (%s)", src, v.Level, v.Reason)
 		}
 	}
-	if v := Command("echo x > /dev/sda", place); v.Level != Refused {
+	if v := Command("echo x > /dev/sda", place); v.Level != Blocked {
 		t.Errorf("a disk: %s", v.Level)
 	}
 }

@@ -97,7 +97,7 @@ func asInput(name, text, key string, p Scope) (v Verdict, reads bool) {
 // typedEditor judges text for an editor, a pager or a debugger.
 func typedEditor(text string, p Scope, asks func(string) Verdict) Verdict {
 	v := Command(text, p)
-	if v.Syntax == "" && (v.Level == Refused || v.Level == Asks && startsDangerous(text)) {
+	if v.Syntax == "" && (v.Level == Blocked || v.Level == Asks && startsDangerous(text)) {
 		return v
 	}
 	if rules.Contains("editor-mark", text) {

@@ -210,7 +210,7 @@ func TestApprovalOpensOnlyWhatTheLineWrites(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			env, dir, _ := newSandboxed(t, tools.DecisionSession, tools.DecisionNo, tools.DecisionNo, tools.DecisionNo, tools.DecisionNo, tools.DecisionNo)
+			env, dir, _ := newSandboxed(t, tools.DecisionSession, tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny)
 			if tt.first != "" {
 				if out, result := runTerminal(t.Context(), t, env, commandOf(t, tt.first)); result.IsError || out.ExitCode != 0 {
 					t.Fatalf("%s", result.JSON)
@@ -220,9 +220,9 @@ func TestApprovalOpensOnlyWhatTheLineWrites(t *testing.T) {
 				env.Gate.(*gate.Gate).SetMode(tt.mode)
 			}
 			if tt.file == "" && tt.first == "" { // one yes, to the command
-				user := toolstest.PersonSaying(tools.DecisionOnce, tools.DecisionNo, tools.DecisionNo, tools.DecisionNo, tools.DecisionNo)
+				user := toolstest.PersonSaying(tools.DecisionOnce, tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny)
 				if tt.mode == "off" {
-					user = toolstest.PersonSaying(tools.DecisionNo, tools.DecisionNo, tools.DecisionNo, tools.DecisionNo)
+					user = toolstest.PersonSaying(tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny)
 				}
 				env.Gate = gate.New(gate.Config{Mode: cmp.Or(tt.mode, "ask"), Timeout: time.Second, Asker: user})
 			}

@@ -122,7 +122,7 @@ func (c *capture) finish() (output, full string) {
 			c.openFile()
 			c.keep(c.head)
 		}
-		output = denser(output)
+		output = shortenDense(output)
 	}
 	if c.file != nil {
 		full = c.file.Name()
@@ -135,9 +135,9 @@ func (c *capture) finish() (output, full string) {
 	return output, full
 }
 
-// denser leaves out more of the middle of an output that has more tokens or escapes than
+// shortenDense leaves out more of the middle of an output that has more tokens or escapes than
 // usual.
-func denser(output string) string {
+func shortenDense(output string) string {
 	for limit := len(output); tools.TokensInJSON(output) > modelTokens || tools.Size(output) > modelBytes; {
 		limit = limit * 9 / 10
 		output = tools.CutMiddle(output, limit)

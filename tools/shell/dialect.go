@@ -94,7 +94,7 @@ func (s *Shell) dialect() dialect {
 func (s *Shell) args(text, dump string) []string {
 	d := s.dialect()
 	if runtime.GOOS == "windows" || d.script == "" {
-		return s.plain(text)
+		return s.plainArgs(text)
 	}
 	quoted, err := syntax.Quote(dump, syntax.LangPOSIX)
 	if err != nil {
@@ -107,8 +107,8 @@ func (s *Shell) args(text, dump string) []string {
 	return append(args, text)
 }
 
-// plain runs a command and nothing besides.
-func (s *Shell) plain(text string) []string {
+// plainArgs runs a command and nothing besides.
+func (s *Shell) plainArgs(text string) []string {
 	if runtime.GOOS == "windows" {
 		return []string{s.program, "/D", "/S", "/C", `"` + text + `"`}
 	}
@@ -201,7 +201,7 @@ var fishWords = []string{"and", "or", "not", "begin", "if", "while", "for", "els
 // asFish is the verdict of a command that fish runs: what fish reads in its own way
 // asks, in every mode, because nobody can tell what is in it.
 func asFish(text string, v policy.Verdict) policy.Verdict {
-	unparsed := v.Level == policy.Refused && strings.HasPrefix(v.Reason, "does not parse as")
+	unparsed := v.Level == policy.Blocked && strings.HasPrefix(v.Reason, "does not parse as")
 	own := escapesOfFish(text) || slices.ContainsFunc(v.Commands, func(c string) bool {
 		word, _, _ := strings.Cut(c, " ")
 		return slices.Contains(fishWords, word)

@@ -33,8 +33,8 @@ type editorTerminal struct {
 	cut  bool   // the editor has not kept all of the output
 }
 
-// borrow lets c run in the editor's terminal, if it lends one.
-func borrow(env *callEnv, call tools.Call, c *Command) *editorTerminal {
+// useEditorTerminal lets c run in the editor's terminal, if it lends one.
+func useEditorTerminal(env *callEnv, call tools.Call, c *Command) *editorTerminal {
 	if env.Terminals == nil || c.pty || env.Shell.on != nil || runtime.GOOS == "windows" {
 		return nil
 	}

@@ -22,7 +22,7 @@ func (c *Command) open(env *callEnv, o sandbox.Opening) (note string) {
 	if len(o.Open) == 0 && !o.Git {
 		return ""
 	}
-	if name := env.Shell.loads(c.from.env); name != "" {
+	if name := env.Shell.changedLoader(c.from.env); name != "" {
 		if len(o.Open) > 0 {
 			note = fmt.Sprintf("%s was set by an earlier command and makes programs load something else, so protected places stay closed: unset it first", name)
 		}
@@ -39,9 +39,9 @@ func (c *Command) open(env *callEnv, o sandbox.Opening) (note string) {
 	return note
 }
 
-// loads returns a variable by which programs run or load something, and that is not as it
+// changedLoader returns a variable by which programs run or load something, and that is not as it
 // was when the session began. If there is none, it returns "".
-func (s *Shell) loads(env []string) string {
+func (s *Shell) changedLoader(env []string) string {
 	began, now := shellState{env: s.began}.exports(), shellState{env: env}.exports()
 	for _, kv := range slices.Concat(env, s.began) {
 		name, _, _ := strings.Cut(kv, "=")

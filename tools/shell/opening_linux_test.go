@@ -29,7 +29,7 @@ func TestOpeningsAreForKnownPrograms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			env, dir, _ := newSandboxed(t, tools.DecisionOnce, tools.DecisionNo, tools.DecisionNo, tools.DecisionNo)
+			env, dir, _ := newSandboxed(t, tools.DecisionOnce, tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny)
 			writeFile(t, filepath.Join(dir, "a"), "good")
 			writeFile(t, filepath.Join(dir, ".vscode", "settings.json"), "{}")
 			writeFile(t, filepath.Join(dir, "mk.sh"), "echo evil > .vscode/tasks.json; echo '# evil' >> .git/config\n")

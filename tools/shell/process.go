@@ -103,7 +103,7 @@ func listProcesses(p *Processes) tools.Result {
 	for _, b := range p.list() {
 		out.Processes = append(out.Processes, processListed{
 			SessionID: b.id, Command: b.command, Status: b.status(), PID: b.process.Pid(),
-			StartedAt: b.began.UTC().Format(time.RFC3339),
+			StartedAt: b.started.UTC().Format(time.RFC3339),
 		})
 	}
 	return tools.OK(out)
@@ -143,10 +143,10 @@ func (b *background) status() string {
 func (b *background) state(p *Processes) processState {
 	s := processState{Status: b.status()}
 	if s.Status != "running" {
-		p.heard(b)
-		s.ExitCode, s.Note = &b.exit.Code, sentence(explainSignal(b.exit.Code), b.note)
+		p.dropNotice(b)
+		s.ExitCode, s.Note = &b.exit.Code, joinNotes(explainSignal(b.exit.Code), b.note)
 		if why := b.reason(); why != "" {
-			s.Note = sentence("ended, because "+why, b.note)
+			s.Note = joinNotes("ended, because "+why, b.note)
 		}
 	}
 	return s
@@ -169,7 +169,7 @@ func (b *background) page(in processIn) (tools.Result, error) {
 		out.Note = fmt.Sprintf("lines before %d are not kept any more", p.from)
 	}
 	if p.lost != nil {
-		out.Note = sentence(out.Note, "some of it could not be kept: "+p.lost.Error())
+		out.Note = joinNotes(out.Note, "some of it could not be kept: "+p.lost.Error())
 	}
 	return tools.OK(out).With(tools.Content{Text: p.text}), nil
 }
@@ -190,7 +190,7 @@ func waitFor(ctx context.Context, p *Processes, b *background, in processIn) (to
 
 func kill(ctx context.Context, p *Processes, b *background) (tools.Result, error) {
 	if !b.isOver() {
-		b.willEnd("you killed it")
+		b.setEndReason("you killed it")
 		b.process.Stop(timeoutGrace)
 	}
 	select {
@@ -220,7 +220,7 @@ func typeInto(ctx context.Context, env *callEnv, call tools.Call, b *background,
 	if err := gate.CheckCommand(ctx, env.Env, call, "type into "+b.command+": "+text, b.judge(text)); err != nil {
 		return tools.Result{}, err
 	}
-	if err := b.keys.write(data); err != nil {
+	if err := b.input.write(data); err != nil {
 		return tools.Fail("Nothing was typed: %v.", err), nil
 	}
 	b.mu.Lock()

@@ -219,7 +219,7 @@ func TestProcessInputIsJudged(t *testing.T) {
 	}{
 		{"bash", "ls\n", policy.Runs},
 		{"bash", "rm -rf build\n", policy.Asks},
-		{"bash -i", "rm -rf /\n", policy.Refused},
+		{"bash -i", "rm -rf /\n", policy.Blocked},
 		{"bash", "for f in *; do\n", policy.Asks},
 		{"ssh host", "sudo rm -rf x\n", policy.Asks},
 		{"python3 -i", "import shutil; shutil.rmtree('x')\n", policy.Asks},
@@ -446,8 +446,8 @@ func TestProcessNoticesAreFew(t *testing.T) {
 		p := NewProcesses(func(text string) { told = append(told, text) })
 		b := &background{id: "proc_1", command: "serve", watch: []string{"error"}, done: make(chan struct{})}
 		for i := range 40 {
-			b.sees(p, fmt.Sprintf("error %d", i))
-			b.sees(p, "fine")
+			b.matchLine(p, fmt.Sprintf("error %d", i))
+			b.matchLine(p, "fine")
 			time.Sleep(1100 * time.Millisecond)
 		}
 		time.Sleep(time.Minute)

@@ -28,7 +28,7 @@ const (
 // [Processes.Close], and with the server, however that ends. What happens to them is
 // told to whoever Tell is, and kept for the model until [Processes.News] is asked.
 type Processes struct {
-	tell   func(text string)
+	report func(text string)
 	ctx    context.Context
 	cancel context.CancelFunc
 	atWork sync.WaitGroup
@@ -37,11 +37,11 @@ type Processes struct {
 	all      []*background // in the order they were started
 	starting int
 	count    int // of all that ever were
-	news     []processNews
+	notices  []processNotice
 }
 
-// processNews is something for the model to hear.
-type processNews struct {
+// processNotice is something for the model to hear.
+type processNotice struct {
 	of   *background
 	end  bool // that it has ended
 	text string
@@ -53,9 +53,9 @@ type background struct {
 	place       policy.Scope // where it was started
 	planned     bool         // it was started in plan mode, and writes nothing
 	watch       []string     // a line with one of these in it is told
-	began       time.Time
+	started     time.Time
 	log         *processLog
-	keys        *keyboard
+	input       *keyboard
 	process     *proc.Process
 	expires     *time.Timer   // its time limit; nil: none
 	done        chan struct{} // closed when it has ended
@@ -65,19 +65,19 @@ type background struct {
 	note   string
 	ended  time.Time
 
-	mu       sync.Mutex
-	killed   string      // why we end it; empty: we do not
-	toldAt   time.Time   // when a watched line was told last
-	untold   []string    // watched lines since then, the newest few
-	unsaid   int         // how many they were
-	nextTell *time.Timer // when they will be told
-	typed    string      // what was written since the last whole line
+	mu              sync.Mutex
+	killed          string      // why we end it; empty: we do not
+	reportedAt      time.Time   // when a watched line was told last
+	unreported      []string    // watched lines since then, the newest few
+	unreportedCount int         // how many they were
+	nextReport      *time.Timer // when they will be told
+	typed           string      // what was written since the last whole line
 }
 
 // NewProcesses makes the place of a session's background commands. tell takes news
 // of them for a person, from any goroutine; nil: nobody looks.
 func NewProcesses(tell func(text string)) *Processes {
-	p := &Processes{tell: tell}
+	p := &Processes{report: tell}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
 }
@@ -88,7 +88,7 @@ func (p *Processes) Close(ctx context.Context) error {
 		return nil
 	}
 	for _, b := range p.list() {
-		b.willEnd("the session was closed")
+		b.setEndReason("the session was closed")
 	}
 	p.cancel()
 	gone := make(chan struct{})
@@ -115,10 +115,10 @@ func (p *Processes) Notices() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var texts []string
-	for _, n := range p.news {
+	for _, n := range p.notices {
 		texts = append(texts, n.text)
 	}
-	p.news = nil
+	p.notices = nil
 	return texts
 }
 
@@ -130,14 +130,14 @@ func (p *Processes) start(ctx context.Context, env *callEnv, call tools.Call, c 
 	}
 	b := &background{
 		id: id, command: c.Text, place: c.place(ctx, env), planned: env.Planning, watch: watch,
-		began: time.Now(), keys: newKeyboard(c.pty), done: make(chan struct{}),
+		started: time.Now(), input: newKeyboard(c.pty), done: make(chan struct{}),
 	}
 	later := *env.Env
 	later.Progress = nil // the call is over by then
 	places, err := gate.WatchPlaces(ctx, env.Env, call, c.box)
 	if err == nil {
 		if err = b.begin(ctx, p, env, c); err != nil {
-			places.Settle(ctx, env.Env, call)
+			places.Review(ctx, env.Env, call)
 		}
 	}
 	p.mu.Lock()
@@ -149,17 +149,17 @@ func (p *Processes) start(ctx context.Context, env *callEnv, call tools.Call, c 
 	p.all = append(p.all, b)
 	p.atWork.Go(func() {
 		b.exit, b.failed = b.process.Wait()
-		b.over(p, places.Settle(p.ctx, &later, call))
+		b.finish(p, places.Review(p.ctx, &later, call))
 	})
 	return b, nil
 }
 
 // begin starts the process of b, whose end is p's.
 func (b *background) begin(ctx context.Context, p *Processes, env *callEnv, c Command) (err error) {
-	if b.log, err = newProcessLog(env.OutputDir, env.Secrets, func(line string) { b.sees(p, line) }); err != nil {
+	if b.log, err = newProcessLog(env.OutputDir, env.Secrets, func(line string) { b.matchLine(p, line) }); err != nil {
 		return err
 	}
-	c.Output, c.input = b.log, b.keys
+	c.Output, c.input = b.log, b.input
 	child, err := env.Shell.child(ctx, c)
 	if err == nil {
 		b.process, err = proc.Start(p.ctx, child)
@@ -170,7 +170,7 @@ func (b *background) begin(ctx context.Context, p *Processes, env *callEnv, c Co
 	}
 	if c.Timeout > 0 {
 		b.expires = time.AfterFunc(c.Timeout, func() {
-			b.willEnd(fmt.Sprintf("its time limit of %v seconds was over", c.Timeout.Seconds()))
+			b.setEndReason(fmt.Sprintf("its time limit of %v seconds was over", c.Timeout.Seconds()))
 			b.process.Stop(timeoutGrace)
 		})
 	}
@@ -238,40 +238,40 @@ func (b *background) isOver() bool {
 	}
 }
 
-// willEnd notes why b is going to end. The first reason counts.
-func (b *background) willEnd(why string) {
+// setEndReason notes why b is going to end. The first reason counts.
+func (b *background) setEndReason(why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.killed = cmp.Or(b.killed, why)
 }
 
-// over is called once, when nothing of the process is left.
-func (b *background) over(p *Processes, settled string) {
+// finish is called once, when nothing of the process is left.
+func (b *background) finish(p *Processes, settled string) {
 	if b.expires != nil {
 		b.expires.Stop()
 	}
 	b.log.end()
 	b.mu.Lock()
-	if b.nextTell != nil {
-		b.nextTell.Stop()
+	if b.nextReport != nil {
+		b.nextReport.Stop()
 	}
 	b.mu.Unlock()
 	b.ended = time.Now()
-	b.note = sentence(explainLimit(Outcome{Exit: b.exit}), settled)
+	b.note = joinNotes(explainLimit(Outcome{Exit: b.exit}), settled)
 	if b.failed != nil && p.ctx.Err() == nil {
-		b.note = sentence(b.note, b.failed.Error())
+		b.note = joinNotes(b.note, b.failed.Error())
 	}
-	p.add(processNews{b, true, b.exitNotice()}, b.ending())
+	p.add(processNotice{b, true, b.exitNotice()}, b.ending())
 	close(b.done)
 }
 
 // ending says how it ended.
 func (b *background) ending() string {
 	if why := b.reason(); why != "" {
-		return sentence("was ended, because "+why, b.note)
+		return joinNotes("was ended, because "+why, b.note)
 	}
-	text := fmt.Sprintf("has ended with exit code %d after %v", b.exit.Code, b.ended.Sub(b.began).Round(time.Second/10))
-	return sentence(text, explainSignal(b.exit.Code), b.note)
+	text := fmt.Sprintf("has ended with exit code %d after %v", b.exit.Code, b.ended.Sub(b.started).Round(time.Second/10))
+	return joinNotes(text, explainSignal(b.exit.Code), b.note)
 }
 
 // reason is why we have ended it; empty: we have not.
@@ -291,62 +291,62 @@ func (b *background) exitNotice() string {
 	return text
 }
 
-// sees looks for what is watched in a line. Its caller is the log, which is locked.
-func (b *background) sees(p *Processes, line string) {
+// matchLine looks for what is watched in a line. Its caller is the log, which is locked.
+func (b *background) matchLine(p *Processes, line string) {
 	if !slices.ContainsFunc(b.watch, func(w string) bool { return strings.Contains(line, w) }) {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.unsaid++
-	if b.untold = append(b.untold, tools.OneLine(line, 500)); len(b.untold) > noticeLines {
-		b.untold = b.untold[1:]
+	b.unreportedCount++
+	if b.unreported = append(b.unreported, tools.OneLine(line, 500)); len(b.unreported) > noticeLines {
+		b.unreported = b.unreported[1:]
 	}
-	if b.nextTell != nil {
+	if b.nextReport != nil {
 		return
 	}
-	if wait := noticeEvery - time.Since(b.toldAt); wait > 0 {
-		b.nextTell = time.AfterFunc(wait, func() { b.tellLater(p) })
+	if wait := noticeEvery - time.Since(b.reportedAt); wait > 0 {
+		b.nextReport = time.AfterFunc(wait, func() { b.scheduleReport(p) })
 		return
 	}
-	b.tellWatched(p)
+	b.reportWatched(p)
 }
 
-func (b *background) tellLater(p *Processes) {
+func (b *background) scheduleReport(p *Processes) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.nextTell = nil
-	b.tellWatched(p)
+	b.nextReport = nil
+	b.reportWatched(p)
 }
 
-// tellWatched tells of the watched lines that came since it last did. Its caller
+// reportWatched tells of the watched lines that came since it last did. Its caller
 // holds mu.
-func (b *background) tellWatched(p *Processes) {
-	b.toldAt = time.Now()
+func (b *background) reportWatched(p *Processes) {
+	b.reportedAt = time.Now()
 	text := fmt.Sprintf("Background process %s (%s) wrote %s that you watch for:\n%s",
-		b.id, tools.OneLine(b.command, 200), plural(b.unsaid, "line"), strings.Join(b.untold, "\n"))
-	if b.unsaid > len(b.untold) {
-		text += fmt.Sprintf("\n(the last %d of them)", len(b.untold))
+		b.id, tools.OneLine(b.command, 200), plural(b.unreportedCount, "line"), strings.Join(b.unreported, "\n"))
+	if b.unreportedCount > len(b.unreported) {
+		text += fmt.Sprintf("\n(the last %d of them)", len(b.unreported))
 	}
-	p.add(processNews{b, false, text}, "wrote: "+escape.Line(b.untold[len(b.untold)-1]))
-	b.untold, b.unsaid = nil, 0
+	p.add(processNotice{b, false, text}, "wrote: "+escape.Line(b.unreported[len(b.unreported)-1]))
+	b.unreported, b.unreportedCount = nil, 0
 }
 
 // add keeps news for the model, and tells it to a person in brief.
-func (p *Processes) add(n processNews, brief string) {
+func (p *Processes) add(n processNotice, brief string) {
 	p.mu.Lock()
-	p.news = append(p.news, n)
+	p.notices = append(p.notices, n)
 	p.mu.Unlock()
-	if p.tell != nil && p.ctx.Err() == nil {
-		p.tell(fmt.Sprintf("Background process %s (%s) %s", n.of.id, tools.OneLine(escape.Line(n.of.command), 80), brief))
+	if p.report != nil && p.ctx.Err() == nil {
+		p.report(fmt.Sprintf("Background process %s (%s) %s", n.of.id, tools.OneLine(escape.Line(n.of.command), 80), brief))
 	}
 }
 
-// heard drops the news of an end that the model has learned of by itself.
-func (p *Processes) heard(b *background) {
+// dropNotice drops the news of an end that the model has learned of by itself.
+func (p *Processes) dropNotice(b *background) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.news = slices.DeleteFunc(p.news, func(n processNews) bool { return n.end && n.of == b })
+	p.notices = slices.DeleteFunc(p.notices, func(n processNotice) bool { return n.end && n.of == b })
 }
 
 // Busy tells whether one of the processes still runs.

@@ -24,8 +24,8 @@ func NewRemote(b backend.Backend, broken error, dir string) *Shell {
 	return s
 }
 
-// ready readies the backend, if the shell is on one.
-func (s *Shell) ready(ctx context.Context) error {
+// openBackend readies the backend, if the shell is on one.
+func (s *Shell) openBackend(ctx context.Context) error {
 	if s.broken != nil {
 		return s.broken
 	}
@@ -66,7 +66,7 @@ const remoteWrapper = `exec 9>&1 2>&1; __hermes_dump() { { printf '\n%%s\n' %[1]
 
 // runRemote runs a command on the backend.
 func (s *Shell) runRemote(ctx context.Context, c Command, before shellState) (Outcome, error) {
-	if err := s.ready(ctx); err != nil {
+	if err := s.openBackend(ctx); err != nil {
 		return Outcome{}, err
 	}
 	mark := "hermes-" + rand.Text()
@@ -81,8 +81,8 @@ func (s *Shell) runRemote(ctx context.Context, c Command, before shellState) (Ou
 			if c.pty {
 				after.restore("TERM", before)
 			}
-			after.env, tooLarge = fitting(after.env, remoteLimit)
-			s.adopt(after, c.Dir == "")
+			after.env, tooLarge = withoutTooLarge(after.env, remoteLimit)
+			s.setState(after, c.Dir == "")
 		}
 	}
 	return Outcome{Exit: exit, Cwd: s.Cwd(), TimedOut: timedOut, TooLarge: tooLarge}, err
@@ -94,7 +94,7 @@ func (s *Shell) process(c Command, state shellState, args []string) proc.Cmd {
 	if state.env != nil {
 		argv = append(append(argv, "-i"), state.env...)
 	} else {
-		argv = append(argv, calm...)
+		argv = append(argv, nonInteractive...)
 	}
 	if c.pty {
 		argv = append(argv, terminalType)

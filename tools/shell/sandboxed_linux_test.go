@@ -72,18 +72,18 @@ func TestTerminalSandboxed(t *testing.T) {
 		note         string
 	}{
 		{name: "a git setting", script: settings, file: ".git/config", has: "name = me", note: "run the git command alone"},
-		{name: "a git setting of a new repository, no", script: made, answers: []tools.Decision{tools.DecisionNo}, asked: 1, file: "sub/.git/config", has: "bare = false", note: "removed, because commands may not leave behind what runs by itself: the git setting core.fsmonitor = ./x"},
+		{name: "a git setting of a new repository, no", script: made, answers: []tools.Decision{tools.DecisionDeny}, asked: 1, file: "sub/.git/config", has: "bare = false", note: "removed, because commands may not leave behind what runs by itself: the git setting core.fsmonitor = ./x"},
 		{name: "a git setting of a new repository, yes", script: made, answers: []tools.Decision{tools.DecisionOnce}, asked: 1, file: "sub/.git/config", has: "fsmonitor"},
 		{name: "a harmless git setting", command: "git config user.email me@x", file: ".git/config", has: "me@x"},
-		{name: "instructions, no", script: "echo x > AGENTS.md", answers: []tools.Decision{tools.DecisionNo}, asked: 1, file: "AGENTS.md", note: "AGENTS.md, which agents or tools obey"},
+		{name: "instructions, no", script: "echo x > AGENTS.md", answers: []tools.Decision{tools.DecisionDeny}, asked: 1, file: "AGENTS.md", note: "AGENTS.md, which agents or tools obey"},
 		{name: "instructions in a folder, yes", script: "mkdir d; echo x > d/AGENTS.md", answers: []tools.Decision{tools.DecisionOnce}, asked: 1, file: "d/AGENTS.md", has: "x"},
 		{name: "a git setting, agreed to before", command: "git config core.hooksPath h", answers: []tools.Decision{tools.DecisionOnce}, asked: 1, file: ".git/config", has: "hooksPath"},
-		{name: "settings that are new, no", script: "echo x > .envrc", answers: []tools.Decision{tools.DecisionNo}, asked: 1, file: ".envrc", note: asks},
+		{name: "settings that are new, no", script: "echo x > .envrc", answers: []tools.Decision{tools.DecisionDeny}, asked: 1, file: ".envrc", note: asks},
 		{name: "settings that are new, yes", script: "echo x > .envrc", answers: []tools.Decision{tools.DecisionOnce}, asked: 1, file: ".envrc", has: "x"},
 		{name: "settings that are there", script: "echo x > .vscode/settings.json", file: ".vscode/settings.json", has: "{}", note: "sandbox lets commands write only in"},
 		{name: "settings, agreed to before", command: "echo x > .vscode/settings.json", answers: []tools.Decision{tools.DecisionOnce}, asked: 1, file: ".vscode/settings.json", has: "x"},
 		{name: "a hook", script: "rm -rf .git/hooks; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit", file: ".git/hooks/pre-commit"},
-		{name: "a hook of a new repository", script: "git init -q d/e/sub; mkdir -p d/e/sub/.git/hooks; echo x > d/e/sub/.git/hooks/pre-commit", answers: []tools.Decision{tools.DecisionNo}, asked: 1, file: "d/e/sub/.git/hooks/pre-commit", note: "the git hook d/e/sub/.git/hooks/pre-commit"},
+		{name: "a hook of a new repository", script: "git init -q d/e/sub; mkdir -p d/e/sub/.git/hooks; echo x > d/e/sub/.git/hooks/pre-commit", answers: []tools.Decision{tools.DecisionDeny}, asked: 1, file: "d/e/sub/.git/hooks/pre-commit", note: "the git hook d/e/sub/.git/hooks/pre-commit"},
 		{name: "our own settings", script: "mkdir .hermes; echo x > .hermes/config.yaml", file: ".hermes/config.yaml", note: "our own settings, .hermes/config.yaml"},
 		{name: "a file of the workspace", script: "echo x > new", file: "new", has: "x"},
 	} {
@@ -117,7 +117,7 @@ func TestTerminalSandboxed(t *testing.T) {
 // What a script unpacks may hold instructions in each folder: that is one question.
 func TestManyChangesAreOneQuestion(t *testing.T) {
 	t.Parallel()
-	for _, answer := range []tools.Decision{tools.DecisionOnce, tools.DecisionNo} {
+	for _, answer := range []tools.Decision{tools.DecisionOnce, tools.DecisionDeny} {
 		t.Run(string(answer), func(t *testing.T) {
 			t.Parallel()
 			env, dir, who := newSandboxed(t, answer, answer)

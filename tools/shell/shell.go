@@ -98,9 +98,9 @@ const mostProcesses = 4096
 // timeoutGrace is the time between SIGTERM and SIGKILL when a command's time is up.
 const timeoutGrace = 5 * time.Second
 
-// calm keeps programs from waiting for somebody at a keyboard. A command may
+// nonInteractive keeps programs from waiting for somebody at a keyboard. A command may
 // export other values.
-var calm = []string{"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0"}
+var nonInteractive = []string{"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0"}
 
 // terminalType is what programs with a terminal of their own are told of it.
 const terminalType = "TERM=xterm-256color"
@@ -109,7 +109,7 @@ const terminalType = "TERM=xterm-256color"
 // looks secret and is not named in passthrough.
 func New(dir string, passthrough []string) *Shell {
 	env, _ := proc.Environ(passthrough)
-	env = override(env, calm)
+	env = override(env, nonInteractive)
 	return &Shell{program: findShell("", dir), first: dir, began: env, state: shellState{dir: dir, env: env}}
 }
 
@@ -154,7 +154,7 @@ func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 	if s.on != nil || s.broken != nil {
 		return s.runRemote(ctx, c, before)
 	}
-	lost := s.leaveLost(&before)
+	lost := s.leaveMissingDir(&before)
 	start, held := c.start, c.start == nil && c.box.Holds(ctx)
 	if start == nil {
 		start = runLimited
@@ -178,15 +178,15 @@ func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 	exit, timedOut, err := start(ctx, child, c.Timeout)
 	var tooLarge []string
 	if err == nil && !timedOut {
-		if after, ok := s.left(dump, before.env); ok {
+		if after, ok := s.readState(dump, before.env); ok {
 			if c.pty {
 				after.restore("TERM", before)
 			}
 			if c.path != nil {
 				after.env = override(after.env, []string{"PATH=" + *c.path})
 			}
-			after.env, tooLarge = fitting(after.env, environLimit)
-			s.adopt(after, c.Dir == "")
+			after.env, tooLarge = withoutTooLarge(after.env, environLimit)
+			s.setState(after, c.Dir == "")
 		}
 	}
 	return Outcome{Exit: exit, Cwd: s.Cwd(), TimedOut: timedOut, LostDir: lost, TooLarge: tooLarge}, err
@@ -220,20 +220,20 @@ func (s *Shell) child(ctx context.Context, c Command) (proc.Cmd, error) {
 		state = *c.from
 	}
 	if s.on != nil || s.broken != nil {
-		if err := s.ready(ctx); err != nil {
+		if err := s.openBackend(ctx); err != nil {
 			return proc.Cmd{}, err
 		}
 		return s.process(c, state, []string{"-c", c.Text}), nil
 	}
-	s.leaveLost(&state)
+	s.leaveMissingDir(&state)
 	child := c.process(state)
-	child.Args = s.plain(c.Text)
+	child.Args = s.plainArgs(c.Text)
 	return child, c.box.Confine(ctx, &child)
 }
 
-// leaveLost goes back to the first folder when the session's is gone, and returns
+// leaveMissingDir goes back to the first folder when the session's is gone, and returns
 // the one that is.
-func (s *Shell) leaveLost(state *shellState) (lost string) {
+func (s *Shell) leaveMissingDir(state *shellState) (lost string) {
 	if info, err := os.Stat(state.dir); err == nil && info.IsDir() {
 		return ""
 	}
@@ -247,7 +247,7 @@ func (s *Shell) leaveLost(state *shellState) (lost string) {
 	return lost
 }
 
-func (s *Shell) adopt(after shellState, dirToo bool) {
+func (s *Shell) setState(after shellState, dirToo bool) {
 	s.stateMu.Lock()
 	defer s.stateMu.Unlock()
 	if !dirToo || after.dir == "" {
@@ -264,9 +264,9 @@ const (
 	remoteLimit   = 64 << 10 // on a backend, where all of it is one word of a command
 )
 
-// fitting returns an environment without the variables that would keep programs from being
+// withoutTooLarge returns an environment without the variables that would keep programs from being
 // started, the longest first, and their names.
-func fitting(env []string, limit int) (kept, tooLarge []string) {
+func withoutTooLarge(env []string, limit int) (kept, tooLarge []string) {
 	total := 0
 	for _, kv := range env {
 		total += len(kv) + 1
@@ -299,8 +299,8 @@ func runLimited(ctx context.Context, c proc.Cmd, limit time.Duration) (exit proc
 	return exit, expired.Load(), err
 }
 
-// left is the state that a command has left, if a whole one was.
-func (s *Shell) left(d dump, before []string) (after shellState, ok bool) {
+// readState is the state that a command has left, if a whole one was.
+func (s *Shell) readState(d dump, before []string) (after shellState, ok bool) {
 	parse := s.dialect().read
 	if parse == nil {
 		return shellState{}, false

@@ -188,8 +188,8 @@ func TestAsFish(t *testing.T) {
 	place := policy.Scope{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u"}
 	for text, want := range map[string]policy.Level{
 		"ls; and rm -rf x": policy.Asks, `\x72m -rf x`: policy.Asks, "if true; rm -rf x; end": policy.Asks,
-		"ls | grep x": policy.Runs, "set -x A 1; echo $A": policy.Runs, "rm -rf /": policy.Refused, "echo (pwd)": policy.Asks,
-		"begin; reboot; end": policy.Refused,
+		"ls | grep x": policy.Runs, "set -x A 1; echo $A": policy.Runs, "rm -rf /": policy.Blocked, "echo (pwd)": policy.Asks,
+		"begin; reboot; end": policy.Blocked,
 	} {
 		v := asFish(text, policy.Command(text, place))
 		if v.Level != want || (want == policy.Asks && len(v.Keys) == 0) {
@@ -406,12 +406,12 @@ func TestFitting(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	many := []string{"A=" + long, "B=1", "C=" + long + long, "D=" + long}
 	for limit, want := range map[int]string{10_000: "", 4500: "", 3000: "C", 1500: "C A", 1100: "C A", 900: "C A D"} {
-		kept, tooLarge := fitting(many, limit)
+		kept, tooLarge := withoutTooLarge(many, limit)
 		if got := strings.Join(tooLarge, " "); got != want || len(kept)+len(tooLarge) != len(many) {
 			t.Errorf("%d: not kept: %q, want %q; kept: %d", limit, got, want, len(kept))
 		}
 	}
-	if _, tooLarge := fitting([]string{"A=" + strings.Repeat("x", variableLimit)}, 1<<30); len(tooLarge) != 1 {
+	if _, tooLarge := withoutTooLarge([]string{"A=" + strings.Repeat("x", variableLimit)}, 1<<30); len(tooLarge) != 1 {
 		t.Error("a variable that Linux passes to no program was kept")
 	}
 }

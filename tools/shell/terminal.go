@@ -85,7 +85,7 @@ func terminal(ctx context.Context, env *callEnv, call tools.Call, in terminalIn)
 		in.Timeout /= 1000
 		inMilliseconds = fmt.Sprintf("timeout is in seconds; it was read as %v seconds", in.Timeout)
 	}
-	if err := env.Shell.ready(ctx); err != nil {
+	if err := env.Shell.openBackend(ctx); err != nil {
 		return tools.Result{}, err
 	}
 	state := env.Shell.snapshot() // what is judged is what runs, whatever else runs meanwhile
@@ -104,7 +104,7 @@ func terminal(ctx context.Context, env *callEnv, call tools.Call, in terminalIn)
 	}
 	unsaved := ""
 	if !env.Shell.isRemote() {
-		unsaved = sentence(c.open(env, opening), explainUnsaved(env.Files.Unsaved(ctx)))
+		unsaved = joinNotes(c.open(env, opening), explainUnsaved(env.Files.Unsaved(ctx)))
 	}
 	switch {
 	case apart && in.Background:
@@ -113,9 +113,9 @@ func terminal(ctx context.Context, env *callEnv, call tools.Call, in terminalIn)
 	case apart && in.Timeout > terminalMaxTimeout.Seconds():
 		c.Timeout = min(time.Duration(min(in.Timeout, 1e6)*float64(time.Second)), 10*24*time.Hour)
 		why := fmt.Sprintf("runs in the background, because timeout is above %v seconds", terminalMaxTimeout.Seconds())
-		return startApart(ctx, env, call, c, in.Watch, sentence(why, unsaved))
+		return startApart(ctx, env, call, c, in.Watch, joinNotes(why, unsaved))
 	}
-	return runShown(ctx, env, call, c, sentence(inMilliseconds, in.note(), unsaved))
+	return runShown(ctx, env, call, c, joinNotes(inMilliseconds, in.note(), unsaved))
 }
 
 // startApart starts the command and does not wait for it.
@@ -223,7 +223,7 @@ func runShown(ctx context.Context, env *callEnv, call tools.Call, c Command, not
 	}
 	out := newCapture(env.OutputDir, limit, env.Secrets)
 	c.Output = out
-	inEditor := borrow(env, call, &c)
+	inEditor := useEditorTerminal(env, call, &c)
 	places, err := gate.WatchPlaces(ctx, env.Env, call, c.box)
 	if err != nil {
 		return tools.Result{}, err
@@ -232,19 +232,19 @@ func runShown(ctx context.Context, env *callEnv, call tools.Call, c Command, not
 	outcome, err := env.Shell.Run(ctx, c)
 	stopShowing()
 	text, full := out.finish()
-	settled := places.Settle(ctx, env.Env, call)
+	settled := places.Review(ctx, env.Env, call)
 	if err != nil && ctx.Err() == nil {
 		return tools.Result{}, err
 	}
 	shown := tools.Content{Text: text}
 	if inEditor != nil && inEditor.id != "" {
 		shown = tools.Content{Terminal: inEditor.id}
-		note = sentence(note, inEditor.note())
+		note = joinNotes(note, inEditor.note())
 	}
 	result := terminalOut{
 		Output: text, ExitCode: outcome.Code, Cwd: outcome.Cwd,
 		TimedOut: outcome.TimedOut, Interrupted: ctx.Err() != nil,
-		Note:       sentence(note, explainEnd(ctx, env, c, outcome, text), explainCwd(env, outcome), explainTooLarge(outcome), settled),
+		Note:       joinNotes(note, explainEnd(ctx, env, c, outcome, text), explainCwd(env, outcome), explainTooLarge(outcome), settled),
 		FullOutput: full,
 	}
 	brief := terminalBrief(result)
@@ -298,8 +298,8 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// sentence joins the notes that there are.
-func sentence(notes ...string) string {
+// joinNotes joins the notes that there are.
+func joinNotes(notes ...string) string {
 	var said []string
 	for _, n := range notes {
 		if n != "" {
@@ -328,7 +328,7 @@ func explainEnd(ctx context.Context, env *callEnv, c Command, o Outcome, text st
 	if ctx.Err() != nil {
 		return tools.StoppedText(ctx)
 	}
-	return sentence(explainExit(env, c, o), explainJobs(env, c, o), env.Shell.explainRemoteExit(o), explainLimit(o), explainSandbox(env, c.box, text, o))
+	return joinNotes(explainExit(env, c, o), explainJobs(env, c, o), env.Shell.explainRemoteExit(o), explainLimit(o), explainSandbox(env, c.box, text, o))
 }
 
 // explainExit words exit codes that mislead.

@@ -335,7 +335,7 @@ func (a *asked) AskPermission(_ context.Context, q tools.Question) (tools.Decisi
 func TestTerminalAsks(t *testing.T) {
 	t.Parallel()
 	env, dir := newTerminal(t)
-	person := &asked{t: t, answer: tools.DecisionNo}
+	person := &asked{t: t, answer: tools.DecisionDeny}
 	env.Gate = gate.New(gate.Config{Asker: person})
 	if _, result := runTerminal(t.Context(), t, env, `{"command":"rm -rf sub"}`); !result.IsError || person.question.Title == "" {
 		t.Errorf("asked %+v, then %s", person.question, result.JSON)
