@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // endless answers the handshake, and every other request with a body that does not end.
@@ -173,6 +175,29 @@ func TestToolTurnsReadOnly(t *testing.T) {
 	b.noticed("changed mcp__p__remove")
 	if got := b.call("mcp__p__remove", `{}`); !strings.Contains(got, "user denied") {
 		t.Errorf("the changed tool gave %s", got)
+	}
+}
+
+// TestPlanMode checks that plan mode runs a tool only if its server has always marked it as
+// read-only and described it in the same words. The user is not asked.
+func TestPlanMode(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, Server{Name: "p", URL: overHTTP(t, testServer(nil), TransportHTTP, nil)})
+	b.env.Planning = true
+	b.answer = tools.DecisionOnce
+	if got := b.call("mcp__p__look", `{}`); !strings.Contains(got, "seen") {
+		t.Errorf("a tool that only reads gave %s", got)
+	}
+	if got := b.call("mcp__p__echo", `{"text":"x"}`); !strings.Contains(got, "plan mode") {
+		t.Errorf("a tool that is not marked gave %s", got)
+	}
+	b.call("mcp__p__grow", `{}`)
+	b.noticed("changed mcp__p__look")
+	if got := b.call("mcp__p__look", `{}`); !strings.Contains(got, "plan mode") {
+		t.Errorf("a tool that was described anew gave %s", got)
+	}
+	if asked := b.questions(); len(asked) > 0 {
+		t.Errorf("asked: %+v", asked)
 	}
 }
 
