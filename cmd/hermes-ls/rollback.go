@@ -42,16 +42,16 @@ func rollbackCommand() *cobra.Command {
 			"  hermes-ls rollback --diff 1      # compare with the newest one\n" +
 			"  hermes-ls rollback 1             # restore all files that turns changed since\n" +
 			"  hermes-ls rollback 2 src/a.py    # restore one file",
-		Long: "Without a CHECKPOINT, the session's checkpoints are listed. CHECKPOINT is a number of the list\n" +
-			"(1 is the newest) or the end of an id. FILES, or folders, are brought back alone; without any, all\n" +
-			"that turns have changed since. What was changed by somebody else since is kept, unless --force is\n" +
-			"given. A rollback can be rolled back: it is a checkpoint itself.",
+		Long: "Without CHECKPOINT, it lists the checkpoints of the session. CHECKPOINT is a number of the list\n" +
+			"(1 is the newest) or the end of an id. If FILES or folders are named, only these are restored,\n" +
+			"otherwise everything that turns have changed since. Later changes of yours are kept, unless --force\n" +
+			"is given. A rollback makes a checkpoint, so it can be undone.",
 		RunE: func(cmd *cobra.Command, args []string) error { return rollback(cmd, flags, args) },
 	}
 	cmd.Flags().StringVar(&flags.session, "session", "", "`id` of the session; else the newest one of this folder that has checkpoints")
 	cmd.Flags().BoolVar(&flags.list, "list", false, "list the checkpoints")
-	cmd.Flags().BoolVar(&flags.diff, "diff", false, "show what has changed since CHECKPOINT, and change nothing")
-	cmd.Flags().BoolVar(&flags.force, "force", false, "overwrite what somebody else has changed since, too")
+	cmd.Flags().BoolVar(&flags.diff, "diff", false, "show the changes since CHECKPOINT, and restore nothing")
+	cmd.Flags().BoolVar(&flags.force, "force", false, "overwrite later changes of yours, too")
 	return cmd
 }
 

@@ -52,7 +52,7 @@ func runCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&flags.model, "model", "", "model `id` instead of the configured one")
-	cmd.Flags().StringVar(&flags.approve, "approve", "ask", "what needs a yes: `ask|never|always`; without a terminal, ask denies")
+	cmd.Flags().StringVar(&flags.approve, "approve", "ask", "approvals: `ask|never|always`; without a terminal, ask denies")
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print one JSON event a line instead of the answer")
 	flags.log.add(cmd.Flags(), "warn")
 	return cmd
