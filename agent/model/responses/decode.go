@@ -1,8 +1,8 @@
 package responses
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -120,7 +120,8 @@ func (d *decoder) Event(name string, data []byte) error {
 	if e.Type == "" {
 		e.Type = name
 	}
-	if err != nil && known[e.Type] {
+	var other *json.UnmarshalTypeError // the other members are decoded
+	if err != nil && !errors.As(err, &other) && known[e.Type] {
 		return fmt.Errorf("event %s: %w", e.Type, err)
 	}
 	switch e.Type {
@@ -161,19 +162,22 @@ func (d *decoder) item(index int) *item {
 }
 
 // piece decodes an event that has only a piece of text, without a JSON decoder, which is
-// several times cheaper. The name of its member cannot be a part of a JSON string, because
-// the quotes there are escaped. If the event has another form, piece returns false.
+// several times cheaper. If the event has another form, piece returns false.
 func (d *decoder) piece(name string, data []byte) bool {
 	switch name {
 	case "response.output_text.delta", "response.reasoning_summary_text.delta", "response.function_call_arguments.delta":
 	default:
 		return false
 	}
-	text, ok := textOf(data, `"delta":`)
+	after, ok := api.After(data, `"delta"`)
 	if !ok {
 		return false
 	}
-	index, ok := numberOf(data, `"output_index":`)
+	text, _, ok := api.Quoted(after)
+	if !ok {
+		return false
+	}
+	index, ok := numberOf(data, `"output_index"`)
 	if !ok {
 		return false
 	}
@@ -331,36 +335,9 @@ func (d *decoder) End(bool) error {
 	return nil
 }
 
-// textOf returns the string that follows key. If there is none, it returns false.
-func textOf(data []byte, key string) (string, bool) {
-	rest, ok := after(data, key)
-	if !ok || len(rest) == 0 || rest[0] != '"' {
-		return "", false
-	}
-	plain := true
-	for i, c := range rest[1:] {
-		switch {
-		case c == '\\' || c < ' ' || c >= 0x80:
-			plain = false
-		case c == '"' && plain:
-			return string(rest[1 : i+1]), true
-		case c == '"' && !escaped(rest[1:i+1]):
-			var text string
-			err := json.Unmarshal(rest[:i+2], &text)
-			return text, err == nil
-		}
-	}
-	return "", false
-}
-
-// escaped reports whether a backslash makes the byte after s a part of a string.
-func escaped(s []byte) bool {
-	n := len(s) - len(bytes.TrimRight(s, `\`))
-	return n%2 == 1
-}
-
-func numberOf(data []byte, key string) (int, bool) {
-	rest, ok := after(data, key)
+// numberOf returns the number of a member. If there is none, it returns false.
+func numberOf(data []byte, name string) (int, bool) {
+	rest, ok := api.After(data, name)
 	if !ok {
 		return 0, false
 	}
@@ -370,13 +347,4 @@ func numberOf(data []byte, key string) (int, bool) {
 	}
 	n, err := strconv.Atoi(string(rest[:end]))
 	return n, err == nil
-}
-
-// after returns the bytes that follow the first key and white space.
-func after(data []byte, key string) ([]byte, bool) {
-	i := bytes.Index(data, []byte(key))
-	if i < 0 {
-		return nil, false
-	}
-	return bytes.TrimLeft(data[i+len(key):], " \t"), true
 }
