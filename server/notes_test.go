@@ -162,23 +162,32 @@ func TestInstructionsBeforeEdit(t *testing.T) {
 	}
 }
 
-// TestInstructionsOfScript checks that the instructions that apply to files of a script come
-// with its result.
+// TestInstructionsOfScript checks that a script cannot edit below a directory before the model
+// has its instructions, and that these come with the result of the script.
 func TestInstructionsOfScript(t *testing.T) {
 	t.Parallel()
-	home, cwd := instructed(t, "", map[string]string{"a/AGENTS.md": "Rules of a."})
+	home, cwd := instructed(t, "", map[string]string{"a/AGENTS.md": "Rules of a.", "b/AGENTS.md": "Rules of b.", "c/AGENTS.md": "Rules of c.", "b/x.go": "package b\n"})
+	const script = `{"code":"from hermes_tools import read_file, write_file\nread_file('b/x.go')\nfor p in 'a/x.go', 'a/y.go', 'b/x.go', 'z.go': print(write_file(p, 'package x\\n'))"}`
 	m := fakemodel.Script(
-		calls("execute_code", `{"code":"from hermes_tools import write_file\nprint(write_file('a/x.go', 'package a\\n'))"}`),
-		calls("write_file", `{"path":"a/y.go","content":"package a\n"}`), answer("done"),
+		calls("execute_code", script), calls("execute_code", script),
+		calls("execute_code", `{"code":"from hermes_tools import read_file\nread_file('c/AGENTS.md')"}`), answer("done"),
 	)
 	x, _ := session(t, open(t, Options{Home: home, Model: m}), cwd)
 	prompt1(t, x, "go")
 	results := resultsOf(m)
-	if !strings.Contains(results[0], "bytes_written") || !strings.Contains(results[0], "Rules of a.") || !strings.Contains(results[0], "the script used") {
+	if strings.Count(results[0], "bytes_written") != 1 || strings.Count(results[0], "Nothing was changed") != 3 {
 		t.Errorf("the script: %s", results[0])
 	}
-	if !strings.Contains(results[1], `"bytes_written"`) {
-		t.Errorf("the edit after it: %s", results[1])
+	for _, want := range []string{"Rules of a.", "Rules of b.", "were rejected"} {
+		if !strings.Contains(results[0], want) {
+			t.Errorf("the script: %q is missing in %s", want, results[0])
+		}
+	}
+	if strings.Count(results[1], "bytes_written") != 4 || strings.Contains(results[1], "Rules of") {
+		t.Errorf("the same script again: %s", results[1])
+	}
+	if !strings.Contains(results[2], "Rules of c.") || strings.Contains(results[2], "were rejected") {
+		t.Errorf("a script that reads: %s", results[2])
 	}
 }
 

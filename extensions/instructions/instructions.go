@@ -3,7 +3,8 @@
 // similar files) of the workspace folders, and of the directories above them up to the top of
 // the git repository, in the system prompt. The instructions of a directory below reach the
 // model before its first edit there: with the first result of a file tool that reaches it, or
-// with the rejection of an edit that comes first.
+// with the rejection of an edit that comes first. For edits of a script, they come with its
+// result.
 package instructions
 
 import (
@@ -17,6 +18,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -59,10 +61,11 @@ type instance struct {
 	session *extension.Session
 
 	mu      sync.Mutex
-	told    map[string]int // the number of the request before which the model got those of a directory
-	reached []string       // paths that a script has used
-	left    int            // bytes that may still be told
-	request int            // the number of the last request
+	told    map[string]int       // the number of the request before which the model got those of a directory
+	reached []string             // paths that a script has used
+	waiting []prompt.Instruction // of directories in which edits of a script were rejected
+	left    int                  // bytes that may still be told
+	request int                  // the number of the last request
 }
 
 func (x *instance) Close(context.Context) error { return nil }
@@ -81,6 +84,7 @@ func (x *instance) Forget() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	clear(x.told)
+	x.waiting = nil
 	x.left = prompt.InstructionsLimit
 }
 
@@ -201,6 +205,8 @@ const (
 	editFirst = "Nothing was changed. Project instructions apply to these files: follow them, then make the call again, changed if they require it.\n%s"
 	editAgain = "Nothing was changed. The project instructions in an earlier result of this response apply to these files: follow them, then make the call again, changed if they require it."
 	aboutRead = "Follow them for files below their directories (rank 2 of Authority)."
+	editLater = "Nothing was changed. Project instructions apply to %s. They come with the result of this script: follow them, then make this edit again."
+	aboutEdit = "Edits of the script below these directories were rejected, and nothing was changed there, because you did not have these instructions. Follow them (rank 2 of Authority), then make the edits again."
 	aboutDone = "They apply to files that the script used. Follow them (rank 2 of Authority), and correct the changes of the script if they require it."
 )
 
@@ -210,14 +216,14 @@ func (x *instance) beforeEdit(ctx context.Context, c extension.ToolCall) (extens
 	case len(paths) == 0:
 		return extension.Decision{}, nil
 	case c.Kind == extension.Script:
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		x.reached = append(x.reached, paths...)
-		return extension.Decision{}, nil
+		return x.inScript(ctx, c, paths), nil
 	case c.Tool.Kind != tools.KindEdit:
 		return extension.Decision{}, nil
 	}
 	found, early := x.below(ctx, paths)
+	x.mu.Lock()
+	found, x.waiting = append(x.waiting, found...), nil
+	x.mu.Unlock()
 	if len(found) > 0 {
 		return extension.Decision{Deny: fmt.Sprintf(editFirst, prompt.InstructionsText(found, x.session.Files.Name))}, nil
 	}
@@ -225,6 +231,25 @@ func (x *instance) beforeEdit(ctx context.Context, c extension.ToolCall) (extens
 		return extension.Decision{Deny: editAgain}, nil
 	}
 	return extension.Decision{}, nil
+}
+
+// inScript rejects an edit of a script below directories whose instructions the model does not
+// have. These come with the result of the script, as do those for its other calls.
+func (x *instance) inScript(ctx context.Context, c extension.ToolCall, paths []string) extension.Decision {
+	if c.Tool.Kind != tools.KindEdit {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.reached = append(x.reached, paths...)
+		return extension.Decision{}
+	}
+	found, early := x.below(ctx, paths)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.waiting = append(x.waiting, found...)
+	if len(found) == 0 && !early {
+		return extension.Decision{}
+	}
+	return extension.Decision{Deny: fmt.Sprintf(editLater, tools.OneLine(strings.Join(paths, ", "), 200))}
 }
 
 // addInstructions adds the instructions of directories that a call, or the calls of a script,
@@ -239,12 +264,19 @@ func (x *instance) addInstructions(ctx context.Context, c extension.ToolCall, r 
 		paths = pathsOf(c)
 	}
 	x.mu.Lock()
-	if len(x.reached) > 0 && !c.Tool.ReadOnly {
-		about, paths, x.reached = aboutDone, append(paths, x.reached...), nil
+	var found []prompt.Instruction
+	if !c.Tool.ReadOnly {
+		if len(x.waiting) > 0 {
+			about = aboutEdit
+		} else if len(x.reached) > 0 {
+			about = aboutDone
+		}
+		found, x.waiting = x.waiting, nil
+		paths, x.reached = append(paths, x.reached...), nil
 	}
 	x.mu.Unlock()
-	found, _ := x.below(ctx, paths)
-	if len(found) == 0 {
+	more, _ := x.below(ctx, paths)
+	if found = append(found, more...); len(found) == 0 {
 		return r, nil
 	}
 	return r.WithField("project_instructions", map[string]string{"about": about, "text": prompt.InstructionsText(found, x.session.Files.Name)}), nil
