@@ -114,7 +114,7 @@ func TestRefusedState(t *testing.T) {
 		if _, _, err := send(t, req, target); !errors.As(err, &failed) || failed.Kind != model.ErrState {
 			t.Fatalf("%s: %v", id, err)
 		}
-		target.NoState = true
+		target.NoState, target.Encoded = true, &api.Cached{}
 		if reply, _, err := send(t, req, target); err != nil || reply.Text != "Done." {
 			t.Errorf("%s: %v", id, err)
 		}

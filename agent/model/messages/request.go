@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
@@ -217,41 +218,42 @@ func (w *writer) system(text string) {
 	w.text("]")
 }
 
-// group is the blocks of adjacent messages of one role, which the API wants as one message.
-type group struct {
+// item is an encoded message. Adjacent items of one role become one message of the API.
+type item struct {
 	assistant bool
-	results   [][]byte // go before all other blocks of the message
-	others    [][]byte
+	result    bool // stands before the prompts of its message
+	blocks    []byte
 }
 
 // messages writes the messages of a request. Two of them can be marked: the last one of the
 // user, and the one before the last response, which was the last of the previous request.
 func (w *writer) messages(req *model.Request, t *api.Target) {
-	groups := groupsOf(req, t)
-	last := len(groups) - 1
-	for last >= 0 && groups[last].assistant {
-		last--
-	}
+	items := itemsOf(req, t)
+	last := before(items, len(items), false)
+	previous := before(items, before(items, last, true)+1, false)
 	w.text(`,"messages":[`)
-	for i := range groups {
-		g := &groups[i]
-		if i > 0 {
+	for start, end := 0, 0; start < len(items); start = end {
+		assistant := items[start].assistant
+		for end < len(items) && items[end].assistant == assistant {
+			end++
+		}
+		if start > 0 {
 			w.text(",")
 		}
-		if g.assistant {
+		if assistant {
 			w.text(`{"role":"assistant","content":[`)
 		} else {
 			w.text(`{"role":"user","content":[`)
+			resultsFirst(items[start:end])
 		}
-		all := append(g.results, g.others...)
-		for n, blocks := range all {
-			if n > 0 {
+		for i := start; i < end; i++ {
+			if i > start {
 				w.text(",")
 			}
-			if n+1 == len(all) && !g.assistant && i >= last-2 {
-				w.marked(blocks)
+			if i == last || i == previous {
+				w.marked(items[i].blocks)
 			} else {
-				w.blocks(blocks)
+				w.blocks(items[i].blocks)
 			}
 		}
 		w.text("]}")
@@ -259,41 +261,48 @@ func (w *writer) messages(req *model.Request, t *api.Target) {
 	w.text("]")
 }
 
-// groupsOf returns the encoded messages of a request, without those that are empty.
-func groupsOf(req *model.Request, t *api.Target) []group {
-	var groups []group
+// before returns the index of the last item of a role before end, or -1.
+func before(items []item, end int, assistant bool) int {
+	for end--; end >= 0 && items[end].assistant != assistant; end-- {
+	}
+	return end
+}
+
+// resultsFirst moves the results of a message before its prompts.
+func resultsFirst(items []item) {
+	slices.SortStableFunc(items, func(a, b item) int {
+		switch {
+		case a.result == b.result:
+			return 0
+		case a.result:
+			return -1
+		default:
+			return 1
+		}
+	})
+}
+
+// itemsOf returns the encoded messages of a request, without those that are empty.
+func itemsOf(req *model.Request, t *api.Target) []item {
+	items := make([]item, 0, len(req.Messages))
 	images := api.Images{Forms: t.Images}
 	for i := range req.Messages {
 		m := &req.Messages[i]
 		texts, form := images.Of(i, m)
-		assistant := m.Role == model.Assistant
-		var blocks []byte
+		made := item{assistant: m.Role == model.Assistant, result: m.Role == model.ToolRole}
 		switch {
-		case assistant && i+1 == len(req.Messages):
-			blocks = assistantBlocks(m, t, true)
-		case assistant:
-			variant := 0
-			if t.NoState {
-				variant = 1
-			}
-			blocks, _ = t.Encoded.Message(m, variant, func() ([]byte, error) { return assistantBlocks(m, t, false), nil })
+		case made.assistant && i+1 == len(req.Messages):
+			made.blocks = assistantBlocks(m, t, true)
+		case made.assistant:
+			made.blocks, _ = t.Encoded.Message(m, 0, func() ([]byte, error) { return assistantBlocks(m, t, false), nil })
 		default:
-			blocks, _ = t.Encoded.Message(m, form, func() ([]byte, error) { return userBlocks(m, texts), nil })
+			made.blocks, _ = t.Encoded.Message(m, form, func() ([]byte, error) { return userBlocks(m, texts), nil })
 		}
-		if len(blocks) == 0 {
-			continue
-		}
-		if len(groups) == 0 || groups[len(groups)-1].assistant != assistant {
-			groups = append(groups, group{assistant: assistant})
-		}
-		g := &groups[len(groups)-1]
-		if m.Role == model.ToolRole {
-			g.results = append(g.results, blocks)
-		} else {
-			g.others = append(g.others, blocks)
+		if len(made.blocks) > 0 {
+			items = append(items, made)
 		}
 	}
-	return groups
+	return items
 }
 
 // assistantBlocks returns the blocks of a response, separated by commas. Reasoning without

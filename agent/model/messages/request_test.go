@@ -189,7 +189,7 @@ func TestRefusedStateIsNotSent(t *testing.T) {
 	if got := field(t, req, target, "messages"); !strings.Contains(got, `{"t":1}`) {
 		t.Errorf("got %s", got)
 	}
-	target.NoState = true
+	target.NoState, target.Encoded = true, &api.Cached{}
 	if got := field(t, req, target, "messages"); strings.Contains(got, `{"t":1}`) {
 		t.Errorf("got %s", got)
 	}

@@ -2,10 +2,9 @@ package openai
 
 import (
 	"bytes"
-	"encoding/json"
-	"unicode/utf8"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
 // template stores the bytes around the text of the last text chunk. In a stream, most
@@ -31,7 +30,7 @@ func (t *template) match(raw []byte) (model.Delta, bool) {
 	if len(t.head) == 0 || len(raw) < len(t.head)+len(t.tail) || !bytes.HasPrefix(raw, t.head) || !bytes.HasSuffix(raw, t.tail) {
 		return model.Delta{}, false
 	}
-	text, ok := unquote(raw[len(t.head) : len(raw)-len(t.tail)])
+	text, ok := api.Unquote(raw[len(t.head) : len(raw)-len(t.tail)])
 	if !ok || text == "" {
 		return model.Delta{}, false
 	}
@@ -58,44 +57,11 @@ func (t *template) learn(raw []byte, d model.Delta) {
 			continue
 		}
 		i += len(k.key)
-		j := i + closing(raw[i:])
-		if text, ok := unquote(raw[i:j]); ok && text == want {
+		j := i + api.Closing(raw[i:])
+		if text, ok := api.Unquote(raw[i:j]); ok && text == want {
 			t.head, t.tail = append(t.head[:0], raw[:i]...), append(t.tail[:0], raw[j:]...)
 			t.thought = k.thought
 			return
 		}
 	}
-}
-
-// closing returns the index of the quote that ends a JSON string. s starts after the
-// opening quote. If there is none, closing returns len(s).
-func closing(s []byte) int {
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '"':
-			return i
-		}
-	}
-	return len(s)
-}
-
-// unquote decodes a JSON string without its quotes. If it is not valid, unquote returns
-// false.
-func unquote(inside []byte) (string, bool) {
-	plain := true
-	for _, c := range inside {
-		if c < ' ' || c == '"' || c == '\\' {
-			plain = false
-			break
-		}
-	}
-	if plain {
-		return string(inside), utf8.Valid(inside)
-	}
-	var text string
-	quoted := append(append([]byte{'"'}, inside...), '"')
-	err := json.Unmarshal(quoted, &text)
-	return text, err == nil
 }
