@@ -98,9 +98,6 @@ func (e *Error) what() string {
 	case ErrServer:
 		return where + " failed" + model + status
 	case ErrRequest:
-		if e.Status == 404 {
-			return "Check model.default, model.base_url, and the provider's api."
-		}
 		return where + " refused the request" + model + status
 	case ErrStalled:
 		return where + " stopped answering" + model
@@ -156,7 +153,11 @@ func (e *Error) advice() string {
 		return "Start a new session, or choose another model."
 	case ErrRequest:
 		if e.Status == 404 {
-			return "Check model.default, model.base_url, and the provider's api."
+			name := e.Provider
+			if name == "" {
+				name = "NAME"
+			}
+			return "Check model.base_url and providers." + name + ".api: the address may have another API."
 		}
 		return "Check model.default, or try another model."
 	case ErrGarbage:

@@ -38,6 +38,14 @@ func TestErrorIsASentence(t *testing.T) {
 	}
 }
 
+func TestErrorNamesTheAPI(t *testing.T) {
+	t.Parallel()
+	e := &model.Error{Kind: model.ErrRequest, Endpoint: "https://x/v1", Provider: "mine", Model: "m", Status: 404, Message: "page not found"}
+	if want := "https://x/v1 refused the request for m (404): page not found. Check model.base_url and providers.mine.api: the address may have another API."; e.Error() != want {
+		t.Errorf("%q, want %q", e.Error(), want)
+	}
+}
+
 func TestWait(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{

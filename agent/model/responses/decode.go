@@ -138,7 +138,7 @@ func (d *decoder) Event(name string, data []byte) error {
 		d.delta(e.Type, e.OutputIndex, e.Delta)
 	case "response.completed", "response.incomplete":
 		return d.end(e.Type, &e.Response)
-	case "response.failed":
+	case "response.failed", "error":
 		return API{}.Classify(0, nil, data)
 	}
 	return nil

@@ -85,8 +85,7 @@ func (API) Classify(status int, header http.Header, body []byte) *model.Error {
 	case status == 0 && (code == "server_is_overloaded" || code == "slow_down"):
 		err.Kind = model.ErrBusy
 	case (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) && !strings.Contains(text, "model"):
-		err.Kind = model.ErrRequest
-		err.Message = strings.TrimRight(err.Message, ". ") + "; if this address has no Responses API, set providers.NAME.api to chat"
+		err.Kind = model.ErrRequest // the address has no Responses API
 	}
 	if err.Kind == model.ErrBusy && err.RetryAfter == 0 {
 		err.RetryAfter = waitIn(text)

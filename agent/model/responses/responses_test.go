@@ -374,7 +374,7 @@ func TestFailures(t *testing.T) {
 	if e := b.fail(); e.Kind != model.ErrOverflow {
 		t.Errorf("a long request: %v", e)
 	}
-	if e := (responses.API{}).Classify(404, nil, []byte("404 page not found")); e.Kind != model.ErrRequest || !strings.Contains(e.Message, "providers.NAME.api") {
+	if e := (responses.API{}).Classify(404, nil, []byte("404 page not found")); e.Kind != model.ErrRequest || !strings.Contains(e.Error(), "providers.NAME.api") {
 		t.Errorf("no such API: %v", e)
 	}
 }

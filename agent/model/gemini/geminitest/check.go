@@ -256,8 +256,8 @@ func (s *Server) acceptContents(key string, contents []content) *refusal {
 		}
 		before = c
 	}
-	if before.Role != "user" {
-		return invalid("Please ensure that the last content has the role user.")
+	if len(callsOf(before)) > 0 { // a text of the model may be last: it is continued
+		return invalid("Please ensure that function call turn is followed by a function response turn.")
 	}
 	return nil
 }
