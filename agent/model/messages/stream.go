@@ -90,7 +90,7 @@ type block struct {
 	thinking  strings.Builder
 	signature strings.Builder
 	json      strings.Builder // arguments
-	offered   bool            // it calls a tool of the request
+	name      string          // of the tool that it calls
 }
 
 // decoder converts the events of a response to deltas.
@@ -251,9 +251,8 @@ func (d *decoder) begin(index int, raw json.RawMessage) {
 		d.emit(model.Delta{Begin: model.ReasoningType, Reasoning: b.thinking.String()})
 	case "tool_use":
 		d.calls = true
-		name := api.Text(b.fields["name"])
-		b.offered = slices.ContainsFunc(d.req.Tools, func(t model.Tool) bool { return t.Name == name })
-		d.emit(model.Delta{Call: &model.CallDelta{Index: index, ID: api.Text(b.fields["id"]), Name: name}})
+		b.name = api.Text(b.fields["name"])
+		d.emit(model.Delta{Call: &model.CallDelta{Index: index, ID: api.Text(b.fields["id"]), Name: b.name}})
 	default:
 		d.emit(model.Delta{Begin: model.ReasoningType})
 	}
@@ -315,8 +314,8 @@ func (d *decoder) complete(index int) {
 }
 
 // completeCall completes the arguments of a call. Some servers send them in the first event
-// only. A call of a tool that is not offered keeps its block, because the agent may run it
-// under another name. So does a block with fields that are not known.
+// only. If the call does not fit the tools of the request, it keeps its block, because the
+// agent may change its name and arguments. So does a block with fields that are not known.
 func (d *decoder) completeCall(index int, b *block) {
 	args := b.json.String()
 	end := model.CallDelta{Index: index}
@@ -325,13 +324,35 @@ func (d *decoder) completeCall(index int, b *block) {
 		end.Args = args
 	}
 	last := model.Delta{Call: &end}
-	if (!b.offered || len(b.fields) > 4) && isObject(args) {
+	if isObject(args) && (!d.offers(b.name, args) || len(b.fields) > 4) {
 		b.fields["input"] = json.RawMessage(args)
 		last.State = d.target.NewState(b.encode())
 	}
 	if end.Args != "" || last.State != nil {
 		d.emit(last)
 	}
+}
+
+// offers reports whether the request has a tool with a name and with the parameters that
+// the arguments have.
+func (d *decoder) offers(name, args string) bool {
+	i := slices.IndexFunc(d.req.Tools, func(t model.Tool) bool { return t.Name == name })
+	if i < 0 {
+		return false
+	}
+	var given map[string]json.RawMessage
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal([]byte(args), &given) != nil || len(given) > 0 && json.Unmarshal(d.req.Tools[i].Schema, &schema) != nil {
+		return false
+	}
+	for parameter := range given {
+		if _, ok := schema.Properties[parameter]; !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // keep emits a block as the state of its part. If another part has begun since, the place

@@ -111,7 +111,7 @@ func state(data string) *model.State { return target.NewState([]byte(data)) }
 // TestDecoder decodes streams as the API sends them, and as it may send them one day.
 func TestDecoder(t *testing.T) {
 	t.Parallel()
-	tools := []model.Tool{{Name: "read"}, {Name: "list"}}
+	tools := []model.Tool{{Name: "read", Schema: []byte(`{"type":"object","properties":{"path":{}}}`)}, {Name: "list"}}
 	reasoning := func(text, data string) model.Part {
 		return model.Part{Type: model.ReasoningType, Text: text, State: state(data)}
 	}
@@ -169,6 +169,11 @@ func TestDecoder(t *testing.T) {
 			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"file_path\":\"1\"}"}}`,
 			`{"type":"content_block_stop","index":0}`, stop("tool_use"), end},
 			[]model.Part{{Type: model.CallType, Call: model.Call{ID: "a", Name: "Read", Args: `{"file_path":"1"}`}, State: state(`{"type":"tool_use","id":"a","input":{"file_path":"1"},"name":"Read"}`)}}, model.FinishCalls},
+		"a call with other parameters keeps its block": {[]string{begin,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"read","input":{}}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"file\": 1}"}}`,
+			`{"type":"content_block_stop","index":0}`, stop("tool_use"), end},
+			[]model.Part{{Type: model.CallType, Call: model.Call{ID: "a", Name: "read", Args: `{"file": 1}`}, State: state(`{"type":"tool_use","id":"a","input":{"file": 1},"name":"read"}`)}}, model.FinishCalls},
 		"an unfinished call": {[]string{begin,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"read","input":{}}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"path\":"}}`, stop("max_tokens"), end},

@@ -17,6 +17,7 @@ type Request struct {
 	Header   http.Header
 	Body     []byte
 	Rejected string // the error that it got; empty: it was accepted
+	Cached   int    // tokens that were read from the cache
 
 	Model      string            `json:"model"`
 	MaxTokens  int               `json:"max_tokens"`
@@ -124,7 +125,7 @@ func newest(model string) bool {
 func (s *Server) check(r *http.Request, req *Request) *rejection {
 	key := cmp.Or(r.Header.Get("X-Api-Key"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 	switch {
-	case r.URL.Path != "/v1/messages" || r.Method != http.MethodPost:
+	case !strings.HasSuffix(r.URL.Path, "/v1/messages") || r.Method != http.MethodPost:
 		return &rejection{404, "not_found_error", "Not found"}
 	case key == "":
 		return &rejection{401, "authentication_error", "x-api-key header is required"}
@@ -539,6 +540,7 @@ func (s *Server) usage(req *Request) map[string]any {
 			}
 		}
 	}
+	req.Cached = read
 	for _, last := range req.marked {
 		size := req.spans[last].size / 4
 		if size < s.MinCached {

@@ -17,7 +17,7 @@ import (
 	"sync"
 )
 
-// Server is an [http.Handler] that answers POST /v1/messages. Set its fields before the
+// Server is an [http.Handler] that answers POST /v1/messages, also below another path. Set its fields before the
 // first request. It is safe for concurrent use.
 type Server struct {
 	// Key is the accepted x-api-key. Empty: each key is.
